@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Arrays: a pointer, a type and a shape. plumb never owns what you hand it.
+#ifndef PLUMB_ARRAY_H
+#define PLUMB_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plumb/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PLUMB_MAX_DIMS = 32 }; ///< as NumPy 1
+
+// One list makes the enum, the sizes and the NumPy letters: name, bytes, kind as NumPy writes it.
+// clang-format off
+#define PLUMB_DTYPE_LIST(X) \
+    X(F8, 8, 'f')           \
+    X(F4, 4, 'f')           \
+    X(F2, 2, 'f')           \
+    X(I8, 8, 'i')           \
+    X(I4, 4, 'i')           \
+    X(I2, 2, 'i')           \
+    X(I1, 1, 'i')           \
+    X(U8, 8, 'u')           \
+    X(U4, 4, 'u')           \
+    X(U2, 2, 'u')           \
+    X(U1, 1, 'u')           \
+    X(BOOL, 1, 'b')
+// clang-format on
+
+/// The type of one element. F2 is IEEE binary16; BOOL is one byte, 0 or 1.
+typedef enum plumb_dtype {
+#define PLUMB_DTYPE_ENUM(name, bytes, kind) PLUMB_##name,
+    PLUMB_DTYPE_LIST(PLUMB_DTYPE_ENUM)
+#undef PLUMB_DTYPE_ENUM
+} plumb_dtype;
+
+/// A view of numbers in memory: native byte order, row-major (C order), no gaps.
+/// A scalar has ndim 0.
+typedef struct plumb_array {
+    void *data;
+    plumb_dtype dtype;
+    int ndim;
+    int64_t shape[PLUMB_MAX_DIMS];
+} plumb_array;
+
+/// Bytes of one element.
+PLUMB_API size_t plumb_dtype_size(plumb_dtype dtype);
+
+/// "f8", "u1", "bool": the names NumPy uses.
+PLUMB_API const char *plumb_dtype_name(plumb_dtype dtype);
+
+/// Number of elements; 1 for a scalar, 0 if an axis is empty.
+PLUMB_API int64_t plumb_array_count(const plumb_array *array);
+
+/// A view of `count` axes over memory of the caller's.
+PLUMB_API plumb_array plumb_array_view(void *data, plumb_dtype dtype, int ndim,
+                                       const int64_t *shape);
+
+/// Elements first .. first+count-1, in memory order, widened to double. Integers beyond 2^53 are
+/// rounded. The caller keeps the range inside the array.
+PLUMB_API void plumb_array_to_double(double *out, const plumb_array *array, int64_t first,
+                                     int64_t count);
+
+/// "(64, 60, 8)", written to `text` and returned; cut short if `size` is too small.
+PLUMB_API const char *plumb_array_shape_text(char *text, size_t size, const plumb_array *array);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

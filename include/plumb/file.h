@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Files of arrays: NumPy's .npy and .npz, and HDF5 where this build has it.
+//
+// Nothing in a file is trusted: every size is checked against the bytes that are there before
+// memory is taken. HDF5 is read in a child process with limits of its own.
+#ifndef PLUMB_FILE_H
+#define PLUMB_FILE_H
+
+#include <stdbool.h>
+
+#include "plumb/array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// An open file of named arrays. It owns what was read from it.
+typedef struct plumb_file plumb_file;
+
+/// Opens x.npy, x.npz or x.h5 (.hdf5) and lists what is in it; arrays are read when asked for.
+/// A .npy file holds one array whose name is "".
+PLUMB_API plumb_status plumb_file_open(plumb_file **out, const char *path);
+
+/// Ends the file and every array read from it. NULL is allowed.
+PLUMB_API void plumb_file_close(plumb_file *file);
+
+/// How many arrays, and their names: "latent" in an .npz, "/group/latent" in an .h5.
+PLUMB_API int64_t plumb_file_count(const plumb_file *file);
+PLUMB_API const char *plumb_file_name(const plumb_file *file, int64_t index);
+
+/// Is there an array of this name? In HDF5 the leading slash may be left out.
+PLUMB_API bool plumb_file_has(const plumb_file *file, const char *name);
+
+/// Reads one array, native byte order and row-major whatever the file has. `out->data` belongs to
+/// the file. Fails with PLUMB_EFILE and a list of the names there are if `name` is not one.
+PLUMB_API plumb_status plumb_file_read(plumb_array *out, plumb_file *file, const char *name);
+
+/// Reads the array that an argument names: "x.npy", "x.npz:key", "x.h5:/path"; without a key
+/// `fallback` is read, or the only array there is. Close `*file` when done with `out`.
+PLUMB_API plumb_status plumb_file_read_argument(plumb_array *out, plumb_file **file,
+                                                const char *argument, const char *fallback);
+
+/// One array to be written.
+typedef struct plumb_named_array {
+    const char *name; ///< a key; for .h5 a path whose groups are made as needed
+    plumb_array array;
+} plumb_named_array;
+
+/// Writes arrays to x.npy (one array), x.npz (stored, or deflated if `compress`) or x.h5. The file
+/// appears whole or not at all, replacing what was there.
+PLUMB_API plumb_status plumb_file_save(const char *path, const plumb_named_array *arrays,
+                                       int64_t count, bool compress);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// plumb: did this model learn the physics, or does it only draw good pictures?
+// This header takes in all the others.
+#ifndef PLUMB_PLUMB_H
+#define PLUMB_PLUMB_H
+
+#include "plumb/array.h"
+#include "plumb/file.h"
+#include "plumb/forecast.h"
+#include "plumb/machine.h"
+#include "plumb/record.h"
+#include "plumb/status.h"
+#include "plumb/symetric.h"
+
+#endif

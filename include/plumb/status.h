@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// What can go wrong, and how to hear about it.
+#ifndef PLUMB_STATUS_H
+#define PLUMB_STATUS_H
+
+#if defined(__GNUC__)
+#define PLUMB_API __attribute__((visibility("default")))
+#else
+#define PLUMB_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// One list makes the enum, the texts and the Python exceptions.
+// clang-format off
+#define PLUMB_STATUS_LIST(X)                                              \
+    X(OK,       "done")                                                   \
+    X(EFILE,    "a file cannot be opened, read or written")               \
+    X(EFORMAT,  "a file is not what it says it is")                       \
+    X(ESHAPE,   "an array has the wrong shape or type")                   \
+    X(EVALUE,   "an option or a number is outside its range")             \
+    X(ENUMERIC, "the measure is not defined for these numbers")           \
+    X(EMEMORY,  "not enough memory")                                      \
+    X(EMISSING, "this build or this machine lacks a part that is needed")
+// clang-format on
+
+/// Zero is success; every other code comes with a message in plumb_last_error().
+typedef enum plumb_status {
+#define PLUMB_STATUS_ENUM(name, text) PLUMB_##name,
+    PLUMB_STATUS_LIST(PLUMB_STATUS_ENUM)
+#undef PLUMB_STATUS_ENUM
+} plumb_status;
+
+/// One line, without a full stop, about the last call that failed on this thread.
+/// The text stays valid until the next failure on the same thread. Never NULL.
+PLUMB_API const char *plumb_last_error(void);
+
+/// What a code means in general, as in the list above.
+PLUMB_API const char *plumb_status_text(plumb_status status);
+
+/// The version of the library, "1.2.3".
+PLUMB_API const char *plumb_version(void);
+
+/// What the library has to say beside its results goes to `write`, one line at a time, without
+/// a newline. Silent by default; NULL makes it silent again. Set it before starting threads.
+PLUMB_API void plumb_set_log(void (*write)(void *context, const char *line), void *context);
+
+/// Long work reports how far it is, 0 to 1, to `report`. Silent by default.
+PLUMB_API void plumb_set_progress(void (*report)(void *context, double fraction), void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

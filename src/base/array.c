@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Element types and their widening to double.
+#include "base/array.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+
+size_t plumb_dtype_size(plumb_dtype dtype)
+{
+    static const size_t sizes[] = {
+#define SIZE(name, bytes, kind) bytes,
+        PLUMB_DTYPE_LIST(SIZE)
+#undef SIZE
+    };
+    return sizes[dtype];
+}
+
+const char *plumb_dtype_name(plumb_dtype dtype)
+{
+    static const char *const names[] = {"f8", "f4", "f2", "i8", "i4", "i2",
+                                        "i1", "u8", "u4", "u2", "u1", "bool"};
+    return names[dtype];
+}
+
+int64_t plumb_array_count(const plumb_array *array)
+{
+    int64_t count = 1;
+    for (int i = 0; i < array->ndim; i++) count *= array->shape[i];
+    return count;
+}
+
+plumb_array plumb_array_view(void *data, plumb_dtype dtype, int ndim, const int64_t *shape)
+{
+    plumb_array view = {.data = data, .dtype = dtype, .ndim = ndim};
+    for (int i = 0; i < ndim; i++) view.shape[i] = shape[i];
+    return view;
+}
+
+// IEEE binary16. Subnormals are exact in double, so one multiplication rebuilds them.
+static double half_to_double(uint16_t half)
+{
+    const int exponent = (half >> 10) & 31;
+    const int fraction = half & 1023;
+    double value;
+    if (exponent == 31)
+        value = fraction ? __builtin_nan("") : __builtin_inf();
+    else if (exponent == 0)
+        value = fraction * 0x1p-24;
+    else
+        value = __builtin_ldexp(1024 + fraction, exponent - 25);
+    return half & 0x8000 ? -value : value;
+}
+
+void plumb_array_to_double(double *out, const plumb_array *array, int64_t first, int64_t count)
+{
+#define WIDEN(type)                                             \
+    do {                                                        \
+        const type *in = (const type *)array->data + first;     \
+        for (int64_t i = 0; i < count; i++) out[i] = (double)in[i]; \
+    } while (0)
+    switch (array->dtype) {
+    case PLUMB_F8:
+        memcpy(out, (const double *)array->data + first, (size_t)count * sizeof *out);
+        break;
+    case PLUMB_F4: WIDEN(float); break;
+    case PLUMB_F2: {
+        const uint16_t *in = (const uint16_t *)array->data + first;
+        for (int64_t i = 0; i < count; i++) out[i] = half_to_double(in[i]);
+        break;
+    }
+    case PLUMB_I8: WIDEN(int64_t); break;
+    case PLUMB_I4: WIDEN(int32_t); break;
+    case PLUMB_I2: WIDEN(int16_t); break;
+    case PLUMB_I1: WIDEN(int8_t); break;
+    case PLUMB_U8: WIDEN(uint64_t); break;
+    case PLUMB_U4: WIDEN(uint32_t); break;
+    case PLUMB_U2: WIDEN(uint16_t); break;
+    case PLUMB_U1:
+    case PLUMB_BOOL: WIDEN(uint8_t); break;
+    }
+#undef WIDEN
+}
+
+const char *plumb_array_shape_text(char *text, size_t size, const plumb_array *array)
+{
+    size_t used = (size_t)snprintf(text, size, "(");
+    for (int i = 0; i < array->ndim && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? ", " : "",
+                                 (long long)array->shape[i]);
+    if (used < size) snprintf(text + used, size - used, array->ndim == 1 ? ",)" : ")");
+    return text;
+}
+
+bool array_count_checked(int64_t *count, const int64_t *shape, int ndim, size_t item_size)
+{
+    // An empty axis makes the product 0 whatever the others are, so overflow is looked for among
+    // the non-empty ones: (0, 2^62, 2^62) is as much a lie as (2^62, 2^62).
+    int64_t product = 1;
+    bool empty = false;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0) return false;
+        if (shape[i] == 0)
+            empty = true;
+        else if (__builtin_mul_overflow(product, shape[i], &product))
+            return false;
+    }
+    int64_t bytes;
+    if (__builtin_mul_overflow(product, (int64_t)item_size, &bytes)) return false;
+    *count = empty ? 0 : product;
+    return true;
+}
+
+plumb_status array_create(plumb_array *out, arena *mem, plumb_dtype dtype, int ndim,
+                          const int64_t *shape)
+{
+    int64_t count;
+    if (!array_count_checked(&count, shape, ndim, plumb_dtype_size(dtype)))
+        return fail(PLUMB_EMEMORY, "an array of this shape is more than memory can hold");
+    void *data = arena_take(mem, count, plumb_dtype_size(dtype));
+    if (!data) return PLUMB_EMEMORY;
+    *out = plumb_array_view(data, dtype, ndim, shape);
+    return PLUMB_OK;
+}
+
+const double *array_doubles(arena *mem, const plumb_array *array)
+{
+    if (array->dtype == PLUMB_F8) return array->data;
+    const int64_t count = plumb_array_count(array);
+    double *copy = ARENA_NEW(mem, double, count);
+    if (copy) plumb_array_to_double(copy, array, 0, count);
+    return copy;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Inside the house: arrays as doubles, and sizes that cannot overflow.
+#ifndef BASE_ARRAY_H
+#define BASE_ARRAY_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "plumb/array.h"
+
+/// The number of elements of a shape that came from outside; false if it is negative or overflows,
+/// or if the bytes would.
+bool array_count_checked(int64_t *count, const int64_t *shape, int ndim, size_t item_size);
+
+/// A fresh array in `mem`, zeroed. Fails with PLUMB_EMEMORY.
+plumb_status array_create(plumb_array *out, arena *mem, plumb_dtype dtype, int ndim,
+                          const int64_t *shape);
+
+/// The whole array as doubles: the array's own memory if it is F8 already, else a copy in `mem`;
+/// NULL if memory runs out.
+const double *array_doubles(arena *mem, const plumb_array *array);
+
+#endif

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// Identity of inputs: XXH3-128 over type, shape and numbers.
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include "plumb/array.h"
+
+/// Writes 32 hexadecimal digits and a zero. Arrays that are NULL count as absent.
+void hash_arrays(char out[33], const plumb_array *const *arrays, int count);
+
+#endif

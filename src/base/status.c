@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Messages live in thread-local memory of fixed size, so that saying what failed cannot fail.
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local char message[1024];
+
+static void (*log_write)(void *, const char *);
+static void *log_context;
+static void (*progress_report)(void *, double);
+static void *progress_context;
+
+// A message is one line whatever a file put into a name: control bytes become '?'.
+static void keep_one_line(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
+}
+
+plumb_status fail(plumb_status status, const char *format, ...)
+{
+    // Arguments may point into the old message ("%s: ..." around an inner failure).
+    char fresh[sizeof message];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fresh, sizeof fresh, format, arguments);
+    va_end(arguments);
+    keep_one_line(fresh);
+    snprintf(message, sizeof message, "%s", fresh);
+    return status;
+}
+
+void status_log(const char *format, ...)
+{
+    if (!log_write) return;
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    keep_one_line(line);
+    log_write(log_context, line);
+}
+
+void status_progress(double fraction)
+{
+    if (progress_report) progress_report(progress_context, fraction);
+}
+
+const char *plumb_last_error(void)
+{
+    return message;
+}
+
+const char *plumb_status_text(plumb_status status)
+{
+    static const char *const texts[] = {
+#define TEXT(name, text) text,
+        PLUMB_STATUS_LIST(TEXT)
+#undef TEXT
+    };
+    const unsigned index = (unsigned)status;
+    return index < sizeof texts / sizeof *texts ? texts[index] : "unknown status";
+}
+
+const char *plumb_version(void)
+{
+    return PLUMB_VERSION;
+}
+
+void plumb_set_log(void (*write)(void *context, const char *line), void *context)
+{
+    log_write = write;
+    log_context = context;
+}
+
+void plumb_set_progress(void (*report)(void *context, double fraction), void *context)
+{
+    progress_report = report;
+    progress_context = context;
+}
