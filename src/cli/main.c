@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// The plumb program: finds the command, gives it its settings, lets it run.
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+const command *const commands[] = {&command_measure, &command_forecast, &command_demo,
+                                   &command_doctor, NULL};
+
+static void overview(FILE *to)
+{
+    fprintf(to, "plumb %s: did this model learn the physics, or does it only draw good pictures?\n\n"
+                "usage: plumb COMMAND [options] [files]\n\n",
+            plumb_version());
+    for (int i = 0; commands[i]; i++)
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(to, "\nplumb COMMAND --help tells more. A file argument is x.npy, x.npz, x.npz:key or "
+                "x.h5:/path.\n");
+}
+
+// OpenBLAS chooses its kernels when it is loaded, so the remedy is to set the variable and to
+// execute the program again; once, for a kernel name it refuses must not make a loop.
+static void mend_blas(char **argv)
+{
+    const char *remedy = plumb_machine_blas_remedy();
+    if (!remedy || getenv("PLUMB_BLAS_MENDED")) return;
+    if (setenv("OPENBLAS_CORETYPE", remedy, 1) || setenv("PLUMB_BLAS_MENDED", "1", 1)) return;
+    execv("/proc/self/exe", argv); // on failure the slow kernels must do
+}
+
+static int unknown(const char *word)
+{
+    const char *names[32];
+    int count = 0;
+    for (int i = 0; commands[i] && count < 31; i++) names[count++] = commands[i]->name;
+    names[count] = NULL;
+    const char *near = options_nearest(word, names);
+    if (near)
+        return complain(NULL, EXIT_USAGE, "there is no command \"%s\"; did you mean plumb %s?", word,
+                        near);
+    return complain(NULL, EXIT_USAGE, "there is no command \"%s\"; plumb --help lists them", word);
+}
+
+static int run(const command *c, int argc, char **argv)
+{
+    void *settings = calloc(1, c->settings_size + 1);
+    if (!settings) return complain(c, EXIT_FAILED, "no memory");
+    if (c->defaults) c->defaults(settings);
+    int files;
+    char **file;
+    int code = options_parse(c, settings, argc, argv, &files, &file);
+    if (code < 0) code = c->run(settings, files, file);
+    free(settings);
+    if (fflush(stdout) || ferror(stdout))
+        return complain(c, EXIT_FAILED, "the results cannot be written to standard output");
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    mend_blas(argv);
+    if (argc < 2) {
+        overview(stderr);
+        return EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
+        overview(stdout);
+        return EXIT_DONE;
+    }
+    if (!strcmp(word, "--version")) {
+        printf("plumb %s\n", plumb_version());
+        return EXIT_DONE;
+    }
+    if (!strcmp(word, "--manual")) {
+        options_manual();
+        return EXIT_DONE;
+    }
+    for (int i = 0; commands[i]; i++)
+        if (!strcmp(commands[i]->name, word)) return run(commands[i], argc - 1, argv + 1);
+    return unknown(word);
+}

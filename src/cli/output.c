@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// What commands share in speaking to people and programs: records, cells, progress, bars.
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+int print_record(const command *c, plumb_record *record)
+{
+    const char *line;
+    if (plumb_record_json(&line, record)) return complain_last(c);
+    puts(line);
+    return EXIT_DONE;
+}
+
+const char *cell_interval(char *text, size_t size, plumb_interval interval)
+{
+    if (isnan(interval.low))
+        text[0] = 0;
+    else
+        snprintf(text, size, "95 %% [%.4g, %.4g]", interval.low, interval.high);
+    return text;
+}
+
+static struct {
+    const char *what;
+    bool terminal;
+    double started, said;
+    double said_fraction;
+} progress;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// Nothing is shown for work that ends within a second; batch logs get a line every 30 s or 5 %.
+static void report(void *context, double fraction)
+{
+    (void)context;
+    const double t = now(), elapsed = t - progress.started;
+    if (elapsed < 1.0) return;
+    const double left = fraction > 0.01 ? elapsed / fraction - elapsed : NAN;
+    if (progress.terminal) {
+        if (t - progress.said < 0.1) return;
+        char bar[31];
+        for (int i = 0; i < 30; i++) bar[i] = i < (int)(30.0 * fraction) ? '#' : '.';
+        bar[30] = 0;
+        fprintf(stderr, "\r%s [%s] %3.0f %%", progress.what, bar, 100.0 * fraction);
+        if (!isnan(left)) fprintf(stderr, ", %.0f s left ", left);
+    } else {
+        if (t - progress.said < 30.0 && fraction - progress.said_fraction < 0.05) return;
+        if (t - progress.said < 1.0) return;
+        fprintf(stderr, "%s: %.0f %% after %.0f s\n", progress.what, 100.0 * fraction, elapsed);
+    }
+    progress.said = t;
+    progress.said_fraction = fraction;
+}
+
+void progress_begin(const char *what)
+{
+    progress.what = what;
+    progress.terminal = isatty(STDERR_FILENO);
+    progress.started = now();
+    progress.said = progress.said_fraction = 0.0;
+    plumb_set_progress(report, NULL);
+}
+
+void progress_end(void)
+{
+    plumb_set_progress(NULL, NULL);
+    if (progress.terminal && progress.said > 0.0) fprintf(stderr, "\r\033[K");
+}
+
+static int check_one(const command *c, const char *wish, const bar *bars, int count)
+{
+    char name[64];
+    const size_t length = strcspn(wish, "=");
+    snprintf(name, sizeof name, "%.*s", (int)length, wish);
+    for (int i = 0; i < count; i++) {
+        if (strcmp(bars[i].name, name)) continue;
+        double level = bars[i].standard;
+        if (wish[length] == '=') {
+            char *end;
+            level = strtod(wish + length + 1, &end);
+            if (end == wish + length + 1 || *end)
+                return complain(c, EXIT_USAGE, "--require %s: the bar is not a number", wish);
+        }
+        const bool met =
+            bars[i].smaller ? bars[i].value <= level : bars[i].value >= level; // NaN never
+        if (met) return EXIT_DONE;
+        return complain(c, EXIT_BELOW_BAR, "%s is %.6g, required %s %.6g", name, bars[i].value,
+                        bars[i].smaller ? "at most" : "at least", level);
+    }
+    char list[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
+                                 bars[i].name);
+    return complain(c, EXIT_USAGE, "--require knows %s, not \"%s\"", list, name);
+}
+
+int bars_check(const command *c, const char *require, const bar *bars, int count)
+{
+    if (!require) return EXIT_DONE;
+    char *copy = strdup(require), *rest = copy;
+    if (!copy) return complain(c, EXIT_FAILED, "no memory");
+    int worst = EXIT_DONE;
+    for (char *wish; (wish = strsep(&rest, ","));) {
+        const int code = check_one(c, wish, bars, count);
+        if (code == EXIT_USAGE) {
+            worst = code;
+            break;
+        }
+        if (code > worst) worst = code;
+    }
+    free(copy);
+    return worst;
+}
