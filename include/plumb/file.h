@@ -51,6 +51,9 @@ typedef struct plumb_named_array {
 PLUMB_API plumb_status plumb_file_save(const char *path, const plumb_named_array *arrays,
                                        int64_t count, bool compress);
 
+/// Can this build, on this machine, read and write HDF5?
+PLUMB_API bool plumb_file_hdf5(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// NumPy's .npz: a zip file whose members KEY.npy are the arrays.
+#ifndef DATA_NPZ_H
+#define DATA_NPZ_H
+
+#include "data/file.h"
+
+plumb_status npz_open(void **state, file_names *names, arena *mem, const char *path);
+plumb_status npz_read(plumb_array *out, arena *mem, void *state, int64_t index);
+void npz_close(void *state);
+plumb_status npz_save(const char *path, const plumb_named_array *arrays, int64_t count,
+                      bool compress);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// roundtrip [-z] IN OUT: loads every array of IN and writes them to OUT, -z compressed. What the
+// round trips through NumPy and h5py run. With one argument it lists the arrays.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plumb/file.h"
+
+static int complain(void)
+{
+    fprintf(stderr, "%s\n", plumb_last_error());
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    const bool compress = argc > 1 && strcmp(argv[1], "-z") == 0;
+    if (argc < 2 + compress) return 2;
+    const char *in = argv[1 + compress], *out = argv[2 + compress];
+    plumb_file *file;
+    if (plumb_file_open(&file, in)) return complain();
+    const int64_t count = plumb_file_count(file);
+    plumb_named_array *arrays = calloc((size_t)count + 1, sizeof *arrays);
+    int code = arrays ? 0 : 1;
+    for (int64_t i = 0; i < count && !code; i++) {
+        arrays[i].name = plumb_file_name(file, i);
+        if (plumb_file_read(&arrays[i].array, file, arrays[i].name)) code = complain();
+        // A .npy has no name to give, and an .npz key no slash in front.
+        if (!arrays[i].name[0]) arrays[i].name = "array";
+        if (out && strstr(out, ".npz") && arrays[i].name[0] == '/') arrays[i].name++;
+        char shape[256];
+        if (!code && !out)
+            printf("%s %s %s\n", arrays[i].name, plumb_dtype_name(arrays[i].array.dtype),
+                   plumb_array_shape_text(shape, sizeof shape, &arrays[i].array));
+    }
+    if (!code && out && plumb_file_save(out, arrays, count, compress)) code = complain();
+    free(arrays);
+    plumb_file_close(file);
+    return code;
+}
