@@ -71,8 +71,7 @@ void arena_clear(arena *mem)
 void *arena_take(arena *mem, int64_t count, size_t size)
 {
     size_t bytes;
-    if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) ||
-        bytes > SIZE_MAX / 2) {
+    if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) || bytes > SIZE_MAX / 2) {
         fail(PLUMB_EMEMORY, "%lld items of %zu bytes are more than memory can hold",
              (long long)count, size);
         return NULL;

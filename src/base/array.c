@@ -44,20 +44,17 @@ static double half_to_double(uint16_t half)
     const int exponent = (half >> 10) & 31;
     const int fraction = half & 1023;
     double value;
-    if (exponent == 31)
-        value = fraction ? __builtin_nan("") : __builtin_inf();
-    else if (exponent == 0)
-        value = fraction * 0x1p-24;
-    else
-        value = __builtin_ldexp(1024 + fraction, exponent - 25);
+    if (exponent == 31) value = fraction ? __builtin_nan("") : __builtin_inf();
+    else if (exponent == 0) value = fraction * 0x1p-24;
+    else value = __builtin_ldexp(1024 + fraction, exponent - 25);
     return half & 0x8000 ? -value : value;
 }
 
 void plumb_array_to_double(double *out, const plumb_array *array, int64_t first, int64_t count)
 {
-#define WIDEN(type)                                             \
-    do {                                                        \
-        const type *in = (const type *)array->data + first;     \
+#define WIDEN(type)                                                 \
+    do {                                                            \
+        const type *in = (const type *)array->data + first;         \
         for (int64_t i = 0; i < count; i++) out[i] = (double)in[i]; \
     } while (0)
     switch (array->dtype) {
@@ -101,10 +98,8 @@ bool array_count_checked(int64_t *count, const int64_t *shape, int ndim, size_t 
     bool empty = false;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0) return false;
-        if (shape[i] == 0)
-            empty = true;
-        else if (__builtin_mul_overflow(product, shape[i], &product))
-            return false;
+        if (shape[i] == 0) empty = true;
+        else if (__builtin_mul_overflow(product, shape[i], &product)) return false;
     }
     int64_t bytes;
     if (__builtin_mul_overflow(product, (int64_t)item_size, &bytes)) return false;

@@ -8,9 +8,9 @@
 #include "base/status.h"
 
 typedef struct outfile {
-    FILE *stream;        ///< write here
-    char path[4096];     ///< what it will be called
-    char beside[4096];   ///< what it is called until then
+    FILE *stream;      ///< write here
+    char path[4096];   ///< what it will be called
+    char beside[4096]; ///< what it is called until then
 } outfile;
 
 /// Opens a file of a unique name beside `path`.

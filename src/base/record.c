@@ -48,8 +48,7 @@ static void put_quoted(plumb_record *r, const char *text)
         else if ((unsigned char)*c < 0x20)
             put(r, escaped,
                 (size_t)snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)(unsigned char)*c));
-        else
-            put(r, c, 1);
+        else put(r, c, 1);
     }
     put(r, "\"", 1);
 }

@@ -16,12 +16,12 @@
 
 void test_register(const char *name, CMUnitTestFunction function);
 
-#define TEST(name)                                              \
-    static void name(void **state_);                            \
+#define TEST(name)                                                 \
+    static void name(void **state_);                               \
     __attribute__((constructor)) static void register_##name(void) \
-    {                                                           \
-        test_register(#name, name);                             \
-    }                                                           \
+    {                                                              \
+        test_register(#name, name);                                \
+    }                                                              \
     static void name(__attribute__((unused)) void **state_)
 
 #define CHECK(condition) assert_true(condition)
