@@ -52,10 +52,12 @@ extern const command *const commands[];
 
 /// Fills the settings from the command line and finds the file arguments, which are moved to the
 /// end of argv. Returns -1 to go on, else the exit code (--help: 0, wrong usage: 2).
-int options_parse(const command *c, void *settings, int argc, char **argv, int *files, char ***file);
+int options_parse(const command *c, void *settings, int argc, char **argv, int *files,
+                  char ***file);
 
 void options_help(const command *c);
-void options_manual(void); // the manual page of all commands, as roff
+void options_manual(void);     // the manual page of all commands, as roff
+void options_completion(void); // for bash
 
 /// The nearest of `names` (NULL at the end) to `word`, or NULL if none is near.
 const char *options_nearest(const char *word, const char *const *names);

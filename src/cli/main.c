@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The plumb program: finds the command, gives it its settings, lets it run.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,9 @@ const command *const commands[] = {&command_measure, &command_forecast, &command
 
 static void overview(FILE *to)
 {
-    fprintf(to, "plumb %s: did this model learn the physics, or does it only draw good pictures?\n\n"
-                "usage: plumb COMMAND [options] [files]\n\n",
+    fprintf(to,
+            "plumb %s: did this model learn the physics, or does it only draw good pictures?\n\n"
+            "usage: plumb COMMAND [options] [files]\n\n",
             plumb_version());
     for (int i = 0; commands[i]; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
@@ -32,6 +34,22 @@ static void mend_blas(char **argv)
     execv("/proc/self/exe", argv); // on failure the slow kernels must do
 }
 
+// A closed stdout must not be given away to the next file that is opened, or results would be
+// written into it. Held open for reading, it refuses every write.
+static void hold_descriptors(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) exit(EXIT_FAILED);
+}
+
+// Results that did not arrive are a failure, whatever the command says.
+static int deliver(const command *c, int code)
+{
+    if (fflush(stdout) || ferror(stdout))
+        return complain(c, EXIT_FAILED, "the results cannot be written to standard output");
+    return code;
+}
+
 static int unknown(const char *word)
 {
     const char *names[32];
@@ -40,8 +58,8 @@ static int unknown(const char *word)
     names[count] = NULL;
     const char *near = options_nearest(word, names);
     if (near)
-        return complain(NULL, EXIT_USAGE, "there is no command \"%s\"; did you mean plumb %s?", word,
-                        near);
+        return complain(NULL, EXIT_USAGE, "there is no command \"%s\"; did you mean plumb %s?",
+                        word, near);
     return complain(NULL, EXIT_USAGE, "there is no command \"%s\"; plumb --help lists them", word);
 }
 
@@ -55,13 +73,12 @@ static int run(const command *c, int argc, char **argv)
     int code = options_parse(c, settings, argc, argv, &files, &file);
     if (code < 0) code = c->run(settings, files, file);
     free(settings);
-    if (fflush(stdout) || ferror(stdout))
-        return complain(c, EXIT_FAILED, "the results cannot be written to standard output");
-    return code;
+    return deliver(c, code);
 }
 
 int main(int argc, char **argv)
 {
+    hold_descriptors();
     mend_blas(argv);
     if (argc < 2) {
         overview(stderr);
@@ -70,15 +87,19 @@ int main(int argc, char **argv)
     const char *word = argv[1];
     if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
         overview(stdout);
-        return EXIT_DONE;
+        return deliver(NULL, EXIT_DONE);
     }
     if (!strcmp(word, "--version")) {
         printf("plumb %s\n", plumb_version());
-        return EXIT_DONE;
+        return deliver(NULL, EXIT_DONE);
     }
     if (!strcmp(word, "--manual")) {
         options_manual();
-        return EXIT_DONE;
+        return deliver(NULL, EXIT_DONE);
+    }
+    if (!strcmp(word, "--completion")) {
+        options_completion();
+        return deliver(NULL, EXIT_DONE);
     }
     for (int i = 0; commands[i]; i++)
         if (!strcmp(commands[i]->name, word)) return run(commands[i], argc - 1, argv + 1);

@@ -34,7 +34,8 @@ static int smallest(int a, int b)
     return a < b ? a : b;
 }
 
-// Edit distance with exchange of neighbours counted as one; words longer than the table never match.
+// Edit distance with exchange of neighbours counted as one; words longer than the table never
+// match.
 static int distance(const char *a, const char *b)
 {
     enum { LONGEST = 32 };
@@ -95,7 +96,10 @@ static int bad_choice(const command *c, const option_row *o, const char *value)
     size_t used = 0;
     for (int i = 0; o->choices[i] && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                 !i ? "" : o->choices[i + 1] ? ", " : " or ", o->choices[i]);
+                                 !i                  ? ""
+                                 : o->choices[i + 1] ? ", "
+                                                     : " or ",
+                                 o->choices[i]);
     const char *near = options_nearest(value, o->choices);
     if (near)
         return complain(c, EXIT_USAGE, "--%s takes %s, not \"%s\"; did you mean %s?", o->name, list,
@@ -118,10 +122,8 @@ static int store(const command *c, const option_row *o, void *settings, const ch
         const long long number = strtoll(value, &end, 10);
         if (end == value || *end || errno || (o->kind == OPTION_INT && number != (int)number))
             return bad_value(c, o, value, "a whole number");
-        if (o->kind == OPTION_INT)
-            *(int *)target = (int)number;
-        else
-            *(int64_t *)target = number;
+        if (o->kind == OPTION_INT) *(int *)target = (int)number;
+        else *(int64_t *)target = number;
         return -1;
     }
     case OPTION_SEED: {
@@ -184,8 +186,7 @@ int options_parse(const command *c, void *settings, int argc, char **argv, int *
                             c->name);
         }
         const option_row *o = c->options;
-        if (got >= 1000)
-            o += got - 1000;
+        if (got >= 1000) o += got - 1000;
         else
             while (o->letter != got) o++;
         const int code = store(c, o, settings, optarg);
@@ -205,8 +206,7 @@ static void default_text(char *text, size_t size, const option_row *o, const voi
     case OPTION_FLAG:
     case OPTION_SET: break;
     case OPTION_TEXT:
-        if (*(const char *const *)target)
-            snprintf(text, size, "%s", *(const char *const *)target);
+        if (*(const char *const *)target) snprintf(text, size, "%s", *(const char *const *)target);
         break;
     case OPTION_INTEGER: snprintf(text, size, "%lld", (long long)*(const int64_t *)target); break;
     case OPTION_INT: snprintf(text, size, "%d", *(const int *)target); break;
@@ -229,10 +229,8 @@ static void left_column(char *text, size_t size, const option_row *o)
     } else if (takes_value(o)) {
         snprintf(value, sizeof value, " %s", o->value ? o->value : "N");
     }
-    if (o->letter)
-        snprintf(text, size, "-%c, --%s%s", o->letter, o->name, value);
-    else
-        snprintf(text, size, "--%s%s", o->name, value);
+    if (o->letter) snprintf(text, size, "-%c, --%s%s", o->letter, o->name, value);
+    else snprintf(text, size, "--%s%s", o->name, value);
 }
 
 void options_help(const command *c)
@@ -267,7 +265,8 @@ static void roff(const char *text)
 
 void options_manual(void)
 {
-    printf(".TH PLUMB 1 \"\" \"plumb %s\" \"User Commands\"\n.SH NAME\nplumb \\- ", plumb_version());
+    printf(".TH PLUMB 1 \"\" \"plumb %s\" \"User Commands\"\n.SH NAME\nplumb \\- ",
+           plumb_version());
     roff("did this model learn the physics, or does it only draw good pictures?");
     puts("\n.SH SYNOPSIS\n.B plumb\n.I command\n[options] [files]\n.SH COMMANDS");
     for (int i = 0; commands[i]; i++) {

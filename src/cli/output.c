@@ -20,10 +20,8 @@ int print_record(const command *c, plumb_record *record)
 
 const char *cell_interval(char *text, size_t size, plumb_interval interval)
 {
-    if (isnan(interval.low))
-        text[0] = 0;
-    else
-        snprintf(text, size, "95 %% [%.4g, %.4g]", interval.low, interval.high);
+    if (isnan(interval.low)) text[0] = 0;
+    else snprintf(text, size, "95 %% [%.4g, %.4g]", interval.low, interval.high);
     return text;
 }
 
@@ -47,13 +45,13 @@ static void report(void *context, double fraction)
     (void)context;
     const double t = now(), elapsed = t - progress.started;
     if (elapsed < 1.0) return;
-    const double left = fraction > 0.01 ? elapsed / fraction - elapsed : NAN;
+    const double left = fraction > 0.01 ? elapsed / fraction - elapsed : (double)NAN;
     if (progress.terminal) {
         if (t - progress.said < 0.1) return;
-        char bar[31];
-        for (int i = 0; i < 30; i++) bar[i] = i < (int)(30.0 * fraction) ? '#' : '.';
-        bar[30] = 0;
-        fprintf(stderr, "\r%s [%s] %3.0f %%", progress.what, bar, 100.0 * fraction);
+        char gauge[31];
+        for (int i = 0; i < 30; i++) gauge[i] = i < (int)(30.0 * fraction) ? '#' : '.';
+        gauge[30] = 0;
+        fprintf(stderr, "\r%s [%s] %3.0f %%", progress.what, gauge, 100.0 * fraction);
         if (!isnan(left)) fprintf(stderr, ", %.0f s left ", left);
     } else {
         if (t - progress.said < 30.0 && fraction - progress.said_fraction < 0.05) return;
@@ -102,8 +100,8 @@ static int check_one(const command *c, const char *wish, const bar *bars, int co
     char list[256] = "";
     size_t used = 0;
     for (int i = 0; i < count && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
-                                 bars[i].name);
+        used +=
+            (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", bars[i].name);
     return complain(c, EXIT_USAGE, "--require knows %s, not \"%s\"", list, name);
 }
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// plumb demo: three models whose answer is known beforehand, measured and judged in plain words.
+// examples/make_latents.py made them, by maps that are written down there.
+#define _GNU_SOURCE
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+typedef struct settings {
+    const char *out;
+    bool json;
+} settings;
+
+// clang-format off
+static const option_row rows[] = {
+    {.name = "out", .kind = OPTION_TEXT, .offset = offsetof(settings, out), .value = "F.json",
+     .help = "also write the numbers to a file"},
+    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(settings, json),
+     .help = "the numbers as one line of JSON, nothing else"},
+    {0},
+};
+// clang-format on
+
+typedef struct sample {
+    const char *name;
+    const char *story;
+    bool passes, degenerate; // what must come out
+} sample;
+
+static const sample samples[] = {
+    {"good",
+     "The true phase space of a mass on a spring, bent and turned by canonical maps, beside a\n"
+     "pair of latents that is only noise.",
+     true, false},
+    {"bad",
+     "Everything about the state can be read off these latents, but the map squeezes area in\n"
+     "some places and not in others: good pictures, wrong physics.",
+     false, false},
+    {"cheat",
+     "Latents that remember position, velocity and the clock, and keep all momenta at zero: no\n"
+     "Hamiltonian moves them, yet the true state is a function of them.",
+     false, true},
+};
+
+enum { SAMPLES = sizeof samples / sizeof *samples };
+
+// $PLUMB_SHARE, else ../share/plumb beside the program; the build tree has the same shape.
+static void sample_path(char *path, size_t size, const char *name)
+{
+    const char *share = getenv("PLUMB_SHARE");
+    char beside[PATH_MAX] = "";
+    if (!share) {
+        const ssize_t length = readlink("/proc/self/exe", beside, sizeof beside - 1);
+        beside[length > 0 ? length : 0] = 0;
+        for (int up = 0; up < 2; up++) {
+            char *slash = strrchr(beside, '/');
+            if (slash) *slash = 0;
+        }
+        share = beside;
+    }
+    snprintf(path, size, "%s%s/examples/latents/%s.npz", share,
+             share == beside ? "/share/plumb" : "", name);
+}
+
+static plumb_status measure(plumb_symetric *out, const char *path)
+{
+    plumb_file *file = NULL;
+    plumb_array latent, truth;
+    plumb_status st = plumb_file_open(&file, path);
+    if (!st) st = plumb_file_read(&latent, file, "latent");
+    if (!st) st = plumb_file_read(&truth, file, "truth");
+    if (!st) st = plumb_symetric_measure(out, &latent, &truth, NULL, NULL);
+    plumb_file_close(file);
+    return st;
+}
+
+static void cell(const char *name, double value, plumb_interval interval, const char *wanted)
+{
+    char text[64];
+    printf("    %-9s %-9.4g %-28s %s\n", name, value, cell_interval(text, sizeof text, interval),
+           wanted);
+}
+
+static void tell(const sample *s, const plumb_symetric *r)
+{
+    printf("%s\n%s\n\n", s->name, s->story);
+    cell("R2", r->r2, r->r2_ci, "above 0.9: the state can be read off");
+    cell("Sym", r->sym, r->sym_ci, "below 0.05: area is kept");
+    cell("SyMetric", r->symetric, r->symetric_ci, "1: both");
+    printf("\n    Verdict: %s\n\n",
+           r->symetric > 0.5 ? "it learnt the physics." : "it did not learn the physics.");
+    printf("    Why: %s.\n\n", r->why);
+}
+
+static bool as_known(const sample *s, const plumb_symetric *r)
+{
+    return (r->symetric > 0.5) == s->passes && r->degenerate == s->degenerate;
+}
+
+// All three into one record, each spoken of as it is measured. Returns an exit code.
+static int judge(plumb_record *record, bool speak)
+{
+    const plumb_symetric_options opt = plumb_symetric_defaults();
+    int wrong = 0;
+    plumb_record_text(record, "version", plumb_version());
+    plumb_record_begin_list(record, "models");
+    for (int i = 0; i < SAMPLES; i++) {
+        char path[PATH_MAX + 64];
+        plumb_symetric result;
+        sample_path(path, sizeof path, samples[i].name);
+        if (measure(&result, path)) return complain_last(&command_demo);
+        if (speak) tell(&samples[i], &result);
+        const bool right = as_known(&samples[i], &result);
+        wrong += !right;
+        plumb_record_begin(record, NULL);
+        plumb_record_text(record, "name", samples[i].name);
+        plumb_record_flag(record, "as_known", right);
+        plumb_symetric_record(record, &result, &opt);
+        plumb_record_end(record);
+        plumb_symetric_clear(&result);
+    }
+    plumb_record_end(record);
+    if (wrong)
+        return complain(&command_demo, EXIT_FAILED,
+                        "%d of %d verdicts are not the known ones; please report this with the "
+                        "output of plumb doctor",
+                        wrong, SAMPLES);
+    return EXIT_DONE;
+}
+
+static int run(void *given, int files, char **file)
+{
+    const settings *s = given;
+    if (files) return complain(&command_demo, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
+    plumb_record *record = plumb_record_create();
+    if (!record) return complain(&command_demo, EXIT_FAILED, "no memory");
+
+    if (!s->json)
+        puts("Three models of the same mass on a spring. The right verdicts are known: the latents "
+             "were\nmade by maps written down in examples/make_latents.py.\n");
+    int code = judge(record, !s->json);
+    if (code == EXIT_DONE && s->out && plumb_records_save(s->out, &record, 1))
+        code = complain_last(&command_demo);
+    if (code == EXIT_DONE && s->json) code = print_record(&command_demo, record);
+    if (code == EXIT_DONE && !s->json) {
+        puts("All three verdicts are the known ones: one model passes, two are caught.");
+        if (s->out) printf("The numbers are in %s.\n", s->out);
+        puts("Measure your own: plumb measure latents.npz, with arrays \"latent\" and \"truth\".");
+    }
+    plumb_record_free(record);
+    return code;
+}
+
+const command command_demo = {
+    .name = "demo",
+    .summary = "a good model, a bad one and a cheat, measured and judged",
+    .usage = "[--out F.json] [--json]",
+    .text =
+        "Measures three sample models that come with plumb and says in plain words which of them\n"
+        "learnt the physics and why. Fails if a verdict is not the known one, so it is also a\n"
+        "quick check of an installation.",
+    .example = "plumb demo",
+    .options = rows,
+    .settings_size = sizeof(settings),
+    .run = run,
+};
