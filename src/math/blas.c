@@ -4,10 +4,19 @@
 #include "math/blas.h"
 
 #include <cblas.h>
+#include <stdio.h>
+#include <string.h>
 
-__attribute__((constructor)) static void one_thread(void)
+static char version[64];
+
+__attribute__((constructor)) static void on_load(void)
 {
     openblas_set_num_threads(1);
+    // The library that is loaded, not the one whose headers we saw: its first two words.
+    const char *config = openblas_get_config();
+    const char *first = strchr(config, ' ');
+    const int length = first ? (int)(first + 1 - config + (ptrdiff_t)strcspn(first + 1, " ")) : 0;
+    snprintf(version, sizeof version, "%.*s", length, config);
 }
 
 void blas_gemm(double *c, int64_t ldc, const double *a, int64_t lda, bool transpose_a,
@@ -45,4 +54,9 @@ void blas_axpy(double *y, double a, const double *x, int64_t n)
 const char *blas_kernel(void)
 {
     return openblas_get_corename();
+}
+
+const char *blas_version(void)
+{
+    return version;
 }

@@ -24,5 +24,7 @@ void blas_axpy(double *y, double a, const double *x, int64_t n);
 
 /// The kernel set in use, as OpenBLAS names it.
 const char *blas_kernel(void);
+/// "OpenBLAS 0.3.21".
+const char *blas_version(void);
 
 #endif

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+# What is installed: both libraries, headers, program, HDF5 helper, manual, completion, samples, and
+# the two ways others find us, a CMake package and plumb.pc.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/plumb)
+
+install(TARGETS plumb_shared EXPORT plumbTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${PROJECT_BINARY_DIR}/lib/libplumb.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/plumb DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h")
+install(EXPORT plumbTargets NAMESPACE plumb:: DESTINATION ${package_dir})
+
+if(PLUMB_PROGRAM)
+  # The program finds its library beside itself wherever the tree is put.
+  file(RELATIVE_PATH to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(plumb_program PROPERTIES INSTALL_RPATH "$ORIGIN/${to_lib}")
+  install(TARGETS plumb_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/latents
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/plumb/examples)
+
+  # The program writes its own manual and completion, from the tables that also parse.
+  set(manual ${PROJECT_BINARY_DIR}/share/man/man1/plumb.1)
+  set(completion ${PROJECT_BINARY_DIR}/share/bash-completion/completions/plumb)
+  add_custom_command(OUTPUT ${manual} ${completion}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/share/man/man1
+            ${PROJECT_BINARY_DIR}/share/bash-completion/completions
+    COMMAND plumb_program --manual > ${manual}
+    COMMAND plumb_program --completion > ${completion}
+    DEPENDS plumb_program VERBATIM)
+  add_custom_target(plumb_pages ALL DEPENDS ${manual} ${completion})
+  install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
+if(PLUMB_HDF5)
+  install(TARGETS plumb-h5 RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plumb)
+endif()
+
+# Who links the static library must also link what it stands on.
+set(requires_private "openblas libzip")
+set(libs_private "-lm -pthread")
+file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(${CMAKE_CURRENT_LIST_DIR}/plumb.pc.in ${PROJECT_BINARY_DIR}/plumb.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/plumb.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/plumbConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/plumbConfig.cmake INSTALL_DESTINATION ${package_dir}
+  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/plumbConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/plumbConfig.cmake
+  ${PROJECT_BINARY_DIR}/plumbConfigVersion.cmake DESTINATION ${package_dir})

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// What this build and this machine can do, and the remedy for OpenBLAS's choice of kernels.
+//
+// OpenBLAS picks its kernels by a table of processor models, so a model younger than the table gets
+// the oldest ones, whatever instructions it has. We ask the processor for its instructions and
+// compare.
+#define _GNU_SOURCE
+#include "plumb/machine.h"
+
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "math/blas.h"
+#include "plumb/file.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#else
+static bool has_avx2(void)
+{
+    return false;
+}
+
+static bool has_avx512(void)
+{
+    return false;
+}
+#endif
+
+const char *plumb_machine_instructions(void)
+{
+    return has_avx512() ? "avx512" : has_avx2() ? "avx2" : "portable";
+}
+
+int plumb_machine_threads(void)
+{
+    return pool_threads();
+}
+
+int plumb_machine_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set)) return 1;
+    return CPU_COUNT(&set);
+}
+
+const char *plumb_machine_blas(void)
+{
+    return blas_kernel();
+}
+
+const char *plumb_machine_blas_version(void)
+{
+    return blas_version();
+}
+
+const char *plumb_machine_blas_remedy(void)
+{
+    // Kernel sets that know no AVX2. A name that is not here is one we do not know, perhaps newer
+    // than this list, and is left alone.
+    static const char *const old[] = {
+        "Katmai",      "Coppermine",   "Northwood",  "Prescott", "Banias",      "Atom",
+        "Core2",       "Penryn",       "Dunnington", "Nehalem",  "Sandybridge", "Athlon",
+        "Opteron",     "Opteron_SSE3", "Barcelona",  "Bobcat",   "Bulldozer",   "Piledriver",
+        "Steamroller", "Nano",         NULL};
+    if (!has_avx2()) return NULL;
+    for (int i = 0; old[i]; i++)
+        if (!strcmp(blas_kernel(), old[i])) return has_avx512() ? "SkylakeX" : "Haswell";
+    return NULL;
+}
+
+const char *plumb_machine_compiler(void)
+{
+#if defined(__clang__)
+    return __VERSION__; // "Debian Clang 14.0.6": says its name itself
+#else
+    return "gcc " __VERSION__;
+#endif
+}
+
+const char *plumb_machine_build(void)
+{
+    return PLUMB_BUILD_TYPE;
+}
+
+void plumb_machine_record(plumb_record *record)
+{
+    plumb_record_text(record, "version", plumb_version());
+    plumb_record_text(record, "instructions", plumb_machine_instructions());
+    plumb_record_integer(record, "threads", plumb_machine_threads());
+    plumb_record_integer(record, "cores", plumb_machine_cores());
+    plumb_record_text(record, "blas", plumb_machine_blas());
+    plumb_record_text(record, "blas_version", plumb_machine_blas_version());
+    const char *remedy = plumb_machine_blas_remedy();
+    if (remedy) plumb_record_text(record, "blas_remedy", remedy);
+    else plumb_record_null(record, "blas_remedy");
+    plumb_record_flag(record, "hdf5", plumb_file_hdf5());
+    plumb_record_flag(record, "mpi", false);    // comes with sweeps over many machines
+    plumb_record_flag(record, "onednn", false); // comes with training
+    plumb_record_text(record, "compiler", plumb_machine_compiler());
+    plumb_record_text(record, "build_type", plumb_machine_build());
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+# The doctor tells the truth, and the program mends OpenBLAS's choice of kernels [libraries: OpenBLAS
+# 0.3.21 takes processors it does not know for a Prescott of 2004].
+set -u
+failures=0
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+# The text or number under a key of one line of JSON.
+value() {
+    "$PLUMB_PYTHON" -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"
+}
+unset OPENBLAS_CORETYPE PLUMB_BLAS_MENDED PLUMB_THREADS
+
+plain=$("$PLUMB" doctor --json) || fail "plumb doctor --json exits $?"
+instructions=$(echo "$plain" | value instructions)
+kernel=$(echo "$plain" | value blas)
+for key in version instructions threads cores blas blas_version blas_remedy hdf5 mpi onednn compiler build_type; do
+    echo "$plain" | value $key >/dev/null || fail "doctor --json has no $key"
+done
+[ "$(echo "$plain" | value version)" = "$("$PLUMB" --version | cut -d' ' -f2)" ] || fail "version"
+[ "$(PLUMB_THREADS=3 "$PLUMB" doctor --json | value threads)" = 3 ] || fail "PLUMB_THREADS=3 is not obeyed"
+[ "$(echo "$plain" | value mpi)" = False ] || fail "mpi is not in this build"
+
+case $instructions in
+avx2 | avx512)
+    grep -qw avx2 /proc/cpuinfo || fail "doctor says $instructions, /proc/cpuinfo knows no avx2"
+    [ "$kernel" != Prescott ] || fail "the kernels are Prescott's on a machine with $instructions"
+
+    # Whatever the environment asks for, the kernels are not those of 2004.
+    for old in Prescott Nehalem Core2; do
+        table=$(OPENBLAS_CORETYPE=$old "$PLUMB" doctor) || fail "doctor with $old exits $?"
+        case $table in *$old*) fail "OPENBLAS_CORETYPE=$old was not mended" ;; esac
+        mended=$(OPENBLAS_CORETYPE=$old "$PLUMB" doctor --json)
+        case $(echo "$mended" | value blas) in
+        Haswell | SkylakeX | Zen | Cooperlake | SapphireRapids) ;;
+        *) fail "mended to $(echo "$mended" | value blas)" ;;
+        esac
+        [ "$(echo "$mended" | value blas_remedy)" = None ] || fail "mended, yet a remedy is named"
+    done
+
+    # A choice of the user's that is not slow stays.
+    [ "$(OPENBLAS_CORETYPE=Haswell "$PLUMB" doctor --json | value blas)" = Haswell ] ||
+        fail "OPENBLAS_CORETYPE=Haswell was overruled"
+
+    # Where mending did not help, the program goes on with what there is, and the doctor says what
+    # to do. PLUMB_BLAS_MENDED is what it remembers its one attempt by.
+    table=$(OPENBLAS_CORETYPE=Prescott PLUMB_BLAS_MENDED=1 timeout 20 "$PLUMB" doctor) ||
+        fail "doctor with slow kernels exits $?"
+    case $table in *Prescott*SLOW*OPENBLAS_CORETYPE=*) ;; *) fail "slow kernels are not called slow: $table" ;; esac
+    ;;
+portable) ;;
+*) fail "instructions are \"$instructions\"" ;;
+esac
+
+# A name OpenBLAS does not know makes no loop.
+timeout 20 env OPENBLAS_CORETYPE=NoSuchProcessor "$PLUMB" doctor >/dev/null 2>&1 ||
+    fail "OPENBLAS_CORETYPE=NoSuchProcessor: exit $?"
+
+table=$("$PLUMB" doctor) || fail "plumb doctor exits $?"
+for word in instructions threads BLAS HDF5 MPI oneDNN "$kernel"; do
+    case $table in *$word*) ;; *) fail "the table does not speak of $word" ;; esac
+done
+
+# The measuring part loads without oneDNN, MPI or HDF5.
+for file in "$PLUMB_BUILD/lib/libplumb.so" "$PLUMB"; do
+    needs=$({ readelf -d "$file"; ldd "$file"; } 2>&1) || fail "ldd $file"
+    if echo "$needs" | grep -iE 'hdf5|libmpi|dnnl|mkldnn'; then fail "$file loads what it must not"; fi
+    echo "$needs" | grep -q openblas || fail "ldd $file shows no OpenBLAS: is this check awake?"
+done
+
+[ $failures = 0 ] && echo "all is well"
+exit $((failures > 0))
