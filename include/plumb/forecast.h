@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Forecast: how close are predicted frames to true ones, and for how long?
-// Normalised MSE of reconstruction and extrapolation, and valid prediction time [Higgins21].
+// Normalised MSE of reconstruction and extrapolation, and valid prediction time (VPT) [Higgins21].
+//
+// The error of a frame is e = sum (x - y)^2 / sum x^2 over its pixels, x true and y predicted.
+// Frames fall into two parts: those near the inferred state, which the model was trained to
+// predict ("rec"), and all beyond ("extrapolation"). The MSEs are means of e; the VPT is the number
+// of frames of extrapolation before the first with e > threshold, or all of them if there is none.
 #ifndef PLUMB_FORECAST_H
 #define PLUMB_FORECAST_H
 
@@ -12,12 +17,15 @@
 extern "C" {
 #endif
 
+/// The version of this measure's numbers; it rises when a value changes for the same input.
 #define PLUMB_FORECAST_VERSION 1
 
-/// Which frames a model sees and which it is asked for. Inference frames i, target frames t.
-/// PLUMB_FRAMES_PLAIN: the arrays start at the first predicted frame; nothing is skipped.
+/// Which frames a model saw and which it was trained to predict, with i frames to infer the state
+/// from and t to predict. Truth frames 0 .. T-1; "skips s, trains on l" means that forward targets
+/// are frames s .. T-1, the first l - s of them rec, and backward targets are frames
+/// 0 .. T-1-s, the last l - s of them rec; the others are extrapolation.
 typedef enum plumb_forecast_frames {
-    PLUMB_FRAMES_PLAIN,
+    PLUMB_FRAMES_PLAIN,             ///< skips none, trains on `split`; all arrays of one length
     PLUMB_FRAMES_OVERLAP_BY_ONE,    ///< skips i-1, trains on i+t-1
     PLUMB_FRAMES_NO_OVERLAP,        ///< skips i, trains on i+t
     PLUMB_FRAMES_INCLUDE_INFERENCE, ///< skips none, trains on i+t
@@ -26,60 +34,87 @@ typedef enum plumb_forecast_frames {
 
 /// From which end backward VPT counts.
 typedef enum plumb_forecast_count {
-    PLUMB_COUNT_FROM_INFERRED, ///< from the frame next to the inferred state
-    PLUMB_COUNT_PUBLISHED,     ///< from the frame farthest from it, as the published code does
+    PLUMB_COUNT_FROM_INFERRED, ///< from the frame of extrapolation nearest to the inferred state
+    PLUMB_COUNT_PUBLISHED,     ///< from the farthest one, as the published code does
 } plumb_forecast_count;
 
-/// How per-trajectory VPTs become one number.
+/// How the VPTs of many trajectories become one number.
 typedef enum plumb_forecast_average {
-    PLUMB_AVERAGE_MEAN,   ///< over all trajectories, as the paper says
     PLUMB_AVERAGE_MEDIAN, ///< median of each batch, then mean over batches, as the code does
+    PLUMB_AVERAGE_MEAN,   ///< mean over all trajectories, as the paper says
 } plumb_forecast_average;
 
+/// The settings. Take them from plumb_forecast_defaults() and change what you need.
 typedef struct plumb_forecast_options {
     size_t size; ///< sizeof(plumb_forecast_options)
     plumb_forecast_frames frames;
-    int64_t split;      ///< frames of reconstruction in PLUMB_FRAMES_PLAIN, 60
-    int64_t extrapolate; ///< frames of Ext MSE after them, 60; 0 all
-    int64_t inference;  ///< i, 5
-    int64_t target;     ///< t, 60
-    double threshold;   ///< 0.025
+    int64_t split;       ///< frames of rec in PLUMB_FRAMES_PLAIN, 60; 0: there are none
+    int64_t extrapolate; ///< frames of extrapolation, the nearest, in the Ext MSE, 60; 0 all
+    int64_t inference;   ///< i, 5
+    int64_t target;      ///< t, 60
+    double threshold;    ///< of the VPT, 0.025
     plumb_forecast_count backward_count;
     plumb_forecast_average average;
-    int64_t batch;     ///< trajectories a median, 5
-    int64_t resamples; ///< 2000
-    uint64_t seed;     ///< 1
-    int threads;       ///< 0: plumb_machine_threads()
+    int64_t batch; ///< trajectories a median, 5; 0 all in one. A last, smaller batch weighs less
+    int64_t resamples; ///< bootstrap draws for the 95 % intervals, 2000; 0 none
+    uint64_t seed;     ///< of the bootstrap, 1
+    int threads;       ///< 0: plumb_machine_threads(). Changes no result
 } plumb_forecast_options;
+
+/// An MSE of one stretch of frames: mean over trajectories of the mean over frames of e.
+typedef struct plumb_forecast_mse {
+    double relative;   ///< that; 1 for a prediction that is all black
+    double published;  ///< divided by height*width*channels too, as the paper's tables have it
+    plumb_interval ci; ///< of `relative`; NaN if there are too few trajectories
+    plumb_interval published_ci;
+    int64_t first, frames;        ///< truth frames first .. first+frames-1
+    const char *why;              ///< NULL, or why it is not a finite number
+    const double *per_trajectory; ///< relative
+} plumb_forecast_mse;
 
 /// One direction of time.
 typedef struct plumb_forecast_direction {
-    bool measured;
-    double rec_mse, ext_mse;                   ///< the paper's units: divided by height*width*channels too
-    double rec_mse_relative, ext_mse_relative; ///< mean over frames of |x-y|^2/|x|^2
-    double vpt;                                ///< frames
-    double vpt_relative;                       ///< share of the frames there are
-    int64_t length;                            ///< frames of extrapolation
-    plumb_interval rec_mse_ci, ext_mse_ci, vpt_ci;
-    const double *vpt_per_trajectory;
-    const double *rec_mse_per_trajectory, *ext_mse_per_trajectory;
+    bool measured; ///< the rest is zero if not
+    plumb_forecast_mse rec, ext, full;
+    double vpt;           ///< frames
+    double vpt_relative;  ///< share of the frames there are
+    double vpt_published; ///< counted the published way; differs from `vpt` backward only
+    plumb_interval vpt_ci;
+    int64_t length;                   ///< frames of extrapolation, the longest VPT there can be
+    const double *vpt_per_trajectory; ///< counted as `vpt` is
+    int64_t first, frames;            ///< truth frames measured: first .. first+frames-1
+    const double *errors;             ///< e, (trajectories, frames): NaN for 0/0, infinity for x/0
+    int64_t black; ///< true frames among them that are black, where e is not finite
 } plumb_forecast_direction;
 
+/// What was measured. Free what it points to with plumb_forecast_clear.
 typedef struct plumb_forecast {
     plumb_forecast_direction forward, backward;
     double vpt, vpt_relative; ///< mean over the directions measured
     plumb_interval vpt_ci;
-    int64_t trajectories, frames;
+    const double *vpt_per_trajectory;
+    int64_t trajectories, steps;
+    int64_t height, width, channels;
     double seconds;
-    char input_hash[33];
-    void *memory; ///< private
+    char input_hash[33]; ///< XXH3-128 of the arrays
+    void *memory;        ///< private
 } plumb_forecast;
 
+/// The published configuration, with backward VPT counted from the inferred state and the frames
+/// split plainly at 60.
 PLUMB_API plumb_forecast_options plumb_forecast_defaults(void);
 
-/// truth (trajectories, steps, height, width, channels); prediction and backward alike, in
-/// increasing time, a shorter or longer time axis being aligned as the protocol says; integers
-/// are divided by their largest value (255 for u1). `backward` may be NULL.
+/// How well does `prediction` foretell `truth`?
+/// All are (trajectories, steps, height, width, channels) in increasing time. In
+/// PLUMB_FRAMES_PLAIN predictions have as many steps as the truth; in the other protocols at least
+/// as many as there are targets, of which a forward one keeps the last and a backward one the
+/// first. `backward`, the prediction of a model run back from the last frames, may be NULL, and so
+/// may `opt`. Arrays of different types are brought to one scale: u1 is divided by 255, u2 by
+/// 65535. On failure `out` is left as it was.
+/// A black true frame has no relative error: 0/0 is NaN and never ends a VPT, x/0 is infinite and
+/// does, and an MSE over it is NaN or infinite with `why` set.
+/// Fails with PLUMB_ESHAPE if shapes or types do not fit together, PLUMB_ENUMERIC if a value is not
+/// finite or no frame is left to extrapolate, PLUMB_EVALUE if an option makes no sense.
 PLUMB_API plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *truth,
                                               const plumb_array *prediction,
                                               const plumb_array *backward,
@@ -87,8 +122,13 @@ PLUMB_API plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_a
 
 PLUMB_API void plumb_forecast_clear(plumb_forecast *result);
 
+/// The result under the names that `plumb forecast --json` prints.
 PLUMB_API void plumb_forecast_record(plumb_record *record, const plumb_forecast *result,
                                      const plumb_forecast_options *opt);
+
+/// One trajectory of it, as a line of --items: VPTs, MSEs and the error of every frame.
+PLUMB_API void plumb_forecast_item_record(plumb_record *record, const plumb_forecast *result,
+                                          int64_t trajectory);
 
 #ifdef __cplusplus
 }
