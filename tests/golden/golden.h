@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What golden tests share: cases are .npz files, told apart by the keys inside them.
+#ifndef TESTS_GOLDEN_H
+#define TESTS_GOLDEN_H
+
+#include <stdbool.h>
+
+#include "plumb/file.h"
+
+/// What a case returns instead of its number of failures if nothing here can judge it yet.
+enum { GOLDEN_SKIPPED = -1 };
+
+/// A kind of case: files that have `key` are judged by `judge`, which prints every failure, each
+/// beginning with `path`, and returns their number.
+typedef struct golden_kind {
+    const char *key;
+    int (*judge)(plumb_file *file, const char *path);
+} golden_kind;
+
+/// Judges every .npz in `area` of PLUMB_GOLDEN (else of tests/golden) by the first kind that fits;
+/// `kinds` ends with a NULL key. Returns what main should: 0, 1 if anything failed, 77 if no case
+/// was judged.
+int golden_run(const char *area, const golden_kind *kinds);
+
+/// The array `name` as doubles, freed by the caller, and how many; NULL if it is not there.
+double *golden_read(int64_t *count, plumb_file *file, const char *name);
+/// A scalar, or `fallback` if it is not there.
+double golden_scalar(plumb_file *file, const char *name, double fallback);
+
+/// 0 if got is want within absolute + relative * |want|, NaN and infinities being themselves; else
+/// says so and is 1.
+int golden_near(const char *path, const char *what, int64_t index, double got, double want,
+                double absolute, double relative);
+
+int golden_forecast(plumb_file *file, const char *path);   ///< image sequences
+int golden_polynomial(plumb_file *file, const char *path); ///< SyMetric by polynomials
+
+#endif

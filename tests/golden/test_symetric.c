@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// Every case in golden/symetric against the published code's own output.
+#include "golden/golden.h"
+
+int main(void)
+{
+    static const golden_kind kinds[] = {
+        {"B_rsq", golden_polynomial},
+        {"in_images_u8", golden_forecast},
+        {"exp_loss", NULL}, // MLP: nothing judges these yet
+        {0},
+    };
+    return golden_run("symetric", kinds);
+}
