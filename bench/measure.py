@@ -251,27 +251,29 @@ def cpu():
     model = re.search(r"^model name\s*:\s*(.+)$", text, re.M)
     flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", text, re.M)
     flags = flags.group(1).split() if flags else []
-    level = next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("asimd", "NEON")) if flag in flags),
-                 "baseline")
+    level = next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2"), ("asimd", "NEON"))
+                  if flag in flags), "no vector extension known here")
     return (model.group(1).strip() if model else os.uname().machine), level
 
 
 def machine(opts):
     model, level = cpu()
     peer = json.loads(Child([sys.executable, "-I", BENCH / "peer.py", "--versions"], opts.core).out)
-    version = Child([opts.plumb, "--version"], opts.core).out.strip() or "plumb"
-    doctor = {}
     try:
-        doctor = json.loads(Child([opts.plumb, "doctor", "--json"], opts.core).out)
+        plumb = json.loads(Child([opts.plumb, "doctor", "--json"], opts.core).out)
     except json.JSONDecodeError:
-        say("bench: plumb doctor --json gave nothing to read; its BLAS kernel stays unnamed")
-    kernel = next((value for key, value in doctor.items() if "blas" in key and "version" not in key), "?")
-    if not version.startswith("plumb"):
-        version = f"plumb {version}"
+        stop(f"{opts.plumb} doctor --json: no JSON")
+    if plumb.get("blas_remedy"):
+        say(f"bench: WARNING: plumb's OpenBLAS runs kernels for an older processor; set "
+            f"OPENBLAS_CORETYPE={plumb['blas_remedy']}")
+    if plumb.get("build_type", "Release") != "Release":
+        say(f"bench: WARNING: this plumb is a {plumb['build_type']} build; its times say little")
     return {"cpu": model, "line": (
-        f"{model}, {level}, one core. {version} (OpenBLAS kernel {kernel}). Python {peer['python']}, "
-        f"NumPy {peer['numpy']} (OpenBLAS kernel {peer['blas_kernel']}), SciPy {peer['scipy']}, "
-        f"scikit-learn {peer['scikit-learn']}.")}
+        f"{model}, {level}, one core. plumb {plumb.get('version', '?')}, {plumb.get('build_type', '?')} by "
+        f"{plumb.get('compiler', '?')}, code for {plumb.get('instructions', '?')}, OpenBLAS "
+        f"{plumb.get('blas_version', '?')} with {plumb.get('blas', '?')} kernels. Python {peer['python']}, "
+        f"scikit-learn {peer['scikit-learn']}, SciPy {peer['scipy']}, NumPy {peer['numpy']} with OpenBLAS "
+        f"{peer['blas_version']}, {peer['blas_kernel']} kernels.")}
 
 
 def megabytes(mb, floor):
@@ -283,7 +285,7 @@ def report(where, rows, verdicts, bad, growth, floor):
     out = [where["line"], ""]
     if bad:
         out += ["**The numbers do not agree:**", ""] + [f"- {line}" for line in bad] + [""]
-    for part, text in ((PROBLEMS, "Seconds for the measure alone, arrays in memory: the fastest of the turns (median)."),
+    for part, text in ((PROBLEMS, "Seconds for the measure alone, arrays in memory: the fastest turn (the median)."),
                        (SCALING, "The same along the number of latents, 300 points, a map of order 3.")):
         some = [row for row in rows if row["row"] in part]
         if some:
@@ -297,7 +299,7 @@ def report(where, rows, verdicts, bad, growth, floor):
     if rows:
         out += [table(["target", "reached", "met"],
                       [[what, got, "yes" if met else "**no**"] for what, got, met in verdicts]), ""]
-        out += ["The whole command from start to exit, with reading files and importing modules, and its peak memory.", "",
+        out += ["The whole command, start to exit, with reading files and importing modules; and its peak memory.", "",
                 table(["row", "Python s", "plumb converged s", "times faster", "plumb reference s", "times faster",
                        "Python MB", "plumb converged MB", "plumb reference MB"],
                       [[r["row"], show(r["peer_process"]), show(r["converged_process"]),
@@ -343,7 +345,8 @@ def main():
                                    "in Python: one run, one core each, taking turns. CSV on stdout.")
     args.add_argument("--quick", action="store_true", help="a few small rows, two repeats; writes no files")
     args.add_argument("--rows", metavar="A,B", help="only these rows, or `none`; writes no files. " + ", ".join(ROWS))
-    args.add_argument("--plumb", metavar="PATH", default=str(ROOT / "build/release/bin/plumb"), help="the program to measure")
+    args.add_argument("--plumb", metavar="PATH", default=str(ROOT / "build/release/bin/plumb"),
+                      help="the program to measure (build/release/bin/plumb)")
     args.add_argument("--repeats", type=int, metavar="N", help="turns a row (3 to 7 by its length)")
     args.add_argument("--core", type=int, help="the core to run on (the last one allowed)")
     args.add_argument("--limit", type=float, default=600, metavar="S", help="give up a growth run after this (600)")

@@ -121,10 +121,10 @@ def versions():
     import sklearn
     import threadpoolctl
 
-    blas = [lib.get("architecture", "?") for lib in threadpoolctl.threadpool_info()
-            if lib["user_api"] == "blas"]
+    blas = next((lib for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"), {})
     return {"python": sys.version.split()[0], "numpy": np.__version__, "scipy": scipy.__version__,
-            "scikit-learn": sklearn.__version__, "blas_kernel": blas[0] if blas else "?"}
+            "scikit-learn": sklearn.__version__, "blas_version": blas.get("version", "?"),
+            "blas_kernel": blas.get("architecture", "?")}
 
 
 def golden(folder, batches, wanted):
