@@ -4,6 +4,7 @@
 #define DATA_H5CLIENT_H
 
 #include "data/file.h"
+#include "data/h5wire.h"
 
 /// Is the program there?
 bool h5client_available(void);
@@ -13,5 +14,18 @@ plumb_status h5client_read(plumb_array *out, arena *mem, void *state, int64_t in
 void h5client_close(void *state);
 plumb_status h5client_save(const char *path, const plumb_named_array *arrays, int64_t count,
                            bool compress);
+
+/// Could a file of `size` bytes that starts with the `have` bytes at `start` be HDF5? Looks at the
+/// superblock only; `have` is at least H5CLIENT_START or all there is. Fails with PLUMB_EFORMAT.
+enum { H5CLIENT_START = 4096 };
+plumb_status h5client_precheck(const void *start, size_t have, uint64_t size, const char *path);
+
+/// What the program says is not trusted. Checks a reply about one array, of a memory of `total`
+/// bytes, and makes `out` of it, without data.
+plumb_status h5client_check_array(plumb_array *out, const h5wire_reply *reply, uint64_t total,
+                                  const char *path);
+/// The same for a list of names, whose text is `body`: copies them to `mem`.
+plumb_status h5client_check_names(file_names *out, arena *mem, const h5wire_reply *reply,
+                                  const char *body, uint64_t total, const char *path);
 
 #endif
