@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "base/hash.h"
+
+#include <string.h>
+
+#include "support/test.h"
+
+TEST(the_hash_tells_type_shape_numbers_and_absence_apart)
+{
+    double numbers[6] = {1, 2, 3, 4, 5, 6}, others[6] = {1, 2, 3, 4, 5, 7};
+    const plumb_array arrays[] = {
+        plumb_array_view(numbers, PLUMB_F8, 2, (int64_t[]){2, 3}),
+        plumb_array_view(numbers, PLUMB_F8, 2, (int64_t[]){3, 2}),
+        plumb_array_view(numbers, PLUMB_I8, 2, (int64_t[]){2, 3}),
+        plumb_array_view(others, PLUMB_F8, 2, (int64_t[]){2, 3}),
+    };
+    char text[6][33];
+    for (int i = 0; i < 4; i++) hash_arrays(text[i], (const plumb_array *[]){&arrays[i]}, 1);
+    hash_arrays(text[4], (const plumb_array *[]){&arrays[0], NULL}, 2);
+    hash_arrays(text[5], (const plumb_array *[]){NULL, &arrays[0]}, 2);
+    for (int i = 0; i < 6; i++) {
+        CHECK_EQUAL(strlen(text[i]), 32);
+        for (int j = 0; j < i; j++) CHECK(strcmp(text[i], text[j]) != 0);
+    }
+    char again[33];
+    memcpy(others, numbers, sizeof numbers); // the same numbers elsewhere
+    hash_arrays(again, (const plumb_array *[]){&arrays[3]}, 1);
+    CHECK_TEXT(again, text[0]);
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "plumb/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/test.h"
+
+static const char *json(plumb_record *record)
+{
+    const char *text;
+    CHECK_OK(plumb_record_json(&text, record));
+    return text;
+}
+
+TEST(an_empty_record_is_an_empty_object)
+{
+    plumb_record *r = plumb_record_create();
+    CHECK_TEXT(json(r), "{}");
+    plumb_record_free(r);
+    plumb_record_free(NULL);
+}
+
+TEST(keys_keep_their_order_and_brackets_close)
+{
+    plumb_record *r = plumb_record_create();
+    plumb_record_text(r, "b", "x");
+    plumb_record_integer(r, "a", -3);
+    plumb_record_flag(r, "yes", true);
+    plumb_record_null(r, "none");
+    plumb_record_begin(r, "inside");
+    plumb_record_integers(r, "list", (int64_t[]){1, 2}, 2);
+    plumb_record_reals(r, "empty", NULL, 0);
+    plumb_record_end(r);
+    plumb_record_begin_list(r, "items");
+    for (int i = 0; i < 2; i++) {
+        plumb_record_begin(r, NULL);
+        plumb_record_integer(r, "i", i);
+        plumb_record_end(r);
+    }
+    // Asked for in the middle, the record is whole, and can still grow.
+    CHECK_TEXT(json(r), "{\"b\": \"x\", \"a\": -3, \"yes\": true, \"none\": null, "
+                        "\"inside\": {\"list\": [1, 2], \"empty\": []}, "
+                        "\"items\": [{\"i\": 0}, {\"i\": 1}]}");
+    plumb_record_end(r);
+    plumb_record_integer(r, "last", 1);
+    CHECK(strstr(json(r), "}], \"last\": 1}") != NULL);
+    plumb_record_free(r);
+}
+
+TEST(numbers_read_back_to_the_same_bits_and_are_short)
+{
+    const double values[] = {0.1,  1.0 / 3.0, 1e-300,       5e-324, 1.7976931348623157e308,
+                             -0.0, 1e22,      123456789.125};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        plumb_record *r = plumb_record_create();
+        plumb_record_real(r, "x", values[i]);
+        const double back = strtod(json(r) + strlen("{\"x\": "), NULL);
+        CHECK(memcmp(&back, &values[i], sizeof back) == 0);
+        plumb_record_free(r);
+    }
+    plumb_record *r = plumb_record_create();
+    plumb_record_real(r, "x", 0.1);
+    CHECK_TEXT(json(r), "{\"x\": 0.1}");
+    plumb_record_free(r);
+}
+
+TEST(what_json_does_not_have_becomes_null)
+{
+    plumb_record *r = plumb_record_create();
+    plumb_record_reals(r, "x", (double[]){(double)NAN, (double)INFINITY, -(double)INFINITY}, 3);
+    CHECK_TEXT(json(r), "{\"x\": [null, null, null]}");
+    plumb_record_free(r);
+}
+
+TEST(quotes_and_control_bytes_are_escaped)
+{
+    plumb_record *r = plumb_record_create();
+    plumb_record_text(r, "a\"b", "line\nback\\slash\t");
+    CHECK_TEXT(json(r), "{\"a\\\"b\": \"line\\u000aback\\\\slash\\u0009\"}");
+    plumb_record_free(r);
+}
+
+TEST(brackets_too_deep_are_refused_not_overrun)
+{
+    plumb_record *r = plumb_record_create();
+    for (int i = 0; i < 100; i++) plumb_record_begin(r, "deeper");
+    const char *text;
+    CHECK(plumb_record_json(&text, r) != PLUMB_OK);
+    plumb_record_free(r);
+}
+
+TEST(saved_records_are_one_a_line_and_appear_whole_or_not_at_all)
+{
+    char dir[] = "/tmp/plumb-record-XXXXXX";
+    CHECK(mkdtemp(dir) != NULL);
+    char path[64];
+    snprintf(path, sizeof path, "%s/out.jsonl", dir);
+    plumb_record *r[2] = {plumb_record_create(), plumb_record_create()};
+    plumb_record_integer(r[1], "i", 1);
+    CHECK_OK(plumb_records_save(path, r, 2));
+    char text[64] = "";
+    FILE *f = fopen(path, "r");
+    CHECK(f != NULL);
+    CHECK(fread(text, 1, sizeof text - 1, f) > 0);
+    fclose(f);
+    CHECK_TEXT(text, "{}\n{\"i\": 1}\n");
+
+    // A record that cannot be written leaves the old file, and nothing beside it.
+    for (int i = 0; i < 100; i++) plumb_record_begin(r[1], "deeper");
+    CHECK(plumb_records_save(path, r, 2) != PLUMB_OK);
+    f = fopen(path, "r");
+    CHECK(f != NULL);
+    fclose(f);
+    CHECK_EQUAL(unlink(path), 0);
+    CHECK_EQUAL(rmdir(dir), 0); // empty, or this fails
+    CHECK_FAILS(plumb_records_save("/no/such/place/x", r, 1), PLUMB_EFILE, "/no/such/place/x");
+    plumb_record_free(r[0]);
+    plumb_record_free(r[1]);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "math/blas.h"
+
+#include <string.h>
+
+#include "support/test.h"
+
+// Small whole numbers: every sum is exact, so the plain loops are the answer.
+enum { M = 7, N = 5, K = 33, SPARE = 3 };
+
+static double number(int i, int j)
+{
+    return (double)((i * 31 + j * 17) % 13 - 6);
+}
+
+TEST(products_equal_plain_loops_with_and_without_transposing)
+{
+    double a[M * (K + SPARE)], at[K * M], b[K * N], bt[N * K], c[M * N];
+    for (int i = 0; i < M; i++)
+        for (int k = 0; k < K; k++) a[i * (K + SPARE) + k] = at[k * M + i] = number(i, k);
+    for (int k = 0; k < K; k++)
+        for (int j = 0; j < N; j++) b[k * N + j] = bt[j * K + k] = number(k + 3, j);
+    for (int which = 0; which < 4; which++) {
+        const bool ta = which & 1, tb = which & 2;
+        for (int i = 0; i < M * N; i++) c[i] = i;
+        blas_gemm(c, N, ta ? at : a, ta ? M : K + SPARE, ta, tb ? bt : b, tb ? K : N, tb, M, N, K,
+                  2.0, 3.0);
+        for (int i = 0; i < M; i++)
+            for (int j = 0; j < N; j++) {
+                double sum = 0;
+                for (int k = 0; k < K; k++) sum += number(i, k) * number(k + 3, j);
+                CHECK_NEAR(c[i * N + j], 2 * sum + 3 * (i * N + j), 0);
+            }
+    }
+}
+
+TEST(the_version_names_the_library_that_was_loaded)
+{
+    CHECK(strlen(blas_kernel()) > 0);
+    CHECK(!strncmp(blas_version(), "OpenBLAS ", 9));
+    CHECK(blas_version()[9] >= '0' && blas_version()[9] <= '9');
+}
