@@ -42,13 +42,13 @@ static double quantile_of_sorted(const double *x, int64_t n, double p)
 
 double stats_quantile(double *x, int64_t n, double p)
 {
-    if (!sort(x, n)) return NAN;
+    if (!sort(x, n)) return (double)NAN;
     return quantile_of_sorted(x, n, p);
 }
 
 double stats_median(double *x, int64_t n)
 {
-    if (!sort(x, n)) return NAN;
+    if (!sort(x, n)) return (double)NAN;
     const double upper = x[n / 2];
     return n % 2 ? upper : (x[n / 2 - 1] + upper) / 2.0;
 }
@@ -57,7 +57,7 @@ plumb_status stats_bootstrap(double *low, double *high, arena *mem, int64_t item
                              int64_t resamples, uint64_t seed, uint64_t stream,
                              stats_of_draw *statistic, const void *context)
 {
-    *low = *high = NAN;
+    *low = *high = (double)NAN;
     if (items < 2 || resamples <= 0) return PLUMB_OK;
 
     const arena_mark mark = arena_here(mem);

@@ -84,7 +84,8 @@ void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
     plumb_record_real(r, "vpt_forward", f->vpt);
     put_interval(r, "vpt_forward_ci", f->vpt_ci);
     plumb_record_real(r, "vpt_backward", b->measured ? b->vpt : (double)NAN);
-    put_interval(r, "vpt_backward_ci", b->measured ? b->vpt_ci : (plumb_interval){NAN, NAN});
+    put_interval(r, "vpt_backward_ci",
+                 b->measured ? b->vpt_ci : (plumb_interval){(double)NAN, (double)NAN});
     plumb_record_real(r, "vpt_backward_published", b->measured ? b->vpt_published : (double)NAN);
     plumb_record_reals(r, "vpt_per_trajectory", result->vpt_per_trajectory, result->trajectories);
 

@@ -105,7 +105,7 @@ static plumb_status measure_mse(plumb_forecast_mse *out, arena *mem, const error
     for (int64_t i = 0; i < e->trajectories; i++)
         each[i] = stats_mean(e->errors + i * e->plan.count + window.first, window.count);
     *out = (plumb_forecast_mse){.relative = stats_mean(each, e->trajectories),
-                                .ci = {NAN, NAN},
+                                .ci = {(double)NAN, (double)NAN},
                                 .first = e->plan.first + window.first,
                                 .frames = window.count,
                                 .per_trajectory = each};
