@@ -71,6 +71,11 @@ int complain_last(const command *c);
 /// One line of JSON on stdout, or EXIT_FAILED with a message if it cannot be written.
 int print_record(const command *c, plumb_record *record);
 
+/// One record an item to `path` (--items), filled by `fill`. Returns the exit code.
+typedef void item_fill(plumb_record *record, const void *result, int64_t index);
+int save_items(const command *c, const char *path, int64_t count, item_fill *fill,
+               const void *result);
+
 /// "0.9123  [0.90, 0.93]" style cells of the tables for people; returns `text`.
 const char *cell_interval(char *text, size_t size, plumb_interval interval);
 

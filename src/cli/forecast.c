@@ -139,22 +139,9 @@ static int input_read(input *in, const settings *s, int files, char **file)
     return apart ? read_apart(in, s) : read_together(in, file[0]);
 }
 
-static int save_items(const char *path, const plumb_forecast *r)
+static void fill_item(plumb_record *record, const void *result, int64_t index)
 {
-    plumb_record **items = calloc((size_t)r->trajectories, sizeof(plumb_record *));
-    bool whole = items;
-    for (int64_t i = 0; whole && i < r->trajectories; i++) {
-        items[i] = plumb_record_create();
-        whole = items[i];
-        if (whole) plumb_forecast_item_record(items[i], r, i);
-    }
-    int code = EXIT_DONE;
-    if (!whole) code = complain(&command_forecast, EXIT_FAILED, "no memory");
-    else if (plumb_records_save(path, items, r->trajectories))
-        code = complain_last(&command_forecast);
-    for (int64_t i = 0; items && i < r->trajectories; i++) plumb_record_free(items[i]);
-    free(items);
-    return code;
+    plumb_forecast_item_record(record, result, index);
 }
 
 static void row(const char *name, double value, plumb_interval ci, const char *note)
@@ -223,7 +210,7 @@ static int check_bars(const settings *s, const plumb_forecast *r)
 static int report(const settings *s, const plumb_forecast *r)
 {
     int code = EXIT_DONE;
-    if (s->items) code = save_items(s->items, r);
+    if (s->items) code = save_items(&command_forecast, s->items, r->trajectories, fill_item, r);
     if (code == EXIT_DONE && s->json) {
         plumb_record *record = plumb_record_create();
         if (!record) return complain(&command_forecast, EXIT_FAILED, "no memory");

@@ -18,6 +18,26 @@ int print_record(const command *c, plumb_record *record)
     return EXIT_DONE;
 }
 
+int save_items(const command *c, const char *path, int64_t count, item_fill *fill,
+               const void *result)
+{
+    plumb_record **items = calloc((size_t)count + 1, sizeof(plumb_record *));
+    bool whole = items;
+    for (int64_t i = 0; whole && i < count; i++) {
+        items[i] = plumb_record_create();
+        whole = items[i];
+        if (whole) fill(items[i], result, i);
+    }
+    int code = EXIT_DONE;
+    if (!whole)
+        code = complain(c, EXIT_FAILED, "no memory");
+    else if (plumb_records_save(path, items, count))
+        code = complain_last(c);
+    for (int64_t i = 0; items && i < count; i++) plumb_record_free(items[i]);
+    free(items);
+    return code;
+}
+
 const char *cell_interval(char *text, size_t size, plumb_interval interval)
 {
     if (isnan(interval.low)) text[0] = 0;

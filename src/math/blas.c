@@ -24,8 +24,8 @@ void blas_gemm(double *c, int64_t ldc, const double *a, int64_t lda, bool transp
                double alpha, double beta)
 {
     cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
-                transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, alpha, a,
-                (int)lda, b, (int)ldb, beta, c, (int)ldc);
+                transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, alpha, a, (int)lda,
+                b, (int)ldb, beta, c, (int)ldc);
 }
 
 void blas_gemv(double *y, const double *a, int64_t lda, bool transpose, const double *x, int64_t m,
@@ -35,9 +35,9 @@ void blas_gemv(double *y, const double *a, int64_t lda, bool transpose, const do
                 (int)lda, x, 1, beta, y, 1);
 }
 
-void blas_gram(double *c, int64_t ldc, const double *x, int64_t ldx, int64_t rows, int64_t n)
+void blas_gram_rows(double *c, int64_t ldc, const double *x, int64_t ldx, int64_t n, int64_t k)
 {
-    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)rows, 1.0, x, (int)ldx, 1.0, c,
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)n, (int)k, 1.0, x, (int)ldx, 1.0, c,
                 (int)ldc);
 }
 

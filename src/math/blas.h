@@ -16,8 +16,8 @@ void blas_gemm(double *c, int64_t ldc, const double *a, int64_t lda, bool transp
 void blas_gemv(double *y, const double *a, int64_t lda, bool transpose, const double *x, int64_t m,
                int64_t n, double alpha, double beta);
 
-/// Upper triangle of C (n, n) += X^T X, X (rows, n).
-void blas_gram(double *c, int64_t ldc, const double *x, int64_t ldx, int64_t rows, int64_t n);
+/// Upper triangle of C (n, n) += X X^T, X (n, k).
+void blas_gram_rows(double *c, int64_t ldc, const double *x, int64_t ldx, int64_t n, int64_t k);
 
 double blas_dot(const double *x, const double *y, int64_t n);
 void blas_axpy(double *y, double a, const double *x, int64_t n);

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// plumb measure: R2, Sym and SyMetric of a model's latents.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+typedef struct settings {
+    const char *latent, *truth, *variance, *points_at;
+    const char *items, *require;
+    int method, mode, mask, r2, scale, nonfinite;
+    plumb_symetric_options opt;
+    bool json;
+} settings;
+
+static const char *const methods[] = {"pr", NULL};
+static const char *const modes[] = {"converged", "reference", NULL};
+static const char *const masks[] = {"variance", "kl", "none", NULL};
+static const char *const r2s[] = {"residual", "explained", NULL};
+static const char *const scales[] = {"mean-max", "minimise", NULL};
+static const char *const rules[] = {"by-mode", "refuse", "drop", "mean", NULL};
+
+// clang-format off
+#define AT(member) .offset = offsetof(settings, member)
+static const option_row rows[] = {
+    {.name = "latent", .kind = OPTION_TEXT, AT(latent), .value = "F",
+     .help = "the model's latents (trajectories, steps, 2m), q first then p"},
+    {.name = "truth", .kind = OPTION_TEXT, AT(truth), .value = "F",
+     .help = "the true states (trajectories, steps, 2n), q first then p"},
+    {.name = "variance", .kind = OPTION_TEXT, AT(variance), .value = "F",
+     .help = "posterior variance (trajectories, 2m) or (trajectories, steps, 2m)"},
+    {.name = "method", .kind = OPTION_CHOICE, AT(method), .choices = methods,
+     .help = "the map from latents to truth: polynomial regression"},
+    {.name = "mode", .kind = OPTION_CHOICE, AT(mode), .choices = modes,
+     .help = "solve each Lasso problem, or repeat the published iterates and their stops"},
+    {.name = "batch", .kind = OPTION_INTEGER, AT(opt.batch),
+     .help = "trajectories a fit; 0 all in one; -1 by mode: all converged, 5 reference"},
+    {.name = "batches", .kind = OPTION_INTEGER, AT(opt.max_batches),
+     .help = "measure only the first N batches; 0 all"},
+    {.name = "max-order", .kind = OPTION_INT, AT(opt.max_order),
+     .help = "highest polynomial order tried"},
+    {.name = "order-one-above", .kind = OPTION_INTEGER, AT(opt.order_one_above),
+     .help = "with more latents than N only order 1 is tried"},
+    {.name = "r2-bar", .kind = OPTION_REAL, AT(opt.r2_bar), .value = "X",
+     .help = "R2 must be above it; the search for an order stops there too"},
+    {.name = "sym-bar", .kind = OPTION_REAL, AT(opt.sym_bar), .value = "X",
+     .help = "Sym must be below it"},
+    {.name = "sym-cap", .kind = OPTION_REAL, AT(opt.sym_cap), .value = "X",
+     .help = "a larger Sym counts as this"},
+    {.name = "degenerate-bar", .kind = OPTION_REAL, AT(opt.degenerate_bar), .value = "X",
+     .help = "rho below it: the map sees no area in the latent space"},
+    {.name = "points", .kind = OPTION_INTEGER, AT(opt.points),
+     .help = "steps of a trajectory where the Jacobian is taken, drawn by --seed; 0 all"},
+    {.name = "points-at", .kind = OPTION_TEXT, AT(points_at), .value = "F",
+     .help = "those steps themselves, whole numbers (trajectories, points)"},
+    {.name = "alphas", .kind = OPTION_INTEGER, AT(opt.alphas),
+     .help = "how many Lasso penalties, log-spaced"},
+    {.name = "alpha-min", .kind = OPTION_REAL, AT(opt.alpha_min), .value = "X",
+     .help = "the smallest; the published function alone has 1e-8"},
+    {.name = "alpha-max", .kind = OPTION_REAL, AT(opt.alpha_max), .value = "X",
+     .help = "the largest; the published function alone has 1e-2"},
+    {.name = "weight-tolerance", .kind = OPTION_REAL, AT(opt.weight_tolerance), .value = "X",
+     .help = "smaller weights stay out of the Jacobian; the published function alone has 1e-5"},
+    {.name = "shift", .kind = OPTION_REAL, AT(opt.shift), .value = "X",
+     .help = "added to every entry of the Jacobian, as published"},
+    {.name = "max-sweeps", .kind = OPTION_INTEGER, AT(opt.max_sweeps),
+     .help = "reference mode: sweeps of a Lasso problem"},
+    {.name = "tolerance", .kind = OPTION_REAL, AT(opt.tolerance), .value = "X",
+     .help = "reference mode: relative duality gap that ends them"},
+    {.name = "gap", .kind = OPTION_REAL, AT(opt.gap), .value = "X",
+     .help = "converged mode: relative duality gap to reach"},
+    {.name = "mask", .kind = OPTION_CHOICE, AT(mask), .choices = masks,
+     .help = "with --variance, a pair of latents counts if a mean variance is small (the code) "
+             "or a mean KL to the prior is large (the paper)"},
+    {.name = "variance-bar", .kind = OPTION_REAL, AT(opt.variance_bar), .value = "X",
+     .help = "for --mask variance"},
+    {.name = "kl-bar", .kind = OPTION_REAL, AT(opt.kl_bar), .value = "X",
+     .help = "for --mask kl"},
+    {.name = "r2", .kind = OPTION_CHOICE, AT(r2), .choices = r2s,
+     .help = "1 - SSres/SStot (the code) or SSexplained/SStot (the paper)"},
+    {.name = "scale", .kind = OPTION_CHOICE, AT(scale), .choices = scales,
+     .help = "c in Sym: 1/mean(max |A^ A^T|) (both), or what minimises Sym (the paper's words)"},
+    {.name = "nonfinite", .kind = OPTION_CHOICE, AT(nonfinite), .choices = rules,
+     .help = "NaN in the latents: refuse, drop the trajectory, or set to the mean as published"},
+    {.name = "drop-nonfinite", .kind = OPTION_SET, AT(nonfinite), .set_to = PLUMB_NONFINITE_DROP,
+     .help = "leave out whole trajectories that are not finite, and say how many"},
+    {.name = "resamples", .kind = OPTION_INTEGER, AT(opt.resamples),
+     .help = "bootstrap draws for the 95 % intervals; 0 none"},
+    {.name = "seed", .kind = OPTION_SEED, AT(opt.seed), .help = "of the points and the bootstrap"},
+    {.name = "threads", .kind = OPTION_INT, AT(opt.threads),
+     .help = "0: all cores; changes no result"},
+    {.name = "items", .kind = OPTION_TEXT, AT(items), .value = "F.jsonl",
+     .help = "write one record a trajectory"},
+    {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "NAME[=BAR],...",
+     .help = "exit 3 if symetric, r2 or r2_heldout is below its bar, or sym above it"},
+    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {0},
+};
+// clang-format on
+
+static void defaults(void *given)
+{
+    settings *s = given;
+    s->opt = plumb_symetric_defaults();
+}
+
+// The arrays and the files they belong to.
+typedef struct input {
+    plumb_file *files[4];
+    plumb_array latent, truth, variance, points;
+    bool has_variance;
+} input;
+
+static void input_close(input *in)
+{
+    for (int i = 0; i < 4; i++) plumb_file_close(in->files[i]);
+}
+
+static plumb_status read_together(input *in, const char *path)
+{
+    plumb_status st = plumb_file_open(&in->files[0], path);
+    if (!st) st = plumb_file_read(&in->latent, in->files[0], "latent");
+    if (!st) st = plumb_file_read(&in->truth, in->files[0], "truth");
+    in->has_variance = !st && plumb_file_has(in->files[0], "variance");
+    if (!st && in->has_variance) st = plumb_file_read(&in->variance, in->files[0], "variance");
+    return st;
+}
+
+static plumb_status read_apart(input *in, const settings *s)
+{
+    plumb_status st = plumb_file_read_argument(&in->latent, &in->files[0], s->latent, "latent");
+    if (!st) st = plumb_file_read_argument(&in->truth, &in->files[1], s->truth, "truth");
+    return st;
+}
+
+static int input_read(input *in, settings *s, int files, char **file)
+{
+    const command *c = &command_measure;
+    const bool apart = s->latent || s->truth;
+    if (files > 1)
+        return complain(c, EXIT_USAGE, "takes one file, not %d; see plumb measure --help", files);
+    if (files && apart)
+        return complain(c, EXIT_USAGE, "takes a file or --latent and --truth, not both");
+    if (apart && (!s->latent || !s->truth))
+        return complain(c, EXIT_USAGE, "--%s is missing", s->latent ? "truth" : "latent");
+    if (!files && !apart)
+        return complain(c, EXIT_USAGE,
+                        "wants F.npz or --latent F --truth F; see plumb measure --help");
+    plumb_status st = apart ? read_apart(in, s) : read_together(in, file[0]);
+    if (!st && s->variance) {
+        in->has_variance = true;
+        st = plumb_file_read_argument(&in->variance, &in->files[2], s->variance, "variance");
+    }
+    if (!st && s->points_at) {
+        s->opt.eval_index = &in->points;
+        st = plumb_file_read_argument(&in->points, &in->files[3], s->points_at, "points");
+    }
+    return st ? complain_last(c) : EXIT_DONE;
+}
+
+static void fill_item(plumb_record *record, const void *result, int64_t index)
+{
+    const plumb_symetric_item *item = &((const plumb_symetric *)result)->items[index];
+    plumb_record_integer(record, "trajectory", item->trajectory);
+    plumb_record_integer(record, "batch", item->batch);
+    plumb_record_real(record, "r2", item->r2);
+    plumb_record_real(record, "r2_heldout", item->r2_heldout);
+    plumb_record_real(record, "sym", item->sym);
+}
+
+static void row(const char *name, double value, plumb_interval ci, const char *note)
+{
+    char text[64];
+    printf("  %-14s %-11.4g %-29s %s\n", name, value, cell_interval(text, sizeof text, ci), note);
+}
+
+static void print_table(const plumb_symetric *r, const settings *s)
+{
+    char note[96];
+    printf("%lld trajectories of %lld steps, truth 2n = %lld, latents %lld of 2m = %lld, %s, %lld "
+           "fit%s\n\n",
+           (long long)r->trajectories, (long long)r->steps, (long long)(2 * r->n),
+           (long long)r->latents, (long long)(2 * r->m), modes[s->mode], (long long)r->batch_count,
+           r->batch_count == 1 ? "" : "s");
+    snprintf(note, sizeof note, "must be above %g", s->opt.r2_bar);
+    row("R2", r->r2, r->r2_ci, note);
+    row("R2 held out", r->r2_heldout, r->r2_heldout_ci, "fit on half, scored on the other half");
+    snprintf(note, sizeof note, "must be below %g", s->opt.sym_bar);
+    row("Sym", r->sym, r->sym_ci, note);
+    if (r->batch_count == 1)
+        printf("  %-14s %d, penalty %.3g, %lld of %lld weights\n", "order", r->order, r->alpha,
+               (long long)r->batches[0].nonzero, (long long)(r->batches[0].features * 2 * r->n));
+    else
+        printf("  %-14s up to %d\n", "order", r->order);
+    if (r->unconverged)
+        printf("  %-14s %lld Lasso problems stopped before their bar%s\n", "unconverged",
+               (long long)r->unconverged,
+               r->mode == PLUMB_REFERENCE ? ", as in the published procedure" : "");
+    if (r->dropped)
+        printf("  %-14s %lld trajectories that are not finite\n", "dropped", (long long)r->dropped);
+    if (r->batch_count == 1)
+        printf("\nSyMetric %.0f: %s\n", r->symetric, r->why);
+    else
+        printf("\nSyMetric %.4g: %s\n", r->symetric, r->why);
+}
+
+static int report(const settings *s, const plumb_symetric *r)
+{
+    int code = EXIT_DONE;
+    if (s->items) code = save_items(&command_measure, s->items, r->trajectories, fill_item, r);
+    if (code == EXIT_DONE && s->json) {
+        plumb_record *record = plumb_record_create();
+        if (!record) return complain(&command_measure, EXIT_FAILED, "no memory");
+        plumb_symetric_record(record, r, &s->opt);
+        code = print_record(&command_measure, record);
+        plumb_record_free(record);
+    } else if (code == EXIT_DONE) {
+        print_table(r, s);
+    }
+    if (code != EXIT_DONE) return code;
+    const bar bars[] = {
+        {"symetric", r->symetric, 1.0, false},
+        {"r2", r->r2, s->opt.r2_bar, false},
+        {"r2_heldout", r->r2_heldout, s->opt.r2_bar, false},
+        {"sym", r->sym, s->opt.sym_bar, true},
+    };
+    return bars_check(&command_measure, s->require, bars, sizeof bars / sizeof *bars);
+}
+
+static void say(void *context, const char *line)
+{
+    (void)context;
+    complain(&command_measure, EXIT_DONE, "%s", line);
+}
+
+static int run(void *given, int files, char **file)
+{
+    settings *s = given;
+    s->opt.mode = (plumb_symetric_mode)s->mode;
+    s->opt.mask = (plumb_symetric_mask)s->mask;
+    s->opt.r2 = (plumb_symetric_r2)s->r2;
+    s->opt.scale = (plumb_symetric_scale)s->scale;
+    s->opt.nonfinite = (plumb_symetric_nonfinite)s->nonfinite;
+
+    input in = {0};
+    int code = input_read(&in, s, files, file);
+    if (code == EXIT_DONE) {
+        plumb_symetric result;
+        plumb_set_log(say, NULL);
+        progress_begin("measure");
+        const plumb_status st = plumb_symetric_measure(
+            &result, &in.latent, &in.truth, in.has_variance ? &in.variance : NULL, &s->opt);
+        progress_end();
+        if (st) {
+            const char *path = files ? file[0] : s->latent;
+            code = complain(&command_measure, EXIT_FAILED, "%s: %s", path, plumb_last_error());
+        } else {
+            code = report(s, &result);
+            plumb_symetric_clear(&result);
+        }
+    }
+    input_close(&in);
+    return code;
+}
+
+const command command_measure = {
+    .name = "measure",
+    .summary = "R2, Sym and the SyMetric verdict of a model's latents",
+    .usage = "F.npz | --latent F --truth F [--variance F] [options]",
+    .text =
+        "Is there a canonical map from a model's latent space to the true phase space? F.npz has\n"
+        "arrays \"latent\" (trajectories, steps, 2m) and \"truth\" (trajectories, steps, 2n), q "
+        "first\n"
+        "then p, and may have \"variance\". A polynomial map F is fitted by Lasso. R2 says whether\n"
+        "the latents hold the state, Sym = MSE(c A^ A^T, I) with A^ = J A J^T whether F keeps the\n"
+        "symplectic form; SyMetric = (R2 > 0.9 and Sym < 0.05). Intervals are over trajectories\n"
+        "(over fits, if there are several), the fits staying as they are.",
+    .example = "plumb measure latents.npz --require symetric --json",
+    .options = rows,
+    .settings_size = sizeof(settings),
+    .defaults = defaults,
+    .run = run,
+};

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Loops over doubles, in the widest instructions this processor has.
+//
+// Every sum runs in the same eight lanes, multiplies and adds being rounded apart, so the portable,
+// the AVX2 and the AVX-512 form give the same bits. Lengths are multiples of VECTOR_PAD: callers
+// fill up with zeros.
+#ifndef MATH_VECTOR_H
+#define MATH_VECTOR_H
+
+#include <stdint.h>
+
+enum { VECTOR_PAD = 8 };
+
+static inline int64_t vector_padded(int64_t n)
+{
+    return (n + VECTOR_PAD - 1) / VECTOR_PAD * VECTOR_PAD;
+}
+
+double vector_dot(const double *a, const double *b, int64_t n);
+
+/// out[i] = rows[i] . z for `count` rows that lie `stride` apart.
+void vector_dots(double *restrict out, const double *restrict rows, int64_t stride, int64_t count,
+                 const double *restrict z, int64_t n);
+
+/// sum[i] += sum of rows[i] z and square[i] += sum of (rows[i] z)^2.
+void vector_moments(double *restrict sum, double *restrict square, const double *restrict rows,
+                    int64_t stride, int64_t count, const double *restrict z, int64_t n);
+
+/// y += a x
+void vector_axpy(double *restrict y, double a, const double *restrict x, int64_t n);
+
+/// y += a (x1 x2), elementwise
+void vector_axpy_product(double *restrict y, double a, const double *restrict x1,
+                         const double *restrict x2, int64_t n);
+
+/// out = a b, elementwise
+void vector_product(double *restrict out, const double *restrict a, const double *restrict b,
+                    int64_t n);
+
+/// "avx512", "avx2" or "portable"
+const char *vector_instructions(void);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// One evaluation of the measure: mask, standardise, fit, Jacobians, Sym, on a few trajectories.
+#ifndef MEASURES_BATCH_H
+#define MEASURES_BATCH_H
+
+#include "measures/symplectic/polyfit.h"
+#include "measures/symplectic/symplecticity.h"
+
+/// What all batches share.
+typedef struct batch_input {
+    const plumb_array *latent, *truth, *variance; // variance may be NULL
+    const int64_t *kept; // (trajectories) rows of the arrays that are measured
+    int64_t trajectories;
+    int64_t steps;               // of the truth
+    int64_t latent_steps;        // at least `steps`
+    int64_t latent_dims, targets; // 2m, 2n
+    const double *alphas;
+    int64_t points;
+    const int64_t *eval_index; // (trajectories, points)
+    const plumb_symetric_options *opt;
+} batch_input;
+
+typedef struct batch {
+    plumb_symetric_batch numbers;
+    int64_t dims;           // latents used
+    int64_t *used;          // (dims) which
+    double *latent_mean, *latent_scale; // (dims)
+    double *truth_mean, *truth_scale;   // (targets)
+    polyfit fit;
+    double *jacobian;       // (points, targets, dims) of the first trajectory, shifted
+    symplecticity *sym;     // (trajectories)
+    double r2_heldout;      // NaN if no trajectory is whole in one half
+    double *residual2, *sum, *square; // (trajectories, targets): of full fit; of the truth
+    double *heldout2;                 // (trajectories, targets) NaN where cut by the halves
+} batch;
+
+/// Trajectories first .. first+count-1 of the kept ones, on `threads` threads.
+plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_t first,
+                           int64_t count, int threads);
+
+#endif
