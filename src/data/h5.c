@@ -260,6 +260,26 @@ static uint64_t check_storage(hid_t dataset, uint64_t bytes, uint64_t size, cons
     return chunk;
 }
 
+// Numbers in one piece need no HDF5: the other side reads them from the file itself. 0 if they are
+// in chunks, or were never written.
+static uint64_t find_offset(hid_t dataset)
+{
+    const haddr_t offset = H5Dget_offset(dataset);
+    return offset == HADDR_UNDEF ? 0 : offset;
+}
+
+static void read_numbers(hid_t dataset, hid_t type, uint64_t bytes, uint64_t room, const char *name)
+{
+    h5jail_limit(bytes + room, 5 + bytes / (20 << 20), H5WIRE_BODY + bytes);
+    if (ftruncate(H5WIRE_MEMORY, (off_t)(H5WIRE_BODY + bytes))) _exit(1);
+    unsigned char *place =
+        mmap(NULL, H5WIRE_BODY + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, H5WIRE_MEMORY, 0);
+    if (place == MAP_FAILED) refuse(PLUMB_EMEMORY, "no memory for \"%s\"", name);
+    // In the file's own type: HDF5 has nothing to convert, bytes are turned on the other side.
+    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, place + H5WIRE_BODY) < 0)
+        refuse(PLUMB_EFORMAT, "the numbers of \"%s\" cannot be read: damaged or cut", name);
+}
+
 static _Noreturn void read_dataset(const char *name)
 {
     const uint64_t size = file_size();
@@ -295,17 +315,9 @@ static _Noreturn void read_dataset(const char *name)
     if (reply.bytes > (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE))
         refuse(PLUMB_EMEMORY, "\"%s\" has %llu bytes, more than this machine's memory", name,
                (unsigned long long)reply.bytes);
-    h5jail_limit(reply.bytes + size + 2 * chunk + ROOM, 5 + reply.bytes / (20 << 20),
-                 H5WIRE_BODY + reply.bytes);
-    if (reply.bytes) {
-        if (ftruncate(H5WIRE_MEMORY, (off_t)(H5WIRE_BODY + reply.bytes))) _exit(1);
-        unsigned char *place = mmap(NULL, H5WIRE_BODY + reply.bytes, PROT_READ | PROT_WRITE,
-                                    MAP_SHARED, H5WIRE_MEMORY, 0);
-        if (place == MAP_FAILED) refuse(PLUMB_EMEMORY, "no memory for \"%s\"", name);
-        // In the file's own type: HDF5 has nothing to convert, bytes are turned on the other side.
-        if (H5Dread(dataset, type.id, H5S_ALL, H5S_ALL, H5P_DEFAULT, place + H5WIRE_BODY) < 0)
-            refuse(PLUMB_EFORMAT, "the numbers of \"%s\" cannot be read: damaged or cut", name);
-    }
+    reply.offset = find_offset(dataset);
+    if (reply.bytes && !reply.offset)
+        read_numbers(dataset, type.id, reply.bytes, size + 2 * chunk + ROOM, name);
     answer(&reply);
 }
 

@@ -94,16 +94,19 @@ static plumb_status check_reply(const h5wire_reply *reply, const char *path)
 }
 
 plumb_status h5client_check_array(plumb_array *out, const h5wire_reply *reply, uint64_t total,
-                                  const char *path)
+                                  uint64_t size, const char *path)
 {
     const plumb_status st = check_reply(reply, path);
     if (st) return st;
     int64_t count;
     if (reply->dtype > PLUMB_BOOL || reply->ndim > PLUMB_MAX_DIMS || reply->swapped > 1)
         return nonsense(path);
-    const size_t size = plumb_dtype_size((plumb_dtype)reply->dtype);
-    if (!array_count_checked(&count, reply->shape, (int)reply->ndim, size) ||
-        reply->bytes != (uint64_t)count * size || (count && total != H5WIRE_BODY + reply->bytes))
+    const size_t item = plumb_dtype_size((plumb_dtype)reply->dtype);
+    if (!array_count_checked(&count, reply->shape, (int)reply->ndim, item) ||
+        reply->bytes != (uint64_t)count * item)
+        return nonsense(path);
+    if (reply->offset ? reply->offset > size || reply->bytes > size - reply->offset
+                      : count && total != H5WIRE_BODY + reply->bytes)
         return nonsense(path);
     *out = plumb_array_view(NULL, (plumb_dtype)reply->dtype, (int)reply->ndim, reply->shape);
     return PLUMB_OK;
@@ -194,37 +197,48 @@ plumb_status h5client_open(void **state, file_names *names, arena *mem, const ch
     return PLUMB_OK;
 }
 
+// What came in shared memory stays there; what lies in the file is read from it.
+static plumb_status take_numbers(plumb_array *array, arena *mem, h5client *h,
+                                 const h5wire_reply *reply, unsigned char *place, size_t size)
+{
+    mapping *m = ARENA_NEW(mem, mapping, 1);
+    if (!m) return PLUMB_EMEMORY;
+    if (reply->offset || !reply->bytes) {
+        array->data = arena_take(mem, (int64_t)reply->bytes, 1);
+        if (!array->data)
+            return fail(PLUMB_EMEMORY, "%s: no memory for %llu bytes", h->file.path,
+                        (unsigned long long)reply->bytes);
+        return infile_read(array->data, &h->file, reply->offset, reply->bytes);
+    }
+    array->data = place + H5WIRE_BODY;
+    *m = (mapping){h->mappings, place, size};
+    h->mappings = m;
+    return PLUMB_OK;
+}
+
 plumb_status h5client_read(plumb_array *out, arena *mem, void *state, int64_t index)
 {
     h5client *h = state;
-    mapping *m = ARENA_NEW(mem, mapping, 1);
-    if (!m) return PLUMB_EMEMORY;
     unsigned char *place;
     size_t size = 0;
     plumb_status st = ask(&place, &size, &h->file, "read", h->name[index]);
     if (st) return st;
     h5wire_reply reply;
     memcpy(&reply, place, sizeof reply);
-    plumb_array array;
-    st = h5client_check_array(&array, &reply, size, h->file.path);
-    if (!st) {
-        array.data = place + (reply.bytes ? H5WIRE_BODY : 0);
-        if (reply.swapped)
-            reorder_bytes(array.data, plumb_dtype_size(array.dtype), plumb_array_count(&array));
-        if (array.dtype == PLUMB_BOOL && !reorder_is_bool(array.data, reply.bytes))
-            st = fail(PLUMB_EFORMAT,
-                      "%s: \"%s\" is of type bool and has a byte that is neither 0 "
-                      "nor 1",
-                      h->file.path, h->name[index]);
-    }
-    if (st) {
-        munmap(place, size);
-        return st;
-    }
-    *m = (mapping){h->mappings, place, size};
-    h->mappings = m;
-    *out = array;
-    return PLUMB_OK;
+    mapping *const before = h->mappings;
+    plumb_array array = {0};
+    st = h5client_check_array(&array, &reply, size, (uint64_t)h->file.size, h->file.path);
+    if (!st) st = take_numbers(&array, mem, h, &reply, place, size);
+    if (!st && reply.swapped)
+        reorder_bytes(array.data, plumb_dtype_size(array.dtype), plumb_array_count(&array));
+    if (!st && array.dtype == PLUMB_BOOL && !reorder_is_bool(array.data, reply.bytes))
+        st =
+            fail(PLUMB_EFORMAT, "%s: \"%s\" is of type bool and has a byte that is neither 0 nor 1",
+                 h->file.path, h->name[index]);
+    if (st) h->mappings = before;
+    if (h->mappings == before) munmap(place, size);
+    if (!st) *out = array;
+    return st;
 }
 
 void h5client_close(void *state)

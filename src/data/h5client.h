@@ -20,10 +20,10 @@ plumb_status h5client_save(const char *path, const plumb_named_array *arrays, in
 enum { H5CLIENT_START = 4096 };
 plumb_status h5client_precheck(const void *start, size_t have, uint64_t size, const char *path);
 
-/// What the program says is not trusted. Checks a reply about one array, of a memory of `total`
-/// bytes, and makes `out` of it, without data.
+/// What the program says is not trusted. Checks a reply about one array, in a memory of `total`
+/// bytes, about a file of `size`, and makes `out` of it, without data.
 plumb_status h5client_check_array(plumb_array *out, const h5wire_reply *reply, uint64_t total,
-                                  const char *path);
+                                  uint64_t size, const char *path);
 /// The same for a list of names, whose text is `body`: copies them to `mem`.
 plumb_status h5client_check_names(file_names *out, arena *mem, const h5wire_reply *reply,
                                   const char *body, uint64_t total, const char *path);

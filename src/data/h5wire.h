@@ -24,7 +24,7 @@ enum {
 #define H5WIRE_REQUEST UINT64_C(0x35482d424d554c50)
 
 /// The reply, at the start of the memory; the body behind it is names, each with its zero, or the
-/// numbers of one array.
+/// numbers of one array, unless these can be read from the file directly.
 typedef struct h5wire_reply {
     uint64_t magic;
     uint32_t status; ///< a plumb_status; if not PLUMB_OK then `message` says why
@@ -32,6 +32,7 @@ typedef struct h5wire_reply {
     uint32_t swapped; ///< in the other byte order
     uint64_t count;   ///< of names
     uint64_t bytes;   ///< of the body
+    uint64_t offset;  ///< of an array that lies in the file as it is: there is no body then
     int64_t shape[PLUMB_MAX_DIMS];
     char message[512];
 } h5wire_reply;
