@@ -85,15 +85,36 @@ static void cell(const char *name, double value, plumb_interval interval, const 
            wanted);
 }
 
+// Words of `text` in lines of at most 92 columns, each after `indent` spaces.
+static void paragraph(const char *text, int indent)
+{
+    int column = 0;
+    while (*text) {
+        const int length = (int)strcspn(text, " ");
+        if (column && column + 1 + length > 92) {
+            putchar('\n');
+            column = 0;
+        }
+        column +=
+            column ? printf(" %.*s", length, text) : printf("%*s%.*s", indent, "", length, text);
+        text += length + (text[length] == ' ');
+    }
+    putchar('\n');
+}
+
 static void tell(const sample *s, const plumb_symetric *r)
 {
     printf("%s\n%s\n\n", s->name, s->story);
     cell("R2", r->r2, r->r2_ci, "above 0.9: the state can be read off");
-    cell("Sym", r->sym, r->sym_ci, "below 0.05: area is kept");
+    cell("Sym", r->sym, r->sym_ci,
+         r->degenerate ? "without meaning here" : "below 0.05: area is kept");
     cell("SyMetric", r->symetric, r->symetric_ci, "1: both");
-    printf("\n    Verdict: %s\n\n",
+    printf("\n    Verdict: %s\n",
            r->symetric > 0.5 ? "it learnt the physics." : "it did not learn the physics.");
-    printf("    Why: %s.\n\n", r->why);
+    char why[640];
+    snprintf(why, sizeof why, "Why: %s.", r->why);
+    paragraph(why, 4);
+    putchar('\n');
 }
 
 static bool as_known(const sample *s, const plumb_symetric *r)
