@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The doctor tells the truth, and the program mends OpenBLAS's choice of kernels [libraries: OpenBLAS
-# 0.3.21 takes processors it does not know for a Prescott of 2004].
+# The doctor tells the truth, and the program mends OpenBLAS's choice of kernels: version 0.3.21 takes
+# processors it does not know for a Prescott of 2004.
 set -u
 failures=0
 fail() {
