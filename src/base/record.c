@@ -25,7 +25,7 @@ static void put(plumb_record *r, const char *text, size_t length)
 {
     if (r->broken) return;
     if (r->size - r->used < length + MAX_DEPTH + 2) { // room for all closing brackets stays
-        const size_t size = (r->size + length) * 2;
+        const size_t size = (r->size + length) * 2 + MAX_DEPTH + 2;
         char *grown = realloc(r->text, size);
         if (!grown) {
             r->broken = true;
