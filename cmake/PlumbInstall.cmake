@@ -36,9 +36,11 @@ if(PLUMB_HDF5)
   install(TARGETS plumb-h5 RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/plumb)
 endif()
 
-# Who links the static library must also link what it stands on.
-set(requires_private "openblas libzip")
-set(libs_private "-lm -pthread")
+# Who links the static library must also link what it stands on. Not by Requires.private: that would
+# ask for all that a static OpenBLAS needs, libgfortran among it, where a shared one needs none.
+list(JOIN OPENBLAS_LDFLAGS " " libs_openblas)
+list(JOIN LIBZIP_LDFLAGS " " libs_zip)
+set(libs_private "${libs_openblas} ${libs_zip} -lm -pthread")
 file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/plumb.pc.in ${PROJECT_BINARY_DIR}/plumb.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/plumb.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
