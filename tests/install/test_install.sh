@@ -115,5 +115,22 @@ if command -v man >/dev/null; then
     [ -z "$(LC_ALL=C man --warnings -l "$dir/moved/share/man/man1/plumb.1" 2>&1 >/dev/null)" ] || fail "the manual has warnings"
 fi
 
+# Inside another project only the library is built.
+mkdir "$dir/super"
+cat >"$dir/super/CMakeLists.txt" <<CMAKE
+cmake_minimum_required(VERSION 3.21)
+project(super LANGUAGES C)
+add_subdirectory("$PLUMB_SOURCE" plumb)
+foreach(target plumb_program plumb_pages plumb_test_support)
+  if(TARGET \${target})
+    message(SEND_ERROR "\${target} is built inside another project")
+  endif()
+endforeach()
+add_library(mine SHARED "$dir/stranger/main.c")
+target_link_libraries(mine PRIVATE plumb::plumb)
+CMAKE
+"$PLUMB_CMAKE" -S "$dir/super" -B "$dir/super/build" -DCMAKE_C_COMPILER="$PLUMB_CC" >"$dir/log" 2>&1 ||
+    fail "inside another project: $(cat "$dir/log")"
+
 [ $failures = 0 ] && echo "all is well"
 exit $((failures > 0))
