@@ -162,7 +162,7 @@ static int choose_alpha(const attempt *a, double *cv)
             double sum = 0.0;
             for (int64_t t = 0; t < p->targets; t++)
                 sum += a->scores[(half * p->targets + t) * p->alpha_count + i];
-            cv[half * p->alpha_count + i] = sum / (double)p->targets;
+            cv[(1 - half) * p->alpha_count + i] = sum / (double)p->targets;
         }
         const double mean = (cv[i] + cv[p->alpha_count + i]) / 2.0;
         if (mean > highest) {

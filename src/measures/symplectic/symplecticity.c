@@ -65,9 +65,9 @@ void symplecticity_score(symplecticity *out, double *jacobians, int64_t points, 
     double norm = 0.0;
     for (int64_t p = 0; p < points; p++) {
         double *j = jacobians + p * rows * 2 * m;
+        const double length = largest_row(j, rows, 2 * m);
         for (int64_t i = 0; i < rows * 2 * m; i++) j[i] += shift;
         const double area = form(forms + p * size, j, n, m);
-        const double length = largest_row(j, rows, 2 * m);
         out->rho[p] = length > 0.0 ? area / length : 0.0;
         norm += square_of(squares + p * size, forms + p * size, rows);
     }
