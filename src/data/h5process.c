@@ -132,7 +132,8 @@ static bool ended_within(int alive, double seconds)
     }
 }
 
-static plumb_status wait_for(pid_t child, int alive, double seconds, const char *path)
+static plumb_status wait_for(pid_t child, int alive, double seconds, const char *who,
+                             const char *path)
 {
     const bool late = !ended_within(alive, seconds);
     if (late) kill(child, SIGKILL);
@@ -141,24 +142,24 @@ static plumb_status wait_for(pid_t child, int alive, double seconds, const char 
     do got = waitpid(child, &how, 0);
     while (got < 0 && errno == EINTR);
     if (late)
-        return fail(PLUMB_EFORMAT, "%s: the HDF5 reader gave up (not done after %.0f s)", path,
-                    seconds);
+        return fail(PLUMB_EFORMAT, "%s: %s gave up (not done after %.0f s)", path, who, seconds);
     if (got < 0) return PLUMB_OK; // the host ignores its children; the reply will tell
     if (WIFSIGNALED(how)) {
         const int signal = WTERMSIG(how);
-        return fail(PLUMB_EFORMAT, "%s: the HDF5 reader gave up (%s)", path,
+        return fail(PLUMB_EFORMAT, "%s: %s gave up (%s)", path, who,
                     signal == SIGXCPU   ? "took too long"
                     : signal == SIGXFSZ ? "had too much to say"
                                         : strsignal(signal));
     }
     if (WEXITSTATUS(how))
-        return fail(PLUMB_EFORMAT, "%s: the HDF5 reader gave up (exit %d)", path, WEXITSTATUS(how));
+        return fail(PLUMB_EFORMAT, "%s: %s gave up (exit %d)", path, who, WEXITSTATUS(how));
     return PLUMB_OK;
 }
 
 plumb_status h5process_run(const char *verb, const char *name, int file, int memory, double seconds,
                            const char *path)
 {
+    const char *who = strcmp(verb, "write") ? "the HDF5 reader" : "the HDF5 writer";
     char program[4096];
     if (!h5process_find(program, sizeof program))
         return fail(PLUMB_EMISSING,
@@ -179,7 +180,7 @@ plumb_status h5process_run(const char *verb, const char *name, int file, int mem
         if (high[i] >= 0) close(high[i]);
     const plumb_status st =
         bad ? fail(PLUMB_EMISSING, "%s: %s does not start: %s", path, program, strerror(bad))
-            : wait_for(child, pipes[0], seconds, path);
+            : wait_for(child, pipes[0], seconds, who, path);
     close(pipes[0]);
     return st;
 }
