@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as an .npz file, through the public API; the file lies in memory. What is read is
+// written and read again.
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "data/npz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static int fd = -1;
+    static char path[64];
+    if (fd < 0) {
+        fd = memfd_create("input", 0);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    }
+    if (ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size) abort();
+    arena mem = {0};
+    file_names names = {0};
+    void *state;
+    if (npz_open(&state, &names, &mem, path) == PLUMB_OK) {
+        for (int64_t i = 0; i < names.count; i++) {
+            plumb_array array;
+            if (npz_read(&array, &mem, state, i)) continue;
+            volatile double sum = 0;
+            double value;
+            for (int64_t k = 0; k < plumb_array_count(&array); k += 97) {
+                plumb_array_to_double(&value, &array, k, 1);
+                sum = sum + value;
+            }
+        }
+        npz_close(state);
+    }
+    arena_clear(&mem);
+    return 0;
+}
