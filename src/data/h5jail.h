@@ -9,8 +9,9 @@
 /// No core files, no new privileges, few descriptors, and an end when the parent ends.
 void h5jail_enter(void);
 
-/// This much memory beyond what is in use now, processor seconds from now, and bytes of output.
-void h5jail_limit(uint64_t memory, uint64_t seconds, uint64_t output);
+/// This much memory beyond what was in use at the first call, milliseconds of the processor from
+/// now, and bytes of output.
+void h5jail_limit(uint64_t memory, uint64_t milliseconds, uint64_t output);
 
 /// From here on only the system calls that reading needs: no network, no programs, no processes;
 /// and without `may_open` no other files.

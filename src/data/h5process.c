@@ -147,9 +147,9 @@ static plumb_status wait_for(pid_t child, int alive, double seconds, const char 
     if (WIFSIGNALED(how)) {
         const int signal = WTERMSIG(how);
         return fail(PLUMB_EFORMAT, "%s: %s gave up (%s)", path, who,
-                    signal == SIGXCPU   ? "took too long"
-                    : signal == SIGXFSZ ? "had too much to say"
-                                        : strsignal(signal));
+                    signal == SIGXCPU || signal == SIGPROF ? "took too long"
+                    : signal == SIGXFSZ                    ? "had too much to say"
+                                                           : strsignal(signal));
     }
     if (WEXITSTATUS(how))
         return fail(PLUMB_EFORMAT, "%s: %s gave up (exit %d)", path, who, WEXITSTATUS(how));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // roundtrip [-z] IN OUT: loads every array of IN and writes them to OUT, -z compressed. What the
-// round trips through NumPy and h5py run. With one argument it lists the arrays.
+// round trips through NumPy and h5py run. With one argument it lists the arrays. With the variable
+// PLUMB_ROUNDTRIP_MEMORY it says last how many KiB it took, plumb-h5 included.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "plumb/file.h"
 
@@ -13,12 +15,27 @@ static int complain(void)
     return 1;
 }
 
+// Not ru_maxrss of this process, which remembers whoever started it.
+static void say_memory(void)
+{
+    char line[256];
+    long own = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "VmHWM:", 6) == 0) own = strtol(line + 6, NULL, 10);
+    if (f) fclose(f);
+    struct rusage children;
+    getrusage(RUSAGE_CHILDREN, &children);
+    printf("memory %ld\n", own + children.ru_maxrss);
+}
+
 int main(int argc, char **argv)
 {
     const bool compress = argc > 1 && strcmp(argv[1], "-z") == 0;
     if (argc < 2 + compress) return 2;
     const char *in = argv[1 + compress], *out = argv[2 + compress];
     plumb_file *file;
+    if (getenv("PLUMB_ROUNDTRIP_MEMORY")) atexit(say_memory);
     if (plumb_file_open(&file, in)) return complain();
     const int64_t count = plumb_file_count(file);
     plumb_named_array *arrays = calloc((size_t)count + 1, sizeof *arrays);
