@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Two ways to know x_j . r at each visit, same iterates:
 // - with a Gram matrix: keep g = X^T r whole; a weight that changes costs one pass over g;
-// - without: keep r; a feature at zero need not be looked at while |x_j . r_old| + |x_j| |r - r_old|
-//   <= a, since its weight would stay zero. |r - r_old| is bounded by the path length of r.
+// - without: keep r, and take the features in blocks of sixteen, whose x_j . r come from one product.
+//   A block of zeros need not be looked at while |x_j . r_old| + |x_j| |r - r_old| <= a for all of
+//   it, since the weights would stay zero; |r - r_old| is bounded by the path length of r.
 #include "math/descent.h"
 
 #include <math.h>
@@ -65,6 +66,7 @@ typedef struct walk {
     double *drift_at;  // (count) path length of r when it was; without a Gram matrix only
     double *norm;      // (count) |x_j|
     double *r, *z;     // (stride) residual; residual times the leading variable
+    int64_t z_leader;  // the leading variable z was made with; -1: z is stale
     double drift;      // path length of r so far
     double largest_change, largest_weight;
 } walk;
@@ -100,54 +102,73 @@ static void sweep_gram(walk *k)
     }
 }
 
-static bool asleep(const walk *k, int64_t j)
-{
-    return k->w[j] == 0.0 &&
-           fabs(k->g[j]) + k->norm[j] * (k->drift - k->drift_at[j]) <= k->a * (1.0 - 1e-12);
-}
-
-// One feature: `column` is x_j, or x_j = column * lead and z = r * lead.
-static void visit_residual(walk *k, int64_t j, const double *column, const double *lead)
+// x_j . r of a whole block into `g`. z = r times the leader is kept while neither changes.
+static void correlate_block(walk *k, const design_block *b, double *g)
 {
     const int64_t n = k->d->stride;
-    k->g[j] = vector_dot(column, lead ? k->z : k->r, n);
-    k->drift_at[j] = k->drift;
-    if (k->w[j] == 0.0 && fabs(k->g[j]) <= k->a) return;
-    const double change = visit(k, j, k->g[j]);
-    if (change == 0.0) return;
-    // The column is centred by taking change * mean back; r stays orthogonal to the constant.
-    if (lead)
-        vector_axpy_product(k->r, -change, column, lead, n);
-    else
+    if (b->leader < 0) {
+        vector_dots(g, b->columns, n, b->count, k->r, n);
+        return;
+    }
+    if (k->z_leader != b->leader) vector_product(k->z, k->d->x + b->leader * n, k->r, n);
+    k->z_leader = b->leader;
+    vector_dots(g, b->columns, n, b->count, k->z, n);
+}
+
+// r -= change * centred column of feature i of the block, but for the constant part.
+static void step_residual(walk *k, const design_block *b, int64_t i, double change)
+{
+    const int64_t n = k->d->stride;
+    const double *column = b->columns + i * n;
+    if (b->leader < 0)
         vector_axpy(k->r, -change, column, n);
-    const double shift = change * k->d->mean[j];
+    else
+        vector_axpy_product(k->r, -change, column, k->d->x + b->leader * n, n);
+}
+
+// Inside a block the correlations follow each change through the block's own Gram matrix; the
+// residual takes all of the block's changes at its end.
+static void sweep_block(walk *k, const design_block *b)
+{
+    double g[DESIGN_BLOCK] = {0}, shift = 0.0;
+    correlate_block(k, b, g);
+    bool changed = false;
+    for (int64_t i = 0; i < b->count; i++) {
+        const int64_t j = b->first + i;
+        k->g[j] = g[i];
+        k->drift_at[j] = k->drift;
+        if (k->d->norm2[j] == 0.0 || (k->w[j] == 0.0 && fabs(g[i]) <= k->a)) continue;
+        const double change = visit(k, j, g[i]);
+        if (change == 0.0) continue;
+        changed = true;
+        for (int64_t l = 0; l < DESIGN_BLOCK; l++) g[l] -= change * b->gram[i][l];
+        k->drift += fabs(change) * k->norm[j];
+        shift += change * k->d->mean[j];
+        step_residual(k, b, i, change);
+    }
+    if (!changed) return;
+    k->z_leader = -1;
     if (shift != 0.0)
         for (int64_t i = 0; i < k->d->rows; i++) k->r[i] += shift;
-    if (lead) vector_product(k->z, lead, k->r, n);
-    k->drift += fabs(change) * k->norm[j];
+}
+
+static double bound(const walk *k, int64_t j)
+{
+    return fabs(k->g[j]) + k->norm[j] * (k->drift - k->drift_at[j]);
+}
+
+static bool asleep(const walk *k, const design_block *b)
+{
+    const double limit = k->a * (1.0 - 1e-12);
+    for (int64_t j = b->first; j < b->first + b->count; j++)
+        if (k->w[j] != 0.0 || bound(k, j) > limit) return false;
+    return true;
 }
 
 static void sweep_residual(walk *k)
 {
-    const design *d = k->d;
-    const poly *p = d->poly;
-    for (int64_t j = 0; j < d->stored_count; j++)
-        if (d->norm2[j] != 0.0 && !asleep(k, j))
-            visit_residual(k, j, d->stored + j * d->stride, NULL);
-    if (d->low == p->order) return;
-    const int64_t top = p->first[p->order], below = p->first[p->order - 1];
-    for (int64_t i = 0; i < p->dims; i++) {
-        const int64_t start = p->run[p->order][i], end = p->run[p->order][i + 1];
-        const double *lead = d->x + i * d->stride;
-        const double *column = d->stored + (below + p->run[p->order - 1][i]) * d->stride;
-        bool fresh = false; // z belongs to this leader and this r
-        for (int64_t f = start; f < end; f++, column += d->stride) {
-            if (d->norm2[top + f] == 0.0 || asleep(k, top + f)) continue;
-            if (!fresh) vector_product(k->z, lead, k->r, d->stride);
-            fresh = true;
-            visit_residual(k, top + f, column, lead);
-        }
-    }
+    for (int64_t i = 0; i < k->d->block_count; i++)
+        if (!asleep(k, &k->d->blocks[i])) sweep_block(k, &k->d->blocks[i]);
 }
 
 // max_j |x_j . r|, looking only at features whose bound exceeds the largest seen so far.
@@ -160,26 +181,16 @@ static double largest_correlation(walk *k)
         for (int64_t j = 0; j < p->count; j++) largest = fmax(largest, fabs(k->g[j]));
         return largest;
     }
-    const int64_t top = d->low == p->order ? p->count : p->first[p->order];
-    for (int64_t j = 0; j < top; j++) {
-        if (fabs(k->g[j]) + k->norm[j] * (k->drift - k->drift_at[j]) <= largest) continue;
-        k->g[j] = vector_dot(d->stored + j * d->stride, k->r, d->stride);
-        k->drift_at[j] = k->drift;
-        largest = fmax(largest, fabs(k->g[j]));
-    }
-    if (top == p->count) return largest;
-    for (int64_t i = 0; i < p->dims; i++) {
-        const int64_t start = p->run[p->order][i], end = p->run[p->order][i + 1];
-        const double *column =
-            d->stored + (p->first[p->order - 1] + p->run[p->order - 1][i]) * d->stride;
-        bool fresh = false;
-        for (int64_t j = top + start; j < top + end; j++, column += d->stride) {
-            if (fabs(k->g[j]) + k->norm[j] * (k->drift - k->drift_at[j]) <= largest) continue;
-            if (!fresh) vector_product(k->z, d->x + i * d->stride, k->r, d->stride);
-            fresh = true;
-            k->g[j] = vector_dot(column, k->z, d->stride);
-            k->drift_at[j] = k->drift;
-            largest = fmax(largest, fabs(k->g[j]));
+    for (int64_t i = 0; i < d->block_count; i++) {
+        const design_block *b = &d->blocks[i];
+        double most = 0.0, g[DESIGN_BLOCK];
+        for (int64_t j = b->first; j < b->first + b->count; j++) most = fmax(most, bound(k, j));
+        if (most <= largest) continue;
+        correlate_block(k, b, g);
+        for (int64_t l = 0; l < b->count; l++) {
+            k->g[b->first + l] = g[l];
+            k->drift_at[b->first + l] = k->drift;
+            largest = fmax(largest, fabs(g[l]));
         }
     }
     return largest;
@@ -212,7 +223,7 @@ static plumb_status walk_init(walk *k, arena *mem, const lasso_target *t, double
 {
     const design *d = t->design;
     const int64_t count = d->poly->count;
-    *k = (walk){.t = t, .d = d, .a = a};
+    *k = (walk){.t = t, .d = d, .a = a, .z_leader = -1};
     k->w = ARENA_NEW(mem, double, count);
     k->g = ARENA_NEW(mem, double, count);
     if (!k->w || !k->g) return PLUMB_EMEMORY;

@@ -190,6 +190,48 @@ static plumb_status sum_gram(design *d, arena *mem)
     return PLUMB_OK;
 }
 
+static int64_t cut_run(design_block *blocks, int64_t n, int64_t first, int64_t count,
+                       int64_t leader, const double *columns, int64_t stride)
+{
+    for (int64_t i = 0; i < count; i += DESIGN_BLOCK)
+        blocks[n++] = (design_block){
+            .first = first + i,
+            .count = count - i < DESIGN_BLOCK ? count - i : DESIGN_BLOCK,
+            .leader = leader,
+            .columns = columns + i * stride,
+        };
+    return n;
+}
+
+static plumb_status make_blocks(design *d, arena *mem)
+{
+    const poly *p = d->poly;
+    d->blocks = ARENA_NEW(mem, design_block, p->count / DESIGN_BLOCK + 2 + p->dims);
+    const arena_mark mark = arena_here(mem);
+    double *columns = ARENA_NEW(mem, double, DESIGN_BLOCK * d->stride);
+    if (!d->blocks || !columns) return PLUMB_EMEMORY;
+    int64_t n = cut_run(d->blocks, 0, 0, d->stored_count, -1, d->stored, d->stride);
+    if (d->low < p->order)
+        for (int64_t i = 0; i < p->dims; i++) {
+            const int64_t *run = p->run[p->order];
+            const int64_t below = p->first[p->order - 1] + p->run[p->order - 1][i];
+            n = cut_run(d->blocks, n, p->first[p->order] + run[i], run[i + 1] - run[i], i,
+                        d->stored + below * d->stride, d->stride);
+        }
+    d->block_count = n;
+    for (int64_t b = 0; b < n; b++) {
+        design_block *block = &d->blocks[b];
+        for (int64_t i = 0; i < block->count; i++) {
+            design_column(columns + i * d->stride, d, block->first + i);
+            vector_dots(block->gram[i], columns, d->stride, i + 1, columns + i * d->stride,
+                        d->stride);
+            for (int64_t j = 0; j < i; j++) block->gram[j][i] = block->gram[i][j];
+        }
+    }
+    arena_rewind(mem, mark);
+    return PLUMB_OK;
+}
+
 plumb_status design_init(design *out, arena *mem, const poly *p, const double *x, int64_t x_stride,
                          int64_t first, int64_t rows, design_kind kind)
 {
@@ -221,5 +263,7 @@ plumb_status design_init(design *out, arena *mem, const poly *p, const double *x
     if (!scratch) return PLUMB_EMEMORY;
     moments(out, scratch);
     arena_rewind(mem, mark);
-    return kind == DESIGN_GRAM ? sum_gram(out, mem) : PLUMB_OK;
+    return kind == DESIGN_GRAM     ? sum_gram(out, mem)
+           : kind == DESIGN_STORED ? make_blocks(out, mem)
+                                   : PLUMB_OK;
 }

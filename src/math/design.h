@@ -7,6 +7,16 @@
 
 #include "math/poly.h"
 
+enum { DESIGN_BLOCK = 16 };
+
+// Features that lie together and have the same leading variable (-1: they are stored themselves).
+typedef struct design_block {
+    int64_t first, count;
+    int64_t leader;
+    const double *columns; // (count, stride) stored ones; times the leader where there is one
+    double gram[DESIGN_BLOCK][DESIGN_BLOCK]; // of the centred columns
+} design_block;
+
 typedef struct design {
     const poly *poly;
     int64_t rows, stride; // stride: rows filled up to a multiple of VECTOR_PAD with zeros
@@ -18,11 +28,13 @@ typedef struct design {
     double *mean;       // (count)
     double *norm2;      // (count) squared norm of the centred column
     double *gram;       // (count, count) of centred columns, or NULL
+    design_block *blocks; // all features in order, for coordinate descent; DESIGN_STORED only
+    int64_t block_count;
 } design;
 
 typedef enum design_kind {
     DESIGN_PLAIN,   // products only
-    DESIGN_STORED,  // `stored` whatever its size: coordinate descent walks over it
+    DESIGN_STORED,  // `stored` whatever its size, and `blocks`: coordinate descent walks over them
     DESIGN_GRAM,    // with `gram`
 } design_kind;
 
