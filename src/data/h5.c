@@ -158,10 +158,21 @@ static herr_t no_external_link(const char *file, const char *from, const char *t
 
 static hid_t open_file(uint64_t size)
 {
-    h5jail_limit(2 * size + ROOM, MILLISECONDS + size / 20000, // 20 MB/s of groups and names
+    h5jail_limit(100 * size + ROOM, MILLISECONDS + size / 20000, // 20 MB/s of groups and names
                  H5WIRE_BODY + H5WIRE_MAX_NAME_BYTES);
     h5jail_calls(true);
-    const hid_t file = H5Fopen(file_path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    // Left alone, the cache of groups and headers grows to 32 MiB.
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5AC_cache_config_t cache = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+    if (H5Pget_mdc_config(access, &cache) >= 0) {
+        cache.set_initial_size = true;
+        cache.initial_size = cache.max_size = cache.min_size = 1 << 20;
+        cache.incr_mode = H5C_incr__off;
+        cache.flash_incr_mode = H5C_flash_incr__off;
+        cache.decr_mode = H5C_decr__off;
+        H5Pset_mdc_config(access, &cache);
+    }
+    const hid_t file = H5Fopen(file_path, H5F_ACC_RDONLY, access);
     h5jail_calls(false);
     if (file < 0) refuse(PLUMB_EFORMAT, "HDF5 cannot open it: damaged, or not HDF5");
     return file;
@@ -324,7 +335,7 @@ static _Noreturn void read_dataset(const char *name)
                (unsigned long long)reply.bytes);
     reply.offset = find_offset(dataset);
     if (reply.bytes && !reply.offset)
-        read_numbers(dataset, type.id, reply.bytes, 2 * size + 2 * chunk + ROOM, name);
+        read_numbers(dataset, type.id, reply.bytes, 100 * size + 2 * chunk + ROOM, name);
     answer(&reply);
 }
 

@@ -249,7 +249,7 @@ plumb_status design_init(design *out, arena *mem, const poly *p, const double *x
     int64_t bytes = 8;
     const bool huge = __builtin_mul_overflow(bytes, out->stored_count, &bytes) ||
                       __builtin_mul_overflow(bytes, out->stride, &bytes);
-    if (kind == DESIGN_STORED || (!huge && bytes <= KEEP_BYTES)) {
+    if (kind == DESIGN_STORED || (!huge && bytes <= KEEP_BYTES && kind != DESIGN_FRUGAL)) {
         if (huge) return fail(PLUMB_EMEMORY, "the polynomial's lower degrees do not fit in memory");
         out->stored = ARENA_NEW(mem, double, out->stored_count * out->stride);
         if (!out->stored) return PLUMB_EMEMORY;

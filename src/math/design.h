@@ -36,6 +36,7 @@ typedef enum design_kind {
     DESIGN_PLAIN,   // products only
     DESIGN_STORED,  // `stored` whatever its size, and `blocks`: coordinate descent walks over them
     DESIGN_GRAM,    // with `gram`
+    DESIGN_FRUGAL,  // `stored` never kept, as PLAIN does where it would be too large
 } design_kind;
 
 /// x (dims, x_stride) holds at least first + rows values per variable; they are copied.

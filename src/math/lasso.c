@@ -279,7 +279,7 @@ static bool settle(lasso_path *s, double a)
 static bool exchange(lasso_path *s, int64_t place, int8_t sign)
 {
     solve_upper(s, s->row, s->active); // row = v
-    double most = INFINITY;
+    double most = (double)INFINITY;
     int64_t which = -1;
     for (int64_t k = 0; k < s->active; k++) {
         const double rate = -sign * s->row[k], w = s->w[s->order[k]];
@@ -450,6 +450,24 @@ static double relative_gap(const lasso_path *s, double a)
     return (0.5 * (1.0 + scale * scale) * rr + a * l1 - scale * ry) / s->t->yy;
 }
 
+// Weights of opposite sign on columns that are nearly alike cancel, and x_j . r is then no better
+// known than to rounding times what cancelled. Where every optimality condition holds within that,
+// no double is closer to the optimum, even if the gap cannot show it.
+static bool exact_to_rounding(const lasso_path *s, double a)
+{
+    double cancelled = sqrt(s->t->yy);
+    for (int64_t k = 0; k < s->active; k++)
+        cancelled += fabs(s->w[s->order[k]]) * s->norm[s->order[k]];
+    const double noise = 16.0 * 2.220446049250313e-16 * cancelled;
+    for (int64_t i = 0; i < s->count; i++) {
+        const double off = s->sign[i] ? fabs(s->g[i] - a * s->sign[i]) : fabs(s->g[i]) - a;
+        if (off > noise * s->norm[i]) return false;
+    }
+    for (int64_t f = 0; s->within && f < s->d->poly->count; f++)
+        if (fabs(s->all[f]) - a > noise * sqrt(s->d->norm2[f])) return false;
+    return true;
+}
+
 static plumb_status pack(lasso_fit *out, arena *mem, const lasso_path *s)
 {
     double *dense = s->scratch; // large enough: design_scratch() counts the features in
@@ -471,7 +489,7 @@ plumb_status lasso_path_solve(lasso_fit *out, arena *mem, lasso_path *s, double 
             if (st) return st;
             refresh(s);
             out->sweeps++;
-            out->converged = relative_gap(s, a) <= gap;
+            out->converged = relative_gap(s, a) <= gap || exact_to_rounding(s, a);
             if (out->converged || (!added && round >= 3)) break;
         }
     }

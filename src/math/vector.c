@@ -2,6 +2,8 @@
 // One body per loop, compiled once per instruction set, chosen by a table when the library loads.
 #include "math/vector.h"
 
+#include <string.h>
+
 typedef struct kernels {
     double (*dot)(const double *, const double *, int64_t);
     void (*dots)(double *restrict, const double *restrict, int64_t, int64_t, const double *restrict,
@@ -31,22 +33,47 @@ typedef struct kernels {
 #include "math/vector_kernels.h"
 #endif
 
-static const kernels *chosen = &portable;
-static const char *name = "portable";
+static const struct {
+    const char *name;
+    const kernels *kernels;
+} sets[] = {
+#if defined(__x86_64__)
+    {"avx512", &avx512},
+    {"avx2", &avx2},
+#endif
+    {"portable", &portable},
+};
 
-__attribute__((constructor)) static void choose(void)
+static const kernels *chosen = &portable;
+static const char *chosen_name = "portable";
+
+static bool supported(const char *set)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl")) {
-        chosen = &avx512;
-        name = "avx512";
-    } else if (__builtin_cpu_supports("avx2")) {
-        chosen = &avx2;
-        name = "avx2";
-    }
+    if (!strcmp(set, "avx512"))
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+    if (!strcmp(set, "avx2")) return __builtin_cpu_supports("avx2");
 #endif
+    return !strcmp(set, "portable");
+}
+
+bool vector_select(const char *set)
+{
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        if (!strcmp(sets[i].name, set) && supported(set)) {
+            chosen = sets[i].kernels;
+            chosen_name = sets[i].name;
+            return true;
+        }
+    return false;
+}
+
+__attribute__((constructor)) static void choose(void)
+{
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        if (vector_select(sets[i].name)) return;
 }
 
 double vector_dot(const double *a, const double *b, int64_t n)
@@ -85,5 +112,5 @@ void vector_product(double *restrict out, const double *restrict a, const double
 
 const char *vector_instructions(void)
 {
-    return name;
+    return chosen_name;
 }

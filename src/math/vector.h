@@ -7,6 +7,7 @@
 #ifndef MATH_VECTOR_H
 #define MATH_VECTOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { VECTOR_PAD = 8 };
@@ -39,5 +40,7 @@ void vector_product(double *restrict out, const double *restrict a, const double
 
 /// "avx512", "avx2" or "portable"
 const char *vector_instructions(void);
+/// For tests: uses that set from here on; false if this processor does not have it.
+bool vector_select(const char *set);
 
 #endif

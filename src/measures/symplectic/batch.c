@@ -193,7 +193,7 @@ static plumb_status sum_trajectories(batch *out, arena *mem, const batch_input *
                 out->sum[cell] += v;
                 out->square[cell] += v * v;
             }
-            if (cut) out->heldout2[cell] = NAN;
+            if (cut) out->heldout2[cell] = (double)NAN;
         }
     }
     return PLUMB_OK;
@@ -213,7 +213,7 @@ static double heldout_r2(const batch *b, int64_t count, int64_t targets, int64_t
             square += b->square[cell];
             n += (double)steps;
         }
-        if (n == 0.0) return NAN;
+        if (n == 0.0) return (double)NAN;
         const double spread = square - sum * sum / n;
         total += spread > 0.0 ? 1.0 - left / spread : left == 0.0 ? 1.0 : 0.0;
     }

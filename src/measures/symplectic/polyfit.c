@@ -156,7 +156,7 @@ static int choose_alpha(const attempt *a, double *cv)
 {
     const polyfit_problem *p = a->problem;
     int best = 0;
-    double highest = -INFINITY;
+    double highest = -(double)INFINITY;
     for (int64_t i = 0; i < p->alpha_count; i++) {
         for (int half = 0; half < 2; half++) {
             double sum = 0.0;
@@ -276,7 +276,7 @@ plumb_status polyfit_search(polyfit *out, arena *mem, const polyfit_problem *p)
 {
     *out = (polyfit){0};
     for (int k = 0; k <= POLY_MAX_ORDER; k++) {
-        out->r2_by_order[k] = NAN;
+        out->r2_by_order[k] = (double)NAN;
         out->alpha_by_order[k] = -1;
     }
     out->full = ARENA_NEW(mem, lasso_fit, p->targets);

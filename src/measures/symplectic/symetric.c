@@ -458,7 +458,7 @@ static void average(plumb_symetric *out, const symetric_work *work)
 {
     const double count = (double)work->count;
     out->alpha = work->batches[0].numbers.alpha;
-    out->rho = INFINITY;
+    out->rho = (double)INFINITY;
     for (int64_t i = 0; i < work->count; i++) {
         const plumb_symetric_batch *b = &work->batches[i].numbers;
         out->r2 += b->r2 / count;
@@ -469,7 +469,7 @@ static void average(plumb_symetric *out, const symetric_work *work)
         out->unconverged += b->unconverged;
         if (b->rho < out->rho) out->rho = b->rho;
         if (b->order > out->order) out->order = b->order;
-        if (b->alpha != out->alpha) out->alpha = NAN;
+        if (b->alpha != out->alpha) out->alpha = (double)NAN;
     }
     // A share of batches is a fraction of whole numbers: do not let the sum's rounding blur it.
     out->symetric = round(out->symetric * count) / count;
