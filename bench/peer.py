@@ -126,7 +126,8 @@ def versions():
     import sklearn
     import threadpoolctl
 
-    blas = next((lib for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"), {})
+    blas = [lib for lib in threadpoolctl.threadpool_info() if lib["user_api"] == "blas"]
+    blas = max(blas, key=lambda lib: "numpy" in lib["filepath"], default={})  # SciPy brings its own
     return {"python": sys.version.split()[0], "numpy": np.__version__, "scipy": scipy.__version__,
             "scikit-learn": sklearn.__version__, "blas_version": blas.get("version", "?"),
             "blas_kernel": blas.get("architecture", "?")}
