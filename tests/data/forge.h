@@ -31,7 +31,7 @@ static inline void forge_put(forge *f, const void *bytes, size_t n)
 static inline void forge_number(forge *f, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++) {
-        const unsigned char b = (unsigned char)(value >> 8 * i);
+        const unsigned char b = i < 8 ? (unsigned char)(value >> 8 * i) : 0;
         forge_put(f, &b, 1);
     }
 }
@@ -46,7 +46,7 @@ static inline bool forge_save(const forge *f, const char *path)
 {
     FILE *out = fopen(path, "wb");
     if (!out) return false;
-    const bool done = fwrite(f->b, 1, f->n, out) == f->n;
+    const bool done = !f->n || fwrite(f->b, 1, f->n, out) == f->n;
     return fclose(out) == 0 && done;
 }
 
