@@ -35,6 +35,17 @@ shows plumb
 expect 0 --manual
 shows ".TH PLUMB 1"
 
+# Completion: commands, options, the choices of an option; else file names.
+expect 0 --completion
+complete_words() {
+    bash -c 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _plumb; echo "${COMPREPLY[*]}"' "$dir/complete" "$@"
+}
+cp "$dir/out" "$dir/complete"
+[ "$(complete_words plumb mea)" = measure ] || fail "completion of a command"
+[ "$(complete_words plumb measure --max-o)" = --max-order ] || fail "completion of an option"
+[ "$(complete_words plumb measure --mode re)" = reference ] || fail "completion of a choice"
+[ -z "$(complete_words plumb measure x)" ] || fail "completion of a file name"
+
 expect 2 mesure
 one_line
 says "did you mean plumb measure?"
