@@ -13,6 +13,7 @@
 
 #include "base/pool.h"
 #include "math/blas.h"
+#include "math/vector.h"
 #include "plumb/file.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -40,7 +41,7 @@ static bool has_avx512(void)
 
 const char *plumb_machine_instructions(void)
 {
-    return has_avx512() ? "avx512" : has_avx2() ? "avx2" : "portable";
+    return vector_instructions();
 }
 
 int plumb_machine_threads(void)
