@@ -156,11 +156,11 @@ static herr_t no_external_link(const char *file, const char *from, const char *t
     return -1;
 }
 
-// A file of groups and small datasets needs about six times its size to be listed; one of numbers
+// A file of groups and small datasets needs about ten times its size to be listed; one of numbers
 // next to nothing.
 static uint64_t room_for(uint64_t size)
 {
-    const uint64_t many = 8 * size, few = 2 * size + (48 << 20);
+    const uint64_t many = 16 * size, few = 2 * size + (48 << 20);
     return ROOM + (many < few ? many : few);
 }
 
@@ -294,9 +294,12 @@ static uint64_t find_offset(hid_t dataset)
     return offset == HADDR_UNDEF ? 0 : offset;
 }
 
-static void read_numbers(hid_t dataset, hid_t type, uint64_t bytes, uint64_t room, const char *name)
+static void read_numbers(hid_t dataset, hid_t type, uint64_t bytes, uint64_t chunk, uint64_t room,
+                         const char *name)
 {
-    h5jail_limit(bytes + room, MILLISECONDS + bytes / 20000, H5WIRE_BODY + bytes);
+    // Four chunks: packed, unpacked, unshuffled, and room to grow; 10 MB/s of unpacking.
+    h5jail_limit(bytes + 4 * chunk + room, MILLISECONDS + (bytes + chunk) / 10000,
+                 H5WIRE_BODY + bytes);
     if (ftruncate(H5WIRE_MEMORY, (off_t)(H5WIRE_BODY + bytes))) _exit(1);
     unsigned char *place =
         mmap(NULL, H5WIRE_BODY + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, H5WIRE_MEMORY, 0);
@@ -343,7 +346,7 @@ static _Noreturn void read_dataset(const char *name)
                (unsigned long long)reply.bytes);
     reply.offset = find_offset(dataset);
     if (reply.bytes && !reply.offset)
-        read_numbers(dataset, type.id, reply.bytes, room_for(size) + 2 * chunk, name);
+        read_numbers(dataset, type.id, reply.bytes, chunk, room_for(size), name);
     answer(&reply);
 }
 

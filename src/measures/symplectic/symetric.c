@@ -13,10 +13,11 @@
 #include "base/status.h"
 #include "math/rng.h"
 #include "math/stats.h"
+#include "math/vector.h"
 #include "measures/symplectic/batch.h"
 #include "measures/symplectic/symetric.h"
 
-enum { STREAM_POINTS = 1, STREAM_R2, STREAM_SYM, STREAM_VERDICT, STREAM_HELDOUT };
+enum { STREAM_POINTS = 1, STREAM_BOOTSTRAP };
 
 plumb_symetric_options plumb_symetric_defaults(void)
 {
@@ -350,83 +351,100 @@ plumb_status symetric_input(batch_input *in, int64_t *dropped, symetric_work *wo
 
 // --- averages, intervals, words -----------------------------------------------------------------
 
-// Statistics of a resample of trajectories of a single fit, the fit itself staying as it is.
+// The bootstrap of a single fit, which stays as it is while trajectories are drawn: each draw is a
+// vector of how often each trajectory came up, and every statistic follows from products with it.
+enum { ROW_RESIDUAL, ROW_SUM, ROW_SQUARE, ROW_HELDOUT, ROW_HELD_SUM, ROW_HELD_SQUARE, ROWS };
+
 typedef struct resample {
     const batch *b;
-    int64_t targets, steps;
+    int64_t targets, trajectories, stride;
+    double steps;
+    double *rows;  // (ROWS * targets + 2, stride): sums per trajectory; is held out; Sym
+    double *sums;  // (ROWS * targets + 2)
+    double *times; // (stride) how often each trajectory was drawn
     const plumb_symetric_options *opt;
 } resample;
 
-static double r2_of_sums(const resample *s, const double *residual2, const int64_t *index,
-                         int64_t count)
+static plumb_status resample_init(resample *s, arena *mem, const batch_input *in, const batch *b)
 {
+    const int64_t n = b->numbers.trajectories, stride = vector_padded(n);
+    const int64_t rows = ROWS * in->targets + 2;
+    *s = (resample){.b = b, .targets = in->targets, .trajectories = n, .stride = stride,
+                    .steps = (double)in->steps, .opt = in->opt};
+    s->rows = ARENA_NEW(mem, double, rows * stride);
+    s->sums = ARENA_NEW(mem, double, rows);
+    s->times = ARENA_NEW(mem, double, stride);
+    if (!s->rows || !s->sums || !s->times) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < n; k++) {
+        for (int64_t t = 0; t < in->targets; t++) {
+            const int64_t cell = k * in->targets + t;
+            const bool held = !isnan(b->heldout2[cell]);
+            const double values[ROWS] = {
+                b->residual2[cell],
+                b->sum[cell],
+                b->square[cell],
+                held ? b->heldout2[cell] : 0.0,
+                held ? b->sum[cell] : 0.0,
+                held ? b->square[cell] : 0.0,
+            };
+            for (int i = 0; i < ROWS; i++) s->rows[(i * in->targets + t) * stride + k] = values[i];
+        }
+        s->rows[(rows - 2) * stride + k] = isnan(b->heldout2[k * in->targets]) ? 0.0 : 1.0;
+        s->rows[(rows - 1) * stride + k] = b->sym[k].sym;
+    }
+    return PLUMB_OK;
+}
+
+static double r2_of_sums(const resample *s, int first, double trajectories)
+{
+    const double *left = s->sums + first * s->targets;
+    const double *sum = left + s->targets, *square = sum + s->targets;
     double total = 0.0;
     for (int64_t t = 0; t < s->targets; t++) {
-        double left = 0.0, sum = 0.0, square = 0.0, n = 0.0;
-        for (int64_t k = 0; k < count; k++) {
-            const int64_t cell = index[k] * s->targets + t;
-            if (isnan(residual2[cell])) continue;
-            left += residual2[cell];
-            sum += s->b->sum[cell];
-            square += s->b->square[cell];
-            n += (double)s->steps;
-        }
-        const double spread = square - sum * sum / n;
-        total += spread > 0.0 ? 1.0 - left / spread : left == 0.0 ? 1.0 : 0.0;
+        const double spread = square[t] - sum[t] * sum[t] / (trajectories * s->steps);
+        total += spread > 0.0 ? 1.0 - left[t] / spread : left[t] == 0.0 ? 1.0 : 0.0;
     }
     return total / (double)s->targets;
 }
 
-static double resampled_r2(const void *context, const int64_t *index, int64_t count)
-{
-    const resample *s = context;
-    return r2_of_sums(s, s->b->residual2, index, count);
-}
+enum { DRAW_R2, DRAW_SYM, DRAW_VERDICT, DRAW_HELDOUT, DRAWS };
 
-static double resampled_heldout(const void *context, const int64_t *index, int64_t count)
+static void draw(double out[DRAWS], resample *s, rng *r)
 {
-    const resample *s = context;
-    return r2_of_sums(s, s->b->heldout2, index, count);
-}
-
-static double resampled_sym(const void *context, const int64_t *index, int64_t count)
-{
-    const resample *s = context;
-    double sum = 0.0;
-    for (int64_t k = 0; k < count; k++) sum += s->b->sym[index[k]].sym;
-    return fmin(sum / (double)count, s->opt->sym_cap);
-}
-
-static double resampled_verdict(const void *context, const int64_t *index, int64_t count)
-{
-    const resample *s = context;
+    memset(s->times, 0, (size_t)s->stride * sizeof *s->times);
+    for (int64_t k = 0; k < s->trajectories; k++) s->times[rng_below(r, s->trajectories)] += 1.0;
+    const int64_t rows = ROWS * s->targets + 2;
+    vector_dots(s->sums, s->rows, s->stride, rows, s->times, s->stride);
+    const double n = (double)s->trajectories, held = s->sums[rows - 2];
+    out[DRAW_R2] = r2_of_sums(s, ROW_RESIDUAL, n);
+    out[DRAW_SYM] = fmin(s->sums[rows - 1] / n, s->opt->sym_cap);
+    out[DRAW_HELDOUT] = held > 0.0 ? r2_of_sums(s, ROW_HELDOUT, held) : (double)NAN;
     const bool degenerate = s->b->numbers.degenerate && s->opt->mode == PLUMB_CONVERGED;
-    return !degenerate && resampled_r2(context, index, count) > s->opt->r2_bar &&
-                   resampled_sym(context, index, count) < s->opt->sym_bar
-               ? 1.0
-               : 0.0;
+    out[DRAW_VERDICT] = !degenerate && out[DRAW_R2] > s->opt->r2_bar &&
+                                out[DRAW_SYM] < s->opt->sym_bar
+                            ? 1.0
+                            : 0.0;
 }
 
 static plumb_status intervals_of_one(plumb_symetric *out, arena *mem, const batch_input *in,
                                      const batch *b)
 {
-    const plumb_symetric_options *o = in->opt;
-    const resample s = {b, in->targets, in->steps, o};
-    const struct {
-        plumb_interval *to;
-        stats_of_draw *statistic;
-        int stream;
-    } rows[] = {
-        {&out->r2_ci, resampled_r2, STREAM_R2},
-        {&out->sym_ci, resampled_sym, STREAM_SYM},
-        {&out->symetric_ci, resampled_verdict, STREAM_VERDICT},
-        {&out->r2_heldout_ci, resampled_heldout, STREAM_HELDOUT},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const plumb_status st =
-            stats_bootstrap(&rows[i].to->low, &rows[i].to->high, mem, b->numbers.trajectories,
-                            o->resamples, o->seed, (uint64_t)rows[i].stream, rows[i].statistic, &s);
-        if (st) return st;
+    const int64_t n = in->opt->resamples;
+    plumb_interval *const to[DRAWS] = {&out->r2_ci, &out->sym_ci, &out->symetric_ci,
+                                       &out->r2_heldout_ci};
+    resample s;
+    plumb_status st = resample_init(&s, mem, in, b);
+    double *draws = ARENA_NEW(mem, double, DRAWS *n);
+    if (st || !draws) return PLUMB_EMEMORY;
+    rng r = rng_at(in->opt->seed, STREAM_BOOTSTRAP);
+    for (int64_t i = 0; i < n; i++) {
+        double values[DRAWS];
+        draw(values, &s, &r);
+        for (int k = 0; k < DRAWS; k++) draws[k * n + i] = values[k];
+    }
+    for (int k = 0; k < DRAWS; k++) {
+        to[k]->low = n ? stats_quantile(draws + k * n, n, 0.025) : (double)NAN;
+        to[k]->high = n ? stats_quantile(draws + k * n, n, 0.975) : (double)NAN;
     }
     return PLUMB_OK;
 }
@@ -448,7 +466,7 @@ static plumb_status intervals_of_many(plumb_symetric *out, arena *mem, const bat
         }
         const plumb_status st =
             stats_bootstrap_mean(&to[row]->low, &to[row]->high, mem, values, work->count,
-                                 o->resamples, o->seed, (uint64_t)(STREAM_R2 + row));
+                                 o->resamples, o->seed, STREAM_BOOTSTRAP);
         if (st) return st;
     }
     return PLUMB_OK;
