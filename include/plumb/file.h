@@ -3,6 +3,12 @@
 //
 // Nothing in a file is trusted: every size is checked against the bytes that are there before
 // memory is taken. HDF5 is read in a child process with limits of its own.
+//
+// A file that is refused has cost no more than twice its size and 16 MiB of memory; HDF5 files of
+// many small datasets, whose list alone is larger, up to 64 MiB. What is compressed is unpacked on
+// trial first if it promises more than twice what it takes in the file, so that reading it costs
+// twice the unpacking. An array or a file that would unpack to 64 MiB or more at over 1000 to 1 is
+// refused, since only a bomb or a constant does that: save a constant uncompressed.
 #ifndef PLUMB_FILE_H
 #define PLUMB_FILE_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// roundtrip [-z] IN OUT: loads every array of IN and writes them to OUT, -z compressed. What the
-// round trips through NumPy and h5py run. With one argument it lists the arrays. With the variable
-// PLUMB_ROUNDTRIP_MEMORY it says last how many KiB it took, plumb-h5 included.
+// roundtrip [-z] IN OUT: reads every array of IN and writes them to OUT, -z compressed.
+// roundtrip IN: reads and lists them. roundtrip -l IN: lists their names.
+// What the tests against NumPy and h5py run. With PLUMB_ROUNDTRIP_MEMORY in the environment it says
+// last how many KiB it took, plumb-h5 included.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,16 +32,19 @@ static void say_memory(void)
 
 int main(int argc, char **argv)
 {
+    const bool list = argc > 1 && strcmp(argv[1], "-l") == 0;
     const bool compress = argc > 1 && strcmp(argv[1], "-z") == 0;
-    if (argc < 2 + compress) return 2;
-    const char *in = argv[1 + compress], *out = argv[2 + compress];
+    argv += list || compress;
+    const char *in = argv[1], *out = in ? argv[2] : NULL;
+    if (!in) return 2;
     plumb_file *file;
     if (getenv("PLUMB_ROUNDTRIP_MEMORY")) atexit(say_memory);
     if (plumb_file_open(&file, in)) return complain();
     const int64_t count = plumb_file_count(file);
+    for (int64_t i = 0; i < count && list; i++) puts(plumb_file_name(file, i));
     plumb_named_array *arrays = calloc((size_t)count + 1, sizeof *arrays);
     int code = arrays ? 0 : 1;
-    for (int64_t i = 0; i < count && !code; i++) {
+    for (int64_t i = 0; i < count && !code && !list; i++) {
         arrays[i].name = plumb_file_name(file, i);
         if (plumb_file_read(&arrays[i].array, file, arrays[i].name)) code = complain();
         // A .npy has no name to give, and an .npz key no slash in front.

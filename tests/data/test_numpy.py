@@ -200,6 +200,25 @@ class HDF5RoundTrip(Case):
             self.assertLessEqual(np.prod(f["x"].chunks), 1 << 20)
             self.same(f["y"][()], np.arange(3_000_000.0))
 
+    def test_chunks_larger_than_usual(self):
+        whole = {"x": np.arange(2_000_000.0) // 7}
+        self.write(whole, chunks=(2_000_000,), compression="gzip", shuffle=True, fletcher32=True)
+        self.run_plumb(self.path("in.h5"), self.path("out.h5"))
+        self.compare(whole)
+        part = {"x": sample("f4", "<", (3, 64, 64))}  # as a file that was meant to grow
+        self.write(part, chunks=(1000, 64, 64), maxshape=(None, 64, 64), compression="gzip")
+        self.run_plumb(self.path("in.h5"), self.path("out.h5"))
+        self.compare(part)
+
+    def test_thousands_of_small_datasets(self):
+        arrays = {"g%d/x%d" % (i % 50, i): np.float32(i) for i in range(3000)}
+        for library in ("earliest", "latest"):
+            self.write({k: np.asarray(v) for k, v in arrays.items()}, library)
+            done = subprocess.run([ROUNDTRIP, "-l", self.path("in.h5")], capture_output=True,
+                                  text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(sorted(done.stdout.split()), sorted("/" + k for k in arrays))
+
     def test_a_user_block_in_front(self):
         self.write({"x": np.arange(9.0)}, file={"userblock_size": 512})
         self.run_plumb(self.path("in.h5"), self.path("out.h5"))
