@@ -178,9 +178,9 @@ plumb_status h5process_run(const char *verb, const char *name, int file, int mem
                         : spawn(&child, program, verb, name, high);
     for (int i = 0; i < 3; i++)
         if (high[i] >= 0) close(high[i]);
-    const plumb_status st =
-        bad ? fail(PLUMB_EMISSING, "%s: %s does not start: %s", path, program, strerror(bad))
-            : wait_for(child, pipes[0], seconds, who, path);
+    const plumb_status st = bad ? fail(bad == ENOMEM ? PLUMB_EMEMORY : PLUMB_EMISSING,
+                                       "%s: %s does not start: %s", path, program, strerror(bad))
+                                : wait_for(child, pipes[0], seconds, who, path);
     close(pipes[0]);
     return st;
 }

@@ -86,7 +86,8 @@ static plumb_status open_zip(npz *z)
     close(fd);
     zip_error_t why;
     zip_error_init_with_code(&why, code);
-    const plumb_status st = fail(PLUMB_EFORMAT, "%s: %s", z->file.path, zip_error_strerror(&why));
+    const plumb_status st = fail(code == ZIP_ER_MEMORY ? PLUMB_EMEMORY : PLUMB_EFORMAT, "%s: %s",
+                                 z->file.path, zip_error_strerror(&why));
     zip_error_fini(&why);
     return st;
 }
@@ -291,6 +292,9 @@ static zip_int64_t sink_call(void *context, void *data, zip_uint64_t length, zip
 
 static plumb_status unwritten(const char *path, zip_error_t *why)
 {
+    const int code = zip_error_code_zip(why); // libzip may forget to say that memory ran out
+    if (code == ZIP_ER_MEMORY || code == ZIP_ER_OK)
+        return fail(PLUMB_EMEMORY, "%s: no memory to write it", path);
     return fail(PLUMB_EFILE, "%s: cannot be written: %s", path, zip_error_strerror(why));
 }
 
