@@ -31,6 +31,14 @@ PLUMB_API void plumb_record_integers(plumb_record *record, const char *key, cons
 PLUMB_API void plumb_record_texts(plumb_record *record, const char *key, const char *const *values,
                                   int64_t count);
 
+/// A 95 % interval.
+typedef struct plumb_interval {
+    double low, high;
+} plumb_interval;
+/// [low, high], or null where it is not defined.
+PLUMB_API void plumb_record_interval(plumb_record *record, const char *key,
+                                     plumb_interval interval);
+
 /// What follows goes inside the object `key`, until plumb_record_end.
 PLUMB_API void plumb_record_begin(plumb_record *record, const char *key);
 /// What follows goes inside the list `key`, each between begin(NULL) and end, until the list's end.

@@ -97,11 +97,6 @@ typedef struct plumb_symetric_batch {
     bool degenerate;
 } plumb_symetric_batch;
 
-/// A 95 % interval.
-typedef struct plumb_interval {
-    double low, high;
-} plumb_interval;
-
 /// One trajectory.
 typedef struct plumb_symetric_item {
     int64_t trajectory; ///< its index in the arrays given

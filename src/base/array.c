@@ -119,6 +119,23 @@ plumb_status array_create(plumb_array *out, arena *mem, plumb_dtype dtype, int n
     return PLUMB_OK;
 }
 
+plumb_status array_refuse_nonfinite(const plumb_array *array, const char *name, int64_t count,
+                                    int64_t first, const char *advice)
+{
+    double value;
+    plumb_array_to_double(&value, array, first, 1);
+    plumb_array at = *array; // its shape becomes the index, to be printed like one
+    for (int i = array->ndim - 1; i >= 0; i--) {
+        at.shape[i] = first % array->shape[i];
+        first /= array->shape[i];
+    }
+    char where[256];
+    return fail(PLUMB_ENUMERIC, "%s has %lld value%s that %s not finite, the first %s at %s%s",
+                name, (long long)count, count == 1 ? "" : "s", count == 1 ? "is" : "are",
+                value != value ? "a NaN" : "an infinity",
+                plumb_array_shape_text(where, sizeof where, &at), advice);
+}
+
 const double *array_doubles(arena *mem, const plumb_array *array)
 {
     if (array->dtype == PLUMB_F8) return array->data;

@@ -154,6 +154,16 @@ void plumb_record_texts(plumb_record *r, const char *key, const char *const *val
     plumb_record_end(r);
 }
 
+void plumb_record_interval(plumb_record *r, const char *key, plumb_interval interval)
+{
+    if (!isfinite(interval.low) || !isfinite(interval.high)) {
+        plumb_record_null(r, key);
+        return;
+    }
+    const double ends[2] = {interval.low, interval.high};
+    plumb_record_reals(r, key, ends, 2);
+}
+
 static void open_bracket(plumb_record *r, const char *key, char opening, char closing)
 {
     put_key(r, key);

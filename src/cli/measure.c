@@ -191,18 +191,15 @@ static void print_table(const plumb_symetric *r, const settings *s)
     if (r->batch_count == 1)
         printf("  %-14s %d, penalty %.3g, %lld of %lld weights\n", "order", r->order, r->alpha,
                (long long)r->batches[0].nonzero, (long long)(r->batches[0].features * 2 * r->n));
-    else
-        printf("  %-14s up to %d\n", "order", r->order);
+    else printf("  %-14s up to %d\n", "order", r->order);
     if (r->unconverged)
         printf("  %-14s %lld Lasso problems stopped before their bar%s\n", "unconverged",
                (long long)r->unconverged,
                r->mode == PLUMB_REFERENCE ? ", as in the published procedure" : "");
     if (r->dropped)
         printf("  %-14s %lld trajectories that are not finite\n", "dropped", (long long)r->dropped);
-    if (r->batch_count == 1)
-        printf("\nSyMetric %.0f: %s\n", r->symetric, r->why);
-    else
-        printf("\nSyMetric %.4g: %s\n", r->symetric, r->why);
+    if (r->batch_count == 1) printf("\nSyMetric %.0f: %s\n", r->symetric, r->why);
+    else printf("\nSyMetric %.4g: %s\n", r->symetric, r->why);
 }
 
 static int report(const settings *s, const plumb_symetric *r)
@@ -272,7 +269,8 @@ const command command_measure = {
         "Is there a canonical map from a model's latent space to the true phase space? F.npz has\n"
         "arrays \"latent\" (trajectories, steps, 2m) and \"truth\" (trajectories, steps, 2n), q "
         "first\n"
-        "then p, and may have \"variance\". A polynomial map F is fitted by Lasso. R2 says whether\n"
+        "then p, and may have \"variance\". A polynomial map F is fitted by Lasso. R2 says "
+        "whether\n"
         "the latents hold the state, Sym = MSE(c A^ A^T, I) with A^ = J A J^T whether F keeps the\n"
         "symplectic form; SyMetric = (R2 > 0.9 and Sym < 0.05). Intervals are over trajectories\n"
         "(over fits, if there are several), the fits staying as they are.",

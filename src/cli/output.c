@@ -29,10 +29,8 @@ int save_items(const command *c, const char *path, int64_t count, item_fill *fil
         if (whole) fill(items[i], result, i);
     }
     int code = EXIT_DONE;
-    if (!whole)
-        code = complain(c, EXIT_FAILED, "no memory");
-    else if (plumb_records_save(path, items, count))
-        code = complain_last(c);
+    if (!whole) code = complain(c, EXIT_FAILED, "no memory");
+    else if (plumb_records_save(path, items, count)) code = complain_last(c);
     for (int64_t i = 0; items && i < count; i++) plumb_record_free(items[i]);
     free(items);
     return code;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Two ways to know x_j . r at each visit, same iterates:
 // - with a Gram matrix: keep g = X^T r whole; a weight that changes costs one pass over g;
-// - without: keep r, and take the features in blocks of sixteen, whose x_j . r come from one product.
+// - without: keep r, and take the features in blocks of sixteen, whose x_j . r come from one
+// product.
 //   A block of zeros need not be looked at while |x_j . r_old| + |x_j| |r - r_old| <= a for all of
 //   it, since the weights would stay zero; |r - r_old| is bounded by the path length of r.
 #include "math/descent.h"
@@ -61,13 +62,13 @@ typedef struct walk {
     const lasso_target *t;
     const design *d;
     double a;
-    double *w;         // (count)
-    double *g;         // (count) X^T r: exact with a Gram matrix, else as last looked at
-    double *drift_at;  // (count) path length of r when it was; without a Gram matrix only
-    double *norm;      // (count) |x_j|
-    double *r, *z;     // (stride) residual; residual times the leading variable
-    int64_t z_leader;  // the leading variable z was made with; -1: z is stale
-    double drift;      // path length of r so far
+    double *w;        // (count)
+    double *g;        // (count) X^T r: exact with a Gram matrix, else as last looked at
+    double *drift_at; // (count) path length of r when it was; without a Gram matrix only
+    double *norm;     // (count) |x_j|
+    double *r, *z;    // (stride) residual; residual times the leading variable
+    int64_t z_leader; // the leading variable z was made with; -1: z is stale
+    double drift;     // path length of r so far
     double largest_change, largest_weight;
 } walk;
 
@@ -120,10 +121,8 @@ static void step_residual(walk *k, const design_block *b, int64_t i, double chan
 {
     const int64_t n = k->d->stride;
     const double *column = b->columns + i * n;
-    if (b->leader < 0)
-        vector_axpy(k->r, -change, column, n);
-    else
-        vector_axpy_product(k->r, -change, column, k->d->x + b->leader * n, n);
+    if (b->leader < 0) vector_axpy(k->r, -change, column, n);
+    else vector_axpy_product(k->r, -change, column, k->d->x + b->leader * n, n);
 }
 
 // Inside a block the correlations follow each change through the block's own Gram matrix; the
@@ -249,10 +248,8 @@ plumb_status descent_solve(lasso_fit *out, arena *mem, arena *scratch, const las
     *out = (lasso_fit){0};
     for (int64_t sweep = 0; sweep < max_sweeps && !out->converged; sweep++) {
         k.largest_change = k.largest_weight = 0.0;
-        if (k.d->gram)
-            sweep_gram(&k);
-        else
-            sweep_residual(&k);
+        if (k.d->gram) sweep_gram(&k);
+        else sweep_residual(&k);
         out->sweeps = sweep + 1;
         if (k.largest_weight == 0.0 || k.largest_change / k.largest_weight < tolerance ||
             sweep == max_sweeps - 1)

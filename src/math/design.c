@@ -85,10 +85,8 @@ static void raw_column(double *out, const design *d, int64_t feature)
     if (d->stored) {
         const double *low, *x;
         split(&low, &x, d, feature);
-        if (x)
-            vector_product(out, low, x, d->stride);
-        else
-            memcpy(out, low, (size_t)d->stride * sizeof *out);
+        if (x) vector_product(out, low, x, d->stride);
+        else memcpy(out, low, (size_t)d->stride * sizeof *out);
         return;
     }
     int64_t v[POLY_MAX_ORDER];
@@ -117,10 +115,8 @@ void design_apply(double *y, const design *d, const int64_t *features, const dou
         if (d->stored) {
             const double *low, *x;
             split(&low, &x, d, features[k]);
-            if (x)
-                vector_axpy_product(y, weights[k], low, x, d->stride);
-            else
-                vector_axpy(y, weights[k], low, d->stride);
+            if (x) vector_axpy_product(y, weights[k], low, x, d->stride);
+            else vector_axpy(y, weights[k], low, d->stride);
             continue;
         }
         int64_t v[POLY_MAX_ORDER];
@@ -167,11 +163,11 @@ static plumb_status sum_gram(design *d, arena *mem)
 {
     const poly *p = d->poly;
     const int64_t count = p->count;
-    d->gram = ARENA_NEW(mem, double, count * count);
+    d->gram = ARENA_NEW(mem, double, count *count);
     const arena_mark mark = arena_here(mem);
     const int64_t block = d->stride < GRAM_ROWS ? d->stride : GRAM_ROWS;
-    double *base = ARENA_NEW(mem, double, p->dims * block);
-    double *columns = ARENA_NEW(mem, double, count * block);
+    double *base = ARENA_NEW(mem, double, p->dims *block);
+    double *columns = ARENA_NEW(mem, double, count *block);
     if (!d->gram || !base || !columns) return PLUMB_EMEMORY;
     for (int64_t first = 0; first < d->rows; first += block) {
         const int64_t n = first + block <= d->rows ? block : d->rows - first;

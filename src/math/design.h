@@ -23,20 +23,20 @@ typedef struct design {
     const double *x;      // (dims, stride)
     int low;              // degrees 1 .. low are kept in `stored`; the top one follows from it
     int64_t stored_count;
-    double *stored;     // (stored_count, stride), not centred; NULL: made block by block
-    int64_t block_rows; // rows a block where stored is NULL
-    double *mean;       // (count)
-    double *norm2;      // (count) squared norm of the centred column
-    double *gram;       // (count, count) of centred columns, or NULL
+    double *stored;       // (stored_count, stride), not centred; NULL: made block by block
+    int64_t block_rows;   // rows a block where stored is NULL
+    double *mean;         // (count)
+    double *norm2;        // (count) squared norm of the centred column
+    double *gram;         // (count, count) of centred columns, or NULL
     design_block *blocks; // all features in order, for coordinate descent; DESIGN_STORED only
     int64_t block_count;
 } design;
 
 typedef enum design_kind {
-    DESIGN_PLAIN,   // products only
-    DESIGN_STORED,  // `stored` whatever its size, and `blocks`: coordinate descent walks over them
-    DESIGN_GRAM,    // with `gram`
-    DESIGN_FRUGAL,  // `stored` never kept, as PLAIN does where it would be too large
+    DESIGN_PLAIN,  // products only
+    DESIGN_STORED, // `stored` whatever its size, and `blocks`: coordinate descent walks over them
+    DESIGN_GRAM,   // with `gram`
+    DESIGN_FRUGAL, // `stored` never kept, as PLAIN does where it would be too large
 } design_kind;
 
 /// x (dims, x_stride) holds at least first + rows values per variable; they are copied.

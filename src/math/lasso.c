@@ -44,7 +44,7 @@ static int64_t least(int64_t a, int64_t b)
 static plumb_status reserve_factor(lasso_path *s, int64_t capacity)
 {
     int64_t *order = ARENA_NEW(s->mem, int64_t, capacity);
-    double *factor = ARENA_NEW(s->mem, double, capacity * capacity);
+    double *factor = ARENA_NEW(s->mem, double, capacity *capacity);
     double *step = ARENA_NEW(s->mem, double, capacity);
     double *row = ARENA_NEW(s->mem, double, capacity);
     if (!order || !factor || !step || !row) return PLUMB_EMEMORY;
@@ -73,7 +73,7 @@ static plumb_status reserve(lasso_path *s, int64_t capacity)
     const int64_t old_stride = s->stride, stride = vector_padded(capacity);
     double *gram = NULL;
     if (!s->d->gram) {
-        gram = ARENA_NEW(s->mem, double, capacity * stride);
+        gram = ARENA_NEW(s->mem, double, capacity *stride);
         if (!gram) return PLUMB_EMEMORY;
         for (int64_t i = 0; i < s->count; i++)
             memcpy(gram + i * stride, s->gram + i * old_stride, (size_t)s->count * sizeof *gram);
@@ -403,7 +403,8 @@ static plumb_status widen(int64_t *added, lasso_path *s, double a)
     const double noise = 1e-15 * sqrt(s->t->yy);
     int64_t found = 0;
     for (int64_t f = 0; f < count; f++)
-        found += !s->within[f] && fabs(s->all[f]) > a * (1.0 + SLACK) + noise * sqrt(s->d->norm2[f]);
+        found +=
+            !s->within[f] && fabs(s->all[f]) > a * (1.0 + SLACK) + noise * sqrt(s->d->norm2[f]);
     if (!found) return PLUMB_OK;
     candidate *list = malloc((size_t)found * sizeof *list);
     if (!list) return fail(PLUMB_EMEMORY, "no memory for %lld features", (long long)found);

@@ -41,10 +41,8 @@ static int64_t leader(const poly *p, int k, int64_t offset)
     int64_t low = 0, high = p->dims; // run[low] <= offset < run[high]
     while (high - low > 1) {
         const int64_t middle = (low + high) / 2;
-        if (p->run[k][middle] <= offset)
-            low = middle;
-        else
-            high = middle;
+        if (p->run[k][middle] <= offset) low = middle;
+        else high = middle;
     }
     return low;
 }

@@ -18,9 +18,11 @@ enum { POLY_MAX_ORDER = 8 };
 typedef struct poly {
     int64_t dims;
     int order;
-    int64_t count;                     // monomials
-    int64_t first[POLY_MAX_ORDER + 2]; // first[k]: the first one of degree k; first[order+1] = count
-    int64_t *run[POLY_MAX_ORDER + 1];  // run[k][i]: where in degree k variable i starts to lead; (dims + 1)
+    int64_t count; // monomials
+    int64_t
+        first[POLY_MAX_ORDER + 2]; // first[k]: the first one of degree k; first[order+1] = count
+    int64_t *run[POLY_MAX_ORDER +
+                 1]; // run[k][i]: where in degree k variable i starts to lead; (dims + 1)
 } poly;
 
 /// C(dims + order, order) - 1, or -1 if that is more than can be counted.

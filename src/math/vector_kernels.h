@@ -11,7 +11,7 @@ typedef double VEC __attribute__((vector_size(WIDTH * 8), aligned(8), may_alias)
 
 // Eight lanes are PARTS registers; the sum of all lanes has one order for every WIDTH.
 #if WIDTH == 8
-#define TOTAL(s) \
+#define TOTAL(s)                                         \
     (((s)[0][0] + (s)[0][4]) + ((s)[0][2] + (s)[0][6]) + \
      (((s)[0][1] + (s)[0][5]) + ((s)[0][3] + (s)[0][7])))
 #else
@@ -81,8 +81,7 @@ TARGET static void NAME(moments, SET)(double *restrict sum, double *restrict squ
         VEC s[PARTS] = {0}, q[PARTS] = {0};
         for (int64_t i = 0; i < n; i += 8)
             for (int k = 0; k < PARTS; k++) {
-                const VEC x =
-                    *(const VEC *)(a + i + k * WIDTH) * *(const VEC *)(z + i + k * WIDTH);
+                const VEC x = *(const VEC *)(a + i + k * WIDTH) * *(const VEC *)(z + i + k * WIDTH);
                 s[k] += x;
                 q[k] += x * x;
             }

@@ -137,7 +137,7 @@ with tempfile.TemporaryDirectory() as folder:
     broken[1, 3, 2, 1, 0] = np.nan
     broken[1, 4, 0, 0, :] = np.inf
     np.savez(folder / "nan.npz", truth=x[:2], prediction=broken)
-    complaint("4 values that are not finite, the first at [1, 3, 2, 1, 0]", folder / "nan.npz")
+    complaint("4 values that are not finite, the first a NaN at (1, 3, 2, 1, 0)", folder / "nan.npz")
     np.savez(folder / "shape.npz", truth=x[:2], prediction=x[:2, :, :3])
     complaint("(2, 130, 3, 6, 3)", folder / "shape.npz")
     np.savez(folder / "steps.npz", truth=x[:2], prediction=x[:2, :129])

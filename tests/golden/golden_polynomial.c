@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SyMetric by polynomials, step by step, against the published code's own output (prefixes B_:
-// batches of five, A_: all trajectories in one fit), and in converged mode against the exact values.
-// Tolerances are those of README.md beside the cases: order, penalty, mask and sweeps exact;
-// R2 1e-10, weights 1e-9, cross-validation 1e-9 of max(1, |cv|), Sym 1e-10 + 1e-7 |Sym|;
+// batches of five, A_: all trajectories in one fit), and in converged mode against the exact
+// values. Tolerances are those of README.md beside the cases: order, penalty, mask and sweeps
+// exact; R2 1e-10, weights 1e-9, cross-validation 1e-9 of max(1, |cv|), Sym 1e-10 + 1e-7 |Sym|;
 // exact values 1e-8 for R2 and 1e-6 for Sym.
 #include <math.h>
 #include <stdio.h>
@@ -60,13 +60,34 @@ static void compare_batches(polynomial_case *c, const symetric_work *work, const
     free(want);
 }
 
-static double order_of(const batch *b) { return b->numbers.order; }
-static double alpha_of(const batch *b) { return b->numbers.alpha; }
-static double alpha_index_of(const batch *b) { return b->numbers.alpha_index; }
-static double features_of(const batch *b) { return (double)b->numbers.features; }
-static double r2_of(const batch *b) { return b->numbers.r2; }
-static double sym_of(const batch *b) { return b->numbers.sym; }
-static double symetric_of(const batch *b) { return b->numbers.symetric ? 1.0 : 0.0; }
+static double order_of(const batch *b)
+{
+    return b->numbers.order;
+}
+static double alpha_of(const batch *b)
+{
+    return b->numbers.alpha;
+}
+static double alpha_index_of(const batch *b)
+{
+    return b->numbers.alpha_index;
+}
+static double features_of(const batch *b)
+{
+    return (double)b->numbers.features;
+}
+static double r2_of(const batch *b)
+{
+    return b->numbers.r2;
+}
+static double sym_of(const batch *b)
+{
+    return b->numbers.sym;
+}
+static double symetric_of(const batch *b)
+{
+    return b->numbers.symetric ? 1.0 : 0.0;
+}
 
 static void compare_standardising(polynomial_case *c, const batch_input *in,
                                   const symetric_work *work)
@@ -94,9 +115,8 @@ static void compare_standardising(polynomial_case *c, const batch_input *in,
         double *want = expected(c, rows[r].name, work->count * width);
         for (int64_t i = 0; want && i < work->count * width; i++) {
             const batch *b = &work->batches[i / width];
-            const double *got = rows[r].latent
-                                    ? (rows[r].scale ? b->latent_scale : b->latent_mean)
-                                    : (rows[r].scale ? b->truth_scale : b->truth_mean);
+            const double *got = rows[r].latent ? (rows[r].scale ? b->latent_scale : b->latent_mean)
+                                               : (rows[r].scale ? b->truth_scale : b->truth_mean);
             if (isnan(want[i])) continue;
             near(c, rows[r].name, i, got[i % width], want[i], 1e-12, 1e-12);
         }

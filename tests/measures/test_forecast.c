@@ -426,15 +426,16 @@ TEST(what_is_not_finite_is_refused_with_its_place_and_number)
     y[((1 * T + 3) * H + 2) * W * C + 1 * C + 1] = NAN;
     y[((1 * T + 61) * H + 2) * W * C] = INFINITY;
     y[((1 * T + 61) * H + 2) * W * C + 1] = -INFINITY;
-    CHECK_FAILS(plumb_forecast_measure(&f, &truth, &ahead, NULL, NULL), PLUMB_ENUMERIC,
-                "the prediction has 3 values that are not finite, the first at [1, 3, 2, 1, 1]");
+    CHECK_FAILS(
+        plumb_forecast_measure(&f, &truth, &ahead, NULL, NULL), PLUMB_ENUMERIC,
+        "the prediction has 3 values that are not finite, the first a NaN at (1, 3, 2, 1, 1)");
     CHECK_FAILS(plumb_forecast_measure(&f, &truth, &truth, &ahead, NULL), PLUMB_ENUMERIC,
                 "the backward prediction has 3 values");
     CHECK_FAILS(plumb_forecast_measure(&f, &ahead, &truth, NULL, NULL), PLUMB_ENUMERIC,
                 "the truth has 3 values");
     x[5] = NAN;
     CHECK_FAILS(plumb_forecast_measure(&f, &truth, &truth, NULL, NULL), PLUMB_ENUMERIC,
-                "the truth has 1 value that is not finite, the first at [0, 0, 0, 2, 1]");
+                "the truth has 1 value that is not finite, the first a NaN at (0, 0, 0, 2, 1)");
     CHECK_NEAR(f.vpt, 7.0, 0.0); // left as it was
     free(x), free(y);
 }

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "base/array.h"
 #include "base/pool.h"
 #include "base/status.h"
 #include "measures/forecast/pixels.h"
@@ -72,17 +73,7 @@ static plumb_status refuse_not_finite(const plumb_array *array, const char *name
         total += bad[i];
     }
     if (!total) return PLUMB_OK;
-    int64_t index[5];
-    for (int i = 4; i >= 0; i--) {
-        index[i] = first % array->shape[i];
-        first /= array->shape[i];
-    }
-    return fail(PLUMB_ENUMERIC,
-                "%s has %lld value%s that %s not finite, the first at [%lld, %lld, %lld, %lld, "
-                "%lld]",
-                name, (long long)total, total > 1 ? "s" : "", total > 1 ? "are" : "is",
-                (long long)index[0], (long long)index[1], (long long)index[2], (long long)index[3],
-                (long long)index[4]);
+    return array_refuse_nonfinite(array, name, total, first, "");
 }
 
 static void hint_at_scale(const plumb_array *array, const plumb_array *other, const char *name)

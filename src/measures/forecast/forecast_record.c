@@ -4,13 +4,6 @@
 
 #include "measures/forecast/frames.h"
 
-static void put_interval(plumb_record *r, const char *key, plumb_interval interval)
-{
-    if (isfinite(interval.low) && isfinite(interval.high))
-        plumb_record_reals(r, key, (double[]){interval.low, interval.high}, 2);
-    else plumb_record_null(r, key);
-}
-
 static void put_text(plumb_record *r, const char *key, const char *text)
 {
     if (text) plumb_record_text(r, key, text);
@@ -32,9 +25,9 @@ static void put_direction(plumb_record *r, const char *key, const plumb_forecast
     }
     plumb_record_begin(r, key);
     plumb_record_real(r, "rec_mse", d->rec.published);
-    put_interval(r, "rec_mse_ci", d->rec.published_ci);
+    plumb_record_interval(r, "rec_mse_ci", d->rec.published_ci);
     plumb_record_real(r, "ext_mse", d->ext.published);
-    put_interval(r, "ext_mse_ci", d->ext.published_ci);
+    plumb_record_interval(r, "ext_mse_ci", d->ext.published_ci);
     plumb_record_real(r, "full_mse", d->full.published);
     plumb_record_real(r, "rec_mse_relative", d->rec.relative);
     plumb_record_real(r, "ext_mse_relative", d->ext.relative);
@@ -42,7 +35,7 @@ static void put_direction(plumb_record *r, const char *key, const plumb_forecast
     put_text(r, "rec_mse_reason", d->rec.why);
     put_text(r, "ext_mse_reason", d->ext.why);
     plumb_record_real(r, "vpt", d->vpt);
-    put_interval(r, "vpt_ci", d->vpt_ci);
+    plumb_record_interval(r, "vpt_ci", d->vpt_ci);
     plumb_record_real(r, "vpt_relative", d->vpt_relative);
     plumb_record_real(r, "vpt_published", d->vpt_published);
     plumb_record_reals(r, "vpt_per_trajectory", d->vpt_per_trajectory, trajectories);
@@ -68,24 +61,24 @@ void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
     const plumb_forecast_direction *f = &result->forward, *b = &result->backward;
 
     plumb_record_real(r, "rec_mse", f->rec.published);
-    put_interval(r, "rec_mse_ci", f->rec.published_ci);
+    plumb_record_interval(r, "rec_mse_ci", f->rec.published_ci);
     plumb_record_real(r, "ext_mse", f->ext.published);
-    put_interval(r, "ext_mse_ci", f->ext.published_ci);
+    plumb_record_interval(r, "ext_mse_ci", f->ext.published_ci);
     plumb_record_real(r, "rec_mse_relative", f->rec.relative);
-    put_interval(r, "rec_mse_relative_ci", f->rec.ci);
+    plumb_record_interval(r, "rec_mse_relative_ci", f->rec.ci);
     plumb_record_real(r, "ext_mse_relative", f->ext.relative);
-    put_interval(r, "ext_mse_relative_ci", f->ext.ci);
+    plumb_record_interval(r, "ext_mse_relative_ci", f->ext.ci);
     put_text(r, "rec_mse_reason", f->rec.why);
     put_text(r, "ext_mse_reason", f->ext.why);
 
     plumb_record_real(r, "vpt", result->vpt);
-    put_interval(r, "vpt_ci", result->vpt_ci);
+    plumb_record_interval(r, "vpt_ci", result->vpt_ci);
     plumb_record_real(r, "vpt_relative", result->vpt_relative);
     plumb_record_real(r, "vpt_forward", f->vpt);
-    put_interval(r, "vpt_forward_ci", f->vpt_ci);
+    plumb_record_interval(r, "vpt_forward_ci", f->vpt_ci);
     plumb_record_real(r, "vpt_backward", b->measured ? b->vpt : (double)NAN);
-    put_interval(r, "vpt_backward_ci",
-                 b->measured ? b->vpt_ci : (plumb_interval){(double)NAN, (double)NAN});
+    plumb_record_interval(r, "vpt_backward_ci",
+                          b->measured ? b->vpt_ci : (plumb_interval){(double)NAN, (double)NAN});
     plumb_record_real(r, "vpt_backward_published", b->measured ? b->vpt_published : (double)NAN);
     plumb_record_reals(r, "vpt_per_trajectory", result->vpt_per_trajectory, result->trajectories);
 

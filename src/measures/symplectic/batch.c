@@ -26,8 +26,9 @@ static double latent_evidence(const batch_input *in, int64_t first, int64_t coun
             if (in->opt->mask == PLUMB_MASK_KL) {
                 double mean;
                 const int64_t step = v->ndim == 3 ? s : 0;
-                plumb_array_to_double(
-                    &mean, in->latent, (row * in->latent_steps + step) * in->latent_dims + latent, 1);
+                plumb_array_to_double(&mean, in->latent,
+                                      (row * in->latent_steps + step) * in->latent_dims + latent,
+                                      1);
                 value = 0.5 * (value + mean * mean - 1.0 - log(value));
             }
             sum += value;
@@ -99,9 +100,9 @@ static double *columns_of(arena *mem, const batch_input *in, const plumb_array *
                           int64_t used_count, int64_t first, int64_t count, int64_t stride,
                           double *mean, double *scale)
 {
-    double *columns = ARENA_NEW(mem, double, used_count * stride);
+    double *columns = ARENA_NEW(mem, double, used_count *stride);
     const arena_mark mark = arena_here(mem);
-    double *rows = ARENA_NEW(mem, double, in->steps * dims);
+    double *rows = ARENA_NEW(mem, double, in->steps *dims);
     if (!columns || !rows) return NULL;
     for (int64_t k = 0; k < count; k++) {
         plumb_array_to_double(rows, array, in->kept[first + k] * array_steps * dims,
@@ -137,15 +138,15 @@ static plumb_status score_jacobians(batch *out, arena *mem, const batch_input *i
                                     int64_t stride, int64_t first, int64_t count)
 {
     const int64_t points = in->points, size = in->targets * out->dims;
-    out->jacobian = ARENA_NEW(mem, double, points * size);
+    out->jacobian = ARENA_NEW(mem, double, points *size);
     out->sym = ARENA_NEW(mem, symplecticity, count);
-    double *scores = ARENA_NEW(mem, double, count * points);
-    double *rhos = ARENA_NEW(mem, double, count * points);
+    double *scores = ARENA_NEW(mem, double, count *points);
+    double *rhos = ARENA_NEW(mem, double, count *points);
     const arena_mark mark = arena_here(mem);
     double *point = ARENA_NEW(mem, double, out->dims);
     double *scratch = ARENA_NEW(mem, double, 2 * points * in->targets * in->targets);
-    double *sorted = ARENA_NEW(mem, double, count * points);
-    double *others = ARENA_NEW(mem, double, points * size);
+    double *sorted = ARENA_NEW(mem, double, count *points);
+    double *others = ARENA_NEW(mem, double, points *size);
     if (!others || !out->jacobian || !out->sym || !scores || !rhos || !point || !scratch || !sorted)
         return PLUMB_EMEMORY;
     double sum = 0.0;
@@ -242,10 +243,17 @@ plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_
     if (!x || !y) return PLUMB_EMEMORY;
 
     const polyfit_problem problem = {
-        .x = x, .y = y, .dims = out->dims, .targets = in->targets, .rows = rows, .stride = stride,
-        .alphas = in->alphas, .alpha_count = opt->alphas,
+        .x = x,
+        .y = y,
+        .dims = out->dims,
+        .targets = in->targets,
+        .rows = rows,
+        .stride = stride,
+        .alphas = in->alphas,
+        .alpha_count = opt->alphas,
         .max_order = out->dims > opt->order_one_above ? 1 : opt->max_order,
-        .threads = threads, .opt = opt,
+        .threads = threads,
+        .opt = opt,
     };
     st = polyfit_search(&out->fit, mem, &problem);
     if (!st) st = score_jacobians(out, mem, in, x, stride, first, count);

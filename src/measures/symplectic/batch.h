@@ -11,8 +11,8 @@ typedef struct batch_input {
     const plumb_array *latent, *truth, *variance; // variance may be NULL
     const int64_t *kept; // (trajectories) rows of the arrays that are measured
     int64_t trajectories;
-    int64_t steps;               // of the truth
-    int64_t latent_steps;        // at least `steps`
+    int64_t steps;                // of the truth
+    int64_t latent_steps;         // at least `steps`
     int64_t latent_dims, targets; // 2m, 2n
     const double *alphas;
     int64_t points;
@@ -22,14 +22,14 @@ typedef struct batch_input {
 
 typedef struct batch {
     plumb_symetric_batch numbers;
-    int64_t dims;           // latents used
-    int64_t *used;          // (dims) which
+    int64_t dims;                       // latents used
+    int64_t *used;                      // (dims) which
     double *latent_mean, *latent_scale; // (dims)
     double *truth_mean, *truth_scale;   // (targets)
     polyfit fit;
-    double *jacobian;       // (points, targets, dims) of the first trajectory, shifted
-    symplecticity *sym;     // (trajectories)
-    double r2_heldout;      // NaN if no trajectory is whole in one half
+    double *jacobian;                 // (points, targets, dims) of the first trajectory, shifted
+    symplecticity *sym;               // (trajectories)
+    double r2_heldout;                // NaN if no trajectory is whole in one half
     double *residual2, *sum, *square; // (trajectories, targets): of full fit; of the truth
     double *heldout2;                 // (trajectories, targets) NaN where cut by the halves
 } batch;

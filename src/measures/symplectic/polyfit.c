@@ -10,8 +10,8 @@
 #include "math/vector.h"
 
 enum {
-    GRAM_FEATURES = 384,      // converged mode: up to here a whole Gram matrix is cheapest
-    GRAM_FEATURES_CD = 2048,  // reference mode, if there are at least as many rows
+    GRAM_FEATURES = 384,     // converged mode: up to here a whole Gram matrix is cheapest
+    GRAM_FEATURES_CD = 2048, // reference mode, if there are at least as many rows
 };
 
 // One order being tried.
@@ -24,7 +24,7 @@ typedef struct attempt {
     double *scores;          // (2, targets, alphas)
     lasso_fit *final;        // (targets)
     int alpha_index;
-    plumb_status *status; // one a task, with its message lost: EMEMORY is all there can be
+    plumb_status *status;  // one a task, with its message lost: EMEMORY is all there can be
     arena *keep, *scratch; // one a worker
 } attempt;
 
@@ -67,8 +67,8 @@ static double explained(const lasso_target *test, const lasso_fit *fit, double *
     return 1.0 - left / test->yy;
 }
 
-static plumb_status solve_reference(attempt *a, lasso_fit *out, const lasso_target *t, int64_t alpha,
-                                    int worker)
+static plumb_status solve_reference(attempt *a, lasso_fit *out, const lasso_target *t,
+                                    int64_t alpha, int worker)
 {
     const polyfit_problem *p = a->problem;
     return descent_solve(out, &a->keep[worker], &a->scratch[worker], t,
@@ -142,8 +142,7 @@ static plumb_status init_rows(attempt *a, arena *mem, int set, int64_t first, in
 {
     const polyfit_problem *p = a->problem;
     design *d = set < 2 ? &a->half[set] : &a->full;
-    plumb_status st =
-        design_init(d, mem, &a->poly, p->x, p->stride, first, rows, kind_of(a, rows));
+    plumb_status st = design_init(d, mem, &a->poly, p->x, p->stride, first, rows, kind_of(a, rows));
     a->target[set] = ARENA_NEW(mem, lasso_target, p->targets);
     if (!a->target[set]) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < p->targets && !st; i++)

@@ -29,7 +29,8 @@ typedef struct polyfit {
     double r2;
     double r2_by_order[POLY_MAX_ORDER + 1];  // NaN where not tried
     int alpha_by_order[POLY_MAX_ORDER + 1];  // -1 where not tried
-    double *cv_by_order[POLY_MAX_ORDER + 1]; // (2, alphas) explained variance on the half held out; NULL where not tried
+    double *cv_by_order[POLY_MAX_ORDER + 1]; // (2, alphas) explained variance on the half held out;
+                                             // NULL where not tried
     int64_t unconverged;                     // problems that missed their bar, all orders
 } polyfit;
 

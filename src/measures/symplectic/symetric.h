@@ -5,6 +5,9 @@
 
 #include "measures/symplectic/batch.h"
 
+// The streams of random numbers drawn from the seed.
+enum { STREAM_POINTS = 1, STREAM_BOOTSTRAP };
+
 typedef struct symetric_work {
     arena mem;
     batch *batches; // (count)
@@ -19,6 +22,9 @@ plumb_status symetric_input(batch_input *in, int64_t *dropped, symetric_work *wo
                             const plumb_array *variance, const plumb_symetric_options *opt);
 
 plumb_status symetric_batches(symetric_work *out, const batch_input *in);
+
+/// Fills in the intervals; scratch comes from work->mem.
+plumb_status symetric_intervals(plumb_symetric *out, symetric_work *work, const batch_input *in);
 
 /// Also after a failure of either.
 void symetric_work_clear(symetric_work *work);

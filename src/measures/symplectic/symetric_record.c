@@ -1,18 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The names under which `plumb measure --json` prints a result (fixed: programs read them).
-#include <math.h>
-
 #include "plumb/symetric.h"
-
-static void interval(plumb_record *record, const char *key, plumb_interval i)
-{
-    if (isnan(i.low)) {
-        plumb_record_null(record, key);
-        return;
-    }
-    const double ends[2] = {i.low, i.high};
-    plumb_record_reals(record, key, ends, 2);
-}
 
 static void list_batches(plumb_record *record, const plumb_symetric *r)
 {
@@ -42,19 +30,18 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
     plumb_record_text(record, "method", "pr");
     plumb_record_text(record, "mode", r->mode == PLUMB_REFERENCE ? "reference" : "converged");
     plumb_record_real(record, "r2", r->r2);
-    interval(record, "r2_ci", r->r2_ci);
+    plumb_record_interval(record, "r2_ci", r->r2_ci);
     plumb_record_real(record, "sym", r->sym);
-    interval(record, "sym_ci", r->sym_ci);
+    plumb_record_interval(record, "sym_ci", r->sym_ci);
     plumb_record_real(record, "symetric", r->symetric);
-    interval(record, "symetric_ci", r->symetric_ci);
+    plumb_record_interval(record, "symetric_ci", r->symetric_ci);
     plumb_record_real(record, "r2_heldout", r->r2_heldout);
-    interval(record, "r2_heldout_ci", r->r2_heldout_ci);
+    plumb_record_interval(record, "r2_heldout_ci", r->r2_heldout_ci);
     plumb_record_text(record, "why", r->why);
     plumb_record_integer(record, "order", r->order);
     plumb_record_real(record, "alpha", r->alpha);
     plumb_record_begin_list(record, "sym_per_trajectory");
-    for (int64_t i = 0; i < r->trajectories; i++)
-        plumb_record_real(record, NULL, r->items[i].sym);
+    for (int64_t i = 0; i < r->trajectories; i++) plumb_record_real(record, NULL, r->items[i].sym);
     plumb_record_end(record);
     plumb_record_integers(record, "latents_used", r->latents_used, r->latents);
     plumb_record_flag(record, "degenerate", r->degenerate);

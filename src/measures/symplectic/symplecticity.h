@@ -16,7 +16,7 @@ typedef struct symplecticity {
 
 /// jacobians (points, 2n, 2m), q first then p on both sides; they are shifted in place.
 /// `out->score` and `out->rho` are the caller's, (points). `scratch` has 2 (2n)^2 points doubles.
-void symplecticity_score(symplecticity *out, double *jacobians, int64_t points, int64_t n, int64_t m,
-                         double shift, plumb_symetric_scale scale, double *scratch);
+void symplecticity_score(symplecticity *out, double *jacobians, int64_t points, int64_t n,
+                         int64_t m, double shift, plumb_symetric_scale scale, double *scratch);
 
 #endif
