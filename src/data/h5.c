@@ -157,16 +157,21 @@ static herr_t no_external_link(const char *file, const char *from, const char *t
 }
 
 // A file of groups and small datasets needs about ten times its size to be listed; one of numbers
-// next to nothing.
-static uint64_t room_for(uint64_t size)
+// next to nothing. One dataset by its name is found in little.
+static uint64_t room_to_list(uint64_t size)
 {
     const uint64_t many = 16 * size, few = 2 * size + (48 << 20);
     return ROOM + (many < few ? many : few);
 }
 
-static hid_t open_file(uint64_t size)
+static uint64_t room_to_read(uint64_t size)
 {
-    h5jail_limit(room_for(size), MILLISECONDS + size / 20000, // 20 MB/s of groups and names
+    return ROOM + 2 * size;
+}
+
+static hid_t open_file(uint64_t size, uint64_t room)
+{
+    h5jail_limit(room, MILLISECONDS + size / 20000, // 20 MB/s of groups and names
                  H5WIRE_BODY + H5WIRE_MAX_NAME_BYTES);
     h5jail_calls(true);
     // Left alone, the cache of groups and headers grows to 32 MiB.
@@ -218,7 +223,8 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void 
 static _Noreturn void list_names(void)
 {
     list l = {0};
-    const hid_t file = open_file(file_size());
+    const uint64_t size = file_size();
+    const hid_t file = open_file(size, room_to_list(size));
     if (H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &l) < 0)
         refuse(PLUMB_EFORMAT, "its list of datasets is damaged");
     if (!l.count) refuse(PLUMB_EFORMAT, "holds no dataset");
@@ -312,7 +318,7 @@ static void read_numbers(hid_t dataset, hid_t type, uint64_t bytes, uint64_t chu
 static _Noreturn void read_dataset(const char *name)
 {
     const uint64_t size = file_size();
-    const hid_t file = open_file(size);
+    const hid_t file = open_file(size, room_to_read(size));
     const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
     H5Pset_elink_cb(access, no_external_link, NULL);
     const hid_t dataset = H5Dopen2(file, name, access);
@@ -346,7 +352,7 @@ static _Noreturn void read_dataset(const char *name)
                (unsigned long long)reply.bytes);
     reply.offset = find_offset(dataset);
     if (reply.bytes && !reply.offset)
-        read_numbers(dataset, type.id, reply.bytes, chunk, room_for(size), name);
+        read_numbers(dataset, type.id, reply.bytes, chunk, room_to_read(size), name);
     answer(&reply);
 }
 

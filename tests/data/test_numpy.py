@@ -11,6 +11,7 @@ import sys
 import tempfile
 import unittest
 import zipfile
+import zlib
 
 try:
     import numpy as np
@@ -242,6 +243,17 @@ class HDF5RoundTrip(Case):
             f.create_dataset("x", data=np.zeros(10_000_000), compression="gzip",
                              compression_opts=9, chunks=(10_000_000,))
         self.refused(self.path("in.h5"), "uncompressed")
+
+    def test_a_chunk_that_unpacks_to_more_than_a_chunk_is_refused_cheaply(self):
+        with h5py.File(self.path("in.h5"), "w") as f:
+            d = f.create_dataset("x", data=np.arange(1000.0), compression="gzip", chunks=(1000,))
+            d.id.write_direct_chunk((0,), zlib.compress(bytes(200_000_000), 9))
+        done = subprocess.run([ROUNDTRIP, self.path("in.h5")], capture_output=True, text=True,
+                              env=dict(os.environ, PLUMB_ROUNDTRIP_MEMORY="1"))
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        if not os.environ.get("PLUMB_SANITIZE"):
+            self.assertLess(int(done.stdout.split()[-1]), 24 * 1024)
 
     def test_an_address_beyond_the_end_is_refused(self):
         self.write({"x": np.arange(100.0)})
