@@ -83,14 +83,17 @@ const char *cell_interval(char *text, size_t size, plumb_interval interval);
 void progress_begin(const char *what);
 void progress_end(void);
 
-/// Checks results against --require "NAME", "NAME=BAR" or several separated by commas.
-/// Larger is better. Returns EXIT_DONE, EXIT_BELOW_BAR (said on stderr) or EXIT_USAGE.
+/// --require "NAME", "NAME=BAR" or several separated by commas.
 typedef struct bar {
     const char *name;
     double value;
     double standard; // the bar when none is given
     bool smaller;    // smaller is better
 } bar;
-int bars_check(const command *c, const char *require, const bar *bars, int count);
+typedef int bars_use(const command *c, const char *require, const bar *bars, int count);
+/// Before measuring: EXIT_USAGE, said on stderr, if a name or a bar makes no sense.
+bars_use bars_parse;
+/// Afterwards: EXIT_DONE, or EXIT_BELOW_BAR with a line on stderr for each that is missed.
+bars_use bars_check;
 
 #endif

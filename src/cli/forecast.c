@@ -188,7 +188,7 @@ static void print_table(const plumb_forecast *r, const settings *s)
     row("VPT", r->vpt, r->vpt_ci, "mean of the two");
 }
 
-static int check_bars(const settings *s, const plumb_forecast *r)
+static int check_bars(const settings *s, const plumb_forecast *r, bars_use *use)
 {
     const plumb_forecast_direction *f = &r->forward, *b = &r->backward;
     const double whole = b->measured ? 0.5 * (double)(f->length + b->length) : (double)f->length;
@@ -204,7 +204,7 @@ static int check_bars(const settings *s, const plumb_forecast *r)
         {"rec_mse_relative", f->rec.relative, s->opt.threshold, true},
         {"ext_mse_relative", f->ext.relative, s->opt.threshold, true},
     };
-    return bars_check(&command_forecast, s->require, bars, sizeof bars / sizeof *bars);
+    return use(&command_forecast, s->require, bars, sizeof bars / sizeof *bars);
 }
 
 static int report(const settings *s, const plumb_forecast *r)
@@ -220,7 +220,7 @@ static int report(const settings *s, const plumb_forecast *r)
     } else if (code == EXIT_DONE) {
         print_table(r, s);
     }
-    return code == EXIT_DONE ? check_bars(s, r) : code;
+    return code == EXIT_DONE ? check_bars(s, r, bars_check) : code;
 }
 
 static void say(void *context, const char *line)
@@ -241,8 +241,10 @@ static int run(void *given, int files, char **file)
                         "--split is for --frames plain; %s is set by --inference and --target",
                         protocols[s->frames]);
 
+    int code = check_bars(s, &(plumb_forecast){0}, bars_parse);
+    if (code != EXIT_DONE) return code;
     input in = {0};
-    int code = input_read(&in, s, files, file);
+    code = input_read(&in, s, files, file);
     if (code == EXIT_DONE) {
         plumb_forecast result;
         plumb_set_log(say, NULL);

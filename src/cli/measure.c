@@ -202,6 +202,17 @@ static void print_table(const plumb_symetric *r, const settings *s)
     else printf("\nSyMetric %.4g: %s\n", r->symetric, r->why);
 }
 
+static int check_bars(const settings *s, const plumb_symetric *r, bars_use *use)
+{
+    const bar bars[] = {
+        {"symetric", r->symetric, 1.0, false},
+        {"r2", r->r2, s->opt.r2_bar, false},
+        {"r2_heldout", r->r2_heldout, s->opt.r2_bar, false},
+        {"sym", r->sym, s->opt.sym_bar, true},
+    };
+    return use(&command_measure, s->require, bars, sizeof bars / sizeof *bars);
+}
+
 static int report(const settings *s, const plumb_symetric *r)
 {
     int code = EXIT_DONE;
@@ -216,13 +227,7 @@ static int report(const settings *s, const plumb_symetric *r)
         print_table(r, s);
     }
     if (code != EXIT_DONE) return code;
-    const bar bars[] = {
-        {"symetric", r->symetric, 1.0, false},
-        {"r2", r->r2, s->opt.r2_bar, false},
-        {"r2_heldout", r->r2_heldout, s->opt.r2_bar, false},
-        {"sym", r->sym, s->opt.sym_bar, true},
-    };
-    return bars_check(&command_measure, s->require, bars, sizeof bars / sizeof *bars);
+    return check_bars(s, r, bars_check);
 }
 
 static void say(void *context, const char *line)
@@ -240,8 +245,10 @@ static int run(void *given, int files, char **file)
     s->opt.scale = (plumb_symetric_scale)s->scale;
     s->opt.nonfinite = (plumb_symetric_nonfinite)s->nonfinite;
 
+    int code = check_bars(s, &(plumb_symetric){0}, bars_parse);
+    if (code != EXIT_DONE) return code;
     input in = {0};
-    int code = input_read(&in, s, files, file);
+    code = input_read(&in, s, files, file);
     if (code == EXIT_DONE) {
         plumb_symetric result;
         plumb_set_log(say, NULL);

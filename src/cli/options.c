@@ -128,8 +128,8 @@ static int store(const command *c, const option_row *o, void *settings, const ch
     }
     case OPTION_SEED: {
         const unsigned long long number = strtoull(value, &end, 10);
-        if (end == value || *end || errno || *value == '-')
-            return bad_value(c, o, value, "a whole number from 0 on");
+        if (end == value || *end || errno || *value == '-' || number > INT64_MAX)
+            return bad_value(c, o, value, "a whole number from 0 to 2^63 - 1");
         *(uint64_t *)target = number;
         return -1;
     }

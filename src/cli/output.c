@@ -95,48 +95,63 @@ void progress_end(void)
     if (progress.terminal && progress.said > 0.0) fprintf(stderr, "\r\033[K");
 }
 
-static int check_one(const command *c, const char *wish, const bar *bars, int count)
+// The bar a wish names and the level it asks for; NULL, said on stderr, if it makes no sense.
+static const bar *find_bar(const command *c, const char *wish, const bar *bars, int count,
+                           double *level)
 {
     char name[64];
     const size_t length = strcspn(wish, "=");
     snprintf(name, sizeof name, "%.*s", (int)length, wish);
     for (int i = 0; i < count; i++) {
         if (strcmp(bars[i].name, name)) continue;
-        double level = bars[i].standard;
-        if (wish[length] == '=') {
-            char *end;
-            level = strtod(wish + length + 1, &end);
-            if (end == wish + length + 1 || *end)
-                return complain(c, EXIT_USAGE, "--require %s: the bar is not a number", wish);
-        }
-        const bool met =
-            bars[i].smaller ? bars[i].value <= level : bars[i].value >= level; // NaN never
-        if (met) return EXIT_DONE;
-        return complain(c, EXIT_BELOW_BAR, "%s is %.6g, required %s %.6g", name, bars[i].value,
-                        bars[i].smaller ? "at most" : "at least", level);
+        *level = bars[i].standard;
+        if (wish[length] != '=') return &bars[i];
+        char *end;
+        *level = strtod(wish + length + 1, &end);
+        if (end != wish + length + 1 && !*end) return &bars[i];
+        complain(c, EXIT_USAGE, "--require %s: the bar is not a number", wish);
+        return NULL;
     }
     char list[256] = "";
     size_t used = 0;
     for (int i = 0; i < count && used < sizeof list; i++)
         used +=
             (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", bars[i].name);
-    return complain(c, EXIT_USAGE, "--require knows %s, not \"%s\"", list, name);
+    complain(c, EXIT_USAGE, "--require knows %s, not \"%s\"", list, name);
+    return NULL;
 }
 
-int bars_check(const command *c, const char *require, const bar *bars, int count)
+static int judge(const command *c, const bar *b, double level)
+{
+    const bool met = b->smaller ? b->value <= level : b->value >= level; // NaN never
+    if (met) return EXIT_DONE;
+    return complain(c, EXIT_BELOW_BAR, "%s is %.6g, required %s %.6g", b->name, b->value,
+                    b->smaller ? "at most" : "at least", level);
+}
+
+static int walk_bars(const command *c, const char *require, const bar *bars, int count,
+                     bool measured)
 {
     if (!require) return EXIT_DONE;
     char *copy = strdup(require), *rest = copy;
     if (!copy) return complain(c, EXIT_FAILED, "no memory");
     int worst = EXIT_DONE;
-    for (char *wish; (wish = strsep(&rest, ","));) {
-        const int code = check_one(c, wish, bars, count);
-        if (code == EXIT_USAGE) {
-            worst = code;
-            break;
-        }
-        if (code > worst) worst = code;
+    for (char *wish; worst != EXIT_USAGE && (wish = strsep(&rest, ","));) {
+        double level;
+        const bar *b = find_bar(c, wish, bars, count, &level);
+        const int code = !b ? EXIT_USAGE : measured ? judge(c, b, level) : EXIT_DONE;
+        if (code != EXIT_DONE) worst = code;
     }
     free(copy);
     return worst;
+}
+
+int bars_parse(const command *c, const char *require, const bar *bars, int count)
+{
+    return walk_bars(c, require, bars, count, false);
+}
+
+int bars_check(const command *c, const char *require, const bar *bars, int count)
+{
+    return walk_bars(c, require, bars, count, true);
 }
