@@ -91,15 +91,18 @@ static double visit(walk *k, int64_t j, double correlation)
 
 static void sweep_gram(walk *k)
 {
-    const int64_t count = k->d->poly->count, padded = count / VECTOR_PAD * VECTOR_PAD;
+    // A call costs more than it saves on a few features.
+    const int64_t count = k->d->poly->count;
+    const int64_t padded = count < 32 ? 0 : count / VECTOR_PAD * VECTOR_PAD;
     for (int64_t j = 0; j < count; j++) {
         if (k->d->norm2[j] == 0.0) continue;
         if (k->w[j] == 0.0 && fabs(k->g[j]) <= k->a) continue;
         const double change = visit(k, j, k->g[j]);
         if (change == 0.0) continue;
-        const double *column = k->d->gram + j * count;
-        vector_axpy(k->g, -change, column, padded);
-        for (int64_t i = padded; i < count; i++) k->g[i] -= change * column[i];
+        const double *restrict column = k->d->gram + j * count;
+        double *restrict g = k->g;
+        if (padded) vector_axpy(g, -change, column, padded);
+        for (int64_t i = padded; i < count; i++) g[i] -= change * column[i];
     }
 }
 
