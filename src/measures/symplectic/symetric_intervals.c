@@ -100,8 +100,13 @@ static plumb_status intervals_of_one(plumb_symetric *out, arena *mem, const batc
         for (int k = 0; k < DRAWS; k++) draws[k * n + i] = values[k];
     }
     for (int k = 0; k < DRAWS; k++) {
-        to[k]->low = n ? stats_quantile(draws + k * n, n, 0.025) : (double)NAN;
-        to[k]->high = n ? stats_quantile(draws + k * n, n, 0.975) : (double)NAN;
+        // A draw of nothing but the trajectory that the halves cut says nothing of held-out R2.
+        double *kept = draws + k * n;
+        int64_t count = 0;
+        for (int64_t i = 0; i < n; i++)
+            if (!isnan(kept[i])) kept[count++] = kept[i];
+        to[k]->low = stats_quantile(kept, count, 0.025);
+        to[k]->high = stats_quantile(kept, count, 0.975);
     }
     return PLUMB_OK;
 }
