@@ -125,6 +125,12 @@ static void average(plumb_symetric *out, const symetric_work *work)
     out->symetric = round(out->symetric * count) / count;
 }
 
+// 1 - left / square; a target that rests is all or nothing, as in the fit.
+static double explained_share(double left, double square)
+{
+    return square > 0.0 || isnan(left) ? 1.0 - left / square : left == 0.0 ? 1.0 : 0.0;
+}
+
 static plumb_status list_items(plumb_symetric *out, arena *mem, const batch_input *in,
                                const symetric_work *work)
 {
@@ -141,8 +147,8 @@ static plumb_status list_items(plumb_symetric *out, arena *mem, const batch_inpu
             double r2 = 0.0, heldout = 0.0;
             for (int64_t t = 0; t < in->targets; t++) {
                 const int64_t cell = k * in->targets + t;
-                r2 += 1.0 - b->residual2[cell] / b->square[cell];
-                heldout += 1.0 - b->heldout2[cell] / b->square[cell];
+                r2 += explained_share(b->residual2[cell], b->square[cell]);
+                heldout += explained_share(b->heldout2[cell], b->square[cell]);
             }
             items[i * work->size + k] = (plumb_symetric_item){
                 .trajectory = in->kept[i * work->size + k],
