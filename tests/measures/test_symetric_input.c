@@ -159,6 +159,14 @@ TEST(trajectories_that_are_not_finite_can_be_dropped_and_are_counted)
     forged_free(&a.f);
 }
 
+TEST(what_comes_after_the_truth_has_ended_need_not_be_finite)
+{
+    // Latents are cut to the truth's steps: here 30 of latents and 20 of truth.
+    ACCEPTED((a.f.truth.shape[1] = 20, a.f.latent_data[(3 * 30 + 20) * 2] = (double)NAN));
+    REFUSED(PLUMB_ENUMERIC, "latent has 1 value that is not finite, the first a NaN at (3, 19, 1)",
+            (a.f.truth.shape[1] = 20, a.f.latent_data[(3 * 30 + 19) * 2 + 1] = (double)NAN));
+}
+
 TEST(points_that_are_no_steps_are_refused)
 {
     double at[12] = {0};
@@ -211,7 +219,9 @@ TEST(options_outside_their_range_are_refused)
             (a.opt.alpha_min = 0.5, a.opt.alpha_max = 0.1));
     REFUSED(PLUMB_EVALUE, "penalties from 0.0001 to inf", a.opt.alpha_max = (double)INFINITY);
     REFUSED(PLUMB_EVALUE, "negative", a.opt.points = -1);
-    REFUSED(PLUMB_EVALUE, "negative", a.opt.resamples = -1);
+    REFUSED(PLUMB_EVALUE, "-1 resamples: wanted 0 to 1000000", a.opt.resamples = -1);
+    REFUSED(PLUMB_EVALUE, "1000001 resamples", a.opt.resamples = 1000001);
+    REFUSED(PLUMB_EVALUE, "0 sweeps: wanted at least 1", a.opt.max_sweeps = 0);
     REFUSED(PLUMB_EVALUE, "negative", a.opt.max_batches = -1);
     REFUSED(PLUMB_EVALUE, "the gap and the tolerance must be positive", a.opt.gap = 0.0);
     REFUSED(PLUMB_EVALUE, "the gap and the tolerance must be positive",

@@ -22,9 +22,12 @@ static plumb_status check_options(const plumb_symetric_options *o)
     if (o->batch < -1 || o->batch == 1)
         return fail(PLUMB_EVALUE, "a batch of %lld: wanted 2 trajectories or more, or 0 for all",
                     (long long)o->batch);
-    if (o->points < 0 || o->resamples < 0 || o->resamples > 1000000 || o->max_sweeps < 1 ||
-        o->max_batches < 0)
-        return fail(PLUMB_EVALUE, "points, resamples, sweeps and batches cannot be negative");
+    if (o->points < 0 || o->max_batches < 0)
+        return fail(PLUMB_EVALUE, "points and batches cannot be negative");
+    if (o->resamples < 0 || o->resamples > 1000000)
+        return fail(PLUMB_EVALUE, "%lld resamples: wanted 0 to 1000000", (long long)o->resamples);
+    if (o->max_sweeps < 1)
+        return fail(PLUMB_EVALUE, "%lld sweeps: wanted at least 1", (long long)o->max_sweeps);
     if (!(o->gap > 0.0) || !(o->tolerance > 0.0))
         return fail(PLUMB_EVALUE, "the gap and the tolerance must be positive");
     return PLUMB_OK;
@@ -78,23 +81,25 @@ typedef struct census {
     int64_t first; // flat index of the first value that is not finite
 } census;
 
-// Counts what is not finite in each trajectory; bad (trajectories) may be NULL.
-static plumb_status count_nonfinite(census *out, bool *bad, arena *mem, const plumb_array *a)
+// Counts what is not finite in the first `steps` of each trajectory; bad (trajectories).
+static plumb_status count_nonfinite(census *out, bool *bad, arena *mem, const plumb_array *a,
+                                    int64_t steps)
 {
     *out = (census){0};
     if (a->dtype != PLUMB_F8 && a->dtype != PLUMB_F4 && a->dtype != PLUMB_F2) return PLUMB_OK;
     const int64_t total = plumb_array_count(a);
     const int64_t trajectory = a->shape[0] ? total / a->shape[0] : 0;
     const arena_mark mark = arena_here(mem);
-    double *values = ARENA_NEW(mem, double, trajectory);
+    const int64_t used = trajectory / (a->shape[1] ? a->shape[1] : 1) * steps;
+    double *values = ARENA_NEW(mem, double, used);
     if (!values) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < a->shape[0]; k++) {
-        plumb_array_to_double(values, a, k * trajectory, trajectory);
-        for (int64_t i = 0; i < trajectory; i++) {
+        plumb_array_to_double(values, a, k * trajectory, used);
+        for (int64_t i = 0; i < used; i++) {
             if (isfinite(values[i])) continue;
             if (!out->count++) out->first = k * trajectory + i;
             out->nan += isnan(values[i]) != 0;
-            if (bad) bad[k] = true;
+            bad[k] = true;
         }
     }
     arena_rewind(mem, mark);
@@ -117,7 +122,9 @@ static plumb_status choose_trajectories(batch_input *in, arena *mem, int64_t *dr
     for (int i = 0; i < 3; i++) {
         if (!arrays[i]) continue;
         census c;
-        plumb_status st = count_nonfinite(&c, bad, mem, arrays[i]);
+        // Latents that run on after the truth has ended are cut, whatever they are.
+        const int64_t steps = i == 0 ? in->steps : arrays[i]->shape[1];
+        plumb_status st = count_nonfinite(&c, bad, mem, arrays[i], steps);
         if (st) return st;
         const bool as_published = rule == PLUMB_NONFINITE_MEAN && i == 0 && c.nan == c.count;
         if (c.count && rule != PLUMB_NONFINITE_DROP && !as_published)
