@@ -91,18 +91,17 @@ static double visit(walk *k, int64_t j, double correlation)
 
 static void sweep_gram(walk *k)
 {
-    // A call costs more than it saves on a few features.
-    const int64_t count = k->d->poly->count;
-    const int64_t padded = count < 32 ? 0 : count / VECTOR_PAD * VECTOR_PAD;
+    const int64_t count = k->d->poly->count, wide = k->d->gram_stride;
     for (int64_t j = 0; j < count; j++) {
         if (k->d->norm2[j] == 0.0) continue;
         if (k->w[j] == 0.0 && fabs(k->g[j]) <= k->a) continue;
         const double change = visit(k, j, k->g[j]);
         if (change == 0.0) continue;
-        const double *restrict column = k->d->gram + j * count;
+        const double *restrict column = k->d->gram + j * wide;
         double *restrict g = k->g;
-        if (padded) vector_axpy(g, -change, column, padded);
-        for (int64_t i = padded; i < count; i++) g[i] -= change * column[i];
+        if (wide > 32) vector_axpy(g, -change, column, wide);
+        else // a call costs more than it saves
+            for (int64_t i = 0; i < wide; i++) g[i] -= change * column[i];
     }
 }
 
@@ -227,7 +226,7 @@ static plumb_status walk_init(walk *k, arena *mem, const lasso_target *t, double
     const int64_t count = d->poly->count;
     *k = (walk){.t = t, .d = d, .a = a, .z_leader = -1};
     k->w = ARENA_NEW(mem, double, count);
-    k->g = ARENA_NEW(mem, double, count);
+    k->g = ARENA_NEW(mem, double, vector_padded(count));
     if (!k->w || !k->g) return PLUMB_EMEMORY;
     memcpy(k->g, t->c, (size_t)count * sizeof *k->g);
     if (d->gram) return PLUMB_OK;

@@ -163,11 +163,12 @@ static plumb_status sum_gram(design *d, arena *mem)
 {
     const poly *p = d->poly;
     const int64_t count = p->count;
-    d->gram = ARENA_NEW(mem, double, count *count);
+    const int64_t wide = d->gram_stride = vector_padded(count);
+    d->gram = ARENA_NEW(mem, double, (count * wide));
     const arena_mark mark = arena_here(mem);
     const int64_t block = d->stride < GRAM_ROWS ? d->stride : GRAM_ROWS;
-    double *base = ARENA_NEW(mem, double, p->dims *block);
-    double *columns = ARENA_NEW(mem, double, count *block);
+    double *base = ARENA_NEW(mem, double, (p->dims * block));
+    double *columns = ARENA_NEW(mem, double, (count * block));
     if (!d->gram || !base || !columns) return PLUMB_EMEMORY;
     for (int64_t first = 0; first < d->rows; first += block) {
         const int64_t n = first + block <= d->rows ? block : d->rows - first;
@@ -177,11 +178,11 @@ static plumb_status sum_gram(design *d, arena *mem)
         poly_expand(columns, p, p->order, base, block, padded);
         for (int64_t f = 0; f < count; f++)
             for (int64_t i = 0; i < n; i++) columns[f * block + i] -= d->mean[f];
-        blas_gram_rows(d->gram, count, columns, block, count, n);
+        blas_gram_rows(d->gram, wide, columns, block, count, n);
     }
     for (int64_t i = 0; i < count; i++)
-        for (int64_t j = 0; j < i; j++) d->gram[i * count + j] = d->gram[j * count + i];
-    for (int64_t f = 0; f < count; f++) d->norm2[f] = d->gram[f * count + f];
+        for (int64_t j = 0; j < i; j++) d->gram[i * wide + j] = d->gram[j * wide + i];
+    for (int64_t f = 0; f < count; f++) d->norm2[f] = d->gram[f * wide + f];
     arena_rewind(mem, mark);
     return PLUMB_OK;
 }
@@ -204,7 +205,7 @@ static plumb_status make_blocks(design *d, arena *mem)
     const poly *p = d->poly;
     d->blocks = ARENA_NEW(mem, design_block, p->count / DESIGN_BLOCK + 2 + p->dims);
     const arena_mark mark = arena_here(mem);
-    double *columns = ARENA_NEW(mem, double, DESIGN_BLOCK * d->stride);
+    double *columns = ARENA_NEW(mem, double, (DESIGN_BLOCK * d->stride));
     if (!d->blocks || !columns) return PLUMB_EMEMORY;
     int64_t n = cut_run(d->blocks, 0, 0, d->stored_count, -1, d->stored, d->stride);
     if (d->low < p->order)
@@ -234,7 +235,7 @@ plumb_status design_init(design *out, arena *mem, const poly *p, const double *x
     *out = (design){.poly = p, .rows = rows, .stride = vector_padded(rows)};
     out->low = p->order > 1 ? p->order - 1 : 1;
     out->stored_count = p->first[out->low + 1];
-    double *copy = ARENA_NEW(mem, double, p->dims * out->stride);
+    double *copy = ARENA_NEW(mem, double, (p->dims * out->stride));
     out->mean = ARENA_NEW(mem, double, p->count);
     out->norm2 = ARENA_NEW(mem, double, p->count);
     if (!copy || !out->mean || !out->norm2) return PLUMB_EMEMORY;
@@ -247,7 +248,7 @@ plumb_status design_init(design *out, arena *mem, const poly *p, const double *x
                       __builtin_mul_overflow(bytes, out->stride, &bytes);
     if (kind == DESIGN_STORED || (!huge && bytes <= KEEP_BYTES && kind != DESIGN_FRUGAL)) {
         if (huge) return fail(PLUMB_EMEMORY, "the polynomial's lower degrees do not fit in memory");
-        out->stored = ARENA_NEW(mem, double, out->stored_count * out->stride);
+        out->stored = ARENA_NEW(mem, double, (out->stored_count * out->stride));
         if (!out->stored) return PLUMB_EMEMORY;
         poly_expand(out->stored, p, out->low, copy, out->stride, out->stride);
     } else {

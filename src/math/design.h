@@ -27,7 +27,8 @@ typedef struct design {
     int64_t block_rows;   // rows a block where stored is NULL
     double *mean;         // (count)
     double *norm2;        // (count) squared norm of the centred column
-    double *gram;         // (count, count) of centred columns, or NULL
+    double *gram;         // (count, gram_stride) of centred columns, or NULL
+    int64_t gram_stride;  // count filled up to a multiple of VECTOR_PAD with zeros
     design_block *blocks; // all features in order, for coordinate descent; DESIGN_STORED only
     int64_t block_count;
 } design;

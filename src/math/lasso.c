@@ -22,7 +22,7 @@ struct lasso_path {
     int64_t *feature;                // (capacity) rising only when it is the whole design
     bool *within;                    // (design count) is in the working set; NULL: all are
     double *columns;                 // (capacity, design stride) centred; NULL with a Gram matrix
-    double *gram;                    // (capacity, stride)
+    double *gram;                    // (capacity, stride); the design's own if it has one
     double *c, *w, *g;               // (stride) X^T y, weights, X^T r
     double *norm;                    // (stride) |x_j|
     int8_t *sign;                    // (capacity) of active weights, else 0
@@ -44,7 +44,7 @@ static int64_t least(int64_t a, int64_t b)
 static plumb_status reserve_factor(lasso_path *s, int64_t capacity)
 {
     int64_t *order = ARENA_NEW(s->mem, int64_t, capacity);
-    double *factor = ARENA_NEW(s->mem, double, capacity *capacity);
+    double *factor = ARENA_NEW(s->mem, double, (capacity * capacity));
     double *step = ARENA_NEW(s->mem, double, capacity);
     double *row = ARENA_NEW(s->mem, double, capacity);
     if (!order || !factor || !step || !row) return PLUMB_EMEMORY;
@@ -73,7 +73,7 @@ static plumb_status reserve(lasso_path *s, int64_t capacity)
     const int64_t old_stride = s->stride, stride = vector_padded(capacity);
     double *gram = NULL;
     if (!s->d->gram) {
-        gram = ARENA_NEW(s->mem, double, capacity *stride);
+        gram = ARENA_NEW(s->mem, double, (capacity * stride));
         if (!gram) return PLUMB_EMEMORY;
         for (int64_t i = 0; i < s->count; i++)
             memcpy(gram + i * stride, s->gram + i * old_stride, (size_t)s->count * sizeof *gram);
@@ -108,16 +108,13 @@ static void take_in(lasso_path *s, int64_t feature)
     s->blocked[place] = false;
 }
 
-// With a Gram matrix the working set is the whole design, its rows padded for the vector loops.
+// With a Gram matrix the working set is the whole design.
 static plumb_status take_all(lasso_path *s)
 {
     const int64_t count = s->d->poly->count;
-    plumb_status st = reserve(s, count);
+    const plumb_status st = reserve(s, count);
     if (st) return st;
-    s->gram = ARENA_NEW(s->mem, double, count * s->stride);
-    if (!s->gram) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < count; i++)
-        memcpy(s->gram + i * s->stride, s->d->gram + i * count, (size_t)count * sizeof *s->gram);
+    s->gram = s->d->gram;
     for (int64_t i = 0; i < count; i++) take_in(s, i);
     return PLUMB_OK;
 }
@@ -297,12 +294,14 @@ static bool exchange(lasso_path *s, int64_t place, int8_t sign)
     return true;
 }
 
+static plumb_status reserve_entry(lasso_path *s)
+{
+    return s->active + 1 < s->factor_capacity ? PLUMB_OK
+                                              : reserve_factor(s, 2 * s->factor_capacity);
+}
+
 static plumb_status enter(lasso_path *s, int64_t place)
 {
-    if (s->active + 1 >= s->factor_capacity) {
-        const plumb_status st = reserve_factor(s, 2 * s->factor_capacity);
-        if (st) return st;
-    }
     const int8_t sign = s->g[place] > 0.0 ? 1 : -1;
     while (!factor_append(s, place)) {
         if (!s->active || !exchange(s, place, sign)) {
@@ -314,33 +313,58 @@ static plumb_status enter(lasso_path *s, int64_t place)
     return PLUMB_OK;
 }
 
-// The inactive feature that violates |g| <= a most; of equal ones the first, so that of two equal
-// columns the first is used.
-static int64_t worst_violation(const lasso_path *s, double a)
+// How far an inactive feature violates |g| <= a; at most 0 if it does not.
+static double violation(const lasso_path *s, int64_t i, double a, double noise)
 {
-    double worst = 0.0;
-    const double noise = 1e-15 * sqrt(s->t->yy);
-    for (int pass = 0; pass < 2; pass++)
-        for (int64_t i = 0; i < s->count; i++) {
-            if (s->sign[i] || s->blocked[i] || s->norm[i] == 0.0) continue;
-            const double by = fabs(s->g[i]) - a - SLACK * a - noise * s->norm[i];
-            if (pass && by > 0.0 && by >= worst * (1.0 - 1e-9)) return i;
-            if (by > worst) worst = by;
-        }
-    return -1;
+    if (s->sign[i] || s->blocked[i] || s->norm[i] == 0.0) return 0.0;
+    return fabs(s->g[i]) - a - SLACK * a - noise * s->norm[i];
 }
 
+// Lets in the features that violate most, at most `limit` of them, all within half of the worst; of
+// equal ones the first, so that of two equal columns the first is used. A column that depends on
+// the active ones comes in alone, by exchange. Returns how many came, 0 if nothing violates.
+static plumb_status enter_worst(int64_t *entered, lasso_path *s, double a, int64_t limit)
+{
+    const double noise = 1e-15 * sqrt(s->t->yy);
+    double worst = 0.0;
+    *entered = 0;
+    for (int64_t i = 0; i < s->count; i++) worst = fmax(worst, violation(s, i, a, noise));
+    if (!(worst > 0.0)) return PLUMB_OK;
+    const double least_worst = limit > 1 ? 0.5 * worst : worst * (1.0 - 1e-9);
+    int64_t dependent = -1;
+    for (int64_t i = 0; i < s->count && *entered < limit; i++) {
+        if (!(violation(s, i, a, noise) >= least_worst)) continue;
+        const plumb_status st = reserve_entry(s);
+        if (st) return st;
+        if (!factor_append(s, i)) {
+            if (dependent < 0) dependent = i;
+            continue;
+        }
+        s->sign[i] = s->g[i] > 0.0 ? 1 : -1;
+        ++*entered;
+    }
+    if (*entered || dependent < 0) return PLUMB_OK;
+    *entered = 1;
+    return enter(s, dependent);
+}
+
+// Features come in several at a time while most of them stay, else one at a time: then each step is
+// sure to go down.
 static plumb_status solve_within(lasso_path *s, double a)
 {
     memset(s->blocked, 0, (size_t)s->count * sizeof *s->blocked);
     settle(s, a);
-    for (int64_t limit = 1000 + 50 * s->count; limit > 0; limit--) {
-        const int64_t place = worst_violation(s, a);
-        if (place < 0) break;
-        const plumb_status st = enter(s, place);
-        if (st) return st;
+    int64_t limit = 1;
+    for (int64_t rounds = 1000 + 50 * s->count; rounds > 0; rounds--) {
+        const int64_t before = s->active;
+        int64_t entered;
+        const plumb_status st = enter_worst(&entered, s, a, limit);
+        if (st || !entered) return st;
+        const int64_t last = s->active ? s->order[s->active - 1] : -1;
         const bool moved = settle(s, a);
-        if (!moved && !s->sign[place]) s->blocked[place] = true;
+        if (!moved && entered == 1 && last >= 0 && !s->sign[last]) s->blocked[last] = true;
+        const bool most_stay = s->active - before > entered / 2;
+        limit = most_stay && moved ? least(2 * limit, 8 + s->active / 4) : 1;
     }
     return PLUMB_OK;
 }

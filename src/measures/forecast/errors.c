@@ -114,8 +114,8 @@ plumb_status errors_measure(errors_table *out, arena *mem, const errors_source *
     hint_at_scale(truth, prediction, "the truth");
 
     // The product is at most the number of values of the truth.
-    s.errors = ARENA_NEW(mem, double, n *plan.count);
-    s.black = ARENA_NEW(mem, bool, n *plan.count);
+    s.errors = ARENA_NEW(mem, double, (n * plan.count));
+    s.black = ARENA_NEW(mem, bool, (n * plan.count));
     for (int i = 0; i < 2; i++) {
         s.bad[i] = ARENA_NEW(mem, int64_t, n);
         s.where[i] = ARENA_NEW(mem, int64_t, n);

@@ -42,7 +42,7 @@ static plumb_status choose_latents(batch *out, arena *mem, const batch_input *in
 {
     const int64_t m = in->latent_dims / 2;
     bool *stays = ARENA_NEW(mem, bool, m);
-    out->used = ARENA_NEW(mem, int64_t, 2 * m);
+    out->used = ARENA_NEW(mem, int64_t, (2 * m));
     if (!stays || !out->used) return PLUMB_EMEMORY;
     int64_t pairs = 0;
     for (int64_t i = 0; i < m && in->variance && in->opt->mask != PLUMB_MASK_NONE; i++) {
@@ -100,9 +100,9 @@ static double *columns_of(arena *mem, const batch_input *in, const plumb_array *
                           int64_t used_count, int64_t first, int64_t count, int64_t stride,
                           double *mean, double *scale)
 {
-    double *columns = ARENA_NEW(mem, double, used_count *stride);
+    double *columns = ARENA_NEW(mem, double, (used_count * stride));
     const arena_mark mark = arena_here(mem);
-    double *rows = ARENA_NEW(mem, double, in->steps *dims);
+    double *rows = ARENA_NEW(mem, double, (in->steps * dims));
     if (!columns || !rows) return NULL;
     for (int64_t k = 0; k < count; k++) {
         plumb_array_to_double(rows, array, in->kept[first + k] * array_steps * dims,
@@ -138,15 +138,15 @@ static plumb_status score_jacobians(batch *out, arena *mem, const batch_input *i
                                     int64_t stride, int64_t first, int64_t count)
 {
     const int64_t points = in->points, size = in->targets * out->dims;
-    out->jacobian = ARENA_NEW(mem, double, points *size);
+    out->jacobian = ARENA_NEW(mem, double, (points * size));
     out->sym = ARENA_NEW(mem, symplecticity, count);
-    double *scores = ARENA_NEW(mem, double, count *points);
-    double *rhos = ARENA_NEW(mem, double, count *points);
+    double *scores = ARENA_NEW(mem, double, (count * points));
+    double *rhos = ARENA_NEW(mem, double, (count * points));
     const arena_mark mark = arena_here(mem);
     double *point = ARENA_NEW(mem, double, out->dims);
-    double *scratch = ARENA_NEW(mem, double, 2 * points * in->targets * in->targets);
-    double *sorted = ARENA_NEW(mem, double, count *points);
-    double *others = ARENA_NEW(mem, double, points *size);
+    double *scratch = ARENA_NEW(mem, double, (2 * points * in->targets * in->targets));
+    double *sorted = ARENA_NEW(mem, double, (count * points));
+    double *others = ARENA_NEW(mem, double, (points * size));
     if (!others || !out->jacobian || !out->sym || !scores || !rhos || !point || !scratch || !sorted)
         return PLUMB_EMEMORY;
     double sum = 0.0;

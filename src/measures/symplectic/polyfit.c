@@ -10,8 +10,8 @@
 #include "math/vector.h"
 
 enum {
-    GRAM_FEATURES = 384,     // converged mode: up to here a whole Gram matrix is cheapest
-    GRAM_FEATURES_CD = 2048, // reference mode, if there are at least as many rows
+    GRAM_FEW = 384,   // converged mode: up to here a whole Gram matrix is always cheapest,
+    GRAM_MOST = 2048, // up to here if there are enough rows for the targets to share it
 };
 
 // One order being tried.
@@ -36,8 +36,9 @@ static bool reference(const attempt *a)
 static design_kind kind_of(const attempt *a, int64_t rows)
 {
     const int64_t count = a->poly.count;
-    if (!reference(a)) return count <= GRAM_FEATURES ? DESIGN_GRAM : DESIGN_PLAIN;
-    return count <= rows && count <= GRAM_FEATURES_CD ? DESIGN_GRAM : DESIGN_STORED;
+    if (reference(a)) return count <= rows && count <= GRAM_MOST ? DESIGN_GRAM : DESIGN_STORED;
+    return count <= GRAM_FEW || (count <= GRAM_MOST && 2 * count <= rows) ? DESIGN_GRAM
+                                                                          : DESIGN_PLAIN;
 }
 
 // 1 - var(y - yhat) / var(y) on the other half; a constant target is all or nothing.
@@ -46,13 +47,12 @@ static double explained(const lasso_target *test, const lasso_fit *fit, double *
     const design *d = test->design;
     double left = 0.0;
     if (d->gram) {
-        const int64_t count = d->poly->count;
         left = test->yy;
         for (int64_t i = 0; i < fit->count; i++) {
             const int64_t f = fit->features[i];
             double inner = 0.0;
             for (int64_t j = 0; j < fit->count; j++)
-                inner += d->gram[f * count + fit->features[j]] * fit->weights[j];
+                inner += d->gram[f * d->gram_stride + fit->features[j]] * fit->weights[j];
             left += fit->weights[i] * (inner - 2.0 * test->c[f]);
         }
         left = left > 0.0 ? left : 0.0;
@@ -248,7 +248,7 @@ static plumb_status try_order(polyfit *out, arena *mem, arena *room, attempt *a,
     a->scores = ARENA_NEW(room, double, problems);
     a->final = ARENA_NEW(room, lasso_fit, p->targets);
     a->status = ARENA_NEW(room, plumb_status, problems);
-    double *cv = out->cv_by_order[order] = ARENA_NEW(mem, double, 2 * p->alpha_count);
+    double *cv = out->cv_by_order[order] = ARENA_NEW(mem, double, (2 * p->alpha_count));
     if (!a->fits || !a->scores || !a->final || !a->status || !cv) return PLUMB_EMEMORY;
 
     st = run_tasks(a, reference(a) ? problems : 2 * p->targets, work_half);
@@ -281,10 +281,10 @@ plumb_status polyfit_search(polyfit *out, arena *mem, const polyfit_problem *p)
     out->full = ARENA_NEW(mem, lasso_fit, p->targets);
     out->half[0] = ARENA_NEW(mem, lasso_fit, p->targets);
     out->half[1] = ARENA_NEW(mem, lasso_fit, p->targets);
-    out->residual = ARENA_NEW(mem, double, p->targets * p->stride);
-    out->heldout = ARENA_NEW(mem, double, p->targets * p->stride);
+    out->residual = ARENA_NEW(mem, double, (p->targets * p->stride));
+    out->heldout = ARENA_NEW(mem, double, (p->targets * p->stride));
     const int workers = p->threads > 0 ? p->threads : pool_threads();
-    arena *arenas = ARENA_NEW(mem, arena, 2 * workers);
+    arena *arenas = ARENA_NEW(mem, arena, (2 * workers));
     if (!out->full || !out->half[0] || !out->half[1] || !out->residual || !out->heldout || !arenas)
         return PLUMB_EMEMORY;
 

@@ -135,7 +135,7 @@ static plumb_status list_items(plumb_symetric *out, arena *mem, const batch_inpu
                                const symetric_work *work)
 {
     plumb_symetric_batch *batches = ARENA_NEW(mem, plumb_symetric_batch, work->count);
-    plumb_symetric_item *items = ARENA_NEW(mem, plumb_symetric_item, work->count * work->size);
+    plumb_symetric_item *items = ARENA_NEW(mem, plumb_symetric_item, (work->count * work->size));
     int64_t *used = ARENA_NEW(mem, int64_t, in->latent_dims);
     bool *is_used = ARENA_NEW(mem, bool, in->latent_dims);
     if (!batches || !items || !used || !is_used) return PLUMB_EMEMORY;

@@ -147,7 +147,7 @@ static plumb_status refuse_constant_truth(const batch_input *in, arena *mem)
 {
     const arena_mark mark = arena_here(mem);
     double *first = ARENA_NEW(mem, double, in->targets);
-    double *rows = ARENA_NEW(mem, double, in->steps * in->targets);
+    double *rows = ARENA_NEW(mem, double, (in->steps * in->targets));
     if (!first || !rows) return PLUMB_EMEMORY;
     plumb_array_to_double(first, in->truth, in->kept[0] * in->steps * in->targets, in->targets);
     bool moves = false;
@@ -181,7 +181,7 @@ static plumb_status take_points(batch_input *in, arena *mem)
                         "%lld takes them all",
                         (long long)in->points, (long long)in->steps, (long long)in->steps);
     }
-    int64_t *index = ARENA_NEW(mem, int64_t, in->trajectories * in->points);
+    int64_t *index = ARENA_NEW(mem, int64_t, (in->trajectories * in->points));
     if (!index) return PLUMB_EMEMORY;
     in->eval_index = index;
     for (int64_t k = 0; k < in->trajectories; k++) {

@@ -33,7 +33,7 @@ static plumb_status resample_init(resample *s, arena *mem, const batch_input *in
                     .stride = stride,
                     .steps = (double)in->steps,
                     .opt = in->opt};
-    s->rows = ARENA_NEW(mem, double, rows *stride);
+    s->rows = ARENA_NEW(mem, double, (rows * stride));
     s->sums = ARENA_NEW(mem, double, rows);
     s->times = ARENA_NEW(mem, double, stride);
     if (!s->rows || !s->sums || !s->times) return PLUMB_EMEMORY;
@@ -91,7 +91,7 @@ static plumb_status intervals_of_one(plumb_symetric *out, arena *mem, const batc
                                        &out->r2_heldout_ci};
     resample s;
     plumb_status st = resample_init(&s, mem, in, b);
-    double *draws = ARENA_NEW(mem, double, DRAWS *n);
+    double *draws = ARENA_NEW(mem, double, (DRAWS * n));
     if (st || !draws) return PLUMB_EMEMORY;
     rng r = rng_at(in->opt->seed, STREAM_BOOTSTRAP);
     for (int64_t i = 0; i < n; i++) {
