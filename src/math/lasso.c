@@ -146,12 +146,14 @@ plumb_status lasso_path_create(lasso_path **out, arena *mem, const lasso_target 
 
 // --- the factor of the active set ----------------------------------------------------------------
 
+// Whole groups of VECTOR_PAD by the vector loops, the rest one by one.
 static void solve_lower(const lasso_path *s, double *b, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         const double *l = s->factor + i * s->factor_capacity;
-        double sum = b[i];
-        for (int64_t j = 0; j < i; j++) sum -= l[j] * b[j];
+        const int64_t whole = i / VECTOR_PAD * VECTOR_PAD;
+        double sum = b[i] - vector_dot(l, b, whole);
+        for (int64_t j = whole; j < i; j++) sum -= l[j] * b[j];
         b[i] = sum / l[i];
     }
 }
@@ -160,8 +162,10 @@ static void solve_upper(const lasso_path *s, double *b, int64_t n)
 {
     for (int64_t i = n - 1; i >= 0; i--) {
         const double *l = s->factor + i * s->factor_capacity;
+        const int64_t whole = i / VECTOR_PAD * VECTOR_PAD;
         const double x = b[i] /= l[i];
-        for (int64_t j = 0; j < i; j++) b[j] -= l[j] * x;
+        vector_axpy(b, -x, l, whole);
+        for (int64_t j = whole; j < i; j++) b[j] -= l[j] * x;
     }
 }
 
@@ -183,27 +187,27 @@ static bool factor_append(lasso_path *s, int64_t place)
     return true;
 }
 
-// Removes entry k: rows below move up, and rotations make the factor triangular again.
+// Removes entry k: rows below move up, and rotations make the factor triangular again. Row by row,
+// each row takes the rotations of those above it and makes its own.
 static void factor_remove(lasso_path *s, int64_t k)
 {
     const int64_t m = s->factor_capacity;
+    double *cosine = s->row, *sine = s->step; // scratch here
     s->active--;
     for (int64_t i = k; i < s->active; i++) {
-        s->order[i] = s->order[i + 1];
-        memcpy(s->factor + i * m, s->factor + (i + 1) * m, (size_t)(i + 2) * sizeof *s->factor);
-    }
-    for (int64_t i = k; i < s->active; i++) {
         double *l = s->factor + i * m;
-        const double a = l[i], b = l[i + 1], length = hypot(a, b);
-        const double cosine = a / length, sine = b / length;
+        s->order[i] = s->order[i + 1];
+        memcpy(l, l + m, (size_t)(i + 2) * sizeof *l);
+        for (int64_t j = k; j < i; j++) {
+            const double u = l[j], v = l[j + 1];
+            l[j] = cosine[j] * u + sine[j] * v;
+            l[j + 1] = cosine[j] * v - sine[j] * u;
+        }
+        const double length = hypot(l[i], l[i + 1]);
+        cosine[i] = l[i] / length;
+        sine[i] = l[i + 1] / length;
         l[i] = length;
         l[i + 1] = 0.0;
-        for (int64_t j = i + 1; j < s->active; j++) {
-            double *below = s->factor + j * m;
-            const double u = below[i], v = below[i + 1];
-            below[i] = cosine * u + sine * v;
-            below[i + 1] = cosine * v - sine * u;
-        }
     }
 }
 
