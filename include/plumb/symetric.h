@@ -108,23 +108,23 @@ typedef struct plumb_symetric_item {
 
 /// What was measured. Free what it points to with plumb_symetric_clear.
 typedef struct plumb_symetric {
-    double r2;              ///< mean over fits, best 1
-    double sym;             ///< mean over fits, best 0
-    double symetric;        ///< share of fits that pass; 0 or 1 for a single fit
-    double r2_heldout;      ///< fit on half of the trajectories, scored on the other half
-    double rho;             ///< smallest over fits
-    bool degenerate;        ///< some fit found no area in the latent space
-    const char *why;        ///< the verdict in one sentence
-    int order;              ///< of a single fit; the highest over several
-    double alpha;           ///< of a single fit; NaN if fits differ
-    int64_t trajectories;   ///< measured
-    int64_t dropped;        ///< left out because not finite
+    double r2;            ///< mean over fits, best 1
+    double sym;           ///< mean over fits, best 0
+    double symetric;      ///< share of fits that pass; 0 or 1 for a single fit
+    double r2_heldout;    ///< fit on half of the trajectories, scored on the other half
+    double rho;           ///< smallest over fits
+    bool degenerate;      ///< some fit found no area in the latent space
+    const char *why;      ///< the verdict in one sentence
+    int order;            ///< of a single fit; the highest over several
+    double alpha;         ///< of a single fit; NaN if fits differ
+    int64_t trajectories; ///< measured
+    int64_t dropped;      ///< left out because not finite
     int64_t steps;
-    int64_t n, m;           ///< degrees of freedom: of the truth, of the latent space
-    int64_t unconverged;    ///< Lasso problems that stopped before their bar, all fits
+    int64_t n, m;        ///< degrees of freedom: of the truth, of the latent space
+    int64_t unconverged; ///< Lasso problems that stopped before their bar, all fits
     plumb_interval r2_ci, sym_ci, symetric_ci, r2_heldout_ci; ///< NaN where undefined
-    int64_t latents;        ///< latent dimensions used, after the mask
-    const int64_t *latents_used; ///< their indices
+    int64_t latents;                  ///< latent dimensions used, after the mask
+    const int64_t *latents_used;      ///< their indices
     const plumb_symetric_item *items; ///< one a trajectory measured
     const plumb_symetric_batch *batches;
     int64_t batch_count;
@@ -145,8 +145,7 @@ PLUMB_API plumb_symetric_options plumb_symetric_defaults(void);
 /// Fails with PLUMB_ESHAPE if shapes do not fit together, PLUMB_ENUMERIC where the measure is not
 /// defined: not finite, constant truth, a single trajectory, too few points.
 PLUMB_API plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *latent,
-                                              const plumb_array *truth,
-                                              const plumb_array *variance,
+                                              const plumb_array *truth, const plumb_array *variance,
                                               const plumb_symetric_options *opt);
 
 PLUMB_API void plumb_symetric_clear(plumb_symetric *result);

@@ -79,8 +79,10 @@ static void check_gram(const dense *d, const design *got)
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < count; j++) {
             const double want = dense_dot(d->columns + i * n, d->columns + j * n, n);
-            CHECK_NEAR(got->gram[i * got->gram_stride + j], want, 1e-13 * raw_norm(d, i) * raw_norm(d, j));
-            CHECK_NEAR(got->gram[i * got->gram_stride + j], got->gram[j * got->gram_stride + i], 0.0);
+            CHECK_NEAR(got->gram[i * got->gram_stride + j], want,
+                       1e-13 * raw_norm(d, i) * raw_norm(d, j));
+            CHECK_NEAR(got->gram[i * got->gram_stride + j], got->gram[j * got->gram_stride + i],
+                       0.0);
         }
 }
 
