@@ -122,3 +122,13 @@ TEST(saved_records_are_one_a_line_and_appear_whole_or_not_at_all)
     plumb_record_free(r[0]);
     plumb_record_free(r[1]);
 }
+
+TEST(an_interval_is_a_pair_or_null)
+{
+    plumb_record *r = plumb_record_create();
+    plumb_record_interval(r, "a", (plumb_interval){0.25, 0.5});
+    plumb_record_interval(r, "b", (plumb_interval){(double)NAN, (double)NAN});
+    plumb_record_interval(r, "c", (plumb_interval){0.0, (double)INFINITY});
+    CHECK_TEXT(json(r), "{\"a\": [0.25, 0.5], \"b\": null, \"c\": null}");
+    plumb_record_free(r);
+}
