@@ -10,7 +10,6 @@ function(plumb_need name module debian)
   endif()
 endfunction()
 
-plumb_need(OPENBLAS openblas libopenblas-dev)
 plumb_need(LIBZIP libzip libzip-dev)
 find_path(RANDOM123_INCLUDE Random123/philox.h)
 if(NOT RANDOM123_INCLUDE)

@@ -37,10 +37,9 @@ if(PLUMB_HDF5)
 endif()
 
 # Who links the static library must also link what it stands on. Not by Requires.private: that would
-# ask for all that a static OpenBLAS needs, libgfortran among it, where a shared one needs none.
-list(JOIN OPENBLAS_LDFLAGS " " libs_openblas)
+# ask for all that a static libzip needs, where a shared one needs none.
 list(JOIN LIBZIP_LDFLAGS " " libs_zip)
-set(libs_private "${libs_openblas} ${libs_zip} -lm -pthread")
+set(libs_private "${libs_zip} -lm -ldl -pthread")
 file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/plumb.pc.in ${PROJECT_BINARY_DIR}/plumb.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/plumb.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -18,16 +18,17 @@ PLUMB_API int plumb_machine_threads(void);
 /// The cores this process may use.
 PLUMB_API int plumb_machine_cores(void);
 
-/// The kernel set OpenBLAS chose, "Haswell", "Zen", "Prescott" ...
+/// The kernel set of OpenBLAS, "Haswell", "Zen" ...; "none" if there is no OpenBLAS. plumb loads it
+/// when it is first needed (asking here counts) and mends its choice of kernels: version 0.3.21
+/// does not know recent processors and falls back to kernels of 2004, five times slower
+/// (OpenMathLib/OpenBLAS#4267).
 PLUMB_API const char *plumb_machine_blas(void);
 
-/// "OpenBLAS 0.3.21".
+/// "OpenBLAS 0.3.21", or "".
 PLUMB_API const char *plumb_machine_blas_version(void);
 
-/// OpenBLAS 0.3.21 does not know recent processors and falls back to kernels of 2004, five times
-/// slower (OpenMathLib/OpenBLAS#4267). Returns the value OPENBLAS_CORETYPE should have had when
-/// the library was loaded, or NULL if the kernels in use are right. A program sets it and executes
-/// itself again.
+/// What OPENBLAS_CORETYPE should be, if the host program had loaded OpenBLAS with the wrong kernels
+/// before plumb could mend them; else NULL.
 PLUMB_API const char *plumb_machine_blas_remedy(void);
 
 /// The compiler that made this library, and the kind of build, "Release".

@@ -45,11 +45,13 @@ static int table(void)
     putchar('\n');
 
     if (remedy && ++off)
-        printf("OpenBLAS does not know this processor and uses kernels far older than it, several "
-               "times\n"
-               "slower. Set OPENBLAS_CORETYPE=%s before starting plumb, or install a newer "
-               "OpenBLAS.\n",
-               remedy);
+        printf(
+            "OpenBLAS was loaded before plumb could mend its choice of kernels, which are far "
+            "older "
+            "than\n"
+            "this processor and several times slower. Set OPENBLAS_CORETYPE=%s, or install a newer "
+            "OpenBLAS.\n",
+            remedy);
     if (!plumb_file_hdf5() && ++off)
         puts("Files that end in .h5 cannot be read or written. Install libhdf5-dev and build "
              "again, or\n"

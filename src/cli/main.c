@@ -24,16 +24,6 @@ static void overview(FILE *to)
                 "x.h5:/path.\n");
 }
 
-// OpenBLAS chooses its kernels when it is loaded, so the remedy is to set the variable and to
-// execute the program again; once, for a kernel name it refuses must not make a loop.
-static void mend_blas(char **argv)
-{
-    const char *remedy = plumb_machine_blas_remedy();
-    if (!remedy || getenv("PLUMB_BLAS_MENDED")) return;
-    if (setenv("OPENBLAS_CORETYPE", remedy, 1) || setenv("PLUMB_BLAS_MENDED", "1", 1)) return;
-    execv("/proc/self/exe", argv); // on failure the slow kernels must do
-}
-
 // A closed stdout must not be given away to the next file that is opened, or results would be
 // written into it. Held open for reading, it refuses every write.
 static void hold_descriptors(void)
@@ -79,7 +69,6 @@ static int run(const command *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
     hold_descriptors();
-    mend_blas(argv);
     if (argc < 2) {
         overview(stderr);
         return EXIT_USAGE;

@@ -1,62 +1,169 @@
 // SPDX-License-Identifier: MIT
-// The door to OpenBLAS. Its own threads are switched off when this library is loaded: they change
-// bits with their number, and plumb has threads of its own.
+// The door to OpenBLAS. It is opened at run time, twice if need be: if the kernels it chose are
+// older than the processor, it is closed, told better through its environment, and opened again.
+#define _GNU_SOURCE
 #include "math/blas.h"
 
-#include <cblas.h>
+#include <assert.h>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static char version[64];
+// From cblas.h, whose values are fixed for ever.
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
+typedef void gemm_function(int, int, int, int, int, int, double, const double *, int,
+                           const double *, int, double, double *, int);
+typedef char *text_function(void);
 
-__attribute__((constructor)) static void on_load(void)
+static struct {
+    void *library;
+    gemm_function *gemm;
+    const char *kernel;
+    const char *remedy;
+    char version[64];
+} blas = {.kernel = "none"};
+
+static bool has(const char *instructions)
 {
-    openblas_set_num_threads(1);
-    // The library that is loaded, not the one whose headers we saw: its first two words.
-    const char *config = openblas_get_config();
-    const char *first = strchr(config, ' ');
-    const int length = first ? (int)(first + 1 - config + (ptrdiff_t)strcspn(first + 1, " ")) : 0;
-    snprintf(version, sizeof version, "%.*s", length, config);
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (!strcmp(instructions, "avx512"))
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    (void)instructions;
+    return false;
+#endif
+}
+
+// What the kernels should be instead, or NULL if they are right. A name that is not in the list is
+// one we do not know, perhaps newer than it, and is left alone.
+static const char *better_than(const char *kernel)
+{
+    static const char *const old[] = {
+        "Katmai",      "Coppermine",   "Northwood",  "Prescott", "Banias",      "Atom",
+        "Core2",       "Penryn",       "Dunnington", "Nehalem",  "Sandybridge", "Athlon",
+        "Opteron",     "Opteron_SSE3", "Barcelona",  "Bobcat",   "Bulldozer",   "Piledriver",
+        "Steamroller", "Nano",         NULL};
+    if (!has("avx2")) return NULL;
+    for (int i = 0; old[i]; i++)
+        if (!strcmp(kernel, old[i])) return has("avx512") ? "SkylakeX" : "Haswell";
+    return NULL;
+}
+
+// POSIX gives functions as data pointers.
+static bool find(void *function, const char *name)
+{
+    void *found = dlsym(blas.library, name);
+    memcpy(function, &found, sizeof found);
+    return found;
+}
+
+static bool open_library(void)
+{
+    static const char *const names[] = {"libopenblas.so.0", "libopenblas.so", NULL};
+    text_function *corename, *config;
+    for (int i = 0; names[i] && !blas.library; i++)
+        blas.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!blas.library) return false;
+    if (!find(&blas.gemm, "cblas_dgemm") || !find(&corename, "openblas_get_corename") ||
+        !find(&config, "openblas_get_config")) {
+        dlclose(blas.library);
+        blas.library = NULL;
+        return false;
+    }
+    blas.kernel = corename();
+    // The first two words: OpenBLAS 0.3.21
+    const char *text = config(), *space = strchr(text, ' ');
+    const size_t length = space ? (size_t)(space + 1 - text) + strcspn(space + 1, " ") : 0;
+    snprintf(blas.version, sizeof blas.version, "%.*s", (int)length, text);
+    return true;
+}
+
+static void close_library(void)
+{
+    dlclose(blas.library);
+    blas.library = NULL;
+    blas.kernel = "none";
+}
+
+// Sets a variable and returns what restores it.
+typedef struct variable {
+    const char *name;
+    char *before; // NULL: it was not set
+} variable;
+
+static variable replace(const char *name, const char *value)
+{
+    const char *before = getenv(name);
+    const variable v = {name, before ? strdup(before) : NULL};
+    setenv(name, value, 1);
+    return v;
+}
+
+static void restore(variable v)
+{
+    if (v.before) setenv(v.name, v.before, 1);
+    else unsetenv(v.name);
+    free(v.before);
+}
+
+static void load(void)
+{
+    // Its threads change bits with their number, and plumb has threads of its own.
+    const variable threads = replace("OPENBLAS_NUM_THREADS", "1");
+    if (open_library()) {
+        const char *better = better_than(blas.kernel);
+        if (better) {
+            const variable coretype = replace("OPENBLAS_CORETYPE", better);
+            close_library();
+            if (open_library()) blas.remedy = better_than(blas.kernel);
+            restore(coretype);
+        }
+    }
+    restore(threads);
+}
+
+static void load_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+}
+
+plumb_status blas_load(void)
+{
+    load_once();
+    if (blas.library) return PLUMB_OK;
+    return fail(PLUMB_EMISSING, "OpenBLAS is not on this machine; install libopenblas0");
 }
 
 void blas_gemm(double *c, int64_t ldc, const double *a, int64_t lda, bool transpose_a,
                const double *b, int64_t ldb, bool transpose_b, int64_t m, int64_t n, int64_t k,
                double alpha, double beta)
 {
-    cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
-                transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, alpha, a, (int)lda,
-                b, (int)ldb, beta, c, (int)ldc);
-}
-
-void blas_gemv(double *y, const double *a, int64_t lda, bool transpose, const double *x, int64_t m,
-               int64_t n, double alpha, double beta)
-{
-    cblas_dgemv(CblasRowMajor, transpose ? CblasTrans : CblasNoTrans, (int)m, (int)n, alpha, a,
-                (int)lda, x, 1, beta, y, 1);
-}
-
-void blas_gram_rows(double *c, int64_t ldc, const double *x, int64_t ldx, int64_t n, int64_t k)
-{
-    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)n, (int)k, 1.0, x, (int)ldx, 1.0, c,
-                (int)ldc);
-}
-
-double blas_dot(const double *x, const double *y, int64_t n)
-{
-    return cblas_ddot((int)n, x, 1, y, 1);
-}
-
-void blas_axpy(double *y, double a, const double *x, int64_t n)
-{
-    cblas_daxpy((int)n, a, x, 1, y, 1);
+    assert(blas.gemm);
+    blas.gemm(ROW_MAJOR, transpose_a ? TRANSPOSE : NO_TRANSPOSE,
+              transpose_b ? TRANSPOSE : NO_TRANSPOSE, (int)m, (int)n, (int)k, alpha, a, (int)lda, b,
+              (int)ldb, beta, c, (int)ldc);
 }
 
 const char *blas_kernel(void)
 {
-    return openblas_get_corename();
+    load_once();
+    return blas.kernel;
 }
 
 const char *blas_version(void)
 {
-    return version;
+    load_once();
+    return blas.version;
+}
+
+const char *blas_remedy(void)
+{
+    load_once();
+    return blas.remedy;
 }

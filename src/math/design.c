@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-#include "math/blas.h"
 #include "math/vector.h"
 
 enum {
     KEEP_BYTES = 64 << 20, // lower degrees larger than this are made anew for every product
     BLOCK_BYTES = 4 << 20,
-    GRAM_ROWS = 256, // rows a block when summing a Gram matrix
+    GRAM_ROWS = 256, // rows a block when summing a Gram matrix,
+    GRAM_GROUP = 64, // and columns a group
 };
 
 // Degrees 1 .. low of rows first .. first+n-1: from the store, or made in `scratch`.
@@ -159,17 +159,19 @@ static void moments(design *d, double *scratch)
     }
 }
 
+// A block of rows at a time: its columns, centred, then the products of all pairs of them. Row i
+// needs the columns from i on; they are taken from a whole group, for the vector loops' sake.
 static plumb_status sum_gram(design *d, arena *mem)
 {
     const poly *p = d->poly;
-    const int64_t count = p->count;
-    const int64_t wide = d->gram_stride = vector_padded(count);
+    const int64_t count = p->count, wide = d->gram_stride = vector_padded(count);
     d->gram = ARENA_NEW(mem, double, (count * wide));
     const arena_mark mark = arena_here(mem);
     const int64_t block = d->stride < GRAM_ROWS ? d->stride : GRAM_ROWS;
     double *base = ARENA_NEW(mem, double, (p->dims * block));
     double *columns = ARENA_NEW(mem, double, (count * block));
-    if (!d->gram || !base || !columns) return PLUMB_EMEMORY;
+    double *part = ARENA_NEW(mem, double, (count * GRAM_GROUP));
+    if (!d->gram || !base || !columns || !part) return PLUMB_EMEMORY;
     for (int64_t first = 0; first < d->rows; first += block) {
         const int64_t n = first + block <= d->rows ? block : d->rows - first;
         const int64_t padded = vector_padded(n);
@@ -178,7 +180,14 @@ static plumb_status sum_gram(design *d, arena *mem)
         poly_expand(columns, p, p->order, base, block, padded);
         for (int64_t f = 0; f < count; f++)
             for (int64_t i = 0; i < n; i++) columns[f * block + i] -= d->mean[f];
-        blas_gram_rows(d->gram, wide, columns, block, count, n);
+        for (int64_t j = 0; j < count; j += GRAM_GROUP) {
+            const int64_t width = j + GRAM_GROUP <= count ? GRAM_GROUP : count - j;
+            vector_products(part, GRAM_GROUP, columns, block, j + width, columns + j * block, block,
+                            width, padded);
+            for (int64_t i = 0; i < j + width; i++)
+                for (int64_t k = 0; k < width; k++)
+                    d->gram[i * wide + j + k] += part[i * GRAM_GROUP + k];
+        }
     }
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < i; j++) d->gram[i * wide + j] = d->gram[j * wide + i];

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "math/blas.h"
 #include "math/vector.h"
 
 // A pivot below this share of the column's own length counts as linear dependence.
@@ -414,8 +413,8 @@ static plumb_status extend_gram(lasso_path *s, int64_t from)
     const int64_t n = s->d->stride;
     for (int64_t i = from; i < s->count; i++)
         design_column(s->columns + i * n, s->d, s->feature[i]);
-    blas_gemm(s->gram + from * s->stride, s->stride, s->columns + from * n, n, false, s->columns, n,
-              true, s->count - from, s->count, n, 1.0, 0.0);
+    vector_products(s->gram + from * s->stride, s->stride, s->columns + from * n, n,
+                    s->count - from, s->columns, n, s->count, n);
     for (int64_t i = 0; i < s->count; i++)
         for (int64_t j = from; j < s->count; j++)
             s->gram[i * s->stride + j] = s->gram[j * s->stride + i];

@@ -59,6 +59,22 @@ int64_t rng_below(rng *r, int64_t n)
     return (int64_t)(product >> 64);
 }
 
+void rng_resample(double *times, rng *r, int64_t n)
+{
+    assert(n > 0 && n < (int64_t)1 << 32);
+    memset(times, 0, (size_t)n * sizeof *times);
+    const uint64_t bound = (uint64_t)n, remainder = ((uint64_t)1 << 32) % bound;
+    for (int64_t drawn = 0; drawn < n;) {
+        const uint64_t word = rng_bits(r);
+        for (int half = 0; half < 2 && drawn < n; half++) {
+            const uint64_t product = (half ? word >> 32 : word & UINT32_MAX) * bound;
+            if ((uint32_t)product < remainder) continue; // as in rng_below
+            times[product >> 32] += 1.0;
+            drawn++;
+        }
+    }
+}
+
 // Box-Muller. The second normal is let go, so that every normal is a function of its counter.
 double rng_normal(rng *r)
 {

@@ -34,6 +34,10 @@ double rng_normal(rng *r);
 /// k = n, a shuffle of all.
 void rng_distinct(int64_t *out, rng *r, int64_t k, int64_t n);
 
+/// A bootstrap resample: times[i] is how often i came up in n draws of 0 .. n-1 with replacement,
+/// each exactly as likely. n below 2^32; two draws a word.
+void rng_resample(double *times, rng *r, int64_t n);
+
 /// Philox-4x32-10 itself, for the test of its known answers.
 void rng_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
 

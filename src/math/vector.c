@@ -87,6 +87,20 @@ void vector_dots(double *restrict out, const double *restrict rows, int64_t stri
     chosen->dots(out, rows, stride, count, z, n);
 }
 
+void vector_products(double *restrict out, int64_t ldo, const double *restrict a, int64_t lda,
+                     int64_t m, const double *restrict b, int64_t ldb, int64_t n, int64_t k)
+{
+    // Rows of B in groups that stay in the second cache while all of A walks past.
+    enum { GROUP_BYTES = 128 << 10 };
+    int64_t group = GROUP_BYTES / 8 / (k > 0 ? k : 1) / 4 * 4;
+    if (group < 4) group = 4;
+    for (int64_t j = 0; j < n; j += group) {
+        const int64_t width = j + group <= n ? group : n - j;
+        for (int64_t i = 0; i < m; i++)
+            chosen->dots(out + i * ldo + j, b + j * ldb, ldb, width, a + i * lda, k);
+    }
+}
+
 void vector_moments(double *restrict sum, double *restrict square, const double *restrict rows,
                     int64_t stride, int64_t count, const double *restrict z, int64_t n)
 {

@@ -23,6 +23,10 @@ double vector_dot(const double *a, const double *b, int64_t n);
 void vector_dots(double *restrict out, const double *restrict rows, int64_t stride, int64_t count,
                  const double *restrict z, int64_t n);
 
+/// out (m, n) = A B^T for rows of A (m, k) and of B (n, k), `lda` and `ldb` apart.
+void vector_products(double *restrict out, int64_t ldo, const double *restrict a, int64_t lda,
+                     int64_t m, const double *restrict b, int64_t ldb, int64_t n, int64_t k);
+
 /// sum[i] += sum of rows[i] z and square[i] += sum of (rows[i] z)^2.
 void vector_moments(double *restrict sum, double *restrict square, const double *restrict rows,
                     int64_t stride, int64_t count, const double *restrict z, int64_t n);

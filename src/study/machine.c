@@ -1,43 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What this build and this machine can do, and the remedy for OpenBLAS's choice of kernels.
-//
-// OpenBLAS picks its kernels by a table of processor models, so a model younger than the table gets
-// the oldest ones, whatever instructions it has. We ask the processor for its instructions and
-// compare.
+// What this build and this machine can do.
 #define _GNU_SOURCE
 #include "plumb/machine.h"
 
 #include <sched.h>
-#include <stddef.h>
-#include <string.h>
 
 #include "base/pool.h"
 #include "math/blas.h"
 #include "math/vector.h"
 #include "plumb/file.h"
-
-#if defined(__x86_64__) || defined(__i386__)
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-
-static bool has_avx512(void)
-{
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-}
-#else
-static bool has_avx2(void)
-{
-    return false;
-}
-
-static bool has_avx512(void)
-{
-    return false;
-}
-#endif
 
 const char *plumb_machine_instructions(void)
 {
@@ -68,17 +39,7 @@ const char *plumb_machine_blas_version(void)
 
 const char *plumb_machine_blas_remedy(void)
 {
-    // Kernel sets that know no AVX2. A name that is not here is one we do not know, perhaps newer
-    // than this list, and is left alone.
-    static const char *const old[] = {
-        "Katmai",      "Coppermine",   "Northwood",  "Prescott", "Banias",      "Atom",
-        "Core2",       "Penryn",       "Dunnington", "Nehalem",  "Sandybridge", "Athlon",
-        "Opteron",     "Opteron_SSE3", "Barcelona",  "Bobcat",   "Bulldozer",   "Piledriver",
-        "Steamroller", "Nano",         NULL};
-    if (!has_avx2()) return NULL;
-    for (int i = 0; old[i]; i++)
-        if (!strcmp(blas_kernel(), old[i])) return has_avx512() ? "SkylakeX" : "Haswell";
-    return NULL;
+    return blas_remedy();
 }
 
 const char *plumb_machine_compiler(void)

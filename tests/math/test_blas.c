@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+#define _POSIX_C_SOURCE 200809L
 #include "math/blas.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/test.h"
@@ -20,6 +22,7 @@ TEST(products_equal_plain_loops_with_and_without_transposing)
         for (int k = 0; k < K; k++) a[i * (K + SPARE) + k] = at[k * M + i] = number(i, k);
     for (int k = 0; k < K; k++)
         for (int j = 0; j < N; j++) b[k * N + j] = bt[j * K + k] = number(k + 3, j);
+    CHECK_OK(blas_load());
     for (int which = 0; which < 4; which++) {
         const bool ta = which & 1, tb = which & 2;
         for (int i = 0; i < M * N; i++) c[i] = i;
@@ -32,6 +35,19 @@ TEST(products_equal_plain_loops_with_and_without_transposing)
                 CHECK_NEAR(c[i * N + j], 2 * sum + 3 * (i * N + j), 0);
             }
     }
+}
+
+TEST(the_kernels_are_not_older_than_the_processor)
+{
+    // This process loaded nothing before, so there was nothing in the way of mending them.
+    CHECK(blas_remedy() == NULL);
+}
+
+TEST(loading_leaves_the_environment_as_it_was)
+{
+    setenv("OPENBLAS_NUM_THREADS", "7", 1);
+    CHECK_OK(blas_load());
+    CHECK_TEXT(getenv("OPENBLAS_NUM_THREADS"), "7");
 }
 
 TEST(the_version_names_the_library_that_was_loaded)

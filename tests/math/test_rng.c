@@ -173,3 +173,23 @@ TEST(distinct_numbers_come_in_every_order_equally)
     check_orders_equally_likely(3, 4, 24, 49.7); // 23
     check_orders_equally_likely(3, 3, 6, 20.5);  // 5
 }
+
+TEST(a_resample_draws_as_many_as_there_are_and_each_as_likely)
+{
+    enum { N = 7, ROUNDS = 20000 };
+    rng r = rng_at(5, 9);
+    double sums[N] = {0}, squares = 0.0;
+    for (int round = 0; round < ROUNDS; round++) {
+        double times[N], total = 0.0;
+        rng_resample(times, &r, N);
+        for (int i = 0; i < N; i++) {
+            total += times[i];
+            sums[i] += times[i];
+            squares += times[i] * times[i];
+        }
+        CHECK_NEAR(total, N, 0.0);
+    }
+    // Each count is binomial(N, 1/N): mean 1, variance 1 - 1/N; five standard errors.
+    for (int i = 0; i < N; i++) CHECK_NEAR(sums[i] / ROUNDS, 1.0, 5 * sqrt(0.857 / ROUNDS));
+    CHECK_NEAR(squares / (N * ROUNDS), 2.0 - 1.0 / N, 0.05);
+}

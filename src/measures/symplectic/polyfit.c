@@ -132,7 +132,10 @@ static void work_full(void *context, int64_t target, int worker)
 
 static plumb_status run_tasks(attempt *a, int64_t tasks, pool_work *work)
 {
-    pool_run(tasks, a->problem->threads, work, a);
+    // Threads cost more than they save on what is done within a millisecond.
+    const polyfit_problem *p = a->problem;
+    const bool small = (double)a->poly.count * (double)p->rows * (double)p->targets < 1e6;
+    pool_run(tasks, small ? 1 : p->threads, work, a);
     for (int64_t i = 0; i < tasks; i++)
         if (a->status[i]) return fail(a->status[i], "no memory for the regression");
     return PLUMB_OK;

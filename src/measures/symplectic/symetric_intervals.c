@@ -2,7 +2,6 @@
 // 95 % intervals by the bootstrap [Efron79]: over trajectories of a single fit, which itself stays
 // as it is, or over fits.
 #include <math.h>
-#include <string.h>
 
 #include "math/rng.h"
 #include "math/stats.h"
@@ -70,8 +69,7 @@ enum { DRAW_R2, DRAW_SYM, DRAW_VERDICT, DRAW_HELDOUT, DRAWS };
 
 static void draw(double out[DRAWS], resample *s, rng *r)
 {
-    memset(s->times, 0, (size_t)s->stride * sizeof *s->times);
-    for (int64_t k = 0; k < s->trajectories; k++) s->times[rng_below(r, s->trajectories)] += 1.0;
+    rng_resample(s->times, r, s->trajectories);
     const int64_t rows = ROWS * s->targets + 2;
     vector_dots(s->sums, s->rows, s->stride, rows, s->times, s->stride);
     const double n = (double)s->trajectories, held = s->sums[rows - 2];
