@@ -253,8 +253,10 @@ static int run(void *given, int files, char **file)
             &result, &in.truth, &in.prediction, in.has_backward ? &in.backward : NULL, &s->opt);
         progress_end();
         if (st) {
-            const char *path = files ? file[0] : s->prediction;
-            code = complain(&command_forecast, EXIT_FAILED, "%s: %s", path, plumb_last_error());
+            // Of several files the message says by itself which array it is about.
+            code = files ? complain(&command_forecast, EXIT_FAILED, "%s: %s", file[0],
+                                    plumb_last_error())
+                         : complain_last(&command_forecast);
         } else {
             code = report(s, &result);
             plumb_forecast_clear(&result);

@@ -197,7 +197,8 @@ static void print_table(const plumb_symetric *r, const settings *s)
                (long long)r->unconverged,
                r->mode == PLUMB_REFERENCE ? ", as in the published procedure" : "");
     if (r->dropped)
-        printf("  %-14s %lld trajectories that are not finite\n", "dropped", (long long)r->dropped);
+        printf("  %-14s %lld trajector%s not finite throughout\n", "dropped", (long long)r->dropped,
+               r->dropped == 1 ? "y" : "ies");
     if (r->batch_count == 1) printf("\nSyMetric %.0f: %s\n", r->symetric, r->why);
     else printf("\nSyMetric %.4g: %s\n", r->symetric, r->why);
 }
@@ -257,8 +258,10 @@ static int run(void *given, int files, char **file)
             &result, &in.latent, &in.truth, in.has_variance ? &in.variance : NULL, &s->opt);
         progress_end();
         if (st) {
-            const char *path = files ? file[0] : s->latent;
-            code = complain(&command_measure, EXIT_FAILED, "%s: %s", path, plumb_last_error());
+            // Of several files the message says by itself which array it is about.
+            code = files ? complain(&command_measure, EXIT_FAILED, "%s: %s", file[0],
+                                    plumb_last_error())
+                         : complain_last(&command_measure);
         } else {
             code = report(s, &result);
             plumb_symetric_clear(&result);

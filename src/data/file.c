@@ -131,7 +131,7 @@ plumb_status plumb_file_read(plumb_array *out, plumb_file *file, const char *nam
         if (file->names.count == 1 && !file->names.name[0][0])
             return fail(PLUMB_EFILE, "%s: a .npy file has one array without a name, not \"%s\"",
                         file->path, name);
-        return fail(PLUMB_EFILE, "%s: has no array \"%s\"; there is %s", file->path, name,
+        return fail(PLUMB_EFILE, "%s: has no array \"%s\"; it has %s", file->path, name,
                     list_names(names, sizeof names, file));
     }
     if (!file->known[index]) {
@@ -155,9 +155,9 @@ static plumb_status read_default(plumb_array *out, plumb_file *file, const char 
     char names[400];
     list_names(names, sizeof names, file);
     if (fallback)
-        return fail(PLUMB_EFILE, "%s: has no array \"%s\"; name one as %s:NAME, there is %s",
+        return fail(PLUMB_EFILE, "%s: has no array \"%s\"; name one as %s:NAME, it has %s",
                     file->path, fallback, file->path, names);
-    return fail(PLUMB_EFILE, "%s: has %lld arrays; name one as %s:NAME, there is %s", file->path,
+    return fail(PLUMB_EFILE, "%s: has %lld arrays; name one as %s:NAME, it has %s", file->path,
                 (long long)file->names.count, file->path, names);
 }
 

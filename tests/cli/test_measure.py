@@ -97,7 +97,7 @@ with tempfile.TemporaryDirectory() as folder:
           and published["mode"] == "reference" and published["fits"] == 2
           and len(published["batches"]) == 2, "p in the wrong pair, as published")
     left = run(folder / "crossed.npz", "--mode", "reference")
-    check("2 of 12 trajectories do not fill a batch of 5" in left.stderr, "what is left out is said")
+    check("10 of 12 trajectories are measured, 5 a batch" in left.stderr, "what is left out is said")
     check("up to 1" in left.stdout and "all the same" in left.stdout, "the table of several fits")
 
     noise = answer(folder / "noisy.npz")
@@ -186,7 +186,7 @@ with tempfile.TemporaryDirectory() as folder:
     check(dropped["dropped"] == 2 and dropped["trajectories"] == 10 and dropped["symetric"] == 1,
           "--drop-nonfinite")
     said = run(folder / "broken.npz", "--drop-nonfinite")
-    check("2 trajectories that are not finite" in said.stdout, f"dropped is said: {said.stdout}")
+    check("2 trajectories not finite throughout" in said.stdout, f"dropped is said: {said.stdout}")
     check("10 trajectories of 40 steps" in said.stdout, "how many are left")
     broken[5, 0, 0] = 0
     np.savez(folder / "broken.npz", latent=broken, truth=truth)

@@ -150,7 +150,7 @@ TEST(an_argument_names_a_file_and_a_key)
     CHECK_EQUAL(axes(path, NULL), -PLUMB_EFILE);
     snprintf(argument, sizeof argument, "%s:nothing", path);
     CHECK_EQUAL(axes(argument, NULL), -PLUMB_EFILE);
-    CHECK(strstr(plumb_last_error(), "has no array \"nothing\"; there is a:b, flat"));
+    CHECK(strstr(plumb_last_error(), "has no array \"nothing\"; it has a:b, flat"));
     unlink(path);
 
     CHECK_OK(plumb_file_save(in_folder("x.npy"), arrays, 1, false));

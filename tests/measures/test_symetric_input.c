@@ -228,3 +228,16 @@ TEST(options_outside_their_range_are_refused)
             a.opt.tolerance = (double)NAN);
     ACCEPTED((a.opt.alphas = 1, a.opt.max_order = 8));
 }
+
+TEST(a_negative_variance_is_refused_with_a_guess_at_what_it_is)
+{
+    arguments a = good();
+    double variance[6 * 2];
+    for (int i = 0; i < 12; i++) variance[i] = 0.1;
+    variance[7] = -2.5;
+    const plumb_array v = plumb_array_view(variance, PLUMB_F8, 2, (int64_t[]){6, 2});
+    plumb_symetric out;
+    CHECK_FAILS(plumb_symetric_measure(&out, &a.f.latent, &a.f.truth, &v, NULL), PLUMB_ENUMERIC,
+                "-2.5 among its values; is it the logarithm");
+    forged_free(&a.f);
+}

@@ -74,9 +74,8 @@ plumb_status symetric_batches(symetric_work *out, const batch_input *in)
     int64_t count = in->trajectories / size;
     if (o->max_batches && o->max_batches < count) count = o->max_batches;
     if (count * size < in->trajectories)
-        status_log("%lld of %lld trajectories do not fill a batch of %lld and are left out",
-                   (long long)(in->trajectories - count * size), (long long)in->trajectories,
-                   (long long)size);
+        status_log("%lld of %lld trajectories are measured, %lld a batch; the rest is left out",
+                   (long long)(count * size), (long long)in->trajectories, (long long)size);
     arena *mem = &out->mem;
     job j = {.in = in, .size = size, .count = count};
     j.batches = ARENA_NEW(mem, batch, count);

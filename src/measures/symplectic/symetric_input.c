@@ -30,6 +30,12 @@ static plumb_status check_options(const plumb_symetric_options *o)
         return fail(PLUMB_EVALUE, "%lld sweeps: wanted at least 1", (long long)o->max_sweeps);
     if (!(o->gap > 0.0) || !(o->tolerance > 0.0))
         return fail(PLUMB_EVALUE, "the gap and the tolerance must be positive");
+    const double finite[] = {o->r2_bar,       o->sym_bar, o->sym_cap, o->degenerate_bar,
+                             o->variance_bar, o->kl_bar,  o->shift,   o->weight_tolerance};
+    for (size_t i = 0; i < sizeof finite / sizeof *finite; i++)
+        if (!isfinite(finite[i])) return fail(PLUMB_EVALUE, "bars and tolerances must be finite");
+    if (o->threads < 0)
+        return fail(PLUMB_EVALUE, "%d threads: wanted 1 or more, or 0 for all cores", o->threads);
     return PLUMB_OK;
 }
 
@@ -143,6 +149,22 @@ static plumb_status choose_trajectories(batch_input *in, arena *mem, int64_t *dr
     return PLUMB_OK;
 }
 
+static plumb_status refuse_negative_variance(const batch_input *in)
+{
+    if (!in->variance) return PLUMB_OK;
+    const int64_t count = plumb_array_count(in->variance);
+    for (int64_t i = 0; i < count; i++) {
+        double value;
+        plumb_array_to_double(&value, in->variance, i, 1);
+        if (value < 0.0)
+            return fail(PLUMB_ENUMERIC,
+                        "variance has %g among its values; is it the logarithm of the variance, or "
+                        "the latents themselves?",
+                        value);
+    }
+    return PLUMB_OK;
+}
+
 static plumb_status refuse_constant_truth(const batch_input *in, arena *mem)
 {
     const arena_mark mark = arena_here(mem);
@@ -223,6 +245,7 @@ plumb_status symetric_input(batch_input *in, int64_t *dropped, symetric_work *wo
         .opt = opt,
     };
     st = choose_trajectories(in, &work->mem, dropped);
+    if (!st) st = refuse_negative_variance(in);
     if (!st) st = refuse_constant_truth(in, &work->mem);
     if (!st) st = take_points(in, &work->mem);
     if (st) return st;
