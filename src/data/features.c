@@ -11,8 +11,9 @@
 
 // NumPy's names of the types; an unknown integer class of Python's is int64, as the published
 // writer leaves one in 32-bit mode.
-static const char *const type_names[] = {"float64", "float32", "float16", "int64", "int32", "int16",
-                                         "int8",    "uint64",  "uint32",  "uint16", "uint8", "bool"};
+static const char *const type_names[] = {"float64", "float32", "float16", "int64",
+                                         "int32",   "int16",   "int8",    "uint64",
+                                         "uint32",  "uint16",  "uint8",   "bool"};
 enum { TYPES = sizeof type_names / sizeof *type_names };
 
 static bool find_type(plumb_dtype *out, const char *name, size_t length)

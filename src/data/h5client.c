@@ -93,6 +93,11 @@ static plumb_status check_reply(const h5wire_reply *reply, const char *path)
     return fail((plumb_status)reply->status, "%s: %.*s", path, length, reply->message);
 }
 
+plumb_status h5client_check_written(const h5wire_reply *reply, const char *path)
+{
+    return check_reply(reply, path);
+}
+
 plumb_status h5client_check_array(plumb_array *out, const h5wire_reply *reply, uint64_t total,
                                   uint64_t size, const char *path)
 {

@@ -101,8 +101,7 @@ static plumb_status read_rows(door *d, png_structp png, png_infop info, uint8_t 
     const size_t stride = (size_t)want.width * (size_t)want.channels;
     if (png_get_rowbytes(png, info) != stride) png_error(png, "rows of an odd length");
     for (int pass = 0; pass < passes; pass++)
-        for (int64_t y = 0; y < want.height; y++)
-            png_read_row(png, out + (size_t)y * stride, NULL);
+        for (int64_t y = 0; y < want.height; y++) png_read_row(png, out + (size_t)y * stride, NULL);
     png_read_end(png, NULL);
     return PLUMB_OK;
 }

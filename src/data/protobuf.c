@@ -199,8 +199,8 @@ plumb_status protobuf_floats(float *out, const protobuf_feature *feature, const 
         if (st || !there) return st;
         for (; f.body.size >= 4; f.body.at += 4, f.body.size -= 4) {
             const unsigned char *b = f.body.at;
-            const uint32_t bits = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 |
-                                  (uint32_t)b[3] << 24;
+            const uint32_t bits =
+                (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
             memcpy(out++, &bits, 4);
         }
     }
