@@ -61,13 +61,16 @@ typedef enum plumb_world_colors {
 typedef struct plumb_world_options {
     size_t size;     ///< sizeof(plumb_world_options)
     double dt;       ///< time between frames; 0: the world's own
-    int64_t stride;  ///< keep every so manieth frame, 1; for md the integration steps a frame, 0 own
-    int64_t image;   ///< height and width of a frame, a multiple of 4; 32
+    /// Keep every so manieth frame, so that frame t is at t stride dt; 0: every one. For md the
+    /// integration steps in a frame (of dt / stride each); 0: 10 of 0.002, or as many as dt needs.
+    int64_t stride;
+    int64_t image;   ///< height and width of a frame, a multiple of 4 up to 1024; 32
     bool backward;   ///< time runs backward from the initial state: frame t is at -t dt
     plumb_world_colors colors;
     /// Length in frames for the rule that throws a trajectory away when it leaves the canvas
-    /// (two-body+c); 0: the steps asked for.
+    /// (two-body+c); 0: first + the steps asked for.
     int64_t reject_steps;
+    int64_t first;   ///< frames to leave out at the beginning, 0: the same bits as without, sooner
 } plumb_world_options;
 
 PLUMB_API plumb_world_options plumb_world_defaults(void);
@@ -87,18 +90,20 @@ typedef struct plumb_trajectory {
 PLUMB_API int64_t plumb_world_parameter_size(const plumb_world *world);
 
 /// Makes item `item` with seed `seed`. `opt` may be NULL. Steps are frames: the first is the
-/// initial state. Fails with PLUMB_EVALUE for options out of range.
+/// initial state. Any number of threads may call this at once. Fails with PLUMB_EVALUE for options
+/// out of range (items go up to 2^48 - 1) and PLUMB_EMEMORY.
 PLUMB_API plumb_status plumb_world_make(const plumb_trajectory *out, const plumb_world *world,
                                         uint64_t seed, int64_t item, int64_t steps,
                                         const plumb_world_options *opt);
 
-/// The same from a state and parameters of the caller's (parameters as in plumb_trajectory;
-/// NULL: as drawn for this seed and item).
+/// The same from a published state and parameters of the caller's (as in plumb_trajectory; NULL:
+/// those of item 0 with seed 0). Nothing is thrown away. Fails with PLUMB_EVALUE for numbers that
+/// are not finite, masses that are not positive and the like.
 PLUMB_API plumb_status plumb_world_follow(const plumb_trajectory *out, const plumb_world *world,
                                           const double *state, const double *parameters,
                                           int64_t steps, const plumb_world_options *opt);
 
-/// One frame of a published state: (image, image, channels).
+/// One frame of a published state: (image, image, channels). `parameters` as above.
 PLUMB_API plumb_status plumb_world_draw(uint8_t *frame, const plumb_world *world,
                                         const double *state, const double *parameters,
                                         const plumb_world_options *opt);
