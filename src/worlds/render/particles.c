@@ -15,9 +15,6 @@ static const double background[3] = {0.321, 0.349, 0.368};
 
 enum { WIDEST = 1024 };
 
-// Beyond this the polynomial is not asked: coverage is within 5e-8 of 1.
-static const double steepest = 17.0;
-
 particles particles_of(int64_t size, int count, double low, double high, double sharpness)
 {
     particles p = {
@@ -80,69 +77,105 @@ void particles_draw_ref(uint8_t *frame, const particles *p, const double *xy)
             pixel_bytes(frame + (r * p->size + c) * 3, p, xy, r, c);
 }
 
-// A row under way: what has been drawn and how much light still goes through.
+// A row under way: what has been drawn, how much light still goes through; then the bytes, and
+// where they are in doubt. Loops go in fours, a little past the end.
 typedef struct row {
-    double red[WIDEST], green[WIDEST], blue[WIDEST], through[WIDEST];
+    double color[3][WIDEST + 4], through[WIDEST + 4];
+    int32_t byte[3][WIDEST + 4], doubtful[WIDEST + 4];
 } row;
 
-// Puts one particle in front of what is behind: columns first .. last of a row at height y.
-// `pitch` is 1 / (size - 1).
-static inline __attribute__((always_inline)) void cover(row *restrict w, int64_t first,
-                                                        int64_t last, double pitch, double x,
-                                                        double dy2, double radius, double sharpness,
-                                                        const double color[3])
+// One particle in one row.
+typedef struct stretch {
+    int32_t first, count; // columns; the count is a multiple of 4
+    double x, dy2;        // the centre, and its distance in height squared
+    double radius, sharpness, pitch;
+    const double *color;
+} stretch;
+
+// Puts a particle behind what is in front of it.
+static inline __attribute__((always_inline)) void cover(row *restrict w, const stretch *restrict k)
 {
-    const double red = color[0], green = color[1], blue = color[2];
-    for (int64_t c = first; c <= last; c++) {
-        const double dx = (double)(int32_t)c * pitch - x;
+    const double red = k->color[0], green = k->color[1], blue = k->color[2];
+    const double x = k->x - k->first * k->pitch, pitch = k->pitch, dy2 = k->dy2;
+    const double radius = k->radius, sharpness = k->sharpness * 0x1p-8;
+    double *restrict r = w->color[0] + k->first, *restrict g = w->color[1] + k->first;
+    double *restrict b = w->color[2] + k->first, *restrict through = w->through + k->first;
+    const int32_t count = k->count & ~3;
+    for (int32_t c = 0; c < count; c++) {
+        const double dx = c * pitch - x;
+        // exp(z) = exp(z / 256)^256: the series to the 5th power is good to 1.2e-10 for |z| < 17,
+        // 256 times that in the end. Farther inside, where it is worse, hardly anything of it is
+        // left beside 1; farther outside nothing of the particle.
         double e = sharpness * (sqrt(dx * dx + dy2) - radius);
-        e = e < -steepest ? -steepest : e;
-        e = e > steepest ? steepest : e;
-        // exp(e) = exp(e / 256)^256: the series to the 5th power is good to 1.2e-10, 256 times
-        // that in the end.
-        e *= 0x1p-8;
         e = 1.0 + e * (1.0 + e * (1.0 / 2 + e * (1.0 / 6 + e * (1.0 / 24 + e * (1.0 / 120)))));
         e *= e, e *= e, e *= e, e *= e, e *= e, e *= e, e *= e, e *= e;
-        const double s = 1.0 / (1.0 + e), part = s * w->through[c];
-        w->red[c] += red * part;
-        w->green[c] += green * part;
-        w->blue[c] += blue * part;
-        w->through[c] -= part;
+        const double part = through[c] / (1.0 + e);
+        r[c] += red * part;
+        g[c] += green * part;
+        b[c] += blue * part;
+        through[c] -= part;
     }
 }
 
-typedef void cover_kernel(row *restrict, int64_t, int64_t, double, double, double, double, double,
-                          const double[3]);
-
-static void cover_portable(row *restrict w, int64_t first, int64_t last, double pitch, double x,
-                           double dy2, double radius, double sharpness, const double color[3])
+// Bytes of `count` columns (a multiple of 4) from `first` on; not zero if any is in doubt: if a
+// little more or less would be another byte.
+static inline __attribute__((always_inline)) int32_t round_down(row *restrict w, int32_t first,
+                                                                int32_t count, double doubt)
 {
-    cover(w, first, last, pitch, x, dy2, radius, sharpness, color);
+    int32_t any = 0;
+    int32_t *restrict doubtful = w->doubtful + first;
+    const double *restrict through = w->through + first;
+    count &= ~3;
+    for (int32_t c = 0; c < count; c++) doubtful[c] = 0;
+    for (int k = 0; k < 3; k++) {
+        const double *restrict color = w->color[k] + first, behind = background[k];
+        int32_t *restrict byte = w->byte[k] + first;
+        for (int32_t c = 0; c < count; c++) {
+            const double v = 255.0 * (color[c] + behind * through[c]);
+            const int32_t low = (int32_t)(v - doubt), high = (int32_t)(v + doubt);
+            byte[c] = low;
+            doubtful[c] |= low ^ high;
+            any |= low ^ high;
+        }
+    }
+    return any;
 }
 
+typedef struct kernels {
+    void (*cover)(row *restrict, const stretch *restrict);
+    int32_t (*round_down)(row *restrict, int32_t, int32_t, double);
+} kernels;
+
+#define KERNELS(set, target)                                                          \
+    target static void cover_##set(row *restrict w, const stretch *restrict k)        \
+    {                                                                                 \
+        cover(w, k);                                                                  \
+    }                                                                                 \
+    target static int32_t round_down_##set(row *restrict w, int32_t first, int32_t n, \
+                                           double doubt)                              \
+    {                                                                                 \
+        return round_down(w, first, n, doubt);                                        \
+    }                                                                                 \
+    static const kernels set = {cover_##set, round_down_##set};
+
+KERNELS(portable, )
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void cover_avx2(row *restrict w, int64_t first, int64_t last,
-                                                       double pitch, double x, double dy2,
-                                                       double radius, double sharpness,
-                                                       const double color[3])
-{
-    cover(w, first, last, pitch, x, dy2, radius, sharpness, color);
-}
+KERNELS(avx2, __attribute__((target("avx2"))))
 #endif
 
-static cover_kernel *chosen = cover_portable;
+static const kernels *chosen = &portable;
 
 int particles_select(const char *set)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (!strcmp(set, "avx2") && __builtin_cpu_supports("avx2")) {
-        chosen = cover_avx2;
+        chosen = &avx2;
         return 1;
     }
 #endif
     if (strcmp(set, "portable")) return 0;
-    chosen = cover_portable;
+    chosen = &portable;
     return 1;
 }
 
@@ -151,75 +184,60 @@ __attribute__((constructor)) static void choose(void)
     if (!particles_select("avx2")) particles_select("portable");
 }
 
-// The bytes of a finished stretch of a row. Where 255 v is too near an integer to tell, the judge
-// draws the pixel.
-static void finish(uint8_t *restrict out, const row *restrict w, const particles *p,
-                   const double *xy, int64_t r, int64_t first, int64_t last)
+// A row, as far as particles reach; the rest is background already.
+static void draw_row(uint8_t *restrict out, row *restrict w, const particles *p, const double *xy,
+                     const double (*place)[2], int64_t r)
 {
-    const double doubt = p->doubt;
-    for (int64_t c = first; c <= last; c++) {
-        const double v[3] = {255.0 * (w->red[c] + background[0] * w->through[c]),
-                             255.0 * (w->green[c] + background[1] * w->through[c]),
-                             255.0 * (w->blue[c] + background[2] * w->through[c])};
-        int doubtful = 0;
-        for (int k = 0; k < 3; k++) {
-            const int whole = (int)v[k];
-            const double rest = v[k] - whole;
-            // Below 1 there is nothing to fall to.
-            doubtful |= (rest < doubt && whole > 0) | (rest > 1.0 - doubt);
-            out[3 * c + k] = (uint8_t)whole;
-        }
-        if (doubtful) pixel_bytes(out + 3 * c, p, xy, r, c);
+    const double top = (double)(p->size - 1), pitch = 1.0 / top;
+    const int32_t size = (int32_t)p->size;
+    stretch part[PARTICLES_MAX];
+    int parts = 0;
+    int32_t first = size, end = 0;
+    for (int k = 0; k < p->count; k++) {
+        const double dy = (double)r * pitch - place[k][1], reach = p->radius[k] + p->reach;
+        const double chord2 = reach * reach - dy * dy;
+        // Far away or nowhere: not on the canvas.
+        if (!(chord2 >= 0.0 && fabs(place[k][0]) < 1e6)) continue;
+        const double half = sqrt(chord2);
+        const double left = ceil(fmax((place[k][0] - half) * top, 0.0));
+        const double right = floor(fmin((place[k][0] + half) * top, top));
+        if (left > right) continue;
+        const int32_t from = (int32_t)left & ~3, to = ((int32_t)right | 3) + 1;
+        part[parts++] = (stretch){from,         to - from,    place[k][0], dy * dy,
+                                  p->radius[k], p->sharpness, pitch,       p->color[k]};
+        if (from < first) first = from;
+        if (to > end) end = to;
     }
+    if (!parts) return;
+    for (int k = 0; k < 3; k++)
+        memset(w->color[k] + first, 0, (size_t)(end - first) * sizeof(double));
+    for (int32_t c = first; c < end; c++) w->through[c] = 1.0;
+    for (int k = 0; k < parts; k++) chosen->cover(w, &part[k]);
+
+    const int32_t any = chosen->round_down(w, first, end - first, p->doubt);
+    if (end > size) end = size;
+    for (int32_t c = first; c < end; c++)
+        for (int k = 0; k < 3; k++) out[3 * c + k] = (uint8_t)w->byte[k][c];
+    for (int32_t c = first; any && c < end; c++)
+        if (w->doubtful[c]) pixel_bytes(out + 3 * c, p, xy, r, c);
 }
 
 void particles_draw(uint8_t *frame, const particles *p, const double *xy)
 {
     const int64_t size = p->size;
-    const double pitch = 1.0 / (double)(size - 1), top = (double)(size - 1);
-    double x[PARTICLES_MAX], y[PARTICLES_MAX], reach2[PARTICLES_MAX];
+    double place[PARTICLES_MAX][2];
     for (int k = 0; k < p->count; k++) {
-        x[k] = to_canvas(p, xy[2 * k], 0);
-        y[k] = to_canvas(p, xy[2 * k + 1], 1);
-        const double reach = p->radius[k] + p->reach;
-        reach2[k] = reach * reach;
-        // Far away or nowhere: not on the canvas.
-        if (!(fabs(x[k]) < 1e6 && fabs(y[k]) < 1e6)) reach2[k] = -1.0;
+        place[k][0] = to_canvas(p, xy[2 * k], 0);
+        place[k][1] = to_canvas(p, xy[2 * k + 1], 1);
+        if (p->sharpness * p->radius[k] > 500.0) { // the series does not reach that far inside
+            particles_draw_ref(frame, p, xy);
+            return;
+        }
     }
-
     for (int64_t c = 0; c < size; c++)
         for (int k = 0; k < 3; k++) frame[3 * c + k] = (uint8_t)(255.0 * background[k]);
     for (int64_t r = 1; r < size; r++) memcpy(frame + 3 * size * r, frame, (size_t)(3 * size));
-
     row w;
-    for (int64_t r = 0; r < size; r++) {
-        int64_t first = size, last = -1;
-        int64_t from[PARTICLES_MAX], to[PARTICLES_MAX];
-        for (int k = 0; k < p->count; k++) {
-            const double dy = (double)r * pitch - y[k], chord2 = reach2[k] - dy * dy;
-            from[k] = 0, to[k] = -1;
-            if (!(chord2 >= 0.0)) continue;
-            const double half = sqrt(chord2);
-            const double left = ceil(fmax((x[k] - half) * top, 0.0));
-            const double right = floor(fmin((x[k] + half) * top, top));
-            if (left > right) continue;
-            from[k] = (int64_t)left;
-            to[k] = (int64_t)right;
-            if (from[k] < first) first = from[k];
-            if (to[k] > last) last = to[k];
-        }
-        if (last < first) continue;
-        const size_t bytes = (size_t)(last - first + 1) * sizeof(double);
-        memset(w.red + first, 0, bytes);
-        memset(w.green + first, 0, bytes);
-        memset(w.blue + first, 0, bytes);
-        for (int64_t c = first; c <= last; c++) w.through[c] = 1.0;
-        for (int k = 0; k < p->count; k++) {
-            if (to[k] < from[k]) continue;
-            const double dy = (double)r * pitch - y[k];
-            chosen(&w, from[k], to[k], pitch, x[k], dy * dy, p->radius[k], p->sharpness,
-                   p->color[k]);
-        }
-        finish(frame + 3 * size * r, &w, p, xy, r, first, last);
-    }
+    for (int64_t r = 0; r < size; r++)
+        draw_row(frame + 3 * size * r, &w, p, xy, (const double(*)[2])place, r);
 }
