@@ -7,6 +7,7 @@
 #include "plumb/array.h"
 #include "plumb/dataset.h"
 #include "plumb/file.h"
+#include "plumb/film.h"
 #include "plumb/forecast.h"
 #include "plumb/machine.h"
 #include "plumb/record.h"

@@ -28,7 +28,7 @@ typedef struct field {
     int64_t index;    // file of arrays: which
     uint64_t offset;  // and where, or 0
     const infile *in; // and in what
-    bool known;       // `array.data` is all of it
+    bool known;       // `array.data` is all of it; of a shared record field, `held`
 
     const feature *feature; // records
 } field;
@@ -166,11 +166,14 @@ static plumb_status read_record(plumb_dataset *d, field *f, int64_t item)
 {
     const unsigned char *data;
     size_t bytes;
-    const plumb_status st = tfrecord_read(&data, &bytes, &d->records, f->shared ? 0 : item);
+    if (f->shared && f->known) return PLUMB_OK; // a step back to record 0 may be dear
+    plumb_status st = tfrecord_read(&data, &bytes, &d->records, f->shared ? 0 : item);
     if (st) return st;
     char what[512];
     snprintf(what, sizeof what, "%.400s: record %lld", d->path, (long long)(f->shared ? 0 : item));
-    return decode_feature(&f->held, f->array.dtype, f->feature, data, bytes, what);
+    st = decode_feature(&f->held, f->array.dtype, f->feature, data, bytes, what);
+    f->known = !st;
+    return st;
 }
 
 // ---- both ----
