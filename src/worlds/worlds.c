@@ -22,13 +22,13 @@ static const plumb_world *const table[] = {
     &two_body_varied,
     &matching_pennies_row,
     &rock_paper_scissors_row,
-    // &camera_circle,
+    &camera_circle,
     &lennard_jones_4,
     &lennard_jones_16,
     &mass_spring_damped,
     &pendulum_damped,
     &double_pendulum_damped,
-    // &camera_spiral,
+    &camera_spiral,
 };
 // clang-format on
 

@@ -109,8 +109,8 @@ static void judge_case(bodies *b, const double *x0, int64_t c)
             b->g.failures++;
         snprintf(what, sizeof what, "dxdt_ref[%lld][step %lld]", (long long)c, (long long)step);
         golden_worlds_near(&b->g, what, rate, b->dxdt + row * n2, n2, 1e-13);
-        b->g.failures += golden_near(b->g.path, "energy at x_ref", row, here, b->energy[row], 2e-15,
-                                     1e-13);
+        b->g.failures +=
+            golden_near(b->g.path, "energy at x_ref", row, here, b->energy[row], 2e-15, 1e-13);
         judge_picture(b, row, parameters);
     }
     free(out.state);

@@ -21,8 +21,8 @@ static void judge_frame(game *b, const plumb_trajectory *got, int64_t row, int64
     char what[64];
     snprintf(what, sizeof what, "x_ref[%lld]", (long long)row);
     golden_worlds_near(&b->g, what, got->state + step * n2, b->x_ref + row * n2, n2, 1e-12);
-    b->g.failures += golden_near(b->g.path, "energy", row, got->energy[step], b->energy[row], 0.0,
-                                 1e-12);
+    b->g.failures +=
+        golden_near(b->g.path, "energy", row, got->energy[step], b->energy[row], 0.0, 1e-12);
     double rate[6];
     const plumb_trajectory one = {.derivative = rate};
     uint8_t frame[BYTES];

@@ -46,8 +46,8 @@ void golden_worlds_near(golden_worlds *g, const char *what, const double *got, c
     }
 }
 
-void golden_worlds_bytes(golden_worlds *g, const char *what, const uint8_t *got,
-                         const double *want, int64_t count, int levels, double share)
+void golden_worlds_bytes(golden_worlds *g, const char *what, const uint8_t *got, const double *want,
+                         int64_t count, int levels, double share)
 {
     int64_t off = 0;
     int worst = 0;

@@ -348,10 +348,10 @@ static void draw(uint8_t *frame, const void *from, const double *x)
 
 // clang-format off
 const lennard_jones lennard_jones_gas = {
-    .count = 4, .side = 10.0, .temperature = 1.0, .mean_energy = 2.8,
-    .soak = 50.0, .settle = 20.0};
+    .count = 4, .side = 10.0, .temperature = 1.0, .mean_energy = 2.609,
+    .soak = 100.0, .settle = 50.0};
 const lennard_jones lennard_jones_liquid = {
-    .count = 16, .side = 4.558423058385518, .temperature = 0.5, .mean_energy = -20.0,
+    .count = 16, .side = 4.558423058385518, .temperature = 0.5, .mean_energy = -26.502,
     .soak = 100.0, .settle = 20.0};
 
 static const char *const names[] = {
