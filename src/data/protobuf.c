@@ -42,9 +42,9 @@ typedef struct field {
 static plumb_status take_field(field *out, protobuf_span *s, const char *what)
 {
     uint64_t tag;
+    *out = (field){0};
     if (!take_varint(&tag, s)) return broken(what, "a field has no tag");
-    out->number = tag >> 3;
-    out->wire = (unsigned)tag & 7;
+    *out = (field){.number = tag >> 3, .wire = (unsigned)tag & 7};
     if (out->number == 0 || out->number >> 29) return broken(what, "a field has no number");
     uint64_t size = 0;
     switch (out->wire) {

@@ -219,8 +219,7 @@ plumb_status canvas_create(sketch **out, int64_t width, int64_t height, sketch_c
     c->base = (sketch){rectangle, path, disc, text, picture, finish, canvas_free};
     c->width = width;
     c->height = height;
-    for (int64_t i = 0; i < width * height; i++)
-        memcpy(c->rgb + 3 * i, &paper, 3 * sizeof *c->rgb);
+    for (int64_t i = 0; i < width * height; i++) memcpy(c->rgb + 3 * i, &paper, 3 * sizeof *c->rgb);
     *out = &c->base;
     return PLUMB_OK;
 }

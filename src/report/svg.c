@@ -49,9 +49,8 @@ static void path(sketch *s, const double *points, int64_t count, double width, s
 static void disc(sketch *s, double x, double y, double radius, sketch_color color)
 {
     char c[8];
-    buffer_print(&((svg *)s)->text,
-                 "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.4g\" fill=\"%s\"/>\n", x, y, radius,
-                 hex(c, color));
+    buffer_print(&((svg *)s)->text, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.4g\" fill=\"%s\"/>\n", x,
+                 y, radius, hex(c, color));
 }
 
 static void text(sketch *s, double x, double y, double size, sketch_anchor anchor,
