@@ -48,13 +48,13 @@ static int print_list(void)
 
 static void print_table(void)
 {
-    printf("  %-21s %4s  %-11s %-6s %s\n", "world", "2n", "frame", "dt", "");
+    printf("  %-26s %4s  %-11s %-6s %s\n", "world", "2n", "frame", "dt", "");
     for (int64_t i = 0; i < plumb_world_count(); i++) {
         const plumb_world_facts *w = plumb_world_describe(plumb_world_at(i));
         char image[64];
         snprintf(image, sizeof image, "%lld x %lld x %lld", (long long)w->height,
                  (long long)w->width, (long long)w->channels);
-        printf("  %-21s %4lld  %-11s %-6g %s\n", w->name, (long long)(2 * w->n), image, w->dt,
+        printf("  %-26s %4lld  %-11s %-6g %s\n", w->name, (long long)(2 * w->n), image, w->dt,
                w->summary);
     }
 }

@@ -118,12 +118,14 @@ plumb_status png_read(uint8_t *out, png_shape want, const void *data, size_t siz
 }
 
 static plumb_status write_rows(door *d, png_structp png, png_infop info, const uint8_t *pixels,
-                               png_shape shape, int effort)
+                               png_shape shape, png_use use)
 {
     if (setjmp(d->back)) return fail(PLUMB_EMEMORY, "a PNG cannot be made: %s", d->why);
     png_set_write_fn(png, d, take, flush);
     png_set_user_limits(png, PNG_LIMIT, PNG_LIMIT);
-    png_set_compression_level(png, effort);
+    png_set_compression_level(png, use == PNG_USE_DRAWING ? 9 : 6);
+    // Predicting a pixel from its neighbours pays for shades, not for areas of one colour.
+    if (use == PNG_USE_DRAWING) png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
     png_set_IHDR(png, info, (png_uint_32)shape.width, (png_uint_32)shape.height, 8,
                  color_of(shape.channels), PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);
@@ -134,7 +136,7 @@ static plumb_status write_rows(door *d, png_structp png, png_infop info, const u
     return PLUMB_OK;
 }
 
-plumb_status png_write(buffer *out, const uint8_t *pixels, png_shape shape, int effort)
+plumb_status png_write(buffer *out, const uint8_t *pixels, png_shape shape, png_use use)
 {
     if (shape.width < 1 || shape.height < 1 || shape.width > PNG_LIMIT || shape.height > PNG_LIMIT)
         return fail(PLUMB_EVALUE, "a PNG of %lld x %lld: between 1 and %d each way fit",
@@ -142,7 +144,7 @@ plumb_status png_write(buffer *out, const uint8_t *pixels, png_shape shape, int 
     door d = {.out = out};
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &d, complain, keep_quiet);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    const plumb_status st = info ? write_rows(&d, png, info, pixels, shape, effort)
+    const plumb_status st = info ? write_rows(&d, png, info, pixels, shape, use)
                                  : fail(PLUMB_EMEMORY, "no memory to make a PNG");
     png_destroy_write_struct(&png, &info);
     return st;

@@ -23,7 +23,11 @@ typedef struct png_shape {
 plumb_status png_read(uint8_t *out, png_shape want, const void *data, size_t size,
                       const char *what);
 
-/// Appends a picture to `out`. `effort` is zlib's, 1 quick to 9 small.
-plumb_status png_write(buffer *out, const uint8_t *pixels, png_shape shape, int effort);
+/// For what a picture is packed best: a strip of frames, as the published files have it, or a
+/// drawing with large areas of one colour.
+typedef enum png_use { PNG_USE_FILM, PNG_USE_DRAWING } png_use;
+
+/// Appends a picture to `out`.
+plumb_status png_write(buffer *out, const uint8_t *pixels, png_shape shape, png_use use);
 
 #endif

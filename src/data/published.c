@@ -104,7 +104,7 @@ void published_world(char out[64], const char *folder)
     const char *tail = "";
     if (colors) {
         *colors = 0;
-        tail = strstr(folder, "_friction") ? "+c+f" : "+c";
+        tail = strstr(folder, "_friction") ? "+c-friction" : "+c";
     }
     for (char *c = name; *c; c++)
         if (*c == '_') *c = '-';

@@ -17,8 +17,6 @@
 #include "data/tfrecord.h"
 #include "data/writer.h"
 
-enum { PNG_EFFORT = 6 };
-
 typedef struct state {
     outfile file;
     flate_sink *sink;  // gzip
@@ -41,7 +39,7 @@ static plumb_status put_film(buffer *out, const feature *f, const void *data)
 {
     buffer picture = {0};
     const png_shape shape = {f->shape[2], f->shape[0] * f->shape[1], (int)f->shape[3]};
-    const plumb_status st = png_write(&picture, data, shape, PNG_EFFORT);
+    const plumb_status st = png_write(&picture, data, shape, PNG_USE_FILM);
     if (!st) protobuf_put_bytes(out, f->key, picture.data, picture.size);
     buffer_clear(&picture);
     return st;

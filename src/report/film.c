@@ -47,20 +47,21 @@ typedef struct scene {
     arena mem;
     const plumb_world_facts *world; // or NULL
     int64_t item, steps;
-    const double *time; // (steps)
+    double *time; // (steps)
 
     const uint8_t *rgb; // (shown, height, width, 3), upright
     int64_t shown, height, width;
     int64_t *which; // the steps on the strip
     int scale;
 
-    const double *phase; // (steps, 2n)
+    double *phase; // (steps, 2n)
     int64_t n;
     const char *const *names; // or NULL
+    bool *turns;              // (n) positions that are angles and leave (-pi, pi]
 } scene;
 
 // An array of the item as doubles in the scene's memory.
-static plumb_status read_reals(const double **out, plumb_array *shape, scene *s, plumb_dataset *d,
+static plumb_status read_reals(double **out, plumb_array *shape, scene *s, plumb_dataset *d,
                                const char *name)
 {
     plumb_status st = plumb_dataset_read(shape, d, s->item, name);
@@ -81,6 +82,17 @@ static void find_world(scene *s, plumb_dataset *d)
         s->world = plumb_world_describe(world);
 }
 
+// An angle that turns round and round is shown within one turn.
+static plumb_status find_turns(scene *s)
+{
+    s->turns = ARENA_NEW(&s->mem, bool, s->n);
+    if (!s->turns) return PLUMB_EMEMORY;
+    for (int64_t i = 0; s->names && s->world->angles && i < s->n; i++)
+        for (int64_t t = 0; t < s->steps && s->world->angles[i]; t++)
+            s->turns[i] |= fabs(s->phase[2 * s->n * t + i]) > M_PI;
+    return PLUMB_OK;
+}
+
 static plumb_status find_phase(scene *s, plumb_dataset *d)
 {
     static const char *const fields[] = {"canonical", "state"};
@@ -93,10 +105,13 @@ static plumb_status find_phase(scene *s, plumb_dataset *d)
             return fail(PLUMB_ESHAPE, "\"%s\" of an item has to be (steps, 2n)", fields[i]);
         s->n = shape.shape[1] / 2;
         if (s->steps < 1 || shape.shape[0] < s->steps) s->steps = shape.shape[0];
-        if (s->world && i == 0 && s->world->canonical_n == s->n)
+        if (s->world && i == 0 && s->world->canonical_n == s->n) {
             s->names = s->world->canonical_names;
+            return find_turns(s);
+        }
+        const plumb_status found = find_turns(s);
         if (s->world && i == 1 && s->world->n == s->n) s->names = s->world->state_names;
-        return PLUMB_OK;
+        return found;
     }
     return PLUMB_OK;
 }
@@ -110,7 +125,7 @@ static plumb_status find_time(scene *s, plumb_dataset *d)
         if (st) return st;
         if (shape.ndim == 1 && shape.shape[0] >= s->steps) return PLUMB_OK;
     }
-    const double *found = NULL;
+    double *found = NULL;
     double dt = s->world ? s->world->dt : 1.0;
     if (plumb_dataset_has(d, "dt") && !read_reals(&found, &shape, s, d, "dt") &&
         plumb_array_count(&shape) == 1)
@@ -125,7 +140,7 @@ static plumb_status find_time(scene *s, plumb_dataset *d)
 static bool is_upright(scene *s, plumb_dataset *d)
 {
     plumb_array shape;
-    const double *value;
+    double *value;
     if (plumb_dataset_has(d, "upright") && !read_reals(&value, &shape, s, d, "upright") &&
         plumb_array_count(&shape) >= 1)
         return value[0] != 0.0;
@@ -209,6 +224,11 @@ static range range_of(const double *v, int64_t count, int64_t stride, int ticks)
                        power};
 }
 
+static range one_turn(void)
+{
+    return (range){-1.05 * M_PI, 1.05 * M_PI, 1.0};
+}
+
 typedef struct panel {
     double x, y, w, h; // of the field itself
     range across, up;
@@ -269,33 +289,71 @@ static double spline(double a, double b, double c, double d, double t)
 
 enum { FINE = 5, TONES = 24 };
 
-// A smooth line through the points of two columns; a jump of half the panel, as where a box wraps
-// around, is left open. Returns how many points there are.
-static int64_t trace(double *out, const panel *p, const double *x, int64_t x_stride,
-                     const double *y, int64_t y_stride, int64_t count)
+// One coordinate of a curve: a column of numbers, an angle or not, and what counts as a jump.
+typedef struct column {
+    const double *v;
+    int64_t stride, count;
+    double jump;
+    bool turns;
+} column;
+
+static double value(const column *c, int64_t i)
+{
+    return c->v[i * c->stride];
+}
+
+static bool jumps(const column *c, int64_t i)
+{
+    return i < 0 || i + 1 >= c->count || !(fabs(value(c, i + 1) - value(c, i)) <= c->jump);
+}
+
+// Between point i and the next one. Where a neighbour is missing or beyond a jump the curve goes
+// on straight.
+static double between(const column *c, int64_t i, double t)
+{
+    const double p = value(c, i), q = value(c, i + 1);
+    const double before = jumps(c, i - 1) ? 2 * p - q : value(c, i - 1);
+    const double after = jumps(c, i + 1) ? 2 * q - p : value(c, i + 2);
+    const double v = spline(before, p, q, after, t);
+    return c->turns ? remainder(v, 2 * M_PI) : v;
+}
+
+static column column_of(const double *v, int64_t stride, int64_t count, range r, bool turns)
+{
+    return (column){v, stride, count, turns ? 1e300 : 0.5 * (r.high - r.low), turns};
+}
+
+static bool folds(const column *c, double from, double to)
+{
+    return c->turns && fabs(to - from) > M_PI;
+}
+
+// A smooth line through the points of two columns, left open where one of them jumps, as where a
+// box wraps around or an angle has gone full circle. Returns how many points there are.
+static int64_t trace(double *out, const panel *p, const column *x, const column *y)
 {
     int64_t n = 0;
-#define X(i) x[((i) < 0 ? 0 : (i) >= count ? count - 1 : (i)) * x_stride]
-#define Y(i) y[((i) < 0 ? 0 : (i) >= count ? count - 1 : (i)) * y_stride]
-    for (int64_t i = 0; i < count; i++) {
-        const bool jump =
-            i + 1 < count && (fabs(X(i + 1) - X(i)) > 0.5 * (p->across.high - p->across.low) ||
-                              fabs(Y(i + 1) - Y(i)) > 0.5 * (p->up.high - p->up.low));
-        for (int k = 0; k < FINE; k++, n++) {
-            const double t = (double)k / FINE;
-            if (k && (jump || i + 1 == count)) {
-                out[2 * n] = out[2 * n + 1] = jump ? (double)NAN : out[2 * n - 2 * k];
-                if (!jump) n--; // the last point stands once
-                if (!jump) break;
-                continue;
+    bool down = false; // the pen
+    double last[2] = {0};
+    for (int64_t i = 0; i + 1 < x->count; i++) {
+        const bool open = jumps(x, i) || jumps(y, i);
+        for (int k = down; k <= FINE && !open; k++, n++) {
+            const double at[2] = {between(x, i, (double)k / FINE), between(y, i, (double)k / FINE)};
+            if (down && (folds(x, last[0], at[0]) || folds(y, last[1], at[1]))) {
+                out[2 * n] = out[2 * n + 1] = (double)NAN;
+                n++;
             }
-            out[2 * n] = to_x(p, spline(X(i - 1), X(i), X(i + 1), X(i + 2), t));
-            out[2 * n + 1] = to_y(p, spline(Y(i - 1), Y(i), Y(i + 1), Y(i + 2), t));
+            out[2 * n] = to_x(p, at[0]);
+            out[2 * n + 1] = to_y(p, at[1]);
+            memcpy(last, at, sizeof last);
+            down = true;
         }
-        if (i + 1 == count) break;
+        if (open && down) {
+            out[2 * n] = out[2 * n + 1] = (double)NAN;
+            n++;
+            down = false;
+        }
     }
-#undef X
-#undef Y
     return n;
 }
 
@@ -321,17 +379,20 @@ static void draw_portrait(sketch *k, const scene *s, panel *p, int64_t pair, dou
         snprintf(across, sizeof across, s->n == 1 ? "q" : "q%lld", (long long)pair + 1);
         snprintf(up, sizeof up, s->n == 1 ? "p" : "p%lld", (long long)pair + 1);
     }
-    p->across = range_of(q, s->steps, stride, 5);
+    p->across = s->turns[pair] ? one_turn() : range_of(q, s->steps, stride, 5);
     p->up = range_of(momentum, s->steps, stride, 5);
     draw_axes(k, p, across, up);
-    const int64_t count = trace(points, p, q, stride, momentum, stride, s->steps);
+    const column x = column_of(q, stride, s->steps, p->across, s->turns[pair]);
+    const column y = column_of(momentum, stride, s->steps, p->up, false);
+    const int64_t count = trace(points, p, &x, &y);
     for (int64_t i = 0; i < TONES; i++) {
         const int64_t from = i * count / TONES, to = (i + 1) * count / TONES + 1;
         if (to - from > 1)
             k->path(k, points + 2 * from, (to < count ? to : count) - from, 1.8,
                     tone(((double)i + 0.5) / TONES));
     }
-    k->disc(k, to_x(p, q[0]), to_y(p, momentum[0]), 4.5, sketch_rgb(start_dot));
+    const double start = s->turns[pair] ? remainder(q[0], 2 * M_PI) : q[0];
+    k->disc(k, to_x(p, start), to_y(p, momentum[0]), 4.5, sketch_rgb(start_dot));
     if (pair) return;
     k->disc(k, p->x + p->w - 38, p->y - 14, 4.5, sketch_rgb(start_dot));
     k->text(k, p->x + p->w - 28, p->y - 10, 13, SKETCH_LEFT, sketch_rgb(pale), "start");
@@ -347,8 +408,9 @@ static void draw_series(sketch *k, const scene *s, panel *p, double *points)
     p->across.low = fmin(s->time[0], s->time[s->steps - 1]);
     p->across.high = fmax(s->time[0], s->time[s->steps - 1]);
     if (p->across.high <= p->across.low) p->across.high = p->across.low + 1;
-    const range a = range_of(s->phase, s->steps, stride, 5);
-    const range b = range_of(s->phase + 1, s->steps, stride, 5);
+    const bool turns[2] = {s->turns[0], s->n > 1 && s->turns[1]};
+    const range a = turns[0] ? one_turn() : range_of(s->phase, s->steps, stride, 5);
+    const range b = turns[1] ? one_turn() : range_of(s->phase + 1, s->steps, stride, 5);
     p->up = a.high - a.low > b.high - b.low ? a : b;
     p->up.low = fmin(a.low, b.low);
     p->up.high = fmax(a.high, b.high);
@@ -358,7 +420,9 @@ static void draw_series(sketch *k, const scene *s, panel *p, double *points)
         rule(k, x, p->y + p->h - 6, x, p->y + p->h, pale);
     }
     for (int i = 0; i < 2; i++) {
-        const int64_t count = trace(points, p, s->time, 1, s->phase + i, stride, s->steps);
+        const column x = column_of(s->time, 1, s->steps, p->across, false);
+        const column y = column_of(s->phase + i, stride, s->steps, p->up, turns[i]);
+        const int64_t count = trace(points, p, &x, &y);
         k->path(k, points, count, 1.8, sketch_rgb(colors[i]));
     }
     for (int i = 0; i < 2; i++) {
@@ -431,7 +495,7 @@ static void draw_title(sketch *k, const scene *s, const page *p)
 
 static plumb_status draw(sketch *k, scene *s, const page *p)
 {
-    double *points = ARENA_NEW(&s->mem, double, 2 * FINE * (s->steps + 2));
+    double *points = ARENA_NEW(&s->mem, double, 4 * (FINE + 2) * (s->steps + 2));
     if (!points) return PLUMB_EMEMORY;
     draw_title(k, s, p);
     draw_strip(k, s);

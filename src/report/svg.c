@@ -94,7 +94,7 @@ static void picture(sketch *s, double x, double y, int scale, const uint8_t *rgb
 {
     svg *v = (svg *)s;
     buffer png = {0};
-    if (!v->st) v->st = png_write(&png, rgb, (png_shape){w, h, 3}, 9);
+    if (!v->st) v->st = png_write(&png, rgb, (png_shape){w, h, 3}, PNG_USE_DRAWING);
     buffer_print(&v->text,
                  "<image x=\"%.6g\" y=\"%.6g\" width=\"%lld\" height=\"%lld\" "
                  "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,",
