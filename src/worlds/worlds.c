@@ -254,7 +254,8 @@ static plumb_status go(const plumb_trajectory *out, walk *w, int64_t steps)
     world->start(motion, world, w->phase, w->parameters, &w->plan);
     if (look) world->look(look, world, w->parameters, &w->plan);
     for (int64_t t = 0; t < steps; t++) {
-        world->at(w->phase, motion, w->first + t);
+        // Frame 0 is what was drawn or given, to the last bit.
+        if (w->first + t > 0) world->at(w->phase, motion, w->first + t);
         record(out, w, t);
         if (look) world->draw(out->frames + t * bytes, look, w->phase);
     }

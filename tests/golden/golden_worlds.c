@@ -20,7 +20,7 @@ const double *golden_worlds_read(golden_worlds *g, const char *name, int64_t *co
 {
     int64_t found = 0;
     double *values = golden_read(&found, g->file, name);
-    if (values && (*count < 0 || found == *count) && g->arrays < 64) {
+    if (values && (*count < 0 || found == *count) && g->arrays < GOLDEN_WORLDS_ARRAYS) {
         *count = found;
         g->array[g->arrays++] = values;
         return values;

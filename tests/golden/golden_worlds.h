@@ -13,13 +13,15 @@ int golden_room(plumb_file *file, const char *path);      ///< the room of the c
 int golden_render(plumb_file *file, const char *path);    ///< particles alone
 int golden_samplers(plumb_file *file, const char *path);  ///< distributions of initial states
 
+enum { GOLDEN_WORLDS_ARRAYS = 256 };
+
 /// A case's file under way. Arrays read stay until golden_worlds_end.
 typedef struct golden_worlds {
     plumb_file *file;
     const char *path;
     int failures;
     int arrays;
-    double *array[64];
+    double *array[GOLDEN_WORLDS_ARRAYS];
 } golden_worlds;
 
 golden_worlds golden_worlds_begin(plumb_file *file, const char *path);
