@@ -12,6 +12,7 @@ int golden_molecules(plumb_file *file, const char *path); ///< Lennard-Jones box
 int golden_room(plumb_file *file, const char *path);      ///< the room of the camera worlds
 int golden_render(plumb_file *file, const char *path);    ///< particles alone
 int golden_samplers(plumb_file *file, const char *path);  ///< distributions of initial states
+int golden_tfrecord(plumb_file *file, const char *path);  ///< published records, in and out
 
 enum { GOLDEN_WORLDS_ARRAYS = 256 };
 

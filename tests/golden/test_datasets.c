@@ -15,5 +15,12 @@ int main(void)
         {"mass_spring_x0", golden_samplers},
         {0},
     };
-    return golden_run("datasets", kinds);
+    static const golden_kind records[] = {
+        {"train/x", golden_tfrecord},
+        {"test/x", golden_tfrecord},
+        {0},
+    };
+    const int a = golden_run("datasets", kinds), b = golden_run("datasets/tfrecord", records);
+    if (a == 1 || b == 1) return 1;
+    return a && b ? 77 : 0;
 }
