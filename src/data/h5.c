@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #define H5_USE_110_API 1
 #include <hdf5.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -424,6 +425,7 @@ static _Noreturn void write_file(bool reserve)
     const unsigned char *memory =
         mmap(NULL, request.bytes, PROT_READ, MAP_PRIVATE, H5WIRE_MEMORY, 0);
     if (memory == MAP_FAILED) refuse(PLUMB_EMEMORY, "no memory to write it");
+    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is an error like a full disk
     h5jail_calls(true);
     const hid_t file = H5Fcreate(file_path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     if (file < 0) refuse(PLUMB_EFILE, "cannot be written");

@@ -60,7 +60,7 @@ static bool is_row(const plumb_world_parameter *p)
     return p->count > 1 || !strcmp(p->name, "color_index") || !strcmp(p->name, "offset");
 }
 
-static plumb_status list_fields(job *j)
+static plumb_status list_fields(job *j, bool published)
 {
     const plumb_world_facts *w = j->facts;
     const int64_t t = j->steps;
@@ -74,7 +74,10 @@ static plumb_status list_fields(job *j)
     add_field(j, "time", PLUMB_F8, 1, &t);
     for (int64_t i = 0; i < w->parameter_count; i++) {
         const plumb_world_parameter *p = &w->parameters[i];
-        add_field(j, p->name, p->integer ? PLUMB_I8 : PLUMB_F8, is_row(p), &p->count);
+        int64_t count = p->count;
+        // The published mass-spring without colours has one offset, 0, where all others have two.
+        if (published && !strcmp(w->name, "mass-spring") && !strcmp(p->name, "offset")) count = 1;
+        add_field(j, p->name, p->integer ? PLUMB_I8 : PLUMB_F8, is_row(p), &count);
     }
     return PLUMB_OK;
 }
@@ -211,7 +214,7 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world, 
     if (threads > POOL_MAX_THREADS) threads = POOL_MAX_THREADS;
     plumb_status st = check(&j, count, path);
     if (!st) st = probe(&j, &dt);
-    if (!st) st = list_fields(&j);
+    if (!st) st = list_fields(&j, opt && opt->published);
     if (!st) list_shared(&j, &dt, numbers);
     if (!st) st = writer_open(&j.out, path, j.field, j.fields, count, opt);
     if (!st) st = make_slots(&j, threads, count);
