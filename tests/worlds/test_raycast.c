@@ -15,8 +15,8 @@ static raycast_room room_with(raycast_kind kind)
                          .sky = {0.6, 0.75, 0.9}};
     for (int k = 0; k < RAYCAST_OBJECTS; k++)
         room.object[k] =
-            (raycast_object){RAYCAST_SPHERE, {0, 0, -50.0 - k}, {0.1, 0.1, 0.1}, 0, {0}};
-    room.object[0] = (raycast_object){kind, {0, 0, 0.2}, {0.2, 0.2, 0.2}, 0.3, {1, 0, 0}};
+            (raycast_object){RAYCAST_SPHERE, {0, 0, -50.0 - k}, {0.1, 0.1, 0.1}, {1, 0}, {0}};
+    room.object[0] = (raycast_object){kind, {0, 0, 0.2}, {0.2, 0.2, 0.2}, {0.96, 0.28}, {1, 0, 0}};
     return room;
 }
 
@@ -74,7 +74,7 @@ TEST(windows_change_no_byte)
             room.object[k] = (raycast_object){(raycast_kind)(int)o[0],
                                               {o[1], o[2], o[3]},
                                               {o[4], o[5], o[6]},
-                                              o[7],
+                                              {cos(o[7]), sin(o[7])},
                                               {o[8], o[9], o[10]}};
         }
         raycast_draw_ref(values, 32, &room, state);

@@ -2,8 +2,9 @@
 // Rays. The published room was drawn by MuJoCo from a scene that was never published; this is
 // plumb's own, made to be the same on every machine.
 //
-// To be quick an object is asked only by rays that pass its bounding sphere: those within a
-// rectangle of the picture.
+// To be quick an object is asked only by rays that may pass its bounding sphere, those within a
+// rectangle of the picture; and from inside the room a ray meets one plane of it, not five. A ray
+// into a corner of the room may fall on the other side by rounding: one sample of sixteen.
 #include "worlds/render/raycast.h"
 
 #include <math.h>
@@ -96,7 +97,7 @@ static void lid(hit *best, const ray *r, const double center[3], double radius, 
 // the first exit.
 static void box(hit *best, const ray *r, const raycast_object *o)
 {
-    const double c = cos(o->yaw), s = sin(o->yaw);
+    const double c = o->heading[0], s = o->heading[1];
     const double px = r->from[0] - o->center[0], py = r->from[1] - o->center[1];
     const double from[3] = {c * px + s * py, -s * px + c * py, r->from[2] - o->center[2]};
     const double along[3] = {c * r->along[0] + s * r->along[1], -s * r->along[0] + c * r->along[1],
@@ -110,8 +111,9 @@ static void box(hit *best, const ray *r, const raycast_object *o)
         }
         const double t1 = (-o->size[k] - from[k]) / along[k],
                      t2 = (o->size[k] - from[k]) / along[k];
-        if (fmin(t1, t2) > enter) enter = fmin(t1, t2), enter_axis = k;
-        if (fmax(t1, t2) < leave) leave = fmax(t1, t2), leave_axis = k;
+        const double first = t1 < t2 ? t1 : t2, last = t1 < t2 ? t2 : t1;
+        if (first > enter) enter = first, enter_axis = k;
+        if (last < leave) leave = last, leave_axis = k;
     }
     if (enter > leave) return;
     const bool outside = enter > nearest;
@@ -142,6 +144,7 @@ static void object(hit *best, const ray *r, const raycast_object *o)
     }
 }
 
+// Floor and walls from anywhere.
 static void floor_and_walls(hit *best, const ray *r, const raycast_room *room)
 {
     if (r->along[2] != 0.0) {
@@ -163,29 +166,42 @@ static void floor_and_walls(hit *best, const ray *r, const raycast_room *room)
     }
 }
 
-static void shade(double rgb[3], const hit *best, const ray *r, const raycast_room *room)
+// The same from inside: a ray leaves the room by the first of three planes it meets.
+static void floor_or_wall(hit *best, const ray *r, const raycast_room *room)
 {
-    if (!best->color) {
-        memcpy(rgb, room->sky, 3 * sizeof *rgb);
-        return;
-    }
-    double n[3] = {best->normal[0], best->normal[1], best->normal[2]};
-    normalise(n);
-    const double facing = dot(n, r->along) > 0.0 ? -1.0 : 1.0; // turned against the ray
-    const double bright = ambient + diffuse * fmax(0.0, facing * dot(n, light));
-    for (int k = 0; k < 3; k++) rgb[k] = best->color[k] * bright;
+    const double *o = r->from, *d = r->along, far = (double)INFINITY;
+    const double tx = d[0] != 0.0 ? (copysign(room->half, d[0]) - o[0]) / d[0] : far;
+    const double ty = d[1] != 0.0 ? (copysign(room->half, d[1]) - o[1]) / d[1] : far;
+    const double tz = d[2] < 0.0 ? -o[2] / d[2] : far;
+    const double wall = tx < ty ? tx : ty;
+    if (tz <= wall) *best = (hit){tz, {0.0, 0.0, 1.0}, room->floor};
+    else if (o[2] + wall * d[2] <= room->height)
+        *best = (hit){wall, {tx <= ty, tx > ty, 0.0}, room->wall};
+}
+
+static bool inside(const double x[3], const raycast_room *room)
+{
+    return fabs(x[0]) < room->half - 0.01 && fabs(x[1]) < room->half - 0.01 && x[2] > 0.01;
+}
+
+static double brightness(const double normal[3], const ray *r)
+{
+    const double facing = dot(normal, r->along) > 0.0 ? -1.0 : 1.0; // turned against the ray
+    const double slant = facing * dot(normal, light);
+    return slant > 0.0 ? ambient + diffuse * slant : ambient;
 }
 
 typedef struct view {
     double from[3], forward[3], right[3], up[3];
     int64_t grid; // samples along a side
+    double pitch; // 1 / grid
 } view;
 
 static const double half_width = 0.57735026918962576; // tan 30 degrees: a field of 60
 
 static view view_of(const double camera[3], int64_t size)
 {
-    view v = {.grid = size * RAYCAST_SAMPLES};
+    view v = {.grid = size * RAYCAST_SAMPLES, .pitch = 1.0 / (double)(size * RAYCAST_SAMPLES)};
     const double z[3] = {0.0, 0.0, 1.0};
     for (int k = 0; k < 3; k++) v.from[k] = camera[k], v.forward[k] = -camera[k];
     normalise(v.forward);
@@ -195,17 +211,10 @@ static view view_of(const double camera[3], int64_t size)
     return v;
 }
 
-static ray ray_of(const view *v, int64_t i, int64_t j)
+// How far from the middle of the picture a row or column of samples is, -1 to 1.
+static double from_middle(const view *v, int64_t sample)
 {
-    const double n = (double)v->grid;
-    const double across = (2.0 * ((double)j + 0.5) / n - 1.0) * half_width;
-    const double upward = (1.0 - 2.0 * ((double)i + 0.5) / n) * half_width;
-    ray r;
-    for (int k = 0; k < 3; k++) {
-        r.from[k] = v->from[k];
-        r.along[k] = v->forward[k] + across * v->right[k] + upward * v->up[k];
-    }
-    return r;
+    return (double)(2 * sample + 1) * v->pitch - 1.0;
 }
 
 // Where in the grid an object can be seen: rows and columns first .. last.
@@ -246,23 +255,32 @@ static window window_of(const view *v, const raycast_object *o)
 }
 
 static void pixel(double rgb[3], const view *v, const raycast_room *room,
-                  const window seen[RAYCAST_OBJECTS], int64_t row, int64_t column)
+                  const window seen[RAYCAST_OBJECTS], bool within, int64_t row, int64_t column)
 {
     rgb[0] = rgb[1] = rgb[2] = 0.0;
-    for (int64_t i = row * RAYCAST_SAMPLES; i < (row + 1) * RAYCAST_SAMPLES; i++)
+    ray r = {.from = {v->from[0], v->from[1], v->from[2]}};
+    for (int64_t i = row * RAYCAST_SAMPLES; i < (row + 1) * RAYCAST_SAMPLES; i++) {
+        const double upward = -from_middle(v, i) * half_width;
+        double line[3];
+        for (int k = 0; k < 3; k++) line[k] = v->forward[k] + upward * v->up[k];
         for (int64_t j = column * RAYCAST_SAMPLES; j < (column + 1) * RAYCAST_SAMPLES; j++) {
-            const ray r = ray_of(v, i, j);
+            const double across = from_middle(v, j) * half_width;
+            for (int k = 0; k < 3; k++) r.along[k] = line[k] + across * v->right[k];
             hit best = {.t = (double)INFINITY};
-            floor_and_walls(&best, &r, room);
+            if (within) floor_or_wall(&best, &r, room);
+            else floor_and_walls(&best, &r, room);
+            const double behind = best.t;
             for (int k = 0; k < RAYCAST_OBJECTS; k++) {
                 const window *w = &seen[k];
                 if (i >= w->top && i <= w->bottom && j >= w->left && j <= w->right)
                     object(&best, &r, &room->object[k]);
             }
-            double one[3];
-            shade(one, &best, &r, room);
-            for (int k = 0; k < 3; k++) rgb[k] += one[k];
+            if (best.t < behind) normalise(best.normal);
+            const double *color = best.color ? best.color : room->sky;
+            const double bright = best.color ? brightness(best.normal, &r) : 1.0;
+            for (int k = 0; k < 3; k++) rgb[k] += color[k] * bright;
         }
+    }
     for (int k = 0; k < 3; k++) rgb[k] /= RAYCAST_SAMPLES * RAYCAST_SAMPLES;
 }
 
@@ -275,7 +293,7 @@ void raycast_draw_ref(double *values, int64_t size, const raycast_room *room,
         everywhere[k] = (window){0, v.grid - 1, 0, v.grid - 1};
     for (int64_t r = 0; r < size; r++)
         for (int64_t c = 0; c < size; c++)
-            pixel(values + 3 * (r * size + c), &v, room, everywhere, r, c);
+            pixel(values + 3 * (r * size + c), &v, room, everywhere, false, r, c);
 }
 
 void raycast_draw(uint8_t *frame, int64_t size, const raycast_room *room, const double camera[3])
@@ -283,10 +301,11 @@ void raycast_draw(uint8_t *frame, int64_t size, const raycast_room *room, const 
     const view v = view_of(camera, size);
     window seen[RAYCAST_OBJECTS];
     for (int k = 0; k < RAYCAST_OBJECTS; k++) seen[k] = window_of(&v, &room->object[k]);
+    const bool within = inside(camera, room);
     for (int64_t r = 0; r < size; r++)
         for (int64_t c = 0; c < size; c++) {
             double rgb[3];
-            pixel(rgb, &v, room, seen, r, c);
+            pixel(rgb, &v, room, seen, within, r, c);
             for (int k = 0; k < 3; k++) {
                 const double value = 255.0 * rgb[k]; // a NaN becomes 0
                 frame[3 * (r * size + c) + k] = value >= 255.0 ? 255

@@ -15,10 +15,11 @@ typedef enum raycast_kind {
 } raycast_kind;
 
 /// Radius size[0]; capsules and cylinders stand upright, half the straight part is size[2]; boxes
-/// have half extents `size` and are turned by `yaw` about z.
+/// have half extents `size` and are turned about z by the angle whose cosine and sine are
+/// `heading`.
 typedef struct raycast_object {
     raycast_kind kind;
-    double center[3], size[3], yaw, color[3];
+    double center[3], size[3], heading[2], color[3];
 } raycast_object;
 
 /// Floor z = 0, |x|, |y| <= half; four walls of one colour; above them the sky.

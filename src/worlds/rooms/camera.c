@@ -56,7 +56,9 @@ static double draw_object(double *o, rng *r)
 
 static void draw_room(double *par, rng *r)
 {
-    static const double sky[3] = {0.6, 0.75, 0.9};
+    // Just above 0.6, as in single precision: 255 times 0.6 is an integer, and sums would round it
+    // down.
+    static const double sky[3] = {0.6000000238418579, 0.75, 0.8999999761581421};
     color(par + FLOOR, r);
     color(par + WALL, r);
     memcpy(par + SKY, sky, sizeof sky);
@@ -90,7 +92,8 @@ static raycast_room room_of(const double *par)
                                   : RAYCAST_BOX;
         memcpy(o->center, from + 1, sizeof o->center);
         memcpy(o->size, from + 4, sizeof o->size);
-        o->yaw = from[7];
+        o->heading[0] = cos(from[7]);
+        o->heading[1] = sin(from[7]);
         memcpy(o->color, from + 8, sizeof o->color);
     }
     return room;
