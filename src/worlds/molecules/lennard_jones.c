@@ -349,10 +349,10 @@ static void draw(uint8_t *frame, const void *from, const double *x)
 // clang-format off
 const lennard_jones lennard_jones_gas = {
     .count = 4, .side = 10.0, .temperature = 1.0, .mean_energy = 2.609,
-    .soak = 100.0, .settle = 50.0};
+    .soak = 60.0, .settle = 30.0};
 const lennard_jones lennard_jones_liquid = {
     .count = 16, .side = 4.558423058385518, .temperature = 0.5, .mean_energy = -26.502,
-    .soak = 100.0, .settle = 20.0};
+    .soak = 30.0, .settle = 10.0};
 
 static const char *const names[] = {
     "x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4",
