@@ -35,18 +35,18 @@ typedef struct plumb_world_parameter {
 /// What a world is like. Lengths are those of the arrays of one trajectory.
 typedef struct plumb_world_facts {
     const char *name;
-    const char *summary;   ///< one line
-    int64_t n;             ///< half the length of the published state
-    int64_t canonical_n;   ///< half the length of the minimal canonical coordinates
-    double dt;             ///< time between frames by default
+    const char *summary;             ///< one line
+    int64_t n;                       ///< half the length of the published state
+    int64_t canonical_n;             ///< half the length of the minimal canonical coordinates
+    double dt;                       ///< time between frames by default
     int64_t height, width, channels; ///< of a frame by default
-    bool upright;          ///< row 0 is the top; else the bottom of the world, as published
-    bool reversible;       ///< can be followed backward in time
+    bool upright;    ///< row 0 is the top; else the bottom of the world, as published
+    bool reversible; ///< can be followed backward in time
     const plumb_world_parameter *parameters;
     int64_t parameter_count;
     const char *const *state_names;     ///< (2n) "q", "p", "x1" ...: for the axes of plots
     const char *const *canonical_names; ///< (2 canonical_n)
-    const bool *angles;    ///< (canonical_n) is this canonical position an angle?
+    const bool *angles;                 ///< (canonical_n) is this canonical position an angle?
 } plumb_world_facts;
 
 PLUMB_API const plumb_world_facts *plumb_world_describe(const plumb_world *world);
@@ -59,18 +59,18 @@ typedef enum plumb_world_colors {
 } plumb_world_colors;
 
 typedef struct plumb_world_options {
-    size_t size;     ///< sizeof(plumb_world_options)
-    double dt;       ///< time between frames; 0: the world's own
+    size_t size; ///< sizeof(plumb_world_options)
+    double dt;   ///< time between frames; 0: the world's own
     /// Keep every so manieth frame, so that frame t is at t stride dt; 0: every one. For md the
     /// integration steps in a frame (of dt / stride each); 0: 10 of 0.002, or as many as dt needs.
     int64_t stride;
-    int64_t image;   ///< height and width of a frame, a multiple of 4 up to 1024; 32
-    bool backward;   ///< time runs backward from the initial state: frame t is at -t dt
+    int64_t image; ///< height and width of a frame, a multiple of 4 up to 1024; 32
+    bool backward; ///< time runs backward from the initial state: frame t is at -t dt
     plumb_world_colors colors;
     /// Length in frames for the rule that throws a trajectory away when it leaves the canvas
     /// (two-body+c); 0: first + the steps asked for.
     int64_t reject_steps;
-    int64_t first;   ///< frames to leave out at the beginning, 0: the same bits as without, sooner
+    int64_t first; ///< frames to leave out at the beginning, 0: the same bits as without, sooner
 } plumb_world_options;
 
 PLUMB_API plumb_world_options plumb_world_defaults(void);

@@ -37,7 +37,7 @@ void golden_worlds_near(golden_worlds *g, const char *what, const double *got, c
                         int64_t count, double tolerance);
 
 /// All bytes as wanted, but for `share` of them that may differ by `levels`.
-void golden_worlds_bytes(golden_worlds *g, const char *what, const uint8_t *got,
-                         const double *want, int64_t count, int levels, double share);
+void golden_worlds_bytes(golden_worlds *g, const char *what, const uint8_t *got, const double *want,
+                         int64_t count, int levels, double share);
 
 #endif

@@ -3,8 +3,8 @@
 // d = q1 - q2 and D = m1 + m2 sin^2 d:
 // H = [m2 l2^2 p1^2 + (m1 + m2) l1^2 p2^2 - 2 m2 l1 l2 p1 p2 cos d] / (2 m2 l1^2 l2^2 D)
 //     - (m1 + m2) g l1 cos q1 - m2 g l2 cos q2.
-// It is chaotic, so the integration is to rounding: a published trajectory is another one after some
-// 300 frames, this one after 500 to 700.
+// It is chaotic, so the integration is to rounding: a published trajectory is another one after
+// some 300 frames, this one after 500 to 700.
 #include <math.h>
 
 #include "math/integrate.h"
