@@ -47,7 +47,8 @@ typedef struct scene {
     arena mem;
     const plumb_world_facts *world; // or NULL
     int64_t item, steps;
-    double *time; // (steps)
+    int64_t first; // number of the file's first item in its world
+    double *time;  // (steps)
 
     const uint8_t *rgb; // (shown, height, width, 3), upright
     int64_t shown, height, width;
@@ -196,7 +197,15 @@ typedef struct range {
     double low, high, step; // step between ticks
 } range;
 
-// A little more than the numbers need, and ticks at 1, 2 or 5 times a power of ten.
+// 1, 2 or 5 times a power of ten.
+static double tick_step(double span, int ticks)
+{
+    const double rough = span / ticks;
+    const double power = pow(10.0, floor(log10(rough))), part = rough / power;
+    return (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10) * power;
+}
+
+// A little more than the numbers need.
 static range range_of(const double *v, int64_t count, int64_t stride, int ticks)
 {
     double low = INFINITY, high = -INFINITY;
@@ -214,14 +223,8 @@ static range range_of(const double *v, int64_t count, int64_t stride, int ticks)
         low -= room;
         high += room;
     }
-    const double pad = 0.06 * (high - low), rough = (high - low + 2 * pad) / ticks;
-    const double power = pow(10.0, floor(log10(rough))), part = rough / power;
-    return (range){low - pad, high + pad,
-                   (part < 1.5   ? 1
-                    : part < 3.5 ? 2
-                    : part < 7.5 ? 5
-                                 : 10) *
-                       power};
+    const double pad = 0.06 * (high - low);
+    return (range){low - pad, high + pad, tick_step(high - low + 2 * pad, ticks)};
 }
 
 static range one_turn(void)
@@ -411,9 +414,8 @@ static void draw_series(sketch *k, const scene *s, panel *p, double *points)
     const bool turns[2] = {s->turns[0], s->n > 1 && s->turns[1]};
     const range a = turns[0] ? one_turn() : range_of(s->phase, s->steps, stride, 5);
     const range b = turns[1] ? one_turn() : range_of(s->phase + 1, s->steps, stride, 5);
-    p->up = a.high - a.low > b.high - b.low ? a : b;
-    p->up.low = fmin(a.low, b.low);
-    p->up.high = fmax(a.high, b.high);
+    p->up = (range){.low = fmin(a.low, b.low), .high = fmax(a.high, b.high)};
+    p->up.step = tick_step(p->up.high - p->up.low, 5);
     draw_axes(k, p, "t", NULL);
     for (int64_t i = 0; i < s->shown; i++) {
         const double x = to_x(p, s->time[s->which[i]]);
@@ -483,8 +485,8 @@ static void draw_title(sketch *k, const scene *s, const page *p)
     const char *name = s->world ? s->world->name : "trajectory";
     k->text(k, MARGIN, 36, 22, SKETCH_LEFT, sketch_rgb(ink), name);
     const double dt = s->steps > 1 ? s->time[1] - s->time[0] : 0.0;
-    snprintf(line, sizeof line, "item %lld, %lld frames, dt = %.4g", (long long)s->item,
-             (long long)s->steps, dt);
+    snprintf(line, sizeof line, "item %lld, %lld frames, dt = %.4g",
+             (long long)(s->first + s->item), (long long)s->steps, dt);
     if (s->phase && p->portraits < s->n && !(s->n == 2 && p->series)) {
         const size_t used = strlen(line);
         snprintf(line + used, sizeof line - used, "; %d of %lld pairs", p->portraits,
@@ -524,6 +526,11 @@ static plumb_status save(const char *path, const buffer *bytes)
 
 static plumb_status gather(scene *s, plumb_dataset *d, const plumb_film_options *opt)
 {
+    plumb_array shape;
+    double *first;
+    if (plumb_dataset_shared(d, "first") && !read_reals(&first, &shape, s, d, "first") &&
+        plumb_array_count(&shape) == 1)
+        s->first = (int64_t)first[0];
     find_world(s, d);
     plumb_status st = find_phase(s, d);
     if (!st) st = find_frames(s, d, opt->frames);
