@@ -64,6 +64,12 @@ TEST(windows_change_no_byte)
     for (int64_t item = 0; item < 60; item++) {
         double state[6], par[WALK_PARAMETERS];
         walk_begin(state, par, world, 1, item);
+        if (item % 2) { // low, where the tops of the walls and the sky can be seen
+            const double low = 0.01 * (double)item, scale = sqrt(1.0 - low * low);
+            state[0] = scale * cos((double)item);
+            state[1] = scale * sin((double)item);
+            state[2] = low;
+        }
         CHECK_OK(plumb_world_draw(frame, world, state, par, NULL));
         raycast_room room = {.half = 1.5, .height = 1.2};
         memcpy(room.floor, par + 3, sizeof room.floor);
