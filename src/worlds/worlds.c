@@ -164,13 +164,14 @@ static plumb_status resolve(walk *w, const plumb_world *world, int64_t steps,
                             const plumb_world_options *opt)
 {
     static const int64_t longest = 1000000000;
-    const plumb_world_options o = opt ? *opt : plumb_world_defaults();
-    *w = (walk){.world = world, .first = o.first};
-    if (o.size != sizeof o)
+    plumb_world_options o = plumb_world_defaults();
+    if (opt && (opt->size < sizeof opt->size || opt->size > sizeof o))
         return fail(PLUMB_EVALUE,
-                    "world options of %zu bytes, wanted %zu: start from "
+                    "world options say they have %zu bytes, not %zu; begin with "
                     "plumb_world_defaults()",
-                    o.size, sizeof o);
+                    opt->size, sizeof o);
+    if (opt) memcpy(&o, opt, opt->size); // an older program's are shorter
+    *w = (walk){.world = world, .first = o.first};
     if (steps < 0 || steps > longest || o.first < 0 || o.first > longest || o.reject_steps < 0 ||
         o.reject_steps > longest)
         return fail(PLUMB_EVALUE, "%s: steps, first and reject_steps are 0 to 1000000000",
@@ -265,7 +266,7 @@ static plumb_status go(const plumb_trajectory *out, walk *w, int64_t steps)
 plumb_status plumb_world_make(const plumb_trajectory *out, const plumb_world *world, uint64_t seed,
                               int64_t item, int64_t steps, const plumb_world_options *opt)
 {
-    walk w;
+    walk w = {0};
     plumb_status st = resolve(&w, world, steps, opt);
     if (!st && (item < 0 || item >> 48))
         st = fail(PLUMB_EVALUE, "%s: item is %lld; wanted 0 to 2^48 - 1", world->facts.name,
@@ -280,7 +281,7 @@ plumb_status plumb_world_follow(const plumb_trajectory *out, const plumb_world *
                                 const double *state, const double *parameters, int64_t steps,
                                 const plumb_world_options *opt)
 {
-    walk w;
+    walk w = {0};
     plumb_status st = resolve(&w, world, steps, opt);
     if (!st) st = begin_given(&w, state, parameters);
     if (!st) st = go(out, &w, steps);
@@ -291,7 +292,7 @@ plumb_status plumb_world_follow(const plumb_trajectory *out, const plumb_world *
 plumb_status plumb_world_draw(uint8_t *frame, const plumb_world *world, const double *state,
                               const double *parameters, const plumb_world_options *opt)
 {
-    walk w;
+    walk w = {0};
     plumb_status st = resolve(&w, world, 1, opt);
     if (!st) st = begin_given(&w, state, parameters);
     if (!st) {

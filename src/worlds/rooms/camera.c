@@ -183,12 +183,18 @@ static double circle_energy(const plumb_world *world, const double *x, const dou
            0.5 * par[RATE] * par[RATE] * (x[0] * x[0] + x[1] * x[1]);
 }
 
-// The azimuth lies in (-pi, pi]: it is an angle, and the state does not know the turns.
+// The state does not know how many turns the azimuth has made: it is given within half a turn of
+// the first one, so that it runs on without a jump for the first 1800 frames.
+static double azimuth(const double *x, const double *par)
+{
+    return par[PHI] + remainder(atan2(x[1], x[0]) - par[PHI], turn);
+}
+
 static void circle_canonical(double *out, const plumb_world *world, const double *x,
                              const double *par)
 {
-    (void)world, (void)par;
-    out[0] = atan2(x[1], x[0]);
+    (void)world;
+    out[0] = azimuth(x, par);
     out[1] = x[0] * x[4] - x[1] * x[3];
 }
 
@@ -284,8 +290,9 @@ static double spiral_energy(const plumb_world *world, const double *x, const dou
 static void spiral_canonical(double *out, const plumb_world *world, const double *x,
                              const double *par)
 {
-    (void)world, (void)par;
+    (void)world;
     angles_of(out, x);
+    out[1] = azimuth(x, par);
 }
 
 static const plumb_world_parameter parameters[] = {{"radius", 1, false},
