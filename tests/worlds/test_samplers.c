@@ -142,3 +142,19 @@ TEST(things_in_a_room_stand_apart_on_its_floor)
     }
     for (int k = 0; k < 4; k++) CHECK(kinds[k] > 400);
 }
+
+TEST(azimuths_run_on_without_a_jump)
+{
+    static double z[1700 * 4];
+    for (int w = 0; w < 2; w++) {
+        const plumb_world *world = walk_world(w ? "room-spiral" : "room-circle");
+        const int64_t c2 = 2 * plumb_world_describe(world)->canonical_n, at = w; // phi is second
+        for (int64_t item = 0; item < 20; item++) {
+            const plumb_trajectory out = {.canonical = z};
+            CHECK_OK(plumb_world_make(&out, world, 1, item, 1700, NULL));
+            for (int64_t t = 1; t < 1700; t++)
+                CHECK_NEAR(z[t * c2 + at] - z[(t - 1) * c2 + at], 3.141592653589793 / 1800.0,
+                           1e-12);
+        }
+    }
+}
