@@ -23,7 +23,7 @@ typedef struct area {
 
 static int64_t clamp(double v, int64_t high)
 {
-    return v < 0 ? 0 : v > (double)high ? high : (int64_t)v;
+    return !(v > 0) ? 0 : v > (double)high ? high : (int64_t)v; // NaN is 0
 }
 
 static void blend(canvas *c, int64_t at, float cover, sketch_color color)
@@ -106,6 +106,7 @@ static void disc(sketch *s, double x, double y, double radius, sketch_color colo
 {
     canvas *c = (canvas *)s;
     area a = nowhere(c);
+    if (!isfinite(x + y)) return;
     press(c, &a, x, y, x, y, 2 * radius);
     print(c, &a, color);
 }

@@ -211,7 +211,7 @@ static range range_of(const double *v, int64_t count, int64_t stride, int ticks)
     double low = INFINITY, high = -INFINITY;
     for (int64_t i = 0; i < count; i++) {
         const double x = v[i * stride];
-        if (!isfinite(x)) continue;
+        if (!(fabs(x) < 1e300)) continue; // nor any so large that a difference is not a number
         if (x < low) low = x;
         if (x > high) high = x;
     }
