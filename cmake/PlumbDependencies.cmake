@@ -11,6 +11,8 @@ function(plumb_need name module debian)
 endfunction()
 
 plumb_need(LIBZIP libzip libzip-dev)
+plumb_need(ZLIB zlib zlib1g-dev)
+plumb_need(PNG libpng libpng-dev)
 find_path(RANDOM123_INCLUDE Random123/philox.h)
 if(NOT RANDOM123_INCLUDE)
   message(FATAL_ERROR "plumb needs Random123: run scripts/setup, or install librandom123-dev")

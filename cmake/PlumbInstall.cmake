@@ -39,7 +39,9 @@ endif()
 # Who links the static library must also link what it stands on. Not by Requires.private: that would
 # ask for all that a static libzip needs, where a shared one needs none.
 list(JOIN LIBZIP_LDFLAGS " " libs_zip)
-set(libs_private "${libs_zip} -lm -ldl -pthread")
+list(JOIN ZLIB_LDFLAGS " " libs_zlib)
+list(JOIN PNG_LDFLAGS " " libs_png)
+set(libs_private "${libs_zip} ${libs_png} ${libs_zlib} -lm -ldl -pthread")
 file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/plumb.pc.in ${PROJECT_BINARY_DIR}/plumb.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/plumb.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -4,10 +4,12 @@
 
 Run by hand: fuzz/make_corpus.py
 """
+import gzip
 import io
 import os
 import struct
 import zipfile
+import zlib
 
 import h5py
 import numpy as np
@@ -101,3 +103,74 @@ seed("h5", "reply-array", reply(shape=(2, 3), size=48, body=bytes(48)))
 seed("h5", "reply-offset", reply(shape=(2, 3), size=48, offset=2048))
 seed("h5", "reply-names", reply(count=2, size=8, body=b"/x\0/g/y\0"))
 seed("h5", "reply-refusal", reply(status=2, message=b"damaged"))
+
+
+# ---- TFRecord, protobuf, PNG, features.txt ----
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for b in data:
+        crc ^= b
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def record(data):
+    length = struct.pack("<Q", len(data))
+    return length + struct.pack("<I", crc32c(length)) + data + struct.pack("<I", crc32c(data))
+
+
+def varint(n):
+    n &= (1 << 64) - 1
+    out = b""
+    while n >= 128:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def part(number, data):
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def example(**lists):
+    kinds = {"bytes": 1, "floats": 2, "integers": 3}
+    return part(1, b"".join(part(1, part(1, key.encode()) + part(2, part(kinds[kind], data)))
+                            for key, (kind, data) in lists.items()))
+
+
+def png(pixels, kind):
+    height = len(pixels)
+    raw = b"".join(b"\0" + row.tobytes() for row in pixels)
+
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", pixels.shape[1], height, 8, kind, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
+
+
+strip = png(np.arange(24, dtype=np.uint8).reshape(4, 2, 3), 2)
+seed("png", "rgb", strip)
+seed("png", "grey", png(np.arange(8, dtype=np.uint8).reshape(4, 2), 0))
+seed("png", "rgba", png(np.arange(32, dtype=np.uint8).reshape(4, 2, 4), 6))
+seed("png", "wide", png(np.zeros((64, 32, 3), np.uint8), 2))
+
+reals = b"".join(varint(n) for n in np.linspace(-1, 1, 4).view(np.int64).tolist())
+whole = example(x=("integers", part(1, reals)), image=("bytes", part(1, strip)),
+                f=("floats", part(1, struct.pack("<3f", 1, 2, 3))),
+                loose=("integers", b"\x08\x01\x08\x96\x01"), raw=("bytes", part(1, b"abc")))
+seed("protobuf", "whole", whole)
+seed("protobuf", "integers", example(x=("integers", part(1, reals))))
+seed("protobuf", "picture", example(image=("bytes", part(1, strip))))
+seed("protobuf", "none", b"")
+seed("tfrecord", "two", record(whole) + record(b""))
+seed("tfrecord", "gzip", gzip.compress(record(whole) + record(b"x"), mtime=0))
+seed("tfrecord", "members", gzip.compress(record(b"x"), mtime=0) + gzip.compress(record(b"y"), mtime=0))
+seed("tfrecord", "cut", record(whole)[:-3])
+seed("features", "toy", b"dx_dt, (10, 2), float64\nimage, (10, 32, 32, 3), uint8\nother/color_index, (1, 1), int64\n"
+     b"other/m, (1,), float64\nx, (10, 2), float64\n")
+seed("features", "plumb", b"plumb/world, (4,), int64\nplumb/dt, (), float64\nsmall, (2,), int16\nflag, (), bool\n")
+seed("features", "class", b"i, (1,), <class 'jax.numpy.int64'>\r\n")

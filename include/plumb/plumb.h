@@ -5,11 +5,15 @@
 #define PLUMB_PLUMB_H
 
 #include "plumb/array.h"
+#include "plumb/dataset.h"
 #include "plumb/file.h"
+#include "plumb/film.h"
 #include "plumb/forecast.h"
 #include "plumb/machine.h"
 #include "plumb/record.h"
 #include "plumb/status.h"
+#include "plumb/stream.h"
 #include "plumb/symetric.h"
+#include "plumb/world.h"
 
 #endif

@@ -3,6 +3,8 @@
 #ifndef PLUMB_STATUS_H
 #define PLUMB_STATUS_H
 
+#include <stdbool.h>
+
 #if defined(__GNUC__)
 #define PLUMB_API __attribute__((visibility("default")))
 #else
@@ -23,7 +25,8 @@ extern "C" {
     X(EVALUE,   "an option or a number is outside its range")             \
     X(ENUMERIC, "the measure is not defined for these numbers")           \
     X(EMEMORY,  "not enough memory")                                      \
-    X(EMISSING, "this build or this machine lacks a part that is needed")
+    X(EMISSING, "this build or this machine lacks a part that is needed") \
+    X(ESTOPPED, "stopped on request")
 // clang-format on
 
 /// Zero is success; every other code comes with a message in plumb_last_error().
@@ -49,6 +52,11 @@ PLUMB_API void plumb_set_log(void (*write)(void *context, const char *line), voi
 
 /// Long work reports how far it is, 0 to 1, to `report`. Silent by default.
 PLUMB_API void plumb_set_progress(void (*report)(void *context, double fraction), void *context);
+
+/// Asks long work on any thread to stop soon; may be called in a signal handler. What is at work
+/// then fails with PLUMB_ESTOPPED and leaves no half file, and so does what is begun later, until
+/// plumb_stop(false).
+PLUMB_API void plumb_stop(bool stop);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #include "base/status.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 static _Thread_local char message[1024];
@@ -11,6 +12,7 @@ static void (*log_write)(void *, const char *);
 static void *log_context;
 static void (*progress_report)(void *, double);
 static void *progress_context;
+static atomic_bool stop_wanted; // lock-free, so a signal handler may set it
 
 // A message is one line whatever a file put into a name: control bytes become '?'.
 static void keep_one_line(char *text)
@@ -80,4 +82,19 @@ void plumb_set_progress(void (*report)(void *context, double fraction), void *co
 {
     progress_report = report;
     progress_context = context;
+}
+
+void plumb_stop(bool stop)
+{
+    atomic_store(&stop_wanted, stop);
+}
+
+bool status_stopped(void)
+{
+    return atomic_load_explicit(&stop_wanted, memory_order_relaxed);
+}
+
+plumb_status status_check_stop(void)
+{
+    return status_stopped() ? fail(PLUMB_ESTOPPED, "stopped; nothing was written") : PLUMB_OK;
 }

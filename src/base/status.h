@@ -15,4 +15,8 @@ void status_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// How far long work is, 0 to 1.
 void status_progress(double fraction);
 
+/// Has somebody asked to stop? The second says so as a failure.
+bool status_stopped(void);
+plumb_status status_check_stop(void);
+
 #endif

@@ -45,7 +45,8 @@ typedef struct command {
     int (*run)(void *settings, int files, char **file);
 } command;
 
-extern const command command_demo, command_doctor, command_forecast, command_measure;
+extern const command command_convert, command_demo, command_doctor, command_forecast,
+    command_measure, command_show, command_simulate, command_worlds;
 
 /// All of them, NULL at the end.
 extern const command *const commands[];
@@ -82,6 +83,11 @@ const char *cell_interval(char *text, size_t size, plumb_interval interval);
 /// Shows progress on stderr from here on: a bar on a terminal, else a line now and then.
 void progress_begin(const char *what);
 void progress_end(void);
+
+/// Ctrl-C and the like ask the library to stop from here on, instead of ending the program.
+void stops_begin(void);
+/// As before; if one came, the program now ends by it. Else returns `code`.
+int stops_end(int code);
 
 /// --require "NAME", "NAME=BAR" or several separated by commas.
 typedef struct bar {

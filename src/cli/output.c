@@ -2,6 +2,7 @@
 // What commands share in speaking to people and programs: records, cells, progress, bars.
 #define _GNU_SOURCE
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,40 @@ void progress_end(void)
 {
     plumb_set_progress(NULL, NULL);
     if (progress.terminal && progress.said > 0.0) fprintf(stderr, "\r\033[K");
+}
+
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { STOP_SIGNALS = sizeof stop_signals / sizeof *stop_signals };
+static struct sigaction usual[STOP_SIGNALS];
+static volatile sig_atomic_t caught;
+
+static void on_stop(int signal)
+{
+    caught = signal;
+    plumb_stop(true);
+}
+
+void stops_begin(void)
+{
+    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is an error like a full disk
+    for (int i = 0; i < STOP_SIGNALS; i++) {
+        struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+        sigemptyset(&action.sa_mask);
+        sigaction(stop_signals[i], NULL, &usual[i]);
+        // nohup and the like want a signal ignored; let them
+        if (usual[i].sa_handler != SIG_IGN) sigaction(stop_signals[i], &action, NULL);
+    }
+}
+
+int stops_end(int code)
+{
+    for (int i = 0; i < STOP_SIGNALS; i++) sigaction(stop_signals[i], &usual[i], NULL);
+    plumb_stop(false);
+    if (caught && code != EXIT_DONE) {
+        fflush(stdout);
+        raise(caught); // so that the shell knows, too
+    }
+    return code;
 }
 
 // The bar a wish names and the level it asks for; NULL, said on stderr, if it makes no sense.

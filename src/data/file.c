@@ -15,10 +15,10 @@
 #include "data/npz.h"
 
 static const file_format formats[] = {
-    {".npy", npy_open, npy_read, npy_close, npy_save},
-    {".npz", npz_open, npz_read, npz_close, npz_save},
-    {".h5", h5client_open, h5client_read, h5client_close, h5client_save},
-    {".hdf5", h5client_open, h5client_read, h5client_close, h5client_save},
+    {".npy", npy_open, npy_read, npy_close, npy_save, NULL},
+    {".npz", npz_open, npz_read, npz_close, npz_save, npz_look},
+    {".h5", h5client_open, h5client_read, h5client_close, h5client_save, h5client_look},
+    {".hdf5", h5client_open, h5client_read, h5client_close, h5client_save, h5client_look},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -121,6 +121,17 @@ static const char *list_names(char *text, size_t size, const plumb_file *file)
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", name);
     }
     return text;
+}
+
+plumb_status file_look(plumb_array *out, uint64_t *offset, const infile **in, plumb_file *file,
+                       int64_t index)
+{
+    *offset = 0;
+    if (!file->known[index] && file->format->look) {
+        const plumb_status st = file->format->look(out, offset, in, file->state, index);
+        if (st || out->ndim >= 0) return st;
+    }
+    return plumb_file_read(out, file, file->names.name[index]);
 }
 
 plumb_status plumb_file_read(plumb_array *out, plumb_file *file, const char *name)

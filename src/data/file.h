@@ -4,6 +4,7 @@
 #define DATA_FILE_H
 
 #include "base/arena.h"
+#include "data/infile.h"
 #include "plumb/file.h"
 
 /// The arrays of a file, in the file's order. Everything lives in the file's arena.
@@ -20,6 +21,15 @@ typedef struct file_format {
     void (*close)(void *state);
     plumb_status (*save)(const char *path, const plumb_named_array *arrays, int64_t count,
                          bool compress);
+    /// Type and shape; `*offset` is where the numbers lie in `*file` if they lie there as they do
+    /// in memory, checked, else 0. With ndim -1 it says that only reading can tell. May be NULL.
+    plumb_status (*look)(plumb_array *out, uint64_t *offset, const infile **file, void *state,
+                         int64_t index);
 } file_format;
+
+/// An array by its type and shape, without its numbers where that can be had: `data` is NULL then.
+/// With an offset, any part of the numbers can be read from `*in`.
+plumb_status file_look(plumb_array *out, uint64_t *offset, const infile **in, plumb_file *file,
+                       int64_t index);
 
 #endif

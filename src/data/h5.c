@@ -7,8 +7,10 @@
 #define _GNU_SOURCE
 #define H5_USE_110_API 1
 #include <hdf5.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,9 +372,20 @@ static void choose_chunk(hsize_t chunk[PLUMB_MAX_DIMS], const h5wire_entry *e)
     }
 }
 
-static bool write_dataset(hid_t file, const h5wire_entry *e, const unsigned char *memory,
-                          bool compress)
+// Says in the entry where the numbers of a dataset will stand.
+static bool leave_room(hid_t dataset, uint64_t index)
 {
+    const haddr_t offset = H5Dget_offset(dataset);
+    const uint64_t at = offset == HADDR_UNDEF ? 0 : offset;
+    const off_t place = (off_t)(H5WIRE_BODY + index * sizeof(h5wire_entry));
+    return pwrite(H5WIRE_MEMORY, &at, sizeof at, place + (off_t)offsetof(h5wire_entry, data)) ==
+           (ssize_t)sizeof at;
+}
+
+static bool write_dataset(hid_t file, const h5wire_entry *entries, uint64_t index,
+                          const unsigned char *memory, bool compress, bool reserve)
+{
+    const h5wire_entry *e = &entries[index];
     type_row table[TYPES];
     make_types(table);
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
@@ -396,15 +409,20 @@ static bool write_dataset(hid_t file, const h5wire_entry *e, const unsigned char
         H5Pset_shuffle(plist);
         H5Pset_deflate(plist, 4);
     }
+    if (reserve) {
+        H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY);
+        H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER);
+    }
     const hid_t dataset =
         H5Dcreate2(file, (const char *)memory + e->name, type, space, links, plist, H5P_DEFAULT);
-    return dataset >= 0 &&
-           (empty ||
-            H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, memory + e->data) >= 0) &&
-           H5Dclose(dataset) >= 0;
+    if (dataset < 0) return false;
+    const bool done = reserve ? leave_room(dataset, index)
+                              : empty || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                                                  memory + e->data) >= 0;
+    return H5Dclose(dataset) >= 0 && done;
 }
 
-static _Noreturn void write_file(void)
+static _Noreturn void write_file(bool reserve)
 {
     h5wire_request request;
     if (pread(H5WIRE_MEMORY, &request, sizeof request, 0) != (ssize_t)sizeof request ||
@@ -413,12 +431,13 @@ static _Noreturn void write_file(void)
     const unsigned char *memory =
         mmap(NULL, request.bytes, PROT_READ, MAP_PRIVATE, H5WIRE_MEMORY, 0);
     if (memory == MAP_FAILED) refuse(PLUMB_EMEMORY, "no memory to write it");
+    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is an error like a full disk
     h5jail_calls(true);
     const hid_t file = H5Fcreate(file_path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     if (file < 0) refuse(PLUMB_EFILE, "cannot be written");
     const h5wire_entry *entries = (const h5wire_entry *)(memory + H5WIRE_BODY);
     for (uint64_t i = 0; i < request.count; i++)
-        if (!write_dataset(file, &entries[i], memory, request.compress))
+        if (!write_dataset(file, entries, i, memory, request.compress && !reserve, reserve))
             refuse(PLUMB_EFILE,
                    "\"%s\" cannot be written: the disk is full, or the name is taken "
                    "or not a path",
@@ -446,7 +465,8 @@ int main(int argc, char **argv)
     H5PLset_loading_state(0);
     if (argc == 2 && strcmp(argv[1], "list") == 0) list_names();
     if (argc == 3 && strcmp(argv[1], "read") == 0) read_dataset(argv[2]);
-    if (argc == 2 && strcmp(argv[1], "write") == 0) write_file();
+    if (argc == 2 && strcmp(argv[1], "write") == 0) write_file(false);
+    if (argc == 2 && strcmp(argv[1], "reserve") == 0) write_file(true);
     fprintf(stderr, "plumb-h5 is run by plumb, not by hand\n");
     return 2;
 }

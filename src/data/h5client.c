@@ -93,6 +93,11 @@ static plumb_status check_reply(const h5wire_reply *reply, const char *path)
     return fail((plumb_status)reply->status, "%s: %.*s", path, length, reply->message);
 }
 
+plumb_status h5client_check_written(const h5wire_reply *reply, const char *path)
+{
+    return check_reply(reply, path);
+}
+
 plumb_status h5client_check_array(plumb_array *out, const h5wire_reply *reply, uint64_t total,
                                   uint64_t size, const char *path)
 {
@@ -238,6 +243,24 @@ plumb_status h5client_read(plumb_array *out, arena *mem, void *state, int64_t in
     if (st) h->mappings = before;
     if (h->mappings == before) munmap(place, size);
     if (!st) *out = array;
+    return st;
+}
+
+plumb_status h5client_look(plumb_array *out, uint64_t *offset, const infile **file, void *state,
+                           int64_t index)
+{
+    h5client *h = state;
+    unsigned char *place;
+    size_t size = 0;
+    plumb_status st = ask(&place, &size, &h->file, "read", h->name[index]);
+    if (st) return st;
+    h5wire_reply reply;
+    memcpy(&reply, place, sizeof reply);
+    st = h5client_check_array(out, &reply, size, (uint64_t)h->file.size, h->file.path);
+    munmap(place, size);
+    *file = &h->file;
+    if (reply.offset && !reply.swapped && out->dtype != PLUMB_BOOL) *offset = reply.offset;
+    else out->ndim = -1;
     return st;
 }
 

@@ -15,6 +15,13 @@ void h5client_close(void *state);
 plumb_status h5client_save(const char *path, const plumb_named_array *arrays, int64_t count,
                            bool compress);
 
+/// Where an array in one piece lies; of others only reading can tell.
+plumb_status h5client_look(plumb_array *out, uint64_t *offset, const infile **file, void *state,
+                           int64_t index);
+
+/// A reply to anything that was to be written.
+plumb_status h5client_check_written(const h5wire_reply *reply, const char *path);
+
 /// Could a file of `size` bytes that starts with the `have` bytes at `start` be HDF5? Looks at the
 /// superblock only; `have` is at least H5CLIENT_START or all there is. Fails with PLUMB_EFORMAT.
 enum { H5CLIENT_START = 4096 };

@@ -126,9 +126,9 @@ static bool ended_within(int alive, double seconds)
         const double left = end - clock_now();
         if (left <= 0) return false;
         struct pollfd p = {.fd = alive, .events = POLLIN};
-        const int n = poll(&p, 1, left > 1e6 ? 1000000000 : (int)(left * 1000) + 1);
+        const int n = poll(&p, 1, left > 0.2 ? 200 : (int)(left * 1000) + 1);
         if (n > 0) return true;
-        if (n < 0 && errno != EINTR) return false;
+        if ((n < 0 && errno != EINTR) || status_stopped()) return false;
     }
 }
 
@@ -141,6 +141,7 @@ static plumb_status wait_for(pid_t child, int alive, double seconds, const char 
     pid_t got;
     do got = waitpid(child, &how, 0);
     while (got < 0 && errno == EINTR);
+    if (status_stopped()) return status_check_stop();
     if (late)
         return fail(PLUMB_EFORMAT, "%s: %s gave up (not done after %.0f s)", path, who, seconds);
     if (got < 0) return PLUMB_OK; // the host ignores its children; the reply will tell
@@ -159,7 +160,8 @@ static plumb_status wait_for(pid_t child, int alive, double seconds, const char 
 plumb_status h5process_run(const char *verb, const char *name, int file, int memory, double seconds,
                            const char *path)
 {
-    const char *who = strcmp(verb, "write") ? "the HDF5 reader" : "the HDF5 writer";
+    const bool reads = !strcmp(verb, "list") || !strcmp(verb, "read");
+    const char *who = reads ? "the HDF5 reader" : "the HDF5 writer";
     char program[4096];
     if (!h5process_find(program, sizeof program))
         return fail(PLUMB_EMISSING,

@@ -5,6 +5,8 @@
 //   plumb-h5 read NAME    H5WIRE_FILE is read; the array comes back in H5WIRE_MEMORY
 //   plumb-h5 write        the arrays are in H5WIRE_MEMORY; H5WIRE_FILE is written, and the reply
 //                         replaces what is in H5WIRE_MEMORY
+//   plumb-h5 reserve      the same without numbers: room is left for them in the file, and where
+//                         it is comes back in `data` of the entries
 #ifndef DATA_H5WIRE_H
 #define DATA_H5WIRE_H
 
@@ -37,7 +39,8 @@ typedef struct h5wire_reply {
     char message[512];
 } h5wire_reply;
 
-/// An array to be written; offsets count from the start of the memory.
+/// An array to be written; offsets count from the start of the memory (after reserve, `data` from
+/// the start of the file; 0 if the array is empty).
 typedef struct h5wire_entry {
     uint32_t dtype, ndim;
     int64_t shape[PLUMB_MAX_DIMS];

@@ -239,6 +239,46 @@ plumb_status npz_read(plumb_array *out, arena *mem, void *state, int64_t index)
     return st;
 }
 
+static plumb_status look_member(plumb_array *out, uint64_t *offset, npz *z, int64_t member,
+                                stream *s)
+{
+    const zipdir_member *m = &z->dir.member[member];
+    npy_header header;
+    s->have = m->size < NPY_PREFIX_LIMIT ? (size_t)m->size : (size_t)NPY_PREFIX_LIMIT;
+    plumb_status st = open_member(s, z, member);
+    if (!st) st = pull(s, s->prefix, s->have);
+    if (!st) st = npy_parse(&header, s->prefix, s->have, m->size, s->what);
+    if (st) return st;
+    *out = plumb_array_view(NULL, header.dtype, header.ndim, header.shape);
+    if (m->method != ZIPDIR_STORED || header.swapped || header.fortran ||
+        header.dtype == PLUMB_BOOL)
+        return PLUMB_OK;
+    // Name and extra field stand between the local header and the data.
+    unsigned char local[30];
+    st = infile_read(local, &z->file, m->offset, sizeof local);
+    if (!st) st = prove(z, member, s);
+    if (st) return st;
+    *offset = m->offset + sizeof local + (uint64_t)(local[26] | local[27] << 8) +
+              (uint64_t)(local[28] | local[29] << 8) + header.offset;
+    return PLUMB_OK;
+}
+
+plumb_status npz_look(plumb_array *out, uint64_t *offset, const infile **file, void *state,
+                      int64_t index)
+{
+    npz *z = state;
+    char what[512];
+    snprintf(what, sizeof what, "%.300s:%.200s", z->file.path, z->name[index]);
+    arena scratch = {0};
+    stream s = {.what = what, .prefix = arena_take(&scratch, NPY_PREFIX_LIMIT, 1)};
+    *file = &z->file;
+    const plumb_status st =
+        s.prefix ? look_member(out, offset, z, z->member[index], &s) : PLUMB_EMEMORY;
+    if (s.file) zip_fclose(s.file);
+    arena_clear(&scratch);
+    return st;
+}
+
 // ---- writing ----
 
 // libzip would write its own temporary file and not sync it; handed this sink instead, it writes

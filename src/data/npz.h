@@ -10,5 +10,8 @@ plumb_status npz_read(plumb_array *out, arena *mem, void *state, int64_t index);
 void npz_close(void *state);
 plumb_status npz_save(const char *path, const plumb_named_array *arrays, int64_t count,
                       bool compress);
+/// A stored array is read through once, for its checksum; of a deflated one only the header.
+plumb_status npz_look(plumb_array *out, uint64_t *offset, const infile **file, void *state,
+                      int64_t index);
 
 #endif

@@ -24,6 +24,8 @@ ALLOWED = {  # room: rooms it may include, besides itself and plumb/*.h
 DOORS = {  # third-party header: the only file that may include it
     r"cblas\.h|f77blas\.h|openblas.*\.h|lapacke?\.h": "math/blas.c",
     r"zip\.h": "data/npz.c",
+    r"zlib\.h|zconf\.h": "data/flate.c",
+    r"png\.h|pngconf\.h": "data/png.c",
     r"hdf5.*\.h|H5.*\.h": "data/h5.c",
     r"Random123/.*": "math/rng.c",
     r"xxhash\.h": "base/hash.c",
@@ -95,6 +97,9 @@ def planted():
         "src/measures/a.c": "#include <cblas.h>\n",
         "src/data/a.c": "#include <zip.h>\n",
         "src/data/b.c": '#include "zip.h"\n',
+        "src/data/c.c": "#include <zlib.h>\n",
+        "src/report/a.c": "#include <png.h>\n",
+        "src/report/b.c": '#include "worlds/pendulum.h"\n',
         "src/study/a.c": "  #  include <hdf5.h>\n",
         "src/math/c.c": "#include <Random123/philox.h>\n",
         "src/math/d.c": "#include <xxhash.h>\n",

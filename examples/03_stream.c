@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// 3. Training data without a file: batches of a world, made by threads ahead of their use.
+//
+//     cc 03_stream.c -o stream $(pkg-config --cflags --libs plumb) && ./stream pendulum+c
+#include <plumb/plumb.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    const plumb_world *world;
+    plumb_stream *stream = NULL;
+    plumb_stream_batch batch;
+    plumb_stream_options opt = plumb_stream_defaults(); // 32 windows of 64 frames a batch
+    opt.steps = 256; // each cut at random from a trajectory of 256 frames
+
+    if (plumb_world_find(&world, argc > 1 ? argv[1] : "pendulum+c") ||
+        plumb_stream_open(&stream, world, &opt)) {
+        fprintf(stderr, "%s\n", plumb_last_error());
+        return 1;
+    }
+    const plumb_world_facts *facts = plumb_world_describe(world);
+    const int64_t bytes =
+        opt.batch * opt.window * opt.world.image * opt.world.image * facts->channels;
+    for (int step = 0; step < 5; step++) {
+        // The batch is ours until the next call; meanwhile the threads are making the next ones.
+        if (plumb_stream_next(&batch, stream)) {
+            fprintf(stderr, "%s\n", plumb_last_error());
+            break;
+        }
+        double sum = 0.0; // a training step would stand here
+        for (int64_t i = 0; i < bytes; i++) sum += batch.frames[i];
+        printf("%s, batch %lld: mean brightness %.3f\n", facts->name, (long long)batch.index,
+               sum / 255.0 / (double)bytes);
+    }
+    plumb_stream_close(stream);
+    return 0;
+}

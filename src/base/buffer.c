@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "base/buffer.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+unsigned char *buffer_grow(buffer *b, size_t bytes)
+{
+    size_t wanted;
+    if (b->broken || __builtin_add_overflow(b->size, bytes, &wanted)) {
+        b->broken = true;
+        return NULL;
+    }
+    if (wanted > b->room || !b->data) {
+        const size_t room = wanted < SIZE_MAX / 2 ? wanted + wanted / 2 + 64 : wanted;
+        unsigned char *grown = realloc(b->data, room);
+        if (!grown) {
+            b->broken = true;
+            return NULL;
+        }
+        b->data = grown;
+        b->room = room;
+    }
+    unsigned char *place = b->data + b->size;
+    b->size = wanted;
+    return place;
+}
+
+void buffer_put(buffer *b, const void *data, size_t bytes)
+{
+    unsigned char *place = buffer_grow(b, bytes);
+    if (place && bytes) memcpy(place, data, bytes);
+}
+
+void buffer_print(buffer *b, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    const int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (length >= 0 && (size_t)length < sizeof line) {
+        buffer_put(b, line, (size_t)length);
+    } else if (length >= 0) {
+        unsigned char *place = buffer_grow(b, (size_t)length + 1);
+        if (place) {
+            vsnprintf((char *)place, (size_t)length + 1, format, again);
+            b->size--; // without the zero
+        }
+    }
+    va_end(again);
+}
+
+void buffer_reset(buffer *b)
+{
+    b->size = 0;
+    b->broken = false;
+}
+
+void buffer_clear(buffer *b)
+{
+    free(b->data);
+    *b = (buffer){0};
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// Descending Landen steps without inverse sines [Bulirsch65]: one sine and cosine of the stretched
+// argument, then a division or two for each step of the arithmetic-geometric mean. The mean belongs
+// to the modulus alone and is kept.
+#include "math/elliptic.h"
+
+#include <math.h>
+
+elliptic elliptic_of(double m1)
+{
+    elliptic e = {.stretch = 1.0};
+    if (m1 < 0.0) {
+        // Beyond the separatrix the reciprocal modulus serves: sn(u, k) = sn(k u, 1/k) / k, and cn
+        // and dn change places. 1 - 1/k^2 = (k^2 - 1) / k^2.
+        e.stretch = sqrt(1.0 - m1);
+        m1 = -m1 / (1.0 - m1);
+    }
+    double a = 1.0, b = sqrt(m1);
+    if (b == 0.0) return e;
+    for (; e.depth < ELLIPTIC_DEPTH; e.depth++) {
+        e.a[e.depth] = a;
+        e.b[e.depth] = b;
+        e.mean = 0.5 * (a + b);
+        if (fabs(a - b) <= 1e-9 * a) { // the next step would change the mean by the square of this
+            e.depth++;
+            break;
+        }
+        b = sqrt(a * b);
+        a = e.mean;
+    }
+    return e;
+}
+
+static void bounded(double out[3], const elliptic *e, double u)
+{
+    if (e->depth == 0) {
+        const double sech = 1.0 / cosh(u);
+        out[0] = tanh(u);
+        out[1] = out[2] = sech;
+        return;
+    }
+    double sn = sin(u * e->mean), cn = cos(u * e->mean), dn = 1.0;
+    if (sn != 0.0) {
+        double a = cn / sn, c = e->mean * a;
+        for (int i = e->depth - 1; i >= 0; i--) {
+            a *= c;
+            c *= dn;
+            dn = (e->b[i] + a) / (e->a[i] + a);
+            a = c / e->a[i];
+        }
+        sn = copysign(1.0 / sqrt(c * c + 1.0), sn);
+        cn = c * sn;
+    }
+    out[0] = sn;
+    out[1] = cn;
+    out[2] = dn;
+}
+
+void elliptic_sncndn(double out[3], const elliptic *e, double u)
+{
+    bounded(out, e, u * e->stretch);
+    if (e->stretch != 1.0) {
+        const double cn = out[1];
+        out[0] /= e->stretch;
+        out[1] = out[2];
+        out[2] = cn;
+    }
+}

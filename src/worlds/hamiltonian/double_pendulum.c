@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// A pendulum hanging from a pendulum; both angles from the downward vertical, never wrapped. With
+// d = q1 - q2 and D = m1 + m2 sin^2 d:
+// H = [m2 l2^2 p1^2 + (m1 + m2) l1^2 p2^2 - 2 m2 l1 l2 p1 p2 cos d] / (2 m2 l1^2 l2^2 D)
+//     - (m1 + m2) g l1 cos q1 - m2 g l2 cos q2.
+// It is chaotic, so the integration is to rounding: a published trajectory is another one after
+// some 300 frames, this one after 500 to 700.
+#include <math.h>
+
+#include "math/integrate.h"
+#include "worlds/render/bodies.h"
+
+typedef struct model {
+    bodies_style style;
+    bool varied;
+    double friction;
+} model;
+
+enum { M1, M2, L1, L2, G, OFFSET, COLOR = OFFSET + 2, PARAMETERS = COLOR + 2 };
+
+typedef struct motion {
+    double interval, friction;
+    double m1, m2, l1, l2, g;
+    integrate_taylor taylor;
+} motion;
+
+static plumb_status begin(double *x, double *par, const plumb_world *world, const worlds_plan *plan,
+                          uint64_t seed, int64_t item)
+{
+    const model *mod = world->model;
+    rng state = worlds_rng(world, seed, item, WORLDS_STATE);
+    rng parameters = worlds_rng(world, seed, item, WORLDS_PARAMETERS);
+    rng look = worlds_rng(world, seed, item, WORLDS_LOOK);
+    par[M1] = mod->varied ? worlds_uniform(&parameters, 0.4, 0.6) : 0.5;
+    par[M2] = mod->varied ? worlds_uniform(&parameters, 0.4, 0.6) : 0.5;
+    par[L1] = mod->varied ? worlds_uniform(&parameters, 0.75, 1.0) : 1.0;
+    par[L2] = mod->varied ? worlds_uniform(&parameters, 0.75, 1.0) : 1.0;
+    par[G] = mod->varied ? worlds_uniform(&parameters, 2.5, 4.0) : 3.0;
+    bodies_choose(par + OFFSET, par + COLOR, &mod->style, &look, plan->colors);
+    for (int i = 0; i < 2; i++) {
+        double pair[2];
+        worlds_annulus(pair, &state, mod->varied ? 1.0 : 1.3, mod->varied ? 2.5 : 2.3, mod->varied);
+        x[i] = pair[0];
+        x[2 + i] = pair[1];
+    }
+    return PLUMB_OK;
+}
+
+// In angular velocities w = dH/dp the forces are short: dH/dq1 = (m1 + m2) g l1 sin q1 + F and
+// dH/dq2 = m2 g l2 sin q2 - F with F = m2 l1 l2 w1 w2 sin d (the derivative of the Lagrangian).
+static void series(double (*x)[INTEGRATE_TERMS], const void *system)
+{
+    const motion *o = system;
+    const double m1 = o->m1, m2 = o->m2, l1 = o->l1, l2 = o->l2, both = m1 + m2;
+    double *q1 = x[0], *q2 = x[1], *p1 = x[2], *p2 = x[3];
+    double s1[INTEGRATE_TERMS], c1[INTEGRATE_TERMS], s2[INTEGRATE_TERMS], c2[INTEGRATE_TERMS];
+    double sd[INTEGRATE_TERMS], cd[INTEGRATE_TERMS], D[INTEGRATE_TERMS], ww[INTEGRATE_TERMS];
+    double w1[INTEGRATE_TERMS], w2[INTEGRATE_TERMS], wd[INTEGRATE_TERMS];
+    s1[0] = sin(q1[0]), c1[0] = cos(q1[0]);
+    s2[0] = sin(q2[0]), c2[0] = cos(q2[0]);
+    sd[0] = sin(q1[0] - q2[0]), cd[0] = cos(q1[0] - q2[0]);
+    D[0] = m1 + m2 * sd[0] * sd[0];
+    const double below = 1.0 / D[0], gravity1 = both * o->g * l1, gravity2 = m2 * o->g * l2;
+    const double k1 = 1.0 / (l1 * l1), k2 = both / (m2 * l2 * l2), k12 = 1.0 / (l1 * l2);
+    const double twist = m2 * l1 * l2;
+
+    for (int n = 0; n < INTEGRATE_ORDER; n++) {
+        double rest1 = 0.0, rest2 = 0.0;
+        if (n > 0) {
+            integrate_sincos(s1, c1, w1, n);
+            integrate_sincos(s2, c2, w2, n);
+            integrate_sincos(sd, cd, wd, n);
+            D[n] = m2 * integrate_product(sd, sd, n);
+            rest1 = integrate_product(D + 1, w1, n - 1);
+            rest2 = integrate_product(D + 1, w2, n - 1);
+        }
+        // D w1 = p1 / l1^2 - cos d p2 / (l1 l2), D w2 = (m1 + m2) p2 / (m2 l2^2) - cos d p1 / (l1
+        // l2)
+        w1[n] = (k1 * p1[n] - k12 * integrate_product(cd, p2, n) - rest1) * below;
+        w2[n] = (k2 * p2[n] - k12 * integrate_product(cd, p1, n) - rest2) * below;
+        wd[n] = w1[n] - w2[n];
+        ww[n] = integrate_product(w1, w2, n);
+        const double force = twist * integrate_product(ww, sd, n), step = 1.0 / (n + 1);
+        q1[n + 1] = w1[n] * step;
+        q2[n + 1] = w2[n] * step;
+        p1[n + 1] = (-gravity1 * s1[n] - force - o->friction * w1[n]) * step;
+        p2[n + 1] = (-gravity2 * s2[n] + force - o->friction * w2[n]) * step;
+    }
+}
+
+static void start(void *to, const plumb_world *world, const double *x, const double *par,
+                  const worlds_plan *plan)
+{
+    const model *mod = world->model;
+    motion *o = to;
+    o->interval = plan->interval;
+    o->friction = mod->friction;
+    o->m1 = par[M1], o->m2 = par[M2], o->l1 = par[L1], o->l2 = par[L2], o->g = par[G];
+    integrate_start(&o->taylor, series, o, 4, x, plan->interval < 0.0, false);
+}
+
+static void at(double *x, void *from, int64_t frame)
+{
+    motion *o = from;
+    integrate_at(x, &o->taylor, o->interval * (double)frame);
+}
+
+static void derivative(double *out, const plumb_world *world, const double *x, const double *par)
+{
+    const model *mod = world->model;
+    const double m1 = par[M1], m2 = par[M2], l1 = par[L1], l2 = par[L2], g = par[G];
+    const double sd = sin(x[0] - x[1]), cd = cos(x[0] - x[1]), D = m1 + m2 * sd * sd;
+    const double w1 = (l2 * x[2] - l1 * x[3] * cd) / (l1 * l1 * l2 * D);
+    const double w2 = ((m1 + m2) * l1 * x[3] - m2 * l2 * x[2] * cd) / (m2 * l1 * l2 * l2 * D);
+    const double force = m2 * l1 * l2 * w1 * w2 * sd;
+    out[0] = w1;
+    out[1] = w2;
+    out[2] = -(m1 + m2) * g * l1 * sin(x[0]) - force - mod->friction * w1;
+    out[3] = -m2 * g * l2 * sin(x[1]) + force - mod->friction * w2;
+}
+
+static double energy(const plumb_world *world, const double *x, const double *par)
+{
+    (void)world;
+    const double m1 = par[M1], m2 = par[M2], l1 = par[L1], l2 = par[L2], g = par[G];
+    const double sd = sin(x[0] - x[1]), cd = cos(x[0] - x[1]);
+    const double above = m2 * l2 * l2 * x[2] * x[2] + (m1 + m2) * l1 * l1 * x[3] * x[3] -
+                         2.0 * m2 * l1 * l2 * x[2] * x[3] * cd;
+    return above / (2.0 * m2 * l1 * l1 * l2 * l2 * (m1 + m2 * sd * sd)) -
+           (m1 + m2) * g * l1 * cos(x[0]) - m2 * g * l2 * cos(x[1]);
+}
+
+typedef struct picture {
+    particles particles;
+    double l1, l2;
+} picture;
+
+static void look(void *to, const plumb_world *world, const double *par, const worlds_plan *plan)
+{
+    const model *mod = world->model;
+    picture *p = to;
+    bodies_picture(&p->particles, &mod->style, par + M1, par + OFFSET, par + COLOR, plan);
+    p->l1 = par[L1];
+    p->l2 = par[L2];
+}
+
+static void draw(uint8_t *frame, const void *from, const double *x)
+{
+    const picture *p = from;
+    const double x1 = p->l1 * sin(x[0]), y1 = -p->l1 * cos(x[0]);
+    const double xy[4] = {x1, y1, x1 + p->l2 * sin(x[1]), y1 - p->l2 * cos(x[1])};
+    particles_draw(frame, &p->particles, xy);
+}
+
+static const plumb_world_parameter parameters[] = {
+    {"m_1", 1, false}, {"m_2", 1, false},    {"l_1", 1, false},       {"l_2", 1, false},
+    {"g", 1, false},   {"offset", 2, false}, {"color_index", 2, true}};
+static const char *const names[] = {"q1", "q2", "p1", "p2"};
+static const bool angles[] = {true, true};
+
+// clang-format off
+#define ROW(variable, number, title, line, forth, back, gamma, colors, canvas, shake)   \
+    const plumb_world variable = {                                                      \
+        .facts = {.name = title, .summary = line, .n = 2, .canonical_n = 2, .dt = 0.05, \
+                  .height = 32, .width = 32, .channels = 3, .reversible = back,         \
+                  .parameters = parameters, .parameter_count = 7, .state_names = names, \
+                  .canonical_names = names, .angles = angles},                          \
+        .id = number, .positive = 0x1f, .colored = true,                                \
+        .model = &(const model){{2, colors, canvas, shake}, forth, gamma},              \
+        .motion_size = sizeof(motion), .look_size = sizeof(picture),                    \
+        .begin = begin, .start = start, .at = at, .derivative = derivative,             \
+        .energy = energy, .look = look, .draw = draw,                                   \
+    }
+
+// Half a canvas: both arms and the largest radius, 2 + sqrt(m / pi).
+ROW(double_pendulum_plain, 5, "double-pendulum", "two pendulums in a chain; chaotic",
+    false, true, 0.0, 2, 2.3989422804014326, BODIES_STILL);
+ROW(double_pendulum_varied, 6, "double-pendulum+c",
+    "two pendulums in a chain: masses, lengths, gravity, place and colours vary",
+    true, true, 0.0, 6, 2.4370193722368317, BODIES_FREE);
+ROW(double_pendulum_damped, 16, "double-pendulum+c-friction",
+    "double-pendulum+c slowed by friction 0.05", true, false, 0.05, 6, 2.4370193722368317, BODIES_FREE);
+// clang-format on

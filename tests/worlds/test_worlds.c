@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+// The table, the options, and the promise that an item is always the same.
+#include <stdlib.h>
+
+#include "base/pool.h"
+#include "worlds/walk.h"
+
+TEST(there_are_thirteen_and_four)
+{
+    static const char *const names[] = {"mass-spring",
+                                        "mass-spring+c",
+                                        "pendulum",
+                                        "pendulum+c",
+                                        "double-pendulum",
+                                        "double-pendulum+c",
+                                        "two-body",
+                                        "two-body+c",
+                                        "matching-pennies",
+                                        "rock-paper-scissors",
+                                        "room-circle",
+                                        "md-4",
+                                        "md-16",
+                                        "mass-spring+c-friction",
+                                        "pendulum+c-friction",
+                                        "double-pendulum+c-friction",
+                                        "room-spiral"};
+    CHECK_EQUAL(plumb_world_count(), 17);
+    for (int i = 0; i < 17; i++)
+        CHECK_TEXT(plumb_world_describe(plumb_world_at(i))->name, names[i]);
+}
+
+TEST(facts_are_whole)
+{
+    for (int64_t w = 0; w < plumb_world_count(); w++) {
+        const plumb_world *world = plumb_world_at(w), *found = NULL;
+        const plumb_world_facts *f = plumb_world_describe(world);
+        CHECK_OK(plumb_world_find(&found, f->name));
+        CHECK(found == world);
+        CHECK(f->n >= f->canonical_n && f->canonical_n > 0 && 2 * f->n <= WALK_NUMBERS);
+        CHECK(f->dt > 0.0 && f->height == 32 && f->width == 32 && f->channels == 3);
+        CHECK(strlen(f->summary) > 10);
+        for (int64_t i = 0; i < 2 * f->n; i++) CHECK(strlen(f->state_names[i]) > 0);
+        for (int64_t i = 0; i < 2 * f->canonical_n; i++) CHECK(strlen(f->canonical_names[i]) > 0);
+        CHECK(plumb_world_parameter_size(world) <= WALK_PARAMETERS);
+    }
+}
+
+TEST(a_world_that_is_not_there_is_answered_with_the_nearest)
+{
+    const plumb_world *world;
+    CHECK_FAILS(plumb_world_find(&world, "pendlum"), PLUMB_EVALUE, "\"pendulum\"");
+    CHECK_FAILS(plumb_world_find(&world, "two_body_c"), PLUMB_EVALUE, "\"two-body+c\"");
+    CHECK_FAILS(plumb_world_find(&world, ""), PLUMB_EVALUE, "no world");
+}
+
+enum { FRAMES = 6, BYTES = 32 * 32 * 3 };
+
+// Everything a trajectory has.
+typedef struct whole {
+    double time[FRAMES], state[FRAMES * 64], derivative[FRAMES * 64], canonical[FRAMES * 64];
+    double energy[FRAMES], parameters[WALK_PARAMETERS];
+    uint8_t frames[FRAMES * BYTES];
+} whole;
+
+static plumb_status make(whole *out, const plumb_world *world, uint64_t seed, int64_t item,
+                         int64_t steps, const plumb_world_options *opt)
+{
+    memset(out, 0, sizeof *out);
+    const plumb_trajectory to = {out->time,   out->state,      out->derivative, out->canonical,
+                                 out->energy, out->parameters, out->frames};
+    return plumb_world_make(&to, world, seed, item, steps, opt);
+}
+
+typedef struct crowd {
+    const plumb_world *world;
+    whole *out;
+    int64_t count;
+} crowd;
+
+static void make_one(void *context, int64_t k, int worker)
+{
+    (void)worker;
+    const crowd *c = context;
+    const int64_t item = c->count - 1 - k; // the other way round
+    make(&c->out[item], c->world, 11, item, FRAMES, NULL);
+}
+
+TEST(an_item_is_the_same_alone_in_any_order_and_on_any_thread)
+{
+    enum { COUNT = 6 };
+    whole *many = malloc(COUNT * sizeof *many), *one = malloc(sizeof *one);
+    for (int64_t w = 0; w < plumb_world_count(); w++) {
+        const plumb_world *world = plumb_world_at(w);
+        crowd c = {world, many, walk_is(world, "md-16") ? 2 : COUNT};
+        pool_run(c.count, 2, make_one, &c);
+        for (int64_t i = 0; i < c.count; i++) {
+            CHECK_OK(make(one, world, 11, i, FRAMES, NULL));
+            CHECK(!memcmp(one, &many[i], sizeof *one));
+            if (i > 0) CHECK(memcmp(many[i].state, many[i - 1].state, sizeof one->state) != 0);
+        }
+        CHECK_OK(make(one, world, 12, 0, FRAMES, NULL));
+        CHECK(memcmp(one->state, many[0].state, sizeof one->state) != 0);
+    }
+    free(many);
+    free(one);
+}
+
+TEST(worlds_of_one_seed_have_random_numbers_of_their_own)
+{
+    double x[8], y[8], par[WALK_PARAMETERS];
+    walk_begin(x, par, walk_world("pendulum+c"), 1, 0);
+    walk_begin(y, par, walk_world("pendulum+c-friction"), 1, 0);
+    CHECK(x[0] != y[0]);
+}
+
+TEST(a_trajectory_does_not_depend_on_its_length)
+{
+    static double a[400 * 64], b[400 * 64];
+    for (int64_t w = 0; w < plumb_world_count(); w++) {
+        const plumb_world *world = plumb_world_at(w);
+        const int64_t n2 = 2 * plumb_world_describe(world)->n;
+        plumb_world_options opt = plumb_world_defaults();
+        opt.reject_steps = 400; // else two-body+c would
+        const plumb_trajectory to_a = {.state = a}, to_b = {.state = b};
+        CHECK_OK(plumb_world_make(&to_a, world, 2, 5, 400, &opt));
+        CHECK_OK(plumb_world_make(&to_b, world, 2, 5, 50, &opt));
+        CHECK(!memcmp(a, b, (size_t)(50 * n2) * sizeof(double)));
+    }
+}
+
+TEST(leaving_out_the_first_frames_changes_no_bit)
+{
+    whole *all = malloc(sizeof *all), *rest = malloc(sizeof *rest);
+    for (int64_t w = 0; w < plumb_world_count(); w++) {
+        const plumb_world *world = plumb_world_at(w);
+        const int64_t n2 = 2 * plumb_world_describe(world)->n;
+        plumb_world_options opt = plumb_world_defaults();
+        CHECK_OK(make(all, world, 2, 3, FRAMES, &opt));
+        opt.first = 4;
+        CHECK_OK(make(rest, world, 2, 3, FRAMES - 4, &opt));
+        CHECK(!memcmp(all->state + 4 * n2, rest->state, (size_t)(2 * n2) * sizeof(double)));
+        CHECK(!memcmp(all->time + 4, rest->time, 2 * sizeof(double)));
+        CHECK(!memcmp(all->frames + 4 * BYTES, rest->frames, 2 * BYTES));
+    }
+    free(all);
+    free(rest);
+}
+
+TEST(following_an_item_from_its_state_repeats_it)
+{
+    whole *made = malloc(sizeof *made), *followed = malloc(sizeof *followed);
+    for (int64_t w = 0; w < plumb_world_count(); w++) {
+        const plumb_world *world = plumb_world_at(w);
+        CHECK_OK(make(made, world, 9, 1, FRAMES, NULL));
+        memset(followed, 0, sizeof *followed);
+        const plumb_trajectory to = {followed->time,      followed->state,  followed->derivative,
+                                     followed->canonical, followed->energy, followed->parameters,
+                                     followed->frames};
+        CHECK_OK(plumb_world_follow(&to, world, made->state, made->parameters, FRAMES, NULL));
+        CHECK(!memcmp(made, followed, sizeof *made));
+        uint8_t frame[BYTES];
+        const int64_t n2 = 2 * plumb_world_describe(world)->n;
+        CHECK_OK(plumb_world_draw(frame, world, made->state + 2 * n2, made->parameters, NULL));
+        CHECK(!memcmp(frame, made->frames + 2 * BYTES, BYTES));
+    }
+    free(made);
+    free(followed);
+}
+
+TEST(stride_keeps_every_so_manieth_frame)
+{
+    static double fine[61 * 64], coarse[7 * 64], time[7];
+    for (int64_t w = 0; w < plumb_world_count(); w++) {
+        const plumb_world *world = plumb_world_at(w);
+        const int64_t n2 = 2 * plumb_world_describe(world)->n;
+        const bool md = walk_is(world, "md-");
+        plumb_world_options opt = plumb_world_defaults();
+        opt.reject_steps = 1;
+        opt.stride = md ? 1 : 0;
+        const plumb_trajectory to_fine = {.state = fine},
+                               to_coarse = {.state = coarse, .time = time};
+        CHECK_OK(plumb_world_make(&to_fine, world, 2, 0, 61, &opt));
+        opt.stride = 10;
+        CHECK_OK(plumb_world_make(&to_coarse, world, 2, 0, 7, &opt));
+        for (int64_t t = 0; t < 7; t++) {
+            for (int64_t i = 0; i < n2; i++)
+                CHECK_NEAR(coarse[t * n2 + i], fine[10 * t * n2 + i], 1e-13);
+            CHECK_NEAR(time[t], (double)t * (md ? 0.02 : 10.0 * plumb_world_describe(world)->dt),
+                       1e-12);
+        }
+    }
+}
+
+TEST(backward_is_the_mirror_of_forward)
+{
+    const plumb_world *world = walk_world("pendulum");
+    double forth[10], back[10], time[5];
+    const double state[2] = {1.0, 0.7}, mirrored[2] = {1.0, -0.7};
+    const double par[6] = {0.5, 1.0, 3.0, 0.0, 0.0, 0.0};
+    plumb_world_options opt = plumb_world_defaults();
+    const plumb_trajectory to_forth = {.state = forth}, to_back = {.state = back, .time = time};
+    CHECK_OK(plumb_world_follow(&to_forth, world, mirrored, par, 5, &opt));
+    opt.backward = true;
+    CHECK_OK(plumb_world_follow(&to_back, world, state, par, 5, &opt));
+    for (int t = 0; t < 5; t++) {
+        CHECK_NEAR(back[2 * t], forth[2 * t], 1e-15);
+        CHECK_NEAR(back[2 * t + 1], -forth[2 * t + 1], 1e-15);
+        CHECK_NEAR(time[t], -0.05 * t, 1e-15);
+    }
+}
+
+TEST(a_colour_rule_moves_nothing)
+{
+    whole *own = malloc(sizeof *own), *other = malloc(sizeof *other);
+    for (int64_t w = 0; w < plumb_world_count(); w++) {
+        const plumb_world *world = plumb_world_at(w);
+        plumb_world_options opt = plumb_world_defaults();
+        opt.colors = PLUMB_COLORS_FIXED;
+        if (make(other, world, 1, 0, FRAMES, &opt)) {
+            CHECK_FAILS(make(other, world, 1, 0, FRAMES, &opt), PLUMB_EVALUE, "no colours");
+            continue;
+        }
+        const int64_t count = walk_is(world, "double") || walk_is(world, "two") ? 2 : 1;
+        const double *color = other->parameters + plumb_world_parameter_size(world) - count;
+        for (int64_t i = 0; i < 20; i++) {
+            CHECK_OK(make(own, world, 1, i, FRAMES, NULL));
+            CHECK_OK(make(other, world, 1, i, FRAMES, &opt));
+            CHECK(!memcmp(own->state, other->state, sizeof own->state));
+            for (int64_t k = 0; k < count; k++) CHECK(color[k] == (double)k);
+        }
+        opt.colors = PLUMB_COLORS_SIX;
+        bool beyond = false;
+        for (int64_t i = 0; i < 20; i++) {
+            CHECK_OK(make(other, world, 1, i, FRAMES, &opt));
+            CHECK(color[0] >= 0.0 && color[0] < 6.0);
+            beyond |= color[0] >= 2.0;
+            if (count == 2) CHECK(color[0] != color[1]);
+        }
+        CHECK(beyond);
+    }
+    free(own);
+    free(other);
+}
+
+TEST(images_have_any_size_that_four_divides)
+{
+    static uint8_t frame[128 * 128 * 3];
+    for (int64_t w = 0; w < plumb_world_count(); w++) {
+        const plumb_world *world = plumb_world_at(w);
+        for (int64_t size = 4; size <= 128; size += 4) {
+            if (walk_is(world, "room") && size > 40 && size != 128) continue; // slow, all alike
+            double state[WALK_NUMBERS], par[WALK_PARAMETERS];
+            if (size == 4) walk_begin(state, par, world, 1, 0);
+            plumb_world_options opt = plumb_world_defaults();
+            opt.image = size;
+            const plumb_trajectory out = {.frames = frame};
+            if (walk_is(world, "md-")) continue; // drawn as the rest
+            CHECK_OK(plumb_world_make(&out, world, 1, 0, 1, &opt));
+        }
+    }
+}
+
+TEST(options_out_of_range_are_refused)
+{
+    const plumb_world *world = walk_world("pendulum");
+    double state[2 * 4];
+    const plumb_trajectory out = {.state = state};
+    plumb_world_options opt = plumb_world_defaults();
+#define REFUSED(field, value, words)                                                    \
+    do {                                                                                \
+        opt = plumb_world_defaults();                                                   \
+        opt.field = value;                                                              \
+        CHECK_FAILS(plumb_world_make(&out, world, 1, 0, 4, &opt), PLUMB_EVALUE, words); \
+    } while (0)
+    REFUSED(dt, -0.1, "dt is -0.1");
+    REFUSED(dt, (double)NAN, "dt is");
+    REFUSED(dt, (double)INFINITY, "dt is");
+    REFUSED(stride, -1, "stride is -1");
+    REFUSED(image, 30, "image is 30");
+    REFUSED(image, 0, "image is 0");
+    REFUSED(image, 2048, "image is 2048");
+    REFUSED(first, -1, "first");
+    REFUSED(reject_steps, -1, "reject_steps");
+    REFUSED(size, 3, "plumb_world_defaults");
+    REFUSED(colors, (plumb_world_colors)9, "no colour rule 9");
+    CHECK_FAILS(plumb_world_make(&out, world, 1, -1, 4, NULL), PLUMB_EVALUE, "item is -1");
+    CHECK_FAILS(plumb_world_make(&out, world, 1, (int64_t)1 << 48, 4, NULL), PLUMB_EVALUE, "item");
+    CHECK_FAILS(plumb_world_make(&out, world, 1, 0, -1, NULL), PLUMB_EVALUE, "steps");
+    world = walk_world("mass-spring+c-friction");
+    REFUSED(backward, true, "backward");
+#undef REFUSED
+    opt = plumb_world_defaults();
+    opt.dt = 0.02;
+    opt.stride = 2;
+    world = walk_world("md-4");
+    CHECK_FAILS(plumb_world_make(&out, world, 1, 0, 4, &opt), PLUMB_EVALUE, "integration step");
+}
+
+TEST(states_and_parameters_of_the_caller_are_looked_at)
+{
+    double out[8], par[7] = {0.5, 1.0, 3.0, 0.0, 0.0, 0.0};
+    const plumb_trajectory to = {.state = out};
+    const plumb_world *world = walk_world("pendulum");
+    const double good[2] = {1.0, 1.0}, bad[2] = {(double)NAN, 1.0}, huge[2] = {1.0, 1e7};
+    CHECK_OK(plumb_world_follow(&to, world, good, par, 2, NULL));
+    CHECK_OK(plumb_world_follow(&to, world, good, NULL, 2, NULL));
+    CHECK_FAILS(plumb_world_follow(&to, world, bad, par, 2, NULL), PLUMB_EVALUE, "number 0");
+    CHECK_FAILS(plumb_world_follow(&to, world, huge, par, 2, NULL), PLUMB_EVALUE, "number 1");
+    par[0] = 0.0;
+    CHECK_FAILS(plumb_world_follow(&to, world, good, par, 2, NULL), PLUMB_EVALUE,
+                "parameters is 0");
+    const double edge[4] = {0.0, 1.0, 0.5, 0.5};
+    CHECK_FAILS(plumb_world_follow(&to, walk_world("matching-pennies"), edge, NULL, 1, NULL),
+                PLUMB_EVALUE, "above 0");
+}
