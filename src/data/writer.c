@@ -78,7 +78,7 @@ plumb_status writer_open(writer **out, const char *path, const writer_field *fie
         return fail(PLUMB_EVALUE, "%s: no %s to write", path, items < 1 ? "item" : "array");
     const plumb_dataset_options chosen = opt ? *opt : plumb_dataset_defaults();
     if (!chosen.replace && access(path, F_OK) == 0)
-        return fail(PLUMB_EFILE, "%s: is there already", path);
+        return fail(PLUMB_EFILE, "%s: is there already; --force replaces it", path);
     writer *w = calloc(1, sizeof *w);
     if (!w) return fail(PLUMB_EMEMORY, "%s: no memory to write it", path);
     w->format = format;
