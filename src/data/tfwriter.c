@@ -174,7 +174,10 @@ static plumb_status prepare_text(writer *w, state *s)
         return fail(PLUMB_EFILE, "%.80s...: the path is too long", w->path);
     buffer text = {0};
     features_print(&text, &s->list);
-    if (text.broken) return fail(PLUMB_EMEMORY, "%s: no memory to write it", w->path);
+    if (text.broken) {
+        buffer_clear(&text);
+        return fail(PLUMB_EMEMORY, "%s: no memory to write it", w->path);
+    }
     infile old;
     bool same = false, there = access(s->beside, F_OK) == 0;
     if (there && !infile_open(&old, s->beside)) {
