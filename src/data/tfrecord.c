@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/cpu.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -69,7 +71,7 @@ __attribute__((target("sse4.2"))) static uint32_t crc_instruction(const void *da
 uint32_t tfrecord_crc(const void *data, size_t bytes)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("sse4.2")) return crc_instruction(data, bytes);
+    if (cpu_has("sse4.2")) return crc_instruction(data, bytes);
 #endif
     return tfrecord_crc_table(data, bytes);
 }

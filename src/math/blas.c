@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
+
 // From cblas.h, whose values are fixed for ever.
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
 typedef void gemm_function(int, int, int, int, int, int, double, const double *, int,
@@ -25,20 +27,6 @@ static struct {
     char version[64];
 } blas = {.kernel = "none"};
 
-static bool has(const char *instructions)
-{
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (!strcmp(instructions, "avx512"))
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    (void)instructions;
-    return false;
-#endif
-}
-
 // What the kernels should be instead, or NULL if they are right. A name that is not in the list is
 // one we do not know, perhaps newer than it, and is left alone.
 static const char *better_than(const char *kernel)
@@ -48,9 +36,9 @@ static const char *better_than(const char *kernel)
         "Core2",       "Penryn",       "Dunnington", "Nehalem",  "Sandybridge", "Athlon",
         "Opteron",     "Opteron_SSE3", "Barcelona",  "Bobcat",   "Bulldozer",   "Piledriver",
         "Steamroller", "Nano",         NULL};
-    if (!has("avx2")) return NULL;
+    if (!cpu_has("avx2")) return NULL;
     for (int i = 0; old[i]; i++)
-        if (!strcmp(kernel, old[i])) return has("avx512") ? "SkylakeX" : "Haswell";
+        if (!strcmp(kernel, old[i])) return cpu_has("avx512") ? "SkylakeX" : "Haswell";
     return NULL;
 }
 

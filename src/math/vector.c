@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/cpu.h"
+
 typedef struct kernels {
     double (*dot)(const double *, const double *, int64_t);
     void (*dots)(double *restrict, const double *restrict, int64_t, int64_t, const double *restrict,
@@ -47,22 +49,10 @@ static const struct {
 static const kernels *chosen = &portable;
 static const char *chosen_name = "portable";
 
-static bool supported(const char *set)
-{
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (!strcmp(set, "avx512"))
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-               __builtin_cpu_supports("avx512vl");
-    if (!strcmp(set, "avx2")) return __builtin_cpu_supports("avx2");
-#endif
-    return !strcmp(set, "portable");
-}
-
 bool vector_select(const char *set)
 {
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (!strcmp(sets[i].name, set) && supported(set)) {
+        if (!strcmp(sets[i].name, set) && cpu_has(set)) {
             chosen = sets[i].kernels;
             chosen_name = sets[i].name;
             return true;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "base/status.h"
 #include "worlds/render/particles.h"
 #include "worlds/worlds.h"
@@ -86,9 +87,9 @@ static const kernels *chosen = &portable;
 
 int lennard_jones_select(const char *set)
 {
+    if (!cpu_has(set)) return 0;
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (!strcmp(set, "avx2") && __builtin_cpu_supports("avx2")) {
+    if (!strcmp(set, "avx2")) {
         chosen = &avx2;
         return 1;
     }

@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cpu.h"
+
 static const double background[3] = {0.321, 0.349, 0.368};
 
 enum { WIDEST = 1024 };
@@ -166,9 +168,9 @@ static const kernels *chosen = &portable;
 
 int particles_select(const char *set)
 {
+    if (!cpu_has(set)) return 0;
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (!strcmp(set, "avx2") && __builtin_cpu_supports("avx2")) {
+    if (!strcmp(set, "avx2")) {
         chosen = &avx2;
         return 1;
     }

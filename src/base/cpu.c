@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#include "base/cpu.h"
+
+#include <string.h>
+
+bool cpu_has(const char *set)
+{
+    if (!strcmp(set, "portable")) return true;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (!strcmp(set, "avx512"))
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+    if (!strcmp(set, "avx2"))
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (!strcmp(set, "sse4.2")) return __builtin_cpu_supports("sse4.2");
+#endif
+    return false;
+}
