@@ -23,7 +23,12 @@ done
 for file in libplumb.a libplumb.so cmake/plumb/plumbConfig.cmake pkgconfig/plumb.pc; do
     [ -s "$libdir/$file" ] || fail "$libdir/$file was not installed"
 done
-grep -rIl -e "$PLUMB_BUILD" -e "$PLUMB_SOURCE" "$prefix" && fail "the files above name the place of the build"
+# A path counts where one begins: a build in /plumb must not be found in every lib/cmake/plumb.
+begins="(^|[[:space:]\";:=])"
+for place in "$PLUMB_BUILD" "$PLUMB_SOURCE"; do
+    grep -rIlE "$begins$(printf %s "$place" | sed 's/[].[*^$+?(){}|\\]/\\&/g')(/|[[:space:]\";:]|\$)" "$prefix" &&
+        fail "the files above name the place of the build, $place"
+done
 
 # A library built with a sanitizer asks its users for the same.
 flags=
