@@ -10,6 +10,7 @@
 #include "plumb/machine.h"
 #include "plumb/record.h"
 #include "plumb/status.h"
+#include "plumb/surprise.h"
 #include "plumb/symetric.h"
 
 #endif

@@ -45,7 +45,8 @@ typedef struct command {
     int (*run)(void *settings, int files, char **file);
 } command;
 
-extern const command command_demo, command_doctor, command_forecast, command_measure;
+extern const command command_demo, command_doctor, command_forecast, command_measure,
+    command_surprise;
 
 /// All of them, NULL at the end.
 extern const command *const commands[];

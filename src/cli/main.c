@@ -9,8 +9,8 @@
 
 #include "cli/command.h"
 
-const command *const commands[] = {&command_measure, &command_forecast, &command_demo,
-                                   &command_doctor, NULL};
+const command *const commands[] = {&command_measure, &command_forecast, &command_surprise,
+                                   &command_demo,    &command_doctor,   NULL};
 
 static void overview(FILE *to)
 {
