@@ -319,7 +319,7 @@ static plumb_status read_concepts(clips *out, arena *mem, const plumb_array *c)
     const bool text = c->ndim == 2 && (c->dtype == PLUMB_U1 || c->dtype == PLUMB_U4);
     if ((c->ndim != 1 && !text) || c->shape[0] != out->tuples) {
         char want[96];
-        snprintf(want, sizeof want, "(%lld), one number or text a tuple", (long long)out->tuples);
+        snprintf(want, sizeof want, "(%lld,), one number or text a tuple", (long long)out->tuples);
         return wrong_shape(c, "concept", want);
     }
     const double *x = NULL;
