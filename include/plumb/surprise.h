@@ -226,6 +226,31 @@ PLUMB_API void plumb_surprise_record(plumb_record *record, const plumb_surprise 
 PLUMB_API void plumb_surprise_item_record(plumb_record *record, const plumb_surprise *result,
                                           int64_t tested);
 
+/// Scores as the code of the V-JEPA study and of IntPhys 2 saves them, put into tuples.
+typedef struct plumb_surprise_losses {
+    plumb_array surprise; ///< (tuples, 4, windows), or (tuples, 4) if clips differ in length
+    bool pairs;           ///< there were two clips a tuple, and each stands for two
+    int64_t padded;       ///< clips with windows of exactly 0 at their end, which are left out
+    void *memory;         ///< private
+} plumb_surprise_losses;
+
+/// losses (clips, contexts, windows) and, a clip each, `slot`: its tuple times four plus its place
+/// in it, or negative for a clip to be left out. Places 0 and 1 are possible, 2 and 3 impossible;
+/// with places 0 and 2 alone in every tuple it is pairs. `context` chooses one context length by
+/// its index; negative takes the least loss over all of them, the study's "filtered" row. Clips
+/// that differ in length are joined over their own windows as `frames` says. Free `out` with
+/// plumb_surprise_losses_clear. Fails with PLUMB_ESHAPE or PLUMB_EVALUE.
+PLUMB_API plumb_status plumb_surprise_losses_make(plumb_surprise_losses *out,
+                                                  const plumb_array *losses, const int64_t *slot,
+                                                  int64_t context, plumb_surprise_frames frames);
+PLUMB_API void plumb_surprise_losses_clear(plumb_surprise_losses *losses);
+
+/// slot (clips) from labels (clips), 1 possible and 0 impossible, in matched pairs one after the
+/// other; two pairs make a tuple if `quadruples`. Fails with PLUMB_EVALUE if they do not alternate
+/// so.
+PLUMB_API plumb_status plumb_surprise_slots(int64_t *slot, const plumb_array *labels,
+                                            bool quadruples);
+
 /// The paper's counter-example: impossible x ~ N(0, 0.001), possible x ~ N(0, 1). Surprise calls
 /// x = 1 the stranger, the likelihood ratio x = 0.
 typedef struct plumb_surprise_example {

@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/surprise_losses.h"
 
 enum { ARRAYS = 7 };
 
 typedef struct settings {
     const char *from[ARRAYS]; // files for single arrays, in the order of array_names
-    const char *scorer, *gammas, *items, *require;
+    const char *scorer, *gammas, *items, *require, *metadata;
+    int64_t context;
     int frames, pca;
     plumb_surprise_options opt;
     bool raw, example, json;
@@ -50,6 +52,10 @@ static const option_row rows[] = {
      .help = "surprise of a model trained on impossible clips"},
     {.name = "concept", .kind = OPTION_TEXT, AT(from[6]), .value = "F",
      .help = "concept of each tuple"},
+    {.name = "metadata", .kind = OPTION_TEXT, AT(metadata), .value = "F.csv",
+     .help = "what the clips of a .pth file without labels are, as IntPhys 2 has it"},
+    {.name = "context", .kind = OPTION_INTEGER, AT(context),
+     .help = "which context length of a .pth file, from 0; -1 the least loss of all"},
     {.name = "share", .kind = OPTION_REAL, AT(opt.share), .value = "X",
      .help = "of the tuples, set apart as observation set if there is none"},
     {.name = "raw", .kind = OPTION_FLAG, AT(raw),
@@ -89,6 +95,7 @@ static void defaults(void *given)
     s->frames = (int)s->opt.frames;
     s->pca = (int)s->opt.pca;
     s->scorer = "all";
+    s->context = -1;
 }
 
 // ---- input ----
@@ -97,11 +104,13 @@ typedef struct input {
     plumb_file *files[ARRAYS + 1];
     plumb_array array[ARRAYS];
     bool has[ARRAYS];
+    losses_file losses;
 } input;
 
 static void input_close(input *in)
 {
     for (int i = 0; i <= ARRAYS; i++) plumb_file_close(in->files[i]);
+    losses_clear(&in->losses);
 }
 
 static int input_read(input *in, const settings *s, int files, char **file)
@@ -128,6 +137,23 @@ static int input_read(input *in, const settings *s, int files, char **file)
             continue;
         }
         in->has[i] = true;
+    }
+    // The score files of other benchmarks.
+    if (files && !in->has[0] && plumb_file_has(in->files[ARRAYS], "losses")) {
+        const int code = losses_read(&in->losses, c, in->files[ARRAYS], file[0], s->metadata,
+                                     s->context, s->opt.frames);
+        if (code != EXIT_DONE) return code;
+        in->array[0] = in->losses.losses.surprise;
+        in->has[0] = true;
+        if (in->losses.has_concept && !in->has[6]) {
+            in->array[6] = in->losses.concept;
+            in->has[6] = true;
+        }
+        if (in->losses.losses.padded)
+            complain(
+                c, EXIT_DONE,
+                "%s: %lld clips are shorter than the longest; each is judged by its own windows",
+                file[0], (long long)in->losses.losses.padded);
     }
     // A single array without a name is the surprise.
     if (files && !in->has[0] && plumb_file_count(in->files[ARRAYS]) == 1 &&
@@ -410,7 +436,9 @@ const command command_surprise = {
         "\"surprise_voe\"\n"
         "is the surprise of a model trained on impossible clips, \"concept\" names what a tuple "
         "tests.\n"
-        "A tuple is right if its impossible clips have the higher sum of scores.",
+        "A tuple is right if its impossible clips have the higher sum of scores. F may also be a "
+        ".pth\n"
+        "file with the \"losses\" that the code of the V-JEPA study or of IntPhys 2 saves.",
     .example = "plumb surprise probes.npz --scorer plain,knn -k 50 --gamma 0.01 --json",
     .options = rows,
     .settings_size = sizeof(settings),
