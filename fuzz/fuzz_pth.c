@@ -21,7 +21,7 @@ typedef struct out {
 
 static void put(out *o, uint64_t value, int bytes)
 {
-    for (int i = 0; i < bytes; i++) o->b[o->n++] = (uint8_t)(value >> 8 * i);
+    for (int i = 0; i < bytes; i++) o->b[o->n++] = i < 8 ? (uint8_t)(value >> 8 * i) : 0;
 }
 
 static void text(out *o, const void *bytes, size_t n)

@@ -149,6 +149,7 @@ typedef struct plumb_surprise_scorer {
     plumb_surprise_metrics maximum;         ///< with the most surprising frame in the place of all
     const double *score;                    ///< (tested, 4)
     const double *distance;                 ///< r, (tested, 4); NULL for plain
+    double seconds; ///< to fit the observed clips and to find r of the tested ones
 } plumb_surprise_scorer;
 
 /// One test of r_k.

@@ -235,8 +235,8 @@ static void row(const char *name, const plumb_surprise_metrics *m, double gamma)
 
 static void heading(const char *name)
 {
-    printf("\n%s\n  %-12s %-8s  %-21s %11s  %-24s %6s  %8s  %s\n", name, "scorer", "accuracy",
-           "95 %", "relative", "95 %", "AUROC", "p chance", "gamma");
+    printf("\n%s\n  %-12s %-8s  %-21s %11s  %-24s %6s  %8s  %s\n", name, "scorer", "accuracy", "",
+           "relative", "", "AUROC", "p chance", "gamma");
 }
 
 static void print_uniformity(const plumb_uniformity *u)

@@ -123,11 +123,15 @@ const char *nearest_instructions(void)
 
 // ---- points ----
 
-static double distance_from(const double *row, const double *centre, int64_t dims)
+// Four chains, so that it is not slower than it has to be.
+static double distance_from(const double *a, const double *b, int64_t n)
 {
-    double sum = 0.0;
-    for (int64_t i = 0; i < dims; i++) sum += (row[i] - centre[i]) * (row[i] - centre[i]);
-    return sqrt(sum);
+    double sum[4] = {0.0};
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int j = 0; j < 4; j++) sum[j] += (a[i + j] - b[i + j]) * (a[i + j] - b[i + j]);
+    for (; i < n; i++) sum[0] += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
 plumb_status nearest_init(nearest *out, arena *mem, const double *rows, int64_t count, int64_t dims)
@@ -187,14 +191,19 @@ typedef struct search {
 // Rounds s (x - centre), writes it `step` apart, and returns how far rounding went.
 static double round_point(int16_t *out, int64_t step, const double *x, const search *s)
 {
-    double error = 0.0;
-    for (int64_t i = 0; i < s->points->dims; i++) {
-        const double exact = s->scale * (x[i] - s->points->centre[i]);
-        const double whole = rint(exact);
-        out[i / 2 * step + i % 2] = (int16_t)whole;
-        error += (exact - whole) * (exact - whole);
-    }
-    return sqrt(error);
+    // Added and taken off again, this leaves the nearest integer of what is small beside it.
+    const double rounder = 6755399441055744.0; // 3 * 2^51
+    const int64_t dims = s->points->dims;
+    const double *centre = s->points->centre, scale = s->scale;
+    double error[2] = {0.0};
+    for (int64_t i = 0; i < dims; i += 2, out += step)
+        for (int64_t j = 0; j < 2 && i + j < dims; j++) {
+            const double exact = scale * (x[i + j] - centre[i + j]);
+            const double whole = (exact + rounder) - rounder;
+            out[j] = (int16_t)whole;
+            error[j] += (exact - whole) * (exact - whole);
+        }
+    return sqrt(error[0] + error[1]);
 }
 
 static void pack_rows(search *s)
@@ -210,8 +219,8 @@ static void pack_rows(search *s)
         const double rough = round_point(to, 2 * PANEL, p->rows + r * p->dims, s);
         const double length = s->scale * p->deviation[r];
         *half = (int32_t)rint(0.5 * length * length);
-        s->rough_row = fmax(s->rough_row, rough);
-        s->far_row = fmax(s->far_row, length);
+        if (rough > s->rough_row) s->rough_row = rough;
+        if (length > s->far_row) s->far_row = length;
     }
 }
 
@@ -244,14 +253,30 @@ static int32_t bound_of(int32_t kth, int32_t slack)
     return kth > INT32_MAX - 1 - slack ? INT32_MAX - 1 : kth + slack;
 }
 
-// Drops what can no longer be among the k nearest; returns the new limit.
+// Drops what can no longer be among the k nearest; returns the new limit. The k-th v is only
+// bracketed, by counting in 256 bins, which costs less than finding it and keeps hardly more.
 static int32_t thin(catch *c, int64_t k)
 {
     if (c->count < k) return INT32_MAX - 1;
-    const int32_t limit = bound_of(select_kth(c->kept, c->count, k - 1), c->slack);
+    int32_t least = INT32_MAX, greatest = INT32_MIN;
+    for (int64_t i = 0; i < c->count; i++) {
+        least = c->kept[i].v < least ? c->kept[i].v : least;
+        greatest = c->kept[i].v > greatest ? c->kept[i].v : greatest;
+    }
+    int shift = 0;
+    while (((int64_t)greatest - least) >> shift > 255) shift++;
+    int32_t bins[256] = {0};
+    for (int64_t i = 0; i < c->count; i++) bins[((int64_t)c->kept[i].v - least) >> shift]++;
+    int64_t bin = 0, below = bins[0];
+    while (below < k) below += bins[++bin];
+    const int64_t edge = least + ((bin + 1) << shift) - 1;
+    const int32_t limit = bound_of(edge < INT32_MAX ? (int32_t)edge : INT32_MAX, c->slack);
     int64_t left = 0;
-    for (int64_t i = 0; i < c->count; i++)
-        if (c->kept[i].v <= limit) c->kept[left++] = c->kept[i];
+    for (int64_t i = 0; i < c->count; i++) {
+        const candidate one = c->kept[i];
+        c->kept[left] = one;
+        left += one.v <= limit;
+    }
     c->count = left;
     c->full = 3 * left + 64;
     return limit;
@@ -291,22 +316,12 @@ static double select_distance(double *x, int64_t count, int64_t k)
     return x[low];
 }
 
-// The distance itself, in double: four chains, so that it is not slower than it has to be.
-static double exact_distance(const double *a, const double *b, int64_t n)
-{
-    double sum[4] = {0.0};
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        for (int j = 0; j < 4; j++) sum[j] += (a[i + j] - b[i + j]) * (a[i + j] - b[i + j]);
-    for (; i < n; i++) sum[0] += (a[i] - b[i]) * (a[i] - b[i]);
-    return sqrt((sum[0] + sum[1]) + (sum[2] + sum[3]));
-}
-
 // Rows with v < v_k - 2m are nearer than the k-th for certain, so they are only counted. Those in
 // between are measured; their distances are written over them.
 static double finish(catch *c, const search *s, int64_t query)
 {
     const nearest *p = s->points;
+    thin(c, s->k);
     const int32_t kth = select_kth(c->kept, c->count, s->k - 1), high = bound_of(kth, c->slack);
     const int32_t low = kth < INT32_MIN + c->slack ? INT32_MIN : kth - c->slack;
     double *distance = (double *)(void *)c->kept;
@@ -316,7 +331,7 @@ static double finish(catch *c, const search *s, int64_t query)
         nearer += one.v < low;
         if (one.v < low || one.v > high) continue;
         const double d =
-            exact_distance(s->queries + query * p->dims, p->rows + one.row * p->dims, p->dims);
+            distance_from(s->queries + query * p->dims, p->rows + one.row * p->dims, p->dims);
         memcpy(&distance[count++], &d, sizeof d);
     }
     return select_distance(distance, count, s->k - nearer - 1);

@@ -138,12 +138,25 @@ with tempfile.TemporaryDirectory() as folder:
     save(folder / "plain.pth", study)
 
     def numbers(record):
-        return {k: v for k, v in record.items() if k != "seconds"}
+        if not isinstance(record, dict):
+            return record
+        return {k: numbers(v) for k, v in record.items() if k != "seconds"}
 
     check(numbers(answer(folder / "view.pth")) == numbers(answer(folder / "plain.pth")), "strides")
     for kind in ("i4", "i2", "u1", "b1", "f8", "f4"):
         save(folder / "kind.pth", {**study, "labels": Tensor(labels.astype(kind))})
         check(numbers(answer(folder / "kind.pth")) == numbers(answer(folder / "plain.pth")), kind)
+
+    # What PyTorch 1.13 itself saved: two layouts, one of them with a view of a storage and NumPy text.
+    real = Path(os.environ["PLUMB_SOURCE"]) / "fuzz/corpus/pth"
+    for name in ("losses", "names"):
+        (folder / f"{name}.pth").write_bytes((real / f"torch-1.13-{name}").read_bytes())
+    got = answer(folder / "losses.pth")
+    check(got["scorers"]["plain"]["accuracy"] == 1 and got["n"] == 2 and got["frames"] == 5, "PyTorch's own file")
+    (folder / "real.csv").write_text("file_name,SceneIndex,type,condition\n" + "".join(
+        f"a{i}.mp4,{i // 4},{i // 2 % 2 + 1}_{'Imp' if i % 2 else 'P'}ossible,solidity\n" for i in range(8)))
+    got = answer(folder / "names.pth", "--metadata", folder / "real.csv")
+    check(got["scorers"]["plain"]["accuracy"] == 1 and got["n"] == 2 and got["frames"] == 4, "and the other")
 
     # Pairs: data sets other than IntPhys. Padding at the end does not count.
     padded = np.concatenate([loss, np.zeros((clips, contexts, 4), np.float32)], 2)

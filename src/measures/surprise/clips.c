@@ -15,15 +15,20 @@
 bool clips_unit(double *x, int64_t dims)
 {
     const double floor = 1e-12;
-    double largest = 0.0, square = 0.0;
+    double square = 0.0;
+    for (int64_t i = 0; i < dims; i++) square += x[i] * x[i];
+    if (square < 1e300) {
+        const double length = sqrt(square), by = length > floor ? length : floor;
+        for (int64_t i = 0; i < dims; i++) x[i] /= by;
+        return length < floor;
+    }
+    // Squares that large overflow: such a row is brought down first.
+    double largest = 0.0;
     for (int64_t i = 0; i < dims; i++) largest = fmax(largest, fabs(x[i]));
-    // Squares beyond 1e150 overflow: such a row is brought down first.
-    const double down = largest > 1e150 ? largest : 1.0;
-    for (int64_t i = 0; i < dims; i++) square += (x[i] / down) * (x[i] / down);
-    const double length = sqrt(square);
-    const double by = down > 1.0 ? length : fmax(length, floor);
-    for (int64_t i = 0; i < dims; i++) x[i] = x[i] / down / by;
-    return down == 1.0 && length < floor;
+    square = 0.0;
+    for (int64_t i = 0; i < dims; i++) square += (x[i] / largest) * (x[i] / largest);
+    for (int64_t i = 0; i < dims; i++) x[i] = x[i] / largest / sqrt(square);
+    return false;
 }
 
 static plumb_status wrong_shape(const plumb_array *array, const char *name, const char *want)

@@ -63,6 +63,7 @@ static void put_scorer(plumb_record *r, const plumb_surprise *result,
     plumb_record_begin(r, plumb_scorer_name(s->scorer));
     put_metrics(r, &s->all);
     plumb_record_real(r, "gamma", s->gamma);
+    plumb_record_real(r, "seconds", s->seconds);
     plumb_record_begin_list(r, "score");
     for (int64_t i = 0; i < result->tested; i++) plumb_record_reals(r, NULL, s->score + 4 * i, 4);
     plumb_record_end(r);

@@ -11,7 +11,7 @@
 #include "math/special.h"
 #include "math/stats.h"
 
-enum { BOOTSTRAP_STREAM = 0x73727073, EXACT_PERMUTATION = 500 };
+enum { BOOTSTRAP_STREAM = 0x73727073, EXACT_PERMUTATION = 200 };
 
 void tuples_sums(double *possible, double *impossible, const double score[4])
 {

@@ -163,56 +163,58 @@ typedef struct run {
     const double *tested;          // (tested, 4, dims)
     double *r[PLUMB_SCORERS];      // (tested, 4)
     double *spread[PLUMB_SCORERS]; // of the sample of observed clips
+    bool scaled;                   // some gamma is made from these
 } run;
 
-// One scorer over all observation sets: r of the tested clips and of a sample of the observed ones.
+// One scorer by one observation set: r of the tested clips it has, then of the sample.
+static plumb_status measure_set(run *w, plumb_scorer scorer, const observation_set *s, int64_t set)
+{
+    const int64_t dims = w->clips->dims, asked = 4 * s->asked_count;
+    const int64_t sample = w->scaled ? s->sample_count : 0;
+    const bool all = s->asked_count == w->out->tested; // then they are as they lie
+    density_measure *measure = density_of(scorer);
+    arena scratch = {0};
+    double *rows = all ? NULL : ARENA_NEW(&scratch, double, asked *dims);
+    double *r = ARENA_NEW(&scratch, double, asked + sample);
+    plumb_status st = (all || rows) && r ? PLUMB_OK : PLUMB_EMEMORY;
+    for (int64_t j = 0; !all && !st && j < s->asked_count; j++)
+        memcpy(rows + 4 * j * dims, w->tested + 4 * s->asked[j] * dims,
+               (size_t)(4 * dims) * sizeof *rows);
+    density_task task = {.seen = s->seen,
+                         .seen_count = s->seen_count,
+                         .asked = all ? w->tested : rows,
+                         .asked_count = asked,
+                         .dims = dims,
+                         .opt = w->opt,
+                         .stream = (uint64_t)set};
+    const double start = clock_now();
+    if (!st) st = measure(r, &scratch, &task);
+    w->out->scorers[scorer].seconds += clock_now() - start;
+    if (!st && sample) {
+        // A clip that was seen finds itself first among its neighbours, which must not count.
+        plumb_surprise_options next = *w->opt;
+        if (scorer == PLUMB_SCORER_KNN && next.k < s->seen_count) next.k++;
+        task.opt = &next;
+        task.asked = s->sample;
+        task.asked_count = sample;
+        st = measure(r + asked, &scratch, &task);
+    }
+    for (int64_t j = 0; !st && j < asked; j++) w->r[scorer][4 * s->asked[j / 4] + j % 4] = r[j];
+    for (int64_t j = 0; !st && j < sample; j++)
+        w->spread[scorer][s->sample_first + j] = r[asked + j];
+    arena_clear(&scratch);
+    return st;
+}
+
 static plumb_status measure_r(run *w, plumb_scorer scorer)
 {
-    const observation *o = &w->set;
-    const int64_t dims = w->clips->dims;
     w->r[scorer] = ARENA_NEW(w->mem, double, w->out->tested * 4);
-    w->spread[scorer] = ARENA_NEW(w->mem, double, o->sample_count);
+    w->spread[scorer] = ARENA_NEW(w->mem, double, w->set.sample_count);
     if (!w->r[scorer] || !w->spread[scorer]) return PLUMB_EMEMORY;
-    density_measure *measure = density_of(scorer);
-    for (int64_t i = 0; i < o->sets; i++) {
-        const observation_set *s = &o->set[i];
-        if (!s->asked_count) continue;
-        const int64_t asked = 4 * s->asked_count, sample = s->sample_count;
-        arena scratch = {0};
-        double *rows = ARENA_NEW(&scratch, double, (asked + sample) * dims);
-        double *r = ARENA_NEW(&scratch, double, asked + sample);
-        plumb_status st = rows && r ? PLUMB_OK : PLUMB_EMEMORY;
-        if (!st) {
-            for (int64_t j = 0; j < s->asked_count; j++)
-                memcpy(rows + 4 * j * dims, w->tested + 4 * s->asked[j] * dims,
-                       (size_t)(4 * dims) * sizeof *rows);
-            memcpy(rows + asked * dims, s->sample, (size_t)(sample * dims) * sizeof *rows);
-            density_task task = {.seen = s->seen,
-                                 .seen_count = s->seen_count,
-                                 .asked = rows,
-                                 .asked_count = asked + sample,
-                                 .dims = dims,
-                                 .opt = w->opt,
-                                 .stream = (uint64_t)i};
-            if (scorer == PLUMB_SCORER_KNN) task.asked_count = asked;
-            st = measure(r, &scratch, &task);
-            if (!st && scorer == PLUMB_SCORER_KNN && sample) {
-                // A clip that was seen finds itself first, which must not count.
-                plumb_surprise_options next = *w->opt;
-                next.k = w->opt->k < s->seen_count ? w->opt->k + 1 : w->opt->k;
-                task.opt = &next;
-                task.asked = rows + asked * dims;
-                task.asked_count = sample;
-                st = measure(r + asked, &scratch, &task);
-            }
-        }
-        for (int64_t j = 0; !st && j < asked; j++) w->r[scorer][4 * s->asked[j / 4] + j % 4] = r[j];
-        for (int64_t j = 0; !st && j < sample; j++)
-            w->spread[scorer][s->sample_first + j] = r[asked + j];
-        arena_clear(&scratch);
-        if (st) return st;
-    }
-    return PLUMB_OK;
+    plumb_status st = PLUMB_OK;
+    for (int64_t i = 0; i < w->set.sets && !st; i++)
+        if (w->set.set[i].asked_count) st = measure_set(w, scorer, &w->set.set[i], i);
+    return st;
 }
 
 static double deviation(const double *x, int64_t n)
@@ -386,12 +388,12 @@ static plumb_status compare_all(run *w)
 
 static plumb_status measure_distances(run *w, const bool wanted[PLUMB_SCORERS])
 {
-    bool scaled = false; // some gamma is made from the spread of knn's r
     for (int i = PLUMB_SCORER_IFOREST; i <= PLUMB_SCORER_MAHALANOBIS; i++)
-        scaled = scaled || (wanted[i] && isnan(w->opt->gammas[i]));
+        w->scaled = w->scaled || (wanted[i] && isnan(w->opt->gammas[i]));
     bool needed[PLUMB_SCORERS];
     memcpy(needed, wanted, sizeof needed);
-    needed[PLUMB_SCORER_KNN] = wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] || scaled;
+    needed[PLUMB_SCORER_KNN] =
+        wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] || w->scaled;
     plumb_status st = PLUMB_OK;
     for (int i = 0; i < PLUMB_SCORERS && !st; i++) {
         if (!needed[i] || !density_of((plumb_scorer)i)) continue;
