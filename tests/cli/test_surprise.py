@@ -118,6 +118,14 @@ with tempfile.TemporaryDirectory() as folder:
           alone["uniformity"] is None, "a lone .npy is the surprise")
     check(alone.keys() == got.keys(), "keys come and go")
 
+    # Concepts by name, in both kinds of NumPy's text and in either byte order.
+    words = np.array(["continuity", "solidity", "object_persistence", "unchangeable\u00e4"])[concept]
+    for text in (words, words.astype(words.dtype.newbyteorder(">")), np.array(list("abcd"), "S1")[concept]):
+        np.savez(folder / "words.npz", surprise=s, concept=text)
+        named = answer(folder / "words.npz")
+        want = [t.decode() if isinstance(t, bytes) else str(t) for t in text[:4]]
+        check([c["name"] for c in named["concepts"]] == want, f"concepts by name: {want}")
+
     # The split: a fifth of every concept is observed, and not judged.
     np.savez(folder / "split.npz", surprise=s, feature=feature, concept=concept)
     split = answer(folder / "split.npz", "-k", 3, "--scorer", "plain,knn")
