@@ -174,3 +174,45 @@ seed("features", "toy", b"dx_dt, (10, 2), float64\nimage, (10, 32, 32, 3), uint8
      b"other/m, (1,), float64\nx, (10, 2), float64\n")
 seed("features", "plumb", b"plumb/world, (4,), int64\nplumb/dt, (), float64\nsmall, (2,), int16\nflag, (), bool\n")
 seed("features", "class", b"i, (1,), <class 'jax.numpy.int64'>\r\n")
+
+
+def torch_pickle(thing):
+    """As torch.save pickles it; tensors are ("name of the storage class", sizes, strides, offset)."""
+    def number(n):
+        return b"J" + struct.pack("<i", n)
+
+    def write(x):
+        if isinstance(x, dict):
+            return b"}(" + b"".join(write(k) + write(v) for k, v in x.items()) + b"u"
+        if isinstance(x, list):
+            return b"](" + b"".join(map(write, x)) + b"e"
+        if isinstance(x, str):
+            return b"X" + struct.pack("<I", len(x)) + x.encode()
+        if isinstance(x, float):
+            return b"G" + struct.pack(">d", x)
+        if isinstance(x, tuple):
+            kind, sizes, strides, offset = x
+            return (b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\n" + kind.encode() +
+                    b"\nX\x01\0\0\x000X\x03\0\0\0cpu" + number(64 // {"F": 4, "L": 8, "B": 2}[kind[0]]) +
+                    b"tQ" + number(offset) + b"(" + b"".join(map(number, sizes)) + b"t(" +
+                    b"".join(map(number, strides)) + b"t\x89ccollections\nOrderedDict\n)RtR")
+        return number(x)
+
+    return b"\x80\x02" + write(thing) + b"."
+
+
+losses = {"block": "O1", "frame_step": 2, "context_lengths": [2, 4], "losses": ("FloatStorage", (4, 2, 2), (4, 2, 1), 0),
+          "labels": ("LongStorage", (4,), (2,), 1), "x": 1.5}
+seed("pth", "losses", torch_pickle(losses))
+seed("pth", "brain", torch_pickle({"losses": ("BFloat16Storage", (2, 3), (1, 4), 3)}))
+seed("pth", "numpy", b"\x80\x02}X\x05\0\0\0namescnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\0\x85C\x01b\x87R(K\x01K\x02"
+     b"\x85cnumpy\ndtype\nX\x02\0\0\0U1\x89\x88\x87R(K\x03X\x01\0\0\0<NNNK\x04K\x04K\x08tb\x89c_codecs\nencode\nX\x08\0\0\0a\0\0\0b\0\0\0"
+     b"X\x06\0\0\0latin1\x86RtbS.".replace(b"S.", b"s."))
+seed("pth", "protocol4", b"\x80\x04\x95\x10\0\0\0\0\0\0\0}\x94(\x8c\x01a\x94]\x94(K\x01G\x3f\xf0\0\0\0\0\0\0eu.")
+f = io.BytesIO()
+with zipfile.ZipFile(f, "w") as z:
+    z.writestr("archive/data.pkl", torch_pickle(losses))
+    z.writestr("archive/byteorder", "little")
+    z.writestr("archive/data/0", bytes(64))
+    z.writestr("archive/version", "3\n")
+seed("pth", "file", f.getvalue())

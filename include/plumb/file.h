@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files of arrays: NumPy's .npy and .npz, and HDF5 where this build has it.
+// Files of arrays: NumPy's .npy and .npz, HDF5 where this build has it, and to read only the
+// dictionaries of numbers that PyTorch saves as .pth.
 //
 // Nothing in a file is trusted: every size is checked against the bytes that are there before
 // memory is taken. HDF5 is read in a child process with limits of its own.
@@ -23,8 +24,8 @@ extern "C" {
 /// An open file of named arrays. It owns what was read from it.
 typedef struct plumb_file plumb_file;
 
-/// Opens x.npy, x.npz or x.h5 (.hdf5) and lists what is in it; arrays are read when asked for.
-/// A .npy file holds one array whose name is "".
+/// Opens x.npy, x.npz, x.h5 (.hdf5) or x.pth (.pt) and lists what is in it; arrays are read when
+/// asked for. A .npy file holds one array whose name is "".
 PLUMB_API plumb_status plumb_file_open(plumb_file **out, const char *path);
 
 /// Ends the file and every array read from it. NULL is allowed.

@@ -13,6 +13,7 @@
 #include "plumb/record.h"
 #include "plumb/status.h"
 #include "plumb/stream.h"
+#include "plumb/surprise.h"
 #include "plumb/symetric.h"
 #include "plumb/world.h"
 

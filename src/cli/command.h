@@ -46,7 +46,7 @@ typedef struct command {
 } command;
 
 extern const command command_convert, command_demo, command_doctor, command_forecast,
-    command_measure, command_show, command_simulate, command_worlds;
+    command_measure, command_show, command_simulate, command_surprise, command_worlds;
 
 /// All of them, NULL at the end.
 extern const command *const commands[];

@@ -13,12 +13,15 @@
 #include "data/h5client.h"
 #include "data/npy.h"
 #include "data/npz.h"
+#include "data/pth.h"
 
 static const file_format formats[] = {
     {".npy", npy_open, npy_read, npy_close, npy_save, NULL},
     {".npz", npz_open, npz_read, npz_close, npz_save, npz_look},
     {".h5", h5client_open, h5client_read, h5client_close, h5client_save, h5client_look},
     {".hdf5", h5client_open, h5client_read, h5client_close, h5client_save, h5client_look},
+    {".pth", pth_open, pth_read, pth_close, pth_save, NULL},
+    {".pt", pth_open, pth_read, pth_close, pth_save, NULL},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -44,7 +47,7 @@ static const file_format *format_of(const char *path, size_t length)
 
 static plumb_status unknown_format(const char *path)
 {
-    return fail(PLUMB_EFILE, "%s: the name ends in none of .npy, .npz, .h5, .hdf5", path);
+    return fail(PLUMB_EFILE, "%s: the name ends in none of .npy, .npz, .h5, .hdf5, .pth", path);
 }
 
 plumb_status plumb_file_open(plumb_file **out, const char *path)

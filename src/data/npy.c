@@ -80,14 +80,31 @@ static bool take_integer(parser *p, int64_t *out)
     return true;
 }
 
+// "U12" and "S12": strings of so many letters.
+static bool is_text(npy_header *h, char order, const char *type)
+{
+    if ((type[0] != 'U' && type[0] != 'S') || !type[1]) return false;
+    h->letters = 0;
+    for (const char *c = type + 1; *c; c++) {
+        if (*c < '0' || *c > '9' || h->letters > 1 << 20) return false;
+        h->letters = 10 * h->letters + (*c - '0');
+    }
+    h->text = true;
+    h->dtype = type[0] == 'U' ? PLUMB_U4 : PLUMB_U1;
+    h->swapped = type[0] == 'U' && order == FOREIGN;
+    return true;
+}
+
 static plumb_status parse_descr(npy_header *h, parser *p)
 {
     static const struct {
         char kind;
         const char *name;
-    } refused[] = {{'O', "Python objects"}, {'c', "complex numbers"}, {'U', "text"},
-                   {'S', "byte strings"},   {'a', "byte strings"},    {'V', "raw records"},
-                   {'M', "dates"},          {'m', "time spans"}};
+    } refused[] = {{'O', "Python objects"},
+                   {'c', "complex numbers"},
+                   {'V', "raw records"},
+                   {'M', "dates"},
+                   {'m', "time spans"}};
     static const struct {
         char kind, bytes;
     } known[] = {
@@ -110,6 +127,7 @@ static plumb_status parse_descr(npy_header *h, parser *p)
                 h->swapped = text[0] == FOREIGN && type[1] > '1';
                 return PLUMB_OK;
             }
+    if (ordered && is_text(h, text[0], type)) return PLUMB_OK;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (type[0] == refused[i].kind)
             return fail(PLUMB_EFORMAT, "%s: holds %s (dtype %s), wanted plain numbers", p->what,
@@ -192,6 +210,19 @@ static plumb_status parse_dictionary(npy_header *h, parser *p)
 
 // ---- the file around it ----
 
+// The letters of strings become the last axis.
+static plumb_status add_letters(npy_header *h, const char *what)
+{
+    if (h->ndim == PLUMB_MAX_DIMS)
+        return fail(PLUMB_EFORMAT, "%s: has strings on more than %d axes", what,
+                    PLUMB_MAX_DIMS - 1);
+    if (h->fortran && h->ndim > 1)
+        return fail(PLUMB_EFORMAT, "%s: has strings in column-major order, wanted row-major", what);
+    h->fortran = false;
+    h->shape[h->ndim++] = h->letters;
+    return PLUMB_OK;
+}
+
 static plumb_status check_size(npy_header *h, uint64_t total, const char *what)
 {
     const plumb_array view = plumb_array_view(NULL, h->dtype, h->ndim, h->shape);
@@ -237,6 +268,7 @@ plumb_status npy_parse(npy_header *out, const void *bytes, size_t have, uint64_t
     p.end = p.at + length;
     h.offset += length;
     plumb_status st = parse_dictionary(&h, &p);
+    if (!st && h.text) st = add_letters(&h, what);
     if (!st) st = check_size(&h, total, what);
     if (!st) *out = h;
     return st;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// NumPy's .npy: one array, a short header in front of its bytes. Versions 1, 2 and 3.
+// NumPy's .npy: one array, a short header in front of its bytes. Versions 1, 2 and 3. Arrays of
+// strings are read as their letters: dtype U5, (3,) as u4 (3, 5), dtype S5 as u1.
 #ifndef DATA_NPY_H
 #define DATA_NPY_H
 
@@ -18,6 +19,8 @@ typedef struct npy_header {
     plumb_dtype dtype;
     bool swapped; ///< the other byte order than this machine's
     bool fortran; ///< first axis fastest
+    bool text;    ///< of strings: letters, u1 or u4, are an axis of their own, the last
+    int64_t letters;
     int ndim;
     int64_t shape[PLUMB_MAX_DIMS];
     size_t offset; ///< where the data starts

@@ -48,8 +48,8 @@ NPY(square, SHAPE("(65536, 65536)"), 80)
 NPY(objects, TYPE("'|O'"), 48)
 NPY(structured, TYPE("[('a', '<f8'), ('b', '<i4')]"), 48)
 NPY(complexes, TYPE("'<c16'"), 96)
-NPY(unicode, TYPE("'<U4'"), 96)
-NPY(strings, TYPE("'|S8'"), 48)
+NPY(unicode, TYPE("'<U4'"), 95)
+NPY(strings, TYPE("'|S8'"), 47)
 NPY(dates, TYPE("'<M8[us]'"), 48)
 NPY(long_double, TYPE("'<f16'"), 96)
 NPY(typeless, TYPE("''"), 48)
@@ -520,8 +520,8 @@ static const lie lies[] = {
     {"Python objects",                 ".npy", objects,               "Python objects"},
     {"structured",                     ".npy", structured,            "structured"},
     {"complex",                        ".npy", complexes,             "complex"},
-    {"unicode",                        ".npy", unicode,               "text"},
-    {"byte strings",                   ".npy", strings,               "byte strings"},
+    {"unicode",                        ".npy", unicode,               "95 are there"},
+    {"byte strings",                   ".npy", strings,               "47 are there"},
     {"dates",                          ".npy", dates,                 "dates"},
     {"long double",                    ".npy", long_double,           "f16"},
     {"empty dtype",                    ".npy", typeless,              "dtype"},

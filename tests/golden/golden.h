@@ -27,6 +27,10 @@ double *golden_read(int64_t *count, plumb_file *file, const char *name);
 /// A scalar, or `fallback` if it is not there.
 double golden_scalar(plumb_file *file, const char *name, double fallback);
 
+/// Compares `count` numbers with the array `name`; returns the failures, 1 if it is not there.
+int golden_same(plumb_file *file, const char *path, const char *name, const double *got,
+                int64_t count, double absolute, double relative);
+
 /// 0 if got is want within absolute + relative * |want|, NaN and infinities being themselves; else
 /// says so and is 1.
 int golden_near(const char *path, const char *what, int64_t index, double got, double want,
@@ -34,5 +38,11 @@ int golden_near(const char *path, const char *what, int64_t index, double got, d
 
 int golden_forecast(plumb_file *file, const char *path);   ///< image sequences
 int golden_polynomial(plumb_file *file, const char *path); ///< SyMetric by polynomials
+int golden_neighbours(plumb_file *file, const char *path); ///< distance to the k-th neighbour
+int golden_outliers(plumb_file *file, const char *path);   ///< Mahalanobis, PCA, SVM, forest
+int golden_forest(plumb_file *file, const char *path);     ///< trees that are given
+int golden_tuples(plumb_file *file, const char *path);     ///< what scores of tuples are worth
+int golden_uniformity(plumb_file *file, const char *path); ///< of r_k
+int golden_example(plumb_file *file, const char *path);    ///< two Gaussians
 
 #endif

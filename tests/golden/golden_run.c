@@ -41,6 +41,24 @@ int golden_near(const char *path, const char *what, int64_t index, double got, d
     return 1;
 }
 
+int golden_same(plumb_file *file, const char *path, const char *name, const double *got,
+                int64_t count, double absolute, double relative)
+{
+    int64_t wanted = 0;
+    double *want = golden_read(&wanted, file, name);
+    if (!want || wanted != count) {
+        printf("%s: %s has %lld values, wanted %lld\n", path, name, (long long)wanted,
+               (long long)count);
+        free(want);
+        return 1;
+    }
+    int failures = 0;
+    for (int64_t i = 0; i < count; i++)
+        failures += golden_near(path, name, i, got[i], want[i], absolute, relative);
+    free(want);
+    return failures;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);

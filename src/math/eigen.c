@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// Householder's reflections to a tridiagonal matrix, then implicit QL steps with Wilkinson's shift
+// [Golub13, sec. 8.3]. Vectors are rows throughout, so that every inner loop walks along memory.
+#include "math/eigen.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+
+static double dot(const double *a, const double *b, int64_t n)
+{
+    double sum[4] = {0.0};
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
+    for (; i < n; i++) sum[0] += a[i] * b[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// Row k of `a` becomes the reflector (I - scale[k] v v^T) that clears row k beyond its first
+// neighbour; the rest of the matrix is transformed on both sides.
+static void reduce(double *a, double *scale, double *diagonal, double *beside, double *w, int64_t n)
+{
+    for (int64_t k = 0; k + 1 < n; k++) {
+        double *v = a + k * n;
+        const int64_t first = k + 1, left = n - first;
+        diagonal[k] = v[k];
+        double largest = 0.0;
+        for (int64_t i = first; i < n; i++) largest = fmax(largest, fabs(v[i]));
+        scale[k] = 0.0;
+        beside[k] = v[first];
+        double below = 0.0;
+        for (int64_t i = first + 1; i < n; i++) below = fmax(below, fabs(v[i]));
+        if (below == 0.0) continue;
+
+        for (int64_t i = first; i < n; i++) v[i] /= largest;
+        const double norm = sqrt(dot(v + first, v + first, left));
+        const double head = v[first] > 0.0 ? -norm : norm;
+        beside[k] = head * largest;
+        v[first] -= head;
+        scale[k] = 2.0 / dot(v + first, v + first, left);
+
+        double along = 0.0;
+        for (int64_t i = first; i < n; i++) {
+            w[i] = scale[k] * dot(a + i * n + first, v + first, left);
+            along += w[i] * v[i];
+        }
+        for (int64_t i = first; i < n; i++) w[i] -= 0.5 * scale[k] * along * v[i];
+        for (int64_t i = first; i < n; i++) {
+            double *row = a + i * n;
+            const double vi = v[i], wi = w[i];
+            for (int64_t j = first; j < n; j++) row[j] -= vi * w[j] + wi * v[j];
+        }
+    }
+    diagonal[n - 1] = a[n * n - 1];
+    beside[n - 1] = 0.0;
+}
+
+// The reflections multiplied out, last first: row i is the i-th axis of the tridiagonal matrix.
+static void expand(double *z, const double *a, const double *scale, int64_t n)
+{
+    memset(z, 0, (size_t)(n * n) * sizeof *z);
+    for (int64_t i = 0; i < n; i++) z[i * n + i] = 1.0;
+    for (int64_t k = n - 2; k >= 0; k--) {
+        if (scale[k] == 0.0) continue;
+        const double *v = a + k * n;
+        const int64_t first = k + 1, left = n - first;
+        for (int64_t i = first; i < n; i++) {
+            double *row = z + i * n;
+            const double s = scale[k] * dot(row + first, v + first, left);
+            for (int64_t j = first; j < n; j++) row[j] -= s * v[j];
+        }
+    }
+}
+
+static void rotate(double *restrict upper, double *restrict lower, double c, double s, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double u = upper[i], l = lower[i];
+        upper[i] = c * u - s * l;
+        lower[i] = s * u + c * l;
+    }
+}
+
+// One implicit step on rows first .. last.
+static void step(double *d, double *e, double *z, int64_t first, int64_t last, int64_t n)
+{
+    double g = (d[first + 1] - d[first]) / (2.0 * e[first]);
+    double r = hypot(g, 1.0);
+    g = d[last] - d[first] + e[first] / (g + copysign(r, g));
+    double s = 1.0, c = 1.0, p = 0.0;
+    for (int64_t i = last - 1; i >= first; i--) {
+        double f = s * e[i];
+        const double b = c * e[i];
+        r = hypot(f, g);
+        e[i + 1] = r;
+        if (r == 0.0) { // the matrix falls apart here
+            d[i + 1] -= p;
+            e[last] = 0.0;
+            return;
+        }
+        s = f / r;
+        c = g / r;
+        g = d[i + 1] - p;
+        r = (d[i] - g) * s + 2.0 * c * b;
+        p = s * r;
+        d[i + 1] = g + p;
+        g = c * r - b;
+        rotate(z + i * n, z + (i + 1) * n, c, s, n);
+    }
+    d[first] -= p;
+    e[first] = g;
+    e[last] = 0.0;
+}
+
+static bool diagonalise(double *d, double *e, double *z, int64_t n)
+{
+    enum { MOST_STEPS = 60 };
+    for (int64_t first = 0; first < n; first++)
+        for (int steps = 0;; steps++) {
+            int64_t last = first;
+            while (last + 1 < n &&
+                   fabs(e[last]) > DBL_EPSILON * (fabs(d[last]) + fabs(d[last + 1])))
+                last++;
+            if (last == first) break;
+            if (steps == MOST_STEPS) return false;
+            step(d, e, z, first, last, n);
+        }
+    return true;
+}
+
+static void orient(double *row, int64_t n)
+{
+    int64_t largest = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (fabs(row[i]) > fabs(row[largest])) largest = i;
+    if (row[largest] < 0.0)
+        for (int64_t i = 0; i < n; i++) row[i] = -row[i];
+}
+
+static plumb_status solve(double *values, double *vectors, arena *mem, const double *matrix,
+                          int64_t n)
+{
+    double *a = ARENA_NEW(mem, double, n *n), *z = ARENA_NEW(mem, double, n *n);
+    double *d = ARENA_NEW(mem, double, n), *e = ARENA_NEW(mem, double, n);
+    double *w = ARENA_NEW(mem, double, n), *scale = ARENA_NEW(mem, double, n);
+    bool *taken = ARENA_NEW(mem, bool, n);
+    if (!a || !z || !d || !e || !w || !scale || !taken) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < n * n; i++)
+        if (!isfinite(matrix[i]))
+            return fail(PLUMB_ENUMERIC, "a matrix has a value that is not finite");
+    memcpy(a, matrix, (size_t)(n * n) * sizeof *a);
+    reduce(a, scale, d, e, w, n);
+    expand(z, a, scale, n);
+    if (!diagonalise(d, e, z, n))
+        return fail(PLUMB_ENUMERIC, "the eigenvalues of a %lld x %lld matrix do not converge",
+                    (long long)n, (long long)n);
+    for (int64_t k = 0; k < n; k++) {
+        int64_t best = -1;
+        for (int64_t i = 0; i < n; i++)
+            if (!taken[i] && (best < 0 || d[i] > d[best])) best = i;
+        taken[best] = true;
+        values[k] = d[best];
+        memcpy(vectors + k * n, z + best * n, (size_t)n * sizeof *z);
+        orient(vectors + k * n, n);
+    }
+    return PLUMB_OK;
+}
+
+plumb_status eigen_symmetric(double *values, double *vectors, arena *mem, const double *matrix,
+                             int64_t n)
+{
+    if (n < 1) return PLUMB_OK;
+    const arena_mark mark = arena_here(mem);
+    const plumb_status st = solve(values, vectors, mem, matrix, n);
+    arena_rewind(mem, mark);
+    return st;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// [Lin23]'s counter-example in one dimension, in closed form and in logarithms.
+#include <math.h>
+
+#include "plumb/surprise.h"
+
+static double log_normal(double x, double deviation)
+{
+    return -0.5 * (x / deviation) * (x / deviation) - log(deviation) -
+           0.5 * log(2.0 * 3.141592653589793238462643383279503);
+}
+
+double plumb_surprise_example_log_ratio(double x, double deviation)
+{
+    return log_normal(x, deviation) - log_normal(x, 1.0);
+}
+
+plumb_surprise_example plumb_surprise_example_make(double deviation)
+{
+    plumb_surprise_example e = {.deviation = deviation};
+    for (int x = 0; x < 2; x++) {
+        e.surprise[x] = -log_normal(x, 1.0);
+        e.log_ratio[x] = plumb_surprise_example_log_ratio(x, deviation);
+        e.posterior[x] = 1.0 / (1.0 + exp(-e.log_ratio[x]));
+    }
+    // log ratio = -log d - x^2 (1/d^2 - 1)/2 = 0
+    e.even = sqrt(-2.0 * log(deviation) / (1.0 / (deviation * deviation) - 1.0));
+    return e;
+}
+
+static void put(plumb_record *r, const char *key, double deviation)
+{
+    const plumb_surprise_example e = plumb_surprise_example_make(deviation);
+    plumb_record_begin(r, key);
+    plumb_record_real(r, "deviation", e.deviation);
+    plumb_record_reals(r, "surprise", e.surprise, 2);
+    plumb_record_reals(r, "log_likelihood_ratio", e.log_ratio, 2);
+    plumb_record_reals(r, "posterior", e.posterior, 2);
+    plumb_record_real(r, "even", e.even);
+    plumb_record_end(r);
+}
+
+void plumb_surprise_example_record(plumb_record *r)
+{
+    plumb_record_reals(r, "x", (double[]){0.0, 1.0}, 2);
+    put(r, "variance_0.001", sqrt(0.001));
+    put(r, "deviation_0.001", 0.001);
+    plumb_record_text(r, "meaning",
+                      "surprise calls x = 1 the stranger one, the likelihood ratio x = 0");
+    plumb_record_integer(r, "measure_version", PLUMB_SURPRISE_VERSION);
+    plumb_record_text(r, "version", plumb_version());
+}
