@@ -40,6 +40,8 @@ static int table(void)
     snprintf(text, sizeof text, "%s, %s", plumb_machine_blas(), plumb_machine_blas_version());
     line("BLAS kernels", text, remedy ? "SLOW" : "fine");
     line("HDF5", plumb_file_hdf5() ? "yes" : "no", plumb_file_hdf5() ? "fine" : "MISSING");
+    const bool svm = plumb_scorer_available(PLUMB_SCORER_OCSVM);
+    line("libsvm", svm ? "yes" : "no", svm ? "fine" : "MISSING");
     line("MPI", "not in this build", "nothing here needs it");
     line("oneDNN", "not in this build", "nothing here needs it");
     putchar('\n');
@@ -56,6 +58,8 @@ static int table(void)
         puts("Files that end in .h5 cannot be read or written. Install libhdf5-dev and build "
              "again, or\n"
              "keep the helper plumb-h5 where plumb was installed. .npy and .npz work without it.");
+    if (!svm && ++off)
+        puts("The scorer ocsvm of plumb surprise is left out. Install libsvm-dev and build again.");
     return off;
 }
 

@@ -16,7 +16,7 @@ unset OPENBLAS_CORETYPE PLUMB_THREADS
 plain=$("$PLUMB" doctor --json) || fail "plumb doctor --json exits $?"
 instructions=$(echo "$plain" | value instructions)
 kernel=$(echo "$plain" | value blas)
-for key in version instructions threads cores blas blas_version blas_remedy hdf5 mpi onednn compiler build_type; do
+for key in version instructions threads cores blas blas_version blas_remedy hdf5 libsvm mpi onednn compiler build_type; do
     echo "$plain" | value $key >/dev/null || fail "doctor --json has no $key"
 done
 [ "$(echo "$plain" | value version)" = "$("$PLUMB" --version | cut -d' ' -f2)" ] || fail "version"
@@ -61,7 +61,7 @@ timeout 20 env OPENBLAS_CORETYPE=NoSuchProcessor "$PLUMB" doctor >/dev/null 2>&1
     fail "OPENBLAS_CORETYPE=NoSuchProcessor: exit $?"
 
 table=$("$PLUMB" doctor) || fail "plumb doctor exits $?"
-for word in instructions threads BLAS HDF5 MPI oneDNN "$kernel"; do
+for word in instructions threads BLAS HDF5 libsvm MPI oneDNN "$kernel"; do
     case $table in *$word*) ;; *) fail "the table does not speak of $word" ;; esac
 done
 
