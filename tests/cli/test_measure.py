@@ -20,38 +20,15 @@ KEYS = {"method", "mode", "r2", "sym", "symetric", "order", "alpha", "sym_per_tr
         "latents_used", "degenerate", "n", "m", "r2_heldout", "seconds", "version", "r2_ci", "sym_ci",
         "symetric_ci", "r2_heldout_ci", "why", "rho", "trajectories", "dropped", "steps", "seed",
         "input_hash", "measure_version", "unconverged"}
-failures = 0
+sys.path.insert(0, os.path.join(os.environ["PLUMB_SOURCE"], "tests/support"))
+from program import Program  # noqa: E402
 
-
-def check(right, what):
-    global failures
-    if not right:
-        failures += 1
-        print("FAILED:", what)
-
-
-def run(*arguments, code=0):
-    done = subprocess.run([PLUMB, "measure", *map(str, arguments)], capture_output=True, text=True)
-    check(done.returncode == code, f"{arguments} exits {done.returncode}: {done.stderr}")
-    return done
-
-
-def answer(*arguments, code=0):
-    done = run(*arguments, "--json", code=code)
-    check(done.stdout.count("\n") == 1, f"{arguments} prints {done.stdout!r}")
-    return json.loads(done.stdout)
+plumb = Program("measure")
+check, run, answer, complaint = plumb.check, plumb.run, plumb.answer, plumb.complaint
 
 
 def numbers(record, *but):
     return {k: v for k, v in record.items() if k not in ("seconds", *but)}
-
-
-def complaint(words, *arguments, code=1):
-    done = run(*arguments, code=code)
-    check(done.stdout == "", f"{arguments} prints {done.stdout!r}")
-    lines = done.stderr.splitlines()
-    check(len(lines) == 1 and lines[0].startswith("plumb measure: ") and words in lines[0],
-          f"{arguments} says {done.stderr!r}, wanted {words!r}")
 
 
 def springs(n, trajectories, steps, rng):
@@ -225,4 +202,4 @@ with tempfile.TemporaryDirectory() as folder:
     complaint("a whole number", folder / "right.npz", "--points", "many", code=2)
     complaint("items", folder / "right.npz", "--items", folder / "no" / "items.jsonl")
 
-sys.exit(failures > 0)
+sys.exit(plumb.failures > 0)

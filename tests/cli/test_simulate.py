@@ -25,33 +25,11 @@ except ImportError:
 PLUMB = os.environ["PLUMB"]
 HDF5 = h5py and json.loads(subprocess.run([PLUMB, "doctor", "--json"], capture_output=True,
                                           text=True).stdout)["hdf5"]
-failures = 0
+sys.path.insert(0, os.path.join(os.environ["PLUMB_SOURCE"], "tests/support"))
+from program import Program  # noqa: E402
 
-
-def check(right, what):
-    global failures
-    if not right:
-        failures += 1
-        print("FAILED:", what)
-
-
-def run(*arguments, code=0, **how):
-    done = subprocess.run([PLUMB, *map(str, arguments)], capture_output=True, text=True, **how)
-    check(done.returncode == code, f"{arguments} exits {done.returncode}: {done.stderr}")
-    return done
-
-
-def answer(*arguments):
-    return json.loads(run(*arguments, "--json").stdout)
-
-
-def complaint(words, *arguments, code=1, **how):
-    done = run(*arguments, code=code, **how)
-    check(done.stdout == "", f"{arguments} prints {done.stdout!r}")
-    # Where the machine is slow, progress comes first; it is not part of the complaint.
-    lines = [line for line in done.stderr.splitlines() if " % after " not in line]
-    check(len(lines) == 1 and lines[0].startswith(f"plumb {arguments[0]}: ") and words in lines[0],
-          f"{arguments} says {done.stderr!r}, wanted {words!r}")
+plumb = Program()
+check, run, answer, complaint = plumb.check, plumb.run, plumb.answer, plumb.complaint
 
 
 def arrays(path):
@@ -262,5 +240,5 @@ with tempfile.TemporaryDirectory() as folder:
         finally:
             subprocess.run(["umount", small])
 
-print("failures:", failures)
-sys.exit(failures > 0)
+print("failures:", plumb.failures)
+sys.exit(plumb.failures > 0)

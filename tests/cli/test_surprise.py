@@ -2,40 +2,17 @@
 """plumb surprise as a user runs it: numbers against NumPy's, one line for every mistake."""
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-PLUMB = os.environ["PLUMB"]
-failures = 0
+sys.path.insert(0, os.path.join(os.environ["PLUMB_SOURCE"], "tests/support"))
+from program import Program  # noqa: E402
 
-
-def check(right, what):
-    global failures
-    if not right:
-        failures += 1
-        print("FAILED:", what)
-
-
-def run(*arguments, code=0):
-    done = subprocess.run([PLUMB, "surprise", *map(str, arguments)], capture_output=True, text=True)
-    check(done.returncode == code, f"{arguments} exits {done.returncode}: {done.stderr}")
-    return done
-
-
-def answer(*arguments, code=0):
-    return json.loads(run(*arguments, "--json", code=code).stdout)
-
-
-def complaint(words, *arguments, code=1):
-    done = run(*arguments, code=code)
-    check(done.stdout == "", f"{arguments} prints {done.stdout!r}")
-    lines = done.stderr.splitlines()
-    check(len(lines) == 1 and lines[0].startswith("plumb surprise: ") and words in lines[0],
-          f"{arguments} says {done.stderr!r}, wanted {words!r}")
+plumb = Program("surprise")
+check, run, answer, complaint = plumb.check, plumb.run, plumb.answer, plumb.complaint
 
 
 def unit(x):
@@ -197,4 +174,4 @@ with tempfile.TemporaryDirectory() as folder:
     check(len(said) == 2 and "1 features are zero vectors" in said[0] and "2 of 152" in said[1],
           f"zero vectors and repeats: {said}")
 
-sys.exit(failures > 0)
+sys.exit(plumb.failures > 0)

@@ -27,4 +27,20 @@ void game_look(void *to, const plumb_world *world, const double *parameters,
                const worlds_plan *plan);
 void game_draw(uint8_t *frame, const void *from, const double *x);
 
+// The row of a game: what differs are its names, its size, how it moves and its canonical
+// coordinates.
+// clang-format off
+#define GAME_ROW(title, line, number, strategies, pairs)                                          \
+    {                                                                                             \
+        .facts = {.name = title, .summary = line, .n = strategies, .canonical_n = pairs,          \
+                  .dt = 0.1, .height = 32, .width = 32, .channels = 3, .upright = true,           \
+                  .reversible = true, .state_names = names, .canonical_names = canonical_names,   \
+                  .angles = angles},                                                              \
+        .id = number, .model = payoff, .interior = true, .motion_size = sizeof(motion),           \
+        .look_size = sizeof(game_picture), .begin = game_begin, .start = start, .at = at,         \
+        .derivative = game_derivative, .energy = game_energy, .canonical = canonical,             \
+        .look = game_look, .draw = game_draw,                                                     \
+    }
+// clang-format on
+
 #endif

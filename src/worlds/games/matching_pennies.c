@@ -63,31 +63,6 @@ static const char *const names[] = {"x1", "x2", "y1", "y2"};
 static const char *const canonical_names[] = {"u", "v/4"};
 static const bool angles[] = {false};
 
-const plumb_world matching_pennies_row = {
-    .facts = {.name = "matching-pennies",
-              .summary = "two players learn matching pennies; joint strategy as grey blocks",
-              .n = 2,
-              .canonical_n = 1,
-              .dt = 0.1,
-              .height = 32,
-              .width = 32,
-              .channels = 3,
-              .upright = true,
-              .reversible = true,
-              .state_names = names,
-              .canonical_names = canonical_names,
-              .angles = angles},
-    .id = 9,
-    .model = payoff,
-    .interior = true,
-    .motion_size = sizeof(motion),
-    .look_size = sizeof(game_picture),
-    .begin = game_begin,
-    .start = start,
-    .at = at,
-    .derivative = game_derivative,
-    .energy = game_energy,
-    .canonical = canonical,
-    .look = game_look,
-    .draw = game_draw,
-};
+const plumb_world matching_pennies_row =
+    GAME_ROW("matching-pennies",
+             "two players learn matching pennies; joint strategy as grey blocks", 9, 2, 1);

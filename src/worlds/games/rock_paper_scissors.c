@@ -64,31 +64,6 @@ static const char *const names[] = {"x1", "x2", "x3", "y1", "y2", "y3"};
 static const char *const canonical_names[] = {"u1", "u2", "-v2/3", "v1/3"};
 static const bool angles[] = {false, false};
 
-const plumb_world rock_paper_scissors_row = {
-    .facts = {.name = "rock-paper-scissors",
-              .summary = "two players learn rock, paper, scissors; joint strategy as grey blocks",
-              .n = 3,
-              .canonical_n = 2,
-              .dt = 0.1,
-              .height = 32,
-              .width = 32,
-              .channels = 3,
-              .upright = true,
-              .reversible = true,
-              .state_names = names,
-              .canonical_names = canonical_names,
-              .angles = angles},
-    .id = 10,
-    .model = payoff,
-    .interior = true,
-    .motion_size = sizeof(motion),
-    .look_size = sizeof(game_picture),
-    .begin = game_begin,
-    .start = start,
-    .at = at,
-    .derivative = game_derivative,
-    .energy = game_energy,
-    .canonical = canonical,
-    .look = game_look,
-    .draw = game_draw,
-};
+const plumb_world rock_paper_scissors_row =
+    GAME_ROW("rock-paper-scissors",
+             "two players learn rock, paper, scissors; joint strategy as grey blocks", 10, 3, 2);
