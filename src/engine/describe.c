@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+// What models are written in: one function per operation, and the few that are made of others.
+#include <string.h>
+
+#include "engine/op.h"
+
+static node *unary(graph *g, int op, node *x, double value)
+{
+    return graph_node(g, op, 1, &x, &(op_attr){.value = value}, NULL);
+}
+
+static node *binary(graph *g, int op, node *a, node *b)
+{
+    return graph_node(g, op, 2, (node *[]){a, b}, &(op_attr){0}, NULL);
+}
+
+static bool is_constant(const node *x, double value)
+{
+    return x->op == OP_CONSTANT && x->attr.value == value;
+}
+
+static shape shape_of(int rank, const int64_t *size)
+{
+    shape s = {.rank = rank};
+    memcpy(s.size, size, (size_t)rank * sizeof *size);
+    return s;
+}
+
+node *op_input(graph *g, const char *name, int stage, int rank, const int64_t *size)
+{
+    shape s = shape_of(rank, size);
+    return graph_leaf(g, name, &s, stage, false);
+}
+
+node *op_parameter(graph *g, const char *name, int rank, const int64_t *size)
+{
+    shape s = shape_of(rank, size);
+    return graph_leaf(g, name, &s, 0, true);
+}
+
+node *op_constant(graph *g, double value, const shape *s)
+{
+    return graph_node(g, OP_CONSTANT, 0, NULL, &(op_attr){.value = value}, s);
+}
+
+node *op_zeros_like(graph *g, const node *x)
+{
+    return op_constant(g, 0.0, &x->shape);
+}
+
+node *op_add(graph *g, node *a, node *b)
+{
+    if (is_constant(a, 0.0)) return b;
+    if (is_constant(b, 0.0)) return a;
+    return binary(g, OP_ADD, a, b);
+}
+
+node *op_subtract(graph *g, node *a, node *b)
+{
+    if (is_constant(b, 0.0)) return a;
+    return binary(g, OP_SUBTRACT, a, b);
+}
+
+node *op_multiply(graph *g, node *a, node *b)
+{
+    if (a->op == OP_CONSTANT) return op_scale(g, b, a->attr.value);
+    if (b->op == OP_CONSTANT) return op_scale(g, a, b->attr.value);
+    return binary(g, OP_MULTIPLY, a, b);
+}
+
+node *op_divide(graph *g, node *a, node *b)
+{
+    return binary(g, OP_DIVIDE, a, b);
+}
+
+node *op_scale(graph *g, node *x, double factor)
+{
+    if (factor == 1.0) return x;
+    if (x->op == OP_CONSTANT) return op_constant(g, factor * x->attr.value, &x->shape);
+    if (x->op == OP_SCALE) return op_scale(g, x->in[0], factor * x->attr.value);
+    return unary(g, OP_SCALE, x, factor);
+}
+
+node *op_shift(graph *g, node *x, double by)
+{
+    return by == 0.0 ? x : unary(g, OP_SHIFT, x, by);
+}
+
+node *op_square(graph *g, node *x)
+{
+    return op_multiply(g, x, x);
+}
+
+node *op_exp(graph *g, node *x)
+{
+    return unary(g, OP_EXP, x, 0.0);
+}
+
+node *op_log(graph *g, node *x)
+{
+    return unary(g, OP_LOG, x, 0.0);
+}
+
+node *op_sqrt(graph *g, node *x)
+{
+    return unary(g, OP_SQRT, x, 0.0);
+}
+
+node *op_reciprocal(graph *g, node *x)
+{
+    return unary(g, OP_RECIPROCAL, x, 0.0);
+}
+
+node *op_sin(graph *g, node *x)
+{
+    return unary(g, OP_SIN, x, 0.0);
+}
+
+node *op_cos(graph *g, node *x)
+{
+    return unary(g, OP_COS, x, 0.0);
+}
+
+node *op_tanh(graph *g, node *x)
+{
+    return unary(g, OP_TANH, x, 0.0);
+}
+
+node *op_sigmoid(graph *g, node *x)
+{
+    return unary(g, OP_SIGMOID, x, 0.0);
+}
+
+node *op_softplus(graph *g, node *x)
+{
+    return unary(g, OP_SOFTPLUS, x, 0.0);
+}
+
+node *op_swish(graph *g, node *x)
+{
+    return binary(g, OP_SWISH, x, op_sigmoid(g, x));
+}
+
+node *op_leaky(graph *g, node *x, double slope)
+{
+    return unary(g, OP_LEAKY, x, slope);
+}
+
+node *op_step(graph *g, node *x, double slope)
+{
+    return unary(g, OP_STEP, x, slope);
+}
+
+node *op_total(graph *g, node *const *x, int count)
+{
+    int accumulated = 0;
+    for (int i = 0; i < count; i++) accumulated += op_table(x[i]->op)->accumulates;
+    if (accumulated >= 2) return graph_node(g, OP_TOTAL, count, x, &(op_attr){0}, NULL);
+    node *sum = x[0];
+    for (int i = 1; i < count; i++) sum = op_add(g, sum, x[i]);
+    return sum;
+}
+
+node *op_matmul(graph *g, node *a, node *b, bool ta, bool tb)
+{
+    return graph_node(g, OP_MATMUL, 2, (node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb}, NULL);
+}
+
+node *op_bias(graph *g, node *x, node *bias)
+{
+    return op_add(g, x, op_like(g, bias, x));
+}
+
+node *op_dense(graph *g, node *x, node *w, node *bias)
+{
+    return op_bias(g, op_matmul(g, x, w, false, false), bias);
+}
+
+// out = ceil(in / stride) and the odd zero after, for SAME; no zeros for VALID.
+static void pad(int64_t *out, int64_t *before, int64_t in, int64_t kernel, int64_t stride,
+                op_padding padding)
+{
+    *before = 0;
+    *out = in < kernel ? 0 : (in - kernel) / stride + 1;
+    if (padding == OP_VALID) return;
+    *out = (in + stride - 1) / stride;
+    int64_t total = (*out - 1) * stride + kernel - in;
+    if (total > 0) *before = total / 2;
+}
+
+static node *convolve(graph *g, int op, node *x, node *w, int stride, op_padding padding, int grow)
+{
+    const int64_t *xs = x->shape.size, *ws = w->shape.size;
+    conv_geometry c = {.n = xs[0],
+                       .h = grow * xs[1],
+                       .w = grow * xs[2],
+                       .c = xs[3],
+                       .k = ws[3],
+                       .kh = ws[0],
+                       .kw = ws[1],
+                       .stride = stride};
+    pad(&c.oh, &c.top, c.h, c.kh, stride, padding);
+    pad(&c.ow, &c.left, c.w, c.kw, stride, padding);
+    return graph_node(g, op, 2, (node *[]){x, w}, &(op_attr){.conv = c}, NULL);
+}
+
+node *op_conv(graph *g, node *x, node *w, int stride, op_padding padding)
+{
+    return convolve(g, OP_CONV, x, w, stride, padding, 1);
+}
+
+node *op_upconv(graph *g, node *x, node *w)
+{
+    return convolve(g, OP_UPCONV, x, w, 1, OP_SAME, 2);
+}
+
+node *op_upsample(graph *g, node *x)
+{
+    return unary(g, OP_UPSAMPLE, x, 0.0);
+}
+
+node *op_downsum(graph *g, node *x)
+{
+    return unary(g, OP_DOWNSUM, x, 0.0);
+}
+
+node *op_reshape(graph *g, node *x, int rank, const int64_t *size)
+{
+    shape s = shape_of(rank, size);
+    if (shape_equal(&s, &x->shape)) return x;
+    if (x->op == OP_RESHAPE) return op_reshape(g, x->in[0], rank, size);
+    if (x->op == OP_CONSTANT) return op_constant(g, x->attr.value, &s);
+    return graph_node(g, OP_RESHAPE, 1, &x, &(op_attr){0}, &s);
+}
+
+node *op_slice(graph *g, node *x, int axis, int64_t start, int64_t count)
+{
+    shape s = x->shape;
+    if (count == s.size[axis]) return x;
+    char a[96];
+    if (axis >= s.rank || start < 0 || count < 0 || start + count > s.size[axis])
+        return graph_blunder(g,
+                             fail(PLUMB_ESHAPE, "%s has no %lld places from %lld on along axis %d",
+                                  shape_text(a, &s), (long long)count, (long long)start, axis));
+    s.size[axis] = count;
+    return graph_node(g, OP_SLICE, 1, &x, &(op_attr){.axis = axis, .start = start}, &s);
+}
+
+node *op_embed(graph *g, node *x, int axis, int64_t start, int64_t size)
+{
+    shape s = x->shape;
+    if (size == s.size[axis]) return x;
+    s.size[axis] = size;
+    return graph_node(g, OP_EMBED, 1, &x, &(op_attr){.axis = axis, .start = start}, &s);
+}
+
+node *op_concat(graph *g, node *const *x, int count, int axis)
+{
+    if (count == 1) return x[0];
+    return graph_node(g, OP_CONCAT, count, x, &(op_attr){.axis = axis}, NULL);
+}
+
+node *op_broadcast(graph *g, node *x, int axis, int axes, const int64_t *size)
+{
+    if (!axes) return x;
+    shape s = {.rank = x->shape.rank + axes};
+    if (s.rank > GRAPH_RANK)
+        return graph_blunder(g, fail(PLUMB_ESHAPE, "more than %d axes", GRAPH_RANK));
+    for (int i = 0; i < s.rank; i++)
+        s.size[i] = i < axis          ? x->shape.size[i]
+                    : i < axis + axes ? size[i - axis]
+                                      : x->shape.size[i - axes];
+    if (x->op == OP_CONSTANT) return op_constant(g, x->attr.value, &s);
+    return graph_node(g, OP_BROADCAST, 1, &x, &(op_attr){.axis = axis, .axes = axes}, &s);
+}
+
+node *op_sum(graph *g, node *x, int axis, int axes)
+{
+    if (!axes) return x;
+    return graph_node(g, OP_SUM, 1, &x, &(op_attr){.axis = axis, .axes = axes}, NULL);
+}
+
+node *op_like(graph *g, node *x, const node *like)
+{
+    return op_broadcast(g, x, 0, like->shape.rank - x->shape.rank, like->shape.size);
+}
+
+node *op_sum_each(graph *g, node *x)
+{
+    return op_sum(g, x, 1, x->shape.rank - 1);
+}
+
+// One number per item, at every place of the item.
+static node *each_like(graph *g, node *x, const node *like)
+{
+    return op_broadcast(g, x, 1, like->shape.rank - 1, like->shape.size + 1);
+}
+
+node *op_layer_norm(graph *g, node *x, node *gain, node *bias, double epsilon)
+{
+    int64_t places = shape_count(&x->shape) / (x->shape.size[0] ? x->shape.size[0] : 1);
+    double share = 1.0 / (double)places;
+    node *centred = op_subtract(g, x, each_like(g, op_scale(g, op_sum_each(g, x), share), x));
+    node *variance = op_scale(g, op_sum_each(g, op_square(g, centred)), share);
+    node *scale = op_reciprocal(g, op_sqrt(g, op_shift(g, variance, epsilon)));
+    node *y = op_multiply(g, centred, each_like(g, scale, x));
+    return op_add(g, op_multiply(g, y, op_like(g, gain, x)), op_like(g, bias, x));
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Gradients as graphs: the walk from the end that applies each operation's rule.
+#include "engine/op.h"
+
+// The cotangents that reach a node, in the order they are found.
+typedef struct share {
+    node *value;
+    struct share *next;
+} share;
+
+typedef struct walk {
+    graph *g;
+    arena mem;
+    int first, last; // ids that matter
+    bool *needs;     // depends on one of the x
+    share **shares;  // by id - first, newest first
+    int *count;
+} walk;
+
+static bool contribute(walk *w, node *to, node *value)
+{
+    if (!value || to->id < w->first || to->id > w->last || !w->needs[to->id - w->first])
+        return true;
+    share *s = ARENA_NEW(&w->mem, share, 1);
+    if (!s) return false;
+    int i = to->id - w->first;
+    *s = (share){.value = value, .next = w->shares[i]};
+    w->shares[i] = s;
+    w->count[i]++;
+    return true;
+}
+
+static node *collect(walk *w, int i)
+{
+    int n = w->count[i];
+    node **all = ARENA_NEW(&w->mem, node *, n);
+    if (!all) return NULL;
+    share *s = w->shares[i];
+    for (int j = n - 1; j >= 0; j--, s = s->next) all[j] = s->value;
+    return op_total(w->g, all, n);
+}
+
+static plumb_status backwards(walk *w, node **total)
+{
+    for (int id = w->last; id >= w->first; id--) {
+        int i = id - w->first;
+        if (!w->needs[i] || !w->count[i]) continue;
+        node *y = graph_at(w->g, id);
+        node *dy = total[i] = collect(w, i);
+        if (!dy) return PLUMB_EMEMORY;
+        void (*rule)(graph *, node **, node *, node *) = op_table(y->op)->gradient;
+        if (!rule) continue; // a leaf
+        node **d = ARENA_NEW(&w->mem, node *, y->inputs);
+        if (!d) return PLUMB_EMEMORY;
+        rule(w->g, d, y, dy);
+        for (int k = 0; k < y->inputs; k++)
+            if (!contribute(w, y->in[k], d[k])) return PLUMB_EMEMORY;
+    }
+    return graph_status(w->g);
+}
+
+static void mark_needs(walk *w, node *const *x, int xs)
+{
+    for (int i = 0; i < xs; i++)
+        if (x[i]->id <= w->last) w->needs[x[i]->id - w->first] = true;
+    for (int id = w->first; id <= w->last; id++) {
+        const node *n = graph_at(w->g, id);
+        for (int k = 0; k < n->inputs && !w->needs[id - w->first]; k++)
+            if (n->in[k]->id >= w->first)
+                w->needs[id - w->first] = w->needs[n->in[k]->id - w->first];
+    }
+}
+
+static plumb_status differentiate(walk *w, node **dx, node *const *x, int xs, node *const *y,
+                                  node *const *seed, int ys)
+{
+    w->first = x[0]->id;
+    for (int i = 0; i < xs; i++) w->first = x[i]->id < w->first ? x[i]->id : w->first;
+    w->last = w->first;
+    for (int j = 0; j < ys; j++) w->last = y[j]->id > w->last ? y[j]->id : w->last;
+    int span = w->last - w->first + 1;
+    w->needs = ARENA_NEW(&w->mem, bool, span);
+    w->shares = ARENA_NEW(&w->mem, share *, span);
+    w->count = ARENA_NEW(&w->mem, int, span);
+    node **total = ARENA_NEW(&w->mem, node *, span);
+    if (!w->needs || !w->shares || !w->count || !total) return PLUMB_EMEMORY;
+    mark_needs(w, x, xs);
+
+    for (int j = 0; j < ys; j++) {
+        node *s = seed && seed[j] ? seed[j] : op_constant(w->g, 1.0, &y[j]->shape);
+        if (!contribute(w, y[j], s)) return PLUMB_EMEMORY;
+    }
+    plumb_status st = backwards(w, total);
+    if (st) return st;
+    for (int i = 0; i < xs; i++) {
+        node *t = x[i]->id <= w->last ? total[x[i]->id - w->first] : NULL;
+        dx[i] = t ? t : op_zeros_like(w->g, x[i]);
+    }
+    return PLUMB_OK;
+}
+
+void graph_gradient(graph *g, node **dx, node *const *x, int xs, node *const *y, node *const *seed,
+                    int ys)
+{
+    walk w = {.g = g};
+    plumb_status st = graph_status(g);
+    if (!st) st = differentiate(&w, dx, x, xs, y, seed, ys);
+    if (st) {
+        node *blank = graph_blunder(g, st);
+        for (int i = 0; i < xs; i++) dx[i] = blank;
+    }
+    arena_clear(&w.mem);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// The operations. A model is written in these; op.c has their table.
+//
+// Shapes are row-major, images (n, height, width, channels), weights of convolutions (height,
+// width, in, out), of dense layers (in, out). Elementwise operations take equal shapes; whatever is
+// smaller is broadcast first, which costs nothing when the program runs.
+#ifndef ENGINE_OP_H
+#define ENGINE_OP_H
+
+#include "engine/graph.h"
+
+// clang-format off
+#define OP_LIST(OP)                                                                              \
+    OP(LEAF) OP(CONSTANT)                                                                        \
+    /* elementwise */                                                                            \
+    OP(ADD) OP(SUBTRACT) OP(MULTIPLY) OP(DIVIDE) OP(SCALE) OP(SHIFT)                             \
+    OP(EXP) OP(LOG) OP(SQRT) OP(RECIPROCAL) OP(SIN) OP(COS) OP(TANH) OP(SIGMOID) OP(SOFTPLUS)    \
+    OP(SWISH) OP(SWISH1) OP(SWISH2) OP(LEAKY) OP(STEP)                                           \
+    /* sums of many, products, convolutions and their transposes */                              \
+    OP(TOTAL) OP(MATMUL)                                                                         \
+    OP(CONV) OP(CONV_DATA) OP(CONV_WEIGHTS) OP(UPCONV) OP(UPCONV_DATA) OP(UPCONV_WEIGHTS)        \
+    OP(UPSAMPLE) OP(DOWNSUM)                                                                     \
+    /* moving numbers */                                                                         \
+    OP(RESHAPE) OP(SLICE) OP(EMBED) OP(CONCAT) OP(BROADCAST) OP(SUM)
+// clang-format on
+
+#define OP_ENUM(name) OP_##name,
+typedef enum op_kind { OP_LIST(OP_ENUM) OP_KINDS } op_kind;
+#undef OP_ENUM
+
+/// What the table knows of an operation.
+typedef struct op_row {
+    const char *name;
+    int inputs; // -1: one or more
+    plumb_status (*shape)(shape *out, op_attr *attr, node *const *in, int inputs);
+    /// d[i] = contribution to the cotangent of input i, NULL where there is none. `y` is the node,
+    /// `dy` its cotangent.
+    void (*gradient)(graph *g, node **d, node *y, node *dy);
+    /// Elementwise operations: the value at one place, in double.
+    double (*scalar)(const op_attr *attr, const double *x);
+    /// The others: the judge, in double, and the fast kernel. Those that accumulate can add to what
+    /// is there.
+    void (*judge)(double *out, const node *n, const double *const *in);
+    void (*fast)(float *out, const node *n, const float *const *in, bool accumulate,
+                 float *scratch);
+    int64_t (*scratch)(const node *n); // floats
+    bool accumulates;
+    double (*flops)(const node *n);
+} op_row;
+
+const op_row *op_table(int op);
+bool op_elementwise(int op);
+/// Checks the inputs and completes shape and attributes.
+plumb_status op_shape(shape *out, op_attr *attr, int op, int inputs, node *const *in);
+
+// Leaves: values given before a stage of the program runs, parameters, which are read where they
+// are kept, and numbers known now.
+node *op_input(graph *g, const char *name, int stage, int rank, const int64_t *size);
+node *op_parameter(graph *g, const char *name, int rank, const int64_t *size);
+node *op_constant(graph *g, double value, const shape *s);
+node *op_zeros_like(graph *g, const node *x);
+
+node *op_add(graph *g, node *a, node *b);
+node *op_subtract(graph *g, node *a, node *b);
+node *op_multiply(graph *g, node *a, node *b);
+node *op_divide(graph *g, node *a, node *b);
+node *op_scale(graph *g, node *x, double factor);
+node *op_shift(graph *g, node *x, double by);
+node *op_square(graph *g, node *x);
+node *op_exp(graph *g, node *x);
+node *op_log(graph *g, node *x);
+node *op_sqrt(graph *g, node *x);
+node *op_reciprocal(graph *g, node *x);
+node *op_sin(graph *g, node *x);
+node *op_cos(graph *g, node *x);
+node *op_tanh(graph *g, node *x);
+node *op_sigmoid(graph *g, node *x);
+node *op_softplus(graph *g, node *x);
+node *op_swish(graph *g, node *x);               /// x sigmoid(x)
+node *op_leaky(graph *g, node *x, double slope); /// slope 0 is ReLU
+node *op_step(graph *g, node *x, double slope);  /// its derivative: 1 above, slope below
+
+/// The sum of many arrays of one shape: what products add to it goes straight into its memory.
+node *op_total(graph *g, node *const *x, int count);
+
+/// op(a) op(b), each a matrix or its transpose.
+node *op_matmul(graph *g, node *a, node *b, bool ta, bool tb);
+/// x (.., in) times w (in, out) plus bias (out).
+node *op_dense(graph *g, node *x, node *w, node *bias);
+
+typedef enum op_padding { OP_SAME, OP_VALID } op_padding;
+/// Cross-correlation. SAME pads as TensorFlow and XLA do: the odd zero goes after.
+node *op_conv(graph *g, node *x, node *w, int stride, op_padding padding);
+/// Nearest x2 upsampling, then 3x3 SAME, without ever making the large map.
+node *op_upconv(graph *g, node *x, node *w);
+node *op_upsample(graph *g, node *x); /// nearest, x2
+node *op_downsum(graph *g, node *x);  /// its transpose: sums of 2x2
+/// x plus bias (channels) at every place.
+node *op_bias(graph *g, node *x, node *bias);
+
+node *op_reshape(graph *g, node *x, int rank, const int64_t *size);
+node *op_slice(graph *g, node *x, int axis, int64_t start, int64_t count);
+/// Zeros of `size` along `axis`, with x at `start`: the transpose of a slice.
+node *op_embed(graph *g, node *x, int axis, int64_t start, int64_t size);
+node *op_concat(graph *g, node *const *x, int count, int axis);
+/// New axes of the given sizes before `axis`, x repeated along them.
+node *op_broadcast(graph *g, node *x, int axis, int axes, const int64_t *size);
+/// The sum over `axes` axes from `axis` on, which disappear.
+node *op_sum(graph *g, node *x, int axis, int axes);
+/// Scalar or smaller x spread over the shape of `like`: its axes are the last ones of `like`.
+node *op_like(graph *g, node *x, const node *like);
+/// Sum over all axes but the first.
+node *op_sum_each(graph *g, node *x);
+/// (x - mean) / sqrt(variance + epsilon) over all axes but the first, times gain plus bias.
+node *op_layer_norm(graph *g, node *x, node *gain, node *bias, double epsilon);
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The planner's own tables, between the graph and the program.
+#ifndef ENGINE_PLAN_H
+#define ENGINE_PLAN_H
+
+#include "engine/op.h"
+
+/// A node that is needed.
+typedef struct cell {
+    node *n;
+    int uses;    // by needed nodes, and as an output
+    int level;   // calls that must have run before it
+    int unit;    // what computes it, or -1: leaves, views, numbers
+    int home;    // the cell whose memory it lives in
+    bool stored; // somebody reads it from memory
+    bool output;
+    int born, dies; // positions in the order; of homes
+    int64_t offset; // in elements; of homes
+} cell;
+
+typedef enum unit_kind {
+    UNIT_OP,   // one operation, with a bias and a leaky ReLU after a convolution
+    UNIT_TAPE, // elementwise operations of one shape
+    UNIT_ADD,  // adds `source` to `result`
+    UNIT_JOIN, // nothing to run: all parts of a total are there
+} unit_kind;
+
+/// Something that runs in one go.
+typedef struct unit {
+    unit_kind kind;
+    int stage, key; // order: stages first, then the smallest node id
+    int first, members;
+    int result, source, bias; // cells, or -1
+    float slope;
+    bool accumulate;
+    int position;
+} unit;
+
+typedef struct plan {
+    graph *g;
+    arena *mem;
+    bool judge;
+    int cells, units, outputs;
+    cell *cell;
+    int *where; // cell of a node id, or -1
+    unit *unit;
+    int *member;                 // cells of the tapes' units
+    int *order;                  // units by position
+    int64_t block, sum, biggest; // elements
+} plan;
+
+/// The steps of planning, in this order.
+plumb_status plan_cells(plan *p, node *const *output, int outputs); // cells.c
+plumb_status plan_units(plan *p);                                   // fuse.c
+plumb_status plan_order(plan *p);                                   // order.c
+plumb_status plan_place(plan *p);                                   // place.c
+
+int plan_cell(const plan *p, const node *n);
+/// The cell that holds what `c` shows: through reshapes, and where `views` through broadcasts and
+/// slices, which tapes read through.
+int plan_source(const plan *p, int c, bool views);
+/// Calls `see` for every cell that the unit reads from memory.
+void plan_reads(const plan *p, const unit *u, void (*see)(void *to, int cell), void *to);
+bool plan_is_view(const node *n);
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// A graph made ready to run: put in order, elementwise chains fused, every value given its place in
+// one block of memory. A program never changes and is shared; an instance is one block, on one
+// thread. Running it allocates nothing and looks nothing up.
+//
+// The fast form computes in float; the judge's form in double, operation by operation.
+#ifndef ENGINE_PROGRAM_H
+#define ENGINE_PROGRAM_H
+
+#include "engine/op.h"
+
+typedef struct program program;
+typedef struct instance instance;
+
+typedef enum program_form { PROGRAM_FAST, PROGRAM_JUDGE } program_form;
+
+/// The graph must outlive the program.
+plumb_status program_build(program **out, graph *g, node *const *output, int outputs,
+                           program_form form);
+void program_free(program *p);
+
+/// What the planner made of the graph.
+typedef struct program_report {
+    int nodes, steps, tapes, fused; // nodes needed, calls, fused loops, nodes inside them
+    int stages;
+    int64_t block;   // bytes of an instance
+    int64_t sum;     // bytes of all activations if each had memory of its own
+    int64_t biggest; // bytes of the largest activation
+    double flops;    // of products and convolutions, counted as direct ones
+} program_report;
+program_report program_tell(const program *p);
+/// A line per step, through `line`.
+void program_list(const program *p, void (*line)(void *to, const char *text), void *to);
+
+plumb_status instance_create(instance **out, const program *p);
+void instance_free(instance *i);
+/// Where an input is to be written before its stage runs. Fast form; the leaf must be used.
+float *instance_input(instance *i, const node *leaf);
+/// Where a parameter is kept. Fast form.
+void instance_bind(instance *i, const node *leaf, const float *value);
+/// Output `index`, valid until the next run. Fast form.
+const float *instance_output(const instance *i, int index);
+/// The same for either form, by copying. Leaves that the program does not use are ignored.
+void instance_set(instance *i, const node *leaf, const double *value);
+void instance_get(const instance *i, int index, double *value);
+
+/// Runs the steps of one stage; stages run in order.
+void instance_run(instance *i, int stage);
+
+#endif

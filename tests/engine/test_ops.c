@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// One walk through the table of operations: the fast form against the judge at odd sizes, first and
+// second derivatives against finite differences of the judge, the same bits on every run.
+#include "engine/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/kernels/lanes.h"
+#include "engine/program.h"
+#include "math/rng.h"
+#include "support/test.h"
+
+enum { MOST = 3, PLACES = 4096 };
+
+// An operation on leaves, of the k-th of several sizes.
+typedef struct example {
+    graph *g;
+    int leaves;
+    node *leaf[MOST];
+    double low, high; // of the leaves' values
+    double *x[MOST];
+} example;
+
+static node *leaf(example *e, int rank, const int64_t *size)
+{
+    char name[2] = {(char)('a' + e->leaves), 0};
+    return e->leaf[e->leaves++] = op_input(e->g, name, 0, rank, size);
+}
+
+#define LEAF(...) \
+    leaf(e, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
+
+static const int64_t odd[] = {0, 1, 7, 33, 301};
+enum { SIZES = sizeof odd / sizeof *odd };
+
+static node *conv_like(example *e, int op, int k)
+{
+    static const int64_t size[][7] = {
+        // n, height, width, in, out, kernel, stride
+        {1, 5, 4, 3, 2, 3, 1}, {2, 7, 6, 5, 4, 3, 2}, {1, 6, 6, 1, 3, 4, 1},
+        {3, 4, 4, 2, 2, 2, 2}, {2, 8, 8, 8, 8, 3, 1},
+    };
+    const int64_t *s = size[k];
+    bool up = op == OP_UPCONV || op == OP_UPCONV_DATA || op == OP_UPCONV_WEIGHTS;
+    int64_t kernel = up ? 3 : s[5];
+    node *x = LEAF(s[0], s[1], s[2], s[3]), *w = LEAF(kernel, kernel, s[3], s[4]);
+    node *y =
+        up ? op_upconv(e->g, x, w) : op_conv(e->g, x, w, (int)s[6], k == 3 ? OP_VALID : OP_SAME);
+    if (op == OP_CONV || op == OP_UPCONV) return y;
+    const int64_t *o = y->shape.size;
+    node *dy = LEAF(o[0], o[1], o[2], o[3]);
+    bool data = op == OP_CONV_DATA || op == OP_UPCONV_DATA;
+    return graph_node(e->g, op, 2, data ? (node *[]){dy, w} : (node *[]){x, dy},
+                      &(op_attr){.conv = y->attr.conv}, NULL);
+}
+
+static node *elementwise(example *e, int op, int64_t n)
+{
+    graph *g = e->g;
+    node *a = LEAF(n, 3);
+    if (op == OP_SWISH) return op_swish(g, a);
+    if (op == OP_SWISH1 || op == OP_SWISH2)
+        return graph_node(g, op, 2, (node *[]){a, op_sigmoid(g, a)}, &(op_attr){0}, NULL);
+    if (op == OP_LOG || op == OP_SQRT || op == OP_RECIPROCAL || op == OP_DIVIDE)
+        e->low = 0.5, e->high = 3.0;
+    node *b = op_table(op)->inputs == 2 ? LEAF(n, 3) : NULL;
+    double value = op == OP_LEAKY || op == OP_STEP ? 0.2
+                   : op == OP_SCALE                ? 1.7
+                   : op == OP_SHIFT                ? -0.3
+                                                   : 0.0;
+    return graph_node(g, op, b ? 2 : 1, (node *[]){a, b}, &(op_attr){.value = value}, NULL);
+}
+
+// Two products, one of them used elsewhere too, a leaf, and a sum of rows.
+static node *total(example *e, int64_t n)
+{
+    graph *g = e->g;
+    node *a = LEAF(3, n), *b = LEAF(n, 4), *c = LEAF(5, 3, 4);
+    node *ab = op_matmul(g, a, b, false, false);
+    node *square = op_matmul(g, ab, ab, true, false);
+    node *parts[] = {ab, op_sum(g, c, 0, 1), op_matmul(g, ab, square, false, false),
+                     op_scale(g, ab, 2.0)};
+    return op_total(g, parts, 4);
+}
+
+static node *make(example *e, int op, int k)
+{
+    graph *g = e->g;
+    int64_t n = odd[k], m = odd[(k + 2) % SIZES];
+    if (op_elementwise(op)) return elementwise(e, op, n);
+    switch (op) {
+    case OP_LEAF: return LEAF(n, 3);
+    case OP_CONSTANT: {
+        node *x = LEAF(n, 3);
+        return op_concat(g, (node *[]){op_constant(g, 0.7, &x->shape), x}, 2, 1);
+    }
+    case OP_TOTAL: return total(e, n);
+    case OP_MATMUL: {
+        bool ta = k & 1, tb = k & 2;
+        node *a = ta ? LEAF(7, n) : LEAF(n, 7), *b = tb ? LEAF(m, 7) : LEAF(7, m);
+        return op_matmul(g, a, b, ta, tb);
+    }
+    case OP_UPSAMPLE: return op_upsample(g, LEAF(2, 3, 2, n % 40));
+    case OP_DOWNSUM: return op_downsum(g, LEAF(2, 4, 6, n % 40));
+    case OP_RESHAPE: return op_reshape(g, op_scale(g, LEAF(n, 6), 2.0), 3, (int64_t[]){2, 3, n});
+    case OP_SLICE: return op_slice(g, LEAF(2, 9, n), 1, 2, 5);
+    case OP_EMBED: return op_embed(g, LEAF(2, 3, n), 1, 2, 7);
+    case OP_CONCAT: return op_concat(g, (node *[]){LEAF(2, n, 3), LEAF(2, 4, 3)}, 2, 1);
+    case OP_BROADCAST: return op_broadcast(g, LEAF(2, n), 1, 2, (int64_t[]){3, 2});
+    case OP_SUM: return op_sum(g, LEAF(3, n, k ? m % 40 : 5), k % 3, 1);
+    default: return conv_like(e, op, k);
+    }
+}
+
+static double *numbers(int64_t n)
+{
+    double *x = calloc((size_t)n + 1, sizeof *x);
+    CHECK(x != NULL);
+    return x;
+}
+
+static void draw(double *x, int64_t n, double low, double high, uint64_t stream)
+{
+    rng r = rng_at(7, stream);
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = low + (high - low) * rng_uniform(&r);
+        if (fabs(x[i]) < 0.02) x[i] += 0.05; // leaky ReLU has a corner at 0
+    }
+}
+
+typedef struct machine {
+    program *p;
+    instance *i;
+} machine;
+
+static machine start(const example *e, node *output, program_form form)
+{
+    machine m;
+    CHECK_OK(program_build(&m.p, e->g, &output, 1, form));
+    CHECK_OK(instance_create(&m.i, m.p));
+    return m;
+}
+
+static void stop(machine m)
+{
+    instance_free(m.i);
+    program_free(m.p);
+}
+
+static void run(machine m, const example *e, double *y)
+{
+    for (int l = 0; l < e->leaves; l++) instance_set(m.i, e->leaf[l], e->x[l]);
+    for (int s = 0; s < program_tell(m.p).stages; s++) instance_run(m.i, s);
+    instance_get(m.i, 0, y);
+}
+
+// dx, the gradient of <y, r>, against differences along a random direction of each leaf.
+static void check_derivative(const example *e, node *y, node *const *dx, const node *r,
+                             const char *what)
+{
+    int64_t n = shape_count(&y->shape);
+    double *low = numbers(n), *high = numbers(n), *weight = numbers(n), h = 1e-5;
+    draw(weight, n, -0.5, 0.5, 1000);
+    machine judge = start(e, y, PROGRAM_JUDGE);
+    for (int l = 0; l < e->leaves; l++) {
+        int64_t places = shape_count(&e->leaf[l]->shape);
+        double *d = numbers(places), *v = numbers(places), *x = e->x[l];
+        draw(v, places, -0.5, 0.5, 2000);
+        machine slope = start(e, dx[l], PROGRAM_JUDGE);
+        instance_set(slope.i, r, weight);
+        run(slope, e, d);
+        stop(slope);
+        double along = 0.0, differences = 0.0, scale = 1e-4;
+        for (int64_t i = 0; i < places; i++) along += d[i] * v[i], scale += fabs(d[i] * v[i]);
+        for (int64_t i = 0; i < places; i++) x[i] += h * v[i];
+        run(judge, e, high);
+        for (int64_t i = 0; i < places; i++) x[i] -= 2 * h * v[i];
+        run(judge, e, low);
+        for (int64_t i = 0; i < places; i++) x[i] += h * v[i];
+        for (int64_t i = 0; i < n; i++) differences += weight[i] * (high[i] - low[i]) / (2 * h);
+        if (!(fabs(along - differences) <= 1e-5 * scale))
+            fail_msg("%s by %s: %g, by differences %g", what, e->leaf[l]->name, along, differences);
+        free(d), free(v);
+    }
+    stop(judge);
+    free(low), free(high), free(weight);
+}
+
+static void check_derivatives(example *e, node *y, int op, int k)
+{
+    char what[64];
+    node *r = op_input(e->g, "r", 0, y->shape.rank, y->shape.size), *dx[MOST];
+    graph_gradient(e->g, dx, e->leaf, e->leaves, &y, &r, 1);
+    CHECK_OK(graph_status(e->g));
+    snprintf(what, sizeof what, "%s, size %d, first derivative", op_table(op)->name, k);
+    check_derivative(e, y, dx, r, what);
+
+    // The gradient of <y, y>/2, differentiated again: linear operations too have a second one then.
+    node *y1[MOST], *ddx[MOST];
+    graph_gradient(e->g, y1, e->leaf, e->leaves, &y, &y, 1);
+    for (int l = 0; l < e->leaves; l++) {
+        node *r2 = op_input(e->g, "r2", 0, y1[l]->shape.rank, y1[l]->shape.size);
+        graph_gradient(e->g, ddx, e->leaf, e->leaves, &y1[l], &r2, 1);
+        CHECK_OK(graph_status(e->g));
+        snprintf(what, sizeof what, "%s, size %d, second derivative", op_table(op)->name, k);
+        check_derivative(e, y1[l], ddx, r2, what);
+    }
+}
+
+static void check_fast(const example *e, node *y, int op, int k)
+{
+    int64_t n = shape_count(&y->shape);
+    double *judged = numbers(n), *quick = numbers(n), *again = numbers(n), most = 1e-3;
+    machine judge = start(e, y, PROGRAM_JUDGE), fast = start(e, y, PROGRAM_FAST);
+    run(judge, e, judged);
+    run(fast, e, quick);
+    run(fast, e, again);
+    stop(judge), stop(fast);
+    CHECK(!memcmp(quick, again, (size_t)n * sizeof *quick));
+    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(judged[i]));
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs(quick[i] - judged[i]) <= 1e-6 * most))
+            fail_msg("%s, size %d, place %d: fast %.9g, judge %.9g", op_table(op)->name, k, (int)i,
+                     quick[i], judged[i]);
+    free(judged), free(quick), free(again);
+}
+
+static void check_op(int op, int k, bool derivatives)
+{
+    example e = {.low = -2.0, .high = 2.0};
+    CHECK_OK(graph_create(&e.g));
+    node *y = make(&e, op, k);
+    CHECK_OK(graph_status(e.g));
+    for (int l = 0; l < e.leaves; l++) {
+        int64_t places = shape_count(&e.leaf[l]->shape);
+        e.x[l] = numbers(places);
+        draw(e.x[l], places, e.low, e.high, (uint64_t)(100 * op + 10 * k + l));
+    }
+    check_fast(&e, y, op, k);
+    if (derivatives && shape_count(&y->shape) < PLACES) check_derivatives(&e, y, op, k);
+    for (int l = 0; l < e.leaves; l++) free(e.x[l]);
+    graph_free(e.g);
+}
+
+TEST(every_operation_is_its_judge_and_its_derivatives_are_right)
+{
+    for (int op = 0; op < OP_KINDS; op++)
+        for (int k = 0; k < SIZES; k++) check_op(op, k, true);
+}
+
+TEST(every_instruction_set_gives_what_the_judge_gives)
+{
+    static const char *const sets[] = {"portable", "avx2", "avx512"};
+    for (int s = 0; s < 3; s++) {
+        if (!lanes_select(sets[s])) continue;
+        for (int op = 0; op < OP_KINDS; op++)
+            for (int k = 0; k < SIZES; k++) check_op(op, k, false);
+    }
+}
