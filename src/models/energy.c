@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "models/energy.h"
+
+#include <stdio.h>
+
+const char *const energy_names[ENERGY_FORMS] = {
+    "separable_net",    "dep_net",     "embed_quad",           "pure_quad",
+    "matrix_diag_quad", "matrix_quad", "matrix_dep_diag_quad", "matrix_dep_quad"};
+
+// The stack, with `out` numbers (or channels) at its end.
+static node *stack(const energy *e, const char *prefix, node *x, int64_t out)
+{
+    const energy_net *s = &e->shape;
+    for (int i = 0; i < s->layers; i++) {
+        char name[64];
+        bool last = i == s->layers - 1;
+        int64_t width = last ? out : s->width[i];
+        snprintf(name, sizeof name, "%s.%s%d", prefix, s->conv ? "conv" : "ff", i);
+        x = s->conv ? net_conv(e->net, name, x, width, s->kernel[i], s->stride[i], s->padding[i])
+                    : net_dense(e->net, name, x, width);
+        if (!last) x = net_activate(e->net, x, s->act);
+    }
+    return x;
+}
+
+static node *half_square(graph *g, node *x)
+{
+    return op_scale(g, op_sum_each(g, op_square(g, x)), 0.5);
+}
+
+static node *both(const energy *e, phase at)
+{
+    int last = at.q->shape.rank - 1;
+    return op_concat(e->net->g, (node *[]){at.q, at.p}, 2, last);
+}
+
+// U p, row by row: U holds the upper triangle, row after row, one set per item or one for all.
+static node *upper_times(graph *g, node *upper, node *p)
+{
+    int64_t n = p->shape.size[1], items = p->shape.size[0], start = 0;
+    if (n < 1 || n > 64) return graph_blunder(g, fail(PLUMB_EVALUE, "%d momenta", (int)n));
+    node *row[64];
+    for (int64_t i = 0; i < n; i++) {
+        node *u = op_slice(g, upper, 1, start, n - i);
+        node *tail = op_slice(g, p, 1, i, n - i);
+        row[i] = op_reshape(g, op_sum_each(g, op_multiply(g, u, tail)), 2, (int64_t[]){items, 1});
+        start += n - i;
+    }
+    return op_concat(g, row, (int)n, 1);
+}
+
+static node *for_all(graph *g, node *one, const node *like)
+{
+    return op_broadcast(g, one, 0, 1, like->shape.size);
+}
+
+// Starts as the upper triangle of the identity: ones where rows begin. Kept as 1 + free numbers on
+// the diagonal is the same function; the published start is U = 1.
+static node *free_upper(const energy *e, const char *prefix, const node *p)
+{
+    int64_t n = p->shape.size[1], total = n * (n + 1) / 2;
+    graph *g = e->net->g;
+    char name[64];
+    snprintf(name, sizeof name, "%s.upper", prefix);
+    node *u = net_param(e->net, name, 1, &total, PARAM_VALUE, 0.0);
+    node *diagonal = NULL;
+    for (int64_t i = 0, start = 0; i < n; start += n - i, i++) {
+        node *one = op_constant(g, 1.0, &(shape){1, {1}});
+        node *at = op_embed(g, one, 0, start, total);
+        diagonal = diagonal ? op_add(g, diagonal, at) : at;
+    }
+    return op_add(g, u, diagonal);
+}
+
+// p' M p / 2 with M = U'U + 1, or diag(exp P) + 1.
+static node *matrix_quad(const energy *e, const char *prefix, phase at)
+{
+    graph *g = e->net->g;
+    int64_t n = at.p->shape.size[1];
+    char name[64];
+    snprintf(name, sizeof name, "%s.diagonal", prefix);
+    node *base = half_square(g, at.p), *more;
+    if (e->kinetic == ENERGY_DIAG_QUAD || e->kinetic == ENERGY_DEP_DIAG_QUAD) {
+        node *d = e->kinetic == ENERGY_DIAG_QUAD
+                      ? for_all(g, net_param(e->net, name, 1, &n, PARAM_VALUE, 0.0), at.p)
+                      : stack(e, prefix, at.q, n);
+        more = op_scale(g, op_sum_each(g, op_multiply(g, op_exp(g, d), op_square(g, at.p))), 0.5);
+    } else {
+        node *u = e->kinetic == ENERGY_MATRIX_QUAD ? for_all(g, free_upper(e, prefix, at.p), at.p)
+                                                   : stack(e, prefix, at.q, n * (n + 1) / 2);
+        more = half_square(g, upper_times(g, u, at.p));
+    }
+    return op_add(g, base, more);
+}
+
+node *energy_potential(const energy *e, phase at)
+{
+    graph *g = e->net->g;
+    if (e->potential == ENERGY_DEP_NET) return op_sum_each(g, stack(e, "pot", both(e, at), 1));
+    if (e->potential == ENERGY_EMBED_QUAD)
+        return half_square(g, stack(e, "pot", at.q, e->shape.width[0]));
+    return op_sum_each(g, stack(e, "pot", at.q, 1));
+}
+
+node *energy_kinetic(const energy *e, phase at)
+{
+    graph *g = e->net->g;
+    switch (e->kinetic) {
+    case ENERGY_NET: return op_sum_each(g, stack(e, "kin", at.p, 1));
+    case ENERGY_DEP_NET: return op_sum_each(g, stack(e, "kin", both(e, at), 1));
+    case ENERGY_EMBED_QUAD: return half_square(g, stack(e, "kin", at.p, e->shape.width[0]));
+    case ENERGY_PURE_QUAD: return half_square(g, at.p);
+    default: return matrix_quad(e, "kin", at);
+    }
+}
+
+static bool kinetic_sees_q(const energy *e)
+{
+    return e->kinetic == ENERGY_DEP_NET || e->kinetic == ENERGY_DEP_DIAG_QUAD ||
+           e->kinetic == ENERGY_DEP_MATRIX_QUAD;
+}
+
+// Only the parts of H that depend on x are made at all.
+static node *slope(const energy *e, phase at, node *x, bool potential, bool kinetic)
+{
+    graph *g = e->net->g;
+    node *y[2], *d;
+    int parts = 0;
+    if (potential) y[parts++] = energy_potential(e, at);
+    if (kinetic) y[parts++] = energy_kinetic(e, at);
+    graph_gradient(g, &d, &x, 1, y, NULL, parts);
+    return e->keep ? op_multiply(g, d, e->keep) : d;
+}
+
+static node *velocity(void *self, phase at)
+{
+    const energy *e = self;
+    return slope(e, at, at.p, e->potential == ENERGY_DEP_NET, true);
+}
+
+static node *force(void *self, phase at)
+{
+    const energy *e = self;
+    return op_scale(e->net->g, slope(e, at, at.q, true, kinetic_sees_q(e)), -1.0);
+}
+
+flow energy_flow(energy *e)
+{
+    return (flow){.self = e, .velocity = velocity, .force = force};
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Energies H(q, p) = potential + kinetic, each one number per item, and the flow they make.
+#ifndef MODELS_ENERGY_H
+#define MODELS_ENERGY_H
+
+#include "models/params.h"
+#include "models/stepper.h"
+
+typedef enum energy_form {
+    ENERGY_NET,             // separable_net: f(q), or f(p)
+    ENERGY_DEP_NET,         // dep_net: f(q, p)
+    ENERGY_EMBED_QUAD,      // |f|^2 / 2 of q, or of p
+    ENERGY_PURE_QUAD,       // |p|^2 / 2
+    ENERGY_DIAG_QUAD,       // p' diag(exp(P) + 1) p / 2, P free
+    ENERGY_MATRIX_QUAD,     // p' (U'U + 1) p / 2, U upper triangular, free, from the identity on
+    ENERGY_DEP_DIAG_QUAD,   // the same with P = f(q)
+    ENERGY_DEP_MATRIX_QUAD, // with U = f(q)
+    ENERGY_FORMS
+} energy_form;
+extern const char *const energy_names[ENERGY_FORMS];
+
+enum { ENERGY_LAYERS = 8 };
+
+/// A stack of dense layers, or of convolutions on maps; the last gives the energy's output.
+typedef struct energy_net {
+    bool conv;
+    int layers; // with the last
+    int64_t width[ENERGY_LAYERS], kernel[ENERGY_LAYERS];
+    int stride[ENERGY_LAYERS];
+    op_padding padding[ENERGY_LAYERS];
+    activation act;
+} energy_net;
+
+typedef struct energy {
+    net *net;
+    energy_form potential, kinetic;
+    energy_net shape;
+    node *keep; // of the state's shape: 0 where a pair is not in use; NULL: all are
+} energy;
+
+/// Energies of the items of a state, (items).
+node *energy_potential(const energy *e, phase at);
+node *energy_kinetic(const energy *e, phase at);
+/// dq/dt = dH/dp, dp/dt = -dH/dq, by differentiating the graph.
+flow energy_flow(energy *e);
+
+#endif

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+#include "models/hgn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const hgn_split_names[HGN_SPLITS] = {"overlap_by_one", "no_overlap",
+                                                 "include_inference"};
+const char *const hgn_objective_names[HGN_OBJECTIVES] = {"elbo", "geco", "plain"};
+
+static int64_t map_size(const hgn_config *c)
+{
+    return c->image >> c->decoder_blocks;
+}
+
+shape hgn_state(const hgn_config *c, int64_t items)
+{
+    int64_t m = map_size(c), n = c->latent / 2;
+    return c->maps ? (shape){4, {items, m, m, n}} : (shape){2, {items, n}};
+}
+
+static node *input_like(graph *g, const char *name, int stage, const shape *s)
+{
+    return op_input(g, name, stage, s->rank, s->size);
+}
+
+static node *encoder(net *n, const hgn_config *c, node *x)
+{
+    for (int b = 0; b < c->encoder_blocks; b++) {
+        const hgn_block *block = &c->encoder[b];
+        for (int i = 0; i < block->layers; i++) {
+            char name[64];
+            bool last = b == c->encoder_blocks - 1 && i == block->layers - 1;
+            snprintf(name, sizeof name, "enc.block%d.conv%d", b, i);
+            x = net_conv(n, name, x, last ? 2 * c->latent : block->width[i], block->kernel[i],
+                         i ? 1 : 2, block->padding[i]);
+            if (!last) x = net_activate(n, x, c->encoder_act);
+        }
+    }
+    if (c->maps) return x;
+    int64_t flat = x->shape.size[1] * x->shape.size[2] * x->shape.size[3];
+    x = op_reshape(n->g, x, 2, (int64_t[]){x->shape.size[0], flat});
+    return net_dense(n, "enc.proj", x, 2 * c->latent);
+}
+
+static node *transform(net *n, const hgn_config *c, node *z)
+{
+    for (int i = 0; i < c->transform_layers; i++) {
+        char name[64];
+        bool last = i == c->transform_layers - 1;
+        int64_t width = last ? c->latent : c->transform_width;
+        snprintf(name, sizeof name, "lt.%s%d", c->maps ? "conv" : "ff", i);
+        z = c->maps ? net_conv(n, name, z, width, 3, 1, OP_SAME) : net_dense(n, name, z, width);
+        if (!last) z = net_activate(n, z, c->encoder_act);
+    }
+    return z;
+}
+
+static node *decoder(net *n, const hgn_config *c, node *q)
+{
+    graph *g = n->g;
+    int64_t m = map_size(c), items = q->shape.size[0], start = c->decoder_start;
+    node *x = q;
+    if (!c->maps) {
+        x = net_dense(n, "dec.proj", q, m * m * start);
+        x = op_reshape(g, x, 4, (int64_t[]){items, m, m, start});
+    }
+    node *h = net_param(n, "dec.h", 3, (int64_t[]){m, m, 2}, PARAM_VALUE, 1.0);
+    x = op_concat(g, (node *[]){op_broadcast(g, h, 0, 1, &items), x}, 2, 3);
+    for (int b = 0; b < c->decoder_blocks; b++) {
+        bool last = b == c->decoder_blocks - 1;
+        for (int i = 0; i < c->decoder_depth + last; i++) {
+            char name[64];
+            bool end = last && i == c->decoder_depth;
+            int64_t width = end ? c->channels : c->decoder_width[b];
+            snprintf(name, sizeof name, "dec.block%d.conv%d", b, i);
+            x = i ? net_conv(n, name, x, width, 3, 1, OP_SAME) : net_upconv(n, name, x, width);
+            x = net_activate(n, x, end ? ACT_SIGMOID : c->decoder_act);
+        }
+    }
+    return x;
+}
+
+// KL of N(m, e^2s) from N(0, 1), per item: sum of (e^2s + m^2 - 1)/2 - s.
+static node *divergence(graph *g, node *loc, node *log_scale, node *keep)
+{
+    node *spread = op_exp(g, op_scale(g, log_scale, 2.0));
+    node *half = op_scale(g, op_shift(g, op_add(g, spread, op_square(g, loc)), -1.0), 0.5);
+    node *kl = op_subtract(g, half, log_scale);
+    return op_sum_each(g, keep ? op_multiply(g, kl, keep) : kl);
+}
+
+static node *stacked(graph *g, node *const *x, int64_t count)
+{
+    node **row = ARENA_NEW(graph_memory(g), node *, count);
+    if (!row) return graph_blunder(g, PLUMB_EMEMORY);
+    for (int64_t t = 0; t < count; t++) {
+        int64_t size[GRAPH_RANK] = {1};
+        memcpy(size + 1, x[t]->shape.size, (size_t)x[t]->shape.rank * sizeof *size);
+        row[t] = op_reshape(g, x[t], x[t]->shape.rank + 1, size);
+    }
+    return op_concat(g, row, (int)count, 0);
+}
+
+typedef struct path {
+    node **q, **p;
+    int64_t count;
+} path;
+
+// n steps of sign dt from `at`, which is not among them.
+static phase follow(path *out, const hgn_config *c, net *n, phase at, double dt, node *sign,
+                    node *keep, int64_t steps)
+{
+    energy e = {.net = n,
+                .potential = c->potential,
+                .kinetic = c->kinetic,
+                .shape = c->energy,
+                .keep = keep};
+    flow f = energy_flow(&e);
+    const stepper *s = stepper_find(c->integrator);
+    for (int64_t t = 0; t < steps && !graph_status(n->g); t++) {
+        at = stepper_step(s, n->g, &f, at, dt, sign, c->parts);
+        out->q[out->count] = at.q;
+        out->p[out->count++] = at.p;
+    }
+    return at;
+}
+
+static void reverse(node **x, int64_t n)
+{
+    for (int64_t i = 0; i < n / 2; i++) {
+        node *t = x[i];
+        x[i] = x[n - 1 - i];
+        x[n - 1 - i] = t;
+    }
+}
+
+static plumb_status roll(path *out, const hgn_config *c, net *n, phase z0, node *sign, node *keep,
+                         int64_t back, int64_t forward, bool now)
+{
+    out->q = ARENA_NEW(graph_memory(n->g), node *, (back + forward + 1));
+    out->p = ARENA_NEW(graph_memory(n->g), node *, (back + forward + 1));
+    if (!out->q || !out->p) return PLUMB_EMEMORY;
+    follow(out, c, n, z0, -c->dt, sign, keep, back);
+    reverse(out->q, back);
+    reverse(out->p, back);
+    if (now) {
+        out->q[out->count] = z0.q;
+        out->p[out->count++] = z0.p;
+    }
+    follow(out, c, n, z0, c->dt, sign, keep, forward);
+    return graph_status(n->g);
+}
+
+static node *spread_over(graph *g, node *each, const shape *like)
+{
+    return op_broadcast(g, each, 1, like->rank - 1, like->size + 1);
+}
+
+// Energies of all states, (times * batch): a check, not a part of the loss.
+static node *energies(const hgn_config *c, net *n, node *q, node *p)
+{
+    shape s = hgn_state(c, q->shape.size[0] * q->shape.size[1]);
+    energy e = {.net = n, .potential = c->potential, .kinetic = c->kinetic, .shape = c->energy};
+    phase all = {op_reshape(n->g, q, s.rank, s.size), op_reshape(n->g, p, s.rank, s.size)};
+    return op_add(n->g, energy_potential(&e, all), energy_kinetic(&e, all));
+}
+
+static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batch, int64_t back,
+                                  int64_t forward, bool now, bool keep, bool train)
+{
+    net *n = &r->net;
+    graph *g = n->g;
+    int64_t L = c->latent, m = map_size(c);
+    shape state = c->maps ? (shape){4, {batch, m, m, L}} : (shape){2, {batch, L}};
+    shape half = hgn_state(c, batch);
+    int last = state.rank - 1;
+    r->frames = op_input(g, "frames", 0, 4,
+                         (int64_t[]){batch, c->image, c->image, c->window * c->channels});
+    r->noise = input_like(g, "noise", 0, &state);
+    if (c->both_ways) r->sign = op_input(g, "sign", 0, 1, &batch);
+    if (keep) r->keep = op_input(g, "keep", 0, 2, (int64_t[]){batch, L / 2});
+
+    node *code = encoder(n, c, r->frames);
+    node *loc = op_slice(g, code, last, 0, L), *log_scale = op_slice(g, code, last, L, L);
+    node *z = op_add(g, loc, op_multiply(g, op_exp(g, log_scale), r->noise));
+    node *mask = keep ? op_concat(g, (node *[]){r->keep, r->keep}, 2, 1) : NULL;
+    if (mask) z = op_multiply(g, z, mask);
+    node *z0 = transform(n, c, z);
+    phase start = {op_slice(g, z0, last, 0, L / 2), op_slice(g, z0, last, L / 2, L / 2)};
+    node *sign = r->sign ? spread_over(g, r->sign, &half) : NULL;
+    path way = {0};
+    plumb_status st = roll(&way, c, n, start, sign, r->keep, back, forward, now);
+    if (st) return st;
+    r->times = way.count;
+
+    node *kl = divergence(g, loc, log_scale, mask);
+    node *q = stacked(g, way.q, way.count), *p = stacked(g, way.p, way.count);
+    r->output = ARENA_NEW(graph_memory(g), node *, (HGN_ROLL_OUTPUTS + n->leaves));
+    if (!r->output) return PLUMB_EMEMORY;
+    node *outputs[HGN_ROLL_OUTPUTS] = {[HGN_Q] = q,
+                                       [HGN_P] = p,
+                                       [HGN_KL] = kl,
+                                       [HGN_LOC] = loc,
+                                       [HGN_Z0] = z0,
+                                       [HGN_LOG_SCALE] = log_scale,
+                                       [HGN_ENERGY] = energies(c, n, q, p)};
+    memcpy(r->output, outputs, sizeof outputs);
+    r->outputs = HGN_ROLL_OUTPUTS;
+    if (!train) return graph_status(g);
+    r->dq = input_like(g, "dq", 1, &q->shape);
+    r->kl_weight = op_input(g, "kl_weight", 1, 0, NULL);
+    node *seeds[] = {r->dq, op_like(g, r->kl_weight, kl)};
+    r->outputs += net_gradients(n, r->output + HGN_ROLL_OUTPUTS, (node *[]){q, kl}, seeds, 2);
+    return graph_status(g);
+}
+
+plumb_status hgn_roll_describe(hgn_roll *out, params *p, const hgn_config *c, int64_t batch,
+                               int64_t back, int64_t forward, bool now, bool keep, bool train)
+{
+    *out = (hgn_roll){.net = {.params = p}};
+    plumb_status st = graph_create(&out->net.g);
+    if (!st) st = describe_roll(out, c, batch, back, forward, now, keep, train);
+    if (st) {
+        graph_free(out->net.g);
+        out->net.g = NULL;
+    }
+    return st;
+}
+
+static plumb_status describe_decode(hgn_decode *d, const hgn_config *c, int64_t count, bool train)
+{
+    net *n = &d->net;
+    graph *g = n->g;
+    shape state = hgn_state(c, count);
+    d->q = input_like(g, "q", 0, &state);
+    node *frames = decoder(n, c, d->q);
+    d->output = ARENA_NEW(graph_memory(g), node *, (HGN_DECODE_OUTPUTS + n->leaves));
+    if (!d->output) return PLUMB_EMEMORY;
+    d->output[d->outputs++] = frames;
+    if (!train) return graph_status(g);
+    d->target = input_like(g, "target", 0, &frames->shape);
+    d->weight = op_input(g, "weight", 0, 1, &count);
+    node *l2 = op_sum_each(g, op_square(g, op_subtract(g, frames, d->target)));
+    d->output[d->outputs++] = l2;
+    graph_gradient(g, &d->output[d->outputs++], &d->q, 1, &l2, &d->weight, 1);
+    d->outputs += net_gradients(n, d->output + HGN_DECODE_OUTPUTS, &l2, &d->weight, 1);
+    return graph_status(g);
+}
+
+plumb_status hgn_decode_describe(hgn_decode *out, params *p, const hgn_config *c, int64_t count,
+                                 bool train)
+{
+    *out = (hgn_decode){.net = {.params = p}};
+    plumb_status st = graph_create(&out->net.g);
+    if (!st) st = describe_decode(out, c, count, train);
+    if (st) {
+        graph_free(out->net.g);
+        out->net.g = NULL;
+    }
+    return st;
+}
+
+plumb_status hgn_carry_describe(hgn_carry *out, params *p, const hgn_config *c, int64_t batch,
+                                int64_t steps)
+{
+    *out = (hgn_carry){.net = {.params = p}};
+    plumb_status st = graph_create(&out->net.g);
+    if (st) return st;
+    graph *g = out->net.g;
+    shape s = hgn_state(c, batch);
+    out->q = input_like(g, "q", 0, &s);
+    out->p = input_like(g, "p", 0, &s);
+    out->sign = op_input(g, "sign", 0, 1, &batch);
+    path way = {.q = ARENA_NEW(graph_memory(g), node *, steps),
+                .p = ARENA_NEW(graph_memory(g), node *, steps)};
+    st = way.q && way.p ? PLUMB_OK : PLUMB_EMEMORY;
+    if (!st) {
+        follow(&way, c, &out->net, (phase){out->q, out->p}, c->dt, spread_over(g, out->sign, &s),
+               NULL, steps);
+        out->output[0] = stacked(g, way.q, way.count);
+        out->output[1] = stacked(g, way.p, way.count);
+        st = graph_status(g);
+    }
+    if (st) {
+        graph_free(g);
+        out->net.g = NULL;
+    }
+    return st;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// HGN and HGN++ [Toth20, Higgins21]: frames -> posterior of (q, p) -> a rollout under a learnt
+// energy -> frames from q alone.
+//
+// A training step is cut in three, so that its memory does not grow with the frames: the rollout
+// runs forwards; frames are decoded in groups, forwards and backwards at once, each leaving the
+// gradient by its q; the rollout runs backwards from those.
+#ifndef MODELS_HGN_H
+#define MODELS_HGN_H
+
+#include "engine/program.h"
+#include "models/energy.h"
+
+enum { HGN_BLOCKS = 6, HGN_DEPTH = 4 };
+
+typedef enum hgn_split { HGN_OVERLAP, HGN_NO_OVERLAP, HGN_INCLUDE, HGN_SPLITS } hgn_split;
+extern const char
+    *const hgn_split_names[HGN_SPLITS]; ///< overlap_by_one, no_overlap, include_inference
+typedef enum hgn_objective { HGN_ELBO, HGN_GECO, HGN_PLAIN, HGN_OBJECTIVES } hgn_objective;
+extern const char *const hgn_objective_names[HGN_OBJECTIVES];
+
+/// Convolutions of one block; the first one halves the image.
+typedef struct hgn_block {
+    int layers;
+    int64_t width[HGN_DEPTH], kernel[HGN_DEPTH];
+    op_padding padding[HGN_DEPTH];
+} hgn_block;
+
+typedef struct hgn_config {
+    int64_t image, channels; // frames (image, image, channels)
+    int64_t window;          // frames the encoder sees
+    int64_t targets;         // frames to be predicted beside or after them
+    hgn_split split;
+    bool both_ways; // half of the batch runs backwards
+    int64_t latent; // q and p together
+    bool maps;      // a state is a map of channels, not a vector
+
+    int encoder_blocks;
+    hgn_block encoder[HGN_BLOCKS]; // the last layer of the last block gives 2 latent channels
+    activation encoder_act;
+    int transform_layers; // 0: none
+    int64_t transform_width;
+
+    energy_form potential, kinetic;
+    energy_net energy;
+    const char *integrator;
+    double dt;
+    int parts; // of a step
+
+    int decoder_blocks;
+    int64_t decoder_width[HGN_BLOCKS], decoder_depth;
+    int64_t decoder_start; // channels of the map the latents are projected to
+    activation decoder_act;
+
+    hgn_objective objective;
+    double beta;         // of the ELBO
+    double kappa, alpha; // GECO: tolerance, and memory of the moving average
+} hgn_config;
+
+/// The published models: HGN++ and HGN, for images of 32x32x3.
+hgn_config hgn_plus_plus(void);
+hgn_config hgn_original(void);
+/// Sizes that fit each other? Fails with PLUMB_EVALUE, naming the one that does not.
+plumb_status hgn_check(const hgn_config *c);
+
+/// Which frames, counted in a clip of `length` frames [models.md, section 6].
+typedef struct hgn_times {
+    int64_t length;
+    int64_t at;            // of the inferred state within the window
+    int64_t back, forward; // steps either way
+    bool now;              // is the inferred state itself decoded?
+    int64_t first_target, targets;
+} hgn_times;
+hgn_times hgn_times_of(const hgn_config *c);
+
+/// frames (batch, image, image, window * channels), time outermost in the channels.
+typedef struct hgn_inference {
+    node *frames;
+    node *loc, *log_scale;
+} hgn_inference;
+
+/// The rollout and the gradient through it; outputs in this order.
+enum { HGN_Q, HGN_P, HGN_KL, HGN_LOC, HGN_LOG_SCALE, HGN_Z0, HGN_ENERGY, HGN_ROLL_OUTPUTS };
+typedef struct hgn_roll {
+    net net;
+    node *frames, *noise;
+    node *sign;           // (batch), +1 or -1; only where `both_ways`
+    node *keep;           // (batch, pairs), which pairs are in use; NULL where all are
+    node *dq, *kl_weight; // second stage: d loss / d q (times, batch, ..), and the weight of KL
+    node **output;        // HGN_ROLL_OUTPUTS of them, then a gradient per leaf of the net
+    int outputs;
+    int64_t times;
+} hgn_roll;
+/// `back` and `forward` steps; `train` adds the second stage and the gradients.
+plumb_status hgn_roll_describe(hgn_roll *out, params *p, const hgn_config *c, int64_t batch,
+                               int64_t back, int64_t forward, bool now, bool keep, bool train);
+
+/// Frames from positions; and in training their error and its gradients.
+enum { HGN_FRAMES, HGN_L2, HGN_DQ, HGN_DECODE_OUTPUTS };
+typedef struct hgn_decode {
+    net net;
+    node *q, *target, *weight; // (count, ..), (count, image, image, channels), (count)
+    node **output;             // frames; in training also l2, dq, then a gradient per leaf
+    int outputs;
+} hgn_decode;
+plumb_status hgn_decode_describe(hgn_decode *out, params *p, const hgn_config *c, int64_t count,
+                                 bool train);
+
+/// A state after `steps` steps of dt times sign, for rollouts of any length.
+typedef struct hgn_carry {
+    net net;
+    node *q, *p, *sign;
+    node *output[2]; // (steps, batch, ..) each
+} hgn_carry;
+plumb_status hgn_carry_describe(hgn_carry *out, params *p, const hgn_config *c, int64_t batch,
+                                int64_t steps);
+
+/// The numbers of a state's q: one vector, or a map.
+shape hgn_state(const hgn_config *c, int64_t items);
+
+#endif

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "models/params.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "math/rng.h"
+
+enum { GRAIN = 16 }; // floats: every tensor begins on a cache line
+
+const char *const activation_names[ACTIVATIONS] = {
+    "none", "relu", "leaky_relu", "tf_leaky_relu", "swish", "softplus", "tanh", "sigmoid"};
+
+void params_clear(params *p)
+{
+    arena_clear(&p->mem);
+    *p = (params){0};
+}
+
+int params_find(const params *p, const char *name)
+{
+    for (int i = 0; i < p->count; i++)
+        if (!strcmp(p->at[i].name, name)) return i;
+    return -1;
+}
+
+int params_add(params *p, const char *name, const shape *s, param_start start, double value)
+{
+    int i = params_find(p, name);
+    if (i >= 0) return i;
+    if (p->count == p->room) {
+        int room = p->room ? 2 * p->room : 64;
+        param *at = ARENA_NEW(&p->mem, param, room);
+        if (!at) return -1;
+        memcpy(at, p->at, (size_t)p->count * sizeof *at);
+        p->at = at;
+        p->room = room;
+    }
+    char *copy = arena_text(&p->mem, name);
+    if (!copy) return -1;
+    p->at[p->count] =
+        (param){.name = copy, .shape = *s, .offset = p->size, .start = start, .value = value};
+    p->size += (shape_count(s) + GRAIN - 1) / GRAIN * GRAIN;
+    return p->count++;
+}
+
+// Normal numbers beyond two deviations are drawn again; the spread that is lost is not made up for,
+// as in the published code.
+static void draw_weights(const param *p, float *x, rng *r)
+{
+    int64_t n = shape_count(&p->shape), out = p->shape.size[p->shape.rank - 1];
+    double scale = 1.0 / sqrt((double)(n / (out ? out : 1)));
+    for (int64_t i = 0; i < n; i++) {
+        double z;
+        do z = rng_normal(r);
+        while (fabs(z) > 2.0);
+        x[i] = (float)(z * scale);
+    }
+}
+
+void params_draw(const params *p, float *block, uint64_t seed)
+{
+    memset(block, 0, (size_t)p->size * sizeof *block);
+    for (int i = 0; i < p->count; i++) {
+        const param *q = &p->at[i];
+        rng r = rng_at(seed, (uint64_t)i);
+        if (q->start == PARAM_WEIGHTS) draw_weights(q, block + q->offset, &r);
+        else
+            for (int64_t k = 0; k < shape_count(&q->shape); k++)
+                block[q->offset + k] = (float)q->value;
+    }
+}
+
+node *net_param(net *n, const char *name, int rank, const int64_t *size, param_start start,
+                double value)
+{
+    shape s = {.rank = rank};
+    memcpy(s.size, size, (size_t)rank * sizeof *size);
+    int i = params_add(n->params, name, &s, start, value);
+    if (i < 0) return graph_blunder(n->g, PLUMB_EMEMORY);
+    for (int k = 0; k < n->leaves; k++)
+        if (n->leaf[k].param == i) return n->leaf[k].leaf;
+    if (n->leaves == n->room) {
+        int room = n->room ? 2 * n->room : 64;
+        param_leaf *leaf = ARENA_NEW(graph_memory(n->g), param_leaf, room);
+        if (!leaf) return graph_blunder(n->g, PLUMB_EMEMORY);
+        memcpy(leaf, n->leaf, (size_t)n->leaves * sizeof *leaf);
+        n->leaf = leaf;
+        n->room = room;
+    }
+    node *leaf = op_parameter(n->g, name, rank, size);
+    n->leaf[n->leaves++] = (param_leaf){.param = i, .leaf = leaf};
+    return leaf;
+}
+
+int net_gradients(net *n, node **output, node *const *y, node *const *seed, int ys)
+{
+    node **leaves = ARENA_NEW(graph_memory(n->g), node *, n->leaves);
+    if (!leaves) {
+        graph_blunder(n->g, PLUMB_EMEMORY);
+        return 0;
+    }
+    for (int k = 0; k < n->leaves; k++) leaves[k] = n->leaf[k].leaf;
+    graph_gradient(n->g, output, leaves, n->leaves, y, seed, ys);
+    return n->leaves;
+}
+
+node *net_activate(net *n, node *x, activation a)
+{
+    switch (a) {
+    case ACT_RELU: return op_leaky(n->g, x, 0.0);
+    case ACT_LEAKY: return op_leaky(n->g, x, 0.01);
+    case ACT_LEAKY2: return op_leaky(n->g, x, 0.2);
+    case ACT_SWISH: return op_swish(n->g, x);
+    case ACT_SOFTPLUS: return op_softplus(n->g, x);
+    case ACT_TANH: return op_tanh(n->g, x);
+    case ACT_SIGMOID: return op_sigmoid(n->g, x);
+    default: return x;
+    }
+}
+
+static node *weights(net *n, const char *name, int rank, const int64_t *size)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s.w", name);
+    return net_param(n, full, rank, size, PARAM_WEIGHTS, 0.0);
+}
+
+static node *bias(net *n, const char *name, int64_t out)
+{
+    char full[128];
+    snprintf(full, sizeof full, "%s.b", name);
+    return net_param(n, full, 1, &out, PARAM_VALUE, 0.0);
+}
+
+node *net_dense(net *n, const char *name, node *x, int64_t out)
+{
+    node *w = weights(n, name, 2, (int64_t[]){x->shape.size[1], out});
+    return op_dense(n->g, x, w, bias(n, name, out));
+}
+
+node *net_conv(net *n, const char *name, node *x, int64_t out, int64_t kernel, int stride,
+               op_padding padding)
+{
+    node *w = weights(n, name, 4, (int64_t[]){kernel, kernel, x->shape.size[3], out});
+    return op_bias(n->g, op_conv(n->g, x, w, stride, padding), bias(n, name, out));
+}
+
+node *net_upconv(net *n, const char *name, node *x, int64_t out)
+{
+    node *w = weights(n, name, 4, (int64_t[]){3, 3, x->shape.size[3], out});
+    return op_bias(n->g, op_upconv(n->g, x, w), bias(n, name, out));
+}
