@@ -28,11 +28,11 @@ typedef struct catalogue_row {
     /// or NULL.
     const char *const *adjust[SETTINGS_PRESETS];
     /// Frames of a trajectory that training needs at least, by its settings.
-    int64_t (*clip)(const void *settings);
+    int64_t (*clip)(const void *own);
     /// Makes the model with its first parameters, which are a function of the seed. Everything it
     /// takes is in `mem`; `film` stays where it is. Refuses settings that do not fit together, and
     /// film that does not fit the settings, with PLUMB_EVALUE or PLUMB_ESHAPE.
-    plumb_status (*create)(trainee *out, arena *mem, const void *settings,
+    plumb_status (*create)(trainee *out, arena *mem, const void *own,
                            const training_settings *training, const footage *film);
 } catalogue_row;
 
