@@ -15,6 +15,7 @@
 #include "plumb/stream.h"
 #include "plumb/surprise.h"
 #include "plumb/symetric.h"
+#include "plumb/train.h"
 #include "plumb/world.h"
 
 #endif

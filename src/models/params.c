@@ -7,8 +7,6 @@
 
 #include "math/rng.h"
 
-enum { GRAIN = 16 }; // floats: every tensor begins on a cache line
-
 const char *const activation_names[ACTIVATIONS] = {
     "none", "relu", "leaky_relu", "tf_leaky_relu", "swish", "softplus", "tanh", "sigmoid"};
 
@@ -41,7 +39,7 @@ int params_add(params *p, const char *name, const shape *s, param_start start, d
     if (!copy) return -1;
     p->at[p->count] =
         (param){.name = copy, .shape = *s, .offset = p->size, .start = start, .value = value};
-    p->size += (shape_count(s) + GRAIN - 1) / GRAIN * GRAIN;
+    p->size += shape_count(s);
     return p->count++;
 }
 
