@@ -6,9 +6,11 @@
 
 #include "base/status.h"
 #include "base/words.h"
+#include "models/rows.h"
 
 // A new model is one new row.
 static const catalogue_row *const rows[] = {
+    &hgn_plus_plus_row, &hgn_row,
     NULL, // ends the table
 };
 enum { ROWS = sizeof rows / sizeof *rows - 1 };

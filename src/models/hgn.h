@@ -34,6 +34,7 @@ typedef struct hgn_config {
     bool both_ways; // half of the batch runs backwards
     int64_t latent; // q and p together
     bool maps;      // a state is a map of channels, not a vector
+    bool chooses;   // a parameter "keep", 1 or 0 a pair, says which pairs are in use
 
     int encoder_blocks;
     hgn_block encoder[HGN_BLOCKS]; // the last layer of the last block gives 2 latent channels
