@@ -35,9 +35,9 @@ typedef struct wino_job {
 /// The transforms of F(4x4, 3x3) and F(4x4, 2x2), on vectors of channels. What lies slices apart
 /// has room for a whole number of registers.
 typedef struct wino_set {
-    void (*input)(float *restrict v, const float *restrict x, const wino_job *job);
-    void (*output)(float *restrict y, const float *restrict m, const wino_job *job);
-    void (*spread)(float *restrict v, const float *restrict dy, const wino_job *job);
+    void (*input)(float *v, const float *x, const wino_job *job);
+    void (*output)(float *y, const float *m, const wino_job *job);
+    void (*spread)(float *v, const float *dy, const wino_job *job);
     void (*weights)(float *restrict u, const float *restrict w, const wino_job *job);
     void (*gather)(float *restrict dw, const float *restrict u, const wino_job *job);
 } wino_set;

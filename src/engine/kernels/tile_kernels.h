@@ -38,6 +38,21 @@ TARGET static __attribute__((noinline)) void NAME(finish, SET)(float *c, const f
     }
 }
 
+// Where R rows from (i, j) on begin.
+TARGET static inline ALWAYS void NAME(places, SET)(const int R, const float **at, const float *a,
+                                                   int64_t i, int64_t j, const tile_job *job)
+{
+    at[0] = a + i * job->a_line + j * job->a_row;
+    if (j + R <= job->line) {
+        for (int r = 1; r < R; r++) at[r] = at[r - 1] + job->a_row;
+        return;
+    }
+    for (int r = 1; r < R; r++) {
+        if (++j == job->line) j = 0, i++;
+        at[r] = a + i * job->a_line + j * job->a_row;
+    }
+}
+
 // R rows of V registers, the last one with `left` floats. R, V, adjacent and part are constants
 // where this is inlined, and the sums stay in registers.
 TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const bool adjacent,
@@ -52,15 +67,7 @@ TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const
     {
         UNROLL for (int v = 0; v < V; v++) sum[r][v] = (VEC){0};
     }
-    if (adjacent) at[0] = a + i * job->a_line + j * job->a_row;
-    else {
-        int64_t y = i, x = j;
-        UNROLL for (int r = 0; r < R; r++)
-        {
-            at[r] = a + y * job->a_line + x * job->a_row;
-            if (++x == job->line) x = 0, y++;
-        }
-    }
+    NAME(places, SET)(adjacent ? 1 : R, at, a, i, j, job);
     for (int64_t run = 0; run < job->runs; run++) {
         const float *row = b + run * job->b_run;
         for (int64_t k = 0; k < length; k++) {
@@ -79,7 +86,7 @@ TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const
             UNROLL for (int r = 0; r < R; r++) at[r] += job->a_run;
         }
     }
-    if (part || job->accumulate || job->bias || job->slope != 1.0f) {
+    if (part || job->bias || job->slope != 1.0f || j + R > job->line) {
         float sums[ROWS1 * 2 * LANES];
         UNROLL for (int r = 0; r < R; r++)
         {
@@ -88,11 +95,18 @@ TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const
         NAME(finish, SET)(c, sums, R, (V - 1) * LANES + left, i, j, job);
         return;
     }
-    UNROLL for (int r = 0; r < R; r++)
+    float *to = c + i * job->c_line + j * job->c_row;
+    if (job->accumulate) {
+        UNROLL for (int r = 0; r < R; r++, to += job->c_row)
+        {
+            UNROLL for (int v = 0; v < V; v++)
+                STORE(to + v * LANES, LOAD(to + v * LANES) + sum[r][v]);
+        }
+        return;
+    }
+    UNROLL for (int r = 0; r < R; r++, to += job->c_row)
     {
-        float *to = c + i * job->c_line + j * job->c_row;
         UNROLL for (int v = 0; v < V; v++) STORE(to + v * LANES, sum[r][v]);
-        if (++j == job->line) j = 0, i++;
     }
 }
 
@@ -106,10 +120,11 @@ TARGET static inline ALWAYS void NAME(rows, SET)(const int V, const bool adjacen
                                                  const tile_job *job)
 {
     const int most = V == 1 ? ROWS1 : ROWS;
-    int64_t tiles = (job->rows + most - 1) / most;
-    for (int64_t row = 0; row < job->rows; tiles--) {
-        const int64_t i = row / job->line, j = row % job->line;
-        const int64_t count = (job->rows - row + tiles - 1) / tiles;
+    const int64_t tiles = (job->rows + most - 1) / most;
+    const int64_t each = tiles ? job->rows / tiles : 0, more = job->rows - each * tiles;
+    int64_t i = 0, j = 0;
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t count = each + (t < more);
         switch (count) {
             ROW_CASE(1)
             ROW_CASE(2)
@@ -126,7 +141,7 @@ TARGET static inline ALWAYS void NAME(rows, SET)(const int V, const bool adjacen
                 NAME(tile, SET)(most > 7 ? 8 : 1, V, adjacent, part, c, a, b, i, j, left, job);
             break;
         }
-        row += count;
+        for (j += count; j >= job->line; j -= job->line) i++;
     }
 }
 
@@ -161,13 +176,11 @@ TARGET static inline ALWAYS void NAME(dot_tile, SET)(const int R, const int C, f
     const float *at[4], *of[4];
     const int64_t full = job->length / LANES * LANES;
     const int left = (int)(job->length - full);
-    int64_t y = i, x = j;
     UNROLL for (int r = 0; r < R; r++)
     {
         UNROLL for (int v = 0; v < C; v++) sum[r][v] = (VEC){0};
-        at[r] = a + y * job->a_line + x * job->a_row;
-        if (++x == job->line) x = 0, y++;
     }
+    NAME(places, SET)(R, at, a, i, j, job);
     UNROLL for (int v = 0; v < C; v++) of[v] = b + (column + v) * job->b_step;
     for (int64_t run = 0; run < job->runs; run++) {
         for (int64_t k = 0; k < full; k += LANES) {
@@ -205,10 +218,8 @@ TARGET static inline ALWAYS void NAME(dot_tile, SET)(const int R, const int C, f
     }
 }
 
-#define DOT_CASE(r, n)                                                                     \
-    case (r)*8 + (n):                                                                      \
-        NAME(dot_tile, SET)(r, n, c, a, b, row / job->line, row % job->line, column, job); \
-        break;
+#define DOT_CASE(r, n) \
+    case (r)*8 + (n): NAME(dot_tile, SET)(r, n, c, a, b, i, j, column, job); break;
 
 TARGET static void NAME(dots, SET)(float *restrict c, const float *restrict a,
                                    const float *restrict b, const tile_job *job)
@@ -216,6 +227,7 @@ TARGET static void NAME(dots, SET)(float *restrict c, const float *restrict a,
     for (int64_t column = 0; column < job->columns; column += 4) {
         const int64_t wide = job->columns - column < 4 ? job->columns - column : 4;
         const int64_t most = wide == 4 ? 3 : 4;
+        int64_t i = 0, j = 0;
         for (int64_t row = 0; row < job->rows; row += most) {
             const int64_t high = job->rows - row < most ? job->rows - row : most;
             switch (high * 8 + wide) {
@@ -235,6 +247,7 @@ TARGET static void NAME(dots, SET)(float *restrict c, const float *restrict a,
                 DOT_CASE(4, 2)
                 DOT_CASE(4, 3)
             }
+            for (j += high; j >= job->line; j -= job->line) i++;
         }
     }
 }

@@ -117,8 +117,72 @@ TARGET static inline ALWAYS void OF(untaps)(VEC *o, const VEC *u)
 
 #endif
 
-// From n x n to m x m: columns first, then rows. `read` is what stands at row i and column j,
-// `write` puts to[j] of row i away; both see the first channel `at`.
+// From n x n to m x m: the columns first, one or two rows of their results at a time so that they
+// stay in registers, and then those rows. FROM(i) is what stands at row i and column j, PUT(i) puts
+// to[j] of row i away. Pictures are not `restrict`, lest the compiler keep all of a tile in memory.
+#define ROW(n, m, step, i, value)                        \
+    {                                                    \
+        VEC h[n], to[m];                                 \
+        UNROLL for (int j = 0; j < n; j++) h[j] = value; \
+        step(to, h);                                     \
+        UNROLL for (int j = 0; j < m; j++) PUT(i);       \
+    }
+#define PAIR(n, m, step, i1, i2, x, y, one, two)    \
+    {                                               \
+        VEC h[n], g[n], to[m];                      \
+        UNROLL for (int j = 0; j < n; j++)          \
+        {                                           \
+            const VEC e = x, o = y;                 \
+            h[j] = one, g[j] = two;                 \
+        }                                           \
+        step(to, h);                                \
+        UNROLL for (int j = 0; j < m; j++) PUT(i1); \
+        step(to, g);                                \
+        UNROLL for (int j = 0; j < m; j++) PUT(i2); \
+    }
+
+#if TAPS == 3
+#define IN(n, m, step)                                                                 \
+    ROW(n, m, step, 0, TIMES(A2 *B2, FROM(0), TIMES(-(A2 + B2), FROM(2), FROM(4))))    \
+    PAIR(n, m, step, 1, 2, TIMES(-B2, FROM(2), FROM(4)), TIMES(-B2, FROM(1), FROM(3)), \
+         TIMES(0.625, o, e), TIMES(-0.625, o, e))                                      \
+    PAIR(n, m, step, 3, 4, TIMES(-A2, FROM(2), FROM(4)), TIMES(-A2, FROM(1), FROM(3)), \
+         TIMES(1.5, o, e), TIMES(-1.5, o, e))                                          \
+    ROW(n, m, step, 5, TIMES(A2 *B2, FROM(1), TIMES(-(A2 + B2), FROM(3), FROM(5))))
+#define OUT(n, m, step)                                                                     \
+    PAIR(n, m, step, 0, 2, FROM(1) + FROM(2), FROM(3) + FROM(4), FROM(0) + (e + o),         \
+         TIMES(B2, o, (float)A2 * e))                                                       \
+    PAIR(n, m, step, 1, 3, FROM(1) - FROM(2), FROM(3) - FROM(4), TIMES(1.5, o, 0.625f * e), \
+         TIMES(1.5 * B2, o, TIMES(0.625 * A2, e, FROM(5))))
+#define BACK(n, m, step)                                                             \
+    ROW(n, m, step, 0, FROM(0))                                                      \
+    PAIR(n, m, step, 1, 2, TIMES(A2, FROM(2), FROM(0)), TIMES(A2, FROM(3), FROM(1)), \
+         TIMES(0.625, o, e), TIMES(-0.625, o, e))                                    \
+    PAIR(n, m, step, 3, 4, TIMES(B2, FROM(2), FROM(0)), TIMES(B2, FROM(3), FROM(1)), \
+         TIMES(1.5, o, e), TIMES(-1.5, o, e))                                        \
+    ROW(n, m, step, 5, FROM(3))
+#else
+#define IN(n, m, step)                                                                 \
+    ROW(n, m, step, 0, TIMES(0.75, FROM(0), TIMES(-1.25, FROM(1), FROM(3) - FROM(2)))) \
+    ROW(n, m, step, 1, TIMES(-1.5, FROM(1), TIMES(-0.5, FROM(2), FROM(3))))            \
+    PAIR(n, m, step, 2, 3, FROM(2), FROM(1), TIMES(0.75, o, TIMES(-2.0, e, FROM(3))),  \
+         TIMES(-0.5, o, TIMES(0.5, e, FROM(3))))                                       \
+    ROW(n, m, step, 4, TIMES(0.75, FROM(1), TIMES(-1.25, FROM(2), FROM(4) - FROM(3))))
+#define OUT(n, m, step)                                                               \
+    PAIR(n, m, step, 0, 1, FROM(1), FROM(3), (FROM(0) + e) + (FROM(2) + o),           \
+         TIMES(0.5, e, TIMES(1.5, o, -FROM(2))))                                      \
+    PAIR(n, m, step, 2, 3, FROM(1), FROM(3), TIMES(0.25, e, TIMES(2.25, o, FROM(2))), \
+         TIMES(0.125, e, TIMES(3.375, o, FROM(4) - FROM(2))))
+#define BACK(n, m, step)                                                                          \
+    ROW(n, m, step, 0, FROM(0))                                                                   \
+    PAIR(n, m, step, 1, 2, FROM(1), FROM(2),                                                      \
+         TIMES(0.5, e, TIMES(0.25, o, TIMES(0.125, FROM(3), FROM(0)))),                           \
+         (FROM(0) - e) + (o - FROM(3)))                                                           \
+    ROW(n, m, step, 3, TIMES(1.5, FROM(1), TIMES(2.25, FROM(2), TIMES(3.375, FROM(3), FROM(0))))) \
+    ROW(n, m, step, 4, FROM(3))
+#endif
+
+// The same for weights, which are few: both passes through memory.
 #define TWICE(n, m, step, read, write)                             \
     do {                                                           \
         VEC half[m][n];                                            \
@@ -146,49 +210,91 @@ TARGET static inline ALWAYS void OF(untaps)(VEC *o, const VEC *u)
         if (left) body(true);                                         \
     } while (0)
 
+// Else the compiler works out all 36 places ahead of the loop over channels, and has to fetch each
+// from memory.
+#define FRESH __asm__("" : "+r"(row), "+r"(pixel), "+r"(slice))
 #define READ(part, p) ((part) ? PART_LOAD(p, left) : LOAD(p))
 
 // B^T d B of one tile of SIDE x SIDE pixels; channels up to a whole register are filled with zeros.
-#define BODY(part)                                                                \
-    TWICE(SIDE, SIDE, OF(in), READ(part, x + i * job->row + j * job->pixel + at), \
-          STORE(v + (i * SIDE + j) * job->slice + at, to[j]))
-TARGET static void OF(input)(float *restrict v, const float *restrict x, const wino_job *job)
+#define FROM(i) READ(part_, x + i * row + j * pixel + at)
+#define PUT(i) STORE(v + (i * SIDE + j) * slice + at, to[j])
+#define BODY(part)               \
+    do {                         \
+        const bool part_ = part; \
+        FRESH;                   \
+        IN(SIDE, SIDE, OF(in))   \
+    } while (0)
+TARGET static void OF(input)(float *v, const float *x, const wino_job *job)
 {
+    int64_t row = job->row, pixel = job->pixel, slice = job->slice;
     CHANNELS(BODY);
 }
+#undef FROM
 #undef BODY
 
 // A dy A^T, the transpose of the output's transform; pixels that are not there count as zero.
-#define PIXEL(part)                                                                          \
-    (i < job->height && j < job->width ? READ(part, dy + i * job->row + j * job->pixel + at) \
-                                       : (VEC){0})
-#define BODY(part) \
-    TWICE(4, SIDE, OF(back), PIXEL(part), STORE(v + (i * SIDE + j) * job->slice + at, to[j]))
-TARGET static void OF(spread)(float *restrict v, const float *restrict dy, const wino_job *job)
+#define FROM(i)                                                                              \
+    (all || (i < job->height && j < job->width) ? READ(part_, dy + i * row + j * pixel + at) \
+                                                : (VEC){0})
+#define BODY(part)               \
+    do {                         \
+        const bool part_ = part; \
+        FRESH;                   \
+        BACK(4, SIDE, OF(back))  \
+    } while (0)
+TARGET static inline ALWAYS void OF(spread_some)(const bool all, float *v, const float *dy,
+                                                 const wino_job *job)
 {
+    int64_t row = job->row, pixel = job->pixel, slice = job->slice;
     CHANNELS(BODY);
 }
+TARGET static void OF(spread)(float *v, const float *dy, const wino_job *job)
+{
+    if (job->height == 4 && job->width == 4) OF(spread_some)(true, v, dy, job);
+    else OF(spread_some)(false, v, dy, job);
+}
+#undef FROM
+#undef PUT
 #undef BODY
 
 // Bias, slope and the pixel's place.
 TARGET static inline ALWAYS void OF(place)(const bool part, float *y, VEC value, int left,
-                                           int64_t at, const wino_job *job)
+                                           int64_t at, const float *bias, float slope)
 {
-    if (job->bias) value += READ(part, job->bias + at);
-    if (job->slope != 1.0f) value = NAME(leaky, SET)(value, job->slope);
+    if (bias) value += READ(part, bias + at);
+    if (slope != 1.0f) value = NAME(leaky, SET)(value, slope);
     if (part) PART_STORE(y + at, value, left);
     else STORE(y + at, value);
 }
 
 // A^T m A of one tile.
-#define BODY(part)                                                      \
-    TWICE(SIDE, 4, OF(out), LOAD(m + (i * SIDE + j) * job->slice + at), \
-          if (i < job->height && j < job->width)                        \
-              OF(place)(part, y + i * job->row + j * job->pixel, to[j], left, at, job))
-TARGET static void OF(output)(float *restrict y, const float *restrict m, const wino_job *job)
+#define FROM(i) LOAD(m + (i * SIDE + j) * slice + at)
+#define PUT(i)                                      \
+    if (all || (i < job->height && j < job->width)) \
+    OF(place)(part_, y + i * row + j * pixel, to[j], left, at, bias, slope)
+#define BODY(part)               \
+    do {                         \
+        const bool part_ = part; \
+        FRESH;                   \
+        OUT(SIDE, 4, OF(out))    \
+    } while (0)
+TARGET static inline ALWAYS void OF(output_some)(const bool all, float *y, const float *m,
+                                                 const float *bias, float slope,
+                                                 const wino_job *job)
 {
+    int64_t row = job->row, pixel = job->pixel, slice = job->slice;
     CHANNELS(BODY);
 }
+TARGET static void OF(output)(float *y, const float *m, const wino_job *job)
+{
+    const bool all = job->height == 4 && job->width == 4;
+    if (all && job->bias && job->slope != 1.0f)
+        OF(output_some)(true, y, m, job->bias, job->slope, job);
+    else if (all && !job->bias && job->slope == 1.0f) OF(output_some)(true, y, m, NULL, 1.0f, job);
+    else OF(output_some)(false, y, m, job->bias, job->slope, job);
+}
+#undef FROM
+#undef PUT
 #undef BODY
 
 // G g G^T of one input channel.
@@ -204,9 +310,10 @@ TARGET static void OF(weights)(float *restrict u, const float *restrict w, const
 // G^T u G of one input channel.
 #define BODY(part)                                                            \
     TWICE(SIDE, TAPS, OF(untaps), LOAD(u + (i * SIDE + j) * job->slice + at), \
-          OF(place)(part, dw + i * job->row + j * job->pixel, to[j], left, at, job))
+          OF(place)(part, dw + i * job->row + j * job->pixel, to[j], left, at, bias, slope))
 TARGET static void OF(gather)(float *restrict dw, const float *restrict u, const wino_job *job)
 {
+    const float *bias = NULL, slope = 1.0f;
     CHANNELS(BODY);
 }
 #undef BODY
@@ -217,7 +324,12 @@ TARGET static void OF(gather)(float *restrict dw, const float *restrict u, const
 #undef TWICE
 #undef CHANNELS
 #undef READ
-#undef PIXEL
+#undef FRESH
+#undef ROW
+#undef PAIR
+#undef IN
+#undef OUT
+#undef BACK
 #undef A2
 #undef B2
 #undef NA
