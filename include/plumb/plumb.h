@@ -6,6 +6,7 @@
 
 #include "plumb/array.h"
 #include "plumb/dataset.h"
+#include "plumb/evaluate.h"
 #include "plumb/file.h"
 #include "plumb/film.h"
 #include "plumb/forecast.h"

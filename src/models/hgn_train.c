@@ -8,6 +8,7 @@
 
 #include "math/rng.h"
 #include "models/catalogue.h"
+#include "models/hgn_play.h"
 #include "models/hgn_settings.h"
 #include "models/hgn_step.h"
 #include "models/rows.h"
@@ -339,6 +340,18 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
     return PLUMB_OK;
 }
 
+static plumb_status play(void *self, const trainee_play *job)
+{
+    learner *h = self;
+    return hgn_play(&h->config, &h->params, h->value, job);
+}
+
+static plumb_forecast_frames frames_of(const hgn_config *c)
+{
+    if (c->both_ways || c->split == HGN_INCLUDE) return PLUMB_FRAMES_INCLUDE_INFERENCE;
+    return c->split == HGN_OVERLAP ? PLUMB_FRAMES_OVERLAP_BY_ONE : PLUMB_FRAMES_NO_OVERLAP;
+}
+
 static plumb_status create(trainee *out, arena *mem, const void *own,
                            const training_settings *training, const footage *film)
 {
@@ -352,8 +365,13 @@ static plumb_status create(trainee *out, arena *mem, const void *own,
                      .enter = enter,
                      .gradient = gradient,
                      .after = after,
-                     .end = end};
+                     .end = end,
+                     .play = play};
     plumb_status st = set_up(h, mem, out);
+    out->latents = h->numbers;
+    out->window = h->config.window;
+    out->targets = h->config.targets;
+    out->frames = frames_of(&h->config);
     if (st) end(h);
     return st;
 }

@@ -4,9 +4,11 @@
 #ifndef MODELS_TRAINEE_H
 #define MODELS_TRAINEE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "plumb/array.h"
+#include "plumb/forecast.h"
 
 /// A named part of the block of parameters.
 typedef struct trainee_tensor {
@@ -15,6 +17,17 @@ typedef struct trainee_tensor {
     int64_t shape[8];
     int64_t offset; ///< in floats
 } trainee_tensor;
+
+/// Films to be told by a model that knows states: it watches one end of each and tells all of it.
+typedef struct trainee_play {
+    const uint8_t *frames; ///< (count, steps, height, width, channels)
+    int64_t count, steps;
+    bool backward;     ///< it watches the last frames, not the first
+    int threads;       ///< more than 0; changes no bit
+    float *latent;     ///< (count, steps, latents): q first, then p
+    float *variance;   ///< (count, latents), of the posterior; may be NULL
+    float *prediction; ///< (count, steps, height, width, channels); may be NULL
+} trainee_play;
 
 typedef struct trainee {
     const char *model; ///< "hgn++"
@@ -46,6 +59,12 @@ typedef struct trainee {
                              double *terms);
     /// After the update of `step`; `terms` are those of the batch. May change `state`; may be NULL.
     plumb_status (*after)(void *self, int64_t step, const double *terms);
+    /// Models of states in a phase space, else NULL: how many numbers a state has, which frames it
+    /// was trained to predict, and what it tells of films.
+    int64_t latents;
+    int64_t window, targets;
+    plumb_forecast_frames frames;
+    plumb_status (*play)(void *self, const trainee_play *job);
     /// Ends what is not in the arena the model was made in. May be NULL.
     void (*end)(void *self);
 } trainee;
