@@ -24,8 +24,8 @@ extern "C" {
 /// An open file of named arrays. It owns what was read from it.
 typedef struct plumb_file plumb_file;
 
-/// Opens x.npy, x.npz, x.h5 (.hdf5), x.safetensors or x.pth (.pt) and lists what is in it; arrays are read when
-/// asked for. A .npy file holds one array whose name is "".
+/// Opens x.npy, x.npz, x.h5 (.hdf5), x.safetensors or x.pth (.pt) and lists what is in it; arrays
+/// are read when asked for. A .npy file holds one array whose name is "".
 PLUMB_API plumb_status plumb_file_open(plumb_file **out, const char *path);
 
 /// Ends the file and every array read from it. NULL is allowed.

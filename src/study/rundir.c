@@ -37,7 +37,7 @@ static const char *in_run(filename name, const char *path, const char *file)
 
 // ---- the directory ----
 
-// A file of a run, or what a killed process left of one: six letters behind its name.
+// A file of a run, or what a killed process left of one (see outfile_open).
 static bool is_ours(const char *name, bool *leftover)
 {
     *leftover = false;
@@ -46,7 +46,7 @@ static bool is_ours(const char *name, bool *leftover)
         const size_t length = strlen(files[i]);
         if (strncmp(name, files[i], length)) continue;
         if (!name[length]) return true;
-        *leftover = name[length] == '.' && strlen(name + length) == 7;
+        *leftover = !strncmp(name + length, ".part-", 6) && strlen(name + length) == 12;
         if (*leftover) return true;
     }
     return false;

@@ -30,11 +30,12 @@ typedef struct trainer_options {
 } trainer_options;
 
 typedef struct trainer_result {
-    int64_t step;     ///< updates done in all
-    bool finished;    ///< all steps; else the time was up
-    double loss;      ///< the first term, mean since the last line of the log or of that line; NaN at step 0
-    double seconds;   ///< of training, in all
-    double here;      ///< the same, this time only
+    int64_t step;   ///< updates done in all
+    bool finished;  ///< all steps; else the time was up
+    double loss;    ///< the first term, mean since the last line of the log or of that line; NaN at
+                    ///< step 0
+    double seconds; ///< of training, in all
+    double here;    ///< the same, this time only
     int64_t begun_at; ///< the step that this time began with
 } trainer_result;
 

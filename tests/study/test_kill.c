@@ -132,7 +132,7 @@ static plumb_status train(const char *name, bool resume, int threads, int pause)
     if (!resume) {
         o.model = "toy";
         o.world = "mass-spring";
-        o.steps = 14;
+        o.steps = 7;
     }
     o.out = out;
     o.set = set;
