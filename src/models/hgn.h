@@ -64,7 +64,7 @@ hgn_config hgn_original(void);
 /// Sizes that fit each other? Fails with PLUMB_EVALUE, naming the one that does not.
 plumb_status hgn_check(const hgn_config *c);
 
-/// Which frames, counted in a clip of `length` frames [models.md, section 6].
+/// Which frames, counted in a clip of `length` frames [Higgins21, code].
 typedef struct hgn_times {
     int64_t length;
     int64_t at;            // of the inferred state within the window

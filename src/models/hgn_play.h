@@ -7,7 +7,7 @@
 #include "models/trainee.h"
 
 /// The posterior mean of the window at one end of each film, rolled out to both ends of it
-/// [models.md, section 9].
+/// [Higgins21, code].
 plumb_status hgn_play(const hgn_config *c, params *p, const float *value, const trainee_play *job);
 
 #endif

@@ -72,7 +72,7 @@ const settings_row hgn_rows[] = {
 
 const char *const hgn_plus_plus_cpu[] = {"steps=2000", "hold=0.4", NULL};
 
-// The original: maps, a long window that is rebuilt backwards, GECO [models.md, section 3].
+// The original: maps, a long window that is rebuilt backwards, GECO [Higgins21, code].
 #define ORIGINAL                                                                         \
     "targets=0", "split=include_inference", "direction=forward", "phase_space=map",      \
         "encoder=2x2_4x4", "energy_activation=softplus", "objective=geco", "nested=off", \

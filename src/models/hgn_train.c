@@ -94,7 +94,7 @@ static double pixels(const learner *h)
     return (double)(h->config.image * h->config.image * h->config.channels);
 }
 
-// D of the loss [models.md, section 7]: pixels of all targets.
+// D of the loss [Higgins21, code]: pixels of all targets.
 static double all_pixels(const learner *h)
 {
     return pixels(h) * (double)hgn_times_of(&h->config).targets;
