@@ -121,18 +121,20 @@ SHOWN size_t fwrite(const void *data, size_t size, size_t count, FILE *f)
 // ---- runs ----
 
 static char root[40];
+static int64_t steps;    // of all runs of a test
+static const char *save; // and how often they are saved
 
 static plumb_status train(const char *name, bool resume, int threads, int pause)
 {
     char out[100], slow[32];
     snprintf(out, sizeof out, "%s/%s", root, name);
     snprintf(slow, sizeof slow, "pause=%d", pause);
-    const char *const set[] = {"save=4", "log=3", "batch=2", slow};
+    const char *const set[] = {save, "log=3", "batch=2", slow};
     plumb_train_options o = plumb_train_defaults();
     if (!resume) {
         o.model = "toy";
         o.world = "mass-spring";
-        o.steps = 7;
+        o.steps = steps;
     }
     o.out = out;
     o.set = set;
@@ -233,8 +235,10 @@ static bool was_killed(const char *name, bool resume, long at, bool behind, usec
     return WIFSIGNALED(how);
 }
 
-static void begin(void)
+static void begin(int64_t all, const char *saved)
 {
+    steps = all;
+    save = saved;
     strcpy(root, "/tmp/plumb-kill-XXXXXX");
     CHECK(mkdtemp(root));
     CHECK_OK(train("whole", false, 1, 0));
@@ -249,7 +253,7 @@ static void end(void)
 
 TEST(killed_at_every_call_it_resumes_to_the_same_bytes)
 {
-    begin();
+    begin(7, "save=4");
     int kills = 0;
     for (int behind = 0; behind < 2; behind++)
         for (long at = 0;; at++) {
@@ -268,14 +272,14 @@ TEST(killed_at_every_call_it_resumes_to_the_same_bytes)
 
 TEST(killed_a_hundred_times_anywhere_it_resumes_to_the_same_bytes)
 {
-    begin();
+    begin(40, "save=5");
     int kills = 0;
     for (int i = 0; kills < 100 && i < 1000; i++) {
         rng r = rng_at(5, (uint64_t)i);
         remove_run("cut");
         bool resume = false;
-        for (int again = 0; again < 4; again++) {
-            if (!was_killed("cut", resume, -1, false, (useconds_t)(200 + rng_below(&r, 12000))))
+        for (int again = 0; again < 5; again++) {
+            if (!was_killed("cut", resume, -1, false, (useconds_t)(1000 + rng_below(&r, 60000))))
                 break;
             kills++;
             resume = true;
