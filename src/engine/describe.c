@@ -161,8 +161,20 @@ node *op_total(graph *g, node *const *x, int count)
     return sum;
 }
 
+node *op_transpose(graph *g, node *x)
+{
+    if (x->op == OP_TRANSPOSE) return x->in[0];
+    return graph_node(g, OP_TRANSPOSE, 1, &x, &(op_attr){0}, NULL);
+}
+
+// A parameter is turned once and then serves every product that wants its transpose, and rows of B
+// that lie side by side are what the kernel is fast at.
 node *op_matmul(graph *g, node *a, node *b, bool ta, bool tb)
 {
+    if (tb && b->op == OP_LEAF && b->attr.bound && b->shape.rank == 2) {
+        b = op_transpose(g, b);
+        tb = false;
+    }
     return graph_node(g, OP_MATMUL, 2, (node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb}, NULL);
 }
 

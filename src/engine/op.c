@@ -39,6 +39,16 @@ static plumb_status matrices(shape *out, op_attr *attr, node *const *in, int inp
     return PLUMB_OK;
 }
 
+static plumb_status turned(shape *out, op_attr *attr, node *const *in, int inputs)
+{
+    (void)attr, (void)inputs;
+    const shape *x = &in[0]->shape;
+    char a[96];
+    if (x->rank != 2) return fail(PLUMB_ESHAPE, "%s is not a matrix", shape_text(a, x));
+    *out = (shape){2, {x->size[1], x->size[0]}};
+    return PLUMB_OK;
+}
+
 static plumb_status images(shape *out, op_attr *attr, node *const *in, int inputs)
 {
     (void)inputs;
@@ -234,6 +244,7 @@ static const op_row table[OP_KINDS] = {
     [OP_EMBED]          = {"embed",          .inputs = 1, .shape = given, REST(embed)},
     [OP_CONCAT]         = {"concat",         .inputs = -1, .shape = joined, REST(concat)},
     [OP_BROADCAST]      = {"broadcast",      .inputs = 1, .shape = given, REST(broadcast)},
+    [OP_TRANSPOSE]      = {"transpose",      .inputs = 1, .shape = turned, REST(transpose)},
     [OP_SUM]            = {"sum",            .inputs = 1, .shape = summed, REST(sum), .accumulates = true},
 };
 // clang-format on
