@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/kernels/lanes.h"
+#include "engine/kernels/tape.h"
 #include "engine/program.h"
 #include "math/rng.h"
 #include "support/test.h"
@@ -255,7 +255,7 @@ TEST(every_instruction_set_gives_what_the_judge_gives)
 {
     static const char *const sets[] = {"portable", "avx2", "avx512"};
     for (int s = 0; s < 3; s++) {
-        if (!lanes_select(sets[s])) continue;
+        if (!tape_select(sets[s])) continue;
         for (int op = 0; op < OP_KINDS; op++)
             for (int k = 0; k < SIZES; k++) check_op(op, k, false);
     }

@@ -5,7 +5,7 @@
 
 #include "engine/kernels/conv.h"
 #include "engine/kernels/gemm.h"
-#include "engine/kernels/lanes.h"
+#include "engine/kernels/tape.h"
 #include "engine/kernels/layout.h"
 
 static void copy(float *out, const float *in, int64_t n)
@@ -179,12 +179,12 @@ void fast_sum(float *out, const node *n, const float *const *in, bool accumulate
         const float *x = in[0] + o * l.middle * l.inner;
         float *y = out + o * l.inner;
         if (l.inner == 1) {
-            float sum = lanes_sum(x, l.middle);
+            float sum = tape_sum(x, l.middle);
             *y = accumulate ? *y + sum : sum;
             continue;
         }
         if (!accumulate) clear(y, l.inner);
-        lanes_sum_rows(y, x, l.middle, l.inner);
+        tape_sum_rows(y, x, l.middle, l.inner);
     }
 }
 
