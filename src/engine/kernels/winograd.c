@@ -68,11 +68,22 @@ static spot spot_of(const pass *p, int64_t tile)
 static void surround(float *room, const float *frame, int64_t row, int64_t column, int64_t side,
                      const picture *in)
 {
-    const size_t bytes = (size_t)in->c * sizeof *room;
-    for (int64_t i = row; i < row + side; i++)
-        for (int64_t j = column; j < column + side; j++, room += in->c)
-            if (i < 0 || i >= in->h || j < 0 || j >= in->w) memset(room, 0, bytes);
-            else memcpy(room, frame + i * in->line + j * in->pixel, bytes);
+    const int64_t c = in->c, before = window_most(0, -column);
+    const int64_t inside = window_least(side, in->w - column) - before;
+    for (int64_t i = row; i < row + side; i++, room += side * c) {
+        if (i < 0 || i >= in->h || inside <= 0) {
+            memset(room, 0, (size_t)(side * c) * sizeof *room);
+            continue;
+        }
+        const float *from = frame + i * in->line + (column + before) * in->pixel;
+        memset(room, 0, (size_t)(before * c) * sizeof *room);
+        if (in->pixel == c) memcpy(room + before * c, from, (size_t)(inside * c) * sizeof *room);
+        else
+            for (int64_t j = 0; j < inside; j++)
+                memcpy(room + (before + j) * c, from + j * in->pixel, (size_t)c * sizeof *room);
+        memset(room + (before + inside) * c, 0,
+               (size_t)((side - before - inside) * c) * sizeof *room);
+    }
 }
 
 // V of `count` tiles from `first` on.
