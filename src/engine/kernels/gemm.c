@@ -32,13 +32,13 @@ static bool packs(int64_t m, int64_t n, int64_t k)
     return m >= PACKED_ROWS && k * n > DEPTH * SPAN / 4;
 }
 
-static void run(const kernel_set *set, float *c, const float *a, const float *b, bool ta, int64_t n,
-                tile_job *job)
+static void run(const kernel_set *set, float *c, const float *a, const float *b, bool panels,
+                bool ta, int64_t n, tile_job *job)
 {
-    const int64_t wide = 2 * set->lanes;
+    const int64_t wide = (panels ? 2 : kernels_across(job->rows)) * set->lanes;
     for (int64_t at = 0; at < n; at += wide) {
         job->columns = least(wide, n - at);
-        const float *panel = job->b_step == wide ? b + at * job->length : b + at;
+        const float *panel = panels ? b + at * job->length : b + at;
         (ta ? set->across : set->outer)(c + at, a, panel, job);
     }
 }
@@ -61,7 +61,8 @@ static void packed(const kernel_set *set, float *c, const float *a, const float 
             // Rows in groups that stay in the first caches while the panels pass.
             for (int64_t i = 0; i < m; i += PACKED_ROWS) {
                 job.rows = job.line = least(PACKED_ROWS, m - i);
-                run(set, c + i * n + j, a + (ta ? l * m + i : i * k + l), scratch, ta, span, &job);
+                run(set, c + i * n + j, a + (ta ? l * m + i : i * k + l), scratch, true, ta, span,
+                    &job);
             }
         }
 }
@@ -93,7 +94,7 @@ void gemm_float(float *restrict c, const float *restrict a, const float *restric
         scratch += n * k;
     }
     if (packs(m, n, k)) packed(set, c, a, b, m, n, k, ta, scratch, job);
-    else run(set, c, a, b, ta, n, &job);
+    else run(set, c, a, b, false, ta, n, &job);
 }
 
 int64_t gemm_scratch(int64_t m, int64_t n, int64_t k, bool ta, bool tb)

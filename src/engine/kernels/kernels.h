@@ -16,7 +16,7 @@ typedef struct tile_job {
     int64_t rows, line;    ///< rows in all, and rows on a line
     int64_t a_line, a_row; ///< from line to line and from row to row of A
     int64_t c_line, c_row; ///< and of C
-    int64_t columns;       ///< at most 2 lanes; in `dots` any number
+    int64_t columns;       ///< at most 2 registers, 4 if rows <= 3; in `dots` any number
     bool accumulate;       ///< add to C
     const float *bias;     ///< (columns), or NULL
     float slope;           ///< leaky ReLU after the bias; 1 for none
@@ -41,6 +41,12 @@ typedef struct wino_set {
     void (*weights)(float *restrict u, const float *restrict w, const wino_job *job);
     void (*gather)(float *restrict dw, const float *restrict u, const wino_job *job);
 } wino_set;
+
+/// Registers across a tile of so many rows.
+static inline int64_t kernels_across(int64_t rows)
+{
+    return rows <= 3 ? 4 : 2;
+}
 
 typedef struct kernel_set {
     const char *name;

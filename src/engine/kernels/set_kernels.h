@@ -48,3 +48,5 @@ static const kernel_set SET = {
 #undef PART_LOAD
 #undef PART_STORE
 #undef SUM
+#undef SUMS
+#undef HALVES

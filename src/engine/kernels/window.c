@@ -74,6 +74,7 @@ void window_gather(float *dw, int64_t rows, const float *in, int64_t in_line, in
     enum { PIXELS = 128 };
     const kernel_set *set = kernels_for(columns);
     const int64_t lines = window_most(1, PIXELS / wide);
+    const int64_t across = kernels_across(rows) * set->lanes;
     tile_job job = {.length = wide,
                     .a_run = in_line,
                     .a_step = in_pixel,
@@ -86,9 +87,9 @@ void window_gather(float *dw, int64_t rows, const float *in, int64_t in_line, in
                     .accumulate = true,
                     .slope = 1.0f};
     for (int64_t i = 0; i < high; i += lines)
-        for (int64_t at = 0; at < columns; at += 2 * set->lanes) {
+        for (int64_t at = 0; at < columns; at += across) {
             job.runs = window_least(lines, high - i);
-            job.columns = window_least(2 * set->lanes, columns - at);
+            job.columns = window_least(across, columns - at);
             set->across(dw + at, in + i * in_line, dy + i * dy_line + at, &job);
         }
 }
