@@ -3,6 +3,41 @@
 
 #include <string.h>
 
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+#if defined(__clang__) || __GNUC__ >= 12
+#define PICK(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define PICK(a, b, i, j, k, l) \
+    __builtin_shuffle(a, b, (int32_t __attribute__((vector_size(16)))){i, j, k, l})
+#endif
+
+// Four rows of four.
+static void turn_four(float *restrict to, int64_t wide, const float *restrict from, int64_t line)
+{
+    const four a = *(const four *)from, b = *(const four *)(from + line);
+    const four c = *(const four *)(from + 2 * line), d = *(const four *)(from + 3 * line);
+    const four ab = PICK(a, b, 0, 4, 1, 5), cd = PICK(c, d, 0, 4, 1, 5);
+    const four AB = PICK(a, b, 2, 6, 3, 7), CD = PICK(c, d, 2, 6, 3, 7);
+    *(four *)to = PICK(ab, cd, 0, 1, 4, 5);
+    *(four *)(to + wide) = PICK(ab, cd, 2, 3, 6, 7);
+    *(four *)(to + 2 * wide) = PICK(AB, CD, 0, 1, 4, 5);
+    *(four *)(to + 3 * wide) = PICK(AB, CD, 2, 3, 6, 7);
+}
+
+void window_transpose(float *restrict to, int64_t wide, const float *restrict from, int64_t line,
+                      int64_t rows, int64_t columns)
+{
+    const int64_t down = rows / 4 * 4, across = columns / 4 * 4;
+    for (int64_t j = 0; j < across; j += 4) {
+        for (int64_t i = 0; i < down; i += 4)
+            turn_four(to + j * wide + i, wide, from + i * line + j, line);
+        for (int64_t i = down; i < rows; i++)
+            for (int64_t l = j; l < j + 4; l++) to[l * wide + i] = from[i * line + l];
+    }
+    for (int64_t j = across; j < columns; j++)
+        for (int64_t i = 0; i < rows; i++) to[j * wide + i] = from[i * line + j];
+}
+
 int64_t window_plane_size(const window_plane *p)
 {
     return p->high * p->wide * p->c;

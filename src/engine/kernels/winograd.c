@@ -215,13 +215,6 @@ static pass data_pass(const conv_geometry *g)
     return p;
 }
 
-bool winograd_suits(const conv_geometry *g)
-{
-    if (g->kh != 3 || g->kw != 3 || g->stride != 1 || g->c < 8 || g->k < 8) return false;
-    const int64_t tiles = (g->oh + TILE - 1) / TILE * ((g->ow + TILE - 1) / TILE);
-    return tiles * TILE * TILE * 2 <= 3 * g->oh * g->ow && g->n * tiles >= 6;
-}
-
 void winograd_forward(float *restrict y, const float *restrict x, const float *restrict w,
                       const float *restrict bias, float slope, const conv_geometry *g,
                       float *scratch)
@@ -235,14 +228,8 @@ void winograd_forward(float *restrict y, const float *restrict x, const float *r
 // [taps][taps][c][k] to [taps][taps][k][c], taps in reverse.
 static void turn(float *restrict to, const float *restrict w, int64_t taps, int64_t c, int64_t k)
 {
-    enum { BLOCK = 16 };
-    for (int64_t t = 0; t < taps * taps; t++, to += c * k) {
-        const float *from = w + (taps * taps - 1 - t) * c * k;
-        for (int64_t i = 0; i < c; i += BLOCK)
-            for (int64_t j = 0; j < k; j++)
-                for (int64_t l = i; l < window_least(i + BLOCK, c); l++)
-                    to[j * c + l] = from[l * k + j];
-    }
+    for (int64_t t = 0; t < taps * taps; t++)
+        window_transpose(to + t * c * k, c, w + (taps * taps - 1 - t) * c * k, k, c, k);
 }
 
 void winograd_data(float *restrict dx, const float *restrict dy, const float *restrict w,
@@ -344,14 +331,6 @@ static pass up_data_pass(const conv_geometry *g)
 {
     const picture in = halves_of(g->h, g->w, g->k), out = picture_of(g->h / 2, g->w / 2, g->c);
     return pass_make(2, &in, &out, 4, g->n, kernels_for(g->c));
-}
-
-bool winograd_up_suits(const conv_geometry *g)
-{
-    const int64_t h = g->h / 2, w = g->w / 2;
-    if (g->c < 8 || g->k < 8) return false;
-    const int64_t tiles = (h + TILE - 1) / TILE * ((w + TILE - 1) / TILE);
-    return tiles * TILE * TILE * 2 <= 3 * h * w && g->n * tiles >= 6;
 }
 
 void winograd_up_forward(float *restrict y, const float *restrict x, const float *restrict w,
