@@ -63,6 +63,8 @@ typedef struct kernel_set {
     wino_set wino3, wino2;
 } kernel_set;
 
+extern const kernel_set kernels_portable, kernels_avx2, kernels_avx512; // the latter on x86-64
+
 /// The widest set for results of so many channels: few of them fill no wide register.
 const kernel_set *kernels_for(int64_t columns);
 
@@ -70,5 +72,7 @@ const kernel_set *kernels_for(int64_t columns);
 const char *kernels_instructions(void);
 /// For tests and benches: uses that set from here on; false if this processor does not have it.
 bool kernels_select(const char *set);
+/// The same with a set of the caller's own, which must stay.
+void kernels_use(const kernel_set *set);
 
 #endif
