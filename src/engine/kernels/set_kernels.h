@@ -18,7 +18,7 @@
             NAME(NAME(spread, taps), SET), NAME(NAME(weights, taps), SET), \
             NAME(NAME(gather, taps), SET),                                 \
     }
-static const kernel_set SET = {
+const kernel_set NAME(kernels, SET) = {
     .name = STRING(SET),
     .lanes = LANES,
     .outer = NAME(outer, SET),
@@ -48,3 +48,5 @@ static const kernel_set SET = {
 #undef PART_LOAD
 #undef PART_STORE
 #undef SUM
+#undef SUMS
+#undef HALVES
