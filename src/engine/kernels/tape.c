@@ -77,9 +77,9 @@ void tape_add(float *y, const float *x, int64_t n)
     chosen->add(y, x, n);
 }
 
-int64_t tape_scratch(const tape *tape)
+int64_t tape_scratch(const tape *t)
 {
-    return (int64_t)tape->registers * TAPE_BLOCK;
+    return (int64_t)t->registers * TAPE_BLOCK;
 }
 
 static void fill(float *out, float value, int64_t n)
@@ -134,16 +134,16 @@ static void load(float **reg, const tape_operand *v, const float *in, int64_t st
     }
 }
 
-void tape_run(const tape *tape, float *const *out, const float *const *in, float *scratch)
+void tape_run(const tape *t, float *const *out, const float *const *in, float *scratch)
 {
     float *reg[TAPE_REGISTERS];
-    for (int64_t start = 0; start < tape->count; start += TAPE_BLOCK) {
-        int64_t n = tape->count - start < TAPE_BLOCK ? tape->count - start : TAPE_BLOCK;
-        for (int r = 0; r < tape->registers; r++) reg[r] = scratch + r * TAPE_BLOCK;
-        for (int i = 0; i < tape->reads; i++) load(reg, &tape->read[i], in[i], start, n);
-        for (int j = 0; j < tape->writes; j++) reg[tape->write[j]] = out[j] + start;
-        for (int i = 0; i < tape->codes; i++) {
-            const tape_code *c = &tape->code[i];
+    for (int64_t start = 0; start < t->count; start += TAPE_BLOCK) {
+        int64_t n = t->count - start < TAPE_BLOCK ? t->count - start : TAPE_BLOCK;
+        for (int r = 0; r < t->registers; r++) reg[r] = scratch + r * TAPE_BLOCK;
+        for (int i = 0; i < t->reads; i++) load(reg, &t->read[i], in[i], start, n);
+        for (int j = 0; j < t->writes; j++) reg[t->write[j]] = out[j] + start;
+        for (int i = 0; i < t->codes; i++) {
+            const tape_code *c = &t->code[i];
             chosen->step(c->op, reg[c->out], reg[c->a], reg[c->b], c->value, n);
         }
     }

@@ -42,8 +42,8 @@ typedef struct tape {
 
 /// Runs the tape: in[i] is operand i's memory, out[j] that of write j. `scratch` has room for
 /// tape_scratch floats.
-void tape_run(const tape *tape, float *const *out, const float *const *in, float *scratch);
-int64_t tape_scratch(const tape *tape);
+void tape_run(const tape *t, float *const *out, const float *const *in, float *scratch);
+int64_t tape_scratch(const tape *t);
 
 float tape_sum(const float *x, int64_t n);
 /// y[c] += sum over rows of x[row][c].
