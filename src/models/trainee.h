@@ -65,6 +65,8 @@ typedef struct trainee {
     int64_t window, targets;
     plumb_forecast_frames frames;
     plumb_status (*play)(void *self, const trainee_play *job);
+    /// What a step costs, into the record: memory, arithmetic, calls. May be NULL.
+    void (*plan)(void *self, plumb_record *record);
     /// Ends what is not in the arena the model was made in. May be NULL.
     void (*end)(void *self);
 } trainee;

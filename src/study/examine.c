@@ -14,28 +14,6 @@
 // Films of the two uses start this far apart.
 static const int64_t measure_first = (int64_t)1 << 32;
 
-static plumb_status shape_of_frames(footage *out, const recipe *r)
-{
-    *out = (footage){.count = 1, .height = r->data.image, .width = r->data.image, .channels = 3};
-    if (r->data.world[0]) {
-        const plumb_world *world;
-        plumb_status st = plumb_world_find(&world, r->data.world);
-        if (st) return st;
-        const plumb_world_facts *f = plumb_world_describe(world);
-        out->channels = f->channels;
-        if (!r->data.image) out->height = f->height, out->width = f->width;
-        return PLUMB_OK;
-    }
-    plumb_dataset *d;
-    plumb_array a;
-    plumb_status st = plumb_dataset_open(&d, r->data.data, NULL);
-    if (st) return st;
-    st = plumb_dataset_read(&a, d, 0, "frames");
-    if (!st) out->height = a.shape[1], out->width = a.shape[2], out->channels = a.shape[3];
-    plumb_dataset_close(d);
-    return st;
-}
-
 plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_options *opt)
 {
     (void)opt;
@@ -46,10 +24,9 @@ plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_op
     plumb_status st = rundir_config(&text, &size, &e->mem, run);
     if (!st) st = recipe_read(&e->recipe, &e->mem, text, size, name);
     if (!st) st = recipe_identity(identity, &e->recipe);
-    if (!st) st = shape_of_frames(&e->shape, &e->recipe);
+    if (!st) st = recipe_frames(&e->shape, &e->recipe);
     if (st) return st;
     const catalogue_row *row = e->recipe.model;
-    e->shape.steps = row->clip ? row->clip(e->recipe.own) : 1;
     st = row->create(&e->t, &e->mem, e->recipe.own, &e->recipe.training, &e->shape);
     e->created = !st;
     if (!st) st = rundir_weights(&e->t, &e->trained, run, identity);
