@@ -26,7 +26,8 @@ static double dot(const double a[3], const double b[3])
 int64_t boxcast_view_size(int64_t size)
 {
     const int64_t pixels = size * size;
-    return pixels * (4 * 2 * (int64_t)sizeof(double) + 3 + 2 * (int64_t)sizeof(uint64_t));
+    return pixels * (4 * 2 * (int64_t)sizeof(double) + 3 + 2 * (int64_t)sizeof(uint64_t)) +
+           2 * size * (int64_t)sizeof(double);
 }
 
 void boxcast_view_init(boxcast_view *v, void *memory, int64_t size)
@@ -35,15 +36,17 @@ void boxcast_view_init(boxcast_view *v, void *memory, int64_t size)
     *v = (boxcast_view){.size = size};
     v->ground = memory;
     v->slant = v->ground + 4 * pixels;
-    v->seen = (uint64_t *)(void *)(v->slant + 4 * pixels);
+    v->offset = v->slant + 4 * pixels;
+    v->seen = (uint64_t *)(void *)(v->offset + 2 * size);
     v->shade = v->seen + pixels;
     v->bare = (uint8_t *)(v->shade + pixels);
-}
-
-// How far from the middle a row or column of rays is.
-static double offset_of(int64_t i, int64_t size)
-{
-    return ((double)(2 * i + 1) / (double)(2 * size) - 1.0) * tangent;
+    for (int64_t i = 0; i < 2 * size; i++)
+        v->offset[i] = ((double)(2 * i + 1) / (double)(2 * size) - 1.0) * tangent;
+    for (int64_t i = 0; i < 2 * size; i++)
+        for (int64_t j = 0; j < 2 * size; j++) {
+            const double x = v->offset[j], y = v->offset[i];
+            v->slant[2 * size * i + j] = 1.0 / sqrt(1.0 + x * x + y * y);
+        }
 }
 
 // Is the square at (x, y) one of the second colour? Without floor(), which is slow where the
@@ -77,29 +80,27 @@ static void floor_color(double rgb[3], const boxcast_view *v, double t, const do
     for (int k = 0; k < 3; k++) rgb[k] = c[k] * light;
 }
 
-static void ray_of(double d[3], const boxcast_view *v, int64_t i, int64_t j)
-{
-    const double x = offset_of(j, v->size), y = -offset_of(i, v->size);
-    for (int k = 0; k < 3; k++) d[k] = v->forward[k] + x * v->right[k] + y * v->up[k];
-}
-
+// Row by row of rays, so that sums of a pixel wait in `sums` for their second half.
 static void draw_bare(boxcast_view *v)
 {
     const int64_t n = v->size;
-    for (int64_t r = 0; r < n; r++)
-        for (int64_t c = 0; c < n; c++) {
-            double sum[3] = {0.0, 0.0, 0.0};
-            for (int s = 0; s < 4; s++) {
-                const int64_t i = 2 * r + s / 2, j = 2 * c + s % 2, at = i * 2 * n + j;
-                double d[3], rgb[3];
-                ray_of(d, v, i, j);
-                v->ground[at] = d[2] < 0.0 ? -v->eye[2] / d[2] : far;
-                v->slant[at] = 1.0 / sqrt(dot(d, d));
-                floor_color(rgb, v, v->ground[at], d, v->slant[at], true);
-                for (int k = 0; k < 3; k++) sum[k] += rgb[k];
-            }
-            for (int k = 0; k < 3; k++) v->bare[3 * (r * n + c) + k] = to_byte(sum[k]);
+    double sums[3 * BOXCAST_MAX_IMAGE];
+    for (int64_t i = 0; i < 2 * n; i++) {
+        double line[3];
+        for (int k = 0; k < 3; k++) line[k] = v->forward[k] - v->offset[i] * v->up[k];
+        // right[2] is 0: the floor is equally far along all rays of a row.
+        const double t = line[2] < 0.0 ? -v->eye[2] / line[2] : far;
+        for (int64_t j = 0; j < 2 * n; j++) {
+            double d[3], rgb[3];
+            for (int k = 0; k < 3; k++) d[k] = line[k] + v->offset[j] * v->right[k];
+            v->ground[i * 2 * n + j] = t;
+            floor_color(rgb, v, t, d, v->slant[i * 2 * n + j], true);
+            double *sum = sums + 3 * (j / 2);
+            for (int k = 0; k < 3; k++) sum[k] = i % 2 + j % 2 ? sum[k] + rgb[k] : rgb[k];
         }
+        uint8_t *row = v->bare + 3 * n * (i / 2);
+        for (int64_t k = 0; k < 3 * n && i % 2; k++) row[k] = to_byte(sums[k]);
+    }
 }
 
 void boxcast_view_aim(boxcast_view *v, const boxcast_camera *camera, const boxcast_floor *floor)
@@ -293,11 +294,11 @@ static uint8_t cast(double rgb[3], const boxcast_view *v, const posed *parts, ui
                     uint64_t seen, uint64_t shade, int64_t i, int64_t j)
 {
     const int64_t at = i * 2 * v->size + j;
-    const double x = offset_of(j, v->size), y = -offset_of(i, v->size);
+    const double x = v->offset[j], y = -v->offset[i];
     double d[3], nearest = v->ground[at], hit[3] = {0.0, 0.0, 0.0};
     const posed *best = NULL;
     int best_axis = 0;
-    for (int k = 0; k < 3; k++) d[k] = v->forward[k] + x * v->right[k] + y * v->up[k];
+    for (int k = 0; k < 3; k++) d[k] = v->forward[k] + y * v->up[k] + x * v->right[k];
     for (; seen; seen &= seen - 1) {
         const posed *p = &parts[__builtin_ctzll(seen)];
         double t, local[3];

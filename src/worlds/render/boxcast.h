@@ -39,6 +39,7 @@ typedef struct boxcast_view {
     boxcast_floor floor;
     double eye[3], forward[3], right[3], up[3];
     double *ground;         ///< (2 size, 2 size): how far along the ray the floor is, or infinity
+    double *offset;         ///< (2 size): how far from the middle a row or column of rays is
     double *slant;          ///< the same: 1 / length of the ray
     uint8_t *bare;          ///< (size, size, 3): the picture without a thing in it
     uint64_t *seen, *shade; ///< (size, size): which parts may be seen, or shade the floor, there

@@ -25,7 +25,7 @@ typedef struct body {
     double friction, restitution;
     double release; ///< seconds it is held for
     bool ghost;     ///< nothing touches it: a curtain and its pole
-    bool mirror;    ///< bounces are elastic and without friction
+    bool mirror;    ///< two of these bounce elastically and without friction
 } body;
 
 body body_ball(double radius, double mass);

@@ -98,7 +98,7 @@ static body *send(build *b, const double at[2], double when, double heading, dou
     const double vx = speed * cos(heading), vy = speed * sin(heading);
     const double from[2] = {at[0] - vx * time, at[1] - vy * time};
     body ball = body_ball(radius, 10.0);
-    if (smooth) ball.friction = 0.0;
+    if (smooth) ball.mirror = true, ball.friction = 0.0;
     stand(&ball, from, 0.0);
     roll(&ball, vx, vy);
     return put(b, ball);
@@ -433,7 +433,8 @@ static bool play(stage *s, build *b)
 {
     const double h = STAGE_DT / FRAME_STEPS;
     rigid *w = &b->world;
-    const double scale = 1.0 + rigid_energy(w);
+    double energy = rigid_energy(w);
+    const double more = 1e-6 * (1.0 + energy);
     for (int t = 0; t < STAGE_STEPS; t++) {
         hang(b);
         memcpy(s->body[t], w->body, sizeof s->body[t]);
@@ -444,7 +445,9 @@ static bool play(stage *s, build *b)
             hang(b);
             if (brushed(b)) return false;
         }
-        if (w->deepest > sunk || w->knocked || w->grown > 1e-5 * scale) return false;
+        const double left = rigid_energy(w);
+        if (w->deepest > sunk || w->knocked || left > energy + more) return false;
+        energy = left;
     }
     return !brushed(b);
 }

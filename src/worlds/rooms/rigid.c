@@ -14,21 +14,28 @@
 
 enum { ROUNDS = 16, REPAIRS = 4 };
 static const double gravity = 9.81;
-static const double slow = 0.2;   // approaches below this do not bounce
-static const double slop = 2e-4;  // overlap that is left alone
-static const double repair = 0.3; // share of the rest that goes in a round
+static const double settled = 1e-5; // change of velocity in a round that is the last
+static const double slow = 0.2;     // approaches below this do not bounce
+static const double slop = 2e-4;    // overlap that is left alone
+static const double repair = 0.3;   // share of the rest that goes in a round
 
 typedef struct moving {
     double by_mass, by_inertia[3][3]; // 0 for what does not move
     double v[3], w[3];
 } moving;
 
+// A direction in which a contact acts, and what an impulse along it does.
+typedef struct lever {
+    double along[3], turn_a[3], turn_b[3]; // arm x direction
+    double spin_a[3], spin_b[3];           // the same by inertia
+    double mass;
+} lever;
+
 // A contact made ready.
 typedef struct joint {
     contact *c;
     moving *a, *b; // b: the floor's is at rest
-    double arm_a[3], arm_b[3], across[2][3];
-    double mass, rub_mass[2];
+    lever normal, across[2];
     double friction, restitution, approach, allowed;
 } joint;
 
@@ -110,36 +117,34 @@ static void remember(contact_list *now, const contact_list *before)
     }
 }
 
-static double inverse(const joint *j, const double n[3])
+static void lever_set(lever *l, const joint *j, const double arm_a[3], const double arm_b[3],
+                      const double along[3])
 {
-    double out = j->a->by_mass + j->b->by_mass, t[3], u[3];
-    cross(t, j->arm_a, n);
-    times(u, j->a->by_inertia, t);
-    out += dot(t, u);
-    cross(t, j->arm_b, n);
-    times(u, j->b->by_inertia, t);
-    return out + dot(t, u);
+    memcpy(l->along, along, sizeof l->along);
+    cross(l->turn_a, arm_a, along);
+    cross(l->turn_b, arm_b, along);
+    times(l->spin_a, j->a->by_inertia, l->turn_a);
+    times(l->spin_b, j->b->by_inertia, l->turn_b);
+    l->mass = 1.0 / (j->a->by_mass + j->b->by_mass + dot(l->turn_a, l->spin_a) +
+                     dot(l->turn_b, l->spin_b));
 }
 
-static double speed_along(const joint *j, const double n[3])
+static inline double speed_along(const joint *j, const lever *l)
 {
-    double ta[3], tb[3], out = 0.0;
-    cross(ta, j->a->w, j->arm_a);
-    cross(tb, j->b->w, j->arm_b);
-    for (int k = 0; k < 3; k++) out += n[k] * (j->a->v[k] + ta[k] - j->b->v[k] - tb[k]);
-    return out;
+    const moving *a = j->a, *b = j->b;
+    return dot(l->along, a->v) - dot(l->along, b->v) + dot(l->turn_a, a->w) - dot(l->turn_b, b->w);
 }
 
-static void kick(const joint *j, const double n[3], double by)
+static inline void kick(const joint *j, const lever *l, double by)
 {
     moving *a = j->a, *b = j->b;
-    double t[3], u[3];
-    cross(t, j->arm_a, n);
-    times(u, a->by_inertia, t);
-    for (int k = 0; k < 3; k++) a->v[k] += by * a->by_mass * n[k], a->w[k] += by * u[k];
-    cross(t, j->arm_b, n);
-    times(u, b->by_inertia, t);
-    for (int k = 0; k < 3; k++) b->v[k] -= by * b->by_mass * n[k], b->w[k] -= by * u[k];
+    const double of_a = by * a->by_mass, of_b = by * b->by_mass;
+    for (int k = 0; k < 3; k++) {
+        a->v[k] += of_a * l->along[k];
+        a->w[k] += by * l->spin_a[k];
+        b->v[k] -= of_b * l->along[k];
+        b->w[k] -= by * l->spin_b[k];
+    }
 }
 
 // Two directions across the normal, the same for the same normal.
@@ -158,53 +163,60 @@ static void prepare(joint *j, contact *c, const rigid *r, moving *m, moving *sti
     static const body ground = {.friction = 0.5};
     const body *a = &r->body[c->a], *b = c->b == CONTACT_FLOOR ? &ground : &r->body[c->b];
     *j = (joint){.c = c, .a = &m[c->a], .b = c->b == CONTACT_FLOOR ? still : &m[c->b]};
+    double arm_a[3], arm_b[3], sides[2][3];
     for (int k = 0; k < 3; k++) {
-        j->arm_a[k] = c->point[k] - a->x[k];
-        j->arm_b[k] = c->point[k] - b->x[k];
+        arm_a[k] = c->point[k] - a->x[k];
+        arm_b[k] = c->point[k] - b->x[k];
     }
-    across(j->across, c->normal);
-    j->mass = 1.0 / inverse(j, c->normal);
-    for (int t = 0; t < 2; t++) j->rub_mass[t] = 1.0 / inverse(j, j->across[t]);
+    across(sides, c->normal);
+    lever_set(&j->normal, j, arm_a, arm_b, c->normal);
+    for (int t = 0; t < 2; t++) lever_set(&j->across[t], j, arm_a, arm_b, sides[t]);
     j->friction = sqrt(a->friction * b->friction);
     j->restitution = fmax(a->restitution, b->restitution);
-    if (c->b != CONTACT_FLOOR && (a->mirror || b->mirror)) j->restitution = 1.0, j->friction = 0.0;
-    j->approach = speed_along(j, c->normal);
+    if (a->mirror && b->mirror) j->restitution = 1.0, j->friction = 0.0;
+    j->approach = speed_along(j, &j->normal);
     j->allowed = c->gap > 0.0 ? -c->gap / h : 0.0;
 }
 
 // ---- solving ----
 
-static void push(joint *j)
+// Each returns how much it has changed a velocity.
+static double push(joint *j)
 {
     contact *c = j->c;
-    const double by = (j->allowed - speed_along(j, c->normal)) * j->mass;
-    const double sum = fmax(c->push + by, 0.0), change = sum - c->push;
+    const double by = (j->allowed - speed_along(j, &j->normal)) * j->normal.mass;
+    const double wanted = c->push + by, sum = wanted > 0.0 ? wanted : 0.0, change = sum - c->push;
     c->push = sum;
-    if (change != 0.0) kick(j, c->normal, change);
+    if (change != 0.0) kick(j, &j->normal, change);
+    return fabs(change) / j->normal.mass;
 }
 
-static void rub(joint *j)
+static double rub(joint *j)
 {
     contact *c = j->c;
-    double sum[2];
-    for (int t = 0; t < 2; t++) sum[t] = c->rub[t] - speed_along(j, j->across[t]) * j->rub_mass[t];
-    const double most = j->friction * c->push, size = hypot(sum[0], sum[1]);
+    double sum[2], changed = 0.0;
+    if (!(c->push > 0.0) && c->rub[0] == 0.0 && c->rub[1] == 0.0) return 0.0;
+    for (int t = 0; t < 2; t++)
+        sum[t] = c->rub[t] - speed_along(j, &j->across[t]) * j->across[t].mass;
+    const double most = j->friction * c->push, square = sum[0] * sum[0] + sum[1] * sum[1];
+    const double share = square > most * most ? most / sqrt(square) : 1.0;
     for (int t = 0; t < 2; t++) {
-        if (size > most) sum[t] *= most / size;
-        const double change = sum[t] - c->rub[t];
-        c->rub[t] = sum[t];
-        if (change != 0.0) kick(j, j->across[t], change);
+        const double change = share * sum[t] - c->rub[t];
+        c->rub[t] = share * sum[t];
+        if (change != 0.0) kick(j, &j->across[t], change);
+        changed += fabs(change) / j->across[t].mass;
     }
+    return changed;
 }
 
 static void bounce(joint *j)
 {
     contact *c = j->c;
     if (!(j->approach < -slow) || !(c->push > 0.0)) return;
-    const double by = (-j->restitution * j->approach - speed_along(j, c->normal)) * j->mass;
+    const double by = (-j->restitution * j->approach - speed_along(j, &j->normal)) * j->normal.mass;
     const double sum = fmax(c->push + by, 0.0), change = sum - c->push;
     c->push = sum;
-    if (change != 0.0) kick(j, c->normal, change);
+    if (change != 0.0) kick(j, &j->normal, change);
 }
 
 static double motion_energy(const rigid *r, const moving *m)
@@ -223,21 +235,29 @@ static double motion_energy(const rigid *r, const moving *m)
 
 typedef enum effort { ALL, NO_BOUNCE, NO_FRICTION } effort;
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static void solve(joint *joints, int count, effort how)
 {
     for (int i = 0; i < count; i++) {
         joint *j = &joints[i];
         contact *c = j->c;
         if (how == ALL) {
-            kick(j, c->normal, c->push);
-            for (int t = 0; t < 2; t++) kick(j, j->across[t], c->rub[t]);
+            kick(j, &j->normal, c->push);
+            for (int t = 0; t < 2; t++) kick(j, &j->across[t], c->rub[t]);
         } else {
             c->push = c->rub[0] = c->rub[1] = 0.0;
         }
     }
-    for (int round = 0; round < ROUNDS; round++) {
-        for (int i = 0; i < count && how != NO_FRICTION; i++) rub(&joints[i]);
-        for (int i = 0; i < count; i++) push(&joints[i]);
+    double changed = 1.0;
+    for (int round = 0; round < ROUNDS && changed > settled; round++) {
+        changed = 0.0;
+        for (int i = 0; i < count && how != NO_FRICTION; i++)
+            changed = larger(changed, rub(&joints[i]));
+        for (int i = 0; i < count; i++) changed = larger(changed, push(&joints[i]));
     }
     for (int i = 0; i < count && how == ALL; i++) bounce(&joints[i]);
 }
@@ -300,9 +320,9 @@ static void unsink(rigid *r, moving *m, joint *joints, int count, double h)
     for (int round = 0; round < REPAIRS; round++)
         for (int i = 0; i < count; i++) {
             joint *j = &joints[i];
-            const double gap = j->c->gap + speed_along(j, j->c->normal);
+            const double gap = j->c->gap + speed_along(j, &j->normal);
             if (gap >= -slop) continue;
-            kick(j, j->c->normal, repair * (-gap - slop) * j->mass);
+            kick(j, &j->normal, repair * (-gap - slop) * j->normal.mass);
             any = true;
         }
     for (int i = 0; i < r->count && any; i++) {
@@ -350,7 +370,6 @@ void rigid_step(rigid *r, double h)
     moving m[PLUMB_ROOM_OBJECTS], still = {0};
     joint joints[CONTACT_MAX];
     bool touched[PLUMB_ROOM_OBJECTS] = {false};
-    const double before = rigid_energy(r);
     find_contacts(&found, r, h, false);
     remember(&found, &r->touching);
     start_moving(m, r, h);
@@ -374,7 +393,6 @@ void rigid_step(rigid *r, double h)
     if (found.count) unsink(r, m, joints, found.count, h);
     r->touching = found;
     r->time += h;
-    r->grown = fmax(r->grown, rigid_energy(r) - before);
 }
 
 double rigid_energy(const rigid *r)

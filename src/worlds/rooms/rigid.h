@@ -13,7 +13,6 @@ typedef struct rigid {
     double time;
     contact_list touching; ///< of the last step
     double deepest;        ///< the deepest overlap seen so far
-    double grown;          ///< the most energy that any step has added
     bool knocked;          ///< something hit a body while it was held
 } rigid;
 
