@@ -11,6 +11,7 @@
 #include "plumb/forecast.h"
 #include "plumb/machine.h"
 #include "plumb/record.h"
+#include "plumb/room.h"
 #include "plumb/status.h"
 #include "plumb/stream.h"
 #include "plumb/surprise.h"
