@@ -45,7 +45,7 @@ typedef struct command {
     int (*run)(void *settings, int files, char **file);
 } command;
 
-extern const command command_convert, command_demo, command_doctor, command_forecast,
+extern const command command_audit, command_convert, command_demo, command_doctor, command_forecast,
     command_measure, command_show, command_simulate, command_surprise, command_worlds;
 
 /// All of them, NULL at the end.

@@ -80,20 +80,18 @@ const char *plumb_room_block(int64_t block)
 
 // ---- splicing ----
 
-int64_t plumb_room_splice(const void *clips, int64_t steps, int64_t bytes)
+int64_t plumb_room_splice(const void *clips, int64_t steps, int64_t bytes, bool pairs)
 {
     const uint8_t *at = clips;
-    const size_t size = (size_t)bytes, clip = (size_t)steps * size;
-    for (int64_t t = 0; t < steps; t++)
-        for (int64_t pair = 0; pair < 2; pair++) {
-            if (pair && t == 0) continue;
-            // One frame, or this one and the one before.
-            const uint8_t *x = at + (t - pair) * bytes;
-            const size_t n = size * (size_t)(1 + pair);
-            const bool straight = !memcmp(x, x + 2 * clip, n) && !memcmp(x + clip, x + 3 * clip, n);
-            const bool crossed = !memcmp(x, x + 3 * clip, n) && !memcmp(x + clip, x + 2 * clip, n);
-            if (!straight && !crossed) return t;
-        }
+    const size_t clip = (size_t)steps * (size_t)bytes;
+    const int64_t before = pairs && steps > 1; // one frame, or this one and the one before
+    for (int64_t t = before; t < steps; t++) {
+        const uint8_t *x = at + (t - before) * bytes;
+        const size_t n = (size_t)bytes * (size_t)(1 + before);
+        const bool straight = !memcmp(x, x + 2 * clip, n) && !memcmp(x + clip, x + 3 * clip, n);
+        const bool crossed = !memcmp(x, x + 3 * clip, n) && !memcmp(x + clip, x + 2 * clip, n);
+        if (!straight && !crossed) return t;
+    }
     return -1;
 }
 
@@ -188,8 +186,8 @@ static bool splice(studio *s, const int64_t cut[PLUMB_ROOM_CUTS])
                    (size_t)(3 * s->frame));
             memcpy(s->all_mask + to * s->frame, s->mask[from] + t * s->frame, (size_t)s->frame);
         }
-    return plumb_room_splice(s->all_film, STAGE_STEPS, 3 * s->frame) < 0 &&
-           plumb_room_splice(s->all_mask, STAGE_STEPS, s->frame) < 0;
+    return plumb_room_splice(s->all_film, STAGE_STEPS, 3 * s->frame, true) < 0 &&
+           plumb_room_splice(s->all_mask, STAGE_STEPS, s->frame, true) < 0;
 }
 
 static bool try_probe(int64_t cut[PLUMB_ROOM_CUTS], studio *s, const stage_probe *p, rng *r)
