@@ -410,6 +410,20 @@ static void hang(build *b)
     }
 }
 
+// Does a part's box along the room's axes meet that of the curtain?
+static bool meets(const body *o, double axis[3][3], const body_part *p, const body *c)
+{
+    for (int k = 0; k < 3; k++) {
+        double middle = o->x[k], reach = p->ball ? p->half[0] : 0.0;
+        for (int a = 0; a < 3; a++) {
+            middle += p->offset[a] * axis[a][k];
+            if (!p->ball) reach += p->half[a] * fabs(axis[a][k]);
+        }
+        if (fabs(middle - c->x[k]) >= reach + c->half[k]) return false;
+    }
+    return true;
+}
+
 // Would anything touch the curtain?
 static bool brushed(const build *b)
 {
@@ -417,13 +431,11 @@ static bool brushed(const build *b)
     const body *c = &b->world.body[b->curtain];
     for (int i = 0; i < b->world.count; i++) {
         const body *o = &b->world.body[i];
-        if (o->ghost) continue;
-        double square = 0.0;
-        for (int k = 0; k < 3; k++) {
-            const double off = fmax(fabs(o->x[k] - c->x[k]) - c->half[k], 0.0);
-            square += off * off;
-        }
-        if (square < o->radius * o->radius) return true;
+        if (o->ghost || fabs(o->x[1] - c->x[1]) >= o->radius + c->half[1]) continue;
+        double axis[3][3];
+        body_axes(axis, o->q);
+        for (int k = 0; k < o->parts; k++)
+            if (meets(o, axis, &o->part[k], c)) return true;
     }
     return false;
 }
@@ -460,7 +472,9 @@ bool freeform_pose(stage *s, uint8_t blocks[PLUMB_ROOM_BLOCKS], rng *r)
     const int64_t wanted = 2 + rng_below(r, 3);
     int64_t made = 0;
     for (int attempt = 0; attempt < 20 && made < wanted; attempt++) {
-        const int64_t kind = rng_below(r, PLUMB_ROOM_BLOCKS);
+        // One ticket more for the curtain, whose scenes are thrown away more often.
+        const int64_t drawn = rng_below(r, PLUMB_ROOM_BLOCKS + 1);
+        const int64_t kind = drawn < PLUMB_ROOM_BLOCKS ? drawn : CURTAIN;
         const int before = b.world.count;
         const int curtain = b.curtain;
         if (adders[kind](&b)) {
