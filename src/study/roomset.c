@@ -11,7 +11,7 @@
 #include "plumb/room.h"
 
 enum { FRAMES, MASK, CAMERA, OBJECTS, CUT_OR_BLOCKS, CONCEPT, MADE_FIELDS, ALL_FIELDS = 16 };
-enum { LETTERS = 32, SLOTS_PER_THREAD = 4 };
+enum { LETTERS = 32, SLOTS_PER_THREAD = 16 };
 
 typedef struct slot {
     plumb_room_item made;

@@ -230,9 +230,10 @@ static bool enter_box(double *t, int *axis, const double from[3], const double d
         const double first = middle - wide, last = middle + wide;
         if (first > enter) enter = first, *axis = k;
         if (last < leave) leave = last;
+        if (enter > leave) return false;
     }
     *t = enter;
-    return enter <= leave && enter > 0.0;
+    return enter > 0.0;
 }
 
 // Does anything stand above x?
@@ -267,20 +268,51 @@ static bool shaded(const double x[3], const posed *parts, uint64_t asked)
     return false;
 }
 
-static void part_color(double rgb[3], const boxcast_view *v, const posed *parts, uint64_t all,
-                       const posed *p, double t, int axis, const double local[3], const double d[3],
-                       double slant)
+// What one ray meets: a part, or the floor.
+typedef struct meeting {
+    const posed *best; // NULL: the floor
+    int axis;
+    bool lit; // the floor is
+    double t, d[3], local[3];
+} meeting;
+
+static void meet(meeting *m, const boxcast_view *v, const posed *parts, uint64_t seen,
+                 uint64_t shade, int64_t i, int64_t j)
 {
-    const boxcast_part *part = p->part;
+    const double x = v->offset[j], y = -v->offset[i];
+    *m = (meeting){.t = v->ground[i * 2 * v->size + j]};
+    for (int k = 0; k < 3; k++) m->d[k] = v->forward[k] + y * v->up[k] + x * v->right[k];
+    for (; seen; seen &= seen - 1) {
+        const posed *p = &parts[__builtin_ctzll(seen)];
+        double t, local[3];
+        int axis = 0;
+        for (int k = 0; k < 3; k++) local[k] = p->forward[k] + x * p->right[k] + y * p->up[k];
+        const bool met = p->part->ball ? enter_ball(&t, p, local)
+                                       : enter_box(&t, &axis, p->from, local, p->part->half);
+        if (!met || !(t < m->t)) continue;
+        m->t = t;
+        m->best = p;
+        m->axis = axis;
+        memcpy(m->local, local, sizeof local);
+    }
+    if (m->best) return;
+    const double ground[3] = {v->eye[0] + m->t * m->d[0], v->eye[1] + m->t * m->d[1], lift};
+    m->lit = !(m->t < far) || !shaded(ground, parts, shade);
+}
+
+static void part_color(double rgb[3], const boxcast_view *v, const posed *parts, uint64_t all,
+                       const meeting *m, double slant)
+{
+    const boxcast_part *part = m->best->part;
     double normal[3], x[3];
-    for (int k = 0; k < 3; k++) x[k] = v->eye[k] + t * d[k];
+    for (int k = 0; k < 3; k++) x[k] = v->eye[k] + m->t * m->d[k];
     if (part->ball) {
         for (int k = 0; k < 3; k++) normal[k] = (x[k] - part->center[k]) / part->half[0];
     } else {
-        const double side = local[axis] > 0.0 ? -1.0 : 1.0;
-        for (int k = 0; k < 3; k++) normal[k] = side * part->axis[axis][k];
+        const double side = m->local[m->axis] > 0.0 ? -1.0 : 1.0;
+        for (int k = 0; k < 3; k++) normal[k] = side * part->axis[m->axis][k];
     }
-    const double facing = -dot(normal, d) * slant;
+    const double facing = -dot(normal, m->d) * slant;
     double light = ambient + head * (facing > 0.0 ? facing : 0.0);
     if (normal[2] > 0.0) {
         for (int k = 0; k < 3; k++) x[k] += lift * normal[k];
@@ -289,51 +321,26 @@ static void part_color(double rgb[3], const boxcast_view *v, const posed *parts,
     for (int k = 0; k < 3; k++) rgb[k] = part->color[k] * light;
 }
 
-// One ray: its colour, and the id of what it meets.
-static uint8_t cast(double rgb[3], const boxcast_view *v, const posed *parts, uint64_t all,
-                    uint64_t seen, uint64_t shade, int64_t i, int64_t j)
-{
-    const int64_t at = i * 2 * v->size + j;
-    const double x = v->offset[j], y = -v->offset[i];
-    double d[3], nearest = v->ground[at], hit[3] = {0.0, 0.0, 0.0};
-    const posed *best = NULL;
-    int best_axis = 0;
-    for (int k = 0; k < 3; k++) d[k] = v->forward[k] + y * v->up[k] + x * v->right[k];
-    for (; seen; seen &= seen - 1) {
-        const posed *p = &parts[__builtin_ctzll(seen)];
-        double t, local[3];
-        int axis = 0;
-        for (int k = 0; k < 3; k++) local[k] = p->forward[k] + x * p->right[k] + y * p->up[k];
-        const bool met = p->part->ball ? enter_ball(&t, p, local)
-                                       : enter_box(&t, &axis, p->from, local, p->part->half);
-        if (!met || !(t < nearest)) continue;
-        nearest = t;
-        best = p;
-        best_axis = axis;
-        memcpy(hit, local, sizeof hit);
-    }
-    if (best) {
-        part_color(rgb, v, parts, all, best, nearest, best_axis, hit, d, v->slant[at]);
-        return best->part->id;
-    }
-    double ground[3];
-    for (int k = 0; k < 2; k++) ground[k] = v->eye[k] + nearest * d[k];
-    ground[2] = lift;
-    const bool lit = !(nearest < far) || !shaded(ground, parts, shade);
-    floor_color(rgb, v, nearest, d, v->slant[at], lit);
-    return 0;
-}
-
+// `quick`: where all is bare floor in full light the picture already has it.
 static void pixel(uint8_t *frame, uint8_t *mask, const boxcast_view *v, const posed *parts,
-                  uint64_t all, uint64_t seen, uint64_t shade, int64_t r, int64_t c)
+                  uint64_t all, uint64_t seen, uint64_t shade, int64_t r, int64_t c, bool quick)
 {
+    meeting m[4];
+    bool bare = quick;
+    for (int s = 0; s < 4; s++) {
+        meet(&m[s], v, parts, seen, shade, 2 * r + s / 2, 2 * c + s % 2);
+        bare &= !m[s].best && m[s].lit;
+    }
+    if (bare) return;
     double sum[3] = {0.0, 0.0, 0.0}, rgb[3];
     const int64_t at = r * v->size + c;
     for (int s = 0; s < 4; s++) {
-        const uint8_t id = cast(rgb, v, parts, all, seen, shade, 2 * r + s / 2, 2 * c + s % 2);
-        if (s == 0) mask[at] = id;
+        const double slant = v->slant[(2 * r + s / 2) * 2 * v->size + 2 * c + s % 2];
+        if (m[s].best) part_color(rgb, v, parts, all, &m[s], slant);
+        else floor_color(rgb, v, m[s].t, m[s].d, slant, m[s].lit);
         for (int k = 0; k < 3; k++) sum[k] += rgb[k];
     }
+    mask[at] = m[0].best ? m[0].best->part->id : 0;
     for (int k = 0; k < 3; k++) frame[3 * at + k] = to_byte(sum[k]);
 }
 
@@ -358,7 +365,7 @@ void boxcast_draw(uint8_t *frame, uint8_t *mask, boxcast_view *v, const boxcast_
     for (int64_t r = 0; r < v->size; r++)
         for (int64_t c = 0; c < v->size; c++) {
             const uint64_t seen = v->seen[r * v->size + c], shade = v->shade[r * v->size + c];
-            if (seen | shade) pixel(frame, mask, v, parts, all, seen, shade, r, c);
+            if (seen | shade) pixel(frame, mask, v, parts, all, seen, shade, r, c, true);
         }
 }
 
@@ -368,5 +375,6 @@ void boxcast_draw_ref(uint8_t *frame, uint8_t *mask, boxcast_view *v, const boxc
     for (int i = 0; i < scene->count; i++) parts[i] = pose(&scene->part[i], v);
     const uint64_t all = everything(scene->count);
     for (int64_t r = 0; r < v->size; r++)
-        for (int64_t c = 0; c < v->size; c++) pixel(frame, mask, v, parts, all, all, all, r, c);
+        for (int64_t c = 0; c < v->size; c++)
+            pixel(frame, mask, v, parts, all, all, all, r, c, false);
 }

@@ -44,6 +44,20 @@ static void add(contact_list *out, const contact *which, const double point[3],
 
 // ---- floor ----
 
+// What is built of boxes has corners beside corners: one of a few near each other, and as high, is
+// enough to stand on.
+static bool stands_there(const contact_list *found, int a, const double point[3], double gap)
+{
+    const double near = 0.08, level = 2e-4;
+    for (int i = 0; i < found->count; i++) {
+        const contact *c = &found->at[i];
+        if (c->a == a && c->b == CONTACT_FLOOR && fabs(c->point[0] - point[0]) < near &&
+            fabs(c->point[1] - point[1]) < near && gap > c->gap - level)
+            return true;
+    }
+    return false;
+}
+
 void contact_find_floor(contact_list *out, const body *bodies, int a, double margin)
 {
     static const double up[3] = {0.0, 0.0, 1.0};
@@ -60,6 +74,7 @@ void contact_find_floor(contact_list *out, const body *bodies, int a, double mar
             const contact which = {.a = a, .b = CONTACT_FLOOR, .part = i};
             const double gap = x[2];
             x[2] *= 0.5;
+            if (gap >= margin || (b->parts > 1 && stands_there(out, a, x, gap))) continue;
             add(out, &which, x, up, gap, margin);
         }
     }
