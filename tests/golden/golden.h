@@ -43,6 +43,9 @@ int golden_outliers(plumb_file *file, const char *path);   ///< Mahalanobis, PCA
 int golden_forest(plumb_file *file, const char *path);     ///< trees that are given
 int golden_tuples(plumb_file *file, const char *path);     ///< what scores of tuples are worth
 int golden_uniformity(plumb_file *file, const char *path); ///< of r_k
+int golden_models(plumb_file *file, const char *path);     ///< HGN and HGN++
+int golden_layers(plumb_file *file, const char *path);     ///< convolutions, energies, Adam
+int golden_integrators(plumb_file *file, const char *path);
 int golden_example(plumb_file *file, const char *path);    ///< two Gaussians
 
 #endif
