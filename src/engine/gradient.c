@@ -90,6 +90,10 @@ static plumb_status differentiate(walk *w, node **dx, node *const *x, int xs, no
     mark_needs(w, x, xs);
 
     for (int j = 0; j < ys; j++) {
+        char a[96], b[96];
+        if (seed && seed[j] && !shape_equal(&seed[j]->shape, &y[j]->shape))
+            return fail(PLUMB_ESHAPE, "a seed %s for the gradient of %s",
+                        shape_text(a, &seed[j]->shape), shape_text(b, &y[j]->shape));
         node *s = seed && seed[j] ? seed[j] : op_constant(w->g, 1.0, &y[j]->shape);
         if (!contribute(w, y[j], s)) return PLUMB_EMEMORY;
     }
@@ -107,7 +111,7 @@ void graph_gradient(graph *g, node **dx, node *const *x, int xs, node *const *y,
 {
     walk w = {.g = g};
     plumb_status st = graph_status(g);
-    if (!st) st = differentiate(&w, dx, x, xs, y, seed, ys);
+    if (!st && xs) st = differentiate(&w, dx, x, xs, y, seed, ys);
     if (st) {
         node *blank = graph_blunder(g, st);
         for (int i = 0; i < xs; i++) dx[i] = blank;
