@@ -22,7 +22,7 @@ static bool is_constant(const node *x, double value)
 static shape shape_of(int rank, const int64_t *size)
 {
     shape s = {.rank = rank};
-    memcpy(s.size, size, (size_t)rank * sizeof *size);
+    if (rank) memcpy(s.size, size, (size_t)rank * sizeof *size); // a scalar has no sizes
     return s;
 }
 

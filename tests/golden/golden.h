@@ -46,6 +46,6 @@ int golden_uniformity(plumb_file *file, const char *path); ///< of r_k
 int golden_models(plumb_file *file, const char *path);     ///< HGN and HGN++
 int golden_layers(plumb_file *file, const char *path);     ///< convolutions, energies, Adam
 int golden_integrators(plumb_file *file, const char *path);
-int golden_example(plumb_file *file, const char *path);    ///< two Gaussians
+int golden_example(plumb_file *file, const char *path); ///< two Gaussians
 
 #endif
