@@ -216,3 +216,23 @@ with zipfile.ZipFile(f, "w") as z:
     z.writestr("archive/data/0", bytes(64))
     z.writestr("archive/version", "3\n")
 seed("pth", "file", f.getvalue())
+
+
+# ---- JSON and safetensors ----
+
+def safetensors(header, data=b""):
+    text = header.encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+two = ('{"__metadata__":{"model":"hgn++","step":"12"},"enc.w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},'
+       '"u":{"dtype":"U8","shape":[3],"data_offsets":[16,19]},"none":{"dtype":"I64","shape":[0,4],"data_offsets":[19,19]}} ')
+seed("safetensors", "two", safetensors(two, bytes(range(19))))
+seed("safetensors", "empty", safetensors("{}"))
+seed("safetensors", "brain", safetensors('{"b":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}', b"\0\x3f\x80\x3f"))
+seed("safetensors", "header", b'{"a":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}')
+seed("safetensors", "lie", safetensors('{"a":{"dtype":"F64","shape":[4611686018427387904,4],"data_offsets":[0,0]}}'))
+seed("json", "record", b'{"step": 1200, "loss": 1.25e-3, "ok": true, "none": null, "list": [1, -2, [], {}], "text": "a\\u00e9\\ud83d\\ude00\\n"}')
+seed("json", "number", b"-12.5e+3")
+seed("json", "deep", b"[" * 33 + b"]" * 33)
+seed("json", "cut", b'{"a": ["x')

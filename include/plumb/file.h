@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files of arrays: NumPy's .npy and .npz, HDF5 where this build has it, and to read only the
-// dictionaries of numbers that PyTorch saves as .pth.
+// Files of arrays: NumPy's .npy and .npz, .safetensors, HDF5 where this build has it, and to read
+// only the dictionaries of numbers that PyTorch saves as .pth.
 //
 // Nothing in a file is trusted: every size is checked against the bytes that are there before
 // memory is taken. HDF5 is read in a child process with limits of its own.
@@ -24,8 +24,8 @@ extern "C" {
 /// An open file of named arrays. It owns what was read from it.
 typedef struct plumb_file plumb_file;
 
-/// Opens x.npy, x.npz, x.h5 (.hdf5) or x.pth (.pt) and lists what is in it; arrays are read when
-/// asked for. A .npy file holds one array whose name is "".
+/// Opens x.npy, x.npz, x.h5 (.hdf5), x.safetensors or x.pth (.pt) and lists what is in it; arrays
+/// are read when asked for. A .npy file holds one array whose name is "".
 PLUMB_API plumb_status plumb_file_open(plumb_file **out, const char *path);
 
 /// Ends the file and every array read from it. NULL is allowed.
@@ -53,8 +53,8 @@ typedef struct plumb_named_array {
     plumb_array array;
 } plumb_named_array;
 
-/// Writes arrays to x.npy (one array), x.npz (stored, or deflated if `compress`) or x.h5. The file
-/// appears whole or not at all, replacing what was there.
+/// Writes arrays to x.npy (one array), x.npz (stored, or deflated if `compress`), x.safetensors or
+/// x.h5. The file appears whole or not at all, replacing what was there.
 PLUMB_API plumb_status plumb_file_save(const char *path, const plumb_named_array *arrays,
                                        int64_t count, bool compress);
 

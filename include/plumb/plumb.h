@@ -6,6 +6,7 @@
 
 #include "plumb/array.h"
 #include "plumb/dataset.h"
+#include "plumb/evaluate.h"
 #include "plumb/file.h"
 #include "plumb/film.h"
 #include "plumb/forecast.h"
@@ -15,6 +16,7 @@
 #include "plumb/stream.h"
 #include "plumb/surprise.h"
 #include "plumb/symetric.h"
+#include "plumb/train.h"
 #include "plumb/world.h"
 
 #endif

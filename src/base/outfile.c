@@ -13,7 +13,8 @@ plumb_status outfile_open(outfile *out, const char *path)
 {
     out->stream = NULL;
     if ((size_t)snprintf(out->path, sizeof out->path, "%s", path) >= sizeof out->path ||
-        (size_t)snprintf(out->beside, sizeof out->beside, "%s.XXXXXX", path) >= sizeof out->beside)
+        (size_t)snprintf(out->beside, sizeof out->beside, "%s.part-XXXXXX", path) >=
+            sizeof out->beside)
         return fail(PLUMB_EFILE, "%.80s...: the path is too long", path);
     const int fd = mkostemp(out->beside, O_CLOEXEC);
     if (fd < 0) return fail(PLUMB_EFILE, "%s: cannot be written: %s", path, strerror(errno));

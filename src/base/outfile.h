@@ -13,7 +13,8 @@ typedef struct outfile {
     char beside[4096]; ///< what it is called until then
 } outfile;
 
-/// Opens a file of a unique name beside `path`.
+/// Opens a file of a unique name beside `path`: x.part- and six letters, so that what a killed
+/// process left is known for what it is.
 plumb_status outfile_open(outfile *out, const char *path);
 /// Syncs and renames it. On failure nothing is left behind and the old file, if any, stays.
 plumb_status outfile_commit(outfile *out);

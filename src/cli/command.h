@@ -20,7 +20,13 @@ typedef enum option_kind {
     OPTION_REAL,    // double
     OPTION_CHOICE,  // int: index into choices
     OPTION_SET,     // a flag that sets an int to `set_to`
+    OPTION_LIST,    // option_list: may be given often
 } option_kind;
+
+typedef struct option_list {
+    const char *item[64];
+    int count;
+} option_list;
 
 typedef struct option_row {
     const char *name; // without the dashes
@@ -45,8 +51,9 @@ typedef struct command {
     int (*run)(void *settings, int files, char **file);
 } command;
 
-extern const command command_convert, command_demo, command_doctor, command_forecast,
-    command_measure, command_show, command_simulate, command_surprise, command_worlds;
+extern const command command_convert, command_demo, command_doctor, command_evaluate,
+    command_forecast, command_measure, command_rollout, command_show, command_simulate,
+    command_surprise, command_train, command_worlds;
 
 /// All of them, NULL at the end.
 extern const command *const commands[];

@@ -117,6 +117,14 @@ static int store(const command *c, const option_row *o, void *settings, const ch
     case OPTION_FLAG: *(bool *)target = true; return -1;
     case OPTION_SET: *(int *)target = o->set_to; return -1;
     case OPTION_TEXT: *(const char **)target = value; return -1;
+    case OPTION_LIST: {
+        option_list *list = target;
+        const int room = (int)(sizeof list->item / sizeof *list->item);
+        if (list->count == room)
+            return complain(c, EXIT_USAGE, "--%s is given more than %d times", o->name, room);
+        list->item[list->count++] = value;
+        return -1;
+    }
     case OPTION_INTEGER:
     case OPTION_INT: {
         const long long number = strtoll(value, &end, 10);
@@ -204,6 +212,7 @@ static void default_text(char *text, size_t size, const option_row *o, const voi
     text[0] = 0;
     switch (o->kind) {
     case OPTION_FLAG:
+    case OPTION_LIST:
     case OPTION_SET: break;
     case OPTION_TEXT:
         if (*(const char *const *)target) snprintf(text, size, "%s", *(const char *const *)target);

@@ -14,6 +14,7 @@
 #include "data/npy.h"
 #include "data/npz.h"
 #include "data/pth.h"
+#include "data/safetensors.h"
 
 static const file_format formats[] = {
     {".npy", npy_open, npy_read, npy_close, npy_save, NULL},
@@ -22,6 +23,7 @@ static const file_format formats[] = {
     {".hdf5", h5client_open, h5client_read, h5client_close, h5client_save, h5client_look},
     {".pth", pth_open, pth_read, pth_close, pth_save, NULL},
     {".pt", pth_open, pth_read, pth_close, pth_save, NULL},
+    {".safetensors", safetensors_open, safetensors_read, safetensors_close, safetensors_save, NULL},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -47,7 +49,8 @@ static const file_format *format_of(const char *path, size_t length)
 
 static plumb_status unknown_format(const char *path)
 {
-    return fail(PLUMB_EFILE, "%s: the name ends in none of .npy, .npz, .h5, .hdf5, .pth", path);
+    return fail(PLUMB_EFILE,
+                "%s: the name ends in none of .npy, .npz, .h5, .hdf5, .pth, .safetensors", path);
 }
 
 plumb_status plumb_file_open(plumb_file **out, const char *path)

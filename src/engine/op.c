@@ -207,7 +207,7 @@ SCALAR(tanh, tanh(x[0]))
 SCALAR(sigmoid, logistic(x[0]))
 // The textbook form overflows; this one never does.
 SCALAR(softplus, fmax(x[0], 0.0) + log1p(exp(-fabs(x[0]))))
-// x and s = sigmoid(x): swish, and its first and second derivative [models.md, section 5].
+// x and s = sigmoid(x): swish, and its first and second derivative [Higgins21, code].
 SCALAR(swish, x[0] * x[1])
 SCALAR(swish1, x[1] * (1.0 + x[0] * (1.0 - x[1])))
 SCALAR(swish2, x[1] * (1.0 - x[1]) * (2.0 + x[0] * (1.0 - 2.0 * x[1])))

@@ -34,7 +34,7 @@ void program_list(const program *p, void (*line)(void *to, const char *text), vo
 
 plumb_status instance_create(instance **out, const program *p);
 void instance_free(instance *i);
-/// Where an input is to be written before its stage runs. Fast form; the leaf must be used.
+/// Where an input is to be written before its stage runs; NULL if no output needs it. Fast form.
 float *instance_input(instance *i, const node *leaf);
 /// Where a parameter is kept. Fast form.
 void instance_bind(instance *i, const node *leaf, const float *value);

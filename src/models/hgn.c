@@ -166,6 +166,17 @@ static node *energies(const hgn_config *c, net *n, node *q, node *p)
     return op_add(n->g, energy_potential(&e, all), energy_kinetic(&e, all));
 }
 
+// 1 where a pair of latents is in use, of the state's shape: what the model has settled on, and
+// what the item may use. NULL if all are.
+static node *pairs_in_use(net *n, const hgn_config *c, node *item, const shape *state)
+{
+    if (!c->chooses) return item;
+    int64_t pairs = c->latent / 2;
+    node *settled = net_param(n, "keep", 1, &pairs, PARAM_FIXED, 1.0);
+    settled = op_broadcast(n->g, settled, 0, 1, state->size);
+    return item ? op_multiply(n->g, settled, item) : settled;
+}
+
 static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batch, int64_t back,
                                   int64_t forward, bool now, bool keep, bool train)
 {
@@ -184,13 +195,14 @@ static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batc
     node *code = encoder(n, c, r->frames);
     node *loc = op_slice(g, code, last, 0, L), *log_scale = op_slice(g, code, last, L, L);
     node *z = op_add(g, loc, op_multiply(g, op_exp(g, log_scale), r->noise));
-    node *mask = keep ? op_concat(g, (node *[]){r->keep, r->keep}, 2, 1) : NULL;
+    node *in_use = pairs_in_use(n, c, r->keep, &half);
+    node *mask = in_use ? op_concat(g, (node *[]){in_use, in_use}, 2, 1) : NULL;
     if (mask) z = op_multiply(g, z, mask);
     node *z0 = transform(n, c, z);
     phase start = {op_slice(g, z0, last, 0, L / 2), op_slice(g, z0, last, L / 2, L / 2)};
     node *sign = r->sign ? spread_over(g, r->sign, &half) : NULL;
     path way = {0};
-    plumb_status st = roll(&way, c, n, start, sign, r->keep, back, forward, now);
+    plumb_status st = roll(&way, c, n, start, sign, in_use, back, forward, now);
     if (st) return st;
     r->times = way.count;
 
@@ -277,7 +289,7 @@ plumb_status hgn_carry_describe(hgn_carry *out, params *p, const hgn_config *c, 
     st = way.q && way.p ? PLUMB_OK : PLUMB_EMEMORY;
     if (!st) {
         follow(&way, c, &out->net, (phase){out->q, out->p}, c->dt, spread_over(g, out->sign, &s),
-               NULL, steps);
+               pairs_in_use(&out->net, c, NULL, &s), steps);
         out->output[0] = stacked(g, way.q, way.count);
         out->output[1] = stacked(g, way.p, way.count);
         st = graph_status(g);

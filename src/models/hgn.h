@@ -34,6 +34,7 @@ typedef struct hgn_config {
     bool both_ways; // half of the batch runs backwards
     int64_t latent; // q and p together
     bool maps;      // a state is a map of channels, not a vector
+    bool chooses;   // a parameter "keep", 1 or 0 a pair, says which pairs are in use
 
     int encoder_blocks;
     hgn_block encoder[HGN_BLOCKS]; // the last layer of the last block gives 2 latent channels
@@ -63,7 +64,7 @@ hgn_config hgn_original(void);
 /// Sizes that fit each other? Fails with PLUMB_EVALUE, naming the one that does not.
 plumb_status hgn_check(const hgn_config *c);
 
-/// Which frames, counted in a clip of `length` frames [models.md, section 6].
+/// Which frames, counted in a clip of `length` frames [Higgins21, code].
 typedef struct hgn_times {
     int64_t length;
     int64_t at;            // of the inferred state within the window

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The published configurations, and which frames they look at [models.md, sections 2, 3, 6].
+// The published configurations, and which frames they look at [Higgins21, code].
 #include "models/hgn.h"
 
 hgn_config hgn_plus_plus(void)

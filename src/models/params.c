@@ -7,8 +7,6 @@
 
 #include "math/rng.h"
 
-enum { GRAIN = 16 }; // floats: every tensor begins on a cache line
-
 const char *const activation_names[ACTIVATIONS] = {
     "none", "relu", "leaky_relu", "tf_leaky_relu", "swish", "softplus", "tanh", "sigmoid"};
 
@@ -41,7 +39,7 @@ int params_add(params *p, const char *name, const shape *s, param_start start, d
     if (!copy) return -1;
     p->at[p->count] =
         (param){.name = copy, .shape = *s, .offset = p->size, .start = start, .value = value};
-    p->size += (shape_count(s) + GRAIN - 1) / GRAIN * GRAIN;
+    p->size += shape_count(s);
     return p->count++;
 }
 
@@ -94,15 +92,25 @@ node *net_param(net *n, const char *name, int rank, const int64_t *size, param_s
     return leaf;
 }
 
+static bool fixed(const net *n, int leaf)
+{
+    return n->params->at[n->leaf[leaf].param].start == PARAM_FIXED;
+}
+
 int net_gradients(net *n, node **output, node *const *y, node *const *seed, int ys)
 {
-    node **leaves = ARENA_NEW(graph_memory(n->g), node *, n->leaves);
-    if (!leaves) {
+    node **leaf = ARENA_NEW(graph_memory(n->g), node *, n->leaves);
+    node **d = ARENA_NEW(graph_memory(n->g), node *, n->leaves);
+    if (!leaf || !d) {
         graph_blunder(n->g, PLUMB_EMEMORY);
         return 0;
     }
-    for (int k = 0; k < n->leaves; k++) leaves[k] = n->leaf[k].leaf;
-    graph_gradient(n->g, output, leaves, n->leaves, y, seed, ys);
+    int trained = 0;
+    for (int k = 0; k < n->leaves; k++)
+        if (!fixed(n, k)) leaf[trained++] = n->leaf[k].leaf;
+    graph_gradient(n->g, d, leaf, trained, y, seed, ys);
+    for (int k = 0, i = 0; k < n->leaves; k++)
+        output[k] = fixed(n, k) ? op_zeros_like(n->g, n->leaf[k].leaf) : d[i++];
     return n->leaves;
 }
 

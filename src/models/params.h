@@ -10,6 +10,7 @@
 typedef enum param_start {
     PARAM_WEIGHTS, // normal cut at two deviations, over the root of the inputs
     PARAM_VALUE,   // a number
+    PARAM_FIXED,   // a number that is not trained
 } param_start;
 
 typedef struct param {

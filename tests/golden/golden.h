@@ -36,6 +36,7 @@ int golden_same(plumb_file *file, const char *path, const char *name, const doub
 int golden_near(const char *path, const char *what, int64_t index, double got, double want,
                 double absolute, double relative);
 
+int golden_adam(plumb_file *file, const char *path);       ///< steps of the optimiser
 int golden_forecast(plumb_file *file, const char *path);   ///< image sequences
 int golden_polynomial(plumb_file *file, const char *path); ///< SyMetric by polynomials
 int golden_neighbours(plumb_file *file, const char *path); ///< distance to the k-th neighbour

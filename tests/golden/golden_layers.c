@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/adam.h"
 #include "golden/golden_models.h"
 
 enum { MOST = 16 };
@@ -149,28 +148,6 @@ static void check_divergence(golden_judgement *j)
     finish(&b);
 }
 
-static void check_adam(golden_judgement *j)
-{
-    const adam a = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
-    int64_t n = 0, all = 0;
-    double *p = golden_read(&n, j->file, "adam.p0"), *g = golden_read(&all, j->file, "adam.g");
-    double *m = calloc((size_t)n + 1, 8), *v = calloc((size_t)n + 1, 8);
-    double *path = calloc((size_t)all + 1, 8);
-    float *p4 = calloc((size_t)n + 1, 4), *m4 = calloc((size_t)n + 1, 4);
-    float *v4 = calloc((size_t)n + 1, 4), *g4 = calloc((size_t)n + 1, 4);
-    for (int64_t i = 0; i < n; i++) p4[i] = (float)p[i];
-    for (int64_t k = 0; k < all / n; k++) {
-        for (int64_t i = 0; i < n; i++) g4[i] = (float)g[k * n + i];
-        adam_step_double(p, m, v, g + k * n, n, &a, 1.5e-4, 1.0, k + 1);
-        adam_step(p4, m4, v4, g4, n, &a, 1.5e-4, 1.0, k + 1);
-        for (int64_t i = 0; i < n; i++)
-            path[k * n + i] = j->form == PROGRAM_JUDGE ? p[i] : (double)p4[i];
-    }
-    golden_close(j, "adam.p", path, all, GOLDEN_LOSS);
-    free(p), free(g), free(m), free(v), free(path);
-    free(p4), free(m4), free(v4), free(g4);
-}
-
 // E(x), its input gradient, and the gradient of <v, dE/dx> by x and all weights and biases.
 static void check_energy(golden_judgement *j, const char *name, activation act)
 {
@@ -201,7 +178,7 @@ static void check_energy(golden_judgement *j, const char *name, activation act)
 
 int golden_layers(plumb_file *file, const char *path)
 {
-    int failures = 0;
+    int failures = golden_adam(file, path);
     for (int form = 0; form < 2; form++) {
         golden_judgement j = {
             .file = file, .path = path, .form = form ? PROGRAM_FAST : PROGRAM_JUDGE};
@@ -209,7 +186,6 @@ int golden_layers(plumb_file *file, const char *path)
         check_upconv(&j);
         check_activations(&j);
         check_divergence(&j);
-        check_adam(&j);
         check_energy(&j, "swish", ACT_SWISH);
         check_energy(&j, "softplus", ACT_SOFTPLUS);
         golden_tell(&j);

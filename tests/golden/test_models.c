@@ -9,6 +9,7 @@ int main(void)
         {"x_u8", golden_models},
         {"conv.cases", golden_layers},
         {"const.dt", golden_integrators},
+        {"adam.p", golden_adam},
         {0},
     };
     return golden_run("models", kinds);

@@ -21,7 +21,7 @@ def files(root):
         names[:] = sorted(n for n in names if n not in SKIP)
         for name in sorted(found):
             path = Path(folder) / name
-            if not path.is_symlink():
+            if name not in SKIP and not path.is_symlink():  # in a worktree .git is a file
                 yield path
 
 

@@ -72,7 +72,8 @@ static int strangers(void)
     CHECK(d);
     for (struct dirent *e; (e = readdir(d));) {
         const char *dot = strrchr(e->d_name, '.');
-        // What is being written has six letters behind its name until it is whole.
+        // What is being written has .part- or six letters behind its name until it is whole.
+        if (strstr(e->d_name, ".part-")) count++;
         if (e->d_name[0] != '.' && dot && strlen(dot) == 7 && strcmp(dot, ".tfrecord")) count++;
     }
     closedir(d);

@@ -1,137 +1,58 @@
 // SPDX-License-Identifier: MIT
-// Plain loops in float for now. `zoom` is 2 where x is seen through
-// nearest upsampling.
+// Which way each convolution goes: by Winograd's algorithm where that is faster, else directly.
 #include "engine/kernels/conv.h"
 
-// One multiplication of the convolution: which entries of x, w and y it joins.
-typedef struct term {
-    int64_t x, w, y;
-} term;
-
-typedef void visit(term at, int64_t c, int64_t k, void *with);
-
-// Every pair of a window's tap and a pixel of x under it, for all channels at once.
-static void walk(const conv_geometry *g, int64_t zoom, visit *each, void *with)
-{
-    const int64_t h = g->h / zoom, w = g->w / zoom;
-    for (int64_t n = 0; n < g->n; n++)
-        for (int64_t i = 0; i < g->oh; i++)
-            for (int64_t j = 0; j < g->ow; j++)
-                for (int64_t a = 0; a < g->kh; a++)
-                    for (int64_t b = 0; b < g->kw; b++) {
-                        const int64_t row = i * g->stride + a - g->top;
-                        const int64_t column = j * g->stride + b - g->left;
-                        if (row < 0 || row >= g->h || column < 0 || column >= g->w) continue;
-                        const term at = {((n * h + row / zoom) * w + column / zoom) * g->c,
-                                         (a * g->kw + b) * g->c * g->k,
-                                         ((n * g->oh + i) * g->ow + j) * g->k};
-                        each(at, g->c, g->k, with);
-                    }
-}
-
-typedef struct operands {
-    float *out;
-    const float *left, *right;
-} operands;
-
-static void add_forward(term at, int64_t c, int64_t k, void *with)
-{
-    const operands *o = with; // y, x, w
-    for (int64_t i = 0; i < c; i++)
-        for (int64_t j = 0; j < k; j++)
-            o->out[at.y + j] += o->left[at.x + i] * o->right[at.w + i * k + j];
-}
-
-static void add_data(term at, int64_t c, int64_t k, void *with)
-{
-    const operands *o = with; // dx, dy, w
-    for (int64_t i = 0; i < c; i++)
-        for (int64_t j = 0; j < k; j++)
-            o->out[at.x + i] += o->left[at.y + j] * o->right[at.w + i * k + j];
-}
-
-static void add_weights(term at, int64_t c, int64_t k, void *with)
-{
-    const operands *o = with; // dw, x, dy
-    for (int64_t i = 0; i < c; i++)
-        for (int64_t j = 0; j < k; j++)
-            o->out[at.w + i * k + j] += o->left[at.x + i] * o->right[at.y + j];
-}
-
-static void forward(float *y, const float *x, const float *w, const float *bias, float slope,
-                    const conv_geometry *g, int64_t zoom)
-{
-    const int64_t pixels = g->n * g->oh * g->ow;
-    for (int64_t i = 0; i < pixels * g->k; i++) y[i] = bias ? bias[i % g->k] : 0.0f;
-    walk(g, zoom, add_forward, &(operands){y, x, w});
-    for (int64_t i = 0; i < pixels * g->k; i++) y[i] = y[i] > 0.0f ? y[i] : slope * y[i];
-}
-
-static void data(float *dx, const float *dy, const float *w, const conv_geometry *g, int64_t zoom)
-{
-    const int64_t size = g->n * (g->h / zoom) * (g->w / zoom) * g->c;
-    for (int64_t i = 0; i < size; i++) dx[i] = 0.0f;
-    walk(g, zoom, add_data, &(operands){dx, dy, w});
-}
-
-static void weights(float *dw, const float *x, const float *dy, bool accumulate,
-                    const conv_geometry *g, int64_t zoom)
-{
-    if (!accumulate)
-        for (int64_t i = 0; i < g->kh * g->kw * g->c * g->k; i++) dw[i] = 0.0f;
-    walk(g, zoom, add_weights, &(operands){dw, x, dy});
-}
+#include "engine/kernels/direct.h"
+#include "engine/kernels/winograd.h"
 
 void conv_forward(float *restrict y, const float *restrict x, const float *restrict w,
                   const float *restrict bias, float slope, const conv_geometry *g, float *scratch)
 {
-    (void)scratch;
-    forward(y, x, w, bias, slope, g, 1);
+    if (winograd_suits(g)) winograd_forward(y, x, w, bias, slope, g, scratch);
+    else direct_forward(y, x, w, bias, slope, g, scratch);
 }
 
 void conv_data(float *restrict dx, const float *restrict dy, const float *restrict w,
                const conv_geometry *g, float *scratch)
 {
-    (void)scratch;
-    data(dx, dy, w, g, 1);
+    if (winograd_suits(g)) winograd_data(dx, dy, w, g, scratch);
+    else direct_data(dx, dy, w, g, scratch);
 }
 
 void conv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
                   bool accumulate, const conv_geometry *g, float *scratch)
 {
-    (void)scratch;
-    weights(dw, x, dy, accumulate, g, 1);
+    if (winograd_suits(g)) winograd_weights(dw, x, dy, accumulate, g, scratch);
+    else direct_weights(dw, x, dy, accumulate, g, scratch);
 }
 
 void upconv_forward(float *restrict y, const float *restrict x, const float *restrict w,
                     const float *restrict bias, float slope, const conv_geometry *g, float *scratch)
 {
-    (void)scratch;
-    forward(y, x, w, bias, slope, g, 2);
+    if (winograd_up_suits(g)) winograd_up_forward(y, x, w, bias, slope, g, scratch);
+    else direct_up_forward(y, x, w, bias, slope, g, scratch);
 }
 
 void upconv_data(float *restrict dx, const float *restrict dy, const float *restrict w,
                  const conv_geometry *g, float *scratch)
 {
-    (void)scratch;
-    data(dx, dy, w, g, 2);
+    if (winograd_up_suits(g)) winograd_up_data(dx, dy, w, g, scratch);
+    else direct_up_data(dx, dy, w, g, scratch);
 }
 
 void upconv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
                     bool accumulate, const conv_geometry *g, float *scratch)
 {
-    (void)scratch;
-    weights(dw, x, dy, accumulate, g, 2);
+    if (winograd_up_suits(g)) winograd_up_weights(dw, x, dy, accumulate, g, scratch);
+    else direct_up_weights(dw, x, dy, accumulate, g, scratch);
 }
 
 int64_t conv_scratch(const conv_geometry *g)
 {
-    (void)g;
-    return 0;
+    return winograd_suits(g) ? winograd_scratch(g) : direct_scratch(g);
 }
 
 int64_t upconv_scratch(const conv_geometry *g)
 {
-    (void)g;
-    return 0;
+    return winograd_up_suits(g) ? winograd_up_scratch(g) : direct_up_scratch(g);
 }

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+// RFC 8259, strictly: no comments, no trailing commas, UTF-8 only, numbers that a double holds.
+#define _GNU_SOURCE
+#include "base/json.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST_NUMBER = 64 };
+
+json json_begin(char *text, size_t size, const char *what)
+{
+    return (json){.start = text, .at = text, .end = text + size, .what = what};
+}
+
+plumb_status json_refuse(json *j, const char *why)
+{
+    if (!j->st)
+        j->st = fail(PLUMB_EFORMAT, "%s: %s, at byte %lld", j->what, why,
+                     (long long)(j->at - j->start));
+    j->at = j->end;
+    return j->st;
+}
+
+static void skip_space(json *j)
+{
+    while (j->at < j->end && (*j->at == ' ' || *j->at == '\n' || *j->at == '\t' || *j->at == '\r'))
+        j->at++;
+}
+
+json_kind json_peek(json *j)
+{
+    if (j->st) return JSON_NOTHING;
+    skip_space(j);
+    if (j->at == j->end) return JSON_NOTHING;
+    switch (*j->at) {
+    case '{': return JSON_OBJECT;
+    case '[': return JSON_LIST;
+    case '"': return JSON_TEXT;
+    case 't':
+    case 'f': return JSON_FLAG;
+    case 'n': return JSON_NULL;
+    default: return *j->at == '-' || (*j->at >= '0' && *j->at <= '9') ? JSON_NUMBER : JSON_NOTHING;
+    }
+}
+
+static bool expect(json *j, json_kind kind, const char *wanted)
+{
+    if (j->st) return false;
+    if (json_peek(j) == kind) return true;
+    json_refuse(j, wanted);
+    return false;
+}
+
+// ---- brackets ----
+
+static void enter(json *j, json_kind kind, const char *wanted)
+{
+    if (!expect(j, kind, wanted)) return;
+    if (j->depth == JSON_DEEPEST) {
+        json_refuse(j, "too many brackets inside each other");
+        return;
+    }
+    j->at++;
+    j->first[j->depth++] = true;
+}
+
+// Before the next member or item: false at the closing bracket, which is taken.
+static bool more(json *j, char closing)
+{
+    if (j->st) return false;
+    skip_space(j);
+    if (j->at < j->end && *j->at == closing) {
+        j->at++;
+        j->depth--;
+        return false;
+    }
+    if (!j->first[j->depth - 1]) {
+        if (j->at == j->end || *j->at != ',') {
+            json_refuse(j, closing == '}' ? "no comma or } where one must be"
+                                          : "no comma or ] where one must be");
+            return false;
+        }
+        j->at++;
+    }
+    j->first[j->depth - 1] = false;
+    return true;
+}
+
+void json_object(json *j)
+{
+    enter(j, JSON_OBJECT, "no { where an object must be");
+}
+
+char *json_key(json *j)
+{
+    if (!more(j, '}')) return NULL;
+    char *key = json_text(j);
+    skip_space(j);
+    if (key && (j->at == j->end || *j->at != ':')) {
+        json_refuse(j, "no colon behind a key");
+        return NULL;
+    }
+    if (key) j->at++;
+    return key;
+}
+
+void json_list(json *j)
+{
+    enter(j, JSON_LIST, "no [ where a list must be");
+}
+
+bool json_item(json *j)
+{
+    return more(j, ']');
+}
+
+// ---- texts ----
+
+static int hex4(const char *at, const char *end)
+{
+    int value = 0;
+    if (end - at < 4) return -1;
+    for (int i = 0; i < 4; i++) {
+        const char c = at[i];
+        if (c >= '0' && c <= '9') value = value * 16 + (c - '0');
+        else if (c >= 'a' && c <= 'f') value = value * 16 + (c - 'a' + 10);
+        else if (c >= 'A' && c <= 'F') value = value * 16 + (c - 'A' + 10);
+        else return -1;
+    }
+    return value;
+}
+
+static char *put_utf8(char *to, int c)
+{
+    if (c < 0x80) {
+        *to++ = (char)c;
+    } else if (c < 0x800) {
+        *to++ = (char)(0xc0 | c >> 6);
+        *to++ = (char)(0x80 | (c & 63));
+    } else if (c < 0x10000) {
+        *to++ = (char)(0xe0 | c >> 12);
+        *to++ = (char)(0x80 | (c >> 6 & 63));
+        *to++ = (char)(0x80 | (c & 63));
+    } else {
+        *to++ = (char)(0xf0 | c >> 18);
+        *to++ = (char)(0x80 | (c >> 12 & 63));
+        *to++ = (char)(0x80 | (c >> 6 & 63));
+        *to++ = (char)(0x80 | (c & 63));
+    }
+    return to;
+}
+
+// Bytes of the character at `at`, 0 if it is not UTF-8: too long a form and halves of pairs count.
+static int utf8_length(const char *at, const char *end)
+{
+    const unsigned char *b = (const unsigned char *)at;
+    if (b[0] < 0x80) return 1;
+    const int length = b[0] >= 0xf0 ? 4 : b[0] >= 0xe0 ? 3 : 2;
+    if (b[0] < 0xc2 || b[0] > 0xf4 || end - at < length) return 0;
+    for (int i = 1; i < length; i++)
+        if ((b[i] & 0xc0) != 0x80) return 0;
+    if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f) ||
+        (b[0] == 0xf0 && b[1] < 0x90) || (b[0] == 0xf4 && b[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+// The character behind a backslash at j->at, which is moved past it; -1 if it is none.
+static int unescape(json *j)
+{
+    static const char names[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+    if (j->end - j->at < 2) return -1;
+    const char *plain = j->at[1] ? strchr(names, j->at[1]) : NULL;
+    if (plain) {
+        j->at += 2;
+        return means[plain - names];
+    }
+    if (j->at[1] != 'u') return -1;
+    int c = hex4(j->at + 2, j->end);
+    if (c <= 0 || (c >= 0xdc00 && c < 0xe000)) return -1; // a zero would end the text early
+    j->at += 6;
+    if (c < 0xd800 || c >= 0xdc00) return c;
+    if (j->end - j->at < 6 || j->at[0] != '\\' || j->at[1] != 'u') return -1;
+    const int low = hex4(j->at + 2, j->end);
+    if (low < 0xdc00 || low >= 0xe000) return -1;
+    j->at += 6;
+    return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+}
+
+// Walks over a text; with `to` it is unescaped to there, which is never ahead of the reading.
+static char *walk_text(json *j, char *to)
+{
+    if (!expect(j, JSON_TEXT, "no \" where a text must be")) return NULL;
+    j->at++;
+    while (j->at < j->end && *j->at != '"') {
+        int length = 0;
+        if (*j->at == '\\') {
+            const int c = unescape(j);
+            if (c < 0) {
+                json_refuse(j, "a backslash with nothing proper behind it");
+                return NULL;
+            }
+            if (to) to = put_utf8(to, c);
+            continue;
+        }
+        if ((unsigned char)*j->at >= 0x20) length = utf8_length(j->at, j->end);
+        if (!length) {
+            json_refuse(j, "a text that is not UTF-8, or has a control byte");
+            return NULL;
+        }
+        for (int i = 0; i < length; i++, j->at++)
+            if (to) *to++ = *j->at;
+    }
+    if (j->at == j->end) {
+        json_refuse(j, "a text without an end");
+        return NULL;
+    }
+    j->at++;
+    return to;
+}
+
+char *json_text(json *j)
+{
+    if (!expect(j, JSON_TEXT, "no \" where a text must be")) return NULL;
+    char *text = j->at; // the opening quote gives the room for the zero
+    char *behind = walk_text(j, text);
+    if (!behind) return NULL;
+    *behind = 0;
+    return text;
+}
+
+// ---- numbers and words ----
+
+// Copies the number that comes next into `text`, checked by the grammar; `*whole` if it has
+// neither point nor exponent.
+static bool take_number(json *j, char text[LONGEST_NUMBER], bool *whole)
+{
+    if (!expect(j, JSON_NUMBER, "no number where one must be")) return false;
+    const char *c = j->at;
+    const char *const end = j->end;
+    *whole = true;
+    bool right = true;
+    if (c < end && *c == '-') c++;
+    if (c < end && *c == '0') c++;
+    else {
+        right = c < end && *c >= '1' && *c <= '9';
+        while (c < end && *c >= '0' && *c <= '9') c++;
+    }
+    if (c < end && *c == '.') {
+        *whole = false;
+        c++;
+        right = right && c < end && *c >= '0' && *c <= '9';
+        while (c < end && *c >= '0' && *c <= '9') c++;
+    }
+    if (c < end && (*c == 'e' || *c == 'E')) {
+        *whole = false;
+        c++;
+        if (c < end && (*c == '+' || *c == '-')) c++;
+        right = right && c < end && *c >= '0' && *c <= '9';
+        while (c < end && *c >= '0' && *c <= '9') c++;
+    }
+    const size_t length = (size_t)(c - j->at);
+    if (!right || length >= LONGEST_NUMBER) {
+        json_refuse(j, "a number that is none");
+        return false;
+    }
+    memcpy(text, j->at, length);
+    text[length] = 0;
+    j->at += length;
+    return true;
+}
+
+int64_t json_integer(json *j)
+{
+    char text[LONGEST_NUMBER];
+    bool whole;
+    if (!take_number(j, text, &whole)) return 0;
+    errno = 0;
+    const long long value = strtoll(text, NULL, 10);
+    if (whole && !errno) return value;
+    json_refuse(j, "a number that is not a whole one of 64 bits");
+    return 0;
+}
+
+double json_real(json *j)
+{
+    char text[LONGEST_NUMBER];
+    bool whole;
+    if (!take_number(j, text, &whole)) return 0.0;
+    // A host program may have set a locale whose decimal point is a comma.
+    char *point = strchr(text, '.');
+    if (point) *point = localeconv()->decimal_point[0];
+    const double value = strtod(text, NULL);
+    if (isfinite(value)) return value;
+    json_refuse(j, "a number that no double holds");
+    return 0.0;
+}
+
+static bool take_word(json *j, const char *word)
+{
+    const size_t length = strlen(word);
+    if ((size_t)(j->end - j->at) < length || memcmp(j->at, word, length)) return false;
+    j->at += length;
+    return true;
+}
+
+bool json_flag(json *j)
+{
+    if (!expect(j, JSON_FLAG, "neither true nor false where one must be")) return false;
+    if (take_word(j, "true")) return true;
+    if (!take_word(j, "false")) json_refuse(j, "neither true nor false where one must be");
+    return false;
+}
+
+// ---- anything ----
+
+static void skip_value(json *j)
+{
+    char number[LONGEST_NUMBER];
+    bool whole;
+    switch (json_peek(j)) {
+    case JSON_OBJECT:
+        json_object(j);
+        while (more(j, '}')) {
+            walk_text(j, NULL);
+            skip_space(j);
+            if (j->st) return;
+            if (j->at == j->end || *j->at != ':') {
+                json_refuse(j, "no colon behind a key");
+                return;
+            }
+            j->at++;
+            skip_value(j);
+        }
+        break;
+    case JSON_LIST:
+        json_list(j);
+        while (json_item(j)) skip_value(j);
+        break;
+    case JSON_TEXT: walk_text(j, NULL); break;
+    case JSON_NUMBER: take_number(j, number, &whole); break;
+    case JSON_FLAG: json_flag(j); break;
+    case JSON_NULL:
+        if (!take_word(j, "null")) json_refuse(j, "a word that is no value");
+        break;
+    case JSON_NOTHING: json_refuse(j, "no value where one must be"); break;
+    }
+}
+
+void json_skip(json *j, const char **text, size_t *size)
+{
+    json_peek(j);
+    const char *from = j->at;
+    skip_value(j);
+    if (text) *text = from;
+    if (size) *size = j->st ? 0 : (size_t)(j->at - from);
+}
+
+plumb_status json_end(json *j)
+{
+    if (j->st) return j->st;
+    skip_space(j);
+    if (j->at != j->end || j->depth) json_refuse(j, "more than one value");
+    return j->st;
+}

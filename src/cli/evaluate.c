@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// plumb evaluate: a trained run judged on films it has never seen.
+#include <stdio.h>
+
+#include "cli/command.h"
+
+typedef struct settings {
+    plumb_evaluate_options opt;
+    const char *require;
+    bool json;
+} settings;
+
+// clang-format off
+#define AT(member) .offset = offsetof(settings, member)
+static const option_row rows[] = {
+    {.name = "count", .letter = 'n', .kind = OPTION_INTEGER, AT(opt.count), .value = "N",
+     .help = "films of the forecast"},
+    {.name = "steps", .kind = OPTION_INTEGER, AT(opt.steps), .value = "T",
+     .help = "frames the valid prediction time can count"},
+    {.name = "measured", .kind = OPTION_INTEGER, AT(opt.measured), .value = "N",
+     .help = "trajectories of R2, Sym and SyMetric"},
+    {.name = "first", .kind = OPTION_INTEGER, AT(opt.first), .value = "I",
+     .help = "number of the first film among those that training never sees"},
+    {.name = "world", .kind = OPTION_TEXT, AT(opt.world), .value = "W",
+     .help = "another world than the run's own"},
+    {.name = "data", .kind = OPTION_TEXT, AT(opt.data), .value = "F",
+     .help = "or a file of plumb simulate"},
+    {.name = "threads", .kind = OPTION_INT, AT(opt.threads), .help = "0: all cores; changes no result"},
+    {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "BARS",
+     .help = "exit 3 below a bar: symetric, vpt=900, r2, sym, vpt_forward, vpt_backward"},
+    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {0},
+};
+// clang-format on
+
+static void defaults(void *given)
+{
+    ((settings *)given)->opt = plumb_evaluate_defaults();
+}
+
+static void row(const char *name, double value, plumb_interval ci, const char *note)
+{
+    char text[64];
+    printf("  %-14s %-11.4g %-29s %s\n", name, value, cell_interval(text, sizeof text, ci), note);
+}
+
+static void print_direction(const char *name, const plumb_forecast_direction *d)
+{
+    char note[64];
+    printf("\n%s\n", name);
+    row("MSE Rec", d->rec.published, d->rec.published_ci, "");
+    row("MSE Ext", d->ext.published, d->ext.published_ci, "");
+    snprintf(note, sizeof note, "of %lld frames", (long long)d->length);
+    row("VPT", d->vpt, d->vpt_ci, note);
+}
+
+static void print_table(const char *run, const plumb_evaluate *r)
+{
+    const plumb_symetric *p = &r->polynomial;
+    printf("%s: %s after %lld steps on %s, %lld latents\n", run, r->model, (long long)r->trained,
+           r->world, (long long)r->latents);
+    printf("\nphase space, %lld trajectories of %lld frames\n", (long long)p->trajectories,
+           (long long)p->steps);
+    row("R2", p->r2, p->r2_ci, "");
+    row("R2 held out", p->r2_heldout, p->r2_heldout_ci, "");
+    row("Sym", p->sym, p->sym_ci, "");
+    printf("  %-14s %-11g order %d, %lld of %lld latents used\n", "SyMetric", p->symetric, p->order,
+           (long long)p->latents, (long long)r->latents);
+    printf("  %s\n", p->why);
+    print_direction("forward", &r->forecast.forward);
+    print_direction("backward", &r->forecast.backward);
+    puts("\nboth");
+    row("VPT", r->forecast.vpt, r->forecast.vpt_ci, "mean of the two");
+}
+
+static int check_bars(const settings *s, const plumb_evaluate *r, bars_use *use)
+{
+    const plumb_forecast *f = &r->forecast;
+    const double whole = (double)s->opt.steps;
+    const bar bars[] = {
+        {"symetric", r->polynomial.symetric, 1.0, false},
+        {"r2", r->polynomial.r2, 0.9, false},
+        {"sym", r->polynomial.sym, 0.05, true},
+        {"vpt", f->vpt, whole, false},
+        {"vpt_forward", f->forward.vpt, whole, false},
+        {"vpt_backward", f->backward.vpt, whole, false},
+    };
+    return s->require ? use(&command_evaluate, s->require, bars, sizeof bars / sizeof *bars)
+                      : EXIT_DONE;
+}
+
+static int print(const settings *s, const char *run, const plumb_evaluate *r)
+{
+    if (!s->json) {
+        print_table(run, r);
+        return EXIT_DONE;
+    }
+    plumb_record *record = plumb_record_create();
+    if (!record) return complain(&command_evaluate, EXIT_FAILED, "no memory");
+    plumb_record_text(record, "run", run);
+    plumb_evaluate_record(record, r, &s->opt);
+    plumb_record_text(record, "version", plumb_version());
+    const int code = print_record(&command_evaluate, record);
+    plumb_record_free(record);
+    return code;
+}
+
+static int run(void *given, int files, char **file)
+{
+    settings *s = given;
+    const command *c = &command_evaluate;
+    if (files != 1)
+        return complain(c, EXIT_USAGE, "takes one run directory, not %d; see plumb evaluate --help",
+                        files);
+    int code = check_bars(s, &(plumb_evaluate){0}, bars_parse);
+    if (code) return code;
+    plumb_evaluate result;
+    stops_begin();
+    progress_begin("evaluate: making films");
+    const plumb_status st = plumb_evaluate_run(&result, file[0], &s->opt);
+    progress_end();
+    if (st == PLUMB_EVALUE) return stops_end(complain(c, EXIT_USAGE, "%s", plumb_last_error()));
+    if (st) return stops_end(complain_last(c));
+    code = print(s, file[0], &result);
+    if (!code && plumb_evaluate_save(file[0], &result, &s->opt)) code = complain_last(c);
+    if (!code) code = check_bars(s, &result, bars_check);
+    plumb_evaluate_clear(&result);
+    return stops_end(code);
+}
+
+const command command_evaluate = {
+    .name = "evaluate",
+    .summary = "a trained run judged on films it has never seen",
+    .usage = "RUN [options]",
+    .text = "Error of reconstruction and extrapolation and valid prediction time, forward and\n"
+            "backward, on long films; R2, Sym and SyMetric of its latents on many short ones. The\n"
+            "films are of the world the run was trained on, and none of them was used to train.\n"
+            "The numbers also go into results.json of the run.",
+    .example = "plumb evaluate run --count 30",
+    .options = rows,
+    .settings_size = sizeof(settings),
+    .defaults = defaults,
+    .run = run,
+};

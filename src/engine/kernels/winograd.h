@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Convolutions by Winograd's algorithm [Lavin16]: 4x4 results of a 3x3 convolution from 36
+// multiplications instead of 144, of a 2x2 convolution from 25 instead of 64.
+#ifndef ENGINE_KERNELS_WINOGRAD_H
+#define ENGINE_KERNELS_WINOGRAD_H
+
+#include "engine/kernels/conv.h"
+
+/// Is it the faster way?
+bool winograd_suits(const conv_geometry *g);
+void winograd_forward(float *restrict y, const float *restrict x, const float *restrict w,
+                      const float *restrict bias, float slope, const conv_geometry *g,
+                      float *scratch);
+void winograd_data(float *restrict dx, const float *restrict dy, const float *restrict w,
+                   const conv_geometry *g, float *scratch);
+void winograd_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                      bool accumulate, const conv_geometry *g, float *scratch);
+int64_t winograd_scratch(const conv_geometry *g);
+
+/// The same after nearest upsampling, from the four 2x2 convolutions of direct.h.
+bool winograd_up_suits(const conv_geometry *g);
+void winograd_up_forward(float *restrict y, const float *restrict x, const float *restrict w,
+                         const float *restrict bias, float slope, const conv_geometry *g,
+                         float *scratch);
+void winograd_up_data(float *restrict dx, const float *restrict dy, const float *restrict w,
+                      const conv_geometry *g, float *scratch);
+void winograd_up_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                         bool accumulate, const conv_geometry *g, float *scratch);
+int64_t winograd_up_scratch(const conv_geometry *g);
+
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "models/hgn_play.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "models/hgn_step.h"
+
+enum { CARRY = 16, GROUP = 32 }; // steps, and frames, that one run of a program makes
+
+// One program and its graph; every worker has an instance of it.
+typedef struct part {
+    graph *g;
+    program *p;
+    const net *net;
+} part;
+
+typedef struct worker {
+    instance *infer, *carry, *decode;
+} worker;
+
+typedef struct player {
+    const hgn_config *c;
+    const trainee_play *job;
+    const float *value;
+    int64_t state; // numbers of q
+    hgn_roll infer;
+    hgn_carry carry;
+    hgn_decode decode;
+    part part[3];
+    worker *worker;
+    int workers;
+} player;
+
+static plumb_status make(part *out, const net *n, node *const *output, int outputs)
+{
+    *out = (part){.g = n->g, .net = n};
+    return program_build(&out->p, n->g, output, outputs, PROGRAM_FAST);
+}
+
+static plumb_status enter(instance **out, const part *p, const float *value)
+{
+    plumb_status st = instance_create(out, p->p);
+    for (int k = 0; !st && k < p->net->leaves; k++)
+        instance_bind(*out, p->net->leaf[k].leaf,
+                      value + p->net->params->at[p->net->leaf[k].param].offset);
+    return st;
+}
+
+static plumb_status prepare(player *x, params *p)
+{
+    const hgn_config *c = x->c;
+    plumb_status st = hgn_roll_describe(&x->infer, p, c, 1, 0, 0, true, false, false);
+    if (!st) st = hgn_carry_describe(&x->carry, p, c, 1, CARRY);
+    if (!st) st = hgn_decode_describe(&x->decode, p, c, GROUP, false);
+    if (!st) st = make(&x->part[0], &x->infer.net, x->infer.output, x->infer.outputs);
+    if (!st) st = make(&x->part[1], &x->carry.net, x->carry.output, 2);
+    if (!st) st = make(&x->part[2], &x->decode.net, x->decode.output, x->decode.outputs);
+    x->worker = calloc((size_t)x->workers, sizeof *x->worker);
+    if (!st && !x->worker) st = fail(PLUMB_EMEMORY, "no memory for %d workers", x->workers);
+    for (int i = 0; !st && i < x->workers; i++) {
+        st = enter(&x->worker[i].infer, &x->part[0], x->value);
+        if (!st) st = enter(&x->worker[i].carry, &x->part[1], x->value);
+        if (!st) st = enter(&x->worker[i].decode, &x->part[2], x->value);
+    }
+    return st;
+}
+
+static void finish(player *x)
+{
+    for (int i = 0; x->worker && i < x->workers; i++) {
+        instance_free(x->worker[i].infer);
+        instance_free(x->worker[i].carry);
+        instance_free(x->worker[i].decode);
+    }
+    free(x->worker);
+    for (int i = 0; i < 3; i++) program_free(x->part[i].p);
+    graph_free(x->infer.net.g);
+    graph_free(x->carry.net.g);
+    graph_free(x->decode.net.g);
+}
+
+// q then p of a state, whatever its layout.
+static void put_state(const player *x, float *latent, const float *q, const float *p)
+{
+    memcpy(latent, q, (size_t)x->state * sizeof *q);
+    memcpy(latent + x->state, p, (size_t)x->state * sizeof *p);
+}
+
+// `count` states after the one in `latent`, forward or backward in time.
+static void carry_on(const player *x, instance *i, float *latent, int64_t count, int direction)
+{
+    int64_t n = x->state, row = 2 * n * direction;
+    float *q = instance_input(i, x->carry.q), *p = instance_input(i, x->carry.p);
+    *instance_input(i, x->carry.sign) = (float)direction;
+    while (count > 0) {
+        memcpy(q, latent, (size_t)n * sizeof *q);
+        memcpy(p, latent + n, (size_t)n * sizeof *p);
+        instance_run(i, 0);
+        int64_t now = count < CARRY ? count : CARRY;
+        for (int64_t t = 0; t < now; t++) {
+            latent += row;
+            put_state(x, latent, instance_output(i, 0) + t * n, instance_output(i, 1) + t * n);
+        }
+        count -= now;
+    }
+}
+
+static void decode_all(const player *x, instance *i, const float *latent, float *frames)
+{
+    int64_t n = x->state, steps = x->job->steps;
+    int64_t frame = x->c->image * x->c->image * x->c->channels;
+    float *q = instance_input(i, x->decode.q);
+    for (int64_t t = 0; t < steps; t += GROUP) {
+        int64_t now = steps - t < GROUP ? steps - t : GROUP;
+        for (int64_t k = 0; k < now; k++)
+            memcpy(q + k * n, latent + (t + k) * 2 * n, (size_t)n * sizeof *q);
+        instance_run(i, 0);
+        memcpy(frames + t * frame, instance_output(i, HGN_FRAMES),
+               (size_t)(now * frame) * sizeof *frames);
+    }
+}
+
+// Of pairs that are not in use nothing is known: the prior's variance. The transform of a latent
+// map has no posterior of its own; then nothing is left out.
+static void put_variance(const player *x, const params *p, float *variance, const float *log_scale)
+{
+    int keep = params_find(p, "keep");
+    for (int64_t i = 0; i < 2 * x->state; i++) {
+        bool used = keep < 0 || x->value[p->at[keep].offset + i % x->state] != 0.0f;
+        variance[i] = x->c->maps || x->c->transform_layers ? 0.0f
+                      : used                               ? expf(2.0f * log_scale[i])
+                                                           : 1.0f;
+    }
+}
+
+static void play_one(void *context, int64_t item, int which)
+{
+    const player *x = context;
+    const trainee_play *job = x->job;
+    const hgn_config *c = x->c;
+    const worker *w = &x->worker[which];
+    int64_t frame = c->image * c->image * c->channels, K = c->window, n = x->state;
+    int64_t first = job->backward ? job->steps - K : 0, at = first + hgn_times_of(c).at;
+    const uint8_t *clip = job->frames + item * job->steps * frame;
+    hgn_window(instance_input(w->infer, x->infer.frames), clip + first * frame, c, K);
+    memset(instance_input(w->infer, x->infer.noise), 0, (size_t)(2 * n) * sizeof(float));
+    instance_run(w->infer, 0);
+
+    float *latent = job->latent + item * job->steps * 2 * n;
+    put_state(x, latent + at * 2 * n, instance_output(w->infer, HGN_Q),
+              instance_output(w->infer, HGN_P));
+    if (job->variance)
+        put_variance(x, x->infer.net.params, job->variance + item * 2 * n,
+                     instance_output(w->infer, HGN_LOG_SCALE));
+    carry_on(x, w->carry, latent + at * 2 * n, at, -1);
+    carry_on(x, w->carry, latent + at * 2 * n, job->steps - 1 - at, 1);
+    if (job->prediction)
+        decode_all(x, w->decode, latent, job->prediction + item * job->steps * frame);
+}
+
+plumb_status hgn_play(const hgn_config *c, params *p, const float *value, const trainee_play *job)
+{
+    shape one = hgn_state(c, 1);
+    player x = {
+        .c = c, .job = job, .value = value, .state = shape_count(&one), .workers = job->threads};
+    if (job->steps < c->window)
+        return fail(PLUMB_ESHAPE, "films of %lld frames; the model watches %lld",
+                    (long long)job->steps, (long long)c->window);
+    plumb_status st = prepare(&x, p);
+    if (!st) pool_run(job->count, job->threads, play_one, &x);
+    finish(&x);
+    return st;
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// The rows of the catalogue, each made in its model's file.
+#ifndef MODELS_ROWS_H
+#define MODELS_ROWS_H
+
+#include "models/catalogue.h"
+
+extern const catalogue_row hgn_row, hgn_plus_plus_row;
+
+#endif

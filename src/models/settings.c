@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "models/settings.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/words.h"
+
+enum { TEXT_ROOM = 512 };
+
+static const char *const preset_names[] = {"paper", "cpu", "tiny", NULL};
+
+// "a, b or c".
+static const char *list_words(char *text, size_t size, const char *const *words)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; words[i] && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 !i             ? ""
+                                 : words[i + 1] ? ", "
+                                                : " or ",
+                                 words[i]);
+    return text;
+}
+
+// The nearest of `words`, for messages; "" if none is near.
+static const char *did_you_mean(char *text, size_t size, const char *word, const char *const *words)
+{
+    const char *best = NULL;
+    for (; *words; words++) best = words_nearer(word, best ? best : *words, *words);
+    text[0] = 0;
+    if (best && words_distance(word, best) <= 3) snprintf(text, size, "; did you mean %s?", best);
+    return text;
+}
+
+plumb_status settings_find_preset(settings_preset *out, const char *name)
+{
+    char list[64], near[64];
+    for (int i = 0; i < SETTINGS_PRESETS; i++)
+        if (!strcmp(preset_names[i], name)) {
+            *out = (settings_preset)i;
+            return PLUMB_OK;
+        }
+    return fail(PLUMB_EVALUE, "there is no preset \"%.64s\", only %s%s", name,
+                list_words(list, sizeof list, preset_names),
+                did_you_mean(near, sizeof near, name, preset_names));
+}
+
+const char *settings_preset_name(settings_preset preset)
+{
+    return preset_names[preset];
+}
+
+// ---- one value ----
+
+static const char *number_text(char *text, size_t size, double value)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, size, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    return text;
+}
+
+static plumb_status out_of_range(const settings_row *row, const char *value)
+{
+    char low[40], high[40];
+    return fail(PLUMB_EVALUE, "%s takes %s from %s to %s, not %.80s", row->name,
+                row->kind == SETTINGS_INTEGER ? "a whole number" : "a number",
+                number_text(low, sizeof low, row->low), number_text(high, sizeof high, row->high),
+                value);
+}
+
+static bool in_range(const settings_row *row, double value)
+{
+    return (row->low == 0.0 && row->high == 0.0) || (value >= row->low && value <= row->high);
+}
+
+static plumb_status refuse(const settings_row *row, const char *wanted, const char *value)
+{
+    return fail(PLUMB_EVALUE, "%s takes %s, not \"%.80s\"", row->name, wanted, value);
+}
+
+static plumb_status store_choice(void *target, const settings_row *row, const char *value)
+{
+    char list[256], near[96];
+    for (int i = 0; row->choices[i]; i++)
+        if (!strcmp(row->choices[i], value)) {
+            *(int *)target = i;
+            return PLUMB_OK;
+        }
+    return fail(PLUMB_EVALUE, "%s takes %s, not \"%.80s\"%s", row->name,
+                list_words(list, sizeof list, row->choices), value,
+                did_you_mean(near, sizeof near, value, row->choices));
+}
+
+static plumb_status store(void *values, arena *mem, const settings_row *row, const char *value)
+{
+    void *target = (char *)values + row->offset;
+    char *end = NULL;
+    errno = 0;
+    switch (row->kind) {
+    case SETTINGS_INTEGER: {
+        const long long number = strtoll(value, &end, 10);
+        if (end == value || *end || errno) return refuse(row, "a whole number", value);
+        if (!in_range(row, (double)number)) return out_of_range(row, value);
+        *(int64_t *)target = number;
+        return PLUMB_OK;
+    }
+    case SETTINGS_REAL: {
+        const double number = strtod(value, &end);
+        if (end == value || *end || !isfinite(number)) return refuse(row, "a number", value);
+        if (!in_range(row, number)) return out_of_range(row, value);
+        *(double *)target = number;
+        return PLUMB_OK;
+    }
+    case SETTINGS_FLAG: {
+        static const char *const yes[] = {"on", "true", "yes", "1"};
+        static const char *const no[] = {"off", "false", "no", "0"};
+        for (int i = 0; i < 4; i++) {
+            if (!strcmp(value, yes[i])) *(bool *)target = true;
+            else if (!strcmp(value, no[i])) *(bool *)target = false;
+            else continue;
+            return PLUMB_OK;
+        }
+        return refuse(row, "on or off", value);
+    }
+    case SETTINGS_CHOICE: return store_choice(target, row, value);
+    case SETTINGS_TEXT:
+        if (strlen(value) >= TEXT_ROOM) return refuse(row, "a shorter text", value);
+        *(const char **)target = arena_text(mem, value);
+        return *(const char **)target ? PLUMB_OK : PLUMB_EMEMORY;
+    }
+    return PLUMB_OK;
+}
+
+const char *settings_text(char *text, size_t size, const settings_row *row, const void *values)
+{
+    const void *target = (const char *)values + row->offset;
+    switch (row->kind) {
+    case SETTINGS_INTEGER: snprintf(text, size, "%lld", (long long)*(const int64_t *)target); break;
+    case SETTINGS_REAL: number_text(text, size, *(const double *)target); break;
+    case SETTINGS_FLAG: snprintf(text, size, "%s", *(const bool *)target ? "on" : "off"); break;
+    case SETTINGS_CHOICE: snprintf(text, size, "%s", row->choices[*(const int *)target]); break;
+    case SETTINGS_TEXT: snprintf(text, size, "%s", *(const char *const *)target); break;
+    }
+    return text;
+}
+
+// ---- all of them ----
+
+plumb_status settings_begin(settings *s, settings_preset preset)
+{
+    for (int p = 0; p < s->count; p++)
+        for (const settings_row *row = s->part[p].row; row->name; row++) {
+            const char *value = row->value[preset] ? row->value[preset] : row->value[0];
+            const plumb_status st = store(s->part[p].values, s->mem, row, value);
+            if (st) return st;
+        }
+    return PLUMB_OK;
+}
+
+static const settings_row *find(const settings *s, const char *name, size_t length, void **values)
+{
+    for (int p = 0; p < s->count; p++)
+        for (const settings_row *row = s->part[p].row; row->name; row++)
+            if (strlen(row->name) == length && !memcmp(row->name, name, length)) {
+                *values = s->part[p].values;
+                return row;
+            }
+    return NULL;
+}
+
+static plumb_status unknown(const settings *s, const char *name)
+{
+    const char *best = NULL;
+    for (int p = 0; p < s->count; p++)
+        for (const settings_row *row = s->part[p].row; row->name; row++)
+            best = words_nearer(name, best ? best : row->name, row->name);
+    return fail(PLUMB_EVALUE, "there is no setting \"%.64s\"; the nearest is \"%s\"", name,
+                best ? best : "");
+}
+
+// The row an assignment is about, and where its value begins.
+static plumb_status parse(const settings_row **row, void **values, const char **value,
+                          const settings *s, const char *assignment)
+{
+    const char *sign = strchr(assignment, '=');
+    if (!sign) return fail(PLUMB_EVALUE, "a setting is name=value, not \"%.80s\"", assignment);
+    *row = find(s, assignment, (size_t)(sign - assignment), values);
+    *value = sign + 1;
+    if (*row) return PLUMB_OK;
+    char name[65];
+    snprintf(name, sizeof name, "%.*s", (int)(sign - assignment < 64 ? sign - assignment : 64),
+             assignment);
+    return unknown(s, name);
+}
+
+plumb_status settings_set(settings *s, const char *assignment)
+{
+    const settings_row *row;
+    const char *value;
+    void *values;
+    const plumb_status st = parse(&row, &values, &value, s, assignment);
+    return st ? st : store(values, s->mem, row, value);
+}
+
+// Eight bytes hold the value of any kind; this keeps one aside.
+typedef union kept {
+    int64_t integer;
+    double real;
+    bool flag;
+    int choice;
+    const char *text;
+} kept;
+
+static size_t kept_size(const settings_row *row)
+{
+    switch (row->kind) {
+    case SETTINGS_FLAG: return sizeof(bool);
+    case SETTINGS_CHOICE: return sizeof(int);
+    case SETTINGS_TEXT: return sizeof(const char *);
+    default: return 8;
+    }
+}
+
+plumb_status settings_agree(settings *s, const char *assignment, const char *run)
+{
+    const settings_row *row;
+    const char *value;
+    void *values;
+    plumb_status st = parse(&row, &values, &value, s, assignment);
+    if (st) return st;
+    char before[TEXT_ROOM], after[TEXT_ROOM];
+    kept old;
+    void *target = (char *)values + row->offset;
+    memcpy(&old, target, kept_size(row));
+    settings_text(before, sizeof before, row, values);
+    st = store(values, s->mem, row, value);
+    if (st || row->loose) return st;
+    settings_text(after, sizeof after, row, values);
+    memcpy(target, &old, kept_size(row));
+    if (!strcmp(before, after)) return PLUMB_OK;
+    return fail(PLUMB_EVALUE,
+                "%s: was begun with %s=%s, not %s; leave that out, or begin anew with --force", run,
+                row->name, before, after);
+}
+
+// ---- config.json ----
+
+void settings_record(plumb_record *record, const settings *s)
+{
+    for (int p = 0; p < s->count; p++) {
+        plumb_record_begin(record, s->part[p].title);
+        for (const settings_row *row = s->part[p].row; row->name; row++) {
+            const void *target = (const char *)s->part[p].values + row->offset;
+            switch (row->kind) {
+            case SETTINGS_INTEGER:
+                plumb_record_integer(record, row->name, *(const int64_t *)target);
+                break;
+            case SETTINGS_REAL:
+                plumb_record_real(record, row->name, *(const double *)target);
+                break;
+            case SETTINGS_FLAG: plumb_record_flag(record, row->name, *(const bool *)target); break;
+            case SETTINGS_CHOICE:
+                plumb_record_text(record, row->name, row->choices[*(const int *)target]);
+                break;
+            case SETTINGS_TEXT:
+                plumb_record_text(record, row->name, *(const char *const *)target);
+                break;
+            }
+        }
+        plumb_record_end(record);
+    }
+}
+
+static plumb_status read_value(struct settings_part *part, arena *mem, const settings_row *row,
+                               json *j)
+{
+    char text[TEXT_ROOM];
+    const char *value = text;
+    switch (row->kind) {
+    case SETTINGS_INTEGER: snprintf(text, sizeof text, "%lld", (long long)json_integer(j)); break;
+    case SETTINGS_REAL: snprintf(text, sizeof text, "%.17g", json_real(j)); break;
+    case SETTINGS_FLAG: snprintf(text, sizeof text, "%s", json_flag(j) ? "on" : "off"); break;
+    default: value = json_text(j);
+    }
+    if (j->st) return j->st;
+    const plumb_status st = store(part->values, mem, row, value);
+    // fail() may be given its own message.
+    return st == PLUMB_EVALUE ? fail(PLUMB_EFORMAT, "%s: %s", j->what, plumb_last_error()) : st;
+}
+
+plumb_status settings_read(settings *s, int index, json *j)
+{
+    enum { MOST_ROWS = 128 };
+    struct settings_part *part = &s->part[index];
+    bool seen[MOST_ROWS] = {0};
+    json_object(j);
+    for (const char *key; (key = json_key(j));) {
+        int i = 0;
+        while (part->row[i].name && strcmp(part->row[i].name, key)) i++;
+        if (!part->row[i].name) {
+            const settings one = {.count = 1, .part = {*part}};
+            unknown(&one, key);
+            return fail(PLUMB_EFORMAT, "%s: %s", j->what, plumb_last_error());
+        }
+        if (i < MOST_ROWS && seen[i])
+            return fail(PLUMB_EFORMAT, "%s: \"%s\" stands there twice", j->what, key);
+        if (i < MOST_ROWS) seen[i] = true;
+        const plumb_status st = read_value(part, s->mem, &part->row[i], j);
+        if (st) return st;
+    }
+    if (j->st) return j->st;
+    for (int i = 0; part->row[i].name && i < MOST_ROWS; i++)
+        if (!seen[i])
+            return fail(PLUMB_EFORMAT, "%s: \"%s\" has no \"%s\"", j->what, part->title,
+                        part->row[i].name);
+    return PLUMB_OK;
+}

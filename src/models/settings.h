@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Settings: rows of a table that fill a plain struct, one row a member. The same rows hold the
+// presets, read --set name=value, write config.json and read it back, and name the nearest right
+// word when one is wrong.
+#ifndef MODELS_SETTINGS_H
+#define MODELS_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "plumb/record.h"
+
+typedef enum settings_preset {
+    SETTINGS_PAPER, ///< published sizes and schedule
+    SETTINGS_CPU,   ///< what two cores can do in minutes
+    SETTINGS_TINY,  ///< for tests
+    SETTINGS_PRESETS,
+} settings_preset;
+
+typedef enum settings_kind {
+    SETTINGS_INTEGER, ///< int64_t
+    SETTINGS_REAL,    ///< double
+    SETTINGS_FLAG,    ///< bool; on, off
+    SETTINGS_CHOICE,  ///< int: index into choices
+    SETTINGS_TEXT,    ///< const char *
+} settings_kind;
+
+typedef struct settings_row {
+    const char *name;
+    settings_kind kind;
+    size_t offset; ///< of the member in the struct
+    /// As --set would write them, one a preset. Where one is NULL it is that of `paper`.
+    const char *value[SETTINGS_PRESETS];
+    double low, high;           ///< of numbers; both 0: any
+    const char *const *choices; ///< NULL at the end
+    const char *help;
+    /// May be another one in a run that goes on: it changes how long or how, not what.
+    bool loose;
+} settings_row;
+
+/// Tables and the structs they fill, looked through in order. Texts that are set live in `mem`.
+typedef struct settings {
+    arena *mem;
+    int count;
+    struct settings_part {
+        const char *title;       ///< the object of config.json
+        const settings_row *row; ///< ends with a row without a name
+        void *values;
+    } part[4];
+} settings;
+
+/// "paper", "cpu", "tiny". Fails with PLUMB_EVALUE, naming the nearest.
+plumb_status settings_find_preset(settings_preset *out, const char *name);
+const char *settings_preset_name(settings_preset preset);
+
+/// Every row of every part as the preset has it.
+plumb_status settings_begin(settings *s, settings_preset preset);
+
+/// "name=value". Fails with PLUMB_EVALUE: an unknown name or choice names the nearest, a number out
+/// of range its range.
+plumb_status settings_set(settings *s, const char *assignment);
+
+/// Every part as an object of its title.
+void settings_record(plumb_record *record, const settings *s);
+
+/// The object of part `index` of a config.json: every row there must be, and nothing else.
+plumb_status settings_read(settings *s, int index, json *j);
+
+/// PLUMB_OK if `assignment` says what is set already. Else fails with PLUMB_EVALUE and what is set,
+/// unless the row is loose: then it is set.
+plumb_status settings_agree(settings *s, const char *assignment, const char *run);
+
+/// The value of a row as --set would write it; `text` is returned.
+const char *settings_text(char *text, size_t size, const settings_row *row, const void *values);
+
+#endif

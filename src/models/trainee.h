@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// What is trained, as the trainer sees it: one block of numbers with names, and a function that
+// gives a gradient. The trainer knows no graph, and a model knows no loop, file or thread.
+#ifndef MODELS_TRAINEE_H
+#define MODELS_TRAINEE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plumb/array.h"
+#include "plumb/forecast.h"
+
+/// A named part of the block of parameters.
+typedef struct trainee_tensor {
+    const char *name;
+    int rank;
+    int64_t shape[8];
+    int64_t offset; ///< in floats
+} trainee_tensor;
+
+/// Films to be told by a model that knows states: it watches one end of each and tells all of it.
+typedef struct trainee_play {
+    const uint8_t *frames; ///< (count, steps, height, width, channels)
+    int64_t count, steps;
+    bool backward;     ///< it watches the last frames, not the first
+    int threads;       ///< more than 0; changes no bit
+    float *latent;     ///< (count, steps, latents): q first, then p
+    float *variance;   ///< (count, latents), of the posterior; may be NULL
+    float *prediction; ///< (count, steps, height, width, channels); may be NULL
+} trainee_play;
+
+typedef struct trainee {
+    const char *model; ///< "hgn++"
+    int64_t tensors;
+    const trainee_tensor *tensor; ///< in the order of their offsets, without a gap
+    int64_t size;
+    float *value; ///< all parameters, (size)
+
+    /// The batch is cut into so many shares. A setting, never the number of cores: it is part of
+    /// what the bits are.
+    int64_t replicas;
+
+    int64_t terms;
+    const char *const *term; ///< names of loss terms; the first is what is minimised
+
+    /// Named numbers that change in training and belong into a checkpoint.
+    int64_t states;
+    const char *const *state_name;
+    double *state;
+
+    void *self;
+    /// Once before anything else, on the thread that will compute this replica. May be NULL.
+    plumb_status (*enter)(void *self, int64_t replica);
+    /// The gradient of this replica's share of the batch of `step`, and its share of each term,
+    /// scaled so that sums over replicas are those of the batch. Overwrites. Called on any thread,
+    /// for several replicas at once, for one replica always on the same thread.
+    /// A function of step, value and state alone.
+    plumb_status (*gradient)(void *self, int64_t replica, int64_t step, float *gradient,
+                             double *terms);
+    /// After the update of `step`; `terms` are those of the batch. May change `state`; may be NULL.
+    plumb_status (*after)(void *self, int64_t step, const double *terms);
+    /// Models of states in a phase space, else NULL: how many numbers a state has, which frames it
+    /// was trained to predict, and what it tells of films.
+    int64_t latents;
+    int64_t window, targets;
+    plumb_forecast_frames frames;
+    plumb_status (*play)(void *self, const trainee_play *job);
+    /// Ends what is not in the arena the model was made in. May be NULL.
+    void (*end)(void *self);
+} trainee;
+
+#endif

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// Rec, Ext and VPT on long films; R2, Sym and SyMetric on many short ones.
+#include "plumb/evaluate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "plumb/file.h"
+#include "plumb/machine.h"
+#include "study/examine.h"
+#include "study/rundir.h"
+
+enum { MEASURED_STEPS = 60 }; // frames 0 .. 59, as published
+
+plumb_evaluate_options plumb_evaluate_defaults(void)
+{
+    plumb_evaluate_options o = {.size = sizeof o,
+                                .count = 30,
+                                .steps = 1000,
+                                .measured = 100,
+                                .symetric = plumb_symetric_defaults(),
+                                .forecast = plumb_forecast_defaults()};
+    o.forecast.average = PLUMB_AVERAGE_MEAN;
+    return o;
+}
+
+static plumb_status check_options(const plumb_evaluate_options *o)
+{
+    if (o->count < 2 || o->measured < 2 || o->steps < 1 || o->first < 0)
+        return fail(PLUMB_EVALUE, "count %lld, measured %lld, steps %lld; want 2, 2 and 1 at least",
+                    (long long)o->count, (long long)o->measured, (long long)o->steps);
+    return PLUMB_OK;
+}
+
+static int threads_of(const plumb_evaluate_options *o)
+{
+    return o->threads > 0 ? o->threads : plumb_machine_threads();
+}
+
+// What a model tells of films, watching one end.
+typedef struct telling {
+    float *latent, *variance, *prediction;
+} telling;
+
+static plumb_status tell(telling *out, examinee *e, const footage *f, bool backward, bool predict,
+                         int threads)
+{
+    int64_t frame = f->height * f->width * f->channels, m = e->t.latents;
+    out->latent = ARENA_NEW(&e->mem, float, (f->count * f->steps * m));
+    out->variance = ARENA_NEW(&e->mem, float, (f->count * m));
+    out->prediction = predict ? ARENA_NEW(&e->mem, float, (f->count * f->steps * frame)) : NULL;
+    if (!out->latent || !out->variance || (predict && !out->prediction)) return PLUMB_EMEMORY;
+    trainee_play job = {.frames = f->frames,
+                        .count = f->count,
+                        .steps = f->steps,
+                        .backward = backward,
+                        .threads = threads,
+                        .latent = out->latent,
+                        .variance = out->variance,
+                        .prediction = out->prediction};
+    return e->t.play(e->t.self, &job);
+}
+
+static plumb_array video(void *data, plumb_dtype type, const footage *f)
+{
+    return plumb_array_view(data, type, 5,
+                            (int64_t[]){f->count, f->steps, f->height, f->width, f->channels});
+}
+
+static plumb_forecast_options forecast_options(const examinee *e, const plumb_evaluate_options *opt)
+{
+    plumb_forecast_options o = opt->forecast;
+    o.frames = e->t.frames;
+    o.inference = e->t.window;
+    o.target = e->t.targets;
+    o.threads = opt->threads;
+    return o;
+}
+
+static plumb_status forecast(plumb_forecast *out, examinee *e, const plumb_evaluate_options *opt)
+{
+    films f;
+    telling forward, backward;
+    int64_t seen = e->t.window + e->t.targets - (e->t.frames == PLUMB_FRAMES_OVERLAP_BY_ONE);
+    plumb_status st = films_get(&f, e, opt, FILMS_FORECAST, opt->count, seen + opt->steps);
+    if (!st) st = tell(&forward, e, &f.film, false, true, threads_of(opt));
+    if (!st) st = tell(&backward, e, &f.film, true, true, threads_of(opt));
+    if (st) return st;
+    plumb_array truth = video((void *)f.film.frames, PLUMB_U1, &f.film);
+    plumb_array a = video(forward.prediction, PLUMB_F4, &f.film);
+    plumb_array b = video(backward.prediction, PLUMB_F4, &f.film);
+    plumb_forecast_options o = forecast_options(e, opt);
+    return plumb_forecast_measure(out, &truth, &a, &b, &o);
+}
+
+static plumb_status measure(plumb_symetric *out, examinee *e, const plumb_evaluate_options *opt)
+{
+    films f;
+    telling told;
+    int64_t m = e->t.latents, steps = MEASURED_STEPS;
+    if (steps < e->t.window) steps = e->t.window;
+    plumb_status st = films_get(&f, e, opt, FILMS_MEASURE, opt->measured, steps);
+    if (!st) st = tell(&told, e, &f.film, false, false, threads_of(opt));
+    if (st) return st;
+    int64_t count = f.film.count;
+    plumb_array latent = plumb_array_view(told.latent, PLUMB_F4, 3, (int64_t[]){count, steps, m});
+    plumb_array truth = plumb_array_view(f.state, PLUMB_F8, 3, (int64_t[]){count, steps, f.states});
+    plumb_array variance = plumb_array_view(told.variance, PLUMB_F4, 2, (int64_t[]){count, m});
+    plumb_symetric_options o = opt->symetric;
+    return plumb_symetric_measure(out, &latent, &truth, &variance, &o);
+}
+
+plumb_status plumb_evaluate_run(plumb_evaluate *out, const char *run,
+                                const plumb_evaluate_options *options)
+{
+    plumb_evaluate_options opt = options ? *options : plumb_evaluate_defaults();
+    plumb_status st = check_options(&opt);
+    if (st) return st;
+    double begun = clock_now();
+    examinee e;
+    plumb_evaluate r = {0};
+    st = examinee_open(&e, run, &opt);
+    if (!st) st = forecast(&r.forecast, &e, &opt);
+    if (!st) {
+        st = measure(&r.polynomial, &e, &opt);
+        if (st) plumb_forecast_clear(&r.forecast);
+    }
+    if (!st) {
+        snprintf(r.model, sizeof r.model, "%s", e.t.model);
+        snprintf(r.world, sizeof r.world, "%s", opt.world ? opt.world : e.recipe.data.world);
+        r.trained = e.trained;
+        r.latents = e.t.latents;
+        r.seconds = clock_now() - begun;
+        *out = r;
+    }
+    examinee_close(&e);
+    return st;
+}
+
+void plumb_evaluate_clear(plumb_evaluate *result)
+{
+    plumb_forecast_clear(&result->forecast);
+    plumb_symetric_clear(&result->polynomial);
+}
+
+static plumb_status save_rollout(const char *path, examinee *e, const films *f, const telling *t)
+{
+    const footage *film = &f->film;
+    int64_t m = e->t.latents;
+    plumb_named_array arrays[] = {
+        {"latent",
+         plumb_array_view(t->latent, PLUMB_F4, 3, (int64_t[]){film->count, film->steps, m})},
+        {"truth",
+         plumb_array_view(f->state, PLUMB_F8, 3, (int64_t[]){film->count, film->steps, f->states})},
+        {"variance", plumb_array_view(t->variance, PLUMB_F4, 2, (int64_t[]){film->count, m})},
+        {"frames", video((void *)film->frames, PLUMB_U1, film)},
+        {"prediction", video(t->prediction, PLUMB_F4, film)},
+        {"canonical", plumb_array_view(f->canonical, PLUMB_F8, 3,
+                                       (int64_t[]){film->count, film->steps, f->canonicals})},
+    };
+    return plumb_file_save(path, arrays, f->canonical ? 6 : 5, false);
+}
+
+plumb_status plumb_evaluate_rollout(const char *path, const char *run, bool backward,
+                                    const plumb_evaluate_options *options)
+{
+    plumb_evaluate_options opt = options ? *options : plumb_evaluate_defaults();
+    examinee e;
+    films f;
+    telling told;
+    plumb_status st = check_options(&opt);
+    if (st) return st;
+    st = examinee_open(&e, run, &opt);
+    if (!st) st = films_get(&f, &e, &opt, FILMS_FORECAST, opt.count, opt.steps);
+    if (!st) st = tell(&told, &e, &f.film, backward, true, threads_of(&opt));
+    if (!st) st = save_rollout(path, &e, &f, &told);
+    examinee_close(&e);
+    return st;
+}
+
+void plumb_evaluate_record(plumb_record *record, const plumb_evaluate *r,
+                           const plumb_evaluate_options *opt)
+{
+    const plumb_forecast *f = &r->forecast;
+    plumb_record_text(record, "model", r->model);
+    plumb_record_text(record, "world", r->world);
+    plumb_record_integer(record, "steps", r->trained);
+    plumb_record_integer(record, "latents", r->latents);
+    plumb_record_real(record, "rec_mse", f->forward.rec.published);
+    plumb_record_real(record, "ext_mse", f->forward.ext.published);
+    plumb_record_real(record, "vpt_forward", f->forward.vpt);
+    plumb_record_real(record, "vpt_backward", f->backward.vpt);
+    plumb_record_real(record, "vpt", f->vpt);
+    plumb_record_interval(record, "vpt_ci", f->vpt_ci);
+    plumb_record_begin(record, "pr");
+    plumb_symetric_record(record, &r->polynomial, &opt->symetric);
+    plumb_record_end(record);
+    plumb_record_begin(record, "forecast");
+    plumb_forecast_record(record, f, &opt->forecast);
+    plumb_record_end(record);
+    plumb_record_real(record, "seconds", r->seconds);
+}
+
+plumb_status plumb_evaluate_save(const char *run, const plumb_evaluate *result,
+                                 const plumb_evaluate_options *opt)
+{
+    plumb_record *record = plumb_record_create();
+    if (!record) return PLUMB_EMEMORY;
+    plumb_evaluate_record(record, result, opt);
+    plumb_status st = rundir_results(run, "evaluate", record);
+    plumb_record_free(record);
+    return st;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "study/examine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "plumb/dataset.h"
+#include "plumb/machine.h"
+#include "study/gather.h"
+#include "study/rundir.h"
+
+// Films of the two uses start this far apart.
+static const int64_t measure_first = (int64_t)1 << 32;
+
+static plumb_status shape_of_frames(footage *out, const recipe *r)
+{
+    *out = (footage){.count = 1, .height = r->data.image, .width = r->data.image, .channels = 3};
+    if (r->data.world[0]) {
+        const plumb_world *world;
+        plumb_status st = plumb_world_find(&world, r->data.world);
+        if (st) return st;
+        const plumb_world_facts *f = plumb_world_describe(world);
+        out->channels = f->channels;
+        if (!r->data.image) out->height = f->height, out->width = f->width;
+        return PLUMB_OK;
+    }
+    plumb_dataset *d;
+    plumb_array a;
+    plumb_status st = plumb_dataset_open(&d, r->data.data, NULL);
+    if (st) return st;
+    st = plumb_dataset_read(&a, d, 0, "frames");
+    if (!st) out->height = a.shape[1], out->width = a.shape[2], out->channels = a.shape[3];
+    plumb_dataset_close(d);
+    return st;
+}
+
+plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_options *opt)
+{
+    (void)opt;
+    *e = (examinee){0};
+    char *text, name[4096], identity[33];
+    size_t size;
+    snprintf(name, sizeof name, "%s/config.json", run);
+    plumb_status st = rundir_config(&text, &size, &e->mem, run);
+    if (!st) st = recipe_read(&e->recipe, &e->mem, text, size, name);
+    if (!st) st = recipe_identity(identity, &e->recipe);
+    if (!st) st = shape_of_frames(&e->shape, &e->recipe);
+    if (st) return st;
+    const catalogue_row *row = e->recipe.model;
+    e->shape.steps = row->clip ? row->clip(e->recipe.own) : 1;
+    st = row->create(&e->t, &e->mem, e->recipe.own, &e->recipe.training, &e->shape);
+    e->created = !st;
+    if (!st) st = rundir_weights(&e->t, &e->trained, run, identity);
+    if (!st && !e->t.play)
+        st = fail(PLUMB_EVALUE, "%s: %s has no phase space to look into", run, row->name);
+    return st;
+}
+
+void examinee_close(examinee *e)
+{
+    if (e->created && e->t.end) e->t.end(e->t.self);
+    arena_clear(&e->mem);
+    *e = (examinee){0};
+}
+
+static plumb_status from_world(films *out, examinee *e, const char *name, int64_t first,
+                               int64_t count, int64_t steps, int threads)
+{
+    const plumb_world *world;
+    plumb_status st = plumb_world_find(&world, name);
+    if (st) return st;
+    const plumb_world_facts *f = plumb_world_describe(world);
+    uint64_t seed = (uint64_t)e->recipe.data.data_seed;
+    st = gather_world(&out->film, &e->mem, world, seed, first, count, steps, e->recipe.data.image,
+                      threads);
+    if (st) return st;
+    out->states = 2 * f->n;
+    out->canonicals = 2 * f->canonical_n;
+    out->state = ARENA_NEW(&e->mem, double, (count * steps * out->states));
+    out->canonical = ARENA_NEW(&e->mem, double, (count * steps * out->canonicals));
+    if (!out->state || !out->canonical) return PLUMB_EMEMORY;
+    plumb_world_options w = plumb_world_defaults();
+    w.image = out->film.height;
+    for (int64_t i = 0; i < count && !st; i++) {
+        plumb_trajectory t = {.state = out->state + i * steps * out->states,
+                              .canonical = out->canonical + i * steps * out->canonicals};
+        st = plumb_world_make(&t, world, seed, first + i, steps, &w);
+    }
+    return st;
+}
+
+// One array of every item, cut to `steps` frames, as double.
+static plumb_status read_field(double **out, int64_t *width, arena *mem, plumb_dataset *d,
+                               const char *field, int64_t count, int64_t steps)
+{
+    plumb_status st = PLUMB_OK;
+    for (int64_t i = 0; i < count && !st; i++) {
+        plumb_array a;
+        st = plumb_dataset_read(&a, d, i, field);
+        if (st) break;
+        if (a.ndim != 2 || a.shape[0] < steps || (*width && a.shape[1] != *width))
+            return fail(PLUMB_ESHAPE, "%s of item %lld is not (%lld steps, numbers)", field,
+                        (long long)i, (long long)steps);
+        *width = a.shape[1];
+        if (!*out) *out = ARENA_NEW(mem, double, (count * steps * *width));
+        if (!*out) return PLUMB_EMEMORY;
+        double *to = *out + i * steps * *width;
+        for (int64_t k = 0; k < steps * *width; k++)
+            to[k] = a.dtype == PLUMB_F4 ? (double)((const float *)a.data)[k]
+                                        : ((const double *)a.data)[k];
+    }
+    return st;
+}
+
+static plumb_status from_data(films *out, examinee *e, const char *path, int64_t count,
+                              int64_t steps)
+{
+    plumb_dataset *d;
+    plumb_status st = plumb_dataset_open(&d, path, NULL);
+    if (st) return st;
+    int64_t items = plumb_dataset_items(d);
+    st = gather_data(&out->film, &e->mem, path, items < count ? items : count);
+    const footage *f = &out->film;
+    if (!st && f->steps < steps)
+        st = fail(PLUMB_ESHAPE, "%s: has %lld frames a film, this takes %lld; try --steps %lld",
+                  path, (long long)f->steps, (long long)steps, (long long)f->steps);
+    if (!st) st = read_field(&out->state, &out->states, &e->mem, d, "state", f->count, steps);
+    if (!st && plumb_dataset_has(d, "canonical"))
+        st =
+            read_field(&out->canonical, &out->canonicals, &e->mem, d, "canonical", f->count, steps);
+    plumb_dataset_close(d);
+    if (st || f->steps == steps) return st;
+    // Longer films are cut.
+    int64_t frame = f->height * f->width * f->channels;
+    uint8_t *cut = ARENA_NEW(&e->mem, uint8_t, (f->count * steps * frame));
+    if (!cut) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < f->count; i++)
+        memcpy(cut + i * steps * frame, f->frames + i * f->steps * frame, (size_t)(steps * frame));
+    out->film.frames = cut;
+    out->film.steps = steps;
+    return PLUMB_OK;
+}
+
+plumb_status films_get(films *out, examinee *e, const plumb_evaluate_options *opt, films_use use,
+                       int64_t count, int64_t steps)
+{
+    *out = (films){0};
+    const recipe_data *data = &e->recipe.data;
+    const char *world = opt->world ? opt->world : data->world;
+    int threads = opt->threads ? opt->threads : plumb_machine_threads();
+    plumb_status st;
+    if (opt->data) st = from_data(out, e, opt->data, count, steps);
+    else if (world[0])
+        st =
+            from_world(out, e, world,
+                       FOOTAGE_TEST_FIRST + opt->first + (use == FILMS_MEASURE ? measure_first : 0),
+                       count, steps, threads);
+    else
+        return fail(PLUMB_EVALUE,
+                    "the run was trained on %s; name other films by --data, or a --world",
+                    data->data);
+    const footage *f = &out->film, *s = &e->shape;
+    if (!st && (f->height != s->height || f->width != s->width || f->channels != s->channels))
+        return fail(PLUMB_ESHAPE,
+                    "the films are %lldx%lldx%lld, the model was trained on %lldx%lldx%lld",
+                    (long long)f->height, (long long)f->width, (long long)f->channels,
+                    (long long)s->height, (long long)s->width, (long long)s->channels);
+    return st;
+}

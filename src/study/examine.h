@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// A run opened to be looked at: its model with its weights, and films it has never seen.
+#ifndef STUDY_EXAMINE_H
+#define STUDY_EXAMINE_H
+
+#include "models/trainee.h"
+#include "plumb/evaluate.h"
+#include "study/recipe.h"
+
+typedef struct examinee {
+    arena mem;
+    recipe recipe;
+    trainee t;
+    bool created;
+    int64_t trained; ///< updates
+    footage shape;   ///< of the frames it was trained on; no frames
+} examinee;
+
+plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_options *opt);
+void examinee_close(examinee *e);
+
+/// Films and the true states behind them. `state` and `canonical` are (count, steps, ..), in `mem`.
+typedef struct films {
+    footage film;
+    double *state, *canonical;
+    int64_t states, canonicals; ///< numbers a frame
+} films;
+
+/// Which films: those of the forecast, or those of the phase-space measures. They never meet, nor
+/// those of training.
+typedef enum films_use { FILMS_FORECAST, FILMS_MEASURE } films_use;
+plumb_status films_get(films *out, examinee *e, const plumb_evaluate_options *opt, films_use use,
+                       int64_t count, int64_t steps);
+
+#endif

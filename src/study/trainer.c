@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// Three rounds of a crew a step. In the first each worker computes the gradients of its replicas,
+// each into a block of its own. In the second and third the parameters are cut into parts of fixed
+// size, and each worker takes some of them: sums the replicas' blocks over the tree and squares the
+// sum; then, when the norm is known, updates. A part is computed the same way whoever has it.
+#define _GNU_SOURCE
+#include "study/trainer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/crew.h"
+#include "base/pool.h"
+#include "base/status.h"
+
+// What a replica failed with: its message belongs to another thread.
+typedef struct outcome {
+    plumb_status st;
+    char why[512];
+} outcome;
+
+typedef struct trainer {
+    trainee *t;
+    rundir *run;
+    const trainer_options *opt;
+    arena mem;
+    crew *crew;
+    rundir_state s;
+
+    int64_t stride;   // floats from one replica's gradient to the next
+    float *gradient;  // (replicas, stride); the sum ends up in the first
+    double *terms;    // (replicas, terms); likewise
+    double *square;   // (parts)
+    outcome *outcome; // (replicas)
+    int64_t parts;
+    double rate, scale; // of this step
+
+    double started, saved_at; // clock
+    int64_t begun_at;
+} trainer;
+
+// ---- rounds ----
+
+static void note(outcome *o, plumb_status st)
+{
+    o->st = st;
+    if (st) snprintf(o->why, sizeof o->why, "%s", plumb_last_error());
+}
+
+static void enter_all(void *context, int worker, int workers)
+{
+    trainer *x = context;
+    int64_t size;
+    const int64_t first = crew_share(&size, x->t->replicas, worker, workers);
+    for (int64_t r = first; r < first + size; r++) note(&x->outcome[r], x->t->enter(x->t->self, r));
+}
+
+static void compute(void *context, int worker, int workers)
+{
+    trainer *x = context;
+    int64_t size;
+    const int64_t first = crew_share(&size, x->t->replicas, worker, workers);
+    for (int64_t r = first; r < first + size; r++)
+        note(&x->outcome[r], x->t->gradient(x->t->self, r, x->s.step, x->gradient + r * x->stride,
+                                            x->terms + r * x->t->terms));
+}
+
+static int64_t part_size(const trainer *x, int64_t part)
+{
+    const int64_t left = x->t->size - part * ADAM_PART;
+    return left < ADAM_PART ? left : ADAM_PART;
+}
+
+// Replica r takes in r + 1, then r + 2, then r + 4 ...: a binary tree of their numbers.
+static void add_up(void *context, int worker, int workers)
+{
+    trainer *x = context;
+    int64_t size;
+    const int64_t first = crew_share(&size, x->parts, worker, workers);
+    for (int64_t p = first; p < first + size; p++) {
+        float *part = x->gradient + p * ADAM_PART;
+        const int64_t count = part_size(x, p);
+        for (int64_t reach = 1; reach < x->t->replicas; reach *= 2)
+            for (int64_t r = 0; r + reach < x->t->replicas; r += 2 * reach)
+                adam_add(part + r * x->stride, part + (r + reach) * x->stride, count);
+        x->square[p] = adam_squares(part, count);
+    }
+}
+
+static void update(void *context, int worker, int workers)
+{
+    trainer *x = context;
+    int64_t size;
+    const int64_t first = crew_share(&size, x->parts, worker, workers);
+    if (!size) return;
+    const int64_t at = first * ADAM_PART;
+    const int64_t count = (size - 1) * ADAM_PART + part_size(x, first + size - 1);
+    adam_step(x->t->value + at, x->s.m + at, x->s.v + at, x->gradient + at, count, &x->opt->adam,
+              x->rate, x->scale, x->s.step + 1);
+}
+
+static void add_terms(trainer *x)
+{
+    const int64_t n = x->t->terms;
+    for (int64_t reach = 1; reach < x->t->replicas; reach *= 2)
+        for (int64_t r = 0; r + reach < x->t->replicas; r += 2 * reach)
+            for (int64_t i = 0; i < n; i++) x->terms[r * n + i] += x->terms[(r + reach) * n + i];
+}
+
+static plumb_status outcome_of(const trainer *x)
+{
+    for (int64_t r = 0; r < x->t->replicas; r++)
+        if (x->outcome[r].st) return fail(x->outcome[r].st, "%s", x->outcome[r].why);
+    return PLUMB_OK;
+}
+
+// ---- numbers that are none ----
+
+// The tensor of the first element that is not finite, or NULL.
+static const char *culprit(const trainee *t, const float *block)
+{
+    for (int64_t i = 0; i < t->tensors; i++) {
+        const int64_t end = i + 1 < t->tensors ? t->tensor[i + 1].offset : t->size;
+        for (int64_t k = t->tensor[i].offset; k < end; k++)
+            if (!isfinite(block[k])) return t->tensor[i].name;
+    }
+    return NULL;
+}
+
+static plumb_status refuse(const trainer *x)
+{
+    const trainee *t = x->t;
+    char what[300] = "", last[4200] = "";
+    const char *value = culprit(t, t->value), *gradient = culprit(t, x->gradient);
+    for (int64_t i = 0; i < t->terms && !what[0]; i++)
+        if (!isfinite(x->terms[i]))
+            snprintf(what, sizeof what, "\"%.60s\" is %s", t->term[i],
+                     isnan(x->terms[i]) ? "NaN" : "infinite");
+    const size_t used = strlen(what);
+    if (value)
+        snprintf(what + used, sizeof what - used, "%sthe parameter \"%.100s\" is not finite",
+                 used ? ", and " : "", value);
+    else if (gradient)
+        snprintf(what + used, sizeof what - used, "%sthe gradient of \"%.100s\" is not finite",
+                 used ? ", and " : "", gradient);
+    if (x->run && x->run->saved >= 0)
+        snprintf(last, sizeof last, "; the last good checkpoint is step %lld in %s",
+                 (long long)x->run->saved, x->run->path);
+    return fail(PLUMB_ENUMERIC, "step %lld: %s%s", (long long)x->s.step, what, last);
+}
+
+// ---- one step ----
+
+static plumb_status advance(trainer *x)
+{
+    crew_run(x->crew, compute, x);
+    plumb_status st = outcome_of(x);
+    if (st) return st;
+    add_terms(x);
+    crew_run(x->crew, add_up, x);
+    double square = 0.0;
+    bool finite = true;
+    for (int64_t p = 0; p < x->parts; p++) square += x->square[p];
+    for (int64_t i = 0; i < x->t->terms; i++) finite = finite && isfinite(x->terms[i]);
+    if (!finite || !isfinite(square)) return refuse(x);
+    x->rate = adam_rate(&x->opt->schedule, x->s.step);
+    x->scale = adam_clip(sqrt(square), x->opt->clip);
+    crew_run(x->crew, update, x);
+    if (x->t->after) st = x->t->after(x->t->self, x->s.step, x->terms);
+    if (st) return st;
+    for (int64_t i = 0; i < x->t->terms; i++) x->s.sum[i] += x->terms[i];
+    x->s.summed++;
+    x->s.step++;
+    return PLUMB_OK;
+}
+
+static double seconds_of(const trainer *x)
+{
+    return (x->run ? x->run->seconds : 0.0) + clock_now() - x->started;
+}
+
+// The mean of the steps since the last line; if that was just now, the line itself.
+static double loss_of(const trainer *x)
+{
+    if (x->s.summed) return x->s.sum[0] / (double)x->s.summed;
+    return x->s.line[0];
+}
+
+static plumb_status write_line(trainer *x)
+{
+    const bool end = x->s.step == x->opt->schedule.steps;
+    if (!end && (x->opt->log < 1 || x->s.step % x->opt->log)) return PLUMB_OK;
+    for (int64_t i = 0; i < x->t->terms; i++) {
+        x->s.line[i] = x->s.sum[i] / (double)x->s.summed;
+        x->s.sum[i] = 0.0;
+    }
+    x->s.summed = 0;
+    if (!x->run) return PLUMB_OK;
+    return rundir_log(x->run, x->t, x->s.step, x->s.line, x->rate, seconds_of(x));
+}
+
+static plumb_status save(trainer *x)
+{
+    if (!x->run || x->run->saved == x->s.step) return PLUMB_OK;
+    const plumb_status st = rundir_save(x->run, x->t, &x->s);
+    x->saved_at = clock_now();
+    return st;
+}
+
+static bool is_time_to_save(const trainer *x)
+{
+    const trainer_options *o = x->opt;
+    return (o->save > 0 && x->s.step % o->save == 0) ||
+           (o->save_seconds > 0.0 && clock_now() - x->saved_at >= o->save_seconds);
+}
+
+static void tell(const trainer *x)
+{
+    if (!x->opt->report) return;
+    const double here = clock_now() - x->started;
+    const double done = (double)(x->s.step - x->begun_at);
+    trainer_report r = {.step = x->s.step,
+                        .steps = x->opt->schedule.steps,
+                        .loss = loss_of(x),
+                        .pace = here > 0.0 ? done / here : 0.0,
+                        .seconds = here};
+    r.left = r.pace > 0.0 ? (double)(r.steps - r.step) / r.pace : 0.0;
+    if (x->opt->seconds > 0.0 && r.left > x->opt->seconds - here) r.left = x->opt->seconds - here;
+    x->opt->report(x->opt->context, &r);
+}
+
+static plumb_status stopped(trainer *x)
+{
+    const plumb_status st = save(x);
+    if (st) return st;
+    if (!x->run) return fail(PLUMB_ESTOPPED, "stopped at step %lld", (long long)x->s.step);
+    return fail(PLUMB_ESTOPPED, "stopped at step %lld, which is saved; --resume goes on from there",
+                (long long)x->s.step);
+}
+
+static plumb_status loop(trainer *x)
+{
+    plumb_status st = save(x); // so that there is something to come back to
+    while (!st && x->s.step < x->opt->schedule.steps) {
+        if (status_stopped()) return stopped(x);
+        if (x->opt->seconds > 0.0 && clock_now() - x->started >= x->opt->seconds) break;
+        st = advance(x);
+        if (st == PLUMB_ESTOPPED) return stopped(x); // a long step that looked itself
+        if (!st) st = write_line(x);
+        if (!st) tell(x);
+        if (!st && is_time_to_save(x)) st = save(x);
+    }
+    return st ? st : save(x);
+}
+
+// ---- before and after ----
+
+static plumb_status prepare(trainer *x)
+{
+    trainee *t = x->t;
+    x->stride = (t->size + 15) / 16 * 16;
+    x->parts = (t->size + ADAM_PART - 1) / ADAM_PART;
+    x->gradient = ARENA_NEW(&x->mem, float, x->stride * t->replicas);
+    x->terms = ARENA_NEW(&x->mem, double, t->replicas * t->terms);
+    x->square = ARENA_NEW(&x->mem, double, x->parts);
+    x->outcome = ARENA_NEW(&x->mem, outcome, t->replicas);
+    x->s.m = ARENA_NEW(&x->mem, float, t->size);
+    x->s.v = ARENA_NEW(&x->mem, float, t->size);
+    x->s.sum = ARENA_NEW(&x->mem, double, t->terms);
+    x->s.line = ARENA_NEW(&x->mem, double, t->terms);
+    if (!x->gradient || !x->terms || !x->square || !x->outcome || !x->s.m || !x->s.v || !x->s.sum ||
+        !x->s.line)
+        return PLUMB_EMEMORY;
+    bool there = false;
+    plumb_status st = x->run ? rundir_load(&there, x->run, t, &x->s) : PLUMB_OK;
+    if (!st && x->run) st = rundir_log_begin(x->run, x->s.step);
+    if (!st) st = crew_create(&x->crew, x->opt->threads > 0 ? x->opt->threads : pool_threads());
+    if (!st && t->enter) {
+        crew_run(x->crew, enter_all, x);
+        st = outcome_of(x);
+    }
+    return st;
+}
+
+plumb_status trainer_run(trainer_result *out, trainee *t, rundir *run, const trainer_options *opt)
+{
+    trainer x = {.t = t, .run = run, .opt = opt};
+    plumb_status st = prepare(&x);
+    x.started = x.saved_at = clock_now();
+    x.begun_at = x.s.step;
+    if (!st) st = loop(&x);
+    if (!st)
+        *out = (trainer_result){.step = x.s.step,
+                                .finished = x.s.step >= opt->schedule.steps,
+                                .loss = x.s.step ? loss_of(&x) : (double)NAN,
+                                .seconds = seconds_of(&x),
+                                .here = clock_now() - x.started,
+                                .begun_at = x.begun_at};
+    crew_free(x.crew);
+    arena_clear(&x.mem);
+    return st;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include "models/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/test.h"
+
+typedef struct first {
+    int64_t channels;
+    double rate;
+    bool nested;
+    int loss;
+} first;
+typedef struct second {
+    const char *world;
+    int64_t any;
+} second;
+
+static const char *const losses[] = {"elbo", "geco", "plain", NULL};
+// clang-format off
+static const settings_row first_rows[] = {
+    {"channels", SETTINGS_INTEGER, offsetof(first, channels), {"64", "32", "4"}, 1, 512, NULL, "of a layer", false},
+    {"rate", SETTINGS_REAL, offsetof(first, rate), {"1.5e-4", "2e-3"}, 0, 1, NULL, "of learning", false},
+    {"nested", SETTINGS_FLAG, offsetof(first, nested), {"off", "on"}, 0, 0, NULL, "or not", false},
+    {"loss", SETTINGS_CHOICE, offsetof(first, loss), {"elbo", "plain"}, 0, 0, losses, "what is minimised", false},
+    {0},
+};
+static const settings_row second_rows[] = {
+    {"world", SETTINGS_TEXT, offsetof(second, world), {""}, 0, 0, NULL, "what is seen", false},
+    {"any", SETTINGS_INTEGER, offsetof(second, any), {"0"}, 0, 0, NULL, "any number", true},
+    {0},
+};
+// clang-format on
+
+static arena mem;
+static first a;
+static second b;
+static settings s;
+
+static void begin(settings_preset preset)
+{
+    arena_clear(&mem);
+    s = (settings){&mem, 2, {{"model", first_rows, &a}, {"data", second_rows, &b}}};
+    CHECK_OK(settings_begin(&s, preset));
+}
+
+TEST(presets_fill_the_structs)
+{
+    begin(SETTINGS_PAPER);
+    CHECK(a.channels == 64 && a.rate == 1.5e-4 && !a.nested && a.loss == 0);
+    CHECK_TEXT(b.world, "");
+    begin(SETTINGS_CPU);
+    CHECK(a.channels == 32 && a.rate == 2e-3 && a.nested && a.loss == 2);
+    begin(SETTINGS_TINY);
+    CHECK(a.channels == 4 && a.rate == 1.5e-4 && !a.nested &&
+          a.loss == 0); // paper where it has none
+    settings_preset preset;
+    CHECK_OK(settings_find_preset(&preset, "tiny"));
+    CHECK_EQUAL(preset, SETTINGS_TINY);
+    CHECK_FAILS(settings_find_preset(&preset, "papre"), PLUMB_EVALUE, "did you mean paper?");
+    arena_clear(&mem);
+}
+
+TEST(assignments_are_stored_by_their_kind)
+{
+    begin(SETTINGS_PAPER);
+    CHECK_OK(settings_set(&s, "channels=512"));
+    CHECK_OK(settings_set(&s, "rate=1e-2"));
+    CHECK_OK(settings_set(&s, "nested=yes"));
+    CHECK_OK(settings_set(&s, "loss=geco"));
+    CHECK_OK(settings_set(&s, "world=a=b c"));
+    CHECK_OK(settings_set(&s, "any=-9223372036854775808"));
+    CHECK(a.channels == 512 && a.rate == 1e-2 && a.nested && a.loss == 1 && b.any == INT64_MIN);
+    CHECK_TEXT(b.world, "a=b c");
+    CHECK_OK(settings_set(&s, "nested=0"));
+    CHECK(!a.nested);
+    arena_clear(&mem);
+}
+
+TEST(what_is_wrong_is_named_with_what_is_right)
+{
+    begin(SETTINGS_PAPER);
+    static const struct {
+        const char *assignment, *words;
+    } wrong[] = {
+        {"chanels=3", "there is no setting \"chanels\"; the nearest is \"channels\""},
+        {"=3", "there is no setting \"\""},
+        {"channels", "name=value"},
+        {"", "name=value"},
+        {"channels=", "takes a whole number, not \"\""},
+        {"channels=3.5", "takes a whole number, not \"3.5\""},
+        {"channels=0", "from 1 to 512, not 0"},
+        {"channels=99999999999999999999", "takes a whole number"},
+        {"rate=nan", "takes a number, not \"nan\""},
+        {"rate=inf", "takes a number"},
+        {"rate=1.5", "from 0 to 1, not 1.5"},
+        {"rate=1,5", "takes a number"},
+        {"nested=maybe", "takes on or off"},
+        {"loss=gecco", "takes elbo, geco or plain, not \"gecco\"; did you mean geco?"},
+        {"loss=entirely", "takes elbo, geco or plain, not \"entirely\""},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_FAILS(settings_set(&s, wrong[i].assignment), PLUMB_EVALUE, wrong[i].words);
+    CHECK(a.channels == 64 && a.rate == 1.5e-4);
+    char far[700];
+    memset(far, 'x', sizeof far - 1);
+    far[sizeof far - 1] = 0;
+    memcpy(far, "world=", 6);
+    CHECK_FAILS(settings_set(&s, far), PLUMB_EVALUE, "a shorter text");
+    arena_clear(&mem);
+}
+
+TEST(a_run_that_goes_on_keeps_its_settings)
+{
+    begin(SETTINGS_CPU);
+    CHECK_OK(settings_agree(&s, "channels=32", "run"));
+    CHECK_OK(settings_agree(&s, "rate=0.002", "run"));
+    CHECK_FAILS(settings_agree(&s, "channels=33", "run"), PLUMB_EVALUE,
+                "run: was begun with channels=32, not 33");
+    CHECK_FAILS(settings_agree(&s, "loss=elbo", "run"), PLUMB_EVALUE,
+                "was begun with loss=plain, not elbo");
+    CHECK_FAILS(settings_agree(&s, "world=x", "run"), PLUMB_EVALUE, "was begun with world=, not x");
+    CHECK(a.channels == 32 && a.loss == 2 && !b.world[0]);
+    CHECK_OK(settings_agree(&s, "any=5", "run")); // a loose one
+    CHECK_EQUAL(b.any, 5);
+    arena_clear(&mem);
+}
+
+static plumb_status read_part(const char *text, int index)
+{
+    static char copy[1000];
+    snprintf(copy, sizeof copy, "%s", text);
+    json j = json_begin(copy, strlen(copy), "c.json");
+    const plumb_status st = settings_read(&s, index, &j);
+    return st ? st : json_end(&j);
+}
+
+TEST(what_is_written_is_read_to_the_same_bits)
+{
+    begin(SETTINGS_CPU);
+    a.rate = 0.1 + 0.2;
+    CHECK_OK(settings_set(&s, "world=with \"quotes\" and \\"));
+    plumb_record *r = plumb_record_create();
+    const char *text;
+    settings_record(r, &s);
+    CHECK_OK(plumb_record_json(&text, r));
+    char copy[1000];
+    snprintf(copy, sizeof copy, "%s", text);
+    plumb_record_free(r);
+    begin(SETTINGS_PAPER);
+    json j = json_begin(copy, strlen(copy), "c.json");
+    json_object(&j);
+    CHECK_TEXT(json_key(&j), "model");
+    CHECK_OK(settings_read(&s, 0, &j));
+    CHECK_TEXT(json_key(&j), "data");
+    CHECK_OK(settings_read(&s, 1, &j));
+    CHECK(!json_key(&j));
+    CHECK_OK(json_end(&j));
+    CHECK(a.channels == 32 && a.rate == 0.1 + 0.2 && a.nested && a.loss == 2);
+    CHECK_TEXT(b.world, "with \"quotes\" and \\");
+    arena_clear(&mem);
+}
+
+TEST(a_config_must_have_every_setting_once_and_no_other)
+{
+    begin(SETTINGS_PAPER);
+    CHECK_OK(read_part("{\"world\": \"x\", \"any\": 3}", 1));
+    CHECK_FAILS(read_part("{\"world\": \"x\"}", 1), PLUMB_EFORMAT,
+                "c.json: \"data\" has no \"any\"");
+    CHECK_FAILS(read_part("{\"world\": \"x\", \"any\": 3, \"any\": 3}", 1), PLUMB_EFORMAT, "twice");
+    CHECK_FAILS(read_part("{\"wold\": \"x\", \"any\": 3}", 1), PLUMB_EFORMAT,
+                "c.json: there is no setting \"wold\"; the nearest is \"world\"");
+    CHECK_FAILS(read_part("{\"world\": 1, \"any\": 3}", 1), PLUMB_EFORMAT, "text must be");
+    CHECK_FAILS(read_part("{\"world\": \"x\", \"any\": 3.5}", 1), PLUMB_EFORMAT, "whole");
+    CHECK_FAILS(
+        read_part("{\"channels\": 0, \"rate\": 1, \"nested\": true, \"loss\": \"elbo\"}", 0),
+        PLUMB_EFORMAT, "c.json: channels takes a whole number from 1 to 512, not 0");
+    CHECK_FAILS(read_part("{\"channels\": 1, \"rate\": 1, \"nested\": 1, \"loss\": \"elbo\"}", 0),
+                PLUMB_EFORMAT, "true nor false");
+    CHECK_FAILS(
+        read_part("{\"channels\": 1, \"rate\": 1, \"nested\": true, \"loss\": \"elbow\"}", 0),
+        PLUMB_EFORMAT, "did you mean elbo?");
+    arena_clear(&mem);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "study/gather.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plumb/dataset.h"
+#include "support/test.h"
+
+static const plumb_world *world(const char *name)
+{
+    const plumb_world *w;
+    CHECK_OK(plumb_world_find(&w, name));
+    return w;
+}
+
+TEST(film_is_the_worlds_own_on_any_threads)
+{
+    arena mem = {0};
+    footage f[3];
+    for (int threads = 1; threads <= 3; threads++)
+        CHECK_OK(gather_world(&f[threads - 1], &mem, world("pendulum"), 4, 2, 70, 5, 16, threads));
+    const size_t item = 5 * 16 * 16 * 3;
+    CHECK(f[0].count == 70 && f[0].steps == 5 && f[0].height == 16 && f[0].width == 16 &&
+          f[0].channels == 3);
+    CHECK_NEAR(f[0].dt, plumb_world_describe(world("pendulum"))->dt, 1e-12);
+    CHECK(!memcmp(f[0].frames, f[1].frames, 70 * item) &&
+          !memcmp(f[0].frames, f[2].frames, 70 * item));
+    uint8_t *one = malloc(item);
+    plumb_world_options opt = plumb_world_defaults();
+    opt.image = 16;
+    CHECK_OK(plumb_world_make(&(plumb_trajectory){.frames = one}, world("pendulum"), 4, 2 + 69, 5,
+                              &opt));
+    CHECK(!memcmp(one, f[0].frames + 69 * item, item));
+    free(one);
+    double sum = 0.0, square = 0.0;
+    for (size_t i = 0; i < 70 * item; i++) {
+        const double x = f[0].frames[i] / 255.0;
+        sum += x;
+        square += x * x;
+    }
+    sum /= (double)(70 * item);
+    CHECK_NEAR(f[0].mean, sum, 1e-10);
+    CHECK_NEAR(f[0].variance, square / (double)(70 * item) - sum * sum, 1e-10);
+    char a[33], b[33];
+    gather_identity(a, &f[0]);
+    gather_identity(b, &f[1]);
+    CHECK_TEXT(a, b);
+    ((uint8_t *)(uintptr_t)f[1].frames)[7] ^= 1;
+    gather_identity(b, &f[1]);
+    CHECK(strcmp(a, b));
+    arena_clear(&mem);
+}
+
+TEST(training_and_test_items_never_meet)
+{
+    CHECK(FOOTAGE_TEST_FIRST > 1000000000 && FOOTAGE_TEST_FIRST < (int64_t)1 << 48);
+    arena mem = {0};
+    footage f;
+    CHECK_OK(gather_world(&f, &mem, world("mass-spring"), 1, FOOTAGE_TEST_FIRST, 2, 3, 0, 1));
+    CHECK_EQUAL(f.height, 32);
+    arena_clear(&mem);
+}
+
+TEST(what_cannot_be_is_refused)
+{
+    arena mem = {0};
+    footage f;
+    CHECK_FAILS(gather_world(&f, &mem, world("pendulum"), 1, 0, 1000000000, 1000, 32, 1),
+                PLUMB_EVALUE, "do not fit into memory");
+    CHECK_FAILS(gather_world(&f, &mem, world("pendulum"), 1, 0, 1, 5, 17, 1), PLUMB_EVALUE,
+                "image");
+    CHECK_FAILS(gather_data(&f, &mem, "/no/such/file.npz", 0), PLUMB_EFILE, "/no/such/file.npz");
+    plumb_stop(true);
+    CHECK_FAILS(gather_world(&f, &mem, world("pendulum"), 1, 0, 100, 5, 32, 2), PLUMB_ESTOPPED,
+                "stopped");
+    plumb_stop(false);
+    arena_clear(&mem);
+}
+
+TEST(film_of_a_file_is_what_the_file_has)
+{
+    char dir[] = "/tmp/plumb-gather-XXXXXX", path[64];
+    CHECK(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/x.npz", dir);
+    CHECK_OK(plumb_dataset_simulate(path, world("two-body"), 6, 4, 9, 0, NULL, NULL, 1));
+    arena mem = {0};
+    footage a, b;
+    CHECK_OK(gather_world(&a, &mem, world("two-body"), 9, 0, 6, 4, 0, 1));
+    CHECK_OK(gather_data(&b, &mem, path, 0));
+    CHECK(a.count == b.count && a.steps == b.steps && a.channels == b.channels && a.mean == b.mean);
+    CHECK_NEAR(a.dt, b.dt, 1e-12);
+    char x[33], y[33];
+    gather_identity(x, &a);
+    gather_identity(y, &b);
+    CHECK_TEXT(x, y);
+    CHECK_OK(gather_data(&b, &mem, path, 2));
+    CHECK_EQUAL(b.count, 2);
+    CHECK_FAILS(gather_data(&b, &mem, path, 7), PLUMB_EVALUE, "has 6 trajectories, not 7");
+    double z[4] = {0};
+    const plumb_named_array arrays[] = {
+        {"frames", plumb_array_view(z, PLUMB_F8, 2, (int64_t[]){2, 2})}};
+    CHECK_OK(plumb_file_save(path, arrays, 1, false));
+    CHECK_FAILS(gather_data(&b, &mem, path, 0), PLUMB_ESHAPE,
+                "wanted u1 (steps, height, width, channels)");
+    const plumb_named_array other[] = {
+        {"state", plumb_array_view(z, PLUMB_F8, 2, (int64_t[]){2, 2})}};
+    CHECK_OK(plumb_file_save(path, other, 1, false));
+    CHECK_FAILS(gather_data(&b, &mem, path, 0), PLUMB_EFILE, "has no frames");
+    unlink(path);
+    rmdir(dir);
+    arena_clear(&mem);
+}
