@@ -48,5 +48,8 @@ int golden_free_clips(plumb_file *file, const char *path); ///< Physical Concept
 int golden_probes(plumb_file *file, const char *path);     ///< the same, tuples
 int golden_checksum(plumb_file *file, const char *path);   ///< CRC-32C
 int golden_example(plumb_file *file, const char *path);    ///< two Gaussians
+int golden_models(plumb_file *file, const char *path);     ///< HGN and HGN++
+int golden_layers(plumb_file *file, const char *path);     ///< convolutions, energies, Adam
+int golden_integrators(plumb_file *file, const char *path);
 
 #endif
