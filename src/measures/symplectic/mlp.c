@@ -175,10 +175,10 @@ plumb_status mlp_train(double *value, const mlp_training *t)
             st =
                 fail(PLUMB_ENUMERIC, "the network's error is %g at update %lld; a lower rate helps",
                      loss, (long long)step);
+        if (t->done) ++*t->done;
         if (st || step % GLANCE) continue;
         st = status_check_stop();
-        if (t->reports)
-            status_progress(t->before + t->share * (double)step / (double)t->rate.steps);
+        if (t->reports) status_progress((double)*t->done / (double)t->all);
     }
     described_free(&r.d);
     arena_clear(&mem);

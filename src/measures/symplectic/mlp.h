@@ -33,8 +33,9 @@ typedef struct mlp_training {
     double ridge;      // times the sum of squared weights, biases left out, beside the mean square
     program_form form; // float, or double throughout
     double *loss;      // (updates) before each update, or NULL
-    bool reports;      // progress, as part of `share` of all work
-    double share, before;
+    _Atomic int64_t *done; // updates done, of `all` on several threads; NULL: not counted
+    int64_t all;
+    bool reports; // this thread tells how far they are
 } mlp_training;
 
 /// From the first values in `value` to the last. Fails with PLUMB_ENUMERIC if the loss is not
