@@ -242,18 +242,33 @@ static void fill_jacobians(double *j, const void *context, int64_t k)
     memcpy(j, f->all + k * f->size, (size_t)f->size * sizeof *j);
 }
 
+// A coordinate that never moves needs no network: it is told as resting, and has no slope.
+static bool rests(const batch *b, double *y, int64_t target, int64_t rows)
+{
+    const double least = 1e-12 * (1.0 + fabs(b->truth_mean[target]));
+    for (int64_t i = 0; i < rows; i++)
+        if (fabs(y[i]) > least) return false;
+    memset(y, 0, (size_t)rows * sizeof *y);
+    return true;
+}
+
 static plumb_status measure(batch *out, arena *mem, const batch_input *in, const mlp_shape *net,
-                            const double *value, const double *x, const double *y, int64_t stride,
+                            const double *value, const double *x, double *y, int64_t stride,
                             int64_t heldout)
 {
     const int64_t rows = heldout * in->steps, points = heldout * in->points;
     double *told = ARENA_NEW(mem, double, (net->outputs * stride));
     double *residual = ARENA_NEW(mem, double, (net->outputs * stride));
     double *at = ARENA_NEW(mem, double, (net->inputs * points));
+    bool *resting = ARENA_NEW(mem, bool, net->outputs);
     double *j = ARENA_NEW(mem, double, (points * net->outputs * net->inputs));
-    if (!told || !residual || !at || !j) return PLUMB_EMEMORY;
+    if (!told || !residual || !at || !resting || !j) return PLUMB_EMEMORY;
     plumb_status st = mlp_apply(told, net, value, x, rows, stride);
     if (st) return st;
+    for (int64_t t = 0; t < net->outputs; t++) {
+        resting[t] = rests(out, y + t * stride, t, in->trajectories * in->steps);
+        if (resting[t]) memset(told + t * stride, 0, (size_t)rows * sizeof *told);
+    }
     out->numbers.r2 = mean_r2(y, told, net->outputs, rows, stride, in->opt->r2);
     for (int64_t t = 0; t < net->outputs; t++)
         for (int64_t i = 0; i < rows; i++)
@@ -262,6 +277,9 @@ static plumb_status measure(batch *out, arena *mem, const batch_input *in, const
         for (int64_t p = 0; p < points; p++)
             at[d * points + p] = x[d * stride + p / in->points * in->steps + in->eval_index[p]];
     st = mlp_jacobians(j, net, value, at, points);
+    const int64_t row = net->inputs;
+    for (int64_t p = 0; p < points * net->outputs; p++)
+        if (resting[p % net->outputs]) memset(j + p * row, 0, (size_t)row * sizeof *j);
     const jacobians all = {j, in->points * net->outputs * net->inputs};
     if (!st) st = batch_score(out, mem, in, heldout, fill_jacobians, &all);
     if (!st) st = batch_sums(out, mem, in, y, residual, residual, -1, stride, heldout);
