@@ -26,6 +26,8 @@ static const option_row rows[] = {
      .help = "R2, Sym and SyMetric by polynomials and by a network, or by polynomials alone"},
     {.name = "updates", .kind = OPTION_INTEGER, AT(opt.symetric.network.updates), .value = "N",
      .help = "steps of training that network"},
+    {.name = "few-points", .kind = OPTION_FLAG, AT(opt.symetric.network.few_points),
+     .help = "train it on the films of --data even if they are too few"},
     {.name = "first", .kind = OPTION_INTEGER, AT(opt.first), .value = "I",
      .help = "number of the first film among those that training never sees"},
     {.name = "world", .kind = OPTION_TEXT, AT(opt.world), .value = "W",
@@ -162,10 +164,12 @@ const command command_evaluate = {
     .name = "evaluate",
     .summary = "a trained run judged on films it has never seen",
     .usage = "RUN [options]",
-    .text = "Error of reconstruction and extrapolation and valid prediction time, forward and\n"
-            "backward, on long films; R2, Sym and SyMetric of its latents on many short ones. The\n"
-            "films are of the world the run was trained on, and none of them was used to train.\n"
-            "The numbers also go into results.json of the run.",
+    .text =
+        "Error of reconstruction and extrapolation and valid prediction time, forward and\n"
+        "backward, on long films; R2, Sym and SyMetric of its latents on many short ones,\n"
+        "by polynomials and by a small network. The films are of the world the run was trained\n"
+        "on, and none of them was used to train. The numbers also go into results.json of the\n"
+        "run.",
     .example = "plumb evaluate run --count 30",
     .options = rows,
     .settings_size = sizeof(settings),
