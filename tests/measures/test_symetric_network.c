@@ -115,6 +115,20 @@ TEST(a_momentum_in_the_wrong_pair_is_refused)
     forged_free(&f);
 }
 
+TEST(dead_momenta_make_no_area)
+{
+    // Weights of latents that rest keep what was drawn for them; they must not pass for a slope.
+    forged f = forge(1, 3, 100, 60, map_cheat);
+    plumb_symetric_options opt = quick(1000);
+    opt.network.few_points = true;
+    plumb_symetric r = measure(&f, &opt);
+    CHECK(r.r2 > 0.9);
+    CHECK(r.degenerate && r.rho < 1e-4);
+    CHECK_NEAR(r.symetric, 0.0, 0.0);
+    plumb_symetric_clear(&r);
+    forged_free(&f);
+}
+
 TEST(a_layer_narrower_than_the_truth_cannot_pass_and_the_rule_avoids_it)
 {
     forged f = forge(3, 3, 300, 60, three_pairs);

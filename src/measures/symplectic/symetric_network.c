@@ -112,7 +112,6 @@ typedef struct starts {
     uint64_t seed;
     double *values; // (starts, parameters)
     double *errors; // (starts) sum of squares over all training rows
-    double *told;   // (starts, outputs, stride)
     plumb_status *status;
     char (*messages)[256];
     int64_t count;
@@ -137,15 +136,17 @@ static void work_start(void *context, int64_t item, int worker)
     starts *s = context;
     mlp_training t = s->job;
     double *value = s->values + item * mlp_parameters(&t.shape);
-    double *told = s->told + item * t.shape.outputs * t.stride;
+    arena mem = {0};
+    double *told = ARENA_NEW(&mem, double, (t.shape.outputs * t.stride));
     // Worker 0 is the caller's own thread, the only one its callback may be run on.
     t.reports = worker == 0;
     t.done = &s->done;
     t.all = s->count * t.rate.steps;
     mlp_draw(value, &t.shape, s->seed, (uint64_t)STREAM_WEIGHTS << 32 | (uint64_t)item);
-    plumb_status st = mlp_train(value, &t);
+    plumb_status st = told ? mlp_train(value, &t) : PLUMB_EMEMORY;
     if (!st) st = mlp_apply(told, &t.shape, value, t.x, t.rows, t.stride);
     if (!st) s->errors[item] = error_of(s, told);
+    arena_clear(&mem);
     s->status[item] = st;
     if (st) snprintf(s->messages[item], 256, "%s", plumb_last_error());
 }
@@ -203,11 +204,10 @@ static plumb_status train(double **best, plumb_symetric_training *training, aren
     int64_t *order = ARENA_NEW(mem, int64_t, rows);
     s.values = ARENA_NEW(mem, double, (s.count * size));
     s.errors = ARENA_NEW(mem, double, s.count);
-    s.told = ARENA_NEW(mem, double, (s.count * net->outputs * rows));
+    double *told = ARENA_NEW(mem, double, (net->outputs * rows));
     s.status = ARENA_NEW(mem, plumb_status, s.count);
     s.messages = arena_take(mem, s.count, sizeof *s.messages);
-    if (!order || !s.values || !s.errors || !s.told || !s.status || !s.messages)
-        return PLUMB_EMEMORY;
+    if (!order || !s.values || !s.errors || !told || !s.status || !s.messages) return PLUMB_EMEMORY;
     rng r = rng_at(o->seed, STREAM_SHUFFLE);
     rng_distinct(order, &r, rows, rows);
     double *mixed[2];
@@ -224,8 +224,9 @@ static plumb_status train(double **best, plumb_symetric_training *training, aren
     }
     *best = s.values + winner * size;
     training->loss = s.errors[winner] / (double)(rows * net->outputs);
-    training->r2 =
-        mean_r2(s.job.y, s.told + winner * net->outputs * rows, net->outputs, rows, rows, o->r2);
+    st = mlp_apply(told, net, *best, s.job.x, rows, rows);
+    if (st) return st;
+    training->r2 = mean_r2(s.job.y, told, net->outputs, rows, rows, o->r2);
     return PLUMB_OK;
 }
 
@@ -242,33 +243,44 @@ static void fill_jacobians(double *j, const void *context, int64_t k)
     memcpy(j, f->all + k * f->size, (size_t)f->size * sizeof *j);
 }
 
-// A coordinate that never moves needs no network: it is told as resting, and has no slope.
-static bool rests(const batch *b, double *y, int64_t target, int64_t rows)
+// Does a standardised column never move in the rows trained on, those from `first` on? Rounding is
+// then taken from all of it.
+static bool rests(double *column, double mean, int64_t first, int64_t rows)
 {
-    const double least = 1e-12 * (1.0 + fabs(b->truth_mean[target]));
+    const double least = 1e-12 * (1.0 + fabs(mean));
+    for (int64_t i = first; i < rows; i++)
+        if (fabs(column[i]) > least) return false;
     for (int64_t i = 0; i < rows; i++)
-        if (fabs(y[i]) > least) return false;
-    memset(y, 0, (size_t)rows * sizeof *y);
+        if (fabs(column[i]) <= least) column[i] = 0.0;
     return true;
 }
 
+// What never moves has no slope. A true coordinate at rest needs no network. A latent at rest gave
+// it nothing to learn from: its weights are still those that were drawn, and would make areas out
+// of nothing.
+static void flatten(double *j, const bool *at_rest, const mlp_shape *net, int64_t points)
+{
+    const bool *latent = at_rest, *truth = at_rest + net->inputs;
+    for (int64_t p = 0; p < points; p++)
+        for (int64_t t = 0; t < net->outputs; t++)
+            for (int64_t d = 0; d < net->inputs; d++, j++)
+                if (latent[d] || truth[t]) *j = 0.0;
+}
+
 static plumb_status measure(batch *out, arena *mem, const batch_input *in, const mlp_shape *net,
-                            const double *value, const double *x, double *y, int64_t stride,
-                            int64_t heldout)
+                            const double *value, const double *x, const double *y,
+                            const bool *at_rest, int64_t stride, int64_t heldout)
 {
     const int64_t rows = heldout * in->steps, points = heldout * in->points;
     double *told = ARENA_NEW(mem, double, (net->outputs * stride));
     double *residual = ARENA_NEW(mem, double, (net->outputs * stride));
     double *at = ARENA_NEW(mem, double, (net->inputs * points));
-    bool *resting = ARENA_NEW(mem, bool, net->outputs);
     double *j = ARENA_NEW(mem, double, (points * net->outputs * net->inputs));
-    if (!told || !residual || !at || !resting || !j) return PLUMB_EMEMORY;
+    if (!told || !residual || !at || !j) return PLUMB_EMEMORY;
     plumb_status st = mlp_apply(told, net, value, x, rows, stride);
     if (st) return st;
-    for (int64_t t = 0; t < net->outputs; t++) {
-        resting[t] = rests(out, y + t * stride, t, in->trajectories * in->steps);
-        if (resting[t]) memset(told + t * stride, 0, (size_t)rows * sizeof *told);
-    }
+    for (int64_t t = 0; t < net->outputs; t++)
+        if (at_rest[net->inputs + t]) memset(told + t * stride, 0, (size_t)rows * sizeof *told);
     out->numbers.r2 = mean_r2(y, told, net->outputs, rows, stride, in->opt->r2);
     for (int64_t t = 0; t < net->outputs; t++)
         for (int64_t i = 0; i < rows; i++)
@@ -277,9 +289,7 @@ static plumb_status measure(batch *out, arena *mem, const batch_input *in, const
         for (int64_t p = 0; p < points; p++)
             at[d * points + p] = x[d * stride + p / in->points * in->steps + in->eval_index[p]];
     st = mlp_jacobians(j, net, value, at, points);
-    const int64_t row = net->inputs;
-    for (int64_t p = 0; p < points * net->outputs; p++)
-        if (resting[p % net->outputs]) memset(j + p * row, 0, (size_t)row * sizeof *j);
+    flatten(j, at_rest, net, points);
     const jacobians all = {j, in->points * net->outputs * net->inputs};
     if (!st) st = batch_score(out, mem, in, heldout, fill_jacobians, &all);
     if (!st) st = batch_sums(out, mem, in, y, residual, residual, -1, stride, heldout);
@@ -307,13 +317,20 @@ plumb_status symetric_network(symetric_work *work, plumb_symetric_training *trai
     const int64_t stride = vector_padded(all * in->steps);
     if (!st) st = batch_columns(&x, &y, b, mem, in, 0, all, stride, heldout);
     if (st) return st;
+    bool *at_rest = ARENA_NEW(mem, bool, (net.inputs + net.outputs));
+    if (!at_rest) return PLUMB_EMEMORY;
+    for (int64_t d = 0; d < net.inputs; d++)
+        at_rest[d] = rests(x + d * stride, b->latent_mean[d], heldout * in->steps, all * in->steps);
+    for (int64_t t = 0; t < net.outputs; t++)
+        at_rest[net.inputs + t] =
+            rests(y + t * stride, b->truth_mean[t], heldout * in->steps, all * in->steps);
     *training = (plumb_symetric_training){.width = net.width,
                                           .parameters = mlp_parameters(&net),
                                           .trajectories = all - heldout,
                                           .points = (all - heldout) * in->steps};
     st =
         train(&value, training, mem, in, &net, x, y, stride, heldout * in->steps, training->points);
-    if (!st) st = measure(b, mem, in, &net, value, x, y, stride, heldout);
+    if (!st) st = measure(b, mem, in, &net, value, x, y, at_rest, stride, heldout);
     if (st) return st;
     b->numbers.features = b->numbers.nonzero = training->parameters;
     batch_judge(&b->numbers, in->opt);
