@@ -14,7 +14,8 @@ typedef struct settings {
     bool json;
 } settings;
 
-static const char *const methods[] = {"pr", NULL};
+static const char *const methods[] = {"pr", "mlp", "both", NULL};
+enum { METHOD_PR, METHOD_MLP, METHOD_BOTH };
 static const char *const modes[] = {"converged", "reference", NULL};
 static const char *const masks[] = {"variance", "kl", "none", NULL};
 static const char *const r2s[] = {"residual", "explained", NULL};
@@ -31,7 +32,8 @@ static const option_row rows[] = {
     {.name = "variance", .kind = OPTION_TEXT, AT(variance), .value = "F",
      .help = "posterior variance (trajectories, 2m) or (trajectories, steps, 2m)"},
     {.name = "method", .kind = OPTION_CHOICE, AT(method), .choices = methods,
-     .help = "the map from latents to truth: polynomial regression"},
+     .help = "the map from latents to truth: polynomial regression, a small network, or one after "
+             "the other"},
     {.name = "mode", .kind = OPTION_CHOICE, AT(mode), .choices = modes,
      .help = "solve each Lasso problem, or repeat the published iterates and their stops"},
     {.name = "batch", .kind = OPTION_INTEGER, AT(opt.batch),
@@ -70,6 +72,26 @@ static const option_row rows[] = {
      .help = "reference mode: relative duality gap that ends them"},
     {.name = "gap", .kind = OPTION_REAL, AT(opt.gap), .value = "X",
      .help = "converged mode: relative duality gap to reach"},
+    {.name = "few-points", .kind = OPTION_FLAG, AT(opt.network.few_points),
+     .help = "mlp: train on fewer points than it should have"},
+    {.name = "points-per-parameter", .kind = OPTION_INTEGER, AT(opt.network.points_per_parameter),
+     .help = "mlp: how many it should have to train on, for each number of the network"},
+    {.name = "heldout", .kind = OPTION_INTEGER, AT(opt.network.heldout),
+     .help = "mlp: trajectories it is not trained on but measured; a fifth at most"},
+    {.name = "width", .kind = OPTION_INTEGER, AT(opt.network.width),
+     .help = "mlp: tanh units of a layer; 0: 4, or 2n where that is more"},
+    {.name = "layers", .kind = OPTION_INT, AT(opt.network.layers),
+     .help = "mlp: layers, the linear one at the end included"},
+    {.name = "starts", .kind = OPTION_INTEGER, AT(opt.network.starts),
+     .help = "mlp: networks trained; the one that fits best counts"},
+    {.name = "updates", .kind = OPTION_INTEGER, AT(opt.network.updates),
+     .help = "mlp: steps of Adam"},
+    {.name = "rows", .kind = OPTION_INTEGER, AT(opt.network.batch),
+     .help = "mlp: points an update"},
+    {.name = "rate", .kind = OPTION_REAL, AT(opt.network.rate), .value = "X",
+     .help = "mlp: learning rate; along a cosine to 1 % of it"},
+    {.name = "ridge", .kind = OPTION_REAL, AT(opt.network.ridge), .value = "X",
+     .help = "mlp: times the sum of squared weights, beside the mean squared error"},
     {.name = "mask", .kind = OPTION_CHOICE, AT(mask), .choices = masks,
      .help = "with --variance, a pair of latents counts if a mean variance is small (the code) "
              "or a mean KL to the prior is large (the paper)"},
@@ -175,23 +197,44 @@ static void row(const char *name, double value, plumb_interval ci, const char *n
     printf("  %-14s %-11.4g %-29s %s\n", name, value, cell_interval(text, sizeof text, ci), note);
 }
 
-static void print_table(const plumb_symetric *r, const settings *s)
+static void print_network(const plumb_symetric *r, const settings *s)
 {
-    char note[96];
-    printf("%lld trajectories of %lld steps, truth 2n = %lld, latents %lld of 2m = %lld, %s, %lld "
-           "fit%s\n\n",
-           (long long)r->trajectories, (long long)r->steps, (long long)(2 * r->n),
-           (long long)r->latents, (long long)(2 * r->m), modes[s->mode], (long long)r->batch_count,
-           r->batch_count == 1 ? "" : "s");
-    snprintf(note, sizeof note, "must be above %g", s->opt.r2_bar);
-    row("R2", r->r2, r->r2_ci, note);
-    row("R2 held out", r->r2_heldout, r->r2_heldout_ci, "fit on half, scored on the other half");
-    snprintf(note, sizeof note, "must be below %g", s->opt.sym_bar);
-    row("Sym", r->sym, r->sym_ci, note);
+    const plumb_symetric_training *t = &r->training;
+    printf("  %-14s %d layers of %lld, %lld parameters, best of %lld\n", "network",
+           s->opt.network.layers, (long long)t->width, (long long)t->parameters,
+           (long long)s->opt.network.starts);
+    printf("  %-14s %lld other trajectories, %lld points, R2 %.4g\n", "trained on",
+           (long long)t->trajectories, (long long)t->points, t->r2);
+}
+
+static void print_order(const plumb_symetric *r)
+{
     if (r->batch_count == 1)
         printf("  %-14s %d, penalty %.3g, %lld of %lld weights\n", "order", r->order, r->alpha,
                (long long)r->batches[0].nonzero, (long long)(r->batches[0].features * 2 * r->n));
     else printf("  %-14s up to %d\n", "order", r->order);
+}
+
+static void print_table(const plumb_symetric *r, const settings *s)
+{
+    char note[96];
+    const bool mlp = r->method == PLUMB_METHOD_MLP;
+    printf("%lld trajectories of %lld steps, truth 2n = %lld, latents %lld of 2m = %lld, ",
+           (long long)r->trajectories, (long long)r->steps, (long long)(2 * r->n),
+           (long long)r->latents, (long long)(2 * r->m));
+    if (mlp) printf("by a network\n\n");
+    else
+        printf("%s, %lld fit%s\n\n", modes[s->mode], (long long)r->batch_count,
+               r->batch_count == 1 ? "" : "s");
+    snprintf(note, sizeof note, "must be above %g", s->opt.r2_bar);
+    row("R2", r->r2, r->r2_ci, note);
+    if (!mlp)
+        row("R2 held out", r->r2_heldout, r->r2_heldout_ci,
+            "fit on half, scored on the other half");
+    snprintf(note, sizeof note, "must be below %g", s->opt.sym_bar);
+    row("Sym", r->sym, r->sym_ci, note);
+    if (mlp) print_network(r, s);
+    else print_order(r);
     if (r->unconverged)
         printf("  %-14s %lld Lasso problems stopped before their bar%s\n", "unconverged",
                (long long)r->unconverged,
@@ -203,30 +246,62 @@ static void print_table(const plumb_symetric *r, const settings *s)
     else printf("\nSyMetric %.4g: %s\n", r->symetric, r->why);
 }
 
-static int check_bars(const settings *s, const plumb_symetric *r, bars_use *use)
+// Results of the methods asked for; a bar holds for all of them.
+typedef struct results {
+    plumb_symetric of[2];
+    int count;
+} results;
+
+static double worst(const results *r, size_t member, bool high)
+{
+    double worst = 0.0;
+    for (int i = 0; i < r->count; i++) {
+        const double value = *(const double *)((const char *)&r->of[i] + member);
+        if (i == 0 || (high ? value > worst : value < worst)) worst = value;
+    }
+    return worst;
+}
+
+#define WORST(member, high) worst(r, offsetof(plumb_symetric, member), high)
+static int check_bars(const settings *s, const results *r, bars_use *use)
 {
     const bar bars[] = {
-        {"symetric", r->symetric, 1.0, false},
-        {"r2", r->r2, s->opt.r2_bar, false},
-        {"r2_heldout", r->r2_heldout, s->opt.r2_bar, false},
-        {"sym", r->sym, s->opt.sym_bar, true},
+        {"symetric", WORST(symetric, false), 1.0, false},
+        {"r2", WORST(r2, false), s->opt.r2_bar, false},
+        {"r2_heldout", WORST(r2_heldout, false), s->opt.r2_bar, false},
+        {"sym", WORST(sym, true), s->opt.sym_bar, true},
     };
     return use(&command_measure, s->require, bars, sizeof bars / sizeof *bars);
 }
 
-static int report(const settings *s, const plumb_symetric *r)
+// Of both methods the first keeps its names, and the other goes under its own.
+static int print_json(const settings *s, const results *r)
+{
+    plumb_record *record = plumb_record_create();
+    if (!record) return complain(&command_measure, EXIT_FAILED, "no memory");
+    plumb_symetric_record(record, &r->of[0], &s->opt);
+    if (r->count > 1) {
+        plumb_record_begin(record, "mlp");
+        plumb_symetric_record(record, &r->of[1], &s->opt);
+        plumb_record_end(record);
+    }
+    const int code = print_record(&command_measure, record);
+    plumb_record_free(record);
+    return code;
+}
+
+static int report(const settings *s, const results *r)
 {
     int code = EXIT_DONE;
-    if (s->items) code = save_items(&command_measure, s->items, r->trajectories, fill_item, r);
-    if (code == EXIT_DONE && s->json) {
-        plumb_record *record = plumb_record_create();
-        if (!record) return complain(&command_measure, EXIT_FAILED, "no memory");
-        plumb_symetric_record(record, r, &s->opt);
-        code = print_record(&command_measure, record);
-        plumb_record_free(record);
-    } else if (code == EXIT_DONE) {
-        print_table(r, s);
-    }
+    const plumb_symetric *first = &r->of[0];
+    if (s->items)
+        code = save_items(&command_measure, s->items, first->trajectories, fill_item, first);
+    if (code == EXIT_DONE && s->json) code = print_json(s, r);
+    else if (code == EXIT_DONE)
+        for (int i = 0; i < r->count; i++) {
+            if (i) puts("");
+            print_table(&r->of[i], s);
+        }
     if (code != EXIT_DONE) return code;
     return check_bars(s, r, bars_check);
 }
@@ -235,6 +310,25 @@ static void say(void *context, const char *line)
 {
     (void)context;
     complain(&command_measure, EXIT_DONE, "%s", line);
+}
+
+static plumb_status measure_all(results *r, const settings *s, const input *in)
+{
+    plumb_symetric_options opt = s->opt;
+    plumb_status st = PLUMB_OK;
+    for (int i = 0; i < 2 && !st; i++) {
+        const bool mlp = i == 1;
+        if (mlp ? s->method == METHOD_PR : s->method == METHOD_MLP) continue;
+        opt.method = mlp ? PLUMB_METHOD_MLP : PLUMB_METHOD_POLYNOMIAL;
+        // The network has one mode; that of both methods is meant for the polynomials.
+        if (mlp && s->method == METHOD_BOTH) opt.mode = PLUMB_CONVERGED;
+        progress_begin(mlp ? "measure: training a network" : "measure");
+        st = plumb_symetric_measure(&r->of[r->count], &in->latent, &in->truth,
+                                    in->has_variance ? &in->variance : NULL, &opt);
+        progress_end();
+        r->count += !st;
+    }
+    return st;
 }
 
 static int run(void *given, int files, char **file)
@@ -246,26 +340,23 @@ static int run(void *given, int files, char **file)
     s->opt.scale = (plumb_symetric_scale)s->scale;
     s->opt.nonfinite = (plumb_symetric_nonfinite)s->nonfinite;
 
-    int code = check_bars(s, &(plumb_symetric){0}, bars_parse);
+    int code = check_bars(s, &(results){0}, bars_parse);
     if (code != EXIT_DONE) return code;
     input in = {0};
     code = input_read(&in, s, files, file);
     if (code == EXIT_DONE) {
-        plumb_symetric result;
+        results r = {0};
         plumb_set_log(say, NULL);
-        progress_begin("measure");
-        const plumb_status st = plumb_symetric_measure(
-            &result, &in.latent, &in.truth, in.has_variance ? &in.variance : NULL, &s->opt);
-        progress_end();
+        const plumb_status st = measure_all(&r, s, &in);
         if (st) {
             // Of several files the message says by itself which array it is about.
             code = files ? complain(&command_measure, EXIT_FAILED, "%s: %s", file[0],
                                     plumb_last_error())
                          : complain_last(&command_measure);
         } else {
-            code = report(s, &result);
-            plumb_symetric_clear(&result);
+            code = report(s, &r);
         }
+        for (int i = 0; i < r.count; i++) plumb_symetric_clear(&r.of[i]);
     }
     input_close(&in);
     return code;
@@ -279,11 +370,11 @@ const command command_measure = {
         "Is there a canonical map from a model's latent space to the true phase space? F.npz has\n"
         "arrays \"latent\" (trajectories, steps, 2m) and \"truth\" (trajectories, steps, 2n), q "
         "first\n"
-        "then p, and may have \"variance\". A polynomial map F is fitted by Lasso. R2 says "
-        "whether\n"
-        "the latents hold the state, Sym = MSE(c A^ A^T, I) with A^ = J A J^T whether F keeps the\n"
-        "symplectic form; SyMetric = (R2 > 0.9 and Sym < 0.05). Intervals are over trajectories\n"
-        "(over fits, if there are several), the fits staying as they are.",
+        "then p, and may have \"variance\". A map F is fitted, polynomials by Lasso or\n"
+        "a small network. R2 says whether the latents hold the state, Sym = MSE(c A^ A^T, I)\n"
+        "with A^ = J A J^T whether F keeps the symplectic form; SyMetric = (R2 > 0.9 and\n"
+        "Sym < 0.05). Intervals are over trajectories (over fits, if there are several), the fits\n"
+        "staying as they are.",
     .example = "plumb measure latents.npz --require symetric --json",
     .options = rows,
     .settings_size = sizeof(settings),

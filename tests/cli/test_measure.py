@@ -152,6 +152,34 @@ with tempfile.TemporaryDirectory() as folder:
     complaint("not \"nonsense\"", folder / "right.npz", "--require", "nonsense", code=2)
     complaint("the bar is not a number", folder / "right.npz", "--require", "r2=good", code=2)
 
+    # By a network: it wants many points, says so, and can be told to go on.
+    mlp = ("--method", "mlp", "--few-points", "--updates", 600)
+    complaint("right.npz: 400 points to train a network of 62 parameters on; wanted 1000 a parameter, that is 1600 trajectories "
+              "of 40 steps, not 12 (--few-points goes on all the same)", folder / "right.npz", "--method", "mlp")
+    net = answer(folder / "right.npz", *mlp)
+    check(KEYS <= net.keys(), f"keys of mlp {KEYS - net.keys()}")
+    check(net["method"] == "mlp" and net["mode"] == "own" and net["order"] is None and net["alpha"] is None, f"mlp {net}")
+    check(net["symetric"] == 1 and net["r2"] > 0.95 and net["parameters"] == 62 and net["width"] == 4
+          and net["train_points"] == 400 and net["train_trajectories"] == 10 and net["updates"] == 600
+          and len(net["sym_per_trajectory"]) == net["trajectories"] == 2, f"mlp {net}")
+    check(numbers(answer(folder / "right.npz", *mlp, "--threads", 1)) == numbers(net), "threads change a network")
+    check(answer(folder / "right.npz", *mlp, "--seed", 2)["sym"] != net["sym"], "--seed and the network")
+    both = answer(folder / "right.npz", *mlp, "--method", "both")
+    check(numbers(both["mlp"]) == numbers(net) and numbers(both, "mlp") == numbers(right), "both are not the two")
+    check("mlp" not in right and "mlp" not in net, "mlp unasked for")
+    table = run(folder / "right.npz", *mlp, "--method", "both")
+    check(table.stdout.count("SyMetric 1: ") == 2 and "62 parameters, best of 2" in table.stdout
+          and "10 other trajectories, 400 points" in table.stdout, f"the table of both {table.stdout}")
+    run(folder / "right.npz", *mlp, "--method", "both", "--require", "symetric")
+    lazy = run(folder / "right.npz", *mlp, "--method", "both", "--updates", 1, "--require", "symetric", code=3)
+    check("symetric is 0, required at least 1" in lazy.stderr, "a bar holds for both methods")
+    run(folder / "right.npz", "--method", "pr", "--updates", 1, "--require", "symetric")
+    check(answer(folder / "right.npz", *mlp, "--method", "both", "--mode", "reference")["mlp"]["mode"] == "own", "both in reference mode")
+    complaint("nothing for the reference mode to repeat", folder / "right.npz", *mlp, "--mode", "reference")
+    complaint("1 layers of 0 units", folder / "right.npz", *mlp, "--layers", 1)
+    complaint("did you mean mlp", folder / "right.npz", "--method", "mpl", code=2)
+    complaint("did you mean --few-points", folder / "right.npz", "--few-pionts", code=2)
+
     # What is not finite.
     broken = turned.copy()
     broken[3, 7, 1] = np.nan
@@ -159,6 +187,7 @@ with tempfile.TemporaryDirectory() as folder:
     np.savez(folder / "broken.npz", latent=broken, truth=truth)
     complaint("latent has 2 values that are not finite, the first a NaN at (3, 7, 1); "
               "--drop-nonfinite", folder / "broken.npz")
+    complaint("latent has 2 values that are not finite", folder / "broken.npz", *mlp)
     dropped = answer(folder / "broken.npz", "--drop-nonfinite")
     check(dropped["dropped"] == 2 and dropped["trajectories"] == 10 and dropped["symetric"] == 1,
           "--drop-nonfinite")

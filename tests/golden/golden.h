@@ -38,6 +38,7 @@ int golden_near(const char *path, const char *what, int64_t index, double got, d
 
 int golden_adam(plumb_file *file, const char *path);       ///< steps of the optimiser
 int golden_forecast(plumb_file *file, const char *path);   ///< image sequences
+int golden_mlp(plumb_file *file, const char *path);        ///< SyMetric by a network
 int golden_polynomial(plumb_file *file, const char *path); ///< SyMetric by polynomials
 int golden_neighbours(plumb_file *file, const char *path); ///< distance to the k-th neighbour
 int golden_outliers(plumb_file *file, const char *path);   ///< Mahalanobis, PCA, SVM, forest
