@@ -7,7 +7,23 @@
 
 #include "engine/kernels/kernels.h"
 
+// Tiles are inlined with constant sizes and unrolled, and their sums then live in registers. Under
+// a sanitizer, whose checks would make that minutes of compilation, they are ordinary loops.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#endif
+#ifdef SANITIZED
+#define ALWAYS
+#define UNROLL
+#else
 #define ALWAYS __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 #define NAME_(kernel, set) kernel##_##set
 #define NAME(kernel, set) NAME_(kernel, set)
 

@@ -34,7 +34,6 @@ const kernel_set NAME(kernels, SET) = {
 #undef STRING
 #undef LOAD
 #undef STORE
-#undef UNROLL
 #undef ROW_CASE
 #undef DOT_CASE
 #undef WINO

@@ -8,7 +8,6 @@ typedef int32_t IVEC __attribute__((vector_size(LANES * 4), aligned(4), may_alia
 
 #define LOAD(p) (*(const VEC *)(p))
 #define STORE(p, v) (*(VEC *)(p) = (v))
-#define UNROLL _Pragma("GCC unroll 16")
 
 // v where it is positive, slope v elsewhere; NaN stays NaN.
 TARGET static inline ALWAYS VEC NAME(leaky, SET)(VEC v, float slope)
