@@ -118,7 +118,8 @@ int main(int argc, char **argv)
     getrusage(RUSAGE_SELF, &use);
     printf("{\"cpu\": %.6f, \"wall\": %.6f, \"build\": %.4f, \"gflop\": %.4f, \"peak\": %.2f, "
            "\"block_mib\": %.1f, \"rss_mib\": %.1f}\n",
-           best, best_wall, built, work, peak(), (double)(roll.block + decode.block) / 1048576.0,
+           best, best_wall, built, work, peak(),
+           (double)(roll.block + roll.scratch + decode.block + decode.scratch) / 1048576.0,
            (double)use.ru_maxrss / 1024.0);
     return 0;
 }

@@ -292,7 +292,8 @@ program_report program_tell(const program *p)
                             .tapes = p->tapes,
                             .fused = p->fused,
                             .stages = p->stages,
-                            .block = (p->block + p->scratch) * e,
+                            .block = p->block * e,
+                            .scratch = p->scratch * e,
                             .sum = p->sum * e,
                             .biggest = p->biggest * e,
                             .flops = p->flops};

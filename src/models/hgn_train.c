@@ -355,6 +355,7 @@ static void plan_of(plumb_record *record, const char *name, const program *p)
     plumb_record_integer(record, "tapes", r.tapes);
     plumb_record_integer(record, "fused", r.fused);
     plumb_record_integer(record, "block_bytes", r.block);
+    plumb_record_integer(record, "scratch_bytes", r.scratch);
     plumb_record_integer(record, "activation_bytes", r.sum);
     plumb_record_real(record, "gflop", 1e-9 * r.flops);
     plumb_record_end(record);

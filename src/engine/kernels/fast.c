@@ -5,8 +5,8 @@
 
 #include "engine/kernels/conv.h"
 #include "engine/kernels/gemm.h"
-#include "engine/kernels/tape.h"
 #include "engine/kernels/layout.h"
+#include "engine/kernels/tape.h"
 
 static void copy(float *out, const float *in, int64_t n)
 {
