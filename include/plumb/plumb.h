@@ -5,6 +5,7 @@
 #define PLUMB_PLUMB_H
 
 #include "plumb/array.h"
+#include "plumb/canonical.h"
 #include "plumb/dataset.h"
 #include "plumb/file.h"
 #include "plumb/film.h"
