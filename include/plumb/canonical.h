@@ -40,6 +40,9 @@ typedef struct plumb_canonical_options {
     uint64_t seed;         ///< of the bootstrap and of the symplectic map, 1
     /// (n) which true positions are angles; NULL: those that range over more than a turn may be.
     const bool *angles;
+    /// For a Lagrangian model, whose latents are (q, velocity): its momenta dL/dv (trajectories,
+    /// steps, m), which take the place of the velocities. NULL: the latents are (q, p).
+    const plumb_array *momenta;
 } plumb_canonical_options;
 
 /// The verdict.
@@ -94,6 +97,13 @@ PLUMB_API plumb_canonical_options plumb_canonical_defaults(void);
 PLUMB_API plumb_status plumb_measure_canonical(plumb_canonical *out, const plumb_array *latent,
                                                const plumb_array *truth,
                                                const plumb_canonical_options *opt);
+
+/// Momenta of a Lagrangian model: latent (trajectories, steps, 2m) holds positions, then
+/// velocities, in one unit of time, of at most four pairs. A Lagrangian L(q, v), quadratic in v, is
+/// fitted to their motion, and momenta (trajectories, steps, m) = dL/dv written, up to one factor.
+/// For plumb_canonical_options.momenta. Fails with PLUMB_ESHAPE, and PLUMB_ENUMERIC if the second
+/// half is not the velocity of the first.
+PLUMB_API plumb_status plumb_canonical_legendre(double *momenta, const plumb_array *latent);
 
 PLUMB_API void plumb_canonical_clear(plumb_canonical *result);
 

@@ -13,7 +13,8 @@ typedef struct settings {
     const char *latent, *truth, *variance, *points_at;
     const char *items, *require;
     int method, mode, mask, r2, scale, nonfinite;
-    const char *angles;
+    const char *angles, *momenta;
+    bool lagrangian;
     int estimator;
     plumb_symetric_options opt;
     plumb_canonical_options own;
@@ -105,6 +106,11 @@ static const option_row rows[] = {
     {.name = "angles", .kind = OPTION_TEXT, AT(angles), .value = "I,...|none",
      .help = "which true positions, counted from 0, are angles; by default those that range over "
              "more than a turn may be"},
+    {.name = "momenta", .kind = OPTION_TEXT, AT(momenta), .value = "F",
+     .help = "the latents are (q, velocity) of a Lagrangian model: its momenta dL/dv "
+             "(trajectories, steps, m), for kappa"},
+    {.name = "lagrangian", .kind = OPTION_FLAG, AT(lagrangian),
+     .help = "the same, and the momenta are fitted to the motion of the latents"},
     {.name = "symplectic", .kind = OPTION_FLAG, AT(own.symplectic),
      .help = "symplectic_r2 too: fit a map that is symplectic by design; takes seconds"},
     {.name = "resamples", .kind = OPTION_INTEGER, AT(opt.resamples),
@@ -130,14 +136,14 @@ static void defaults(void *given)
 
 // The arrays and the files they belong to.
 typedef struct input {
-    plumb_file *files[4];
-    plumb_array latent, truth, variance, points;
+    plumb_file *files[5];
+    plumb_array latent, truth, variance, points, momenta;
     bool has_variance;
 } input;
 
 static void input_close(input *in)
 {
-    for (int i = 0; i < 4; i++) plumb_file_close(in->files[i]);
+    for (int i = 0; i < 5; i++) plumb_file_close(in->files[i]);
 }
 
 static plumb_status read_together(input *in, const char *path)
@@ -163,6 +169,8 @@ static int input_read(input *in, settings *s, int files, char **file)
     const bool apart = s->latent || s->truth;
     if (files > 1)
         return complain(c, EXIT_USAGE, "takes one file, not %d; see plumb measure --help", files);
+    if (s->momenta && s->lagrangian)
+        return complain(c, EXIT_USAGE, "takes --momenta or --lagrangian, not both");
     if (files && apart)
         return complain(c, EXIT_USAGE, "takes a file or --latent and --truth, not both");
     if (apart && (!s->latent || !s->truth))
@@ -178,6 +186,10 @@ static int input_read(input *in, settings *s, int files, char **file)
     if (!st && s->points_at) {
         s->opt.eval_index = &in->points;
         st = plumb_file_read_argument(&in->points, &in->files[3], s->points_at, "points");
+    }
+    if (!st && s->momenta) {
+        s->own.momenta = &in->momenta;
+        st = plumb_file_read_argument(&in->momenta, &in->files[4], s->momenta, "momenta");
     }
     return st ? complain_last(c) : EXIT_DONE;
 }
@@ -214,8 +226,23 @@ static void own_measure(own_result *own, const input *in, settings *s)
         snprintf(own->why, sizeof own->why, "not measured: --published");
         return;
     }
-    own->measured = !plumb_measure_canonical(&own->r, &in->latent, &in->truth, &s->own);
-    if (!own->measured) snprintf(own->why, sizeof own->why, "%s", plumb_last_error());
+    double *fitted = NULL;
+    plumb_array momenta;
+    plumb_status st = PLUMB_OK;
+    if (s->lagrangian && in->latent.ndim == 3) {
+        const int64_t *shape = in->latent.shape, m = shape[2] / 2;
+        fitted = malloc((size_t)(shape[0] * shape[1] * m + 1) * sizeof *fitted);
+        momenta = plumb_array_view(fitted, PLUMB_F8, 3, (int64_t[]){shape[0], shape[1], m});
+        s->own.momenta = &momenta;
+        if (fitted) st = plumb_canonical_legendre(fitted, &in->latent);
+        else st = PLUMB_EMEMORY;
+    }
+    if (!st) st = plumb_measure_canonical(&own->r, &in->latent, &in->truth, &s->own);
+    own->measured = !st;
+    if (st)
+        snprintf(own->why, sizeof own->why, "%s",
+                 fitted || !s->lagrangian ? plumb_last_error() : "no memory");
+    free(fitted);
 }
 
 static void own_record(plumb_record *record, const own_result *own)

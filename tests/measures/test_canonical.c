@@ -3,6 +3,7 @@
 #include "plumb/canonical.h"
 
 #include "measures/forge.h"
+#include "plumb/world.h"
 
 enum { TRAJECTORIES = 60, STEPS = 40 };
 
@@ -355,5 +356,62 @@ TEST(latents_that_are_all_dead_are_wrong)
     CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_NO);
     CHECK_NEAR(r.kappa, 0.0, 0.0);
     plumb_canonical_clear(&r);
+    forged_free(&f);
+}
+
+// --- Lagrangian models --------------------------------------------------------------------------
+
+// The double pendulum: v = M(q)^-1 p.
+static void velocities(forged *f)
+{
+    enum { COUNT = 60, LONG = 60 };
+    const plumb_world *world;
+    CHECK_OK(plumb_world_find(&world, "double-pendulum"));
+    const int64_t rows = COUNT * LONG;
+    *f = (forged){forge_room(rows * 4), forge_room(rows * 4), {0}, {0}};
+    double *slope = forge_room(rows * 4);
+    for (int64_t k = 0; k < COUNT; k++)
+        CHECK_OK(plumb_world_make(&(plumb_trajectory){.state = f->truth_data + k * LONG * 4,
+                                                      .derivative = slope + k * LONG * 4},
+                                  world, 3, k, LONG, NULL));
+    for (int64_t r = 0; r < rows; r++)
+        for (int i = 0; i < 2; i++) {
+            f->latent_data[4 * r + i] = f->truth_data[4 * r + i];
+            f->latent_data[4 * r + 2 + i] = slope[4 * r + i];
+        }
+    free(slope);
+    f->latent = plumb_array_view(f->latent_data, PLUMB_F8, 3, (int64_t[]){COUNT, LONG, 4});
+    f->truth = plumb_array_view(f->truth_data, PLUMB_F8, 3, (int64_t[]){COUNT, LONG, 4});
+}
+
+TEST(velocities_are_not_canonical_and_the_momenta_of_a_lagrangian_are)
+{
+    forged f;
+    velocities(&f);
+    plumb_canonical r = measured(&f, NULL);
+    CHECK(r.canonical != PLUMB_CANONICAL_YES && r.kappa < 0.9);
+    plumb_canonical_clear(&r);
+    const int64_t rows = f.truth.shape[0] * f.truth.shape[1];
+    double *p = forge_room(rows * 2);
+    CHECK_OK(plumb_canonical_legendre(p, &f.latent));
+    // They are the true momenta, up to one factor.
+    double along = 0.0, own = 0.0, truth = 0.0;
+    for (int64_t i = 0; i < rows; i++)
+        for (int k = 0; k < 2; k++) {
+            const double t = f.truth_data[4 * i + 2 + k];
+            along += p[2 * i + k] * t, own += p[2 * i + k] * p[2 * i + k], truth += t * t;
+        }
+    CHECK(along * along / (own * truth) > 0.9999);
+    plumb_canonical_options opt = plumb_canonical_defaults();
+    const plumb_array momenta =
+        plumb_array_view(p, PLUMB_F8, 3, (int64_t[]){f.truth.shape[0], f.truth.shape[1], 2});
+    opt.momenta = &momenta;
+    r = measured(&f, &opt);
+    CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_YES);
+    CHECK(r.kappa > 0.99);
+    plumb_canonical_clear(&r);
+    // (q, p) is no position and its velocity.
+    CHECK_FAILS(plumb_canonical_legendre(p, &f.truth), PLUMB_ENUMERIC, "velocity");
+    free(p);
     forged_free(&f);
 }

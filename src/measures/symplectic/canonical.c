@@ -63,10 +63,12 @@ static double relative_error(sums s)
     return s.norm > 0.0 ? 0.25 * s.apart / s.norm : 0.0;
 }
 
-// How far the fit itself may be off, from how far the halves are apart: found by planting.
+// How far the fit itself may be off, from how far the halves are apart: found by planting, so that
+// the interval holds the true kappa in 19 of 20 cases. The second term is for what both halves
+// miss.
 static double fit_margin(sums s)
 {
-    return 2.0 * relative_error(s);
+    return 2.0 * relative_error(s) + 0.12 * sqrt(relative_error(s));
 }
 
 static plumb_status interval(plumb_interval *out, arena *mem, const canonical_form *f,

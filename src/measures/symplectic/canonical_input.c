@@ -36,6 +36,19 @@ static plumb_status check_shape(const plumb_array *a, const char *name)
     return PLUMB_OK;
 }
 
+static plumb_status check_momenta(const plumb_array *momenta, const plumb_array *latent)
+{
+    char a[256], b[256];
+    if (!momenta) return PLUMB_OK;
+    plumb_array_shape_text(a, sizeof a, momenta);
+    plumb_array_shape_text(b, sizeof b, latent);
+    if (momenta->ndim != 3 || momenta->shape[0] != latent->shape[0] ||
+        momenta->shape[1] != latent->shape[1] || 2 * momenta->shape[2] != latent->shape[2])
+        return fail(PLUMB_ESHAPE, "momenta are %s for a latent %s; wanted (trajectories, steps, m)",
+                    a, b);
+    return PLUMB_OK;
+}
+
 static plumb_status check_shapes(const plumb_array *latent, const plumb_array *truth)
 {
     plumb_status st = check_shape(latent, "latent");
@@ -92,11 +105,16 @@ static plumb_status choose(canonical_rows *out, arena *mem, const plumb_array *l
         const plumb_array *of = NULL;
         if (!read_trajectory(values, latent, k, steps, &bad)) of = latent;
         else if (!read_trajectory(values, truth, k, steps, &bad)) of = truth;
+        else if (opt->momenta && !read_trajectory(values, opt->momenta, k, steps, &bad))
+            of = opt->momenta;
         if (!of) good[count++] = k;
         else if (!opt->drop_nonfinite)
             return array_refuse_nonfinite(
-                of, of == latent ? "latent" : "truth", 1, bad,
-                " or more; --drop-nonfinite leaves such trajectories out");
+                of,
+                of == latent  ? "latent"
+                : of == truth ? "truth"
+                              : "momenta",
+                1, bad, " or more; --drop-nonfinite leaves such trajectories out");
     }
     arena_rewind(mem, mark);
     out->dropped = all - count;
@@ -114,6 +132,7 @@ plumb_status canonical_read(canonical_rows *out, arena *mem, const plumb_array *
     *out = (canonical_rows){0};
     plumb_status st = check_options(opt);
     if (!st) st = check_shapes(latent, truth);
+    if (!st) st = check_momenta(opt->momenta, latent);
     if (!st) st = choose(out, mem, latent, truth, opt);
     if (st) return st;
     const int64_t steps = truth->shape[1], fit = MOST_ROWS / out->trajectories;
@@ -133,6 +152,12 @@ plumb_status canonical_read(canonical_rows *out, arena *mem, const plumb_array *
         copy_steps(out->truth + k * out->steps * out->n2, values, out->n2, out->steps, steps);
         read_trajectory(values, latent, out->trajectory[k], steps, &bad);
         copy_steps(out->latent + k * out->steps * out->m2, values, out->m2, out->steps, steps);
+        if (!opt->momenta) continue;
+        const int64_t m = out->m2 / 2;
+        read_trajectory(values, opt->momenta, out->trajectory[k], steps, &bad);
+        for (int64_t t = 0; t < out->steps; t++)
+            memcpy(out->latent + (k * out->steps + t) * out->m2 + m,
+                   values + t * steps / out->steps * m, (size_t)m * sizeof *values);
     }
     return PLUMB_OK;
 }
