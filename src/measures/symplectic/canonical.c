@@ -193,7 +193,7 @@ static bool escapes(const canonical_rows *rows, const canonical_latent *l, const
 // asked as well.
 static bool unsure(const plumb_canonical *r, const plumb_canonical_options *o)
 {
-    return r->r2_state > o->r2_bar && r->kappa <= o->kappa_bar && r->kappa > 0.4 &&
+    return r->r2_state > o->r2_bar && r->kappa <= o->kappa_bar && r->kappa > 0.1 &&
            r->form_error > 0.005;
 }
 
