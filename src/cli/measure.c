@@ -96,7 +96,7 @@ static const option_row rows[] = {
     {.name = "drop-nonfinite", .kind = OPTION_SET, AT(nonfinite), .set_to = PLUMB_NONFINITE_DROP,
      .help = "leave out whole trajectories that are not finite, and say how many"},
     {.name = "published", .kind = OPTION_FLAG, AT(published),
-     .help = "only the published numbers: no kappa, which takes most of the time"},
+     .help = "only the published numbers: no kappa, which takes most of the time, and no floor"},
     {.name = "kappa-bar", .kind = OPTION_REAL, AT(own.kappa_bar), .value = "X",
      .help = "kappa must be above it for a model to be canonical"},
     {.name = "estimator", .kind = OPTION_CHOICE, AT(estimator), .choices = estimators,
@@ -218,14 +218,14 @@ static void own_measure(own_result *own, const input *in, settings *s)
     s->own.seed = s->opt.seed;
     s->own.estimator = (plumb_canonical_estimator)s->estimator;
     s->own.drop_nonfinite = s->nonfinite == PLUMB_NONFINITE_DROP;
-    own->sym_floor = (double)NAN;
-    plumb_set_log(NULL, NULL); // what there is to say was said for the latents
-    plumb_symetric_floor(&own->sym_floor, &in->truth, &s->opt);
     if (s->angles && in->truth.shape[2] <= 2 * MOST_ANGLES) s->own.angles = s->angle;
+    own->sym_floor = (double)NAN;
     if (s->published) {
         snprintf(own->why, sizeof own->why, "not measured: --published");
         return;
     }
+    plumb_set_log(NULL, NULL); // what there is to say was said for the latents
+    plumb_symetric_floor(&own->sym_floor, &in->truth, &s->opt);
     double *fitted = NULL;
     plumb_array momenta;
     plumb_status st = PLUMB_OK;

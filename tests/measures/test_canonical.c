@@ -415,3 +415,26 @@ TEST(velocities_are_not_canonical_and_the_momenta_of_a_lagrangian_are)
     free(p);
     forged_free(&f);
 }
+
+// --- symplectic by design -----------------------------------------------------------------------
+
+TEST(a_map_symplectic_by_design_fits_right_models_better_than_wrong_ones)
+{
+    plumb_canonical_options opt = plumb_canonical_defaults();
+    opt.symplectic = true;
+    forged f = forge(1, 1, TRAJECTORIES, STEPS, shears);
+    plumb_canonical r = measured(&f, &opt);
+    CHECK(r.symplectic_r2 > 0.999);
+    plumb_canonical_clear(&r);
+    forged_free(&f);
+    f = forge(1, 1, TRAJECTORIES, STEPS, swap_and_scale); // c is negative
+    r = measured(&f, &opt);
+    CHECK(r.symplectic_r2 > 0.9999);
+    plumb_canonical_clear(&r);
+    forged_free(&f);
+    f = forge(2, 2, TRAJECTORIES, STEPS, mirror_one);
+    r = measured(&f, &opt);
+    CHECK(r.symplectic_r2 < 0.99);
+    plumb_canonical_clear(&r);
+    forged_free(&f);
+}

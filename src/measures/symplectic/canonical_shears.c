@@ -26,91 +26,132 @@ typedef struct shears {
     const double *x;                      // (rows, inputs)
     const double *y;                      // (rows, 2m)
     const double *ask;                    // (2m) 1 if a latent counts
-    double *state;                        // ((LAYERS + 1), 2m) of one row
-    double *hidden;                       // (LAYERS, UNITS)
+    // Of the rows at hand, one number of all of them after the other: columns of BATCH.
+    double *state;  // (LAYERS + 1, 2m, BATCH)
+    double *param;  // (theta, BATCH)
+    double *target; // (2m, BATCH)
+    double *hidden; // (LAYERS, UNITS, BATCH)
+    double *g;      // (2m, BATCH) gradient by the state
 } shears;
 
-// A layer: B (m, m), then for each unit a, b, w (m), u (theta).
-static const double *unit_at(const shears *s, const double *w, int layer, int64_t j)
+static void take_row(shears *s, int64_t at, int64_t row)
 {
-    return w + layer * s->layer + s->m * s->m + j * (2 + s->m + s->theta);
+    const int64_t d = 2 * s->m;
+    for (int64_t i = 0; i < d; i++) {
+        s->state[i * BATCH + at] = s->x[row * s->inputs + i];
+        s->target[i * BATCH + at] = s->y[row * d + i];
+    }
+    for (int64_t i = 0; i < s->theta; i++) s->param[i * BATCH + at] = s->x[row * s->inputs + d + i];
 }
 
-static void forward(shears *s, const double *x)
+// A layer: B (m, m), then for each unit a, b, w (m), u (theta).
+static int64_t unit_at(const shears *s, int layer, int64_t j)
 {
-    const int64_t m = s->m;
-    const double *theta = x + 2 * m;
-    memcpy(s->state, x, (size_t)(2 * m) * sizeof *x);
+    return layer * s->layer + s->m * s->m + j * (2 + s->m + s->theta);
+}
+
+static void add(double *restrict y, double a, const double *restrict x)
+{
+    for (int i = 0; i < BATCH; i++) y[i] += a * x[i];
+}
+
+static double dot(const double *restrict a, const double *restrict b)
+{
+    double sum[4] = {0.0};
+    for (int i = 0; i < BATCH; i += 4)
+        for (int k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// The unit is z / sqrt(1 + z^2), which takes no transcendental function.
+static void forward(shears *s)
+{
+    const int64_t m = s->m, wide = 2 * m * BATCH;
+    double z[BATCH];
     for (int l = 0; l < LAYERS; l++) {
-        const double *from = s->state + l * 2 * m, *B = s->w + l * s->layer;
-        double *to = s->state + (l + 1) * 2 * m;
-        memcpy(to, from, (size_t)(2 * m) * sizeof *to);
-        const double *src = from + (l % 2 ? m : 0);
-        double *dst = to + (l % 2 ? 0 : m);
+        const double *from = s->state + l * wide, *B = s->w + l * s->layer;
+        double *to = s->state + (l + 1) * wide;
+        memcpy(to, from, (size_t)wide * sizeof *to);
+        const double *src = from + (l % 2 ? m * BATCH : 0);
+        double *dst = to + (l % 2 ? 0 : m * BATCH);
         for (int64_t i = 0; i < m; i++)
-            for (int64_t k = 0; k < m; k++) dst[i] += (B[i * m + k] + B[k * m + i]) * src[k];
+            for (int64_t k = 0; k < m; k++)
+                add(dst + i * BATCH, B[i * m + k] + B[k * m + i], src + k * BATCH);
         for (int64_t j = 0; j < UNITS; j++) {
-            const double *u = unit_at(s, s->w, l, j);
-            double z = u[1];
-            for (int64_t i = 0; i < m; i++) z += u[2 + i] * src[i];
-            for (int64_t i = 0; i < s->theta; i++) z += u[2 + m + i] * theta[i];
-            const double t = s->hidden[l * UNITS + j] = tanh(z);
-            for (int64_t i = 0; i < m; i++) dst[i] += u[0] * t * u[2 + i];
+            const double *u = s->w + unit_at(s, l, j);
+            double *t = s->hidden + (l * UNITS + j) * BATCH;
+            for (int i = 0; i < BATCH; i++) z[i] = u[1];
+            for (int64_t i = 0; i < m; i++) add(z, u[2 + i], src + i * BATCH);
+            for (int64_t i = 0; i < s->theta; i++) add(z, u[2 + m + i], s->param + i * BATCH);
+            for (int i = 0; i < BATCH; i++) t[i] = z[i] / sqrt(1.0 + z[i] * z[i]);
+            for (int64_t i = 0; i < m; i++) add(dst + i * BATCH, u[0] * u[2 + i], t);
         }
     }
 }
 
-// Squared error of one row; g (2m) becomes half its gradient by the last state, times the scale.
-static double error_of(const shears *s, double *g, const double *y)
+// Squared error of the first `count` rows at hand; g becomes half its gradient by the output.
+static double error_of(shears *s, int64_t count)
 {
     const int64_t d = 2 * s->m;
     const double scale = s->w[s->weights - 1 - d], *offset = s->w + s->weights - d;
-    const double *out = s->state + LAYERS * d;
+    const double *out = s->state + LAYERS * d * BATCH;
     double sum = 0.0;
-    for (int64_t i = 0; i < d; i++) {
-        const double by = s->ask[i] * (scale * out[i] + offset[i] - y[i]);
-        sum += by * by;
-        if (g) g[i] = by;
-    }
+    for (int64_t i = 0; i < d; i++)
+        for (int64_t k = 0; k < count; k++) {
+            const int64_t at = i * BATCH + k;
+            const double by = s->ask[i] * (scale * out[at] + offset[i] - s->target[at]);
+            sum += by * by;
+            s->g[at] = by;
+        }
     return sum;
 }
 
-// Adds the gradient of half the squared error of one row.
-static void backward(shears *s, double *g, const double *x)
+static void backward_unit(shears *s, const double *up, double *down, const double *src, int l,
+                          int64_t j)
+{
+    const int64_t m = s->m, at = unit_at(s, l, j);
+    const double *u = s->w + at, *t = s->hidden + (l * UNITS + j) * BATCH;
+    double *du = s->gradient + at, along[BATCH] = {0.0}, slope[BATCH];
+    for (int64_t i = 0; i < m; i++) add(along, u[2 + i], up + i * BATCH);
+    du[0] += dot(t, along);
+    for (int i = 0; i < BATCH; i++) {
+        const double w = 1.0 - t[i] * t[i];
+        slope[i] = u[0] * w * sqrt(w) * along[i];
+        du[1] += slope[i];
+    }
+    for (int64_t i = 0; i < m; i++) {
+        du[2 + i] += u[0] * dot(t, up + i * BATCH) + dot(slope, src + i * BATCH);
+        add(down + i * BATCH, u[2 + i], slope);
+    }
+    for (int64_t i = 0; i < s->theta; i++) du[2 + m + i] += dot(slope, s->param + i * BATCH);
+}
+
+// Adds the gradient of half the squared error of the rows at hand.
+static void backward(shears *s)
 {
     const int64_t m = s->m, d = 2 * m;
-    const double *theta = x + d, *last = s->state + LAYERS * d;
+    const double *last = s->state + LAYERS * d * BATCH, scale = s->w[s->weights - 1 - d];
     double *tail = s->gradient + s->weights - 1 - d;
-    const double scale = s->w[s->weights - 1 - d];
     for (int64_t i = 0; i < d; i++) {
-        tail[0] += g[i] * last[i];
-        tail[1 + i] += g[i];
-        g[i] *= scale;
+        double *g = s->g + i * BATCH;
+        tail[0] += dot(g, last + i * BATCH);
+        for (int k = 0; k < BATCH; k++) {
+            tail[1 + i] += g[k];
+            g[k] *= scale;
+        }
     }
     for (int l = LAYERS - 1; l >= 0; l--) {
-        const double *src = s->state + l * d + (l % 2 ? m : 0), *B = s->w + l * s->layer;
-        const double *up = g + (l % 2 ? 0 : m);
-        double *down = g + (l % 2 ? m : 0), *dB = s->gradient + l * s->layer;
+        const double *src = s->state + (l * d + (l % 2 ? m : 0)) * BATCH, *B = s->w + l * s->layer;
+        const double *up = s->g + (l % 2 ? 0 : m * BATCH);
+        double *down = s->g + (l % 2 ? m * BATCH : 0), *dB = s->gradient + l * s->layer;
         for (int64_t i = 0; i < m; i++)
             for (int64_t k = 0; k < m; k++) {
-                down[k] += (B[i * m + k] + B[k * m + i]) * up[i];
-                dB[i * m + k] += up[i] * src[k] + up[k] * src[i];
+                const double both = dot(up + i * BATCH, src + k * BATCH);
+                add(down + k * BATCH, B[i * m + k] + B[k * m + i], up + i * BATCH);
+                dB[i * m + k] += both;
+                dB[k * m + i] += both;
             }
-        for (int64_t j = 0; j < UNITS; j++) {
-            const double *u = unit_at(s, s->w, l, j);
-            double *du = s->gradient + (u - s->w);
-            const double t = s->hidden[l * UNITS + j];
-            double along = 0.0;
-            for (int64_t i = 0; i < m; i++) along += u[2 + i] * up[i];
-            const double slope = u[0] * (1.0 - t * t) * along;
-            du[0] += t * along;
-            du[1] += slope;
-            for (int64_t i = 0; i < m; i++) {
-                du[2 + i] += u[0] * t * up[i] + slope * src[i];
-                down[i] += slope * u[2 + i];
-            }
-            for (int64_t i = 0; i < s->theta; i++) du[2 + m + i] += slope * theta[i];
-        }
+        for (int64_t j = 0; j < UNITS; j++) backward_unit(s, up, down, src, l, j);
     }
 }
 
@@ -128,16 +169,13 @@ static void step(shears *s, int64_t number, double rate)
 }
 
 // Trains on rows first .. first+count-1.
-static plumb_status train(shears *s, double *g, int64_t first, int64_t count, int64_t steps,
-                          rng *random)
+static plumb_status train(shears *s, int64_t first, int64_t count, int64_t steps, rng *random)
 {
     for (int64_t n = 1; n <= steps; n++) {
-        for (int64_t b = 0; b < BATCH; b++) {
-            const int64_t r = first + rng_below(random, count);
-            forward(s, s->x + r * s->inputs);
-            error_of(s, g, s->y + r * 2 * s->m);
-            backward(s, g, s->x + r * s->inputs);
-        }
+        for (int64_t b = 0; b < BATCH; b++) take_row(s, b, first + rng_below(random, count));
+        forward(s);
+        error_of(s, BATCH);
+        backward(s);
         for (int64_t i = 0; i < s->weights; i++) s->gradient[i] /= BATCH;
         const double done = (double)n / (double)steps;
         step(s, n, first_rate * (0.5 + 0.5 * cos(3.141592653589793 * done)) + 1e-5);
@@ -151,7 +189,7 @@ static void start(shears *s, rng *random)
     memset(s->w, 0, (size_t)s->weights * sizeof *s->w);
     for (int l = 0; l < LAYERS; l++)
         for (int64_t j = 0; j < UNITS; j++) {
-            double *u = s->w + (unit_at(s, s->w, l, j) - s->w);
+            double *u = s->w + unit_at(s, l, j);
             u[0] = 0.05 * rng_normal(random);
             for (int64_t i = 1; i < 2 + s->m + s->theta; i++)
                 u[i] = rng_normal(random) / (i == 1 ? 1.0 : sqrt((double)(s->m + s->theta)));
@@ -180,9 +218,13 @@ static plumb_status shears_init(shears *s, arena *mem, const canonical_rows *row
     double *x = ARENA_NEW(mem, double, (all * s->inputs)),
            *y = ARENA_NEW(mem, double, (all * 2 * s->m));
     double *ask = ARENA_NEW(mem, double, (2 * s->m));
-    s->state = ARENA_NEW(mem, double, ((LAYERS + 1) * 2 * s->m));
-    s->hidden = ARENA_NEW(mem, double, (LAYERS * UNITS));
-    if (!x || !y || !ask || !s->state || !s->hidden) return PLUMB_EMEMORY;
+    s->state = ARENA_NEW(mem, double, ((LAYERS + 1) * 2 * s->m * BATCH));
+    s->param = ARENA_NEW(mem, double, (s->theta * BATCH));
+    s->target = ARENA_NEW(mem, double, (2 * s->m * BATCH));
+    s->hidden = ARENA_NEW(mem, double, (LAYERS * UNITS * BATCH));
+    s->g = ARENA_NEW(mem, double, (2 * s->m * BATCH));
+    if (!x || !y || !ask || !s->state || !s->param || !s->target || !s->hidden || !s->g)
+        return PLUMB_EMEMORY;
     double size = 0.0;
     for (int64_t i = 0; i < t->form; i++) size = fmax(size, t->deviation[i]);
     for (int64_t r = 0; r < all; r++) {
@@ -228,21 +270,22 @@ plumb_status canonical_shears(double *r2, double *free_r2, arena *mem, const can
     if (!truth->plain || !(latent->largest > 0.0)) return PLUMB_OK;
     shears s;
     plumb_status st = shears_init(&s, mem, rows, truth, latent, form, sign < 0.0 ? -1.0 : 1.0);
-    double *g = st ? NULL : ARENA_NEW(mem, double, (2 * s.m));
-    if (st || !g) return PLUMB_EMEMORY;
     double missed = 0.0, total = 0.0;
     for (int half = 0; half < 2 && !st; half++) {
         const int64_t fitted = half ? rows->first : 0;
         const int64_t count = half ? rows->rows - rows->first : rows->first;
         rng random = rng_at(opt->seed, STREAM_SHEARS);
         start(&s, &random);
-        st = train(&s, g, fitted, count, STEPS, &random);
-        for (int64_t r = half ? 0 : rows->first; r < (half ? rows->first : rows->rows); r++) {
-            forward(&s, s.x + r * s.inputs);
-            missed += error_of(&s, NULL, s.y + r * 2 * s.m);
-            for (int64_t i = 0; i < 2 * s.m; i++)
-                total += s.ask[i] * s.y[r * 2 * s.m + i] * s.y[r * 2 * s.m + i];
+        st = train(&s, fitted, count, STEPS, &random);
+        const int64_t from = half ? 0 : rows->first, to = half ? rows->first : rows->rows;
+        for (int64_t r = from; r < to && !st; r += BATCH) {
+            const int64_t some = to - r < BATCH ? to - r : BATCH;
+            for (int64_t b = 0; b < some; b++) take_row(&s, b, r + b);
+            forward(&s);
+            missed += error_of(&s, some);
         }
+        for (int64_t i = from * 2 * s.m; i < to * 2 * s.m && !st; i++)
+            total += s.ask[i % (2 * s.m)] * s.y[i] * s.y[i];
     }
     if (st || !(total > 0.0)) return st;
     *r2 = fmax(1.0 - missed / total, 0.0);
