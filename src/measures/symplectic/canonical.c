@@ -167,6 +167,8 @@ static plumb_status numbers(plumb_canonical *out, arena *keep, arena *mem,
 
 // More motion that is neither explained nor noise than this could hide what is wrong.
 static const double most_missed = 0.05;
+// With more error than this what is taken away for it decides.
+static const double most_error = 0.1;
 
 // A latent that moves smoothly, is no function of the state, and has a partner that is one: what
 // area the two span cannot be seen from the state. Noise is not smooth, and spans none.
@@ -193,8 +195,8 @@ static bool escapes(const canonical_rows *rows, const canonical_latent *l, const
 // asked as well.
 static bool unsure(const plumb_canonical *r, const plumb_canonical_options *o)
 {
-    return r->r2_state > o->r2_bar && r->kappa <= o->kappa_bar && r->kappa > 0.1 &&
-           r->form_error > 0.005;
+    const bool high = r->kappa > o->kappa_bar;
+    return r->r2_state > o->r2_bar && r->kappa > 0.1 && r->form_error > (high ? most_error : 0.005);
 }
 
 // What the free fit alone says.
@@ -215,6 +217,13 @@ static int judge(char *text, size_t size, const plumb_canonical *r, bool escaped
                  "not determined: the map to the latents is too bent for so few trajectories: %.2g "
                  "of their motion is neither explained by the state nor noise",
                  missed);
+        return PLUMB_CANONICAL_UNKNOWN;
+    }
+    if (r->kappa > o->kappa_bar && r->form_error > most_error) {
+        snprintf(text, size,
+                 "not determined: kappa %.4f, but the fits to two halves of the trajectories "
+                 "differ in %.2g of the form; more trajectories would tell",
+                 r->kappa, 4.0 * r->form_error);
         return PLUMB_CANONICAL_UNKNOWN;
     }
     if (r->kappa > o->kappa_bar) {
