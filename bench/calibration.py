@@ -21,7 +21,6 @@ import calibration_cases as cases
 WORLDS = ["rock-paper-scissors", "pendulum+c", "mass-spring+c", "double-pendulum+c", "two-body+c", "md-4"]
 THIRTEEN = ["mass-spring", "mass-spring+c", "pendulum", "pendulum+c", "double-pendulum", "double-pendulum+c", "two-body",
             "two-body+c", "matching-pennies", "rock-paper-scissors", "room-circle", "md-4", "md-16"]
-IMAGES = ["image-1", "image-2", "image-3", "image-4", "image-5"]
 SYMPLECTIC_BAR = 0.997
 ROWS = ["SyMetric, reference", "SyMetric, converged", "kappa", "symplectic_r2"]
 

@@ -103,7 +103,7 @@ def make(case, truth, seed, world=""):
     point, expected, noise = built
     value = point.value
     if noise: value = value + noise * value.std(0).max() * rng.normal(size=value.shape)
-    kappa = maps.kappa(point.jacobian)
+    kappa = maps.kappa(point.jacobian, rows)
     # What the random draw made nearly right is no fair question.
     if not expected and kappa > 0.85 and noise < 0.5: return None
     return value.reshape(*truth.shape[:2], -1).astype(np.float32), kappa, expected

@@ -37,13 +37,26 @@ def balanced(truth):
     return rows * np.concatenate([a, 1 / a])
 
 
-def kappa(jacobian):
-    """Of a Jacobian with respect to balanced truth, (N, 2m, 2n)."""
-    m, n = jacobian.shape[1] // 2, jacobian.shape[2] // 2
-    omega = np.einsum("nad,ab,nbe->nde", jacobian, form(m), jacobian)
+def span(rows):
+    """An orthonormal basis (columns) of the directions the rows fill and in which the true form does not vanish."""
+    sd = rows.std(0)
+    z = (rows - rows.mean(0)) / np.where(sd > 0, sd, 1)
+    values, vectors = np.linalg.eigh(z.T @ z / len(z))
+    if values[0] > 1e-8 * values[-1]: return np.eye(len(sd))
+    basis, _ = np.linalg.qr(sd[:, None] * vectors[:, values > 1e-8 * values[-1]])
+    area = basis.T @ form(len(sd) // 2) @ basis
+    values, vectors = np.linalg.eigh(area.T @ area)
+    return basis @ vectors[:, values > 1e-8]
+
+
+def kappa(jacobian, rows):
+    """Of a Jacobian (N, 2m, 2n) with respect to balanced truth, rows (N, 2n), on what the data span."""
+    m, basis = jacobian.shape[1] // 2, span(rows)
+    area = basis.T @ form(rows.shape[1] // 2) @ basis
+    omega = np.stack([b.T @ form(m) @ b for b in jacobian @ basis])
     square = (omega**2).sum((1, 2)).mean()
-    along = (omega * form(n)).sum((1, 2)).mean()
-    return 0.0 if square < 1e-18 else along**2 / (2 * n * square)
+    along = (omega * area).sum((1, 2)).mean()
+    return 0.0 if square < 1e-18 else along**2 / ((area**2).sum() * square)
 
 
 # --- canonical maps -------------------------------------------------------------------------------
@@ -67,7 +80,8 @@ def shear(rng, point, strength, kind="tanh", of_momentum=False, terms=4):
     """p += dV/dq (or q += dV/dp), V a sum of ridge functions: canonical whatever V is."""
     n = point.half
     source, target = (slice(n, None), slice(n)) if of_momentum else (slice(n), slice(n, None))
-    w = rng.normal(size=(terms, n)) / np.sqrt(n)
+    w = rng.normal(size=(terms, n))
+    w *= 1.2 / np.linalg.norm(w, axis=1, keepdims=True)  # so that strength is what it says, whatever n
     b = rng.normal(size=terms)
     a = strength * rng.normal(size=terms) * np.sqrt(4 / terms)
     z = point.value[:, source] @ w.T + b

@@ -169,6 +169,8 @@ static plumb_status numbers(plumb_canonical *out, arena *keep, arena *mem,
 static const double most_missed = 0.05;
 // With more error than this what is taken away for it decides.
 static const double most_error = 0.1;
+// Latents that hold this much of the state may hold all of it behind a map that is hard to fit.
+static const double most_of_state = 0.7;
 
 // A latent that moves smoothly, is no function of the state, and has a partner that is one: what
 // area the two span cannot be seen from the state. Noise is not smooth, and spans none.
@@ -206,6 +208,13 @@ static int judge(char *text, size_t size, const plumb_canonical *r, bool escaped
     // A canonical map can be inverted everywhere. Where it is hard to fit backward, that the
     // latents follow from the state with little noise is enough.
     const double held = r->kappa > o->kappa_bar ? fmax(r->r2_state, r->r2_local) : r->r2_state;
+    if (held > most_of_state && r->form_error > most_error) {
+        snprintf(text, size,
+                 "not determined: kappa %.4f, but the fits to two halves of the trajectories "
+                 "differ in %.2g of the form; more trajectories would tell",
+                 r->kappa, 4.0 * r->form_error);
+        return PLUMB_CANONICAL_UNKNOWN;
+    }
     if (!(held > o->r2_bar)) {
         snprintf(text, size,
                  "held-out R2 %.4f is not above %g: the latents do not hold the true state",
@@ -217,13 +226,6 @@ static int judge(char *text, size_t size, const plumb_canonical *r, bool escaped
                  "not determined: the map to the latents is too bent for so few trajectories: %.2g "
                  "of their motion is neither explained by the state nor noise",
                  missed);
-        return PLUMB_CANONICAL_UNKNOWN;
-    }
-    if (r->kappa > o->kappa_bar && r->form_error > most_error) {
-        snprintf(text, size,
-                 "not determined: kappa %.4f, but the fits to two halves of the trajectories "
-                 "differ in %.2g of the form; more trajectories would tell",
-                 r->kappa, 4.0 * r->form_error);
         return PLUMB_CANONICAL_UNKNOWN;
     }
     if (r->kappa > o->kappa_bar) {
@@ -254,6 +256,9 @@ static int judge(char *text, size_t size, const plumb_canonical *r, bool escaped
     return PLUMB_CANONICAL_NO;
 }
 
+// What the training of that map may leave open of a model that it could fit.
+static const double untrained = 0.002;
+
 // If the map symplectic by design predicts unseen trajectories as well as the free one, it is the
 // better estimate of the two, and its kappa is 1; if far worse, the form is not kept.
 static int second_opinion(char *text, size_t size, plumb_canonical *r, double free_r2, int verdict)
@@ -268,7 +273,7 @@ static int second_opinion(char *text, size_t size, plumb_canonical *r, double fr
         r->kappa = r->kappa_ci.high = 1.0;
         return PLUMB_CANONICAL_YES;
     }
-    if (left > 2.0 * free_left) {
+    if (left > 2.0 * free_left + untrained && r->form_error < most_error) {
         snprintf(text, size,
                  "kappa %.4f, and a map symplectic by design predicts unseen latents worse than a "
                  "free one does (R2 %.4f, %.4f): the latents hold the true state, but do not keep "
