@@ -185,6 +185,11 @@ PLUMB_API plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_a
 PLUMB_API int64_t plumb_symetric_enough(int64_t latents, int64_t states, int64_t steps,
                                         const plumb_symetric_options *opt);
 
+/// Sym of the true state itself, taken as latents: what no model gets below. Redundant truth (a
+/// centre of mass at rest) puts it above 0. Fails as plumb_symetric_measure does.
+PLUMB_API plumb_status plumb_symetric_floor(double *sym, const plumb_array *truth,
+                                            const plumb_symetric_options *opt);
+
 PLUMB_API void plumb_symetric_clear(plumb_symetric *result);
 
 /// The result under the names that `plumb measure --json` prints.

@@ -19,7 +19,8 @@ PLUMB = os.environ["PLUMB"]
 KEYS = {"method", "mode", "r2", "sym", "symetric", "order", "alpha", "sym_per_trajectory",
         "latents_used", "degenerate", "n", "m", "r2_heldout", "seconds", "version", "r2_ci", "sym_ci",
         "symetric_ci", "r2_heldout_ci", "why", "rho", "trajectories", "dropped", "steps", "seed",
-        "input_hash", "measure_version", "unconverged"}
+        "input_hash", "measure_version", "unconverged", "sym_floor", "kappa", "kappa_ci", "canonical",
+        "canonical_why", "r2_state", "r2_latent", "r2_local", "symplectic_r2", "form"}
 sys.path.insert(0, os.path.join(os.environ["PLUMB_SOURCE"], "tests/support"))
 from program import Program  # noqa: E402
 
@@ -69,6 +70,31 @@ with tempfile.TemporaryDirectory() as folder:
     check(crossed["symetric"] == 0 and crossed["degenerate"] is True and crossed["r2"] > 0.999,
           "p in the wrong pair")
     check("degenerate" in run(folder / "crossed.npz").stdout, "the table says degenerate")
+    # plumb's own: right is right, wrong is wrong, and what is not determined is null, with the reason.
+    check(right["canonical"] == 1 and right["kappa"] > 0.999 and right["kappa_ci"][0] > 0.99
+          and right["r2_state"] > 0.99 and right["symplectic_r2"] is None, "canonical, right")
+    check(crossed["canonical"] == 0 and crossed["kappa"] < 0.1, "canonical, p in the wrong pair")
+    check("canonical 1: " in table.stdout and "kappa" in table.stdout, "the table has kappa")
+    check(right["sym_floor"] < 1e-6, "sym_floor of springs")
+    still = np.concatenate([q, -q, p, -p], 2)
+    np.savez(folder / "still.npz", latent=still, truth=still)
+    redundant = answer(folder / "still.npz")
+    check(redundant["sym_floor"] > 0.05 and redundant["symetric"] == 0, "a centre at rest has a floor")
+    check(redundant["canonical"] == 1 and redundant["form"]["n"] == 1 and "2 dimensions" in redundant["form"]["reduced"],
+          "and is reduced")
+    quick = answer(folder / "right.npz", "--published")
+    check(quick["kappa"] is None and quick["canonical"] is None and "--published" in quick["canonical_why"]
+          and set(quick) == set(right), "--published")
+    np.savez(folder / "few.npz", latent=turned[:3], truth=truth[:3])
+    few = answer(folder / "few.npz")
+    check(few["kappa"] is None and "at least 4" in few["canonical_why"] and few["r2"] > 0.9, "three trajectories")
+    run(folder / "right.npz", "--require", "canonical,kappa=0.99")
+    run(folder / "crossed.npz", "--require", "canonical", code=3)
+    run(folder / "few.npz", "--require", "canonical", code=3)
+    complaint("wanted positions counted from 0", folder / "right.npz", "--angles", "0;1", code=2)
+    check(answer(folder / "right.npz", "--angles", "none")["canonical"] == 1, "--angles none")
+    check(answer(folder / "right.npz", "--estimator", "polynomial")["canonical"] == 1, "--estimator")
+
     published = answer(folder / "crossed.npz", "--mode", "reference")
     check(published["symetric"] == 1 and published["degenerate"] is True
           and published["mode"] == "reference" and published["fits"] == 2

@@ -36,7 +36,10 @@ int golden_same(plumb_file *file, const char *path, const char *name, const doub
 int golden_near(const char *path, const char *what, int64_t index, double got, double want,
                 double absolute, double relative);
 
-int golden_adam(plumb_file *file, const char *path);       ///< steps of the optimiser
+int golden_adam(plumb_file *file, const char *path); ///< steps of the optimiser
+/// Planted models are counted, not failed one by one; the second is 1 if too many were wrong.
+int golden_planted(plumb_file *file, const char *path);
+int golden_planted_verdict(void);
 int golden_forecast(plumb_file *file, const char *path);   ///< image sequences
 int golden_mlp(plumb_file *file, const char *path);        ///< SyMetric by a network
 int golden_polynomial(plumb_file *file, const char *path); ///< SyMetric by polynomials

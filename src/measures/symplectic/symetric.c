@@ -259,6 +259,19 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
     return PLUMB_OK;
 }
 
+plumb_status plumb_symetric_floor(double *sym, const plumb_array *truth,
+                                  const plumb_symetric_options *opt)
+{
+    plumb_symetric_options plain = opt ? *opt : plumb_symetric_defaults();
+    plain.resamples = 0;
+    plumb_symetric of_truth;
+    const plumb_status st = plumb_symetric_measure(&of_truth, truth, truth, NULL, &plain);
+    if (st) return st;
+    *sym = of_truth.sym;
+    plumb_symetric_clear(&of_truth);
+    return PLUMB_OK;
+}
+
 void plumb_symetric_clear(plumb_symetric *result)
 {
     if (!result || !result->memory) return;
