@@ -170,7 +170,9 @@ static const double most_missed = 0.05;
 // With more error than this what is taken away for it decides.
 static const double most_error = 0.1;
 // Latents that hold this much of the state may hold all of it behind a map that is hard to fit.
-static const double most_of_state = 0.7;
+static const double most_of_state = 0.85;
+// A form this small beside what it could be is none: only the fit's error is left of it.
+static const double no_area = 1e-3;
 
 // A latent that moves smoothly, is no function of the state, and has a partner that is one: what
 // area the two span cannot be seen from the state. Noise is not smooth, and spans none.
@@ -203,11 +205,19 @@ static bool unsure(const plumb_canonical *r, const plumb_canonical_options *o)
 
 // What the free fit alone says.
 static int judge(char *text, size_t size, const plumb_canonical *r, bool escaped, double missed,
-                 const plumb_canonical_options *o)
+                 double span, const plumb_canonical_options *o)
 {
     // A canonical map can be inverted everywhere. Where it is hard to fit backward, that the
     // latents follow from the state with little noise is enough.
     const double held = r->kappa > o->kappa_bar ? fmax(r->r2_state, r->r2_local) : r->r2_state;
+    if (held > o->r2_bar && r->kappa <= o->kappa_bar && span < no_area && !escaped) {
+        snprintf(
+            text, size,
+            "kappa %.4f: the latents hold the true state, but positions and momenta that belong "
+            "together say the same, and span no area",
+            r->kappa);
+        return PLUMB_CANONICAL_NO;
+    }
     if (held > most_of_state && r->form_error > most_error) {
         snprintf(text, size,
                  "not determined: kappa %.4f, but the fits to two halves of the trajectories "
@@ -292,8 +302,8 @@ static plumb_status decide(plumb_canonical *out, arena *keep, arena *mem,
     char text[500];
     const bool escaped = escapes(rows, l, f);
     double free_r2 = (double)NAN;
-    out->canonical = judge(text, sizeof text, out, escaped, f->missed, opt);
-    const bool ask = unsure(out, opt) && !escaped;
+    out->canonical = judge(text, sizeof text, out, escaped, f->missed, f->span, opt);
+    const bool ask = unsure(out, opt) && !escaped && f->span >= no_area;
     if (ask || opt->symplectic) {
         const plumb_status st =
             canonical_shears(&out->symplectic_r2, &free_r2, mem, rows, t, l, f, out->c, opt);
