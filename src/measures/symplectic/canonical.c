@@ -205,19 +205,11 @@ static bool unsure(const plumb_canonical *r, const plumb_canonical_options *o)
 
 // What the free fit alone says.
 static int judge(char *text, size_t size, const plumb_canonical *r, bool escaped, double missed,
-                 double span, const plumb_canonical_options *o)
+                 const plumb_canonical_options *o)
 {
     // A canonical map can be inverted everywhere. Where it is hard to fit backward, that the
     // latents follow from the state with little noise is enough.
     const double held = r->kappa > o->kappa_bar ? fmax(r->r2_state, r->r2_local) : r->r2_state;
-    if (held > o->r2_bar && r->kappa <= o->kappa_bar && span < no_area && !escaped) {
-        snprintf(
-            text, size,
-            "kappa %.4f: the latents hold the true state, but positions and momenta that belong "
-            "together say the same, and span no area",
-            r->kappa);
-        return PLUMB_CANONICAL_NO;
-    }
     if (held > most_of_state && r->form_error > most_error) {
         snprintf(text, size,
                  "not determined: kappa %.4f, but the fits to two halves of the trajectories "
@@ -302,8 +294,8 @@ static plumb_status decide(plumb_canonical *out, arena *keep, arena *mem,
     char text[500];
     const bool escaped = escapes(rows, l, f);
     double free_r2 = (double)NAN;
-    out->canonical = judge(text, sizeof text, out, escaped, f->missed, f->span, opt);
-    const bool ask = unsure(out, opt) && !escaped && f->span >= no_area;
+    out->canonical = judge(text, sizeof text, out, escaped, f->missed, opt);
+    const bool ask = unsure(out, opt) && !escaped;
     if (ask || opt->symplectic) {
         const plumb_status st =
             canonical_shears(&out->symplectic_r2, &free_r2, mem, rows, t, l, f, out->c, opt);
@@ -311,6 +303,16 @@ static plumb_status decide(plumb_canonical *out, arena *keep, arena *mem,
     }
     if (ask && !isnan(free_r2))
         out->canonical = second_opinion(text, sizeof text, out, free_r2, out->canonical);
+    // A right map may be sheared until hardly any area is left to see, so this comes last.
+    if (out->canonical == PLUMB_CANONICAL_UNKNOWN && !escaped && out->kappa <= opt->kappa_bar &&
+        f->span < no_area) {
+        snprintf(
+            text, sizeof text,
+            "kappa %.4f: the latents hold the true state, but positions and momenta that belong "
+            "together say the same, and span no area",
+            out->kappa);
+        out->canonical = PLUMB_CANONICAL_NO;
+    }
     out->why = arena_text(keep, text);
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }
