@@ -170,7 +170,9 @@ static const double most_missed = 0.05;
 // With more error than this what is taken away for it decides.
 static const double most_error = 0.1;
 // Latents that hold this much of the state may hold all of it behind a map that is hard to fit.
-static const double most_of_state = 0.7;
+static const double most_of_state = 0.85;
+// A form this small beside what it could be is none: only the fit's error is left of it.
+static const double no_area = 1e-3;
 
 // A latent that moves smoothly, is no function of the state, and has a partner that is one: what
 // area the two span cannot be seen from the state. Noise is not smooth, and spans none.
@@ -301,6 +303,16 @@ static plumb_status decide(plumb_canonical *out, arena *keep, arena *mem,
     }
     if (ask && !isnan(free_r2))
         out->canonical = second_opinion(text, sizeof text, out, free_r2, out->canonical);
+    // A right map may be sheared until hardly any area is left to see, so this comes last.
+    if (out->canonical == PLUMB_CANONICAL_UNKNOWN && !escaped && out->kappa <= opt->kappa_bar &&
+        f->span < no_area) {
+        snprintf(
+            text, sizeof text,
+            "kappa %.4f: the latents hold the true state, but positions and momenta that belong "
+            "together say the same, and span no area",
+            out->kappa);
+        out->canonical = PLUMB_CANONICAL_NO;
+    }
     out->why = arena_text(keep, text);
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }

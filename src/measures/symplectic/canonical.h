@@ -50,6 +50,7 @@ plumb_status canonical_latents(canonical_latent *out, arena *mem, const canonica
 /// The map from truth to latents and the form it pulls back, summed over each trajectory.
 typedef struct canonical_form {
     double local;  // share of the truth's variance that the latents tell where G can be inverted
+    double span;   // |O|^2 over what it would be, were all latent pairs at right angles
     double missed; // share of the latents' variance that is neither explained nor noise
     double *left;  // (2m) not explained; 0 for dead and constant latents
     double r2;     // by variance

@@ -237,6 +237,22 @@ static void add_pairs(double *pairs, const double *J, int64_t m, int64_t form, d
         }
 }
 
+// The square of the form that latents with these slopes would have, were the slopes of each pair at
+// right angles.
+static double widest(const double *J, int64_t m, int64_t form)
+{
+    double sum = 0.0;
+    for (int64_t k = 0; k < m; k++) {
+        double q = 0.0, p = 0.0;
+        for (int64_t a = 0; a < form; a++) {
+            q += J[k * form + a] * J[k * form + a];
+            p += J[(m + k) * form + a] * J[(m + k) * form + a];
+        }
+        sum += 2.0 * q * p;
+    }
+    return sum;
+}
+
 enum { CHUNK = 600 };
 
 // How well the latents of one row tell the state, to first order: with N the variance of each
@@ -277,6 +293,7 @@ static plumb_status sum_form(canonical_form *out, arena *mem, const canonical_ro
     double *work = ARENA_NEW(mem, double, (2 * t->form * t->form));
     if (!jacobian || !J || !omega || !work) return PLUMB_EMEMORY;
     const double share = 1.0 / (double)rows->rows;
+    double wide_form = 0.0, norm = 0.0;
     enum { EVERY = 11 }; // rows for the last sum: a mean of smooth numbers
     const int64_t told_rows = (rows->rows + EVERY - 1) / EVERY;
     for (int64_t at = 0; at < rows->rows; at += CHUNK) {
@@ -288,11 +305,14 @@ static plumb_status sum_form(canonical_form *out, arena *mem, const canonical_ro
             slopes(J, g, jacobian + (r - at) * wide, r, t->form, l, rows->m2);
             pull_back(omega, J, m, t->form);
             if (out->pairs) add_pairs(out->pairs, J, m, t->form, share);
+            wide_form += widest(J, m, t->form);
             add_row(out, t, omega, r / rows->steps, r, share);
             if (r % EVERY == 0)
                 out->local += told(work, J, t, l, out->left, rows->m2) / (double)told_rows;
         }
     }
+    for (int64_t k = 0; k < rows->trajectories; k++) norm += out->norm[k];
+    out->span = wide_form > 0.0 ? norm / wide_form : 0.0;
     return PLUMB_OK;
 }
 
