@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""The measures: arrays in, a result out."""
+import ctypes
+
+from ._arrays import fill, numbers, pointer, to_numpy, view
+from ._native import SCORERS, call, lib, record, types
+from ._results import Forecast, Surprise, Symetric
+
+
+def _views(given):
+    """name: array or None, as views the library can read; the arrays stay alive with them."""
+    return {name: None if value is None else view(to_numpy(value, name)) for name, value in given.items()}
+
+
+def _measure(kind, arguments, options):
+    """Calls plumb_KIND_measure; gives the struct, the record, and what must be called in the end."""
+    out = types[kind]()
+    clear = getattr(lib, f"plumb_{kind}_clear")
+    end = lambda: clear(ctypes.byref(out))
+    call(getattr(lib, f"plumb_{kind}_measure"), ctypes.byref(out), *arguments, ctypes.byref(options), after=end)
+    return out, record(getattr(lib, f"plumb_{kind}_record"), ctypes.byref(out), ctypes.byref(options)), end
+
+
+def symetric(latent, truth, variance=None, **options):
+    """Is `latent` the true phase space, up to a change of canonical coordinates?
+
+    latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n), positions first, then momenta;
+    variance, the posterior variance of the latents, leaves out those that say nothing. Options are those of
+    plumb_symetric_options, enums by their words: mode="reference", seed=2, resamples=0 ...
+
+    >>> import numpy as np, plumb
+    >>> t = np.linspace(0, 6, 60) + np.arange(20)[:, None]
+    >>> r = np.linspace(0.5, 1.5, 20)[:, None]
+    >>> truth = np.stack([r * np.cos(t), -r * np.sin(t)], -1)
+    >>> result = plumb.symetric(2 * truth, truth)
+    >>> result.symetric, result.order
+    (1, 1)
+    >>> round(result.r2, 3), result.sym < 1e-6
+    (1.0, True)
+    """
+    views = _views({"latent": latent, "truth": truth, "variance": variance})
+    points = options.pop("eval_index", None)
+    opt = fill(lib.plumb_symetric_defaults(), "symetric_options", options)
+    if points is not None:
+        index = view(to_numpy(points, "eval_index"))
+        opt.eval_index = ctypes.pointer(index)
+    _, text, end = _measure("symetric", [pointer(views[n]) for n in ("latent", "truth", "variance")], opt)
+    end()
+    return Symetric(text)
+
+
+def forecast(truth, prediction, backward=None, **options):
+    """How close are predicted frames to true ones, and for how long?
+
+    All are (trajectories, steps, height, width, channels) in increasing time; backward is the prediction of a
+    model run back from the last frames. Options are those of plumb_forecast_options: split=60,
+    threshold=0.025, frames="no-overlap" ...
+
+    >>> import numpy as np, plumb
+    >>> truth = np.full((3, 80, 4, 4, 1), 0.5)
+    >>> prediction = truth.copy()
+    >>> prediction[:, 70:] = 0
+    >>> plumb.forecast(truth, prediction).vpt
+    10
+    """
+    views = _views({"truth": truth, "prediction": prediction, "backward": backward})
+    opt = fill(lib.plumb_forecast_defaults(), "forecast_options", options)
+    out, text, end = _measure("forecast", [pointer(v) for v in views.values()], opt)
+    try:
+        arrays = {}
+        for name, side in (("errors", out.forward), ("errors_backward", out.backward)):
+            if side.measured:
+                arrays[name] = numbers(side.errors, (out.trajectories, side.frames))
+    finally:
+        end()
+    return Forecast(text, arrays)
+
+
+def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observation=None, surprise_voe=None,
+             concept=None, scorer=None, **options):
+    """Is a model more surprised by impossible clips than by possible ones?
+
+    surprise (tuples, 4) or, frame by frame, (tuples, 4, frames); or truth and prediction (tuples, 4, frames,
+    height, width, channels). Clips 0 and 1 are possible, 2 and 3 impossible. feature (tuples, 4, d) and
+    observation (N, d) are for the scorers that weigh likelihoods, surprise_voe for the naive one, concept
+    (tuples,) numbers or text. scorer is a name or a list of them; by default all that the arrays allow.
+    Options are those of plumb_surprise_options: k=50, gamma=0.01 ...
+
+    >>> import numpy as np, plumb
+    >>> s = np.tile([1.0, 1.1, 1.5, 1.4], (10, 1))
+    >>> result = plumb.surprise(s)
+    >>> result.scorers["plain"]["accuracy"]
+    1
+    """
+    views = _views({"surprise": surprise, "truth": truth, "prediction": prediction, "feature": feature,
+                    "observation": observation, "surprise_voe": surprise_voe, "concept": concept})
+    given = types["surprise_input"](size=ctypes.sizeof(types["surprise_input"]))
+    for name, array in views.items():
+        if array is not None:
+            setattr(given, name, ctypes.pointer(array))
+    opt = lib.plumb_surprise_defaults()
+    for name in [scorer] if isinstance(scorer, str) else scorer or []:
+        if name not in SCORERS:
+            raise ValueError(f"scorer is {name!r}, wanted {', '.join(SCORERS)}")
+        opt.scorers[SCORERS.index(name)] = True
+    gammas = options.pop("gammas", {})
+    for name, value in gammas.items():
+        if name not in SCORERS:
+            raise ValueError(f"gammas has {name!r}, wanted {', '.join(SCORERS)}")
+        opt.gammas[SCORERS.index(name)] = value
+    fill(opt, "surprise_options", options)
+    out, text, end = _measure("surprise", [ctypes.byref(given)], opt)
+    try:
+        arrays = {"score": {}, "distance": {}}
+        for index, name in enumerate(SCORERS):
+            s = out.scorers[index]
+            if s.measured:
+                arrays["score"][name] = numbers(s.score, (out.tested, 4))
+                arrays["distance"][name] = numbers(s.distance, (out.tested, 4))
+        if out.frames:
+            arrays["frame_surprise"] = numbers(out.frame_surprise, (out.tested, 4, out.frames))
+    finally:
+        end()
+    return Surprise(text, arrays)
