@@ -20,7 +20,8 @@ typedef struct trainee_tensor {
 
 /// Films to be told by a model that knows states: it watches one end of each and tells all of it.
 typedef struct trainee_play {
-    const uint8_t *frames; ///< (count, steps, height, width, channels)
+    /// (count, steps, height, width, channels); NULL: the latents are given, and only drawn.
+    const uint8_t *frames;
     int64_t count, steps;
     bool backward;     ///< it watches the last frames, not the first
     int threads;       ///< more than 0; changes no bit
