@@ -12,6 +12,7 @@
 #include "plumb/forecast.h"
 #include "plumb/machine.h"
 #include "plumb/record.h"
+#include "plumb/report.h"
 #include "plumb/status.h"
 #include "plumb/stream.h"
 #include "plumb/surprise.h"
