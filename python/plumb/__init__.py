@@ -14,12 +14,13 @@ from ._native import (ERRORS, FileError, FormatError, MissingError, NumericError
                       RangeError, ShapeError, StoppedError)
 from ._native import lib as _lib
 from ._native import record as _record
+from ._report import report
 from ._results import Evaluation, Forecast, Result, Surprise, Symetric
 from ._runs import Rollout, Run, load_run
 from ._worlds import Batch, Dataset, Stream, World, world, worlds
 
 __version__ = _lib.plumb_version().decode()
-__all__ = ["symetric", "forecast", "surprise", "surprise_example", "world", "worlds", "load_run", "doctor",
+__all__ = ["symetric", "forecast", "surprise", "surprise_example", "world", "worlds", "load_run", "report", "doctor",
            "Symetric", "Forecast", "Surprise", "Evaluation", "Result", "World", "Batch", "Dataset", "Stream", "Run",
            "Rollout", "PlumbError", *(kind.__name__ for kind in ERRORS.values())]
 

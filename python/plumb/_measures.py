@@ -12,6 +12,11 @@ def _views(given):
     return {name: None if value is None else view(to_numpy(value, name)) for name, value in given.items()}
 
 
+def _kept(views):
+    """The arrays behind the views, for a figure."""
+    return {name: one.owner for name, one in views.items() if one is not None}
+
+
 def _measure(kind, arguments, options):
     """Calls plumb_KIND_measure; gives the struct, the record, and what must be called in the end."""
     out = types[kind]()
@@ -46,7 +51,7 @@ def symetric(latent, truth, variance=None, **options):
         opt.eval_index = ctypes.pointer(index)
     _, text, end = _measure("symetric", [pointer(views[n]) for n in ("latent", "truth", "variance")], opt)
     end()
-    return Symetric(text)
+    return Symetric(text, None, "phase-space", _kept(views))
 
 
 def forecast(truth, prediction, backward=None, **options):
@@ -73,7 +78,9 @@ def forecast(truth, prediction, backward=None, **options):
                 arrays[name] = numbers(side.errors, (out.trajectories, side.frames))
     finally:
         end()
-    return Forecast(text, arrays)
+    kept = _kept(views)
+    kept.pop("backward", None)
+    return Forecast(text, arrays, "film", kept)
 
 
 def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observation=None, surprise_voe=None,
@@ -121,4 +128,7 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
             arrays["frame_surprise"] = numbers(out.frame_surprise, (out.tested, 4, out.frames))
     finally:
         end()
-    return Surprise(text, arrays)
+    kept = _kept({name: views[name] for name in ("surprise", "truth")})
+    if "frame_surprise" in arrays:
+        kept["surprise"] = arrays["frame_surprise"]
+    return Surprise(text, arrays, "concepts", kept)

@@ -83,6 +83,7 @@ STRUCTS = {
     "stream_options":
         "size:z batch:q window:q steps:q ahead:q seed:Q first:q threads:i states:b world:world_options",
     "stream_batch": "index:q frames:p state:p canonical:p time:p",
+    "report_options": "size:z films:q steps:q name:s threads:i",
     "evaluate_options":
         "size:z count:q steps:q measured:q first:q world:s data:s threads:i symetric:symetric_options "
         "forecast:forecast_options",
@@ -218,6 +219,15 @@ i plumb_evaluate_run evaluate* s evaluate_options*
   plumb_evaluate_clear evaluate*
   plumb_evaluate_record p evaluate* evaluate_options*
 i plumb_evaluate_rollout s s b evaluate_options*
+i plumb_report_create p*
+  plumb_report_free p
+i plumb_report_record p s s
+i plumb_report_arrays p s named_array* q
+report_options plumb_report_defaults
+i plumb_report_add p s report_options*
+i plumb_report_draw p s s
+i plumb_report_svg s* p s
+i plumb_report_save p s
 i plumb_machine_threads
   plumb_machine_record p
 """

@@ -3,15 +3,18 @@
 import html
 import json
 
+from ._native import PlumbError
+
 
 class Result:
     """What was measured. Every key of to_dict() is an attribute."""
 
-    def __init__(self, text, arrays=None, drawing=None):
+    def __init__(self, text, arrays=None, figure=None, kept=None):
         self._text = text
         self._record = json.loads(text)
         self._arrays = arrays or {}
-        self._drawing = drawing  # a function that gives SVG, or None
+        self._figure = figure  # its name
+        self._kept = [kept] if kept else []  # the arrays it is drawn from
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -47,8 +50,12 @@ class Result:
             text.append(f"<tr><td style='text-align:left'>{html.escape(name)}</td><td>{html.escape(value)}</td>"
                         f"<td style='text-align:left'>{html.escape(interval)}</td></tr>")
         text.append("</table>")
-        if self._drawing:
-            text.append(self._drawing())
+        if self._figure:
+            from ._report import drawing
+            try:
+                text.append(drawing(self._figure, self._text, self._kept[0] if self._kept else {})())
+            except PlumbError as why:  # a verdict without a figure is better than none
+                text.append(f"<p>{html.escape(str(why))}</p>")
         return "".join(text)
 
 

@@ -104,6 +104,18 @@ check(plumb.surprise_example()["surprise"] if "surprise" in plumb.surprise_examp
 # ---- results ----
 result = plumb.symetric(good, truth)
 check("SyMetric" in result._repr_html_() and result.why[:2] in repr(result), "shows itself")
+for shown, figure in ((result, "phase-space"), (plumb.forecast(frames, prediction), "film"), (alone, "concepts")):
+    text = shown._repr_html_()
+    check(text.count("<svg") == 1 and text.rstrip().endswith("</svg>"), f"no {figure} in a notebook: {text[-200:]}")
+with tempfile.TemporaryDirectory() as folder:
+    page = plumb.report(os.path.join(folder, "r.html"), result, plumb.forecast(frames, prediction), name="a <model>")
+    text = open(page, encoding="utf-8").read()
+    check("a &lt;model&gt;" in text and "phase-space" in text and 'id=rollout' in text, "a page of results")
+    plumb.report(os.path.join(folder, "f.png"), result, figure="phase-space")
+    check(open(os.path.join(folder, "f.png"), "rb").read(4) == b"\x89PNG", "a figure")
+    check.raises(plumb.RangeError, "phase-space", plumb.report, os.path.join(folder, "f.png"), result, figure="film")
+    check.raises(plumb.FileError, "", plumb.report, page, os.path.join(folder, "nowhere"))
+    check.raises(TypeError, "neither a path", plumb.report, page, 3)
 check(pickle.loads(pickle.dumps(result)).to_dict() == result.to_dict(), "a pickle")
 changed = result.to_dict()
 changed["r2"] = 0

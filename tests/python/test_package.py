@@ -25,7 +25,7 @@ import plumb  # noqa: E402
 import plumb_build  # noqa: E402
 
 check = support.Checks()
-for name in ("", "._measures", "._worlds", "._runs", "._results", "._arrays"):
+for name in ("", "._measures", "._worlds", "._runs", "._results", "._arrays", "._report"):
     failed, tried = doctest.testmod(importlib.import_module("plumb" + name))
     check(failed == 0, f"doctest of plumb{name}")
 
