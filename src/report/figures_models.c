@@ -41,7 +41,10 @@ static plumb_status models_draw(sketch *k, arena *mem, const plumb_report *r, co
     (void)mem, (void)none;
     const subject *all[MOST];
     const int64_t n = ordered(all, MOST, r);
-    const double most = fmax(subject_vpt(all[0]), 1);
+    double most = fmax(subject_vpt(all[0]), 1), ends[2];
+    for (int64_t i = 0; i < n; i++)
+        if (tree_reals(ends, 2, all[i]->forecast, "vpt_ci") == 2 && ends[1] < 1e9)
+            most = fmax(most, ends[1]);
     axes_panel p = {.x = LEFT, .y = 38, .w = FIGURE_WIDTH - LEFT - RIGHT, .h = (double)(n * ROW)};
     p.across = axes_between(0, 1.02 * most, 5);
     p.up = (axes_span){.low = 0, .high = (double)n};
@@ -58,7 +61,7 @@ static plumb_status models_draw(sketch *k, arena *mem, const plumb_report *r, co
         char text[64];
         snprintf(text, sizeof text, "%.28s", s->name);
         k->text(k, LEFT - 10, y + 4.5, 13, SKETCH_RIGHT, sketch_rgb(PALETTE_INK), text);
-        k->rectangle(k, p.x + 1, y - 7, axes_x(&p, vpt) - p.x - 1, 14,
+        k->rectangle(k, p.x + 1, y - 7, fmax(axes_x(&p, vpt) - p.x - 1, 0), 14,
                      sketch_rgb(passes ? PALETTE_GREEN : PALETTE_AXIS));
         if (tree_reals(ci, 2, s->forecast, "vpt_ci") == 2 && ci[1] > ci[0]) {
             const double whisker[] = {axes_x(&p, ci[0]), y, axes_x(&p, ci[1]), y};

@@ -31,7 +31,7 @@ static const char style[] =
     "8px;font-variant-numeric:tabular-nums}"
     "th,td{text-align:left;padding:7px 14px 7px 0;border-bottom:1px solid "
     "var(--GRID);vertical-align:top}"
-    "td:nth-child(3),td:nth-child(4){white-space:nowrap}th{font-weight:500;color:var(--PALE);font-"
+    "th,td:nth-child(-n+4){white-space:nowrap}th{font-weight:500;color:var(--PALE);font-"
     "size:14px}td.n{white-space:nowrap;font-weight:500}"
     "figure{margin:10px 0 8px;overflow-x:auto}figure svg{max-width:100%;height:auto;display:block}"
     "figcaption{color:var(--PALE);font-size:14.5px;margin-top:6px}"
