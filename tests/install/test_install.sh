@@ -114,7 +114,8 @@ for place in "$prefix" "$dir/moved"; do
     if [ -e "$PLUMB_BUILD/libexec/plumb/plumb-h5" ]; then
         "$place/bin/plumb" doctor --json | grep -q '"hdf5": true' || fail "the installed program does not find plumb-h5"
     fi
-    "$place/bin/plumb" demo >"$dir/log" 2>&1 || fail "installed demo: $(cat "$dir/log")"
+    (cd "$dir" && "$place/bin/plumb" demo) >"$dir/log" 2>&1 || fail "installed demo: $(cat "$dir/log")"
+    tail -n 1 "$dir/log" | grep -q 'plumb-demo.html$' || fail "the installed demo names no page"
 done
 if command -v man >/dev/null; then
     [ -z "$(LC_ALL=C man --warnings -l "$dir/moved/share/man/man1/plumb.1" 2>&1 >/dev/null)" ] || fail "the manual has warnings"
