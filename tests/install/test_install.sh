@@ -88,6 +88,11 @@ else
     fail "a stranger's CMake project: $(cat "$dir/log")"
 fi
 
+# The examples are such a project too.
+"$PLUMB_CMAKE" -S "$PLUMB_SOURCE/examples" -B "$dir/examples" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$PLUMB_CC" \
+    -DCMAKE_C_FLAGS="$flags" >"$dir/log" 2>&1 && "$PLUMB_CMAKE" --build "$dir/examples" >>"$dir/log" 2>&1 ||
+    fail "the examples by CMake: $(cat "$dir/log")"
+
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 [ "$(pkg-config --modversion plumb)" = "$("$PLUMB" --version | cut -d' ' -f2)" ] || fail "pkg-config --modversion"
 # shellcheck disable=SC2046,SC2086
