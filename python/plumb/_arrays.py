@@ -68,6 +68,9 @@ def fill(options, struct, given):
             near = difflib.get_close_matches(name, fields, 1)
             hint = f", did you mean {near[0]}?" if near else f"; there are {', '.join(fields)}"
             raise TypeError(f"no option {name}{hint}")
+        if isinstance(value, dict) and issubclass(fields[name], ctypes.Structure):
+            fill(getattr(options, name), fields[name].__name__, value)
+            continue
         words = WORDS.get((struct, name))
         if words and isinstance(value, str):
             if value not in words:

@@ -80,12 +80,11 @@ class Run:
             with np.load(path) as arrays:
                 return Rollout({name: arrays[name] for name in arrays.files})
 
-    def evaluate(self, symetric=None, forecast=None, **options):
-        """Judges the run by every measure there is for it, on films it has never seen. symetric and forecast
-        are dicts of options of theirs; the others are count, steps, measured, first, world, data, threads."""
+    def evaluate(self, **options):
+        """Judges the run by every measure there is for it, on films it has never seen. Options are those of
+        plumb_evaluate_options: count=30, measured=100 ...; symetric={"resamples": 0} and forecast={...} are dicts
+        of options of theirs."""
         opt = fill(lib.plumb_evaluate_defaults(), "evaluate_options", options)
-        fill(opt.symetric, "symetric_options", symetric or {})
-        fill(opt.forecast, "forecast_options", forecast or {})
         out = types["evaluate"]()
         end = lambda: lib.plumb_evaluate_clear(ctypes.byref(out))
         call(lib.plumb_evaluate_run, ctypes.byref(out), os.fsencode(self.path), ctypes.byref(opt), after=end)

@@ -153,8 +153,7 @@ class Stream:
     """Batches, made ahead; see World.stream. Close it, or use it in a `with`."""
 
     def __init__(self, world, options, world_options, copy):
-        opt = fill(lib.plumb_stream_defaults(), "stream_options", options)
-        fill(opt.world, "world_options", world_options)
+        opt = fill(lib.plumb_stream_defaults(), "stream_options", dict(options, world=world_options))
         self._handle = ctypes.c_void_p()
         self._copy, self._opt, self._world = copy, opt, world
         _check(lib.plumb_stream_open(ctypes.byref(self._handle), world._handle, ctypes.byref(opt)), None)

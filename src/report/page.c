@@ -174,6 +174,10 @@ static void put_numbers(buffer *b, const subject *s)
     buffer_print(b, "<table><tr><th>measure</th><th>value</th><th>95 %% "
                     "interval</th><th>wanted</th><th>question</th></tr>\n");
     put_rows(b, s->measure ? s->measure : s->mlp, of_state, sizeof of_state / sizeof *of_state);
+    if (s->measure && s->mlp) {
+        buffer_print(b, "<tr><th colspan=5>the same by a network (MLP)</th></tr>\n");
+        put_rows(b, s->mlp, of_state, 4);
+    }
     if (s->forecast)
         put_rows(b, s->forecast, of_forecast, sizeof of_forecast / sizeof *of_forecast);
     put_scorers(b, s);

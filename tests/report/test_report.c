@@ -123,6 +123,9 @@ TEST(each_kind_of_failure_has_its_own_words)
          "\"accuracy_ci\": [0.8, 1]}}}",
          "90 % of the tuples by knn"},
         {"{\"settings\": {}, \"training\": {}}", "not yet judged"},
+        {"{\"pr\": {\"r2\": 0.95, \"sym\": 0, \"symetric\": 1}, \"mlp\": {\"r2\": 0.97, \"sym\": "
+         "0.01}}",
+         "by a network (MLP)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         plumb_report *r;
