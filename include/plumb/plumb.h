@@ -5,6 +5,8 @@
 #define PLUMB_PLUMB_H
 
 #include "plumb/array.h"
+#include "plumb/audit.h"
+#include "plumb/canonical.h"
 #include "plumb/dataset.h"
 #include "plumb/evaluate.h"
 #include "plumb/file.h"
@@ -13,6 +15,7 @@
 #include "plumb/machine.h"
 #include "plumb/record.h"
 #include "plumb/report.h"
+#include "plumb/room.h"
 #include "plumb/status.h"
 #include "plumb/stream.h"
 #include "plumb/surprise.h"

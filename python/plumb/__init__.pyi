@@ -45,8 +45,20 @@ class Symetric(Result):
     m: int
     seed: int
     input_hash: str
+    sym_floor: Optional[float]
+    kappa: Optional[float]
+    kappa_ci: Interval
+    canonical: Optional[int]
+    canonical_why: str
     @property
     def passes(self) -> bool: ...
+
+class Canonical(Result):
+    kappa: float
+    kappa_ci: Interval
+    canonical: Optional[int]
+    canonical_why: str
+    r2_state: float
 
 class Forecast(Result):
     rec_mse: Optional[float]
@@ -144,7 +156,9 @@ class Run:
     def rollout(self, count: int = 4, steps: int = 200, *, backward: bool = False, **options: Any) -> Rollout: ...
     def evaluate(self, **options: Any) -> Evaluation: ...
 
-def symetric(latent: ArrayLike, truth: ArrayLike, variance: Optional[ArrayLike] = None, **options: Any) -> Symetric: ...
+def symetric(latent: ArrayLike, truth: ArrayLike, variance: Optional[ArrayLike] = None, *, kappa: bool = True,
+             **options: Any) -> Symetric: ...
+def canonical(latent: ArrayLike, truth: ArrayLike, **options: Any) -> Canonical: ...
 def forecast(truth: ArrayLike, prediction: ArrayLike, backward: Optional[ArrayLike] = None, **options: Any) -> Forecast: ...
 def surprise(surprise: Optional[ArrayLike] = None, *, truth: Optional[ArrayLike] = None,
              prediction: Optional[ArrayLike] = None, feature: Optional[ArrayLike] = None,

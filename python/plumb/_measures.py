@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The measures: arrays in, a result out."""
 import ctypes
+import json
 
 from ._arrays import fill, numbers, pointer, to_numpy, view
-from ._native import SCORERS, call, lib, record, types
-from ._results import Forecast, Surprise, Symetric
+from ._native import SCORERS, PlumbError, call, lib, record, types
+from ._results import Canonical, Forecast, Surprise, Symetric
 
 
 def _views(given):
@@ -26,12 +27,65 @@ def _measure(kind, arguments, options):
     return out, record(getattr(lib, f"plumb_{kind}_record"), ctypes.byref(out), ctypes.byref(options)), end
 
 
-def symetric(latent, truth, variance=None, **options):
+def _own(views, given):
+    """plumb's own score of latents, as JSON."""
+    momenta, angles = given.pop("momenta", None), given.pop("angles", None)
+    opt = fill(lib.plumb_canonical_defaults(), "canonical_options", given)
+    if momenta is not None:
+        one = view(to_numpy(momenta, "momenta"))
+        opt.momenta = ctypes.pointer(one)
+    if angles is not None:
+        flags = (ctypes.c_bool * len(angles))(*map(bool, angles))
+        opt.angles = ctypes.cast(flags, ctypes.POINTER(ctypes.c_bool))
+        if len(angles) != views["truth"].shape[2] // 2:
+            raise ValueError(f"angles has {len(angles)} flags, wanted one for each of {views['truth'].shape[2] // 2} positions")
+    out = types["canonical"]()
+    end = lambda: lib.plumb_canonical_clear(ctypes.byref(out))
+    call(lib.plumb_measure_canonical, ctypes.byref(out), pointer(views["latent"]), pointer(views["truth"]),
+         ctypes.byref(opt), after=end)
+    text = record(lib.plumb_canonical_record, ctypes.byref(out))
+    end()
+    return text
+
+
+def canonical(latent, truth, **options):
+    """kappa, plumb's own score: is the latents' symplectic form the true one where the data are?
+
+    Arrays as for symetric. momenta (trajectories, steps, m) is for Lagrangian models, angles a list of flags, one a
+    true position; the other options are those of plumb_canonical_options.
+
+    >>> import plumb
+    >>> state = plumb.world("mass-spring").batch(40, seed=1).state
+    >>> plumb.canonical(3 * state, state).canonical
+    1
+    """
+    views = _views({"latent": latent, "truth": truth})
+    return Canonical(_own(views, options), None, "phase-space", _kept(views))
+
+
+def _beside(views, opt):
+    """What stands beside the published numbers, as `plumb measure` has it."""
+    floor = ctypes.c_double()
+    try:
+        call(lib.plumb_symetric_floor, ctypes.byref(floor), pointer(views["truth"]), ctypes.byref(opt))
+        out = {"sym_floor": floor.value}
+    except PlumbError:
+        out = {"sym_floor": None}
+    try:
+        own = _own(views, {"resamples": opt.resamples, "seed": opt.seed, "drop_nonfinite": opt.nonfinite == 2})
+        return {**out, **json.loads(own)}
+    except PlumbError as why:
+        return {**out, "kappa": None, "kappa_ci": None, "canonical": None, "canonical_why": str(why)}
+
+
+def symetric(latent, truth, variance=None, *, kappa=True, **options):
     """Is `latent` the true phase space, up to a change of canonical coordinates?
 
     latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n), positions first, then momenta;
     variance, the posterior variance of the latents, leaves out those that say nothing. Options are those of
-    plumb_symetric_options, enums by their words: mode="reference", seed=2, resamples=0 ...
+    plumb_symetric_options, enums by their words: mode="reference", method="mlp", seed=2, resamples=0 ... Beside the
+    published numbers stand plumb's own, kappa and canonical, unless kappa=False; where they are not defined,
+    canonical_why says so.
 
     >>> import numpy as np, plumb
     >>> t = np.linspace(0, 6, 60) + np.arange(20)[:, None]
@@ -51,6 +105,8 @@ def symetric(latent, truth, variance=None, **options):
         opt.eval_index = ctypes.pointer(index)
     _, text, end = _measure("symetric", [pointer(views[n]) for n in ("latent", "truth", "variance")], opt)
     end()
+    if kappa:
+        text = json.dumps({**json.loads(text), **_beside(views, opt)})
     return Symetric(text, None, "phase-space", _kept(views))
 
 

@@ -21,16 +21,26 @@ STRUCTS = {
     "array": f"data:p dtype:i ndim:i shape:q{MAX_DIMS}",
     "named_array": "name:s array:array",
     "interval": "low:d high:d",
+    "symetric_network":
+        "width:q layers:i updates:q batch:q rate:d ridge:d starts:q heldout:q points_per_parameter:q few_points:b",
+    "symetric_training": "width:q parameters:q trajectories:q points:q loss:d r2:d",
     "symetric_options":
         "size:z mode:i batch:q max_batches:q max_order:i order_one_above:q r2_bar:d sym_bar:d sym_cap:d "
         "degenerate_bar:d points:q shift:d weight_tolerance:d alphas:q alpha_min:d alpha_max:d "
         "max_sweeps:q tolerance:d gap:d mask:i variance_bar:d kl_bar:d r2:i scale:i nonfinite:i "
-        "resamples:q seed:Q threads:i eval_index:array*",
+        "resamples:q seed:Q threads:i eval_index:array* method:i network:symetric_network",
     "symetric":
         "r2:d sym:d symetric:d r2_heldout:d rho:d degenerate:b why:s order:i alpha:d trajectories:q "
         "dropped:q steps:q n:q m:q unconverged:q r2_ci:interval sym_ci:interval symetric_ci:interval "
         "r2_heldout_ci:interval latents:q latents_used:q* items:p batches:p batch_count:q mode:i "
-        "seconds:d input_hash:B33 memory:p",
+        "seconds:d input_hash:B33 memory:p method:i training:symetric_training",
+    "canonical_options":
+        "size:z estimator:i kappa_bar:d r2_bar:d centres:q state_centres:q symplectic:b drop_nonfinite:b "
+        "resamples:q seed:Q angles:b* momenta:array*",
+    "canonical":
+        "kappa:d kappa_ci:interval canonical:i why:s r2_state:d r2_latent:d r2_local:d c:d form_error:d "
+        "form_low:d form_high:d symplectic_r2:d n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
+        "dropped:q steps:q seconds:d input_hash:B33 memory:p",
     "forecast_options":
         "size:z frames:i split:q extrapolate:q inference:q target:q threshold:d backward_count:i "
         "average:i batch:q resamples:q seed:Q threads:i",
@@ -86,13 +96,16 @@ STRUCTS = {
     "report_options": "size:z films:q steps:q name:s threads:i",
     "evaluate_options":
         "size:z count:q steps:q measured:q first:q world:s data:s threads:i symetric:symetric_options "
-        "forecast:forecast_options",
+        "forecast:forecast_options mlp:b",
     "evaluate":
-        "model:B64 world:B64 trained:q forecast:forecast polynomial:symetric latents:q seconds:d",
+        "model:B64 world:B64 trained:q forecast:forecast polynomial:symetric latents:q seconds:d "
+        "mlp:symetric mlp_why:B256",
 }
 
 # Words for the fields that are enums: what --help of the program calls them.
 WORDS = {
+    ("symetric_options", "method"): ("pr", "mlp"),
+    ("canonical_options", "estimator"): ("network", "gaussian", "polynomial"),
     ("symetric_options", "mode"): ("converged", "reference"),
     ("symetric_options", "mask"): ("variance", "kl", "none"),
     ("symetric_options", "r2"): ("residual", "explained"),
@@ -193,6 +206,11 @@ symetric_options plumb_symetric_defaults
 i plumb_symetric_measure symetric* array* array* array* symetric_options*
   plumb_symetric_clear symetric*
   plumb_symetric_record p symetric* symetric_options*
+i plumb_symetric_floor d* array* symetric_options*
+canonical_options plumb_canonical_defaults
+i plumb_measure_canonical canonical* array* array* canonical_options*
+  plumb_canonical_clear canonical*
+  plumb_canonical_record p canonical*
 forecast_options plumb_forecast_defaults
 i plumb_forecast_measure forecast* array* array* array* forecast_options*
   plumb_forecast_clear forecast*

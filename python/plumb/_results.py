@@ -83,6 +83,15 @@ class Symetric(Result):
         return self.why, rows
 
 
+class Canonical(Result):
+    """kappa and the verdict of plumb's own score: canonical is 1, 0, or None where the data do not determine it."""
+
+    def _verdict(self):
+        rows = [(name, number(self._record[key]), interval(self._record.get(key + "_ci")))
+                for name, key in (("canonical", "canonical"), ("kappa", "kappa"), ("R2 of the state", "r2_state"))]
+        return self.canonical_why, rows
+
+
 class Forecast(Result):
     """MSE of reconstruction and extrapolation, VPT. `errors` is (trajectories, frames)."""
 

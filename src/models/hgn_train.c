@@ -346,6 +346,42 @@ static plumb_status play(void *self, const trainee_play *job)
     return hgn_play(&h->config, &h->params, h->value, job);
 }
 
+static void plan_of(plumb_record *record, const char *name, const program *p)
+{
+    program_report r = program_tell(p);
+    plumb_record_begin(record, name);
+    plumb_record_integer(record, "nodes", r.nodes);
+    plumb_record_integer(record, "steps", r.steps);
+    plumb_record_integer(record, "tapes", r.tapes);
+    plumb_record_integer(record, "fused", r.fused);
+    plumb_record_integer(record, "block_bytes", r.block);
+    plumb_record_integer(record, "scratch_bytes", r.scratch);
+    plumb_record_integer(record, "activation_bytes", r.sum);
+    plumb_record_real(record, "gflop", 1e-9 * r.flops);
+    plumb_record_end(record);
+}
+
+static void plan(void *self, plumb_record *record)
+{
+    const learner *h = self;
+    plumb_record_integer(record, "parameters", h->params.size);
+    plumb_record_integer(record, "replicas", h->training.replicas);
+    plumb_record_integer(record, "items", h->share);
+    plumb_record_begin_list(record, "stages");
+    for (int i = 0; i < h->stages; i++) {
+        int64_t k = decoded_of(h, i), frames = h->share * k;
+        int64_t group = h->own->group < frames ? h->own->group : frames;
+        plumb_record_begin(record, NULL);
+        plumb_record_integer(record, "targets", h->horizons.targets[i]);
+        plumb_record_integer(record, "decoded", k);
+        plumb_record_integer(record, "groups", (frames + group - 1) / group);
+        plan_of(record, "rollout", hgn_step_program(h->step[i], false));
+        plan_of(record, "decoder", hgn_step_program(h->step[i], true));
+        plumb_record_end(record);
+    }
+    plumb_record_end(record);
+}
+
 static plumb_forecast_frames frames_of(const hgn_config *c)
 {
     if (c->both_ways || c->split == HGN_INCLUDE) return PLUMB_FRAMES_INCLUDE_INFERENCE;
@@ -366,7 +402,8 @@ static plumb_status create(trainee *out, arena *mem, const void *own,
                      .gradient = gradient,
                      .after = after,
                      .end = end,
-                     .play = play};
+                     .play = play,
+                     .plan = plan};
     plumb_status st = set_up(h, mem, out);
     out->latents = h->numbers;
     out->window = h->config.window;

@@ -20,9 +20,10 @@ typedef struct trainee_tensor {
 
 /// Films to be told by a model that knows states: it watches one end of each and tells all of it.
 typedef struct trainee_play {
-    /// (count, steps, height, width, channels); NULL: the latents are given, and only drawn.
+    /// (count, filmed, height, width, channels); NULL: the latents are given, and only drawn.
     const uint8_t *frames;
     int64_t count, steps;
+    int64_t filmed;    ///< frames of each film that are there, from its first; 0: all
     bool backward;     ///< it watches the last frames, not the first
     int threads;       ///< more than 0; changes no bit
     float *latent;     ///< (count, steps, latents): q first, then p
@@ -66,6 +67,8 @@ typedef struct trainee {
     int64_t window, targets;
     plumb_forecast_frames frames;
     plumb_status (*play)(void *self, const trainee_play *job);
+    /// What a step costs, into the record: memory, arithmetic, calls. May be NULL.
+    void (*plan)(void *self, plumb_record *record);
     /// Ends what is not in the arena the model was made in. May be NULL.
     void (*end)(void *self);
 } trainee;

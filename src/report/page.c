@@ -195,6 +195,12 @@ static void put_details(buffer *b, const subject *s)
         words(b, tree_text(s->measure, "why"));
         buffer_print(b, ".</p>\n");
     }
+    const char *own = tree_text(s->measure, "canonical_why");
+    if (own) {
+        buffer_print(b, "<p class=pale>In the words of plumb's own: ");
+        words(b, own);
+        buffer_print(b, ".</p>\n");
+    }
     buffer_print(b, "<details><summary>What these numbers rest on</summary><table>\n");
     for (int i = 0; i < 4; i++) {
         if (!parts[i]) continue;

@@ -11,6 +11,7 @@ static int of_state(char *text, size_t size, const subject *s)
 {
     const tree *m = s->measure ? s->measure : s->mlp;
     const double r2 = tree_real(m, "r2");
+    const double kappa = tree_real(tree_has(m, "kappa") ? m : s->evaluate, "kappa");
     char sym[32];
     if (tree_real(m, "sym") < 1e-9) snprintf(sym, sizeof sym, "0 to nine digits");
     else snprintf(sym, sizeof sym, "%.2g", tree_real(m, "sym"));
@@ -26,11 +27,27 @@ static int of_state(char *text, size_t size, const subject *s)
             "all: there is no area in this latent space, and no Hamiltonian moves it. This model "
             "remembers; it did not learn the dynamics.",
             r2);
+    else if (canonical == 1 && !published)
+        snprintf(text, size,
+                 "The true symplectic form is kept where the data are (kappa %.4g), so this model "
+                 "learnt the "
+                 "dynamics. The published measure says otherwise (R2 %.4g, Sym %s): it looks at "
+                 "the map off "
+                 "the data as well, where it is arbitrary.",
+                 kappa, r2, sym);
+    else if (canonical == 0 && published)
+        snprintf(text, size,
+                 "The latents carry the state (R2 %.4g) and the published measure passes them (Sym "
+                 "%s), but the "
+                 "true symplectic form is not kept where the data are (kappa %.4g): this model did "
+                 "not learn "
+                 "the dynamics.",
+                 r2, sym, kappa);
     else if (published)
         snprintf(text, size,
-                 "The latents carry the state (R2 %.4g) and the map to it %s canonical "
-                 "(Sym %s): this model %s the dynamics.",
-                 r2, verdict ? "is" : "passes as", sym, verdict ? "learnt" : "may not have learnt");
+                 "The latents carry the state (R2 %.4g) and the map to it is canonical "
+                 "(Sym %s): this model learnt the dynamics.",
+                 r2, sym);
     else if (r2 > 0.9)
         snprintf(text, size,
                  "The latents carry the state (R2 %.4g), but the map to it is not canonical "
@@ -43,7 +60,7 @@ static int of_state(char *text, size_t size, const subject *s)
                  "model did not learn the state, let alone its dynamics.",
                  r2);
     // Where Sym cannot fail it proves nothing, and the reader is told.
-    if (published && tree_real(m, "n") == 1 && tree_real(m, "order") == 1) {
+    if (published && canonical < 0 && tree_real(m, "n") == 1 && tree_real(m, "order") == 1) {
         const size_t used = strlen(text);
         snprintf(
             text + used, size - used,

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/status.h"
+#include "plumb/canonical.h"
 #include "plumb/evaluate.h"
 #include "plumb/report.h"
 #include "plumb/surprise.h"
@@ -107,6 +108,11 @@ static plumb_status measure_state(plumb_report *r, const char *name, const plumb
     plumb_record *record = plumb_record_create();
     if (record) plumb_symetric_record(record, &result, &o);
     plumb_symetric_clear(&result);
+    plumb_canonical own;
+    if (record && !plumb_measure_canonical(&own, latent, truth, NULL)) {
+        plumb_canonical_record(record, &own);
+        plumb_canonical_clear(&own);
+    }
     return give(r, name, record);
 }
 

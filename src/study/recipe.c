@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "plumb/dataset.h"
 #include "study/gather.h"
 
 static const char *const decays[] = {"constant", "cosine", NULL}; // as adam_decay
@@ -186,5 +187,31 @@ plumb_status recipe_film(footage *out, arena *mem, const recipe *r, int threads)
     if (!st && out->steps < clip)
         st = fail(PLUMB_ESHAPE, "%s: has %lld frames a trajectory, a clip of this model %lld",
                   r->data.data, (long long)out->steps, (long long)clip);
+    return st;
+}
+
+plumb_status recipe_frames(footage *out, const recipe *r)
+{
+    *out = (footage){.count = 1,
+                     .steps = r->model->clip ? r->model->clip(r->own) : 1,
+                     .height = r->data.image,
+                     .width = r->data.image,
+                     .channels = 3};
+    if (r->data.world[0]) {
+        const plumb_world *world;
+        plumb_status st = plumb_world_find(&world, r->data.world);
+        if (st) return st;
+        const plumb_world_facts *f = plumb_world_describe(world);
+        out->channels = f->channels;
+        if (!r->data.image) out->height = f->height, out->width = f->width;
+        return PLUMB_OK;
+    }
+    plumb_dataset *d;
+    plumb_array a;
+    plumb_status st = plumb_dataset_open(&d, r->data.data, NULL);
+    if (st) return st;
+    st = plumb_dataset_read(&a, d, 0, "frames");
+    if (!st) out->height = a.shape[1], out->width = a.shape[2], out->channels = a.shape[3];
+    plumb_dataset_close(d);
     return st;
 }

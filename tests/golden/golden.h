@@ -36,14 +36,24 @@ int golden_same(plumb_file *file, const char *path, const char *name, const doub
 int golden_near(const char *path, const char *what, int64_t index, double got, double want,
                 double absolute, double relative);
 
-int golden_adam(plumb_file *file, const char *path);       ///< steps of the optimiser
+int golden_adam(plumb_file *file, const char *path); ///< steps of the optimiser
+/// Planted models are counted, not failed one by one; the second is 1 if too many were wrong.
+int golden_planted(plumb_file *file, const char *path);
+int golden_planted_verdict(void);
 int golden_forecast(plumb_file *file, const char *path);   ///< image sequences
+int golden_mlp(plumb_file *file, const char *path);        ///< SyMetric by a network
 int golden_polynomial(plumb_file *file, const char *path); ///< SyMetric by polynomials
 int golden_neighbours(plumb_file *file, const char *path); ///< distance to the k-th neighbour
 int golden_outliers(plumb_file *file, const char *path);   ///< Mahalanobis, PCA, SVM, forest
 int golden_forest(plumb_file *file, const char *path);     ///< trees that are given
 int golden_tuples(plumb_file *file, const char *path);     ///< what scores of tuples are worth
 int golden_uniformity(plumb_file *file, const char *path); ///< of r_k
+int golden_free_clips(plumb_file *file, const char *path); ///< Physical Concepts
+int golden_probes(plumb_file *file, const char *path);     ///< the same, tuples
+int golden_checksum(plumb_file *file, const char *path);   ///< CRC-32C
 int golden_example(plumb_file *file, const char *path);    ///< two Gaussians
+int golden_models(plumb_file *file, const char *path);     ///< HGN and HGN++
+int golden_layers(plumb_file *file, const char *path);     ///< convolutions, energies, Adam
+int golden_integrators(plumb_file *file, const char *path);
 
 #endif
