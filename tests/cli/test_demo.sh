@@ -28,7 +28,8 @@ PY
 
 # It ends by naming the page, which is there; --json makes none unless it is asked for.
 [ "$(tail -n 1 "$dir/out")" = "Look at them in a browser: plumb-demo.html" ] || fail "the last line is $(tail -n 1 "$dir/out")"
-[ "$(grep -c 'class="verdict' plumb-demo.html)" = 3 ] || fail "the page has not three verdicts"
+[ "$(grep -c 'class="verdict' plumb-demo.html)" = 4 ] || fail "the page has not the verdicts of three samples and a trained model"
+[ "$(grep -c 'class="verdict yes' plumb-demo.html)" = 2 ] || fail "the page does not pass the good sample and the trained model"
 mkdir "$dir/quiet" && (cd "$dir/quiet" && "$PLUMB" demo --json >/dev/null && [ -z "$(ls)" ]) || fail "--json leaves a page"
 "$PLUMB" demo --report "$dir/other.html" | grep -q "$dir/other.html" && [ -s "$dir/other.html" ] || fail "--report"
 code=0

@@ -17,7 +17,7 @@ prefix=$dir/prefix
 "$PLUMB_CMAKE" --install "$PLUMB_BUILD" --prefix "$prefix" >"$dir/log" 2>&1 || stop "install: $(cat "$dir/log")"
 libdir=$(dirname "$(find "$prefix" -name libplumb.so | head -n 1)")
 for file in bin/plumb include/plumb/plumb.h share/man/man1/plumb.1 share/bash-completion/completions/plumb \
-    share/plumb/examples/latents/good.npz; do
+    share/plumb/examples/latents/good.npz share/plumb/zoo/hgn++-mass-spring/weights.safetensors; do
     [ -s "$prefix/$file" ] || fail "$file was not installed"
 done
 for file in libplumb.a libplumb.so cmake/plumb/plumbConfig.cmake pkgconfig/plumb.pc; do
