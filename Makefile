@@ -25,9 +25,10 @@ demo: setup build
 	@mkdir -p out
 	@$(BUILD)/bin/plumb doctor
 	@echo
-	@$(BUILD)/bin/plumb demo --out out/demo.json
+	@$(BUILD)/bin/plumb demo --out out/demo.json --report out/demo.html
 
-test: setup
+test:
+	@scripts/setup tests
 	@scripts/test release asan
 
 bench: build

@@ -18,6 +18,7 @@ if(PLUMB_PROGRAM)
   install(TARGETS plumb_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/latents
     DESTINATION ${CMAKE_INSTALL_DATADIR}/plumb/examples)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/zoo DESTINATION ${CMAKE_INSTALL_DATADIR}/plumb)
 
   # The program writes its own manual and completion, from the tables that also parse.
   set(manual ${PROJECT_BINARY_DIR}/share/man/man1/plumb.1)

@@ -14,6 +14,7 @@
 #include "plumb/forecast.h"
 #include "plumb/machine.h"
 #include "plumb/record.h"
+#include "plumb/report.h"
 #include "plumb/room.h"
 #include "plumb/status.h"
 #include "plumb/stream.h"

@@ -52,8 +52,8 @@ typedef struct command {
 } command;
 
 extern const command command_audit, command_convert, command_demo, command_doctor, command_evaluate,
-    command_forecast, command_measure, command_rollout, command_show, command_simulate,
-    command_surprise, command_train, command_worlds;
+    command_forecast, command_measure, command_report, command_rollout, command_show,
+    command_simulate, command_surprise, command_train, command_worlds;
 
 /// All of them, NULL at the end.
 extern const command *const commands[];

@@ -11,14 +11,18 @@
 #include "cli/command.h"
 
 typedef struct settings {
-    const char *out;
+    const char *out, *page;
     bool json;
 } settings;
+
+static const char usual_page[] = "plumb-demo.html";
 
 // clang-format off
 static const option_row rows[] = {
     {.name = "out", .kind = OPTION_TEXT, .offset = offsetof(settings, out), .value = "F.json",
      .help = "also write the numbers to a file"},
+    {.name = "report", .kind = OPTION_TEXT, .offset = offsetof(settings, page), .value = "F.html",
+     .help = "where the page with the figures goes; by default plumb-demo.html here, none with --json"},
     {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(settings, json),
      .help = "the numbers as one line of JSON, nothing else"},
     {0},
@@ -49,7 +53,7 @@ static const sample samples[] = {
 enum { SAMPLES = sizeof samples / sizeof *samples };
 
 // $PLUMB_SHARE, else ../share/plumb beside the program; the build tree has the same shape.
-static void sample_path(char *path, size_t size, const char *name)
+static void share_path(char *path, size_t size, const char *name)
 {
     const char *share = getenv("PLUMB_SHARE");
     char beside[PATH_MAX] = "";
@@ -62,8 +66,14 @@ static void sample_path(char *path, size_t size, const char *name)
         }
         share = beside;
     }
-    snprintf(path, size, "%s%s/examples/latents/%s.npz", share,
-             share == beside ? "/share/plumb" : "", name);
+    snprintf(path, size, "%s%s/%s", share, share == beside ? "/share/plumb" : "", name);
+}
+
+static void sample_path(char *path, size_t size, const char *name)
+{
+    char below[64];
+    snprintf(below, sizeof below, "examples/latents/%s.npz", name);
+    share_path(path, size, below);
 }
 
 static plumb_status measure(plumb_symetric *out, const char *path)
@@ -153,6 +163,39 @@ static int judge(plumb_record *record, bool speak)
     return EXIT_DONE;
 }
 
+// One page about all three, and about the trained model where it was installed.
+static plumb_status write_page(const char *page)
+{
+    static const char zoo[] = "zoo/hgn++-mass-spring";
+    char path[PATH_MAX + 64], config[PATH_MAX + 96];
+    plumb_report *report = NULL;
+    plumb_report_options opt = plumb_report_defaults();
+    plumb_status st = plumb_report_create(&report);
+    share_path(path, sizeof path, zoo);
+    snprintf(config, sizeof config, "%s/config.json", path);
+    if (!st && !access(config, R_OK)) st = plumb_report_add(report, path, &opt);
+    for (int i = 0; i < SAMPLES && !st; i++) {
+        sample_path(path, sizeof path, samples[i].name);
+        st = plumb_report_add(report, path, &opt);
+    }
+    if (!st) st = plumb_report_save(report, page);
+    plumb_report_free(report);
+    return st;
+}
+
+// The page, and where it is. A folder that cannot be written to is no fault of the demo.
+static int finish(const settings *s)
+{
+    const char *page = s->page ? s->page : usual_page;
+    if (s->json && !s->page) return EXIT_DONE;
+    const plumb_status st = write_page(page);
+    if (st && s->page) return complain_last(&command_demo);
+    if (s->json) return EXIT_DONE;
+    if (st) printf("There is no page: %s. Name another place by --report.\n", plumb_last_error());
+    else printf("Look at them in a browser: %s\n", page);
+    return EXIT_DONE;
+}
+
 static int run(void *given, int files, char **file)
 {
     const settings *s = given;
@@ -172,6 +215,7 @@ static int run(void *given, int files, char **file)
         if (s->out) printf("The numbers are in %s.\n", s->out);
         puts("Measure your own: plumb measure latents.npz, with arrays \"latent\" and \"truth\".");
     }
+    if (code == EXIT_DONE) code = finish(s);
     plumb_record_free(record);
     return code;
 }
@@ -179,11 +223,11 @@ static int run(void *given, int files, char **file)
 const command command_demo = {
     .name = "demo",
     .summary = "a good model, a bad one and a cheat, measured and judged",
-    .usage = "[--out F.json] [--json]",
+    .usage = "[--out F.json] [--report F.html] [--json]",
     .text =
         "Measures three sample models that come with plumb and says in plain words which of them\n"
         "learnt the physics and why. Fails if a verdict is not the known one, so it is also a\n"
-        "quick check of an installation.",
+        "quick check of an installation. It ends with the name of a page that shows them all.",
     .example = "plumb demo",
     .options = rows,
     .settings_size = sizeof(settings),

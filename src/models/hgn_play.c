@@ -143,6 +143,11 @@ static void play_one(void *context, int64_t item, int which)
     const hgn_config *c = x->c;
     const worker *w = &x->worker[which];
     int64_t frame = c->image * c->image * c->channels, K = c->window, n = x->state;
+    if (!job->frames) {
+        decode_all(x, w->decode, job->latent + item * job->steps * 2 * n,
+                   job->prediction + item * job->steps * frame);
+        return;
+    }
     int64_t first = job->backward ? job->steps - K : 0, at = first + hgn_times_of(c).at;
     const uint8_t *clip = job->frames + item * (job->filmed ? job->filmed : job->steps) * frame;
     hgn_window(instance_input(w->infer, x->infer.frames), clip + first * frame, c, K);
@@ -166,7 +171,7 @@ plumb_status hgn_play(const hgn_config *c, params *p, const float *value, const 
     shape one = hgn_state(c, 1);
     player x = {
         .c = c, .job = job, .value = value, .state = shape_count(&one), .workers = job->threads};
-    if (job->steps < c->window)
+    if (job->frames && job->steps < c->window)
         return fail(PLUMB_ESHAPE, "films of %lld frames; the model watches %lld",
                     (long long)job->steps, (long long)c->window);
     plumb_status st = prepare(&x, p);

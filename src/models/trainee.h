@@ -20,7 +20,8 @@ typedef struct trainee_tensor {
 
 /// Films to be told by a model that knows states: it watches one end of each and tells all of it.
 typedef struct trainee_play {
-    const uint8_t *frames; ///< (count, filmed, height, width, channels)
+    /// (count, filmed, height, width, channels); NULL: the latents are given, and only drawn.
+    const uint8_t *frames;
     int64_t count, steps;
     int64_t filmed;    ///< frames of each film that are there, from its first; 0: all
     bool backward;     ///< it watches the last frames, not the first

@@ -111,6 +111,11 @@ static void disc(sketch *s, double x, double y, double radius, sketch_color colo
     print(c, &a, color);
 }
 
+static void dots(sketch *s, const double *points, int64_t count, double radius, sketch_color color)
+{
+    for (int64_t i = 0; i < count; i++) disc(s, points[2 * i], points[2 * i + 1], radius, color);
+}
+
 // ---- text ----
 
 typedef struct pen {
@@ -220,7 +225,7 @@ plumb_status canvas_create(sketch **out, int64_t width, int64_t height, sketch_c
         return fail(PLUMB_EMEMORY, "no memory for a picture of %lld x %lld", (long long)width,
                     (long long)height);
     }
-    c->base = (sketch){rectangle, path, disc, text, picture, finish, canvas_free};
+    c->base = (sketch){rectangle, path, disc, dots, text, picture, finish, canvas_free};
     c->width = width;
     c->height = height;
     for (int64_t i = 0; i < width * height; i++) memcpy(c->rgb + 3 * i, &paper, 3 * sizeof *c->rgb);

@@ -16,6 +16,7 @@
 #include "base/outfile.h"
 #include "base/status.h"
 #include "plumb/world.h"
+#include "report/axes.h"
 #include "report/sketch.h"
 #include "report/strips.h"
 
@@ -32,10 +33,6 @@ enum {
     NARROWEST = 640, // of a picture
     MAX_FRAMES = 1000,
 };
-
-static const int ink = 0x2f3437, pale = 0x8a9299, grid = 0xeceff1, axis = 0xb8c0c6,
-                 paper = 0xffffff, first_tone = 0x2a7fb8, second_tone = 0xe07b39,
-                 start_dot = 0xd1495b;
 
 plumb_film_options plumb_film_defaults(void)
 {
@@ -192,98 +189,6 @@ static plumb_status find_frames(scene *s, plumb_dataset *d, int64_t wanted)
     return take_frames(s, &film, upright);
 }
 
-// ---- axes ----
-
-typedef struct range {
-    double low, high, step; // step between ticks
-} range;
-
-// 1, 2 or 5 times a power of ten.
-static double tick_step(double span, int ticks)
-{
-    const double rough = span / ticks;
-    const double power = pow(10.0, floor(log10(rough))), part = rough / power;
-    return (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10) * power;
-}
-
-// A little more than the numbers need.
-static range range_of(const double *v, int64_t count, int64_t stride, int ticks)
-{
-    double low = INFINITY, high = -INFINITY;
-    for (int64_t i = 0; i < count; i++) {
-        const double x = v[i * stride];
-        if (!(fabs(x) < 1e300)) continue; // nor any so large that a difference is not a number
-        if (x < low) low = x;
-        if (x > high) high = x;
-    }
-    if (!(low <= high)) low = high = 0.0;
-    // What does not move is shown in the middle, not as the noise of its last digit.
-    const double size = fmax(fabs(low), fabs(high));
-    if (high - low <= 1e-6 * size || high - low <= 1e-12) {
-        const double room = size > 1e-12 ? 0.25 * size : 1.0;
-        low -= room;
-        high += room;
-    }
-    const double pad = 0.06 * (high - low);
-    return (range){low - pad, high + pad, tick_step(high - low + 2 * pad, ticks)};
-}
-
-static range one_turn(void)
-{
-    return (range){-1.05 * M_PI, 1.05 * M_PI, 1.0};
-}
-
-typedef struct panel {
-    double x, y, w, h; // of the field itself
-    range across, up;
-} panel;
-
-static double to_x(const panel *p, double v)
-{
-    return p->x + p->w * (v - p->across.low) / (p->across.high - p->across.low);
-}
-
-static double to_y(const panel *p, double v)
-{
-    return p->y + p->h * (p->up.high - v) / (p->up.high - p->up.low);
-}
-
-static void rule(sketch *s, double x0, double y0, double x1, double y1, int color)
-{
-    const double points[] = {x0, y0, x1, y1};
-    s->path(s, points, 2, 1.0, sketch_rgb(color));
-}
-
-static const char *number(char out[32], double v, double step)
-{
-    if (fabs(v) < 1e-9 * step) v = 0.0;
-    snprintf(out, 32, "%.6g", v);
-    return out;
-}
-
-static void draw_axes(sketch *s, const panel *p, const char *across, const char *up)
-{
-    char label[32];
-    const double size = 13;
-    for (double k = ceil(p->across.low / p->across.step); k * p->across.step <= p->across.high;
-         k++) {
-        const double v = k * p->across.step, x = floor(to_x(p, v)) + 0.5;
-        rule(s, x, p->y, x, p->y + p->h, grid);
-        s->text(s, x, p->y + p->h + 18, size, SKETCH_MIDDLE, sketch_rgb(pale),
-                number(label, v, p->across.step));
-    }
-    for (double k = ceil(p->up.low / p->up.step); k * p->up.step <= p->up.high; k++) {
-        const double v = k * p->up.step, y = floor(to_y(p, v)) + 0.5;
-        rule(s, p->x, y, p->x + p->w, y, grid);
-        s->text(s, p->x - 8, y + 4.5, size, SKETCH_RIGHT, sketch_rgb(pale),
-                number(label, v, p->up.step));
-    }
-    rule(s, p->x + 0.5, p->y, p->x + 0.5, p->y + p->h, axis);
-    rule(s, p->x, p->y + p->h - 0.5, p->x + p->w, p->y + p->h - 0.5, axis);
-    s->text(s, p->x + p->w / 2, p->y + p->h + 38, 15, SKETCH_MIDDLE, sketch_rgb(ink), across);
-    if (up) s->text(s, p->x - 8, p->y - 10, 15, SKETCH_RIGHT, sketch_rgb(ink), up);
-}
-
 // ---- curves ----
 
 static double spline(double a, double b, double c, double d, double t)
@@ -322,7 +227,7 @@ static double between(const column *c, int64_t i, double t)
     return c->turns ? remainder(v, 2 * M_PI) : v;
 }
 
-static column column_of(const double *v, int64_t stride, int64_t count, range r, bool turns)
+static column column_of(const double *v, int64_t stride, int64_t count, axes_span r, bool turns)
 {
     return (column){v, stride, count, turns ? 1e300 : 0.5 * (r.high - r.low), turns};
 }
@@ -334,7 +239,7 @@ static bool folds(const column *c, double from, double to)
 
 // A smooth line through the points of two columns, left open where one of them jumps, as where a
 // box wraps around or an angle has gone full circle. Returns how many points there are.
-static int64_t trace(double *out, const panel *p, const column *x, const column *y)
+static int64_t trace(double *out, const axes_panel *p, const column *x, const column *y)
 {
     int64_t n = 0;
     bool down = false; // the pen
@@ -347,8 +252,8 @@ static int64_t trace(double *out, const panel *p, const column *x, const column 
                 out[2 * n] = out[2 * n + 1] = (double)NAN;
                 n++;
             }
-            out[2 * n] = to_x(p, at[0]);
-            out[2 * n + 1] = to_y(p, at[1]);
+            out[2 * n] = axes_x(p, at[0]);
+            out[2 * n + 1] = axes_y(p, at[1]);
             memcpy(last, at, sizeof last);
             down = true;
         }
@@ -363,7 +268,7 @@ static int64_t trace(double *out, const panel *p, const column *x, const column 
 
 static sketch_color tone(double t)
 {
-    const sketch_color a = sketch_rgb(0x9fd3e6), b = sketch_rgb(first_tone),
+    const sketch_color a = sketch_rgb(0x9fd3e6), b = sketch_rgb(PALETTE_BLUE),
                        c = sketch_rgb(0x123a5e);
     const sketch_color *from = t < 0.5 ? &a : &b, *to = t < 0.5 ? &b : &c;
     const float u = (float)(t < 0.5 ? 2 * t : 2 * t - 1);
@@ -371,7 +276,7 @@ static sketch_color tone(double t)
                           from->b + u * (to->b - from->b)};
 }
 
-static void draw_portrait(sketch *k, const scene *s, panel *p, int64_t pair, double *points)
+static void draw_portrait(sketch *k, const scene *s, axes_panel *p, int64_t pair, double *points)
 {
     const double *q = s->phase + pair, *momentum = s->phase + s->n + pair;
     const int64_t stride = 2 * s->n;
@@ -383,9 +288,9 @@ static void draw_portrait(sketch *k, const scene *s, panel *p, int64_t pair, dou
         snprintf(across, sizeof across, s->n == 1 ? "q" : "q%lld", (long long)pair + 1);
         snprintf(up, sizeof up, s->n == 1 ? "p" : "p%lld", (long long)pair + 1);
     }
-    p->across = s->turns[pair] ? one_turn() : range_of(q, s->steps, stride, 5);
-    p->up = range_of(momentum, s->steps, stride, 5);
-    draw_axes(k, p, across, up);
+    p->across = s->turns[pair] ? axes_turn() : axes_span_of(q, s->steps, stride, 5);
+    p->up = axes_span_of(momentum, s->steps, stride, 5);
+    axes_draw(k, p, across, up);
     const column x = column_of(q, stride, s->steps, p->across, s->turns[pair]);
     const column y = column_of(momentum, stride, s->steps, p->up, false);
     const int64_t count = trace(points, p, &x, &y);
@@ -396,31 +301,31 @@ static void draw_portrait(sketch *k, const scene *s, panel *p, int64_t pair, dou
                     tone(((double)i + 0.5) / TONES));
     }
     const double start = s->turns[pair] ? remainder(q[0], 2 * M_PI) : q[0];
-    k->disc(k, to_x(p, start), to_y(p, momentum[0]), 4.5, sketch_rgb(start_dot));
+    k->disc(k, axes_x(p, start), axes_y(p, momentum[0]), 4.5, sketch_rgb(PALETTE_RED));
     if (pair) return;
-    k->disc(k, p->x + p->w - 38, p->y - 14, 4.5, sketch_rgb(start_dot));
-    k->text(k, p->x + p->w - 28, p->y - 10, 13, SKETCH_LEFT, sketch_rgb(pale), "start");
+    k->disc(k, p->x + p->w - 38, p->y - 14, 4.5, sketch_rgb(PALETTE_RED));
+    k->text(k, p->x + p->w - 28, p->y - 10, 13, SKETCH_LEFT, sketch_rgb(PALETTE_PALE), "start");
 }
 
 // Over time: q and p of one pair, or both q of two.
-static void draw_series(sketch *k, const scene *s, panel *p, double *points)
+static void draw_series(sketch *k, const scene *s, axes_panel *p, double *points)
 {
     const int64_t stride = 2 * s->n;
-    const int colors[2] = {first_tone, second_tone};
+    const int colors[2] = {PALETTE_BLUE, PALETTE_ORANGE};
     char label[32];
-    p->across = range_of(s->time, s->steps, 1, (int)(p->w / 90) + 1);
+    p->across = axes_span_of(s->time, s->steps, 1, (int)(p->w / 90) + 1);
     p->across.low = fmin(s->time[0], s->time[s->steps - 1]);
     p->across.high = fmax(s->time[0], s->time[s->steps - 1]);
     if (p->across.high <= p->across.low) p->across.high = p->across.low + 1;
     const bool turns[2] = {s->turns[0], s->n > 1 && s->turns[1]};
-    const range a = turns[0] ? one_turn() : range_of(s->phase, s->steps, stride, 5);
-    const range b = turns[1] ? one_turn() : range_of(s->phase + 1, s->steps, stride, 5);
-    p->up = (range){.low = fmin(a.low, b.low), .high = fmax(a.high, b.high)};
-    p->up.step = tick_step(p->up.high - p->up.low, 5);
-    draw_axes(k, p, "t", NULL);
+    const axes_span a = turns[0] ? axes_turn() : axes_span_of(s->phase, s->steps, stride, 5);
+    const axes_span b = turns[1] ? axes_turn() : axes_span_of(s->phase + 1, s->steps, stride, 5);
+    p->up = (axes_span){.low = fmin(a.low, b.low), .high = fmax(a.high, b.high)};
+    p->up.step = axes_step(p->up.high - p->up.low, 5);
+    axes_draw(k, p, "t", NULL);
     for (int64_t i = 0; i < s->shown; i++) {
-        const double x = to_x(p, s->time[s->which[i]]);
-        rule(k, x, p->y + p->h - 6, x, p->y + p->h, pale);
+        const double x = axes_x(p, s->time[s->which[i]]);
+        axes_rule(k, x, p->y + p->h - 6, x, p->y + p->h, PALETTE_PALE);
     }
     for (int i = 0; i < 2; i++) {
         const column x = column_of(s->time, 1, s->steps, p->across, false);
@@ -435,7 +340,7 @@ static void draw_series(sketch *k, const scene *s, panel *p, double *points)
         const double x = p->x + 6 + 74 * i;
         const double bar[] = {x, p->y - 14, x + 18, p->y - 14};
         k->path(k, bar, 2, 2.2, sketch_rgb(colors[i]));
-        k->text(k, x + 26, p->y - 10, 15, SKETCH_LEFT, sketch_rgb(ink), label);
+        k->text(k, x + 26, p->y - 10, 15, SKETCH_LEFT, sketch_rgb(PALETTE_INK), label);
     }
 }
 
@@ -476,7 +381,7 @@ static void draw_strip(sketch *k, const scene *s)
                    s->height);
         snprintf(label, sizeof label, "%s%.4g", i ? "" : "t = ", s->time[s->which[i]]);
         k->text(k, x + (step - GAP) / 2, STRIP_TOP + (double)(s->height * s->scale) + 17, 13,
-                SKETCH_MIDDLE, sketch_rgb(pale), label);
+                SKETCH_MIDDLE, sketch_rgb(PALETTE_PALE), label);
     }
 }
 
@@ -484,7 +389,7 @@ static void draw_title(sketch *k, const scene *s, const page *p)
 {
     char line[160];
     const char *name = s->name[0] ? s->name : "trajectory";
-    k->text(k, MARGIN, 36, 22, SKETCH_LEFT, sketch_rgb(ink), name);
+    k->text(k, MARGIN, 36, 22, SKETCH_LEFT, sketch_rgb(PALETTE_INK), name);
     const double dt = s->steps > 1 ? s->time[1] - s->time[0] : 0.0;
     snprintf(line, sizeof line, "item %lld, %lld frames, dt = %.4g",
              (long long)(s->first + s->item), (long long)s->steps, dt);
@@ -493,7 +398,7 @@ static void draw_title(sketch *k, const scene *s, const page *p)
         snprintf(line + used, sizeof line - used, "; %d of %lld pairs", p->portraits,
                  (long long)s->n);
     }
-    k->text(k, p->width - MARGIN, 36, 14, SKETCH_RIGHT, sketch_rgb(pale), line);
+    k->text(k, p->width - MARGIN, 36, 14, SKETCH_RIGHT, sketch_rgb(PALETTE_PALE), line);
 }
 
 static plumb_status draw(sketch *k, scene *s, const page *p)
@@ -504,11 +409,11 @@ static plumb_status draw(sketch *k, scene *s, const page *p)
     draw_strip(k, s);
     double x = MARGIN + LEFT;
     for (int i = 0; i < p->portraits; i++, x += PANEL + LEFT) {
-        panel field = {.x = x, .y = p->panels, .w = PANEL, .h = PANEL};
+        axes_panel field = {.x = x, .y = p->panels, .w = PANEL, .h = PANEL};
         draw_portrait(k, s, &field, i, points);
     }
     if (p->series) {
-        panel field = {.x = x, .y = p->panels, .w = p->width - MARGIN - x, .h = PANEL};
+        axes_panel field = {.x = x, .y = p->panels, .w = p->width - MARGIN - x, .h = PANEL};
         draw_series(k, s, &field, points);
     }
     return PLUMB_OK;
@@ -549,7 +454,7 @@ static plumb_status draw_one(plumb_film *out, buffer *bytes, plumb_dataset *data
     plumb_status st = gather(&s, dataset, opt);
     const page p = st ? (page){0} : lay_out(&s);
     const int64_t width = (int64_t)p.width, height = (int64_t)p.height;
-    if (!st) st = (svg ? svg_create : canvas_create)(&k, width, height, sketch_rgb(paper));
+    if (!st) st = (svg ? svg_create : canvas_create)(&k, width, height, sketch_rgb(PALETTE_PAPER));
     if (!st) st = draw(k, &s, &p);
     if (!st) st = k->finish(bytes, k);
     if (k) k->free(k);

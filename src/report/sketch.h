@@ -21,6 +21,8 @@ struct sketch {
     /// A line through `count` points, x and y in turn, with round ends.
     void (*path)(sketch *s, const double *points, int64_t count, double width, sketch_color color);
     void (*disc)(sketch *s, double x, double y, double radius, sketch_color color);
+    /// Many discs of one size and colour, x and y in turn.
+    void (*dots)(sketch *s, const double *points, int64_t count, double radius, sketch_color color);
     /// One line of text; y is its base line, `size` the height of a line.
     void (*text)(sketch *s, double x, double y, double size, sketch_anchor anchor,
                  sketch_color color, const char *text);
@@ -34,6 +36,11 @@ struct sketch {
 
 plumb_status canvas_create(sketch **out, int64_t width, int64_t height, sketch_color paper);
 plumb_status svg_create(sketch **out, int64_t width, int64_t height, sketch_color paper);
+/// The same for the inside of a page: colours of the palette are the page's, and there is no paper.
+plumb_status svg_create_inside(sketch **out, int64_t width, int64_t height, const char *title);
+
+/// `size` bytes as base64.
+void svg_base64(buffer *out, const unsigned char *data, size_t size);
 
 static inline sketch_color sketch_rgb(int hex)
 {

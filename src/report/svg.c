@@ -6,38 +6,56 @@
 #include <string.h>
 
 #include "data/png.h"
+#include "report/palette.h"
 #include "report/sketch.h"
 
 typedef struct svg {
     sketch base;
     buffer text;
     plumb_status st;
+    bool inside; // a page
 } svg;
 
-static const char *hex(char out[8], sketch_color c)
+// fill="#2a7fb8", or inside a page class="fBLUE", which its style gives a colour.
+static const char *paint(char out[32], const sketch *s, const char *what, sketch_color c)
 {
-    snprintf(out, 8, "#%02x%02x%02x", (unsigned)lroundf(255.0f * c.r) & 255,
-             (unsigned)lroundf(255.0f * c.g) & 255, (unsigned)lroundf(255.0f * c.b) & 255);
+    static const struct {
+        const char *name;
+        int rgb;
+    } palette[] = {
+#define PALETTE_ROW(name, light, dark) {#name, light},
+        PALETTE(PALETTE_ROW)
+#undef PALETTE_ROW
+    };
+    const unsigned rgb = ((unsigned)lroundf(255.0f * c.r) & 255) << 16 |
+                         ((unsigned)lroundf(255.0f * c.g) & 255) << 8 |
+                         ((unsigned)lroundf(255.0f * c.b) & 255);
+    for (size_t i = 0; ((const svg *)s)->inside && i < sizeof palette / sizeof *palette; i++)
+        if ((int)rgb == palette[i].rgb) {
+            snprintf(out, 32, "class=\"%c%s\"", *what, palette[i].name);
+            return out;
+        }
+    snprintf(out, 32, "%s=\"#%06x\"", what, rgb);
     return out;
 }
 
 static void rectangle(sketch *s, double x, double y, double w, double h, sketch_color color)
 {
-    char c[8];
+    char c[32];
     buffer_print(&((svg *)s)->text,
-                 "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"%s\"/>\n", x, y,
-                 w, h, hex(c, color));
+                 "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" %s/>\n", x, y, w, h,
+                 paint(c, s, "fill", color));
 }
 
 static void path(sketch *s, const double *points, int64_t count, double width, sketch_color color)
 {
     buffer *b = &((svg *)s)->text;
-    char c[8];
+    char c[32];
     bool down = false;
     buffer_print(b,
-                 "<path fill=\"none\" stroke=\"%s\" stroke-width=\"%.4g\" stroke-linecap=\"round\" "
+                 "<path fill=\"none\" %s stroke-width=\"%.4g\" stroke-linecap=\"round\" "
                  "stroke-linejoin=\"round\" d=\"",
-                 hex(c, color), width);
+                 paint(c, s, "stroke", color), width);
     for (int64_t i = 0; i < count; i++) {
         const double x = points[2 * i], y = points[2 * i + 1];
         if (isfinite(x + y)) buffer_print(b, "%c%.6g %.6g", down ? 'L' : 'M', x, y);
@@ -48,21 +66,26 @@ static void path(sketch *s, const double *points, int64_t count, double width, s
 
 static void disc(sketch *s, double x, double y, double radius, sketch_color color)
 {
-    char c[8];
-    buffer_print(&((svg *)s)->text, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.4g\" fill=\"%s\"/>\n", x,
-                 y, radius, hex(c, color));
+    char c[32];
+    buffer_print(&((svg *)s)->text, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.4g\" %s/>\n", x, y,
+                 radius, paint(c, s, "fill", color));
 }
 
-static void text(sketch *s, double x, double y, double size, sketch_anchor anchor,
-                 sketch_color color, const char *words)
+// One path of strokes without length, whose round ends are the dots: a tenth of the bytes.
+static void dots(sketch *s, const double *points, int64_t count, double radius, sketch_color color)
 {
-    static const char *const anchors[] = {"start", "middle", "end"};
     buffer *b = &((svg *)s)->text;
-    char c[8];
-    buffer_print(b,
-                 "<text x=\"%.6g\" y=\"%.6g\" font-size=\"%.4g\" text-anchor=\"%s\" "
-                 "fill=\"%s\">",
-                 x, y, size, anchors[anchor], hex(c, color));
+    char c[32];
+    buffer_print(b, "<path fill=\"none\" %s stroke-width=\"%.4g\" stroke-linecap=\"round\" d=\"",
+                 paint(c, s, "stroke", color), 2 * radius);
+    for (int64_t i = 0; i < count; i++)
+        if (isfinite(points[2 * i] + points[2 * i + 1]))
+            buffer_print(b, "M%.1f %.1fh0", points[2 * i], points[2 * i + 1]);
+    buffer_print(b, "\"/>\n");
+}
+
+static void put_words(buffer *b, const char *words)
+{
     for (; *words; words++) {
         if (*words == '<') buffer_print(b, "&lt;");
         else if (*words == '>') buffer_print(b, "&gt;");
@@ -71,10 +94,23 @@ static void text(sketch *s, double x, double y, double size, sketch_anchor ancho
             buffer_put(b, words, 1);
         else buffer_print(b, "?"); // a name out of a file may hold anything
     }
+}
+
+static void text(sketch *s, double x, double y, double size, sketch_anchor anchor,
+                 sketch_color color, const char *words)
+{
+    static const char *const anchors[] = {"start", "middle", "end"};
+    buffer *b = &((svg *)s)->text;
+    char c[32];
+    buffer_print(b,
+                 "<text x=\"%.6g\" y=\"%.6g\" font-size=\"%.4g\" text-anchor=\"%s\" "
+                 "%s>",
+                 x, y, size, anchors[anchor], paint(c, s, "fill", color));
+    put_words(b, words);
     buffer_print(b, "</text>\n");
 }
 
-static void base64(buffer *out, const unsigned char *data, size_t size)
+void svg_base64(buffer *out, const unsigned char *data, size_t size)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < size; i += 3) {
@@ -99,7 +135,7 @@ static void picture(sketch *s, double x, double y, int scale, const uint8_t *rgb
                  "<image x=\"%.6g\" y=\"%.6g\" width=\"%lld\" height=\"%lld\" "
                  "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,",
                  x, y, (long long)(w * scale), (long long)(h * scale));
-    if (!v->st) base64(&v->text, png.data, png.size);
+    if (!v->st) svg_base64(&v->text, png.data, png.size);
     buffer_print(&v->text, "\"/>\n");
     buffer_clear(&png);
 }
@@ -120,17 +156,39 @@ static void svg_free(sketch *s)
     free(s);
 }
 
-plumb_status svg_create(sketch **out, int64_t width, int64_t height, sketch_color paper)
+static plumb_status create(svg **out, int64_t width, int64_t height)
 {
     svg *v = calloc(1, sizeof *v);
     if (!v) return fail(PLUMB_EMEMORY, "no memory for a picture");
-    v->base = (sketch){rectangle, path, disc, text, picture, finish, svg_free};
+    v->base = (sketch){rectangle, path, disc, dots, text, picture, finish, svg_free};
     buffer_print(&v->text,
                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lld\" height=\"%lld\" "
-                 "viewBox=\"0 0 %lld %lld\" font-family=\"Helvetica, Arial, sans-serif\" "
-                 "font-weight=\"300\">\n",
+                 "viewBox=\"0 0 %lld %lld\" font-family=\"Helvetica, Arial, sans-serif\" ",
                  (long long)width, (long long)height, (long long)width, (long long)height);
+    *out = v;
+    return PLUMB_OK;
+}
+
+plumb_status svg_create(sketch **out, int64_t width, int64_t height, sketch_color paper)
+{
+    svg *v = NULL;
+    const plumb_status st = create(&v, width, height);
+    if (st) return st;
+    buffer_print(&v->text, "font-weight=\"300\">\n");
     *out = &v->base;
     rectangle(*out, 0, 0, (double)width, (double)height, paper);
+    return PLUMB_OK;
+}
+
+plumb_status svg_create_inside(sketch **out, int64_t width, int64_t height, const char *title)
+{
+    svg *v = NULL;
+    const plumb_status st = create(&v, width, height);
+    if (st) return st;
+    v->inside = true;
+    buffer_print(&v->text, "role=\"img\">\n<title>");
+    put_words(&v->text, title);
+    buffer_print(&v->text, "</title>\n");
+    *out = &v->base;
     return PLUMB_OK;
 }

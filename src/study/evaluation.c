@@ -190,10 +190,38 @@ void plumb_evaluate_clear(plumb_evaluate *result)
     plumb_symetric_clear(&result->mlp);
 }
 
-static plumb_status save_rollout(const char *path, examinee *e, const films *f, const telling *t)
+// The first frame of the first film, drawn with one latent position at -2, 0 and 2 and the others
+// as they are [Higgins21]: (m, 3, height, width, channels). NULL for latents that are maps.
+static plumb_status traverse(float **out, examinee *e, const films *f, const telling *t,
+                             int threads)
+{
+    enum { VALUES = 3, MOST = 64 };
+    static const float values[VALUES] = {-2, 0, 2};
+    int64_t n = e->t.latents, m = n / 2;
+    *out = NULL;
+    if (m > MOST) return PLUMB_OK;
+    int64_t frame = f->film.height * f->film.width * f->film.channels;
+    float *latent = ARENA_NEW(&e->mem, float, (m * VALUES * n));
+    float *drawn = ARENA_NEW(&e->mem, float, (m * VALUES * frame));
+    if (!latent || !drawn) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < m; i++)
+        for (int k = 0; k < VALUES; k++) {
+            float *at = latent + (i * VALUES + k) * n;
+            memcpy(at, t->latent, (size_t)n * sizeof *at);
+            at[i] = values[k];
+        }
+    trainee_play job = {
+        .count = m, .steps = VALUES, .threads = threads, .latent = latent, .prediction = drawn};
+    plumb_status st = e->t.play(e->t.self, &job);
+    if (!st) *out = drawn;
+    return st;
+}
+
+static plumb_status save_rollout(const char *path, examinee *e, const films *f, const telling *t,
+                                 float *traversal)
 {
     const footage *film = &f->film;
-    int64_t m = e->t.latents;
+    int64_t m = e->t.latents, count = 5;
     plumb_named_array arrays[] = {
         {"latent",
          plumb_array_view(t->latent, PLUMB_F4, 3, (int64_t[]){film->count, film->steps, m})},
@@ -202,10 +230,19 @@ static plumb_status save_rollout(const char *path, examinee *e, const films *f, 
         {"variance", plumb_array_view(t->variance, PLUMB_F4, 2, (int64_t[]){film->count, m})},
         {"frames", video((void *)film->frames, PLUMB_U1, film)},
         {"prediction", video(t->prediction, PLUMB_F4, film)},
-        {"canonical", plumb_array_view(f->canonical, PLUMB_F8, 3,
-                                       (int64_t[]){film->count, film->steps, f->canonicals})},
+        {0},
+        {0},
     };
-    return plumb_file_save(path, arrays, f->canonical ? 6 : 5, false);
+    if (traversal)
+        arrays[count++] = (plumb_named_array){
+            "traversal",
+            plumb_array_view(traversal, PLUMB_F4, 5,
+                             (int64_t[]){m / 2, 3, film->height, film->width, film->channels})};
+    if (f->canonical)
+        arrays[count++] = (plumb_named_array){
+            "canonical", plumb_array_view(f->canonical, PLUMB_F8, 3,
+                                          (int64_t[]){film->count, film->steps, f->canonicals})};
+    return plumb_file_save(path, arrays, count, false);
 }
 
 plumb_status plumb_evaluate_rollout(const char *path, const char *run, bool backward,
@@ -220,7 +257,9 @@ plumb_status plumb_evaluate_rollout(const char *path, const char *run, bool back
     st = examinee_open(&e, run, &opt);
     if (!st) st = films_get(&f, &e, &opt, FILMS_FORECAST, opt.count, opt.steps);
     if (!st) st = tell(&told, &e, &f.film, f.film.steps, backward, true, threads_of(&opt));
-    if (!st) st = save_rollout(path, &e, &f, &told);
+    float *traversal = NULL;
+    if (!st) st = traverse(&traversal, &e, &f, &told, threads_of(&opt));
+    if (!st) st = save_rollout(path, &e, &f, &told, traversal);
     examinee_close(&e);
     return st;
 }

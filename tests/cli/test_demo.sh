@@ -9,6 +9,7 @@ fail() {
     failures=$((failures + 1))
 }
 
+cd "$dir" || exit 1
 "$PLUMB" demo --out "$dir/demo.json" >"$dir/out" 2>"$dir/err" || fail "exit $?: $(cat "$dir/err")"
 [ "$(grep -c 'Verdict: it learnt' "$dir/out")" = 1 ] || fail "not one model passes"
 [ "$(grep -c 'Verdict: it did not' "$dir/out")" = 2 ] || fail "not two models are caught"
@@ -24,6 +25,22 @@ PY
 "$PLUMB" demo --json >"$dir/json" || fail "--json exits $?"
 "$PLUMB_PYTHON" -c 'import json, sys; assert len(json.load(open(sys.argv[1]))["models"]) == 3' "$dir/json" ||
     fail "--json is not one object of three models"
+
+# It ends by naming the page, which is there; --json makes none unless it is asked for.
+[ "$(tail -n 1 "$dir/out")" = "Look at them in a browser: plumb-demo.html" ] || fail "the last line is $(tail -n 1 "$dir/out")"
+[ "$(grep -c 'class="verdict' plumb-demo.html)" = 4 ] || fail "the page has not the verdicts of three samples and a trained model"
+[ "$(grep -c 'class="verdict yes' plumb-demo.html)" = 2 ] || fail "the page does not pass the good sample and the trained model"
+mkdir "$dir/quiet" && (cd "$dir/quiet" && "$PLUMB" demo --json >/dev/null && [ -z "$(ls)" ]) || fail "--json leaves a page"
+"$PLUMB" demo --report "$dir/other.html" | grep -q "$dir/other.html" && [ -s "$dir/other.html" ] || fail "--report"
+code=0
+"$PLUMB" demo --report "$dir/no/where.html" >/dev/null 2>"$dir/err" || code=$?
+[ $code = 1 ] && [ "$(wc -l <"$dir/err")" = 1 ] || fail "a page that cannot be written exits $code: $(cat "$dir/err")"
+# With a trained model installed it is part of the page.
+mkdir -p "$dir/zoo/examples" "$dir/zoo/zoo"
+cp -r "$PLUMB_SOURCE/examples/latents" "$dir/zoo/examples"
+"$PLUMB" train hgn++ --world mass-spring --preset tiny --steps 5 --out "$dir/zoo/zoo/hgn++-mass-spring" >/dev/null 2>&1 || fail "train"
+PLUMB_SHARE=$dir/zoo "$PLUMB" demo --report "$dir/zoo.html" >/dev/null || fail "with a zoo: exit $?"
+grep -q 'hgn++-mass-spring' "$dir/zoo.html" || fail "the trained model is not on the page"
 
 # Elsewhere by PLUMB_SHARE; with the good one in the bad one's place the demo must notice.
 mkdir -p "$dir/share/examples/latents"

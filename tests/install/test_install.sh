@@ -17,7 +17,7 @@ prefix=$dir/prefix
 "$PLUMB_CMAKE" --install "$PLUMB_BUILD" --prefix "$prefix" >"$dir/log" 2>&1 || stop "install: $(cat "$dir/log")"
 libdir=$(dirname "$(find "$prefix" -name libplumb.so | head -n 1)")
 for file in bin/plumb include/plumb/plumb.h share/man/man1/plumb.1 share/bash-completion/completions/plumb \
-    share/plumb/examples/latents/good.npz; do
+    share/plumb/examples/latents/good.npz share/plumb/zoo/hgn++-mass-spring/weights.safetensors; do
     [ -s "$prefix/$file" ] || fail "$file was not installed"
 done
 for file in libplumb.a libplumb.so cmake/plumb/plumbConfig.cmake pkgconfig/plumb.pc; do
@@ -88,6 +88,11 @@ else
     fail "a stranger's CMake project: $(cat "$dir/log")"
 fi
 
+# The examples are such a project too.
+"$PLUMB_CMAKE" -S "$PLUMB_SOURCE/examples" -B "$dir/examples" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$PLUMB_CC" \
+    -DCMAKE_C_FLAGS="$flags" >"$dir/log" 2>&1 && "$PLUMB_CMAKE" --build "$dir/examples" >>"$dir/log" 2>&1 ||
+    fail "the examples by CMake: $(cat "$dir/log")"
+
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 [ "$(pkg-config --modversion plumb)" = "$("$PLUMB" --version | cut -d' ' -f2)" ] || fail "pkg-config --modversion"
 # shellcheck disable=SC2046,SC2086
@@ -114,7 +119,8 @@ for place in "$prefix" "$dir/moved"; do
     if [ -e "$PLUMB_BUILD/libexec/plumb/plumb-h5" ]; then
         "$place/bin/plumb" doctor --json | grep -q '"hdf5": true' || fail "the installed program does not find plumb-h5"
     fi
-    "$place/bin/plumb" demo >"$dir/log" 2>&1 || fail "installed demo: $(cat "$dir/log")"
+    (cd "$dir" && "$place/bin/plumb" demo) >"$dir/log" 2>&1 || fail "installed demo: $(cat "$dir/log")"
+    tail -n 1 "$dir/log" | grep -q 'plumb-demo.html$' || fail "the installed demo names no page"
 done
 if command -v man >/dev/null; then
     [ -z "$(LC_ALL=C man --warnings -l "$dir/moved/share/man/man1/plumb.1" 2>&1 >/dev/null)" ] || fail "the manual has warnings"

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Reports: what was measured of one model or of many, as one page that opens from disk, and as
+// figures of their own.
+//
+//     plumb_report *report;
+//     if (plumb_report_create(&report) || plumb_report_add(report, "run", NULL) ||
+//         plumb_report_save(report, "report.html"))
+//         puts(plumb_last_error());
+//     plumb_report_free(report);
+#ifndef PLUMB_REPORT_H
+#define PLUMB_REPORT_H
+
+#include "plumb/file.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What is known of some models. Everything given is copied.
+typedef struct plumb_report plumb_report;
+
+PLUMB_API plumb_status plumb_report_create(plumb_report **out);
+/// NULL is allowed.
+PLUMB_API void plumb_report_free(plumb_report *report);
+
+/// A result record as JSON text, what --json of measure, forecast, surprise, evaluate or demo
+/// prints, or a run's config.json or results.json. `name` is the model's: what has one name stands
+/// together. Fails with PLUMB_EFORMAT if it is not JSON, or nothing of it is known.
+PLUMB_API plumb_status plumb_report_record(plumb_report *report, const char *name,
+                                           const char *text);
+
+/// Arrays of a model, by the names that `plumb rollout` gives them: latent and truth
+/// (trajectories, steps, 2m and 2n), variance, frames and prediction (items, steps, height, width,
+/// channels), traversal (m, 3, height, width, channels); loss and step (of a log); surprise
+/// (tuples, 4, frames), frames or truth of tuples (tuples, 4, frames, height, width, channels).
+/// Others are passed over. Fails with PLUMB_ESHAPE if shapes do not fit together.
+PLUMB_API plumb_status plumb_report_arrays(plumb_report *report, const char *name,
+                                           const plumb_named_array *arrays, int64_t count);
+
+/// How plumb_report_add looks at what it finds.
+typedef struct plumb_report_options {
+    size_t size;      ///< sizeof(plumb_report_options)
+    int64_t films;    ///< of a run that are rolled out for its figures, 4; 0 none
+    int64_t steps;    ///< frames of each; 0: as many as its forecast was judged on, or 1000
+    const char *name; ///< of the model; NULL: that of the file or directory
+    int threads;      ///< 0: plumb_machine_threads(). Changes nothing
+} plumb_report_options;
+PLUMB_API plumb_report_options plumb_report_defaults(void);
+
+/// Adds what a path holds: a run directory of plumb train (config, log, results, and films rolled
+/// out); a directory of those; results.jsonl or any file of records, one a line; arrays in .npz or
+/// .h5, measured by every measure they have the arrays for. `opt` may be NULL.
+PLUMB_API plumb_status plumb_report_add(plumb_report *report, const char *path,
+                                        const plumb_report_options *opt);
+
+/// The figures there are to draw now, and what each shows.
+PLUMB_API int64_t plumb_report_figure_count(const plumb_report *report);
+PLUMB_API const char *plumb_report_figure_name(const plumb_report *report, int64_t index);
+/// All names a figure can have, and its title; NULL behind the last.
+PLUMB_API const char *plumb_report_known_figure(int64_t index, const char **title);
+
+/// Draws one to `path`, which ends in .svg or .png: of the model that was added first, where it is
+/// about one. Fails with PLUMB_EVALUE if there is no such figure, or not enough was given for it.
+PLUMB_API plumb_status plumb_report_draw(plumb_report *report, const char *figure,
+                                         const char *path);
+/// The same as the text of an SVG, for a notebook. It belongs to the report, until the next call.
+PLUMB_API plumb_status plumb_report_svg(const char **out, plumb_report *report, const char *figure);
+
+/// The page: one HTML file that needs nothing else. It appears whole or not at all.
+PLUMB_API plumb_status plumb_report_save(plumb_report *report, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Arrays in, without a copy where none is needed; options in, by name."""
+import ctypes
+import difflib
+
+import numpy as np
+
+from ._native import DTYPES, WORDS, types
+
+KINDS = {np.dtype(name): index for index, name in enumerate(DTYPES)}
+
+
+def to_numpy(value, name):
+    """NumPy arrays as they are; else __array__, __dlpack__ or a buffer, which share memory where they can."""
+    if isinstance(value, np.ndarray):
+        array = value
+    elif hasattr(value, "detach"):  # torch: NumPy is refused where there is a gradient, and has no bfloat16
+        value = value.detach()
+        value = value.cpu() if getattr(value, "is_cuda", False) else value
+        array = np.asarray(value.float() if "bfloat16" in str(value.dtype) else value)
+    elif hasattr(value, "__array__"):
+        array = np.asarray(value)
+    elif hasattr(value, "__dlpack__"):
+        array = np.from_dlpack(value)
+    else:
+        try:
+            array = np.asarray(memoryview(value))
+        except TypeError:
+            array = np.asarray(value)
+    if array.dtype.kind == "U":  # text is code points
+        wide = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("=")))
+        array = wide.view(np.uint32).reshape(wide.shape + (-1,))
+    elif array.dtype.kind == "S":
+        array = np.ascontiguousarray(array).view(np.uint8).reshape(array.shape + (-1,))
+    if array.dtype not in KINDS:
+        native = array.dtype.newbyteorder("=")
+        if native in KINDS:
+            array = array.astype(native)
+        elif array.dtype.kind == "f" or array.dtype.name == "bfloat16":
+            array = array.astype(np.float64)
+        else:
+            raise TypeError(f"{name} is an array of {array.dtype}, wanted real numbers")
+    return np.ascontiguousarray(array) if array.ndim else array
+
+
+def view(array):
+    """A plumb_array over the memory of `array`, which it keeps alive."""
+    if array is None:
+        return None
+    out = types["array"](array.ctypes.data, KINDS[array.dtype], array.ndim)
+    if array.ndim > len(out.shape):
+        raise TypeError(f"an array of {array.ndim} axes, at most {len(out.shape)} are allowed")
+    for axis, size in enumerate(array.shape):
+        out.shape[axis] = size
+    out.owner = array
+    return out
+
+
+def pointer(array):
+    return ctypes.byref(array) if array is not None else None
+
+
+def fill(options, struct, given):
+    """Sets fields of an options struct by name; `given` names what the caller wrote."""
+    fields = {name: kind for name, kind in types[struct]._fields_ if name != "size"}
+    for name, value in given.items():
+        if name not in fields:
+            near = difflib.get_close_matches(name, fields, 1)
+            hint = f", did you mean {near[0]}?" if near else f"; there are {', '.join(fields)}"
+            raise TypeError(f"no option {name}{hint}")
+        if isinstance(value, dict) and issubclass(fields[name], ctypes.Structure):
+            fill(getattr(options, name), fields[name].__name__, value)
+            continue
+        words = WORDS.get((struct, name))
+        if words and isinstance(value, str):
+            if value not in words:
+                raise ValueError(f"{name} is {value!r}, wanted {', '.join(words)}")
+            value = words.index(value)
+        if fields[name] is ctypes.c_char_p and value is not None:
+            value = str(value).encode()
+        elif fields[name] in (ctypes.c_int64, ctypes.c_int, ctypes.c_uint64):
+            whole = value.__index__() if hasattr(value, "__index__") else None
+            if whole is None:
+                raise TypeError(f"{name} is {value!r}, wanted a whole number")
+            bits = 8 * ctypes.sizeof(fields[name])
+            low = 0 if fields[name] is ctypes.c_uint64 else -(1 << bits - 1)
+            if not low <= whole < low + (1 << bits):
+                raise ValueError(f"{name} is {whole}, which does not fit")
+            value = whole
+        try:
+            setattr(options, name, value)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} is {value!r}, wanted {fields[name].__name__.replace('c_', '')}") from None
+    return options
+
+
+def numbers(address, shape, kind=np.float64):
+    """A copy of the library's numbers; None if there are none."""
+    if not address:
+        return None
+    size = int(np.prod(shape, dtype=np.int64))
+    if size == 0:
+        return np.empty(shape, kind)
+    text = ctypes.string_at(address, size * np.dtype(kind).itemsize)
+    return np.frombuffer(text, kind).reshape(shape).copy()

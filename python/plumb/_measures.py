@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""The measures: arrays in, a result out."""
+import ctypes
+import json
+
+from ._arrays import fill, numbers, pointer, to_numpy, view
+from ._native import SCORERS, PlumbError, call, lib, record, types
+from ._results import Canonical, Forecast, Surprise, Symetric
+
+
+def _views(given):
+    """name: array or None, as views the library can read; the arrays stay alive with them."""
+    return {name: None if value is None else view(to_numpy(value, name)) for name, value in given.items()}
+
+
+def _kept(views):
+    """The arrays behind the views, for a figure."""
+    return {name: one.owner for name, one in views.items() if one is not None}
+
+
+def _measure(kind, arguments, options):
+    """Calls plumb_KIND_measure; gives the struct, the record, and what must be called in the end."""
+    out = types[kind]()
+    clear = getattr(lib, f"plumb_{kind}_clear")
+    end = lambda: clear(ctypes.byref(out))
+    call(getattr(lib, f"plumb_{kind}_measure"), ctypes.byref(out), *arguments, ctypes.byref(options), after=end)
+    return out, record(getattr(lib, f"plumb_{kind}_record"), ctypes.byref(out), ctypes.byref(options)), end
+
+
+def _own(views, given):
+    """plumb's own score of latents, as JSON."""
+    momenta, angles = given.pop("momenta", None), given.pop("angles", None)
+    opt = fill(lib.plumb_canonical_defaults(), "canonical_options", given)
+    if momenta is not None:
+        one = view(to_numpy(momenta, "momenta"))
+        opt.momenta = ctypes.pointer(one)
+    if angles is not None:
+        flags = (ctypes.c_bool * len(angles))(*map(bool, angles))
+        opt.angles = ctypes.cast(flags, ctypes.POINTER(ctypes.c_bool))
+        if len(angles) != views["truth"].shape[2] // 2:
+            raise ValueError(f"angles has {len(angles)} flags, wanted one for each of {views['truth'].shape[2] // 2} positions")
+    out = types["canonical"]()
+    end = lambda: lib.plumb_canonical_clear(ctypes.byref(out))
+    call(lib.plumb_measure_canonical, ctypes.byref(out), pointer(views["latent"]), pointer(views["truth"]),
+         ctypes.byref(opt), after=end)
+    text = record(lib.plumb_canonical_record, ctypes.byref(out))
+    end()
+    return text
+
+
+def canonical(latent, truth, **options):
+    """kappa, plumb's own score: is the latents' symplectic form the true one where the data are?
+
+    Arrays as for symetric. momenta (trajectories, steps, m) is for Lagrangian models, angles a list of flags, one a
+    true position; the other options are those of plumb_canonical_options.
+
+    >>> import plumb
+    >>> state = plumb.world("mass-spring").batch(40, seed=1).state
+    >>> plumb.canonical(3 * state, state).canonical
+    1
+    """
+    views = _views({"latent": latent, "truth": truth})
+    return Canonical(_own(views, options), None, "phase-space", _kept(views))
+
+
+def _beside(views, opt):
+    """What stands beside the published numbers, as `plumb measure` has it."""
+    floor = ctypes.c_double()
+    try:
+        call(lib.plumb_symetric_floor, ctypes.byref(floor), pointer(views["truth"]), ctypes.byref(opt))
+        out = {"sym_floor": floor.value}
+    except PlumbError:
+        out = {"sym_floor": None}
+    try:
+        own = _own(views, {"resamples": opt.resamples, "seed": opt.seed, "drop_nonfinite": opt.nonfinite == 2})
+        return {**out, **json.loads(own)}
+    except PlumbError as why:
+        return {**out, "kappa": None, "kappa_ci": None, "canonical": None, "canonical_why": str(why)}
+
+
+def symetric(latent, truth, variance=None, *, kappa=True, **options):
+    """Is `latent` the true phase space, up to a change of canonical coordinates?
+
+    latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n), positions first, then momenta;
+    variance, the posterior variance of the latents, leaves out those that say nothing. Options are those of
+    plumb_symetric_options, enums by their words: mode="reference", method="mlp", seed=2, resamples=0 ... Beside the
+    published numbers stand plumb's own, kappa and canonical, unless kappa=False; where they are not defined,
+    canonical_why says so.
+
+    >>> import numpy as np, plumb
+    >>> t = np.linspace(0, 6, 60) + np.arange(20)[:, None]
+    >>> r = np.linspace(0.5, 1.5, 20)[:, None]
+    >>> truth = np.stack([r * np.cos(t), -r * np.sin(t)], -1)
+    >>> result = plumb.symetric(2 * truth, truth)
+    >>> result.symetric, result.order
+    (1, 1)
+    >>> round(result.r2, 3), result.sym < 1e-6
+    (1.0, True)
+    """
+    views = _views({"latent": latent, "truth": truth, "variance": variance})
+    points = options.pop("eval_index", None)
+    opt = fill(lib.plumb_symetric_defaults(), "symetric_options", options)
+    if points is not None:
+        index = view(to_numpy(points, "eval_index"))
+        opt.eval_index = ctypes.pointer(index)
+    _, text, end = _measure("symetric", [pointer(views[n]) for n in ("latent", "truth", "variance")], opt)
+    end()
+    if kappa:
+        text = json.dumps({**json.loads(text), **_beside(views, opt)})
+    return Symetric(text, None, "phase-space", _kept(views))
+
+
+def forecast(truth, prediction, backward=None, **options):
+    """How close are predicted frames to true ones, and for how long?
+
+    All are (trajectories, steps, height, width, channels) in increasing time; backward is the prediction of a
+    model run back from the last frames. Options are those of plumb_forecast_options: split=60,
+    threshold=0.025, frames="no-overlap" ...
+
+    >>> import numpy as np, plumb
+    >>> truth = np.full((3, 80, 4, 4, 1), 0.5)
+    >>> prediction = truth.copy()
+    >>> prediction[:, 70:] = 0
+    >>> plumb.forecast(truth, prediction).vpt
+    10
+    """
+    views = _views({"truth": truth, "prediction": prediction, "backward": backward})
+    opt = fill(lib.plumb_forecast_defaults(), "forecast_options", options)
+    out, text, end = _measure("forecast", [pointer(v) for v in views.values()], opt)
+    try:
+        arrays = {}
+        for name, side in (("errors", out.forward), ("errors_backward", out.backward)):
+            if side.measured:
+                arrays[name] = numbers(side.errors, (out.trajectories, side.frames))
+    finally:
+        end()
+    kept = _kept(views)
+    kept.pop("backward", None)
+    return Forecast(text, arrays, "film", kept)
+
+
+def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observation=None, surprise_voe=None,
+             concept=None, scorer=None, **options):
+    """Is a model more surprised by impossible clips than by possible ones?
+
+    surprise (tuples, 4) or, frame by frame, (tuples, 4, frames); or truth and prediction (tuples, 4, frames,
+    height, width, channels). Clips 0 and 1 are possible, 2 and 3 impossible. feature (tuples, 4, d) and
+    observation (N, d) are for the scorers that weigh likelihoods, surprise_voe for the naive one, concept
+    (tuples,) numbers or text. scorer is a name or a list of them; by default all that the arrays allow.
+    Options are those of plumb_surprise_options: k=50, gamma=0.01 ...
+
+    >>> import numpy as np, plumb
+    >>> s = np.tile([1.0, 1.1, 1.5, 1.4], (10, 1))
+    >>> result = plumb.surprise(s)
+    >>> result.scorers["plain"]["accuracy"]
+    1
+    """
+    views = _views({"surprise": surprise, "truth": truth, "prediction": prediction, "feature": feature,
+                    "observation": observation, "surprise_voe": surprise_voe, "concept": concept})
+    given = types["surprise_input"](size=ctypes.sizeof(types["surprise_input"]))
+    for name, array in views.items():
+        if array is not None:
+            setattr(given, name, ctypes.pointer(array))
+    opt = lib.plumb_surprise_defaults()
+    for name in [scorer] if isinstance(scorer, str) else scorer or []:
+        if name not in SCORERS:
+            raise ValueError(f"scorer is {name!r}, wanted {', '.join(SCORERS)}")
+        opt.scorers[SCORERS.index(name)] = True
+    gammas = options.pop("gammas", {})
+    for name, value in gammas.items():
+        if name not in SCORERS:
+            raise ValueError(f"gammas has {name!r}, wanted {', '.join(SCORERS)}")
+        opt.gammas[SCORERS.index(name)] = value
+    fill(opt, "surprise_options", options)
+    out, text, end = _measure("surprise", [ctypes.byref(given)], opt)
+    try:
+        arrays = {"score": {}, "distance": {}}
+        for index, name in enumerate(SCORERS):
+            s = out.scorers[index]
+            if s.measured:
+                arrays["score"][name] = numbers(s.score, (out.tested, 4))
+                arrays["distance"][name] = numbers(s.distance, (out.tested, 4))
+        if out.frames:
+            arrays["frame_surprise"] = numbers(out.frame_surprise, (out.tested, 4, out.frames))
+    finally:
+        end()
+    kept = _kept({name: views[name] for name in ("surprise", "truth")})
+    if "frame_surprise" in arrays:
+        kept["surprise"] = arrays["frame_surprise"]
+    return Surprise(text, arrays, "concepts", kept)

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: MIT
+"""The C library through ctypes: one table of structs, one of functions, one of status codes.
+
+A field or a struct that the headers gain is one more word here; tests/python/test_layout.py compiles the
+headers and compares every offset with this table, so a mistake cannot pass unseen."""
+import ctypes
+import os
+import threading
+from pathlib import Path
+
+MAX_DIMS = 32
+SCORERS = ("plain", "naive", "knn", "iforest", "ocsvm", "pca", "mahalanobis", "knn-log")
+DTYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "bool")
+
+# name:type, in the order of the header. A type is a letter of LETTERS, the name of a struct above,
+# either with a * (a pointer) or a number (an array) behind it.
+LETTERS = {"z": ctypes.c_size_t, "i": ctypes.c_int, "q": ctypes.c_int64, "Q": ctypes.c_uint64,
+           "d": ctypes.c_double, "b": ctypes.c_bool, "s": ctypes.c_char_p, "p": ctypes.c_void_p,
+           "B": ctypes.c_uint8}
+STRUCTS = {
+    "array": f"data:p dtype:i ndim:i shape:q{MAX_DIMS}",
+    "named_array": "name:s array:array",
+    "interval": "low:d high:d",
+    "symetric_network":
+        "width:q layers:i updates:q batch:q rate:d ridge:d starts:q heldout:q points_per_parameter:q few_points:b",
+    "symetric_training": "width:q parameters:q trajectories:q points:q loss:d r2:d",
+    "symetric_options":
+        "size:z mode:i batch:q max_batches:q max_order:i order_one_above:q r2_bar:d sym_bar:d sym_cap:d "
+        "degenerate_bar:d points:q shift:d weight_tolerance:d alphas:q alpha_min:d alpha_max:d "
+        "max_sweeps:q tolerance:d gap:d mask:i variance_bar:d kl_bar:d r2:i scale:i nonfinite:i "
+        "resamples:q seed:Q threads:i eval_index:array* method:i network:symetric_network",
+    "symetric":
+        "r2:d sym:d symetric:d r2_heldout:d rho:d degenerate:b why:s order:i alpha:d trajectories:q "
+        "dropped:q steps:q n:q m:q unconverged:q r2_ci:interval sym_ci:interval symetric_ci:interval "
+        "r2_heldout_ci:interval latents:q latents_used:q* items:p batches:p batch_count:q mode:i "
+        "seconds:d input_hash:B33 memory:p method:i training:symetric_training",
+    "canonical_options":
+        "size:z estimator:i kappa_bar:d r2_bar:d centres:q state_centres:q symplectic:b drop_nonfinite:b "
+        "resamples:q seed:Q angles:b* momenta:array*",
+    "canonical":
+        "kappa:d kappa_ci:interval canonical:i why:s r2_state:d r2_latent:d r2_local:d c:d form_error:d "
+        "form_low:d form_high:d symplectic_r2:d n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
+        "dropped:q steps:q seconds:d input_hash:B33 memory:p",
+    "forecast_options":
+        "size:z frames:i split:q extrapolate:q inference:q target:q threshold:d backward_count:i "
+        "average:i batch:q resamples:q seed:Q threads:i",
+    "forecast_mse":
+        "relative:d published:d ci:interval published_ci:interval first:q frames:q why:s "
+        "per_trajectory:d*",
+    "forecast_direction":
+        "measured:b rec:forecast_mse ext:forecast_mse full:forecast_mse vpt:d vpt_relative:d "
+        "vpt_published:d vpt_ci:interval length:q vpt_per_trajectory:d* first:q frames:q errors:d* "
+        "black:q",
+    "forecast":
+        "forward:forecast_direction backward:forecast_direction vpt:d vpt_relative:d vpt_ci:interval "
+        "vpt_per_trajectory:d* trajectories:q steps:q height:q width:q channels:q seconds:d "
+        "input_hash:B33 memory:p",
+    "surprise_options":
+        f"size:z scorers:b{len(SCORERS)} k:q gamma:d gammas:d{len(SCORERS)} normalise:b share:d frames:i "
+        "pca:i nu:d tolerance:d trees:q sample:q temperature:d prior:d type1:d resamples:q seed:Q "
+        "threads:i",
+    "surprise_input":
+        "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
+        "surprise_voe:array* concept:array*",
+    "surprise_metrics":
+        "tuples:q correct:q ties:q accuracy:d accuracy_ci:interval accuracy_wilson:interval chance_p:d "
+        "relative_surprise:d relative_ci:interval difference:d difference_ci:interval t:d t_p:d "
+        "pairwise:d permutation_p:d matched:d matched_strict:d midpoint:d auroc:d auroc_ci:interval "
+        "auprc:d auprc_possible:d threshold:d type1:d type2:d threshold_90:d accuracy_90:d "
+        "best_threshold:d best_accuracy:d",
+    "likelihood_ratio":
+        "measured:b log_threshold:d type1:d type2:d accuracy:d auroc:d best_log_threshold:d "
+        "best_accuracy:d log_ratio:d*",
+    "surprise_scorer":
+        "scorer:i measured:b why:s gamma:d all:surprise_metrics concepts:p has_maximum:b "
+        "maximum:surprise_metrics score:d* distance:d* seconds:d",
+    "uniformity_test": "statistic:d p:d",
+    "uniformity":
+        "measured:b why:s exact:uniformity_test paper:uniformity_test paper_chi:uniformity_test "
+        "histogram:q20 least:d greatest:d cap_log10:d clips:q",
+    "surprise":
+        f"scorers:surprise_scorer{len(SCORERS)} ratio:likelihood_ratio uniformity:uniformity pairs:p "
+        "pair_count:q tuples:q tested:q tested_tuple:q* observed:q split:b dims:q concept_count:q "
+        "concept_names:p concept_of:q* frames:q frame_surprise:d* zero_features:q equal_observations:q "
+        "seconds:d input_hash:B33 memory:p",
+    "world_parameter": "name:s count:q integer:b",
+    "world_facts":
+        "name:s summary:s n:q canonical_n:q dt:d height:q width:q channels:q upright:b reversible:b "
+        "parameters:world_parameter* parameter_count:q state_names:s* canonical_names:s* angles:b*",
+    "world_options":
+        "size:z dt:d stride:q image:q backward:b colors:i reject_steps:q first:q",
+    "trajectory": "time:p state:p derivative:p canonical:p energy:p parameters:p frames:p",
+    "stream_options":
+        "size:z batch:q window:q steps:q ahead:q seed:Q first:q threads:i states:b world:world_options",
+    "stream_batch": "index:q frames:p state:p canonical:p time:p",
+    "report_options": "size:z films:q steps:q name:s threads:i",
+    "evaluate_options":
+        "size:z count:q steps:q measured:q first:q world:s data:s threads:i symetric:symetric_options "
+        "forecast:forecast_options mlp:b",
+    "evaluate":
+        "model:B64 world:B64 trained:q forecast:forecast polynomial:symetric latents:q seconds:d "
+        "mlp:symetric mlp_why:B256",
+}
+
+# Words for the fields that are enums: what --help of the program calls them.
+WORDS = {
+    ("symetric_options", "method"): ("pr", "mlp"),
+    ("canonical_options", "estimator"): ("network", "gaussian", "polynomial"),
+    ("symetric_options", "mode"): ("converged", "reference"),
+    ("symetric_options", "mask"): ("variance", "kl", "none"),
+    ("symetric_options", "r2"): ("residual", "explained"),
+    ("symetric_options", "scale"): ("mean-max", "minimise"),
+    ("symetric_options", "nonfinite"): ("by-mode", "refuse", "drop", "mean"),
+    ("forecast_options", "frames"): ("plain", "overlap-by-one", "no-overlap", "include-inference",
+                                     "autoregressive"),
+    ("forecast_options", "backward_count"): ("inferred", "published"),
+    ("forecast_options", "average"): ("median", "mean"),
+    ("surprise_options", "frames"): ("mean", "max", "sum"),
+    ("surprise_options", "pca"): ("recon", "shyu"),
+    ("world_options", "colors"): ("world", "fixed", "six"),
+}
+
+types = {}
+
+
+def _type(word):
+    base = word.rstrip("*0123456789")
+    rest = word[len(base):]
+    kind = LETTERS.get(base) or types[base]
+    if rest == "*":
+        return ctypes.POINTER(kind)
+    return kind * int(rest) if rest else kind
+
+
+for _name, _fields in STRUCTS.items():
+    types[_name] = type(_name, (ctypes.Structure,),
+                        {"_fields_": [(f.split(":")[0], _type(f.split(":")[1])) for f in _fields.split()]})
+
+
+# ---- what can go wrong ----
+
+class PlumbError(Exception):
+    """Anything the library refuses; the text is its own message, one line."""
+
+
+class FileError(PlumbError, OSError):
+    """A file cannot be opened, read or written."""
+
+
+class FormatError(PlumbError, ValueError):
+    """A file is not what it says it is."""
+
+
+class ShapeError(PlumbError, ValueError):
+    """An array has the wrong shape or type."""
+
+
+class RangeError(PlumbError, ValueError):
+    """An option or a number is outside its range."""
+
+
+class NumericError(PlumbError, ArithmeticError):
+    """The measure is not defined for these numbers."""
+
+
+class OutOfMemoryError(PlumbError, MemoryError):
+    """Not enough memory."""
+
+
+class MissingError(PlumbError, NotImplementedError):
+    """This build or this machine lacks a part that is needed."""
+
+
+class StoppedError(PlumbError, RuntimeError):
+    """Stopped on request."""
+
+
+# In the order of the list in plumb/status.h, without OK.
+ERRORS = {"EFILE": FileError, "EFORMAT": FormatError, "ESHAPE": ShapeError, "EVALUE": RangeError,
+          "ENUMERIC": NumericError, "EMEMORY": OutOfMemoryError, "EMISSING": MissingError,
+          "ESTOPPED": StoppedError}
+
+
+# ---- the library ----
+
+def _load():
+    here = Path(__file__).parent / "libplumb.so"
+    path = os.environ.get("PLUMB_LIBRARY") or str(here)
+    try:
+        return ctypes.CDLL(path)
+    except OSError as why:
+        raise ImportError(f"{path}: {why}; install the package with pip, or name the library in PLUMB_LIBRARY") from None
+
+
+lib = _load()
+
+# Result, name, arguments: as _type reads them, "" nothing.
+FUNCTIONS = """
+s plumb_version
+s plumb_last_error
+  plumb_stop b
+p plumb_record_create
+  plumb_record_free p
+i plumb_record_json s* p
+symetric_options plumb_symetric_defaults
+i plumb_symetric_measure symetric* array* array* array* symetric_options*
+  plumb_symetric_clear symetric*
+  plumb_symetric_record p symetric* symetric_options*
+i plumb_symetric_floor d* array* symetric_options*
+canonical_options plumb_canonical_defaults
+i plumb_measure_canonical canonical* array* array* canonical_options*
+  plumb_canonical_clear canonical*
+  plumb_canonical_record p canonical*
+forecast_options plumb_forecast_defaults
+i plumb_forecast_measure forecast* array* array* array* forecast_options*
+  plumb_forecast_clear forecast*
+  plumb_forecast_record p forecast* forecast_options*
+surprise_options plumb_surprise_defaults
+i plumb_surprise_measure surprise* surprise_input* surprise_options*
+  plumb_surprise_clear surprise*
+  plumb_surprise_record p surprise* surprise_options*
+  plumb_surprise_example_record p
+q plumb_world_count
+p plumb_world_at q
+i plumb_world_find p* s
+world_facts* plumb_world_describe p
+world_options plumb_world_defaults
+q plumb_world_parameter_size p
+i plumb_world_make trajectory* p Q q q world_options*
+i plumb_world_follow trajectory* p p p q world_options*
+stream_options plumb_stream_defaults
+i plumb_stream_open p* p stream_options*
+i plumb_stream_next stream_batch* p
+  plumb_stream_close p
+evaluate_options plumb_evaluate_defaults
+i plumb_evaluate_run evaluate* s evaluate_options*
+  plumb_evaluate_clear evaluate*
+  plumb_evaluate_record p evaluate* evaluate_options*
+i plumb_evaluate_rollout s s b evaluate_options*
+i plumb_report_create p*
+  plumb_report_free p
+i plumb_report_record p s s
+i plumb_report_arrays p s named_array* q
+report_options plumb_report_defaults
+i plumb_report_add p s report_options*
+i plumb_report_draw p s s
+i plumb_report_svg s* p s
+i plumb_report_save p s
+i plumb_machine_threads
+  plumb_machine_record p
+"""
+for _line in FUNCTIONS.strip("\n").split("\n"):
+    _result, _name, *_arguments = _line.replace("  plumb", "- plumb", 1).split()
+    _function = getattr(lib, _name)
+    _function.restype = None if _result == "-" else _type(_result)
+    _function.argtypes = [_type(word) for word in _arguments]
+
+PATIENCE = 2.0  # seconds that Ctrl-C waits for a call to stop by itself
+
+
+def call(function, *arguments, after=None):
+    """Calls a function that returns a status; a failure becomes an exception.
+
+    The work runs on a thread of its own, so that the main thread can hear Ctrl-C. A call that does not
+    stop in time is left behind: it keeps its memory until it returns, and `after` then ends its result."""
+    if threading.current_thread() is not threading.main_thread():
+        return _check(function(*arguments), None)
+    answer = []
+    done, gone = threading.Event(), threading.Event()
+
+    def work():
+        status = function(*arguments)
+        answer.append((status, lib.plumb_last_error() if status else b""))
+        done.set()
+        if gone.is_set() and not status and after:
+            after()
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        while not done.wait(0.1):  # not Thread.join, which an interrupt breaks before Python 3.13
+            pass
+    except KeyboardInterrupt:
+        lib.plumb_stop(True)
+        if not done.wait(PATIENCE):
+            gone.set()
+        elif not answer[0][0] and after:
+            after()
+        lib.plumb_stop(False)
+        raise
+    return _check(*answer[0])
+
+
+def _check(status, message):
+    if status:
+        text = (message if message is not None else lib.plumb_last_error()).decode("utf-8", "replace")
+        raise list(ERRORS.values())[status - 1](text)
+
+
+def record(fill, *arguments):
+    """What a function writes into a record, as JSON text."""
+    handle = lib.plumb_record_create()
+    if not handle:
+        raise OutOfMemoryError("no memory for a record")
+    try:
+        fill(handle, *arguments)
+        text = ctypes.c_char_p()
+        _check(lib.plumb_record_json(ctypes.byref(text), handle), None)
+        return text.value.decode()
+    finally:
+        lib.plumb_record_free(handle)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Run directories: what `plumb train` leaves, looked into."""
+import ctypes
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from ._arrays import fill
+from ._native import FileError, FormatError, call, lib, record, types
+from ._results import Evaluation
+
+
+class Rollout:
+    """What a run makes of films: latent (count, steps, 2m), truth (count, steps, 2n), variance (count, 2m),
+    frames and prediction (count, steps, height, width, channels), and canonical where the world has it."""
+
+    def __init__(self, arrays):
+        self.__dict__.update(arrays)
+        self._names = list(arrays)
+
+    def to_dict(self):
+        return {name: getattr(self, name) for name in self._names}
+
+    def save(self, path):
+        """As a file that plumb measure, forecast and report read."""
+        np.savez(path, **self.to_dict())
+
+    def __repr__(self):
+        return "<Rollout: " + ", ".join(f"{n} {getattr(self, n).shape}" for n in self._names) + ">"
+
+
+class Run:
+    """A run directory: config (all settings), log (one dict a line), results (what was measured)."""
+
+    def __init__(self, path):
+        self.path = os.fspath(path)
+        self.config = self._json("config.json")
+
+    def _json(self, name, fallback=None):
+        path = Path(self.path) / name
+        try:
+            return json.loads(path.read_text())
+        except OSError as why:
+            if fallback is not None:
+                return fallback
+            raise FileError(f"{path}: {why.strerror}; a run directory is what plumb train writes") from None
+        except ValueError as why:
+            raise FormatError(f"{path}: {why}") from None
+
+    @property
+    def results(self):
+        return self._json("results.json", {})
+
+    @property
+    def log(self):
+        try:
+            lines = (Path(self.path) / "log.jsonl").read_text().splitlines()
+        except OSError:
+            return []
+        return [json.loads(line) for line in lines if line.strip()]
+
+    @property
+    def model(self):
+        return self.config.get("model")
+
+    @property
+    def world(self):
+        return self.config.get("data", {}).get("world")
+
+    def rollout(self, count=4, steps=200, *, backward=False, **options):
+        """The model watches the beginning (or the end) of films it has never seen and tells the rest. Options
+        are those of plumb_evaluate_options: first=0, world="pendulum", data="films.h5", threads=1."""
+        opt = fill(lib.plumb_evaluate_defaults(), "evaluate_options", dict(options, count=count, steps=steps))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rollout.npz")
+            call(lib.plumb_evaluate_rollout, path.encode(), os.fsencode(self.path), backward, ctypes.byref(opt))
+            with np.load(path) as arrays:
+                return Rollout({name: arrays[name] for name in arrays.files})
+
+    def evaluate(self, **options):
+        """Judges the run by every measure there is for it, on films it has never seen. Options are those of
+        plumb_evaluate_options: count=30, measured=100 ...; symetric={"resamples": 0} and forecast={...} are dicts
+        of options of theirs."""
+        opt = fill(lib.plumb_evaluate_defaults(), "evaluate_options", options)
+        out = types["evaluate"]()
+        end = lambda: lib.plumb_evaluate_clear(ctypes.byref(out))
+        call(lib.plumb_evaluate_run, ctypes.byref(out), os.fsencode(self.path), ctypes.byref(opt), after=end)
+        text = record(lib.plumb_evaluate_record, ctypes.byref(out), ctypes.byref(opt))
+        end()
+        return Evaluation(text)
+
+    def __repr__(self):
+        return f"<Run {self.path}: {self.model} on {self.world or 'a file'}>"
+
+
+def load_run(path):
+    """A run directory of `plumb train`, to be looked into: plumb.load_run("run").rollout(count=4)."""
+    return Run(path)

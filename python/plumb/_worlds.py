@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""Worlds: what is true. Item I of world W with seed S is always the same, whatever the batch or the thread."""
+import ctypes
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from ._arrays import fill, numbers
+from ._native import _check, call, lib, types
+
+
+class Batch:
+    """Trajectories as arrays: frames (count, steps, height, width, channels) uint8; state, canonical,
+    derivative, energy and time as doubles; parameters by name."""
+
+    def __init__(self, arrays, parameters=None):
+        self.__dict__.update(arrays)
+        self.parameters = parameters or {}
+        self._names = list(arrays)
+
+    def to_dict(self):
+        """All arrays by name, parameters among them: what a data file holds."""
+        return {**{name: getattr(self, name) for name in self._names}, **self.parameters}
+
+    def __len__(self):
+        return len(getattr(self, self._names[0]))
+
+    def __repr__(self):
+        return "<Batch: " + ", ".join(f"{n} {getattr(self, n).shape}" for n in self._names) + ">"
+
+
+class World:
+    """One world, by name. Attributes tell what it is like: n, dt, image, summary, state_names ..."""
+
+    def __init__(self, name):
+        handle = ctypes.c_void_p()
+        _check(lib.plumb_world_find(ctypes.byref(handle), str(name).encode()), None)
+        self._handle = handle
+        facts = lib.plumb_world_describe(handle).contents
+        self.name, self.summary = facts.name.decode(), facts.summary.decode()
+        self.n, self.canonical_n, self.dt = facts.n, facts.canonical_n, facts.dt
+        self.image = (facts.height, facts.width, facts.channels)
+        self.upright, self.reversible = facts.upright, facts.reversible
+        self.state_names = [facts.state_names[i].decode() for i in range(2 * self.n)]
+        self.canonical_names = [facts.canonical_names[i].decode() for i in range(2 * self.canonical_n)]
+        self.angles = [facts.angles[i] for i in range(self.canonical_n)]
+        self.parameters = {facts.parameters[i].name.decode(): facts.parameters[i].count
+                           for i in range(facts.parameter_count)}
+
+    def __repr__(self):
+        return f"<World {self.name}: {self.summary}>"
+
+    def __reduce__(self):
+        return World, (self.name,)
+
+    def _room(self, count, steps, opt):
+        image = opt.image or self.image[0]
+        shapes = {"frames": (steps, image, image, self.image[2]), "state": (steps, 2 * self.n),
+                  "canonical": (steps, 2 * self.canonical_n), "derivative": (steps, 2 * self.n),
+                  "energy": (steps,), "time": (steps,)}
+        arrays = {name: np.empty((count, *shape), np.uint8 if name == "frames" else np.float64)
+                  for name, shape in shapes.items()}
+        arrays["parameters"] = np.empty((count, lib.plumb_world_parameter_size(self._handle)))
+        return arrays
+
+    def _pack(self, arrays):
+        flat, at, parameters = arrays.pop("parameters"), 0, {}
+        for name, count in self.parameters.items():
+            parameters[name] = flat[:, at:at + count]
+            at += count
+        return Batch(arrays, parameters)
+
+    def batch(self, count, steps=60, *, seed=0, first=0, threads=0, **options):
+        """Items first .. first+count-1 of this seed, as arrays. Options are those of plumb_world_options:
+        dt=0.05, image=64, stride=2, colors="six" ...
+
+        >>> import plumb
+        >>> batch = plumb.world("pendulum").batch(2, steps=5, seed=3)
+        >>> batch.frames.shape, batch.state.shape
+        ((2, 5, 32, 32, 3), (2, 5, 2))
+        """
+        opt = fill(lib.plumb_world_defaults(), "world_options", options)
+        if count < 0 or steps < 1:
+            raise ValueError(f"{count} items of {steps} steps")
+        arrays = self._room(count, steps, opt)
+
+        def make(item):
+            row = types["trajectory"](**{name: array[item:].ctypes.data for name, array in arrays.items()})
+            _check(lib.plumb_world_make(ctypes.byref(row), self._handle, seed, first + item, steps,
+                                        ctypes.byref(opt)), None)
+
+        workers = min(threads or lib.plumb_machine_threads(), max(count, 1))
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for done in [pool.submit(make, item) for item in range(count)]:
+                    done.result()
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+        return self._pack(arrays)
+
+    def dataset(self, items, steps=60, *, seed=0, first=0, **options):
+        """A sequence of `items` dicts of arrays, made when asked for: give it to torch.utils.data.DataLoader
+        as it is, with any number of workers.
+
+        >>> import plumb
+        >>> data = plumb.world("mass-spring").dataset(1000, steps=8)
+        >>> len(data), data[999]["frames"].shape
+        (1000, (8, 32, 32, 3))
+        """
+        return Dataset(self, items, steps, seed, first, options)
+
+    def stream(self, batch=32, window=64, *, states=True, copy=True, world_options=None, **options):
+        """An endless iterator of batches, made ahead of their use by threads of the library. Options are those
+        of plumb_stream_options: steps=256 (windows are cut out of so many), seed=1, first=0, ahead=2 ...
+        With copy=False arrays are valid until the next batch only.
+
+        >>> import plumb
+        >>> with plumb.world("mass-spring").stream(batch=4, window=8) as stream:
+        ...     next(stream).frames.shape
+        (4, 8, 32, 32, 3)
+        """
+        return Stream(self, dict(options, batch=batch, window=window, states=states), world_options or {}, copy)
+
+    def __iter__(self):
+        return self.stream()
+
+
+class Dataset:
+    """Items of a world as a sequence of dicts; see World.dataset."""
+
+    def __init__(self, world, items, steps, seed, first, options):
+        self.world, self.items, self.steps, self.seed, self.first = world, items, steps, seed, first
+        self.options = options
+        fill(lib.plumb_world_defaults(), "world_options", options)
+
+    def __len__(self):
+        return self.items
+
+    def __getitem__(self, index):
+        index = index.__index__()
+        if not -self.items <= index < self.items:
+            raise IndexError(f"item {index} of {self.items}")
+        one = self.world.batch(1, self.steps, seed=self.seed, first=self.first + index % self.items, threads=1,
+                               **self.options)
+        return {name: array[0] for name, array in one.to_dict().items()}
+
+    def __repr__(self):
+        return f"<Dataset: {self.items} trajectories of {self.steps} steps of {self.world.name}, seed {self.seed}>"
+
+
+class Stream:
+    """Batches, made ahead; see World.stream. Close it, or use it in a `with`."""
+
+    def __init__(self, world, options, world_options, copy):
+        opt = fill(lib.plumb_stream_defaults(), "stream_options", dict(options, world=world_options))
+        self._handle = ctypes.c_void_p()
+        self._copy, self._opt, self._world = copy, opt, world
+        _check(lib.plumb_stream_open(ctypes.byref(self._handle), world._handle, ctypes.byref(opt)), None)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self._handle:
+            raise StopIteration
+        out = types["stream_batch"]()
+        call(lib.plumb_stream_next, ctypes.byref(out), self._handle)
+        count, window = self._opt.batch, self._opt.window
+        image = self._opt.world.image or self._world.image[0]
+        shapes = {"frames": (count, window, image, image, self._world.image[2]),
+                  "state": (count, window, 2 * self._world.n),
+                  "canonical": (count, window, 2 * self._world.canonical_n), "time": (count, window)}
+        arrays = {}
+        for name, shape in shapes.items():
+            address = getattr(out, name)
+            if address:
+                arrays[name] = self._array(address, shape, np.uint8 if name == "frames" else np.float64)
+        return Batch(arrays)
+
+    def _array(self, address, shape, kind):
+        if self._copy:
+            return numbers(address, shape, kind)
+        size = int(np.prod(shape)) * np.dtype(kind).itemsize
+        array = np.frombuffer((ctypes.c_char * size).from_address(address), kind).reshape(shape)
+        array.flags.writeable = False
+        return array
+
+    def close(self):
+        """Ends the threads; harmless when closed."""
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        if handle:
+            lib.plumb_stream_close(handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            self.close()
+
+
+def world(name):
+    """The world of this name: plumb.world("pendulum+c")."""
+    return World(name)
+
+
+def worlds():
+    """The names of all worlds.
+
+    >>> import plumb
+    >>> "mass-spring" in plumb.worlds()
+    True
+    """
+    return [lib.plumb_world_describe(lib.plumb_world_at(i)).contents.name.decode()
+            for i in range(lib.plumb_world_count())]

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// Records and arrays in, figures and pages out; and what is not enough is said.
+#define _GNU_SOURCE
+#include "plumb/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/fit.h"
+#include "report/tree.h"
+#include "support/test.h"
+
+static const char *const good =
+    "{\"method\": \"pr\", \"r2\": 0.99, \"r2_ci\": [0.98, 0.995], \"sym\": 0.003, "
+    "\"symetric\": 1, \"order\": 2, \"latents_used\": [0, 1], \"n\": 1, "
+    "\"degenerate\": false, \"why\": \"because <so>\"}";
+
+static char path[64];
+
+static const char *file(const char *suffix)
+{
+    snprintf(path, sizeof path, "/tmp/plumb-report-test-%d%s", (int)getpid(), suffix);
+    return path;
+}
+
+static char *contents(const char *name)
+{
+    FILE *f = fopen(name, "rb");
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    const long size = ftell(f);
+    rewind(f);
+    char *text = calloc(1, (size_t)size + 1);
+    assert_int_equal(fread(text, 1, (size_t)size, f), (size_t)size);
+    fclose(f);
+    unlink(name);
+    return text;
+}
+
+static bool has_figure(const plumb_report *r, const char *name)
+{
+    for (int64_t i = 0; i < plumb_report_figure_count(r); i++)
+        if (!strcmp(plumb_report_figure_name(r, i), name)) return true;
+    return false;
+}
+
+TEST(a_tree_finds_what_the_text_says_and_nothing_else)
+{
+    arena mem = {0};
+    const tree *t;
+    const char *text = "{\"a\": {\"b\": [1, null, 2.5]}, \"c\": \"x\", \"d\": true, \"e\": null}";
+    double v[4];
+    CHECK_OK(tree_read(&t, &mem, text, strlen(text), "x"));
+    assert_int_equal(tree_reals(v, 4, t, "a.b"), 3);
+    CHECK_NEAR(v[2], 2.5, 0);
+    assert_true(isnan(v[1]));
+    assert_string_equal(tree_text(t, "c"), "x");
+    CHECK_NEAR(tree_real(t, "d"), 1, 0);
+    assert_true(!tree_has(t, "e") && !tree_has(t, "a.c") && !tree_has(t, "a.b.c") &&
+                tree_has(t, "a"));
+    assert_true(isnan(tree_real(t, "c")) && !tree_text(NULL, "c"));
+    assert_int_equal(tree_read(&t, &mem, "{\"a\": 1", 7, "x"), PLUMB_EFORMAT);
+    arena_clear(&mem);
+}
+
+TEST(a_polynomial_is_read_off_latents_that_hold_it)
+{
+    enum { COUNT = 6, STEPS = 40 };
+    arena mem = {0};
+    double latent[COUNT * STEPS * 2], truth[COUNT * STEPS * 2];
+    for (int i = 0; i < COUNT * STEPS; i++) {
+        const double q = sin(0.7 * i), p = cos(1.3 * i);
+        latent[2 * i] = 3 * q + 1, latent[2 * i + 1] = p - q * q; // q is linear in it, p quadratic
+        truth[2 * i] = q, truth[2 * i + 1] = p;
+    }
+    subject s = {.latent = latent,
+                 .truth = truth,
+                 .count = COUNT,
+                 .steps = STEPS,
+                 .latents = 2,
+                 .states = 2};
+    const double *said = fit_project(&mem, &s, STEPS / 2);
+    assert_non_null(said);
+    for (int i = 0; i < 2 * COUNT * STEPS; i++) CHECK_NEAR(said[i], truth[i], 1e-6);
+    arena_clear(&mem);
+}
+
+TEST(a_record_becomes_a_page_with_its_verdict)
+{
+    plumb_report *r;
+    CHECK_OK(plumb_report_create(&r));
+    CHECK_OK(plumb_report_record(r, "a <b> & \"c\"", good));
+    CHECK_OK(plumb_report_save(r, file(".html")));
+    char *text = contents(path);
+    assert_non_null(strstr(text, "It learnt the physics"));
+    assert_non_null(strstr(text, "carry the state (R2 0.99)"));
+    assert_non_null(strstr(text, "0.98 to 0.995"));
+    assert_non_null(strstr(text, "a &lt;b&gt; &amp; &quot;c&quot;"));
+    assert_non_null(strstr(text, "because &lt;so&gt;"));
+    assert_null(strstr(text, "http://www.w3.org/2000/svg\" width=\"0\""));
+    free(text);
+    plumb_report_free(r);
+}
+
+TEST(each_kind_of_failure_has_its_own_words)
+{
+    static const struct {
+        const char *record, *words;
+    } cases[] = {
+        {"{\"r2\": 0.95, \"sym\": 0.2, \"symetric\": 0}", "wrong physics"},
+        {"{\"r2\": 0.5, \"sym\": 0.2, \"symetric\": 0}", "cannot be read off"},
+        {"{\"r2\": 0.99, \"sym\": 0, \"symetric\": 0, \"degenerate\": true}", "no area"},
+        {"{\"r2\": 0.99, \"sym\": 0.001, \"symetric\": 1, \"canonical\": 0, \"kappa\": 0.4}",
+         "(kappa 0.4): this model did not learn"},
+        {"{\"r2\": 0.99, \"sym\": 0.1, \"symetric\": 0, \"canonical\": 1, \"kappa\": 0.99}",
+         "it looks at the map off"},
+        {"{\"r2\": 1, \"sym\": 0, \"symetric\": 1, \"n\": 1, \"order\": 1}",
+         "it is R2 that decides"},
+        {"{\"scorers\": {\"plain\": {\"accuracy\": 0.5, \"accuracy_ci\": [0.4, 0.6]}}}",
+         "may be luck"},
+        {"{\"scorers\": {\"plain\": {\"accuracy\": 0.5}, \"knn\": {\"accuracy\": 0.9, "
+         "\"accuracy_ci\": [0.8, 1]}}}",
+         "90 % of the tuples by knn"},
+        {"{\"settings\": {}, \"training\": {}}", "not yet judged"},
+        {"{\"pr\": {\"r2\": 0.95, \"sym\": 0, \"symetric\": 1}, \"mlp\": {\"r2\": 0.97, \"sym\": "
+         "0.01}}",
+         "by a network (MLP)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        plumb_report *r;
+        CHECK_OK(plumb_report_create(&r));
+        CHECK_OK(plumb_report_record(r, "m", cases[i].record));
+        CHECK_OK(plumb_report_save(r, file(".html")));
+        char *text = contents(path);
+        if (!strstr(text, cases[i].words))
+            fail_msg("case %zu does not say \"%s\"", i, cases[i].words);
+        free(text);
+        plumb_report_free(r);
+    }
+}
+
+TEST(records_from_strangers_are_refused_or_drawn_but_never_followed)
+{
+    static const char *const odd[] = {
+        "{\"scorers\": [1, {\"accuracy\": 1}]}",
+        "{\"scorers\": {\"plain\": 3}, \"concepts\": [{\"scorers\": [1]}, 2, {\"name\": 4}]}",
+        "{\"scorers\": {}, \"concepts\": [{\"scorers\": {\"plain\": {\"accuracy\": 2}}}], "
+        "\"uniformity\": {\"paper\": "
+        "{\"histogram\": [\"x\"], \"range\": [1, 1]}}}",
+        "{\"r2\": 1e308, \"sym\": -1, \"latents_used\": [1e300, -5], \"order\": 1e9}",
+        "{\"vpt\": 5, \"vpt_ci\": [9, 1], \"forward\": {\"vpt_frames\": [-4, 1e18]}, "
+        "\"threshold\": -1}",
+        "{\"models\": [{\"r2\": 1, \"sym\": 1}, {\"name\": \"x\", \"vpt\": 3}, {\"name\": \"y\", "
+        "\"vpt\": -3}]}",
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        plumb_report *r;
+        double v[2 * 6 * 2];
+        for (int k = 0; k < 24; k++) v[k] = k == 5 ? (double)NAN : sin(k);
+        const plumb_named_array arrays[] = {
+            {"latent", plumb_array_view(v, PLUMB_F8, 3, (int64_t[]){2, 6, 2})},
+            {"truth", plumb_array_view(v, PLUMB_F8, 3, (int64_t[]){2, 6, 2})}};
+        CHECK_OK(plumb_report_create(&r));
+        CHECK_OK(plumb_report_record(r, "m", odd[i]));
+        CHECK_OK(plumb_report_arrays(r, "m", arrays, 2));
+        const plumb_status st = plumb_report_save(r, file(".html"));
+        if (st && st != PLUMB_ENUMERIC) fail_msg("case %zu: %s", i, plumb_last_error());
+        unlink(path);
+        plumb_report_free(r);
+    }
+    plumb_report *r;
+    CHECK_OK(plumb_report_create(&r));
+    assert_int_equal(plumb_report_record(r, "m", "{\"weather\": 1}"), PLUMB_EFORMAT);
+    assert_int_equal(plumb_report_record(r, "m", "[1, 2"), PLUMB_EFORMAT);
+    plumb_report_free(r);
+}
+
+TEST(a_figure_is_drawn_where_there_is_enough_for_it_and_refused_where_not)
+{
+    plumb_report *r;
+    double v[3 * 9 * 2], loss[5] = {5, 4, 3, 2, 1}, step[5] = {1, 2, 3, 4, 5};
+    uint8_t frames[3 * 9 * 4 * 4];
+    float moved[1 * 3 * 4 * 4];
+    for (int i = 0; i < 54; i++) v[i] = sin(i);
+    for (size_t i = 0; i < sizeof frames; i++) frames[i] = (uint8_t)(i * 7);
+    for (int i = 0; i < 48; i++) moved[i] = 0.5f;
+    const plumb_named_array arrays[] = {
+        {"latent", plumb_array_view(v, PLUMB_F8, 3, (int64_t[]){3, 9, 2})},
+        {"truth", plumb_array_view(v, PLUMB_F8, 3, (int64_t[]){3, 9, 2})},
+        {"frames", plumb_array_view(frames, PLUMB_U1, 5, (int64_t[]){3, 9, 4, 4, 1})},
+        {"prediction", plumb_array_view(frames, PLUMB_U1, 5, (int64_t[]){3, 9, 4, 4, 1})},
+        {"traversal", plumb_array_view(moved, PLUMB_F4, 5, (int64_t[]){1, 3, 4, 4, 1})},
+        {"loss", plumb_array_view(loss, PLUMB_F8, 1, (int64_t[]){5})},
+        {"step", plumb_array_view(step, PLUMB_F8, 1, (int64_t[]){5})},
+        {"something", plumb_array_view(step, PLUMB_F8, 1, (int64_t[]){5})},
+    };
+    CHECK_OK(plumb_report_create(&r));
+    assert_int_equal(plumb_report_save(r, file(".html")), PLUMB_EVALUE);
+    CHECK_OK(plumb_report_arrays(r, "m", arrays, 8));
+    static const char *const there[] = {"phase-space", "trajectory", "film",   "error",
+                                        "traversal",   "loss",       "example"};
+    for (size_t i = 0; i < sizeof there / sizeof *there; i++) {
+        assert_true(has_figure(r, there[i]));
+        CHECK_OK(plumb_report_draw(r, there[i], file(".png")));
+        char *text = contents(path);
+        assert_memory_equal(text, "\x89PNG", 4);
+        free(text);
+        const char *svg;
+        CHECK_OK(plumb_report_svg(&svg, r, there[i]));
+        assert_memory_equal(svg, "<svg", 4);
+        assert_null(strstr(svg, "nan"));
+        assert_null(strstr(svg, "class="));
+    }
+    assert_false(has_figure(r, "models"));
+    assert_int_equal(plumb_report_draw(r, "models", file(".png")), PLUMB_EVALUE);
+    assert_non_null(strstr(plumb_last_error(), "not enough"));
+    assert_int_equal(plumb_report_draw(r, "modles", file(".png")), PLUMB_EVALUE);
+    assert_int_equal(plumb_report_draw(r, "film", file(".gif")), PLUMB_EFILE);
+    const plumb_named_array wrong[] = {
+        arrays[0], {"truth", plumb_array_view(v, PLUMB_F8, 3, (int64_t[]){2, 9, 2})}};
+    assert_int_equal(plumb_report_arrays(r, "m", wrong, 2), PLUMB_ESHAPE);
+    plumb_report_free(r);
+}
