@@ -45,5 +45,8 @@ int golden_forest(plumb_file *file, const char *path);     ///< trees that are g
 int golden_tuples(plumb_file *file, const char *path);     ///< what scores of tuples are worth
 int golden_uniformity(plumb_file *file, const char *path); ///< of r_k
 int golden_example(plumb_file *file, const char *path);    ///< two Gaussians
+int golden_patch(plumb_file *file, const char *path);      ///< frames cut into patches
+int golden_cell(plumb_file *file, const char *path);       ///< one ST-LSTM cell
+int golden_predrnn(plumb_file *file, const char *path);    ///< a whole network and its training
 
 #endif

@@ -11,6 +11,9 @@ int main(void)
         {"vanilla/diff", golden_tuples},
         {"beta_ks_D", golden_uniformity},
         {"var0p001/log_LR", golden_example},
+        {"patched", golden_patch},
+        {"out/h_new", golden_cell},
+        {"f64/pred", golden_predrnn},
         {0}, // video models: nothing judges these yet
     };
     return golden_run("voe", kinds);
