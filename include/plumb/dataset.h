@@ -18,12 +18,17 @@ extern "C" {
 typedef struct plumb_dataset plumb_dataset;
 
 /// Opens x.h5, x.npz, x.tfrecord (plain or GZIP, with features.txt beside it) or a published
-/// folder, of which `split` ("train", "test"; NULL: train, or what there is) is taken.
+/// folder, of which `split` ("train", "test"; NULL: train, or what there is) is taken. Records of
+/// Physical Concepts [Piloto22] need no features.txt; their shards, x.tfrecord-00000-of-00020, are
+/// opened alone or as a folder, and have the fields frames, mask and camera_pose, of probes with
+/// four clips an item. A file of records may hold none.
 PLUMB_API plumb_status plumb_dataset_open(plumb_dataset **out, const char *path, const char *split);
 /// NULL is allowed.
 PLUMB_API void plumb_dataset_close(plumb_dataset *dataset);
 
 PLUMB_API int64_t plumb_dataset_items(const plumb_dataset *dataset);
+/// Files it is in; more than one only for a folder of shards.
+PLUMB_API int64_t plumb_dataset_shards(const plumb_dataset *dataset);
 PLUMB_API int64_t plumb_dataset_fields(const plumb_dataset *dataset);
 PLUMB_API const char *plumb_dataset_field(const plumb_dataset *dataset, int64_t index);
 PLUMB_API bool plumb_dataset_has(const plumb_dataset *dataset, const char *field);
@@ -43,10 +48,12 @@ PLUMB_API const char *plumb_dataset_world(char text[64], plumb_dataset *dataset)
 /// How a dataset is written.
 typedef struct plumb_dataset_options {
     size_t size;
-    bool compress;  ///< deflate arrays (.npz, .h5), GZIP the file (.tfrecord)
-    bool published; ///< .tfrecord: only what the published files have (x, dx_dt, image, other/...)
-    bool narrow;    ///< .tfrecord: real numbers as float32, two numbers a stored integer
-    bool replace;   ///< a file of this name may be overwritten
+    bool compress; ///< deflate arrays (.npz, .h5), GZIP the file (.tfrecord)
+    /// .tfrecord: only what the published files have (x, dx_dt, image, other/...); rooms in the
+    /// layout of Physical Concepts, GZIP, also to names like x.tfrecord-00000-of-00001
+    bool published;
+    bool narrow;  ///< .tfrecord: real numbers as float32, two numbers a stored integer
+    bool replace; ///< a file of this name may be overwritten
 } plumb_dataset_options;
 PLUMB_API plumb_dataset_options plumb_dataset_defaults(void);
 

@@ -5,6 +5,7 @@
 #define PLUMB_PLUMB_H
 
 #include "plumb/array.h"
+#include "plumb/audit.h"
 #include "plumb/dataset.h"
 #include "plumb/evaluate.h"
 #include "plumb/file.h"
@@ -12,6 +13,7 @@
 #include "plumb/forecast.h"
 #include "plumb/machine.h"
 #include "plumb/record.h"
+#include "plumb/room.h"
 #include "plumb/status.h"
 #include "plumb/stream.h"
 #include "plumb/surprise.h"

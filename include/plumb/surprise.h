@@ -8,7 +8,7 @@
 // small near impossible clips seen before:
 //     score = s - gamma r
 // A tuple is right if the scores of its impossible clips add up to more than those of its possible
-// ones. A tie is wrong.
+// ones. A tie, but for rounding, is wrong.
 #ifndef PLUMB_SURPRISE_H
 #define PLUMB_SURPRISE_H
 

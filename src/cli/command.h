@@ -51,7 +51,7 @@ typedef struct command {
     int (*run)(void *settings, int files, char **file);
 } command;
 
-extern const command command_convert, command_demo, command_doctor, command_evaluate,
+extern const command command_audit, command_convert, command_demo, command_doctor, command_evaluate,
     command_forecast, command_measure, command_rollout, command_show, command_simulate,
     command_surprise, command_train, command_worlds;
 

@@ -69,8 +69,9 @@ const command command_convert = {
     .name = "convert",
     .summary = "a dataset into another kind of file",
     .usage = "IN OUT [options]",
-    .text = "Reads x.h5, x.npz, x.tfrecord (plain or GZIP, with features.txt beside it) or a\n"
-            "published folder, and writes x.h5, x.npz or x.tfrecord. Arrays get plumb's names: x,\n"
+    .text = "Reads x.h5, x.npz, x.tfrecord (plain or GZIP, with features.txt beside it), a\n"
+            "published folder, or shards of Physical Concepts, one or a folder; writes x.h5, x.npz "
+            "or x.tfrecord. Arrays get plumb's names: x,\n"
             "dx_dt and image of the published records are state, derivative and frames. No number\n"
             "changes. A record that is damaged is named, and nothing is written.",
     .example = "plumb convert toy_physics/pendulum/ pendulum-test.h5 --split test",

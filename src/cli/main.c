@@ -19,6 +19,7 @@ const command *const commands[] = {&command_worlds,
                                    &command_measure,
                                    &command_forecast,
                                    &command_surprise,
+                                   &command_audit,
                                    &command_demo,
                                    &command_doctor,
                                    NULL};

@@ -19,7 +19,7 @@ static const option_row rows[] = {
     {.name = "item", .letter = 'i', .kind = OPTION_INTEGER, AT(item), .value = "I",
      .help = "which trajectory of the file"},
     {.name = "frames", .kind = OPTION_INTEGER, AT(opt.frames),
-     .help = "frames on the strip, evenly from the first to the last"},
+     .help = "frames on the strip, evenly from the first to the last; 0: 10, of a tuple all"},
     {.name = "steps", .kind = OPTION_INTEGER, AT(opt.steps), .value = "T",
      .help = "only the first T frames; 0 all"},
     {.name = "split", .kind = OPTION_TEXT, AT(split), .value = "train|test",
@@ -70,11 +70,14 @@ static int run(void *given, int files, char **file)
 
 const command command_show = {
     .name = "show",
-    .summary = "one trajectory as a film strip and a phase portrait",
+    .summary = "one trajectory as a film strip and a phase portrait, a tuple as four strips",
     .usage = "FILE --out film.png|film.svg [options]",
-    .text = "Draws frames of one trajectory of a data file, the right way up, and below them its\n"
-            "path through phase space: the canonical coordinates if the file has them, else the\n"
-            "state. FILE is x.h5, x.npz, x.tfrecord or a published folder.",
+    .text =
+        "Draws frames of one trajectory of a data file, the right way up, and below them its\n"
+        "path through phase space: the canonical coordinates if the file has them, else the\n"
+        "state. A tuple of four clips becomes four strips, with a red line where an impossible\n"
+        "clip leaves one possible clip for the other. FILE is x.h5, x.npz, x.tfrecord or a\n"
+        "published folder.",
     .example = "plumb show pendulum.h5 --item 3 --out film.png",
     .options = rows,
     .settings_size = sizeof(settings),

@@ -16,8 +16,9 @@
 #include "base/status.h"
 #include "data/decode.h"
 #include "data/file.h"
+#include "data/physical.h"
 #include "data/published.h"
-#include "data/tfrecord.h"
+#include "data/shards.h"
 
 typedef struct field {
     const char *name;
@@ -30,7 +31,8 @@ typedef struct field {
     const infile *in; // and in what
     bool known;       // `array.data` is all of it; of a shared record field, `held`
 
-    const feature *feature; // records
+    const feature *feature; // records with a list of features
+    int which;              // records of Physical Concepts: number of the field
 } field;
 
 struct plumb_dataset {
@@ -42,8 +44,11 @@ struct plumb_dataset {
 
     plumb_file *file; // file of arrays
     bool is_records;
-    tfrecord records;
+    shards records;
     features list;
+    bool is_physical;
+    physical layout;
+    char concept[32];
 };
 
 static size_t bytes_of(const plumb_array *array)
@@ -131,22 +136,9 @@ static bool name_is_taken(const plumb_dataset *d, int64_t count, const char *nam
     return false;
 }
 
-static plumb_status open_records(plumb_dataset *d)
+static plumb_status open_listed(plumb_dataset *d, const char *beside)
 {
-    char beside[4096];
-    const char *slash = strrchr(d->path, '/');
-    const int folder = slash ? (int)(slash - d->path) + 1 : 0;
-    if ((size_t)snprintf(beside, sizeof beside, "%.*sfeatures.txt", folder, d->path) >=
-        sizeof beside)
-        return fail(PLUMB_EFILE, "%.80s...: the path is too long", d->path);
-    plumb_status st = tfrecord_open(&d->records, d->path);
-    if (st) return st;
-    d->is_records = true;
-    d->items = d->records.count;
-    if (access(beside, F_OK))
-        return fail(PLUMB_EFILE, "%s: features.txt, which says what is in it, is not beside it",
-                    d->path);
-    st = features_read(&d->list, &d->mem, arena_text(&d->mem, beside));
+    const plumb_status st = features_read(&d->list, &d->mem, arena_text(&d->mem, beside));
     if (st) return st;
     d->fields = d->list.count;
     d->field = ARENA_NEW(&d->mem, field, d->fields);
@@ -162,16 +154,78 @@ static plumb_status open_records(plumb_dataset *d)
     return PLUMB_OK;
 }
 
+// Records of Physical Concepts need no list: their keys say what they are. The concept is the name
+// of a folder.
+static plumb_status open_physical(plumb_dataset *d)
+{
+    const unsigned char *data;
+    size_t bytes;
+    char what[512], world[64];
+    snprintf(what, sizeof what, "%.400s: record 0", shards_path(&d->records, 0));
+    plumb_status st = shards_read(&data, &bytes, &d->records, 0);
+    if (!st) st = physical_look(&d->layout, &d->is_physical, data, bytes, what);
+    if (st) return st;
+    if (!d->is_physical)
+        return fail(PLUMB_EFILE,
+                    "%s: features.txt, which says what is in it, is not beside it, and its keys "
+                    "are not those of Physical Concepts",
+                    d->path);
+    physical_world(world, d->concept, shards_path(&d->records, 0));
+    d->fields = PHYSICAL_FIELDS + (d->layout.probe && d->concept[0]) + (world[0] != 0);
+    d->field = ARENA_NEW(&d->mem, field, d->fields);
+    if (!d->field) return PLUMB_EMEMORY;
+    int64_t at = 0;
+    for (; at < PHYSICAL_FIELDS; at++)
+        d->field[at] = (field){.name = physical_name((int)at),
+                               .array = physical_array(&d->layout, (int)at),
+                               .which = (int)at};
+    const int64_t letters = (int64_t)sizeof d->concept, length = (int64_t)strlen(world);
+    if (d->layout.probe && d->concept[0])
+        d->field[at++] = (field){.name = "concept",
+                                 .array = plumb_array_view(NULL, PLUMB_U1, 1, &letters),
+                                 .which = PHYSICAL_FIELDS};
+    if (!world[0]) return PLUMB_OK;
+    field *f = &d->field[at];
+    *f = (field){.name = "world", .array = plumb_array_view(NULL, PLUMB_U1, 1, &length)};
+    f->shared = f->known = true;
+    buffer_put(&f->held, world, (size_t)length);
+    return f->held.broken ? fail(PLUMB_EMEMORY, "%s: no memory to open it", d->path) : PLUMB_OK;
+}
+
+static plumb_status open_records(plumb_dataset *d)
+{
+    char beside[4096];
+    const char *slash = strrchr(d->path, '/');
+    const int folder = slash ? (int)(slash - d->path) + 1 : 0;
+    if ((size_t)snprintf(beside, sizeof beside, "%.*sfeatures.txt", folder, d->path) >=
+        sizeof beside)
+        return fail(PLUMB_EFILE, "%.80s...: the path is too long", d->path);
+    plumb_status st = shards_open(&d->records, &d->mem, d->path);
+    if (st) return st;
+    d->is_records = true;
+    d->items = d->records.items;
+    if (!access(beside, F_OK)) return open_listed(d, beside);
+    return d->items ? open_physical(d) : PLUMB_OK;
+}
+
 static plumb_status read_record(plumb_dataset *d, field *f, int64_t item)
 {
     const unsigned char *data;
     size_t bytes;
     if (f->shared && f->known) return PLUMB_OK; // a step back to record 0 may be dear
-    plumb_status st = tfrecord_read(&data, &bytes, &d->records, f->shared ? 0 : item);
+    if (d->is_physical && f->which == PHYSICAL_FIELDS) {
+        buffer_reset(&f->held);
+        buffer_put(&f->held, d->concept, sizeof d->concept);
+        return f->held.broken ? fail(PLUMB_EMEMORY, "%s: no memory for it", d->path) : PLUMB_OK;
+    }
+    const int64_t record = f->shared ? 0 : item;
+    plumb_status st = shards_read(&data, &bytes, &d->records, record);
     if (st) return st;
     char what[512];
-    snprintf(what, sizeof what, "%.400s: record %lld", d->path, (long long)(f->shared ? 0 : item));
-    st = decode_feature(&f->held, f->array.dtype, f->feature, data, bytes, what);
+    snprintf(what, sizeof what, "%.400s: record %lld", shards_path(&d->records, record),
+             (long long)shards_local(&d->records, record));
+    if (d->is_physical) st = physical_read(&f->held, &d->layout, f->which, data, bytes, what);
+    else st = decode_feature(&f->held, f->array.dtype, f->feature, data, bytes, what);
     f->known = !st;
     return st;
 }
@@ -184,7 +238,7 @@ static bool ends_with(const char *path, const char *suffix)
     return length > end && !strcasecmp(path + length - end, suffix);
 }
 
-// The file of a published folder; what was asked for, or train, or test.
+// The file of a published folder, what was asked for, or train, or test; or the shards in it.
 static plumb_status choose_split(plumb_dataset *d, const char *folder, const char *split)
 {
     const char *const wishes[] = {split ? split : "train", split ? split : "test"};
@@ -195,7 +249,16 @@ static plumb_status choose_split(plumb_dataset *d, const char *folder, const cha
         if ((size_t)snprintf(path, sizeof path, "%s%s%s.tfrecord", folder, slash, wishes[i]) >=
             sizeof path)
             return fail(PLUMB_EFILE, "%.80s...: the path is too long", folder);
-        if (access(path, F_OK)) continue;
+        bool found = !access(path, F_OK);
+        if (!found) {
+            snprintf(path, sizeof path, "%s%s%s/", folder, slash, wishes[i]);
+            found = shards_in(path);
+        }
+        if (!found && !split) {
+            snprintf(path, sizeof path, "%s%s", folder, slash);
+            found = shards_in(path);
+        }
+        if (!found) continue;
         d->path = arena_text(&d->mem, path);
         return d->path ? PLUMB_OK : PLUMB_EMEMORY;
     }
@@ -215,7 +278,8 @@ static plumb_status open_any(plumb_dataset *d, const char *path, const char *spl
     } else if (split) {
         return fail(PLUMB_EVALUE, "%s: a split is for a folder, and this is none", path);
     }
-    if (ends_with(d->path, ".tfrecord")) return open_records(d);
+    if (ends_with(d->path, ".tfrecord") || ends_with(d->path, "/") || shards_is(d->path))
+        return open_records(d);
     if (ends_with(d->path, ".npz") || ends_with(d->path, ".h5") || ends_with(d->path, ".hdf5"))
         return open_arrays(d);
     return fail(PLUMB_EFILE,
@@ -236,7 +300,7 @@ void plumb_dataset_close(plumb_dataset *d)
 {
     if (!d) return;
     for (int64_t i = 0; d->field && i < d->fields; i++) buffer_clear(&d->field[i].held);
-    if (d->is_records) tfrecord_close(&d->records);
+    if (d->is_records) shards_close(&d->records);
     plumb_file_close(d->file);
     arena mem = d->mem;
     arena_clear(&mem);
@@ -246,6 +310,11 @@ void plumb_dataset_close(plumb_dataset *d)
 int64_t plumb_dataset_items(const plumb_dataset *dataset)
 {
     return dataset->items;
+}
+
+int64_t plumb_dataset_shards(const plumb_dataset *dataset)
+{
+    return dataset->is_records ? dataset->records.count : 1;
 }
 
 int64_t plumb_dataset_fields(const plumb_dataset *dataset)
@@ -280,6 +349,7 @@ bool plumb_dataset_shared(const plumb_dataset *dataset, const char *name)
 plumb_status plumb_dataset_read(plumb_array *out, plumb_dataset *d, int64_t item, const char *name)
 {
     field *f = find(d, name);
+    if (!d->items) return fail(PLUMB_EFORMAT, "%s: holds no record", d->path);
     if (!f) return fail(PLUMB_EFILE, "%s: has no array \"%s\"", d->path, name);
     if (item < 0 || item >= d->items)
         return fail(PLUMB_EVALUE, "%s: there is no item %lld, only 0 to %lld", d->path,

@@ -216,7 +216,6 @@ plumb_status tfrecord_open(tfrecord *out, const char *path)
     bool packed = false;
     st = flate_is_gzip(&packed, &out->file);
     if (!st) st = packed ? scan_gzip(out) : scan_plain(out);
-    if (!st && !out->count) st = fail(PLUMB_EFORMAT, "%s: holds no record", path);
     if (st) tfrecord_close(out);
     return st;
 }

@@ -92,6 +92,10 @@ static plumb_status put_feature(buffer *out, const feature *f, plumb_dtype from,
     if (is_film(f)) return put_film(out, f, data);
     int64_t count = 1;
     for (int i = 0; i < f->ndim; i++) count *= f->shape[i];
+    if (f->dtype == PLUMB_U1 && f->ndim >= 3) { // masks, and films of several clips
+        protobuf_put_bytes(out, f->key, data, (size_t)count);
+        return PLUMB_OK;
+    }
     int64_t *values = malloc((size_t)count * 8 + 8);
     float *narrow = f->dtype == PLUMB_F4 && from == PLUMB_F8 ? malloc((size_t)count * 4 + 4) : NULL;
     plumb_status st = PLUMB_OK;

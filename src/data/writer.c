@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/status.h"
+#include "data/shards.h"
 
 static const writer_format *const formats[] = {&writer_npz, &writer_h5, &writer_hdf5,
                                                &writer_tfrecord};
@@ -62,6 +63,13 @@ static plumb_status copy_fields(writer *w, const writer_field *fields, int64_t c
     return PLUMB_OK;
 }
 
+static bool has_field(const writer_field *fields, int64_t count, const char *name)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!strcmp(fields[i].name, name)) return true;
+    return false;
+}
+
 plumb_status writer_open(writer **out, const char *path, const writer_field *fields, int64_t count,
                          int64_t items, const plumb_dataset_options *opt)
 {
@@ -72,11 +80,14 @@ plumb_status writer_open(writer **out, const char *path, const writer_field *fie
         if (length > suffix && !strcasecmp(path + length - suffix, formats[i]->suffix))
             format = formats[i];
     }
+    const plumb_dataset_options chosen = opt ? *opt : plumb_dataset_defaults();
+    const bool room = has_field(fields, count, "mask") && has_field(fields, count, "camera_pose");
+    if (chosen.published && room && (format == &writer_tfrecord || shards_is(path)))
+        format = &writer_physical;
     if (!format)
         return fail(PLUMB_EFILE, "%s: the name ends in none of .npz, .h5, .hdf5, .tfrecord", path);
     if (items < 1 || count < 1)
         return fail(PLUMB_EVALUE, "%s: no %s to write", path, items < 1 ? "item" : "array");
-    const plumb_dataset_options chosen = opt ? *opt : plumb_dataset_defaults();
     if (!chosen.replace && access(path, F_OK) == 0)
         return fail(PLUMB_EFILE, "%s: is there already; --force replaces it", path);
     writer *w = calloc(1, sizeof *w);

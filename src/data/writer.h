@@ -41,7 +41,7 @@ struct writer {
     plumb_dataset_options opt;
 };
 
-extern const writer_format writer_npz, writer_h5, writer_hdf5, writer_tfrecord;
+extern const writer_format writer_npz, writer_h5, writer_hdf5, writer_tfrecord, writer_physical;
 
 /// Begins a file of `items` items. The data of shared fields need not outlive the call.
 plumb_status writer_open(writer **out, const char *path, const writer_field *fields, int64_t count,

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "plumb/world.h"
 #include "report/sketch.h"
+#include "report/strips.h"
 
 enum {
     MARGIN = 30,
@@ -38,7 +39,7 @@ static const int ink = 0x2f3437, pale = 0x8a9299, grid = 0xeceff1, axis = 0xb8c0
 
 plumb_film_options plumb_film_defaults(void)
 {
-    return (plumb_film_options){.size = sizeof(plumb_film_options), .frames = 10};
+    return (plumb_film_options){.size = sizeof(plumb_film_options)};
 }
 
 // ---- what is shown ----
@@ -46,6 +47,7 @@ plumb_film_options plumb_film_defaults(void)
 typedef struct scene {
     arena mem;
     const plumb_world_facts *world; // or NULL
+    char name[64];                  // of the world, if the file has one
     int64_t item, steps;
     int64_t first; // number of the file's first item in its world
     double *time;  // (steps)
@@ -77,9 +79,8 @@ static plumb_status read_reals(double **out, plumb_array *shape, scene *s, plumb
 
 static void find_world(scene *s, plumb_dataset *d)
 {
-    char name[64];
     const plumb_world *world;
-    if (*plumb_dataset_world(name, d) && !plumb_world_find(&world, name))
+    if (*plumb_dataset_world(s->name, d) && !plumb_world_find(&world, s->name))
         s->world = plumb_world_describe(world);
 }
 
@@ -482,7 +483,7 @@ static void draw_strip(sketch *k, const scene *s)
 static void draw_title(sketch *k, const scene *s, const page *p)
 {
     char line[160];
-    const char *name = s->world ? s->world->name : "trajectory";
+    const char *name = s->name[0] ? s->name : "trajectory";
     k->text(k, MARGIN, 36, 22, SKETCH_LEFT, sketch_rgb(ink), name);
     const double dt = s->steps > 1 ? s->time[1] - s->time[0] : 0.0;
     snprintf(line, sizeof line, "item %lld, %lld frames, dt = %.4g",
@@ -533,11 +534,28 @@ static plumb_status gather(scene *s, plumb_dataset *d, const plumb_film_options 
         s->first = (int64_t)first[0];
     find_world(s, d);
     plumb_status st = find_phase(s, d);
-    if (!st) st = find_frames(s, d, opt->frames);
+    if (!st) st = find_frames(s, d, opt->frames ? opt->frames : 10);
     if (!st && !s->phase && !s->rgb)
         st =
             fail(PLUMB_EFILE, "there are no frames, no state and no canonical coordinates to show");
     return st ? st : find_time(s, d);
+}
+
+static plumb_status draw_one(plumb_film *out, buffer *bytes, plumb_dataset *dataset, int64_t item,
+                             const plumb_film_options *opt, bool svg)
+{
+    scene s = {.item = item, .steps = opt->steps};
+    sketch *k = NULL;
+    plumb_status st = gather(&s, dataset, opt);
+    const page p = st ? (page){0} : lay_out(&s);
+    const int64_t width = (int64_t)p.width, height = (int64_t)p.height;
+    if (!st) st = (svg ? svg_create : canvas_create)(&k, width, height, sketch_rgb(paper));
+    if (!st) st = draw(k, &s, &p);
+    if (!st) st = k->finish(bytes, k);
+    if (k) k->free(k);
+    arena_clear(&s.mem);
+    *out = (plumb_film){width, height};
+    return st;
 }
 
 plumb_status plumb_film_draw(plumb_film *out, const char *path, plumb_dataset *dataset,
@@ -548,23 +566,17 @@ plumb_status plumb_film_draw(plumb_film *out, const char *path, plumb_dataset *d
     const bool svg = length > 4 && !strcasecmp(path + length - 4, ".svg");
     if (!svg && !(length > 4 && !strcasecmp(path + length - 4, ".png")))
         return fail(PLUMB_EFILE, "%s: the name ends in neither .png nor .svg", path);
-    if (opt.frames < 1 || opt.frames > MAX_FRAMES)
-        return fail(PLUMB_EVALUE, "frames is %lld, wanted 1 to %d", (long long)opt.frames,
+    if (opt.frames < 0 || opt.frames > MAX_FRAMES)
+        return fail(PLUMB_EVALUE, "frames is %lld, wanted 0 to %d", (long long)opt.frames,
                     MAX_FRAMES);
     if (opt.steps < 0) return fail(PLUMB_EVALUE, "steps is %lld", (long long)opt.steps);
-    scene s = {.item = item, .steps = opt.steps};
-    sketch *k = NULL;
+    plumb_film film = {0};
     buffer bytes = {0};
-    plumb_status st = gather(&s, dataset, &opt);
-    const page p = st ? (page){0} : lay_out(&s);
-    const int64_t width = (int64_t)p.width, height = (int64_t)p.height;
-    if (!st) st = (svg ? svg_create : canvas_create)(&k, width, height, sketch_rgb(paper));
-    if (!st) st = draw(k, &s, &p);
-    if (!st) st = k->finish(&bytes, k);
+    plumb_status st = strips_fit(dataset, item)
+                          ? strips_draw(&film, &bytes, dataset, item, &opt, svg)
+                          : draw_one(&film, &bytes, dataset, item, &opt, svg);
     if (!st) st = save(path, &bytes);
-    if (k) k->free(k);
     buffer_clear(&bytes);
-    arena_clear(&s.mem);
-    if (!st) *out = (plumb_film){width, height};
+    if (!st) *out = film;
     return st;
 }

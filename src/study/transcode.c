@@ -51,6 +51,7 @@ plumb_status plumb_dataset_convert(int64_t *records, const char *to, const char 
     copy c = {0};
     plumb_status st = plumb_dataset_open(&c.from, from, split);
     const int64_t items = st ? 0 : plumb_dataset_items(c.from);
+    if (!st && !items) st = fail(PLUMB_EFORMAT, "%s: holds no record", from);
     if (!st) st = list_fields(&c);
     if (!st) st = writer_open(&c.to, to, c.field, c.fields, items, opt);
     for (int64_t i = 0; i < items && !st; i++) {

@@ -81,7 +81,7 @@ with tempfile.TemporaryDirectory() as folder:
     check(all(w["name"] in run("worlds").stdout for w in worlds), "the table of worlds")
 
     # Every world into every kind of file and back.
-    for w in worlds:
+    for w in (w for w in worlds if w["n"]):  # rooms, which have no phase space, are another test
         name = w["name"]
         few = [name, "--count", 3, "--steps", 6, "--seed", 7]
         got = answer("simulate", *few, "--out", "a.npz")

@@ -44,6 +44,9 @@ int golden_outliers(plumb_file *file, const char *path);   ///< Mahalanobis, PCA
 int golden_forest(plumb_file *file, const char *path);     ///< trees that are given
 int golden_tuples(plumb_file *file, const char *path);     ///< what scores of tuples are worth
 int golden_uniformity(plumb_file *file, const char *path); ///< of r_k
+int golden_free_clips(plumb_file *file, const char *path); ///< Physical Concepts
+int golden_probes(plumb_file *file, const char *path);     ///< the same, tuples
+int golden_checksum(plumb_file *file, const char *path);   ///< CRC-32C
 int golden_example(plumb_file *file, const char *path);    ///< two Gaussians
 int golden_patch(plumb_file *file, const char *path);      ///< frames cut into patches
 int golden_cell(plumb_file *file, const char *path);       ///< one ST-LSTM cell

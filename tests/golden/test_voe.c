@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every case of golden/voe that is about scorers, against scikit-learn, SciPy and PyOD.
+// Every case of golden/voe that is about scorers, against scikit-learn, SciPy and PyOD, and those
+// of golden/voe/pc, files of Physical Concepts.
 #include "golden/golden.h"
 
 int main(void)
@@ -16,5 +17,13 @@ int main(void)
         {"f64/pred", golden_predrnn},
         {0}, // video models: nothing judges these yet
     };
-    return golden_run("voe", kinds);
+    static const golden_kind files[] = {
+        {"image", golden_free_clips},
+        {"possible_image", golden_probes},
+        {"masked", golden_checksum},
+        {0},
+    };
+    const int scorers = golden_run("voe", kinds), clips = golden_run("voe/pc", files);
+    if (scorers == 1 || clips == 1) return 1;
+    return scorers && clips ? 77 : 0;
 }

@@ -101,8 +101,8 @@ TEST(what_cannot_be_drawn_is_said)
     CHECK_OK(draw(&odd, 1, &film));
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
     plumb_film_options opt = plumb_film_defaults();
-    opt.frames = 0;
-    CHECK_FAILS(plumb_film_draw(&film, out, d, 0, &opt), PLUMB_EVALUE, "frames is 0");
+    opt.frames = -1;
+    CHECK_FAILS(plumb_film_draw(&film, out, d, 0, &opt), PLUMB_EVALUE, "frames is -1");
     CHECK_FAILS(plumb_film_draw(&film, "x.gif", d, 0, NULL), PLUMB_EFILE, "neither .png nor .svg");
     CHECK_FAILS(plumb_film_draw(&film, out, d, 1, NULL), PLUMB_EVALUE, "no item 1");
     CHECK_FAILS(plumb_film_draw(&film, "/no/x.png", d, 0, NULL), PLUMB_EFILE, "/no/x.png");

@@ -21,7 +21,8 @@ plumb_status tuples_judge(plumb_surprise_metrics *out, arena *mem, const double 
                           const tuples_plan *plan);
 
 /// The sums of a tuple: possible and impossible. Both are added in the order of the clips, so that
-/// clips which are equal cancel to the last bit.
+/// clips which are equal cancel to the last bit; sums that differ by no more than rounding are
+/// equal.
 void tuples_sums(double *possible, double *impossible, const double score[4]);
 /// (I - P) / (|I| + |P|), 0 for 0/0.
 double tuples_relative(const double score[4]);

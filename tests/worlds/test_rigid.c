@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// Rigid bodies against what mechanics says in closed form.
+#include <string.h>
+
+#include "math/rng.h"
+#include "support/test.h"
+#include "worlds/rooms/rigid.h"
+
+static const double h = 0.002, g = 9.81;
+
+static rigid world_of(int count)
+{
+    rigid r = {.count = count};
+    return r;
+}
+
+static void run(rigid *r, int steps)
+{
+    for (int i = 0; i < steps; i++) rigid_step(r, h);
+}
+
+TEST(free_flight_is_a_parabola)
+{
+    rigid r = world_of(1);
+    r.body[0] = body_ball(0.1, 3.0);
+    const double x[3] = {0.0, 0.0, 5.0}, v[3] = {1.0, -2.0, 1.5};
+    memcpy(r.body[0].x, x, sizeof x);
+    memcpy(r.body[0].v, v, sizeof v);
+    run(&r, 300);
+    const double t = 300 * h;
+    CHECK_NEAR(r.body[0].x[0], t, 1e-12);
+    CHECK_NEAR(r.body[0].x[1], -2.0 * t, 1e-12);
+    CHECK_NEAR(r.body[0].x[2], 5.0 + 1.5 * t - 0.5 * g * t * t, 1e-11);
+}
+
+TEST(a_tumbling_box_keeps_its_momentum_and_energy)
+{
+    const double half[3] = {0.1, 0.25, 0.4};
+    rigid r = world_of(1);
+    r.body[0] = body_box(PLUMB_ROOM_BOX, half, 2.0);
+    r.body[0].x[2] = 100.0;
+    const double w[3] = {3.0, 0.2, 0.1}; // near the middle axis of inertia: it flips
+    memcpy(r.body[0].w, w, sizeof w);
+    const double before = rigid_energy(&r);
+    run(&r, 500);
+    CHECK_NEAR(rigid_energy(&r), before, 1e-6 * before);
+    CHECK(fabs(r.body[0].w[0] - 3.0) > 1e-3);
+}
+
+TEST(a_ball_that_rolls_rolls_on)
+{
+    rigid r = world_of(1);
+    body *b = &r.body[0];
+    *b = body_ball(0.2, 10.0);
+    b->x[2] = 0.2;
+    b->v[0] = 1.5;
+    b->w[1] = 1.5 / 0.2;
+    run(&r, 500);
+    CHECK_NEAR(b->x[0], 1.5, 1e-9);
+    CHECK_NEAR(b->x[2], 0.2, 1e-6);
+    CHECK_NEAR(b->w[1], 7.5, 1e-9);
+}
+
+// Friction makes a sliding ball roll at 5/7 of its speed, whatever the friction is.
+TEST(a_sliding_ball_ends_rolling_at_five_sevenths)
+{
+    rigid r = world_of(1);
+    body *b = &r.body[0];
+    *b = body_ball(0.2, 10.0);
+    b->x[2] = 0.2;
+    b->v[0] = 2.0;
+    run(&r, 400);
+    CHECK_NEAR(b->v[0], 2.0 * 5.0 / 7.0, 1e-3);
+    CHECK_NEAR(b->w[1] * 0.2, b->v[0], 1e-6);
+}
+
+// a = g (sin s - mu cos s) for a box that slides.
+TEST(a_box_on_a_slope_slides_as_friction_lets_it)
+{
+    const double slope = 0.8, ramp_half[3] = {3.0, 1.0, 0.1}, half[3] = {0.2, 0.2, 0.1};
+    const double y[3] = {0.0, 1.0, 0.0};
+    rigid r = world_of(2);
+    r.body[0] = body_box(PLUMB_ROOM_RAMP, ramp_half, 0.0);
+    r.body[1] = body_box(PLUMB_ROOM_BOX, half, 5.0);
+    double axis[3][3];
+    for (int i = 0; i < 2; i++) body_turn(&r.body[i], y, slope);
+    body_axes(axis, r.body[0].q);
+    r.body[0].x[2] = 5.0;
+    for (int k = 0; k < 3; k++) r.body[1].x[k] = r.body[0].x[k] - axis[0][k] + 0.2 * axis[2][k];
+    double start[3];
+    memcpy(start, r.body[1].x, sizeof start);
+    run(&r, 300);
+    double way = 0.0, off = 0.0;
+    for (int k = 0; k < 3; k++) {
+        way += axis[0][k] * (r.body[1].x[k] - start[k]);
+        off += axis[2][k] * (r.body[1].x[k] - start[k]);
+    }
+    const double t = 300 * h, a = g * (sin(slope) - 0.5 * cos(slope));
+    CHECK_NEAR(way, 0.5 * a * t * t, 0.01 * way);
+    CHECK_NEAR(off, 0.0, 5e-4);
+}
+
+TEST(a_ball_bounces_to_the_height_restitution_says)
+{
+    rigid r = world_of(1);
+    body *b = &r.body[0];
+    *b = body_ball(0.1, 1.0);
+    b->x[2] = 1.1;
+    double top = 0.0;
+    bool up = false;
+    for (int i = 0; i < 500; i++) {
+        rigid_step(&r, h);
+        up |= b->v[2] > 0.0;
+        if (up && b->x[2] > top) top = b->x[2];
+    }
+    CHECK_NEAR(top - 0.1, 0.4 * 0.4 * 1.0, 0.02);
+}
+
+// Like light from a mirror, at any angle.
+TEST(a_smooth_ball_leaves_a_mirror_as_it_came)
+{
+    for (double angle = -1.0; angle <= 1.0; angle += 0.25) {
+        const double half[3] = {2.0, 0.2, 0.3};
+        rigid r = world_of(2);
+        r.body[0] = body_box(PLUMB_ROOM_BOX, half, 0.0);
+        r.body[1] = body_ball(0.15, 10.0);
+        r.body[0].x[1] = 1.0;
+        r.body[0].x[2] = 0.3;
+        r.body[0].mirror = r.body[1].mirror = true;
+        r.body[1].friction = 0.0;
+        r.body[1].x[2] = 0.15;
+        r.body[1].v[0] = 2.0 * sin(angle);
+        r.body[1].v[1] = 2.0 * cos(angle);
+        run(&r, 500);
+        CHECK_NEAR(r.body[1].v[0], 2.0 * sin(angle), 1e-9);
+        CHECK_NEAR(r.body[1].v[1], -2.0 * cos(angle), 1e-9);
+    }
+}
+
+// Two equal balls, head on: momentum stays, and they part at 0.4 of their approach.
+TEST(balls_share_their_momentum)
+{
+    rigid r = world_of(2);
+    for (int i = 0; i < 2; i++) {
+        r.body[i] = body_ball(0.1, 10.0);
+        r.body[i].x[0] = i;
+        r.body[i].x[2] = 50.0; // in the air
+    }
+    r.body[0].v[0] = 4.0;
+    run(&r, 200);
+    CHECK_NEAR(r.body[0].v[0] + r.body[1].v[0], 4.0, 1e-9);
+    CHECK_NEAR(r.body[1].v[0] - r.body[0].v[0], 1.6, 1e-9);
+}
+
+TEST(a_stack_stands)
+{
+    rigid r = world_of(3);
+    double z = 0.0;
+    for (int i = 0; i < 3; i++) {
+        const double half[3] = {0.2 - 0.03 * i, 0.18 - 0.03 * i, 0.1};
+        r.body[i] = body_box(PLUMB_ROOM_BOX, half, 10.0);
+        r.body[i].x[2] = z + 0.1;
+        z += 0.2;
+    }
+    run(&r, 1000);
+    for (int i = 0; i < 3; i++) {
+        CHECK_NEAR(r.body[i].x[0], 0.0, 1e-3);
+        CHECK_NEAR(r.body[i].x[2], 0.1 + 0.2 * i, 2e-3);
+    }
+    CHECK(r.deepest < 1e-3);
+}
+
+TEST(what_is_held_waits_and_what_is_overlapping_is_seen)
+{
+    rigid r = world_of(2);
+    r.body[0] = body_ball(0.1, 1.0);
+    r.body[1] = body_ball(0.1, 1.0);
+    r.body[0].x[2] = 1.0;
+    r.body[0].release = 0.1;
+    r.body[1].x[2] = 0.1;
+    run(&r, 50);
+    CHECK_NEAR(r.body[0].x[2], 1.0, 0.0);
+    run(&r, 20);
+    CHECK(r.body[0].x[2] < 1.0);
+    CHECK(!rigid_overlaps(&r, 1e-3));
+    r.body[1].x[2] = r.body[0].x[2] - 0.15;
+    CHECK(rigid_overlaps(&r, 1e-3));
+    r.body[1].x[2] = 0.05; // in the floor
+    CHECK(rigid_overlaps(&r, 1e-3));
+}
+
+// Random heaps: nothing sinks in, and energy never grows.
+TEST(heaps_lose_energy_and_do_not_sink)
+{
+    rng random = rng_at(3, 4);
+    for (int trial = 0; trial < 20; trial++) {
+        rigid r = world_of(7);
+        for (int i = 0; i < 7; i++) {
+            double half[3], axis[3] = {0.0, 0.6, 0.8};
+            for (int k = 0; k < 3; k++) half[k] = 0.08 + 0.15 * rng_uniform(&random);
+            r.body[i] = rng_below(&random, 3) == 0
+                            ? body_ball(half[0], 10.0)
+                            : body_box(PLUMB_ROOM_BOX, half, 5.0 + 35.0 * rng_uniform(&random));
+            body_turn(&r.body[i], axis, 6.0 * rng_uniform(&random));
+            r.body[i].x[0] = 0.2 * rng_uniform(&random);
+            r.body[i].x[1] = 0.2 * rng_uniform(&random);
+            r.body[i].x[2] = 0.5 + 0.9 * i;
+        }
+        double energy = rigid_energy(&r);
+        const double first = energy;
+        for (int t = 0; t < 30; t++) {
+            run(&r, 30);
+            CHECK(rigid_energy(&r) <= energy + 1e-4 * first);
+            energy = rigid_energy(&r);
+        }
+        CHECK(energy < 0.6 * first);
+        CHECK(r.deepest < 0.02);
+        CHECK(!rigid_overlaps(&r, 0.01));
+    }
+}

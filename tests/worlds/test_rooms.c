@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: MIT
+// Probes hold what they promise, over thousands of tuples byte by byte; what is possible obeys
+// mechanics; and an item is the same whoever asks for it.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "math/rng.h"
+#include "support/test.h"
+#include "worlds/rooms/rigid.h"
+#include "worlds/rooms/stage.h"
+
+enum { STEPS = PLUMB_ROOM_STEPS, ROW = PLUMB_ROOM_NUMBERS, PLACES = PLUMB_ROOM_OBJECTS };
+
+typedef struct made {
+    plumb_room_item item;
+    int64_t cut[PLUMB_ROOM_CUTS];
+    uint8_t blocks[PLUMB_ROOM_BLOCKS];
+} made;
+
+static made *make(const plumb_room *room, uint64_t seed, int64_t item, int64_t image)
+{
+    const size_t clips = (size_t)plumb_room_describe(room)->clips, n = (size_t)image;
+    made *m = calloc(1, sizeof *m);
+    m->item = (plumb_room_item){.frames = malloc(clips * STEPS * n * n * 3),
+                                .mask = malloc(clips * STEPS * n * n),
+                                .camera = malloc(clips * STEPS * 6 * sizeof(float)),
+                                .objects = malloc(clips * STEPS * PLACES * ROW * sizeof(double)),
+                                .cut = m->cut,
+                                .blocks = m->blocks};
+    if (plumb_room_make(&m->item, room, seed, item, image)) abort();
+    return m;
+}
+
+static void drop(made *m)
+{
+    free(m->item.frames);
+    free(m->item.mask);
+    free(m->item.camera);
+    free(m->item.objects);
+    free(m);
+}
+
+static const double *object(const made *m, int64_t clip, int64_t t, int64_t which)
+{
+    return m->item.objects + ((clip * STEPS + t) * PLACES + which) * ROW;
+}
+
+// ---- probes ----
+
+typedef struct sweep {
+    const plumb_room *room;
+    int64_t image;
+    int *faults; // a tuple each
+} sweep;
+
+// Pictures, masks, cameras and objects of a tuple; what is wrong is counted.
+static void check_tuple(void *context, int64_t item, int worker)
+{
+    (void)worker;
+    const sweep *s = context;
+    const int64_t frame = s->image * s->image;
+    made *m = make(s->room, 5, item, s->image);
+    int faults = plumb_room_splice(m->item.frames, STEPS, 3 * frame, true) >= 0;
+    faults += plumb_room_splice(m->item.frames, STEPS, 3 * frame, false) >= 0;
+    faults += plumb_room_splice(m->item.mask, STEPS, frame, true) >= 0;
+    faults += plumb_room_splice(m->item.camera, STEPS, 6 * sizeof(float), true) >= 0;
+    const size_t clip = (size_t)(STEPS * 3 * frame);
+    const uint8_t *f = m->item.frames;
+    // The impossible clips begin as the possible ones, and are others.
+    for (int k = 0; k < 2; k++) {
+        const size_t before = (size_t)(m->cut[0] + 1) * 3 * (size_t)frame;
+        faults += memcmp(f + (size_t)k * clip, f + (size_t)(k + 2) * clip, before) != 0;
+        for (int j = 0; j < 2; j++)
+            faults += !memcmp(f + (size_t)j * clip, f + (size_t)(k + 2) * clip, clip);
+    }
+    // At a cut both possible clips show the same.
+    for (int k = 0; k < PLUMB_ROOM_CUTS; k++) {
+        if (m->cut[k] < 0) continue;
+        const size_t at = (size_t)m->cut[k] * 3 * (size_t)frame;
+        faults += memcmp(f + at, f + clip + at, (size_t)(3 * frame)) != 0;
+    }
+    s->faults[item] = faults;
+    drop(m);
+}
+
+static void check_probes(int64_t count, int64_t image)
+{
+    for (int64_t i = 0; i < plumb_room_count(); i++) {
+        sweep s = {plumb_room_at(i), image, calloc((size_t)count, sizeof *s.faults)};
+        if (plumb_room_describe(s.room)->concept) pool_run(count, 2, check_tuple, &s);
+        for (int64_t k = 0; k < count; k++) CHECK_EQUAL(s.faults[k], 0);
+        free(s.faults);
+    }
+}
+
+TEST(three_hundred_tuples_are_spliced_byte_for_byte)
+{
+    check_probes(60, 64);
+}
+
+TEST(two_thousand_small_tuples_are_spliced_byte_for_byte)
+{
+    check_probes(400, 32);
+}
+
+TEST(a_splice_that_is_broken_is_caught)
+{
+    const plumb_room *room;
+    CHECK_OK(plumb_room_find(&room, "rooms/continuity"));
+    made *m = make(room, 1, 0, 32);
+    const int64_t frame = 3 * 32 * 32;
+    CHECK_EQUAL(plumb_room_splice(m->item.frames, STEPS, frame, true), -1);
+    // One level in one pixel of one frame of one clip.
+    m->item.frames[(2 * STEPS + 6) * frame + 100] ^= 1;
+    CHECK_EQUAL(plumb_room_splice(m->item.frames, STEPS, frame, false), 6);
+    CHECK_EQUAL(plumb_room_splice(m->item.frames, STEPS, frame, true), 6);
+    m->item.frames[(2 * STEPS + 6) * frame + 100] ^= 1;
+    // Impossible clips that change over where the pictures differ: frames balance, pairs do not.
+    uint8_t *f = m->item.frames, *copy = malloc((size_t)(STEPS * frame));
+    for (int64_t t = 0; t < 8; t++)
+        for (int k = 0; k < 2; k++)
+            memcpy(f + ((k + 2) * STEPS + t) * frame, f + (k * STEPS + t) * frame, (size_t)frame);
+    for (int64_t t = 8; t < STEPS; t++)
+        for (int k = 0; k < 2; k++)
+            memcpy(f + ((k + 2) * STEPS + t) * frame, f + ((1 - k) * STEPS + t) * frame,
+                   (size_t)frame);
+    CHECK_EQUAL(plumb_room_splice(f, STEPS, frame, false), -1);
+    CHECK_EQUAL(plumb_room_splice(f, STEPS, frame, true), 8);
+    free(copy);
+    drop(m);
+}
+
+// ---- what is possible ----
+
+static bool same_thing(const double *a, const double *b)
+{
+    return !memcmp(a, b, PLUMB_ROOM_POSITION * sizeof *a);
+}
+
+TEST(objects_of_possible_clips_do_not_change)
+{
+    for (int64_t i = 0; i < plumb_room_count(); i++) {
+        const plumb_room *room = plumb_room_at(i);
+        const int64_t possible = plumb_room_describe(room)->clips == 4 ? 2 : 1;
+        for (int64_t item = 0; item < 20; item++) {
+            made *m = make(room, 7, item, 32);
+            for (int64_t c = 0; c < possible; c++)
+                for (int64_t t = 0; t < STEPS; t++)
+                    for (int64_t k = 0; k < PLACES; k++) {
+                        const double *now = object(m, c, t, k);
+                        CHECK(same_thing(now, object(m, c, 0, k)));
+                        if (now[PLUMB_ROOM_KIND] == PLUMB_ROOM_NOTHING) continue;
+                        double length = 0.0;
+                        for (int j = 0; j < 4; j++)
+                            length += pow(now[PLUMB_ROOM_ORIENTATION + j], 2.0);
+                        CHECK_NEAR(length, 1.0, 1e-12);
+                        for (int j = 0; j < ROW; j++) CHECK(isfinite(now[j]));
+                    }
+            drop(m);
+        }
+    }
+}
+
+// Height and motion together, of what can move.
+static double energy_of(const stage *s, int t)
+{
+    double sum = 0.0;
+    for (int i = 0; i < STAGE_BODIES; i++) sum += body_energy(&s->body[t][i]);
+    return sum;
+}
+
+// The plank of the probes falls as a thin rod on a hinge; its thickness is only drawn.
+static double probe_energy(const stage *s, int t, bool rod)
+{
+    const body *b = &s->body[t][0];
+    const double length = 2.0 * b->half[1], angle = -2.0 * atan2(b->q[1], b->q[0]);
+    if (!rod) return energy_of(s, t);
+    return b->mass * (9.81 * 0.5 * length * sin(angle) + length * length * b->w[0] * b->w[0] / 6.0);
+}
+
+static bool overlap(const stage *s, int t, double depth)
+{
+    rigid r = {.count = STAGE_BODIES};
+    memcpy(r.body, s->body[t], sizeof r.body);
+    for (int i = 0; i < STAGE_BODIES; i++)
+        if (r.body[i].kind == PLUMB_ROOM_NOTHING) r.body[i].ghost = true;
+    return rigid_overlaps(&r, depth);
+}
+
+TEST(possible_probes_lose_energy_and_do_not_overlap)
+{
+    static stage s[2];
+    const stage_probe *const probes[] = {&probes_continuity, &probes_solidity, &probes_persistence,
+                                         &probes_unchangeableness, &probes_inertia};
+    for (int k = 0; k < 5; k++) {
+        rng r = rng_at(9, (uint64_t)k);
+        for (int trial = 0; trial < 200; trial++) {
+            stage_init(&s[0], &r);
+            s[1] = s[0];
+            if (!probes[k]->pose(&s[0], &s[1], &r)) continue;
+            for (int c = 0; c < 2; c++) {
+                bool pushed = false;
+                for (int t = 0; t < STEPS; t++) {
+                    CHECK(!overlap(&s[c], t, 1e-9));
+                    if (!t) continue;
+                    // The plank is pushed once, when it is let go.
+                    const double gain =
+                        probe_energy(&s[c], t, k == 2) - probe_energy(&s[c], t - 1, k == 2);
+                    const bool starts = k == 2 && !pushed && s[c].body[t][0].w[0] != 0.0;
+                    if (!starts) CHECK(gain <= 1e-6 * energy_of(&s[c], 0) + 1e-9);
+                    pushed |= s[c].body[t][0].w[0] != 0.0;
+                }
+            }
+        }
+    }
+}
+
+TEST(free_scenes_lose_energy_and_do_not_overlap)
+{
+    static stage s;
+    uint8_t blocks[PLUMB_ROOM_BLOCKS];
+    rng r = rng_at(11, 0);
+    int scenes = 0;
+    for (int trial = 0; trial < 300; trial++) {
+        stage_init(&s, &r);
+        if (!freeform_pose(&s, blocks, &r)) continue;
+        scenes++;
+        for (int t = 0; t < STEPS; t++) {
+            CHECK(!overlap(&s, t, 2e-3));
+            if (t)
+                CHECK(energy_of(&s, t) <= energy_of(&s, t - 1) + 2e-6 * (1.0 + energy_of(&s, 0)));
+        }
+    }
+    CHECK(scenes > 150);
+}
+
+// By points: none of a box's corners, and no ball's centre, is inside another thing's box. Knows
+// nothing of contacts.
+static bool inside(const body *b, const double x[3], double depth)
+{
+    double axis[3][3];
+    body_axes(axis, b->q);
+    for (int i = 0; i < b->parts; i++) {
+        const body_part *p = &b->part[i];
+        double local[3] = {0.0, 0.0, 0.0}, square = 0.0;
+        bool in = true;
+        for (int a = 0; a < 3; a++) {
+            for (int k = 0; k < 3; k++) local[a] += axis[a][k] * (x[k] - b->x[k]);
+            local[a] -= p->offset[a];
+            in &= fabs(local[a]) < p->half[a] - depth;
+            square += local[a] * local[a];
+        }
+        if (p->ball ? square < (p->half[0] - depth) * (p->half[0] - depth) : in) return true;
+    }
+    return false;
+}
+
+static bool pokes(const body *a, const body *b, double depth)
+{
+    double axis[3][3];
+    body_axes(axis, a->q);
+    for (int i = 0; i < a->parts; i++)
+        for (int corner = 0; corner < 8; corner++) {
+            const body_part *p = &a->part[i];
+            double x[3];
+            memcpy(x, a->x, sizeof x);
+            for (int j = 0; j < 3; j++)
+                for (int k = 0; k < 3; k++)
+                    x[k] += axis[j][k] * (p->offset[j] + (p->ball           ? 0.0
+                                                          : corner >> j & 1 ? p->half[j]
+                                                                            : -p->half[j]));
+            if (inside(b, x, depth) || (!p->ball && x[2] < -depth)) return true;
+        }
+    return false;
+}
+
+TEST(no_corner_is_inside_another_thing)
+{
+    static stage s;
+    uint8_t blocks[PLUMB_ROOM_BLOCKS];
+    rng r = rng_at(12, 0);
+    for (int trial = 0; trial < 200; trial++) {
+        stage_init(&s, &r);
+        if (!freeform_pose(&s, blocks, &r)) continue;
+        for (int t = 0; t < STEPS; t++)
+            for (int i = 0; i < STAGE_BODIES; i++)
+                for (int j = 0; j < STAGE_BODIES; j++) {
+                    const body *a = &s.body[t][i], *b = &s.body[t][j];
+                    if (i != j && !a->ghost) CHECK(!pokes(a, b, 3e-3));
+                }
+    }
+}
+
+// ---- items ----
+
+static void make_into(void *context, int64_t item, int worker)
+{
+    (void)worker;
+    made **out = context;
+    out[item] = make(plumb_room_at(item % plumb_room_count()), 3, item / 6, 32);
+}
+
+TEST(an_item_is_the_same_whoever_asks)
+{
+    enum { ITEMS = 24 };
+    made *one[ITEMS], *many[ITEMS];
+    pool_run(ITEMS, 4, make_into, many);
+    for (int64_t i = ITEMS - 1; i >= 0; i--) make_into(one, i, 0);
+    for (int64_t i = 0; i < ITEMS; i++) {
+        const size_t clips = (size_t)plumb_room_describe(plumb_room_at(i % 6))->clips;
+        const plumb_room_item *a = &one[i]->item, *b = &many[i]->item;
+        CHECK(!memcmp(a->frames, b->frames, clips * STEPS * 32 * 32 * 3));
+        CHECK(!memcmp(a->mask, b->mask, clips * STEPS * 32 * 32));
+        CHECK(!memcmp(a->objects, b->objects, clips * STEPS * PLACES * ROW * sizeof(double)));
+        drop(one[i]);
+        drop(many[i]);
+    }
+}
+
+TEST(seeds_and_items_differ)
+{
+    made *a = make(plumb_room_at(0), 1, 0, 32), *b = make(plumb_room_at(0), 1, 1, 32),
+         *c = make(plumb_room_at(0), 2, 0, 32);
+    const size_t bytes = STEPS * 32 * 32 * 3;
+    CHECK(memcmp(a->item.frames, b->item.frames, bytes));
+    CHECK(memcmp(a->item.frames, c->item.frames, bytes));
+    drop(a);
+    drop(b);
+    drop(c);
+}
+
+// All twelve kinds of event come up, each in at least a twentieth of the scenes; about half of the
+// cameras move; masks name what is there.
+TEST(free_scenes_are_varied)
+{
+    enum { SCENES = 150 };
+    int share[PLUMB_ROOM_BLOCKS] = {0}, moving = 0;
+    for (int64_t i = 0; i < SCENES; i++) {
+        made *m = make(plumb_room_at(0), 1, i, 16);
+        int events = 0;
+        for (int k = 0; k < PLUMB_ROOM_BLOCKS; k++) {
+            share[k] += m->blocks[k] > 0;
+            events += m->blocks[k];
+        }
+        CHECK(events >= 2 && events <= 4);
+        moving += memcmp(m->item.camera, m->item.camera + 6 * 14, 6 * sizeof(float)) != 0;
+        for (int64_t t = 0; t < STEPS; t++)
+            for (int p = 0; p < 256; p++) {
+                const int id = m->item.mask[t * 256 + p];
+                if (id) CHECK(object(m, 0, t, id - 1)[PLUMB_ROOM_KIND] != PLUMB_ROOM_NOTHING);
+            }
+        drop(m);
+    }
+    for (int k = 0; k < PLUMB_ROOM_BLOCKS; k++) CHECK(share[k] >= SCENES / 20);
+    CHECK(moving > SCENES / 3 && moving < 2 * SCENES / 3);
+}
+
+TEST(what_cannot_be_is_refused)
+{
+    const plumb_room *room = plumb_room_at(0);
+    const plumb_room_item none = {0};
+    CHECK_FAILS(plumb_room_find(&room, "rooms/none"), PLUMB_EVALUE, "rooms/solidity");
+    CHECK_FAILS(plumb_room_make(&none, room, 1, -1, 64), PLUMB_EVALUE, "item is -1");
+    CHECK_FAILS(plumb_room_make(&none, room, 1, (int64_t)1 << 48, 64), PLUMB_EVALUE, "2^48");
+    CHECK_FAILS(plumb_room_make(&none, room, 1, 0, 63), PLUMB_EVALUE, "multiple of 4");
+    CHECK_FAILS(plumb_room_make(&none, room, 1, 0, 260), PLUMB_EVALUE, "16 to 256");
+    CHECK_OK(plumb_room_make(&none, room, 1, 0, 0));
+    CHECK_TEXT(plumb_room_block(5), "curtain");
+}
