@@ -19,7 +19,11 @@ static plumb_status shape_of_frames(footage *out, const recipe *r)
     *out = (footage){.count = 1, .height = r->data.image, .width = r->data.image, .channels = 3};
     if (r->data.world[0]) {
         const plumb_world *world;
-        plumb_status st = plumb_world_find(&world, r->data.world);
+        bool room;
+        plumb_status st = gather_is_room(&room, r->data.world);
+        if (!st && room && !r->data.image) out->height = out->width = 64;
+        if (st || room) return st;
+        st = plumb_world_find(&world, r->data.world);
         if (st) return st;
         const plumb_world_facts *f = plumb_world_describe(world);
         out->channels = f->channels;
@@ -121,7 +125,7 @@ static plumb_status from_data(films *out, examinee *e, const char *path, int64_t
     plumb_status st = plumb_dataset_open(&d, path, NULL);
     if (st) return st;
     int64_t items = plumb_dataset_items(d);
-    st = gather_data(&out->film, &e->mem, path, items < count ? items : count);
+    st = gather_data(&out->film, &e->mem, path, items < count ? items : count, false);
     const footage *f = &out->film;
     if (!st && f->steps < steps)
         st = fail(PLUMB_ESHAPE, "%s: has %lld frames a film, this takes %lld; try --steps %lld",

@@ -143,6 +143,12 @@ plumb_status recipe_check(const recipe *r)
     if (world && r->data.frames < clip)
         return fail(PLUMB_EVALUE, "frames=%lld is fewer than the %lld of a clip of this model",
                     (long long)r->data.frames, (long long)clip);
+    const int64_t most = PLUMB_ROOM_STEPS;
+    if (world && !strncmp(r->data.world, "rooms/", 6) && (clip > most || r->data.frames != most))
+        return fail(PLUMB_EVALUE,
+                    "%s has %lld frames a clip; frames=%lld and the %lld of this "
+                    "model do not fit",
+                    r->data.world, (long long)most, (long long)r->data.frames, (long long)clip);
     return PLUMB_OK;
 }
 
@@ -173,14 +179,23 @@ plumb_status recipe_identity(char out[33], const recipe *r)
 plumb_status recipe_film(footage *out, arena *mem, const recipe *r, int threads)
 {
     plumb_status st;
+    bool room = false;
     if (r->data.world[0]) {
         const plumb_world *world;
-        st = plumb_world_find(&world, r->data.world);
+        st = gather_is_room(&room, r->data.world);
+        if (!st && room)
+            return gather_room(out, mem, r->data.world, (uint64_t)r->data.data_seed, 0,
+                               r->data.trajectories, r->data.image, r->model->masks, threads);
+        if (!st && r->model->masks)
+            st = fail(PLUMB_EVALUE,
+                      "%s must be shown objects, and %s has no masks of them; the rooms have",
+                      r->model->name, r->data.world);
+        if (!st) st = plumb_world_find(&world, r->data.world);
         if (!st)
             st = gather_world(out, mem, world, (uint64_t)r->data.data_seed, 0, r->data.trajectories,
                               r->data.frames, r->data.image, threads);
     } else {
-        st = gather_data(out, mem, r->data.data, r->data.trajectories);
+        st = gather_data(out, mem, r->data.data, r->data.trajectories, r->model->masks);
     }
     const int64_t clip = r->model->clip ? r->model->clip(r->own) : 1;
     if (!st && out->steps < clip)

@@ -73,7 +73,8 @@ TEST(what_cannot_be_is_refused)
                 PLUMB_EVALUE, "do not fit into memory");
     CHECK_FAILS(gather_world(&f, &mem, world("pendulum"), 1, 0, 1, 5, 17, 1), PLUMB_EVALUE,
                 "image");
-    CHECK_FAILS(gather_data(&f, &mem, "/no/such/file.npz", 0), PLUMB_EFILE, "/no/such/file.npz");
+    CHECK_FAILS(gather_data(&f, &mem, "/no/such/file.npz", 0, false), PLUMB_EFILE,
+                "/no/such/file.npz");
     plumb_stop(true);
     CHECK_FAILS(gather_world(&f, &mem, world("pendulum"), 1, 0, 100, 5, 32, 2), PLUMB_ESTOPPED,
                 "stopped");
@@ -90,26 +91,26 @@ TEST(film_of_a_file_is_what_the_file_has)
     arena mem = {0};
     footage a, b;
     CHECK_OK(gather_world(&a, &mem, world("two-body"), 9, 0, 6, 4, 0, 1));
-    CHECK_OK(gather_data(&b, &mem, path, 0));
+    CHECK_OK(gather_data(&b, &mem, path, 0, false));
     CHECK(a.count == b.count && a.steps == b.steps && a.channels == b.channels && a.mean == b.mean);
     CHECK_NEAR(a.dt, b.dt, 1e-12);
     char x[33], y[33];
     gather_identity(x, &a);
     gather_identity(y, &b);
     CHECK_TEXT(x, y);
-    CHECK_OK(gather_data(&b, &mem, path, 2));
+    CHECK_OK(gather_data(&b, &mem, path, 2, false));
     CHECK_EQUAL(b.count, 2);
-    CHECK_FAILS(gather_data(&b, &mem, path, 7), PLUMB_EVALUE, "has 6 trajectories, not 7");
+    CHECK_FAILS(gather_data(&b, &mem, path, 7, false), PLUMB_EVALUE, "has 6 trajectories, not 7");
     double z[4] = {0};
     const plumb_named_array arrays[] = {
         {"frames", plumb_array_view(z, PLUMB_F8, 2, (int64_t[]){2, 2})}};
     CHECK_OK(plumb_file_save(path, arrays, 1, false));
-    CHECK_FAILS(gather_data(&b, &mem, path, 0), PLUMB_ESHAPE,
+    CHECK_FAILS(gather_data(&b, &mem, path, 0, false), PLUMB_ESHAPE,
                 "wanted u1 (steps, height, width, channels)");
     const plumb_named_array other[] = {
         {"state", plumb_array_view(z, PLUMB_F8, 2, (int64_t[]){2, 2})}};
     CHECK_OK(plumb_file_save(path, other, 1, false));
-    CHECK_FAILS(gather_data(&b, &mem, path, 0), PLUMB_EFILE, "has no frames");
+    CHECK_FAILS(gather_data(&b, &mem, path, 0, false), PLUMB_EFILE, "has no frames");
     unlink(path);
     rmdir(dir);
     arena_clear(&mem);
