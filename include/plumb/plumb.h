@@ -8,6 +8,7 @@
 #include "plumb/audit.h"
 #include "plumb/dataset.h"
 #include "plumb/evaluate.h"
+#include "plumb/expect.h"
 #include "plumb/file.h"
 #include "plumb/film.h"
 #include "plumb/forecast.h"

@@ -40,9 +40,8 @@ static plumb_status shape_of_frames(footage *out, const recipe *r)
     return st;
 }
 
-plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_options *opt)
+plumb_status examinee_load(examinee *e, const char *run)
 {
-    (void)opt;
     *e = (examinee){0};
     char *text, name[4096], identity[33];
     size_t size;
@@ -57,8 +56,16 @@ plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_op
     st = row->create(&e->t, &e->mem, e->recipe.own, &e->recipe.training, &e->shape);
     e->created = !st;
     if (!st) st = rundir_weights(&e->t, &e->trained, run, identity);
+    return st;
+}
+
+plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_options *opt)
+{
+    (void)opt;
+    plumb_status st = examinee_load(e, run);
     if (!st && !e->t.play)
-        st = fail(PLUMB_EVALUE, "%s: %s has no phase space to look into", run, row->name);
+        st = fail(PLUMB_EVALUE, "%s: %s has no phase space to look into", run,
+                  e->recipe.model->name);
     return st;
 }
 
