@@ -50,6 +50,8 @@ int golden_checksum(plumb_file *file, const char *path);   ///< CRC-32C
 int golden_example(plumb_file *file, const char *path);    ///< two Gaussians
 int golden_patch(plumb_file *file, const char *path);      ///< frames cut into patches
 int golden_cell(plumb_file *file, const char *path);       ///< one ST-LSTM cell
+int golden_perception(plumb_file *file, const char *path); ///< PLATO's autoencoder
+int golden_dynamics(plumb_file *file, const char *path);   ///< PLATO's recurrent network
 int golden_predrnn(plumb_file *file, const char *path);    ///< a whole network and its training
 
 #endif
