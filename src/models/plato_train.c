@@ -27,9 +27,9 @@ static const settings_row rows[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
     {"slots", SETTINGS_INTEGER, AT(slots), {"8"}, 1, 64, NULL, "objects, the ground among them", false},
     {"code", SETTINGS_INTEGER, AT(code), {"16", NULL, "4"}, 1, 4096, NULL, "numbers that tell of an object", false},
-    {"encoder", SETTINGS_INTEGER, AT(encoder), {"32", "16", "4"}, 1, 4096, NULL, "channels of its first two blocks; then twice as many", false},
-    {"dense", SETTINGS_INTEGER, AT(dense), {"256", "128", "8"}, 1, 65536, NULL, "units between them and the code", false},
-    {"decoder", SETTINGS_INTEGER, AT(decoder), {"32", "16", "4"}, 1, 4096, NULL, "channels of the decoder", false},
+    {"encoder", SETTINGS_INTEGER, AT(encoder), {"32", "16", "8"}, 1, 4096, NULL, "channels of its first two blocks; then twice as many", false},
+    {"dense", SETTINGS_INTEGER, AT(dense), {"256", "128", "16"}, 1, 65536, NULL, "units between them and the code", false},
+    {"decoder", SETTINGS_INTEGER, AT(decoder), {"32", "16", "8"}, 1, 4096, NULL, "channels of the decoder", false},
     {"sigma", SETTINGS_REAL, AT(sigma), {"0.05"}, 1e-6, 1e6, NULL, "deviation of a pixel", false},
     {"beta", SETTINGS_REAL, AT(beta), {"0.1"}, 0, 1e9, NULL, "weight of the KL divergence", false},
     {"gamma", SETTINGS_REAL, AT(gamma), {"10"}, 0, 1e9, NULL, "weight of the masks", false},

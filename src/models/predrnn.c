@@ -162,7 +162,7 @@ predrnn_state predrnn_cell(net *n, const predrnn_config *c, int64_t layer, node 
 // All layers at one time: `state` is the last time's on entry; m is handed on. Returns the frame.
 static node *climb(net *n, const predrnn_config *c, predrnn_state *state, node *x)
 {
-    node *m = state[c->layers - 1].m;
+    node *m = state[c->layers - 1].m, *seen = x;
     for (int64_t l = 0; l < c->layers; l++) {
         state[l].m = m;
         state[l] = predrnn_cell(n, c, l, x, state[l]);
@@ -170,7 +170,9 @@ static node *climb(net *n, const predrnn_config *c, predrnn_state *state, node *
         x = state[l].h;
     }
     shape out = predrnn_frame(c, 1);
-    return op_conv(n->g, x, weights(n, "", "conv_last", 1, c->hidden, out.size[3]), 1, OP_SAME);
+    node *w = weights(n, "", "conv_last", 1, c->hidden, out.size[3]);
+    node *y = op_conv(n->g, x, w, 1, OP_SAME);
+    return c->residual ? op_add(n->g, y, seen) : y;
 }
 
 // What step t sees: the true frame, or where the mask is 0 what was predicted for it.

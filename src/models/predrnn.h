@@ -25,6 +25,7 @@ typedef struct predrnn_config {
     int64_t patch;
     int64_t layers, hidden, kernel;
     bool layer_norm;
+    bool residual;   // what is predicted is the change from the frame that is seen; not published
     double decouple; // weight of the decoupling loss; 0: the first version
     int64_t length;  // frames of a clip in training
     predrnn_sampling sampling;

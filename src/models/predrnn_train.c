@@ -17,7 +17,7 @@ static const uint64_t mask_stream = UINT64_C(5) << 60;
 
 typedef struct predrnn_settings {
     int64_t patch, layers, hidden, kernel;
-    bool layer_norm;
+    bool layer_norm, residual;
     double decouple;
     int64_t length;
     int sampling;
@@ -37,6 +37,8 @@ static const settings_row rows[] = {
     {"hidden", SETTINGS_INTEGER, AT(hidden), {"128", "32", "4"}, 1, 4096, NULL, "channels of a cell", false},
     {"kernel", SETTINGS_INTEGER, AT(kernel), {"3"}, 1, 15, NULL, "of its convolutions; odd", false},
     {"layer_norm", SETTINGS_FLAG, AT(layer_norm), {"off"}, 0, 0, NULL, "after its convolutions", false},
+    {"residual", SETTINGS_FLAG, AT(residual), {"off", "on", "on"}, 0, 0, NULL,
+     "predict the change from the last frame; learns sooner, not published", false},
     {"decouple", SETTINGS_REAL, AT(decouple), {"0"}, 0, 1e9, NULL,
      "weight of the decoupling loss of the second version; 0: the first", false},
     {"length", SETTINGS_INTEGER, AT(length), {"15", NULL, "6"}, 2, 10000, NULL, "frames of a clip", false},
@@ -87,6 +89,7 @@ static predrnn_config config_of(const predrnn_settings *s, const footage *f)
                             .hidden = s->hidden,
                             .kernel = s->kernel,
                             .layer_norm = s->layer_norm,
+                            .residual = s->residual,
                             .decouple = s->decouple,
                             .length = s->length,
                             .sampling = (predrnn_sampling)s->sampling,

@@ -115,3 +115,41 @@ TEST(film_of_a_file_is_what_the_file_has)
     rmdir(dir);
     arena_clear(&mem);
 }
+
+// Of a probe clips 2 and 3, with their masks, from the room and from a file; of all probes in turn.
+TEST(of_probes_the_impossible_clips_are_learnt_from)
+{
+    enum { IMAGE = 16, CLIP = PLUMB_ROOM_STEPS * IMAGE * IMAGE };
+    static uint8_t frames[4 * CLIP * 3], mask[4 * CLIP];
+    char dir[] = "/tmp/plumb-gather-XXXXXX", path[128];
+    arena mem = {0};
+    footage a, b, all;
+    const plumb_room *room;
+    CHECK(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/probes.npz", dir);
+    CHECK_OK(plumb_room_find(&room, "rooms/solidity"));
+    CHECK_OK(plumb_room_simulate(path, room, 3, 9, 0, IMAGE, NULL, 1));
+    CHECK_OK(gather_room(&a, &mem, "rooms/solidity", 9, 0, 5, IMAGE, true, 2));
+    CHECK_OK(gather_data(&b, &mem, path, 5, true));
+    CHECK_EQUAL(a.count, 5);
+    CHECK_EQUAL(a.steps, PLUMB_ROOM_STEPS);
+    CHECK(!memcmp(a.frames, b.frames, 5 * CLIP * 3));
+    CHECK(!memcmp(a.mask, b.mask, 5 * CLIP));
+    for (int64_t i = 0; i < 5; i++) {
+        const plumb_room_item item = {.frames = frames, .mask = mask};
+        CHECK_OK(plumb_room_make(&item, room, 9, i / 2, IMAGE));
+        CHECK(!memcmp(a.frames + i * CLIP * 3, frames + (2 + i % 2) * CLIP * 3, CLIP * 3));
+        CHECK(!memcmp(a.mask + i * CLIP, mask + (2 + i % 2) * CLIP, CLIP));
+    }
+    CHECK_OK(gather_room(&all, &mem, "rooms/impossible", 9, 0, 20, IMAGE, false, 1));
+    CHECK(!all.mask);
+    bool found = false; // one of the first five tuples is the first of solidity
+    for (int64_t i = 0; i < 10; i += 2)
+        found = found || !memcmp(all.frames + i * CLIP * 3, a.frames, 2 * CLIP * 3);
+    CHECK(found);
+    CHECK_FAILS(gather_room(&b, &mem, "rooms/kitchen", 9, 0, 5, IMAGE, true, 1), PLUMB_EVALUE,
+                "kitchen");
+    unlink(path);
+    rmdir(dir);
+    arena_clear(&mem);
+}
