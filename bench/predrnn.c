@@ -121,8 +121,8 @@ int main(int count, char **word)
                         .length = LENGTH};
     int64_t batch = atoi(word[5]);
     int rounds = atoi(word[6]);
-    double seconds = !strcmp(word[1], "train") ? train(&c, batch, rounds, count > 7)
-                                               : watch(&c, batch, rounds);
+    double seconds =
+        !strcmp(word[1], "train") ? train(&c, batch, rounds, count > 7) : watch(&c, batch, rounds);
     printf("%.4f\n", seconds);
     return 0;
 }

@@ -127,7 +127,8 @@ static void print_relatives(const plumb_expect *r)
 static void print_errors(const plumb_expect *r)
 {
     const plumb_surprise *m = &r->surprise;
-    printf("\nsurprise of a frame on possible clips, mean squared error\n  %-21s %11s", "", "model");
+    printf("\nsurprise of a frame on possible clips, mean squared error\n  %-21s %11s", "",
+           "model");
     for (int k = 0; k < PLUMB_REFERENCES - 1; k++)
         printf(" %11s", plumb_reference_name((plumb_reference)k));
     putchar('\n');

@@ -62,7 +62,7 @@ static const char *const paper[] = {"frames=15",   "image=64",   "trajectories=3
                                     "batch=64",    "rate=3e-4",  "beta2=0.95",
                                     "steps=50000", "replicas=2", NULL};
 static const char *const cpu[] = {"frames=15",  "image=64",   "trajectories=20000", "batch=16",
-                                  "rate=1e-3",  "beta2=0.95", "steps=10000",        "hold=0.3",
+                                  "rate=1e-3",  "beta2=0.95", "steps=25000",        "hold=0.3",
                                   "replicas=2", NULL};
 static const char *const tiny[] = {"frames=15", "image=16", "trajectories=8", "rate=3e-3", NULL};
 

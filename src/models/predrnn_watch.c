@@ -12,7 +12,7 @@
 
 // Clips that are looked at together, and states that one run of a program takes a frame further.
 // Groups are cut by number, so threads change nothing.
-enum { GROUP = 16, RUN = 4 };
+enum { GROUP = 16, RUN = 8 };
 
 typedef struct worker {
     instance *first, *next;

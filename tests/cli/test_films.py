@@ -52,6 +52,16 @@ plumb.run("simulate", "rooms/solidity", "--count", 10, "--image", 16, "--out", f
 answer = plumb.answer("evaluate", folder / "filed", *FEW, "--probes", folder / "solid.npz")
 check(list(answer["mse"]) == ["solidity"], f"mse {list(answer['mse'])}")
 
+# In two parts and on other threads: the same bits, with sampling, layer norm and the second version too.
+SET = ("--set", "decay=constant", "--set", "sampling=reverse", "--set", "layer_norm=on", "--set", "decouple=0.1")
+for model, more in ("predrnn", SET), ("plato", SET[:2]):
+    start = ("train", model, "--preset", "tiny", "--world", "rooms/freeform", *more)
+    plumb.run(*start, "--steps", 16, "--threads", 1, "--out", folder / f"{model}-whole")
+    plumb.run(*start, "--steps", 7, "--out", folder / f"{model}-parts")
+    plumb.run("train", "--resume", "--steps", 16, "--threads", 2, "--out", folder / f"{model}-parts")
+    whole, parts = ((folder / f"{model}-{name}/weights.safetensors").read_bytes() for name in ("whole", "parts"))
+    check(whole == parts, f"{model}: a run that goes on is another one")
+
 # What goes wrong is one line.
 plumb.complaint("k is 50", "evaluate", run, "--tuples", 10, code=2)
 plumb.complaint("15 frames a clip", "train", "predrnn", "--world", "rooms/freeform", "--set", "frames=20", "--out", folder / "x", code=2)
