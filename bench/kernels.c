@@ -121,7 +121,7 @@ static double best(const run *r)
     double least = 1e9, took = 0.0;
     int times = 1;
     once(r);
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 40; i++) {
         for (;;) {
             const double start = now();
             for (int j = 0; j < times; j++) once(r);

@@ -145,7 +145,7 @@ def run_peer(files, core):
 
 
 def run_plumb(plumb, files, mode, core, max_order=5, limit=None):
-    child = Child([plumb, "measure", files[0], "--json", "--mode", mode, "--batch", "0", "--threads", "1",
+    child = Child([plumb, "measure", files[0], "--json", "--published", "--mode", mode, "--batch", "0", "--threads", "1",
                    "--max-order", str(max_order), "--points-at", files[1]], core, limit)
     if child.late:
         raise Failed(f"over {limit:g}")

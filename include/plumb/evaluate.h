@@ -21,6 +21,9 @@ typedef struct plumb_evaluate_options {
     int threads;       ///< 0: plumb_machine_threads(). Changes no result
     plumb_symetric_options symetric;
     plumb_forecast_options forecast; ///< `frames`, `inference` and `target` are set by the model
+    /// Also measures by a network, on as many more trajectories as that wants; true. Of `symetric`
+    /// it uses what is not of the polynomials alone.
+    bool mlp;
 } plumb_evaluate_options;
 
 /// The published measures, with VPTs averaged over all films.
@@ -34,6 +37,8 @@ typedef struct plumb_evaluate {
     plumb_symetric polynomial;
     int64_t latents;
     double seconds;
+    plumb_symetric mlp; ///< zeros if there is a reason why not
+    char mlp_why[256];  ///< "" or that reason: too few films in a file, or not asked for
 } plumb_evaluate;
 
 /// Judges the run directory `run`. `opt` may be NULL. On failure `out` is left as it was.

@@ -130,6 +130,18 @@ PLUMB_API void plumb_forecast_record(plumb_record *record, const plumb_forecast 
 PLUMB_API void plumb_forecast_item_record(plumb_record *record, const plumb_forecast *result,
                                           int64_t trajectory);
 
+/// How fast neighbouring states part: the largest Lyapunov exponent, per step.
+typedef struct plumb_lyapunov {
+    double exponent;   ///< a VPT times it is the VPT in Lyapunov times; about 0 if not chaotic
+    plumb_interval ci; ///< 95 %, bootstrap over trajectories
+} plumb_lyapunov;
+
+/// From true trajectories (trajectories, steps, numbers) alone, by the growth of the distance of
+/// near states of different ones. An estimate: good to a quarter or so where they are dense, and no
+/// more than an order where a hundred short ones lie far apart. Fails with PLUMB_ESHAPE below 8
+/// trajectories of 16 steps, PLUMB_ENUMERIC if they are not finite or rest.
+PLUMB_API plumb_status plumb_lyapunov_estimate(plumb_lyapunov *out, const plumb_array *state);
+
 #ifdef __cplusplus
 }
 #endif

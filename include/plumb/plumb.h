@@ -6,6 +6,7 @@
 
 #include "plumb/array.h"
 #include "plumb/audit.h"
+#include "plumb/canonical.h"
 #include "plumb/dataset.h"
 #include "plumb/evaluate.h"
 #include "plumb/expect.h"

@@ -48,6 +48,26 @@ typedef enum plumb_symetric_nonfinite {
     PLUMB_NONFINITE_MEAN,    ///< as published: NaN is left out of mean and sd, then set to the mean
 } plumb_symetric_nonfinite;
 
+/// What the map from latents to truth is.
+typedef enum plumb_symetric_method {
+    PLUMB_METHOD_POLYNOMIAL,
+    PLUMB_METHOD_MLP, ///< a network of tanh units; plumb's own definition, for none was published
+} plumb_symetric_method;
+
+/// The network of PLUMB_METHOD_MLP and its training.
+typedef struct plumb_symetric_network {
+    int64_t width;                ///< units of a layer; 0: 4, or 2n where that is more
+    int layers;                   ///< 4, the linear one at the end included
+    int64_t updates;              ///< steps of Adam, 6000
+    int64_t batch;                ///< rows an update, 3840
+    double rate;                  ///< 0.01 at first, along half a cosine to 1 % of it
+    double ridge;                 ///< times the sum of squared weights, beside the mean square; 0
+    int64_t starts;               ///< networks trained, of which the one that fits best counts; 2
+    int64_t heldout;              ///< trajectories kept for R2 and Sym, 50; never more than a fifth
+    int64_t points_per_parameter; ///< rows to train on, 1000 a parameter at least
+    bool few_points;              ///< fewer will do
+} plumb_symetric_network;
+
 /// The settings. Take them from plumb_symetric_defaults() and change what you need.
 typedef struct plumb_symetric_options {
     size_t size; ///< sizeof(plumb_symetric_options)
@@ -80,6 +100,8 @@ typedef struct plumb_symetric_options {
     int threads;       ///< 0: plumb_machine_threads(). Changes no result
     /// Where the Jacobian is taken, (trajectories, points) integers, instead of a draw. NULL: draw.
     const plumb_array *eval_index;
+    plumb_symetric_method method;
+    plumb_symetric_network network;
 } plumb_symetric_options;
 
 /// One fit: a batch of trajectories.
@@ -106,6 +128,14 @@ typedef struct plumb_symetric_item {
     double sym;
 } plumb_symetric_item;
 
+/// How a network was trained.
+typedef struct plumb_symetric_training {
+    int64_t width, parameters;
+    int64_t trajectories, points; ///< it was trained on, none of them measured
+    double loss;                  ///< mean square over them after the last update
+    double r2;                    ///< on them
+} plumb_symetric_training;
+
 /// What was measured. Free what it points to with plumb_symetric_clear.
 typedef struct plumb_symetric {
     double r2;            ///< mean over fits, best 1
@@ -115,7 +145,7 @@ typedef struct plumb_symetric {
     double rho;           ///< smallest over fits
     bool degenerate;      ///< some fit found no area in the latent space
     const char *why;      ///< the verdict in one sentence
-    int order;            ///< of a single fit; the highest over several
+    int order;            ///< of a single fit; the highest over several; 0 for a network
     double alpha;         ///< of a single fit; NaN if fits differ
     int64_t trajectories; ///< measured
     int64_t dropped;      ///< left out because not finite
@@ -132,6 +162,8 @@ typedef struct plumb_symetric {
     double seconds;
     char input_hash[33]; ///< XXH3-128 of the arrays
     void *memory;        ///< private
+    plumb_symetric_method method;
+    plumb_symetric_training training; ///< PLUMB_METHOD_MLP, else zeros
 } plumb_symetric;
 
 /// The published configuration.
@@ -147,6 +179,16 @@ PLUMB_API plumb_symetric_options plumb_symetric_defaults(void);
 PLUMB_API plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *latent,
                                               const plumb_array *truth, const plumb_array *variance,
                                               const plumb_symetric_options *opt);
+
+/// How many trajectories PLUMB_METHOD_MLP wants, those it keeps for R2 and Sym among them, to train
+/// on enough points: latents that take part, numbers of a true state, steps.
+PLUMB_API int64_t plumb_symetric_enough(int64_t latents, int64_t states, int64_t steps,
+                                        const plumb_symetric_options *opt);
+
+/// Sym of the true state itself, taken as latents: what no model gets below. Redundant truth (a
+/// centre of mass at rest) puts it above 0. Fails as plumb_symetric_measure does.
+PLUMB_API plumb_status plumb_symetric_floor(double *sym, const plumb_array *truth,
+                                            const plumb_symetric_options *opt);
 
 PLUMB_API void plumb_symetric_clear(plumb_symetric *result);
 

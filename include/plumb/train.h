@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "plumb/record.h"
 #include "plumb/status.h"
 
 #ifdef __cplusplus
@@ -67,6 +68,10 @@ typedef struct plumb_train_result {
 /// if `out` holds a run and neither `resume` nor `force` is set, or another process trains into it;
 /// PLUMB_EVALUE for settings that make no sense, naming the nearest right one.
 PLUMB_API plumb_status plumb_train(plumb_train_result *out, const plumb_train_options *opt);
+
+/// What a step of such a training would cost, and nothing is trained: parameters, and by stage of
+/// training the memory, calls and arithmetic of one replica. `out` of the options is not used.
+PLUMB_API plumb_status plumb_train_plan(plumb_record *record, const plumb_train_options *opt);
 
 /// The models there are; the text is there for ever.
 PLUMB_API int64_t plumb_train_model_count(void);

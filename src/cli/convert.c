@@ -50,6 +50,12 @@ static int report(const settings *s, const char *in, const char *out, int64_t re
     return code;
 }
 
+static void say(void *context, const char *line)
+{
+    (void)context;
+    complain(&command_convert, EXIT_DONE, "%s", line);
+}
+
 static int run(void *given, int files, char **file)
 {
     const settings *s = given;
@@ -58,6 +64,7 @@ static int run(void *given, int files, char **file)
         return complain(c, EXIT_USAGE, "takes IN and OUT, not %d file%s; see plumb convert --help",
                         files, files == 1 ? "" : "s");
     int64_t records = 0;
+    plumb_set_log(say, NULL);
     stops_begin();
     progress_begin("convert");
     const plumb_status st = plumb_dataset_convert(&records, file[1], file[0], s->split, &s->data);

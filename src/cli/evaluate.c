@@ -10,8 +10,11 @@ typedef struct settings {
     plumb_expect_options films;
     option_list probes;
     const char *require;
+    int method;
     bool json;
 } settings;
+
+static const char *const methods[] = {"both", "pr", NULL};
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
@@ -22,6 +25,12 @@ static const option_row rows[] = {
      .help = "frames the valid prediction time can count"},
     {.name = "measured", .kind = OPTION_INTEGER, AT(opt.measured), .value = "N",
      .help = "trajectories of R2, Sym and SyMetric"},
+    {.name = "method", .kind = OPTION_CHOICE, AT(method), .choices = methods,
+     .help = "R2, Sym and SyMetric by polynomials and by a network, or by polynomials alone"},
+    {.name = "updates", .kind = OPTION_INTEGER, AT(opt.symetric.network.updates), .value = "N",
+     .help = "steps of training that network"},
+    {.name = "few-points", .kind = OPTION_FLAG, AT(opt.symetric.network.few_points),
+     .help = "train it on the films of --data even if they are too few"},
     {.name = "first", .kind = OPTION_INTEGER, AT(opt.first), .value = "I",
      .help = "number of the first film among those that training never sees"},
     {.name = "world", .kind = OPTION_TEXT, AT(opt.world), .value = "W",
@@ -73,7 +82,7 @@ static void print_direction(const char *name, const plumb_forecast_direction *d)
 
 static void print_table(const char *run, const plumb_evaluate *r)
 {
-    const plumb_symetric *p = &r->polynomial;
+    const plumb_symetric *p = &r->polynomial, *m = &r->mlp;
     printf("%s: %s after %lld steps on %s, %lld latents\n", run, r->model, (long long)r->trained,
            r->world, (long long)r->latents);
     printf("\nphase space, %lld trajectories of %lld frames\n", (long long)p->trajectories,
@@ -84,6 +93,16 @@ static void print_table(const char *run, const plumb_evaluate *r)
     printf("  %-14s %-11g order %d, %lld of %lld latents used\n", "SyMetric", p->symetric, p->order,
            (long long)p->latents, (long long)r->latents);
     printf("  %s\n", p->why);
+    printf("\nphase space by a network");
+    if (r->mlp_why[0]) printf(": %s\n", r->mlp_why);
+    else {
+        printf(", %lld trajectories, trained on %lld others\n", (long long)m->trajectories,
+               (long long)m->training.trajectories);
+        row("R2", m->r2, m->r2_ci, "");
+        row("Sym", m->sym, m->sym_ci, "");
+        printf("  %-14s %-11g %lld parameters\n", "SyMetric", m->symetric,
+               (long long)m->training.parameters);
+    }
     print_direction("forward", &r->forecast.forward);
     print_direction("backward", &r->forecast.backward);
     puts("\nboth");
@@ -94,8 +113,9 @@ static int check_bars(const settings *s, const plumb_evaluate *r, bars_use *use)
 {
     const plumb_forecast *f = &r->forecast;
     const double whole = (double)s->opt.steps;
+    const bool both = !r->mlp_why[0] && r->mlp.symetric < r->polynomial.symetric;
     const bar bars[] = {
-        {"symetric", r->polynomial.symetric, 1.0, false},
+        {"symetric", both ? r->mlp.symetric : r->polynomial.symetric, 1.0, false},
         {"r2", r->polynomial.r2, 0.9, false},
         {"sym", r->polynomial.sym, 0.05, true},
         {"vpt", f->vpt, whole, false},
@@ -122,6 +142,16 @@ static int print(const settings *s, const char *run, const plumb_evaluate *r)
     return code;
 }
 
+// What it is at, instead of what it was at.
+static void say(void *context, const char *line)
+{
+    static char what[160];
+    (void)context;
+    progress_end();
+    snprintf(what, sizeof what, "evaluate: %s", line);
+    progress_begin(what);
+}
+
 static int run(void *given, int files, char **file)
 {
     settings *s = given;
@@ -143,7 +173,9 @@ static int run(void *given, int files, char **file)
     if (code) return code;
     plumb_evaluate result;
     stops_begin();
-    progress_begin("evaluate: making films");
+    s->opt.mlp = s->method == 0;
+    plumb_set_log(say, NULL);
+    progress_begin("evaluate");
     const plumb_status st = plumb_evaluate_run(&result, file[0], &s->opt);
     progress_end();
     if (st == PLUMB_EVALUE) return stops_end(complain(c, EXIT_USAGE, "%s", plumb_last_error()));
@@ -159,12 +191,13 @@ const command command_evaluate = {
     .name = "evaluate",
     .summary = "a trained run judged on films it has never seen",
     .usage = "RUN [options]",
-    .text = "Error of reconstruction and extrapolation and valid prediction time, forward and\n"
-            "backward, on long films; R2, Sym and SyMetric of its latents on many short ones. The\n"
-            "films are of the world the run was trained on, and none of them was used to train.\n"
-            "A model of films is judged by what surprises it: accuracy and relative surprise on\n"
-            "probes of five concepts, for every scorer, beside predictors that need no training.\n"
-            "The numbers also go into results.json of the run.",
+    .text =
+        "Error of reconstruction and extrapolation and valid prediction time, forward and\n"
+        "backward, on long films; R2, Sym and SyMetric of its latents on many short ones,\n"
+        "by polynomials and by a small network. The films are of the world the run was trained\n"
+        "on, and none of them was used to train. A model of films is judged by what surprises\n"
+        "it: accuracy and relative surprise on probes of five concepts, for every scorer, beside\n"
+        "predictors that need no training. The numbers also go into results.json of the run.",
     .example = "plumb evaluate run --count 30",
     .options = rows,
     .settings_size = sizeof(settings),

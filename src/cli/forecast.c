@@ -7,7 +7,7 @@
 #include "cli/command.h"
 
 typedef struct settings {
-    const char *truth, *prediction, *backward;
+    const char *truth, *prediction, *backward, *state;
     const char *items, *require;
     int frames, backward_count, average;
     plumb_forecast_options opt;
@@ -28,6 +28,8 @@ static const option_row rows[] = {
      .help = "predicted frames, in increasing time"},
     {.name = "backward", .kind = OPTION_TEXT, AT(backward), .value = "F",
      .help = "frames predicted back from the last ones, in increasing time"},
+    {.name = "state", .kind = OPTION_TEXT, AT(state), .value = "F",
+     .help = "true states (trajectories, steps, numbers), one a frame: VPT in Lyapunov times too"},
     {.name = "split", .kind = OPTION_INTEGER, AT(opt.split),
      .help = "plain frames: the first N are reconstruction, all after them extrapolation"},
     {.name = "threshold", .kind = OPTION_REAL, AT(opt.threshold), .value = "X",
@@ -72,14 +74,15 @@ static void defaults(void *given)
 
 // The arrays and the files they belong to.
 typedef struct input {
-    plumb_file *files[3];
-    plumb_array truth, prediction, backward;
+    plumb_file *files[4];
+    plumb_array truth, prediction, backward, state;
     bool has_backward;
+    plumb_lyapunov lyapunov; // NaN without states
 } input;
 
 static void input_close(input *in)
 {
-    for (int i = 0; i < 3; i++) plumb_file_close(in->files[i]);
+    for (int i = 0; i < 4; i++) plumb_file_close(in->files[i]);
 }
 
 static int read_apart(input *in, const settings *s)
@@ -136,7 +139,13 @@ static int input_read(input *in, const settings *s, int files, char **file)
                         "wants F.npz or --truth F --prediction F; see plumb %s "
                         "--help",
                         c->name);
-    return apart ? read_apart(in, s) : read_together(in, file[0]);
+    const int code = apart ? read_apart(in, s) : read_together(in, file[0]);
+    in->lyapunov.exponent = in->lyapunov.ci.low = in->lyapunov.ci.high = (double)NAN;
+    if (code == EXIT_DONE && s->state &&
+        (plumb_file_read_argument(&in->state, &in->files[3], s->state, "truth") ||
+         plumb_lyapunov_estimate(&in->lyapunov, &in->state)))
+        return complain_last(c);
+    return code;
 }
 
 static void fill_item(plumb_record *record, const void *result, int64_t index)
@@ -176,6 +185,15 @@ static void print_direction(const char *name, const plumb_forecast_direction *d)
                "  published", d->vpt_published);
 }
 
+static void print_lyapunov(const plumb_forecast *r, const plumb_lyapunov *l)
+{
+    puts("\nchaos");
+    row("Lyapunov", l->exponent, l->ci, "a frame, of the true states");
+    row("VPT", r->vpt * l->exponent,
+        (plumb_interval){r->vpt_ci.low * l->exponent, r->vpt_ci.high * l->exponent},
+        "in Lyapunov times");
+}
+
 static void print_table(const plumb_forecast *r, const settings *s)
 {
     printf("%lld trajectories of %lld frames, %lld x %lld x %lld, frames %s, threshold %g\n",
@@ -207,7 +225,7 @@ static int check_bars(const settings *s, const plumb_forecast *r, bars_use *use)
     return use(&command_forecast, s->require, bars, sizeof bars / sizeof *bars);
 }
 
-static int report(const settings *s, const plumb_forecast *r)
+static int report(const settings *s, const plumb_forecast *r, const plumb_lyapunov *l)
 {
     int code = EXIT_DONE;
     if (s->items) code = save_items(&command_forecast, s->items, r->trajectories, fill_item, r);
@@ -215,10 +233,14 @@ static int report(const settings *s, const plumb_forecast *r)
         plumb_record *record = plumb_record_create();
         if (!record) return complain(&command_forecast, EXIT_FAILED, "no memory");
         plumb_forecast_record(record, r, &s->opt);
+        plumb_record_real(record, "lyapunov", l->exponent);
+        plumb_record_interval(record, "lyapunov_ci", l->ci);
+        plumb_record_real(record, "vpt_lyapunov", r->vpt * l->exponent);
         code = print_record(&command_forecast, record);
         plumb_record_free(record);
     } else if (code == EXIT_DONE) {
         print_table(r, s);
+        if (s->state) print_lyapunov(r, l);
     }
     return code == EXIT_DONE ? check_bars(s, r, bars_check) : code;
 }
@@ -258,7 +280,7 @@ static int run(void *given, int files, char **file)
                                     plumb_last_error())
                          : complain_last(&command_forecast);
         } else {
-            code = report(s, &result);
+            code = report(s, &result, &in.lyapunov);
             plumb_forecast_clear(&result);
         }
     }
@@ -278,7 +300,9 @@ const command command_forecast = {
         "predict,\n"
         "MSE Ext over those after them, both divided by height x width x channels as published;\n"
         "VPT is the number of extrapolated frames before the first whose error exceeds the\n"
-        "threshold.",
+        "threshold. With --state it is given in Lyapunov times as well: how far a model sees "
+        "compared\n"
+        "with how far anybody could.",
     .example = "plumb forecast frames.npz --split 60 --require vpt=40 --json",
     .options = rows,
     .settings_size = sizeof(settings),

@@ -11,7 +11,7 @@
 typedef struct settings {
     plumb_train_options train;
     option_list set;
-    bool list, json;
+    bool list, plan, json;
 } settings;
 
 // clang-format off
@@ -39,6 +39,8 @@ static const option_row rows[] = {
      .help = "0: all cores; changes no result"},
     {.name = "settings", .kind = OPTION_FLAG, AT(list),
      .help = "list the model's settings with their presets, and train nothing"},
+    {.name = "plan", .kind = OPTION_FLAG, AT(plan),
+     .help = "tell what a step takes in memory and arithmetic, and train nothing"},
     {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
     {0},
 };
@@ -175,6 +177,20 @@ static int report(const settings *s, const plumb_train_result *r)
     return code;
 }
 
+// The plan is for machines and for the curious: JSON in both cases.
+static int tell_plan(const settings *s)
+{
+    const command *c = &command_train;
+    plumb_record *record = plumb_record_create();
+    if (!record) return complain(c, EXIT_FAILED, "no memory");
+    const plumb_status st = plumb_train_plan(record, &s->train);
+    const int code = st == PLUMB_EVALUE ? complain(c, EXIT_USAGE, "%s", plumb_last_error())
+                     : st               ? complain_last(c)
+                                        : print_record(c, record);
+    plumb_record_free(record);
+    return code;
+}
+
 static int run(void *given, int files, char **file)
 {
     settings *s = given;
@@ -183,13 +199,14 @@ static int run(void *given, int files, char **file)
         return complain(c, EXIT_USAGE, "takes one model, not %d; see plumb train --help", files);
     s->train.model = files ? file[0] : NULL;
     if (s->list && files) return list_settings(s, file[0]);
+    s->train.set = s->set.item;
+    s->train.set_count = s->set.count;
+    if (s->plan && files) return tell_plan(s);
     if (!s->train.out) return complain(c, EXIT_USAGE, "--out is missing; see plumb train --help");
     if (s->train.world && s->train.data)
         return complain(c, EXIT_USAGE, "--world and --data cannot both be given");
     if (s->train.resume && s->train.force)
         return complain(c, EXIT_USAGE, "--resume and --force cannot both be given");
-    s->train.set = s->set.item;
-    s->train.set_count = s->set.count;
     plumb_train_result result;
     stops_begin();
     const plumb_status st = train(&result, s);

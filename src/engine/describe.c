@@ -22,7 +22,7 @@ static bool is_constant(const node *x, double value)
 static shape shape_of(int rank, const int64_t *size)
 {
     shape s = {.rank = rank};
-    memcpy(s.size, size, (size_t)rank * sizeof *size);
+    if (rank) memcpy(s.size, size, (size_t)rank * sizeof *size); // a scalar has no sizes
     return s;
 }
 
@@ -48,8 +48,10 @@ node *op_zeros_like(graph *g, const node *x)
     return op_constant(g, 0.0, &x->shape);
 }
 
+// Constants go away only where shapes agree; where they do not, the operation says so.
 node *op_add(graph *g, node *a, node *b)
 {
+    if (!shape_equal(&a->shape, &b->shape)) return binary(g, OP_ADD, a, b);
     if (is_constant(a, 0.0)) return b;
     if (is_constant(b, 0.0)) return a;
     return binary(g, OP_ADD, a, b);
@@ -57,12 +59,13 @@ node *op_add(graph *g, node *a, node *b)
 
 node *op_subtract(graph *g, node *a, node *b)
 {
-    if (is_constant(b, 0.0)) return a;
+    if (is_constant(b, 0.0) && shape_equal(&a->shape, &b->shape)) return a;
     return binary(g, OP_SUBTRACT, a, b);
 }
 
 node *op_multiply(graph *g, node *a, node *b)
 {
+    if (!shape_equal(&a->shape, &b->shape)) return binary(g, OP_MULTIPLY, a, b);
     if (a->op == OP_CONSTANT) return op_scale(g, b, a->attr.value);
     if (b->op == OP_CONSTANT) return op_scale(g, a, b->attr.value);
     return binary(g, OP_MULTIPLY, a, b);
@@ -184,8 +187,20 @@ node *op_total(graph *g, node *const *x, int count)
     return sum;
 }
 
+node *op_transpose(graph *g, node *x)
+{
+    if (x->op == OP_TRANSPOSE) return x->in[0];
+    return graph_node(g, OP_TRANSPOSE, 1, &x, &(op_attr){0}, NULL);
+}
+
+// A parameter is turned once and then serves every product that wants its transpose, and rows of B
+// that lie side by side are what the kernel is fast at.
 node *op_matmul(graph *g, node *a, node *b, bool ta, bool tb)
 {
+    if (tb && b->op == OP_LEAF && b->attr.bound && b->shape.rank == 2) {
+        b = op_transpose(g, b);
+        tb = false;
+    }
     return graph_node(g, OP_MATMUL, 2, (node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb}, NULL);
 }
 
@@ -261,24 +276,25 @@ node *op_reshape(graph *g, node *x, int rank, const int64_t *size)
     return graph_node(g, OP_RESHAPE, 1, &x, &(op_attr){0}, &s);
 }
 
-node *op_slice(graph *g, node *x, int axis, int64_t start, int64_t count)
+// The shape of x with `count` places along `axis`; as x has it where there is no such axis.
+static shape resized(const node *x, int axis, int64_t count)
 {
     shape s = x->shape;
-    if (count == s.size[axis]) return x;
-    char a[96];
-    if (axis >= s.rank || start < 0 || count < 0 || start + count > s.size[axis])
-        return graph_blunder(g,
-                             fail(PLUMB_ESHAPE, "%s has no %lld places from %lld on along axis %d",
-                                  shape_text(a, &s), (long long)count, (long long)start, axis));
-    s.size[axis] = count;
+    if (axis >= 0 && axis < s.rank) s.size[axis] = count;
+    return s;
+}
+
+node *op_slice(graph *g, node *x, int axis, int64_t start, int64_t count)
+{
+    shape s = resized(x, axis, count);
+    if (axis >= 0 && axis < s.rank && start == 0 && shape_equal(&s, &x->shape)) return x;
     return graph_node(g, OP_SLICE, 1, &x, &(op_attr){.axis = axis, .start = start}, &s);
 }
 
 node *op_embed(graph *g, node *x, int axis, int64_t start, int64_t size)
 {
-    shape s = x->shape;
-    if (size == s.size[axis]) return x;
-    s.size[axis] = size;
+    shape s = resized(x, axis, size);
+    if (axis >= 0 && axis < s.rank && start == 0 && shape_equal(&s, &x->shape)) return x;
     return graph_node(g, OP_EMBED, 1, &x, &(op_attr){.axis = axis, .start = start}, &s);
 }
 
@@ -291,15 +307,16 @@ node *op_concat(graph *g, node *const *x, int count, int axis)
 node *op_broadcast(graph *g, node *x, int axis, int axes, const int64_t *size)
 {
     if (!axes) return x;
+    op_attr attr = {.axis = axis, .axes = axes};
+    if (axis < 0 || axis > x->shape.rank || axes < 0 || x->shape.rank + axes > GRAPH_RANK)
+        return graph_node(g, OP_BROADCAST, 1, &x, &attr, NULL); // which says what is wrong
     shape s = {.rank = x->shape.rank + axes};
-    if (s.rank > GRAPH_RANK)
-        return graph_blunder(g, fail(PLUMB_ESHAPE, "more than %d axes", GRAPH_RANK));
     for (int i = 0; i < s.rank; i++)
         s.size[i] = i < axis          ? x->shape.size[i]
                     : i < axis + axes ? size[i - axis]
                                       : x->shape.size[i - axes];
     if (x->op == OP_CONSTANT) return op_constant(g, x->attr.value, &s);
-    return graph_node(g, OP_BROADCAST, 1, &x, &(op_attr){.axis = axis, .axes = axes}, &s);
+    return graph_node(g, OP_BROADCAST, 1, &x, &attr, &s);
 }
 
 node *op_sum(graph *g, node *x, int axis, int axes)

@@ -58,7 +58,7 @@ static void absorb(plan *p)
         node *n = p->cell[c].n;
         if (n->op == OP_ADD) {
             node *conv = lone_conv(p, n), *bias = conv ? bias_of(n, conv) : NULL;
-            if (!bias) continue;
+            if (!bias || n->stage != conv->stage) continue;
             unit *u = &p->unit[p->cell[plan_cell(p, conv)].unit];
             u->bias = plan_cell(p, bias);
             u->result = c;

@@ -13,6 +13,7 @@ typedef struct walk {
     arena mem;
     int first, last; // ids that matter
     bool *needs;     // depends on one of the x
+    bool *ends;      // is one of them: they are variables, whatever they were made of
     share **shares;  // by id - first, newest first
     int *count;
 } walk;
@@ -80,7 +81,7 @@ static plumb_status backwards(walk *w, node **total)
         node *dy = total[i] = collect(w, i);
         if (!dy) return PLUMB_EMEMORY;
         void (*rule)(graph *, node **, node *, node *) = op_table(y->op)->gradient;
-        if (!rule) continue; // a leaf
+        if (!rule || w->ends[i]) continue;
         node **d = ARENA_NEW(&w->mem, node *, y->inputs);
         if (!d) return PLUMB_EMEMORY;
         rule(w->g, d, y, dy);
@@ -93,7 +94,8 @@ static plumb_status backwards(walk *w, node **total)
 static void mark_needs(walk *w, node *const *x, int xs)
 {
     for (int i = 0; i < xs; i++)
-        if (x[i]->id <= w->last) w->needs[x[i]->id - w->first] = true;
+        if (x[i]->id <= w->last)
+            w->needs[x[i]->id - w->first] = w->ends[x[i]->id - w->first] = true;
     for (int id = w->first; id <= w->last; id++) {
         const node *n = graph_at(w->g, id);
         for (int k = 0; k < n->inputs && !w->needs[id - w->first]; k++)
@@ -111,13 +113,18 @@ static plumb_status differentiate(walk *w, node **dx, node *const *x, int xs, no
     for (int j = 0; j < ys; j++) w->last = y[j]->id > w->last ? y[j]->id : w->last;
     int span = w->last - w->first + 1;
     w->needs = ARENA_NEW(&w->mem, bool, span);
+    w->ends = ARENA_NEW(&w->mem, bool, span);
     w->shares = ARENA_NEW(&w->mem, share *, span);
     w->count = ARENA_NEW(&w->mem, int, span);
     node **total = ARENA_NEW(&w->mem, node *, span);
-    if (!w->needs || !w->shares || !w->count || !total) return PLUMB_EMEMORY;
+    if (!w->needs || !w->ends || !w->shares || !w->count || !total) return PLUMB_EMEMORY;
     mark_needs(w, x, xs);
 
     for (int j = 0; j < ys; j++) {
+        char a[96], b[96];
+        if (seed && seed[j] && !shape_equal(&seed[j]->shape, &y[j]->shape))
+            return fail(PLUMB_ESHAPE, "a seed %s for the gradient of %s",
+                        shape_text(a, &seed[j]->shape), shape_text(b, &y[j]->shape));
         node *s = seed && seed[j] ? seed[j] : op_constant(w->g, 1.0, &y[j]->shape);
         if (!contribute(w, y[j], s)) return PLUMB_EMEMORY;
     }
@@ -135,7 +142,7 @@ void graph_gradient(graph *g, node **dx, node *const *x, int xs, node *const *y,
 {
     walk w = {.g = g};
     plumb_status st = graph_status(g);
-    if (!st) st = differentiate(&w, dx, x, xs, y, seed, ys);
+    if (!st && xs) st = differentiate(&w, dx, x, xs, y, seed, ys);
     if (st) {
         node *blank = graph_blunder(g, st);
         for (int i = 0; i < xs; i++) dx[i] = blank;

@@ -75,7 +75,8 @@ node *graph_blunder(graph *g, plumb_status status);
 arena *graph_memory(graph *g);
 
 /// dx[i] = sum over j of (d y[j] / d x[i]) contracted with seed[j], as nodes; a zero constant where
-/// there is no path. A NULL seed is all ones.
+/// there is no path. A NULL seed is all ones. The x are independent variables, even where one was
+/// made of another: each derivative holds the others still.
 void graph_gradient(graph *g, node **dx, node *const *x, int xs, node *const *y, node *const *seed,
                     int ys);
 

@@ -27,6 +27,47 @@ static plumb_status given(shape *out, op_attr *attr, node *const *in, int inputs
     return PLUMB_OK;
 }
 
+// The shapes of these three are what the caller asks for; here it is checked that they can be.
+static plumb_status part(shape *out, op_attr *attr, node *const *in, int inputs)
+{
+    (void)inputs;
+    const shape *x = &in[0]->shape;
+    char a[96];
+    int axis = attr->axis;
+    if (axis < 0 || axis >= x->rank || attr->start < 0 || out->size[axis] < 0 ||
+        attr->start > x->size[axis] - out->size[axis])
+        return fail(PLUMB_ESHAPE, "%s has no %lld places from %lld on along axis %d",
+                    shape_text(a, x),
+                    (long long)(axis < 0 || axis >= x->rank ? 0 : out->size[axis]),
+                    (long long)attr->start, axis);
+    return PLUMB_OK;
+}
+
+static plumb_status hole(shape *out, op_attr *attr, node *const *in, int inputs)
+{
+    (void)inputs;
+    const shape *x = &in[0]->shape;
+    char a[96];
+    int axis = attr->axis;
+    if (axis < 0 || axis >= x->rank || attr->start < 0 ||
+        attr->start > out->size[axis] - x->size[axis])
+        return fail(PLUMB_ESHAPE, "%s does not fit from %lld on along axis %d", shape_text(a, x),
+                    (long long)attr->start, axis);
+    return PLUMB_OK;
+}
+
+static plumb_status spread(shape *out, op_attr *attr, node *const *in, int inputs)
+{
+    (void)out, (void)inputs;
+    const shape *x = &in[0]->shape;
+    char a[96];
+    if (attr->axis < 0 || attr->axis > x->rank || attr->axes < 1 ||
+        x->rank + attr->axes > GRAPH_RANK)
+        return fail(PLUMB_ESHAPE, "%s cannot be spread over %d more axes before axis %d",
+                    shape_text(a, x), attr->axes, attr->axis);
+    return PLUMB_OK;
+}
+
 static plumb_status matrices(shape *out, op_attr *attr, node *const *in, int inputs)
 {
     (void)inputs;
@@ -36,6 +77,16 @@ static plumb_status matrices(shape *out, op_attr *attr, node *const *in, int inp
         return fail(PLUMB_ESHAPE, "%s%s times %s%s is not a product of matrices", shape_text(ta, a),
                     attr->ta ? "'" : "", shape_text(tb, b), attr->tb ? "'" : "");
     *out = (shape){2, {a->size[attr->ta], b->size[!attr->tb]}};
+    return PLUMB_OK;
+}
+
+static plumb_status turned(shape *out, op_attr *attr, node *const *in, int inputs)
+{
+    (void)attr, (void)inputs;
+    const shape *x = &in[0]->shape;
+    char a[96];
+    if (x->rank != 2) return fail(PLUMB_ESHAPE, "%s is not a matrix", shape_text(a, x));
+    *out = (shape){2, {x->size[1], x->size[0]}};
     return PLUMB_OK;
 }
 
@@ -232,10 +283,11 @@ static const op_row table[OP_KINDS] = {
     [OP_UPSAMPLE]       = {"upsample",       .inputs = 1, .shape = twice, REST(upsample)},
     [OP_DOWNSUM]        = {"downsum",        .inputs = 1, .shape = half, REST(downsum)},
     [OP_RESHAPE]        = {"reshape",        .inputs = 1, .shape = same_count, REST(reshape)},
-    [OP_SLICE]          = {"slice",          .inputs = 1, .shape = given, REST(slice)},
-    [OP_EMBED]          = {"embed",          .inputs = 1, .shape = given, REST(embed)},
+    [OP_SLICE]          = {"slice",          .inputs = 1, .shape = part, REST(slice)},
+    [OP_EMBED]          = {"embed",          .inputs = 1, .shape = hole, REST(embed)},
     [OP_CONCAT]         = {"concat",         .inputs = -1, .shape = joined, REST(concat)},
-    [OP_BROADCAST]      = {"broadcast",      .inputs = 1, .shape = given, REST(broadcast)},
+    [OP_BROADCAST]      = {"broadcast",      .inputs = 1, .shape = spread, REST(broadcast)},
+    [OP_TRANSPOSE]      = {"transpose",      .inputs = 1, .shape = turned, REST(transpose)},
     [OP_SUM]            = {"sum",            .inputs = 1, .shape = summed, REST(sum), .accumulates = true},
 };
 // clang-format on

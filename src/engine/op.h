@@ -21,7 +21,7 @@
     OP(CONV) OP(CONV_DATA) OP(CONV_WEIGHTS) OP(UPCONV) OP(UPCONV_DATA) OP(UPCONV_WEIGHTS)        \
     OP(UPSAMPLE) OP(DOWNSUM)                                                                     \
     /* moving numbers */                                                                         \
-    OP(RESHAPE) OP(SLICE) OP(EMBED) OP(CONCAT) OP(BROADCAST) OP(SUM)
+    OP(RESHAPE) OP(SLICE) OP(EMBED) OP(CONCAT) OP(BROADCAST) OP(SUM) OP(TRANSPOSE)
 // clang-format on
 
 #define OP_ENUM(name) OP_##name,
@@ -89,6 +89,7 @@ node *op_total(graph *g, node *const *x, int count);
 
 /// op(a) op(b), each a matrix or its transpose.
 node *op_matmul(graph *g, node *a, node *b, bool ta, bool tb);
+node *op_transpose(graph *g, node *x); /// of a matrix
 /// x (.., in) times w (in, out) plus bias (out).
 node *op_dense(graph *g, node *x, node *w, node *bias);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/kernels/lanes.h"
+#include "engine/kernels/tape.h"
 #include "engine/plan.h"
 
 // Where a value is: in the block, or a bound leaf.
@@ -22,7 +22,7 @@ typedef struct step {
     float slope;
     int operand; // first of its places: outputs, then inputs
     int outs, ins;
-    lanes_tape tape;
+    tape tape;
 } step;
 
 struct program {
@@ -64,19 +64,19 @@ static void add_operand(builder *b, int c)
     b->to->operand[b->to->operands++] = place_of(b, c);
 }
 
-static lanes_operand view_of(const node *n)
+static tape_operand view_of(const node *n)
 {
-    lanes_operand v = {.view = LANES_FULL};
+    tape_operand v = {.view = TAPE_FULL};
     if (n->op == OP_CONSTANT) {
-        v.view = LANES_NUMBER;
+        v.view = TAPE_NUMBER;
         v.number = (float)n->attr.value;
     } else if (n->op == OP_BROADCAST) {
-        v.view = LANES_SPREAD;
+        v.view = TAPE_SPREAD;
         v.middle = v.inner = 1;
         for (int i = n->attr.axis; i < n->shape.rank; i++)
             *(i < n->attr.axis + n->attr.axes ? &v.middle : &v.inner) *= n->shape.size[i];
     } else if (n->op == OP_SLICE) {
-        v.view = LANES_CUT;
+        v.view = TAPE_CUT;
         int64_t inner = 1;
         for (int i = n->attr.axis + 1; i < n->shape.rank; i++) inner *= n->shape.size[i];
         v.part = n->shape.size[n->attr.axis] * inner;
@@ -90,7 +90,7 @@ static lanes_operand view_of(const node *n)
 typedef struct taping {
     builder *b;
     const unit *u;
-    lanes_operand *read;
+    tape_operand *read;
     int *seen; // cells of the reads
     int reads;
 } taping;
@@ -113,17 +113,17 @@ static plumb_status make_tape(builder *b, step *s, const unit *u)
 {
     const plan *p = &b->p;
     arena *mem = &b->to->mem;
-    lanes_code *code = ARENA_NEW(mem, lanes_code, u->members);
+    tape_code *code = ARENA_NEW(mem, tape_code, u->members);
     int *write = ARENA_NEW(mem, int, u->members);
     taping t = {.b = b, .u = u};
-    t.read = ARENA_NEW(mem, lanes_operand, (2 * u->members));
+    t.read = ARENA_NEW(mem, tape_operand, (2 * u->members));
     t.seen = ARENA_NEW(p->mem, int, (2 * u->members));
     if (!code || !write || !t.read || !t.seen) return PLUMB_EMEMORY;
 
     s->operand = b->to->operands;
     for (int i = 0; i < u->members; i++) {
         const cell *c = &p->cell[p->member[u->first + i]];
-        code[i] = (lanes_code){.op = c->n->op, .out = i, .value = (float)c->n->attr.value};
+        code[i] = (tape_code){.op = c->n->op, .out = i, .value = (float)c->n->attr.value};
         code[i].a = register_of(&t, c->n->in[0]);
         code[i].b = c->n->inputs > 1 ? register_of(&t, c->n->in[1]) : code[i].a;
         if (!c->stored) continue;
@@ -131,21 +131,21 @@ static plumb_status make_tape(builder *b, step *s, const unit *u)
         add_operand(b, p->member[u->first + i]);
     }
     for (int i = 0; i < t.reads; i++) {
-        bool number = t.read[i].view == LANES_NUMBER;
+        bool number = t.read[i].view == TAPE_NUMBER;
         add_operand(b, number ? p->member[u->first] : plan_source(p, t.seen[i], true));
     }
     s->ins = t.reads;
     const cell *any = &p->cell[p->member[u->first]];
     s->n = any->n;
-    s->tape = (lanes_tape){.count = shape_count(&any->n->shape),
-                           .codes = u->members,
-                           .reads = t.reads,
-                           .writes = s->outs,
-                           .registers = u->members + t.reads,
-                           .code = code,
-                           .read = t.read,
-                           .write = write};
-    int64_t scratch = lanes_scratch(&s->tape);
+    s->tape = (tape){.count = shape_count(&any->n->shape),
+                     .codes = u->members,
+                     .reads = t.reads,
+                     .writes = s->outs,
+                     .registers = u->members + t.reads,
+                     .code = code,
+                     .read = t.read,
+                     .write = write};
+    int64_t scratch = tape_scratch(&s->tape);
     if (scratch > b->to->scratch) b->to->scratch = scratch;
     b->to->tapes++;
     b->to->fused += u->members;
@@ -292,7 +292,8 @@ program_report program_tell(const program *p)
                             .tapes = p->tapes,
                             .fused = p->fused,
                             .stages = p->stages,
-                            .block = (p->block + p->scratch) * e,
+                            .block = p->block * e,
+                            .scratch = p->scratch * e,
                             .sum = p->sum * e,
                             .biggest = p->biggest * e,
                             .flops = p->flops};
@@ -452,11 +453,11 @@ void instance_run(instance *i, int stage)
         if (p->form == PROGRAM_JUDGE) {
             run_judge(s, at);
         } else if (s->kind == UNIT_TAPE) {
-            lanes_run(&s->tape, (float *const *)at, (const float *const *)(at + s->outs),
-                      i->scratch);
+            tape_run(&s->tape, (float *const *)at, (const float *const *)(at + s->outs),
+                     i->scratch);
         } else if (s->kind == UNIT_ADD) {
             int64_t n = shape_count(&s->n->shape);
-            if (s->accumulate) lanes_add(at[0], at[1], n);
+            if (s->accumulate) tape_add(at[0], at[1], n);
             else memcpy(at[0], at[1], (size_t)n * sizeof(float));
         } else {
             run_call(s, at, i->scratch);

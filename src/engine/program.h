@@ -23,7 +23,8 @@ void program_free(program *p);
 typedef struct program_report {
     int nodes, steps, tapes, fused; // nodes needed, calls, fused loops, nodes inside them
     int stages;
-    int64_t block;   // bytes of an instance
+    int64_t block;   // bytes of an instance for values,
+    int64_t scratch; // and for what the kernels need while they run
     int64_t sum;     // bytes of all activations if each had memory of its own
     int64_t biggest; // bytes of the largest activation
     double flops;    // of products and convolutions, counted as direct ones

@@ -233,3 +233,9 @@ void rule_sum(graph *g, node **d, node *y, node *dy)
 {
     d[0] = op_broadcast(g, dy, y->attr.axis, y->attr.axes, y->in[0]->shape.size + y->attr.axis);
 }
+
+void rule_transpose(graph *g, node **d, node *y, node *dy)
+{
+    (void)y;
+    d[0] = op_transpose(g, dy);
+}

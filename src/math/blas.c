@@ -14,14 +14,17 @@
 #include "base/cpu.h"
 
 // From cblas.h, whose values are fixed for ever.
-enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
+enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112, UPPER = 121 };
 typedef void gemm_function(int, int, int, int, int, int, double, const double *, int,
                            const double *, int, double, double *, int);
+typedef void syrk_function(int, int, int, int, int, double, const double *, int, double, double *,
+                           int);
 typedef char *text_function(void);
 
 static struct {
     void *library;
     gemm_function *gemm;
+    syrk_function *syrk;
     const char *kernel;
     const char *remedy;
     char version[64];
@@ -57,8 +60,8 @@ static bool open_library(void)
     for (int i = 0; names[i] && !blas.library; i++)
         blas.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!blas.library) return false;
-    if (!find(&blas.gemm, "cblas_dgemm") || !find(&corename, "openblas_get_corename") ||
-        !find(&config, "openblas_get_config")) {
+    if (!find(&blas.gemm, "cblas_dgemm") || !find(&blas.syrk, "cblas_dsyrk") ||
+        !find(&corename, "openblas_get_corename") || !find(&config, "openblas_get_config")) {
         dlclose(blas.library);
         blas.library = NULL;
         return false;
@@ -136,6 +139,14 @@ void blas_gemm(double *c, int64_t ldc, const double *a, int64_t lda, bool transp
     blas.gemm(ROW_MAJOR, transpose_a ? TRANSPOSE : NO_TRANSPOSE,
               transpose_b ? TRANSPOSE : NO_TRANSPOSE, (int)m, (int)n, (int)k, alpha, a, (int)lda, b,
               (int)ldb, beta, c, (int)ldc);
+}
+
+void blas_gram(double *g, int64_t ldg, const double *a, int64_t lda, int64_t rows, int64_t n)
+{
+    assert(blas.syrk);
+    blas.syrk(ROW_MAJOR, UPPER, TRANSPOSE, (int)n, (int)rows, 1.0, a, (int)lda, 0.0, g, (int)ldg);
+    for (int64_t i = 1; i < n; i++)
+        for (int64_t j = 0; j < i; j++) g[i * ldg + j] = g[j * ldg + i];
 }
 
 const char *blas_kernel(void)

@@ -22,6 +22,9 @@ void blas_gemm(double *c, int64_t ldc, const double *a, int64_t lda, bool transp
                const double *b, int64_t ldb, bool transpose_b, int64_t m, int64_t n, int64_t k,
                double alpha, double beta);
 
+/// G (n, n) = A^T A, both halves, with A (rows, n) whose rows lie lda apart.
+void blas_gram(double *g, int64_t ldg, const double *a, int64_t lda, int64_t rows, int64_t n);
+
 /// The kernel set in use, as OpenBLAS names it; "none" if there is no OpenBLAS.
 const char *blas_kernel(void);
 /// "OpenBLAS 0.3.21", or "".

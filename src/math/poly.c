@@ -61,6 +61,16 @@ int poly_variables(int64_t variables[POLY_MAX_ORDER], const poly *p, int64_t mon
     return degree;
 }
 
+int64_t poly_index(const poly *p, const int64_t *variables, int degree)
+{
+    int64_t offset = variables[degree - 1];
+    for (int k = 2; k <= degree; k++) {
+        const int64_t i = variables[degree - k];
+        offset += p->run[k][i] - p->run[k - 1][i];
+    }
+    return p->first[degree] + offset;
+}
+
 void poly_gradient(double *gradient, const poly *p, int64_t monomial, double weight,
                    const double *x)
 {

@@ -33,6 +33,9 @@ plumb_status poly_init(poly *out, arena *mem, int64_t dims, int order);
 /// The variables of a monomial in rising order, with repetition; returns its degree.
 int poly_variables(int64_t variables[POLY_MAX_ORDER], const poly *p, int64_t monomial);
 
+/// The other way round: which monomial has these variables, in rising order; degree at least 1.
+int64_t poly_index(const poly *p, const int64_t *variables, int degree);
+
 /// Adds weight * d(monomial)/dx_v to gradient[v] at the point x (dims).
 void poly_gradient(double *gradient, const poly *p, int64_t monomial, double weight,
                    const double *x);

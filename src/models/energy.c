@@ -120,28 +120,29 @@ static bool kinetic_sees_q(const energy *e)
            e->kinetic == ENERGY_DEP_MATRIX_QUAD;
 }
 
-// Only the parts of H that depend on x are made at all.
-static node *slope(const energy *e, phase at, node *x, bool potential, bool kinetic)
+// dH/dq or dH/dp. A state's p may have been made from its q: both are variables here, so that one
+// is held while the other moves. Only the parts of H that depend on it are made at all.
+static node *slope(const energy *e, phase at, bool by_p, bool potential, bool kinetic)
 {
     graph *g = e->net->g;
-    node *y[2], *d;
+    node *y[2], *d[2];
     int parts = 0;
     if (potential) y[parts++] = energy_potential(e, at);
     if (kinetic) y[parts++] = energy_kinetic(e, at);
-    graph_gradient(g, &d, &x, 1, y, NULL, parts);
-    return e->keep ? op_multiply(g, d, e->keep) : d;
+    graph_gradient(g, d, (node *[]){at.q, at.p}, 2, y, NULL, parts);
+    return e->keep ? op_multiply(g, d[by_p], e->keep) : d[by_p];
 }
 
 static node *velocity(void *self, phase at)
 {
     const energy *e = self;
-    return slope(e, at, at.p, e->potential == ENERGY_DEP_NET, true);
+    return slope(e, at, true, e->potential == ENERGY_DEP_NET, true);
 }
 
 static node *force(void *self, phase at)
 {
     const energy *e = self;
-    return op_scale(e->net->g, slope(e, at, at.q, true, kinetic_sees_q(e)), -1.0);
+    return op_scale(e->net->g, slope(e, at, false, true, kinetic_sees_q(e)), -1.0);
 }
 
 flow energy_flow(energy *e)

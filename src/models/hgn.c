@@ -81,8 +81,8 @@ static node *decoder(net *n, const hgn_config *c, node *q)
     return x;
 }
 
-// KL of N(m, e^2s) from N(0, 1), per item: sum of (e^2s + m^2 - 1)/2 - s.
-static node *divergence(graph *g, node *loc, node *log_scale, node *keep)
+// The sum of (e^2s + m^2 - 1)/2 - s.
+node *hgn_divergence(graph *g, node *loc, node *log_scale, node *keep)
 {
     node *spread = op_exp(g, op_scale(g, log_scale, 2.0));
     node *half = op_scale(g, op_shift(g, op_add(g, spread, op_square(g, loc)), -1.0), 0.5);
@@ -206,10 +206,8 @@ static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batc
     if (st) return st;
     r->times = way.count;
 
-    node *kl = divergence(g, loc, log_scale, mask);
+    node *kl = hgn_divergence(g, loc, log_scale, mask);
     node *q = stacked(g, way.q, way.count), *p = stacked(g, way.p, way.count);
-    r->output = ARENA_NEW(graph_memory(g), node *, (HGN_ROLL_OUTPUTS + n->leaves));
-    if (!r->output) return PLUMB_EMEMORY;
     node *outputs[HGN_ROLL_OUTPUTS] = {[HGN_Q] = q,
                                        [HGN_P] = p,
                                        [HGN_KL] = kl,
@@ -217,6 +215,8 @@ static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batc
                                        [HGN_Z0] = z0,
                                        [HGN_LOG_SCALE] = log_scale,
                                        [HGN_ENERGY] = energies(c, n, q, p)};
+    r->output = ARENA_NEW(graph_memory(g), node *, (HGN_ROLL_OUTPUTS + n->leaves));
+    if (!r->output) return PLUMB_EMEMORY;
     memcpy(r->output, outputs, sizeof outputs);
     r->outputs = HGN_ROLL_OUTPUTS;
     if (!train) return graph_status(g);

@@ -116,6 +116,9 @@ typedef struct hgn_carry {
 plumb_status hgn_carry_describe(hgn_carry *out, params *p, const hgn_config *c, int64_t batch,
                                 int64_t steps);
 
+/// KL of N(loc, exp(log_scale)^2) from N(0, 1) per item; `keep` weighs its places, or is NULL.
+node *hgn_divergence(graph *g, node *loc, node *log_scale, node *keep);
+
 /// The numbers of a state's q: one vector, or a map.
 shape hgn_state(const hgn_config *c, int64_t items);
 

@@ -144,7 +144,7 @@ static void play_one(void *context, int64_t item, int which)
     const worker *w = &x->worker[which];
     int64_t frame = c->image * c->image * c->channels, K = c->window, n = x->state;
     int64_t first = job->backward ? job->steps - K : 0, at = first + hgn_times_of(c).at;
-    const uint8_t *clip = job->frames + item * job->steps * frame;
+    const uint8_t *clip = job->frames + item * (job->filmed ? job->filmed : job->steps) * frame;
     hgn_window(instance_input(w->infer, x->infer.frames), clip + first * frame, c, K);
     memset(instance_input(w->infer, x->infer.noise), 0, (size_t)(2 * n) * sizeof(float));
     instance_run(w->infer, 0);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/kernels/lanes.h"
+#include "engine/kernels/tape.h"
 
 struct hgn_step {
     const params *params;
@@ -138,7 +138,7 @@ static void add_gradients(instance *i, const net *n, int first, float *gradient)
 {
     for (int k = 0; k < n->leaves; k++) {
         const param *p = &n->params->at[n->leaf[k].param];
-        lanes_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
+        tape_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
     }
 }
 
@@ -167,7 +167,7 @@ static void decode_group(hgn_replica *r, const hgn_item *item, int64_t first, in
     for (int64_t k = 0; k < count; k++) {
         int64_t which = first + k, b = which / s->decoded, j = which % s->decoded;
         l2[which] = (double)error[k];
-        lanes_add(dq_all + (item[b].times[j] * B + b) * n, dq + k * n, n);
+        tape_add(dq_all + (item[b].times[j] * B + b) * n, dq + k * n, n);
     }
     add_gradients(r->decode, &s->decode.net, HGN_DECODE_OUTPUTS, gradient);
 }

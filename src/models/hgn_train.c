@@ -12,6 +12,7 @@
 #include "models/hgn_settings.h"
 #include "models/hgn_step.h"
 #include "models/rows.h"
+#include "models/tensors.h"
 
 enum { SIZES = 13 };                              // 1, 2, 4, .. 4096 pairs
 enum { TERM_LOSS, TERM_L2, TERM_KL, TERM_PAIRS }; // then error and count of each nested size
@@ -346,6 +347,27 @@ static plumb_status play(void *self, const trainee_play *job)
     return hgn_play(&h->config, &h->params, h->value, job);
 }
 
+static void plan(void *self, plumb_record *record)
+{
+    const learner *h = self;
+    plumb_record_integer(record, "parameters", h->params.size);
+    plumb_record_integer(record, "replicas", h->training.replicas);
+    plumb_record_integer(record, "items", h->share);
+    plumb_record_begin_list(record, "stages");
+    for (int i = 0; i < h->stages; i++) {
+        int64_t k = decoded_of(h, i), frames = h->share * k;
+        int64_t group = h->own->group < frames ? h->own->group : frames;
+        plumb_record_begin(record, NULL);
+        plumb_record_integer(record, "targets", h->horizons.targets[i]);
+        plumb_record_integer(record, "decoded", k);
+        plumb_record_integer(record, "groups", (frames + group - 1) / group);
+        tensors_plan(record, "rollout", hgn_step_program(h->step[i], false));
+        tensors_plan(record, "decoder", hgn_step_program(h->step[i], true));
+        plumb_record_end(record);
+    }
+    plumb_record_end(record);
+}
+
 static plumb_forecast_frames frames_of(const hgn_config *c)
 {
     if (c->both_ways || c->split == HGN_INCLUDE) return PLUMB_FRAMES_INCLUDE_INFERENCE;
@@ -366,7 +388,8 @@ static plumb_status create(trainee *out, arena *mem, const void *own,
                      .gradient = gradient,
                      .after = after,
                      .end = end,
-                     .play = play};
+                     .play = play,
+                     .plan = plan};
     plumb_status st = set_up(h, mem, out);
     out->latents = h->numbers;
     out->window = h->config.window;

@@ -31,7 +31,7 @@ int params_add(params *p, const char *name, const shape *s, param_start start, d
         int room = p->room ? 2 * p->room : 64;
         param *at = ARENA_NEW(&p->mem, param, room);
         if (!at) return -1;
-        memcpy(at, p->at, (size_t)p->count * sizeof *at);
+        if (p->count) memcpy(at, p->at, (size_t)p->count * sizeof *at);
         p->at = at;
         p->room = room;
     }
@@ -82,7 +82,7 @@ node *net_param(net *n, const char *name, int rank, const int64_t *size, param_s
                 double value)
 {
     shape s = {.rank = rank};
-    memcpy(s.size, size, (size_t)rank * sizeof *size);
+    if (rank) memcpy(s.size, size, (size_t)rank * sizeof *size);
     int i = params_add(n->params, name, &s, start, value);
     if (i < 0) return graph_blunder(n->g, PLUMB_EMEMORY);
     for (int k = 0; k < n->leaves; k++)
@@ -91,7 +91,7 @@ node *net_param(net *n, const char *name, int rank, const int64_t *size, param_s
         int room = n->room ? 2 * n->room : 64;
         param_leaf *leaf = ARENA_NEW(graph_memory(n->g), param_leaf, room);
         if (!leaf) return graph_blunder(n->g, PLUMB_EMEMORY);
-        memcpy(leaf, n->leaf, (size_t)n->leaves * sizeof *leaf);
+        if (n->leaves) memcpy(leaf, n->leaf, (size_t)n->leaves * sizeof *leaf);
         n->leaf = leaf;
         n->room = room;
     }

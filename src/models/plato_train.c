@@ -174,6 +174,18 @@ static plumb_status watch(void *self, const trainee_watch *job)
     return plato_watch(&h->config, &h->params, h->value, job);
 }
 
+static void plan(void *self, plumb_record *record)
+{
+    const learner *h = self;
+    plumb_record_integer(record, "parameters", h->params.size);
+    plumb_record_integer(record, "replicas", h->training.replicas);
+    plumb_record_integer(record, "items", h->share);
+    plumb_record_integer(record, "groups", h->share / h->group);
+    tensors_plan(record, "perception", h->perceive);
+    tensors_plan(record, "dynamics", h->predict);
+    tensors_plan(record, "encoder", h->eye.program);
+}
+
 static void end(void *self)
 {
     learner *h = self;
@@ -260,6 +272,7 @@ static plumb_status create(trainee *out, arena *mem, const void *own,
                      .enter = enter,
                      .gradient = gradient,
                      .watch = watch,
+                     .plan = plan,
                      .end = end};
     plumb_status st = set_up(h, mem, out);
     if (st) end(h);

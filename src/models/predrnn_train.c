@@ -157,6 +157,16 @@ static plumb_status watch(void *self, const trainee_watch *job)
     return predrnn_watch(&h->config, &h->params, h->value, job);
 }
 
+static void plan(void *self, plumb_record *record)
+{
+    const learner *h = self;
+    plumb_record_integer(record, "parameters", h->params.size);
+    plumb_record_integer(record, "replicas", h->training.replicas);
+    plumb_record_integer(record, "items", h->share);
+    plumb_record_integer(record, "groups", h->share / h->group);
+    tensors_plan(record, "clip", h->program);
+}
+
 static void end(void *self)
 {
     learner *h = self;
@@ -221,6 +231,7 @@ static plumb_status create(trainee *out, arena *mem, const void *own,
                      .enter = enter,
                      .gradient = gradient,
                      .watch = watch,
+                     .plan = plan,
                      .end = end};
     plumb_status st = set_up(h, mem, out);
     if (st) end(h);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/kernels/lanes.h"
+#include "engine/kernels/tape.h"
 
 plumb_status tensors_list(trainee *out, arena *mem, const params *p, uint64_t seed)
 {
@@ -34,6 +34,21 @@ void tensors_add(float *gradient, const instance *i, const net *n, int first)
 {
     for (int k = 0; k < n->leaves; k++) {
         const param *p = &n->params->at[n->leaf[k].param];
-        lanes_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
+        tape_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
     }
+}
+
+void tensors_plan(plumb_record *record, const char *name, const program *p)
+{
+    program_report r = program_tell(p);
+    plumb_record_begin(record, name);
+    plumb_record_integer(record, "nodes", r.nodes);
+    plumb_record_integer(record, "steps", r.steps);
+    plumb_record_integer(record, "tapes", r.tapes);
+    plumb_record_integer(record, "fused", r.fused);
+    plumb_record_integer(record, "block_bytes", r.block);
+    plumb_record_integer(record, "scratch_bytes", r.scratch);
+    plumb_record_integer(record, "activation_bytes", r.sum);
+    plumb_record_real(record, "gflop", 1e-9 * r.flops);
+    plumb_record_end(record);
 }

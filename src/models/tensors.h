@@ -17,4 +17,7 @@ plumb_status tensors_enter(instance **out, const program *ready, const net *n, c
 /// Adds output first + k of the instance to the place of leaf k.
 void tensors_add(float *gradient, const instance *i, const net *n, int first);
 
+/// What the planner made of a program, as an object of the record.
+void tensors_plan(plumb_record *record, const char *name, const program *p);
+
 #endif

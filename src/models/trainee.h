@@ -20,8 +20,9 @@ typedef struct trainee_tensor {
 
 /// Films to be told by a model that knows states: it watches one end of each and tells all of it.
 typedef struct trainee_play {
-    const uint8_t *frames; ///< (count, steps, height, width, channels)
+    const uint8_t *frames; ///< (count, filmed, height, width, channels)
     int64_t count, steps;
+    int64_t filmed;    ///< frames of each film that are there, from its first; 0: all
     bool backward;     ///< it watches the last frames, not the first
     int threads;       ///< more than 0; changes no bit
     float *latent;     ///< (count, steps, latents): q first, then p
@@ -83,6 +84,8 @@ typedef struct trainee {
     int64_t features;
     bool masks;
     plumb_status (*watch)(void *self, const trainee_watch *job);
+    /// What a step costs, into the record: memory, arithmetic, calls. May be NULL.
+    void (*plan)(void *self, plumb_record *record);
     /// Ends what is not in the arena the model was made in. May be NULL.
     void (*end)(void *self);
 } trainee;

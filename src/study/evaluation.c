@@ -2,6 +2,7 @@
 // Rec, Ext and VPT on long films; R2, Sym and SyMetric on many short ones.
 #include "plumb/evaluate.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ plumb_evaluate_options plumb_evaluate_defaults(void)
                                 .count = 30,
                                 .steps = 1000,
                                 .measured = 100,
+                                .mlp = true,
                                 .symetric = plumb_symetric_defaults(),
                                 .forecast = plumb_forecast_defaults()};
     o.forecast.average = PLUMB_AVERAGE_MEAN;
@@ -45,17 +47,18 @@ typedef struct telling {
     float *latent, *variance, *prediction;
 } telling;
 
-static plumb_status tell(telling *out, examinee *e, const footage *f, bool backward, bool predict,
-                         int threads)
+static plumb_status tell(telling *out, examinee *e, const footage *f, int64_t steps, bool backward,
+                         bool predict, int threads)
 {
     int64_t frame = f->height * f->width * f->channels, m = e->t.latents;
-    out->latent = ARENA_NEW(&e->mem, float, (f->count * f->steps * m));
+    out->latent = ARENA_NEW(&e->mem, float, (f->count * steps * m));
     out->variance = ARENA_NEW(&e->mem, float, (f->count * m));
-    out->prediction = predict ? ARENA_NEW(&e->mem, float, (f->count * f->steps * frame)) : NULL;
+    out->prediction = predict ? ARENA_NEW(&e->mem, float, (f->count * steps * frame)) : NULL;
     if (!out->latent || !out->variance || (predict && !out->prediction)) return PLUMB_EMEMORY;
     trainee_play job = {.frames = f->frames,
                         .count = f->count,
-                        .steps = f->steps,
+                        .steps = steps,
+                        .filmed = f->steps,
                         .backward = backward,
                         .threads = threads,
                         .latent = out->latent,
@@ -84,10 +87,12 @@ static plumb_status forecast(plumb_forecast *out, examinee *e, const plumb_evalu
 {
     films f;
     telling forward, backward;
-    int64_t seen = e->t.window + e->t.targets - (e->t.frames == PLUMB_FRAMES_OVERLAP_BY_ONE);
+    const int64_t seen = e->t.window + e->t.targets - (e->t.frames == PLUMB_FRAMES_OVERLAP_BY_ONE);
+    status_log("making %lld films of %lld frames for the forecast", (long long)opt->count,
+               (long long)(seen + opt->steps));
     plumb_status st = films_get(&f, e, opt, FILMS_FORECAST, opt->count, seen + opt->steps);
-    if (!st) st = tell(&forward, e, &f.film, false, true, threads_of(opt));
-    if (!st) st = tell(&backward, e, &f.film, true, true, threads_of(opt));
+    if (!st) st = tell(&forward, e, &f.film, f.film.steps, false, true, threads_of(opt));
+    if (!st) st = tell(&backward, e, &f.film, f.film.steps, true, true, threads_of(opt));
     if (st) return st;
     plumb_array truth = video((void *)f.film.frames, PLUMB_U1, &f.film);
     plumb_array a = video(forward.prediction, PLUMB_F4, &f.film);
@@ -96,21 +101,59 @@ static plumb_status forecast(plumb_forecast *out, examinee *e, const plumb_evalu
     return plumb_forecast_measure(out, &truth, &a, &b, &o);
 }
 
-static plumb_status measure(plumb_symetric *out, examinee *e, const plumb_evaluate_options *opt)
+static int64_t measured_steps(const examinee *e)
+{
+    return e->t.window > MEASURED_STEPS ? e->t.window : MEASURED_STEPS;
+}
+
+static plumb_status measure(plumb_symetric *out, examinee *e, const films *f, int64_t steps,
+                            const plumb_symetric_options *opt, int threads)
+{
+    telling told;
+    const int64_t count = f->film.count, m = e->t.latents;
+    plumb_status st = tell(&told, e, &f->film, steps, false, false, threads);
+    if (st) return st;
+    plumb_array latent = plumb_array_view(told.latent, PLUMB_F4, 3, (int64_t[]){count, steps, m});
+    plumb_array truth =
+        plumb_array_view(f->state, PLUMB_F8, 3, (int64_t[]){count, steps, f->states});
+    plumb_array variance = plumb_array_view(told.variance, PLUMB_F4, 2, (int64_t[]){count, m});
+    return plumb_symetric_measure(out, &latent, &truth, &variance, opt);
+}
+
+static plumb_status by_polynomials(plumb_symetric *out, examinee *e,
+                                   const plumb_evaluate_options *opt)
 {
     films f;
-    telling told;
-    int64_t m = e->t.latents, steps = MEASURED_STEPS;
-    if (steps < e->t.window) steps = e->t.window;
-    plumb_status st = films_get(&f, e, opt, FILMS_MEASURE, opt->measured, steps);
-    if (!st) st = tell(&told, e, &f.film, false, false, threads_of(opt));
-    if (st) return st;
-    int64_t count = f.film.count;
-    plumb_array latent = plumb_array_view(told.latent, PLUMB_F4, 3, (int64_t[]){count, steps, m});
-    plumb_array truth = plumb_array_view(f.state, PLUMB_F8, 3, (int64_t[]){count, steps, f.states});
-    plumb_array variance = plumb_array_view(told.variance, PLUMB_F4, 2, (int64_t[]){count, m});
+    const int64_t steps = measured_steps(e);
     plumb_symetric_options o = opt->symetric;
-    return plumb_symetric_measure(out, &latent, &truth, &variance, &o);
+    o.method = PLUMB_METHOD_POLYNOMIAL;
+    status_log("making %lld films of %lld frames for R2 and Sym", (long long)opt->measured,
+               (long long)steps);
+    plumb_status st = films_get(&f, e, opt, FILMS_MEASURE, opt->measured, steps);
+    return st ? st : measure(out, e, &f, steps, &o, threads_of(opt));
+}
+
+// By a network on as many trajectories as its parameters want. How many parameters it has depends
+// on how many latents take part; should more do so than among the films of the polynomials, it is
+// done again with enough for all of them. Where it cannot be done the result says why.
+static plumb_status by_network(plumb_evaluate *r, examinee *e, const plumb_evaluate_options *opt)
+{
+    const int64_t steps = measured_steps(e), all = e->t.latents;
+    plumb_symetric_options o = opt->symetric;
+    o.method = PLUMB_METHOD_MLP;
+    o.mode = PLUMB_CONVERGED;
+    for (int64_t latents = r->polynomial.latents;; latents = all) {
+        films f;
+        const int64_t count = plumb_symetric_enough(latents, 2 * r->polynomial.n, steps, &o);
+        if (!opt->data)
+            status_log("training a network on %lld short trajectories", (long long)count);
+        plumb_status st = films_watched(&f, e, opt, count, steps);
+        if (!st) st = measure(&r->mlp, e, &f, steps, &o, threads_of(opt));
+        if (st != PLUMB_ENUMERIC) return st;
+        if (latents < all && !opt->data) continue;
+        snprintf(r->mlp_why, sizeof r->mlp_why, "%s", plumb_last_error());
+        return PLUMB_OK;
+    }
 }
 
 plumb_status plumb_evaluate_run(plumb_evaluate *out, const char *run,
@@ -124,11 +167,11 @@ plumb_status plumb_evaluate_run(plumb_evaluate *out, const char *run,
     plumb_evaluate r = {0};
     st = examinee_open(&e, run, &opt);
     if (!st) st = forecast(&r.forecast, &e, &opt);
-    if (!st) {
-        st = measure(&r.polynomial, &e, &opt);
-        if (st) plumb_forecast_clear(&r.forecast);
-    }
-    if (!st) {
+    if (!st) st = by_polynomials(&r.polynomial, &e, &opt);
+    if (!opt.mlp) snprintf(r.mlp_why, sizeof r.mlp_why, "not asked for");
+    else if (!st) st = by_network(&r, &e, &opt);
+    if (st) plumb_evaluate_clear(&r);
+    else {
         snprintf(r.model, sizeof r.model, "%s", e.t.model);
         snprintf(r.world, sizeof r.world, "%s", opt.world ? opt.world : e.recipe.data.world);
         r.trained = e.trained;
@@ -144,6 +187,7 @@ void plumb_evaluate_clear(plumb_evaluate *result)
 {
     plumb_forecast_clear(&result->forecast);
     plumb_symetric_clear(&result->polynomial);
+    plumb_symetric_clear(&result->mlp);
 }
 
 static plumb_status save_rollout(const char *path, examinee *e, const films *f, const telling *t)
@@ -175,7 +219,7 @@ plumb_status plumb_evaluate_rollout(const char *path, const char *run, bool back
     if (st) return st;
     st = examinee_open(&e, run, &opt);
     if (!st) st = films_get(&f, &e, &opt, FILMS_FORECAST, opt.count, opt.steps);
-    if (!st) st = tell(&told, &e, &f.film, backward, true, threads_of(&opt));
+    if (!st) st = tell(&told, &e, &f.film, f.film.steps, backward, true, threads_of(&opt));
     if (!st) st = save_rollout(path, &e, &f, &told);
     examinee_close(&e);
     return st;
@@ -197,6 +241,14 @@ void plumb_evaluate_record(plumb_record *record, const plumb_evaluate *r,
     plumb_record_interval(record, "vpt_ci", f->vpt_ci);
     plumb_record_begin(record, "pr");
     plumb_symetric_record(record, &r->polynomial, &opt->symetric);
+    plumb_record_end(record);
+    plumb_record_begin(record, "mlp");
+    if (r->mlp_why[0]) {
+        plumb_record_text(record, "method", "mlp");
+        const char *const none[] = {"r2", "sym", "symetric"};
+        for (int i = 0; i < 3; i++) plumb_record_real(record, none[i], (double)NAN);
+        plumb_record_text(record, "why", r->mlp_why);
+    } else plumb_symetric_record(record, &r->mlp, &opt->symetric);
     plumb_record_end(record);
     plumb_record_begin(record, "forecast");
     plumb_forecast_record(record, f, &opt->forecast);

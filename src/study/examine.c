@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "base/status.h"
 #include "plumb/dataset.h"
 #include "plumb/machine.h"
@@ -13,32 +14,6 @@
 
 // Films of the two uses start this far apart.
 static const int64_t measure_first = (int64_t)1 << 32;
-
-static plumb_status shape_of_frames(footage *out, const recipe *r)
-{
-    *out = (footage){.count = 1, .height = r->data.image, .width = r->data.image, .channels = 3};
-    if (r->data.world[0]) {
-        const plumb_world *world;
-        bool room;
-        plumb_status st = gather_is_room(&room, r->data.world);
-        if (!st && room && !r->data.image) out->height = out->width = 64;
-        if (st || room) return st;
-        st = plumb_world_find(&world, r->data.world);
-        if (st) return st;
-        const plumb_world_facts *f = plumb_world_describe(world);
-        out->channels = f->channels;
-        if (!r->data.image) out->height = f->height, out->width = f->width;
-        return PLUMB_OK;
-    }
-    plumb_dataset *d;
-    plumb_array a;
-    plumb_status st = plumb_dataset_open(&d, r->data.data, NULL);
-    if (st) return st;
-    st = plumb_dataset_read(&a, d, 0, "frames");
-    if (!st) out->height = a.shape[1], out->width = a.shape[2], out->channels = a.shape[3];
-    plumb_dataset_close(d);
-    return st;
-}
 
 plumb_status examinee_load(examinee *e, const char *run)
 {
@@ -49,10 +24,9 @@ plumb_status examinee_load(examinee *e, const char *run)
     plumb_status st = rundir_config(&text, &size, &e->mem, run);
     if (!st) st = recipe_read(&e->recipe, &e->mem, text, size, name);
     if (!st) st = recipe_identity(identity, &e->recipe);
-    if (!st) st = shape_of_frames(&e->shape, &e->recipe);
+    if (!st) st = recipe_frames(&e->shape, &e->recipe);
     if (st) return st;
     const catalogue_row *row = e->recipe.model;
-    e->shape.steps = row->clip ? row->clip(e->recipe.own) : 1;
     st = row->create(&e->t, &e->mem, e->recipe.own, &e->recipe.training, &e->shape);
     e->created = !st;
     if (!st) st = rundir_weights(&e->t, &e->trained, run, identity);
@@ -100,6 +74,68 @@ static plumb_status from_world(films *out, examinee *e, const char *name, int64_
         st = plumb_world_make(&t, world, seed, first + i, steps, &w);
     }
     return st;
+}
+
+typedef struct watching {
+    const plumb_world *world;
+    films *to;
+    uint8_t *frames;
+    uint64_t seed;
+    int64_t first, steps;
+    int64_t next; // the first of those at work
+    plumb_status *st;
+    char (*why)[256];
+} watching;
+
+static void watch_one(void *context, int64_t index, int worker)
+{
+    (void)worker;
+    watching *w = context;
+    const footage *f = &w->to->film;
+    const int64_t item = w->next + index, size = f->steps * f->height * f->width * f->channels;
+    const plumb_trajectory film = {.frames = w->frames + item * size};
+    const plumb_trajectory states = {.state = w->to->state + item * w->steps * w->to->states};
+    plumb_world_options o = plumb_world_defaults();
+    o.image = f->height;
+    o.reject_steps = w->steps; // both are the same trajectory
+    plumb_status st = status_check_stop();
+    if (!st) st = plumb_world_make(&film, w->world, w->seed, w->first + item, f->steps, &o);
+    if (!st) st = plumb_world_make(&states, w->world, w->seed, w->first + item, w->steps, &o);
+    w->st[index] = st;
+    if (st) snprintf(w->why[index], sizeof w->why[index], "%s", plumb_last_error());
+}
+
+static plumb_status watch_world(films *out, examinee *e, const char *name, int64_t first,
+                                int64_t count, int64_t steps, int threads)
+{
+    enum { AT_ONCE = 64 };
+    watching w = {.to = out, .first = first, .steps = steps};
+    plumb_status st = plumb_world_find(&w.world, name);
+    if (st) return st;
+    const plumb_world_facts *f = plumb_world_describe(w.world);
+    w.seed = (uint64_t)e->recipe.data.data_seed;
+    out->film = (footage){.count = count,
+                          .steps = e->t.window,
+                          .height = e->recipe.data.image ? e->recipe.data.image : f->height,
+                          .width = e->recipe.data.image ? e->recipe.data.image : f->width,
+                          .channels = f->channels};
+    out->states = 2 * f->n;
+    const footage *film = &out->film;
+    w.frames = ARENA_NEW(&e->mem, uint8_t,
+                         (count * film->steps * film->height * film->width * film->channels));
+    out->film.frames = w.frames;
+    out->state = ARENA_NEW(&e->mem, double, (count * steps * out->states));
+    w.st = ARENA_NEW(&e->mem, plumb_status, AT_ONCE);
+    w.why = arena_take(&e->mem, AT_ONCE, sizeof *w.why);
+    if (!w.frames || !out->state || !w.st || !w.why) return PLUMB_EMEMORY;
+    for (; w.next < count; w.next += AT_ONCE) {
+        const int64_t now = count - w.next < AT_ONCE ? count - w.next : AT_ONCE;
+        pool_run(now, threads, watch_one, &w);
+        for (int64_t i = 0; i < now; i++)
+            if (w.st[i]) return fail(w.st[i], "%s", w.why[i]);
+        status_progress((double)w.next / (double)count);
+    }
+    return PLUMB_OK;
 }
 
 // One array of every item, cut to `steps` frames, as double.
@@ -154,6 +190,16 @@ static plumb_status from_data(films *out, examinee *e, const char *path, int64_t
     return PLUMB_OK;
 }
 
+static plumb_status fits(const footage *f, const footage *s)
+{
+    if (f->height != s->height || f->width != s->width || f->channels != s->channels)
+        return fail(PLUMB_ESHAPE,
+                    "the films are %lldx%lldx%lld, the model was trained on %lldx%lldx%lld",
+                    (long long)f->height, (long long)f->width, (long long)f->channels,
+                    (long long)s->height, (long long)s->width, (long long)s->channels);
+    return PLUMB_OK;
+}
+
 plumb_status films_get(films *out, examinee *e, const plumb_evaluate_options *opt, films_use use,
                        int64_t count, int64_t steps)
 {
@@ -172,11 +218,17 @@ plumb_status films_get(films *out, examinee *e, const plumb_evaluate_options *op
         return fail(PLUMB_EVALUE,
                     "the run was trained on %s; name other films by --data, or a --world",
                     data->data);
-    const footage *f = &out->film, *s = &e->shape;
-    if (!st && (f->height != s->height || f->width != s->width || f->channels != s->channels))
-        return fail(PLUMB_ESHAPE,
-                    "the films are %lldx%lldx%lld, the model was trained on %lldx%lldx%lld",
-                    (long long)f->height, (long long)f->width, (long long)f->channels,
-                    (long long)s->height, (long long)s->width, (long long)s->channels);
-    return st;
+    return st ? st : fits(&out->film, &e->shape);
+}
+
+plumb_status films_watched(films *out, examinee *e, const plumb_evaluate_options *opt,
+                           int64_t count, int64_t steps)
+{
+    const char *world = opt->world ? opt->world : e->recipe.data.world;
+    if (opt->data) return films_get(out, e, opt, FILMS_MEASURE, INT64_MAX, steps);
+    *out = (films){0};
+    const int threads = opt->threads ? opt->threads : plumb_machine_threads();
+    const plumb_status st = watch_world(
+        out, e, world, FOOTAGE_TEST_FIRST + opt->first + measure_first, count, steps, threads);
+    return st ? st : fits(&out->film, &e->shape);
 }

@@ -35,4 +35,10 @@ typedef enum films_use { FILMS_FORECAST, FILMS_MEASURE } films_use;
 plumb_status films_get(films *out, examinee *e, const plumb_evaluate_options *opt, films_use use,
                        int64_t count, int64_t steps);
 
+/// Many trajectories of FILMS_MEASURE of which only what the model watches is filmed:
+/// `film` has its window of frames, `state` has `steps`, `canonical` is NULL. From a file all that
+/// it has, `steps` frames of each.
+plumb_status films_watched(films *out, examinee *e, const plumb_evaluate_options *opt,
+                           int64_t count, int64_t steps);
+
 #endif

@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "plumb/dataset.h"
 #include "study/gather.h"
 
 static const char *const decays[] = {"constant", "cosine", NULL}; // as adam_decay
@@ -201,5 +202,36 @@ plumb_status recipe_film(footage *out, arena *mem, const recipe *r, int threads)
     if (!st && out->steps < clip)
         st = fail(PLUMB_ESHAPE, "%s: has %lld frames a trajectory, a clip of this model %lld",
                   r->data.data, (long long)out->steps, (long long)clip);
+    return st;
+}
+
+plumb_status recipe_frames(footage *out, const recipe *r)
+{
+    *out = (footage){.count = 1,
+                     .steps = r->model->clip ? r->model->clip(r->own) : 1,
+                     .height = r->data.image,
+                     .width = r->data.image,
+                     .channels = 3};
+    if (r->data.world[0]) {
+        const plumb_world *world;
+        bool room;
+        plumb_status st = gather_is_room(&room, r->data.world);
+        if (!st && room && !r->data.image) out->height = out->width = 64;
+        if (st || room) return st;
+        st = plumb_world_find(&world, r->data.world);
+        if (st) return st;
+        const plumb_world_facts *f = plumb_world_describe(world);
+        out->channels = f->channels;
+        if (!r->data.image) out->height = f->height, out->width = f->width;
+        return PLUMB_OK;
+    }
+    plumb_dataset *d;
+    plumb_array a;
+    plumb_status st = plumb_dataset_open(&d, r->data.data, NULL);
+    if (st) return st;
+    st = plumb_dataset_read(&a, d, 0, "frames");
+    const int64_t *shape = a.shape + (!st && a.ndim == 5); // a tuple has an axis of clips
+    if (!st) out->height = shape[1], out->width = shape[2], out->channels = shape[3];
+    plumb_dataset_close(d);
     return st;
 }

@@ -39,6 +39,9 @@ plumb_status recipe_identity(char out[33], const recipe *r);
 /// The film it asks for. `path` of the data is as it was given when the run was begun.
 plumb_status recipe_film(footage *out, arena *mem, const recipe *r, int threads);
 
+/// The shape of its frames alone, with as many steps as a clip has; no frames.
+plumb_status recipe_frames(footage *out, const recipe *r);
+
 /// The rows that all models share, for lists: "data" and "training".
 extern const settings_row recipe_data_rows[], recipe_training_rows[];
 

@@ -233,6 +233,32 @@ plumb_status plumb_train(plumb_train_result *out, const plumb_train_options *opt
     return st;
 }
 
+// ---- what it would cost ----
+
+plumb_status plumb_train_plan(plumb_record *record, const plumb_train_options *opt)
+{
+    job j = {.opt = opt, .run.lock = -1};
+    settings_preset preset = SETTINGS_CPU;
+    plumb_status st = opt->model ? PLUMB_OK : fail(PLUMB_EVALUE, "no model is given");
+    if (!st && opt->preset) st = settings_find_preset(&preset, opt->preset);
+    if (!st) st = recipe_begin(&j.recipe, &j.mem, opt->model, preset);
+    if (!st) st = apply_options(&j, apply_new);
+    if (!st && !j.recipe.data.world[0] && !j.recipe.data.data[0])
+        st = settings_set(&j.recipe.all, "world=mass-spring");
+    if (!st) st = recipe_frames(&j.film, &j.recipe);
+    if (!st)
+        st = j.recipe.model->create(&j.trainee, &j.mem, j.recipe.own, &j.recipe.training, &j.film);
+    j.created = !st;
+    if (!st) {
+        plumb_record_text(record, "model", j.recipe.model->name);
+        plumb_record_text(record, "preset", settings_preset_name(preset));
+        if (j.trainee.plan) j.trainee.plan(j.trainee.self, record);
+    }
+    if (j.created && j.trainee.end) j.trainee.end(j.trainee.self);
+    arena_clear(&j.mem);
+    return st;
+}
+
 // ---- lists ----
 
 int64_t plumb_train_model_count(void)

@@ -52,6 +52,10 @@ plumb_status plumb_dataset_convert(int64_t *records, const char *to, const char 
     plumb_status st = plumb_dataset_open(&c.from, from, split);
     const int64_t items = st ? 0 : plumb_dataset_items(c.from);
     if (!st && !items) st = fail(PLUMB_EFORMAT, "%s: holds no record", from);
+    // The published sets have been taken for as many records as they have shards.
+    if (!st && plumb_dataset_shards(c.from) > 1)
+        status_log("%s: %lld records in %lld shards", from, (long long)items,
+                   (long long)plumb_dataset_shards(c.from));
     if (!st) st = list_fields(&c);
     if (!st) st = writer_open(&c.to, to, c.field, c.fields, items, opt);
     for (int64_t i = 0; i < items && !st; i++) {

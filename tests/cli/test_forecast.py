@@ -55,6 +55,18 @@ with tempfile.TemporaryDirectory() as folder:
     check(got["n"] == 5 and got["seed"] == 1 and got["measure_version"] == 1, "n, seed, version")
     check(len(got["input_hash"]) == 32, "input_hash")
 
+    # In Lyapunov times: states of the logistic map, whose exponent is log 2 a step.
+    check(got["lyapunov"] is None and got["vpt_lyapunov"] is None, "no states, no exponent")
+    state = np.empty((60, 130, 1))
+    state[:, 0, 0] = rng.uniform(0.1, 0.9, 60)
+    for t in range(129): state[:, t + 1] = 4 * state[:, t] * (1 - state[:, t])
+    np.save(folder / "state.npy", state)
+    chaos = answer(folder / "all.npz", "--state", folder / "state.npy")
+    check(0.4 < chaos["lyapunov"] < 0.9, f"lyapunov {chaos['lyapunov']}")
+    check(abs(chaos["vpt_lyapunov"] - chaos["vpt"] * chaos["lyapunov"]) < 1e-9, "vpt_lyapunov")
+    check("in Lyapunov times" in run(folder / "all.npz", "--state", folder / "state.npy").stdout, "the table")
+    complaint("16 steps", folder / "all.npz", "--state", folder / "rollout.npz")
+
     mean = answer(folder / "all.npz", "--average", "mean", "--backward-count", "published")
     check(abs(mean["vpt"] - (ahead.mean() + valid(b[:, :70]).mean()) / 2) < 1e-12, "mean, published")
 

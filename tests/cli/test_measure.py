@@ -19,7 +19,8 @@ PLUMB = os.environ["PLUMB"]
 KEYS = {"method", "mode", "r2", "sym", "symetric", "order", "alpha", "sym_per_trajectory",
         "latents_used", "degenerate", "n", "m", "r2_heldout", "seconds", "version", "r2_ci", "sym_ci",
         "symetric_ci", "r2_heldout_ci", "why", "rho", "trajectories", "dropped", "steps", "seed",
-        "input_hash", "measure_version", "unconverged"}
+        "input_hash", "measure_version", "unconverged", "sym_floor", "kappa", "kappa_ci", "canonical",
+        "canonical_why", "r2_state", "r2_latent", "r2_local", "symplectic_r2", "form"}
 sys.path.insert(0, os.path.join(os.environ["PLUMB_SOURCE"], "tests/support"))
 from program import Program  # noqa: E402
 
@@ -69,6 +70,31 @@ with tempfile.TemporaryDirectory() as folder:
     check(crossed["symetric"] == 0 and crossed["degenerate"] is True and crossed["r2"] > 0.999,
           "p in the wrong pair")
     check("degenerate" in run(folder / "crossed.npz").stdout, "the table says degenerate")
+    # plumb's own: right is right, wrong is wrong, and what is not determined is null, with the reason.
+    check(right["canonical"] == 1 and right["kappa"] > 0.999 and right["kappa_ci"][0] > 0.99
+          and right["r2_state"] > 0.99 and right["symplectic_r2"] is None, "canonical, right")
+    check(crossed["canonical"] == 0 and crossed["kappa"] < 0.1, "canonical, p in the wrong pair")
+    check("canonical 1: " in table.stdout and "kappa" in table.stdout, "the table has kappa")
+    check(right["sym_floor"] < 1e-6, "sym_floor of springs")
+    still = np.concatenate([q, -q, p, -p], 2)
+    np.savez(folder / "still.npz", latent=still, truth=still)
+    redundant = answer(folder / "still.npz")
+    check(redundant["sym_floor"] > 0.05 and redundant["symetric"] == 0, "a centre at rest has a floor")
+    check(redundant["canonical"] == 1 and redundant["form"]["n"] == 1 and "2 dimensions" in redundant["form"]["reduced"],
+          "and is reduced")
+    quick = answer(folder / "right.npz", "--published")
+    check(quick["kappa"] is None and quick["canonical"] is None and "--published" in quick["canonical_why"]
+          and set(quick) == set(right), "--published")
+    np.savez(folder / "few.npz", latent=turned[:3], truth=truth[:3])
+    few = answer(folder / "few.npz")
+    check(few["kappa"] is None and "at least 4" in few["canonical_why"] and few["r2"] > 0.9, "three trajectories")
+    run(folder / "right.npz", "--require", "canonical,kappa=0.99")
+    run(folder / "crossed.npz", "--require", "canonical", code=3)
+    run(folder / "few.npz", "--require", "canonical", code=3)
+    complaint("wanted positions counted from 0", folder / "right.npz", "--angles", "0;1", code=2)
+    check(answer(folder / "right.npz", "--angles", "none")["canonical"] == 1, "--angles none")
+    check(answer(folder / "right.npz", "--estimator", "polynomial")["canonical"] == 1, "--estimator")
+
     published = answer(folder / "crossed.npz", "--mode", "reference")
     check(published["symetric"] == 1 and published["degenerate"] is True
           and published["mode"] == "reference" and published["fits"] == 2
@@ -152,6 +178,34 @@ with tempfile.TemporaryDirectory() as folder:
     complaint("not \"nonsense\"", folder / "right.npz", "--require", "nonsense", code=2)
     complaint("the bar is not a number", folder / "right.npz", "--require", "r2=good", code=2)
 
+    # By a network: it wants many points, says so, and can be told to go on.
+    mlp = ("--method", "mlp", "--few-points", "--updates", 600)
+    complaint("right.npz: 400 points to train a network of 62 parameters on; wanted 1000 a parameter, that is 1600 trajectories "
+              "of 40 steps, not 12 (--few-points goes on all the same)", folder / "right.npz", "--method", "mlp")
+    net = answer(folder / "right.npz", *mlp)
+    check(KEYS <= net.keys(), f"keys of mlp {KEYS - net.keys()}")
+    check(net["method"] == "mlp" and net["mode"] == "own" and net["order"] is None and net["alpha"] is None, f"mlp {net}")
+    check(net["symetric"] == 1 and net["r2"] > 0.95 and net["parameters"] == 62 and net["width"] == 4
+          and net["train_points"] == 400 and net["train_trajectories"] == 10 and net["updates"] == 600
+          and len(net["sym_per_trajectory"]) == net["trajectories"] == 2, f"mlp {net}")
+    check(numbers(answer(folder / "right.npz", *mlp, "--threads", 1)) == numbers(net), "threads change a network")
+    check(answer(folder / "right.npz", *mlp, "--seed", 2)["sym"] != net["sym"], "--seed and the network")
+    both = answer(folder / "right.npz", *mlp, "--method", "both")
+    check(numbers(both["mlp"]) == numbers(net) and numbers(both, "mlp") == numbers(right), "both are not the two")
+    check("mlp" not in right and "mlp" not in net, "mlp unasked for")
+    table = run(folder / "right.npz", *mlp, "--method", "both")
+    check(table.stdout.count("SyMetric 1: ") == 2 and "62 parameters, best of 2" in table.stdout
+          and "10 other trajectories, 400 points" in table.stdout, f"the table of both {table.stdout}")
+    run(folder / "right.npz", *mlp, "--method", "both", "--require", "symetric")
+    lazy = run(folder / "right.npz", *mlp, "--method", "both", "--updates", 1, "--require", "symetric", code=3)
+    check("symetric is 0, required at least 1" in lazy.stderr, "a bar holds for both methods")
+    run(folder / "right.npz", "--method", "pr", "--updates", 1, "--require", "symetric")
+    check(answer(folder / "right.npz", *mlp, "--method", "both", "--mode", "reference")["mlp"]["mode"] == "own", "both in reference mode")
+    complaint("nothing for the reference mode to repeat", folder / "right.npz", *mlp, "--mode", "reference")
+    complaint("1 layers of 0 units", folder / "right.npz", *mlp, "--layers", 1)
+    complaint("did you mean mlp", folder / "right.npz", "--method", "mpl", code=2)
+    complaint("did you mean --few-points", folder / "right.npz", "--few-pionts", code=2)
+
     # What is not finite.
     broken = turned.copy()
     broken[3, 7, 1] = np.nan
@@ -159,6 +213,7 @@ with tempfile.TemporaryDirectory() as folder:
     np.savez(folder / "broken.npz", latent=broken, truth=truth)
     complaint("latent has 2 values that are not finite, the first a NaN at (3, 7, 1); "
               "--drop-nonfinite", folder / "broken.npz")
+    complaint("latent has 2 values that are not finite", folder / "broken.npz", *mlp)
     dropped = answer(folder / "broken.npz", "--drop-nonfinite")
     check(dropped["dropped"] == 2 and dropped["trajectories"] == 10 and dropped["symetric"] == 1,
           "--drop-nonfinite")

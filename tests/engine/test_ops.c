@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/kernels/lanes.h"
+#include "engine/kernels/tape.h"
 #include "engine/program.h"
 #include "math/rng.h"
 #include "support/test.h"
@@ -105,6 +105,7 @@ static node *make(example *e, int op, int k)
         node *a = ta ? LEAF(7, n) : LEAF(n, 7), *b = tb ? LEAF(m, 7) : LEAF(7, m);
         return op_matmul(g, a, b, ta, tb);
     }
+    case OP_TRANSPOSE: return op_transpose(g, LEAF(n, m % 40));
     case OP_UPSAMPLE: return op_upsample(g, LEAF(2, 3, 2, n % 40));
     case OP_DOWNSUM: return op_downsum(g, LEAF(2, 4, 6, n % 40));
     case OP_RESHAPE: return op_reshape(g, op_scale(g, LEAF(n, 6), 2.0), 3, (int64_t[]){2, 3, n});
@@ -257,7 +258,7 @@ TEST(every_instruction_set_gives_what_the_judge_gives)
 {
     static const char *const sets[] = {"portable", "avx2", "avx512"};
     for (int s = 0; s < 3; s++) {
-        if (!lanes_select(sets[s])) continue;
+        if (!tape_select(sets[s])) continue;
         for (int op = 0; op < OP_KINDS; op++)
             for (int k = 0; k < SIZES; k++) check_op(op, k, false);
     }

@@ -36,8 +36,12 @@ int golden_same(plumb_file *file, const char *path, const char *name, const doub
 int golden_near(const char *path, const char *what, int64_t index, double got, double want,
                 double absolute, double relative);
 
-int golden_adam(plumb_file *file, const char *path);       ///< steps of the optimiser
+int golden_adam(plumb_file *file, const char *path); ///< steps of the optimiser
+/// Planted models are counted, not failed one by one; the second is 1 if too many were wrong.
+int golden_planted(plumb_file *file, const char *path);
+int golden_planted_verdict(void);
 int golden_forecast(plumb_file *file, const char *path);   ///< image sequences
+int golden_mlp(plumb_file *file, const char *path);        ///< SyMetric by a network
 int golden_polynomial(plumb_file *file, const char *path); ///< SyMetric by polynomials
 int golden_neighbours(plumb_file *file, const char *path); ///< distance to the k-th neighbour
 int golden_outliers(plumb_file *file, const char *path);   ///< Mahalanobis, PCA, SVM, forest
@@ -53,5 +57,8 @@ int golden_cell(plumb_file *file, const char *path);       ///< one ST-LSTM cell
 int golden_perception(plumb_file *file, const char *path); ///< PLATO's autoencoder
 int golden_dynamics(plumb_file *file, const char *path);   ///< PLATO's recurrent network
 int golden_predrnn(plumb_file *file, const char *path);    ///< a whole network and its training
+int golden_models(plumb_file *file, const char *path);     ///< HGN and HGN++
+int golden_layers(plumb_file *file, const char *path);     ///< convolutions, energies, Adam
+int golden_integrators(plumb_file *file, const char *path);
 
 #endif

@@ -7,7 +7,7 @@ int main(void)
     static const golden_kind kinds[] = {
         {"B_rsq", golden_polynomial},
         {"in_images_u8", golden_forecast},
-        {"exp_loss", NULL}, // MLP: nothing judges these yet
+        {"exp_loss", golden_mlp},
         {0},
     };
     return golden_run("symetric", kinds);

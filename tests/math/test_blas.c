@@ -37,6 +37,21 @@ TEST(products_equal_plain_loops_with_and_without_transposing)
     }
 }
 
+TEST(a_gram_matrix_has_both_halves)
+{
+    double a[K * (N + SPARE)], g[N * N];
+    for (int k = 0; k < K; k++)
+        for (int j = 0; j < N; j++) a[k * (N + SPARE) + j] = number(k, j);
+    CHECK_OK(blas_load());
+    blas_gram(g, N, a, N + SPARE, K, N);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            double sum = 0;
+            for (int k = 0; k < K; k++) sum += number(k, i) * number(k, j);
+            CHECK_NEAR(g[i * N + j], sum, 0);
+        }
+}
+
 TEST(the_kernels_are_not_older_than_the_processor)
 {
     // This process loaded nothing before, so there was nothing in the way of mending them.

@@ -80,6 +80,7 @@ TEST(every_number_is_the_monomial_an_odometer_reaches)
                 do {
                     CHECK_EQUAL(poly_variables(got, &p, number), degree);
                     for (int k = 0; k < degree; k++) CHECK_EQUAL(got[k], want[k]);
+                    CHECK_EQUAL(poly_index(&p, want, degree), number);
                     number++;
                 } while (advance(want, degree, dims));
             }

@@ -5,54 +5,86 @@
 #include "engine/kernels/direct.h"
 #include "engine/kernels/winograd.h"
 
+// Its tiles of 4x4 results must not lie idle, and the transformed weights must be used often
+// enough.
+static bool tiles_fit(int64_t n, int64_t h, int64_t w, int64_t enough)
+{
+    const int64_t tiles = (h + 3) / 4 * ((w + 3) / 4);
+    return n * tiles >= enough && 2 * 16 * tiles <= 3 * h * w;
+}
+
+// From `in` channels to `out`: the transforms must be little beside the products.
+static bool suits(const conv_geometry *g, int64_t h, int64_t w, int64_t in, int64_t out)
+{
+    return g->kh == 3 && g->kw == 3 && g->stride == 1 && in >= 8 && out >= 12 &&
+           tiles_fit(g->n, h, w, 8);
+}
+
+static bool suits_weights(const conv_geometry *g)
+{
+    return g->kh == 3 && g->kw == 3 && g->stride == 1 && g->c >= 8 && g->k >= 8 &&
+           tiles_fit(g->n, g->oh, g->ow, 8);
+}
+
+static bool suits_up(const conv_geometry *g, int64_t in, int64_t out)
+{
+    return in >= 8 && out >= 12 && tiles_fit(g->n, g->h / 2, g->w / 2, 16);
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 void conv_forward(float *restrict y, const float *restrict x, const float *restrict w,
                   const float *restrict bias, float slope, const conv_geometry *g, float *scratch)
 {
-    if (winograd_suits(g)) winograd_forward(y, x, w, bias, slope, g, scratch);
+    if (suits(g, g->oh, g->ow, g->c, g->k)) winograd_forward(y, x, w, bias, slope, g, scratch);
     else direct_forward(y, x, w, bias, slope, g, scratch);
 }
 
 void conv_data(float *restrict dx, const float *restrict dy, const float *restrict w,
                const conv_geometry *g, float *scratch)
 {
-    if (winograd_suits(g)) winograd_data(dx, dy, w, g, scratch);
+    if (suits(g, g->h, g->w, g->k, g->c)) winograd_data(dx, dy, w, g, scratch);
     else direct_data(dx, dy, w, g, scratch);
 }
 
 void conv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
                   bool accumulate, const conv_geometry *g, float *scratch)
 {
-    if (winograd_suits(g)) winograd_weights(dw, x, dy, accumulate, g, scratch);
+    if (suits_weights(g)) winograd_weights(dw, x, dy, accumulate, g, scratch);
     else direct_weights(dw, x, dy, accumulate, g, scratch);
 }
 
 void upconv_forward(float *restrict y, const float *restrict x, const float *restrict w,
                     const float *restrict bias, float slope, const conv_geometry *g, float *scratch)
 {
-    if (winograd_up_suits(g)) winograd_up_forward(y, x, w, bias, slope, g, scratch);
+    if (suits_up(g, g->c, g->k)) winograd_up_forward(y, x, w, bias, slope, g, scratch);
     else direct_up_forward(y, x, w, bias, slope, g, scratch);
 }
 
 void upconv_data(float *restrict dx, const float *restrict dy, const float *restrict w,
                  const conv_geometry *g, float *scratch)
 {
-    if (winograd_up_suits(g)) winograd_up_data(dx, dy, w, g, scratch);
+    if (suits_up(g, g->k, g->c)) winograd_up_data(dx, dy, w, g, scratch);
     else direct_up_data(dx, dy, w, g, scratch);
 }
 
 void upconv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
                     bool accumulate, const conv_geometry *g, float *scratch)
 {
-    if (winograd_up_suits(g)) winograd_up_weights(dw, x, dy, accumulate, g, scratch);
+    if (suits_up(g, g->c, g->k + 4)) winograd_up_weights(dw, x, dy, accumulate, g, scratch);
     else direct_up_weights(dw, x, dy, accumulate, g, scratch);
 }
 
 int64_t conv_scratch(const conv_geometry *g)
 {
-    return winograd_suits(g) ? winograd_scratch(g) : direct_scratch(g);
+    const bool winograd = g->kh == 3 && g->kw == 3 && g->stride == 1;
+    return most(direct_scratch(g), winograd ? winograd_scratch(g) : 0);
 }
 
 int64_t upconv_scratch(const conv_geometry *g)
 {
-    return winograd_up_suits(g) ? winograd_up_scratch(g) : direct_up_scratch(g);
+    return most(direct_up_scratch(g), winograd_up_scratch(g));
 }

@@ -40,8 +40,7 @@ void direct_forward(float *restrict y, const float *restrict x, const float *res
     float *room = scratch + window_panels_size(rows, g->k);
     const float *packed = w;
     if (by_dots(g)) {
-        for (int64_t i = 0; i < rows; i++)
-            for (int64_t j = 0; j < g->k; j++) scratch[j * rows + i] = w[i * g->k + j];
+        window_transpose(scratch, rows, w, g->k, rows, g->k);
         job.columns = g->k;
         job.b_run = job.length;
         job.b_step = rows;
@@ -98,11 +97,29 @@ static void transpose_taps(float *to, const float *w, const phase *a, const phas
             for (int64_t j = b->taps - 1; j >= 0; j--) {
                 const int64_t row = a->first + i * g->stride, column = b->first + j * g->stride;
                 const float *from = w + ((row * g->kw + column) * g->c + at) * g->k;
-                for (int64_t c = 0; c < count; c++)
-                    for (int64_t k = 0; k < g->k; k++) to[k * step + c] = from[c * g->k + k];
+                window_transpose(to, step, from, g->k, count, g->k);
                 to += g->k * step;
             }
     }
+}
+
+static void data_phase(float *dx, const float *in, const float *packed, const phase *a,
+                       const phase *b, const window_plane *p, const conv_geometry *g)
+{
+    if (a->taps * b->taps * a->count * b->count == 0) return;
+    const tile_job job = {.runs = a->taps,
+                          .length = b->taps * g->k,
+                          .a_run = p->wide * g->k,
+                          .a_step = 1,
+                          .rows = a->count * b->count,
+                          .line = b->count,
+                          .a_line = p->wide * g->k,
+                          .a_row = g->k,
+                          .c_line = g->stride * g->w * g->c,
+                          .c_row = g->stride * g->c};
+    const int64_t row = a->start - a->taps + 1 + p->top, column = b->start - b->taps + 1 + p->left;
+    window_correlate(dx + (a->pixel * g->w + b->pixel) * g->c, in + (row * p->wide + column) * g->k,
+                     packed, g->c, NULL, 1.0f, job);
 }
 
 void direct_data(float *restrict dx, const float *restrict dy, const float *restrict w,
@@ -110,29 +127,24 @@ void direct_data(float *restrict dx, const float *restrict dy, const float *rest
 {
     const window_plane p = plane_of_dy(g);
     const int64_t wide = 2 * kernels_for(g->c)->lanes, size = g->h * g->w * g->c;
-    float *room = scratch + window_panels_size(g->kh * g->kw * g->k, g->c) * 1;
+    const int64_t phases = g->stride * g->stride;
+    float *room = scratch + window_panels_size(g->kh * g->kw * g->k, g->c);
+    float *packed = scratch;
     if (g->kh < g->stride || g->kw < g->stride) memset(dx, 0, (size_t)(g->n * size) * sizeof *dx);
-    for (int64_t remainder = 0; remainder < g->stride * g->stride; remainder++) {
+    for (int64_t remainder = 0; remainder < phases; remainder++) {
         const phase a = phase_of(remainder / g->stride, g->kh, g->stride, g->top, g->h);
         const phase b = phase_of(remainder % g->stride, g->kw, g->stride, g->left, g->w);
-        if (a.taps * b.taps * a.count * b.count == 0) continue;
-        transpose_taps(scratch, w, &a, &b, wide, g);
-        const tile_job job = {.runs = a.taps,
-                              .length = b.taps * g->k,
-                              .a_run = p.wide * g->k,
-                              .a_step = 1,
-                              .rows = a.count * b.count,
-                              .line = b.count,
-                              .a_line = p.wide * g->k,
-                              .a_row = g->k,
-                              .c_line = g->stride * g->w * g->c,
-                              .c_row = g->stride * g->c};
-        const int64_t from =
-            ((a.start - a.taps + 1 + p.top) * p.wide + b.start - b.taps + 1 + p.left) * g->k;
-        for (int64_t n = 0; n < g->n; n++) {
-            const float *in = window_surround(room, dy + n * g->oh * g->ow * g->k, &p);
-            window_correlate(dx + n * size + (a.pixel * g->w + b.pixel) * g->c, in + from, scratch,
-                             g->c, NULL, 1.0f, job);
+        transpose_taps(packed, w, &a, &b, wide, g);
+        packed += window_panels_size(a.taps * b.taps * g->k, g->c);
+    }
+    for (int64_t n = 0; n < g->n; n++) {
+        const float *in = window_surround(room, dy + n * g->oh * g->ow * g->k, &p);
+        packed = scratch;
+        for (int64_t remainder = 0; remainder < phases; remainder++) {
+            const phase a = phase_of(remainder / g->stride, g->kh, g->stride, g->top, g->h);
+            const phase b = phase_of(remainder % g->stride, g->kw, g->stride, g->left, g->w);
+            data_phase(dx + n * size, in, packed, &a, &b, &p, g);
+            packed += window_panels_size(a.taps * b.taps * g->k, g->c);
         }
     }
 }

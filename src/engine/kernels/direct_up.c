@@ -104,9 +104,7 @@ void direct_up_data(float *restrict dx, const float *restrict dy, const float *r
     for (int q = 0; q < 16; q++) {
         const int a = q >> 2, b = q & 3;
         const float *from = parities + (parity[a] * 8 + parity[b] * 4 + tap[a] * 2 + tap[b]) * size;
-        for (int64_t k = 0; k < g->k; k++)
-            for (int64_t c = 0; c < g->c; c++)
-                turned[(q * g->k + k) * g->c + c] = from[c * g->k + k];
+        window_transpose(turned + q * size, g->c, from, g->k, g->c, g->k);
     }
     const float *panels = window_panels(packed, turned, rows, g->c, 2 * kernels_for(g->c)->lanes);
     const tile_job job = {.runs = 4,

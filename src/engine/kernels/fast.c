@@ -5,8 +5,8 @@
 
 #include "engine/kernels/conv.h"
 #include "engine/kernels/gemm.h"
-#include "engine/kernels/lanes.h"
 #include "engine/kernels/layout.h"
+#include "engine/kernels/tape.h"
 
 static void copy(float *out, const float *in, int64_t n)
 {
@@ -179,11 +179,25 @@ void fast_sum(float *out, const node *n, const float *const *in, bool accumulate
         const float *x = in[0] + o * l.middle * l.inner;
         float *y = out + o * l.inner;
         if (l.inner == 1) {
-            float sum = lanes_sum(x, l.middle);
+            float sum = tape_sum(x, l.middle);
             *y = accumulate ? *y + sum : sum;
             continue;
         }
         if (!accumulate) clear(y, l.inner);
-        lanes_sum_rows(y, x, l.middle, l.inner);
+        tape_sum_rows(y, x, l.middle, l.inner);
     }
+}
+
+// In squares, so that both sides stay in the first cache.
+void fast_transpose(float *out, const node *n, const float *const *in, bool accumulate,
+                    float *scratch)
+{
+    (void)accumulate, (void)scratch;
+    enum { SIDE = 16 };
+    int64_t rows = n->shape.size[0], columns = n->shape.size[1];
+    for (int64_t r0 = 0; r0 < rows; r0 += SIDE)
+        for (int64_t c0 = 0; c0 < columns; c0 += SIDE)
+            for (int64_t r = r0; r < rows && r < r0 + SIDE; r++)
+                for (int64_t c = c0; c < columns && c < c0 + SIDE; c++)
+                    out[r * columns + c] = in[0][c * rows + r];
 }

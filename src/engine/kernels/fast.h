@@ -11,7 +11,7 @@ typedef void fast(float *out, const node *n, const float *const *in, bool accumu
                   float *scratch);
 fast fast_constant, fast_matmul, fast_conv, fast_conv_data, fast_conv_weights, fast_upconv,
     fast_upconv_data, fast_upconv_weights, fast_upsample, fast_downsum, fast_reshape, fast_slice,
-    fast_embed, fast_concat, fast_broadcast, fast_sum;
+    fast_embed, fast_concat, fast_broadcast, fast_sum, fast_transpose;
 
 int64_t fast_matmul_scratch(const node *n);
 int64_t fast_conv_scratch(const node *n);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "engine/kernels/kernels.h"
+#include "engine/kernels/window.h"
 
 // Where the sum is longer, or B larger, it is cut: a block of B, (DEPTH, SPAN), fits in the second
 // cache, and is first copied into panels so that rows far apart do not fight over places in it.
@@ -15,30 +15,27 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-// b^T in blocks that keep both sides in cache.
-static void transpose(float *restrict to, const float *restrict b, int64_t rows, int64_t columns)
-{
-    enum { BLOCK = 16 };
-    for (int64_t i = 0; i < rows; i += BLOCK)
-        for (int64_t j = 0; j < columns; j += BLOCK)
-            for (int64_t y = i; y < least(i + BLOCK, rows); y++)
-                for (int64_t x = j; x < least(j + BLOCK, columns); x++)
-                    to[x * rows + y] = b[y * columns + x];
-}
-
 // Few rows use B once: copying it would cost more than it saves.
 static bool packs(int64_t m, int64_t n, int64_t k)
 {
     return m >= PACKED_ROWS && k * n > DEPTH * SPAN / 4;
 }
 
-static void run(const kernel_set *set, float *c, const float *a, const float *b, bool ta, int64_t n,
-                tile_job *job)
+// Rows of A times rows of B, unless the sums are so short that turning B costs less than adding up
+// the lanes of each. A single column is as good as a row.
+static bool by_dots(int64_t m, int64_t n, int64_t k, bool ta, bool tb)
 {
-    const int64_t wide = 2 * set->lanes;
+    if (ta || !(tb || n == 1)) return false;
+    return n <= 4 || m < 12 || (m < PACKED_ROWS && k >= 128);
+}
+
+static void run(const kernel_set *set, float *c, const float *a, const float *b, bool panels,
+                bool ta, int64_t n, tile_job *job)
+{
+    const int64_t wide = (panels ? 2 : kernels_across(job->rows)) * set->lanes;
     for (int64_t at = 0; at < n; at += wide) {
         job->columns = least(wide, n - at);
-        const float *panel = job->b_step == wide ? b + at * job->length : b + at;
+        const float *panel = panels ? b + at * job->length : b + at;
         (ta ? set->across : set->outer)(c + at, a, panel, job);
     }
 }
@@ -61,7 +58,8 @@ static void packed(const kernel_set *set, float *c, const float *a, const float 
             // Rows in groups that stay in the first caches while the panels pass.
             for (int64_t i = 0; i < m; i += PACKED_ROWS) {
                 job.rows = job.line = least(PACKED_ROWS, m - i);
-                run(set, c + i * n + j, a + (ta ? l * m + i : i * k + l), scratch, ta, span, &job);
+                run(set, c + i * n + j, a + (ta ? l * m + i : i * k + l), scratch, true, ta, span,
+                    &job);
             }
         }
 }
@@ -82,23 +80,23 @@ void gemm_float(float *restrict c, const float *restrict a, const float *restric
                     .accumulate = accumulate,
                     .slope = 1.0f};
     if (m <= 0 || n <= 0) return;
-    if (!ta && (tb || n == 1) && (n <= 4 || m < PACKED_ROWS)) { // a column is as good as a row
+    if (by_dots(m, n, k, ta, tb)) {
         job.b_step = k;
         kernels_for(k)->dots(c, a, b, &job);
         return;
     }
     if (tb) {
-        transpose(scratch, b, n, k);
+        window_transpose(scratch, n, b, k, n, k);
         b = scratch;
         scratch += n * k;
     }
     if (packs(m, n, k)) packed(set, c, a, b, m, n, k, ta, scratch, job);
-    else run(set, c, a, b, ta, n, &job);
+    else run(set, c, a, b, false, ta, n, &job);
 }
 
 int64_t gemm_scratch(int64_t m, int64_t n, int64_t k, bool ta, bool tb)
 {
-    if (!ta && tb && (n <= 4 || m < PACKED_ROWS)) return 0;
+    if (by_dots(m, n, k, ta, tb)) return 0;
     return (tb ? n * k : 0) + (packs(m, n, k) ? DEPTH * (SPAN + 64) : 0);
 }
 

@@ -135,3 +135,10 @@ void judge_sum(double *out, const node *n, const double *const *in)
             *out++ = sum;
         }
 }
+
+void judge_transpose(double *out, const node *n, const double *const *in)
+{
+    int64_t rows = n->shape.size[0], columns = n->shape.size[1];
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++) out[r * columns + c] = in[0][c * rows + r];
+}

@@ -9,6 +9,7 @@
 typedef void judge(double *out, const node *n, const double *const *in);
 judge judge_constant, judge_total, judge_matmul, judge_conv, judge_conv_data, judge_conv_weights,
     judge_upconv, judge_upconv_data, judge_upconv_weights, judge_upsample, judge_downsum,
-    judge_reshape, judge_slice, judge_embed, judge_concat, judge_broadcast, judge_sum;
+    judge_reshape, judge_slice, judge_embed, judge_concat, judge_broadcast, judge_sum,
+    judge_transpose;
 
 #endif

@@ -16,7 +16,7 @@ typedef struct tile_job {
     int64_t rows, line;    ///< rows in all, and rows on a line
     int64_t a_line, a_row; ///< from line to line and from row to row of A
     int64_t c_line, c_row; ///< and of C
-    int64_t columns;       ///< at most 2 lanes; in `dots` any number
+    int64_t columns;       ///< at most 2 registers, 4 if rows <= 3; in `dots` any number
     bool accumulate;       ///< add to C
     const float *bias;     ///< (columns), or NULL
     float slope;           ///< leaky ReLU after the bias; 1 for none
@@ -42,6 +42,12 @@ typedef struct wino_set {
     void (*gather)(float *restrict dw, const float *restrict u, const wino_job *job);
 } wino_set;
 
+/// Registers across a tile of so many rows.
+static inline int64_t kernels_across(int64_t rows)
+{
+    return rows <= 3 ? 4 : 2;
+}
+
 typedef struct kernel_set {
     const char *name;
     int64_t lanes; ///< floats a register
@@ -57,6 +63,8 @@ typedef struct kernel_set {
     wino_set wino3, wino2;
 } kernel_set;
 
+extern const kernel_set kernels_portable, kernels_avx2, kernels_avx512; // the latter on x86-64
+
 /// The widest set for results of so many channels: few of them fill no wide register.
 const kernel_set *kernels_for(int64_t columns);
 
@@ -64,5 +72,7 @@ const kernel_set *kernels_for(int64_t columns);
 const char *kernels_instructions(void);
 /// For tests and benches: uses that set from here on; false if this processor does not have it.
 bool kernels_select(const char *set);
+/// The same with a set of the caller's own, which must stay.
+void kernels_use(const kernel_set *set);
 
 #endif

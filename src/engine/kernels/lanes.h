@@ -1,57 +1,54 @@
 // SPDX-License-Identifier: MIT
-// Elementwise arithmetic in float: a tape of small instructions run over blocks that stay in the
-// first cache, so that a chain of operations reads and writes memory once.
+// What the instruction sets share: names with the set in them, and four floats at a time.
 #ifndef ENGINE_KERNELS_LANES_H
 #define ENGINE_KERNELS_LANES_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
-enum { LANES_BLOCK = 256, LANES_REGISTERS = 48 };
+#include "engine/kernels/kernels.h"
 
-/// One instruction: register `out` = op(a, b, value); op as in engine/op.h.
-typedef struct lanes_code {
-    int op;
-    int out, a, b;
-    float value;
-} lanes_code;
+// Tiles are inlined with constant sizes and unrolled, and their sums then live in registers. Under
+// a sanitizer, whose checks would make that minutes of compilation, they are ordinary loops.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#endif
+#ifdef SANITIZED
+#define ALWAYS
+#define UNROLL
+#else
+#define ALWAYS __attribute__((always_inline))
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
 
-/// How place e of the tape's shape is found in an operand's memory.
-typedef enum lanes_view {
-    LANES_FULL,   // e
-    LANES_SPREAD, // broadcast: (e / (middle inner)) inner + e % inner
-    LANES_CUT,    // slice: (e / part) whole + start + e % part
-    LANES_NUMBER, // the same number everywhere
-} lanes_view;
+#define NAME_(kernel, set) kernel##_##set
+#define NAME(kernel, set) NAME_(kernel, set)
 
-typedef struct lanes_operand {
-    lanes_view view;
-    int64_t middle, inner;      // spread
-    int64_t part, whole, start; // cut
-    float number;
-    int reg;
-} lanes_operand;
+// Four floats, of which only the first `count` are touched in memory.
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t four_bits __attribute__((vector_size(16)));
 
-typedef struct lanes_tape {
-    int64_t count; // places
-    int codes, reads, writes, registers;
-    const lanes_code *code;
-    const lanes_operand *read;
-    const int *write; // registers that are written out
-} lanes_tape;
+static inline ALWAYS four four_load(const float *p, int count)
+{
+    if (count == 4) return *(const four *)p;
+    return (four){p[0], count > 1 ? p[1] : 0.0f, count > 2 ? p[2] : 0.0f, 0.0f};
+}
 
-/// Runs the tape: in[i] is operand i's memory, out[j] that of write j. `scratch` has room for
-/// lanes_scratch floats.
-void lanes_run(const lanes_tape *tape, float *const *out, const float *const *in, float *scratch);
-int64_t lanes_scratch(const lanes_tape *tape);
+static inline ALWAYS void four_store(float *p, four v, int count)
+{
+    if (count == 4) *(four *)p = v;
+    else
+        for (int i = 0; i < 3; i++)
+            if (i < count) p[i] = v[i];
+}
 
-float lanes_sum(const float *x, int64_t n);
-/// y[c] += sum over rows of x[row][c].
-void lanes_sum_rows(float *y, const float *x, int64_t rows, int64_t columns);
-/// y += x
-void lanes_add(float *y, const float *x, int64_t n);
-
-/// Uses "portable", "avx2" or "avx512" from now on; false if this processor lacks it. For tests.
-bool lanes_select(const char *set);
+static inline ALWAYS four four_leaky(four v, float slope)
+{
+    const four_bits positive = v > 0.0f;
+    return (four)((positive & (four_bits)v) | (~positive & (four_bits)(v * slope)));
+}
 
 #endif

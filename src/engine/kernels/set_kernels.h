@@ -18,7 +18,7 @@
             NAME(NAME(spread, taps), SET), NAME(NAME(weights, taps), SET), \
             NAME(NAME(gather, taps), SET),                                 \
     }
-static const kernel_set SET = {
+const kernel_set NAME(kernels, SET) = {
     .name = STRING(SET),
     .lanes = LANES,
     .outer = NAME(outer, SET),
@@ -34,7 +34,6 @@ static const kernel_set SET = {
 #undef STRING
 #undef LOAD
 #undef STORE
-#undef UNROLL
 #undef ROW_CASE
 #undef DOT_CASE
 #undef WINO
@@ -48,3 +47,5 @@ static const kernel_set SET = {
 #undef PART_LOAD
 #undef PART_STORE
 #undef SUM
+#undef SUMS
+#undef HALVES

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The tiles of kernels.c for one instruction set: included once per set, with SET (its name),
-// TARGET (the compiler's attribute), LANES (floats a register), FMA, PART_LOAD, PART_STORE, SUM,
+// TARGET (the compiler's attribute), LANES (floats a register), FMA, PART_LOAD, PART_STORE, SUMS,
 // ROWS (of a tile of two registers) and ROWS1 (of one) defined. Not a header to use.
 
 typedef float VEC __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
@@ -8,7 +8,6 @@ typedef int32_t IVEC __attribute__((vector_size(LANES * 4), aligned(4), may_alia
 
 #define LOAD(p) (*(const VEC *)(p))
 #define STORE(p, v) (*(VEC *)(p) = (v))
-#define UNROLL _Pragma("GCC unroll 16")
 
 // v where it is positive, slope v elsewhere; NaN stays NaN.
 TARGET static inline ALWAYS VEC NAME(leaky, SET)(VEC v, float slope)
@@ -22,7 +21,7 @@ TARGET static __attribute__((noinline)) void NAME(finish, SET)(float *c, const f
                                                                int rows, int columns, int64_t i,
                                                                int64_t j, const tile_job *job)
 {
-    for (int r = 0; r < rows; r++, sums += 2 * LANES) {
+    for (int r = 0; r < rows; r++, sums += 4 * LANES) {
         float *to = c + i * job->c_line + j * job->c_row;
         for (int at = 0; at < columns; at += LANES) {
             const int left = columns - at;
@@ -60,7 +59,7 @@ TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const
                                                  const float *b, int64_t i, int64_t j, int left,
                                                  const tile_job *job)
 {
-    VEC sum[ROWS1][2];
+    VEC sum[ROWS1][4];
     const float *at[ROWS1];
     const int64_t length = job->length, step = job->b_step, a_step = adjacent ? job->a_step : 1;
     UNROLL for (int r = 0; r < R; r++)
@@ -71,7 +70,7 @@ TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const
     for (int64_t run = 0; run < job->runs; run++) {
         const float *row = b + run * job->b_run;
         for (int64_t k = 0; k < length; k++) {
-            VEC factor[2];
+            VEC factor[4];
             UNROLL for (int v = 0; v < V; v++) factor[v] =
                 part && v == V - 1 ? PART_LOAD(row + v * LANES, left) : LOAD(row + v * LANES);
             UNROLL for (int r = 0; r < R; r++)
@@ -87,10 +86,10 @@ TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const
         }
     }
     if (part || job->bias || job->slope != 1.0f || j + R > job->line) {
-        float sums[ROWS1 * 2 * LANES];
+        float sums[ROWS1 * 4 * LANES];
         UNROLL for (int r = 0; r < R; r++)
         {
-            UNROLL for (int v = 0; v < V; v++) STORE(sums + (2 * r + v) * LANES, sum[r][v]);
+            UNROLL for (int v = 0; v < V; v++) STORE(sums + (4 * r + v) * LANES, sum[r][v]);
         }
         NAME(finish, SET)(c, sums, R, (V - 1) * LANES + left, i, j, job);
         return;
@@ -145,14 +144,36 @@ TARGET static inline ALWAYS void NAME(rows, SET)(const int V, const bool adjacen
     }
 }
 
+// Up to three rows, of three or four registers.
+TARGET static inline ALWAYS void NAME(few_rows, SET)(const int V, const bool adjacent,
+                                                     const bool part, float *c, const float *a,
+                                                     const float *b, int left, const tile_job *job)
+{
+    const int64_t i = 0, j = 0;
+    switch (job->rows) {
+        ROW_CASE(1)
+        ROW_CASE(2)
+        ROW_CASE(3)
+    default: break;
+    }
+}
+
 TARGET static inline ALWAYS void NAME(columns, SET)(const bool adjacent, float *c, const float *a,
                                                     const float *b, const tile_job *job)
 {
-    const int left = (int)job->columns;
-    if (left == 2 * LANES) NAME(rows, SET)(2, adjacent, false, c, a, b, LANES, job);
-    else if (left > LANES) NAME(rows, SET)(2, adjacent, true, c, a, b, left - LANES, job);
-    else if (left == LANES) NAME(rows, SET)(1, adjacent, false, c, a, b, LANES, job);
-    else NAME(rows, SET)(1, adjacent, true, c, a, b, left, job);
+    const int columns = (int)job->columns, left = (columns - 1) % LANES + 1;
+    const bool part = left < LANES;
+    switch ((columns + LANES - 1) / LANES * 2 + part) {
+    case 2: NAME(rows, SET)(1, adjacent, false, c, a, b, left, job); break;
+    case 3: NAME(rows, SET)(1, adjacent, true, c, a, b, left, job); break;
+    case 4: NAME(rows, SET)(2, adjacent, false, c, a, b, left, job); break;
+    case 5: NAME(rows, SET)(2, adjacent, true, c, a, b, left, job); break;
+    case 6: NAME(few_rows, SET)(3, adjacent, false, c, a, b, left, job); break;
+    case 7: NAME(few_rows, SET)(3, adjacent, true, c, a, b, left, job); break;
+    case 8: NAME(few_rows, SET)(4, adjacent, false, c, a, b, left, job); break;
+    case 9: NAME(few_rows, SET)(4, adjacent, true, c, a, b, left, job); break;
+    default: break;
+    }
 }
 
 TARGET static void NAME(outer, SET)(float *restrict c, const float *restrict a,
@@ -180,6 +201,7 @@ TARGET static inline ALWAYS void NAME(dot_tile, SET)(const int R, const int C, f
     {
         UNROLL for (int v = 0; v < C; v++) sum[r][v] = (VEC){0};
     }
+    const VEC zero = {0};
     NAME(places, SET)(R, at, a, i, j, job);
     UNROLL for (int v = 0; v < C; v++) of[v] = b + (column + v) * job->b_step;
     for (int64_t run = 0; run < job->runs; run++) {
@@ -207,13 +229,12 @@ TARGET static inline ALWAYS void NAME(dot_tile, SET)(const int R, const int C, f
     UNROLL for (int r = 0; r < R; r++)
     {
         float *to = c + i * job->c_line + j * job->c_row + column;
-        UNROLL for (int v = 0; v < C; v++)
-        {
-            float total = SUM(sum[r][v]);
-            if (job->accumulate) total += to[v];
-            if (job->bias) total += job->bias[column + v];
-            to[v] = total > 0.0f ? total : job->slope * total;
-        }
+        four total = SUMS(sum[r][0], C > 1 ? sum[r][C > 1] : zero, C > 2 ? sum[r][2 % C] : zero,
+                          C > 3 ? sum[r][3 % C] : zero);
+        if (job->accumulate) total += four_load(to, C);
+        if (job->bias) total += four_load(job->bias + column, C);
+        if (job->slope != 1.0f) total = four_leaky(total, job->slope);
+        four_store(to, total, C);
         if (++j == job->line) j = 0, i++;
     }
 }

@@ -3,6 +3,41 @@
 
 #include <string.h>
 
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+#if defined(__clang__) || __GNUC__ >= 12
+#define PICK(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define PICK(a, b, i, j, k, l) \
+    __builtin_shuffle(a, b, (int32_t __attribute__((vector_size(16)))){i, j, k, l})
+#endif
+
+// Four rows of four.
+static void turn_four(float *restrict to, int64_t wide, const float *restrict from, int64_t line)
+{
+    const four a = *(const four *)from, b = *(const four *)(from + line);
+    const four c = *(const four *)(from + 2 * line), d = *(const four *)(from + 3 * line);
+    const four ab = PICK(a, b, 0, 4, 1, 5), cd = PICK(c, d, 0, 4, 1, 5);
+    const four AB = PICK(a, b, 2, 6, 3, 7), CD = PICK(c, d, 2, 6, 3, 7);
+    *(four *)to = PICK(ab, cd, 0, 1, 4, 5);
+    *(four *)(to + wide) = PICK(ab, cd, 2, 3, 6, 7);
+    *(four *)(to + 2 * wide) = PICK(AB, CD, 0, 1, 4, 5);
+    *(four *)(to + 3 * wide) = PICK(AB, CD, 2, 3, 6, 7);
+}
+
+void window_transpose(float *restrict to, int64_t wide, const float *restrict from, int64_t line,
+                      int64_t rows, int64_t columns)
+{
+    const int64_t down = rows / 4 * 4, across = columns / 4 * 4;
+    for (int64_t j = 0; j < across; j += 4) {
+        for (int64_t i = 0; i < down; i += 4)
+            turn_four(to + j * wide + i, wide, from + i * line + j, line);
+        for (int64_t i = down; i < rows; i++)
+            for (int64_t l = j; l < j + 4; l++) to[l * wide + i] = from[i * line + l];
+    }
+    for (int64_t j = across; j < columns; j++)
+        for (int64_t i = 0; i < rows; i++) to[j * wide + i] = from[i * line + j];
+}
+
 int64_t window_plane_size(const window_plane *p)
 {
     return p->high * p->wide * p->c;
@@ -74,6 +109,7 @@ void window_gather(float *dw, int64_t rows, const float *in, int64_t in_line, in
     enum { PIXELS = 128 };
     const kernel_set *set = kernels_for(columns);
     const int64_t lines = window_most(1, PIXELS / wide);
+    const int64_t across = kernels_across(rows) * set->lanes;
     tile_job job = {.length = wide,
                     .a_run = in_line,
                     .a_step = in_pixel,
@@ -86,9 +122,9 @@ void window_gather(float *dw, int64_t rows, const float *in, int64_t in_line, in
                     .accumulate = true,
                     .slope = 1.0f};
     for (int64_t i = 0; i < high; i += lines)
-        for (int64_t at = 0; at < columns; at += 2 * set->lanes) {
+        for (int64_t at = 0; at < columns; at += across) {
             job.runs = window_least(lines, high - i);
-            job.columns = window_least(2 * set->lanes, columns - at);
+            job.columns = window_least(across, columns - at);
             set->across(dw + at, in + i * in_line, dy + i * dy_line + at, &job);
         }
 }

@@ -25,6 +25,11 @@ static inline int64_t window_most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/// to (columns, rows) = the transpose of from (rows, columns), whose rows lie `line` apart; those
+/// of `to` lie `wide` apart.
+void window_transpose(float *restrict to, int64_t wide, const float *restrict from, int64_t line,
+                      int64_t rows, int64_t columns);
+
 int64_t window_plane_size(const window_plane *p);
 /// The frame itself if it needs no zeros, else a copy in `room`; rows and columns that no window
 /// reaches are left out.

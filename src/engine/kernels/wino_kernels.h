@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Winograd's transforms for one instruction set: included after tile_kernels.h, with its macros,
-// and with TAPS 3 or 2. Y = A^T ((G g G^T) . (B^T d B)) A for 4x4 results [Lavin16, eq. (8)].
+// and with TAPS 3 or 2. Y = A^T ((G g G^T) . (B^T d B)) A for 4x4 results [Lavin16, section 4].
 //
 // The points of interpolation are 0, +-5/8, +-3/2 and infinity for three taps, and 0, 1/2, -1, 3/2
 // and infinity for two: exact in binary, and their powers stay near one, so that the rounding error

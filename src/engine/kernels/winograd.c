@@ -68,11 +68,22 @@ static spot spot_of(const pass *p, int64_t tile)
 static void surround(float *room, const float *frame, int64_t row, int64_t column, int64_t side,
                      const picture *in)
 {
-    const size_t bytes = (size_t)in->c * sizeof *room;
-    for (int64_t i = row; i < row + side; i++)
-        for (int64_t j = column; j < column + side; j++, room += in->c)
-            if (i < 0 || i >= in->h || j < 0 || j >= in->w) memset(room, 0, bytes);
-            else memcpy(room, frame + i * in->line + j * in->pixel, bytes);
+    const int64_t c = in->c, before = window_most(0, -column);
+    const int64_t inside = window_least(side, in->w - column) - before;
+    for (int64_t i = row; i < row + side; i++, room += side * c) {
+        if (i < 0 || i >= in->h || inside <= 0) {
+            memset(room, 0, (size_t)(side * c) * sizeof *room);
+            continue;
+        }
+        const float *from = frame + i * in->line + (column + before) * in->pixel;
+        memset(room, 0, (size_t)(before * c) * sizeof *room);
+        if (in->pixel == c) memcpy(room + before * c, from, (size_t)(inside * c) * sizeof *room);
+        else
+            for (int64_t j = 0; j < inside; j++)
+                memcpy(room + (before + j) * c, from + j * in->pixel, (size_t)c * sizeof *room);
+        memset(room + (before + inside) * c, 0,
+               (size_t)((side - before - inside) * c) * sizeof *room);
+    }
 }
 
 // V of `count` tiles from `first` on.
@@ -204,13 +215,6 @@ static pass data_pass(const conv_geometry *g)
     return p;
 }
 
-bool winograd_suits(const conv_geometry *g)
-{
-    if (g->kh != 3 || g->kw != 3 || g->stride != 1 || g->c < 8 || g->k < 8) return false;
-    const int64_t tiles = (g->oh + TILE - 1) / TILE * ((g->ow + TILE - 1) / TILE);
-    return tiles * TILE * TILE * 2 <= 3 * g->oh * g->ow && g->n * tiles >= 6;
-}
-
 void winograd_forward(float *restrict y, const float *restrict x, const float *restrict w,
                       const float *restrict bias, float slope, const conv_geometry *g,
                       float *scratch)
@@ -224,14 +228,8 @@ void winograd_forward(float *restrict y, const float *restrict x, const float *r
 // [taps][taps][c][k] to [taps][taps][k][c], taps in reverse.
 static void turn(float *restrict to, const float *restrict w, int64_t taps, int64_t c, int64_t k)
 {
-    enum { BLOCK = 16 };
-    for (int64_t t = 0; t < taps * taps; t++, to += c * k) {
-        const float *from = w + (taps * taps - 1 - t) * c * k;
-        for (int64_t i = 0; i < c; i += BLOCK)
-            for (int64_t j = 0; j < k; j++)
-                for (int64_t l = i; l < window_least(i + BLOCK, c); l++)
-                    to[j * c + l] = from[l * k + j];
-    }
+    for (int64_t t = 0; t < taps * taps; t++)
+        window_transpose(to + t * c * k, c, w + (taps * taps - 1 - t) * c * k, k, c, k);
 }
 
 void winograd_data(float *restrict dx, const float *restrict dy, const float *restrict w,
@@ -333,14 +331,6 @@ static pass up_data_pass(const conv_geometry *g)
 {
     const picture in = halves_of(g->h, g->w, g->k), out = picture_of(g->h / 2, g->w / 2, g->c);
     return pass_make(2, &in, &out, 4, g->n, kernels_for(g->c));
-}
-
-bool winograd_up_suits(const conv_geometry *g)
-{
-    const int64_t h = g->h / 2, w = g->w / 2;
-    if (g->c < 8 || g->k < 8) return false;
-    const int64_t tiles = (h + TILE - 1) / TILE * ((w + TILE - 1) / TILE);
-    return tiles * TILE * TILE * 2 <= 3 * h * w && g->n * tiles >= 6;
 }
 
 void winograd_up_forward(float *restrict y, const float *restrict x, const float *restrict w,

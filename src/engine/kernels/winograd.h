@@ -6,8 +6,6 @@
 
 #include "engine/kernels/conv.h"
 
-/// Is it the faster way?
-bool winograd_suits(const conv_geometry *g);
 void winograd_forward(float *restrict y, const float *restrict x, const float *restrict w,
                       const float *restrict bias, float slope, const conv_geometry *g,
                       float *scratch);
@@ -18,7 +16,6 @@ void winograd_weights(float *restrict dw, const float *restrict x, const float *
 int64_t winograd_scratch(const conv_geometry *g);
 
 /// The same after nearest upsampling, from the four 2x2 convolutions of direct.h.
-bool winograd_up_suits(const conv_geometry *g);
 void winograd_up_forward(float *restrict y, const float *restrict x, const float *restrict w,
                          const float *restrict bias, float slope, const conv_geometry *g,
                          float *scratch);

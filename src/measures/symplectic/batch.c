@@ -37,8 +37,8 @@ static double latent_evidence(const batch_input *in, int64_t first, int64_t coun
 }
 
 // A pair stays if its q or its p says something; if no pair does, all stay.
-static plumb_status choose_latents(batch *out, arena *mem, const batch_input *in, int64_t first,
-                                   int64_t count)
+plumb_status batch_latents(batch *out, arena *mem, const batch_input *in, int64_t first,
+                           int64_t count)
 {
     const int64_t m = in->latent_dims / 2;
     bool *stays = ARENA_NEW(mem, bool, m);
@@ -62,19 +62,19 @@ static plumb_status choose_latents(batch *out, arena *mem, const batch_input *in
 // --- standardising ------------------------------------------------------------------------------
 
 // One column to mean 0 and population sd 1. NaN is left out of both, then set to the mean; a column
-// counts as constant by the rule of scikit-learn's scaler.
-static void standardise(double *x, int64_t rows, double *mean_out, double *scale_out)
+// counts as constant by the rule of scikit-learn's scaler. Rows before `from` have no say in it.
+static void standardise(double *x, int64_t from, int64_t rows, double *mean_out, double *scale_out)
 {
     double sum = 0.0;
     int64_t n = 0;
-    for (int64_t i = 0; i < rows; i++)
+    for (int64_t i = from; i < rows; i++)
         if (!isnan(x[i])) {
             sum += x[i];
             n++;
         }
     const double mean = n ? sum / (double)n : 0.0;
     double squares = 0.0, left = 0.0;
-    for (int64_t i = 0; i < rows; i++)
+    for (int64_t i = from; i < rows; i++)
         if (!isnan(x[i])) {
             const double e = x[i] - mean;
             left += e;
@@ -98,7 +98,7 @@ static void standardise(double *x, int64_t rows, double *mean_out, double *scale
 static double *columns_of(arena *mem, const batch_input *in, const plumb_array *array,
                           int64_t array_steps, int64_t dims, const int64_t *used,
                           int64_t used_count, int64_t first, int64_t count, int64_t stride,
-                          double *mean, double *scale)
+                          int64_t from, double *mean, double *scale)
 {
     double *columns = ARENA_NEW(mem, double, (used_count * stride));
     const arena_mark mark = arena_here(mem);
@@ -109,14 +109,30 @@ static double *columns_of(arena *mem, const batch_input *in, const plumb_array *
                               in->steps * dims);
         for (int64_t j = 0; j < used_count; j++) {
             double *to = columns + j * stride + k * in->steps;
-            const double *from = rows + (used ? used[j] : j);
-            for (int64_t s = 0; s < in->steps; s++) to[s] = from[s * dims];
+            const double *source = rows + (used ? used[j] : j);
+            for (int64_t s = 0; s < in->steps; s++) to[s] = source[s * dims];
         }
     }
     arena_rewind(mem, mark);
     for (int64_t j = 0; j < used_count; j++)
-        standardise(columns + j * stride, count * in->steps, &mean[j], &scale[j]);
+        standardise(columns + j * stride, from * in->steps, count * in->steps, &mean[j], &scale[j]);
     return columns;
+}
+
+plumb_status batch_columns(double **x, double **y, batch *out, arena *mem, const batch_input *in,
+                           int64_t first, int64_t count, int64_t stride, int64_t from)
+{
+    out->latent_mean = ARENA_NEW(mem, double, out->dims);
+    out->latent_scale = ARENA_NEW(mem, double, out->dims);
+    out->truth_mean = ARENA_NEW(mem, double, in->targets);
+    out->truth_scale = ARENA_NEW(mem, double, in->targets);
+    if (!out->latent_mean || !out->latent_scale || !out->truth_mean || !out->truth_scale)
+        return PLUMB_EMEMORY;
+    *x = columns_of(mem, in, in->latent, in->latent_steps, in->latent_dims, out->used, out->dims,
+                    first, count, stride, from, out->latent_mean, out->latent_scale);
+    *y = columns_of(mem, in, in->truth, in->steps, in->targets, NULL, in->targets, first, count,
+                    stride, from, out->truth_mean, out->truth_scale);
+    return *x && *y ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
 // --- Jacobians and Sym --------------------------------------------------------------------------
@@ -134,8 +150,26 @@ static void jacobian_at(double *j, const polyfit *fit, const double *x, int64_t 
                               fit->full[t].weights[k], point);
 }
 
-static plumb_status score_jacobians(batch *out, arena *mem, const batch_input *in, const double *x,
-                                    int64_t stride, int64_t first, int64_t count)
+typedef struct fitted {
+    const batch *b;
+    const batch_input *in;
+    const double *x;
+    int64_t stride, first;
+    double *point;
+} fitted;
+
+static void fill_jacobians(double *j, const void *context, int64_t k)
+{
+    const fitted *f = context;
+    const batch_input *in = f->in;
+    for (int64_t p = 0; p < in->points; p++)
+        jacobian_at(j + p * in->targets * f->b->dims, &f->b->fit, f->x, f->stride,
+                    k * in->steps + in->eval_index[(f->first + k) * in->points + p], f->b->dims,
+                    in->targets, in->opt->weight_tolerance, f->point);
+}
+
+plumb_status batch_score(batch *out, arena *mem, const batch_input *in, int64_t count,
+                         batch_jacobians *fill, const void *context)
 {
     const int64_t points = in->points, size = in->targets * out->dims;
     out->jacobian = ARENA_NEW(mem, double, (points * size));
@@ -143,19 +177,15 @@ static plumb_status score_jacobians(batch *out, arena *mem, const batch_input *i
     double *scores = ARENA_NEW(mem, double, (count * points));
     double *rhos = ARENA_NEW(mem, double, (count * points));
     const arena_mark mark = arena_here(mem);
-    double *point = ARENA_NEW(mem, double, out->dims);
     double *scratch = ARENA_NEW(mem, double, (2 * points * in->targets * in->targets));
     double *sorted = ARENA_NEW(mem, double, (count * points));
     double *others = ARENA_NEW(mem, double, (points * size));
-    if (!others || !out->jacobian || !out->sym || !scores || !rhos || !point || !scratch || !sorted)
+    if (!others || !out->jacobian || !out->sym || !scores || !rhos || !scratch || !sorted)
         return PLUMB_EMEMORY;
     double sum = 0.0;
     for (int64_t k = 0; k < count; k++) {
         double *j = k ? others : out->jacobian;
-        for (int64_t p = 0; p < points; p++)
-            jacobian_at(j + p * size, &out->fit, x, stride,
-                        k * in->steps + in->eval_index[(first + k) * points + p], out->dims,
-                        in->targets, in->opt->weight_tolerance, point);
+        fill(j, context, k);
         out->sym[k].score = scores + k * points;
         out->sym[k].rho = rhos + k * points;
         symplecticity_score(&out->sym[k], j, points, in->targets / 2, out->dims / 2, in->opt->shift,
@@ -172,10 +202,13 @@ static plumb_status score_jacobians(batch *out, arena *mem, const batch_input *i
 
 // --- sums per trajectory ------------------------------------------------------------------------
 
-static plumb_status sum_trajectories(batch *out, arena *mem, const batch_input *in, const double *y,
-                                     int64_t stride, int64_t count)
+static double heldout_r2(const batch *b, int64_t count, int64_t targets, int64_t steps);
+
+plumb_status batch_sums(batch *out, arena *mem, const batch_input *in, const double *y,
+                        const double *residual, const double *heldout, int64_t half, int64_t stride,
+                        int64_t count)
 {
-    const int64_t cells = count * in->targets, half = polyfit_half(count * in->steps);
+    const int64_t cells = count * in->targets;
     out->residual2 = ARENA_NEW(mem, double, cells);
     out->sum = ARENA_NEW(mem, double, cells);
     out->square = ARENA_NEW(mem, double, cells);
@@ -187,8 +220,8 @@ static plumb_status sum_trajectories(batch *out, arena *mem, const batch_input *
         for (int64_t t = 0; t < in->targets; t++) {
             const int64_t cell = k * in->targets + t;
             for (int64_t i = start; i < end; i++) {
-                const double r = out->fit.residual[t * stride + i], v = y[t * stride + i];
-                const double h = out->fit.heldout[t * stride + i];
+                const double r = residual[t * stride + i], v = y[t * stride + i];
+                const double h = heldout[t * stride + i];
                 out->residual2[cell] += r * r;
                 out->heldout2[cell] += h * h;
                 out->sum[cell] += v;
@@ -197,6 +230,7 @@ static plumb_status sum_trajectories(batch *out, arena *mem, const batch_input *
             if (cut) out->heldout2[cell] = (double)NAN;
         }
     }
+    out->r2_heldout = heldout_r2(out, count, in->targets, in->steps);
     return PLUMB_OK;
 }
 
@@ -226,21 +260,12 @@ plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_
 {
     const plumb_symetric_options *opt = in->opt;
     *out = (batch){.numbers = {.first = first, .trajectories = count}};
-    plumb_status st = choose_latents(out, mem, in, first, count);
+    plumb_status st = batch_latents(out, mem, in, first, count);
     if (st) return st;
     const int64_t rows = count * in->steps, stride = vector_padded(rows);
-    out->latent_mean = ARENA_NEW(mem, double, out->dims);
-    out->latent_scale = ARENA_NEW(mem, double, out->dims);
-    out->truth_mean = ARENA_NEW(mem, double, in->targets);
-    out->truth_scale = ARENA_NEW(mem, double, in->targets);
-    if (!out->latent_mean || !out->latent_scale || !out->truth_mean || !out->truth_scale)
-        return PLUMB_EMEMORY;
-    const double *x =
-        columns_of(mem, in, in->latent, in->latent_steps, in->latent_dims, out->used, out->dims,
-                   first, count, stride, out->latent_mean, out->latent_scale);
-    const double *y = columns_of(mem, in, in->truth, in->steps, in->targets, NULL, in->targets,
-                                 first, count, stride, out->truth_mean, out->truth_scale);
-    if (!x || !y) return PLUMB_EMEMORY;
+    double *x, *y;
+    st = batch_columns(&x, &y, out, mem, in, first, count, stride, 0);
+    if (st) return st;
 
     const polyfit_problem problem = {
         .x = x,
@@ -256,10 +281,13 @@ plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_
         .opt = opt,
     };
     st = polyfit_search(&out->fit, mem, &problem);
-    if (!st) st = score_jacobians(out, mem, in, x, stride, first, count);
-    if (!st) st = sum_trajectories(out, mem, in, y, stride, count);
+    const fitted fit = {out, in, x, stride, first, ARENA_NEW(mem, double, out->dims)};
+    if (!st && !fit.point) st = PLUMB_EMEMORY;
+    if (!st) st = batch_score(out, mem, in, count, fill_jacobians, &fit);
+    if (!st)
+        st = batch_sums(out, mem, in, y, out->fit.residual, out->fit.heldout, polyfit_half(rows),
+                        stride, count);
     if (st) return st;
-    out->r2_heldout = heldout_r2(out, count, in->targets, in->steps);
 
     plumb_symetric_batch *b = &out->numbers;
     b->order = out->fit.order;
@@ -269,8 +297,13 @@ plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_
     for (int64_t t = 0; t < in->targets; t++) b->nonzero += out->fit.full[t].count;
     b->unconverged = out->fit.unconverged;
     b->r2 = out->fit.r2;
+    batch_judge(b, opt);
+    return PLUMB_OK;
+}
+
+void batch_judge(plumb_symetric_batch *b, const plumb_symetric_options *opt)
+{
     b->degenerate = b->rho < opt->degenerate_bar;
     b->symetric = b->r2 > opt->r2_bar && b->sym < opt->sym_bar &&
                   !(b->degenerate && opt->mode == PLUMB_CONVERGED);
-    return PLUMB_OK;
 }

@@ -34,7 +34,29 @@ typedef struct batch {
     double *heldout2;                 // (trajectories, targets) NaN where cut by the halves
 } batch;
 
-/// Trajectories first .. first+count-1 of the kept ones, on `threads` threads.
+// The steps that both ways of fitting share, on trajectories first .. first+count-1 of those kept.
+
+/// Which latents take part: out->dims, out->used.
+plumb_status batch_latents(batch *out, arena *mem, const batch_input *in, int64_t first,
+                           int64_t count);
+/// x (dims, stride) and y (targets, stride), standardised by the trajectories after the first
+/// `from` of them.
+plumb_status batch_columns(double **x, double **y, batch *out, arena *mem, const batch_input *in,
+                           int64_t first, int64_t count, int64_t stride, int64_t from);
+/// Writes j (points, targets, dims) of trajectory k, 0 <= k < count.
+typedef void batch_jacobians(double *j, const void *context, int64_t k);
+/// Sym and rho.
+plumb_status batch_score(batch *out, arena *mem, const batch_input *in, int64_t count,
+                         batch_jacobians *fill, const void *context);
+/// What intervals and items are made of, and held-out R2. A trajectory that row `half` cuts is in
+/// neither half.
+plumb_status batch_sums(batch *out, arena *mem, const batch_input *in, const double *y,
+                        const double *residual, const double *heldout, int64_t half, int64_t stride,
+                        int64_t count);
+/// The verdict, from r2, sym and rho.
+void batch_judge(plumb_symetric_batch *b, const plumb_symetric_options *opt);
+
+/// By polynomials: trajectories first .. first+count-1 of the kept ones, on `threads` threads.
 plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_t first,
                            int64_t count, int threads);
 

@@ -38,6 +38,13 @@ plumb_symetric_options plumb_symetric_defaults(void)
         .kl_bar = 0.01,
         .resamples = 2000,
         .seed = 1,
+        .network = {.layers = 4,
+                    .updates = 6000,
+                    .batch = 3840,
+                    .rate = 0.01,
+                    .starts = 2,
+                    .heldout = 50,
+                    .points_per_parameter = 1000},
     };
 }
 
@@ -194,6 +201,11 @@ static plumb_status explain(plumb_symetric *out, arena *mem, const plumb_symetri
                  "Sym %.3g is not below %g: the latents hold the true state, but the map to it "
                  "does not keep the symplectic form",
                  out->sym, o->sym_bar);
+    else if (o->method == PLUMB_METHOD_MLP)
+        snprintf(text, sizeof text,
+                 "R2 %.4f is not above %g: no network of %d layers of %lld units was found that "
+                 "recovers the true state from the latents",
+                 out->r2, o->r2_bar, o->network.layers, (long long)out->training.width);
     else
         snprintf(text, sizeof text,
                  "R2 %.4f is not above %g: no polynomial up to order %d recovers the true state "
@@ -222,11 +234,13 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
     if (!opt) opt = &defaults;
     symetric_work work = {0};
     batch_input in;
-    plumb_symetric result = {.mode = opt->mode};
+    plumb_symetric result = {.mode = opt->mode, .method = opt->method};
     arena *keep = calloc(1, sizeof *keep);
     plumb_status st = keep ? PLUMB_OK : fail(PLUMB_EMEMORY, "no memory");
     if (!st) st = symetric_input(&in, &result.dropped, &work, latent, truth, variance, opt);
-    if (!st) st = symetric_batches(&work, &in);
+    if (!st)
+        st = opt->method == PLUMB_METHOD_MLP ? symetric_network(&work, &result.training, &in)
+                                             : symetric_batches(&work, &in);
     if (!st) st = conclude(&result, keep, &in, &work);
     symetric_work_clear(&work);
     if (st) {
@@ -242,6 +256,19 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
     result.memory = keep;
     result.seconds = clock_now() - started;
     *out = result;
+    return PLUMB_OK;
+}
+
+plumb_status plumb_symetric_floor(double *sym, const plumb_array *truth,
+                                  const plumb_symetric_options *opt)
+{
+    plumb_symetric_options plain = opt ? *opt : plumb_symetric_defaults();
+    plain.resamples = 0;
+    plumb_symetric of_truth;
+    const plumb_status st = plumb_symetric_measure(&of_truth, truth, truth, NULL, &plain);
+    if (st) return st;
+    *sym = of_truth.sym;
+    plumb_symetric_clear(&of_truth);
     return PLUMB_OK;
 }
 

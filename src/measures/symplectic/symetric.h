@@ -6,7 +6,7 @@
 #include "measures/symplectic/batch.h"
 
 // The streams of random numbers drawn from the seed.
-enum { STREAM_POINTS = 1, STREAM_BOOTSTRAP };
+enum { STREAM_POINTS = 1, STREAM_BOOTSTRAP, STREAM_HELDOUT, STREAM_SHUFFLE, STREAM_WEIGHTS };
 
 typedef struct symetric_work {
     arena mem;
@@ -22,6 +22,14 @@ plumb_status symetric_input(batch_input *in, int64_t *dropped, symetric_work *wo
                             const plumb_array *variance, const plumb_symetric_options *opt);
 
 plumb_status symetric_batches(symetric_work *out, const batch_input *in);
+
+/// Are the settings of the network good ones?
+plumb_status symetric_network_check(const plumb_symetric_options *o);
+
+/// The same by a network: one batch, of the trajectories kept from it, which come first in `in`
+/// afterwards.
+plumb_status symetric_network(symetric_work *out, plumb_symetric_training *training,
+                              batch_input *in);
 
 /// Fills in the intervals; scratch comes from work->mem.
 plumb_status symetric_intervals(plumb_symetric *out, symetric_work *work, const batch_input *in);

@@ -232,6 +232,7 @@ plumb_status symetric_input(batch_input *in, int64_t *dropped, symetric_work *wo
                             const plumb_array *variance, const plumb_symetric_options *opt)
 {
     plumb_status st = check_options(opt);
+    if (!st) st = symetric_network_check(opt);
     if (!st) st = check_shapes(latent, truth, variance);
     if (st) return st;
     *in = (batch_input){

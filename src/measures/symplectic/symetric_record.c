@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The names under which `plumb measure --json` prints a result (fixed: programs read them).
+#include <math.h>
+
 #include "plumb/symetric.h"
 
 static void list_batches(plumb_record *record, const plumb_symetric *r)
@@ -22,13 +24,33 @@ static void list_batches(plumb_record *record, const plumb_symetric *r)
     plumb_record_end(record);
 }
 
+static void record_training(plumb_record *record, const plumb_symetric_training *t,
+                            const plumb_symetric_network *n)
+{
+    plumb_record_integer(record, "width", t->width);
+    plumb_record_integer(record, "layers", n->layers);
+    plumb_record_integer(record, "parameters", t->parameters);
+    plumb_record_integer(record, "train_trajectories", t->trajectories);
+    plumb_record_integer(record, "train_points", t->points);
+    plumb_record_real(record, "points_per_parameter", (double)t->points / (double)t->parameters);
+    plumb_record_integer(record, "updates", n->updates);
+    plumb_record_integer(record, "starts", n->starts);
+    plumb_record_real(record, "ridge", n->ridge);
+    plumb_record_real(record, "loss", t->loss);
+    plumb_record_real(record, "r2_train", t->r2);
+}
+
 void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
                            const plumb_symetric_options *opt)
 {
     const plumb_symetric_options defaults = plumb_symetric_defaults();
     if (!opt) opt = &defaults;
-    plumb_record_text(record, "method", "pr");
-    plumb_record_text(record, "mode", r->mode == PLUMB_REFERENCE ? "reference" : "converged");
+    const bool mlp = r->method == PLUMB_METHOD_MLP;
+    plumb_record_text(record, "method", mlp ? "mlp" : "pr");
+    plumb_record_text(record, "mode",
+                      mlp                          ? "own"
+                      : r->mode == PLUMB_REFERENCE ? "reference"
+                                                   : "converged");
     plumb_record_real(record, "r2", r->r2);
     plumb_record_interval(record, "r2_ci", r->r2_ci);
     plumb_record_real(record, "sym", r->sym);
@@ -38,8 +60,10 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
     plumb_record_real(record, "r2_heldout", r->r2_heldout);
     plumb_record_interval(record, "r2_heldout_ci", r->r2_heldout_ci);
     plumb_record_text(record, "why", r->why);
-    plumb_record_integer(record, "order", r->order);
+    if (mlp) plumb_record_real(record, "order", (double)NAN);
+    else plumb_record_integer(record, "order", r->order);
     plumb_record_real(record, "alpha", r->alpha);
+    if (mlp) record_training(record, &r->training, &opt->network);
     plumb_record_begin_list(record, "sym_per_trajectory");
     for (int64_t i = 0; i < r->trajectories; i++) plumb_record_real(record, NULL, r->items[i].sym);
     plumb_record_end(record);

@@ -25,6 +25,8 @@ const char *freeform_block(int64_t block)
     return block >= 0 && block < PLUMB_ROOM_BLOCKS ? names[block] : "";
 }
 
+// C leaves open which of two calls in one expression or one list comes first, and an item has to be
+// the same by every compiler: random numbers are drawn one a declarator.
 typedef struct build {
     rigid world;
     const boxcast_floor *floor;
@@ -84,7 +86,9 @@ static void roll(body *ball, double vx, double vy)
 static body thing(build *b, double low, double high, double mass)
 {
     if (chance(b, 0.5)) return body_ball(between(b, low, high), mass);
-    const double half[3] = {between(b, low, high), between(b, low, high), between(b, low, high)};
+    const double wide = between(b, low, high), deep = between(b, low, high),
+                 tall = between(b, low, high);
+    const double half[3] = {wide, deep, tall};
     body made = body_box(PLUMB_ROOM_BOX, half, mass);
     body_turn(&made, axis_z, turn * rng_uniform(b->r));
     return made;
@@ -147,7 +151,9 @@ static bool add_bounce(build *b)
 {
     double at[2];
     spot(at, b);
-    const double half[3] = {between(b, 0.3, 0.7), between(b, 0.15, 0.3), between(b, 0.15, 0.3)};
+    const double wide = between(b, 0.3, 0.7), deep = between(b, 0.15, 0.3),
+                 tall = between(b, 0.15, 0.3);
+    const double half[3] = {wide, deep, tall};
     const double yaw = between(b, -1.2, 1.2), radius = between(b, 0.13, 0.2);
     body block = body_box(PLUMB_ROOM_BOX, half, 0.0);
     block.mirror = true;
@@ -215,8 +221,8 @@ static bool add_curtain(build *b)
     body *c = put(b, curtain), *p = put(b, pole);
     for (int k = 0; k < 3; k++) c->color[k] *= 0.6, p->color[k] = 0.5;
     if (chance(b, 0.5)) { // over something
-        const double at[2] = {c->x[0] + between(b, -0.7, 0.7) * half[0],
-                              c->x[1] + between(b, 0.35, 0.6)};
+        const double aside = between(b, -0.7, 0.7), behind = between(b, 0.35, 0.6);
+        const double at[2] = {c->x[0] + aside * half[0], c->x[1] + behind};
         body made = thing(b, 0.12, 0.19, 10.0);
         stand(&made, at, 0.0);
         put(b, made);
@@ -230,8 +236,9 @@ static bool add_pillars(build *b)
     double at[2];
     spot(at, b);
     if (chance(b, 0.3)) {
-        const double half[3] = {between(b, 0.34, 0.42), between(b, 0.08, 0.15),
-                                between(b, 0.28, 0.4)};
+        const double wide = between(b, 0.34, 0.42), deep = between(b, 0.08, 0.15),
+                     tall = between(b, 0.28, 0.4);
+        const double half[3] = {wide, deep, tall};
         body arch = body_arch(half, 0.13, 60.0);
         stand(&arch, at, 0.0);
         const double heading = (chance(b, 0.5) ? 0.25 : 0.75) * turn;
@@ -240,7 +247,8 @@ static bool add_pillars(build *b)
     const double high = between(b, 0.25, 0.5), apart = between(b, 0.7, 1.2);
     const int count = chance(b, 0.7) ? 2 : 1;
     for (int i = 0; i < count; i++) {
-        const double half[3] = {between(b, 0.12, 0.28), between(b, 0.04, 0.1), high};
+        const double wide = between(b, 0.12, 0.28), deep = between(b, 0.04, 0.1);
+        const double half[3] = {wide, deep, high};
         const double place[2] = {at[0] + (i ? apart : 0.0) - (count - 1) * 0.5 * apart,
                                  at[1] - 0.2};
         body pillar = body_box(PLUMB_ROOM_PILLAR, half, 0.0);
@@ -248,8 +256,9 @@ static bool add_pillars(build *b)
         if (!put(b, pillar)) return false;
     }
     const double behind[2] = {at[0], at[1] + between(b, 0.12, 0.35)};
-    const double heading = (chance(b, 0.5) ? 0.0 : 0.5) * turn + between(b, -0.15, 0.15);
-    return send(b, behind, between(b, 4, 10), heading, between(b, 0.13, 0.18), false);
+    const double back = chance(b, 0.5) ? 0.5 : 0.0, askew = between(b, -0.15, 0.15);
+    const double when = between(b, 4, 10), radius = between(b, 0.13, 0.18);
+    return send(b, behind, when, back * turn + askew, radius, false);
 }
 
 static bool add_stack(build *b)
@@ -260,10 +269,12 @@ static bool add_stack(build *b)
     double size = between(b, 0.16, 0.22);
     const body *top = NULL;
     for (int64_t i = 0; i < count; i++) {
-        const double half[3] = {size, size * between(b, 0.8, 1.0), between(b, 0.08, 0.14)};
+        const double slim = between(b, 0.8, 1.0), tall = between(b, 0.08, 0.14);
+        const double half[3] = {size, size * slim, tall};
         body made = body_box(PLUMB_ROOM_BOX, half, 10.0);
         body_turn(&made, axis_z, between(b, -0.5, 0.5));
-        const double place[2] = {at[0] + between(b, -0.03, 0.03), at[1] + between(b, -0.03, 0.03)};
+        const double right = between(b, -0.03, 0.03), back = between(b, -0.03, 0.03);
+        const double place[2] = {at[0] + right, at[1] + back};
         stand(&made, place, height);
         height += 2.0 * half[2] + 2e-5;
         size *= between(b, 0.75, 0.95);
@@ -281,7 +292,9 @@ static bool add_cover(build *b)
     body inner = chance(b, 0.5) ? body_ball(size, 10.0) : thing(b, 0.08, size, 10.0);
     stand(&inner, at, 0.0);
     if (!put(b, inner)) return false;
-    const double half[3] = {between(b, 0.25, 0.32), between(b, 0.25, 0.32), between(b, 0.18, 0.26)};
+    const double wide = between(b, 0.25, 0.32), deep = between(b, 0.25, 0.32),
+                 tall = between(b, 0.18, 0.26);
+    const double half[3] = {wide, deep, tall};
     body cover = body_cover(half, 0.03, 4.0);
     stand(&cover, at, between(b, 0.6, 1.0));
     cover.release = between(b, 1.0, 5.0) * STAGE_DT;
@@ -292,7 +305,9 @@ static bool add_contain(build *b)
 {
     double at[2];
     spot(at, b);
-    const double half[3] = {between(b, 0.22, 0.34), between(b, 0.17, 0.28), between(b, 0.15, 0.3)};
+    const double wide = between(b, 0.22, 0.34), deep = between(b, 0.17, 0.28),
+                 low = between(b, 0.15, 0.3);
+    const double half[3] = {wide, deep, low};
     body container = body_container(half, 0.03, 5.0);
     stand(&container, at, 0.0);
     if (!put(b, container)) return false;
@@ -302,8 +317,8 @@ static bool add_contain(build *b)
         inner = body_ball(between(b, 0.6, 0.85) * room, 40.0);
     } else { // shorter than the container as often as taller
         const double tall = height * between(b, 0.4, 1.4);
-        const double size[3] = {between(b, 0.5, 0.75) * (half[0] - 0.03),
-                                between(b, 0.6, 0.85) * (half[1] - 0.03), 0.5 * tall};
+        const double slim = between(b, 0.5, 0.75), flat = between(b, 0.6, 0.85);
+        const double size[3] = {slim * (half[0] - 0.03), flat * (half[1] - 0.03), 0.5 * tall};
         inner = body_box(PLUMB_ROOM_BOX, size, 40.0);
     }
     stand(&inner, at, height + between(b, 0.03, 0.4));
@@ -315,7 +330,8 @@ static bool add_ramp(build *b)
 {
     double at[2];
     spot(at, b);
-    const double half[3] = {between(b, 0.4, 0.6), between(b, 0.2, 0.3), 0.03};
+    const double length = between(b, 0.4, 0.6), wide = between(b, 0.2, 0.3);
+    const double half[3] = {length, wide, 0.03};
     const double slope = between(b, 15.0, 32.0) * degree, yaw = turn * rng_uniform(b->r);
     body ramp = body_box(PLUMB_ROOM_RAMP, half, 0.0);
     body_turn(&ramp, axis_y, -slope); // up along x
@@ -338,7 +354,8 @@ static bool add_plank(build *b)
     double at[2];
     spot(at, b);
     at[1] += 0.3;
-    const double half[3] = {between(b, 0.25, 0.5), between(b, 0.4, 0.75), 0.025};
+    const double wide = between(b, 0.25, 0.5), length = between(b, 0.4, 0.75);
+    const double half[3] = {wide, length, 0.025};
     const double lean = between(b, 60.0, 80.0) * degree, yaw = between(b, -0.7, 0.7);
     const double rate = between(b, 0.5, 1.8);
     body plank = body_box(PLUMB_ROOM_PLANK, half, 20.0);
@@ -383,9 +400,9 @@ static void aim(stage *s, rng *r)
     c.azimuth += jitter(r, 6.0);
     c.elevation += jitter(r, 5.0);
     const double moves = rng_below(r, 2) ? 1.0 : 0.0;
-    const double drift[5] = {stage_uniform(r, -0.15, 0.15) / 14, stage_uniform(r, -0.15, 0.15) / 14,
-                             stage_uniform(r, -0.15, 0.15) / 14, stage_uniform(r, -2.0, 2.0),
-                             stage_uniform(r, -0.75, 0.75)};
+    static const double most[5] = {0.15 / 14, 0.15 / 14, 0.15 / 14, 2.0, 0.75};
+    double drift[5];
+    for (int k = 0; k < 5; k++) drift[k] = stage_uniform(r, -most[k], most[k]);
     for (int t = 0; t < STAGE_STEPS; t++) {
         const double f = moves * t;
         s->camera[t] = c;

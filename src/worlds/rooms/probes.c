@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The five concepts of [Piloto22], each as two possible clips, A and B, that show the same picture
 // at the cut. Motion is in closed form, so that the moment of the cut can be chosen: things are
-// released just when they must be to be hidden there.
+// released just when they must be to be hidden there. Random numbers are drawn one a declarator, in
+// an order that C fixes.
 #include <math.h>
 #include <string.h>
 
@@ -189,7 +190,8 @@ static bool persistence(stage *a, stage *b, rng *r)
     body thing = prop(&rest, away, high, r);
     stage_color(plank.color, &a->floor, r);
     stage_color(thing.color, &a->floor, r);
-    const fall start = {stage_uniform(r, 66.0, 74.0) * degree, stage_uniform(r, -1.8, -1.2)};
+    const double lean = stage_uniform(r, 66.0, 74.0), rate = stage_uniform(r, -1.8, -1.2);
+    const fall start = {lean * degree, rate};
     const double at_cut = rest + stage_uniform(r, 1.5, 3.5) * degree;
     const double release = 9.0 - fall_time(start, length, at_cut) / dt;
     for (int t = 0; t <= LAST; t++)
@@ -315,11 +317,12 @@ const stage_probe probes_unchangeableness = {
 static bool inertia(stage *a, stage *b, rng *r)
 {
     const double radius = stage_uniform(r, 0.14, 0.19);
-    const double half[3] = {stage_uniform(r, 0.4, 0.7), stage_uniform(r, 0.15, 0.3),
-                            stage_uniform(r, 0.15, 0.3)};
+    const double wide = stage_uniform(r, 0.4, 0.7), deep = stage_uniform(r, 0.15, 0.3);
+    const double half[3] = {wide, deep, stage_uniform(r, 0.15, 0.3)};
     const double yaw = stage_uniform(r, -0.25, 0.25), y = stage_uniform(r, 0.30, 0.55);
     const double across = stage_uniform(r, -0.1, 0.1);
-    const double angle = (rng_below(r, 2) ? 1.0 : -1.0) * stage_uniform(r, 28.0, 48.0) * degree;
+    const double from_left = rng_below(r, 2) ? 1.0 : -1.0;
+    const double angle = from_left * stage_uniform(r, 28.0, 48.0) * degree;
     const double speed = stage_uniform(r, 0.10, 0.135);
     const double n[2] = {sin(yaw), -cos(yaw)}, along[2] = {cos(yaw), sin(yaw)};
     body block = body_box(PLUMB_ROOM_BOX, half, 0.0), ball = body_ball(radius, 10.0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The tape machine; its loops are compiled once per instruction set and chosen when the library is
 // loaded.
-#include "engine/kernels/lanes.h"
+#include "engine/kernels/tape.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,18 +19,18 @@ typedef struct loops {
 #define SET portable
 #define TARGET
 #define WIDTH 4
-#include "engine/kernels/lanes_kernels.h"
+#include "engine/kernels/elementwise_kernels.h"
 
 #if defined(__x86_64__)
 #define SET avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define WIDTH 8
-#include "engine/kernels/lanes_kernels.h"
+#include "engine/kernels/elementwise_kernels.h"
 
 #define SET avx512
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,fma")))
 #define WIDTH 16
-#include "engine/kernels/lanes_kernels.h"
+#include "engine/kernels/elementwise_kernels.h"
 #endif
 
 static const struct {
@@ -46,7 +46,7 @@ static const struct {
 
 static const loops *chosen = &portable;
 
-bool lanes_select(const char *set)
+bool tape_select(const char *set)
 {
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
         if (!strcmp(sets[i].name, set) && cpu_has(set)) {
@@ -59,27 +59,27 @@ bool lanes_select(const char *set)
 __attribute__((constructor)) static void choose(void)
 {
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (lanes_select(sets[i].name)) return;
+        if (tape_select(sets[i].name)) return;
 }
 
-float lanes_sum(const float *x, int64_t n)
+float tape_sum(const float *x, int64_t n)
 {
     return chosen->sum(x, n);
 }
 
-void lanes_sum_rows(float *y, const float *x, int64_t rows, int64_t columns)
+void tape_sum_rows(float *y, const float *x, int64_t rows, int64_t columns)
 {
     chosen->sum_rows(y, x, rows, columns);
 }
 
-void lanes_add(float *y, const float *x, int64_t n)
+void tape_add(float *y, const float *x, int64_t n)
 {
     chosen->add(y, x, n);
 }
 
-int64_t lanes_scratch(const lanes_tape *tape)
+int64_t tape_scratch(const tape *t)
 {
-    return (int64_t)tape->registers * LANES_BLOCK;
+    return (int64_t)t->registers * TAPE_BLOCK;
 }
 
 static void fill(float *out, float value, int64_t n)
@@ -88,7 +88,7 @@ static void fill(float *out, float value, int64_t n)
 }
 
 // The n places from `start` on of a broadcast operand.
-static void spread(float *out, const float *in, const lanes_operand *v, int64_t start, int64_t n)
+static void spread(float *out, const float *in, const tape_operand *v, int64_t start, int64_t n)
 {
     while (n) {
         int64_t item = start / (v->middle * v->inner), i = start % v->inner, run;
@@ -104,7 +104,7 @@ static void spread(float *out, const float *in, const lanes_operand *v, int64_t 
     }
 }
 
-static void cut(float *out, const float *in, const lanes_operand *v, int64_t start, int64_t n)
+static void cut(float *out, const float *in, const tape_operand *v, int64_t start, int64_t n)
 {
     while (n) {
         int64_t row = start / v->part, i = start % v->part;
@@ -114,36 +114,36 @@ static void cut(float *out, const float *in, const lanes_operand *v, int64_t sta
     }
 }
 
-static void load(float **reg, const lanes_operand *v, const float *in, int64_t start, int64_t n)
+static void load(float **reg, const tape_operand *v, const float *in, int64_t start, int64_t n)
 {
     switch (v->view) {
-    case LANES_FULL: reg[v->reg] = (float *)in + start; break; // read only
-    case LANES_SPREAD:
+    case TAPE_FULL: reg[v->reg] = (float *)in + start; break; // read only
+    case TAPE_SPREAD:
         // An operand with longer runs than the block is read where it is.
         if (start % v->inner + n <= v->inner)
             reg[v->reg] =
                 (float *)in + start / (v->middle * v->inner) * v->inner + start % v->inner;
         else spread(reg[v->reg], in, v, start, n);
         break;
-    case LANES_CUT:
+    case TAPE_CUT:
         if (start % v->part + n <= v->part)
             reg[v->reg] = (float *)in + start / v->part * v->whole + v->start + start % v->part;
         else cut(reg[v->reg], in, v, start, n);
         break;
-    case LANES_NUMBER: fill(reg[v->reg], v->number, n); break;
+    case TAPE_NUMBER: fill(reg[v->reg], v->number, n); break;
     }
 }
 
-void lanes_run(const lanes_tape *tape, float *const *out, const float *const *in, float *scratch)
+void tape_run(const tape *t, float *const *out, const float *const *in, float *scratch)
 {
-    float *reg[LANES_REGISTERS];
-    for (int64_t start = 0; start < tape->count; start += LANES_BLOCK) {
-        int64_t n = tape->count - start < LANES_BLOCK ? tape->count - start : LANES_BLOCK;
-        for (int r = 0; r < tape->registers; r++) reg[r] = scratch + r * LANES_BLOCK;
-        for (int i = 0; i < tape->reads; i++) load(reg, &tape->read[i], in[i], start, n);
-        for (int j = 0; j < tape->writes; j++) reg[tape->write[j]] = out[j] + start;
-        for (int i = 0; i < tape->codes; i++) {
-            const lanes_code *c = &tape->code[i];
+    float *reg[TAPE_REGISTERS];
+    for (int64_t start = 0; start < t->count; start += TAPE_BLOCK) {
+        int64_t n = t->count - start < TAPE_BLOCK ? t->count - start : TAPE_BLOCK;
+        for (int r = 0; r < t->registers; r++) reg[r] = scratch + r * TAPE_BLOCK;
+        for (int i = 0; i < t->reads; i++) load(reg, &t->read[i], in[i], start, n);
+        for (int j = 0; j < t->writes; j++) reg[t->write[j]] = out[j] + start;
+        for (int i = 0; i < t->codes; i++) {
+            const tape_code *c = &t->code[i];
             chosen->step(c->op, reg[c->out], reg[c->a], reg[c->b], c->value, n);
         }
     }

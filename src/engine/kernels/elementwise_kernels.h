@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The loops of lanes.c for one instruction set: SET names it, TARGET compiles for it, WIDTH floats
+// The loops of tape.c for one instruction set: SET names it, TARGET compiles for it, WIDTH floats
 // fit a register. Included once per set.
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Blocked [Golub13, sec. 4.2]: a panel at a time by plain loops, all that is left by one product.
+#include "math/cholesky.h"
+
+#include <math.h>
+
+#include "math/blas.h"
+
+enum { BLOCK = 32 };
+
+static int64_t block_at(int64_t at, int64_t n)
+{
+    return n - at < BLOCK ? n - at : BLOCK;
+}
+
+static double dot(const double *a, const double *b, int64_t n)
+{
+    double sum[4] = {0.0};
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++) sum[k] += a[i + k] * b[i + k];
+    for (; i < n; i++) sum[0] += a[i] * b[i];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+// Columns at .. at+size-1 of all rows from `at` on; what lies left of them is already taken away.
+static bool factor_panel(double *a, int64_t n, int64_t at, int64_t size)
+{
+    for (int64_t i = at; i < n; i++) {
+        double *row = a + i * n + at;
+        const int64_t last = i - at < size ? i - at : size;
+        for (int64_t j = 0; j < last; j++) {
+            const double *up = a + (at + j) * n + at;
+            row[j] = (row[j] - dot(row, up, j)) / up[j];
+        }
+        if (i - at >= size) continue;
+        const double left = row[last] - dot(row, row, last);
+        if (!(left > 0.0) || !isfinite(left)) return false;
+        row[last] = sqrt(left);
+    }
+    return true;
+}
+
+bool cholesky_factor(double *a, int64_t n)
+{
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        const int64_t size = block_at(at, n), next = at + size;
+        if (!factor_panel(a, n, at, size)) return false;
+        // The lower triangle of what is left, in slabs, so that little above it is computed.
+        enum { SLAB = 128 };
+        for (int64_t i = next; i < n; i += SLAB) {
+            const int64_t rows = n - i < SLAB ? n - i : SLAB;
+            blas_gemm(a + i * n + next, n, a + i * n + at, n, false, a + next * n + at, n, true,
+                      rows, i + rows - next, size, -1.0, 1.0);
+        }
+    }
+    return true;
+}
+
+void cholesky_solve(double *b, const double *l, int64_t n, int64_t k)
+{
+    for (int64_t at = 0; at < n; at += BLOCK) {
+        const int64_t size = block_at(at, n);
+        if (at) blas_gemm(b + at * k, k, l + at * n, n, false, b, k, false, size, k, at, -1.0, 1.0);
+        for (int64_t i = at; i < at + size; i++) {
+            for (int64_t j = at; j < i; j++)
+                for (int64_t c = 0; c < k; c++) b[i * k + c] -= l[i * n + j] * b[j * k + c];
+            for (int64_t c = 0; c < k; c++) b[i * k + c] /= l[i * n + i];
+        }
+    }
+    const int64_t last = (n - 1) / BLOCK * BLOCK;
+    for (int64_t at = last; at >= 0; at -= BLOCK) {
+        const int64_t size = block_at(at, n), next = at + size;
+        if (next < n)
+            blas_gemm(b + at * k, k, l + next * n + at, n, true, b + next * k, k, false, size, k,
+                      n - next, -1.0, 1.0);
+        for (int64_t i = next - 1; i >= at; i--) {
+            for (int64_t j = i + 1; j < next; j++)
+                for (int64_t c = 0; c < k; c++) b[i * k + c] -= l[j * n + i] * b[j * k + c];
+            for (int64_t c = 0; c < k; c++) b[i * k + c] /= l[i * n + i];
+        }
+    }
+}

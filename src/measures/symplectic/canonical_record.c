@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// The names under which `plumb measure --json` prints kappa and what belongs to it.
+#include "plumb/canonical.h"
+
+void plumb_canonical_record(plumb_record *record, const plumb_canonical *r)
+{
+    plumb_record_real(record, "kappa", r->kappa);
+    plumb_record_interval(record, "kappa_ci", r->kappa_ci);
+    if (r->canonical == PLUMB_CANONICAL_UNKNOWN) plumb_record_null(record, "canonical");
+    else plumb_record_integer(record, "canonical", r->canonical);
+    plumb_record_text(record, "canonical_why", r->why);
+    plumb_record_real(record, "r2_state", r->r2_state);
+    plumb_record_real(record, "r2_latent", r->r2_latent);
+    plumb_record_real(record, "r2_local", r->r2_local);
+    plumb_record_real(record, "symplectic_r2", r->symplectic_r2);
+    plumb_record_begin(record, "form");
+    plumb_record_real(record, "c", r->c);
+    plumb_record_real(record, "error", r->form_error);
+    plumb_record_real(record, "low", r->form_low);
+    plumb_record_real(record, "high", r->form_high);
+    plumb_record_integer(record, "n", r->n_used);
+    if (r->reduced) plumb_record_text(record, "reduced", r->reduced);
+    else plumb_record_null(record, "reduced");
+    if (r->pairs) {
+        plumb_record_begin_list(record, "pairs");
+        for (int64_t i = 0; i < r->n; i++)
+            plumb_record_reals(record, NULL, r->pairs + i * r->m, r->m);
+        plumb_record_end(record);
+    } else {
+        plumb_record_null(record, "pairs");
+    }
+    plumb_record_integer(record, "measure_version", PLUMB_CANONICAL_VERSION);
+    plumb_record_end(record);
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+// What the planner promises: no product twice, little memory, none taken while running, stages.
+#include "engine/program.h"
+
+#include "support/starve.h"
+// after the allocator
+#include "engine/runs.h"
+#include "models/energy.h"
+#include "models/hgn.h"
+
+enum { ITEMS = 4, PAIRS = 3, WIDTH = 6, HIDDEN = 3 };
+
+typedef struct mechanics {
+    params params;
+    net net;
+    energy e;
+    flow f;
+    phase start;
+} mechanics;
+
+static void mechanics_start(mechanics *m)
+{
+    *m = (mechanics){.net = {.params = &m->params}};
+    CHECK_OK(graph_create(&m->net.g));
+    m->e =
+        (energy){.net = &m->net,
+                 .shape = {.layers = HIDDEN + 1, .width = {WIDTH, WIDTH, WIDTH}, .act = ACT_SWISH}};
+    m->f = energy_flow(&m->e);
+    m->start.q = op_input(m->net.g, "q", 0, 2, (int64_t[]){ITEMS, PAIRS});
+    m->start.p = op_input(m->net.g, "p", 0, 2, (int64_t[]){ITEMS, PAIRS});
+}
+
+static void mechanics_stop(mechanics *m)
+{
+    graph_free(m->net.g);
+    params_clear(&m->params);
+}
+
+static int products(graph *g, node *const *output, int outputs)
+{
+    machine m = machine_start(g, output, outputs, PROGRAM_FAST);
+    int count = steps_of(m.p, "matmul");
+    machine_stop(m);
+    return count;
+}
+
+TEST(a_force_and_its_reverse_pass_take_six_products_a_hidden_layer)
+{
+    // Besides them: the last weights times ones, which start the force, and its transpose.
+    mechanics m;
+    mechanics_start(&m);
+    graph *g = m.net.g;
+    node *force = m.f.force(m.f.self, m.start), *output[16] = {force};
+    CHECK_EQUAL(products(g, output, 1), 2 * HIDDEN + 1);
+
+    node *seed = op_input(g, "seed", 0, 2, force->shape.size);
+    int outputs = 1 + net_gradients(&m.net, output + 1, &force, &seed, 1);
+    graph_gradient(g, &output[outputs++], &m.start.q, 1, &force, &seed, 1);
+    CHECK_EQUAL(products(g, output, outputs), 6 * HIDDEN + 2);
+    mechanics_stop(&m);
+}
+
+TEST(a_leapfrog_step_takes_two_gradients)
+{
+    enum { STEPS = 5 };
+    mechanics m;
+    mechanics_start(&m);
+    const stepper *s = stepper_find("leap_frog");
+    phase at = m.start;
+    for (int t = 0; t < STEPS; t++) at = stepper_step(s, m.net.g, &m.f, at, 0.125, NULL, 1);
+    // Each force is of use to two kicks; only the very first and last are not shared. The ends of
+    // the two networks are made once for all steps.
+    CHECK_EQUAL(products(m.net.g, (node *[]){at.q, at.p}, 2), (2 * STEPS + 1) * 2 * HIDDEN + 2);
+    mechanics_stop(&m);
+}
+
+TEST(steps_backwards_share_the_force_at_the_start)
+{
+    mechanics m;
+    mechanics_start(&m);
+    const stepper *s = stepper_find("leap_frog");
+    phase ahead = stepper_step(s, m.net.g, &m.f, m.start, 0.125, NULL, 1);
+    phase back = stepper_step(s, m.net.g, &m.f, m.start, -0.125, NULL, 1);
+    CHECK_EQUAL(products(m.net.g, (node *[]){ahead.q, ahead.p, back.q, back.p}, 4),
+                5 * 2 * HIDDEN + 2);
+    mechanics_stop(&m);
+}
+
+static hgn_config tiny(void)
+{
+    hgn_config c = hgn_plus_plus();
+    c.image = 16;
+    c.latent = 4;
+    c.window = 3;
+    c.targets = 12;
+    c.encoder_blocks = c.decoder_blocks = 2;
+    c.decoder_start = 2;
+    for (int b = 0; b < 2; b++) {
+        c.encoder[b].layers = b ? 3 : 2;
+        for (int i = 0; i < 3; i++) c.encoder[b].width[i] = 4, c.encoder[b].kernel[i] = 3;
+        c.decoder_width[b] = 4;
+    }
+    c.energy = (energy_net){.layers = 3, .width = {8, 8}, .act = ACT_SWISH};
+    return c;
+}
+
+TEST(one_block_is_smaller_than_all_activations_together)
+{
+    hgn_config c = tiny();
+    params p = {0};
+    hgn_roll roll;
+    hgn_decode decode;
+    CHECK_OK(hgn_roll_describe(&roll, &p, &c, 8, 0, 11, true, false, true));
+    CHECK_OK(hgn_decode_describe(&decode, &p, &c, 8, true));
+    program *a, *b;
+    CHECK_OK(program_build(&a, roll.net.g, roll.output, roll.outputs, PROGRAM_FAST));
+    CHECK_OK(program_build(&b, decode.net.g, decode.output, decode.outputs, PROGRAM_FAST));
+    program_report of_roll = program_tell(a), of_decode = program_tell(b);
+    CHECK_EQUAL(of_roll.stages, 2);
+    CHECK_EQUAL(of_decode.stages, 1);
+    CHECK(of_roll.block < of_roll.sum);
+    CHECK(of_decode.block < of_decode.sum);
+    CHECK(of_roll.biggest <= of_roll.block && of_decode.biggest <= of_decode.block);
+    CHECK(of_roll.fused > of_roll.tapes); // chains, not single operations
+    program_free(a), program_free(b);
+    graph_free(roll.net.g), graph_free(decode.net.g);
+    params_clear(&p);
+}
+
+TEST(a_chain_needs_two_places_however_long_it_is)
+{
+    graph *g;
+    CHECK_OK(graph_create(&g));
+    node *x = op_input(g, "x", 0, 2, (int64_t[]){16, 16}), *y = x;
+    for (int i = 0; i < 50; i++) y = op_matmul(g, y, y, false, false);
+    program *p;
+    CHECK_OK(program_build(&p, g, &y, 1, PROGRAM_FAST));
+    program_report r = program_tell(p);
+    CHECK_EQUAL(r.sum, 51 * r.biggest);
+    CHECK(r.block < r.sum / 10); // the leaf, two places in turn, and the product's scratch
+    program_free(p);
+    graph_free(g);
+}
+
+TEST(running_takes_no_memory)
+{
+    hgn_config c = tiny();
+    params p = {0};
+    hgn_roll roll;
+    CHECK_OK(hgn_roll_describe(&roll, &p, &c, 4, 0, 11, true, false, true));
+    float *block = calloc((size_t)p.size, sizeof *block);
+    params_draw(&p, block, 1);
+    machine m = machine_start(roll.net.g, roll.output, roll.outputs, PROGRAM_FAST);
+    for (int k = 0; k < roll.net.leaves; k++)
+        instance_bind(m.i, roll.net.leaf[k].leaf, block + p.at[roll.net.leaf[k].param].offset);
+    const node *leaf[] = {roll.frames, roll.noise, roll.dq, roll.kl_weight};
+    for (int k = 0; k < 4; k++) {
+        double *x = drawn(shape_count(&leaf[k]->shape), (uint64_t)k);
+        instance_set(m.i, leaf[k], x);
+        free(x);
+    }
+    machine_run(m);
+    int last = roll.outputs - 1;
+    int64_t n = shape_count(&roll.output[last]->shape);
+    double *first = numbers(n), *again = numbers(n);
+    instance_get(m.i, last, first);
+#if STARVE
+    starve_live = 0;
+    starve_until = 0; // every request is refused
+    starve_counting = true;
+    for (int k = 0; k < 3; k++) machine_run(m);
+    starve_counting = false;
+    starve_until = -1;
+    CHECK_EQUAL(starve_live, 0);
+#else
+    for (int k = 0; k < 3; k++) machine_run(m);
+#endif
+    instance_get(m.i, last, again);
+    CHECK(!memcmp(first, again, (size_t)n * sizeof *first));
+    machine_stop(m);
+    free(first), free(again), free(block);
+    graph_free(roll.net.g);
+    params_clear(&p);
+}
+
+TEST(a_stage_needs_nothing_of_the_next_one)
+{
+    graph *g;
+    CHECK_OK(graph_create(&g));
+    int64_t size[] = {5, 5};
+    node *x = op_input(g, "x", 0, 2, size), *late = op_input(g, "late", 1, 2, size);
+    node *early = op_tanh(g, op_matmul(g, x, x, false, true));
+    node *y[] = {early, op_total(g,
+                                 (node *[]){op_matmul(g, early, late, false, false),
+                                            op_matmul(g, x, early, false, false),
+                                            op_matmul(g, late, late, true, false)},
+                                 3)};
+    double *a = drawn(25, 1), *b = drawn(25, 2), got[4][25];
+    double nan[25];
+    for (int i = 0; i < 25; i++) nan[i] = NAN;
+    for (int form = 0; form < 2; form++) {
+        machine m = machine_start(g, y, 2, form ? PROGRAM_FAST : PROGRAM_JUDGE);
+        CHECK_EQUAL(program_tell(m.p).stages, 2);
+        for (int round = 0; round < 2; round++) { // the second on what the first has left behind
+            instance_set(m.i, x, a);
+            instance_set(m.i, late, nan);
+            instance_run(m.i, 0);
+            instance_get(m.i, 0, got[2 * form]);
+            instance_set(m.i, late, b);
+            instance_run(m.i, 1);
+            instance_get(m.i, 1, got[2 * form + 1]);
+        }
+        machine_stop(m);
+    }
+    for (int i = 0; i < 25; i++) {
+        double sum = 0.0;
+        for (int k = 0; k < 5; k++) sum += a[i / 5 * 5 + k] * a[i % 5 * 5 + k];
+        CHECK_NEAR(got[0][i], tanh(sum), 1e-14);
+        CHECK_NEAR(got[2][i], tanh(sum), 1e-6);
+    }
+    for (int i = 0; i < 25; i++) {
+        double sum = 0.0;
+        for (int k = 0; k < 5; k++)
+            sum += got[0][i / 5 * 5 + k] * b[k * 5 + i % 5] +
+                   a[i / 5 * 5 + k] * got[0][k * 5 + i % 5] + b[k * 5 + i / 5] * b[k * 5 + i % 5];
+        CHECK_NEAR(got[1][i], sum, 1e-14);
+        CHECK_NEAR(got[3][i], sum, 5e-6);
+    }
+    free(a), free(b);
+    graph_free(g);
+}
+
+TEST(a_bias_that_comes_later_is_not_added_before)
+{
+    // conv and bias are one call, unless the bias is of another stage.
+    graph *g;
+    CHECK_OK(graph_create(&g));
+    node *x = op_input(g, "x", 0, 4, (int64_t[]){1, 3, 3, 2});
+    node *w = op_input(g, "w", 0, 4, (int64_t[]){3, 3, 2, 2});
+    node *bias = op_input(g, "bias", 1, 1, (int64_t[]){2});
+    node *y = op_leaky(g, op_bias(g, op_conv(g, x, w, 1, OP_SAME), bias), 0.1);
+    double *a = drawn(18, 1), *b = drawn(36, 2), late[2] = {3.0, -3.0}, got[2][18];
+    for (int form = 0; form < 2; form++) {
+        machine m = machine_start(g, &y, 1, form ? PROGRAM_FAST : PROGRAM_JUDGE);
+        instance_set(m.i, x, a);
+        instance_set(m.i, w, b);
+        instance_run(m.i, 0);
+        instance_set(m.i, bias, late);
+        instance_run(m.i, 1);
+        instance_get(m.i, 0, got[form]);
+        machine_stop(m);
+    }
+    for (int i = 0; i < 18; i++) CHECK_NEAR(got[1][i], got[0][i], 1e-5);
+    free(a), free(b);
+    graph_free(g);
+}

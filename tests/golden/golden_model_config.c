@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// The configuration of a golden model: one key=value a line, every key known and used.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "golden/golden_literal.h"
+#include "golden/golden_models.h"
+
+enum { LINES = 32 };
+
+typedef struct settings {
+    golden_model *m;
+    int count, wrong;
+    const char *key[LINES];
+    const literal *value[LINES];
+    bool used[LINES];
+} settings;
+
+static void complain(settings *s, const char *key, const char *what)
+{
+    printf("%s: config: %s: %s\n", s->m->path, key, what);
+    s->wrong++;
+}
+
+static char *text_of(golden_model *m, const char *name)
+{
+    plumb_array a;
+    if (plumb_file_read(&a, m->file, name)) {
+        printf("%s: %s\n", m->path, plumb_last_error());
+        return NULL;
+    }
+    int64_t n = plumb_array_count(&a);
+    char *text = arena_take(&m->mem, n + 1, 1);
+    if (text) memcpy(text, a.data, (size_t)n);
+    return text;
+}
+
+// Lines into `line`; their number, or -1 if there are more than `most`.
+static int lines_of(char *text, char **line, int most)
+{
+    int count = 0;
+    for (char *save, *at = strtok_r(text, "\n", &save); at; at = strtok_r(NULL, "\n", &save)) {
+        if (count == most) return -1;
+        line[count++] = at;
+    }
+    return count;
+}
+
+static bool read_settings(settings *s)
+{
+    char *line[LINES], *text = text_of(s->m, "config");
+    if (!text || (s->count = lines_of(text, line, LINES)) < 1) return false;
+    for (int i = 0; i < s->count; i++) {
+        char *equals = strchr(line[i], '=');
+        if (!equals) {
+            complain(s, line[i], "no value");
+            return false;
+        }
+        *equals = 0;
+        s->key[i] = line[i];
+        s->value[i] = literal_read(&s->m->mem, equals + 1);
+        if (!s->value[i]) complain(s, line[i], "not a literal");
+    }
+    return !s->wrong;
+}
+
+static const literal *get(settings *s, const char *key)
+{
+    for (int i = 0; i < s->count; i++)
+        if (!strcmp(s->key[i], key)) {
+            s->used[i] = true;
+            return s->value[i];
+        }
+    return NULL;
+}
+
+static double number(settings *s, const literal *x, const char *what, double fallback)
+{
+    if (!x) return fallback;
+    if (x->kind != LITERAL_NUMBER) complain(s, what, "not a number");
+    return x->number;
+}
+
+static int whole(settings *s, const literal *dict, const char *key)
+{
+    const literal *x = literal_find(dict, key);
+    if (!x || x->kind != LITERAL_NUMBER || x->number != (int)x->number) {
+        complain(s, key, "no whole number");
+        return 0;
+    }
+    return (int)x->number;
+}
+
+static int64_t whole_line(settings *s, const char *key)
+{
+    const literal *x = get(s, key);
+    if (!x) complain(s, key, "is missing");
+    return (int64_t)number(s, x, key, 0);
+}
+
+static int choice(settings *s, const literal *x, const char *what, const char *const *names, int n)
+{
+    for (int i = 0; x && x->kind == LITERAL_TEXT && i < n; i++)
+        if (!strcmp(x->text, names[i])) return i;
+    complain(s, what, "not one of those we have");
+    return 0;
+}
+
+static activation act(settings *s, const literal *dict)
+{
+    return (activation)choice(s, literal_find(dict, "activation"), "activation", activation_names,
+                              ACTIVATIONS);
+}
+
+// Entry i of a list, or the number that stands for all of them.
+static double entry(settings *s, const literal *x, int i, double fallback)
+{
+    if (x && x->kind == LITERAL_LIST) x = i < x->count ? x->item[i] : NULL;
+    return number(s, x, "entry", fallback);
+}
+
+static op_padding padding(settings *s, const literal *list, int i)
+{
+    static const char *const names[] = {[OP_SAME] = "SAME", [OP_VALID] = "VALID"};
+    if (!list) return OP_SAME;
+    if (list->kind != LITERAL_LIST || i >= list->count) {
+        complain(s, "padding", "not as many as layers");
+        return OP_SAME;
+    }
+    return (op_padding)choice(s, list->item[i], "padding", names, 2);
+}
+
+static void encoder(settings *s, hgn_config *c, const literal *e)
+{
+    const literal *width = literal_find(e, "conv_channels");
+    const literal *kernel = literal_find(e, "kernel_shapes"), *pads = literal_find(e, "padding");
+    c->encoder_act = act(s, e);
+    c->encoder_blocks = whole(s, e, "num_blocks");
+    int depth = whole(s, e, "blocks_depth");
+    if (!width || c->encoder_blocks > HGN_BLOCKS || depth >= HGN_DEPTH) {
+        complain(s, "enc", "too large");
+        return;
+    }
+    for (int b = 0; b < c->encoder_blocks; b++) {
+        hgn_block *block = &c->encoder[b];
+        const literal *own = width->kind == LITERAL_LIST ? width->item[b] : width;
+        int listed = own->kind == LITERAL_LIST ? own->count : depth;
+        *block = (hgn_block){.layers = listed + (b == c->encoder_blocks - 1)};
+        for (int i = 0; i < block->layers; i++) {
+            block->width[i] = (int64_t)entry(s, own, i, 0); // the very last is the model's choice
+            block->kernel[i] = (int64_t)entry(s, kernel, i, 3);
+            block->padding[i] = padding(s, pads, i);
+        }
+    }
+}
+
+static void decoder(settings *s, hgn_config *c, const literal *d)
+{
+    c->decoder_act = act(s, d);
+    c->decoder_blocks = whole(s, d, "num_blocks");
+    c->decoder_depth = whole(s, d, "blocks_depth");
+    for (int b = 0; b < c->decoder_blocks && b < HGN_BLOCKS; b++)
+        c->decoder_width[b] = whole(s, d, "conv_channels");
+    c->decoder_start = c->latent / 2;
+}
+
+static void energies(settings *s, hgn_config *c, const literal *n)
+{
+    const literal *type = get(s, "net_type");
+    energy_net *e = &c->energy;
+    *e = (energy_net){.conv = type && !strcmp(type->text, "conv"),
+                      .layers = whole(s, n, "num_layers"),
+                      .act = act(s, n)};
+    c->maps = e->conv;
+    for (int i = 0; i < e->layers && i < ENERGY_LAYERS; i++) {
+        const literal *width = literal_find(n, e->conv ? "conv_channels" : "num_units");
+        e->width[i] = (int64_t)entry(s, width, i, 0);
+        if (!e->conv) continue;
+        e->kernel[i] = (int64_t)entry(s, literal_find(n, "kernel_shapes"), i, 0);
+        e->stride[i] = (int)entry(s, literal_find(n, "strides"), i, 0);
+        e->padding[i] = padding(s, literal_find(n, "padding"), i);
+    }
+}
+
+static void transform(settings *s, hgn_config *c)
+{
+    const literal *t = get(s, "lt");
+    if (!t) return;
+    c->transform_layers = whole(s, t, "num_layers");
+    c->transform_width = whole(s, t, c->maps ? "conv_channels" : "num_units");
+    if (act(s, t) != c->encoder_act) complain(s, "lt", "another activation than the encoder's");
+}
+
+static void objective(settings *s, hgn_config *c)
+{
+    static const char *const names[] = {"ELBO", "GECO", "NON-PROB"};
+    c->objective = (hgn_objective)choice(s, get(s, "obj"), "obj", names, HGN_OBJECTIVES);
+    c->beta = number(s, get(s, "beta"), "beta", 1.0);
+    c->kappa = number(s, get(s, "kappa"), "kappa", 0.001);
+    c->alpha = number(s, get(s, "alpha"), "alpha", 0.0);
+}
+
+static void configure(settings *s)
+{
+    golden_model *m = s->m;
+    hgn_config *c = &m->c;
+    *c = (hgn_config){.channels = 3, .integrator = "leap_frog", .parts = 1};
+    m->batch = whole_line(s, "batch");
+    const literal *hw = get(s, "hw"), *both = get(s, "train"), *formula = get(s, "formula");
+    c->image = (int64_t)entry(s, hw, 0, 0);
+    if (c->image != (int64_t)entry(s, hw, 1, 0)) complain(s, "hw", "not square");
+    c->window = whole_line(s, "inf");
+    c->targets = whole_line(s, "tgt");
+    c->latent = whole_line(s, "latent");
+    c->split = (hgn_split)choice(s, get(s, "split"), "split", hgn_split_names, HGN_SPLITS);
+    c->both_ways = both && !strcmp(both->text, "forward_backward");
+    c->dt = number(s, get(s, "dt"), "dt", 0.125);
+    energies(s, c, get(s, "net"));
+    encoder(s, c, get(s, "enc"));
+    decoder(s, c, get(s, "dec"));
+    transform(s, c);
+    objective(s, c);
+    m->formula = formula && !strcmp(formula->text, "True");
+    m->seed = (uint64_t)whole_line(s, "seed");
+    m->steps = (int64_t)number(s, get(s, "steps"), "steps", 3);
+    m->extra = (int64_t)number(s, get(s, "eval"), "eval", 0);
+    m->rate = number(s, get(s, "lr"), "lr", 1.5e-4);
+    for (int i = 0; i < s->count; i++)
+        if (!s->used[i]) complain(s, s->key[i], "not known here");
+}
+
+static const double *numbers(golden_model *m, const char *name, int64_t want)
+{
+    int64_t count = 0;
+    double *all = golden_read(&count, m->file, name);
+    double *out = all && count == want ? ARENA_NEW(&m->mem, double, count) : NULL;
+    if (out) memcpy(out, all, (size_t)count * sizeof *out);
+    else
+        printf("%s: %s has %lld numbers, wanted %lld\n", m->path, name, (long long)count,
+               (long long)want);
+    free(all);
+    return out;
+}
+
+bool golden_model_read(golden_model *m, plumb_file *file, const char *path)
+{
+    *m = (golden_model){.file = file, .path = path};
+    settings s = {.m = m};
+    if (!read_settings(&s)) return false;
+    configure(&s);
+    if (s.wrong) return false;
+    if (hgn_check(&m->c)) {
+        printf("%s: %s\n", path, plumb_last_error());
+        return false;
+    }
+    char *names = text_of(m, "names");
+    m->names = names ? lines_of(names, (char **)m->name, GOLDEN_NAMES) : -1;
+    m->times = hgn_times_of(&m->c);
+    int64_t frame = m->c.image * m->c.image * m->c.channels;
+    int64_t place = m->c.maps ? m->c.image >> m->c.decoder_blocks : 1;
+    m->x = numbers(m, "x_u8", m->steps * m->batch * m->times.length * frame);
+    m->noise = numbers(m, "eps", m->steps * m->batch * place * place * m->c.latent);
+    return m->names > 0 && m->x && m->noise;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Models with a known answer: is the verdict right, and kappa near the true one?
+#include <math.h>
+#include <stdio.h>
+
+#include "golden/golden.h"
+#include "plumb/canonical.h"
+
+static struct {
+    int cases, errors, unknown, off, uncovered;
+} tally;
+
+static int report(plumb_file *file, const char *path, const plumb_canonical *r)
+{
+    const double expected = golden_scalar(file, "expected", (double)NAN);
+    const double kappa = golden_scalar(file, "kappa_true", (double)NAN);
+    const bool hard = golden_scalar(file, "hard", 0.0) != 0.0;
+    const char *const word = hard ? "hard, not counted: " : "";
+    if (isnan(expected) || isnan(kappa)) {
+        printf("%s: expected or kappa_true is missing\n", path);
+        return 1;
+    }
+    const bool unknown = r->canonical == PLUMB_CANONICAL_UNKNOWN;
+    const bool error = !unknown && r->canonical != (int)expected,
+               off = fabs(r->kappa - kappa) > 0.05;
+    if (unknown) printf("%s: %sverdict null: %s\n", path, word, r->why);
+    if (error)
+        printf("%s: %sverdict %d, expected %g: %s\n", path, word, r->canonical, expected, r->why);
+    if (off) printf("%s: %skappa %.4f, true %.4f\n", path, word, r->kappa, kappa);
+    if (hard) return 0;
+    tally.cases++;
+    tally.errors += error;
+    tally.unknown += unknown;
+    tally.off += off;
+    tally.uncovered += !(kappa >= r->kappa_ci.low - 1e-4 && kappa <= r->kappa_ci.high + 1e-4);
+    return 0;
+}
+
+int golden_planted(plumb_file *file, const char *path)
+{
+    plumb_array latent, truth;
+    plumb_canonical r;
+    if (plumb_file_read(&latent, file, "latent") || plumb_file_read(&truth, file, "truth") ||
+        plumb_measure_canonical(&r, &latent, &truth, NULL)) {
+        printf("%s: %s\n", path, plumb_last_error());
+        return 1;
+    }
+    const int failures = report(file, path, &r);
+    plumb_canonical_clear(&r);
+    return failures;
+}
+
+int golden_planted_verdict(void)
+{
+    printf("%d cases: %d wrong verdicts, %d null, kappa off by more than 0.05 in %d, outside its "
+           "interval in %d\n",
+           tally.cases, tally.errors, tally.unknown, tally.off, tally.uncovered);
+    return tally.errors > 0.02 * tally.cases || tally.unknown > 0.05 * tally.cases;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "models/energy.h"
+
+#include "engine/runs.h"
+
+enum { ITEMS = 2, PAIRS = 3 };
+
+typedef struct bench {
+    params params;
+    net net;
+    energy e;
+    node *q, *p; // leaves
+} bench;
+
+static void bench_start(bench *b, energy_form potential, energy_form kinetic)
+{
+    *b = (bench){.net = {.params = &b->params}};
+    CHECK_OK(graph_create(&b->net.g));
+    b->e = (energy){.net = &b->net,
+                    .potential = potential,
+                    .kinetic = kinetic,
+                    .shape = {.layers = 3, .width = {5, 4}, .act = ACT_SWISH}};
+    b->q = op_input(b->net.g, "q", 0, 2, (int64_t[]){ITEMS, PAIRS});
+    b->p = op_input(b->net.g, "p", 0, 2, (int64_t[]){ITEMS, PAIRS});
+}
+
+static void bench_stop(bench *b)
+{
+    graph_free(b->net.g);
+    params_clear(&b->params);
+}
+
+// Parameters off their start, states, one run in double.
+static void evaluate(bench *b, node *output, const double *q, const double *p, double *out)
+{
+    machine m = machine_start(b->net.g, &output, 1, PROGRAM_JUDGE);
+    for (int k = 0; k < b->net.leaves; k++) {
+        const node *leaf = b->net.leaf[k].leaf;
+        double *x = drawn(shape_count(&leaf->shape), 100 + (uint64_t)k);
+        instance_set(m.i, leaf, x);
+        free(x);
+    }
+    instance_set(m.i, b->q, q);
+    instance_set(m.i, b->p, p);
+    machine_run(m);
+    instance_get(m.i, 0, out);
+    machine_stop(m);
+}
+
+// dq/dt = dH/dp and dp/dt = -dH/dq against differences of H, at a state whose p was made from q.
+static void check_flow(energy_form potential, energy_form kinetic)
+{
+    bench b;
+    bench_start(&b, potential, kinetic);
+    graph *g = b.net.g;
+    phase leaves = {b.q, b.p}, bent = {b.q, op_add(g, b.p, op_sin(g, b.q))};
+    flow f = energy_flow(&b.e);
+    node *velocity = f.velocity(f.self, bent), *force = f.force(f.self, bent);
+    node *H = op_add(g, energy_potential(&b.e, leaves), energy_kinetic(&b.e, leaves));
+    CHECK_OK(graph_status(g));
+    enum { N = ITEMS * PAIRS };
+    double *q = drawn(N, 1), *p = drawn(N, 2), at[N], v[N], F[N], low[ITEMS], high[ITEMS];
+    evaluate(&b, velocity, q, p, v);
+    evaluate(&b, force, q, p, F);
+    for (int i = 0; i < N; i++) at[i] = p[i] + sin(q[i]);
+    for (int k = 0; k < 2 * N; k++) {
+        double *x = k < N ? &q[k] : &at[k - N], keep = *x, h = 1e-5;
+        *x = keep + h;
+        evaluate(&b, H, q, at, high);
+        *x = keep - h;
+        evaluate(&b, H, q, at, low);
+        *x = keep;
+        int item = k % N / PAIRS;
+        double slope = (high[item] - low[item]) / (2 * h);
+        double got = k < N ? -F[k] : v[k - N];
+        if (!(fabs(got - slope) <= 1e-7 * (1.0 + fabs(slope))))
+            fail_msg("%s and %s: derivative %d is %.12g, by differences %.12g",
+                     energy_names[potential], energy_names[kinetic], k, got, slope);
+    }
+    free(q), free(p);
+    bench_stop(&b);
+}
+
+TEST(flows_are_the_partial_derivatives_of_every_energy)
+{
+    static const energy_form potentials[] = {ENERGY_NET, ENERGY_DEP_NET, ENERGY_EMBED_QUAD};
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < ENERGY_FORMS; k++) check_flow(potentials[i], (energy_form)k);
+}
+
+// Kinetic energies whose parameters are at their start have closed forms.
+static void check_start(energy_form kinetic, double mass)
+{
+    bench b;
+    bench_start(&b, ENERGY_NET, kinetic);
+    node *K = energy_kinetic(&b.e, (phase){b.q, b.p});
+    float *block = calloc((size_t)b.params.size + 1, sizeof *block);
+    params_draw(&b.params, block, 3);
+    machine m = machine_start(b.net.g, &K, 1, PROGRAM_FAST);
+    for (int k = 0; k < b.net.leaves; k++)
+        instance_bind(m.i, b.net.leaf[k].leaf, block + b.params.at[b.net.leaf[k].param].offset);
+    double *p = drawn(ITEMS * PAIRS, 2), got[ITEMS];
+    instance_set(m.i, b.p, p);
+    machine_run(m);
+    instance_get(m.i, 0, got);
+    machine_stop(m);
+    for (int i = 0; i < ITEMS; i++) {
+        double sum = 0.0;
+        for (int k = 0; k < PAIRS; k++) sum += p[i * PAIRS + k] * p[i * PAIRS + k];
+        CHECK_NEAR(got[i], 0.5 * mass * sum, 1e-5);
+    }
+    free(p), free(block);
+    bench_stop(&b);
+}
+
+TEST(quadratic_energies_start_as_multiples_of_the_square)
+{
+    check_start(ENERGY_PURE_QUAD, 1.0);
+    check_start(ENERGY_DIAG_QUAD, 2.0);   // exp(0) + 1
+    check_start(ENERGY_MATRIX_QUAD, 2.0); // U = 1, and U'U + 1
+}
+
+TEST(a_free_matrix_is_the_upper_triangle_row_after_row)
+{
+    bench b;
+    bench_start(&b, ENERGY_NET, ENERGY_MATRIX_QUAD);
+    node *K = energy_kinetic(&b.e, (phase){b.q, b.p});
+    double *q = drawn(ITEMS * PAIRS, 1), *p = drawn(ITEMS * PAIRS, 2), got[ITEMS];
+    evaluate(&b, K, q, p, got);
+    CHECK_EQUAL(b.net.leaves, 1);
+    double *u = drawn(6, 100); // 1 + u on the diagonal
+    const double U[3][3] = {{1 + u[0], u[1], u[2]}, {0, 1 + u[3], u[4]}, {0, 0, 1 + u[5]}};
+    for (int i = 0; i < ITEMS; i++) {
+        double sum = 0.0;
+        for (int r = 0; r < 3; r++) {
+            double row = 0.0;
+            for (int c = 0; c < 3; c++) row += U[r][c] * p[i * PAIRS + c];
+            sum += 0.5 * (row * row + p[i * PAIRS + r] * p[i * PAIRS + r]);
+        }
+        CHECK_NEAR(got[i], sum, 1e-13);
+    }
+    free(q), free(p), free(u);
+    bench_stop(&b);
+}

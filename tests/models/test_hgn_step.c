@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// The training step of HGN++: cut in groups it is the same step, pairs that are not in use stay
+// still, and the published sizes fit into little memory.
+#include "models/hgn_step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "math/rng.h"
+#include "support/test.h"
+
+enum { BATCH = 3, TARGETS = 7, IMAGE = 16 };
+
+static hgn_config small(void)
+{
+    hgn_config c = hgn_plus_plus();
+    c.image = IMAGE;
+    c.window = 3;
+    c.targets = TARGETS;
+    c.latent = 8;
+    c.encoder_blocks = c.decoder_blocks = 2;
+    c.encoder[1].layers = 3;
+    for (int b = 0; b < 2; b++) {
+        for (int i = 0; i < 3; i++) c.encoder[b].width[i] = 6, c.encoder[b].kernel[i] = 3;
+        c.decoder_width[b] = 6;
+    }
+    c.decoder_start = 3;
+    c.energy = (energy_net){.layers = 3, .width = {10, 10}, .act = ACT_SWISH};
+    return c;
+}
+
+// One step on a fixed clip and noise.
+typedef struct trial {
+    hgn_config c;
+    params p;
+    hgn_step *step;
+    hgn_replica *replica;
+    float *value, *gradient;
+    double l2[BATCH * TARGETS], kl[BATCH];
+    hgn_item item[BATCH];
+    float noise[BATCH * 8];
+    int64_t times[TARGETS];
+    double weight[TARGETS];
+    uint8_t *clips;
+} trial;
+
+static void begin(trial *t, hgn_config c, int64_t group, bool nested)
+{
+    *t = (trial){.c = c};
+    CHECK_OK(hgn_check(&t->c));
+    CHECK_OK(hgn_step_create(&t->step, &t->p, &t->c, BATCH, TARGETS, group, nested));
+    t->value = calloc((size_t)t->p.size, sizeof(float));
+    t->gradient = calloc((size_t)t->p.size, sizeof(float));
+    params_draw(&t->p, t->value, 5);
+    CHECK_OK(hgn_replica_create(&t->replica, t->step, t->value));
+    int64_t length = hgn_times_of(&t->c).length, bytes = length * IMAGE * IMAGE * 3;
+    t->clips = malloc((size_t)(BATCH * bytes));
+    rng r = rng_at(3, 1);
+    for (int64_t i = 0; i < BATCH * bytes; i++) t->clips[i] = (uint8_t)rng_below(&r, 256);
+    for (int i = 0; i < BATCH * 8; i++) t->noise[i] = (float)rng_normal(&r);
+    for (int i = 0; i < TARGETS; i++) t->times[i] = i, t->weight[i] = 1e-3 * (1 + i);
+    for (int b = 0; b < BATCH; b++)
+        t->item[b] = (hgn_item){.clip = t->clips + b * bytes,
+                                .pairs = 4,
+                                .noise = t->noise + 8 * b,
+                                .times = t->times,
+                                .weight = t->weight};
+}
+
+static void run(trial *t)
+{
+    memset(t->gradient, 0, (size_t)t->p.size * sizeof(float));
+    hgn_replica_run(t->replica, t->item, 1e-3, t->gradient, t->l2, t->kl);
+}
+
+static void end(trial *t)
+{
+    hgn_replica_free(t->replica);
+    hgn_step_free(t->step);
+    params_clear(&t->p);
+    free(t->value), free(t->gradient), free(t->clips);
+}
+
+static double largest_difference(const trial *a, const trial *b)
+{
+    double worst = 0.0, most = 0.0;
+    for (int64_t i = 0; i < a->p.size; i++) {
+        worst = fmax(worst, fabs((double)(a->gradient[i] - b->gradient[i])));
+        most = fmax(most, fabs((double)a->gradient[i]));
+    }
+    CHECK(most > 1e-4);
+    return worst / most;
+}
+
+TEST(frames_in_groups_give_the_step_of_all_frames_at_once)
+{
+    trial whole, parts;
+    begin(&whole, small(), BATCH * TARGETS, false);
+    begin(&parts, small(), 4, false); // 21 frames: the last group is not full
+    run(&whole), run(&parts);
+    CHECK(largest_difference(&whole, &parts) < 1e-5);
+    for (int i = 0; i < BATCH * TARGETS; i++) CHECK_NEAR(whole.l2[i], parts.l2[i], 1e-3);
+    end(&whole), end(&parts);
+}
+
+TEST(the_same_step_gives_the_same_bits)
+{
+    trial a;
+    begin(&a, small(), 4, false);
+    run(&a);
+    float *first = malloc((size_t)a.p.size * sizeof(float));
+    memcpy(first, a.gradient, (size_t)a.p.size * sizeof(float));
+    run(&a);
+    CHECK(!memcmp(first, a.gradient, (size_t)a.p.size * sizeof(float)));
+    free(first);
+    end(&a);
+}
+
+TEST(the_gradient_is_the_slope_of_the_loss)
+{
+    trial a;
+    begin(&a, small(), 8, false);
+    run(&a);
+    // Along the gradient itself, by differences in float: a coarse check of the whole chain; the
+    // sharp one is golden.
+    double square = 0.0, low = 0.0, high = 0.0, h = 1e-2;
+    float *value = malloc((size_t)a.p.size * sizeof(float));
+    float *slope = malloc((size_t)a.p.size * sizeof(float));
+    memcpy(value, a.value, (size_t)a.p.size * sizeof(float));
+    memcpy(slope, a.gradient, (size_t)a.p.size * sizeof(float));
+    for (int64_t i = 0; i < a.p.size; i++) square += (double)slope[i] * (double)slope[i];
+    for (int side = -1; side <= 1; side += 2) {
+        double loss = 0.0;
+        for (int64_t i = 0; i < a.p.size; i++)
+            a.value[i] = value[i] + (float)(side * h / sqrt(square)) * slope[i];
+        run(&a);
+        for (int i = 0; i < BATCH * TARGETS; i++) loss += a.weight[i % TARGETS] * a.l2[i];
+        for (int b = 0; b < BATCH; b++) loss += 1e-3 * a.kl[b];
+        *(side < 0 ? &low : &high) = loss;
+    }
+    CHECK_NEAR((high - low) / (2 * h), sqrt(square), 0.02 * sqrt(square));
+    free(value), free(slope);
+    end(&a);
+}
+
+TEST(pairs_that_are_not_in_use_change_nothing)
+{
+    trial a, b;
+    hgn_config c = small();
+    c.chooses = true;
+    begin(&a, c, 8, true);
+    begin(&b, c, 8, true);
+    for (int i = 0; i < BATCH; i++) a.item[i].pairs = b.item[i].pairs = 2;
+    // Other noise in the two pairs that are left out: (q, p) are columns 2, 3 and 6, 7.
+    for (int i = 0; i < BATCH; i++)
+        for (int k = 0; k < 8; k++)
+            if (k % 4 >= 2) b.noise[8 * i + k] += 3.0f;
+    run(&a), run(&b);
+    CHECK(!memcmp(a.l2, b.l2, sizeof a.l2) && !memcmp(a.kl, b.kl, sizeof a.kl));
+    CHECK(!memcmp(a.gradient, b.gradient, (size_t)a.p.size * sizeof(float)));
+    // The same, decided by the model and not by the item.
+    float *keep = b.value + b.p.at[params_find(&b.p, "keep")].offset;
+    keep[2] = keep[3] = 0.0f;
+    for (int i = 0; i < BATCH; i++) b.item[i].pairs = 4;
+    run(&b);
+    CHECK(!memcmp(a.l2, b.l2, sizeof a.l2) && !memcmp(a.kl, b.kl, sizeof a.kl));
+    // And what is in use matters.
+    for (int i = 0; i < BATCH; i++) b.noise[8 * i] += 3.0f;
+    run(&b);
+    CHECK(memcmp(a.l2, b.l2, sizeof a.l2));
+    end(&a), end(&b);
+}
+
+TEST(a_batch_of_32_rollouts_of_60_frames_at_64_channels_takes_less_than_2_GiB)
+{
+    hgn_config c = hgn_plus_plus();
+    params p = {0};
+    hgn_step *step;
+    CHECK_OK(hgn_step_create(&step, &p, &c, 32, 60, 8, false));
+    int64_t parameters = 0;
+    for (int i = 0; i < p.count; i++) parameters += shape_count(&p.at[i].shape);
+    CHECK_EQUAL(parameters, 882561); // as published
+    program_report roll = program_tell(hgn_step_program(step, false));
+    program_report decode = program_tell(hgn_step_program(step, true));
+    CHECK(roll.block + roll.scratch + decode.block + decode.scratch < INT64_C(2) << 30);
+    CHECK(roll.block < roll.sum && decode.block < decode.sum);
+    hgn_step_free(step);
+    params_clear(&p);
+}
