@@ -9,6 +9,7 @@
 #include "plumb/canonical.h"
 #include "plumb/dataset.h"
 #include "plumb/evaluate.h"
+#include "plumb/expect.h"
 #include "plumb/file.h"
 #include "plumb/film.h"
 #include "plumb/forecast.h"

@@ -3,9 +3,12 @@
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "cli/evaluate_films.h"
 
 typedef struct settings {
     plumb_evaluate_options opt;
+    plumb_expect_options films;
+    option_list probes;
     const char *require;
     int method;
     bool json;
@@ -34,9 +37,22 @@ static const option_row rows[] = {
      .help = "another world than the run's own"},
     {.name = "data", .kind = OPTION_TEXT, AT(opt.data), .value = "F",
      .help = "or a file of plumb simulate"},
+    {.name = "tuples", .kind = OPTION_INTEGER, AT(films.tuples), .value = "N",
+     .help = "of a model of films: tuples of each concept"},
+    {.name = "films", .kind = OPTION_INTEGER, AT(films.films), .value = "N",
+     .help = "of a model of films: free clips whose frames it predicts"},
+    {.name = "k", .letter = 'k', .kind = OPTION_INTEGER, AT(films.surprise.k), .value = "K",
+     .help = "which neighbour among the impossible clips known; a fifth of the tuples is known"},
+    {.name = "probes", .kind = OPTION_LIST, AT(probes), .value = "F",
+     .help = "files of tuples instead of the rooms; may be given often"},
+    {.name = "naive", .kind = OPTION_TEXT, AT(films.naive), .value = "RUN",
+     .help = "a run trained on impossible clips (--world rooms/impossible), for the naive scorer"},
+    {.name = "save", .kind = OPTION_TEXT, AT(films.save), .value = "F",
+     .help = "surprise and features of all tuples into a file that plumb surprise reads"},
     {.name = "threads", .kind = OPTION_INT, AT(opt.threads), .help = "0: all cores; changes no result"},
     {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "BARS",
-     .help = "exit 3 below a bar: symetric, vpt=900, r2, sym, vpt_forward, vpt_backward"},
+     .help = "exit 3 below a bar: symetric, vpt=900, r2, sym, vpt_forward, vpt_backward; of films "
+             "accuracy=0.8, relative_surprise, auroc"},
     {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
     {0},
 };
@@ -45,6 +61,7 @@ static const option_row rows[] = {
 static void defaults(void *given)
 {
     ((settings *)given)->opt = plumb_evaluate_defaults();
+    ((settings *)given)->films = plumb_expect_defaults();
 }
 
 static void row(const char *name, double value, plumb_interval ci, const char *note)
@@ -142,6 +159,16 @@ static int run(void *given, int files, char **file)
     if (files != 1)
         return complain(c, EXIT_USAGE, "takes one run directory, not %d; see plumb evaluate --help",
                         files);
+    bool films = false;
+    if (plumb_expect_applies(&films, file[0])) return complain_last(c);
+    if (films) {
+        s->films.probes = s->probes.item;
+        s->films.probe_count = s->probes.count;
+        s->films.threads = s->opt.threads;
+        s->films.first = s->opt.first;
+        stops_begin();
+        return stops_end(evaluate_films(c, file[0], &s->films, s->require, s->json));
+    }
     int code = check_bars(s, &(plumb_evaluate){0}, bars_parse);
     if (code) return code;
     plumb_evaluate result;
@@ -168,8 +195,9 @@ const command command_evaluate = {
         "Error of reconstruction and extrapolation and valid prediction time, forward and\n"
         "backward, on long films; R2, Sym and SyMetric of its latents on many short ones,\n"
         "by polynomials and by a small network. The films are of the world the run was trained\n"
-        "on, and none of them was used to train. The numbers also go into results.json of the\n"
-        "run.",
+        "on, and none of them was used to train. A model of films is judged by what surprises\n"
+        "it: accuracy and relative surprise on probes of five concepts, for every scorer, beside\n"
+        "predictors that need no training. The numbers also go into results.json of the run.",
     .example = "plumb evaluate run --count 30",
     .options = rows,
     .settings_size = sizeof(settings),

@@ -353,7 +353,8 @@ static plumb_status put_all(FILE *to, const char *header, const plumb_named_arra
     fwrite("       ", 1, padded - size, to);
     for (int64_t i = 0; i < count; i++) {
         const plumb_array *a = &arrays[i].array;
-        fwrite(a->data, plumb_dtype_size(a->dtype), (size_t)plumb_array_count(a), to);
+        const size_t n = (size_t)plumb_array_count(a);
+        if (n) fwrite(a->data, plumb_dtype_size(a->dtype), n, to); // nothing may be nowhere
     }
     return PLUMB_OK; // a failed write is seen by outfile_commit
 }

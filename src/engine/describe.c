@@ -144,6 +144,29 @@ node *op_swish(graph *g, node *x)
     return binary(g, OP_SWISH, x, op_sigmoid(g, x));
 }
 
+node *op_erf(graph *g, node *x)
+{
+    return unary(g, OP_ERF, x, 0.0);
+}
+
+node *op_gelu(graph *g, node *x)
+{
+    node *up = op_shift(g, op_erf(g, op_scale(g, x, 0.70710678118654752)), 1.0);
+    return op_scale(g, op_multiply(g, x, up), 0.5);
+}
+
+// max(x, 0) + exp(min(x, 0)) - 1
+node *op_elu(graph *g, node *x)
+{
+    node *below = op_scale(g, op_leaky(g, op_scale(g, x, -1.0), 0.0), -1.0);
+    return op_add(g, op_leaky(g, x, 0.0), op_shift(g, op_exp(g, below), -1.0));
+}
+
+node *op_larger(graph *g, node *a, node *b)
+{
+    return op_add(g, a, op_leaky(g, op_subtract(g, b, a), 0.0));
+}
+
 node *op_leaky(graph *g, node *x, double slope)
 {
     return unary(g, OP_LEAKY, x, slope);
@@ -198,6 +221,11 @@ static void pad(int64_t *out, int64_t *before, int64_t in, int64_t kernel, int64
     *before = 0;
     *out = in < kernel ? 0 : (in - kernel) / stride + 1;
     if (padding == OP_VALID) return;
+    if (padding == OP_CENTRED) {
+        *before = kernel / 2;
+        *out = (in + 2 * *before - kernel) / stride + 1;
+        return;
+    }
     *out = (in + stride - 1) / stride;
     int64_t total = (*out - 1) * stride + kernel - in;
     if (total > 0) *before = total / 2;

@@ -31,6 +31,36 @@ static bool contribute(walk *w, node *to, node *value)
     return true;
 }
 
+// Cotangents of slices that share no place: side by side in one array instead of each in zeros of
+// its own, added up. NULL if that is not what they are. Sorts `all`.
+static node *side_by_side(walk *w, node **all, int n, const shape *whole)
+{
+    int axis = all[0]->attr.axis;
+    for (int j = 0; j < n; j++)
+        if (all[j]->op != OP_EMBED || all[j]->attr.axis != axis) return NULL;
+    for (int j = 1; j < n; j++)
+        for (int k = j; k > 0 && all[k]->attr.start < all[k - 1]->attr.start; k--) {
+            node *swap = all[k];
+            all[k] = all[k - 1];
+            all[k - 1] = swap;
+        }
+    node **parts = ARENA_NEW(&w->mem, node *, (2 * (int64_t)n + 1));
+    if (!parts) return NULL;
+    int count = 0;
+    int64_t at = 0;
+    for (int j = 0; j <= n; j++) {
+        int64_t start = j < n ? all[j]->attr.start : whole->size[axis];
+        shape gap = *whole;
+        gap.size[axis] = start - at;
+        if (start < at) return NULL;
+        if (start > at) parts[count++] = op_constant(w->g, 0.0, &gap);
+        if (j == n) break;
+        parts[count++] = all[j]->in[0];
+        at = start + all[j]->in[0]->shape.size[axis];
+    }
+    return op_concat(w->g, parts, count, axis);
+}
+
 static node *collect(walk *w, int i)
 {
     int n = w->count[i];
@@ -38,7 +68,8 @@ static node *collect(walk *w, int i)
     if (!all) return NULL;
     share *s = w->shares[i];
     for (int j = n - 1; j >= 0; j--, s = s->next) all[j] = s->value;
-    return op_total(w->g, all, n);
+    node *joined = n > 1 ? side_by_side(w, all, n, &graph_at(w->g, w->first + i)->shape) : NULL;
+    return joined ? joined : op_total(w->g, all, n);
 }
 
 static plumb_status backwards(walk *w, node **total)

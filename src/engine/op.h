@@ -15,7 +15,7 @@
     /* elementwise */                                                                            \
     OP(ADD) OP(SUBTRACT) OP(MULTIPLY) OP(DIVIDE) OP(SCALE) OP(SHIFT)                             \
     OP(EXP) OP(LOG) OP(SQRT) OP(RECIPROCAL) OP(SIN) OP(COS) OP(TANH) OP(SIGMOID) OP(SOFTPLUS)    \
-    OP(SWISH) OP(SWISH1) OP(SWISH2) OP(LEAKY) OP(STEP)                                           \
+    OP(SWISH) OP(SWISH1) OP(SWISH2) OP(ERF) OP(LEAKY) OP(STEP)                                   \
     /* sums of many, products, convolutions and their transposes */                              \
     OP(TOTAL) OP(MATMUL)                                                                         \
     OP(CONV) OP(CONV_DATA) OP(CONV_WEIGHTS) OP(UPCONV) OP(UPCONV_DATA) OP(UPCONV_WEIGHTS)        \
@@ -76,7 +76,11 @@ node *op_cos(graph *g, node *x);
 node *op_tanh(graph *g, node *x);
 node *op_sigmoid(graph *g, node *x);
 node *op_softplus(graph *g, node *x);
-node *op_swish(graph *g, node *x);               /// x sigmoid(x)
+node *op_swish(graph *g, node *x); /// x sigmoid(x)
+node *op_erf(graph *g, node *x);
+node *op_gelu(graph *g, node *x); /// x (1 + erf(x / sqrt 2)) / 2
+node *op_elu(graph *g, node *x);  /// x, or exp(x) - 1 below 0
+node *op_larger(graph *g, node *a, node *b);
 node *op_leaky(graph *g, node *x, double slope); /// slope 0 is ReLU
 node *op_step(graph *g, node *x, double slope);  /// its derivative: 1 above, slope below
 
@@ -89,8 +93,9 @@ node *op_transpose(graph *g, node *x); /// of a matrix
 /// x (.., in) times w (in, out) plus bias (out).
 node *op_dense(graph *g, node *x, node *w, node *bias);
 
-typedef enum op_padding { OP_SAME, OP_VALID } op_padding;
-/// Cross-correlation. SAME pads as TensorFlow and XLA do: the odd zero goes after.
+typedef enum op_padding { OP_SAME, OP_VALID, OP_CENTRED } op_padding;
+/// Cross-correlation. SAME pads as TensorFlow and XLA do: the odd zero goes after. CENTRED pads
+/// kernel / 2 zeros on every side, as is usual in PyTorch.
 node *op_conv(graph *g, node *x, node *w, int stride, op_padding padding);
 /// Nearest x2 upsampling, then 3x3 SAME, without ever making the large map.
 node *op_upconv(graph *g, node *x, node *w);

@@ -112,6 +112,13 @@ void rule_swish2(graph *g, node **d, node *y, node *dy)
     d[0] = op_multiply(g, dy, f3);
 }
 
+// 2 / sqrt(pi) exp(-x^2)
+void rule_erf(graph *g, node **d, node *y, node *dy)
+{
+    node *bell = op_exp(g, op_scale(g, op_square(g, y->in[0]), -1.0));
+    d[0] = op_multiply(g, dy, op_scale(g, bell, 1.1283791670955126));
+}
+
 // By the sign of the output, which is that of the input, so that the input need not be kept.
 void rule_leaky(graph *g, node **d, node *y, node *dy)
 {

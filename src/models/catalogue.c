@@ -10,7 +10,10 @@
 
 // A new model is one new row.
 static const catalogue_row *const rows[] = {
-    &hgn_plus_plus_row, &hgn_row,
+    &hgn_plus_plus_row,
+    &hgn_row,
+    &predrnn_row,
+    &plato_row,
     NULL, // ends the table
 };
 enum { ROWS = sizeof rows / sizeof *rows - 1 };

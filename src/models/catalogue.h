@@ -29,6 +29,7 @@ typedef struct catalogue_row {
     const char *const *adjust[SETTINGS_PRESETS];
     /// Frames of a trajectory that training needs at least, by its settings.
     int64_t (*clip)(const void *own);
+    bool masks; ///< it must be shown which pixels belong to which object
     /// Makes the model with its first parameters, which are a function of the seed. Everything it
     /// takes is in `mem`; `film` stays where it is. Refuses settings that do not fit together, and
     /// film that does not fit the settings, with PLUMB_EVALUE or PLUMB_ESHAPE.

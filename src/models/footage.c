@@ -27,3 +27,8 @@ const uint8_t *footage_frames(const footage *f, footage_cut cut)
 {
     return f->frames + (cut.item * f->steps + cut.start) * f->height * f->width * f->channels;
 }
+
+const uint8_t *footage_mask(const footage *f, footage_cut cut)
+{
+    return f->mask + (cut.item * f->steps + cut.start) * f->height * f->width;
+}

@@ -11,6 +11,7 @@
 
 typedef struct footage {
     const uint8_t *frames; ///< (count, steps, height, width, channels)
+    const uint8_t *mask;   ///< (count, steps, height, width): which object, 0 none; or NULL
     int64_t count, steps, height, width, channels;
     double dt;   ///< time between frames, 0 if it is not known
     double mean; ///< of all pixels, from 0 to 1
@@ -25,6 +26,8 @@ typedef struct footage_cut {
 footage_cut footage_choose(const footage *f, uint64_t seed, int64_t step, int64_t sample,
                            int64_t length);
 
+/// Where the masks of a cut begin, if there are any.
+const uint8_t *footage_mask(const footage *f, footage_cut cut);
 /// Where the frames of a cut begin: (length, height, width, channels) lie there in one piece.
 const uint8_t *footage_frames(const footage *f, footage_cut cut);
 

@@ -12,6 +12,7 @@
 #include "models/hgn_settings.h"
 #include "models/hgn_step.h"
 #include "models/rows.h"
+#include "models/tensors.h"
 
 enum { SIZES = 13 };                              // 1, 2, 4, .. 4096 pairs
 enum { TERM_LOSS, TERM_L2, TERM_KL, TERM_PAIRS }; // then error and count of each nested size
@@ -346,21 +347,6 @@ static plumb_status play(void *self, const trainee_play *job)
     return hgn_play(&h->config, &h->params, h->value, job);
 }
 
-static void plan_of(plumb_record *record, const char *name, const program *p)
-{
-    program_report r = program_tell(p);
-    plumb_record_begin(record, name);
-    plumb_record_integer(record, "nodes", r.nodes);
-    plumb_record_integer(record, "steps", r.steps);
-    plumb_record_integer(record, "tapes", r.tapes);
-    plumb_record_integer(record, "fused", r.fused);
-    plumb_record_integer(record, "block_bytes", r.block);
-    plumb_record_integer(record, "scratch_bytes", r.scratch);
-    plumb_record_integer(record, "activation_bytes", r.sum);
-    plumb_record_real(record, "gflop", 1e-9 * r.flops);
-    plumb_record_end(record);
-}
-
 static void plan(void *self, plumb_record *record)
 {
     const learner *h = self;
@@ -375,8 +361,8 @@ static void plan(void *self, plumb_record *record)
         plumb_record_integer(record, "targets", h->horizons.targets[i]);
         plumb_record_integer(record, "decoded", k);
         plumb_record_integer(record, "groups", (frames + group - 1) / group);
-        plan_of(record, "rollout", hgn_step_program(h->step[i], false));
-        plan_of(record, "decoder", hgn_step_program(h->step[i], true));
+        tensors_plan(record, "rollout", hgn_step_program(h->step[i], false));
+        tensors_plan(record, "decoder", hgn_step_program(h->step[i], true));
         plumb_record_end(record);
     }
     plumb_record_end(record);

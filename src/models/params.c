@@ -57,6 +57,13 @@ static void draw_weights(const param *p, float *x, rng *r)
     }
 }
 
+static void draw_uniform(const param *p, float *x, rng *r)
+{
+    int64_t n = shape_count(&p->shape), out = p->shape.size[p->shape.rank - 1];
+    double inputs = p->value > 0 ? p->value : (double)(n / (out ? out : 1));
+    for (int64_t i = 0; i < n; i++) x[i] = (float)((2.0 * rng_uniform(r) - 1.0) / sqrt(inputs));
+}
+
 void params_draw(const params *p, float *block, uint64_t seed)
 {
     memset(block, 0, (size_t)p->size * sizeof *block);
@@ -64,6 +71,7 @@ void params_draw(const params *p, float *block, uint64_t seed)
         const param *q = &p->at[i];
         rng r = rng_at(seed, (uint64_t)i);
         if (q->start == PARAM_WEIGHTS) draw_weights(q, block + q->offset, &r);
+        else if (q->start == PARAM_UNIFORM) draw_uniform(q, block + q->offset, &r);
         else
             for (int64_t k = 0; k < shape_count(&q->shape); k++)
                 block[q->offset + k] = (float)q->value;

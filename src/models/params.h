@@ -9,6 +9,7 @@
 
 typedef enum param_start {
     PARAM_WEIGHTS, // normal cut at two deviations, over the root of the inputs
+    PARAM_UNIFORM, // from -1 to 1 over the root of the inputs, or over that of `value` if given
     PARAM_VALUE,   // a number
     PARAM_FIXED,   // a number that is not trained
 } param_start;

@@ -5,6 +5,6 @@
 
 #include "models/catalogue.h"
 
-extern const catalogue_row hgn_row, hgn_plus_plus_row;
+extern const catalogue_row hgn_row, hgn_plus_plus_row, plato_row, predrnn_row;
 
 #endif

@@ -31,6 +31,18 @@ typedef struct trainee_play {
     float *prediction; ///< (count, steps, height, width, channels); may be NULL
 } trainee_play;
 
+/// Clips to be watched by a model of films: it sees all of each and is asked for every frame before
+/// it comes.
+typedef struct trainee_watch {
+    const uint8_t *frames; ///< (count, steps, height, width, channels)
+    const uint8_t *mask;   ///< (count, steps, height, width): objects; only where `masks`
+    int64_t count, steps;
+    int threads;       ///< more than 0; changes no bit
+    double *error;     ///< (count, steps - 1): mean squared error of frames 1 ..
+    float *feature;    ///< (count, features); may be NULL
+    float *prediction; ///< (count, steps - 1, height, width, channels); may be NULL
+} trainee_watch;
+
 typedef struct trainee {
     const char *model; ///< "hgn++"
     int64_t tensors;
@@ -67,6 +79,12 @@ typedef struct trainee {
     int64_t window, targets;
     plumb_forecast_frames frames;
     plumb_status (*play)(void *self, const trainee_play *job);
+    /// Models of films, else NULL: how many numbers tell of a clip, and whether it must be shown
+    /// which pixels belong to which object. Clips that begin alike have the same errors, bit by
+    /// bit, as long as they do.
+    int64_t features;
+    bool masks;
+    plumb_status (*watch)(void *self, const trainee_watch *job);
     /// What a step costs, into the record: memory, arithmetic, calls. May be NULL.
     void (*plan)(void *self, plumb_record *record);
     /// Ends what is not in the arena the model was made in. May be NULL.

@@ -15,9 +15,8 @@
 // Films of the two uses start this far apart.
 static const int64_t measure_first = (int64_t)1 << 32;
 
-plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_options *opt)
+plumb_status examinee_load(examinee *e, const char *run)
 {
-    (void)opt;
     *e = (examinee){0};
     char *text, name[4096], identity[33];
     size_t size;
@@ -31,8 +30,16 @@ plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_op
     st = row->create(&e->t, &e->mem, e->recipe.own, &e->recipe.training, &e->shape);
     e->created = !st;
     if (!st) st = rundir_weights(&e->t, &e->trained, run, identity);
+    return st;
+}
+
+plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_options *opt)
+{
+    (void)opt;
+    plumb_status st = examinee_load(e, run);
     if (!st && !e->t.play)
-        st = fail(PLUMB_EVALUE, "%s: %s has no phase space to look into", run, row->name);
+        st = fail(PLUMB_EVALUE, "%s: %s has no phase space to look into", run,
+                  e->recipe.model->name);
     return st;
 }
 
@@ -161,7 +168,7 @@ static plumb_status from_data(films *out, examinee *e, const char *path, int64_t
     plumb_status st = plumb_dataset_open(&d, path, NULL);
     if (st) return st;
     int64_t items = plumb_dataset_items(d);
-    st = gather_data(&out->film, &e->mem, path, items < count ? items : count);
+    st = gather_data(&out->film, &e->mem, path, items < count ? items : count, false);
     const footage *f = &out->film;
     if (!st && f->steps < steps)
         st = fail(PLUMB_ESHAPE, "%s: has %lld frames a film, this takes %lld; try --steps %lld",

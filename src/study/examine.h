@@ -16,6 +16,9 @@ typedef struct examinee {
     footage shape;   ///< of the frames it was trained on; no frames
 } examinee;
 
+/// A run of any model.
+plumb_status examinee_load(examinee *e, const char *run);
+/// One that has a phase space.
 plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_options *opt);
 void examinee_close(examinee *e);
 

@@ -144,6 +144,12 @@ plumb_status recipe_check(const recipe *r)
     if (world && r->data.frames < clip)
         return fail(PLUMB_EVALUE, "frames=%lld is fewer than the %lld of a clip of this model",
                     (long long)r->data.frames, (long long)clip);
+    const int64_t most = PLUMB_ROOM_STEPS;
+    if (world && !strncmp(r->data.world, "rooms/", 6) && (clip > most || r->data.frames != most))
+        return fail(PLUMB_EVALUE,
+                    "%s has %lld frames a clip; frames=%lld and the %lld of this "
+                    "model do not fit",
+                    r->data.world, (long long)most, (long long)r->data.frames, (long long)clip);
     return PLUMB_OK;
 }
 
@@ -174,14 +180,23 @@ plumb_status recipe_identity(char out[33], const recipe *r)
 plumb_status recipe_film(footage *out, arena *mem, const recipe *r, int threads)
 {
     plumb_status st;
+    bool room = false;
     if (r->data.world[0]) {
         const plumb_world *world;
-        st = plumb_world_find(&world, r->data.world);
+        st = gather_is_room(&room, r->data.world);
+        if (!st && room)
+            return gather_room(out, mem, r->data.world, (uint64_t)r->data.data_seed, 0,
+                               r->data.trajectories, r->data.image, r->model->masks, threads);
+        if (!st && r->model->masks)
+            st = fail(PLUMB_EVALUE,
+                      "%s must be shown objects, and %s has no masks of them; the rooms have",
+                      r->model->name, r->data.world);
+        if (!st) st = plumb_world_find(&world, r->data.world);
         if (!st)
             st = gather_world(out, mem, world, (uint64_t)r->data.data_seed, 0, r->data.trajectories,
                               r->data.frames, r->data.image, threads);
     } else {
-        st = gather_data(out, mem, r->data.data, r->data.trajectories);
+        st = gather_data(out, mem, r->data.data, r->data.trajectories, r->model->masks);
     }
     const int64_t clip = r->model->clip ? r->model->clip(r->own) : 1;
     if (!st && out->steps < clip)
@@ -199,7 +214,11 @@ plumb_status recipe_frames(footage *out, const recipe *r)
                      .channels = 3};
     if (r->data.world[0]) {
         const plumb_world *world;
-        plumb_status st = plumb_world_find(&world, r->data.world);
+        bool room;
+        plumb_status st = gather_is_room(&room, r->data.world);
+        if (!st && room && !r->data.image) out->height = out->width = 64;
+        if (st || room) return st;
+        st = plumb_world_find(&world, r->data.world);
         if (st) return st;
         const plumb_world_facts *f = plumb_world_describe(world);
         out->channels = f->channels;
@@ -211,7 +230,8 @@ plumb_status recipe_frames(footage *out, const recipe *r)
     plumb_status st = plumb_dataset_open(&d, r->data.data, NULL);
     if (st) return st;
     st = plumb_dataset_read(&a, d, 0, "frames");
-    if (!st) out->height = a.shape[1], out->width = a.shape[2], out->channels = a.shape[3];
+    const int64_t *shape = a.shape + (!st && a.ndim == 5); // a tuple has an axis of clips
+    if (!st) out->height = shape[1], out->width = shape[2], out->channels = shape[3];
     plumb_dataset_close(d);
     return st;
 }

@@ -84,7 +84,7 @@ static plumb_status begin(job *j)
 {
     const plumb_train_options *o = j->opt;
     settings_preset preset = SETTINGS_CPU;
-    const plumb_world *world;
+    bool room;
     if (!o->model) return fail(PLUMB_EVALUE, "no model is given");
     plumb_status st = o->preset ? settings_find_preset(&preset, o->preset) : PLUMB_OK;
     if (!st) st = recipe_begin(&j->recipe, &j->mem, o->model, preset);
@@ -93,7 +93,7 @@ static plumb_status begin(job *j)
     if (!st) st = apply_options(j, apply_new);
     if (!st) st = recipe_check(&j->recipe);
     // A wrong name is better refused before there is a directory.
-    if (!st && j->recipe.data.world[0]) st = plumb_world_find(&world, j->recipe.data.world);
+    if (!st && j->recipe.data.world[0]) st = gather_is_room(&room, j->recipe.data.world);
     if (!st) st = rundir_open(&j->run, o->out, o->force ? RUNDIR_FORCE : RUNDIR_NEW);
     j->opened = !st;
     j->changed = true;

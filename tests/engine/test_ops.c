@@ -39,15 +39,18 @@ static node *conv_like(example *e, int op, int k)
 {
     static const int64_t size[][7] = {
         // n, height, width, in, out, kernel, stride
-        {1, 5, 4, 3, 2, 3, 1}, {2, 7, 6, 5, 4, 3, 2}, {1, 6, 6, 1, 3, 4, 1},
+        {1, 5, 4, 3, 2, 3, 1}, {2, 8, 6, 5, 4, 3, 2}, {1, 6, 6, 1, 3, 4, 1},
         {3, 4, 4, 2, 2, 2, 2}, {2, 8, 8, 8, 8, 3, 1},
     };
     const int64_t *s = size[k];
     bool up = op == OP_UPCONV || op == OP_UPCONV_DATA || op == OP_UPCONV_WEIGHTS;
     int64_t kernel = up ? 3 : s[5];
     node *x = LEAF(s[0], s[1], s[2], s[3]), *w = LEAF(kernel, kernel, s[3], s[4]);
-    node *y =
-        up ? op_upconv(e->g, x, w) : op_conv(e->g, x, w, (int)s[6], k == 3 ? OP_VALID : OP_SAME);
+    node *y = up ? op_upconv(e->g, x, w)
+                 : op_conv(e->g, x, w, (int)s[6],
+                           k == 3   ? OP_VALID
+                           : k == 1 ? OP_CENTRED
+                                    : OP_SAME);
     if (op == OP_CONV || op == OP_UPCONV) return y;
     const int64_t *o = y->shape.size;
     node *dy = LEAF(o[0], o[1], o[2], o[3]);

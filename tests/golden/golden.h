@@ -52,6 +52,11 @@ int golden_free_clips(plumb_file *file, const char *path); ///< Physical Concept
 int golden_probes(plumb_file *file, const char *path);     ///< the same, tuples
 int golden_checksum(plumb_file *file, const char *path);   ///< CRC-32C
 int golden_example(plumb_file *file, const char *path);    ///< two Gaussians
+int golden_patch(plumb_file *file, const char *path);      ///< frames cut into patches
+int golden_cell(plumb_file *file, const char *path);       ///< one ST-LSTM cell
+int golden_perception(plumb_file *file, const char *path); ///< PLATO's autoencoder
+int golden_dynamics(plumb_file *file, const char *path);   ///< PLATO's recurrent network
+int golden_predrnn(plumb_file *file, const char *path);    ///< a whole network and its training
 int golden_models(plumb_file *file, const char *path);     ///< HGN and HGN++
 int golden_layers(plumb_file *file, const char *path);     ///< convolutions, energies, Adam
 int golden_integrators(plumb_file *file, const char *path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every case of golden/voe that is about scorers, against scikit-learn, SciPy and PyOD, and those
-// of golden/voe/pc, files of Physical Concepts.
+// Every case of golden/voe: scorers against scikit-learn, SciPy and PyOD, video models against
+// PyTorch; and those of golden/voe/pc, files of Physical Concepts.
 #include "golden/golden.h"
 
 int main(void)
@@ -12,7 +12,12 @@ int main(void)
         {"vanilla/diff", golden_tuples},
         {"beta_ks_D", golden_uniformity},
         {"var0p001/log_LR", golden_example},
-        {0}, // video models: nothing judges these yet
+        {"patched", golden_patch},
+        {"out/h_new", golden_cell},
+        {"f64/pred", golden_predrnn},
+        {"composite", golden_perception},
+        {"w/lstm.weight_ih", golden_dynamics},
+        {0},
     };
     static const golden_kind files[] = {
         {"image", golden_free_clips},

@@ -73,7 +73,8 @@ TEST(what_cannot_be_is_refused)
                 PLUMB_EVALUE, "do not fit into memory");
     CHECK_FAILS(gather_world(&f, &mem, world("pendulum"), 1, 0, 1, 5, 17, 1), PLUMB_EVALUE,
                 "image");
-    CHECK_FAILS(gather_data(&f, &mem, "/no/such/file.npz", 0), PLUMB_EFILE, "/no/such/file.npz");
+    CHECK_FAILS(gather_data(&f, &mem, "/no/such/file.npz", 0, false), PLUMB_EFILE,
+                "/no/such/file.npz");
     plumb_stop(true);
     CHECK_FAILS(gather_world(&f, &mem, world("pendulum"), 1, 0, 100, 5, 32, 2), PLUMB_ESTOPPED,
                 "stopped");
@@ -90,26 +91,64 @@ TEST(film_of_a_file_is_what_the_file_has)
     arena mem = {0};
     footage a, b;
     CHECK_OK(gather_world(&a, &mem, world("two-body"), 9, 0, 6, 4, 0, 1));
-    CHECK_OK(gather_data(&b, &mem, path, 0));
+    CHECK_OK(gather_data(&b, &mem, path, 0, false));
     CHECK(a.count == b.count && a.steps == b.steps && a.channels == b.channels && a.mean == b.mean);
     CHECK_NEAR(a.dt, b.dt, 1e-12);
     char x[33], y[33];
     gather_identity(x, &a);
     gather_identity(y, &b);
     CHECK_TEXT(x, y);
-    CHECK_OK(gather_data(&b, &mem, path, 2));
+    CHECK_OK(gather_data(&b, &mem, path, 2, false));
     CHECK_EQUAL(b.count, 2);
-    CHECK_FAILS(gather_data(&b, &mem, path, 7), PLUMB_EVALUE, "has 6 trajectories, not 7");
+    CHECK_FAILS(gather_data(&b, &mem, path, 7, false), PLUMB_EVALUE, "has 6 trajectories, not 7");
     double z[4] = {0};
     const plumb_named_array arrays[] = {
         {"frames", plumb_array_view(z, PLUMB_F8, 2, (int64_t[]){2, 2})}};
     CHECK_OK(plumb_file_save(path, arrays, 1, false));
-    CHECK_FAILS(gather_data(&b, &mem, path, 0), PLUMB_ESHAPE,
+    CHECK_FAILS(gather_data(&b, &mem, path, 0, false), PLUMB_ESHAPE,
                 "wanted u1 (steps, height, width, channels)");
     const plumb_named_array other[] = {
         {"state", plumb_array_view(z, PLUMB_F8, 2, (int64_t[]){2, 2})}};
     CHECK_OK(plumb_file_save(path, other, 1, false));
-    CHECK_FAILS(gather_data(&b, &mem, path, 0), PLUMB_EFILE, "has no frames");
+    CHECK_FAILS(gather_data(&b, &mem, path, 0, false), PLUMB_EFILE, "has no frames");
+    unlink(path);
+    rmdir(dir);
+    arena_clear(&mem);
+}
+
+// Of a probe clips 2 and 3, with their masks, from the room and from a file; of all probes in turn.
+TEST(of_probes_the_impossible_clips_are_learnt_from)
+{
+    enum { IMAGE = 16, CLIP = PLUMB_ROOM_STEPS * IMAGE * IMAGE };
+    static uint8_t frames[4 * CLIP * 3], mask[4 * CLIP];
+    char dir[] = "/tmp/plumb-gather-XXXXXX", path[128];
+    arena mem = {0};
+    footage a, b, all;
+    const plumb_room *room;
+    CHECK(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/probes.npz", dir);
+    CHECK_OK(plumb_room_find(&room, "rooms/solidity"));
+    CHECK_OK(plumb_room_simulate(path, room, 3, 9, 0, IMAGE, NULL, 1));
+    CHECK_OK(gather_room(&a, &mem, "rooms/solidity", 9, 0, 5, IMAGE, true, 2));
+    CHECK_OK(gather_data(&b, &mem, path, 5, true));
+    CHECK_EQUAL(a.count, 5);
+    CHECK_EQUAL(a.steps, PLUMB_ROOM_STEPS);
+    CHECK(!memcmp(a.frames, b.frames, 5 * CLIP * 3));
+    CHECK(!memcmp(a.mask, b.mask, 5 * CLIP));
+    for (int64_t i = 0; i < 5; i++) {
+        const plumb_room_item item = {.frames = frames, .mask = mask};
+        CHECK_OK(plumb_room_make(&item, room, 9, i / 2, IMAGE));
+        CHECK(!memcmp(a.frames + i * CLIP * 3, frames + (2 + i % 2) * CLIP * 3, CLIP * 3));
+        CHECK(!memcmp(a.mask + i * CLIP, mask + (2 + i % 2) * CLIP, CLIP));
+    }
+    CHECK_OK(gather_room(&all, &mem, "rooms/impossible", 9, 0, 20, IMAGE, false, 1));
+    CHECK(!all.mask);
+    bool found = false; // one of the first five tuples is the first of solidity
+    for (int64_t i = 0; i < 10; i += 2)
+        found = found || !memcmp(all.frames + i * CLIP * 3, a.frames, 2 * CLIP * 3);
+    CHECK(found);
+    CHECK_FAILS(gather_room(&b, &mem, "rooms/kitchen", 9, 0, 5, IMAGE, true, 1), PLUMB_EVALUE,
+                "kitchen");
     unlink(path);
     rmdir(dir);
     arena_clear(&mem);

@@ -92,6 +92,7 @@ TARGET static inline V NAME(sqrt)(V x)
 SCALARLY(log)
 SCALARLY(sin)
 SCALARLY(cos)
+SCALARLY(erf)
 #undef SCALARLY
 
 // Vectors that do not fill up at the end go through copies, so that no place beyond is touched.
@@ -136,6 +137,7 @@ TARGET static void NAME(step)(int op, float *out, const float *a, const float *b
     case OP_SWISH: LOOP(x * y)
     case OP_SWISH1: LOOP(y * (one + x * (one - y)))
     case OP_SWISH2: LOOP((y - y * y) * (one + one + x * (one - y - y)))
+    case OP_ERF: LOOP(NAME(erf)(x))
     case OP_LEAKY: LOOP(SELECT(x < zero, x * v, x))
     case OP_STEP:
         if (value > 0) LOOP(SELECT(x >= zero, one, v))

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Seconds of a PredRNN training step, without the optimiser, and of watching a clip, on one core.
+// bench/predrnn compiles and runs it; see there.
+//     predrnn train|watch LAYERS HIDDEN KERNEL BATCH ROUNDS [plan]
+#define _GNU_SOURCE
+#include "models/predrnn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "models/predrnn_watch.h"
+#include "models/tensors.h"
+
+enum { LENGTH = 15, IMAGE = 64, CHANNELS = 3, FRAME = IMAGE * IMAGE * CHANNELS };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void line(void *to, const char *text)
+{
+    (void)to;
+    fprintf(stderr, "%s\n", text);
+}
+
+static void check(plumb_status st)
+{
+    if (!st) return;
+    fprintf(stderr, "%s\n", plumb_last_error());
+    exit(1);
+}
+
+static uint8_t *film(int64_t clips)
+{
+    uint8_t *x = malloc((size_t)(clips * LENGTH * FRAME));
+    if (!x) abort();
+    uint32_t s = 1;
+    for (int64_t i = 0; i < clips * LENGTH * FRAME; i++) {
+        s = s * 1664525u + 1013904223u;
+        x[i] = (uint8_t)(s >> 24);
+    }
+    return x;
+}
+
+static double train(const predrnn_config *c, int64_t batch, int rounds, bool plan)
+{
+    params p = {0};
+    predrnn_clip k;
+    program *ready;
+    instance *i;
+    check(predrnn_clip_describe(&k, &p, c, batch, batch));
+    int leaves = k.net.leaves;
+    node **output = malloc((size_t)(leaves + 1) * sizeof *output);
+    float *value = calloc((size_t)p.size, sizeof *value), *sum = calloc((size_t)p.size, 4);
+    uint8_t *clips = film(batch);
+    if (!output || !value || !sum) abort();
+    output[0] = k.error;
+    memcpy(output + 1, k.gradient, (size_t)leaves * sizeof *output);
+    check(program_build(&ready, k.net.g, output, leaves + 1, PROGRAM_FAST));
+    params_draw(&p, value, 1);
+    check(tensors_enter(&i, ready, &k.net, value));
+    program_report r = program_tell(ready);
+    fprintf(stderr, "%d nodes, %d steps, %d tapes of %d, %.1f MB, %.1f GFLOP\n", r.nodes, r.steps,
+            r.tapes, r.fused, (double)r.block * 1e-6, r.flops * 1e-9);
+    if (plan) program_list(ready, line, NULL);
+    double best = 1e30;
+    for (int round = 0; round < rounds; round++) {
+        double from = now();
+        for (int64_t b = 0; b < batch; b++)
+            for (int64_t t = 0; t < LENGTH; t++)
+                predrnn_patch(instance_input(i, k.frame[t]) + b * FRAME,
+                              clips + (b * LENGTH + t) * FRAME, c);
+        instance_run(i, 0);
+        tensors_add(sum, i, &k.net, 1);
+        double took = now() - from;
+        best = took < best ? took : best;
+    }
+    free(output), free(value), free(sum), free(clips);
+    instance_free(i), program_free(ready), graph_free(k.net.g), params_clear(&p);
+    return best;
+}
+
+static double watch(const predrnn_config *c, int64_t batch, int rounds)
+{
+    params p = {0};
+    predrnn_step k;
+    check(predrnn_step_describe(&k, &p, c, 1, false));
+    float *value = calloc((size_t)p.size, sizeof *value);
+    double *error = calloc((size_t)(batch * LENGTH), sizeof *error), best = 1e30;
+    uint8_t *clips = film(batch);
+    if (!value || !error) abort();
+    params_draw(&p, value, 1);
+    trainee_watch job = {
+        .frames = clips, .count = batch, .steps = LENGTH, .threads = 1, .error = error};
+    for (int round = 0; round < rounds; round++) {
+        double from = now();
+        check(predrnn_watch(c, &p, value, &job));
+        double took = now() - from;
+        best = took < best ? took : best;
+    }
+    free(value), free(error), free(clips);
+    graph_free(k.net.g), params_clear(&p);
+    return best;
+}
+
+int main(int count, char **word)
+{
+    if (count < 7) return 2;
+    predrnn_config c = {.height = IMAGE,
+                        .width = IMAGE,
+                        .channels = CHANNELS,
+                        .patch = 4,
+                        .layers = atoi(word[2]),
+                        .hidden = atoi(word[3]),
+                        .kernel = atoi(word[4]),
+                        .length = LENGTH};
+    int64_t batch = atoi(word[5]);
+    int rounds = atoi(word[6]);
+    double seconds =
+        !strcmp(word[1], "train") ? train(&c, batch, rounds, count > 7) : watch(&c, batch, rounds);
+    printf("%.4f\n", seconds);
+    return 0;
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Between a model's parameters and those who use them: a trainer's list of names, and instances of
+// programs.
+#ifndef MODELS_TENSORS_H
+#define MODELS_TENSORS_H
+
+#include "engine/program.h"
+#include "models/params.h"
+#include "models/trainee.h"
+
+/// Fills tensors, size and value, the first values drawn from `seed`. All of it in `mem`.
+plumb_status tensors_list(trainee *out, arena *mem, const params *p, uint64_t seed);
+
+/// An instance of `ready` that reads its parameters from `value`, a block like those of `n`.
+plumb_status tensors_enter(instance **out, const program *ready, const net *n, const float *value);
+
+/// Adds output first + k of the instance to the place of leaf k.
+void tensors_add(float *gradient, const instance *i, const net *n, int first);
+
+/// What the planner made of a program, as an object of the record.
+void tensors_plan(plumb_record *record, const char *name, const program *p);
+
+#endif

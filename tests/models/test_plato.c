@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// What golden files do not say of PLATO: what it is shown, that clips that begin alike are expected
+// alike, and that both halves learn.
+#include "models/plato.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/adam.h"
+#include "math/rng.h"
+#include "models/catalogue.h"
+#include "plumb/room.h"
+#include "support/test.h"
+
+enum { SIZE = 16, FILMS = 6, STEPS = 15, FRAME = SIZE * SIZE * 3, CLIP = STEPS * FRAME };
+
+static void *room(int64_t bytes)
+{
+    void *p = calloc((size_t)bytes + 1, 1);
+    CHECK(p != NULL);
+    return p;
+}
+
+TEST(a_slot_is_shown_its_own_pixels)
+{
+    plato_config c = {.height = 16, .width = 16, .slots = 3};
+    uint8_t frame[FRAME], mask[SIZE * SIZE];
+    float *seen = room(3 * SIZE * SIZE * 4 * 4);
+    for (int i = 0; i < SIZE * SIZE; i++) {
+        mask[i] = (uint8_t)(i % 5); // 3 and 4 have no slot of their own
+        for (int k = 0; k < 3; k++) frame[3 * i + k] = (uint8_t)(i % 200 + k);
+    }
+    plato_show(seen, frame, mask, &c);
+    for (int i = 0; i < SIZE * SIZE; i++)
+        for (int s = 0; s < 3; s++) {
+            const float *x = seen + (s * SIZE * SIZE + i) * 4;
+            bool mine = s == (mask[i] < 2 ? mask[i] : 2);
+            CHECK(x[3] == (mine ? 1.0f : 0.0f));
+            CHECK(x[0] == (mine ? (float)frame[3 * i] / 255.0f : 0.0f));
+        }
+    free(seen);
+}
+
+TEST(odd_sizes_are_refused)
+{
+    plato_config c = {.height = 24, .width = 16, .slots = 3, .length = 5};
+    CHECK_FAILS(plato_check(&c), PLUMB_ESHAPE, "multiples of 16");
+}
+
+typedef struct bench {
+    arena mem;
+    footage film;
+    uint8_t *frames, *mask;
+    trainee t;
+} bench;
+
+static void begin(bench *b, int64_t perception)
+{
+    *b = (bench){.frames = room(4 * FILMS * CLIP), .mask = room(4 * FILMS * CLIP / 3)};
+    const plumb_room *solid;
+    const catalogue_row *row;
+    CHECK_OK(plumb_room_find(&solid, "rooms/solidity"));
+    for (int64_t i = 0; i < FILMS; i++) {
+        const plumb_room_item item = {.frames = b->frames + 4 * i * CLIP,
+                                      .mask = b->mask + 4 * i * CLIP / 3};
+        CHECK_OK(plumb_room_make(&item, solid, 2, i, SIZE));
+    }
+    b->film = (footage){.frames = b->frames,
+                        .mask = b->mask,
+                        .count = 4 * FILMS,
+                        .steps = STEPS,
+                        .height = SIZE,
+                        .width = SIZE,
+                        .channels = 3};
+    CHECK_OK(catalogue_find(&row, "plato"));
+    CHECK(row->masks);
+    void *own = arena_take(&b->mem, 1, row->settings_size);
+    settings all = {.mem = &b->mem, .count = 1, .part = {{"settings", row->settings, own}}};
+    char text[64];
+    snprintf(text, sizeof text, "perception_steps=%d", (int)perception);
+    CHECK_OK(settings_begin(&all, SETTINGS_TINY));
+    CHECK_OK(settings_set(&all, text));
+    training_settings training = {.steps = 100, .batch = 4, .replicas = 2, .seed = 1};
+    CHECK_OK(row->create(&b->t, &b->mem, own, &training, &b->film));
+    for (int r = 0; r < 2; r++) CHECK_OK(b->t.enter(b->t.self, r));
+}
+
+static void end(bench *b)
+{
+    b->t.end(b->t.self);
+    free(b->frames), free(b->mask);
+    arena_clear(&b->mem);
+}
+
+// Mean of the loss over the first and the last ten of `rounds` steps from `from` on.
+static void train(bench *b, int64_t from, int64_t rounds, double *first, double *last)
+{
+    int64_t n = b->t.size;
+    float *d = room(2 * n * 4), *m = room(n * 4), *v = room(n * 4);
+    adam a = {0.9, 0.999, 1e-8};
+    double terms[2][8];
+    *first = *last = 0.0;
+    for (int64_t i = 0; i < rounds; i++) {
+        for (int r = 0; r < 2; r++)
+            CHECK_OK(b->t.gradient(b->t.self, r, from + i, d + r * n, terms[r]));
+        adam_add(d, d + n, n);
+        adam_step(b->t.value, m, v, d, n, &a, 3e-3, 1.0, i + 1);
+        double loss = terms[0][0] + terms[1][0];
+        if (i < 10) *first += loss / 10;
+        if (i >= rounds - 10) *last += loss / 10;
+    }
+    free(d), free(m), free(v);
+}
+
+TEST(its_eye_learns_and_then_its_mind)
+{
+    bench b;
+    double first, last;
+    begin(&b, 100);
+    train(&b, 0, 100, &first, &last);
+    CHECK(last < 0.5 * first);
+    train(&b, 100, 100, &first, &last);
+    CHECK(last < 0.7 * first);
+    end(&b);
+}
+
+TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
+{
+    bench b;
+    begin(&b, 10);
+    enum { ALL = 4 * FILMS * (STEPS - 1), CUT = 9 };
+    double *one = room(ALL * 8), *two = room(ALL * 8);
+    trainee_watch job = {.frames = b.frames,
+                         .mask = b.mask,
+                         .count = 4 * FILMS,
+                         .steps = STEPS,
+                         .threads = 1,
+                         .error = one};
+    CHECK_OK(b.t.watch(b.t.self, &job));
+    job.threads = 3;
+    job.error = two;
+    CHECK_OK(b.t.watch(b.t.self, &job));
+    CHECK(!memcmp(one, two, ALL * sizeof *one));
+    // Clip 2 of a tuple is clip 0 up to the cut, and another from there on.
+    for (int64_t i = 0; i < FILMS; i++) {
+        const double *a = one + 4 * i * (STEPS - 1), *c = a + 2 * (STEPS - 1);
+        CHECK(!memcmp(a, c, CUT * sizeof *a));
+        CHECK(memcmp(a + CUT, c + CUT, (STEPS - 1 - CUT) * sizeof *a));
+    }
+    free(one), free(two);
+    end(&b);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// What golden files do not say of PredRNN: watching is what training sees, clips that begin alike
+// are expected alike, sizes are free, gates are fused, and it learns.
+#include "models/predrnn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/adam.h"
+#include "math/rng.h"
+#include "models/catalogue.h"
+#include "models/predrnn_watch.h"
+#include "models/tensors.h"
+#include "support/test.h"
+
+enum { CLIPS = 20, STEPS = 9 };
+
+static const predrnn_config small = {.height = 16,
+                                     .width = 24,
+                                     .channels = 3,
+                                     .patch = 4,
+                                     .layers = 2,
+                                     .hidden = 6,
+                                     .kernel = 3,
+                                     .length = STEPS};
+
+static int64_t frame_of(const predrnn_config *c)
+{
+    return c->height * c->width * c->channels;
+}
+
+static void *room(int64_t bytes)
+{
+    void *p = calloc((size_t)bytes + 1, 1);
+    CHECK(p != NULL);
+    return p;
+}
+
+// Noise; clip k begins as clip k % 2 does, for k frames.
+static uint8_t *make_film(const predrnn_config *c, int64_t steps)
+{
+    int64_t frame = frame_of(c), clip = steps * frame;
+    uint8_t *film = room(CLIPS * clip);
+    rng r = rng_at(3, 1);
+    for (int64_t i = 0; i < CLIPS * clip; i++) film[i] = (uint8_t)rng_below(&r, 256);
+    for (int64_t k = 2; k < CLIPS; k++)
+        memcpy(film + k * clip, film + k % 2 * clip, (size_t)((k < steps ? k : steps) * frame));
+    return film;
+}
+
+typedef struct seen {
+    double *error;
+    float *feature;
+} seen;
+
+static seen look(const predrnn_config *c, params *p, const float *value, const uint8_t *film,
+                 int64_t clips, int64_t steps, int threads)
+{
+    seen s = {room(clips * (steps - 1) * 8), room(clips * c->hidden * 4)};
+    const trainee_watch job = {.frames = film,
+                               .count = clips,
+                               .steps = steps,
+                               .threads = threads,
+                               .error = s.error,
+                               .feature = s.feature};
+    CHECK_OK(predrnn_watch(c, p, value, &job));
+    return s;
+}
+
+static void forget(seen s)
+{
+    free(s.error);
+    free(s.feature);
+}
+
+// Parameters of a model, drawn.
+static float *draw_params(params *p, const predrnn_config *c)
+{
+    predrnn_step s;
+    CHECK_OK(predrnn_step_describe(&s, p, c, 1, true));
+    graph_free(s.net.g);
+    float *value = room(p->size * 4);
+    params_draw(p, value, 5);
+    return value;
+}
+
+TEST(watching_expects_what_training_expects)
+{
+    const predrnn_config *c = &small;
+    params p = {0};
+    float *value = draw_params(&p, c);
+    uint8_t *film = make_film(c, STEPS);
+    seen s = look(c, &p, value, film, 3, STEPS, 1);
+    predrnn_clip k;
+    program *ready;
+    instance *i;
+    CHECK_OK(predrnn_clip_describe(&k, &p, c, 3, 0));
+    CHECK_OK(program_build(&ready, k.net.g, &k.error, 1, PROGRAM_FAST));
+    CHECK_OK(tensors_enter(&i, ready, &k.net, value));
+    int64_t frame = frame_of(c);
+    for (int64_t t = 0; t < STEPS; t++)
+        for (int64_t b = 0; b < 3; b++)
+            predrnn_patch(instance_input(i, k.frame[t]) + b * frame, film + (b * STEPS + t) * frame,
+                          c);
+    instance_run(i, 0);
+    const float *error = instance_output(i, 0);
+    for (int64_t t = 0; t < STEPS - 1; t++)
+        for (int64_t b = 0; b < 3; b++)
+            CHECK_NEAR(s.error[b * (STEPS - 1) + t], (double)error[t * 3 + b] / (double)frame,
+                       1e-6);
+    instance_free(i), program_free(ready), graph_free(k.net.g);
+    forget(s), free(film), free(value), params_clear(&p);
+}
+
+TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
+{
+    const predrnn_config *c = &small;
+    params p = {0};
+    float *value = draw_params(&p, c);
+    uint8_t *film = make_film(c, STEPS);
+    seen one = look(c, &p, value, film, CLIPS, STEPS, 1);
+    seen two = look(c, &p, value, film, CLIPS, STEPS, 3);
+    CHECK(!memcmp(one.error, two.error, (size_t)(CLIPS * (STEPS - 1)) * sizeof *one.error));
+    CHECK(!memcmp(one.feature, two.feature, (size_t)(CLIPS * c->hidden) * sizeof *one.feature));
+    for (int64_t k = 2; k < 16; k++) { // of one group
+        const double *mine = one.error + k * (STEPS - 1), *theirs = one.error + k % 2 * (STEPS - 1);
+        int64_t same = k < STEPS ? k - 1 : STEPS - 1; // predictions of frames that are the same
+        CHECK(!memcmp(mine, theirs, (size_t)same * sizeof *mine));
+        if (same < STEPS - 1) CHECK(fabs(mine[same] - theirs[same]) > 1e-6);
+    }
+    forget(one), forget(two), free(film), free(value), params_clear(&p);
+}
+
+TEST(longer_clips_than_those_of_training_go_on)
+{
+    predrnn_config c = small;
+    params p = {0};
+    float *value = draw_params(&p, &c);
+    uint8_t *film = make_film(&c, 2 * STEPS);
+    seen s = look(&c, &p, value, film, 2, 2 * STEPS, 1);
+    for (int64_t i = 0; i < 2 * (2 * STEPS - 1); i++) CHECK(s.error[i] > 0.0 && s.error[i] < 10.0);
+    forget(s), free(film), free(value), params_clear(&p);
+}
+
+TEST(sizes_that_do_not_fit_are_refused)
+{
+    predrnn_config c = small;
+    c.width = 22;
+    CHECK_FAILS(predrnn_check(&c), PLUMB_ESHAPE, "patches of 4");
+    c = small, c.kernel = 4;
+    CHECK_FAILS(predrnn_check(&c), PLUMB_EVALUE, "kernel=4");
+    c = small, c.sampling = PREDRNN_SCHEDULED, c.given = STEPS;
+    CHECK_FAILS(predrnn_check(&c), PLUMB_EVALUE, "given=9");
+}
+
+// Of a cell forwards: two convolutions of gates, one loop for both memories, a joining, two more
+// convolutions, one loop for h. Whatever was not fused would be a step more.
+TEST(gates_of_a_cell_are_few_loops)
+{
+    predrnn_config c = small;
+    c.layers = 1;
+    params p = {0};
+    predrnn_step s;
+    program *ready;
+    CHECK_OK(predrnn_step_describe(&s, &p, &c, 2, false));
+    node *out[] = {s.prediction, s.after[0].h, s.after[0].c, s.after[0].m};
+    CHECK_OK(program_build(&ready, s.net.g, out, 4, PROGRAM_FAST));
+    program_report r = program_tell(ready);
+    CHECK(r.tapes <= 3);
+    CHECK(r.steps <= 11);
+    CHECK(r.fused >= 17);
+    program_free(ready), graph_free(s.net.g), params_clear(&p);
+}
+
+// A bright bar that walks, and turns at the edges: the last frame again is wrong, and that can be
+// learnt.
+static void make_walk(uint8_t *film, int64_t clips, int64_t steps, int64_t size)
+{
+    for (int64_t k = 0; k < clips; k++)
+        for (int64_t t = 0; t < steps; t++)
+            for (int64_t y = 0; y < size; y++)
+                for (int64_t x = 0; x < size; x++) {
+                    int64_t at = (2 * t + 3 * k) % (2 * size),
+                            edge = at < size ? at : 2 * size - 1 - at;
+                    *film++ = x / 2 == edge / 2 ? 230 : 20;
+                }
+}
+
+TEST(it_learns_to_beat_the_last_frame)
+{
+    enum { SIZE = 16, FILMS = 8, LONG = 15, ROUNDS = 150 };
+    const catalogue_row *row;
+    arena mem = {0};
+    CHECK_OK(catalogue_find(&row, "predrnn"));
+    void *own = arena_take(&mem, 1, row->settings_size);
+    settings all = {.mem = &mem, .count = 1, .part = {{"settings", row->settings, own}}};
+    CHECK_OK(settings_begin(&all, SETTINGS_TINY));
+    CHECK_OK(settings_set(&all, "hidden=8"));
+    CHECK_OK(settings_set(&all, "length=8"));
+    uint8_t *frames = room(FILMS * LONG * SIZE * SIZE);
+    make_walk(frames, FILMS, LONG, SIZE);
+    footage film = {.frames = frames,
+                    .count = FILMS,
+                    .steps = LONG,
+                    .height = SIZE,
+                    .width = SIZE,
+                    .channels = 1};
+    training_settings training = {.steps = ROUNDS, .batch = 4, .replicas = 2, .seed = 1};
+    trainee t;
+    CHECK_OK(row->create(&t, &mem, own, &training, &film));
+    CHECK(t.watch && !t.play && t.features == 8);
+    float *d = room(2 * t.size * 4), *m = room(t.size * 4), *v = room(t.size * 4);
+    for (int r = 0; r < 2; r++) CHECK_OK(t.enter(t.self, r));
+    adam a = {0.9, 0.95, 1e-8};
+    double first = 0.0, last = 0.0, terms[2][3];
+    for (int64_t step = 0; step < ROUNDS; step++) {
+        for (int r = 0; r < 2; r++) CHECK_OK(t.gradient(t.self, r, step, d + r * t.size, terms[r]));
+        adam_add(d, d + t.size, t.size);
+        adam_step(t.value, m, v, d, t.size, &a, 1e-2, 1.0, step + 1);
+        last = terms[0][0] + terms[1][0];
+        if (!step) first = last;
+    }
+    double copy = 0.0, model = 0.0;
+    double *error = room(FILMS * (LONG - 1) * 8);
+    const trainee_watch job = {
+        .frames = frames, .count = FILMS, .steps = LONG, .threads = 1, .error = error};
+    CHECK_OK(t.watch(t.self, &job));
+    for (int64_t i = 0; i < FILMS * (LONG - 1); i++) model += error[i];
+    for (int64_t k = 0; k < FILMS; k++)
+        for (int64_t i = SIZE * SIZE; i < LONG * SIZE * SIZE; i++) {
+            double x = frames[k * LONG * SIZE * SIZE + i],
+                   y = frames[k * LONG * SIZE * SIZE + i - SIZE * SIZE];
+            copy += (x - y) * (x - y) / (255.0 * 255.0 * SIZE * SIZE);
+        }
+    CHECK(last < 0.2 * first);
+    CHECK(model < 0.5 * copy);
+    t.end(t.self);
+    free(frames), free(d), free(m), free(v), free(error);
+    arena_clear(&mem);
+}
