@@ -125,8 +125,12 @@ static const line of_state[] = {
     {"R2, held out", "r2_heldout", "", "The same for trajectories the fit has not seen"},
     {"Sym", "sym", "below 0.05", "Does the map keep areas of phase space, up to one constant?"},
     {"SyMetric", "symetric", "1", "Both, as published"},
+};
+static const line of_own[] = {
     {"kappa", "kappa", "above 0.9",
      "plumb's own: is the true symplectic form kept where the data are?"},
+    {"R2 of state", "r2_state", "above 0.9", "Held out, by the map that kappa rests on"},
+    {"symplectic R2", "symplectic_r2", "near 1", "How well a map symplectic by design fits"},
     {"canonical", "canonical", "1", "plumb's own verdict: 1 right, 0 wrong"},
 };
 static const line of_forecast[] = {
@@ -176,8 +180,9 @@ static void put_numbers(buffer *b, const subject *s)
     put_rows(b, s->measure ? s->measure : s->mlp, of_state, sizeof of_state / sizeof *of_state);
     if (s->measure && s->mlp) {
         buffer_print(b, "<tr><th colspan=5>the same by a network (MLP)</th></tr>\n");
-        put_rows(b, s->mlp, of_state, 4);
+        put_rows(b, s->mlp, of_state, sizeof of_state / sizeof *of_state);
     }
+    if (s->own) put_rows(b, s->own, of_own, sizeof of_own / sizeof *of_own);
     if (s->forecast)
         put_rows(b, s->forecast, of_forecast, sizeof of_forecast / sizeof *of_forecast);
     put_scorers(b, s);
@@ -195,7 +200,7 @@ static void put_details(buffer *b, const subject *s)
         words(b, tree_text(s->measure, "why"));
         buffer_print(b, ".</p>\n");
     }
-    const char *own = tree_text(s->measure, "canonical_why");
+    const char *own = tree_text(s->own, "canonical_why");
     if (own) {
         buffer_print(b, "<p class=pale>In the words of plumb's own: ");
         words(b, own);

@@ -75,6 +75,7 @@ static bool take_record(subject *s, const tree *t)
         if (method && !strcmp(method, "mlp")) s->mlp = e;
         else s->measure = e;
     }
+    if (tree_find(e, "canonical") || tree_find(e, "kappa")) s->own = e;
     if (tree_has(e, "scorers") || tree_has(e, "concepts")) s->surprise = e;
     return known || s->measure || s->mlp || s->forecast || s->surprise;
 }

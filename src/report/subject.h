@@ -26,6 +26,7 @@ struct subject {
     const plumb_world_facts *world; ///< or NULL
     const tree *config, *train, *evaluate;
     const tree *measure, *mlp; ///< phase space: by polynomial, by MLP
+    const tree *own;           ///< where kappa and canonical are
     const tree *forecast, *surprise;
 
     double *latent, *truth, *variance; ///< (count, steps, latents), .., (latents) mean over films

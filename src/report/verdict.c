@@ -11,13 +11,12 @@ static int of_state(char *text, size_t size, const subject *s)
 {
     const tree *m = s->measure ? s->measure : s->mlp;
     const double r2 = tree_real(m, "r2");
-    const double kappa = tree_real(tree_has(m, "kappa") ? m : s->evaluate, "kappa");
+    const double kappa = tree_real(s->own, "kappa");
     char sym[32];
     if (tree_real(m, "sym") < 1e-9) snprintf(sym, sizeof sym, "0 to nine digits");
     else snprintf(sym, sizeof sym, "%.2g", tree_real(m, "sym"));
     const bool published = tree_real(m, "symetric") > 0.5, dead = tree_real(m, "degenerate") > 0.5;
-    const tree *own = tree_find(m, "canonical");
-    if (!own) own = tree_find(s->evaluate, "canonical");
+    const tree *own = tree_find(s->own, "canonical");
     const int canonical = own && isfinite(own->number) ? own->number > 0.5 : -1;
     const int verdict = canonical >= 0 ? canonical : published;
     if (dead)
