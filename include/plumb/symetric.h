@@ -102,6 +102,9 @@ typedef struct plumb_symetric_options {
     const plumb_array *eval_index;
     plumb_symetric_method method;
     plumb_symetric_network network;
+    /// Converged mode does not try an order of more monomials than this, 10000; 0: it tries all.
+    /// 32 latents have 435896 of order 5, which take 20 GB for 6000 rows and hours.
+    int64_t max_features;
 } plumb_symetric_options;
 
 /// One fit: a batch of trajectories.

@@ -28,7 +28,7 @@ STRUCTS = {
         "size:z mode:i batch:q max_batches:q max_order:i order_one_above:q r2_bar:d sym_bar:d sym_cap:d "
         "degenerate_bar:d points:q shift:d weight_tolerance:d alphas:q alpha_min:d alpha_max:d "
         "max_sweeps:q tolerance:d gap:d mask:i variance_bar:d kl_bar:d r2:i scale:i nonfinite:i "
-        "resamples:q seed:Q threads:i eval_index:array* method:i network:symetric_network",
+        "resamples:q seed:Q threads:i eval_index:array* method:i network:symetric_network max_features:q",
     "symetric":
         "r2:d sym:d symetric:d r2_heldout:d rho:d degenerate:b why:s order:i alpha:d trajectories:q "
         "dropped:q steps:q n:q m:q unconverged:q r2_ci:interval sym_ci:interval symetric_ci:interval "

@@ -52,6 +52,8 @@ static const option_row rows[] = {
      .help = "measure only the first N batches; 0 all"},
     {.name = "max-order", .kind = OPTION_INT, AT(opt.max_order),
      .help = "highest polynomial order tried"},
+    {.name = "max-features", .kind = OPTION_INTEGER, AT(opt.max_features),
+     .help = "converged mode tries no order with more features than N; 0: all"},
     {.name = "order-one-above", .kind = OPTION_INTEGER, AT(opt.order_one_above),
      .help = "with more latents than N only order 1 is tried"},
     {.name = "r2-bar", .kind = OPTION_REAL, AT(opt.r2_bar), .value = "X",

@@ -115,7 +115,24 @@ TEST(a_shear_of_a_pendulum_passes_at_order_two)
     opt.max_order = 1;
     r = measure(&f, NULL, &opt);
     CHECK_NEAR(r.symetric, 0.0, 0.0);
-    CHECK(strstr(r.why, "no polynomial up to order 1"));
+    CHECK(strstr(r.why, "no polynomial up to order 1") && !strstr(r.why, "max_features"));
+    plumb_symetric_clear(&r);
+    // So it is if order 2 has too many features, and then that is said. Published iterates have no
+    // limit.
+    opt = plumb_symetric_defaults();
+    opt.max_features = 4;
+    r = measure(&f, NULL, &opt);
+    CHECK_EQUAL(r.order, 1);
+    CHECK(strstr(r.why, "more features than max_features allows"));
+    plumb_symetric_clear(&r);
+    opt.max_features = 5;
+    r = measure(&f, NULL, &opt);
+    CHECK_EQUAL(r.order, 2);
+    plumb_symetric_clear(&r);
+    opt.max_features = 4;
+    opt.mode = PLUMB_REFERENCE;
+    r = measure(&f, NULL, &opt);
+    CHECK_EQUAL(r.order, 2);
     plumb_symetric_clear(&r);
     forged_free(&f);
 }

@@ -276,7 +276,7 @@ plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_
         .stride = stride,
         .alphas = in->alphas,
         .alpha_count = opt->alphas,
-        .max_order = out->dims > opt->order_one_above ? 1 : opt->max_order,
+        .max_order = batch_orders(out->dims, opt),
         .threads = threads,
         .opt = opt,
     };
@@ -299,6 +299,16 @@ plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_
     b->r2 = out->fit.r2;
     batch_judge(b, opt);
     return PLUMB_OK;
+}
+
+int batch_orders(int64_t dims, const plumb_symetric_options *opt)
+{
+    int most = dims > opt->order_one_above ? 1 : opt->max_order;
+    if (opt->mode == PLUMB_CONVERGED && opt->max_features > 0)
+        while (most > 1 &&
+               (poly_count(dims, most) < 0 || poly_count(dims, most) > opt->max_features))
+            most--;
+    return most;
 }
 
 void batch_judge(plumb_symetric_batch *b, const plumb_symetric_options *opt)

@@ -54,6 +54,8 @@ plumb_status batch_sums(batch *out, arena *mem, const batch_input *in, const dou
                         const double *residual, const double *heldout, int64_t half, int64_t stride,
                         int64_t count);
 /// The verdict, from r2, sym and rho.
+/// The highest order tried with so many latents.
+int batch_orders(int64_t dims, const plumb_symetric_options *opt);
 void batch_judge(plumb_symetric_batch *b, const plumb_symetric_options *opt);
 
 /// By polynomials: trajectories first .. first+count-1 of the kept ones, on `threads` threads.

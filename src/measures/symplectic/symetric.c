@@ -45,6 +45,7 @@ plumb_symetric_options plumb_symetric_defaults(void)
                     .starts = 2,
                     .heldout = 50,
                     .points_per_parameter = 1000},
+        .max_features = 10000,
     };
 }
 
@@ -209,8 +210,12 @@ static plumb_status explain(plumb_symetric *out, arena *mem, const plumb_symetri
     else
         snprintf(text, sizeof text,
                  "R2 %.4f is not above %g: no polynomial up to order %d recovers the true state "
-                 "from the latents",
-                 out->r2, o->r2_bar, out->order);
+                 "from the latents%s",
+                 out->r2, o->r2_bar, out->order,
+                 batch_orders(out->latents, o) <
+                         (out->latents > o->order_one_above ? 1 : o->max_order)
+                     ? "; higher ones have more features than max_features allows"
+                     : "");
     out->why = arena_text(mem, text);
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }

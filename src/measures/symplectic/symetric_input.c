@@ -22,8 +22,8 @@ static plumb_status check_options(const plumb_symetric_options *o)
     if (o->batch < -1 || o->batch == 1)
         return fail(PLUMB_EVALUE, "a batch of %lld: wanted 2 trajectories or more, or 0 for all",
                     (long long)o->batch);
-    if (o->points < 0 || o->max_batches < 0)
-        return fail(PLUMB_EVALUE, "points and batches cannot be negative");
+    if (o->points < 0 || o->max_batches < 0 || o->max_features < 0)
+        return fail(PLUMB_EVALUE, "points, batches and features cannot be negative");
     if (o->resamples < 0 || o->resamples > 1000000)
         return fail(PLUMB_EVALUE, "%lld resamples: wanted 0 to 1000000", (long long)o->resamples);
     if (o->max_sweeps < 1)
