@@ -101,7 +101,8 @@ static void carry_on(const player *x, instance *i, float *latent, int64_t count,
 {
     int64_t n = x->state, row = 2 * n * direction;
     float *q = instance_input(i, x->carry.q), *p = instance_input(i, x->carry.p);
-    *instance_input(i, x->carry.sign) = (float)direction;
+    float *sign = instance_input(i, x->carry.sign);
+    if (sign) *sign = (float)direction; // a map knows no direction
     while (count > 0) {
         memcpy(q, latent, (size_t)n * sizeof *q);
         memcpy(p, latent + n, (size_t)n * sizeof *p);
