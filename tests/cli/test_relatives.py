@@ -82,6 +82,11 @@ with tempfile.TemporaryDirectory() as folder:
         along, square = sum(a * b for a, b in zip(v, p)), sum(a * a for a in v)
         check(along >= square * (1 - 1e-5) > 0, f"v p = {along}, v v = {square}")
 
+    # HGN rebuilds what it sees and was trained to predict no more.
+    plumb.run("train", "hgn", *quick, "--steps", 1, "--out", folder / "hgn")
+    hgn = plumb.answer("evaluate", folder / "hgn", *few)
+    check(hgn["vpt_backward"] is not None and hgn["forecast"]["target"] == 0, f"hgn {hgn['forecast']}")
+
     # Settings that mean nothing to a model are not among its own.
     for model, setting in (("ode", "kinetic=pure_quad"), ("rgn", "direction=forward_backward"), ("ar", "beta=2"), ("lgn", "residual=on")):
         plumb.complaint(setting.split("=")[0], "train", model, *quick, "--set", setting, "--out", folder / "no", code=2)
