@@ -64,11 +64,14 @@ PLUMB_API plumb_status plumb_evaluate_save(const char *run, const plumb_evaluate
                                            const plumb_evaluate_options *opt);
 
 /// What a run makes of films: latent (count, steps, 2m), truth (count, steps, 2n), variance
-/// (count, 2m), frames and prediction (count, steps, height, width, channels), traversal (m, 3,
+/// (count, 2m), frames and prediction (count, steps, height, width, channels), of a Lagrangian
+/// model, whose latents are (q, v), momenta (count, steps, m), traversal (m, 3,
 /// height, width, channels: the first frame with each latent position at -2, 0 and 2) and, where
 /// the world has them, canonical coordinates, into an .npz or .h5 file that `plumb measure`, `plumb
 /// forecast` and `plumb report` read. `backward`: it watches the end, not the
-/// beginning. Uses count, steps (all of them), first, world, data and threads of `opt`.
+/// beginning. Of a model that cannot run backward all begin at the first frame it can tell of, and
+/// `backward` fails with PLUMB_EVALUE. Uses count, steps (all of them), first, world, data and
+/// threads of `opt`.
 PLUMB_API plumb_status plumb_evaluate_rollout(const char *path, const char *run, bool backward,
                                               const plumb_evaluate_options *opt);
 

@@ -129,6 +129,10 @@ static void print_table(const char *run, const plumb_evaluate *r)
                (long long)m->training.parameters);
     }
     print_direction("forward", &r->forecast.forward);
+    if (!r->forecast.backward.measured) {
+        printf("\nbackward: %s cannot be run into the past\n", r->model);
+        return;
+    }
     print_direction("backward", &r->forecast.backward);
     puts("\nboth");
     const double times = r->forecast.vpt * r->lyapunov.exponent;
@@ -151,7 +155,7 @@ static int check_bars(const settings *s, const plumb_evaluate *r, bars_use *use)
         {"sym", r->polynomial.sym, 0.05, true},
         {"vpt", f->vpt, whole, false},
         {"vpt_forward", f->forward.vpt, whole, false},
-        {"vpt_backward", f->backward.vpt, whole, false},
+        {"vpt_backward", f->backward.measured ? f->backward.vpt : none, whole, false},
     };
     return s->require ? use(&command_evaluate, s->require, bars, sizeof bars / sizeof *bars)
                       : EXIT_DONE;

@@ -78,7 +78,9 @@ const command command_rollout = {
     .text =
         "Writes latent (films, frames, q then p), truth, variance, frames and prediction, which\n"
         "plumb measure and plumb forecast read. The run watches the beginning of each film and\n"
-        "tells all of it.",
+        "tells all of it, or what it can: models that cannot run backward leave out the frames\n"
+        "before the first they know of. Of a Lagrangian model latent is (q, v), and momenta is\n"
+        "there too.",
     .example = "plumb rollout run --out latents.npz --steps 120",
     .options = rows,
     .settings_size = sizeof(settings),

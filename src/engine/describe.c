@@ -204,6 +204,37 @@ node *op_matmul(graph *g, node *a, node *b, bool ta, bool tb)
     return graph_node(g, OP_MATMUL, 2, (node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb}, NULL);
 }
 
+node *op_products(graph *g, node *a, node *b, bool ta, bool tb)
+{
+    return graph_node(g, OP_PRODUCTS, 2, (node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb}, NULL);
+}
+
+node *op_solve(graph *g, node *a, node *b, bool ta)
+{
+    return graph_node(g, OP_SOLVE, 2, (node *[]){a, b}, &(op_attr){.ta = ta}, NULL);
+}
+
+node *op_upper(graph *g, node *x, int64_t n)
+{
+    shape want = {3, {x->shape.size[0], n, n}};
+    return graph_node(g, OP_UPPER, 1, &x, &(op_attr){0}, &want);
+}
+
+node *op_triangle(graph *g, node *x)
+{
+    return graph_node(g, OP_TRIANGLE, 1, &x, &(op_attr){0}, NULL);
+}
+
+// Rows of a 1 and n zeros, read as rows of n: the ones are on the diagonal.
+node *op_identity(graph *g, int64_t items, int64_t n)
+{
+    node *one = op_constant(g, 1.0, &(shape){2, {n, 1}});
+    node *rest = op_constant(g, 0.0, &(shape){2, {n, n}});
+    node *flat = op_concat(g, (node *[]){one, rest}, 2, 1);
+    flat = op_slice(g, op_reshape(g, flat, 1, (int64_t[]){n * (n + 1)}), 0, 0, n * n);
+    return op_broadcast(g, op_reshape(g, flat, 2, (int64_t[]){n, n}), 0, 1, &items);
+}
+
 node *op_bias(graph *g, node *x, node *bias)
 {
     return op_add(g, x, op_like(g, bias, x));

@@ -6,6 +6,7 @@
 
 #include "engine/kernels/fast.h"
 #include "engine/kernels/judge.h"
+#include "engine/kernels/small.h"
 #include "engine/rules.h"
 
 static plumb_status same(shape *out, op_attr *attr, node *const *in, int inputs)
@@ -189,6 +190,56 @@ static plumb_status summed(shape *out, op_attr *attr, node *const *in, int input
     return PLUMB_OK;
 }
 
+static plumb_status item_matrices(shape *out, op_attr *attr, node *const *in, int inputs)
+{
+    (void)inputs;
+    const shape *a = &in[0]->shape, *b = &in[1]->shape;
+    char ta[96], tb[96];
+    if (a->rank != 3 || b->rank != 3 || a->size[0] != b->size[0] ||
+        a->size[attr->ta ? 1 : 2] != b->size[attr->tb ? 2 : 1])
+        return fail(PLUMB_ESHAPE, "%s%s times %s%s is no product of matrices, one an item",
+                    shape_text(ta, a), attr->ta ? "'" : "", shape_text(tb, b), attr->tb ? "'" : "");
+    *out = (shape){3, {a->size[0], a->size[attr->ta ? 2 : 1], b->size[attr->tb ? 1 : 2]}};
+    return PLUMB_OK;
+}
+
+static plumb_status equations(shape *out, op_attr *attr, node *const *in, int inputs)
+{
+    (void)attr, (void)inputs;
+    const shape *a = &in[0]->shape, *b = &in[1]->shape;
+    char ta[96], tb[96];
+    if (a->rank != 3 || b->rank != 2 || a->size[0] != b->size[0] || a->size[1] != a->size[2] ||
+        a->size[1] != b->size[1] || a->size[1] > SMALL_SIDE)
+        return fail(PLUMB_ESHAPE, "%s and %s are no systems of up to %d equations",
+                    shape_text(ta, a), shape_text(tb, b), SMALL_SIDE);
+    *out = *b;
+    return PLUMB_OK;
+}
+
+// Where the numbers of a triangle go is what the caller asks for.
+static plumb_status triangle_in(shape *out, op_attr *attr, node *const *in, int inputs)
+{
+    (void)attr, (void)inputs;
+    const shape *x = &in[0]->shape;
+    int64_t n = out->size[1];
+    char a[96];
+    if (x->rank != 2 || x->size[1] != n * (n + 1) / 2)
+        return fail(PLUMB_ESHAPE, "%s are no upper triangles of %lld rows", shape_text(a, x),
+                    (long long)n);
+    return PLUMB_OK;
+}
+
+static plumb_status triangle_of(shape *out, op_attr *attr, node *const *in, int inputs)
+{
+    (void)attr, (void)inputs;
+    const shape *x = &in[0]->shape;
+    char a[96];
+    if (x->rank != 3 || x->size[1] != x->size[2])
+        return fail(PLUMB_ESHAPE, "%s are no square matrices, one an item", shape_text(a, x));
+    *out = (shape){2, {x->size[0], x->size[1] * (x->size[1] + 1) / 2}};
+    return PLUMB_OK;
+}
+
 #define SCALAR(name, expression)                                      \
     static double scalar_##name(const op_attr *attr, const double *x) \
     {                                                                 \
@@ -230,6 +281,12 @@ static double product_flops(const node *n)
 {
     const shape *a = &n->in[0]->shape;
     return 2.0 * (double)shape_count(&n->shape) * (double)a->size[!n->attr.ta];
+}
+
+static double products_flops(const node *n)
+{
+    const shape *a = &n->in[0]->shape;
+    return 2.0 * (double)shape_count(&n->shape) * (double)a->size[n->attr.ta ? 1 : 2];
 }
 
 static double conv_flops(const node *n)
@@ -282,6 +339,11 @@ static const op_row table[OP_KINDS] = {
                            .scratch = fast_upconv_scratch, .accumulates = true, .flops = conv_flops},
     [OP_UPSAMPLE]       = {"upsample",       .inputs = 1, .shape = twice, REST(upsample)},
     [OP_DOWNSUM]        = {"downsum",        .inputs = 1, .shape = half, REST(downsum)},
+    [OP_PRODUCTS]       = {"products",       .inputs = 2, .shape = item_matrices, REST(products),
+                           .scratch = fast_products_scratch, .flops = products_flops},
+    [OP_SOLVE]          = {"solve",          .inputs = 2, .shape = equations, REST(solve)},
+    [OP_UPPER]          = {"upper",          .inputs = 1, .shape = triangle_in, REST(upper)},
+    [OP_TRIANGLE]       = {"triangle",       .inputs = 1, .shape = triangle_of, REST(triangle)},
     [OP_RESHAPE]        = {"reshape",        .inputs = 1, .shape = same_count, REST(reshape)},
     [OP_SLICE]          = {"slice",          .inputs = 1, .shape = part, REST(slice)},
     [OP_EMBED]          = {"embed",          .inputs = 1, .shape = hole, REST(embed)},

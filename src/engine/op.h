@@ -20,6 +20,8 @@
     OP(TOTAL) OP(MATMUL)                                                                         \
     OP(CONV) OP(CONV_DATA) OP(CONV_WEIGHTS) OP(UPCONV) OP(UPCONV_DATA) OP(UPCONV_WEIGHTS)        \
     OP(UPSAMPLE) OP(DOWNSUM)                                                                     \
+    /* small matrices, one an item */                                                            \
+    OP(PRODUCTS) OP(SOLVE) OP(UPPER) OP(TRIANGLE)                                                \
     /* moving numbers */                                                                         \
     OP(RESHAPE) OP(SLICE) OP(EMBED) OP(CONCAT) OP(BROADCAST) OP(SUM) OP(TRANSPOSE)
 // clang-format on
@@ -90,6 +92,15 @@ node *op_total(graph *g, node *const *x, int count);
 /// op(a) op(b), each a matrix or its transpose.
 node *op_matmul(graph *g, node *a, node *b, bool ta, bool tb);
 node *op_transpose(graph *g, node *x); /// of a matrix
+/// op(a) op(b) of each item: (items, n, k) times (items, k, m).
+node *op_products(graph *g, node *a, node *b, bool ta, bool tb);
+/// x (items, n) with op(a) x = b, a (items, n, n), n up to 64.
+node *op_solve(graph *g, node *a, node *b, bool ta);
+/// The upper triangle (items, n (n + 1) / 2), row after row, as a matrix (items, n, n); and back.
+node *op_upper(graph *g, node *x, int64_t n);
+node *op_triangle(graph *g, node *x);
+/// (items, n, n), 1 on the diagonal.
+node *op_identity(graph *g, int64_t items, int64_t n);
 /// x (.., in) times w (in, out) plus bias (out).
 node *op_dense(graph *g, node *x, node *w, node *bias);
 

@@ -145,6 +145,36 @@ void rule_matmul(graph *g, node **d, node *y, node *dy)
     d[1] = tb ? op_matmul(g, dy, a, true, ta) : op_matmul(g, a, dy, !ta, false);
 }
 
+// The same for every item.
+void rule_products(graph *g, node **d, node *y, node *dy)
+{
+    node *a = y->in[0], *b = y->in[1];
+    bool ta = y->attr.ta, tb = y->attr.tb;
+    d[0] = ta ? op_products(g, b, dy, tb, true) : op_products(g, dy, b, false, !tb);
+    d[1] = tb ? op_products(g, dy, a, true, ta) : op_products(g, a, dy, !ta, false);
+}
+
+// A x = b: db = A'^-1 dx, and dA = -db x'; its transpose where A is stored transposed.
+void rule_solve(graph *g, node **d, node *y, node *dy)
+{
+    bool ta = y->attr.ta;
+    int64_t column[] = {y->shape.size[0], y->shape.size[1], 1};
+    d[1] = op_solve(g, y->in[0], dy, !ta);
+    node *x = op_reshape(g, y, 3, column), *db = op_reshape(g, d[1], 3, column);
+    d[0] = op_scale(g, op_products(g, ta ? x : db, ta ? db : x, false, true), -1.0);
+}
+
+void rule_upper(graph *g, node **d, node *y, node *dy)
+{
+    (void)y;
+    d[0] = op_triangle(g, dy);
+}
+
+void rule_triangle(graph *g, node **d, node *y, node *dy)
+{
+    d[0] = op_upper(g, dy, y->in[0]->shape.size[1]);
+}
+
 // y = conv(x, w), dx = data(dy, w), dw = weights(x, dy): linear in both arguments, and the
 // transposes of each other.
 void rule_conv(graph *g, node **d, node *y, node *dy)

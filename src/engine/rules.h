@@ -12,6 +12,7 @@ op_rule rule_add, rule_subtract, rule_multiply, rule_divide, rule_scale, rule_sh
     rule_softplus, rule_swish, rule_swish1, rule_swish2, rule_erf, rule_leaky, rule_step,
     rule_total, rule_matmul, rule_conv, rule_conv_data, rule_conv_weights, rule_upconv,
     rule_upconv_data, rule_upconv_weights, rule_upsample, rule_downsum, rule_reshape, rule_slice,
-    rule_embed, rule_concat, rule_broadcast, rule_sum, rule_transpose;
+    rule_embed, rule_concat, rule_broadcast, rule_sum, rule_transpose, rule_products, rule_solve,
+    rule_upper, rule_triangle;
 
 #endif

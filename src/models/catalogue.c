@@ -12,6 +12,10 @@
 static const catalogue_row *const rows[] = {
     &hgn_plus_plus_row,
     &hgn_row,
+    &lgn_row,
+    &ode_row,
+    &rgn_row,
+    &ar_row,
     &predrnn_row,
     &plato_row,
     NULL, // ends the table

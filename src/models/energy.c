@@ -7,8 +7,7 @@ const char *const energy_names[ENERGY_FORMS] = {
     "separable_net",    "dep_net",     "embed_quad",           "pure_quad",
     "matrix_diag_quad", "matrix_quad", "matrix_dep_diag_quad", "matrix_dep_quad"};
 
-// The stack, with `out` numbers (or channels) at its end.
-static node *stack(const energy *e, const char *prefix, node *x, int64_t out)
+node *energy_stack(const energy *e, const char *prefix, node *x, int64_t out)
 {
     const energy_net *s = &e->shape;
     for (int i = 0; i < s->layers; i++) {
@@ -83,11 +82,11 @@ static node *matrix_quad(const energy *e, const char *prefix, phase at)
     if (e->kinetic == ENERGY_DIAG_QUAD || e->kinetic == ENERGY_DEP_DIAG_QUAD) {
         node *d = e->kinetic == ENERGY_DIAG_QUAD
                       ? for_all(g, net_param(e->net, name, 1, &n, PARAM_VALUE, 0.0), at.p)
-                      : stack(e, prefix, at.q, n);
+                      : energy_stack(e, prefix, at.q, n);
         more = op_scale(g, op_sum_each(g, op_multiply(g, op_exp(g, d), op_square(g, at.p))), 0.5);
     } else {
         node *u = e->kinetic == ENERGY_MATRIX_QUAD ? for_all(g, free_upper(e, prefix, at.p), at.p)
-                                                   : stack(e, prefix, at.q, n * (n + 1) / 2);
+                                                   : energy_stack(e, prefix, at.q, n * (n + 1) / 2);
         more = half_square(g, upper_times(g, u, at.p));
     }
     return op_add(g, base, more);
@@ -96,19 +95,20 @@ static node *matrix_quad(const energy *e, const char *prefix, phase at)
 node *energy_potential(const energy *e, phase at)
 {
     graph *g = e->net->g;
-    if (e->potential == ENERGY_DEP_NET) return op_sum_each(g, stack(e, "pot", both(e, at), 1));
+    if (e->potential == ENERGY_DEP_NET)
+        return op_sum_each(g, energy_stack(e, "pot", both(e, at), 1));
     if (e->potential == ENERGY_EMBED_QUAD)
-        return half_square(g, stack(e, "pot", at.q, e->shape.width[0]));
-    return op_sum_each(g, stack(e, "pot", at.q, 1));
+        return half_square(g, energy_stack(e, "pot", at.q, e->shape.width[0]));
+    return op_sum_each(g, energy_stack(e, "pot", at.q, 1));
 }
 
 node *energy_kinetic(const energy *e, phase at)
 {
     graph *g = e->net->g;
     switch (e->kinetic) {
-    case ENERGY_NET: return op_sum_each(g, stack(e, "kin", at.p, 1));
-    case ENERGY_DEP_NET: return op_sum_each(g, stack(e, "kin", both(e, at), 1));
-    case ENERGY_EMBED_QUAD: return half_square(g, stack(e, "kin", at.p, e->shape.width[0]));
+    case ENERGY_NET: return op_sum_each(g, energy_stack(e, "kin", at.p, 1));
+    case ENERGY_DEP_NET: return op_sum_each(g, energy_stack(e, "kin", both(e, at), 1));
+    case ENERGY_EMBED_QUAD: return half_square(g, energy_stack(e, "kin", at.p, e->shape.width[0]));
     case ENERGY_PURE_QUAD: return half_square(g, at.p);
     default: return matrix_quad(e, "kin", at);
     }

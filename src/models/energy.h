@@ -38,6 +38,8 @@ typedef struct energy {
     node *keep; // of the state's shape: 0 where a pair is not in use; NULL: all are
 } energy;
 
+/// The stack of layers "PREFIX.ff0" .. with `out` numbers (or channels) at its end.
+node *energy_stack(const energy *e, const char *prefix, node *x, int64_t out);
 /// Energies of the items of a state, (items).
 node *energy_potential(const energy *e, phase at);
 node *energy_kinetic(const energy *e, phase at);

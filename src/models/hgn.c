@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/ar.h"
+#include "models/lagrangian.h"
+#include "models/motion.h"
+
 const char *const hgn_split_names[HGN_SPLITS] = {"overlap_by_one", "no_overlap",
                                                  "include_inference"};
 const char *const hgn_objective_names[HGN_OBJECTIVES] = {"elbo", "geco", "plain"};
@@ -19,12 +23,19 @@ shape hgn_state(const hgn_config *c, int64_t items)
     return c->maps ? (shape){4, {items, m, m, n}} : (shape){2, {items, n}};
 }
 
+shape hgn_seen(const hgn_config *c, int64_t items)
+{
+    shape s = hgn_state(c, items);
+    s.size[s.rank - 1] *= 1 + c->whole;
+    return s;
+}
+
 static node *input_like(graph *g, const char *name, int stage, const shape *s)
 {
     return op_input(g, name, stage, s->rank, s->size);
 }
 
-static node *encoder(net *n, const hgn_config *c, node *x)
+node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
 {
     for (int b = 0; b < c->encoder_blocks; b++) {
         const hgn_block *block = &c->encoder[b];
@@ -32,15 +43,15 @@ static node *encoder(net *n, const hgn_config *c, node *x)
             char name[64];
             bool last = b == c->encoder_blocks - 1 && i == block->layers - 1;
             snprintf(name, sizeof name, "enc.block%d.conv%d", b, i);
-            x = net_conv(n, name, x, last ? 2 * c->latent : block->width[i], block->kernel[i],
-                         i ? 1 : 2, block->padding[i]);
+            x = net_conv(n, name, x, last ? out : block->width[i], block->kernel[i], i ? 1 : 2,
+                         block->padding[i]);
             if (!last) x = net_activate(n, x, c->encoder_act);
         }
     }
     if (c->maps) return x;
     int64_t flat = x->shape.size[1] * x->shape.size[2] * x->shape.size[3];
     x = op_reshape(n->g, x, 2, (int64_t[]){x->shape.size[0], flat});
-    return net_dense(n, "enc.proj", x, 2 * c->latent);
+    return net_dense(n, "enc.proj", x, out);
 }
 
 static node *transform(net *n, const hgn_config *c, node *z)
@@ -90,7 +101,7 @@ node *hgn_divergence(graph *g, node *loc, node *log_scale, node *keep)
     return op_sum_each(g, keep ? op_multiply(g, kl, keep) : kl);
 }
 
-static node *stacked(graph *g, node *const *x, int64_t count)
+node *hgn_stacked(graph *g, node *const *x, int64_t count)
 {
     node **row = ARENA_NEW(graph_memory(g), node *, count);
     if (!row) return graph_blunder(g, PLUMB_EMEMORY);
@@ -111,15 +122,9 @@ typedef struct path {
 static phase follow(path *out, const hgn_config *c, net *n, phase at, double dt, node *sign,
                     node *keep, int64_t steps)
 {
-    energy e = {.net = n,
-                .potential = c->potential,
-                .kinetic = c->kinetic,
-                .shape = c->energy,
-                .keep = keep};
-    flow f = energy_flow(&e);
-    const stepper *s = stepper_find(c->integrator);
+    motion m = motion_of(c, n, keep);
     for (int64_t t = 0; t < steps && !graph_status(n->g); t++) {
-        at = stepper_step(s, n->g, &f, at, dt, sign, c->parts);
+        at = motion_step(&m, at, dt, sign);
         out->q[out->count] = at.q;
         out->p[out->count++] = at.p;
     }
@@ -161,9 +166,15 @@ static node *spread_over(graph *g, node *each, const shape *like)
 static node *energies(const hgn_config *c, net *n, node *q, node *p)
 {
     shape s = hgn_state(c, q->shape.size[0] * q->shape.size[1]);
-    energy e = {.net = n, .potential = c->potential, .kinetic = c->kinetic, .shape = c->energy};
+    motion m = motion_of(c, n, NULL);
     phase all = {op_reshape(n->g, q, s.rank, s.size), op_reshape(n->g, p, s.rank, s.size)};
-    return op_add(n->g, energy_potential(&e, all), energy_kinetic(&e, all));
+    return motion_energy(&m, all);
+}
+
+// What the decoder sees of all states, (times, batch, ..).
+static node *seen_of(graph *g, const hgn_config *c, node *q, node *p)
+{
+    return c->whole ? op_concat(g, (node *[]){q, p}, 2, 2) : q;
 }
 
 // 1 where a pair of latents is in use, of the state's shape: what the model has settled on, and
@@ -192,7 +203,7 @@ static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batc
     if (c->both_ways) r->sign = op_input(g, "sign", 0, 1, &batch);
     if (keep) r->keep = op_input(g, "keep", 0, 2, (int64_t[]){batch, L / 2});
 
-    node *code = encoder(n, c, r->frames);
+    node *code = hgn_encoder(n, c, r->frames, 2 * L);
     node *loc = op_slice(g, code, last, 0, L), *log_scale = op_slice(g, code, last, L, L);
     node *z = op_add(g, loc, op_multiply(g, op_exp(g, log_scale), r->noise));
     node *in_use = pairs_in_use(n, c, r->keep, &half);
@@ -207,9 +218,11 @@ static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batc
     r->times = way.count;
 
     node *kl = hgn_divergence(g, loc, log_scale, mask);
-    node *q = stacked(g, way.q, way.count), *p = stacked(g, way.p, way.count);
+    node *q = hgn_stacked(g, way.q, way.count), *p = hgn_stacked(g, way.p, way.count);
+    node *seen = seen_of(g, c, q, p);
     node *outputs[HGN_ROLL_OUTPUTS] = {[HGN_Q] = q,
                                        [HGN_P] = p,
+                                       [HGN_SEEN] = seen,
                                        [HGN_KL] = kl,
                                        [HGN_LOC] = loc,
                                        [HGN_Z0] = z0,
@@ -220,10 +233,10 @@ static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batc
     memcpy(r->output, outputs, sizeof outputs);
     r->outputs = HGN_ROLL_OUTPUTS;
     if (!train) return graph_status(g);
-    r->dq = input_like(g, "dq", 1, &q->shape);
+    r->dq = input_like(g, "dq", 1, &seen->shape);
     r->kl_weight = op_input(g, "kl_weight", 1, 0, NULL);
     node *seeds[] = {r->dq, op_like(g, r->kl_weight, kl)};
-    r->outputs += net_gradients(n, r->output + HGN_ROLL_OUTPUTS, (node *[]){q, kl}, seeds, 2);
+    r->outputs += net_gradients(n, r->output + HGN_ROLL_OUTPUTS, (node *[]){seen, kl}, seeds, 2);
     return graph_status(g);
 }
 
@@ -232,7 +245,10 @@ plumb_status hgn_roll_describe(hgn_roll *out, params *p, const hgn_config *c, in
 {
     *out = (hgn_roll){.net = {.params = p}};
     plumb_status st = graph_create(&out->net.g);
-    if (!st) st = describe_roll(out, c, batch, back, forward, now, keep, train);
+    if (!st)
+        st = c->dynamics == HGN_RECURRENT
+                 ? ar_describe(out, c, batch, forward, train)
+                 : describe_roll(out, c, batch, back, forward, now, keep, train);
     if (st) {
         graph_free(out->net.g);
         out->net.g = NULL;
@@ -244,8 +260,8 @@ static plumb_status describe_decode(hgn_decode *d, const hgn_config *c, int64_t 
 {
     net *n = &d->net;
     graph *g = n->g;
-    shape state = hgn_state(c, count);
-    d->q = input_like(g, "q", 0, &state);
+    shape seen = hgn_seen(c, count);
+    d->q = input_like(g, "q", 0, &seen);
     node *frames = decoder(n, c, d->q);
     d->output = ARENA_NEW(graph_memory(g), node *, (HGN_DECODE_OUTPUTS + n->leaves));
     if (!d->output) return PLUMB_EMEMORY;
@@ -290,12 +306,30 @@ plumb_status hgn_carry_describe(hgn_carry *out, params *p, const hgn_config *c, 
     if (!st) {
         follow(&way, c, &out->net, (phase){out->q, out->p}, c->dt, spread_over(g, out->sign, &s),
                pairs_in_use(&out->net, c, NULL, &s), steps);
-        out->output[0] = stacked(g, way.q, way.count);
-        out->output[1] = stacked(g, way.p, way.count);
+        out->output[0] = hgn_stacked(g, way.q, way.count);
+        out->output[1] = hgn_stacked(g, way.p, way.count);
         st = graph_status(g);
     }
     if (st) {
         graph_free(g);
+        out->net.g = NULL;
+    }
+    return st;
+}
+
+plumb_status hgn_momenta_describe(hgn_momenta *out, params *p, const hgn_config *c, int64_t count)
+{
+    *out = (hgn_momenta){.net = {.params = p}};
+    plumb_status st = graph_create(&out->net.g);
+    if (st) return st;
+    shape s = hgn_state(c, count);
+    out->q = input_like(out->net.g, "q", 0, &s);
+    out->v = input_like(out->net.g, "v", 0, &s);
+    motion m = motion_of(c, &out->net, pairs_in_use(&out->net, c, NULL, &s));
+    out->output = lagrangian_momenta(&m.e, (phase){out->q, out->v});
+    st = graph_status(out->net.g);
+    if (st) {
+        graph_free(out->net.g);
         out->net.g = NULL;
     }
     return st;

@@ -19,6 +19,17 @@ extern const char
 typedef enum hgn_objective { HGN_ELBO, HGN_GECO, HGN_PLAIN, HGN_OBJECTIVES } hgn_objective;
 extern const char *const hgn_objective_names[HGN_OBJECTIVES];
 
+/// What moves the state: an energy, a Lagrangian, a field dz/dt = f(z), a map z -> f(z), or a
+/// recurrent net that is shown frame after frame (models/ar.h).
+typedef enum hgn_dynamics {
+    HGN_HAMILTONIAN,
+    HGN_LAGRANGIAN,
+    HGN_FIELD,
+    HGN_MAP,
+    HGN_RECURRENT
+} hgn_dynamics;
+typedef enum hgn_core { HGN_VANILLA, HGN_LSTM, HGN_GRU } hgn_core;
+
 /// Convolutions of one block; the first one halves the image.
 typedef struct hgn_block {
     int layers;
@@ -34,6 +45,7 @@ typedef struct hgn_config {
     bool both_ways; // half of the batch runs backwards
     int64_t latent; // q and p together
     bool maps;      // a state is a map of channels, not a vector
+    bool whole;     // the decoder sees q and p, not q alone
     bool chooses;   // a parameter "keep", 1 or 0 a pair, says which pairs are in use
 
     int encoder_blocks;
@@ -42,8 +54,11 @@ typedef struct hgn_config {
     int transform_layers; // 0: none
     int64_t transform_width;
 
+    hgn_dynamics dynamics;
+    bool residual; // of a map: z -> z + f(z)
+    hgn_core core; // of a recurrent net
     energy_form potential, kinetic;
-    energy_net energy;
+    energy_net energy; // the nets of the dynamics, whatever they are
     const char *integrator;
     double dt;
     int parts; // of a step
@@ -81,13 +96,23 @@ typedef struct hgn_inference {
 } hgn_inference;
 
 /// The rollout and the gradient through it; outputs in this order.
-enum { HGN_Q, HGN_P, HGN_KL, HGN_LOC, HGN_LOG_SCALE, HGN_Z0, HGN_ENERGY, HGN_ROLL_OUTPUTS };
+enum {
+    HGN_Q,
+    HGN_P,
+    HGN_KL,
+    HGN_LOC,
+    HGN_LOG_SCALE,
+    HGN_Z0,
+    HGN_ENERGY,
+    HGN_SEEN, // what the decoder is given
+    HGN_ROLL_OUTPUTS
+};
 typedef struct hgn_roll {
     net net;
     node *frames, *noise;
     node *sign;           // (batch), +1 or -1; only where `both_ways`
     node *keep;           // (batch, pairs), which pairs are in use; NULL where all are
-    node *dq, *kl_weight; // second stage: d loss / d q (times, batch, ..), and the weight of KL
+    node *dq, *kl_weight; // second stage: d loss / d seen (times, batch, ..), and the weight of KL
     node **output;        // HGN_ROLL_OUTPUTS of them, then a gradient per leaf of the net
     int outputs;
     int64_t times;
@@ -116,10 +141,29 @@ typedef struct hgn_carry {
 plumb_status hgn_carry_describe(hgn_carry *out, params *p, const hgn_config *c, int64_t batch,
                                 int64_t steps);
 
+/// Momenta dL/dv of states (q, v) of a Lagrangian model.
+typedef struct hgn_momenta {
+    net net;
+    node *q, *v; // (count, ..)
+    node *output;
+} hgn_momenta;
+plumb_status hgn_momenta_describe(hgn_momenta *out, params *p, const hgn_config *c, int64_t count);
+
+/// Frames to `out` numbers an item, or as many channels of a map.
+node *hgn_encoder(net *n, const hgn_config *c, node *frames, int64_t out);
+/// States of many times, one below the other: (times, items, ..).
+node *hgn_stacked(graph *g, node *const *x, int64_t count);
+
 /// KL of N(loc, exp(log_scale)^2) from N(0, 1) per item; `keep` weighs its places, or is NULL.
 node *hgn_divergence(graph *g, node *loc, node *log_scale, node *keep);
 
 /// The numbers of a state's q: one vector, or a map.
 shape hgn_state(const hgn_config *c, int64_t items);
+/// What the decoder is given of a state: q, and p if it sees that.
+shape hgn_seen(const hgn_config *c, int64_t items);
+/// Can it be run into the past?
+bool hgn_reversible(const hgn_config *c);
+/// The first frame of a film it can tell of.
+int64_t hgn_begins(const hgn_config *c);
 
 #endif

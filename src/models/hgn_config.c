@@ -61,6 +61,35 @@ hgn_config hgn_original(void)
     return c;
 }
 
+bool hgn_reversible(const hgn_config *c)
+{
+    return c->dynamics != HGN_MAP && c->dynamics != HGN_RECURRENT;
+}
+
+int64_t hgn_begins(const hgn_config *c)
+{
+    if (c->dynamics == HGN_RECURRENT) return 1;
+    return c->dynamics == HGN_MAP ? hgn_times_of(c).at : 0;
+}
+
+// What only some dynamics can do.
+static plumb_status check_dynamics(const hgn_config *c)
+{
+    if (c->dynamics != HGN_HAMILTONIAN && c->maps)
+        return fail(PLUMB_EVALUE, "states that are maps of channels need a Hamiltonian");
+    if (hgn_reversible(c)) return PLUMB_OK;
+    if (c->both_ways || (c->split == HGN_INCLUDE && c->window > 1))
+        return fail(PLUMB_EVALUE, "this model cannot be run backward in time; frames before the "
+                                  "inferred one are no targets for it");
+    if (c->dynamics == HGN_RECURRENT && c->targets < 2)
+        return fail(PLUMB_EVALUE, "targets=%lld; one frame to begin with and one to predict are 2",
+                    (long long)c->targets);
+    if (c->dynamics == HGN_RECURRENT && c->window > c->targets)
+        return fail(PLUMB_EVALUE, "a window of %lld frames and clips of %lld; want no more",
+                    (long long)c->window, (long long)c->targets);
+    return PLUMB_OK;
+}
+
 plumb_status hgn_check(const hgn_config *c)
 {
     int64_t grain = INT64_C(1) << c->decoder_blocks;
@@ -79,13 +108,16 @@ plumb_status hgn_check(const hgn_config *c)
         return fail(PLUMB_EVALUE,
                     "%d encoder blocks and %d decoder blocks; maps need equal numbers",
                     c->encoder_blocks, c->decoder_blocks);
-    return PLUMB_OK;
+    return check_dynamics(c);
 }
 
 hgn_times hgn_times_of(const hgn_config *c)
 {
     int64_t K = c->window, T = c->targets;
     hgn_times t = {.at = K - 1, .now = true};
+    if (c->dynamics == HGN_RECURRENT)
+        return (hgn_times){
+            .at = K - 1, .length = T, .forward = T - 1, .first_target = 1, .targets = T - 1};
     if (c->both_ways) {
         t.at = K / 2;
         t.length = t.targets = K + T;

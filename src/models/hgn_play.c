@@ -18,18 +18,20 @@ typedef struct part {
 } part;
 
 typedef struct worker {
-    instance *infer, *carry, *decode;
+    instance *infer, *carry, *decode, *momenta;
 } worker;
 
 typedef struct player {
     const hgn_config *c;
     const trainee_play *job;
     const float *value;
-    int64_t state; // numbers of q
+    int64_t state, seen; // numbers of q, and of what the decoder reads
+    int64_t told;        // frames of each film
     hgn_roll infer;
     hgn_carry carry;
     hgn_decode decode;
-    part part[3];
+    hgn_momenta momenta;
+    part part[4];
     worker *worker;
     int workers;
 } player;
@@ -58,12 +60,15 @@ static plumb_status prepare(player *x, params *p)
     if (!st) st = make(&x->part[0], &x->infer.net, x->infer.output, x->infer.outputs);
     if (!st) st = make(&x->part[1], &x->carry.net, x->carry.output, 2);
     if (!st) st = make(&x->part[2], &x->decode.net, x->decode.output, x->decode.outputs);
+    if (!st && x->job->momenta) st = hgn_momenta_describe(&x->momenta, p, c, GROUP);
+    if (!st && x->job->momenta) st = make(&x->part[3], &x->momenta.net, &x->momenta.output, 1);
     x->worker = calloc((size_t)x->workers, sizeof *x->worker);
     if (!st && !x->worker) st = fail(PLUMB_EMEMORY, "no memory for %d workers", x->workers);
     for (int i = 0; !st && i < x->workers; i++) {
         st = enter(&x->worker[i].infer, &x->part[0], x->value);
         if (!st) st = enter(&x->worker[i].carry, &x->part[1], x->value);
         if (!st) st = enter(&x->worker[i].decode, &x->part[2], x->value);
+        if (!st && x->job->momenta) st = enter(&x->worker[i].momenta, &x->part[3], x->value);
     }
     return st;
 }
@@ -74,12 +79,14 @@ static void finish(player *x)
         instance_free(x->worker[i].infer);
         instance_free(x->worker[i].carry);
         instance_free(x->worker[i].decode);
+        instance_free(x->worker[i].momenta);
     }
     free(x->worker);
-    for (int i = 0; i < 3; i++) program_free(x->part[i].p);
+    for (int i = 0; i < 4; i++) program_free(x->part[i].p);
     graph_free(x->infer.net.g);
     graph_free(x->carry.net.g);
     graph_free(x->decode.net.g);
+    graph_free(x->momenta.net.g);
 }
 
 // q then p of a state, whatever its layout.
@@ -94,7 +101,8 @@ static void carry_on(const player *x, instance *i, float *latent, int64_t count,
 {
     int64_t n = x->state, row = 2 * n * direction;
     float *q = instance_input(i, x->carry.q), *p = instance_input(i, x->carry.p);
-    *instance_input(i, x->carry.sign) = (float)direction;
+    float *sign = instance_input(i, x->carry.sign);
+    if (sign) *sign = (float)direction; // a map knows no direction
     while (count > 0) {
         memcpy(q, latent, (size_t)n * sizeof *q);
         memcpy(p, latent + n, (size_t)n * sizeof *p);
@@ -110,16 +118,31 @@ static void carry_on(const player *x, instance *i, float *latent, int64_t count,
 
 static void decode_all(const player *x, instance *i, const float *latent, float *frames)
 {
-    int64_t n = x->state, steps = x->job->steps;
+    int64_t n = x->state, steps = x->told;
     int64_t frame = x->c->image * x->c->image * x->c->channels;
     float *q = instance_input(i, x->decode.q);
     for (int64_t t = 0; t < steps; t += GROUP) {
         int64_t now = steps - t < GROUP ? steps - t : GROUP;
         for (int64_t k = 0; k < now; k++)
-            memcpy(q + k * n, latent + (t + k) * 2 * n, (size_t)n * sizeof *q);
+            memcpy(q + k * x->seen, latent + (t + k) * 2 * n, (size_t)x->seen * sizeof *q);
         instance_run(i, 0);
         memcpy(frames + t * frame, instance_output(i, HGN_FRAMES),
                (size_t)(now * frame) * sizeof *frames);
+    }
+}
+
+static void momenta_of(const player *x, instance *i, const float *latent, float *momenta)
+{
+    int64_t n = x->state;
+    float *q = instance_input(i, x->momenta.q), *v = instance_input(i, x->momenta.v);
+    for (int64_t t = 0; t < x->told; t += GROUP) {
+        int64_t now = x->told - t < GROUP ? x->told - t : GROUP;
+        for (int64_t k = 0; k < now; k++) {
+            memcpy(q + k * n, latent + (t + k) * 2 * n, (size_t)n * sizeof *q);
+            memcpy(v + k * n, latent + (t + k) * 2 * n + n, (size_t)n * sizeof *v);
+        }
+        instance_run(i, 0);
+        memcpy(momenta + t * n, instance_output(i, 0), (size_t)(now * n) * sizeof *momenta);
     }
 }
 
@@ -144,8 +167,8 @@ static void play_one(void *context, int64_t item, int which)
     const worker *w = &x->worker[which];
     int64_t frame = c->image * c->image * c->channels, K = c->window, n = x->state;
     if (!job->frames) {
-        decode_all(x, w->decode, job->latent + item * job->steps * 2 * n,
-                   job->prediction + item * job->steps * frame);
+        decode_all(x, w->decode, job->latent + item * x->told * 2 * n,
+                   job->prediction + item * x->told * frame);
         return;
     }
     int64_t first = job->backward ? job->steps - K : 0, at = first + hgn_times_of(c).at;
@@ -154,23 +177,31 @@ static void play_one(void *context, int64_t item, int which)
     memset(instance_input(w->infer, x->infer.noise), 0, (size_t)(2 * n) * sizeof(float));
     instance_run(w->infer, 0);
 
-    float *latent = job->latent + item * job->steps * 2 * n;
+    float *latent = job->latent + item * x->told * 2 * n;
+    at -= job->steps - x->told;
     put_state(x, latent + at * 2 * n, instance_output(w->infer, HGN_Q),
               instance_output(w->infer, HGN_P));
     if (job->variance)
         put_variance(x, x->infer.net.params, job->variance + item * 2 * n,
                      instance_output(w->infer, HGN_LOG_SCALE));
     carry_on(x, w->carry, latent + at * 2 * n, at, -1);
-    carry_on(x, w->carry, latent + at * 2 * n, job->steps - 1 - at, 1);
-    if (job->prediction)
-        decode_all(x, w->decode, latent, job->prediction + item * job->steps * frame);
+    carry_on(x, w->carry, latent + at * 2 * n, x->told - 1 - at, 1);
+    if (job->prediction) decode_all(x, w->decode, latent, job->prediction + item * x->told * frame);
+    if (job->momenta) momenta_of(x, w->momenta, latent, job->momenta + item * x->told * n);
 }
 
 plumb_status hgn_play(const hgn_config *c, params *p, const float *value, const trainee_play *job)
 {
-    shape one = hgn_state(c, 1);
-    player x = {
-        .c = c, .job = job, .value = value, .state = shape_count(&one), .workers = job->threads};
+    shape one = hgn_state(c, 1), seen = hgn_seen(c, 1);
+    player x = {.c = c,
+                .job = job,
+                .value = value,
+                .state = shape_count(&one),
+                .seen = shape_count(&seen),
+                .told = job->steps - (job->frames ? hgn_begins(c) : 0),
+                .workers = job->threads};
+    if (job->backward && !hgn_reversible(c))
+        return fail(PLUMB_EVALUE, "this model cannot be run backward in time");
     if (job->frames && job->steps < c->window)
         return fail(PLUMB_ESHAPE, "films of %lld frames; the model watches %lld",
                     (long long)job->steps, (long long)c->window);

@@ -136,6 +136,10 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *s, int64_t
                     .chooses = s->nested,
                     .transform_layers = (int)s->transform_layers,
                     .transform_width = s->transform_width,
+                    .dynamics = s->dynamics,
+                    .whole = s->dynamics >= HGN_FIELD, // no half of the state is a position
+                    .residual = s->residual,
+                    .core = (hgn_core)s->core,
                     .potential = (energy_form)s->potential,
                     .kinetic = (energy_form)s->kinetic,
                     .integrator = s->integrator,

@@ -31,6 +31,10 @@ typedef struct hgn_settings {
     const char *deadlines;
     bool nested;
     double settle, settle_ratio, settle_slack;
+    // Of the relatives; they have no rows in the table of HGN.
+    hgn_dynamics dynamics;
+    bool residual;
+    int core;
 } hgn_settings;
 
 /// One table for both models; HGN differs in the values of its presets.

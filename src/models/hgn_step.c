@@ -10,7 +10,7 @@ struct hgn_step {
     const params *params;
     hgn_config config;
     hgn_times times;
-    int64_t batch, decoded, group, state; // state: numbers of q
+    int64_t batch, decoded, group, state, seen; // numbers of q, and of what is decoded
     hgn_roll roll;
     hgn_decode decode;
     program *roll_program, *decode_program;
@@ -27,14 +27,15 @@ plumb_status hgn_step_create(hgn_step **out, params *p, const hgn_config *c, int
     hgn_step *s = calloc(1, sizeof *s);
     if (!s) return fail(PLUMB_EMEMORY, "no memory for a model");
     hgn_times t = hgn_times_of(c);
-    shape one = hgn_state(c, 1);
+    shape one = hgn_state(c, 1), seen = hgn_seen(c, 1);
     *s = (hgn_step){.params = p,
                     .config = *c,
                     .times = t,
                     .batch = batch,
                     .decoded = decoded,
                     .group = group,
-                    .state = shape_count(&one)};
+                    .state = shape_count(&one),
+                    .seen = shape_count(&seen)};
     plumb_status st =
         hgn_roll_describe(&s->roll, p, c, batch, t.back, t.forward, t.now, nested, true);
     if (!st) st = hgn_decode_describe(&s->decode, p, c, group, true);
@@ -104,6 +105,18 @@ void hgn_window(float *out, const uint8_t *frames, const hgn_config *c, int64_t 
                 out[(i * count + t) * C + k] = (float)frames[(t * pixels + i) * C + k] / 255.0f;
 }
 
+// A recurrent net sees frame after frame, all but the clip's last one: (time, batch, ..).
+static void show_frames(hgn_replica *r, const hgn_item *item)
+{
+    const hgn_step *s = r->s;
+    int64_t frame = s->config.image * s->config.image * s->config.channels;
+    float *frames = instance_input(r->roll, s->roll.frames);
+    for (int64_t t = 0; t < s->roll.times; t++)
+        for (int64_t b = 0; b < s->batch; b++)
+            hgn_window(frames + (t * s->batch + b) * frame, item[b].clip + t * frame, &s->config,
+                       1);
+}
+
 static void set_inputs(hgn_replica *r, const hgn_item *item)
 {
     const hgn_step *s = r->s;
@@ -147,9 +160,9 @@ static void decode_group(hgn_replica *r, const hgn_item *item, int64_t first, in
                          float *dq_all, float *gradient, double *l2)
 {
     const hgn_step *s = r->s;
-    int64_t n = s->state, B = s->batch;
+    int64_t n = s->seen, B = s->batch;
     int64_t frame = s->config.image * s->config.image * s->config.channels;
-    const float *q_all = instance_output(r->roll, HGN_Q);
+    const float *seen = instance_output(r->roll, HGN_SEEN);
     float *q = instance_input(r->decode, s->decode.q);
     float *target = instance_input(r->decode, s->decode.target);
     float *weight = instance_input(r->decode, s->decode.weight);
@@ -157,7 +170,7 @@ static void decode_group(hgn_replica *r, const hgn_item *item, int64_t first, in
         int64_t which = first + (k < count ? k : 0), b = which / s->decoded, j = which % s->decoded;
         int64_t time = item[b].times[j];
         const uint8_t *bytes = target_of(s, &item[b], time);
-        memcpy(q + k * n, q_all + (time * B + b) * n, (size_t)n * sizeof *q);
+        memcpy(q + k * n, seen + (time * B + b) * n, (size_t)n * sizeof *q);
         for (int64_t i = 0; i < frame; i++) target[k * frame + i] = (float)bytes[i] / 255.0f;
         weight[k] = k < count ? (float)item[b].weight[j] : 0.0f;
     }
@@ -176,16 +189,17 @@ void hgn_replica_run(hgn_replica *r, const hgn_item *item, double kl_weight, flo
                      double *l2, double *kl)
 {
     const hgn_step *s = r->s;
-    set_inputs(r, item);
+    if (s->config.dynamics == HGN_RECURRENT) show_frames(r, item);
+    else set_inputs(r, item);
     instance_run(r->roll, 0);
     float *dq = instance_input(r->roll, s->roll.dq);
-    memset(dq, 0, (size_t)(s->roll.times * s->batch * s->state) * sizeof *dq);
+    memset(dq, 0, (size_t)(s->roll.times * s->batch * s->seen) * sizeof *dq);
     int64_t frames = s->batch * s->decoded;
     for (int64_t first = 0; first < frames; first += s->group) {
         int64_t count = frames - first < s->group ? frames - first : s->group;
         decode_group(r, item, first, count, dq, gradient, l2);
     }
-    *instance_input(r->roll, s->roll.kl_weight) = (float)kl_weight;
+    if (s->roll.kl_weight) *instance_input(r->roll, s->roll.kl_weight) = (float)kl_weight;
     instance_run(r->roll, 1);
     add_gradients(r->roll, &s->roll.net, HGN_ROLL_OUTPUTS, gradient);
     const float *divergence = instance_output(r->roll, HGN_KL);

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "math/rng.h"
+#include "models/ar_play.h"
 #include "models/catalogue.h"
 #include "models/hgn_play.h"
 #include "models/hgn_settings.h"
 #include "models/hgn_step.h"
+#include "models/hgn_train.h"
 #include "models/rows.h"
 #include "models/tensors.h"
 
@@ -344,7 +346,8 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
 static plumb_status play(void *self, const trainee_play *job)
 {
     learner *h = self;
-    return hgn_play(&h->config, &h->params, h->value, job);
+    return h->config.dynamics == HGN_RECURRENT ? ar_play(&h->config, &h->params, h->value, job)
+                                               : hgn_play(&h->config, &h->params, h->value, job);
 }
 
 static void plan(void *self, plumb_record *record)
@@ -370,19 +373,21 @@ static void plan(void *self, plumb_record *record)
 
 static plumb_forecast_frames frames_of(const hgn_config *c)
 {
+    if (c->dynamics == HGN_RECURRENT) return PLUMB_FRAMES_AUTOREGRESSIVE;
     if (c->both_ways || c->split == HGN_INCLUDE) return PLUMB_FRAMES_INCLUDE_INFERENCE;
     return c->split == HGN_OVERLAP ? PLUMB_FRAMES_OVERLAP_BY_ONE : PLUMB_FRAMES_NO_OVERLAP;
 }
 
-static plumb_status create(trainee *out, arena *mem, const void *own,
-                           const training_settings *training, const footage *film)
+plumb_status hgn_train_create(trainee *out, arena *mem, const hgn_settings *own, const char *model,
+                              const training_settings *training, const footage *film)
 {
     learner *h = ARENA_NEW(mem, learner, 1);
     if (!h) return PLUMB_EMEMORY;
     h->own = own;
     h->training = *training;
     h->film = film;
-    *out = (trainee){.replicas = training->replicas,
+    *out = (trainee){.model = model,
+                     .replicas = training->replicas,
                      .self = h,
                      .enter = enter,
                      .gradient = gradient,
@@ -395,6 +400,9 @@ static plumb_status create(trainee *out, arena *mem, const void *own,
     out->window = h->config.window;
     out->targets = h->config.targets;
     out->frames = frames_of(&h->config);
+    out->begins = st ? 0 : hgn_begins(&h->config);
+    out->one_way = !hgn_reversible(&h->config);
+    out->momenta = h->config.dynamics == HGN_LAGRANGIAN;
     if (st) end(h);
     return st;
 }
@@ -402,23 +410,24 @@ static plumb_status create(trainee *out, arena *mem, const void *own,
 static plumb_status create_hgn(trainee *out, arena *mem, const void *own,
                                const training_settings *training, const footage *film)
 {
-    plumb_status st = create(out, mem, own, training, film);
-    out->model = "hgn";
-    return st;
+    return hgn_train_create(out, mem, own, "hgn", training, film);
 }
 
 static plumb_status create_plus_plus(trainee *out, arena *mem, const void *own,
                                      const training_settings *training, const footage *film)
 {
-    plumb_status st = create(out, mem, own, training, film);
-    out->model = "hgn++";
-    return st;
+    return hgn_train_create(out, mem, own, "hgn++", training, film);
+}
+
+int64_t hgn_train_clip(const hgn_settings *own)
+{
+    hgn_config c;
+    return hgn_settings_config(&c, own, 32, 3) ? 1 : hgn_times_of(&c).length;
 }
 
 static int64_t clip(const void *own)
 {
-    hgn_config c;
-    return hgn_settings_config(&c, own, 32, 3) ? 1 : hgn_times_of(&c).length;
+    return hgn_train_clip(own);
 }
 
 const catalogue_row hgn_plus_plus_row = {

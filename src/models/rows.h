@@ -6,5 +6,6 @@
 #include "models/catalogue.h"
 
 extern const catalogue_row hgn_row, hgn_plus_plus_row, plato_row, predrnn_row;
+extern const catalogue_row lgn_row, ode_row, rgn_row, ar_row;
 
 #endif

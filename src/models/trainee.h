@@ -23,12 +23,15 @@ typedef struct trainee_play {
     /// (count, filmed, height, width, channels); NULL: the latents are given, and only drawn.
     const uint8_t *frames;
     int64_t count, steps;
-    int64_t filmed;    ///< frames of each film that are there, from its first; 0: all
-    bool backward;     ///< it watches the last frames, not the first
-    int threads;       ///< more than 0; changes no bit
-    float *latent;     ///< (count, steps, latents): q first, then p
+    int64_t filmed; ///< frames of each film that are there, from its first; 0: all
+    bool backward;  ///< it watches the last frames, not the first
+    int threads;    ///< more than 0; changes no bit
+    /// (count, told, latents): q first, then p. Told are `begins` .. steps - 1 of the frames where
+    /// there are any, else all steps.
+    float *latent;
+    float *momenta;    ///< (count, told, latents / 2), of models that have them; may be NULL
     float *variance;   ///< (count, latents), of the posterior; may be NULL
-    float *prediction; ///< (count, steps, height, width, channels); may be NULL
+    float *prediction; ///< (count, told, height, width, channels); may be NULL
 } trainee_play;
 
 /// Clips to be watched by a model of films: it sees all of each and is asked for every frame before
@@ -78,6 +81,9 @@ typedef struct trainee {
     int64_t latents;
     int64_t window, targets;
     plumb_forecast_frames frames;
+    int64_t begins; ///< the first frame of a film that it can tell of
+    bool one_way;   ///< it cannot be run into the past
+    bool momenta;   ///< its latents are (q, velocity), and it knows its own momenta
     plumb_status (*play)(void *self, const trainee_play *job);
     /// Models of films, else NULL: how many numbers tell of a clip, and whether it must be shown
     /// which pixels belong to which object. Clips that begin alike have the same errors, bit by

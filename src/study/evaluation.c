@@ -44,19 +44,31 @@ static int threads_of(const plumb_evaluate_options *o)
     return o->threads > 0 ? o->threads : plumb_machine_threads();
 }
 
-// What a model tells of films, watching one end.
+// What a model tells of films, watching one end: frames e->t.begins .. of each.
 typedef struct telling {
-    float *latent, *variance, *prediction;
+    int64_t told; // frames of each
+    float *latent, *variance, *prediction,
+        *momenta; // NULL: it has none, or they were not asked for
 } telling;
 
 static plumb_status tell(telling *out, examinee *e, const footage *f, int64_t steps, bool backward,
                          bool predict, int threads)
 {
     int64_t frame = f->height * f->width * f->channels, m = e->t.latents;
-    out->latent = ARENA_NEW(&e->mem, float, (f->count * steps * m));
+    int64_t told = steps - e->t.begins;
+    if (backward && e->t.one_way)
+        return fail(PLUMB_EVALUE, "%s cannot be run backward in time", e->t.model);
+    if (told < 1)
+        return fail(PLUMB_ESHAPE, "films of %lld frames; %s tells of them from frame %lld on",
+                    (long long)steps, e->t.model, (long long)e->t.begins);
+    *out = (telling){.told = told};
+    out->latent = ARENA_NEW(&e->mem, float, (f->count * told * m));
     out->variance = ARENA_NEW(&e->mem, float, (f->count * m));
-    out->prediction = predict ? ARENA_NEW(&e->mem, float, (f->count * steps * frame)) : NULL;
-    if (!out->latent || !out->variance || (predict && !out->prediction)) return PLUMB_EMEMORY;
+    out->prediction = predict ? ARENA_NEW(&e->mem, float, (f->count * told * frame)) : NULL;
+    out->momenta = e->t.momenta ? ARENA_NEW(&e->mem, float, (f->count * told * (m / 2))) : NULL;
+    if (!out->latent || !out->variance || (predict && !out->prediction) ||
+        (e->t.momenta && !out->momenta))
+        return PLUMB_EMEMORY;
     trainee_play job = {.frames = f->frames,
                         .count = f->count,
                         .steps = steps,
@@ -65,14 +77,32 @@ static plumb_status tell(telling *out, examinee *e, const footage *f, int64_t st
                         .threads = threads,
                         .latent = out->latent,
                         .variance = out->variance,
+                        .momenta = out->momenta,
                         .prediction = out->prediction};
     return e->t.play(e->t.self, &job);
 }
 
-static plumb_array video(void *data, plumb_dtype type, const footage *f)
+static plumb_array video(void *data, plumb_dtype type, const footage *f, int64_t steps)
 {
     return plumb_array_view(data, type, 5,
-                            (int64_t[]){f->count, f->steps, f->height, f->width, f->channels});
+                            (int64_t[]){f->count, steps, f->height, f->width, f->channels});
+}
+
+// (count, steps, width) without the first frames of each.
+static void drop_first(void *data, int64_t count, int64_t steps, size_t width, int64_t first)
+{
+    char *x = data;
+    const size_t from = (size_t)steps * width, to = (size_t)(steps - first) * width;
+    for (int64_t i = 0; x && first && i < count; i++)
+        memmove(x + (size_t)i * to, x + (size_t)i * from + (from - to), to);
+}
+
+// The truth of the frames that the model tells of, of `steps` there are.
+static void drop_untold(films *f, const examinee *e, int64_t steps)
+{
+    const int64_t count = f->film.count, first = e->t.begins;
+    drop_first(f->state, count, steps, (size_t)f->states * sizeof(double), first);
+    drop_first(f->canonical, count, steps, (size_t)f->canonicals * sizeof(double), first);
 }
 
 static plumb_forecast_options forecast_options(const examinee *e, const plumb_evaluate_options *opt)
@@ -94,48 +124,74 @@ static plumb_array true_states(const films *f, int64_t steps)
                                            (int64_t[]){f->film.count, steps, f->states});
 }
 
+// Of a film, seen or predicted in training.
+static int64_t frames_trained_on(const examinee *e)
+{
+    if (e->t.frames == PLUMB_FRAMES_AUTOREGRESSIVE) return e->t.targets;
+    return e->t.window + e->t.targets - (e->t.frames == PLUMB_FRAMES_OVERLAP_BY_ONE);
+}
+
 static plumb_status forecast(plumb_evaluate *r, examinee *e, const plumb_evaluate_options *opt)
 {
     films f;
     telling forward, backward;
-    const int64_t seen = e->t.window + e->t.targets - (e->t.frames == PLUMB_FRAMES_OVERLAP_BY_ONE);
+    const bool past = !e->t.one_way;
+    const int64_t seen = frames_trained_on(e);
     status_log("making %lld films of %lld frames for the forecast", (long long)opt->count,
                (long long)(seen + opt->steps));
     plumb_status st = films_get(&f, e, opt, FILMS_FORECAST, opt->count, seen + opt->steps);
     if (!st) st = tell(&forward, e, &f.film, f.film.steps, false, true, threads_of(opt));
-    if (!st) st = tell(&backward, e, &f.film, f.film.steps, true, true, threads_of(opt));
+    if (!st && past) st = tell(&backward, e, &f.film, f.film.steps, true, true, threads_of(opt));
     if (st) return st;
-    plumb_array truth = video((void *)f.film.frames, PLUMB_U1, &f.film);
-    plumb_array a = video(forward.prediction, PLUMB_F4, &f.film);
-    plumb_array b = video(backward.prediction, PLUMB_F4, &f.film);
+    plumb_array truth = video((void *)f.film.frames, PLUMB_U1, &f.film, f.film.steps);
+    plumb_array a = video(forward.prediction, PLUMB_F4, &f.film, forward.told), b;
+    if (past) b = video(backward.prediction, PLUMB_F4, &f.film, backward.told);
     plumb_forecast_options o = forecast_options(e, opt);
     plumb_array states = true_states(&f, f.film.steps);
     if (plumb_lyapunov_estimate(&r->lyapunov, &states))
         r->lyapunov = (plumb_lyapunov){(double)NAN, {(double)NAN, (double)NAN}};
-    return plumb_forecast_measure(&r->forecast, &truth, &a, &b, &o);
+    return plumb_forecast_measure(&r->forecast, &truth, &a, past ? &b : NULL, &o);
 }
 
+// Frames that are filmed, or only made: those the model cannot tell of come beside.
 static int64_t measured_steps(const examinee *e)
 {
-    return e->t.window > MEASURED_STEPS ? e->t.window : MEASURED_STEPS;
+    return (e->t.window > MEASURED_STEPS ? e->t.window : MEASURED_STEPS) + e->t.begins;
 }
 
 // What the model makes of films, beside the truth behind them.
 typedef struct comparison {
     plumb_array latent, variance, truth;
+    plumb_array motion, momenta; // of a Lagrangian model: (q, v), and what stands for v in `latent`
 } comparison;
 
-static plumb_status compare(comparison *out, examinee *e, const films *f, int64_t steps,
-                            int threads)
+// (q, p) of a Lagrangian model's (q, v), in the place of it.
+static plumb_status in_momenta(comparison *out, examinee *e, const telling *t, int64_t count)
+{
+    const int64_t m = e->t.latents / 2, rows = count * t->told;
+    float *phase = ARENA_NEW(&e->mem, float, (rows * 2 * m));
+    if (!phase) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < rows; i++) {
+        memcpy(phase + i * 2 * m, t->latent + i * 2 * m, (size_t)m * sizeof *phase);
+        memcpy(phase + i * 2 * m + m, t->momenta + i * m, (size_t)m * sizeof *phase);
+    }
+    out->motion = out->latent;
+    out->momenta = plumb_array_view(t->momenta, PLUMB_F4, 3, (int64_t[]){count, t->told, m});
+    out->latent = plumb_array_view(phase, PLUMB_F4, 3, (int64_t[]){count, t->told, 2 * m});
+    return PLUMB_OK;
+}
+
+static plumb_status compare(comparison *out, examinee *e, films *f, int64_t steps, int threads)
 {
     telling told;
     const int64_t count = f->film.count, m = e->t.latents;
     plumb_status st = tell(&told, e, &f->film, steps, false, false, threads);
     if (st) return st;
-    out->latent = plumb_array_view(told.latent, PLUMB_F4, 3, (int64_t[]){count, steps, m});
-    out->truth = plumb_array_view(f->state, PLUMB_F8, 3, (int64_t[]){count, steps, f->states});
+    drop_untold(f, e, steps);
+    out->latent = plumb_array_view(told.latent, PLUMB_F4, 3, (int64_t[]){count, told.told, m});
+    out->truth = plumb_array_view(f->state, PLUMB_F8, 3, (int64_t[]){count, told.told, f->states});
     out->variance = plumb_array_view(told.variance, PLUMB_F4, 2, (int64_t[]){count, m});
-    return PLUMB_OK;
+    return told.momenta ? in_momenta(out, e, &told, count) : PLUMB_OK;
 }
 
 // kappa, in minimal canonical coordinates. Where it is not defined the result says why.
@@ -150,7 +206,8 @@ static void by_canonical(plumb_evaluate *r, const examinee *e, const films *f,
     const plumb_array truth = true_states(f, seen->truth.shape[1]);
     r->sym_floor = (double)NAN;
     plumb_symetric_floor(&r->sym_floor, &seen->truth, &opt->symetric);
-    if (plumb_measure_canonical(&r->own, &seen->latent, &truth, &o))
+    if (e->t.momenta) o.momenta = &seen->momenta;
+    if (plumb_measure_canonical(&r->own, e->t.momenta ? &seen->motion : &seen->latent, &truth, &o))
         snprintf(r->own_why, sizeof r->own_why, "%s", plumb_last_error());
 }
 
@@ -183,7 +240,8 @@ static plumb_status by_network(plumb_evaluate *r, examinee *e, const plumb_evalu
     o.mode = PLUMB_CONVERGED;
     for (int64_t latents = r->polynomial.latents;; latents = all) {
         films f;
-        const int64_t count = plumb_symetric_enough(latents, 2 * r->polynomial.n, steps, &o);
+        const int64_t count =
+            plumb_symetric_enough(latents, 2 * r->polynomial.n, steps - e->t.begins, &o);
         if (!opt->data)
             status_log("training a network on %lld short trajectories", (long long)count);
         plumb_status st = films_watched(&f, e, opt, count, steps);
@@ -260,31 +318,37 @@ static plumb_status traverse(float **out, examinee *e, const films *f, const tel
     return st;
 }
 
-static plumb_status save_rollout(const char *path, examinee *e, const films *f, const telling *t,
+static plumb_status save_rollout(const char *path, examinee *e, films *f, const telling *t,
                                  float *traversal)
 {
     const footage *film = &f->film;
-    int64_t m = e->t.latents, count = 5;
+    const int64_t m = e->t.latents, n = film->count, told = t->told;
+    const size_t frame = (size_t)(film->height * film->width * film->channels);
+    int64_t count = 5;
+    drop_untold(f, e, film->steps);
+    drop_first((void *)film->frames, n, film->steps, frame, e->t.begins);
     plumb_named_array arrays[] = {
-        {"latent",
-         plumb_array_view(t->latent, PLUMB_F4, 3, (int64_t[]){film->count, film->steps, m})},
-        {"truth",
-         plumb_array_view(f->state, PLUMB_F8, 3, (int64_t[]){film->count, film->steps, f->states})},
-        {"variance", plumb_array_view(t->variance, PLUMB_F4, 2, (int64_t[]){film->count, m})},
-        {"frames", video((void *)film->frames, PLUMB_U1, film)},
-        {"prediction", video(t->prediction, PLUMB_F4, film)},
+        {"latent", plumb_array_view(t->latent, PLUMB_F4, 3, (int64_t[]){n, told, m})},
+        {"truth", plumb_array_view(f->state, PLUMB_F8, 3, (int64_t[]){n, told, f->states})},
+        {"variance", plumb_array_view(t->variance, PLUMB_F4, 2, (int64_t[]){n, m})},
+        {"frames", video((void *)film->frames, PLUMB_U1, film, told)},
+        {"prediction", video(t->prediction, PLUMB_F4, film, told)},
+        {0},
         {0},
         {0},
     };
+    if (t->momenta)
+        arrays[count++] = (plumb_named_array){
+            "momenta", plumb_array_view(t->momenta, PLUMB_F4, 3, (int64_t[]){n, told, m / 2})};
     if (traversal)
         arrays[count++] = (plumb_named_array){
             "traversal",
             plumb_array_view(traversal, PLUMB_F4, 5,
                              (int64_t[]){m / 2, 3, film->height, film->width, film->channels})};
     if (f->canonical)
-        arrays[count++] = (plumb_named_array){
-            "canonical", plumb_array_view(f->canonical, PLUMB_F8, 3,
-                                          (int64_t[]){film->count, film->steps, f->canonicals})};
+        arrays[count++] =
+            (plumb_named_array){"canonical", plumb_array_view(f->canonical, PLUMB_F8, 3,
+                                                              (int64_t[]){n, told, f->canonicals})};
     return plumb_file_save(path, arrays, count, false);
 }
 
@@ -318,7 +382,7 @@ void plumb_evaluate_record(plumb_record *record, const plumb_evaluate *r,
     plumb_record_real(record, "rec_mse", f->forward.rec.published);
     plumb_record_real(record, "ext_mse", f->forward.ext.published);
     plumb_record_real(record, "vpt_forward", f->forward.vpt);
-    plumb_record_real(record, "vpt_backward", f->backward.vpt);
+    plumb_record_real(record, "vpt_backward", f->backward.measured ? f->backward.vpt : (double)NAN);
     plumb_record_real(record, "vpt", f->vpt);
     plumb_record_interval(record, "vpt_ci", f->vpt_ci);
     plumb_record_real(record, "lyapunov", r->lyapunov.exponent);

@@ -88,6 +88,15 @@ static node *total(example *e, int64_t n)
     return op_total(g, parts, 4);
 }
 
+// Matrices that are far from singular: their diagonal outweighs the rest.
+static node *equations(example *e, int64_t items, bool ta)
+{
+    e->low = -0.5, e->high = 0.5;
+    node *a = LEAF(items, 5, 5), *b = LEAF(items, 5);
+    node *A = op_add(e->g, a, op_scale(e->g, op_identity(e->g, items, 5), 3.0));
+    return op_solve(e->g, A, b, ta);
+}
+
 static node *make(example *e, int op, int k)
 {
     graph *g = e->g;
@@ -105,6 +114,16 @@ static node *make(example *e, int op, int k)
         node *a = ta ? LEAF(7, n) : LEAF(n, 7), *b = tb ? LEAF(m, 7) : LEAF(7, m);
         return op_matmul(g, a, b, ta, tb);
     }
+    case OP_PRODUCTS: {
+        bool ta = k & 1, tb = k & 2;
+        int64_t items = n % 40, i = k + 1;
+        node *a = ta ? LEAF(items, 3, i) : LEAF(items, i, 3);
+        node *b = tb ? LEAF(items, 4, 3) : LEAF(items, 3, 4);
+        return op_products(g, a, b, ta, tb);
+    }
+    case OP_SOLVE: return equations(e, n % 40, k & 1);
+    case OP_UPPER: return op_upper(g, LEAF(n, 10), 4);
+    case OP_TRIANGLE: return op_triangle(g, LEAF(n, 4, 4));
     case OP_TRANSPOSE: return op_transpose(g, LEAF(n, m % 40));
     case OP_UPSAMPLE: return op_upsample(g, LEAF(2, 3, 2, n % 40));
     case OP_DOWNSUM: return op_downsum(g, LEAF(2, 4, 6, n % 40));

@@ -231,6 +231,22 @@ TEST(a_protocol_is_used_by_the_measure)
     free(x), free(y);
 }
 
+TEST(a_model_may_be_scored_on_what_it_sees_alone)
+{
+    double *x = bright(1, 40);
+    const plumb_array truth = video(x, 1, 40);
+    plumb_forecast_options opt = plumb_forecast_defaults();
+    opt.frames = PLUMB_FRAMES_INCLUDE_INFERENCE;
+    opt.inference = 31;
+    opt.target = 0;
+    plumb_forecast f;
+    CHECK_OK(plumb_forecast_measure(&f, &truth, &truth, NULL, &opt));
+    CHECK_EQUAL(f.forward.rec.frames, 31);
+    CHECK_EQUAL(f.forward.ext.frames, 9);
+    plumb_forecast_clear(&f);
+    free(x);
+}
+
 TEST(medians_are_of_batches_and_a_small_last_batch_weighs_less)
 {
     enum { N = 7, T = 80 };
@@ -485,6 +501,8 @@ TEST(options_out_of_range_are_refused)
     REFUSED(opt.target = INT64_MAX, "target is");
     REFUSED(opt.frames = (plumb_forecast_frames)9, "frames is 9");
     REFUSED(opt.frames = PLUMB_FRAMES_AUTOREGRESSIVE; opt.target = 1, "target is 1");
+    REFUSED(opt.frames = PLUMB_FRAMES_OVERLAP_BY_ONE; opt.target = 0, "target is 0");
+    REFUSED(opt.frames = PLUMB_FRAMES_INCLUDE_INFERENCE; opt.target = -1, "target is -1");
     REFUSED(opt.threshold = NAN, "threshold");
     REFUSED(opt.threshold = -1.0, "threshold");
     REFUSED(opt.extrapolate = -2, "extrapolate is -2");

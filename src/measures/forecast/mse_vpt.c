@@ -57,8 +57,11 @@ static plumb_status check_options(plumb_forecast_options *out, const plumb_forec
     memcpy(out, opt, opt->size);
 
     plumb_status st;
-    // A model that predicts each frame from the one before is not scored on its first.
-    const int64_t least_target = out->frames == PLUMB_FRAMES_AUTOREGRESSIVE ? 2 : 1;
+    // A model that predicts each frame from the one before is not scored on its first; one that is
+    // scored on all it sees need not predict more, and HGN does not.
+    const int64_t least_target = out->frames == PLUMB_FRAMES_AUTOREGRESSIVE      ? 2
+                                 : out->frames == PLUMB_FRAMES_INCLUDE_INFERENCE ? 0
+                                                                                 : 1;
     if ((st = check_count("frames", (int64_t)out->frames, 0, PLUMB_FRAMES_AUTOREGRESSIVE)) ||
         (st = check_count("backward_count", (int64_t)out->backward_count, 0,
                           PLUMB_COUNT_PUBLISHED)) ||
