@@ -10,7 +10,7 @@ struct hgn_step {
     const params *params;
     hgn_config config;
     hgn_times times;
-    int64_t batch, decoded, group, state; // state: numbers of q
+    int64_t batch, decoded, group, state, seen; // numbers of q, and of what is decoded
     hgn_roll roll;
     hgn_decode decode;
     program *roll_program, *decode_program;
@@ -27,14 +27,15 @@ plumb_status hgn_step_create(hgn_step **out, params *p, const hgn_config *c, int
     hgn_step *s = calloc(1, sizeof *s);
     if (!s) return fail(PLUMB_EMEMORY, "no memory for a model");
     hgn_times t = hgn_times_of(c);
-    shape one = hgn_state(c, 1);
+    shape one = hgn_state(c, 1), seen = hgn_seen(c, 1);
     *s = (hgn_step){.params = p,
                     .config = *c,
                     .times = t,
                     .batch = batch,
                     .decoded = decoded,
                     .group = group,
-                    .state = shape_count(&one)};
+                    .state = shape_count(&one),
+                    .seen = shape_count(&seen)};
     plumb_status st =
         hgn_roll_describe(&s->roll, p, c, batch, t.back, t.forward, t.now, nested, true);
     if (!st) st = hgn_decode_describe(&s->decode, p, c, group, true);
@@ -147,9 +148,9 @@ static void decode_group(hgn_replica *r, const hgn_item *item, int64_t first, in
                          float *dq_all, float *gradient, double *l2)
 {
     const hgn_step *s = r->s;
-    int64_t n = s->state, B = s->batch;
+    int64_t n = s->seen, B = s->batch;
     int64_t frame = s->config.image * s->config.image * s->config.channels;
-    const float *q_all = instance_output(r->roll, HGN_Q);
+    const float *seen = instance_output(r->roll, HGN_SEEN);
     float *q = instance_input(r->decode, s->decode.q);
     float *target = instance_input(r->decode, s->decode.target);
     float *weight = instance_input(r->decode, s->decode.weight);
@@ -157,7 +158,7 @@ static void decode_group(hgn_replica *r, const hgn_item *item, int64_t first, in
         int64_t which = first + (k < count ? k : 0), b = which / s->decoded, j = which % s->decoded;
         int64_t time = item[b].times[j];
         const uint8_t *bytes = target_of(s, &item[b], time);
-        memcpy(q + k * n, q_all + (time * B + b) * n, (size_t)n * sizeof *q);
+        memcpy(q + k * n, seen + (time * B + b) * n, (size_t)n * sizeof *q);
         for (int64_t i = 0; i < frame; i++) target[k * frame + i] = (float)bytes[i] / 255.0f;
         weight[k] = k < count ? (float)item[b].weight[j] : 0.0f;
     }
@@ -179,7 +180,7 @@ void hgn_replica_run(hgn_replica *r, const hgn_item *item, double kl_weight, flo
     set_inputs(r, item);
     instance_run(r->roll, 0);
     float *dq = instance_input(r->roll, s->roll.dq);
-    memset(dq, 0, (size_t)(s->roll.times * s->batch * s->state) * sizeof *dq);
+    memset(dq, 0, (size_t)(s->roll.times * s->batch * s->seen) * sizeof *dq);
     int64_t frames = s->batch * s->decoded;
     for (int64_t first = 0; first < frames; first += s->group) {
         int64_t count = frames - first < s->group ? frames - first : s->group;

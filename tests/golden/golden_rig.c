@@ -267,7 +267,8 @@ void golden_rig_step(golden_rig *r, int64_t step)
                                              [HGN_LOG_SCALE] = r->log_scale,
                                              [HGN_Z0] = r->z0,
                                              [HGN_ENERGY] = r->energy};
-    for (int i = 0; i < HGN_ROLL_OUTPUTS; i++) instance_get(roller, i, first[i]);
+    for (int i = 0; i < HGN_ROLL_OUTPUTS; i++)
+        if (first[i]) instance_get(roller, i, first[i]);
     decode(r, geco ? r->lambda * each : each, scratch);
     instance_set(roller, r->roll.dq, r->dq);
     instance_set(roller, r->roll.kl_weight, (double[]){geco ? each : beta * each});
