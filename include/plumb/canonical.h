@@ -109,6 +109,8 @@ PLUMB_API void plumb_canonical_clear(plumb_canonical *result);
 
 /// The result under the names that `plumb measure --json` prints.
 PLUMB_API void plumb_canonical_record(plumb_record *record, const plumb_canonical *result);
+/// The same names with null, and in canonical_why why nothing was measured.
+PLUMB_API void plumb_canonical_record_none(plumb_record *record, const char *why);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #ifndef PLUMB_EVALUATE_H
 #define PLUMB_EVALUATE_H
 
+#include "plumb/canonical.h"
 #include "plumb/forecast.h"
 #include "plumb/symetric.h"
 
@@ -24,6 +25,9 @@ typedef struct plumb_evaluate_options {
     /// Also measures by a network, on as many more trajectories as that wants; true. Of `symetric`
     /// it uses what is not of the polynomials alone.
     bool mlp;
+    /// Of kappa, which looks at the same trajectories in the world's minimal canonical coordinates.
+    /// `angles` are the world's; `drop_nonfinite` is not of use here.
+    plumb_canonical_options canonical;
 } plumb_evaluate_options;
 
 /// The published measures, with VPTs averaged over all films.
@@ -37,8 +41,12 @@ typedef struct plumb_evaluate {
     plumb_symetric polynomial;
     int64_t latents;
     double seconds;
-    plumb_symetric mlp; ///< zeros if there is a reason why not
-    char mlp_why[256];  ///< "" or that reason: too few films in a file, or not asked for
+    plumb_symetric mlp;      ///< zeros if there is a reason why not
+    char mlp_why[256];       ///< "" or that reason: too few films in a file, or not asked for
+    plumb_canonical own;     ///< kappa; zeros if there is a reason why not
+    char own_why[256];       ///< "" or that reason
+    double sym_floor;        ///< Sym of the true state itself in the published coordinates, or NaN
+    plumb_lyapunov lyapunov; ///< of the films of the forecast, per frame; NaN below 8 of them
 } plumb_evaluate;
 
 /// Judges the run directory `run`. `opt` may be NULL. On failure `out` is left as it was.

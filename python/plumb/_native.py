@@ -94,12 +94,13 @@ STRUCTS = {
         "size:z batch:q window:q steps:q ahead:q seed:Q first:q threads:i states:b world:world_options",
     "stream_batch": "index:q frames:p state:p canonical:p time:p",
     "report_options": "size:z films:q steps:q name:s threads:i",
+    "lyapunov": "exponent:d ci:interval",
     "evaluate_options":
         "size:z count:q steps:q measured:q first:q world:s data:s threads:i symetric:symetric_options "
-        "forecast:forecast_options mlp:b",
+        "forecast:forecast_options mlp:b canonical:canonical_options",
     "evaluate":
         "model:B64 world:B64 trained:q forecast:forecast polynomial:symetric latents:q seconds:d "
-        "mlp:symetric mlp_why:B256",
+        "mlp:symetric mlp_why:B256 own:canonical own_why:B256 sym_floor:d lyapunov:lyapunov",
 }
 
 # Words for the fields that are enums: what --help of the program calls them.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // plumb evaluate: a trained run judged on films it has never seen.
+#include <math.h>
 #include <stdio.h>
 
 #include "cli/command.h"
@@ -31,6 +32,8 @@ static const option_row rows[] = {
      .help = "steps of training that network"},
     {.name = "few-points", .kind = OPTION_FLAG, AT(opt.symetric.network.few_points),
      .help = "train it on the films of --data even if they are too few"},
+    {.name = "symplectic", .kind = OPTION_FLAG, AT(opt.canonical.symplectic),
+     .help = "symplectic_r2 too: fit a map that is symplectic by design; takes seconds"},
     {.name = "first", .kind = OPTION_INTEGER, AT(opt.first), .value = "I",
      .help = "number of the first film among those that training never sees"},
     {.name = "world", .kind = OPTION_TEXT, AT(opt.world), .value = "W",
@@ -51,8 +54,8 @@ static const option_row rows[] = {
      .help = "surprise and features of all tuples into a file that plumb surprise reads"},
     {.name = "threads", .kind = OPTION_INT, AT(opt.threads), .help = "0: all cores; changes no result"},
     {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "BARS",
-     .help = "exit 3 below a bar: symetric, vpt=900, r2, sym, vpt_forward, vpt_backward; of films "
-             "accuracy=0.8, relative_surprise, auroc"},
+     .help = "exit 3 below a bar: canonical, kappa, symetric, vpt=900, r2, sym, vpt_forward, vpt_backward; "
+             "of films accuracy=0.8, relative_surprise, auroc"},
     {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
     {0},
 };
@@ -80,6 +83,25 @@ static void print_direction(const char *name, const plumb_forecast_direction *d)
     row("VPT", d->vpt, d->vpt_ci, note);
 }
 
+static void print_own(const plumb_evaluate *r)
+{
+    const plumb_interval none = {(double)NAN, (double)NAN};
+    const plumb_canonical *own = &r->own;
+    if (r->own_why[0]) {
+        printf("\nkappa: %s\n", r->own_why);
+        return;
+    }
+    puts("\nplumb's own score, in minimal canonical coordinates");
+    row("kappa", own->kappa, own->kappa_ci, "");
+    row("R2 of state", own->r2_state, none, "latents to truth, held out");
+    if (isfinite(own->symplectic_r2))
+        row("symplectic R2", own->symplectic_r2, none,
+            "truth to latents by a map symplectic by design, held out");
+    if (own->reduced) printf("  %-14s %s\n", "reduced", own->reduced);
+    if (own->canonical == PLUMB_CANONICAL_UNKNOWN) printf("  canonical ?: %s\n", own->why);
+    else printf("  canonical %d: %s\n", own->canonical, own->why);
+}
+
 static void print_table(const char *run, const plumb_evaluate *r)
 {
     const plumb_symetric *p = &r->polynomial, *m = &r->mlp;
@@ -89,10 +111,13 @@ static void print_table(const char *run, const plumb_evaluate *r)
            (long long)p->steps);
     row("R2", p->r2, p->r2_ci, "");
     row("R2 held out", p->r2_heldout, p->r2_heldout_ci, "");
-    row("Sym", p->sym, p->sym_ci, "");
+    char note[64];
+    snprintf(note, sizeof note, "of the true state %.3g", r->sym_floor);
+    row("Sym", p->sym, p->sym_ci, note);
     printf("  %-14s %-11g order %d, %lld of %lld latents used\n", "SyMetric", p->symetric, p->order,
            (long long)p->latents, (long long)r->latents);
     printf("  %s\n", p->why);
+    print_own(r);
     printf("\nphase space by a network");
     if (r->mlp_why[0]) printf(": %s\n", r->mlp_why);
     else {
@@ -106,7 +131,9 @@ static void print_table(const char *run, const plumb_evaluate *r)
     print_direction("forward", &r->forecast.forward);
     print_direction("backward", &r->forecast.backward);
     puts("\nboth");
-    row("VPT", r->forecast.vpt, r->forecast.vpt_ci, "mean of the two");
+    const double times = r->forecast.vpt * r->lyapunov.exponent;
+    snprintf(note, sizeof note, "mean of the two; %.2g Lyapunov times", times);
+    row("VPT", r->forecast.vpt, r->forecast.vpt_ci, times >= 0.1 ? note : "mean of the two");
 }
 
 static int check_bars(const settings *s, const plumb_evaluate *r, bars_use *use)
@@ -114,7 +141,11 @@ static int check_bars(const settings *s, const plumb_evaluate *r, bars_use *use)
     const plumb_forecast *f = &r->forecast;
     const double whole = (double)s->opt.steps;
     const bool both = !r->mlp_why[0] && r->mlp.symetric < r->polynomial.symetric;
+    const double none = (double)NAN;
+    const bool judged = !r->own_why[0] && r->own.canonical != PLUMB_CANONICAL_UNKNOWN;
     const bar bars[] = {
+        {"canonical", judged ? r->own.canonical : none, 1.0, false},
+        {"kappa", r->own_why[0] ? none : r->own.kappa, 0.9, false},
         {"symetric", both ? r->mlp.symetric : r->polynomial.symetric, 1.0, false},
         {"r2", r->polynomial.r2, 0.9, false},
         {"sym", r->polynomial.sym, 0.05, true},
@@ -194,7 +225,8 @@ const command command_evaluate = {
     .text =
         "Error of reconstruction and extrapolation and valid prediction time, forward and\n"
         "backward, on long films; R2, Sym and SyMetric of its latents on many short ones,\n"
-        "by polynomials and by a small network. The films are of the world the run was trained\n"
+        "by polynomials and by a small network, and kappa, plumb's own score. The films are of the "
+        "world the run was trained\n"
         "on, and none of them was used to train. A model of films is judged by what surprises\n"
         "it: accuracy and relative surprise on probes of five concepts, for every scorer, beside\n"
         "predictors that need no training. The numbers also go into results.json of the run.",

@@ -270,14 +270,8 @@ static void own_measure(own_result *own, const input *in, settings *s)
 static void own_record(plumb_record *record, const own_result *own)
 {
     plumb_record_real(record, "sym_floor", own->sym_floor);
-    if (own->measured) {
-        plumb_canonical_record(record, &own->r);
-        return;
-    }
-    static const char *const names[] = {"kappa",     "kappa_ci", "canonical",     "r2_state",
-                                        "r2_latent", "r2_local", "symplectic_r2", "form"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) plumb_record_null(record, names[i]);
-    plumb_record_text(record, "canonical_why", own->why);
+    if (own->measured) plumb_canonical_record(record, &own->r);
+    else plumb_canonical_record_none(record, own->why);
 }
 
 static void row(const char *name, double value, plumb_interval ci, const char *note)

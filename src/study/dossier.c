@@ -109,7 +109,8 @@ static plumb_status measure_state(plumb_report *r, const char *name, const plumb
     if (record) plumb_symetric_record(record, &result, &o);
     plumb_symetric_clear(&result);
     plumb_canonical own;
-    if (record && !plumb_measure_canonical(&own, latent, truth, NULL)) {
+    const plumb_array *minimal = find(a, count, "canonical", 3);
+    if (record && !plumb_measure_canonical(&own, latent, minimal ? minimal : truth, NULL)) {
         plumb_canonical_record(record, &own);
         plumb_canonical_clear(&own);
     }

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "plumb/file.h"
 #include "plumb/machine.h"
+#include "plumb/world.h"
 #include "study/examine.h"
 #include "study/rundir.h"
 
@@ -24,7 +25,8 @@ plumb_evaluate_options plumb_evaluate_defaults(void)
                                 .measured = 100,
                                 .mlp = true,
                                 .symetric = plumb_symetric_defaults(),
-                                .forecast = plumb_forecast_defaults()};
+                                .forecast = plumb_forecast_defaults(),
+                                .canonical = plumb_canonical_defaults()};
     o.forecast.average = PLUMB_AVERAGE_MEAN;
     return o;
 }
@@ -83,7 +85,16 @@ static plumb_forecast_options forecast_options(const examinee *e, const plumb_ev
     return o;
 }
 
-static plumb_status forecast(plumb_forecast *out, examinee *e, const plumb_evaluate_options *opt)
+// The true states in the coordinates that kappa wants, if the films tell them.
+static plumb_array true_states(const films *f, int64_t steps)
+{
+    return f->canonical ? plumb_array_view(f->canonical, PLUMB_F8, 3,
+                                           (int64_t[]){f->film.count, steps, f->canonicals})
+                        : plumb_array_view(f->state, PLUMB_F8, 3,
+                                           (int64_t[]){f->film.count, steps, f->states});
+}
+
+static plumb_status forecast(plumb_evaluate *r, examinee *e, const plumb_evaluate_options *opt)
 {
     films f;
     telling forward, backward;
@@ -98,7 +109,10 @@ static plumb_status forecast(plumb_forecast *out, examinee *e, const plumb_evalu
     plumb_array a = video(forward.prediction, PLUMB_F4, &f.film);
     plumb_array b = video(backward.prediction, PLUMB_F4, &f.film);
     plumb_forecast_options o = forecast_options(e, opt);
-    return plumb_forecast_measure(out, &truth, &a, &b, &o);
+    plumb_array states = true_states(&f, f.film.steps);
+    if (plumb_lyapunov_estimate(&r->lyapunov, &states))
+        r->lyapunov = (plumb_lyapunov){(double)NAN, {(double)NAN, (double)NAN}};
+    return plumb_forecast_measure(&r->forecast, &truth, &a, &b, &o);
 }
 
 static int64_t measured_steps(const examinee *e)
@@ -106,31 +120,56 @@ static int64_t measured_steps(const examinee *e)
     return e->t.window > MEASURED_STEPS ? e->t.window : MEASURED_STEPS;
 }
 
-static plumb_status measure(plumb_symetric *out, examinee *e, const films *f, int64_t steps,
-                            const plumb_symetric_options *opt, int threads)
+// What the model makes of films, beside the truth behind them.
+typedef struct comparison {
+    plumb_array latent, variance, truth;
+} comparison;
+
+static plumb_status compare(comparison *out, examinee *e, const films *f, int64_t steps,
+                            int threads)
 {
     telling told;
     const int64_t count = f->film.count, m = e->t.latents;
     plumb_status st = tell(&told, e, &f->film, steps, false, false, threads);
     if (st) return st;
-    plumb_array latent = plumb_array_view(told.latent, PLUMB_F4, 3, (int64_t[]){count, steps, m});
-    plumb_array truth =
-        plumb_array_view(f->state, PLUMB_F8, 3, (int64_t[]){count, steps, f->states});
-    plumb_array variance = plumb_array_view(told.variance, PLUMB_F4, 2, (int64_t[]){count, m});
-    return plumb_symetric_measure(out, &latent, &truth, &variance, opt);
+    out->latent = plumb_array_view(told.latent, PLUMB_F4, 3, (int64_t[]){count, steps, m});
+    out->truth = plumb_array_view(f->state, PLUMB_F8, 3, (int64_t[]){count, steps, f->states});
+    out->variance = plumb_array_view(told.variance, PLUMB_F4, 2, (int64_t[]){count, m});
+    return PLUMB_OK;
 }
 
-static plumb_status by_polynomials(plumb_symetric *out, examinee *e,
+// kappa, in minimal canonical coordinates. Where it is not defined the result says why.
+static void by_canonical(plumb_evaluate *r, const examinee *e, const films *f,
+                         const comparison *seen, const plumb_evaluate_options *opt)
+{
+    plumb_canonical_options o = opt->canonical;
+    const char *name = opt->world ? opt->world : e->recipe.data.world;
+    const plumb_world *world;
+    if (name[0] && !opt->data && !plumb_world_find(&world, name))
+        o.angles = plumb_world_describe(world)->angles;
+    const plumb_array truth = true_states(f, seen->truth.shape[1]);
+    r->sym_floor = (double)NAN;
+    plumb_symetric_floor(&r->sym_floor, &seen->truth, &opt->symetric);
+    if (plumb_measure_canonical(&r->own, &seen->latent, &truth, &o))
+        snprintf(r->own_why, sizeof r->own_why, "%s", plumb_last_error());
+}
+
+static plumb_status by_polynomials(plumb_evaluate *r, examinee *e,
                                    const plumb_evaluate_options *opt)
 {
     films f;
+    comparison seen;
     const int64_t steps = measured_steps(e);
     plumb_symetric_options o = opt->symetric;
     o.method = PLUMB_METHOD_POLYNOMIAL;
     status_log("making %lld films of %lld frames for R2 and Sym", (long long)opt->measured,
                (long long)steps);
     plumb_status st = films_get(&f, e, opt, FILMS_MEASURE, opt->measured, steps);
-    return st ? st : measure(out, e, &f, steps, &o, threads_of(opt));
+    if (!st) st = compare(&seen, e, &f, steps, threads_of(opt));
+    if (!st)
+        st = plumb_symetric_measure(&r->polynomial, &seen.latent, &seen.truth, &seen.variance, &o);
+    if (!st) by_canonical(r, e, &f, &seen, opt);
+    return st;
 }
 
 // By a network on as many trajectories as its parameters want. How many parameters it has depends
@@ -148,7 +187,10 @@ static plumb_status by_network(plumb_evaluate *r, examinee *e, const plumb_evalu
         if (!opt->data)
             status_log("training a network on %lld short trajectories", (long long)count);
         plumb_status st = films_watched(&f, e, opt, count, steps);
-        if (!st) st = measure(&r->mlp, e, &f, steps, &o, threads_of(opt));
+        comparison seen;
+        if (!st) st = compare(&seen, e, &f, steps, threads_of(opt));
+        if (!st)
+            st = plumb_symetric_measure(&r->mlp, &seen.latent, &seen.truth, &seen.variance, &o);
         if (st != PLUMB_ENUMERIC) return st;
         if (latents < all && !opt->data) continue;
         snprintf(r->mlp_why, sizeof r->mlp_why, "%s", plumb_last_error());
@@ -166,8 +208,8 @@ plumb_status plumb_evaluate_run(plumb_evaluate *out, const char *run,
     examinee e;
     plumb_evaluate r = {0};
     st = examinee_open(&e, run, &opt);
-    if (!st) st = forecast(&r.forecast, &e, &opt);
-    if (!st) st = by_polynomials(&r.polynomial, &e, &opt);
+    if (!st) st = forecast(&r, &e, &opt);
+    if (!st) st = by_polynomials(&r, &e, &opt);
     if (!opt.mlp) snprintf(r.mlp_why, sizeof r.mlp_why, "not asked for");
     else if (!st) st = by_network(&r, &e, &opt);
     if (st) plumb_evaluate_clear(&r);
@@ -188,6 +230,7 @@ void plumb_evaluate_clear(plumb_evaluate *result)
     plumb_forecast_clear(&result->forecast);
     plumb_symetric_clear(&result->polynomial);
     plumb_symetric_clear(&result->mlp);
+    plumb_canonical_clear(&result->own);
 }
 
 // The first frame of the first film, drawn with one latent position at -2, 0 and 2 and the others
@@ -278,6 +321,13 @@ void plumb_evaluate_record(plumb_record *record, const plumb_evaluate *r,
     plumb_record_real(record, "vpt_backward", f->backward.vpt);
     plumb_record_real(record, "vpt", f->vpt);
     plumb_record_interval(record, "vpt_ci", f->vpt_ci);
+    plumb_record_real(record, "lyapunov", r->lyapunov.exponent);
+    plumb_record_interval(record, "lyapunov_ci", r->lyapunov.ci);
+    plumb_record_real(record, "vpt_lyapunov", f->vpt * r->lyapunov.exponent);
+    if (r->own_why[0]) plumb_canonical_record_none(record, r->own_why);
+    else plumb_canonical_record(record, &r->own);
+    plumb_record_real(record, "r2_heldout", r->polynomial.r2_heldout);
+    plumb_record_real(record, "sym_floor", r->sym_floor);
     plumb_record_begin(record, "pr");
     plumb_symetric_record(record, &r->polynomial, &opt->symetric);
     plumb_record_end(record);

@@ -30,6 +30,11 @@ with tempfile.TemporaryDirectory() as folder:
     got = plumb.answer(*quick)
     check({"rec_mse", "ext_mse", "vpt_forward", "vpt_backward", "vpt", "pr", "mlp"} <= got.keys(), f"keys {list(got)}")
     check({"r2", "sym", "symetric", "order"} <= got["pr"].keys() and got["pr"]["method"] == "pr", f"pr {got['pr']}")
+    # A model that has learnt nothing: kappa has a number and an interval, and the verdict is not a right model.
+    own = {"kappa", "kappa_ci", "canonical", "canonical_why", "r2_state", "r2_heldout", "symplectic_r2", "sym_floor", "form"}
+    check(own <= got.keys() and 0 <= got["kappa"] <= 1 and got["canonical"] != 1, f"kappa {got}")
+    check(got["form"]["n"] == 1 and got["sym_floor"] < 1e-9 and got["symplectic_r2"] is None, f"form {got['form']}")
+    check(got["lyapunov"] is None and got["vpt_lyapunov"] is None, "an exponent of two films")
     mlp = got["mlp"]
     check({"r2", "sym", "symetric", "sym_per_trajectory", "why"} <= mlp.keys() and mlp["method"] == "mlp", f"mlp {mlp}")
     # As many trajectories as the network wants, and no more than the 50 it is measured on besides.
@@ -40,7 +45,13 @@ with tempfile.TemporaryDirectory() as folder:
     check(numbers(kept)["mlp"] == numbers(got)["mlp"], "results.json")
     check(numbers(plumb.answer(*quick, "--threads", 1)) == numbers(got), "threads change numbers")
 
+    eight = plumb.answer(run, "--count", 8, "--steps", 12, "--measured", 10, "--method", "pr")
+    check(eight["lyapunov"] is not None and eight["vpt_lyapunov"] == 0, f"eight films, an exponent {eight['lyapunov']}")
+    strict = plumb.run(*few, "--method", "pr", "--require", "canonical", code=3)
+    check("canonical is 0, required at least 1" in strict.stderr, f"a bar {strict}")
+
     table = plumb.run(*quick)
+    check("kappa" in table.stdout and "of the true state" in table.stdout, f"the table {table.stdout}")
     check("phase space by a network, 50 trajectories" in table.stdout, f"the table {table.stdout}")
 
     alone = plumb.answer(*few, "--method", "pr")

@@ -23,6 +23,7 @@ with tempfile.TemporaryDirectory() as folder:
         steps = 300 if SLOW else 1000
         plumb.check(got["pr"]["symetric"] == 1 and got["pr"]["r2"] > 0.99, f"{run.name}: {got['pr']}")
         plumb.check(min(got["vpt_forward"], got["vpt_backward"]) >= 0.9 * steps, f"{run.name}: VPT {got['vpt']}")
+        plumb.check(got["canonical"] == 1 and got["kappa"] > 0.95, f"{run.name}: kappa {got['kappa']}")
         if not SLOW:
             plumb.check(got["mlp"]["symetric"] == 1, f"{run.name}: network {got['mlp']}")
         results = json.loads((copy / "results.json").read_text())

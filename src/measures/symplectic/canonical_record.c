@@ -32,3 +32,11 @@ void plumb_canonical_record(plumb_record *record, const plumb_canonical *r)
     plumb_record_integer(record, "measure_version", PLUMB_CANONICAL_VERSION);
     plumb_record_end(record);
 }
+
+void plumb_canonical_record_none(plumb_record *record, const char *why)
+{
+    static const char *const names[] = {"kappa",     "kappa_ci", "canonical",     "r2_state",
+                                        "r2_latent", "r2_local", "symplectic_r2", "form"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) plumb_record_null(record, names[i]);
+    plumb_record_text(record, "canonical_why", why);
+}
