@@ -149,6 +149,11 @@ node *op_erf(graph *g, node *x)
     return unary(g, OP_ERF, x, 0.0);
 }
 
+node *op_atan2(graph *g, node *y, node *x)
+{
+    return binary(g, OP_ATAN2, y, x);
+}
+
 node *op_gelu(graph *g, node *x)
 {
     node *up = op_shift(g, op_erf(g, op_scale(g, x, 0.70710678118654752)), 1.0);

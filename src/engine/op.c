@@ -273,6 +273,7 @@ SCALAR(swish, x[0] * x[1])
 SCALAR(swish1, x[1] * (1.0 + x[0] * (1.0 - x[1])))
 SCALAR(swish2, x[1] * (1.0 - x[1]) * (2.0 + x[0] * (1.0 - 2.0 * x[1])))
 SCALAR(erf, erf(x[0]))
+SCALAR(atan2, atan2(x[0], x[1]))
 SCALAR(leaky, x[0] >= 0 ? x[0] : attr->value * x[0])
 // At exactly 0 a leaky ReLU has slope 1, a ReLU slope 0, as JAX has them.
 SCALAR(step, x[0] > 0 || (x[0] == 0 && attr->value > 0) ? 1.0 : attr->value)
@@ -320,6 +321,7 @@ static const op_row table[OP_KINDS] = {
     [OP_SWISH1]         = {"swish1",         SAME(2, swish1)},
     [OP_SWISH2]         = {"swish2",         SAME(2, swish2)},
     [OP_ERF]            = {"erf",            SAME(1, erf)},
+    [OP_ATAN2]          = {"atan2",          SAME(2, atan2)},
     [OP_LEAKY]          = {"leaky",          SAME(1, leaky)},
     [OP_STEP]           = {"step",           SAME(1, step)},
     [OP_TOTAL]          = {"total",          .inputs = -1, .shape = same, .gradient = rule_total, .judge = judge_total},

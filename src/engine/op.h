@@ -15,7 +15,7 @@
     /* elementwise */                                                                            \
     OP(ADD) OP(SUBTRACT) OP(MULTIPLY) OP(DIVIDE) OP(SCALE) OP(SHIFT)                             \
     OP(EXP) OP(LOG) OP(SQRT) OP(RECIPROCAL) OP(SIN) OP(COS) OP(TANH) OP(SIGMOID) OP(SOFTPLUS)    \
-    OP(SWISH) OP(SWISH1) OP(SWISH2) OP(ERF) OP(LEAKY) OP(STEP)                                   \
+    OP(SWISH) OP(SWISH1) OP(SWISH2) OP(ERF) OP(ATAN2) OP(LEAKY) OP(STEP)                         \
     /* sums of many, products, convolutions and their transposes */                              \
     OP(TOTAL) OP(MATMUL)                                                                         \
     OP(CONV) OP(CONV_DATA) OP(CONV_WEIGHTS) OP(UPCONV) OP(UPCONV_DATA) OP(UPCONV_WEIGHTS)        \
@@ -80,8 +80,9 @@ node *op_sigmoid(graph *g, node *x);
 node *op_softplus(graph *g, node *x);
 node *op_swish(graph *g, node *x); /// x sigmoid(x)
 node *op_erf(graph *g, node *x);
-node *op_gelu(graph *g, node *x); /// x (1 + erf(x / sqrt 2)) / 2
-node *op_elu(graph *g, node *x);  /// x, or exp(x) - 1 below 0
+node *op_atan2(graph *g, node *y, node *x); /// the angle of (x, y), from -pi to pi
+node *op_gelu(graph *g, node *x);           /// x (1 + erf(x / sqrt 2)) / 2
+node *op_elu(graph *g, node *x);            /// x, or exp(x) - 1 below 0
 node *op_larger(graph *g, node *a, node *b);
 node *op_leaky(graph *g, node *x, double slope); /// slope 0 is ReLU
 node *op_step(graph *g, node *x, double slope);  /// its derivative: 1 above, slope below

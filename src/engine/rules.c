@@ -119,6 +119,16 @@ void rule_erf(graph *g, node **d, node *y, node *dy)
     d[0] = op_multiply(g, dy, op_scale(g, bell, 1.1283791670955126));
 }
 
+// (x dy - y dx) / (x^2 + y^2); the origin has no angle, and passes nothing on.
+void rule_atan2(graph *g, node **d, node *y, node *dy)
+{
+    node *a = y->in[0], *b = y->in[1];
+    node *square = op_shift(g, op_add(g, op_square(g, a), op_square(g, b)), 1e-12);
+    node *share = op_divide(g, dy, square);
+    d[0] = op_multiply(g, share, b);
+    d[1] = op_scale(g, op_multiply(g, share, a), -1.0);
+}
+
 // By the sign of the output, which is that of the input, so that the input need not be kept.
 void rule_leaky(graph *g, node **d, node *y, node *dy)
 {

@@ -27,10 +27,23 @@ static node *half_square(graph *g, node *x)
     return op_scale(g, op_sum_each(g, op_square(g, x)), 0.5);
 }
 
+node *energy_place(graph *g, node *q, node *radius)
+{
+    node *part[] = {op_cos(g, q), op_sin(g, q)};
+    for (int i = 0; radius && i < 2; i++) part[i] = op_multiply(g, part[i], radius);
+    return op_concat(g, part, 2, q->shape.rank - 1);
+}
+
+// What is seen of a position.
+static node *place(const energy *e, node *q)
+{
+    return e->angles ? energy_place(e->net->g, q, e->radius) : q;
+}
+
 static node *both(const energy *e, phase at)
 {
     int last = at.q->shape.rank - 1;
-    return op_concat(e->net->g, (node *[]){at.q, at.p}, 2, last);
+    return op_concat(e->net->g, (node *[]){place(e, at.q), at.p}, 2, last);
 }
 
 // U p, row by row: U holds the upper triangle, row after row, one set per item or one for all.
@@ -82,11 +95,12 @@ static node *matrix_quad(const energy *e, const char *prefix, phase at)
     if (e->kinetic == ENERGY_DIAG_QUAD || e->kinetic == ENERGY_DEP_DIAG_QUAD) {
         node *d = e->kinetic == ENERGY_DIAG_QUAD
                       ? for_all(g, net_param(e->net, name, 1, &n, PARAM_VALUE, 0.0), at.p)
-                      : energy_stack(e, prefix, at.q, n);
+                      : energy_stack(e, prefix, place(e, at.q), n);
         more = op_scale(g, op_sum_each(g, op_multiply(g, op_exp(g, d), op_square(g, at.p))), 0.5);
     } else {
-        node *u = e->kinetic == ENERGY_MATRIX_QUAD ? for_all(g, free_upper(e, prefix, at.p), at.p)
-                                                   : energy_stack(e, prefix, at.q, n * (n + 1) / 2);
+        node *u = e->kinetic == ENERGY_MATRIX_QUAD
+                      ? for_all(g, free_upper(e, prefix, at.p), at.p)
+                      : energy_stack(e, prefix, place(e, at.q), n * (n + 1) / 2);
         more = half_square(g, upper_times(g, u, at.p));
     }
     return op_add(g, base, more);
@@ -98,8 +112,8 @@ node *energy_potential(const energy *e, phase at)
     if (e->potential == ENERGY_DEP_NET)
         return op_sum_each(g, energy_stack(e, "pot", both(e, at), 1));
     if (e->potential == ENERGY_EMBED_QUAD)
-        return half_square(g, energy_stack(e, "pot", at.q, e->shape.width[0]));
-    return op_sum_each(g, energy_stack(e, "pot", at.q, 1));
+        return half_square(g, energy_stack(e, "pot", place(e, at.q), e->shape.width[0]));
+    return op_sum_each(g, energy_stack(e, "pot", place(e, at.q), 1));
 }
 
 node *energy_kinetic(const energy *e, phase at)

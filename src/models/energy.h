@@ -35,11 +35,15 @@ typedef struct energy {
     net *net;
     energy_form potential, kinetic;
     energy_net shape;
-    node *keep; // of the state's shape: 0 where a pair is not in use; NULL: all are
+    bool angles;  // positions are angles: the energy sees their cosines and sines,
+    node *radius; // times these, of the state's shape; NULL: as they are
+    node *keep;   // of the state's shape: 0 where a pair is not in use; NULL: all are
 } energy;
 
 /// The stack of layers "PREFIX.ff0" .. with `out` numbers (or channels) at its end.
 node *energy_stack(const energy *e, const char *prefix, node *x, int64_t out);
+/// Cosines and sines of angles, times `radius` if there is one.
+node *energy_place(graph *g, node *q, node *radius);
 /// Energies of the items of a state, (items).
 node *energy_potential(const energy *e, phase at);
 node *energy_kinetic(const energy *e, phase at);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "models/hgn.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ shape hgn_state(const hgn_config *c, int64_t items)
 shape hgn_seen(const hgn_config *c, int64_t items)
 {
     shape s = hgn_state(c, items);
-    s.size[s.rank - 1] *= 1 + c->whole;
+    s.size[s.rank - 1] *= 1 + c->angles + c->whole;
     return s;
 }
 
@@ -35,8 +36,18 @@ static node *input_like(graph *g, const char *name, int stage, const shape *s)
     return op_input(g, name, stage, s->rank, s->size);
 }
 
+static node *standardised(net *n, node *frames)
+{
+    graph *g = n->g;
+    node *mean = net_param(n, "film.mean", 0, NULL, PARAM_FIXED, 0.0);
+    node *deviation = net_param(n, "film.deviation", 0, NULL, PARAM_FIXED, 1.0);
+    node *less = op_subtract(g, frames, op_like(g, mean, frames));
+    return op_divide(g, less, op_like(g, deviation, frames));
+}
+
 node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
 {
+    if (c->standard) x = standardised(n, x);
     for (int b = 0; b < c->encoder_blocks; b++) {
         const hgn_block *block = &c->encoder[b];
         for (int i = 0; i < block->layers; i++) {
@@ -67,8 +78,44 @@ static node *transform(net *n, const hgn_config *c, node *z)
     return z;
 }
 
+// Abscissa and ordinate of every pixel, from -1 to 1: (pixels, 2).
+static node *places(graph *g, int64_t size)
+{
+    node **x = ARENA_NEW(graph_memory(g), node *, size);
+    if (!x) return graph_blunder(g, PLUMB_EMEMORY);
+    for (int64_t i = 0; i < size; i++)
+        x[i] = op_constant(g, (double)(2 * i + 1) / (double)size - 1.0, &(shape){1, {1}});
+    node *line = op_concat(g, x, (int)size, 0);
+    node *column =
+        op_reshape(g, op_broadcast(g, line, 0, 1, &size), 2, (int64_t[]){size * size, 1});
+    node *row = op_reshape(g, op_broadcast(g, line, 1, 1, &size), 2, (int64_t[]){size * size, 1});
+    return op_concat(g, (node *[]){column, row}, 2, 1);
+}
+
+// One network for all pixels, which sees where a pixel is and what is seen of the state. Things
+// that move are the same function of place minus position: it has not to be learnt at every place.
+static node *pixel_decoder(net *n, const hgn_config *c, node *q)
+{
+    graph *g = n->g;
+    int64_t items = q->shape.size[0], pixels = c->image * c->image, width = c->decoder_width[0];
+    int64_t flat[] = {items * pixels, width};
+    node *x = op_broadcast(g, net_dense(n, "dec.place", places(g, c->image), width), 0, 1, &items);
+    x = op_reshape(g, x, 2, flat);
+    for (int i = 0; i < c->decoder_depth + 1; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "dec.pixel%d", i);
+        if (i) x = net_dense(n, name, x, width);
+        snprintf(name, sizeof name, "dec.state%d", i);
+        node *state = op_broadcast(g, net_dense(n, name, q, width), 1, 1, &pixels);
+        x = net_activate(n, op_add(g, x, op_reshape(g, state, 2, flat)), c->decoder_act);
+    }
+    x = net_activate(n, net_dense(n, "dec.colour", x, c->channels), ACT_SIGMOID);
+    return op_reshape(g, x, 4, (int64_t[]){items, c->image, c->image, c->channels});
+}
+
 static node *decoder(net *n, const hgn_config *c, node *q)
 {
+    if (c->pixels) return pixel_decoder(n, c, q);
     graph *g = n->g;
     int64_t m = map_size(c), items = q->shape.size[0], start = c->decoder_start;
     node *x = q;
@@ -120,9 +167,9 @@ typedef struct path {
 
 // n steps of sign dt from `at`, which is not among them.
 static phase follow(path *out, const hgn_config *c, net *n, phase at, double dt, node *sign,
-                    node *keep, int64_t steps)
+                    node *keep, node *radius, int64_t steps)
 {
-    motion m = motion_of(c, n, keep);
+    motion m = motion_of(c, n, keep, radius);
     for (int64_t t = 0; t < steps && !graph_status(n->g); t++) {
         at = motion_step(&m, at, dt, sign);
         out->q[out->count] = at.q;
@@ -141,19 +188,19 @@ static void reverse(node **x, int64_t n)
 }
 
 static plumb_status roll(path *out, const hgn_config *c, net *n, phase z0, node *sign, node *keep,
-                         int64_t back, int64_t forward, bool now)
+                         node *radius, int64_t back, int64_t forward, bool now)
 {
     out->q = ARENA_NEW(graph_memory(n->g), node *, (back + forward + 1));
     out->p = ARENA_NEW(graph_memory(n->g), node *, (back + forward + 1));
     if (!out->q || !out->p) return PLUMB_EMEMORY;
-    follow(out, c, n, z0, -c->dt, sign, keep, back);
+    follow(out, c, n, z0, -c->dt, sign, keep, radius, back);
     reverse(out->q, back);
     reverse(out->p, back);
     if (now) {
         out->q[out->count] = z0.q;
         out->p[out->count++] = z0.p;
     }
-    follow(out, c, n, z0, c->dt, sign, keep, forward);
+    follow(out, c, n, z0, c->dt, sign, keep, radius, forward);
     return graph_status(n->g);
 }
 
@@ -163,18 +210,12 @@ static node *spread_over(graph *g, node *each, const shape *like)
 }
 
 // Energies of all states, (times * batch): a check, not a part of the loss.
-static node *energies(const hgn_config *c, net *n, node *q, node *p)
+static node *energies(const hgn_config *c, net *n, node *q, node *p, node *radius)
 {
     shape s = hgn_state(c, q->shape.size[0] * q->shape.size[1]);
-    motion m = motion_of(c, n, NULL);
+    motion m = motion_of(c, n, NULL, radius ? op_reshape(n->g, radius, s.rank, s.size) : NULL);
     phase all = {op_reshape(n->g, q, s.rank, s.size), op_reshape(n->g, p, s.rank, s.size)};
     return motion_energy(&m, all);
-}
-
-// What the decoder sees of all states, (times, batch, ..).
-static node *seen_of(graph *g, const hgn_config *c, node *q, node *p)
-{
-    return c->whole ? op_concat(g, (node *[]){q, p}, 2, 2) : q;
 }
 
 // 1 where a pair of latents is in use, of the state's shape: what the model has settled on, and
@@ -186,6 +227,29 @@ static node *pairs_in_use(net *n, const hgn_config *c, node *item, const shape *
     node *settled = net_param(n, "keep", 1, &pairs, PARAM_FIXED, 1.0);
     settled = op_broadcast(n->g, settled, 0, 1, state->size);
     return item ? op_multiply(n->g, settled, item) : settled;
+}
+
+// A circle has a hole, and a map that does not go round it yet must cross it: there the angle
+// jumps. So at first cosine and sine are r / sqrt(r^2 + soft^2) long, r the length of what the
+// encoder gives, which is smooth; `soft` falls to 0 in training. Pairs that are not in use have
+// length 0.
+static node *radius_of(net *n, const hgn_config *c, node *sine, node *cosine, node *in_use)
+{
+    graph *g = n->g;
+    if (!c->angles) return NULL;
+    node *soft = net_param(n, "soft", 0, NULL, PARAM_FIXED, 0.0);
+    node *square = op_add(g, op_square(g, sine), op_square(g, cosine));
+    node *sum = op_add(g, square, op_like(g, op_square(g, soft), square));
+    node *share = op_divide(g, op_shift(g, square, 1e-12), op_shift(g, sum, 1e-12));
+    node *radius = op_sqrt(g, share);
+    return in_use ? op_multiply(g, radius, in_use) : radius;
+}
+
+// What the decoder sees of all states, (times, batch, ..).
+static node *seen_of(graph *g, const hgn_config *c, node *q, node *p, node *radius)
+{
+    node *place = c->angles ? energy_place(g, q, radius) : q;
+    return c->whole ? op_concat(g, (node *[]){place, p}, 2, 2) : place;
 }
 
 static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batch, int64_t back,
@@ -203,31 +267,41 @@ static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batc
     if (c->both_ways) r->sign = op_input(g, "sign", 0, 1, &batch);
     if (keep) r->keep = op_input(g, "keep", 0, 2, (int64_t[]){batch, L / 2});
 
-    node *code = hgn_encoder(n, c, r->frames, 2 * L);
+    node *code = hgn_encoder(n, c, r->frames, 2 * L + (c->angles ? L / 2 : 0));
     node *loc = op_slice(g, code, last, 0, L), *log_scale = op_slice(g, code, last, L, L);
+    if (c->spread > 0.0) log_scale = op_shift(g, log_scale, log(c->spread));
+    node *centre = loc; // from the prior's; on a circle no place is nearer than another
+    node *in_use = pairs_in_use(n, c, r->keep, &half), *radius = NULL;
+    if (c->angles) {
+        node *sine = op_slice(g, loc, 1, 0, L / 2), *p = op_slice(g, loc, 1, L / 2, L / 2);
+        node *cosine = op_slice(g, code, 1, 2 * L, L / 2), *q = op_atan2(g, sine, cosine);
+        radius = radius_of(n, c, sine, cosine, in_use);
+        loc = op_concat(g, (node *[]){q, p}, 2, 1);
+        centre = op_concat(g, (node *[]){op_zeros_like(g, q), p}, 2, 1);
+    }
     node *z = op_add(g, loc, op_multiply(g, op_exp(g, log_scale), r->noise));
-    node *in_use = pairs_in_use(n, c, r->keep, &half);
     node *mask = in_use ? op_concat(g, (node *[]){in_use, in_use}, 2, 1) : NULL;
     if (mask) z = op_multiply(g, z, mask);
     node *z0 = transform(n, c, z);
     phase start = {op_slice(g, z0, last, 0, L / 2), op_slice(g, z0, last, L / 2, L / 2)};
     node *sign = r->sign ? spread_over(g, r->sign, &half) : NULL;
     path way = {0};
-    plumb_status st = roll(&way, c, n, start, sign, in_use, back, forward, now);
+    plumb_status st = roll(&way, c, n, start, sign, in_use, radius, back, forward, now);
     if (st) return st;
     r->times = way.count;
 
-    node *kl = hgn_divergence(g, loc, log_scale, mask);
+    node *kl = hgn_divergence(g, centre, log_scale, mask);
     node *q = hgn_stacked(g, way.q, way.count), *p = hgn_stacked(g, way.p, way.count);
-    node *seen = seen_of(g, c, q, p);
+    if (radius) radius = op_broadcast(g, radius, 0, 1, &way.count);
+    node *seen = seen_of(g, c, q, p, radius);
     node *outputs[HGN_ROLL_OUTPUTS] = {[HGN_Q] = q,
                                        [HGN_P] = p,
-                                       [HGN_SEEN] = seen,
                                        [HGN_KL] = kl,
                                        [HGN_LOC] = loc,
                                        [HGN_Z0] = z0,
                                        [HGN_LOG_SCALE] = log_scale,
-                                       [HGN_ENERGY] = energies(c, n, q, p)};
+                                       [HGN_ENERGY] = energies(c, n, q, p, radius),
+                                       [HGN_SEEN] = seen};
     r->output = ARENA_NEW(graph_memory(g), node *, (HGN_ROLL_OUTPUTS + n->leaves));
     if (!r->output) return PLUMB_EMEMORY;
     memcpy(r->output, outputs, sizeof outputs);
@@ -304,8 +378,9 @@ plumb_status hgn_carry_describe(hgn_carry *out, params *p, const hgn_config *c, 
                 .p = ARENA_NEW(graph_memory(g), node *, steps)};
     st = way.q && way.p ? PLUMB_OK : PLUMB_EMEMORY;
     if (!st) {
+        node *in_use = pairs_in_use(&out->net, c, NULL, &s);
         follow(&way, c, &out->net, (phase){out->q, out->p}, c->dt, spread_over(g, out->sign, &s),
-               pairs_in_use(&out->net, c, NULL, &s), steps);
+               in_use, in_use, steps);
         out->output[0] = hgn_stacked(g, way.q, way.count);
         out->output[1] = hgn_stacked(g, way.p, way.count);
         st = graph_status(g);
@@ -325,7 +400,7 @@ plumb_status hgn_momenta_describe(hgn_momenta *out, params *p, const hgn_config 
     shape s = hgn_state(c, count);
     out->q = input_like(out->net.g, "q", 0, &s);
     out->v = input_like(out->net.g, "v", 0, &s);
-    motion m = motion_of(c, &out->net, pairs_in_use(&out->net, c, NULL, &s));
+    motion m = motion_of(c, &out->net, pairs_in_use(&out->net, c, NULL, &s), NULL);
     out->output = lagrangian_momenta(&m.e, (phase){out->q, out->v});
     st = graph_status(out->net.g);
     if (st) {

@@ -45,6 +45,9 @@ typedef struct hgn_config {
     bool both_ways; // half of the batch runs backwards
     int64_t latent; // q and p together
     bool maps;      // a state is a map of channels, not a vector
+    double spread;  // of the posterior before training, times what it would be; 0: as it is
+    bool standard;  // the encoder sees frames less the films' mean, over their deviation
+    bool angles;    // positions are angles: what follows sees their cosines and sines
     bool whole;     // the decoder sees q and p, not q alone
     bool chooses;   // a parameter "keep", 1 or 0 a pair, says which pairs are in use
 
@@ -63,6 +66,7 @@ typedef struct hgn_config {
     double dt;
     int parts; // of a step
 
+    bool pixels; // the decoder is a network of a pixel's place and the state, not convolutions
     int decoder_blocks;
     int64_t decoder_width[HGN_BLOCKS], decoder_depth;
     int64_t decoder_start; // channels of the map the latents are projected to
@@ -125,7 +129,7 @@ plumb_status hgn_roll_describe(hgn_roll *out, params *p, const hgn_config *c, in
 enum { HGN_FRAMES, HGN_L2, HGN_DQ, HGN_DECODE_OUTPUTS };
 typedef struct hgn_decode {
     net net;
-    node *q, *target, *weight; // (count, ..), (count, image, image, channels), (count)
+    node *q, *target, *weight; // what is seen (count, ..), (count, image, image, channels), (count)
     node **output;             // frames; in training also l2, dq, then a gradient per leaf
     int outputs;
 } hgn_decode;
@@ -159,7 +163,7 @@ node *hgn_divergence(graph *g, node *loc, node *log_scale, node *keep);
 
 /// The numbers of a state's q: one vector, or a map.
 shape hgn_state(const hgn_config *c, int64_t items);
-/// What the decoder is given of a state: q, and p if it sees that.
+/// What the decoder is given of a state: q, or its cosines and sines, and p if it sees that.
 shape hgn_seen(const hgn_config *c, int64_t items);
 /// Can it be run into the past?
 bool hgn_reversible(const hgn_config *c);

@@ -116,6 +116,22 @@ static void carry_on(const player *x, instance *i, float *latent, int64_t count,
     }
 }
 
+// What the decoder sees of a state.
+static void see(const player *x, float *seen, const float *latent)
+{
+    int64_t n = x->state;
+    if (x->c->angles) {
+        int keep = params_find(x->decode.net.params, "keep");
+        const float *used = keep < 0 ? NULL : x->value + x->decode.net.params->at[keep].offset;
+        for (int64_t i = 0; i < n; i++) {
+            seen[i] = used && used[i] == 0.0f ? 0.0f : cosf(latent[i]);
+            seen[n + i] = used && used[i] == 0.0f ? 0.0f : sinf(latent[i]);
+        }
+        seen += n;
+    } else memcpy(seen, latent, (size_t)n * sizeof *seen);
+    if (x->c->whole) memcpy(seen + n, latent + n, (size_t)n * sizeof *seen);
+}
+
 static void decode_all(const player *x, instance *i, const float *latent, float *frames)
 {
     int64_t n = x->state, steps = x->told;
@@ -123,8 +139,7 @@ static void decode_all(const player *x, instance *i, const float *latent, float 
     float *q = instance_input(i, x->decode.q);
     for (int64_t t = 0; t < steps; t += GROUP) {
         int64_t now = steps - t < GROUP ? steps - t : GROUP;
-        for (int64_t k = 0; k < now; k++)
-            memcpy(q + k * x->seen, latent + (t + k) * 2 * n, (size_t)x->seen * sizeof *q);
+        for (int64_t k = 0; k < now; k++) see(x, q + k * x->seen, latent + (t + k) * 2 * n);
         instance_run(i, 0);
         memcpy(frames + t * frame, instance_output(i, HGN_FRAMES),
                (size_t)(now * frame) * sizeof *frames);
@@ -159,33 +174,65 @@ static void put_variance(const player *x, const params *p, float *variance, cons
     }
 }
 
-static void play_one(void *context, int64_t item, int which)
+// Where among the frames that are told of a state is inferred.
+static int64_t inferred(const player *x)
+{
+    int64_t first = x->job->backward ? x->job->steps - x->c->window : 0;
+    return first + hgn_times_of(x->c).at - (x->job->steps - x->told);
+}
+
+static void infer_one(void *context, int64_t item, int which)
 {
     const player *x = context;
     const trainee_play *job = x->job;
     const hgn_config *c = x->c;
-    const worker *w = &x->worker[which];
+    instance *infer = x->worker[which].infer;
     int64_t frame = c->image * c->image * c->channels, K = c->window, n = x->state;
-    if (!job->frames) {
-        decode_all(x, w->decode, job->latent + item * x->told * 2 * n,
-                   job->prediction + item * x->told * frame);
-        return;
-    }
-    int64_t first = job->backward ? job->steps - K : 0, at = first + hgn_times_of(c).at;
+    int64_t first = job->backward ? job->steps - K : 0;
     const uint8_t *clip = job->frames + item * (job->filmed ? job->filmed : job->steps) * frame;
-    hgn_window(instance_input(w->infer, x->infer.frames), clip + first * frame, c, K);
-    memset(instance_input(w->infer, x->infer.noise), 0, (size_t)(2 * n) * sizeof(float));
-    instance_run(w->infer, 0);
-
-    float *latent = job->latent + item * x->told * 2 * n;
-    at -= job->steps - x->told;
-    put_state(x, latent + at * 2 * n, instance_output(w->infer, HGN_Q),
-              instance_output(w->infer, HGN_P));
+    hgn_window(instance_input(infer, x->infer.frames), clip + first * frame, c, K);
+    memset(instance_input(infer, x->infer.noise), 0, (size_t)(2 * n) * sizeof(float));
+    instance_run(infer, 0);
+    put_state(x, job->latent + (item * x->told + inferred(x)) * 2 * n,
+              instance_output(infer, HGN_Q), instance_output(infer, HGN_P));
     if (job->variance)
         put_variance(x, x->infer.net.params, job->variance + item * 2 * n,
-                     instance_output(w->infer, HGN_LOG_SCALE));
-    carry_on(x, w->carry, latent + at * 2 * n, at, -1);
-    carry_on(x, w->carry, latent + at * 2 * n, x->told - 1 - at, 1);
+                     instance_output(infer, HGN_LOG_SCALE));
+}
+
+// An angle is known up to whole turns. All films begin within half a turn of their mean direction,
+// so that the cut of the circle lies where there are fewest.
+static void lift(const player *x)
+{
+    const double pi = 3.14159265358979323846;
+    int64_t n = x->state, step = 2 * n * x->told;
+    for (int64_t i = 0; i < n; i++) {
+        float *angle = x->job->latent + inferred(x) * 2 * n + i;
+        double sine = 0.0, cosine = 0.0;
+        for (int64_t k = 0; k < x->job->count; k++) {
+            sine += sin((double)angle[k * step]);
+            cosine += cos((double)angle[k * step]);
+        }
+        double mean = atan2(sine, cosine);
+        for (int64_t k = 0; k < x->job->count; k++) {
+            double turns = round(((double)angle[k * step] - mean) / (2.0 * pi));
+            angle[k * step] = (float)((double)angle[k * step] - 2.0 * pi * turns);
+        }
+    }
+}
+
+static void tell_one(void *context, int64_t item, int which)
+{
+    const player *x = context;
+    const trainee_play *job = x->job;
+    const worker *w = &x->worker[which];
+    int64_t frame = x->c->image * x->c->image * x->c->channels, n = x->state;
+    float *latent = job->latent + item * x->told * 2 * n;
+    if (job->frames) {
+        int64_t at = inferred(x);
+        carry_on(x, w->carry, latent + at * 2 * n, at, -1);
+        carry_on(x, w->carry, latent + at * 2 * n, x->told - 1 - at, 1);
+    }
     if (job->prediction) decode_all(x, w->decode, latent, job->prediction + item * x->told * frame);
     if (job->momenta) momenta_of(x, w->momenta, latent, job->momenta + item * x->told * n);
 }
@@ -206,7 +253,11 @@ plumb_status hgn_play(const hgn_config *c, params *p, const float *value, const 
         return fail(PLUMB_ESHAPE, "films of %lld frames; the model watches %lld",
                     (long long)job->steps, (long long)c->window);
     plumb_status st = prepare(&x, p);
-    if (!st) pool_run(job->count, job->threads, play_one, &x);
+    if (!st && job->frames) {
+        pool_run(job->count, job->threads, infer_one, &x);
+        if (c->angles) lift(&x);
+    }
+    if (!st) pool_run(job->count, job->threads, tell_one, &x);
     finish(&x);
     return st;
 }

@@ -9,6 +9,8 @@ static const char *const splits[] = {"overlap_by_one", "no_overlap", "include_in
 static const char *const directions[] = {"forward", "forward_backward", NULL};
 static const char *const spaces[] = {"vector", "map", NULL};
 static const char *const encoders[] = {"3x3", "2x2_4x4", NULL};
+static const char *const sights[] = {"positions", "state", NULL};
+static const char *const decoders[] = {"convolutions", "pixels", NULL};
 static const char *const objectives[] = {"elbo", "geco", "plain", NULL};
 static const char *const forms[] = {"separable_net",
                                     "dep_net",
@@ -32,6 +34,11 @@ const settings_row hgn_rows[] = {
     {"direction", SETTINGS_CHOICE, AT(direction), {"forward", "forward_backward", "forward"}, 0, 0, directions,
      "forward, or half of the batch backward", false},
     {"pairs", SETTINGS_INTEGER, AT(pairs), {"16", NULL, "2"}, 1, 4096, NULL, "pairs (q, p) of latents, or of channels", false},
+    {"spread", SETTINGS_REAL, AT(spread), {"1"}, 1e-9, 1e9, NULL, "deviation of a latent before training, about", false},
+    {"standard", SETTINGS_FLAG, AT(standard), {"off"}, 0, 0, NULL, "the encoder sees frames less their mean, over their deviation", false},
+    {"angles", SETTINGS_FLAG, AT(angles), {"off"}, 0, 0, NULL, "positions are angles: energy and decoder see cosines and sines", false},
+    {"soften", SETTINGS_REAL, AT(soften), {"0.3"}, 0, 1, NULL, "part of training by which they lie on the circle", false},
+    {"seen", SETTINGS_CHOICE, AT(seen), {"positions"}, 0, 0, sights, "what frames are drawn from: q, or q and p", false},
     {"phase_space", SETTINGS_CHOICE, AT(phase_space), {"vector"}, 0, 0, spaces, "a vector, or a map of channels", false},
     {"encoder", SETTINGS_CHOICE, AT(encoder), {"3x3"}, 0, 0, encoders, "its kernels", false},
     {"encoder_width", SETTINGS_INTEGER, AT(encoder_width), {"64", "32", "4"}, 1, 4096, NULL, "its channels", false},
@@ -46,6 +53,7 @@ const settings_row hgn_rows[] = {
     {"integrator", SETTINGS_TEXT, AT(integrator), {"leap_frog"}, 0, 0, NULL, "leap_frog, so4, so6, so8, sym4, ruth4, rk4, ..", false},
     {"dt", SETTINGS_REAL, AT(dt), {"0.125"}, 1e-9, 1e9, NULL, "model time between frames", false},
     {"substeps", SETTINGS_INTEGER, AT(substeps), {"1"}, 1, 1000, NULL, "steps of the integrator a frame", false},
+    {"decoder", SETTINGS_CHOICE, AT(decoder), {"convolutions"}, 0, 0, decoders, "convolutions, or one network for all pixels that sees their place", false},
     {"decoder_width", SETTINGS_INTEGER, AT(decoder_width), {"64", "32", "4"}, 1, 4096, NULL, "channels of its first block", false},
     {"decoder_taper", SETTINGS_FLAG, AT(decoder_taper), {"off", "on", "off"}, 0, 0, NULL, "half the channels from block to block", false},
     {"decoder_start", SETTINGS_INTEGER, AT(decoder_start), {"16", "8", "2"}, 1, 4096, NULL, "channels that q is projected to", false},
@@ -133,11 +141,15 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *s, int64_t
                     .both_ways = s->direction == 1,
                     .latent = 2 * s->pairs,
                     .maps = s->phase_space == 1,
+                    .spread = s->spread == 1.0 ? 0.0 : s->spread,
+                    .standard = s->standard,
+                    .angles = s->angles,
                     .chooses = s->nested,
                     .transform_layers = (int)s->transform_layers,
                     .transform_width = s->transform_width,
                     .dynamics = s->dynamics,
-                    .whole = s->dynamics >= HGN_FIELD, // no half of the state is a position
+                    .whole = s->seen == 1 ||
+                             s->dynamics >= HGN_FIELD, // there, no half of it is a position
                     .residual = s->residual,
                     .core = (hgn_core)s->core,
                     .potential = (energy_form)s->potential,
@@ -145,6 +157,7 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *s, int64_t
                     .integrator = s->integrator,
                     .dt = s->dt,
                     .parts = (int)s->substeps,
+                    .pixels = s->decoder == 1,
                     .decoder_depth = 2,
                     .decoder_start = s->decoder_start,
                     .objective = (hgn_objective)s->objective,
@@ -165,6 +178,11 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *s, int64_t
     if (c.maps && s->nested)
         return fail(PLUMB_EVALUE,
                     "nested=on needs phase_space=vector; a map has no pairs to leave out");
+    if (c.maps && (s->angles || c.whole || c.pixels))
+        return fail(PLUMB_EVALUE, "%s needs phase_space=vector",
+                    s->angles ? "angles=on"
+                    : c.whole ? "seen=state"
+                              : "decoder=pixels");
     if (c.both_ways) c.split = HGN_INCLUDE;
     plumb_status st = hgn_check(&c);
     if (!st) *out = c;

@@ -13,6 +13,11 @@ typedef struct hgn_settings {
     int64_t window, targets;
     int split, direction;
     int64_t pairs;
+    double spread;
+    bool standard;
+    bool angles;
+    double soften;
+    int seen;
     int phase_space, encoder;
     int64_t encoder_width, transform_layers, transform_width;
     int potential, kinetic;
@@ -21,6 +26,7 @@ typedef struct hgn_settings {
     const char *integrator;
     double dt;
     int64_t substeps;
+    int decoder;
     int64_t decoder_width, decoder_start;
     bool decoder_taper;
     int objective;

@@ -182,6 +182,14 @@ static void settle(learner *h, double done)
     for (int64_t i = size; i < h->config.latent / 2; i++) keep[i] = 0.0f;
 }
 
+// Angles come to lie on their circle.
+static void harden(learner *h, double done)
+{
+    if (!h->config.angles) return;
+    float *soft = h->value + h->params.at[params_find(&h->params, "soft")].offset;
+    *soft = done < h->own->soften ? (float)(1.0 - done / h->own->soften) : 0.0f;
+}
+
 // Averages over about 100 steps; a stage ends when its own error is low, or its time is up.
 static plumb_status after(void *self, int64_t step, const double *terms)
 {
@@ -199,6 +207,7 @@ static plumb_status after(void *self, int64_t step, const double *terms)
             *mean = *mean < 0 ? error : *mean + 0.02 * (error - *mean);
         }
     settle(h, done);
+    harden(h, done);
     int stage = (int)s[STATE_STAGE];
     bool low = age >= 100 && s[STATE_ERROR] < h->own->extend * h->film->variance;
     if (stage < h->stages - 1 && (low || done >= h->horizons.deadline[stage])) {
@@ -340,6 +349,13 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
     out->size = h->params.size;
     params_draw(&h->params, h->value, (uint64_t)h->training.seed);
     for (int i = 0; i < h->sizes; i++) h->state[STATE_SIZES + i] = -1.0;
+    harden(h, 0.0);
+    if (h->config.standard) {
+        h->value[h->params.at[params_find(&h->params, "film.mean")].offset] = (float)h->film->mean;
+        float *deviation =
+            h->value + h->params.at[params_find(&h->params, "film.deviation")].offset;
+        if (h->film->variance > 0.0) *deviation = (float)sqrt(h->film->variance);
+    }
     return PLUMB_OK;
 }
 

@@ -3,13 +3,15 @@
 
 #include "models/lagrangian.h"
 
-motion motion_of(const hgn_config *c, net *n, node *keep)
+motion motion_of(const hgn_config *c, net *n, node *keep, node *radius)
 {
     return (motion){.c = c,
                     .e = {.net = n,
                           .potential = c->potential,
                           .kinetic = c->kinetic,
                           .shape = c->energy,
+                          .angles = c->angles,
+                          .radius = radius,
                           .keep = keep}};
 }
 

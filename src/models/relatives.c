@@ -20,10 +20,16 @@ static const settings_row core = {"core", SETTINGS_CHOICE, AT(core), {"vanilla",
 // clang-format on
 #undef AT
 
-static const char *const not_lgn[] = {"phase_space", "potential", "kinetic", NULL};
-static const char *const not_rgn[] = {"phase_space", "potential", "kinetic",  "direction",
-                                      "integrator",  "dt",        "substeps", NULL};
-static const char *const not_ar[] = {"phase_space",
+static const char *const not_lgn[] = {"phase_space", "potential", "kinetic", "angles",
+                                      "soften",      "seen",      NULL};
+static const char *const not_rgn[] = {"angles",    "soften",   "seen",      "phase_space",
+                                      "potential", "kinetic",  "direction", "integrator",
+                                      "dt",        "substeps", NULL};
+static const char *const not_ar[] = {"angles",
+                                     "soften",
+                                     "seen",
+                                     "spread",
+                                     "phase_space",
                                      "potential",
                                      "kinetic",
                                      "direction",

@@ -66,7 +66,7 @@ static node *elementwise(example *e, int op, int64_t n)
     if (op == OP_SWISH) return op_swish(g, a);
     if (op == OP_SWISH1 || op == OP_SWISH2)
         return graph_node(g, op, 2, (node *[]){a, op_sigmoid(g, a)}, &(op_attr){0}, NULL);
-    if (op == OP_LOG || op == OP_SQRT || op == OP_RECIPROCAL || op == OP_DIVIDE)
+    if (op == OP_LOG || op == OP_SQRT || op == OP_RECIPROCAL || op == OP_DIVIDE || op == OP_ATAN2)
         e->low = 0.5, e->high = 3.0;
     node *b = op_table(op)->inputs == 2 ? LEAF(n, 3) : NULL;
     double value = op == OP_LEAKY || op == OP_STEP ? 0.2

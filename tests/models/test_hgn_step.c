@@ -128,14 +128,35 @@ TEST(the_same_step_gives_the_same_bits)
     end(&a);
 }
 
+// What the preset for small machines adds: each is a choice of its own.
+enum { ANGLES = 1, WHOLE = 2, PIXELS = 4, STANDARD = 8, VARIANTS = 16 };
+
+static hgn_config variant(int which)
+{
+    hgn_config c = small();
+    c.angles = which & ANGLES;
+    c.whole = which & WHOLE;
+    c.pixels = which & PIXELS;
+    c.standard = which & STANDARD;
+    c.spread = c.standard ? 0.3 : 0.0;
+    return c;
+}
+
+static void set(trial *t, const char *name, float to)
+{
+    int i = params_find(&t->p, name);
+    if (i >= 0) t->value[t->p.at[i].offset] = to;
+}
+
 static void check_slope(hgn_config c)
 {
     trial a;
     begin(&a, c, 8, false);
+    set(&a, "soft", 0.4f), set(&a, "film.mean", 0.45f), set(&a, "film.deviation", 0.3f);
     run(&a);
     // Along the gradient itself, by differences in float: a coarse check of the whole chain; the
     // sharp one is golden.
-    double square = 0.0, low = 0.0, high = 0.0, h = 1e-2;
+    double square = 0.0, low = 0.0, high = 0.0, h = 1e-3;
     float *value = malloc((size_t)a.p.size * sizeof(float));
     float *slope = malloc((size_t)a.p.size * sizeof(float));
     memcpy(value, a.value, (size_t)a.p.size * sizeof(float));
@@ -166,6 +187,42 @@ TEST(the_gradient_is_the_slope_of_the_loss)
     hgn_config c = relative(HGN_MAP);
     c.residual = false;
     check_slope(c);
+    for (int which = 0; which < VARIANTS; which++) check_slope(variant(which));
+}
+
+TEST(an_angle_and_the_same_angle_a_turn_on_are_drawn_alike)
+{
+    trial a, b;
+    begin(&a, variant(ANGLES), 8, false);
+    begin(&b, variant(ANGLES), 8, false);
+    // log_scale is 0 where the last layer is: the noise is then what is added to the angle.
+    for (trial *t = &a; t; t = t == &a ? &b : NULL) {
+        int w = params_find(&t->p, "enc.proj.w"), from = 8, to = 16;
+        for (int64_t i = 0; i < t->p.at[w].shape.size[0]; i++)
+            for (int k = from; k < to; k++) t->value[t->p.at[w].offset + i * 20 + k] = 0.0f;
+    }
+    for (int i = 0; i < BATCH; i++) b.noise[8 * i] += 6.28318530718f; // the first q
+    run(&a), run(&b);
+    for (int i = 0; i < BATCH * TARGETS; i++) CHECK_NEAR(a.l2[i], b.l2[i], 1e-3 * a.l2[i]);
+    for (int i = 0; i < BATCH; i++) b.noise[8 * i] += 1.0f;
+    run(&b);
+    CHECK(fabs(a.l2[0] - b.l2[0]) > 1e-6 * a.l2[0]);
+    end(&a), end(&b);
+}
+
+TEST(only_a_decoder_of_the_whole_state_sees_momenta)
+{
+    for (int whole = 0; whole < 2; whole++) {
+        trial a;
+        begin(&a, variant(whole ? WHOLE : 0), 8, false);
+        run(&a);
+        double first = a.l2[0]; // the inferred state itself
+        for (int i = 0; i < BATCH; i++)
+            for (int k = 4; k < 8; k++) a.noise[8 * i + k] += 3.0f;
+        run(&a);
+        CHECK(whole ? first != a.l2[0] : first == a.l2[0]);
+        end(&a);
+    }
 }
 
 static void check_unused(hgn_config c)
@@ -198,6 +255,8 @@ static void check_unused(hgn_config c)
 TEST(pairs_that_are_not_in_use_change_nothing)
 {
     for (int d = HGN_HAMILTONIAN; d < HGN_RECURRENT; d++) check_unused(relative((hgn_dynamics)d));
+    check_unused(small());
+    check_unused(variant(ANGLES | WHOLE | PIXELS));
 }
 
 TEST(relatives_have_as_many_parameters_as_published)

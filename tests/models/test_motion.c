@@ -78,7 +78,7 @@ TEST(momenta_are_the_slope_of_the_lagrangian_by_the_velocity)
 {
     bench b;
     bench_start(&b, HGN_LAGRANGIAN, "rk2");
-    motion m = motion_of(&b.c, &b.net, NULL);
+    motion m = motion_of(&b.c, &b.net, NULL, NULL);
     phase at = {b.q, b.p};
     node *K = lagrangian_kinetic(&m.e, at), *momenta = lagrangian_momenta(&m.e, at);
     double *q = drawn(N, 1), *v = drawn(N, 2), p[N], low[ITEMS], high[ITEMS], h = 1e-5;
@@ -101,7 +101,7 @@ TEST(accelerations_obey_the_equation_of_euler_and_lagrange)
 {
     bench b;
     bench_start(&b, HGN_LAGRANGIAN, "rk2");
-    motion m = motion_of(&b.c, &b.net, NULL);
+    motion m = motion_of(&b.c, &b.net, NULL, NULL);
     phase at = {b.q, b.p};
     flow f = lagrangian_flow(&m.e);
     node *acceleration = f.force(f.self, at), *momenta = lagrangian_momenta(&m.e, at);
@@ -140,7 +140,7 @@ TEST(an_oscillator_set_by_hand_follows_the_exact_solution)
     bench_start(&b, HGN_LAGRANGIAN, "rk4");
     b.c.energy = (energy_net){.layers = 1, .width = {PAIRS}, .act = ACT_NONE};
     b.c.potential = ENERGY_EMBED_QUAD;
-    motion m = motion_of(&b.c, &b.net, NULL);
+    motion m = motion_of(&b.c, &b.net, NULL, NULL);
     phase at = {b.q, b.p};
     node *V = energy_potential(&m.e, at);
     for (int t = 0; t < STEPS; t++) at = motion_step(&m, at, dt, NULL);
@@ -179,7 +179,7 @@ TEST(a_learnt_lagrangian_conserves_its_energy)
 {
     bench b;
     bench_start(&b, HGN_LAGRANGIAN, "rk4");
-    motion m = motion_of(&b.c, &b.net, NULL);
+    motion m = motion_of(&b.c, &b.net, NULL, NULL);
     phase at = {b.q, b.p};
     node *before = motion_energy(&m, at);
     for (int t = 0; t < 40; t++) at = motion_step(&m, at, 0.02, NULL);
@@ -200,7 +200,7 @@ TEST(a_linear_field_takes_the_midpoint_step)
     bench b;
     bench_start(&b, HGN_FIELD, "rk2");
     b.c.energy = (energy_net){.layers = 1, .act = ACT_NONE};
-    motion m = motion_of(&b.c, &b.net, NULL);
+    motion m = motion_of(&b.c, &b.net, NULL, NULL);
     phase next = motion_step(&m, (phase){b.q, b.p}, h, NULL);
     const given set[] = {{"ode.ff0.w", a}, {"ode.ff0.b", shift}, {NULL, 0.0}};
     double *q = drawn(N, 1), *p = drawn(N, 2), q1[N], p1[N];
@@ -221,7 +221,7 @@ TEST(time_turned_round_leads_back)
         bench b;
         bench_start(&b, turns[d], "rk4");
         graph *g = b.net.g;
-        motion m = motion_of(&b.c, &b.net, NULL);
+        motion m = motion_of(&b.c, &b.net, NULL, NULL);
         phase at = {b.q, b.p};
         node *back = op_constant(g, -1.0, &b.q->shape);
         for (int t = 0; t < 10; t++) at = motion_step(&m, at, 0.02, NULL);
@@ -247,7 +247,7 @@ TEST(a_map_gives_the_next_state_or_adds_to_it)
         bench_start(&b, HGN_MAP, "rk2");
         b.c.residual = residual;
         b.c.energy = (energy_net){.layers = 1, .act = ACT_NONE};
-        motion m = motion_of(&b.c, &b.net, NULL);
+        motion m = motion_of(&b.c, &b.net, NULL, NULL);
         phase next = motion_step(&m, (phase){b.q, b.p}, 0.1, NULL);
         const given set[] = {{"map.ff0.w", 0.5}, {"map.ff0.b", 2.0}, {NULL, 0.0}};
         double *q = drawn(N, 1), *p = drawn(N, 2), q1[N], p1[N];

@@ -95,6 +95,13 @@ SCALARLY(cos)
 SCALARLY(erf)
 #undef SCALARLY
 
+TARGET static inline V NAME(atan2)(V x, V y)
+{
+    V z;
+    for (int i = 0; i < WIDTH; i++) z[i] = atan2f(x[i], y[i]);
+    return z;
+}
+
 // Vectors that do not fill up at the end go through copies, so that no place beyond is touched.
 #define LOOP(expression)                                        \
     {                                                           \
@@ -138,6 +145,7 @@ TARGET static void NAME(step)(int op, float *out, const float *a, const float *b
     case OP_SWISH1: LOOP(y * (one + x * (one - y)))
     case OP_SWISH2: LOOP((y - y * y) * (one + one + x * (one - y - y)))
     case OP_ERF: LOOP(NAME(erf)(x))
+    case OP_ATAN2: LOOP(NAME(atan2)(x, y))
     case OP_LEAKY: LOOP(SELECT(x < zero, x * v, x))
     case OP_STEP:
         if (value > 0) LOOP(SELECT(x >= zero, one, v))
