@@ -13,6 +13,7 @@
 #include "plumb/file.h"
 #include "plumb/film.h"
 #include "plumb/forecast.h"
+#include "plumb/foretell.h"
 #include "plumb/machine.h"
 #include "plumb/parallel.h"
 #include "plumb/record.h"
