@@ -236,3 +236,38 @@ seed("json", "record", b'{"step": 1200, "loss": 1.25e-3, "ok": true, "none": nul
 seed("json", "number", b"-12.5e+3")
 seed("json", "deep", b"[" * 33 + b"]" * 33)
 seed("json", "cut", b'{"a": ["x')
+
+STUDY = b"""name: family
+defaults: {preset: tiny, steps: 3}
+runs:
+  - model: [hgn++, hgn]
+    world: [mass-spring, pendulum]
+    seed: [1, 2]
+    set: {pairs: [1, 2], beta: 0.5}
+    variants:
+      plain: {}
+      elbo: {objective: elbo}
+  - model: hgn++
+    world: rooms/freeform
+    draw: 3
+    draw_seed: 7
+    set:
+      rate: {log: [1e-4, 1e-2]}
+      dt: {uniform: [0.1, 0.2]}
+      pairs: {integer: [1, 8]}
+      integrator: {choose: [leap_frog, so4]}
+evaluate: {count: 4, steps: 20, measured: 8, method: pr, updates: 10, tuples: 2, films: 2, k: 1, first: 0}
+"""
+seed("study", "whole", STUDY)
+seed("study", "typo", STUDY.replace(b"world", b"wrold", 1))
+seed("study", "twice", STUDY.replace(b"seed: [1, 2]", b"seed: [1, 1]"))
+seed("study", "anchor", STUDY.replace(b"seed: [1, 2]", b"seed: &a [1, 2]"))
+seed("study", "alias", b"runs: [&a {model: hgn}, *a]\n")
+seed("study", "tag", b"!!map {runs: !!seq []}\n")
+seed("study", "deep", b"runs: " + b"[" * 40 + b"]" * 40)
+seed("study", "many", b"runs: [{model: hgn, world: x, seed: [" + b",".join(b"%d" % i for i in range(200)) +
+     b"], steps: [" + b",".join(b"%d" % i for i in range(200)) + b"]}]\n")
+seed("study", "documents", b"a: 1\n---\nb: 2\n")
+seed("study", "odd", b"? [a]\n: b\n")
+seed("study", "zero", b'runs: [{model: "a\\0b", world: "\\x01"}]\n')
+seed("study", "empty", b"")

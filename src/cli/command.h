@@ -10,6 +10,8 @@
 #include "plumb/plumb.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_BELOW_BAR = 3 };
+/// EX_TEMPFAIL of sysexits.h: stopped by SIGTERM or SIGUSR1, saved, to be started again.
+enum { EXIT_AGAIN = 75 };
 
 typedef enum option_kind {
     OPTION_FLAG,    // bool
@@ -53,7 +55,7 @@ typedef struct command {
 
 extern const command command_audit, command_convert, command_demo, command_doctor, command_evaluate,
     command_forecast, command_measure, command_report, command_rollout, command_show,
-    command_simulate, command_surprise, command_train, command_worlds;
+    command_simulate, command_surprise, command_sweep, command_train, command_worlds;
 
 /// All of them, NULL at the end.
 extern const command *const commands[];
@@ -93,6 +95,9 @@ void progress_end(void);
 
 /// Ctrl-C and the like ask the library to stop from here on, instead of ending the program.
 void stops_begin(void);
+/// The same for work that is saved and can go on: SIGUSR1 stops it too, and if it or SIGTERM came,
+/// stops_end returns EXIT_AGAIN, by which batch systems know what to queue again.
+void stops_begin_saving(void);
 /// As before; if one came, the program now ends by it. Else returns `code`.
 int stops_end(int code);
 

@@ -201,13 +201,13 @@ static int run(void *given, int files, char **file)
         s->films.probe_count = s->probes.count;
         s->films.threads = s->opt.threads;
         s->films.first = s->opt.first;
-        stops_begin();
+        stops_begin_saving();
         return stops_end(evaluate_films(c, file[0], &s->films, s->require, s->json));
     }
     int code = check_bars(s, &(plumb_evaluate){0}, bars_parse);
     if (code) return code;
     plumb_evaluate result;
-    stops_begin();
+    stops_begin_saving();
     s->opt.mlp = s->method == 0;
     plumb_set_log(say, NULL);
     progress_begin("evaluate");

@@ -10,9 +10,10 @@
 #include "cli/command.h"
 
 const command *const commands[] = {
-    &command_worlds,   &command_simulate, &command_convert, &command_show,    &command_train,
-    &command_evaluate, &command_rollout,  &command_report,  &command_measure, &command_forecast,
-    &command_surprise, &command_audit,    &command_demo,    &command_doctor,  NULL};
+    &command_worlds, &command_simulate, &command_convert,  &command_show,
+    &command_train,  &command_evaluate, &command_sweep,    &command_rollout,
+    &command_report, &command_measure,  &command_forecast, &command_surprise,
+    &command_audit,  &command_demo,     &command_doctor,   NULL};
 
 static void overview(FILE *to)
 {

@@ -309,5 +309,5 @@ void options_manual(void)
         free(settings);
     }
     puts(".SH EXIT STATUS\n0 done, 1 failed, 2 wrong usage, 3 measured but below a bar set by "
-         "\\-\\-require.");
+         "\\-\\-require, 75 stopped by SIGTERM or SIGUSR1 with everything saved: start it again.");
 }

@@ -96,10 +96,11 @@ void progress_end(void)
     if (progress.terminal && progress.said > 0.0) fprintf(stderr, "\r\033[K");
 }
 
-static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 enum { STOP_SIGNALS = sizeof stop_signals / sizeof *stop_signals };
 static struct sigaction usual[STOP_SIGNALS];
 static volatile sig_atomic_t caught;
+static bool comes_again; // the work is saved, and worth another start
 
 static void on_stop(int signal)
 {
@@ -114,15 +115,24 @@ void stops_begin(void)
         struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);
         sigaction(stop_signals[i], NULL, &usual[i]);
+        if (stop_signals[i] == SIGUSR1 && !comes_again) continue;
         // nohup and the like want a signal ignored; let them
         if (usual[i].sa_handler != SIG_IGN) sigaction(stop_signals[i], &action, NULL);
     }
+}
+
+void stops_begin_saving(void)
+{
+    comes_again = true;
+    stops_begin();
 }
 
 int stops_end(int code)
 {
     for (int i = 0; i < STOP_SIGNALS; i++) sigaction(stop_signals[i], &usual[i], NULL);
     plumb_stop(false);
+    if (comes_again && code != EXIT_DONE && (caught == SIGTERM || caught == SIGUSR1))
+        return EXIT_AGAIN;
     if (caught && code != EXIT_DONE) {
         fflush(stdout);
         raise(caught); // so that the shell knows, too

@@ -208,7 +208,7 @@ static int run(void *given, int files, char **file)
     if (s->train.resume && s->train.force)
         return complain(c, EXIT_USAGE, "--resume and --force cannot both be given");
     plumb_train_result result;
-    stops_begin();
+    stops_begin_saving();
     const plumb_status st = train(&result, s);
     if (st == PLUMB_EVALUE) return stops_end(complain(c, EXIT_USAGE, "%s", plumb_last_error()));
     if (st) return stops_end(complain_last(c));

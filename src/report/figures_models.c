@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "plumb/foretell.h"
 #include "report/axes.h"
 #include "report/subject.h"
 
-enum { MOST = 60, ROW = 24, LEFT = 200, RIGHT = 190 };
+enum { MOST = 512, ROW = 24, THIN_ROW = 13, MANY = 40, LEFT = 220, RIGHT = 190 };
 
 static int by_vpt(const void *a, const void *b)
 {
@@ -28,12 +29,67 @@ static int64_t ordered(const subject **out, int64_t room, const plumb_report *r)
     return n;
 }
 
+static double row_height(int64_t n)
+{
+    return n > MANY ? THIN_ROW : ROW;
+}
+
 static double models_height(const plumb_report *r, const subject *none)
 {
     (void)none;
     const subject *all[MOST];
     const int64_t n = ordered(all, MOST, r);
-    return n > 1 ? 40 + (double)(n * ROW) + 54 : 0;
+    return n > 1 ? 40 + (double)n * row_height(n) + 54 : 0;
+}
+
+// plumb's own numbers stand with the polynomial's or by themselves.
+static double own_number(const subject *s, const char *key)
+{
+    const double v = tree_real(s->measure, key);
+    return isfinite(v) ? v : tree_real(s->evaluate, key);
+}
+
+static void models_legend(sketch *k)
+{
+    const sketch_color pale = sketch_rgb(PALETTE_PALE);
+    k->disc(k, 12, 17, 5, sketch_rgb(PALETTE_GREEN));
+    k->text(k, 24, 21.5, 13, SKETCH_LEFT, pale, "SyMetric 1");
+    k->disc(k, 112, 17, 5, sketch_rgb(PALETTE_BLUE));
+    k->text(k, 124, 21.5, 13, SKETCH_LEFT, pale, "canonical 1");
+    k->text(k, FIGURE_WIDTH - RIGHT + 14, 21.5, 13, SKETCH_LEFT, pale, "R2");
+    k->text(k, FIGURE_WIDTH - RIGHT + 74, 21.5, 13, SKETCH_LEFT, pale, "Sym");
+    k->text(k, FIGURE_WIDTH - RIGHT + 134, 21.5, 13, SKETCH_LEFT, pale, "kappa");
+}
+
+// One model: its name, its bar with the interval, its verdicts and numbers.
+static void models_row(sketch *k, const axes_panel *p, const subject *s, double y, double row)
+{
+    const double vpt = subject_vpt(s), half = 0.29 * row, size = row < ROW ? 9 : 13;
+    const bool passes = tree_real(s->measure, "symetric") > 0.5;
+    const sketch_color ink = sketch_rgb(PALETTE_INK);
+    double ci[2];
+    char text[64];
+    snprintf(text, sizeof text, "%.36s", s->name);
+    k->text(k, LEFT - 26, y + 0.35 * size, size > 9 && strlen(text) > 26 ? 10 : size, SKETCH_RIGHT,
+            ink, text);
+    k->rectangle(k, p->x + 1, y - half, fmax(axes_x(p, vpt) - p->x - 1, 0), 2 * half,
+                 sketch_rgb(passes ? PALETTE_GREEN : PALETTE_AXIS));
+    if (tree_reals(ci, 2, s->forecast, "vpt_ci") == 2 && ci[1] > ci[0]) {
+        const double whisker[] = {axes_x(p, ci[0]), y, axes_x(p, ci[1]), y};
+        k->path(k, whisker, 2, 1.6, ink);
+    }
+    if (passes) k->disc(k, LEFT - 16, y, 0.2 * row, sketch_rgb(PALETTE_GREEN));
+    if (own_number(s, "canonical") > 0.5)
+        k->disc(k, LEFT - 5, y, 0.2 * row, sketch_rgb(PALETTE_BLUE));
+    const double numbers[] = {tree_real(s->measure, "r2"), tree_real(s->measure, "sym"),
+                              own_number(s, "kappa")};
+    for (int i = 0; i < 3; i++) {
+        if (!isfinite(numbers[i])) continue;
+        if (i == 1 && numbers[i] < 1e-9) snprintf(text, sizeof text, "< 1e-9");
+        else snprintf(text, sizeof text, i == 1 ? "%.2g" : "%.3f", numbers[i]);
+        k->text(k, FIGURE_WIDTH - RIGHT + 14 + 60 * i, y + 0.35 * size, size, SKETCH_LEFT, ink,
+                text);
+    }
 }
 
 static plumb_status models_draw(sketch *k, arena *mem, const plumb_report *r, const subject *none)
@@ -41,52 +97,26 @@ static plumb_status models_draw(sketch *k, arena *mem, const plumb_report *r, co
     (void)mem, (void)none;
     const subject *all[MOST];
     const int64_t n = ordered(all, MOST, r);
+    const double row = row_height(n);
     double most = fmax(subject_vpt(all[0]), 1), ends[2];
     for (int64_t i = 0; i < n; i++)
         if (tree_reals(ends, 2, all[i]->forecast, "vpt_ci") == 2 && ends[1] < 1e9)
             most = fmax(most, ends[1]);
-    axes_panel p = {.x = LEFT, .y = 38, .w = FIGURE_WIDTH - LEFT - RIGHT, .h = (double)(n * ROW)};
+    axes_panel p = {.x = LEFT, .y = 38, .w = FIGURE_WIDTH - LEFT - RIGHT, .h = (double)n * row};
     p.across = axes_between(0, 1.02 * most, 5);
     p.up = (axes_span){.low = 0, .high = (double)n};
     axes_draw(k, &p, "valid prediction time, frames", NULL);
-    k->disc(k, 12, 17, 5, sketch_rgb(PALETTE_GREEN));
-    k->text(k, 24, 21.5, 13, SKETCH_LEFT, sketch_rgb(PALETTE_PALE), "SyMetric 1");
-    k->text(k, FIGURE_WIDTH - RIGHT + 14, 21.5, 13, SKETCH_LEFT, sketch_rgb(PALETTE_PALE), "R2");
-    k->text(k, FIGURE_WIDTH - RIGHT + 84, 21.5, 13, SKETCH_LEFT, sketch_rgb(PALETTE_PALE), "Sym");
-    for (int64_t i = 0; i < n; i++) {
-        const subject *s = all[i];
-        const double y = p.y + (double)(i * ROW) + ROW / 2.0, vpt = subject_vpt(s);
-        const bool passes = tree_real(s->measure, "symetric") > 0.5;
-        double ci[2];
-        char text[64];
-        snprintf(text, sizeof text, "%.28s", s->name);
-        k->text(k, LEFT - 10, y + 4.5, 13, SKETCH_RIGHT, sketch_rgb(PALETTE_INK), text);
-        k->rectangle(k, p.x + 1, y - 7, fmax(axes_x(&p, vpt) - p.x - 1, 0), 14,
-                     sketch_rgb(passes ? PALETTE_GREEN : PALETTE_AXIS));
-        if (tree_reals(ci, 2, s->forecast, "vpt_ci") == 2 && ci[1] > ci[0]) {
-            const double whisker[] = {axes_x(&p, ci[0]), y, axes_x(&p, ci[1]), y};
-            k->path(k, whisker, 2, 1.6, sketch_rgb(PALETTE_INK));
-        }
-        if (passes) k->disc(k, LEFT - 2, y, 5, sketch_rgb(PALETTE_GREEN));
-        if (!s->measure) continue;
-        snprintf(text, sizeof text, "%.4f", tree_real(s->measure, "r2"));
-        k->text(k, FIGURE_WIDTH - RIGHT + 14, y + 4.5, 13, SKETCH_LEFT, sketch_rgb(PALETTE_INK),
-                text);
-        const double sym = tree_real(s->measure, "sym");
-        if (sym < 1e-9) snprintf(text, sizeof text, "< 1e-9");
-        else snprintf(text, sizeof text, "%.2g", sym);
-        k->text(k, FIGURE_WIDTH - RIGHT + 84, y + 4.5, 13, SKETCH_LEFT, sketch_rgb(PALETTE_INK),
-                text);
-    }
+    models_legend(k);
+    for (int64_t i = 0; i < n; i++) models_row(k, &p, all[i], p.y + ((double)i + 0.5) * row, row);
     return PLUMB_OK;
 }
 
 const figure figure_models = {
     .name = "models",
     .title = "Models by valid prediction time",
-    .caption =
-        "How many frames each model foretells, with 95 % intervals; green are those whose latents "
-        "are the true phase space (SyMetric 1).",
+    .caption = "How many frames each model foretells, best first, with 95 % intervals [Higgins21, "
+               "Figure 2A]; green are those whose latents are the true phase space by the "
+               "published measure (SyMetric 1), a blue dot marks those that plumb's own passes.",
     .all = true,
     .height = models_height,
     .draw = models_draw,
@@ -95,68 +125,77 @@ const figure figure_models = {
 // ---- which measure foretells VPT ----
 
 typedef struct foretoken {
-    const char *label, *path;
-    bool of_forecast;
+    const char *label, *key;
+    enum { OF_FORECAST, OF_POLYNOMIAL, OF_NETWORK, OF_OWN } where;
+    bool smaller;        // is better: its sign is turned
+    const char *printed; // in the paper, for its 119 models; NULL if it is not there
 } foretoken;
 
+// [Higgins21]'s numbers, brackets and all, as printed.
 static const foretoken tokens[] = {
-    {"MSE Rec", "rec_mse", true}, {"MSE Ext", "ext_mse", true},
-    {"R2", "r2", false},          {"R2 held out", "r2_heldout", false},
-    {"Sym", "sym", false},        {"SyMetric", "symetric", false},
-    {"kappa", "kappa", false},
+    {"MSE Rec", "rec_mse", OF_FORECAST, true, "0.07"},
+    {"MSE Ext", "ext_mse", OF_FORECAST, true, "0.33"},
+    {"R2", "r2", OF_POLYNOMIAL, false, "0.59 (0.41)"},
+    {"R2, network", "r2", OF_NETWORK, false, NULL},
+    {"R2, held out", "r2_heldout", OF_OWN, false, NULL},
+    {"Sym", "sym", OF_POLYNOMIAL, true, "0.37 (0.45)"},
+    {"Sym, network", "sym", OF_NETWORK, true, NULL},
+    {"SyMetric", "symetric", OF_POLYNOMIAL, false, NULL},
+    {"kappa", "kappa", OF_OWN, false, NULL},
+    {"symplectic R2", "symplectic_r2", OF_OWN, false, NULL},
 };
-enum { TOKENS = sizeof tokens / sizeof *tokens };
+enum { TOKENS = sizeof tokens / sizeof *tokens, TALL_ROW = 42 };
 
-// Ranks from 0, ties share their mean.
-static void rank(double *out, const double *v, int64_t n)
+static double token_value(const subject *s, const foretoken *t)
 {
-    for (int64_t i = 0; i < n; i++) {
-        double below = 0, equal = 0;
-        for (int64_t j = 0; j < n; j++) {
-            below += v[j] < v[i];
-            equal += v[j] == v[i];
-        }
-        out[i] = below + (equal - 1) / 2;
-    }
+    const double v = t->where == OF_FORECAST     ? tree_real(s->forecast, t->key)
+                     : t->where == OF_POLYNOMIAL ? tree_real(s->measure, t->key)
+                     : t->where == OF_NETWORK    ? tree_real(s->mlp, t->key)
+                                                 : own_number(s, t->key);
+    return t->smaller ? -v : v;
 }
 
-// Spearman's: the correlation of ranks. NaN if either does not vary.
-static double spearman(const double *x, const double *y, int64_t n)
-{
-    double a[MOST], b[MOST], ab = 0, aa = 0, bb = 0;
-    const double mean = (double)(n - 1) / 2;
-    rank(a, x, n);
-    rank(b, y, n);
-    for (int64_t i = 0; i < n; i++) {
-        ab += (a[i] - mean) * (b[i] - mean);
-        aa += (a[i] - mean) * (a[i] - mean);
-        bb += (b[i] - mean) * (b[i] - mean);
-    }
-    return ab / sqrt(aa * bb);
-}
-
-// Of the models that have both; `*count` is how many.
-static double correlation(int64_t *count, const plumb_report *r, const foretoken *t)
+// Over all models that have both, or the best; n is 0 where that is not defined.
+static plumb_foretell correlate(const plumb_report *r, const foretoken *t, double top,
+                                int64_t resamples)
 {
     const subject *all[MOST];
     double x[MOST], y[MOST];
     const int64_t n = ordered(all, MOST, r);
-    *count = 0;
+    plumb_foretell_options o = plumb_foretell_defaults();
+    plumb_foretell out = {0};
+    o.top = top;
+    o.resamples = resamples;
     for (int64_t i = 0; i < n; i++) {
-        const double v = tree_real(t->of_forecast ? all[i]->forecast : all[i]->measure, t->path);
-        if (!isfinite(v)) continue;
-        x[*count] = v;
-        y[(*count)++] = subject_vpt(all[i]);
+        x[i] = token_value(all[i], t);
+        y[i] = subject_vpt(all[i]);
     }
-    return *count > 2 ? spearman(x, y, *count) : (double)NAN;
+    if (plumb_foretell_measure(&out, x, y, n, &o)) out.n = 0;
+    return out;
 }
 
 static double correlation_height(const plumb_report *r, const subject *none)
 {
     (void)none;
-    int64_t n, rows = 0;
-    for (int i = 0; i < TOKENS; i++) rows += isfinite(correlation(&n, r, &tokens[i]));
-    return rows ? 24 + (double)(rows * ROW) + 58 : 0;
+    int64_t rows = 0;
+    for (int i = 0; i < TOKENS; i++) rows += correlate(r, &tokens[i], 1.0, 0).n > 0;
+    return rows ? 24 + (double)(rows * TALL_ROW) + 58 : 0;
+}
+
+static void correlation_bar(sketch *k, const axes_panel *p, const plumb_foretell *f, double y,
+                            const char *which, unsigned color)
+{
+    char text[80], ci[40] = "";
+    const double zero = axes_x(p, 0), at = axes_x(p, f->rho);
+    if (!f->n) return;
+    k->rectangle(k, fmin(zero, at), y - 6, fabs(at - zero), 12, sketch_rgb(color));
+    if (isfinite(f->rho_ci.low)) {
+        const double whisker[] = {axes_x(p, f->rho_ci.low), y, axes_x(p, f->rho_ci.high), y};
+        k->path(k, whisker, 2, 1.6, sketch_rgb(PALETTE_INK));
+        snprintf(ci, sizeof ci, " [%.2f, %.2f]", f->rho_ci.low, f->rho_ci.high);
+    }
+    snprintf(text, sizeof text, "%+.2f%s %s %lld", f->rho, ci, which, (long long)f->n);
+    k->text(k, FIGURE_WIDTH - RIGHT + 10, y + 4, 12, SKETCH_LEFT, sketch_rgb(PALETTE_PALE), text);
 }
 
 static plumb_status correlation_draw(sketch *k, arena *mem, const plumb_report *r,
@@ -170,19 +209,20 @@ static plumb_status correlation_draw(sketch *k, arena *mem, const plumb_report *
     p.up = (axes_span){.low = 0, .high = 1};
     axes_draw(k, &p, "rank correlation with VPT", NULL);
     const double zero = axes_x(&p, 0);
-    double y = p.y + ROW / 2.0;
+    double y = p.y + TALL_ROW / 2.0;
     for (int i = 0; i < TOKENS; i++) {
-        int64_t n;
+        const foretoken *t = &tokens[i];
+        const plumb_foretell all = correlate(r, t, 1.0, 2000), top = correlate(r, t, 0.2, 2000);
         char text[64];
-        const double v = correlation(&n, r, &tokens[i]);
-        if (!isfinite(v)) continue;
-        k->rectangle(k, fmin(zero, axes_x(&p, v)), y - 7, fabs(axes_x(&p, v) - zero), 14,
-                     sketch_rgb(v < 0 ? PALETTE_ORANGE : PALETTE_BLUE));
-        k->text(k, LEFT - 10, y + 4.5, 13, SKETCH_RIGHT, sketch_rgb(PALETTE_INK), tokens[i].label);
-        snprintf(text, sizeof text, "%+.2f over %lld models", v, (long long)n);
-        k->text(k, FIGURE_WIDTH - RIGHT + 14, y + 4.5, 13, SKETCH_LEFT, sketch_rgb(PALETTE_PALE),
-                text);
-        y += ROW;
+        if (!all.n) continue;
+        k->text(k, LEFT - 10, y - 1, 13, SKETCH_RIGHT, sketch_rgb(PALETTE_INK), t->label);
+        if (t->printed) {
+            snprintf(text, sizeof text, "paper %s", t->printed);
+            k->text(k, LEFT - 10, y + 14, 11, SKETCH_RIGHT, sketch_rgb(PALETTE_PALE), text);
+        }
+        correlation_bar(k, &p, &all, y - 8, "all", PALETTE_BLUE);
+        correlation_bar(k, &p, &top, y + 8, "best", PALETTE_ORANGE);
+        y += TALL_ROW;
     }
     axes_rule(k, zero, p.y, zero, p.y + p.h, PALETTE_INK);
     return PLUMB_OK;
@@ -191,9 +231,11 @@ static plumb_status correlation_draw(sketch *k, arena *mem, const plumb_report *
 const figure figure_correlation = {
     .name = "correlation",
     .title = "Which measure foretells VPT",
-    .caption =
-        "Spearman's rank correlation between each measure and the valid prediction time, over the "
-        "models of this page. MSE and Sym are better when smaller.",
+    .caption = "Spearman's rank correlation between each measure and the valid prediction time, "
+               "with 95 % intervals: over all models of this page (blue), and over the fifth with "
+               "the longest VPT (orange). MSE and Sym are better when smaller, so their sign is "
+               "turned: to the right is always good. Beside them what the paper prints for its "
+               "119 models [Higgins21].",
     .all = true,
     .height = correlation_height,
     .draw = correlation_draw,

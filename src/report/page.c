@@ -377,7 +377,8 @@ static plumb_status put_overview(buffer *b, const plumb_report *r)
         const int v = 1 + verdict_of(text, sizeof text, s);
         buffer_print(b, "<tr><td><a href=\"#m%lld\">", (long long)index++);
         words(b, s->name);
-        buffer_print(b, "</a></td><td class=%s>%s</td>", classes[v], short_words[v]);
+        buffer_print(b, "</a></td><td class=%s>%s</td>", classes[v],
+                     !v && s->failed ? "failed" : short_words[v]);
         for (int i = 0; i < 3; i++) {
             buffer_print(b, "<td class=n>");
             if (isfinite(numbers[i])) put_number(b, numbers[i]);

@@ -61,6 +61,8 @@ static bool take_record(subject *s, const tree *t)
         s->train = tree_find(t, "train");
         known = true;
     }
+    s->failed = tree_text(t, "failed"); // a later line of the same run without it takes that back
+    known = known || s->failed;
     const tree *e = tree_has(t, "evaluate") ? tree_find(t, "evaluate") : t;
     if (tree_has(e, "pr") || tree_has(e, "concepts") || tree_has(e, "vpt_forward")) {
         s->evaluate = e;

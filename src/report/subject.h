@@ -28,6 +28,7 @@ struct subject {
     const tree *measure, *mlp; ///< phase space: by polynomial, by MLP
     const tree *own;           ///< where kappa and canonical are
     const tree *forecast, *surprise;
+    const char *failed; ///< why there is no more of it; or NULL
 
     double *latent, *truth, *variance; ///< (count, steps, latents), .., (latents) mean over films
     int64_t count, steps, latents, states;

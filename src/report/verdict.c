@@ -127,6 +127,11 @@ int verdict_of(char *text, size_t size, const subject *s)
         const int tells = of_surprise(text, size, s);
         if (verdict < 0) verdict = tells;
     }
+    if (!text[0] && s->failed) {
+        char reason[700];
+        snprintf(reason, sizeof reason, "This run failed: %.600s.", s->failed);
+        add(text, size, reason);
+    }
     if (!text[0])
         add(text, size,
             s->config ? "This run was trained and not yet judged: plumb evaluate does that."

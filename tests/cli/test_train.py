@@ -180,7 +180,8 @@ def wait_for(run, lines):
         time.sleep(0.02)
 
 
-for number, sign in ((signal.SIGTERM, "term"), (signal.SIGINT, "int")):
+# SIGTERM and SIGUSR1 ask a batch system to start it again; Ctrl-C ends it as Ctrl-C ends anything.
+for number, sign, code in ((signal.SIGTERM, "term", 75), (signal.SIGUSR1, "usr1", 75), (signal.SIGINT, "int", -signal.SIGINT)):
     process = start(*slow, "--out", folder / sign)
     wait_for(folder / sign, 3)
     if number == signal.SIGTERM:
@@ -189,7 +190,7 @@ for number, sign in ((signal.SIGTERM, "term"), (signal.SIGINT, "int")):
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     err = [line for line in err.splitlines() if "steps/s" not in line]
-    check(process.returncode == -number and out == "" and len(err) == 1 and "stopped at step" in err[0] and "--resume" in err[0],
+    check(process.returncode == code and out == "" and len(err) == 1 and "stopped at step" in err[0] and "--resume" in err[0],
           f"{sign}: {process.returncode}, {out!r}, {err}")
     step = int(err[0].split("step ")[1].split(",")[0])
     toy.complaint("steps", "--resume", "--out", folder / sign, "--steps", step + 7, code=2)

@@ -33,6 +33,7 @@ DOORS = {  # third-party header: the only file that may include it
     r"ode/.*": "worlds/rooms/ode.c",
     r"(libsvm/)?svm\.h": "measures/surprise/ocsvm.c",
     r"mpi\.h": "study/comm_mpi.c",
+    r"yaml\.h": "study/yaml.c",
 }
 
 # Everything else in angle brackets must be the language's, the system's or the compiler's own.

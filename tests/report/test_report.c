@@ -224,3 +224,37 @@ TEST(a_figure_is_drawn_where_there_is_enough_for_it_and_refused_where_not)
     assert_int_equal(plumb_report_arrays(r, "m", wrong, 2), PLUMB_ESHAPE);
     plumb_report_free(r);
 }
+
+TEST(many_models_say_which_measure_foretells_vpt)
+{
+    enum { MODELS = 70 };
+    plumb_report *r;
+    const char *svg;
+    CHECK_OK(plumb_report_create(&r));
+    for (int i = 0; i < MODELS; i++) {
+        char name[32], text[400];
+        snprintf(name, sizeof name, "m%d", i);
+        // Rec foretells nothing of the order of VPT, Sym all of it: small where VPT is long.
+        snprintf(text, sizeof text,
+                 "{\"run\": \"m%d\", \"evaluate\": {\"vpt_forward\": 1, \"vpt\": %d, \"rec_mse\": "
+                 "%d, \"pr\": {\"r2\": 0.5, \"sym\": %g, \"symetric\": 0}, \"kappa\": %g, "
+                 "\"canonical\": 1}}",
+                 i, i, (i * 37) % MODELS, 1.0 / (i + 1), i < 35 ? -i : i * 1.0);
+        CHECK_OK(plumb_report_record(r, name, text));
+    }
+    CHECK_OK(plumb_report_record(r, "gone", "{\"run\": \"gone\", \"failed\": \"step 3: NaN\"}"));
+    assert_true(has_figure(r, "correlation") && has_figure(r, "models"));
+    CHECK_OK(plumb_report_svg(&svg, r, "correlation"));
+    assert_non_null(strstr(svg, "+1.00 [1.00, 1.00] all 70"));
+    assert_non_null(strstr(svg, "+1.00 [1.00, 1.00] best 14"));
+    assert_non_null(strstr(svg, "paper 0.37 (0.45)"));
+    assert_null(strstr(svg, ">R2<")); // it is the same for all
+    CHECK_OK(plumb_report_svg(&svg, r, "models"));
+    assert_non_null(strstr(svg, ">m0<"));
+    assert_non_null(strstr(svg, ">m69<"));
+    CHECK_OK(plumb_report_save(r, file(".html")));
+    char *text = contents(path);
+    assert_non_null(strstr(text, "This run failed: step 3: NaN."));
+    free(text);
+    plumb_report_free(r);
+}
