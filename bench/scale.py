@@ -10,6 +10,40 @@ import sys
 import tempfile
 from pathlib import Path
 
+# ---- what many ranks would give, by arithmetic ----
+CORES = 32  # of a machine, which share its network
+NETWORKS = (("1 GbE", 0.118e9, 50e-6), ("10 GbE", 1.18e9, 20e-6), ("25 GbE", 2.9e9, 10e-6), ("InfiniBand HDR100", 12e9, 1.5e-6))
+MODELS = (("paper", 882561, 2, 0.344), ("cpu", 168605, 8, 0.125))  # parameters, clips a replica, seconds of a core for them: measured
+
+
+def messages(ranks, machines, parameters, bandwidth, latency):
+    """Seconds a step: every rank sends (R - 1) / R of a gradient and as much of the sum; what leaves a machine shares its network.
+    2 (R - 1) messages one after another, and two short gathers in log2 R rounds."""
+    if ranks == 1:
+        return 0.0
+    each = ranks / machines
+    leaving = each * 2 * (ranks - each) / ranks * 4 * parameters
+    return leaving / bandwidth + (2 * (ranks - 1) + 2 * (ranks - 1).bit_length()) * latency
+
+
+def model():
+    for name, parameters, clips, compute in MODELS:
+        print(f"\n{name}: {parameters} parameters, {4 * parameters / 1e6:.2f} MB a gradient, {clips} clips a replica in {compute} s\n")
+        print("| network | " + " | ".join(f"{r} ranks" for r in (8, 32, 64, 128, 256)) + " | 256 replicas, a rank a machine |")
+        print("|---|" + "---|" * 6)
+        for network, bandwidth, latency in NETWORKS:
+            row = []
+            for ranks in (8, 32, 64, 128, 256):
+                step = messages(ranks, max(1, ranks // CORES), parameters, bandwidth, latency)
+                row.append(f"{compute / (compute + step):.2f}")
+            step = messages(256 // CORES, 256 // CORES, parameters, bandwidth, latency)
+            print(f"| {network} | " + " | ".join(row) + f" | {compute / (compute + step):.2f} |")
+
+
+if "--model" in sys.argv:
+    model()
+    sys.exit()
+
 plumb, quick = sys.argv[1], "--quick" in sys.argv[2:]
 steps, rounds = (60, 2) if quick else (200, 3)
 environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
