@@ -42,7 +42,8 @@ static int table(void)
     line("HDF5", plumb_file_hdf5() ? "yes" : "no", plumb_file_hdf5() ? "fine" : "MISSING");
     const bool svm = plumb_scorer_available(PLUMB_SCORER_OCSVM);
     line("libsvm", svm ? "yes" : "no", svm ? "fine" : "MISSING");
-    line("MPI", "not in this build", "nothing here needs it");
+    line("MPI", plumb_parallel_available() ? "yes" : "not in this build",
+         plumb_parallel_available() ? "loaded under mpirun" : "only mpirun needs it");
     line("oneDNN", "not in this build", "nothing here needs it");
     putchar('\n');
 

@@ -105,11 +105,12 @@ static void progress(void *context, const plumb_train_progress *p)
 
 static plumb_status train(plumb_train_result *result, settings *s)
 {
+    const bool speaks = !plumb_parallel_rank();
     bar_state.terminal = isatty(STDERR_FILENO);
-    s->train.progress = progress;
-    progress_begin("train: making the film");
+    s->train.progress = speaks ? progress : NULL;
+    if (speaks) progress_begin("train: making the film");
     const plumb_status st = plumb_train(result, &s->train);
-    progress_end();
+    if (speaks) progress_end();
     if (bar_state.shown) fprintf(stderr, "\r\033[K");
     return st;
 }
@@ -207,12 +208,16 @@ static int run(void *given, int files, char **file)
         return complain(c, EXIT_USAGE, "--world and --data cannot both be given");
     if (s->train.resume && s->train.force)
         return complain(c, EXIT_USAGE, "--resume and --force cannot both be given");
-    plumb_train_result result;
     stops_begin_saving();
+    if (plumb_parallel_begin()) return stops_end(complain_last(c));
+    plumb_train_result result;
     const plumb_status st = train(&result, s);
-    if (st == PLUMB_EVALUE) return stops_end(complain(c, EXIT_USAGE, "%s", plumb_last_error()));
-    if (st) return stops_end(complain_last(c));
-    return stops_end(report(s, &result));
+    // Rank 0 speaks for all.
+    int code = st == PLUMB_EVALUE ? EXIT_USAGE : st ? EXIT_FAILED : EXIT_DONE;
+    if (!plumb_parallel_rank())
+        code = st ? complain(c, code, "%s", plumb_last_error()) : report(s, &result);
+    plumb_parallel_end(false);
+    return stops_end(code);
 }
 
 const command command_train = {

@@ -514,6 +514,7 @@ plumb_status lasso_path_solve(lasso_fit *out, arena *mem, lasso_path *s, double 
             int64_t added = 0;
             plumb_status st = widen(&added, s, a);
             if (!st) st = solve_within(s, a);
+            if (!st) st = status_check_stop();
             if (st) return st;
             refresh(s);
             out->sweeps++;

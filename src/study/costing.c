@@ -17,7 +17,7 @@
 #include "study/sweeping.h"
 #include "study/trainer.h"
 
-enum { STEPS = 4, TRAJECTORIES = 4, FILMS = 2, FRAMES = 60, MEASURED = 8 };
+enum { STEPS = 4, FILMS = 2, FRAMES = 60, MEASURED = 8, MOST_LATENTS = 64 };
 
 typedef struct kind_cost {
     char kind[33];
@@ -62,7 +62,7 @@ static void on_step(void *context, const trainer_report *report)
 }
 
 // The least of three steps behind the first, in which memory is touched for the first time.
-static plumb_status time_steps(double *out, const recipe *r, arena *mem)
+static plumb_status time_steps(double *out, int64_t *latents, const recipe *r, arena *mem)
 {
     footage film;
     trainee t;
@@ -82,6 +82,7 @@ static plumb_status time_steps(double *out, const recipe *r, arena *mem)
     st = trainer_run(&result, &t, NULL, &opt);
     if (t.end) t.end(t.self);
     *out = w.least;
+    *latents = t.latents;
     return st;
 }
 
@@ -104,6 +105,8 @@ static int64_t frames_of(const plumb_evaluate_options *o)
     return 2 * o->count * (o->steps + 64) + o->measured * 60; // forward and backward
 }
 
+// Not of models with very many latents: all of them take part in the measures until training has
+// settled which it needs, and that would be no short timing.
 static plumb_status time_evaluation(double *frame, const studyfile_run *run, arena *mem)
 {
     char path[4096];
@@ -164,8 +167,10 @@ static plumb_status cost_of_kind(const kind_cost **out, costing *c, const recipe
     if (!st && run->world) st = settings_set(&few.all, "trajectories=4");
     // A model whose horizon grows is timed at the longest.
     if (!st) (void)(settings_set(&few.all, "horizons=") || settings_set(&few.all, "deadlines="));
-    if (!st) st = time_steps(&k->step, &few, &mem);
-    if (!st) st = time_evaluation(&k->frame, run, &mem);
+    int64_t latents = 0;
+    k->frame = (double)NAN;
+    if (!st) st = time_steps(&k->step, &latents, &few, &mem);
+    if (!st && latents <= MOST_LATENTS) st = time_evaluation(&k->frame, run, &mem);
     arena_clear(&mem);
     if (!st) c->kinds++;
     return st;
@@ -286,7 +291,7 @@ plumb_status plumb_sweep_plan(plumb_sweep_cost *out, plumb_record *record, const
     cost.kinds = c.kinds;
     cost.seconds = cost.core_seconds / (double)(busy < cores ? busy : cores);
     snprintf(cost.without, sizeof cost.without, "%s",
-             films             ? "the judging of models of films"
+             films             ? "the judging of models of films, or of more than 64 latents"
              : f->evaluate.mlp ? "the network of the phase-space measures, whose size depends on "
                                  "what is learnt"
                                : "");

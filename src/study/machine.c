@@ -9,6 +9,7 @@
 #include "math/blas.h"
 #include "math/vector.h"
 #include "plumb/file.h"
+#include "plumb/parallel.h"
 #include "plumb/surprise.h"
 
 const char *plumb_machine_instructions(void)
@@ -70,7 +71,7 @@ void plumb_machine_record(plumb_record *record)
     else plumb_record_null(record, "blas_remedy");
     plumb_record_flag(record, "hdf5", plumb_file_hdf5());
     plumb_record_flag(record, "libsvm", plumb_scorer_available(PLUMB_SCORER_OCSVM));
-    plumb_record_flag(record, "mpi", false);    // comes with sweeps over many machines
+    plumb_record_flag(record, "mpi", plumb_parallel_available());
     plumb_record_flag(record, "onednn", false); // comes with training
     plumb_record_text(record, "compiler", plumb_machine_compiler());
     plumb_record_text(record, "build_type", plumb_machine_build());

@@ -3,17 +3,23 @@
 // each into a block of its own. In the second and third the parameters are cut into parts of fixed
 // size, and each worker takes some of them: sums the replicas' blocks over the tree and squares the
 // sum; then, when the norm is known, updates. A part is computed the same way whoever has it.
+//
+// Under MPI each rank has some of the replicas, and of the second round some of the parts
+// (spread.h); the sum is everybody's, so all ranks update alike, and rank 0 keeps the run.
 #define _GNU_SOURCE
 #include "study/trainer.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/crew.h"
 #include "base/pool.h"
 #include "base/status.h"
+#include "study/comm.h"
+#include "study/spread.h"
 
 // What a replica failed with: its message belongs to another thread.
 typedef struct outcome {
@@ -29,12 +35,17 @@ typedef struct trainer {
     crew *crew;
     rundir_state s;
 
+    spread ranks;     // whose replicas are whose
     int64_t stride;   // floats from one replica's gradient to the next
-    float *gradient;  // (replicas, stride); the sum ends up in the first
+    float *gradient;  // (replicas of this rank, stride); the sum ends up in the first
     double *terms;    // (replicas, terms); likewise
     double *square;   // (parts)
     outcome *outcome; // (replicas)
     int64_t parts;
+    double *report;  // (1 + most replicas of a rank * terms): what ranks tell each other of a step
+    double *reports; // (ranks, ..)
+    int64_t report_size;
+    int32_t *votes;     // (ranks)
     double rate, scale; // of this step
 
     double started, saved_at; // clock
@@ -49,11 +60,17 @@ static void note(outcome *o, plumb_status st)
     if (st) snprintf(o->why, sizeof o->why, "%s", plumb_last_error());
 }
 
+// Replicas of a worker of this rank.
+static int64_t share_of(int64_t *size, const trainer *x, int worker, int workers)
+{
+    return x->ranks.first + crew_share(size, x->ranks.count, worker, workers);
+}
+
 static void enter_all(void *context, int worker, int workers)
 {
     trainer *x = context;
     int64_t size;
-    const int64_t first = crew_share(&size, x->t->replicas, worker, workers);
+    const int64_t first = share_of(&size, x, worker, workers);
     for (int64_t r = first; r < first + size; r++) note(&x->outcome[r], x->t->enter(x->t->self, r));
 }
 
@@ -61,9 +78,10 @@ static void compute(void *context, int worker, int workers)
 {
     trainer *x = context;
     int64_t size;
-    const int64_t first = crew_share(&size, x->t->replicas, worker, workers);
+    const int64_t first = share_of(&size, x, worker, workers);
     for (int64_t r = first; r < first + size; r++)
-        note(&x->outcome[r], x->t->gradient(x->t->self, r, x->s.step, x->gradient + r * x->stride,
+        note(&x->outcome[r], x->t->gradient(x->t->self, r, x->s.step,
+                                            x->gradient + (r - x->ranks.first) * x->stride,
                                             x->terms + r * x->t->terms));
 }
 
@@ -73,19 +91,32 @@ static int64_t part_size(const trainer *x, int64_t part)
     return left < ADAM_PART ? left : ADAM_PART;
 }
 
-// Replica r takes in r + 1, then r + 2, then r + 4 ...: a binary tree of their numbers.
+// What this rank can add by itself; where it is the only one, that is all.
 static void add_up(void *context, int worker, int workers)
 {
     trainer *x = context;
     int64_t size;
     const int64_t first = crew_share(&size, x->parts, worker, workers);
     for (int64_t p = first; p < first + size; p++) {
-        float *part = x->gradient + p * ADAM_PART;
+        spread_add_own(&x->ranks, x->gradient, p);
+        if (x->ranks.ranks == 1)
+            x->square[p] = adam_squares(x->gradient + p * ADAM_PART, part_size(x, p));
+    }
+}
+
+// The rest, of this rank's slice.
+static void add_rest(void *context, int worker, int workers)
+{
+    trainer *x = context;
+    int64_t size;
+    const spread *s = &x->ranks;
+    const int64_t first =
+        s->part_first[s->rank] + crew_share(&size, s->part_count[s->rank], worker, workers);
+    for (int64_t p = first; p < first + size; p++) {
+        float *sum = x->gradient + p * ADAM_PART;
         const int64_t count = part_size(x, p);
-        for (int64_t reach = 1; reach < x->t->replicas; reach *= 2)
-            for (int64_t r = 0; r + reach < x->t->replicas; r += 2 * reach)
-                adam_add(part + r * x->stride, part + (r + reach) * x->stride, count);
-        x->square[p] = adam_squares(part, count);
+        memcpy(sum, spread_add_rest(s, p), (size_t)count * sizeof *sum);
+        x->square[p] = adam_squares(sum, count);
     }
 }
 
@@ -111,9 +142,40 @@ static void add_terms(trainer *x)
 
 static plumb_status outcome_of(const trainer *x)
 {
-    for (int64_t r = 0; r < x->t->replicas; r++)
+    for (int64_t r = x->ranks.first; r < x->ranks.first + x->ranks.count; r++)
         if (x->outcome[r].st) return fail(x->outcome[r].st, "%s", x->outcome[r].why);
     return PLUMB_OK;
+}
+
+// The terms of everybody's replicas, and whether any of them failed.
+static plumb_status share_terms(trainer *x, plumb_status st)
+{
+    const int64_t n = x->t->terms;
+    if (x->ranks.ranks == 1) return st;
+    x->report[0] = (double)st;
+    memcpy(x->report + 1, x->terms + x->ranks.first * n,
+           (size_t)(x->ranks.count * n) * sizeof *x->report);
+    plumb_status met =
+        comm_gather(x->reports, x->report, (size_t)x->report_size * sizeof *x->report);
+    bool bad = false;
+    for (int k = 0; k < x->ranks.ranks && !met; k++) {
+        int64_t size;
+        const int64_t first = crew_share(&size, x->t->replicas, k, x->ranks.ranks);
+        const double *report = x->reports + k * x->report_size;
+        bad = bad || report[0] != 0.0;
+        memcpy(x->terms + first * n, report + 1, (size_t)(size * n) * sizeof *report);
+    }
+    return met ? met : bad ? comm_agree(st) : PLUMB_OK;
+}
+
+static plumb_status sum_up(trainer *x)
+{
+    crew_run(x->crew, add_up, x);
+    if (x->ranks.ranks == 1) return PLUMB_OK;
+    const plumb_status st = spread_exchange(&x->ranks, x->gradient);
+    if (st) return st;
+    crew_run(x->crew, add_rest, x);
+    return spread_join(&x->ranks, x->gradient, x->square);
 }
 
 // ---- numbers that are none ----
@@ -156,10 +218,11 @@ static plumb_status refuse(const trainer *x)
 static plumb_status advance(trainer *x)
 {
     crew_run(x->crew, compute, x);
-    plumb_status st = outcome_of(x);
+    plumb_status st = share_terms(x, outcome_of(x));
     if (st) return st;
     add_terms(x);
-    crew_run(x->crew, add_up, x);
+    st = sum_up(x);
+    if (st) return st;
     double square = 0.0;
     bool finite = true;
     for (int64_t p = 0; p < x->parts; p++) square += x->square[p];
@@ -231,28 +294,52 @@ static void tell(const trainer *x)
     x->opt->report(x->opt->context, &r);
 }
 
-static plumb_status stopped(trainer *x)
+// `why` is "" or what made us stop.
+static plumb_status stopped(trainer *x, const char *why)
 {
+    char before[300] = "";
+    if (why[0]) snprintf(before, sizeof before, "%.280s: ", why);
     const plumb_status st = save(x);
     if (st) return st;
-    if (!x->run) return fail(PLUMB_ESTOPPED, "stopped at step %lld", (long long)x->s.step);
-    return fail(PLUMB_ESTOPPED, "stopped at step %lld, which is saved; --resume goes on from there",
+    if (!x->run)
+        return fail(PLUMB_ESTOPPED, "%sstopped at step %lld%s", before, (long long)x->s.step,
+                    x->ranks.ranks > 1 ? "; --resume goes on from the last checkpoint" : "");
+    return fail(PLUMB_ESTOPPED,
+                "%sstopped at step %lld, which is saved; --resume goes on from there", before,
                 (long long)x->s.step);
+}
+
+enum { GO_ON, TIME_IS_UP, STOP, FAILED };
+
+// What all ranks do next: the worst that any of them has to say. The time is rank 0's.
+static plumb_status vote(int *out, trainer *x, plumb_status st)
+{
+    const bool late =
+        !x->ranks.rank && x->opt->seconds > 0.0 && clock_now() - x->started >= x->opt->seconds;
+    const int32_t mine = st ? FAILED : status_stopped() ? STOP : late ? TIME_IS_UP : GO_ON;
+    const plumb_status met = comm_gather(x->votes, &mine, sizeof mine);
+    *out = GO_ON;
+    for (int k = 0; k < x->ranks.ranks && !met; k++) *out = x->votes[k] > *out ? x->votes[k] : *out;
+    return met ? met : *out == FAILED ? comm_agree(st) : PLUMB_OK;
 }
 
 static plumb_status loop(trainer *x)
 {
     plumb_status st = save(x); // so that there is something to come back to
-    while (!st && x->s.step < x->opt->schedule.steps) {
-        if (status_stopped()) return stopped(x);
-        if (x->opt->seconds > 0.0 && clock_now() - x->started >= x->opt->seconds) break;
-        st = advance(x);
-        if (st == PLUMB_ESTOPPED) return stopped(x); // a long step that looked itself
-        if (!st) st = write_line(x);
+    for (int next;;) {
+        st = vote(&next, x, st);
+        if (!st && next == STOP) return stopped(x, "");
+        if (!st && (next == TIME_IS_UP || x->s.step >= x->opt->schedule.steps)) break;
+        if (!st) st = advance(x);
+        if (st == PLUMB_ESTOPPED) // a long step that looked itself, or a rank that is gone
+            return stopped(x, x->ranks.ranks > 1 ? plumb_last_error() : "");
+        if (st) return st;
+        st = write_line(x);
         if (!st) tell(x);
         if (!st && is_time_to_save(x)) st = save(x);
     }
-    return st ? st : save(x);
+    st = comm_agree(save(x));
+    return st;
 }
 
 // ---- before and after ----
@@ -262,7 +349,14 @@ static plumb_status prepare(trainer *x)
     trainee *t = x->t;
     x->stride = (t->size + 15) / 16 * 16;
     x->parts = (t->size + ADAM_PART - 1) / ADAM_PART;
-    x->gradient = ARENA_NEW(&x->mem, float, x->stride * t->replicas);
+    plumb_status st = spread_begin(&x->ranks, &x->mem, t->replicas, t->size, ADAM_PART, x->stride);
+    if (st) return st;
+    const int64_t most = (t->replicas + x->ranks.ranks - 1) / x->ranks.ranks;
+    x->report_size = 1 + most * t->terms;
+    x->report = ARENA_NEW(&x->mem, double, x->report_size);
+    x->reports = ARENA_NEW(&x->mem, double, x->report_size * x->ranks.ranks);
+    x->votes = ARENA_NEW(&x->mem, int32_t, x->ranks.ranks);
+    x->gradient = ARENA_NEW(&x->mem, float, x->stride * x->ranks.count);
     x->terms = ARENA_NEW(&x->mem, double, t->replicas * t->terms);
     x->square = ARENA_NEW(&x->mem, double, x->parts);
     x->outcome = ARENA_NEW(&x->mem, outcome, t->replicas);
@@ -271,23 +365,60 @@ static plumb_status prepare(trainer *x)
     x->s.sum = ARENA_NEW(&x->mem, double, t->terms);
     x->s.line = ARENA_NEW(&x->mem, double, t->terms);
     if (!x->gradient || !x->terms || !x->square || !x->outcome || !x->s.m || !x->s.v || !x->s.sum ||
-        !x->s.line)
+        !x->s.line || !x->report || !x->reports || !x->votes)
         return PLUMB_EMEMORY;
+    return PLUMB_OK;
+}
+
+// What rank 0 read from the disk, to everybody.
+static plumb_status hand_out(trainer *x)
+{
+    trainee *t = x->t;
+    const size_t floats = (size_t)t->size * sizeof(float),
+                 terms = (size_t)t->terms * sizeof(double);
+    int64_t counts[2] = {x->s.step, x->s.summed};
+    plumb_status st = comm_spread(t->value, floats);
+    if (!st) st = comm_spread(x->s.m, floats);
+    if (!st) st = comm_spread(x->s.v, floats);
+    if (!st) st = comm_spread(t->state, (size_t)t->states * sizeof(double));
+    if (!st) st = comm_spread(x->s.sum, terms);
+    if (!st) st = comm_spread(x->s.line, terms);
+    if (!st) st = comm_spread(counts, sizeof counts);
+    x->s.step = counts[0];
+    x->s.summed = counts[1];
+    return st;
+}
+
+// Ranks that are bound to cores have those; else they share the machine's.
+static int threads_of(const trainer *x)
+{
+    if (x->opt->threads > 0) return x->opt->threads;
+    const int all = pool_threads(), local = comm_local_size();
+    if (local < 2 || all < sysconf(_SC_NPROCESSORS_ONLN)) return all;
+    return all / local > 1 ? all / local : 1;
+}
+
+static plumb_status set_up(trainer *x)
+{
+    trainee *t = x->t;
     bool there = false;
     plumb_status st = x->run ? rundir_load(&there, x->run, t, &x->s) : PLUMB_OK;
     if (!st && x->run) st = rundir_log_begin(x->run, x->s.step);
-    if (!st) st = crew_create(&x->crew, x->opt->threads > 0 ? x->opt->threads : pool_threads());
+    st = comm_agree(st);
+    if (!st) st = hand_out(x);
+    if (!st) st = crew_create(&x->crew, threads_of(x));
     if (!st && t->enter) {
         crew_run(x->crew, enter_all, x);
         st = outcome_of(x);
     }
-    return st;
+    return comm_agree(st);
 }
 
 plumb_status trainer_run(trainer_result *out, trainee *t, rundir *run, const trainer_options *opt)
 {
     trainer x = {.t = t, .run = run, .opt = opt};
-    plumb_status st = prepare(&x);
+    plumb_status st = comm_agree(prepare(&x));
+    if (!st) st = set_up(&x);
     x.started = x.saved_at = clock_now();
     x.begun_at = x.s.step;
     if (!st) st = loop(&x);

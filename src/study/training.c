@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "study/comm.h"
 #include "study/gather.h"
 #include "study/recipe.h"
 #include "study/rundir.h"
@@ -80,6 +81,16 @@ static plumb_status apply_options(job *j, apply *to)
     return st;
 }
 
+static plumb_status check_ranks(const job *j)
+{
+    const long long replicas = j->recipe.training.replicas;
+    if (replicas >= comm_size()) return PLUMB_OK;
+    return fail(PLUMB_EVALUE,
+                "replicas=%lld and %d ranks: some would have nothing to do; --set replicas=%d, or "
+                "fewer ranks",
+                replicas, comm_size(), comm_size());
+}
+
 static plumb_status begin(job *j)
 {
     const plumb_train_options *o = j->opt;
@@ -92,10 +103,13 @@ static plumb_status begin(job *j)
     if (!st && o->data) st = settings_set(&j->recipe.all, "trajectories=0");
     if (!st) st = apply_options(j, apply_new);
     if (!st) st = recipe_check(&j->recipe);
+    if (!st) st = check_ranks(j);
     // A wrong name is better refused before there is a directory.
     if (!st && j->recipe.data.world[0]) st = gather_is_room(&room, j->recipe.data.world);
-    if (!st) st = rundir_open(&j->run, o->out, o->force ? RUNDIR_FORCE : RUNDIR_NEW);
-    j->opened = !st;
+    if (!st && !comm_rank()) {
+        st = rundir_open(&j->run, o->out, o->force ? RUNDIR_FORCE : RUNDIR_NEW);
+        j->opened = !st;
+    }
     j->changed = true;
     return st;
 }
@@ -105,9 +119,11 @@ static plumb_status resume(job *j)
     const plumb_train_options *o = j->opt;
     char *text, name[4096];
     size_t size;
-    plumb_status st = rundir_open(&j->run, o->out, RUNDIR_RESUME);
+    plumb_status st = PLUMB_OK;
+    if (comm_rank()) snprintf(j->run.path, sizeof j->run.path, "%s", o->out); // rank 0 has the lock
+    else st = rundir_open(&j->run, o->out, RUNDIR_RESUME);
     if (st) return st;
-    j->opened = true;
+    j->opened = !comm_rank();
     snprintf(name, sizeof name, "%s/config.json", j->run.path);
     st = rundir_config(&text, &size, &j->mem, j->run.path);
     if (!st) st = recipe_read(&j->recipe, &j->mem, text, size, name);
@@ -124,7 +140,8 @@ static plumb_status resume(job *j)
         st = fail(PLUMB_EVALUE, "%s: was begun with the preset %s, not %s", o->out,
                   settings_preset_name(j->recipe.preset), o->preset);
     if (!st) st = apply_options(j, apply_resumed);
-    return st ? st : recipe_check(&j->recipe);
+    if (!st) st = recipe_check(&j->recipe);
+    return st ? st : check_ranks(j);
 }
 
 // ---- the run ----
@@ -146,7 +163,7 @@ static plumb_status make_model(job *j)
 
 static plumb_status write_config(job *j)
 {
-    if (!j->changed) return PLUMB_OK;
+    if (!j->changed || comm_rank()) return PLUMB_OK;
     plumb_status st = j->opt->resume ? PLUMB_OK : rundir_clear(&j->run);
     plumb_record *config = plumb_record_create();
     if (!config) return fail(PLUMB_EMEMORY, "no memory for config.json");
@@ -205,12 +222,12 @@ static plumb_status train(plumb_train_result *out, job *j)
         .context = (void *)(uintptr_t)j->opt,
     };
     trainer_result r;
-    plumb_status st = trainer_run(&r, &j->trainee, &j->run, &opt);
+    plumb_status st = trainer_run(&r, &j->trainee, comm_rank() ? NULL : &j->run, &opt);
     if (st) return st;
     plumb_train_result result = {
         .steps = r.step, .finished = r.finished, .loss = r.loss, .seconds = r.seconds};
     snprintf(result.model, sizeof result.model, "%s", j->recipe.model->name);
-    st = write_results(j, &result);
+    if (!comm_rank()) st = write_results(j, &result);
     if (!st) *out = result;
     return st;
 }
@@ -223,9 +240,10 @@ plumb_status plumb_train(plumb_train_result *out, const plumb_train_options *opt
     if (!(opt->minutes >= 0.0) || isinf(opt->minutes))
         return fail(PLUMB_EVALUE, "minutes is %g, wanted a number from 0 on", opt->minutes);
     job j = {.opt = opt, .run.lock = -1};
-    plumb_status st = opt->resume ? resume(&j) : begin(&j);
-    if (!st) st = make_model(&j);
-    if (!st) st = write_config(&j);
+    // Ranks that are one training go together from step to step: what fails for one fails for all.
+    plumb_status st = comm_agree(opt->resume ? resume(&j) : begin(&j));
+    if (!st) st = comm_agree(make_model(&j));
+    if (!st) st = comm_agree(write_config(&j));
     if (!st) st = train(out, &j);
     if (j.created && j.trainee.end) j.trainee.end(j.trainee.self);
     if (j.opened) rundir_close(&j.run);

@@ -84,9 +84,12 @@ static plumb_status solve_path(attempt *a, lasso_fit *fits, const lasso_target *
     const arena_mark mark = arena_here(&a->scratch[worker]);
     lasso_path *path;
     plumb_status st = lasso_path_create(&path, &a->scratch[worker], t);
-    for (int64_t i = p->alpha_count - 1; i >= last && !st; i--)
-        st = lasso_path_solve(&fits[i], &a->keep[worker], path,
-                              p->alphas[i] * (double)t->design->rows, p->opt->gap);
+    for (int64_t i = p->alpha_count - 1; i >= last && !st; i--) {
+        st = status_check_stop();
+        if (!st)
+            st = lasso_path_solve(&fits[i], &a->keep[worker], path,
+                                  p->alphas[i] * (double)t->design->rows, p->opt->gap);
+    }
     arena_rewind(&a->scratch[worker], mark);
     return st;
 }
@@ -137,7 +140,10 @@ static plumb_status run_tasks(attempt *a, int64_t tasks, pool_work *work)
     const bool small = (double)a->poly.count * (double)p->rows * (double)p->targets < 1e6;
     pool_run(tasks, small ? 1 : p->threads, work, a);
     for (int64_t i = 0; i < tasks; i++)
-        if (a->status[i]) return fail(a->status[i], "no memory for the regression");
+        if (a->status[i])
+            return fail(a->status[i], a->status[i] == PLUMB_ESTOPPED
+                                          ? "stopped; nothing was written"
+                                          : "no memory for the regression");
     return PLUMB_OK;
 }
 
