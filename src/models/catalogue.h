@@ -26,7 +26,7 @@ typedef struct catalogue_row {
     size_t settings_size;
     /// Settings of training and data that are others for this model: "rate=2e-3", NULL at the end;
     /// or NULL.
-    const char *const *adjust[SETTINGS_PRESETS];
+    const char *const *adjust[SETTINGS_NAMES];
     /// Frames of a trajectory that training needs at least, by its settings.
     int64_t (*clip)(const void *own);
     bool masks; ///< it must be shown which pixels belong to which object

@@ -34,11 +34,11 @@ const settings_row hgn_rows[] = {
     {"direction", SETTINGS_CHOICE, AT(direction), {"forward", "forward_backward", "forward"}, 0, 0, directions,
      "forward, or half of the batch backward", false},
     {"pairs", SETTINGS_INTEGER, AT(pairs), {"16", NULL, "2"}, 1, 4096, NULL, "pairs (q, p) of latents, or of channels", false},
-    {"spread", SETTINGS_REAL, AT(spread), {"1"}, 1e-9, 1e9, NULL, "deviation of a latent before training, about", false},
-    {"standard", SETTINGS_FLAG, AT(standard), {"off"}, 0, 0, NULL, "the encoder sees frames less their mean, over their deviation", false},
-    {"angles", SETTINGS_FLAG, AT(angles), {"off"}, 0, 0, NULL, "positions are angles: energy and decoder see cosines and sines", false},
-    {"soften", SETTINGS_REAL, AT(soften), {"0.3"}, 0, 1, NULL, "part of training by which they lie on the circle", false},
-    {"seen", SETTINGS_CHOICE, AT(seen), {"positions"}, 0, 0, sights, "what frames are drawn from: q, or q and p", false},
+    {"spread", SETTINGS_REAL, AT(spread), {"1"}, 1e-9, 1e9, NULL, "deviation of a latent before training, about", SETTINGS_YOUNG},
+    {"standard", SETTINGS_FLAG, AT(standard), {"off"}, 0, 0, NULL, "the encoder sees frames less their mean, over their deviation", SETTINGS_YOUNG},
+    {"angles", SETTINGS_FLAG, AT(angles), {"off"}, 0, 0, NULL, "positions are angles: energy and decoder see cosines and sines", SETTINGS_YOUNG},
+    {"soften", SETTINGS_REAL, AT(soften), {"0.3"}, 0, 1, NULL, "part of training by which they lie on the circle", SETTINGS_YOUNG},
+    {"seen", SETTINGS_CHOICE, AT(seen), {"positions"}, 0, 0, sights, "what frames are drawn from: q, or q and p", SETTINGS_YOUNG},
     {"phase_space", SETTINGS_CHOICE, AT(phase_space), {"vector"}, 0, 0, spaces, "a vector, or a map of channels", false},
     {"encoder", SETTINGS_CHOICE, AT(encoder), {"3x3"}, 0, 0, encoders, "its kernels", false},
     {"encoder_width", SETTINGS_INTEGER, AT(encoder_width), {"64", "32", "4"}, 1, 4096, NULL, "its channels", false},
@@ -53,7 +53,7 @@ const settings_row hgn_rows[] = {
     {"integrator", SETTINGS_TEXT, AT(integrator), {"leap_frog"}, 0, 0, NULL, "leap_frog, so4, so6, so8, sym4, ruth4, rk4, ..", false},
     {"dt", SETTINGS_REAL, AT(dt), {"0.125"}, 1e-9, 1e9, NULL, "model time between frames", false},
     {"substeps", SETTINGS_INTEGER, AT(substeps), {"1"}, 1, 1000, NULL, "steps of the integrator a frame", false},
-    {"decoder", SETTINGS_CHOICE, AT(decoder), {"convolutions"}, 0, 0, decoders, "convolutions, or one network for all pixels that sees their place", false},
+    {"decoder", SETTINGS_CHOICE, AT(decoder), {"convolutions"}, 0, 0, decoders, "convolutions, or one network for all pixels that sees their place", SETTINGS_YOUNG},
     {"decoder_width", SETTINGS_INTEGER, AT(decoder_width), {"64", "32", "4"}, 1, 4096, NULL, "channels of its first block", false},
     {"decoder_taper", SETTINGS_FLAG, AT(decoder_taper), {"off", "on", "off"}, 0, 0, NULL, "half the channels from block to block", false},
     {"decoder_start", SETTINGS_INTEGER, AT(decoder_start), {"16", "8", "2"}, 1, 4096, NULL, "channels that q is projected to", false},
@@ -79,6 +79,26 @@ const settings_row hgn_rows[] = {
 // clang-format on
 
 const char *const hgn_plus_plus_cpu[] = {"steps=2000", "hold=0.4", NULL};
+
+// What the first trials of other worlds needed beyond that: films that are hard to predict far
+// ahead take more clips, a rate that falls before the horizon is long, and no step led by one
+// clip's gradient.
+#define FURTHER                                                                              \
+    "spread=0.1", "standard=on", "nested=off", "trajectories=1000", "batch=32", "decoded=2", \
+        "horizons=10,20,40", "hold=0.2", "clip=0.03"
+const char *const hgn_plus_plus_angles[] = {FURTHER,
+                                            "angles=on",
+                                            "trajectories=500",
+                                            "pairs=1",
+                                            "kinetic=pure_quad",
+                                            "rate=0.0015",
+                                            "deadlines=0.2,0.35,0.5",
+                                            "extend=0.04",
+                                            "steps=4000",
+                                            NULL};
+const char *const hgn_plus_plus_state[] = {
+    FURTHER,       "seen=state", "pairs=2", "kinetic=embed_quad", "deadlines=0.2,0.3,0.4",
+    "extend=0.02", "steps=2500", NULL};
 
 // The original: maps, a long window that is rebuilt backwards, GECO [Higgins21, code].
 #define ORIGINAL                                                                         \

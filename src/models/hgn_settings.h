@@ -46,7 +46,8 @@ typedef struct hgn_settings {
 /// One table for both models; HGN differs in the values of its presets.
 extern const settings_row hgn_rows[];
 /// What the presets set beyond the table, NULL at the end.
-extern const char *const hgn_plus_plus_cpu[];
+extern const char *const hgn_plus_plus_cpu[], *const hgn_plus_plus_angles[],
+                                                  *const hgn_plus_plus_state[];
 extern const char *const hgn_original_paper[], *const hgn_original_cpu[],
                                                    *const hgn_original_tiny[];
 

@@ -451,7 +451,9 @@ const catalogue_row hgn_plus_plus_row = {
     .summary = "Hamiltonian generative network, improved [Higgins21]",
     .settings = hgn_rows,
     .settings_size = sizeof(hgn_settings),
-    .adjust = {[SETTINGS_CPU] = hgn_plus_plus_cpu},
+    .adjust = {[SETTINGS_CPU] = hgn_plus_plus_cpu,
+               [SETTINGS_CPU_ANGLES] = hgn_plus_plus_angles,
+               [SETTINGS_CPU_STATE] = hgn_plus_plus_state},
     .clip = clip,
     .create = create_plus_plus,
 };
@@ -461,7 +463,8 @@ const catalogue_row hgn_row = {
     .summary = "Hamiltonian generative network [Toth20], as the SyMetric paper has it",
     .settings = hgn_rows,
     .settings_size = sizeof(hgn_settings),
-    .adjust = {hgn_original_paper, hgn_original_cpu, hgn_original_tiny},
+    .adjust = {hgn_original_paper, hgn_original_cpu, hgn_original_tiny, hgn_original_cpu,
+               hgn_original_cpu},
     .clip = clip,
     .create = create_hgn,
 };

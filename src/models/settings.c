@@ -12,7 +12,7 @@
 
 enum { TEXT_ROOM = 512 };
 
-static const char *const preset_names[] = {"paper", "cpu", "tiny", NULL};
+static const char *const preset_names[] = {"paper", "cpu", "tiny", "cpu-angles", "cpu-state", NULL};
 
 // "a, b or c".
 static const char *list_words(char *text, size_t size, const char *const *words)
@@ -41,7 +41,7 @@ static const char *did_you_mean(char *text, size_t size, const char *word, const
 plumb_status settings_find_preset(settings_preset *out, const char *name)
 {
     char list[64], near[64];
-    for (int i = 0; i < SETTINGS_PRESETS; i++)
+    for (int i = 0; i < SETTINGS_NAMES; i++)
         if (!strcmp(preset_names[i], name)) {
             *out = (settings_preset)i;
             return PLUMB_OK;
@@ -156,6 +156,7 @@ const char *settings_text(char *text, size_t size, const settings_row *row, cons
 
 plumb_status settings_begin(settings *s, settings_preset preset)
 {
+    if (preset >= SETTINGS_PRESETS) preset = SETTINGS_CPU;
     for (int p = 0; p < s->count; p++)
         for (const settings_row *row = s->part[p].row; row->name; row++) {
             const char *value = row->value[preset] ? row->value[preset] : row->value[0];
@@ -242,7 +243,7 @@ plumb_status settings_agree(settings *s, const char *assignment, const char *run
     memcpy(&old, target, kept_size(row));
     settings_text(before, sizeof before, row, values);
     st = store(values, s->mem, row, value);
-    if (st || row->loose) return st;
+    if (st || row->manner == SETTINGS_LOOSE) return st;
     settings_text(after, sizeof after, row, values);
     memcpy(target, &old, kept_size(row));
     if (!strcmp(before, after)) return PLUMB_OK;
@@ -317,9 +318,13 @@ plumb_status settings_read(settings *s, int index, json *j)
         if (st) return st;
     }
     if (j->st) return j->st;
-    for (int i = 0; part->row[i].name && i < MOST_ROWS; i++)
-        if (!seen[i])
-            return fail(PLUMB_EFORMAT, "%s: \"%s\" has no \"%s\"", j->what, part->title,
-                        part->row[i].name);
+    for (int i = 0; part->row[i].name && i < MOST_ROWS; i++) {
+        const settings_row *row = &part->row[i];
+        if (seen[i]) continue;
+        if (row->manner != SETTINGS_YOUNG)
+            return fail(PLUMB_EFORMAT, "%s: \"%s\" has no \"%s\"", j->what, part->title, row->name);
+        const plumb_status st = store(part->values, s->mem, row, row->value[SETTINGS_PAPER]);
+        if (st) return st;
+    }
     return PLUMB_OK;
 }

@@ -18,6 +18,10 @@ typedef enum settings_preset {
     SETTINGS_CPU,   ///< what two cores can do in minutes
     SETTINGS_TINY,  ///< for tests
     SETTINGS_PRESETS,
+    /// `cpu` for worlds of a kind, where a model has more to say to it; else the same.
+    SETTINGS_CPU_ANGLES = SETTINGS_PRESETS, ///< things that turn
+    SETTINGS_CPU_STATE,                     ///< pictures of the whole state: games
+    SETTINGS_NAMES,
 } settings_preset;
 
 typedef enum settings_kind {
@@ -28,6 +32,14 @@ typedef enum settings_kind {
     SETTINGS_TEXT,    ///< const char *
 } settings_kind;
 
+typedef enum settings_manner {
+    SETTINGS_STRICT = false,
+    /// May be another one in a run that goes on: it changes how long or how, not what.
+    SETTINGS_LOOSE = true,
+    /// Younger than the first runs, which do not have it: there it is as in `paper`.
+    SETTINGS_YOUNG,
+} settings_manner;
+
 typedef struct settings_row {
     const char *name;
     settings_kind kind;
@@ -37,8 +49,7 @@ typedef struct settings_row {
     double low, high;           ///< of numbers; both 0: any
     const char *const *choices; ///< NULL at the end
     const char *help;
-    /// May be another one in a run that goes on: it changes how long or how, not what.
-    bool loose;
+    int manner; ///< one of settings_manner
 } settings_row;
 
 /// Tables and the structs they fill, looked through in order. Texts that are set live in `mem`.
@@ -52,7 +63,7 @@ typedef struct settings {
     } part[4];
 } settings;
 
-/// "paper", "cpu", "tiny". Fails with PLUMB_EVALUE, naming the nearest.
+/// "paper", "cpu", "tiny", "cpu-angles", "cpu-state". Fails with PLUMB_EVALUE, naming the nearest.
 plumb_status settings_find_preset(settings_preset *out, const char *name);
 const char *settings_preset_name(settings_preset preset);
 
@@ -70,7 +81,7 @@ void settings_record(plumb_record *record, const settings *s);
 plumb_status settings_read(settings *s, int index, json *j);
 
 /// PLUMB_OK if `assignment` says what is set already. Else fails with PLUMB_EVALUE and what is set,
-/// unless the row is loose: then it is set.
+/// unless the row is SETTINGS_LOOSE: then it is set.
 plumb_status settings_agree(settings *s, const char *assignment, const char *run);
 
 /// The value of a row as --set would write it; `text` is returned.

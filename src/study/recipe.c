@@ -159,10 +159,14 @@ plumb_status recipe_identity(char out[33], const recipe *r)
     char text[600];
     buffer_print(&b, "%s\n", r->model->name);
     for (int p = 0; p < r->all.count; p++)
-        for (const settings_row *row = r->all.part[p].row; row->name; row++)
-            if (!row->loose)
-                buffer_print(&b, "%s=%s\n", row->name,
-                             settings_text(text, sizeof text, row, r->all.part[p].values));
+        for (const settings_row *row = r->all.part[p].row; row->name; row++) {
+            settings_text(text, sizeof text, row, r->all.part[p].values);
+            // What older runs do not have is no part of what they are.
+            const bool unknown =
+                row->manner == SETTINGS_YOUNG && !strcmp(row->value[SETTINGS_PAPER], text);
+            if (row->manner == SETTINGS_LOOSE || unknown) continue;
+            buffer_print(&b, "%s=%s\n", row->name, text);
+        }
     // The length of training shapes the rate only where it falls.
     if (r->training.decay) buffer_print(&b, "steps=%lld\n", (long long)r->training.steps);
     if (b.broken) {
