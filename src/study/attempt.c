@@ -116,7 +116,7 @@ static plumb_status compare(const recipe *there, const recipe *here, const char 
     for (int p = 0; p < here->all.count; p++)
         for (const settings_row *row = here->all.part[p].row; row->name; row++) {
             const bool steps = !strcmp(row->name, "steps") && here->training.decay;
-            if (row->loose && !steps) continue;
+            if (row->manner == SETTINGS_LOOSE && !steps) continue;
             settings_text(old, sizeof old, row, there->all.part[p].values);
             settings_text(new, sizeof new, row, here->all.part[p].values);
             if (strcmp(old, new))
