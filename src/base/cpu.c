@@ -17,3 +17,10 @@ bool cpu_has(const char *set)
 #endif
     return false;
 }
+
+const cpu_kernels *cpu_choose(const cpu_kernels *table, const char *set)
+{
+    for (; table->set; table++)
+        if ((!set || !strcmp(table->set, set)) && cpu_has(table->set)) return table;
+    return NULL;
+}

@@ -34,33 +34,19 @@ typedef struct kernels {
 #include "engine/adam_kernels.h"
 #endif
 
-static const struct {
-    const char *name;
-    const kernels *kernels;
-} sets[] = {
-#if defined(__x86_64__)
-    {"avx512", &avx512},
-    {"avx2", &avx2},
-#endif
-    {"portable", &portable},
-};
-
+static const cpu_kernels sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
 static const kernels *chosen = &portable;
 
 bool adam_select(const char *set)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (!strcmp(sets[i].name, set) && cpu_has(set)) {
-            chosen = sets[i].kernels;
-            return true;
-        }
-    return false;
+    const cpu_kernels *k = cpu_choose(sets, set);
+    if (k) chosen = k->kernels;
+    return k;
 }
 
 __attribute__((constructor)) static void choose(void)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (adam_select(sets[i].name)) return;
+    adam_select(NULL);
 }
 
 // 1 - beta^time, the sum of the weights so far.

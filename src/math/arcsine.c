@@ -32,40 +32,40 @@ static inline __attribute__((always_inline)) void loop(double *restrict x, int64
     }
 }
 
+typedef struct kernels {
+    void (*all)(double *, int64_t);
+} kernels;
+
 static void all_portable(double *x, int64_t n)
 {
     loop(x, n);
 }
+static const kernels portable = {all_portable};
 
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static void all_avx2(double *x, int64_t n)
 {
     loop(x, n);
 }
+static const kernels avx2 = {all_avx2};
 #endif
 
-static void (*chosen)(double *, int64_t) = all_portable;
+static const cpu_kernels sets[] = {CPU_AVX2(avx2) CPU_PORTABLE(portable)};
+static const kernels *chosen = &portable;
 
 int arcsine_select(const char *set)
 {
-    if (!cpu_has(set)) return 0;
-#if defined(__x86_64__)
-    if (!strcmp(set, "avx2")) {
-        chosen = all_avx2;
-        return 1;
-    }
-#endif
-    if (strcmp(set, "portable")) return 0;
-    chosen = all_portable;
-    return 1;
+    const cpu_kernels *k = cpu_choose(sets, set);
+    if (k) chosen = k->kernels;
+    return k != NULL;
 }
 
 __attribute__((constructor)) static void choose(void)
 {
-    if (!arcsine_select("avx2")) arcsine_select("portable");
+    arcsine_select(NULL);
 }
 
 void arcsine_all(double *x, int64_t n)
 {
-    chosen(x, n);
+    chosen->all(x, n);
 }

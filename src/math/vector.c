@@ -35,35 +35,22 @@ typedef struct kernels {
 #include "math/vector_kernels.h"
 #endif
 
-static const struct {
-    const char *name;
-    const kernels *kernels;
-} sets[] = {
-#if defined(__x86_64__)
-    {"avx512", &avx512},
-    {"avx2", &avx2},
-#endif
-    {"portable", &portable},
-};
-
+static const cpu_kernels sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
 static const kernels *chosen = &portable;
 static const char *chosen_name = "portable";
 
 bool vector_select(const char *set)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (!strcmp(sets[i].name, set) && cpu_has(set)) {
-            chosen = sets[i].kernels;
-            chosen_name = sets[i].name;
-            return true;
-        }
-    return false;
+    const cpu_kernels *k = cpu_choose(sets, set);
+    if (!k) return false;
+    chosen = k->kernels;
+    chosen_name = k->set;
+    return true;
 }
 
 __attribute__((constructor)) static void choose(void)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (vector_select(sets[i].name)) return;
+    vector_select(NULL);
 }
 
 double vector_dot(const double *a, const double *b, int64_t n)

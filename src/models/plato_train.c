@@ -177,10 +177,7 @@ static plumb_status watch(void *self, const trainee_watch *job)
 static void plan(void *self, plumb_record *record)
 {
     const learner *h = self;
-    plumb_record_integer(record, "parameters", h->params.size);
-    plumb_record_integer(record, "replicas", h->training.replicas);
-    plumb_record_integer(record, "items", h->share);
-    plumb_record_integer(record, "groups", h->share / h->group);
+    tensors_plan_shares(record, &h->params, &h->training, h->share, h->group);
     tensors_plan(record, "perception", h->perceive);
     tensors_plan(record, "dynamics", h->predict);
     tensors_plan(record, "encoder", h->eye.program);
@@ -204,32 +201,13 @@ static void end(void *self)
 
 static plumb_status check(learner *h)
 {
-    const training_settings *t = &h->training;
     const footage *f = h->film;
     if (f->channels != 3)
         return fail(PLUMB_ESHAPE, "frames of %lld channels; PLATO needs 3", (long long)f->channels);
     if (f->steps < h->config.length)
         return fail(PLUMB_ESHAPE, "trajectories of %lld frames; a clip takes %lld",
                     (long long)f->steps, (long long)h->config.length);
-    if (t->batch % t->replicas)
-        return fail(PLUMB_EVALUE, "batch=%lld cannot be cut into replicas=%lld equal shares",
-                    (long long)t->batch, (long long)t->replicas);
-    h->share = t->batch / t->replicas;
-    h->group = h->own->group < h->share ? h->own->group : h->share;
-    if (h->share % h->group)
-        return fail(PLUMB_EVALUE, "group=%lld does not divide the %lld clips of a share",
-                    (long long)h->group, (long long)h->share);
-    return PLUMB_OK;
-}
-
-static plumb_status build(program **out, arena *mem, const net *n, node *const *term, int terms,
-                          node *const *slope)
-{
-    node **output = ARENA_NEW(mem, node *, (terms + n->leaves));
-    if (!output) return PLUMB_EMEMORY;
-    memcpy(output, term, (size_t)terms * sizeof *output);
-    memcpy(output + terms, slope, (size_t)n->leaves * sizeof *output);
-    return program_build(out, n->g, output, terms + n->leaves, PROGRAM_FAST);
+    return tensors_shares(&h->share, &h->group, &h->training, h->own->group);
 }
 
 static plumb_status set_up(learner *h, arena *mem, trainee *out)
@@ -246,8 +224,8 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
     h->replica = ARENA_NEW(mem, struct replica, h->training.replicas);
     if (!h->replica) return PLUMB_EMEMORY;
     node *terms[] = {k->error, k->divergence, k->masks};
-    st = build(&h->perceive, mem, &k->net, terms, 3, k->gradient);
-    if (!st) st = build(&h->predict, mem, &d->net, &d->error, 1, d->gradient);
+    st = tensors_build(&h->perceive, mem, &k->net, terms, 3, k->gradient);
+    if (!st) st = tensors_build(&h->predict, mem, &d->net, &d->error, 1, d->gradient);
     if (!st) st = tensors_list(out, mem, &h->params, (uint64_t)h->training.seed);
     h->value = out->value;
     return st;

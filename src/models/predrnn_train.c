@@ -160,10 +160,7 @@ static plumb_status watch(void *self, const trainee_watch *job)
 static void plan(void *self, plumb_record *record)
 {
     const learner *h = self;
-    plumb_record_integer(record, "parameters", h->params.size);
-    plumb_record_integer(record, "replicas", h->training.replicas);
-    plumb_record_integer(record, "items", h->share);
-    plumb_record_integer(record, "groups", h->share / h->group);
+    tensors_plan_shares(record, &h->params, &h->training, h->share, h->group);
     tensors_plan(record, "clip", h->program);
 }
 
@@ -178,19 +175,10 @@ static void end(void *self)
 
 static plumb_status check(learner *h)
 {
-    const training_settings *t = &h->training;
     if (h->film->steps < h->config.length)
         return fail(PLUMB_ESHAPE, "trajectories of %lld frames; a clip takes %lld",
                     (long long)h->film->steps, (long long)h->config.length);
-    if (t->batch % t->replicas)
-        return fail(PLUMB_EVALUE, "batch=%lld cannot be cut into replicas=%lld equal shares",
-                    (long long)t->batch, (long long)t->replicas);
-    h->share = t->batch / t->replicas;
-    h->group = h->own->group < h->share ? h->own->group : h->share;
-    if (h->share % h->group)
-        return fail(PLUMB_EVALUE, "group=%lld does not divide the %lld clips of a share",
-                    (long long)h->group, (long long)h->share);
-    return PLUMB_OK;
+    return tensors_shares(&h->share, &h->group, &h->training, h->own->group);
 }
 
 static plumb_status set_up(learner *h, arena *mem, trainee *out)
@@ -200,14 +188,10 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
     if (!st)
         st = predrnn_clip_describe(&h->clip, &h->params, &h->config, h->group, h->training.batch);
     if (st) return st;
-    int leaves = h->clip.net.leaves;
-    node **output = ARENA_NEW(mem, node *, (2 + leaves));
     h->replica = ARENA_NEW(mem, instance *, h->training.replicas);
-    if (!output || !h->replica) return PLUMB_EMEMORY;
-    output[0] = h->clip.error;
-    output[1] = h->clip.decoupling ? h->clip.decoupling : h->clip.error;
-    memcpy(output + 2, h->clip.gradient, (size_t)leaves * sizeof(node *));
-    st = program_build(&h->program, h->clip.net.g, output, 2 + leaves, PROGRAM_FAST);
+    if (!h->replica) return PLUMB_EMEMORY;
+    node *terms[] = {h->clip.error, h->clip.decoupling ? h->clip.decoupling : h->clip.error};
+    st = tensors_build(&h->program, mem, &h->clip.net, terms, 2, h->clip.gradient);
     if (!st) st = tensors_list(out, mem, &h->params, (uint64_t)h->training.seed);
     h->value = out->value;
     return st;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/status.h"
 #include "engine/kernels/tape.h"
 
 plumb_status tensors_list(trainee *out, arena *mem, const params *p, uint64_t seed)
@@ -51,4 +52,37 @@ void tensors_plan(plumb_record *record, const char *name, const program *p)
     plumb_record_integer(record, "activation_bytes", r.sum);
     plumb_record_real(record, "gflop", 1e-9 * r.flops);
     plumb_record_end(record);
+}
+
+plumb_status tensors_build(program **out, arena *mem, const net *n, node *const *term, int terms,
+                           node *const *gradient)
+{
+    node **output = ARENA_NEW(mem, node *, (terms + n->leaves));
+    if (!output) return PLUMB_EMEMORY;
+    memcpy(output, term, (size_t)terms * sizeof *output);
+    memcpy(output + terms, gradient, (size_t)n->leaves * sizeof *output);
+    return program_build(out, n->g, output, terms + n->leaves, PROGRAM_FAST);
+}
+
+plumb_status tensors_shares(int64_t *share, int64_t *group, const training_settings *t,
+                            int64_t wanted)
+{
+    if (t->batch % t->replicas)
+        return fail(PLUMB_EVALUE, "batch=%lld cannot be cut into replicas=%lld equal shares",
+                    (long long)t->batch, (long long)t->replicas);
+    *share = t->batch / t->replicas;
+    *group = wanted < *share ? wanted : *share;
+    if (*share % *group)
+        return fail(PLUMB_EVALUE, "group=%lld does not divide the %lld clips of a share",
+                    (long long)*group, (long long)*share);
+    return PLUMB_OK;
+}
+
+void tensors_plan_shares(plumb_record *record, const params *p, const training_settings *t,
+                         int64_t share, int64_t group)
+{
+    plumb_record_integer(record, "parameters", p->size);
+    plumb_record_integer(record, "replicas", t->replicas);
+    plumb_record_integer(record, "items", share);
+    plumb_record_integer(record, "groups", share / group);
 }

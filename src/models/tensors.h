@@ -5,6 +5,7 @@
 #define MODELS_TENSORS_H
 
 #include "engine/program.h"
+#include "models/catalogue.h"
 #include "models/params.h"
 #include "models/trainee.h"
 
@@ -16,6 +17,19 @@ plumb_status tensors_enter(instance **out, const program *ready, const net *n, c
 
 /// Adds output first + k of the instance to the place of leaf k.
 void tensors_add(float *gradient, const instance *i, const net *n, int first);
+
+/// A program whose outputs are `terms` terms of a loss and then the gradients of the leaves.
+plumb_status tensors_build(program **out, arena *mem, const net *n, node *const *term, int terms,
+                           node *const *gradient);
+
+/// The clips of a replica, and how many of them at once: `wanted`, or all if they are fewer. Fails
+/// with PLUMB_EVALUE if something is left over.
+plumb_status tensors_shares(int64_t *share, int64_t *group, const training_settings *t,
+                            int64_t wanted);
+
+/// Parameters, replicas and shares, as numbers of the record.
+void tensors_plan_shares(plumb_record *record, const params *p, const training_settings *t,
+                         int64_t share, int64_t group);
 
 /// What the planner made of a program, as an object of the record.
 void tensors_plan(plumb_record *record, const char *name, const program *p);

@@ -8,14 +8,8 @@
 
 #include "base/cpu.h"
 
-static const kernel_set *const sets[] = {
-#if defined(__x86_64__)
-    &kernels_avx512,
-    &kernels_avx2,
-#endif
-    &kernels_portable,
-};
-
+static const cpu_kernels sets[] = {CPU_AVX512(kernels_avx512) CPU_AVX2(kernels_avx2)
+                                       CPU_PORTABLE(kernels_portable)};
 static const kernel_set *chosen = &kernels_portable, *narrow = &kernels_portable;
 
 void kernels_use(const kernel_set *set)
@@ -28,18 +22,14 @@ void kernels_use(const kernel_set *set)
 
 bool kernels_select(const char *set)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (!strcmp(sets[i]->name, set) && cpu_has(set)) {
-            kernels_use(sets[i]);
-            return true;
-        }
-    return false;
+    const cpu_kernels *k = cpu_choose(sets, set);
+    if (k) kernels_use(k->kernels);
+    return k;
 }
 
 __attribute__((constructor)) static void choose(void)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (kernels_select(sets[i]->name)) return;
+    kernels_select(NULL);
 }
 
 const kernel_set *kernels_for(int64_t columns)

@@ -33,33 +33,19 @@ typedef struct loops {
 #include "engine/kernels/elementwise_kernels.h"
 #endif
 
-static const struct {
-    const char *name;
-    const loops *loops;
-} sets[] = {
-#if defined(__x86_64__)
-    {"avx512", &avx512},
-    {"avx2", &avx2},
-#endif
-    {"portable", &portable},
-};
-
+static const cpu_kernels sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
 static const loops *chosen = &portable;
 
 bool tape_select(const char *set)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (!strcmp(sets[i].name, set) && cpu_has(set)) {
-            chosen = sets[i].loops;
-            return true;
-        }
-    return false;
+    const cpu_kernels *k = cpu_choose(sets, set);
+    if (k) chosen = k->kernels;
+    return k;
 }
 
 __attribute__((constructor)) static void choose(void)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (tape_select(sets[i].name)) return;
+    tape_select(NULL);
 }
 
 float tape_sum(const float *x, int64_t n)

@@ -164,25 +164,19 @@ KERNELS(portable, )
 KERNELS(avx2, __attribute__((target("avx2"))))
 #endif
 
+static const cpu_kernels sets[] = {CPU_AVX2(avx2) CPU_PORTABLE(portable)};
 static const kernels *chosen = &portable;
 
 int particles_select(const char *set)
 {
-    if (!cpu_has(set)) return 0;
-#if defined(__x86_64__)
-    if (!strcmp(set, "avx2")) {
-        chosen = &avx2;
-        return 1;
-    }
-#endif
-    if (strcmp(set, "portable")) return 0;
-    chosen = &portable;
-    return 1;
+    const cpu_kernels *k = cpu_choose(sets, set);
+    if (k) chosen = k->kernels;
+    return k != NULL;
 }
 
 __attribute__((constructor)) static void choose(void)
 {
-    if (!particles_select("avx2")) particles_select("portable");
+    particles_select(NULL);
 }
 
 // A row, as far as particles reach; the rest is background already.
