@@ -12,18 +12,23 @@ from pathlib import Path
 
 # ---- what many ranks would give, by arithmetic ----
 CORES = 32  # of a machine, which share its network
+MEMORY = 4e9  # bytes a second between ranks of one machine, each; assumed
 NETWORKS = (("1 GbE", 0.118e9, 50e-6), ("10 GbE", 1.18e9, 20e-6), ("25 GbE", 2.9e9, 10e-6), ("InfiniBand HDR100", 12e9, 1.5e-6))
-MODELS = (("paper", 882561, 2, 0.344), ("cpu", 168605, 8, 0.125))  # parameters, clips a replica, seconds of a core for them: measured
+MODELS = (("paper", 882561, 2, 0.344), ("cpu", 168605, 8, 0.016))  # parameters, clips a replica, seconds of a core for them: measured
 
 
 def messages(ranks, machines, parameters, bandwidth, latency):
-    """Seconds a step: every rank sends (R - 1) / R of a gradient and as much of the sum; what leaves a machine shares its network.
+    """Seconds a step: every rank sends (R - 1) / R of a gradient and as much of the sum; all of it goes through
+    memory, and what leaves a machine shares its network.
     2 (R - 1) messages one after another, and two short gathers in log2 R rounds."""
     if ranks == 1:
         return 0.0
     each = ranks / machines
     leaving = each * 2 * (ranks - each) / ranks * 4 * parameters
-    return leaving / bandwidth + (2 * (ranks - 1) + 2 * (ranks - 1).bit_length()) * latency
+    staying = 2 * (ranks - 1) / ranks * 4 * parameters / MEMORY
+    if machines == 1:
+        latency = 1e-6
+    return staying + leaving / bandwidth + (2 * (ranks - 1) + 2 * (ranks - 1).bit_length()) * latency
 
 
 def model():

@@ -140,11 +140,13 @@ static plumb_status time_evaluation(double *frame, const studyfile_run *run, are
         e.count = FILMS, e.steps = FRAMES, e.measured = MEASURED;
         e.threads = e.symetric.threads = 1;
         e.mlp = false;
+        e.symetric.max_order = 1; // of latents that mean nothing every order is tried, at length
         const double begun = core_time();
         st = plumb_evaluate_run(&result, path, &e);
         if (!st) *frame = (core_time() - begun) / (double)frames_of(&e);
         if (!st) plumb_evaluate_clear(&result);
-        if (st == PLUMB_ENUMERIC || st == PLUMB_ESHAPE) st = PLUMB_OK; // it has learnt nothing yet
+        // It has learnt nothing yet, and need not be fit to be judged: then that is not known.
+        if (st != PLUMB_EMEMORY && st != PLUMB_ESTOPPED) st = PLUMB_OK;
     }
     remove_folder(path);
     return st;
@@ -291,7 +293,7 @@ plumb_status plumb_sweep_plan(plumb_sweep_cost *out, plumb_record *record, const
     cost.kinds = c.kinds;
     cost.seconds = cost.core_seconds / (double)(busy < cores ? busy : cores);
     snprintf(cost.without, sizeof cost.without, "%s",
-             films             ? "the judging of models of films, or of more than 64 latents"
+             films             ? "the judging of some: of films, of more than 64 latents"
              : f->evaluate.mlp ? "the network of the phase-space measures, whose size depends on "
                                  "what is learnt"
                                : "");
