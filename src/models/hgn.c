@@ -168,6 +168,7 @@ static phase follow(path *out, const hgn_config *c, net *n, phase at, double dt,
                 .potential = c->potential,
                 .kinetic = c->kinetic,
                 .shape = c->energy,
+                .base = c->base,
                 .angles = c->angles,
                 .radius = radius,
                 .keep = keep};
@@ -220,6 +221,7 @@ static node *energies(const hgn_config *c, net *n, node *q, node *p, node *radiu
                 .potential = c->potential,
                 .kinetic = c->kinetic,
                 .shape = c->energy,
+                .base = c->base,
                 .angles = c->angles,
                 .radius = radius ? op_reshape(n->g, radius, s.rank, s.size) : NULL};
     phase all = {op_reshape(n->g, q, s.rank, s.size), op_reshape(n->g, p, s.rank, s.size)};

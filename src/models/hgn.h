@@ -47,6 +47,7 @@ typedef struct hgn_config {
     int64_t transform_width;
 
     energy_form potential, kinetic;
+    bool base; // the energies are added to those of springs
     energy_net energy;
     const char *integrator;
     double dt;
