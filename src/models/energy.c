@@ -5,7 +5,8 @@
 
 const char *const energy_names[ENERGY_FORMS] = {
     "separable_net",    "dep_net",     "embed_quad",           "pure_quad",
-    "matrix_diag_quad", "matrix_quad", "matrix_dep_diag_quad", "matrix_dep_quad"};
+    "matrix_diag_quad", "matrix_quad", "matrix_dep_diag_quad", "matrix_dep_quad",
+    "rest_quad"};
 
 node *energy_stack(const energy *e, const char *prefix, node *x, int64_t out)
 {
@@ -38,6 +39,15 @@ node *energy_place(graph *g, node *q, node *radius)
 static node *place(const energy *e, node *q)
 {
     return e->angles ? energy_place(e->net->g, q, e->radius) : q;
+}
+
+// |f(x) - f(rest)|^2 / 2: whatever f is, nothing is lower than rest, and it curves upwards there.
+static node *rest_quad(const energy *e, const char *prefix, node *x, node *rest)
+{
+    graph *g = e->net->g;
+    int64_t width = e->shape.width[0];
+    node *at = energy_stack(e, prefix, x, width), *least = energy_stack(e, prefix, rest, width);
+    return half_square(g, op_subtract(g, at, least));
 }
 
 static node *both(const energy *e, phase at)
@@ -106,26 +116,41 @@ static node *matrix_quad(const energy *e, const char *prefix, phase at)
     return op_add(g, base, more);
 }
 
-node *energy_potential(const energy *e, phase at)
+static node *potential(const energy *e, phase at)
 {
     graph *g = e->net->g;
     if (e->potential == ENERGY_DEP_NET)
         return op_sum_each(g, energy_stack(e, "pot", both(e, at), 1));
     if (e->potential == ENERGY_EMBED_QUAD)
         return half_square(g, energy_stack(e, "pot", place(e, at.q), e->shape.width[0]));
+    if (e->potential == ENERGY_REST_QUAD)
+        return rest_quad(e, "pot", place(e, at.q), place(e, op_zeros_like(g, at.q)));
     return op_sum_each(g, energy_stack(e, "pot", place(e, at.q), 1));
 }
 
-node *energy_kinetic(const energy *e, phase at)
+static node *kinetic(const energy *e, phase at)
 {
     graph *g = e->net->g;
     switch (e->kinetic) {
     case ENERGY_NET: return op_sum_each(g, energy_stack(e, "kin", at.p, 1));
     case ENERGY_DEP_NET: return op_sum_each(g, energy_stack(e, "kin", both(e, at), 1));
     case ENERGY_EMBED_QUAD: return half_square(g, energy_stack(e, "kin", at.p, e->shape.width[0]));
+    case ENERGY_REST_QUAD: return rest_quad(e, "kin", at.p, op_zeros_like(g, at.p));
     case ENERGY_PURE_QUAD: return half_square(g, at.p);
     default: return matrix_quad(e, "kin", at);
     }
+}
+
+node *energy_potential(const energy *e, phase at)
+{
+    node *own = potential(e, at);
+    return e->base && !e->angles ? op_add(e->net->g, own, half_square(e->net->g, at.q)) : own;
+}
+
+node *energy_kinetic(const energy *e, phase at)
+{
+    node *own = kinetic(e, at);
+    return e->base ? op_add(e->net->g, own, half_square(e->net->g, at.p)) : own;
 }
 
 static bool kinetic_sees_q(const energy *e)
@@ -136,13 +161,13 @@ static bool kinetic_sees_q(const energy *e)
 
 // dH/dq or dH/dp. A state's p may have been made from its q: both are variables here, so that one
 // is held while the other moves. Only the parts of H that depend on it are made at all.
-static node *slope(const energy *e, phase at, bool by_p, bool potential, bool kinetic)
+static node *slope(const energy *e, phase at, bool by_p, bool by_potential, bool by_kinetic)
 {
     graph *g = e->net->g;
     node *y[2], *d[2];
     int parts = 0;
-    if (potential) y[parts++] = energy_potential(e, at);
-    if (kinetic) y[parts++] = energy_kinetic(e, at);
+    if (by_potential) y[parts++] = energy_potential(e, at);
+    if (by_kinetic) y[parts++] = energy_kinetic(e, at);
     graph_gradient(g, d, (node *[]){at.q, at.p}, 2, y, NULL, parts);
     return e->keep ? op_multiply(g, d[by_p], e->keep) : d[by_p];
 }

@@ -15,6 +15,7 @@ typedef enum energy_form {
     ENERGY_MATRIX_QUAD,     // p' (U'U + 1) p / 2, U upper triangular, free, from the identity on
     ENERGY_DEP_DIAG_QUAD,   // the same with P = f(q)
     ENERGY_DEP_MATRIX_QUAD, // with U = f(q)
+    ENERGY_REST_QUAD,       // |f - f(0)|^2 / 2 of q, or of p: least at rest, unlike the one above
     ENERGY_FORMS
 } energy_form;
 extern const char *const energy_names[ENERGY_FORMS];
@@ -35,6 +36,7 @@ typedef struct energy {
     net *net;
     energy_form potential, kinetic;
     energy_net shape;
+    bool base;    // |q|^2 / 2 and |p|^2 / 2 are added; of angles only the latter
     bool angles;  // positions are angles: the energy sees their cosines and sines,
     node *radius; // times these, of the state's shape; NULL: as they are
     node *keep;   // of the state's shape: 0 where a pair is not in use; NULL: all are

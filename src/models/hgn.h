@@ -61,6 +61,7 @@ typedef struct hgn_config {
     bool residual; // of a map: z -> z + f(z)
     hgn_core core; // of a recurrent net
     energy_form potential, kinetic;
+    bool base;         // the energies are added to those of springs
     energy_net energy; // the nets of the dynamics, whatever they are
     const char *integrator;
     double dt;

@@ -12,15 +12,10 @@ static const char *const encoders[] = {"3x3", "2x2_4x4", NULL};
 static const char *const sights[] = {"positions", "state", NULL};
 static const char *const decoders[] = {"convolutions", "pixels", NULL};
 static const char *const objectives[] = {"elbo", "geco", "plain", NULL};
-static const char *const forms[] = {"separable_net",
-                                    "dep_net",
-                                    "embed_quad",
-                                    "pure_quad",
-                                    "matrix_diag_quad",
-                                    "matrix_quad",
-                                    "matrix_dep_diag_quad",
-                                    "matrix_dep_quad",
-                                    NULL};
+static const char *const forms[] = {
+    "separable_net",    "dep_net",     "embed_quad",           "pure_quad",
+    "matrix_diag_quad", "matrix_quad", "matrix_dep_diag_quad", "matrix_dep_quad",
+    "rest_quad",        NULL};
 static const char *const activations[] = {
     "none", "relu", "leaky_relu", "tf_leaky_relu", "swish", "softplus", "tanh", "sigmoid", NULL};
 
@@ -47,6 +42,7 @@ const settings_row hgn_rows[] = {
     {"transform_width", SETTINGS_INTEGER, AT(transform_width), {"64", "32", "4"}, 1, 4096, NULL, "their channels", false},
     {"potential", SETTINGS_CHOICE, AT(potential), {"separable_net"}, 0, 0, forms, "form of the potential energy", false},
     {"kinetic", SETTINGS_CHOICE, AT(kinetic), {"separable_net"}, 0, 0, forms, "form of the kinetic energy", false},
+    {"base", SETTINGS_FLAG, AT(base), {"off"}, 0, 0, NULL, "energies are added to |q|^2/2 and |p|^2/2; of angles to the latter", SETTINGS_YOUNG},
     {"energy_layers", SETTINGS_INTEGER, AT(energy_layers), {"4", "2", "2"}, 1, 7, NULL, "hidden layers of each energy", false},
     {"energy_width", SETTINGS_INTEGER, AT(energy_width), {"250", "64", "8"}, 1, 65536, NULL, "their units", false},
     {"energy_activation", SETTINGS_CHOICE, AT(energy_activation), {"swish"}, 0, 0, activations, "after each of them", false},
@@ -97,8 +93,7 @@ const char *const hgn_plus_plus_angles[] = {FURTHER,
                                             "steps=4000",
                                             NULL};
 const char *const hgn_plus_plus_state[] = {
-    FURTHER,       "seen=state", "pairs=2", "kinetic=embed_quad", "deadlines=0.2,0.3,0.4",
-    "extend=0.02", "steps=2500", NULL};
+    FURTHER, "seen=state", "pairs=1", "deadlines=0.2,0.3,0.4", "extend=0.02", "steps=2500", NULL};
 
 // The original: maps, a long window that is rebuilt backwards, GECO [Higgins21, code].
 #define ORIGINAL                                                                         \
@@ -174,6 +169,7 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *s, int64_t
                     .core = (hgn_core)s->core,
                     .potential = (energy_form)s->potential,
                     .kinetic = (energy_form)s->kinetic,
+                    .base = s->base,
                     .integrator = s->integrator,
                     .dt = s->dt,
                     .parts = (int)s->substeps,

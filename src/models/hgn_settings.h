@@ -21,6 +21,7 @@ typedef struct hgn_settings {
     int phase_space, encoder;
     int64_t encoder_width, transform_layers, transform_width;
     int potential, kinetic;
+    bool base;
     int64_t energy_layers, energy_width;
     int energy_activation;
     const char *integrator;

@@ -10,6 +10,7 @@ motion motion_of(const hgn_config *c, net *n, node *keep, node *radius)
                           .potential = c->potential,
                           .kinetic = c->kinetic,
                           .shape = c->energy,
+                          .base = c->base,
                           .angles = c->angles,
                           .radius = radius,
                           .keep = keep}};

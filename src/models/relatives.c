@@ -22,10 +22,11 @@ static const settings_row core = {"core", SETTINGS_CHOICE, AT(core), {"vanilla",
 
 static const char *const not_lgn[] = {"phase_space", "potential", "kinetic", "angles",
                                       "soften",      "seen",      NULL};
-static const char *const not_rgn[] = {"angles",    "soften",   "seen",      "phase_space",
-                                      "potential", "kinetic",  "direction", "integrator",
-                                      "dt",        "substeps", NULL};
-static const char *const not_ar[] = {"angles",
+static const char *const not_rgn[] = {"base",        "angles",    "soften",   "seen",
+                                      "phase_space", "potential", "kinetic",  "direction",
+                                      "integrator",  "dt",        "substeps", NULL};
+static const char *const not_ar[] = {"base",
+                                     "angles",
                                      "soften",
                                      "seen",
                                      "spread",

@@ -83,8 +83,9 @@ static void check_flow(energy_form potential, energy_form kinetic)
 
 TEST(flows_are_the_partial_derivatives_of_every_energy)
 {
-    static const energy_form potentials[] = {ENERGY_NET, ENERGY_DEP_NET, ENERGY_EMBED_QUAD};
-    for (int i = 0; i < 3; i++)
+    static const energy_form potentials[] = {ENERGY_NET, ENERGY_DEP_NET, ENERGY_EMBED_QUAD,
+                                             ENERGY_REST_QUAD};
+    for (int i = 0; i < 4; i++)
         for (int k = 0; k < ENERGY_FORMS; k++) check_flow(potentials[i], (energy_form)k);
 }
 

@@ -135,7 +135,7 @@ static hgn_config variant(int which)
 {
     hgn_config c = small();
     c.angles = which & ANGLES;
-    c.whole = which & WHOLE;
+    c.whole = c.base = which & WHOLE;
     c.pixels = which & PIXELS;
     c.standard = which & STANDARD;
     c.spread = c.standard ? 0.3 : 0.0;
