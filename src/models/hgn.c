@@ -47,6 +47,7 @@ static node *standardised(net *n, node *frames)
 
 node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
 {
+    const int64_t channels = c->angles ? 2 * c->latent : out; // the cosines come of the last layer
     if (c->standard) x = standardised(n, x);
     for (int b = 0; b < c->encoder_blocks; b++) {
         const hgn_block *block = &c->encoder[b];
@@ -54,7 +55,7 @@ node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
             char name[64];
             bool last = b == c->encoder_blocks - 1 && i == block->layers - 1;
             snprintf(name, sizeof name, "enc.block%d.conv%d", b, i);
-            x = net_conv(n, name, x, last ? out : block->width[i], block->kernel[i], i ? 1 : 2,
+            x = net_conv(n, name, x, last ? channels : block->width[i], block->kernel[i], i ? 1 : 2,
                          block->padding[i]);
             if (!last) x = net_activate(n, x, c->encoder_act);
         }

@@ -361,6 +361,24 @@ static void record_errors(plumb_record *record, const char *name, const plumb_ex
     plumb_record_end(record);
 }
 
+// The two numbers of the published tables for every scorer; of one concept, or of all (-1).
+static void record_scorers(plumb_record *record, const char *name, const plumb_surprise *m,
+                           int64_t concept)
+{
+    plumb_record_begin(record, name);
+    for (int k = 0; k < PLUMB_SCORERS; k++) {
+        const plumb_surprise_scorer *s = &m->scorers[k];
+        if (!s->measured) continue;
+        const plumb_surprise_metrics *one = concept < 0 ? &s->all : &s->concepts[concept];
+        plumb_record_begin(record, plumb_scorer_name((plumb_scorer)k));
+        plumb_record_real(record, "accuracy", one->accuracy);
+        plumb_record_interval(record, "accuracy_ci", one->accuracy_ci);
+        plumb_record_real(record, "relative_surprise", one->relative_surprise);
+        plumb_record_end(record);
+    }
+    plumb_record_end(record);
+}
+
 void plumb_expect_record(plumb_record *record, const plumb_expect *r,
                          const plumb_expect_options *opt)
 {
@@ -373,6 +391,15 @@ void plumb_expect_record(plumb_record *record, const plumb_expect *r,
     for (int64_t i = 0; i < m->concept_count; i++)
         record_errors(record, m->concept_names[i], &r->possible[i]);
     plumb_record_end(record);
+    plumb_record_begin_list(record, "concepts");
+    for (int64_t i = 0; i < m->concept_count; i++) {
+        plumb_record_begin(record, NULL);
+        plumb_record_text(record, "name", m->concept_names[i]);
+        record_scorers(record, "scorers", m, i);
+        plumb_record_end(record);
+    }
+    plumb_record_end(record);
+    record_scorers(record, "overall", m, -1);
     plumb_record_begin(record, "surprise");
     plumb_surprise_record(record, m, &opt->surprise);
     plumb_record_end(record);

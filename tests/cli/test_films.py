@@ -28,6 +28,9 @@ for model in "predrnn", "plato":
     for name, right in ("copy", 0), ("oracle", 1):
         check(answer["references"][name]["scorers"]["plain"]["accuracy"] == right, f"{model}: {name} is not {right}")
     check(0 <= answer["surprise"]["scorers"]["knn"]["accuracy"] <= 1, f"{model}: no knn")
+    check([c["name"] for c in answer["concepts"]] == CONCEPTS, f"{model}: concepts {answer['concepts']}")
+    for scorers in answer["overall"], answer["concepts"][0]["scorers"]:
+        check({"accuracy", "relative_surprise"} <= scorers["plain"].keys() and "knn" in scorers, f"{model}: {scorers}")
     saved = json.loads((run / "results.json").read_text())["evaluate"]
     check(saved["surprise"]["scorers"] == answer["surprise"]["scorers"], f"{model}: results.json has other numbers")
 
