@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/pool.h"
@@ -14,12 +15,12 @@ typedef struct seat {
 } seat;
 
 struct crew {
-    pthread_mutex_t lock; // for all below
+    pthread_mutex_t lock; // of those who sleep
     pthread_cond_t go, done;
-    uint64_t round; // counts the rounds; a worker waits for the next
-    int busy;       // threads still at work in this round
-    bool ended;
-    crew_work *work;
+    _Atomic uint64_t round; // counts the rounds; a worker waits for the next
+    _Atomic int busy;       // threads still at work in this round
+    _Atomic bool ended;
+    crew_work *work; // set before the round is counted
     void *context;
 
     int threads; // besides the caller
@@ -27,22 +28,42 @@ struct crew {
     pthread_t handle[POOL_MAX_THREADS];
 };
 
+// Rounds follow each other closely. Who sleeps in between is woken late, and at first on the
+// processor of who woke it; so a tenth of a millisecond or so is waited awake.
+enum { AWAKE = 3000 };
+
+static void breathe(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static bool waits(const crew *c, uint64_t seen)
+{
+    return !atomic_load(&c->ended) && atomic_load(&c->round) == seen;
+}
+
 static void *serve(void *argument)
 {
     const seat *s = argument;
     crew *c = s->crew;
-    pthread_mutex_lock(&c->lock);
     for (uint64_t seen = 0;;) {
-        while (!c->ended && c->round == seen) pthread_cond_wait(&c->go, &c->lock);
-        if (c->ended) break;
-        seen = c->round;
-        pthread_mutex_unlock(&c->lock);
+        for (int i = 0; i < AWAKE && waits(c, seen); i++) breathe();
+        if (waits(c, seen)) {
+            pthread_mutex_lock(&c->lock);
+            while (waits(c, seen)) pthread_cond_wait(&c->go, &c->lock);
+            pthread_mutex_unlock(&c->lock);
+        }
+        if (atomic_load(&c->ended)) return NULL;
+        seen = atomic_load(&c->round);
         c->work(c->context, s->worker, c->threads + 1);
-        pthread_mutex_lock(&c->lock);
-        if (--c->busy == 0) pthread_cond_signal(&c->done);
+        if (atomic_fetch_sub(&c->busy, 1) == 1) {
+            pthread_mutex_lock(&c->lock);
+            pthread_cond_signal(&c->done);
+            pthread_mutex_unlock(&c->lock);
+        }
     }
-    pthread_mutex_unlock(&c->lock);
-    return NULL;
 }
 
 plumb_status crew_create(crew **out, int threads)
@@ -71,7 +92,7 @@ void crew_free(crew *c)
 {
     if (!c) return;
     pthread_mutex_lock(&c->lock);
-    c->ended = true;
+    atomic_store(&c->ended, true);
     pthread_cond_broadcast(&c->go);
     pthread_mutex_unlock(&c->lock);
     for (int i = 0; i < c->threads; i++) pthread_join(c->handle[i], NULL);
@@ -92,16 +113,18 @@ void crew_run(crew *c, crew_work *work, void *context)
         work(context, 0, 1);
         return;
     }
-    pthread_mutex_lock(&c->lock);
     c->work = work;
     c->context = context;
-    c->busy = c->threads;
-    c->round++;
+    atomic_store(&c->busy, c->threads);
+    pthread_mutex_lock(&c->lock);
+    atomic_fetch_add(&c->round, 1);
     pthread_cond_broadcast(&c->go);
     pthread_mutex_unlock(&c->lock);
     work(context, 0, c->threads + 1);
+    for (int i = 0; i < AWAKE && atomic_load(&c->busy); i++) breathe();
+    if (!atomic_load(&c->busy)) return;
     pthread_mutex_lock(&c->lock);
-    while (c->busy) pthread_cond_wait(&c->done, &c->lock);
+    while (atomic_load(&c->busy)) pthread_cond_wait(&c->done, &c->lock);
     pthread_mutex_unlock(&c->lock);
 }
 
