@@ -242,16 +242,14 @@ static double energy(const plumb_world *world, const double *x, const double *pa
 }
 
 // Relative position and its momentum. The centre of mass does not move in these worlds, so this is
-// all there is. Colours are dealt at random and a picture does not number the bodies: that of the
-// lower hue counts as the first, or no function of the picture could tell which is seen from which.
+// all there is.
 static void canonical(double *out, const plumb_world *world, const double *x, const double *par)
 {
     (void)world;
     const double m1 = par[MASS], m2 = par[MASS + 1], M = m1 + m2;
-    const double way = par[COLOR] <= par[COLOR + 1] ? 1.0 : -1.0;
     for (int i = 0; i < 2; i++) {
-        out[i] = way * (x[i] - x[2 + i]);
-        out[2 + i] = way * (m2 * x[4 + i] - m1 * x[6 + i]) / M;
+        out[i] = x[i] - x[2 + i];
+        out[2 + i] = (m2 * x[4 + i] - m1 * x[6 + i]) / M;
     }
 }
 
