@@ -79,8 +79,8 @@ node *op_softplus(graph *g, node *x);
 node *op_swish(graph *g, node *x); /// x sigmoid(x)
 node *op_erf(graph *g, node *x);
 node *op_atan2(graph *g, node *y, node *x); /// the angle of (x, y), from -pi to pi
-node *op_gelu(graph *g, node *x); /// x (1 + erf(x / sqrt 2)) / 2
-node *op_elu(graph *g, node *x);  /// x, or exp(x) - 1 below 0
+node *op_gelu(graph *g, node *x);           /// x (1 + erf(x / sqrt 2)) / 2
+node *op_elu(graph *g, node *x);            /// x, or exp(x) - 1 below 0
 node *op_larger(graph *g, node *a, node *b);
 node *op_leaky(graph *g, node *x, double slope); /// slope 0 is ReLU
 node *op_step(graph *g, node *x, double slope);  /// its derivative: 1 above, slope below
