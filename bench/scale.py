@@ -58,12 +58,12 @@ if not os.access(plumb, os.X_OK):
 
 # One stage of full horizon, so that all steps cost the same.
 SETTINGS = ["hgn++", "--world", "mass-spring", "--preset", "cpu", "--steps", str(steps), "--set", "horizons=", "--set", "deadlines=",
-            "--set", "trajectories=32", "--set", "log=10", "--set", "save=0"]
+            "--set", "trajectories=32", "--set", "log=5", "--set", "save=0"]
 
 
 def seconds(replicas, how, folder):
     run = [plumb, "train", *SETTINGS, "--set", f"replicas={replicas}", "--set", f"batch={8 * replicas}", "--force", "--out", folder]
-    run += ["--threads", str(replicas if how == "threads" else 1)]
+    run += ["--threads", str(replicas if how == "threads" else 1)]  # "one core": two replicas in turn
     if how == "ranks":
         run = ["mpirun", "-n", str(replicas), *run]
     subprocess.run(run, check=True, capture_output=True, env=environment)
@@ -71,7 +71,7 @@ def seconds(replicas, how, folder):
     return [(b["seconds"] - a["seconds"]) / (b["step"] - a["step"]) for a, b in zip(log, log[1:])]
 
 
-cases = [(1, "threads"), (2, "threads")] + ([(2, "ranks")] if ranks else [])
+cases = [(1, "threads"), (2, "one core"), (2, "threads")] + ([(2, "ranks")] if ranks else [])
 pieces = {case: [] for case in cases}
 with tempfile.TemporaryDirectory() as folder:
     for turn in range(rounds):
@@ -82,8 +82,16 @@ with tempfile.TemporaryDirectory() as folder:
                                            check=True).stdout)["parameters"]
 if not ranks:
     print("scale: no MPI here, so no ranks", file=sys.stderr)
-one = statistics.median(pieces[1, "threads"])
-print("replicas,as,ms_a_step,efficiency,parameters,load")
-for replicas, how in cases:
-    step = statistics.median(pieces[replicas, how])
-    print(f"{replicas},{how},{1e3 * step:.2f},{one / step:.3f},{parameters},{os.getloadavg()[0]:.1f}")
+
+
+def part(case, share):
+    return sorted(pieces[case])[int(share * (len(pieces[case]) - 1))]
+
+
+print("replicas,as,ms_a_step,best_tenth_ms,efficiency,best_tenth_efficiency,times_one_core,best_tenth_times_one_core,parameters,load")
+for case in cases:
+    row = []
+    for reference in (1, "threads"), (2, "one core"):
+        row += [part(reference, share) / part(case, share) if case[0] == 2 else float("nan") for share in (0.5, 0.1)]
+    print(f"{case[0]},{case[1]},{1e3 * part(case, 0.5):.2f},{1e3 * part(case, 0.1):.2f}," + ",".join(f"{x:.3f}" for x in row)
+          + f",{parameters},{os.getloadavg()[0]:.1f}")
