@@ -39,7 +39,9 @@ code=0
 mkdir -p "$dir/zoo/examples" "$dir/zoo/zoo"
 cp -r "$PLUMB_SOURCE/examples/latents" "$dir/zoo/examples"
 "$PLUMB" train hgn++ --world mass-spring --preset tiny --steps 5 --out "$dir/zoo/zoo/hgn++-mass-spring" >/dev/null 2>&1 || fail "train"
-PLUMB_SHARE=$dir/zoo "$PLUMB" demo --report "$dir/zoo.html" >/dev/null || fail "with a zoo: exit $?"
+PLUMB_SHARE=$dir/zoo "$PLUMB" demo --report "$dir/zoo.html" >"$dir/met" || fail "with a zoo: exit $?"
+[ "$(grep -c 'Verdict: it learnt the physics' "$dir/met")" = 1 ] || fail "a model of five updates learnt the physics"
+grep -q 'VPT' "$dir/met" || fail "the trained model is not judged"
 grep -q 'hgn++-mass-spring' "$dir/zoo.html" || fail "the trained model is not on the page"
 
 # Elsewhere by PLUMB_SHARE; with the good one in the bad one's place the demo must notice.
