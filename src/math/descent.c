@@ -248,7 +248,7 @@ plumb_status descent_solve(lasso_fit *out, arena *mem, arena *scratch, const las
     plumb_status st = walk_init(&k, scratch, t, a);
     if (st) return st;
     *out = (lasso_fit){0};
-    for (int64_t sweep = 0; sweep < max_sweeps && !out->converged; sweep++) {
+    for (int64_t sweep = 0; sweep < max_sweeps && !out->converged && !st; sweep++) {
         k.largest_change = k.largest_weight = 0.0;
         if (k.d->gram) sweep_gram(&k);
         else sweep_residual(&k);
@@ -256,8 +256,9 @@ plumb_status descent_solve(lasso_fit *out, arena *mem, arena *scratch, const las
         if (k.largest_weight == 0.0 || k.largest_change / k.largest_weight < tolerance ||
             sweep == max_sweeps - 1)
             out->converged = duality_gap(&k) < tolerance * t->yy;
+        st = status_check_stop();
     }
-    st = lasso_fit_pack(out, mem, t, k.w);
+    if (!st) st = lasso_fit_pack(out, mem, t, k.w);
     arena_rewind(scratch, mark);
     return st;
 }

@@ -361,7 +361,8 @@ static plumb_status solve_within(lasso_path *s, double a)
     for (int64_t rounds = 1000 + 50 * s->count; rounds > 0; rounds--) {
         const int64_t before = s->active;
         int64_t entered;
-        const plumb_status st = enter_worst(&entered, s, a, limit);
+        plumb_status st = enter_worst(&entered, s, a, limit);
+        if (!st) st = status_check_stop();
         if (st || !entered) return st;
         const int64_t last = s->active ? s->order[s->active - 1] : -1;
         const bool moved = settle(s, a);
