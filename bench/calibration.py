@@ -42,7 +42,7 @@ def truth_of(plumb, world, seed, folder):
 
 def fresh(options, folder):
     """(name, latent, truth, expected, kappa) of every case there is."""
-    worlds = THIRTEEN if options.thirteen else options.worlds.split(",")
+    worlds = options.worlds.split(",") if options.worlds else THIRTEEN if options.thirteen else WORLDS
     for number, world in enumerate(worlds):
         truth = truth_of(options.plumb, world, options.seed, folder)
         names = cases.thirteen(world) if options.thirteen else cases.names()
@@ -77,7 +77,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plumb", default=os.environ.get("PLUMB", "build/release/bin/plumb"))
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--worlds", default=",".join(WORLDS))
+    parser.add_argument("--worlds", help="some worlds only, by name, commas between")
     parser.add_argument("--battery")
     parser.add_argument("--thirteen", action="store_true")
     parser.add_argument("--save")
