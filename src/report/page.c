@@ -331,7 +331,7 @@ static void put_verdict(buffer *b, const subject *s)
     const int v = 1 + verdict_of(text, sizeof text, s);
     const bool state = s->measure || s->mlp;
     buffer_print(b, "<div class=\"verdict %s\"><b>%s</b>", classes[v],
-                 (state || !s->surprise ? heads : heads_surprise)[v]);
+                 !v && state ? "Not decided" : (state || !s->surprise ? heads : heads_surprise)[v]);
     words(b, text);
     buffer_print(b, "</div>\n");
 }
@@ -364,22 +364,24 @@ static plumb_status put_subject(buffer *b, const plumb_report *r, const subject 
 static plumb_status put_overview(buffer *b, const plumb_report *r)
 {
     int64_t index = 0;
-    buffer_print(
-        b,
-        "<table "
-        "id=overview><tr><th>model</th><th>verdict</th><th>R2</th><th>Sym</th><th>VPT</th></tr>\n");
+    buffer_print(b, "<table "
+                    "id=overview><tr><th>model</th><th>verdict</th><th>R2</th><th>Sym</"
+                    "th><th>kappa</th><th>VPT</th></tr>\n");
     for (const subject *s = r->first; s; s = s->next) {
         static const char *const short_words[] = {"not judged", "did not learn it", "learnt it"};
         static const char *const classes[] = {"pale", "wrong", "right"};
         char text[1600];
         const double numbers[] = {tree_real(s->measure, "r2"), tree_real(s->measure, "sym"),
-                                  subject_vpt(s)};
+                                  tree_real(s->own, "kappa"), subject_vpt(s)};
         const int v = 1 + verdict_of(text, sizeof text, s);
         buffer_print(b, "<tr><td><a href=\"#m%lld\">", (long long)index++);
         words(b, s->name);
         buffer_print(b, "</a></td><td class=%s>%s</td>", classes[v],
-                     !v && s->failed ? "failed" : short_words[v]);
-        for (int i = 0; i < 3; i++) {
+                     v            ? short_words[v]
+                     : s->failed  ? "failed"
+                     : s->measure ? "not decided"
+                                  : short_words[v]);
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
             buffer_print(b, "<td class=n>");
             if (isfinite(numbers[i])) put_number(b, numbers[i]);
             buffer_print(b, "</td>");

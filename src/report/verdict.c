@@ -18,7 +18,8 @@ static int of_state(char *text, size_t size, const subject *s)
     const bool published = tree_real(m, "symetric") > 0.5, dead = tree_real(m, "degenerate") > 0.5;
     const tree *own = tree_find(s->own, "canonical");
     const int canonical = own && isfinite(own->number) ? own->number > 0.5 : -1;
-    const int verdict = canonical >= 0 ? canonical : published;
+    const bool open = own && canonical < 0 && r2 > 0.9; // asked, and the data do not tell
+    const int verdict = open ? -1 : canonical >= 0 ? canonical : published;
     if (dead)
         snprintf(
             text, size,
@@ -26,6 +27,12 @@ static int of_state(char *text, size_t size, const subject *s)
             "all: there is no area in this latent space, and no Hamiltonian moves it. This model "
             "remembers; it did not learn the dynamics.",
             r2);
+    else if (open)
+        snprintf(text, size,
+                 "The latents carry the state (R2 %.4g), and the published measure %s them (Sym "
+                 "%s), but whether the true symplectic form is kept where the data are cannot be "
+                 "told from so few of them: longer or more trajectories may decide.",
+                 r2, published ? "passes" : "refuses", sym);
     else if (canonical == 1 && !published)
         snprintf(text, size,
                  "The true symplectic form is kept where the data are (kappa %.4g), so this model "
@@ -59,7 +66,7 @@ static int of_state(char *text, size_t size, const subject *s)
                  "model did not learn the state, let alone its dynamics.",
                  r2);
     // Where Sym cannot fail it proves nothing, and the reader is told.
-    if (published && canonical < 0 && tree_real(m, "n") == 1 && tree_real(m, "order") == 1) {
+    if (published && !own && tree_real(m, "n") == 1 && tree_real(m, "order") == 1) {
         const size_t used = strlen(text);
         snprintf(
             text + used, size - used,

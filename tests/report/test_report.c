@@ -117,6 +117,9 @@ TEST(each_kind_of_failure_has_its_own_words)
          "(kappa 0.4): this model did not learn"},
         {"{\"r2\": 0.99, \"sym\": 0.1, \"symetric\": 0, \"canonical\": 1, \"kappa\": 0.99}",
          "it looks at the map off"},
+        {"{\"r2\": 0.99, \"sym\": 0, \"symetric\": 1, \"canonical\": null, \"kappa\": 0.7}",
+         "<b>Not decided</b>The latents carry the state (R2 0.99), and the published measure "
+         "passes"},
         {"{\"r2\": 1, \"sym\": 0, \"symetric\": 1, \"n\": 1, \"order\": 1}",
          "it is R2 that decides"},
         {"{\"scorers\": {\"plain\": {\"accuracy\": 0.5, \"accuracy_ci\": [0.4, 0.6]}}}",
