@@ -10,7 +10,7 @@
 #include "report/axes.h"
 #include "report/subject.h"
 
-enum { MOST = 512, ROW = 24, THIN_ROW = 13, MANY = 40, LEFT = 220, RIGHT = 190 };
+enum { MOST = 512, ROW = 24, THIN_ROW = 13, MANY = 40, LEFT = 236, RIGHT = 190 };
 
 static int by_vpt(const void *a, const void *b)
 {
@@ -61,8 +61,20 @@ static void models_legend(sketch *k)
     k->text(k, FIGURE_WIDTH - RIGHT + 134, 21.5, 13, SKETCH_LEFT, pale, "kappa");
 }
 
+// The same for all, so that the longest has room.
+static double name_size(const subject *const *all, int64_t n)
+{
+    size_t longest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const size_t length = strlen(all[i]->name);
+        if (length > longest) longest = length;
+    }
+    return n > MANY ? 9 : longest > 26 ? 10 : 13;
+}
+
 // One model: its name, its bar with the interval, its verdicts and numbers.
-static void models_row(sketch *k, const axes_panel *p, const subject *s, double y, double row)
+static void models_row(sketch *k, const axes_panel *p, const subject *s, double y, double row,
+                       double name)
 {
     const double vpt = subject_vpt(s), half = 0.29 * row, size = row < ROW ? 9 : 13;
     const bool passes = tree_real(s->measure, "symetric") > 0.5;
@@ -70,8 +82,7 @@ static void models_row(sketch *k, const axes_panel *p, const subject *s, double 
     double ci[2];
     char text[64];
     snprintf(text, sizeof text, "%.36s", s->name);
-    k->text(k, LEFT - 26, y + 0.35 * size, size > 9 && strlen(text) > 26 ? 10 : size, SKETCH_RIGHT,
-            ink, text);
+    k->text(k, LEFT - 26, y + 0.35 * name, name, SKETCH_RIGHT, ink, text);
     k->rectangle(k, p->x + 1, y - half, fmax(axes_x(p, vpt) - p->x - 1, 0), 2 * half,
                  sketch_rgb(passes ? PALETTE_GREEN : PALETTE_AXIS));
     if (tree_reals(ci, 2, s->forecast, "vpt_ci") == 2 && ci[1] > ci[0]) {
@@ -107,7 +118,8 @@ static plumb_status models_draw(sketch *k, arena *mem, const plumb_report *r, co
     p.up = (axes_span){.low = 0, .high = (double)n};
     axes_draw(k, &p, "valid prediction time, frames", NULL);
     models_legend(k);
-    for (int64_t i = 0; i < n; i++) models_row(k, &p, all[i], p.y + ((double)i + 0.5) * row, row);
+    for (int64_t i = 0; i < n; i++)
+        models_row(k, &p, all[i], p.y + ((double)i + 0.5) * row, row, name_size(all, n));
     return PLUMB_OK;
 }
 
