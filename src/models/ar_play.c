@@ -81,7 +81,7 @@ static void play_one(void *context, int64_t item, int which)
     float *input = instance_input(w->carry, x->carry.frame);
     const float *own = NULL;
     memset(memory, 0, (size_t)x->carry.numbers * sizeof *memory);
-    for (int64_t t = 0; t < told; t++) {
+    for (int64_t t = 0; t < told && !status_stopped(); t++) {
         if (t < c->window) hgn_window(input, clip + t * frame, c, 1);
         else memcpy(input, own, (size_t)frame * sizeof *input);
         instance_run(w->carry, 0);
@@ -103,6 +103,7 @@ plumb_status ar_play(const hgn_config *c, params *p, const float *value, const t
                     (long long)job->steps, (long long)c->window);
     plumb_status st = prepare(&x, p);
     if (!st) pool_run(job->count, job->threads, play_one, &x);
+    if (!st) st = status_check_stop();
     finish(&x);
     return st;
 }

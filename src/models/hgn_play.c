@@ -103,7 +103,7 @@ static void carry_on(const player *x, instance *i, float *latent, int64_t count,
     float *q = instance_input(i, x->carry.q), *p = instance_input(i, x->carry.p);
     float *sign = instance_input(i, x->carry.sign);
     if (sign) *sign = (float)direction; // a map knows no direction
-    while (count > 0) {
+    while (count > 0 && !status_stopped()) {
         memcpy(q, latent, (size_t)n * sizeof *q);
         memcpy(p, latent + n, (size_t)n * sizeof *p);
         instance_run(i, 0);
@@ -150,7 +150,7 @@ static void momenta_of(const player *x, instance *i, const float *latent, float 
 {
     int64_t n = x->state;
     float *q = instance_input(i, x->momenta.q), *v = instance_input(i, x->momenta.v);
-    for (int64_t t = 0; t < x->told; t += GROUP) {
+    for (int64_t t = 0; t < x->told && !status_stopped(); t += GROUP) {
         int64_t now = x->told - t < GROUP ? x->told - t : GROUP;
         for (int64_t k = 0; k < now; k++) {
             memcpy(q + k * n, latent + (t + k) * 2 * n, (size_t)n * sizeof *q);
@@ -189,6 +189,7 @@ static void infer_one(void *context, int64_t item, int which)
     instance *infer = x->worker[which].infer;
     int64_t frame = c->image * c->image * c->channels, K = c->window, n = x->state;
     int64_t first = job->backward ? job->steps - K : 0;
+    if (status_stopped()) return;
     const uint8_t *clip = job->frames + item * (job->filmed ? job->filmed : job->steps) * frame;
     hgn_window(instance_input(infer, x->infer.frames), clip + first * frame, c, K);
     memset(instance_input(infer, x->infer.noise), 0, (size_t)(2 * n) * sizeof(float));
@@ -258,6 +259,7 @@ plumb_status hgn_play(const hgn_config *c, params *p, const float *value, const 
         if (c->angles) lift(&x);
     }
     if (!st) pool_run(job->count, job->threads, tell_one, &x);
+    if (!st) st = status_check_stop();
     finish(&x);
     return st;
 }
