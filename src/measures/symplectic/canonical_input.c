@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/status.h"
 #include "measures/symplectic/canonical.h"
+#include "measures/symplectic/phase_space.h"
 
 // More states than these sharpen nothing, and are thinned out evenly in time.
 enum { MOST_ROWS = 12000, SEARCH_ROWS = 2000, FEWEST_TRAJECTORIES = 4 };
@@ -24,18 +25,6 @@ static plumb_status check_options(const plumb_canonical_options *o)
     return PLUMB_OK;
 }
 
-static plumb_status check_shape(const plumb_array *a, const char *name)
-{
-    char shape[256];
-    plumb_array_shape_text(shape, sizeof shape, a);
-    if (a->ndim != 3)
-        return fail(PLUMB_ESHAPE, "%s is %s; wanted (trajectories, steps, 2n), q first then p",
-                    name, shape);
-    if (a->shape[2] < 2 || a->shape[2] % 2)
-        return fail(PLUMB_ESHAPE, "%s is %s; phase space needs an even last axis", name, shape);
-    return PLUMB_OK;
-}
-
 static plumb_status check_momenta(const plumb_array *momenta, const plumb_array *latent)
 {
     char a[256], b[256];
@@ -46,25 +35,6 @@ static plumb_status check_momenta(const plumb_array *momenta, const plumb_array 
         momenta->shape[1] != latent->shape[1] || 2 * momenta->shape[2] != latent->shape[2])
         return fail(PLUMB_ESHAPE, "momenta are %s for a latent %s; wanted (trajectories, steps, m)",
                     a, b);
-    return PLUMB_OK;
-}
-
-static plumb_status check_shapes(const plumb_array *latent, const plumb_array *truth)
-{
-    plumb_status st = check_shape(latent, "latent");
-    if (!st) st = check_shape(truth, "truth");
-    if (st) return st;
-    char a[256], b[256];
-    plumb_array_shape_text(a, sizeof a, latent);
-    plumb_array_shape_text(b, sizeof b, truth);
-    if (latent->shape[0] != truth->shape[0])
-        return fail(PLUMB_ESHAPE, "latent is %s and truth %s; they need as many trajectories", a,
-                    b);
-    if (latent->shape[1] < truth->shape[1])
-        return fail(PLUMB_ESHAPE, "latent is %s and truth %s; the latents end before the truth", a,
-                    b);
-    if (truth->shape[1] < 2)
-        return fail(PLUMB_ENUMERIC, "truth is %s; kappa needs at least two steps", b);
     return PLUMB_OK;
 }
 
@@ -131,7 +101,7 @@ plumb_status canonical_read(canonical_rows *out, arena *mem, const plumb_array *
 {
     *out = (canonical_rows){0};
     plumb_status st = check_options(opt);
-    if (!st) st = check_shapes(latent, truth);
+    if (!st) st = phase_space_check(latent, truth);
     if (!st) st = check_momenta(opt->momenta, latent);
     if (!st) st = choose(out, mem, latent, truth, opt);
     if (st) return st;

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/status.h"
 #include "math/rng.h"
+#include "measures/symplectic/phase_space.h"
 #include "measures/symplectic/symetric.h"
 
 static plumb_status check_options(const plumb_symetric_options *o)
@@ -39,37 +40,16 @@ static plumb_status check_options(const plumb_symetric_options *o)
     return PLUMB_OK;
 }
 
-static plumb_status check_phase_space(const plumb_array *a, const char *name)
-{
-    char shape[256];
-    plumb_array_shape_text(shape, sizeof shape, a);
-    if (a->ndim != 3)
-        return fail(PLUMB_ESHAPE, "%s is %s; wanted (trajectories, steps, 2n), q first then p",
-                    name, shape);
-    if (a->shape[2] < 2 || a->shape[2] % 2)
-        return fail(PLUMB_ESHAPE, "%s is %s; phase space needs an even last axis", name, shape);
-    return PLUMB_OK;
-}
-
 static plumb_status check_shapes(const plumb_array *latent, const plumb_array *truth,
                                  const plumb_array *variance)
 {
-    plumb_status st = check_phase_space(latent, "latent");
-    if (!st) st = check_phase_space(truth, "truth");
+    const plumb_status st = phase_space_check(latent, truth);
     if (st) return st;
     char a[256], b[256];
     plumb_array_shape_text(a, sizeof a, latent);
     plumb_array_shape_text(b, sizeof b, truth);
-    if (latent->shape[0] != truth->shape[0])
-        return fail(PLUMB_ESHAPE, "latent is %s and truth %s; they need as many trajectories", a,
-                    b);
-    if (latent->shape[1] < truth->shape[1])
-        return fail(PLUMB_ESHAPE, "latent is %s and truth %s; the latents end before the truth", a,
-                    b);
     if (truth->shape[0] < 2)
         return fail(PLUMB_ENUMERIC, "truth is %s; the measure needs at least two trajectories", b);
-    if (truth->shape[1] < 2)
-        return fail(PLUMB_ENUMERIC, "truth is %s; the measure needs at least two steps", b);
     if (!variance) return PLUMB_OK;
     plumb_array_shape_text(b, sizeof b, variance);
     const int64_t last = variance->ndim ? variance->shape[variance->ndim - 1] : 0;
