@@ -10,7 +10,7 @@
 enum { MOST_ANGLES = 256 };
 
 typedef struct settings {
-    const char *latent, *truth, *variance, *points_at;
+    const char *latent, *truth, *canonical, *variance, *points_at;
     const char *items, *require;
     int method, mode, mask, r2, scale, nonfinite;
     const char *angles, *momenta;
@@ -39,6 +39,9 @@ static const option_row rows[] = {
      .help = "the model's latents (trajectories, steps, 2m), q first then p"},
     {.name = "truth", .kind = OPTION_TEXT, AT(truth), .value = "F",
      .help = "the true states (trajectories, steps, 2n), q first then p"},
+    {.name = "canonical", .kind = OPTION_TEXT, AT(canonical), .value = "F",
+     .help = "the true state in its fewest canonical coordinates, for kappa, where truth has more; "
+             "an array \"canonical\" beside truth is taken by itself"},
     {.name = "variance", .kind = OPTION_TEXT, AT(variance), .value = "F",
      .help = "posterior variance (trajectories, 2m) or (trajectories, steps, 2m)"},
     {.name = "method", .kind = OPTION_CHOICE, AT(method), .choices = methods,
@@ -162,14 +165,15 @@ static void defaults(void *given)
 
 // The arrays and the files they belong to.
 typedef struct input {
-    plumb_file *files[5];
-    plumb_array latent, truth, variance, points, momenta;
-    bool has_variance;
+    plumb_file *files[6];
+    plumb_array latent, truth, canonical, variance, points, momenta;
+    bool has_canonical, has_variance;
 } input;
 
 static void input_close(input *in)
 {
-    for (int i = 0; i < 5; i++) plumb_file_close(in->files[i]);
+    for (size_t i = 0; i < sizeof in->files / sizeof *in->files; i++)
+        plumb_file_close(in->files[i]);
 }
 
 static plumb_status read_together(input *in, const char *path)
@@ -179,6 +183,11 @@ static plumb_status read_together(input *in, const char *path)
     if (!st) st = plumb_file_read(&in->truth, in->files[0], "truth");
     in->has_variance = !st && plumb_file_has(in->files[0], "variance");
     if (!st && in->has_variance) st = plumb_file_read(&in->variance, in->files[0], "variance");
+    // A number or a flag of that name is something else.
+    if (!st && plumb_file_has(in->files[0], "canonical")) {
+        st = plumb_file_read(&in->canonical, in->files[0], "canonical");
+        in->has_canonical = !st && in->canonical.ndim == 3;
+    }
     return st;
 }
 
@@ -209,6 +218,10 @@ static int input_read(input *in, settings *s, int files, char **file)
         in->has_variance = true;
         st = plumb_file_read_argument(&in->variance, &in->files[2], s->variance, "variance");
     }
+    if (!st && s->canonical) {
+        in->has_canonical = true;
+        st = plumb_file_read_argument(&in->canonical, &in->files[5], s->canonical, "canonical");
+    }
     if (!st && s->points_at) {
         s->opt.eval_index = &in->points;
         st = plumb_file_read_argument(&in->points, &in->files[3], s->points_at, "points");
@@ -236,6 +249,7 @@ typedef struct own_result {
     bool measured;
     char why[512];
     double sym_floor; // Sym of the true state itself
+    int64_t state;    // numbers of the canonical coordinates that were given, or 0
 } own_result;
 
 static void own_measure(own_result *own, const input *in, settings *s)
@@ -244,7 +258,8 @@ static void own_measure(own_result *own, const input *in, settings *s)
     s->own.seed = s->opt.seed;
     s->own.estimator = (plumb_canonical_estimator)s->estimator;
     s->own.drop_nonfinite = s->nonfinite == PLUMB_NONFINITE_DROP;
-    if (s->angles && in->truth.shape[2] <= 2 * MOST_ANGLES) s->own.angles = s->angle;
+    const plumb_array *state = in->has_canonical ? &in->canonical : &in->truth;
+    if (s->angles && state->shape[2] <= 2 * MOST_ANGLES) s->own.angles = s->angle;
     own->sym_floor = (double)NAN;
     if (s->published) {
         snprintf(own->why, sizeof own->why, "not measured: --published");
@@ -263,8 +278,9 @@ static void own_measure(own_result *own, const input *in, settings *s)
         if (fitted) st = plumb_canonical_legendre(fitted, &in->latent);
         else st = PLUMB_EMEMORY;
     }
-    if (!st) st = plumb_measure_canonical(&own->r, &in->latent, &in->truth, &s->own);
+    if (!st) st = plumb_measure_canonical(&own->r, &in->latent, state, &s->own);
     own->measured = !st;
+    own->state = in->has_canonical ? state->shape[2] : 0;
     if (st)
         snprintf(own->why, sizeof own->why, "%s",
                  fitted || !s->lagrangian ? plumb_last_error() : "no memory");
@@ -373,6 +389,9 @@ static void print_own(const own_result *own, const settings *s)
     if (s->own.symplectic)
         row("symplectic R2", r->symplectic_r2, (plumb_interval){(double)NAN, (double)NAN},
             "truth to latents by a map symplectic by design, held out");
+    if (own->state)
+        printf("  %-14s %lld canonical coordinates instead of the truth\n", "kappa sees",
+               (long long)own->state);
     if (r->reduced) printf("  %-14s %s\n", "reduced", r->reduced);
     if (r->canonical == PLUMB_CANONICAL_UNKNOWN) printf("\ncanonical ?: %s\n", r->why);
     else printf("\ncanonical %d: %s\n", r->canonical, r->why);
@@ -514,7 +533,8 @@ const command command_measure = {
         "Is there a canonical map from a model's latent space to the true phase space? F.npz has\n"
         "arrays \"latent\" (trajectories, steps, 2m) and \"truth\" (trajectories, steps, 2n), q "
         "first\n"
-        "then p, and may have \"variance\". A map F is fitted, polynomials by Lasso or\n"
+        "then p, and may have \"variance\" and \"canonical\". A map F is fitted, polynomials by "
+        "Lasso or\n"
         "a small network. R2 says whether the latents hold the state, Sym = MSE(c A^ A^T, I) with "
         "A^ = J A J^T whether F keeps the\n"
         "symplectic form; SyMetric = (R2 > 0.9 and Sym < 0.05). Intervals are over trajectories\n"

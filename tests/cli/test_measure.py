@@ -230,6 +230,16 @@ with tempfile.TemporaryDirectory() as folder:
     np.savez(folder / "lost.npz", latent=turned, truth=lost)
     complaint("truth has 1 value that is not finite", folder / "lost.npz", "--mode", "reference")
 
+    # kappa looks at the canonical coordinates beside a truth that is no phase space; a number of that name is none.
+    bent = np.concatenate([q, p + q**3, q**2, p], 2)
+    np.savez(folder / "bent.npz", latent=turned, truth=bent, canonical=1)
+    np.savez(folder / "beside.npz", latent=turned, truth=bent, canonical=truth)
+    np.save(folder / "coordinates.npy", truth)
+    beside, given = answer(folder / "beside.npz"), answer(folder / "bent.npz", "--canonical", folder / "coordinates.npy")
+    check(beside["canonical"] == 1 and answer(folder / "bent.npz")["canonical"] != 1, f"canonical beside truth: {beside}")
+    check(numbers(beside) == numbers(given), "--canonical is not the array beside truth")
+    check("2 canonical coordinates instead of the truth" in run(folder / "beside.npz").stdout, "which truth kappa sees")
+
     # One line each.
     np.savez(folder / "odd.npz", latent=wide[..., :5], truth=truth)
     complaint("odd.npz: latent is (12, 40, 5); phase space needs an even last axis",
