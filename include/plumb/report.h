@@ -11,6 +11,7 @@
 #define PLUMB_REPORT_H
 
 #include "plumb/file.h"
+#include "plumb/foretell.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,6 +66,19 @@ PLUMB_API plumb_status plumb_report_draw(plumb_report *report, const char *figur
                                          const char *path);
 /// The same as the text of an SVG, for a notebook. It belongs to the report, until the next call.
 PLUMB_API plumb_status plumb_report_svg(const char **out, plumb_report *report, const char *figure);
+
+/// How a measure goes with the valid prediction time over the models of a report.
+typedef struct plumb_report_correlation {
+    const char *measure;      ///< "r2", "sym_mlp", "kappa" ...
+    bool smaller;             ///< is better: the sign was turned, so more is always good
+    plumb_foretell all, best; ///< over all models; over the fifth with the longest, n 0: too few
+    const char *paper;        ///< what is printed for its 119 models [Higgins21], or NULL
+} plumb_report_correlation;
+
+/// Number `index` of those there are. Returns false behind the last, and for fewer than three
+/// models that have a valid prediction time.
+PLUMB_API bool plumb_report_correlate(plumb_report_correlation *out, const plumb_report *report,
+                                      int64_t index);
 
 /// The page: one HTML file that needs nothing else. It appears whole or not at all.
 PLUMB_API plumb_status plumb_report_save(plumb_report *report, const char *path);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // plumb report: one HTML page about models that were measured, or one figure of it.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,12 +45,59 @@ static int print_known(void)
     return EXIT_DONE;
 }
 
+static const char *cell(char *text, size_t size, const plumb_foretell *f)
+{
+    if (!f->n) snprintf(text, size, "-");
+    else if (isfinite(f->rho_ci.low))
+        snprintf(text, size, "%+.2f [%.2f, %.2f] of %lld", f->rho, f->rho_ci.low, f->rho_ci.high,
+                 (long long)f->n);
+    else snprintf(text, size, "%+.2f of %lld", f->rho, (long long)f->n);
+    return text;
+}
+
+static void print_correlations(const plumb_report *report)
+{
+    plumb_report_correlation c;
+    char all[64], best[64];
+    for (int64_t i = 0; plumb_report_correlate(&c, report, i); i++) {
+        if (!i)
+            printf("\nrank correlation with VPT, 95 %% intervals (signs turned where less is "
+                   "better)\n  %-14s %-28s %-28s %s\n",
+                   "", "all models", "the fifth with most", "paper");
+        printf("  %-14s %-28s %-28s %s\n", c.measure, cell(all, sizeof all, &c.all),
+               cell(best, sizeof best, &c.best), c.paper ? c.paper : "");
+    }
+}
+
+static void record_one(plumb_record *record, const char *key, const plumb_foretell *f)
+{
+    plumb_record_begin(record, key);
+    plumb_record_integer(record, "models", f->n);
+    plumb_record_real(record, "rho", f->n ? f->rho : (double)NAN);
+    plumb_record_interval(record, "rho_ci", f->rho_ci);
+    plumb_record_end(record);
+}
+
+static void record_correlations(plumb_record *record, const plumb_report *report)
+{
+    plumb_report_correlation c;
+    for (int64_t i = 0; plumb_report_correlate(&c, report, i); i++) {
+        if (!i) plumb_record_begin(record, "correlation");
+        plumb_record_begin(record, c.measure);
+        record_one(record, "all", &c.all);
+        record_one(record, "best", &c.best);
+        plumb_record_end(record);
+    }
+    if (plumb_report_correlate(&c, report, 0)) plumb_record_end(record);
+}
+
 static int tell(const settings *s, const plumb_report *report)
 {
     const int64_t count = s->figure ? 1 : plumb_report_figure_count(report);
     if (!s->json) {
         if (s->figure) printf("%s: %s\n", s->out, s->figure);
         else printf("%s: %lld figures\n", s->out, (long long)count);
+        if (!s->figure) print_correlations(report);
         return EXIT_DONE;
     }
     const char *names[64];
@@ -60,6 +108,7 @@ static int tell(const settings *s, const plumb_report *report)
     if (!record) return complain(&command_report, EXIT_FAILED, "no memory");
     plumb_record_text(record, "file", s->out);
     plumb_record_texts(record, "figures", names, n);
+    if (!s->figure) record_correlations(record, report);
     plumb_record_text(record, "version", plumb_version());
     const int code = print_record(&command_report, record);
     plumb_record_free(record);

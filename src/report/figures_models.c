@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "plumb/foretell.h"
+#include "plumb/report.h"
 #include "report/axes.h"
 #include "report/subject.h"
 
@@ -97,7 +97,8 @@ static void models_row(sketch *k, const axes_panel *p, const subject *s, double 
     for (int i = 0; i < 3; i++) {
         if (!isfinite(numbers[i])) continue;
         if (i == 1 && numbers[i] < 1e-9) snprintf(text, sizeof text, "< 1e-9");
-        else snprintf(text, sizeof text, i == 1 ? "%.2g" : "%.3f", numbers[i]);
+        else if (i == 1) snprintf(text, sizeof text, "%.2g", numbers[i]);
+        else snprintf(text, sizeof text, "%.3f", fabs(numbers[i]) < 5e-4 ? 0.0 : numbers[i]);
         k->text(k, FIGURE_WIDTH - RIGHT + 14 + 60 * i, y + 0.35 * size, size, SKETCH_LEFT, ink,
                 text);
     }
@@ -137,7 +138,7 @@ const figure figure_models = {
 // ---- which measure foretells VPT ----
 
 typedef struct foretoken {
-    const char *label, *key;
+    const char *label, *name, *key;
     enum { OF_FORECAST, OF_POLYNOMIAL, OF_NETWORK, OF_OWN } where;
     bool smaller;        // is better: its sign is turned
     const char *printed; // in the paper, for its 119 models; NULL if it is not there
@@ -145,16 +146,16 @@ typedef struct foretoken {
 
 // [Higgins21]'s numbers, brackets and all, as printed.
 static const foretoken tokens[] = {
-    {"MSE Rec", "rec_mse", OF_FORECAST, true, "0.07"},
-    {"MSE Ext", "ext_mse", OF_FORECAST, true, "0.33"},
-    {"R2", "r2", OF_POLYNOMIAL, false, "0.59 (0.41)"},
-    {"R2, network", "r2", OF_NETWORK, false, NULL},
-    {"R2, held out", "r2_heldout", OF_OWN, false, NULL},
-    {"Sym", "sym", OF_POLYNOMIAL, true, "0.37 (0.45)"},
-    {"Sym, network", "sym", OF_NETWORK, true, NULL},
-    {"SyMetric", "symetric", OF_POLYNOMIAL, false, NULL},
-    {"kappa", "kappa", OF_OWN, false, NULL},
-    {"symplectic R2", "symplectic_r2", OF_OWN, false, NULL},
+    {"MSE Rec", "rec_mse", "rec_mse", OF_FORECAST, true, "0.07"},
+    {"MSE Ext", "ext_mse", "ext_mse", OF_FORECAST, true, "0.33"},
+    {"R2", "r2", "r2", OF_POLYNOMIAL, false, "0.59 (0.41)"},
+    {"R2, network", "r2_mlp", "r2", OF_NETWORK, false, NULL},
+    {"R2, held out", "r2_heldout", "r2_heldout", OF_OWN, false, NULL},
+    {"Sym", "sym", "sym", OF_POLYNOMIAL, true, "0.37 (0.45)"},
+    {"Sym, network", "sym_mlp", "sym", OF_NETWORK, true, NULL},
+    {"SyMetric", "symetric", "symetric", OF_POLYNOMIAL, false, NULL},
+    {"kappa", "kappa", "kappa", OF_OWN, false, NULL},
+    {"symplectic R2", "symplectic_r2", "symplectic_r2", OF_OWN, false, NULL},
 };
 enum { TOKENS = sizeof tokens / sizeof *tokens, TALL_ROW = 42 };
 
@@ -175,7 +176,7 @@ static plumb_foretell correlate(const plumb_report *r, const foretoken *t, doubl
     double x[MOST], y[MOST];
     const int64_t n = ordered(all, MOST, r);
     plumb_foretell_options o = plumb_foretell_defaults();
-    plumb_foretell out = {0};
+    plumb_foretell out = {.rho_ci = {(double)NAN, (double)NAN}};
     o.top = top;
     o.resamples = resamples;
     for (int64_t i = 0; i < n; i++) {
@@ -184,6 +185,23 @@ static plumb_foretell correlate(const plumb_report *r, const foretoken *t, doubl
     }
     if (plumb_foretell_measure(&out, x, y, n, &o)) out.n = 0;
     return out;
+}
+
+bool plumb_report_correlate(plumb_report_correlation *out, const plumb_report *report,
+                            int64_t index)
+{
+    for (int i = 0; i < TOKENS; i++) {
+        const foretoken *t = &tokens[i];
+        if (!correlate(report, t, 1.0, 0).n || index--) continue;
+        const plumb_foretell_options o = plumb_foretell_defaults();
+        *out = (plumb_report_correlation){.measure = t->name,
+                                          .smaller = t->smaller,
+                                          .all = correlate(report, t, 1.0, o.resamples),
+                                          .best = correlate(report, t, 0.2, o.resamples),
+                                          .paper = t->printed};
+        return true;
+    }
+    return false;
 }
 
 static double correlation_height(const plumb_report *r, const subject *none)

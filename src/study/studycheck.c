@@ -23,6 +23,7 @@ static plumb_status hash_options(char out[33], const studyfile *s)
                  (long long)e->symetric.network.updates);
     buffer_print(&b, "%lld %lld %lld", (long long)x->tuples, (long long)x->films,
                  (long long)x->surprise.k);
+    if (e->canonical.symplectic) buffer_print(&b, " symplectic");
     const int64_t size = (int64_t)b.size;
     const plumb_array a = plumb_array_view(b.data, PLUMB_U1, 1, &size), *one = &a;
     if (!b.broken) hash_arrays(out, &one, 1);
@@ -41,11 +42,23 @@ static plumb_status read_method(studyfile *s, const yaml *node)
     return PLUMB_OK;
 }
 
+static plumb_status read_symplectic(studyfile *s, const yaml *node)
+{
+    const bool on = node->kind == YAML_VALUE && !strcmp(node->text, "on");
+    if (!on && (node->kind != YAML_VALUE || strcmp(node->text, "off")))
+        return fail(PLUMB_EFORMAT, "%s:%d: symplectic takes on or off, not \"%.64s\"", s->path,
+                    node->line, node->text);
+    s->evaluate.canonical.symplectic = on;
+    return PLUMB_OK;
+}
+
 plumb_status studycheck_evaluate(studyfile *s, const yaml *node)
 {
     const int64_t most = 1000000;
-    static const char *const keys[] = {"count",  "steps", "measured", "first",  "updates",
-                                       "tuples", "films", "k",        "method", NULL};
+    enum { UPDATES = 4, METHOD = 8, SYMPLECTIC = 9 };
+    static const char *const keys[] = {"count",   "steps",      "measured", "first",
+                                       "updates", "tuples",     "films",    "k",
+                                       "method",  "symplectic", NULL};
     struct {
         int64_t *target, low, high;
     } numbers[] = {
@@ -63,11 +76,12 @@ plumb_status studycheck_evaluate(studyfile *s, const yaml *node)
         while (!st && strcmp(keys[i], c->key)) i++;
         if (st) return st;
         int64_t value = 0;
-        st = i == 8 ? read_method(s, c)
-                    : studycheck_whole(&value, s, c, numbers[i].low, numbers[i].high);
-        if (st || i == 8) continue;
-        if (numbers[i].target) *numbers[i].target = value;
-        else s->evaluate.symetric.network.updates = value;
+        if (i == METHOD) st = read_method(s, c);
+        else if (i == SYMPLECTIC) st = read_symplectic(s, c);
+        else st = studycheck_whole(&value, s, c, numbers[i].low, numbers[i].high);
+        if (st || i >= METHOD) continue;
+        if (i == UPDATES) s->evaluate.symetric.network.updates = value;
+        else *numbers[i].target = value;
     }
     s->expect.first = s->evaluate.first;
     return st ? st : hash_options(s->options, s);

@@ -66,6 +66,15 @@ record = {"r2": 0.99, "sym": 0.01, "symetric": 1}
 lines.write_text("".join(json.dumps({"run": f"runs/m{i}", **record, "vpt": 10 * i}) + "\n" for i in range(4)))
 answer = report.answer(lines, "--out", page)
 check("models" in answer["figures"] and "m3" in page.read_text(), f"records {answer}")
+check("correlation" not in answer, f"measures that do not vary correlate with nothing: {answer}")
+lines.write_text("".join(json.dumps({"run": f"m{i}", **record, "kappa": k, "r2": -k, "vpt": 10 * i}) + "\n"
+                         for i, k in enumerate((0.1, 0.3, 0.2, 0.9, 0.8))))
+answer = report.answer(lines, "--out", page)["correlation"]
+check(abs(answer["kappa"]["all"]["rho"] - 0.8) < 1e-12 and abs(answer["r2"]["all"]["rho"] + 0.8) < 1e-12 and "sym" not in answer,
+      f"correlations {answer}")
+check(answer["kappa"]["best"] == {"models": 0, "rho": None, "rho_ci": None}, f"of one model there is no correlation: {answer}")
+table = report.run(lines, "--out", page).stdout
+check(re.search(r"kappa +\+0\.80 .*of 5 +-", table) and "0.59 (0.41)" in table, f"the table {table}")
 done = plumb.run("demo", "--json")
 (folder / "demo.json").write_text(done.stdout)
 report.run(folder / "demo.json", "--out", page)

@@ -80,6 +80,7 @@ for text, line, words in (
         (GOOD.replace("seed: [1, 2]", "data: x.h5"), 5, "a world is given too"),
         (GOOD.replace("world: [mass-spring, pendulum]", "data: x.h5"), 4, "x.h5"),
         (GOOD.replace("method: pr", "method: rp"), 9, "both or pr"),
+        (GOOD.replace("method: pr", "symplectic: yes"), 9, "symplectic takes on or off"),
         (GOOD.replace("count: 2", "count: 1"), 9, "from 2 to"),
         (GOOD.replace("seed: [1, 2]", "set: {batch: 3, replicas: 2}"), 3, "batch=3"),
         (GOOD + "a: &x 1\n", 10, "anchor"),
@@ -119,7 +120,7 @@ check(done["skipped"] == 8 and done["done"] == 0 and Path("whole/results.jsonl")
 Path("other.yaml").write_text(GOOD.replace("beta: 0.5", "beta: 0.25"))
 done = plumb("sweep", "other.yaml", "--out", "whole", code=2)
 check("was begun with beta=0.5" in done.stderr and "0.25" in done.stderr, f"other settings: {done.stderr}")
-Path("other.yaml").write_text(GOOD.replace("count: 2", "count: 3"))
+Path("other.yaml").write_text(GOOD.replace("method: pr", "method: pr, symplectic: on"))
 done = json.loads(plumb("sweep", "other.yaml", "--out", "whole", "--workers", 2, "--json").stdout)
 check(done["done"] == 8 and len(lines(Path("whole"))) == 16, f"another evaluation: {done}")
 
