@@ -188,6 +188,29 @@ static void squeeze(double *S, const double *s, int64_t step, rng *noise)
     S[0] = factor * s[0], S[1] = log(factor), S[2] = s[1] / factor, S[3] = 0.0;
 }
 
+// The pair moves about a place that a few of many constants tell: fewer trajectories than would
+// show which, were all of them to have a say.
+enum { CONSTANTS = 20 };
+static void displaced(double *S, const double *s, int64_t step, rng *noise)
+{
+    enum { M = CONSTANTS + 1 };
+    static double constant[2 * CONSTANTS];
+    for (int i = 0; i < 2 * CONSTANTS && step == 0; i++) constant[i] = rng_normal(noise);
+    S[0] = s[0] + 0.5 * constant[0], S[M] = s[1] - 0.5 * constant[1];
+    memcpy(S + 1, constant, CONSTANTS * sizeof *S);
+    memcpy(S + M + 1, constant + CONSTANTS, CONSTANTS * sizeof *S);
+}
+
+TEST(a_state_that_hangs_on_few_of_many_constants_is_held)
+{
+    forged f = forge(1, CONSTANTS + 1, TRAJECTORIES, STEPS, displaced);
+    plumb_canonical r = measured(&f, NULL);
+    CHECK(r.r2_state > 0.99);
+    CHECK(r.canonical != PLUMB_CANONICAL_NO);
+    plumb_canonical_clear(&r);
+    forged_free(&f);
+}
+
 // The angle and the action of a spring: the action is constant along a trajectory, yet no
 // parameter; the angle runs on, no single-valued function of the state.
 static void action_angle(double *S, const double *s, int64_t step, rng *noise)

@@ -11,6 +11,8 @@
 
 // A circle is tried where a line leaves more than this.
 static const double good_enough = 1e-4;
+// Above this another kernel is tried, which must leave so much less.
+static const double too_bent = 0.05, far_better = 0.5;
 // What is constant along trajectories and leaves less than this open is a function of the state.
 static const double conserved = 0.1;
 
@@ -126,11 +128,14 @@ static plumb_status choose_map(map *g, arena *mem, const canonical_rows *rows,
     plumb_status st = inputs_init(&g->in, mem, rows, t, l, round);
     if (st) return st;
     standardise(&g->in, rows->rows);
+    int64_t firm = 0;
+    while (firm < g->in.dims && g->in.base[firm] >= 0) firm++;
     g->how = (kernelfit_input){.x = g->in.x,
                                .y = g->out.y,
                                .rows = rows->rows,
                                .first = rows->first,
                                .dims = g->in.dims,
+                               .firm = firm,
                                .outputs = g->out.count,
                                .thin = rows->thin,
                                .centres = opt->centres,
@@ -161,6 +166,7 @@ static plumb_status release_conserved(canonical_latent *l, arena *mem, const can
     return st;
 }
 
+// Of maps that a network with one layer hardly follows, bumps may follow more.
 static plumb_status fit_map(map *g, arena *mem, const canonical_rows *rows,
                             const canonical_truth *t, const canonical_latent *l,
                             const plumb_canonical_options *opt)
@@ -172,6 +178,13 @@ static plumb_status fit_map(map *g, arena *mem, const canonical_rows *rows,
         map circle = *g;
         st = choose_map(&circle, mem, rows, t, l, opt, true);
         if (!st && circle.left < g->left) *g = circle;
+    }
+    if (!st && opt->estimator == PLUMB_ESTIMATOR_NETWORK && g->left > too_bent) {
+        plumb_canonical_options bumps = *opt;
+        map other = *g;
+        bumps.estimator = PLUMB_ESTIMATOR_GAUSSIAN;
+        st = choose_map(&other, mem, rows, t, l, &bumps, false);
+        if (!st && other.left < far_better * g->left) *g = other;
     }
     if (!st) st = kernelfit_solve(&g->fit, mem, &g->how);
     return st;

@@ -5,8 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/vector.h"
 #include "measures/symplectic/canonical.h"
 #include "measures/symplectic/components.h"
+#include "measures/symplectic/polyfit.h"
 
 // Below this another way of putting the latents in is tried.
 static const double good_enough = 0.97;
@@ -100,16 +102,17 @@ static plumb_status fewer(int64_t *dims, double *x, arena *mem, int64_t rows)
     return PLUMB_OK;
 }
 
-// A coordinate counts by its value, or by its sine and cosine, whichever is better known.
-static double mean_r2(const kernelfit *fit, const targets *y, int64_t form)
+// A coordinate counts by its value, or by its sine and cosine, whichever is better known; left
+// (targets) is the share that is not.
+static double mean_r2(const double *left, const targets *y, int64_t form)
 {
     double sum = 0.0;
     for (int64_t i = 0; i < form; i++) {
         double line = 0.0, circle = 0.0;
         for (int64_t k = 0; k < y->count; k++) {
             if (y->base[k] != i) continue;
-            if (y->circular[k]) circle += 0.5 * (1.0 - fit->choice[k].left);
-            else line = 1.0 - fit->choice[k].left;
+            if (y->circular[k]) circle += 0.5 * (1.0 - left[k]);
+            else line = 1.0 - left[k];
         }
         sum += fmax(line, circle) / (double)form;
     }
@@ -140,7 +143,71 @@ static plumb_status attempt(double *r2, arena *mem, const canonical_rows *rows,
                                                  .most_order = 3,
                                                  .enough = 0.005,
                                                  .family = opt->estimator});
-        if (!st) *r2 = fmax(*r2, mean_r2(&fit, y, t->form));
+        double *left = ARENA_NEW(mem, double, y->count);
+        if (!st && !left) st = PLUMB_EMEMORY;
+        for (int64_t k = 0; k < y->count && !st; k++) left[k] = fit.choice[k].left;
+        if (!st) *r2 = fmax(*r2, mean_r2(left, y, t->form));
+    }
+    arena_rewind(mem, mark);
+    return st;
+}
+
+// What a fit to the other half misses. The two halves may cut a trajectory, which then does not
+// count.
+static void heldout_left(double *left, const polyfit *fit, const polyfit_problem *p,
+                         const canonical_rows *rows)
+{
+    const bool cut = rows->first != polyfit_half(rows->rows);
+    for (int64_t k = 0; k < p->targets; k++) {
+        double missed = 0.0, all = 0.0;
+        for (int64_t r = 0; r < rows->rows; r++) {
+            if (cut && r >= rows->first - rows->steps && r < rows->first) continue;
+            const double e = fit->heldout[k * p->stride + r], v = p->y[k * p->stride + r];
+            missed += e * e;
+            all += v * v;
+        }
+        left[k] = missed / all;
+    }
+}
+
+// Constants that each trajectory has for itself are as many examples as there are trajectories, and
+// where the state hangs on a few of many latents only a sparse fit finds them.
+static plumb_status attempt_sparse(double *r2, arena *mem, const canonical_rows *rows,
+                                   const canonical_truth *t, const canonical_latent *l,
+                                   const targets *y)
+{
+    enum { ALPHAS = 10 };
+    const arena_mark mark = arena_here(mem);
+    const int64_t all = rows->rows, stride = vector_padded(all);
+    double alphas[ALPHAS];
+    plumb_symetric_options opt = plumb_symetric_defaults();
+    opt.r2_bar = good_enough;
+    for (int i = 0; i < ALPHAS; i++) alphas[i] = pow(10.0, -5.0 + 0.5 * i);
+    polyfit fit;
+    polyfit_problem p = {.targets = y->count,
+                         .rows = all,
+                         .stride = stride,
+                         .alphas = alphas,
+                         .alpha_count = ALPHAS,
+                         .threads = 1,
+                         .opt = &opt};
+    double *flat = ARENA_NEW(mem, double, (all * rows->m2)),
+           *left = ARENA_NEW(mem, double, y->count);
+    double *x = ARENA_NEW(mem, double, (rows->m2 * stride));
+    double *to = ARENA_NEW(mem, double, (y->count * stride));
+    if (!flat || !left || !x || !to) return PLUMB_EMEMORY;
+    p.dims = put_in(flat, rows, l, l->alive, false);
+    for (int64_t r = 0; r < all; r++) {
+        for (int64_t i = 0; i < p.dims; i++) x[i * stride + r] = flat[r * p.dims + i];
+        for (int64_t k = 0; k < y->count; k++) to[k * stride + r] = y->y[r * y->count + k];
+    }
+    p.x = x;
+    p.y = to;
+    p.max_order = poly_count(p.dims, 2) <= 600 ? 2 : 1;
+    plumb_status st = p.dims ? polyfit_search(&fit, mem, &p) : PLUMB_OK;
+    if (!st && p.dims) {
+        heldout_left(left, &fit, &p, rows);
+        *r2 = fmax(*r2, mean_r2(left, y, t->form));
     }
     arena_rewind(mem, mark);
     return st;
@@ -162,6 +229,7 @@ static plumb_status attempts(double *r2, arena *mem, const canonical_rows *rows,
     st = attempt(r2, mem, rows, t, l, &y, l->alive, false, opt);
     if (!st && *r2 < good_enough) st = attempt(r2, mem, rows, t, l, &y, l->alive, true, opt);
     if (!st && *r2 < good_enough && fewer) st = attempt(r2, mem, rows, t, l, &y, some, false, opt);
+    if (!st && *r2 < good_enough) st = attempt_sparse(r2, mem, rows, t, l, &y);
     return st;
 }
 

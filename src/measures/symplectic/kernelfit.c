@@ -13,7 +13,9 @@
 
 // Hardly any: keeps the factor of exact fits from failing.
 static const double least_ridge = 1e-13;
-static const double ridges[] = {1e-13, 1e-10, 1e-8, 1e-6, 1e-4};
+static const double ridges[] = {1e-13, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2};
+// Latents that stay constant are as many examples as there are trajectories, not states.
+static const double line_ridges[] = {1e-13, 1e-4, 1e-3, 1e-2, 1e-1};
 static const double network_scales[] = {1.0, 5.0, 25.0, 100.0};
 static const double gaussian_scales[] = {0.4, 0.6, 1.0, 1.7, 3.0, 6.0};
 // A fit this good is exact: states come in single precision.
@@ -24,7 +26,11 @@ static const double preference = 0.99;
 // A tenth of the variance explained may be chance, and the slopes of chance make areas of nothing.
 static const double by_chance = 0.9;
 
-enum { RIDGES = (int)(sizeof ridges / sizeof *ridges) };
+enum {
+    SHRINKING = (int)(sizeof ridges / sizeof *ridges),
+    RIDGES = SHRINKING - 1, // the last is for lines that are shrunk
+    LINE_RIDGES = (int)(sizeof line_ridges / sizeof *line_ridges)
+};
 
 static int64_t feature_count(const kernelfit *f, const kernelfit_choice *c)
 {
@@ -191,14 +197,21 @@ static plumb_status search_init(search *s, arena *mem, const kernelfit_input *in
     return PLUMB_OK;
 }
 
-// gram + ridge, factored; the constant and the line are (all but) free.
+static bool shrinks(const kernelfit *f)
+{
+    return f->firm < f->dims;
+}
+
+// gram + ridge, factored. The constant is (all but) free, and the lines that are to be.
 static bool factor(double *out, const double *gram, const kernelfit *f, const kernelfit_choice *c,
                    double rows)
 {
     const int64_t n = feature_count(f, c);
     memcpy(out, gram, (size_t)(n * n) * sizeof *out);
-    for (int64_t i = 0; i < n; i++)
-        out[i * n + i] += rows * (c->kernel && i > f->dims ? c->ridge : least_ridge);
+    for (int64_t i = 0; i < n; i++) {
+        const bool free = i <= f->firm || (!c->kernel && !shrinks(f));
+        out[i * n + i] += rows * (free ? least_ridge : c->ridge);
+    }
     return cholesky_factor(out, n);
 }
 
@@ -277,7 +290,7 @@ static plumb_status choose_kernel(kernelfit *f, search *s, double *left)
             if (i != middle && i != middle + 1 && i != middle - 1 && !wanted(f, scales[i - step]))
                 break;
             if (try_features(f, s, left, (kernelfit_choice){.kernel = true, .scale = scales[i]},
-                             ridges, RIDGES))
+                             ridges, shrinks(f) ? SHRINKING : RIDGES))
                 return PLUMB_OK;
         }
     return PLUMB_OK;
@@ -288,7 +301,8 @@ static plumb_status choose(kernelfit *f, arena *mem, search *s)
     double *left = ARENA_NEW(mem, double, (2 * s->outputs));
     if (!left) return PLUMB_EMEMORY;
     for (int order = 0; order <= f->poly.order; order++)
-        if (try_features(f, s, left, (kernelfit_choice){.order = order}, &least_ridge, 1))
+        if (try_features(f, s, left, (kernelfit_choice){.order = order},
+                         shrinks(f) ? line_ridges : &least_ridge, shrinks(f) ? LINE_RIDGES : 1))
             return PLUMB_OK;
     return f->centres ? choose_kernel(f, s, left) : PLUMB_OK;
 }
@@ -297,7 +311,8 @@ plumb_status kernelfit_choose(kernelfit *out, arena *mem, const kernelfit_input 
 {
     plumb_status st = blas_load();
     if (st) return st;
-    kernelfit f = {.dims = in->dims, .outputs = in->outputs, .family = in->family};
+    kernelfit f = {
+        .dims = in->dims, .outputs = in->outputs, .family = in->family, .firm = in->firm};
     f.enough = fmax(in->enough, exact);
     f.centres = in->family == PLUMB_ESTIMATOR_POLYNOMIAL ? 0 : in->centres;
     int order = 1;

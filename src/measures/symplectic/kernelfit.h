@@ -22,6 +22,9 @@ typedef struct kernelfit_input {
     int64_t centres;
     int64_t most_terms; // of a polynomial
     int most_order;
+    // Lines in the first so many inputs are free; if that is not all, the others and all
+    // polynomials are fitted with a ridge, as a kernel is.
+    int64_t firm;
     double enough; // the search ends where no output leaves more than this; 0 where all is exact
     plumb_canonical_estimator family;
 } kernelfit_input;
@@ -39,6 +42,7 @@ enum { KERNELFIT_ALL, KERNELFIT_FIRST, KERNELFIT_SECOND, KERNELFIT_FITS };
 typedef struct kernelfit {
     int64_t dims, outputs, centres;
     plumb_canonical_estimator family;
+    int64_t firm;
     double enough;
     double *centre;           // (centres, dims)
     poly poly;                // of the highest order tried
