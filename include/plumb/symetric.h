@@ -66,6 +66,8 @@ typedef struct plumb_symetric_network {
     int64_t heldout;              ///< trajectories kept for R2 and Sym, 50; never more than a fifth
     int64_t points_per_parameter; ///< rows to train on, 1000 a parameter at least
     bool few_points;              ///< fewer will do
+    /// Of more latents than this it sees the first principal components instead, 32; 0: any number.
+    int64_t components;
 } plumb_symetric_network;
 
 /// The settings. Take them from plumb_symetric_defaults() and change what you need.
@@ -137,6 +139,7 @@ typedef struct plumb_symetric_training {
     int64_t trajectories, points; ///< it was trained on, none of them measured
     double loss;                  ///< mean square over them after the last update
     double r2;                    ///< on them
+    int64_t components;           ///< principal components it saw; 0: the latents themselves
 } plumb_symetric_training;
 
 /// What was measured. Free what it points to with plumb_symetric_clear.

@@ -22,8 +22,9 @@ STRUCTS = {
     "named_array": "name:s array:array",
     "interval": "low:d high:d",
     "symetric_network":
-        "width:q layers:i updates:q batch:q rate:d ridge:d starts:q heldout:q points_per_parameter:q few_points:b",
-    "symetric_training": "width:q parameters:q trajectories:q points:q loss:d r2:d",
+        "width:q layers:i updates:q batch:q rate:d ridge:d starts:q heldout:q points_per_parameter:q few_points:b "
+        "components:q",
+    "symetric_training": "width:q parameters:q trajectories:q points:q loss:d r2:d components:q",
     "symetric_options":
         "size:z mode:i batch:q max_batches:q max_order:i order_one_above:q r2_bar:d sym_bar:d sym_cap:d "
         "degenerate_bar:d points:q shift:d weight_tolerance:d alphas:q alpha_min:d alpha_max:d "

@@ -127,6 +127,9 @@ static void print_table(const char *run, const plumb_evaluate *r)
         row("Sym", m->sym, m->sym_ci, "");
         printf("  %-14s %-11g %lld parameters\n", "SyMetric", m->symetric,
                (long long)m->training.parameters);
+        if (m->training.components)
+            printf("  %-14s %lld principal components of %lld latents\n", "which sees",
+                   (long long)m->training.components, (long long)m->latents);
     }
     print_direction("forward", &r->forecast.forward);
     if (!r->forecast.backward.measured) {

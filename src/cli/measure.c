@@ -94,6 +94,8 @@ static const option_row rows[] = {
      .help = "mlp: tanh units of a layer; 0: 4, or 2n where that is more"},
     {.name = "layers", .kind = OPTION_INT, AT(opt.network.layers),
      .help = "mlp: layers, the linear one at the end included"},
+    {.name = "components", .kind = OPTION_INTEGER, AT(opt.network.components),
+     .help = "mlp: of more latents it sees so many principal components; 0: any number of latents"},
     {.name = "starts", .kind = OPTION_INTEGER, AT(opt.network.starts),
      .help = "mlp: networks trained; the one that fits best counts"},
     {.name = "updates", .kind = OPTION_INTEGER, AT(opt.network.updates),
@@ -288,6 +290,9 @@ static void print_network(const plumb_symetric *r, const settings *s)
     printf("  %-14s %d layers of %lld, %lld parameters, best of %lld\n", "network",
            s->opt.network.layers, (long long)t->width, (long long)t->parameters,
            (long long)s->opt.network.starts);
+    if (t->components)
+        printf("  %-14s %lld principal components of %lld latents\n", "which sees",
+               (long long)t->components, (long long)r->latents);
     printf("  %-14s %lld other trajectories, %lld points, R2 %.4g\n", "trained on",
            (long long)t->trajectories, (long long)t->points, t->r2);
 }

@@ -71,6 +71,26 @@ static void with_noise(double *S, const double *s, int64_t step, rng *noise)
     S[0] += 0.02 * rng_normal(noise), S[1] += 0.02 * rng_normal(noise);
 }
 
+// Hundreds of latents, none of which tells much.
+enum { CROWD = 200 };
+static void crowd(double *S, const double *s, int64_t step, rng *noise)
+{
+    (void)step;
+    for (int64_t i = 0; i < CROWD; i++) {
+        S[i] = s[0] + rng_normal(noise);
+        S[CROWD + i] = s[1] + rng_normal(noise);
+    }
+}
+
+TEST(a_crowd_of_latents_holds_the_state)
+{
+    forged f = forge(1, CROWD, TRAJECTORIES, STEPS, crowd);
+    plumb_canonical r = measured(&f, NULL);
+    CHECK(r.r2_state > 0.9);
+    plumb_canonical_clear(&r);
+    forged_free(&f);
+}
+
 TEST(canonical_images_are_right)
 {
     check_map(1, 1, swap_and_scale, PLUMB_CANONICAL_YES, 1.0, 1e-9);

@@ -52,6 +52,35 @@ static void nothing_but_noise(double *z, const double *s, int64_t step, rng *noi
     z[0] = rng_normal(noise), z[1] = rng_normal(noise);
 }
 
+enum { MANY = 20 }; // pairs of latents
+
+// The bent plane over many pairs: each has a share of q and of p + 3 q^2.
+static void spread_out(double *z, const double *s, int64_t step, rng *noise)
+{
+    (void)step, (void)noise;
+    for (int64_t i = 0; i < MANY; i++) {
+        z[i] = (1.0 + 0.1 * (double)i) * s[0];
+        z[MANY + i] = (3.0 - 0.1 * (double)i) * (s[1] + 3.0 * s[0] * s[0]);
+    }
+}
+
+// Some of them hold noise instead.
+static void spread_thin(double *z, const double *s, int64_t step, rng *noise)
+{
+    spread_out(z, s, step, noise);
+    for (int64_t i = 3; i < MANY; i++) z[i] = rng_normal(noise), z[MANY + i] = rng_normal(noise);
+}
+
+// Area is stretched here and squeezed there, in all pairs.
+static void spread_wrong(double *z, const double *s, int64_t step, rng *noise)
+{
+    (void)step, (void)noise;
+    for (int64_t i = 0; i < MANY; i++) {
+        z[i] = (1.0 + 0.1 * (double)i) * s[0];
+        z[MANY + i] = s[1] * exp(1.5 * s[0]);
+    }
+}
+
 TEST(a_canonical_map_passes)
 {
     forged f = forge(1, 1, ENOUGH, 60, bent);
@@ -187,6 +216,35 @@ TEST(what_is_enough_is_enough_and_one_less_is_not)
         if (!st) plumb_symetric_clear(&r);
         forged_free(&f);
     }
+}
+
+TEST(of_many_latents_it_sees_principal_components)
+{
+    forge_map *const maps[] = {spread_out, spread_thin, spread_wrong};
+    static const int64_t seen[] = {2, 32, 2};
+    for (int k = 0; k < 3; k++) {
+        forged f = forge(1, MANY, 300, 60, maps[k]);
+        plumb_symetric_options opt = quick(1500);
+        opt.network.few_points = true;
+        plumb_symetric r = measure(&f, &opt);
+        CHECK_EQUAL(r.training.components, seen[k]);
+        CHECK_EQUAL(r.training.parameters, 4 * seen[k] + 54);
+        CHECK_EQUAL(r.latents, 2 * MANY);
+        CHECK(r.r2 > 0.95);
+        if (k != 1) CHECK_NEAR(r.symetric, k == 0 ? 1.0 : 0.0, 0.0);
+        plumb_symetric_clear(&r);
+        opt.network.components = 0; // as many as there are
+        opt.network.updates = 1;
+        r = measure(&f, &opt);
+        CHECK_EQUAL(r.training.components, 0);
+        CHECK_EQUAL(r.training.parameters, 8 * MANY + 54);
+        plumb_symetric_clear(&r);
+        forged_free(&f);
+    }
+    plumb_symetric_options all = quick(1);
+    all.network.components = 0;
+    CHECK_EQUAL(plumb_symetric_enough(512, 2, 60, NULL), plumb_symetric_enough(32, 2, 60, NULL));
+    CHECK(plumb_symetric_enough(512, 2, 60, &all) > 30000);
 }
 
 TEST(threads_change_no_bit_and_seeds_do)

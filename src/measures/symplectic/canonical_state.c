@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "measures/symplectic/canonical.h"
+#include "measures/symplectic/components.h"
 
 // Below this another way of putting the latents in is tried.
 static const double good_enough = 0.97;
@@ -80,6 +81,25 @@ static int64_t put_in(double *x, const canonical_rows *rows, const canonical_lat
     return kept;
 }
 
+// Of more than a fit can take, the first principal components, as large as they are. Their number.
+static plumb_status fewer(int64_t *dims, double *x, arena *mem, int64_t rows)
+{
+    if (*dims <= COMPONENTS_MOST) return PLUMB_OK;
+    const int64_t all = *dims;
+    components parts;
+    double *columns = ARENA_NEW(mem, double, (all * rows));
+    if (!columns) return PLUMB_EMEMORY;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < all; i++) columns[i * rows + r] = x[r * all + i];
+    plumb_status st = components_take(&parts, &columns, mem, all, rows, 0, rows, COMPONENTS_MOST);
+    if (st) return st;
+    *dims = parts.count;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < *dims; i++)
+            x[r * *dims + i] = columns[i * rows + r] * parts.deviation[i] / parts.deviation[0];
+    return PLUMB_OK;
+}
+
 // A coordinate counts by its value, or by its sine and cosine, whichever is better known.
 static double mean_r2(const kernelfit *fit, const targets *y, int64_t form)
 {
@@ -103,10 +123,10 @@ static plumb_status attempt(double *r2, arena *mem, const canonical_rows *rows,
     const arena_mark mark = arena_here(mem);
     double *x = ARENA_NEW(mem, double, (rows->rows * rows->m2));
     if (!x) return PLUMB_EMEMORY;
-    const int64_t dims = put_in(x, rows, l, wanted, drawn);
+    int64_t dims = put_in(x, rows, l, wanted, drawn);
     kernelfit fit;
-    plumb_status st = PLUMB_OK;
-    if (dims) {
+    plumb_status st = fewer(&dims, x, mem, rows->rows);
+    if (!st && dims) {
         st = kernelfit_choose(&fit, mem,
                               &(kernelfit_input){.x = x,
                                                  .y = y->y,

@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "base/status.h"
 #include "measures/symplectic/batch.h"
+#include "measures/symplectic/components.h"
 #include "measures/symplectic/symetric.h"
 
 plumb_symetric_options plumb_symetric_defaults(void)
@@ -44,7 +45,8 @@ plumb_symetric_options plumb_symetric_defaults(void)
                     .rate = 0.01,
                     .starts = 2,
                     .heldout = 50,
-                    .points_per_parameter = 1000},
+                    .points_per_parameter = 1000,
+                    .components = COMPONENTS_MOST},
         .max_features = 10000,
     };
 }

@@ -10,15 +10,22 @@
 #include "base/status.h"
 #include "math/rng.h"
 #include "math/vector.h"
+#include "measures/symplectic/components.h"
 #include "measures/symplectic/mlp.h"
 #include "measures/symplectic/symetric.h"
+
+// How many numbers it sees of so many latents.
+static int64_t inputs_of(const plumb_symetric_network *n, int64_t latents)
+{
+    return n->components && latents > n->components ? n->components : latents;
+}
 
 // A layer narrower than the truth would cap the rank of J below 2n, and Sym could not be 0.
 static mlp_shape shape_of(const plumb_symetric_network *n, int64_t latents, int64_t states)
 {
     enum { PUBLISHED = 4 };
     const int64_t width = n->width ? n->width : states > PUBLISHED ? states : PUBLISHED;
-    return (mlp_shape){latents, states, width, n->layers};
+    return (mlp_shape){inputs_of(n, latents), states, width, n->layers};
 }
 
 static int64_t heldout_of(const plumb_symetric_network *n, int64_t trajectories)
@@ -60,6 +67,9 @@ plumb_status symetric_network_check(const plumb_symetric_options *o)
                     "a rate of %g and a ridge of %g: wanted one above 0 and one not "
                     "below",
                     n->rate, n->ridge);
+    if (n->components < 0 || n->components > 4096)
+        return fail(PLUMB_EVALUE, "%lld components: wanted 1 to 4096, or 0 for all latents",
+                    (long long)n->components);
     if (n->heldout < 1 || n->points_per_parameter < 0 || n->points_per_parameter > 1000000)
         return fail(PLUMB_EVALUE,
                     "%lld trajectories held out and %lld points a parameter: wanted 1 at least, "
@@ -255,45 +265,73 @@ static bool rests(double *column, double mean, int64_t first, int64_t rows)
     return true;
 }
 
+typedef struct rows_seen {
+    double *x, *y;           // (inputs, stride), (targets, stride)
+    bool *latent, *truth;    // (dims), (targets) that never move
+    const components *parts; // in the place of latents, or NULL
+    int64_t stride;
+} rows_seen;
+
 // What never moves has no slope. A true coordinate at rest needs no network. A latent at rest gave
 // it nothing to learn from: its weights are still those that were drawn, and would make areas out
 // of nothing.
-static void flatten(double *j, const bool *at_rest, const mlp_shape *net, int64_t points)
+static void flatten(double *j, const rows_seen *s, int64_t dims, int64_t targets, int64_t points)
 {
-    const bool *latent = at_rest, *truth = at_rest + net->inputs;
     for (int64_t p = 0; p < points; p++)
-        for (int64_t t = 0; t < net->outputs; t++)
-            for (int64_t d = 0; d < net->inputs; d++, j++)
-                if (latent[d] || truth[t]) *j = 0.0;
+        for (int64_t t = 0; t < targets; t++)
+            for (int64_t d = 0; d < dims; d++, j++)
+                if (s->latent[d] || s->truth[t]) *j = 0.0;
 }
 
 static plumb_status measure(batch *out, arena *mem, const batch_input *in, const mlp_shape *net,
-                            const double *value, const double *x, const double *y,
-                            const bool *at_rest, int64_t stride, int64_t heldout)
+                            const double *value, const rows_seen *s, int64_t heldout)
 {
-    const int64_t rows = heldout * in->steps, points = heldout * in->points;
+    const int64_t rows = heldout * in->steps, points = heldout * in->points, stride = s->stride;
     double *told = ARENA_NEW(mem, double, (net->outputs * stride));
     double *residual = ARENA_NEW(mem, double, (net->outputs * stride));
     double *at = ARENA_NEW(mem, double, (net->inputs * points));
-    double *j = ARENA_NEW(mem, double, (points * net->outputs * net->inputs));
-    if (!told || !residual || !at || !j) return PLUMB_EMEMORY;
-    plumb_status st = mlp_apply(told, net, value, x, rows, stride);
+    double *j = ARENA_NEW(mem, double, (points * net->outputs * out->dims)), *inner = j;
+    if (s->parts) inner = ARENA_NEW(mem, double, (points * net->outputs * net->inputs));
+    if (!told || !residual || !at || !j || !inner) return PLUMB_EMEMORY;
+    plumb_status st = mlp_apply(told, net, value, s->x, rows, stride);
     if (st) return st;
     for (int64_t t = 0; t < net->outputs; t++)
-        if (at_rest[net->inputs + t]) memset(told + t * stride, 0, (size_t)rows * sizeof *told);
-    out->numbers.r2 = mean_r2(y, told, net->outputs, rows, stride, in->opt->r2);
+        if (s->truth[t]) memset(told + t * stride, 0, (size_t)rows * sizeof *told);
+    out->numbers.r2 = mean_r2(s->y, told, net->outputs, rows, stride, in->opt->r2);
     for (int64_t t = 0; t < net->outputs; t++)
         for (int64_t i = 0; i < rows; i++)
-            residual[t * stride + i] = y[t * stride + i] - told[t * stride + i];
+            residual[t * stride + i] = s->y[t * stride + i] - told[t * stride + i];
     for (int64_t d = 0; d < net->inputs; d++)
         for (int64_t p = 0; p < points; p++)
-            at[d * points + p] = x[d * stride + p / in->points * in->steps + in->eval_index[p]];
-    st = mlp_jacobians(j, net, value, at, points);
-    flatten(j, at_rest, net, points);
-    const jacobians all = {j, in->points * net->outputs * net->inputs};
+            at[d * points + p] = s->x[d * stride + p / in->points * in->steps + in->eval_index[p]];
+    st = mlp_jacobians(inner, net, value, at, points);
+    if (!st && s->parts) components_chain(j, s->parts, inner, points * net->outputs);
+    flatten(j, s, out->dims, net->outputs, points);
+    const jacobians all = {j, in->points * net->outputs * out->dims};
     if (!st) st = batch_score(out, mem, in, heldout, fill_jacobians, &all);
-    if (!st) st = batch_sums(out, mem, in, y, residual, residual, -1, stride, heldout);
+    if (!st) st = batch_sums(out, mem, in, s->y, residual, residual, -1, stride, heldout);
     return st;
+}
+
+// Standardised columns, those at rest, and components where there are too many latents.
+static plumb_status see_rows(rows_seen *s, components *parts, batch *b, arena *mem,
+                             const batch_input *in, int64_t heldout)
+{
+    const int64_t all = in->trajectories, first = heldout * in->steps, end = all * in->steps;
+    s->stride = vector_padded(end);
+    plumb_status st = batch_columns(&s->x, &s->y, b, mem, in, 0, all, s->stride, heldout);
+    if (st) return st;
+    s->latent = ARENA_NEW(mem, bool, b->dims);
+    s->truth = ARENA_NEW(mem, bool, in->targets);
+    if (!s->latent || !s->truth) return PLUMB_EMEMORY;
+    for (int64_t d = 0; d < b->dims; d++)
+        s->latent[d] = rests(s->x + d * s->stride, b->latent_mean[d], first, end);
+    for (int64_t t = 0; t < in->targets; t++)
+        s->truth[t] = rests(s->y + t * s->stride, b->truth_mean[t], first, end);
+    const int64_t most = inputs_of(&in->opt->network, b->dims);
+    if (most == b->dims) return PLUMB_OK;
+    s->parts = parts;
+    return components_take(parts, &s->x, mem, b->dims, s->stride, first, end, most);
 }
 
 plumb_status symetric_network(symetric_work *work, plumb_symetric_training *training,
@@ -311,26 +349,22 @@ plumb_status symetric_network(symetric_work *work, plumb_symetric_training *trai
     plumb_status st = part_trajectories(in, mem, heldout);
     if (!st) st = batch_latents(b, mem, in, 0, all);
     if (st) return st;
-    const mlp_shape net = shape_of(&in->opt->network, b->dims, in->targets);
+    mlp_shape net = shape_of(&in->opt->network, b->dims, in->targets);
     st = refuse_few(in, &net, all - heldout);
-    double *x = NULL, *y = NULL, *value = NULL;
-    const int64_t stride = vector_padded(all * in->steps);
-    if (!st) st = batch_columns(&x, &y, b, mem, in, 0, all, stride, heldout);
+    rows_seen seen = {0};
+    components parts = {0};
+    double *value = NULL;
+    if (!st) st = see_rows(&seen, &parts, b, mem, in, heldout);
     if (st) return st;
-    bool *at_rest = ARENA_NEW(mem, bool, (net.inputs + net.outputs));
-    if (!at_rest) return PLUMB_EMEMORY;
-    for (int64_t d = 0; d < net.inputs; d++)
-        at_rest[d] = rests(x + d * stride, b->latent_mean[d], heldout * in->steps, all * in->steps);
-    for (int64_t t = 0; t < net.outputs; t++)
-        at_rest[net.inputs + t] =
-            rests(y + t * stride, b->truth_mean[t], heldout * in->steps, all * in->steps);
+    if (seen.parts) net.inputs = parts.count;
     *training = (plumb_symetric_training){.width = net.width,
                                           .parameters = mlp_parameters(&net),
                                           .trajectories = all - heldout,
-                                          .points = (all - heldout) * in->steps};
-    st =
-        train(&value, training, mem, in, &net, x, y, stride, heldout * in->steps, training->points);
-    if (!st) st = measure(b, mem, in, &net, value, x, y, at_rest, stride, heldout);
+                                          .points = (all - heldout) * in->steps,
+                                          .components = parts.count};
+    st = train(&value, training, mem, in, &net, seen.x, seen.y, seen.stride, heldout * in->steps,
+               training->points);
+    if (!st) st = measure(b, mem, in, &net, value, &seen, heldout);
     if (st) return st;
     b->numbers.features = b->numbers.nonzero = training->parameters;
     batch_judge(&b->numbers, in->opt);

@@ -30,6 +30,8 @@ static void record_training(plumb_record *record, const plumb_symetric_training 
     plumb_record_integer(record, "width", t->width);
     plumb_record_integer(record, "layers", n->layers);
     plumb_record_integer(record, "parameters", t->parameters);
+    if (t->components) plumb_record_integer(record, "components", t->components);
+    else plumb_record_real(record, "components", (double)NAN);
     plumb_record_integer(record, "train_trajectories", t->trajectories);
     plumb_record_integer(record, "train_points", t->points);
     plumb_record_real(record, "points_per_parameter", (double)t->points / (double)t->parameters);
