@@ -45,10 +45,20 @@ static node *standardised(net *n, node *frames)
     return op_divide(g, less, op_like(g, deviation, frames));
 }
 
+// x and |x|. What a thing does to a picture has another sign in another colour; where it is has
+// not.
+static node *with_sizes(net *n, node *x)
+{
+    graph *g = n->g;
+    node *above = net_activate(n, x, ACT_RELU), *below = op_subtract(g, above, x);
+    return op_concat(g, (node *[]){x, op_add(g, above, below)}, 2, x->shape.rank - 1);
+}
+
 node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
 {
     const int64_t channels = c->angles ? 2 * c->latent : out; // the cosines come of the last layer
     if (c->standard) x = standardised(n, x);
+    if (c->sizes) x = with_sizes(n, x);
     for (int b = 0; b < c->encoder_blocks; b++) {
         const hgn_block *block = &c->encoder[b];
         for (int i = 0; i < block->layers; i++) {

@@ -453,7 +453,8 @@ const catalogue_row hgn_plus_plus_row = {
     .settings_size = sizeof(hgn_settings),
     .adjust = {[SETTINGS_CPU] = hgn_plus_plus_cpu,
                [SETTINGS_CPU_ANGLES] = hgn_plus_plus_angles,
-               [SETTINGS_CPU_STATE] = hgn_plus_plus_state},
+               [SETTINGS_CPU_STATE] = hgn_plus_plus_state,
+               [SETTINGS_CPU_CONSTANTS] = hgn_plus_plus_constants},
     .clip = clip,
     .create = create_plus_plus,
 };
@@ -464,7 +465,7 @@ const catalogue_row hgn_row = {
     .settings = hgn_rows,
     .settings_size = sizeof(hgn_settings),
     .adjust = {hgn_original_paper, hgn_original_cpu, hgn_original_tiny, hgn_original_cpu,
-               hgn_original_cpu},
+               hgn_original_cpu, hgn_original_cpu},
     .clip = clip,
     .create = create_hgn,
 };
