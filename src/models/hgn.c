@@ -45,13 +45,16 @@ static node *standardised(net *n, node *frames)
     return op_divide(g, less, op_like(g, deviation, frames));
 }
 
-// x and |x|. What a thing does to a picture has another sign in another colour; where it is has
-// not.
+// x and |x|, both over 1 + |x|: what a thing does to a picture has another sign and strength in
+// another colour; where it is has not.
 static node *with_sizes(net *n, node *x)
 {
     graph *g = n->g;
-    node *above = net_activate(n, x, ACT_RELU), *below = op_subtract(g, above, x);
-    return op_concat(g, (node *[]){x, op_add(g, above, below)}, 2, x->shape.rank - 1);
+    node *above = net_activate(n, x, ACT_RELU);
+    node *size = op_subtract(g, op_scale(g, above, 2.0), x);
+    node *most = op_shift(g, size, 1.0);
+    node *part[] = {op_divide(g, x, most), op_divide(g, size, most)};
+    return op_concat(g, part, 2, x->shape.rank - 1);
 }
 
 node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)

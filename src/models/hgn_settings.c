@@ -63,6 +63,7 @@ const settings_row hgn_rows[] = {
     {"decoder_start", SETTINGS_INTEGER, AT(decoder_start), {"16", "8", "2"}, 1, 4096, NULL, "channels that q is projected to", false},
     {"objective", SETTINGS_CHOICE, AT(objective), {"elbo"}, 0, 0, objectives, "what is minimised", false},
     {"beta", SETTINGS_REAL, AT(beta), {"1", "0.1", "1"}, 0, 1e9, NULL, "weight of the KL divergence", false},
+    {"beta_last", SETTINGS_REAL, AT(beta_last), {"0"}, 0, 1e9, NULL, "what it grows to between 30 % and 80 % of training; 0: it stays", SETTINGS_YOUNG},
     {"kappa", SETTINGS_REAL, AT(kappa), {"0.001"}, 0, 1, NULL, "of GECO: the squared error that will do", false},
     {"alpha", SETTINGS_REAL, AT(alpha), {"0"}, 0, 1, NULL, "of GECO: memory of its average", false},
     {"decoded", SETTINGS_INTEGER, AT(decoded), {"0", "4", "2"}, 0, 100000, NULL,

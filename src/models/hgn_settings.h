@@ -31,7 +31,7 @@ typedef struct hgn_settings {
     int64_t decoder_width, decoder_start;
     bool decoder_taper;
     int objective;
-    double beta, kappa, alpha;
+    double beta, beta_last, kappa, alpha;
     int64_t decoded, group;
     const char *horizons;
     double extend;
