@@ -37,11 +37,12 @@ typedef struct plumb_train_progress {
 
 typedef struct plumb_train_options {
     size_t size;
-    const char *model;      ///< "hgn++"; with `resume` NULL: that of the run
-    const char *world;      ///< the world it watches,
-    const char *data;       ///< or a file of plumb_dataset_simulate; the other NULL
-    const char *out;        ///< the run directory
-    const char *preset;     ///< "paper", "cpu" (NULL), "tiny", "cpu-angles" or "cpu-state"
+    const char *model; ///< "hgn++"; with `resume` NULL: that of the run
+    const char *world; ///< the world it watches,
+    const char *data;  ///< or a file of plumb_dataset_simulate; the other NULL
+    const char *out;   ///< the run directory
+    const char
+        *preset; ///< "paper", "cpu" (NULL), "tiny", "cpu-angles", "cpu-state", "cpu-constants"
     const char *const *set; ///< "name=value", applied in order
     int64_t set_count;
     int64_t steps;  ///< updates of the parameters; negative: as the preset has it

@@ -6,7 +6,7 @@
 const char *const energy_names[ENERGY_FORMS] = {
     "separable_net",    "dep_net",     "embed_quad",           "pure_quad",
     "matrix_diag_quad", "matrix_quad", "matrix_dep_diag_quad", "matrix_dep_quad",
-    "rest_quad"};
+    "rest_quad",        "graded_quad"};
 
 node *energy_stack(const energy *e, const char *prefix, node *x, int64_t out)
 {
@@ -116,6 +116,27 @@ static node *matrix_quad(const energy *e, const char *prefix, phase at)
     return op_add(g, base, more);
 }
 
+// p' diag(exp P) p / 2, with exp P from 1, 1/10, 1/100, .. on: what a film keeps for itself has a
+// place to be where nothing moves it.
+static node *graded_quad(const energy *e, const char *prefix, node *p)
+{
+    static const double ten = 2.302585092994046; // its logarithm
+    graph *g = e->net->g;
+    const int64_t n = p->shape.size[1];
+    char name[64];
+    if (p->shape.rank != 2)
+        return graph_blunder(g, fail(PLUMB_EVALUE, "kinetic=graded_quad wants states that are "
+                                                   "vectors, not maps"));
+    snprintf(name, sizeof name, "%s.grades", prefix);
+    node *grades = net_param(e->net, name, 1, &n, PARAM_VALUE, 0.0);
+    for (int64_t i = 1; i < n; i++) {
+        node *less = op_constant(g, -ten * (double)i, &(shape){1, {1}});
+        grades = op_add(g, grades, op_embed(g, less, 0, i, n));
+    }
+    node *rates = for_all(g, op_exp(g, grades), p);
+    return op_scale(g, op_sum_each(g, op_multiply(g, rates, op_square(g, p))), 0.5);
+}
+
 static node *potential(const energy *e, phase at)
 {
     graph *g = e->net->g;
@@ -137,6 +158,7 @@ static node *kinetic(const energy *e, phase at)
     case ENERGY_EMBED_QUAD: return half_square(g, energy_stack(e, "kin", at.p, e->shape.width[0]));
     case ENERGY_REST_QUAD: return rest_quad(e, "kin", at.p, op_zeros_like(g, at.p));
     case ENERGY_PURE_QUAD: return half_square(g, at.p);
+    case ENERGY_GRADED_QUAD: return graded_quad(e, "kin", at.p);
     default: return matrix_quad(e, "kin", at);
     }
 }

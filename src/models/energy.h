@@ -16,6 +16,7 @@ typedef enum energy_form {
     ENERGY_DEP_DIAG_QUAD,   // the same with P = f(q)
     ENERGY_DEP_MATRIX_QUAD, // with U = f(q)
     ENERGY_REST_QUAD,       // |f - f(0)|^2 / 2 of q, or of p: least at rest, unlike the one above
+    ENERGY_GRADED_QUAD,     // p' diag(exp P) p / 2, P free, each pair first ten times the slower
     ENERGY_FORMS
 } energy_form;
 extern const char *const energy_names[ENERGY_FORMS];

@@ -45,10 +45,23 @@ static node *standardised(net *n, node *frames)
     return op_divide(g, less, op_like(g, deviation, frames));
 }
 
+// x and |x|, both over 1 + |x|: what a thing does to a picture has another sign and strength in
+// another colour; where it is has not.
+static node *with_sizes(net *n, node *x)
+{
+    graph *g = n->g;
+    node *above = net_activate(n, x, ACT_RELU);
+    node *size = op_subtract(g, op_scale(g, above, 2.0), x);
+    node *most = op_shift(g, size, 1.0);
+    node *part[] = {op_divide(g, x, most), op_divide(g, size, most)};
+    return op_concat(g, part, 2, x->shape.rank - 1);
+}
+
 node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
 {
     const int64_t channels = c->angles ? 2 * c->latent : out; // the cosines come of the last layer
     if (c->standard) x = standardised(n, x);
+    if (c->sizes) x = with_sizes(n, x);
     for (int b = 0; b < c->encoder_blocks; b++) {
         const hgn_block *block = &c->encoder[b];
         for (int i = 0; i < block->layers; i++) {

@@ -12,10 +12,17 @@ static const char *const encoders[] = {"3x3", "2x2_4x4", NULL};
 static const char *const sights[] = {"positions", "state", NULL};
 static const char *const decoders[] = {"convolutions", "pixels", NULL};
 static const char *const objectives[] = {"elbo", "geco", "plain", NULL};
-static const char *const forms[] = {
-    "separable_net",    "dep_net",     "embed_quad",           "pure_quad",
-    "matrix_diag_quad", "matrix_quad", "matrix_dep_diag_quad", "matrix_dep_quad",
-    "rest_quad",        NULL};
+static const char *const forms[] = {"separable_net",
+                                    "dep_net",
+                                    "embed_quad",
+                                    "pure_quad",
+                                    "matrix_diag_quad",
+                                    "matrix_quad",
+                                    "matrix_dep_diag_quad",
+                                    "matrix_dep_quad",
+                                    "rest_quad",
+                                    "graded_quad",
+                                    NULL};
 static const char *const activations[] = {
     "none", "relu", "leaky_relu", "tf_leaky_relu", "swish", "softplus", "tanh", "sigmoid", NULL};
 
@@ -31,6 +38,7 @@ const settings_row hgn_rows[] = {
     {"pairs", SETTINGS_INTEGER, AT(pairs), {"16", NULL, "2"}, 1, 4096, NULL, "pairs (q, p) of latents, or of channels", false},
     {"spread", SETTINGS_REAL, AT(spread), {"1", "0.1", "1"}, 1e-9, 1e9, NULL, "deviation of a latent before training, about", SETTINGS_YOUNG},
     {"standard", SETTINGS_FLAG, AT(standard), {"off", "on", "off"}, 0, 0, NULL, "the encoder sees frames less their mean, over their deviation", SETTINGS_YOUNG},
+    {"sizes", SETTINGS_FLAG, AT(sizes), {"off"}, 0, 0, NULL, "and their absolute values, in which colours are alike", SETTINGS_YOUNG},
     {"angles", SETTINGS_FLAG, AT(angles), {"off"}, 0, 0, NULL, "positions are angles: energy and decoder see cosines and sines", SETTINGS_YOUNG},
     {"soften", SETTINGS_REAL, AT(soften), {"0.3"}, 0, 1, NULL, "part of training by which they lie on the circle", SETTINGS_YOUNG},
     {"seen", SETTINGS_CHOICE, AT(seen), {"positions"}, 0, 0, sights, "what frames are drawn from: q, or q and p", SETTINGS_YOUNG},
@@ -55,6 +63,7 @@ const settings_row hgn_rows[] = {
     {"decoder_start", SETTINGS_INTEGER, AT(decoder_start), {"16", "8", "2"}, 1, 4096, NULL, "channels that q is projected to", false},
     {"objective", SETTINGS_CHOICE, AT(objective), {"elbo"}, 0, 0, objectives, "what is minimised", false},
     {"beta", SETTINGS_REAL, AT(beta), {"1", "0.1", "1"}, 0, 1e9, NULL, "weight of the KL divergence", false},
+    {"beta_last", SETTINGS_REAL, AT(beta_last), {"0"}, 0, 1e9, NULL, "what it grows to between 30 % and 80 % of training; 0: it stays", SETTINGS_YOUNG},
     {"kappa", SETTINGS_REAL, AT(kappa), {"0.001"}, 0, 1, NULL, "of GECO: the squared error that will do", false},
     {"alpha", SETTINGS_REAL, AT(alpha), {"0"}, 0, 1, NULL, "of GECO: memory of its average", false},
     {"decoded", SETTINGS_INTEGER, AT(decoded), {"0", "4", "2"}, 0, 100000, NULL,
@@ -94,6 +103,24 @@ const char *const hgn_plus_plus_angles[] = {FURTHER,
                                             NULL};
 const char *const hgn_plus_plus_state[] = {
     FURTHER, "seen=state", "pairs=1", "deadlines=0.2,0.3,0.4", "extend=0.02", "steps=2500", NULL};
+
+// What differs from film to film and stays, a mass or a colour, needs places where nothing moves,
+// and a window long enough to see where the middle of a swing is.
+const char *const hgn_plus_plus_constants[] = {FURTHER,
+                                               "trajectories=3000",
+                                               "frames=100",
+                                               "window=25",
+                                               "pairs=6",
+                                               "kinetic=graded_quad",
+                                               "sizes=on",
+                                               "beta=0.3",
+                                               "beta_last=5",
+                                               "horizons=5,15,30",
+                                               "deadlines=0.15,0.25,0.35",
+                                               "extend=0.08",
+                                               "hold=0.3",
+                                               "steps=12000",
+                                               NULL};
 
 // The original: maps, a long window that is rebuilt backwards, GECO [Higgins21, code].
 #define ORIGINAL                                                                         \
@@ -158,6 +185,7 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *s, int64_t
                     .maps = s->phase_space == 1,
                     .spread = s->spread == 1.0 ? 0.0 : s->spread,
                     .standard = s->standard,
+                    .sizes = s->sizes,
                     .angles = s->angles,
                     .chooses = s->nested,
                     .transform_layers = (int)s->transform_layers,

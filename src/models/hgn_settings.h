@@ -14,7 +14,7 @@ typedef struct hgn_settings {
     int split, direction;
     int64_t pairs;
     double spread;
-    bool standard;
+    bool standard, sizes;
     bool angles;
     double soften;
     int seen;
@@ -31,7 +31,7 @@ typedef struct hgn_settings {
     int64_t decoder_width, decoder_start;
     bool decoder_taper;
     int objective;
-    double beta, kappa, alpha;
+    double beta, beta_last, kappa, alpha;
     int64_t decoded, group;
     const char *horizons;
     double extend;
@@ -47,8 +47,8 @@ typedef struct hgn_settings {
 /// One table for both models; HGN differs in the values of its presets.
 extern const settings_row hgn_rows[];
 /// What the presets set beyond the table, NULL at the end.
-extern const char *const hgn_plus_plus_cpu[], *const hgn_plus_plus_angles[],
-                                                  *const hgn_plus_plus_state[];
+extern const char *const hgn_plus_plus_cpu[],
+    *const hgn_plus_plus_angles[], *const hgn_plus_plus_state[], *const hgn_plus_plus_constants[];
 extern const char *const hgn_original_paper[], *const hgn_original_cpu[],
                                                    *const hgn_original_tiny[];
 

@@ -129,6 +129,17 @@ static void count_terms(const learner *h, const struct replica *r, int64_t k, do
     terms[TERM_KL] = kl;
 }
 
+// Of the KL divergence: from 30 % to 80 % of training it grows, by the same factor every step.
+static double weight_of_kl(const learner *h, int64_t step)
+{
+    const double from = 0.3, to = 0.8, last = h->own->beta_last;
+    if (h->config.objective == HGN_GECO) return 1.0;
+    if (h->config.objective != HGN_ELBO) return 0.0;
+    if (last <= 0.0 || h->config.beta <= 0.0) return h->config.beta;
+    const double part = ((double)step / (double)h->training.steps - from) / (to - from);
+    return h->config.beta * pow(last / h->config.beta, fmin(fmax(part, 0.0), 1.0));
+}
+
 static plumb_status gradient(void *self, int64_t replica, int64_t step, float *gradient,
                              double *terms)
 {
@@ -138,9 +149,7 @@ static plumb_status gradient(void *self, int64_t replica, int64_t step, float *g
     int64_t k = decoded_of(h, stage);
     double B = (double)h->training.batch, share = (double)h->share / B, slope = 0.0;
     double lambda = h->lambda >= 0 ? lambda_of(h, &slope) : 1.0;
-    double beta = h->config.objective == HGN_ELBO   ? h->config.beta
-                  : h->config.objective == HGN_GECO ? 1.0
-                                                    : 0.0;
+    double beta = weight_of_kl(h, step);
 
     memset(gradient, 0, (size_t)h->params.size * sizeof *gradient);
     memset(terms, 0, (size_t)(TERM_PAIRS + 2 * h->sizes) * sizeof *terms);
@@ -453,7 +462,8 @@ const catalogue_row hgn_plus_plus_row = {
     .settings_size = sizeof(hgn_settings),
     .adjust = {[SETTINGS_CPU] = hgn_plus_plus_cpu,
                [SETTINGS_CPU_ANGLES] = hgn_plus_plus_angles,
-               [SETTINGS_CPU_STATE] = hgn_plus_plus_state},
+               [SETTINGS_CPU_STATE] = hgn_plus_plus_state,
+               [SETTINGS_CPU_CONSTANTS] = hgn_plus_plus_constants},
     .clip = clip,
     .create = create_plus_plus,
 };
@@ -464,7 +474,7 @@ const catalogue_row hgn_row = {
     .settings = hgn_rows,
     .settings_size = sizeof(hgn_settings),
     .adjust = {hgn_original_paper, hgn_original_cpu, hgn_original_tiny, hgn_original_cpu,
-               hgn_original_cpu},
+               hgn_original_cpu, hgn_original_cpu},
     .clip = clip,
     .create = create_hgn,
 };

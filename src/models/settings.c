@@ -12,7 +12,8 @@
 
 enum { TEXT_ROOM = 512 };
 
-static const char *const preset_names[] = {"paper", "cpu", "tiny", "cpu-angles", "cpu-state", NULL};
+static const char *const preset_names[] = {"paper",     "cpu",           "tiny", "cpu-angles",
+                                           "cpu-state", "cpu-constants", NULL};
 
 // "a, b or c".
 static const char *list_words(char *text, size_t size, const char *const *words)
@@ -40,7 +41,7 @@ static const char *did_you_mean(char *text, size_t size, const char *word, const
 
 plumb_status settings_find_preset(settings_preset *out, const char *name)
 {
-    char list[64], near[64];
+    char list[96], near[64];
     for (int i = 0; i < SETTINGS_NAMES; i++)
         if (!strcmp(preset_names[i], name)) {
             *out = (settings_preset)i;

@@ -21,6 +21,7 @@ typedef enum settings_preset {
     /// `cpu` for worlds of a kind, where a model has more to say to it; else the same.
     SETTINGS_CPU_ANGLES = SETTINGS_PRESETS, ///< things that turn
     SETTINGS_CPU_STATE,                     ///< pictures of the whole state: games
+    SETTINGS_CPU_CONSTANTS,                 ///< things that differ from film to film
     SETTINGS_NAMES,
 } settings_preset;
 
@@ -63,7 +64,8 @@ typedef struct settings {
     } part[4];
 } settings;
 
-/// "paper", "cpu", "tiny", "cpu-angles", "cpu-state". Fails with PLUMB_EVALUE, naming the nearest.
+/// "paper", "cpu", "tiny", "cpu-angles", "cpu-state", "cpu-constants". Fails with PLUMB_EVALUE,
+/// naming the nearest.
 plumb_status settings_find_preset(settings_preset *out, const char *name);
 const char *settings_preset_name(settings_preset preset);
 

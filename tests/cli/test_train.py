@@ -91,7 +91,7 @@ for words, code, arguments in (
         ('rate takes a number, not "fast"', 2, ("toy", *QUICK, "--set", "rate=fast", "--out", folder / "x")),
         ("flavour takes plain, bitter or sweet, not \"swet\"; did you mean sweet?", 2,
          ("toy", *QUICK, "--set", "flavour=swet", "--out", folder / "x")),
-        ('there is no preset "cpy", only paper, cpu, tiny, cpu-angles or cpu-state; did you mean cpu?', 2, ("toy", *QUICK, "--preset", "cpy", "--out", folder / "x")),
+        ('there is no preset "cpy", only paper, cpu, tiny, cpu-angles, cpu-state or cpu-constants; did you mean cpu?', 2, ("toy", *QUICK, "--preset", "cpy", "--out", folder / "x")),
         ("replicas=4 is more than batch=2", 2, ("toy", *QUICK, "--set", "replicas=4", "--out", folder / "x")),
         ("frames=2 is fewer than the 5 of a clip", 2, ("toy", *QUICK, "--set", "frames=2", "--out", folder / "x")),
         ("do not fit into memory", 2, ("toy", *QUICK, "--set", "trajectories=1000000000", "--out", folder / "x")),

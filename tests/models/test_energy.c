@@ -90,7 +90,7 @@ TEST(flows_are_the_partial_derivatives_of_every_energy)
 }
 
 // Kinetic energies whose parameters are at their start have closed forms.
-static void check_start(energy_form kinetic, double mass)
+static void check_start(energy_form kinetic, double mass, double grade)
 {
     bench b;
     bench_start(&b, ENERGY_NET, kinetic);
@@ -107,7 +107,7 @@ static void check_start(energy_form kinetic, double mass)
     machine_stop(m);
     for (int i = 0; i < ITEMS; i++) {
         double sum = 0.0;
-        for (int k = 0; k < PAIRS; k++) sum += p[i * PAIRS + k] * p[i * PAIRS + k];
+        for (int k = 0; k < PAIRS; k++) sum += pow(grade, k) * p[i * PAIRS + k] * p[i * PAIRS + k];
         CHECK_NEAR(got[i], 0.5 * mass * sum, 1e-5);
     }
     free(p), free(block);
@@ -116,9 +116,10 @@ static void check_start(energy_form kinetic, double mass)
 
 TEST(quadratic_energies_start_as_multiples_of_the_square)
 {
-    check_start(ENERGY_PURE_QUAD, 1.0);
-    check_start(ENERGY_DIAG_QUAD, 2.0);   // exp(0) + 1
-    check_start(ENERGY_MATRIX_QUAD, 2.0); // U = 1, and U'U + 1
+    check_start(ENERGY_PURE_QUAD, 1.0, 1.0);
+    check_start(ENERGY_DIAG_QUAD, 2.0, 1.0);   // exp(0) + 1
+    check_start(ENERGY_MATRIX_QUAD, 2.0, 1.0); // U = 1, and U'U + 1
+    check_start(ENERGY_GRADED_QUAD, 1.0, 0.1);
 }
 
 TEST(a_free_matrix_is_the_upper_triangle_row_after_row)

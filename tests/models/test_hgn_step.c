@@ -129,7 +129,7 @@ TEST(the_same_step_gives_the_same_bits)
 }
 
 // What the preset for small machines adds: each is a choice of its own.
-enum { ANGLES = 1, WHOLE = 2, PIXELS = 4, STANDARD = 8, VARIANTS = 16 };
+enum { ANGLES = 1, WHOLE = 2, PIXELS = 4, STANDARD = 8, SIZES = 16, VARIANTS = 32 };
 
 static hgn_config variant(int which)
 {
@@ -138,6 +138,8 @@ static hgn_config variant(int which)
     c.whole = c.base = which & WHOLE;
     c.pixels = which & PIXELS;
     c.standard = which & STANDARD;
+    c.sizes = which & SIZES;
+    if (c.sizes) c.kinetic = ENERGY_GRADED_QUAD;
     c.spread = c.standard ? 0.3 : 0.0;
     return c;
 }
@@ -188,6 +190,32 @@ TEST(the_gradient_is_the_slope_of_the_loss)
     c.residual = false;
     check_slope(c);
     for (int which = 0; which < VARIANTS; which++) check_slope(variant(which));
+}
+
+// A picture less the mean, and its negative, differ in the first half of what the encoder sees.
+TEST(sizes_are_alike_in_all_colours)
+{
+    trial a;
+    begin(&a, variant(STANDARD | SIZES), 8, false);
+    set(&a, "film.mean", 0.5f), set(&a, "film.deviation", 0.3f);
+    const param *w = &a.p.at[params_find(&a.p, "enc.block0.conv0.w")];
+    const int64_t out = w->shape.size[3], half = w->shape.size[2] / 2;
+    const int64_t bytes = BATCH * hgn_times_of(&a.c).length * IMAGE * IMAGE * 3;
+    CHECK_EQUAL(w->shape.size[2], 2 * a.c.window * 3);
+    for (int way = 0; way < 2; way++) {
+        double before[BATCH], most = 0.0;
+        for (int64_t i = 0; i < w->shape.size[0] * w->shape.size[1]; i++)
+            for (int64_t k = 0; k < half * out; k++)
+                a.value[w->offset + 2 * i * half * out + k] = way ? 0.1f : 0.0f;
+        run(&a);
+        memcpy(before, a.kl, sizeof before);
+        for (int64_t i = 0; i < bytes; i++) a.clips[i] = (uint8_t)(255 - a.clips[i]);
+        run(&a);
+        for (int i = 0; i < BATCH; i++) most = fmax(most, fabs(before[i] - a.kl[i]));
+        if (!way) CHECK(most < 1e-3);
+        else CHECK(most > 1e-2);
+    }
+    end(&a);
 }
 
 TEST(an_angle_and_the_same_angle_a_turn_on_are_drawn_alike)

@@ -65,6 +65,8 @@ TEST(presets_fill_the_structs)
     CHECK_OK(settings_find_preset(&preset, "cpu-state"));
     CHECK_EQUAL(preset, SETTINGS_CPU_STATE);
     CHECK_TEXT(settings_preset_name(preset), "cpu-state");
+    CHECK_OK(settings_find_preset(&preset, "cpu-constants"));
+    CHECK_TEXT(settings_preset_name(preset), "cpu-constants");
     CHECK_FAILS(settings_find_preset(&preset, "papre"), PLUMB_EVALUE, "did you mean paper?");
     arena_clear(&mem);
 }
