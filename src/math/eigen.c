@@ -115,14 +115,20 @@ static void step(double *d, double *e, double *z, int64_t first, int64_t last, i
     e[last] = 0.0;
 }
 
+// Neighbours part when what joins them is small beside them. Where both are but the rounding of
+// larger ones, as in a covariance of few rows, that may never be; what is small beside the whole
+// matrix then has to do.
 static bool diagonalise(double *d, double *e, double *z, int64_t n)
 {
-    enum { MOST_STEPS = 60 };
+    enum { PATIENCE = 30, MOST_STEPS = 60 };
+    double whole = 0.0;
+    for (int64_t i = 0; i < n; i++) whole = fmax(whole, fabs(d[i]) + fabs(e[i]));
     for (int64_t first = 0; first < n; first++)
         for (int steps = 0;; steps++) {
             int64_t last = first;
+            const double least = steps < PATIENCE ? 0.0 : DBL_EPSILON * whole;
             while (last + 1 < n &&
-                   fabs(e[last]) > DBL_EPSILON * (fabs(d[last]) + fabs(d[last + 1])))
+                   fabs(e[last]) > fmax(least, DBL_EPSILON * (fabs(d[last]) + fabs(d[last + 1]))))
                 last++;
             if (last == first) break;
             if (steps == MOST_STEPS) return false;

@@ -61,8 +61,8 @@ static const settings_row rows[] = {
 static const char *const paper[] = {"frames=15",   "image=64",   "trajectories=300000",
                                     "batch=64",    "rate=3e-4",  "beta2=0.95",
                                     "steps=50000", "replicas=2", NULL};
-static const char *const cpu[] = {"frames=15",  "image=64",   "trajectories=20000", "batch=16",
-                                  "rate=1e-3",  "beta2=0.95", "steps=25000",        "hold=0.3",
+static const char *const cpu[] = {"frames=15",  "image=32",   "trajectories=1500", "batch=8",
+                                  "rate=1e-3",  "beta2=0.95", "steps=1200",        "hold=0.3",
                                   "replicas=2", NULL};
 static const char *const tiny[] = {"frames=15", "image=16", "trajectories=8", "rate=3e-3", NULL};
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "math/eigen.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "math/rng.h"
 #include "support/test.h"
@@ -63,4 +65,24 @@ TEST(what_is_diagonal_or_of_low_rank_is_no_trouble)
     one[5] = (double)NAN;
     CHECK_FAILS(eigen_symmetric(values, vectors, &mem, one, 4), PLUMB_ENUMERIC, "not finite");
     arena_clear(&mem);
+}
+
+// Covariances of fewer rows than columns, as of features of few clips: most eigenvalues are zero,
+// and what is left of them is the rounding of the large ones.
+TEST(covariances_of_few_rows_converge)
+{
+    enum { N = 128 };
+    double *a = calloc((size_t)N * N, sizeof *a), x[N];
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        const int rows = 1 + (int)(seed % 32);
+        rng r = rng_at(7, seed);
+        memset(a, 0, (size_t)N * N * sizeof *a);
+        for (int k = 0; k < rows; k++) {
+            for (int i = 0; i < N; i++) x[i] = rng_normal(&r) * exp(-0.2 * (double)(seed % 5) * i);
+            for (int i = 0; i < N; i++)
+                for (int j = 0; j < N; j++) a[i * N + j] += x[i] * x[j] / rows;
+        }
+        check(a, N, 1e-12);
+    }
+    free(a);
 }
