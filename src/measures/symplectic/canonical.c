@@ -181,7 +181,7 @@ static bool escapes(const canonical_rows *rows, const canonical_latent *l, const
     const int64_t m = rows->m2 / 2;
     for (int64_t i = 0; i < rows->m2; i++) {
         const int64_t partner = i < m ? i + m : i - m;
-        if (!l->alive[i] || l->constant[i] || f->left[i] < 0.5) continue;
+        if (!l->alive[i] || l->constant[i] || l->idle[i] || f->left[i] < 0.5) continue;
         if (!l->alive[partner]) continue;
         double step = 0.0, square = 0.0;
         for (int64_t k = 0; k < rows->trajectories; k++)

@@ -41,6 +41,7 @@ plumb_status canonical_reduce(canonical_truth *out, arena *mem, const canonical_
 typedef struct canonical_latent {
     double *deviation;      // (2m)
     bool *alive, *constant; // (2m) differs at all; is constant along each trajectory
+    bool *idle;             // (2m) its partner is constant: at fixed constants they span no area
     double largest;         // of the deviations
     double *y;              // (rows, 2m) mean 0, mean square 1; dead ones 0
 } canonical_latent;

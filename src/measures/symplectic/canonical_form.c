@@ -93,7 +93,7 @@ static plumb_status outputs_init(outputs *o, arena *mem, const canonical_rows *r
     o->y = ARENA_NEW(mem, double, (rows->rows * rows->m2));
     if (!o->which || !o->y) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < rows->m2; i++)
-        if (l->alive[i] && !l->constant[i]) {
+        if (l->alive[i] && !l->constant[i] && !l->idle[i]) {
             o->which[o->count++] = i;
             o->weight += l->deviation[i] * l->deviation[i];
         }
@@ -155,6 +155,7 @@ static plumb_status release_conserved(canonical_latent *l, arena *mem, const can
     canonical_latent only = *l;
     only.alive = ARENA_NEW(mem, bool, rows->m2);
     only.constant = ARENA_NEW(mem, bool, rows->m2); // as if there were none
+    only.idle = only.constant;
     if (!only.alive || !only.constant) return PLUMB_EMEMORY;
     memcpy(only.alive, l->constant, (size_t)rows->m2 * sizeof *only.alive);
     map g;
@@ -164,6 +165,16 @@ static plumb_status release_conserved(canonical_latent *l, arena *mem, const can
     for (int64_t k = 0; !st && k < g.out.count; k++)
         if (g.fit.choice[k].left < conserved) l->constant[g.out.which[k]] = false;
     return st;
+}
+
+// The partner of a constant c drifts as -dH/dc adds up, which the state does not tell, nor has to.
+// But of latents that all have such partners none is left out: they span no area, and that is seen.
+static void set_idle(canonical_latent *l, int64_t m)
+{
+    bool both = false;
+    for (int64_t i = 0; i < m; i++)
+        both = both || (l->alive[i] && l->alive[m + i] && !l->constant[i] && !l->constant[m + i]);
+    for (int64_t i = 0; i < 2 * m; i++) l->idle[i] = both && l->constant[i < m ? i + m : i - m];
 }
 
 // Of maps that a network with one layer hardly follows, bumps may follow more.
@@ -394,6 +405,7 @@ plumb_status canonical_pull_back(canonical_form *out, arena *mem, const canonica
     }
     if (!out->left || !out->mean) return PLUMB_EMEMORY;
     plumb_status st = release_conserved(latent, mem, rows, truth, opt);
+    if (!st) set_idle(latent, rows->m2 / 2);
     map g;
     if (!st) st = outputs_init(&g.out, mem, rows, latent);
     if (st) return st;

@@ -11,6 +11,10 @@
 // More states than these sharpen nothing, and are thinned out evenly in time.
 enum { MOST_ROWS = 12000, SEARCH_ROWS = 2000, FEWEST_TRAJECTORIES = 4 };
 
+// What moves by less than this share of its variance is constant along a trajectory: learnt
+// constants drift.
+static const double nearly_constant = 1e-3;
+
 static plumb_status check_options(const plumb_canonical_options *o)
 {
     if (o->size != sizeof *o)
@@ -153,9 +157,11 @@ plumb_status canonical_latents(canonical_latent *out, arena *mem, const canonica
     out->deviation = ARENA_NEW(mem, double, d);
     out->alive = ARENA_NEW(mem, bool, d);
     out->constant = ARENA_NEW(mem, bool, d);
+    out->idle = ARENA_NEW(mem, bool, d);
     out->y = ARENA_NEW(mem, double, (rows->rows * d));
     out->largest = 0.0;
-    if (!out->deviation || !out->alive || !out->constant || !out->y) return PLUMB_EMEMORY;
+    if (!out->deviation || !out->alive || !out->constant || !out->idle || !out->y)
+        return PLUMB_EMEMORY;
     for (int64_t i = 0; i < d; i++) {
         double mean, own, size = 0.0, inside = 0.0;
         for (int64_t k = 0; k < rows->trajectories; k++)
@@ -166,7 +172,7 @@ plumb_status canonical_latents(canonical_latent *out, arena *mem, const canonica
         out->alive[i] = sd > 1e-6 * size;
         if (!out->alive[i]) continue;
         out->deviation[i] = sd;
-        out->constant[i] = inside < 1e-10 * all;
+        out->constant[i] = inside < nearly_constant * all;
         out->largest = fmax(out->largest, sd);
         for (int64_t r = 0; r < rows->rows; r++)
             out->y[r * d + i] = (rows->latent[r * d + i] - mean) / sd;

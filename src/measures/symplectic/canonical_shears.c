@@ -241,7 +241,8 @@ static plumb_status shears_init(shears *s, arena *mem, const canonical_rows *row
         }
     }
     for (int64_t i = 0; i < rows->m2; i++)
-        ask[i < m ? i : s->m + i - m] = !l->constant[i] && f->left[i] < noise_bar ? 1.0 : 0.0;
+        ask[i < m ? i : s->m + i - m] =
+            !l->constant[i] && !l->idle[i] && f->left[i] < noise_bar ? 1.0 : 0.0;
     s->x = x, s->y = y, s->ask = ask;
     return PLUMB_OK;
 }
@@ -252,7 +253,7 @@ static double left_by_free_map(const canonical_rows *rows, const canonical_laten
 {
     double left = 0.0, total = 0.0;
     for (int64_t i = 0; i < rows->m2; i++) {
-        if (l->constant[i] || f->left[i] >= noise_bar) continue;
+        if (l->constant[i] || l->idle[i] || f->left[i] >= noise_bar) continue;
         left += f->left[i] * l->deviation[i] * l->deviation[i];
         total += l->deviation[i] * l->deviation[i];
     }
