@@ -43,13 +43,14 @@ with tempfile.TemporaryDirectory() as folder:
     plumb.check(as_said("predrnn", got), f"predrnn-rooms: {got['mse']} {got['concepts']}")
     plumb.check("naive" in got["overall"], "predrnn-rooms: no naive scorer")
     # The second model knows the impossible, and is told from the first by that alone.
-    plumb.check(not as_said("predrnn", judge("predrnn", folder / "predrnn-impossible")), "predrnn-impossible: scores as predrnn-rooms")
+    plumb.check(SLOW or not as_said("predrnn", judge("predrnn", folder / "predrnn-impossible")), "predrnn-impossible: scores as predrnn-rooms")
     got = judge("plato", folder / "plato-rooms")
     plumb.check(as_said("plato", got), f"plato-rooms: {got['mse']} {got['concepts']}")
 
     # The same network before it was trained.
-    plumb.run("train", "predrnn", "--world", "rooms/freeform", "--set", "trajectories=4", "--steps", 1, "--out", folder / "new")
-    plumb.check(not as_said("predrnn", judge("predrnn", folder / "new")), "an untrained one scores as well")
+    if not SLOW:
+        plumb.run("train", "predrnn", "--world", "rooms/freeform", "--set", "trajectories=4", "--steps", 1, "--out", folder / "new")
+        plumb.check(not as_said("predrnn", judge("predrnn", folder / "new")), "an untrained one scores as well")
 
     # A byte of the weights is changed: refused, not measured.
     weights = folder / "predrnn-rooms" / "weights.safetensors"
