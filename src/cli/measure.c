@@ -198,6 +198,22 @@ static plumb_status read_apart(input *in, const settings *s)
     return st;
 }
 
+// The same states in other coordinates.
+static int check_canonical(const input *in)
+{
+    const plumb_array *a = &in->canonical, *truth = &in->truth;
+    char found[256], beside[256];
+    if (a->ndim == 3 && truth->ndim == 3 && a->shape[0] == truth->shape[0] &&
+        a->shape[1] == truth->shape[1] && a->shape[2] >= 2 && a->shape[2] % 2 == 0)
+        return EXIT_DONE;
+    plumb_array_shape_text(found, sizeof found, a);
+    plumb_array_shape_text(beside, sizeof beside, truth);
+    return complain(&command_measure, EXIT_FAILED,
+                    "canonical is %s beside a truth %s; wanted as many trajectories and steps, and "
+                    "an even last axis",
+                    found, beside);
+}
+
 static int input_read(input *in, settings *s, int files, char **file)
 {
     const command *c = &command_measure;
@@ -230,7 +246,8 @@ static int input_read(input *in, settings *s, int files, char **file)
         s->own.momenta = &in->momenta;
         st = plumb_file_read_argument(&in->momenta, &in->files[4], s->momenta, "momenta");
     }
-    return st ? complain_last(c) : EXIT_DONE;
+    if (st) return complain_last(c);
+    return in->has_canonical ? check_canonical(in) : EXIT_DONE;
 }
 
 static void fill_item(plumb_record *record, const void *result, int64_t index)

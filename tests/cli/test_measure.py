@@ -240,6 +240,10 @@ with tempfile.TemporaryDirectory() as folder:
     check(numbers(beside) == numbers(given), "--canonical is not the array beside truth")
     check("2 canonical coordinates instead of the truth" in run(folder / "beside.npz").stdout, "which truth kappa sees")
 
+    np.save(folder / "fewer.npy", truth[:5])
+    complaint("canonical is (5, 40, 2) beside a truth (12, 40, 4)", folder / "bent.npz", "--canonical", folder / "fewer.npy")
+    complaint("nowhere.npy", folder / "bent.npz", "--canonical", folder / "nowhere.npy")
+
     # One line each.
     np.savez(folder / "odd.npz", latent=wide[..., :5], truth=truth)
     complaint("odd.npz: latent is (12, 40, 5); phase space needs an even last axis",

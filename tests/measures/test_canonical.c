@@ -211,6 +211,29 @@ TEST(a_state_that_hangs_on_few_of_many_constants_is_held)
     forged_free(&f);
 }
 
+// A learnt constant drifts a little, and its momentum as the force on it adds up.
+static void drifting(double *S, const double *s, int64_t step, rng *noise)
+{
+    static double constant;
+    if (step == 0) constant = rng_normal(noise);
+    S[0] = s[0], S[1] = constant + 0.005 * s[0] * s[1], S[2] = s[1];
+    S[3] = 0.05 * constant * (double)step;
+}
+
+// All that is known stands in the positions, and each has a constant for its momentum.
+static void no_momenta(double *S, const double *s, int64_t step, rng *noise)
+{
+    static double constant[2];
+    for (int i = 0; i < 2 && step == 0; i++) constant[i] = rng_normal(noise);
+    S[0] = s[0], S[1] = s[1], S[2] = constant[0], S[3] = constant[1];
+}
+
+TEST(partners_of_constants_are_not_asked_unless_there_are_no_others)
+{
+    check_map(1, 2, drifting, PLUMB_CANONICAL_YES, 1.0, 0.01);
+    check_map(1, 2, no_momenta, PLUMB_CANONICAL_NO, 0.0, 0.01);
+}
+
 // The angle and the action of a spring: the action is constant along a trajectory, yet no
 // parameter; the angle runs on, no single-valued function of the state.
 static void action_angle(double *S, const double *s, int64_t step, rng *noise)
