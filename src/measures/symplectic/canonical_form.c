@@ -168,13 +168,9 @@ static plumb_status release_conserved(canonical_latent *l, arena *mem, const can
 }
 
 // The partner of a constant c drifts as -dH/dc adds up, which the state does not tell, nor has to.
-// But of latents that all have such partners none is left out: they span no area, and that is seen.
 static void set_idle(canonical_latent *l, int64_t m)
 {
-    bool both = false;
-    for (int64_t i = 0; i < m; i++)
-        both = both || (l->alive[i] && l->alive[m + i] && !l->constant[i] && !l->constant[m + i]);
-    for (int64_t i = 0; i < 2 * m; i++) l->idle[i] = both && l->constant[i < m ? i + m : i - m];
+    for (int64_t i = 0; i < 2 * m; i++) l->idle[i] = l->constant[i < m ? i + m : i - m];
 }
 
 // Of maps that a network with one layer hardly follows, bumps may follow more.
