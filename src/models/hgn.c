@@ -45,15 +45,35 @@ static node *standardised(net *n, node *frames)
     return op_divide(g, less, op_like(g, deviation, frames));
 }
 
+// The mean over the channels of each frame.
+static node *grey(graph *g, node *x, int64_t channels)
+{
+    const shape *s = &x->shape;
+    const int last = s->rank - 1;
+    int64_t size[GRAPH_RANK];
+    memcpy(size, s->size, (size_t)last * sizeof *size);
+    size[last] = s->size[last] / channels;
+    size[last + 1] = channels;
+    node *sum = op_sum(g, op_reshape(g, x, s->rank + 1, size), s->rank, 1);
+    node *all = op_broadcast(g, op_scale(g, sum, 1.0 / (double)channels), s->rank, 1, &channels);
+    return op_reshape(g, all, s->rank, s->size);
+}
+
 // x and |x|, both over 1 + |x|: what a thing does to a picture has another sign and strength in
-// another colour; where it is has not.
-static node *with_sizes(net *n, node *x)
+// another colour; where it is has not. With a hue of 0 it is the same in all colours.
+static node *with_sizes(net *n, const hgn_config *c, node *x)
 {
     graph *g = n->g;
     node *above = net_activate(n, x, ACT_RELU);
     node *size = op_subtract(g, op_scale(g, above, 2.0), x);
     node *most = op_shift(g, size, 1.0);
     node *part[] = {op_divide(g, x, most), op_divide(g, size, most)};
+    if (c->hues) {
+        node *hue = op_like(g, net_param(n, "hue", 0, NULL, PARAM_FIXED, 1.0), x);
+        node *mean = grey(g, part[1], c->channels);
+        part[0] = op_multiply(g, part[0], hue);
+        part[1] = op_add(g, mean, op_multiply(g, op_subtract(g, part[1], mean), hue));
+    }
     return op_concat(g, part, 2, x->shape.rank - 1);
 }
 
@@ -61,7 +81,7 @@ node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
 {
     const int64_t channels = c->angles ? 2 * c->latent : out; // the cosines come of the last layer
     if (c->standard) x = standardised(n, x);
-    if (c->sizes) x = with_sizes(n, x);
+    if (c->sizes) x = with_sizes(n, c, x);
     for (int b = 0; b < c->encoder_blocks; b++) {
         const hgn_block *block = &c->encoder[b];
         for (int i = 0; i < block->layers; i++) {

@@ -48,6 +48,7 @@ typedef struct hgn_config {
     double spread;  // of the posterior before training, times what it would be; 0: as it is
     bool standard;  // the encoder sees frames less the films' mean, over their deviation
     bool sizes;     // and their absolute values
+    bool hues;      // of all these no colours, as far as a parameter "hue" is below 1
     bool angles;    // positions are angles: what follows sees their cosines and sines
     bool whole;     // the decoder sees q and p, not q alone
     bool chooses;   // a parameter "keep", 1 or 0 a pair, says which pairs are in use

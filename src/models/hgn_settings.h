@@ -15,6 +15,7 @@ typedef struct hgn_settings {
     int64_t pairs;
     double spread;
     bool standard, sizes;
+    double colours;
     bool angles;
     double soften;
     int seen;

@@ -199,6 +199,14 @@ static void harden(learner *h, double done)
     *soft = done < h->own->soften ? (float)(1.0 - done / h->own->soften) : 0.0f;
 }
 
+// Which way up is decided before there are colours, and so for all of them alike.
+static void colour(learner *h, double done)
+{
+    if (!h->config.hues) return;
+    float *hue = h->value + h->params.at[params_find(&h->params, "hue")].offset;
+    *hue = (float)fmin(fmax(2.0 * done / h->own->colours - 1.0, 0.0), 1.0);
+}
+
 // Averages over about 100 steps; a stage ends when its own error is low, or its time is up.
 static plumb_status after(void *self, int64_t step, const double *terms)
 {
@@ -217,6 +225,7 @@ static plumb_status after(void *self, int64_t step, const double *terms)
         }
     settle(h, done);
     harden(h, done);
+    colour(h, done);
     int stage = (int)s[STATE_STAGE];
     bool low = age >= 100 && s[STATE_ERROR] < h->own->extend * h->film->variance;
     if (stage < h->stages - 1 && (low || done >= h->horizons.deadline[stage])) {
@@ -359,6 +368,7 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
     params_draw(&h->params, h->value, (uint64_t)h->training.seed);
     for (int i = 0; i < h->sizes; i++) h->state[STATE_SIZES + i] = -1.0;
     harden(h, 0.0);
+    colour(h, 0.0);
     if (h->config.standard) {
         h->value[h->params.at[params_find(&h->params, "film.mean")].offset] = (float)h->film->mean;
         float *deviation =

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "math/rng.h"
+#include "models/blinds.h"
 #include "models/catalogue.h"
 #include "models/predrnn_watch.h"
 #include "models/rows.h"
@@ -13,7 +14,7 @@
 enum { TERM_LOSS, TERM_ERROR, TERM_APART, TERMS };
 
 // Apart from the streams of first parameters and clips.
-static const uint64_t mask_stream = UINT64_C(5) << 60;
+static const uint64_t mask_stream = UINT64_C(5) << 60, clip_stream = UINT64_C(6) << 60;
 
 typedef struct predrnn_settings {
     int64_t patch, layers, hidden, kernel;
@@ -23,6 +24,8 @@ typedef struct predrnn_settings {
     int sampling;
     int64_t given, begin, end;
     double decay;
+    double calm;
+    int64_t blinds;
     int64_t group;
 } predrnn_settings;
 
@@ -50,6 +53,9 @@ static const settings_row rows[] = {
     {"sampling_end", SETTINGS_INTEGER, AT(end), {"50000", "2000", "10"}, 1, 1e12, NULL, "step at which it is 0, or 1", false},
     {"sampling_decay", SETTINGS_REAL, AT(decay), {"2500", "200", "2"}, 1e-9, 1e12, NULL,
      "of reverse: steps in which it nears 1 by a factor e", false},
+    {"calm", SETTINGS_REAL, AT(calm), {"0"}, 0, 1e9, NULL,
+     "clips that change by more than this, in mean squares from frame to frame, are shown less often; 0: all alike", SETTINGS_YOUNG},
+    {"blinds", SETTINGS_INTEGER, AT(blinds), {"0"}, 0, 100, NULL, "rectangles before a clip, at most; things are hidden behind", SETTINGS_YOUNG},
     {"group", SETTINGS_INTEGER, AT(group), {"2", "4", "2"}, 1, 4096, NULL,
      "clips of a share at once: memory against speed", false},
     {0},
@@ -76,6 +82,7 @@ typedef struct learner {
     predrnn_clip clip;
     program *program;
     instance **replica;
+    uint8_t **clips; // (replicas): one clip behind blinds
     float *value;
 } learner;
 
@@ -106,12 +113,47 @@ static double chance(const predrnn_settings *s, int64_t t, int64_t step)
     return x < from ? 0.5 : x < to ? 0.5 * (to - x) / (to - from) : 0.0;
 }
 
-static void show(const learner *h, instance *i, int64_t step, int64_t sample, int64_t b)
+// Where a curtain or the camera moves, the error is tens of times that of a ball behind a pillar,
+// and would be all that is learnt.
+static bool wanted(const uint8_t *clip, const predrnn_config *c, double calm, rng *r)
+{
+    const int64_t frame = c->height * c->width * c->channels, n = (c->length - 1) * frame;
+    int64_t sum = 0;
+    for (int64_t k = 0; k < n; k++) {
+        const int d = (int)clip[frame + k] - (int)clip[k];
+        sum += d * d;
+    }
+    const double change = (double)sum / ((double)n * 255.0 * 255.0);
+    return rng_uniform(r) < calm / (calm + change);
+}
+
+// The clip of a sample: the first that is wanted, of so many.
+static const uint8_t *choose(const learner *h, int64_t step, int64_t sample, rng *r)
+{
+    enum { ATTEMPTS = 64 };
+    const uint8_t *clip = NULL;
+    for (int64_t k = 0; k < ATTEMPTS; k++) {
+        clip = footage_frames(h->film, footage_choose(h->film, (uint64_t)h->training.seed, step,
+                                                      sample + (k << 32), h->config.length));
+        if (h->own->calm <= 0.0 || wanted(clip, &h->config, h->own->calm, r)) break;
+    }
+    return clip;
+}
+
+static void show(const learner *h, int64_t replica, int64_t step, int64_t sample, int64_t b)
 {
     const predrnn_config *c = &h->config;
     int64_t frame = c->height * c->width * c->channels, B = h->training.batch;
-    footage_cut cut = footage_choose(h->film, (uint64_t)h->training.seed, step, sample, c->length);
-    const uint8_t *clip = footage_frames(h->film, cut);
+    instance *i = h->replica[replica];
+    rng dress = rng_at((uint64_t)h->training.seed, clip_stream + (uint64_t)(step * B + sample));
+    const uint8_t *clip = choose(h, step, sample, &dress);
+    if (h->own->blinds) {
+        uint8_t *own = h->clips[replica];
+        memcpy(own, clip, (size_t)(c->length * frame));
+        blinds_hang(own, c->length, c->height, c->width, c->channels,
+                    rng_below(&dress, h->own->blinds + 1), &dress);
+        clip = own;
+    }
     for (int64_t t = 0; t < c->length; t++)
         predrnn_patch(instance_input(i, h->clip.frame[t]) + b * frame, clip + t * frame, c);
     if (!h->clip.mask) return;
@@ -132,7 +174,7 @@ static plumb_status gradient(void *self, int64_t replica, int64_t step, float *g
     memset(gradient, 0, (size_t)h->params.size * sizeof *gradient);
     double sum[TERMS] = {0};
     for (int64_t first = 0; first < h->share; first += n) {
-        for (int64_t b = 0; b < n; b++) show(h, i, step, replica * h->share + first + b, b);
+        for (int64_t b = 0; b < n; b++) show(h, replica, step, replica * h->share + first + b, b);
         instance_run(i, 0);
         const float *error = instance_output(i, 0), *apart = instance_output(i, 1);
         for (int64_t k = 0; k < steps * n; k++) sum[TERM_ERROR] += (double)error[k] * scale;
@@ -189,7 +231,14 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
         st = predrnn_clip_describe(&h->clip, &h->params, &h->config, h->group, h->training.batch);
     if (st) return st;
     h->replica = ARENA_NEW(mem, instance *, h->training.replicas);
-    if (!h->replica) return PLUMB_EMEMORY;
+    h->clips = ARENA_NEW(mem, uint8_t *, h->training.replicas);
+    if (!h->replica || !h->clips) return PLUMB_EMEMORY;
+    for (int64_t r = 0; r < h->training.replicas; r++) {
+        h->clips[r] =
+            ARENA_NEW(mem, uint8_t,
+                      h->config.length * h->config.height * h->config.width * h->config.channels);
+        if (!h->clips[r]) return PLUMB_EMEMORY;
+    }
     node *terms[] = {h->clip.error, h->clip.decoupling ? h->clip.decoupling : h->clip.error};
     st = tensors_build(&h->program, mem, &h->clip.net, terms, 2, h->clip.gradient);
     if (!st) st = tensors_list(out, mem, &h->params, (uint64_t)h->training.seed);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "math/rng.h"
+#include "models/hgn_play.h"
 #include "support/test.h"
 
 enum { BATCH = 3, TARGETS = 7, IMAGE = 16 };
@@ -139,6 +140,7 @@ static hgn_config variant(int which)
     c.pixels = which & PIXELS;
     c.standard = which & STANDARD;
     c.sizes = which & SIZES;
+    c.hues = c.sizes && which & STANDARD;
     if (c.sizes) c.kinetic = ENERGY_GRADED_QUAD;
     c.spread = c.standard ? 0.3 : 0.0;
     return c;
@@ -158,7 +160,7 @@ static void check_slope(hgn_config c)
     run(&a);
     // Along the gradient itself, by differences in float: a coarse check of the whole chain; the
     // sharp one is golden.
-    double square = 0.0, low = 0.0, high = 0.0, h = 1e-3;
+    double square = 0.0, low = 0.0, high = 0.0, h = 3e-4;
     float *value = malloc((size_t)a.p.size * sizeof(float));
     float *slope = malloc((size_t)a.p.size * sizeof(float));
     memcpy(value, a.value, (size_t)a.p.size * sizeof(float));
@@ -218,6 +220,31 @@ TEST(sizes_are_alike_in_all_colours)
     end(&a);
 }
 
+// Without a hue red is as blue.
+TEST(colours_come_with_the_hue)
+{
+    trial a;
+    begin(&a, variant(STANDARD | SIZES), 8, false);
+    set(&a, "film.mean", 0.5f), set(&a, "film.deviation", 0.3f);
+    const int64_t pixels = BATCH * hgn_times_of(&a.c).length * IMAGE * IMAGE;
+    for (int way = 0; way < 2; way++) {
+        double before[BATCH], most = 0.0;
+        set(&a, "hue", (float)way);
+        run(&a);
+        memcpy(before, a.kl, sizeof before);
+        for (int64_t i = 0; i < pixels; i++) {
+            const uint8_t red = a.clips[3 * i];
+            a.clips[3 * i] = a.clips[3 * i + 2];
+            a.clips[3 * i + 2] = red;
+        }
+        run(&a);
+        for (int i = 0; i < BATCH; i++) most = fmax(most, fabs(before[i] - a.kl[i]));
+        if (!way) CHECK(most < 1e-3);
+        else CHECK(most > 1e-2);
+    }
+    end(&a);
+}
+
 TEST(an_angle_and_the_same_angle_a_turn_on_are_drawn_alike)
 {
     trial a, b;
@@ -251,6 +278,28 @@ TEST(only_a_decoder_of_the_whole_state_sees_momenta)
         CHECK(whole ? first != a.l2[0] : first == a.l2[0]);
         end(&a);
     }
+}
+
+TEST(a_film_is_told_no_further_when_asked_to_stop)
+{
+    enum { LONG = 500, LATENTS = 8 };
+    trial a;
+    begin(&a, small(), 8, false);
+    float *latent = malloc(LONG * LATENTS * sizeof *latent);
+    const trainee_play job = {.frames = a.clips,
+                              .count = 1,
+                              .steps = LONG,
+                              .filmed = hgn_times_of(&a.c).length,
+                              .threads = 1,
+                              .latent = latent};
+    for (int stop = 1; stop >= 0; stop--) {
+        latent[LONG * LATENTS - 1] = 1e30f;
+        plumb_stop(stop);
+        CHECK_EQUAL(hgn_play(&a.c, &a.p, a.value, &job), stop ? PLUMB_ESTOPPED : PLUMB_OK);
+        CHECK((latent[LONG * LATENTS - 1] == 1e30f) == stop);
+    }
+    free(latent);
+    end(&a);
 }
 
 static void check_unused(hgn_config c)
