@@ -45,43 +45,58 @@ static node *standardised(net *n, node *frames)
     return op_divide(g, less, op_like(g, deviation, frames));
 }
 
-// The mean over the channels of each frame.
+// Less its mean over an item, over its deviation there: (batch, height, width, frames).
+static node *level(graph *g, node *x)
+{
+    const int64_t *s = x->shape.size;
+    const double share = 1.0 / (double)(s[1] * s[2] * s[3]);
+    node *mean = op_scale(g, op_sum(g, x, 1, 3), share);
+    node *less = op_subtract(g, x, op_broadcast(g, mean, 1, 3, s + 1));
+    node *variance = op_scale(g, op_sum(g, op_square(g, less), 1, 3), share);
+    node *deviation = op_sqrt(g, op_shift(g, variance, 1e-6));
+    return op_divide(g, less, op_broadcast(g, deviation, 1, 3, s + 1));
+}
+
+// The mean over the channels of each frame, whose contrast is the same in all colours.
 static node *grey(graph *g, node *x, int64_t channels)
 {
-    const shape *s = &x->shape;
-    const int last = s->rank - 1;
-    int64_t size[GRAPH_RANK];
-    memcpy(size, s->size, (size_t)last * sizeof *size);
-    size[last] = s->size[last] / channels;
-    size[last + 1] = channels;
-    node *sum = op_sum(g, op_reshape(g, x, s->rank + 1, size), s->rank, 1);
-    node *all = op_broadcast(g, op_scale(g, sum, 1.0 / (double)channels), s->rank, 1, &channels);
-    return op_reshape(g, all, s->rank, s->size);
+    const int64_t *s = x->shape.size, frames = s[3] / channels;
+    node *apart = op_reshape(g, x, 5, (int64_t[]){s[0], s[1], s[2], frames, channels});
+    return level(g, op_scale(g, op_sum(g, apart, 4, 1), 1.0 / (double)channels));
 }
 
 // x and |x|, both over 1 + |x|: what a thing does to a picture has another sign and strength in
-// another colour; where it is has not. With a hue of 0 it is the same in all colours.
-static node *with_sizes(net *n, const hgn_config *c, node *x)
+// another colour; where it is has not. With hues only the mean of |x| over each frame's colours is
+// given back, and all of it, times the hue, is set apart.
+static node *with_sizes(net *n, const hgn_config *c, node *x, node **hued)
 {
     graph *g = n->g;
     node *above = net_activate(n, x, ACT_RELU);
     node *size = op_subtract(g, op_scale(g, above, 2.0), x);
     node *most = op_shift(g, size, 1.0);
     node *part[] = {op_divide(g, x, most), op_divide(g, size, most)};
-    if (c->hues) {
-        node *hue = op_like(g, net_param(n, "hue", 0, NULL, PARAM_FIXED, 1.0), x);
-        node *mean = grey(g, part[1], c->channels);
-        part[0] = op_multiply(g, part[0], hue);
-        part[1] = op_add(g, mean, op_multiply(g, op_subtract(g, part[1], mean), hue));
-    }
-    return op_concat(g, part, 2, x->shape.rank - 1);
+    node *both = op_concat(g, part, 2, x->shape.rank - 1);
+    if (!c->hues) return both;
+    node *hue = net_param(n, "hue", 0, NULL, PARAM_FIXED, 1.0);
+    *hued = op_multiply(g, both, op_like(g, hue, both));
+    return grey(g, part[1], c->channels);
+}
+
+// What colours add to the first layer: nothing at first, so that they disturb nothing when they
+// come.
+static node *colours(net *n, node *hued, const hgn_block *block, int64_t out)
+{
+    const int64_t size[] = {block->kernel[0], block->kernel[0], hued->shape.size[3], out};
+    node *w = net_param(n, "enc.colours.w", 4, size, PARAM_VALUE, 0.0);
+    return op_conv(n->g, hued, w, 2, block->padding[0]);
 }
 
 node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
 {
     const int64_t channels = c->angles ? 2 * c->latent : out; // the cosines come of the last layer
     if (c->standard) x = standardised(n, x);
-    if (c->sizes) x = with_sizes(n, c, x);
+    node *hued = NULL;
+    if (c->sizes) x = with_sizes(n, c, x, &hued);
     for (int b = 0; b < c->encoder_blocks; b++) {
         const hgn_block *block = &c->encoder[b];
         for (int i = 0; i < block->layers; i++) {
@@ -90,6 +105,8 @@ node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
             snprintf(name, sizeof name, "enc.block%d.conv%d", b, i);
             x = net_conv(n, name, x, last ? channels : block->width[i], block->kernel[i], i ? 1 : 2,
                          block->padding[i]);
+            if (hued) x = op_add(n->g, x, colours(n, hued, block, x->shape.size[3]));
+            hued = NULL;
             if (!last) x = net_activate(n, x, c->encoder_act);
         }
     }

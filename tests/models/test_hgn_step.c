@@ -130,7 +130,7 @@ TEST(the_same_step_gives_the_same_bits)
 }
 
 // What the preset for small machines adds: each is a choice of its own.
-enum { ANGLES = 1, WHOLE = 2, PIXELS = 4, STANDARD = 8, SIZES = 16, VARIANTS = 32 };
+enum { ANGLES = 1, WHOLE = 2, PIXELS = 4, STANDARD = 8, SIZES = 16, HUES = 32, VARIANTS = 64 };
 
 static hgn_config variant(int which)
 {
@@ -140,7 +140,7 @@ static hgn_config variant(int which)
     c.pixels = which & PIXELS;
     c.standard = which & STANDARD;
     c.sizes = which & SIZES;
-    c.hues = c.sizes && which & STANDARD;
+    c.hues = c.sizes && which & HUES;
     if (c.sizes) c.kinetic = ENERGY_GRADED_QUAD;
     c.spread = c.standard ? 0.3 : 0.0;
     return c;
@@ -224,7 +224,12 @@ TEST(sizes_are_alike_in_all_colours)
 TEST(colours_come_with_the_hue)
 {
     trial a;
-    begin(&a, variant(STANDARD | SIZES), 8, false);
+    begin(&a, variant(STANDARD | SIZES | HUES), 8, false);
+    const param *w = &a.p.at[params_find(&a.p, "enc.colours.w")];
+    for (int64_t k = 0; k < shape_count(&w->shape); k++) {
+        CHECK(a.value[w->offset + k] == 0.0f); // they disturb nothing when they come
+        a.value[w->offset + k] = 0.1f * (float)(k % 7);
+    }
     set(&a, "film.mean", 0.5f), set(&a, "film.deviation", 0.3f);
     const int64_t pixels = BATCH * hgn_times_of(&a.c).length * IMAGE * IMAGE;
     for (int way = 0; way < 2; way++) {
