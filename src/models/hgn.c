@@ -320,6 +320,8 @@ static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batc
 
     node *code = hgn_encoder(n, c, r->frames, 2 * L + (c->angles ? L / 2 : 0));
     node *loc = op_slice(g, code, last, 0, L), *log_scale = op_slice(g, code, last, L, L);
+    if (c->bound > 0.0) // else one odd film and exp() are enough to end a run
+        log_scale = op_scale(g, op_tanh(g, op_scale(g, log_scale, 1.0 / c->bound)), c->bound);
     if (c->spread > 0.0) log_scale = op_shift(g, log_scale, log(c->spread));
     node *centre = loc; // from the prior's; on a circle no place is nearer than another
     node *in_use = pairs_in_use(n, c, r->keep, &half), *radius = NULL;

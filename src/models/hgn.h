@@ -46,6 +46,7 @@ typedef struct hgn_config {
     int64_t latent; // q and p together
     bool maps;      // a state is a map of channels, not a vector
     double spread;  // of the posterior before training, times what it would be; 0: as it is
+    double bound;   // of its log deviation, smoothly; 0: none
     bool standard;  // the encoder sees frames less the films' mean, over their deviation
     bool sizes;     // and their absolute values
     bool hues;      // of all these no colours, as far as a parameter "hue" is below 1

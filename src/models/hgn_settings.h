@@ -13,7 +13,7 @@ typedef struct hgn_settings {
     int64_t window, targets;
     int split, direction;
     int64_t pairs;
-    double spread;
+    double spread, bound;
     bool standard, sizes;
     double colours;
     bool angles;

@@ -143,6 +143,7 @@ static hgn_config variant(int which)
     c.hues = c.sizes && which & HUES;
     if (c.sizes) c.kinetic = ENERGY_GRADED_QUAD;
     c.spread = c.standard ? 0.3 : 0.0;
+    c.bound = c.hues ? 0.5 : 0.0;
     return c;
 }
 
