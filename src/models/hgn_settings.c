@@ -229,6 +229,8 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *s, int64_t
     if (c.maps && s->nested)
         return fail(PLUMB_EVALUE,
                     "nested=on needs phase_space=vector; a map has no pairs to leave out");
+    if (s->colours > 0.0 && !s->sizes)
+        return fail(PLUMB_EVALUE, "colours=%g needs sizes=on", s->colours);
     if (c.maps && (s->angles || c.whole || c.pixels))
         return fail(PLUMB_EVALUE, "%s needs phase_space=vector",
                     s->angles ? "angles=on"

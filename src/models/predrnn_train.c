@@ -82,7 +82,7 @@ typedef struct learner {
     predrnn_clip clip;
     program *program;
     instance **replica;
-    uint8_t **clips; // (replicas): one clip behind blinds
+    uint8_t *blinded; // (replicas): one clip each, behind blinds
     float *value;
 } learner;
 
@@ -148,7 +148,7 @@ static void show(const learner *h, int64_t replica, int64_t step, int64_t sample
     rng dress = rng_at((uint64_t)h->training.seed, clip_stream + (uint64_t)(step * B + sample));
     const uint8_t *clip = choose(h, step, sample, &dress);
     if (h->own->blinds) {
-        uint8_t *own = h->clips[replica];
+        uint8_t *own = h->blinded + replica * c->length * frame;
         memcpy(own, clip, (size_t)(c->length * frame));
         blinds_hang(own, c->length, c->height, c->width, c->channels,
                     rng_below(&dress, h->own->blinds + 1), &dress);
@@ -231,14 +231,10 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
         st = predrnn_clip_describe(&h->clip, &h->params, &h->config, h->group, h->training.batch);
     if (st) return st;
     h->replica = ARENA_NEW(mem, instance *, h->training.replicas);
-    h->clips = ARENA_NEW(mem, uint8_t *, h->training.replicas);
-    if (!h->replica || !h->clips) return PLUMB_EMEMORY;
-    for (int64_t r = 0; r < h->training.replicas; r++) {
-        h->clips[r] =
-            ARENA_NEW(mem, uint8_t,
-                      h->config.length * h->config.height * h->config.width * h->config.channels);
-        if (!h->clips[r]) return PLUMB_EMEMORY;
-    }
+    const predrnn_config *c = &h->config;
+    const int64_t bytes = c->length * c->height * c->width * c->channels;
+    h->blinded = ARENA_NEW(mem, uint8_t, (h->own->blinds ? h->training.replicas * bytes : 0));
+    if (!h->replica || (h->own->blinds && !h->blinded)) return PLUMB_EMEMORY;
     node *terms[] = {h->clip.error, h->clip.decoupling ? h->clip.decoupling : h->clip.error};
     st = tensors_build(&h->program, mem, &h->clip.net, terms, 2, h->clip.gradient);
     if (!st) st = tensors_list(out, mem, &h->params, (uint64_t)h->training.seed);
