@@ -82,7 +82,7 @@ PLUMB_API const char *plumb_train_model_summary(int64_t index);
 /// A setting of a model. Plain text: copy it, print it, keep it.
 typedef struct plumb_train_setting {
     char name[64];
-    char takes[128]; ///< "a whole number from 1 to 64", "elbo|geco"
+    char takes[256]; ///< "a whole number from 1 to 64", "elbo|geco"
     char paper[64], cpu[64], tiny[64];
     char help[160];
 } plumb_train_setting;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "models/energy.h"
 
+#include <math.h>
 #include <stdio.h>
 
-const char *const energy_names[ENERGY_FORMS] = {
+const char *const energy_names[ENERGY_FORMS + 1] = {
     "separable_net",    "dep_net",     "embed_quad",           "pure_quad",
     "matrix_diag_quad", "matrix_quad", "matrix_dep_diag_quad", "matrix_dep_quad",
-    "rest_quad",        "graded_quad"};
+    "rest_quad",        "graded_quad", "graded_masses",        NULL};
 
 node *energy_stack(const energy *e, const char *prefix, node *x, int64_t out)
 {
@@ -35,10 +36,45 @@ node *energy_place(graph *g, node *q, node *radius)
     return op_concat(g, part, 2, q->shape.rank - 1);
 }
 
-// What is seen of a position.
+// (n): 0, -log(factor), -2 log(factor), ..
+static node *falling(graph *g, int64_t n, double factor)
+{
+    node *out = op_constant(g, 0.0, &(shape){1, {n}});
+    for (int64_t i = 1; i < n; i++) {
+        node *less = op_constant(g, -log(factor) * (double)i, &(shape){1, {1}});
+        out = op_add(g, out, op_embed(g, less, 0, i, n));
+    }
+    return out;
+}
+
+static node *for_all(graph *g, node *one, const node *like)
+{
+    return op_broadcast(g, one, 0, 1, like->shape.size);
+}
+
 static node *place(const energy *e, node *q)
 {
     return e->angles ? energy_place(e->net->g, q, e->radius) : q;
+}
+
+// Where films differ in their masses: by how much a pair is slower than the one before, and the
+// logarithm of how far a mass may be from its mean.
+enum { SLOWER = 100, FARTHEST = 2 };
+
+node *energy_shares(graph *g, int64_t pairs)
+{
+    return op_exp(g, falling(g, pairs, SLOWER));
+}
+
+// What forces see of a position: where films differ in their masses, only what moves.
+static node *moving(const energy *e, node *q)
+{
+    graph *g = e->net->g;
+    node *x = place(e, q);
+    if (e->kinetic != ENERGY_GRADED_MASSES || q->shape.rank != 2) return x;
+    node *share = energy_shares(g, q->shape.size[1]);
+    if (e->angles) share = op_concat(g, (node *[]){share, share}, 2, 0);
+    return op_multiply(g, x, for_all(g, share, x));
 }
 
 // |f(x) - f(rest)|^2 / 2: whatever f is, nothing is lower than rest, and it curves upwards there.
@@ -53,7 +89,7 @@ static node *rest_quad(const energy *e, const char *prefix, node *x, node *rest)
 static node *both(const energy *e, phase at)
 {
     int last = at.q->shape.rank - 1;
-    return op_concat(e->net->g, (node *[]){place(e, at.q), at.p}, 2, last);
+    return op_concat(e->net->g, (node *[]){moving(e, at.q), at.p}, 2, last);
 }
 
 // U p, row by row: U holds the upper triangle, row after row, one set per item or one for all.
@@ -69,11 +105,6 @@ static node *upper_times(graph *g, node *upper, node *p)
         start += n - i;
     }
     return op_concat(g, row, (int)n, 1);
-}
-
-static node *for_all(graph *g, node *one, const node *like)
-{
-    return op_broadcast(g, one, 0, 1, like->shape.size);
 }
 
 // Starts as the upper triangle of the identity: ones where rows begin. Kept as 1 + free numbers on
@@ -117,24 +148,28 @@ static node *matrix_quad(const energy *e, const char *prefix, phase at)
 }
 
 // p' diag(exp P) p / 2, with exp P from 1, 1/10, 1/100, .. on: what a film keeps for itself has a
-// place to be where nothing moves it.
-static node *graded_quad(const energy *e, const char *prefix, node *p)
+// place to be where nothing moves it. With masses each pair is a hundred times slower than the one
+// before, and P is more by a function of those that hardly move.
+static node *graded_quad(const energy *e, const char *prefix, phase at)
 {
-    static const double ten = 2.302585092994046; // its logarithm
     graph *g = e->net->g;
-    const int64_t n = p->shape.size[1];
+    const bool masses = e->kinetic == ENERGY_GRADED_MASSES;
+    const int64_t n = at.p->shape.size[1];
     char name[64];
-    if (p->shape.rank != 2)
-        return graph_blunder(g, fail(PLUMB_EVALUE, "kinetic=graded_quad wants states that are "
-                                                   "vectors, not maps"));
+    if (at.p->shape.rank != 2)
+        return graph_blunder(g, fail(PLUMB_EVALUE,
+                                     "kinetic=%s wants states that are vectors, "
+                                     "not maps",
+                                     energy_names[e->kinetic]));
     snprintf(name, sizeof name, "%s.grades", prefix);
-    node *grades = net_param(e->net, name, 1, &n, PARAM_VALUE, 0.0);
-    for (int64_t i = 1; i < n; i++) {
-        node *less = op_constant(g, -ten * (double)i, &(shape){1, {1}});
-        grades = op_add(g, grades, op_embed(g, less, 0, i, n));
+    node *free = net_param(e->net, name, 1, &n, PARAM_VALUE, 0.0);
+    node *grades = for_all(g, op_add(g, free, falling(g, n, masses ? SLOWER : 10.0)), at.p);
+    if (masses) {
+        node *still = op_subtract(g, place(e, at.q), moving(e, at.q));
+        node *more = op_tanh(g, op_scale(g, energy_stack(e, prefix, still, n), 1.0 / FARTHEST));
+        grades = op_add(g, grades, op_scale(g, more, FARTHEST));
     }
-    node *rates = for_all(g, op_exp(g, grades), p);
-    return op_scale(g, op_sum_each(g, op_multiply(g, rates, op_square(g, p))), 0.5);
+    return op_scale(g, op_sum_each(g, op_multiply(g, op_exp(g, grades), op_square(g, at.p))), 0.5);
 }
 
 static node *potential(const energy *e, phase at)
@@ -143,10 +178,10 @@ static node *potential(const energy *e, phase at)
     if (e->potential == ENERGY_DEP_NET)
         return op_sum_each(g, energy_stack(e, "pot", both(e, at), 1));
     if (e->potential == ENERGY_EMBED_QUAD)
-        return half_square(g, energy_stack(e, "pot", place(e, at.q), e->shape.width[0]));
+        return half_square(g, energy_stack(e, "pot", moving(e, at.q), e->shape.width[0]));
     if (e->potential == ENERGY_REST_QUAD)
-        return rest_quad(e, "pot", place(e, at.q), place(e, op_zeros_like(g, at.q)));
-    return op_sum_each(g, energy_stack(e, "pot", place(e, at.q), 1));
+        return rest_quad(e, "pot", moving(e, at.q), moving(e, op_zeros_like(g, at.q)));
+    return op_sum_each(g, energy_stack(e, "pot", moving(e, at.q), 1));
 }
 
 static node *kinetic(const energy *e, phase at)
@@ -158,7 +193,8 @@ static node *kinetic(const energy *e, phase at)
     case ENERGY_EMBED_QUAD: return half_square(g, energy_stack(e, "kin", at.p, e->shape.width[0]));
     case ENERGY_REST_QUAD: return rest_quad(e, "kin", at.p, op_zeros_like(g, at.p));
     case ENERGY_PURE_QUAD: return half_square(g, at.p);
-    case ENERGY_GRADED_QUAD: return graded_quad(e, "kin", at.p);
+    case ENERGY_GRADED_QUAD:
+    case ENERGY_GRADED_MASSES: return graded_quad(e, "kin", at);
     default: return matrix_quad(e, "kin", at);
     }
 }
@@ -166,7 +202,12 @@ static node *kinetic(const energy *e, phase at)
 node *energy_potential(const energy *e, phase at)
 {
     node *own = potential(e, at);
-    return e->base && !e->angles ? op_add(e->net->g, own, half_square(e->net->g, at.q)) : own;
+    if (e->angles) return own;
+    if (e->base) return op_add(e->net->g, own, half_square(e->net->g, at.q));
+    // A spring to begin with: with forces that are anything, one seed of two learnt nothing.
+    if (e->kinetic == ENERGY_GRADED_MASSES)
+        return op_add(e->net->g, own, half_square(e->net->g, moving(e, at.q)));
+    return own;
 }
 
 node *energy_kinetic(const energy *e, phase at)
@@ -178,7 +219,7 @@ node *energy_kinetic(const energy *e, phase at)
 static bool kinetic_sees_q(const energy *e)
 {
     return e->kinetic == ENERGY_DEP_NET || e->kinetic == ENERGY_DEP_DIAG_QUAD ||
-           e->kinetic == ENERGY_DEP_MATRIX_QUAD;
+           e->kinetic == ENERGY_DEP_MATRIX_QUAD || e->kinetic == ENERGY_GRADED_MASSES;
 }
 
 // dH/dq or dH/dp. A state's p may have been made from its q: both are variables here, so that one

@@ -17,9 +17,10 @@ typedef enum energy_form {
     ENERGY_DEP_MATRIX_QUAD, // with U = f(q)
     ENERGY_REST_QUAD,       // |f - f(0)|^2 / 2 of q, or of p: least at rest, unlike the one above
     ENERGY_GRADED_QUAD,     // p' diag(exp P) p / 2, P free, each pair first ten times the slower
+    ENERGY_GRADED_MASSES,   // a hundred times, P + f(q) of the slow ones; no potential sees these
     ENERGY_FORMS
 } energy_form;
-extern const char *const energy_names[ENERGY_FORMS];
+extern const char *const energy_names[ENERGY_FORMS + 1]; // and NULL
 
 enum { ENERGY_LAYERS = 8 };
 
@@ -47,6 +48,8 @@ typedef struct energy {
 node *energy_stack(const energy *e, const char *prefix, node *x, int64_t out);
 /// Cosines and sines of angles, times `radius` if there is one.
 node *energy_place(graph *g, node *q, node *radius);
+/// (pairs): how much of each pair moves where films differ in their masses, 1, 1/100, ..
+node *energy_shares(graph *g, int64_t pairs);
 /// Energies of the items of a state, (items).
 node *energy_potential(const energy *e, phase at);
 node *energy_kinetic(const energy *e, phase at);

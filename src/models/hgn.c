@@ -91,12 +91,9 @@ static node *colours(net *n, node *hued, const hgn_block *block, int64_t out)
     return op_conv(n->g, hued, w, 2, block->padding[0]);
 }
 
-node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
+static node *encoder(net *n, const hgn_config *c, node *x, node *hued, int64_t out)
 {
     const int64_t channels = c->angles ? 2 * c->latent : out; // the cosines come of the last layer
-    if (c->standard) x = standardised(n, x);
-    node *hued = NULL;
-    if (c->sizes) x = with_sizes(n, c, x, &hued);
     for (int b = 0; b < c->encoder_blocks; b++) {
         const hgn_block *block = &c->encoder[b];
         for (int i = 0; i < block->layers; i++) {
@@ -114,6 +111,27 @@ node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
     int64_t flat = x->shape.size[1] * x->shape.size[2] * x->shape.size[3];
     x = op_reshape(n->g, x, 2, (int64_t[]){x->shape.size[0], flat});
     return net_dense(n, "enc.proj", x, out);
+}
+
+// Of what moves as it is without colours, of what stands still as it is with them: (batch, numbers
+// of every pair, one kind after the other).
+static node *apart(graph *g, node *without, node *with, int64_t pairs)
+{
+    const int64_t kinds = without->shape.size[1] / pairs;
+    node *share = op_broadcast(g, energy_shares(g, pairs), 0, 1, &kinds);
+    share = op_reshape(g, share, 1, (int64_t[]){kinds * pairs});
+    share = op_broadcast(g, share, 0, 1, with->shape.size);
+    return op_add(g, with, op_multiply(g, share, op_subtract(g, without, with)));
+}
+
+node *hgn_encoder(net *n, const hgn_config *c, node *x, int64_t out)
+{
+    node *hued = NULL;
+    if (c->standard) x = standardised(n, x);
+    if (c->sizes) x = with_sizes(n, c, x, &hued);
+    node *y = encoder(n, c, x, hued, out);
+    if (!hued || c->kinetic != ENERGY_GRADED_MASSES || c->maps || c->angles) return y;
+    return apart(n->g, encoder(n, c, x, NULL, out), y, c->latent / 2);
 }
 
 static node *transform(net *n, const hgn_config *c, node *z)

@@ -12,17 +12,6 @@ static const char *const encoders[] = {"3x3", "2x2_4x4", NULL};
 static const char *const sights[] = {"positions", "state", NULL};
 static const char *const decoders[] = {"convolutions", "pixels", NULL};
 static const char *const objectives[] = {"elbo", "geco", "plain", NULL};
-static const char *const forms[] = {"separable_net",
-                                    "dep_net",
-                                    "embed_quad",
-                                    "pure_quad",
-                                    "matrix_diag_quad",
-                                    "matrix_quad",
-                                    "matrix_dep_diag_quad",
-                                    "matrix_dep_quad",
-                                    "rest_quad",
-                                    "graded_quad",
-                                    NULL};
 static const char *const activations[] = {
     "none", "relu", "leaky_relu", "tf_leaky_relu", "swish", "softplus", "tanh", "sigmoid", NULL};
 
@@ -50,8 +39,8 @@ const settings_row hgn_rows[] = {
     {"transform_layers", SETTINGS_INTEGER, AT(transform_layers), {"0"}, 0, 16, NULL,
      "between the sample and the first state; 0: none", false},
     {"transform_width", SETTINGS_INTEGER, AT(transform_width), {"64", "32", "4"}, 1, 4096, NULL, "their channels", false},
-    {"potential", SETTINGS_CHOICE, AT(potential), {"separable_net"}, 0, 0, forms, "form of the potential energy", false},
-    {"kinetic", SETTINGS_CHOICE, AT(kinetic), {"separable_net"}, 0, 0, forms, "form of the kinetic energy", false},
+    {"potential", SETTINGS_CHOICE, AT(potential), {"separable_net"}, 0, 0, energy_names, "form of the potential energy", false},
+    {"kinetic", SETTINGS_CHOICE, AT(kinetic), {"separable_net"}, 0, 0, energy_names, "form of the kinetic energy", false},
     {"base", SETTINGS_FLAG, AT(base), {"off"}, 0, 0, NULL, "energies are added to |q|^2/2 and |p|^2/2; of angles to the latter", SETTINGS_YOUNG},
     {"energy_layers", SETTINGS_INTEGER, AT(energy_layers), {"4", "2", "2"}, 1, 7, NULL, "hidden layers of each energy", false},
     {"energy_width", SETTINGS_INTEGER, AT(energy_width), {"250", "64", "8"}, 1, 65536, NULL, "their units", false},
@@ -107,19 +96,20 @@ const char *const hgn_plus_plus_state[] = {
     FURTHER, "seen=state", "pairs=1", "deadlines=0.2,0.3,0.4", "extend=0.02", "steps=2500", NULL};
 
 // What differs from film to film and stays, a mass or a colour, needs places where nothing moves,
-// and a window long enough to see where the middle of a swing is.
+// and a window long enough to see where the middle of a swing is. A film leaves open by how much
+// its masses and its forces are too large alike: forces that are the same in all films settle it.
 const char *const hgn_plus_plus_constants[] = {FURTHER,
                                                "trajectories=3000",
                                                "frames=100",
                                                "window=25",
                                                "pairs=6",
-                                               "kinetic=graded_quad",
+                                               "kinetic=graded_masses",
                                                "sizes=on",
                                                "colours=0.8",
                                                "bound=8",
                                                "beta2=0.99",
                                                "beta=0.3",
-                                               "beta_last=7",
+                                               "beta_last=5",
                                                "horizons=5,15,30",
                                                "deadlines=0.15,0.25,0.35",
                                                "extend=0.08",

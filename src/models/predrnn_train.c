@@ -24,12 +24,13 @@ typedef struct predrnn_settings {
     int sampling;
     int64_t given, begin, end;
     double decay;
+    int64_t blink;
     double calm;
     int64_t blinds;
     int64_t group;
 } predrnn_settings;
 
-static const char *const samplings[] = {"teacher", "scheduled", "reverse", NULL};
+static const char *const samplings[] = {"teacher", "scheduled", "reverse", "blinks", NULL};
 
 // clang-format off
 #define AT(member) offsetof(predrnn_settings, member)
@@ -53,6 +54,7 @@ static const settings_row rows[] = {
     {"sampling_end", SETTINGS_INTEGER, AT(end), {"50000", "2000", "10"}, 1, 1e12, NULL, "step at which it is 0, or 1", false},
     {"sampling_decay", SETTINGS_REAL, AT(decay), {"2500", "200", "2"}, 1e-9, 1e12, NULL,
      "of reverse: steps in which it nears 1 by a factor e", false},
+    {"blink", SETTINGS_INTEGER, AT(blink), {"5"}, 1, 10000, NULL, "of blinks: frames in a row, at most, that a step does not see", SETTINGS_YOUNG},
     {"calm", SETTINGS_REAL, AT(calm), {"0"}, 0, 1e9, NULL,
      "clips that change by more than this, in mean squares from frame to frame, are shown less often; 0: all alike", SETTINGS_YOUNG},
     {"blinds", SETTINGS_INTEGER, AT(blinds), {"0"}, 0, 100, NULL, "rectangles before a clip, at most; things are hidden behind", SETTINGS_YOUNG},
@@ -140,6 +142,19 @@ static const uint8_t *choose(const learner *h, int64_t step, int64_t sample, rng
     return clip;
 }
 
+// Which frames of a clip its steps see.
+static void open_eyes(const learner *h, float *mask, int64_t step, rng *r)
+{
+    const predrnn_settings *s = h->own;
+    const bool blinks = s->sampling == PREDRNN_BLINKS;
+    const int64_t steps = h->config.length - 1, shut = blinks ? rng_below(r, steps) : 0;
+    const int64_t again = blinks ? shut + 1 + rng_below(r, s->blink) : 0;
+    for (int64_t t = 0; t < steps; t++) {
+        bool seen = blinks ? t < shut || t >= again : rng_uniform(r) < chance(s, t, step);
+        mask[t * h->group] = seen ? 1.0f : 0.0f;
+    }
+}
+
 static void show(const learner *h, int64_t replica, int64_t step, int64_t sample, int64_t b)
 {
     const predrnn_config *c = &h->config;
@@ -159,8 +174,7 @@ static void show(const learner *h, int64_t replica, int64_t step, int64_t sample
     if (!h->clip.mask) return;
     float *mask = instance_input(i, h->clip.mask);
     rng r = rng_at((uint64_t)h->training.seed, mask_stream + (uint64_t)(step * B + sample));
-    for (int64_t t = 0; mask && t + 1 < c->length; t++)
-        mask[t * h->group + b] = rng_uniform(&r) < chance(h->own, t, step) ? 1.0f : 0.0f;
+    if (mask) open_eyes(h, mask + b, step, &r);
 }
 
 static plumb_status gradient(void *self, int64_t replica, int64_t step, float *gradient,

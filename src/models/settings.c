@@ -89,7 +89,7 @@ static plumb_status refuse(const settings_row *row, const char *wanted, const ch
 
 static plumb_status store_choice(void *target, const settings_row *row, const char *value)
 {
-    char list[256], near[96];
+    char list[320], near[96];
     for (int i = 0; row->choices[i]; i++)
         if (!strcmp(row->choices[i], value)) {
             *(int *)target = i;

@@ -15,6 +15,10 @@ from program import Program  # noqa: E402
 plumb = Program()
 check = plumb.check
 
+# Every choice of a setting is listed, however many there are.
+rows = {row["name"]: row for row in plumb.answer("train", "hgn++", "--settings")["settings"]}
+check(rows["kinetic"]["takes"].endswith("|graded_masses"), f"kinetic takes {rows['kinetic']['takes']}")
+
 
 def array(path, name):
     """Shape and numbers of an array of an .npz file."""

@@ -144,3 +144,29 @@ TEST(a_free_matrix_is_the_upper_triangle_row_after_row)
     free(q), free(p), free(u);
     bench_stop(&b);
 }
+
+// By how much the energy of the first item changes when one of its positions does.
+static double change(bench *b, node *of, int position)
+{
+    double *q = drawn(ITEMS * PAIRS, 1), *p = drawn(ITEMS * PAIRS, 2), before[ITEMS], after[ITEMS];
+    evaluate(b, of, q, p, before);
+    q[position] += 1.0;
+    evaluate(b, of, q, p, after);
+    free(q), free(p);
+    return fabs(after[0] - before[0]);
+}
+
+TEST(masses_depend_on_what_stands_still_and_forces_on_what_moves)
+{
+    bench b;
+    bench_start(&b, ENERGY_NET, ENERGY_GRADED_MASSES);
+    node *V = energy_potential(&b.e, (phase){b.q, b.p}),
+         *K = energy_kinetic(&b.e, (phase){b.q, b.p});
+    double moves = change(&b, V, 0);
+    CHECK(moves > 1e-3);
+    CHECK(change(&b, V, 1) < 0.1 * moves);
+    CHECK(change(&b, V, 2) < 1e-3 * moves);
+    CHECK(change(&b, K, 0) == 0.0);
+    CHECK(change(&b, K, 1) > 1e-3 && change(&b, K, 2) > 1e-3);
+    bench_stop(&b);
+}
