@@ -48,7 +48,6 @@ check("accuracy" in answer["surprise"]["scorers"]["naive"], "no naive scorer")
 again = plumb.answer("surprise", folder / "scores.npz", "-k", 3)
 check(again["scorers"]["plain"]["accuracy"] == answer["surprise"]["scorers"]["plain"]["accuracy"], "plumb surprise differs")
 
-# Clips from a file, in the layout of Physical Concepts too.
 # Before it has learnt anything, the error is what changes in the clips it is shown: less in calm ones, more where blinds pass, or where frames are not seen. Threads change no bit.
 def first(name, *how):
     return plumb.answer("train", "predrnn", "--preset", "tiny", "--world", "rooms/freeform", "--set", "trajectories=64", "--set", "batch=32",
@@ -62,6 +61,7 @@ plumb.check(first("blinks", "--set", "sampling=blinks", "--set", "blink=10") > 1
 first("blinds-1", "--set", "blinds=3", "--threads", 1)
 plumb.check((folder / "blinds/weights.safetensors").read_bytes() == (folder / "blinds-1/weights.safetensors").read_bytes(), "threads change blinds")
 
+# Clips from a file, in the layout of Physical Concepts too.
 plumb.run("simulate", "rooms/freeform", "--count", 6, "--image", 16, "--out", folder / "free.npz")
 plumb.run("train", "predrnn", "--preset", "tiny", "--data", folder / "free.npz", "--out", folder / "filed")
 plumb.run("simulate", "rooms/solidity", "--count", 10, "--image", 16, "--out", folder / "solid.npz")

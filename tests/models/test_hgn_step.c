@@ -193,6 +193,9 @@ TEST(the_gradient_is_the_slope_of_the_loss)
     c.residual = false;
     check_slope(c);
     for (int which = 0; which < VARIANTS; which++) check_slope(variant(which));
+    c = variant(STANDARD | SIZES | HUES);
+    c.kinetic = ENERGY_GRADED_MASSES;
+    check_slope(c);
 }
 
 // A picture less the mean, and its negative, differ in the first half of what the encoder sees.
@@ -221,34 +224,50 @@ TEST(sizes_are_alike_in_all_colours)
     end(&a);
 }
 
-// Without a hue red is as blue.
-TEST(colours_come_with_the_hue)
+// By how much the KL changes when red and blue are exchanged.
+static double recoloured(hgn_config c, float hue)
 {
     trial a;
-    begin(&a, variant(STANDARD | SIZES | HUES), 8, false);
+    begin(&a, c, 8, false);
     const param *w = &a.p.at[params_find(&a.p, "enc.colours.w")];
     for (int64_t k = 0; k < shape_count(&w->shape); k++) {
         CHECK(a.value[w->offset + k] == 0.0f); // they disturb nothing when they come
         a.value[w->offset + k] = 0.1f * (float)(k % 7);
     }
-    set(&a, "film.mean", 0.5f), set(&a, "film.deviation", 0.3f);
+    set(&a, "film.mean", 0.5f), set(&a, "film.deviation", 0.3f), set(&a, "hue", hue);
     const int64_t pixels = BATCH * hgn_times_of(&a.c).length * IMAGE * IMAGE;
-    for (int way = 0; way < 2; way++) {
-        double before[BATCH], most = 0.0;
-        set(&a, "hue", (float)way);
-        run(&a);
-        memcpy(before, a.kl, sizeof before);
-        for (int64_t i = 0; i < pixels; i++) {
-            const uint8_t red = a.clips[3 * i];
-            a.clips[3 * i] = a.clips[3 * i + 2];
-            a.clips[3 * i + 2] = red;
-        }
-        run(&a);
-        for (int i = 0; i < BATCH; i++) most = fmax(most, fabs(before[i] - a.kl[i]));
-        if (!way) CHECK(most < 1e-3);
-        else CHECK(most > 1e-2);
+    double before[BATCH], most = 0.0;
+    run(&a);
+    memcpy(before, a.kl, sizeof before);
+    for (int64_t i = 0; i < pixels; i++) {
+        const uint8_t red = a.clips[3 * i];
+        a.clips[3 * i] = a.clips[3 * i + 2];
+        a.clips[3 * i + 2] = red;
     }
+    run(&a);
+    for (int i = 0; i < BATCH; i++) most = fmax(most, fabs(before[i] - a.kl[i]));
     end(&a);
+    return most;
+}
+
+// Without a hue red is as blue.
+TEST(colours_come_with_the_hue)
+{
+    hgn_config c = variant(STANDARD | SIZES | HUES);
+    CHECK(recoloured(c, 0.0f) < 1e-3);
+    CHECK(recoloured(c, 1.0f) > 1e-2);
+}
+
+// The first pair moves, and is all there is of one.
+TEST(what_moves_has_no_colours_where_films_differ_in_their_masses)
+{
+    hgn_config c = variant(STANDARD | SIZES | HUES);
+    c.kinetic = ENERGY_GRADED_MASSES;
+    CHECK(recoloured(c, 1.0f) > 1e-2);
+    c.latent = 2;
+    CHECK(recoloured(c, 1.0f) < 1e-3);
+    c.kinetic = ENERGY_GRADED_QUAD;
+    CHECK(recoloured(c, 1.0f) > 1e-2);
 }
 
 TEST(an_angle_and_the_same_angle_a_turn_on_are_drawn_alike)
