@@ -3,11 +3,19 @@
 
 #include <assert.h>
 
+#include "base/status.h"
 #include "math/rng.h"
 
 // A stream of random numbers a step, far from those of worlds, which begin at 1 << 56, and of
 // plumb_stream, 0x77 << 48. Each sample has four words of it, of which two are used.
 static const uint64_t cut_stream = (uint64_t)0x66 << 48;
+
+plumb_status footage_reaches(const footage *f, int64_t length)
+{
+    if (f->steps >= length) return PLUMB_OK;
+    return fail(PLUMB_ESHAPE, "trajectories of %lld frames; a clip takes %lld", (long long)f->steps,
+                (long long)length);
+}
 
 footage_cut footage_choose(const footage *f, uint64_t seed, int64_t step, int64_t sample,
                            int64_t length)

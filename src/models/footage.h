@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "plumb/status.h"
+
 /// Items of a world that training sees start at 0, those it is tested on here: they never meet.
 #define FOOTAGE_TEST_FIRST ((int64_t)1 << 40)
 
@@ -23,6 +25,8 @@ typedef struct footage {
 typedef struct footage_cut {
     int64_t item, start;
 } footage_cut;
+/// Refused where no trajectory has so many frames.
+plumb_status footage_reaches(const footage *f, int64_t length);
 footage_cut footage_choose(const footage *f, uint64_t seed, int64_t step, int64_t sample,
                            int64_t length);
 

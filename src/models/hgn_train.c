@@ -327,13 +327,11 @@ static plumb_status name_parts(trainee *out, learner *h, arena *mem)
 static plumb_status check(const learner *h)
 {
     const footage *f = h->film;
-    int64_t length = hgn_times_of(&h->config).length;
     if (f->height != f->width)
         return fail(PLUMB_ESHAPE, "frames of %lld x %lld; HGN needs square ones",
                     (long long)f->height, (long long)f->width);
-    if (f->steps < length)
-        return fail(PLUMB_ESHAPE, "trajectories of %lld frames; a clip takes %lld",
-                    (long long)f->steps, (long long)length);
+    const plumb_status st = footage_reaches(f, hgn_times_of(&h->config).length);
+    if (st) return st;
     if (h->training.batch % h->training.replicas)
         return fail(PLUMB_EVALUE, "batch=%lld cannot be cut into replicas=%lld equal shares",
                     (long long)h->training.batch, (long long)h->training.replicas);

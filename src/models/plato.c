@@ -312,7 +312,8 @@ plumb_status plato_predict(plato_dynamics *out, params *p, const plato_config *c
         node *now = reshape2(&k.net, op_slice(g, k.codes, 1, t, 1), rows, D);
         node *next = reshape2(&k.net, op_slice(g, k.codes, 1, t + 1, 1), rows, D);
         m = advance(&k.net, c, m, now, t, items);
-        k.prediction[t] = dense(&k.net, "head", m.h, D);
+        node *said = dense(&k.net, "head", m.h, D);
+        k.prediction[t] = c->residual ? op_add(g, now, said) : said;
         node *e = op_square(g, op_subtract(g, k.prediction[t], next));
         error[t] = op_reshape(g, per_frame(&k.net, c, e), 2, (int64_t[]){1, items});
     }

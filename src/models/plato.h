@@ -20,6 +20,7 @@ typedef struct plato_config {
     double sigma, beta, gamma; // of a pixel; weights of the divergence and of the masks
     int64_t length;            // frames of a clip
     int64_t buffer, units, hidden;
+    bool residual; // the change from the codes seen last is predicted; not published
 } plato_config;
 
 plumb_status plato_check(const plato_config *c);

@@ -18,6 +18,7 @@ static const uint64_t noise_stream = UINT64_C(7) << 60;
 typedef struct plato_settings {
     int64_t slots, code, encoder, dense, decoder, length, buffer, units, hidden;
     double sigma, beta, gamma;
+    bool residual;
     int64_t perception, group;
 } plato_settings;
 
@@ -37,6 +38,8 @@ static const settings_row rows[] = {
     {"buffer", SETTINGS_INTEGER, AT(buffer), {"1680", "64", "8"}, 1, 65536, NULL, "units of the object buffer", false},
     {"units", SETTINGS_INTEGER, AT(units), {"512", "64", "8"}, 1, 65536, NULL, "of the networks of pairs", false},
     {"hidden", SETTINGS_INTEGER, AT(hidden), {"2056", "128", "8"}, 1, 65536, NULL, "of the LSTM", false},
+    {"residual", SETTINGS_FLAG, AT(residual), {"off", "on", "on"}, 0, 0, NULL,
+     "predict the change from the codes seen last; learns sooner, not published", SETTINGS_YOUNG},
     {"perception_steps", SETTINGS_INTEGER, AT(perception), {"50000", "1000", "10"}, 0, 1e12, NULL, "steps in which the eye learns; then the mind", false},
     {"group", SETTINGS_INTEGER, AT(group), {"4", "4", "2"}, 1, 4096, NULL, "frames or clips of a share at once", false},
     {0},
@@ -84,7 +87,8 @@ static plato_config config_of(const plato_settings *s, const footage *f)
                           .length = s->length,
                           .buffer = s->buffer,
                           .units = s->units,
-                          .hidden = s->hidden};
+                          .hidden = s->hidden,
+                          .residual = s->residual};
 }
 
 static footage_cut choose(const learner *h, int64_t step, int64_t sample, int64_t length)
@@ -204,10 +208,8 @@ static plumb_status check(learner *h)
     const footage *f = h->film;
     if (f->channels != 3)
         return fail(PLUMB_ESHAPE, "frames of %lld channels; PLATO needs 3", (long long)f->channels);
-    if (f->steps < h->config.length)
-        return fail(PLUMB_ESHAPE, "trajectories of %lld frames; a clip takes %lld",
-                    (long long)f->steps, (long long)h->config.length);
-    return tensors_shares(&h->share, &h->group, &h->training, h->own->group);
+    const plumb_status st = footage_reaches(f, h->config.length);
+    return st ? st : tensors_shares(&h->share, &h->group, &h->training, h->own->group);
 }
 
 static plumb_status set_up(learner *h, arena *mem, trainee *out)

@@ -231,10 +231,8 @@ static void end(void *self)
 
 static plumb_status check(learner *h)
 {
-    if (h->film->steps < h->config.length)
-        return fail(PLUMB_ESHAPE, "trajectories of %lld frames; a clip takes %lld",
-                    (long long)h->film->steps, (long long)h->config.length);
-    return tensors_shares(&h->share, &h->group, &h->training, h->own->group);
+    const plumb_status st = footage_reaches(h->film, h->config.length);
+    return st ? st : tensors_shares(&h->share, &h->group, &h->training, h->own->group);
 }
 
 static plumb_status set_up(learner *h, arena *mem, trainee *out)

@@ -55,7 +55,7 @@ typedef struct bench {
     trainee t;
 } bench;
 
-static void begin(bench *b, int64_t perception)
+static void begin_as(bench *b, int64_t perception, const char *set)
 {
     *b = (bench){.frames = room(4 * FILMS * CLIP), .mask = room(4 * FILMS * CLIP / 3)};
     const plumb_room *solid;
@@ -81,9 +81,15 @@ static void begin(bench *b, int64_t perception)
     snprintf(text, sizeof text, "perception_steps=%d", (int)perception);
     CHECK_OK(settings_begin(&all, SETTINGS_TINY));
     CHECK_OK(settings_set(&all, text));
+    CHECK_OK(settings_set(&all, set));
     training_settings training = {.steps = 100, .batch = 4, .replicas = 2, .seed = 1};
     CHECK_OK(row->create(&b->t, &b->mem, own, &training, &b->film));
     for (int r = 0; r < 2; r++) CHECK_OK(b->t.enter(b->t.self, r));
+}
+
+static void begin(bench *b, int64_t perception)
+{
+    begin_as(b, perception, "residual=on");
 }
 
 static void end(bench *b)
@@ -150,4 +156,38 @@ TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
     }
     free(one), free(two);
     end(&b);
+}
+
+// How much a clip in which nothing moves surprises a model whose head says nothing.
+static double surprise_of_a_still(const char *set)
+{
+    bench b;
+    begin_as(&b, 10, set);
+    for (int64_t i = 0; i < b.t.tensors; i++) {
+        const trainee_tensor *t = &b.t.tensor[i];
+        const int64_t last = i + 1 < b.t.tensors ? b.t.tensor[i + 1].offset : b.t.size;
+        if (strstr(t->name, "head"))
+            memset(b.t.value + t->offset, 0, (size_t)(last - t->offset) * sizeof *b.t.value);
+    }
+    for (int64_t t = 1; t < STEPS; t++) {
+        memcpy(b.frames + t * CLIP / STEPS, b.frames, CLIP / STEPS);
+        memcpy(b.mask + t * CLIP / STEPS / 3, b.mask, CLIP / STEPS / 3);
+    }
+    double error[STEPS - 1], sum = 0.0;
+    trainee_watch job = {.frames = b.frames,
+                         .mask = b.mask,
+                         .count = 1,
+                         .steps = STEPS,
+                         .threads = 1,
+                         .error = error};
+    CHECK_OK(b.t.watch(b.t.self, &job));
+    for (int t = 0; t < STEPS - 1; t++) sum += error[t];
+    end(&b);
+    return sum;
+}
+
+TEST(a_residual_mind_begins_with_what_it_saw_last)
+{
+    CHECK(surprise_of_a_still("residual=on") == 0.0);
+    CHECK(surprise_of_a_still("residual=off") > 0.0);
 }

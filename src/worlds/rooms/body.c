@@ -136,6 +136,33 @@ void body_turn(body *b, const double axis[3], double angle)
     b->q[3] = r[0] * q[3] + r[1] * q[2] - r[2] * q[1] + r[3] * q[0];
 }
 
+// The hinge as seen from the centre of mass.
+static void hinge_of(double out[3], const body *b)
+{
+    double axis[3][3];
+    body_axes(axis, b->q);
+    for (int k = 0; k < 3; k++) out[k] = b->half[1] * axis[1][k] - b->half[2] * axis[2][k];
+}
+
+void body_hinge(body *b)
+{
+    double to[3];
+    hinge_of(to, b);
+    for (int k = 0; k < 3; k++) b->pivot[k] = b->x[k] + to[k];
+    b->hinged = true;
+}
+
+void body_hang(body *b)
+{
+    double to[3];
+    hinge_of(to, b);
+    for (int k = 0; k < 3; k++) {
+        const int i = (k + 1) % 3, j = (k + 2) % 3;
+        b->x[k] = b->pivot[k] - to[k];
+        b->v[k] = to[i] * b->w[j] - to[j] * b->w[i]; // w x (x - pivot)
+    }
+}
+
 double body_energy(const body *b)
 {
     double axis[3][3], energy = b->mass * gravity * b->x[2];

@@ -26,6 +26,8 @@ typedef struct body {
     double release; ///< seconds it is held for
     bool ghost;     ///< nothing touches it: a curtain and its pole
     bool mirror;    ///< two of these bounce elastically and without friction
+    bool hinged;    ///< turns about its own first axis at `pivot` and does nothing else
+    double pivot[3];
 } body;
 
 body body_ball(double radius, double mass);
@@ -41,6 +43,10 @@ body body_arch(const double half[3], double leg, double mass);
 /// How far the lowest point is below the centre of mass, as the body is turned.
 double body_below(const body *b);
 void body_turn(body *b, const double axis[3], double angle);
+/// From here on it is hinged on its edge at +y below, where that is now.
+void body_hinge(body *b);
+/// Place and velocity of a hinged body, from how it is turned and turns.
+void body_hang(body *b);
 
 /// Rows are the body's axes in the world.
 void body_axes(double axis[3][3], const double q[4]);

@@ -305,8 +305,8 @@ static bool add_contain(build *b)
 {
     double at[2];
     spot(at, b);
-    const double wide = between(b, 0.22, 0.34), deep = between(b, 0.17, 0.28),
-                 low = between(b, 0.15, 0.3);
+    const double wide = between(b, 0.22, 0.34), deep = between(b, 0.14, 0.28),
+                 low = between(b, 0.15, 0.33);
     const double half[3] = {wide, deep, low};
     body container = body_container(half, 0.03, 5.0);
     stand(&container, at, 0.0);
@@ -317,11 +317,11 @@ static bool add_contain(build *b)
         inner = body_ball(between(b, 0.6, 0.85) * room, 40.0);
     } else { // shorter than the container as often as taller
         const double tall = height * between(b, 0.4, 1.4);
-        const double slim = between(b, 0.5, 0.75), flat = between(b, 0.6, 0.85);
+        const double slim = between(b, 0.5, 0.75), flat = between(b, 0.6, 0.9);
         const double size[3] = {slim * (half[0] - 0.03), flat * (half[1] - 0.03), 0.5 * tall};
         inner = body_box(PLUMB_ROOM_BOX, size, 40.0);
     }
-    stand(&inner, at, height + between(b, 0.03, 0.4));
+    stand(&inner, at, height + between(b, 0.03, 0.5));
     inner.release = between(b, 0.5, 6.0) * STAGE_DT;
     return put(b, inner);
 }
@@ -348,34 +348,35 @@ static bool add_ramp(build *b)
     return put(b, ball);
 }
 
-// Leans towards the camera or so and falls, on something or flat.
+// Hinged below, leans towards the camera or so and falls, on something or flat.
 static bool add_plank(build *b)
 {
     double at[2];
     spot(at, b);
     at[1] += 0.3;
-    const double wide = between(b, 0.25, 0.5), length = between(b, 0.4, 0.75);
+    const double wide = between(b, 0.25, 0.55), length = between(b, 0.4, 0.85);
     const double half[3] = {wide, length, 0.025};
     const double lean = between(b, 60.0, 80.0) * degree, yaw = between(b, -0.7, 0.7);
     const double rate = between(b, 0.5, 1.8);
     body plank = body_box(PLUMB_ROOM_PLANK, half, 20.0);
     body_turn(&plank, axis_x, -lean);
     body_turn(&plank, axis_z, yaw);
-    stand(&plank, at, 0.0);
+    stand(&plank, at, 1e-3); // the hinge clears the floor
+    body_hinge(&plank);
     double axis[3][3];
     body_axes(axis, plank.q);
-    // It turns about its lower edge, which is at +y of the plank below.
     for (int k = 0; k < 3; k++) plank.w[k] = rate * axis[0][k];
-    double arm[3];
-    for (int k = 0; k < 3; k++) arm[k] = -half[1] * axis[1][k] + half[2] * axis[2][k];
-    plank.v[0] = plank.w[1] * arm[2] - plank.w[2] * arm[1];
-    plank.v[1] = plank.w[2] * arm[0] - plank.w[0] * arm[2];
-    plank.v[2] = plank.w[0] * arm[1] - plank.w[1] * arm[0];
+    body_hang(&plank);
     if (!put(b, plank)) return false;
     if (chance(b, 0.5)) return true;
-    const double away = half[1] * cos(lean) + between(b, 0.25, 0.7) * half[1];
+    const double away = between(b, 0.3, 0.75) * 2.0 * half[1] - half[1] * cos(lean);
     const double place[2] = {at[0] + away * sin(yaw), at[1] - away * cos(yaw)};
-    body made = thing(b, 0.07, 0.11, 10.0);
+    const double across = between(b, 0.1, 0.28), deep = between(b, 0.07, 0.11),
+                 tall = between(b, 0.07, 0.1);
+    const double size[3] = {across, deep, tall};
+    body made = chance(b, 0.5) ? body_ball(between(b, 0.07, 0.1), 10.0)
+                               : body_box(PLUMB_ROOM_BOX, size, 10.0);
+    if (made.kind == PLUMB_ROOM_BOX) body_turn(&made, axis_z, yaw + between(b, -0.5, 0.5));
     stand(&made, place, 0.0);
     return put(b, made);
 }
@@ -489,9 +490,11 @@ bool freeform_pose(stage *s, uint8_t blocks[PLUMB_ROOM_BLOCKS], rng *r)
     const int64_t wanted = 2 + rng_below(r, 3);
     int64_t made = 0;
     for (int attempt = 0; attempt < 20 && made < wanted; attempt++) {
-        // One ticket more for the curtain, whose scenes are thrown away more often.
-        const int64_t drawn = rng_below(r, PLUMB_ROOM_BLOCKS + 1);
-        const int64_t kind = drawn < PLUMB_ROOM_BLOCKS ? drawn : CURTAIN;
+        // More tickets for the curtain, whose scenes are thrown away more often, and for what is
+        // over within two frames.
+        static const int more[] = {CURTAIN, CONTAIN, CONTAIN, PLANK, PLANK};
+        const int64_t drawn = rng_below(r, PLUMB_ROOM_BLOCKS + 5);
+        const int64_t kind = drawn < PLUMB_ROOM_BLOCKS ? drawn : more[drawn - PLUMB_ROOM_BLOCKS];
         const int before = b.world.count;
         const int curtain = b.curtain;
         if (adders[kind](&b)) {

@@ -20,8 +20,9 @@ static const double slop = 2e-4;    // overlap that is left alone
 static const double repair = 0.3;   // share of the rest that goes in a round
 
 typedef struct moving {
+    bool moves;
     double by_mass, by_inertia[3][3]; // 0 for what does not move
-    double v[3], w[3];
+    double v[3], w[3];                // v: of the point it turns about
 } moving;
 
 // A direction in which a contact acts, and what an impulse along it does.
@@ -72,8 +73,24 @@ static void spread(double out[3][3], const double q[4], const double f[3])
                         axis[2][i] * axis[2][j] * f[2];
 }
 
+// What impulses act about: a hinge, or the centre of mass.
+static const double *about(const body *b)
+{
+    return b->hinged ? b->pivot : b->x;
+}
+
+static double hinge_inertia(const body *b)
+{
+    return b->inertia[0] + b->mass * (b->half[1] * b->half[1] + b->half[2] * b->half[2]);
+}
+
 static void by_inertia(double out[3][3], const body *b)
 {
+    if (b->hinged) {
+        const double only[3] = {1.0 / hinge_inertia(b), 0.0, 0.0};
+        spread(out, b->q, only);
+        return;
+    }
     const double f[3] = {1.0 / b->inertia[0], 1.0 / b->inertia[1], 1.0 / b->inertia[2]};
     spread(out, b->q, f);
 }
@@ -125,8 +142,15 @@ static void lever_set(lever *l, const joint *j, const double arm_a[3], const dou
     cross(l->turn_b, arm_b, along);
     times(l->spin_a, j->a->by_inertia, l->turn_a);
     times(l->spin_b, j->b->by_inertia, l->turn_b);
-    l->mass = 1.0 / (j->a->by_mass + j->b->by_mass + dot(l->turn_a, l->spin_a) +
-                     dot(l->turn_b, l->spin_b));
+    const double ease =
+        j->a->by_mass + j->b->by_mass + dot(l->turn_a, l->spin_a) + dot(l->turn_b, l->spin_b);
+    l->mass = ease > 1e-9 ? 1.0 / ease : 0.0; // 0: along a hinge, nothing gives way
+}
+
+// How much an impulse changes the velocity along its lever.
+static double effect(const lever *l, double impulse)
+{
+    return l->mass > 0.0 ? fabs(impulse) / l->mass : 0.0;
 }
 
 static inline double speed_along(const joint *j, const lever *l)
@@ -165,8 +189,8 @@ static void prepare(joint *j, contact *c, const rigid *r, moving *m, moving *sti
     *j = (joint){.c = c, .a = &m[c->a], .b = c->b == CONTACT_FLOOR ? still : &m[c->b]};
     double arm_a[3], arm_b[3], sides[2][3];
     for (int k = 0; k < 3; k++) {
-        arm_a[k] = c->point[k] - a->x[k];
-        arm_b[k] = c->point[k] - b->x[k];
+        arm_a[k] = c->point[k] - about(a)[k];
+        arm_b[k] = c->point[k] - about(b)[k];
     }
     across(sides, c->normal);
     lever_set(&j->normal, j, arm_a, arm_b, c->normal);
@@ -188,7 +212,7 @@ static double push(joint *j)
     const double wanted = c->push + by, sum = wanted > 0.0 ? wanted : 0.0, change = sum - c->push;
     c->push = sum;
     if (change != 0.0) kick(j, &j->normal, change);
-    return fabs(change) / j->normal.mass;
+    return effect(&j->normal, change);
 }
 
 static double rub(joint *j)
@@ -204,7 +228,7 @@ static double rub(joint *j)
         const double change = share * sum[t] - c->rub[t];
         c->rub[t] = share * sum[t];
         if (change != 0.0) kick(j, &j->across[t], change);
-        changed += fabs(change) / j->across[t].mass;
+        changed += effect(&j->across[t], change);
     }
     return changed;
 }
@@ -223,10 +247,11 @@ static double motion_energy(const rigid *r, const moving *m)
 {
     double sum = 0.0;
     for (int i = 0; i < r->count; i++) {
-        if (!(m[i].by_mass > 0.0)) continue;
+        if (!m[i].moves) continue;
         body b = r->body[i];
         memcpy(b.v, m[i].v, sizeof b.v);
         memcpy(b.w, m[i].w, sizeof b.w);
+        if (b.hinged) body_hang(&b);
         b.x[2] = 0.0;
         sum += body_energy(&b);
     }
@@ -327,13 +352,14 @@ static void unsink(rigid *r, moving *m, joint *joints, int count, double h)
         }
     for (int i = 0; i < r->count && any; i++) {
         body *b = &r->body[i];
-        if (!(m[i].by_mass > 0.0)) continue;
+        if (!m[i].moves) continue;
         double by[3];
         for (int k = 0; k < 3; k++) {
             b->x[k] += m[i].v[k] - start[i].v[k];
             by[k] = m[i].w[k] - start[i].w[k];
         }
         turn(b->q, by, 1.0);
+        if (b->hinged) body_hang(b);
     }
 }
 
@@ -343,10 +369,20 @@ static void start_moving(moving *m, const rigid *r, double h)
         const body *b = &r->body[i];
         m[i] = (moving){0};
         if (!is_free(r, b)) continue;
-        m[i].by_mass = 1.0 / b->mass;
+        m[i].moves = true;
         by_inertia(m[i].by_inertia, b);
-        memcpy(m[i].v, b->v, sizeof m[i].v);
         memcpy(m[i].w, b->w, sizeof m[i].w);
+        if (b->hinged) {
+            const double arm[3] = {b->x[0] - b->pivot[0], b->x[1] - b->pivot[1], 0.0};
+            const double weight[3] = {0.0, 0.0, -b->mass * gravity * h};
+            double twist[3], more[3];
+            cross(twist, arm, weight);
+            times(more, m[i].by_inertia, twist);
+            for (int k = 0; k < 3; k++) m[i].w[k] += more[k];
+            continue;
+        }
+        m[i].by_mass = 1.0 / b->mass;
+        memcpy(m[i].v, b->v, sizeof m[i].v);
         m[i].v[2] -= gravity * h;
     }
 }
@@ -383,9 +419,14 @@ void rigid_step(rigid *r, double h)
         }
     for (int i = 0; i < r->count; i++) {
         body *b = &r->body[i];
-        if (!(m[i].by_mass > 0.0)) continue;
+        if (!m[i].moves) continue;
         memcpy(b->v, m[i].v, sizeof b->v);
         memcpy(b->w, m[i].w, sizeof b->w);
+        if (b->hinged) {
+            turn(b->q, b->w, h);
+            body_hang(b);
+            continue;
+        }
         for (int k = 0; k < 3; k++) b->x[k] += h * b->v[k];
         if (!touched[i]) b->x[2] += 0.5 * gravity * h * h; // a parabola, exactly
         spin(b, h);
