@@ -91,6 +91,8 @@ const char *cell_interval(char *text, size_t size, plumb_interval interval);
 
 /// Shows progress on stderr from here on: a bar on a terminal, else a line now and then.
 void progress_begin(const char *what);
+/// The same, and a terminal is told at once: it may be long before there is progress.
+void progress_stage(const char *what);
 void progress_end(void);
 
 /// Ctrl-C and the like ask the library to stop from here on, instead of ending the program.

@@ -185,9 +185,8 @@ static void say(void *context, const char *line)
 {
     static char what[160];
     (void)context;
-    progress_end();
     snprintf(what, sizeof what, "evaluate: %s", line);
-    progress_begin(what);
+    progress_stage(what);
 }
 
 static int run(void *given, int files, char **file)

@@ -90,6 +90,15 @@ void progress_begin(const char *what)
     plumb_set_progress(report, NULL);
 }
 
+void progress_stage(const char *what)
+{
+    progress_end();
+    progress_begin(what);
+    if (!progress.terminal) return;
+    fprintf(stderr, "%s ...", what);
+    progress.said = progress.started;
+}
+
 void progress_end(void)
 {
     plumb_set_progress(NULL, NULL);

@@ -223,8 +223,10 @@ static plumb_status by_polynomials(plumb_evaluate *r, examinee *e,
                (long long)steps);
     plumb_status st = films_get(&f, e, opt, FILMS_MEASURE, opt->measured, steps);
     if (!st) st = compare(&seen, e, &f, steps, threads_of(opt));
-    if (!st)
+    if (!st) {
+        status_log("fitting polynomials of %lld latents", (long long)e->t.latents);
         st = plumb_symetric_measure(&r->polynomial, &seen.latent, &seen.truth, &seen.variance, &o);
+    }
     if (!st) by_canonical(r, e, &f, &seen, opt);
     return st;
 }
