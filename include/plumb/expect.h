@@ -31,6 +31,7 @@ typedef struct plumb_expect_options {
     const char *save;  ///< a file for surprise, feature and concept, as `plumb surprise` reads them
     int threads;       ///< 0: plumb_machine_threads(). Changes no result
     plumb_surprise_options surprise;
+    const char *world; ///< of the free clips; NULL: the one the run was trained on, if it was one
 } plumb_expect_options;
 
 /// The paper's settings on fewer tuples.

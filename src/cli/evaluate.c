@@ -37,7 +37,7 @@ static const option_row rows[] = {
     {.name = "first", .kind = OPTION_INTEGER, AT(opt.first), .value = "I",
      .help = "number of the first film among those that training never sees"},
     {.name = "world", .kind = OPTION_TEXT, AT(opt.world), .value = "W",
-     .help = "another world than the run's own"},
+     .help = "another world than the run's own; of a model of films: whose free clips"},
     {.name = "data", .kind = OPTION_TEXT, AT(opt.data), .value = "F",
      .help = "or a file of plumb simulate"},
     {.name = "tuples", .kind = OPTION_INTEGER, AT(films.tuples), .value = "N",
@@ -198,7 +198,10 @@ static int run(void *given, int files, char **file)
                         files);
     bool films = false;
     if (plumb_expect_applies(&films, file[0])) return complain_last(c);
+    if (films && s->opt.data)
+        return complain(c, EXIT_USAGE, "a model of films is judged by --probes, not by --data");
     if (films) {
+        s->films.world = s->opt.world;
         s->films.probes = s->probes.item;
         s->films.probe_count = s->probes.count;
         s->films.threads = s->opt.threads;

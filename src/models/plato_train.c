@@ -40,7 +40,7 @@ static const settings_row rows[] = {
     {"hidden", SETTINGS_INTEGER, AT(hidden), {"2056", "128", "8"}, 1, 65536, NULL, "of the LSTM", false},
     {"residual", SETTINGS_FLAG, AT(residual), {"off", "on", "on"}, 0, 0, NULL,
      "predict the change from the codes seen last; learns sooner, not published", SETTINGS_YOUNG},
-    {"perception_steps", SETTINGS_INTEGER, AT(perception), {"50000", "1000", "10"}, 0, 1e12, NULL, "steps in which the eye learns; then the mind", false},
+    {"perception_steps", SETTINGS_INTEGER, AT(perception), {"50000", "4000", "10"}, 0, 1e12, NULL, "steps in which the eye learns; then the mind", false},
     {"group", SETTINGS_INTEGER, AT(group), {"4", "4", "2"}, 1, 4096, NULL, "frames or clips of a share at once", false},
     {0},
 };
@@ -49,8 +49,8 @@ static const settings_row rows[] = {
 
 static const char *const paper[] = {"frames=15", "image=64",     "trajectories=300000", "batch=80",
                                     "rate=4e-4", "steps=100000", "replicas=4",          NULL};
-static const char *const cpu[] = {"frames=15",  "image=32", "trajectories=1500", "batch=8",
-                                  "rate=1e-3",  "clip=0",   "steps=2000",        "hold=0.3",
+static const char *const cpu[] = {"frames=15",  "image=32", "trajectories=60000", "batch=8",
+                                  "rate=1e-3",  "clip=0",   "steps=14000",        "hold=0.3",
                                   "replicas=2", NULL};
 static const char *const tiny[] = {"frames=15", "image=16", "trajectories=8",
                                    "rate=1e-3", "clip=0",   NULL};

@@ -38,7 +38,7 @@ static const settings_row rows[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
     {"patch", SETTINGS_INTEGER, AT(patch), {"4"}, 1, 64, NULL, "pixels on a side that become one place", false},
     {"layers", SETTINGS_INTEGER, AT(layers), {"4", "2", "2"}, 1, PREDRNN_LAYERS, NULL, "of ST-LSTM cells", false},
-    {"hidden", SETTINGS_INTEGER, AT(hidden), {"128", "32", "4"}, 1, 4096, NULL, "channels of a cell", false},
+    {"hidden", SETTINGS_INTEGER, AT(hidden), {"128", "40", "4"}, 1, 4096, NULL, "channels of a cell", false},
     {"kernel", SETTINGS_INTEGER, AT(kernel), {"3"}, 1, 15, NULL, "of its convolutions; odd", false},
     {"layer_norm", SETTINGS_FLAG, AT(layer_norm), {"off"}, 0, 0, NULL, "after its convolutions", false},
     {"residual", SETTINGS_FLAG, AT(residual), {"off", "on", "on"}, 0, 0, NULL,
@@ -46,7 +46,7 @@ static const settings_row rows[] = {
     {"decouple", SETTINGS_REAL, AT(decouple), {"0"}, 0, 1e9, NULL,
      "weight of the decoupling loss of the second version; 0: the first", false},
     {"length", SETTINGS_INTEGER, AT(length), {"15", NULL, "6"}, 2, 10000, NULL, "frames of a clip", false},
-    {"sampling", SETTINGS_CHOICE, AT(sampling), {"teacher"}, 0, 0, samplings,
+    {"sampling", SETTINGS_CHOICE, AT(sampling), {"teacher", "blinks"}, 0, 0, samplings,
      "whether a step may see its own prediction for the true frame", false},
     {"given", SETTINGS_INTEGER, AT(given), {"10", NULL, "3"}, 1, 10000, NULL, "of scheduled and reverse: frames to start from", false},
     {"sampling_begin", SETTINGS_INTEGER, AT(begin), {"25000", "1000", "5"}, 0, 1e12, NULL,
@@ -55,9 +55,9 @@ static const settings_row rows[] = {
     {"sampling_decay", SETTINGS_REAL, AT(decay), {"2500", "200", "2"}, 1e-9, 1e12, NULL,
      "of reverse: steps in which it nears 1 by a factor e", false},
     {"blink", SETTINGS_INTEGER, AT(blink), {"5"}, 1, 10000, NULL, "of blinks: frames in a row, at most, that a step does not see", SETTINGS_YOUNG},
-    {"calm", SETTINGS_REAL, AT(calm), {"0"}, 0, 1e9, NULL,
+    {"calm", SETTINGS_REAL, AT(calm), {"0", "1e-3"}, 0, 1e9, NULL,
      "clips that change by more than this, in mean squares from frame to frame, are shown less often; 0: all alike", SETTINGS_YOUNG},
-    {"blinds", SETTINGS_INTEGER, AT(blinds), {"0"}, 0, 100, NULL, "rectangles before a clip, at most; things are hidden behind", SETTINGS_YOUNG},
+    {"blinds", SETTINGS_INTEGER, AT(blinds), {"0", "2"}, 0, 100, NULL, "rectangles before a clip, at most; things are hidden behind", SETTINGS_YOUNG},
     {"group", SETTINGS_INTEGER, AT(group), {"2", "4", "2"}, 1, 4096, NULL,
      "clips of a share at once: memory against speed", false},
     {0},
@@ -69,8 +69,8 @@ static const settings_row rows[] = {
 static const char *const paper[] = {"frames=15",   "image=64",   "trajectories=300000",
                                     "batch=64",    "rate=3e-4",  "beta2=0.95",
                                     "steps=50000", "replicas=2", NULL};
-static const char *const cpu[] = {"frames=15",  "image=32",   "trajectories=1500", "batch=8",
-                                  "rate=1e-3",  "beta2=0.95", "steps=1200",        "hold=0.3",
+static const char *const cpu[] = {"frames=15",  "image=32",   "trajectories=60000", "batch=8",
+                                  "rate=1e-3",  "beta2=0.95", "steps=24000",        "hold=0.3",
                                   "replicas=2", NULL};
 static const char *const tiny[] = {"frames=15", "image=16", "trajectories=8", "rate=3e-3", NULL};
 

@@ -48,6 +48,7 @@ typedef struct study {
     float *feature;   // (tuples, 4, features)
     uint8_t *concept; // (tuples, PROBING_LETTERS)
     uint8_t *frames, *mask;
+    footage wild; // free clips
     int threads;
 } study;
 
@@ -86,6 +87,39 @@ static plumb_status open_kinds(study *s)
                       name, (long long)p->steps);
     }
     s->steps = s->kind[0].steps - 1;
+    return st;
+}
+
+// Free clips, which training never sees.
+static plumb_status take_free(study *s)
+{
+    const recipe_data *d = &s->e.recipe.data;
+    const footage *seen = &s->e.shape;
+    const char *name = s->opt->world ? s->opt->world : d->world;
+    const int64_t count = s->opt->films, first = FOOTAGE_TEST_FIRST + s->opt->first;
+    const uint64_t seed = (uint64_t)d->data_seed;
+    bool room = false;
+    if (!count || !name[0]) return PLUMB_OK;
+    plumb_status st = gather_is_room(&room, name);
+    if (!st && !room && s->e.t.masks)
+        st = fail(PLUMB_EVALUE, "%s must be shown objects, and %s has no masks of them",
+                  s->e.t.model, name);
+    if (!st && room)
+        st = gather_room(&s->wild, &s->mem, name, seed, first, count, seen->height, s->e.t.masks,
+                         s->threads);
+    else if (!st) {
+        const plumb_world *world;
+        st = plumb_world_find(&world, name);
+        if (!st)
+            st = gather_world(&s->wild, &s->mem, world, seed, first, count, seen->steps,
+                              seen->height, s->threads);
+    }
+    const footage *f = &s->wild;
+    if (!st && (f->width != seen->width || f->channels != seen->channels))
+        st =
+            fail(PLUMB_ESHAPE, "%s has frames of %lld x %lld x %lld, the run of %lld x %lld x %lld",
+                 name, (long long)f->height, (long long)f->width, (long long)f->channels,
+                 (long long)seen->height, (long long)seen->width, (long long)seen->channels);
     return st;
 }
 
@@ -226,26 +260,12 @@ static void average(const study *s, const plumb_surprise *m, int64_t which, plum
     for (int k = 0; k < PLUMB_REFERENCES; k++) e->references[k] = sum[1 + k] / all;
 }
 
-// Free clips of the world the run was trained on, which training never sees.
 static plumb_status watch_free(study *s, plumb_expect_errors *out)
 {
-    const recipe_data *d = &s->e.recipe.data;
-    int64_t count = s->opt->films, first = FOOTAGE_TEST_FIRST + s->opt->first;
-    bool room = false;
-    footage f;
-    if (!count || !d->world[0]) return PLUMB_OK;
-    plumb_status st = gather_is_room(&room, d->world);
-    if (!st && room)
-        st = gather_room(&f, &s->mem, d->world, (uint64_t)d->data_seed, first, count,
-                         s->e.shape.height, s->e.t.masks, s->threads);
-    else if (!st) {
-        const plumb_world *world;
-        st = plumb_world_find(&world, d->world);
-        if (!st)
-            st = gather_world(&f, &s->mem, world, (uint64_t)d->data_seed, first, count,
-                              s->e.shape.steps, d->image, s->threads);
-    }
-    if (st) return st;
+    const footage f = s->wild;
+    const int64_t count = f.count;
+    plumb_status st;
+    if (!count) return PLUMB_OK;
     int64_t steps = f.steps - 1, frame = f.height * f.width * f.channels;
     double *error = ARENA_NEW(&s->mem, double, (count * steps)), sum[3] = {0};
     if (!error) return PLUMB_EMEMORY;
@@ -318,6 +338,7 @@ plumb_status plumb_expect_run(plumb_expect *out, const char *run,
     plumb_status st = open_run(&s.e, run);
     if (!st && opt.naive) st = open_run(&s.naive, opt.naive);
     if (!st) st = open_kinds(&s);
+    if (!st) st = take_free(&s);
     if (!st) st = take_memory(&s);
     if (!st) st = judge(&s, &r);
     plumb_expect_errors *kept = NULL;

@@ -67,6 +67,8 @@ plumb.run("train", "predrnn", "--preset", "tiny", "--data", folder / "free.npz",
 plumb.run("simulate", "rooms/solidity", "--count", 10, "--image", 16, "--out", folder / "solid.npz")
 answer = plumb.answer("evaluate", folder / "filed", *FEW, "--probes", folder / "solid.npz")
 check(list(answer["mse"]) == ["solidity"], f"mse {list(answer['mse'])}")
+answer = plumb.answer("evaluate", folder / "filed", *FEW, "--probes", folder / "solid.npz", "--world", "rooms/freeform")
+check(answer["mse"]["free"]["clips"] == 4, f"free clips of a world that is named: {answer['mse']}")
 
 # In two parts and on other threads: the same bits, with sampling, layer norm and the second version too.
 SET = ("--set", "decay=constant", "--set", "sampling=reverse", "--set", "layer_norm=on", "--set", "decouple=0.1")
@@ -83,6 +85,8 @@ plumb.complaint("k is 50", "evaluate", run, "--tuples", 10, code=2)
 plumb.complaint("15 frames a clip", "train", "predrnn", "--world", "rooms/freeform", "--set", "frames=20", "--out", folder / "x", code=2)
 plumb.complaint("rooms/", "train", "predrnn", "--world", "rooms/attic", "--out", folder / "x", code=2)
 plumb.complaint("has no masks", "train", "plato", "--world", "pendulum", "--out", folder / "x", code=2)
+plumb.complaint("has no masks", "evaluate", folder / "plato", *FEW, "--world", "pendulum", code=2)
+plumb.complaint("by --probes", "evaluate", run, "--data", folder / "free.npz", code=2)
 check(not (folder / "x").exists() or not list((folder / "x").glob("*.safetensors")), "a refused run left weights")
 
 shutil.rmtree(folder)
