@@ -9,6 +9,12 @@ const char *const energy_names[ENERGY_FORMS + 1] = {
     "matrix_diag_quad", "matrix_quad", "matrix_dep_diag_quad", "matrix_dep_quad",
     "rest_quad",        "graded_quad", "graded_masses",        NULL};
 
+bool energy_of_positions(energy_form form)
+{
+    return form == ENERGY_NET || form == ENERGY_DEP_NET || form == ENERGY_EMBED_QUAD ||
+           form == ENERGY_REST_QUAD;
+}
+
 node *energy_stack(const energy *e, const char *prefix, node *x, int64_t out)
 {
     const energy_net *s = &e->shape;

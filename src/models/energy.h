@@ -21,6 +21,8 @@ typedef enum energy_form {
     ENERGY_FORMS
 } energy_form;
 extern const char *const energy_names[ENERGY_FORMS + 1]; // and NULL
+/// Forms with a formula of q; the others are of p alone.
+bool energy_of_positions(energy_form form);
 
 enum { ENERGY_LAYERS = 8 };
 

@@ -104,6 +104,11 @@ plumb_status hgn_check(const hgn_config *c)
                     (long long)c->window);
     if (!stepper_find(c->integrator))
         return fail(PLUMB_EVALUE, "no integrator is called %s", c->integrator);
+    if (!energy_of_positions(c->potential))
+        return fail(PLUMB_EVALUE,
+                    "potential=%s is a form of kinetic energy; want separable_net, dep_net, "
+                    "embed_quad or rest_quad",
+                    energy_names[c->potential]);
     if (c->maps && c->encoder_blocks != c->decoder_blocks)
         return fail(PLUMB_EVALUE,
                     "%d encoder blocks and %d decoder blocks; maps need equal numbers",

@@ -94,6 +94,7 @@ with tempfile.TemporaryDirectory() as folder:
     # Settings that mean nothing to a model are not among its own.
     for model, setting in (("ode", "kinetic=pure_quad"), ("rgn", "direction=forward_backward"), ("ar", "beta=2"), ("lgn", "residual=on")):
         plumb.complaint(setting.split("=")[0], "train", model, *quick, "--set", setting, "--out", folder / "no", code=2)
+    plumb.complaint("potential=pure_quad is a form of kinetic energy", "train", "hgn++", *quick, "--set", "potential=pure_quad", "--out", folder / "no", code=2)
     plumb.complaint("sizes=on", "train", "hgn++", *quick, "--set", "colours=0.5", "--out", folder / "no", code=2)
     plumb.complaint("backward", "train", "rgn", *quick, "--set", "split=include_inference", "--out", folder / "no", code=2)
     plan = plumb.answer("train", "rgn", *quick, "--plan")
