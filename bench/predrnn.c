@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Seconds of a PredRNN training step, without the optimiser, and of watching a clip, on one core.
 // bench/predrnn compiles and runs it; see there.
-//     predrnn train|watch LAYERS HIDDEN KERNEL BATCH ROUNDS [plan]
+//     predrnn train|watch IMAGE PATCH LAYERS HIDDEN KERNEL BATCH ROUNDS [plan]
 #define _GNU_SOURCE
 #include "models/predrnn.h"
 
@@ -13,7 +13,12 @@
 #include "models/predrnn_watch.h"
 #include "models/tensors.h"
 
-enum { LENGTH = 15, IMAGE = 64, CHANNELS = 3, FRAME = IMAGE * IMAGE * CHANNELS };
+enum { LENGTH = 15, CHANNELS = 3 };
+
+static int64_t frame_of(const predrnn_config *c)
+{
+    return c->height * c->width * c->channels;
+}
 
 static double now(void)
 {
@@ -35,12 +40,13 @@ static void check(plumb_status st)
     exit(1);
 }
 
-static uint8_t *film(int64_t clips)
+static uint8_t *film(const predrnn_config *c, int64_t clips)
 {
-    uint8_t *x = malloc((size_t)(clips * LENGTH * FRAME));
+    const int64_t bytes = clips * LENGTH * frame_of(c);
+    uint8_t *x = malloc((size_t)bytes);
     if (!x) abort();
     uint32_t s = 1;
-    for (int64_t i = 0; i < clips * LENGTH * FRAME; i++) {
+    for (int64_t i = 0; i < bytes; i++) {
         s = s * 1664525u + 1013904223u;
         x[i] = (uint8_t)(s >> 24);
     }
@@ -57,7 +63,7 @@ static double train(const predrnn_config *c, int64_t batch, int rounds, bool pla
     int leaves = k.net.leaves;
     node **output = malloc((size_t)(leaves + 1) * sizeof *output);
     float *value = calloc((size_t)p.size, sizeof *value), *sum = calloc((size_t)p.size, 4);
-    uint8_t *clips = film(batch);
+    uint8_t *clips = film(c, batch);
     if (!output || !value || !sum) abort();
     output[0] = k.error;
     memcpy(output + 1, k.gradient, (size_t)leaves * sizeof *output);
@@ -68,13 +74,14 @@ static double train(const predrnn_config *c, int64_t batch, int rounds, bool pla
     fprintf(stderr, "%d nodes, %d steps, %d tapes of %d, %.1f MB, %.1f GFLOP\n", r.nodes, r.steps,
             r.tapes, r.fused, (double)r.block * 1e-6, r.flops * 1e-9);
     if (plan) program_list(ready, line, NULL);
+    const int64_t frame = frame_of(c);
     double best = 1e30;
     for (int round = 0; round < rounds; round++) {
         double from = now();
         for (int64_t b = 0; b < batch; b++)
             for (int64_t t = 0; t < LENGTH; t++)
-                predrnn_patch(instance_input(i, k.frame[t]) + b * FRAME,
-                              clips + (b * LENGTH + t) * FRAME, c);
+                predrnn_patch(instance_input(i, k.frame[t]) + b * frame,
+                              clips + (b * LENGTH + t) * frame, c);
         instance_run(i, 0);
         tensors_add(sum, i, &k.net, 1);
         double took = now() - from;
@@ -92,7 +99,7 @@ static double watch(const predrnn_config *c, int64_t batch, int rounds)
     check(predrnn_step_describe(&k, &p, c, 1, false));
     float *value = calloc((size_t)p.size, sizeof *value);
     double *error = calloc((size_t)(batch * LENGTH), sizeof *error), best = 1e30;
-    uint8_t *clips = film(batch);
+    uint8_t *clips = film(c, batch);
     if (!value || !error) abort();
     params_draw(&p, value, 1);
     trainee_watch job = {
@@ -110,19 +117,19 @@ static double watch(const predrnn_config *c, int64_t batch, int rounds)
 
 int main(int count, char **word)
 {
-    if (count < 7) return 2;
-    predrnn_config c = {.height = IMAGE,
-                        .width = IMAGE,
+    if (count < 9) return 2;
+    predrnn_config c = {.height = atoi(word[2]),
+                        .width = atoi(word[2]),
                         .channels = CHANNELS,
-                        .patch = 4,
-                        .layers = atoi(word[2]),
-                        .hidden = atoi(word[3]),
-                        .kernel = atoi(word[4]),
+                        .patch = atoi(word[3]),
+                        .layers = atoi(word[4]),
+                        .hidden = atoi(word[5]),
+                        .kernel = atoi(word[6]),
                         .length = LENGTH};
-    int64_t batch = atoi(word[5]);
-    int rounds = atoi(word[6]);
+    int64_t batch = atoi(word[7]);
+    int rounds = atoi(word[8]);
     double seconds =
-        !strcmp(word[1], "train") ? train(&c, batch, rounds, count > 7) : watch(&c, batch, rounds);
+        !strcmp(word[1], "train") ? train(&c, batch, rounds, count > 9) : watch(&c, batch, rounds);
     printf("%.4f\n", seconds);
     return 0;
 }

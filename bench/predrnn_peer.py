@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The peer: PredRNN in PyTorch, cell by cell as the published code has it, without layer norm.
 
-    predrnn_peer.py train|watch LAYERS HIDDEN KERNEL BATCH ROUNDS
+    predrnn_peer.py train|watch IMAGE PATCH LAYERS HIDDEN KERNEL BATCH ROUNDS
 
 Prints the least CPU seconds of a step (forward and backward, no optimiser) or of watching the clips, on one thread.
 """
@@ -11,7 +11,7 @@ import time
 import torch
 from torch import nn
 
-LENGTH, IMAGE, PATCH = 15, 64, 4
+LENGTH = 15
 
 
 class Cell(nn.Module):
@@ -39,14 +39,14 @@ class Cell(nn.Module):
 
 
 class PredRNN(nn.Module):
-    def __init__(self, layers, hidden, kernel):
+    def __init__(self, channels, layers, hidden, kernel):
         super().__init__()
-        self.hidden, channels = hidden, PATCH * PATCH * 3
+        self.hidden = hidden
         self.cells = nn.ModuleList(Cell(hidden if i else channels, hidden, kernel) for i in range(layers))
         self.last = nn.Conv2d(hidden, channels, 1, bias=False)
 
     def forward(self, frames):
-        batch, side = frames.shape[0], IMAGE // PATCH
+        batch, side = frames.shape[0], frames.shape[-1]
         zero = torch.zeros(batch, self.hidden, side, side)
         h, c, m, out = [zero] * len(self.cells), [zero] * len(self.cells), zero, []
         for t in range(LENGTH - 1):
@@ -59,11 +59,12 @@ class PredRNN(nn.Module):
 
 
 def main():
-    what, (layers, hidden, kernel, batch, rounds) = sys.argv[1], map(int, sys.argv[2:7])
+    what, (image, patch, layers, hidden, kernel, batch, rounds) = sys.argv[1], map(int, sys.argv[2:9])
+    side, channels = image // patch, patch * patch * 3
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    model = PredRNN(layers, hidden, kernel)
-    frames = torch.rand(batch, LENGTH, PATCH * PATCH * 3, IMAGE // PATCH, IMAGE // PATCH)
+    model = PredRNN(channels, layers, hidden, kernel)
+    frames = torch.rand(batch, LENGTH, channels, side, side)
     best = float("inf")
     for _ in range(rounds):
         start = time.process_time()

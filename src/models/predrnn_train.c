@@ -25,8 +25,8 @@ typedef struct predrnn_settings {
     int64_t given, begin, end;
     double decay;
     int64_t blink;
-    double calm;
-    int64_t blinds;
+    double calm, still;
+    int64_t settle, blinds;
     int64_t group;
 } predrnn_settings;
 
@@ -57,6 +57,9 @@ static const settings_row rows[] = {
     {"blink", SETTINGS_INTEGER, AT(blink), {"5"}, 1, 10000, NULL, "of blinks: frames in a row, at most, that a step does not see", SETTINGS_YOUNG},
     {"calm", SETTINGS_REAL, AT(calm), {"0", "1e-3"}, 0, 1e9, NULL,
      "clips that change by more than this, in mean squares from frame to frame, are shown less often; 0: all alike", SETTINGS_YOUNG},
+    {"still", SETTINGS_REAL, AT(still), {"0"}, 0, 1, NULL,
+     "clips in which always more than this share of the pixels changes, as when the camera moves, are not shown; 0: all are", SETTINGS_YOUNG},
+    {"settle", SETTINGS_INTEGER, AT(settle), {"0"}, 0, 1e12, NULL, "of still: steps before which they are shown all the same", SETTINGS_YOUNG},
     {"blinds", SETTINGS_INTEGER, AT(blinds), {"0", "2"}, 0, 100, NULL, "rectangles before a clip, at most; things are hidden behind", SETTINGS_YOUNG},
     {"group", SETTINGS_INTEGER, AT(group), {"2", "4", "2"}, 1, 4096, NULL,
      "clips of a share at once: memory against speed", false},
@@ -117,7 +120,7 @@ static double chance(const predrnn_settings *s, int64_t t, int64_t step)
 
 // Where a curtain or the camera moves, the error is tens of times that of a ball behind a pillar,
 // and would be all that is learnt.
-static bool wanted(const uint8_t *clip, const predrnn_config *c, double calm, rng *r)
+static bool calm(const uint8_t *clip, const predrnn_config *c, double most, rng *r)
 {
     const int64_t frame = c->height * c->width * c->channels, n = (c->length - 1) * frame;
     int64_t sum = 0;
@@ -126,7 +129,27 @@ static bool wanted(const uint8_t *clip, const predrnn_config *c, double calm, rn
         sum += d * d;
     }
     const double change = (double)sum / ((double)n * 255.0 * 255.0);
-    return rng_uniform(r) < calm / (calm + change);
+    return rng_uniform(r) < most / (most + change);
+}
+
+// Does the camera stand still? Then there is a moment at which little of the picture changes.
+static bool still(const uint8_t *clip, const predrnn_config *c, double most)
+{
+    const int64_t pixels = c->height * c->width, frame = pixels * c->channels;
+    for (int64_t t = 0; t + 1 < c->length; t++, clip += frame) {
+        int64_t changed = 0;
+        for (int64_t k = 0; k < frame; k += c->channels)
+            changed += memcmp(clip + k, clip + frame + k, (size_t)c->channels) != 0;
+        if ((double)changed <= most * (double)pixels) return true;
+    }
+    return false;
+}
+
+static bool wanted(const learner *h, const uint8_t *clip, int64_t step, rng *r)
+{
+    const predrnn_settings *s = h->own;
+    return (s->still <= 0.0 || step < s->settle || still(clip, &h->config, s->still)) &&
+           (s->calm <= 0.0 || calm(clip, &h->config, s->calm, r));
 }
 
 // The clip of a sample: the first that is wanted, of so many.
@@ -137,7 +160,7 @@ static const uint8_t *choose(const learner *h, int64_t step, int64_t sample, rng
     for (int64_t k = 0; k < ATTEMPTS; k++) {
         clip = footage_frames(h->film, footage_choose(h->film, (uint64_t)h->training.seed, step,
                                                       sample + (k << 32), h->config.length));
-        if (h->own->calm <= 0.0 || wanted(clip, &h->config, h->own->calm, r)) break;
+        if (wanted(h, clip, step, r)) break;
     }
     return clip;
 }

@@ -56,6 +56,8 @@ def first(name, *how):
 
 any_clips = first("any")
 plumb.check(first("calm", "--set", "calm=1e-4") < 0.8 * any_clips, "calm clips are not shown more often")
+plumb.check(first("still", "--set", "still=0.12") < 0.8 * any_clips, "cameras that move are shown")
+plumb.check(first("settle", "--set", "still=0.12", "--set", "settle=2") == any_clips, "they are not shown before it settles")
 plumb.check(first("blinds", "--set", "blinds=3") > 1.1 * any_clips, "blinds hide nothing")
 plumb.check(first("blinks", "--set", "sampling=blinks", "--set", "blink=10") > 1.1 * any_clips, "with its eyes shut it sees as well")
 first("blinds-1", "--set", "blinds=3", "--threads", 1)
