@@ -6,42 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/kernels/tape.h"
-#include "engine/plan.h"
-
-// Where a value is: in the block, or a bound leaf.
-typedef struct place {
-    int leaf; // -1: in the block
-    int64_t offset;
-} place;
-
-typedef struct step {
-    unit_kind kind;
-    const node *n;
-    bool accumulate;
-    float slope;
-    int operand; // first of its places: outputs, then inputs
-    int outs, ins;
-    tape tape;
-} step;
-
-struct program {
-    arena mem;
-    program_form form;
-    int steps, stages, operands, leaves, outputs, nodes;
-    step *step;
-    int *stage_end; // steps before the end of each stage
-    place *operand;
-    place *output;
-    const node **output_node;
-    const node **leaf; // bound ones
-    int inputs;
-    const node **input;
-    place *input_place;
-    int64_t block, scratch, sum, biggest; // elements
-    double flops;
-    int tapes, fused;
-};
+#include "engine/steps.h"
 
 typedef struct builder {
     plan p;
@@ -210,6 +175,52 @@ static plumb_status make_steps(builder *b)
     return PLUMB_OK;
 }
 
+static slot *slot_of(program *to, int leaf, conv_way way)
+{
+    for (int i = 0; i < to->slots; i++)
+        if (to->slot[i].leaf == leaf && to->slot[i].way == way) return &to->slot[i];
+    to->slot[to->slots] = (slot){.leaf = leaf, .way = way, .stage = -1};
+    return &to->slot[to->slots++];
+}
+
+// Parameters that are used as they are; what a program computes would have to be made ready anew.
+static void enter_slot(program *to, step *s, int stage)
+{
+    s->slot = -1;
+    if (s->kind != UNIT_OP || (s->n->op != OP_CONV && s->n->op != OP_CONV_DATA)) return;
+    const conv_geometry *g = &s->n->attr.conv;
+    const conv_way way = s->n->op == OP_CONV ? CONV_FORWARD : CONV_BACK;
+    const int leaf = to->operand[s->operand + 2].leaf;
+    const int64_t size = leaf < 0 ? 0 : conv_ready_size(g, way);
+    if (!size) return;
+    slot *x = slot_of(to, leaf, way);
+    s->slot = (int)(x - to->slot);
+    s->first = x->stage != stage;
+    x->shared |= !s->first;
+    x->stage = stage;
+    x->g = g;
+    x->size = size;
+}
+
+static plumb_status make_slots(program *to)
+{
+    to->slot = ARENA_NEW(&to->mem, slot, (2 * (int64_t)to->leaves + 1));
+    if (!to->slot) return PLUMB_EMEMORY;
+    for (int k = 0, stage = 0; k < to->steps; k++) {
+        while (k >= to->stage_end[stage]) stage++;
+        enter_slot(to, &to->step[k], stage);
+    }
+    for (int shared = 1; shared >= 0; shared--) {
+        for (int i = 0; i < to->slots; i++) {
+            if (to->slot[i].shared != shared) continue;
+            to->slot[i].at = to->ready;
+            to->ready += (to->slot[i].size + 15) / 16 * 16;
+        }
+        if (shared) to->shared = to->ready;
+    }
+    return PLUMB_OK;
+}
+
 static plumb_status list_leaves(builder *b)
 {
     program *to = b->to;
@@ -241,6 +252,7 @@ static plumb_status build(builder *b, node *const *output, int outputs)
     if (!st) st = plan_place(&b->p);
     if (!st) st = list_leaves(b);
     if (!st) st = make_steps(b);
+    if (!st) st = make_slots(to);
     if (st) return st;
     to->output = ARENA_NEW(&to->mem, place, outputs);
     to->output_node = ARENA_NEW(&to->mem, const node *, outputs);
@@ -279,20 +291,16 @@ void program_free(program *p)
     free(p);
 }
 
-static size_t element(const program *p)
-{
-    return p->form == PROGRAM_JUDGE ? sizeof(double) : sizeof(float);
-}
-
 program_report program_tell(const program *p)
 {
-    int64_t e = (int64_t)element(p);
+    int64_t e = (int64_t)program_element(p);
     return (program_report){.nodes = p->nodes,
                             .steps = p->steps,
                             .tapes = p->tapes,
                             .fused = p->fused,
                             .stages = p->stages,
                             .block = p->block * e,
+                            .ready = p->shared * e,
                             .scratch = p->scratch * e,
                             .sum = p->sum * e,
                             .biggest = p->biggest * e,
@@ -317,150 +325,5 @@ void program_list(const program *p, void (*line)(void *to, const char *text), vo
                              s->accumulate ? " into" : "");
         snprintf(text + used, sizeof text - (size_t)used, "  %s", shape_text(size, &s->n->shape));
         line(to, text);
-    }
-}
-
-struct instance {
-    const program *p;
-    char *block;
-    const void **leaf;
-    void **operand; // ready pointers, as the program's places
-    float *scratch;
-};
-
-static void *resolve(const instance *i, place at)
-{
-    if (at.leaf >= 0) return (void *)i->leaf[at.leaf];
-    return i->block + at.offset * (int64_t)element(i->p);
-}
-
-static void resolve_all(instance *i)
-{
-    for (int k = 0; k < i->p->operands; k++) i->operand[k] = resolve(i, i->p->operand[k]);
-}
-
-plumb_status instance_create(instance **out, const program *p)
-{
-    int64_t bytes = (p->block + p->scratch + 64) * (int64_t)element(p);
-    instance *i = calloc(1, sizeof *i);
-    if (i) {
-        i->p = p;
-        i->block = aligned_alloc(64, (size_t)((bytes + 63) / 64 * 64));
-        i->leaf = calloc((size_t)p->leaves + 1, sizeof *i->leaf);
-        i->operand = calloc((size_t)p->operands + 1, sizeof *i->operand);
-    }
-    if (!i || !i->block || !i->leaf || !i->operand) {
-        instance_free(i);
-        return fail(PLUMB_EMEMORY, "no memory for a block of %lld MiB", (long long)(bytes >> 20));
-    }
-    memset(i->block, 0, (size_t)bytes); // pages are there before the first step
-    i->scratch = (float *)(i->block + p->block * (int64_t)element(p));
-    resolve_all(i);
-    *out = i;
-    return PLUMB_OK;
-}
-
-void instance_free(instance *i)
-{
-    if (!i) return;
-    free(i->block);
-    free(i->leaf);
-    free(i->operand);
-    free(i);
-}
-
-static int find_leaf(const node *const *list, int count, const node *leaf)
-{
-    for (int k = 0; k < count; k++)
-        if (list[k] == leaf) return k;
-    return -1;
-}
-
-float *instance_input(instance *i, const node *leaf)
-{
-    int k = find_leaf(i->p->input, i->p->inputs, leaf);
-    return k < 0 ? NULL : resolve(i, i->p->input_place[k]);
-}
-
-void instance_bind(instance *i, const node *leaf, const float *value)
-{
-    int k = find_leaf(i->p->leaf, i->p->leaves, leaf);
-    if (k < 0) return;
-    i->leaf[k] = value;
-    resolve_all(i);
-}
-
-const float *instance_output(const instance *i, int index)
-{
-    return resolve(i, i->p->output[index]);
-}
-
-void instance_set(instance *i, const node *leaf, const double *value)
-{
-    int k = find_leaf(i->p->input, i->p->inputs, leaf);
-    if (k < 0) return;
-    int64_t n = shape_count(&leaf->shape);
-    void *at = resolve(i, i->p->input_place[k]);
-    if (i->p->form == PROGRAM_JUDGE) memcpy(at, value, (size_t)n * sizeof *value);
-    else
-        for (int64_t j = 0; j < n; j++) ((float *)at)[j] = (float)value[j];
-}
-
-void instance_get(const instance *i, int index, double *value)
-{
-    int64_t n = shape_count(&i->p->output_node[index]->shape);
-    const void *at = resolve(i, i->p->output[index]);
-    if (i->p->form == PROGRAM_JUDGE) memcpy(value, at, (size_t)n * sizeof *value);
-    else
-        for (int64_t j = 0; j < n; j++) value[j] = (double)((const float *)at)[j];
-}
-
-static void run_judge(const step *s, void **at)
-{
-    double *out = at[0];
-    const double *const *in = (const double *const *)(at + 1);
-    const op_row *row = op_table(s->n->op);
-    if (row->judge) {
-        row->judge(out, s->n, in);
-        return;
-    }
-    for (int64_t j = 0; j < shape_count(&s->n->shape); j++) {
-        double x[2] = {in[0][j], s->n->inputs > 1 ? in[1][j] : 0.0};
-        out[j] = row->scalar(&s->n->attr, x);
-    }
-}
-
-static void run_call(const step *s, void **at, float *scratch)
-{
-    const float *const *in = (const float *const *)(at + 1);
-    const node *n = s->n;
-    if (n->op == OP_CONV || n->op == OP_UPCONV) {
-        const float *bias = s->ins > 2 ? in[2] : NULL;
-        (n->op == OP_CONV ? conv_forward : upconv_forward)(at[0], in[0], in[1], bias, s->slope,
-                                                           &n->attr.conv, scratch);
-        return;
-    }
-    op_table(n->op)->fast(at[0], n, in, s->accumulate, scratch);
-}
-
-void instance_run(instance *i, int stage)
-{
-    const program *p = i->p;
-    int from = stage ? p->stage_end[stage - 1] : 0;
-    for (int k = from; k < p->stage_end[stage]; k++) {
-        const step *s = &p->step[k];
-        void **at = i->operand + s->operand;
-        if (p->form == PROGRAM_JUDGE) {
-            run_judge(s, at);
-        } else if (s->kind == UNIT_TAPE) {
-            tape_run(&s->tape, (float *const *)at, (const float *const *)(at + s->outs),
-                     i->scratch);
-        } else if (s->kind == UNIT_ADD) {
-            int64_t n = shape_count(&s->n->shape);
-            if (s->accumulate) tape_add(at[0], at[1], n);
-            else memcpy(at[0], at[1], (size_t)n * sizeof(float));
-        } else {
-            run_call(s, at, i->scratch);
-        }
     }
 }

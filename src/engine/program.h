@@ -24,6 +24,7 @@ typedef struct program_report {
     int nodes, steps, tapes, fused; // nodes needed, calls, fused loops, nodes inside them
     int stages;
     int64_t block;   // bytes of an instance for values,
+    int64_t ready;   // for weights made ready for several steps,
     int64_t scratch; // and for what the kernels need while they run
     int64_t sum;     // bytes of all activations if each had memory of its own
     int64_t biggest; // bytes of the largest activation
@@ -35,6 +36,10 @@ void program_list(const program *p, void (*line)(void *to, const char *text), vo
 
 plumb_status instance_create(instance **out, const program *p);
 void instance_free(instance *i);
+/// For many runs with the same parameters, all bound by now: they are made ready here, once, and
+/// must not change any more. Those of `like`, an instance of the same program with the same
+/// parameters that is steady and lives longer, are used as well if it is not NULL. Fast form.
+plumb_status instance_steady(instance *i, const instance *like);
 /// Where an input is to be written before its stage runs; NULL if no output needs it. Fast form.
 float *instance_input(instance *i, const node *leaf);
 /// Where a parameter is kept. Fast form.

@@ -55,6 +55,7 @@ static plumb_status prepare(watcher *x, params *p, const float *value)
         worker *w = &x->worker[i];
         st = tensors_enter(&w->first, x->first_program, &x->first.net, value);
         if (!st) st = tensors_enter(&w->next, x->next_program, &x->next.net, value);
+        if (!st) st = instance_steady(w->next, i ? x->worker[0].next : NULL);
         int64_t frame = x->c->height * x->c->width * x->c->channels;
         w->frames = malloc((size_t)((GROUP + 1) * frame) * sizeof(float));
         for (int k = 0; k < 2; k++)

@@ -48,6 +48,7 @@ void tensors_plan(plumb_record *record, const char *name, const program *p)
     plumb_record_integer(record, "tapes", r.tapes);
     plumb_record_integer(record, "fused", r.fused);
     plumb_record_integer(record, "block_bytes", r.block);
+    plumb_record_integer(record, "ready_bytes", r.ready);
     plumb_record_integer(record, "scratch_bytes", r.scratch);
     plumb_record_integer(record, "activation_bytes", r.sum);
     plumb_record_real(record, "gflop", 1e-9 * r.flops);

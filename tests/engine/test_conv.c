@@ -196,6 +196,30 @@ static void check(problem *p, const forms *f, const char *set)
     free(again);
 }
 
+// Weights made ready beforehand change no bit.
+static int check_ready(problem *p)
+{
+    const conv_geometry *g = &p->g;
+    int found = 0;
+    for (conv_way way = CONV_FORWARD; way <= CONV_BACK; way++) {
+        const int64_t size = conv_ready_size(g, way), n = way ? p->x_size : p->y_size;
+        if (!size) continue;
+        float *ready = floats(size), *want = floats(n);
+        conv_ready(ready, p->w, g, way, p->scratch);
+        if (way == CONV_FORWARD) {
+            conv_forward(want, p->x, p->w, p->bias, 0.2f, g, p->scratch);
+            conv_forward_ready(p->out, p->x, ready, p->bias, 0.2f, g, p->scratch);
+        } else {
+            conv_data(want, p->y, p->w, g, p->scratch);
+            conv_data_ready(p->out, p->y, ready, g, p->scratch);
+        }
+        CHECK(memcmp(want, p->out, (size_t)n * sizeof *want) == 0);
+        free(ready), free(want);
+        found++;
+    }
+    return found;
+}
+
 static void check_all(const conv_geometry *list, int count, const forms *f)
 {
     char best[16];
@@ -236,6 +260,23 @@ static void check_transposes(const conv_geometry *list, int count, const forms *
         free(back);
         problem_clear(&p);
     }
+}
+
+TEST(weights_made_ready_give_the_same_bits)
+{
+    char best[16];
+    snprintf(best, sizeof best, "%s", kernels_instructions());
+    for (int s = 0; wide_choose(s); s++) {
+        int found = 0;
+        for (int i = 0; i < PLAIN; i++) {
+            problem p;
+            problem_make(&p, plain + i, &conv);
+            found += check_ready(&p);
+            problem_clear(&p);
+        }
+        CHECK(found > 10);
+    }
+    CHECK(kernels_select(best));
 }
 
 TEST(the_judges_are_transposes_of_each_other)

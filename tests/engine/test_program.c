@@ -254,3 +254,98 @@ TEST(a_bias_that_comes_later_is_not_added_before)
     free(a), free(b);
     graph_free(g);
 }
+
+enum { SIDE = 12, CHANNELS = 16, PIXELS = 2 * SIDE * SIDE * CHANNELS };
+enum { TAPS = 9 * CHANNELS * CHANNELS };
+
+typedef struct picture_net {
+    graph *g;
+    node *x, *w;
+    float first[TAPS], second[TAPS]; // weights
+} picture_net;
+
+static void picture_net_start(picture_net *n)
+{
+    CHECK_OK(graph_create(&n->g));
+    n->x = op_input(n->g, "x", 0, 4, (int64_t[]){2, SIDE, SIDE, CHANNELS});
+    n->w = op_parameter(n->g, "w", 4, (int64_t[]){3, 3, CHANNELS, CHANNELS});
+    double *drawn_weights = drawn(2 * TAPS, 3);
+    for (int i = 0; i < TAPS; i++) {
+        n->first[i] = (float)(0.05 * drawn_weights[i]);
+        n->second[i] = (float)(0.05 * drawn_weights[TAPS + i]);
+    }
+    free(drawn_weights);
+}
+
+static void picture_run(instance *i, const picture_net *n, const double *x, const float *w,
+                        double *out)
+{
+    instance_set(i, n->x, x);
+    instance_bind(i, n->w, w);
+    instance_run(i, 0);
+    instance_get(i, 0, out);
+}
+
+TEST(weights_of_many_steps_are_made_ready_in_every_run)
+{
+    // They change between runs where they are kept, as an optimiser changes them.
+    static picture_net n;
+    picture_net_start(&n);
+    graph *g = n.g;
+    node *y = op_conv(g, op_conv(g, n.x, n.w, 1, OP_SAME), n.w, 1, OP_SAME), *dx, *loss;
+    loss = op_sum(g, op_square(g, y), 0, 4);
+    graph_gradient(g, &dx, &n.x, 1, &loss, NULL, 1);
+    machine m = machine_start(g, &dx, 1, PROGRAM_FAST);
+    CHECK(program_tell(m.p).ready >= 2 * 36 * CHANNELS * CHANNELS * (int64_t)sizeof(float));
+
+    double *x = drawn(PIXELS, 1), *got = drawn(PIXELS, 1), *want = drawn(PIXELS, 1);
+    float *kept = malloc(sizeof n.first);
+    CHECK(kept);
+    for (int turn = 0; turn < 2; turn++) {
+        memcpy(kept, turn ? n.second : n.first, sizeof n.first);
+        picture_run(m.i, &n, x, kept, got);
+        double *w = drawn(TAPS, 1);
+        for (int i = 0; i < TAPS; i++) w[i] = (double)kept[i];
+        machine judge = machine_start(g, &dx, 1, PROGRAM_JUDGE);
+        instance_set(judge.i, n.x, x);
+        instance_set(judge.i, n.w, w);
+        instance_run(judge.i, 0);
+        instance_get(judge.i, 0, want);
+        machine_stop(judge);
+        double most = 0.0;
+        for (int i = 0; i < PIXELS; i++) most = fmax(most, fabs(want[i]));
+        for (int i = 0; i < PIXELS; i++) CHECK_NEAR(got[i], want[i], 1e-5 * most);
+        free(w);
+    }
+    machine_stop(m);
+    free(x), free(got), free(want), free(kept);
+    graph_free(g);
+}
+
+TEST(steady_instances_give_the_same_bits)
+{
+    static picture_net n;
+    picture_net_start(&n);
+    node *y = op_conv(n.g, n.x, n.w, 1, OP_SAME);
+    machine m = machine_start(n.g, &y, 1, PROGRAM_FAST);
+    CHECK_EQUAL(program_tell(m.p).ready, 0); // one use a run is not worth the memory
+
+    double *x = drawn(PIXELS, 1), *want = drawn(PIXELS, 1), *got = drawn(PIXELS, 1);
+    picture_run(m.i, &n, x, n.first, want);
+    CHECK_OK(instance_steady(m.i, NULL));
+    instance *other;
+    CHECK_OK(instance_create(&other, m.p));
+    CHECK_OK(instance_steady(other, m.i));
+    for (int turn = 0; turn < 4; turn++) {
+        memset(got, 0, PIXELS * sizeof *got);
+        picture_run(turn % 2 ? other : m.i, &n, x, n.first, got);
+        CHECK(memcmp(got, want, PIXELS * sizeof *got) == 0);
+    }
+    // What was made ready stays, so these are still the first weights.
+    picture_run(m.i, &n, x, n.second, got);
+    CHECK(memcmp(got, want, PIXELS * sizeof *got) == 0);
+    instance_free(other);
+    machine_stop(m);
+    free(x), free(want), free(got);
+    graph_free(n.g);
+}

@@ -36,18 +36,58 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static bool by_winograd(const conv_geometry *g, conv_way way)
+{
+    return way == CONV_FORWARD ? suits(g, g->oh, g->ow, g->c, g->k)
+                               : suits(g, g->h, g->w, g->k, g->c);
+}
+
+int64_t conv_ready_size(const conv_geometry *g, conv_way way)
+{
+    return by_winograd(g, way) ? winograd_ready_size(g, way) : 0;
+}
+
+void conv_ready(float *restrict ready, const float *restrict w, const conv_geometry *g,
+                conv_way way, float *scratch)
+{
+    winograd_ready(ready, w, g, way, scratch);
+}
+
+void conv_forward_ready(float *restrict y, const float *restrict x, const float *restrict ready,
+                        const float *restrict bias, float slope, const conv_geometry *g,
+                        float *scratch)
+{
+    winograd_forward(y, x, ready, bias, slope, g, scratch);
+}
+
+void conv_data_ready(float *restrict dx, const float *restrict dy, const float *restrict ready,
+                     const conv_geometry *g, float *scratch)
+{
+    winograd_data(dx, dy, ready, g, scratch);
+}
+
 void conv_forward(float *restrict y, const float *restrict x, const float *restrict w,
                   const float *restrict bias, float slope, const conv_geometry *g, float *scratch)
 {
-    if (suits(g, g->oh, g->ow, g->c, g->k)) winograd_forward(y, x, w, bias, slope, g, scratch);
-    else direct_forward(y, x, w, bias, slope, g, scratch);
+    const int64_t size = conv_ready_size(g, CONV_FORWARD);
+    if (!size) {
+        direct_forward(y, x, w, bias, slope, g, scratch);
+        return;
+    }
+    winograd_ready(scratch, w, g, CONV_FORWARD, scratch + size);
+    winograd_forward(y, x, scratch, bias, slope, g, scratch + size);
 }
 
 void conv_data(float *restrict dx, const float *restrict dy, const float *restrict w,
                const conv_geometry *g, float *scratch)
 {
-    if (suits(g, g->h, g->w, g->k, g->c)) winograd_data(dx, dy, w, g, scratch);
-    else direct_data(dx, dy, w, g, scratch);
+    const int64_t size = conv_ready_size(g, CONV_BACK);
+    if (!size) {
+        direct_data(dx, dy, w, g, scratch);
+        return;
+    }
+    winograd_ready(scratch, w, g, CONV_BACK, scratch + size);
+    winograd_data(dx, dy, scratch, g, scratch + size);
 }
 
 void conv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,

@@ -29,8 +29,20 @@ void conv_data(float *restrict dx, const float *restrict dy, const float *restri
 /// dw such that <dw, w> = <dy, conv(x, w)> for every w; added to dw if `accumulate`.
 void conv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
                   bool accumulate, const conv_geometry *g, float *scratch);
-/// Floats of scratch, enough for any of the three.
+/// Floats of scratch, enough for any of these.
 int64_t conv_scratch(const conv_geometry *g);
+
+/// Weights made ready once for many calls, which then give the same bits sooner.
+typedef enum conv_way { CONV_FORWARD, CONV_BACK } conv_way;
+/// Floats; 0 where nothing is gained, and the calls below are not to be made.
+int64_t conv_ready_size(const conv_geometry *g, conv_way way);
+void conv_ready(float *restrict ready, const float *restrict w, const conv_geometry *g,
+                conv_way way, float *scratch);
+void conv_forward_ready(float *restrict y, const float *restrict x, const float *restrict ready,
+                        const float *restrict bias, float slope, const conv_geometry *g,
+                        float *scratch);
+void conv_data_ready(float *restrict dx, const float *restrict dy, const float *restrict ready,
+                     const conv_geometry *g, float *scratch);
 
 /// Nearest upsampling by two, then a 3x3 convolution of stride 1 that keeps the size, without ever
 /// making the upsampled map. The geometry is that of the convolution: h = oh and w = ow are the

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A group of tiles at a time: their pixels are transformed into V [products][tiles][channels], each
 // of the 36 (or 25) products is a product of matrices, and its results M are transformed back. A
-// group is so small that V and M stay in the second cache.
+// group is so small that V and M stay in the second cache; but where the weights do not fit there
+// and are read anew for every group, groups are few.
 #include "engine/kernels/winograd.h"
 
 #include <string.h>
@@ -9,7 +10,8 @@
 #include "engine/kernels/direct.h"
 #include "engine/kernels/window.h"
 
-enum { TILE = 4, MANY = 24, CACHED = 64 << 10 }; // pixels of a side, tiles, floats
+enum { TILE = 4, MANY = 24, MOST = 128 };         // pixels of a side, tiles, tiles
+enum { CACHED = 64 << 10, STREAMED = 256 << 10 }; // floats of V; of weights
 
 // A picture, or every second row and column of one.
 typedef struct picture {
@@ -26,15 +28,22 @@ typedef struct pass {
     int sources; // 1, or the 4 parities of a picture, whose results are summed
     int64_t top[4], left[4];
     const float *from[4];
-    int64_t frames, down, across; // tiles of a frame
-    int64_t depth;                // channels of all sources, each up to whole registers
-    int64_t group;                // tiles
-    int64_t slice;                // floats from product to product of V
+    int64_t down, across, tiles; // tiles of a frame, and of all
+    int64_t depth;               // channels of all sources, each up to whole registers
+    int64_t group;               // tiles
+    int64_t slice;               // floats from product to product of V
 } pass;
 
 static int64_t padded(int64_t n, int64_t lanes)
 {
     return (n + lanes - 1) / lanes * lanes;
+}
+
+static void group_by(pass *p, int64_t group)
+{
+    p->group = window_least(group, p->tiles);
+    // Away from powers of two, so that the products do not fight over places in the cache.
+    p->slice = p->group * p->depth + 16;
 }
 
 static pass pass_make(int taps, const picture *in, const picture *out, int sources, int64_t frames,
@@ -43,14 +52,20 @@ static pass pass_make(int taps, const picture *in, const picture *out, int sourc
     pass p = {.taps = taps, .side = taps + 3, .set = set, .in = *in, .out = *out};
     p.wino = taps == 3 ? &set->wino3 : &set->wino2;
     p.sources = sources;
-    p.frames = frames;
     p.down = (out->h + TILE - 1) / TILE;
     p.across = (out->w + TILE - 1) / TILE;
     p.depth = sources * padded(in->c, set->lanes);
-    p.group = window_most(MANY, CACHED / (p.side * p.side * p.depth) / MANY * MANY);
-    p.group = window_least(p.group, frames * p.down * p.across);
-    // Away from powers of two, so that the products do not fight over places in the cache.
-    p.slice = p.group * p.depth + 16;
+    p.tiles = frames * p.down * p.across;
+    group_by(&p, window_most(MANY, CACHED / (p.side * p.side * p.depth) / MANY * MANY));
+    return p;
+}
+
+// A pass that reads weights.
+static pass widened(pass p)
+{
+    if (p.side * p.side * p.depth * p.out.c < STREAMED) return p;
+    const int64_t groups = (p.tiles + MOST - 1) / MOST;
+    group_by(&p, (p.tiles + groups - 1) / groups);
     return p;
 }
 
@@ -162,7 +177,6 @@ static void pass_run(float *out, const float *u, const float *bias, float slope,
                      float *scratch)
 {
     const int64_t products = p->side * p->side, wide = 2 * p->set->lanes, slice = m_slice(p);
-    const int64_t tiles = p->frames * p->down * p->across;
     float *v = scratch, *m = v + products * p->slice, *room = m + products * slice;
     tile_job job = {.runs = 1,
                     .length = p->sources == 1 ? p->in.c : p->depth,
@@ -171,8 +185,8 @@ static void pass_run(float *out, const float *u, const float *bias, float slope,
                     .a_row = p->depth,
                     .c_row = wide,
                     .slope = 1.0f};
-    for (int64_t first = 0; first < tiles; first += p->group) {
-        const int64_t count = window_least(p->group, tiles - first);
+    for (int64_t first = 0; first < p->tiles; first += p->group) {
+        const int64_t count = window_least(p->group, p->tiles - first);
         transform_input(v, room, p, first, count);
         job.rows = job.line = count;
         for (int64_t at = 0; at < p->out.c; at += wide) {
@@ -215,14 +229,15 @@ static pass data_pass(const conv_geometry *g)
     return p;
 }
 
-void winograd_forward(float *restrict y, const float *restrict x, const float *restrict w,
-                      const float *restrict bias, float slope, const conv_geometry *g,
-                      float *scratch)
+static pass reading_pass(const conv_geometry *g, conv_way way)
 {
-    pass p = forward_pass(g);
-    p.from[0] = x;
-    transform_weights(scratch, w, 0, &p);
-    pass_run(y, scratch, bias, slope, &p, scratch + u_size(&p));
+    return widened(way == CONV_FORWARD ? forward_pass(g) : data_pass(g));
+}
+
+int64_t winograd_ready_size(const conv_geometry *g, conv_way way)
+{
+    const pass p = reading_pass(g, way);
+    return u_size(&p);
 }
 
 // [taps][taps][c][k] to [taps][taps][k][c], taps in reverse.
@@ -232,21 +247,35 @@ static void turn(float *restrict to, const float *restrict w, int64_t taps, int6
         window_transpose(to + t * c * k, c, w + (taps * taps - 1 - t) * c * k, k, c, k);
 }
 
-void winograd_data(float *restrict dx, const float *restrict dy, const float *restrict w,
+void winograd_ready(float *restrict ready, const float *restrict w, const conv_geometry *g,
+                    conv_way way, float *scratch)
+{
+    const pass p = reading_pass(g, way);
+    if (way == CONV_BACK) turn(scratch, w, 3, g->c, g->k);
+    transform_weights(ready, way == CONV_BACK ? scratch : w, 0, &p);
+}
+
+void winograd_forward(float *restrict y, const float *restrict x, const float *restrict ready,
+                      const float *restrict bias, float slope, const conv_geometry *g,
+                      float *scratch)
+{
+    pass p = reading_pass(g, CONV_FORWARD);
+    p.from[0] = x;
+    pass_run(y, ready, bias, slope, &p, scratch);
+}
+
+void winograd_data(float *restrict dx, const float *restrict dy, const float *restrict ready,
                    const conv_geometry *g, float *scratch)
 {
-    pass p = data_pass(g);
-    float *u = scratch + 9 * g->c * g->k;
+    pass p = reading_pass(g, CONV_BACK);
     p.from[0] = dy;
-    turn(scratch, w, 3, g->c, g->k);
-    transform_weights(u, scratch, 0, &p);
-    pass_run(dx, u, NULL, 1.0f, &p, u + u_size(&p));
+    pass_run(dx, ready, NULL, 1.0f, &p, scratch);
 }
 
 // dU [product][c][k] = sum over tiles of V of x and, transformed by the output's transpose, of dy.
 static void pass_weights(float *du, const float *dy, const pass *p, float *scratch)
 {
-    const int64_t products = p->side * p->side, tiles = p->frames * p->down * p->across;
+    const int64_t products = p->side * p->side;
     const int64_t columns = padded(p->out.c, p->set->lanes), slice = p->group * columns + 16;
     const int64_t wide = 2 * p->set->lanes;
     float *v = scratch, *e = v + products * p->slice, *room = e + products * slice;
@@ -258,8 +287,8 @@ static void pass_weights(float *du, const float *dy, const pass *p, float *scrat
                     .a_row = 1,
                     .c_row = columns,
                     .slope = 1.0f};
-    for (int64_t first = 0; first < tiles; first += p->group) {
-        const int64_t count = window_least(p->group, tiles - first);
+    for (int64_t first = 0; first < p->tiles; first += p->group) {
+        const int64_t count = window_least(p->group, p->tiles - first);
         transform_input(v, room, p, first, count);
         wino_job spread = {
             .row = p->out.line, .pixel = p->out.pixel, .slice = slice, .channels = p->out.c};
@@ -310,15 +339,13 @@ void winograd_weights(float *restrict dw, const float *restrict x, const float *
     for (int64_t i = 0; i < (accumulate ? size : 0); i++) dw[i] += scratch[i];
 }
 
-static int64_t pass_size(const pass *p)
-{
-    return window_most(u_size(p) + group_size(p), weights_size(p));
-}
-
 int64_t winograd_scratch(const conv_geometry *g)
 {
-    const pass forward = forward_pass(g), data = data_pass(g);
-    return 9 * g->c * g->k + window_most(pass_size(&forward), pass_size(&data));
+    const pass forward = reading_pass(g, CONV_FORWARD), data = reading_pass(g, CONV_BACK);
+    const pass weights = forward_pass(g);
+    const int64_t most =
+        window_most(u_size(&forward) + group_size(&forward), u_size(&data) + group_size(&data));
+    return 9 * g->c * g->k + window_most(most, weights_size(&weights));
 }
 
 static pass up_forward_pass(const conv_geometry *g)
@@ -388,5 +415,7 @@ void winograd_up_weights(float *restrict dw, const float *restrict x, const floa
 int64_t winograd_up_scratch(const conv_geometry *g)
 {
     const pass forward = up_forward_pass(g), data = up_data_pass(g);
-    return 32 * g->c * g->k + window_most(pass_size(&forward), u_size(&data) + group_size(&data));
+    const int64_t most =
+        window_most(u_size(&forward) + group_size(&forward), u_size(&data) + group_size(&data));
+    return 32 * g->c * g->k + window_most(most, weights_size(&forward));
 }

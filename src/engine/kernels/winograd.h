@@ -6,10 +6,14 @@
 
 #include "engine/kernels/conv.h"
 
-void winograd_forward(float *restrict y, const float *restrict x, const float *restrict w,
+/// The weights transformed, which every call would otherwise do anew.
+int64_t winograd_ready_size(const conv_geometry *g, conv_way way);
+void winograd_ready(float *restrict ready, const float *restrict w, const conv_geometry *g,
+                    conv_way way, float *scratch);
+void winograd_forward(float *restrict y, const float *restrict x, const float *restrict ready,
                       const float *restrict bias, float slope, const conv_geometry *g,
                       float *scratch);
-void winograd_data(float *restrict dx, const float *restrict dy, const float *restrict w,
+void winograd_data(float *restrict dx, const float *restrict dy, const float *restrict ready,
                    const conv_geometry *g, float *scratch);
 void winograd_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
                       bool accumulate, const conv_geometry *g, float *scratch);

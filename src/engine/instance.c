@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// A program at work: one block of memory, and the loop over its steps.
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/steps.h"
+
+struct instance {
+    const program *p;
+    char *block;
+    const void **leaf;
+    void **operand; // ready pointers, as the program's places
+    float *scratch;
+    float *ready; // weights, by slot
+    bool steady;  // they are all there, in memory of their own or another instance's
+    float *own;
+};
+
+static void *resolve(const instance *i, place at)
+{
+    if (at.leaf >= 0) return (void *)i->leaf[at.leaf];
+    return i->block + at.offset * (int64_t)program_element(i->p);
+}
+
+static void resolve_all(instance *i)
+{
+    for (int k = 0; k < i->p->operands; k++) i->operand[k] = resolve(i, i->p->operand[k]);
+}
+
+plumb_status instance_create(instance **out, const program *p)
+{
+    int64_t bytes = (p->block + p->shared + p->scratch + 64) * (int64_t)program_element(p);
+    instance *i = calloc(1, sizeof *i);
+    if (i) {
+        i->p = p;
+        i->block = aligned_alloc(64, (size_t)((bytes + 63) / 64 * 64));
+        i->leaf = calloc((size_t)p->leaves + 1, sizeof *i->leaf);
+        i->operand = calloc((size_t)p->operands + 1, sizeof *i->operand);
+    }
+    if (!i || !i->block || !i->leaf || !i->operand) {
+        instance_free(i);
+        return fail(PLUMB_EMEMORY, "no memory for a block of %lld MiB", (long long)(bytes >> 20));
+    }
+    memset(i->block, 0, (size_t)bytes); // pages are there before the first step
+    i->ready = (float *)(i->block + p->block * (int64_t)program_element(p));
+    i->scratch = i->ready + p->shared;
+    resolve_all(i);
+    *out = i;
+    return PLUMB_OK;
+}
+
+void instance_free(instance *i)
+{
+    if (!i) return;
+    free(i->block);
+    free(i->leaf);
+    free(i->operand);
+    free(i->own);
+    free(i);
+}
+
+plumb_status instance_steady(instance *i, const instance *like)
+{
+    const program *p = i->p;
+    if (like) i->ready = like->ready;
+    else {
+        const size_t bytes = ((size_t)p->ready * sizeof(float) + 64) / 64 * 64;
+        free(i->own);
+        i->ready = i->own = aligned_alloc(64, bytes);
+        if (!i->own)
+            return fail(PLUMB_EMEMORY, "no memory for %lld MiB of weights made ready",
+                        (long long)(bytes >> 20));
+        for (int k = 0; k < p->slots; k++) {
+            const slot *s = &p->slot[k];
+            conv_ready(i->ready + s->at, i->leaf[s->leaf], s->g, s->way, i->scratch);
+        }
+    }
+    i->steady = true;
+    return PLUMB_OK;
+}
+
+static int find_leaf(const node *const *list, int count, const node *leaf)
+{
+    for (int k = 0; k < count; k++)
+        if (list[k] == leaf) return k;
+    return -1;
+}
+
+float *instance_input(instance *i, const node *leaf)
+{
+    int k = find_leaf(i->p->input, i->p->inputs, leaf);
+    return k < 0 ? NULL : resolve(i, i->p->input_place[k]);
+}
+
+void instance_bind(instance *i, const node *leaf, const float *value)
+{
+    int k = find_leaf(i->p->leaf, i->p->leaves, leaf);
+    if (k < 0) return;
+    i->leaf[k] = value;
+    resolve_all(i);
+}
+
+const float *instance_output(const instance *i, int index)
+{
+    return resolve(i, i->p->output[index]);
+}
+
+void instance_set(instance *i, const node *leaf, const double *value)
+{
+    int k = find_leaf(i->p->input, i->p->inputs, leaf);
+    if (k < 0) return;
+    int64_t n = shape_count(&leaf->shape);
+    void *at = resolve(i, i->p->input_place[k]);
+    if (i->p->form == PROGRAM_JUDGE) memcpy(at, value, (size_t)n * sizeof *value);
+    else
+        for (int64_t j = 0; j < n; j++) ((float *)at)[j] = (float)value[j];
+}
+
+void instance_get(const instance *i, int index, double *value)
+{
+    int64_t n = shape_count(&i->p->output_node[index]->shape);
+    const void *at = resolve(i, i->p->output[index]);
+    if (i->p->form == PROGRAM_JUDGE) memcpy(value, at, (size_t)n * sizeof *value);
+    else
+        for (int64_t j = 0; j < n; j++) value[j] = (double)((const float *)at)[j];
+}
+
+static void run_judge(const step *s, void **at)
+{
+    double *out = at[0];
+    const double *const *in = (const double *const *)(at + 1);
+    const op_row *row = op_table(s->n->op);
+    if (row->judge) {
+        row->judge(out, s->n, in);
+        return;
+    }
+    for (int64_t j = 0; j < shape_count(&s->n->shape); j++) {
+        double x[2] = {in[0][j], s->n->inputs > 1 ? in[1][j] : 0.0};
+        out[j] = row->scalar(&s->n->attr, x);
+    }
+}
+
+// The step's weights made ready, or NULL.
+static const float *ready_weights(const instance *i, const step *s)
+{
+    const slot *x = s->slot < 0 ? NULL : &i->p->slot[s->slot];
+    if (!x || !(i->steady || x->shared)) return NULL;
+    if (s->first && !i->steady)
+        conv_ready(i->ready + x->at, i->leaf[x->leaf], x->g, x->way, i->scratch);
+    return i->ready + x->at;
+}
+
+static void run_call(const instance *i, const step *s, void **at)
+{
+    const float *const *in = (const float *const *)(at + 1);
+    const node *n = s->n;
+    const conv_geometry *g = &n->attr.conv;
+    const bool conv = n->op == OP_CONV;
+    const float *ready = ready_weights(i, s), *bias = s->ins > 2 ? in[2] : NULL;
+    if (ready && conv) conv_forward_ready(at[0], in[0], ready, bias, s->slope, g, i->scratch);
+    else if (ready) conv_data_ready(at[0], in[0], ready, g, i->scratch);
+    else if (conv || n->op == OP_UPCONV)
+        (conv ? conv_forward : upconv_forward)(at[0], in[0], in[1], bias, s->slope, g, i->scratch);
+    else op_table(n->op)->fast(at[0], n, in, s->accumulate, i->scratch);
+}
+
+void instance_run(instance *i, int stage)
+{
+    const program *p = i->p;
+    int from = stage ? p->stage_end[stage - 1] : 0;
+    for (int k = from; k < p->stage_end[stage]; k++) {
+        const step *s = &p->step[k];
+        void **at = i->operand + s->operand;
+        if (p->form == PROGRAM_JUDGE) {
+            run_judge(s, at);
+        } else if (s->kind == UNIT_TAPE) {
+            tape_run(&s->tape, (float *const *)at, (const float *const *)(at + s->outs),
+                     i->scratch);
+        } else if (s->kind == UNIT_ADD) {
+            int64_t n = shape_count(&s->n->shape);
+            if (s->accumulate) tape_add(at[0], at[1], n);
+            else memcpy(at[0], at[1], (size_t)n * sizeof(float));
+        } else {
+            run_call(i, s, at);
+        }
+    }
+}
