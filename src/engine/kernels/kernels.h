@@ -27,7 +27,9 @@ typedef struct wino_job {
     int64_t row, pixel; ///< of the picture, from row to row and pixel to pixel
     int64_t slice;      ///< from one of the 36 or 25 products to the next
     int64_t channels;
-    int64_t height, width; ///< of the output, pixels that are there: at most 4 x 4
+    int64_t start;         ///< of the input, where its first pixel would be,
+    int64_t top, left;     ///< the first row and column that are there,
+    int64_t height, width; ///< and where they end; of the output, at most 4 x 4
     const float *bias;
     float slope;
 } wino_job;

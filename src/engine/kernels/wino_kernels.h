@@ -215,8 +215,12 @@ TARGET static inline ALWAYS void OF(untaps)(VEC *o, const VEC *u)
 #define FRESH __asm__("" : "+r"(row), "+r"(pixel), "+r"(slice))
 #define READ(part, p) ((part) ? PART_LOAD(p, left) : LOAD(p))
 
-// B^T d B of one tile of SIDE x SIDE pixels; channels up to a whole register are filled with zeros.
-#define FROM(i) READ(part_, x + i * row + j * pixel + at)
+// B^T d B of one tile of SIDE x SIDE pixels, of which those that are not there count as zero;
+// channels up to a whole register are filled with zeros.
+#define FROM(i)                                                          \
+    (all || (i >= top && i < bottom && j >= left_edge && j < right_edge) \
+         ? READ(part_, x + (start + i * row + j * pixel + at))           \
+         : (VEC){0})
 #define PUT(i) STORE(v + (i * SIDE + j) * slice + at, to[j])
 #define BODY(part)               \
     do {                         \
@@ -224,10 +228,19 @@ TARGET static inline ALWAYS void OF(untaps)(VEC *o, const VEC *u)
         FRESH;                   \
         IN(SIDE, SIDE, OF(in))   \
     } while (0)
-TARGET static void OF(input)(float *v, const float *x, const wino_job *job)
+TARGET static inline ALWAYS void OF(input_some)(const bool all, float *v, const float *x,
+                                                const wino_job *job)
 {
     int64_t row = job->row, pixel = job->pixel, slice = job->slice;
+    const int64_t start = job->start, top = job->top, bottom = job->height;
+    const int64_t left_edge = job->left, right_edge = job->width;
     CHANNELS(BODY);
+}
+TARGET static void OF(input)(float *v, const float *x, const wino_job *job)
+{
+    if (!job->top && !job->left && job->height == SIDE && job->width == SIDE)
+        OF(input_some)(true, v, x, job);
+    else OF(input_some)(false, v, x, job);
 }
 #undef FROM
 #undef BODY

@@ -79,47 +79,21 @@ static spot spot_of(const pass *p, int64_t tile)
     return (spot){frame, rest / p->across * TILE, rest % p->across * TILE};
 }
 
-// The side x side pixels from (row, column) on, with zeros beyond the picture, in `room`.
-static void surround(float *room, const float *frame, int64_t row, int64_t column, int64_t side,
-                     const picture *in)
-{
-    const int64_t c = in->c, before = window_most(0, -column);
-    const int64_t inside = window_least(side, in->w - column) - before;
-    for (int64_t i = row; i < row + side; i++, room += side * c) {
-        if (i < 0 || i >= in->h || inside <= 0) {
-            memset(room, 0, (size_t)(side * c) * sizeof *room);
-            continue;
-        }
-        const float *from = frame + i * in->line + (column + before) * in->pixel;
-        memset(room, 0, (size_t)(before * c) * sizeof *room);
-        if (in->pixel == c) memcpy(room + before * c, from, (size_t)(inside * c) * sizeof *room);
-        else
-            for (int64_t j = 0; j < inside; j++)
-                memcpy(room + (before + j) * c, from + j * in->pixel, (size_t)c * sizeof *room);
-        memset(room + (before + inside) * c, 0,
-               (size_t)((side - before - inside) * c) * sizeof *room);
-    }
-}
-
 // V of `count` tiles from `first` on.
-static void transform_input(float *v, float *room, const pass *p, int64_t first, int64_t count)
+static void transform_input(float *v, const pass *p, int64_t first, int64_t count)
 {
-    const int64_t side = p->side;
+    wino_job job = {
+        .row = p->in.line, .pixel = p->in.pixel, .slice = p->slice, .channels = p->in.c};
     for (int64_t t = 0; t < count; t++) {
         const spot at = spot_of(p, first + t);
         for (int s = 0; s < p->sources; s++) {
-            const float *frame = p->from[s] + at.frame * p->in.frame;
             const int64_t row = at.row - p->top[s], column = at.column - p->left[s];
-            float *to = v + t * p->depth + s * (p->depth / p->sources);
-            wino_job job = {.slice = p->slice, .channels = p->in.c};
-            if (row < 0 || column < 0 || row + side > p->in.h || column + side > p->in.w) {
-                surround(room, frame, row, column, side, &p->in);
-                job.row = side * p->in.c, job.pixel = p->in.c;
-                p->wino->input(to, room, &job);
-            } else {
-                job.row = p->in.line, job.pixel = p->in.pixel;
-                p->wino->input(to, frame + row * p->in.line + column * p->in.pixel, &job);
-            }
+            job.top = window_most(0, -row), job.left = window_most(0, -column);
+            job.height = window_least(p->side, p->in.h - row);
+            job.width = window_least(p->side, p->in.w - column);
+            job.start = row * p->in.line + column * p->in.pixel;
+            p->wino->input(v + t * p->depth + s * (p->depth / p->sources),
+                           p->from[s] + at.frame * p->in.frame, &job);
         }
     }
 }
@@ -167,17 +141,17 @@ static int64_t m_slice(const pass *p)
     return p->group * 2 * p->set->lanes + 16;
 }
 
-// V, M and a tile with its zeros.
+// V and M.
 static int64_t group_size(const pass *p)
 {
-    return p->side * p->side * (p->slice + m_slice(p) + p->in.c);
+    return p->side * p->side * (p->slice + m_slice(p));
 }
 
 static void pass_run(float *out, const float *u, const float *bias, float slope, const pass *p,
                      float *scratch)
 {
     const int64_t products = p->side * p->side, wide = 2 * p->set->lanes, slice = m_slice(p);
-    float *v = scratch, *m = v + products * p->slice, *room = m + products * slice;
+    float *v = scratch, *m = v + products * p->slice;
     tile_job job = {.runs = 1,
                     .length = p->sources == 1 ? p->in.c : p->depth,
                     .a_step = 1,
@@ -187,7 +161,7 @@ static void pass_run(float *out, const float *u, const float *bias, float slope,
                     .slope = 1.0f};
     for (int64_t first = 0; first < p->tiles; first += p->group) {
         const int64_t count = window_least(p->group, p->tiles - first);
-        transform_input(v, room, p, first, count);
+        transform_input(v, p, first, count);
         job.rows = job.line = count;
         for (int64_t at = 0; at < p->out.c; at += wide) {
             const int64_t columns = window_least(wide, p->out.c - at);
@@ -278,7 +252,7 @@ static void pass_weights(float *du, const float *dy, const pass *p, float *scrat
     const int64_t products = p->side * p->side;
     const int64_t columns = padded(p->out.c, p->set->lanes), slice = p->group * columns + 16;
     const int64_t wide = 2 * p->set->lanes;
-    float *v = scratch, *e = v + products * p->slice, *room = e + products * slice;
+    float *v = scratch, *e = v + products * p->slice;
     tile_job job = {.runs = 1,
                     .a_step = p->depth,
                     .b_step = columns,
@@ -289,7 +263,7 @@ static void pass_weights(float *du, const float *dy, const pass *p, float *scrat
                     .slope = 1.0f};
     for (int64_t first = 0; first < p->tiles; first += p->group) {
         const int64_t count = window_least(p->group, p->tiles - first);
-        transform_input(v, room, p, first, count);
+        transform_input(v, p, first, count);
         wino_job spread = {
             .row = p->out.line, .pixel = p->out.pixel, .slice = slice, .channels = p->out.c};
         for (int64_t t = 0; t < count; t++) {
@@ -315,7 +289,7 @@ static void pass_weights(float *du, const float *dy, const pass *p, float *scrat
 static int64_t weights_size(const pass *p)
 {
     const int64_t columns = padded(p->out.c, p->set->lanes);
-    return p->side * p->side * (p->in.c * columns + p->slice + p->group * columns + 16 + p->in.c);
+    return p->side * p->side * (p->in.c * columns + p->slice + p->group * columns + 16);
 }
 
 // dw = G^T dU G, one input channel at a time.
