@@ -17,7 +17,6 @@ typedef enum predrnn_sampling {
     PREDRNN_TEACHER,   // every step sees the true frame
     PREDRNN_SCHEDULED, // after `given` frames it may see its own prediction
     PREDRNN_REVERSE,   // after the first frame it may
-    PREDRNN_BLINKS,    // so too, a few frames in a row
     PREDRNN_SAMPLINGS
 } predrnn_sampling;
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "math/rng.h"
-#include "models/blinds.h"
 #include "models/catalogue.h"
 #include "models/predrnn_watch.h"
 #include "models/rows.h"
@@ -24,21 +23,20 @@ typedef struct predrnn_settings {
     int sampling;
     int64_t given, begin, end;
     double decay;
-    int64_t blink;
     double calm, still;
-    int64_t settle, blinds;
+    int64_t settle;
     int64_t group;
 } predrnn_settings;
 
-static const char *const samplings[] = {"teacher", "scheduled", "reverse", "blinks", NULL};
+static const char *const samplings[] = {"teacher", "scheduled", "reverse", NULL};
 
 // clang-format off
 #define AT(member) offsetof(predrnn_settings, member)
 static const settings_row rows[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
-    {"patch", SETTINGS_INTEGER, AT(patch), {"4"}, 1, 64, NULL, "pixels on a side that become one place", false},
-    {"layers", SETTINGS_INTEGER, AT(layers), {"4", "2", "2"}, 1, PREDRNN_LAYERS, NULL, "of ST-LSTM cells", false},
-    {"hidden", SETTINGS_INTEGER, AT(hidden), {"128", "40", "4"}, 1, 4096, NULL, "channels of a cell", false},
+    {"patch", SETTINGS_INTEGER, AT(patch), {"4", "2", "4"}, 1, 64, NULL, "pixels on a side that become one place", false},
+    {"layers", SETTINGS_INTEGER, AT(layers), {"4", NULL, "2"}, 1, PREDRNN_LAYERS, NULL, "of ST-LSTM cells", false},
+    {"hidden", SETTINGS_INTEGER, AT(hidden), {"128", "24", "4"}, 1, 4096, NULL, "channels of a cell", false},
     {"kernel", SETTINGS_INTEGER, AT(kernel), {"3"}, 1, 15, NULL, "of its convolutions; odd", false},
     {"layer_norm", SETTINGS_FLAG, AT(layer_norm), {"off"}, 0, 0, NULL, "after its convolutions", false},
     {"residual", SETTINGS_FLAG, AT(residual), {"off", "on", "on"}, 0, 0, NULL,
@@ -46,7 +44,7 @@ static const settings_row rows[] = {
     {"decouple", SETTINGS_REAL, AT(decouple), {"0"}, 0, 1e9, NULL,
      "weight of the decoupling loss of the second version; 0: the first", false},
     {"length", SETTINGS_INTEGER, AT(length), {"15", NULL, "6"}, 2, 10000, NULL, "frames of a clip", false},
-    {"sampling", SETTINGS_CHOICE, AT(sampling), {"teacher", "blinks"}, 0, 0, samplings,
+    {"sampling", SETTINGS_CHOICE, AT(sampling), {"teacher"}, 0, 0, samplings,
      "whether a step may see its own prediction for the true frame", false},
     {"given", SETTINGS_INTEGER, AT(given), {"10", NULL, "3"}, 1, 10000, NULL, "of scheduled and reverse: frames to start from", false},
     {"sampling_begin", SETTINGS_INTEGER, AT(begin), {"25000", "1000", "5"}, 0, 1e12, NULL,
@@ -54,13 +52,11 @@ static const settings_row rows[] = {
     {"sampling_end", SETTINGS_INTEGER, AT(end), {"50000", "2000", "10"}, 1, 1e12, NULL, "step at which it is 0, or 1", false},
     {"sampling_decay", SETTINGS_REAL, AT(decay), {"2500", "200", "2"}, 1e-9, 1e12, NULL,
      "of reverse: steps in which it nears 1 by a factor e", false},
-    {"blink", SETTINGS_INTEGER, AT(blink), {"5"}, 1, 10000, NULL, "of blinks: frames in a row, at most, that a step does not see", SETTINGS_YOUNG},
     {"calm", SETTINGS_REAL, AT(calm), {"0", "1e-3"}, 0, 1e9, NULL,
      "clips that change by more than this, in mean squares from frame to frame, are shown less often; 0: all alike", SETTINGS_YOUNG},
-    {"still", SETTINGS_REAL, AT(still), {"0"}, 0, 1, NULL,
+    {"still", SETTINGS_REAL, AT(still), {"0", "0.12"}, 0, 1, NULL,
      "clips in which always more than this share of the pixels changes, as when the camera moves, are not shown; 0: all are", SETTINGS_YOUNG},
-    {"settle", SETTINGS_INTEGER, AT(settle), {"0"}, 0, 1e12, NULL, "of still: steps before which they are shown all the same", SETTINGS_YOUNG},
-    {"blinds", SETTINGS_INTEGER, AT(blinds), {"0", "2"}, 0, 100, NULL, "rectangles before a clip, at most; things are hidden behind", SETTINGS_YOUNG},
+    {"settle", SETTINGS_INTEGER, AT(settle), {"0", "4000"}, 0, 1e12, NULL, "of still: steps before which they are shown all the same", SETTINGS_YOUNG},
     {"group", SETTINGS_INTEGER, AT(group), {"2", "4", "2"}, 1, 4096, NULL,
      "clips of a share at once: memory against speed", false},
     {0},
@@ -73,7 +69,7 @@ static const char *const paper[] = {"frames=15",   "image=64",   "trajectories=3
                                     "batch=64",    "rate=3e-4",  "beta2=0.95",
                                     "steps=50000", "replicas=2", NULL};
 static const char *const cpu[] = {"frames=15",  "image=32",   "trajectories=60000", "batch=8",
-                                  "rate=1e-3",  "beta2=0.95", "steps=24000",        "hold=0.3",
+                                  "rate=3e-3",  "beta2=0.95", "steps=20000",        "hold=0.3",
                                   "replicas=2", NULL};
 static const char *const tiny[] = {"frames=15", "image=16", "trajectories=8", "rate=3e-3", NULL};
 
@@ -87,7 +83,6 @@ typedef struct learner {
     predrnn_clip clip;
     program *program;
     instance **replica;
-    uint8_t *blinded; // (replicas): one clip each, behind blinds
     float *value;
 } learner;
 
@@ -165,39 +160,19 @@ static const uint8_t *choose(const learner *h, int64_t step, int64_t sample, rng
     return clip;
 }
 
-// Which frames of a clip its steps see.
-static void open_eyes(const learner *h, float *mask, int64_t step, rng *r)
-{
-    const predrnn_settings *s = h->own;
-    const bool blinks = s->sampling == PREDRNN_BLINKS;
-    const int64_t steps = h->config.length - 1, shut = blinks ? rng_below(r, steps) : 0;
-    const int64_t again = blinks ? shut + 1 + rng_below(r, s->blink) : 0;
-    for (int64_t t = 0; t < steps; t++) {
-        bool seen = blinks ? t < shut || t >= again : rng_uniform(r) < chance(s, t, step);
-        mask[t * h->group] = seen ? 1.0f : 0.0f;
-    }
-}
-
 static void show(const learner *h, int64_t replica, int64_t step, int64_t sample, int64_t b)
 {
     const predrnn_config *c = &h->config;
     int64_t frame = c->height * c->width * c->channels, B = h->training.batch;
     instance *i = h->replica[replica];
-    rng dress = rng_at((uint64_t)h->training.seed, clip_stream + (uint64_t)(step * B + sample));
-    const uint8_t *clip = choose(h, step, sample, &dress);
-    if (h->own->blinds) {
-        uint8_t *own = h->blinded + replica * c->length * frame;
-        memcpy(own, clip, (size_t)(c->length * frame));
-        blinds_hang(own, c->length, c->height, c->width, c->channels,
-                    rng_below(&dress, h->own->blinds + 1), &dress);
-        clip = own;
-    }
+    rng wish = rng_at((uint64_t)h->training.seed, clip_stream + (uint64_t)(step * B + sample));
+    const uint8_t *clip = choose(h, step, sample, &wish);
     for (int64_t t = 0; t < c->length; t++)
         predrnn_patch(instance_input(i, h->clip.frame[t]) + b * frame, clip + t * frame, c);
-    if (!h->clip.mask) return;
-    float *mask = instance_input(i, h->clip.mask);
+    float *mask = h->clip.mask ? instance_input(i, h->clip.mask) : NULL;
     rng r = rng_at((uint64_t)h->training.seed, mask_stream + (uint64_t)(step * B + sample));
-    if (mask) open_eyes(h, mask + b, step, &r);
+    for (int64_t t = 0; mask && t + 1 < c->length; t++)
+        mask[t * h->group + b] = rng_uniform(&r) < chance(h->own, t, step) ? 1.0f : 0.0f;
 }
 
 static plumb_status gradient(void *self, int64_t replica, int64_t step, float *gradient,
@@ -266,10 +241,7 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
         st = predrnn_clip_describe(&h->clip, &h->params, &h->config, h->group, h->training.batch);
     if (st) return st;
     h->replica = ARENA_NEW(mem, instance *, h->training.replicas);
-    const predrnn_config *c = &h->config;
-    const int64_t bytes = c->length * c->height * c->width * c->channels;
-    h->blinded = ARENA_NEW(mem, uint8_t, (h->own->blinds ? h->training.replicas * bytes : 0));
-    if (!h->replica || (h->own->blinds && !h->blinded)) return PLUMB_EMEMORY;
+    if (!h->replica) return PLUMB_EMEMORY;
     node *terms[] = {h->clip.error, h->clip.decoupling ? h->clip.decoupling : h->clip.error};
     st = tensors_build(&h->program, mem, &h->clip.net, terms, 2, h->clip.gradient);
     if (!st) st = tensors_list(out, mem, &h->params, (uint64_t)h->training.seed);
