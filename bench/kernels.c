@@ -2,7 +2,7 @@
 // How fast products and convolutions are, in GFLOP/s counted as the plain sums would need them.
 // bench/kernels compiles and runs it; see there.
 #define _GNU_SOURCE
-#include "engine/kernels/kernels.h"
+#include "engine/kernels/kernel_set.h"
 
 #include <sched.h>
 #include <stdio.h>

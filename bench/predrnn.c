@@ -3,15 +3,15 @@
 // bench/predrnn compiles and runs it; see there.
 //     predrnn train|watch IMAGE PATCH LAYERS HIDDEN KERNEL BATCH ROUNDS [plan]
 #define _GNU_SOURCE
-#include "models/predrnn.h"
+#include "models/predrnn/predrnn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "models/predrnn_watch.h"
-#include "models/tensors.h"
+#include "models/model_build.h"
+#include "models/predrnn/predict.h"
 
 enum { LENGTH = 15, CHANNELS = 3 };
 

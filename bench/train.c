@@ -14,7 +14,7 @@
 #include "engine/adam.h"
 #include "engine/kernels/gemm.h"
 #include "math/rng.h"
-#include "models/hgn_step.h"
+#include "models/hgn/train_step.h"
 
 static double seconds(clockid_t which)
 {

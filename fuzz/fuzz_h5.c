@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/h5client.h"
+#include "io/hdf5/client.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "data/npz.h"
+#include "io/npz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

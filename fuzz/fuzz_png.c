@@ -2,7 +2,7 @@
 // Any bytes as a PNG, wanted in the size and kind its header says, if that is not large.
 #include <stdlib.h>
 
-#include "data/png.h"
+#include "io/png.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

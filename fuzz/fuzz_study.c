@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/studyfile.h"
+#include "sweep/study_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -162,18 +162,18 @@ reals = b"".join(varint(n) for n in np.linspace(-1, 1, 4).view(np.int64).tolist(
 whole = example(x=("integers", part(1, reals)), image=("bytes", part(1, strip)),
                 f=("floats", part(1, struct.pack("<3f", 1, 2, 3))),
                 loose=("integers", b"\x08\x01\x08\x96\x01"), raw=("bytes", part(1, b"abc")))
-seed("protobuf", "whole", whole)
-seed("protobuf", "integers", example(x=("integers", part(1, reals))))
-seed("protobuf", "picture", example(image=("bytes", part(1, strip))))
-seed("protobuf", "none", b"")
+seed("tf_example", "whole", whole)
+seed("tf_example", "integers", example(x=("integers", part(1, reals))))
+seed("tf_example", "picture", example(image=("bytes", part(1, strip))))
+seed("tf_example", "none", b"")
 seed("tfrecord", "two", record(whole) + record(b""))
 seed("tfrecord", "gzip", gzip.compress(record(whole) + record(b"x"), mtime=0))
 seed("tfrecord", "members", gzip.compress(record(b"x"), mtime=0) + gzip.compress(record(b"y"), mtime=0))
 seed("tfrecord", "cut", record(whole)[:-3])
-seed("features", "toy", b"dx_dt, (10, 2), float64\nimage, (10, 32, 32, 3), uint8\nother/color_index, (1, 1), int64\n"
+seed("features_txt", "toy", b"dx_dt, (10, 2), float64\nimage, (10, 32, 32, 3), uint8\nother/color_index, (1, 1), int64\n"
      b"other/m, (1,), float64\nx, (10, 2), float64\n")
-seed("features", "plumb", b"plumb/world, (4,), int64\nplumb/dt, (), float64\nsmall, (2,), int16\nflag, (), bool\n")
-seed("features", "class", b"i, (1,), <class 'jax.numpy.int64'>\r\n")
+seed("features_txt", "plumb", b"plumb/world, (4,), int64\nplumb/dt, (), float64\nsmall, (2,), int16\nflag, (), bool\n")
+seed("features_txt", "class", b"i, (1,), <class 'jax.numpy.int64'>\r\n")
 
 
 def torch_pickle(thing):

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/outfile.h"
+#include "base/output_file.h"
 #include "base/status.h"
 #include "plumb/record.h"
 

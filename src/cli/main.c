@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/common/command.h"
 
 const command *const commands[] = {
     &command_worlds, &command_simulate, &command_convert,  &command_show,

@@ -22,16 +22,16 @@ typedef struct kernels {
 
 #define SET portable
 #define TARGET
-#include "engine/adam_kernels.h"
+#include "engine/adam_template.h"
 
 #if defined(__x86_64__)
 #define SET avx2
 #define TARGET __attribute__((target("avx2")))
-#include "engine/adam_kernels.h"
+#include "engine/adam_template.h"
 
 #define SET avx512
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
-#include "engine/adam_kernels.h"
+#include "engine/adam_template.h"
 #endif
 
 static const cpu_kernels sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};

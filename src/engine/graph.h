@@ -26,7 +26,8 @@ typedef struct shape {
     int64_t size[GRAPH_RANK];
 } shape;
 
-/// The parameters of an operation; each uses the fields its row in op.c names, the rest are zero.
+/// The parameters of an operation; each uses the fields its row in op_table.c names, the rest are
+/// zero.
 typedef struct op_attr {
     double value;       // a constant, a factor, a slope
     bool ta, tb;        // products of transposed matrices
@@ -38,7 +39,7 @@ typedef struct op_attr {
 } op_attr;
 
 struct node {
-    int op; // row of the table in op.c
+    int op; // row of the table in op_table.c
     int id; // order of creation; inputs come before their users
     int inputs;
     int stage; // 0, or later if it needs an input that comes later

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/steps.h"
+#include "engine/program_steps.h"
 
 struct instance {
     const program *p;

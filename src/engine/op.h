@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operations. A model is written in these; op.c has their table.
+// The operations. A model is written in these; op_table.c has their table.
 //
 // Shapes are row-major, images (n, height, width, channels), weights of convolutions (height,
 // width, in, out), of dense layers (in, out). Elementwise operations take equal shapes; whatever is

@@ -50,10 +50,10 @@ typedef struct plan {
 } plan;
 
 /// The steps of planning, in this order.
-plumb_status plan_cells(plan *p, node *const *output, int outputs); // cells.c
-plumb_status plan_units(plan *p);                                   // fuse.c
-plumb_status plan_order(plan *p);                                   // order.c
-plumb_status plan_place(plan *p);                                   // place.c
+plumb_status plan_cells(plan *p, node *const *output, int outputs); // plan_values.c
+plumb_status plan_units(plan *p);                                   // plan_fuse.c
+plumb_status plan_order(plan *p);                                   // plan_order.c
+plumb_status plan_place(plan *p);                                   // plan_memory.c
 
 int plan_cell(const plan *p, const node *n);
 /// The cell that holds what `c` shows: through reshapes, and where `views` through broadcasts and

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/steps.h"
+#include "engine/program_steps.h"
 
 typedef struct builder {
     plan p;

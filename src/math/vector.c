@@ -21,18 +21,18 @@ typedef struct kernels {
 #define SET portable
 #define TARGET
 #define WIDTH 4
-#include "math/vector_kernels.h"
+#include "math/vector_template.h"
 
 #if defined(__x86_64__)
 #define SET avx2
 #define TARGET __attribute__((target("avx2")))
 #define WIDTH 4
-#include "math/vector_kernels.h"
+#include "math/vector_template.h"
 
 #define SET avx512
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
 #define WIDTH 8
-#include "math/vector_kernels.h"
+#include "math/vector_template.h"
 #endif
 
 static const cpu_kernels sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/words.h"
+#include "base/spelling.h"
 
 enum { TEXT_ROOM = 512 };
 

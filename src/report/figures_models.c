@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "plot/axes.h"
 #include "plumb/report.h"
-#include "report/axes.h"
-#include "report/subject.h"
+#include "report/report_model.h"
 
 enum { MOST = 512, ROW = 24, THIN_ROW = 13, MANY = 40, LEFT = 236, RIGHT = 190 };
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "plot/axes.h"
 #include "plumb/surprise.h"
-#include "report/axes.h"
-#include "report/subject.h"
+#include "report/report_model.h"
 
 enum { LEFT = 66, FIELD = 190, SCORERS = 8, BINS = 20 };
 

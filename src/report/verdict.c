@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/subject.h"
+#include "report/report_model.h"
 
 // Of the phase space. plumb's own answer counts where it was asked for; else the published one.
 static int of_state(char *text, size_t size, const subject *s)

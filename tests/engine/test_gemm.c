@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/wide.h"
+#include "engine/simd16_fixture.h"
 #include "math/rng.h"
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "engine/op.h"
-#include "engine/runs.h"
+#include "engine/run_graph.h"
 
 static graph *fresh(void)
 {

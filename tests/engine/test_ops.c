@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/kernels/tape.h"
+#include "engine/fused_loop.h"
 #include "engine/program.h"
 #include "math/rng.h"
 #include "support/test.h"

@@ -2,11 +2,11 @@
 // What the planner promises: no product twice, little memory, none taken while running, stages.
 #include "engine/program.h"
 
-#include "support/starve.h"
+#include "support/alloc_failure.h"
 // after the allocator
-#include "engine/runs.h"
-#include "models/energy.h"
-#include "models/hgn.h"
+#include "engine/run_graph.h"
+#include "models/hgn/energy.h"
+#include "models/hgn/hgn.h"
 
 enum { ITEMS = 4, PAIRS = 3, WIDTH = 6, HIDDEN = 3 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "golden/golden_models.h"
-#include "models/stepper.h"
+#include "models/hgn/integrator.h"
 
 typedef struct hamiltonian {
     graph *g;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "golden/golden.h"
-#include "measures/symplectic/mlp.h"
-#include "measures/symplectic/symplecticity.h"
+#include "measures/fit/mlp_fit.h"
+#include "measures/symetric/sym_score.h"
 
 typedef struct network_case {
     plumb_file *file;

@@ -6,7 +6,7 @@
 
 #include "engine/program.h"
 #include "golden/golden.h"
-#include "models/hgn.h"
+#include "models/hgn/hgn.h"
 
 // ---- comparisons, relative to the largest entry of an array ----
 

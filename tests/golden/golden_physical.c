@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/tfrecord.h"
 #include "golden/golden.h"
+#include "io/tfrecord.h"
 #include "plumb/dataset.h"
 #include "plumb/room.h"
 

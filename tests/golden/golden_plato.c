@@ -7,7 +7,7 @@
 
 #include "engine/adam.h"
 #include "golden/golden_video.h"
-#include "models/plato.h"
+#include "models/plato/plato.h"
 
 // Their names and ours.
 static const char *const names[][2] = {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "golden/golden.h"
-#include "measures/symplectic/symetric.h"
+#include "measures/symetric/symetric.h"
 
 typedef struct polynomial_case {
     plumb_file *file;

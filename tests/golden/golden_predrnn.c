@@ -8,7 +8,7 @@
 
 #include "engine/adam.h"
 #include "golden/golden_video.h"
-#include "models/predrnn.h"
+#include "models/predrnn/predrnn.h"
 
 int golden_patch(plumb_file *file, const char *path)
 {

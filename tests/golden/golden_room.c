@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "golden/golden_worlds.h"
-#include "worlds/render/raycast.h"
+#include "worlds/render/raytrace_room.h"
 
 enum { PIXELS = 32 * 32, BYTES = PIXELS * 3 };
 

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "golden/golden.h"
-#include "measures/surprise/clips.h"
-#include "measures/surprise/density.h"
-#include "measures/surprise/iforest.h"
-#include "measures/surprise/ocsvm.h"
-#include "measures/surprise/spectral.h"
+#include "measures/surprise/input.h"
+#include "measures/surprise/isolation_forest.h"
+#include "measures/surprise/one_class_svm.h"
+#include "measures/surprise/principal_axes.h"
+#include "measures/surprise/scorers.h"
 
 typedef struct points {
     double *seen, *asked;

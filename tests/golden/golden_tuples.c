@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "golden/golden.h"
-#include "measures/surprise/clips.h"
-#include "measures/surprise/density.h"
-#include "measures/surprise/tuples.h"
+#include "measures/surprise/input.h"
+#include "measures/surprise/scorers.h"
+#include "measures/surprise/tuple_metrics.h"
 #include "measures/surprise/uniformity.h"
 
 static int check_p(plumb_file *file, const char *path, const char *name, double got)

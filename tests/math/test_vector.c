@@ -25,7 +25,7 @@ typedef struct kernels {
 #define SET eight_wide
 #define TARGET
 #define WIDTH 8
-#include "math/vector_kernels.h"
+#include "math/vector_template.h"
 
 enum { LONGEST = 6000, ROWS = 9, STRIDE = LONGEST + 8 };
 static const int64_t lengths[] = {0, 8, 16, 24, 32, 40, 152, 304, 1000, LONGEST};

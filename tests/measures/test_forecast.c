@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "math/rng.h"
-#include "measures/forecast/frames.h"
 #include "measures/forecast/pixels.h"
+#include "measures/forecast/protocol.h"
 #include "support/test.h"
 
 enum { H = 3, W = 4, C = 2, PIXELS = H * W * C };

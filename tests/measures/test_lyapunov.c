@@ -3,7 +3,7 @@
 // twins that start a hair's breadth apart.
 #include <stdlib.h>
 
-#include "measures/forge.h"
+#include "measures/fixtures.h"
 #include "plumb/forecast.h"
 #include "plumb/world.h"
 

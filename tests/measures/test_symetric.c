@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "measures/forge.h"
+#include "measures/fixtures.h"
 
 static plumb_symetric measure(const forged *f, const plumb_array *variance,
                               const plumb_symetric_options *opt)

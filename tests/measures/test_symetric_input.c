@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where the measure is not defined it says so: the right status, the right words, one line, and the
 // caller's result left as it was.
-#include "measures/forge.h"
+#include "measures/fixtures.h"
 
 typedef struct arguments {
     forged f;

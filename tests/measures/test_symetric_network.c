@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The measure by a network, both ways, and the rules around it: how wide, how many points, which
 // trajectories, and that neither threads nor luck change what a seed has drawn.
-#include "measures/symplectic/mlp.h"
+#include "measures/fit/mlp_fit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "measures/forge.h"
+#include "measures/fixtures.h"
 
 enum { ENOUGH = 1084 }; // trajectories of 60 steps for 62 parameters
 

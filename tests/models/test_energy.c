@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "models/energy.h"
+#include "models/hgn/energy.h"
 
-#include "engine/runs.h"
+#include "engine/run_graph.h"
 
 enum { ITEMS = 2, PAIRS = 3 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What golden files do not say of PLATO: what it is shown, that clips that begin alike are expected
 // alike, and that both halves learn.
-#include "models/plato.h"
+#include "models/plato/plato.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "engine/adam.h"
 #include "math/rng.h"
-#include "models/catalogue.h"
+#include "models/registry.h"
 #include "plumb/room.h"
 #include "support/test.h"
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // What golden files do not say of PredRNN: watching is what training sees, clips that begin alike
 // are expected alike, sizes are free, gates are fused, and it learns.
-#include "models/predrnn.h"
+#include "models/predrnn/predrnn.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/adam.h"
 #include "math/rng.h"
-#include "models/catalogue.h"
-#include "models/predrnn_watch.h"
-#include "models/tensors.h"
+#include "models/model_build.h"
+#include "models/predrnn/predict.h"
+#include "models/registry.h"
 #include "support/test.h"
 
 enum { CLIPS = 20, STEPS = 9 };

@@ -72,7 +72,7 @@ kinds = [n.lower() for n in re.findall(r"^    X\((\w+), \d, '\w'\)", header("arr
 check(tuple(kinds) == native.DTYPES, f"types {kinds}")
 
 # Words are those that the program takes: each choice list of the command line is one of ours.
-texts = "".join(p.read_text() for p in (support.SOURCE / "src/cli").glob("*.c"))
+texts = "".join(p.read_text() for p in (support.SOURCE / "src/cli").rglob("*.c"))
 lists = [tuple(re.findall(r'"([^"]+)"', body)) for body in re.findall(r"\[\] = \{([^}]*)NULL\}", texts)]
 for (struct, field), words in native.WORDS.items():
     check(any(words == have[:len(words)] for have in lists) or struct == "world_options", f"{struct}.{field}: {words} are not words of the program")

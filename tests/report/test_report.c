@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/fit.h"
-#include "report/tree.h"
+#include "base/json_tree.h"
+#include "report/readout_fit.h"
 #include "support/test.h"
 
 static const char *const good =

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "worlds/walk.h"
+#include "worlds/world_fixtures.h"
 
 static const lennard_jones *const models[] = {&lennard_jones_gas, &lennard_jones_liquid};
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "math/rng.h"
-#include "worlds/walk.h"
+#include "worlds/world_fixtures.h"
 
 enum { LARGEST = 64, BYTES = LARGEST * LARGEST * 3 };
 

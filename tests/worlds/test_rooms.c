@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pool.h"
+#include "base/parallel_for.h"
 #include "math/rng.h"
 #include "support/test.h"
 #include "worlds/rooms/rigid.h"
-#include "worlds/rooms/stage.h"
+#include "worlds/rooms/scene.h"
 
 enum { STEPS = PLUMB_ROOM_STEPS, ROW = PLUMB_ROOM_NUMBERS, PLACES = PLUMB_ROOM_OBJECTS };
 

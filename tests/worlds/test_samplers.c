@@ -3,7 +3,7 @@
 // more, with these seeds.
 #include <stdlib.h>
 
-#include "worlds/walk.h"
+#include "worlds/world_fixtures.h"
 
 enum { DRAWS = 20000 };
 

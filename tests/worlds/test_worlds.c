@@ -2,8 +2,8 @@
 // The table, the options, and the promise that an item is always the same.
 #include <stdlib.h>
 
-#include "base/pool.h"
-#include "worlds/walk.h"
+#include "base/parallel_for.h"
+#include "worlds/world_fixtures.h"
 
 TEST(there_are_thirteen_and_four)
 {

@@ -2,8 +2,8 @@
 // Which way each convolution goes: by Winograd's algorithm where that is faster, else directly.
 #include "engine/kernels/conv.h"
 
-#include "engine/kernels/direct.h"
-#include "engine/kernels/winograd.h"
+#include "engine/kernels/conv_direct.h"
+#include "engine/kernels/conv_winograd.h"
 
 // Its tiles of 4x4 results must not lie idle, and the transformed weights must be used often
 // enough.

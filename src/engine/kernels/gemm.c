@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "engine/kernels/window.h"
+#include "engine/kernels/conv_window.h"
 
 // Where the sum is longer, or B larger, it is cut: a block of B, (DEPTH, SPAN), fits in the second
 // cache, and is first copied into panels so that rows far apart do not fight over places in it.

@@ -5,7 +5,7 @@
 #ifndef WORLDS_GAMES_GAME_H
 #define WORLDS_GAMES_GAME_H
 
-#include "worlds/worlds.h"
+#include "worlds/world.h"
 
 enum { GAME_MAX = 3 };
 

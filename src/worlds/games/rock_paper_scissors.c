@@ -4,7 +4,7 @@
 // is a multiple of its own unknown, so that even tiny ones keep all their digits.
 #include <math.h>
 
-#include "math/integrate.h"
+#include "math/taylor.h"
 #include "worlds/games/game.h"
 
 typedef struct motion {

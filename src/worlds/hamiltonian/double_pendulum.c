@@ -7,8 +7,8 @@
 // some 300 frames, this one after 500 to 700.
 #include <math.h>
 
-#include "math/integrate.h"
-#include "worlds/render/bodies.h"
+#include "math/taylor.h"
+#include "worlds/render/particle_style.h"
 
 typedef struct model {
     bodies_style style;

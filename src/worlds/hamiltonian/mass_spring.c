@@ -3,7 +3,7 @@
 // The motion is written down, not integrated.
 #include <math.h>
 
-#include "worlds/render/bodies.h"
+#include "worlds/render/particle_style.h"
 
 typedef struct model {
     bodies_style style;

@@ -10,8 +10,8 @@
 #include <math.h>
 
 #include "math/elliptic.h"
-#include "math/integrate.h"
-#include "worlds/render/bodies.h"
+#include "math/taylor.h"
+#include "worlds/render/particle_style.h"
 
 typedef struct model {
     bodies_style style;

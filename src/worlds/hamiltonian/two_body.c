@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/status.h"
-#include "worlds/render/bodies.h"
+#include "worlds/render/particle_style.h"
 
 typedef struct model {
     bodies_style style;

@@ -10,7 +10,7 @@
 #include "base/cpu.h"
 #include "base/status.h"
 #include "worlds/render/particles.h"
-#include "worlds/worlds.h"
+#include "worlds/world.h"
 
 // Four particles at a time.
 typedef double four __attribute__((vector_size(32), aligned(8), may_alias));

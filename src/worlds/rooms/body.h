@@ -5,7 +5,7 @@
 #define WORLDS_ROOMS_BODY_H
 
 #include "plumb/room.h"
-#include "worlds/render/boxcast.h"
+#include "worlds/render/raytrace_boxes.h"
 
 enum { BODY_PARTS = 6 };
 

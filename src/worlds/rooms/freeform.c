@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "worlds/rooms/rigid.h"
-#include "worlds/rooms/stage.h"
+#include "worlds/rooms/scene.h"
 
 enum { ROLL, COLLIDE, BOUNCE, THROW, DROP, CURTAIN, PILLARS, STACK, COVER, CONTAIN, RAMP, PLANK };
 enum { MOST = PLUMB_ROOM_OBJECTS - 1, FRAME_STEPS = RIGID_SUBSTEPS };

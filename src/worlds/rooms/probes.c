@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "worlds/rooms/stage.h"
+#include "worlds/rooms/scene.h"
 
 enum { LAST = STAGE_STEPS - 1 };
 static const double gravity = 9.81, degree = 0x1.1df46a2529d39p-6, dt = STAGE_DT;

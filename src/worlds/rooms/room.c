@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
-#include "worlds/rooms/stage.h"
+#include "worlds/rooms/scene.h"
 
 struct plumb_room {
     plumb_room_facts facts;

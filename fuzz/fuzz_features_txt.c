@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as features.txt; what is read is written, and reads the same.
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataset/dm_hamiltonian.h"
+#include "dataset/features_txt.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void write_again(const features *list)
+{
+    arena mem = {0};
+    buffer text = {0};
+    features again;
+    features_print(&text, list);
+    if (features_parse(&again, &mem, (const char *)text.data, text.size, "x") ||
+        again.count != list->count)
+        abort();
+    for (int64_t i = 0; i < list->count; i++) {
+        const feature *a = &list->row[i], *b = &again.row[i];
+        if (strcmp(a->key, b->key) || a->dtype != b->dtype || a->ndim != b->ndim ||
+            memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape))
+            abort();
+        const char *name;
+        plumb_array array;
+        bool shared, only;
+        feature back;
+        published_to_plumb(&name, &array, &shared, a);
+        published_from_plumb(&back, &only, &mem, name, &array, shared);
+    }
+    buffer_clear(&text);
+    arena_clear(&mem);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    arena mem = {0};
+    features list;
+    if (features_parse(&list, &mem, (const char *)data, size, "x") == PLUMB_OK) write_again(&list);
+    arena_clear(&mem);
+    return 0;
+}

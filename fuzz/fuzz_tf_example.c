@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Any bytes as a tf.train.Example: every feature walked, and decoded as several types and shapes.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "dataset/tf_decode.h"
+#include "io/tf_example.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void decode(const protobuf_feature *f, const uint8_t *data, size_t size)
+{
+    static const plumb_dtype types[] = {PLUMB_F8, PLUMB_F4, PLUMB_I8,
+                                        PLUMB_I2, PLUMB_U1, PLUMB_BOOL};
+    char key[32];
+    if (f->key.size >= sizeof key) return;
+    memcpy(key, f->key.at, f->key.size);
+    key[f->key.size] = 0;
+    int64_t count;
+    if (protobuf_count(&count, f, "x")) return;
+    buffer out = {0};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const feature exact = {.key = key, .dtype = types[i], .ndim = 1, .shape = {count}};
+        const feature twice = {.key = key, .dtype = types[i], .ndim = 1, .shape = {2 * count}};
+        const feature film = {.key = key, .dtype = types[i], .ndim = 4, .shape = {2, 2, 2, 3}};
+        decode_feature(&out, types[i], &exact, data, size, "x");
+        decode_feature(&out, types[i], &twice, data, size, "x");
+        decode_feature(&out, types[i], &film, data, size, "x");
+    }
+    buffer_clear(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    protobuf_walk walk = protobuf_begin(data, size);
+    for (int i = 0; i < 16; i++) {
+        bool there;
+        protobuf_feature f;
+        if (protobuf_next(&there, &f, &walk, "x") || !there) break;
+        decode(&f, data, size);
+    }
+    return 0;
+}

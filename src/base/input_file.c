@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Files are read, never mapped: a mapped file that another program cuts short kills the reader.
+#define _GNU_SOURCE
+#include "base/input_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+plumb_status infile_open(infile *out, const char *path)
+{
+    // O_NONBLOCK: opening a FIFO without a writer would wait for ever.
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return fail(PLUMB_EFILE, "%s: %s", path, strerror(errno));
+    struct stat about;
+    if (fstat(fd, &about) || !S_ISREG(about.st_mode)) {
+        close(fd);
+        return fail(PLUMB_EFILE, "%s: %s, wanted a regular file", path,
+                    S_ISDIR(about.st_mode) ? "a directory" : "not a file of bytes");
+    }
+    *out = (infile){.fd = fd, .size = (int64_t)about.st_size, .path = path};
+    return PLUMB_OK;
+}
+
+void infile_close(infile *file)
+{
+    if (file->fd >= 0) close(file->fd);
+    file->fd = -1;
+}
+
+plumb_status infile_read(void *out, const infile *file, uint64_t offset, size_t bytes)
+{
+    unsigned char *place = out;
+    size_t done = 0;
+    while (done < bytes) {
+        const size_t left = bytes - done;
+        const size_t step = left < (1u << 30) ? left : 1u << 30;
+        const ssize_t got = pread(file->fd, place + done, step, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return fail(PLUMB_EFILE, "%s: %s", file->path, strerror(errno));
+        if (got == 0) return fail(PLUMB_EFILE, "%s: became shorter while it was read", file->path);
+        done += (size_t)got;
+    }
+    return PLUMB_OK;
+}
+
+uint64_t infile_memory(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : (uint64_t)1 << 34;
+}

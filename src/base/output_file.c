@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "base/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+plumb_status outfile_open(outfile *out, const char *path)
+{
+    out->stream = NULL;
+    if ((size_t)snprintf(out->path, sizeof out->path, "%s", path) >= sizeof out->path ||
+        (size_t)snprintf(out->beside, sizeof out->beside, "%s.part-XXXXXX", path) >=
+            sizeof out->beside)
+        return fail(PLUMB_EFILE, "%.80s...: the path is too long", path);
+    const int fd = mkostemp(out->beside, O_CLOEXEC);
+    if (fd < 0) return fail(PLUMB_EFILE, "%s: cannot be written: %s", path, strerror(errno));
+    // mkostemp is private to the user; the finished file follows the umask like any other.
+    const mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd, 0666 & ~mask);
+    out->stream = fdopen(fd, "wb");
+    if (!out->stream) {
+        const plumb_status st = fail(PLUMB_EFILE, "%s: %s", path, strerror(errno));
+        close(fd);
+        unlink(out->beside);
+        return st;
+    }
+    return PLUMB_OK;
+}
+
+plumb_status outfile_commit(outfile *out)
+{
+    const int bad = ferror(out->stream) | fflush(out->stream) | fsync(fileno(out->stream));
+    const int why = errno;
+    const int closed = fclose(out->stream);
+    out->stream = NULL;
+    if (bad || closed) {
+        unlink(out->beside);
+        return fail(PLUMB_EFILE, "%s: cannot be written: %s", out->path,
+                    strerror(bad ? why : errno));
+    }
+    if (rename(out->beside, out->path)) {
+        const plumb_status st = fail(PLUMB_EFILE, "%s: %s", out->path, strerror(errno));
+        unlink(out->beside);
+        return st;
+    }
+    return PLUMB_OK;
+}
+
+void outfile_abandon(outfile *out)
+{
+    if (!out->stream) return;
+    fclose(out->stream);
+    out->stream = NULL;
+    unlink(out->beside);
+}

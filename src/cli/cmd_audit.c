@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// plumb audit: are these probes honest?
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/common/command.h"
+
+typedef struct settings {
+    const char *split, *require;
+    plumb_audit_options opt;
+    bool json;
+} settings;
+
+// clang-format off
+#define AT(member) .offset = offsetof(settings, member)
+static const option_row rows[] = {
+    {.name = "judged", .kind = OPTION_INTEGER, AT(opt.judged), .value = "N",
+     .help = "at most so many tuples for the classifiers, evenly from all"},
+    {.name = "bootstrap", .kind = OPTION_INTEGER, AT(opt.bootstrap), .value = "N",
+     .help = "draws for the intervals"},
+    {.name = "seed", .kind = OPTION_SEED, AT(opt.seed), .value = "S",
+     .help = "of the halves that the classifiers learn from, and of the draws"},
+    {.name = "split", .kind = OPTION_TEXT, AT(split), .value = "train|test",
+     .help = "which part of a published folder"},
+    {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "clean",
+     .help = "exit 3 if the splice does not hold in every tuple, or a classifier finds a leak"},
+    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {0},
+};
+// clang-format on
+
+static void defaults(void *given)
+{
+    ((settings *)given)->opt = plumb_audit_defaults();
+}
+
+static void print_bytes(const char *what, const plumb_audit_bytes *b, int64_t tuples)
+{
+    if (!b->there) return;
+    printf("  %-12s %lld of %lld tuples hold frame by frame, %lld pair by pair", what,
+           (long long)b->frames_hold, (long long)tuples, (long long)b->pairs_hold);
+    if (b->bad_tuple >= 0)
+        printf("; the first that does not is tuple %lld at frame %lld", (long long)b->bad_tuple,
+               (long long)b->bad_time);
+    putchar('\n');
+}
+
+static void print_eye(const char *what, const plumb_audit_eye *e)
+{
+    char text[64];
+    printf("  %-12s %6.2f %%  %-18s", what, 100.0 * e->accuracy,
+           cell_interval(text, sizeof text, e->accuracy_ci));
+    printf("  tuples %6.2f %%  %-18s  %s\n", 100.0 * e->tuple_accuracy,
+           cell_interval(text, sizeof text, e->tuple_ci), e->leak ? "LEAK" : "chance");
+}
+
+static void print_table(const char *file, const plumb_audit *a)
+{
+    printf("%s: %lld tuples of four clips of %lld frames\n\nbytes\n", file, (long long)a->tuples,
+           (long long)a->steps);
+    print_bytes("frames", &a->frames, a->tuples);
+    print_bytes("mask", &a->mask, a->tuples);
+    print_bytes("camera_pose", &a->camera, a->tuples);
+    if (a->idle)
+        printf("  in %lld tuples the impossible clips are the possible ones\n", (long long)a->idle);
+    if (a->judged) {
+        printf("\nclassifiers, on %lld tuples they were not trained on\n", (long long)a->judged);
+        print_eye("one frame", &a->frame);
+        print_eye("two frames", &a->pair);
+    } else {
+        puts("\ntoo few tuples for the classifiers");
+    }
+    puts(a->clean ? "\nclean: who looks at fewer than three frames cannot tell them apart"
+                  : "\nnot clean: possible and impossible can be told apart without physics, or "
+                    "nothing shows that they cannot");
+}
+
+static int report(const settings *s, const char *file, const plumb_audit *a)
+{
+    int code = EXIT_DONE;
+    if (s->json) {
+        plumb_record *record = plumb_audit_record(a, &s->opt);
+        if (!record) return complain(&command_audit, EXIT_FAILED, "no memory");
+        code = print_record(&command_audit, record);
+        plumb_record_free(record);
+    } else {
+        print_table(file, a);
+    }
+    const bar bars[] = {{"clean", a->clean ? 1.0 : 0.0, 1.0, false}};
+    return code == EXIT_DONE ? bars_check(&command_audit, s->require, bars, 1) : code;
+}
+
+static int run(void *given, int files, char **file)
+{
+    const settings *s = given;
+    const command *c = &command_audit;
+    if (files != 1)
+        return complain(c, EXIT_USAGE, "takes one file, not %d; see plumb audit --help", files);
+    const bar bars[] = {{"clean", 0.0, 1.0, false}};
+    const int bad = bars_parse(c, s->require, bars, 1);
+    if (bad != EXIT_DONE) return bad;
+    plumb_dataset *probes = NULL;
+    plumb_audit result;
+    stops_begin();
+    progress_begin("audit");
+    plumb_status st = plumb_dataset_open(&probes, file[0], s->split);
+    if (!st) st = plumb_audit_measure(&result, probes, &s->opt);
+    progress_end();
+    plumb_dataset_close(probes);
+    if (st && probes)
+        return stops_end(complain(c, EXIT_FAILED, "%s: %s", file[0], plumb_last_error()));
+    return stops_end(st ? complain_last(c) : report(s, file[0], &result));
+}
+
+const command command_audit = {
+    .name = "audit",
+    .summary = "can probes be told apart without physics?",
+    .usage = "FILE [options]",
+    .text = "Looks at tuples of two possible and two impossible clips, frames (tuples, 4, steps,\n"
+            "height, width, channels) in x.npz, x.h5, x.tfrecord or a published folder. Compares\n"
+            "bytes: at every time the possible pair of frames must be the impossible one, and so\n"
+            "must the pair of consecutive frame pairs. Then trains a classifier on single frames\n"
+            "and one on pairs, on half of the tuples each way: their accuracy must be one half.",
+    .example = "plumb audit probes.npz --require clean",
+    .options = rows,
+    .settings_size = sizeof(settings),
+    .defaults = defaults,
+    .run = run,
+};

@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: MIT
+// plumb measure: R2, Sym and SyMetric of a model's latents as published, and plumb's own kappa.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/common/command.h"
+
+enum { MOST_ANGLES = 256 };
+
+typedef struct settings {
+    const char *latent, *truth, *canonical, *variance, *points_at;
+    const char *items, *require;
+    int method, mode, mask, r2, scale, nonfinite;
+    const char *angles, *momenta;
+    bool lagrangian;
+    int estimator;
+    plumb_symetric_options opt;
+    plumb_canonical_options own;
+    bool angle[MOST_ANGLES];
+    bool published;
+    bool json;
+} settings;
+
+static const char *const methods[] = {"pr", "mlp", "both", NULL};
+enum { METHOD_PR, METHOD_MLP, METHOD_BOTH };
+static const char *const modes[] = {"converged", "reference", NULL};
+static const char *const masks[] = {"variance", "kl", "none", NULL};
+static const char *const r2s[] = {"residual", "explained", NULL};
+static const char *const scales[] = {"mean-max", "minimise", NULL};
+static const char *const estimators[] = {"network", "gaussian", "polynomial", NULL};
+static const char *const rules[] = {"by-mode", "refuse", "drop", "mean", NULL};
+
+// clang-format off
+#define AT(member) .offset = offsetof(settings, member)
+static const option_row rows[] = {
+    {.name = "latent", .kind = OPTION_TEXT, AT(latent), .value = "F",
+     .help = "the model's latents (trajectories, steps, 2m), q first then p"},
+    {.name = "truth", .kind = OPTION_TEXT, AT(truth), .value = "F",
+     .help = "the true states (trajectories, steps, 2n), q first then p"},
+    {.name = "canonical", .kind = OPTION_TEXT, AT(canonical), .value = "F",
+     .help = "the true state in its fewest canonical coordinates, for kappa, where truth has more; "
+             "an array \"canonical\" beside truth is taken by itself"},
+    {.name = "variance", .kind = OPTION_TEXT, AT(variance), .value = "F",
+     .help = "posterior variance (trajectories, 2m) or (trajectories, steps, 2m)"},
+    {.name = "method", .kind = OPTION_CHOICE, AT(method), .choices = methods,
+     .help = "the map from latents to truth: polynomial regression, a small network, or one after "
+             "the other"},
+    {.name = "mode", .kind = OPTION_CHOICE, AT(mode), .choices = modes,
+     .help = "solve each Lasso problem, or repeat the published iterates and their stops"},
+    {.name = "batch", .kind = OPTION_INTEGER, AT(opt.batch),
+     .help = "trajectories a fit; 0 all in one; -1 by mode: all converged, 5 reference"},
+    {.name = "batches", .kind = OPTION_INTEGER, AT(opt.max_batches),
+     .help = "measure only the first N batches; 0 all"},
+    {.name = "max-order", .kind = OPTION_INT, AT(opt.max_order),
+     .help = "highest polynomial order tried"},
+    {.name = "max-features", .kind = OPTION_INTEGER, AT(opt.max_features),
+     .help = "converged mode tries no order with more features than N; 0: all"},
+    {.name = "order-one-above", .kind = OPTION_INTEGER, AT(opt.order_one_above),
+     .help = "with more latents than N only order 1 is tried"},
+    {.name = "r2-bar", .kind = OPTION_REAL, AT(opt.r2_bar), .value = "X",
+     .help = "R2 must be above it; the search for an order stops there too"},
+    {.name = "sym-bar", .kind = OPTION_REAL, AT(opt.sym_bar), .value = "X",
+     .help = "Sym must be below it"},
+    {.name = "sym-cap", .kind = OPTION_REAL, AT(opt.sym_cap), .value = "X",
+     .help = "a larger Sym counts as this"},
+    {.name = "degenerate-bar", .kind = OPTION_REAL, AT(opt.degenerate_bar), .value = "X",
+     .help = "rho below it: the map sees no area in the latent space"},
+    {.name = "points", .kind = OPTION_INTEGER, AT(opt.points),
+     .help = "steps of a trajectory where the Jacobian is taken, drawn by --seed; 0 all"},
+    {.name = "points-at", .kind = OPTION_TEXT, AT(points_at), .value = "F",
+     .help = "those steps themselves, whole numbers (trajectories, points)"},
+    {.name = "alphas", .kind = OPTION_INTEGER, AT(opt.alphas),
+     .help = "how many Lasso penalties, log-spaced"},
+    {.name = "alpha-min", .kind = OPTION_REAL, AT(opt.alpha_min), .value = "X",
+     .help = "the smallest; the published function alone has 1e-8"},
+    {.name = "alpha-max", .kind = OPTION_REAL, AT(opt.alpha_max), .value = "X",
+     .help = "the largest; the published function alone has 1e-2"},
+    {.name = "weight-tolerance", .kind = OPTION_REAL, AT(opt.weight_tolerance), .value = "X",
+     .help = "smaller weights stay out of the Jacobian; the published function alone has 1e-5"},
+    {.name = "shift", .kind = OPTION_REAL, AT(opt.shift), .value = "X",
+     .help = "added to every entry of the Jacobian, as published"},
+    {.name = "max-sweeps", .kind = OPTION_INTEGER, AT(opt.max_sweeps),
+     .help = "reference mode: sweeps of a Lasso problem"},
+    {.name = "tolerance", .kind = OPTION_REAL, AT(opt.tolerance), .value = "X",
+     .help = "reference mode: relative duality gap that ends them"},
+    {.name = "gap", .kind = OPTION_REAL, AT(opt.gap), .value = "X",
+     .help = "converged mode: relative duality gap to reach"},
+    {.name = "few-points", .kind = OPTION_FLAG, AT(opt.network.few_points),
+     .help = "mlp: train on fewer points than it should have"},
+    {.name = "points-per-parameter", .kind = OPTION_INTEGER, AT(opt.network.points_per_parameter),
+     .help = "mlp: how many it should have to train on, for each number of the network"},
+    {.name = "heldout", .kind = OPTION_INTEGER, AT(opt.network.heldout),
+     .help = "mlp: trajectories it is not trained on but measured; a fifth at most"},
+    {.name = "width", .kind = OPTION_INTEGER, AT(opt.network.width),
+     .help = "mlp: tanh units of a layer; 0: 4, or 2n where that is more"},
+    {.name = "layers", .kind = OPTION_INT, AT(opt.network.layers),
+     .help = "mlp: layers, the linear one at the end included"},
+    {.name = "components", .kind = OPTION_INTEGER, AT(opt.network.components),
+     .help = "mlp: of more latents it sees so many principal components; 0: any number of latents"},
+    {.name = "starts", .kind = OPTION_INTEGER, AT(opt.network.starts),
+     .help = "mlp: networks trained; the one that fits best counts"},
+    {.name = "updates", .kind = OPTION_INTEGER, AT(opt.network.updates),
+     .help = "mlp: steps of Adam"},
+    {.name = "rows", .kind = OPTION_INTEGER, AT(opt.network.batch),
+     .help = "mlp: points an update"},
+    {.name = "rate", .kind = OPTION_REAL, AT(opt.network.rate), .value = "X",
+     .help = "mlp: learning rate; along a cosine to 1 % of it"},
+    {.name = "ridge", .kind = OPTION_REAL, AT(opt.network.ridge), .value = "X",
+     .help = "mlp: times the sum of squared weights, beside the mean squared error"},
+    {.name = "mask", .kind = OPTION_CHOICE, AT(mask), .choices = masks,
+     .help = "with --variance, a pair of latents counts if a mean variance is small (the code) "
+             "or a mean KL to the prior is large (the paper)"},
+    {.name = "variance-bar", .kind = OPTION_REAL, AT(opt.variance_bar), .value = "X",
+     .help = "for --mask variance"},
+    {.name = "kl-bar", .kind = OPTION_REAL, AT(opt.kl_bar), .value = "X",
+     .help = "for --mask kl"},
+    {.name = "r2", .kind = OPTION_CHOICE, AT(r2), .choices = r2s,
+     .help = "1 - SSres/SStot (the code) or SSexplained/SStot (the paper)"},
+    {.name = "scale", .kind = OPTION_CHOICE, AT(scale), .choices = scales,
+     .help = "c in Sym: 1/mean(max |A^ A^T|) (both), or what minimises Sym (the paper's words)"},
+    {.name = "nonfinite", .kind = OPTION_CHOICE, AT(nonfinite), .choices = rules,
+     .help = "NaN in the latents: refuse, drop the trajectory, or set to the mean as published"},
+    {.name = "drop-nonfinite", .kind = OPTION_SET, AT(nonfinite), .set_to = PLUMB_NONFINITE_DROP,
+     .help = "leave out whole trajectories that are not finite, and say how many"},
+    {.name = "published", .kind = OPTION_FLAG, AT(published),
+     .help = "only the published numbers: no kappa, which takes most of the time, and no floor"},
+    {.name = "kappa-bar", .kind = OPTION_REAL, AT(own.kappa_bar), .value = "X",
+     .help = "kappa must be above it for a model to be canonical"},
+    {.name = "estimator", .kind = OPTION_CHOICE, AT(estimator), .choices = estimators,
+     .help = "how kappa fits the map from truth to latents"},
+    {.name = "centres", .kind = OPTION_INTEGER, AT(own.centres),
+     .help = "of the kernels of that map"},
+    {.name = "angles", .kind = OPTION_TEXT, AT(angles), .value = "I,...|none",
+     .help = "which true positions, counted from 0, are angles; by default those that range over "
+             "more than a turn may be"},
+    {.name = "momenta", .kind = OPTION_TEXT, AT(momenta), .value = "F",
+     .help = "the latents are (q, velocity) of a Lagrangian model: its momenta dL/dv "
+             "(trajectories, steps, m), for kappa"},
+    {.name = "lagrangian", .kind = OPTION_FLAG, AT(lagrangian),
+     .help = "the same, and the momenta are fitted to the motion of the latents"},
+    {.name = "symplectic", .kind = OPTION_FLAG, AT(own.symplectic),
+     .help = "symplectic_r2 too: fit a map that is symplectic by design; takes seconds"},
+    {.name = "resamples", .kind = OPTION_INTEGER, AT(opt.resamples),
+     .help = "bootstrap draws for the 95 % intervals; 0 none"},
+    {.name = "seed", .kind = OPTION_SEED, AT(opt.seed), .help = "of the points and the bootstrap"},
+    {.name = "threads", .kind = OPTION_INT, AT(opt.threads),
+     .help = "0: all cores; changes no result"},
+    {.name = "items", .kind = OPTION_TEXT, AT(items), .value = "F.jsonl",
+     .help = "write one record a trajectory"},
+    {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "NAME[=BAR],...",
+     .help = "exit 3 if canonical, kappa, symetric, r2 or r2_heldout is below its bar, or sym above it"},
+    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {0},
+};
+// clang-format on
+
+static void defaults(void *given)
+{
+    settings *s = given;
+    s->opt = plumb_symetric_defaults();
+    s->own = plumb_canonical_defaults();
+}
+
+// The arrays and the files they belong to.
+typedef struct input {
+    plumb_file *files[6];
+    plumb_array latent, truth, canonical, variance, points, momenta;
+    bool has_canonical, has_variance;
+} input;
+
+static void input_close(input *in)
+{
+    for (size_t i = 0; i < sizeof in->files / sizeof *in->files; i++)
+        plumb_file_close(in->files[i]);
+}
+
+static plumb_status read_together(input *in, const char *path)
+{
+    plumb_status st = plumb_file_open(&in->files[0], path);
+    if (!st) st = plumb_file_read(&in->latent, in->files[0], "latent");
+    if (!st) st = plumb_file_read(&in->truth, in->files[0], "truth");
+    in->has_variance = !st && plumb_file_has(in->files[0], "variance");
+    if (!st && in->has_variance) st = plumb_file_read(&in->variance, in->files[0], "variance");
+    // A number or a flag of that name is something else.
+    if (!st && plumb_file_has(in->files[0], "canonical")) {
+        st = plumb_file_read(&in->canonical, in->files[0], "canonical");
+        in->has_canonical = !st && in->canonical.ndim == 3;
+    }
+    return st;
+}
+
+static plumb_status read_apart(input *in, const settings *s)
+{
+    plumb_status st = plumb_file_read_argument(&in->latent, &in->files[0], s->latent, "latent");
+    if (!st) st = plumb_file_read_argument(&in->truth, &in->files[1], s->truth, "truth");
+    return st;
+}
+
+// The same states in other coordinates.
+static int check_canonical(const input *in)
+{
+    const plumb_array *a = &in->canonical, *truth = &in->truth;
+    char found[256], beside[256];
+    if (a->ndim == 3 && truth->ndim == 3 && a->shape[0] == truth->shape[0] &&
+        a->shape[1] == truth->shape[1] && a->shape[2] >= 2 && a->shape[2] % 2 == 0)
+        return EXIT_DONE;
+    plumb_array_shape_text(found, sizeof found, a);
+    plumb_array_shape_text(beside, sizeof beside, truth);
+    return complain(&command_measure, EXIT_FAILED,
+                    "canonical is %s beside a truth %s; wanted as many trajectories and steps, and "
+                    "an even last axis",
+                    found, beside);
+}
+
+static int input_read(input *in, settings *s, int files, char **file)
+{
+    const command *c = &command_measure;
+    const bool apart = s->latent || s->truth;
+    if (files > 1)
+        return complain(c, EXIT_USAGE, "takes one file, not %d; see plumb measure --help", files);
+    if (s->momenta && s->lagrangian)
+        return complain(c, EXIT_USAGE, "takes --momenta or --lagrangian, not both");
+    if (files && apart)
+        return complain(c, EXIT_USAGE, "takes a file or --latent and --truth, not both");
+    if (apart && (!s->latent || !s->truth))
+        return complain(c, EXIT_USAGE, "--%s is missing", s->latent ? "truth" : "latent");
+    if (!files && !apart)
+        return complain(c, EXIT_USAGE,
+                        "wants F.npz or --latent F --truth F; see plumb measure --help");
+    plumb_status st = apart ? read_apart(in, s) : read_together(in, file[0]);
+    if (!st && s->variance) {
+        in->has_variance = true;
+        st = plumb_file_read_argument(&in->variance, &in->files[2], s->variance, "variance");
+    }
+    if (!st && s->canonical) {
+        in->has_canonical = true;
+        st = plumb_file_read_argument(&in->canonical, &in->files[5], s->canonical, "canonical");
+    }
+    if (!st && s->points_at) {
+        s->opt.eval_index = &in->points;
+        st = plumb_file_read_argument(&in->points, &in->files[3], s->points_at, "points");
+    }
+    if (!st && s->momenta) {
+        s->own.momenta = &in->momenta;
+        st = plumb_file_read_argument(&in->momenta, &in->files[4], s->momenta, "momenta");
+    }
+    if (st) return complain_last(c);
+    return in->has_canonical ? check_canonical(in) : EXIT_DONE;
+}
+
+static void fill_item(plumb_record *record, const void *result, int64_t index)
+{
+    const plumb_symetric_item *item = &((const plumb_symetric *)result)->items[index];
+    plumb_record_integer(record, "trajectory", item->trajectory);
+    plumb_record_integer(record, "batch", item->batch);
+    plumb_record_real(record, "r2", item->r2);
+    plumb_record_real(record, "r2_heldout", item->r2_heldout);
+    plumb_record_real(record, "sym", item->sym);
+}
+
+// kappa, or why there is none.
+typedef struct own_result {
+    plumb_canonical r;
+    bool measured;
+    char why[512];
+    double sym_floor; // Sym of the true state itself
+    int64_t state;    // numbers of the canonical coordinates that were given, or 0
+} own_result;
+
+static void own_measure(own_result *own, const input *in, settings *s)
+{
+    s->own.resamples = s->opt.resamples;
+    s->own.seed = s->opt.seed;
+    s->own.estimator = (plumb_canonical_estimator)s->estimator;
+    s->own.drop_nonfinite = s->nonfinite == PLUMB_NONFINITE_DROP;
+    const plumb_array *state = in->has_canonical ? &in->canonical : &in->truth;
+    if (s->angles && state->shape[2] <= 2 * MOST_ANGLES) s->own.angles = s->angle;
+    own->sym_floor = (double)NAN;
+    if (s->published) {
+        snprintf(own->why, sizeof own->why, "not measured: --published");
+        return;
+    }
+    plumb_set_log(NULL, NULL); // what there is to say was said for the latents
+    plumb_symetric_floor(&own->sym_floor, &in->truth, &s->opt);
+    double *fitted = NULL;
+    plumb_array momenta;
+    plumb_status st = PLUMB_OK;
+    if (s->lagrangian && in->latent.ndim == 3) {
+        const int64_t *shape = in->latent.shape, m = shape[2] / 2;
+        fitted = malloc((size_t)(shape[0] * shape[1] * m + 1) * sizeof *fitted);
+        momenta = plumb_array_view(fitted, PLUMB_F8, 3, (int64_t[]){shape[0], shape[1], m});
+        s->own.momenta = &momenta;
+        if (fitted) st = plumb_canonical_legendre(fitted, &in->latent);
+        else st = PLUMB_EMEMORY;
+    }
+    if (!st) st = plumb_measure_canonical(&own->r, &in->latent, state, &s->own);
+    own->measured = !st;
+    own->state = in->has_canonical ? state->shape[2] : 0;
+    if (st)
+        snprintf(own->why, sizeof own->why, "%s",
+                 fitted || !s->lagrangian ? plumb_last_error() : "no memory");
+    free(fitted);
+}
+
+static void own_record(plumb_record *record, const own_result *own)
+{
+    plumb_record_real(record, "sym_floor", own->sym_floor);
+    if (own->measured) plumb_canonical_record(record, &own->r);
+    else plumb_canonical_record_none(record, own->why);
+}
+
+static void row(const char *name, double value, plumb_interval ci, const char *note)
+{
+    char text[64];
+    printf("  %-14s %-11.4g %-29s %s\n", name, value, cell_interval(text, sizeof text, ci), note);
+}
+
+static void print_network(const plumb_symetric *r, const settings *s)
+{
+    const plumb_symetric_training *t = &r->training;
+    printf("  %-14s %d layers of %lld, %lld parameters, best of %lld\n", "network",
+           s->opt.network.layers, (long long)t->width, (long long)t->parameters,
+           (long long)s->opt.network.starts);
+    if (t->components)
+        printf("  %-14s %lld principal components of %lld latents\n", "which sees",
+               (long long)t->components, (long long)r->latents);
+    printf("  %-14s %lld other trajectories, %lld points, R2 %.4g\n", "trained on",
+           (long long)t->trajectories, (long long)t->points, t->r2);
+}
+
+static void print_order(const plumb_symetric *r)
+{
+    if (r->batch_count == 1)
+        printf("  %-14s %d, penalty %.3g, %lld of %lld weights\n", "order", r->order, r->alpha,
+               (long long)r->batches[0].nonzero, (long long)(r->batches[0].features * 2 * r->n));
+    else printf("  %-14s up to %d\n", "order", r->order);
+}
+
+static void print_table(const plumb_symetric *r, double floor, const settings *s)
+{
+    char note[96];
+    const bool mlp = r->method == PLUMB_METHOD_MLP;
+    printf("%lld trajectories of %lld steps, truth 2n = %lld, latents %lld of 2m = %lld, ",
+           (long long)r->trajectories, (long long)r->steps, (long long)(2 * r->n),
+           (long long)r->latents, (long long)(2 * r->m));
+    if (mlp) printf("by a network\n\n");
+    else
+        printf("%s, %lld fit%s\n\n", modes[s->mode], (long long)r->batch_count,
+               r->batch_count == 1 ? "" : "s");
+    snprintf(note, sizeof note, "must be above %g", s->opt.r2_bar);
+    row("R2", r->r2, r->r2_ci, note);
+    if (!mlp)
+        row("R2 held out", r->r2_heldout, r->r2_heldout_ci,
+            "fit on half, scored on the other half");
+    snprintf(note, sizeof note, "must be below %g", s->opt.sym_bar);
+    row("Sym", r->sym, r->sym_ci, note);
+    if (floor > 0.1 * s->opt.sym_bar)
+        printf("  %-14s %-11.4g the true state itself has no less%s\n", "floor of Sym", floor,
+               floor < s->opt.sym_bar ? "" : ", so that no model can pass");
+    if (mlp) print_network(r, s);
+    else print_order(r);
+    if (r->unconverged)
+        printf("  %-14s %lld Lasso problems stopped before their bar%s\n", "unconverged",
+               (long long)r->unconverged,
+               r->mode == PLUMB_REFERENCE ? ", as in the published procedure" : "");
+    if (r->dropped)
+        printf("  %-14s %lld trajector%s not finite throughout\n", "dropped", (long long)r->dropped,
+               r->dropped == 1 ? "y" : "ies");
+    if (r->batch_count == 1) printf("\nSyMetric %.0f: %s\n", r->symetric, r->why);
+    else printf("\nSyMetric %.4g: %s\n", r->symetric, r->why);
+}
+
+// Results of the methods asked for; a bar holds for all of them.
+typedef struct results {
+    plumb_symetric of[2];
+    int count;
+} results;
+
+static double worst(const results *r, size_t member, bool high)
+{
+    double worst = 0.0;
+    for (int i = 0; i < r->count; i++) {
+        const double value = *(const double *)((const char *)&r->of[i] + member);
+        if (i == 0 || (high ? value > worst : value < worst)) worst = value;
+    }
+    return worst;
+}
+
+static void print_own(const own_result *own, const settings *s)
+{
+    const plumb_canonical *r = &own->r;
+    char note[96];
+    if (!own->measured) {
+        printf("kappa: %s\n", own->why);
+        return;
+    }
+    printf("\n");
+    snprintf(note, sizeof note, "must be above %g", s->own.kappa_bar);
+    row("kappa", r->kappa, r->kappa_ci, note);
+    snprintf(note, sizeof note, "must be above %g; latents to truth, held out", s->own.r2_bar);
+    row("R2 of state", r->r2_state, (plumb_interval){(double)NAN, (double)NAN}, note);
+    row("R2 of latents", r->r2_latent, (plumb_interval){(double)NAN, (double)NAN},
+        "truth to latents, held out");
+    if (s->own.symplectic)
+        row("symplectic R2", r->symplectic_r2, (plumb_interval){(double)NAN, (double)NAN},
+            "truth to latents by a map symplectic by design, held out");
+    if (own->state)
+        printf("  %-14s %lld canonical coordinates instead of the truth\n", "kappa sees",
+               (long long)own->state);
+    if (r->reduced) printf("  %-14s %s\n", "reduced", r->reduced);
+    if (r->canonical == PLUMB_CANONICAL_UNKNOWN) printf("\ncanonical ?: %s\n", r->why);
+    else printf("\ncanonical %d: %s\n", r->canonical, r->why);
+}
+
+#define WORST(member, high) worst(r, offsetof(plumb_symetric, member), high)
+static int check_bars(const settings *s, const results *r, const own_result *own, bars_use *use)
+{
+    const double none = (double)NAN;
+    const bool known = own->measured && own->r.canonical != PLUMB_CANONICAL_UNKNOWN;
+    const bar bars[] = {
+        {"kappa", own->measured ? own->r.kappa : none, s->own.kappa_bar, false},
+        {"canonical", known ? own->r.canonical : none, 1.0, false},
+        {"symetric", WORST(symetric, false), 1.0, false},
+        {"r2", WORST(r2, false), s->opt.r2_bar, false},
+        {"r2_heldout", WORST(r2_heldout, false), s->opt.r2_bar, false},
+        {"sym", WORST(sym, true), s->opt.sym_bar, true},
+    };
+    return use(&command_measure, s->require, bars, sizeof bars / sizeof *bars);
+}
+
+// Of both methods the first keeps its names, and the other goes under its own.
+static int print_json(const settings *s, const results *r, const own_result *own)
+{
+    plumb_record *record = plumb_record_create();
+    if (!record) return complain(&command_measure, EXIT_FAILED, "no memory");
+    plumb_symetric_record(record, &r->of[0], &s->opt);
+    if (r->count > 1) {
+        plumb_record_begin(record, "mlp");
+        plumb_symetric_record(record, &r->of[1], &s->opt);
+        plumb_record_end(record);
+    }
+    own_record(record, own);
+    const int code = print_record(&command_measure, record);
+    plumb_record_free(record);
+    return code;
+}
+
+static int report(const settings *s, const results *r, const own_result *own)
+{
+    int code = EXIT_DONE;
+    const plumb_symetric *first = &r->of[0];
+    if (s->items)
+        code = save_items(&command_measure, s->items, first->trajectories, fill_item, first);
+    if (code == EXIT_DONE && s->json) code = print_json(s, r, own);
+    else if (code == EXIT_DONE) {
+        for (int i = 0; i < r->count; i++) {
+            if (i) puts("");
+            print_table(&r->of[i], own->sym_floor, s);
+        }
+        print_own(own, s);
+    }
+    if (code != EXIT_DONE) return code;
+    return check_bars(s, r, own, bars_check);
+}
+
+static void say(void *context, const char *line)
+{
+    (void)context;
+    complain(&command_measure, EXIT_DONE, "%s", line);
+}
+
+// "0,2" or "none" into the list of flags.
+static int parse_angles(settings *s)
+{
+    if (!s->angles || !strcmp(s->angles, "none")) return EXIT_DONE;
+    for (const char *at = s->angles; *at;) {
+        char *end;
+        const long i = strtol(at, &end, 10);
+        if (end == at || i < 0 || i >= MOST_ANGLES || (*end && *end != ','))
+            return complain(&command_measure, EXIT_USAGE,
+                            "--angles %s: wanted positions counted from 0, as in 0,2, or none",
+                            s->angles);
+        s->angle[i] = true;
+        at = *end ? end + 1 : end;
+    }
+    return EXIT_DONE;
+}
+
+static plumb_status measure_all(results *r, const settings *s, const input *in)
+{
+    plumb_symetric_options opt = s->opt;
+    plumb_status st = PLUMB_OK;
+    for (int i = 0; i < 2 && !st; i++) {
+        const bool mlp = i == 1;
+        if (mlp ? s->method == METHOD_PR : s->method == METHOD_MLP) continue;
+        opt.method = mlp ? PLUMB_METHOD_MLP : PLUMB_METHOD_POLYNOMIAL;
+        // The network has one mode; that of both methods is meant for the polynomials.
+        if (mlp && s->method == METHOD_BOTH) opt.mode = PLUMB_CONVERGED;
+        progress_begin(mlp ? "measure: training a network" : "measure");
+        st = plumb_symetric_measure(&r->of[r->count], &in->latent, &in->truth,
+                                    in->has_variance ? &in->variance : NULL, &opt);
+        progress_end();
+        r->count += !st;
+    }
+    return st;
+}
+
+static int run(void *given, int files, char **file)
+{
+    settings *s = given;
+    s->opt.mode = (plumb_symetric_mode)s->mode;
+    s->opt.mask = (plumb_symetric_mask)s->mask;
+    s->opt.r2 = (plumb_symetric_r2)s->r2;
+    s->opt.scale = (plumb_symetric_scale)s->scale;
+    s->opt.nonfinite = (plumb_symetric_nonfinite)s->nonfinite;
+
+    int code = check_bars(s, &(results){0}, &(own_result){0}, bars_parse);
+    if (code == EXIT_DONE) code = parse_angles(s);
+    if (code != EXIT_DONE) return code;
+    input in = {0};
+    code = input_read(&in, s, files, file);
+    if (code == EXIT_DONE) {
+        results r = {0};
+        plumb_set_log(say, NULL);
+        const plumb_status st = measure_all(&r, s, &in);
+        if (st) {
+            // Of several files the message says by itself which array it is about.
+            code = files ? complain(&command_measure, EXIT_FAILED, "%s: %s", file[0],
+                                    plumb_last_error())
+                         : complain_last(&command_measure);
+        } else {
+            own_result own = {0};
+            own_measure(&own, &in, s);
+            code = report(s, &r, &own);
+            plumb_canonical_clear(&own.r);
+        }
+        for (int i = 0; i < r.count; i++) plumb_symetric_clear(&r.of[i]);
+    }
+    input_close(&in);
+    return code;
+}
+
+const command command_measure = {
+    .name = "measure",
+    .summary = "R2, Sym, SyMetric and kappa: did the latents learn the phase space?",
+    .usage = "F.npz | --latent F --truth F [--variance F] [options]",
+    .text =
+        "Is there a canonical map from a model's latent space to the true phase space? F.npz has\n"
+        "arrays \"latent\" (trajectories, steps, 2m) and \"truth\" (trajectories, steps, 2n), q "
+        "first\n"
+        "then p, and may have \"variance\" and \"canonical\". A map F is fitted, polynomials by "
+        "Lasso or\n"
+        "a small network. R2 says whether the latents hold the state, Sym = MSE(c A^ A^T, I) with "
+        "A^ = J A J^T whether F keeps the\n"
+        "symplectic form; SyMetric = (R2 > 0.9 and Sym < 0.05). Intervals are over trajectories\n"
+        "(over fits, if there are several), the fits staying as they are.\n"
+        "\n"
+        "kappa is plumb's own: the latent symplectic form, pulled back along a map fitted from\n"
+        "truth to latents, against the true one. canonical = (kappa > 0.9 and the latents hold "
+        "the\n"
+        "state), or null where the data do not determine it, with the reason. It is right where\n"
+        "SyMetric is wrong: docs/measures.md.",
+    .example = "plumb measure latents.npz --require symetric --json",
+    .options = rows,
+    .settings_size = sizeof(settings),
+    .defaults = defaults,
+    .run = run,
+};

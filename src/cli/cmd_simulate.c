@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// plumb simulate: trajectories of a world into a file.
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/common/command.h"
+
+typedef struct settings {
+    const char *out;
+    int64_t count, steps, first;
+    uint64_t seed;
+    int colors, threads;
+    plumb_world_options world;
+    plumb_dataset_options data;
+    bool json;
+} settings;
+
+static const char *const color_rules[] = {"world", "fixed", "six", NULL};
+
+// clang-format off
+#define AT(member) .offset = offsetof(settings, member)
+static const option_row rows[] = {
+    {.name = "out", .letter = 'o', .kind = OPTION_TEXT, AT(out), .value = "F",
+     .help = "the file to write: F.h5, F.npz or F.tfrecord"},
+    {.name = "count", .letter = 'n', .kind = OPTION_INTEGER, AT(count), .help = "trajectories"},
+    {.name = "steps", .kind = OPTION_INTEGER, AT(steps), .value = "T",
+     .help = "frames of each; the first is the initial state; 0: 256, of rooms 15"},
+    {.name = "seed", .kind = OPTION_SEED, AT(seed), .value = "S",
+     .help = "trajectory I with seed S is always the same"},
+    {.name = "first", .kind = OPTION_INTEGER, AT(first), .value = "I",
+     .help = "the first trajectory; a test set begins where training ends"},
+    {.name = "dt", .kind = OPTION_REAL, AT(world.dt), .value = "X",
+     .help = "time between frames; 0: the world's own"},
+    {.name = "stride", .kind = OPTION_INTEGER, AT(world.stride), .value = "K",
+     .help = "keep every K-th frame (md: integration steps in a frame); 0: the world's own"},
+    {.name = "image", .kind = OPTION_INTEGER, AT(world.image), .value = "P",
+     .help = "height and width of a frame, a multiple of 4; 0: the world's own"},
+    {.name = "backward", .kind = OPTION_FLAG, AT(world.backward),
+     .help = "time runs backward from the initial state"},
+    {.name = "colors", .kind = OPTION_CHOICE, AT(colors), .choices = color_rules,
+     .help = "as the world draws them, particle k always colour k, or of six as in +c"},
+    {.name = "compress", .kind = OPTION_FLAG, AT(data.compress),
+     .help = "deflate the arrays (.npz, .h5), GZIP the file (.tfrecord)"},
+    {.name = "published", .kind = OPTION_FLAG, AT(data.published),
+     .help = "in a .tfrecord only what the published files have; rooms as Physical Concepts"},
+    {.name = "narrow", .kind = OPTION_FLAG, AT(data.narrow),
+     .help = "in a .tfrecord real numbers as float32"},
+    {.name = "threads", .kind = OPTION_INT, AT(threads),
+     .help = "0: all cores; changes no result"},
+    {.name = "force", .letter = 'f', .kind = OPTION_FLAG, AT(data.replace),
+     .help = "overwrite a file that is there"},
+    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {0},
+};
+// clang-format on
+
+static void defaults(void *given)
+{
+    settings *s = given;
+    s->count = 100;
+    s->seed = 1;
+    s->world = plumb_world_defaults();
+    s->world.image = 0;
+    s->colors = (int)s->world.colors;
+    s->data = plumb_dataset_defaults();
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool is_room(const char *name)
+{
+    return !strncmp(name, "rooms/", 6);
+}
+
+static int report(const settings *s, const char *name, double seconds)
+{
+    if (!s->json) {
+        const char *what = !is_room(name)                    ? "trajectories"
+                           : !strcmp(name, "rooms/freeform") ? "clips"
+                                                             : "tuples of four clips";
+        printf("%s: %lld %s of %s, %lld frames each, in %.3g s\n", s->out, (long long)s->count,
+               what, name, (long long)s->steps, seconds);
+        return EXIT_DONE;
+    }
+    plumb_record *record = plumb_record_create();
+    if (!record) return complain(&command_simulate, EXIT_FAILED, "no memory");
+    plumb_record_text(record, "world", name);
+    plumb_record_integer(record, "count", s->count);
+    plumb_record_integer(record, "steps", s->steps);
+    plumb_record_integer(record, "seed", (int64_t)s->seed);
+    plumb_record_integer(record, "first", s->first);
+    plumb_record_real(record, "seconds", seconds);
+    plumb_record_text(record, "file", s->out);
+    plumb_record_text(record, "version", plumb_version());
+    const int code = print_record(&command_simulate, record);
+    plumb_record_free(record);
+    return code;
+}
+
+// What a room has no use for is refused, not ignored.
+static const char *needless(const settings *s)
+{
+    if (s->steps && s->steps != PLUMB_ROOM_STEPS) return "a clip of a room has 15 frames";
+    if (s->world.dt != 0.0 || s->world.stride) return "a room has its own time between frames";
+    if (s->world.backward) return "a room is not followed backward in time";
+    if (s->colors) return "a room has no colours to choose";
+    return NULL;
+}
+
+static int run_room(settings *s, const char *name)
+{
+    const command *c = &command_simulate;
+    const plumb_room *room;
+    if (plumb_room_find(&room, name)) return complain(c, EXIT_USAGE, "%s", plumb_last_error());
+    const char *why = needless(s);
+    if (why) return complain(c, EXIT_USAGE, "%s: %s", name, why);
+    s->steps = PLUMB_ROOM_STEPS;
+    const double started = now();
+    stops_begin();
+    progress_begin("simulate");
+    const plumb_status st = plumb_room_simulate(s->out, room, s->count, s->seed, s->first,
+                                                s->world.image, &s->data, s->threads);
+    progress_end();
+    if (st) return stops_end(complain_last(c));
+    return stops_end(report(s, name, now() - started));
+}
+
+static int run(void *given, int files, char **file)
+{
+    settings *s = given;
+    const command *c = &command_simulate;
+    if (files != 1)
+        return complain(c, EXIT_USAGE, "takes one world, not %d; plumb worlds lists them", files);
+    if (!s->out) return complain(c, EXIT_USAGE, "--out is missing; see plumb simulate --help");
+    if (is_room(file[0])) return run_room(s, file[0]);
+    const plumb_world *world;
+    if (!s->steps) s->steps = 256;
+    if (plumb_world_find(&world, file[0])) return complain(c, EXIT_USAGE, "%s", plumb_last_error());
+    s->world.colors = (plumb_world_colors)s->colors;
+
+    const double started = now();
+    stops_begin();
+    progress_begin("simulate");
+    const plumb_status st = plumb_dataset_simulate(s->out, world, s->count, s->steps, s->seed,
+                                                   s->first, &s->world, &s->data, s->threads);
+    progress_end();
+    if (st) return stops_end(complain_last(c));
+    return stops_end(report(s, plumb_world_describe(world)->name, now() - started));
+}
+
+const command command_simulate = {
+    .name = "simulate",
+    .summary = "trajectories of a world, with their frames, into a file",
+    .usage = "WORLD --out F [options]",
+    .text =
+        "Makes trajectories of a world (plumb worlds lists them) and writes frames, state,\n"
+        "derivative, canonical, energy, time and one array per parameter to F.h5, F.npz or\n"
+        "F.tfrecord, the last with features.txt beside it as in the published folders. The file\n"
+        "appears whole or not at all, and the same trajectories come out whatever the count, the\n"
+        "number of threads and the kind of file.\n"
+        "Rooms (rooms/freeform, rooms/continuity ...) have frames, mask, camera_pose and objects;\n"
+        "probes have four clips an item, two possible and then two impossible ones, and concept\n"
+        "and cut.",
+    .example = "plumb simulate pendulum --count 500 --steps 256 --out pendulum.h5",
+    .options = rows,
+    .settings_size = sizeof(settings),
+    .defaults = defaults,
+    .run = run,
+};

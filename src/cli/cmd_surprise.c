@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: MIT
+// plumb surprise: is the impossible more surprising than the possible?
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cmd_surprise_losses.h"
+#include "cli/common/command.h"
+
+enum { ARRAYS = 7 };
+
+typedef struct settings {
+    const char *from[ARRAYS]; // files for single arrays, in the order of array_names
+    const char *scorer, *gammas, *items, *require, *metadata;
+    int64_t context;
+    int frames, pca;
+    plumb_surprise_options opt;
+    bool raw, example, json;
+} settings;
+
+static const char *const array_names[ARRAYS] = {
+    "surprise", "truth", "prediction", "feature", "observation", "surprise_voe", "concept"};
+static const char *const joins[] = {"mean", "max", "sum", NULL};
+static const char *const pcas[] = {"recon", "shyu", NULL};
+
+// clang-format off
+#define AT(member) .offset = offsetof(settings, member)
+static const option_row rows[] = {
+    {.name = "scorer", .kind = OPTION_TEXT, AT(scorer), .value = "NAME,...",
+     .help = "plain, naive, knn, iforest, ocsvm, pca, mahalanobis, knn-log; all: those the arrays allow"},
+    {.name = "k", .letter = 'k', .kind = OPTION_INTEGER, AT(opt.k),
+     .help = "which neighbour knn measures the distance to"},
+    {.name = "gamma", .kind = OPTION_REAL, AT(opt.gamma), .value = "X",
+     .help = "weight of knn's distance, and what the others are scaled to; naive has 1"},
+    {.name = "gammas", .kind = OPTION_TEXT, AT(gammas), .value = "NAME=X,...",
+     .help = "weights of single scorers, taken as they are"},
+    {.name = "frames", .kind = OPTION_CHOICE, AT(frames), .choices = joins,
+     .help = "how the frames of a clip become its surprise"},
+    {.name = "surprise", .kind = OPTION_TEXT, AT(from[0]), .value = "F",
+     .help = "surprise (tuples, 4[, frames]) from a file of its own; so the six below"},
+    {.name = "truth", .kind = OPTION_TEXT, AT(from[1]), .value = "F",
+     .help = "true frames (tuples, 4, frames, height, width, channels)"},
+    {.name = "prediction", .kind = OPTION_TEXT, AT(from[2]), .value = "F",
+     .help = "predicted frames, of all or of all but the first"},
+    {.name = "feature", .kind = OPTION_TEXT, AT(from[3]), .value = "F",
+     .help = "features of the clips (tuples, 4, d)"},
+    {.name = "observation", .kind = OPTION_TEXT, AT(from[4]), .value = "F",
+     .help = "features of impossible clips seen before (N, d)"},
+    {.name = "surprise-voe", .kind = OPTION_TEXT, AT(from[5]), .value = "F",
+     .help = "surprise of a model trained on impossible clips"},
+    {.name = "concept", .kind = OPTION_TEXT, AT(from[6]), .value = "F",
+     .help = "concept of each tuple"},
+    {.name = "metadata", .kind = OPTION_TEXT, AT(metadata), .value = "F.csv",
+     .help = "what the clips of a .pth file without labels are, as IntPhys 2 has it"},
+    {.name = "context", .kind = OPTION_INTEGER, AT(context),
+     .help = "which context length of a .pth file, from 0; -1 the least loss of all"},
+    {.name = "share", .kind = OPTION_REAL, AT(opt.share), .value = "X",
+     .help = "of the tuples, set apart as observation set if there is none"},
+    {.name = "raw", .kind = OPTION_FLAG, AT(raw),
+     .help = "take features as they are, not at unit length"},
+    {.name = "pca", .kind = OPTION_CHOICE, AT(pca), .choices = pcas,
+     .help = "what pca measures: the residual, or Shyu's sums"},
+    {.name = "nu", .kind = OPTION_REAL, AT(opt.nu), .value = "X", .help = "of ocsvm"},
+    {.name = "tolerance", .kind = OPTION_REAL, AT(opt.tolerance), .value = "X",
+     .help = "at which ocsvm's solver stops"},
+    {.name = "trees", .kind = OPTION_INTEGER, AT(opt.trees), .help = "of iforest"},
+    {.name = "temperature", .kind = OPTION_REAL, AT(opt.temperature), .value = "T",
+     .help = "of p(possible) = exp(-surprise/T), for the likelihood ratio"},
+    {.name = "prior", .kind = OPTION_REAL, AT(opt.prior), .value = "P",
+     .help = "probability of an impossible clip; the ratio's threshold is (1-P)/P"},
+    {.name = "type1", .kind = OPTION_REAL, AT(opt.type1), .value = "P",
+     .help = "share of impossible clips that may pass as possible"},
+    {.name = "resamples", .kind = OPTION_INTEGER, AT(opt.resamples),
+     .help = "bootstrap draws for the 95 % intervals; 0 none"},
+    {.name = "seed", .kind = OPTION_SEED, AT(opt.seed), .help = "of split, forest and bootstrap"},
+    {.name = "threads", .kind = OPTION_INT, AT(opt.threads),
+     .help = "0: all cores; changes no result"},
+    {.name = "items", .kind = OPTION_TEXT, AT(items), .value = "F.jsonl",
+     .help = "write one record a tuple, with the scores of its clips"},
+    {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "NAME[=BAR],...",
+     .help = "exit 3 if accuracy, relative_surprise or auroc of the first scorer is below its bar"},
+    {.name = "example", .kind = OPTION_FLAG, AT(example),
+     .help = "show why surprise alone misleads, on two Gaussians; reads no file"},
+    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {0},
+};
+// clang-format on
+
+static void defaults(void *given)
+{
+    settings *s = given;
+    s->opt = plumb_surprise_defaults();
+    s->frames = (int)s->opt.frames;
+    s->pca = (int)s->opt.pca;
+    s->scorer = "all";
+    s->context = -1;
+}
+
+// ---- input ----
+
+typedef struct input {
+    plumb_file *files[ARRAYS + 1];
+    plumb_array array[ARRAYS];
+    bool has[ARRAYS];
+    losses_file losses;
+} input;
+
+static void input_close(input *in)
+{
+    for (int i = 0; i <= ARRAYS; i++) plumb_file_close(in->files[i]);
+    losses_clear(&in->losses);
+}
+
+static int input_read(input *in, const settings *s, int files, char **file)
+{
+    const command *c = &command_surprise;
+    if (files > 1)
+        return complain(c, EXIT_USAGE, "takes one file, not %d; see plumb %s --help", files,
+                        c->name);
+    bool any = files;
+    for (int i = 0; i < ARRAYS; i++) any = any || s->from[i];
+    if (!any)
+        return complain(c, EXIT_USAGE, "wants F.npz or --surprise F; see plumb %s --help", c->name);
+    if (files && plumb_file_open(&in->files[ARRAYS], file[0])) return complain_last(c);
+    for (int i = 0; i < ARRAYS; i++) {
+        if (s->from[i]) {
+            if (plumb_file_read_argument(&in->array[i], &in->files[i], s->from[i], array_names[i]))
+                return complain_last(c);
+        } else if (files && plumb_file_has(in->files[ARRAYS], array_names[i])) {
+            // Frames are large, and surprise has been computed from them already.
+            if ((i == 1 || i == 2) && in->has[0]) continue;
+            if (plumb_file_read(&in->array[i], in->files[ARRAYS], array_names[i]))
+                return complain_last(c);
+        } else {
+            continue;
+        }
+        in->has[i] = true;
+    }
+    // The score files of other benchmarks.
+    if (files && !in->has[0] && plumb_file_has(in->files[ARRAYS], "losses")) {
+        const int code = losses_read(&in->losses, c, in->files[ARRAYS], file[0], s->metadata,
+                                     s->context, s->opt.frames);
+        if (code != EXIT_DONE) return code;
+        in->array[0] = in->losses.losses.surprise;
+        in->has[0] = true;
+        if (in->losses.has_concept && !in->has[6]) {
+            in->array[6] = in->losses.concept;
+            in->has[6] = true;
+        }
+        if (in->losses.losses.padded)
+            complain(
+                c, EXIT_DONE,
+                "%s: %lld clips are shorter than the longest; each is judged by its own windows",
+                file[0], (long long)in->losses.losses.padded);
+    }
+    // A single array without a name is the surprise.
+    if (files && !in->has[0] && plumb_file_count(in->files[ARRAYS]) == 1 &&
+        !plumb_file_name(in->files[ARRAYS], 0)[0]) {
+        if (plumb_file_read(&in->array[0], in->files[ARRAYS], "")) return complain_last(c);
+        in->has[0] = true;
+    }
+    if (files && !in->has[0] && !in->has[1] && !in->has[2])
+        return plumb_file_read(&in->array[0], in->files[ARRAYS], "surprise") ? complain_last(c)
+                                                                             : EXIT_DONE;
+    return EXIT_DONE;
+}
+
+// ---- options that are lists ----
+
+static int unknown_scorer(const char *word)
+{
+    const char *names[PLUMB_SCORERS + 2] = {"all"};
+    for (int i = 0; i < PLUMB_SCORERS; i++) names[i + 1] = plumb_scorer_name((plumb_scorer)i);
+    const char *near = options_nearest(word, names);
+    return complain(&command_surprise, EXIT_USAGE, "there is no scorer \"%s\"%s%s%s", word,
+                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+// The next word up to a comma; false at the end.
+static bool next_word(char *word, size_t size, const char **text)
+{
+    if (!**text) return false;
+    const size_t length = strcspn(*text, ",");
+    snprintf(word, size, "%.*s", (int)(length < size ? length : size - 1), *text);
+    *text += length + ((*text)[length] == ',');
+    return true;
+}
+
+static int parse_scorers(settings *s)
+{
+    char word[64];
+    for (const char *text = s->scorer; next_word(word, sizeof word, &text);) {
+        if (!strcmp(word, "all")) {
+            if (strcmp(s->scorer, "all") != 0)
+                return complain(&command_surprise, EXIT_USAGE, "all stands alone in --scorer");
+            return EXIT_DONE;
+        }
+        const plumb_scorer found = plumb_scorer_find(word);
+        if (found == PLUMB_SCORERS) return unknown_scorer(word);
+        s->opt.scorers[found] = true;
+    }
+    return EXIT_DONE;
+}
+
+static int parse_gammas(settings *s)
+{
+    char word[64];
+    for (const char *text = s->gammas ? s->gammas : ""; next_word(word, sizeof word, &text);) {
+        char *equals = strchr(word, '='), *end = NULL;
+        if (equals) *equals = 0;
+        const plumb_scorer found = plumb_scorer_find(word);
+        if (found == PLUMB_SCORERS) return unknown_scorer(word);
+        const double value = equals ? strtod(equals + 1, &end) : 0.0;
+        if (!equals || end == equals + 1 || *end || !isfinite(value))
+            return complain(&command_surprise, EXIT_USAGE, "--gammas wants %s=X, X a number", word);
+        s->opt.gammas[found] = value;
+    }
+    return EXIT_DONE;
+}
+
+// ---- tables ----
+
+static void row(const char *name, const plumb_surprise_metrics *m, double gamma)
+{
+    char a[64], b[64];
+    printf("  %-12s %6.2f %%  %-21s %11.4g  %-24s %6.4f  %8.2g", name, 100.0 * m->accuracy,
+           cell_interval(a, sizeof a,
+                         (plumb_interval){100.0 * m->accuracy_ci.low, 100.0 * m->accuracy_ci.high}),
+           m->relative_surprise, cell_interval(b, sizeof b, m->relative_ci), m->auroc, m->chance_p);
+    if (isfinite(gamma)) printf("  %.4g", gamma);
+    putchar('\n');
+}
+
+static void heading(const char *name)
+{
+    printf("\n%s\n  %-12s %-8s  %-21s %11s  %-24s %6s  %8s  %s\n", name, "scorer", "accuracy", "",
+           "relative", "", "AUROC", "p chance", "gamma");
+}
+
+static void print_uniformity(const plumb_uniformity *u)
+{
+    if (!u->measured) return;
+    puts("\nuniformity of r_k");
+    printf("  exact        D %.4f  p %.3g: %s\n", u->exact.statistic, u->exact.p,
+           u->exact.p < 0.05 ? "features are not spread evenly over the sphere"
+                             : "nothing speaks against evenly spread features");
+    printf("  paper        D %.4f  p %.3g, chi2 %.1f  p %.3g: rejects evenly spread features too\n",
+           u->paper.statistic, u->paper.p, u->paper_chi.statistic, u->paper_chi.p);
+    printf("  histogram    %.4g", u->least);
+    for (int i = 0; i < 20; i++) printf(" %lld", (long long)u->histogram[i]);
+    printf(" %.4g\n", u->greatest);
+}
+
+static void print_pairs(const plumb_surprise *r)
+{
+    if (!r->pair_count) return;
+    puts("\nbetween scorers (tuples only one gets right, McNemar)");
+    for (int64_t i = 0; i < r->pair_count; i++) {
+        const plumb_surprise_pair *p = &r->pairs[i];
+        printf("  %-12s %-12s %6lld %6lld  p %.3g\n", plumb_scorer_name(p->first),
+               plumb_scorer_name(p->second), (long long)p->first_only, (long long)p->second_only,
+               p->p);
+    }
+}
+
+static void print_table(const plumb_surprise *r)
+{
+    printf("%lld tuples judged of %lld", (long long)r->tested, (long long)r->tuples);
+    if (r->observed)
+        printf(", %lld clips observed%s", (long long)r->observed, r->split ? " in the others" : "");
+    if (r->frames) printf(", %lld frames a clip", (long long)r->frames);
+    putchar('\n');
+    heading(r->concept_count ? "mean over concepts" : "all");
+    for (int i = 0; i < PLUMB_SCORERS; i++)
+        if (r->scorers[i].measured)
+            row(plumb_scorer_name((plumb_scorer)i), &r->scorers[i].all, r->scorers[i].gamma);
+    for (int i = 0; i < PLUMB_SCORERS; i++)
+        if (r->scorers[i].measured && r->scorers[i].has_maximum) {
+            char name[32];
+            snprintf(name, sizeof name, "%.7s max", plumb_scorer_name((plumb_scorer)i));
+            row(name, &r->scorers[i].maximum, (double)NAN);
+        }
+    for (int64_t c = 0; c < r->concept_count; c++) {
+        heading(r->concept_names[c]);
+        for (int i = 0; i < PLUMB_SCORERS; i++)
+            if (r->scorers[i].measured)
+                row(plumb_scorer_name((plumb_scorer)i), &r->scorers[i].concepts[c], (double)NAN);
+    }
+    print_uniformity(&r->uniformity);
+    if (r->ratio.measured)
+        printf("\nlikelihood ratio: AUROC %.4f; above log threshold %.4g: %.2f %% of impossible "
+               "clips, %.2f %% of possible ones\n",
+               r->ratio.auroc, r->ratio.log_threshold, 100.0 * (1.0 - r->ratio.type1),
+               100.0 * r->ratio.type2);
+    print_pairs(r);
+    for (int i = 0; i < PLUMB_SCORERS; i++)
+        if (r->scorers[i].why)
+            printf("\nleft out: %s %s", plumb_scorer_name((plumb_scorer)i), r->scorers[i].why);
+    for (int i = 0; i < PLUMB_SCORERS; i++)
+        if (r->scorers[i].why) {
+            putchar('\n');
+            break;
+        }
+}
+
+// ---- the counter-example ----
+
+static void print_example(void)
+{
+    puts("impossible x ~ N(0, 0.001), possible x ~ N(0, 1), surprise = -log p(possible)\n");
+    printf("  %-34s %12s %12s\n", "", "x = 0", "x = 1");
+    static const char *const reading[] = {"variance", "deviation"};
+    for (int i = 0; i < 2; i++) {
+        const plumb_surprise_example e = plumb_surprise_example_make(i ? 0.001 : sqrt(0.001));
+        if (!i) printf("  %-34s %12.6f %12.6f\n", "surprise", e.surprise[0], e.surprise[1]);
+        printf("  log LR, 0.001 read as %-12s %12.6f %12.6g\n", reading[i], e.log_ratio[0],
+               e.log_ratio[1]);
+        printf("    P(impossible), prior 1/2         %12.6g %12.6g\n", e.posterior[0],
+               e.posterior[1]);
+        printf("    LR is 1 at |x| = %.6g\n", e.even);
+    }
+    puts("\nSurprise calls x = 1 the stranger one; the likelihood ratio, rightly, x = 0.");
+}
+
+static int run_example(const settings *s)
+{
+    if (!s->json) {
+        print_example();
+        return EXIT_DONE;
+    }
+    plumb_record *record = plumb_record_create();
+    if (!record) return complain(&command_surprise, EXIT_FAILED, "no memory");
+    plumb_surprise_example_record(record);
+    const int code = print_record(&command_surprise, record);
+    plumb_record_free(record);
+    return code;
+}
+
+// ---- all together ----
+
+static void fill_item(plumb_record *record, const void *result, int64_t index)
+{
+    plumb_surprise_item_record(record, result, index);
+}
+
+static int check_bars(const settings *s, const plumb_surprise *r, bars_use *use)
+{
+    // Without a number: better than chance.
+    const plumb_surprise_metrics *m = &r->scorers[0].all;
+    for (int i = PLUMB_SCORERS - 1; i >= 0; i--)
+        if (r->scorers[i].measured) m = &r->scorers[i].all;
+    const bar bars[] = {
+        {"accuracy", m->accuracy, 0.5, false},
+        {"relative_surprise", m->relative_surprise, 0.0, false},
+        {"auroc", m->auroc, 0.5, false},
+    };
+    return use(&command_surprise, s->require, bars, sizeof bars / sizeof *bars);
+}
+
+static int report(const settings *s, const plumb_surprise *r)
+{
+    int code = EXIT_DONE;
+    if (s->items) code = save_items(&command_surprise, s->items, r->tested, fill_item, r);
+    if (code == EXIT_DONE && s->json) {
+        plumb_record *record = plumb_record_create();
+        if (!record) return complain(&command_surprise, EXIT_FAILED, "no memory");
+        plumb_surprise_record(record, r, &s->opt);
+        code = print_record(&command_surprise, record);
+        plumb_record_free(record);
+    } else if (code == EXIT_DONE) {
+        print_table(r);
+    }
+    return code == EXIT_DONE ? check_bars(s, r, bars_check) : code;
+}
+
+static void say(void *context, const char *line)
+{
+    (void)context;
+    complain(&command_surprise, EXIT_DONE, "%s", line);
+}
+
+static int run(void *given, int files, char **file)
+{
+    settings *s = given;
+    s->opt.frames = (plumb_surprise_frames)s->frames;
+    s->opt.pca = (plumb_surprise_pca)s->pca;
+    s->opt.normalise = !s->raw;
+    int code = parse_scorers(s);
+    if (code == EXIT_DONE) code = parse_gammas(s);
+    if (code == EXIT_DONE) code = check_bars(s, &(plumb_surprise){0}, bars_parse);
+    if (code != EXIT_DONE) return code;
+    if (s->example) {
+        if (files) return complain(&command_surprise, EXIT_USAGE, "--example reads no file");
+        return run_example(s);
+    }
+    input in = {0};
+    code = input_read(&in, s, files, file);
+    if (code == EXIT_DONE) {
+        const plumb_array *a[ARRAYS];
+        for (int i = 0; i < ARRAYS; i++) a[i] = in.has[i] ? &in.array[i] : NULL;
+        const plumb_surprise_input arrays = {sizeof arrays, a[0], a[1], a[2],
+                                             a[3],          a[4], a[5], a[6]};
+        plumb_surprise result;
+        plumb_set_log(say, NULL);
+        progress_begin("surprise");
+        const plumb_status st = plumb_surprise_measure(&result, &arrays, &s->opt);
+        progress_end();
+        if (st) {
+            code = files ? complain(&command_surprise, EXIT_FAILED, "%s: %s", file[0],
+                                    plumb_last_error())
+                         : complain_last(&command_surprise);
+        } else {
+            code = report(s, &result);
+            plumb_surprise_clear(&result);
+        }
+    }
+    input_close(&in);
+    return code;
+}
+
+const command command_surprise = {
+    .name = "surprise",
+    .summary = "violation of expectation: is the impossible more surprising than the possible?",
+    .usage = "F.npz | --surprise F [--feature F] [options]",
+    .text =
+        "Judges surprise on tuples of four clips: 0 and 1 possible, 2 and 3 impossible. F.npz has\n"
+        "\"surprise\" (tuples, 4) or (tuples, 4, frames), or \"truth\" and \"prediction\" (tuples, "
+        "4,\n"
+        "frames, height, width, channels). With \"feature\" (tuples, 4, d) the likelihood of "
+        "being\n"
+        "impossible is taken off: score = surprise - gamma r, r small near the impossible clips "
+        "in\n"
+        "\"observation\" (N, d), or in a fifth of the tuples, which are then not judged. "
+        "\"surprise_voe\"\n"
+        "is the surprise of a model trained on impossible clips, \"concept\" names what a tuple "
+        "tests.\n"
+        "A tuple is right if its impossible clips have the higher sum of scores. F may also be a "
+        ".pth\n"
+        "file with the \"losses\" that the code of the V-JEPA study or of IntPhys 2 saves.",
+    .example = "plumb surprise probes.npz --scorer plain,knn -k 50 --gamma 0.01 --json",
+    .options = rows,
+    .settings_size = sizeof(settings),
+    .defaults = defaults,
+    .run = run,
+};

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// plumb sweep: a study of many models, on one machine, under MPI, or as a Slurm array.
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/common/command.h"
+
+typedef struct settings {
+    plumb_sweep_options sweep;
+    bool plan, slurm, array, json;
+    int64_t tasks, minutes;
+    int cores;
+} settings;
+
+// clang-format off
+#define AT(member) .offset = offsetof(settings, member)
+static const option_row rows[] = {
+    {.name = "out", .letter = 'o', .kind = OPTION_TEXT, AT(sweep.out), .value = "DIR",
+     .help = "the directory of all runs and of results.jsonl"},
+    {.name = "workers", .letter = 'w', .kind = OPTION_INT, AT(sweep.workers),
+     .help = "runs at a time, each a process"},
+    {.name = "threads", .kind = OPTION_INT, AT(sweep.threads),
+     .help = "of each; 0: the cores shared out; changes no result"},
+    {.name = "plan", .kind = OPTION_FLAG, AT(plan),
+     .help = "tell what would run and what it would cost, by a short timing, and run nothing"},
+    {.name = "retry", .kind = OPTION_FLAG, AT(sweep.retry),
+     .help = "also runs that failed for good, by numbers that are none"},
+    {.name = "slurm", .kind = OPTION_FLAG, AT(slurm),
+     .help = "write a job array to DIR/sweep.slurm, and run nothing"},
+    {.name = "tasks", .kind = OPTION_INTEGER, AT(tasks), .value = "N",
+     .help = "of --slurm: its tasks; 0: one a run"},
+    {.name = "cores", .kind = OPTION_INT, AT(cores), .help = "of --slurm: cores of each"},
+    {.name = "minutes", .kind = OPTION_INTEGER, AT(minutes), .value = "M",
+     .help = "of --slurm: time of each, after which it is queued again"},
+    {.name = "array", .kind = OPTION_FLAG, AT(array),
+     .help = "do the share of this task of a job array, by SLURM_ARRAY_TASK_ID"},
+    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {0},
+};
+// clang-format on
+
+static void defaults(void *given)
+{
+    settings *s = given;
+    s->sweep = plumb_sweep_defaults();
+    s->cores = 2;
+    s->minutes = 240;
+}
+
+static const char *duration(char *text, size_t size, double seconds)
+{
+    if (seconds < 120.0) snprintf(text, size, "%.3g s", seconds);
+    else if (seconds < 7200.0) snprintf(text, size, "%.0f min", seconds / 60.0);
+    else snprintf(text, size, "%.1f h", seconds / 3600.0);
+    return text;
+}
+
+static void progress(void *context, const plumb_sweep_progress *p)
+{
+    (void)context;
+    char text[32], where[32] = "";
+    if (plumb_parallel_size() > 1) snprintf(where, sizeof where, " on rank %d", p->rank);
+    if (p->state == PLUMB_SWEEP_RUNNING) {
+        fprintf(stderr, "sweep: %s: begins%s\n", p->run, where);
+        return;
+    }
+    fprintf(stderr, "sweep: %lld of %lld: %s: %s after %s%s%s\n", (long long)(p->done + p->failed),
+            (long long)p->of, p->run, plumb_sweep_state_name(p->state),
+            duration(text, sizeof text, p->seconds), p->why[0] ? ": " : "", p->why);
+}
+
+// ---- Slurm ----
+
+// The whole number of a variable of the environment, or `otherwise`; -1 if it is none.
+static int64_t from_environment(const char *name, int64_t otherwise)
+{
+    const char *text = getenv(name);
+    if (!text) return otherwise;
+    char *end;
+    const long long value = strtoll(text, &end, 10);
+    return end == text || *end || value < 0 ? -1 : value;
+}
+
+static int take_share(settings *s)
+{
+    const int64_t id = from_environment("SLURM_ARRAY_TASK_ID", -2),
+                  first = from_environment("SLURM_ARRAY_TASK_MIN", 0),
+                  count = from_environment("SLURM_ARRAY_TASK_COUNT", 1);
+    if (id == -2)
+        return complain(&command_sweep, EXIT_USAGE,
+                        "--array is for tasks of a job array, and SLURM_ARRAY_TASK_ID is not set");
+    if (id < 0 || first < 0 || count < 1 || id < first || id - first >= count)
+        return complain(&command_sweep, EXIT_USAGE,
+                        "SLURM_ARRAY_TASK_ID=%s is none of %lld tasks from %lld on",
+                        getenv("SLURM_ARRAY_TASK_ID"), (long long)count, (long long)first);
+    s->sweep.task = id - first;
+    s->sweep.tasks = count;
+    return EXIT_DONE;
+}
+
+static int write_script(const settings *s, const plumb_sweep *sweep)
+{
+    const command *c = &command_sweep;
+    char program[4096], path[4200];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0) return complain(c, EXIT_FAILED, "the path of this program is not to be had");
+    program[length] = 0;
+    mkdir(s->sweep.out, 0777);
+    snprintf(path, sizeof path, "%.4000s/sweep.slurm", s->sweep.out);
+    plumb_sweep_options o = s->sweep;
+    if (!o.threads) o.threads = s->cores / o.workers > 1 ? s->cores / o.workers : 1;
+    const plumb_status st =
+        plumb_sweep_slurm(path, sweep, program, &o,
+                          s->tasks > 0 ? s->tasks : plumb_sweep_count(sweep), s->cores, s->minutes);
+    if (st == PLUMB_EVALUE) return complain(c, EXIT_USAGE, "%s", plumb_last_error());
+    if (st) return complain_last(c);
+    if (!s->json) {
+        printf("%s: hand it in with sbatch\n", path);
+        return EXIT_DONE;
+    }
+    plumb_record *record = plumb_record_create();
+    if (!record) return complain(c, EXIT_FAILED, "no memory");
+    plumb_record_text(record, "study", plumb_sweep_name(sweep));
+    plumb_record_integer(record, "runs", plumb_sweep_count(sweep));
+    plumb_record_text(record, "script", path);
+    const int code = print_record(c, record);
+    plumb_record_free(record);
+    return code;
+}
+
+// ---- the plan ----
+
+static int tell_plan(const settings *s, const plumb_sweep *sweep)
+{
+    const command *c = &command_sweep;
+    plumb_record *record = plumb_record_create();
+    if (!record) return complain(c, EXIT_FAILED, "no memory");
+    progress_begin("sweep: timing");
+    plumb_sweep_cost cost;
+    const plumb_status st = plumb_sweep_plan(&cost, record, sweep, &s->sweep);
+    progress_end();
+    int code = EXIT_DONE;
+    if (st) code = complain_last(c);
+    else if (s->json) code = print_record(c, record);
+    else {
+        char core[32], wall[32];
+        for (int64_t i = 0; i < plumb_sweep_count(sweep); i++) {
+            plumb_sweep_state state = PLUMB_SWEEP_NEW;
+            if (plumb_sweep_look(&state, sweep, s->sweep.out, i)) break;
+            printf("%-8s %s\n", plumb_sweep_state_name(state), plumb_sweep_run_name(sweep, i));
+        }
+        printf("\n%lld of %lld runs are to do, of %lld kinds: %s of a core, %s here with --workers "
+               "%d of %d threads\n",
+               (long long)cost.left, (long long)cost.runs, (long long)cost.kinds,
+               duration(core, sizeof core, cost.core_seconds),
+               duration(wall, sizeof wall, cost.seconds), s->sweep.workers, cost.threads);
+        if (cost.without[0]) printf("not counted: %s\n", cost.without);
+    }
+    plumb_record_free(record);
+    return code;
+}
+
+// ---- the study ----
+
+static int report(const settings *s, const plumb_sweep *sweep, const plumb_sweep_result *r)
+{
+    const command *c = &command_sweep;
+    char text[32];
+    if (!s->json) {
+        printf("%s: %lld runs: %lld done, %lld done before, %lld failed, %lld left, %s\n",
+               s->sweep.out, (long long)r->runs, (long long)r->done, (long long)r->skipped,
+               (long long)r->failed, (long long)r->left, duration(text, sizeof text, r->seconds));
+        return EXIT_DONE;
+    }
+    plumb_record *record = plumb_record_create();
+    if (!record) return complain(c, EXIT_FAILED, "no memory");
+    char path[4200];
+    snprintf(path, sizeof path, "%.4000s/results.jsonl", s->sweep.out);
+    plumb_record_text(record, "study", plumb_sweep_name(sweep));
+    plumb_record_text(record, "out", s->sweep.out);
+    plumb_record_text(record, "results", path);
+    plumb_record_integer(record, "runs", r->runs);
+    plumb_record_integer(record, "done", r->done);
+    plumb_record_integer(record, "skipped", r->skipped);
+    plumb_record_integer(record, "failed", r->failed);
+    plumb_record_integer(record, "left", r->left);
+    plumb_record_real(record, "seconds", r->seconds);
+    plumb_record_integer(record, "restarts", from_environment("SLURM_RESTART_COUNT", 0));
+    plumb_record_text(record, "version", plumb_version());
+    const int code = print_record(c, record);
+    plumb_record_free(record);
+    return code;
+}
+
+static int sweep_all(settings *s, const plumb_sweep *sweep)
+{
+    const command *c = &command_sweep;
+    const int64_t restarts = from_environment("SLURM_RESTART_COUNT", 0);
+    plumb_sweep_result result;
+    if (s->array)
+        fprintf(stderr, "sweep: task %lld of %lld, start %lld\n", (long long)s->sweep.task,
+                (long long)s->sweep.tasks, (long long)restarts + 1);
+    s->sweep.progress = progress;
+    const plumb_status st = plumb_sweep_run(&result, sweep, &s->sweep);
+    if (plumb_parallel_rank()) return st ? EXIT_FAILED : EXIT_DONE; // rank 0 speaks for all
+    if (st == PLUMB_EVALUE) return complain(c, EXIT_USAGE, "%s", plumb_last_error());
+    if (st) return complain_last(c);
+    const int code = report(s, sweep, &result);
+    if (code || !result.failed) return code;
+    return complain(c, EXIT_FAILED, "%lld of %lld runs failed; %s/results.jsonl has the reasons",
+                    (long long)result.failed, (long long)result.runs, s->sweep.out);
+}
+
+static int run(void *given, int files, char **file)
+{
+    settings *s = given;
+    const command *c = &command_sweep;
+    if (files != 1)
+        return complain(c, EXIT_USAGE, "takes one study file, not %d; see plumb sweep --help",
+                        files);
+    if (!s->sweep.out) return complain(c, EXIT_USAGE, "--out is missing; see plumb sweep --help");
+    int code = s->array ? take_share(s) : EXIT_DONE;
+    if (code) return code;
+    plumb_sweep *sweep = NULL;
+    stops_begin_saving();
+    const bool ranks = !s->plan && !s->slurm;
+    if (ranks && plumb_parallel_begin()) return stops_end(complain_last(c));
+    if (plumb_sweep_open(&sweep, file[0]))
+        code = plumb_parallel_rank() ? EXIT_FAILED : complain_last(c);
+    else
+        code = s->slurm  ? write_script(s, sweep)
+               : s->plan ? tell_plan(s, sweep)
+                         : sweep_all(s, sweep);
+    plumb_sweep_close(sweep);
+    if (ranks) plumb_parallel_end(false);
+    return stops_end(code);
+}
+
+const command command_sweep = {
+    .name = "sweep",
+    .summary = "many models trained and judged, as a study file says",
+    .usage = "STUDY.yaml --out DIR [options]",
+    .text =
+        "Trains and judges every run of a study: grids, lists and random draws over models,\n"
+        "worlds, settings and seeds. The file is checked before anything runs. Every run is an\n"
+        "ordinary run directory in DIR, and one line of DIR/results.jsonl, which plumb report "
+        "reads.\n"
+        "Runs that are done are skipped, those that were stopped or killed go on, one that fails\n"
+        "is recorded with its reason and stops no other; then the exit code is 1. SIGTERM and\n"
+        "SIGUSR1 save and leave with exit code 75: the same command goes on. mpirun -n R plumb\n"
+        "sweep hands the runs to R processes.",
+    .example = "plumb sweep study.yaml --out runs --workers 2",
+    .options = rows,
+    .settings_size = sizeof(settings),
+    .defaults = defaults,
+    .run = run,
+};

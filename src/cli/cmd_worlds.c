@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// plumb worlds: what there is to simulate.
+#include <stdio.h>
+
+#include "cli/common/command.h"
+
+typedef struct settings {
+    bool json;
+} settings;
+
+// clang-format off
+static const option_row rows[] = {
+    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(settings, json),
+     .help = "one line of JSON, a list"},
+    {0},
+};
+// clang-format on
+
+// Rooms have no phase space: n is 0.
+static int print_rooms(void)
+{
+    for (int64_t i = 0; i < plumb_room_count(); i++) {
+        const plumb_room_facts *w = plumb_room_describe(plumb_room_at(i));
+        plumb_record *record = plumb_record_create();
+        if (!record) return complain(&command_worlds, EXIT_FAILED, "no memory");
+        plumb_record_text(record, "name", w->name);
+        plumb_record_integer(record, "n", 0);
+        plumb_record_integers(record, "image", (int64_t[]){64, 64, 3}, 3);
+        plumb_record_real(record, "dt", w->dt);
+        plumb_record_text(record, "summary", w->summary);
+        plumb_record_integer(record, "canonical_n", 0);
+        plumb_record_flag(record, "upright", true);
+        plumb_record_flag(record, "reversible", false);
+        plumb_record_texts(record, "parameters", NULL, 0);
+        plumb_record_integer(record, "clips", w->clips);
+        const char *line;
+        const plumb_status st = plumb_record_json(&line, record);
+        if (!st) printf(", %s", line);
+        plumb_record_free(record);
+        if (st) return complain_last(&command_worlds);
+    }
+    return EXIT_DONE;
+}
+
+static int print_list(void)
+{
+    putchar('[');
+    for (int64_t i = 0; i < plumb_world_count(); i++) {
+        const plumb_world_facts *w = plumb_world_describe(plumb_world_at(i));
+        plumb_record *record = plumb_record_create();
+        if (!record) return complain(&command_worlds, EXIT_FAILED, "no memory");
+        plumb_record_text(record, "name", w->name);
+        plumb_record_integer(record, "n", w->n);
+        plumb_record_integers(record, "image", (int64_t[]){w->height, w->width, w->channels}, 3);
+        plumb_record_real(record, "dt", w->dt);
+        plumb_record_text(record, "summary", w->summary);
+        plumb_record_integer(record, "canonical_n", w->canonical_n);
+        plumb_record_flag(record, "upright", w->upright);
+        plumb_record_flag(record, "reversible", w->reversible);
+        const char *names[64];
+        int64_t count = 0;
+        for (; count < w->parameter_count && count < 64; count++)
+            names[count] = w->parameters[count].name;
+        plumb_record_texts(record, "parameters", names, count);
+        const char *line;
+        const plumb_status st = plumb_record_json(&line, record);
+        if (!st) printf("%s%s", i ? ", " : "", line);
+        plumb_record_free(record);
+        if (st) return complain_last(&command_worlds);
+    }
+    const int code = print_rooms();
+    if (!code) puts("]");
+    return code;
+}
+
+static void print_table(void)
+{
+    printf("  %-26s %4s  %-11s %-6s %s\n", "world", "2n", "frame", "dt", "");
+    for (int64_t i = 0; i < plumb_world_count(); i++) {
+        const plumb_world_facts *w = plumb_world_describe(plumb_world_at(i));
+        char image[64];
+        snprintf(image, sizeof image, "%lld x %lld x %lld", (long long)w->height,
+                 (long long)w->width, (long long)w->channels);
+        printf("  %-26s %4lld  %-11s %-6g %s\n", w->name, (long long)(2 * w->n), image, w->dt,
+               w->summary);
+    }
+    for (int64_t i = 0; i < plumb_room_count(); i++) {
+        const plumb_room_facts *w = plumb_room_describe(plumb_room_at(i));
+        printf("  %-26s %4s  %-11s %-6g %s\n", w->name, "-", "64 x 64 x 3", w->dt, w->summary);
+    }
+}
+
+static int run(void *given, int files, char **file)
+{
+    const settings *s = given;
+    if (files) return complain(&command_worlds, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
+    if (s->json) return print_list();
+    print_table();
+    return EXIT_DONE;
+}
+
+const command command_worlds = {
+    .name = "worlds",
+    .summary = "the worlds that plumb simulate can make",
+    .usage = "[--json]",
+    .text =
+        "Lists the worlds: name, length of the published state (q first, then p), frame size,\n"
+        "time between frames, and what moves in it. Rooms have no phase space, so n is 0 there.",
+    .example = "plumb worlds",
+    .options = rows,
+    .settings_size = sizeof(settings),
+    .run = run,
+};

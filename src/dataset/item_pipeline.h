@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Items into a file: made, and packed where the format needs it, a handful at a time by all
+// threads, and then written in order. The file has the same bytes for any number of threads.
+#ifndef DATASET_ITEM_PIPELINE_H
+#define DATASET_ITEM_PIPELINE_H
+
+#include "base/arena.h"
+#include "dataset/writer.h"
+
+enum { ASSEMBLY_FIELDS = 64 };
+
+/// One item on its way.
+typedef struct assembly_slot {
+    const void *data[ASSEMBLY_FIELDS]; ///< one place a field that is not shared
+    buffer packed;
+    plumb_status st;
+    char why[512];
+} assembly_slot;
+
+typedef struct assembly {
+    writer *out;
+    writer_field field[ASSEMBLY_FIELDS];
+    int64_t fields;
+    arena mem;
+    assembly_slot *slot;
+    int64_t slots, next;
+    plumb_status (*make)(void *context, int64_t slot, int64_t item); ///< on any thread
+    void *context;
+    int64_t origin[3];
+    double dt;
+} assembly;
+
+/// An array of every item, of this shape.
+void assembly_add(assembly *a, const char *name, plumb_dtype dtype, int ndim, const int64_t *shape);
+/// Where items come from, once for the whole file; `world` is needed until assembly_open returns.
+void assembly_add_origin(assembly *a, const char *world, bool upright, uint64_t seed, int64_t first,
+                         double dt);
+/// Bytes of one item.
+size_t assembly_bytes(const assembly *a);
+
+/// Begins the file. At most `slots` items are on their way at a time; their places are still to be
+/// filled in.
+plumb_status assembly_open(assembly *a, const char *path, int64_t count, int64_t slots,
+                           const plumb_dataset_options *opt);
+plumb_status assembly_run(assembly *a, int64_t count, int threads);
+/// Ends the file, or leaves none if `st` is a failure; returns what became of it.
+plumb_status assembly_close(assembly *a, plumb_status st);
+
+#endif

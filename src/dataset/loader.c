@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// A ring of batches. Threads take items one after the other, without end, as long as the batch an
+// item belongs to has a place in the ring; the consumer holds one place and frees it when it comes
+// for the next. Which thread makes an item decides nothing about it.
+#define _GNU_SOURCE
+#include "plumb/stream.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "math/rng.h"
+
+typedef struct place {
+    uint8_t *frames;
+    double *state, *canonical, *time;
+    int64_t done; // items of the batch that is being made here
+} place;
+
+struct plumb_stream {
+    arena mem;
+    const plumb_world *world;
+    plumb_stream_options opt;
+    int64_t frame_size, state_size, canonical_size; // of a trajectory
+    place *ring;
+    int64_t places;
+
+    pthread_mutex_t lock; // for all below
+    pthread_cond_t room, ready;
+    int64_t next;  // item that nobody has taken, counted over all batches
+    int64_t given; // batches the consumer has had; the last of them is in use
+    bool ended;
+    plumb_status st; // what an item failed with, and why
+    char why[512];
+
+    pthread_t handle[POOL_MAX_THREADS];
+    int threads;
+};
+
+plumb_stream_options plumb_stream_defaults(void)
+{
+    return (plumb_stream_options){
+        .size = sizeof(plumb_stream_options),
+        .batch = 32,
+        .window = 64,
+        .ahead = 2,
+        .seed = 1,
+        .world = plumb_world_defaults(),
+    };
+}
+
+// ---- making ----
+
+// Worlds count their streams of random numbers from 1 << 56 on, so this one is of no world, and a
+// cut moves no particle.
+static const uint64_t window_stream = (uint64_t)0x77 << 48;
+
+static int64_t cut_of(const plumb_stream *s, int64_t item)
+{
+    rng r = rng_at(s->opt.seed, window_stream | (uint64_t)item);
+    return rng_below(&r, s->opt.steps - s->opt.window + 1);
+}
+
+static plumb_status make(const plumb_stream *s, place *p, int64_t number)
+{
+    const int64_t item = s->opt.first + number, at = number % s->opt.batch;
+    const plumb_trajectory out = {
+        .frames = p->frames + at * s->frame_size,
+        .state = p->state ? p->state + at * s->state_size : NULL,
+        .canonical = p->canonical ? p->canonical + at * s->canonical_size : NULL,
+        .time = p->time ? p->time + at * s->opt.window : NULL,
+    };
+    plumb_world_options opt = s->opt.world;
+    opt.first = cut_of(s, item);
+    const plumb_status st = status_check_stop();
+    return st ? st : plumb_world_make(&out, s->world, s->opt.seed, item, s->opt.window, &opt);
+}
+
+static bool has_room(const plumb_stream *s)
+{
+    // The place of the batch in use is not free yet.
+    const int64_t oldest = s->given ? s->given - 1 : 0;
+    return s->next / s->opt.batch < oldest + s->places;
+}
+
+static void *serve(void *argument)
+{
+    plumb_stream *s = argument;
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        while (!s->ended && !has_room(s)) pthread_cond_wait(&s->room, &s->lock);
+        if (s->ended) break;
+        const int64_t number = s->next++;
+        place *p = &s->ring[number / s->opt.batch % s->places];
+        pthread_mutex_unlock(&s->lock);
+        const plumb_status st = make(s, p, number);
+        pthread_mutex_lock(&s->lock);
+        if (st && !s->st) {
+            s->st = st;
+            snprintf(s->why, sizeof s->why, "%s", plumb_last_error());
+        }
+        if (s->st) {
+            s->ended = true;
+            pthread_cond_broadcast(&s->room);
+        }
+        if (++p->done == s->opt.batch || s->st) pthread_cond_signal(&s->ready);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+// ---- opening and closing ----
+
+static plumb_status check(const plumb_stream *s, const plumb_world_facts *w)
+{
+    const plumb_stream_options *o = &s->opt;
+    static const int64_t most = (int64_t)1 << 31;
+    const struct {
+        const char *name;
+        int64_t value, least;
+    } rows[] = {{"batch", o->batch, 1},
+                {"window", o->window, 1},
+                {"steps", o->steps, o->window},
+                {"ahead", o->ahead, 1}};
+    for (int i = 0; i < 4; i++)
+        if (rows[i].value < rows[i].least || rows[i].value > most)
+            return fail(PLUMB_EVALUE, "%s is %lld, wanted %lld to %lld", rows[i].name,
+                        (long long)rows[i].value, (long long)rows[i].least, (long long)most);
+    if (o->first < 0) return fail(PLUMB_EVALUE, "first is %lld", (long long)o->first);
+    const int64_t shape[] = {o->ahead + 1,   o->batch,       o->window,
+                             o->world.image, o->world.image, w->channels + 16 * w->n};
+    int64_t count;
+    if (o->world.image < 1 || !array_count_checked(&count, shape, 6, 8))
+        return fail(PLUMB_EVALUE, "so large a batch does not fit into any memory");
+    // What the world itself refuses is better refused here than by the first batch.
+    double time;
+    plumb_world_options opt = o->world;
+    if (!opt.reject_steps) opt.reject_steps = 1;
+    return plumb_world_make(&(plumb_trajectory){.time = &time}, s->world, o->seed, o->first, 1,
+                            &opt);
+}
+
+static plumb_status make_ring(plumb_stream *s, const plumb_world_facts *w)
+{
+    const plumb_stream_options *o = &s->opt;
+    s->frame_size = o->window * o->world.image * o->world.image * w->channels;
+    s->state_size = o->window * 2 * w->n;
+    s->canonical_size = o->window * 2 * w->canonical_n;
+    s->places = o->ahead + 1;
+    s->ring = ARENA_NEW(&s->mem, place, s->places);
+    bool whole = s->ring;
+    for (int64_t i = 0; i < s->places && whole; i++) {
+        place *p = &s->ring[i];
+        p->frames = ARENA_NEW(&s->mem, uint8_t, o->batch * s->frame_size);
+        whole = p->frames;
+        if (!o->states || !whole) continue;
+        p->state = ARENA_NEW(&s->mem, double, o->batch * s->state_size);
+        p->canonical = ARENA_NEW(&s->mem, double, o->batch * s->canonical_size);
+        p->time = ARENA_NEW(&s->mem, double, o->batch * o->window);
+        whole = p->state && p->canonical && p->time;
+    }
+    return whole ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+static plumb_status start(plumb_stream *s)
+{
+    int threads = s->opt.threads > 0 ? s->opt.threads : pool_threads();
+    if (threads > POOL_MAX_THREADS) threads = POOL_MAX_THREADS;
+    for (int i = 0; i < threads; i++) {
+        if (pthread_create(&s->handle[i], NULL, serve, s)) break; // fewer do the work
+        s->threads++;
+    }
+    return s->threads ? PLUMB_OK : fail(PLUMB_EMEMORY, "no thread for a stream can be had");
+}
+
+plumb_status plumb_stream_open(plumb_stream **out, const plumb_world *world,
+                               const plumb_stream_options *opt)
+{
+    plumb_stream *s = calloc(1, sizeof *s);
+    if (!s) return fail(PLUMB_EMEMORY, "no memory for a stream");
+    const plumb_world_facts *w = plumb_world_describe(world);
+    s->world = world;
+    s->opt = opt ? *opt : plumb_stream_defaults();
+    if (!s->opt.steps) s->opt.steps = s->opt.window;
+    if (!s->opt.world.image) s->opt.world.image = w->height;
+    // A trajectory is judged by all of its length, wherever its window is.
+    if (!s->opt.world.reject_steps) s->opt.world.reject_steps = s->opt.steps;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->room, NULL);
+    pthread_cond_init(&s->ready, NULL);
+    plumb_status st = check(s, w);
+    if (!st) st = make_ring(s, w);
+    if (!st) st = start(s);
+    if (st) plumb_stream_close(s);
+    else *out = s;
+    return st;
+}
+
+plumb_status plumb_stream_next(plumb_stream_batch *out, plumb_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    if (s->given) s->ring[(s->given - 1) % s->places].done = 0; // the one before is given back
+    const int64_t index = s->given++;
+    pthread_cond_broadcast(&s->room);
+    place *p = &s->ring[index % s->places];
+    while (p->done < s->opt.batch && !s->st) pthread_cond_wait(&s->ready, &s->lock);
+    const plumb_status st = s->st;
+    pthread_mutex_unlock(&s->lock);
+    if (st) return fail(st, "%s", s->why); // written once, before `st`
+    *out = (plumb_stream_batch){.index = index,
+                                .frames = p->frames,
+                                .state = p->state,
+                                .canonical = p->canonical,
+                                .time = p->time};
+    return PLUMB_OK;
+}
+
+void plumb_stream_close(plumb_stream *s)
+{
+    if (!s) return;
+    pthread_mutex_lock(&s->lock);
+    s->ended = true;
+    pthread_cond_broadcast(&s->room);
+    pthread_mutex_unlock(&s->lock);
+    for (int i = 0; i < s->threads; i++) pthread_join(s->handle[i], NULL);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->room);
+    pthread_cond_destroy(&s->ready);
+    arena mem = s->mem;
+    arena_clear(&mem);
+    free(s);
+}

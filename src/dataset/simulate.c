@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// A world into a file.
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "dataset/item_pipeline.h"
+#include "plumb/dataset.h"
+
+enum { SLOTS_PER_THREAD = 4, SLOT_BYTES = 1 << 26 };
+
+// The fixed arrays come first, the parameters behind them, what is shared at the end.
+enum { FRAMES, STATE, DERIVATIVE, CANONICAL, ENERGY, TIME, FIRST_PARAMETER };
+
+typedef struct item {
+    plumb_trajectory made;
+    int64_t *integers; // parameters that are whole numbers
+} item;
+
+typedef struct job {
+    const plumb_world *world;
+    const plumb_world_facts *facts;
+    plumb_world_options opt;
+    int64_t steps, first;
+    uint64_t seed;
+    assembly line;
+    item *items;
+} job;
+
+// Colours and offsets are a row even if it is of one number, as in the published records.
+static bool is_row(const plumb_world_parameter *p)
+{
+    return p->count > 1 || !strcmp(p->name, "color_index") || !strcmp(p->name, "offset");
+}
+
+static plumb_status list_fields(job *j, bool published)
+{
+    const plumb_world_facts *w = j->facts;
+    const int64_t t = j->steps;
+    if (w->parameter_count > ASSEMBLY_FIELDS - 16)
+        return fail(PLUMB_EVALUE, "%s has too many parameters", w->name);
+    assembly_add(&j->line, "frames", PLUMB_U1, 4,
+                 (int64_t[]){t, j->opt.image, j->opt.image, w->channels});
+    assembly_add(&j->line, "state", PLUMB_F8, 2, (int64_t[]){t, 2 * w->n});
+    assembly_add(&j->line, "derivative", PLUMB_F8, 2, (int64_t[]){t, 2 * w->n});
+    assembly_add(&j->line, "canonical", PLUMB_F8, 2, (int64_t[]){t, 2 * w->canonical_n});
+    assembly_add(&j->line, "energy", PLUMB_F8, 1, &t);
+    assembly_add(&j->line, "time", PLUMB_F8, 1, &t);
+    for (int64_t i = 0; i < w->parameter_count; i++) {
+        const plumb_world_parameter *p = &w->parameters[i];
+        int64_t count = p->count;
+        // The published mass-spring without colours has one offset, 0, where all others have two.
+        if (published && !strcmp(w->name, "mass-spring") && !strcmp(p->name, "offset")) count = 1;
+        assembly_add(&j->line, p->name, p->integer ? PLUMB_I8 : PLUMB_F8, is_row(p), &count);
+    }
+    return PLUMB_OK;
+}
+
+static plumb_status make_items(job *j)
+{
+    const int64_t size = plumb_world_parameter_size(j->world);
+    arena *mem = &j->line.mem;
+    j->items = ARENA_NEW(mem, item, j->line.slots);
+    if (!j->items) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < j->line.slots; k++) {
+        item *one = &j->items[k];
+        const void **data = j->line.slot[k].data;
+        void *place[FIRST_PARAMETER];
+        for (int i = FRAMES; i <= TIME; i++) {
+            data[i] = place[i] = arena_take(mem, (int64_t)writer_bytes(&j->line.field[i]), 1);
+            if (!place[i]) return PLUMB_EMEMORY;
+        }
+        double *parameters = ARENA_NEW(mem, double, size);
+        one->integers = ARENA_NEW(mem, int64_t, size);
+        if (!parameters || !one->integers) return PLUMB_EMEMORY;
+        one->made = (plumb_trajectory){.frames = place[FRAMES],
+                                       .state = place[STATE],
+                                       .derivative = place[DERIVATIVE],
+                                       .canonical = place[CANONICAL],
+                                       .energy = place[ENERGY],
+                                       .time = place[TIME],
+                                       .parameters = parameters};
+        int64_t at = 0;
+        for (int64_t i = 0; i < j->facts->parameter_count; i++) {
+            const plumb_world_parameter *p = &j->facts->parameters[i];
+            data[FIRST_PARAMETER + i] =
+                p->integer ? (const void *)(one->integers + at) : (const void *)(parameters + at);
+            at += p->count;
+        }
+    }
+    return PLUMB_OK;
+}
+
+static plumb_status make(void *context, int64_t slot, int64_t number)
+{
+    const job *j = context;
+    const item *one = &j->items[slot];
+    const plumb_status st =
+        plumb_world_make(&one->made, j->world, j->seed, j->first + number, j->steps, &j->opt);
+    const int64_t size = plumb_world_parameter_size(j->world);
+    for (int64_t i = 0; i < size && !st; i++) one->integers[i] = (int64_t)one->made.parameters[i];
+    return st;
+}
+
+// Several a thread, so that none waits for the slowest; fewer where items are large.
+static int64_t slots_for(const job *j, int threads)
+{
+    const size_t bytes = assembly_bytes(&j->line);
+    int64_t slots = (int64_t)threads * SLOTS_PER_THREAD;
+    while (slots > threads && (size_t)slots * bytes > SLOT_BYTES) slots--;
+    return slots;
+}
+
+static plumb_status check(const job *j, int64_t count, const char *path)
+{
+    if (count < 1) return fail(PLUMB_EVALUE, "count is %lld, wanted at least 1", (long long)count);
+    if (j->steps < 1)
+        return fail(PLUMB_EVALUE, "steps is %lld, wanted at least 1", (long long)j->steps);
+    if (j->first < 0 || j->first > INT64_MAX - count)
+        return fail(PLUMB_EVALUE, "first is %lld, wanted at least 0", (long long)j->first);
+    if (j->steps > (int64_t)1 << 32 || count > (int64_t)1 << 40)
+        return fail(PLUMB_EVALUE, "%s: %lld items of %lld steps are more than a file holds", path,
+                    (long long)count, (long long)j->steps);
+    return PLUMB_OK;
+}
+
+// Options that the world refuses are refused before a file is begun; and the time of the second
+// frame is the time between frames.
+static plumb_status probe(const job *j, double *dt)
+{
+    double time[2] = {0};
+    const plumb_trajectory one = {.time = time};
+    plumb_world_options opt = j->opt;
+    if (!opt.reject_steps) opt.reject_steps = 2; // any will do
+    const plumb_status st = plumb_world_make(&one, j->world, j->seed, j->first, 2, &opt);
+    *dt = time[1] - time[0];
+    return st;
+}
+
+plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world, int64_t count,
+                                    int64_t steps, uint64_t seed, int64_t first,
+                                    const plumb_world_options *world_opt,
+                                    const plumb_dataset_options *opt, int threads)
+{
+    job j = {.world = world,
+             .facts = plumb_world_describe(world),
+             .opt = world_opt ? *world_opt : plumb_world_defaults(),
+             .steps = steps,
+             .first = first,
+             .seed = seed};
+    double dt = 0.0;
+    j.line.make = make;
+    j.line.context = &j;
+    if (!j.opt.image) j.opt.image = j.facts->height;
+    if (threads <= 0) threads = pool_threads();
+    if (threads > POOL_MAX_THREADS) threads = POOL_MAX_THREADS;
+    plumb_status st = check(&j, count, path);
+    if (!st) st = probe(&j, &dt);
+    if (!st) st = list_fields(&j, opt && opt->published);
+    if (st) return st;
+    assembly_add_origin(&j.line, j.facts->name, j.facts->upright, seed, first, dt);
+    st = assembly_open(&j.line, path, count, slots_for(&j, threads), opt);
+    if (!st) st = make_items(&j);
+    if (!st) st = assembly_run(&j.line, count, threads);
+    return assembly_close(&j.line, st);
+}

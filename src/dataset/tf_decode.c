@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// Memory is taken for what is there, never for what is promised: numbers are counted first, and a
+// picture must be as large as deflate needs for so many pixels.
+#include "dataset/tf_decode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "io/png.h"
+#include "io/tf_example.h"
+
+static const char *const kinds[] = {"nothing", "bytes", "floats", "integers"};
+
+static plumb_status no_memory(const char *what)
+{
+    return fail(PLUMB_EMEMORY, "%s: no memory for it", what);
+}
+
+static plumb_status find(protobuf_feature *out, const char *key, const void *example, size_t bytes,
+                         const char *what)
+{
+    protobuf_walk walk = protobuf_begin(example, bytes);
+    const size_t length = strlen(key);
+    bool found = false;
+    for (;;) {
+        bool there;
+        protobuf_feature f;
+        const plumb_status st = protobuf_next(&there, &f, &walk, what);
+        if (st) return st;
+        if (!there) break;
+        // In a map the last of a key counts.
+        if (f.key.size == length && !memcmp(f.key.at, key, length)) {
+            *out = f;
+            found = true;
+        }
+    }
+    return found ? PLUMB_OK : fail(PLUMB_EFORMAT, "%s has no feature \"%s\"", what, key);
+}
+
+static plumb_status wrong_count(const char *what, int64_t got, int64_t want, const char *unit)
+{
+    return fail(PLUMB_EFORMAT, "%s has %lld %s, wanted %lld", what, (long long)got, unit,
+                (long long)want);
+}
+
+// One PNG of all frames, or one a frame.
+static plumb_status read_film(buffer *out, const protobuf_feature *f, const feature *want,
+                              int64_t parts, const char *what)
+{
+    const int64_t frames = want->shape[0], rows = want->shape[1], width = want->shape[2];
+    const int channels = (int)want->shape[3];
+    if (parts != 1 && parts != frames) return wrong_count(what, parts, 1, "pictures");
+    int64_t height;
+    if (__builtin_mul_overflow(frames / parts, rows, &height) || height > PNG_LIMIT ||
+        width > PNG_LIMIT)
+        return fail(PLUMB_EFORMAT, "%s: a PNG of so many rows cannot be", what);
+    const size_t size = (size_t)height * (size_t)width * (size_t)channels;
+    for (int64_t i = 0; i < parts; i++) {
+        protobuf_span png;
+        plumb_status st = protobuf_bytes(&png, f, i, what);
+        if (st) return st;
+        if (size / 1032 > png.size)
+            return fail(PLUMB_EFORMAT, "%s: a PNG of %zu bytes cannot hold %lld x %lld pixels",
+                        what, png.size, (long long)width, (long long)height);
+        unsigned char *place = buffer_grow(out, size);
+        if (!place) return no_memory(what);
+        st = png_read(place, (png_shape){width, height, channels}, png.at, png.size, what);
+        if (st) return st;
+    }
+    return PLUMB_OK;
+}
+
+// Bytes as they are.
+static plumb_status read_raw(buffer *out, const protobuf_feature *f, int64_t parts, int64_t bytes,
+                             const char *what)
+{
+    protobuf_span span;
+    if (parts != 1) return wrong_count(what, parts, 1, "strings of bytes");
+    const plumb_status st = protobuf_bytes(&span, f, 0, what);
+    if (st) return st;
+    if ((int64_t)span.size != bytes) return wrong_count(what, (int64_t)span.size, bytes, "bytes");
+    buffer_put(out, span.at, span.size);
+    return out->broken ? no_memory(what) : PLUMB_OK;
+}
+
+#define NARROW(type)                             \
+    do {                                         \
+        type *to = (type *)(void *)place;        \
+        for (int64_t i = 0; i < count; i++) {    \
+            to[i] = (type)values[i];             \
+            fits &= (int64_t)to[i] == values[i]; \
+        }                                        \
+    } while (0)
+
+// Integers into the numbers they stand for; `place` has room for `count` of them.
+static bool narrow(unsigned char *place, plumb_dtype dtype, const int64_t *values, int64_t count)
+{
+    bool fits = true;
+    switch (dtype) {
+    case PLUMB_F8:
+    case PLUMB_I8:
+    case PLUMB_U8: memcpy(place, values, (size_t)count * 8); break;
+    case PLUMB_I4: NARROW(int32_t); break;
+    case PLUMB_U4: NARROW(uint32_t); break;
+    case PLUMB_I2: NARROW(int16_t); break;
+    case PLUMB_F2:
+    case PLUMB_U2: NARROW(uint16_t); break;
+    case PLUMB_I1: NARROW(int8_t); break;
+    case PLUMB_U1: NARROW(uint8_t); break;
+    case PLUMB_BOOL:
+        NARROW(uint8_t);
+        for (int64_t i = 0; i < count; i++) fits &= values[i] == 0 || values[i] == 1;
+        break;
+    case PLUMB_F4: // two an integer, the first in the low half
+        for (int64_t i = 0; i < count; i++) {
+            const uint32_t bits = (uint32_t)((uint64_t)values[i / 2] >> 32 * (i % 2));
+            memcpy(place + 4 * i, &bits, 4);
+        }
+        break;
+    }
+    return fits;
+}
+
+static plumb_status read_integers(buffer *out, const protobuf_feature *f, plumb_dtype dtype,
+                                  int64_t have, int64_t count, const char *what)
+{
+    const int64_t wanted = dtype == PLUMB_F4 ? count / 2 + count % 2 : count;
+    if (have != wanted) return wrong_count(what, have, wanted, "integers");
+    int64_t *values = malloc((size_t)have * sizeof *values + 1);
+    unsigned char *place = buffer_grow(out, (size_t)count * plumb_dtype_size(dtype));
+    plumb_status st = values && place ? protobuf_integers(values, f, what) : no_memory(what);
+    if (!st && !narrow(place, dtype, values, count))
+        st = fail(PLUMB_EFORMAT, "%s has a number outside the range of its type", what);
+    free(values);
+    return st;
+}
+
+static plumb_status read_floats(buffer *out, const protobuf_feature *f, plumb_dtype dtype,
+                                int64_t have, int64_t count, const char *what)
+{
+    if (have != count) return wrong_count(what, have, count, "floats");
+    float *values = malloc((size_t)have * sizeof *values + 1);
+    unsigned char *place = buffer_grow(out, (size_t)count * plumb_dtype_size(dtype));
+    const plumb_status st = values && place ? protobuf_floats(values, f, what) : no_memory(what);
+    if (!st && dtype == PLUMB_F4) memcpy(place, values, (size_t)count * sizeof *values);
+    if (!st && dtype == PLUMB_F8)
+        for (int64_t i = 0; i < count; i++) ((double *)(void *)place)[i] = (double)values[i];
+    free(values);
+    return st;
+}
+
+plumb_status decode_feature(buffer *out, plumb_dtype dtype, const feature *want,
+                            const void *example, size_t bytes, const char *what)
+{
+    protobuf_feature f;
+    char named[600];
+    int64_t have, count;
+    snprintf(named, sizeof named, "%s: \"%.64s\"", what, want->key);
+    buffer_reset(out);
+    plumb_status st = find(&f, want->key, example, bytes, what);
+    if (!st) st = protobuf_count(&have, &f, named);
+    if (st) return st;
+    const bool real = dtype == PLUMB_F8 || dtype == PLUMB_F4;
+    if (!array_count_checked(&count, want->shape, want->ndim, 8))
+        return fail(PLUMB_EFORMAT, "%s is of a shape that cannot be", named);
+    if (f.kind == PROTOBUF_BYTES && dtype == PLUMB_U1 && want->ndim == 4 && count &&
+        want->shape[3] <= 4)
+        return read_film(out, &f, want, have, named);
+    if (f.kind == PROTOBUF_BYTES && dtype == PLUMB_U1) return read_raw(out, &f, have, count, named);
+    if (f.kind == PROTOBUF_INTEGERS || (f.kind == PROTOBUF_EMPTY && !count))
+        return read_integers(out, &f, dtype, have, count, named);
+    if (f.kind == PROTOBUF_FLOATS && real) return read_floats(out, &f, dtype, have, count, named);
+    return fail(PLUMB_EFORMAT, "%s holds %s, wanted %s", named, kinds[f.kind],
+                dtype == PLUMB_U1 ? "bytes" : "integers");
+}

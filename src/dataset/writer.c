@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "dataset/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "io/tfrecord_shards.h"
+
+static const writer_format *const formats[] = {&writer_npz, &writer_h5, &writer_hdf5,
+                                               &writer_tfrecord};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+plumb_dataset_options plumb_dataset_defaults(void)
+{
+    return (plumb_dataset_options){.size = sizeof(plumb_dataset_options)};
+}
+
+size_t writer_bytes(const writer_field *field)
+{
+    return (size_t)plumb_array_count(&field->array) * plumb_dtype_size(field->array.dtype);
+}
+
+plumb_array writer_whole(const writer *w, const writer_field *field)
+{
+    plumb_array whole = field->array;
+    if (field->shared) return whole;
+    whole.ndim++;
+    for (int i = whole.ndim - 1; i > 0; i--) whole.shape[i] = field->array.shape[i - 1];
+    whole.shape[0] = w->items;
+    return whole;
+}
+
+static plumb_status copy_fields(writer *w, const writer_field *fields, int64_t count)
+{
+    w->field = ARENA_NEW(&w->mem, writer_field, count);
+    if (!w->field) return PLUMB_EMEMORY;
+    w->fields = count;
+    for (int64_t i = 0; i < count; i++) {
+        writer_field *f = &w->field[i];
+        *f = fields[i];
+        int64_t total;
+        const plumb_array whole = writer_whole(w, f);
+        if (f->array.ndim >= PLUMB_MAX_DIMS ||
+            !array_count_checked(&total, whole.shape, whole.ndim, 8))
+            return fail(PLUMB_EVALUE, "%s: \"%s\" of %lld items is more than a file can hold",
+                        w->path, f->name, (long long)w->items);
+        f->name = arena_text(&w->mem, f->name);
+        if (!f->name) return PLUMB_EMEMORY;
+        if (!f->shared) continue;
+        void *copy = arena_take(&w->mem, (int64_t)writer_bytes(f), 1);
+        if (!copy) return PLUMB_EMEMORY;
+        memcpy(copy, fields[i].array.data, writer_bytes(f));
+        f->array.data = copy;
+    }
+    return PLUMB_OK;
+}
+
+static bool has_field(const writer_field *fields, int64_t count, const char *name)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!strcmp(fields[i].name, name)) return true;
+    return false;
+}
+
+plumb_status writer_open(writer **out, const char *path, const writer_field *fields, int64_t count,
+                         int64_t items, const plumb_dataset_options *opt)
+{
+    const writer_format *format = NULL;
+    const size_t length = strlen(path);
+    for (int i = 0; i < FORMATS; i++) {
+        const size_t suffix = strlen(formats[i]->suffix);
+        if (length > suffix && !strcasecmp(path + length - suffix, formats[i]->suffix))
+            format = formats[i];
+    }
+    const plumb_dataset_options chosen = opt ? *opt : plumb_dataset_defaults();
+    const bool room = has_field(fields, count, "mask") && has_field(fields, count, "camera_pose");
+    if (chosen.published && room && (format == &writer_tfrecord || shards_is(path)))
+        format = &writer_physical;
+    if (!format)
+        return fail(PLUMB_EFILE, "%s: the name ends in none of .npz, .h5, .hdf5, .tfrecord", path);
+    if (items < 1 || count < 1)
+        return fail(PLUMB_EVALUE, "%s: no %s to write", path, items < 1 ? "item" : "array");
+    if (!chosen.replace && access(path, F_OK) == 0)
+        return fail(PLUMB_EFILE, "%s: is there already; --force replaces it", path);
+    writer *w = calloc(1, sizeof *w);
+    if (!w) return fail(PLUMB_EMEMORY, "%s: no memory to write it", path);
+    w->format = format;
+    w->items = items;
+    w->opt = chosen;
+    w->path = arena_text(&w->mem, path);
+    plumb_status st = w->path ? copy_fields(w, fields, count) : PLUMB_EMEMORY;
+    if (!st) st = format->open(&w->state, w);
+    if (st) writer_abandon(w);
+    else *out = w;
+    return st;
+}
+
+plumb_status writer_pack(buffer *out, const writer *w, const void *const *data)
+{
+    buffer_reset(out);
+    return w->format->pack ? w->format->pack(out, w, data) : PLUMB_OK;
+}
+
+plumb_status writer_put(writer *w, const void *const *data, const buffer *packed)
+{
+    const plumb_status st = w->format->put(w, data, packed);
+    if (!st) w->done++;
+    return st;
+}
+
+static void writer_end(writer *w)
+{
+    arena mem = w->mem;
+    arena_clear(&mem);
+    free(w);
+}
+
+plumb_status writer_commit(writer *w)
+{
+    const plumb_status st = w->format->commit(w);
+    w->format->close(w);
+    writer_end(w);
+    return st;
+}
+
+void writer_abandon(writer *w)
+{
+    if (!w) return;
+    if (w->state) w->format->close(w);
+    writer_end(w);
+}
+
+plumb_status writer_scratch(int *fd, const char *path)
+{
+    char name[4096];
+    if ((size_t)snprintf(name, sizeof name, "%s.XXXXXX", path) >= sizeof name)
+        return fail(PLUMB_EFILE, "%.80s...: the path is too long", path);
+    *fd = mkostemp(name, O_CLOEXEC);
+    if (*fd < 0) return fail(PLUMB_EFILE, "%s: cannot be written: %s", path, strerror(errno));
+    unlink(name);
+    return PLUMB_OK;
+}
+
+plumb_status writer_place(int fd, uint64_t at, const void *data, size_t bytes, const char *path)
+{
+    const unsigned char *from = data;
+    while (bytes) {
+        const ssize_t wrote = pwrite(fd, from, bytes < 1 << 30 ? bytes : 1 << 30, (off_t)at);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0)
+            return fail(PLUMB_EFILE, "%s: cannot be written: %s", path,
+                        strerror(wrote ? errno : ENOSPC));
+        from += wrote;
+        at += (uint64_t)wrote;
+        bytes -= (size_t)wrote;
+    }
+    return PLUMB_OK;
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Stands in for comm_mpi.c where MPI was not found, or not wanted, when plumb was built.
+#include <stdlib.h>
+#include <string.h>
+
+#include "distributed/comm.h"
+
+bool comm_built(void)
+{
+    return false;
+}
+
+// Copies that mpirun started would all do the same work into the same directory.
+plumb_status comm_begin(void)
+{
+    const char *size = getenv("OMPI_COMM_WORLD_SIZE");
+    if (size && strtol(size, NULL, 10) > 1)
+        return fail(PLUMB_EMISSING,
+                    "mpirun started %s ranks, and this build of plumb has no MPI: build it with "
+                    "libopenmpi-dev there, or start it without mpirun",
+                    size);
+    return PLUMB_OK;
+}
+
+void comm_end(bool failed)
+{
+    (void)failed;
+}
+
+void comm_leave(void)
+{
+}
+
+int comm_rank(void)
+{
+    return 0;
+}
+
+int comm_size(void)
+{
+    return 1;
+}
+
+int comm_local_size(void)
+{
+    return 1;
+}
+
+plumb_status comm_gather(void *all, const void *mine, size_t bytes)
+{
+    memmove(all, mine, bytes);
+    return PLUMB_OK;
+}
+
+plumb_status comm_spread(void *data, size_t bytes)
+{
+    (void)data, (void)bytes;
+    return PLUMB_OK;
+}
+
+plumb_status comm_exchange(float *into, const int *take, const int *take_at, const float *data,
+                           const int *give, const int *give_at)
+{
+    (void)into, (void)take, (void)take_at, (void)data, (void)give, (void)give_at;
+    return PLUMB_OK;
+}
+
+plumb_status comm_join(float *data, const int *count, const int *at)
+{
+    (void)data, (void)count, (void)at;
+    return PLUMB_OK;
+}
+
+plumb_status comm_agree(plumb_status st)
+{
+    return st;
+}
+
+plumb_status comm_send(int to, const void *data, size_t bytes)
+{
+    (void)to, (void)data, (void)bytes;
+    return PLUMB_OK;
+}
+
+plumb_status comm_poll(int *from, void *data, size_t bytes)
+{
+    (void)data, (void)bytes;
+    *from = -1;
+    return PLUMB_OK;
+}

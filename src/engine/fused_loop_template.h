@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+// The loops of fused_loop.c for one instruction set: SET names it, TARGET compiles for it, WIDTH
+// floats fit a register. Included once per set.
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b) JOIN_(a, b)
+#define NAME(x) JOIN(x, SET)
+#define V NAME(floats)
+#define I NAME(ints)
+
+typedef float V __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
+typedef int32_t I __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias));
+#define SPLAT(x) ((V){0} + (x))
+#define SELECT(condition, a, b) ((V)(((I)(condition) & (I)(a)) | (~(I)(condition) & (I)(b))))
+
+// e^x: x = n ln 2 + r, a polynomial in r, and 2^n in two factors so that the ends of the range come
+// out as 0 and infinity.
+TARGET static inline V NAME(exp)(V x)
+{
+    x = SELECT(x > SPLAT(104.0f), SPLAT(104.0f), x);
+    x = SELECT(x < SPLAT(-104.0f), SPLAT(-104.0f), x);
+    V magic = SPLAT(12582912.0f); // 1.5 2^23: adding it rounds to an integer
+    V t = x * SPLAT(1.44269504f) + magic;
+    I n = (I)t - (I)magic;
+    V m = t - magic;
+    V r = x - m * SPLAT(0.693359375f) + m * SPLAT(2.12194440e-4f);
+    V p = SPLAT(1.9875691500e-4f);
+    p = p * r + SPLAT(1.3981999507e-3f);
+    p = p * r + SPLAT(8.3334519073e-3f);
+    p = p * r + SPLAT(4.1665795894e-2f);
+    p = p * r + SPLAT(1.6666665459e-1f);
+    p = p * r + SPLAT(5.0000001201e-1f);
+    p = p * r * r + r + SPLAT(1.0f);
+    I half = n >> 1;
+    V a = (V)((half + 127) << 23), b = (V)((n - half + 127) << 23);
+    return p * a * b;
+}
+
+TARGET static inline V NAME(sigmoid)(V x)
+{
+    return SPLAT(1.0f) / (SPLAT(1.0f) + NAME(exp)(-x));
+}
+
+TARGET static inline V NAME(absolute)(V x)
+{
+    return (V)((I)x & 0x7fffffff);
+}
+
+TARGET static inline V NAME(tanh)(V x)
+{
+    V a = NAME(absolute)(x), z = x * x;
+    V p = SPLAT(-5.70498872745e-3f);
+    p = p * z + SPLAT(2.06390887954e-2f);
+    p = p * z + SPLAT(-5.37397155531e-2f);
+    p = p * z + SPLAT(1.33314422036e-1f);
+    p = p * z + SPLAT(-3.33332819422e-1f);
+    V small = x + x * z * p;
+    V large = SPLAT(1.0f) - SPLAT(2.0f) / (NAME(exp)(a + a) + SPLAT(1.0f));
+    large = (V)((I)large | ((I)x & (int32_t)0x80000000));
+    return SELECT(a < SPLAT(0.625f), small, large);
+}
+
+// max(x, 0) + log(1 + e), e = exp(-|x|): with s = e / (2 + e), log(1 + e) = 2 atanh(s).
+TARGET static inline V NAME(softplus)(V x)
+{
+    V e = NAME(exp)(-NAME(absolute)(x));
+    V s = e / (e + SPLAT(2.0f)), z = s * s;
+    V p = SPLAT(2.0f / 15);
+    p = p * z + SPLAT(2.0f / 13);
+    p = p * z + SPLAT(2.0f / 11);
+    p = p * z + SPLAT(2.0f / 9);
+    p = p * z + SPLAT(2.0f / 7);
+    p = p * z + SPLAT(2.0f / 5);
+    p = p * z + SPLAT(2.0f / 3);
+    p = p * z + SPLAT(2.0f);
+    return SELECT(x > SPLAT(0.0f), x, SPLAT(0.0f) * x) + s * p;
+}
+
+TARGET static inline V NAME(sqrt)(V x)
+{
+    V y;
+    for (int i = 0; i < WIDTH; i++) y[i] = __builtin_sqrtf(x[i]);
+    return y;
+}
+
+#define SCALARLY(name)                                        \
+    TARGET static inline V NAME(name)(V x)                    \
+    {                                                         \
+        V y;                                                  \
+        for (int i = 0; i < WIDTH; i++) y[i] = name##f(x[i]); \
+        return y;                                             \
+    }
+SCALARLY(log)
+SCALARLY(sin)
+SCALARLY(cos)
+SCALARLY(erf)
+#undef SCALARLY
+
+TARGET static inline V NAME(atan2)(V x, V y)
+{
+    V z;
+    for (int i = 0; i < WIDTH; i++) z[i] = atan2f(x[i], y[i]);
+    return z;
+}
+
+// Vectors that do not fill up at the end go through copies, so that no place beyond is touched.
+#define LOOP(expression)                                        \
+    {                                                           \
+        int64_t i = 0;                                          \
+        for (; i + WIDTH <= n; i += WIDTH) {                    \
+            V x = *(const V *)(a + i), y = *(const V *)(b + i); \
+            (void)x, (void)y;                                   \
+            *(V *)(out + i) = (expression);                     \
+        }                                                       \
+        if (i < n) {                                            \
+            V x = {0}, y = {0}, z;                              \
+            memcpy(&x, a + i, (size_t)(n - i) * 4);             \
+            memcpy(&y, b + i, (size_t)(n - i) * 4);             \
+            z = (expression);                                   \
+            memcpy(out + i, &z, (size_t)(n - i) * 4);           \
+        }                                                       \
+        break;                                                  \
+    }
+
+TARGET static void NAME(step)(int op, float *out, const float *a, const float *b, float value,
+                              int64_t n)
+{
+    V v = SPLAT(value), one = SPLAT(1.0f), zero = SPLAT(0.0f);
+    switch (op) {
+    case OP_ADD: LOOP(x + y)
+    case OP_SUBTRACT: LOOP(x - y)
+    case OP_MULTIPLY: LOOP(x * y)
+    case OP_DIVIDE: LOOP(x / y)
+    case OP_SCALE: LOOP(x * v)
+    case OP_SHIFT: LOOP(x + v)
+    case OP_EXP: LOOP(NAME(exp)(x))
+    case OP_LOG: LOOP(NAME(log)(x))
+    case OP_SQRT: LOOP(NAME(sqrt)(x))
+    case OP_RECIPROCAL: LOOP(one / x)
+    case OP_SIN: LOOP(NAME(sin)(x))
+    case OP_COS: LOOP(NAME(cos)(x))
+    case OP_TANH: LOOP(NAME(tanh)(x))
+    case OP_SIGMOID: LOOP(NAME(sigmoid)(x))
+    case OP_SOFTPLUS: LOOP(NAME(softplus)(x))
+    case OP_SWISH: LOOP(x * y)
+    case OP_SWISH1: LOOP(y * (one + x * (one - y)))
+    case OP_SWISH2: LOOP((y - y * y) * (one + one + x * (one - y - y)))
+    case OP_ERF: LOOP(NAME(erf)(x))
+    case OP_ATAN2: LOOP(NAME(atan2)(x, y))
+    case OP_LEAKY: LOOP(SELECT(x < zero, x * v, x))
+    case OP_STEP:
+        if (value > 0) LOOP(SELECT(x >= zero, one, v))
+        LOOP(SELECT(x > zero, one, v))
+    }
+}
+
+TARGET static float NAME(sum)(const float *x, int64_t n)
+{
+    double total = 0.0;
+    for (int64_t start = 0; start < n; start += 4096) {
+        int64_t end = n - start < 4096 ? n : start + 4096, i = start;
+        V s = {0}, t = {0};
+        for (; i + 2 * WIDTH <= end; i += 2 * WIDTH) {
+            s += *(const V *)(x + i);
+            t += *(const V *)(x + i + WIDTH);
+        }
+        s += t;
+        for (int j = 0; j < WIDTH; j++) total += (double)s[j];
+        for (; i < end; i++) total += (double)x[i];
+    }
+    return (float)total;
+}
+
+TARGET static void NAME(add)(float *out, const float *b, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + WIDTH <= n; i += WIDTH) *(V *)(out + i) += *(const V *)(b + i);
+    for (; i < n; i++) out[i] += b[i];
+}
+
+// Fewer columns than a register holds: WIDTH rows at a time are `columns` whole registers.
+TARGET static void NAME(narrow)(float *y, const float *x, int64_t rows, int64_t columns)
+{
+    V s[WIDTH] = {{0}};
+    int64_t r = 0;
+    for (; r + WIDTH <= rows; r += WIDTH, x += WIDTH * columns)
+        for (int64_t c = 0; c < columns; c++) s[c] += *(const V *)(x + c * WIDTH);
+    const float *flat = (const float *)s;
+    for (int64_t i = 0; i < WIDTH * columns; i++) y[i % columns] += flat[i];
+    for (; r < rows; r++, x += columns)
+        for (int64_t c = 0; c < columns; c++) y[c] += x[c];
+}
+
+TARGET static void NAME(sum_rows)(float *y, const float *x, int64_t rows, int64_t columns)
+{
+    if (columns < WIDTH) {
+        NAME(narrow)(y, x, rows, columns);
+        return;
+    }
+    int64_t c = 0;
+    for (; c + 4 * WIDTH <= columns; c += 4 * WIDTH) {
+        V s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+        for (int64_t r = 0; r < rows; r++) {
+            const V *row = (const V *)(x + r * columns + c);
+            s0 += row[0], s1 += row[1], s2 += row[2], s3 += row[3];
+        }
+        V *out = (V *)(y + c);
+        out[0] += s0, out[1] += s1, out[2] += s2, out[3] += s3;
+    }
+    for (; c + WIDTH <= columns; c += WIDTH) {
+        V s = {0};
+        for (int64_t r = 0; r < rows; r++) s += *(const V *)(x + r * columns + c);
+        *(V *)(y + c) += s;
+    }
+    for (; c < columns; c++) {
+        float s = 0.0f;
+        for (int64_t r = 0; r < rows; r++) s += x[r * columns + c];
+        y[c] += s;
+    }
+}
+
+static const loops SET = {NAME(step), NAME(sum), NAME(sum_rows), NAME(add)};
+
+#undef LOOP
+#undef SELECT
+#undef SPLAT
+#undef I
+#undef V
+#undef NAME
+#undef JOIN
+#undef JOIN_
+#undef SET
+#undef TARGET
+#undef WIDTH

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "engine/kernels/conv_window.h"
+
+#include <string.h>
+
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+#if defined(__clang__) || __GNUC__ >= 12
+#define PICK(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define PICK(a, b, i, j, k, l) \
+    __builtin_shuffle(a, b, (int32_t __attribute__((vector_size(16)))){i, j, k, l})
+#endif
+
+// Four rows of four.
+static void turn_four(float *restrict to, int64_t wide, const float *restrict from, int64_t line)
+{
+    const four a = *(const four *)from, b = *(const four *)(from + line);
+    const four c = *(const four *)(from + 2 * line), d = *(const four *)(from + 3 * line);
+    const four ab = PICK(a, b, 0, 4, 1, 5), cd = PICK(c, d, 0, 4, 1, 5);
+    const four AB = PICK(a, b, 2, 6, 3, 7), CD = PICK(c, d, 2, 6, 3, 7);
+    *(four *)to = PICK(ab, cd, 0, 1, 4, 5);
+    *(four *)(to + wide) = PICK(ab, cd, 2, 3, 6, 7);
+    *(four *)(to + 2 * wide) = PICK(AB, CD, 0, 1, 4, 5);
+    *(four *)(to + 3 * wide) = PICK(AB, CD, 2, 3, 6, 7);
+}
+
+void window_transpose(float *restrict to, int64_t wide, const float *restrict from, int64_t line,
+                      int64_t rows, int64_t columns)
+{
+    const int64_t down = rows / 4 * 4, across = columns / 4 * 4;
+    for (int64_t j = 0; j < across; j += 4) {
+        for (int64_t i = 0; i < down; i += 4)
+            turn_four(to + j * wide + i, wide, from + i * line + j, line);
+        for (int64_t i = down; i < rows; i++)
+            for (int64_t l = j; l < j + 4; l++) to[l * wide + i] = from[i * line + l];
+    }
+    for (int64_t j = across; j < columns; j++)
+        for (int64_t i = 0; i < rows; i++) to[j * wide + i] = from[i * line + j];
+}
+
+int64_t window_plane_size(const window_plane *p)
+{
+    return p->high * p->wide * p->c;
+}
+
+const float *window_surround(float *room, const float *frame, const window_plane *p)
+{
+    if (!p->top && !p->left && p->high <= p->h && p->wide == p->w) return frame;
+    const int64_t line = p->wide * p->c, before = p->left * p->c;
+    const int64_t inside = window_most(0, window_least(p->w, p->wide - p->left)) * p->c;
+    for (int64_t i = 0; i < p->high; i++) {
+        float *to = room + i * line;
+        const int64_t row = i - p->top;
+        if (row < 0 || row >= p->h) {
+            memset(to, 0, (size_t)line * sizeof *to);
+            continue;
+        }
+        memset(to, 0, (size_t)before * sizeof *to);
+        memcpy(to + before, frame + row * p->w * p->c, (size_t)inside * sizeof *to);
+        memset(to + before + inside, 0, (size_t)(line - before - inside) * sizeof *to);
+    }
+    return room;
+}
+
+const float *window_panels(float *room, const float *b, int64_t rows, int64_t columns, int64_t wide)
+{
+    if (columns <= wide) return b;
+    for (int64_t at = 0; at < columns; at += wide, room += rows * wide) {
+        const int64_t count = window_least(wide, columns - at);
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(room + i * wide, b + i * columns + at, (size_t)count * sizeof *room);
+    }
+    return room - (columns + wide - 1) / wide * rows * wide;
+}
+
+int64_t window_panels_size(int64_t rows, int64_t columns)
+{
+    return rows * (columns + 64);
+}
+
+// A panel that the second cache cannot hold is taken run by run.
+void window_correlate(float *out, const float *in, const float *weights, int64_t columns,
+                      const float *bias, float slope, tile_job job)
+{
+    enum { CACHED = 32 << 10 }; // floats
+    const kernel_set *set = kernels_for(columns);
+    const int64_t wide = 2 * set->lanes, rows = job.runs * job.length;
+    const int64_t runs = job.runs, parts = rows * wide > CACHED ? runs : 1;
+    job.b_step = window_least(wide, columns);
+    job.b_run = job.length * job.b_step;
+    job.runs = runs / parts;
+    for (int64_t at = 0; at < columns; at += wide)
+        for (int64_t part = 0; part < parts; part++) {
+            const bool last = part == parts - 1;
+            job.columns = window_least(wide, columns - at);
+            job.accumulate = part > 0;
+            job.bias = bias && last ? bias + at : NULL;
+            job.slope = last ? slope : 1.0f;
+            set->outer(out + at, in + part * job.a_run,
+                       weights + at / wide * rows * wide + part * job.b_run, &job);
+        }
+}
+
+// A few lines of pixels at a time, so that they stay in the first cache.
+void window_gather(float *dw, int64_t rows, const float *in, int64_t in_line, int64_t in_pixel,
+                   const float *dy, int64_t dy_line, int64_t dy_pixel, int64_t columns,
+                   int64_t high, int64_t wide)
+{
+    enum { PIXELS = 128 };
+    const kernel_set *set = kernels_for(columns);
+    const int64_t lines = window_most(1, PIXELS / wide);
+    const int64_t across = kernels_across(rows) * set->lanes;
+    tile_job job = {.length = wide,
+                    .a_run = in_line,
+                    .a_step = in_pixel,
+                    .b_run = dy_line,
+                    .b_step = dy_pixel,
+                    .rows = rows,
+                    .line = rows,
+                    .a_row = 1,
+                    .c_row = columns,
+                    .accumulate = true,
+                    .slope = 1.0f};
+    for (int64_t i = 0; i < high; i += lines)
+        for (int64_t at = 0; at < columns; at += across) {
+            job.runs = window_least(lines, high - i);
+            job.columns = window_least(across, columns - at);
+            set->across(dw + at, in + i * in_line, dy + i * dy_line + at, &job);
+        }
+}

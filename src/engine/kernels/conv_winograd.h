@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Convolutions by Winograd's algorithm [Lavin16]: 4x4 results of a 3x3 convolution from 36
+// multiplications instead of 144, of a 2x2 convolution from 25 instead of 64.
+#ifndef ENGINE_KERNELS_CONV_WINOGRAD_H
+#define ENGINE_KERNELS_CONV_WINOGRAD_H
+
+#include "engine/kernels/conv.h"
+
+/// The weights transformed, which every call would otherwise do anew.
+int64_t winograd_ready_size(const conv_geometry *g, conv_way way);
+void winograd_ready(float *restrict ready, const float *restrict w, const conv_geometry *g,
+                    conv_way way, float *scratch);
+void winograd_forward(float *restrict y, const float *restrict x, const float *restrict ready,
+                      const float *restrict bias, float slope, const conv_geometry *g,
+                      float *scratch);
+void winograd_data(float *restrict dx, const float *restrict dy, const float *restrict ready,
+                   const conv_geometry *g, float *scratch);
+void winograd_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                      bool accumulate, const conv_geometry *g, float *scratch);
+int64_t winograd_scratch(const conv_geometry *g);
+
+/// The same after nearest upsampling, from the four 2x2 convolutions of conv_direct.h.
+void winograd_up_forward(float *restrict y, const float *restrict x, const float *restrict w,
+                         const float *restrict bias, float slope, const conv_geometry *g,
+                         float *scratch);
+void winograd_up_data(float *restrict dx, const float *restrict dy, const float *restrict w,
+                      const conv_geometry *g, float *scratch);
+void winograd_up_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                         bool accumulate, const conv_geometry *g, float *scratch);
+int64_t winograd_up_scratch(const conv_geometry *g);
+
+#endif

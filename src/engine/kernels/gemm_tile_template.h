@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// The tiles of kernel_set.c for one instruction set: included once per set, with SET (its name),
+// TARGET (the compiler's attribute), LANES (floats a register), FMA, PART_LOAD, PART_STORE, SUMS,
+// ROWS (of a tile of two registers) and ROWS1 (of one) defined. Not a header to use.
+
+typedef float VEC __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+typedef int32_t IVEC __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+
+#define LOAD(p) (*(const VEC *)(p))
+#define STORE(p, v) (*(VEC *)(p) = (v))
+
+// v where it is positive, slope v elsewhere; NaN stays NaN.
+TARGET static inline ALWAYS VEC NAME(leaky, SET)(VEC v, float slope)
+{
+    const IVEC positive = v > 0.0f;
+    return (VEC)((positive & (IVEC)v) | (~positive & (IVEC)(v * slope)));
+}
+
+// The end of a tile that is not just stored: `rows` rows of `columns` sums at (i, j).
+TARGET static __attribute__((noinline)) void NAME(finish, SET)(float *c, const float *sums,
+                                                               int rows, int columns, int64_t i,
+                                                               int64_t j, const tile_job *job)
+{
+    for (int r = 0; r < rows; r++, sums += 4 * LANES) {
+        float *to = c + i * job->c_line + j * job->c_row;
+        for (int at = 0; at < columns; at += LANES) {
+            const int left = columns - at;
+            const bool part = left < LANES;
+            VEC v = LOAD(sums + at);
+            if (job->accumulate) v += part ? PART_LOAD(to + at, left) : LOAD(to + at);
+            if (job->bias) v += part ? PART_LOAD(job->bias + at, left) : LOAD(job->bias + at);
+            if (job->slope != 1.0f) v = NAME(leaky, SET)(v, job->slope);
+            if (part) PART_STORE(to + at, v, left);
+            else STORE(to + at, v);
+        }
+        if (++j == job->line) j = 0, i++;
+    }
+}
+
+// Where R rows from (i, j) on begin.
+TARGET static inline ALWAYS void NAME(places, SET)(const int R, const float **at, const float *a,
+                                                   int64_t i, int64_t j, const tile_job *job)
+{
+    at[0] = a + i * job->a_line + j * job->a_row;
+    if (j + R <= job->line) {
+        for (int r = 1; r < R; r++) at[r] = at[r - 1] + job->a_row;
+        return;
+    }
+    for (int r = 1; r < R; r++) {
+        if (++j == job->line) j = 0, i++;
+        at[r] = a + i * job->a_line + j * job->a_row;
+    }
+}
+
+// R rows of V registers, the last one with `left` floats. R, V, adjacent and part are constants
+// where this is inlined, and the sums stay in registers.
+TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const bool adjacent,
+                                                 const bool part, float *c, const float *a,
+                                                 const float *b, int64_t i, int64_t j, int left,
+                                                 const tile_job *job)
+{
+    VEC sum[ROWS1][4];
+    const float *at[ROWS1];
+    const int64_t length = job->length, step = job->b_step, a_step = adjacent ? job->a_step : 1;
+    UNROLL for (int r = 0; r < R; r++)
+    {
+        UNROLL for (int v = 0; v < V; v++) sum[r][v] = (VEC){0};
+    }
+    NAME(places, SET)(adjacent ? 1 : R, at, a, i, j, job);
+    for (int64_t run = 0; run < job->runs; run++) {
+        const float *row = b + run * job->b_run;
+        for (int64_t k = 0; k < length; k++) {
+            VEC factor[4];
+            UNROLL for (int v = 0; v < V; v++) factor[v] =
+                part && v == V - 1 ? PART_LOAD(row + v * LANES, left) : LOAD(row + v * LANES);
+            UNROLL for (int r = 0; r < R; r++)
+            {
+                const VEC one = (adjacent ? at[0][k * a_step + r] : at[r][k]) - (VEC){0};
+                UNROLL for (int v = 0; v < V; v++) sum[r][v] = FMA(one, factor[v], sum[r][v]);
+            }
+            row += step;
+        }
+        if (adjacent) at[0] += job->a_run;
+        else {
+            UNROLL for (int r = 0; r < R; r++) at[r] += job->a_run;
+        }
+    }
+    if (part || job->bias || job->slope != 1.0f || j + R > job->line) {
+        float sums[ROWS1 * 4 * LANES];
+        UNROLL for (int r = 0; r < R; r++)
+        {
+            UNROLL for (int v = 0; v < V; v++) STORE(sums + (4 * r + v) * LANES, sum[r][v]);
+        }
+        NAME(finish, SET)(c, sums, R, (V - 1) * LANES + left, i, j, job);
+        return;
+    }
+    float *to = c + i * job->c_line + j * job->c_row;
+    if (job->accumulate) {
+        UNROLL for (int r = 0; r < R; r++, to += job->c_row)
+        {
+            UNROLL for (int v = 0; v < V; v++)
+                STORE(to + v * LANES, LOAD(to + v * LANES) + sum[r][v]);
+        }
+        return;
+    }
+    UNROLL for (int r = 0; r < R; r++, to += job->c_row)
+    {
+        UNROLL for (int v = 0; v < V; v++) STORE(to + v * LANES, sum[r][v]);
+    }
+}
+
+// One switch per number of rows; `most` of them make the best tile, and what is left over is shared
+// out so that no tile is much smaller than the others.
+#define ROW_CASE(r) \
+    case r: NAME(tile, SET)(r, V, adjacent, part, c, a, b, i, j, left, job); break;
+
+TARGET static inline ALWAYS void NAME(rows, SET)(const int V, const bool adjacent, const bool part,
+                                                 float *c, const float *a, const float *b, int left,
+                                                 const tile_job *job)
+{
+    const int most = V == 1 ? ROWS1 : ROWS;
+    const int64_t tiles = (job->rows + most - 1) / most;
+    const int64_t each = tiles ? job->rows / tiles : 0, more = job->rows - each * tiles;
+    int64_t i = 0, j = 0;
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t count = each + (t < more);
+        switch (count) {
+            ROW_CASE(1)
+            ROW_CASE(2)
+            ROW_CASE(3)
+            ROW_CASE(4)
+            ROW_CASE(5)
+            ROW_CASE(6)
+        case 7:
+            if (most > 6)
+                NAME(tile, SET)(most > 6 ? 7 : 1, V, adjacent, part, c, a, b, i, j, left, job);
+            break;
+        default:
+            if (most > 7)
+                NAME(tile, SET)(most > 7 ? 8 : 1, V, adjacent, part, c, a, b, i, j, left, job);
+            break;
+        }
+        for (j += count; j >= job->line; j -= job->line) i++;
+    }
+}
+
+// Up to three rows, of three or four registers.
+TARGET static inline ALWAYS void NAME(few_rows, SET)(const int V, const bool adjacent,
+                                                     const bool part, float *c, const float *a,
+                                                     const float *b, int left, const tile_job *job)
+{
+    const int64_t i = 0, j = 0;
+    switch (job->rows) {
+        ROW_CASE(1)
+        ROW_CASE(2)
+        ROW_CASE(3)
+    default: break;
+    }
+}
+
+TARGET static inline ALWAYS void NAME(columns, SET)(const bool adjacent, float *c, const float *a,
+                                                    const float *b, const tile_job *job)
+{
+    const int columns = (int)job->columns, left = (columns - 1) % LANES + 1;
+    const bool part = left < LANES;
+    switch ((columns + LANES - 1) / LANES * 2 + part) {
+    case 2: NAME(rows, SET)(1, adjacent, false, c, a, b, left, job); break;
+    case 3: NAME(rows, SET)(1, adjacent, true, c, a, b, left, job); break;
+    case 4: NAME(rows, SET)(2, adjacent, false, c, a, b, left, job); break;
+    case 5: NAME(rows, SET)(2, adjacent, true, c, a, b, left, job); break;
+    case 6: NAME(few_rows, SET)(3, adjacent, false, c, a, b, left, job); break;
+    case 7: NAME(few_rows, SET)(3, adjacent, true, c, a, b, left, job); break;
+    case 8: NAME(few_rows, SET)(4, adjacent, false, c, a, b, left, job); break;
+    case 9: NAME(few_rows, SET)(4, adjacent, true, c, a, b, left, job); break;
+    default: break;
+    }
+}
+
+TARGET static void NAME(outer, SET)(float *restrict c, const float *restrict a,
+                                    const float *restrict b, const tile_job *job)
+{
+    NAME(columns, SET)(false, c, a, b, job);
+}
+
+TARGET static void NAME(across, SET)(float *restrict c, const float *restrict a,
+                                     const float *restrict b, const tile_job *job)
+{
+    NAME(columns, SET)(true, c, a, b, job);
+}
+
+// R rows by C columns of dot products, each in a register of partial sums.
+TARGET static inline ALWAYS void NAME(dot_tile, SET)(const int R, const int C, float *c,
+                                                     const float *a, const float *b, int64_t i,
+                                                     int64_t j, int64_t column, const tile_job *job)
+{
+    VEC sum[4][4];
+    const float *at[4], *of[4];
+    const int64_t full = job->length / LANES * LANES;
+    const int left = (int)(job->length - full);
+    UNROLL for (int r = 0; r < R; r++)
+    {
+        UNROLL for (int v = 0; v < C; v++) sum[r][v] = (VEC){0};
+    }
+    const VEC zero = {0};
+    NAME(places, SET)(R, at, a, i, j, job);
+    UNROLL for (int v = 0; v < C; v++) of[v] = b + (column + v) * job->b_step;
+    for (int64_t run = 0; run < job->runs; run++) {
+        for (int64_t k = 0; k < full; k += LANES) {
+            VEC factor[4];
+            UNROLL for (int v = 0; v < C; v++) factor[v] = LOAD(of[v] + k);
+            UNROLL for (int r = 0; r < R; r++)
+            {
+                const VEC one = LOAD(at[r] + k);
+                UNROLL for (int v = 0; v < C; v++) sum[r][v] = FMA(one, factor[v], sum[r][v]);
+            }
+        }
+        if (left) {
+            VEC factor[4];
+            UNROLL for (int v = 0; v < C; v++) factor[v] = PART_LOAD(of[v] + full, left);
+            UNROLL for (int r = 0; r < R; r++)
+            {
+                const VEC one = PART_LOAD(at[r] + full, left);
+                UNROLL for (int v = 0; v < C; v++) sum[r][v] = FMA(one, factor[v], sum[r][v]);
+            }
+        }
+        UNROLL for (int r = 0; r < R; r++) at[r] += job->a_run;
+        UNROLL for (int v = 0; v < C; v++) of[v] += job->b_run;
+    }
+    UNROLL for (int r = 0; r < R; r++)
+    {
+        float *to = c + i * job->c_line + j * job->c_row + column;
+        four total = SUMS(sum[r][0], C > 1 ? sum[r][C > 1] : zero, C > 2 ? sum[r][2 % C] : zero,
+                          C > 3 ? sum[r][3 % C] : zero);
+        if (job->accumulate) total += four_load(to, C);
+        if (job->bias) total += four_load(job->bias + column, C);
+        if (job->slope != 1.0f) total = four_leaky(total, job->slope);
+        four_store(to, total, C);
+        if (++j == job->line) j = 0, i++;
+    }
+}
+
+#define DOT_CASE(r, n) \
+    case (r)*8 + (n): NAME(dot_tile, SET)(r, n, c, a, b, i, j, column, job); break;
+
+TARGET static void NAME(dots, SET)(float *restrict c, const float *restrict a,
+                                   const float *restrict b, const tile_job *job)
+{
+    for (int64_t column = 0; column < job->columns; column += 4) {
+        const int64_t wide = job->columns - column < 4 ? job->columns - column : 4;
+        const int64_t most = wide == 4 ? 3 : 4;
+        int64_t i = 0, j = 0;
+        for (int64_t row = 0; row < job->rows; row += most) {
+            const int64_t high = job->rows - row < most ? job->rows - row : most;
+            switch (high * 8 + wide) {
+                DOT_CASE(1, 1)
+                DOT_CASE(1, 2)
+                DOT_CASE(1, 3)
+                DOT_CASE(1, 4)
+                DOT_CASE(2, 1)
+                DOT_CASE(2, 2)
+                DOT_CASE(2, 3)
+                DOT_CASE(2, 4)
+                DOT_CASE(3, 1)
+                DOT_CASE(3, 2)
+                DOT_CASE(3, 3)
+                DOT_CASE(3, 4)
+                DOT_CASE(4, 1)
+                DOT_CASE(4, 2)
+                DOT_CASE(4, 3)
+            }
+            for (j += high; j >= job->line; j -= job->line) i++;
+        }
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// What every compiler can make of the tiles and transforms: registers of four floats.
+#include "engine/kernels/simd.h"
+
+#define SET portable
+#define TARGET
+#define LANES 4
+#define ROWS 6
+#define ROWS1 8
+#define FMA(a, b, c) ((a) * (b) + (c))
+#define PART_LOAD(p, count) ((VEC)four_load(p, count))
+#define PART_STORE(p, v, count) four_store(p, (four)(v), count)
+#define SUMS(a, b, c, d) ((four){SUM(a), SUM(b), SUM(c), SUM(d)})
+#define SUM(v) (((v)[0] + (v)[2]) + ((v)[1] + (v)[3]))
+#include "engine/kernels/kernel_set_template.h"

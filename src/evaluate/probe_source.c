@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "evaluate/probe_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parallel_for.h"
+#include "base/status.h"
+
+bool probing_room(probing *out, int64_t index, int64_t image)
+{
+    for (int64_t i = 0; i < plumb_room_count(); i++) {
+        const plumb_room *room = plumb_room_at(i);
+        if (!plumb_room_describe(room)->concept || index--) continue;
+        *out = (probing){.room = room,
+                         .steps = PLUMB_ROOM_STEPS,
+                         .height = image,
+                         .width = image,
+                         .channels = 3};
+        return true;
+    }
+    return false;
+}
+
+plumb_status probing_open(probing *out, const char *path, int64_t tuples)
+{
+    probing p = {.path = path};
+    plumb_array a;
+    char shape[200];
+    plumb_status st = plumb_dataset_open(&p.data, path, NULL);
+    if (st) return st;
+    p.tuples = plumb_dataset_items(p.data);
+    if (p.tuples > tuples) p.tuples = tuples;
+    st = p.tuples ? plumb_dataset_read(&a, p.data, 0, "frames")
+                  : fail(PLUMB_EFILE, "%s: has no tuples", path);
+    if (!st && (a.dtype != PLUMB_U1 || a.ndim != 5 || a.shape[0] != 4))
+        st = fail(PLUMB_ESHAPE,
+                  "%s: frames of an item are %s %s, wanted u1 (4, steps, height, width, channels)",
+                  path, plumb_dtype_name(a.dtype), plumb_array_shape_text(shape, sizeof shape, &a));
+    if (st) {
+        plumb_dataset_close(p.data);
+        return st;
+    }
+    p.steps = a.shape[1], p.height = a.shape[2], p.width = a.shape[3], p.channels = a.shape[4];
+    *out = p;
+    return PLUMB_OK;
+}
+
+void probing_close(probing *p)
+{
+    plumb_dataset_close(p->data);
+    p->data = NULL;
+}
+
+// ---- rooms ----
+
+typedef struct job {
+    const probing *p;
+    int64_t from;
+    uint8_t *frames, *mask;
+    plumb_status *st;
+    char (*why)[256];
+} job;
+
+static void make_tuple(void *context, int64_t index, int worker)
+{
+    (void)worker;
+    job *j = context;
+    const probing *p = j->p;
+    const int64_t pixels = 4 * p->steps * p->height * p->width;
+    const plumb_room_item out = {.frames = j->frames + index * pixels * p->channels,
+                                 .mask = j->mask ? j->mask + index * pixels : NULL};
+    j->st[index] = status_check_stop();
+    if (!j->st[index])
+        j->st[index] =
+            plumb_room_make(&out, p->room, p->seed, p->first + j->from + index, p->height);
+    if (j->st[index]) snprintf(j->why[index], sizeof j->why[index], "%s", plumb_last_error());
+}
+
+static plumb_status make_tuples(job *j, int64_t count, int threads)
+{
+    j->st = calloc((size_t)count, sizeof *j->st);
+    j->why = calloc((size_t)count, sizeof *j->why);
+    plumb_status st = j->st && j->why ? PLUMB_OK : fail(PLUMB_EMEMORY, "no memory for probes");
+    if (!st) pool_run(count, threads, make_tuple, j);
+    for (int64_t i = 0; i < count && !st; i++)
+        if (j->st[i]) st = fail(j->st[i], "%s", j->why[i]);
+    free(j->st);
+    free(j->why);
+    return st;
+}
+
+// ---- files ----
+
+static plumb_status read_bytes(uint8_t *out, const probing *p, int64_t item, const char *field,
+                               int64_t bytes)
+{
+    plumb_array a;
+    char shape[200];
+    plumb_status st = plumb_dataset_read(&a, p->data, item, field);
+    if (st) return st;
+    if (a.dtype != PLUMB_U1 || plumb_array_count(&a) != bytes)
+        return fail(PLUMB_ESHAPE, "%s: %s of item %lld is %s %s, unlike item 0", p->path, field,
+                    (long long)item, plumb_dtype_name(a.dtype),
+                    plumb_array_shape_text(shape, sizeof shape, &a));
+    memcpy(out, a.data, (size_t)bytes);
+    return PLUMB_OK;
+}
+
+// What a file says of the concept, else its own name.
+static plumb_status name_concept(uint8_t *out, const probing *p, int64_t item)
+{
+    plumb_array a;
+    memset(out, 0, PROBING_LETTERS);
+    if (p->room || !plumb_dataset_has(p->data, "concept")) {
+        const char *name = p->room ? plumb_room_describe(p->room)->concept : basename(p->path);
+        snprintf((char *)out, PROBING_LETTERS, "%s", name);
+        return PLUMB_OK;
+    }
+    plumb_status st = plumb_dataset_read(&a, p->data, item, "concept");
+    if (st) return st;
+    const int64_t letters = plumb_array_count(&a);
+    if (a.dtype != PLUMB_U1)
+        return fail(PLUMB_ESHAPE, "%s: concept of item %lld is %s, wanted text", p->path,
+                    (long long)item, plumb_dtype_name(a.dtype));
+    memcpy(out, a.data, (size_t)(letters < PROBING_LETTERS - 1 ? letters : PROBING_LETTERS - 1));
+    return PLUMB_OK;
+}
+
+plumb_status probing_read(const probing *p, int64_t from, int64_t count, uint8_t *frames,
+                          uint8_t *mask, uint8_t *concept, int threads)
+{
+    const int64_t pixels = 4 * p->steps * p->height * p->width;
+    plumb_status st = PLUMB_OK;
+    if (p->room)
+        st = make_tuples(&(job){.p = p, .from = from, .frames = frames, .mask = mask}, count,
+                         threads);
+    for (int64_t i = 0; i < count && !st; i++) {
+        st = name_concept(concept + i * PROBING_LETTERS, p, from + i);
+        if (p->room || st) continue;
+        st = read_bytes(frames + i * pixels * p->channels, p, from + i, "frames",
+                        pixels * p->channels);
+        if (!st && mask) st = read_bytes(mask + i * pixels, p, from + i, "mask", pixels);
+    }
+    return st;
+}
+
+// ---- references ----
+
+// Of one frame: whole numbers, so that sums over the same frames are the same in any order.
+static int64_t squares(plumb_reference r, const uint8_t *now, const uint8_t *known, int64_t n)
+{
+    const uint8_t *last = now - n, *before = now - 2 * n;
+    int64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t expected = r == PLUMB_REFERENCE_LINEAR   ? 2 * last[i] - before[i]
+                                 : r == PLUMB_REFERENCE_ORACLE ? known[i]
+                                                               : last[i];
+        sum += (expected - now[i]) * (expected - now[i]);
+    }
+    return sum;
+}
+
+void probing_errors(double *error, plumb_reference reference, const uint8_t *frames, int64_t clips,
+                    int64_t steps, int64_t frame)
+{
+    for (int64_t c = 0; c < clips; c++) {
+        const uint8_t *clip = frames + c * steps * frame;
+        const uint8_t *known = clip - (c % 4 >= 2 ? 2 * steps * frame : 0);
+        for (int64_t t = 1; t < steps; t++) {
+            const plumb_reference r = reference == PLUMB_REFERENCE_LINEAR && t < 2
+                                          ? PLUMB_REFERENCE_COPY // nothing has moved yet
+                                          : reference;
+            *error++ = (double)squares(r, clip + t * frame, known + t * frame, frame) /
+                       (255.0 * 255.0 * (double)frame);
+        }
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "evaluate/trained_model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "dataset/video_load.h"
+#include "plumb/dataset.h"
+#include "plumb/machine.h"
+#include "train/run_dir.h"
+
+// Films of the two uses start this far apart.
+static const int64_t measure_first = (int64_t)1 << 32;
+
+plumb_status examinee_load(examinee *e, const char *run)
+{
+    *e = (examinee){0};
+    char *text, name[4096], identity[33];
+    size_t size;
+    snprintf(name, sizeof name, "%s/config.json", run);
+    plumb_status st = rundir_config(&text, &size, &e->mem, run);
+    if (!st) st = recipe_read(&e->recipe, &e->mem, text, size, name);
+    if (!st) st = recipe_identity(identity, &e->recipe);
+    if (!st) st = recipe_frames(&e->shape, &e->recipe);
+    if (st) return st;
+    const catalogue_row *row = e->recipe.model;
+    st = row->create(&e->t, &e->mem, e->recipe.own, &e->recipe.training, &e->shape);
+    e->created = !st;
+    if (!st) st = rundir_weights(&e->t, &e->trained, run, identity);
+    return st;
+}
+
+plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_options *opt)
+{
+    (void)opt;
+    plumb_status st = examinee_load(e, run);
+    if (!st && !e->t.play)
+        st = fail(PLUMB_EVALUE, "%s: %s has no phase space to look into", run,
+                  e->recipe.model->name);
+    return st;
+}
+
+void examinee_close(examinee *e)
+{
+    if (e->created && e->t.end) e->t.end(e->t.self);
+    arena_clear(&e->mem);
+    *e = (examinee){0};
+}
+
+static plumb_status from_world(films *out, examinee *e, const char *name, int64_t first,
+                               int64_t count, int64_t steps, int threads)
+{
+    const plumb_world *world;
+    plumb_status st = plumb_world_find(&world, name);
+    if (st) return st;
+    const plumb_world_facts *f = plumb_world_describe(world);
+    uint64_t seed = (uint64_t)e->recipe.data.data_seed;
+    st = gather_world(&out->film, &e->mem, world, seed, first, count, steps, e->recipe.data.image,
+                      threads);
+    if (st) return st;
+    out->states = 2 * f->n;
+    out->canonicals = 2 * f->canonical_n;
+    out->state = ARENA_NEW(&e->mem, double, (count * steps * out->states));
+    out->canonical = ARENA_NEW(&e->mem, double, (count * steps * out->canonicals));
+    if (!out->state || !out->canonical) return PLUMB_EMEMORY;
+    plumb_world_options w = plumb_world_defaults();
+    w.image = out->film.height;
+    for (int64_t i = 0; i < count && !st; i++) {
+        plumb_trajectory t = {.state = out->state + i * steps * out->states,
+                              .canonical = out->canonical + i * steps * out->canonicals};
+        st = plumb_world_make(&t, world, seed, first + i, steps, &w);
+    }
+    return st;
+}
+
+typedef struct watching {
+    const plumb_world *world;
+    films *to;
+    uint8_t *frames;
+    uint64_t seed;
+    int64_t first, steps;
+    int64_t next; // the first of those at work
+    plumb_status *st;
+    char (*why)[256];
+} watching;
+
+static void watch_one(void *context, int64_t index, int worker)
+{
+    (void)worker;
+    watching *w = context;
+    const footage *f = &w->to->film;
+    const int64_t item = w->next + index, size = f->steps * f->height * f->width * f->channels;
+    const plumb_trajectory film = {.frames = w->frames + item * size};
+    const plumb_trajectory states = {.state = w->to->state + item * w->steps * w->to->states};
+    plumb_world_options o = plumb_world_defaults();
+    o.image = f->height;
+    o.reject_steps = w->steps; // both are the same trajectory
+    plumb_status st = status_check_stop();
+    if (!st) st = plumb_world_make(&film, w->world, w->seed, w->first + item, f->steps, &o);
+    if (!st) st = plumb_world_make(&states, w->world, w->seed, w->first + item, w->steps, &o);
+    w->st[index] = st;
+    if (st) snprintf(w->why[index], sizeof w->why[index], "%s", plumb_last_error());
+}
+
+static plumb_status watch_world(films *out, examinee *e, const char *name, int64_t first,
+                                int64_t count, int64_t steps, int threads)
+{
+    enum { AT_ONCE = 64 };
+    watching w = {.to = out, .first = first, .steps = steps};
+    plumb_status st = plumb_world_find(&w.world, name);
+    if (st) return st;
+    const plumb_world_facts *f = plumb_world_describe(w.world);
+    w.seed = (uint64_t)e->recipe.data.data_seed;
+    out->film = (footage){.count = count,
+                          .steps = e->t.window,
+                          .height = e->recipe.data.image ? e->recipe.data.image : f->height,
+                          .width = e->recipe.data.image ? e->recipe.data.image : f->width,
+                          .channels = f->channels};
+    out->states = 2 * f->n;
+    const footage *film = &out->film;
+    w.frames = ARENA_NEW(&e->mem, uint8_t,
+                         (count * film->steps * film->height * film->width * film->channels));
+    out->film.frames = w.frames;
+    out->state = ARENA_NEW(&e->mem, double, (count * steps * out->states));
+    w.st = ARENA_NEW(&e->mem, plumb_status, AT_ONCE);
+    w.why = arena_take(&e->mem, AT_ONCE, sizeof *w.why);
+    if (!w.frames || !out->state || !w.st || !w.why) return PLUMB_EMEMORY;
+    for (; w.next < count; w.next += AT_ONCE) {
+        const int64_t now = count - w.next < AT_ONCE ? count - w.next : AT_ONCE;
+        pool_run(now, threads, watch_one, &w);
+        for (int64_t i = 0; i < now; i++)
+            if (w.st[i]) return fail(w.st[i], "%s", w.why[i]);
+        status_progress((double)w.next / (double)count);
+    }
+    return PLUMB_OK;
+}
+
+// One array of every item, cut to `steps` frames, as double.
+static plumb_status read_field(double **out, int64_t *width, arena *mem, plumb_dataset *d,
+                               const char *field, int64_t count, int64_t steps)
+{
+    plumb_status st = PLUMB_OK;
+    for (int64_t i = 0; i < count && !st; i++) {
+        plumb_array a;
+        st = plumb_dataset_read(&a, d, i, field);
+        if (st) break;
+        if (a.ndim != 2 || a.shape[0] < steps || (*width && a.shape[1] != *width))
+            return fail(PLUMB_ESHAPE, "%s of item %lld is not (%lld steps, numbers)", field,
+                        (long long)i, (long long)steps);
+        *width = a.shape[1];
+        if (!*out) *out = ARENA_NEW(mem, double, (count * steps * *width));
+        if (!*out) return PLUMB_EMEMORY;
+        double *to = *out + i * steps * *width;
+        for (int64_t k = 0; k < steps * *width; k++)
+            to[k] = a.dtype == PLUMB_F4 ? (double)((const float *)a.data)[k]
+                                        : ((const double *)a.data)[k];
+    }
+    return st;
+}
+
+static plumb_status from_data(films *out, examinee *e, const char *path, int64_t count,
+                              int64_t steps)
+{
+    plumb_dataset *d;
+    plumb_status st = plumb_dataset_open(&d, path, NULL);
+    if (st) return st;
+    int64_t items = plumb_dataset_items(d);
+    st = gather_data(&out->film, &e->mem, path, items < count ? items : count, false);
+    const footage *f = &out->film;
+    if (!st && f->steps < steps)
+        st = fail(PLUMB_ESHAPE, "%s: has %lld frames a film, this takes %lld; try --steps %lld",
+                  path, (long long)f->steps, (long long)steps, (long long)f->steps);
+    if (!st) st = read_field(&out->state, &out->states, &e->mem, d, "state", f->count, steps);
+    if (!st && plumb_dataset_has(d, "canonical"))
+        st =
+            read_field(&out->canonical, &out->canonicals, &e->mem, d, "canonical", f->count, steps);
+    plumb_dataset_close(d);
+    if (st || f->steps == steps) return st;
+    // Longer films are cut.
+    int64_t frame = f->height * f->width * f->channels;
+    uint8_t *cut = ARENA_NEW(&e->mem, uint8_t, (f->count * steps * frame));
+    if (!cut) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < f->count; i++)
+        memcpy(cut + i * steps * frame, f->frames + i * f->steps * frame, (size_t)(steps * frame));
+    out->film.frames = cut;
+    out->film.steps = steps;
+    return PLUMB_OK;
+}
+
+static plumb_status fits(const footage *f, const footage *s)
+{
+    if (f->height != s->height || f->width != s->width || f->channels != s->channels)
+        return fail(PLUMB_ESHAPE,
+                    "the films are %lldx%lldx%lld, the model was trained on %lldx%lldx%lld",
+                    (long long)f->height, (long long)f->width, (long long)f->channels,
+                    (long long)s->height, (long long)s->width, (long long)s->channels);
+    return PLUMB_OK;
+}
+
+plumb_status films_get(films *out, examinee *e, const plumb_evaluate_options *opt, films_use use,
+                       int64_t count, int64_t steps)
+{
+    *out = (films){0};
+    const recipe_data *data = &e->recipe.data;
+    const char *world = opt->world ? opt->world : data->world;
+    int threads = opt->threads ? opt->threads : plumb_machine_threads();
+    plumb_status st;
+    if (opt->data) st = from_data(out, e, opt->data, count, steps);
+    else if (world[0])
+        st =
+            from_world(out, e, world,
+                       FOOTAGE_TEST_FIRST + opt->first + (use == FILMS_MEASURE ? measure_first : 0),
+                       count, steps, threads);
+    else
+        return fail(PLUMB_EVALUE,
+                    "the run was trained on %s; name other films by --data, or a --world",
+                    data->data);
+    return st ? st : fits(&out->film, &e->shape);
+}
+
+plumb_status films_watched(films *out, examinee *e, const plumb_evaluate_options *opt,
+                           int64_t count, int64_t steps)
+{
+    const char *world = opt->world ? opt->world : e->recipe.data.world;
+    if (opt->data) return films_get(out, e, opt, FILMS_MEASURE, INT64_MAX, steps);
+    *out = (films){0};
+    const int threads = opt->threads ? opt->threads : plumb_machine_threads();
+    const plumb_status st = watch_world(
+        out, e, world, FOOTAGE_TEST_FIRST + opt->first + measure_first, count, steps, threads);
+    return st ? st : fits(&out->film, &e->shape);
+}

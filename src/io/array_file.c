@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// One table of formats, chosen by the end of the name; everything read lives in the file's arena.
+#define _GNU_SOURCE
+#include "io/array_file.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/status.h"
+#include "io/hdf5/client.h"
+#include "io/npy.h"
+#include "io/npz.h"
+#include "io/pth.h"
+#include "io/safetensors.h"
+
+static const file_format formats[] = {
+    {".npy", npy_open, npy_read, npy_close, npy_save, NULL},
+    {".npz", npz_open, npz_read, npz_close, npz_save, npz_look},
+    {".h5", h5client_open, h5client_read, h5client_close, h5client_save, h5client_look},
+    {".hdf5", h5client_open, h5client_read, h5client_close, h5client_save, h5client_look},
+    {".pth", pth_open, pth_read, pth_close, pth_save, NULL},
+    {".pt", pth_open, pth_read, pth_close, pth_save, NULL},
+    {".safetensors", safetensors_open, safetensors_read, safetensors_close, safetensors_save, NULL},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+struct plumb_file {
+    arena mem;
+    const file_format *format;
+    const char *path;
+    void *state;
+    file_names names;
+    plumb_array *array; // those read so far; `known` says which
+    bool *known;
+};
+
+static const file_format *format_of(const char *path, size_t length)
+{
+    for (int i = 0; i < FORMATS; i++) {
+        const size_t suffix = strlen(formats[i].suffix);
+        if (length > suffix && strncasecmp(path + length - suffix, formats[i].suffix, suffix) == 0)
+            return &formats[i];
+    }
+    return NULL;
+}
+
+static plumb_status unknown_format(const char *path)
+{
+    return fail(PLUMB_EFILE,
+                "%s: the name ends in none of .npy, .npz, .h5, .hdf5, .pth, .safetensors", path);
+}
+
+plumb_status plumb_file_open(plumb_file **out, const char *path)
+{
+    const file_format *format = format_of(path, strlen(path));
+    if (!format) return unknown_format(path);
+    plumb_file *file = calloc(1, sizeof *file);
+    if (!file) return fail(PLUMB_EMEMORY, "%s: no memory to open it", path);
+    file->format = format;
+    file->path = arena_text(&file->mem, path);
+    plumb_status st = PLUMB_EMEMORY;
+    if (file->path) st = format->open(&file->state, &file->names, &file->mem, file->path);
+    if (!st) {
+        file->array = ARENA_NEW(&file->mem, plumb_array, file->names.count);
+        file->known = ARENA_NEW(&file->mem, bool, file->names.count);
+        if (!file->array || !file->known) st = PLUMB_EMEMORY;
+    }
+    if (st) {
+        plumb_file_close(file);
+        return st;
+    }
+    *out = file;
+    return PLUMB_OK;
+}
+
+void plumb_file_close(plumb_file *file)
+{
+    if (!file) return;
+    if (file->state) file->format->close(file->state);
+    arena mem = file->mem;
+    arena_clear(&mem);
+    free(file);
+}
+
+int64_t plumb_file_count(const plumb_file *file)
+{
+    return file->names.count;
+}
+
+const char *plumb_file_name(const plumb_file *file, int64_t index)
+{
+    assert(index >= 0 && index < file->names.count);
+    return file->names.name[index];
+}
+
+// -1 if there is none of this name.
+static int64_t find(const plumb_file *file, const char *name)
+{
+    for (int64_t i = 0; i < file->names.count; i++) {
+        const char *candidate = file->names.name[i];
+        if (strcmp(candidate, name) == 0 ||
+            (candidate[0] == '/' && name[0] != '/' && strcmp(candidate + 1, name) == 0))
+            return i;
+    }
+    return -1;
+}
+
+bool plumb_file_has(const plumb_file *file, const char *name)
+{
+    return find(file, name) >= 0;
+}
+
+// "a, b, c ..." as far as it fits.
+static const char *list_names(char *text, size_t size, const plumb_file *file)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int64_t i = 0; i < file->names.count; i++) {
+        const char *name = file->names.name[i];
+        if (used + strlen(name) + 8 > size) {
+            snprintf(text + used, size - used, " ...");
+            break;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", name);
+    }
+    return text;
+}
+
+plumb_status file_look(plumb_array *out, uint64_t *offset, const infile **in, plumb_file *file,
+                       int64_t index)
+{
+    *offset = 0;
+    if (!file->known[index] && file->format->look) {
+        const plumb_status st = file->format->look(out, offset, in, file->state, index);
+        if (st || out->ndim >= 0) return st;
+    }
+    return plumb_file_read(out, file, file->names.name[index]);
+}
+
+plumb_status plumb_file_read(plumb_array *out, plumb_file *file, const char *name)
+{
+    const int64_t index = find(file, name);
+    if (index < 0) {
+        char names[400];
+        if (file->names.count == 1 && !file->names.name[0][0])
+            return fail(PLUMB_EFILE, "%s: a .npy file has one array without a name, not \"%s\"",
+                        file->path, name);
+        return fail(PLUMB_EFILE, "%s: has no array \"%s\"; it has %s", file->path, name,
+                    list_names(names, sizeof names, file));
+    }
+    if (!file->known[index]) {
+        const arena_mark mark = arena_here(&file->mem);
+        const plumb_status st =
+            file->format->read(&file->array[index], &file->mem, file->state, index);
+        if (st) {
+            arena_rewind(&file->mem, mark);
+            return st;
+        }
+        file->known[index] = true;
+    }
+    *out = file->array[index];
+    return PLUMB_OK;
+}
+
+static plumb_status read_default(plumb_array *out, plumb_file *file, const char *fallback)
+{
+    if (fallback && plumb_file_has(file, fallback)) return plumb_file_read(out, file, fallback);
+    if (file->names.count == 1) return plumb_file_read(out, file, file->names.name[0]);
+    char names[400];
+    list_names(names, sizeof names, file);
+    if (fallback)
+        return fail(PLUMB_EFILE, "%s: has no array \"%s\"; name one as %s:NAME, it has %s",
+                    file->path, fallback, file->path, names);
+    return fail(PLUMB_EFILE, "%s: has %lld arrays; name one as %s:NAME, it has %s", file->path,
+                (long long)file->names.count, file->path, names);
+}
+
+plumb_status plumb_file_read_argument(plumb_array *out, plumb_file **file, const char *argument,
+                                      const char *fallback)
+{
+    // The key starts at the first colon behind a known suffix; other colons belong to the path.
+    size_t length = strlen(argument);
+    const char *key = NULL;
+    if (!format_of(argument, length))
+        for (const char *c = strchr(argument, ':'); c && !key; c = strchr(c + 1, ':'))
+            if (format_of(argument, (size_t)(c - argument))) key = c + 1;
+    char *path = strdup(argument);
+    if (!path) return fail(PLUMB_EMEMORY, "%s: no memory to open it", argument);
+    if (key) path[key - argument - 1] = 0;
+
+    plumb_file *opened;
+    plumb_status st = plumb_file_open(&opened, path);
+    free(path);
+    if (st) return st;
+    st = key ? plumb_file_read(out, opened, key) : read_default(out, opened, fallback);
+    if (st) plumb_file_close(opened);
+    else *file = opened;
+    return st;
+}
+
+plumb_status plumb_file_save(const char *path, const plumb_named_array *arrays, int64_t count,
+                             bool compress)
+{
+    const file_format *format = format_of(path, strlen(path));
+    if (!format) return unknown_format(path);
+    if (count < 1) return fail(PLUMB_EVALUE, "%s: no array to write", path);
+    return format->save(path, arrays, count, compress);
+}
+
+bool plumb_file_hdf5(void)
+{
+    return h5client_available();
+}

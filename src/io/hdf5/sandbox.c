@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// Everything here is done as far as the kernel allows: an old one gives fewer walls, and the file
+// is still checked. Under the sanitizers, which need calls and address space of their own, the
+// walls on these two are left out.
+#define _GNU_SOURCE
+#include "io/hdf5/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io/hdf5/protocol.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#else
+#define ARCHITECTURE 0
+#endif
+
+static void set_limit(int which, rlim_t value)
+{
+    struct rlimit limit;
+    if (getrlimit((__rlimit_resource_t)which, &limit)) return;
+    limit.rlim_cur = value < limit.rlim_max ? value : limit.rlim_max;
+    setrlimit((__rlimit_resource_t)which, &limit);
+}
+
+void h5jail_enter(void)
+{
+#ifdef SYS_close_range
+    syscall(SYS_close_range, H5WIRE_ALIVE + 1, ~0u, 0);
+#endif
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    set_limit(RLIMIT_CORE, 0);
+    set_limit(RLIMIT_NOFILE, 16);
+}
+
+static uint64_t memory_in_use(void)
+{
+    unsigned long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f) return (uint64_t)1 << 28;
+    if (fscanf(f, "%llu", &pages) != 1) pages = 1 << 16;
+    fclose(f);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void h5jail_limit(uint64_t memory, uint64_t milliseconds, uint64_t output)
+{
+    static uint64_t base; // asked once, before the door to /proc closes
+    if (!base) base = memory_in_use();
+    set_limit(RLIMIT_FSIZE, output);
+    if (SANITIZED) return;
+    set_limit(RLIMIT_AS, base + memory);
+    // RLIMIT_CPU knows whole seconds only; it stands behind the timer, whose signal ends us too.
+    const struct itimerval timer = {.it_value = {.tv_sec = (time_t)(milliseconds / 1000),
+                                                 .tv_usec = (long)(milliseconds % 1000) * 1000}};
+    setitimer(ITIMER_PROF, &timer, NULL);
+    struct timespec used = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    set_limit(RLIMIT_CPU, (uint64_t)used.tv_sec + milliseconds / 1000 + 2);
+}
+
+// clang-format off
+static const unsigned short reading[] = {
+    SYS_read, SYS_pread64, SYS_readv, SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_close,
+    SYS_write, SYS_pwrite64, SYS_ftruncate, SYS_fsync, SYS_flock, SYS_fcntl,
+    SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_futex,
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_tgkill,
+    SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_uname,
+    SYS_clock_gettime, SYS_gettimeofday, SYS_sysinfo, SYS_getrandom, SYS_sched_yield,
+    SYS_getrlimit, SYS_setrlimit, SYS_prlimit64, SYS_setitimer, SYS_exit, SYS_exit_group,
+};
+static const unsigned short opening[] = {
+    SYS_openat, SYS_readlinkat, SYS_faccessat, SYS_prctl, // prctl for the second filter
+#ifdef SYS_open // newer machines do not have the old forms
+    SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink,
+#endif
+};
+// clang-format on
+enum {
+    READING = sizeof reading / sizeof *reading,
+    OPENING = sizeof opening / sizeof *opening,
+};
+
+void h5jail_calls(bool may_open)
+{
+    if (SANITIZED || !ARCHITECTURE) return;
+    struct sock_filter code[5 + 2 * (READING + OPENING)];
+    unsigned short n = 0;
+#define WORD(field) \
+    (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define RETURN(action) (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, (action))
+#define SKIP_UNLESS(value) (struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, 1)
+    code[n++] = WORD(arch);
+    code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+    code[n++] = RETURN(SECCOMP_RET_KILL);
+    code[n++] = WORD(nr);
+    for (int i = 0; i < READING + (may_open ? OPENING : 0); i++) {
+        code[n++] = SKIP_UNLESS(i < READING ? reading[i] : opening[i - READING]);
+        code[n++] = RETURN(SECCOMP_RET_ALLOW);
+    }
+    // Refused rather than killed: a C library that tries something new gets an answer.
+    code[n++] = RETURN(SECCOMP_RET_ERRNO | EPERM);
+    const struct sock_fprog program = {.len = n, .filter = code};
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// What torch.save writes: a zip file with a pickle and, apart from it, the numbers. Read only.
+// Entries of the dictionary that are tensors, NumPy arrays, numbers, lists of numbers or text are
+// arrays of that name; text is code points, u1 or u4, (length) or (strings, length).
+#ifndef IO_PTH_H
+#define IO_PTH_H
+
+#include "io/array_file.h"
+
+plumb_status pth_open(void **state, file_names *names, arena *mem, const char *path);
+plumb_status pth_read(plumb_array *out, arena *mem, void *state, int64_t index);
+void pth_close(void *state);
+plumb_status pth_save(const char *path, const plumb_named_array *arrays, int64_t count,
+                      bool compress);
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// A TFRecord file, or a folder of them that belong together, data.tfrecord-00003-of-00020, as one
+// row of records.
+#ifndef IO_TFRECORD_SHARDS_H
+#define IO_TFRECORD_SHARDS_H
+
+#include "base/arena.h"
+#include "io/tfrecord.h"
+
+typedef struct shards {
+    tfrecord *file;
+    const char **path;
+    int64_t *first; ///< the first record of each, and at the end how many there are
+    int64_t count, items;
+} shards;
+
+/// Does a name end as shards do, in .tfrecord-NNNNN-of-NNNNN?
+bool shards_is(const char *name);
+/// Are there any in a folder?
+bool shards_in(const char *folder);
+
+/// Opens a file, or if `path` ends in / all shards of that folder in the order of their names.
+plumb_status shards_open(shards *out, arena *mem, const char *path);
+void shards_close(shards *s);
+
+/// As tfrecord_read, whichever file it is in.
+plumb_status shards_read(const unsigned char **data, size_t *bytes, shards *s, int64_t record);
+/// The file a record is in, and its number there. Of an empty row, the first file.
+const char *shards_path(const shards *s, int64_t record);
+int64_t shards_local(const shards *s, int64_t record);
+
+#endif

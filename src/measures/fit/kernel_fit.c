@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: MIT
+// The search: features once for each scale, normal equations once for each half, a factor for each
+// ridge. All products are OpenBLAS's.
+#include "measures/fit/kernel_fit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "math/arcsine.h"
+#include "math/blas.h"
+#include "math/cholesky.h"
+
+// Hardly any: keeps the factor of exact fits from failing.
+static const double least_ridge = 1e-13;
+static const double ridges[] = {1e-13, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2};
+// Latents that stay constant are as many examples as there are trajectories, not states.
+static const double line_ridges[] = {1e-13, 1e-4, 1e-3, 1e-2, 1e-1};
+static const double network_scales[] = {1.0, 5.0, 25.0, 100.0};
+static const double gaussian_scales[] = {0.4, 0.6, 1.0, 1.7, 3.0, 6.0};
+// A fit this good is exact: states come in single precision.
+static const double exact = 1e-10;
+// What is simpler stays, unless the other leaves so much less.
+static const double preference = 0.99;
+
+// A tenth of the variance explained may be chance, and the slopes of chance make areas of nothing.
+static const double by_chance = 0.9;
+
+enum {
+    SHRINKING = (int)(sizeof ridges / sizeof *ridges),
+    RIDGES = SHRINKING - 1, // the last is for lines that are shrunk
+    LINE_RIDGES = (int)(sizeof line_ridges / sizeof *line_ridges)
+};
+
+static int64_t feature_count(const kernelfit *f, const kernelfit_choice *c)
+{
+    if (c->kernel) return 1 + f->dims + f->centres;
+    return 1 + (c->order ? f->poly.first[c->order + 1] : 0);
+}
+
+// --- features -----------------------------------------------------------------------------------
+
+// 1, x and all monomials up to `order` of one point.
+static void expand(double *out, const poly *p, int order, const double *x)
+{
+    out[0] = 1.0;
+    if (order < 1) return;
+    double *f = out + 1;
+    memcpy(f, x, (size_t)p->dims * sizeof *f);
+    for (int k = 2; k <= order; k++)
+        for (int64_t i = 0; i < p->dims; i++) {
+            const double *from = f + p->first[k - 1] + p->run[k - 1][i];
+            double *to = f + p->first[k] + p->run[k][i];
+            const int64_t length = p->run[k][i + 1] - p->run[k][i];
+            for (int64_t j = 0; j < length; j++) to[j] = x[i] * from[j];
+        }
+}
+
+static double square(const double *x, int64_t n)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
+    return sum;
+}
+
+// What of a centre the kernel needs at one scale: |c|^2, or 1 / sqrt(1 + s (1 + |c|^2)).
+static void prepare_centres(double *cc, const kernelfit *f, double scale)
+{
+    const double s = 2.0 * scale / (double)f->dims;
+    for (int64_t j = 0; j < f->centres; j++) {
+        cc[j] = square(f->centre + j * f->dims, f->dims);
+        if (f->family != PLUMB_ESTIMATOR_GAUSSIAN) cc[j] = 1.0 / sqrt(1.0 + s * (1.0 + cc[j]));
+    }
+}
+
+// k becomes the kernel of a point with |x|^2 = xx at each centre, whose products with it k holds;
+// a and b, unless NULL, such that the kernel's gradient is a c + b x.
+static void kernel_row(double *restrict k, double *restrict a, double *restrict b,
+                       const kernelfit *f, double scale, double xx, const double *restrict cc)
+{
+    const int64_t n = f->centres;
+    if (f->family == PLUMB_ESTIMATOR_GAUSSIAN) {
+        const double inverse = 1.0 / (scale * scale);
+        for (int64_t j = 0; j < n; j++) {
+            const double value = exp(-0.5 * inverse * fmax(xx + cc[j] - 2.0 * k[j], 0.0));
+            if (a) a[j] = value * inverse, b[j] = -value * inverse;
+            k[j] = value;
+        }
+        return;
+    }
+    // asin(t) with t < 1: the bias and the 1 beside it see to that
+    const double s = 2.0 * scale / (double)f->dims, own = 1.0 + s * (1.0 + xx);
+    const double size = s / sqrt(own);
+    for (int64_t j = 0; j < n; j++) k[j] = (1.0 + k[j]) * (size * cc[j]);
+    if (a)
+        for (int64_t j = 0; j < n; j++) {
+            const double slope = 1.0 / sqrt(fmax(1.0 - k[j] * k[j], 1e-12));
+            a[j] = size * cc[j] * slope;
+            b[j] = -k[j] * s / own * slope;
+        }
+    else arcsine_all(k, n);
+}
+
+// out (rows, count) for a choice; cc (centres) is scratch, filled here.
+static void fill(double *out, double *cc, const kernelfit *f, const kernelfit_choice *c,
+                 const double *x, int64_t rows)
+{
+    const int64_t count = feature_count(f, c), d = f->dims;
+    if (!c->kernel) {
+        for (int64_t r = 0; r < rows; r++) expand(out + r * count, &f->poly, c->order, x + r * d);
+        return;
+    }
+    prepare_centres(cc, f, c->scale);
+    blas_gemm(out + 1 + d, count, x, d, false, f->centre, d, true, rows, f->centres, d, 1.0, 0.0);
+    for (int64_t r = 0; r < rows; r++) {
+        double *row = out + r * count;
+        row[0] = 1.0;
+        memcpy(row + 1, x + r * d, (size_t)d * sizeof *row);
+        kernel_row(row + 1 + d, NULL, NULL, f, c->scale, square(x + r * d, d), cc);
+    }
+}
+
+// Each next centre is the row farthest from all before it: they cover the data evenly, edges too.
+static plumb_status place_centres(kernelfit *f, arena *mem, const double *x, int64_t rows)
+{
+    const int64_t d = f->dims;
+    if (f->centres > rows) f->centres = rows;
+    f->centre = ARENA_NEW(mem, double, (f->centres * d));
+    double *away = ARENA_NEW(mem, double, rows);
+    if (!f->centre || !away) return PLUMB_EMEMORY;
+    int64_t next = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        away[r] = (double)INFINITY;
+        if (square(x + r * d, d) < square(x + next * d, d)) next = r;
+    }
+    int64_t count = 0;
+    while (count < f->centres) {
+        double *c = f->centre + count++ * d;
+        memcpy(c, x + next * d, (size_t)d * sizeof *c);
+        int64_t farthest = 0;
+        for (int64_t r = 0; r < rows; r++) {
+            double sum = 0.0;
+            for (int64_t i = 0; i < d; i++) {
+                const double by = x[r * d + i] - c[i];
+                sum += by * by;
+            }
+            if (sum < away[r]) away[r] = sum;
+            if (away[r] > away[farthest]) farthest = r;
+        }
+        if (away[farthest] <= 1e-12) break; // the rest are repeats
+        next = farthest;
+    }
+    f->centres = count;
+    return PLUMB_OK;
+}
+
+// --- the search ---------------------------------------------------------------------------------
+
+typedef struct search {
+    const double *x, *y; // thinned
+    int64_t rows, first, outputs;
+    double *features, *cc;
+    double *gram[2], *right[2]; // of either half
+    double *factor, *weights, *residual;
+    double *total; // (outputs) of y^2
+} search;
+
+static plumb_status search_init(search *s, arena *mem, const kernelfit_input *in, int64_t widest)
+{
+    const int64_t thin = in->thin > 1 ? in->thin : 1, most = in->rows / thin + 2;
+    double *x = ARENA_NEW(mem, double, (most * in->dims));
+    double *y = ARENA_NEW(mem, double, (most * in->outputs));
+    *s = (search){.x = x, .y = y, .outputs = in->outputs};
+    s->features = ARENA_NEW(mem, double, (most * widest));
+    s->cc = ARENA_NEW(mem, double, widest);
+    for (int h = 0; h < 2; h++) {
+        s->gram[h] = ARENA_NEW(mem, double, (widest * widest));
+        s->right[h] = ARENA_NEW(mem, double, (widest * in->outputs));
+        if (!s->gram[h] || !s->right[h]) return PLUMB_EMEMORY;
+    }
+    s->factor = ARENA_NEW(mem, double, (widest * widest));
+    s->weights = ARENA_NEW(mem, double, (widest * in->outputs));
+    s->residual = ARENA_NEW(mem, double, (most * in->outputs));
+    s->total = ARENA_NEW(mem, double, in->outputs);
+    if (!x || !y || !s->features || !s->cc || !s->factor || !s->weights || !s->residual ||
+        !s->total)
+        return PLUMB_EMEMORY;
+    for (int64_t r = 0; r < in->rows; r++) {
+        if ((r < in->first ? r : r - in->first) % thin) continue;
+        memcpy(x + s->rows * in->dims, in->x + r * in->dims, (size_t)in->dims * sizeof *x);
+        memcpy(y + s->rows * in->outputs, in->y + r * in->outputs, (size_t)in->outputs * sizeof *y);
+        for (int64_t o = 0; o < in->outputs; o++)
+            s->total[o] += in->y[r * in->outputs + o] * in->y[r * in->outputs + o];
+        s->rows++;
+        if (r < in->first) s->first++;
+    }
+    return PLUMB_OK;
+}
+
+static bool shrinks(const kernelfit *f)
+{
+    return f->firm < f->dims;
+}
+
+// gram + ridge, factored. The constant is (all but) free, and the lines that are to be.
+static bool factor(double *out, const double *gram, const kernelfit *f, const kernelfit_choice *c,
+                   double rows)
+{
+    const int64_t n = feature_count(f, c);
+    memcpy(out, gram, (size_t)(n * n) * sizeof *out);
+    for (int64_t i = 0; i < n; i++) {
+        const bool free = i <= f->firm || (!c->kernel && !shrinks(f));
+        out[i * n + i] += rows * (free ? least_ridge : c->ridge);
+    }
+    return cholesky_factor(out, n);
+}
+
+// Fits one half and adds to `left` (2, outputs) what it misses in the other, and the squared jumps
+// of that from row to row.
+static bool miss(double *left, search *s, const kernelfit *f, const kernelfit_choice *c, int half)
+{
+    const int64_t n = feature_count(f, c), o = s->outputs;
+    const int64_t fitted = half ? s->rows - s->first : s->first, other = s->rows - fitted;
+    const int64_t at = half ? 0 : s->first;
+    if (!factor(s->factor, s->gram[half], f, c, (double)fitted)) return false;
+    memcpy(s->weights, s->right[half], (size_t)(n * o) * sizeof *s->weights);
+    cholesky_solve(s->weights, s->factor, n, o);
+    memcpy(s->residual, s->y + at * o, (size_t)(other * o) * sizeof *s->residual);
+    blas_gemm(s->residual, o, s->features + at * n, n, false, s->weights, o, false, other, o, n,
+              -1.0, 1.0);
+    for (int64_t r = 0; r < other; r++) {
+        const double *now = s->residual + r * o, *before = r ? now - o : now;
+        for (int64_t k = 0; k < o; k++) {
+            left[k] += now[k] * now[k];
+            left[o + k] += (now[k] - before[k]) * (now[k] - before[k]);
+        }
+    }
+    return true;
+}
+
+// Tries one kind of features with some ridges; true if nothing is left to explain.
+static bool try_features(kernelfit *f, search *s, double *left, kernelfit_choice c,
+                         const double *ridge, int count)
+{
+    const int64_t n = feature_count(f, &c), o = s->outputs;
+    fill(s->features, s->cc, f, &c, s->x, s->rows);
+    for (int h = 0; h < 2; h++) {
+        const int64_t at = h ? s->first : 0, rows = h ? s->rows - s->first : s->first;
+        blas_gram(s->gram[h], n, s->features + at * n, n, rows, n);
+        blas_gemm(s->right[h], o, s->features + at * n, n, true, s->y + at * o, o, false, n, o,
+                  rows, 1.0, 0.0);
+    }
+    for (int i = 0; i < count; i++) {
+        c.ridge = ridge[i];
+        memset(left, 0, (size_t)(2 * o) * sizeof *left);
+        if (!miss(left, s, f, &c, 0) || !miss(left, s, f, &c, 1)) continue;
+        for (int64_t k = 0; k < o; k++) {
+            c.left = left[k] / s->total[k];
+            c.smooth = left[k] > 0.0 ? fmax(1.0 - 0.5 * left[o + k] / left[k], 0.0) : 0.0;
+            const bool nothing = !f->choice[k].kernel && !f->choice[k].order;
+            const double bar = nothing ? fmin(f->choice[k].left, by_chance) : f->choice[k].left;
+            if (c.left < bar * preference - least_ridge) f->choice[k] = c;
+        }
+    }
+    bool done = true;
+    for (int64_t k = 0; k < o; k++) done = done && f->choice[k].left < f->enough;
+    return done;
+}
+
+// Does some output have this scale?
+static bool wanted(const kernelfit *f, double scale)
+{
+    for (int64_t k = 0; k < f->outputs; k++)
+        if (f->choice[k].kernel && f->choice[k].scale == scale) return true;
+    return false;
+}
+
+// From the middle scale outwards, on either side for as long as that helps some output.
+static plumb_status choose_kernel(kernelfit *f, search *s, double *left)
+{
+    const bool gaussian = f->family == PLUMB_ESTIMATOR_GAUSSIAN;
+    const double *scales = gaussian ? gaussian_scales : network_scales;
+    const int count = gaussian ? (int)(sizeof gaussian_scales / sizeof *gaussian_scales)
+                               : (int)(sizeof network_scales / sizeof *network_scales);
+    const int middle = (count - 1) / 2;
+    for (int step = -1; step <= 1; step += 2)
+        for (int i = step < 0 ? middle : middle + 1; i >= 0 && i < count; i += step) {
+            const plumb_status st = status_check_stop();
+            if (st) return st;
+            if (i != middle && i != middle + 1 && i != middle - 1 && !wanted(f, scales[i - step]))
+                break;
+            if (try_features(f, s, left, (kernelfit_choice){.kernel = true, .scale = scales[i]},
+                             ridges, shrinks(f) ? SHRINKING : RIDGES))
+                return PLUMB_OK;
+        }
+    return PLUMB_OK;
+}
+
+static plumb_status choose(kernelfit *f, arena *mem, search *s)
+{
+    double *left = ARENA_NEW(mem, double, (2 * s->outputs));
+    if (!left) return PLUMB_EMEMORY;
+    for (int order = 0; order <= f->poly.order; order++)
+        if (try_features(f, s, left, (kernelfit_choice){.order = order},
+                         shrinks(f) ? line_ridges : &least_ridge, shrinks(f) ? LINE_RIDGES : 1))
+            return PLUMB_OK;
+    return f->centres ? choose_kernel(f, s, left) : PLUMB_OK;
+}
+
+plumb_status kernelfit_choose(kernelfit *out, arena *mem, const kernelfit_input *in)
+{
+    plumb_status st = blas_load();
+    if (st) return st;
+    kernelfit f = {
+        .dims = in->dims, .outputs = in->outputs, .family = in->family, .firm = in->firm};
+    f.enough = fmax(in->enough, exact);
+    f.centres = in->family == PLUMB_ESTIMATOR_POLYNOMIAL ? 0 : in->centres;
+    int order = 1;
+    while (order < in->most_order && poly_count(in->dims, order + 1) <= in->most_terms) order++;
+    st = poly_init(&f.poly, mem, in->dims, order);
+    f.choice = ARENA_NEW(mem, kernelfit_choice, in->outputs);
+    if (st || !f.choice) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < in->outputs; k++) f.choice[k].left = 1.0;
+    f.stride =
+        1 + f.dims + f.centres > 1 + f.poly.count ? 1 + f.dims + f.centres : 1 + f.poly.count;
+
+    arena scratch = {0};
+    search s;
+    st = search_init(&s, &scratch, in, f.stride);
+    if (!st && f.centres) st = place_centres(&f, mem, s.x, s.rows);
+    if (!st) st = choose(&f, &scratch, &s);
+    arena_clear(&scratch);
+    if (!st) *out = f;
+    return st;
+}
+
+// --- the final fits -----------------------------------------------------------------------------
+
+static bool same_features(const kernelfit_choice *a, const kernelfit_choice *b)
+{
+    return a->kernel == b->kernel && a->order == b->order && a->scale == b->scale;
+}
+
+// The outputs that have the features of output k, unless an earlier one has; their number.
+static int64_t alike(int64_t *members, const kernelfit *f, int64_t k)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < f->outputs; i++) {
+        if (!same_features(&f->choice[i], &f->choice[k])) continue;
+        if (i < k) return 0;
+        members[count++] = i;
+    }
+    return count;
+}
+
+// Normal equations of outputs that share their features.
+typedef struct normal {
+    int64_t n, count;
+    const int64_t *members;
+    double *gram[KERNELFIT_FITS], *right[KERNELFIT_FITS]; // right (n, count)
+    double rows[KERNELFIT_FITS];
+    double *lower, *some; // scratch (n, n), (n, count)
+} normal;
+
+static plumb_status normal_init(normal *e, arena *mem, const kernelfit *f,
+                                const kernelfit_input *in, const int64_t *members, int64_t count)
+{
+    const kernelfit_choice *c = &f->choice[members[0]];
+    const int64_t n = feature_count(f, c), rows = in->rows;
+    *e = (normal){.n = n, .count = count, .members = members};
+    double *features = ARENA_NEW(mem, double, (rows * n));
+    double *cc = ARENA_NEW(mem, double, (f->centres + 1));
+    double *y = ARENA_NEW(mem, double, (rows * count));
+    e->lower = ARENA_NEW(mem, double, (n * n));
+    e->some = ARENA_NEW(mem, double, (n * count));
+    for (int w = 0; w < KERNELFIT_FITS; w++) {
+        e->gram[w] = ARENA_NEW(mem, double, (n * n));
+        e->right[w] = ARENA_NEW(mem, double, (n * count));
+        if (!e->gram[w] || !e->right[w]) return PLUMB_EMEMORY;
+    }
+    if (!features || !cc || !y || !e->lower || !e->some) return PLUMB_EMEMORY;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < count; i++) y[r * count + i] = in->y[r * in->outputs + members[i]];
+    fill(features, cc, f, c, in->x, rows);
+    for (int h = KERNELFIT_FIRST; h <= KERNELFIT_SECOND; h++) {
+        const int64_t at = h == KERNELFIT_FIRST ? 0 : in->first;
+        const int64_t some = h == KERNELFIT_FIRST ? in->first : rows - in->first;
+        e->rows[h] = (double)some;
+        blas_gram(e->gram[h], n, features + at * n, n, some, n);
+        blas_gemm(e->right[h], count, features + at * n, n, true, y + at * count, count, false, n,
+                  count, some, 1.0, 0.0);
+    }
+    e->rows[0] = (double)rows;
+    for (int64_t i = 0; i < n * n; i++) e->gram[0][i] = e->gram[1][i] + e->gram[2][i];
+    for (int64_t i = 0; i < n * count; i++) e->right[0][i] = e->right[1][i] + e->right[2][i];
+    return PLUMB_OK;
+}
+
+// Solves for the members that have the ridge of member `first`, the first of these.
+static plumb_status solve_ridge(kernelfit *f, normal *e, int64_t first)
+{
+    const int64_t n = e->n;
+    const kernelfit_choice c = f->choice[e->members[first]];
+    int64_t count = 0;
+    for (int64_t i = first; i < e->count; i++) count += f->choice[e->members[i]].ridge == c.ridge;
+    for (int w = 0; w < KERNELFIT_FITS; w++) {
+        double rows = e->rows[w];
+        while (!factor(e->lower, e->gram[w], f, &c, rows)) { // rounding: lean a little harder
+            rows *= 10.0;
+            if (!(rows < 1e12 * e->rows[w]))
+                return fail(PLUMB_ENUMERIC, "the normal equations of a fit are not positive");
+        }
+        for (int64_t i = first, k = 0; i < e->count; i++) {
+            if (f->choice[e->members[i]].ridge != c.ridge) continue;
+            for (int64_t j = 0; j < n; j++) e->some[j * count + k] = e->right[w][j * e->count + i];
+            k++;
+        }
+        cholesky_solve(e->some, e->lower, n, count);
+        for (int64_t i = first, k = 0; i < e->count; i++) {
+            if (f->choice[e->members[i]].ridge != c.ridge) continue;
+            for (int64_t j = 0; j < n; j++)
+                f->weight[w][e->members[i] * f->stride + j] = e->some[j * count + k];
+            k++;
+        }
+    }
+    return PLUMB_OK;
+}
+
+static plumb_status solve_group(kernelfit *f, arena *mem, const kernelfit_input *in,
+                                const int64_t *members, int64_t count)
+{
+    normal e;
+    plumb_status st = normal_init(&e, mem, f, in, members, count);
+    for (int64_t i = 0; i < count && !st; i++) {
+        bool solved = false;
+        for (int64_t j = 0; j < i; j++)
+            solved = solved || f->choice[members[j]].ridge == f->choice[members[i]].ridge;
+        if (!solved) st = solve_ridge(f, &e, i);
+    }
+    return st;
+}
+
+plumb_status kernelfit_solve(kernelfit *fit, arena *mem, const kernelfit_input *in)
+{
+    for (int w = 0; w < KERNELFIT_FITS; w++) {
+        fit->weight[w] = ARENA_NEW(mem, double, (fit->outputs * fit->stride));
+        if (!fit->weight[w]) return PLUMB_EMEMORY;
+    }
+    arena scratch = {0};
+    plumb_status st = PLUMB_OK;
+    int64_t *members = ARENA_NEW(&scratch, int64_t, fit->outputs);
+    if (!members) st = PLUMB_EMEMORY;
+    for (int64_t k = 0; k < fit->outputs && !st; k++) {
+        const int64_t count = alike(members, fit, k);
+        if (!count || (!fit->choice[k].kernel && !fit->choice[k].order)) continue;
+        const arena_mark mark = arena_here(&scratch);
+        st = solve_group(fit, &scratch, in, members, count);
+        arena_rewind(&scratch, mark);
+        if (!st) st = status_check_stop();
+    }
+    arena_clear(&scratch);
+    return st;
+}
+
+// --- Jacobians ----------------------------------------------------------------------------------
+
+// to (features of one order less, count * dims): the coefficients of all derivatives.
+static void differentiate(double *to, const kernelfit *f, int which, const int64_t *members,
+                          int64_t count)
+{
+    const int order = f->choice[members[0]].order;
+    const int64_t d = f->dims, terms = f->poly.first[order + 1];
+    for (int64_t m = 0; m < terms; m++) {
+        int64_t v[POLY_MAX_ORDER], rest[POLY_MAX_ORDER];
+        const int degree = poly_variables(v, &f->poly, m);
+        for (int skip = 0; skip < degree; skip++) {
+            int left = 0;
+            for (int i = 0; i < degree; i++)
+                if (i != skip) rest[left++] = v[i];
+            const int64_t row = left ? 1 + poly_index(&f->poly, rest, left) : 0;
+            for (int64_t i = 0; i < count; i++)
+                to[(row * count + i) * d + v[skip]] +=
+                    f->weight[which][members[i] * f->stride + 1 + m];
+        }
+    }
+}
+
+static plumb_status jacobian_of_polynomial(double *out, const kernelfit *f, arena *mem, int which,
+                                           const int64_t *members, int64_t count, const double *x,
+                                           int64_t rows)
+{
+    const kernelfit_choice lower = {.order = f->choice[members[0]].order - 1};
+    const int64_t n = feature_count(f, &lower);
+    double *features = ARENA_NEW(mem, double, (rows * n));
+    double *slopes = ARENA_NEW(mem, double, (n * count * f->dims));
+    if (!features || !slopes) return PLUMB_EMEMORY;
+    differentiate(slopes, f, which, members, count);
+    fill(features, NULL, f, &lower, x, rows);
+    blas_gemm(out, count * f->dims, features, n, false, slopes, count * f->dims, false, rows,
+              count * f->dims, n, 1.0, 0.0);
+    return PLUMB_OK;
+}
+
+static plumb_status jacobian_of_kernel(double *out, const kernelfit *f, arena *mem, int which,
+                                       const int64_t *members, int64_t count, const double *x,
+                                       int64_t rows)
+{
+    const int64_t d = f->dims, n = f->centres, wide = count * d;
+    double *k = ARENA_NEW(mem, double, (rows * n)), *a = ARENA_NEW(mem, double, (rows * n));
+    double *b = ARENA_NEW(mem, double, (rows * n)), *cc = ARENA_NEW(mem, double, n);
+    double *w = ARENA_NEW(mem, double, (n * count)), *wc = ARENA_NEW(mem, double, (n * wide));
+    double *along = ARENA_NEW(mem, double, (rows * count));
+    if (!k || !a || !b || !cc || !w || !wc || !along) return PLUMB_EMEMORY;
+    prepare_centres(cc, f, f->choice[members[0]].scale);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < count; i++) {
+            const double weight = f->weight[which][members[i] * f->stride + 1 + d + j];
+            w[j * count + i] = weight;
+            for (int64_t v = 0; v < d; v++)
+                wc[j * wide + i * d + v] = weight * f->centre[j * d + v];
+        }
+    blas_gemm(k, n, x, d, false, f->centre, d, true, rows, n, d, 1.0, 0.0);
+    for (int64_t r = 0; r < rows; r++)
+        kernel_row(k + r * n, a + r * n, b + r * n, f, f->choice[members[0]].scale,
+                   square(x + r * d, d), cc);
+    blas_gemm(out, wide, a, n, false, wc, wide, false, rows, wide, n, 1.0, 0.0);
+    blas_gemm(along, count, b, n, false, w, count, false, rows, count, n, 1.0, 0.0);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t v = 0; v < d; v++)
+                out[r * wide + i * d + v] += along[r * count + i] * x[r * d + v] +
+                                             f->weight[which][members[i] * f->stride + 1 + v];
+    return PLUMB_OK;
+}
+
+static plumb_status jacobian(double *out, const kernelfit *f, arena *mem, int which,
+                             const double *x, int64_t rows)
+{
+    const int64_t d = f->dims;
+    int64_t *members = ARENA_NEW(mem, int64_t, f->outputs);
+    double *part = ARENA_NEW(mem, double, (rows * f->outputs * d));
+    if (!members || !part) return PLUMB_EMEMORY;
+    memset(out, 0, (size_t)(rows * f->outputs * d) * sizeof *out);
+    for (int64_t k = 0; k < f->outputs; k++) {
+        const int64_t count = alike(members, f, k);
+        if (!count || (!f->choice[k].kernel && !f->choice[k].order)) continue;
+        const plumb_status st =
+            f->choice[k].kernel
+                ? jacobian_of_kernel(part, f, mem, which, members, count, x, rows)
+                : jacobian_of_polynomial(part, f, mem, which, members, count, x, rows);
+        if (st) return st;
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t i = 0; i < count; i++)
+                memcpy(out + (r * f->outputs + members[i]) * d, part + (r * count + i) * d,
+                       (size_t)d * sizeof *out);
+    }
+    return PLUMB_OK;
+}
+
+plumb_status kernelfit_jacobian(double *out, const kernelfit *fit, arena *mem, int which,
+                                const double *x, int64_t rows)
+{
+    const arena_mark mark = arena_here(mem);
+    const plumb_status st = jacobian(out, fit, mem, which, x, rows);
+    arena_rewind(mem, mark);
+    return st;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Smooth maps fitted to scattered states, with their Jacobians in closed form.
+//
+// For each output by itself the fit is chosen that predicts trajectories it has not seen best:
+// nothing but the mean, a polynomial, or a line plus a kernel at a few hundred centres. The kernel
+// is that of a network with one endless hidden layer of sigmoids [Williams98]: like a network it
+// stays calm away from the data, where polynomials explode and Gaussian bumps fall silent.
+#ifndef MEASURES_FIT_KERNEL_FIT_H
+#define MEASURES_FIT_KERNEL_FIT_H
+
+#include "base/arena.h"
+#include "math/poly.h"
+#include "plumb/canonical.h"
+
+typedef struct kernelfit_input {
+    const double
+        *x; // (rows, dims) mean 0, deviation 1; one half of the trajectories, then the other
+    const double *y;     // (rows, outputs) mean 0, mean square 1
+    int64_t rows, first; // all; of the first half
+    int64_t dims, outputs;
+    int64_t thin; // the search takes every so manieth row
+    int64_t centres;
+    int64_t most_terms; // of a polynomial
+    int most_order;
+    // Lines in the first so many inputs are free; if that is not all, the others and all
+    // polynomials are fitted with a ridge, as a kernel is.
+    int64_t firm;
+    double enough; // the search ends where no output leaves more than this; 0 where all is exact
+    plumb_canonical_estimator family;
+} kernelfit_input;
+
+typedef struct kernelfit_choice {
+    bool kernel;
+    int order;           // of a polynomial; 0 the mean alone
+    double scale, ridge; // of a kernel
+    double left;         // share of the variance of unseen trajectories that is not explained
+    double smooth;       // share of that which does not jump from row to row: it is no noise
+} kernelfit_choice;
+
+enum { KERNELFIT_ALL, KERNELFIT_FIRST, KERNELFIT_SECOND, KERNELFIT_FITS };
+
+typedef struct kernelfit {
+    int64_t dims, outputs, centres;
+    plumb_canonical_estimator family;
+    int64_t firm;
+    double enough;
+    double *centre;           // (centres, dims)
+    poly poly;                // of the highest order tried
+    kernelfit_choice *choice; // (outputs)
+    int64_t stride;
+    double *weight[KERNELFIT_FITS]; // (outputs, stride): to all rows, to either half
+} kernelfit;
+
+/// Chooses. Fails with PLUMB_EMEMORY, or PLUMB_EMISSING without OpenBLAS.
+plumb_status kernelfit_choose(kernelfit *out, arena *mem, const kernelfit_input *in);
+
+/// Then fits what was chosen to all rows, and to either half.
+plumb_status kernelfit_solve(kernelfit *fit, arena *mem, const kernelfit_input *in);
+
+/// out (rows, outputs, dims) = dy/dx at x (rows, dims), of one of the fits.
+plumb_status kernelfit_jacobian(double *out, const kernelfit *fit, arena *mem, int which,
+                                const double *x, int64_t rows);
+
+#endif

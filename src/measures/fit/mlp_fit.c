@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+#include "measures/fit/mlp_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "math/rng.h"
+
+enum { CHUNK = 4096, LEAVES = 2 * MLP_MOST_LAYERS };
+
+static int64_t layer_in(const mlp_shape *s, int layer)
+{
+    return layer ? s->width : s->inputs;
+}
+
+static int64_t layer_out(const mlp_shape *s, int layer)
+{
+    return layer == s->layers - 1 ? s->outputs : s->width;
+}
+
+int64_t mlp_parameters(const mlp_shape *s)
+{
+    int64_t count = 0;
+    for (int i = 0; i < s->layers; i++) count += (layer_in(s, i) + 1) * layer_out(s, i);
+    return count;
+}
+
+void mlp_draw(double *value, const mlp_shape *s, uint64_t seed, uint64_t stream)
+{
+    rng r = rng_at(seed, stream);
+    for (int i = 0; i < s->layers; i++) {
+        const int64_t in = layer_in(s, i), out = layer_out(s, i);
+        for (int64_t k = 0; k < in * out; k++) {
+            double z;
+            do z = rng_normal(&r);
+            while (fabs(z) > 2.0);
+            *value++ = z / sqrt((double)in);
+        }
+        for (int64_t k = 0; k < out; k++) *value++ = 0.0;
+    }
+}
+
+// --- the network as a graph ---------------------------------------------------------------------
+
+typedef struct described {
+    graph *g;
+    program *p;
+    instance *i;
+    int leaves;
+    node *leaf[LEAVES]; // w0, b0, w1, ..
+    node *x, *y;        // (inputs, rows), (outputs, rows): what goes in, what is to come out
+    node *told;         // (outputs, rows)
+} described;
+
+static plumb_status describe(described *d, const mlp_shape *s, int64_t rows)
+{
+    *d = (described){0};
+    plumb_status st = graph_create(&d->g);
+    if (st) return st;
+    graph *g = d->g;
+    d->x = op_input(g, "x", 0, 2, (int64_t[]){s->inputs, rows});
+    d->told = d->x;
+    for (int i = 0; i < s->layers; i++) {
+        const int64_t in = layer_in(s, i), out = layer_out(s, i);
+        node *w = d->leaf[d->leaves++] = op_input(g, "w", 0, 2, (int64_t[]){in, out});
+        node *b = d->leaf[d->leaves++] = op_input(g, "b", 0, 1, (int64_t[]){out});
+        d->told = op_add(g, op_matmul(g, w, d->told, true, false),
+                         op_broadcast(g, b, 1, 1, (int64_t[]){rows}));
+        if (i < s->layers - 1) d->told = op_tanh(g, d->told);
+    }
+    return PLUMB_OK;
+}
+
+static plumb_status make_ready(described *d, node *const *output, int outputs, program_form form)
+{
+    plumb_status st = program_build(&d->p, d->g, output, outputs, form);
+    return st ? st : instance_create(&d->i, d->p);
+}
+
+static void described_free(described *d)
+{
+    instance_free(d->i);
+    program_free(d->p);
+    graph_free(d->g);
+}
+
+static void set_parameters(described *d, const double *value)
+{
+    for (int k = 0; k < d->leaves; k++) {
+        instance_set(d->i, d->leaf[k], value);
+        value += shape_count(&d->leaf[k]->shape);
+    }
+}
+
+// mean (F(x) - y)^2 + ridge sum w^2
+static node *loss_of(described *d, const mlp_shape *s, int64_t rows, double ridge)
+{
+    graph *g = d->g;
+    d->y = op_input(g, "y", 0, 2, (int64_t[]){s->outputs, rows});
+    node *square = op_square(g, op_subtract(g, d->told, d->y));
+    node *loss = op_scale(g, op_sum(g, square, 0, 2), 1.0 / (double)(rows * s->outputs));
+    for (int i = 0; ridge != 0.0 && i < s->layers; i++)
+        loss = op_add(g, loss, op_scale(g, op_sum(g, op_square(g, d->leaf[2 * i]), 0, 2), ridge));
+    return loss;
+}
+
+// --- training -----------------------------------------------------------------------------------
+
+typedef struct trainer {
+    described d;
+    double *gradient, *m, *v; // (parameters)
+    double *rows;             // (columns, batch)
+} trainer;
+
+static plumb_status trainer_init(trainer *r, const mlp_training *t, arena *mem)
+{
+    const int64_t size = mlp_parameters(&t->shape);
+    const int64_t most = t->shape.inputs > t->shape.outputs ? t->shape.inputs : t->shape.outputs;
+    r->gradient = ARENA_NEW(mem, double, size);
+    r->m = ARENA_NEW(mem, double, size);
+    r->v = ARENA_NEW(mem, double, size);
+    r->rows = ARENA_NEW(mem, double, (most * t->batch));
+    if (!r->gradient || !r->m || !r->v || !r->rows) return PLUMB_EMEMORY;
+    plumb_status st = describe(&r->d, &t->shape, t->batch);
+    if (st) return st;
+    node *output[1 + LEAVES] = {loss_of(&r->d, &t->shape, t->batch, t->ridge)};
+    graph_gradient(r->d.g, output + 1, r->d.leaf, r->d.leaves, output, NULL, 1);
+    return make_ready(&r->d, output, 1 + r->d.leaves, t->form);
+}
+
+// Rows first .. first + batch - 1 of each column, beginning anew after the last.
+static void set_rows(trainer *r, const mlp_training *t, node *leaf, const double *from,
+                     int64_t first)
+{
+    const int64_t columns = leaf->shape.size[0];
+    const int64_t now = t->rows - first < t->batch ? t->rows - first : t->batch;
+    for (int64_t c = 0; c < columns; c++) {
+        double *to = r->rows + c * t->batch;
+        memcpy(to, from + c * t->stride + first, (size_t)now * sizeof *to);
+        memcpy(to + now, from + c * t->stride, (size_t)(t->batch - now) * sizeof *to);
+    }
+    instance_set(r->d.i, leaf, r->rows);
+}
+
+static double update(trainer *r, const mlp_training *t, double *value, int64_t step)
+{
+    static const adam usual = {0.9, 0.999, 1e-8};
+    double loss, *gradient = r->gradient;
+    const int64_t first = step % t->rows * t->batch % t->rows;
+    set_parameters(&r->d, value);
+    set_rows(r, t, r->d.x, t->x, first);
+    set_rows(r, t, r->d.y, t->y, first);
+    instance_run(r->d.i, 0);
+    instance_get(r->d.i, 0, &loss);
+    for (int k = 0; k < r->d.leaves; k++) {
+        instance_get(r->d.i, 1 + k, gradient);
+        gradient += shape_count(&r->d.leaf[k]->shape);
+    }
+    adam_step_double(value, r->m, r->v, r->gradient, mlp_parameters(&t->shape), &usual,
+                     adam_rate(&t->rate, step), 1.0, step + 1);
+    return loss;
+}
+
+plumb_status mlp_train(double *value, const mlp_training *t)
+{
+    enum { GLANCE = 64 };
+    arena mem = {0};
+    trainer r = {0};
+    plumb_status st = trainer_init(&r, t, &mem);
+    for (int64_t step = 0; !st && step < t->rate.steps; step++) {
+        const double loss = update(&r, t, value, step);
+        if (t->loss) t->loss[step] = loss;
+        if (!isfinite(loss))
+            st =
+                fail(PLUMB_ENUMERIC, "the network's error is %g at update %lld; a lower rate helps",
+                     loss, (long long)step);
+        if (t->done) ++*t->done;
+        if (st || step % GLANCE) continue;
+        st = status_check_stop();
+        if (t->reports) status_progress((double)*t->done / (double)t->all);
+    }
+    described_free(&r.d);
+    arena_clear(&mem);
+    return st;
+}
+
+// --- what was learnt ----------------------------------------------------------------------------
+
+plumb_status mlp_apply(double *y, const mlp_shape *s, const double *value, const double *x,
+                       int64_t rows, int64_t stride)
+{
+    const int64_t chunk = rows < CHUNK ? rows : CHUNK;
+    arena mem = {0};
+    described d;
+    double *in = ARENA_NEW(&mem, double, (s->inputs * chunk));
+    double *out = ARENA_NEW(&mem, double, (s->outputs * chunk));
+    plumb_status st = in && out ? describe(&d, s, chunk) : PLUMB_EMEMORY;
+    if (!st) {
+        st = make_ready(&d, &d.told, 1, PROGRAM_JUDGE);
+        for (int64_t first = 0; !st && first < rows; first += chunk) {
+            const int64_t now = rows - first < chunk ? rows - first : chunk;
+            for (int64_t c = 0; c < s->inputs; c++)
+                memcpy(in + c * chunk, x + c * stride + first, (size_t)now * sizeof *in);
+            set_parameters(&d, value);
+            instance_set(d.i, d.x, in);
+            instance_run(d.i, 0);
+            instance_get(d.i, 0, out);
+            for (int64_t c = 0; c < s->outputs; c++)
+                memcpy(y + c * stride + first, out + c * chunk, (size_t)now * sizeof *y);
+        }
+        described_free(&d);
+    }
+    arena_clear(&mem);
+    return st;
+}
+
+// Points do not meet in F, so the gradient of the sum of an output over them is, at each point,
+// that of the output there.
+plumb_status mlp_jacobians(double *j, const mlp_shape *s, const double *value, const double *x,
+                           int64_t points)
+{
+    arena mem = {0};
+    described d;
+    double *rows = ARENA_NEW(&mem, double, (s->inputs * points));
+    node **output = ARENA_NEW(&mem, node *, s->outputs);
+    plumb_status st = rows && output ? describe(&d, s, points) : PLUMB_EMEMORY;
+    if (!st) {
+        for (int64_t t = 0; t < s->outputs; t++) {
+            node *one = op_slice(d.g, d.told, 0, t, 1);
+            graph_gradient(d.g, &output[t], &d.x, 1, &one, NULL, 1);
+        }
+        st = make_ready(&d, output, (int)s->outputs, PROGRAM_JUDGE);
+        if (!st) {
+            set_parameters(&d, value);
+            instance_set(d.i, d.x, x);
+            instance_run(d.i, 0);
+        }
+        for (int64_t t = 0; !st && t < s->outputs; t++) {
+            instance_get(d.i, (int)t, rows);
+            for (int64_t c = 0; c < s->inputs; c++)
+                for (int64_t p = 0; p < points; p++)
+                    j[(p * s->outputs + t) * s->inputs + c] = rows[c * points + p];
+        }
+        described_free(&d);
+    }
+    arena_clear(&mem);
+    return st;
+}

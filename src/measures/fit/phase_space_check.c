@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "measures/fit/phase_space_check.h"
+
+#include "base/array.h"
+#include "base/status.h"
+
+static plumb_status check_one(const plumb_array *a, const char *name)
+{
+    char shape[256];
+    plumb_array_shape_text(shape, sizeof shape, a);
+    if (a->ndim != 3)
+        return fail(PLUMB_ESHAPE, "%s is %s; wanted (trajectories, steps, 2n), q first then p",
+                    name, shape);
+    if (a->shape[2] < 2 || a->shape[2] % 2)
+        return fail(PLUMB_ESHAPE, "%s is %s; phase space needs an even last axis", name, shape);
+    return PLUMB_OK;
+}
+
+plumb_status phase_space_check(const plumb_array *latent, const plumb_array *truth)
+{
+    plumb_status st = check_one(latent, "latent");
+    if (!st) st = check_one(truth, "truth");
+    if (st) return st;
+    char a[256], b[256];
+    plumb_array_shape_text(a, sizeof a, latent);
+    plumb_array_shape_text(b, sizeof b, truth);
+    if (latent->shape[0] != truth->shape[0])
+        return fail(PLUMB_ESHAPE, "latent is %s and truth %s; they need as many trajectories", a,
+                    b);
+    if (latent->shape[1] < truth->shape[1])
+        return fail(PLUMB_ESHAPE, "latent is %s and truth %s; the latents end before the truth", a,
+                    b);
+    if (truth->shape[1] < 2)
+        return fail(PLUMB_ENUMERIC, "truth is %s; the measure needs at least two steps", b);
+    return PLUMB_OK;
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+// One order after the other until R2 is enough. Within an order the Lasso problems (half, target,
+// and in reference mode penalty) are independent, so threads share them out without changing a bit.
+#include "measures/fit/polynomial_fit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel_for.h"
+#include "math/vector.h"
+
+enum {
+    GRAM_FEW = 384,   // converged mode: up to here a whole Gram matrix is always cheapest,
+    GRAM_MOST = 2048, // up to here if there are enough rows for the targets to share it
+};
+
+// One order being tried.
+typedef struct attempt {
+    const polyfit_problem *problem;
+    poly poly;
+    design half[2], full;
+    lasso_target *target[3]; // (targets) on either half and on all rows
+    lasso_fit *fits;         // (2, targets, alphas)
+    double *scores;          // (2, targets, alphas)
+    lasso_fit *final;        // (targets)
+    int alpha_index;
+    plumb_status *status;  // one a task, with its message lost: EMEMORY is all there can be
+    arena *keep, *scratch; // one a worker
+} attempt;
+
+static bool reference(const attempt *a)
+{
+    return a->problem->opt->mode == PLUMB_REFERENCE;
+}
+
+static design_kind kind_of(const attempt *a, int64_t rows)
+{
+    const int64_t count = a->poly.count;
+    if (reference(a)) return count <= rows && count <= GRAM_MOST ? DESIGN_GRAM : DESIGN_STORED;
+    return count <= GRAM_FEW || (count <= GRAM_MOST && 2 * count <= rows) ? DESIGN_GRAM
+                                                                          : DESIGN_PLAIN;
+}
+
+// 1 - var(y - yhat) / var(y) on the other half; a constant target is all or nothing.
+static double explained(const lasso_target *test, const lasso_fit *fit, double *scratch)
+{
+    const design *d = test->design;
+    double left = 0.0;
+    if (d->gram) {
+        left = test->yy;
+        for (int64_t i = 0; i < fit->count; i++) {
+            const int64_t f = fit->features[i];
+            double inner = 0.0;
+            for (int64_t j = 0; j < fit->count; j++)
+                inner += d->gram[f * d->gram_stride + fit->features[j]] * fit->weights[j];
+            left += fit->weights[i] * (inner - 2.0 * test->c[f]);
+        }
+        left = left > 0.0 ? left : 0.0;
+    } else {
+        design_apply(scratch, d, fit->features, fit->weights, fit->count);
+        for (int64_t i = 0; i < d->rows; i++) {
+            const double e = test->y[i] - scratch[i];
+            left += e * e;
+        }
+    }
+    if (test->yy == 0.0) return left == 0.0 ? 1.0 : 0.0;
+    return 1.0 - left / test->yy;
+}
+
+static plumb_status solve_reference(attempt *a, lasso_fit *out, const lasso_target *t,
+                                    int64_t alpha, int worker)
+{
+    const polyfit_problem *p = a->problem;
+    return descent_solve(out, &a->keep[worker], &a->scratch[worker], t,
+                         p->alphas[alpha] * (double)t->design->rows, p->opt->max_sweeps,
+                         p->opt->tolerance);
+}
+
+// All penalties from the largest down to number `last`; fits[alpha] are filled in.
+static plumb_status solve_path(attempt *a, lasso_fit *fits, const lasso_target *t, int64_t last,
+                               int worker)
+{
+    const polyfit_problem *p = a->problem;
+    const arena_mark mark = arena_here(&a->scratch[worker]);
+    lasso_path *path;
+    plumb_status st = lasso_path_create(&path, &a->scratch[worker], t);
+    for (int64_t i = p->alpha_count - 1; i >= last && !st; i--) {
+        st = status_check_stop();
+        if (!st)
+            st = lasso_path_solve(&fits[i], &a->keep[worker], path,
+                                  p->alphas[i] * (double)t->design->rows, p->opt->gap);
+    }
+    arena_rewind(&a->scratch[worker], mark);
+    return st;
+}
+
+static void work_half(void *context, int64_t task, int worker)
+{
+    attempt *a = context;
+    const polyfit_problem *p = a->problem;
+    const int64_t per = reference(a) ? p->alpha_count : 1;
+    const int64_t which = task / per;
+    const int64_t half = which / p->targets, target = which % p->targets;
+    const lasso_target *t = &a->target[half][target];
+    lasso_fit *fits = a->fits + which * p->alpha_count;
+    const int64_t first = reference(a) ? task % per : 0;
+    const int64_t last = reference(a) ? first : p->alpha_count - 1;
+    a->status[task] = reference(a) ? solve_reference(a, &fits[first], t, first, worker)
+                                   : solve_path(a, fits, t, 0, worker);
+    if (a->status[task]) return;
+    const lasso_target *test = &a->target[1 - half][target];
+    const arena_mark mark = arena_here(&a->scratch[worker]);
+    double *scratch = ARENA_NEW(&a->scratch[worker], double, test->design->stride);
+    if (!scratch) {
+        a->status[task] = PLUMB_EMEMORY;
+        return;
+    }
+    for (int64_t i = first; i <= last; i++)
+        a->scores[which * p->alpha_count + i] = explained(test, &fits[i], scratch);
+    arena_rewind(&a->scratch[worker], mark);
+}
+
+static void work_full(void *context, int64_t target, int worker)
+{
+    attempt *a = context;
+    const lasso_target *t = &a->target[2][target];
+    if (reference(a)) {
+        a->status[target] = solve_reference(a, &a->final[target], t, a->alpha_index, worker);
+        return;
+    }
+    lasso_fit *fits = ARENA_NEW(&a->keep[worker], lasso_fit, a->problem->alpha_count);
+    a->status[target] = fits ? solve_path(a, fits, t, a->alpha_index, worker) : PLUMB_EMEMORY;
+    if (!a->status[target]) a->final[target] = fits[a->alpha_index];
+}
+
+static plumb_status run_tasks(attempt *a, int64_t tasks, pool_work *work)
+{
+    // Threads cost more than they save on what is done within a millisecond.
+    const polyfit_problem *p = a->problem;
+    const bool small = (double)a->poly.count * (double)p->rows * (double)p->targets < 1e6;
+    pool_run(tasks, small ? 1 : p->threads, work, a);
+    for (int64_t i = 0; i < tasks; i++)
+        if (a->status[i])
+            return fail(a->status[i], a->status[i] == PLUMB_ESTOPPED
+                                          ? "stopped; nothing was written"
+                                          : "no memory for the regression");
+    return PLUMB_OK;
+}
+
+static plumb_status init_rows(attempt *a, arena *mem, int set, int64_t first, int64_t rows)
+{
+    const polyfit_problem *p = a->problem;
+    design *d = set < 2 ? &a->half[set] : &a->full;
+    plumb_status st = design_init(d, mem, &a->poly, p->x, p->stride, first, rows, kind_of(a, rows));
+    a->target[set] = ARENA_NEW(mem, lasso_target, p->targets);
+    if (!a->target[set]) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < p->targets && !st; i++)
+        st = lasso_target_init(&a->target[set][i], mem, d, p->y + i * p->stride + first);
+    return st;
+}
+
+// Mean over targets, then over halves; the first maximum wins, so ties go to the smaller penalty.
+static int choose_alpha(const attempt *a, double *cv)
+{
+    const polyfit_problem *p = a->problem;
+    int best = 0;
+    double highest = -(double)INFINITY;
+    for (int64_t i = 0; i < p->alpha_count; i++) {
+        for (int half = 0; half < 2; half++) {
+            double sum = 0.0;
+            for (int64_t t = 0; t < p->targets; t++)
+                sum += a->scores[(half * p->targets + t) * p->alpha_count + i];
+            cv[(1 - half) * p->alpha_count + i] = sum / (double)p->targets;
+        }
+        const double mean = (cv[i] + cv[p->alpha_count + i]) / 2.0;
+        if (mean > highest) {
+            highest = mean;
+            best = (int)i;
+        }
+    }
+    return best;
+}
+
+static double r2_of(const lasso_target *t, const lasso_fit *fit, double *residual,
+                    plumb_symetric_r2 kind)
+{
+    const design *d = t->design;
+    design_apply(residual, d, fit->features, fit->weights, fit->count);
+    double left = 0.0, gone = 0.0;
+    for (int64_t i = 0; i < d->rows; i++) {
+        gone += residual[i] * residual[i];
+        residual[i] = t->y[i] - residual[i];
+        left += residual[i] * residual[i];
+    }
+    if (t->yy == 0.0) return left == 0.0 ? 1.0 : 0.0;
+    return kind == PLUMB_R2_EXPLAINED ? gone / t->yy : 1.0 - left / t->yy;
+}
+
+static plumb_status copy_fit(lasso_fit *out, arena *mem, const lasso_fit *from)
+{
+    int64_t *features = ARENA_NEW(mem, int64_t, from->count);
+    double *weights = ARENA_NEW(mem, double, from->count);
+    if (!features || !weights) return PLUMB_EMEMORY;
+    memcpy(features, from->features, (size_t)from->count * sizeof *features);
+    memcpy(weights, from->weights, (size_t)from->count * sizeof *weights);
+    *out = *from;
+    out->features = features;
+    out->weights = weights;
+    return PLUMB_OK;
+}
+
+// y - yhat on the rows of `d`, for a fit made on other rows.
+static void residual_elsewhere(double *out, const design *d, const lasso_fit *fit, const double *y)
+{
+    design_apply(out, d, fit->features, fit->weights, fit->count);
+    double shift = fit->intercept;
+    for (int64_t i = 0; i < fit->count; i++) shift += fit->weights[i] * d->mean[fit->features[i]];
+    for (int64_t i = 0; i < d->rows; i++) out[i] = y[i] - shift - out[i];
+}
+
+static plumb_status keep_results(polyfit *out, arena *mem, attempt *a)
+{
+    const polyfit_problem *p = a->problem;
+    const int64_t first = a->half[0].rows;
+    for (int64_t t = 0; t < p->targets; t++) {
+        plumb_status st = copy_fit(&out->full[t], mem, &a->final[t]);
+        for (int half = 0; half < 2 && !st; half++) {
+            const lasso_fit *fit =
+                &a->fits[(half * p->targets + t) * p->alpha_count + a->alpha_index];
+            st = copy_fit(&out->half[half][t], mem, fit);
+            if (st) break;
+            const design *other = &a->half[1 - half];
+            const arena_mark mark = arena_here(&a->scratch[0]);
+            double *residual = ARENA_NEW(&a->scratch[0], double, other->stride);
+            if (!residual) return PLUMB_EMEMORY;
+            const int64_t start = half ? 0 : first;
+            residual_elsewhere(residual, other, fit, p->y + t * p->stride + start);
+            memcpy(out->heldout + t * p->stride + start, residual,
+                   (size_t)other->rows * sizeof *residual);
+            arena_rewind(&a->scratch[0], mark);
+        }
+        if (st) return st;
+    }
+    return PLUMB_OK;
+}
+
+static plumb_status try_order(polyfit *out, arena *mem, arena *room, attempt *a, int order)
+{
+    const polyfit_problem *p = a->problem;
+    plumb_status st = poly_init(&a->poly, room, p->dims, order);
+    const int64_t half = polyfit_half(p->rows);
+    if (!st) st = init_rows(a, room, 0, 0, half);
+    if (!st) st = init_rows(a, room, 1, half, p->rows - half);
+    if (st) return st;
+    const int64_t problems = 2 * p->targets * p->alpha_count;
+    a->fits = ARENA_NEW(room, lasso_fit, problems);
+    a->scores = ARENA_NEW(room, double, problems);
+    a->final = ARENA_NEW(room, lasso_fit, p->targets);
+    a->status = ARENA_NEW(room, plumb_status, problems);
+    double *cv = out->cv_by_order[order] = ARENA_NEW(mem, double, (2 * p->alpha_count));
+    if (!a->fits || !a->scores || !a->final || !a->status || !cv) return PLUMB_EMEMORY;
+
+    st = run_tasks(a, reference(a) ? problems : 2 * p->targets, work_half);
+    if (st) return st;
+    a->alpha_index = choose_alpha(a, cv);
+    st = init_rows(a, room, 2, 0, p->rows);
+    if (!st) st = run_tasks(a, p->targets, work_full);
+    if (st) return st;
+
+    double sum = 0.0;
+    for (int64_t t = 0; t < p->targets; t++)
+        sum += r2_of(&a->target[2][t], &a->final[t], out->residual + t * p->stride, p->opt->r2);
+    out->r2 = sum / (double)p->targets;
+    out->order = order;
+    out->alpha_index = a->alpha_index;
+    out->r2_by_order[order] = out->r2;
+    out->alpha_by_order[order] = a->alpha_index;
+    for (int64_t i = 0; i < problems; i++) out->unconverged += !a->fits[i].converged;
+    for (int64_t i = 0; i < p->targets; i++) out->unconverged += !a->final[i].converged;
+    return keep_results(out, mem, a);
+}
+
+plumb_status polyfit_search(polyfit *out, arena *mem, const polyfit_problem *p)
+{
+    *out = (polyfit){0};
+    for (int k = 0; k <= POLY_MAX_ORDER; k++) {
+        out->r2_by_order[k] = (double)NAN;
+        out->alpha_by_order[k] = -1;
+    }
+    out->full = ARENA_NEW(mem, lasso_fit, p->targets);
+    out->half[0] = ARENA_NEW(mem, lasso_fit, p->targets);
+    out->half[1] = ARENA_NEW(mem, lasso_fit, p->targets);
+    out->residual = ARENA_NEW(mem, double, (p->targets * p->stride));
+    out->heldout = ARENA_NEW(mem, double, (p->targets * p->stride));
+    const int workers = p->threads > 0 ? p->threads : pool_threads();
+    arena *arenas = ARENA_NEW(mem, arena, (2 * workers));
+    if (!out->full || !out->half[0] || !out->half[1] || !out->residual || !out->heldout || !arenas)
+        return PLUMB_EMEMORY;
+
+    plumb_status st = PLUMB_OK;
+    for (int order = 1; order <= p->max_order && !st; order++) {
+        arena room = {0};
+        attempt a = {.problem = p, .keep = arenas, .scratch = arenas + workers};
+        st = try_order(out, mem, &room, &a, order);
+        arena_clear(&room);
+        for (int i = 0; i < 2 * workers; i++) arena_clear(&arenas[i]);
+        if (!st && !(out->r2 < p->opt->r2_bar)) break;
+    }
+    if (st) return st;
+    return poly_init(&out->poly, mem, p->dims, out->order);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The map F from latents to truth: Lasso on polynomials of rising order, the penalty chosen on two
+// halves of the rows [Higgins21, section 4].
+#ifndef MEASURES_FIT_POLYNOMIAL_FIT_H
+#define MEASURES_FIT_POLYNOMIAL_FIT_H
+
+#include "math/lasso_path.h"
+#include "plumb/symetric.h"
+
+typedef struct polyfit_problem {
+    const double *x; // (dims, stride), standardised, zero behind the rows
+    const double *y; // (targets, stride)
+    int64_t dims, targets, rows, stride;
+    const double *alphas; // rising
+    int64_t alpha_count;
+    int max_order;
+    int threads;
+    const plumb_symetric_options *opt;
+} polyfit_problem;
+
+typedef struct polyfit {
+    int order;
+    int alpha_index;
+    poly poly;
+    lasso_fit *full;    // (targets) on all rows
+    lasso_fit *half[2]; // (targets) on the first and on the second half, same penalty
+    double *residual;   // (targets, stride) of `full`
+    double *heldout;    // (targets, stride) each row from the half that had not seen it
+    double r2;
+    double r2_by_order[POLY_MAX_ORDER + 1];  // NaN where not tried
+    int alpha_by_order[POLY_MAX_ORDER + 1];  // -1 where not tried
+    double *cv_by_order[POLY_MAX_ORDER + 1]; // (2, alphas) explained variance on the half held out;
+                                             // NULL where not tried
+    int64_t unconverged;                     // problems that missed their bar, all orders
+} polyfit;
+
+/// Rows of the first half: ceil(rows / 2), whatever trajectory that cuts.
+static inline int64_t polyfit_half(int64_t rows)
+{
+    return (rows + 1) / 2;
+}
+
+/// On failure what `out` points to is undefined.
+plumb_status polyfit_search(polyfit *out, arena *mem, const polyfit_problem *problem);
+
+#endif

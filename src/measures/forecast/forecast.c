@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+// The measure itself: the errors of all frames first, in parallel over trajectories; every number
+// is then a mean, a count or a median over that small table, and so is every bootstrap draw.
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "math/stats.h"
+#include "measures/forecast/frame_errors.h"
+
+// One stream of random numbers for all intervals: they resample the same trajectories together.
+enum { BOOTSTRAP_STREAM = 0x766f7265 };
+
+plumb_forecast_options plumb_forecast_defaults(void)
+{
+    return (plumb_forecast_options){
+        .size = sizeof(plumb_forecast_options),
+        .frames = PLUMB_FRAMES_PLAIN,
+        .split = 60,
+        .extrapolate = 60,
+        .inference = 5,
+        .target = 60,
+        .threshold = 0.025,
+        .backward_count = PLUMB_COUNT_FROM_INFERRED,
+        .average = PLUMB_AVERAGE_MEDIAN,
+        .batch = 5,
+        .resamples = 2000,
+        .seed = 1,
+    };
+}
+
+// Frame counts beyond this are a slip of the hand; below it their sums cannot overflow.
+static const int64_t most_frames = INT64_C(1) << 40;
+
+static plumb_status check_count(const char *name, int64_t value, int64_t least, int64_t most)
+{
+    if (value >= least && value <= most) return PLUMB_OK;
+    return fail(PLUMB_EVALUE, "%s is %lld; it can be %lld to %lld", name, (long long)value,
+                (long long)least, (long long)most);
+}
+
+static plumb_status check_options(plumb_forecast_options *out, const plumb_forecast_options *opt)
+{
+    *out = plumb_forecast_defaults();
+    if (!opt) return PLUMB_OK;
+    if (opt->size < sizeof opt->size || opt->size > sizeof *out)
+        return fail(PLUMB_EVALUE,
+                    "forecast options say they have %zu bytes, not %zu; begin with "
+                    "plumb_forecast_defaults()",
+                    opt->size, sizeof *out);
+    memcpy(out, opt, opt->size);
+
+    plumb_status st;
+    // A model that predicts each frame from the one before is not scored on its first; one that is
+    // scored on all it sees need not predict more, and HGN does not.
+    const int64_t least_target = out->frames == PLUMB_FRAMES_AUTOREGRESSIVE      ? 2
+                                 : out->frames == PLUMB_FRAMES_INCLUDE_INFERENCE ? 0
+                                                                                 : 1;
+    if ((st = check_count("frames", (int64_t)out->frames, 0, PLUMB_FRAMES_AUTOREGRESSIVE)) ||
+        (st = check_count("backward_count", (int64_t)out->backward_count, 0,
+                          PLUMB_COUNT_PUBLISHED)) ||
+        (st = check_count("average", (int64_t)out->average, 0, PLUMB_AVERAGE_MEAN)) ||
+        (st = check_count("split", out->split, 0, most_frames)) ||
+        (st = check_count("extrapolate", out->extrapolate, 0, most_frames)) ||
+        (st = check_count("inference", out->inference, 1, most_frames)) ||
+        (st = check_count("target", out->target, least_target, most_frames)) ||
+        (st = check_count("batch", out->batch, 0, INT64_MAX)) ||
+        (st = check_count("resamples", out->resamples, 0, 100000000)) ||
+        (st = check_count("threads", out->threads, 0, POOL_MAX_THREADS)))
+        return st;
+    if (!(out->threshold >= 0.0) || isinf(out->threshold))
+        return fail(PLUMB_EVALUE, "threshold is %g; it must be a number from 0 on", out->threshold);
+    return PLUMB_OK;
+}
+
+// In one sentence, why the mean over a window is not a number.
+static const char *why_undefined(arena *mem, const errors_table *e, frames_window window)
+{
+    if (!window.count) return "there are no frames of reconstruction";
+    int64_t total = 0, trajectory = 0, frame = 0;
+    for (int64_t i = 0; i < e->trajectories; i++)
+        for (int64_t t = window.first; t < window.first + window.count; t++) {
+            if (!e->black[i * e->plan.count + t]) continue;
+            if (!total++) trajectory = i, frame = e->plan.first + t;
+        }
+    if (!total) return "the errors are too large to be added";
+    char text[200];
+    snprintf(text, sizeof text,
+             "%lld true frame%s black, which leaves a relative error undefined; the first is "
+             "trajectory %lld, frame %lld",
+             (long long)total, total > 1 ? "s are" : " is", (long long)trajectory,
+             (long long)frame);
+    return arena_text(mem, text);
+}
+
+static plumb_status measure_mse(plumb_forecast_mse *out, arena *mem, const errors_table *e,
+                                frames_window window, const plumb_forecast_options *opt,
+                                double pixels)
+{
+    double *each = ARENA_NEW(mem, double, e->trajectories);
+    if (!each) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < e->trajectories; i++)
+        each[i] = stats_mean(e->errors + i * e->plan.count + window.first, window.count);
+    *out = (plumb_forecast_mse){.relative = stats_mean(each, e->trajectories),
+                                .ci = {(double)NAN, (double)NAN},
+                                .first = e->plan.first + window.first,
+                                .frames = window.count,
+                                .per_trajectory = each};
+    if (isfinite(out->relative)) {
+        const plumb_status st =
+            stats_bootstrap_mean(&out->ci.low, &out->ci.high, mem, each, e->trajectories,
+                                 opt->resamples, opt->seed, BOOTSTRAP_STREAM);
+        if (st) return st;
+    } else {
+        out->why = why_undefined(mem, e, window);
+        if (!out->why) return PLUMB_EMEMORY;
+    }
+    out->published = out->relative / pixels;
+    out->published_ci = (plumb_interval){out->ci.low / pixels, out->ci.high / pixels};
+    return PLUMB_OK;
+}
+
+// VPTs of one or two directions, and how they become one number.
+typedef struct vpt_table {
+    const double *each[2]; // the second NULL if there is only one
+    int64_t batch;         // trajectories a median; 0: the mean of all
+    double *scratch;       // of `batch`
+} vpt_table;
+
+// Median of each batch, mean over directions, mean over batches. A batch that is not full weighs
+// by its size, so that one left-over trajectory does not outvote four.
+static double vpt_of_draw(const void *context, const int64_t *index, int64_t count)
+{
+    const vpt_table *v = context;
+    const int directions = v->each[1] ? 2 : 1;
+    double sum = 0.0;
+    for (int d = 0; d < directions; d++) {
+        if (!v->batch)
+            for (int64_t i = 0; i < count; i++) sum += v->each[d][index[i]];
+        for (int64_t first = 0; v->batch && first < count; first += v->batch) {
+            const int64_t n = v->batch < count - first ? v->batch : count - first;
+            for (int64_t i = 0; i < n; i++) v->scratch[i] = v->each[d][index[first + i]];
+            sum += (double)n * stats_median(v->scratch, n);
+        }
+    }
+    return sum / (double)count / directions;
+}
+
+// What averaging needs beside the VPTs themselves.
+typedef struct averager {
+    const plumb_forecast_options *opt;
+    int64_t trajectories;
+    int64_t batch;
+    int64_t *all; // 0 .. trajectories-1
+    double *scratch;
+} averager;
+
+static plumb_status averager_init(averager *a, arena *mem, const plumb_forecast_options *opt,
+                                  int64_t n)
+{
+    *a = (averager){.opt = opt, .trajectories = n};
+    if (opt->average == PLUMB_AVERAGE_MEDIAN)
+        a->batch = opt->batch && opt->batch < n ? opt->batch : n;
+    a->all = ARENA_NEW(mem, int64_t, n);
+    a->scratch = ARENA_NEW(mem, double, n);
+    if (!a->all || !a->scratch) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < n; i++) a->all[i] = i;
+    return PLUMB_OK;
+}
+
+// `ci` may be NULL.
+static plumb_status average_vpt(double *vpt, plumb_interval *ci, arena *mem, const averager *a,
+                                const double *first, const double *second)
+{
+    const vpt_table table = {{first, second}, a->batch, a->scratch};
+    *vpt = vpt_of_draw(&table, a->all, a->trajectories);
+    if (!ci) return PLUMB_OK;
+    return stats_bootstrap(&ci->low, &ci->high, mem, a->trajectories, a->opt->resamples,
+                           a->opt->seed, BOOTSTRAP_STREAM, vpt_of_draw, &table);
+}
+
+static double *count_valid(arena *mem, const errors_table *e, double threshold, bool reversed)
+{
+    double *each = ARENA_NEW(mem, double, e->trajectories);
+    if (!each) return NULL;
+    for (int64_t i = 0; i < e->trajectories; i++)
+        each[i] = (double)frames_valid(e->errors + i * e->plan.count + e->plan.vpt.first,
+                                       e->plan.vpt.count, threshold, reversed);
+    return each;
+}
+
+static plumb_status measure_vpt(plumb_forecast_direction *out, arena *mem, const averager *a,
+                                const errors_table *e, bool backward)
+{
+    // The arrays are in increasing time, so that backward the inferred state is at the far end.
+    // The published code counts from the first index all the same.
+    double *near = count_valid(mem, e, a->opt->threshold, backward);
+    double *published = backward ? count_valid(mem, e, a->opt->threshold, false) : near;
+    if (!near || !published) return PLUMB_EMEMORY;
+    out->vpt_per_trajectory = a->opt->backward_count == PLUMB_COUNT_PUBLISHED ? published : near;
+    out->length = e->plan.vpt.count;
+    plumb_status st = average_vpt(&out->vpt_published, NULL, mem, a, published, NULL);
+    if (!st) st = average_vpt(&out->vpt, &out->vpt_ci, mem, a, out->vpt_per_trajectory, NULL);
+    out->vpt_relative = out->vpt / (double)out->length;
+    return st;
+}
+
+static plumb_status measure_direction(plumb_forecast_direction *out, arena *mem, const averager *a,
+                                      const errors_source *from)
+{
+    errors_table e;
+    plumb_status st = errors_measure(&e, mem, from);
+    if (st) return st;
+    *out = (plumb_forecast_direction){
+        .measured = true, .first = e.plan.first, .frames = e.plan.count, .errors = e.errors};
+    for (int64_t i = 0; i < e.trajectories * e.plan.count; i++) out->black += e.black[i];
+
+    const int64_t *shape = from->truth->shape;
+    const double pixels = (double)(shape[2] * shape[3] * shape[4]);
+    if ((st = measure_mse(&out->rec, mem, &e, e.plan.rec, a->opt, pixels)) ||
+        (st = measure_mse(&out->ext, mem, &e, e.plan.ext, a->opt, pixels)) ||
+        (st = measure_mse(&out->full, mem, &e, (frames_window){0, e.plan.count}, a->opt, pixels)))
+        return st;
+    return measure_vpt(out, mem, a, &e, from->backward);
+}
+
+static plumb_status combine(plumb_forecast *out, arena *mem, const averager *a)
+{
+    const plumb_forecast_direction *f = &out->forward, *b = &out->backward;
+    const double *second = b->measured ? b->vpt_per_trajectory : NULL;
+    double *each = ARENA_NEW(mem, double, a->trajectories);
+    if (!each) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < a->trajectories; i++)
+        each[i] = second ? (f->vpt_per_trajectory[i] + second[i]) / 2.0 : f->vpt_per_trajectory[i];
+    out->vpt_per_trajectory = each;
+    out->vpt_relative = second ? (f->vpt_relative + b->vpt_relative) / 2.0 : f->vpt_relative;
+    return average_vpt(&out->vpt, &out->vpt_ci, mem, a, f->vpt_per_trajectory, second);
+}
+
+static plumb_status measure(plumb_forecast *out, arena *mem, const plumb_array *truth,
+                            const plumb_array *prediction, const plumb_array *backward,
+                            const plumb_forecast_options *opt)
+{
+    averager a;
+    plumb_status st = errors_check_shape(truth, truth, "the truth");
+    if (!st) st = averager_init(&a, mem, opt, truth->shape[0]);
+    if (st) return st;
+    const double share = backward ? 0.5 : 1.0;
+    const errors_source ahead = {
+        .truth = truth, .prediction = prediction, .opt = opt, .truth_is_new = true, .share = share};
+    st = measure_direction(&out->forward, mem, &a, &ahead);
+    if (!st && backward) {
+        const errors_source back = {.truth = truth,
+                                    .prediction = backward,
+                                    .opt = opt,
+                                    .backward = true,
+                                    .from = share,
+                                    .share = share};
+        st = measure_direction(&out->backward, mem, &a, &back);
+    }
+    if (!st) st = combine(out, mem, &a);
+    if (st) return st;
+    out->trajectories = truth->shape[0];
+    out->steps = truth->shape[1];
+    out->height = truth->shape[2];
+    out->width = truth->shape[3];
+    out->channels = truth->shape[4];
+    hash_arrays(out->input_hash, (const plumb_array *[]){truth, prediction, backward}, 3);
+    return PLUMB_OK;
+}
+
+plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *truth,
+                                    const plumb_array *prediction, const plumb_array *backward,
+                                    const plumb_forecast_options *opt)
+{
+    assert(out && truth && prediction);
+    const double start = clock_now();
+    plumb_forecast_options checked;
+    plumb_status st = check_options(&checked, opt);
+    if (st) return st;
+
+    arena *mem = calloc(1, sizeof *mem);
+    if (!mem) return fail(PLUMB_EMEMORY, "no memory for the result");
+    plumb_forecast result = {.memory = mem};
+    st = measure(&result, mem, truth, prediction, backward, &checked);
+    if (st) {
+        plumb_forecast_clear(&result);
+        return st;
+    }
+    result.seconds = clock_now() - start;
+    *out = result;
+    return PLUMB_OK;
+}
+
+void plumb_forecast_clear(plumb_forecast *result)
+{
+    if (!result) return;
+    if (result->memory) arena_clear(result->memory);
+    free(result->memory);
+    *result = (plumb_forecast){0};
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// The error of every frame of one direction, in parallel over trajectories, and the refusal of what
+// cannot be compared.
+#include "measures/forecast/frame_errors.h"
+
+#include <stdatomic.h>
+
+#include "base/array.h"
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "measures/forecast/pixels.h"
+
+plumb_status errors_check_shape(const plumb_array *array, const plumb_array *truth,
+                                const char *name)
+{
+    char got[256], want[256];
+    plumb_array_shape_text(got, sizeof got, array);
+    if (array->ndim != 5)
+        return fail(PLUMB_ESHAPE,
+                    "%s is %s; it must have 5 axes: trajectories, steps, height, width, channels",
+                    name, got);
+    for (int i = 0; i < 5; i++)
+        if (array->shape[i] < 1) return fail(PLUMB_ESHAPE, "%s is %s, which is empty", name, got);
+    for (int i = 0; i < 5; i++) {
+        if (i == 1 || array->shape[i] == truth->shape[i]) continue;
+        return fail(PLUMB_ESHAPE, "%s is %s and the truth %s; only the second axis may differ",
+                    name, got, plumb_array_shape_text(want, sizeof want, truth));
+    }
+    return PLUMB_OK;
+}
+
+// The parallel pass over one prediction.
+typedef struct scan {
+    pixels x, y;
+    frames_plan plan;
+    int64_t frame; // pixels
+    double *errors;
+    bool *black;
+    int64_t *bad[2], *where[2]; // not finite, per trajectory: in the truth, in the prediction
+    bool truth_is_new;          // not looked through yet
+    int64_t trajectories;
+    double from, share; // of the progress
+    _Atomic int64_t done;
+} scan;
+
+static void scan_trajectory(void *context, int64_t item, int worker)
+{
+    scan *s = context;
+    const pixels sides[2] = {s->x, s->y};
+    for (int i = s->truth_is_new ? 0 : 1; i < 2; i++) {
+        const int64_t count = sides[i].array->shape[1] * s->frame;
+        s->bad[i][item] =
+            pixels_not_finite(&s->where[i][item], sides[i].array, item * count, count);
+    }
+    const int64_t x_first = item * s->x.array->shape[1] + s->plan.first;
+    const int64_t y_first = item * s->y.array->shape[1] + s->plan.first + s->plan.shift;
+    for (int64_t t = 0; t < s->plan.count; t++) {
+        const int64_t place = item * s->plan.count + t;
+        s->errors[place] = pixels_error(&s->black[place], s->x, (x_first + t) * s->frame, s->y,
+                                        (y_first + t) * s->frame, s->frame);
+    }
+    const int64_t done = atomic_fetch_add(&s->done, 1) + 1;
+    // Worker 0 is the caller's own thread, the only one its callback may be run on.
+    if (worker == 0) status_progress(s->from + s->share * (double)done / (double)s->trajectories);
+}
+
+static plumb_status refuse_not_finite(const plumb_array *array, const char *name,
+                                      const int64_t *bad, const int64_t *where)
+{
+    int64_t total = 0, first = -1;
+    for (int64_t i = 0; i < array->shape[0]; i++) {
+        if (bad[i] && first < 0) first = where[i];
+        total += bad[i];
+    }
+    if (!total) return PLUMB_OK;
+    return array_refuse_nonfinite(array, name, total, first, "");
+}
+
+static void hint_at_scale(const plumb_array *array, const plumb_array *other, const char *name)
+{
+    const bool mixed = plumb_dtype_size(array->dtype) > 1 && array->dtype != PLUMB_U2 &&
+                       (other->dtype == PLUMB_U1 || other->dtype == PLUMB_U2);
+    if (!mixed) return;
+    const double greatest = pixels_greatest(array, 0, plumb_array_count(array) / array->shape[0]);
+    if (greatest > 10.0)
+        status_log("%s is %s with values up to %.4g beside %s frames, which are taken as 0 to 1; "
+                   "divide it first if 255 is its white",
+                   name, plumb_dtype_name(array->dtype), greatest, plumb_dtype_name(other->dtype));
+}
+
+plumb_status errors_measure(errors_table *out, arena *mem, const errors_source *from)
+{
+    const plumb_array *truth = from->truth, *prediction = from->prediction;
+    const char *name = from->backward ? "the backward prediction" : "the prediction";
+    frames_plan plan;
+    plumb_status st = errors_check_shape(prediction, truth, name);
+    if (st) return st;
+    st = frames_plan_make(&plan, from->opt, truth->shape[1], prediction->shape[1], from->backward);
+    if (st) return st;
+
+    const int64_t n = truth->shape[0];
+    scan s = {.plan = plan,
+              .frame = truth->shape[2] * truth->shape[3] * truth->shape[4],
+              .truth_is_new = from->truth_is_new,
+              .trajectories = n,
+              .from = from->from,
+              .share = from->share};
+    if (!pixels_pair(&s.x, &s.y, truth, prediction))
+        return fail(PLUMB_ESHAPE,
+                    "the truth is %s and %s %s: it is not clear what is white in these; convert "
+                    "both to one type, or to floats in 0 to 1",
+                    plumb_dtype_name(truth->dtype), name, plumb_dtype_name(prediction->dtype));
+    hint_at_scale(prediction, truth, name);
+    hint_at_scale(truth, prediction, "the truth");
+
+    // The product is at most the number of values of the truth.
+    s.errors = ARENA_NEW(mem, double, (n * plan.count));
+    s.black = ARENA_NEW(mem, bool, (n * plan.count));
+    for (int i = 0; i < 2; i++) {
+        s.bad[i] = ARENA_NEW(mem, int64_t, n);
+        s.where[i] = ARENA_NEW(mem, int64_t, n);
+        if (!s.bad[i] || !s.where[i]) return PLUMB_EMEMORY;
+    }
+    if (!s.errors || !s.black) return PLUMB_EMEMORY;
+    pool_run(n, from->opt->threads, scan_trajectory, &s);
+
+    st = refuse_not_finite(truth, "the truth", s.bad[0], s.where[0]);
+    if (!st) st = refuse_not_finite(prediction, name, s.bad[1], s.where[1]);
+    if (st) return st;
+    *out = (errors_table){n, plan, s.errors, s.black};
+    return PLUMB_OK;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The frame protocols of the published code [Higgins21], and the plain one.
+#include "measures/forecast/protocol.h"
+
+#include "base/status.h"
+
+// How many frames are no targets, and how many the model was trained on.
+static void protocol(int64_t *skip, int64_t *training, const plumb_forecast_options *opt)
+{
+    const int64_t i = opt->inference, t = opt->target;
+    *skip = 0;
+    *training = opt->split;
+    switch (opt->frames) {
+    case PLUMB_FRAMES_PLAIN: break;
+    case PLUMB_FRAMES_OVERLAP_BY_ONE: *skip = i - 1, *training = i + t - 1; break;
+    case PLUMB_FRAMES_NO_OVERLAP: *skip = i, *training = i + t; break;
+    case PLUMB_FRAMES_INCLUDE_INFERENCE: *training = i + t; break;
+    case PLUMB_FRAMES_AUTOREGRESSIVE: *skip = 1, *training = t; break;
+    }
+}
+
+const char *frames_protocol_name(plumb_forecast_frames frames)
+{
+    static const char *const names[] = {"plain", "overlap-by-one", "no-overlap",
+                                        "include-inference", "autoregressive"};
+    return names[frames];
+}
+
+plumb_status frames_plan_make(frames_plan *out, const plumb_forecast_options *opt, int64_t steps,
+                              int64_t predicted, bool backward)
+{
+    int64_t skip, training;
+    protocol(&skip, &training, opt);
+    if (training >= steps)
+        return fail(
+            PLUMB_ENUMERIC,
+            "the truth has %lld frames, of which %s takes %lld before extrapolation begins; "
+            "more are needed",
+            (long long)steps, frames_protocol_name(opt->frames), (long long)training);
+
+    const char *what = backward ? "the backward prediction" : "the prediction";
+    const int64_t count = steps - skip, rec = training - skip;
+    if (opt->frames == PLUMB_FRAMES_PLAIN && predicted != steps)
+        return fail(PLUMB_ESHAPE, "%s has %lld frames, the truth %lld; both need the same", what,
+                    (long long)predicted, (long long)steps);
+    if (predicted < count)
+        return fail(PLUMB_ESHAPE, "%s has %lld frames; %s and a truth of %lld need %lld", what,
+                    (long long)predicted, frames_protocol_name(opt->frames), (long long)steps,
+                    (long long)count);
+
+    const int64_t beyond = count - rec;
+    const int64_t near = opt->extrapolate && opt->extrapolate < beyond ? opt->extrapolate : beyond;
+    if (backward)
+        *out = (frames_plan){.first = 0,
+                             .count = count,
+                             .shift = 0,
+                             .rec = {beyond, rec},
+                             .ext = {beyond - near, near},
+                             .vpt = {0, beyond}};
+    else
+        *out = (frames_plan){.first = skip,
+                             .count = count,
+                             .shift = predicted - steps,
+                             .rec = {0, rec},
+                             .ext = {rec, near},
+                             .vpt = {rec, beyond}};
+    return PLUMB_OK;
+}
+
+int64_t frames_valid(const double *errors, int64_t count, double threshold, bool reversed)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (errors[reversed ? count - 1 - i : i] > threshold) return i;
+    return count;
+}

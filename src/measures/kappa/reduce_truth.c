@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+// Truth in coordinates that the data fill. In each pair q -> a q, p -> p / a, so that both spread
+// alike; then what is linearly redundant goes (a centre of mass at rest, strategies that sum to
+// one), then what is a function of the rest (circular orbits: the momentum follows from the place).
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "math/eigen.h"
+#include "measures/kappa/kappa.h"
+
+// Spread below this share of what it could be is rounding.
+static const double flat = 1e-8;
+// A coordinate of which the others leave less than this open is a function of them.
+static const double follows = 1e-3;
+
+static double form_entry(int64_t n, int64_t i, int64_t j)
+{
+    return j == i + n ? 1.0 : i == j + n ? -1.0 : 0.0;
+}
+
+// w becomes the given coordinates, balanced, mean 0.
+static plumb_status balance(canonical_truth *t, arena *mem, const canonical_rows *rows,
+                            const plumb_canonical_options *opt)
+{
+    const int64_t d = rows->n2, n = d / 2, count = rows->rows;
+    t->dims = t->form = d;
+    t->w = ARENA_NEW(mem, double, (count * d));
+    t->deviation = ARENA_NEW(mem, double, d);
+    t->turn = ARENA_NEW(mem, double, d);
+    t->area = ARENA_NEW(mem, double, (d * d));
+    if (!t->w || !t->deviation || !t->turn || !t->area) return PLUMB_EMEMORY;
+    t->plain = true;
+    for (int64_t i = 0; i < d; i++) {
+        double mean = 0.0, square = 0.0, low = (double)INFINITY, high = -low, size = 0.0;
+        for (int64_t r = 0; r < count; r++) {
+            const double v = rows->truth[r * d + i];
+            mean += v / (double)count;
+            low = fmin(low, v), high = fmax(high, v);
+            size = fmax(size, fabs(v));
+        }
+        for (int64_t r = 0; r < count; r++) {
+            t->w[r * d + i] = rows->truth[r * d + i] - mean;
+            square += t->w[r * d + i] * t->w[r * d + i] / (double)count;
+        }
+        t->deviation[i] = sqrt(square) > 1e-6 * size ? sqrt(square) : 0.0;
+        if (i < n && (opt->angles ? opt->angles[i] : high - low > 6.283185307179586))
+            t->turn[i] = 1.0;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double *q = &t->deviation[i], *p = &t->deviation[i + n];
+        const double a = *q > 0.0 && *p > 0.0 ? sqrt(*p / *q) : 1.0;
+        for (int64_t r = 0; r < count; r++) {
+            t->w[r * d + i] *= a;
+            t->w[r * d + i + n] /= a;
+        }
+        *q *= a, *p /= a;
+        t->turn[i] *= a;
+    }
+    for (int64_t i = 0; i < d; i++)
+        for (int64_t j = 0; j < d; j++) t->area[i * d + j] = form_entry(n, i, j);
+    return PLUMB_OK;
+}
+
+// basis (rank, d): orthonormal, spanning what the data span.
+static plumb_status find_span(double *basis, int64_t *rank, arena *mem, const canonical_truth *t,
+                              int64_t rows)
+{
+    const int64_t d = t->dims;
+    double *cov = ARENA_NEW(mem, double, (d * d)), *values = ARENA_NEW(mem, double, d);
+    double *vectors = ARENA_NEW(mem, double, (d * d));
+    if (!cov || !values || !vectors) return PLUMB_EMEMORY;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < d; i++) {
+            if (t->deviation[i] == 0.0) continue;
+            const double z = t->w[r * d + i] / t->deviation[i];
+            for (int64_t j = 0; j <= i; j++)
+                if (t->deviation[j] > 0.0)
+                    cov[i * d + j] += z * t->w[r * d + j] / t->deviation[j] / (double)rows;
+        }
+    for (int64_t i = 0; i < d; i++)
+        for (int64_t j = i + 1; j < d; j++) cov[i * d + j] = cov[j * d + i];
+    const plumb_status st = eigen_symmetric(values, vectors, mem, cov, d);
+    if (st) return st;
+    *rank = 0;
+    while (*rank < d && values[*rank] > flat * values[0]) ++*rank;
+    for (int64_t k = 0; k < *rank; k++) {
+        double *row = basis + k * d;
+        for (int64_t i = 0; i < d; i++) row[i] = vectors[k * d + i] * t->deviation[i];
+        for (int twice = 0; twice < 2; twice++)
+            for (int64_t l = 0; l < k; l++) {
+                double along = 0.0;
+                for (int64_t i = 0; i < d; i++) along += row[i] * basis[l * d + i];
+                for (int64_t i = 0; i < d; i++) row[i] -= along * basis[l * d + i];
+            }
+        double norm = 0.0;
+        for (int64_t i = 0; i < d; i++) norm += row[i] * row[i];
+        for (int64_t i = 0; i < d; i++) row[i] /= sqrt(norm);
+    }
+    return PLUMB_OK;
+}
+
+// out (k, k) = rows of b (k, d) on both sides of the canonical form.
+static void restrict_form(double *out, const double *b, int64_t k, int64_t d)
+{
+    const int64_t n = d / 2;
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = 0; j < k; j++) {
+            double sum = 0.0;
+            for (int64_t s = 0; s < n; s++)
+                sum += b[i * d + s] * b[j * d + n + s] - b[i * d + n + s] * b[j * d + s];
+            out[i * k + j] = sum;
+        }
+}
+
+// Turns the basis so that directions with area come first; returns how many there are.
+static plumb_status sort_by_area(double *basis, int64_t *form, arena *mem, int64_t rank, int64_t d)
+{
+    double *a = ARENA_NEW(mem, double, (rank * rank));
+    double *square = ARENA_NEW(mem, double, (rank * rank));
+    double *values = ARENA_NEW(mem, double, rank);
+    double *vectors = ARENA_NEW(mem, double, (rank * rank));
+    double *turned = ARENA_NEW(mem, double, (rank * d));
+    if (!a || !square || !values || !vectors || !turned) return PLUMB_EMEMORY;
+    restrict_form(a, basis, rank, d);
+    for (int64_t i = 0; i < rank; i++)
+        for (int64_t j = 0; j < rank; j++)
+            for (int64_t s = 0; s < rank; s++)
+                square[i * rank + j] += a[s * rank + i] * a[s * rank + j];
+    const plumb_status st = eigen_symmetric(values, vectors, mem, square, rank);
+    if (st) return st;
+    *form = 0;
+    while (*form < rank && values[*form] > flat) ++*form;
+    for (int64_t k = 0; k < rank; k++)
+        for (int64_t s = 0; s < rank; s++)
+            for (int64_t i = 0; i < d; i++)
+                turned[k * d + i] += vectors[k * rank + s] * basis[s * d + i];
+    memcpy(basis, turned, (size_t)(rank * d) * sizeof *basis);
+    return PLUMB_OK;
+}
+
+static void measure_deviation(canonical_truth *t, int64_t rows)
+{
+    for (int64_t i = 0; i < t->dims; i++) {
+        double square = 0.0;
+        for (int64_t r = 0; r < rows; r++)
+            square += t->w[r * t->dims + i] * t->w[r * t->dims + i] / (double)rows;
+        t->deviation[i] = sqrt(square);
+    }
+}
+
+static plumb_status take_out_linear(canonical_truth *t, arena *mem, const canonical_rows *rows)
+{
+    const int64_t d = t->dims;
+    double *basis = ARENA_NEW(mem, double, (d * d));
+    int64_t rank = 0, form = 0;
+    if (!basis) return PLUMB_EMEMORY;
+    plumb_status st = find_span(basis, &rank, mem, t, rows->rows);
+    if (st || rank == d) return st;
+    st = sort_by_area(basis, &form, mem, rank, d);
+    if (st) return st;
+    double *w = ARENA_NEW(mem, double, (rows->rows * rank));
+    double *area = ARENA_NEW(mem, double, (form * form + 1));
+    double *whole = ARENA_NEW(mem, double, (rank * rank + 1));
+    if (!w || !area || !whole) return PLUMB_EMEMORY;
+    for (int64_t r = 0; r < rows->rows; r++)
+        for (int64_t k = 0; k < rank; k++)
+            for (int64_t i = 0; i < d; i++) w[r * rank + k] += basis[k * d + i] * t->w[r * d + i];
+    restrict_form(whole, basis, rank, d);
+    for (int64_t i = 0; i < form; i++)
+        for (int64_t j = 0; j < form; j++) area[i * form + j] = whole[i * rank + j];
+    t->w = w, t->area = area, t->dims = rank, t->form = form, t->plain = false;
+    memset(t->turn, 0, (size_t)d * sizeof *t->turn);
+    measure_deviation(t, rows->rows);
+    snprintf(t->note, sizeof t->note,
+             "the %lld true coordinates lie in %lld dimensions, %lld of which carry the form",
+             (long long)d, (long long)rank, (long long)form);
+    return PLUMB_OK;
+}
+
+// --- curved redundancy --------------------------------------------------------------------------
+
+static void gather(double *out, const canonical_truth *t, const int64_t *which, int64_t count,
+                   int64_t rows)
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t k = 0; k < count; k++)
+            out[r * count + k] = t->w[r * t->dims + which[k]] / t->deviation[which[k]];
+}
+
+// The share of coordinate i that polynomials in the others leave open.
+static plumb_status left_open(double *left, arena *mem, const canonical_rows *rows,
+                              const canonical_truth *t, int64_t i, const int64_t *others,
+                              int64_t count)
+{
+    double *x = ARENA_NEW(mem, double, (rows->rows * count));
+    double *y = ARENA_NEW(mem, double, rows->rows);
+    if (!x || !y) return PLUMB_EMEMORY;
+    gather(x, t, others, count, rows->rows);
+    gather(y, t, &i, 1, rows->rows);
+    kernelfit fit;
+    const plumb_status st =
+        kernelfit_choose(&fit, mem,
+                         &(kernelfit_input){.x = x,
+                                            .y = y,
+                                            .rows = rows->rows,
+                                            .first = rows->first,
+                                            .dims = count,
+                                            .outputs = 1,
+                                            .thin = rows->thin,
+                                            .most_terms = 150,
+                                            .most_order = 5,
+                                            .family = PLUMB_ESTIMATOR_POLYNOMIAL});
+    if (!st) *left = fit.choice[0].left;
+    return st;
+}
+
+// kept: coordinates that are no function of the others kept; their number.
+static plumb_status find_chart(int64_t *kept, int64_t *count, arena *mem,
+                               const canonical_rows *rows, const canonical_truth *t)
+{
+    *count = t->dims;
+    for (int64_t i = 0; i < t->dims; i++) kept[i] = i;
+    for (int64_t i = t->dims - 1; i >= 0 && *count > 2; i--) {
+        int64_t others[64], some = 0;
+        for (int64_t k = 0; k < *count; k++)
+            if (kept[k] != i) others[some++] = kept[k];
+        const arena_mark mark = arena_here(mem);
+        double left = 1.0;
+        const plumb_status st = left_open(&left, mem, rows, t, i, others, some);
+        arena_rewind(mem, mark);
+        if (st) return st;
+        if (left >= follows) continue;
+        memcpy(kept, others, (size_t)some * sizeof *kept);
+        *count = some;
+    }
+    return PLUMB_OK;
+}
+
+// The true form in the coordinates kept, at every row: T^T A T with T the slope of all of them.
+static plumb_status bend_form(double *out, arena *mem, const canonical_rows *rows,
+                              const canonical_truth *t, const int64_t *kept, int64_t count)
+{
+    const int64_t d = t->dims, rest = d - count, all = rows->rows;
+    int64_t other[64], o = 0;
+    for (int64_t i = 0, k = 0; i < d; i++)
+        if (k < count && kept[k] == i) k++;
+        else other[o++] = i;
+    double *x = ARENA_NEW(mem, double, (all * count)), *y = ARENA_NEW(mem, double, (all * rest));
+    double *slope = ARENA_NEW(mem, double, (all * rest * count));
+    double *T = ARENA_NEW(mem, double, (d * count));
+    if (!x || !y || !slope || !T) return PLUMB_EMEMORY;
+    gather(x, t, kept, count, all);
+    gather(y, t, other, rest, all);
+    const kernelfit_input in = {.x = x,
+                                .y = y,
+                                .rows = all,
+                                .first = rows->first,
+                                .dims = count,
+                                .outputs = rest,
+                                .thin = rows->thin,
+                                .centres = 200,
+                                .most_terms = 150,
+                                .most_order = 5};
+    kernelfit fit;
+    plumb_status st = kernelfit_choose(&fit, mem, &in);
+    if (!st) st = kernelfit_solve(&fit, mem, &in);
+    if (!st) st = kernelfit_jacobian(slope, &fit, mem, KERNELFIT_ALL, x, all);
+    if (st) return st;
+    for (int64_t k = 0; k < count; k++) T[kept[k] * count + k] = 1.0;
+    for (int64_t r = 0; r < all; r++) {
+        for (int64_t i = 0; i < rest; i++)
+            for (int64_t k = 0; k < count; k++)
+                T[other[i] * count + k] = slope[(r * rest + i) * count + k] *
+                                          t->deviation[other[i]] / t->deviation[kept[k]];
+        double *a = out + r * count * count;
+        for (int64_t i = 0; i < d; i++)
+            for (int64_t j = 0; j < d; j++) {
+                const double area = t->area[i * d + j];
+                if (area == 0.0) continue;
+                for (int64_t k = 0; k < count; k++)
+                    for (int64_t l = 0; l < count; l++)
+                        a[k * count + l] += T[i * count + k] * area * T[j * count + l];
+            }
+    }
+    return PLUMB_OK;
+}
+
+static plumb_status take_out_curved(canonical_truth *t, arena *mem, const canonical_rows *rows)
+{
+    enum { MOST = 12 }; // with more coordinates there are too many to try, and too few data
+    if (t->dims > MOST || t->form < t->dims) return PLUMB_OK;
+    int64_t kept[MOST], count;
+    plumb_status st = find_chart(kept, &count, mem, rows, t);
+    if (st || count == t->dims) return st;
+    double *area = ARENA_NEW(mem, double, (rows->rows * count * count));
+    double *w = ARENA_NEW(mem, double, (rows->rows * count));
+    if (!area || !w) return PLUMB_EMEMORY;
+    const arena_mark mark = arena_here(mem);
+    st = bend_form(area, mem, rows, t, kept, count);
+    arena_rewind(mem, mark);
+    if (st) return st;
+    for (int64_t k = 0; k < count; k++) {
+        for (int64_t r = 0; r < rows->rows; r++) w[r * count + k] = t->w[r * t->dims + kept[k]];
+        t->turn[k] = t->turn[kept[k]];
+    }
+    snprintf(t->note + strlen(t->note), sizeof t->note - strlen(t->note),
+             "%s%lld of %lld true coordinates are functions of the others, so that the data "
+             "determine the form on a surface of %lld dimensions only",
+             *t->note ? "; " : "", (long long)(t->dims - count), (long long)t->dims,
+             (long long)count);
+    t->w = w, t->area = area, t->area_stride = count * count;
+    t->dims = t->form = count, t->plain = false;
+    measure_deviation(t, rows->rows);
+    return PLUMB_OK;
+}
+
+plumb_status canonical_reduce(canonical_truth *out, arena *mem, const canonical_rows *rows,
+                              const plumb_canonical_options *opt)
+{
+    *out = (canonical_truth){0};
+    plumb_status st = balance(out, mem, rows, opt);
+    if (!st) st = take_out_linear(out, mem, rows);
+    if (!st && out->form < 2)
+        return fail(PLUMB_ENUMERIC,
+                    "truth has no area: no position in it moves together with a momentum of its "
+                    "own");
+    if (!st) st = take_out_curved(out, mem, rows);
+    return st;
+}

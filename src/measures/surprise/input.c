@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+// Shapes are looked at first, all numbers are looked through for NaN, and only then is anything
+// computed: the message names the array and the place.
+#include "measures/surprise/input.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "math/stats.h"
+
+bool clips_unit(double *x, int64_t dims)
+{
+    const double floor = 1e-12;
+    double square = 0.0;
+    for (int64_t i = 0; i < dims; i++) square += x[i] * x[i];
+    if (square < 1e300) {
+        const double length = sqrt(square), by = length > floor ? length : floor;
+        for (int64_t i = 0; i < dims; i++) x[i] /= by;
+        return length < floor;
+    }
+    // Squares that large overflow: such a row is brought down first.
+    double largest = 0.0;
+    for (int64_t i = 0; i < dims; i++) largest = fmax(largest, fabs(x[i]));
+    square = 0.0;
+    for (int64_t i = 0; i < dims; i++) square += (x[i] / largest) * (x[i] / largest);
+    for (int64_t i = 0; i < dims; i++) x[i] = x[i] / largest / sqrt(square);
+    return false;
+}
+
+static plumb_status wrong_shape(const plumb_array *array, const char *name, const char *want)
+{
+    char shape[256];
+    return fail(PLUMB_ESHAPE, "%s is %s; it must be %s", name,
+                plumb_array_shape_text(shape, sizeof shape, array), want);
+}
+
+// (tuples, 4, ...) with at least two and at most `axes` axes, as many tuples as others have.
+static plumb_status check_tuples(const plumb_array *array, const char *name, const char *want,
+                                 int least, int most, int64_t tuples)
+{
+    if (array->ndim < least || array->ndim > most) return wrong_shape(array, name, want);
+    char shape[256];
+    plumb_array_shape_text(shape, sizeof shape, array);
+    if (array->shape[1] != 4)
+        return fail(PLUMB_ESHAPE,
+                    "%s is %s: a tuple has 4 clips, two possible and two impossible, not %lld",
+                    name, shape, (long long)array->shape[1]);
+    for (int i = 0; i < array->ndim; i++)
+        if (array->shape[i] < 1) return fail(PLUMB_ESHAPE, "%s is %s, which is empty", name, shape);
+    if (tuples && array->shape[0] != tuples)
+        return fail(PLUMB_ESHAPE, "%s is %s, but there are %lld tuples", name, shape,
+                    (long long)tuples);
+    return PLUMB_OK;
+}
+
+// The array as doubles, all finite.
+static plumb_status read_finite(const double **out, arena *mem, const plumb_array *array,
+                                const char *name)
+{
+    const double *x = array_doubles(mem, array);
+    if (!x) return PLUMB_EMEMORY;
+    int64_t bad = 0, first = 0;
+    for (int64_t i = 0, n = plumb_array_count(array); i < n; i++)
+        if (!isfinite(x[i]) && !bad++) first = i;
+    if (bad) return array_refuse_nonfinite(array, name, bad, first, "");
+    *out = x;
+    return PLUMB_OK;
+}
+
+// ---- pictures ----
+
+enum { BLOCK = 1024, LANES = 4 };
+
+typedef struct film {
+    const plumb_array *truth, *prediction;
+    double white[2];
+    int64_t frames, pixels, skip; // `skip` frames of the truth have no prediction
+    double *out;
+} film;
+
+static double white_of(plumb_dtype dtype)
+{
+    if (dtype == PLUMB_U1) return 255.0;
+    if (dtype == PLUMB_U2) return 65535.0;
+    return dtype == PLUMB_F8 || dtype == PLUMB_F4 || dtype == PLUMB_F2 || dtype == PLUMB_BOOL ? 1.0
+                                                                                              : 0.0;
+}
+
+// Mean of (x - y)^2 over the pixels of one frame.
+static double frame_surprise(const film *f, int64_t x_first, int64_t y_first)
+{
+    double a[BLOCK], b[BLOCK], sum[LANES] = {0.0};
+    for (int64_t start = 0; start < f->pixels; start += BLOCK) {
+        const int64_t n = f->pixels - start < BLOCK ? f->pixels - start : BLOCK;
+        plumb_array_to_double(a, f->truth, x_first + start, n);
+        plumb_array_to_double(b, f->prediction, y_first + start, n);
+        for (int64_t i = 0; i < n; i++) {
+            const double off = a[i] / f->white[0] - b[i] / f->white[1];
+            sum[i % LANES] += off * off;
+        }
+    }
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)f->pixels;
+}
+
+static void watch_clip(void *context, int64_t item, int worker)
+{
+    (void)worker;
+    const film *f = context;
+    const int64_t x = item * (f->frames + f->skip) + f->skip, y = item * f->frames;
+    for (int64_t t = 0; t < f->frames; t++)
+        f->out[item * f->frames + t] = frame_surprise(f, (x + t) * f->pixels, (y + t) * f->pixels);
+}
+
+static plumb_status refuse_pixels(const plumb_array *array, const char *name)
+{
+    double x[BLOCK];
+    int64_t bad = 0, first = 0;
+    const int64_t count = plumb_array_count(array);
+    for (int64_t start = 0; start < count; start += BLOCK) {
+        const int64_t n = count - start < BLOCK ? count - start : BLOCK;
+        plumb_array_to_double(x, array, start, n);
+        for (int64_t i = 0; i < n; i++)
+            if (!isfinite(x[i]) && !bad++) first = start + i;
+    }
+    return bad ? array_refuse_nonfinite(array, name, bad, first, "")
+               : fail(PLUMB_ENUMERIC, "%s has values whose squares overflow", name);
+}
+
+static plumb_status read_film(clips *out, arena *mem, const plumb_surprise_input *in, int threads)
+{
+    static const char *want = "(tuples, 4, frames, height, width, channels)";
+    const plumb_array *x = in->truth, *y = in->prediction;
+    if (!x || !y)
+        return fail(PLUMB_ESHAPE, "%s is there without %s", x ? "truth" : "prediction",
+                    x ? "prediction" : "truth");
+    plumb_status st = check_tuples(x, "truth", want, 6, 6, 0);
+    if (!st) st = check_tuples(y, "prediction", want, 6, 6, x->shape[0]);
+    if (st) return st;
+    char a[256], b[256];
+    plumb_array_shape_text(a, sizeof a, x);
+    plumb_array_shape_text(b, sizeof b, y);
+    for (int i = 3; i < 6; i++)
+        if (x->shape[i] != y->shape[i])
+            return fail(PLUMB_ESHAPE, "prediction is %s and truth %s: the pictures differ in size",
+                        b, a);
+    film f = {.truth = x,
+              .prediction = y,
+              .white = {white_of(x->dtype), white_of(y->dtype)},
+              .frames = y->shape[2],
+              .skip = x->shape[2] - y->shape[2],
+              .pixels = x->shape[3] * x->shape[4] * x->shape[5]};
+    if (f.skip != 0 && f.skip != 1)
+        return fail(PLUMB_ESHAPE,
+                    "prediction is %s and truth %s: it must predict every frame, or every frame "
+                    "but the first",
+                    b, a);
+    if (f.white[0] == 0.0 || f.white[1] == 0.0)
+        return fail(PLUMB_ESHAPE, "truth is %s and prediction %s: it is not clear what is white",
+                    plumb_dtype_name(x->dtype), plumb_dtype_name(y->dtype));
+    const int64_t count = x->shape[0] * 4;
+    f.out = ARENA_NEW(mem, double, count *f.frames);
+    if (!f.out) return PLUMB_EMEMORY;
+    pool_run(count, threads, watch_clip, &f);
+    for (int64_t i = 0; i < count * f.frames; i++)
+        if (!isfinite(f.out[i])) {
+            st = refuse_pixels(x, "truth");
+            return st == PLUMB_ENUMERIC && strstr(plumb_last_error(), "overflow")
+                       ? refuse_pixels(y, "prediction")
+                       : st;
+        }
+    out->tuples = x->shape[0];
+    out->frames = f.frames;
+    out->frame = f.out;
+    return PLUMB_OK;
+}
+
+// ---- frames to clips ----
+
+static double join(const double *frame, int64_t frames, plumb_surprise_frames how)
+{
+    double sum = 0.0, most = frame[0];
+    for (int64_t t = 0; t < frames; t++) {
+        sum += frame[t];
+        most = fmax(most, frame[t]);
+    }
+    if (how == PLUMB_SURPRISE_MAX) return most;
+    return how == PLUMB_SURPRISE_SUM ? sum : sum / (double)frames;
+}
+
+static const double *join_all(arena *mem, const double *frame, int64_t count, int64_t frames,
+                              plumb_surprise_frames how)
+{
+    double *out = ARENA_NEW(mem, double, count);
+    for (int64_t i = 0; out && i < count; i++) out[i] = join(frame + i * frames, frames, how);
+    return out;
+}
+
+static plumb_status read_surprise(clips *out, arena *mem, const plumb_surprise_input *in,
+                                  const plumb_surprise_options *opt)
+{
+    static const char *want = "(tuples, 4) or (tuples, 4, frames)";
+    plumb_status st;
+    if (in->surprise) {
+        const plumb_array *s = in->surprise;
+        const double *x = NULL;
+        st = check_tuples(s, "surprise", want, 2, 3, 0);
+        if (!st) st = read_finite(&x, mem, s, "surprise");
+        if (st) return st;
+        out->tuples = s->shape[0];
+        if (s->ndim == 2) {
+            out->clip = x;
+            return PLUMB_OK;
+        }
+        out->frames = s->shape[2];
+        out->frame = x;
+    } else if (in->truth || in->prediction) {
+        st = read_film(out, mem, in, opt->threads);
+        if (st) return st;
+    } else {
+        return fail(PLUMB_ESHAPE, "there is neither surprise nor truth and prediction");
+    }
+    out->clip = join_all(mem, out->frame, out->tuples * 4, out->frames, opt->frames);
+    out->maximum = join_all(mem, out->frame, out->tuples * 4, out->frames, PLUMB_SURPRISE_MAX);
+    return out->clip && out->maximum ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+static plumb_status read_voe(clips *out, arena *mem, const plumb_array *voe,
+                             const plumb_surprise_options *opt)
+{
+    const double *x = NULL;
+    plumb_status st =
+        check_tuples(voe, "surprise_voe", "(tuples, 4) or (tuples, 4, frames)", 2, 3, out->tuples);
+    if (!st) st = read_finite(&x, mem, voe, "surprise_voe");
+    if (st) return st;
+    out->voe = voe->ndim == 2 ? x : join_all(mem, x, out->tuples * 4, voe->shape[2], opt->frames);
+    return out->voe ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+// ---- features ----
+
+static plumb_status read_rows(const double **out, arena *mem, const plumb_array *array,
+                              const char *name, int64_t dims, bool normalise, int64_t *zeros)
+{
+    const double *x = NULL;
+    plumb_status st = read_finite(&x, mem, array, name);
+    if (st) return st;
+    *out = x;
+    if (!normalise) return PLUMB_OK;
+    const int64_t count = plumb_array_count(array);
+    double *copy = (double *)x;
+    if (x == array->data) { // the caller's
+        copy = ARENA_NEW(mem, double, count);
+        if (!copy) return PLUMB_EMEMORY;
+        memcpy(copy, x, (size_t)count * sizeof *copy);
+    }
+    for (int64_t r = 0; r < count / dims; r++) *zeros += clips_unit(copy + r * dims, dims);
+    *out = copy;
+    return PLUMB_OK;
+}
+
+static plumb_status read_features(clips *out, arena *mem, const plumb_surprise_input *in,
+                                  const plumb_surprise_options *opt)
+{
+    const plumb_array *f = in->feature, *o = in->observation;
+    if (!f && o) return fail(PLUMB_ESHAPE, "observation is there without feature, the clips' own");
+    if (!f) return PLUMB_OK;
+    plumb_status st = check_tuples(f, "feature", "(tuples, 4, d)", 3, 3, out->tuples);
+    if (st) return st;
+    out->dims = f->shape[2];
+    if (o) {
+        char shape[256];
+        plumb_array_shape_text(shape, sizeof shape, o);
+        if (o->ndim != 2 || o->shape[0] < 1)
+            return fail(PLUMB_ESHAPE, "observation is %s; it must be (N, d)", shape);
+        if (o->shape[1] != out->dims)
+            return fail(PLUMB_ESHAPE, "observation is %s, but features have %lld dimensions", shape,
+                        (long long)out->dims);
+        out->seen_count = o->shape[0];
+        st = read_rows(&out->seen, mem, o, "observation", out->dims, opt->normalise,
+                       &out->zero_features);
+    }
+    if (!st)
+        st = read_rows(&out->feature, mem, f, "feature", out->dims, opt->normalise,
+                       &out->zero_features);
+    return st;
+}
+
+// ---- concepts ----
+
+enum { LONGEST_NAME = 255 };
+
+// Code points as UTF-8, up to the first zero.
+static void encode(char *out, const double *code, int64_t length)
+{
+    size_t used = 0;
+    for (int64_t i = 0; i < length && code[i] > 0.0 && used + 4 < LONGEST_NAME; i++) {
+        const uint32_t c = code[i] < 1114112.0 ? (uint32_t)code[i] : 0xfffd;
+        if (c < 0x80) {
+            out[used++] = (char)c;
+        } else if (c < 0x800) {
+            out[used++] = (char)(0xc0 | c >> 6);
+            out[used++] = (char)(0x80 | (c & 63));
+        } else if (c < 0x10000) {
+            out[used++] = (char)(0xe0 | c >> 12);
+            out[used++] = (char)(0x80 | (c >> 6 & 63));
+            out[used++] = (char)(0x80 | (c & 63));
+        } else {
+            out[used++] = (char)(0xf0 | c >> 18);
+            out[used++] = (char)(0x80 | (c >> 12 & 63));
+            out[used++] = (char)(0x80 | (c >> 6 & 63));
+            out[used++] = (char)(0x80 | (c & 63));
+        }
+    }
+    out[used] = 0;
+}
+
+static plumb_status read_concepts(clips *out, arena *mem, const plumb_array *c)
+{
+    enum { MOST_CONCEPTS = 1000 };
+    const bool text = c->ndim == 2 && (c->dtype == PLUMB_U1 || c->dtype == PLUMB_U4);
+    if ((c->ndim != 1 && !text) || c->shape[0] != out->tuples) {
+        char want[96];
+        snprintf(want, sizeof want, "(%lld,), one number or text a tuple", (long long)out->tuples);
+        return wrong_shape(c, "concept", want);
+    }
+    const double *x = NULL;
+    const plumb_status st = read_finite(&x, mem, c, "concept");
+    if (st) return st;
+    int64_t *of = ARENA_NEW(mem, int64_t, out->tuples);
+    out->concept_name = ARENA_NEW(mem, const char *, MOST_CONCEPTS);
+    if (!of || !out->concept_name) return PLUMB_EMEMORY;
+    const int64_t length = text ? c->shape[1] : 1;
+    for (int64_t i = 0; i < out->tuples; i++) {
+        char name[LONGEST_NAME + 1];
+        if (text) encode(name, x + i * length, length);
+        else if (x[i] == rint(x[i])) snprintf(name, sizeof name, "%.0f", x[i]);
+        else
+            return fail(PLUMB_EVALUE, "concept of tuple %lld is %g, not a whole number",
+                        (long long)i, x[i]);
+        int64_t at = 0;
+        while (at < out->concepts && strcmp(out->concept_name[at], name) != 0) at++;
+        if (at == MOST_CONCEPTS)
+            return fail(PLUMB_EVALUE, "concept has more than %d different values", MOST_CONCEPTS);
+        if (at == out->concepts) {
+            out->concept_name[at] = arena_text(mem, name);
+            if (!out->concept_name[at]) return PLUMB_EMEMORY;
+            out->concepts++;
+        }
+        of[i] = at;
+    }
+    out->concept_of = of;
+    return PLUMB_OK;
+}
+
+plumb_status clips_read(clips *out, arena *mem, const plumb_surprise_input *in,
+                        const plumb_surprise_options *opt)
+{
+    *out = (clips){0};
+    plumb_status st = read_surprise(out, mem, in, opt);
+    if (!st && in->surprise_voe) st = read_voe(out, mem, in->surprise_voe, opt);
+    if (!st) st = read_features(out, mem, in, opt);
+    if (!st && in->concept) st = read_concepts(out, mem, in->concept);
+    return st;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// From arrays to one surprise a clip and frame, to features and to concepts: what is wrong with an
+// array is said here.
+#ifndef MEASURES_SURPRISE_INPUT_H
+#define MEASURES_SURPRISE_INPUT_H
+
+#include "base/arena.h"
+#include "plumb/surprise.h"
+
+/// All of it, finite and in double.
+typedef struct clips {
+    int64_t tuples;
+    int64_t frames;        ///< 0: `frame` is NULL
+    const double *frame;   ///< (tuples, 4, frames)
+    const double *clip;    ///< (tuples, 4), frames taken together as the options say
+    const double *maximum; ///< (tuples, 4): the greatest frame, or NULL
+    const double *voe;     ///< (tuples, 4), of the model of impossible clips, or NULL
+    int64_t dims;          ///< 0: no features
+    const double *feature; ///< (tuples, 4, dims), of unit length if the options say so
+    const double *seen;    ///< (seen_count, dims), or NULL
+    int64_t seen_count;
+    int64_t zero_features; ///< rows, seen ones included, that are shorter than 1e-12
+    int64_t concepts;      ///< 0: none given
+    const char **concept_name;
+    const int64_t *concept_of; ///< (tuples)
+} clips;
+
+/// Everything lives in `mem`.
+plumb_status clips_read(clips *out, arena *mem, const plumb_surprise_input *in,
+                        const plumb_surprise_options *opt);
+
+/// x / max(|x|, 1e-12) in place; true if the length is below 1e-12. No length overflows.
+bool clips_unit(double *x, int64_t dims);
+
+#endif

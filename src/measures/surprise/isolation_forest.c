@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// Each tree has a stream of random numbers of its own, so that it is the same on any thread.
+#include "measures/surprise/isolation_forest.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "math/rng.h"
+#include "measures/surprise/scorers.h"
+
+enum { FOREST_STREAM = 0x74736566 };
+
+double iforest_average(int64_t n)
+{
+    if (n <= 1) return 0.0;
+    if (n == 2) return 1.0;
+    const double euler = 0.57721566490153286061, m = (double)n;
+    return 2.0 * (log(m - 1.0) + euler) - 2.0 * (m - 1.0) / m;
+}
+
+double iforest_path(const iforest_tree *tree, const double *x)
+{
+    int32_t node = 0, depth = 0;
+    for (; tree->left[node] >= 0; depth++)
+        node =
+            x[tree->feature[node]] <= tree->threshold[node] ? tree->left[node] : tree->right[node];
+    return depth + iforest_average(tree->size[node]);
+}
+
+double iforest_score(double mean_path, int64_t sample)
+{
+    return exp2(-mean_path / iforest_average(sample));
+}
+
+// A node with its children beside each other: the right one follows the left.
+typedef struct node {
+    double threshold;
+    int32_t feature;
+    int32_t left; // 0: a leaf
+    double path;  // of a leaf
+} node;
+
+typedef struct forest {
+    const density_task *task;
+    int64_t sample, trees, height, most;
+    node *nodes;     // (trees, most)
+    double *r;       // of those asked
+    int32_t *points; // per tree: the sample
+    int32_t *features;
+} forest;
+
+// Moves points with x <= threshold to the front; returns how many.
+static int64_t part(int32_t *points, int64_t count, const density_task *t, int64_t feature,
+                    double threshold)
+{
+    int64_t low = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (t->seen[points[i] * t->dims + feature] > threshold) continue;
+        const int32_t swap = points[i];
+        points[i] = points[low];
+        points[low++] = swap;
+    }
+    return low;
+}
+
+// A feature that varies among the points and a cut between its least and greatest value; false if
+// all points are equal. Features that turn out constant are not asked twice.
+static bool choose_cut(int64_t *feature, double *threshold, const int32_t *points, int64_t count,
+                       int32_t *features, const density_task *t, rng *r)
+{
+    for (int64_t left = t->dims; left > 0; left--) {
+        const int64_t pick = rng_below(r, left);
+        const int32_t f = features[pick];
+        features[pick] = features[left - 1];
+        features[left - 1] = f;
+        double least = t->seen[points[0] * t->dims + f], greatest = least;
+        for (int64_t i = 1; i < count; i++) {
+            const double x = t->seen[points[i] * t->dims + f];
+            least = fmin(least, x);
+            greatest = fmax(greatest, x);
+        }
+        if (!(greatest > least)) continue;
+        *feature = f;
+        *threshold = least + rng_uniform(r) * (greatest - least);
+        if (*threshold >= greatest) *threshold = least; // rounded up
+        return true;
+    }
+    return false;
+}
+
+typedef struct branch {
+    int32_t node;
+    int64_t first, count, depth;
+} branch;
+
+static void grow(void *context, int64_t tree, int worker)
+{
+    (void)worker;
+    const forest *f = context;
+    const density_task *t = f->task;
+    rng r = rng_at(t->opt->seed, ((uint64_t)FOREST_STREAM << 32) + t->stream * (uint64_t)f->trees +
+                                     (uint64_t)tree);
+    int32_t *points = f->points + tree * f->sample, *features = f->features + tree * t->dims;
+    int64_t chosen[IFOREST_MOST_SAMPLE];
+    rng_distinct(chosen, &r, f->sample, t->seen_count);
+    for (int64_t i = 0; i < f->sample; i++) points[i] = (int32_t)chosen[i];
+    for (int64_t i = 0; i < t->dims; i++) features[i] = (int32_t)i;
+
+    node *nodes = f->nodes + tree * f->most;
+    int32_t used = 1;
+    branch stack[64] = {{0, 0, f->sample, 0}};
+    for (int top = 1; top > 0;) {
+        const branch b = stack[--top];
+        int64_t feature = 0;
+        double threshold = 0.0;
+        if (b.count < 2 || b.depth == f->height ||
+            !choose_cut(&feature, &threshold, points + b.first, b.count, features, t, &r)) {
+            nodes[b.node] = (node){.path = (double)b.depth + iforest_average(b.count)};
+            continue;
+        }
+        const int64_t low = part(points + b.first, b.count, t, feature, threshold);
+        nodes[b.node] = (node){.threshold = threshold, .feature = (int32_t)feature, .left = used};
+        stack[top++] = (branch){used + 1, b.first + low, b.count - low, b.depth + 1};
+        stack[top++] = (branch){used, b.first, low, b.depth + 1};
+        used += 2;
+    }
+}
+
+static void ask(void *context, int64_t item, int worker)
+{
+    (void)worker;
+    const forest *f = context;
+    const double *x = f->task->asked + item * f->task->dims;
+    double sum = 0.0;
+    for (int64_t tree = 0; tree < f->trees; tree++) {
+        const node *nodes = f->nodes + tree * f->most, *at = nodes;
+        while (at->left) at = nodes + at->left + (x[at->feature] <= at->threshold ? 0 : 1);
+        sum += at->path;
+    }
+    f->r[item] = iforest_score(sum / (double)f->trees, f->sample);
+}
+
+plumb_status density_iforest(double *r, arena *mem, const density_task *task)
+{
+    const arena_mark mark = arena_here(mem);
+    forest f = {.task = task, .trees = task->opt->trees, .r = r, .sample = task->opt->sample};
+    if (task->seen_count < 2)
+        return fail(PLUMB_ENUMERIC, "an isolation forest needs two observed clips, not %lld",
+                    (long long)task->seen_count);
+    if (f.sample > task->seen_count) f.sample = task->seen_count;
+    while ((INT64_C(1) << f.height) < f.sample) f.height++;
+    f.most = 2 * f.sample;
+    f.nodes = ARENA_NEW(mem, node, f.trees * f.most);
+    f.points = ARENA_NEW(mem, int32_t, f.trees * f.sample);
+    f.features = ARENA_NEW(mem, int32_t, f.trees * task->dims);
+    plumb_status st = PLUMB_EMEMORY;
+    if (f.nodes && f.points && f.features) {
+        pool_run(f.trees, task->opt->threads, grow, &f);
+        pool_run(task->asked_count, task->opt->threads, ask, &f);
+        st = PLUMB_OK;
+    }
+    arena_rewind(mem, mark);
+    return st;
+}

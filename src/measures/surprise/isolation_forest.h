@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Isolation forest [Liu08]: what few random cuts set apart is strange.
+#ifndef MEASURES_SURPRISE_ISOLATION_FOREST_H
+#define MEASURES_SURPRISE_ISOLATION_FOREST_H
+
+#include <stdint.h>
+
+enum { IFOREST_MOST_SAMPLE = 4096 };
+
+/// A tree as arrays over its nodes; node 0 is the root. left < 0 marks a leaf.
+typedef struct iforest_tree {
+    const int32_t *left, *right, *feature;
+    const double *threshold; ///< left if x <= threshold
+    const int32_t *size;     ///< points of the sample in the node
+} iforest_tree;
+
+/// Mean path length of a search in n points that fails: 0, 0, 1, 2(ln(n-1) + 0.5772..) - 2(n-1)/n.
+double iforest_average(int64_t n);
+
+/// Depth of the leaf that x falls into, plus iforest_average of its size.
+double iforest_path(const iforest_tree *tree, const double *x);
+
+/// 2^(-mean path / iforest_average(sample)).
+double iforest_score(double mean_path, int64_t sample);
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Which impossible clips count as seen before, and which tuples are left to be judged.
+#ifndef MEASURES_SURPRISE_OBSERVATION_SET_H
+#define MEASURES_SURPRISE_OBSERVATION_SET_H
+
+#include "measures/surprise/input.h"
+
+/// One observation set and the tuples judged by it.
+typedef struct observation_set {
+    const double *seen; ///< (seen_count, dims)
+    int64_t seen_count;
+    const int64_t *asked; ///< which of the tested tuples
+    int64_t asked_count;
+    const double *sample; ///< rows of `seen` that stand for all where only their spread matters
+    int64_t sample_count, sample_first;
+} observation_set;
+
+typedef struct observation {
+    observation_set *set; ///< one in all, or one a concept
+    int64_t sets;
+    int64_t sample_count; ///< over all sets
+    int64_t tested;
+    const int64_t *tested_tuple;
+    const double *tested_feature; ///< (tested, 4, dims)
+    const int64_t *concept_of;    ///< (tested), or NULL
+    const int64_t *seen_of;       ///< (tested): the size of its observation set
+    bool split;
+    int64_t observed; ///< rows over all sets
+    int64_t equal;    ///< rows that repeat another of their set
+} observation;
+
+/// `dense` says that features matter; if not, all tuples are tested and there are no sets. Without
+/// an observation array a share of each concept's tuples is drawn. Fails with PLUMB_ENUMERIC if
+/// the observation array holds a feature of the tuples, PLUMB_EVALUE if a concept cannot be split.
+plumb_status observation_make(observation *out, arena *mem, const clips *c,
+                              const plumb_surprise_options *opt, bool dense);
+
+#endif

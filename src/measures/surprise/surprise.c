@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: MIT
+// The measure itself: arrays are read and checked, an observation set is found for each concept,
+// every scorer gives r, and scores are s - gamma r.
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "math/rng.h"
+#include "math/special.h"
+#include "measures/surprise/input.h"
+#include "measures/surprise/isolation_forest.h"
+#include "measures/surprise/observation_set.h"
+#include "measures/surprise/one_class_svm.h"
+#include "measures/surprise/scorers.h"
+#include "measures/surprise/tuple_metrics.h"
+#include "measures/surprise/uniformity.h"
+
+const char *plumb_scorer_name(plumb_scorer scorer)
+{
+    static const char *const words[] = {
+#define WORD(name, word) word,
+        PLUMB_SCORER_LIST(WORD)
+#undef WORD
+    };
+    assert(scorer >= 0 && scorer < PLUMB_SCORERS);
+    return words[scorer];
+}
+
+plumb_scorer plumb_scorer_find(const char *name)
+{
+    int i = 0;
+    while (i < PLUMB_SCORERS && strcmp(plumb_scorer_name((plumb_scorer)i), name) != 0) i++;
+    return (plumb_scorer)i;
+}
+
+bool plumb_scorer_available(plumb_scorer scorer)
+{
+    return scorer != PLUMB_SCORER_OCSVM || ocsvm_load() == PLUMB_OK;
+}
+
+plumb_surprise_options plumb_surprise_defaults(void)
+{
+    plumb_surprise_options opt = {
+        .size = sizeof(plumb_surprise_options),
+        .k = 50,
+        .gamma = 0.01,
+        .normalise = true,
+        .share = 0.2,
+        .frames = PLUMB_SURPRISE_MEAN,
+        .pca = PLUMB_PCA_RECON,
+        .nu = 0.5,
+        .tolerance = 1e-6,
+        .trees = 100,
+        .sample = 256,
+        .temperature = 1.0,
+        .prior = 0.5,
+        .type1 = 0.05,
+        .resamples = 2000,
+        .seed = 1,
+    };
+    for (int i = 0; i < PLUMB_SCORERS; i++) opt.gammas[i] = (double)NAN;
+    return opt;
+}
+
+// ---- options ----
+
+static plumb_status check_count(const char *name, int64_t value, int64_t least, int64_t most)
+{
+    if (value >= least && value <= most) return PLUMB_OK;
+    return fail(PLUMB_EVALUE, "%s is %lld; it can be %lld to %lld", name, (long long)value,
+                (long long)least, (long long)most);
+}
+
+static plumb_status check_open(const char *name, double value, double low, double high)
+{
+    if (value > low && value < high) return PLUMB_OK;
+    return fail(PLUMB_EVALUE, "%s is %g; it must be between %g and %g", name, value, low, high);
+}
+
+static plumb_status check_options(plumb_surprise_options *out, const plumb_surprise_options *opt)
+{
+    *out = plumb_surprise_defaults();
+    if (!opt) return PLUMB_OK;
+    if (opt->size < sizeof opt->size || opt->size > sizeof *out)
+        return fail(PLUMB_EVALUE,
+                    "surprise options say they have %zu bytes, not %zu; begin with "
+                    "plumb_surprise_defaults()",
+                    opt->size, sizeof *out);
+    memcpy(out, opt, opt->size);
+    plumb_status st;
+    const double huge = 1e300;
+    if ((st = check_count("k", out->k, 1, INT64_MAX)) ||
+        (st = check_count("trees", out->trees, 1, 100000)) ||
+        (st = check_count("sample", out->sample, 2, IFOREST_MOST_SAMPLE)) ||
+        (st = check_count("frames", (int64_t)out->frames, 0, PLUMB_SURPRISE_SUM)) ||
+        (st = check_count("pca", (int64_t)out->pca, 0, PLUMB_PCA_SHYU)) ||
+        (st = check_count("resamples", out->resamples, 0, 100000000)) ||
+        (st = check_count("threads", out->threads, 0, POOL_MAX_THREADS)) ||
+        (st = check_open("gamma", out->gamma, -huge, huge)) ||
+        (st = check_open("share", out->share, 0.0, 1.0)) ||
+        (st = check_open("nu", out->nu, 0.0, 1.0)) ||
+        (st = check_open("tolerance", out->tolerance, 0.0, 1.0)) ||
+        (st = check_open("temperature", out->temperature, 0.0, huge)) ||
+        (st = check_open("prior", out->prior, 0.0, 1.0)) ||
+        (st = check_open("type1", out->type1, 0.0, 1.0)))
+        return st;
+    for (int i = 0; i < PLUMB_SCORERS; i++)
+        if (isinf(out->gammas[i]))
+            return fail(PLUMB_EVALUE, "gamma of %s is not finite",
+                        plumb_scorer_name((plumb_scorer)i));
+    return PLUMB_OK;
+}
+
+// ---- which scorers ----
+
+// Why the arrays do not allow a scorer, or NULL.
+static const char *lacks(plumb_scorer scorer, const clips *c)
+{
+    if (scorer == PLUMB_SCORER_PLAIN) return NULL;
+    if (scorer == PLUMB_SCORER_NAIVE)
+        return c->voe ? NULL
+                      : "needs surprise_voe, the surprise of a model trained on impossible clips";
+    return c->dims ? NULL : "needs feature, (tuples, 4, d)";
+}
+
+static plumb_status choose(bool wanted[PLUMB_SCORERS], plumb_surprise *out, const clips *c,
+                           const plumb_surprise_options *opt)
+{
+    bool any = false;
+    for (int i = 0; i < PLUMB_SCORERS; i++) any = any || opt->scorers[i];
+    for (int i = 0; i < PLUMB_SCORERS; i++) {
+        const plumb_scorer scorer = (plumb_scorer)i;
+        out->scorers[i].scorer = scorer;
+        const char *why = lacks(scorer, c);
+        wanted[i] = any ? opt->scorers[i] : i != PLUMB_SCORER_KNN_LOG;
+        if (!wanted[i]) continue;
+        if (why && any)
+            return fail(PLUMB_ESHAPE, "the scorer %s %s", plumb_scorer_name(scorer), why);
+        if (!why && !plumb_scorer_available(scorer)) {
+            if (any) return PLUMB_EMISSING; // ocsvm_load has said what is missing
+            why = "this build or this machine lacks libsvm";
+        }
+        out->scorers[i].why = why;
+        wanted[i] = !why;
+    }
+    return PLUMB_OK;
+}
+
+// ---- r ----
+
+typedef struct run {
+    plumb_surprise *out;
+    arena *mem;
+    const clips *clips;
+    const plumb_surprise_options *opt;
+    observation set;
+    const double *tested;          // (tested, 4, dims)
+    double *r[PLUMB_SCORERS];      // (tested, 4)
+    double *spread[PLUMB_SCORERS]; // of the sample of observed clips
+    bool scaled;                   // some gamma is made from these
+} run;
+
+// One scorer by one observation set: r of the tested clips it has, then of the sample.
+static plumb_status measure_set(run *w, plumb_scorer scorer, const observation_set *s, int64_t set)
+{
+    const int64_t dims = w->clips->dims, asked = 4 * s->asked_count;
+    const int64_t sample = w->scaled ? s->sample_count : 0;
+    const bool all = s->asked_count == w->out->tested; // then they are as they lie
+    density_measure *measure = density_of(scorer);
+    arena scratch = {0};
+    double *rows = all ? NULL : ARENA_NEW(&scratch, double, asked *dims);
+    double *r = ARENA_NEW(&scratch, double, asked + sample);
+    plumb_status st = (all || rows) && r ? PLUMB_OK : PLUMB_EMEMORY;
+    for (int64_t j = 0; !all && !st && j < s->asked_count; j++)
+        memcpy(rows + 4 * j * dims, w->tested + 4 * s->asked[j] * dims,
+               (size_t)(4 * dims) * sizeof *rows);
+    density_task task = {.seen = s->seen,
+                         .seen_count = s->seen_count,
+                         .asked = all ? w->tested : rows,
+                         .asked_count = asked,
+                         .dims = dims,
+                         .opt = w->opt,
+                         .stream = (uint64_t)set};
+    const double start = clock_now();
+    if (!st) st = measure(r, &scratch, &task);
+    w->out->scorers[scorer].seconds += clock_now() - start;
+    if (!st && sample) {
+        // A clip that was seen finds itself first among its neighbours, which must not count.
+        plumb_surprise_options next = *w->opt;
+        if (scorer == PLUMB_SCORER_KNN && next.k < s->seen_count) next.k++;
+        task.opt = &next;
+        task.asked = s->sample;
+        task.asked_count = sample;
+        st = measure(r + asked, &scratch, &task);
+    }
+    for (int64_t j = 0; !st && j < asked; j++) w->r[scorer][4 * s->asked[j / 4] + j % 4] = r[j];
+    for (int64_t j = 0; !st && j < sample; j++)
+        w->spread[scorer][s->sample_first + j] = r[asked + j];
+    arena_clear(&scratch);
+    return st;
+}
+
+static plumb_status measure_r(run *w, plumb_scorer scorer)
+{
+    w->r[scorer] = ARENA_NEW(w->mem, double, w->out->tested * 4);
+    w->spread[scorer] = ARENA_NEW(w->mem, double, w->set.sample_count);
+    if (!w->r[scorer] || !w->spread[scorer]) return PLUMB_EMEMORY;
+    plumb_status st = PLUMB_OK;
+    for (int64_t i = 0; i < w->set.sets && !st; i++)
+        if (w->set.set[i].asked_count) st = measure_set(w, scorer, &w->set.set[i], i);
+    return st;
+}
+
+static double deviation(const double *x, int64_t n)
+{
+    double mean = 0.0, square = 0.0;
+    for (int64_t i = 0; i < n; i++) mean += x[i];
+    mean /= (double)n;
+    for (int64_t i = 0; i < n; i++) square += (x[i] - mean) * (x[i] - mean);
+    return sqrt(square / (double)n);
+}
+
+static plumb_status log_distances(run *w)
+{
+    const int64_t n = 4 * w->out->tested;
+    double *r = w->r[PLUMB_SCORER_KNN_LOG] = ARENA_NEW(w->mem, double, n);
+    if (!r) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < n; i++) {
+        const double distance = w->r[PLUMB_SCORER_KNN][i];
+        if (!(distance > 0.0))
+            return fail(PLUMB_ENUMERIC,
+                        "the %lldth neighbour of tuple %lld, clip %lld is the clip itself: its "
+                        "logarithm is not defined for knn-log",
+                        (long long)w->opt->k, (long long)w->out->tested_tuple[i / 4],
+                        (long long)(i % 4));
+        r[i] = (double)(w->clips->dims - 1) * log(distance);
+    }
+    return PLUMB_OK;
+}
+
+static double gamma_of(const run *w, plumb_scorer scorer)
+{
+    const plumb_surprise_options *opt = w->opt;
+    if (!isnan(opt->gammas[scorer])) return opt->gammas[scorer];
+    switch (scorer) {
+    case PLUMB_SCORER_PLAIN: return 0.0;
+    case PLUMB_SCORER_NAIVE: return 1.0;
+    case PLUMB_SCORER_KNN:
+    case PLUMB_SCORER_KNN_LOG: return opt->gamma;
+    default: break;
+    }
+    const double own = deviation(w->spread[scorer], w->set.sample_count);
+    const double knn = deviation(w->spread[PLUMB_SCORER_KNN], w->set.sample_count);
+    return own > 0.0 ? opt->gamma * knn / own : 0.0;
+}
+
+// ---- scores ----
+
+static plumb_status judge(run *w, plumb_scorer scorer)
+{
+    plumb_surprise *out = w->out;
+    plumb_surprise_scorer *to = &out->scorers[scorer];
+    const int64_t n = out->tested;
+    double *score = ARENA_NEW(w->mem, double, 4 * n), *most = ARENA_NEW(w->mem, double, 4 * n);
+    if (!score || !most) return PLUMB_EMEMORY;
+    to->gamma = gamma_of(w, scorer);
+    to->distance = w->r[scorer];
+    for (int64_t i = 0; i < 4 * n; i++) {
+        const int64_t from = 4 * out->tested_tuple[i / 4] + i % 4;
+        const double off = to->distance ? to->gamma * to->distance[i] : 0.0;
+        score[i] = w->clips->clip[from] - off;
+        if (w->clips->maximum) most[i] = w->clips->maximum[from] - off;
+        if (!isfinite(score[i]))
+            return fail(PLUMB_ENUMERIC, "the score of tuple %lld, clip %lld by %s is not finite",
+                        (long long)(from / 4), (long long)(from % 4), plumb_scorer_name(scorer));
+    }
+    to->score = score;
+    to->measured = true;
+    const tuples_plan plan = {.count = n,
+                              .concept_of = out->concept_of,
+                              .concepts = out->concept_count ? out->concept_count : 1,
+                              .type1 = w->opt->type1,
+                              .resamples = w->opt->resamples,
+                              .seed = w->opt->seed};
+    plumb_status st = tuples_judge(&to->all, w->mem, score, &plan);
+    to->has_maximum = w->clips->maximum;
+    if (!st && to->has_maximum) st = tuples_judge(&to->maximum, w->mem, most, &plan);
+    if (st || !out->concept_count) return st;
+
+    plumb_surprise_metrics *each = ARENA_NEW(w->mem, plumb_surprise_metrics, out->concept_count);
+    double *part = ARENA_NEW(w->mem, double, 4 * n);
+    if (!each || !part) return PLUMB_EMEMORY;
+    for (int64_t c = 0; c < out->concept_count && !st; c++) {
+        tuples_plan one = plan;
+        one.count = 0;
+        one.concept_of = NULL;
+        one.concepts = 1;
+        for (int64_t i = 0; i < n; i++)
+            if (out->concept_of[i] == c)
+                memcpy(part + 4 * one.count++, score + 4 * i, 4 * sizeof *part);
+        st = tuples_judge(&each[c], w->mem, part, &one);
+    }
+    to->concepts = each;
+    return st;
+}
+
+// log of the volume of the unit ball in m dimensions.
+static double log_ball(double m)
+{
+    return 0.5 * m * log(3.141592653589793238462643383279503) - special_log_gamma(0.5 * m + 1.0);
+}
+
+// log p(impossible) by the k-th neighbour, p = k / (c N r^(d-1)), and -log p(possible) = s / T.
+static plumb_status measure_ratio(run *w)
+{
+    plumb_surprise *out = w->out;
+    plumb_likelihood_ratio *to = &out->ratio;
+    const double *r = w->r[PLUMB_SCORER_KNN];
+    if (w->clips->dims < 2 || !w->opt->normalise) return PLUMB_OK;
+    const int64_t n = out->tested;
+    const double m = (double)(w->clips->dims - 1), ball = log_ball(m);
+    double *ratio = ARENA_NEW(w->mem, double, 4 * n);
+    if (!ratio) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < 4 * n; i++) {
+        const double seen = (double)w->set.seen_of[i / 4];
+        // A clip that was seen k times over has an infinite density; a large number will do.
+        const double near = log(fmax(r[i], 1e-300));
+        ratio[i] = log((double)w->opt->k) - ball - log(seen) - m * near +
+                   w->clips->clip[4 * out->tested_tuple[i / 4] + i % 4] / w->opt->temperature;
+        if (!isfinite(ratio[i])) return PLUMB_OK; // not measured
+    }
+    *to = (plumb_likelihood_ratio){.measured = true,
+                                   .log_threshold = log((1.0 - w->opt->prior) / w->opt->prior),
+                                   .log_ratio = ratio};
+    int64_t low = 0, high = 0;
+    for (int64_t i = 0; i < 4 * n; i++) {
+        low += i % 4 >= 2 && ratio[i] < to->log_threshold;
+        high += i % 4 < 2 && ratio[i] >= to->log_threshold;
+    }
+    to->type1 = (double)low / (2.0 * (double)n);
+    to->type2 = (double)high / (2.0 * (double)n);
+    to->accuracy = 1.0 - 0.5 * (to->type1 + to->type2);
+    plumb_status st = tuples_auroc(&to->auroc, w->mem, ratio, n);
+    if (!st) st = tuples_best(&to->best_log_threshold, &to->best_accuracy, w->mem, ratio, n);
+    return st;
+}
+
+static plumb_status measure_uniformity(run *w)
+{
+    plumb_uniformity *to = &w->out->uniformity;
+    if (!w->opt->normalise) {
+        to->why = "features are not of unit length";
+        return PLUMB_OK;
+    }
+    const int64_t n = 4 * w->out->tested;
+    int64_t *seen = ARENA_NEW(w->mem, int64_t, n);
+    if (!seen) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < n; i++) seen[i] = w->set.seen_of[i / 4];
+    return uniformity_measure(to, w->mem, w->r[PLUMB_SCORER_KNN], seen, n, w->opt->k,
+                              w->clips->dims);
+}
+
+static plumb_status compare_all(run *w)
+{
+    plumb_surprise *out = w->out;
+    plumb_surprise_pair *pairs =
+        ARENA_NEW(w->mem, plumb_surprise_pair, PLUMB_SCORERS * PLUMB_SCORERS);
+    if (!pairs) return PLUMB_EMEMORY;
+    for (int a = 0; a < PLUMB_SCORERS; a++)
+        for (int b = a + 1; b < PLUMB_SCORERS; b++) {
+            if (!out->scorers[a].measured || !out->scorers[b].measured) continue;
+            plumb_surprise_pair *p = &pairs[out->pair_count++];
+            *p = tuples_compare(out->scorers[a].score, out->scorers[b].score, out->tested);
+            p->first = (plumb_scorer)a;
+            p->second = (plumb_scorer)b;
+        }
+    out->pairs = pairs;
+    return PLUMB_OK;
+}
+
+// ---- all of it ----
+
+static plumb_status measure_distances(run *w, const bool wanted[PLUMB_SCORERS])
+{
+    for (int i = PLUMB_SCORER_IFOREST; i <= PLUMB_SCORER_MAHALANOBIS; i++)
+        w->scaled = w->scaled || (wanted[i] && isnan(w->opt->gammas[i]));
+    bool needed[PLUMB_SCORERS];
+    memcpy(needed, wanted, sizeof needed);
+    needed[PLUMB_SCORER_KNN] =
+        wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] || w->scaled;
+    plumb_status st = PLUMB_OK;
+    for (int i = 0; i < PLUMB_SCORERS && !st; i++) {
+        if (!needed[i] || !density_of((plumb_scorer)i)) continue;
+        st = measure_r(w, (plumb_scorer)i);
+        status_progress(0.9 * (i + 1) / PLUMB_SCORERS);
+    }
+    if (!st && wanted[PLUMB_SCORER_KNN_LOG]) st = log_distances(w);
+    return st;
+}
+
+static plumb_status measure(plumb_surprise *out, arena *mem, const plumb_surprise_input *in,
+                            const plumb_surprise_options *opt)
+{
+    clips *c = ARENA_NEW(mem, clips, 1);
+    run *w = ARENA_NEW(mem, run, 1);
+    if (!c || !w) return PLUMB_EMEMORY;
+    bool wanted[PLUMB_SCORERS];
+    plumb_status st = clips_read(c, mem, in, opt);
+    if (!st) st = choose(wanted, out, c, opt);
+    if (st) return st;
+    bool dense = false;
+    for (int i = PLUMB_SCORER_KNN; i < PLUMB_SCORERS; i++) dense = dense || wanted[i];
+    *w = (run){.out = out, .mem = mem, .clips = c, .opt = opt};
+    out->tuples = c->tuples;
+    out->dims = c->dims;
+    out->frames = c->frames;
+    out->concept_count = c->concepts;
+    out->concept_names = c->concept_name;
+    out->zero_features = dense ? c->zero_features : 0;
+    st = observation_make(&w->set, mem, c, opt, dense);
+    if (st) return st;
+    out->tested = w->set.tested;
+    out->tested_tuple = w->set.tested_tuple;
+    out->concept_of = w->set.concept_of;
+    out->split = w->set.split;
+    out->observed = w->set.observed;
+    out->equal_observations = w->set.equal;
+    w->tested = w->set.tested_feature;
+    if (c->frames) {
+        double *frames = ARENA_NEW(mem, double, out->tested * 4 * c->frames);
+        if (!frames) return PLUMB_EMEMORY;
+        for (int64_t i = 0; i < out->tested; i++)
+            memcpy(frames + i * 4 * c->frames, c->frame + out->tested_tuple[i] * 4 * c->frames,
+                   (size_t)(4 * c->frames) * sizeof *frames);
+        out->frame_surprise = frames;
+    }
+    if (wanted[PLUMB_SCORER_NAIVE]) {
+        double *r = w->r[PLUMB_SCORER_NAIVE] = ARENA_NEW(mem, double, 4 * out->tested);
+        if (!r) return PLUMB_EMEMORY;
+        for (int64_t i = 0; i < 4 * out->tested; i++)
+            r[i] = c->voe[4 * out->tested_tuple[i / 4] + i % 4];
+    }
+    if (dense) st = measure_distances(w, wanted);
+    for (int i = 0; i < PLUMB_SCORERS && !st; i++)
+        if (wanted[i]) st = judge(w, (plumb_scorer)i);
+    if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_ratio(w);
+    if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_uniformity(w);
+    if (!st) st = compare_all(w);
+    hash_arrays(out->input_hash,
+                (const plumb_array *[]){in->surprise, in->truth, in->prediction, in->feature,
+                                        in->observation, in->surprise_voe, in->concept},
+                7);
+    return st;
+}
+
+plumb_status plumb_surprise_measure(plumb_surprise *out, const plumb_surprise_input *input,
+                                    const plumb_surprise_options *opt)
+{
+    assert(out && input);
+    const double start = clock_now();
+    plumb_surprise_options checked;
+    plumb_surprise_input in = {0};
+    plumb_status st = check_options(&checked, opt);
+    if (st) return st;
+    if (input->size < sizeof input->size || input->size > sizeof in)
+        return fail(PLUMB_EVALUE, "the surprise input says it has %zu bytes, not %zu", input->size,
+                    sizeof in);
+    memcpy(&in, input, input->size);
+
+    arena *mem = calloc(1, sizeof *mem);
+    if (!mem) return fail(PLUMB_EMEMORY, "no memory for the result");
+    plumb_surprise result = {.memory = mem};
+    st = measure(&result, mem, &in, &checked);
+    if (st) {
+        plumb_surprise_clear(&result);
+        return st;
+    }
+    result.seconds = clock_now() - start;
+    *out = result;
+    return PLUMB_OK;
+}
+
+void plumb_surprise_clear(plumb_surprise *result)
+{
+    if (!result) return;
+    if (result->memory) arena_clear(result->memory);
+    free(result->memory);
+    *result = (plumb_surprise){0};
+}

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: MIT
+// Clips are sorted by score once; a bootstrap draw is then a weight for each tuple, and every
+// number of it one walk along that order.
+#include "measures/surprise/tuple_metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/status.h"
+#include "math/rng.h"
+#include "math/special.h"
+#include "math/stats.h"
+
+enum { BOOTSTRAP_STREAM = 0x73727073, EXACT_PERMUTATION = 200 };
+
+void tuples_sums(double *possible, double *impossible, const double score[4])
+{
+    // What is equal in exact arithmetic, as where a predictor learnt nothing and the splice holds,
+    // must not be decided by the order of additions, which is worth some 2^-50 of the sums.
+    const double rounding = 0x1p-46;
+    *possible = score[0] + score[1];
+    *impossible = score[2] + score[3];
+    if (fabs(*impossible - *possible) <= rounding * (fabs(*impossible) + fabs(*possible)))
+        *impossible = *possible;
+}
+
+double tuples_relative(const double score[4])
+{
+    double p, i;
+    tuples_sums(&p, &i, score);
+    const double whole = fabs(i) + fabs(p);
+    return whole > 0.0 ? (i - p) / whole : 0.0;
+}
+
+bool tuples_right(const double score[4])
+{
+    double p, i;
+    tuples_sums(&p, &i, score);
+    return i > p;
+}
+
+// ---- clips in the order of their scores ----
+
+typedef struct clip {
+    double score;
+    int64_t tuple;
+    bool impossible;
+} clip;
+
+static int by_score(const void *a, const void *b)
+{
+    const double x = ((const clip *)a)->score, y = ((const clip *)b)->score;
+    return (x > y) - (x < y);
+}
+
+static clip *sort_clips(arena *mem, const double *score, int64_t count)
+{
+    clip *clips = ARENA_NEW(mem, clip, 4 * count);
+    if (!clips) return NULL;
+    for (int64_t i = 0; i < 4 * count; i++)
+        clips[i] = (clip){score[i] == 0.0 ? 0.0 : score[i], i / 4, i % 4 >= 2};
+    if (count) qsort(clips, (size_t)(4 * count), sizeof *clips, by_score);
+    return clips;
+}
+
+// Each tuple counts `weight` times (NULL: once).
+static double area(const clip *clips, int64_t count, const double *weight)
+{
+    double below = 0.0, won = 0.0, possible = 0.0, impossible = 0.0;
+    for (int64_t i = 0; i < 4 * count;) {
+        double p = 0.0, n = 0.0;
+        const double value = clips[i].score;
+        for (; i < 4 * count && clips[i].score == value; i++) {
+            const double w = weight ? weight[clips[i].tuple] : 1.0;
+            if (clips[i].impossible) n += w;
+            else p += w;
+        }
+        won += n * (below + 0.5 * p);
+        below += p;
+        possible += p;
+        impossible += n;
+    }
+    return won / (possible * impossible);
+}
+
+// Area under precision over recall, straight lines between the points, as scikit-learn's
+// precision_recall_curve and auc draw it. Clips are taken from the top for impossible ones, from
+// the bottom for possible ones.
+static double precision_area(const clip *clips, int64_t count, bool impossible)
+{
+    const int64_t n = 4 * count;
+    double found = 0.0, taken = 0.0, sum = 0.0, recall = 0.0, precision = 1.0;
+    for (int64_t i = 0; i < n;) {
+        const double value = clips[impossible ? n - 1 - i : i].score;
+        for (; i < n && clips[impossible ? n - 1 - i : i].score == value; i++) {
+            found += clips[impossible ? n - 1 - i : i].impossible == impossible;
+            taken += 1.0;
+        }
+        const double next_recall = found / (2.0 * (double)count), next = found / taken;
+        sum += (next_recall - recall) * 0.5 * (precision + next);
+        recall = next_recall;
+        precision = next;
+    }
+    return sum;
+}
+
+// A clip is called impossible if its score is above the threshold. Thresholds lie in the middle
+// between neighbours; the lowest of equally good ones is taken.
+static void best_cut(double *threshold, double *accuracy, const clip *clips, int64_t count)
+{
+    const int64_t n = 4 * count;
+    int64_t right = 2 * count, best = right; // below all: every impossible one is right
+    *threshold = n ? clips[0].score - 1.0 : (double)NAN;
+    for (int64_t i = 0; i < n;) {
+        const double value = clips[i].score;
+        for (; i < n && clips[i].score == value; i++) right += clips[i].impossible ? -1 : 1;
+        if (right <= best) continue;
+        best = right;
+        *threshold = i < n ? value + 0.5 * (clips[i].score - value) : value;
+    }
+    *accuracy = (double)best / (double)n;
+}
+
+plumb_status tuples_auroc(double *out, arena *mem, const double *score, int64_t count)
+{
+    const arena_mark mark = arena_here(mem);
+    const clip *clips = sort_clips(mem, score, count);
+    if (clips) *out = area(clips, count, NULL);
+    arena_rewind(mem, mark);
+    return clips ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+plumb_status tuples_best(double *threshold, double *accuracy, arena *mem, const double *score,
+                         int64_t count)
+{
+    const arena_mark mark = arena_here(mem);
+    const clip *clips = sort_clips(mem, score, count);
+    if (clips) best_cut(threshold, accuracy, clips, count);
+    arena_rewind(mem, mark);
+    return clips ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+// ---- thresholds ----
+
+// The k-th lowest score of one kind of clip, k from 0.
+static double kth_score(const clip *clips, int64_t count, bool impossible, int64_t k)
+{
+    for (int64_t i = 0; i < 4 * count; i++)
+        if (clips[i].impossible == impossible && k-- == 0) return clips[i].score;
+    return (double)INFINITY;
+}
+
+static void cut(plumb_surprise_metrics *m, const clip *clips, const tuples_plan *plan)
+{
+    const int64_t n = plan->count;
+    // The highest threshold that no more than the allowed share of impossible clips is below.
+    m->threshold = kth_score(clips, n, true, (int64_t)floor(plan->type1 * 2.0 * (double)n));
+    // As the V-JEPA study has it: entry ceil(0.9 n) of the sorted scores of possible clips; beyond
+    // the last of a few, the last.
+    const int64_t at = (int64_t)ceil(0.90 * 2.0 * (double)n);
+    m->threshold_90 = kth_score(clips, n, false, at < 2 * n ? at : 2 * n - 1);
+    int64_t low = 0, high = 0, right = 0;
+    for (int64_t i = 0; i < 4 * n; i++) {
+        const bool impossible = clips[i].impossible;
+        low += impossible && clips[i].score < m->threshold;
+        high += !impossible && clips[i].score >= m->threshold;
+        right += impossible ? clips[i].score > m->threshold_90 : clips[i].score < m->threshold_90;
+    }
+    m->type1 = (double)low / (2.0 * (double)n);
+    m->type2 = (double)high / (2.0 * (double)n);
+    m->accuracy_90 = (double)right / (4.0 * (double)n);
+    best_cut(&m->best_threshold, &m->best_accuracy, clips, n);
+}
+
+// ---- comparisons inside a tuple ----
+
+// In halves: 2 if a is above b, 1 for a tie.
+static int wins(double a, double b)
+{
+    return (a > b) - (a < b) + 1;
+}
+
+static int pairs_won(const double s[4], int p1, int p2, int i1, int i2)
+{
+    return wins(s[i1], s[p1]) + wins(s[i1], s[p2]) + wins(s[i2], s[p1]) + wins(s[i2], s[p2]);
+}
+
+// What `pairwise` would have been for each of the six ways to call two of four clips impossible.
+static void six_ways(int won[6], const double s[4])
+{
+    static const int ways[6][4] = {{0, 1, 2, 3}, {2, 3, 0, 1}, {0, 2, 1, 3},
+                                   {1, 3, 0, 2}, {0, 3, 1, 2}, {1, 2, 0, 3}};
+    for (int i = 0; i < 6; i++)
+        won[i] = pairs_won(s, ways[i][0], ways[i][1], ways[i][2], ways[i][3]);
+}
+
+// P(sum of pairs won >= observed) if the labels inside each tuple say nothing: the exact
+// distribution for a few hundred tuples, the normal one for more.
+static plumb_status permutation(double *p, arena *mem, const double *score, int64_t count)
+{
+    int64_t observed = 0;
+    double mean = 0.0, variance = 0.0;
+    const bool exact = count <= EXACT_PERMUTATION;
+    const int64_t size = exact ? 8 * count + 1 : 1;
+    double *now = ARENA_NEW(mem, double, size), *next = ARENA_NEW(mem, double, size);
+    if (!now || !next) return PLUMB_EMEMORY;
+    now[0] = 1.0;
+    for (int64_t t = 0; t < count; t++) {
+        int won[6];
+        six_ways(won, score + 4 * t);
+        observed += won[0];
+        double sum = 0.0, square = 0.0;
+        for (int i = 0; i < 6; i++) sum += won[i] / 6.0, square += won[i] * won[i] / 6.0;
+        mean += sum;
+        variance += square - sum * sum;
+        if (!exact) continue;
+        for (int64_t i = 0; i <= 8 * t + 8; i++) next[i] = 0.0;
+        for (int64_t i = 0; i <= 8 * t; i++)
+            for (int j = 0; j < 6; j++) next[i + won[j]] += now[i] / 6.0;
+        double *swap = now;
+        now = next;
+        next = swap;
+    }
+    *p = 0.0;
+    if (exact)
+        for (int64_t i = observed; i <= 8 * count; i++) *p += now[i];
+    else if (variance > 0.0)
+        *p = special_normal_tail(((double)observed - 0.5 - mean) / sqrt(variance));
+    else *p = 1.0;
+    if (*p > 1.0) *p = 1.0;
+    return PLUMB_OK;
+}
+
+static void inside(plumb_surprise_metrics *m, const double *score, int64_t count)
+{
+    int64_t pairwise = 0, matched = 0, strict = 0, midpoint = 0;
+    for (int64_t t = 0; t < count; t++) {
+        const double *s = score + 4 * t;
+        double p, i;
+        tuples_sums(&p, &i, s);
+        m->correct += i > p;
+        m->ties += i == p;
+        pairwise += pairs_won(s, 0, 1, 2, 3);
+        matched += wins(s[2], s[0]) + wins(s[3], s[1]);
+        strict += (s[2] > s[0]) + (s[3] > s[1]);
+        const double middle = s[0] + 0.5 * (s[2] - s[0]);
+        midpoint += wins(middle, s[1]) + wins(s[3], middle);
+    }
+    const double n = (double)count;
+    m->pairwise = (double)pairwise / (8.0 * n);
+    m->matched = (double)matched / (4.0 * n);
+    m->matched_strict = (double)strict / (2.0 * n);
+    m->midpoint = (double)midpoint / (4.0 * n);
+}
+
+// ---- means over concepts, and how sure they are ----
+
+typedef struct table {
+    const tuples_plan *plan;
+    double *right, *relative, *difference; // a tuple each
+    const clip *clips;
+    double *sum[4]; // a concept each: weights, right, relative, difference
+} table;
+
+static int64_t concept_of(const tuples_plan *plan, int64_t tuple)
+{
+    return plan->concept_of ? plan->concept_of[tuple] : 0;
+}
+
+// The mean of the concepts' means. A concept without tuples is left out.
+static void means(double out[3], const table *t, const double *weight)
+{
+    const tuples_plan *plan = t->plan;
+    for (int j = 0; j < 4; j++)
+        for (int64_t c = 0; c < plan->concepts; c++) t->sum[j][c] = 0.0;
+    for (int64_t i = 0; i < plan->count; i++) {
+        const double w = weight ? weight[i] : 1.0;
+        const int64_t c = concept_of(plan, i);
+        t->sum[0][c] += w;
+        t->sum[1][c] += w * t->right[i];
+        t->sum[2][c] += w * t->relative[i];
+        t->sum[3][c] += w * t->difference[i];
+    }
+    double concepts = 0.0;
+    out[0] = out[1] = out[2] = 0.0;
+    for (int64_t c = 0; c < plan->concepts; c++) {
+        if (t->sum[0][c] == 0.0) continue;
+        concepts += 1.0;
+        for (int j = 0; j < 3; j++) out[j] += t->sum[j + 1][c] / t->sum[0][c];
+    }
+    for (int j = 0; j < 3; j++) out[j] /= concepts;
+}
+
+// Draws each concept's tuples among themselves.
+static void draw(double *weight, double *times, const int64_t *order, const int64_t *sizes,
+                 int64_t concepts, rng *r)
+{
+    for (int64_t c = 0, first = 0; c < concepts; first += sizes[c++]) {
+        rng_resample(times, r, sizes[c]);
+        for (int64_t i = 0; i < sizes[c]; i++) weight[order[first + i]] = times[i];
+    }
+}
+
+static plumb_interval middle_95(double *x, int64_t n)
+{
+    const double low = stats_quantile(x, n, 0.025);
+    return (plumb_interval){low, stats_quantile(x, n, 0.975)};
+}
+
+static plumb_status intervals(plumb_surprise_metrics *m, arena *mem, const table *t)
+{
+    const tuples_plan *plan = t->plan;
+    const int64_t n = plan->count, draws = plan->resamples;
+    const plumb_interval none = {(double)NAN, (double)NAN};
+    m->accuracy_ci = m->relative_ci = m->difference_ci = m->auroc_ci = none;
+    if (n < 2 || draws < 1) return PLUMB_OK;
+    double *weight = ARENA_NEW(mem, double, n), *times = ARENA_NEW(mem, double, n);
+    int64_t *order = ARENA_NEW(mem, int64_t, n), *sizes = ARENA_NEW(mem, int64_t, plan->concepts);
+    double *value[4];
+    for (int j = 0; j < 4; j++)
+        if (!(value[j] = ARENA_NEW(mem, double, draws))) return PLUMB_EMEMORY;
+    if (!weight || !times || !order || !sizes) return PLUMB_EMEMORY;
+    int64_t filled = 0;
+    for (int64_t c = 0; c < plan->concepts; c++)
+        for (int64_t i = 0; i < n; i++)
+            if (concept_of(plan, i) == c) order[filled++] = i, sizes[c]++;
+
+    rng r = rng_at(plan->seed, BOOTSTRAP_STREAM);
+    for (int64_t d = 0; d < draws; d++) {
+        double three[3];
+        draw(weight, times, order, sizes, plan->concepts, &r);
+        means(three, t, weight);
+        for (int j = 0; j < 3; j++) value[j][d] = three[j];
+        value[3][d] = area(t->clips, n, weight);
+    }
+    m->accuracy_ci = middle_95(value[0], draws);
+    m->relative_ci = middle_95(value[1], draws);
+    m->difference_ci = middle_95(value[2], draws);
+    m->auroc_ci = middle_95(value[3], draws);
+    return PLUMB_OK;
+}
+
+// [Wilson27], z at 97.5 %.
+static plumb_interval wilson(int64_t right, int64_t count)
+{
+    const double z = 1.959963984540054, n = (double)count, p = (double)right / n;
+    const double centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
+    const double half = z / (1.0 + z * z / n) * sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n));
+    return (plumb_interval){centre - half, centre + half};
+}
+
+static void t_test(plumb_surprise_metrics *m, const double *x, int64_t n)
+{
+    const double mean = stats_mean(x, n);
+    double square = 0.0;
+    for (int64_t i = 0; i < n; i++) square += (x[i] - mean) * (x[i] - mean);
+    m->t = n > 1 && square > 0.0 ? mean / sqrt(square / (double)(n - 1) / (double)n) : (double)NAN;
+    m->t_p = special_t_tail(m->t, (double)(n - 1));
+}
+
+static plumb_status judge(plumb_surprise_metrics *m, arena *mem, const double *score,
+                          const tuples_plan *plan)
+{
+    const int64_t n = plan->count;
+    table t = {.plan = plan,
+               .right = ARENA_NEW(mem, double, n),
+               .relative = ARENA_NEW(mem, double, n),
+               .difference = ARENA_NEW(mem, double, n),
+               .clips = sort_clips(mem, score, n)};
+    if (!t.right || !t.relative || !t.difference || !t.clips) return PLUMB_EMEMORY;
+    for (int j = 0; j < 4; j++)
+        if (!(t.sum[j] = ARENA_NEW(mem, double, plan->concepts))) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < n; i++) {
+        double possible, impossible;
+        tuples_sums(&possible, &impossible, score + 4 * i);
+        t.right[i] = impossible > possible;
+        t.relative[i] = tuples_relative(score + 4 * i);
+        t.difference[i] = (impossible - possible) / 2.0;
+    }
+    double three[3];
+    means(three, &t, NULL);
+    *m = (plumb_surprise_metrics){.tuples = n,
+                                  .accuracy = three[0],
+                                  .relative_surprise = three[1],
+                                  .difference = three[2],
+                                  .auroc = area(t.clips, n, NULL),
+                                  .auprc = precision_area(t.clips, n, true),
+                                  .auprc_possible = precision_area(t.clips, n, false)};
+    inside(m, score, n);
+    cut(m, t.clips, plan);
+    m->accuracy_wilson = wilson(m->correct, n);
+    m->chance_p = special_coin_tail(m->correct, n);
+    t_test(m, t.relative, n);
+    plumb_status st = permutation(&m->permutation_p, mem, score, n);
+    if (!st) st = intervals(m, mem, &t);
+    return st;
+}
+
+plumb_status tuples_judge(plumb_surprise_metrics *out, arena *mem, const double *score,
+                          const tuples_plan *plan)
+{
+    const arena_mark mark = arena_here(mem);
+    const plumb_status st = judge(out, mem, score, plan);
+    arena_rewind(mem, mark);
+    return st;
+}
+
+plumb_surprise_pair tuples_compare(const double *first, const double *second, int64_t count)
+{
+    plumb_surprise_pair pair = {0};
+    for (int64_t i = 0; i < count; i++) {
+        const bool a = tuples_right(first + 4 * i), b = tuples_right(second + 4 * i);
+        pair.first_only += a && !b;
+        pair.second_only += b && !a;
+    }
+    const int64_t apart = pair.first_only + pair.second_only;
+    const int64_t more = pair.first_only > pair.second_only ? pair.first_only : pair.second_only;
+    pair.p = fmin(1.0, 2.0 * special_coin_tail(more, apart));
+    return pair;
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+#include "measures/symetric/batch.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "math/stats.h"
+#include "math/vector.h"
+
+static const double CLIP = 999999.0; // as published
+
+// --- which latents ------------------------------------------------------------------------------
+
+// Mean over trajectories (and steps, if there are any) of the posterior variance v of one latent,
+// or of its KL divergence to the standard normal, the mean being the latent at the first step.
+static double latent_evidence(const batch_input *in, int64_t first, int64_t count, int64_t latent)
+{
+    const plumb_array *v = in->variance;
+    const int64_t steps = v->ndim == 3 ? v->shape[1] : 1;
+    double sum = 0.0;
+    for (int64_t k = 0; k < count; k++)
+        for (int64_t s = 0; s < steps; s++) {
+            const int64_t row = in->kept[first + k];
+            double value;
+            plumb_array_to_double(&value, v, (row * steps + s) * in->latent_dims + latent, 1);
+            if (in->opt->mask == PLUMB_MASK_KL) {
+                double mean;
+                const int64_t step = v->ndim == 3 ? s : 0;
+                plumb_array_to_double(&mean, in->latent,
+                                      (row * in->latent_steps + step) * in->latent_dims + latent,
+                                      1);
+                value = 0.5 * (value + mean * mean - 1.0 - log(value));
+            }
+            sum += value;
+        }
+    return sum / (double)(count * steps);
+}
+
+// A pair stays if its q or its p says something; if no pair does, all stay.
+plumb_status batch_latents(batch *out, arena *mem, const batch_input *in, int64_t first,
+                           int64_t count)
+{
+    const int64_t m = in->latent_dims / 2;
+    bool *stays = ARENA_NEW(mem, bool, m);
+    out->used = ARENA_NEW(mem, int64_t, (2 * m));
+    if (!stays || !out->used) return PLUMB_EMEMORY;
+    int64_t pairs = 0;
+    for (int64_t i = 0; i < m && in->variance && in->opt->mask != PLUMB_MASK_NONE; i++) {
+        const double q = latent_evidence(in, first, count, i);
+        const double p = latent_evidence(in, first, count, m + i);
+        stays[i] = in->opt->mask == PLUMB_MASK_KL
+                       ? q >= in->opt->kl_bar || p >= in->opt->kl_bar
+                       : q < in->opt->variance_bar || p < in->opt->variance_bar;
+        pairs += stays[i];
+    }
+    for (int half = 0; half < 2; half++)
+        for (int64_t i = 0; i < m; i++)
+            if (stays[i] || !pairs) out->used[out->dims++] = half * m + i;
+    return PLUMB_OK;
+}
+
+// --- standardising ------------------------------------------------------------------------------
+
+// One column to mean 0 and population sd 1. NaN is left out of both, then set to the mean; a column
+// counts as constant by the rule of scikit-learn's scaler. Rows before `from` have no say in it.
+static void standardise(double *x, int64_t from, int64_t rows, double *mean_out, double *scale_out)
+{
+    double sum = 0.0;
+    int64_t n = 0;
+    for (int64_t i = from; i < rows; i++)
+        if (!isnan(x[i])) {
+            sum += x[i];
+            n++;
+        }
+    const double mean = n ? sum / (double)n : 0.0;
+    double squares = 0.0, left = 0.0;
+    for (int64_t i = from; i < rows; i++)
+        if (!isnan(x[i])) {
+            const double e = x[i] - mean;
+            left += e;
+            squares += e * e;
+        }
+    const double count = n ? (double)n : 1.0;
+    const double variance = (squares - left * left / count) / count;
+    const double eps = 2.220446049250313e-16;
+    const double noise = count * mean * eps;
+    const bool constant = variance <= count * eps * variance + noise * noise;
+    const double scale = constant || !(variance > 0.0) ? 1.0 : sqrt(variance);
+    for (int64_t i = 0; i < rows; i++) {
+        const double z = isnan(x[i]) ? 0.0 : (x[i] - mean) / scale;
+        x[i] = z > CLIP ? CLIP : z < -CLIP ? -CLIP : z;
+    }
+    *mean_out = mean;
+    *scale_out = scale;
+}
+
+// Columns `used` (or all) of an array (.., array_steps, dims) as (used, stride), standardised.
+static double *columns_of(arena *mem, const batch_input *in, const plumb_array *array,
+                          int64_t array_steps, int64_t dims, const int64_t *used,
+                          int64_t used_count, int64_t first, int64_t count, int64_t stride,
+                          int64_t from, double *mean, double *scale)
+{
+    double *columns = ARENA_NEW(mem, double, (used_count * stride));
+    const arena_mark mark = arena_here(mem);
+    double *rows = ARENA_NEW(mem, double, (in->steps * dims));
+    if (!columns || !rows) return NULL;
+    for (int64_t k = 0; k < count; k++) {
+        plumb_array_to_double(rows, array, in->kept[first + k] * array_steps * dims,
+                              in->steps * dims);
+        for (int64_t j = 0; j < used_count; j++) {
+            double *to = columns + j * stride + k * in->steps;
+            const double *source = rows + (used ? used[j] : j);
+            for (int64_t s = 0; s < in->steps; s++) to[s] = source[s * dims];
+        }
+    }
+    arena_rewind(mem, mark);
+    for (int64_t j = 0; j < used_count; j++)
+        standardise(columns + j * stride, from * in->steps, count * in->steps, &mean[j], &scale[j]);
+    return columns;
+}
+
+plumb_status batch_columns(double **x, double **y, batch *out, arena *mem, const batch_input *in,
+                           int64_t first, int64_t count, int64_t stride, int64_t from)
+{
+    out->latent_mean = ARENA_NEW(mem, double, out->dims);
+    out->latent_scale = ARENA_NEW(mem, double, out->dims);
+    out->truth_mean = ARENA_NEW(mem, double, in->targets);
+    out->truth_scale = ARENA_NEW(mem, double, in->targets);
+    if (!out->latent_mean || !out->latent_scale || !out->truth_mean || !out->truth_scale)
+        return PLUMB_EMEMORY;
+    *x = columns_of(mem, in, in->latent, in->latent_steps, in->latent_dims, out->used, out->dims,
+                    first, count, stride, from, out->latent_mean, out->latent_scale);
+    *y = columns_of(mem, in, in->truth, in->steps, in->targets, NULL, in->targets, first, count,
+                    stride, from, out->truth_mean, out->truth_scale);
+    return *x && *y ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+// --- Jacobians and Sym --------------------------------------------------------------------------
+
+// J (targets, dims) of F at one row of x, small weights left out [Higgins21, code].
+static void jacobian_at(double *j, const polyfit *fit, const double *x, int64_t stride, int64_t row,
+                        int64_t dims, int64_t targets, double tolerance, double *point)
+{
+    for (int64_t i = 0; i < dims; i++) point[i] = x[i * stride + row];
+    memset(j, 0, (size_t)(targets * dims) * sizeof *j);
+    for (int64_t t = 0; t < targets; t++)
+        for (int64_t k = 0; k < fit->full[t].count; k++)
+            if (fabs(fit->full[t].weights[k]) > tolerance)
+                poly_gradient(j + t * dims, &fit->poly, fit->full[t].features[k],
+                              fit->full[t].weights[k], point);
+}
+
+typedef struct fitted {
+    const batch *b;
+    const batch_input *in;
+    const double *x;
+    int64_t stride, first;
+    double *point;
+} fitted;
+
+static void fill_jacobians(double *j, const void *context, int64_t k)
+{
+    const fitted *f = context;
+    const batch_input *in = f->in;
+    for (int64_t p = 0; p < in->points; p++)
+        jacobian_at(j + p * in->targets * f->b->dims, &f->b->fit, f->x, f->stride,
+                    k * in->steps + in->eval_index[(f->first + k) * in->points + p], f->b->dims,
+                    in->targets, in->opt->weight_tolerance, f->point);
+}
+
+plumb_status batch_score(batch *out, arena *mem, const batch_input *in, int64_t count,
+                         batch_jacobians *fill, const void *context)
+{
+    const int64_t points = in->points, size = in->targets * out->dims;
+    out->jacobian = ARENA_NEW(mem, double, (points * size));
+    out->sym = ARENA_NEW(mem, symplecticity, count);
+    double *scores = ARENA_NEW(mem, double, (count * points));
+    double *rhos = ARENA_NEW(mem, double, (count * points));
+    const arena_mark mark = arena_here(mem);
+    double *scratch = ARENA_NEW(mem, double, (2 * points * in->targets * in->targets));
+    double *sorted = ARENA_NEW(mem, double, (count * points));
+    double *others = ARENA_NEW(mem, double, (points * size));
+    if (!others || !out->jacobian || !out->sym || !scores || !rhos || !scratch || !sorted)
+        return PLUMB_EMEMORY;
+    double sum = 0.0;
+    for (int64_t k = 0; k < count; k++) {
+        double *j = k ? others : out->jacobian;
+        fill(j, context, k);
+        out->sym[k].score = scores + k * points;
+        out->sym[k].rho = rhos + k * points;
+        symplecticity_score(&out->sym[k], j, points, in->targets / 2, out->dims / 2, in->opt->shift,
+                            in->opt->scale, scratch);
+        sum += out->sym[k].sym;
+    }
+    memcpy(sorted, rhos, (size_t)(count * points) * sizeof *sorted);
+    out->numbers.rho = stats_median(sorted, count * points);
+    arena_rewind(mem, mark);
+    const double sym = sum / (double)count;
+    out->numbers.sym = sym < in->opt->sym_cap ? sym : in->opt->sym_cap;
+    return PLUMB_OK;
+}
+
+// --- sums per trajectory ------------------------------------------------------------------------
+
+static double heldout_r2(const batch *b, int64_t count, int64_t targets, int64_t steps);
+
+plumb_status batch_sums(batch *out, arena *mem, const batch_input *in, const double *y,
+                        const double *residual, const double *heldout, int64_t half, int64_t stride,
+                        int64_t count)
+{
+    const int64_t cells = count * in->targets;
+    out->residual2 = ARENA_NEW(mem, double, cells);
+    out->sum = ARENA_NEW(mem, double, cells);
+    out->square = ARENA_NEW(mem, double, cells);
+    out->heldout2 = ARENA_NEW(mem, double, cells);
+    if (!out->residual2 || !out->sum || !out->square || !out->heldout2) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t start = k * in->steps, end = start + in->steps;
+        const bool cut = start < half && half < end;
+        for (int64_t t = 0; t < in->targets; t++) {
+            const int64_t cell = k * in->targets + t;
+            for (int64_t i = start; i < end; i++) {
+                const double r = residual[t * stride + i], v = y[t * stride + i];
+                const double h = heldout[t * stride + i];
+                out->residual2[cell] += r * r;
+                out->heldout2[cell] += h * h;
+                out->sum[cell] += v;
+                out->square[cell] += v * v;
+            }
+            if (cut) out->heldout2[cell] = (double)NAN;
+        }
+    }
+    out->r2_heldout = heldout_r2(out, count, in->targets, in->steps);
+    return PLUMB_OK;
+}
+
+// 1 - SSres/SStot over the whole trajectories of either half, mean over targets.
+static double heldout_r2(const batch *b, int64_t count, int64_t targets, int64_t steps)
+{
+    double total = 0.0;
+    for (int64_t t = 0; t < targets; t++) {
+        double left = 0.0, sum = 0.0, square = 0.0, n = 0.0;
+        for (int64_t k = 0; k < count; k++) {
+            const int64_t cell = k * targets + t;
+            if (isnan(b->heldout2[cell])) continue;
+            left += b->heldout2[cell];
+            sum += b->sum[cell];
+            square += b->square[cell];
+            n += (double)steps;
+        }
+        if (n == 0.0) return (double)NAN;
+        const double spread = square - sum * sum / n;
+        total += spread > 0.0 ? 1.0 - left / spread : left == 0.0 ? 1.0 : 0.0;
+    }
+    return total / (double)targets;
+}
+
+plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_t first,
+                           int64_t count, int threads)
+{
+    const plumb_symetric_options *opt = in->opt;
+    *out = (batch){.numbers = {.first = first, .trajectories = count}};
+    plumb_status st = batch_latents(out, mem, in, first, count);
+    if (st) return st;
+    const int64_t rows = count * in->steps, stride = vector_padded(rows);
+    double *x, *y;
+    st = batch_columns(&x, &y, out, mem, in, first, count, stride, 0);
+    if (st) return st;
+
+    const polyfit_problem problem = {
+        .x = x,
+        .y = y,
+        .dims = out->dims,
+        .targets = in->targets,
+        .rows = rows,
+        .stride = stride,
+        .alphas = in->alphas,
+        .alpha_count = opt->alphas,
+        .max_order = batch_orders(out->dims, opt),
+        .threads = threads,
+        .opt = opt,
+    };
+    st = polyfit_search(&out->fit, mem, &problem);
+    const fitted fit = {out, in, x, stride, first, ARENA_NEW(mem, double, out->dims)};
+    if (!st && !fit.point) st = PLUMB_EMEMORY;
+    if (!st) st = batch_score(out, mem, in, count, fill_jacobians, &fit);
+    if (!st)
+        st = batch_sums(out, mem, in, y, out->fit.residual, out->fit.heldout, polyfit_half(rows),
+                        stride, count);
+    if (st) return st;
+
+    plumb_symetric_batch *b = &out->numbers;
+    b->order = out->fit.order;
+    b->alpha_index = out->fit.alpha_index;
+    b->alpha = in->alphas[b->alpha_index];
+    b->features = out->fit.poly.count;
+    for (int64_t t = 0; t < in->targets; t++) b->nonzero += out->fit.full[t].count;
+    b->unconverged = out->fit.unconverged;
+    b->r2 = out->fit.r2;
+    batch_judge(b, opt);
+    return PLUMB_OK;
+}
+
+int batch_orders(int64_t dims, const plumb_symetric_options *opt)
+{
+    int most = dims > opt->order_one_above ? 1 : opt->max_order;
+    if (opt->mode == PLUMB_CONVERGED && opt->max_features > 0)
+        while (most > 1 &&
+               (poly_count(dims, most) < 0 || poly_count(dims, most) > opt->max_features))
+            most--;
+    return most;
+}
+
+void batch_judge(plumb_symetric_batch *b, const plumb_symetric_options *opt)
+{
+    b->degenerate = b->rho < opt->degenerate_bar;
+    b->symetric = b->r2 > opt->r2_bar && b->sym < opt->sym_bar &&
+                  !(b->degenerate && opt->mode == PLUMB_CONVERGED);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// What is allowed in: options, shapes, finite numbers, a truth that moves; and the draw of points.
+#include <math.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "math/rng.h"
+#include "measures/fit/phase_space_check.h"
+#include "measures/symetric/symetric.h"
+
+static plumb_status check_options(const plumb_symetric_options *o)
+{
+    if (o->size != sizeof *o)
+        return fail(PLUMB_EVALUE, "the options were not made by plumb_symetric_defaults()");
+    if (o->max_order < 1 || o->max_order > POLY_MAX_ORDER)
+        return fail(PLUMB_EVALUE, "the highest order is %d, it must be 1 to %d", o->max_order,
+                    POLY_MAX_ORDER);
+    if (o->alphas < 1 || o->alphas > 1000 || !(o->alpha_min > 0.0) ||
+        !(o->alpha_max >= o->alpha_min) || !isfinite(o->alpha_max))
+        return fail(PLUMB_EVALUE,
+                    "%lld penalties from %g to %g: wanted 1 to 1000, positive, rising",
+                    (long long)o->alphas, o->alpha_min, o->alpha_max);
+    if (o->batch < -1 || o->batch == 1)
+        return fail(PLUMB_EVALUE, "a batch of %lld: wanted 2 trajectories or more, or 0 for all",
+                    (long long)o->batch);
+    if (o->points < 0 || o->max_batches < 0 || o->max_features < 0)
+        return fail(PLUMB_EVALUE, "points, batches and features cannot be negative");
+    if (o->resamples < 0 || o->resamples > 1000000)
+        return fail(PLUMB_EVALUE, "%lld resamples: wanted 0 to 1000000", (long long)o->resamples);
+    if (o->max_sweeps < 1)
+        return fail(PLUMB_EVALUE, "%lld sweeps: wanted at least 1", (long long)o->max_sweeps);
+    if (!(o->gap > 0.0) || !(o->tolerance > 0.0))
+        return fail(PLUMB_EVALUE, "the gap and the tolerance must be positive");
+    const double finite[] = {o->r2_bar,       o->sym_bar, o->sym_cap, o->degenerate_bar,
+                             o->variance_bar, o->kl_bar,  o->shift,   o->weight_tolerance};
+    for (size_t i = 0; i < sizeof finite / sizeof *finite; i++)
+        if (!isfinite(finite[i])) return fail(PLUMB_EVALUE, "bars and tolerances must be finite");
+    if (o->threads < 0)
+        return fail(PLUMB_EVALUE, "%d threads: wanted 1 or more, or 0 for all cores", o->threads);
+    return PLUMB_OK;
+}
+
+static plumb_status check_shapes(const plumb_array *latent, const plumb_array *truth,
+                                 const plumb_array *variance)
+{
+    const plumb_status st = phase_space_check(latent, truth);
+    if (st) return st;
+    char a[256], b[256];
+    plumb_array_shape_text(a, sizeof a, latent);
+    plumb_array_shape_text(b, sizeof b, truth);
+    if (truth->shape[0] < 2)
+        return fail(PLUMB_ENUMERIC, "truth is %s; the measure needs at least two trajectories", b);
+    if (!variance) return PLUMB_OK;
+    plumb_array_shape_text(b, sizeof b, variance);
+    const int64_t last = variance->ndim ? variance->shape[variance->ndim - 1] : 0;
+    if ((variance->ndim != 2 && variance->ndim != 3) || variance->shape[0] != latent->shape[0] ||
+        last != latent->shape[2] || (variance->ndim == 3 && variance->shape[1] != latent->shape[1]))
+        return fail(PLUMB_ESHAPE,
+                    "variance is %s for a latent %s; wanted (trajectories, 2m) or "
+                    "(trajectories, steps, 2m)",
+                    b, a);
+    return PLUMB_OK;
+}
+
+typedef struct census {
+    int64_t count, nan;
+    int64_t first; // flat index of the first value that is not finite
+} census;
+
+// Counts what is not finite in the first `steps` of each trajectory; bad (trajectories).
+static plumb_status count_nonfinite(census *out, bool *bad, arena *mem, const plumb_array *a,
+                                    int64_t steps)
+{
+    *out = (census){0};
+    if (a->dtype != PLUMB_F8 && a->dtype != PLUMB_F4 && a->dtype != PLUMB_F2) return PLUMB_OK;
+    const int64_t total = plumb_array_count(a);
+    const int64_t trajectory = a->shape[0] ? total / a->shape[0] : 0;
+    const arena_mark mark = arena_here(mem);
+    const int64_t used = trajectory / (a->shape[1] ? a->shape[1] : 1) * steps;
+    double *values = ARENA_NEW(mem, double, used);
+    if (!values) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < a->shape[0]; k++) {
+        plumb_array_to_double(values, a, k * trajectory, used);
+        for (int64_t i = 0; i < used; i++) {
+            if (isfinite(values[i])) continue;
+            if (!out->count++) out->first = k * trajectory + i;
+            out->nan += isnan(values[i]) != 0;
+            bad[k] = true;
+        }
+    }
+    arena_rewind(mem, mark);
+    return PLUMB_OK;
+}
+
+// Which trajectories are measured.
+static plumb_status choose_trajectories(batch_input *in, arena *mem, int64_t *dropped)
+{
+    const plumb_symetric_options *o = in->opt;
+    const int64_t all = in->truth->shape[0];
+    plumb_symetric_nonfinite rule = o->nonfinite;
+    if (rule == PLUMB_NONFINITE_DEFAULT)
+        rule = o->mode == PLUMB_REFERENCE ? PLUMB_NONFINITE_MEAN : PLUMB_NONFINITE_REFUSE;
+    bool *bad = ARENA_NEW(mem, bool, all);
+    int64_t *kept = ARENA_NEW(mem, int64_t, all);
+    if (!bad || !kept) return PLUMB_EMEMORY;
+    const plumb_array *arrays[3] = {in->latent, in->truth, in->variance};
+    const char *const names[3] = {"latent", "truth", "variance"};
+    for (int i = 0; i < 3; i++) {
+        if (!arrays[i]) continue;
+        census c;
+        // Latents that run on after the truth has ended are cut, whatever they are.
+        const int64_t steps = i == 0 ? in->steps : arrays[i]->shape[1];
+        plumb_status st = count_nonfinite(&c, bad, mem, arrays[i], steps);
+        if (st) return st;
+        const bool as_published = rule == PLUMB_NONFINITE_MEAN && i == 0 && c.nan == c.count;
+        if (c.count && rule != PLUMB_NONFINITE_DROP && !as_published)
+            return array_refuse_nonfinite(arrays[i], names[i], c.count, c.first,
+                                          "; --drop-nonfinite leaves such trajectories out");
+    }
+    in->kept = kept;
+    for (int64_t k = 0; k < all; k++)
+        if (!bad[k] || rule != PLUMB_NONFINITE_DROP) kept[in->trajectories++] = k;
+    *dropped = all - in->trajectories;
+    if (in->trajectories < 2)
+        return fail(PLUMB_ENUMERIC,
+                    "%lld of %lld trajectories are finite throughout; the measure "
+                    "needs at least two",
+                    (long long)in->trajectories, (long long)all);
+    return PLUMB_OK;
+}
+
+static plumb_status refuse_negative_variance(const batch_input *in)
+{
+    if (!in->variance) return PLUMB_OK;
+    const int64_t count = plumb_array_count(in->variance);
+    for (int64_t i = 0; i < count; i++) {
+        double value;
+        plumb_array_to_double(&value, in->variance, i, 1);
+        if (value < 0.0)
+            return fail(PLUMB_ENUMERIC,
+                        "variance has %g among its values; is it the logarithm of the variance, or "
+                        "the latents themselves?",
+                        value);
+    }
+    return PLUMB_OK;
+}
+
+static plumb_status refuse_constant_truth(const batch_input *in, arena *mem)
+{
+    const arena_mark mark = arena_here(mem);
+    double *first = ARENA_NEW(mem, double, in->targets);
+    double *rows = ARENA_NEW(mem, double, (in->steps * in->targets));
+    if (!first || !rows) return PLUMB_EMEMORY;
+    plumb_array_to_double(first, in->truth, in->kept[0] * in->steps * in->targets, in->targets);
+    bool moves = false;
+    for (int64_t k = 0; k < in->trajectories && !moves; k++) {
+        plumb_array_to_double(rows, in->truth, in->kept[k] * in->steps * in->targets,
+                              in->steps * in->targets);
+        for (int64_t i = 0; i < in->steps * in->targets && !moves; i++)
+            moves = rows[i] != first[i % in->targets];
+    }
+    arena_rewind(mem, mark);
+    if (moves) return PLUMB_OK;
+    return fail(PLUMB_ENUMERIC, "truth is constant: there is nothing for the latents to explain");
+}
+
+static plumb_status take_points(batch_input *in, arena *mem)
+{
+    const plumb_symetric_options *o = in->opt;
+    const plumb_array *given = o->eval_index;
+    char shape[256];
+    if (given) {
+        plumb_array_shape_text(shape, sizeof shape, given);
+        if (given->ndim != 2 || given->shape[0] != in->truth->shape[0] || given->shape[1] < 1)
+            return fail(PLUMB_ESHAPE, "the points are %s; wanted (%lld trajectories, points)",
+                        shape, (long long)in->truth->shape[0]);
+        in->points = given->shape[1];
+    } else {
+        in->points = o->points ? o->points : in->steps;
+        if (in->points > in->steps)
+            return fail(PLUMB_ENUMERIC,
+                        "%lld points a trajectory are asked for and there are %lld steps; --points "
+                        "%lld takes them all",
+                        (long long)in->points, (long long)in->steps, (long long)in->steps);
+    }
+    int64_t *index = ARENA_NEW(mem, int64_t, (in->trajectories * in->points));
+    if (!index) return PLUMB_EMEMORY;
+    in->eval_index = index;
+    for (int64_t k = 0; k < in->trajectories; k++) {
+        int64_t *out = index + k * in->points;
+        if (!given) {
+            rng r = rng_at(o->seed, (uint64_t)STREAM_POINTS << 32 | (uint64_t)in->kept[k]);
+            if (o->points) rng_distinct(out, &r, in->points, in->steps);
+            else
+                for (int64_t p = 0; p < in->points; p++) out[p] = p;
+            continue;
+        }
+        for (int64_t p = 0; p < in->points; p++) {
+            double value;
+            plumb_array_to_double(&value, given, in->kept[k] * in->points + p, 1);
+            if (!(value >= 0.0 && value < (double)in->steps) || value != floor(value))
+                return fail(PLUMB_EVALUE, "point (%lld, %lld) is %g; wanted a step from 0 to %lld",
+                            (long long)in->kept[k], (long long)p, value, (long long)in->steps - 1);
+            out[p] = (int64_t)value;
+        }
+    }
+    return PLUMB_OK;
+}
+
+plumb_status symetric_input(batch_input *in, int64_t *dropped, symetric_work *work,
+                            const plumb_array *latent, const plumb_array *truth,
+                            const plumb_array *variance, const plumb_symetric_options *opt)
+{
+    plumb_status st = check_options(opt);
+    if (!st) st = symetric_network_check(opt);
+    if (!st) st = check_shapes(latent, truth, variance);
+    if (st) return st;
+    *in = (batch_input){
+        .latent = latent,
+        .truth = truth,
+        .variance = variance,
+        .steps = truth->shape[1],
+        .latent_steps = latent->shape[1],
+        .latent_dims = latent->shape[2],
+        .targets = truth->shape[2],
+        .opt = opt,
+    };
+    st = choose_trajectories(in, &work->mem, dropped);
+    if (!st) st = refuse_negative_variance(in);
+    if (!st) st = refuse_constant_truth(in, &work->mem);
+    if (!st) st = take_points(in, &work->mem);
+    if (st) return st;
+    double *alphas = ARENA_NEW(&work->mem, double, opt->alphas);
+    if (!alphas) return PLUMB_EMEMORY;
+    const double low = log10(opt->alpha_min), high = log10(opt->alpha_max);
+    for (int64_t i = 0; i < opt->alphas; i++)
+        alphas[i] = opt->alphas == 1
+                        ? opt->alpha_min
+                        : pow(10.0, low + (high - low) * (double)i / (double)(opt->alphas - 1));
+    in->alphas = alphas;
+    return PLUMB_OK;
+}

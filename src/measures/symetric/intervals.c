@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// 95 % intervals by the bootstrap [Efron79]: over trajectories of a single fit, which itself stays
+// as it is, or over fits.
+#include <math.h>
+
+#include "math/rng.h"
+#include "math/stats.h"
+#include "math/vector.h"
+#include "measures/symetric/symetric.h"
+
+// Each draw of trajectories is a
+// vector of how often each trajectory came up, and every statistic follows from products with it.
+enum { ROW_RESIDUAL, ROW_SUM, ROW_SQUARE, ROW_HELDOUT, ROW_HELD_SUM, ROW_HELD_SQUARE, ROWS };
+
+typedef struct resample {
+    const batch *b;
+    int64_t targets, trajectories, stride;
+    double steps;
+    double *rows;  // (ROWS * targets + 2, stride): sums per trajectory; is held out; Sym
+    double *sums;  // (ROWS * targets + 2)
+    double *times; // (stride) how often each trajectory was drawn
+    const plumb_symetric_options *opt;
+} resample;
+
+static plumb_status resample_init(resample *s, arena *mem, const batch_input *in, const batch *b)
+{
+    const int64_t n = b->numbers.trajectories, stride = vector_padded(n);
+    const int64_t rows = ROWS * in->targets + 2;
+    *s = (resample){.b = b,
+                    .targets = in->targets,
+                    .trajectories = n,
+                    .stride = stride,
+                    .steps = (double)in->steps,
+                    .opt = in->opt};
+    s->rows = ARENA_NEW(mem, double, (rows * stride));
+    s->sums = ARENA_NEW(mem, double, rows);
+    s->times = ARENA_NEW(mem, double, stride);
+    if (!s->rows || !s->sums || !s->times) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < n; k++) {
+        for (int64_t t = 0; t < in->targets; t++) {
+            const int64_t cell = k * in->targets + t;
+            const bool held = !isnan(b->heldout2[cell]);
+            const double values[ROWS] = {
+                b->residual2[cell],        b->sum[cell],
+                b->square[cell],           held ? b->heldout2[cell] : 0.0,
+                held ? b->sum[cell] : 0.0, held ? b->square[cell] : 0.0,
+            };
+            for (int i = 0; i < ROWS; i++) s->rows[(i * in->targets + t) * stride + k] = values[i];
+        }
+        s->rows[(rows - 2) * stride + k] = isnan(b->heldout2[k * in->targets]) ? 0.0 : 1.0;
+        s->rows[(rows - 1) * stride + k] = b->sym[k].sym;
+    }
+    return PLUMB_OK;
+}
+
+static double r2_of_sums(const resample *s, int first, double trajectories)
+{
+    const double *left = s->sums + first * s->targets;
+    const double *sum = left + s->targets, *square = sum + s->targets;
+    double total = 0.0;
+    for (int64_t t = 0; t < s->targets; t++) {
+        const double spread = square[t] - sum[t] * sum[t] / (trajectories * s->steps);
+        total += spread > 0.0 ? 1.0 - left[t] / spread : left[t] == 0.0 ? 1.0 : 0.0;
+    }
+    return total / (double)s->targets;
+}
+
+enum { DRAW_R2, DRAW_SYM, DRAW_VERDICT, DRAW_HELDOUT, DRAWS };
+
+static void draw(double out[DRAWS], resample *s, rng *r)
+{
+    rng_resample(s->times, r, s->trajectories);
+    const int64_t rows = ROWS * s->targets + 2;
+    vector_dots(s->sums, s->rows, s->stride, rows, s->times, s->stride);
+    const double n = (double)s->trajectories, held = s->sums[rows - 2];
+    out[DRAW_R2] = r2_of_sums(s, ROW_RESIDUAL, n);
+    out[DRAW_SYM] = fmin(s->sums[rows - 1] / n, s->opt->sym_cap);
+    out[DRAW_HELDOUT] = held > 0.0 ? r2_of_sums(s, ROW_HELDOUT, held) : (double)NAN;
+    const bool degenerate = s->b->numbers.degenerate && s->opt->mode == PLUMB_CONVERGED;
+    out[DRAW_VERDICT] =
+        !degenerate && out[DRAW_R2] > s->opt->r2_bar && out[DRAW_SYM] < s->opt->sym_bar ? 1.0 : 0.0;
+}
+
+static plumb_status intervals_of_one(plumb_symetric *out, arena *mem, const batch_input *in,
+                                     const batch *b)
+{
+    const int64_t n = in->opt->resamples;
+    plumb_interval *const to[DRAWS] = {&out->r2_ci, &out->sym_ci, &out->symetric_ci,
+                                       &out->r2_heldout_ci};
+    resample s;
+    plumb_status st = resample_init(&s, mem, in, b);
+    double *draws = ARENA_NEW(mem, double, (DRAWS * n));
+    if (st || !draws) return PLUMB_EMEMORY;
+    rng r = rng_at(in->opt->seed, STREAM_BOOTSTRAP);
+    for (int64_t i = 0; i < n; i++) {
+        double values[DRAWS];
+        draw(values, &s, &r);
+        for (int k = 0; k < DRAWS; k++) draws[k * n + i] = values[k];
+    }
+    for (int k = 0; k < DRAWS; k++) {
+        // A draw of nothing but the trajectory that the halves cut says nothing of held-out R2.
+        double *kept = draws + k * n;
+        int64_t count = 0;
+        for (int64_t i = 0; i < n; i++)
+            if (!isnan(kept[i])) kept[count++] = kept[i];
+        to[k]->low = stats_quantile(kept, count, 0.025);
+        to[k]->high = stats_quantile(kept, count, 0.975);
+    }
+    return PLUMB_OK;
+}
+
+static plumb_status intervals_of_many(plumb_symetric *out, arena *mem, const batch_input *in,
+                                      const symetric_work *work)
+{
+    const plumb_symetric_options *o = in->opt;
+    double *values = ARENA_NEW(mem, double, work->count);
+    if (!values) return PLUMB_EMEMORY;
+    plumb_interval *const to[] = {&out->r2_ci, &out->sym_ci, &out->symetric_ci,
+                                  &out->r2_heldout_ci};
+    for (int row = 0; row < 4; row++) {
+        for (int64_t i = 0; i < work->count; i++) {
+            const batch *b = &work->batches[i];
+            const double pick[] = {b->numbers.r2, b->numbers.sym, b->numbers.symetric ? 1.0 : 0.0,
+                                   b->r2_heldout};
+            values[i] = pick[row];
+        }
+        const plumb_status st =
+            stats_bootstrap_mean(&to[row]->low, &to[row]->high, mem, values, work->count,
+                                 o->resamples, o->seed, STREAM_BOOTSTRAP);
+        if (st) return st;
+    }
+    return PLUMB_OK;
+}
+
+plumb_status symetric_intervals(plumb_symetric *out, symetric_work *work, const batch_input *in)
+{
+    return work->count == 1 ? intervals_of_one(out, &work->mem, in, &work->batches[0])
+                            : intervals_of_many(out, &work->mem, in, work);
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT
+// R2 and Sym of a small network trained on most trajectories and measured on the others. The
+// published code has the settings of such a network and no network; docs/measures.md says what is
+// taken from them and what is not.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "math/rng.h"
+#include "math/vector.h"
+#include "measures/fit/mlp_fit.h"
+#include "measures/fit/principal_components.h"
+#include "measures/symetric/symetric.h"
+
+// How many numbers it sees of so many latents.
+static int64_t inputs_of(const plumb_symetric_network *n, int64_t latents)
+{
+    return n->components && latents > n->components ? n->components : latents;
+}
+
+// A layer narrower than the truth would cap the rank of J below 2n, and Sym could not be 0.
+static mlp_shape shape_of(const plumb_symetric_network *n, int64_t latents, int64_t states)
+{
+    enum { PUBLISHED = 4 };
+    const int64_t width = n->width ? n->width : states > PUBLISHED ? states : PUBLISHED;
+    return (mlp_shape){inputs_of(n, latents), states, width, n->layers};
+}
+
+static int64_t heldout_of(const plumb_symetric_network *n, int64_t trajectories)
+{
+    const int64_t most = trajectories < 10 ? 1 : trajectories / 5;
+    return n->heldout < most ? n->heldout : most;
+}
+
+int64_t plumb_symetric_enough(int64_t latents, int64_t states, int64_t steps,
+                              const plumb_symetric_options *opt)
+{
+    const plumb_symetric_options defaults = plumb_symetric_defaults();
+    const plumb_symetric_network *n = &(opt ? opt : &defaults)->network;
+    const mlp_shape net = shape_of(n, latents, states);
+    const int64_t points = mlp_parameters(&net) * n->points_per_parameter;
+    int64_t count = (points + steps - 1) / steps;
+    const int64_t train = count > 1 ? count : 1;
+    while (count - heldout_of(n, count) < train) count++;
+    return count;
+}
+
+plumb_status symetric_network_check(const plumb_symetric_options *o)
+{
+    const plumb_symetric_network *n = &o->network;
+    if (o->method != PLUMB_METHOD_MLP) return PLUMB_OK;
+    if (o->mode == PLUMB_REFERENCE)
+        return fail(PLUMB_EVALUE, "no code of the network was published, so there is nothing for "
+                                  "the reference mode to repeat");
+    if (n->layers < 2 || n->layers > MLP_MOST_LAYERS || n->width < 0 || n->width > 1024)
+        return fail(PLUMB_EVALUE, "%d layers of %lld units: wanted 2 to %d of 1 to 1024", n->layers,
+                    (long long)n->width, MLP_MOST_LAYERS);
+    if (n->updates < 1 || n->batch < 1 || n->starts < 1 || n->starts > 1000)
+        return fail(PLUMB_EVALUE,
+                    "%lld updates of %lld rows from %lld starts: wanted 1 of each at least, and "
+                    "1000 starts at most",
+                    (long long)n->updates, (long long)n->batch, (long long)n->starts);
+    if (!(n->rate > 0.0) || !isfinite(n->rate) || !(n->ridge >= 0.0) || !isfinite(n->ridge))
+        return fail(PLUMB_EVALUE,
+                    "a rate of %g and a ridge of %g: wanted one above 0 and one not "
+                    "below",
+                    n->rate, n->ridge);
+    if (n->components < 0 || n->components > 4096)
+        return fail(PLUMB_EVALUE, "%lld components: wanted 1 to 4096, or 0 for all latents",
+                    (long long)n->components);
+    if (n->heldout < 1 || n->points_per_parameter < 0 || n->points_per_parameter > 1000000)
+        return fail(PLUMB_EVALUE,
+                    "%lld trajectories held out and %lld points a parameter: wanted 1 at least, "
+                    "and 0 to 1000000",
+                    (long long)n->heldout, (long long)n->points_per_parameter);
+    return PLUMB_OK;
+}
+
+// Those held out first, each part in the order of the arrays; their points go with them.
+static plumb_status part_trajectories(batch_input *in, arena *mem, int64_t heldout)
+{
+    const int64_t all = in->trajectories;
+    int64_t *drawn = ARENA_NEW(mem, int64_t, all), *kept = ARENA_NEW(mem, int64_t, all);
+    int64_t *index = ARENA_NEW(mem, int64_t, (all * in->points));
+    bool *out = ARENA_NEW(mem, bool, all);
+    if (!drawn || !kept || !index || !out) return PLUMB_EMEMORY;
+    rng r = rng_at(in->opt->seed, STREAM_HELDOUT);
+    rng_distinct(drawn, &r, all, all);
+    for (int64_t k = 0; k < heldout; k++) out[drawn[k]] = true;
+    int64_t next[2] = {heldout, 0};
+    for (int64_t k = 0; k < all; k++) {
+        const int64_t to = next[out[k]]++;
+        kept[to] = in->kept[k];
+        memcpy(index + to * in->points, in->eval_index + k * in->points,
+               (size_t)in->points * sizeof *index);
+    }
+    in->kept = kept;
+    in->eval_index = index;
+    return PLUMB_OK;
+}
+
+static plumb_status refuse_few(const batch_input *in, const mlp_shape *net, int64_t train)
+{
+    const plumb_symetric_network *n = &in->opt->network;
+    const int64_t parameters = mlp_parameters(net), points = train * in->steps;
+    if (n->few_points || points / parameters >= n->points_per_parameter) return PLUMB_OK;
+    const int64_t wanted = plumb_symetric_enough(net->inputs, net->outputs, in->steps, in->opt);
+    return fail(
+        PLUMB_ENUMERIC,
+        "%lld points to train a network of %lld parameters on; wanted %lld a parameter, that "
+        "is %lld trajectories of %lld steps, not %lld (--few-points goes on all the same)",
+        (long long)points, (long long)parameters, (long long)n->points_per_parameter,
+        (long long)wanted, (long long)in->steps, (long long)in->trajectories);
+}
+
+// --- training from several starts ---------------------------------------------------------------
+
+typedef struct starts {
+    mlp_training job;
+    uint64_t seed;
+    double *values; // (starts, parameters)
+    double *errors; // (starts) sum of squares over all training rows
+    plumb_status *status;
+    char (*messages)[256];
+    int64_t count;
+    int threads;
+    _Atomic int64_t done;
+} starts;
+
+static double error_of(const starts *s, const double *told)
+{
+    const mlp_training *t = &s->job;
+    double sum = 0.0;
+    for (int64_t c = 0; c < t->shape.outputs; c++)
+        for (int64_t i = 0; i < t->rows; i++) {
+            const double e = t->y[c * t->stride + i] - told[c * t->stride + i];
+            sum += e * e;
+        }
+    return sum;
+}
+
+static void work_start(void *context, int64_t item, int worker)
+{
+    starts *s = context;
+    mlp_training t = s->job;
+    double *value = s->values + item * mlp_parameters(&t.shape);
+    arena mem = {0};
+    double *told = ARENA_NEW(&mem, double, (t.shape.outputs * t.stride));
+    // Worker 0 is the caller's own thread, the only one its callback may be run on.
+    t.reports = worker == 0;
+    t.done = &s->done;
+    t.all = s->count * t.rate.steps;
+    mlp_draw(value, &t.shape, s->seed, (uint64_t)STREAM_WEIGHTS << 32 | (uint64_t)item);
+    plumb_status st = told ? mlp_train(value, &t) : PLUMB_EMEMORY;
+    if (!st) st = mlp_apply(told, &t.shape, value, t.x, t.rows, t.stride);
+    if (!st) s->errors[item] = error_of(s, told);
+    arena_clear(&mem);
+    s->status[item] = st;
+    if (st) snprintf(s->messages[item], 256, "%s", plumb_last_error());
+}
+
+// The training rows in an order of chance, so that every batch has all trajectories in it.
+static plumb_status shuffle_rows(double **out, arena *mem, const double *columns, int64_t count,
+                                 int64_t stride, int64_t first, const int64_t *order, int64_t rows)
+{
+    *out = ARENA_NEW(mem, double, (count * rows));
+    if (!*out) return PLUMB_EMEMORY;
+    for (int64_t c = 0; c < count; c++)
+        for (int64_t i = 0; i < rows; i++)
+            (*out)[c * rows + i] = columns[c * stride + first + order[i]];
+    return PLUMB_OK;
+}
+
+static double mean_r2(const double *y, const double *told, int64_t targets, int64_t rows,
+                      int64_t stride, plumb_symetric_r2 kind)
+{
+    double total = 0.0;
+    for (int64_t t = 0; t < targets; t++) {
+        double sum = 0.0, spread = 0.0, left = 0.0, gone = 0.0;
+        for (int64_t i = 0; i < rows; i++) sum += y[t * stride + i];
+        const double mean = sum / (double)rows;
+        for (int64_t i = 0; i < rows; i++) {
+            const double v = y[t * stride + i], f = told[t * stride + i];
+            spread += (v - mean) * (v - mean);
+            gone += (f - mean) * (f - mean);
+            left += (v - f) * (v - f);
+        }
+        if (spread == 0.0) total += left == 0.0 ? 1.0 : 0.0;
+        else total += kind == PLUMB_R2_EXPLAINED ? gone / spread : 1.0 - left / spread;
+    }
+    return total / (double)targets;
+}
+
+// `best` becomes the numbers of the network that fits its training rows best.
+static plumb_status train(double **best, plumb_symetric_training *training, arena *mem,
+                          const batch_input *in, const mlp_shape *net, const double *x,
+                          const double *y, int64_t stride, int64_t first, int64_t rows)
+{
+    const plumb_symetric_options *o = in->opt;
+    const plumb_symetric_network *n = &o->network;
+    const int64_t size = mlp_parameters(net);
+    starts s = {.seed = o->seed,
+                .count = n->starts,
+                .threads = o->threads > 0 ? o->threads : pool_threads(),
+                .job = {.shape = *net,
+                        .rows = rows,
+                        .stride = rows,
+                        .batch = n->batch < rows ? n->batch : rows,
+                        .rate = {n->rate, n->updates, 0, ADAM_COSINE, 0.0, 0.01},
+                        .ridge = n->ridge,
+                        .form = PROGRAM_FAST}};
+    int64_t *order = ARENA_NEW(mem, int64_t, rows);
+    s.values = ARENA_NEW(mem, double, (s.count * size));
+    s.errors = ARENA_NEW(mem, double, s.count);
+    double *told = ARENA_NEW(mem, double, (net->outputs * rows));
+    s.status = ARENA_NEW(mem, plumb_status, s.count);
+    s.messages = arena_take(mem, s.count, sizeof *s.messages);
+    if (!order || !s.values || !s.errors || !told || !s.status || !s.messages) return PLUMB_EMEMORY;
+    rng r = rng_at(o->seed, STREAM_SHUFFLE);
+    rng_distinct(order, &r, rows, rows);
+    double *mixed[2];
+    plumb_status st = shuffle_rows(&mixed[0], mem, x, net->inputs, stride, first, order, rows);
+    if (!st) st = shuffle_rows(&mixed[1], mem, y, net->outputs, stride, first, order, rows);
+    if (st) return st;
+    s.job.x = mixed[0];
+    s.job.y = mixed[1];
+    pool_run(s.count, s.threads, work_start, &s);
+    int64_t winner = 0;
+    for (int64_t i = 0; i < s.count; i++) {
+        if (s.status[i]) return fail(s.status[i], "%s", s.messages[i]);
+        if (s.errors[i] < s.errors[winner]) winner = i;
+    }
+    *best = s.values + winner * size;
+    training->loss = s.errors[winner] / (double)(rows * net->outputs);
+    st = mlp_apply(told, net, *best, s.job.x, rows, rows);
+    if (st) return st;
+    training->r2 = mean_r2(s.job.y, told, net->outputs, rows, rows, o->r2);
+    return PLUMB_OK;
+}
+
+// --- measuring on the others --------------------------------------------------------------------
+
+typedef struct jacobians {
+    const double *all; // (heldout, points, targets, dims)
+    int64_t size;      // of a trajectory's
+} jacobians;
+
+static void fill_jacobians(double *j, const void *context, int64_t k)
+{
+    const jacobians *f = context;
+    memcpy(j, f->all + k * f->size, (size_t)f->size * sizeof *j);
+}
+
+// Does a standardised column never move in the rows trained on, those from `first` on? Rounding is
+// then taken from all of it.
+static bool rests(double *column, double mean, int64_t first, int64_t rows)
+{
+    const double least = 1e-12 * (1.0 + fabs(mean));
+    for (int64_t i = first; i < rows; i++)
+        if (fabs(column[i]) > least) return false;
+    for (int64_t i = 0; i < rows; i++)
+        if (fabs(column[i]) <= least) column[i] = 0.0;
+    return true;
+}
+
+typedef struct rows_seen {
+    double *x, *y;           // (inputs, stride), (targets, stride)
+    bool *latent, *truth;    // (dims), (targets) that never move
+    const components *parts; // in the place of latents, or NULL
+    int64_t stride;
+} rows_seen;
+
+// What never moves has no slope. A true coordinate at rest needs no network. A latent at rest gave
+// it nothing to learn from: its weights are still those that were drawn, and would make areas out
+// of nothing.
+static void flatten(double *j, const rows_seen *s, int64_t dims, int64_t targets, int64_t points)
+{
+    for (int64_t p = 0; p < points; p++)
+        for (int64_t t = 0; t < targets; t++)
+            for (int64_t d = 0; d < dims; d++, j++)
+                if (s->latent[d] || s->truth[t]) *j = 0.0;
+}
+
+static plumb_status measure(batch *out, arena *mem, const batch_input *in, const mlp_shape *net,
+                            const double *value, const rows_seen *s, int64_t heldout)
+{
+    const int64_t rows = heldout * in->steps, points = heldout * in->points, stride = s->stride;
+    double *told = ARENA_NEW(mem, double, (net->outputs * stride));
+    double *residual = ARENA_NEW(mem, double, (net->outputs * stride));
+    double *at = ARENA_NEW(mem, double, (net->inputs * points));
+    double *j = ARENA_NEW(mem, double, (points * net->outputs * out->dims)), *inner = j;
+    if (s->parts) inner = ARENA_NEW(mem, double, (points * net->outputs * net->inputs));
+    if (!told || !residual || !at || !j || !inner) return PLUMB_EMEMORY;
+    plumb_status st = mlp_apply(told, net, value, s->x, rows, stride);
+    if (st) return st;
+    for (int64_t t = 0; t < net->outputs; t++)
+        if (s->truth[t]) memset(told + t * stride, 0, (size_t)rows * sizeof *told);
+    out->numbers.r2 = mean_r2(s->y, told, net->outputs, rows, stride, in->opt->r2);
+    for (int64_t t = 0; t < net->outputs; t++)
+        for (int64_t i = 0; i < rows; i++)
+            residual[t * stride + i] = s->y[t * stride + i] - told[t * stride + i];
+    for (int64_t d = 0; d < net->inputs; d++)
+        for (int64_t p = 0; p < points; p++)
+            at[d * points + p] = s->x[d * stride + p / in->points * in->steps + in->eval_index[p]];
+    st = mlp_jacobians(inner, net, value, at, points);
+    if (!st && s->parts) components_chain(j, s->parts, inner, points * net->outputs);
+    flatten(j, s, out->dims, net->outputs, points);
+    const jacobians all = {j, in->points * net->outputs * out->dims};
+    if (!st) st = batch_score(out, mem, in, heldout, fill_jacobians, &all);
+    if (!st) st = batch_sums(out, mem, in, s->y, residual, residual, -1, stride, heldout);
+    return st;
+}
+
+// Standardised columns, those at rest, and components where there are too many latents.
+static plumb_status see_rows(rows_seen *s, components *parts, batch *b, arena *mem,
+                             const batch_input *in, int64_t heldout)
+{
+    const int64_t all = in->trajectories, first = heldout * in->steps, end = all * in->steps;
+    s->stride = vector_padded(end);
+    plumb_status st = batch_columns(&s->x, &s->y, b, mem, in, 0, all, s->stride, heldout);
+    if (st) return st;
+    s->latent = ARENA_NEW(mem, bool, b->dims);
+    s->truth = ARENA_NEW(mem, bool, in->targets);
+    if (!s->latent || !s->truth) return PLUMB_EMEMORY;
+    for (int64_t d = 0; d < b->dims; d++)
+        s->latent[d] = rests(s->x + d * s->stride, b->latent_mean[d], first, end);
+    for (int64_t t = 0; t < in->targets; t++)
+        s->truth[t] = rests(s->y + t * s->stride, b->truth_mean[t], first, end);
+    const int64_t most = inputs_of(&in->opt->network, b->dims);
+    if (most == b->dims) return PLUMB_OK;
+    s->parts = parts;
+    return components_take(parts, &s->x, mem, b->dims, s->stride, first, end, most);
+}
+
+plumb_status symetric_network(symetric_work *work, plumb_symetric_training *training,
+                              batch_input *in)
+{
+    arena *mem = &work->mem;
+    const int64_t all = in->trajectories, heldout = heldout_of(&in->opt->network, all);
+    batch *b = ARENA_NEW(mem, batch, 1);
+    work->batch_memory = ARENA_NEW(mem, arena, 1);
+    if (!b || !work->batch_memory) return PLUMB_EMEMORY;
+    work->batches = b;
+    work->count = 1;
+    work->size = heldout;
+    b->numbers = (plumb_symetric_batch){.trajectories = heldout, .alpha = (double)NAN};
+    plumb_status st = part_trajectories(in, mem, heldout);
+    if (!st) st = batch_latents(b, mem, in, 0, all);
+    if (st) return st;
+    mlp_shape net = shape_of(&in->opt->network, b->dims, in->targets);
+    st = refuse_few(in, &net, all - heldout);
+    rows_seen seen = {0};
+    components parts = {0};
+    double *value = NULL;
+    if (!st) st = see_rows(&seen, &parts, b, mem, in, heldout);
+    if (st) return st;
+    if (seen.parts) net.inputs = parts.count;
+    *training = (plumb_symetric_training){.width = net.width,
+                                          .parameters = mlp_parameters(&net),
+                                          .trajectories = all - heldout,
+                                          .points = (all - heldout) * in->steps,
+                                          .components = parts.count};
+    st = train(&value, training, mem, in, &net, seen.x, seen.y, seen.stride, heldout * in->steps,
+               training->points);
+    if (!st) st = measure(b, mem, in, &net, value, &seen, heldout);
+    if (st) return st;
+    b->numbers.features = b->numbers.nonzero = training->parameters;
+    batch_judge(&b->numbers, in->opt);
+    return PLUMB_OK;
+}

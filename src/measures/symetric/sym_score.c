@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "measures/symetric/sym_score.h"
+
+#include <math.h>
+
+// A^ = J A J^T with A = [[0, I], [-I, 0]]: antisymmetric, so half of it is computed. The sign of A
+// is the opposite in the published code, which A^ A^T does not see.
+static double form(double *out, const double *j, int64_t n, int64_t m)
+{
+    const int64_t rows = 2 * n, columns = 2 * m;
+    double largest = 0.0;
+    for (int64_t a = 0; a < rows; a++) {
+        out[a * rows + a] = 0.0;
+        for (int64_t b = 0; b < a; b++) {
+            const double *ja = j + a * columns, *jb = j + b * columns;
+            double sum = 0.0;
+            for (int64_t k = 0; k < m; k++) sum += ja[k] * jb[m + k] - ja[m + k] * jb[k];
+            out[a * rows + b] = sum;
+            out[b * rows + a] = -sum;
+            largest = fmax(largest, fabs(sum));
+        }
+    }
+    return largest;
+}
+
+static double largest_row(const double *j, int64_t rows, int64_t columns)
+{
+    double largest = 0.0;
+    for (int64_t a = 0; a < rows; a++) {
+        double sum = 0.0;
+        for (int64_t k = 0; k < columns; k++) sum += j[a * columns + k] * j[a * columns + k];
+        largest = fmax(largest, sum);
+    }
+    return largest;
+}
+
+static double square_of(double *q, const double *form_, int64_t rows)
+{
+    double largest = 0.0;
+    for (int64_t a = 0; a < rows; a++)
+        for (int64_t b = 0; b < rows; b++) {
+            double sum = 0.0;
+            for (int64_t k = 0; k < rows; k++) sum += form_[a * rows + k] * form_[b * rows + k];
+            q[a * rows + b] = sum;
+            largest = fmax(largest, fabs(sum));
+        }
+    return largest;
+}
+
+// 1/c for the c that minimises sum |c Q - I|^2: sum |Q|^2 / sum <Q, I>.
+static double best_norm(const double *q, int64_t points, int64_t rows)
+{
+    double squares = 0.0, trace = 0.0;
+    for (int64_t i = 0; i < points * rows * rows; i++) squares += q[i] * q[i];
+    for (int64_t p = 0; p < points; p++)
+        for (int64_t a = 0; a < rows; a++) trace += q[(p * rows + a) * rows + a];
+    return trace > 0.0 ? squares / trace : 0.0;
+}
+
+void symplecticity_score(symplecticity *out, double *jacobians, int64_t points, int64_t n,
+                         int64_t m, double shift, plumb_symetric_scale scale, double *scratch)
+{
+    const int64_t rows = 2 * n, size = rows * rows;
+    double *forms = scratch, *squares = scratch + points * size;
+    double norm = 0.0;
+    for (int64_t p = 0; p < points; p++) {
+        double *j = jacobians + p * rows * 2 * m;
+        const double length = largest_row(j, rows, 2 * m);
+        for (int64_t i = 0; i < rows * 2 * m; i++) j[i] += shift;
+        const double area = form(forms + p * size, j, n, m);
+        out->rho[p] = length > 0.0 ? area / length : 0.0;
+        norm += square_of(squares + p * size, forms + p * size, rows);
+    }
+    norm /= (double)points;
+    out->norm = norm;
+    if (scale == PLUMB_SCALE_MINIMISE) norm = best_norm(squares, points, rows);
+    const double c = norm == 0.0 ? 1.0 : norm;
+    double sum = 0.0;
+    for (int64_t p = 0; p < points; p++) {
+        double score = 0.0;
+        for (int64_t i = 0; i < size; i++) {
+            const double e = squares[p * size + i] / c - (i % (rows + 1) == 0 ? 1.0 : 0.0);
+            score += e * e;
+        }
+        out->score[p] = score / (double)size;
+        sum += out->score[p];
+    }
+    out->sym = sum / (double)points;
+}

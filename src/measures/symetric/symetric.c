@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+// The protocol around the batches: which trajectories go together, the averages, and the verdict in
+// words.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "measures/fit/principal_components.h"
+#include "measures/symetric/batch.h"
+#include "measures/symetric/symetric.h"
+
+plumb_symetric_options plumb_symetric_defaults(void)
+{
+    return (plumb_symetric_options){
+        .size = sizeof(plumb_symetric_options),
+        .mode = PLUMB_CONVERGED,
+        .batch = -1,
+        .max_order = 5,
+        .order_one_above = 32,
+        .r2_bar = 0.9,
+        .sym_bar = 0.05,
+        .sym_cap = 1000.0,
+        .degenerate_bar = 1e-4,
+        .points = 10,
+        .shift = 1e-6,
+        .weight_tolerance = 1e-3,
+        .alphas = 10,
+        .alpha_min = 1e-4,
+        .alpha_max = 0.31622776601683794, // 10^-0.5
+        .max_sweeps = 1000,
+        .tolerance = 1e-4,
+        .gap = 1e-11,
+        .variance_bar = 0.5,
+        .kl_bar = 0.01,
+        .resamples = 2000,
+        .seed = 1,
+        .network = {.layers = 4,
+                    .updates = 6000,
+                    .batch = 3840,
+                    .rate = 0.01,
+                    .starts = 2,
+                    .heldout = 50,
+                    .points_per_parameter = 1000,
+                    .components = COMPONENTS_MOST},
+        .max_features = 10000,
+    };
+}
+
+// --- all batches --------------------------------------------------------------------------------
+
+typedef struct job {
+    const batch_input *in;
+    batch *batches;
+    plumb_status *status;
+    char (*messages)[256];
+    arena *memory; // one a batch: what a batch measured outlives the thread that did it
+    int64_t size, count;
+    int inner_threads;
+    _Atomic int64_t done;
+} job;
+
+static void work_batch(void *context, int64_t item, int worker)
+{
+    job *j = context;
+    const int64_t first = item * j->size;
+    j->status[item] =
+        batch_measure(&j->batches[item], &j->memory[item], j->in, first, j->size, j->inner_threads);
+    if (j->status[item]) snprintf(j->messages[item], 256, "%s", plumb_last_error());
+    const int64_t done = ++j->done;
+    // Worker 0 is the caller's own thread, the only one its callback may be run on.
+    if (worker == 0) status_progress((double)done / (double)j->count);
+}
+
+plumb_status symetric_batches(symetric_work *out, const batch_input *in)
+{
+    const plumb_symetric_options *o = in->opt;
+    int64_t size = o->batch == -1 ? (o->mode == PLUMB_REFERENCE ? 5 : 0) : o->batch;
+    if (size == 0 || size > in->trajectories) size = in->trajectories;
+    int64_t count = in->trajectories / size;
+    if (o->max_batches && o->max_batches < count) count = o->max_batches;
+    if (count * size < in->trajectories)
+        status_log("%lld of %lld trajectories are measured, %lld a batch; the rest is left out",
+                   (long long)(count * size), (long long)in->trajectories, (long long)size);
+    arena *mem = &out->mem;
+    job j = {.in = in, .size = size, .count = count};
+    j.batches = ARENA_NEW(mem, batch, count);
+    j.status = ARENA_NEW(mem, plumb_status, count);
+    j.messages = arena_take(mem, count, sizeof *j.messages);
+    j.memory = ARENA_NEW(mem, arena, count);
+    if (!j.batches || !j.status || !j.messages || !j.memory) return PLUMB_EMEMORY;
+    out->batches = j.batches;
+    out->batch_memory = j.memory;
+    out->count = count;
+    out->size = size;
+    const int threads = o->threads > 0 ? o->threads : pool_threads();
+    j.inner_threads = count > 1 ? 1 : threads;
+    pool_run(count, threads, work_batch, &j);
+    for (int64_t i = 0; i < count; i++)
+        if (j.status[i]) return fail(j.status[i], "%s", j.messages[i]);
+    return PLUMB_OK;
+}
+
+void symetric_work_clear(symetric_work *work)
+{
+    for (int64_t i = 0; i < work->count; i++) arena_clear(&work->batch_memory[i]);
+    arena_clear(&work->mem);
+}
+
+// --- averages and words -------------------------------------------------------------------------
+
+static void average(plumb_symetric *out, const symetric_work *work)
+{
+    const double count = (double)work->count;
+    out->alpha = work->batches[0].numbers.alpha;
+    out->rho = (double)INFINITY;
+    for (int64_t i = 0; i < work->count; i++) {
+        const plumb_symetric_batch *b = &work->batches[i].numbers;
+        out->r2 += b->r2 / count;
+        out->sym += b->sym / count;
+        out->symetric += (b->symetric ? 1.0 : 0.0) / count;
+        out->r2_heldout += work->batches[i].r2_heldout / count;
+        out->degenerate |= b->degenerate;
+        out->unconverged += b->unconverged;
+        if (b->rho < out->rho) out->rho = b->rho;
+        if (b->order > out->order) out->order = b->order;
+        if (b->alpha != out->alpha) out->alpha = (double)NAN;
+    }
+    // A share of batches is a fraction of whole numbers: do not let the sum's rounding blur it.
+    out->symetric = round(out->symetric * count) / count;
+}
+
+// 1 - left / square; a target that rests is all or nothing, as in the fit.
+static double explained_share(double left, double square)
+{
+    return square > 0.0 || isnan(left) ? 1.0 - left / square : left == 0.0 ? 1.0 : 0.0;
+}
+
+static plumb_status list_items(plumb_symetric *out, arena *mem, const batch_input *in,
+                               const symetric_work *work)
+{
+    plumb_symetric_batch *batches = ARENA_NEW(mem, plumb_symetric_batch, work->count);
+    plumb_symetric_item *items = ARENA_NEW(mem, plumb_symetric_item, (work->count * work->size));
+    int64_t *used = ARENA_NEW(mem, int64_t, in->latent_dims);
+    bool *is_used = ARENA_NEW(mem, bool, in->latent_dims);
+    if (!batches || !items || !used || !is_used) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < work->count; i++) {
+        const batch *b = &work->batches[i];
+        batches[i] = b->numbers;
+        for (int64_t j = 0; j < b->dims; j++) is_used[b->used[j]] = true;
+        for (int64_t k = 0; k < work->size; k++) {
+            double r2 = 0.0, heldout = 0.0;
+            for (int64_t t = 0; t < in->targets; t++) {
+                const int64_t cell = k * in->targets + t;
+                r2 += explained_share(b->residual2[cell], b->square[cell]);
+                heldout += explained_share(b->heldout2[cell], b->square[cell]);
+            }
+            items[i * work->size + k] = (plumb_symetric_item){
+                .trajectory = in->kept[i * work->size + k],
+                .batch = i,
+                .r2 = r2 / (double)in->targets,
+                .r2_heldout = heldout / (double)in->targets,
+                .sym = b->sym[k].sym,
+            };
+        }
+    }
+    out->latents_used = used;
+    for (int64_t j = 0; j < in->latent_dims; j++)
+        if (is_used[j]) used[out->latents++] = j;
+    out->batches = batches;
+    out->batch_count = work->count;
+    out->items = items;
+    out->trajectories = work->count * work->size;
+    return PLUMB_OK;
+}
+
+static plumb_status explain(plumb_symetric *out, arena *mem, const plumb_symetric_options *o)
+{
+    char text[400];
+    const bool good_r2 = out->r2 > o->r2_bar, good_sym = out->sym < o->sym_bar;
+    if (out->degenerate)
+        snprintf(text, sizeof text,
+                 "degenerate: the map sees no area in the latent space (rho %.1e, healthy above "
+                 "%.0e), so Sym has no meaning%s",
+                 out->rho, o->degenerate_bar,
+                 o->mode == PLUMB_REFERENCE ? "; reference mode reports the published verdict all "
+                                              "the same"
+                                            : "");
+    else if (out->batch_count > 1)
+        snprintf(text, sizeof text, "%.0f of %lld fits pass (R2 above %g and Sym below %g)",
+                 out->symetric * (double)out->batch_count, (long long)out->batch_count, o->r2_bar,
+                 o->sym_bar);
+    else if (good_r2 && good_sym)
+        snprintf(text, sizeof text,
+                 "R2 %.4f is above %g and Sym %.3g below %g: the latents hold the true phase space "
+                 "and the map to it passes as canonical",
+                 out->r2, o->r2_bar, out->sym, o->sym_bar);
+    else if (good_r2)
+        snprintf(text, sizeof text,
+                 "Sym %.3g is not below %g: the latents hold the true state, but the map to it "
+                 "does not keep the symplectic form",
+                 out->sym, o->sym_bar);
+    else if (o->method == PLUMB_METHOD_MLP)
+        snprintf(text, sizeof text,
+                 "R2 %.4f is not above %g: no network of %d layers of %lld units was found that "
+                 "recovers the true state from the latents",
+                 out->r2, o->r2_bar, o->network.layers, (long long)out->training.width);
+    else
+        snprintf(text, sizeof text,
+                 "R2 %.4f is not above %g: no polynomial up to order %d recovers the true state "
+                 "from the latents%s",
+                 out->r2, o->r2_bar, out->order,
+                 batch_orders(out->latents, o) <
+                         (out->latents > o->order_one_above ? 1 : o->max_order)
+                     ? "; higher ones have more features than max_features allows"
+                     : "");
+    out->why = arena_text(mem, text);
+    return out->why ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+static plumb_status conclude(plumb_symetric *out, arena *mem, const batch_input *in,
+                             symetric_work *work)
+{
+    average(out, work);
+    plumb_status st = list_items(out, mem, in, work);
+    if (!st) st = symetric_intervals(out, work, in);
+    if (!st) st = explain(out, mem, in->opt);
+    return st;
+}
+
+plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *latent,
+                                    const plumb_array *truth, const plumb_array *variance,
+                                    const plumb_symetric_options *opt)
+{
+    const double started = clock_now();
+    const plumb_symetric_options defaults = plumb_symetric_defaults();
+    if (!opt) opt = &defaults;
+    symetric_work work = {0};
+    batch_input in;
+    plumb_symetric result = {.mode = opt->mode, .method = opt->method};
+    arena *keep = calloc(1, sizeof *keep);
+    plumb_status st = keep ? PLUMB_OK : fail(PLUMB_EMEMORY, "no memory");
+    if (!st) st = symetric_input(&in, &result.dropped, &work, latent, truth, variance, opt);
+    if (!st)
+        st = opt->method == PLUMB_METHOD_MLP ? symetric_network(&work, &result.training, &in)
+                                             : symetric_batches(&work, &in);
+    if (!st) st = conclude(&result, keep, &in, &work);
+    symetric_work_clear(&work);
+    if (st) {
+        if (keep) arena_clear(keep);
+        free(keep);
+        return st;
+    }
+    const plumb_array *inputs[] = {latent, truth, variance};
+    hash_arrays(result.input_hash, inputs, 3);
+    result.steps = in.steps;
+    result.n = in.targets / 2;
+    result.m = in.latent_dims / 2;
+    result.memory = keep;
+    result.seconds = clock_now() - started;
+    *out = result;
+    return PLUMB_OK;
+}
+
+plumb_status plumb_symetric_floor(double *sym, const plumb_array *truth,
+                                  const plumb_symetric_options *opt)
+{
+    plumb_symetric_options plain = opt ? *opt : plumb_symetric_defaults();
+    plain.resamples = 0;
+    plumb_symetric of_truth;
+    const plumb_status st = plumb_symetric_measure(&of_truth, truth, truth, NULL, &plain);
+    if (st) return st;
+    *sym = of_truth.sym;
+    plumb_symetric_clear(&of_truth);
+    return PLUMB_OK;
+}
+
+void plumb_symetric_clear(plumb_symetric *result)
+{
+    if (!result || !result->memory) return;
+    arena_clear(result->memory);
+    free(result->memory);
+    *result = (plumb_symetric){0};
+}

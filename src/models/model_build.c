@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "models/model_build.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "engine/fused_loop.h"
+
+plumb_status tensors_list(trainee *out, arena *mem, const params *p, uint64_t seed)
+{
+    trainee_tensor *tensor = ARENA_NEW(mem, trainee_tensor, p->count);
+    out->value = ARENA_NEW(mem, float, p->size);
+    if (!tensor || !out->value) return PLUMB_EMEMORY;
+    for (int i = 0; i < p->count; i++) {
+        const param *q = &p->at[i];
+        tensor[i] = (trainee_tensor){.name = q->name, .rank = q->shape.rank, .offset = q->offset};
+        memcpy(tensor[i].shape, q->shape.size, (size_t)q->shape.rank * sizeof(int64_t));
+    }
+    out->tensors = p->count;
+    out->tensor = tensor;
+    out->size = p->size;
+    params_draw(p, out->value, seed);
+    return PLUMB_OK;
+}
+
+plumb_status tensors_enter(instance **out, const program *ready, const net *n, const float *value)
+{
+    plumb_status st = instance_create(out, ready);
+    for (int k = 0; !st && k < n->leaves; k++)
+        instance_bind(*out, n->leaf[k].leaf, value + n->params->at[n->leaf[k].param].offset);
+    return st;
+}
+
+void tensors_add(float *gradient, const instance *i, const net *n, int first)
+{
+    for (int k = 0; k < n->leaves; k++) {
+        const param *p = &n->params->at[n->leaf[k].param];
+        tape_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
+    }
+}
+
+void tensors_plan(plumb_record *record, const char *name, const program *p)
+{
+    program_report r = program_tell(p);
+    plumb_record_begin(record, name);
+    plumb_record_integer(record, "nodes", r.nodes);
+    plumb_record_integer(record, "steps", r.steps);
+    plumb_record_integer(record, "tapes", r.tapes);
+    plumb_record_integer(record, "fused", r.fused);
+    plumb_record_integer(record, "block_bytes", r.block);
+    plumb_record_integer(record, "ready_bytes", r.ready);
+    plumb_record_integer(record, "scratch_bytes", r.scratch);
+    plumb_record_integer(record, "activation_bytes", r.sum);
+    plumb_record_real(record, "gflop", 1e-9 * r.flops);
+    plumb_record_end(record);
+}
+
+plumb_status tensors_build(program **out, arena *mem, const net *n, node *const *term, int terms,
+                           node *const *gradient)
+{
+    node **output = ARENA_NEW(mem, node *, (terms + n->leaves));
+    if (!output) return PLUMB_EMEMORY;
+    memcpy(output, term, (size_t)terms * sizeof *output);
+    memcpy(output + terms, gradient, (size_t)n->leaves * sizeof *output);
+    return program_build(out, n->g, output, terms + n->leaves, PROGRAM_FAST);
+}
+
+plumb_status tensors_shares(int64_t *share, int64_t *group, const training_settings *t,
+                            int64_t wanted)
+{
+    if (t->batch % t->replicas)
+        return fail(PLUMB_EVALUE, "batch=%lld cannot be cut into replicas=%lld equal shares",
+                    (long long)t->batch, (long long)t->replicas);
+    *share = t->batch / t->replicas;
+    *group = wanted < *share ? wanted : *share;
+    if (*share % *group)
+        return fail(PLUMB_EVALUE, "group=%lld does not divide the %lld clips of a share",
+                    (long long)*group, (long long)*share);
+    return PLUMB_OK;
+}
+
+void tensors_plan_shares(plumb_record *record, const params *p, const training_settings *t,
+                         int64_t share, int64_t group)
+{
+    plumb_record_integer(record, "parameters", p->size);
+    plumb_record_integer(record, "replicas", t->replicas);
+    plumb_record_integer(record, "items", share);
+    plumb_record_integer(record, "groups", share / group);
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// The rows of the catalogue, each made in its model's file.
+#ifndef MODELS_REGISTRY_ROWS_H
+#define MODELS_REGISTRY_ROWS_H
+
+#include "models/registry.h"
+
+extern const catalogue_row hgn_row, hgn_plus_plus_row, plato_row, predrnn_row;
+extern const catalogue_row lgn_row, ode_row, rgn_row, ar_row;
+
+#endif

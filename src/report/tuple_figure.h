@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// A tuple of four clips as four film strips.
+#ifndef REPORT_TUPLE_FIGURE_H
+#define REPORT_TUPLE_FIGURE_H
+
+#include "plot/drawing.h"
+#include "plumb/film.h"
+
+/// Is the item a tuple: frames (4, steps, height, width, channels)?
+bool strips_fit(plumb_dataset *dataset, int64_t item);
+
+/// Draws it into the bytes of a file, SVG or PNG.
+plumb_status strips_draw(plumb_film *out, buffer *bytes, plumb_dataset *dataset, int64_t item,
+                         const plumb_film_options *opt, bool svg);
+
+#endif

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+// What a study will cost, by a short timing: of each kind of run a few steps, of each world a
+// trajectory, and a small evaluation of a model that has learnt nothing. Measured in seconds of a
+// core, not of the clock, so that what else the machine is doing does not count.
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/parallel_for.h"
+#include "plumb/train.h"
+#include "sweep/run_task.h"
+#include "sweep/sweep.h"
+#include "train/trainer.h"
+
+enum { STEPS = 4, FILMS = 2, FRAMES = 60, MEASURED = 8, MOST_LATENTS = 64 };
+
+typedef struct kind_cost {
+    char kind[33];
+    double step;  // seconds of a core
+    double frame; // of an evaluation, a frame; NaN: not known
+} kind_cost;
+
+typedef struct world_cost {
+    const char *world;
+    double frame; // of film
+} world_cost;
+
+typedef struct costing {
+    arena mem;
+    const studyfile *study;
+    kind_cost *kind;
+    world_cost *world;
+    int64_t kinds, worlds;
+} costing;
+
+static double core_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---- steps ----
+
+typedef struct stopwatch {
+    double last, least;
+    int steps;
+} stopwatch;
+
+static void on_step(void *context, const trainer_report *report)
+{
+    (void)report;
+    stopwatch *w = context;
+    const double now = core_time();
+    if (w->steps++) w->least = fmin(w->least, now - w->last);
+    w->last = now;
+}
+
+// The least of three steps behind the first, in which memory is touched for the first time.
+static plumb_status time_steps(double *out, int64_t *latents, const recipe *r, arena *mem)
+{
+    footage film;
+    trainee t;
+    const training_settings *s = &r->training;
+    stopwatch w = {.least = INFINITY};
+    const trainer_options opt = {.adam = {s->beta1, s->beta2, s->epsilon},
+                                 .schedule = {.rate = s->rate, .steps = STEPS},
+                                 .clip = s->clip,
+                                 .log = s->log,
+                                 .threads = 1,
+                                 .report = on_step,
+                                 .context = &w};
+    trainer_result result;
+    plumb_status st = recipe_film(&film, mem, r, 1);
+    if (!st) st = r->model->create(&t, mem, r->own, s, &film);
+    if (st) return st;
+    st = trainer_run(&result, &t, NULL, &opt);
+    if (t.end) t.end(t.self);
+    *out = w.least;
+    *latents = t.latents;
+    return st;
+}
+
+// ---- evaluations ----
+
+static void remove_folder(const char *path)
+{
+    char name[4400];
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+        unlink(name);
+    }
+    if (d) closedir(d);
+    rmdir(path);
+}
+
+static int64_t frames_of(const plumb_evaluate_options *o)
+{
+    return 2 * o->count * (o->steps + 64) + o->measured * 60; // forward and backward
+}
+
+// Not of models with very many latents: all of them take part in the measures until training has
+// settled which it needs, and that would be no short timing.
+static plumb_status time_evaluation(double *frame, const studyfile_run *run, arena *mem)
+{
+    char path[4096];
+    const char *place = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%.3000s/plumb-plan-XXXXXX", place && *place ? place : "/tmp");
+    if (!mkdtemp(path)) return fail(PLUMB_EFILE, "%s: cannot be made", path);
+    plumb_train_options o = plumb_train_defaults();
+    plumb_train_result trained;
+    const int64_t count = run->sets + 2;
+    const char **set = ARENA_NEW(mem, const char *, count);
+    plumb_status st = set ? PLUMB_OK : PLUMB_EMEMORY;
+    for (int64_t i = 0; i < run->sets && !st; i++) {
+        char text[700];
+        snprintf(text, sizeof text, "%.60s=%.600s", run->set[i].name, run->set[i].value);
+        if (!(set[i] = arena_text(mem, text))) st = PLUMB_EMEMORY;
+    }
+    o.model = run->model, o.preset = run->preset, o.world = run->world, o.data = run->data;
+    o.out = path, o.set = set, o.set_count = count, o.threads = 1;
+    if (!st) {
+        // What is set last counts.
+        set[count - 2] = run->data ? "trajectories=0" : "trajectories=1";
+        set[count - 1] = "steps=0";
+        st = plumb_train(&trained, &o);
+    }
+    bool films = false;
+    if (!st) st = plumb_expect_applies(&films, path);
+    *frame = (double)NAN;
+    if (!st && !films) {
+        plumb_evaluate result;
+        plumb_evaluate_options e = plumb_evaluate_defaults();
+        e.count = FILMS, e.steps = FRAMES, e.measured = MEASURED;
+        e.threads = e.symetric.threads = 1;
+        e.mlp = false;
+        e.symetric.max_order = 1; // of latents that mean nothing every order is tried, at length
+        const double begun = core_time();
+        st = plumb_evaluate_run(&result, path, &e);
+        if (!st) *frame = (core_time() - begun) / (double)frames_of(&e);
+        if (!st) plumb_evaluate_clear(&result);
+        // It has learnt nothing yet, and need not be fit to be judged: then that is not known.
+        if (st != PLUMB_EMEMORY && st != PLUMB_ESTOPPED) st = PLUMB_OK;
+    }
+    remove_folder(path);
+    return st;
+}
+
+// ---- kinds and worlds ----
+
+static plumb_status cost_of_kind(const kind_cost **out, costing *c, const recipe *r,
+                                 const studyfile_run *run)
+{
+    kind_cost *k = &c->kind[c->kinds];
+    plumb_status st = studyfile_kind(k->kind, r);
+    if (st) return st;
+    for (*out = c->kind; *out < k; ++*out)
+        if (!strcmp((*out)->kind, k->kind)) return PLUMB_OK;
+    arena mem = {0};
+    recipe few;
+    status_log("timing %s", run->name);
+    st = studyfile_recipe(&few, &mem, c->study, run);
+    if (!st && run->world) st = settings_set(&few.all, "trajectories=4");
+    // A model whose horizon grows is timed at the longest.
+    if (!st) (void)(settings_set(&few.all, "horizons=") || settings_set(&few.all, "deadlines="));
+    int64_t latents = 0;
+    k->frame = (double)NAN;
+    if (!st) st = time_steps(&k->step, &latents, &few, &mem);
+    if (!st && latents <= MOST_LATENTS) st = time_evaluation(&k->frame, run, &mem);
+    arena_clear(&mem);
+    if (!st) c->kinds++;
+    return st;
+}
+
+static plumb_status cost_of_world(double *frame, costing *c, const studyfile_run *run)
+{
+    *frame = 0.0;
+    if (!run->world) return PLUMB_OK;
+    for (int64_t i = 0; i < c->worlds; i++)
+        if (!strcmp(c->world[i].world, run->world)) {
+            *frame = c->world[i].frame;
+            return PLUMB_OK;
+        }
+    arena mem = {0};
+    recipe few;
+    footage film;
+    plumb_status st = studyfile_recipe(&few, &mem, c->study, run);
+    if (!st) st = settings_set(&few.all, "trajectories=1");
+    const double begun = core_time();
+    if (!st) st = recipe_film(&film, &mem, &few, 1);
+    if (!st) {
+        *frame = (core_time() - begun) / (double)film.steps;
+        c->world[c->worlds++] = (world_cost){run->world, *frame};
+    }
+    arena_clear(&mem);
+    return st;
+}
+
+static plumb_status cost_of_run(double *train, double *judge, costing *c, const studyfile_run *run)
+{
+    arena mem = {0};
+    recipe r;
+    double frame;
+    const kind_cost *k = NULL;
+    plumb_status st = studyfile_recipe(&r, &mem, c->study, run);
+    if (!st) st = cost_of_kind(&k, c, &r, run);
+    if (!st) st = cost_of_world(&frame, c, run);
+    if (!st) {
+        *train = (double)r.training.steps * k->step +
+                 frame * (double)r.data.trajectories * (double)r.data.frames;
+        *judge = k->frame * (double)frames_of(&c->study->evaluate);
+    }
+    arena_clear(&mem);
+    return st;
+}
+
+static void record_run(plumb_record *record, const char *name, plumb_sweep_state state,
+                       double train, double judge)
+{
+    if (!record) return;
+    plumb_record_begin(record, NULL);
+    plumb_record_text(record, "name", name);
+    plumb_record_text(record, "state", plumb_sweep_state_name(state));
+    plumb_record_real(record, "train_seconds", train);
+    plumb_record_real(record, "judge_seconds", judge);
+    plumb_record_end(record);
+}
+
+static void record_cost(plumb_record *record, const plumb_sweep_cost *c, int workers)
+{
+    if (!record) return;
+    plumb_record_integer(record, "count", c->runs);
+    plumb_record_integer(record, "left", c->left);
+    plumb_record_integer(record, "kinds", c->kinds);
+    plumb_record_integer(record, "workers", workers);
+    plumb_record_integer(record, "threads", c->threads);
+    plumb_record_real(record, "core_seconds", c->core_seconds);
+    plumb_record_real(record, "seconds", c->seconds);
+    plumb_record_text(record, "without", c->without);
+}
+
+// Runs that are to be done, and what each costs.
+static plumb_status add_up(plumb_sweep_cost *out, bool *films, costing *c, plumb_record *record,
+                           const plumb_sweep_options *opt)
+{
+    const studyfile *f = c->study;
+    plumb_status st = PLUMB_OK;
+    for (int64_t i = 0; i < f->count && !st; i++) {
+        plumb_sweep_state state;
+        double train = 0.0, judge = 0.0;
+        if (i % opt->tasks != opt->task) continue;
+        st = status_check_stop();
+        if (!st) st = attempt_look(&state, f, &f->run[i], opt->out);
+        const bool runs =
+            !st && state != PLUMB_SWEEP_DONE && (state != PLUMB_SWEEP_FAILED || opt->retry);
+        if (runs) st = cost_of_run(&train, &judge, c, &f->run[i]);
+        if (st) break;
+        status_progress((double)(i + 1) / (double)f->count);
+        record_run(record, f->run[i].name, state, train, judge);
+        out->runs++;
+        out->left += runs;
+        *films = *films || isnan(judge);
+        out->core_seconds += train + (isnan(judge) ? 0.0 : judge);
+    }
+    return st;
+}
+
+plumb_status plumb_sweep_plan(plumb_sweep_cost *out, plumb_record *record, const plumb_sweep *s,
+                              const plumb_sweep_options *opt)
+{
+    plumb_status st = sweeping_check(opt);
+    if (st) return st;
+    const studyfile *f = &s->study;
+    costing c = {.study = f};
+    plumb_sweep_cost cost = {.threads = sweeping_threads(opt)};
+    bool films = false;
+    c.kind = ARENA_NEW(&c.mem, kind_cost, f->count + 1);
+    c.world = ARENA_NEW(&c.mem, world_cost, f->count + 1);
+    if (!c.kind || !c.world) st = PLUMB_EMEMORY;
+    if (record) plumb_record_text(record, "study", f->name);
+    if (record) plumb_record_begin_list(record, "runs");
+    if (!st) st = add_up(&cost, &films, &c, record, opt);
+    if (record) plumb_record_end(record);
+    arena_clear(&c.mem);
+    if (st) return st;
+    const int cores = pool_threads(), busy = opt->workers * cost.threads;
+    cost.kinds = c.kinds;
+    cost.seconds = cost.core_seconds / (double)(busy < cores ? busy : cores);
+    snprintf(cost.without, sizeof cost.without, "%s",
+             films             ? "the judging of some: of films, of more than 64 latents"
+             : f->evaluate.mlp ? "the network of the phase-space measures, whose size depends on "
+                                 "what is learnt"
+                               : "");
+    record_cost(record, &cost, opt->workers);
+    *out = cost;
+    return PLUMB_OK;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "sweep/results_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/input_file.h"
+#include "base/json.h"
+
+typedef char filename[4096];
+
+static const char *path_in(filename name, const char *folder)
+{
+    snprintf(name, sizeof(filename), "%s/results.jsonl", folder);
+    return name;
+}
+
+// Cuts the file behind its last newline. The file is locked.
+static bool cut_half_line(int fd)
+{
+    struct stat about;
+    if (fstat(fd, &about)) return false;
+    off_t end = about.st_size;
+    for (char block[4096]; end > 0;) {
+        const off_t from = end > (off_t)sizeof block ? end - (off_t)sizeof block : 0;
+        const ssize_t got = pread(fd, block, (size_t)(end - from), from);
+        if (got != end - from) return false;
+        const char *newline = memrchr(block, '\n', (size_t)got);
+        end = newline ? from + (newline - block) + 1 : from;
+        if (newline) break;
+    }
+    return end == about.st_size || !ftruncate(fd, end);
+}
+
+static bool write_all(int fd, const char *text, size_t size)
+{
+    while (size) {
+        const ssize_t done = write(fd, text, size);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return false;
+        text += done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+plumb_status ledger_add(const char *folder, const char *line)
+{
+    filename name;
+    const size_t length = strlen(line);
+    char *text = malloc(length + 2);
+    if (!text) return fail(PLUMB_EMEMORY, "no memory for a line of results");
+    memcpy(text, line, length);
+    memcpy(text + length, "\n", 2);
+    const int fd = open(path_in(name, folder), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    plumb_status st = PLUMB_OK;
+    if (fd < 0) st = fail(PLUMB_EFILE, "%s: %s", name, strerror(errno));
+    // Where there are no locks, O_APPEND still keeps lines apart.
+    while (!st && flock(fd, LOCK_EX) && errno == EINTR) {}
+    if (!st && (!cut_half_line(fd) || !write_all(fd, text, length + 1) || fsync(fd)))
+        st = fail(PLUMB_EFILE, "%s: cannot be written: %s", name, strerror(errno));
+    if (fd >= 0) close(fd);
+    free(text);
+    return st;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// The run that a line tells of; NULL if it failed, or the line is none.
+static const char *run_of(char *line, size_t size, const char *path)
+{
+    const char *run = NULL;
+    bool failed = false;
+    json j = json_begin(line, size, path);
+    json_object(&j);
+    for (const char *key; (key = json_key(&j));) {
+        if (!strcmp(key, "run") && json_peek(&j) == JSON_TEXT) run = json_text(&j);
+        else {
+            failed = failed || !strcmp(key, "failed");
+            json_skip(&j, NULL, NULL);
+        }
+    }
+    return json_end(&j) || failed ? NULL : run;
+}
+
+plumb_status ledger_done(ledger_names *out, arena *mem, const char *folder)
+{
+    filename name;
+    infile in;
+    *out = (ledger_names){0};
+    if (access(path_in(name, folder), F_OK)) return PLUMB_OK;
+    plumb_status st = infile_open(&in, name);
+    if (st) return st;
+    char *text = arena_take(mem, in.size + 1, 1);
+    st = text ? infile_read(text, &in, 0, (size_t)in.size) : PLUMB_EMEMORY;
+    const int64_t size = in.size;
+    infile_close(&in);
+    int64_t lines = 0;
+    for (int64_t i = 0; i < size && !st; i++) lines += text[i] == '\n';
+    if (!st && !(out->name = ARENA_NEW(mem, const char *, lines + 1))) st = PLUMB_EMEMORY;
+    for (char *line = text, *end; !st && (end = memchr(line, '\n', (size_t)(text + size - line)));
+         line = end + 1) {
+        const char *run = run_of(line, (size_t)(end - line), name);
+        if (run) out->name[out->count++] = run;
+    }
+    if (!st) qsort(out->name, (size_t)out->count, sizeof *out->name, compare);
+    return st;
+}
+
+bool ledger_has(const ledger_names *names, const char *name)
+{
+    return names->count &&
+           bsearch(&name, names->name, (size_t)names->count, sizeof *names->name, compare);
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT
+// All that is known of a run is in its directory: config.json, the checkpoint, and results.json
+// with the sections train, evaluate and sweep. So whoever comes later, after whatever kill, sees
+// what is left to do.
+#define _GNU_SOURCE
+#include "sweep/run_task.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/json.h"
+#include "plumb/train.h"
+#include "sweep/results_file.h"
+#include "train/run_dir.h"
+
+typedef char filename[4096];
+
+static plumb_status path_of(filename name, const char *folder, const char *run)
+{
+    if (snprintf(name, sizeof(filename), "%s/%s", folder, run) >= 3700)
+        return fail(PLUMB_EFILE, "%.80s...: the path is too long", folder);
+    return PLUMB_OK;
+}
+
+// ---- how far it is ----
+
+// What results.json says. Texts point into it.
+typedef struct results {
+    char *text;
+    int64_t steps;
+    bool finished;
+    const char *train, *evaluate; // as they stand there, or NULL
+    size_t train_size, evaluate_size;
+    char options[33];
+    bool failed;
+} results;
+
+static void read_train(results *r, json *j)
+{
+    json_object(j);
+    for (const char *key; (key = json_key(j));) {
+        if (!strcmp(key, "finished")) r->finished = json_flag(j);
+        else if (!strcmp(key, "steps")) r->steps = json_integer(j);
+        else json_skip(j, NULL, NULL);
+    }
+}
+
+static void read_sweep(results *r, json *j)
+{
+    json_object(j);
+    for (const char *key; (key = json_key(j));) {
+        if (!strcmp(key, "options")) {
+            const char *text = json_text(j);
+            if (text) snprintf(r->options, sizeof r->options, "%.32s", text);
+        } else {
+            r->failed = r->failed || !strcmp(key, "failed");
+            json_skip(j, NULL, NULL);
+        }
+    }
+}
+
+// A file that is damaged says nothing; what follows will say so if it matters.
+static plumb_status read_results(results *out, arena *mem, const char *path)
+{
+    filename name;
+    *out = (results){.steps = -1};
+    snprintf(name, sizeof name, "%.3800s/results.json", path);
+    FILE *f = fopen(name, "rb");
+    struct stat about;
+    if (!f) return PLUMB_OK;
+    const bool fits = !fstat(fileno(f), &about) && about.st_size < 1 << 24;
+    const int64_t size = fits ? about.st_size : 0;
+    char *text = arena_take(mem, size + 1, 1);
+    out->text = arena_take(mem, size + 1, 1); // json changes what it reads
+    const bool read = text && out->text && fread(text, 1, (size_t)size, f) == (size_t)size;
+    fclose(f);
+    if (!text || !out->text) return PLUMB_EMEMORY;
+    if (!read) return PLUMB_OK;
+    memcpy(out->text, text, (size_t)size);
+    json j = json_begin(text, (size_t)size, name);
+    json_object(&j);
+    for (const char *key; (key = json_key(&j));) {
+        const char *at = NULL;
+        size_t length = 0;
+        json_skip(&j, &at, &length);
+        if (j.st) break;
+        const char *own = out->text + (at - text);
+        json inner = json_begin((char *)(uintptr_t)at, length, name);
+        if (!strcmp(key, "train")) {
+            out->train = own, out->train_size = length;
+            read_train(out, &inner);
+        } else if (!strcmp(key, "evaluate")) {
+            out->evaluate = own, out->evaluate_size = length;
+        } else if (!strcmp(key, "sweep")) {
+            read_sweep(out, &inner);
+        }
+    }
+    if (json_end(&j)) *out = (results){.steps = -1};
+    return PLUMB_OK;
+}
+
+// The first setting of the run on the disk that is not the study's.
+static plumb_status compare(const recipe *there, const recipe *here, const char *path)
+{
+    char old[600], new[600];
+    static const char advice[] = "choose another --out, or remove that directory";
+    if (strcmp(there->model->name, here->model->name))
+        return fail(PLUMB_EVALUE, "%s: is a run of %s, and the study's is of %s; %s", path,
+                    there->model->name, here->model->name, advice);
+    for (int p = 0; p < here->all.count; p++)
+        for (const settings_row *row = here->all.part[p].row; row->name; row++) {
+            const bool steps = !strcmp(row->name, "steps") && here->training.decay;
+            if (row->manner == SETTINGS_LOOSE && !steps) continue;
+            settings_text(old, sizeof old, row, there->all.part[p].values);
+            settings_text(new, sizeof new, row, here->all.part[p].values);
+            if (strcmp(old, new))
+                return fail(PLUMB_EVALUE,
+                            "%s: was begun with %s=%.60s, and the study has %.60s; %s", path,
+                            row->name, old, new, advice);
+        }
+    return PLUMB_OK;
+}
+
+typedef struct sight {
+    bool config;
+    int64_t steps; // that are wanted
+    results results;
+} sight;
+
+static plumb_status look(sight *out, arena *mem, const studyfile *s, const studyfile_run *run,
+                         const char *path)
+{
+    filename name;
+    char *text;
+    size_t size;
+    recipe here, there;
+    *out = (sight){0};
+    plumb_status st = studyfile_recipe(&here, mem, s, run);
+    if (st) return st;
+    out->steps = here.training.steps;
+    snprintf(name, sizeof name, "%.3800s/config.json", path);
+    out->config = !access(name, F_OK);
+    if (out->config) st = rundir_config(&text, &size, mem, path);
+    if (!st && out->config) st = recipe_read(&there, mem, text, size, name);
+    if (!st && out->config) st = compare(&there, &here, path);
+    if (!st && out->config) st = read_results(&out->results, mem, path);
+    return st;
+}
+
+static bool trained(const sight *s)
+{
+    return s->config && s->results.finished && s->results.steps >= s->steps;
+}
+
+static bool judged(const sight *at, const studyfile *s)
+{
+    return trained(at) && at->results.evaluate && !strcmp(at->results.options, s->options);
+}
+
+plumb_status attempt_look(plumb_sweep_state *state, const studyfile *s, const studyfile_run *run,
+                          const char *folder)
+{
+    filename path;
+    arena mem = {0};
+    sight at;
+    plumb_status st = path_of(path, folder, run->name);
+    if (!st) st = look(&at, &mem, s, run, path);
+    if (!st)
+        *state = judged(&at, s)                     ? PLUMB_SWEEP_DONE
+                 : at.config && at.results.failed   ? PLUMB_SWEEP_FAILED
+                 : at.config || !access(path, F_OK) ? PLUMB_SWEEP_BROKEN
+                                                    : PLUMB_SWEEP_NEW;
+    arena_clear(&mem);
+    return st;
+}
+
+// ---- its line ----
+
+// Numbers that are none come again with the same seed; a full disk may not.
+static bool is_final(plumb_status st)
+{
+    return st == PLUMB_ENUMERIC;
+}
+
+static void describe(plumb_record *r, const studyfile *s, const studyfile_run *run)
+{
+    plumb_record_text(r, "run", run->name);
+    plumb_record_text(r, "study", s->name);
+    plumb_record_text(r, "model", run->model);
+    plumb_record_text(r, run->world ? "world" : "data", run->world ? run->world : run->data);
+    plumb_record_text(r, "preset", run->preset ? run->preset : "cpu");
+    plumb_record_begin(r, "set");
+    for (int64_t i = 0; i < run->sets; i++)
+        plumb_record_text(r, run->set[i].name, run->set[i].value);
+    plumb_record_end(r);
+}
+
+plumb_status attempt_record(const studyfile *s, const studyfile_run *run, const char *folder,
+                            const char *why, plumb_status status)
+{
+    filename path;
+    arena mem = {0};
+    results had = {0};
+    const char *head;
+    plumb_record *r = plumb_record_create();
+    buffer line = {0};
+    plumb_status st = r ? path_of(path, folder, run->name) : PLUMB_EMEMORY;
+    if (!st) st = read_results(&had, &mem, path);
+    if (!st) {
+        describe(r, s, run);
+        if (why) {
+            plumb_record_text(r, "failed", why);
+            plumb_record_flag(r, "final", is_final(status));
+        }
+        plumb_record_text(r, "version", plumb_version());
+        st = plumb_record_json(&head, r);
+    }
+    if (!st) {
+        buffer_put(&line, head, strlen(head) - 1);
+        if (had.train) buffer_print(&line, ", \"train\": %.*s", (int)had.train_size, had.train);
+        if (had.evaluate && !why)
+            buffer_print(&line, ", \"evaluate\": %.*s", (int)had.evaluate_size, had.evaluate);
+        buffer_put(&line, "}", 2);
+        st = line.broken ? fail(PLUMB_EMEMORY, "no memory for a line of results")
+                         : ledger_add(folder, (const char *)line.data);
+    }
+    plumb_record_free(r);
+    buffer_clear(&line);
+    arena_clear(&mem);
+    return st;
+}
+
+// The section "sweep" of results.json: judged by these options, or failed for good.
+static plumb_status mark(const studyfile *s, const char *path, const char *failed)
+{
+    plumb_record *r = plumb_record_create();
+    if (!r) return fail(PLUMB_EMEMORY, "no memory for results.json");
+    if (failed) plumb_record_text(r, "failed", failed);
+    else plumb_record_text(r, "options", s->options);
+    const plumb_status st = rundir_results(path, "sweep", r);
+    plumb_record_free(r);
+    return st;
+}
+
+// ---- the rest of it ----
+
+static plumb_status train(arena *mem, const studyfile_run *run, const char *path, bool resume,
+                          int threads)
+{
+    plumb_train_options o = plumb_train_defaults();
+    plumb_train_result result;
+    const char **set = ARENA_NEW(mem, const char *, run->sets);
+    if (!set) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < run->sets; i++) {
+        const size_t room = strlen(run->set[i].name) + strlen(run->set[i].value) + 2;
+        char *text = arena_take(mem, (int64_t)room, 1);
+        if (!text) return PLUMB_EMEMORY;
+        snprintf(text, room, "%s=%s", run->set[i].name, run->set[i].value);
+        set[i] = text;
+    }
+    o.model = run->model;
+    o.preset = run->preset;
+    o.world = run->world;
+    o.data = run->data;
+    o.out = path;
+    o.set = set;
+    o.set_count = run->sets;
+    o.resume = resume;
+    o.threads = threads;
+    return plumb_train(&result, &o);
+}
+
+static plumb_status judge(const studyfile *s, const char *path, int threads)
+{
+    bool films = false;
+    plumb_status st = plumb_expect_applies(&films, path);
+    if (st) return st;
+    if (films) {
+        plumb_expect result;
+        plumb_expect_options o = s->expect;
+        o.threads = threads;
+        st = plumb_expect_run(&result, path, &o);
+        if (st) return st;
+        st = plumb_expect_save(path, &result, &o);
+        plumb_expect_clear(&result);
+    } else {
+        plumb_evaluate result;
+        plumb_evaluate_options o = s->evaluate;
+        o.threads = o.symetric.threads = threads;
+        st = plumb_evaluate_run(&result, path, &o);
+        if (st) return st;
+        st = plumb_evaluate_save(path, &result, &o);
+        plumb_evaluate_clear(&result);
+    }
+    return st ? st : mark(s, path, NULL);
+}
+
+// A lock for all of the run, beside that of training. -1 where there are no locks.
+static plumb_status claim(int *out, bool *busy, const char *folder, const char *run)
+{
+    filename name;
+    *busy = false;
+    snprintf(name, sizeof name, "%.3600s/.sweep", folder);
+    if (mkdir(name, 0777) && errno != EEXIST)
+        return fail(PLUMB_EFILE, "%s: cannot be made: %s", name, strerror(errno));
+    snprintf(name, sizeof name, "%.3600s/.sweep/%s", folder, run);
+    *out = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (*out < 0) return fail(PLUMB_EFILE, "%s: %s", name, strerror(errno));
+    *busy = flock(*out, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+    return PLUMB_OK;
+}
+
+static plumb_status go_on(const studyfile *s, const studyfile_run *run, const char *folder,
+                          const char *path, int threads)
+{
+    arena mem = {0};
+    sight at;
+    plumb_status st = look(&at, &mem, s, run, path);
+    if (!st && !trained(&at)) st = train(&mem, run, path, at.config, threads);
+    if (!st && !judged(&at, s)) st = judge(s, path, threads);
+    if (!st) st = attempt_record(s, run, folder, NULL, PLUMB_OK);
+    arena_clear(&mem);
+    return st;
+}
+
+plumb_status attempt_run(plumb_sweep_state *state, const studyfile *s, const studyfile_run *run,
+                         const char *folder, int threads)
+{
+    filename path;
+    bool busy = false;
+    int lock = -1;
+    plumb_status st = path_of(path, folder, run->name);
+    if (!st) st = claim(&lock, &busy, folder, run->name);
+    if (!st && busy) *state = PLUMB_SWEEP_BUSY;
+    else {
+        if (!st) st = go_on(s, run, folder, path, threads);
+        *state = !st                    ? PLUMB_SWEEP_DONE
+                 : st == PLUMB_ESTOPPED ? PLUMB_SWEEP_STOPPED
+                                        : PLUMB_SWEEP_FAILED;
+    }
+    if (*state == PLUMB_SWEEP_FAILED) {
+        char why[1024];
+        snprintf(why, sizeof why, "%s", plumb_last_error());
+        if (is_final(st) && !access(path, F_OK)) mark(s, path, why);
+        attempt_record(s, run, folder, why, st);
+        fail(st, "%s", why);
+    }
+    if (lock >= 0) close(lock);
+    return st;
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+// Joins the parts: settings to a recipe, the recipe to film and a model, both to the trainer.
+#define _GNU_SOURCE
+#include "plumb/train.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "dataset/video_load.h"
+#include "distributed/comm.h"
+#include "train/run_config.h"
+#include "train/run_dir.h"
+#include "train/trainer.h"
+
+enum { SAVE_SECONDS = 60 };
+
+typedef struct job {
+    const plumb_train_options *opt;
+    arena mem;
+    recipe recipe;
+    rundir run;
+    bool opened;
+    bool changed; // config.json is to be written
+    footage film;
+    trainee trainee;
+    bool created;
+} job;
+
+plumb_train_options plumb_train_defaults(void)
+{
+    return (plumb_train_options){.size = sizeof(plumb_train_options), .steps = -1};
+}
+
+// ---- settings ----
+
+typedef plumb_status apply(job *j, const char *assignment);
+
+static plumb_status apply_new(job *j, const char *assignment)
+{
+    return settings_set(&j->recipe.all, assignment);
+}
+
+static plumb_status apply_resumed(job *j, const char *assignment)
+{
+    const int64_t steps = j->recipe.training.steps;
+    const plumb_status st = settings_agree(&j->recipe.all, assignment, j->opt->out);
+    if (st) return st;
+    j->changed = true;
+    if (j->recipe.training.decay && j->recipe.training.steps != steps)
+        return fail(PLUMB_EVALUE,
+                    "%s: was begun with steps=%lld, over which its rate falls; leave that out, or "
+                    "begin anew with --force",
+                    j->opt->out, (long long)steps);
+    return PLUMB_OK;
+}
+
+// What the options say, as assignments.
+static plumb_status apply_options(job *j, apply *to)
+{
+    const plumb_train_options *o = j->opt;
+    char text[600];
+    plumb_status st = PLUMB_OK;
+    const struct {
+        const char *name, *value;
+    } words[] = {{"world", o->world}, {"data", o->data}};
+    for (int i = 0; i < 2 && !st; i++) {
+        if (!words[i].value) continue;
+        if ((size_t)snprintf(text, sizeof text, "%s=%s", words[i].name, words[i].value) >=
+            sizeof text)
+            return fail(PLUMB_EVALUE, "%.80s...: the name is too long", words[i].value);
+        st = to(j, text);
+    }
+    if (!st && o->steps >= 0) {
+        snprintf(text, sizeof text, "steps=%lld", (long long)o->steps);
+        st = to(j, text);
+    }
+    for (int64_t i = 0; i < o->set_count && !st; i++) st = to(j, o->set[i]);
+    return st;
+}
+
+static plumb_status check_ranks(const job *j)
+{
+    const long long replicas = j->recipe.training.replicas;
+    if (replicas >= comm_size()) return PLUMB_OK;
+    return fail(PLUMB_EVALUE,
+                "replicas=%lld and %d ranks: some would have nothing to do; --set replicas=%d, or "
+                "fewer ranks",
+                replicas, comm_size(), comm_size());
+}
+
+static plumb_status begin(job *j)
+{
+    const plumb_train_options *o = j->opt;
+    settings_preset preset = SETTINGS_CPU;
+    bool room;
+    if (!o->model) return fail(PLUMB_EVALUE, "no model is given");
+    plumb_status st = o->preset ? settings_find_preset(&preset, o->preset) : PLUMB_OK;
+    if (!st) st = recipe_begin(&j->recipe, &j->mem, o->model, preset);
+    // A file has as many trajectories as it has.
+    if (!st && o->data) st = settings_set(&j->recipe.all, "trajectories=0");
+    if (!st) st = apply_options(j, apply_new);
+    if (!st) st = recipe_check(&j->recipe);
+    if (!st) st = check_ranks(j);
+    // A wrong name is better refused before there is a directory.
+    if (!st && j->recipe.data.world[0]) st = gather_is_room(&room, j->recipe.data.world);
+    if (!st && !comm_rank()) {
+        st = rundir_open(&j->run, o->out, o->force ? RUNDIR_FORCE : RUNDIR_NEW);
+        j->opened = !st;
+    }
+    j->changed = true;
+    return st;
+}
+
+static plumb_status resume(job *j)
+{
+    const plumb_train_options *o = j->opt;
+    char *text, name[4096];
+    size_t size;
+    plumb_status st = PLUMB_OK;
+    if (comm_rank()) snprintf(j->run.path, sizeof j->run.path, "%s", o->out); // rank 0 has the lock
+    else st = rundir_open(&j->run, o->out, RUNDIR_RESUME);
+    if (st) return st;
+    j->opened = !comm_rank();
+    snprintf(name, sizeof name, "%s/config.json", j->run.path);
+    st = rundir_config(&text, &size, &j->mem, j->run.path);
+    if (!st) st = recipe_read(&j->recipe, &j->mem, text, size, name);
+    if (st == PLUMB_EFORMAT)
+        st =
+            fail(st, "%s; put the right file back, or begin anew with --force", plumb_last_error());
+    if (st) return st;
+    if (o->model && strcmp(o->model, j->recipe.model->name))
+        return fail(PLUMB_EVALUE, "%s: is a run of %s, not of %s", o->out, j->recipe.model->name,
+                    o->model);
+    settings_preset preset;
+    st = o->preset ? settings_find_preset(&preset, o->preset) : PLUMB_OK;
+    if (!st && o->preset && preset != j->recipe.preset)
+        st = fail(PLUMB_EVALUE, "%s: was begun with the preset %s, not %s", o->out,
+                  settings_preset_name(j->recipe.preset), o->preset);
+    if (!st) st = apply_options(j, apply_resumed);
+    if (!st) st = recipe_check(&j->recipe);
+    return st ? st : check_ranks(j);
+}
+
+// ---- the run ----
+
+static plumb_status make_model(job *j)
+{
+    plumb_status st = recipe_film(&j->film, &j->mem, &j->recipe, j->opt->threads);
+    if (st) return st;
+    gather_identity(j->run.film, &j->film);
+    st =
+        j->recipe.model->create(&j->trainee, &j->mem, j->recipe.own, &j->recipe.training, &j->film);
+    j->created = !st;
+    if (st) return st;
+    const trainee *t = &j->trainee;
+    assert(t->size > 0 && t->terms > 0 && t->replicas == j->recipe.training.replicas);
+    (void)t;
+    return recipe_identity(j->run.identity, &j->recipe);
+}
+
+static plumb_status write_config(job *j)
+{
+    if (!j->changed || comm_rank()) return PLUMB_OK;
+    plumb_status st = j->opt->resume ? PLUMB_OK : rundir_clear(&j->run);
+    plumb_record *config = plumb_record_create();
+    if (!config) return fail(PLUMB_EMEMORY, "no memory for config.json");
+    recipe_record(config, &j->recipe);
+    if (!st) st = rundir_save_config(&j->run, config);
+    plumb_record_free(config);
+    return st;
+}
+
+static plumb_status write_results(const job *j, const plumb_train_result *r)
+{
+    plumb_record *record = plumb_record_create();
+    if (!record) return fail(PLUMB_EMEMORY, "no memory for results.json");
+    plumb_record_text(record, "model", r->model);
+    plumb_record_integer(record, "steps", r->steps);
+    plumb_record_flag(record, "finished", r->finished);
+    plumb_record_real(record, "loss", r->loss);
+    plumb_record_real(record, "seconds", r->seconds);
+    plumb_record_text(record, "data", j->run.film);
+    plumb_record_text(record, "version", plumb_version());
+    const plumb_status st = rundir_results(j->run.path, "train", record);
+    plumb_record_free(record);
+    return st;
+}
+
+static void pass_on(void *context, const trainer_report *r)
+{
+    const plumb_train_options *o = context;
+    const plumb_train_progress p = {.step = r->step,
+                                    .steps = r->steps,
+                                    .loss = r->loss,
+                                    .pace = r->pace,
+                                    .seconds = r->seconds,
+                                    .left = r->left};
+    o->progress(o->context, &p);
+}
+
+static plumb_status train(plumb_train_result *out, job *j)
+{
+    const training_settings *s = &j->recipe.training;
+    const trainer_options opt = {
+        .adam = {s->beta1, s->beta2, s->epsilon},
+        .schedule = {.rate = s->rate,
+                     .steps = s->steps,
+                     .warmup = s->warmup,
+                     .decay = (adam_decay)s->decay,
+                     .hold = s->hold,
+                     .last = s->last},
+        .clip = s->clip,
+        .log = s->log,
+        .save = s->save,
+        .save_seconds = SAVE_SECONDS,
+        .seconds = 60.0 * j->opt->minutes,
+        .threads = j->opt->threads,
+        .report = j->opt->progress ? pass_on : NULL,
+        .context = (void *)(uintptr_t)j->opt,
+    };
+    trainer_result r;
+    plumb_status st = trainer_run(&r, &j->trainee, comm_rank() ? NULL : &j->run, &opt);
+    if (st) return st;
+    plumb_train_result result = {
+        .steps = r.step, .finished = r.finished, .loss = r.loss, .seconds = r.seconds};
+    snprintf(result.model, sizeof result.model, "%s", j->recipe.model->name);
+    if (!comm_rank()) st = write_results(j, &result);
+    if (!st) *out = result;
+    return st;
+}
+
+plumb_status plumb_train(plumb_train_result *out, const plumb_train_options *opt)
+{
+    if (!opt->out || !opt->out[0]) return fail(PLUMB_EVALUE, "no run directory is given");
+    if (opt->resume && opt->force)
+        return fail(PLUMB_EVALUE, "to go on with a run and to overwrite it cannot both be had");
+    if (!(opt->minutes >= 0.0) || isinf(opt->minutes))
+        return fail(PLUMB_EVALUE, "minutes is %g, wanted a number from 0 on", opt->minutes);
+    job j = {.opt = opt, .run.lock = -1};
+    // Ranks that are one training go together from step to step: what fails for one fails for all.
+    plumb_status st = comm_agree(opt->resume ? resume(&j) : begin(&j));
+    if (!st) st = comm_agree(make_model(&j));
+    if (!st) st = comm_agree(write_config(&j));
+    if (!st) st = train(out, &j);
+    if (j.created && j.trainee.end) j.trainee.end(j.trainee.self);
+    if (j.opened) rundir_close(&j.run);
+    arena_clear(&j.mem);
+    return st;
+}
+
+// ---- what it would cost ----
+
+plumb_status plumb_train_plan(plumb_record *record, const plumb_train_options *opt)
+{
+    job j = {.opt = opt, .run.lock = -1};
+    settings_preset preset = SETTINGS_CPU;
+    plumb_status st = opt->model ? PLUMB_OK : fail(PLUMB_EVALUE, "no model is given");
+    if (!st && opt->preset) st = settings_find_preset(&preset, opt->preset);
+    if (!st) st = recipe_begin(&j.recipe, &j.mem, opt->model, preset);
+    if (!st) st = apply_options(&j, apply_new);
+    if (!st && !j.recipe.data.world[0] && !j.recipe.data.data[0])
+        st = settings_set(&j.recipe.all, "world=mass-spring");
+    if (!st) st = recipe_frames(&j.film, &j.recipe);
+    if (!st)
+        st = j.recipe.model->create(&j.trainee, &j.mem, j.recipe.own, &j.recipe.training, &j.film);
+    j.created = !st;
+    if (!st) {
+        plumb_record_text(record, "model", j.recipe.model->name);
+        plumb_record_text(record, "preset", settings_preset_name(preset));
+        if (j.trainee.plan) j.trainee.plan(j.trainee.self, record);
+    }
+    if (j.created && j.trainee.end) j.trainee.end(j.trainee.self);
+    arena_clear(&j.mem);
+    return st;
+}
+
+// ---- lists ----
+
+int64_t plumb_train_model_count(void)
+{
+    return catalogue_count();
+}
+
+const char *plumb_train_model_name(int64_t index)
+{
+    return catalogue_at(index)->name;
+}
+
+const char *plumb_train_model_summary(int64_t index)
+{
+    return catalogue_at(index)->summary;
+}
+
+static void describe(plumb_train_setting *out, const settings_row *row)
+{
+    size_t used = 0;
+    *out = (plumb_train_setting){0};
+    snprintf(out->name, sizeof out->name, "%s", row->name);
+    snprintf(out->help, sizeof out->help, "%s", row->help);
+    switch (row->kind) {
+    case SETTINGS_FLAG: snprintf(out->takes, sizeof out->takes, "on|off"); break;
+    case SETTINGS_TEXT: snprintf(out->takes, sizeof out->takes, "a text"); break;
+    case SETTINGS_CHOICE:
+        for (int i = 0; row->choices[i] && used < sizeof out->takes; i++)
+            used += (size_t)snprintf(out->takes + used, sizeof out->takes - used, "%s%s",
+                                     i ? "|" : "", row->choices[i]);
+        break;
+    default:
+        snprintf(out->takes, sizeof out->takes, "a %snumber from %g to %g",
+                 row->kind == SETTINGS_INTEGER ? "whole " : "", row->low, row->high);
+    }
+}
+
+plumb_status plumb_train_setting_at(plumb_train_setting *out, bool *there, const char *model,
+                                    int64_t index)
+{
+    arena mem = {0};
+    plumb_status st = PLUMB_OK;
+    *there = false;
+    for (int preset = 0; preset < SETTINGS_PRESETS && !st; preset++) {
+        recipe r;
+        st = recipe_begin(&r, &mem, model, (settings_preset)preset);
+        int64_t at = 0;
+        for (int p = 0; p < r.all.count && !st; p++)
+            for (const settings_row *row = r.all.part[p].row; row->name; row++) {
+                if (at++ != index) continue;
+                char *const places[] = {out->paper, out->cpu, out->tiny};
+                if (!*there) describe(out, row);
+                *there = true;
+                settings_text(places[preset], sizeof out->paper, row, r.all.part[p].values);
+            }
+    }
+    arena_clear(&mem);
+    return st;
+}

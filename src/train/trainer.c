@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+// Three rounds of a crew a step. In the first each worker computes the gradients of its replicas,
+// each into a block of its own. In the second and third the parameters are cut into parts of fixed
+// size, and each worker takes some of them: sums the replicas' blocks over the tree and squares the
+// sum; then, when the norm is known, updates. A part is computed the same way whoever has it.
+//
+// Under MPI each rank has some of the replicas, and of the second round some of the parts
+// (all_reduce.h); the sum is everybody's, so all ranks update alike, and rank 0 keeps the run.
+#define _GNU_SOURCE
+#include "train/trainer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "base/thread_team.h"
+#include "distributed/all_reduce.h"
+#include "distributed/comm.h"
+
+// What a replica failed with: its message belongs to another thread.
+typedef struct outcome {
+    plumb_status st;
+    char why[512];
+} outcome;
+
+typedef struct trainer {
+    trainee *t;
+    rundir *run;
+    const trainer_options *opt;
+    arena mem;
+    crew *crew;
+    rundir_state s;
+
+    spread ranks;     // whose replicas are whose
+    int64_t stride;   // floats from one replica's gradient to the next
+    float *gradient;  // (replicas of this rank, stride); the sum ends up in the first
+    double *terms;    // (replicas, terms); likewise
+    double *square;   // (parts)
+    outcome *outcome; // (replicas)
+    int64_t parts;
+    double *report;  // (1 + most replicas of a rank * terms): what ranks tell each other of a step
+    double *reports; // (ranks, ..)
+    int64_t report_size;
+    int32_t *votes;     // (ranks)
+    double rate, scale; // of this step
+
+    double started, saved_at; // clock
+    int64_t begun_at;
+} trainer;
+
+// ---- rounds ----
+
+static void note(outcome *o, plumb_status st)
+{
+    o->st = st;
+    if (st) snprintf(o->why, sizeof o->why, "%s", plumb_last_error());
+}
+
+// Replicas of a worker of this rank.
+static int64_t share_of(int64_t *size, const trainer *x, int worker, int workers)
+{
+    return x->ranks.first + crew_share(size, x->ranks.count, worker, workers);
+}
+
+static void enter_all(void *context, int worker, int workers)
+{
+    trainer *x = context;
+    int64_t size;
+    const int64_t first = share_of(&size, x, worker, workers);
+    for (int64_t r = first; r < first + size; r++) note(&x->outcome[r], x->t->enter(x->t->self, r));
+}
+
+static void compute(void *context, int worker, int workers)
+{
+    trainer *x = context;
+    int64_t size;
+    const int64_t first = share_of(&size, x, worker, workers);
+    for (int64_t r = first; r < first + size; r++)
+        note(&x->outcome[r], x->t->gradient(x->t->self, r, x->s.step,
+                                            x->gradient + (r - x->ranks.first) * x->stride,
+                                            x->terms + r * x->t->terms));
+}
+
+static int64_t part_size(const trainer *x, int64_t part)
+{
+    const int64_t left = x->t->size - part * ADAM_PART;
+    return left < ADAM_PART ? left : ADAM_PART;
+}
+
+// What this rank can add by itself; where it is the only one, that is all.
+static void add_up(void *context, int worker, int workers)
+{
+    trainer *x = context;
+    int64_t size;
+    const int64_t first = crew_share(&size, x->parts, worker, workers);
+    for (int64_t p = first; p < first + size; p++) {
+        spread_add_own(&x->ranks, x->gradient, p);
+        if (x->ranks.ranks == 1)
+            x->square[p] = adam_squares(x->gradient + p * ADAM_PART, part_size(x, p));
+    }
+}
+
+// The rest, of this rank's slice.
+static void add_rest(void *context, int worker, int workers)
+{
+    trainer *x = context;
+    int64_t size;
+    const spread *s = &x->ranks;
+    const int64_t first =
+        s->part_first[s->rank] + crew_share(&size, s->part_count[s->rank], worker, workers);
+    for (int64_t p = first; p < first + size; p++) {
+        float *sum = x->gradient + p * ADAM_PART;
+        const int64_t count = part_size(x, p);
+        memcpy(sum, spread_add_rest(s, p), (size_t)count * sizeof *sum);
+        x->square[p] = adam_squares(sum, count);
+    }
+}
+
+static void update(void *context, int worker, int workers)
+{
+    trainer *x = context;
+    int64_t size;
+    const int64_t first = crew_share(&size, x->parts, worker, workers);
+    if (!size) return;
+    const int64_t at = first * ADAM_PART;
+    const int64_t count = (size - 1) * ADAM_PART + part_size(x, first + size - 1);
+    adam_step(x->t->value + at, x->s.m + at, x->s.v + at, x->gradient + at, count, &x->opt->adam,
+              x->rate, x->scale, x->s.step + 1);
+}
+
+static void add_terms(trainer *x)
+{
+    const int64_t n = x->t->terms;
+    for (int64_t reach = 1; reach < x->t->replicas; reach *= 2)
+        for (int64_t r = 0; r + reach < x->t->replicas; r += 2 * reach)
+            for (int64_t i = 0; i < n; i++) x->terms[r * n + i] += x->terms[(r + reach) * n + i];
+}
+
+static plumb_status outcome_of(const trainer *x)
+{
+    for (int64_t r = x->ranks.first; r < x->ranks.first + x->ranks.count; r++)
+        if (x->outcome[r].st) return fail(x->outcome[r].st, "%s", x->outcome[r].why);
+    return PLUMB_OK;
+}
+
+// The terms of everybody's replicas, and whether any of them failed.
+static plumb_status share_terms(trainer *x, plumb_status st)
+{
+    const int64_t n = x->t->terms;
+    if (x->ranks.ranks == 1) return st;
+    x->report[0] = (double)st;
+    memcpy(x->report + 1, x->terms + x->ranks.first * n,
+           (size_t)(x->ranks.count * n) * sizeof *x->report);
+    plumb_status met =
+        comm_gather(x->reports, x->report, (size_t)x->report_size * sizeof *x->report);
+    bool bad = false;
+    for (int k = 0; k < x->ranks.ranks && !met; k++) {
+        int64_t size;
+        const int64_t first = crew_share(&size, x->t->replicas, k, x->ranks.ranks);
+        const double *report = x->reports + k * x->report_size;
+        bad = bad || report[0] != 0.0;
+        memcpy(x->terms + first * n, report + 1, (size_t)(size * n) * sizeof *report);
+    }
+    return met ? met : bad ? comm_agree(st) : PLUMB_OK;
+}
+
+static plumb_status sum_up(trainer *x)
+{
+    crew_run(x->crew, add_up, x);
+    if (x->ranks.ranks == 1) return PLUMB_OK;
+    const plumb_status st = spread_exchange(&x->ranks, x->gradient);
+    if (st) return st;
+    crew_run(x->crew, add_rest, x);
+    return spread_join(&x->ranks, x->gradient, x->square);
+}
+
+// ---- numbers that are none ----
+
+// The tensor of the first element that is not finite, or NULL.
+static const char *culprit(const trainee *t, const float *block)
+{
+    for (int64_t i = 0; i < t->tensors; i++) {
+        const int64_t end = i + 1 < t->tensors ? t->tensor[i + 1].offset : t->size;
+        for (int64_t k = t->tensor[i].offset; k < end; k++)
+            if (!isfinite(block[k])) return t->tensor[i].name;
+    }
+    return NULL;
+}
+
+static plumb_status refuse(const trainer *x)
+{
+    const trainee *t = x->t;
+    char what[300] = "", last[4200] = "";
+    const char *value = culprit(t, t->value), *gradient = culprit(t, x->gradient);
+    for (int64_t i = 0; i < t->terms && !what[0]; i++)
+        if (!isfinite(x->terms[i]))
+            snprintf(what, sizeof what, "\"%.60s\" is %s", t->term[i],
+                     isnan(x->terms[i]) ? "NaN" : "infinite");
+    const size_t used = strlen(what);
+    if (value)
+        snprintf(what + used, sizeof what - used, "%sthe parameter \"%.100s\" is not finite",
+                 used ? ", and " : "", value);
+    else if (gradient)
+        snprintf(what + used, sizeof what - used, "%sthe gradient of \"%.100s\" is not finite",
+                 used ? ", and " : "", gradient);
+    if (x->run && x->run->saved >= 0)
+        snprintf(last, sizeof last, "; the last good checkpoint is step %lld in %s",
+                 (long long)x->run->saved, x->run->path);
+    return fail(PLUMB_ENUMERIC, "step %lld: %s%s", (long long)x->s.step, what, last);
+}
+
+// ---- one step ----
+
+static plumb_status advance(trainer *x)
+{
+    crew_run(x->crew, compute, x);
+    plumb_status st = share_terms(x, outcome_of(x));
+    if (st) return st;
+    add_terms(x);
+    st = sum_up(x);
+    if (st) return st;
+    double square = 0.0;
+    bool finite = true;
+    for (int64_t p = 0; p < x->parts; p++) square += x->square[p];
+    for (int64_t i = 0; i < x->t->terms; i++) finite = finite && isfinite(x->terms[i]);
+    if (!finite || !isfinite(square)) return refuse(x);
+    x->rate = adam_rate(&x->opt->schedule, x->s.step);
+    x->scale = adam_clip(sqrt(square), x->opt->clip);
+    crew_run(x->crew, update, x);
+    if (x->t->after) st = x->t->after(x->t->self, x->s.step, x->terms);
+    if (st) return st;
+    for (int64_t i = 0; i < x->t->terms; i++) x->s.sum[i] += x->terms[i];
+    x->s.summed++;
+    x->s.step++;
+    return PLUMB_OK;
+}
+
+static double seconds_of(const trainer *x)
+{
+    return (x->run ? x->run->seconds : 0.0) + clock_now() - x->started;
+}
+
+// The mean of the steps since the last line; if that was just now, the line itself.
+static double loss_of(const trainer *x)
+{
+    if (x->s.summed) return x->s.sum[0] / (double)x->s.summed;
+    return x->s.line[0];
+}
+
+static plumb_status write_line(trainer *x)
+{
+    const bool end = x->s.step == x->opt->schedule.steps;
+    if (!end && (x->opt->log < 1 || x->s.step % x->opt->log)) return PLUMB_OK;
+    for (int64_t i = 0; i < x->t->terms; i++) {
+        x->s.line[i] = x->s.sum[i] / (double)x->s.summed;
+        x->s.sum[i] = 0.0;
+    }
+    x->s.summed = 0;
+    if (!x->run) return PLUMB_OK;
+    return rundir_log(x->run, x->t, x->s.step, x->s.line, x->rate, seconds_of(x));
+}
+
+static plumb_status save(trainer *x)
+{
+    if (!x->run || x->run->saved == x->s.step) return PLUMB_OK;
+    const plumb_status st = rundir_save(x->run, x->t, &x->s);
+    x->saved_at = clock_now();
+    return st;
+}
+
+static bool is_time_to_save(const trainer *x)
+{
+    const trainer_options *o = x->opt;
+    return (o->save > 0 && x->s.step % o->save == 0) ||
+           (o->save_seconds > 0.0 && clock_now() - x->saved_at >= o->save_seconds);
+}
+
+static void tell(const trainer *x)
+{
+    if (!x->opt->report) return;
+    const double here = clock_now() - x->started;
+    const double done = (double)(x->s.step - x->begun_at);
+    trainer_report r = {.step = x->s.step,
+                        .steps = x->opt->schedule.steps,
+                        .loss = loss_of(x),
+                        .pace = here > 0.0 ? done / here : 0.0,
+                        .seconds = here};
+    r.left = r.pace > 0.0 ? (double)(r.steps - r.step) / r.pace : 0.0;
+    if (x->opt->seconds > 0.0 && r.left > x->opt->seconds - here) r.left = x->opt->seconds - here;
+    x->opt->report(x->opt->context, &r);
+}
+
+// `why` is "" or what made us stop.
+static plumb_status stopped(trainer *x, const char *why)
+{
+    char before[300] = "";
+    if (why[0]) snprintf(before, sizeof before, "%.280s: ", why);
+    const plumb_status st = save(x);
+    if (st) return st;
+    if (!x->run)
+        return fail(PLUMB_ESTOPPED, "%sstopped at step %lld%s", before, (long long)x->s.step,
+                    x->ranks.ranks > 1 ? "; --resume goes on from the last checkpoint" : "");
+    return fail(PLUMB_ESTOPPED,
+                "%sstopped at step %lld, which is saved; --resume goes on from there", before,
+                (long long)x->s.step);
+}
+
+enum { GO_ON, TIME_IS_UP, STOP, FAILED };
+
+// What all ranks do next: the worst that any of them has to say. The time is rank 0's.
+static plumb_status vote(int *out, trainer *x, plumb_status st)
+{
+    const bool late =
+        !x->ranks.rank && x->opt->seconds > 0.0 && clock_now() - x->started >= x->opt->seconds;
+    const int32_t mine = st ? FAILED : status_stopped() ? STOP : late ? TIME_IS_UP : GO_ON;
+    const plumb_status met = comm_gather(x->votes, &mine, sizeof mine);
+    *out = GO_ON;
+    for (int k = 0; k < x->ranks.ranks && !met; k++) *out = x->votes[k] > *out ? x->votes[k] : *out;
+    return met ? met : *out == FAILED ? comm_agree(st) : PLUMB_OK;
+}
+
+static plumb_status loop(trainer *x)
+{
+    plumb_status st = save(x); // so that there is something to come back to
+    for (int next;;) {
+        st = vote(&next, x, st);
+        if (!st && next == STOP) return stopped(x, "");
+        if (!st && (next == TIME_IS_UP || x->s.step >= x->opt->schedule.steps)) break;
+        if (!st) st = advance(x);
+        if (st == PLUMB_ESTOPPED) // a long step that looked itself, or a rank that is gone
+            return stopped(x, x->ranks.ranks > 1 ? plumb_last_error() : "");
+        if (st) return st;
+        st = write_line(x);
+        if (!st) tell(x);
+        if (!st && is_time_to_save(x)) st = save(x);
+    }
+    st = comm_agree(save(x));
+    return st;
+}
+
+// ---- before and after ----
+
+static plumb_status prepare(trainer *x)
+{
+    trainee *t = x->t;
+    x->stride = (t->size + 15) / 16 * 16;
+    x->parts = (t->size + ADAM_PART - 1) / ADAM_PART;
+    plumb_status st = spread_begin(&x->ranks, &x->mem, t->replicas, t->size, ADAM_PART, x->stride);
+    if (st) return st;
+    const int64_t most = (t->replicas + x->ranks.ranks - 1) / x->ranks.ranks;
+    x->report_size = 1 + most * t->terms;
+    x->report = ARENA_NEW(&x->mem, double, x->report_size);
+    x->reports = ARENA_NEW(&x->mem, double, x->report_size * x->ranks.ranks);
+    x->votes = ARENA_NEW(&x->mem, int32_t, x->ranks.ranks);
+    x->gradient = ARENA_NEW(&x->mem, float, x->stride * x->ranks.count);
+    x->terms = ARENA_NEW(&x->mem, double, t->replicas * t->terms);
+    x->square = ARENA_NEW(&x->mem, double, x->parts);
+    x->outcome = ARENA_NEW(&x->mem, outcome, t->replicas);
+    x->s.m = ARENA_NEW(&x->mem, float, t->size);
+    x->s.v = ARENA_NEW(&x->mem, float, t->size);
+    x->s.sum = ARENA_NEW(&x->mem, double, t->terms);
+    x->s.line = ARENA_NEW(&x->mem, double, t->terms);
+    if (!x->gradient || !x->terms || !x->square || !x->outcome || !x->s.m || !x->s.v || !x->s.sum ||
+        !x->s.line || !x->report || !x->reports || !x->votes)
+        return PLUMB_EMEMORY;
+    return PLUMB_OK;
+}
+
+// What rank 0 read from the disk, to everybody.
+static plumb_status hand_out(trainer *x)
+{
+    trainee *t = x->t;
+    const size_t floats = (size_t)t->size * sizeof(float),
+                 terms = (size_t)t->terms * sizeof(double);
+    int64_t counts[2] = {x->s.step, x->s.summed};
+    plumb_status st = comm_spread(t->value, floats);
+    if (!st) st = comm_spread(x->s.m, floats);
+    if (!st) st = comm_spread(x->s.v, floats);
+    if (!st) st = comm_spread(t->state, (size_t)t->states * sizeof(double));
+    if (!st) st = comm_spread(x->s.sum, terms);
+    if (!st) st = comm_spread(x->s.line, terms);
+    if (!st) st = comm_spread(counts, sizeof counts);
+    x->s.step = counts[0];
+    x->s.summed = counts[1];
+    return st;
+}
+
+// Ranks that are bound to cores have those; else they share the machine's.
+static int threads_of(const trainer *x)
+{
+    if (x->opt->threads > 0) return x->opt->threads;
+    const int all = pool_threads(), local = comm_local_size();
+    if (local < 2 || all < sysconf(_SC_NPROCESSORS_ONLN)) return all;
+    return all / local > 1 ? all / local : 1;
+}
+
+static plumb_status set_up(trainer *x)
+{
+    trainee *t = x->t;
+    bool there = false;
+    plumb_status st = x->run ? rundir_load(&there, x->run, t, &x->s) : PLUMB_OK;
+    if (!st && x->run) st = rundir_log_begin(x->run, x->s.step);
+    st = comm_agree(st);
+    if (!st) st = hand_out(x);
+    if (!st) st = crew_create(&x->crew, threads_of(x));
+    if (!st && t->enter) {
+        crew_run(x->crew, enter_all, x);
+        st = outcome_of(x);
+    }
+    return comm_agree(st);
+}
+
+plumb_status trainer_run(trainer_result *out, trainee *t, rundir *run, const trainer_options *opt)
+{
+    trainer x = {.t = t, .run = run, .opt = opt};
+    plumb_status st = comm_agree(prepare(&x));
+    if (!st) st = set_up(&x);
+    x.started = x.saved_at = clock_now();
+    x.begun_at = x.s.step;
+    if (!st) st = loop(&x);
+    if (!st)
+        *out = (trainer_result){.step = x.s.step,
+                                .finished = x.s.step >= opt->schedule.steps,
+                                .loss = x.s.step ? loss_of(&x) : (double)NAN,
+                                .seconds = seconds_of(&x),
+                                .here = clock_now() - x.started,
+                                .begun_at = x.begun_at};
+    crew_free(x.crew);
+    arena_clear(&x.mem);
+    return st;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// Rooms into files: the same bytes for any number of threads, and through Physical Concepts and
+// back bit by bit.
+#define _GNU_SOURCE
+#include <sys/stat.h>
+
+#include "evaluate/probe_fixtures.h"
+
+static char folder[] = "/tmp/plumb-roomset-XXXXXX";
+
+static const char *in_folder(const char *name)
+{
+    static char paths[4][512];
+    static int next;
+    static bool made; // a name can end in X
+    if (!made) CHECK(mkdtemp(folder));
+    made = true;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static unsigned char *whole(const char *path, size_t *size)
+{
+    FILE *f = fopen(path, "rb");
+    CHECK(f);
+    fseek(f, 0, SEEK_END);
+    *size = (size_t)ftell(f);
+    rewind(f);
+    unsigned char *bytes = malloc(*size + 1);
+    CHECK(fread(bytes, 1, *size, f) == *size);
+    fclose(f);
+    return bytes;
+}
+
+static void same_files(const char *a, const char *b)
+{
+    size_t n, m;
+    unsigned char *x = whole(a, &n), *y = whole(b, &m);
+    CHECK_EQUAL(n, m);
+    CHECK(!memcmp(x, y, n));
+    free(x);
+    free(y);
+}
+
+static const plumb_room *room(const char *name)
+{
+    const plumb_room *found = NULL;
+    CHECK_OK(plumb_room_find(&found, name));
+    return found;
+}
+
+// Every field that both have is the same in items a + i and b + i.
+static void same_items(const char *x, int64_t a, const char *y, int64_t b, int64_t count,
+                       int64_t fields)
+{
+    plumb_dataset *p = NULL, *q = NULL;
+    CHECK_OK(plumb_dataset_open(&p, x, NULL));
+    CHECK_OK(plumb_dataset_open(&q, y, NULL));
+    int64_t compared = 0;
+    for (int64_t f = 0; f < plumb_dataset_fields(p); f++) {
+        const char *name = plumb_dataset_field(p, f);
+        if (!plumb_dataset_has(q, name) || plumb_dataset_shared(p, name)) continue;
+        compared++;
+        for (int64_t i = 0; i < count; i++) {
+            plumb_array u, v;
+            CHECK_OK(plumb_dataset_read(&u, p, a + i, name));
+            CHECK_OK(plumb_dataset_read(&v, q, b + i, name));
+            CHECK_EQUAL(u.dtype, v.dtype);
+            CHECK_EQUAL(plumb_array_count(&u), plumb_array_count(&v));
+            CHECK(
+                !memcmp(u.data, v.data, (size_t)plumb_array_count(&u) * plumb_dtype_size(u.dtype)));
+        }
+    }
+    CHECK_EQUAL(compared, fields);
+    plumb_dataset_close(p);
+    plumb_dataset_close(q);
+}
+
+TEST(threads_change_no_byte_of_a_file)
+{
+    for (int64_t i = 0; i < plumb_room_count(); i++) {
+        const plumb_room *r = plumb_room_at(i);
+        const char *one = in_folder("one.npz"), *many = in_folder("many.npz");
+        CHECK_OK(plumb_room_simulate(one, r, 7, 4, 2, 32, NULL, 1));
+        CHECK_OK(plumb_room_simulate(many, r, 7, 4, 2, 32, NULL, 5));
+        same_files(one, many);
+        unlink(one);
+        unlink(many);
+    }
+}
+
+TEST(a_file_that_begins_later_has_the_same_items)
+{
+    const char *all = in_folder("all.npz"), *part = in_folder("part.npz");
+    CHECK_OK(plumb_room_simulate(all, room("rooms/solidity"), 6, 4, 0, 16, NULL, 2));
+    CHECK_OK(plumb_room_simulate(part, room("rooms/solidity"), 2, 4, 3, 16, NULL, 2));
+    same_items(all, 3, part, 0, 2, 6);
+    unlink(all);
+    unlink(part);
+}
+
+static void round_trip(const char *name, const char *sub, int64_t fields)
+{
+    plumb_dataset_options opt = plumb_dataset_defaults();
+    opt.published = true;
+    char path[256], shard[512];
+    snprintf(path, sizeof path, "%s", in_folder(sub));
+    mkdir(path, 0777);
+    snprintf(shard, sizeof shard, "%s/data.tfrecord-00000-of-00001", path);
+    const char *npz = in_folder("x.npz"), *back = in_folder("back.npz");
+    CHECK_OK(plumb_room_simulate(npz, room(name), 3, 1, 0, 32, NULL, 1));
+    CHECK_OK(plumb_room_simulate(shard, room(name), 3, 1, 0, 32, &opt, 1));
+    same_items(npz, 0, shard, 0, 3, fields);
+    same_items(npz, 0, path, 0, 3, fields); // the folder
+    int64_t records = 0;
+    CHECK_OK(plumb_dataset_convert(&records, back, path, NULL, NULL));
+    CHECK_EQUAL(records, 3);
+    same_items(npz, 0, back, 0, 3, fields);
+    char world[64];
+    plumb_dataset *d = NULL;
+    CHECK_OK(plumb_dataset_open(&d, back, NULL));
+    CHECK_TEXT(plumb_dataset_world(world, d), name);
+    plumb_dataset_close(d);
+    unlink(npz);
+    unlink(back);
+    unlink(shard);
+    rmdir(path);
+}
+
+TEST(physical_concepts_and_back)
+{
+    round_trip("rooms/freeform", "freeform", 3);
+    round_trip("rooms/object-persistence", "object_persistence", 4); // with concept
+}
+
+// Without --published a .tfrecord has all fields, and features.txt beside it.
+TEST(plumbs_own_records_have_everything)
+{
+    const char *npz = in_folder("y.npz"), *own = in_folder("y.tfrecord");
+    CHECK_OK(plumb_room_simulate(npz, room("rooms/solidity"), 2, 1, 0, 16, NULL, 1));
+    CHECK_OK(plumb_room_simulate(own, room("rooms/solidity"), 2, 1, 0, 16, NULL, 1));
+    same_items(npz, 0, own, 0, 2, 6);
+    unlink(npz);
+    unlink(own);
+    unlink(in_folder("features.txt"));
+}
+
+TEST(shards_are_one_row_and_empty_ones_are_no_fault)
+{
+    plumb_dataset_options opt = plumb_dataset_defaults();
+    opt.published = true;
+    char path[256], shard[3][512];
+    snprintf(path, sizeof path, "%s", in_folder("solidity"));
+    mkdir(path, 0777);
+    for (int i = 0; i < 3; i++)
+        snprintf(shard[i], sizeof shard[i], "%s/data.tfrecord-0000%d-of-00003", path, i);
+    CHECK_OK(plumb_room_simulate(shard[0], room("rooms/solidity"), 2, 1, 0, 16, &opt, 1));
+    CHECK_OK(plumb_room_simulate(shard[2], room("rooms/solidity"), 3, 1, 2, 16, &opt, 1));
+    FILE *empty = fopen(shard[1], "wb");
+    CHECK(empty);
+    fclose(empty);
+    const char *npz = in_folder("z.npz");
+    CHECK_OK(plumb_room_simulate(npz, room("rooms/solidity"), 5, 1, 0, 16, NULL, 1));
+    same_items(npz, 0, path, 0, 5, 4);
+    plumb_dataset *d = NULL;
+    plumb_array a;
+    CHECK_OK(plumb_dataset_open(&d, path, NULL));
+    CHECK_EQUAL(plumb_dataset_shards(d), 3);
+    CHECK_EQUAL(plumb_dataset_items(d), 5);
+    plumb_dataset_close(d);
+    CHECK_OK(plumb_dataset_open(&d, shard[1], NULL));
+    CHECK_EQUAL(plumb_dataset_items(d), 0);
+    CHECK_FAILS(plumb_dataset_read(&a, d, 0, "frames"), PLUMB_EFORMAT, "holds no record");
+    plumb_dataset_close(d);
+    unlink(npz);
+    for (int i = 0; i < 3; i++) unlink(shard[i]);
+    rmdir(path);
+}
+
+TEST(what_cannot_be_written_is_refused_and_leaves_nothing)
+{
+    const plumb_room *r = room("rooms/solidity");
+    const char *path = in_folder("none.npz");
+    CHECK_FAILS(plumb_room_simulate(path, r, 0, 1, 0, 16, NULL, 1), PLUMB_EVALUE, "count is 0");
+    CHECK_FAILS(plumb_room_simulate(path, r, 1, 1, -1, 16, NULL, 1), PLUMB_EVALUE, "first is -1");
+    CHECK_FAILS(plumb_room_simulate(path, r, 1, 1, 0, 17, NULL, 1), PLUMB_EVALUE, "image is 17");
+    CHECK_FAILS(plumb_room_simulate(in_folder("x.txt"), r, 1, 1, 0, 16, NULL, 1), PLUMB_EFILE,
+                "ends in none");
+    CHECK_FAILS(
+        plumb_room_simulate(in_folder("x.tfrecord-00000-of-00001"), r, 1, 1, 0, 16, NULL, 1),
+        PLUMB_EFILE, "ends in none");
+    CHECK(access(path, F_OK));
+    CHECK(!rmdir(folder));
+}

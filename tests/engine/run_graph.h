@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Graphs run in either form, for tests.
+#ifndef TESTS_ENGINE_RUN_GRAPH_H
+#define TESTS_ENGINE_RUN_GRAPH_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/program.h"
+#include "math/rng.h"
+#include "support/test.h"
+
+typedef struct machine {
+    program *p;
+    instance *i;
+} machine;
+
+static inline machine machine_start(graph *g, node *const *output, int outputs, program_form form)
+{
+    machine m;
+    CHECK_OK(graph_status(g));
+    CHECK_OK(program_build(&m.p, g, output, outputs, form));
+    CHECK_OK(instance_create(&m.i, m.p));
+    return m;
+}
+
+static inline void machine_stop(machine m)
+{
+    instance_free(m.i);
+    program_free(m.p);
+}
+
+static inline void machine_run(machine m)
+{
+    for (int s = 0; s < program_tell(m.p).stages; s++) instance_run(m.i, s);
+}
+
+static inline double *numbers(int64_t n)
+{
+    double *x = calloc((size_t)n + 1, sizeof *x);
+    CHECK(x != NULL);
+    return x;
+}
+
+static inline double *drawn(int64_t n, uint64_t stream)
+{
+    double *x = numbers(n);
+    rng r = rng_at(11, stream);
+    for (int64_t i = 0; i < n; i++) x[i] = (double)(float)(2.0 * rng_uniform(&r) - 1.0);
+    return x;
+}
+
+/// Lines of a program's list that hold `word`.
+typedef struct count_lines {
+    const char *word;
+    int count;
+} count_lines;
+
+static inline void count_line(void *to, const char *text)
+{
+    count_lines *c = to;
+    c->count += strstr(text, c->word) != NULL;
+}
+
+static inline int steps_of(const program *p, const char *word)
+{
+    count_lines c = {word, 0};
+    program_list(p, count_line, &c);
+    return c.count;
+}
+
+#endif

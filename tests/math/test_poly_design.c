@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Every kind of design against the columns written out in full.
+#include "math/poly_design.h"
+
+#include "math/dense_reference.h"
+#include "math/vector.h"
+
+static const design_kind kinds[] = {DESIGN_PLAIN, DESIGN_STORED, DESIGN_GRAM, DESIGN_FRUGAL};
+enum { KINDS = 4 };
+
+// Columns are not centred before they are multiplied, so their means cancel: what is lost is
+// rounding of the raw column, whose square is norm2 + rows mean^2.
+static double raw_norm(const dense *d, int64_t f)
+{
+    return sqrt(d->norm2[f] + (double)d->rows * d->mean[f] * d->mean[f]);
+}
+
+static void check_moments(const dense *d, const design *got)
+{
+    CHECK_EQUAL(got->rows, d->rows);
+    CHECK_EQUAL(got->stride % VECTOR_PAD, 0);
+    for (int64_t f = 0; f < d->poly.count; f++) {
+        const double raw = raw_norm(d, f);
+        CHECK_NEAR(got->mean[f], d->mean[f], 1e-14 * raw);
+        CHECK_NEAR(got->norm2[f], d->norm2[f], 1e-13 * raw * raw);
+    }
+}
+
+static void check_columns(dense *d, const design *got)
+{
+    double *column = ARENA_NEW(&d->mem, double, got->stride);
+    for (int64_t f = 0; f < d->poly.count; f++) {
+        for (int64_t i = 0; i < got->stride; i++) column[i] = 99.0;
+        design_column(column, got, f);
+        const double raw = raw_norm(d, f);
+        for (int64_t i = 0; i < got->stride; i++)
+            CHECK_NEAR(column[i], i < d->rows ? d->columns[f * d->rows + i] : 0.0,
+                       i < d->rows ? 1e-14 * raw : 0.0);
+    }
+}
+
+static void check_correlations(dense *d, const design *got)
+{
+    double *r = ARENA_NEW(&d->mem, double, got->stride);
+    double *g = ARENA_NEW(&d->mem, double, d->poly.count);
+    double *scratch = ARENA_NEW(&d->mem, double, design_scratch(got));
+    memcpy(r, d->centred, (size_t)d->rows * sizeof *r);
+    for (int64_t f = 0; f < d->poly.count; f++) g[f] = 99.0; // what was there does not count
+    design_correlate(g, got, r, scratch);
+    for (int64_t f = 0; f < d->poly.count; f++)
+        CHECK_NEAR(g[f], dense_dot(d->columns + f * d->rows, d->centred, d->rows),
+                   1e-14 * raw_norm(d, f) * sqrt(d->yy) * sqrt((double)d->rows));
+}
+
+static void check_apply(dense *d, const design *got)
+{
+    int64_t features[12], count = 0;
+    double weights[12], size = 0.0;
+    double *y = ARENA_NEW(&d->mem, double, got->stride);
+    for (int64_t f = 0; f < d->poly.count && count < 12; f += 1 + d->poly.count / 11) {
+        features[count] = f;
+        weights[count] = 0.5 * (double)(count - 3) + 0.25;
+        size += fabs(weights[count++]) * raw_norm(d, f);
+    }
+    design_apply(y, got, features, weights, count);
+    for (int64_t i = 0; i < got->stride; i++) {
+        double want = 0.0;
+        for (int64_t k = 0; k < count && i < d->rows; k++)
+            want += weights[k] * d->columns[features[k] * d->rows + i];
+        CHECK_NEAR(y[i], want, i < d->rows ? 1e-14 * size : 0.0);
+    }
+    design_apply(y, got, NULL, NULL, 0); // nothing gives zeros
+    for (int64_t i = 0; i < got->stride; i++) CHECK_NEAR(y[i], 0.0, 0.0);
+}
+
+static void check_gram(const dense *d, const design *got)
+{
+    const int64_t count = d->poly.count, n = d->rows;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < count; j++) {
+            const double want = dense_dot(d->columns + i * n, d->columns + j * n, n);
+            CHECK_NEAR(got->gram[i * got->gram_stride + j], want,
+                       1e-13 * raw_norm(d, i) * raw_norm(d, j));
+            CHECK_NEAR(got->gram[i * got->gram_stride + j], got->gram[j * got->gram_stride + i],
+                       0.0);
+        }
+}
+
+TEST(every_kind_is_the_dense_matrix_at_odd_sizes_and_all_orders)
+{
+    static const int64_t row_counts[] = {2, 7, 33, 300};
+    for (int order = 1; order <= 5; order++)
+        for (int64_t dims = 1; dims <= 4; dims++)
+            for (int r = 0; r < 4; r++) {
+                dense d;
+                dense_init(&d, dims, order, row_counts[r]);
+                dense_random(&d, (uint64_t)(100 * order + 10 * dims + r), 0.5);
+                dense_expand(&d);
+                for (int k = 0; k < KINDS; k++) {
+                    design got;
+                    CHECK_OK(
+                        design_init(&got, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, kinds[k]));
+                    CHECK((got.gram != NULL) == (kinds[k] == DESIGN_GRAM));
+                    check_moments(&d, &got);
+                    check_columns(&d, &got);
+                    check_correlations(&d, &got);
+                    check_apply(&d, &got);
+                    if (got.gram) check_gram(&d, &got);
+                }
+                dense_clear(&d);
+            }
+}
+
+TEST(rows_in_the_middle_are_those_rows_and_no_others)
+{
+    dense d;
+    dense_init(&d, 3, 3, 40);
+    dense_random(&d, 1, 0.5);
+    design whole, part;
+    dense middle; // rows 11 .. 29, copied out
+    dense_init(&middle, 3, 3, 19);
+    for (int v = 0; v < 3; v++)
+        memcpy(middle.x + v * middle.stride, d.x + v * d.stride + 11, 19 * sizeof *d.x);
+    CHECK_OK(design_init(&whole, &d.mem, &d.poly, d.x, d.stride, 11, 19, DESIGN_GRAM));
+    CHECK_OK(design_init(&part, &d.mem, &d.poly, middle.x, middle.stride, 0, 19, DESIGN_GRAM));
+    const size_t count = (size_t)d.poly.count;
+    CHECK(memcmp(whole.mean, part.mean, count * sizeof(double)) == 0);
+    CHECK(memcmp(whole.gram, part.gram, count * whole.gram_stride * sizeof(double)) == 0);
+    dense_clear(&middle);
+    dense_clear(&d);
+}
+
+TEST(many_row_blocks_give_what_one_gives)
+{
+    // 10 variables at order 4 and this many rows: what is not stored is made in several blocks.
+    dense d;
+    dense_init(&d, 10, 4, 4001);
+    dense_random(&d, 2, 0.5);
+    design plain, frugal;
+    CHECK_OK(design_init(&plain, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, DESIGN_PLAIN));
+    CHECK_OK(design_init(&frugal, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, DESIGN_FRUGAL));
+    CHECK(plain.stored && !frugal.stored);
+    CHECK(frugal.block_rows < frugal.stride);
+    CHECK(frugal.stride % frugal.block_rows != 0); // the last block is shorter
+    dense_centre(d.y, d.y, d.rows, &d.yy);
+    double *r = ARENA_NEW(&d.mem, double, plain.stride);
+    memcpy(r, d.y, (size_t)d.rows * sizeof *r);
+    double *a = ARENA_NEW(&d.mem, double, d.poly.count),
+           *b = ARENA_NEW(&d.mem, double, d.poly.count);
+    design_correlate(a, &plain, r, ARENA_NEW(&d.mem, double, design_scratch(&plain)));
+    design_correlate(b, &frugal, r, ARENA_NEW(&d.mem, double, design_scratch(&frugal)));
+    for (int64_t f = 0; f < d.poly.count; f++) {
+        const double norm = sqrt(plain.norm2[f]);
+        CHECK_NEAR(a[f], b[f], 1e-12 * norm * sqrt(d.yy));
+        CHECK_NEAR(plain.mean[f], frugal.mean[f], 1e-13 * norm);
+        CHECK_NEAR(plain.norm2[f], frugal.norm2[f], 1e-12 * norm * norm);
+    }
+    dense_clear(&d);
+}
+
+TEST(a_constant_column_has_no_length)
+{
+    for (int k = 0; k < KINDS; k++) {
+        dense d;
+        dense_init(&d, 2, 2, 33);
+        dense_random(&d, 4, 0.5);
+        for (int64_t i = 0; i < d.rows; i++) d.x[d.stride + i] = 0.0;
+        design got;
+        CHECK_OK(design_init(&got, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, kinds[k]));
+        CHECK_NEAR(got.norm2[1], 0.0, 0.0); // x1
+        CHECK_NEAR(got.norm2[3], 0.0, 0.0); // x0 x1
+        CHECK_NEAR(got.norm2[4], 0.0, 0.0); // x1 x1
+        CHECK(got.norm2[0] > 1.0 && got.norm2[2] > 1.0);
+        dense_clear(&d);
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// AR left alone: what it tells is what training would have made of the same frames, true ones while
+// it watches and its own after that.
+#include "models/hgn/autoregressive_rollout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/run_graph.h"
+#include "models/model_build.h"
+
+enum { IMAGE = 8, CHANNELS = 3, FRAME = IMAGE * IMAGE * CHANNELS, STEPS = 6, LATENT = 4 };
+
+static hgn_config small(hgn_core core, int64_t window)
+{
+    hgn_config c = hgn_plus_plus();
+    c.dynamics = HGN_RECURRENT;
+    c.core = core;
+    c.whole = true;
+    c.image = IMAGE;
+    c.window = window;
+    c.targets = STEPS;
+    c.latent = LATENT;
+    c.encoder_blocks = c.decoder_blocks = 1;
+    c.encoder[0].layers = 2;
+    for (int i = 0; i < 2; i++) c.encoder[0].width[i] = 5, c.encoder[0].kernel[i] = 3;
+    c.decoder_width[0] = 5;
+    c.decoder_start = 2;
+    c.energy = (energy_net){.layers = 3, .width = {7, 6}, .act = ACT_SWISH};
+    c.objective = HGN_PLAIN;
+    CHECK_OK(hgn_check(&c));
+    return c;
+}
+
+// A model with weights well off their start, and a film.
+typedef struct trial {
+    hgn_config c;
+    params p;
+    hgn_roll roll;
+    program *program;
+    instance *i;
+    float *value;
+    uint8_t film[STEPS * FRAME];
+    float latent[(STEPS - 1) * LATENT], prediction[(STEPS - 1) * FRAME], variance[LATENT];
+} trial;
+
+static trial *begin(hgn_core core, int64_t window)
+{
+    trial *t = calloc(1, sizeof *t);
+    CHECK(t != NULL);
+    t->c = small(core, window);
+    CHECK_OK(hgn_roll_describe(&t->roll, &t->p, &t->c, 1, 0, STEPS - 1, false, false, false));
+    CHECK_OK(
+        program_build(&t->program, t->roll.net.g, t->roll.output, t->roll.outputs, PROGRAM_FAST));
+    hgn_decode d;
+    CHECK_OK(hgn_decode_describe(&d, &t->p, &t->c, 1, false));
+    graph_free(d.net.g);
+    t->value = calloc((size_t)t->p.size, sizeof(float));
+    params_draw(&t->p, t->value, 5);
+    rng r = rng_at(3, 1);
+    for (int64_t k = 0; k < t->p.size; k++) t->value[k] += 0.2f * (float)rng_normal(&r);
+    for (int k = 0; k < STEPS * FRAME; k++) t->film[k] = (uint8_t)rng_below(&r, 256);
+    CHECK_OK(tensors_enter(&t->i, t->program, &t->roll.net, t->value));
+    return t;
+}
+
+static void end(trial *t)
+{
+    instance_free(t->i);
+    program_free(t->program);
+    graph_free(t->roll.net.g);
+    params_clear(&t->p);
+    free(t->value), free(t);
+}
+
+static void play(trial *t)
+{
+    trainee_play job = {.frames = t->film,
+                        .count = 1,
+                        .steps = STEPS,
+                        .threads = 1,
+                        .latent = t->latent,
+                        .variance = t->variance,
+                        .prediction = t->prediction};
+    CHECK_OK(ar_play(&t->c, &t->p, t->value, &job));
+}
+
+static double difference(trial *t)
+{
+    float *frames = instance_input(t->i, t->roll.frames);
+    for (int64_t s = 0; s < STEPS - 1; s++)
+        for (int k = 0; k < FRAME; k++)
+            frames[s * FRAME + k] = s < t->c.window ? (float)t->film[s * FRAME + k] / 255.0f
+                                                    : t->prediction[(s - 1) * FRAME + k];
+    instance_run(t->i, 0);
+    const float *seen = instance_output(t->i, HGN_SEEN);
+    double worst = 0.0, most = 0.0;
+    for (int k = 0; k < (STEPS - 1) * LATENT; k++) {
+        worst = fmax(worst, fabs((double)(seen[k] - t->latent[k])));
+        most = fmax(most, fabs((double)seen[k]));
+    }
+    CHECK(most > 1e-2);
+    return worst;
+}
+
+TEST(what_it_tells_is_what_training_makes_of_the_same_frames)
+{
+    for (int core = HGN_VANILLA; core <= HGN_GRU; core++)
+        for (int64_t window = 1; window < STEPS; window += 2) {
+            trial *t = begin((hgn_core)core, window);
+            play(t);
+            CHECK(difference(t) < 1e-5);
+            end(t);
+        }
+}
+
+TEST(frames_after_its_window_are_not_looked_at)
+{
+    trial *t = begin(HGN_GRU, 2);
+    float first[(STEPS - 1) * LATENT];
+    play(t);
+    memcpy(first, t->latent, sizeof first);
+    for (int k = 2 * FRAME; k < STEPS * FRAME; k++) t->film[k] = (uint8_t)(255 - t->film[k]);
+    play(t);
+    CHECK(!memcmp(first, t->latent, sizeof first));
+    t->film[FRAME] = (uint8_t)(255 - t->film[FRAME]); // but the second one is
+    play(t);
+    CHECK(!memcmp(first, t->latent, LATENT * sizeof(float)));
+    CHECK(memcmp(first, t->latent, sizeof first));
+    end(t);
+}
+
+TEST(it_does_not_run_backward)
+{
+    trial *t = begin(HGN_VANILLA, 2);
+    trainee_play job = {.frames = t->film,
+                        .count = 1,
+                        .steps = STEPS,
+                        .threads = 1,
+                        .backward = true,
+                        .latent = t->latent};
+    CHECK_FAILS(ar_play(&t->c, &t->p, t->value, &job), PLUMB_EVALUE, "backward");
+    end(t);
+}

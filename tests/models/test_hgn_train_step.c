@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+// The training step of HGN++: cut in groups it is the same step, pairs that are not in use stay
+// still, and the published sizes fit into little memory.
+#include "models/hgn/train_step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "math/rng.h"
+#include "models/hgn/rollout.h"
+#include "support/test.h"
+
+enum { BATCH = 3, TARGETS = 7, IMAGE = 16 };
+
+static hgn_config small(void)
+{
+    hgn_config c = hgn_plus_plus();
+    c.image = IMAGE;
+    c.window = 3;
+    c.targets = TARGETS;
+    c.latent = 8;
+    c.encoder_blocks = c.decoder_blocks = 2;
+    c.encoder[1].layers = 3;
+    for (int b = 0; b < 2; b++) {
+        for (int i = 0; i < 3; i++) c.encoder[b].width[i] = 6, c.encoder[b].kernel[i] = 3;
+        c.decoder_width[b] = 6;
+    }
+    c.decoder_start = 3;
+    c.energy = (energy_net){.layers = 3, .width = {10, 10}, .act = ACT_SWISH};
+    return c;
+}
+
+// The same with other dynamics.
+static hgn_config relative(hgn_dynamics dynamics)
+{
+    hgn_config c = small();
+    c.dynamics = dynamics;
+    c.integrator = dynamics == HGN_HAMILTONIAN ? "leap_frog" : "rk2";
+    c.residual = true;
+    c.whole = dynamics >= HGN_FIELD;
+    if (dynamics == HGN_RECURRENT) c.targets++, c.objective = HGN_PLAIN;
+    return c;
+}
+
+// One step on a fixed clip and noise.
+typedef struct trial {
+    hgn_config c;
+    params p;
+    hgn_step *step;
+    hgn_replica *replica;
+    float *value, *gradient;
+    double l2[BATCH * TARGETS], kl[BATCH];
+    hgn_item item[BATCH];
+    float noise[BATCH * 8];
+    int64_t times[TARGETS];
+    double weight[TARGETS];
+    uint8_t *clips;
+} trial;
+
+static void begin(trial *t, hgn_config c, int64_t group, bool nested)
+{
+    *t = (trial){.c = c};
+    CHECK_OK(hgn_check(&t->c));
+    CHECK_OK(hgn_step_create(&t->step, &t->p, &t->c, BATCH, TARGETS, group, nested));
+    t->value = calloc((size_t)t->p.size, sizeof(float));
+    t->gradient = calloc((size_t)t->p.size, sizeof(float));
+    params_draw(&t->p, t->value, 5);
+    CHECK_OK(hgn_replica_create(&t->replica, t->step, t->value));
+    int64_t length = hgn_times_of(&t->c).length, bytes = length * IMAGE * IMAGE * 3;
+    t->clips = malloc((size_t)(BATCH * bytes));
+    rng r = rng_at(3, 1);
+    for (int64_t i = 0; i < BATCH * bytes; i++) t->clips[i] = (uint8_t)rng_below(&r, 256);
+    for (int i = 0; i < BATCH * 8; i++) t->noise[i] = (float)rng_normal(&r);
+    for (int i = 0; i < TARGETS; i++) t->times[i] = i, t->weight[i] = 1e-3 * (1 + i);
+    for (int b = 0; b < BATCH; b++)
+        t->item[b] = (hgn_item){.clip = t->clips + b * bytes,
+                                .pairs = 4,
+                                .noise = t->noise + 8 * b,
+                                .times = t->times,
+                                .weight = t->weight};
+}
+
+static void run(trial *t)
+{
+    memset(t->gradient, 0, (size_t)t->p.size * sizeof(float));
+    hgn_replica_run(t->replica, t->item, 1e-3, t->gradient, t->l2, t->kl);
+}
+
+static void end(trial *t)
+{
+    hgn_replica_free(t->replica);
+    hgn_step_free(t->step);
+    params_clear(&t->p);
+    free(t->value), free(t->gradient), free(t->clips);
+}
+
+static double largest_difference(const trial *a, const trial *b)
+{
+    double worst = 0.0, most = 0.0;
+    for (int64_t i = 0; i < a->p.size; i++) {
+        worst = fmax(worst, fabs((double)(a->gradient[i] - b->gradient[i])));
+        most = fmax(most, fabs((double)a->gradient[i]));
+    }
+    CHECK(most > 1e-4);
+    return worst / most;
+}
+
+TEST(frames_in_groups_give_the_step_of_all_frames_at_once)
+{
+    trial whole, parts;
+    begin(&whole, small(), BATCH * TARGETS, false);
+    begin(&parts, small(), 4, false); // 21 frames: the last group is not full
+    run(&whole), run(&parts);
+    CHECK(largest_difference(&whole, &parts) < 1e-5);
+    for (int i = 0; i < BATCH * TARGETS; i++) CHECK_NEAR(whole.l2[i], parts.l2[i], 1e-3);
+    end(&whole), end(&parts);
+}
+
+TEST(the_same_step_gives_the_same_bits)
+{
+    trial a;
+    begin(&a, small(), 4, false);
+    run(&a);
+    float *first = malloc((size_t)a.p.size * sizeof(float));
+    memcpy(first, a.gradient, (size_t)a.p.size * sizeof(float));
+    run(&a);
+    CHECK(!memcmp(first, a.gradient, (size_t)a.p.size * sizeof(float)));
+    free(first);
+    end(&a);
+}
+
+// What the preset for small machines adds: each is a choice of its own.
+enum { ANGLES = 1, WHOLE = 2, PIXELS = 4, STANDARD = 8, SIZES = 16, HUES = 32, VARIANTS = 64 };
+
+static hgn_config variant(int which)
+{
+    hgn_config c = small();
+    c.angles = which & ANGLES;
+    c.whole = c.base = which & WHOLE;
+    c.pixels = which & PIXELS;
+    c.standard = which & STANDARD;
+    c.sizes = which & SIZES;
+    c.hues = c.sizes && which & HUES;
+    if (c.sizes) c.kinetic = ENERGY_GRADED_QUAD;
+    c.spread = c.standard ? 0.3 : 0.0;
+    c.bound = c.hues ? 0.5 : 0.0;
+    return c;
+}
+
+static void set(trial *t, const char *name, float to)
+{
+    int i = params_find(&t->p, name);
+    if (i >= 0) t->value[t->p.at[i].offset] = to;
+}
+
+static void check_slope(hgn_config c)
+{
+    trial a;
+    begin(&a, c, 8, false);
+    set(&a, "soft", 0.4f), set(&a, "film.mean", 0.45f), set(&a, "film.deviation", 0.3f);
+    run(&a);
+    // Along the gradient itself, by differences in float: a coarse check of the whole chain; the
+    // sharp one is golden.
+    double square = 0.0, low = 0.0, high = 0.0, h = 3e-4;
+    float *value = malloc((size_t)a.p.size * sizeof(float));
+    float *slope = malloc((size_t)a.p.size * sizeof(float));
+    memcpy(value, a.value, (size_t)a.p.size * sizeof(float));
+    memcpy(slope, a.gradient, (size_t)a.p.size * sizeof(float));
+    for (int64_t i = 0; i < a.p.size; i++) square += (double)slope[i] * (double)slope[i];
+    for (int side = -1; side <= 1; side += 2) {
+        double loss = 0.0;
+        for (int64_t i = 0; i < a.p.size; i++)
+            a.value[i] = value[i] + (float)(side * h / sqrt(square)) * slope[i];
+        run(&a);
+        for (int i = 0; i < BATCH * TARGETS; i++) loss += a.weight[i % TARGETS] * a.l2[i];
+        for (int b = 0; b < BATCH; b++) loss += 1e-3 * a.kl[b];
+        *(side < 0 ? &low : &high) = loss;
+    }
+    CHECK_NEAR((high - low) / (2 * h), sqrt(square), 0.02 * sqrt(square) + 1e-3);
+    free(value), free(slope);
+    end(&a);
+}
+
+TEST(the_gradient_is_the_slope_of_the_loss)
+{
+    for (int d = HGN_HAMILTONIAN; d <= HGN_RECURRENT; d++) check_slope(relative((hgn_dynamics)d));
+    for (int k = HGN_LSTM; k <= HGN_GRU; k++) {
+        hgn_config c = relative(HGN_RECURRENT);
+        c.core = (hgn_core)k;
+        check_slope(c);
+    }
+    hgn_config c = relative(HGN_MAP);
+    c.residual = false;
+    check_slope(c);
+    for (int which = 0; which < VARIANTS; which++) check_slope(variant(which));
+    c = variant(STANDARD | SIZES | HUES);
+    c.kinetic = ENERGY_GRADED_MASSES;
+    check_slope(c);
+}
+
+// A picture less the mean, and its negative, differ in the first half of what the encoder sees.
+TEST(sizes_are_alike_in_all_colours)
+{
+    trial a;
+    begin(&a, variant(STANDARD | SIZES), 8, false);
+    set(&a, "film.mean", 0.5f), set(&a, "film.deviation", 0.3f);
+    const param *w = &a.p.at[params_find(&a.p, "enc.block0.conv0.w")];
+    const int64_t out = w->shape.size[3], half = w->shape.size[2] / 2;
+    const int64_t bytes = BATCH * hgn_times_of(&a.c).length * IMAGE * IMAGE * 3;
+    CHECK_EQUAL(w->shape.size[2], 2 * a.c.window * 3);
+    for (int way = 0; way < 2; way++) {
+        double before[BATCH], most = 0.0;
+        for (int64_t i = 0; i < w->shape.size[0] * w->shape.size[1]; i++)
+            for (int64_t k = 0; k < half * out; k++)
+                a.value[w->offset + 2 * i * half * out + k] = way ? 0.1f : 0.0f;
+        run(&a);
+        memcpy(before, a.kl, sizeof before);
+        for (int64_t i = 0; i < bytes; i++) a.clips[i] = (uint8_t)(255 - a.clips[i]);
+        run(&a);
+        for (int i = 0; i < BATCH; i++) most = fmax(most, fabs(before[i] - a.kl[i]));
+        if (!way) CHECK(most < 1e-3);
+        else CHECK(most > 1e-2);
+    }
+    end(&a);
+}
+
+// By how much the KL changes when red and blue are exchanged.
+static double recoloured(hgn_config c, float hue)
+{
+    trial a;
+    begin(&a, c, 8, false);
+    const param *w = &a.p.at[params_find(&a.p, "enc.colours.w")];
+    for (int64_t k = 0; k < shape_count(&w->shape); k++) {
+        CHECK(a.value[w->offset + k] == 0.0f); // they disturb nothing when they come
+        a.value[w->offset + k] = 0.1f * (float)(k % 7);
+    }
+    set(&a, "film.mean", 0.5f), set(&a, "film.deviation", 0.3f), set(&a, "hue", hue);
+    const int64_t pixels = BATCH * hgn_times_of(&a.c).length * IMAGE * IMAGE;
+    double before[BATCH], most = 0.0;
+    run(&a);
+    memcpy(before, a.kl, sizeof before);
+    for (int64_t i = 0; i < pixels; i++) {
+        const uint8_t red = a.clips[3 * i];
+        a.clips[3 * i] = a.clips[3 * i + 2];
+        a.clips[3 * i + 2] = red;
+    }
+    run(&a);
+    for (int i = 0; i < BATCH; i++) most = fmax(most, fabs(before[i] - a.kl[i]));
+    end(&a);
+    return most;
+}
+
+// Without a hue red is as blue.
+TEST(colours_come_with_the_hue)
+{
+    hgn_config c = variant(STANDARD | SIZES | HUES);
+    CHECK(recoloured(c, 0.0f) < 1e-3);
+    CHECK(recoloured(c, 1.0f) > 1e-2);
+}
+
+// The first pair moves, and is all there is of one.
+TEST(what_moves_has_no_colours_where_films_differ_in_their_masses)
+{
+    hgn_config c = variant(STANDARD | SIZES | HUES);
+    c.kinetic = ENERGY_GRADED_MASSES;
+    CHECK(recoloured(c, 1.0f) > 1e-2);
+    c.latent = 2;
+    CHECK(recoloured(c, 1.0f) < 1e-3);
+    c.kinetic = ENERGY_GRADED_QUAD;
+    CHECK(recoloured(c, 1.0f) > 1e-2);
+}
+
+TEST(an_angle_and_the_same_angle_a_turn_on_are_drawn_alike)
+{
+    trial a, b;
+    begin(&a, variant(ANGLES), 8, false);
+    begin(&b, variant(ANGLES), 8, false);
+    // log_scale is 0 where the last layer is: the noise is then what is added to the angle.
+    for (trial *t = &a; t; t = t == &a ? &b : NULL) {
+        int w = params_find(&t->p, "enc.proj.w"), from = 8, to = 16;
+        for (int64_t i = 0; i < t->p.at[w].shape.size[0]; i++)
+            for (int k = from; k < to; k++) t->value[t->p.at[w].offset + i * 20 + k] = 0.0f;
+    }
+    for (int i = 0; i < BATCH; i++) b.noise[8 * i] += 6.28318530718f; // the first q
+    run(&a), run(&b);
+    for (int i = 0; i < BATCH * TARGETS; i++) CHECK_NEAR(a.l2[i], b.l2[i], 1e-3 * a.l2[i]);
+    for (int i = 0; i < BATCH; i++) b.noise[8 * i] += 1.0f;
+    run(&b);
+    CHECK(fabs(a.l2[0] - b.l2[0]) > 1e-6 * a.l2[0]);
+    end(&a), end(&b);
+}
+
+TEST(only_a_decoder_of_the_whole_state_sees_momenta)
+{
+    for (int whole = 0; whole < 2; whole++) {
+        trial a;
+        begin(&a, variant(whole ? WHOLE : 0), 8, false);
+        run(&a);
+        double first = a.l2[0]; // the inferred state itself
+        for (int i = 0; i < BATCH; i++)
+            for (int k = 4; k < 8; k++) a.noise[8 * i + k] += 3.0f;
+        run(&a);
+        CHECK(whole ? first != a.l2[0] : first == a.l2[0]);
+        end(&a);
+    }
+}
+
+TEST(a_film_is_told_no_further_when_asked_to_stop)
+{
+    enum { LONG = 500, LATENTS = 8 };
+    trial a;
+    begin(&a, small(), 8, false);
+    float *latent = malloc(LONG * LATENTS * sizeof *latent);
+    const trainee_play job = {.frames = a.clips,
+                              .count = 1,
+                              .steps = LONG,
+                              .filmed = hgn_times_of(&a.c).length,
+                              .threads = 1,
+                              .latent = latent};
+    for (int stop = 1; stop >= 0; stop--) {
+        latent[LONG * LATENTS - 1] = 1e30f;
+        plumb_stop(stop);
+        CHECK_EQUAL(hgn_play(&a.c, &a.p, a.value, &job), stop ? PLUMB_ESTOPPED : PLUMB_OK);
+        CHECK((latent[LONG * LATENTS - 1] == 1e30f) == stop);
+    }
+    free(latent);
+    end(&a);
+}
+
+static void check_unused(hgn_config c)
+{
+    trial a, b;
+    c.chooses = true;
+    begin(&a, c, 8, true);
+    begin(&b, c, 8, true);
+    for (int i = 0; i < BATCH; i++) a.item[i].pairs = b.item[i].pairs = 2;
+    // Other noise in the two pairs that are left out: (q, p) are columns 2, 3 and 6, 7.
+    for (int i = 0; i < BATCH; i++)
+        for (int k = 0; k < 8; k++)
+            if (k % 4 >= 2) b.noise[8 * i + k] += 3.0f;
+    run(&a), run(&b);
+    CHECK(!memcmp(a.l2, b.l2, sizeof a.l2) && !memcmp(a.kl, b.kl, sizeof a.kl));
+    CHECK(!memcmp(a.gradient, b.gradient, (size_t)a.p.size * sizeof(float)));
+    // The same, decided by the model and not by the item.
+    float *keep = b.value + b.p.at[params_find(&b.p, "keep")].offset;
+    keep[2] = keep[3] = 0.0f;
+    for (int i = 0; i < BATCH; i++) b.item[i].pairs = 4;
+    run(&b);
+    CHECK(!memcmp(a.l2, b.l2, sizeof a.l2) && !memcmp(a.kl, b.kl, sizeof a.kl));
+    // And what is in use matters.
+    for (int i = 0; i < BATCH; i++) b.noise[8 * i] += 3.0f;
+    run(&b);
+    CHECK(memcmp(a.l2, b.l2, sizeof a.l2));
+    end(&a), end(&b);
+}
+
+TEST(pairs_that_are_not_in_use_change_nothing)
+{
+    for (int d = HGN_HAMILTONIAN; d < HGN_RECURRENT; d++) check_unused(relative((hgn_dynamics)d));
+    check_unused(small());
+    check_unused(variant(ANGLES | WHOLE | PIXELS));
+}
+
+TEST(relatives_have_as_many_parameters_as_published)
+{
+    static const int64_t want[] = {882561, 916446, 705687, 705687};
+    for (int d = HGN_HAMILTONIAN; d < HGN_RECURRENT; d++) {
+        hgn_config c = hgn_plus_plus();
+        c.dynamics = (hgn_dynamics)d;
+        c.whole = d >= HGN_FIELD;
+        params p = {0};
+        hgn_roll roll;
+        hgn_decode decode;
+        CHECK_OK(hgn_roll_describe(&roll, &p, &c, 1, 0, 1, true, false, false));
+        CHECK_OK(hgn_decode_describe(&decode, &p, &c, 1, false));
+        CHECK_EQUAL(p.size, want[d]);
+        graph_free(roll.net.g), graph_free(decode.net.g);
+        params_clear(&p);
+    }
+}
+
+TEST(a_batch_of_32_rollouts_of_60_frames_at_64_channels_takes_less_than_2_GiB)
+{
+    hgn_config c = hgn_plus_plus();
+    params p = {0};
+    hgn_step *step;
+    CHECK_OK(hgn_step_create(&step, &p, &c, 32, 60, 8, false));
+    int64_t parameters = 0;
+    for (int i = 0; i < p.count; i++) parameters += shape_count(&p.at[i].shape);
+    CHECK_EQUAL(parameters, 882561); // as published
+    program_report roll = program_tell(hgn_step_program(step, false));
+    program_report decode = program_tell(hgn_step_program(step, true));
+    CHECK(roll.block + roll.scratch + decode.block + decode.scratch < INT64_C(2) << 30);
+    CHECK(roll.block < roll.sum && decode.block < decode.sum);
+    hgn_step_free(step);
+    params_clear(&p);
+}

@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: MIT
-// plumb as it is, and one model more.
-#include "study/toy.h"

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// A run that is killed, at every call by which it changes a file and at a hundred other moments,
+// and resumed until it is done, holds the same bytes as one that never was.
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "plumb/train.h"
+#include "train/toy_model.h"
+
+// Behind the others: cmocka has a macro called fail.
+#include "support/test.h"
+
+// ---- the calls, in place of the C library's ----
+
+static long calls, deadly = -1; // die at call number `deadly`
+static bool after;              // die behind the call, not before it; a write half way
+
+static bool dies(void)
+{
+    return deadly >= 0 && calls++ == deadly;
+}
+
+static void die(void)
+{
+    kill(getpid(), SIGKILL);
+}
+
+#define REAL(type, name) ((type)dlsym(RTLD_NEXT, name))
+#define AROUND(call)               \
+    do {                           \
+        const bool now_ = dies();  \
+        if (now_ && !after) die(); \
+        call;                      \
+        if (now_) die();           \
+    } while (0)
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#define SHOWN __attribute__((visibility("default")))
+SHOWN int rename(const char *from, const char *to)
+{
+    int result;
+    AROUND(result = REAL(int (*)(const char *, const char *), "rename")(from, to));
+    return result;
+}
+
+SHOWN int mkostemp(char *name, int flags)
+{
+    int result;
+    AROUND(result = REAL(int (*)(char *, int), "mkostemp")(name, flags));
+    return result;
+}
+
+SHOWN int mkdir(const char *name, mode_t mode)
+{
+    int result;
+    AROUND(result = REAL(int (*)(const char *, mode_t), "mkdir")(name, mode));
+    return result;
+}
+
+SHOWN int unlink(const char *name)
+{
+    int result;
+    AROUND(result = REAL(int (*)(const char *), "unlink")(name));
+    return result;
+}
+
+SHOWN int fsync(int fd)
+{
+    int result;
+    AROUND(result = REAL(int (*)(int), "fsync")(fd));
+    return result;
+}
+
+SHOWN int ftruncate(int fd, off_t size)
+{
+    int result;
+    AROUND(result = REAL(int (*)(int, off_t), "ftruncate")(fd, size));
+    return result;
+}
+
+SHOWN int fflush(FILE *f)
+{
+    int result;
+    AROUND(result = REAL(int (*)(FILE *), "fflush")(f));
+    return result;
+}
+
+SHOWN ssize_t write(int fd, const void *data, size_t bytes)
+{
+    ssize_t (*real)(int, const void *, size_t) =
+        REAL(ssize_t(*)(int, const void *, size_t), "write");
+    if (dies()) {
+        if (after && real(fd, data, bytes / 2) < 0) die();
+        die();
+    }
+    return real(fd, data, bytes);
+}
+
+SHOWN size_t fwrite(const void *data, size_t size, size_t count, FILE *f)
+{
+    size_t (*real)(const void *, size_t, size_t, FILE *) =
+        REAL(size_t(*)(const void *, size_t, size_t, FILE *), "fwrite");
+    if (dies()) {
+        if (after) real(data, size, count / 2, f);
+        REAL(int (*)(FILE *), "fflush")(f);
+        die();
+    }
+    return real(data, size, count, f);
+}
+#pragma GCC diagnostic pop
+
+// ---- runs ----
+
+static char root[40];
+static int64_t steps;    // of all runs of a test
+static const char *save; // and how often they are saved
+
+static plumb_status train(const char *name, bool resume, int threads, int pause)
+{
+    char out[100], slow[32];
+    snprintf(out, sizeof out, "%s/%s", root, name);
+    snprintf(slow, sizeof slow, "pause=%d", pause);
+    const char *const set[] = {save, "log=3", "batch=2", slow};
+    plumb_train_options o = plumb_train_defaults();
+    if (!resume) {
+        o.model = "toy";
+        o.world = "mass-spring";
+        o.steps = steps;
+    }
+    o.out = out;
+    o.set = set;
+    o.set_count = 4;
+    o.threads = threads;
+    // A run of which nothing is left but the directory is begun again.
+    char config[120];
+    snprintf(config, sizeof config, "%s/config.json", out);
+    o.resume = resume && !access(config, F_OK);
+    if (resume && !o.resume) return train(name, false, threads, pause);
+    plumb_train_result r;
+    return plumb_train(&r, &o);
+}
+
+static void remove_run(const char *name)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    DIR *d = opendir(path);
+    if (!d) return;
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.') unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
+    rmdir(path);
+}
+
+static size_t content(unsigned char *out, size_t room, const char *name, const char *file)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s/%s", root, name, file);
+    FILE *f = fopen(path, "rb");
+    CHECK(f);
+    const size_t size = fread(out, 1, room, f);
+    fclose(f);
+    CHECK(size < room);
+    return size;
+}
+
+// A log without its seconds, which are never the same.
+static size_t timeless(unsigned char *text, size_t size)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < size;) {
+        if (!strncmp((char *)text + i, ", \"seconds\": ", 13))
+            while (i < size && text[i] != '}') i++;
+        else text[to++] = text[i++];
+    }
+    return to;
+}
+
+static bool same(const char *name, const char *file)
+{
+    static unsigned char a[1 << 18], b[1 << 18];
+    memset(a, 0, sizeof a), memset(b, 0, sizeof b);
+    size_t na = content(a, sizeof a, "whole", file), nb = content(b, sizeof b, name, file);
+    if (!strcmp(file, "log.jsonl")) na = timeless(a, na), nb = timeless(b, nb);
+    if (strstr(file, "tfevents")) return na == nb; // the time is in it
+    return na == nb && !memcmp(a, b, na);
+}
+
+static void check_same(const char *name, long moment)
+{
+    static const char *const files[] = {"weights.safetensors", "optimizer.safetensors", "log.jsonl",
+                                        "config.json", "events.out.tfevents.plumb"};
+    for (int i = 0; i < 5; i++) {
+        if (same(name, files[i])) continue;
+        print_error("killed at %ld: %s differs\n", moment, files[i]);
+        fail();
+    }
+    char path[200];
+    int count = 0;
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    DIR *d = opendir(path);
+    for (struct dirent *e; (e = readdir(d));) count += e->d_name[0] != '.';
+    closedir(d);
+    CHECK_EQUAL(count, 7); // nothing of the killed is left behind
+}
+
+// Trains in a child; true if it was killed, false if it came to its end.
+static bool was_killed(const char *name, bool resume, long at, bool behind, useconds_t time)
+{
+    fflush(NULL);
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (!child) {
+        deadly = at;
+        after = behind;
+        calls = 0;
+        _exit(train(name, resume, 1 + at % 2, time ? 300 : 0) ? 1 : 0);
+    }
+    if (time) {
+        usleep(time);
+        kill(child, SIGKILL);
+    }
+    int how;
+    CHECK_EQUAL(waitpid(child, &how, 0), child);
+    CHECK(WIFSIGNALED(how) || WEXITSTATUS(how) == 0);
+    return WIFSIGNALED(how);
+}
+
+static void begin(int64_t all, const char *saved)
+{
+    steps = all;
+    save = saved;
+    strcpy(root, "/tmp/plumb-kill-XXXXXX");
+    CHECK(mkdtemp(root));
+    CHECK_OK(train("whole", false, 1, 0));
+}
+
+static void end(void)
+{
+    remove_run("whole");
+    remove_run("cut");
+    CHECK_EQUAL(rmdir(root), 0);
+}
+
+TEST(killed_at_every_call_it_resumes_to_the_same_bytes)
+{
+    begin(7, "save=4");
+    int kills = 0;
+    for (int behind = 0; behind < 2; behind++)
+        for (long at = 0;; at++) {
+            remove_run("cut");
+            if (!was_killed("cut", false, at, behind, 0)) break;
+            kills++;
+            // The resumption is killed too, somewhere, and the third time it is let be.
+            kills += was_killed("cut", true, at / 2, !behind, 0);
+            CHECK(!was_killed("cut", true, -1, false, 0));
+            check_same("cut", at);
+        }
+    print_message("  %d kills\n", kills);
+    CHECK(kills > 200);
+    end();
+}
+
+TEST(killed_a_hundred_times_anywhere_it_resumes_to_the_same_bytes)
+{
+    begin(40, "save=5");
+    int kills = 0;
+    for (int i = 0; kills < 100 && i < 1000; i++) {
+        rng r = rng_at(5, (uint64_t)i);
+        remove_run("cut");
+        bool resume = false;
+        for (int again = 0; again < 5; again++) {
+            if (!was_killed("cut", resume, -1, false, (useconds_t)(1000 + rng_below(&r, 60000))))
+                break;
+            kills++;
+            resume = true;
+        }
+        CHECK(!was_killed("cut", true, -1, false, 0));
+        check_same("cut", i);
+    }
+    print_message("  %d kills\n", kills);
+    CHECK(kills >= 100);
+    end();
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#define _GNU_SOURCE
+#include "train/run_dir.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plumb/train.h"
+#include "support/alloc_failure.h"
+#include "train/run_config.h"
+#include "train/toy_model.h"
+
+// Behind the others: cmocka has a macro called fail.
+#include "support/test.h"
+
+static char root[40], out[80];
+
+static plumb_status train(bool force)
+{
+    plumb_train_options o = plumb_train_defaults();
+    o.model = "toy";
+    o.world = "mass-spring";
+    o.preset = "tiny";
+    o.steps = 3;
+    o.threads = 1;
+    o.out = out;
+    o.force = force;
+    plumb_train_result r;
+    return plumb_train(&r, &o);
+}
+
+static void begin(void)
+{
+    strcpy(root, "/tmp/plumb-rundir-XXXXXX");
+    CHECK(mkdtemp(root));
+    snprintf(out, sizeof out, "%s/run", root);
+}
+
+static void end(void)
+{
+    char command[100];
+    snprintf(command, sizeof command, "rm -r %s", root);
+    CHECK_EQUAL(system(command), 0);
+}
+
+static const char *in(const char *file)
+{
+    static char path[120];
+    snprintf(path, sizeof path, "%s/%s", out, file);
+    return path;
+}
+
+static const char *content(const char *file)
+{
+    static char text[4096];
+    FILE *f = fopen(in(file), "r");
+    CHECK(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    return text;
+}
+
+static void poke(const char *file, long at)
+{
+    FILE *f = fopen(in(file), "r+");
+    CHECK(f && !fseek(f, at, SEEK_END));
+    const int old = fgetc(f);
+    CHECK(!fseek(f, at, SEEK_END) && fputc(old ^ 4, f) >= 0);
+    fclose(f);
+}
+
+// As plumb evaluate does: the run's own config makes the model, and its weights fill it.
+static plumb_status load(int64_t *step, trainee *t, arena *mem, footage *film)
+{
+    char *text;
+    size_t size;
+    recipe *r = ARENA_NEW(mem, recipe, 1);
+    char identity[33];
+    plumb_status st = rundir_config(&text, &size, mem, out);
+    if (!st) st = recipe_read(r, mem, text, size, "config.json");
+    if (!st) st = recipe_identity(identity, r);
+    if (!st) st = recipe_film(film, mem, r, 1);
+    if (!st) st = r->model->create(t, mem, r->own, &r->training, film);
+    return st ? st : rundir_weights(t, step, out, identity);
+}
+
+TEST(weights_are_read_by_those_who_do_not_train)
+{
+    begin();
+    CHECK_OK(train(false));
+    arena mem = {0};
+    trainee t;
+    footage film;
+    int64_t step;
+    CHECK_OK(load(&step, &t, &mem, &film));
+    CHECK_EQUAL(step, 3);
+    float first[TOY_SIZE];
+    memcpy(first, t.value, sizeof first);
+    poke("weights.safetensors", -100);
+    CHECK_FAILS(
+        load(&step, &t, &mem, &film), PLUMB_EFORMAT,
+        "weights.safetensors: is damaged, its checksum is wrong; plumb train --resume --out");
+    CHECK_EQUAL(truncate(in("weights.safetensors"), 100), 0);
+    CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFORMAT, "writes it anew");
+    unlink(in("weights.safetensors"));
+    CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFILE,
+                "weights.safetensors: is missing; plumb train --resume");
+    plumb_train_options o = plumb_train_defaults();
+    plumb_train_result r;
+    o.out = out;
+    o.resume = true;
+    CHECK_OK(plumb_train(&r, &o));
+    CHECK_OK(load(&step, &t, &mem, &film));
+    CHECK(!memcmp(first, t.value, sizeof first));
+    t.model = "other";
+    CHECK_FAILS(rundir_weights(&t, &step, out, NULL), PLUMB_EFORMAT,
+                "is of the model toy, config.json is of other");
+    t.model = "toy";
+    CHECK_FAILS(rundir_weights(&t, &step, out, "0"), PLUMB_EFORMAT, "other settings");
+    t.tensors = 1;
+    CHECK_FAILS(rundir_weights(&t, &step, out, NULL), PLUMB_EFORMAT, "other parameters");
+    unlink(in("config.json"));
+    CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFILE, "config.json: is missing");
+    arena_clear(&mem);
+    end();
+}
+
+static void put(const char *section, int64_t value)
+{
+    plumb_record *r = plumb_record_create();
+    plumb_record_integer(r, "x", value);
+    CHECK_OK(rundir_results(out, section, r));
+    plumb_record_free(r);
+}
+
+TEST(results_keep_the_sections_of_others)
+{
+    begin();
+    CHECK_EQUAL(mkdir(out, 0777), 0);
+    put("train", 1);
+    put("evaluate", 2);
+    put("train", 3);
+    CHECK_TEXT(content("results.json"), "{\"evaluate\": {\"x\": 2}, \"train\": {\"x\": 3}}\n");
+    FILE *f = fopen(in("results.json"), "w");
+    fputs("{\"a\": ", f);
+    fclose(f);
+    plumb_record *r = plumb_record_create();
+    CHECK_FAILS(rundir_results(out, "train", r), PLUMB_EFORMAT, "remove it");
+    plumb_record_free(r);
+    CHECK_TEXT(content("results.json"), "{\"a\": ");
+    end();
+}
+
+TEST(one_process_at_a_time)
+{
+    begin();
+    rundir a, b;
+    CHECK_OK(rundir_open(&a, out, RUNDIR_NEW));
+    CHECK_FAILS(rundir_open(&b, out, RUNDIR_NEW), PLUMB_EFILE, "is training into it");
+    CHECK_FAILS(train(true), PLUMB_EFILE, "is training into it");
+    rundir_close(&a);
+    CHECK(access(out, F_OK) != 0); // it came to nothing, and is gone
+    CHECK_OK(train(false));
+    CHECK_OK(rundir_open(&b, out, RUNDIR_RESUME));
+    rundir_close(&b);
+    CHECK(access(out, F_OK) == 0);
+    end();
+}
+
+TEST(what_a_killed_process_left_is_swept_and_nothing_else)
+{
+    begin();
+    CHECK_OK(train(false));
+    static const char *const names[] = {"weights.safetensors.part-abcdef",
+                                        "config.json.part-123456", "config.json.backup",
+                                        "notes.abcdef"};
+    for (int i = 0; i < 4; i++) {
+        FILE *f = fopen(in(names[i]), "w");
+        CHECK(f);
+        fclose(f);
+    }
+    rundir r;
+    CHECK_OK(rundir_open(&r, out, RUNDIR_RESUME));
+    rundir_close(&r);
+    CHECK(access(in(names[0]), F_OK) && access(in(names[1]), F_OK));
+    CHECK(!access(in(names[2]), F_OK) && !access(in(names[3]), F_OK));
+    end();
+}
+
+#if STARVE
+TEST(memory_that_runs_out_is_a_message_and_no_leak)
+{
+    begin();
+    CHECK_OK(train(false));
+    long k = 0;
+    for (bool through = false; !through && k < 20000; k++) {
+        starve_live = 0;
+        starve_until = k;
+        starve_counting = true;
+        const plumb_status st = train(true);
+        starve_counting = false;
+        through = !st && starve_until > 0;
+        starve_until = -1;
+        CHECK_EQUAL(starve_live, 0);
+        if (st) CHECK(plumb_last_error()[0] && !strchr(plumb_last_error(), '\n'));
+    }
+    print_message("  %ld requests\n", k);
+    CHECK(k > 20 && k < 20000);
+    end();
+}
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// A model to train in tests: one number a place, each drawn to its own aim by noisy samples, so
+// that the optimum is known. It has what real ones have: several tensors, replicas, terms, a state
+// that feeds back, and settings; and faults on request.
+#ifndef TESTS_TRAIN_TOY_MODEL_H
+#define TESTS_TRAIN_TOY_MODEL_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include "math/rng.h"
+#include "models/registry.h"
+
+typedef struct toy_settings {
+    double noise;
+    int64_t length;
+    int64_t poison; // the step whose gradient has a NaN; -1 none
+    int64_t wreck;  // the step whose loss is infinite
+    int64_t refuse; // the step at which it fails
+    int64_t pause;  // microseconds a gradient
+    int flavour;
+    bool feedback;
+    const char *remark;
+} toy_settings;
+
+static const char *const toy_flavours[] = {"plain", "bitter", "sweet", NULL};
+
+// clang-format off
+#define AT(member) offsetof(toy_settings, member)
+static const settings_row toy_rows[] = {
+    {"noise", SETTINGS_REAL, AT(noise), {"0.1", "0.1", "0.5"}, 0, 10, NULL, "of the samples", false},
+    {"length", SETTINGS_INTEGER, AT(length), {"5", "5", "3"}, 1, 1000, NULL, "frames of a clip", false},
+    {"poison", SETTINGS_INTEGER, AT(poison), {"-1"}, -1, 1e9, NULL, "step of a NaN", true},
+    {"wreck", SETTINGS_INTEGER, AT(wreck), {"-1"}, -1, 1e9, NULL, "step of an infinite loss", true},
+    {"refuse", SETTINGS_INTEGER, AT(refuse), {"-1"}, -1, 1e9, NULL, "step of a failure", true},
+    {"pause", SETTINGS_INTEGER, AT(pause), {"0"}, 0, 1e6, NULL, "microseconds a gradient", true},
+    {"flavour", SETTINGS_CHOICE, AT(flavour), {"plain", "sweet"}, 0, 0, toy_flavours, "of no use", false},
+    {"feedback", SETTINGS_FLAG, AT(feedback), {"on"}, 0, 0, NULL, "the state scales the gradient", false},
+    {"remark", SETTINGS_TEXT, AT(remark), {""}, 0, 0, NULL, "any text", false},
+    {0},
+};
+#undef AT
+// clang-format on
+
+enum { TOY_A = 70, TOY_B = 123, TOY_SIZE = TOY_A * TOY_A + TOY_B };
+
+static const trainee_tensor toy_tensors[] = {
+    {"a", 2, {TOY_A, TOY_A}, 0},
+    {"b", 1, {TOY_B}, TOY_A *TOY_A},
+};
+static const char *const toy_terms[] = {"loss", "spread"};
+static const char *const toy_states[] = {"average"};
+
+typedef struct toy {
+    toy_settings s;
+    training_settings training;
+    const footage *film;
+    float value[TOY_SIZE];
+    double state[1];
+    bool entered[256];
+    trainee *t;
+} toy;
+
+static double toy_aim(int64_t i)
+{
+    return sin((double)i);
+}
+
+static plumb_status toy_refuse(const char *why);
+
+static plumb_status toy_enter(void *self, int64_t replica)
+{
+    ((toy *)self)->entered[replica] = true;
+    return PLUMB_OK;
+}
+
+// Mean over the batch of |value - aim - noise|^2 / 2, this replica's samples of it.
+static plumb_status toy_gradient(void *self, int64_t replica, int64_t step, float *gradient,
+                                 double *terms)
+{
+    toy *y = self;
+    const int64_t batch = y->training.batch, replicas = y->training.replicas;
+    const int64_t first = batch * replica / replicas, end = batch * (replica + 1) / replicas;
+    const double scale = y->s.feedback ? 1.0 + 0.1 * fmin(y->state[0], 1.0) : 1.0;
+    if (!y->entered[replica]) return toy_refuse("a replica was not entered");
+    if (step == y->s.refuse) return toy_refuse("the toy refuses");
+    memset(gradient, 0, TOY_SIZE * sizeof *gradient);
+    terms[0] = terms[1] = 0.0;
+    for (int64_t k = first; k < end; k++) {
+        const uint8_t *frame = footage_frames(
+            y->film, footage_choose(y->film, (uint64_t)y->training.seed, step, k, y->s.length));
+        rng r = rng_at((uint64_t)y->training.seed, (uint64_t)(step * batch + k) << 8);
+        double square = 0.0;
+        for (int i = 0; i < TOY_SIZE; i++) {
+            const double noise =
+                y->s.noise * (rng_uniform(&r) - 0.5) + 1e-6 * (frame[i % 16] - 128.0);
+            const double off = (double)y->value[i] - toy_aim(i) - noise;
+            gradient[i] += (float)(scale * off / (double)batch);
+            square += off * off;
+        }
+        terms[0] += square / (2.0 * TOY_SIZE * (double)batch);
+        terms[1] += fabs(square) / (double)batch;
+    }
+    if (step == y->s.poison && replica == replicas - 1) gradient[TOY_A * TOY_A + 7] = NAN;
+    if (step == y->s.wreck) terms[1] = INFINITY;
+    if (y->s.pause) nanosleep(&(struct timespec){0, y->s.pause * 1000}, NULL);
+    return PLUMB_OK;
+}
+
+static plumb_status toy_after(void *self, int64_t step, const double *terms)
+{
+    (void)step;
+    toy *y = self;
+    y->state[0] = 0.9 * y->state[0] + 0.1 * terms[0];
+    return PLUMB_OK;
+}
+
+static int64_t toy_clip(const void *own)
+{
+    return ((const toy_settings *)own)->length;
+}
+
+static plumb_status toy_create(trainee *out, arena *mem, const void *own,
+                               const training_settings *training, const footage *film)
+{
+    toy *y = ARENA_NEW(mem, toy, 1);
+    if (!y) return PLUMB_EMEMORY;
+    y->s = *(const toy_settings *)own;
+    y->training = *training;
+    y->film = film;
+    rng r = rng_at((uint64_t)training->seed, 99);
+    for (int i = 0; i < TOY_SIZE; i++) y->value[i] = (float)rng_normal(&r);
+    *out = (trainee){.model = "toy",
+                     .tensors = 2,
+                     .tensor = toy_tensors,
+                     .size = TOY_SIZE,
+                     .value = y->value,
+                     .replicas = training->replicas,
+                     .terms = 2,
+                     .term = toy_terms,
+                     .states = 1,
+                     .state_name = toy_states,
+                     .state = y->state,
+                     .self = y,
+                     .enter = toy_enter,
+                     .gradient = toy_gradient,
+                     .after = toy_after};
+    return PLUMB_OK;
+}
+
+static const char *const toy_cpu[] = {"rate=0.02", "trajectories=4", "frames=8", "image=8", NULL};
+
+static const catalogue_row toy_row = {
+    .name = "toy",
+    .summary = "for tests",
+    .settings = toy_rows,
+    .settings_size = sizeof(toy_settings),
+    .adjust = {toy_cpu, toy_cpu, toy_cpu},
+    .clip = toy_clip,
+    .create = toy_create,
+};
+
+__attribute__((constructor)) static void toy_register(void)
+{
+    catalogue_add(&toy_row);
+}
+
+#include "base/status.h"
+static plumb_status toy_refuse(const char *why)
+{
+    return fail(PLUMB_EVALUE, "%s", why);
+}
+
+#endif
