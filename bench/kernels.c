@@ -178,9 +178,9 @@ int main(int argc, char **argv)
     CPU_ZERO(&cpus);
     CPU_SET(sched_getcpu(), &cpus);
     sched_setaffinity(0, sizeof cpus, &cpus);
-    if (argc > 1 && strcmp(argv[1], "best") && !kernels_select(argv[1]))
+    if (argc > 1 && strcmp(argv[1], "best") && !kernel_set_select(argv[1]))
         return fprintf(stderr, "kernels: this processor has no %s\n", argv[1]), 2;
-    printf("product (%s),plumb,oneDNN %s\n", kernels_instructions(),
+    printf("product (%s),plumb,oneDNN %s\n", kernel_set_instructions(),
            peer_version() ? peer_version() : "none");
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
         if (!*only || !strcmp(only, "products")) show_product(i);

@@ -59,7 +59,7 @@ static double train(const predrnn_config *c, int64_t batch, int rounds, bool pla
     predrnn_clip k;
     program *ready;
     instance *i;
-    check(predrnn_clip_describe(&k, &p, c, batch, batch));
+    check(predrnn_clip_build(&k, &p, c, batch, batch));
     int leaves = k.net.leaves;
     node **output = malloc((size_t)(leaves + 1) * sizeof *output);
     float *value = calloc((size_t)p.size, sizeof *value), *sum = calloc((size_t)p.size, 4);
@@ -68,12 +68,12 @@ static double train(const predrnn_config *c, int64_t batch, int rounds, bool pla
     output[0] = k.error;
     memcpy(output + 1, k.gradient, (size_t)leaves * sizeof *output);
     check(program_build(&ready, k.net.g, output, leaves + 1, PROGRAM_FAST));
-    params_draw(&p, value, 1);
-    check(tensors_enter(&i, ready, &k.net, value));
-    program_report r = program_tell(ready);
+    params_init_values(&p, value, 1);
+    check(model_build_instance(&i, ready, &k.net, value));
+    program_statistics r = program_stats(ready);
     fprintf(stderr, "%d nodes, %d steps, %d tapes of %d, %.1f MB, %.1f GFLOP\n", r.nodes, r.steps,
             r.tapes, r.fused, (double)r.block * 1e-6, r.flops * 1e-9);
-    if (plan) program_list(ready, line, NULL);
+    if (plan) program_print(ready, line, NULL);
     const int64_t frame = frame_of(c);
     double best = 1e30;
     for (int round = 0; round < rounds; round++) {
@@ -83,7 +83,7 @@ static double train(const predrnn_config *c, int64_t batch, int rounds, bool pla
                 predrnn_patch(instance_input(i, k.frame[t]) + b * frame,
                               clips + (b * LENGTH + t) * frame, c);
         instance_run(i, 0);
-        tensors_add(sum, i, &k.net, 1);
+        model_build_add_gradient(sum, i, &k.net, 1);
         double took = now() - from;
         best = took < best ? took : best;
     }
@@ -96,17 +96,17 @@ static double watch(const predrnn_config *c, int64_t batch, int rounds)
 {
     params p = {0};
     predrnn_step k;
-    check(predrnn_step_describe(&k, &p, c, 1, false));
+    check(predrnn_step_build(&k, &p, c, 1, false));
     float *value = calloc((size_t)p.size, sizeof *value);
     double *error = calloc((size_t)(batch * LENGTH), sizeof *error), best = 1e30;
     uint8_t *clips = film(c, batch);
     if (!value || !error) abort();
-    params_draw(&p, value, 1);
-    trainee_watch job = {
+    params_init_values(&p, value, 1);
+    model_predict_job job = {
         .frames = clips, .count = batch, .steps = LENGTH, .threads = 1, .error = error};
     for (int round = 0; round < rounds; round++) {
         double from = now();
-        check(predrnn_watch(c, &p, value, &job));
+        check(predrnn_predict_clips(c, &p, value, &job));
         double took = now() - from;
         best = took < best ? took : best;
     }

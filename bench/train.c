@@ -50,7 +50,7 @@ static double peak(void)
 // A batch of noise: what is in the pictures does not change the time.
 static hgn_item *draw_batch(int64_t batch, int64_t decoded, const hgn_config *c)
 {
-    int64_t length = hgn_times_of(c).length, frame = c->image * c->image * c->channels;
+    int64_t length = hgn_frame_plan_make(c).length, frame = c->image * c->image * c->channels;
     hgn_item *item = zeros(batch, sizeof *item);
     rng r = rng_at(1, 1);
     for (int64_t b = 0; b < batch; b++) {
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 
     int64_t channels = atoll(argv[1]), batch = atoll(argv[2]), decoded = atoll(argv[3]);
     if (!decoded) decoded = 60;
-    hgn_config c = hgn_plus_plus();
+    hgn_config c = hgn_config_plus_plus();
     for (int b = 0; b < 3; b++) {
         for (int i = 0; i < 3; i++) c.encoder[b].width[i] = channels;
         c.decoder_width[b] = channels;
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
     float *value = zeros(p.size, 4), *gradient = zeros(p.size, 4);
     float *m = zeros(p.size, 4), *v = zeros(p.size, 4);
     double *l2 = zeros(frames, 8), *kl = zeros(batch, 8);
-    params_draw(&p, value, 1);
+    params_init_values(&p, value, 1);
     if (hgn_replica_create(&replica, step, value)) return 1;
     double built = seconds(CLOCK_MONOTONIC) - begun;
     hgn_item *item = draw_batch(batch, decoded, &c);
@@ -111,8 +111,8 @@ int main(int argc, char **argv)
         best = cpu < best ? cpu : best;
         best_wall = wall < best_wall ? wall : best_wall;
     }
-    program_report roll = program_tell(hgn_step_program(step, false));
-    program_report decode = program_tell(hgn_step_program(step, true));
+    program_statistics roll = program_stats(hgn_step_program(step, false));
+    program_statistics decode = program_stats(hgn_step_program(step, true));
     double work = 1e-9 * (roll.flops + decode.flops * (double)((frames + group - 1) / group));
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);

@@ -12,25 +12,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_replies(const uint8_t *data, size_t size)
 {
-    h5wire_reply reply = {0};
+    hdf5_reply reply = {0};
     const size_t head = size < sizeof reply ? size : sizeof reply;
     memcpy(&reply, data, head);
     const char *body = (const char *)data + head;
     const uint64_t rest = size - head;
     // Half of the time the message is well-formed as a whole, so that what is inside is reached.
     if (size % 2) {
-        reply.magic = H5WIRE_REPLY;
+        reply.magic = HDF5_PROTOCOL_REPLY;
         reply.status = 0;
     }
     plumb_array array;
-    if (!h5client_check_array(&array, &reply, H5WIRE_BODY + rest, 1 << 20, "input")) {
+    if (!hdf5_client_check_array(&array, &reply, HDF5_PROTOCOL_BODY + rest, 1 << 20, "input")) {
         const uint64_t bytes = (uint64_t)plumb_array_count(&array) * plumb_dtype_size(array.dtype);
         if (bytes && bytes > (reply.offset ? 1 << 20 : rest)) abort();
     }
     if (size % 2) reply.bytes = rest;
     arena mem = {0};
-    file_names names;
-    if (!h5client_check_names(&names, &mem, &reply, body, H5WIRE_BODY + rest, "input")) {
+    array_file_names names;
+    if (!hdf5_client_check_names(&names, &mem, &reply, body, HDF5_PROTOCOL_BODY + rest, "input")) {
         size_t total = 0;
         for (int64_t i = 0; i < names.count; i++) total += strlen(names.name[i]) + 1;
         if (total != rest) abort();
@@ -41,7 +41,7 @@ static void check_replies(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const size_t have = size < H5CLIENT_START ? size : H5CLIENT_START;
-    (void)h5client_precheck(data, have, size, "input");
+    (void)hdf5_client_precheck(data, have, size, "input");
     check_replies(data, size);
     return 0;
 }

@@ -15,16 +15,16 @@ static void walk(json *j)
         json_object(j);
         while (json_key(j)) walk(j);
         break;
-    case JSON_LIST:
-        json_list(j);
-        while (json_item(j)) walk(j);
+    case JSON_ARRAY:
+        json_array(j);
+        while (json_next(j)) walk(j);
         break;
-    case JSON_TEXT: {
-        const char *text = json_text(j);
+    case JSON_STRING: {
+        const char *text = json_string(j);
         if (text && strlen(text) > (size_t)(j->end - j->start)) abort();
         break;
     }
-    case JSON_FLAG: json_flag(j); break;
+    case JSON_BOOL: json_bool(j); break;
     default: json_skip(j, NULL, NULL);
     }
 }
@@ -43,8 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int kind = 0; kind < 2; kind++) {
         if (size) memcpy(text, data, size);
         json j = json_begin(text, size, "input");
-        if (kind) json_integer(&j);
-        else json_real(&j);
+        if (kind) json_int(&j);
+        else json_double(&j);
         json_end(&j);
     }
     free(text);

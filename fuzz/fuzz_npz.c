@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size) abort();
     arena mem = {0};
-    file_names names = {0};
+    array_file_names names = {0};
     void *state;
     if (npz_open(&state, &names, &mem, path) == PLUMB_OK) {
         for (int64_t i = 0; i < names.count; i++) {

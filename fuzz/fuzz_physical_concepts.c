@@ -6,12 +6,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_as(const physical *p, const uint8_t *data, size_t size)
+static void read_as(const physical_concepts_layout *p, const uint8_t *data, size_t size)
 {
     buffer out = {0};
-    for (int k = 0; k < PHYSICAL_FIELDS; k++) {
-        const plumb_array a = physical_array(p, k);
-        if (physical_read(&out, p, k, data, size, "x")) continue;
+    for (int k = 0; k < PHYSICAL_CONCEPTS_FIELDS; k++) {
+        const plumb_array a = physical_concepts_array(p, k);
+        if (physical_concepts_read(&out, p, k, data, size, "x")) continue;
         if (out.size != (size_t)plumb_array_count(&a) * plumb_dtype_size(a.dtype)) abort();
     }
     buffer_clear(&out);
@@ -19,14 +19,15 @@ static void read_as(const physical *p, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    physical p = {0};
+    physical_concepts_layout p = {0};
     bool is = false;
-    if (!physical_look(&p, &is, data, size, "x") && is) {
+    if (!physical_concepts_detect(&p, &is, data, size, "x") && is) {
         if (p.steps < 1 || p.size < 1) abort();
         read_as(&p, data, size);
     }
     // As if another record had come first.
-    const physical clip = {.steps = 1, .size = 2}, probe = {.probe = true, .steps = 2, .size = 1};
+    const physical_concepts_layout clip = {.steps = 1, .size = 2},
+                                   probe = {.probe = true, .steps = 2, .size = 1};
     read_as(&clip, data, size);
     read_as(&probe, data, size);
     return 0;

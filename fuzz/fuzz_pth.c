@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ftruncate(fd, 0) || pwrite(fd, o.b, o.n, 0) != (ssize_t)o.n) abort();
     if (!whole) free(o.b);
     arena mem = {0};
-    file_names names = {0};
+    array_file_names names = {0};
     void *state;
     if (pth_open(&state, &names, &mem, path) == PLUMB_OK) {
         for (int64_t i = 0; i < names.count; i++) {

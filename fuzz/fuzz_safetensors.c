@@ -27,7 +27,7 @@ static void read_all(void)
     if (!safetensors_begin(&s, &mem, path)) {
         volatile unsigned sum = 0;
         for (int64_t i = 0; i < s.count; i++) {
-            const arena_mark mark = arena_here(&mem);
+            const arena_mark mark = arena_get_mark(&mem);
             plumb_array a;
             if (safetensors_find(&s, safetensors_name(&s, i)) != i) abort();
             if (safetensors_read(&a, &mem, &s, i)) continue;

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void decode(const protobuf_feature *f, const uint8_t *data, size_t size)
+static void decode(const tf_feature *f, const uint8_t *data, size_t size)
 {
     static const plumb_dtype types[] = {PLUMB_F8, PLUMB_F4, PLUMB_I8,
                                         PLUMB_I2, PLUMB_U1, PLUMB_BOOL};
@@ -18,26 +18,26 @@ static void decode(const protobuf_feature *f, const uint8_t *data, size_t size)
     memcpy(key, f->key.at, f->key.size);
     key[f->key.size] = 0;
     int64_t count;
-    if (protobuf_count(&count, f, "x")) return;
+    if (tf_example_count(&count, f, "x")) return;
     buffer out = {0};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        const feature exact = {.key = key, .dtype = types[i], .ndim = 1, .shape = {count}};
-        const feature twice = {.key = key, .dtype = types[i], .ndim = 1, .shape = {2 * count}};
-        const feature film = {.key = key, .dtype = types[i], .ndim = 4, .shape = {2, 2, 2, 3}};
-        decode_feature(&out, types[i], &exact, data, size, "x");
-        decode_feature(&out, types[i], &twice, data, size, "x");
-        decode_feature(&out, types[i], &film, data, size, "x");
+        const feature_spec exact = {.key = key, .dtype = types[i], .ndim = 1, .shape = {count}};
+        const feature_spec twice = {.key = key, .dtype = types[i], .ndim = 1, .shape = {2 * count}};
+        const feature_spec film = {.key = key, .dtype = types[i], .ndim = 4, .shape = {2, 2, 2, 3}};
+        tf_decode_feature(&out, types[i], &exact, data, size, "x");
+        tf_decode_feature(&out, types[i], &twice, data, size, "x");
+        tf_decode_feature(&out, types[i], &film, data, size, "x");
     }
     buffer_clear(&out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    protobuf_walk walk = protobuf_begin(data, size);
+    tf_example_reader walk = tf_example_begin(data, size);
     for (int i = 0; i < 16; i++) {
         bool there;
-        protobuf_feature f;
-        if (protobuf_next(&there, &f, &walk, "x") || !there) break;
+        tf_feature f;
+        if (tf_example_next(&there, &f, &walk, "x") || !there) break;
         decode(&f, data, size);
     }
     return 0;

@@ -68,7 +68,7 @@ void arena_clear(arena *mem)
     }
 }
 
-void *arena_take(arena *mem, int64_t count, size_t size)
+void *arena_alloc(arena *mem, int64_t count, size_t size)
 {
     size_t bytes;
     if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) || bytes > SIZE_MAX / 2) {
@@ -96,15 +96,15 @@ void *arena_take(arena *mem, int64_t count, size_t size)
     return place;
 }
 
-char *arena_text(arena *mem, const char *text)
+char *arena_strdup(arena *mem, const char *text)
 {
     const size_t size = strlen(text) + 1;
-    char *copy = arena_take(mem, (int64_t)size, 1);
+    char *copy = arena_alloc(mem, (int64_t)size, 1);
     if (copy) memcpy(copy, text, size);
     return copy;
 }
 
-arena_mark arena_here(const arena *mem)
+arena_mark arena_get_mark(const arena *mem)
 {
     return (arena_mark){mem->top, mem->top ? mem->top->used : 0};
 }

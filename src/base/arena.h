@@ -23,16 +23,16 @@ void arena_clear(arena *mem);
 
 /// `count` times `size` bytes, zeroed and aligned to 64; NULL if there is no memory or the product
 /// overflows (the message is then already written, PLUMB_EMEMORY). Zero bytes give a valid pointer.
-void *arena_take(arena *mem, int64_t count, size_t size);
-char *arena_text(arena *mem, const char *text); ///< a copy
+void *arena_alloc(arena *mem, int64_t count, size_t size);
+char *arena_strdup(arena *mem, const char *text); ///< a copy
 
 /// Scratch: what was taken after the mark is given back, and poisoned under AddressSanitizer.
-arena_mark arena_here(const arena *mem);
+arena_mark arena_get_mark(const arena *mem);
 void arena_rewind(arena *mem, arena_mark mark);
 
 /// Bytes taken from the system.
 size_t arena_size(const arena *mem);
 
-#define ARENA_NEW(mem, type, count) ((type *)arena_take((mem), (count), sizeof(type)))
+#define ARENA_ALLOC(mem, type, count) ((type *)arena_alloc((mem), (count), sizeof(type)))
 
 #endif

@@ -113,13 +113,13 @@ plumb_status array_create(plumb_array *out, arena *mem, plumb_dtype dtype, int n
     int64_t count;
     if (!array_count_checked(&count, shape, ndim, plumb_dtype_size(dtype)))
         return fail(PLUMB_EMEMORY, "an array of this shape is more than memory can hold");
-    void *data = arena_take(mem, count, plumb_dtype_size(dtype));
+    void *data = arena_alloc(mem, count, plumb_dtype_size(dtype));
     if (!data) return PLUMB_EMEMORY;
     *out = plumb_array_view(data, dtype, ndim, shape);
     return PLUMB_OK;
 }
 
-plumb_status array_refuse_nonfinite(const plumb_array *array, const char *name, int64_t count,
+plumb_status array_reject_nonfinite(const plumb_array *array, const char *name, int64_t count,
                                     int64_t first, const char *advice)
 {
     double value;
@@ -136,11 +136,11 @@ plumb_status array_refuse_nonfinite(const plumb_array *array, const char *name, 
                 plumb_array_shape_text(where, sizeof where, &at), advice);
 }
 
-const double *array_doubles(arena *mem, const plumb_array *array)
+const double *array_as_doubles(arena *mem, const plumb_array *array)
 {
     if (array->dtype == PLUMB_F8) return array->data;
     const int64_t count = plumb_array_count(array);
-    double *copy = ARENA_NEW(mem, double, count);
+    double *copy = ARENA_ALLOC(mem, double, count);
     if (copy) plumb_array_to_double(copy, array, 0, count);
     return copy;
 }

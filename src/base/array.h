@@ -18,11 +18,11 @@ plumb_status array_create(plumb_array *out, arena *mem, plumb_dtype dtype, int n
 
 /// Fails with PLUMB_ENUMERIC: `name` has `count` values that are not finite, the first at flat
 /// index `first`; `advice` ends the sentence and may be "".
-plumb_status array_refuse_nonfinite(const plumb_array *array, const char *name, int64_t count,
+plumb_status array_reject_nonfinite(const plumb_array *array, const char *name, int64_t count,
                                     int64_t first, const char *advice);
 
 /// The whole array as doubles: the array's own memory if it is F8 already, else a copy in `mem`;
 /// NULL if memory runs out.
-const double *array_doubles(arena *mem, const plumb_array *array);
+const double *array_as_doubles(arena *mem, const plumb_array *array);
 
 #endif

@@ -10,19 +10,19 @@
 unsigned char *buffer_grow(buffer *b, size_t bytes)
 {
     size_t wanted;
-    if (b->broken || __builtin_add_overflow(b->size, bytes, &wanted)) {
-        b->broken = true;
+    if (b->failed || __builtin_add_overflow(b->size, bytes, &wanted)) {
+        b->failed = true;
         return NULL;
     }
-    if (wanted > b->room || !b->data) {
+    if (wanted > b->capacity || !b->data) {
         const size_t room = wanted < SIZE_MAX / 2 ? wanted + wanted / 2 + 64 : wanted;
         unsigned char *grown = realloc(b->data, room);
         if (!grown) {
-            b->broken = true;
+            b->failed = true;
             return NULL;
         }
         b->data = grown;
-        b->room = room;
+        b->capacity = room;
     }
     unsigned char *place = b->data + b->size;
     b->size = wanted;
@@ -35,7 +35,7 @@ void buffer_put(buffer *b, const void *data, size_t bytes)
     if (place && bytes) memcpy(place, data, bytes);
 }
 
-void buffer_print(buffer *b, const char *format, ...)
+void buffer_printf(buffer *b, const char *format, ...)
 {
     char line[1024];
     va_list arguments, again;
@@ -58,7 +58,7 @@ void buffer_print(buffer *b, const char *format, ...)
 void buffer_reset(buffer *b)
 {
     b->size = 0;
-    b->broken = false;
+    b->failed = false;
 }
 
 void buffer_clear(buffer *b)

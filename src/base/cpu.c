@@ -18,7 +18,7 @@ bool cpu_has(const char *set)
     return false;
 }
 
-const cpu_kernels *cpu_choose(const cpu_kernels *table, const char *set)
+const cpu_variant *cpu_choose(const cpu_variant *table, const char *set)
 {
     for (; table->set; table++)
         if ((!set || !strcmp(table->set, set)) && cpu_has(table->set)) return table;

@@ -9,14 +9,14 @@
 bool cpu_has(const char *set);
 
 /// The same loops compiled for one set of instructions.
-typedef struct cpu_kernels {
+typedef struct cpu_variant {
     const char *set;
     const void *kernels;
-} cpu_kernels;
+} cpu_variant;
 
 /// Of tables that end with portable ones, best first: those for `set`, or the first that this
 /// processor can run if it is NULL. NULL if there are none for it here.
-const cpu_kernels *cpu_choose(const cpu_kernels *table, const char *set);
+const cpu_variant *cpu_choose(const cpu_variant *table, const char *set);
 
 // Tables of kernels by the names of their sets.
 #if defined(__x86_64__)

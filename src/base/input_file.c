@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-plumb_status infile_open(infile *out, const char *path)
+plumb_status input_file_open(input_file *out, const char *path)
 {
     // O_NONBLOCK: opening a FIFO without a writer would wait for ever.
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -20,17 +20,17 @@ plumb_status infile_open(infile *out, const char *path)
         return fail(PLUMB_EFILE, "%s: %s, wanted a regular file", path,
                     S_ISDIR(about.st_mode) ? "a directory" : "not a file of bytes");
     }
-    *out = (infile){.fd = fd, .size = (int64_t)about.st_size, .path = path};
+    *out = (input_file){.fd = fd, .size = (int64_t)about.st_size, .path = path};
     return PLUMB_OK;
 }
 
-void infile_close(infile *file)
+void input_file_close(input_file *file)
 {
     if (file->fd >= 0) close(file->fd);
     file->fd = -1;
 }
 
-plumb_status infile_read(void *out, const infile *file, uint64_t offset, size_t bytes)
+plumb_status input_file_read(void *out, const input_file *file, uint64_t offset, size_t bytes)
 {
     unsigned char *place = out;
     size_t done = 0;
@@ -46,7 +46,7 @@ plumb_status infile_read(void *out, const infile *file, uint64_t offset, size_t 
     return PLUMB_OK;
 }
 
-uint64_t infile_memory(void)
+uint64_t input_file_memory_limit(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES);
     const long size = sysconf(_SC_PAGESIZE);

@@ -9,20 +9,20 @@
 #include "base/status.h"
 
 /// An open file and its size when it was opened. `path` is the caller's and must outlive it.
-typedef struct infile {
+typedef struct input_file {
     int fd;
     int64_t size;
     const char *path;
-} infile;
+} input_file;
 
 /// Opens a regular file; a directory, a FIFO or a device is refused without waiting for it.
-plumb_status infile_open(infile *out, const char *path);
-void infile_close(infile *file);
+plumb_status input_file_open(input_file *out, const char *path);
+void input_file_close(input_file *file);
 
 /// Exactly `bytes` bytes from `offset`. Fails with PLUMB_EFILE if the file has become shorter.
-plumb_status infile_read(void *out, const infile *file, uint64_t offset, size_t bytes);
+plumb_status input_file_read(void *out, const input_file *file, uint64_t offset, size_t bytes);
 
 /// Bytes of memory this machine has: no file may ask for more.
-uint64_t infile_memory(void);
+uint64_t input_file_memory_limit(void);
 
 #endif

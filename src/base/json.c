@@ -16,7 +16,7 @@ json json_begin(char *text, size_t size, const char *what)
     return (json){.start = text, .at = text, .end = text + size, .what = what};
 }
 
-plumb_status json_refuse(json *j, const char *why)
+plumb_status json_error(json *j, const char *why)
 {
     if (!j->st)
         j->st = fail(PLUMB_EFORMAT, "%s: %s, at byte %lld", j->what, why,
@@ -33,17 +33,17 @@ static void skip_space(json *j)
 
 json_kind json_peek(json *j)
 {
-    if (j->st) return JSON_NOTHING;
+    if (j->st) return JSON_END;
     skip_space(j);
-    if (j->at == j->end) return JSON_NOTHING;
+    if (j->at == j->end) return JSON_END;
     switch (*j->at) {
     case '{': return JSON_OBJECT;
-    case '[': return JSON_LIST;
-    case '"': return JSON_TEXT;
+    case '[': return JSON_ARRAY;
+    case '"': return JSON_STRING;
     case 't':
-    case 'f': return JSON_FLAG;
+    case 'f': return JSON_BOOL;
     case 'n': return JSON_NULL;
-    default: return *j->at == '-' || (*j->at >= '0' && *j->at <= '9') ? JSON_NUMBER : JSON_NOTHING;
+    default: return *j->at == '-' || (*j->at >= '0' && *j->at <= '9') ? JSON_NUMBER : JSON_END;
     }
 }
 
@@ -51,7 +51,7 @@ static bool expect(json *j, json_kind kind, const char *wanted)
 {
     if (j->st) return false;
     if (json_peek(j) == kind) return true;
-    json_refuse(j, wanted);
+    json_error(j, wanted);
     return false;
 }
 
@@ -60,8 +60,8 @@ static bool expect(json *j, json_kind kind, const char *wanted)
 static void enter(json *j, json_kind kind, const char *wanted)
 {
     if (!expect(j, kind, wanted)) return;
-    if (j->depth == JSON_DEEPEST) {
-        json_refuse(j, "too many brackets inside each other");
+    if (j->depth == JSON_MAX_DEPTH) {
+        json_error(j, "too many brackets inside each other");
         return;
     }
     j->at++;
@@ -80,8 +80,8 @@ static bool more(json *j, char closing)
     }
     if (!j->first[j->depth - 1]) {
         if (j->at == j->end || *j->at != ',') {
-            json_refuse(j, closing == '}' ? "no comma or } where one must be"
-                                          : "no comma or ] where one must be");
+            json_error(j, closing == '}' ? "no comma or } where one must be"
+                                         : "no comma or ] where one must be");
             return false;
         }
         j->at++;
@@ -98,22 +98,22 @@ void json_object(json *j)
 char *json_key(json *j)
 {
     if (!more(j, '}')) return NULL;
-    char *key = json_text(j);
+    char *key = json_string(j);
     skip_space(j);
     if (key && (j->at == j->end || *j->at != ':')) {
-        json_refuse(j, "no colon behind a key");
+        json_error(j, "no colon behind a key");
         return NULL;
     }
     if (key) j->at++;
     return key;
 }
 
-void json_list(json *j)
+void json_array(json *j)
 {
-    enter(j, JSON_LIST, "no [ where a list must be");
+    enter(j, JSON_ARRAY, "no [ where a list must be");
 }
 
-bool json_item(json *j)
+bool json_next(json *j)
 {
     return more(j, ']');
 }
@@ -194,14 +194,14 @@ static int unescape(json *j)
 // Walks over a text; with `to` it is unescaped to there, which is never ahead of the reading.
 static char *walk_text(json *j, char *to)
 {
-    if (!expect(j, JSON_TEXT, "no \" where a text must be")) return NULL;
+    if (!expect(j, JSON_STRING, "no \" where a text must be")) return NULL;
     j->at++;
     while (j->at < j->end && *j->at != '"') {
         int length = 0;
         if (*j->at == '\\') {
             const int c = unescape(j);
             if (c < 0) {
-                json_refuse(j, "a backslash with nothing proper behind it");
+                json_error(j, "a backslash with nothing proper behind it");
                 return NULL;
             }
             if (to) to = put_utf8(to, c);
@@ -209,23 +209,23 @@ static char *walk_text(json *j, char *to)
         }
         if ((unsigned char)*j->at >= 0x20) length = utf8_length(j->at, j->end);
         if (!length) {
-            json_refuse(j, "a text that is not UTF-8, or has a control byte");
+            json_error(j, "a text that is not UTF-8, or has a control byte");
             return NULL;
         }
         for (int i = 0; i < length; i++, j->at++)
             if (to) *to++ = *j->at;
     }
     if (j->at == j->end) {
-        json_refuse(j, "a text without an end");
+        json_error(j, "a text without an end");
         return NULL;
     }
     j->at++;
     return to;
 }
 
-char *json_text(json *j)
+char *json_string(json *j)
 {
-    if (!expect(j, JSON_TEXT, "no \" where a text must be")) return NULL;
+    if (!expect(j, JSON_STRING, "no \" where a text must be")) return NULL;
     char *text = j->at; // the opening quote gives the room for the zero
     char *behind = walk_text(j, text);
     if (!behind) return NULL;
@@ -265,7 +265,7 @@ static bool take_number(json *j, char text[LONGEST_NUMBER], bool *whole)
     }
     const size_t length = (size_t)(c - j->at);
     if (!right || length >= LONGEST_NUMBER) {
-        json_refuse(j, "a number that is none");
+        json_error(j, "a number that is none");
         return false;
     }
     memcpy(text, j->at, length);
@@ -274,7 +274,7 @@ static bool take_number(json *j, char text[LONGEST_NUMBER], bool *whole)
     return true;
 }
 
-int64_t json_integer(json *j)
+int64_t json_int(json *j)
 {
     char text[LONGEST_NUMBER];
     bool whole;
@@ -282,11 +282,11 @@ int64_t json_integer(json *j)
     errno = 0;
     const long long value = strtoll(text, NULL, 10);
     if (whole && !errno) return value;
-    json_refuse(j, "a number that is not a whole one of 64 bits");
+    json_error(j, "a number that is not a whole one of 64 bits");
     return 0;
 }
 
-double json_real(json *j)
+double json_double(json *j)
 {
     char text[LONGEST_NUMBER];
     bool whole;
@@ -296,7 +296,7 @@ double json_real(json *j)
     if (point) *point = localeconv()->decimal_point[0];
     const double value = strtod(text, NULL);
     if (isfinite(value)) return value;
-    json_refuse(j, "a number that no double holds");
+    json_error(j, "a number that no double holds");
     return 0.0;
 }
 
@@ -308,11 +308,11 @@ static bool take_word(json *j, const char *word)
     return true;
 }
 
-bool json_flag(json *j)
+bool json_bool(json *j)
 {
-    if (!expect(j, JSON_FLAG, "neither true nor false where one must be")) return false;
+    if (!expect(j, JSON_BOOL, "neither true nor false where one must be")) return false;
     if (take_word(j, "true")) return true;
-    if (!take_word(j, "false")) json_refuse(j, "neither true nor false where one must be");
+    if (!take_word(j, "false")) json_error(j, "neither true nor false where one must be");
     return false;
 }
 
@@ -330,24 +330,24 @@ static void skip_value(json *j)
             skip_space(j);
             if (j->st) return;
             if (j->at == j->end || *j->at != ':') {
-                json_refuse(j, "no colon behind a key");
+                json_error(j, "no colon behind a key");
                 return;
             }
             j->at++;
             skip_value(j);
         }
         break;
-    case JSON_LIST:
-        json_list(j);
-        while (json_item(j)) skip_value(j);
+    case JSON_ARRAY:
+        json_array(j);
+        while (json_next(j)) skip_value(j);
         break;
-    case JSON_TEXT: walk_text(j, NULL); break;
+    case JSON_STRING: walk_text(j, NULL); break;
     case JSON_NUMBER: take_number(j, number, &whole); break;
-    case JSON_FLAG: json_flag(j); break;
+    case JSON_BOOL: json_bool(j); break;
     case JSON_NULL:
-        if (!take_word(j, "null")) json_refuse(j, "a word that is no value");
+        if (!take_word(j, "null")) json_error(j, "a word that is no value");
         break;
-    case JSON_NOTHING: json_refuse(j, "no value where one must be"); break;
+    case JSON_END: json_error(j, "no value where one must be"); break;
     }
 }
 
@@ -364,6 +364,6 @@ plumb_status json_end(json *j)
 {
     if (j->st) return j->st;
     skip_space(j);
-    if (j->at != j->end || j->depth) json_refuse(j, "more than one value");
+    if (j->at != j->end || j->depth) json_error(j, "more than one value");
     return j->st;
 }

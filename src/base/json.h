@@ -5,7 +5,7 @@
 //     json j = json_begin(text, size, "x.json");
 //     json_object(&j);
 //     for (const char *key; (key = json_key(&j));)
-//         if (!strcmp(key, "steps")) steps = json_integer(&j);
+//         if (!strcmp(key, "steps")) steps = json_int(&j);
 //         else json_skip(&j);
 //     plumb_status st = json_end(&j);
 #ifndef BASE_JSON_H
@@ -17,15 +17,15 @@
 
 #include "base/status.h"
 
-enum { JSON_DEEPEST = 32 };
+enum { JSON_MAX_DEPTH = 32 };
 
 typedef enum json_kind {
-    JSON_NOTHING, ///< the end, or what is no JSON
+    JSON_END, ///< the end, or what is no JSON
     JSON_OBJECT,
-    JSON_LIST,
-    JSON_TEXT,
+    JSON_ARRAY,
+    JSON_STRING,
     JSON_NUMBER,
-    JSON_FLAG,
+    JSON_BOOL,
     JSON_NULL,
 } json_kind;
 
@@ -36,7 +36,7 @@ typedef struct json {
     const char *what; ///< the name in messages
     plumb_status st;
     int depth;
-    bool first[JSON_DEEPEST]; ///< nothing yet in this bracket
+    bool first[JSON_MAX_DEPTH]; ///< nothing yet in this bracket
 } json;
 
 /// `text` is changed: texts are unescaped where they stand, and end with a zero there.
@@ -46,18 +46,18 @@ json_kind json_peek(json *j); ///< what comes next
 
 void json_object(json *j); ///< an object comes next; go in
 char *json_key(json *j);   ///< the key of the next member; NULL behind the last, and out again
-void json_list(json *j);
-bool json_item(json *j); ///< is there one more item? If not, out again
+void json_array(json *j);
+bool json_next(json *j); ///< is there one more item? If not, out again
 
-char *json_text(json *j); ///< UTF-8 without zeros inside; NULL on failure
-int64_t json_integer(json *j);
-double json_real(json *j); ///< an integer will do
-bool json_flag(json *j);
+char *json_string(json *j); ///< UTF-8 without zeros inside; NULL on failure
+int64_t json_int(json *j);
+double json_double(json *j); ///< an integer will do
+bool json_bool(json *j);
 /// Whatever comes next, checked but not changed; `*text` and `*size` are where it stands.
 void json_skip(json *j, const char **text, size_t *size);
 
 /// Fails with PLUMB_EFORMAT at the place that was read last: what was found, `wanted`.
-plumb_status json_refuse(json *j, const char *why);
+plumb_status json_error(json *j, const char *why);
 
 /// Nothing but white space may be left. The first failure, or PLUMB_OK.
 plumb_status json_end(json *j);

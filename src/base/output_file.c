@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-plumb_status outfile_open(outfile *out, const char *path)
+plumb_status output_file_open(output_file *out, const char *path)
 {
     out->stream = NULL;
     if ((size_t)snprintf(out->path, sizeof out->path, "%s", path) >= sizeof out->path ||
@@ -32,7 +32,7 @@ plumb_status outfile_open(outfile *out, const char *path)
     return PLUMB_OK;
 }
 
-plumb_status outfile_commit(outfile *out)
+plumb_status output_file_commit(output_file *out)
 {
     const int bad = ferror(out->stream) | fflush(out->stream) | fsync(fileno(out->stream));
     const int why = errno;
@@ -51,7 +51,7 @@ plumb_status outfile_commit(outfile *out)
     return PLUMB_OK;
 }
 
-void outfile_abandon(outfile *out)
+void output_file_discard(output_file *out)
 {
     if (!out->stream) return;
     fclose(out->stream);

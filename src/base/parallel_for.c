@@ -9,21 +9,21 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-typedef struct crew {
-    pool_work *work;
+typedef struct parallel_region {
+    parallel_task *work;
     void *context;
     int64_t count;
     _Atomic int64_t next;
-} crew;
+} parallel_region;
 
-typedef struct seat {
-    crew *crew;
+typedef struct parallel_worker {
+    parallel_region *crew;
     int worker;
-} seat;
+} parallel_worker;
 
 static void *serve(void *argument)
 {
-    const seat *s = argument;
+    const parallel_worker *s = argument;
     for (;;) {
         const int64_t item = atomic_fetch_add(&s->crew->next, 1);
         if (item >= s->crew->count) return NULL;
@@ -31,37 +31,37 @@ static void *serve(void *argument)
     }
 }
 
-void pool_run(int64_t count, int threads, pool_work *work, void *context)
+void parallel_for(int64_t count, int threads, parallel_task *work, void *context)
 {
-    if (threads <= 0) threads = pool_threads();
-    if (threads > POOL_MAX_THREADS) threads = POOL_MAX_THREADS;
+    if (threads <= 0) threads = parallel_threads();
+    if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
     if (threads > count) threads = (int)count;
 
-    crew c = {.work = work, .context = context, .count = count};
-    seat seats[POOL_MAX_THREADS];
-    pthread_t handles[POOL_MAX_THREADS];
+    parallel_region c = {.work = work, .context = context, .count = count};
+    parallel_worker seats[PARALLEL_MAX_THREADS];
+    pthread_t handles[PARALLEL_MAX_THREADS];
     int started = 0;
     for (int i = 1; i < threads; i++) {
-        seats[i] = (seat){&c, i};
+        seats[i] = (parallel_worker){&c, i};
         if (pthread_create(&handles[started], NULL, serve, &seats[i])) break;
         started++;
     }
-    seats[0] = (seat){&c, 0};
+    seats[0] = (parallel_worker){&c, 0};
     serve(&seats[0]);
     for (int i = 0; i < started; i++) pthread_join(handles[i], NULL);
 }
 
-int pool_threads(void)
+int parallel_threads(void)
 {
     const char *wish = getenv("PLUMB_THREADS");
     if (wish) {
         char *end;
         const long threads = strtol(wish, &end, 10);
         if (end != wish && !*end && threads >= 1)
-            return threads > POOL_MAX_THREADS ? POOL_MAX_THREADS : (int)threads;
+            return threads > PARALLEL_MAX_THREADS ? PARALLEL_MAX_THREADS : (int)threads;
     }
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set)) return 1;
     const int cores = CPU_COUNT(&set);
-    return cores < 1 ? 1 : cores > POOL_MAX_THREADS ? POOL_MAX_THREADS : cores;
+    return cores < 1 ? 1 : cores > PARALLEL_MAX_THREADS ? PARALLEL_MAX_THREADS : cores;
 }

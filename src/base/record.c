@@ -207,17 +207,17 @@ plumb_status plumb_record_json(const char **out, plumb_record *r)
 
 plumb_status plumb_records_save(const char *path, plumb_record *const *records, int64_t count)
 {
-    outfile file;
-    plumb_status st = outfile_open(&file, path);
+    output_file file;
+    plumb_status st = output_file_open(&file, path);
     if (st) return st;
     for (int64_t i = 0; i < count; i++) {
         const char *line;
         st = plumb_record_json(&line, records[i]);
         if (st) {
-            outfile_abandon(&file);
+            output_file_discard(&file);
             return st;
         }
         fprintf(file.stream, "%s\n", line);
     }
-    return outfile_commit(&file);
+    return output_file_commit(&file);
 }

@@ -8,7 +8,7 @@ static int smallest(int a, int b)
     return a < b ? a : b;
 }
 
-int words_distance(const char *a, const char *b)
+int spelling_distance(const char *a, const char *b)
 {
     enum { LONGEST = 32 };
     const size_t la = strlen(a), lb = strlen(b);
@@ -27,9 +27,9 @@ int words_distance(const char *a, const char *b)
     return d[m][n];
 }
 
-const char *words_nearer(const char *word, const char *a, const char *b)
+const char *spelling_closer(const char *word, const char *a, const char *b)
 {
     if (!b) return a;
     if (!a) return b;
-    return words_distance(word, b) < words_distance(word, a) ? b : a;
+    return spelling_distance(word, b) < spelling_distance(word, a) ? b : a;
 }

@@ -5,9 +5,9 @@
 
 /// How many letters must be added, taken away, changed or exchanged with a neighbour; words of more
 /// than 32 letters are far from everything.
-int words_distance(const char *a, const char *b);
+int spelling_distance(const char *a, const char *b);
 
 /// Of two candidates the one nearer to `word`; the first of equals. `b` may be NULL.
-const char *words_nearer(const char *word, const char *a, const char *b);
+const char *spelling_closer(const char *word, const char *a, const char *b);
 
 #endif

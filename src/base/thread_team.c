@@ -9,23 +9,23 @@
 
 #include "base/parallel_for.h"
 
-typedef struct seat {
-    crew *crew;
+typedef struct team_worker {
+    thread_team *crew;
     int worker;
-} seat;
+} team_worker;
 
-struct crew {
+struct thread_team {
     pthread_mutex_t lock; // of those who sleep
     pthread_cond_t go, done;
     _Atomic uint64_t round; // counts the rounds; a worker waits for the next
     _Atomic int busy;       // threads still at work in this round
     _Atomic bool ended;
-    crew_work *work; // set before the round is counted
+    thread_team_work *work; // set before the round is counted
     void *context;
 
     int threads; // besides the caller
-    seat seats[POOL_MAX_THREADS];
-    pthread_t handle[POOL_MAX_THREADS];
+    team_worker seats[PARALLEL_MAX_THREADS];
+    pthread_t handle[PARALLEL_MAX_THREADS];
 };
 
 // Rounds follow each other closely. Who sleeps in between is woken late, and at first on the
@@ -39,15 +39,15 @@ static void breathe(void)
 #endif
 }
 
-static bool waits(const crew *c, uint64_t seen)
+static bool waits(const thread_team *c, uint64_t seen)
 {
     return !atomic_load(&c->ended) && atomic_load(&c->round) == seen;
 }
 
 static void *serve(void *argument)
 {
-    const seat *s = argument;
-    crew *c = s->crew;
+    const team_worker *s = argument;
+    thread_team *c = s->crew;
     for (uint64_t seen = 0;;) {
         for (int i = 0; i < AWAKE && waits(c, seen); i++) breathe();
         if (waits(c, seen)) {
@@ -66,11 +66,11 @@ static void *serve(void *argument)
     }
 }
 
-plumb_status crew_create(crew **out, int threads)
+plumb_status thread_team_create(thread_team **out, int threads)
 {
-    crew *c = calloc(1, sizeof *c);
+    thread_team *c = calloc(1, sizeof *c);
     if (!c) return fail(PLUMB_EMEMORY, "no memory for threads");
-    if (threads > POOL_MAX_THREADS) threads = POOL_MAX_THREADS;
+    if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->go, NULL);
     pthread_cond_init(&c->done, NULL);
@@ -79,7 +79,7 @@ plumb_status crew_create(crew **out, int threads)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (int i = 1; i < threads; i++) {
-        c->seats[i] = (seat){c, i};
+        c->seats[i] = (team_worker){c, i};
         if (pthread_create(&c->handle[c->threads], NULL, serve, &c->seats[i])) break;
         c->threads++;
     }
@@ -88,7 +88,7 @@ plumb_status crew_create(crew **out, int threads)
     return PLUMB_OK;
 }
 
-void crew_free(crew *c)
+void thread_team_free(thread_team *c)
 {
     if (!c) return;
     pthread_mutex_lock(&c->lock);
@@ -102,12 +102,12 @@ void crew_free(crew *c)
     free(c);
 }
 
-int crew_size(const crew *c)
+int thread_team_size(const thread_team *c)
 {
     return c->threads + 1;
 }
 
-void crew_run(crew *c, crew_work *work, void *context)
+void thread_team_run(thread_team *c, thread_team_work *work, void *context)
 {
     if (!c->threads) {
         work(context, 0, 1);
@@ -128,7 +128,7 @@ void crew_run(crew *c, crew_work *work, void *context)
     pthread_mutex_unlock(&c->lock);
 }
 
-int64_t crew_share(int64_t *size, int64_t count, int worker, int workers)
+int64_t thread_team_split(int64_t *size, int64_t count, int worker, int workers)
 {
     const int64_t each = count / workers, rest = count % workers;
     *size = each + (worker < rest);

@@ -13,7 +13,7 @@ typedef struct settings {
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "judged", .kind = OPTION_INTEGER, AT(opt.judged), .value = "N",
      .help = "at most so many tuples for the classifiers, evenly from all"},
     {.name = "bootstrap", .kind = OPTION_INTEGER, AT(opt.bootstrap), .value = "N",
@@ -49,9 +49,9 @@ static void print_eye(const char *what, const plumb_audit_eye *e)
 {
     char text[64];
     printf("  %-12s %6.2f %%  %-18s", what, 100.0 * e->accuracy,
-           cell_interval(text, sizeof text, e->accuracy_ci));
+           cli_format_interval(text, sizeof text, e->accuracy_ci));
     printf("  tuples %6.2f %%  %-18s  %s\n", 100.0 * e->tuple_accuracy,
-           cell_interval(text, sizeof text, e->tuple_ci), e->leak ? "LEAK" : "chance");
+           cli_format_interval(text, sizeof text, e->tuple_ci), e->leak ? "LEAK" : "chance");
 }
 
 static void print_table(const char *file, const plumb_audit *a)
@@ -80,39 +80,39 @@ static int report(const settings *s, const char *file, const plumb_audit *a)
     int code = EXIT_DONE;
     if (s->json) {
         plumb_record *record = plumb_audit_record(a, &s->opt);
-        if (!record) return complain(&command_audit, EXIT_FAILED, "no memory");
-        code = print_record(&command_audit, record);
+        if (!record) return cli_error(&cmd_audit, EXIT_FAILED, "no memory");
+        code = cli_print_record(&cmd_audit, record);
         plumb_record_free(record);
     } else {
         print_table(file, a);
     }
-    const bar bars[] = {{"clean", a->clean ? 1.0 : 0.0, 1.0, false}};
-    return code == EXIT_DONE ? bars_check(&command_audit, s->require, bars, 1) : code;
+    const requirement bars[] = {{"clean", a->clean ? 1.0 : 0.0, 1.0, false}};
+    return code == EXIT_DONE ? require_check(&cmd_audit, s->require, bars, 1) : code;
 }
 
 static int run(void *given, int files, char **file)
 {
     const settings *s = given;
-    const command *c = &command_audit;
+    const cli_command *c = &cmd_audit;
     if (files != 1)
-        return complain(c, EXIT_USAGE, "takes one file, not %d; see plumb audit --help", files);
-    const bar bars[] = {{"clean", 0.0, 1.0, false}};
-    const int bad = bars_parse(c, s->require, bars, 1);
+        return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb audit --help", files);
+    const requirement bars[] = {{"clean", 0.0, 1.0, false}};
+    const int bad = require_parse(c, s->require, bars, 1);
     if (bad != EXIT_DONE) return bad;
     plumb_dataset *probes = NULL;
     plumb_audit result;
-    stops_begin();
+    signals_begin();
     progress_begin("audit");
     plumb_status st = plumb_dataset_open(&probes, file[0], s->split);
     if (!st) st = plumb_audit_measure(&result, probes, &s->opt);
     progress_end();
     plumb_dataset_close(probes);
     if (st && probes)
-        return stops_end(complain(c, EXIT_FAILED, "%s: %s", file[0], plumb_last_error()));
-    return stops_end(st ? complain_last(c) : report(s, file[0], &result));
+        return signals_end(cli_error(c, EXIT_FAILED, "%s: %s", file[0], plumb_last_error()));
+    return signals_end(st ? cli_last_error(c) : report(s, file[0], &result));
 }
 
-const command command_audit = {
+const cli_command cmd_audit = {
     .name = "audit",
     .summary = "can probes be told apart without physics?",
     .usage = "FILE [options]",

@@ -12,7 +12,7 @@ typedef struct settings {
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "split", .kind = OPTION_TEXT, AT(split), .value = "train|test",
      .help = "which part of a published folder; without it train, or what there is"},
     {.name = "compress", .kind = OPTION_FLAG, AT(data.compress),
@@ -40,12 +40,12 @@ static int report(const settings *s, const char *in, const char *out, int64_t re
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(&command_convert, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_convert, EXIT_FAILED, "no memory");
     plumb_record_text(record, "in", in);
     plumb_record_text(record, "out", out);
     plumb_record_integer(record, "records", records);
     plumb_record_text(record, "version", plumb_version());
-    const int code = print_record(&command_convert, record);
+    const int code = cli_print_record(&cmd_convert, record);
     plumb_record_free(record);
     return code;
 }
@@ -53,26 +53,26 @@ static int report(const settings *s, const char *in, const char *out, int64_t re
 static void say(void *context, const char *line)
 {
     (void)context;
-    complain(&command_convert, EXIT_DONE, "%s", line);
+    cli_error(&cmd_convert, EXIT_DONE, "%s", line);
 }
 
 static int run(void *given, int files, char **file)
 {
     const settings *s = given;
-    const command *c = &command_convert;
+    const cli_command *c = &cmd_convert;
     if (files != 2)
-        return complain(c, EXIT_USAGE, "takes IN and OUT, not %d file%s; see plumb convert --help",
-                        files, files == 1 ? "" : "s");
+        return cli_error(c, EXIT_USAGE, "takes IN and OUT, not %d file%s; see plumb convert --help",
+                         files, files == 1 ? "" : "s");
     int64_t records = 0;
     plumb_set_log(say, NULL);
-    stops_begin();
+    signals_begin();
     progress_begin("convert");
     const plumb_status st = plumb_dataset_convert(&records, file[1], file[0], s->split, &s->data);
     progress_end();
-    return stops_end(st ? complain_last(c) : report(s, file[0], file[1], records));
+    return signals_end(st ? cli_last_error(c) : report(s, file[0], file[1], records));
 }
 
-const command command_convert = {
+const cli_command cmd_convert = {
     .name = "convert",
     .summary = "a dataset into another kind of file",
     .usage = "IN OUT [options]",

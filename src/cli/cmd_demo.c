@@ -18,7 +18,7 @@ typedef struct settings {
 static const char usual_page[] = "plumb-demo.html";
 
 // clang-format off
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "out", .kind = OPTION_TEXT, .offset = offsetof(settings, out), .value = "F.json",
      .help = "also write the numbers to a file"},
     {.name = "report", .kind = OPTION_TEXT, .offset = offsetof(settings, page), .value = "F.html",
@@ -91,8 +91,8 @@ static plumb_status measure(plumb_symetric *out, const char *path)
 static void cell(const char *name, double value, plumb_interval interval, const char *wanted)
 {
     char text[64];
-    printf("    %-9s %-9.4g %-28s %s\n", name, value, cell_interval(text, sizeof text, interval),
-           wanted);
+    printf("    %-9s %-9.4g %-28s %s\n", name, value,
+           cli_format_interval(text, sizeof text, interval), wanted);
 }
 
 // Words of `text` in lines of at most 92 columns, each after `indent` spaces.
@@ -143,7 +143,7 @@ static int judge(plumb_record *record, bool speak)
         char path[PATH_MAX + 64];
         plumb_symetric result;
         sample_path(path, sizeof path, samples[i].name);
-        if (measure(&result, path)) return complain_last(&command_demo);
+        if (measure(&result, path)) return cli_last_error(&cmd_demo);
         if (speak) tell(&samples[i], &result);
         const bool right = as_known(&samples[i], &result);
         wrong += !right;
@@ -156,10 +156,10 @@ static int judge(plumb_record *record, bool speak)
     }
     plumb_record_end(record);
     if (wrong)
-        return complain(&command_demo, EXIT_FAILED,
-                        "%d of %d verdicts are not the known ones; please report this with the "
-                        "output of plumb doctor",
-                        wrong, SAMPLES);
+        return cli_error(&cmd_demo, EXIT_FAILED,
+                         "%d of %d verdicts are not the known ones; please report this with the "
+                         "output of plumb doctor",
+                         wrong, SAMPLES);
     return EXIT_DONE;
 }
 
@@ -182,7 +182,7 @@ static int judge_trained(void)
     opt.measured = 50;
     opt.mlp = false;
     plumb_evaluate r;
-    if (plumb_evaluate_run(&r, path, &opt)) return complain_last(&command_demo);
+    if (plumb_evaluate_run(&r, path, &opt)) return cli_last_error(&cmd_demo);
     printf("%s\n", r.model);
     paragraph("A model that learnt the same world from films alone, by plumb train, judged on "
               "films it has "
@@ -225,7 +225,7 @@ static int finish(const settings *s)
     const char *page = s->page ? s->page : usual_page;
     if (s->json && !s->page) return EXIT_DONE;
     const plumb_status st = write_page(page);
-    if (st && s->page) return complain_last(&command_demo);
+    if (st && s->page) return cli_last_error(&cmd_demo);
     if (s->json) return EXIT_DONE;
     if (st) printf("There is no page: %s. Name another place by --report.\n", plumb_last_error());
     else printf("Look at them in a browser: %s\n", page);
@@ -235,17 +235,17 @@ static int finish(const settings *s)
 static int run(void *given, int files, char **file)
 {
     const settings *s = given;
-    if (files) return complain(&command_demo, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
+    if (files) return cli_error(&cmd_demo, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(&command_demo, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_demo, EXIT_FAILED, "no memory");
 
     if (!s->json)
         puts("Three models of the same mass on a spring. The right verdicts are known: the latents "
              "were\nmade by maps written down in examples/make_latents.py.\n");
     int code = judge(record, !s->json);
     if (code == EXIT_DONE && s->out && plumb_records_save(s->out, &record, 1))
-        code = complain_last(&command_demo);
-    if (code == EXIT_DONE && s->json) code = print_record(&command_demo, record);
+        code = cli_last_error(&cmd_demo);
+    if (code == EXIT_DONE && s->json) code = cli_print_record(&cmd_demo, record);
     if (code == EXIT_DONE && !s->json) {
         puts("All three verdicts are the known ones: one model passes, two are caught.\n");
         code = judge_trained();
@@ -259,7 +259,7 @@ static int run(void *given, int files, char **file)
     return code;
 }
 
-const command command_demo = {
+const cli_command cmd_demo = {
     .name = "demo",
     .summary = "a good model, a bad one and a cheat, measured and judged",
     .usage = "[--out F.json] [--report F.html] [--json]",

@@ -8,7 +8,7 @@ typedef struct settings {
     bool json;
 } settings;
 
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "json",
      .kind = OPTION_FLAG,
      .offset = offsetof(settings, json),
@@ -67,20 +67,20 @@ static int table(void)
 static int run(void *given, int files, char **file)
 {
     const settings *s = given;
-    if (files) return complain(&command_doctor, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
+    if (files) return cli_error(&cmd_doctor, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
     if (!s->json) {
         if (!table()) puts("All is well.");
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(&command_doctor, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_doctor, EXIT_FAILED, "no memory");
     plumb_machine_record(record);
-    const int code = print_record(&command_doctor, record);
+    const int code = cli_print_record(&cmd_doctor, record);
     plumb_record_free(record);
     return code;
 }
 
-const command command_doctor = {
+const cli_command cmd_doctor = {
     .name = "doctor",
     .summary = "what this build and this machine can do",
     .usage = "[--json]",

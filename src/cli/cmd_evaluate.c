@@ -19,7 +19,7 @@ static const char *const methods[] = {"both", "pr", NULL};
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "count", .letter = 'n', .kind = OPTION_INTEGER, AT(opt.count), .value = "N",
      .help = "films of the forecast"},
     {.name = "steps", .kind = OPTION_INTEGER, AT(opt.steps), .value = "T",
@@ -70,7 +70,8 @@ static void defaults(void *given)
 static void row(const char *name, double value, plumb_interval ci, const char *note)
 {
     char text[64];
-    printf("  %-14s %-11.4g %-29s %s\n", name, value, cell_interval(text, sizeof text, ci), note);
+    printf("  %-14s %-11.4g %-29s %s\n", name, value, cli_format_interval(text, sizeof text, ci),
+           note);
 }
 
 static void print_direction(const char *name, const plumb_forecast_direction *d)
@@ -143,14 +144,14 @@ static void print_table(const char *run, const plumb_evaluate *r)
     row("VPT", r->forecast.vpt, r->forecast.vpt_ci, times >= 0.1 ? note : "mean of the two");
 }
 
-static int check_bars(const settings *s, const plumb_evaluate *r, bars_use *use)
+static int check_bars(const settings *s, const plumb_evaluate *r, require_use *use)
 {
     const plumb_forecast *f = &r->forecast;
     const double whole = (double)s->opt.steps;
     const bool both = !r->mlp_why[0] && r->mlp.symetric < r->polynomial.symetric;
     const double none = (double)NAN;
     const bool judged = !r->own_why[0] && r->own.canonical != PLUMB_CANONICAL_UNKNOWN;
-    const bar bars[] = {
+    const requirement bars[] = {
         {"canonical", judged ? r->own.canonical : none, 1.0, false},
         {"kappa", r->own_why[0] ? none : r->own.kappa, 0.9, false},
         {"symetric", both ? r->mlp.symetric : r->polynomial.symetric, 1.0, false},
@@ -160,7 +161,7 @@ static int check_bars(const settings *s, const plumb_evaluate *r, bars_use *use)
         {"vpt_forward", f->forward.vpt, whole, false},
         {"vpt_backward", f->backward.measured ? f->backward.vpt : none, whole, false},
     };
-    return s->require ? use(&command_evaluate, s->require, bars, sizeof bars / sizeof *bars)
+    return s->require ? use(&cmd_evaluate, s->require, bars, sizeof bars / sizeof *bars)
                       : EXIT_DONE;
 }
 
@@ -171,11 +172,11 @@ static int print(const settings *s, const char *run, const plumb_evaluate *r)
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(&command_evaluate, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_evaluate, EXIT_FAILED, "no memory");
     plumb_record_text(record, "run", run);
     plumb_evaluate_record(record, r, &s->opt);
     plumb_record_text(record, "version", plumb_version());
-    const int code = print_record(&command_evaluate, record);
+    const int code = cli_print_record(&cmd_evaluate, record);
     plumb_record_free(record);
     return code;
 }
@@ -192,42 +193,42 @@ static void say(void *context, const char *line)
 static int run(void *given, int files, char **file)
 {
     settings *s = given;
-    const command *c = &command_evaluate;
+    const cli_command *c = &cmd_evaluate;
     if (files != 1)
-        return complain(c, EXIT_USAGE, "takes one run directory, not %d; see plumb evaluate --help",
-                        files);
+        return cli_error(c, EXIT_USAGE,
+                         "takes one run directory, not %d; see plumb evaluate --help", files);
     bool films = false;
-    if (plumb_expect_applies(&films, file[0])) return complain_last(c);
+    if (plumb_expect_applies(&films, file[0])) return cli_last_error(c);
     if (films && s->opt.data)
-        return complain(c, EXIT_USAGE, "a model of films is judged by --probes, not by --data");
+        return cli_error(c, EXIT_USAGE, "a model of films is judged by --probes, not by --data");
     if (films) {
         s->films.world = s->opt.world;
         s->films.probes = s->probes.item;
         s->films.probe_count = s->probes.count;
         s->films.threads = s->opt.threads;
         s->films.first = s->opt.first;
-        stops_begin_saving();
-        return stops_end(evaluate_films(c, file[0], &s->films, s->require, s->json));
+        signals_begin_resumable();
+        return signals_end(cmd_evaluate_video(c, file[0], &s->films, s->require, s->json));
     }
-    int code = check_bars(s, &(plumb_evaluate){0}, bars_parse);
+    int code = check_bars(s, &(plumb_evaluate){0}, require_parse);
     if (code) return code;
     plumb_evaluate result;
-    stops_begin_saving();
+    signals_begin_resumable();
     s->opt.mlp = s->method == 0;
     plumb_set_log(say, NULL);
     progress_begin("evaluate");
     const plumb_status st = plumb_evaluate_run(&result, file[0], &s->opt);
     progress_end();
-    if (st == PLUMB_EVALUE) return stops_end(complain(c, EXIT_USAGE, "%s", plumb_last_error()));
-    if (st) return stops_end(complain_last(c));
+    if (st == PLUMB_EVALUE) return signals_end(cli_error(c, EXIT_USAGE, "%s", plumb_last_error()));
+    if (st) return signals_end(cli_last_error(c));
     code = print(s, file[0], &result);
-    if (!code && plumb_evaluate_save(file[0], &result, &s->opt)) code = complain_last(c);
-    if (!code) code = check_bars(s, &result, bars_check);
+    if (!code && plumb_evaluate_save(file[0], &result, &s->opt)) code = cli_last_error(c);
+    if (!code) code = check_bars(s, &result, require_check);
     plumb_evaluate_clear(&result);
-    return stops_end(code);
+    return signals_end(code);
 }
 
-const command command_evaluate = {
+const cli_command cmd_evaluate = {
     .name = "evaluate",
     .summary = "a trained run judged on films it has never seen",
     .usage = "RUN [options]",

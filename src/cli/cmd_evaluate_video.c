@@ -53,7 +53,8 @@ static void print_accuracy(const char *name, const plumb_surprise_metrics *all,
     printf("  %-13s", name);
     for (int64_t i = 0; i < count; i++) printf(" %*.1f", WIDTH, 100.0 * concepts[i].accuracy);
     plumb_interval ci = {100.0 * all->accuracy_ci.low, 100.0 * all->accuracy_ci.high};
-    printf(" %*.2f  %s\n", WIDTH, 100.0 * all->accuracy, cell_interval(text, sizeof text, ci));
+    printf(" %*.2f  %s\n", WIDTH, 100.0 * all->accuracy,
+           cli_format_interval(text, sizeof text, ci));
 }
 
 static void print_relative(const char *name, const plumb_surprise_metrics *all,
@@ -157,10 +158,11 @@ static void print_table(const char *run, const plumb_expect *r)
            u->paper_chi.p);
 }
 
-int evaluate_films_bars(const command *c, const char *require, const plumb_expect *r, bars_use *use)
+int cmd_evaluate_video_requirements(const cli_command *c, const char *require,
+                                    const plumb_expect *r, require_use *use)
 {
     const plumb_surprise_metrics *m = &r->surprise.scorers[PLUMB_SCORER_PLAIN].all;
-    const bar bars[] = {
+    const requirement bars[] = {
         {"accuracy", m->accuracy, 0.8, false},
         {"relative_surprise", m->relative_surprise, 0.0, false},
         {"auroc", m->auroc, 0.5, false},
@@ -168,7 +170,7 @@ int evaluate_films_bars(const command *c, const char *require, const plumb_expec
     return require ? use(c, require, bars, sizeof bars / sizeof *bars) : EXIT_DONE;
 }
 
-static int print(const command *c, const char *run, const plumb_expect *r,
+static int print(const cli_command *c, const char *run, const plumb_expect *r,
                  const plumb_expect_options *opt, bool json)
 {
     if (!json) {
@@ -176,29 +178,29 @@ static int print(const command *c, const char *run, const plumb_expect *r,
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(c, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(c, EXIT_FAILED, "no memory");
     plumb_record_text(record, "run", run);
     plumb_expect_record(record, r, opt);
     plumb_record_text(record, "version", plumb_version());
-    const int code = print_record(c, record);
+    const int code = cli_print_record(c, record);
     plumb_record_free(record);
     return code;
 }
 
-int evaluate_films(const command *c, const char *run, const plumb_expect_options *opt,
-                   const char *require, bool json)
+int cmd_evaluate_video(const cli_command *c, const char *run, const plumb_expect_options *opt,
+                       const char *require, bool json)
 {
-    int code = evaluate_films_bars(c, require, &(plumb_expect){0}, bars_parse);
+    int code = cmd_evaluate_video_requirements(c, require, &(plumb_expect){0}, require_parse);
     if (code) return code;
     plumb_expect result;
     progress_begin("evaluate: watching probes");
     const plumb_status st = plumb_expect_run(&result, run, opt);
     progress_end();
-    if (st == PLUMB_EVALUE) return complain(c, EXIT_USAGE, "%s", plumb_last_error());
-    if (st) return complain_last(c);
+    if (st == PLUMB_EVALUE) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
+    if (st) return cli_last_error(c);
     code = print(c, run, &result, opt, json);
-    if (!code && plumb_expect_save(run, &result, opt)) code = complain_last(c);
-    if (!code) code = evaluate_films_bars(c, require, &result, bars_check);
+    if (!code && plumb_expect_save(run, &result, opt)) code = cli_last_error(c);
+    if (!code) code = cmd_evaluate_video_requirements(c, require, &result, require_check);
     plumb_expect_clear(&result);
     return code;
 }

@@ -6,11 +6,11 @@
 #include "cli/common/command.h"
 
 /// Judges, prints and saves; `require` may be NULL. Returns the exit code.
-int evaluate_films(const command *c, const char *run, const plumb_expect_options *opt,
-                   const char *require, bool json);
+int cmd_evaluate_video(const cli_command *c, const char *run, const plumb_expect_options *opt,
+                       const char *require, bool json);
 
 /// Its bars, for a spelling that is wrong before anything is computed.
-int evaluate_films_bars(const command *c, const char *require, const plumb_expect *r,
-                        bars_use *use);
+int cmd_evaluate_video_requirements(const cli_command *c, const char *require,
+                                    const plumb_expect *r, require_use *use);
 
 #endif

@@ -21,7 +21,7 @@ static const char *const averages[] = {"median", "mean", NULL};
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "truth", .kind = OPTION_TEXT, AT(truth), .value = "F",
      .help = "true frames (trajectories, steps, height, width, channels)"},
     {.name = "prediction", .kind = OPTION_TEXT, AT(prediction), .value = "F",
@@ -89,11 +89,11 @@ static int read_apart(input *in, const settings *s)
 {
     if (plumb_file_read_argument(&in->truth, &in->files[0], s->truth, "truth") ||
         plumb_file_read_argument(&in->prediction, &in->files[1], s->prediction, "prediction"))
-        return complain_last(&command_forecast);
+        return cli_last_error(&cmd_forecast);
     in->has_backward = s->backward;
     if (s->backward &&
         plumb_file_read_argument(&in->backward, &in->files[2], s->backward, "prediction_backward"))
-        return complain_last(&command_forecast);
+        return cli_last_error(&cmd_forecast);
     return EXIT_DONE;
 }
 
@@ -113,11 +113,11 @@ static int read_together(input *in, const char *path)
     static const char *const backward_names[] = {"prediction_backward", "backward"};
     if (plumb_file_open(&in->files[0], path) || read_truth(in) ||
         plumb_file_read(&in->prediction, in->files[0], "prediction"))
-        return complain_last(&command_forecast);
+        return cli_last_error(&cmd_forecast);
     for (int i = 0; i < 2 && !in->has_backward; i++) {
         if (!plumb_file_has(in->files[0], backward_names[i])) continue;
         if (plumb_file_read(&in->backward, in->files[0], backward_names[i]))
-            return complain_last(&command_forecast);
+            return cli_last_error(&cmd_forecast);
         in->has_backward = true;
     }
     return EXIT_DONE;
@@ -125,26 +125,26 @@ static int read_together(input *in, const char *path)
 
 static int input_read(input *in, const settings *s, int files, char **file)
 {
-    const command *c = &command_forecast;
+    const cli_command *c = &cmd_forecast;
     const bool apart = s->truth || s->prediction || s->backward;
     if (files > 1)
-        return complain(c, EXIT_USAGE, "takes one file, not %d; see plumb %s --help", files,
-                        c->name);
+        return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb %s --help", files,
+                         c->name);
     if (files && apart)
-        return complain(c, EXIT_USAGE, "takes a file or --truth and --prediction, not both");
+        return cli_error(c, EXIT_USAGE, "takes a file or --truth and --prediction, not both");
     if (apart && (!s->truth || !s->prediction))
-        return complain(c, EXIT_USAGE, "--%s is missing", s->truth ? "prediction" : "truth");
+        return cli_error(c, EXIT_USAGE, "--%s is missing", s->truth ? "prediction" : "truth");
     if (!files && !apart)
-        return complain(c, EXIT_USAGE,
-                        "wants F.npz or --truth F --prediction F; see plumb %s "
-                        "--help",
-                        c->name);
+        return cli_error(c, EXIT_USAGE,
+                         "wants F.npz or --truth F --prediction F; see plumb %s "
+                         "--help",
+                         c->name);
     const int code = apart ? read_apart(in, s) : read_together(in, file[0]);
     in->lyapunov.exponent = in->lyapunov.ci.low = in->lyapunov.ci.high = (double)NAN;
     if (code == EXIT_DONE && s->state &&
         (plumb_file_read_argument(&in->state, &in->files[3], s->state, "truth") ||
          plumb_lyapunov_estimate(&in->lyapunov, &in->state)))
-        return complain_last(c);
+        return cli_last_error(c);
     return code;
 }
 
@@ -156,7 +156,8 @@ static void fill_item(plumb_record *record, const void *result, int64_t index)
 static void row(const char *name, double value, plumb_interval ci, const char *note)
 {
     char text[64];
-    printf("  %-14s %-11.4g %-29s %s\n", name, value, cell_interval(text, sizeof text, ci), note);
+    printf("  %-14s %-11.4g %-29s %s\n", name, value, cli_format_interval(text, sizeof text, ci),
+           note);
 }
 
 static void mse_rows(const char *name, const plumb_forecast_mse *mse)
@@ -206,13 +207,13 @@ static void print_table(const plumb_forecast *r, const settings *s)
     row("VPT", r->vpt, r->vpt_ci, "mean of the two");
 }
 
-static int check_bars(const settings *s, const plumb_forecast *r, bars_use *use)
+static int check_bars(const settings *s, const plumb_forecast *r, require_use *use)
 {
     const plumb_forecast_direction *f = &r->forward, *b = &r->backward;
     const double whole = b->measured ? 0.5 * (double)(f->length + b->length) : (double)f->length;
     const double pixels = (double)(r->height * r->width * r->channels);
     // Without a number: valid to the end, and no farther off than the threshold.
-    const bar bars[] = {
+    const requirement bars[] = {
         {"vpt", r->vpt, whole, false},
         {"vpt_relative", r->vpt_relative, 1.0, false},
         {"vpt_forward", f->vpt, (double)f->length, false},
@@ -222,33 +223,33 @@ static int check_bars(const settings *s, const plumb_forecast *r, bars_use *use)
         {"rec_mse_relative", f->rec.relative, s->opt.threshold, true},
         {"ext_mse_relative", f->ext.relative, s->opt.threshold, true},
     };
-    return use(&command_forecast, s->require, bars, sizeof bars / sizeof *bars);
+    return use(&cmd_forecast, s->require, bars, sizeof bars / sizeof *bars);
 }
 
 static int report(const settings *s, const plumb_forecast *r, const plumb_lyapunov *l)
 {
     int code = EXIT_DONE;
-    if (s->items) code = save_items(&command_forecast, s->items, r->trajectories, fill_item, r);
+    if (s->items) code = cli_write_items(&cmd_forecast, s->items, r->trajectories, fill_item, r);
     if (code == EXIT_DONE && s->json) {
         plumb_record *record = plumb_record_create();
-        if (!record) return complain(&command_forecast, EXIT_FAILED, "no memory");
+        if (!record) return cli_error(&cmd_forecast, EXIT_FAILED, "no memory");
         plumb_forecast_record(record, r, &s->opt);
         plumb_record_real(record, "lyapunov", l->exponent);
         plumb_record_interval(record, "lyapunov_ci", l->ci);
         plumb_record_real(record, "vpt_lyapunov", r->vpt * l->exponent);
-        code = print_record(&command_forecast, record);
+        code = cli_print_record(&cmd_forecast, record);
         plumb_record_free(record);
     } else if (code == EXIT_DONE) {
         print_table(r, s);
         if (s->state) print_lyapunov(r, l);
     }
-    return code == EXIT_DONE ? check_bars(s, r, bars_check) : code;
+    return code == EXIT_DONE ? check_bars(s, r, require_check) : code;
 }
 
 static void say(void *context, const char *line)
 {
     (void)context;
-    complain(&command_forecast, EXIT_DONE, "%s", line);
+    cli_error(&cmd_forecast, EXIT_DONE, "%s", line);
 }
 
 static int run(void *given, int files, char **file)
@@ -259,11 +260,11 @@ static int run(void *given, int files, char **file)
     s->opt.average = (plumb_forecast_average)s->average;
     const plumb_forecast_options usual = plumb_forecast_defaults();
     if (s->opt.frames != PLUMB_FRAMES_PLAIN && s->opt.split != usual.split)
-        return complain(&command_forecast, EXIT_USAGE,
-                        "--split is for --frames plain; %s is set by --inference and --target",
-                        protocols[s->frames]);
+        return cli_error(&cmd_forecast, EXIT_USAGE,
+                         "--split is for --frames plain; %s is set by --inference and --target",
+                         protocols[s->frames]);
 
-    int code = check_bars(s, &(plumb_forecast){0}, bars_parse);
+    int code = check_bars(s, &(plumb_forecast){0}, require_parse);
     if (code != EXIT_DONE) return code;
     input in = {0};
     code = input_read(&in, s, files, file);
@@ -276,9 +277,9 @@ static int run(void *given, int files, char **file)
         progress_end();
         if (st) {
             // Of several files the message says by itself which array it is about.
-            code = files ? complain(&command_forecast, EXIT_FAILED, "%s: %s", file[0],
-                                    plumb_last_error())
-                         : complain_last(&command_forecast);
+            code =
+                files ? cli_error(&cmd_forecast, EXIT_FAILED, "%s: %s", file[0], plumb_last_error())
+                      : cli_last_error(&cmd_forecast);
         } else {
             code = report(s, &result, &in.lyapunov);
             plumb_forecast_clear(&result);
@@ -288,7 +289,7 @@ static int run(void *given, int files, char **file)
     return code;
 }
 
-const command command_forecast = {
+const cli_command cmd_forecast = {
     .name = "forecast",
     .summary = "MSE of reconstruction and extrapolation, and valid prediction time",
     .usage = "F.npz | --truth F --prediction F [--backward F] [options]",

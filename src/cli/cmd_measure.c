@@ -34,7 +34,7 @@ static const char *const rules[] = {"by-mode", "refuse", "drop", "mean", NULL};
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "latent", .kind = OPTION_TEXT, AT(latent), .value = "F",
      .help = "the model's latents (trajectories, steps, 2m), q first then p"},
     {.name = "truth", .kind = OPTION_TEXT, AT(truth), .value = "F",
@@ -208,27 +208,28 @@ static int check_canonical(const input *in)
         return EXIT_DONE;
     plumb_array_shape_text(found, sizeof found, a);
     plumb_array_shape_text(beside, sizeof beside, truth);
-    return complain(&command_measure, EXIT_FAILED,
-                    "canonical is %s beside a truth %s; wanted as many trajectories and steps, and "
-                    "an even last axis",
-                    found, beside);
+    return cli_error(
+        &cmd_measure, EXIT_FAILED,
+        "canonical is %s beside a truth %s; wanted as many trajectories and steps, and "
+        "an even last axis",
+        found, beside);
 }
 
 static int input_read(input *in, settings *s, int files, char **file)
 {
-    const command *c = &command_measure;
+    const cli_command *c = &cmd_measure;
     const bool apart = s->latent || s->truth;
     if (files > 1)
-        return complain(c, EXIT_USAGE, "takes one file, not %d; see plumb measure --help", files);
+        return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb measure --help", files);
     if (s->momenta && s->lagrangian)
-        return complain(c, EXIT_USAGE, "takes --momenta or --lagrangian, not both");
+        return cli_error(c, EXIT_USAGE, "takes --momenta or --lagrangian, not both");
     if (files && apart)
-        return complain(c, EXIT_USAGE, "takes a file or --latent and --truth, not both");
+        return cli_error(c, EXIT_USAGE, "takes a file or --latent and --truth, not both");
     if (apart && (!s->latent || !s->truth))
-        return complain(c, EXIT_USAGE, "--%s is missing", s->latent ? "truth" : "latent");
+        return cli_error(c, EXIT_USAGE, "--%s is missing", s->latent ? "truth" : "latent");
     if (!files && !apart)
-        return complain(c, EXIT_USAGE,
-                        "wants F.npz or --latent F --truth F; see plumb measure --help");
+        return cli_error(c, EXIT_USAGE,
+                         "wants F.npz or --latent F --truth F; see plumb measure --help");
     plumb_status st = apart ? read_apart(in, s) : read_together(in, file[0]);
     if (!st && s->variance) {
         in->has_variance = true;
@@ -246,7 +247,7 @@ static int input_read(input *in, settings *s, int files, char **file)
         s->own.momenta = &in->momenta;
         st = plumb_file_read_argument(&in->momenta, &in->files[4], s->momenta, "momenta");
     }
-    if (st) return complain_last(c);
+    if (st) return cli_last_error(c);
     return in->has_canonical ? check_canonical(in) : EXIT_DONE;
 }
 
@@ -314,7 +315,8 @@ static void own_record(plumb_record *record, const own_result *own)
 static void row(const char *name, double value, plumb_interval ci, const char *note)
 {
     char text[64];
-    printf("  %-14s %-11.4g %-29s %s\n", name, value, cell_interval(text, sizeof text, ci), note);
+    printf("  %-14s %-11.4g %-29s %s\n", name, value, cli_format_interval(text, sizeof text, ci),
+           note);
 }
 
 static void print_network(const plumb_symetric *r, const settings *s)
@@ -415,11 +417,11 @@ static void print_own(const own_result *own, const settings *s)
 }
 
 #define WORST(member, high) worst(r, offsetof(plumb_symetric, member), high)
-static int check_bars(const settings *s, const results *r, const own_result *own, bars_use *use)
+static int check_bars(const settings *s, const results *r, const own_result *own, require_use *use)
 {
     const double none = (double)NAN;
     const bool known = own->measured && own->r.canonical != PLUMB_CANONICAL_UNKNOWN;
-    const bar bars[] = {
+    const requirement bars[] = {
         {"kappa", own->measured ? own->r.kappa : none, s->own.kappa_bar, false},
         {"canonical", known ? own->r.canonical : none, 1.0, false},
         {"symetric", WORST(symetric, false), 1.0, false},
@@ -427,14 +429,14 @@ static int check_bars(const settings *s, const results *r, const own_result *own
         {"r2_heldout", WORST(r2_heldout, false), s->opt.r2_bar, false},
         {"sym", WORST(sym, true), s->opt.sym_bar, true},
     };
-    return use(&command_measure, s->require, bars, sizeof bars / sizeof *bars);
+    return use(&cmd_measure, s->require, bars, sizeof bars / sizeof *bars);
 }
 
 // Of both methods the first keeps its names, and the other goes under its own.
 static int print_json(const settings *s, const results *r, const own_result *own)
 {
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(&command_measure, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_measure, EXIT_FAILED, "no memory");
     plumb_symetric_record(record, &r->of[0], &s->opt);
     if (r->count > 1) {
         plumb_record_begin(record, "mlp");
@@ -442,7 +444,7 @@ static int print_json(const settings *s, const results *r, const own_result *own
         plumb_record_end(record);
     }
     own_record(record, own);
-    const int code = print_record(&command_measure, record);
+    const int code = cli_print_record(&cmd_measure, record);
     plumb_record_free(record);
     return code;
 }
@@ -452,7 +454,7 @@ static int report(const settings *s, const results *r, const own_result *own)
     int code = EXIT_DONE;
     const plumb_symetric *first = &r->of[0];
     if (s->items)
-        code = save_items(&command_measure, s->items, first->trajectories, fill_item, first);
+        code = cli_write_items(&cmd_measure, s->items, first->trajectories, fill_item, first);
     if (code == EXIT_DONE && s->json) code = print_json(s, r, own);
     else if (code == EXIT_DONE) {
         for (int i = 0; i < r->count; i++) {
@@ -462,13 +464,13 @@ static int report(const settings *s, const results *r, const own_result *own)
         print_own(own, s);
     }
     if (code != EXIT_DONE) return code;
-    return check_bars(s, r, own, bars_check);
+    return check_bars(s, r, own, require_check);
 }
 
 static void say(void *context, const char *line)
 {
     (void)context;
-    complain(&command_measure, EXIT_DONE, "%s", line);
+    cli_error(&cmd_measure, EXIT_DONE, "%s", line);
 }
 
 // "0,2" or "none" into the list of flags.
@@ -479,9 +481,9 @@ static int parse_angles(settings *s)
         char *end;
         const long i = strtol(at, &end, 10);
         if (end == at || i < 0 || i >= MOST_ANGLES || (*end && *end != ','))
-            return complain(&command_measure, EXIT_USAGE,
-                            "--angles %s: wanted positions counted from 0, as in 0,2, or none",
-                            s->angles);
+            return cli_error(&cmd_measure, EXIT_USAGE,
+                             "--angles %s: wanted positions counted from 0, as in 0,2, or none",
+                             s->angles);
         s->angle[i] = true;
         at = *end ? end + 1 : end;
     }
@@ -516,7 +518,7 @@ static int run(void *given, int files, char **file)
     s->opt.scale = (plumb_symetric_scale)s->scale;
     s->opt.nonfinite = (plumb_symetric_nonfinite)s->nonfinite;
 
-    int code = check_bars(s, &(results){0}, &(own_result){0}, bars_parse);
+    int code = check_bars(s, &(results){0}, &(own_result){0}, require_parse);
     if (code == EXIT_DONE) code = parse_angles(s);
     if (code != EXIT_DONE) return code;
     input in = {0};
@@ -527,9 +529,9 @@ static int run(void *given, int files, char **file)
         const plumb_status st = measure_all(&r, s, &in);
         if (st) {
             // Of several files the message says by itself which array it is about.
-            code = files ? complain(&command_measure, EXIT_FAILED, "%s: %s", file[0],
-                                    plumb_last_error())
-                         : complain_last(&command_measure);
+            code = files
+                       ? cli_error(&cmd_measure, EXIT_FAILED, "%s: %s", file[0], plumb_last_error())
+                       : cli_last_error(&cmd_measure);
         } else {
             own_result own = {0};
             own_measure(&own, &in, s);
@@ -542,7 +544,7 @@ static int run(void *given, int files, char **file)
     return code;
 }
 
-const command command_measure = {
+const cli_command cmd_measure = {
     .name = "measure",
     .summary = "R2, Sym, SyMetric and kappa: did the latents learn the phase space?",
     .usage = "F.npz | --latent F --truth F [--variance F] [options]",

@@ -14,7 +14,7 @@ typedef struct settings {
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "out", .letter = 'o', .kind = OPTION_TEXT, AT(out), .value = "report.html|f.svg|f.png",
      .help = "the page or the figure to write"},
     {.name = "figure", .kind = OPTION_TEXT, AT(figure), .value = "NAME",
@@ -105,12 +105,12 @@ static int tell(const settings *s, const plumb_report *report)
     for (; n < count && n < 64; n++)
         names[n] = s->figure ? s->figure : plumb_report_figure_name(report, n);
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(&command_report, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_report, EXIT_FAILED, "no memory");
     plumb_record_text(record, "file", s->out);
     plumb_record_texts(record, "figures", names, n);
     if (!s->figure) record_correlations(record, report);
     plumb_record_text(record, "version", plumb_version());
-    const int code = print_record(&command_report, record);
+    const int code = cli_print_record(&cmd_report, record);
     plumb_record_free(record);
     return code;
 }
@@ -118,30 +118,30 @@ static int tell(const settings *s, const plumb_report *report)
 static int run(void *given, int files, char **file)
 {
     const settings *s = given;
-    const command *c = &command_report;
+    const cli_command *c = &cmd_report;
     if (s->list) return print_known();
     // The counter-example needs no model.
     const bool alone = s->figure && !strcmp(s->figure, "example");
     if (!files && !alone)
-        return complain(
+        return cli_error(
             c, EXIT_USAGE,
             "wants a run, a directory, results.jsonl or arrays; see plumb report --help");
-    if (!s->out) return complain(c, EXIT_USAGE, "--out is missing; see plumb report --help");
+    if (!s->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb report --help");
     if (s->opt.name && files > 1)
-        return complain(c, EXIT_USAGE, "--name is for one file, not %d", files);
+        return cli_error(c, EXIT_USAGE, "--name is for one file, not %d", files);
     plumb_report *report = NULL;
-    stops_begin();
+    signals_begin();
     plumb_status st = plumb_report_create(&report);
     for (int i = 0; i < files && !st; i++) st = plumb_report_add(report, file[i], &s->opt);
     if (!st)
         st = s->figure ? plumb_report_draw(report, s->figure, s->out)
                        : plumb_report_save(report, s->out);
-    const int code = st ? complain_last(c) : tell(s, report);
+    const int code = st ? cli_last_error(c) : tell(s, report);
     plumb_report_free(report);
-    return stops_end(code);
+    return signals_end(code);
 }
 
-const command command_report = {
+const cli_command cmd_report = {
     .name = "report",
     .summary = "one HTML page with verdict, numbers and figures",
     .usage = "RUN/|DIR/|results.jsonl|F.npz ... --out report.html [options]",

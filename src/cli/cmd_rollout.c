@@ -12,7 +12,7 @@ typedef struct settings {
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "out", .letter = 'o', .kind = OPTION_TEXT, AT(out), .value = "F",
      .help = "the file, .npz or .h5"},
     {.name = "count", .letter = 'n', .kind = OPTION_INTEGER, AT(opt.count), .value = "N", .help = "films"},
@@ -42,36 +42,36 @@ static void defaults(void *given)
 static int run(void *given, int files, char **file)
 {
     settings *s = given;
-    const command *c = &command_rollout;
+    const cli_command *c = &cmd_rollout;
     if (files != 1)
-        return complain(c, EXIT_USAGE, "takes one run directory, not %d; see plumb rollout --help",
-                        files);
-    if (!s->out) return complain(c, EXIT_USAGE, "--out is missing; see plumb rollout --help");
-    stops_begin();
+        return cli_error(c, EXIT_USAGE, "takes one run directory, not %d; see plumb rollout --help",
+                         files);
+    if (!s->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb rollout --help");
+    signals_begin();
     progress_begin("rollout: making films");
     const plumb_status st = plumb_evaluate_rollout(s->out, file[0], s->backward, &s->opt);
     progress_end();
-    if (st == PLUMB_EVALUE) return stops_end(complain(c, EXIT_USAGE, "%s", plumb_last_error()));
-    if (st) return stops_end(complain_last(c));
+    if (st == PLUMB_EVALUE) return signals_end(cli_error(c, EXIT_USAGE, "%s", plumb_last_error()));
+    if (st) return signals_end(cli_last_error(c));
     if (!s->json) {
         printf("%s: %lld films of %lld frames\n", s->out, (long long)s->opt.count,
                (long long)s->opt.steps);
-        return stops_end(EXIT_DONE);
+        return signals_end(EXIT_DONE);
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return stops_end(complain(c, EXIT_FAILED, "no memory"));
+    if (!record) return signals_end(cli_error(c, EXIT_FAILED, "no memory"));
     plumb_record_text(record, "run", file[0]);
     plumb_record_text(record, "file", s->out);
     plumb_record_integer(record, "count", s->opt.count);
     plumb_record_integer(record, "steps", s->opt.steps);
     plumb_record_flag(record, "backward", s->backward);
     plumb_record_text(record, "version", plumb_version());
-    const int code = print_record(c, record);
+    const int code = cli_print_record(c, record);
     plumb_record_free(record);
-    return stops_end(code);
+    return signals_end(code);
 }
 
-const command command_rollout = {
+const cli_command cmd_rollout = {
     .name = "rollout",
     .summary = "what a trained run makes of films: latents, predictions and the truth",
     .usage = "RUN --out F.npz [options]",

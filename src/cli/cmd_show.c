@@ -13,7 +13,7 @@ typedef struct settings {
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "out", .letter = 'o', .kind = OPTION_TEXT, AT(out), .value = "film.png|film.svg",
      .help = "the picture to write"},
     {.name = "item", .letter = 'i', .kind = OPTION_INTEGER, AT(item), .value = "I",
@@ -41,13 +41,13 @@ static int report(const settings *s, const plumb_film *film)
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(&command_show, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_show, EXIT_FAILED, "no memory");
     plumb_record_text(record, "file", s->out);
     plumb_record_integer(record, "width", film->width);
     plumb_record_integer(record, "height", film->height);
     plumb_record_integer(record, "item", s->item);
     plumb_record_text(record, "version", plumb_version());
-    const int code = print_record(&command_show, record);
+    const int code = cli_print_record(&cmd_show, record);
     plumb_record_free(record);
     return code;
 }
@@ -55,20 +55,20 @@ static int report(const settings *s, const plumb_film *film)
 static int run(void *given, int files, char **file)
 {
     const settings *s = given;
-    const command *c = &command_show;
+    const cli_command *c = &cmd_show;
     if (files != 1)
-        return complain(c, EXIT_USAGE, "takes one file, not %d; see plumb show --help", files);
-    if (!s->out) return complain(c, EXIT_USAGE, "--out is missing; see plumb show --help");
+        return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb show --help", files);
+    if (!s->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb show --help");
     plumb_dataset *data = NULL;
     plumb_film film;
     plumb_status st = plumb_dataset_open(&data, file[0], s->split);
     if (!st) st = plumb_film_draw(&film, s->out, data, s->item, &s->opt);
-    const int code = st ? complain_last(c) : report(s, &film);
+    const int code = st ? cli_last_error(c) : report(s, &film);
     plumb_dataset_close(data);
     return code;
 }
 
-const command command_show = {
+const cli_command cmd_show = {
     .name = "show",
     .summary = "one trajectory as a film strip and a phase portrait, a tuple as four strips",
     .usage = "FILE --out film.png|film.svg [options]",

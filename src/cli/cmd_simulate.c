@@ -21,7 +21,7 @@ static const char *const color_rules[] = {"world", "fixed", "six", NULL};
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "out", .letter = 'o', .kind = OPTION_TEXT, AT(out), .value = "F",
      .help = "the file to write: F.h5, F.npz or F.tfrecord"},
     {.name = "count", .letter = 'n', .kind = OPTION_INTEGER, AT(count), .help = "trajectories"},
@@ -90,7 +90,7 @@ static int report(const settings *s, const char *name, double seconds)
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(&command_simulate, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_simulate, EXIT_FAILED, "no memory");
     plumb_record_text(record, "world", name);
     plumb_record_integer(record, "count", s->count);
     plumb_record_integer(record, "steps", s->steps);
@@ -99,7 +99,7 @@ static int report(const settings *s, const char *name, double seconds)
     plumb_record_real(record, "seconds", seconds);
     plumb_record_text(record, "file", s->out);
     plumb_record_text(record, "version", plumb_version());
-    const int code = print_record(&command_simulate, record);
+    const int code = cli_print_record(&cmd_simulate, record);
     plumb_record_free(record);
     return code;
 }
@@ -116,46 +116,47 @@ static const char *needless(const settings *s)
 
 static int run_room(settings *s, const char *name)
 {
-    const command *c = &command_simulate;
+    const cli_command *c = &cmd_simulate;
     const plumb_room *room;
-    if (plumb_room_find(&room, name)) return complain(c, EXIT_USAGE, "%s", plumb_last_error());
+    if (plumb_room_find(&room, name)) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
     const char *why = needless(s);
-    if (why) return complain(c, EXIT_USAGE, "%s: %s", name, why);
+    if (why) return cli_error(c, EXIT_USAGE, "%s: %s", name, why);
     s->steps = PLUMB_ROOM_STEPS;
     const double started = now();
-    stops_begin();
+    signals_begin();
     progress_begin("simulate");
     const plumb_status st = plumb_room_simulate(s->out, room, s->count, s->seed, s->first,
                                                 s->world.image, &s->data, s->threads);
     progress_end();
-    if (st) return stops_end(complain_last(c));
-    return stops_end(report(s, name, now() - started));
+    if (st) return signals_end(cli_last_error(c));
+    return signals_end(report(s, name, now() - started));
 }
 
 static int run(void *given, int files, char **file)
 {
     settings *s = given;
-    const command *c = &command_simulate;
+    const cli_command *c = &cmd_simulate;
     if (files != 1)
-        return complain(c, EXIT_USAGE, "takes one world, not %d; plumb worlds lists them", files);
-    if (!s->out) return complain(c, EXIT_USAGE, "--out is missing; see plumb simulate --help");
+        return cli_error(c, EXIT_USAGE, "takes one world, not %d; plumb worlds lists them", files);
+    if (!s->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb simulate --help");
     if (is_room(file[0])) return run_room(s, file[0]);
     const plumb_world *world;
     if (!s->steps) s->steps = 256;
-    if (plumb_world_find(&world, file[0])) return complain(c, EXIT_USAGE, "%s", plumb_last_error());
+    if (plumb_world_find(&world, file[0]))
+        return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
     s->world.colors = (plumb_world_colors)s->colors;
 
     const double started = now();
-    stops_begin();
+    signals_begin();
     progress_begin("simulate");
     const plumb_status st = plumb_dataset_simulate(s->out, world, s->count, s->steps, s->seed,
                                                    s->first, &s->world, &s->data, s->threads);
     progress_end();
-    if (st) return stops_end(complain_last(c));
-    return stops_end(report(s, plumb_world_describe(world)->name, now() - started));
+    if (st) return signals_end(cli_last_error(c));
+    return signals_end(report(s, plumb_world_describe(world)->name, now() - started));
 }
 
-const command command_simulate = {
+const cli_command cmd_simulate = {
     .name = "simulate",
     .summary = "trajectories of a world, with their frames, into a file",
     .usage = "WORLD --out F [options]",

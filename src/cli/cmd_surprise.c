@@ -27,7 +27,7 @@ static const char *const pcas[] = {"recon", "shyu", NULL};
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "scorer", .kind = OPTION_TEXT, AT(scorer), .value = "NAME,...",
      .help = "plain, naive, knn, iforest, ocsvm, pca, mahalanobis, knn-log; all: those the arrays allow"},
     {.name = "k", .letter = 'k', .kind = OPTION_INTEGER, AT(opt.k),
@@ -115,24 +115,25 @@ static void input_close(input *in)
 
 static int input_read(input *in, const settings *s, int files, char **file)
 {
-    const command *c = &command_surprise;
+    const cli_command *c = &cmd_surprise;
     if (files > 1)
-        return complain(c, EXIT_USAGE, "takes one file, not %d; see plumb %s --help", files,
-                        c->name);
+        return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb %s --help", files,
+                         c->name);
     bool any = files;
     for (int i = 0; i < ARRAYS; i++) any = any || s->from[i];
     if (!any)
-        return complain(c, EXIT_USAGE, "wants F.npz or --surprise F; see plumb %s --help", c->name);
-    if (files && plumb_file_open(&in->files[ARRAYS], file[0])) return complain_last(c);
+        return cli_error(c, EXIT_USAGE, "wants F.npz or --surprise F; see plumb %s --help",
+                         c->name);
+    if (files && plumb_file_open(&in->files[ARRAYS], file[0])) return cli_last_error(c);
     for (int i = 0; i < ARRAYS; i++) {
         if (s->from[i]) {
             if (plumb_file_read_argument(&in->array[i], &in->files[i], s->from[i], array_names[i]))
-                return complain_last(c);
+                return cli_last_error(c);
         } else if (files && plumb_file_has(in->files[ARRAYS], array_names[i])) {
             // Frames are large, and surprise has been computed from them already.
             if ((i == 1 || i == 2) && in->has[0]) continue;
             if (plumb_file_read(&in->array[i], in->files[ARRAYS], array_names[i]))
-                return complain_last(c);
+                return cli_last_error(c);
         } else {
             continue;
         }
@@ -150,7 +151,7 @@ static int input_read(input *in, const settings *s, int files, char **file)
             in->has[6] = true;
         }
         if (in->losses.losses.padded)
-            complain(
+            cli_error(
                 c, EXIT_DONE,
                 "%s: %lld clips are shorter than the longest; each is judged by its own windows",
                 file[0], (long long)in->losses.losses.padded);
@@ -158,11 +159,11 @@ static int input_read(input *in, const settings *s, int files, char **file)
     // A single array without a name is the surprise.
     if (files && !in->has[0] && plumb_file_count(in->files[ARRAYS]) == 1 &&
         !plumb_file_name(in->files[ARRAYS], 0)[0]) {
-        if (plumb_file_read(&in->array[0], in->files[ARRAYS], "")) return complain_last(c);
+        if (plumb_file_read(&in->array[0], in->files[ARRAYS], "")) return cli_last_error(c);
         in->has[0] = true;
     }
     if (files && !in->has[0] && !in->has[1] && !in->has[2])
-        return plumb_file_read(&in->array[0], in->files[ARRAYS], "surprise") ? complain_last(c)
+        return plumb_file_read(&in->array[0], in->files[ARRAYS], "surprise") ? cli_last_error(c)
                                                                              : EXIT_DONE;
     return EXIT_DONE;
 }
@@ -174,8 +175,8 @@ static int unknown_scorer(const char *word)
     const char *names[PLUMB_SCORERS + 2] = {"all"};
     for (int i = 0; i < PLUMB_SCORERS; i++) names[i + 1] = plumb_scorer_name((plumb_scorer)i);
     const char *near = options_nearest(word, names);
-    return complain(&command_surprise, EXIT_USAGE, "there is no scorer \"%s\"%s%s%s", word,
-                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    return cli_error(&cmd_surprise, EXIT_USAGE, "there is no scorer \"%s\"%s%s%s", word,
+                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 // The next word up to a comma; false at the end.
@@ -194,7 +195,7 @@ static int parse_scorers(settings *s)
     for (const char *text = s->scorer; next_word(word, sizeof word, &text);) {
         if (!strcmp(word, "all")) {
             if (strcmp(s->scorer, "all") != 0)
-                return complain(&command_surprise, EXIT_USAGE, "all stands alone in --scorer");
+                return cli_error(&cmd_surprise, EXIT_USAGE, "all stands alone in --scorer");
             return EXIT_DONE;
         }
         const plumb_scorer found = plumb_scorer_find(word);
@@ -214,7 +215,7 @@ static int parse_gammas(settings *s)
         if (found == PLUMB_SCORERS) return unknown_scorer(word);
         const double value = equals ? strtod(equals + 1, &end) : 0.0;
         if (!equals || end == equals + 1 || *end || !isfinite(value))
-            return complain(&command_surprise, EXIT_USAGE, "--gammas wants %s=X, X a number", word);
+            return cli_error(&cmd_surprise, EXIT_USAGE, "--gammas wants %s=X, X a number", word);
         s->opt.gammas[found] = value;
     }
     return EXIT_DONE;
@@ -225,10 +226,12 @@ static int parse_gammas(settings *s)
 static void row(const char *name, const plumb_surprise_metrics *m, double gamma)
 {
     char a[64], b[64];
-    printf("  %-12s %6.2f %%  %-21s %11.4g  %-24s %6.4f  %8.2g", name, 100.0 * m->accuracy,
-           cell_interval(a, sizeof a,
-                         (plumb_interval){100.0 * m->accuracy_ci.low, 100.0 * m->accuracy_ci.high}),
-           m->relative_surprise, cell_interval(b, sizeof b, m->relative_ci), m->auroc, m->chance_p);
+    printf(
+        "  %-12s %6.2f %%  %-21s %11.4g  %-24s %6.4f  %8.2g", name, 100.0 * m->accuracy,
+        cli_format_interval(
+            a, sizeof a, (plumb_interval){100.0 * m->accuracy_ci.low, 100.0 * m->accuracy_ci.high}),
+        m->relative_surprise, cli_format_interval(b, sizeof b, m->relative_ci), m->auroc,
+        m->chance_p);
     if (isfinite(gamma)) printf("  %.4g", gamma);
     putchar('\n');
 }
@@ -331,9 +334,9 @@ static int run_example(const settings *s)
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(&command_surprise, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_surprise, EXIT_FAILED, "no memory");
     plumb_surprise_example_record(record);
-    const int code = print_record(&command_surprise, record);
+    const int code = cli_print_record(&cmd_surprise, record);
     plumb_record_free(record);
     return code;
 }
@@ -345,40 +348,40 @@ static void fill_item(plumb_record *record, const void *result, int64_t index)
     plumb_surprise_item_record(record, result, index);
 }
 
-static int check_bars(const settings *s, const plumb_surprise *r, bars_use *use)
+static int check_bars(const settings *s, const plumb_surprise *r, require_use *use)
 {
     // Without a number: better than chance.
     const plumb_surprise_metrics *m = &r->scorers[0].all;
     for (int i = PLUMB_SCORERS - 1; i >= 0; i--)
         if (r->scorers[i].measured) m = &r->scorers[i].all;
-    const bar bars[] = {
+    const requirement bars[] = {
         {"accuracy", m->accuracy, 0.5, false},
         {"relative_surprise", m->relative_surprise, 0.0, false},
         {"auroc", m->auroc, 0.5, false},
     };
-    return use(&command_surprise, s->require, bars, sizeof bars / sizeof *bars);
+    return use(&cmd_surprise, s->require, bars, sizeof bars / sizeof *bars);
 }
 
 static int report(const settings *s, const plumb_surprise *r)
 {
     int code = EXIT_DONE;
-    if (s->items) code = save_items(&command_surprise, s->items, r->tested, fill_item, r);
+    if (s->items) code = cli_write_items(&cmd_surprise, s->items, r->tested, fill_item, r);
     if (code == EXIT_DONE && s->json) {
         plumb_record *record = plumb_record_create();
-        if (!record) return complain(&command_surprise, EXIT_FAILED, "no memory");
+        if (!record) return cli_error(&cmd_surprise, EXIT_FAILED, "no memory");
         plumb_surprise_record(record, r, &s->opt);
-        code = print_record(&command_surprise, record);
+        code = cli_print_record(&cmd_surprise, record);
         plumb_record_free(record);
     } else if (code == EXIT_DONE) {
         print_table(r);
     }
-    return code == EXIT_DONE ? check_bars(s, r, bars_check) : code;
+    return code == EXIT_DONE ? check_bars(s, r, require_check) : code;
 }
 
 static void say(void *context, const char *line)
 {
     (void)context;
-    complain(&command_surprise, EXIT_DONE, "%s", line);
+    cli_error(&cmd_surprise, EXIT_DONE, "%s", line);
 }
 
 static int run(void *given, int files, char **file)
@@ -389,10 +392,10 @@ static int run(void *given, int files, char **file)
     s->opt.normalise = !s->raw;
     int code = parse_scorers(s);
     if (code == EXIT_DONE) code = parse_gammas(s);
-    if (code == EXIT_DONE) code = check_bars(s, &(plumb_surprise){0}, bars_parse);
+    if (code == EXIT_DONE) code = check_bars(s, &(plumb_surprise){0}, require_parse);
     if (code != EXIT_DONE) return code;
     if (s->example) {
-        if (files) return complain(&command_surprise, EXIT_USAGE, "--example reads no file");
+        if (files) return cli_error(&cmd_surprise, EXIT_USAGE, "--example reads no file");
         return run_example(s);
     }
     input in = {0};
@@ -408,9 +411,9 @@ static int run(void *given, int files, char **file)
         const plumb_status st = plumb_surprise_measure(&result, &arrays, &s->opt);
         progress_end();
         if (st) {
-            code = files ? complain(&command_surprise, EXIT_FAILED, "%s: %s", file[0],
-                                    plumb_last_error())
-                         : complain_last(&command_surprise);
+            code =
+                files ? cli_error(&cmd_surprise, EXIT_FAILED, "%s: %s", file[0], plumb_last_error())
+                      : cli_last_error(&cmd_surprise);
         } else {
             code = report(s, &result);
             plumb_surprise_clear(&result);
@@ -420,7 +423,7 @@ static int run(void *given, int files, char **file)
     return code;
 }
 
-const command command_surprise = {
+const cli_command cmd_surprise = {
     .name = "surprise",
     .summary = "violation of expectation: is the impossible more surprising than the possible?",
     .usage = "F.npz | --surprise F [--feature F] [options]",

@@ -55,7 +55,7 @@ static int split_line(char *line, char *field[MOST_FIELDS])
     return count;
 }
 
-static int find_columns(const command *c, const char *path, int column[COLUMNS], char *field[],
+static int find_columns(const cli_command *c, const char *path, int column[COLUMNS], char *field[],
                         int count)
 {
     static const char *const names[COLUMNS][4] = {{"file_name", "filename", "name", NULL},
@@ -68,19 +68,19 @@ static int find_columns(const command *c, const char *path, int column[COLUMNS],
             for (int k = 0; k < count && column[i] < 0; k++)
                 if (!strcmp(field[k], names[i][j])) column[i] = k;
         if (column[i] < 0)
-            return complain(c, EXIT_FAILED, "%s: has no column \"%s\"", path, names[i][0]);
+            return cli_error(c, EXIT_FAILED, "%s: has no column \"%s\"", path, names[i][0]);
     }
     return EXIT_DONE;
 }
 
-static int read_rows(clip_table *out, const command *c, FILE *f, const char *path)
+static int read_rows(clip_table *out, const cli_command *c, FILE *f, const char *path)
 {
     char line[4096], *field[MOST_FIELDS];
     int column[COLUMNS], code = EXIT_DONE;
     for (int64_t number = 0; code == EXIT_DONE && fgets(line, sizeof line, f); number++) {
         if (!strchr(line, '\n') && !feof(f))
-            return complain(c, EXIT_FAILED, "%s: line %lld is too long", path,
-                            (long long)number + 1);
+            return cli_error(c, EXIT_FAILED, "%s: line %lld is too long", path,
+                             (long long)number + 1);
         const int count = split_line(line, field);
         if (!number) {
             code = find_columns(c, path, column, field, count);
@@ -88,14 +88,14 @@ static int read_rows(clip_table *out, const command *c, FILE *f, const char *pat
         }
         if (count == 1 && !field[0][0]) continue;
         clip_row *grown = realloc(out->row, (size_t)(out->count + 1) * sizeof *grown);
-        if (!grown) return complain(c, EXIT_FAILED, "no memory");
+        if (!grown) return cli_error(c, EXIT_FAILED, "no memory");
         out->row = grown;
         for (int i = 0; i < COLUMNS; i++) {
             const char *text = column[i] < count ? field[column[i]] : "";
             if (!*text || strlen(text) >= LONGEST)
-                return complain(c, EXIT_FAILED, "%s: line %lld has no proper %s", path,
-                                (long long)number + 1,
-                                (const char *[]){"name", "scene", "type", "condition"}[i]);
+                return cli_error(c, EXIT_FAILED, "%s: line %lld has no proper %s", path,
+                                 (long long)number + 1,
+                                 (const char *[]){"name", "scene", "type", "condition"}[i]);
             strcpy(out->row[out->count].field[i], i ? text : base_of(text));
         }
         out->count++;
@@ -122,14 +122,14 @@ static const clip_row *find_row(const clip_table *t, const char *name)
 }
 
 // Scenes are numbered as they come; `scene` keeps a row of each.
-static int place_clips(int64_t *slot, losses_file *out, const command *c, const clip_table *t,
+static int place_clips(int64_t *slot, losses_file *out, const cli_command *c, const clip_table *t,
                        const plumb_array *names, const char *path)
 {
     const int64_t clips = names->shape[0], width = names->shape[1];
     const clip_row **scene = calloc((size_t)clips + 1, sizeof *scene);
     double *code = calloc((size_t)width + 1, sizeof *code);
     int64_t scenes = 0;
-    int result = scene && code ? EXIT_DONE : complain(c, EXIT_FAILED, "no memory");
+    int result = scene && code ? EXIT_DONE : cli_error(c, EXIT_FAILED, "no memory");
     for (int64_t i = 0; i < clips && result == EXIT_DONE; i++) {
         char name[LONGEST] = "";
         plumb_array_to_double(code, names, i * width, width);
@@ -139,12 +139,12 @@ static int place_clips(int64_t *slot, losses_file *out, const command *c, const 
         const int place = row ? place_of(row->field[2]) : -1;
         if (!row)
             result =
-                complain(c, EXIT_FAILED, "%s: the clip \"%s\" is not in the table", path, name);
+                cli_error(c, EXIT_FAILED, "%s: the clip \"%s\" is not in the table", path, name);
         else if (place < 0)
-            result = complain(c, EXIT_FAILED,
-                              "the table calls the clip \"%s\" \"%s\", not 1_Possible "
-                              "and so on",
-                              name, row->field[2]);
+            result = cli_error(c, EXIT_FAILED,
+                               "the table calls the clip \"%s\" \"%s\", not 1_Possible "
+                               "and so on",
+                               name, row->field[2]);
         if (result != EXIT_DONE) break;
         int64_t s = 0;
         while (s < scenes && (strcmp(scene[s]->field[1], row->field[1]) != 0 ||
@@ -166,16 +166,16 @@ static int place_clips(int64_t *slot, losses_file *out, const command *c, const 
     return result;
 }
 
-static int place_by_table(int64_t *slot, losses_file *out, const command *c, plumb_file *file,
+static int place_by_table(int64_t *slot, losses_file *out, const cli_command *c, plumb_file *file,
                           const char *path, const char *metadata, int64_t clips)
 {
     plumb_array names;
-    if (plumb_file_read(&names, file, "names")) return complain_last(c);
+    if (plumb_file_read(&names, file, "names")) return cli_last_error(c);
     if (names.ndim != 2 || names.shape[0] != clips)
-        return complain(c, EXIT_FAILED, "%s: has %lld clips, but not as many names", path,
-                        (long long)clips);
+        return cli_error(c, EXIT_FAILED, "%s: has %lld clips, but not as many names", path,
+                         (long long)clips);
     FILE *f = fopen(metadata, "r");
-    if (!f) return complain(c, EXIT_FAILED, "%s: %s", metadata, strerror(errno));
+    if (!f) return cli_error(c, EXIT_FAILED, "%s: %s", metadata, strerror(errno));
     clip_table table = {0};
     int code = read_rows(&table, c, f, metadata);
     fclose(f);
@@ -194,32 +194,32 @@ static bool has_quadruples(plumb_file *file)
            text[1] >= '1' && text[1] <= '3';
 }
 
-int losses_read(losses_file *out, const command *c, plumb_file *file, const char *path,
+int losses_read(losses_file *out, const cli_command *c, plumb_file *file, const char *path,
                 const char *metadata, int64_t context, plumb_surprise_frames frames)
 {
     plumb_array losses, labels;
-    if (plumb_file_read(&losses, file, "losses")) return complain_last(c);
+    if (plumb_file_read(&losses, file, "losses")) return cli_last_error(c);
     const int64_t clips = losses.ndim ? losses.shape[0] : 0;
     int64_t *slot = calloc((size_t)clips + 1, sizeof *slot);
-    if (!slot) return complain(c, EXIT_FAILED, "no memory");
+    if (!slot) return cli_error(c, EXIT_FAILED, "no memory");
     int code = EXIT_DONE;
     if (plumb_file_has(file, "labels")) {
-        if (plumb_file_read(&labels, file, "labels")) code = complain_last(c);
+        if (plumb_file_read(&labels, file, "labels")) code = cli_last_error(c);
         else if (plumb_array_count(&labels) != clips)
-            code = complain(c, EXIT_FAILED, "%s: has %lld clips, but %lld labels", path,
-                            (long long)clips, (long long)plumb_array_count(&labels));
+            code = cli_error(c, EXIT_FAILED, "%s: has %lld clips, but %lld labels", path,
+                             (long long)clips, (long long)plumb_array_count(&labels));
         else if (plumb_surprise_slots(slot, &labels, has_quadruples(file)))
-            code = complain(c, EXIT_FAILED, "%s: %s", path, plumb_last_error());
+            code = cli_error(c, EXIT_FAILED, "%s: %s", path, plumb_last_error());
     } else if (!metadata) {
         code =
-            complain(c, EXIT_FAILED,
-                     "%s: has no labels; say what its clips are by --metadata metadata.csv", path);
+            cli_error(c, EXIT_FAILED,
+                      "%s: has no labels; say what its clips are by --metadata metadata.csv", path);
     } else {
         code = place_by_table(slot, out, c, file, path, metadata, clips);
     }
     if (code == EXIT_DONE &&
         plumb_surprise_losses_make(&out->losses, &losses, slot, context, frames))
-        code = complain(c, EXIT_FAILED, "%s: %s", path, plumb_last_error());
+        code = cli_error(c, EXIT_FAILED, "%s: %s", path, plumb_last_error());
     free(slot);
     return code;
 }

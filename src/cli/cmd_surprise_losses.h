@@ -14,7 +14,7 @@ typedef struct losses_file {
 
 /// Reads "losses" with "labels", or with "names" and a table that says what each clip is. Returns
 /// the exit code, everything else having been said. Clear `out` in any case.
-int losses_read(losses_file *out, const command *c, plumb_file *file, const char *path,
+int losses_read(losses_file *out, const cli_command *c, plumb_file *file, const char *path,
                 const char *metadata, int64_t context, plumb_surprise_frames frames);
 void losses_clear(losses_file *losses);
 

@@ -19,7 +19,7 @@ typedef struct settings {
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "out", .letter = 'o', .kind = OPTION_TEXT, AT(sweep.out), .value = "DIR",
      .help = "the directory of all runs and of results.jsonl"},
     {.name = "workers", .letter = 'w', .kind = OPTION_INT, AT(sweep.workers),
@@ -92,12 +92,12 @@ static int take_share(settings *s)
                   first = from_environment("SLURM_ARRAY_TASK_MIN", 0),
                   count = from_environment("SLURM_ARRAY_TASK_COUNT", 1);
     if (id == -2)
-        return complain(&command_sweep, EXIT_USAGE,
-                        "--array is for tasks of a job array, and SLURM_ARRAY_TASK_ID is not set");
+        return cli_error(&cmd_sweep, EXIT_USAGE,
+                         "--array is for tasks of a job array, and SLURM_ARRAY_TASK_ID is not set");
     if (id < 0 || first < 0 || count < 1 || id < first || id - first >= count)
-        return complain(&command_sweep, EXIT_USAGE,
-                        "SLURM_ARRAY_TASK_ID=%s is none of %lld tasks from %lld on",
-                        getenv("SLURM_ARRAY_TASK_ID"), (long long)count, (long long)first);
+        return cli_error(&cmd_sweep, EXIT_USAGE,
+                         "SLURM_ARRAY_TASK_ID=%s is none of %lld tasks from %lld on",
+                         getenv("SLURM_ARRAY_TASK_ID"), (long long)count, (long long)first);
     s->sweep.task = id - first;
     s->sweep.tasks = count;
     return EXIT_DONE;
@@ -105,10 +105,10 @@ static int take_share(settings *s)
 
 static int write_script(const settings *s, const plumb_sweep *sweep)
 {
-    const command *c = &command_sweep;
+    const cli_command *c = &cmd_sweep;
     char program[4096], path[4200];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0) return complain(c, EXIT_FAILED, "the path of this program is not to be had");
+    if (length <= 0) return cli_error(c, EXIT_FAILED, "the path of this program is not to be had");
     program[length] = 0;
     mkdir(s->sweep.out, 0777);
     snprintf(path, sizeof path, "%.4000s/sweep.slurm", s->sweep.out);
@@ -117,18 +117,18 @@ static int write_script(const settings *s, const plumb_sweep *sweep)
     const plumb_status st =
         plumb_sweep_slurm(path, sweep, program, &o,
                           s->tasks > 0 ? s->tasks : plumb_sweep_count(sweep), s->cores, s->minutes);
-    if (st == PLUMB_EVALUE) return complain(c, EXIT_USAGE, "%s", plumb_last_error());
-    if (st) return complain_last(c);
+    if (st == PLUMB_EVALUE) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
+    if (st) return cli_last_error(c);
     if (!s->json) {
         printf("%s: hand it in with sbatch\n", path);
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(c, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(c, EXIT_FAILED, "no memory");
     plumb_record_text(record, "study", plumb_sweep_name(sweep));
     plumb_record_integer(record, "runs", plumb_sweep_count(sweep));
     plumb_record_text(record, "script", path);
-    const int code = print_record(c, record);
+    const int code = cli_print_record(c, record);
     plumb_record_free(record);
     return code;
 }
@@ -137,16 +137,16 @@ static int write_script(const settings *s, const plumb_sweep *sweep)
 
 static int tell_plan(const settings *s, const plumb_sweep *sweep)
 {
-    const command *c = &command_sweep;
+    const cli_command *c = &cmd_sweep;
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(c, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(c, EXIT_FAILED, "no memory");
     progress_begin("sweep: timing");
     plumb_sweep_cost cost;
     const plumb_status st = plumb_sweep_plan(&cost, record, sweep, &s->sweep);
     progress_end();
     int code = EXIT_DONE;
-    if (st) code = complain_last(c);
-    else if (s->json) code = print_record(c, record);
+    if (st) code = cli_last_error(c);
+    else if (s->json) code = cli_print_record(c, record);
     else {
         char core[32], wall[32];
         for (int64_t i = 0; i < plumb_sweep_count(sweep); i++) {
@@ -169,7 +169,7 @@ static int tell_plan(const settings *s, const plumb_sweep *sweep)
 
 static int report(const settings *s, const plumb_sweep *sweep, const plumb_sweep_result *r)
 {
-    const command *c = &command_sweep;
+    const cli_command *c = &cmd_sweep;
     char text[32];
     if (!s->json) {
         printf("%s: %lld runs: %lld done, %lld done before, %lld failed, %lld left, %s\n",
@@ -178,7 +178,7 @@ static int report(const settings *s, const plumb_sweep *sweep, const plumb_sweep
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(c, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(c, EXIT_FAILED, "no memory");
     char path[4200];
     snprintf(path, sizeof path, "%.4000s/results.jsonl", s->sweep.out);
     plumb_record_text(record, "study", plumb_sweep_name(sweep));
@@ -192,14 +192,14 @@ static int report(const settings *s, const plumb_sweep *sweep, const plumb_sweep
     plumb_record_real(record, "seconds", r->seconds);
     plumb_record_integer(record, "restarts", from_environment("SLURM_RESTART_COUNT", 0));
     plumb_record_text(record, "version", plumb_version());
-    const int code = print_record(c, record);
+    const int code = cli_print_record(c, record);
     plumb_record_free(record);
     return code;
 }
 
 static int sweep_all(settings *s, const plumb_sweep *sweep)
 {
-    const command *c = &command_sweep;
+    const cli_command *c = &cmd_sweep;
     const int64_t restarts = from_environment("SLURM_RESTART_COUNT", 0);
     plumb_sweep_result result;
     if (s->array)
@@ -208,40 +208,40 @@ static int sweep_all(settings *s, const plumb_sweep *sweep)
     s->sweep.progress = progress;
     const plumb_status st = plumb_sweep_run(&result, sweep, &s->sweep);
     if (plumb_parallel_rank()) return st ? EXIT_FAILED : EXIT_DONE; // rank 0 speaks for all
-    if (st == PLUMB_EVALUE) return complain(c, EXIT_USAGE, "%s", plumb_last_error());
-    if (st) return complain_last(c);
+    if (st == PLUMB_EVALUE) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
+    if (st) return cli_last_error(c);
     const int code = report(s, sweep, &result);
     if (code || !result.failed) return code;
-    return complain(c, EXIT_FAILED, "%lld of %lld runs failed; %s/results.jsonl has the reasons",
-                    (long long)result.failed, (long long)result.runs, s->sweep.out);
+    return cli_error(c, EXIT_FAILED, "%lld of %lld runs failed; %s/results.jsonl has the reasons",
+                     (long long)result.failed, (long long)result.runs, s->sweep.out);
 }
 
 static int run(void *given, int files, char **file)
 {
     settings *s = given;
-    const command *c = &command_sweep;
+    const cli_command *c = &cmd_sweep;
     if (files != 1)
-        return complain(c, EXIT_USAGE, "takes one study file, not %d; see plumb sweep --help",
-                        files);
-    if (!s->sweep.out) return complain(c, EXIT_USAGE, "--out is missing; see plumb sweep --help");
+        return cli_error(c, EXIT_USAGE, "takes one study file, not %d; see plumb sweep --help",
+                         files);
+    if (!s->sweep.out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb sweep --help");
     int code = s->array ? take_share(s) : EXIT_DONE;
     if (code) return code;
     plumb_sweep *sweep = NULL;
-    stops_begin_saving();
+    signals_begin_resumable();
     const bool ranks = !s->plan && !s->slurm;
-    if (ranks && plumb_parallel_begin()) return stops_end(complain_last(c));
+    if (ranks && plumb_parallel_begin()) return signals_end(cli_last_error(c));
     if (plumb_sweep_open(&sweep, file[0]))
-        code = plumb_parallel_rank() ? EXIT_FAILED : complain_last(c);
+        code = plumb_parallel_rank() ? EXIT_FAILED : cli_last_error(c);
     else
         code = s->slurm  ? write_script(s, sweep)
                : s->plan ? tell_plan(s, sweep)
                          : sweep_all(s, sweep);
     plumb_sweep_close(sweep);
     if (ranks) plumb_parallel_end(false);
-    return stops_end(code);
+    return signals_end(code);
 }
 
-const command command_sweep = {
+const cli_command cmd_sweep = {
     .name = "sweep",
     .summary = "many models trained and judged, as a study file says",
     .usage = "STUDY.yaml --out DIR [options]",

@@ -16,7 +16,7 @@ typedef struct settings {
 
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "world", .kind = OPTION_TEXT, AT(train.world), .value = "W",
      .help = "the world it watches; plumb worlds lists them"},
     {.name = "data", .kind = OPTION_TEXT, AT(train.data), .value = "F",
@@ -119,9 +119,9 @@ static plumb_status train(plumb_train_result *result, settings *s)
 
 static int list_settings(const settings *s, const char *model)
 {
-    const command *c = &command_train;
+    const cli_command *c = &cmd_train;
     plumb_record *record = s->json ? plumb_record_create() : NULL;
-    if (s->json && !record) return complain(c, EXIT_FAILED, "no memory");
+    if (s->json && !record) return cli_error(c, EXIT_FAILED, "no memory");
     if (record) plumb_record_text(record, "model", model);
     if (record) plumb_record_begin_list(record, "settings");
     plumb_train_setting row;
@@ -129,7 +129,7 @@ static int list_settings(const settings *s, const char *model)
     for (int64_t i = 0; there; i++) {
         if (plumb_train_setting_at(&row, &there, model, i)) {
             plumb_record_free(record);
-            return complain(c, EXIT_USAGE, "%s", plumb_last_error());
+            return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
         }
         if (!there) break;
         if (!record) {
@@ -150,7 +150,7 @@ static int list_settings(const settings *s, const char *model)
     int code = EXIT_DONE;
     if (record) {
         plumb_record_end(record);
-        code = print_record(c, record);
+        code = cli_print_record(c, record);
     }
     plumb_record_free(record);
     return code;
@@ -165,7 +165,7 @@ static int report(const settings *s, const plumb_train_result *r)
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(&command_train, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_train, EXIT_FAILED, "no memory");
     plumb_record_text(record, "model", r->model);
     plumb_record_integer(record, "steps", r->steps);
     plumb_record_real(record, "loss", r->loss);
@@ -173,7 +173,7 @@ static int report(const settings *s, const plumb_train_result *r)
     plumb_record_text(record, "run", s->train.out);
     plumb_record_flag(record, "finished", r->finished);
     plumb_record_text(record, "version", plumb_version());
-    const int code = print_record(&command_train, record);
+    const int code = cli_print_record(&cmd_train, record);
     plumb_record_free(record);
     return code;
 }
@@ -181,13 +181,13 @@ static int report(const settings *s, const plumb_train_result *r)
 // The plan is for machines and for the curious: JSON in both cases.
 static int tell_plan(const settings *s)
 {
-    const command *c = &command_train;
+    const cli_command *c = &cmd_train;
     plumb_record *record = plumb_record_create();
-    if (!record) return complain(c, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(c, EXIT_FAILED, "no memory");
     const plumb_status st = plumb_train_plan(record, &s->train);
-    const int code = st == PLUMB_EVALUE ? complain(c, EXIT_USAGE, "%s", plumb_last_error())
-                     : st               ? complain_last(c)
-                                        : print_record(c, record);
+    const int code = st == PLUMB_EVALUE ? cli_error(c, EXIT_USAGE, "%s", plumb_last_error())
+                     : st               ? cli_last_error(c)
+                                        : cli_print_record(c, record);
     plumb_record_free(record);
     return code;
 }
@@ -195,32 +195,32 @@ static int tell_plan(const settings *s)
 static int run(void *given, int files, char **file)
 {
     settings *s = given;
-    const command *c = &command_train;
+    const cli_command *c = &cmd_train;
     if (files > 1 || (files < 1 && !s->train.resume))
-        return complain(c, EXIT_USAGE, "takes one model, not %d; see plumb train --help", files);
+        return cli_error(c, EXIT_USAGE, "takes one model, not %d; see plumb train --help", files);
     s->train.model = files ? file[0] : NULL;
     if (s->list && files) return list_settings(s, file[0]);
     s->train.set = s->set.item;
     s->train.set_count = s->set.count;
     if (s->plan && files) return tell_plan(s);
-    if (!s->train.out) return complain(c, EXIT_USAGE, "--out is missing; see plumb train --help");
+    if (!s->train.out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb train --help");
     if (s->train.world && s->train.data)
-        return complain(c, EXIT_USAGE, "--world and --data cannot both be given");
+        return cli_error(c, EXIT_USAGE, "--world and --data cannot both be given");
     if (s->train.resume && s->train.force)
-        return complain(c, EXIT_USAGE, "--resume and --force cannot both be given");
-    stops_begin_saving();
-    if (plumb_parallel_begin()) return stops_end(complain_last(c));
+        return cli_error(c, EXIT_USAGE, "--resume and --force cannot both be given");
+    signals_begin_resumable();
+    if (plumb_parallel_begin()) return signals_end(cli_last_error(c));
     plumb_train_result result;
     const plumb_status st = train(&result, s);
     // Rank 0 speaks for all.
     int code = st == PLUMB_EVALUE ? EXIT_USAGE : st ? EXIT_FAILED : EXIT_DONE;
     if (!plumb_parallel_rank())
-        code = st ? complain(c, code, "%s", plumb_last_error()) : report(s, &result);
+        code = st ? cli_error(c, code, "%s", plumb_last_error()) : report(s, &result);
     plumb_parallel_end(false);
-    return stops_end(code);
+    return signals_end(code);
 }
 
-const command command_train = {
+const cli_command cmd_train = {
     .name = "train",
     .summary = "a model learns from a world or a file, into a run directory",
     .usage = "MODEL --world W | --data F --out RUN [options]",

@@ -9,7 +9,7 @@ typedef struct settings {
 } settings;
 
 // clang-format off
-static const option_row rows[] = {
+static const cli_option rows[] = {
     {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(settings, json),
      .help = "one line of JSON, a list"},
     {0},
@@ -22,7 +22,7 @@ static int print_rooms(void)
     for (int64_t i = 0; i < plumb_room_count(); i++) {
         const plumb_room_facts *w = plumb_room_describe(plumb_room_at(i));
         plumb_record *record = plumb_record_create();
-        if (!record) return complain(&command_worlds, EXIT_FAILED, "no memory");
+        if (!record) return cli_error(&cmd_worlds, EXIT_FAILED, "no memory");
         plumb_record_text(record, "name", w->name);
         plumb_record_integer(record, "n", 0);
         plumb_record_integers(record, "image", (int64_t[]){64, 64, 3}, 3);
@@ -37,7 +37,7 @@ static int print_rooms(void)
         const plumb_status st = plumb_record_json(&line, record);
         if (!st) printf(", %s", line);
         plumb_record_free(record);
-        if (st) return complain_last(&command_worlds);
+        if (st) return cli_last_error(&cmd_worlds);
     }
     return EXIT_DONE;
 }
@@ -48,7 +48,7 @@ static int print_list(void)
     for (int64_t i = 0; i < plumb_world_count(); i++) {
         const plumb_world_facts *w = plumb_world_describe(plumb_world_at(i));
         plumb_record *record = plumb_record_create();
-        if (!record) return complain(&command_worlds, EXIT_FAILED, "no memory");
+        if (!record) return cli_error(&cmd_worlds, EXIT_FAILED, "no memory");
         plumb_record_text(record, "name", w->name);
         plumb_record_integer(record, "n", w->n);
         plumb_record_integers(record, "image", (int64_t[]){w->height, w->width, w->channels}, 3);
@@ -66,7 +66,7 @@ static int print_list(void)
         const plumb_status st = plumb_record_json(&line, record);
         if (!st) printf("%s%s", i ? ", " : "", line);
         plumb_record_free(record);
-        if (st) return complain_last(&command_worlds);
+        if (st) return cli_last_error(&cmd_worlds);
     }
     const int code = print_rooms();
     if (!code) puts("]");
@@ -93,13 +93,13 @@ static void print_table(void)
 static int run(void *given, int files, char **file)
 {
     const settings *s = given;
-    if (files) return complain(&command_worlds, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
+    if (files) return cli_error(&cmd_worlds, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
     if (s->json) return print_list();
     print_table();
     return EXIT_DONE;
 }
 
-const command command_worlds = {
+const cli_command cmd_worlds = {
     .name = "worlds",
     .summary = "the worlds that plumb simulate can make",
     .usage = "[--json]",

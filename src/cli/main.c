@@ -9,11 +9,10 @@
 
 #include "cli/common/command.h"
 
-const command *const commands[] = {
-    &command_worlds, &command_simulate, &command_convert,  &command_show,
-    &command_train,  &command_evaluate, &command_sweep,    &command_rollout,
-    &command_report, &command_measure,  &command_forecast, &command_surprise,
-    &command_audit,  &command_demo,     &command_doctor,   NULL};
+const cli_command *const cli_commands[] = {&cmd_worlds, &cmd_simulate, &cmd_convert,  &cmd_show,
+                                           &cmd_train,  &cmd_evaluate, &cmd_sweep,    &cmd_rollout,
+                                           &cmd_report, &cmd_measure,  &cmd_forecast, &cmd_surprise,
+                                           &cmd_audit,  &cmd_demo,     &cmd_doctor,   NULL};
 
 static void overview(FILE *to)
 {
@@ -21,8 +20,8 @@ static void overview(FILE *to)
             "plumb %s: did this model learn the physics, or does it only draw good pictures?\n\n"
             "usage: plumb COMMAND [options] [files]\n\n",
             plumb_version());
-    for (int i = 0; commands[i]; i++)
-        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (int i = 0; cli_commands[i]; i++)
+        fprintf(to, "  %-10s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     fprintf(to, "\nplumb COMMAND --help tells more. A file argument is x.npy, x.npz, x.npz:key or "
                 "x.h5:/path.\n");
 }
@@ -36,10 +35,10 @@ static void hold_descriptors(void)
 }
 
 // Results that did not arrive are a failure, whatever the command says.
-static int deliver(const command *c, int code)
+static int deliver(const cli_command *c, int code)
 {
     if (fflush(stdout) || ferror(stdout))
-        return complain(c, EXIT_FAILED, "the results cannot be written to standard output");
+        return cli_error(c, EXIT_FAILED, "the results cannot be written to standard output");
     return code;
 }
 
@@ -47,19 +46,19 @@ static int unknown(const char *word)
 {
     const char *names[32];
     int count = 0;
-    for (int i = 0; commands[i] && count < 31; i++) names[count++] = commands[i]->name;
+    for (int i = 0; cli_commands[i] && count < 31; i++) names[count++] = cli_commands[i]->name;
     names[count] = NULL;
     const char *near = options_nearest(word, names);
     if (near)
-        return complain(NULL, EXIT_USAGE, "there is no command \"%s\"; did you mean plumb %s?",
-                        word, near);
-    return complain(NULL, EXIT_USAGE, "there is no command \"%s\"; plumb --help lists them", word);
+        return cli_error(NULL, EXIT_USAGE, "there is no command \"%s\"; did you mean plumb %s?",
+                         word, near);
+    return cli_error(NULL, EXIT_USAGE, "there is no command \"%s\"; plumb --help lists them", word);
 }
 
-static int run(const command *c, int argc, char **argv)
+static int run(const cli_command *c, int argc, char **argv)
 {
     void *settings = calloc(1, c->settings_size + 1);
-    if (!settings) return complain(c, EXIT_FAILED, "no memory");
+    if (!settings) return cli_error(c, EXIT_FAILED, "no memory");
     if (c->defaults) c->defaults(settings);
     int files;
     char **file;
@@ -93,7 +92,7 @@ int main(int argc, char **argv)
         options_completion();
         return deliver(NULL, EXIT_DONE);
     }
-    for (int i = 0; commands[i]; i++)
-        if (!strcmp(commands[i]->name, word)) return run(commands[i], argc - 1, argv + 1);
+    for (int i = 0; cli_commands[i]; i++)
+        if (!strcmp(cli_commands[i]->name, word)) return run(cli_commands[i], argc - 1, argv + 1);
     return unknown(word);
 }

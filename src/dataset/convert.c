@@ -5,7 +5,7 @@
 #include "dataset/writer.h"
 #include "plumb/dataset.h"
 
-typedef struct copy {
+typedef struct convert_job {
     plumb_dataset *from;
     arena mem;
     writer_field *field;
@@ -13,14 +13,14 @@ typedef struct copy {
     int64_t fields;
     writer *to;
     buffer packed;
-} copy;
+} convert_job;
 
 // Types and shapes are those of the first item; a file that is open has them the same for all.
-static plumb_status list_fields(copy *c)
+static plumb_status list_fields(convert_job *c)
 {
     c->fields = plumb_dataset_fields(c->from);
-    c->field = ARENA_NEW(&c->mem, writer_field, c->fields);
-    c->data = ARENA_NEW(&c->mem, const void *, c->fields);
+    c->field = ARENA_ALLOC(&c->mem, writer_field, c->fields);
+    c->data = ARENA_ALLOC(&c->mem, const void *, c->fields);
     if (!c->field || !c->data) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < c->fields; i++) {
         writer_field *f = &c->field[i];
@@ -32,7 +32,7 @@ static plumb_status list_fields(copy *c)
     return PLUMB_OK;
 }
 
-static plumb_status copy_item(copy *c, int64_t item)
+static plumb_status copy_item(convert_job *c, int64_t item)
 {
     plumb_status st = status_check_stop();
     for (int64_t i = 0; i < c->fields && !st; i++) {
@@ -42,13 +42,13 @@ static plumb_status copy_item(copy *c, int64_t item)
         c->data[i] = array.data;
     }
     if (!st) st = writer_pack(&c->packed, c->to, c->data);
-    return st ? st : writer_put(c->to, c->data, &c->packed);
+    return st ? st : writer_append(c->to, c->data, &c->packed);
 }
 
 plumb_status plumb_dataset_convert(int64_t *records, const char *to, const char *from,
                                    const char *split, const plumb_dataset_options *opt)
 {
-    copy c = {0};
+    convert_job c = {0};
     plumb_status st = plumb_dataset_open(&c.from, from, split);
     const int64_t items = st ? 0 : plumb_dataset_items(c.from);
     if (!st && !items) st = fail(PLUMB_EFORMAT, "%s: holds no record", from);
@@ -63,7 +63,7 @@ plumb_status plumb_dataset_convert(int64_t *records, const char *to, const char 
         if (!st && (i % 16 == 15 || i == items - 1))
             status_progress((double)(i + 1) / (double)items);
     }
-    if (st) writer_abandon(c.to);
+    if (st) writer_discard(c.to);
     else st = writer_commit(c.to);
     buffer_clear(&c.packed);
     arena_clear(&c.mem);

@@ -26,13 +26,13 @@ typedef struct field {
     bool shared;
     buffer held; // the item read last
 
-    int64_t index;    // file of arrays: which
-    uint64_t offset;  // and where, or 0
-    const infile *in; // and in what
-    bool known;       // `array.data` is all of it; of a shared record field, `held`
+    int64_t index;        // file of arrays: which
+    uint64_t offset;      // and where, or 0
+    const input_file *in; // and in what
+    bool known;           // `array.data` is all of it; of a shared record field, `held`
 
-    const feature *feature; // records with a list of features
-    int which;              // records of Physical Concepts: number of the field
+    const feature_spec *feature; // records with a list of features
+    int which;                   // records of Physical Concepts: number of the field
 } field;
 
 struct plumb_dataset {
@@ -44,10 +44,10 @@ struct plumb_dataset {
 
     plumb_file *file; // file of arrays
     bool is_records;
-    shards records;
-    features list;
+    tfrecord_shards records;
+    feature_specs list;
     bool is_physical;
-    physical layout;
+    physical_concepts_layout layout;
     char concept[32];
 };
 
@@ -87,13 +87,13 @@ static plumb_status open_arrays(plumb_dataset *d)
     plumb_status st = plumb_file_open(&d->file, d->path);
     if (st) return st;
     d->fields = plumb_file_count(d->file);
-    d->field = ARENA_NEW(&d->mem, field, d->fields);
+    d->field = ARENA_ALLOC(&d->mem, field, d->fields);
     if (!d->field) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < d->fields && !st; i++) {
         field *f = &d->field[i];
         const char *name = plumb_file_name(d->file, i);
         *f = (field){.name = name + (name[0] == '/'), .index = i};
-        st = file_look(&f->array, &f->offset, &f->in, d->file, i);
+        st = array_file_info(&f->array, &f->offset, &f->in, d->file, i);
         f->known = !st && f->array.data;
     }
     if (!st) st = count_items(d);
@@ -114,7 +114,7 @@ static plumb_status read_array(plumb_dataset *d, field *f, int64_t item)
     buffer_reset(&f->held);
     unsigned char *place = buffer_grow(&f->held, bytes);
     if (!place) return fail(PLUMB_EMEMORY, "%s: no memory for \"%s\"", d->path, f->name);
-    if (f->offset) return infile_read(place, f->in, f->offset + before, bytes);
+    if (f->offset) return input_file_read(place, f->in, f->offset + before, bytes);
     if (!f->known) {
         plumb_array whole;
         const plumb_status st =
@@ -138,15 +138,15 @@ static bool name_is_taken(const plumb_dataset *d, int64_t count, const char *nam
 
 static plumb_status open_listed(plumb_dataset *d, const char *beside)
 {
-    const plumb_status st = features_read(&d->list, &d->mem, arena_text(&d->mem, beside));
+    const plumb_status st = features_txt_read(&d->list, &d->mem, arena_strdup(&d->mem, beside));
     if (st) return st;
     d->fields = d->list.count;
-    d->field = ARENA_NEW(&d->mem, field, d->fields);
+    d->field = ARENA_ALLOC(&d->mem, field, d->fields);
     if (!d->field) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < d->fields; i++) {
         field *f = &d->field[i];
         f->feature = &d->list.row[i];
-        published_to_plumb(&f->name, &f->array, &f->shared, f->feature);
+        dm_hamiltonian_to_plumb(&f->name, &f->array, &f->shared, f->feature);
         if (!name_is_taken(d, i, f->name)) continue;
         f->name = f->feature->key; // as it stands, then
         f->array = plumb_array_view(NULL, f->feature->dtype, f->feature->ndim, f->feature->shape);
@@ -161,35 +161,35 @@ static plumb_status open_physical(plumb_dataset *d)
     const unsigned char *data;
     size_t bytes;
     char what[512], world[64];
-    snprintf(what, sizeof what, "%.400s: record 0", shards_path(&d->records, 0));
-    plumb_status st = shards_read(&data, &bytes, &d->records, 0);
-    if (!st) st = physical_look(&d->layout, &d->is_physical, data, bytes, what);
+    snprintf(what, sizeof what, "%.400s: record 0", tfrecord_shards_path(&d->records, 0));
+    plumb_status st = tfrecord_shards_read(&data, &bytes, &d->records, 0);
+    if (!st) st = physical_concepts_detect(&d->layout, &d->is_physical, data, bytes, what);
     if (st) return st;
     if (!d->is_physical)
         return fail(PLUMB_EFILE,
                     "%s: features.txt, which says what is in it, is not beside it, and its keys "
                     "are not those of Physical Concepts",
                     d->path);
-    physical_world(world, d->concept, shards_path(&d->records, 0));
-    d->fields = PHYSICAL_FIELDS + (d->layout.probe && d->concept[0]) + (world[0] != 0);
-    d->field = ARENA_NEW(&d->mem, field, d->fields);
+    physical_concepts_world(world, d->concept, tfrecord_shards_path(&d->records, 0));
+    d->fields = PHYSICAL_CONCEPTS_FIELDS + (d->layout.probe && d->concept[0]) + (world[0] != 0);
+    d->field = ARENA_ALLOC(&d->mem, field, d->fields);
     if (!d->field) return PLUMB_EMEMORY;
     int64_t at = 0;
-    for (; at < PHYSICAL_FIELDS; at++)
-        d->field[at] = (field){.name = physical_name((int)at),
-                               .array = physical_array(&d->layout, (int)at),
+    for (; at < PHYSICAL_CONCEPTS_FIELDS; at++)
+        d->field[at] = (field){.name = physical_concepts_name((int)at),
+                               .array = physical_concepts_array(&d->layout, (int)at),
                                .which = (int)at};
     const int64_t letters = (int64_t)sizeof d->concept, length = (int64_t)strlen(world);
     if (d->layout.probe && d->concept[0])
         d->field[at++] = (field){.name = "concept",
                                  .array = plumb_array_view(NULL, PLUMB_U1, 1, &letters),
-                                 .which = PHYSICAL_FIELDS};
+                                 .which = PHYSICAL_CONCEPTS_FIELDS};
     if (!world[0]) return PLUMB_OK;
     field *f = &d->field[at];
     *f = (field){.name = "world", .array = plumb_array_view(NULL, PLUMB_U1, 1, &length)};
     f->shared = f->known = true;
     buffer_put(&f->held, world, (size_t)length);
-    return f->held.broken ? fail(PLUMB_EMEMORY, "%s: no memory to open it", d->path) : PLUMB_OK;
+    return f->held.failed ? fail(PLUMB_EMEMORY, "%s: no memory to open it", d->path) : PLUMB_OK;
 }
 
 static plumb_status open_records(plumb_dataset *d)
@@ -200,7 +200,7 @@ static plumb_status open_records(plumb_dataset *d)
     if ((size_t)snprintf(beside, sizeof beside, "%.*sfeatures.txt", folder, d->path) >=
         sizeof beside)
         return fail(PLUMB_EFILE, "%.80s...: the path is too long", d->path);
-    plumb_status st = shards_open(&d->records, &d->mem, d->path);
+    plumb_status st = tfrecord_shards_open(&d->records, &d->mem, d->path);
     if (st) return st;
     d->is_records = true;
     d->items = d->records.items;
@@ -213,19 +213,20 @@ static plumb_status read_record(plumb_dataset *d, field *f, int64_t item)
     const unsigned char *data;
     size_t bytes;
     if (f->shared && f->known) return PLUMB_OK; // a step back to record 0 may be dear
-    if (d->is_physical && f->which == PHYSICAL_FIELDS) {
+    if (d->is_physical && f->which == PHYSICAL_CONCEPTS_FIELDS) {
         buffer_reset(&f->held);
         buffer_put(&f->held, d->concept, sizeof d->concept);
-        return f->held.broken ? fail(PLUMB_EMEMORY, "%s: no memory for it", d->path) : PLUMB_OK;
+        return f->held.failed ? fail(PLUMB_EMEMORY, "%s: no memory for it", d->path) : PLUMB_OK;
     }
     const int64_t record = f->shared ? 0 : item;
-    plumb_status st = shards_read(&data, &bytes, &d->records, record);
+    plumb_status st = tfrecord_shards_read(&data, &bytes, &d->records, record);
     if (st) return st;
     char what[512];
-    snprintf(what, sizeof what, "%.400s: record %lld", shards_path(&d->records, record),
-             (long long)shards_local(&d->records, record));
-    if (d->is_physical) st = physical_read(&f->held, &d->layout, f->which, data, bytes, what);
-    else st = decode_feature(&f->held, f->array.dtype, f->feature, data, bytes, what);
+    snprintf(what, sizeof what, "%.400s: record %lld", tfrecord_shards_path(&d->records, record),
+             (long long)tfrecord_shards_local(&d->records, record));
+    if (d->is_physical)
+        st = physical_concepts_read(&f->held, &d->layout, f->which, data, bytes, what);
+    else st = tf_decode_feature(&f->held, f->array.dtype, f->feature, data, bytes, what);
     f->known = !st;
     return st;
 }
@@ -252,14 +253,14 @@ static plumb_status choose_split(plumb_dataset *d, const char *folder, const cha
         bool found = !access(path, F_OK);
         if (!found) {
             snprintf(path, sizeof path, "%s%s%s/", folder, slash, wishes[i]);
-            found = shards_in(path);
+            found = tfrecord_shards_in(path);
         }
         if (!found && !split) {
             snprintf(path, sizeof path, "%s%s", folder, slash);
-            found = shards_in(path);
+            found = tfrecord_shards_in(path);
         }
         if (!found) continue;
-        d->path = arena_text(&d->mem, path);
+        d->path = arena_strdup(&d->mem, path);
         return d->path ? PLUMB_OK : PLUMB_EMEMORY;
     }
     return split ? fail(PLUMB_EFILE, "%s: has no %s.tfrecord", folder, split)
@@ -270,7 +271,7 @@ static plumb_status open_any(plumb_dataset *d, const char *path, const char *spl
 {
     struct stat about;
     const bool folder = !stat(path, &about) && S_ISDIR(about.st_mode);
-    d->path = arena_text(&d->mem, path);
+    d->path = arena_strdup(&d->mem, path);
     if (!d->path) return PLUMB_EMEMORY;
     if (folder) {
         const plumb_status st = choose_split(d, path, split);
@@ -278,7 +279,7 @@ static plumb_status open_any(plumb_dataset *d, const char *path, const char *spl
     } else if (split) {
         return fail(PLUMB_EVALUE, "%s: a split is for a folder, and this is none", path);
     }
-    if (ends_with(d->path, ".tfrecord") || ends_with(d->path, "/") || shards_is(d->path))
+    if (ends_with(d->path, ".tfrecord") || ends_with(d->path, "/") || tfrecord_shards_is(d->path))
         return open_records(d);
     if (ends_with(d->path, ".npz") || ends_with(d->path, ".h5") || ends_with(d->path, ".hdf5"))
         return open_arrays(d);
@@ -300,7 +301,7 @@ void plumb_dataset_close(plumb_dataset *d)
 {
     if (!d) return;
     for (int64_t i = 0; d->field && i < d->fields; i++) buffer_clear(&d->field[i].held);
-    if (d->is_records) shards_close(&d->records);
+    if (d->is_records) tfrecord_shards_close(&d->records);
     plumb_file_close(d->file);
     arena mem = d->mem;
     arena_clear(&mem);
@@ -379,6 +380,6 @@ const char *plumb_dataset_world(char text[64], plumb_dataset *d)
     while (start > d->path && start[-1] != '/') start--;
     char folder[64];
     snprintf(folder, sizeof folder, "%.*s", (int)(end - start), start);
-    published_world(text, folder);
+    dm_hamiltonian_world(text, folder);
     return text;
 }

@@ -16,12 +16,13 @@ enum { ROWS = sizeof table / sizeof *table };
 static const char *const parameters[] = {"k",   "m",   "l",   "g",      "m_1",
                                          "m_2", "l_1", "l_2", "offset", "color_index"};
 
-static plumb_array array_of(const feature *f, int from)
+static plumb_array array_of(const feature_spec *f, int from)
 {
     return plumb_array_view(NULL, f->dtype, f->ndim - from, f->shape + from);
 }
 
-void published_to_plumb(const char **name, plumb_array *array, bool *shared, const feature *from)
+void dm_hamiltonian_to_plumb(const char **name, plumb_array *array, bool *shared,
+                             const feature_spec *from)
 {
     *name = from->key;
     *array = array_of(from, 0);
@@ -48,10 +49,10 @@ static bool is_parameter(const char *name, const plumb_array *array)
     return array->ndim <= 1 && !strchr(name, '/');
 }
 
-plumb_status published_from_plumb(feature *out, bool *only, arena *mem, const char *name,
-                                  const plumb_array *array, bool shared)
+plumb_status dm_hamiltonian_from_plumb(feature_spec *out, bool *only, arena *mem, const char *name,
+                                       const plumb_array *array, bool shared)
 {
-    *out = (feature){.dtype = array->dtype, .ndim = array->ndim};
+    *out = (feature_spec){.dtype = array->dtype, .ndim = array->ndim};
     memcpy(out->shape, array->shape, (size_t)array->ndim * sizeof *out->shape);
     *only = false;
     const char *prefix = "";
@@ -72,7 +73,7 @@ plumb_status published_from_plumb(feature *out, bool *only, arena *mem, const ch
             *only |= !strcmp(name, parameters[i]);
     }
     const size_t length = strlen(prefix) + strlen(name) + 1;
-    char *key = arena_take(mem, (int64_t)length, 1);
+    char *key = arena_alloc(mem, (int64_t)length, 1);
     if (!key) return PLUMB_EMEMORY;
     snprintf(key, length, "%s%s", prefix, name);
     out->key = key;
@@ -81,7 +82,7 @@ plumb_status published_from_plumb(feature *out, bool *only, arena *mem, const ch
     return PLUMB_OK;
 }
 
-void published_world(char out[64], const char *folder)
+void dm_hamiltonian_world(char out[64], const char *folder)
 {
     static const struct {
         const char *published, *ours;

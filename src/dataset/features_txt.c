@@ -34,7 +34,7 @@ static plumb_status bad_line(const char *path, int64_t number, const char *why)
 }
 
 // "(10, 32, 32, 3)", "(1,)" or "()".
-static bool parse_shape(feature *out, const char *at, const char *end)
+static bool parse_shape(feature_spec *out, const char *at, const char *end)
 {
     out->ndim = 0;
     while (at < end) {
@@ -56,7 +56,7 @@ static bool parse_shape(feature *out, const char *at, const char *end)
     return array_count_checked(&count, out->shape, out->ndim, 8);
 }
 
-static plumb_status parse_line(feature *out, arena *mem, const char *line, size_t length,
+static plumb_status parse_line(feature_spec *out, arena *mem, const char *line, size_t length,
                                int64_t number, const char *path)
 {
     const char *end = line + length;
@@ -69,22 +69,22 @@ static plumb_status parse_line(feature *out, arena *mem, const char *line, size_
     if (!parse_shape(out, open + 3, close)) return bad_line(path, number, "the shape is none");
     if (!find_type(&out->dtype, close + 3, (size_t)(end - close - 3)))
         return bad_line(path, number, "the type is unknown");
-    char *key = arena_take(mem, open - line + 1, 1);
+    char *key = arena_alloc(mem, open - line + 1, 1);
     if (!key) return PLUMB_EMEMORY;
     memcpy(key, line, (size_t)(open - line));
     out->key = key;
     return PLUMB_OK;
 }
 
-plumb_status features_parse(features *out, arena *mem, const char *text, size_t size,
-                            const char *path)
+plumb_status features_txt_parse(feature_specs *out, arena *mem, const char *text, size_t size,
+                                const char *path)
 {
     int64_t lines = 1;
     for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
     if (lines > FEATURES_MAX)
         return fail(PLUMB_EFORMAT, "%s: %lld lines, at most %d are read", path, (long long)lines,
                     FEATURES_MAX);
-    *out = (features){.row = ARENA_NEW(mem, feature, lines)};
+    *out = (feature_specs){.row = ARENA_ALLOC(mem, feature_spec, lines)};
     if (!out->row) return PLUMB_EMEMORY;
     int64_t number = 1;
     for (const char *at = text, *end = text + size; at < end; number++) {
@@ -93,7 +93,7 @@ plumb_status features_parse(features *out, arena *mem, const char *text, size_t 
         size_t length = (size_t)((newline ? newline : end) - at);
         while (length && (at[length - 1] == '\r' || at[length - 1] == ' ')) length--;
         if (length) {
-            feature *f = &out->row[out->count];
+            feature_spec *f = &out->row[out->count];
             const plumb_status st = parse_line(f, mem, at, length, number, path);
             if (st) return st;
             for (int64_t i = 0; i < out->count; i++)
@@ -107,29 +107,29 @@ plumb_status features_parse(features *out, arena *mem, const char *text, size_t 
     return out->count ? PLUMB_OK : fail(PLUMB_EFORMAT, "%s: names no feature", path);
 }
 
-plumb_status features_read(features *out, arena *mem, const char *path)
+plumb_status features_txt_read(feature_specs *out, arena *mem, const char *path)
 {
-    infile file;
-    plumb_status st = infile_open(&file, path);
+    input_file file;
+    plumb_status st = input_file_open(&file, path);
     if (st) return st;
     if (file.size > FEATURES_MAX_BYTES)
         st = fail(PLUMB_EFORMAT, "%s: %lld bytes are too many for a list of features", path,
                   (long long)file.size);
-    char *text = st ? NULL : arena_take(mem, file.size + 1, 1);
+    char *text = st ? NULL : arena_alloc(mem, file.size + 1, 1);
     if (!st && !text) st = PLUMB_EMEMORY;
-    if (!st) st = infile_read(text, &file, 0, (size_t)file.size);
-    if (!st) st = features_parse(out, mem, text, (size_t)file.size, path);
-    infile_close(&file);
+    if (!st) st = input_file_read(text, &file, 0, (size_t)file.size);
+    if (!st) st = features_txt_parse(out, mem, text, (size_t)file.size, path);
+    input_file_close(&file);
     return st;
 }
 
-void features_print(buffer *out, const features *list)
+void features_txt_print(buffer *out, const feature_specs *list)
 {
     for (int64_t i = 0; i < list->count; i++) {
-        const feature *f = &list->row[i];
-        buffer_print(out, "%s, (", f->key);
+        const feature_spec *f = &list->row[i];
+        buffer_printf(out, "%s, (", f->key);
         for (int k = 0; k < f->ndim; k++)
-            buffer_print(out, "%s%" PRId64, k ? ", " : "", f->shape[k]);
-        buffer_print(out, "%s), %s\n", f->ndim == 1 ? "," : "", type_names[f->dtype]);
+            buffer_printf(out, "%s%" PRId64, k ? ", " : "", f->shape[k]);
+        buffer_printf(out, "%s), %s\n", f->ndim == 1 ? "," : "", type_names[f->dtype]);
     }
 }

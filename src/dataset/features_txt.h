@@ -7,26 +7,26 @@
 #include "base/buffer.h"
 #include "plumb/array.h"
 
-typedef struct feature {
+typedef struct feature_spec {
     const char *key;
     plumb_dtype dtype;
     int ndim;
     int64_t shape[PLUMB_MAX_DIMS];
-} feature;
+} feature_spec;
 
-typedef struct features {
-    feature *row;
+typedef struct feature_specs {
+    feature_spec *row;
     int64_t count;
-} features;
+} feature_specs;
 
 enum { FEATURES_MAX = 1024, FEATURES_MAX_BYTES = 1 << 20 };
 
 /// Reads the text of a features.txt. `path` is for messages.
-plumb_status features_parse(features *out, arena *mem, const char *text, size_t size,
-                            const char *path);
-plumb_status features_read(features *out, arena *mem, const char *path);
+plumb_status features_txt_parse(feature_specs *out, arena *mem, const char *text, size_t size,
+                                const char *path);
+plumb_status features_txt_read(feature_specs *out, arena *mem, const char *path);
 
 /// The text for these features.
-void features_print(buffer *out, const features *list);
+void features_txt_print(buffer *out, const feature_specs *list);
 
 #endif

@@ -8,21 +8,23 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 
-void assembly_add(assembly *a, const char *name, plumb_dtype dtype, int ndim, const int64_t *shape)
+void item_pipeline_add_field(item_pipeline *a, const char *name, plumb_dtype dtype, int ndim,
+                             const int64_t *shape)
 {
     a->field[a->fields++] =
         (writer_field){.name = name, .array = plumb_array_view(NULL, dtype, ndim, shape)};
 }
 
-static void add_shared(assembly *a, const char *name, plumb_dtype dtype, int64_t count, void *data)
+static void add_shared(item_pipeline *a, const char *name, plumb_dtype dtype, int64_t count,
+                       void *data)
 {
-    assembly_add(a, name, dtype, count > 0, &count);
+    item_pipeline_add_field(a, name, dtype, count > 0, &count);
     a->field[a->fields - 1].shared = true;
     a->field[a->fields - 1].array.data = data;
 }
 
-void assembly_add_origin(assembly *a, const char *world, bool upright, uint64_t seed, int64_t first,
-                         double dt)
+void item_pipeline_add_origin(item_pipeline *a, const char *world, bool upright, uint64_t seed,
+                              int64_t first, double dt)
 {
     a->origin[0] = upright;
     memcpy(&a->origin[1], &seed, sizeof seed);
@@ -35,7 +37,7 @@ void assembly_add_origin(assembly *a, const char *world, bool upright, uint64_t 
     add_shared(a, "dt", PLUMB_F8, 0, &a->dt);
 }
 
-size_t assembly_bytes(const assembly *a)
+size_t item_pipeline_bytes(const item_pipeline *a)
 {
     size_t bytes = 0;
     for (int64_t i = 0; i < a->fields; i++)
@@ -43,21 +45,21 @@ size_t assembly_bytes(const assembly *a)
     return bytes;
 }
 
-plumb_status assembly_open(assembly *a, const char *path, int64_t count, int64_t slots,
-                           const plumb_dataset_options *opt)
+plumb_status item_pipeline_open(item_pipeline *a, const char *path, int64_t count, int64_t slots,
+                                const plumb_dataset_options *opt)
 {
     const plumb_status st = writer_open(&a->out, path, a->field, a->fields, count, opt);
     if (st) return st;
     a->slots = slots < count ? slots : count;
-    a->slot = ARENA_NEW(&a->mem, assembly_slot, a->slots);
+    a->slot = ARENA_ALLOC(&a->mem, pipeline_item, a->slots);
     return a->slot ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
 static void make_item(void *context, int64_t slot, int worker)
 {
     (void)worker;
-    assembly *a = context;
-    assembly_slot *s = &a->slot[slot];
+    item_pipeline *a = context;
+    pipeline_item *s = &a->slot[slot];
     s->st = status_check_stop();
     if (!s->st) s->st = a->make(a->context, slot, a->next + slot);
     if (!s->st) s->st = writer_pack(&s->packed, a->out, s->data);
@@ -65,16 +67,16 @@ static void make_item(void *context, int64_t slot, int worker)
     if (s->st) snprintf(s->why, sizeof s->why, "%s", plumb_last_error());
 }
 
-plumb_status assembly_run(assembly *a, int64_t count, int threads)
+plumb_status item_pipeline_run(item_pipeline *a, int64_t count, int threads)
 {
     plumb_status st = PLUMB_OK;
     while (a->next < count && !st) {
         const int64_t left = count - a->next;
         const int64_t now = left < a->slots ? left : a->slots;
-        pool_run(now, threads, make_item, a);
+        parallel_for(now, threads, make_item, a);
         for (int64_t k = 0; k < now && !st; k++) {
-            assembly_slot *s = &a->slot[k];
-            st = s->st ? fail(s->st, "%s", s->why) : writer_put(a->out, s->data, &s->packed);
+            pipeline_item *s = &a->slot[k];
+            st = s->st ? fail(s->st, "%s", s->why) : writer_append(a->out, s->data, &s->packed);
         }
         a->next += now;
         status_progress((double)a->next / (double)count);
@@ -82,11 +84,11 @@ plumb_status assembly_run(assembly *a, int64_t count, int threads)
     return st ? st : status_check_stop();
 }
 
-plumb_status assembly_close(assembly *a, plumb_status st)
+plumb_status item_pipeline_close(item_pipeline *a, plumb_status st)
 {
     for (int64_t k = 0; a->slot && k < a->slots; k++) buffer_clear(&a->slot[k].packed);
     arena_clear(&a->mem);
     if (!st) return writer_commit(a->out);
-    writer_abandon(a->out);
+    writer_discard(a->out);
     return st;
 }

@@ -7,43 +7,45 @@
 #include "base/arena.h"
 #include "dataset/writer.h"
 
-enum { ASSEMBLY_FIELDS = 64 };
+enum { ITEM_PIPELINE_FIELDS = 64 };
 
 /// One item on its way.
-typedef struct assembly_slot {
-    const void *data[ASSEMBLY_FIELDS]; ///< one place a field that is not shared
+typedef struct pipeline_item {
+    const void *data[ITEM_PIPELINE_FIELDS]; ///< one place a field that is not shared
     buffer packed;
     plumb_status st;
     char why[512];
-} assembly_slot;
+} pipeline_item;
 
-typedef struct assembly {
+typedef struct item_pipeline {
     writer *out;
-    writer_field field[ASSEMBLY_FIELDS];
+    writer_field field[ITEM_PIPELINE_FIELDS];
     int64_t fields;
     arena mem;
-    assembly_slot *slot;
+    pipeline_item *slot;
     int64_t slots, next;
     plumb_status (*make)(void *context, int64_t slot, int64_t item); ///< on any thread
     void *context;
     int64_t origin[3];
     double dt;
-} assembly;
+} item_pipeline;
 
 /// An array of every item, of this shape.
-void assembly_add(assembly *a, const char *name, plumb_dtype dtype, int ndim, const int64_t *shape);
-/// Where items come from, once for the whole file; `world` is needed until assembly_open returns.
-void assembly_add_origin(assembly *a, const char *world, bool upright, uint64_t seed, int64_t first,
-                         double dt);
+void item_pipeline_add_field(item_pipeline *a, const char *name, plumb_dtype dtype, int ndim,
+                             const int64_t *shape);
+/// Where items come from, once for the whole file; `world` is needed until item_pipeline_open
+/// returns.
+void item_pipeline_add_origin(item_pipeline *a, const char *world, bool upright, uint64_t seed,
+                              int64_t first, double dt);
 /// Bytes of one item.
-size_t assembly_bytes(const assembly *a);
+size_t item_pipeline_bytes(const item_pipeline *a);
 
 /// Begins the file. At most `slots` items are on their way at a time; their places are still to be
 /// filled in.
-plumb_status assembly_open(assembly *a, const char *path, int64_t count, int64_t slots,
-                           const plumb_dataset_options *opt);
-plumb_status assembly_run(assembly *a, int64_t count, int threads);
+plumb_status item_pipeline_open(item_pipeline *a, const char *path, int64_t count, int64_t slots,
+                                const plumb_dataset_options *opt);
+plumb_status item_pipeline_run(item_pipeline *a, int64_t count, int threads);
 /// Ends the file, or leaves none if `st` is a failure; returns what became of it.
-plumb_status assembly_close(assembly *a, plumb_status st);
+plumb_status item_pipeline_close(item_pipeline *a, plumb_status st);
 
 #endif

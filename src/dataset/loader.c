@@ -38,7 +38,7 @@ struct plumb_stream {
     plumb_status st; // what an item failed with, and why
     char why[512];
 
-    pthread_t handle[POOL_MAX_THREADS];
+    pthread_t handle[PARALLEL_MAX_THREADS];
     int threads;
 };
 
@@ -152,16 +152,16 @@ static plumb_status make_ring(plumb_stream *s, const plumb_world_facts *w)
     s->state_size = o->window * 2 * w->n;
     s->canonical_size = o->window * 2 * w->canonical_n;
     s->places = o->ahead + 1;
-    s->ring = ARENA_NEW(&s->mem, place, s->places);
+    s->ring = ARENA_ALLOC(&s->mem, place, s->places);
     bool whole = s->ring;
     for (int64_t i = 0; i < s->places && whole; i++) {
         place *p = &s->ring[i];
-        p->frames = ARENA_NEW(&s->mem, uint8_t, o->batch * s->frame_size);
+        p->frames = ARENA_ALLOC(&s->mem, uint8_t, o->batch * s->frame_size);
         whole = p->frames;
         if (!o->states || !whole) continue;
-        p->state = ARENA_NEW(&s->mem, double, o->batch * s->state_size);
-        p->canonical = ARENA_NEW(&s->mem, double, o->batch * s->canonical_size);
-        p->time = ARENA_NEW(&s->mem, double, o->batch * o->window);
+        p->state = ARENA_ALLOC(&s->mem, double, o->batch * s->state_size);
+        p->canonical = ARENA_ALLOC(&s->mem, double, o->batch * s->canonical_size);
+        p->time = ARENA_ALLOC(&s->mem, double, o->batch * o->window);
         whole = p->state && p->canonical && p->time;
     }
     return whole ? PLUMB_OK : PLUMB_EMEMORY;
@@ -169,8 +169,8 @@ static plumb_status make_ring(plumb_stream *s, const plumb_world_facts *w)
 
 static plumb_status start(plumb_stream *s)
 {
-    int threads = s->opt.threads > 0 ? s->opt.threads : pool_threads();
-    if (threads > POOL_MAX_THREADS) threads = POOL_MAX_THREADS;
+    int threads = s->opt.threads > 0 ? s->opt.threads : parallel_threads();
+    if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
     for (int i = 0; i < threads; i++) {
         if (pthread_create(&s->handle[i], NULL, serve, s)) break; // fewer do the work
         s->threads++;

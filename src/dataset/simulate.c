@@ -18,15 +18,15 @@ typedef struct item {
     int64_t *integers; // parameters that are whole numbers
 } item;
 
-typedef struct job {
+typedef struct simulate_job {
     const plumb_world *world;
     const plumb_world_facts *facts;
     plumb_world_options opt;
     int64_t steps, first;
     uint64_t seed;
-    assembly line;
+    item_pipeline line;
     item *items;
-} job;
+} simulate_job;
 
 // Colours and offsets are a row even if it is of one number, as in the published records.
 static bool is_row(const plumb_world_parameter *p)
@@ -34,45 +34,46 @@ static bool is_row(const plumb_world_parameter *p)
     return p->count > 1 || !strcmp(p->name, "color_index") || !strcmp(p->name, "offset");
 }
 
-static plumb_status list_fields(job *j, bool published)
+static plumb_status list_fields(simulate_job *j, bool published)
 {
     const plumb_world_facts *w = j->facts;
     const int64_t t = j->steps;
-    if (w->parameter_count > ASSEMBLY_FIELDS - 16)
+    if (w->parameter_count > ITEM_PIPELINE_FIELDS - 16)
         return fail(PLUMB_EVALUE, "%s has too many parameters", w->name);
-    assembly_add(&j->line, "frames", PLUMB_U1, 4,
-                 (int64_t[]){t, j->opt.image, j->opt.image, w->channels});
-    assembly_add(&j->line, "state", PLUMB_F8, 2, (int64_t[]){t, 2 * w->n});
-    assembly_add(&j->line, "derivative", PLUMB_F8, 2, (int64_t[]){t, 2 * w->n});
-    assembly_add(&j->line, "canonical", PLUMB_F8, 2, (int64_t[]){t, 2 * w->canonical_n});
-    assembly_add(&j->line, "energy", PLUMB_F8, 1, &t);
-    assembly_add(&j->line, "time", PLUMB_F8, 1, &t);
+    item_pipeline_add_field(&j->line, "frames", PLUMB_U1, 4,
+                            (int64_t[]){t, j->opt.image, j->opt.image, w->channels});
+    item_pipeline_add_field(&j->line, "state", PLUMB_F8, 2, (int64_t[]){t, 2 * w->n});
+    item_pipeline_add_field(&j->line, "derivative", PLUMB_F8, 2, (int64_t[]){t, 2 * w->n});
+    item_pipeline_add_field(&j->line, "canonical", PLUMB_F8, 2, (int64_t[]){t, 2 * w->canonical_n});
+    item_pipeline_add_field(&j->line, "energy", PLUMB_F8, 1, &t);
+    item_pipeline_add_field(&j->line, "time", PLUMB_F8, 1, &t);
     for (int64_t i = 0; i < w->parameter_count; i++) {
         const plumb_world_parameter *p = &w->parameters[i];
         int64_t count = p->count;
         // The published mass-spring without colours has one offset, 0, where all others have two.
         if (published && !strcmp(w->name, "mass-spring") && !strcmp(p->name, "offset")) count = 1;
-        assembly_add(&j->line, p->name, p->integer ? PLUMB_I8 : PLUMB_F8, is_row(p), &count);
+        item_pipeline_add_field(&j->line, p->name, p->integer ? PLUMB_I8 : PLUMB_F8, is_row(p),
+                                &count);
     }
     return PLUMB_OK;
 }
 
-static plumb_status make_items(job *j)
+static plumb_status make_items(simulate_job *j)
 {
     const int64_t size = plumb_world_parameter_size(j->world);
     arena *mem = &j->line.mem;
-    j->items = ARENA_NEW(mem, item, j->line.slots);
+    j->items = ARENA_ALLOC(mem, item, j->line.slots);
     if (!j->items) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < j->line.slots; k++) {
         item *one = &j->items[k];
         const void **data = j->line.slot[k].data;
         void *place[FIRST_PARAMETER];
         for (int i = FRAMES; i <= TIME; i++) {
-            data[i] = place[i] = arena_take(mem, (int64_t)writer_bytes(&j->line.field[i]), 1);
+            data[i] = place[i] = arena_alloc(mem, (int64_t)writer_bytes(&j->line.field[i]), 1);
             if (!place[i]) return PLUMB_EMEMORY;
         }
-        double *parameters = ARENA_NEW(mem, double, size);
-        one->integers = ARENA_NEW(mem, int64_t, size);
+        double *parameters = ARENA_ALLOC(mem, double, size);
+        one->integers = ARENA_ALLOC(mem, int64_t, size);
         if (!parameters || !one->integers) return PLUMB_EMEMORY;
         one->made = (plumb_trajectory){.frames = place[FRAMES],
                                        .state = place[STATE],
@@ -94,7 +95,7 @@ static plumb_status make_items(job *j)
 
 static plumb_status make(void *context, int64_t slot, int64_t number)
 {
-    const job *j = context;
+    const simulate_job *j = context;
     const item *one = &j->items[slot];
     const plumb_status st =
         plumb_world_make(&one->made, j->world, j->seed, j->first + number, j->steps, &j->opt);
@@ -104,15 +105,15 @@ static plumb_status make(void *context, int64_t slot, int64_t number)
 }
 
 // Several a thread, so that none waits for the slowest; fewer where items are large.
-static int64_t slots_for(const job *j, int threads)
+static int64_t slots_for(const simulate_job *j, int threads)
 {
-    const size_t bytes = assembly_bytes(&j->line);
+    const size_t bytes = item_pipeline_bytes(&j->line);
     int64_t slots = (int64_t)threads * SLOTS_PER_THREAD;
     while (slots > threads && (size_t)slots * bytes > SLOT_BYTES) slots--;
     return slots;
 }
 
-static plumb_status check(const job *j, int64_t count, const char *path)
+static plumb_status check(const simulate_job *j, int64_t count, const char *path)
 {
     if (count < 1) return fail(PLUMB_EVALUE, "count is %lld, wanted at least 1", (long long)count);
     if (j->steps < 1)
@@ -127,7 +128,7 @@ static plumb_status check(const job *j, int64_t count, const char *path)
 
 // Options that the world refuses are refused before a file is begun; and the time of the second
 // frame is the time between frames.
-static plumb_status probe(const job *j, double *dt)
+static plumb_status probe(const simulate_job *j, double *dt)
 {
     double time[2] = {0};
     const plumb_trajectory one = {.time = time};
@@ -143,25 +144,25 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world, 
                                     const plumb_world_options *world_opt,
                                     const plumb_dataset_options *opt, int threads)
 {
-    job j = {.world = world,
-             .facts = plumb_world_describe(world),
-             .opt = world_opt ? *world_opt : plumb_world_defaults(),
-             .steps = steps,
-             .first = first,
-             .seed = seed};
+    simulate_job j = {.world = world,
+                      .facts = plumb_world_describe(world),
+                      .opt = world_opt ? *world_opt : plumb_world_defaults(),
+                      .steps = steps,
+                      .first = first,
+                      .seed = seed};
     double dt = 0.0;
     j.line.make = make;
     j.line.context = &j;
     if (!j.opt.image) j.opt.image = j.facts->height;
-    if (threads <= 0) threads = pool_threads();
-    if (threads > POOL_MAX_THREADS) threads = POOL_MAX_THREADS;
+    if (threads <= 0) threads = parallel_threads();
+    if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
     plumb_status st = check(&j, count, path);
     if (!st) st = probe(&j, &dt);
     if (!st) st = list_fields(&j, opt && opt->published);
     if (st) return st;
-    assembly_add_origin(&j.line, j.facts->name, j.facts->upright, seed, first, dt);
-    st = assembly_open(&j.line, path, count, slots_for(&j, threads), opt);
+    item_pipeline_add_origin(&j.line, j.facts->name, j.facts->upright, seed, first, dt);
+    st = item_pipeline_open(&j.line, path, count, slots_for(&j, threads), opt);
     if (!st) st = make_items(&j);
-    if (!st) st = assembly_run(&j.line, count, threads);
-    return assembly_close(&j.line, st);
+    if (!st) st = item_pipeline_run(&j.line, count, threads);
+    return item_pipeline_close(&j.line, st);
 }

@@ -11,43 +11,45 @@
 enum { FRAMES, MASK, CAMERA, OBJECTS, CUT_OR_BLOCKS, CONCEPT };
 enum { LETTERS = 32, SLOTS_PER_THREAD = 16 };
 
-typedef struct job {
+typedef struct room_job {
     const plumb_room *room;
     const plumb_room_facts *facts;
     int64_t image, first;
     uint64_t seed;
     char concept[LETTERS];
-    assembly line;
+    item_pipeline line;
     plumb_room_item *items;
-} job;
+} room_job;
 
-static void list_fields(job *j)
+static void list_fields(room_job *j)
 {
     const bool probe = j->facts->concept;
     const int skip = probe ? 0 : 1; // a free scene is one clip, and has no axis of clips
     const int64_t n = j->image, t = PLUMB_ROOM_STEPS, letters = LETTERS;
     const int64_t cuts = PLUMB_ROOM_CUTS, blocks = PLUMB_ROOM_BLOCKS;
-    assembly_add(&j->line, "frames", PLUMB_U1, 5 - skip, (int64_t[]){4, t, n, n, 3} + skip);
-    assembly_add(&j->line, "mask", PLUMB_U1, 4 - skip, (int64_t[]){4, t, n, n} + skip);
-    assembly_add(&j->line, "camera_pose", PLUMB_F4, 3 - skip, (int64_t[]){4, t, 6} + skip);
-    assembly_add(&j->line, "objects", PLUMB_F8, 4 - skip,
-                 (int64_t[]){4, t, PLUMB_ROOM_OBJECTS, PLUMB_ROOM_NUMBERS} + skip);
-    if (probe) assembly_add(&j->line, "cut", PLUMB_I8, 1, &cuts);
-    else assembly_add(&j->line, "blocks", PLUMB_U1, 1, &blocks);
-    if (probe) assembly_add(&j->line, "concept", PLUMB_U1, 1, &letters);
+    item_pipeline_add_field(&j->line, "frames", PLUMB_U1, 5 - skip,
+                            (int64_t[]){4, t, n, n, 3} + skip);
+    item_pipeline_add_field(&j->line, "mask", PLUMB_U1, 4 - skip, (int64_t[]){4, t, n, n} + skip);
+    item_pipeline_add_field(&j->line, "camera_pose", PLUMB_F4, 3 - skip,
+                            (int64_t[]){4, t, 6} + skip);
+    item_pipeline_add_field(&j->line, "objects", PLUMB_F8, 4 - skip,
+                            (int64_t[]){4, t, PLUMB_ROOM_OBJECTS, PLUMB_ROOM_NUMBERS} + skip);
+    if (probe) item_pipeline_add_field(&j->line, "cut", PLUMB_I8, 1, &cuts);
+    else item_pipeline_add_field(&j->line, "blocks", PLUMB_U1, 1, &blocks);
+    if (probe) item_pipeline_add_field(&j->line, "concept", PLUMB_U1, 1, &letters);
 }
 
-static plumb_status make_items(job *j)
+static plumb_status make_items(room_job *j)
 {
     const bool probe = j->facts->concept;
-    j->items = ARENA_NEW(&j->line.mem, plumb_room_item, j->line.slots);
+    j->items = ARENA_ALLOC(&j->line.mem, plumb_room_item, j->line.slots);
     if (!j->items) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < j->line.slots; k++) {
         const void **data = j->line.slot[k].data;
         void *place[CONCEPT];
         for (int i = FRAMES; i <= CUT_OR_BLOCKS; i++) {
             const int64_t bytes = (int64_t)writer_bytes(&j->line.field[i]);
-            data[i] = place[i] = arena_take(&j->line.mem, bytes, 1);
+            data[i] = place[i] = arena_alloc(&j->line.mem, bytes, 1);
             if (!place[i]) return PLUMB_EMEMORY;
         }
         if (probe) data[CONCEPT] = j->concept;
@@ -63,7 +65,7 @@ static plumb_status make_items(job *j)
 
 static plumb_status make(void *context, int64_t slot, int64_t number)
 {
-    const job *j = context;
+    const room_job *j = context;
     return plumb_room_make(&j->items[slot], j->room, j->seed, j->first + number, j->image);
 }
 
@@ -71,15 +73,15 @@ plumb_status plumb_room_simulate(const char *path, const plumb_room *room, int64
                                  uint64_t seed, int64_t first, int64_t image,
                                  const plumb_dataset_options *opt, int threads)
 {
-    job j = {.room = room,
-             .facts = plumb_room_describe(room),
-             .image = image ? image : 64,
-             .first = first,
-             .seed = seed};
+    room_job j = {.room = room,
+                  .facts = plumb_room_describe(room),
+                  .image = image ? image : 64,
+                  .first = first,
+                  .seed = seed};
     j.line.make = make;
     j.line.context = &j;
-    if (threads <= 0) threads = pool_threads();
-    if (threads > POOL_MAX_THREADS) threads = POOL_MAX_THREADS;
+    if (threads <= 0) threads = parallel_threads();
+    if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
     if (count < 1 || count > (int64_t)1 << 40)
         return fail(PLUMB_EVALUE, "count is %lld, wanted at least 1", (long long)count);
     if (first < 0 || first > ((int64_t)1 << 48) - count)
@@ -89,9 +91,9 @@ plumb_status plumb_room_simulate(const char *path, const plumb_room *room, int64
     plumb_status st = plumb_room_make(&(plumb_room_item){0}, room, seed, first, image);
     if (st) return st;
     list_fields(&j);
-    assembly_add_origin(&j.line, j.facts->name, true, seed, first, j.facts->dt);
-    st = assembly_open(&j.line, path, count, (int64_t)threads * SLOTS_PER_THREAD, opt);
+    item_pipeline_add_origin(&j.line, j.facts->name, true, seed, first, j.facts->dt);
+    st = item_pipeline_open(&j.line, path, count, (int64_t)threads * SLOTS_PER_THREAD, opt);
     if (!st) st = make_items(&j);
-    if (!st) st = assembly_run(&j.line, count, threads);
-    return assembly_close(&j.line, st);
+    if (!st) st = item_pipeline_run(&j.line, count, threads);
+    return item_pipeline_close(&j.line, st);
 }

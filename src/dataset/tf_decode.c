@@ -19,16 +19,16 @@ static plumb_status no_memory(const char *what)
     return fail(PLUMB_EMEMORY, "%s: no memory for it", what);
 }
 
-static plumb_status find(protobuf_feature *out, const char *key, const void *example, size_t bytes,
+static plumb_status find(tf_feature *out, const char *key, const void *example, size_t bytes,
                          const char *what)
 {
-    protobuf_walk walk = protobuf_begin(example, bytes);
+    tf_example_reader walk = tf_example_begin(example, bytes);
     const size_t length = strlen(key);
     bool found = false;
     for (;;) {
         bool there;
-        protobuf_feature f;
-        const plumb_status st = protobuf_next(&there, &f, &walk, what);
+        tf_feature f;
+        const plumb_status st = tf_example_next(&there, &f, &walk, what);
         if (st) return st;
         if (!there) break;
         // In a map the last of a key counts.
@@ -47,7 +47,7 @@ static plumb_status wrong_count(const char *what, int64_t got, int64_t want, con
 }
 
 // One PNG of all frames, or one a frame.
-static plumb_status read_film(buffer *out, const protobuf_feature *f, const feature *want,
+static plumb_status read_film(buffer *out, const tf_feature *f, const feature_spec *want,
                               int64_t parts, const char *what)
 {
     const int64_t frames = want->shape[0], rows = want->shape[1], width = want->shape[2];
@@ -59,8 +59,8 @@ static plumb_status read_film(buffer *out, const protobuf_feature *f, const feat
         return fail(PLUMB_EFORMAT, "%s: a PNG of so many rows cannot be", what);
     const size_t size = (size_t)height * (size_t)width * (size_t)channels;
     for (int64_t i = 0; i < parts; i++) {
-        protobuf_span png;
-        plumb_status st = protobuf_bytes(&png, f, i, what);
+        tf_span png;
+        plumb_status st = tf_example_bytes(&png, f, i, what);
         if (st) return st;
         if (size / 1032 > png.size)
             return fail(PLUMB_EFORMAT, "%s: a PNG of %zu bytes cannot hold %lld x %lld pixels",
@@ -74,16 +74,16 @@ static plumb_status read_film(buffer *out, const protobuf_feature *f, const feat
 }
 
 // Bytes as they are.
-static plumb_status read_raw(buffer *out, const protobuf_feature *f, int64_t parts, int64_t bytes,
+static plumb_status read_raw(buffer *out, const tf_feature *f, int64_t parts, int64_t bytes,
                              const char *what)
 {
-    protobuf_span span;
+    tf_span span;
     if (parts != 1) return wrong_count(what, parts, 1, "strings of bytes");
-    const plumb_status st = protobuf_bytes(&span, f, 0, what);
+    const plumb_status st = tf_example_bytes(&span, f, 0, what);
     if (st) return st;
     if ((int64_t)span.size != bytes) return wrong_count(what, (int64_t)span.size, bytes, "bytes");
     buffer_put(out, span.at, span.size);
-    return out->broken ? no_memory(what) : PLUMB_OK;
+    return out->failed ? no_memory(what) : PLUMB_OK;
 }
 
 #define NARROW(type)                             \
@@ -124,27 +124,27 @@ static bool narrow(unsigned char *place, plumb_dtype dtype, const int64_t *value
     return fits;
 }
 
-static plumb_status read_integers(buffer *out, const protobuf_feature *f, plumb_dtype dtype,
-                                  int64_t have, int64_t count, const char *what)
+static plumb_status read_integers(buffer *out, const tf_feature *f, plumb_dtype dtype, int64_t have,
+                                  int64_t count, const char *what)
 {
     const int64_t wanted = dtype == PLUMB_F4 ? count / 2 + count % 2 : count;
     if (have != wanted) return wrong_count(what, have, wanted, "integers");
     int64_t *values = malloc((size_t)have * sizeof *values + 1);
     unsigned char *place = buffer_grow(out, (size_t)count * plumb_dtype_size(dtype));
-    plumb_status st = values && place ? protobuf_integers(values, f, what) : no_memory(what);
+    plumb_status st = values && place ? tf_example_integers(values, f, what) : no_memory(what);
     if (!st && !narrow(place, dtype, values, count))
         st = fail(PLUMB_EFORMAT, "%s has a number outside the range of its type", what);
     free(values);
     return st;
 }
 
-static plumb_status read_floats(buffer *out, const protobuf_feature *f, plumb_dtype dtype,
-                                int64_t have, int64_t count, const char *what)
+static plumb_status read_floats(buffer *out, const tf_feature *f, plumb_dtype dtype, int64_t have,
+                                int64_t count, const char *what)
 {
     if (have != count) return wrong_count(what, have, count, "floats");
     float *values = malloc((size_t)have * sizeof *values + 1);
     unsigned char *place = buffer_grow(out, (size_t)count * plumb_dtype_size(dtype));
-    const plumb_status st = values && place ? protobuf_floats(values, f, what) : no_memory(what);
+    const plumb_status st = values && place ? tf_example_floats(values, f, what) : no_memory(what);
     if (!st && dtype == PLUMB_F4) memcpy(place, values, (size_t)count * sizeof *values);
     if (!st && dtype == PLUMB_F8)
         for (int64_t i = 0; i < count; i++) ((double *)(void *)place)[i] = (double)values[i];
@@ -152,27 +152,26 @@ static plumb_status read_floats(buffer *out, const protobuf_feature *f, plumb_dt
     return st;
 }
 
-plumb_status decode_feature(buffer *out, plumb_dtype dtype, const feature *want,
-                            const void *example, size_t bytes, const char *what)
+plumb_status tf_decode_feature(buffer *out, plumb_dtype dtype, const feature_spec *want,
+                               const void *example, size_t bytes, const char *what)
 {
-    protobuf_feature f;
+    tf_feature f;
     char named[600];
     int64_t have, count;
     snprintf(named, sizeof named, "%s: \"%.64s\"", what, want->key);
     buffer_reset(out);
     plumb_status st = find(&f, want->key, example, bytes, what);
-    if (!st) st = protobuf_count(&have, &f, named);
+    if (!st) st = tf_example_count(&have, &f, named);
     if (st) return st;
     const bool real = dtype == PLUMB_F8 || dtype == PLUMB_F4;
     if (!array_count_checked(&count, want->shape, want->ndim, 8))
         return fail(PLUMB_EFORMAT, "%s is of a shape that cannot be", named);
-    if (f.kind == PROTOBUF_BYTES && dtype == PLUMB_U1 && want->ndim == 4 && count &&
-        want->shape[3] <= 4)
+    if (f.kind == TF_BYTES && dtype == PLUMB_U1 && want->ndim == 4 && count && want->shape[3] <= 4)
         return read_film(out, &f, want, have, named);
-    if (f.kind == PROTOBUF_BYTES && dtype == PLUMB_U1) return read_raw(out, &f, have, count, named);
-    if (f.kind == PROTOBUF_INTEGERS || (f.kind == PROTOBUF_EMPTY && !count))
+    if (f.kind == TF_BYTES && dtype == PLUMB_U1) return read_raw(out, &f, have, count, named);
+    if (f.kind == TF_INTEGERS || (f.kind == TF_EMPTY && !count))
         return read_integers(out, &f, dtype, have, count, named);
-    if (f.kind == PROTOBUF_FLOATS && real) return read_floats(out, &f, dtype, have, count, named);
+    if (f.kind == TF_FLOATS && real) return read_floats(out, &f, dtype, have, count, named);
     return fail(PLUMB_EFORMAT, "%s holds %s, wanted %s", named, kinds[f.kind],
                 dtype == PLUMB_U1 ? "bytes" : "integers");
 }

@@ -8,7 +8,7 @@
 
 /// Finds `want` in an Example and puts its numbers, as `dtype`, into `out`. `what` names file and
 /// record. Fails with PLUMB_EFORMAT if it is not there, or not of that shape and type.
-plumb_status decode_feature(buffer *out, plumb_dtype dtype, const feature *want,
-                            const void *example, size_t bytes, const char *what);
+plumb_status tf_decode_feature(buffer *out, plumb_dtype dtype, const feature_spec *want,
+                               const void *example, size_t bytes, const char *what);
 
 #endif

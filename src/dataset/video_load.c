@@ -12,27 +12,27 @@
 #include "base/status.h"
 #include "plumb/dataset.h"
 
-static plumb_status take_room(uint8_t **out, footage *f, arena *mem)
+static plumb_status take_room(uint8_t **out, video_set *f, arena *mem)
 {
     const int64_t shape[] = {f->count, f->steps, f->height, f->width, f->channels};
     int64_t bytes;
-    if (!array_count_checked(&bytes, shape, 5, 1) || (uint64_t)bytes > infile_memory())
+    if (!array_count_checked(&bytes, shape, 5, 1) || (uint64_t)bytes > input_file_memory_limit())
         return fail(PLUMB_EVALUE,
                     "%lld trajectories of %lld frames do not fit into memory; take fewer, or "
                     "shorter ones",
                     (long long)f->count, (long long)f->steps);
-    f->frames = *out = ARENA_NEW(mem, uint8_t, bytes);
+    f->frames = *out = ARENA_ALLOC(mem, uint8_t, bytes);
     return *out ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status take_mask(uint8_t **out, footage *f, arena *mem)
+static plumb_status take_mask(uint8_t **out, video_set *f, arena *mem)
 {
-    f->mask = *out = ARENA_NEW(mem, uint8_t, (f->count * f->steps * f->height * f->width));
+    f->mask = *out = ARENA_ALLOC(mem, uint8_t, (f->count * f->steps * f->height * f->width));
     return *out ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
 // Counted, so that no sum of many small numbers loses digits.
-static void measure(footage *f)
+static void measure(video_set *f)
 {
     int64_t seen[256] = {0};
     const int64_t count = f->count * f->steps * f->height * f->width * f->channels;
@@ -49,35 +49,35 @@ static void measure(footage *f)
 
 // ---- a world ----
 
-typedef struct job {
+typedef struct video_job {
     const plumb_world *world;
     plumb_world_options opt;
     const plumb_room *room[5]; // in turn
     int64_t rooms;
-    footage *film;
+    video_set *film;
     uint8_t *frames, *mask;
     uint64_t seed;
     int64_t first, next; // next: the first of the items at work
     int64_t items;       // all; of a probe an item is two clips
     plumb_status *st;
     char (*why)[256];
-} job;
+} video_job;
 
-static int64_t frame_bytes(const footage *f)
+static int64_t frame_bytes(const video_set *f)
 {
     return f->height * f->width * f->channels;
 }
 
-static plumb_status film_world(const job *j, int64_t item)
+static plumb_status film_world(const video_job *j, int64_t item)
 {
-    const footage *f = j->film;
+    const video_set *f = j->film;
     const plumb_trajectory out = {.frames = j->frames + item * f->steps * frame_bytes(f)};
     return plumb_world_make(&out, j->world, j->seed, j->first + item, f->steps, &j->opt);
 }
 
-static plumb_status film_room(const job *j, int64_t item)
+static plumb_status film_room(const video_job *j, int64_t item)
 {
-    const footage *f = j->film;
+    const video_set *f = j->film;
     const plumb_room *room = j->room[item % j->rooms];
     const int64_t which = j->first + item / j->rooms, pixels = f->height * f->width;
     const int64_t clip = f->steps * frame_bytes(f), clip_mask = f->steps * pixels;
@@ -101,23 +101,23 @@ static plumb_status film_room(const job *j, int64_t item)
 static void make_item(void *context, int64_t index, int worker)
 {
     (void)worker;
-    job *j = context;
+    video_job *j = context;
     const int64_t item = j->next + index;
     j->st[index] = status_check_stop();
     if (!j->st[index]) j->st[index] = j->rooms ? film_room(j, item) : film_world(j, item);
     if (j->st[index]) snprintf(j->why[index], sizeof j->why[index], "%s", plumb_last_error());
 }
 
-static plumb_status make_all(job *j, arena *mem, int threads)
+static plumb_status make_all(video_job *j, arena *mem, int threads)
 {
     enum { AT_ONCE = 32 };
-    j->st = ARENA_NEW(mem, plumb_status, AT_ONCE);
-    j->why = arena_take(mem, AT_ONCE, sizeof *j->why);
+    j->st = ARENA_ALLOC(mem, plumb_status, AT_ONCE);
+    j->why = arena_alloc(mem, AT_ONCE, sizeof *j->why);
     if (!j->st || !j->why) return PLUMB_EMEMORY;
     while (j->next < j->items) {
         const int64_t left = j->items - j->next;
         const int64_t now = left < AT_ONCE ? left : AT_ONCE;
-        pool_run(now, threads, make_item, j);
+        parallel_for(now, threads, make_item, j);
         for (int64_t i = 0; i < now; i++)
             if (j->st[i]) return fail(j->st[i], "%s", j->why[i]);
         j->next += now;
@@ -126,21 +126,22 @@ static plumb_status make_all(job *j, arena *mem, int threads)
     return PLUMB_OK;
 }
 
-plumb_status gather_world(footage *out, arena *mem, const plumb_world *world, uint64_t seed,
-                          int64_t first, int64_t count, int64_t steps, int64_t image, int threads)
+plumb_status video_load_world(video_set *out, arena *mem, const plumb_world *world, uint64_t seed,
+                              int64_t first, int64_t count, int64_t steps, int64_t image,
+                              int threads)
 {
     const plumb_world_facts *facts = plumb_world_describe(world);
-    footage f = {.count = count,
-                 .steps = steps,
-                 .height = image ? image : facts->height,
-                 .width = image ? image : facts->width,
-                 .channels = facts->channels};
-    job j = {.world = world,
-             .opt = plumb_world_defaults(),
-             .film = &f,
-             .seed = seed,
-             .first = first,
-             .items = count};
+    video_set f = {.count = count,
+                   .steps = steps,
+                   .height = image ? image : facts->height,
+                   .width = image ? image : facts->width,
+                   .channels = facts->channels};
+    video_job j = {.world = world,
+                   .opt = plumb_world_defaults(),
+                   .film = &f,
+                   .seed = seed,
+                   .first = first,
+                   .items = count};
     j.opt.image = f.height;
     double time[2];
     plumb_status st = plumb_world_make(
@@ -159,7 +160,7 @@ plumb_status gather_world(footage *out, arena *mem, const plumb_world *world, ui
 
 static const char every[] = "rooms/impossible";
 
-plumb_status gather_is_room(bool *out, const char *name)
+plumb_status video_load_is_room(bool *out, const char *name)
 {
     const plumb_world *world;
     const plumb_room *room;
@@ -169,7 +170,7 @@ plumb_status gather_is_room(bool *out, const char *name)
 }
 
 // The rooms of a name: one, or all that are probes.
-static plumb_status find_rooms(job *j, const char *name)
+static plumb_status find_rooms(video_job *j, const char *name)
 {
     if (strcmp(name, every)) {
         j->rooms = 1;
@@ -180,12 +181,12 @@ static plumb_status find_rooms(job *j, const char *name)
     return PLUMB_OK;
 }
 
-plumb_status gather_room(footage *out, arena *mem, const char *name, uint64_t seed, int64_t first,
-                         int64_t count, int64_t image, bool masks, int threads)
+plumb_status video_load_room(video_set *out, arena *mem, const char *name, uint64_t seed,
+                             int64_t first, int64_t count, int64_t image, bool masks, int threads)
 {
-    footage f = {.count = count, .steps = PLUMB_ROOM_STEPS, .channels = 3};
+    video_set f = {.count = count, .steps = PLUMB_ROOM_STEPS, .channels = 3};
     f.height = f.width = image ? image : 64;
-    job j = {.film = &f, .seed = seed, .first = first};
+    video_job j = {.film = &f, .seed = seed, .first = first};
     plumb_status st = find_rooms(&j, name);
     if (st) return st;
     const plumb_room_facts *facts = plumb_room_describe(j.room[0]);
@@ -226,7 +227,7 @@ static plumb_status check_frames(reading *r)
 }
 
 // What there is of `field` of item i, as many bytes as `clip` a clip, to the places of its clips.
-static plumb_status read_clips(uint8_t *to, const reading *r, const footage *f, int64_t item,
+static plumb_status read_clips(uint8_t *to, const reading *r, const video_set *f, int64_t item,
                                const char *field, int64_t clip)
 {
     plumb_array a;
@@ -245,7 +246,7 @@ static plumb_status read_clips(uint8_t *to, const reading *r, const footage *f, 
     return PLUMB_OK;
 }
 
-static plumb_status shape_film(footage *f, reading *r, int64_t count)
+static plumb_status shape_film(video_set *f, reading *r, int64_t count)
 {
     plumb_array a;
     if (!plumb_dataset_has(r->d, "frames"))
@@ -258,18 +259,18 @@ static plumb_status shape_film(footage *f, reading *r, int64_t count)
     if (count > clips)
         return fail(PLUMB_EVALUE, "%s: has %lld trajectories, not %lld", r->path, (long long)clips,
                     (long long)count);
-    *f = (footage){.count = count ? count : clips,
-                   .steps = shape[0],
-                   .height = shape[1],
-                   .width = shape[2],
-                   .channels = shape[3]};
+    *f = (video_set){.count = count ? count : clips,
+                     .steps = shape[0],
+                     .height = shape[1],
+                     .width = shape[2],
+                     .channels = shape[3]};
     if (plumb_dataset_has(r->d, "dt") && !plumb_dataset_read(&a, r->d, 0, "dt") &&
         plumb_array_count(&a) == 1)
         plumb_array_to_double(&f->dt, &a, 0, 1);
     return PLUMB_OK;
 }
 
-static plumb_status read_all(footage *f, arena *mem, reading *r, int64_t count, bool masks)
+static plumb_status read_all(video_set *f, arena *mem, reading *r, int64_t count, bool masks)
 {
     plumb_status st = shape_film(f, r, count);
     if (st) return st;
@@ -289,10 +290,11 @@ static plumb_status read_all(footage *f, arena *mem, reading *r, int64_t count, 
     return st;
 }
 
-plumb_status gather_data(footage *out, arena *mem, const char *path, int64_t count, bool masks)
+plumb_status video_load_file(video_set *out, arena *mem, const char *path, int64_t count,
+                             bool masks)
 {
     reading r = {.path = path};
-    footage f = {0};
+    video_set f = {0};
     plumb_status st = plumb_dataset_open(&r.d, path, NULL);
     if (st) return st;
     st = read_all(&f, mem, &r, count, masks);
@@ -303,7 +305,7 @@ plumb_status gather_data(footage *out, arena *mem, const char *path, int64_t cou
     return PLUMB_OK;
 }
 
-void gather_identity(char out[33], const footage *f)
+void video_hash(char out[33], const video_set *f)
 {
     const int64_t shape[] = {f->count, f->steps, f->height, f->width, f->channels};
     const plumb_array a = plumb_array_view((void *)(uintptr_t)f->frames, PLUMB_U1, 5, shape);

@@ -28,7 +28,7 @@ size_t writer_bytes(const writer_field *field)
     return (size_t)plumb_array_count(&field->array) * plumb_dtype_size(field->array.dtype);
 }
 
-plumb_array writer_whole(const writer *w, const writer_field *field)
+plumb_array writer_full_array(const writer *w, const writer_field *field)
 {
     plumb_array whole = field->array;
     if (field->shared) return whole;
@@ -40,22 +40,22 @@ plumb_array writer_whole(const writer *w, const writer_field *field)
 
 static plumb_status copy_fields(writer *w, const writer_field *fields, int64_t count)
 {
-    w->field = ARENA_NEW(&w->mem, writer_field, count);
+    w->field = ARENA_ALLOC(&w->mem, writer_field, count);
     if (!w->field) return PLUMB_EMEMORY;
     w->fields = count;
     for (int64_t i = 0; i < count; i++) {
         writer_field *f = &w->field[i];
         *f = fields[i];
         int64_t total;
-        const plumb_array whole = writer_whole(w, f);
+        const plumb_array whole = writer_full_array(w, f);
         if (f->array.ndim >= PLUMB_MAX_DIMS ||
             !array_count_checked(&total, whole.shape, whole.ndim, 8))
             return fail(PLUMB_EVALUE, "%s: \"%s\" of %lld items is more than a file can hold",
                         w->path, f->name, (long long)w->items);
-        f->name = arena_text(&w->mem, f->name);
+        f->name = arena_strdup(&w->mem, f->name);
         if (!f->name) return PLUMB_EMEMORY;
         if (!f->shared) continue;
-        void *copy = arena_take(&w->mem, (int64_t)writer_bytes(f), 1);
+        void *copy = arena_alloc(&w->mem, (int64_t)writer_bytes(f), 1);
         if (!copy) return PLUMB_EMEMORY;
         memcpy(copy, fields[i].array.data, writer_bytes(f));
         f->array.data = copy;
@@ -82,7 +82,7 @@ plumb_status writer_open(writer **out, const char *path, const writer_field *fie
     }
     const plumb_dataset_options chosen = opt ? *opt : plumb_dataset_defaults();
     const bool room = has_field(fields, count, "mask") && has_field(fields, count, "camera_pose");
-    if (chosen.published && room && (format == &writer_tfrecord || shards_is(path)))
+    if (chosen.published && room && (format == &writer_tfrecord || tfrecord_shards_is(path)))
         format = &writer_physical;
     if (!format)
         return fail(PLUMB_EFILE, "%s: the name ends in none of .npz, .h5, .hdf5, .tfrecord", path);
@@ -95,10 +95,10 @@ plumb_status writer_open(writer **out, const char *path, const writer_field *fie
     w->format = format;
     w->items = items;
     w->opt = chosen;
-    w->path = arena_text(&w->mem, path);
+    w->path = arena_strdup(&w->mem, path);
     plumb_status st = w->path ? copy_fields(w, fields, count) : PLUMB_EMEMORY;
     if (!st) st = format->open(&w->state, w);
-    if (st) writer_abandon(w);
+    if (st) writer_discard(w);
     else *out = w;
     return st;
 }
@@ -109,7 +109,7 @@ plumb_status writer_pack(buffer *out, const writer *w, const void *const *data)
     return w->format->pack ? w->format->pack(out, w, data) : PLUMB_OK;
 }
 
-plumb_status writer_put(writer *w, const void *const *data, const buffer *packed)
+plumb_status writer_append(writer *w, const void *const *data, const buffer *packed)
 {
     const plumb_status st = w->format->put(w, data, packed);
     if (!st) w->done++;
@@ -131,14 +131,14 @@ plumb_status writer_commit(writer *w)
     return st;
 }
 
-void writer_abandon(writer *w)
+void writer_discard(writer *w)
 {
     if (!w) return;
     if (w->state) w->format->close(w);
     writer_end(w);
 }
 
-plumb_status writer_scratch(int *fd, const char *path)
+plumb_status writer_temp_file(int *fd, const char *path)
 {
     char name[4096];
     if ((size_t)snprintf(name, sizeof name, "%s.XXXXXX", path) >= sizeof name)
@@ -149,7 +149,7 @@ plumb_status writer_scratch(int *fd, const char *path)
     return PLUMB_OK;
 }
 
-plumb_status writer_place(int fd, uint64_t at, const void *data, size_t bytes, const char *path)
+plumb_status writer_write_at(int fd, uint64_t at, const void *data, size_t bytes, const char *path)
 {
     const unsigned char *from = data;
     while (bytes) {

@@ -50,20 +50,20 @@ plumb_status writer_open(writer **out, const char *path, const writer_field *fie
 /// `data` has one pointer a field, NULL where the field is shared.
 plumb_status writer_pack(buffer *out, const writer *w, const void *const *data);
 /// The next item; `packed` is what writer_pack made of it.
-plumb_status writer_put(writer *w, const void *const *data, const buffer *packed);
+plumb_status writer_append(writer *w, const void *const *data, const buffer *packed);
 /// After as many items as were promised. The writer is gone, whatever the result.
 plumb_status writer_commit(writer *w);
 /// Gives up; nothing is left. NULL is allowed.
-void writer_abandon(writer *w);
+void writer_discard(writer *w);
 
 /// Bytes of one item of a field, or of all of a shared one.
 size_t writer_bytes(const writer_field *field);
 /// The array as it stands in a file of arrays: with the items axis if it is not shared.
-plumb_array writer_whole(const writer *w, const writer_field *field);
+plumb_array writer_full_array(const writer *w, const writer_field *field);
 
 /// A file without a name beside `path`, gone when it is closed.
-plumb_status writer_scratch(int *fd, const char *path);
+plumb_status writer_temp_file(int *fd, const char *path);
 /// All of it at this place; fails with PLUMB_EFILE.
-plumb_status writer_place(int fd, uint64_t at, const void *data, size_t bytes, const char *path);
+plumb_status writer_write_at(int fd, uint64_t at, const void *data, size_t bytes, const char *path);
 
 #endif

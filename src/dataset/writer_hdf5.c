@@ -14,7 +14,7 @@
 #include "io/hdf5/process.h"
 
 typedef struct state {
-    outfile file;
+    output_file file;
     int memory;     // the request
     uint64_t *next; // where the next item of each array goes: in the file, or in the request
     uint64_t bytes; // of the request
@@ -24,23 +24,24 @@ typedef struct state {
 static plumb_status compose(writer *w)
 {
     state *s = w->state;
-    uint64_t at = H5WIRE_BODY + (uint64_t)w->fields * sizeof(h5wire_entry);
+    uint64_t at = HDF5_PROTOCOL_BODY + (uint64_t)w->fields * sizeof(hdf5_entry);
     plumb_status st = PLUMB_OK;
     for (int64_t i = 0; i < w->fields && !st; i++) {
         const writer_field *f = &w->field[i];
-        const plumb_array whole = writer_whole(w, f);
+        const plumb_array whole = writer_full_array(w, f);
         const size_t name = strlen(f->name) + 1;
-        h5wire_entry e = {.dtype = whole.dtype, .ndim = (uint32_t)whole.ndim, .name = at};
+        hdf5_entry e = {.dtype = whole.dtype, .ndim = (uint32_t)whole.ndim, .name = at};
         memcpy(e.shape, whole.shape, (size_t)whole.ndim * sizeof *e.shape);
         e.data = (e.name + name + 63) / 64 * 64;
         at = e.data;
         if (w->opt.compress) at += writer_bytes(f) * (f->shared ? 1 : (uint64_t)w->items);
         s->next[i] = e.data;
-        st = writer_place(s->memory, H5WIRE_BODY + (uint64_t)i * sizeof e, &e, sizeof e, w->path);
-        if (!st) st = writer_place(s->memory, e.name, f->name, name, w->path);
+        st = writer_write_at(s->memory, HDF5_PROTOCOL_BODY + (uint64_t)i * sizeof e, &e, sizeof e,
+                             w->path);
+        if (!st) st = writer_write_at(s->memory, e.name, f->name, name, w->path);
     }
-    const h5wire_request request = {H5WIRE_REQUEST, (uint64_t)w->fields, w->opt.compress, at};
-    if (!st) st = writer_place(s->memory, 0, &request, sizeof request, w->path);
+    const hdf5_request request = {HDF5_PROTOCOL_REQUEST, (uint64_t)w->fields, w->opt.compress, at};
+    if (!st) st = writer_write_at(s->memory, 0, &request, sizeof request, w->path);
     s->bytes = at;
     if (!st && ftruncate(s->memory, (off_t)at))
         st = fail(PLUMB_EFILE, "%s: cannot be written: no room for its %llu bytes", w->path,
@@ -53,11 +54,11 @@ static plumb_status run(writer *w, const char *verb)
     state *s = w->state;
     const double seconds = 60 + (double)s->bytes / 1e6;
     plumb_status st =
-        h5process_run(verb, NULL, fileno(s->file.stream), s->memory, seconds, w->path);
-    h5wire_reply reply;
+        hdf5_process_run(verb, NULL, fileno(s->file.stream), s->memory, seconds, w->path);
+    hdf5_reply reply;
     if (!st && pread(s->memory, &reply, sizeof reply, 0) != (ssize_t)sizeof reply)
         st = fail(PLUMB_EFILE, "%s: the HDF5 writer said nothing", w->path);
-    return st ? st : h5client_check_written(&reply, w->path);
+    return st ? st : hdf5_client_check_written(&reply, w->path);
 }
 
 // Asks where the arrays go, and looks whether that is inside the file.
@@ -69,10 +70,10 @@ static plumb_status reserve(writer *w)
     if (!st && fstat(fileno(s->file.stream), &about))
         st = fail(PLUMB_EFILE, "%s: cannot be written", w->path);
     for (int64_t i = 0; i < w->fields && !st; i++) {
-        h5wire_entry e;
+        hdf5_entry e;
         const writer_field *f = &w->field[i];
         const uint64_t bytes = writer_bytes(f) * (f->shared ? 1 : (uint64_t)w->items);
-        const off_t at = (off_t)(H5WIRE_BODY + (uint64_t)i * sizeof e);
+        const off_t at = (off_t)(HDF5_PROTOCOL_BODY + (uint64_t)i * sizeof e);
         if (pread(s->memory, &e, sizeof e, at) != (ssize_t)sizeof e ||
             (bytes && (!e.data || e.data > (uint64_t)about.st_size ||
                        bytes > (uint64_t)about.st_size - e.data)))
@@ -90,26 +91,26 @@ static int target(const writer *w)
 
 static plumb_status h5_begin(void **out, writer *w)
 {
-    if (!h5client_available()) return h5process_run("write", NULL, -1, -1, 0, w->path);
+    if (!hdf5_client_available()) return hdf5_process_run("write", NULL, -1, -1, 0, w->path);
     for (int64_t i = 0; i < w->fields; i++)
         if (!w->field[i].name[0])
             return fail(PLUMB_EVALUE, "%s: an array in HDF5 needs a name", w->path);
-    state *s = ARENA_NEW(&w->mem, state, 1);
+    state *s = ARENA_ALLOC(&w->mem, state, 1);
     if (!s) return PLUMB_EMEMORY;
     s->memory = -1;
-    s->next = ARENA_NEW(&w->mem, uint64_t, w->fields);
+    s->next = ARENA_ALLOC(&w->mem, uint64_t, w->fields);
     if (!s->next) return PLUMB_EMEMORY;
-    plumb_status st = outfile_open(&s->file, w->path);
+    plumb_status st = output_file_open(&s->file, w->path);
     if (st) return st;
     *out = s;
-    st = w->opt.compress ? writer_scratch(&s->memory, w->path)
-                         : h5process_memory(&s->memory, w->path);
+    st = w->opt.compress ? writer_temp_file(&s->memory, w->path)
+                         : hdf5_process_memory(&s->memory, w->path);
     if (!st) st = compose(w);
     if (!st && !w->opt.compress) st = reserve(w);
     for (int64_t i = 0; i < w->fields && !st; i++) {
         const writer_field *f = &w->field[i];
         if (f->shared)
-            st = writer_place(target(w), s->next[i], f->array.data, writer_bytes(f), w->path);
+            st = writer_write_at(target(w), s->next[i], f->array.data, writer_bytes(f), w->path);
     }
     return st;
 }
@@ -122,7 +123,7 @@ static plumb_status h5_put(writer *w, const void *const *data, const buffer *pac
     for (int64_t i = 0; i < w->fields && !st; i++) {
         if (w->field[i].shared) continue;
         const size_t bytes = writer_bytes(&w->field[i]);
-        st = writer_place(target(w), s->next[i], data[i], bytes, w->path);
+        st = writer_write_at(target(w), s->next[i], data[i], bytes, w->path);
         s->next[i] += bytes;
     }
     return st;
@@ -132,7 +133,7 @@ static plumb_status h5_commit(writer *w)
 {
     state *s = w->state;
     const plumb_status st = w->opt.compress ? run(w, "write") : PLUMB_OK;
-    return st ? st : outfile_commit(&s->file);
+    return st ? st : output_file_commit(&s->file);
 }
 
 static void h5_end(writer *w)
@@ -140,7 +141,7 @@ static void h5_end(writer *w)
     state *s = w->state;
     if (s->memory >= 0) close(s->memory);
     s->memory = -1;
-    outfile_abandon(&s->file);
+    output_file_discard(&s->file);
 }
 
 const writer_format writer_h5 = {".h5", h5_begin, NULL, h5_put, h5_commit, h5_end};

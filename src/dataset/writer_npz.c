@@ -23,12 +23,12 @@ typedef struct member {
     uint64_t at;     // where the next bytes go
     uint32_t crc;
     int scratch; // deflated: the file it grows in
-    flate_sink *sink;
+    deflate_writer *sink;
     const char *path; // for the sink's messages
 } member;
 
 typedef struct state {
-    outfile file;
+    output_file file;
     member *member;
 } state;
 
@@ -47,7 +47,7 @@ static size_t compose_local(unsigned char *out, const member *m, bool deflated)
     unsigned char *at = put(out, 0x04034b50, 4);
     at = put(at, 45, 2);      // version that knows zip64
     at = put(at, 1 << 11, 2); // the name is UTF-8
-    at = put(at, deflated ? ZIPDIR_DEFLATED : ZIPDIR_STORED, 2);
+    at = put(at, deflated ? ZIP_DIRECTORY_DEFLATED : ZIP_DIRECTORY_STORED, 2);
     at = put(at, 0x00210000, 4); // 1 January 1980, as NumPy does: equal arrays make equal files
     at = put(at, m->crc, 4);
     at = put(at, 0xffffffff, 4);
@@ -69,7 +69,7 @@ static size_t compose_entry(unsigned char *out, const member *m, bool deflated)
     at = put(at, 45 | 3 << 8, 2); // made on Unix
     at = put(at, 45, 2);
     at = put(at, 1 << 11, 2);
-    at = put(at, deflated ? ZIPDIR_DEFLATED : ZIPDIR_STORED, 2);
+    at = put(at, deflated ? ZIP_DIRECTORY_DEFLATED : ZIP_DIRECTORY_STORED, 2);
     at = put(at, 0x00210000, 4);
     at = put(at, m->crc, 4);
     at = put(at, 0xffffffff, 4);
@@ -117,7 +117,7 @@ static size_t compose_end(unsigned char *out, int64_t count, uint64_t start, uin
 static bool to_scratch(void *context, const void *data, size_t bytes)
 {
     member *m = context;
-    if (writer_place(m->scratch, m->packed, data, bytes, m->path)) return false;
+    if (writer_write_at(m->scratch, m->packed, data, bytes, m->path)) return false;
     m->packed += bytes;
     return true;
 }
@@ -126,19 +126,19 @@ static bool to_scratch(void *context, const void *data, size_t bytes)
 static plumb_status feed(writer *w, member *m, const void *data, size_t bytes)
 {
     state *s = w->state;
-    m->crc = flate_crc(m->crc, data, bytes);
+    m->crc = deflate_crc(m->crc, data, bytes);
     m->at += bytes;
-    if (m->sink) return flate_push(m->sink, data, bytes);
-    return writer_place(fileno(s->file.stream), m->at - bytes, data, bytes, w->path);
+    if (m->sink) return deflate_write(m->sink, data, bytes);
+    return writer_write_at(fileno(s->file.stream), m->at - bytes, data, bytes, w->path);
 }
 
 static plumb_status begin_member(writer *w, member *m, const writer_field *f, uint64_t *end)
 {
     unsigned char header[NPY_WRITE_LIMIT];
-    const plumb_array whole = writer_whole(w, f);
-    const size_t head = npy_compose(header, &whole), length = strlen(f->name);
+    const plumb_array whole = writer_full_array(w, f);
+    const size_t head = npy_format_header(header, &whole), length = strlen(f->name);
     if (length > 1000) return fail(PLUMB_EVALUE, "%s: a name of %zu bytes", w->path, length);
-    char *name = arena_take(&w->mem, (int64_t)length + 5, 1);
+    char *name = arena_alloc(&w->mem, (int64_t)length + 5, 1);
     if (!name) return PLUMB_EMEMORY;
     memcpy(name, f->name, length);
     memcpy(name + length, ".npy", 5);
@@ -146,8 +146,8 @@ static plumb_status begin_member(writer *w, member *m, const writer_field *f, ui
     m->size = head + writer_bytes(f) * (f->shared ? 1 : (uint64_t)w->items);
     m->at = m->offset + LOCAL + length + 4 + EXTRA;
     if (w->opt.compress) {
-        plumb_status st = writer_scratch(&m->scratch, w->path);
-        if (!st) st = flate_create(&m->sink, FLATE_RAW, to_scratch, m, w->path);
+        plumb_status st = writer_temp_file(&m->scratch, w->path);
+        if (!st) st = deflate_create(&m->sink, DEFLATE_RAW, to_scratch, m, w->path);
         if (st) return st;
     } else {
         m->packed = m->size;
@@ -159,15 +159,15 @@ static plumb_status begin_member(writer *w, member *m, const writer_field *f, ui
 
 static plumb_status npz_begin(void **out, writer *w)
 {
-    if (w->fields > ZIPDIR_MAX_MEMBERS)
+    if (w->fields > ZIP_DIRECTORY_MAX_MEMBERS)
         return fail(PLUMB_EVALUE, "%s: %lld arrays, at most %d fit", w->path, (long long)w->fields,
-                    ZIPDIR_MAX_MEMBERS);
-    state *s = ARENA_NEW(&w->mem, state, 1);
+                    ZIP_DIRECTORY_MAX_MEMBERS);
+    state *s = ARENA_ALLOC(&w->mem, state, 1);
     if (!s) return PLUMB_EMEMORY;
-    s->member = ARENA_NEW(&w->mem, member, w->fields);
+    s->member = ARENA_ALLOC(&w->mem, member, w->fields);
     if (!s->member) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < w->fields; i++) s->member[i].scratch = -1;
-    plumb_status st = outfile_open(&s->file, w->path);
+    plumb_status st = output_file_open(&s->file, w->path);
     if (st) return st;
     *out = s;
     uint64_t end = 0;
@@ -190,14 +190,14 @@ static plumb_status npz_put(writer *w, const void *const *data, const buffer *pa
 static plumb_status settle(writer *w, member *m, uint64_t end)
 {
     state *s = w->state;
-    plumb_status st = flate_finish(m->sink);
+    plumb_status st = deflate_finish(m->sink);
     unsigned char piece[PIECE];
     m->offset = end;
     uint64_t at = end + LOCAL + strlen(m->name) + EXTRA;
     for (uint64_t done = 0; done < m->packed && !st;) {
         const ssize_t got = pread(m->scratch, piece, PIECE, (off_t)done);
         if (got <= 0) return fail(PLUMB_EFILE, "%s: a scratch file is gone", w->path);
-        st = writer_place(fileno(s->file.stream), at, piece, (size_t)got, w->path);
+        st = writer_write_at(fileno(s->file.stream), at, piece, (size_t)got, w->path);
         done += (uint64_t)got;
         at += (uint64_t)got;
     }
@@ -215,29 +215,30 @@ static plumb_status npz_commit(writer *w)
         member *m = &s->member[i];
         if (m->sink) st = settle(w, m, end);
         const size_t size = compose_local(text, m, m->sink);
-        if (!st) st = writer_place(fd, m->offset, text, size, w->path);
+        if (!st) st = writer_write_at(fd, m->offset, text, size, w->path);
         end = m->offset + size + m->packed;
     }
     const uint64_t start = end;
     for (int64_t i = 0; i < w->fields && !st; i++) {
         const size_t size = compose_entry(text, &s->member[i], s->member[i].sink);
-        st = writer_place(fd, end, text, size, w->path);
+        st = writer_write_at(fd, end, text, size, w->path);
         end += size;
     }
     if (!st)
-        st = writer_place(fd, end, text, compose_end(text, w->fields, start, end - start), w->path);
-    return st ? st : outfile_commit(&s->file);
+        st = writer_write_at(fd, end, text, compose_end(text, w->fields, start, end - start),
+                             w->path);
+    return st ? st : output_file_commit(&s->file);
 }
 
 static void npz_end(writer *w)
 {
     state *s = w->state;
     for (int64_t i = 0; i < w->fields; i++) {
-        flate_free(s->member[i].sink);
+        deflate_free(s->member[i].sink);
         if (s->member[i].scratch >= 0) close(s->member[i].scratch);
         s->member[i] = (member){.scratch = -1};
     }
-    outfile_abandon(&s->file);
+    output_file_discard(&s->file);
 }
 
 const writer_format writer_npz = {".npz", npz_begin, NULL, npz_put, npz_commit, npz_end};

@@ -13,10 +13,10 @@
 #include "io/tfrecord.h"
 
 typedef struct state {
-    outfile file;
-    flate_sink *sink;
-    physical layout;
-    int64_t field[PHYSICAL_FIELDS]; // where in the writer's list they are
+    output_file file;
+    deflate_writer *sink;
+    physical_concepts_layout layout;
+    int64_t field[PHYSICAL_CONCEPTS_FIELDS]; // where in the writer's list they are
 } state;
 
 static bool to_stream(void *context, const void *data, size_t bytes)
@@ -31,12 +31,14 @@ static bool same_shape(const plumb_array *a, const plumb_array *b)
 
 static plumb_status choose(writer *w, state *s)
 {
-    for (int k = 0; k < PHYSICAL_FIELDS; k++) {
+    for (int k = 0; k < PHYSICAL_CONCEPTS_FIELDS; k++) {
         s->field[k] = -1;
         for (int64_t i = 0; i < w->fields; i++)
-            if (!strcmp(w->field[i].name, physical_name(k)) && !w->field[i].shared) s->field[k] = i;
+            if (!strcmp(w->field[i].name, physical_concepts_name(k)) && !w->field[i].shared)
+                s->field[k] = i;
         if (s->field[k] < 0)
-            return fail(PLUMB_EVALUE, "%s: there is no \"%s\" to write", w->path, physical_name(k));
+            return fail(PLUMB_EVALUE, "%s: there is no \"%s\" to write", w->path,
+                        physical_concepts_name(k));
     }
     const plumb_array *frames = &w->field[s->field[0]].array;
     const bool probe = frames->ndim == 5;
@@ -46,30 +48,30 @@ static plumb_status choose(writer *w, state *s)
                     "%s: \"frames\" of an item is neither a clip nor four of square "
                     "frames",
                     w->path);
-    s->layout =
-        (physical){.probe = probe, .steps = frames->shape[at], .size = frames->shape[at + 1]};
-    for (int k = 0; k < PHYSICAL_FIELDS; k++) {
+    s->layout = (physical_concepts_layout){
+        .probe = probe, .steps = frames->shape[at], .size = frames->shape[at + 1]};
+    for (int k = 0; k < PHYSICAL_CONCEPTS_FIELDS; k++) {
         const plumb_array *have = &w->field[s->field[k]].array,
-                          want = physical_array(&s->layout, k);
+                          want = physical_concepts_array(&s->layout, k);
         const bool wide = k == 2 && have->dtype == PLUMB_F8;
         if (!same_shape(have, &want) || (have->dtype != want.dtype && !wide))
             return fail(PLUMB_ESHAPE,
                         "%s: \"%s\" has not the shape and type it has in Physical "
                         "Concepts",
-                        w->path, physical_name(k));
+                        w->path, physical_concepts_name(k));
     }
     return PLUMB_OK;
 }
 
 static plumb_status physical_begin(void **out, writer *w)
 {
-    state *s = ARENA_NEW(&w->mem, state, 1);
+    state *s = ARENA_ALLOC(&w->mem, state, 1);
     if (!s) return PLUMB_EMEMORY;
     plumb_status st = choose(w, s);
-    if (!st) st = outfile_open(&s->file, w->path);
+    if (!st) st = output_file_open(&s->file, w->path);
     if (st) return st;
     *out = s;
-    return flate_create(&s->sink, FLATE_GZIP, to_stream, s->file.stream, w->path);
+    return deflate_create(&s->sink, DEFLATE_GZIP, to_stream, s->file.stream, w->path);
 }
 
 static plumb_status physical_pack(buffer *out, const writer *w, const void *const *data)
@@ -86,16 +88,16 @@ static plumb_status physical_pack(buffer *out, const writer *w, const void *cons
     }
     buffer rows = {0}, example = {0};
     unsigned char head[TFRECORD_HEAD], tail[TFRECORD_TAIL];
-    physical_put(&rows, &s->layout, data[s->field[0]], data[s->field[1]],
-                 narrow ? narrow : numbers);
-    protobuf_finish(&example, &rows);
-    if (!example.broken) {
+    physical_concepts_append(&rows, &s->layout, data[s->field[0]], data[s->field[1]],
+                             narrow ? narrow : numbers);
+    tf_example_finish(&example, &rows);
+    if (!example.failed) {
         tfrecord_frame(head, tail, example.data, example.size);
         buffer_put(out, head, sizeof head);
         buffer_put(out, example.data, example.size);
         buffer_put(out, tail, sizeof tail);
     }
-    const bool broken = example.broken || out->broken;
+    const bool broken = example.failed || out->failed;
     buffer_clear(&rows);
     buffer_clear(&example);
     free(narrow);
@@ -106,22 +108,22 @@ static plumb_status physical_append(writer *w, const void *const *data, const bu
 {
     (void)data;
     const state *s = w->state;
-    return flate_push(s->sink, packed->data, packed->size);
+    return deflate_write(s->sink, packed->data, packed->size);
 }
 
 static plumb_status physical_commit(writer *w)
 {
     state *s = w->state;
-    const plumb_status st = flate_finish(s->sink);
-    return st ? st : outfile_commit(&s->file);
+    const plumb_status st = deflate_finish(s->sink);
+    return st ? st : output_file_commit(&s->file);
 }
 
 static void physical_end(writer *w)
 {
     state *s = w->state;
-    flate_free(s->sink);
+    deflate_free(s->sink);
     s->sink = NULL;
-    outfile_abandon(&s->file);
+    output_file_discard(&s->file);
 }
 
 const writer_format writer_physical = {".tfrecord",     physical_begin,  physical_pack,

@@ -18,29 +18,29 @@
 #include "io/tfrecord.h"
 
 typedef struct state {
-    outfile file;
-    flate_sink *sink;  // gzip
-    features list;     // what is written
-    int64_t *field;    // of which field each is
-    char beside[4096]; // features.txt
-    outfile text;
+    output_file file;
+    deflate_writer *sink; // gzip
+    feature_specs list;   // what is written
+    int64_t *field;       // of which field each is
+    char beside[4096];    // features.txt
+    output_file text;
 } state;
 
 // ---- values ----
 
 // Frames: (steps, height, width, channels) of bytes.
-static bool is_film(const feature *f)
+static bool is_film(const feature_spec *f)
 {
     return f->dtype == PLUMB_U1 && f->ndim == 4 && f->shape[3] >= 1 && f->shape[3] <= 4 &&
            f->shape[0] >= 1 && f->shape[1] >= 1 && f->shape[2] >= 1;
 }
 
-static plumb_status put_film(buffer *out, const feature *f, const void *data)
+static plumb_status put_film(buffer *out, const feature_spec *f, const void *data)
 {
     buffer picture = {0};
     const png_shape shape = {f->shape[2], f->shape[0] * f->shape[1], (int)f->shape[3]};
     const plumb_status st = png_write(&picture, data, shape, PNG_USE_FILM);
-    if (!st) protobuf_put_bytes(out, f->key, picture.data, picture.size);
+    if (!st) tf_example_put_bytes(out, f->key, picture.data, picture.size);
     buffer_clear(&picture);
     return st;
 }
@@ -71,11 +71,11 @@ static void to_integers(int64_t *values, plumb_dtype dtype, const void *data, in
 
 // Two consecutive floats in one integer, the first in the low half. An odd number of them, which
 // the published writer cannot do, is a plain list of floats.
-static void put_floats(buffer *out, const feature *f, const float *data, int64_t count,
+static void put_floats(buffer *out, const feature_spec *f, const float *data, int64_t count,
                        int64_t *values)
 {
     if (count % 2) {
-        protobuf_put_floats(out, f->key, data, count);
+        tf_example_put_floats(out, f->key, data, count);
         return;
     }
     for (int64_t i = 0; i < count / 2; i++) {
@@ -84,16 +84,17 @@ static void put_floats(buffer *out, const feature *f, const float *data, int64_t
         memcpy(&high, &data[2 * i + 1], 4);
         values[i] = (int64_t)((uint64_t)high << 32 | low);
     }
-    protobuf_put_integers(out, f->key, values, count / 2);
+    tf_example_put_integers(out, f->key, values, count / 2);
 }
 
-static plumb_status put_feature(buffer *out, const feature *f, plumb_dtype from, const void *data)
+static plumb_status put_feature(buffer *out, const feature_spec *f, plumb_dtype from,
+                                const void *data)
 {
     if (is_film(f)) return put_film(out, f, data);
     int64_t count = 1;
     for (int i = 0; i < f->ndim; i++) count *= f->shape[i];
     if (f->dtype == PLUMB_U1 && f->ndim >= 3) { // masks, and films of several clips
-        protobuf_put_bytes(out, f->key, data, (size_t)count);
+        tf_example_put_bytes(out, f->key, data, (size_t)count);
         return PLUMB_OK;
     }
     int64_t *values = malloc((size_t)count * 8 + 8);
@@ -106,7 +107,7 @@ static plumb_status put_feature(buffer *out, const feature *f, plumb_dtype from,
         put_floats(out, f, narrow ? narrow : data, count, values);
     } else {
         to_integers(values, from, data, count);
-        protobuf_put_integers(out, f->key, values, count);
+        tf_example_put_integers(out, f->key, values, count);
     }
     free(narrow);
     free(values);
@@ -125,15 +126,15 @@ static plumb_status tf_pack(buffer *out, const writer *w, const void *const *dat
     }
     if (!st) {
         unsigned char head[TFRECORD_HEAD], tail[TFRECORD_TAIL];
-        protobuf_finish(&example, &rows);
-        if (!example.broken) tfrecord_frame(head, tail, example.data, example.size);
-        if (!example.broken && example.size >= TFRECORD_LIMIT)
+        tf_example_finish(&example, &rows);
+        if (!example.failed) tfrecord_frame(head, tail, example.data, example.size);
+        if (!example.failed && example.size >= TFRECORD_LIMIT)
             st = fail(PLUMB_EVALUE, "an item of %zu bytes is more than a record holds",
                       example.size);
         buffer_put(out, head, sizeof head);
         buffer_put(out, example.data, example.size);
         buffer_put(out, tail, sizeof tail);
-        if (!st && (example.broken || out->broken))
+        if (!st && (example.failed || out->failed))
             st = fail(PLUMB_EMEMORY, "no memory for an item");
     }
     buffer_clear(&rows);
@@ -145,15 +146,15 @@ static plumb_status tf_pack(buffer *out, const writer *w, const void *const *dat
 
 static plumb_status choose(writer *w, state *s)
 {
-    s->list.row = ARENA_NEW(&w->mem, feature, w->fields);
-    s->field = ARENA_NEW(&w->mem, int64_t, w->fields);
+    s->list.row = ARENA_ALLOC(&w->mem, feature_spec, w->fields);
+    s->field = ARENA_ALLOC(&w->mem, int64_t, w->fields);
     if (!s->list.row || !s->field) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < w->fields; i++) {
         const writer_field *f = &w->field[i];
-        feature *row = &s->list.row[s->list.count];
+        feature_spec *row = &s->list.row[s->list.count];
         bool only;
         const plumb_status st =
-            published_from_plumb(row, &only, &w->mem, f->name, &f->array, f->shared);
+            dm_hamiltonian_from_plumb(row, &only, &w->mem, f->name, &f->array, f->shared);
         if (st) return fail(st, "%s: %s", w->path, plumb_last_error());
         if (w->opt.published && !only) continue;
         if (w->opt.narrow && row->dtype == PLUMB_F8) row->dtype = PLUMB_F4;
@@ -177,19 +178,19 @@ static plumb_status prepare_text(writer *w, state *s)
         sizeof s->beside)
         return fail(PLUMB_EFILE, "%.80s...: the path is too long", w->path);
     buffer text = {0};
-    features_print(&text, &s->list);
-    if (text.broken) {
+    features_txt_print(&text, &s->list);
+    if (text.failed) {
         buffer_clear(&text);
         return fail(PLUMB_EMEMORY, "%s: no memory to write it", w->path);
     }
-    infile old;
+    input_file old;
     bool same = false, there = access(s->beside, F_OK) == 0;
-    if (there && !infile_open(&old, s->beside)) {
+    if (there && !input_file_open(&old, s->beside)) {
         char *found = old.size == (int64_t)text.size ? malloc(text.size) : NULL;
-        same = found && !infile_read(found, &old, 0, text.size) &&
+        same = found && !input_file_read(found, &old, 0, text.size) &&
                !memcmp(found, text.data, text.size);
         free(found);
-        infile_close(&old);
+        input_file_close(&old);
     }
     plumb_status st = PLUMB_OK;
     if (there && !same && !w->opt.replace)
@@ -198,7 +199,7 @@ static plumb_status prepare_text(writer *w, state *s)
                   "another folder",
                   s->beside, w->path);
     if (!st && !same) {
-        st = outfile_open(&s->text, s->beside);
+        st = output_file_open(&s->text, s->beside);
         if (!st) fwrite(text.data, 1, text.size, s->text.stream);
     }
     buffer_clear(&text);
@@ -212,15 +213,15 @@ static bool to_stream(void *context, const void *data, size_t bytes)
 
 static plumb_status tf_begin(void **out, writer *w)
 {
-    state *s = ARENA_NEW(&w->mem, state, 1);
+    state *s = ARENA_ALLOC(&w->mem, state, 1);
     if (!s) return PLUMB_EMEMORY;
     plumb_status st = choose(w, s);
-    if (!st) st = outfile_open(&s->file, w->path);
+    if (!st) st = output_file_open(&s->file, w->path);
     if (st) return st;
     *out = s;
     st = prepare_text(w, s);
     if (!st && w->opt.compress)
-        st = flate_create(&s->sink, FLATE_GZIP, to_stream, s->file.stream, w->path);
+        st = deflate_create(&s->sink, DEFLATE_GZIP, to_stream, s->file.stream, w->path);
     return st;
 }
 
@@ -228,7 +229,7 @@ static plumb_status tf_put(writer *w, const void *const *data, const buffer *pac
 {
     (void)data;
     state *s = w->state;
-    if (s->sink) return flate_push(s->sink, packed->data, packed->size);
+    if (s->sink) return deflate_write(s->sink, packed->data, packed->size);
     if (to_stream(s->file.stream, packed->data, packed->size)) return PLUMB_OK;
     return fail(PLUMB_EFILE, "%s: cannot be written: %s", w->path, strerror(errno));
 }
@@ -237,11 +238,11 @@ static plumb_status tf_put(writer *w, const void *const *data, const buffer *pac
 static plumb_status tf_commit(writer *w)
 {
     state *s = w->state;
-    plumb_status st = s->sink ? flate_finish(s->sink) : PLUMB_OK;
+    plumb_status st = s->sink ? deflate_finish(s->sink) : PLUMB_OK;
     const bool fresh = s->text.stream && access(s->beside, F_OK) != 0;
-    if (!st && s->text.stream) st = outfile_commit(&s->text);
+    if (!st && s->text.stream) st = output_file_commit(&s->text);
     if (st) return st;
-    st = outfile_commit(&s->file);
+    st = output_file_commit(&s->file);
     if (st && fresh) unlink(s->beside);
     return st;
 }
@@ -249,10 +250,10 @@ static plumb_status tf_commit(writer *w)
 static void tf_end(writer *w)
 {
     state *s = w->state;
-    flate_free(s->sink);
+    deflate_free(s->sink);
     s->sink = NULL;
-    outfile_abandon(&s->file);
-    outfile_abandon(&s->text);
+    output_file_discard(&s->file);
+    output_file_discard(&s->text);
 }
 
 const writer_format writer_tfrecord = {".tfrecord", tf_begin, tf_pack, tf_put, tf_commit, tf_end};

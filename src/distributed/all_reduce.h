@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 
-typedef struct spread {
+typedef struct all_reduce {
     int64_t replicas;
     int rank, ranks;
     int64_t first, count; ///< replicas of this rank
@@ -29,18 +29,18 @@ typedef struct spread {
     int *square_at, *square; ///< of the parts' squares, in floats
     float *packed;           ///< what is sent, where a rank has more than one block left
     float *rows;             ///< (live_count, own slice)
-} spread;
+} all_reduce;
 
-plumb_status spread_begin(spread *s, arena *mem, int64_t replicas, int64_t size, int64_t part,
-                          int64_t stride);
+plumb_status all_reduce_init(all_reduce *s, arena *mem, int64_t replicas, int64_t size,
+                             int64_t part, int64_t stride);
 
 /// Adds, in part `p` of this rank's gradients, what the tree adds among its own replicas.
-void spread_add_own(const spread *s, float *gradient, int64_t p);
+void all_reduce_local(const all_reduce *s, float *gradient, int64_t p);
 /// All ranks together: what is left of the others' replicas of this rank's slice, into `rows`.
-plumb_status spread_exchange(spread *s, const float *gradient);
+plumb_status all_reduce_exchange(all_reduce *s, const float *gradient);
 /// Adds the rest in part `p`, which is this rank's, and returns the sum.
-const float *spread_add_rest(const spread *s, int64_t p);
+const float *all_reduce_remote(const all_reduce *s, int64_t p);
 /// All ranks together: the whole sum, of which each has its slice, and the squares of all parts.
-plumb_status spread_join(const spread *s, float *sum, double *square);
+plumb_status all_reduce_gather(const all_reduce *s, float *sum, double *square);
 
 #endif

@@ -9,11 +9,11 @@
 
 #include "base/status.h"
 
-bool comm_built(void); ///< with MPI?
-plumb_status comm_begin(void);
-void comm_end(bool failed);
+bool comm_available(void); ///< with MPI?
+plumb_status comm_init(void);
+void comm_finalize(bool failed);
 /// In a forked child: it is no rank of anything.
-void comm_leave(void);
+void comm_detach(void);
 
 int comm_rank(void);
 int comm_size(void);
@@ -23,22 +23,22 @@ int comm_local_size(void); ///< ranks on this machine
 // the job is being ended, PLUMB_EFILE if MPI fails.
 
 /// `mine` of every rank, in the order of ranks, into `all`.
-plumb_status comm_gather(void *all, const void *mine, size_t bytes);
+plumb_status comm_all_gather(void *all, const void *mine, size_t bytes);
 /// Rank 0's bytes to all.
-plumb_status comm_spread(void *data, size_t bytes);
+plumb_status comm_broadcast(void *data, size_t bytes);
 /// To rank k go `give[k]` floats from data + `give_at[k]`, from it come `take[k]` to into +
 /// `take_at[k]`.
-plumb_status comm_exchange(float *into, const int *take, const int *take_at, const float *data,
-                           const int *give, const int *give_at);
+plumb_status comm_all_to_all(float *into, const int *take, const int *take_at, const float *data,
+                             const int *give, const int *give_at);
 /// Every rank k has `count[k]` floats of `data` at `at[k]`; afterwards everyone has all.
-plumb_status comm_join(float *data, const int *count, const int *at);
+plumb_status comm_all_gather_slices(float *data, const int *count, const int *at);
 
 /// Did any rank fail? Then all fail, with the message of the first that did.
-plumb_status comm_agree(plumb_status st);
+plumb_status comm_all_ok(plumb_status st);
 
 // Short messages, up to 4 KiB, from one rank to another; nobody waits.
 plumb_status comm_send(int to, const void *data, size_t bytes);
 /// A message if one is there: `*from` is -1 if not.
-plumb_status comm_poll(int *from, void *data, size_t bytes);
+plumb_status comm_try_receive(int *from, void *data, size_t bytes);
 
 #endif

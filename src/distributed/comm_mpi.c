@@ -63,7 +63,7 @@ static struct {
     rank_place *place;
 } job = {0, 1, 1, false, false, NULL};
 
-bool comm_built(void)
+bool comm_available(void)
 {
     return true;
 }
@@ -133,13 +133,13 @@ static plumb_status meet(void)
     gethostname(mine.host, sizeof mine.host - 1);
     job.place = calloc((size_t)job.size, sizeof *job.place);
     if (!job.place) return fail(PLUMB_EMEMORY, "no memory for %d ranks", job.size);
-    const plumb_status st = comm_gather(job.place, &mine, sizeof mine);
+    const plumb_status st = comm_all_gather(job.place, &mine, sizeof mine);
     job.local = 0;
     for (int i = 0; i < job.size && !st; i++) job.local += !strcmp(job.place[i].host, mine.host);
     return st;
 }
 
-plumb_status comm_begin(void)
+plumb_status comm_init(void)
 {
     if (!has_company() || job.size > 1) return PLUMB_OK;
     int given, begun = 0, rank = 0, size = 1;
@@ -160,7 +160,7 @@ plumb_status comm_begin(void)
     return size > 1 ? meet() : PLUMB_OK;
 }
 
-void comm_end(bool failed)
+void comm_finalize(bool failed)
 {
     // Without a rank, or with one that failed alone, the end of MPI would wait for ever.
     if (job.size > 1 && (job.broken || failed)) {
@@ -169,10 +169,10 @@ void comm_end(bool failed)
         // mpirun is about to go, and may drop what it has not passed on of our last words.
         nanosleep(&(struct timespec){0, 300000000}, NULL);
     } else if (job.ours) mpi.finalize();
-    comm_leave();
+    comm_detach();
 }
 
-void comm_leave(void)
+void comm_detach(void)
 {
     free(job.place);
     job.place = NULL;
@@ -232,7 +232,7 @@ static plumb_status wait_for(int code, MPI_Request *request)
 
 // ---- together ----
 
-plumb_status comm_gather(void *all, const void *mine, size_t bytes)
+plumb_status comm_all_gather(void *all, const void *mine, size_t bytes)
 {
     if (job.size == 1) {
         memmove(all, mine, bytes);
@@ -244,7 +244,7 @@ plumb_status comm_gather(void *all, const void *mine, size_t bytes)
         &request);
 }
 
-plumb_status comm_spread(void *data, size_t bytes)
+plumb_status comm_broadcast(void *data, size_t bytes)
 {
     const size_t most = (size_t)1 << 28;
     plumb_status st = PLUMB_OK;
@@ -257,8 +257,8 @@ plumb_status comm_spread(void *data, size_t bytes)
     return st;
 }
 
-plumb_status comm_exchange(float *into, const int *take, const int *take_at, const float *data,
-                           const int *give, const int *give_at)
+plumb_status comm_all_to_all(float *into, const int *take, const int *take_at, const float *data,
+                             const int *give, const int *give_at)
 {
     MPI_Request request;
     return wait_for(mpi.alltoallv(data, give, give_at, mpi.real, into, take, take_at, mpi.real,
@@ -266,7 +266,7 @@ plumb_status comm_exchange(float *into, const int *take, const int *take_at, con
                     &request);
 }
 
-plumb_status comm_join(float *data, const int *count, const int *at)
+plumb_status comm_all_gather_slices(float *data, const int *count, const int *at)
 {
     MPI_Request request;
     return wait_for(
@@ -274,7 +274,7 @@ plumb_status comm_join(float *data, const int *count, const int *at)
         &request);
 }
 
-plumb_status comm_agree(plumb_status st)
+plumb_status comm_all_ok(plumb_status st)
 {
     typedef struct word {
         int32_t st;
@@ -285,12 +285,12 @@ plumb_status comm_agree(plumb_status st)
     word say = {.st = mine}, *said = NULL;
     if (st) snprintf(say.why, sizeof say.why, "%.500s", plumb_last_error());
     if (!all) return fail(PLUMB_EMEMORY, "no memory for a message");
-    plumb_status met = comm_gather(all, &mine, sizeof mine);
+    plumb_status met = comm_all_gather(all, &mine, sizeof mine);
     bool bad = false;
     for (int i = 0; i < job.size && !met; i++) bad = bad || all[i];
     if (!met && bad) {
         said = calloc((size_t)job.size, sizeof *said);
-        met = said ? comm_gather(said, &say, sizeof say)
+        met = said ? comm_all_gather(said, &say, sizeof say)
                    : fail(PLUMB_EMEMORY, "no memory for a message");
         for (int i = 0; i < job.size && !met; i++)
             if (said[i].st) {
@@ -312,7 +312,7 @@ plumb_status comm_send(int to, const void *data, size_t bytes)
     return code ? fail(PLUMB_EFILE, "MPI failed with code %d", code) : PLUMB_OK;
 }
 
-plumb_status comm_poll(int *from, void *data, size_t bytes)
+plumb_status comm_try_receive(int *from, void *data, size_t bytes)
 {
     int there = 0;
     *from = -1;

@@ -5,13 +5,13 @@
 
 #include "distributed/comm.h"
 
-bool comm_built(void)
+bool comm_available(void)
 {
     return false;
 }
 
 // Copies that mpirun started would all do the same work into the same directory.
-plumb_status comm_begin(void)
+plumb_status comm_init(void)
 {
     const char *size = getenv("OMPI_COMM_WORLD_SIZE");
     if (size && strtol(size, NULL, 10) > 1)
@@ -22,12 +22,12 @@ plumb_status comm_begin(void)
     return PLUMB_OK;
 }
 
-void comm_end(bool failed)
+void comm_finalize(bool failed)
 {
     (void)failed;
 }
 
-void comm_leave(void)
+void comm_detach(void)
 {
 }
 
@@ -46,32 +46,32 @@ int comm_local_size(void)
     return 1;
 }
 
-plumb_status comm_gather(void *all, const void *mine, size_t bytes)
+plumb_status comm_all_gather(void *all, const void *mine, size_t bytes)
 {
     memmove(all, mine, bytes);
     return PLUMB_OK;
 }
 
-plumb_status comm_spread(void *data, size_t bytes)
+plumb_status comm_broadcast(void *data, size_t bytes)
 {
     (void)data, (void)bytes;
     return PLUMB_OK;
 }
 
-plumb_status comm_exchange(float *into, const int *take, const int *take_at, const float *data,
-                           const int *give, const int *give_at)
+plumb_status comm_all_to_all(float *into, const int *take, const int *take_at, const float *data,
+                             const int *give, const int *give_at)
 {
     (void)into, (void)take, (void)take_at, (void)data, (void)give, (void)give_at;
     return PLUMB_OK;
 }
 
-plumb_status comm_join(float *data, const int *count, const int *at)
+plumb_status comm_all_gather_slices(float *data, const int *count, const int *at)
 {
     (void)data, (void)count, (void)at;
     return PLUMB_OK;
 }
 
-plumb_status comm_agree(plumb_status st)
+plumb_status comm_all_ok(plumb_status st)
 {
     return st;
 }
@@ -82,7 +82,7 @@ plumb_status comm_send(int to, const void *data, size_t bytes)
     return PLUMB_OK;
 }
 
-plumb_status comm_poll(int *from, void *data, size_t bytes)
+plumb_status comm_try_receive(int *from, void *data, size_t bytes)
 {
     (void)data, (void)bytes;
     *from = -1;

@@ -5,12 +5,12 @@
 
 plumb_status plumb_parallel_begin(void)
 {
-    return comm_begin();
+    return comm_init();
 }
 
 void plumb_parallel_end(bool failed)
 {
-    comm_end(failed);
+    comm_finalize(failed);
 }
 
 int plumb_parallel_rank(void)
@@ -25,5 +25,5 @@ int plumb_parallel_size(void)
 
 bool plumb_parallel_available(void)
 {
-    return comm_built();
+    return comm_available();
 }

@@ -34,12 +34,12 @@ typedef struct kernels {
 #include "engine/adam_template.h"
 #endif
 
-static const cpu_kernels sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
+static const cpu_variant sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
 static const kernels *chosen = &portable;
 
 bool adam_select(const char *set)
 {
-    const cpu_kernels *k = cpu_choose(sets, set);
+    const cpu_variant *k = cpu_choose(sets, set);
     if (k) chosen = k->kernels;
     return k;
 }
@@ -74,9 +74,9 @@ void adam_step(float *restrict value, float *restrict m, float *restrict v,
     chosen->step(value, m, v, gradient, count, &k);
 }
 
-void adam_step_double(double *restrict value, double *restrict m, double *restrict v,
-                      const double *restrict gradient, int64_t count, const adam *a, double rate,
-                      double scale, int64_t time)
+void adam_step_reference(double *restrict value, double *restrict m, double *restrict v,
+                         const double *restrict gradient, int64_t count, const adam *a, double rate,
+                         double scale, int64_t time)
 {
     assert(time >= 1);
     const double first = weights(a->beta1, time), second = weights(a->beta2, time);

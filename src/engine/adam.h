@@ -23,9 +23,9 @@ void adam_step(float *restrict value, float *restrict m, float *restrict v,
                double scale, int64_t time);
 
 /// The judge, in double throughout.
-void adam_step_double(double *restrict value, double *restrict m, double *restrict v,
-                      const double *restrict gradient, int64_t count, const adam *a, double rate,
-                      double scale, int64_t time);
+void adam_step_reference(double *restrict value, double *restrict m, double *restrict v,
+                         const double *restrict gradient, int64_t count, const adam *a, double rate,
+                         double scale, int64_t time);
 
 /// sum += other, elementwise.
 void adam_add(float *restrict sum, const float *restrict other, int64_t count);

@@ -33,39 +33,39 @@ typedef struct loops {
 #include "engine/fused_loop_template.h"
 #endif
 
-static const cpu_kernels sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
+static const cpu_variant sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
 static const loops *chosen = &portable;
 
-bool tape_select(const char *set)
+bool fused_loop_select(const char *set)
 {
-    const cpu_kernels *k = cpu_choose(sets, set);
+    const cpu_variant *k = cpu_choose(sets, set);
     if (k) chosen = k->kernels;
     return k;
 }
 
 __attribute__((constructor)) static void choose(void)
 {
-    tape_select(NULL);
+    fused_loop_select(NULL);
 }
 
-float tape_sum(const float *x, int64_t n)
+float fused_loop_sum(const float *x, int64_t n)
 {
     return chosen->sum(x, n);
 }
 
-void tape_sum_rows(float *y, const float *x, int64_t rows, int64_t columns)
+void fused_loop_sum_rows(float *y, const float *x, int64_t rows, int64_t columns)
 {
     chosen->sum_rows(y, x, rows, columns);
 }
 
-void tape_add(float *y, const float *x, int64_t n)
+void fused_loop_add(float *y, const float *x, int64_t n)
 {
     chosen->add(y, x, n);
 }
 
-int64_t tape_scratch(const tape *t)
+int64_t fused_loop_scratch(const fused_loop *t)
 {
-    return (int64_t)t->registers * TAPE_BLOCK;
+    return (int64_t)t->registers * FUSED_BLOCK;
 }
 
 static void fill(float *out, float value, int64_t n)
@@ -74,7 +74,7 @@ static void fill(float *out, float value, int64_t n)
 }
 
 // The n places from `start` on of a broadcast operand.
-static void spread(float *out, const float *in, const tape_operand *v, int64_t start, int64_t n)
+static void spread(float *out, const float *in, const fused_operand *v, int64_t start, int64_t n)
 {
     while (n) {
         int64_t item = start / (v->middle * v->inner), i = start % v->inner, run;
@@ -90,7 +90,7 @@ static void spread(float *out, const float *in, const tape_operand *v, int64_t s
     }
 }
 
-static void cut(float *out, const float *in, const tape_operand *v, int64_t start, int64_t n)
+static void cut(float *out, const float *in, const fused_operand *v, int64_t start, int64_t n)
 {
     while (n) {
         int64_t row = start / v->part, i = start % v->part;
@@ -100,36 +100,36 @@ static void cut(float *out, const float *in, const tape_operand *v, int64_t star
     }
 }
 
-static void load(float **reg, const tape_operand *v, const float *in, int64_t start, int64_t n)
+static void load(float **reg, const fused_operand *v, const float *in, int64_t start, int64_t n)
 {
     switch (v->view) {
-    case TAPE_FULL: reg[v->reg] = (float *)in + start; break; // read only
-    case TAPE_SPREAD:
+    case FUSED_FULL: reg[v->reg] = (float *)in + start; break; // read only
+    case FUSED_BROADCAST:
         // An operand with longer runs than the block is read where it is.
         if (start % v->inner + n <= v->inner)
             reg[v->reg] =
                 (float *)in + start / (v->middle * v->inner) * v->inner + start % v->inner;
         else spread(reg[v->reg], in, v, start, n);
         break;
-    case TAPE_CUT:
+    case FUSED_SLICE:
         if (start % v->part + n <= v->part)
             reg[v->reg] = (float *)in + start / v->part * v->whole + v->start + start % v->part;
         else cut(reg[v->reg], in, v, start, n);
         break;
-    case TAPE_NUMBER: fill(reg[v->reg], v->number, n); break;
+    case FUSED_SCALAR: fill(reg[v->reg], v->number, n); break;
     }
 }
 
-void tape_run(const tape *t, float *const *out, const float *const *in, float *scratch)
+void fused_loop_run(const fused_loop *t, float *const *out, const float *const *in, float *scratch)
 {
-    float *reg[TAPE_REGISTERS];
-    for (int64_t start = 0; start < t->count; start += TAPE_BLOCK) {
-        int64_t n = t->count - start < TAPE_BLOCK ? t->count - start : TAPE_BLOCK;
-        for (int r = 0; r < t->registers; r++) reg[r] = scratch + r * TAPE_BLOCK;
+    float *reg[FUSED_REGISTERS];
+    for (int64_t start = 0; start < t->count; start += FUSED_BLOCK) {
+        int64_t n = t->count - start < FUSED_BLOCK ? t->count - start : FUSED_BLOCK;
+        for (int r = 0; r < t->registers; r++) reg[r] = scratch + r * FUSED_BLOCK;
         for (int i = 0; i < t->reads; i++) load(reg, &t->read[i], in[i], start, n);
         for (int j = 0; j < t->writes; j++) reg[t->write[j]] = out[j] + start;
         for (int i = 0; i < t->codes; i++) {
-            const tape_code *c = &t->code[i];
+            const fused_code *c = &t->code[i];
             chosen->step(c->op, reg[c->out], reg[c->a], reg[c->b], c->value, n);
         }
     }

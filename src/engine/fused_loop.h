@@ -7,51 +7,51 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TAPE_BLOCK = 256, TAPE_REGISTERS = 48 };
+enum { FUSED_BLOCK = 256, FUSED_REGISTERS = 48 };
 
 /// One instruction: register `out` = op(a, b, value); op as in engine/op.h.
-typedef struct tape_code {
+typedef struct fused_code {
     int op;
     int out, a, b;
     float value;
-} tape_code;
+} fused_code;
 
 /// How place e of the tape's shape is found in an operand's memory.
-typedef enum tape_view {
-    TAPE_FULL,   // e
-    TAPE_SPREAD, // broadcast: (e / (middle inner)) inner + e % inner
-    TAPE_CUT,    // slice: (e / part) whole + start + e % part
-    TAPE_NUMBER, // the same number everywhere
-} tape_view;
+typedef enum fused_view {
+    FUSED_FULL,      // e
+    FUSED_BROADCAST, // broadcast: (e / (middle inner)) inner + e % inner
+    FUSED_SLICE,     // slice: (e / part) whole + start + e % part
+    FUSED_SCALAR,    // the same number everywhere
+} fused_view;
 
-typedef struct tape_operand {
-    tape_view view;
+typedef struct fused_operand {
+    fused_view view;
     int64_t middle, inner;      // spread
     int64_t part, whole, start; // cut
     float number;
     int reg;
-} tape_operand;
+} fused_operand;
 
-typedef struct tape {
+typedef struct fused_loop {
     int64_t count; // places
     int codes, reads, writes, registers;
-    const tape_code *code;
-    const tape_operand *read;
+    const fused_code *code;
+    const fused_operand *read;
     const int *write; // registers that are written out
-} tape;
+} fused_loop;
 
 /// Runs the tape: in[i] is operand i's memory, out[j] that of write j. `scratch` has room for
-/// tape_scratch floats.
-void tape_run(const tape *t, float *const *out, const float *const *in, float *scratch);
-int64_t tape_scratch(const tape *t);
+/// fused_loop_scratch floats.
+void fused_loop_run(const fused_loop *t, float *const *out, const float *const *in, float *scratch);
+int64_t fused_loop_scratch(const fused_loop *t);
 
-float tape_sum(const float *x, int64_t n);
+float fused_loop_sum(const float *x, int64_t n);
 /// y[c] += sum over rows of x[row][c].
-void tape_sum_rows(float *y, const float *x, int64_t rows, int64_t columns);
+void fused_loop_sum_rows(float *y, const float *x, int64_t rows, int64_t columns);
 /// y += x
-void tape_add(float *y, const float *x, int64_t n);
+void fused_loop_add(float *y, const float *x, int64_t n);
 
 /// Uses "portable", "avx2" or "avx512" from now on; false if this processor lacks it. For tests.
-bool tape_select(const char *set);
+bool fused_loop_select(const char *set);
 
 #endif

@@ -131,7 +131,7 @@ TARGET static void NAME(step)(int op, float *out, const float *a, const float *b
     case OP_MULTIPLY: LOOP(x * y)
     case OP_DIVIDE: LOOP(x / y)
     case OP_SCALE: LOOP(x * v)
-    case OP_SHIFT: LOOP(x + v)
+    case OP_ADD_SCALAR: LOOP(x + v)
     case OP_EXP: LOOP(NAME(exp)(x))
     case OP_LOG: LOOP(NAME(log)(x))
     case OP_SQRT: LOOP(NAME(sqrt)(x))
@@ -146,8 +146,8 @@ TARGET static void NAME(step)(int op, float *out, const float *a, const float *b
     case OP_SWISH2: LOOP((y - y * y) * (one + one + x * (one - y - y)))
     case OP_ERF: LOOP(NAME(erf)(x))
     case OP_ATAN2: LOOP(NAME(atan2)(x, y))
-    case OP_LEAKY: LOOP(SELECT(x < zero, x * v, x))
-    case OP_STEP:
+    case OP_LEAKY_RELU: LOOP(SELECT(x < zero, x * v, x))
+    case OP_LEAKY_RELU_GRAD:
         if (value > 0) LOOP(SELECT(x >= zero, one, v))
         LOOP(SELECT(x > zero, one, v))
     }

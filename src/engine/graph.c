@@ -62,7 +62,7 @@ arena *graph_memory(graph *g)
     return &g->mem;
 }
 
-node *graph_blunder(graph *g, plumb_status status)
+node *graph_error(graph *g, plumb_status status)
 {
     if (!g->status) g->status = status;
     return &g->blank;
@@ -153,13 +153,13 @@ static node *append(graph *g, int op, int inputs, node *const *in, const op_attr
         int room = g->room ? g->room * 2 : 256;
         node **at = realloc(g->at, (size_t)room * sizeof(node *));
         if (!at)
-            return graph_blunder(g, fail(PLUMB_EMEMORY, "no memory for a graph of %d nodes", room));
+            return graph_error(g, fail(PLUMB_EMEMORY, "no memory for a graph of %d nodes", room));
         g->at = at;
         g->room = room;
     }
-    node *n = ARENA_NEW(&g->mem, node, 1);
-    node **inputs_copy = n ? ARENA_NEW(&g->mem, node *, inputs) : NULL;
-    if (!inputs_copy) return graph_blunder(g, PLUMB_EMEMORY);
+    node *n = ARENA_ALLOC(&g->mem, node, 1);
+    node **inputs_copy = n ? ARENA_ALLOC(&g->mem, node *, inputs) : NULL;
+    if (!inputs_copy) return graph_error(g, PLUMB_EMEMORY);
     *n = (node){.op = op, .id = g->count, .inputs = inputs, .in = inputs_copy, .shape = *s};
     n->attr = *attr;
     for (int i = 0; i < inputs; i++) {
@@ -176,8 +176,8 @@ node *graph_leaf(graph *g, const char *name, const shape *s, int stage, bool bou
     node *n = append(g, OP_LEAF, 0, NULL, &(op_attr){.bound = bound}, s);
     if (n == &g->blank) return n;
     n->stage = stage;
-    n->name = arena_text(&g->mem, name);
-    return n->name ? n : graph_blunder(g, PLUMB_EMEMORY);
+    n->name = arena_strdup(&g->mem, name);
+    return n->name ? n : graph_error(g, PLUMB_EMEMORY);
 }
 
 node *graph_node(graph *g, int op, int inputs, node *const *in, const op_attr *attr,
@@ -187,13 +187,13 @@ node *graph_node(graph *g, int op, int inputs, node *const *in, const op_attr *a
     shape s = want ? *want : (shape){0};
     op_attr a = *attr;
     plumb_status st = op_shape(&s, &a, op, inputs, in);
-    if (st) return graph_blunder(g, st);
+    if (st) return graph_error(g, st);
 
     uint64_t h = hash_of(op, inputs, in, &a, &s);
     for (node *n = g->bucket[h & (uint64_t)(g->buckets - 1)]; n; n = n->next)
         if (same_node(n, op, inputs, in, &a, &s)) return n;
 
-    if (g->count >= g->buckets && (st = widen(g))) return graph_blunder(g, st);
+    if (g->count >= g->buckets && (st = widen(g))) return graph_error(g, st);
     node *n = append(g, op, inputs, in, &a, &s);
     if (n == &g->blank) return n;
     node **b = &g->bucket[h & (uint64_t)(g->buckets - 1)];

@@ -70,7 +70,7 @@ node *graph_node(graph *g, int op, int inputs, node *const *in, const op_attr *a
 /// A leaf is distinct whatever its shape: its value is given when the program runs.
 node *graph_leaf(graph *g, const char *name, const shape *s, int stage, bool bound);
 /// Keeps the first mistake; returns a blank node.
-node *graph_blunder(graph *g, plumb_status status);
+node *graph_error(graph *g, plumb_status status);
 
 /// Memory that lives as long as the graph.
 arena *graph_memory(graph *g);

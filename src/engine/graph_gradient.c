@@ -22,7 +22,7 @@ static bool contribute(walk *w, node *to, node *value)
 {
     if (!value || to->id < w->first || to->id > w->last || !w->needs[to->id - w->first])
         return true;
-    share *s = ARENA_NEW(&w->mem, share, 1);
+    share *s = ARENA_ALLOC(&w->mem, share, 1);
     if (!s) return false;
     int i = to->id - w->first;
     *s = (share){.value = value, .next = w->shares[i]};
@@ -37,14 +37,14 @@ static node *side_by_side(walk *w, node **all, int n, const shape *whole)
 {
     int axis = all[0]->attr.axis;
     for (int j = 0; j < n; j++)
-        if (all[j]->op != OP_EMBED || all[j]->attr.axis != axis) return NULL;
+        if (all[j]->op != OP_PAD_SLICE || all[j]->attr.axis != axis) return NULL;
     for (int j = 1; j < n; j++)
         for (int k = j; k > 0 && all[k]->attr.start < all[k - 1]->attr.start; k--) {
             node *swap = all[k];
             all[k] = all[k - 1];
             all[k - 1] = swap;
         }
-    node **parts = ARENA_NEW(&w->mem, node *, (2 * (int64_t)n + 1));
+    node **parts = ARENA_ALLOC(&w->mem, node *, (2 * (int64_t)n + 1));
     if (!parts) return NULL;
     int count = 0;
     int64_t at = 0;
@@ -64,12 +64,12 @@ static node *side_by_side(walk *w, node **all, int n, const shape *whole)
 static node *collect(walk *w, int i)
 {
     int n = w->count[i];
-    node **all = ARENA_NEW(&w->mem, node *, n);
+    node **all = ARENA_ALLOC(&w->mem, node *, n);
     if (!all) return NULL;
     share *s = w->shares[i];
     for (int j = n - 1; j >= 0; j--, s = s->next) all[j] = s->value;
     node *joined = n > 1 ? side_by_side(w, all, n, &graph_at(w->g, w->first + i)->shape) : NULL;
-    return joined ? joined : op_total(w->g, all, n);
+    return joined ? joined : op_add_n(w->g, all, n);
 }
 
 static plumb_status backwards(walk *w, node **total)
@@ -82,7 +82,7 @@ static plumb_status backwards(walk *w, node **total)
         if (!dy) return PLUMB_EMEMORY;
         void (*rule)(graph *, node **, node *, node *) = op_table(y->op)->gradient;
         if (!rule || w->ends[i]) continue;
-        node **d = ARENA_NEW(&w->mem, node *, y->inputs);
+        node **d = ARENA_ALLOC(&w->mem, node *, y->inputs);
         if (!d) return PLUMB_EMEMORY;
         rule(w->g, d, y, dy);
         for (int k = 0; k < y->inputs; k++)
@@ -112,11 +112,11 @@ static plumb_status differentiate(walk *w, node **dx, node *const *x, int xs, no
     w->last = w->first;
     for (int j = 0; j < ys; j++) w->last = y[j]->id > w->last ? y[j]->id : w->last;
     int span = w->last - w->first + 1;
-    w->needs = ARENA_NEW(&w->mem, bool, span);
-    w->ends = ARENA_NEW(&w->mem, bool, span);
-    w->shares = ARENA_NEW(&w->mem, share *, span);
-    w->count = ARENA_NEW(&w->mem, int, span);
-    node **total = ARENA_NEW(&w->mem, node *, span);
+    w->needs = ARENA_ALLOC(&w->mem, bool, span);
+    w->ends = ARENA_ALLOC(&w->mem, bool, span);
+    w->shares = ARENA_ALLOC(&w->mem, share *, span);
+    w->count = ARENA_ALLOC(&w->mem, int, span);
+    node **total = ARENA_ALLOC(&w->mem, node *, span);
     if (!w->needs || !w->ends || !w->shares || !w->count || !total) return PLUMB_EMEMORY;
     mark_needs(w, x, xs);
 
@@ -144,7 +144,7 @@ void graph_gradient(graph *g, node **dx, node *const *x, int xs, node *const *y,
     plumb_status st = graph_status(g);
     if (!st && xs) st = differentiate(&w, dx, x, xs, y, seed, ys);
     if (st) {
-        node *blank = graph_blunder(g, st);
+        node *blank = graph_error(g, st);
         for (int i = 0; i < xs; i++) dx[i] = blank;
     }
     arena_clear(&w.mem);

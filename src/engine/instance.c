@@ -16,7 +16,7 @@ struct instance {
     float *own;
 };
 
-static void *resolve(const instance *i, place at)
+static void *resolve(const instance *i, program_place at)
 {
     if (at.leaf >= 0) return (void *)i->leaf[at.leaf];
     return i->block + at.offset * (int64_t)program_element(i->p);
@@ -59,7 +59,7 @@ void instance_free(instance *i)
     free(i);
 }
 
-plumb_status instance_steady(instance *i, const instance *like)
+plumb_status instance_freeze_parameters(instance *i, const instance *like)
 {
     const program *p = i->p;
     if (like) i->ready = like->ready;
@@ -71,8 +71,8 @@ plumb_status instance_steady(instance *i, const instance *like)
             return fail(PLUMB_EMEMORY, "no memory for %lld MiB of weights made ready",
                         (long long)(bytes >> 20));
         for (int k = 0; k < p->slots; k++) {
-            const slot *s = &p->slot[k];
-            conv_ready(i->ready + s->at, i->leaf[s->leaf], s->g, s->way, i->scratch);
+            const packed_weights *s = &p->slot[k];
+            conv_pack_weights(i->ready + s->at, i->leaf[s->leaf], s->g, s->way, i->scratch);
         }
     }
     i->steady = true;
@@ -111,7 +111,7 @@ void instance_set(instance *i, const node *leaf, const double *value)
     if (k < 0) return;
     int64_t n = shape_count(&leaf->shape);
     void *at = resolve(i, i->p->input_place[k]);
-    if (i->p->form == PROGRAM_JUDGE) memcpy(at, value, (size_t)n * sizeof *value);
+    if (i->p->form == PROGRAM_REFERENCE) memcpy(at, value, (size_t)n * sizeof *value);
     else
         for (int64_t j = 0; j < n; j++) ((float *)at)[j] = (float)value[j];
 }
@@ -120,18 +120,18 @@ void instance_get(const instance *i, int index, double *value)
 {
     int64_t n = shape_count(&i->p->output_node[index]->shape);
     const void *at = resolve(i, i->p->output[index]);
-    if (i->p->form == PROGRAM_JUDGE) memcpy(value, at, (size_t)n * sizeof *value);
+    if (i->p->form == PROGRAM_REFERENCE) memcpy(value, at, (size_t)n * sizeof *value);
     else
         for (int64_t j = 0; j < n; j++) value[j] = (double)((const float *)at)[j];
 }
 
-static void run_judge(const step *s, void **at)
+static void run_judge(const program_step *s, void **at)
 {
     double *out = at[0];
     const double *const *in = (const double *const *)(at + 1);
     const op_row *row = op_table(s->n->op);
-    if (row->judge) {
-        row->judge(out, s->n, in);
+    if (row->reference) {
+        row->reference(out, s->n, in);
         return;
     }
     for (int64_t j = 0; j < shape_count(&s->n->shape); j++) {
@@ -141,24 +141,24 @@ static void run_judge(const step *s, void **at)
 }
 
 // The step's weights made ready, or NULL.
-static const float *ready_weights(const instance *i, const step *s)
+static const float *ready_weights(const instance *i, const program_step *s)
 {
-    const slot *x = s->slot < 0 ? NULL : &i->p->slot[s->slot];
+    const packed_weights *x = s->slot < 0 ? NULL : &i->p->slot[s->slot];
     if (!x || !(i->steady || x->shared)) return NULL;
     if (s->first && !i->steady)
-        conv_ready(i->ready + x->at, i->leaf[x->leaf], x->g, x->way, i->scratch);
+        conv_pack_weights(i->ready + x->at, i->leaf[x->leaf], x->g, x->way, i->scratch);
     return i->ready + x->at;
 }
 
-static void run_call(const instance *i, const step *s, void **at)
+static void run_call(const instance *i, const program_step *s, void **at)
 {
     const float *const *in = (const float *const *)(at + 1);
     const node *n = s->n;
     const conv_geometry *g = &n->attr.conv;
     const bool conv = n->op == OP_CONV;
     const float *ready = ready_weights(i, s), *bias = s->ins > 2 ? in[2] : NULL;
-    if (ready && conv) conv_forward_ready(at[0], in[0], ready, bias, s->slope, g, i->scratch);
-    else if (ready) conv_data_ready(at[0], in[0], ready, g, i->scratch);
+    if (ready && conv) conv_forward_packed(at[0], in[0], ready, bias, s->slope, g, i->scratch);
+    else if (ready) conv_data_packed(at[0], in[0], ready, g, i->scratch);
     else if (conv || n->op == OP_UPCONV)
         (conv ? conv_forward : upconv_forward)(at[0], in[0], in[1], bias, s->slope, g, i->scratch);
     else op_table(n->op)->fast(at[0], n, in, s->accumulate, i->scratch);
@@ -169,16 +169,16 @@ void instance_run(instance *i, int stage)
     const program *p = i->p;
     int from = stage ? p->stage_end[stage - 1] : 0;
     for (int k = from; k < p->stage_end[stage]; k++) {
-        const step *s = &p->step[k];
+        const program_step *s = &p->step[k];
         void **at = i->operand + s->operand;
-        if (p->form == PROGRAM_JUDGE) {
+        if (p->form == PROGRAM_REFERENCE) {
             run_judge(s, at);
-        } else if (s->kind == UNIT_TAPE) {
-            tape_run(&s->tape, (float *const *)at, (const float *const *)(at + s->outs),
-                     i->scratch);
-        } else if (s->kind == UNIT_ADD) {
+        } else if (s->kind == PLAN_CALL_FUSED) {
+            fused_loop_run(&s->tape, (float *const *)at, (const float *const *)(at + s->outs),
+                           i->scratch);
+        } else if (s->kind == PLAN_CALL_ADD) {
             int64_t n = shape_count(&s->n->shape);
-            if (s->accumulate) tape_add(at[0], at[1], n);
+            if (s->accumulate) fused_loop_add(at[0], at[1], n);
             else memcpy(at[0], at[1], (size_t)n * sizeof(float));
         } else {
             run_call(i, s, at);

@@ -17,16 +17,16 @@ static sizes sizes_of(const node *n)
                    n->in[0]->shape.size[n->attr.ta ? 1 : 2]};
 }
 
-void judge_products(double *out, const node *n, const double *const *in)
+void op_reference_batch_matmul(double *out, const node *n, const double *const *in)
 {
     sizes s = sizes_of(n);
     for (int64_t i = 0; i < s.items; i++)
-        gemm_judge(out + i * s.m * s.n, in[0] + i * s.m * s.k, in[1] + i * s.k * s.n, s.m, s.n, s.k,
-                   n->attr.ta, n->attr.tb, false);
+        gemm_reference(out + i * s.m * s.n, in[0] + i * s.m * s.k, in[1] + i * s.k * s.n, s.m, s.n,
+                       s.k, n->attr.ta, n->attr.tb, false);
 }
 
-void fast_products(float *out, const node *n, const float *const *in, bool accumulate,
-                   float *scratch)
+void op_fast_batch_matmul(float *out, const node *n, const float *const *in, bool accumulate,
+                          float *scratch)
 {
     (void)accumulate;
     sizes s = sizes_of(n);
@@ -35,7 +35,7 @@ void fast_products(float *out, const node *n, const float *const *in, bool accum
                    n->attr.ta, n->attr.tb, false, scratch);
 }
 
-int64_t fast_products_scratch(const node *n)
+int64_t op_fast_batch_matmul_scratch(const node *n)
 {
     sizes s = sizes_of(n);
     return gemm_scratch(s.m, s.n, s.k, n->attr.ta, n->attr.tb);
@@ -74,7 +74,7 @@ static void eliminate(double *a, double *x, int64_t n)
     }
 }
 
-void judge_solve(double *out, const node *n, const double *const *in)
+void op_reference_batch_solve(double *out, const node *n, const double *const *in)
 {
     double a[SMALL_SIDE * SMALL_SIDE];
     int64_t items = n->shape.size[0], side = n->shape.size[1];
@@ -89,7 +89,8 @@ void judge_solve(double *out, const node *n, const double *const *in)
 }
 
 // In double: a matrix that is nearly singular is where floats would show, and these are few.
-void fast_solve(float *out, const node *n, const float *const *in, bool accumulate, float *scratch)
+void op_fast_batch_solve(float *out, const node *n, const float *const *in, bool accumulate,
+                         float *scratch)
 {
     (void)accumulate, (void)scratch;
     double a[SMALL_SIDE * SMALL_SIDE], x[SMALL_SIDE];
@@ -106,7 +107,7 @@ void fast_solve(float *out, const node *n, const float *const *in, bool accumula
     }
 }
 
-void judge_upper(double *out, const node *n, const double *const *in)
+void op_reference_fill_upper(double *out, const node *n, const double *const *in)
 {
     int64_t items = n->shape.size[0], side = n->shape.size[1];
     const double *x = in[0];
@@ -115,7 +116,8 @@ void judge_upper(double *out, const node *n, const double *const *in)
             for (int64_t c = 0; c < side; c++) *out++ = c < r ? 0.0 : *x++;
 }
 
-void fast_upper(float *out, const node *n, const float *const *in, bool accumulate, float *scratch)
+void op_fast_fill_upper(float *out, const node *n, const float *const *in, bool accumulate,
+                        float *scratch)
 {
     (void)accumulate, (void)scratch;
     int64_t rows = n->shape.size[0] * n->shape.size[1], side = n->shape.size[1];
@@ -128,7 +130,7 @@ void fast_upper(float *out, const node *n, const float *const *in, bool accumula
     }
 }
 
-void judge_triangle(double *out, const node *n, const double *const *in)
+void op_reference_take_upper(double *out, const node *n, const double *const *in)
 {
     int64_t items = n->shape.size[0], side = n->in[0]->shape.size[1];
     for (int64_t i = 0; i < items; i++)
@@ -136,8 +138,8 @@ void judge_triangle(double *out, const node *n, const double *const *in)
             for (int64_t c = r; c < side; c++) *out++ = in[0][(i * side + r) * side + c];
 }
 
-void fast_triangle(float *out, const node *n, const float *const *in, bool accumulate,
-                   float *scratch)
+void op_fast_take_upper(float *out, const node *n, const float *const *in, bool accumulate,
+                        float *scratch)
 {
     (void)accumulate, (void)scratch;
     int64_t side = n->in[0]->shape.size[1], rows = n->shape.size[0] * side;

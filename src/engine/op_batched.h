@@ -8,8 +8,9 @@
 
 enum { SMALL_SIDE = 64 }; // of a system of equations
 
-judge judge_products, judge_solve, judge_upper, judge_triangle;
-fast fast_products, fast_solve, fast_upper, fast_triangle;
-int64_t fast_products_scratch(const node *n);
+op_reference_function op_reference_batch_matmul, op_reference_batch_solve, op_reference_fill_upper,
+    op_reference_take_upper;
+op_fast_function op_fast_batch_matmul, op_fast_batch_solve, op_fast_fill_upper, op_fast_take_upper;
+int64_t op_fast_batch_matmul_scratch(const node *n);
 
 #endif

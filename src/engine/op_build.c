@@ -84,9 +84,9 @@ node *op_scale(graph *g, node *x, double factor)
     return unary(g, OP_SCALE, x, factor);
 }
 
-node *op_shift(graph *g, node *x, double by)
+node *op_add_scalar(graph *g, node *x, double by)
 {
-    return by == 0.0 ? x : unary(g, OP_SHIFT, x, by);
+    return by == 0.0 ? x : unary(g, OP_ADD_SCALAR, x, by);
 }
 
 node *op_square(graph *g, node *x)
@@ -156,37 +156,37 @@ node *op_atan2(graph *g, node *y, node *x)
 
 node *op_gelu(graph *g, node *x)
 {
-    node *up = op_shift(g, op_erf(g, op_scale(g, x, 0.70710678118654752)), 1.0);
+    node *up = op_add_scalar(g, op_erf(g, op_scale(g, x, 0.70710678118654752)), 1.0);
     return op_scale(g, op_multiply(g, x, up), 0.5);
 }
 
 // max(x, 0) + exp(min(x, 0)) - 1
 node *op_elu(graph *g, node *x)
 {
-    node *below = op_scale(g, op_leaky(g, op_scale(g, x, -1.0), 0.0), -1.0);
-    return op_add(g, op_leaky(g, x, 0.0), op_shift(g, op_exp(g, below), -1.0));
+    node *below = op_scale(g, op_leaky_relu(g, op_scale(g, x, -1.0), 0.0), -1.0);
+    return op_add(g, op_leaky_relu(g, x, 0.0), op_add_scalar(g, op_exp(g, below), -1.0));
 }
 
-node *op_larger(graph *g, node *a, node *b)
+node *op_maximum(graph *g, node *a, node *b)
 {
-    return op_add(g, a, op_leaky(g, op_subtract(g, b, a), 0.0));
+    return op_add(g, a, op_leaky_relu(g, op_subtract(g, b, a), 0.0));
 }
 
-node *op_leaky(graph *g, node *x, double slope)
+node *op_leaky_relu(graph *g, node *x, double slope)
 {
-    return unary(g, OP_LEAKY, x, slope);
+    return unary(g, OP_LEAKY_RELU, x, slope);
 }
 
-node *op_step(graph *g, node *x, double slope)
+node *op_leaky_relu_grad(graph *g, node *x, double slope)
 {
-    return unary(g, OP_STEP, x, slope);
+    return unary(g, OP_LEAKY_RELU_GRAD, x, slope);
 }
 
-node *op_total(graph *g, node *const *x, int count)
+node *op_add_n(graph *g, node *const *x, int count)
 {
     int accumulated = 0;
     for (int i = 0; i < count; i++) accumulated += op_table(x[i]->op)->accumulates;
-    if (accumulated >= 2) return graph_node(g, OP_TOTAL, count, x, &(op_attr){0}, NULL);
+    if (accumulated >= 2) return graph_node(g, OP_ADD_N, count, x, &(op_attr){0}, NULL);
     node *sum = x[0];
     for (int i = 1; i < count; i++) sum = op_add(g, sum, x[i]);
     return sum;
@@ -209,25 +209,26 @@ node *op_matmul(graph *g, node *a, node *b, bool ta, bool tb)
     return graph_node(g, OP_MATMUL, 2, (node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb}, NULL);
 }
 
-node *op_products(graph *g, node *a, node *b, bool ta, bool tb)
+node *op_batch_matmul(graph *g, node *a, node *b, bool ta, bool tb)
 {
-    return graph_node(g, OP_PRODUCTS, 2, (node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb}, NULL);
+    return graph_node(g, OP_BATCH_MATMUL, 2, (node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb},
+                      NULL);
 }
 
-node *op_solve(graph *g, node *a, node *b, bool ta)
+node *op_batch_solve(graph *g, node *a, node *b, bool ta)
 {
-    return graph_node(g, OP_SOLVE, 2, (node *[]){a, b}, &(op_attr){.ta = ta}, NULL);
+    return graph_node(g, OP_BATCH_SOLVE, 2, (node *[]){a, b}, &(op_attr){.ta = ta}, NULL);
 }
 
-node *op_upper(graph *g, node *x, int64_t n)
+node *op_fill_upper(graph *g, node *x, int64_t n)
 {
     shape want = {3, {x->shape.size[0], n, n}};
-    return graph_node(g, OP_UPPER, 1, &x, &(op_attr){0}, &want);
+    return graph_node(g, OP_FILL_UPPER, 1, &x, &(op_attr){0}, &want);
 }
 
-node *op_triangle(graph *g, node *x)
+node *op_take_upper(graph *g, node *x)
 {
-    return graph_node(g, OP_TRIANGLE, 1, &x, &(op_attr){0}, NULL);
+    return graph_node(g, OP_TAKE_UPPER, 1, &x, &(op_attr){0}, NULL);
 }
 
 // Rows of a 1 and n zeros, read as rows of n: the ones are on the diagonal.
@@ -242,7 +243,7 @@ node *op_identity(graph *g, int64_t items, int64_t n)
 
 node *op_bias(graph *g, node *x, node *bias)
 {
-    return op_add(g, x, op_like(g, bias, x));
+    return op_add(g, x, op_broadcast_like(g, bias, x));
 }
 
 node *op_dense(graph *g, node *x, node *w, node *bias)
@@ -298,9 +299,9 @@ node *op_upsample(graph *g, node *x)
     return unary(g, OP_UPSAMPLE, x, 0.0);
 }
 
-node *op_downsum(graph *g, node *x)
+node *op_sum_pool2(graph *g, node *x)
 {
-    return unary(g, OP_DOWNSUM, x, 0.0);
+    return unary(g, OP_SUM_POOL2, x, 0.0);
 }
 
 node *op_reshape(graph *g, node *x, int rank, const int64_t *size)
@@ -327,11 +328,11 @@ node *op_slice(graph *g, node *x, int axis, int64_t start, int64_t count)
     return graph_node(g, OP_SLICE, 1, &x, &(op_attr){.axis = axis, .start = start}, &s);
 }
 
-node *op_embed(graph *g, node *x, int axis, int64_t start, int64_t size)
+node *op_pad_slice(graph *g, node *x, int axis, int64_t start, int64_t size)
 {
     shape s = resized(x, axis, size);
     if (axis >= 0 && axis < s.rank && start == 0 && shape_equal(&s, &x->shape)) return x;
-    return graph_node(g, OP_EMBED, 1, &x, &(op_attr){.axis = axis, .start = start}, &s);
+    return graph_node(g, OP_PAD_SLICE, 1, &x, &(op_attr){.axis = axis, .start = start}, &s);
 }
 
 node *op_concat(graph *g, node *const *x, int count, int axis)
@@ -361,12 +362,12 @@ node *op_sum(graph *g, node *x, int axis, int axes)
     return graph_node(g, OP_SUM, 1, &x, &(op_attr){.axis = axis, .axes = axes}, NULL);
 }
 
-node *op_like(graph *g, node *x, const node *like)
+node *op_broadcast_like(graph *g, node *x, const node *like)
 {
     return op_broadcast(g, x, 0, like->shape.rank - x->shape.rank, like->shape.size);
 }
 
-node *op_sum_each(graph *g, node *x)
+node *op_sum_per_item(graph *g, node *x)
 {
     return op_sum(g, x, 1, x->shape.rank - 1);
 }
@@ -381,9 +382,10 @@ node *op_layer_norm(graph *g, node *x, node *gain, node *bias, double epsilon)
 {
     int64_t places = shape_count(&x->shape) / (x->shape.size[0] ? x->shape.size[0] : 1);
     double share = 1.0 / (double)places;
-    node *centred = op_subtract(g, x, each_like(g, op_scale(g, op_sum_each(g, x), share), x));
-    node *variance = op_scale(g, op_sum_each(g, op_square(g, centred)), share);
-    node *scale = op_reciprocal(g, op_sqrt(g, op_shift(g, variance, epsilon)));
+    node *centred = op_subtract(g, x, each_like(g, op_scale(g, op_sum_per_item(g, x), share), x));
+    node *variance = op_scale(g, op_sum_per_item(g, op_square(g, centred)), share);
+    node *scale = op_reciprocal(g, op_sqrt(g, op_add_scalar(g, variance, epsilon)));
     node *y = op_multiply(g, centred, each_like(g, scale, x));
-    return op_add(g, op_multiply(g, y, op_like(g, gain, x)), op_like(g, bias, x));
+    return op_add(g, op_multiply(g, y, op_broadcast_like(g, gain, x)),
+                  op_broadcast_like(g, bias, x));
 }

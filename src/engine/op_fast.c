@@ -18,8 +18,8 @@ static void clear(float *out, int64_t n)
     memset(out, 0, (size_t)n * sizeof *out);
 }
 
-void fast_constant(float *out, const node *n, const float *const *in, bool accumulate,
-                   float *scratch)
+void op_fast_constant(float *out, const node *n, const float *const *in, bool accumulate,
+                      float *scratch)
 {
     (void)in, (void)accumulate, (void)scratch;
     for (int64_t i = 0; i < shape_count(&n->shape); i++) out[i] = (float)n->attr.value;
@@ -30,67 +30,70 @@ static int64_t inner_of(const node *n)
     return n->in[0]->shape.size[!n->attr.ta];
 }
 
-void fast_matmul(float *out, const node *n, const float *const *in, bool accumulate, float *scratch)
+void op_fast_matmul(float *out, const node *n, const float *const *in, bool accumulate,
+                    float *scratch)
 {
     gemm_float(out, in[0], in[1], n->shape.size[0], n->shape.size[1], inner_of(n), n->attr.ta,
                n->attr.tb, accumulate, scratch);
 }
 
-int64_t fast_matmul_scratch(const node *n)
+int64_t op_fast_matmul_scratch(const node *n)
 {
     return gemm_scratch(n->shape.size[0], n->shape.size[1], inner_of(n), n->attr.ta, n->attr.tb);
 }
 
-int64_t fast_conv_scratch(const node *n)
+int64_t op_fast_conv_scratch(const node *n)
 {
     return conv_scratch(&n->attr.conv);
 }
 
-int64_t fast_upconv_scratch(const node *n)
+int64_t op_fast_upconv_scratch(const node *n)
 {
     return upconv_scratch(&n->attr.conv);
 }
 
-void fast_conv(float *out, const node *n, const float *const *in, bool accumulate, float *scratch)
+void op_fast_conv(float *out, const node *n, const float *const *in, bool accumulate,
+                  float *scratch)
 {
     (void)accumulate;
     conv_forward(out, in[0], in[1], NULL, 1.0f, &n->attr.conv, scratch);
 }
 
-void fast_conv_data(float *out, const node *n, const float *const *in, bool accumulate,
-                    float *scratch)
+void op_fast_conv_data(float *out, const node *n, const float *const *in, bool accumulate,
+                       float *scratch)
 {
     (void)accumulate;
     conv_data(out, in[0], in[1], &n->attr.conv, scratch);
 }
 
-void fast_conv_weights(float *out, const node *n, const float *const *in, bool accumulate,
-                       float *scratch)
+void op_fast_conv_weights(float *out, const node *n, const float *const *in, bool accumulate,
+                          float *scratch)
 {
     conv_weights(out, in[0], in[1], accumulate, &n->attr.conv, scratch);
 }
 
-void fast_upconv(float *out, const node *n, const float *const *in, bool accumulate, float *scratch)
+void op_fast_upconv(float *out, const node *n, const float *const *in, bool accumulate,
+                    float *scratch)
 {
     (void)accumulate;
     upconv_forward(out, in[0], in[1], NULL, 1.0f, &n->attr.conv, scratch);
 }
 
-void fast_upconv_data(float *out, const node *n, const float *const *in, bool accumulate,
-                      float *scratch)
+void op_fast_upconv_data(float *out, const node *n, const float *const *in, bool accumulate,
+                         float *scratch)
 {
     (void)accumulate;
     upconv_data(out, in[0], in[1], &n->attr.conv, scratch);
 }
 
-void fast_upconv_weights(float *out, const node *n, const float *const *in, bool accumulate,
-                         float *scratch)
+void op_fast_upconv_weights(float *out, const node *n, const float *const *in, bool accumulate,
+                            float *scratch)
 {
     upconv_weights(out, in[0], in[1], accumulate, &n->attr.conv, scratch);
 }
 
-void fast_upsample(float *out, const node *n, const float *const *in, bool accumulate,
-                   float *scratch)
+void op_fast_upsample(float *out, const node *n, const float *const *in, bool accumulate,
+                      float *scratch)
 {
     (void)accumulate, (void)scratch;
     const int64_t *s = n->shape.size;
@@ -105,8 +108,8 @@ void fast_upsample(float *out, const node *n, const float *const *in, bool accum
     }
 }
 
-void fast_downsum(float *out, const node *n, const float *const *in, bool accumulate,
-                  float *scratch)
+void op_fast_sum_pool2(float *out, const node *n, const float *const *in, bool accumulate,
+                       float *scratch)
 {
     (void)accumulate, (void)scratch;
     const int64_t *s = n->shape.size;
@@ -119,26 +122,28 @@ void fast_downsum(float *out, const node *n, const float *const *in, bool accumu
         }
 }
 
-void fast_reshape(float *out, const node *n, const float *const *in, bool accumulate,
-                  float *scratch)
+void op_fast_reshape(float *out, const node *n, const float *const *in, bool accumulate,
+                     float *scratch)
 {
     (void)accumulate, (void)scratch;
     copy(out, in[0], shape_count(&n->shape));
 }
 
-void fast_slice(float *out, const node *n, const float *const *in, bool accumulate, float *scratch)
+void op_fast_slice(float *out, const node *n, const float *const *in, bool accumulate,
+                   float *scratch)
 {
     (void)accumulate, (void)scratch;
-    layout l = layout_along(&n->shape, n->attr.axis, 1);
+    op_layout l = layout_along(&n->shape, n->attr.axis, 1);
     int64_t whole = n->in[0]->shape.size[n->attr.axis] * l.inner, part = l.middle * l.inner;
     for (int64_t o = 0; o < l.outer; o++)
         copy(out + o * part, in[0] + o * whole + n->attr.start * l.inner, part);
 }
 
-void fast_embed(float *out, const node *n, const float *const *in, bool accumulate, float *scratch)
+void op_fast_pad_slice(float *out, const node *n, const float *const *in, bool accumulate,
+                       float *scratch)
 {
     (void)accumulate, (void)scratch;
-    layout l = layout_along(&n->shape, n->attr.axis, 1);
+    op_layout l = layout_along(&n->shape, n->attr.axis, 1);
     int64_t whole = l.middle * l.inner, part = n->in[0]->shape.size[n->attr.axis] * l.inner;
     int64_t before = n->attr.start * l.inner;
     for (int64_t o = 0; o < l.outer; o++, out += whole) {
@@ -148,10 +153,11 @@ void fast_embed(float *out, const node *n, const float *const *in, bool accumula
     }
 }
 
-void fast_concat(float *out, const node *n, const float *const *in, bool accumulate, float *scratch)
+void op_fast_concat(float *out, const node *n, const float *const *in, bool accumulate,
+                    float *scratch)
 {
     (void)accumulate, (void)scratch;
-    layout l = layout_along(&n->shape, n->attr.axis, 1);
+    op_layout l = layout_along(&n->shape, n->attr.axis, 1);
     for (int64_t o = 0; o < l.outer; o++)
         for (int j = 0; j < n->inputs; j++) {
             int64_t part = n->in[j]->shape.size[n->attr.axis] * l.inner;
@@ -160,37 +166,37 @@ void fast_concat(float *out, const node *n, const float *const *in, bool accumul
         }
 }
 
-void fast_broadcast(float *out, const node *n, const float *const *in, bool accumulate,
-                    float *scratch)
+void op_fast_broadcast(float *out, const node *n, const float *const *in, bool accumulate,
+                       float *scratch)
 {
     (void)accumulate, (void)scratch;
-    layout l = layout_along(&n->shape, n->attr.axis, n->attr.axes);
+    op_layout l = layout_along(&n->shape, n->attr.axis, n->attr.axes);
     for (int64_t o = 0; o < l.outer; o++)
         for (int64_t m = 0; m < l.middle; m++, out += l.inner)
             if (l.inner == 1) *out = in[0][o];
             else copy(out, in[0] + o * l.inner, l.inner);
 }
 
-void fast_sum(float *out, const node *n, const float *const *in, bool accumulate, float *scratch)
+void op_fast_sum(float *out, const node *n, const float *const *in, bool accumulate, float *scratch)
 {
     (void)scratch;
-    layout l = layout_along(&n->in[0]->shape, n->attr.axis, n->attr.axes);
+    op_layout l = layout_along(&n->in[0]->shape, n->attr.axis, n->attr.axes);
     for (int64_t o = 0; o < l.outer; o++) {
         const float *x = in[0] + o * l.middle * l.inner;
         float *y = out + o * l.inner;
         if (l.inner == 1) {
-            float sum = tape_sum(x, l.middle);
+            float sum = fused_loop_sum(x, l.middle);
             *y = accumulate ? *y + sum : sum;
             continue;
         }
         if (!accumulate) clear(y, l.inner);
-        tape_sum_rows(y, x, l.middle, l.inner);
+        fused_loop_sum_rows(y, x, l.middle, l.inner);
     }
 }
 
 // In squares, so that both sides stay in the first cache.
-void fast_transpose(float *out, const node *n, const float *const *in, bool accumulate,
-                    float *scratch)
+void op_fast_transpose(float *out, const node *n, const float *const *in, bool accumulate,
+                       float *scratch)
 {
     (void)accumulate, (void)scratch;
     enum { SIDE = 16 };

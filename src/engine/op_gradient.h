@@ -7,12 +7,16 @@
 #include "engine/op.h"
 
 typedef void op_rule(graph *g, node **d, node *y, node *dy);
-op_rule rule_add, rule_subtract, rule_multiply, rule_divide, rule_scale, rule_shift, rule_exp,
-    rule_log, rule_sqrt, rule_reciprocal, rule_sin, rule_cos, rule_tanh, rule_sigmoid,
-    rule_softplus, rule_swish, rule_swish1, rule_swish2, rule_erf, rule_atan2, rule_leaky,
-    rule_step, rule_total, rule_matmul, rule_conv, rule_conv_data, rule_conv_weights, rule_upconv,
-    rule_upconv_data, rule_upconv_weights, rule_upsample, rule_downsum, rule_reshape, rule_slice,
-    rule_embed, rule_concat, rule_broadcast, rule_sum, rule_transpose, rule_products, rule_solve,
-    rule_upper, rule_triangle;
+op_rule op_gradient_add, op_gradient_subtract, op_gradient_multiply, op_gradient_divide,
+    op_gradient_scale, op_gradient_add_scalar, op_gradient_exp, op_gradient_log, op_gradient_sqrt,
+    op_gradient_reciprocal, op_gradient_sin, op_gradient_cos, op_gradient_tanh, op_gradient_sigmoid,
+    op_gradient_softplus, op_gradient_swish, op_gradient_swish1, op_gradient_swish2,
+    op_gradient_erf, op_gradient_atan2, op_gradient_leaky_relu, op_gradient_leaky_relu_grad,
+    op_gradient_add_n, op_gradient_matmul, op_gradient_conv, op_gradient_conv_data,
+    op_gradient_conv_weights, op_gradient_upconv, op_gradient_upconv_data,
+    op_gradient_upconv_weights, op_gradient_upsample, op_gradient_sum_pool2, op_gradient_reshape,
+    op_gradient_slice, op_gradient_pad_slice, op_gradient_concat, op_gradient_broadcast,
+    op_gradient_sum, op_gradient_transpose, op_gradient_batch_matmul, op_gradient_batch_solve,
+    op_gradient_fill_upper, op_gradient_take_upper;
 
 #endif

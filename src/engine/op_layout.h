@@ -5,13 +5,13 @@
 
 #include "engine/graph.h"
 
-typedef struct layout {
+typedef struct op_layout {
     int64_t outer, middle, inner;
-} layout;
+} op_layout;
 
-static inline layout layout_along(const shape *s, int axis, int axes)
+static inline op_layout layout_along(const shape *s, int axis, int axes)
 {
-    layout l = {1, 1, 1};
+    op_layout l = {1, 1, 1};
     for (int i = 0; i < s->rank; i++)
         *(i < axis ? &l.outer : i < axis + axes ? &l.middle : &l.inner) *= s->size[i];
     return l;

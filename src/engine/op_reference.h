@@ -6,10 +6,11 @@
 
 #include "engine/graph.h"
 
-typedef void judge(double *out, const node *n, const double *const *in);
-judge judge_constant, judge_total, judge_matmul, judge_conv, judge_conv_data, judge_conv_weights,
-    judge_upconv, judge_upconv_data, judge_upconv_weights, judge_upsample, judge_downsum,
-    judge_reshape, judge_slice, judge_embed, judge_concat, judge_broadcast, judge_sum,
-    judge_transpose;
+typedef void op_reference_function(double *out, const node *n, const double *const *in);
+op_reference_function op_reference_constant, op_reference_add_n, op_reference_matmul,
+    op_reference_conv, op_reference_conv_data, op_reference_conv_weights, op_reference_upconv,
+    op_reference_upconv_data, op_reference_upconv_weights, op_reference_upsample,
+    op_reference_sum_pool2, op_reference_reshape, op_reference_slice, op_reference_pad_slice,
+    op_reference_concat, op_reference_broadcast, op_reference_sum, op_reference_transpose;
 
 #endif

@@ -257,7 +257,7 @@ SCALAR(subtract, x[0] - x[1])
 SCALAR(multiply, x[0] * x[1])
 SCALAR(divide, x[0] / x[1])
 SCALAR(scale, attr->value *x[0])
-SCALAR(shift, attr->value + x[0])
+SCALAR(add_scalar, attr->value + x[0])
 SCALAR(exp, exp(x[0]))
 SCALAR(log, log(x[0]))
 SCALAR(sqrt, sqrt(x[0]))
@@ -274,9 +274,9 @@ SCALAR(swish1, x[1] * (1.0 + x[0] * (1.0 - x[1])))
 SCALAR(swish2, x[1] * (1.0 - x[1]) * (2.0 + x[0] * (1.0 - 2.0 * x[1])))
 SCALAR(erf, erf(x[0]))
 SCALAR(atan2, atan2(x[0], x[1]))
-SCALAR(leaky, x[0] >= 0 ? x[0] : attr->value * x[0])
+SCALAR(leaky_relu, x[0] >= 0 ? x[0] : attr->value * x[0])
 // At exactly 0 a leaky ReLU has slope 1, a ReLU slope 0, as JAX has them.
-SCALAR(step, x[0] > 0 || (x[0] == 0 && attr->value > 0) ? 1.0 : attr->value)
+SCALAR(leaky_relu_grad, x[0] > 0 || (x[0] == 0 && attr->value > 0) ? 1.0 : attr->value)
 
 static double product_flops(const node *n)
 {
@@ -297,62 +297,62 @@ static double conv_flops(const node *n)
 }
 
 // clang-format off
-#define SAME(n, f)      .inputs = n, .shape = same, .gradient = rule_##f, .scalar = scalar_##f
-#define REST(f)         .gradient = rule_##f, .judge = judge_##f, .fast = fast_##f
+#define SAME(n, f)      .inputs = n, .shape = same, .gradient = op_gradient_##f, .scalar = scalar_##f
+#define REST(f)         .gradient = op_gradient_##f, .reference = op_reference_##f, .fast = op_fast_##f
 static const op_row table[OP_KINDS] = {
-    [OP_LEAF]           = {"leaf",           .inputs = 0, .shape = given},
-    [OP_CONSTANT]       = {"constant",       .inputs = 0, .shape = given, .judge = judge_constant, .fast = fast_constant},
-    [OP_ADD]            = {"add",            SAME(2, add)},
-    [OP_SUBTRACT]       = {"subtract",       SAME(2, subtract)},
-    [OP_MULTIPLY]       = {"multiply",       SAME(2, multiply)},
-    [OP_DIVIDE]         = {"divide",         SAME(2, divide)},
-    [OP_SCALE]          = {"scale",          SAME(1, scale)},
-    [OP_SHIFT]          = {"shift",          SAME(1, shift)},
-    [OP_EXP]            = {"exp",            SAME(1, exp)},
-    [OP_LOG]            = {"log",            SAME(1, log)},
-    [OP_SQRT]           = {"sqrt",           SAME(1, sqrt)},
-    [OP_RECIPROCAL]     = {"reciprocal",     SAME(1, reciprocal)},
-    [OP_SIN]            = {"sin",            SAME(1, sin)},
-    [OP_COS]            = {"cos",            SAME(1, cos)},
-    [OP_TANH]           = {"tanh",           SAME(1, tanh)},
-    [OP_SIGMOID]        = {"sigmoid",        SAME(1, sigmoid)},
-    [OP_SOFTPLUS]       = {"softplus",       SAME(1, softplus)},
-    [OP_SWISH]          = {"swish",          SAME(2, swish)},
-    [OP_SWISH1]         = {"swish1",         SAME(2, swish1)},
-    [OP_SWISH2]         = {"swish2",         SAME(2, swish2)},
-    [OP_ERF]            = {"erf",            SAME(1, erf)},
-    [OP_ATAN2]          = {"atan2",          SAME(2, atan2)},
-    [OP_LEAKY]          = {"leaky",          SAME(1, leaky)},
-    [OP_STEP]           = {"step",           SAME(1, step)},
-    [OP_TOTAL]          = {"total",          .inputs = -1, .shape = same, .gradient = rule_total, .judge = judge_total},
-    [OP_MATMUL]         = {"matmul",         .inputs = 2, .shape = matrices, REST(matmul),
-                           .scratch = fast_matmul_scratch, .accumulates = true, .flops = product_flops},
-    [OP_CONV]           = {"conv",           .inputs = 2, .shape = images, REST(conv),
-                           .scratch = fast_conv_scratch, .flops = conv_flops},
-    [OP_CONV_DATA]      = {"conv_data",      .inputs = 2, .shape = images_data, REST(conv_data),
-                           .scratch = fast_conv_scratch, .flops = conv_flops},
-    [OP_CONV_WEIGHTS]   = {"conv_weights",   .inputs = 2, .shape = images_weights, REST(conv_weights),
-                           .scratch = fast_conv_scratch, .accumulates = true, .flops = conv_flops},
-    [OP_UPCONV]         = {"upconv",         .inputs = 2, .shape = images, REST(upconv),
-                           .scratch = fast_upconv_scratch, .flops = conv_flops},
-    [OP_UPCONV_DATA]    = {"upconv_data",    .inputs = 2, .shape = images_half_data, REST(upconv_data),
-                           .scratch = fast_upconv_scratch, .flops = conv_flops},
-    [OP_UPCONV_WEIGHTS] = {"upconv_weights", .inputs = 2, .shape = images_weights, REST(upconv_weights),
-                           .scratch = fast_upconv_scratch, .accumulates = true, .flops = conv_flops},
-    [OP_UPSAMPLE]       = {"upsample",       .inputs = 1, .shape = twice, REST(upsample)},
-    [OP_DOWNSUM]        = {"downsum",        .inputs = 1, .shape = half, REST(downsum)},
-    [OP_PRODUCTS]       = {"products",       .inputs = 2, .shape = item_matrices, REST(products),
-                           .scratch = fast_products_scratch, .flops = products_flops},
-    [OP_SOLVE]          = {"solve",          .inputs = 2, .shape = equations, REST(solve)},
-    [OP_UPPER]          = {"upper",          .inputs = 1, .shape = triangle_in, REST(upper)},
-    [OP_TRIANGLE]       = {"triangle",       .inputs = 1, .shape = triangle_of, REST(triangle)},
-    [OP_RESHAPE]        = {"reshape",        .inputs = 1, .shape = same_count, REST(reshape)},
-    [OP_SLICE]          = {"slice",          .inputs = 1, .shape = part, REST(slice)},
-    [OP_EMBED]          = {"embed",          .inputs = 1, .shape = hole, REST(embed)},
-    [OP_CONCAT]         = {"concat",         .inputs = -1, .shape = joined, REST(concat)},
-    [OP_BROADCAST]      = {"broadcast",      .inputs = 1, .shape = spread, REST(broadcast)},
-    [OP_TRANSPOSE]      = {"transpose",      .inputs = 1, .shape = turned, REST(transpose)},
-    [OP_SUM]            = {"sum",            .inputs = 1, .shape = summed, REST(sum), .accumulates = true},
+    [OP_LEAF]            = {"leaf",           .inputs = 0, .shape = given},
+    [OP_CONSTANT]        = {"constant",       .inputs = 0, .shape = given, .reference = op_reference_constant, .fast = op_fast_constant},
+    [OP_ADD]             = {"add",            SAME(2, add)},
+    [OP_SUBTRACT]        = {"subtract",       SAME(2, subtract)},
+    [OP_MULTIPLY]        = {"multiply",       SAME(2, multiply)},
+    [OP_DIVIDE]          = {"divide",         SAME(2, divide)},
+    [OP_SCALE]           = {"scale",          SAME(1, scale)},
+    [OP_ADD_SCALAR]      = {"shift",          SAME(1, add_scalar)},
+    [OP_EXP]             = {"exp",            SAME(1, exp)},
+    [OP_LOG]             = {"log",            SAME(1, log)},
+    [OP_SQRT]            = {"sqrt",           SAME(1, sqrt)},
+    [OP_RECIPROCAL]      = {"reciprocal",     SAME(1, reciprocal)},
+    [OP_SIN]             = {"sin",            SAME(1, sin)},
+    [OP_COS]             = {"cos",            SAME(1, cos)},
+    [OP_TANH]            = {"tanh",           SAME(1, tanh)},
+    [OP_SIGMOID]         = {"sigmoid",        SAME(1, sigmoid)},
+    [OP_SOFTPLUS]        = {"softplus",       SAME(1, softplus)},
+    [OP_SWISH]           = {"swish",          SAME(2, swish)},
+    [OP_SWISH1]          = {"swish1",         SAME(2, swish1)},
+    [OP_SWISH2]          = {"swish2",         SAME(2, swish2)},
+    [OP_ERF]             = {"erf",            SAME(1, erf)},
+    [OP_ATAN2]           = {"atan2",          SAME(2, atan2)},
+    [OP_LEAKY_RELU]      = {"leaky",          SAME(1, leaky_relu)},
+    [OP_LEAKY_RELU_GRAD] = {"step",           SAME(1, leaky_relu_grad)},
+    [OP_ADD_N]           = {"total",          .inputs = -1, .shape = same, .gradient = op_gradient_add_n, .reference = op_reference_add_n},
+    [OP_MATMUL]          = {"matmul",         .inputs = 2, .shape = matrices, REST(matmul),
+                           .scratch = op_fast_matmul_scratch, .accumulates = true, .flops = product_flops},
+    [OP_CONV]            = {"conv",           .inputs = 2, .shape = images, REST(conv),
+                           .scratch = op_fast_conv_scratch, .flops = conv_flops},
+    [OP_CONV_DATA]       = {"conv_data",      .inputs = 2, .shape = images_data, REST(conv_data),
+                           .scratch = op_fast_conv_scratch, .flops = conv_flops},
+    [OP_CONV_WEIGHTS]    = {"conv_weights",   .inputs = 2, .shape = images_weights, REST(conv_weights),
+                           .scratch = op_fast_conv_scratch, .accumulates = true, .flops = conv_flops},
+    [OP_UPCONV]          = {"upconv",         .inputs = 2, .shape = images, REST(upconv),
+                           .scratch = op_fast_upconv_scratch, .flops = conv_flops},
+    [OP_UPCONV_DATA]     = {"upconv_data",    .inputs = 2, .shape = images_half_data, REST(upconv_data),
+                           .scratch = op_fast_upconv_scratch, .flops = conv_flops},
+    [OP_UPCONV_WEIGHTS]  = {"upconv_weights", .inputs = 2, .shape = images_weights, REST(upconv_weights),
+                           .scratch = op_fast_upconv_scratch, .accumulates = true, .flops = conv_flops},
+    [OP_UPSAMPLE]        = {"upsample",       .inputs = 1, .shape = twice, REST(upsample)},
+    [OP_SUM_POOL2]       = {"downsum",        .inputs = 1, .shape = half, REST(sum_pool2)},
+    [OP_BATCH_MATMUL]    = {"products",       .inputs = 2, .shape = item_matrices, REST(batch_matmul),
+                           .scratch = op_fast_batch_matmul_scratch, .flops = products_flops},
+    [OP_BATCH_SOLVE]     = {"solve",          .inputs = 2, .shape = equations, REST(batch_solve)},
+    [OP_FILL_UPPER]      = {"upper",          .inputs = 1, .shape = triangle_in, REST(fill_upper)},
+    [OP_TAKE_UPPER]      = {"triangle",       .inputs = 1, .shape = triangle_of, REST(take_upper)},
+    [OP_RESHAPE]         = {"reshape",        .inputs = 1, .shape = same_count, REST(reshape)},
+    [OP_SLICE]           = {"slice",          .inputs = 1, .shape = part, REST(slice)},
+    [OP_PAD_SLICE]       = {"embed",          .inputs = 1, .shape = hole, REST(pad_slice)},
+    [OP_CONCAT]          = {"concat",         .inputs = -1, .shape = joined, REST(concat)},
+    [OP_BROADCAST]       = {"broadcast",      .inputs = 1, .shape = spread, REST(broadcast)},
+    [OP_TRANSPOSE]       = {"transpose",      .inputs = 1, .shape = turned, REST(transpose)},
+    [OP_SUM]             = {"sum",            .inputs = 1, .shape = summed, REST(sum), .accumulates = true},
 };
 // clang-format on
 

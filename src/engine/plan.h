@@ -6,7 +6,7 @@
 #include "engine/op.h"
 
 /// A node that is needed.
-typedef struct cell {
+typedef struct plan_value_info {
     node *n;
     int uses;    // by needed nodes, and as an output
     int level;   // calls that must have run before it
@@ -16,51 +16,51 @@ typedef struct cell {
     bool output;
     int born, dies; // positions in the order; of homes
     int64_t offset; // in elements; of homes
-} cell;
+} plan_value_info;
 
-typedef enum unit_kind {
-    UNIT_OP,   // one operation, with a bias and a leaky ReLU after a convolution
-    UNIT_TAPE, // elementwise operations of one shape
-    UNIT_ADD,  // adds `source` to `result`
-    UNIT_JOIN, // nothing to run: all parts of a total are there
-} unit_kind;
+typedef enum plan_call_kind {
+    PLAN_CALL_OP,    // one operation, with a bias and a leaky ReLU after a convolution
+    PLAN_CALL_FUSED, // elementwise operations of one shape
+    PLAN_CALL_ADD,   // adds `source` to `result`
+    PLAN_CALL_NONE,  // nothing to run: all parts of a total are there
+} plan_call_kind;
 
 /// Something that runs in one go.
-typedef struct unit {
-    unit_kind kind;
+typedef struct plan_call {
+    plan_call_kind kind;
     int stage, key; // order: stages first, then the smallest node id
     int first, members;
     int result, source, bias; // cells, or -1
     float slope;
     bool accumulate;
     int position;
-} unit;
+} plan_call;
 
 typedef struct plan {
     graph *g;
     arena *mem;
     bool judge;
     int cells, units, outputs;
-    cell *cell;
+    plan_value_info *cell;
     int *where; // cell of a node id, or -1
-    unit *unit;
+    plan_call *unit;
     int *member;                 // cells of the tapes' units
     int *order;                  // units by position
     int64_t block, sum, biggest; // elements
 } plan;
 
 /// The steps of planning, in this order.
-plumb_status plan_cells(plan *p, node *const *output, int outputs); // plan_values.c
-plumb_status plan_units(plan *p);                                   // plan_fuse.c
-plumb_status plan_order(plan *p);                                   // plan_order.c
-plumb_status plan_place(plan *p);                                   // plan_memory.c
+plumb_status plan_values(plan *p, node *const *output, int outputs); // plan_values.c
+plumb_status plan_calls(plan *p);                                    // plan_fuse.c
+plumb_status plan_order(plan *p);                                    // plan_order.c
+plumb_status plan_memory(plan *p);                                   // plan_memory.c
 
-int plan_cell(const plan *p, const node *n);
+int plan_value(const plan *p, const node *n);
 /// The cell that holds what `c` shows: through reshapes, and where `views` through broadcasts and
 /// slices, which tapes read through.
 int plan_source(const plan *p, int c, bool views);
 /// Calls `see` for every cell that the unit reads from memory.
-void plan_reads(const plan *p, const unit *u, void (*see)(void *to, int cell), void *to);
+void plan_reads(const plan *p, const plan_call *u, void (*see)(void *to, int cell), void *to);
 bool plan_is_view(const node *n);
 
 #endif

@@ -7,24 +7,24 @@
 // level, so nodes of one level and shape that feed each other can always be run together.
 #include "engine/plan.h"
 
-enum { TAPE_MEMBERS = 16 }; // with two reads each they fit the tape's registers
+enum { FUSED_MEMBERS = 16 }; // with two reads each they fit the tape's registers
 
-static int new_unit(plan *p, unit_kind kind, int result)
+static int new_unit(plan *p, plan_call_kind kind, int result)
 {
     const node *n = p->cell[result].n;
-    p->unit[p->units] = (unit){.kind = kind,
-                               .stage = n->stage,
-                               .key = n->id,
-                               .result = result,
-                               .source = -1,
-                               .bias = -1,
-                               .slope = 1.0f};
+    p->unit[p->units] = (plan_call){.kind = kind,
+                                    .stage = n->stage,
+                                    .key = n->id,
+                                    .result = result,
+                                    .source = -1,
+                                    .bias = -1,
+                                    .slope = 1.0f};
     return p->units++;
 }
 
 static bool is_total_part(const plan *p, const node *part)
 {
-    return op_table(part->op)->accumulates && p->cell[plan_cell(p, part)].uses == 1;
+    return op_table(part->op)->accumulates && p->cell[plan_value(p, part)].uses == 1;
 }
 
 // The vector that a sum adds to every row, or NULL.
@@ -38,7 +38,7 @@ static node *bias_of(const node *add, node *conv)
 
 static bool lone(const plan *p, const node *n)
 {
-    const cell *c = &p->cell[plan_cell(p, n)];
+    const plan_value_info *c = &p->cell[plan_value(p, n)];
     return c->uses == 1 && !c->output;
 }
 
@@ -59,13 +59,13 @@ static void absorb(plan *p)
         if (n->op == OP_ADD) {
             node *conv = lone_conv(p, n), *bias = conv ? bias_of(n, conv) : NULL;
             if (!bias || n->stage != conv->stage) continue;
-            unit *u = &p->unit[p->cell[plan_cell(p, conv)].unit];
-            u->bias = plan_cell(p, bias);
+            plan_call *u = &p->unit[p->cell[plan_value(p, conv)].unit];
+            u->bias = plan_value(p, bias);
             u->result = c;
-            p->cell[c].unit = p->cell[plan_cell(p, conv)].unit;
-        } else if (n->op == OP_LEAKY) {
+            p->cell[c].unit = p->cell[plan_value(p, conv)].unit;
+        } else if (n->op == OP_LEAKY_RELU) {
             const node *x = n->in[0];
-            int u = p->cell[plan_cell(p, x)].unit;
+            int u = p->cell[plan_value(p, x)].unit;
             bool after = x->op == OP_CONV || x->op == OP_UPCONV || (x->op == OP_ADD && u >= 0);
             if (!after || !lone(p, x)) continue;
             p->unit[u].slope = (float)n->attr.value;
@@ -78,10 +78,10 @@ static void absorb(plan *p)
 static void find_levels(plan *p)
 {
     for (int c = 0; c < p->cells; c++) {
-        cell *me = &p->cell[c];
+        plan_value_info *me = &p->cell[c];
         const node *n = me->n;
         for (int k = 0; k < n->inputs; k++) {
-            int l = p->cell[plan_cell(p, n->in[k])].level;
+            int l = p->cell[plan_value(p, n->in[k])].level;
             me->level = l > me->level ? l : me->level;
         }
         bool fused = op_elementwise(n->op) && me->unit < 0;
@@ -108,7 +108,7 @@ static plumb_status group(plan *p, int *parent)
         if (!tape_cell(p, c)) continue;
         const node *n = p->cell[c].n;
         for (int k = 0; k < n->inputs; k++) {
-            int i = plan_cell(p, n->in[k]);
+            int i = plan_value(p, n->in[k]);
             if (tape_cell(p, i) && p->cell[i].level == p->cell[c].level &&
                 n->in[k]->stage == n->stage && shape_equal(&n->in[k]->shape, &n->shape))
                 parent[root(parent, c)] = root(parent, i);
@@ -120,31 +120,31 @@ static plumb_status group(plan *p, int *parent)
 // Groups into tapes of bounded length, in order of creation: a later part needs only earlier ones.
 static plumb_status make_tapes(plan *p)
 {
-    int *parent = ARENA_NEW(p->mem, int, p->cells);
-    int *current = ARENA_NEW(p->mem, int, p->cells); // a group's tape that still has room, + 1
-    int *next = ARENA_NEW(p->mem, int, p->cells);
-    int *head = ARENA_NEW(p->mem, int, p->cells);
+    int *parent = ARENA_ALLOC(p->mem, int, p->cells);
+    int *current = ARENA_ALLOC(p->mem, int, p->cells); // a group's tape that still has room, + 1
+    int *next = ARENA_ALLOC(p->mem, int, p->cells);
+    int *head = ARENA_ALLOC(p->mem, int, p->cells);
     if (!parent || !current || !next || !head) return PLUMB_EMEMORY;
     plumb_status st = group(p, parent);
     if (st) return st;
     for (int c = 0; c < p->cells; c++) {
         if (!tape_cell(p, c)) continue;
         int r = root(parent, c);
-        if (!current[r] || p->unit[current[r] - 1].members == TAPE_MEMBERS)
-            current[r] = new_unit(p, UNIT_TAPE, c) + 1;
+        if (!current[r] || p->unit[current[r] - 1].members == FUSED_MEMBERS)
+            current[r] = new_unit(p, PLAN_CALL_FUSED, c) + 1;
         p->unit[current[r] - 1].members++;
         head[c] = current[r];
     }
     int total = 0;
     for (int u = 0; u < p->units; u++)
-        if (p->unit[u].kind == UNIT_TAPE) {
+        if (p->unit[u].kind == PLAN_CALL_FUSED) {
             p->unit[u].first = p->cells + total;
             total += p->unit[u].members;
             p->unit[u].members = 0;
         }
     for (int c = 0; c < p->cells; c++)
         if (head[c]) {
-            unit *u = &p->unit[head[c] - 1];
+            plan_call *u = &p->unit[head[c] - 1];
             p->member[u->first + u->members++] = c;
             p->cell[c].unit = head[c] - 1;
         }
@@ -160,21 +160,21 @@ static void want(void *to, int c)
 static void find_stored(plan *p)
 {
     for (int c = p->cells - 1; c >= 0; c--) {
-        cell *me = &p->cell[c];
+        plan_value_info *me = &p->cell[c];
         if (me->output) me->stored = true;
         if (!p->judge && me->n->op == OP_RESHAPE) {
             if (me->stored) p->cell[plan_source(p, c, false)].stored = true;
             continue;
         }
         if (me->unit < 0 && me->stored && me->n->op != OP_LEAF) {
-            int u = new_unit(p, UNIT_OP, c);
+            int u = new_unit(p, PLAN_CALL_OP, c);
             p->unit[u].first = c;
             p->unit[u].members = 1;
             me->unit = u;
         }
         if (me->unit < 0) continue;
-        const unit *u = &p->unit[me->unit];
-        if (u->kind == UNIT_TAPE ? p->member[u->first + u->members - 1] == c : u->result == c)
+        const plan_call *u = &p->unit[me->unit];
+        if (u->kind == PLAN_CALL_FUSED ? p->member[u->first + u->members - 1] == c : u->result == c)
             plan_reads(p, u, want, p);
     }
 }
@@ -183,26 +183,26 @@ static void total_parts(plan *p, int c)
 {
     const node *n = p->cell[c].n;
     for (int k = 0; k < n->inputs; k++) {
-        int part = plan_cell(p, n->in[k]);
+        int part = plan_value(p, n->in[k]);
         if (is_total_part(p, n->in[k])) {
             p->cell[part].home = c;
             continue;
         }
-        int u = new_unit(p, UNIT_ADD, c);
+        int u = new_unit(p, PLAN_CALL_ADD, c);
         p->unit[u].source = part;
         p->unit[u].key = n->in[k]->id;
         p->unit[u].stage = n->in[k]->stage;
     }
-    p->cell[c].unit = new_unit(p, UNIT_JOIN, c);
+    p->cell[c].unit = new_unit(p, PLAN_CALL_NONE, c);
 }
 
-plumb_status plan_units(plan *p)
+plumb_status plan_calls(plan *p)
 {
     int most = 0; // a unit per cell, and one per part of a total
     for (int c = 0; c < p->cells; c++)
-        most += 1 + (p->cell[c].n->op == OP_TOTAL ? p->cell[c].n->inputs : 0);
-    p->unit = ARENA_NEW(p->mem, unit, most);
-    p->member = ARENA_NEW(p->mem, int, (2 * (int64_t)p->cells));
+        most += 1 + (p->cell[c].n->op == OP_ADD_N ? p->cell[c].n->inputs : 0);
+    p->unit = ARENA_ALLOC(p->mem, plan_call, most);
+    p->member = ARENA_ALLOC(p->mem, int, (2 * (int64_t)p->cells));
     if (!p->unit || !p->member) return PLUMB_EMEMORY;
 
     for (int c = 0; c < p->cells; c++) {
@@ -211,11 +211,11 @@ plumb_status plan_units(plan *p)
         if (n->op == OP_LEAF ||
             (!p->judge && (op_elementwise(n->op) || plan_is_view(n) || n->op == OP_RESHAPE)))
             continue;
-        if (!p->judge && n->op == OP_TOTAL) {
+        if (!p->judge && n->op == OP_ADD_N) {
             total_parts(p, c);
             continue;
         }
-        int u = p->cell[c].unit = new_unit(p, UNIT_OP, c);
+        int u = p->cell[c].unit = new_unit(p, PLAN_CALL_OP, c);
         p->unit[u].first = c;
         p->unit[u].members = 1;
     }
@@ -224,7 +224,7 @@ plumb_status plan_units(plan *p)
     plumb_status st = make_tapes(p);
     if (st) return st;
     for (int u = 0; u < p->units; u++)
-        if (p->unit[u].kind == UNIT_ADD) want(p, plan_source(p, p->unit[u].source, false));
+        if (p->unit[u].kind == PLAN_CALL_ADD) want(p, plan_source(p, p->unit[u].source, false));
     find_stored(p);
     return PLUMB_OK;
 }

@@ -19,7 +19,7 @@ typedef struct placer {
     int position;
 } placer;
 
-static int64_t grains(const cell *c)
+static int64_t grains(const plan_value_info *c)
 {
     return (shape_count(&c->n->shape) + GRAIN - 1) / GRAIN * GRAIN;
 }
@@ -75,7 +75,7 @@ static void give(placer *f, int64_t start, int64_t size)
 
 static void written(placer *f, int c)
 {
-    cell *h = &f->p->cell[f->p->cell[c].home];
+    plan_value_info *h = &f->p->cell[f->p->cell[c].home];
     if (h->born < 0) h->born = f->position;
     if (h->dies < f->position) h->dies = f->position;
 }
@@ -83,7 +83,7 @@ static void written(placer *f, int c)
 static void read(void *to, int c)
 {
     placer *f = to;
-    cell *h = &f->p->cell[f->p->cell[c].home];
+    plan_value_info *h = &f->p->cell[f->p->cell[c].home];
     if (h->dies < f->position) h->dies = f->position;
 }
 
@@ -91,16 +91,16 @@ static void find_lives(placer *f)
 {
     plan *p = f->p;
     for (int c = 0; c < p->cells; c++) {
-        cell *me = &p->cell[c];
+        plan_value_info *me = &p->cell[c];
         me->born = me->dies = -1;
         if (!p->judge && me->n->op == OP_RESHAPE) me->home = p->cell[plan_source(p, c, false)].home;
         bool kept = me->n->op == OP_LEAF && (p->judge || !me->n->attr.bound);
         if (kept) me->born = 0, me->dies = p->units;
     }
     for (f->position = 0; f->position < p->units; f->position++) {
-        const unit *u = &p->unit[p->order[f->position]];
+        const plan_call *u = &p->unit[p->order[f->position]];
         plan_reads(p, u, read, f);
-        if (u->kind != UNIT_TAPE) {
+        if (u->kind != PLAN_CALL_FUSED) {
             written(f, u->result);
             continue;
         }
@@ -116,12 +116,12 @@ static void find_lives(placer *f)
 // Lists of homes by a position, linked through `next`.
 static plumb_status by_position(plan *p, int **head, int **next, bool by_birth)
 {
-    *head = ARENA_NEW(p->mem, int, (p->units + 1));
-    *next = ARENA_NEW(p->mem, int, p->cells);
+    *head = ARENA_ALLOC(p->mem, int, (p->units + 1));
+    *next = ARENA_ALLOC(p->mem, int, p->cells);
     if (!*head || !*next) return PLUMB_EMEMORY;
     for (int i = 0; i <= p->units; i++) (*head)[i] = -1;
     for (int c = p->cells - 1; c >= 0; c--) {
-        const cell *me = &p->cell[c];
+        const plan_value_info *me = &p->cell[c];
         if (me->home != c || me->born < 0) continue;
         int at = by_birth ? me->born : me->dies;
         (*next)[c] = (*head)[at];
@@ -130,10 +130,10 @@ static plumb_status by_position(plan *p, int **head, int **next, bool by_birth)
     return PLUMB_OK;
 }
 
-plumb_status plan_place(plan *p)
+plumb_status plan_memory(plan *p)
 {
     placer f = {.p = p};
-    f.gap = ARENA_NEW(p->mem, gap, (p->cells + 1));
+    f.gap = ARENA_ALLOC(p->mem, gap, (p->cells + 1));
     if (!f.gap) return PLUMB_EMEMORY;
     find_lives(&f);
     int *born, *next_born, *dies, *next_dies;

@@ -19,7 +19,7 @@ typedef struct sorter {
 
 static bool before(const sorter *s, int a, int b)
 {
-    const unit *x = &s->p->unit[a], *y = &s->p->unit[b];
+    const plan_call *x = &s->p->unit[a], *y = &s->p->unit[b];
     if (x->stage != y->stage) return x->stage < y->stage;
     return x->key != y->key ? x->key < y->key : a < b;
 }
@@ -50,7 +50,7 @@ static int pop(sorter *s)
 static void link(sorter *s, int from, int to)
 {
     if (from < 0 || from == to) return;
-    edge *e = ARENA_NEW(s->p->mem, edge, 1);
+    edge *e = ARENA_ALLOC(s->p->mem, edge, 1);
     if (!e) {
         s->short_of_memory = true;
         return;
@@ -71,7 +71,7 @@ static void link_total(sorter *s, int u)
 {
     const node *n = s->p->cell[s->p->unit[u].result].n;
     for (int k = 0; k < n->inputs; k++) {
-        int part = plan_cell(s->p, n->in[k]);
+        int part = plan_value(s->p, n->in[k]);
         if (s->p->cell[part].home == s->p->unit[u].result) link(s, s->p->cell[part].unit, u);
     }
 }
@@ -82,22 +82,22 @@ static void link_all(sorter *s)
     for (int u = 0; u < p->units; u++) {
         s->to = u;
         plan_reads(p, &p->unit[u], link_read, s);
-        if (p->unit[u].kind == UNIT_JOIN) link_total(s, u);
-        if (p->unit[u].kind == UNIT_ADD) link(s, u, p->cell[p->unit[u].result].unit);
+        if (p->unit[u].kind == PLAN_CALL_NONE) link_total(s, u);
+        if (p->unit[u].kind == PLAN_CALL_ADD) link(s, u, p->cell[p->unit[u].result].unit);
     }
 }
 
 // The first of the parts of a total to run writes; the others add.
 static plumb_status mark_first(plan *p)
 {
-    bool *begun = ARENA_NEW(p->mem, bool, p->cells);
+    bool *begun = ARENA_ALLOC(p->mem, bool, p->cells);
     if (!begun) return PLUMB_EMEMORY;
     for (int i = 0; i < p->units; i++) {
-        unit *u = &p->unit[p->order[i]];
+        plan_call *u = &p->unit[p->order[i]];
         u->position = i;
-        if (u->kind == UNIT_TAPE || u->kind == UNIT_JOIN) continue;
+        if (u->kind == PLAN_CALL_FUSED || u->kind == PLAN_CALL_NONE) continue;
         int home = p->cell[u->result].home;
-        if (p->cell[home].n->op != OP_TOTAL || p->judge) continue;
+        if (p->cell[home].n->op != OP_ADD_N || p->judge) continue;
         u->accumulate = begun[home];
         begun[home] = true;
     }
@@ -107,10 +107,10 @@ static plumb_status mark_first(plan *p)
 plumb_status plan_order(plan *p)
 {
     sorter s = {.p = p};
-    s.out = ARENA_NEW(p->mem, edge *, p->units);
-    s.waiting = ARENA_NEW(p->mem, int, p->units);
-    s.heap = ARENA_NEW(p->mem, int, (p->units + 1));
-    p->order = ARENA_NEW(p->mem, int, p->units);
+    s.out = ARENA_ALLOC(p->mem, edge *, p->units);
+    s.waiting = ARENA_ALLOC(p->mem, int, p->units);
+    s.heap = ARENA_ALLOC(p->mem, int, (p->units + 1));
+    p->order = ARENA_ALLOC(p->mem, int, p->units);
     if (!s.out || !s.waiting || !s.heap || !p->order) return PLUMB_EMEMORY;
     link_all(&s);
     if (s.short_of_memory) return PLUMB_EMEMORY;

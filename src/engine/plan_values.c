@@ -2,7 +2,7 @@
 // Which nodes are needed, and how planning looks through those that only show others' values.
 #include "engine/plan.h"
 
-int plan_cell(const plan *p, const node *n)
+int plan_value(const plan *p, const node *n)
 {
     return p->where[n->id];
 }
@@ -17,36 +17,36 @@ int plan_source(const plan *p, int c, bool views)
     const node *n = p->cell[c].n;
     if (views && (n->op == OP_BROADCAST || n->op == OP_SLICE)) {
         n = n->in[0];
-        c = plan_cell(p, n);
+        c = plan_value(p, n);
     }
     while (!p->judge && n->op == OP_RESHAPE) {
         n = n->in[0];
-        c = plan_cell(p, n);
+        c = plan_value(p, n);
     }
     return c;
 }
 
-static void reads_of_tape(const plan *p, const unit *u, void (*see)(void *, int), void *to)
+static void reads_of_tape(const plan *p, const plan_call *u, void (*see)(void *, int), void *to)
 {
     for (int i = 0; i < u->members; i++) {
         const node *n = p->cell[p->member[u->first + i]].n;
         for (int k = 0; k < n->inputs; k++) {
-            int c = plan_cell(p, n->in[k]);
+            int c = plan_value(p, n->in[k]);
             if (p->cell[c].unit == (int)(u - p->unit) || n->in[k]->op == OP_CONSTANT) continue;
             see(to, plan_source(p, c, true));
         }
     }
 }
 
-void plan_reads(const plan *p, const unit *u, void (*see)(void *to, int cell), void *to)
+void plan_reads(const plan *p, const plan_call *u, void (*see)(void *to, int cell), void *to)
 {
-    if (u->kind == UNIT_TAPE) {
+    if (u->kind == PLAN_CALL_FUSED) {
         reads_of_tape(p, u, see, to);
-    } else if (u->kind == UNIT_ADD) {
+    } else if (u->kind == PLAN_CALL_ADD) {
         see(to, plan_source(p, u->source, false));
-    } else if (u->kind == UNIT_OP) {
+    } else if (u->kind == PLAN_CALL_OP) {
         const node *n = p->cell[p->member[u->first]].n;
-        for (int k = 0; k < n->inputs; k++) see(to, plan_source(p, plan_cell(p, n->in[k]), false));
+        for (int k = 0; k < n->inputs; k++) see(to, plan_source(p, plan_value(p, n->in[k]), false));
         if (u->bias >= 0) see(to, plan_source(p, u->bias, false));
     }
 }
@@ -56,11 +56,11 @@ static void need(bool *needed, const node *n)
     needed[n->id] = true;
 }
 
-plumb_status plan_cells(plan *p, node *const *output, int outputs)
+plumb_status plan_values(plan *p, node *const *output, int outputs)
 {
     int nodes = graph_size(p->g);
-    bool *needed = ARENA_NEW(p->mem, bool, nodes);
-    p->where = ARENA_NEW(p->mem, int, nodes);
+    bool *needed = ARENA_ALLOC(p->mem, bool, nodes);
+    p->where = ARENA_ALLOC(p->mem, int, nodes);
     if (!needed || !p->where) return PLUMB_EMEMORY;
     for (int i = 0; i < outputs; i++) need(needed, output[i]);
     for (int id = nodes - 1; id >= 0; id--) {
@@ -69,7 +69,7 @@ plumb_status plan_cells(plan *p, node *const *output, int outputs)
         p->cells += needed[id];
     }
 
-    p->cell = ARENA_NEW(p->mem, cell, p->cells);
+    p->cell = ARENA_ALLOC(p->mem, plan_value_info, p->cells);
     if (!p->cell) return PLUMB_EMEMORY;
     int c = 0;
     for (int id = 0; id < nodes; id++) {
@@ -77,12 +77,12 @@ plumb_status plan_cells(plan *p, node *const *output, int outputs)
         if (!needed[id]) continue;
         node *n = graph_at(p->g, id);
         p->where[id] = c;
-        p->cell[c] = (cell){.n = n, .unit = -1, .home = c};
+        p->cell[c] = (plan_value_info){.n = n, .unit = -1, .home = c};
         for (int k = 0; k < n->inputs; k++) p->cell[p->where[n->in[k]->id]].uses++;
         c++;
     }
     for (int i = 0; i < outputs; i++) {
-        cell *o = &p->cell[plan_cell(p, output[i])];
+        plan_value_info *o = &p->cell[plan_value(p, output[i])];
         o->uses++;
         o->output = true;
     }

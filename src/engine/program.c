@@ -14,14 +14,14 @@ typedef struct builder {
     int room; // operands
 } builder;
 
-static place place_of(const builder *b, int c)
+static program_place place_of(const builder *b, int c)
 {
-    const cell *me = &b->p.cell[b->p.cell[c].home];
+    const plan_value_info *me = &b->p.cell[b->p.cell[c].home];
     if (me->n->op == OP_LEAF && me->n->attr.bound && !b->p.judge) {
         for (int i = 0; i < b->to->leaves; i++)
-            if (b->to->leaf[i] == me->n) return (place){.leaf = i};
+            if (b->to->leaf[i] == me->n) return (program_place){.leaf = i};
     }
-    return (place){.leaf = -1, .offset = me->offset};
+    return (program_place){.leaf = -1, .offset = me->offset};
 }
 
 static void add_operand(builder *b, int c)
@@ -29,19 +29,19 @@ static void add_operand(builder *b, int c)
     b->to->operand[b->to->operands++] = place_of(b, c);
 }
 
-static tape_operand view_of(const node *n)
+static fused_operand view_of(const node *n)
 {
-    tape_operand v = {.view = TAPE_FULL};
+    fused_operand v = {.view = FUSED_FULL};
     if (n->op == OP_CONSTANT) {
-        v.view = TAPE_NUMBER;
+        v.view = FUSED_SCALAR;
         v.number = (float)n->attr.value;
     } else if (n->op == OP_BROADCAST) {
-        v.view = TAPE_SPREAD;
+        v.view = FUSED_BROADCAST;
         v.middle = v.inner = 1;
         for (int i = n->attr.axis; i < n->shape.rank; i++)
             *(i < n->attr.axis + n->attr.axes ? &v.middle : &v.inner) *= n->shape.size[i];
     } else if (n->op == OP_SLICE) {
-        v.view = TAPE_CUT;
+        v.view = FUSED_SLICE;
         int64_t inner = 1;
         for (int i = n->attr.axis + 1; i < n->shape.rank; i++) inner *= n->shape.size[i];
         v.part = n->shape.size[n->attr.axis] * inner;
@@ -54,8 +54,8 @@ static tape_operand view_of(const node *n)
 // The register of an input of a tape's member: another member's, or an operand that is read.
 typedef struct taping {
     builder *b;
-    const unit *u;
-    tape_operand *read;
+    const plan_call *u;
+    fused_operand *read;
     int *seen; // cells of the reads
     int reads;
 } taping;
@@ -63,7 +63,7 @@ typedef struct taping {
 static int register_of(taping *t, const node *n)
 {
     const plan *p = &t->b->p;
-    int c = plan_cell(p, n);
+    int c = plan_value(p, n);
     for (int i = 0; i < t->u->members; i++)
         if (p->member[t->u->first + i] == c) return i;
     for (int i = 0; i < t->reads; i++)
@@ -74,21 +74,21 @@ static int register_of(taping *t, const node *n)
     return t->u->members + t->reads++;
 }
 
-static plumb_status make_tape(builder *b, step *s, const unit *u)
+static plumb_status make_tape(builder *b, program_step *s, const plan_call *u)
 {
     const plan *p = &b->p;
     arena *mem = &b->to->mem;
-    tape_code *code = ARENA_NEW(mem, tape_code, u->members);
-    int *write = ARENA_NEW(mem, int, u->members);
+    fused_code *code = ARENA_ALLOC(mem, fused_code, u->members);
+    int *write = ARENA_ALLOC(mem, int, u->members);
     taping t = {.b = b, .u = u};
-    t.read = ARENA_NEW(mem, tape_operand, (2 * u->members));
-    t.seen = ARENA_NEW(p->mem, int, (2 * u->members));
+    t.read = ARENA_ALLOC(mem, fused_operand, (2 * u->members));
+    t.seen = ARENA_ALLOC(p->mem, int, (2 * u->members));
     if (!code || !write || !t.read || !t.seen) return PLUMB_EMEMORY;
 
     s->operand = b->to->operands;
     for (int i = 0; i < u->members; i++) {
-        const cell *c = &p->cell[p->member[u->first + i]];
-        code[i] = (tape_code){.op = c->n->op, .out = i, .value = (float)c->n->attr.value};
+        const plan_value_info *c = &p->cell[p->member[u->first + i]];
+        code[i] = (fused_code){.op = c->n->op, .out = i, .value = (float)c->n->attr.value};
         code[i].a = register_of(&t, c->n->in[0]);
         code[i].b = c->n->inputs > 1 ? register_of(&t, c->n->in[1]) : code[i].a;
         if (!c->stored) continue;
@@ -96,28 +96,28 @@ static plumb_status make_tape(builder *b, step *s, const unit *u)
         add_operand(b, p->member[u->first + i]);
     }
     for (int i = 0; i < t.reads; i++) {
-        bool number = t.read[i].view == TAPE_NUMBER;
+        bool number = t.read[i].view == FUSED_SCALAR;
         add_operand(b, number ? p->member[u->first] : plan_source(p, t.seen[i], true));
     }
     s->ins = t.reads;
-    const cell *any = &p->cell[p->member[u->first]];
+    const plan_value_info *any = &p->cell[p->member[u->first]];
     s->n = any->n;
-    s->tape = (tape){.count = shape_count(&any->n->shape),
-                     .codes = u->members,
-                     .reads = t.reads,
-                     .writes = s->outs,
-                     .registers = u->members + t.reads,
-                     .code = code,
-                     .read = t.read,
-                     .write = write};
-    int64_t scratch = tape_scratch(&s->tape);
+    s->tape = (fused_loop){.count = shape_count(&any->n->shape),
+                           .codes = u->members,
+                           .reads = t.reads,
+                           .writes = s->outs,
+                           .registers = u->members + t.reads,
+                           .code = code,
+                           .read = t.read,
+                           .write = write};
+    int64_t scratch = fused_loop_scratch(&s->tape);
     if (scratch > b->to->scratch) b->to->scratch = scratch;
     b->to->tapes++;
     b->to->fused += u->members;
     return PLUMB_OK;
 }
 
-static void make_call(builder *b, step *s, const unit *u)
+static void make_call(builder *b, program_step *s, const plan_call *u)
 {
     const plan *p = &b->p;
     s->operand = b->to->operands;
@@ -125,7 +125,7 @@ static void make_call(builder *b, step *s, const unit *u)
     s->slope = u->slope;
     s->accumulate = u->accumulate;
     add_operand(b, u->result);
-    if (u->kind == UNIT_ADD) {
+    if (u->kind == PLAN_CALL_ADD) {
         s->n = p->cell[u->result].n;
         add_operand(b, plan_source(p, u->source, false));
         s->ins = 1;
@@ -133,7 +133,7 @@ static void make_call(builder *b, step *s, const unit *u)
     }
     const node *n = s->n = p->cell[p->member[u->first]].n;
     for (int k = 0; k < n->inputs; k++)
-        add_operand(b, plan_source(p, plan_cell(p, n->in[k]), false));
+        add_operand(b, plan_source(p, plan_value(p, n->in[k]), false));
     s->ins = n->inputs;
     if (u->bias >= 0) {
         add_operand(b, plan_source(p, u->bias, false));
@@ -151,22 +151,22 @@ static plumb_status make_steps(builder *b)
     const plan *p = &b->p;
     int64_t operands = 0;
     for (int u = 0; u < p->units; u++) {
-        const unit *x = &p->unit[u];
-        operands += x->kind == UNIT_TAPE ? 3 * x->members
-                    : x->kind == UNIT_OP ? 2 + p->cell[p->member[x->first]].n->inputs
-                                         : 2;
+        const plan_call *x = &p->unit[u];
+        operands += x->kind == PLAN_CALL_FUSED ? 3 * x->members
+                    : x->kind == PLAN_CALL_OP  ? 2 + p->cell[p->member[x->first]].n->inputs
+                                               : 2;
         to->stages = x->stage >= to->stages ? x->stage + 1 : to->stages;
     }
-    to->step = ARENA_NEW(&to->mem, step, p->units);
-    to->operand = ARENA_NEW(&to->mem, place, operands);
-    to->stage_end = ARENA_NEW(&to->mem, int, (to->stages + 1));
+    to->step = ARENA_ALLOC(&to->mem, program_step, p->units);
+    to->operand = ARENA_ALLOC(&to->mem, program_place, operands);
+    to->stage_end = ARENA_ALLOC(&to->mem, int, (to->stages + 1));
     if (!to->step || !to->operand || !to->stage_end) return PLUMB_EMEMORY;
     for (int i = 0; i < p->units; i++) {
-        const unit *u = &p->unit[p->order[i]];
-        if (u->kind == UNIT_JOIN) continue;
-        step *s = &to->step[to->steps++];
+        const plan_call *u = &p->unit[p->order[i]];
+        if (u->kind == PLAN_CALL_NONE) continue;
+        program_step *s = &to->step[to->steps++];
         s->kind = u->kind;
-        if (u->kind == UNIT_TAPE) {
+        if (u->kind == PLAN_CALL_FUSED) {
             plumb_status st = make_tape(b, s, u);
             if (st) return st;
         } else make_call(b, s, u);
@@ -175,25 +175,25 @@ static plumb_status make_steps(builder *b)
     return PLUMB_OK;
 }
 
-static slot *slot_of(program *to, int leaf, conv_way way)
+static packed_weights *slot_of(program *to, int leaf, conv_pass way)
 {
     for (int i = 0; i < to->slots; i++)
         if (to->slot[i].leaf == leaf && to->slot[i].way == way) return &to->slot[i];
-    to->slot[to->slots] = (slot){.leaf = leaf, .way = way, .stage = -1};
+    to->slot[to->slots] = (packed_weights){.leaf = leaf, .way = way, .stage = -1};
     return &to->slot[to->slots++];
 }
 
 // Parameters that are used as they are; what a program computes would have to be made ready anew.
-static void enter_slot(program *to, step *s, int stage)
+static void enter_slot(program *to, program_step *s, int stage)
 {
     s->slot = -1;
-    if (s->kind != UNIT_OP || (s->n->op != OP_CONV && s->n->op != OP_CONV_DATA)) return;
+    if (s->kind != PLAN_CALL_OP || (s->n->op != OP_CONV && s->n->op != OP_CONV_DATA)) return;
     const conv_geometry *g = &s->n->attr.conv;
-    const conv_way way = s->n->op == OP_CONV ? CONV_FORWARD : CONV_BACK;
+    const conv_pass way = s->n->op == OP_CONV ? CONV_FORWARD : CONV_BACK;
     const int leaf = to->operand[s->operand + 2].leaf;
-    const int64_t size = leaf < 0 ? 0 : conv_ready_size(g, way);
+    const int64_t size = leaf < 0 ? 0 : conv_packed_size(g, way);
     if (!size) return;
-    slot *x = slot_of(to, leaf, way);
+    packed_weights *x = slot_of(to, leaf, way);
     s->slot = (int)(x - to->slot);
     s->first = x->stage != stage;
     x->shared |= !s->first;
@@ -204,7 +204,7 @@ static void enter_slot(program *to, step *s, int stage)
 
 static plumb_status make_slots(program *to)
 {
-    to->slot = ARENA_NEW(&to->mem, slot, (2 * (int64_t)to->leaves + 1));
+    to->slot = ARENA_ALLOC(&to->mem, packed_weights, (2 * (int64_t)to->leaves + 1));
     if (!to->slot) return PLUMB_EMEMORY;
     for (int k = 0, stage = 0; k < to->steps; k++) {
         while (k >= to->stage_end[stage]) stage++;
@@ -224,9 +224,9 @@ static plumb_status make_slots(program *to)
 static plumb_status list_leaves(builder *b)
 {
     program *to = b->to;
-    to->leaf = ARENA_NEW(&to->mem, const node *, b->p.cells);
-    to->input = ARENA_NEW(&to->mem, const node *, b->p.cells);
-    to->input_place = ARENA_NEW(&to->mem, place, b->p.cells);
+    to->leaf = ARENA_ALLOC(&to->mem, const node *, b->p.cells);
+    to->input = ARENA_ALLOC(&to->mem, const node *, b->p.cells);
+    to->input_place = ARENA_ALLOC(&to->mem, program_place, b->p.cells);
     if (!to->leaf || !to->input || !to->input_place) return PLUMB_EMEMORY;
     for (int c = 0; c < b->p.cells; c++) {
         const node *n = b->p.cell[c].n;
@@ -246,19 +246,19 @@ static plumb_status build(builder *b, node *const *output, int outputs)
 {
     program *to = b->to;
     plumb_status st = graph_status(b->p.g);
-    if (!st) st = plan_cells(&b->p, output, outputs);
-    if (!st) st = plan_units(&b->p);
+    if (!st) st = plan_values(&b->p, output, outputs);
+    if (!st) st = plan_calls(&b->p);
     if (!st) st = plan_order(&b->p);
-    if (!st) st = plan_place(&b->p);
+    if (!st) st = plan_memory(&b->p);
     if (!st) st = list_leaves(b);
     if (!st) st = make_steps(b);
     if (!st) st = make_slots(to);
     if (st) return st;
-    to->output = ARENA_NEW(&to->mem, place, outputs);
-    to->output_node = ARENA_NEW(&to->mem, const node *, outputs);
+    to->output = ARENA_ALLOC(&to->mem, program_place, outputs);
+    to->output_node = ARENA_ALLOC(&to->mem, const node *, outputs);
     if (!to->output || !to->output_node) return PLUMB_EMEMORY;
     for (int i = 0; i < outputs; i++) {
-        to->output[i] = place_of(b, plan_source(&b->p, plan_cell(&b->p, output[i]), false));
+        to->output[i] = place_of(b, plan_source(&b->p, plan_value(&b->p, output[i]), false));
         to->output_node[i] = output[i];
     }
     to->outputs = outputs;
@@ -276,7 +276,7 @@ plumb_status program_build(program **out, graph *g, node *const *output, int out
     program *to = calloc(1, sizeof *to);
     if (!to) return fail(PLUMB_EMEMORY, "no memory for a program");
     to->form = form;
-    builder b = {.p = {.g = g, .mem = &scratch, .judge = form == PROGRAM_JUDGE}, .to = to};
+    builder b = {.p = {.g = g, .mem = &scratch, .judge = form == PROGRAM_REFERENCE}, .to = to};
     plumb_status st = build(&b, output, outputs);
     arena_clear(&scratch);
     if (st) program_free(to);
@@ -291,37 +291,37 @@ void program_free(program *p)
     free(p);
 }
 
-program_report program_tell(const program *p)
+program_statistics program_stats(const program *p)
 {
     int64_t e = (int64_t)program_element(p);
-    return (program_report){.nodes = p->nodes,
-                            .steps = p->steps,
-                            .tapes = p->tapes,
-                            .fused = p->fused,
-                            .stages = p->stages,
-                            .block = p->block * e,
-                            .ready = p->shared * e,
-                            .scratch = p->scratch * e,
-                            .sum = p->sum * e,
-                            .biggest = p->biggest * e,
-                            .flops = p->flops};
+    return (program_statistics){.nodes = p->nodes,
+                                .steps = p->steps,
+                                .tapes = p->tapes,
+                                .fused = p->fused,
+                                .stages = p->stages,
+                                .block = p->block * e,
+                                .ready = p->shared * e,
+                                .scratch = p->scratch * e,
+                                .sum = p->sum * e,
+                                .biggest = p->biggest * e,
+                                .flops = p->flops};
 }
 
-void program_list(const program *p, void (*line)(void *to, const char *text), void *to)
+void program_print(const program *p, void (*line)(void *to, const char *text), void *to)
 {
     for (int i = 0; i < p->steps; i++) {
-        const step *s = &p->step[i];
+        const program_step *s = &p->step[i];
         char text[256], size[96];
         int used = snprintf(text, sizeof text, "%5d  ", i);
-        if (s->kind == UNIT_TAPE) {
+        if (s->kind == PLAN_CALL_FUSED) {
             used += snprintf(text + used, sizeof text - (size_t)used, "tape");
             for (int k = 0; k < s->tape.codes && used < 180; k++)
                 used += snprintf(text + used, sizeof text - (size_t)used, " %s",
                                  op_table(s->tape.code[k].op)->name);
         } else
             used += snprintf(text + used, sizeof text - (size_t)used, "%s%s%s",
-                             s->kind == UNIT_ADD ? "add" : op_table(s->n->op)->name,
-                             s->ins > s->n->inputs && s->kind == UNIT_OP ? " bias" : "",
+                             s->kind == PLAN_CALL_ADD ? "add" : op_table(s->n->op)->name,
+                             s->ins > s->n->inputs && s->kind == PLAN_CALL_OP ? " bias" : "",
                              s->accumulate ? " into" : "");
         snprintf(text + used, sizeof text - (size_t)used, "  %s", shape_text(size, &s->n->shape));
         line(to, text);

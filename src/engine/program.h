@@ -12,7 +12,7 @@
 typedef struct program program;
 typedef struct instance instance;
 
-typedef enum program_form { PROGRAM_FAST, PROGRAM_JUDGE } program_form;
+typedef enum program_form { PROGRAM_FAST, PROGRAM_REFERENCE } program_form;
 
 /// The graph must outlive the program.
 plumb_status program_build(program **out, graph *g, node *const *output, int outputs,
@@ -20,7 +20,7 @@ plumb_status program_build(program **out, graph *g, node *const *output, int out
 void program_free(program *p);
 
 /// What the planner made of the graph.
-typedef struct program_report {
+typedef struct program_statistics {
     int nodes, steps, tapes, fused; // nodes needed, calls, fused loops, nodes inside them
     int stages;
     int64_t block;   // bytes of an instance for values,
@@ -29,17 +29,17 @@ typedef struct program_report {
     int64_t sum;     // bytes of all activations if each had memory of its own
     int64_t biggest; // bytes of the largest activation
     double flops;    // of products and convolutions, counted as direct ones
-} program_report;
-program_report program_tell(const program *p);
+} program_statistics;
+program_statistics program_stats(const program *p);
 /// A line per step, through `line`.
-void program_list(const program *p, void (*line)(void *to, const char *text), void *to);
+void program_print(const program *p, void (*line)(void *to, const char *text), void *to);
 
 plumb_status instance_create(instance **out, const program *p);
 void instance_free(instance *i);
 /// For many runs with the same parameters, all bound by now: they are made ready here, once, and
 /// must not change any more. Those of `like`, an instance of the same program with the same
 /// parameters that is steady and lives longer, are used as well if it is not NULL. Fast form.
-plumb_status instance_steady(instance *i, const instance *like);
+plumb_status instance_freeze_parameters(instance *i, const instance *like);
 /// Where an input is to be written before its stage runs; NULL if no output needs it. Fast form.
 float *instance_input(instance *i, const node *leaf);
 /// Where a parameter is kept. Fast form.

@@ -8,47 +8,47 @@
 #include "engine/program.h"
 
 // Where a value is: in the block, or a bound leaf.
-typedef struct place {
+typedef struct program_place {
     int leaf; // -1: in the block
     int64_t offset;
-} place;
+} program_place;
 
-typedef struct step {
-    unit_kind kind;
+typedef struct program_step {
+    plan_call_kind kind;
     const node *n;
     bool accumulate;
     float slope;
     int operand; // first of its places: outputs, then inputs
     int outs, ins;
-    tape tape;
+    fused_loop tape;
     int slot;   // of its weights, or -1
     bool first; // of its stage to use that slot
-} step;
+} program_step;
 
-// A parameter as convolutions of one way want it (conv_ready).
-typedef struct slot {
+// A parameter as convolutions of one way want it (conv_pack_weights).
+typedef struct packed_weights {
     int leaf;
-    conv_way way;
+    conv_pass way;
     const conv_geometry *g;
     int64_t size, at; // floats
     int stage;        // the last that uses it
     bool shared;      // by several steps of one stage
-} slot;
+} packed_weights;
 
 struct program {
     arena mem;
     program_form form;
     int steps, stages, operands, leaves, outputs, nodes;
-    step *step;
+    program_step *step;
     int *stage_end; // steps before the end of each stage
-    place *operand;
-    place *output;
+    program_place *operand;
+    program_place *output;
     const node **output_node;
     const node **leaf; // bound ones
     int inputs;
     const node **input;
-    place *input_place;
-    slot *slot;
+    program_place *input_place;
+    packed_weights *slot;
     int slots;
     int64_t shared, ready; // floats of the shared slots, which come first, and of all
     int64_t block, scratch, sum, biggest; // elements
@@ -59,7 +59,7 @@ struct program {
 /// Bytes of a number.
 static inline size_t program_element(const program *p)
 {
-    return p->form == PROGRAM_JUDGE ? sizeof(double) : sizeof(float);
+    return p->form == PROGRAM_REFERENCE ? sizeof(double) : sizeof(float);
 }
 
 #endif

@@ -91,12 +91,12 @@ static void describe(work *w, const plumb_array *clips, int64_t place)
     for (int64_t c = 0; c < CLIPS; c++)
         for (int64_t t = 0; t < steps; t++) {
             const uint8_t *frame = x + (c * steps + t) * bytes;
-            shortcut_frame(w->frame + ((place * CLIPS + c) * steps + t) * SHORTCUT_FRAME, frame,
-                           w->height, w->width, w->channels);
+            shortcut_classifier_frame(w->frame + ((place * CLIPS + c) * steps + t) * SHORTCUT_FRAME,
+                                      frame, w->height, w->width, w->channels);
             if (t == 0) continue;
             const int64_t at = (place * CLIPS + c) * (steps - 1) + t - 1;
-            shortcut_pair(w->pair + at * SHORTCUT_PAIR, frame - bytes, frame, w->scratch, w->height,
-                          w->width, w->channels);
+            shortcut_classifier_pair(w->pair + at * SHORTCUT_PAIR, frame - bytes, frame, w->scratch,
+                                     w->height, w->width, w->channels);
         }
 }
 
@@ -115,9 +115,9 @@ static plumb_status prepare(plumb_audit *a, work *w)
     a->judged = a->tuples < w->opt.judged ? a->tuples : w->opt.judged;
     if (a->judged < FEWEST) a->judged = 0;
     const int64_t clips = a->judged * CLIPS;
-    w->frame = ARENA_NEW(&w->mem, float, clips * a->steps * SHORTCUT_FRAME);
-    w->pair = ARENA_NEW(&w->mem, float, clips *(a->steps - 1) * SHORTCUT_PAIR);
-    w->scratch = arena_take(&w->mem, w->height * w->width, (size_t)w->channels);
+    w->frame = ARENA_ALLOC(&w->mem, float, clips * a->steps * SHORTCUT_FRAME);
+    w->pair = ARENA_ALLOC(&w->mem, float, clips *(a->steps - 1) * SHORTCUT_PAIR);
+    w->scratch = arena_alloc(&w->mem, w->height * w->width, (size_t)w->channels);
     return w->frame && w->pair && w->scratch ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
@@ -163,9 +163,11 @@ plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
     plumb_status st = prepare(&a, &w);
     if (!st) st = walk(&a, &w);
     if (!st && a.judged)
-        st = shortcut_judge(&a.frame, &w.mem, w.frame, a.judged, a.steps, SHORTCUT_FRAME, &w.opt);
+        st = shortcut_classifier_evaluate(&a.frame, &w.mem, w.frame, a.judged, a.steps,
+                                          SHORTCUT_FRAME, &w.opt);
     if (!st && a.judged)
-        st = shortcut_judge(&a.pair, &w.mem, w.pair, a.judged, a.steps - 1, SHORTCUT_PAIR, &w.opt);
+        st = shortcut_classifier_evaluate(&a.pair, &w.mem, w.pair, a.judged, a.steps - 1,
+                                          SHORTCUT_PAIR, &w.opt);
     arena_clear(&w.mem);
     if (st) return st;
     a.clean = holds(&a, &a.frames) && holds(&a, &a.mask) && holds(&a, &a.camera) && !a.idle &&

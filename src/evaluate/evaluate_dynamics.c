@@ -45,14 +45,14 @@ static int threads_of(const plumb_evaluate_options *o)
 }
 
 // What a model tells of films, watching one end: frames e->t.begins .. of each.
-typedef struct telling {
+typedef struct rollout_arrays {
     int64_t told; // frames of each
     float *latent, *variance, *prediction,
         *momenta; // NULL: it has none, or they were not asked for
-} telling;
+} rollout_arrays;
 
-static plumb_status tell(telling *out, examinee *e, const footage *f, int64_t steps, bool backward,
-                         bool predict, int threads)
+static plumb_status tell(rollout_arrays *out, trained_model *e, const video_set *f, int64_t steps,
+                         bool backward, bool predict, int threads)
 {
     int64_t frame = f->height * f->width * f->channels, m = e->t.latents;
     int64_t told = steps - e->t.begins;
@@ -61,28 +61,28 @@ static plumb_status tell(telling *out, examinee *e, const footage *f, int64_t st
     if (told < 1)
         return fail(PLUMB_ESHAPE, "films of %lld frames; %s tells of them from frame %lld on",
                     (long long)steps, e->t.model, (long long)e->t.begins);
-    *out = (telling){.told = told};
-    out->latent = ARENA_NEW(&e->mem, float, (f->count * told * m));
-    out->variance = ARENA_NEW(&e->mem, float, (f->count * m));
-    out->prediction = predict ? ARENA_NEW(&e->mem, float, (f->count * told * frame)) : NULL;
-    out->momenta = e->t.momenta ? ARENA_NEW(&e->mem, float, (f->count * told * (m / 2))) : NULL;
+    *out = (rollout_arrays){.told = told};
+    out->latent = ARENA_ALLOC(&e->mem, float, (f->count * told * m));
+    out->variance = ARENA_ALLOC(&e->mem, float, (f->count * m));
+    out->prediction = predict ? ARENA_ALLOC(&e->mem, float, (f->count * told * frame)) : NULL;
+    out->momenta = e->t.momenta ? ARENA_ALLOC(&e->mem, float, (f->count * told * (m / 2))) : NULL;
     if (!out->latent || !out->variance || (predict && !out->prediction) ||
         (e->t.momenta && !out->momenta))
         return PLUMB_EMEMORY;
-    trainee_play job = {.frames = f->frames,
-                        .count = f->count,
-                        .steps = steps,
-                        .filmed = f->steps,
-                        .backward = backward,
-                        .threads = threads,
-                        .latent = out->latent,
-                        .variance = out->variance,
-                        .momenta = out->momenta,
-                        .prediction = out->prediction};
+    model_rollout_job job = {.frames = f->frames,
+                             .count = f->count,
+                             .steps = steps,
+                             .filmed = f->steps,
+                             .backward = backward,
+                             .threads = threads,
+                             .latent = out->latent,
+                             .variance = out->variance,
+                             .momenta = out->momenta,
+                             .prediction = out->prediction};
     return e->t.play(e->t.self, &job);
 }
 
-static plumb_array video(void *data, plumb_dtype type, const footage *f, int64_t steps)
+static plumb_array video(void *data, plumb_dtype type, const video_set *f, int64_t steps)
 {
     return plumb_array_view(data, type, 5,
                             (int64_t[]){f->count, steps, f->height, f->width, f->channels});
@@ -98,14 +98,15 @@ static void drop_first(void *data, int64_t count, int64_t steps, size_t width, i
 }
 
 // The truth of the frames that the model tells of, of `steps` there are.
-static void drop_untold(films *f, const examinee *e, int64_t steps)
+static void drop_untold(test_videos *f, const trained_model *e, int64_t steps)
 {
     const int64_t count = f->film.count, first = e->t.begins;
     drop_first(f->state, count, steps, (size_t)f->states * sizeof(double), first);
     drop_first(f->canonical, count, steps, (size_t)f->canonicals * sizeof(double), first);
 }
 
-static plumb_forecast_options forecast_options(const examinee *e, const plumb_evaluate_options *opt)
+static plumb_forecast_options forecast_options(const trained_model *e,
+                                               const plumb_evaluate_options *opt)
 {
     plumb_forecast_options o = opt->forecast;
     o.frames = e->t.frames;
@@ -116,7 +117,7 @@ static plumb_forecast_options forecast_options(const examinee *e, const plumb_ev
 }
 
 // The true states in the coordinates that kappa wants, if the films tell them.
-static plumb_array true_states(const films *f, int64_t steps)
+static plumb_array true_states(const test_videos *f, int64_t steps)
 {
     return f->canonical ? plumb_array_view(f->canonical, PLUMB_F8, 3,
                                            (int64_t[]){f->film.count, steps, f->canonicals})
@@ -125,21 +126,22 @@ static plumb_array true_states(const films *f, int64_t steps)
 }
 
 // Of a film, seen or predicted in training.
-static int64_t frames_trained_on(const examinee *e)
+static int64_t frames_trained_on(const trained_model *e)
 {
     if (e->t.frames == PLUMB_FRAMES_AUTOREGRESSIVE) return e->t.targets;
     return e->t.window + e->t.targets - (e->t.frames == PLUMB_FRAMES_OVERLAP_BY_ONE);
 }
 
-static plumb_status forecast(plumb_evaluate *r, examinee *e, const plumb_evaluate_options *opt)
+static plumb_status forecast(plumb_evaluate *r, trained_model *e, const plumb_evaluate_options *opt)
 {
-    films f;
-    telling forward, backward;
+    test_videos f;
+    rollout_arrays forward, backward;
     const bool past = !e->t.one_way;
     const int64_t seen = frames_trained_on(e);
     status_log("making %lld films of %lld frames for the forecast", (long long)opt->count,
                (long long)(seen + opt->steps));
-    plumb_status st = films_get(&f, e, opt, FILMS_FORECAST, opt->count, seen + opt->steps);
+    plumb_status st =
+        test_videos_get(&f, e, opt, TEST_VIDEOS_FORECAST, opt->count, seen + opt->steps);
     if (!st) st = tell(&forward, e, &f.film, f.film.steps, false, true, threads_of(opt));
     if (!st && past) st = tell(&backward, e, &f.film, f.film.steps, true, true, threads_of(opt));
     if (st) return st;
@@ -154,22 +156,23 @@ static plumb_status forecast(plumb_evaluate *r, examinee *e, const plumb_evaluat
 }
 
 // Frames that are filmed, or only made: those the model cannot tell of come beside.
-static int64_t measured_steps(const examinee *e)
+static int64_t measured_steps(const trained_model *e)
 {
     return (e->t.window > MEASURED_STEPS ? e->t.window : MEASURED_STEPS) + e->t.begins;
 }
 
 // What the model makes of films, beside the truth behind them.
-typedef struct comparison {
+typedef struct state_arrays {
     plumb_array latent, variance, truth;
     plumb_array motion, momenta; // of a Lagrangian model: (q, v), and what stands for v in `latent`
-} comparison;
+} state_arrays;
 
 // (q, p) of a Lagrangian model's (q, v), in the place of it.
-static plumb_status in_momenta(comparison *out, examinee *e, const telling *t, int64_t count)
+static plumb_status in_momenta(state_arrays *out, trained_model *e, const rollout_arrays *t,
+                               int64_t count)
 {
     const int64_t m = e->t.latents / 2, rows = count * t->told;
-    float *phase = ARENA_NEW(&e->mem, float, (rows * 2 * m));
+    float *phase = ARENA_ALLOC(&e->mem, float, (rows * 2 * m));
     if (!phase) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < rows; i++) {
         memcpy(phase + i * 2 * m, t->latent + i * 2 * m, (size_t)m * sizeof *phase);
@@ -181,9 +184,10 @@ static plumb_status in_momenta(comparison *out, examinee *e, const telling *t, i
     return PLUMB_OK;
 }
 
-static plumb_status compare(comparison *out, examinee *e, films *f, int64_t steps, int threads)
+static plumb_status compare(state_arrays *out, trained_model *e, test_videos *f, int64_t steps,
+                            int threads)
 {
-    telling told;
+    rollout_arrays told;
     const int64_t count = f->film.count, m = e->t.latents;
     plumb_status st = tell(&told, e, &f->film, steps, false, false, threads);
     if (st) return st;
@@ -195,8 +199,8 @@ static plumb_status compare(comparison *out, examinee *e, films *f, int64_t step
 }
 
 // kappa, in minimal canonical coordinates. Where it is not defined the result says why.
-static void by_canonical(plumb_evaluate *r, const examinee *e, const films *f,
-                         const comparison *seen, const plumb_evaluate_options *opt)
+static void by_canonical(plumb_evaluate *r, const trained_model *e, const test_videos *f,
+                         const state_arrays *seen, const plumb_evaluate_options *opt)
 {
     plumb_canonical_options o = opt->canonical;
     const char *name = opt->world ? opt->world : e->recipe.data.world;
@@ -211,17 +215,17 @@ static void by_canonical(plumb_evaluate *r, const examinee *e, const films *f,
         snprintf(r->own_why, sizeof r->own_why, "%s", plumb_last_error());
 }
 
-static plumb_status by_polynomials(plumb_evaluate *r, examinee *e,
+static plumb_status by_polynomials(plumb_evaluate *r, trained_model *e,
                                    const plumb_evaluate_options *opt)
 {
-    films f;
-    comparison seen;
+    test_videos f;
+    state_arrays seen;
     const int64_t steps = measured_steps(e);
     plumb_symetric_options o = opt->symetric;
     o.method = PLUMB_METHOD_POLYNOMIAL;
     status_log("making %lld films of %lld frames for R2 and Sym", (long long)opt->measured,
                (long long)steps);
-    plumb_status st = films_get(&f, e, opt, FILMS_MEASURE, opt->measured, steps);
+    plumb_status st = test_videos_get(&f, e, opt, TEST_VIDEOS_MEASURE, opt->measured, steps);
     if (!st) st = compare(&seen, e, &f, steps, threads_of(opt));
     if (!st) {
         status_log("fitting polynomials of %lld latents", (long long)e->t.latents);
@@ -234,20 +238,21 @@ static plumb_status by_polynomials(plumb_evaluate *r, examinee *e,
 // By a network on as many trajectories as its parameters want. How many parameters it has depends
 // on how many latents take part; should more do so than among the films of the polynomials, it is
 // done again with enough for all of them. Where it cannot be done the result says why.
-static plumb_status by_network(plumb_evaluate *r, examinee *e, const plumb_evaluate_options *opt)
+static plumb_status by_network(plumb_evaluate *r, trained_model *e,
+                               const plumb_evaluate_options *opt)
 {
     const int64_t steps = measured_steps(e), all = e->t.latents;
     plumb_symetric_options o = opt->symetric;
     o.method = PLUMB_METHOD_MLP;
     o.mode = PLUMB_CONVERGED;
     for (int64_t latents = r->polynomial.latents;; latents = all) {
-        films f;
+        test_videos f;
         const int64_t count =
             plumb_symetric_enough(latents, 2 * r->polynomial.n, steps - e->t.begins, &o);
         if (!opt->data)
             status_log("training a network on %lld short trajectories", (long long)count);
-        plumb_status st = films_watched(&f, e, opt, count, steps);
-        comparison seen;
+        plumb_status st = test_videos_windows(&f, e, opt, count, steps);
+        state_arrays seen;
         if (!st) st = compare(&seen, e, &f, steps, threads_of(opt));
         if (!st)
             st = plumb_symetric_measure(&r->mlp, &seen.latent, &seen.truth, &seen.variance, &o);
@@ -265,9 +270,9 @@ plumb_status plumb_evaluate_run(plumb_evaluate *out, const char *run,
     plumb_status st = check_options(&opt);
     if (st) return st;
     double begun = clock_now();
-    examinee e;
+    trained_model e;
     plumb_evaluate r = {0};
-    st = examinee_open(&e, run, &opt);
+    st = trained_model_open_dynamics(&e, run, &opt);
     if (!st) st = forecast(&r, &e, &opt);
     if (!st) st = by_polynomials(&r, &e, &opt);
     if (!opt.mlp) snprintf(r.mlp_why, sizeof r.mlp_why, "not asked for");
@@ -281,7 +286,7 @@ plumb_status plumb_evaluate_run(plumb_evaluate *out, const char *run,
         r.seconds = clock_now() - begun;
         *out = r;
     }
-    examinee_close(&e);
+    trained_model_close(&e);
     return st;
 }
 
@@ -295,8 +300,8 @@ void plumb_evaluate_clear(plumb_evaluate *result)
 
 // The first frame of the first film, drawn with one latent position at -2, 0 and 2 and the others
 // as they are [Higgins21]: (m, 3, height, width, channels). NULL for latents that are maps.
-static plumb_status traverse(float **out, examinee *e, const films *f, const telling *t,
-                             int threads)
+static plumb_status traverse(float **out, trained_model *e, const test_videos *f,
+                             const rollout_arrays *t, int threads)
 {
     enum { VALUES = 3, MOST = 64 };
     static const float values[VALUES] = {-2, 0, 2};
@@ -304,8 +309,8 @@ static plumb_status traverse(float **out, examinee *e, const films *f, const tel
     *out = NULL;
     if (m > MOST) return PLUMB_OK;
     int64_t frame = f->film.height * f->film.width * f->film.channels;
-    float *latent = ARENA_NEW(&e->mem, float, (m * VALUES * n));
-    float *drawn = ARENA_NEW(&e->mem, float, (m * VALUES * frame));
+    float *latent = ARENA_ALLOC(&e->mem, float, (m * VALUES * n));
+    float *drawn = ARENA_ALLOC(&e->mem, float, (m * VALUES * frame));
     if (!latent || !drawn) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < m; i++)
         for (int k = 0; k < VALUES; k++) {
@@ -313,17 +318,17 @@ static plumb_status traverse(float **out, examinee *e, const films *f, const tel
             memcpy(at, t->latent, (size_t)n * sizeof *at);
             at[i] = values[k];
         }
-    trainee_play job = {
+    model_rollout_job job = {
         .count = m, .steps = VALUES, .threads = threads, .latent = latent, .prediction = drawn};
     plumb_status st = e->t.play(e->t.self, &job);
     if (!st) *out = drawn;
     return st;
 }
 
-static plumb_status save_rollout(const char *path, examinee *e, films *f, const telling *t,
-                                 float *traversal)
+static plumb_status save_rollout(const char *path, trained_model *e, test_videos *f,
+                                 const rollout_arrays *t, float *traversal)
 {
-    const footage *film = &f->film;
+    const video_set *film = &f->film;
     const int64_t m = e->t.latents, n = film->count, told = t->told;
     const size_t frame = (size_t)(film->height * film->width * film->channels);
     int64_t count = 5;
@@ -358,18 +363,18 @@ plumb_status plumb_evaluate_rollout(const char *path, const char *run, bool back
                                     const plumb_evaluate_options *options)
 {
     plumb_evaluate_options opt = options ? *options : plumb_evaluate_defaults();
-    examinee e;
-    films f;
-    telling told;
+    trained_model e;
+    test_videos f;
+    rollout_arrays told;
     plumb_status st = check_options(&opt);
     if (st) return st;
-    st = examinee_open(&e, run, &opt);
-    if (!st) st = films_get(&f, &e, &opt, FILMS_FORECAST, opt.count, opt.steps);
+    st = trained_model_open_dynamics(&e, run, &opt);
+    if (!st) st = test_videos_get(&f, &e, &opt, TEST_VIDEOS_FORECAST, opt.count, opt.steps);
     if (!st) st = tell(&told, &e, &f.film, f.film.steps, backward, true, threads_of(&opt));
     float *traversal = NULL;
     if (!st) st = traverse(&traversal, &e, &f, &told, threads_of(&opt));
     if (!st) st = save_rollout(path, &e, &f, &told, traversal);
-    examinee_close(&e);
+    trained_model_close(&e);
     return st;
 }
 
@@ -417,7 +422,7 @@ plumb_status plumb_evaluate_save(const char *run, const plumb_evaluate *result,
     plumb_record *record = plumb_record_create();
     if (!record) return PLUMB_EMEMORY;
     plumb_evaluate_record(record, result, opt);
-    plumb_status st = rundir_results(run, "evaluate", record);
+    plumb_status st = run_dir_write_results(run, "evaluate", record);
     plumb_record_free(record);
     return st;
 }

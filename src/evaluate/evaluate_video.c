@@ -38,17 +38,17 @@ plumb_expect_options plumb_expect_defaults(void)
 // All that is known of all tuples.
 typedef struct study {
     const plumb_expect_options *opt;
-    examinee e, naive;
+    trained_model e, naive;
     bool has_naive;
     arena mem;
-    probing kind[MOST_KINDS];
+    probe_source kind[MOST_KINDS];
     int64_t kinds, tuples, steps; // steps: frames that are predicted, one less than of a clip
     double *error, *naive_error;  // (tuples, 4, steps)
     double *reference[PLUMB_REFERENCES];
     float *feature;   // (tuples, 4, features)
-    uint8_t *concept; // (tuples, PROBING_LETTERS)
+    uint8_t *concept; // (tuples, PROBE_SOURCE_NAME_SIZE)
     uint8_t *frames, *mask;
-    footage wild; // free clips
+    video_set wild; // free clips
     int threads;
 } study;
 
@@ -57,23 +57,23 @@ typedef struct study {
 static plumb_status open_kinds(study *s)
 {
     const plumb_expect_options *o = s->opt;
-    const footage *f = &s->e.shape;
+    const video_set *f = &s->e.shape;
     plumb_status st = PLUMB_OK;
     if (o->probe_count > MOST_KINDS)
         return fail(PLUMB_EVALUE, "%lld files of probes; at most %d", (long long)o->probe_count,
                     MOST_KINDS);
     for (int64_t i = 0; i < o->probe_count && !st; i++) {
-        st = probing_open(&s->kind[i], o->probes[i], o->tuples);
+        st = probe_source_open(&s->kind[i], o->probes[i], o->tuples);
         s->kinds += !st;
     }
-    while (!o->probe_count && probing_room(&s->kind[s->kinds], s->kinds, f->height)) {
-        probing *p = &s->kind[s->kinds++];
+    while (!o->probe_count && probe_source_room(&s->kind[s->kinds], s->kinds, f->height)) {
+        probe_source *p = &s->kind[s->kinds++];
         p->tuples = o->tuples;
-        p->first = FOOTAGE_TEST_FIRST + o->first;
+        p->first = VIDEO_TEST_FIRST + o->first;
         p->seed = (uint64_t)s->e.recipe.data.data_seed;
     }
     for (int64_t i = 0; i < s->kinds && !st; i++) {
-        const probing *p = &s->kind[i];
+        const probe_source *p = &s->kind[i];
         const char *name = p->room ? plumb_room_describe(p->room)->name : p->path;
         s->tuples += p->tuples;
         if (p->height != f->height || p->width != f->width || p->channels != f->channels)
@@ -93,28 +93,28 @@ static plumb_status open_kinds(study *s)
 // Free clips, which training never sees.
 static plumb_status take_free(study *s)
 {
-    const recipe_data *d = &s->e.recipe.data;
-    const footage *seen = &s->e.shape;
+    const run_config_data *d = &s->e.recipe.data;
+    const video_set *seen = &s->e.shape;
     const char *name = s->opt->world ? s->opt->world : d->world;
-    const int64_t count = s->opt->films, first = FOOTAGE_TEST_FIRST + s->opt->first;
+    const int64_t count = s->opt->films, first = VIDEO_TEST_FIRST + s->opt->first;
     const uint64_t seed = (uint64_t)d->data_seed;
     bool room = false;
     if (!count || !name[0]) return PLUMB_OK;
-    plumb_status st = gather_is_room(&room, name);
+    plumb_status st = video_load_is_room(&room, name);
     if (!st && !room && s->e.t.masks)
         st = fail(PLUMB_EVALUE, "%s must be shown objects, and %s has no masks of them",
                   s->e.t.model, name);
     if (!st && room)
-        st = gather_room(&s->wild, &s->mem, name, seed, first, count, seen->height, s->e.t.masks,
-                         s->threads);
+        st = video_load_room(&s->wild, &s->mem, name, seed, first, count, seen->height,
+                             s->e.t.masks, s->threads);
     else if (!st) {
         const plumb_world *world;
         st = plumb_world_find(&world, name);
         if (!st)
-            st = gather_world(&s->wild, &s->mem, world, seed, first, count, seen->steps,
-                              seen->height, s->threads);
+            st = video_load_world(&s->wild, &s->mem, world, seed, first, count, seen->steps,
+                                  seen->height, s->threads);
     }
-    const footage *f = &s->wild;
+    const video_set *f = &s->wild;
     if (!st && (f->width != seen->width || f->channels != seen->channels))
         st =
             fail(PLUMB_ESHAPE, "%s has frames of %lld x %lld x %lld, the run of %lld x %lld x %lld",
@@ -128,15 +128,15 @@ static plumb_status take_memory(study *s)
     int64_t clips = 4 * s->tuples, pixels = s->e.shape.height * s->e.shape.width;
     int64_t buffer = 4 * AT_ONCE * (s->steps + 1) * pixels;
     bool masks = s->e.t.masks || (s->has_naive && s->naive.t.masks);
-    s->error = ARENA_NEW(&s->mem, double, (clips * s->steps));
-    s->naive_error = ARENA_NEW(&s->mem, double, (s->has_naive ? clips * s->steps : 0));
+    s->error = ARENA_ALLOC(&s->mem, double, (clips * s->steps));
+    s->naive_error = ARENA_ALLOC(&s->mem, double, (s->has_naive ? clips * s->steps : 0));
     for (int r = 0; r < PLUMB_REFERENCES; r++)
-        if (!(s->reference[r] = ARENA_NEW(&s->mem, double, (clips * s->steps))))
+        if (!(s->reference[r] = ARENA_ALLOC(&s->mem, double, (clips * s->steps))))
             return PLUMB_EMEMORY;
-    s->feature = ARENA_NEW(&s->mem, float, (clips * s->e.t.features));
-    s->concept = ARENA_NEW(&s->mem, uint8_t, (s->tuples * PROBING_LETTERS));
-    s->frames = ARENA_NEW(&s->mem, uint8_t, (buffer * s->e.shape.channels));
-    s->mask = masks ? ARENA_NEW(&s->mem, uint8_t, buffer) : NULL;
+    s->feature = ARENA_ALLOC(&s->mem, float, (clips * s->e.t.features));
+    s->concept = ARENA_ALLOC(&s->mem, uint8_t, (s->tuples * PROBE_SOURCE_NAME_SIZE));
+    s->frames = ARENA_ALLOC(&s->mem, uint8_t, (buffer * s->e.shape.channels));
+    s->mask = masks ? ARENA_ALLOC(&s->mem, uint8_t, buffer) : NULL;
     if (!s->error || !s->naive_error || !s->feature || !s->concept || !s->frames ||
         (masks && !s->mask))
         return PLUMB_EMEMORY;
@@ -146,13 +146,13 @@ static plumb_status take_memory(study *s)
 static plumb_status look(study *s, int64_t at, int64_t count)
 {
     int64_t frame = s->e.shape.height * s->e.shape.width * s->e.shape.channels, clip = 4 * at;
-    trainee_watch job = {.frames = s->frames,
-                         .mask = s->mask,
-                         .count = 4 * count,
-                         .steps = s->steps + 1,
-                         .threads = s->threads,
-                         .error = s->error + clip * s->steps,
-                         .feature = s->feature + clip * s->e.t.features};
+    model_predict_job job = {.frames = s->frames,
+                             .mask = s->mask,
+                             .count = 4 * count,
+                             .steps = s->steps + 1,
+                             .threads = s->threads,
+                             .error = s->error + clip * s->steps,
+                             .feature = s->feature + clip * s->e.t.features};
     plumb_status st = s->e.t.watch(s->e.t.self, &job);
     if (!st && s->has_naive) {
         job.error = s->naive_error + clip * s->steps;
@@ -160,8 +160,8 @@ static plumb_status look(study *s, int64_t at, int64_t count)
         st = s->naive.t.watch(s->naive.t.self, &job);
     }
     for (int r = 0; r < PLUMB_REFERENCES; r++)
-        probing_errors(s->reference[r] + clip * s->steps, (plumb_reference)r, s->frames, 4 * count,
-                       s->steps + 1, frame);
+        baseline_errors(s->reference[r] + clip * s->steps, (plumb_reference)r, s->frames, 4 * count,
+                        s->steps + 1, frame);
     return st;
 }
 
@@ -174,8 +174,8 @@ static plumb_status look_all(study *s)
             int64_t left = s->kind[k].tuples - from, now = left < AT_ONCE ? left : AT_ONCE;
             st = status_check_stop();
             if (!st)
-                st = probing_read(&s->kind[k], from, now, s->frames, s->mask,
-                                  s->concept + at * PROBING_LETTERS, s->threads);
+                st = probe_source_read(&s->kind[k], from, now, s->frames, s->mask,
+                                       s->concept + at * PROBE_SOURCE_NAME_SIZE, s->threads);
             if (!st) st = look(s, at, now);
             at += now;
             status_progress((double)at / (double)s->tuples);
@@ -196,7 +196,7 @@ static plumb_status measure(study *s, plumb_expect *r)
     plumb_array naive = clips_of(s->naive_error, s->tuples, s->steps, PLUMB_F8);
     plumb_array feature = clips_of(s->feature, s->tuples, s->e.t.features, PLUMB_F4);
     plumb_array concept =
-        plumb_array_view(s->concept, PLUMB_U1, 2, (int64_t[]){s->tuples, PROBING_LETTERS});
+        plumb_array_view(s->concept, PLUMB_U1, 2, (int64_t[]){s->tuples, PROBE_SOURCE_NAME_SIZE});
     if (s->opt->save) {
         const plumb_named_array arrays[] = {{"surprise", error},
                                             {"feature", feature},
@@ -220,8 +220,8 @@ static plumb_status measure_references(study *s, plumb_expect *r)
 {
     const plumb_surprise *m = &r->surprise;
     int64_t row = 4 * s->steps, n = m->tested;
-    double *error = ARENA_NEW(&s->mem, double, (n * row));
-    uint8_t *names = ARENA_NEW(&s->mem, uint8_t, (n * PROBING_LETTERS));
+    double *error = ARENA_ALLOC(&s->mem, double, (n * row));
+    uint8_t *names = ARENA_ALLOC(&s->mem, uint8_t, (n * PROBE_SOURCE_NAME_SIZE));
     if (!error || !names) return PLUMB_EMEMORY;
     plumb_surprise_options o = s->opt->surprise;
     memset(o.scorers, 0, sizeof o.scorers);
@@ -232,11 +232,13 @@ static plumb_status measure_references(study *s, plumb_expect *r)
         for (int64_t i = 0; i < n; i++) {
             memcpy(error + i * row, s->reference[k] + m->tested_tuple[i] * row,
                    (size_t)row * sizeof *error);
-            memcpy(names + i * PROBING_LETTERS, s->concept + m->tested_tuple[i] * PROBING_LETTERS,
-                   PROBING_LETTERS);
+            memcpy(names + i * PROBE_SOURCE_NAME_SIZE,
+                   s->concept + m->tested_tuple[i] * PROBE_SOURCE_NAME_SIZE,
+                   PROBE_SOURCE_NAME_SIZE);
         }
         plumb_array a = clips_of(error, n, s->steps, PLUMB_F8);
-        plumb_array c = plumb_array_view(names, PLUMB_U1, 2, (int64_t[]){n, PROBING_LETTERS});
+        plumb_array c =
+            plumb_array_view(names, PLUMB_U1, 2, (int64_t[]){n, PROBE_SOURCE_NAME_SIZE});
         const plumb_surprise_input in = {.size = sizeof in, .surprise = &a, .concept = &c};
         st = plumb_surprise_measure(&r->references[k], &in, &o);
     }
@@ -262,22 +264,22 @@ static void average(const study *s, const plumb_surprise *m, int64_t which, plum
 
 static plumb_status watch_free(study *s, plumb_expect_errors *out)
 {
-    const footage f = s->wild;
+    const video_set f = s->wild;
     const int64_t count = f.count;
     plumb_status st;
     if (!count) return PLUMB_OK;
     int64_t steps = f.steps - 1, frame = f.height * f.width * f.channels;
-    double *error = ARENA_NEW(&s->mem, double, (count * steps)), sum[3] = {0};
+    double *error = ARENA_ALLOC(&s->mem, double, (count * steps)), sum[3] = {0};
     if (!error) return PLUMB_EMEMORY;
-    trainee_watch job = {.frames = f.frames,
-                         .mask = f.mask,
-                         .count = count,
-                         .steps = f.steps,
-                         .threads = s->threads,
-                         .error = error};
+    model_predict_job job = {.frames = f.frames,
+                             .mask = f.mask,
+                             .count = count,
+                             .steps = f.steps,
+                             .threads = s->threads,
+                             .error = error};
     if ((st = s->e.t.watch(s->e.t.self, &job))) return st;
     for (int k = 0; k < 3; k++) {
-        if (k) probing_errors(error, (plumb_reference)(k - 1), f.frames, count, f.steps, frame);
+        if (k) baseline_errors(error, (plumb_reference)(k - 1), f.frames, count, f.steps, frame);
         for (int64_t i = 0; i < count * steps; i++) sum[k] += error[i] / (double)(count * steps);
     }
     *out = (plumb_expect_errors){count, sum[0], {sum[1], sum[2], NAN}};
@@ -292,7 +294,7 @@ static plumb_status judge(study *s, plumb_expect *r)
     if (!st) st = watch_free(s, &r->free);
     if (st) return st;
     const plumb_surprise *m = &r->surprise;
-    r->possible = ARENA_NEW(&s->mem, plumb_expect_errors, m->concept_count);
+    r->possible = ARENA_ALLOC(&s->mem, plumb_expect_errors, m->concept_count);
     if (!r->possible) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < m->concept_count; i++) average(s, m, i, &r->possible[i]);
     return PLUMB_OK;
@@ -300,9 +302,9 @@ static plumb_status judge(study *s, plumb_expect *r)
 
 // ---- the run ----
 
-static plumb_status open_run(examinee *e, const char *run)
+static plumb_status open_run(trained_model *e, const char *run)
 {
-    plumb_status st = examinee_load(e, run);
+    plumb_status st = trained_model_load(e, run);
     if (!st && !e->t.watch)
         st = fail(PLUMB_EVALUE, "%s: %s is no model of films", run, e->recipe.model->name);
     return st;
@@ -310,10 +312,10 @@ static plumb_status open_run(examinee *e, const char *run)
 
 plumb_status plumb_expect_applies(bool *out, const char *run)
 {
-    examinee e;
-    plumb_status st = examinee_load(&e, run);
+    trained_model e;
+    plumb_status st = trained_model_load(&e, run);
     if (!st) *out = e.t.watch != NULL;
-    examinee_close(&e);
+    trained_model_close(&e);
     return st;
 }
 
@@ -356,10 +358,10 @@ plumb_status plumb_expect_run(plumb_expect *out, const char *run,
     } else {
         drop(&r);
     }
-    for (int64_t i = 0; i < s.kinds; i++) probing_close(&s.kind[i]);
+    for (int64_t i = 0; i < s.kinds; i++) probe_source_close(&s.kind[i]);
     arena_clear(&s.mem);
-    examinee_close(&s.e);
-    if (opt.naive) examinee_close(&s.naive);
+    trained_model_close(&s.e);
+    if (opt.naive) trained_model_close(&s.naive);
     return st;
 }
 
@@ -440,7 +442,7 @@ plumb_status plumb_expect_save(const char *run, const plumb_expect *result,
     plumb_record *record = plumb_record_create();
     if (!record) return PLUMB_EMEMORY;
     plumb_expect_record(record, result, opt);
-    plumb_status st = rundir_results(run, "evaluate", record);
+    plumb_status st = run_dir_write_results(run, "evaluate", record);
     plumb_record_free(record);
     return st;
 }

@@ -9,24 +9,24 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 
-bool probing_room(probing *out, int64_t index, int64_t image)
+bool probe_source_room(probe_source *out, int64_t index, int64_t image)
 {
     for (int64_t i = 0; i < plumb_room_count(); i++) {
         const plumb_room *room = plumb_room_at(i);
         if (!plumb_room_describe(room)->concept || index--) continue;
-        *out = (probing){.room = room,
-                         .steps = PLUMB_ROOM_STEPS,
-                         .height = image,
-                         .width = image,
-                         .channels = 3};
+        *out = (probe_source){.room = room,
+                              .steps = PLUMB_ROOM_STEPS,
+                              .height = image,
+                              .width = image,
+                              .channels = 3};
         return true;
     }
     return false;
 }
 
-plumb_status probing_open(probing *out, const char *path, int64_t tuples)
+plumb_status probe_source_open(probe_source *out, const char *path, int64_t tuples)
 {
-    probing p = {.path = path};
+    probe_source p = {.path = path};
     plumb_array a;
     char shape[200];
     plumb_status st = plumb_dataset_open(&p.data, path, NULL);
@@ -48,7 +48,7 @@ plumb_status probing_open(probing *out, const char *path, int64_t tuples)
     return PLUMB_OK;
 }
 
-void probing_close(probing *p)
+void probe_source_close(probe_source *p)
 {
     plumb_dataset_close(p->data);
     p->data = NULL;
@@ -56,19 +56,19 @@ void probing_close(probing *p)
 
 // ---- rooms ----
 
-typedef struct job {
-    const probing *p;
+typedef struct probe_job {
+    const probe_source *p;
     int64_t from;
     uint8_t *frames, *mask;
     plumb_status *st;
     char (*why)[256];
-} job;
+} probe_job;
 
 static void make_tuple(void *context, int64_t index, int worker)
 {
     (void)worker;
-    job *j = context;
-    const probing *p = j->p;
+    probe_job *j = context;
+    const probe_source *p = j->p;
     const int64_t pixels = 4 * p->steps * p->height * p->width;
     const plumb_room_item out = {.frames = j->frames + index * pixels * p->channels,
                                  .mask = j->mask ? j->mask + index * pixels : NULL};
@@ -79,12 +79,12 @@ static void make_tuple(void *context, int64_t index, int worker)
     if (j->st[index]) snprintf(j->why[index], sizeof j->why[index], "%s", plumb_last_error());
 }
 
-static plumb_status make_tuples(job *j, int64_t count, int threads)
+static plumb_status make_tuples(probe_job *j, int64_t count, int threads)
 {
     j->st = calloc((size_t)count, sizeof *j->st);
     j->why = calloc((size_t)count, sizeof *j->why);
     plumb_status st = j->st && j->why ? PLUMB_OK : fail(PLUMB_EMEMORY, "no memory for probes");
-    if (!st) pool_run(count, threads, make_tuple, j);
+    if (!st) parallel_for(count, threads, make_tuple, j);
     for (int64_t i = 0; i < count && !st; i++)
         if (j->st[i]) st = fail(j->st[i], "%s", j->why[i]);
     free(j->st);
@@ -94,7 +94,7 @@ static plumb_status make_tuples(job *j, int64_t count, int threads)
 
 // ---- files ----
 
-static plumb_status read_bytes(uint8_t *out, const probing *p, int64_t item, const char *field,
+static plumb_status read_bytes(uint8_t *out, const probe_source *p, int64_t item, const char *field,
                                int64_t bytes)
 {
     plumb_array a;
@@ -110,13 +110,13 @@ static plumb_status read_bytes(uint8_t *out, const probing *p, int64_t item, con
 }
 
 // What a file says of the concept, else its own name.
-static plumb_status name_concept(uint8_t *out, const probing *p, int64_t item)
+static plumb_status name_concept(uint8_t *out, const probe_source *p, int64_t item)
 {
     plumb_array a;
-    memset(out, 0, PROBING_LETTERS);
+    memset(out, 0, PROBE_SOURCE_NAME_SIZE);
     if (p->room || !plumb_dataset_has(p->data, "concept")) {
         const char *name = p->room ? plumb_room_describe(p->room)->concept : basename(p->path);
-        snprintf((char *)out, PROBING_LETTERS, "%s", name);
+        snprintf((char *)out, PROBE_SOURCE_NAME_SIZE, "%s", name);
         return PLUMB_OK;
     }
     plumb_status st = plumb_dataset_read(&a, p->data, item, "concept");
@@ -125,20 +125,21 @@ static plumb_status name_concept(uint8_t *out, const probing *p, int64_t item)
     if (a.dtype != PLUMB_U1)
         return fail(PLUMB_ESHAPE, "%s: concept of item %lld is %s, wanted text", p->path,
                     (long long)item, plumb_dtype_name(a.dtype));
-    memcpy(out, a.data, (size_t)(letters < PROBING_LETTERS - 1 ? letters : PROBING_LETTERS - 1));
+    memcpy(out, a.data,
+           (size_t)(letters < PROBE_SOURCE_NAME_SIZE - 1 ? letters : PROBE_SOURCE_NAME_SIZE - 1));
     return PLUMB_OK;
 }
 
-plumb_status probing_read(const probing *p, int64_t from, int64_t count, uint8_t *frames,
-                          uint8_t *mask, uint8_t *concept, int threads)
+plumb_status probe_source_read(const probe_source *p, int64_t from, int64_t count, uint8_t *frames,
+                               uint8_t *mask, uint8_t *concept, int threads)
 {
     const int64_t pixels = 4 * p->steps * p->height * p->width;
     plumb_status st = PLUMB_OK;
     if (p->room)
-        st = make_tuples(&(job){.p = p, .from = from, .frames = frames, .mask = mask}, count,
+        st = make_tuples(&(probe_job){.p = p, .from = from, .frames = frames, .mask = mask}, count,
                          threads);
     for (int64_t i = 0; i < count && !st; i++) {
-        st = name_concept(concept + i * PROBING_LETTERS, p, from + i);
+        st = name_concept(concept + i * PROBE_SOURCE_NAME_SIZE, p, from + i);
         if (p->room || st) continue;
         st = read_bytes(frames + i * pixels * p->channels, p, from + i, "frames",
                         pixels * p->channels);
@@ -163,8 +164,8 @@ static int64_t squares(plumb_reference r, const uint8_t *now, const uint8_t *kno
     return sum;
 }
 
-void probing_errors(double *error, plumb_reference reference, const uint8_t *frames, int64_t clips,
-                    int64_t steps, int64_t frame)
+void baseline_errors(double *error, plumb_reference reference, const uint8_t *frames, int64_t clips,
+                     int64_t steps, int64_t frame)
 {
     for (int64_t c = 0; c < clips; c++) {
         const uint8_t *clip = frames + c * steps * frame;

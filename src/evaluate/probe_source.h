@@ -9,32 +9,32 @@
 #include "plumb/expect.h"
 #include "plumb/room.h"
 
-enum { PROBING_LETTERS = 32 };
+enum { PROBE_SOURCE_NAME_SIZE = 32 };
 
 /// Tuples of one kind, in frames of one shape.
-typedef struct probing {
+typedef struct probe_source {
     const plumb_room *room; ///< or NULL:
     plumb_dataset *data;
     const char *path;
     int64_t tuples, steps, height, width, channels;
     uint64_t seed;
     int64_t first;
-} probing;
+} probe_source;
 
 /// The rooms that are probes, one after the other; false after the last.
-bool probing_room(probing *out, int64_t index, int64_t image);
+bool probe_source_room(probe_source *out, int64_t index, int64_t image);
 /// At most `tuples` of a file. Fails with PLUMB_ESHAPE if it does not hold tuples of clips.
-plumb_status probing_open(probing *out, const char *path, int64_t tuples);
-void probing_close(probing *p);
+plumb_status probe_source_open(probe_source *out, const char *path, int64_t tuples);
+void probe_source_close(probe_source *p);
 
 /// Tuples from .. from + count - 1: frames (count, 4, steps, height, width, channels), mask without
-/// the channels if it is not NULL, concept (count, PROBING_LETTERS).
-plumb_status probing_read(const probing *p, int64_t from, int64_t count, uint8_t *frames,
-                          uint8_t *mask, uint8_t *concept, int threads);
+/// the channels if it is not NULL, concept (count, PROBE_SOURCE_NAME_SIZE).
+plumb_status probe_source_read(const probe_source *p, int64_t from, int64_t count, uint8_t *frames,
+                               uint8_t *mask, uint8_t *concept, int threads);
 
 /// Mean squared error of frames 1 .. of every clip: error (clips, steps - 1), clips being four a
 /// tuple for the oracle. bytes / 255 is the unit.
-void probing_errors(double *error, plumb_reference reference, const uint8_t *frames, int64_t clips,
-                    int64_t steps, int64_t frame);
+void baseline_errors(double *error, plumb_reference reference, const uint8_t *frames, int64_t clips,
+                     int64_t steps, int64_t frame);
 
 #endif

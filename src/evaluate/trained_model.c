@@ -15,42 +15,43 @@
 // Films of the two uses start this far apart.
 static const int64_t measure_first = (int64_t)1 << 32;
 
-plumb_status examinee_load(examinee *e, const char *run)
+plumb_status trained_model_load(trained_model *e, const char *run)
 {
-    *e = (examinee){0};
+    *e = (trained_model){0};
     char *text, name[4096], identity[33];
     size_t size;
     snprintf(name, sizeof name, "%s/config.json", run);
-    plumb_status st = rundir_config(&text, &size, &e->mem, run);
-    if (!st) st = recipe_read(&e->recipe, &e->mem, text, size, name);
-    if (!st) st = recipe_identity(identity, &e->recipe);
-    if (!st) st = recipe_frames(&e->shape, &e->recipe);
+    plumb_status st = run_dir_read_config(&text, &size, &e->mem, run);
+    if (!st) st = run_config_parse(&e->recipe, &e->mem, text, size, name);
+    if (!st) st = run_config_hash(identity, &e->recipe);
+    if (!st) st = run_config_video_shape(&e->shape, &e->recipe);
     if (st) return st;
-    const catalogue_row *row = e->recipe.model;
+    const registry_entry *row = e->recipe.model;
     st = row->create(&e->t, &e->mem, e->recipe.own, &e->recipe.training, &e->shape);
     e->created = !st;
-    if (!st) st = rundir_weights(&e->t, &e->trained, run, identity);
+    if (!st) st = checkpoint_load_weights(&e->t, &e->trained, run, identity);
     return st;
 }
 
-plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_options *opt)
+plumb_status trained_model_open_dynamics(trained_model *e, const char *run,
+                                         const plumb_evaluate_options *opt)
 {
     (void)opt;
-    plumb_status st = examinee_load(e, run);
+    plumb_status st = trained_model_load(e, run);
     if (!st && !e->t.play)
         st = fail(PLUMB_EVALUE, "%s: %s has no phase space to look into", run,
                   e->recipe.model->name);
     return st;
 }
 
-void examinee_close(examinee *e)
+void trained_model_close(trained_model *e)
 {
     if (e->created && e->t.end) e->t.end(e->t.self);
     arena_clear(&e->mem);
-    *e = (examinee){0};
+    *e = (trained_model){0};
 }
 
-static plumb_status from_world(films *out, examinee *e, const char *name, int64_t first,
+static plumb_status from_world(test_videos *out, trained_model *e, const char *name, int64_t first,
                                int64_t count, int64_t steps, int threads)
 {
     const plumb_world *world;
@@ -58,13 +59,13 @@ static plumb_status from_world(films *out, examinee *e, const char *name, int64_
     if (st) return st;
     const plumb_world_facts *f = plumb_world_describe(world);
     uint64_t seed = (uint64_t)e->recipe.data.data_seed;
-    st = gather_world(&out->film, &e->mem, world, seed, first, count, steps, e->recipe.data.image,
-                      threads);
+    st = video_load_world(&out->film, &e->mem, world, seed, first, count, steps,
+                          e->recipe.data.image, threads);
     if (st) return st;
     out->states = 2 * f->n;
     out->canonicals = 2 * f->canonical_n;
-    out->state = ARENA_NEW(&e->mem, double, (count * steps * out->states));
-    out->canonical = ARENA_NEW(&e->mem, double, (count * steps * out->canonicals));
+    out->state = ARENA_ALLOC(&e->mem, double, (count * steps * out->states));
+    out->canonical = ARENA_ALLOC(&e->mem, double, (count * steps * out->canonicals));
     if (!out->state || !out->canonical) return PLUMB_EMEMORY;
     plumb_world_options w = plumb_world_defaults();
     w.image = out->film.height;
@@ -78,7 +79,7 @@ static plumb_status from_world(films *out, examinee *e, const char *name, int64_
 
 typedef struct watching {
     const plumb_world *world;
-    films *to;
+    test_videos *to;
     uint8_t *frames;
     uint64_t seed;
     int64_t first, steps;
@@ -91,7 +92,7 @@ static void watch_one(void *context, int64_t index, int worker)
 {
     (void)worker;
     watching *w = context;
-    const footage *f = &w->to->film;
+    const video_set *f = &w->to->film;
     const int64_t item = w->next + index, size = f->steps * f->height * f->width * f->channels;
     const plumb_trajectory film = {.frames = w->frames + item * size};
     const plumb_trajectory states = {.state = w->to->state + item * w->steps * w->to->states};
@@ -105,7 +106,7 @@ static void watch_one(void *context, int64_t index, int worker)
     if (st) snprintf(w->why[index], sizeof w->why[index], "%s", plumb_last_error());
 }
 
-static plumb_status watch_world(films *out, examinee *e, const char *name, int64_t first,
+static plumb_status watch_world(test_videos *out, trained_model *e, const char *name, int64_t first,
                                 int64_t count, int64_t steps, int threads)
 {
     enum { AT_ONCE = 64 };
@@ -114,23 +115,23 @@ static plumb_status watch_world(films *out, examinee *e, const char *name, int64
     if (st) return st;
     const plumb_world_facts *f = plumb_world_describe(w.world);
     w.seed = (uint64_t)e->recipe.data.data_seed;
-    out->film = (footage){.count = count,
-                          .steps = e->t.window,
-                          .height = e->recipe.data.image ? e->recipe.data.image : f->height,
-                          .width = e->recipe.data.image ? e->recipe.data.image : f->width,
-                          .channels = f->channels};
+    out->film = (video_set){.count = count,
+                            .steps = e->t.window,
+                            .height = e->recipe.data.image ? e->recipe.data.image : f->height,
+                            .width = e->recipe.data.image ? e->recipe.data.image : f->width,
+                            .channels = f->channels};
     out->states = 2 * f->n;
-    const footage *film = &out->film;
-    w.frames = ARENA_NEW(&e->mem, uint8_t,
-                         (count * film->steps * film->height * film->width * film->channels));
+    const video_set *film = &out->film;
+    w.frames = ARENA_ALLOC(&e->mem, uint8_t,
+                           (count * film->steps * film->height * film->width * film->channels));
     out->film.frames = w.frames;
-    out->state = ARENA_NEW(&e->mem, double, (count * steps * out->states));
-    w.st = ARENA_NEW(&e->mem, plumb_status, AT_ONCE);
-    w.why = arena_take(&e->mem, AT_ONCE, sizeof *w.why);
+    out->state = ARENA_ALLOC(&e->mem, double, (count * steps * out->states));
+    w.st = ARENA_ALLOC(&e->mem, plumb_status, AT_ONCE);
+    w.why = arena_alloc(&e->mem, AT_ONCE, sizeof *w.why);
     if (!w.frames || !out->state || !w.st || !w.why) return PLUMB_EMEMORY;
     for (; w.next < count; w.next += AT_ONCE) {
         const int64_t now = count - w.next < AT_ONCE ? count - w.next : AT_ONCE;
-        pool_run(now, threads, watch_one, &w);
+        parallel_for(now, threads, watch_one, &w);
         for (int64_t i = 0; i < now; i++)
             if (w.st[i]) return fail(w.st[i], "%s", w.why[i]);
         status_progress((double)w.next / (double)count);
@@ -151,7 +152,7 @@ static plumb_status read_field(double **out, int64_t *width, arena *mem, plumb_d
             return fail(PLUMB_ESHAPE, "%s of item %lld is not (%lld steps, numbers)", field,
                         (long long)i, (long long)steps);
         *width = a.shape[1];
-        if (!*out) *out = ARENA_NEW(mem, double, (count * steps * *width));
+        if (!*out) *out = ARENA_ALLOC(mem, double, (count * steps * *width));
         if (!*out) return PLUMB_EMEMORY;
         double *to = *out + i * steps * *width;
         for (int64_t k = 0; k < steps * *width; k++)
@@ -161,15 +162,15 @@ static plumb_status read_field(double **out, int64_t *width, arena *mem, plumb_d
     return st;
 }
 
-static plumb_status from_data(films *out, examinee *e, const char *path, int64_t count,
+static plumb_status from_data(test_videos *out, trained_model *e, const char *path, int64_t count,
                               int64_t steps)
 {
     plumb_dataset *d;
     plumb_status st = plumb_dataset_open(&d, path, NULL);
     if (st) return st;
     int64_t items = plumb_dataset_items(d);
-    st = gather_data(&out->film, &e->mem, path, items < count ? items : count, false);
-    const footage *f = &out->film;
+    st = video_load_file(&out->film, &e->mem, path, items < count ? items : count, false);
+    const video_set *f = &out->film;
     if (!st && f->steps < steps)
         st = fail(PLUMB_ESHAPE, "%s: has %lld frames a film, this takes %lld; try --steps %lld",
                   path, (long long)f->steps, (long long)steps, (long long)f->steps);
@@ -181,7 +182,7 @@ static plumb_status from_data(films *out, examinee *e, const char *path, int64_t
     if (st || f->steps == steps) return st;
     // Longer films are cut.
     int64_t frame = f->height * f->width * f->channels;
-    uint8_t *cut = ARENA_NEW(&e->mem, uint8_t, (f->count * steps * frame));
+    uint8_t *cut = ARENA_ALLOC(&e->mem, uint8_t, (f->count * steps * frame));
     if (!cut) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < f->count; i++)
         memcpy(cut + i * steps * frame, f->frames + i * f->steps * frame, (size_t)(steps * frame));
@@ -190,7 +191,7 @@ static plumb_status from_data(films *out, examinee *e, const char *path, int64_t
     return PLUMB_OK;
 }
 
-static plumb_status fits(const footage *f, const footage *s)
+static plumb_status fits(const video_set *f, const video_set *s)
 {
     if (f->height != s->height || f->width != s->width || f->channels != s->channels)
         return fail(PLUMB_ESHAPE,
@@ -200,20 +201,20 @@ static plumb_status fits(const footage *f, const footage *s)
     return PLUMB_OK;
 }
 
-plumb_status films_get(films *out, examinee *e, const plumb_evaluate_options *opt, films_use use,
-                       int64_t count, int64_t steps)
+plumb_status test_videos_get(test_videos *out, trained_model *e, const plumb_evaluate_options *opt,
+                             test_videos_use use, int64_t count, int64_t steps)
 {
-    *out = (films){0};
-    const recipe_data *data = &e->recipe.data;
+    *out = (test_videos){0};
+    const run_config_data *data = &e->recipe.data;
     const char *world = opt->world ? opt->world : data->world;
     int threads = opt->threads ? opt->threads : plumb_machine_threads();
     plumb_status st;
     if (opt->data) st = from_data(out, e, opt->data, count, steps);
     else if (world[0])
-        st =
-            from_world(out, e, world,
-                       FOOTAGE_TEST_FIRST + opt->first + (use == FILMS_MEASURE ? measure_first : 0),
-                       count, steps, threads);
+        st = from_world(out, e, world,
+                        VIDEO_TEST_FIRST + opt->first +
+                            (use == TEST_VIDEOS_MEASURE ? measure_first : 0),
+                        count, steps, threads);
     else
         return fail(PLUMB_EVALUE,
                     "the run was trained on %s; name other films by --data, or a --world",
@@ -221,14 +222,14 @@ plumb_status films_get(films *out, examinee *e, const plumb_evaluate_options *op
     return st ? st : fits(&out->film, &e->shape);
 }
 
-plumb_status films_watched(films *out, examinee *e, const plumb_evaluate_options *opt,
-                           int64_t count, int64_t steps)
+plumb_status test_videos_windows(test_videos *out, trained_model *e,
+                                 const plumb_evaluate_options *opt, int64_t count, int64_t steps)
 {
     const char *world = opt->world ? opt->world : e->recipe.data.world;
-    if (opt->data) return films_get(out, e, opt, FILMS_MEASURE, INT64_MAX, steps);
-    *out = (films){0};
+    if (opt->data) return test_videos_get(out, e, opt, TEST_VIDEOS_MEASURE, INT64_MAX, steps);
+    *out = (test_videos){0};
     const int threads = opt->threads ? opt->threads : plumb_machine_threads();
     const plumb_status st = watch_world(
-        out, e, world, FOOTAGE_TEST_FIRST + opt->first + measure_first, count, steps, threads);
+        out, e, world, VIDEO_TEST_FIRST + opt->first + measure_first, count, steps, threads);
     return st ? st : fits(&out->film, &e->shape);
 }

@@ -7,38 +7,39 @@
 #include "plumb/evaluate.h"
 #include "train/run_config.h"
 
-typedef struct examinee {
+typedef struct trained_model {
     arena mem;
-    recipe recipe;
-    trainee t;
+    run_config recipe;
+    trainable_model t;
     bool created;
     int64_t trained; ///< updates
-    footage shape;   ///< of the frames it was trained on; no frames
-} examinee;
+    video_set shape; ///< of the frames it was trained on; no frames
+} trained_model;
 
 /// A run of any model.
-plumb_status examinee_load(examinee *e, const char *run);
+plumb_status trained_model_load(trained_model *e, const char *run);
 /// One that has a phase space.
-plumb_status examinee_open(examinee *e, const char *run, const plumb_evaluate_options *opt);
-void examinee_close(examinee *e);
+plumb_status trained_model_open_dynamics(trained_model *e, const char *run,
+                                         const plumb_evaluate_options *opt);
+void trained_model_close(trained_model *e);
 
 /// Films and the true states behind them. `state` and `canonical` are (count, steps, ..), in `mem`.
-typedef struct films {
-    footage film;
+typedef struct test_videos {
+    video_set film;
     double *state, *canonical;
     int64_t states, canonicals; ///< numbers a frame
-} films;
+} test_videos;
 
 /// Which films: those of the forecast, or those of the phase-space measures. They never meet, nor
 /// those of training.
-typedef enum films_use { FILMS_FORECAST, FILMS_MEASURE } films_use;
-plumb_status films_get(films *out, examinee *e, const plumb_evaluate_options *opt, films_use use,
-                       int64_t count, int64_t steps);
+typedef enum test_videos_use { TEST_VIDEOS_FORECAST, TEST_VIDEOS_MEASURE } test_videos_use;
+plumb_status test_videos_get(test_videos *out, trained_model *e, const plumb_evaluate_options *opt,
+                             test_videos_use use, int64_t count, int64_t steps);
 
-/// Many trajectories of FILMS_MEASURE of which only what the model watches is filmed:
+/// Many trajectories of TEST_VIDEOS_MEASURE of which only what the model watches is filmed:
 /// `film` has its window of frames, `state` has `steps`, `canonical` is NULL. From a file all that
 /// it has, `steps` frames of each.
-plumb_status films_watched(films *out, examinee *e, const plumb_evaluate_options *opt,
-                           int64_t count, int64_t steps);
+plumb_status test_videos_windows(test_videos *out, trained_model *e,
+                                 const plumb_evaluate_options *opt, int64_t count, int64_t steps);
 
 #endif

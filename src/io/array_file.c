@@ -16,11 +16,13 @@
 #include "io/pth.h"
 #include "io/safetensors.h"
 
-static const file_format formats[] = {
+static const array_file_format formats[] = {
     {".npy", npy_open, npy_read, npy_close, npy_save, NULL},
-    {".npz", npz_open, npz_read, npz_close, npz_save, npz_look},
-    {".h5", h5client_open, h5client_read, h5client_close, h5client_save, h5client_look},
-    {".hdf5", h5client_open, h5client_read, h5client_close, h5client_save, h5client_look},
+    {".npz", npz_open, npz_read, npz_close, npz_save, npz_info},
+    {".h5", hdf5_client_open, hdf5_client_read, hdf5_client_close, hdf5_client_save,
+     hdf5_client_info},
+    {".hdf5", hdf5_client_open, hdf5_client_read, hdf5_client_close, hdf5_client_save,
+     hdf5_client_info},
     {".pth", pth_open, pth_read, pth_close, pth_save, NULL},
     {".pt", pth_open, pth_read, pth_close, pth_save, NULL},
     {".safetensors", safetensors_open, safetensors_read, safetensors_close, safetensors_save, NULL},
@@ -29,15 +31,15 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 
 struct plumb_file {
     arena mem;
-    const file_format *format;
+    const array_file_format *format;
     const char *path;
     void *state;
-    file_names names;
+    array_file_names names;
     plumb_array *array; // those read so far; `known` says which
     bool *known;
 };
 
-static const file_format *format_of(const char *path, size_t length)
+static const array_file_format *format_of(const char *path, size_t length)
 {
     for (int i = 0; i < FORMATS; i++) {
         const size_t suffix = strlen(formats[i].suffix);
@@ -55,17 +57,17 @@ static plumb_status unknown_format(const char *path)
 
 plumb_status plumb_file_open(plumb_file **out, const char *path)
 {
-    const file_format *format = format_of(path, strlen(path));
+    const array_file_format *format = format_of(path, strlen(path));
     if (!format) return unknown_format(path);
     plumb_file *file = calloc(1, sizeof *file);
     if (!file) return fail(PLUMB_EMEMORY, "%s: no memory to open it", path);
     file->format = format;
-    file->path = arena_text(&file->mem, path);
+    file->path = arena_strdup(&file->mem, path);
     plumb_status st = PLUMB_EMEMORY;
     if (file->path) st = format->open(&file->state, &file->names, &file->mem, file->path);
     if (!st) {
-        file->array = ARENA_NEW(&file->mem, plumb_array, file->names.count);
-        file->known = ARENA_NEW(&file->mem, bool, file->names.count);
+        file->array = ARENA_ALLOC(&file->mem, plumb_array, file->names.count);
+        file->known = ARENA_ALLOC(&file->mem, bool, file->names.count);
         if (!file->array || !file->known) st = PLUMB_EMEMORY;
     }
     if (st) {
@@ -129,8 +131,8 @@ static const char *list_names(char *text, size_t size, const plumb_file *file)
     return text;
 }
 
-plumb_status file_look(plumb_array *out, uint64_t *offset, const infile **in, plumb_file *file,
-                       int64_t index)
+plumb_status array_file_info(plumb_array *out, uint64_t *offset, const input_file **in,
+                             plumb_file *file, int64_t index)
 {
     *offset = 0;
     if (!file->known[index] && file->format->look) {
@@ -152,7 +154,7 @@ plumb_status plumb_file_read(plumb_array *out, plumb_file *file, const char *nam
                     list_names(names, sizeof names, file));
     }
     if (!file->known[index]) {
-        const arena_mark mark = arena_here(&file->mem);
+        const arena_mark mark = arena_get_mark(&file->mem);
         const plumb_status st =
             file->format->read(&file->array[index], &file->mem, file->state, index);
         if (st) {
@@ -204,7 +206,7 @@ plumb_status plumb_file_read_argument(plumb_array *out, plumb_file **file, const
 plumb_status plumb_file_save(const char *path, const plumb_named_array *arrays, int64_t count,
                              bool compress)
 {
-    const file_format *format = format_of(path, strlen(path));
+    const array_file_format *format = format_of(path, strlen(path));
     if (!format) return unknown_format(path);
     if (count < 1) return fail(PLUMB_EVALUE, "%s: no array to write", path);
     return format->save(path, arrays, count, compress);
@@ -212,5 +214,5 @@ plumb_status plumb_file_save(const char *path, const plumb_named_array *arrays, 
 
 bool plumb_file_hdf5(void)
 {
-    return h5client_available();
+    return hdf5_client_available();
 }

@@ -10,28 +10,28 @@ enum { PIECE = 1 << 16, GZIP_WINDOW = 15 + 16, RAW_WINDOW = -15, LEVEL = 6 };
 
 // ---- in ----
 
-struct flate_source {
-    const infile *file;
+struct deflate_reader {
+    const input_file *file;
     uint64_t at; // of the next bytes of the file
     z_stream z;
     bool ended; // this member; another may follow
     unsigned char piece[PIECE];
 };
 
-plumb_status flate_is_gzip(bool *out, const infile *file)
+plumb_status deflate_is_gzip(bool *out, const input_file *file)
 {
     unsigned char magic[2] = {0};
     if (file->size >= 2) {
-        const plumb_status st = infile_read(magic, file, 0, 2);
+        const plumb_status st = input_file_read(magic, file, 0, 2);
         if (st) return st;
     }
     *out = magic[0] == 0x1f && magic[1] == 0x8b;
     return PLUMB_OK;
 }
 
-plumb_status flate_open(flate_source **out, const infile *file)
+plumb_status deflate_open(deflate_reader **out, const input_file *file)
 {
-    flate_source *s = calloc(1, sizeof *s);
+    deflate_reader *s = calloc(1, sizeof *s);
     if (!s || inflateInit2(&s->z, GZIP_WINDOW) != Z_OK) {
         free(s);
         return fail(PLUMB_EMEMORY, "%s: no memory to unpack it", file->path);
@@ -41,14 +41,14 @@ plumb_status flate_open(flate_source **out, const infile *file)
     return PLUMB_OK;
 }
 
-void flate_close(flate_source *source)
+void deflate_close(deflate_reader *source)
 {
     if (!source) return;
     inflateEnd(&source->z);
     free(source);
 }
 
-void flate_rewind(flate_source *source)
+void deflate_rewind(deflate_reader *source)
 {
     inflateReset(&source->z);
     source->z.avail_in = 0;
@@ -57,13 +57,13 @@ void flate_rewind(flate_source *source)
 }
 
 // More packed bytes; false at the end of the file.
-static plumb_status refill(bool *more, flate_source *s)
+static plumb_status refill(bool *more, deflate_reader *s)
 {
     const uint64_t left = (uint64_t)s->file->size - s->at;
     const size_t step = left < PIECE ? (size_t)left : PIECE;
     *more = step > 0;
     if (!step) return PLUMB_OK;
-    const plumb_status st = infile_read(s->piece, s->file, s->at, step);
+    const plumb_status st = input_file_read(s->piece, s->file, s->at, step);
     if (st) return st;
     s->at += step;
     s->z.next_in = s->piece;
@@ -71,7 +71,7 @@ static plumb_status refill(bool *more, flate_source *s)
     return PLUMB_OK;
 }
 
-plumb_status flate_pull(size_t *got, flate_source *s, void *out, size_t bytes)
+plumb_status deflate_read(size_t *got, deflate_reader *s, void *out, size_t bytes)
 {
     *got = 0;
     while (*got < bytes) {
@@ -102,20 +102,21 @@ plumb_status flate_pull(size_t *got, flate_source *s, void *out, size_t bytes)
 
 // ---- out ----
 
-struct flate_sink {
+struct deflate_writer {
     z_stream z;
-    flate_write *write;
+    deflate_output *write;
     void *context;
     const char *path;
     unsigned char piece[PIECE];
 };
 
-plumb_status flate_create(flate_sink **out, flate_kind kind, flate_write *write, void *context,
-                          const char *path)
+plumb_status deflate_create(deflate_writer **out, deflate_kind kind, deflate_output *write,
+                            void *context, const char *path)
 {
-    flate_sink *s = calloc(1, sizeof *s);
-    if (!s || deflateInit2(&s->z, LEVEL, Z_DEFLATED, kind == FLATE_GZIP ? GZIP_WINDOW : RAW_WINDOW,
-                           8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    deflate_writer *s = calloc(1, sizeof *s);
+    if (!s ||
+        deflateInit2(&s->z, LEVEL, Z_DEFLATED, kind == DEFLATE_GZIP ? GZIP_WINDOW : RAW_WINDOW, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
         free(s);
         return fail(PLUMB_EMEMORY, "%s: no memory to pack it", path);
     }
@@ -126,7 +127,7 @@ plumb_status flate_create(flate_sink **out, flate_kind kind, flate_write *write,
     return PLUMB_OK;
 }
 
-static plumb_status run(flate_sink *s, int flush)
+static plumb_status run(deflate_writer *s, int flush)
 {
     do {
         s->z.next_out = s->piece;
@@ -138,7 +139,7 @@ static plumb_status run(flate_sink *s, int flush)
     return PLUMB_OK;
 }
 
-plumb_status flate_push(flate_sink *s, const void *data, size_t bytes)
+plumb_status deflate_write(deflate_writer *s, const void *data, size_t bytes)
 {
     const unsigned char *from = data;
     plumb_status st = PLUMB_OK;
@@ -153,20 +154,20 @@ plumb_status flate_push(flate_sink *s, const void *data, size_t bytes)
     return st;
 }
 
-plumb_status flate_finish(flate_sink *s)
+plumb_status deflate_finish(deflate_writer *s)
 {
     s->z.avail_in = 0;
     return run(s, Z_FINISH);
 }
 
-void flate_free(flate_sink *sink)
+void deflate_free(deflate_writer *sink)
 {
     if (!sink) return;
     deflateEnd(&sink->z);
     free(sink);
 }
 
-uint32_t flate_crc(uint32_t crc, const void *data, size_t bytes)
+uint32_t deflate_crc(uint32_t crc, const void *data, size_t bytes)
 {
     return (uint32_t)crc32_z(crc, data, bytes);
 }

@@ -280,9 +280,9 @@ plumb_status npy_load(plumb_array *out, arena *mem, const npy_header *h, npy_sou
     plumb_array array;
     plumb_status st = array_create(&array, mem, h->dtype, h->ndim, h->shape);
     if (st) return fail(st, "%s: no memory for its %zu bytes", what, h->bytes);
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     const bool turn = h->fortran && h->ndim > 1;
-    void *raw = turn ? arena_take(mem, (int64_t)h->bytes, 1) : array.data;
+    void *raw = turn ? arena_alloc(mem, (int64_t)h->bytes, 1) : array.data;
     if (!raw) return fail(PLUMB_EMEMORY, "%s: no memory to turn its %zu bytes", what, h->bytes);
 
     st = source(context, raw, h->bytes);
@@ -299,7 +299,7 @@ plumb_status npy_load(plumb_array *out, arena *mem, const npy_header *h, npy_sou
     return PLUMB_OK;
 }
 
-size_t npy_compose(unsigned char text[NPY_WRITE_LIMIT], const plumb_array *array)
+size_t npy_format_header(unsigned char text[NPY_WRITE_LIMIT], const plumb_array *array)
 {
     char shape[NPY_WRITE_LIMIT - 128]; // 32 axes of 19 digits fit, so version 1 is always enough
     plumb_array_shape_text(shape, sizeof shape, array);
@@ -327,29 +327,29 @@ size_t npy_compose(unsigned char text[NPY_WRITE_LIMIT], const plumb_array *array
 // ---- a .npy file as a file of one array ----
 
 typedef struct npy {
-    infile file;
+    input_file file;
     npy_header header;
 } npy;
 
-plumb_status npy_open(void **state, file_names *names, arena *mem, const char *path)
+plumb_status npy_open(void **state, array_file_names *names, arena *mem, const char *path)
 {
-    npy *n = ARENA_NEW(mem, npy, 1);
-    names->name = ARENA_NEW(mem, const char *, 1);
+    npy *n = ARENA_ALLOC(mem, npy, 1);
+    names->name = ARENA_ALLOC(mem, const char *, 1);
     if (!n || !names->name) return PLUMB_EMEMORY;
     names->name[0] = "";
     names->count = 1;
-    plumb_status st = infile_open(&n->file, path);
+    plumb_status st = input_file_open(&n->file, path);
     if (st) return st;
 
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     const size_t have =
         n->file.size < NPY_PREFIX_LIMIT ? (size_t)n->file.size : (size_t)NPY_PREFIX_LIMIT;
-    void *prefix = arena_take(mem, (int64_t)have, 1);
-    st = prefix ? infile_read(prefix, &n->file, 0, have) : PLUMB_EMEMORY;
+    void *prefix = arena_alloc(mem, (int64_t)have, 1);
+    st = prefix ? input_file_read(prefix, &n->file, 0, have) : PLUMB_EMEMORY;
     if (!st) st = npy_parse(&n->header, prefix, have, (uint64_t)n->file.size, path);
     arena_rewind(mem, mark);
     if (st) {
-        infile_close(&n->file);
+        input_file_close(&n->file);
         return st;
     }
     *state = n;
@@ -359,7 +359,7 @@ plumb_status npy_open(void **state, file_names *names, arena *mem, const char *p
 static plumb_status from_file(void *context, void *out, size_t bytes)
 {
     const npy *n = context;
-    return infile_read(out, &n->file, n->header.offset, bytes);
+    return input_file_read(out, &n->file, n->header.offset, bytes);
 }
 
 plumb_status npy_read(plumb_array *out, arena *mem, void *state, int64_t index)
@@ -372,7 +372,7 @@ plumb_status npy_read(plumb_array *out, arena *mem, void *state, int64_t index)
 void npy_close(void *state)
 {
     npy *n = state;
-    infile_close(&n->file);
+    input_file_close(&n->file);
 }
 
 plumb_status npy_save(const char *path, const plumb_named_array *arrays, int64_t count,
@@ -384,12 +384,12 @@ plumb_status npy_save(const char *path, const plumb_named_array *arrays, int64_t
                     (long long)count);
     const plumb_array *array = &arrays[0].array;
     unsigned char header[NPY_WRITE_LIMIT];
-    const size_t size = npy_compose(header, array);
-    outfile file;
-    const plumb_status st = outfile_open(&file, path);
+    const size_t size = npy_format_header(header, array);
+    output_file file;
+    const plumb_status st = output_file_open(&file, path);
     if (st) return st;
     fwrite(header, 1, size, file.stream); // a failed write is remembered until the commit
     const int64_t items = plumb_array_count(array);
     if (items) fwrite(array->data, plumb_dtype_size(array->dtype), (size_t)items, file.stream);
-    return outfile_commit(&file);
+    return output_file_commit(&file);
 }

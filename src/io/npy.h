@@ -43,10 +43,10 @@ plumb_status npy_load(plumb_array *out, arena *mem, const npy_header *header, np
 /// Writes the header of `array`, padded to a multiple of 64 bytes, into `text` and returns its
 /// size. NPY_WRITE_LIMIT is always enough.
 enum { NPY_WRITE_LIMIT = 1024 };
-size_t npy_compose(unsigned char text[NPY_WRITE_LIMIT], const plumb_array *array);
+size_t npy_format_header(unsigned char text[NPY_WRITE_LIMIT], const plumb_array *array);
 
 /// A .npy file as a file of one array.
-plumb_status npy_open(void **state, file_names *names, arena *mem, const char *path);
+plumb_status npy_open(void **state, array_file_names *names, arena *mem, const char *path);
 plumb_status npy_read(plumb_array *out, arena *mem, void *state, int64_t index);
 void npy_close(void *state);
 plumb_status npy_save(const char *path, const plumb_named_array *arrays, int64_t count,

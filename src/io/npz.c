@@ -27,8 +27,8 @@ enum {
 };
 
 typedef struct npz {
-    infile file;
-    zipdir dir;
+    input_file file;
+    zip_directory dir;
     zip_t *zip;
     int64_t *member; // which member each array is
     const char **name;
@@ -64,7 +64,7 @@ static plumb_status compare(const npz *z)
 {
     bool same = zip_get_num_entries(z->zip, 0) == z->dir.count;
     for (int64_t i = 0; same && i < z->dir.count; i++) {
-        const zipdir_member *m = &z->dir.member[i];
+        const zip_member *m = &z->dir.member[i];
         zip_stat_t about;
         const char *name = zip_get_name(z->zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
         same = name && strcmp(name, m->name) == 0 &&
@@ -93,16 +93,16 @@ static plumb_status open_zip(npz *z)
 }
 
 // Members that are not .npy are left alone, as NumPy does.
-static plumb_status list(npz *z, file_names *names, arena *mem)
+static plumb_status list(npz *z, array_file_names *names, arena *mem)
 {
-    names->name = ARENA_NEW(mem, const char *, z->dir.count);
-    z->member = ARENA_NEW(mem, int64_t, z->dir.count);
+    names->name = ARENA_ALLOC(mem, const char *, z->dir.count);
+    z->member = ARENA_ALLOC(mem, int64_t, z->dir.count);
     if (!names->name || !z->member) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < z->dir.count; i++) {
         const char *name = z->dir.member[i].name;
         const size_t length = strlen(name);
         if (length <= 4 || strcmp(name + length - 4, ".npy") != 0) continue;
-        char *key = arena_text(mem, name);
+        char *key = arena_strdup(mem, name);
         if (!key) return PLUMB_EMEMORY;
         key[length - 4] = 0;
         names->name[names->count] = key;
@@ -112,13 +112,13 @@ static plumb_status list(npz *z, file_names *names, arena *mem)
     return names->count ? PLUMB_OK : fail(PLUMB_EFORMAT, "%s: holds no .npy member", z->file.path);
 }
 
-plumb_status npz_open(void **state, file_names *names, arena *mem, const char *path)
+plumb_status npz_open(void **state, array_file_names *names, arena *mem, const char *path)
 {
-    npz *z = ARENA_NEW(mem, npz, 1);
+    npz *z = ARENA_ALLOC(mem, npz, 1);
     if (!z) return PLUMB_EMEMORY;
-    plumb_status st = infile_open(&z->file, path);
+    plumb_status st = input_file_open(&z->file, path);
     if (st) return st;
-    st = zipdir_read(&z->dir, mem, &z->file);
+    st = zip_directory_read(&z->dir, mem, &z->file);
     if (!st) st = check_total(z);
     if (!st) st = open_zip(z);
     if (!st) st = list(z, names, mem);
@@ -131,7 +131,7 @@ void npz_close(void *state)
 {
     npz *z = state;
     if (z->zip) zip_discard(z->zip);
-    infile_close(&z->file);
+    input_file_close(&z->file);
 }
 
 // ---- reading ----
@@ -209,8 +209,8 @@ static plumb_status from_member(void *context, void *out, size_t bytes)
 
 static plumb_status read_member(plumb_array *out, arena *mem, npz *z, int64_t member, stream *s)
 {
-    const zipdir_member *m = &z->dir.member[member];
-    if (m->size > infile_memory())
+    const zip_member *m = &z->dir.member[member];
+    if (m->size > input_file_memory_limit())
         return fail(PLUMB_EMEMORY, "%s: has %llu bytes, more than this machine's memory", s->what,
                     (unsigned long long)m->size);
     if (is_bomb(m->size, m->packed)) return refuse_bomb(s->what, m->size, m->packed);
@@ -231,7 +231,7 @@ plumb_status npz_read(plumb_array *out, arena *mem, void *state, int64_t index)
     char what[512];
     snprintf(what, sizeof what, "%.300s:%.200s", z->file.path, z->name[index]);
     arena scratch = {0};
-    stream s = {.what = what, .prefix = arena_take(&scratch, NPY_PREFIX_LIMIT, 1)};
+    stream s = {.what = what, .prefix = arena_alloc(&scratch, NPY_PREFIX_LIMIT, 1)};
     const plumb_status st =
         s.prefix ? read_member(out, mem, z, z->member[index], &s) : PLUMB_EMEMORY;
     if (s.file) zip_fclose(s.file);
@@ -242,7 +242,7 @@ plumb_status npz_read(plumb_array *out, arena *mem, void *state, int64_t index)
 static plumb_status look_member(plumb_array *out, uint64_t *offset, npz *z, int64_t member,
                                 stream *s)
 {
-    const zipdir_member *m = &z->dir.member[member];
+    const zip_member *m = &z->dir.member[member];
     npy_header header;
     s->have = m->size < NPY_PREFIX_LIMIT ? (size_t)m->size : (size_t)NPY_PREFIX_LIMIT;
     plumb_status st = open_member(s, z, member);
@@ -250,12 +250,12 @@ static plumb_status look_member(plumb_array *out, uint64_t *offset, npz *z, int6
     if (!st) st = npy_parse(&header, s->prefix, s->have, m->size, s->what);
     if (st) return st;
     *out = plumb_array_view(NULL, header.dtype, header.ndim, header.shape);
-    if (m->method != ZIPDIR_STORED || header.swapped || header.fortran ||
+    if (m->method != ZIP_DIRECTORY_STORED || header.swapped || header.fortran ||
         header.dtype == PLUMB_BOOL)
         return PLUMB_OK;
     // Name and extra field stand between the local header and the data.
     unsigned char local[30];
-    st = infile_read(local, &z->file, m->offset, sizeof local);
+    st = input_file_read(local, &z->file, m->offset, sizeof local);
     if (!st) st = prove(z, member, s);
     if (st) return st;
     *offset = m->offset + sizeof local + (uint64_t)(local[26] | local[27] << 8) +
@@ -263,14 +263,14 @@ static plumb_status look_member(plumb_array *out, uint64_t *offset, npz *z, int6
     return PLUMB_OK;
 }
 
-plumb_status npz_look(plumb_array *out, uint64_t *offset, const infile **file, void *state,
+plumb_status npz_info(plumb_array *out, uint64_t *offset, const input_file **file, void *state,
                       int64_t index)
 {
     npz *z = state;
     char what[512];
     snprintf(what, sizeof what, "%.300s:%.200s", z->file.path, z->name[index]);
     arena scratch = {0};
-    stream s = {.what = what, .prefix = arena_take(&scratch, NPY_PREFIX_LIMIT, 1)};
+    stream s = {.what = what, .prefix = arena_alloc(&scratch, NPY_PREFIX_LIMIT, 1)};
     *file = &z->file;
     const plumb_status st =
         s.prefix ? look_member(out, offset, z, z->member[index], &s) : PLUMB_EMEMORY;
@@ -342,14 +342,14 @@ static plumb_status add(zip_t *zip, arena *mem, const plumb_named_array *named, 
                         const char *path)
 {
     const size_t length = strlen(named->name);
-    char *name = arena_take(mem, (int64_t)length + 5, 1);
-    unsigned char *header = arena_take(mem, NPY_WRITE_LIMIT, 1);
+    char *name = arena_alloc(mem, (int64_t)length + 5, 1);
+    unsigned char *header = arena_alloc(mem, NPY_WRITE_LIMIT, 1);
     if (!name || !header) return PLUMB_EMEMORY;
     memcpy(name, named->name, length);
     memcpy(name + length, ".npy", 5);
     const plumb_array *array = &named->array;
     zip_buffer_fragment_t part[2] = {
-        {header, npy_compose(header, array)},
+        {header, npy_format_header(header, array)},
         {array->data, (zip_uint64_t)plumb_array_count(array) * plumb_dtype_size(array->dtype)},
     };
     zip_source_t *source = zip_source_buffer_fragment(zip, part, part[1].length ? 2 : 1, 0);
@@ -382,11 +382,11 @@ static plumb_status fill(zip_t *zip, arena *mem, const char *path, const plumb_n
 plumb_status npz_save(const char *path, const plumb_named_array *arrays, int64_t count,
                       bool compress)
 {
-    if (count > ZIPDIR_MAX_MEMBERS)
+    if (count > ZIP_DIRECTORY_MAX_MEMBERS)
         return fail(PLUMB_EVALUE, "%s: %lld arrays, at most %d fit", path, (long long)count,
-                    ZIPDIR_MAX_MEMBERS);
-    outfile file;
-    plumb_status st = outfile_open(&file, path);
+                    ZIP_DIRECTORY_MAX_MEMBERS);
+    output_file file;
+    plumb_status st = output_file_open(&file, path);
     if (st) return st;
     sink s = {.stream = file.stream};
     zip_error_t error;
@@ -404,7 +404,7 @@ plumb_status npz_save(const char *path, const plumb_named_array *arrays, int64_t
     arena_clear(&scratch);
     zip_error_fini(&s.error);
     zip_error_fini(&error);
-    if (st) outfile_abandon(&file);
-    else st = outfile_commit(&file);
+    if (st) output_file_discard(&file);
+    else st = output_file_commit(&file);
     return st;
 }

@@ -5,13 +5,13 @@
 
 #include "io/array_file.h"
 
-plumb_status npz_open(void **state, file_names *names, arena *mem, const char *path);
+plumb_status npz_open(void **state, array_file_names *names, arena *mem, const char *path);
 plumb_status npz_read(plumb_array *out, arena *mem, void *state, int64_t index);
 void npz_close(void *state);
 plumb_status npz_save(const char *path, const plumb_named_array *arrays, int64_t count,
                       bool compress);
 /// A stored array is read through once, for its checksum; of a deflated one only the header.
-plumb_status npz_look(plumb_array *out, uint64_t *offset, const infile **file, void *state,
+plumb_status npz_info(plumb_array *out, uint64_t *offset, const input_file **file, void *state,
                       int64_t index);
 
 #endif

@@ -74,7 +74,7 @@ static pickle_value *fresh(machine *m, pickle_kind kind)
 {
     if (m->values >= PICKLE_MOST_VALUES) return NULL;
     m->values++;
-    pickle_value *v = ARENA_NEW(m->mem, pickle_value, 1);
+    pickle_value *v = ARENA_ALLOC(m->mem, pickle_value, 1);
     if (!v) m->no_memory = true;
     else v->kind = kind;
     return v;
@@ -84,7 +84,7 @@ static pickle_value *fresh(machine *m, pickle_kind kind)
 static void *grow(machine *m, void *old, int64_t used, int64_t *room, size_t size)
 {
     const int64_t more = *room ? 2 * *room : 16;
-    void *out = arena_take(m->mem, more, size);
+    void *out = arena_alloc(m->mem, more, size);
     if (!out) {
         m->no_memory = true;
         return NULL;
@@ -184,7 +184,7 @@ static bool push_bytes(machine *m, pickle_kind kind, uint64_t length)
 {
     if (length > (uint64_t)(m->end - m->at)) return false;
     pickle_value *v = fresh(m, kind);
-    char *copy = v ? arena_take(m->mem, (int64_t)length + 1, 1) : NULL;
+    char *copy = v ? arena_alloc(m->mem, (int64_t)length + 1, 1) : NULL;
     if (!copy) {
         m->no_memory = m->no_memory || v;
         return false;
@@ -375,7 +375,7 @@ static plumb_status build_bytes(machine *m, const pickle_value *given)
     const pickle_value *text = given->item[0];
     pickle_value *v = fresh(m, PICKLE_BYTES);
     if (!push(m, v)) return damaged(m);
-    char *out = arena_take(m->mem, text->count + 1, 1);
+    char *out = arena_alloc(m->mem, text->count + 1, 1);
     if (!out) return PLUMB_EMEMORY;
     const unsigned char *s = (const unsigned char *)text->bytes;
     for (int64_t i = 0; i < text->count; i++) {

@@ -43,7 +43,7 @@ static void take(png_structp png, png_bytep data, png_size_t bytes)
 {
     door *d = png_get_io_ptr(png);
     buffer_put(d->out, data, bytes);
-    if (d->out->broken) png_error(png, "no memory");
+    if (d->out->failed) png_error(png, "no memory");
 }
 
 static void flush(png_structp png)

@@ -15,8 +15,8 @@
 #include "io/zip_directory.h"
 
 typedef struct pth {
-    infile file;
-    zipdir dir;
+    input_file file;
+    zip_directory dir;
     const char *folder; // "archive/" and the like
     const pickle_value **value;
     const char **name;
@@ -39,7 +39,7 @@ static uint32_t crc_of(const unsigned char *b, size_t n)
     return ~crc;
 }
 
-static const zipdir_member *find_member(const pth *p, const char *name)
+static const zip_member *find_member(const pth *p, const char *name)
 {
     const size_t folder = strlen(p->folder);
     for (int64_t i = 0; i < p->dir.count; i++) {
@@ -50,17 +50,17 @@ static const zipdir_member *find_member(const pth *p, const char *name)
     return NULL;
 }
 
-static plumb_status read_member(unsigned char *out, const pth *p, const zipdir_member *m)
+static plumb_status read_member(unsigned char *out, const pth *p, const zip_member *m)
 {
     enum { LOCAL_SIZE = 30 };
     unsigned char b[LOCAL_SIZE];
-    if (m->method != ZIPDIR_STORED)
+    if (m->method != ZIP_DIRECTORY_STORED)
         return fail(PLUMB_EFORMAT, "%s: member \"%s\" is compressed, which PyTorch never does",
                     p->file.path, m->name);
-    plumb_status st = infile_read(b, &p->file, m->offset, LOCAL_SIZE);
+    plumb_status st = input_file_read(b, &p->file, m->offset, LOCAL_SIZE);
     const uint64_t start =
         m->offset + LOCAL_SIZE + (uint64_t)(b[26] | b[27] << 8) + (uint64_t)(b[28] | b[29] << 8);
-    if (!st) st = infile_read(out, &p->file, start, (size_t)m->size);
+    if (!st) st = input_file_read(out, &p->file, start, (size_t)m->size);
     if (!st && crc_of(out, (size_t)m->size) != m->crc)
         st = fail(PLUMB_EFORMAT, "%s: member \"%s\" is damaged, its checksum is wrong",
                   p->file.path, m->name);
@@ -99,11 +99,11 @@ static bool is_name(const pickle_value *v)
     return true;
 }
 
-static plumb_status list(pth *p, file_names *names, arena *mem, const pickle_value *root)
+static plumb_status list(pth *p, array_file_names *names, arena *mem, const pickle_value *root)
 {
     const int64_t most = root->kind == PICKLE_DICT ? root->count / 2 : 1;
-    names->name = ARENA_NEW(mem, const char *, most);
-    p->value = ARENA_NEW(mem, const pickle_value *, most);
+    names->name = ARENA_ALLOC(mem, const char *, most);
+    p->value = ARENA_ALLOC(mem, const pickle_value *, most);
     if (!names->name || !p->value) return PLUMB_EMEMORY;
     p->name = names->name;
     if (root->kind != PICKLE_DICT) {
@@ -131,7 +131,7 @@ static plumb_status list(pth *p, file_names *names, arena *mem, const pickle_val
 
 static plumb_status check_order(const pth *p)
 {
-    const zipdir_member *m = find_member(p, "byteorder");
+    const zip_member *m = find_member(p, "byteorder");
     unsigned char text[8] = {0};
     if (!m) return PLUMB_OK; // older than the question
     if (m->size != 6) return fail(PLUMB_EFORMAT, "%s: is not little-endian", p->file.path);
@@ -150,7 +150,7 @@ static plumb_status find_folder(pth *p, arena *mem)
         const size_t length = strlen(name), end = strlen(last);
         if (length < end || strcmp(name + length - end, last) != 0) continue;
         if (length > end && name[length - end - 1] != '/') continue;
-        char *folder = arena_text(mem, name);
+        char *folder = arena_strdup(mem, name);
         if (!folder) return PLUMB_EMEMORY;
         folder[length - end] = 0;
         p->folder = folder;
@@ -160,16 +160,16 @@ static plumb_status find_folder(pth *p, arena *mem)
                 p->file.path);
 }
 
-static plumb_status parse(pth *p, file_names *names, arena *mem)
+static plumb_status parse(pth *p, array_file_names *names, arena *mem)
 {
     plumb_status st = find_folder(p, mem);
     if (!st) st = check_order(p);
     if (st) return st;
-    const zipdir_member *m = find_member(p, "data.pkl");
+    const zip_member *m = find_member(p, "data.pkl");
     if (m->size > PICKLE_MOST_BYTES)
         return fail(PLUMB_EFORMAT, "%s: its pickle has %llu bytes, too many for scores",
                     p->file.path, (unsigned long long)m->size);
-    unsigned char *bytes = arena_take(mem, (int64_t)m->size, 1);
+    unsigned char *bytes = arena_alloc(mem, (int64_t)m->size, 1);
     pickle_value *root = NULL;
     if (!bytes) return PLUMB_EMEMORY;
     st = read_member(bytes, p, m);
@@ -177,13 +177,13 @@ static plumb_status parse(pth *p, file_names *names, arena *mem)
     return st ? st : list(p, names, mem, root);
 }
 
-plumb_status pth_open(void **state, file_names *names, arena *mem, const char *path)
+plumb_status pth_open(void **state, array_file_names *names, arena *mem, const char *path)
 {
-    pth *p = ARENA_NEW(mem, pth, 1);
+    pth *p = ARENA_ALLOC(mem, pth, 1);
     if (!p) return PLUMB_EMEMORY;
-    plumb_status st = infile_open(&p->file, path);
+    plumb_status st = input_file_open(&p->file, path);
     if (st) return st;
-    st = zipdir_read(&p->dir, mem, &p->file);
+    st = zip_directory_read(&p->dir, mem, &p->file);
     if (!st) st = parse(p, names, mem);
     if (st) pth_close(p);
     else *state = p;
@@ -192,7 +192,7 @@ plumb_status pth_open(void **state, file_names *names, arena *mem, const char *p
 
 void pth_close(void *state)
 {
-    infile_close(&((pth *)state)->file);
+    input_file_close(&((pth *)state)->file);
 }
 
 // ---- reading ----
@@ -235,7 +235,7 @@ static plumb_status read_tensor(plumb_array *out, arena *mem, const pth *p, int6
     if (storage->count > 40 || (int64_t)strlen(storage->bytes) != storage->count)
         return wrong(p, index, "the tensor's storage has no proper name");
     snprintf(name, sizeof name, "data/%s", storage->bytes);
-    const zipdir_member *m = find_member(p, name);
+    const zip_member *m = find_member(p, name);
     if (!m) return wrong(p, index, "the tensor's storage is not in the file");
     if (m->size / size != (uint64_t)storage->integer || m->size % size)
         return wrong(p, index, "the tensor's storage is not as long as the pickle says");
@@ -243,7 +243,7 @@ static plumb_status read_tensor(plumb_array *out, arena *mem, const pth *p, int6
     plumb_status st = array_create(out, mem, dtype, (int)sizes->count, shape);
     if (st) return st;
     arena scratch = {0};
-    unsigned char *bytes = arena_take(&scratch, (int64_t)m->size, 1);
+    unsigned char *bytes = arena_alloc(&scratch, (int64_t)m->size, 1);
     st = bytes ? read_member(bytes, p, m) : PLUMB_EMEMORY;
     int64_t at[PLUMB_MAX_DIMS] = {0};
     for (int64_t i = 0; i < count && !st; i++) {

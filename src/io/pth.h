@@ -7,7 +7,7 @@
 
 #include "io/array_file.h"
 
-plumb_status pth_open(void **state, file_names *names, arena *mem, const char *path);
+plumb_status pth_open(void **state, array_file_names *names, arena *mem, const char *path);
 plumb_status pth_read(plumb_array *out, arena *mem, void *state, int64_t index);
 void pth_close(void *state);
 plumb_status pth_save(const char *path, const plumb_named_array *arrays, int64_t count,

@@ -57,7 +57,7 @@ static plumb_status wrong(const safetensors *s, const char *name, const char *wh
 
 static plumb_status read_type(signed char *out, const safetensors *s, json *j, const char *name)
 {
-    const char *word = json_text(j);
+    const char *word = json_string(j);
     if (!word) return j->st;
     for (int i = 0; i < TYPES; i++)
         if (!strcmp(types[i].name, word)) {
@@ -75,10 +75,10 @@ static plumb_status read_shape(safetensors_entry *e, int64_t shape[PLUMB_MAX_DIM
     json_peek(j);
     e->shape = j->at;
     e->axes = 0;
-    json_list(j);
-    while (json_item(j)) {
+    json_array(j);
+    while (json_next(j)) {
         if (e->axes == PLUMB_MAX_DIMS) return wrong(s, e->name, "too many axes");
-        shape[e->axes] = json_integer(j);
+        shape[e->axes] = json_int(j);
         if (!j->st && shape[e->axes] < 0) return wrong(s, e->name, "an axis is negative");
         e->axes++;
     }
@@ -89,9 +89,9 @@ static plumb_status read_offsets(safetensors_entry *e, const safetensors *s, jso
 {
     int64_t ends[2] = {0};
     int count = 0;
-    json_list(j);
-    while (json_item(j)) {
-        const int64_t value = json_integer(j);
+    json_array(j);
+    while (json_next(j)) {
+        const int64_t value = json_int(j);
         if (count < 2) ends[count] = value;
         count++;
     }
@@ -141,10 +141,10 @@ static plumb_status read_notes(safetensors *s, json *j, int64_t room)
 {
     json_object(j);
     for (const char *key; (key = json_key(j));) {
-        const char *value = json_text(j);
+        const char *value = json_string(j);
         if (!value) break;
-        if (s->notes == room) return json_refuse(j, "too many lines of __metadata__");
-        s->note[s->notes++] = (safetensors_note){key, value};
+        if (s->notes == room) return json_error(j, "too many lines of __metadata__");
+        s->note[s->notes++] = (safetensors_metadata_entry){key, value};
     }
     return j->st;
 }
@@ -191,8 +191,8 @@ static plumb_status parse(safetensors *s, arena *mem, char *text, size_t size)
     const int64_t most = (int64_t)size / SHORTEST_ENTRY + 1;
     int64_t most_notes = (int64_t)size / SHORTEST_NOTE + 1;
     if (most_notes > 1024) most_notes = 1024;
-    s->entry = ARENA_NEW(mem, safetensors_entry, most);
-    s->note = ARENA_NEW(mem, safetensors_note, most_notes);
+    s->entry = ARENA_ALLOC(mem, safetensors_entry, most);
+    s->note = ARENA_ALLOC(mem, safetensors_metadata_entry, most_notes);
     if (!s->entry || !s->note) return PLUMB_EMEMORY;
     json j = json_begin(text, size, s->file.path);
     bool noted = false;
@@ -200,11 +200,11 @@ static plumb_status parse(safetensors *s, arena *mem, char *text, size_t size)
     json_object(&j);
     for (const char *key; !st && (key = json_key(&j));) {
         if (!strcmp(key, "__metadata__")) {
-            if (noted) return json_refuse(&j, "__metadata__ stands there twice");
+            if (noted) return json_error(&j, "__metadata__ stands there twice");
             noted = true;
             st = read_notes(s, &j, most_notes);
         } else if (s->count == most) {
-            st = json_refuse(&j, "more tensors than there is room for");
+            st = json_error(&j, "more tensors than there is room for");
         } else {
             safetensors_entry *e = &s->entry[s->count];
             *e = (safetensors_entry){.name = key, .order = s->count};
@@ -219,23 +219,23 @@ static plumb_status parse(safetensors *s, arena *mem, char *text, size_t size)
 plumb_status safetensors_begin(safetensors *s, arena *mem, const char *path)
 {
     *s = (safetensors){.file.fd = -1};
-    plumb_status st = infile_open(&s->file, path);
+    plumb_status st = input_file_open(&s->file, path);
     if (st) return st;
     unsigned char head[8] = {0};
     uint64_t length = 0;
     if (s->file.size < 10)
         st = fail(PLUMB_EFORMAT, "%s: %lld bytes are too few for a safetensors file", path,
                   (long long)s->file.size);
-    if (!st) st = infile_read(head, &s->file, 0, 8);
+    if (!st) st = input_file_read(head, &s->file, 0, 8);
     for (int i = 0; i < 8; i++) length |= (uint64_t)head[i] << 8 * i;
     if (!st &&
         (length < 2 || length > SAFETENSORS_HEADER_LIMIT || length > (uint64_t)s->file.size - 8))
         st = fail(PLUMB_EFORMAT,
                   "%s: promises a header of %llu bytes; damaged, or not a safetensors file", path,
                   (unsigned long long)length);
-    char *text = st ? NULL : arena_take(mem, (int64_t)length, 1);
+    char *text = st ? NULL : arena_alloc(mem, (int64_t)length, 1);
     if (!st && !text) st = PLUMB_EMEMORY;
-    if (!st) st = infile_read(text, &s->file, 8, (size_t)length);
+    if (!st) st = input_file_read(text, &s->file, 8, (size_t)length);
     if (!st && text[0] != '{')
         st = fail(PLUMB_EFORMAT, "%s: its header does not begin with {", path);
     s->data = 8 + length;
@@ -246,7 +246,7 @@ plumb_status safetensors_begin(safetensors *s, arena *mem, const char *path)
 
 void safetensors_end(safetensors *s)
 {
-    infile_close(&s->file);
+    input_file_close(&s->file);
 }
 
 // ---- tensors ----
@@ -282,7 +282,7 @@ plumb_status safetensors_load(void *out, const safetensors *s, int64_t index)
     unsigned char *b = out;
     // bfloat16 is read into the upper half of its place and widened from the front.
     unsigned char *place = types[e->type].brain ? b + bytes : b;
-    plumb_status st = infile_read(place, &s->file, s->data + e->begin, bytes);
+    plumb_status st = input_file_read(place, &s->file, s->data + e->begin, bytes);
     if (st) return st;
     if (types[e->type].brain)
         for (size_t i = 0; i < bytes / 2; i++) {
@@ -311,7 +311,8 @@ static int type_of(plumb_dtype dtype)
 }
 
 static plumb_status compose(plumb_record *r, const char *path, const plumb_named_array *arrays,
-                            int64_t count, const safetensors_note *notes, int64_t note_count)
+                            int64_t count, const safetensors_metadata_entry *notes,
+                            int64_t note_count)
 {
     if (note_count) {
         plumb_record_begin(r, "__metadata__");
@@ -356,23 +357,23 @@ static plumb_status put_all(FILE *to, const char *header, const plumb_named_arra
         const size_t n = (size_t)plumb_array_count(a);
         if (n) fwrite(a->data, plumb_dtype_size(a->dtype), n, to); // nothing may be nowhere
     }
-    return PLUMB_OK; // a failed write is seen by outfile_commit
+    return PLUMB_OK; // a failed write is seen by output_file_commit
 }
 
 plumb_status safetensors_write(const char *path, const plumb_named_array *arrays, int64_t count,
-                               const safetensors_note *notes, int64_t note_count)
+                               const safetensors_metadata_entry *notes, int64_t note_count)
 {
     plumb_record *r = plumb_record_create();
     if (!r) return fail(PLUMB_EMEMORY, "%s: no memory to write it", path);
-    outfile out;
+    output_file out;
     const char *header;
     plumb_status st = compose(r, path, arrays, count, notes, note_count);
     if (!st) st = plumb_record_json(&header, r);
-    if (!st) st = outfile_open(&out, path);
+    if (!st) st = output_file_open(&out, path);
     if (!st) {
         st = put_all(out.stream, header, arrays, count, path);
-        if (st) outfile_abandon(&out);
-        else st = outfile_commit(&out);
+        if (st) output_file_discard(&out);
+        else st = output_file_commit(&out);
     }
     plumb_record_free(r);
     return st;
@@ -380,13 +381,13 @@ plumb_status safetensors_write(const char *path, const plumb_named_array *arrays
 
 // ---- as a file of arrays ----
 
-plumb_status safetensors_open(void **state, file_names *names, arena *mem, const char *path)
+plumb_status safetensors_open(void **state, array_file_names *names, arena *mem, const char *path)
 {
-    safetensors *s = ARENA_NEW(mem, safetensors, 1);
+    safetensors *s = ARENA_ALLOC(mem, safetensors, 1);
     if (!s) return PLUMB_EMEMORY;
     plumb_status st = safetensors_begin(s, mem, path);
     if (st) return st;
-    names->name = ARENA_NEW(mem, const char *, s->count);
+    names->name = ARENA_ALLOC(mem, const char *, s->count);
     if (!names->name) {
         safetensors_end(s);
         return PLUMB_EMEMORY;

@@ -11,20 +11,20 @@
 enum { SAFETENSORS_HEADER_LIMIT = 16 << 20 };
 
 /// A line of __metadata__.
-typedef struct safetensors_note {
+typedef struct safetensors_metadata_entry {
     const char *key, *value;
-} safetensors_note;
+} safetensors_metadata_entry;
 
 typedef struct safetensors_entry safetensors_entry;
 
 /// An open file, its whole header checked: every tensor's bytes are inside the file, none overlap
 /// and none are left over. Lives in the arena it was opened with.
 typedef struct safetensors {
-    infile file;
+    input_file file;
     int64_t count;
     safetensors_entry *entry;
     int64_t notes;
-    safetensors_note *note;
+    safetensors_metadata_entry *note;
     uint64_t data; ///< where the numbers begin
 } safetensors;
 
@@ -44,10 +44,10 @@ const char *safetensors_metadata(const safetensors *s, const char *key);
 
 /// Writes a file, whole or not at all. Names must differ.
 plumb_status safetensors_write(const char *path, const plumb_named_array *arrays, int64_t count,
-                               const safetensors_note *notes, int64_t note_count);
+                               const safetensors_metadata_entry *notes, int64_t note_count);
 
 /// As a file of arrays.
-plumb_status safetensors_open(void **state, file_names *names, arena *mem, const char *path);
+plumb_status safetensors_open(void **state, array_file_names *names, arena *mem, const char *path);
 plumb_status safetensors_read(plumb_array *out, arena *mem, void *state, int64_t index);
 void safetensors_close(void *state);
 plumb_status safetensors_save(const char *path, const plumb_named_array *arrays, int64_t count,

@@ -19,7 +19,7 @@
 enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, FIXED32 = 5 };
 enum { EVENT_LIMIT = 1 << 16 };
 
-struct events {
+struct tensorboard_writer {
     int fd;
     char path[4096];
     buffer bytes; // what is being put together
@@ -69,7 +69,7 @@ static void begin_event(buffer *b, int64_t step)
 }
 
 // The record around `bytes`, behind what is in `whole` already.
-static void frame(events *e)
+static void frame(tensorboard_writer *e)
 {
     unsigned char head[TFRECORD_HEAD], tail[TFRECORD_TAIL];
     tfrecord_frame(head, tail, e->bytes.data, e->bytes.size);
@@ -78,9 +78,9 @@ static void frame(events *e)
     buffer_put(&e->whole, tail, sizeof tail);
 }
 
-static plumb_status flush(events *e)
+static plumb_status flush(tensorboard_writer *e)
 {
-    if (e->bytes.broken || e->part.broken || e->whole.broken)
+    if (e->bytes.failed || e->part.failed || e->whole.failed)
         return fail(PLUMB_EMEMORY, "%s: no memory to write it", e->path);
     // One write a line, so that a kill leaves whole lines or one that the next opening cuts off.
     const ssize_t done = write(e->fd, e->whole.data, e->whole.size);
@@ -89,8 +89,8 @@ static plumb_status flush(events *e)
                 done < 0 ? strerror(errno) : "the disk is full");
 }
 
-plumb_status events_scalars(events *e, int64_t step, const char *const *tags, const double *values,
-                            int64_t count)
+plumb_status tensorboard_write(tensorboard_writer *e, int64_t step, const char *const *tags,
+                               const double *values, int64_t count)
 {
     buffer_reset(&e->whole);
     for (int64_t i = 0; i < count; i++) {
@@ -135,7 +135,8 @@ static uint64_t take_fixed(const unsigned char *at, int bytes)
 }
 
 // Walks over the fields of a message; `level` 0 is the event, 1 its summary, 2 a value.
-static bool walk(events_event *out, const unsigned char *at, const unsigned char *end, int level)
+static bool walk(tensorboard_event *out, const unsigned char *at, const unsigned char *end,
+                 int level)
 {
     while (at < end) {
         uint64_t tag, length = 0;
@@ -173,48 +174,48 @@ static bool walk(events_event *out, const unsigned char *at, const unsigned char
     return true;
 }
 
-bool events_parse(events_event *out, const unsigned char *data, uint64_t bytes)
+bool tensorboard_parse(tensorboard_event *out, const unsigned char *data, uint64_t bytes)
 {
-    *out = (events_event){0};
+    *out = (tensorboard_event){0};
     return walk(out, data, data + bytes, 0);
 }
 
 // ---- opening ----
 
 // How far the file is whole and of steps up to `step`.
-static plumb_status measure(off_t *keep, const events *e, int64_t step)
+static plumb_status measure(off_t *keep, const tensorboard_writer *e, int64_t step)
 {
-    infile in;
+    input_file in;
     *keep = 0;
-    plumb_status st = infile_open(&in, e->path);
+    plumb_status st = input_file_open(&in, e->path);
     if (st) return st;
     unsigned char *room = malloc(EVENT_LIMIT);
     if (!room) st = fail(PLUMB_EMEMORY, "%s: no memory to open it", e->path);
     while (!st && in.size - *keep >= TFRECORD_HEAD + TFRECORD_TAIL) {
         unsigned char head[TFRECORD_HEAD], again[TFRECORD_HEAD], tail[TFRECORD_TAIL];
-        st = infile_read(head, &in, (uint64_t)*keep, sizeof head);
+        st = input_file_read(head, &in, (uint64_t)*keep, sizeof head);
         if (st) break;
         const uint64_t length = take_fixed(head, 8);
         const uint64_t left = (uint64_t)(in.size - *keep) - TFRECORD_HEAD;
         if (length > EVENT_LIMIT - TFRECORD_TAIL || length + TFRECORD_TAIL > left) break;
-        st =
-            infile_read(room, &in, (uint64_t)*keep + TFRECORD_HEAD, (size_t)length + TFRECORD_TAIL);
+        st = input_file_read(room, &in, (uint64_t)*keep + TFRECORD_HEAD,
+                             (size_t)length + TFRECORD_TAIL);
         if (st) break;
         tfrecord_frame(again, tail, room, (size_t)length);
-        events_event event;
+        tensorboard_event event;
         if (memcmp(head, again, sizeof head) || memcmp(tail, room + length, sizeof tail) ||
-            !events_parse(&event, room, length) || event.step > step)
+            !tensorboard_parse(&event, room, length) || event.step > step)
             break;
         *keep += (off_t)(TFRECORD_HEAD + length + TFRECORD_TAIL);
     }
     free(room);
-    infile_close(&in);
+    input_file_close(&in);
     return st;
 }
 
-plumb_status events_open(events **out, const char *path, int64_t step)
+plumb_status tensorboard_open(tensorboard_writer **out, const char *path, int64_t step)
 {
-    events *e = calloc(1, sizeof *e);
+    tensorboard_writer *e = calloc(1, sizeof *e);
     if (!e) return fail(PLUMB_EMEMORY, "%s: no memory to open it", path);
     snprintf(e->path, sizeof e->path, "%s", path);
     off_t keep = 0;
@@ -231,12 +232,12 @@ plumb_status events_open(events **out, const char *path, int64_t step)
         frame(e);
         st = flush(e);
     }
-    if (st) events_close(e);
+    if (st) tensorboard_close(e);
     else *out = e;
     return st;
 }
 
-void events_close(events *e)
+void tensorboard_close(tensorboard_writer *e)
 {
     if (!e) return;
     if (e->fd >= 0) close(e->fd);

@@ -15,7 +15,7 @@ static plumb_status broken(const char *what, const char *why)
 }
 
 // False if the span ends inside the number or it has more than 64 bits.
-static bool take_varint(uint64_t *out, protobuf_span *s)
+static bool take_varint(uint64_t *out, tf_span *s)
 {
     uint64_t value = 0;
     for (size_t i = 0; i < s->size && i < 10; i++) {
@@ -35,11 +35,11 @@ static bool take_varint(uint64_t *out, protobuf_span *s)
 typedef struct field {
     uint64_t number;
     unsigned wire;
-    uint64_t value;     // VARINT
-    protobuf_span body; // all others
+    uint64_t value; // VARINT
+    tf_span body;   // all others
 } field;
 
-static plumb_status take_field(field *out, protobuf_span *s, const char *what)
+static plumb_status take_field(field *out, tf_span *s, const char *what)
 {
     uint64_t tag;
     *out = (field){0};
@@ -58,18 +58,18 @@ static plumb_status take_field(field *out, protobuf_span *s, const char *what)
     default: return broken(what, "a field of an unknown kind");
     }
     if (size > s->size) return broken(what, "a part is longer than what it is in");
-    out->body = (protobuf_span){s->at, (size_t)size};
+    out->body = (tf_span){s->at, (size_t)size};
     s->at += size;
     s->size -= (size_t)size;
     return PLUMB_OK;
 }
 
-protobuf_walk protobuf_begin(const void *message, size_t bytes)
+tf_example_reader tf_example_begin(const void *message, size_t bytes)
 {
-    return (protobuf_walk){.example = {message, bytes}};
+    return (tf_example_reader){.example = {message, bytes}};
 }
 
-static plumb_status read_feature(protobuf_feature *out, protobuf_span s, const char *what)
+static plumb_status read_feature(tf_feature *out, tf_span s, const char *what)
 {
     while (s.size) {
         field f;
@@ -78,16 +78,16 @@ static plumb_status read_feature(protobuf_feature *out, protobuf_span s, const c
         if (f.number < 1 || f.number > 3) continue;
         if (f.wire != LENGTH) return broken(what, "a list is not a list");
         if (out->kind) return broken(what, "a feature has two lists");
-        out->kind = (protobuf_kind)f.number;
+        out->kind = (tf_kind)f.number;
         out->list = f.body;
     }
     return PLUMB_OK;
 }
 
-static plumb_status read_entry(protobuf_feature *out, protobuf_span s, const char *what)
+static plumb_status read_entry(tf_feature *out, tf_span s, const char *what)
 {
     bool has_key = false, has_value = false;
-    *out = (protobuf_feature){0};
+    *out = (tf_feature){0};
     while (s.size) {
         field f;
         plumb_status st = take_field(&f, &s, what);
@@ -107,12 +107,12 @@ static plumb_status read_entry(protobuf_feature *out, protobuf_span s, const cha
     return has_key ? PLUMB_OK : broken(what, "a feature has no key");
 }
 
-plumb_status protobuf_next(bool *there, protobuf_feature *out, protobuf_walk *walk,
-                           const char *what)
+plumb_status tf_example_next(bool *there, tf_feature *out, tf_example_reader *walk,
+                             const char *what)
 {
     for (;;) {
         field f;
-        protobuf_span *from = walk->features.size ? &walk->features : &walk->example;
+        tf_span *from = walk->features.size ? &walk->features : &walk->example;
         *there = from->size > 0;
         if (!*there) return PLUMB_OK;
         const plumb_status st = take_field(&f, from, what);
@@ -125,7 +125,7 @@ plumb_status protobuf_next(bool *there, protobuf_feature *out, protobuf_walk *wa
 }
 
 // The next value or packed run of values of a list; false behind the last.
-static plumb_status next_run(bool *there, field *out, protobuf_span *list, const char *what)
+static plumb_status next_run(bool *there, field *out, tf_span *list, const char *what)
 {
     for (;;) {
         *there = list->size > 0;
@@ -136,16 +136,16 @@ static plumb_status next_run(bool *there, field *out, protobuf_span *list, const
 }
 
 // A varint ends with the one byte below 128.
-static int64_t count_ends(protobuf_span run)
+static int64_t count_ends(tf_span run)
 {
     int64_t count = 0;
     for (size_t i = 0; i < run.size; i++) count += run.at[i] < 128;
     return count;
 }
 
-plumb_status protobuf_count(int64_t *out, const protobuf_feature *feature, const char *what)
+plumb_status tf_example_count(int64_t *out, const tf_feature *feature, const char *what)
 {
-    protobuf_span list = feature->list;
+    tf_span list = feature->list;
     *out = 0;
     for (;;) {
         bool there;
@@ -154,27 +154,27 @@ plumb_status protobuf_count(int64_t *out, const protobuf_feature *feature, const
         if (st || !there) return st;
         const bool packed = f.wire == LENGTH;
         switch (feature->kind) {
-        case PROTOBUF_INTEGERS:
+        case TF_INTEGERS:
             if (!packed && f.wire != VARINT) return broken(what, "an integer is not one");
             *out += packed ? count_ends(f.body) : 1;
             break;
-        case PROTOBUF_FLOATS:
+        case TF_FLOATS:
             if ((!packed && f.wire != FIXED32) || f.body.size % 4)
                 return broken(what, "a float is not one");
             *out += (int64_t)(f.body.size / 4);
             break;
-        case PROTOBUF_BYTES:
+        case TF_BYTES:
             if (!packed) return broken(what, "bytes are not bytes");
             *out += 1;
             break;
-        case PROTOBUF_EMPTY: break;
+        case TF_EMPTY: break;
         }
     }
 }
 
-plumb_status protobuf_integers(int64_t *out, const protobuf_feature *feature, const char *what)
+plumb_status tf_example_integers(int64_t *out, const tf_feature *feature, const char *what)
 {
-    protobuf_span list = feature->list;
+    tf_span list = feature->list;
     for (;;) {
         bool there;
         field f;
@@ -189,9 +189,9 @@ plumb_status protobuf_integers(int64_t *out, const protobuf_feature *feature, co
     }
 }
 
-plumb_status protobuf_floats(float *out, const protobuf_feature *feature, const char *what)
+plumb_status tf_example_floats(float *out, const tf_feature *feature, const char *what)
 {
-    protobuf_span list = feature->list;
+    tf_span list = feature->list;
     for (;;) {
         bool there;
         field f;
@@ -206,10 +206,10 @@ plumb_status protobuf_floats(float *out, const protobuf_feature *feature, const 
     }
 }
 
-plumb_status protobuf_bytes(protobuf_span *out, const protobuf_feature *feature, int64_t index,
-                            const char *what)
+plumb_status tf_example_bytes(tf_span *out, const tf_feature *feature, int64_t index,
+                              const char *what)
 {
-    protobuf_span list = feature->list;
+    tf_span list = feature->list;
     for (;;) {
         bool there;
         field f;
@@ -266,15 +266,15 @@ static unsigned char *put_feature(buffer *features, const char *key, unsigned ki
     return put_frame(at, 1, bytes);
 }
 
-void protobuf_put_bytes(buffer *features, const char *key, const void *data, size_t bytes)
+void tf_example_put_bytes(buffer *features, const char *key, const void *data, size_t bytes)
 {
-    unsigned char *at = put_feature(features, key, PROTOBUF_BYTES, bytes);
+    unsigned char *at = put_feature(features, key, TF_BYTES, bytes);
     if (at && bytes) memcpy(at, data, bytes);
 }
 
-void protobuf_put_floats(buffer *features, const char *key, const float *values, int64_t count)
+void tf_example_put_floats(buffer *features, const char *key, const float *values, int64_t count)
 {
-    unsigned char *at = put_feature(features, key, PROTOBUF_FLOATS, 4 * (size_t)count);
+    unsigned char *at = put_feature(features, key, TF_FLOATS, 4 * (size_t)count);
     for (int64_t i = 0; at && i < count; i++) {
         uint32_t bits;
         memcpy(&bits, &values[i], 4);
@@ -282,18 +282,19 @@ void protobuf_put_floats(buffer *features, const char *key, const float *values,
     }
 }
 
-void protobuf_put_integers(buffer *features, const char *key, const int64_t *values, int64_t count)
+void tf_example_put_integers(buffer *features, const char *key, const int64_t *values,
+                             int64_t count)
 {
     size_t bytes = 0;
     for (int64_t i = 0; i < count; i++) bytes += varint_size((uint64_t)values[i]);
-    unsigned char *at = put_feature(features, key, PROTOBUF_INTEGERS, bytes);
+    unsigned char *at = put_feature(features, key, TF_INTEGERS, bytes);
     for (int64_t i = 0; at && i < count; i++) at = put_varint(at, (uint64_t)values[i]);
 }
 
-void protobuf_finish(buffer *out, const buffer *features)
+void tf_example_finish(buffer *out, const buffer *features)
 {
     buffer_reset(out);
-    out->broken = features->broken;
+    out->failed = features->failed;
     unsigned char *at = buffer_grow(out, framed(features->size));
     if (!at) return;
     at = put_frame(at, 1, features->size);

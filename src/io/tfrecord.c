@@ -135,7 +135,7 @@ static plumb_status scan_plain(tfrecord *f)
         unsigned char head[TFRECORD_HEAD];
         uint64_t length = 0;
         if (size - at < TFRECORD_HEAD) return cut_short(f, f->count);
-        plumb_status st = infile_read(head, &f->file, at, TFRECORD_HEAD);
+        plumb_status st = input_file_read(head, &f->file, at, TFRECORD_HEAD);
         if (!st) st = check_head(&length, head, f, f->count);
         if (!st && size - at - TFRECORD_HEAD < length + TFRECORD_TAIL)
             st = fail(PLUMB_EFORMAT,
@@ -155,7 +155,7 @@ static plumb_status scan_plain(tfrecord *f)
 static plumb_status pull(bool *there, tfrecord *f, void *out, size_t bytes, bool may_end)
 {
     size_t got;
-    const plumb_status st = flate_pull(&got, f->unpack, out, bytes);
+    const plumb_status st = deflate_read(&got, f->unpack, out, bytes);
     if (st) return fail(st, "%s, in record %lld", plumb_last_error(), (long long)f->next);
     *there = got == bytes;
     return *there || (may_end && got == 0) ? PLUMB_OK : cut_short(f, f->next);
@@ -196,25 +196,25 @@ static plumb_status pull_record(bool *there, tfrecord *f, bool keep)
 static plumb_status scan_gzip(tfrecord *f)
 {
     bool there = true;
-    plumb_status st = flate_open(&f->unpack, &f->file);
+    plumb_status st = deflate_open(&f->unpack, &f->file);
     while (!st && there) st = pull_record(&there, f, false);
     if (st) return st;
     f->count = f->next;
     f->next = 0;
-    flate_rewind(f->unpack);
+    deflate_rewind(f->unpack);
     return PLUMB_OK;
 }
 
 plumb_status tfrecord_open(tfrecord *out, const char *path)
 {
     *out = (tfrecord){.loaded = -1};
-    plumb_status st = infile_open(&out->file, path);
+    plumb_status st = input_file_open(&out->file, path);
     if (st) {
         out->file.fd = -1;
         return st;
     }
     bool packed = false;
-    st = flate_is_gzip(&packed, &out->file);
+    st = deflate_is_gzip(&packed, &out->file);
     if (!st) st = packed ? scan_gzip(out) : scan_plain(out);
     if (st) tfrecord_close(out);
     return st;
@@ -222,10 +222,10 @@ plumb_status tfrecord_open(tfrecord *out, const char *path)
 
 void tfrecord_close(tfrecord *file)
 {
-    flate_close(file->unpack);
+    deflate_close(file->unpack);
     buffer_clear(&file->bytes);
     free(file->offset);
-    infile_close(&file->file);
+    input_file_close(&file->file);
     *file = (tfrecord){.file.fd = -1};
 }
 
@@ -236,7 +236,7 @@ static plumb_status load_gzip(tfrecord *f, int64_t record)
     bool there = true;
     plumb_status st = PLUMB_OK;
     if (record < f->next) {
-        flate_rewind(f->unpack);
+        deflate_rewind(f->unpack);
         f->next = 0;
     }
     while (!st && there && f->next <= record) st = pull_record(&there, f, f->next == record);
@@ -252,7 +252,7 @@ static plumb_status load_plain(tfrecord *f, int64_t record)
     if (!place)
         return fail(PLUMB_EMEMORY, "%s: no memory for record %lld of %zu bytes", f->file.path,
                     (long long)record, bytes);
-    return infile_read(place, &f->file, start, bytes);
+    return input_file_read(place, &f->file, start, bytes);
 }
 
 plumb_status tfrecord_read(const unsigned char **data, size_t *bytes, tfrecord *f, int64_t record)

@@ -13,8 +13,8 @@ enum { TFRECORD_HEAD = 12, TFRECORD_TAIL = 4 };
 
 /// An open file, all of its record lengths checked.
 typedef struct tfrecord {
-    infile file;
-    flate_source *unpack; ///< NULL if the file is plain
+    input_file file;
+    deflate_reader *unpack; ///< NULL if the file is plain
     int64_t count;
     uint64_t *offset; ///< plain: where each record starts; count + 1 of them
     size_t room;

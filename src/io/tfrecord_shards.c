@@ -17,7 +17,7 @@ static bool digits(const char *at, size_t count)
     return true;
 }
 
-bool shards_is(const char *name)
+bool tfrecord_shards_is(const char *name)
 {
     static const char form[] = ".tfrecord-00000-of-00000";
     const size_t length = strlen(name), tail = sizeof form - 1;
@@ -27,12 +27,13 @@ bool shards_is(const char *name)
            digits(at + 19, 5);
 }
 
-bool shards_in(const char *folder)
+bool tfrecord_shards_in(const char *folder)
 {
     DIR *dir = opendir(folder);
     bool any = false;
     if (!dir) return false;
-    for (struct dirent *entry; !any && (entry = readdir(dir));) any = shards_is(entry->d_name);
+    for (struct dirent *entry; !any && (entry = readdir(dir));)
+        any = tfrecord_shards_is(entry->d_name);
     closedir(dir);
     return any;
 }
@@ -42,21 +43,21 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static plumb_status list(shards *s, arena *mem, const char *folder)
+static plumb_status list(tfrecord_shards *s, arena *mem, const char *folder)
 {
     DIR *dir = opendir(folder);
     plumb_status st = PLUMB_OK;
     if (!dir) return fail(PLUMB_EFILE, "%s: %s", folder, strerror(errno));
     for (struct dirent *entry; !st && (entry = readdir(dir));) {
         char path[4096];
-        if (!shards_is(entry->d_name)) continue;
+        if (!tfrecord_shards_is(entry->d_name)) continue;
         if (s->count == MOST) {
             st = fail(PLUMB_EFILE, "%s: more than %d shards", folder, MOST);
         } else if ((size_t)snprintf(path, sizeof path, "%s%s", folder, entry->d_name) >=
                    sizeof path) {
             st = fail(PLUMB_EFILE, "%.80s...: the path is too long", folder);
         } else {
-            s->path[s->count] = arena_text(mem, path);
+            s->path[s->count] = arena_strdup(mem, path);
             if (!s->path[s->count++]) st = PLUMB_EMEMORY;
         }
     }
@@ -65,19 +66,19 @@ static plumb_status list(shards *s, arena *mem, const char *folder)
     return st;
 }
 
-plumb_status shards_open(shards *s, arena *mem, const char *path)
+plumb_status tfrecord_shards_open(tfrecord_shards *s, arena *mem, const char *path)
 {
     const size_t length = strlen(path);
     const bool folder = length && path[length - 1] == '/';
-    *s = (shards){.path = ARENA_NEW(mem, const char *, folder ? MOST : 1)};
+    *s = (tfrecord_shards){.path = ARENA_ALLOC(mem, const char *, folder ? MOST : 1)};
     if (!s->path) return PLUMB_EMEMORY;
     plumb_status st = PLUMB_OK;
     if (folder) st = list(s, mem, path);
     else s->path[s->count++] = path;
     if (st) return st;
     const int64_t wanted = s->count;
-    s->file = ARENA_NEW(mem, tfrecord, wanted);
-    s->first = ARENA_NEW(mem, int64_t, wanted + 1);
+    s->file = ARENA_ALLOC(mem, tfrecord, wanted);
+    s->first = ARENA_ALLOC(mem, int64_t, wanted + 1);
     if (!s->file || !s->first) return PLUMB_EMEMORY;
     for (s->count = 0; s->count < wanted && !st; s->count += !st) {
         st = tfrecord_open(&s->file[s->count], s->path[s->count]);
@@ -86,35 +87,36 @@ plumb_status shards_open(shards *s, arena *mem, const char *path)
         s->items += s->file[s->count].count;
     }
     s->first[s->count] = s->items;
-    if (st) shards_close(s);
+    if (st) tfrecord_shards_close(s);
     return st;
 }
 
-void shards_close(shards *s)
+void tfrecord_shards_close(tfrecord_shards *s)
 {
     for (int64_t i = 0; i < s->count; i++) tfrecord_close(&s->file[i]);
     s->count = 0;
 }
 
-static int64_t which(const shards *s, int64_t record)
+static int64_t which(const tfrecord_shards *s, int64_t record)
 {
     int64_t i = 0;
     while (i + 1 < s->count && record >= s->first[i + 1]) i++;
     return i;
 }
 
-plumb_status shards_read(const unsigned char **data, size_t *bytes, shards *s, int64_t record)
+plumb_status tfrecord_shards_read(const unsigned char **data, size_t *bytes, tfrecord_shards *s,
+                                  int64_t record)
 {
     const int64_t i = which(s, record);
     return tfrecord_read(data, bytes, &s->file[i], record - s->first[i]);
 }
 
-const char *shards_path(const shards *s, int64_t record)
+const char *tfrecord_shards_path(const tfrecord_shards *s, int64_t record)
 {
     return s->path[which(s, record)];
 }
 
-int64_t shards_local(const shards *s, int64_t record)
+int64_t tfrecord_shards_local(const tfrecord_shards *s, int64_t record)
 {
     return record - s->first[which(s, record)];
 }

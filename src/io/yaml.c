@@ -61,7 +61,7 @@ static int line_of(const yaml_mark_t *mark)
 // Values are C strings: a zero inside would hide what stands behind it.
 static char *copy(reader *r, const unsigned char *text, size_t length)
 {
-    char *out = arena_take(r->mem, (int64_t)length + 1, 1);
+    char *out = arena_alloc(r->mem, (int64_t)length + 1, 1);
     if (out && length) memcpy(out, text, length);
     return out;
 }
@@ -73,7 +73,7 @@ static plumb_status refuse(const reader *r, int line, const char *why)
 
 static plumb_status add(reader *r, yaml_kind kind, int line, const char *text)
 {
-    yaml *node = ARENA_NEW(r->mem, yaml, 1);
+    yaml *node = ARENA_ALLOC(r->mem, yaml, 1);
     if (!node || !text) return PLUMB_EMEMORY;
     *node = (yaml){.kind = kind, .line = line, .text = text};
     if (!r->depth) {

@@ -44,16 +44,16 @@ typedef struct ending {
     uint64_t start;               // where the end records begin, so where the directory must end
 } ending;
 
-static plumb_status read_end64(ending *e, const infile *file, uint64_t end)
+static plumb_status read_end64(ending *e, const input_file *file, uint64_t end)
 {
     unsigned char b[END64_SIZE];
     if (end < LOCATOR_SIZE + END64_SIZE) return PLUMB_OK;
-    plumb_status st = infile_read(b, file, end - LOCATOR_SIZE, LOCATOR_SIZE);
+    plumb_status st = input_file_read(b, file, end - LOCATOR_SIZE, LOCATOR_SIZE);
     if (st || !is(b, "PK\6\7")) return st;
     const uint64_t at = get8(b + 8);
     if (get4(b + 4) || get4(b + 16) > 1 || at > end - LOCATOR_SIZE - END64_SIZE)
         return fail(PLUMB_EFORMAT, "%s: the zip64 pointer leads outside the file", file->path);
-    st = infile_read(b, file, at, END64_SIZE);
+    st = input_file_read(b, file, at, END64_SIZE);
     if (st) return st;
     if (!is(b, "PK\6\6") || get8(b + 4) != end - LOCATOR_SIZE - at - 12 || get4(b + 16) ||
         get4(b + 20) || get8(b + 24) != get8(b + 32))
@@ -68,13 +68,13 @@ static plumb_status read_end64(ending *e, const infile *file, uint64_t end)
     return PLUMB_OK;
 }
 
-static plumb_status read_end(ending *e, arena *mem, const infile *file)
+static plumb_status read_end(ending *e, arena *mem, const input_file *file)
 {
     const uint64_t total = (uint64_t)file->size;
     const size_t have = total < END_SIZE + COMMENT_LIMIT ? (size_t)total : END_SIZE + COMMENT_LIMIT;
-    unsigned char *tail = arena_take(mem, (int64_t)have, 1);
+    unsigned char *tail = arena_alloc(mem, (int64_t)have, 1);
     if (!tail) return PLUMB_EMEMORY;
-    plumb_status st = infile_read(tail, file, total - have, have);
+    plumb_status st = input_file_read(tail, file, total - have, have);
     if (st) return st;
     // The last record whose comment ends with the file.
     const unsigned char *b = NULL;
@@ -95,9 +95,9 @@ static plumb_status read_end(ending *e, arena *mem, const infile *file)
                     "the file has its end at byte %llu",
                     file->path, (unsigned long long)e->size, (unsigned long long)e->offset,
                     (unsigned long long)e->start);
-    if (e->count > ZIPDIR_MAX_MEMBERS)
+    if (e->count > ZIP_DIRECTORY_MAX_MEMBERS)
         return fail(PLUMB_EFORMAT, "%s: has %llu members, at most %d are read", file->path,
-                    (unsigned long long)e->count, ZIPDIR_MAX_MEMBERS);
+                    (unsigned long long)e->count, ZIP_DIRECTORY_MAX_MEMBERS);
     if (e->count > e->size / ENTRY_SIZE || e->size > DIRECTORY_LIMIT)
         return fail(PLUMB_EFORMAT, "%s: a directory of %llu bytes cannot be that of %llu members",
                     file->path, (unsigned long long)e->size, (unsigned long long)e->count);
@@ -107,7 +107,7 @@ static plumb_status read_end(ending *e, arena *mem, const infile *file)
 // ---- the directory ----
 
 // Numbers that did not fit into 32 bits stand in the extra field 1, in this order.
-static bool widen(zipdir_member *m, const unsigned char *extra, size_t size)
+static bool widen(zip_member *m, const unsigned char *extra, size_t size)
 {
     uint64_t *const wide[] = {&m->size, &m->packed, &m->offset};
     bool wanted = false;
@@ -132,20 +132,20 @@ static bool widen(zipdir_member *m, const unsigned char *extra, size_t size)
     return false;
 }
 
-static plumb_status check_member(const zipdir_member *m, unsigned flags, const char *path)
+static plumb_status check_member(const zip_member *m, unsigned flags, const char *path)
 {
     if (flags & (1u | 1u << 6 | 1u << 13))
         return fail(PLUMB_EFORMAT, "%s: member \"%s\" is encrypted", path, m->name);
-    if (m->method != ZIPDIR_STORED && m->method != ZIPDIR_DEFLATED)
+    if (m->method != ZIP_DIRECTORY_STORED && m->method != ZIP_DIRECTORY_DEFLATED)
         return fail(PLUMB_EFORMAT,
                     "%s: member \"%s\" is packed by method %u, wanted stored (0) or "
                     "deflated (8)",
                     path, m->name, m->method);
-    if (m->method == ZIPDIR_STORED && m->packed != m->size)
+    if (m->method == ZIP_DIRECTORY_STORED && m->packed != m->size)
         return fail(PLUMB_EFORMAT, "%s: member \"%s\" is stored in %llu bytes and said to be %llu",
                     path, m->name, (unsigned long long)m->packed, (unsigned long long)m->size);
     // One bit of deflate can stand for no more than 129 bytes.
-    if (m->method == ZIPDIR_DEFLATED && m->size / 1032 > m->packed)
+    if (m->method == ZIP_DIRECTORY_DEFLATED && m->size / 1032 > m->packed)
         return fail(PLUMB_EFORMAT,
                     "%s: member \"%s\" promises %llu bytes from %llu packed ones, "
                     "more than deflate can do",
@@ -153,12 +153,12 @@ static plumb_status check_member(const zipdir_member *m, unsigned flags, const c
     return PLUMB_OK;
 }
 
-static plumb_status read_directory(zipdir *out, arena *mem, const infile *file, const ending *e,
-                                   const unsigned char *b)
+static plumb_status read_directory(zip_directory *out, arena *mem, const input_file *file,
+                                   const ending *e, const unsigned char *b)
 {
     const unsigned char *end = b + e->size;
     for (int64_t i = 0; i < out->count; i++) {
-        zipdir_member *m = &out->member[i];
+        zip_member *m = &out->member[i];
         const size_t left = (size_t)(end - b);
         if (left < ENTRY_SIZE || !is(b, "PK\1\2"))
             return fail(PLUMB_EFORMAT, "%s: the directory ends after %lld of %lld members",
@@ -167,12 +167,12 @@ static plumb_status read_directory(zipdir *out, arena *mem, const infile *file, 
         if (name + extra + comment > left - ENTRY_SIZE)
             return fail(PLUMB_EFORMAT, "%s: the directory is cut in its member %lld", file->path,
                         (long long)i);
-        *m = (zipdir_member){.crc = get4(b + 16),
-                             .method = get2(b + 10),
-                             .packed = get4(b + 20),
-                             .size = get4(b + 24),
-                             .offset = get4(b + 42)};
-        char *text = arena_take(mem, (int64_t)name + 1, 1);
+        *m = (zip_member){.crc = get4(b + 16),
+                          .method = get2(b + 10),
+                          .packed = get4(b + 20),
+                          .size = get4(b + 24),
+                          .offset = get4(b + 42)};
+        char *text = arena_alloc(mem, (int64_t)name + 1, 1);
         if (!text) return PLUMB_EMEMORY;
         memcpy(text, b + ENTRY_SIZE, name);
         m->name = text;
@@ -210,7 +210,7 @@ static int by_name(const void *a, const void *b)
 }
 
 // The local header repeats name and method, and says how far away its data starts.
-static plumb_status find_range(range *out, const zipdir_member *m, const infile *file,
+static plumb_status find_range(range *out, const zip_member *m, const input_file *file,
                                uint64_t directory)
 {
     unsigned char b[LOCAL_SIZE];
@@ -218,7 +218,7 @@ static plumb_status find_range(range *out, const zipdir_member *m, const infile 
     if (directory < LOCAL_SIZE || m->offset > directory - LOCAL_SIZE)
         return fail(PLUMB_EFORMAT, "%s: member \"%s\" is said to lie at byte %llu, outside",
                     file->path, m->name, (unsigned long long)m->offset);
-    const plumb_status st = infile_read(b, file, m->offset, LOCAL_SIZE);
+    const plumb_status st = input_file_read(b, file, m->offset, LOCAL_SIZE);
     if (st) return st;
     if (!is(b, "PK\3\4") || get2(b + 8) != m->method || get2(b + 26) != name)
         return fail(PLUMB_EFORMAT, "%s: member \"%s\" is not where the directory says", file->path,
@@ -231,10 +231,10 @@ static plumb_status find_range(range *out, const zipdir_member *m, const infile 
     return PLUMB_OK;
 }
 
-static plumb_status check_ranges(const zipdir *dir, arena *mem, const infile *file,
+static plumb_status check_ranges(const zip_directory *dir, arena *mem, const input_file *file,
                                  uint64_t directory)
 {
-    range *ranges = ARENA_NEW(mem, range, dir->count);
+    range *ranges = ARENA_ALLOC(mem, range, dir->count);
     if (!ranges) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < dir->count; i++) {
         const plumb_status st = find_range(&ranges[i], &dir->member[i], file, directory);
@@ -253,16 +253,17 @@ static plumb_status check_ranges(const zipdir *dir, arena *mem, const infile *fi
     return PLUMB_OK;
 }
 
-plumb_status zipdir_read(zipdir *out, arena *mem, const infile *file)
+plumb_status zip_directory_read(zip_directory *out, arena *mem, const input_file *file)
 {
     ending e = {0};
     arena scratch = {0};
     plumb_status st = read_end(&e, &scratch, file);
     if (st) goto done;
     out->count = (int64_t)e.count;
-    out->member = ARENA_NEW(mem, zipdir_member, out->count);
-    unsigned char *bytes = arena_take(&scratch, (int64_t)e.size, 1);
-    st = out->member && bytes ? infile_read(bytes, file, e.offset, (size_t)e.size) : PLUMB_EMEMORY;
+    out->member = ARENA_ALLOC(mem, zip_member, out->count);
+    unsigned char *bytes = arena_alloc(&scratch, (int64_t)e.size, 1);
+    st = out->member && bytes ? input_file_read(bytes, file, e.offset, (size_t)e.size)
+                              : PLUMB_EMEMORY;
     if (!st) st = read_directory(out, mem, file, &e, bytes);
     if (!st) st = check_ranges(out, &scratch, file, e.offset);
 done:

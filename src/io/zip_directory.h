@@ -8,28 +8,28 @@
 #include "base/input_file.h"
 
 enum {
-    ZIPDIR_MAX_MEMBERS = 1 << 14,
-    ZIPDIR_STORED = 0,
-    ZIPDIR_DEFLATED = 8,
+    ZIP_DIRECTORY_MAX_MEMBERS = 1 << 14,
+    ZIP_DIRECTORY_STORED = 0,
+    ZIP_DIRECTORY_DEFLATED = 8,
 };
 
-typedef struct zipdir_member {
+typedef struct zip_member {
     const char *name;
     uint32_t crc;
-    uint16_t method; ///< ZIPDIR_STORED or ZIPDIR_DEFLATED
+    uint16_t method; ///< ZIP_DIRECTORY_STORED or ZIP_DIRECTORY_DEFLATED
     uint64_t packed; ///< bytes in the file
     uint64_t size;   ///< bytes promised
     uint64_t offset; ///< of the local header
-} zipdir_member;
+} zip_member;
 
-typedef struct zipdir {
-    zipdir_member *member;
+typedef struct zip_directory {
+    zip_member *member;
     int64_t count;
-} zipdir;
+} zip_directory;
 
 /// Refuses a directory that does not end where the file ends, counts that disagree, members that
 /// overlap each other or the directory, equal names, encryption, other methods than stored and
 /// deflated, and promises that deflate cannot keep. Members keep the directory's order.
-plumb_status zipdir_read(zipdir *out, arena *mem, const infile *file);
+plumb_status zip_directory_read(zip_directory *out, arena *mem, const input_file *file);
 
 #endif

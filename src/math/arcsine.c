@@ -50,12 +50,12 @@ __attribute__((target("avx2"))) static void all_avx2(double *x, int64_t n)
 static const kernels avx2 = {all_avx2};
 #endif
 
-static const cpu_kernels sets[] = {CPU_AVX2(avx2) CPU_PORTABLE(portable)};
+static const cpu_variant sets[] = {CPU_AVX2(avx2) CPU_PORTABLE(portable)};
 static const kernels *chosen = &portable;
 
 int arcsine_select(const char *set)
 {
-    const cpu_kernels *k = cpu_choose(sets, set);
+    const cpu_variant *k = cpu_choose(sets, set);
     if (k) chosen = k->kernels;
     return k != NULL;
 }

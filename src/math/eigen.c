@@ -149,10 +149,10 @@ static void orient(double *row, int64_t n)
 static plumb_status solve(double *values, double *vectors, arena *mem, const double *matrix,
                           int64_t n)
 {
-    double *a = ARENA_NEW(mem, double, n *n), *z = ARENA_NEW(mem, double, n *n);
-    double *d = ARENA_NEW(mem, double, n), *e = ARENA_NEW(mem, double, n);
-    double *w = ARENA_NEW(mem, double, n), *scale = ARENA_NEW(mem, double, n);
-    bool *taken = ARENA_NEW(mem, bool, n);
+    double *a = ARENA_ALLOC(mem, double, n *n), *z = ARENA_ALLOC(mem, double, n *n);
+    double *d = ARENA_ALLOC(mem, double, n), *e = ARENA_ALLOC(mem, double, n);
+    double *w = ARENA_ALLOC(mem, double, n), *scale = ARENA_ALLOC(mem, double, n);
+    bool *taken = ARENA_ALLOC(mem, bool, n);
     if (!a || !z || !d || !e || !w || !scale || !taken) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < n * n; i++)
         if (!isfinite(matrix[i]))
@@ -179,7 +179,7 @@ plumb_status eigen_symmetric(double *values, double *vectors, arena *mem, const 
                              int64_t n)
 {
     if (n < 1) return PLUMB_OK;
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     const plumb_status st = solve(values, vectors, mem, matrix, n);
     arena_rewind(mem, mark);
     return st;

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-elliptic elliptic_of(double m1)
+elliptic elliptic_make(double m1)
 {
     elliptic e = {.stretch = 1.0};
     if (m1 < 0.0) {

@@ -14,7 +14,7 @@ typedef struct elliptic {
 } elliptic;
 
 /// `m1` is 1 - k^2, any finite number: negative beyond the separatrix.
-elliptic elliptic_of(double m1);
+elliptic elliptic_make(double m1);
 
 /// sn, cn, dn of u, good to a few times the rounding of u.
 void elliptic_sncndn(double out[3], const elliptic *e, double u);

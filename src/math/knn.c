@@ -95,7 +95,7 @@ tile_avx2(int32_t v[QUERIES][PANEL], uint32_t near[QUERIES], const int16_t *quer
 static tile_kernel *chosen = tile_portable;
 static const char *chosen_name = "portable";
 
-bool nearest_select(const char *set)
+bool knn_select(const char *set)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
@@ -113,10 +113,10 @@ bool nearest_select(const char *set)
 
 __attribute__((constructor)) static void choose(void)
 {
-    if (!nearest_select("avx2")) nearest_select("portable");
+    if (!knn_select("avx2")) knn_select("portable");
 }
 
-const char *nearest_instructions(void)
+const char *knn_instructions(void)
 {
     return chosen_name;
 }
@@ -134,13 +134,13 @@ static double distance_from(const double *a, const double *b, int64_t n)
     return sqrt((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-plumb_status nearest_init(nearest *out, arena *mem, const double *rows, int64_t count, int64_t dims)
+plumb_status knn_init(knn_index *out, arena *mem, const double *rows, int64_t count, int64_t dims)
 {
-    *out = (nearest){.rows = rows,
-                     .count = count,
-                     .dims = dims,
-                     .centre = ARENA_NEW(mem, double, dims),
-                     .deviation = ARENA_NEW(mem, double, count)};
+    *out = (knn_index){.rows = rows,
+                       .count = count,
+                       .dims = dims,
+                       .centre = ARENA_ALLOC(mem, double, dims),
+                       .deviation = ARENA_ALLOC(mem, double, count)};
     if (!out->centre || !out->deviation) return PLUMB_EMEMORY;
     for (int64_t r = 0; r < count; r++)
         for (int64_t i = 0; i < dims; i++) out->centre[i] += rows[r * dims + i];
@@ -170,13 +170,13 @@ typedef struct catch
 catch;
 
 // What a worker keeps from one group of queries to the next.
-typedef struct desk {
+typedef struct knn_scratch {
     catch found[GROUP * QUERIES];
     int16_t *pack; // the queries, rounded and packed
-} desk;
+} knn_scratch;
 
 typedef struct search {
-    const nearest *points;
+    const knn_index *points;
     const double *queries;
     double *out;
     int64_t count, k, pairs, panels;
@@ -184,7 +184,7 @@ typedef struct search {
     double far_row, rough_row; // greatest |sb| and |B - sb|
     int16_t *packed;           // (panels, pairs, PANEL, 2)
     int32_t *half;             // (panels, PANEL)
-    desk *desks;               // one a worker
+    knn_scratch *desks;        // one a worker
     _Atomic bool no_memory;
 } search;
 
@@ -208,7 +208,7 @@ static double round_point(int16_t *out, int64_t step, const double *x, const sea
 
 static void pack_rows(search *s)
 {
-    const nearest *p = s->points;
+    const knn_index *p = s->points;
     for (int64_t r = 0; r < s->panels * PANEL; r++) {
         int32_t *half = &s->half[r];
         if (r >= p->count) {
@@ -320,7 +320,7 @@ static double select_distance(double *x, int64_t count, int64_t k)
 // between are measured; their distances are written over them.
 static double finish(catch *c, const search *s, int64_t query)
 {
-    const nearest *p = s->points;
+    const knn_index *p = s->points;
     thin(c, s->k);
     const int32_t kth = select_kth(c->kept, c->count, s->k - 1), high = bound_of(kth, c->slack);
     const int32_t low = kth < INT32_MIN + c->slack ? INT32_MIN : kth - c->slack;
@@ -345,7 +345,8 @@ static int32_t slack_of(const search *s, double length, double rough)
 }
 
 // Rounds and packs the queries of a group; limit[i] lets everything pass at first.
-static void begin_group(desk *mine, int32_t *limit, const search *s, int64_t first, int64_t count)
+static void begin_group(knn_scratch *mine, int32_t *limit, const search *s, int64_t first,
+                        int64_t count)
 {
     memset(mine->pack, 0, (size_t)(GROUP * QUERIES * 2 * s->pairs) * sizeof *mine->pack);
     for (int64_t i = 0; i < GROUP * QUERIES; i++) {
@@ -362,7 +363,7 @@ static void begin_group(desk *mine, int32_t *limit, const search *s, int64_t fir
 }
 
 // One tile: what is near enough is kept.
-static bool look(desk *mine, int32_t *limit, const search *s, int tile, int64_t panel)
+static bool look(knn_scratch *mine, int32_t *limit, const search *s, int tile, int64_t panel)
 {
     _Alignas(32) int32_t v[QUERIES][PANEL];
     uint32_t near[QUERIES];
@@ -385,7 +386,7 @@ static bool look(desk *mine, int32_t *limit, const search *s, int tile, int64_t 
 static void run_group(void *context, int64_t item, int worker)
 {
     search *s = context;
-    desk *mine = &s->desks[worker];
+    knn_scratch *mine = &s->desks[worker];
     const int64_t first = item * GROUP * QUERIES, left = s->count - first;
     const int64_t count = left < GROUP * QUERIES ? left : GROUP * QUERIES;
     const int tiles = (int)((count + QUERIES - 1) / QUERIES);
@@ -403,7 +404,7 @@ static void run_group(void *context, int64_t item, int worker)
 
 static plumb_status run(search *s, arena *mem, int threads)
 {
-    const nearest *p = s->points;
+    const knn_index *p = s->points;
     s->pairs = (p->dims + 1) / 2;
     s->panels = (p->count + PANEL - 1) / PANEL;
     double farthest = p->farthest;
@@ -412,26 +413,26 @@ static plumb_status run(search *s, arena *mem, int threads)
     s->scale = farthest > 0.0 ? SCALE / farthest : 0.0;
     if (!isfinite(s->scale) || !isfinite(farthest))
         s->scale = 0.0; // then everything is a candidate
-    s->packed = ARENA_NEW(mem, int16_t, s->panels * s->pairs * 2 * PANEL);
-    s->half = ARENA_NEW(mem, int32_t, s->panels * PANEL);
+    s->packed = ARENA_ALLOC(mem, int16_t, s->panels * s->pairs * 2 * PANEL);
+    s->half = ARENA_ALLOC(mem, int32_t, s->panels * PANEL);
     const int64_t groups = (s->count + GROUP * QUERIES - 1) / (GROUP * QUERIES);
-    if (threads <= 0) threads = pool_threads();
+    if (threads <= 0) threads = parallel_threads();
     if (threads > groups) threads = (int)groups;
-    s->desks = ARENA_NEW(mem, desk, threads);
+    s->desks = ARENA_ALLOC(mem, knn_scratch, threads);
     if (!s->packed || !s->half || !s->desks) return PLUMB_EMEMORY;
     for (int i = 0; i < threads; i++) {
-        s->desks[i].pack = ARENA_NEW(mem, int16_t, GROUP * QUERIES * 2 * s->pairs);
+        s->desks[i].pack = ARENA_ALLOC(mem, int16_t, GROUP * QUERIES * 2 * s->pairs);
         if (!s->desks[i].pack) return PLUMB_EMEMORY;
     }
     pack_rows(s);
-    pool_run(groups, threads, run_group, s);
+    parallel_for(groups, threads, run_group, s);
     for (int i = 0; i < threads; i++)
         for (int j = 0; j < GROUP * QUERIES; j++) free(s->desks[i].found[j].kept);
     return s->no_memory ? fail(PLUMB_EMEMORY, "no memory for the nearest neighbours") : PLUMB_OK;
 }
 
-plumb_status nearest_kth(double *out, const nearest *points, const double *queries, int64_t count,
-                         int64_t k, int threads)
+plumb_status knn_kth(double *out, const knn_index *points, const double *queries, int64_t count,
+                     int64_t k, int threads)
 {
     if (count < 1) return PLUMB_OK;
     if (points->count > INT32_MAX - PANEL)

@@ -14,26 +14,25 @@
 #include "plumb/status.h"
 
 /// Points made ready to be searched.
-typedef struct nearest {
+typedef struct knn_index {
     const double *rows; ///< (count, dims), the caller's
     int64_t count, dims;
     double *centre;    // of the rows
     double *deviation; // (count): distance from the centre
     double farthest;
-} nearest;
+} knn_index;
 
 /// Keeps `rows`. Fails with PLUMB_EMEMORY.
-plumb_status nearest_init(nearest *out, arena *mem, const double *rows, int64_t count,
-                          int64_t dims);
+plumb_status knn_init(knn_index *out, arena *mem, const double *rows, int64_t count, int64_t dims);
 
 /// out[i] = the distance of queries[i] (queries, dims) to its k-th nearest row, 1 <= k <= count.
 /// Equal points count each. All must be finite. Fails with PLUMB_EMEMORY.
-plumb_status nearest_kth(double *out, const nearest *points, const double *queries, int64_t count,
-                         int64_t k, int threads);
+plumb_status knn_kth(double *out, const knn_index *points, const double *queries, int64_t count,
+                     int64_t k, int threads);
 
 /// "avx2" or "portable"; both give the same bits.
-const char *nearest_instructions(void);
+const char *knn_instructions(void);
 /// For tests: uses that set from here on; false if this processor does not have it.
-bool nearest_select(const char *set);
+bool knn_select(const char *set);
 
 #endif

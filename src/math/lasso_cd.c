@@ -12,10 +12,10 @@
 
 #include "math/vector.h"
 
-plumb_status lasso_target_init(lasso_target *out, arena *mem, const design *d, const double *y)
+plumb_status lasso_target_init(lasso_target *out, arena *mem, const poly_design *d, const double *y)
 {
-    double *centred = ARENA_NEW(mem, double, d->stride);
-    double *c = ARENA_NEW(mem, double, d->poly->count);
+    double *centred = ARENA_ALLOC(mem, double, d->stride);
+    double *c = ARENA_ALLOC(mem, double, d->poly->count);
     if (!centred || !c) return PLUMB_EMEMORY;
     double sum = 0.0;
     for (int64_t i = 0; i < d->rows; i++) sum += y[i];
@@ -25,10 +25,10 @@ plumb_status lasso_target_init(lasso_target *out, arena *mem, const design *d, c
     left /= (double)d->rows;
     for (int64_t i = 0; i < d->rows; i++) centred[i] -= left;
 
-    const arena_mark mark = arena_here(mem);
-    double *scratch = ARENA_NEW(mem, double, design_scratch(d));
+    const arena_mark mark = arena_get_mark(mem);
+    double *scratch = ARENA_ALLOC(mem, double, poly_design_scratch(d));
     if (!scratch) return PLUMB_EMEMORY;
-    design_correlate(c, d, centred, scratch);
+    poly_design_correlate(c, d, centred, scratch);
     arena_rewind(mem, mark);
     *out = (lasso_target){d, centred, mean + left, vector_dot(centred, centred, d->stride), c};
     return PLUMB_OK;
@@ -40,8 +40,8 @@ plumb_status lasso_fit_pack(lasso_fit *out, arena *mem, const lasso_target *t,
     const int64_t features = t->design->poly->count;
     int64_t count = 0;
     for (int64_t j = 0; j < features; j++) count += weights[j] != 0.0;
-    int64_t *index = ARENA_NEW(mem, int64_t, count);
-    double *value = ARENA_NEW(mem, double, count);
+    int64_t *index = ARENA_ALLOC(mem, int64_t, count);
+    double *value = ARENA_ALLOC(mem, double, count);
     if (!index || !value) return PLUMB_EMEMORY;
     double intercept = t->mean;
     count = 0;
@@ -60,7 +60,7 @@ plumb_status lasso_fit_pack(lasso_fit *out, arena *mem, const lasso_target *t,
 
 typedef struct walk {
     const lasso_target *t;
-    const design *d;
+    const poly_design *d;
     double a;
     double *w;        // (count)
     double *g;        // (count) X^T r: exact with a Gram matrix, else as last looked at
@@ -106,7 +106,7 @@ static void sweep_gram(walk *k)
 }
 
 // x_j . r of a whole block into `g`. z = r times the leader is kept while neither changes.
-static void correlate_block(walk *k, const design_block *b, double *g)
+static void correlate_block(walk *k, const poly_design_block *b, double *g)
 {
     const int64_t n = k->d->stride;
     if (b->leader < 0) {
@@ -119,7 +119,7 @@ static void correlate_block(walk *k, const design_block *b, double *g)
 }
 
 // r -= change * centred column of feature i of the block, but for the constant part.
-static void step_residual(walk *k, const design_block *b, int64_t i, double change)
+static void step_residual(walk *k, const poly_design_block *b, int64_t i, double change)
 {
     const int64_t n = k->d->stride;
     const double *column = b->columns + i * n;
@@ -129,9 +129,9 @@ static void step_residual(walk *k, const design_block *b, int64_t i, double chan
 
 // Inside a block the correlations follow each change through the block's own Gram matrix; the
 // residual takes all of the block's changes at its end.
-static void sweep_block(walk *k, const design_block *b)
+static void sweep_block(walk *k, const poly_design_block *b)
 {
-    double g[DESIGN_BLOCK] = {0}, shift = 0.0;
+    double g[POLY_DESIGN_BLOCK] = {0}, shift = 0.0;
     correlate_block(k, b, g);
     bool changed = false;
     for (int64_t i = 0; i < b->count; i++) {
@@ -142,7 +142,7 @@ static void sweep_block(walk *k, const design_block *b)
         const double change = visit(k, j, g[i]);
         if (change == 0.0) continue;
         changed = true;
-        for (int64_t l = 0; l < DESIGN_BLOCK; l++) g[l] -= change * b->gram[i][l];
+        for (int64_t l = 0; l < POLY_DESIGN_BLOCK; l++) g[l] -= change * b->gram[i][l];
         k->drift += fabs(change) * k->norm[j];
         shift += change * k->d->mean[j];
         step_residual(k, b, i, change);
@@ -158,7 +158,7 @@ static double bound(const walk *k, int64_t j)
     return fabs(k->g[j]) + k->norm[j] * (k->drift - k->drift_at[j]);
 }
 
-static bool asleep(const walk *k, const design_block *b)
+static bool asleep(const walk *k, const poly_design_block *b)
 {
     const double limit = k->a * (1.0 - 1e-12);
     for (int64_t j = b->first; j < b->first + b->count; j++)
@@ -175,7 +175,7 @@ static void sweep_residual(walk *k)
 // max_j |x_j . r|, looking only at features whose bound exceeds the largest seen so far.
 static double largest_correlation(walk *k)
 {
-    const design *d = k->d;
+    const poly_design *d = k->d;
     const poly *p = d->poly;
     double largest = 0.0;
     if (d->gram) {
@@ -183,8 +183,8 @@ static double largest_correlation(walk *k)
         return largest;
     }
     for (int64_t i = 0; i < d->block_count; i++) {
-        const design_block *b = &d->blocks[i];
-        double most = 0.0, g[DESIGN_BLOCK];
+        const poly_design_block *b = &d->blocks[i];
+        double most = 0.0, g[POLY_DESIGN_BLOCK];
         for (int64_t j = b->first; j < b->first + b->count; j++) most = fmax(most, bound(k, j));
         if (most <= largest) continue;
         correlate_block(k, b, g);
@@ -222,28 +222,28 @@ static double duality_gap(walk *k)
 
 static plumb_status walk_init(walk *k, arena *mem, const lasso_target *t, double a)
 {
-    const design *d = t->design;
+    const poly_design *d = t->design;
     const int64_t count = d->poly->count;
     *k = (walk){.t = t, .d = d, .a = a, .z_leader = -1};
-    k->w = ARENA_NEW(mem, double, count);
-    k->g = ARENA_NEW(mem, double, vector_padded(count));
+    k->w = ARENA_ALLOC(mem, double, count);
+    k->g = ARENA_ALLOC(mem, double, vector_padded(count));
     if (!k->w || !k->g) return PLUMB_EMEMORY;
     memcpy(k->g, t->c, (size_t)count * sizeof *k->g);
     if (d->gram) return PLUMB_OK;
-    k->drift_at = ARENA_NEW(mem, double, count);
-    k->norm = ARENA_NEW(mem, double, count);
-    k->r = ARENA_NEW(mem, double, d->stride);
-    k->z = ARENA_NEW(mem, double, d->stride);
+    k->drift_at = ARENA_ALLOC(mem, double, count);
+    k->norm = ARENA_ALLOC(mem, double, count);
+    k->r = ARENA_ALLOC(mem, double, d->stride);
+    k->z = ARENA_ALLOC(mem, double, d->stride);
     if (!k->drift_at || !k->norm || !k->r || !k->z) return PLUMB_EMEMORY;
     for (int64_t j = 0; j < count; j++) k->norm[j] = sqrt(d->norm2[j]);
     memcpy(k->r, t->y, (size_t)d->stride * sizeof *k->r);
     return PLUMB_OK;
 }
 
-plumb_status descent_solve(lasso_fit *out, arena *mem, arena *scratch, const lasso_target *t,
-                           double a, int64_t max_sweeps, double tolerance)
+plumb_status lasso_cd_solve(lasso_fit *out, arena *mem, arena *scratch, const lasso_target *t,
+                            double a, int64_t max_sweeps, double tolerance)
 {
-    const arena_mark mark = arena_here(scratch);
+    const arena_mark mark = arena_get_mark(scratch);
     walk k;
     plumb_status st = walk_init(&k, scratch, t, a);
     if (st) return st;

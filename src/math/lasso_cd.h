@@ -20,18 +20,19 @@ typedef struct lasso_fit {
 
 /// One target on one set of rows, centred: what all penalties share.
 typedef struct lasso_target {
-    const design *design;
+    const poly_design *design;
     const double *y; // (stride), centred, zero behind the rows
     double mean;     // taken off
     double yy;       // y . y
     const double *c; // X^T y (count)
 } lasso_target;
 
-plumb_status lasso_target_init(lasso_target *out, arena *mem, const design *d, const double *y);
+plumb_status lasso_target_init(lasso_target *out, arena *mem, const poly_design *d,
+                               const double *y);
 
 /// Minimises 1/2 |y - Xw|^2 + a |w|_1. The fit is made in `mem`; `scratch` is left as it was.
-plumb_status descent_solve(lasso_fit *out, arena *mem, arena *scratch, const lasso_target *t,
-                           double a, int64_t max_sweeps, double tolerance);
+plumb_status lasso_cd_solve(lasso_fit *out, arena *mem, arena *scratch, const lasso_target *t,
+                            double a, int64_t max_sweeps, double tolerance);
 
 /// Packs dense weights into a fit.
 plumb_status lasso_fit_pack(lasso_fit *out, arena *mem, const lasso_target *t,

@@ -14,7 +14,7 @@ static const double SLACK = 1e-11;
 
 struct lasso_path {
     const lasso_target *t;
-    const design *d;
+    const poly_design *d;
     arena *mem;
     // the working set
     int64_t count, capacity, stride; // stride: row length of gram, a multiple of VECTOR_PAD
@@ -42,10 +42,10 @@ static int64_t least(int64_t a, int64_t b)
 
 static plumb_status reserve_factor(lasso_path *s, int64_t capacity)
 {
-    int64_t *order = ARENA_NEW(s->mem, int64_t, capacity);
-    double *factor = ARENA_NEW(s->mem, double, (capacity * capacity));
-    double *step = ARENA_NEW(s->mem, double, capacity);
-    double *row = ARENA_NEW(s->mem, double, capacity);
+    int64_t *order = ARENA_ALLOC(s->mem, int64_t, capacity);
+    double *factor = ARENA_ALLOC(s->mem, double, (capacity * capacity));
+    double *step = ARENA_ALLOC(s->mem, double, capacity);
+    double *row = ARENA_ALLOC(s->mem, double, capacity);
     if (!order || !factor || !step || !row) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < s->active; i++) {
         order[i] = s->order[i];
@@ -62,7 +62,7 @@ static plumb_status reserve_factor(lasso_path *s, int64_t capacity)
 
 static void *grown(arena *mem, const void *old, int64_t count, int64_t capacity, size_t size)
 {
-    void *fresh = arena_take(mem, capacity, size);
+    void *fresh = arena_alloc(mem, capacity, size);
     if (fresh && old) memcpy(fresh, old, (size_t)count * size);
     return fresh;
 }
@@ -72,7 +72,7 @@ static plumb_status reserve(lasso_path *s, int64_t capacity)
     const int64_t old_stride = s->stride, stride = vector_padded(capacity);
     double *gram = NULL;
     if (!s->d->gram) {
-        gram = ARENA_NEW(s->mem, double, (capacity * stride));
+        gram = ARENA_ALLOC(s->mem, double, (capacity * stride));
         if (!gram) return PLUMB_EMEMORY;
         for (int64_t i = 0; i < s->count; i++)
             memcpy(gram + i * stride, s->gram + i * old_stride, (size_t)s->count * sizeof *gram);
@@ -120,15 +120,15 @@ static plumb_status take_all(lasso_path *s)
 
 plumb_status lasso_path_create(lasso_path **out, arena *mem, const lasso_target *t)
 {
-    lasso_path *s = ARENA_NEW(mem, lasso_path, 1);
+    lasso_path *s = ARENA_ALLOC(mem, lasso_path, 1);
     if (!s) return PLUMB_EMEMORY;
     s->t = t;
     s->d = t->design;
     s->mem = mem;
     const int64_t count = s->d->poly->count;
-    s->all = ARENA_NEW(mem, double, count);
-    s->r = ARENA_NEW(mem, double, s->d->stride);
-    s->scratch = ARENA_NEW(mem, double, design_scratch(s->d));
+    s->all = ARENA_ALLOC(mem, double, count);
+    s->r = ARENA_ALLOC(mem, double, s->d->stride);
+    s->scratch = ARENA_ALLOC(mem, double, poly_design_scratch(s->d));
     if (!s->all || !s->r || !s->scratch) return PLUMB_EMEMORY;
     memcpy(s->all, t->c, (size_t)count * sizeof *s->all);
     plumb_status st = reserve_factor(s, least(64, count + 1));
@@ -136,7 +136,7 @@ plumb_status lasso_path_create(lasso_path **out, arena *mem, const lasso_target 
     if (s->d->gram) {
         st = take_all(s);
     } else {
-        s->within = ARENA_NEW(mem, bool, count);
+        s->within = ARENA_ALLOC(mem, bool, count);
         st = s->within ? reserve(s, least(128, count)) : PLUMB_EMEMORY;
     }
     *out = s;
@@ -393,7 +393,7 @@ static void refresh(lasso_path *s)
     for (int64_t k = 0; k < s->active; k++)
         vector_axpy(s->r, -s->w[s->order[k]], s->columns + s->order[k] * s->d->stride,
                     s->d->stride);
-    design_correlate(s->all, s->d, s->r, s->scratch);
+    poly_design_correlate(s->all, s->d, s->r, s->scratch);
     for (int64_t i = 0; i < s->count; i++) s->g[i] = s->all[s->feature[i]];
 }
 
@@ -413,7 +413,7 @@ static plumb_status extend_gram(lasso_path *s, int64_t from)
 {
     const int64_t n = s->d->stride;
     for (int64_t i = from; i < s->count; i++)
-        design_column(s->columns + i * n, s->d, s->feature[i]);
+        poly_design_column(s->columns + i * n, s->d, s->feature[i]);
     vector_products(s->gram + from * s->stride, s->stride, s->columns + from * n, n,
                     s->count - from, s->columns, n, s->count, n);
     for (int64_t i = 0; i < s->count; i++)
@@ -499,7 +499,7 @@ static bool exact_to_rounding(const lasso_path *s, double a)
 
 static plumb_status pack(lasso_fit *out, arena *mem, const lasso_path *s)
 {
-    double *dense = s->scratch; // large enough: design_scratch() counts the features in
+    double *dense = s->scratch; // large enough: poly_design_scratch() counts the features in
     memset(dense, 0, (size_t)s->d->poly->count * sizeof *dense);
     for (int64_t k = 0; k < s->active; k++) dense[s->feature[s->order[k]]] = s->w[s->order[k]];
     return lasso_fit_pack(out, mem, s->t, dense);

@@ -24,7 +24,7 @@ plumb_status poly_init(poly *out, arena *mem, int64_t dims, int order)
                     order, (long long)dims);
     int64_t next = 0;
     for (int k = 1; k <= order; k++) {
-        int64_t *run = out->run[k] = ARENA_NEW(mem, int64_t, dims + 1);
+        int64_t *run = out->run[k] = ARENA_ALLOC(mem, int64_t, dims + 1);
         if (!run) return PLUMB_EMEMORY;
         for (int64_t i = 0; i < dims; i++)
             run[i + 1] = run[i] + (k == 1 ? 1 : out->run[k - 1][dims] - out->run[k - 1][i]);

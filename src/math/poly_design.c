@@ -13,7 +13,7 @@ enum {
 };
 
 // Degrees 1 .. low of rows first .. first+n-1: from the store, or made in `scratch`.
-static const double *lower_block(const design *d, int64_t first, int64_t n, int64_t *stride,
+static const double *lower_block(const poly_design *d, int64_t first, int64_t n, int64_t *stride,
                                  const double **x, double *scratch)
 {
     if (d->stored) {
@@ -30,14 +30,14 @@ static const double *lower_block(const design *d, int64_t first, int64_t n, int6
     return scratch;
 }
 
-int64_t design_scratch(const design *d)
+int64_t poly_design_scratch(const poly_design *d)
 {
     const int64_t block = d->stored ? d->stride : d->block_rows;
     return (d->stored ? 0 : (d->stored_count + d->poly->dims) * d->block_rows) + block +
            (d->poly->count + VECTOR_PAD);
 }
 
-void design_correlate(double *g, const design *d, const double *r, double *scratch)
+void poly_design_correlate(double *g, const poly_design *d, const double *r, double *scratch)
 {
     const poly *p = d->poly;
     const int64_t block = d->stored ? d->stride : d->block_rows;
@@ -64,7 +64,7 @@ void design_correlate(double *g, const design *d, const double *r, double *scrat
 }
 
 // A raw column is a stored one, or a variable times a stored one.
-static void split(const double **low, const double **x, const design *d, int64_t feature)
+static void split(const double **low, const double **x, const poly_design *d, int64_t feature)
 {
     const poly *p = d->poly;
     int64_t v[POLY_MAX_ORDER];
@@ -80,7 +80,7 @@ static void split(const double **low, const double **x, const design *d, int64_t
     *x = d->x + i * d->stride;
 }
 
-static void raw_column(double *out, const design *d, int64_t feature)
+static void raw_column(double *out, const poly_design *d, int64_t feature)
 {
     if (d->stored) {
         const double *low, *x;
@@ -98,15 +98,15 @@ static void raw_column(double *out, const design *d, int64_t feature)
     }
 }
 
-void design_column(double *out, const design *d, int64_t feature)
+void poly_design_column(double *out, const poly_design *d, int64_t feature)
 {
     raw_column(out, d, feature);
     const double mean = d->mean[feature];
     for (int64_t i = 0; i < d->rows; i++) out[i] -= mean;
 }
 
-void design_apply(double *y, const design *d, const int64_t *features, const double *weights,
-                  int64_t count)
+void poly_design_apply(double *y, const poly_design *d, const int64_t *features,
+                       const double *weights, int64_t count)
 {
     memset(y, 0, (size_t)d->stride * sizeof *y);
     double shift = 0.0;
@@ -130,7 +130,7 @@ void design_apply(double *y, const design *d, const int64_t *features, const dou
     for (int64_t i = 0; i < d->rows; i++) y[i] -= shift;
 }
 
-static void moments(design *d, double *scratch)
+static void moments(poly_design *d, double *scratch)
 {
     const poly *p = d->poly;
     const int64_t block = d->stored ? d->stride : d->block_rows;
@@ -161,16 +161,16 @@ static void moments(design *d, double *scratch)
 
 // A block of rows at a time: its columns, centred, then the products of all pairs of them. Row i
 // needs the columns from i on; they are taken from a whole group, for the vector loops' sake.
-static plumb_status sum_gram(design *d, arena *mem)
+static plumb_status sum_gram(poly_design *d, arena *mem)
 {
     const poly *p = d->poly;
     const int64_t count = p->count, wide = d->gram_stride = vector_padded(count);
-    d->gram = ARENA_NEW(mem, double, (count * wide));
-    const arena_mark mark = arena_here(mem);
+    d->gram = ARENA_ALLOC(mem, double, (count * wide));
+    const arena_mark mark = arena_get_mark(mem);
     const int64_t block = d->stride < GRAM_ROWS ? d->stride : GRAM_ROWS;
-    double *base = ARENA_NEW(mem, double, (p->dims * block));
-    double *columns = ARENA_NEW(mem, double, (count * block));
-    double *part = ARENA_NEW(mem, double, (count * GRAM_GROUP));
+    double *base = ARENA_ALLOC(mem, double, (p->dims * block));
+    double *columns = ARENA_ALLOC(mem, double, (count * block));
+    double *part = ARENA_ALLOC(mem, double, (count * GRAM_GROUP));
     if (!d->gram || !base || !columns || !part) return PLUMB_EMEMORY;
     for (int64_t first = 0; first < d->rows; first += block) {
         const int64_t n = first + block <= d->rows ? block : d->rows - first;
@@ -196,25 +196,25 @@ static plumb_status sum_gram(design *d, arena *mem)
     return PLUMB_OK;
 }
 
-static int64_t cut_run(design_block *blocks, int64_t n, int64_t first, int64_t count,
+static int64_t cut_run(poly_design_block *blocks, int64_t n, int64_t first, int64_t count,
                        int64_t leader, const double *columns, int64_t stride)
 {
-    for (int64_t i = 0; i < count; i += DESIGN_BLOCK)
-        blocks[n++] = (design_block){
+    for (int64_t i = 0; i < count; i += POLY_DESIGN_BLOCK)
+        blocks[n++] = (poly_design_block){
             .first = first + i,
-            .count = count - i < DESIGN_BLOCK ? count - i : DESIGN_BLOCK,
+            .count = count - i < POLY_DESIGN_BLOCK ? count - i : POLY_DESIGN_BLOCK,
             .leader = leader,
             .columns = columns + i * stride,
         };
     return n;
 }
 
-static plumb_status make_blocks(design *d, arena *mem)
+static plumb_status make_blocks(poly_design *d, arena *mem)
 {
     const poly *p = d->poly;
-    d->blocks = ARENA_NEW(mem, design_block, p->count / DESIGN_BLOCK + 2 + p->dims);
-    const arena_mark mark = arena_here(mem);
-    double *columns = ARENA_NEW(mem, double, (DESIGN_BLOCK * d->stride));
+    d->blocks = ARENA_ALLOC(mem, poly_design_block, p->count / POLY_DESIGN_BLOCK + 2 + p->dims);
+    const arena_mark mark = arena_get_mark(mem);
+    double *columns = ARENA_ALLOC(mem, double, (POLY_DESIGN_BLOCK * d->stride));
     if (!d->blocks || !columns) return PLUMB_EMEMORY;
     int64_t n = cut_run(d->blocks, 0, 0, d->stored_count, -1, d->stored, d->stride);
     if (d->low < p->order)
@@ -226,9 +226,9 @@ static plumb_status make_blocks(design *d, arena *mem)
         }
     d->block_count = n;
     for (int64_t b = 0; b < n; b++) {
-        design_block *block = &d->blocks[b];
+        poly_design_block *block = &d->blocks[b];
         for (int64_t i = 0; i < block->count; i++) {
-            design_column(columns + i * d->stride, d, block->first + i);
+            poly_design_column(columns + i * d->stride, d, block->first + i);
             vector_dots(block->gram[i], columns, d->stride, i + 1, columns + i * d->stride,
                         d->stride);
             for (int64_t j = 0; j < i; j++) block->gram[j][i] = block->gram[i][j];
@@ -238,15 +238,15 @@ static plumb_status make_blocks(design *d, arena *mem)
     return PLUMB_OK;
 }
 
-plumb_status design_init(design *out, arena *mem, const poly *p, const double *x, int64_t x_stride,
-                         int64_t first, int64_t rows, design_kind kind)
+plumb_status poly_design_init(poly_design *out, arena *mem, const poly *p, const double *x,
+                              int64_t x_stride, int64_t first, int64_t rows, poly_design_kind kind)
 {
-    *out = (design){.poly = p, .rows = rows, .stride = vector_padded(rows)};
+    *out = (poly_design){.poly = p, .rows = rows, .stride = vector_padded(rows)};
     out->low = p->order > 1 ? p->order - 1 : 1;
     out->stored_count = p->first[out->low + 1];
-    double *copy = ARENA_NEW(mem, double, (p->dims * out->stride));
-    out->mean = ARENA_NEW(mem, double, p->count);
-    out->norm2 = ARENA_NEW(mem, double, p->count);
+    double *copy = ARENA_ALLOC(mem, double, (p->dims * out->stride));
+    out->mean = ARENA_ALLOC(mem, double, p->count);
+    out->norm2 = ARENA_ALLOC(mem, double, p->count);
     if (!copy || !out->mean || !out->norm2) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < p->dims; i++)
         memcpy(copy + i * out->stride, x + i * x_stride + first, (size_t)rows * sizeof *copy);
@@ -255,21 +255,22 @@ plumb_status design_init(design *out, arena *mem, const poly *p, const double *x
     int64_t bytes = 8;
     const bool huge = __builtin_mul_overflow(bytes, out->stored_count, &bytes) ||
                       __builtin_mul_overflow(bytes, out->stride, &bytes);
-    if (kind == DESIGN_STORED || (!huge && bytes <= KEEP_BYTES && kind != DESIGN_FRUGAL)) {
+    if (kind == POLY_DESIGN_STORED ||
+        (!huge && bytes <= KEEP_BYTES && kind != POLY_DESIGN_LOW_MEMORY)) {
         if (huge) return fail(PLUMB_EMEMORY, "the polynomial's lower degrees do not fit in memory");
-        out->stored = ARENA_NEW(mem, double, (out->stored_count * out->stride));
+        out->stored = ARENA_ALLOC(mem, double, (out->stored_count * out->stride));
         if (!out->stored) return PLUMB_EMEMORY;
         poly_expand(out->stored, p, out->low, copy, out->stride, out->stride);
     } else {
         out->block_rows = vector_padded(BLOCK_BYTES / 8 / out->stored_count + 1);
         if (out->block_rows > out->stride) out->block_rows = out->stride;
     }
-    const arena_mark mark = arena_here(mem);
-    double *scratch = ARENA_NEW(mem, double, design_scratch(out));
+    const arena_mark mark = arena_get_mark(mem);
+    double *scratch = ARENA_ALLOC(mem, double, poly_design_scratch(out));
     if (!scratch) return PLUMB_EMEMORY;
     moments(out, scratch);
     arena_rewind(mem, mark);
-    return kind == DESIGN_GRAM     ? sum_gram(out, mem)
-           : kind == DESIGN_STORED ? make_blocks(out, mem)
-                                   : PLUMB_OK;
+    return kind == POLY_DESIGN_GRAM     ? sum_gram(out, mem)
+           : kind == POLY_DESIGN_STORED ? make_blocks(out, mem)
+                                        : PLUMB_OK;
 }

@@ -7,53 +7,55 @@
 
 #include "math/poly.h"
 
-enum { DESIGN_BLOCK = 16 };
+enum { POLY_DESIGN_BLOCK = 16 };
 
 // Features that lie together and have the same leading variable (-1: they are stored themselves).
-typedef struct design_block {
+typedef struct poly_design_block {
     int64_t first, count;
     int64_t leader;
     const double *columns; // (count, stride) stored ones; times the leader where there is one
-    double gram[DESIGN_BLOCK][DESIGN_BLOCK]; // of the centred columns
-} design_block;
+    double gram[POLY_DESIGN_BLOCK][POLY_DESIGN_BLOCK]; // of the centred columns
+} poly_design_block;
 
-typedef struct design {
+typedef struct poly_design {
     const poly *poly;
     int64_t rows, stride; // stride: rows filled up to a multiple of VECTOR_PAD with zeros
     const double *x;      // (dims, stride)
     int low;              // degrees 1 .. low are kept in `stored`; the top one follows from it
     int64_t stored_count;
-    double *stored;       // (stored_count, stride), not centred; NULL: made block by block
-    int64_t block_rows;   // rows a block where stored is NULL
-    double *mean;         // (count)
-    double *norm2;        // (count) squared norm of the centred column
-    double *gram;         // (count, gram_stride) of centred columns, or NULL
-    int64_t gram_stride;  // count filled up to a multiple of VECTOR_PAD with zeros
-    design_block *blocks; // all features in order, for coordinate descent; DESIGN_STORED only
+    double *stored;      // (stored_count, stride), not centred; NULL: made block by block
+    int64_t block_rows;  // rows a block where stored is NULL
+    double *mean;        // (count)
+    double *norm2;       // (count) squared norm of the centred column
+    double *gram;        // (count, gram_stride) of centred columns, or NULL
+    int64_t gram_stride; // count filled up to a multiple of VECTOR_PAD with zeros
+    poly_design_block
+        *blocks; // all features in order, for coordinate descent; POLY_DESIGN_STORED only
     int64_t block_count;
-} design;
+} poly_design;
 
-typedef enum design_kind {
-    DESIGN_PLAIN,  // products only
-    DESIGN_STORED, // `stored` whatever its size, and `blocks`: coordinate descent walks over them
-    DESIGN_GRAM,   // with `gram`
-    DESIGN_FRUGAL, // `stored` never kept, as PLAIN does where it would be too large
-} design_kind;
+typedef enum poly_design_kind {
+    POLY_DESIGN_PLAIN,  // products only
+    POLY_DESIGN_STORED, // `stored` whatever its size, and `blocks`: coordinate descent walks over
+                        // them
+    POLY_DESIGN_GRAM,   // with `gram`
+    POLY_DESIGN_LOW_MEMORY, // `stored` never kept, as PLAIN does where it would be too large
+} poly_design_kind;
 
 /// x (dims, x_stride) holds at least first + rows values per variable; they are copied.
-plumb_status design_init(design *out, arena *mem, const poly *p, const double *x, int64_t x_stride,
-                         int64_t first, int64_t rows, design_kind kind);
+plumb_status poly_design_init(poly_design *out, arena *mem, const poly *p, const double *x,
+                              int64_t x_stride, int64_t first, int64_t rows, poly_design_kind kind);
 
 /// g (count) = X^T r, for r (stride) that sums to zero and is zero behind the rows.
-/// `scratch` has design_scratch() doubles.
-void design_correlate(double *g, const design *d, const double *r, double *scratch);
-int64_t design_scratch(const design *d);
+/// `scratch` has poly_design_scratch() doubles.
+void poly_design_correlate(double *g, const poly_design *d, const double *r, double *scratch);
+int64_t poly_design_scratch(const poly_design *d);
 
 /// One centred column (stride), zero behind the rows.
-void design_column(double *out, const design *d, int64_t feature);
+void poly_design_column(double *out, const poly_design *d, int64_t feature);
 
 /// y (stride) = sum of weights times centred columns; zero behind the rows.
-void design_apply(double *y, const design *d, const int64_t *features, const double *weights,
-                  int64_t count);
+void poly_design_apply(double *y, const poly_design *d, const int64_t *features,
+                       const double *weights, int64_t count);
 
 #endif

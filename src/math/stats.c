@@ -55,14 +55,14 @@ double stats_median(double *x, int64_t n)
 
 plumb_status stats_bootstrap(double *low, double *high, arena *mem, int64_t items,
                              int64_t resamples, uint64_t seed, uint64_t stream,
-                             stats_of_draw *statistic, const void *context)
+                             stats_statistic *statistic, const void *context)
 {
     *low = *high = (double)NAN;
     if (items < 2 || resamples <= 0) return PLUMB_OK;
 
-    const arena_mark mark = arena_here(mem);
-    int64_t *index = ARENA_NEW(mem, int64_t, items);
-    double *values = ARENA_NEW(mem, double, resamples);
+    const arena_mark mark = arena_get_mark(mem);
+    int64_t *index = ARENA_ALLOC(mem, int64_t, items);
+    double *values = ARENA_ALLOC(mem, double, resamples);
     if (!index || !values) {
         arena_rewind(mem, mark);
         return PLUMB_EMEMORY;

@@ -18,14 +18,14 @@ double stats_median(double *x, int64_t n);
 double stats_quantile(double *x, int64_t n, double p);
 
 /// A statistic of the items index[0 .. count-1], repeats included.
-typedef double stats_of_draw(const void *context, const int64_t *index, int64_t count);
+typedef double stats_statistic(const void *context, const int64_t *index, int64_t count);
 
 /// The 95 % percentile interval [Efron79] of `statistic` over `items` items, each resample drawing
 /// `items` of them with replacement. NaN, NaN if items < 2 or resamples == 0, or if the statistic
 /// of some resample is NaN. `mem` lends scratch. Fails with PLUMB_EMEMORY only.
 plumb_status stats_bootstrap(double *low, double *high, arena *mem, int64_t items,
                              int64_t resamples, uint64_t seed, uint64_t stream,
-                             stats_of_draw *statistic, const void *context);
+                             stats_statistic *statistic, const void *context);
 
 /// The same for the mean of x.
 plumb_status stats_bootstrap_mean(double *low, double *high, arena *mem, const double *x, int64_t n,

@@ -9,7 +9,7 @@
 // What the first term left out may be, against 1 or against the unknown itself.
 static const double tolerance = 0x1p-56;
 
-static double magnitude(const integrate_taylor *it, int term)
+static double magnitude(const taylor_solution *it, int term)
 {
     double largest = 0.0;
     for (int i = 0; i < it->n; i++) {
@@ -21,26 +21,26 @@ static double magnitude(const integrate_taylor *it, int term)
 }
 
 // Two terms are asked, for one of them may vanish by symmetry.
-static void expand(integrate_taylor *it)
+static void expand(taylor_solution *it)
 {
     it->series(it->x, it->system);
-    const double last = magnitude(it, INTEGRATE_ORDER), before = magnitude(it, INTEGRATE_ORDER - 1);
-    double step = pow(tolerance / last, 1.0 / INTEGRATE_ORDER);
-    step = fmin(step, pow(tolerance / before, 1.0 / (INTEGRATE_ORDER - 1)));
+    const double last = magnitude(it, TAYLOR_ORDER), before = magnitude(it, TAYLOR_ORDER - 1);
+    double step = pow(tolerance / last, 1.0 / TAYLOR_ORDER);
+    step = fmin(step, pow(tolerance / before, 1.0 / (TAYLOR_ORDER - 1)));
     // At rest, or not a number: a long step. Falling apart: go on, and let it show. Steps are
     // multiples of 2^-20, so that times add up without rounding.
     step = !(step < 1e3) ? 1e3 : floor(step * 0x1p20) * 0x1p-20;
     it->step = it->sign * fmax(step, 0x1p-20);
 }
 
-void integrate_start(integrate_taylor *it, integrate_series *series, const void *system, int n,
-                     const double *x0, bool backward, bool relative)
+void taylor_start(taylor_solution *it, taylor_series *series, const void *system, int n,
+                  const double *x0, bool backward, bool relative)
 {
-    *it = (integrate_taylor){.series = series,
-                             .system = system,
-                             .n = n,
-                             .relative = relative,
-                             .sign = backward ? -1.0 : 1.0};
+    *it = (taylor_solution){.series = series,
+                            .system = system,
+                            .n = n,
+                            .relative = relative,
+                            .sign = backward ? -1.0 : 1.0};
     for (int i = 0; i < n; i++) it->x[i][0] = x0[i];
     expand(it);
 }
@@ -48,12 +48,12 @@ void integrate_start(integrate_taylor *it, integrate_series *series, const void 
 // The sum of all terms but the first.
 static double change(const double *x, double h)
 {
-    double sum = x[INTEGRATE_ORDER];
-    for (int k = INTEGRATE_ORDER - 1; k > 0; k--) sum = sum * h + x[k];
+    double sum = x[TAYLOR_ORDER];
+    for (int k = TAYLOR_ORDER - 1; k > 0; k--) sum = sum * h + x[k];
     return sum * h;
 }
 
-void integrate_at(double *x, integrate_taylor *it, double t)
+void taylor_evaluate(double *x, taylor_solution *it, double t)
 {
     while (fabs(t - it->t) > fabs(it->step)) {
         for (int i = 0; i < it->n; i++) {

@@ -7,37 +7,37 @@
 #include <stdint.h>
 
 enum {
-    INTEGRATE_ORDER = 22,
-    INTEGRATE_TERMS = INTEGRATE_ORDER + 1,
-    INTEGRATE_MAX = 8, ///< unknowns
+    TAYLOR_ORDER = 22,
+    TAYLOR_TERMS = TAYLOR_ORDER + 1,
+    TAYLOR_MAX = 8, ///< unknowns
 };
 
 /// A vector field, as a recipe for the Taylor series of its solutions: row i of `x` (n, TERMS)
 /// comes with x_i in its first place; fill in the rest, x[i][k] being the k-th derivative over k!.
-typedef void integrate_series(double (*x)[INTEGRATE_TERMS], const void *system);
+typedef void taylor_series(double (*x)[TAYLOR_TERMS], const void *system);
 
 /// A solution under way. A plain struct; `system` must outlive it.
-typedef struct integrate_taylor {
-    integrate_series *series;
+typedef struct taylor_solution {
+    taylor_series *series;
     const void *system;
     int n;
-    bool relative;              ///< accuracy relative to every unknown, not to 1
-    double sign;                ///< of time's direction
-    double t, step;             ///< the series holds from t to t + step
-    double rest[INTEGRATE_MAX]; ///< what rounding took from the state so far
-    double x[INTEGRATE_MAX][INTEGRATE_TERMS];
-} integrate_taylor;
+    bool relative;           ///< accuracy relative to every unknown, not to 1
+    double sign;             ///< of time's direction
+    double t, step;          ///< the series holds from t to t + step
+    double rest[TAYLOR_MAX]; ///< what rounding took from the state so far
+    double x[TAYLOR_MAX][TAYLOR_TERMS];
+} taylor_solution;
 
 /// From x0 (n) at time 0, forward or backward.
-void integrate_start(integrate_taylor *it, integrate_series *series, const void *system, int n,
-                     const double *x0, bool backward, bool relative);
+void taylor_start(taylor_solution *it, taylor_series *series, const void *system, int n,
+                  const double *x0, bool backward, bool relative);
 
 /// The state at time t. Times are asked for in order, away from 0. The steps taken do not depend
 /// on which times are asked for.
-void integrate_at(double *x, integrate_taylor *it, double t);
+void taylor_evaluate(double *x, taylor_solution *it, double t);
 
 /// Term n of a product of two series.
-static inline double integrate_product(const double *a, const double *b, int n)
+static inline double taylor_product(const double *a, const double *b, int n)
 {
     double even = 0.0, odd = 0.0;
     int k = 0;
@@ -51,10 +51,10 @@ static inline double integrate_product(const double *a, const double *b, int n)
 
 /// Term n of sine and cosine of a series `a` (terms to n known), n at least 1; `da` is its
 /// derivative, da[k] = (k + 1) a[k + 1], terms to n - 1 known.
-static inline void integrate_sincos(double *s, double *c, const double *da, int n)
+static inline void taylor_sincos(double *s, double *c, const double *da, int n)
 {
-    s[n] = integrate_product(c, da, n - 1) / n;
-    c[n] = -integrate_product(s, da, n - 1) / n;
+    s[n] = taylor_product(c, da, n - 1) / n;
+    c[n] = -taylor_product(s, da, n - 1) / n;
 }
 
 #endif

@@ -35,13 +35,13 @@ typedef struct kernels {
 #include "math/vector_template.h"
 #endif
 
-static const cpu_kernels sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
+static const cpu_variant sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
 static const kernels *chosen = &portable;
 static const char *chosen_name = "portable";
 
 bool vector_select(const char *set)
 {
-    const cpu_kernels *k = cpu_choose(sets, set);
+    const cpu_variant *k = cpu_choose(sets, set);
     if (!k) return false;
     chosen = k->kernels;
     chosen_name = k->set;

@@ -11,15 +11,15 @@
 #include "plumb/forecast.h"
 
 /// A named part of the block of parameters.
-typedef struct trainee_tensor {
+typedef struct model_tensor {
     const char *name;
     int rank;
     int64_t shape[8];
     int64_t offset; ///< in floats
-} trainee_tensor;
+} model_tensor;
 
 /// Films to be told by a model that knows states: it watches one end of each and tells all of it.
-typedef struct trainee_play {
+typedef struct model_rollout_job {
     /// (count, filmed, height, width, channels); NULL: the latents are given, and only drawn.
     const uint8_t *frames;
     int64_t count, steps;
@@ -32,11 +32,11 @@ typedef struct trainee_play {
     float *momenta;    ///< (count, told, latents / 2), of models that have them; may be NULL
     float *variance;   ///< (count, latents), of the posterior; may be NULL
     float *prediction; ///< (count, told, height, width, channels); may be NULL
-} trainee_play;
+} model_rollout_job;
 
 /// Clips to be watched by a model of films: it sees all of each and is asked for every frame before
 /// it comes.
-typedef struct trainee_watch {
+typedef struct model_predict_job {
     const uint8_t *frames; ///< (count, steps, height, width, channels)
     const uint8_t *mask;   ///< (count, steps, height, width): objects; only where `masks`
     int64_t count, steps;
@@ -44,12 +44,12 @@ typedef struct trainee_watch {
     double *error;     ///< (count, steps - 1): mean squared error of frames 1 ..
     float *feature;    ///< (count, features); may be NULL
     float *prediction; ///< (count, steps - 1, height, width, channels); may be NULL
-} trainee_watch;
+} model_predict_job;
 
-typedef struct trainee {
+typedef struct trainable_model {
     const char *model; ///< "hgn++"
     int64_t tensors;
-    const trainee_tensor *tensor; ///< in the order of their offsets, without a gap
+    const model_tensor *tensor; ///< in the order of their offsets, without a gap
     int64_t size;
     float *value; ///< all parameters, (size)
 
@@ -84,17 +84,17 @@ typedef struct trainee {
     int64_t begins; ///< the first frame of a film that it can tell of
     bool one_way;   ///< it cannot be run into the past
     bool momenta;   ///< its latents are (q, velocity), and it knows its own momenta
-    plumb_status (*play)(void *self, const trainee_play *job);
+    plumb_status (*play)(void *self, const model_rollout_job *job);
     /// Models of films, else NULL: how many numbers tell of a clip, and whether it must be shown
     /// which pixels belong to which object. Clips that begin alike have the same errors, bit by
     /// bit, as long as they do.
     int64_t features;
     bool masks;
-    plumb_status (*watch)(void *self, const trainee_watch *job);
+    plumb_status (*watch)(void *self, const model_predict_job *job);
     /// What a step costs, into the record: memory, arithmetic, calls. May be NULL.
     void (*plan)(void *self, plumb_record *record);
     /// Ends what is not in the arena the model was made in. May be NULL.
     void (*end)(void *self);
-} trainee;
+} trainable_model;
 
 #endif

@@ -6,24 +6,26 @@
 #include "base/status.h"
 #include "engine/fused_loop.h"
 
-plumb_status tensors_list(trainee *out, arena *mem, const params *p, uint64_t seed)
+plumb_status model_build_parameters(trainable_model *out, arena *mem, const params *p,
+                                    uint64_t seed)
 {
-    trainee_tensor *tensor = ARENA_NEW(mem, trainee_tensor, p->count);
-    out->value = ARENA_NEW(mem, float, p->size);
+    model_tensor *tensor = ARENA_ALLOC(mem, model_tensor, p->count);
+    out->value = ARENA_ALLOC(mem, float, p->size);
     if (!tensor || !out->value) return PLUMB_EMEMORY;
     for (int i = 0; i < p->count; i++) {
         const param *q = &p->at[i];
-        tensor[i] = (trainee_tensor){.name = q->name, .rank = q->shape.rank, .offset = q->offset};
+        tensor[i] = (model_tensor){.name = q->name, .rank = q->shape.rank, .offset = q->offset};
         memcpy(tensor[i].shape, q->shape.size, (size_t)q->shape.rank * sizeof(int64_t));
     }
     out->tensors = p->count;
     out->tensor = tensor;
     out->size = p->size;
-    params_draw(p, out->value, seed);
+    params_init_values(p, out->value, seed);
     return PLUMB_OK;
 }
 
-plumb_status tensors_enter(instance **out, const program *ready, const net *n, const float *value)
+plumb_status model_build_instance(instance **out, const program *ready, const net *n,
+                                  const float *value)
 {
     plumb_status st = instance_create(out, ready);
     for (int k = 0; !st && k < n->leaves; k++)
@@ -31,17 +33,17 @@ plumb_status tensors_enter(instance **out, const program *ready, const net *n, c
     return st;
 }
 
-void tensors_add(float *gradient, const instance *i, const net *n, int first)
+void model_build_add_gradient(float *gradient, const instance *i, const net *n, int first)
 {
     for (int k = 0; k < n->leaves; k++) {
         const param *p = &n->params->at[n->leaf[k].param];
-        tape_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
+        fused_loop_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
     }
 }
 
-void tensors_plan(plumb_record *record, const char *name, const program *p)
+void model_build_record_program(plumb_record *record, const char *name, const program *p)
 {
-    program_report r = program_tell(p);
+    program_statistics r = program_stats(p);
     plumb_record_begin(record, name);
     plumb_record_integer(record, "nodes", r.nodes);
     plumb_record_integer(record, "steps", r.steps);
@@ -55,18 +57,18 @@ void tensors_plan(plumb_record *record, const char *name, const program *p)
     plumb_record_end(record);
 }
 
-plumb_status tensors_build(program **out, arena *mem, const net *n, node *const *term, int terms,
-                           node *const *gradient)
+plumb_status model_build_program(program **out, arena *mem, const net *n, node *const *term,
+                                 int terms, node *const *gradient)
 {
-    node **output = ARENA_NEW(mem, node *, (terms + n->leaves));
+    node **output = ARENA_ALLOC(mem, node *, (terms + n->leaves));
     if (!output) return PLUMB_EMEMORY;
     memcpy(output, term, (size_t)terms * sizeof *output);
     memcpy(output + terms, gradient, (size_t)n->leaves * sizeof *output);
     return program_build(out, n->g, output, terms + n->leaves, PROGRAM_FAST);
 }
 
-plumb_status tensors_shares(int64_t *share, int64_t *group, const training_settings *t,
-                            int64_t wanted)
+plumb_status model_build_shards(int64_t *share, int64_t *group, const training_settings *t,
+                                int64_t wanted)
 {
     if (t->batch % t->replicas)
         return fail(PLUMB_EVALUE, "batch=%lld cannot be cut into replicas=%lld equal shares",
@@ -79,8 +81,8 @@ plumb_status tensors_shares(int64_t *share, int64_t *group, const training_setti
     return PLUMB_OK;
 }
 
-void tensors_plan_shares(plumb_record *record, const params *p, const training_settings *t,
-                         int64_t share, int64_t group)
+void model_build_record_shards(plumb_record *record, const params *p, const training_settings *t,
+                               int64_t share, int64_t group)
 {
     plumb_record_integer(record, "parameters", p->size);
     plumb_record_integer(record, "replicas", t->replicas);

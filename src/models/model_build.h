@@ -10,28 +10,30 @@
 #include "models/registry.h"
 
 /// Fills tensors, size and value, the first values drawn from `seed`. All of it in `mem`.
-plumb_status tensors_list(trainee *out, arena *mem, const params *p, uint64_t seed);
+plumb_status model_build_parameters(trainable_model *out, arena *mem, const params *p,
+                                    uint64_t seed);
 
 /// An instance of `ready` that reads its parameters from `value`, a block like those of `n`.
-plumb_status tensors_enter(instance **out, const program *ready, const net *n, const float *value);
+plumb_status model_build_instance(instance **out, const program *ready, const net *n,
+                                  const float *value);
 
 /// Adds output first + k of the instance to the place of leaf k.
-void tensors_add(float *gradient, const instance *i, const net *n, int first);
+void model_build_add_gradient(float *gradient, const instance *i, const net *n, int first);
 
 /// A program whose outputs are `terms` terms of a loss and then the gradients of the leaves.
-plumb_status tensors_build(program **out, arena *mem, const net *n, node *const *term, int terms,
-                           node *const *gradient);
+plumb_status model_build_program(program **out, arena *mem, const net *n, node *const *term,
+                                 int terms, node *const *gradient);
 
 /// The clips of a replica, and how many of them at once: `wanted`, or all if they are fewer. Fails
 /// with PLUMB_EVALUE if something is left over.
-plumb_status tensors_shares(int64_t *share, int64_t *group, const training_settings *t,
-                            int64_t wanted);
+plumb_status model_build_shards(int64_t *share, int64_t *group, const training_settings *t,
+                                int64_t wanted);
 
 /// Parameters, replicas and shares, as numbers of the record.
-void tensors_plan_shares(plumb_record *record, const params *p, const training_settings *t,
-                         int64_t share, int64_t group);
+void model_build_record_shards(plumb_record *record, const params *p, const training_settings *t,
+                               int64_t share, int64_t group);
 
 /// What the planner made of a program, as an object of the record.
-void tensors_plan(plumb_record *record, const char *name, const program *p);
+void model_build_record_program(plumb_record *record, const char *name, const program *p);
 
 #endif

@@ -23,19 +23,19 @@ int params_find(const params *p, const char *name)
     return -1;
 }
 
-int params_add(params *p, const char *name, const shape *s, param_start start, double value)
+int params_add(params *p, const char *name, const shape *s, param_init start, double value)
 {
     int i = params_find(p, name);
     if (i >= 0) return i;
     if (p->count == p->room) {
         int room = p->room ? 2 * p->room : 64;
-        param *at = ARENA_NEW(&p->mem, param, room);
+        param *at = ARENA_ALLOC(&p->mem, param, room);
         if (!at) return -1;
         if (p->count) memcpy(at, p->at, (size_t)p->count * sizeof *at);
         p->at = at;
         p->room = room;
     }
-    char *copy = arena_text(&p->mem, name);
+    char *copy = arena_strdup(&p->mem, name);
     if (!copy) return -1;
     p->at[p->count] =
         (param){.name = copy, .shape = *s, .offset = p->size, .start = start, .value = value};
@@ -64,33 +64,33 @@ static void draw_uniform(const param *p, float *x, rng *r)
     for (int64_t i = 0; i < n; i++) x[i] = (float)((2.0 * rng_uniform(r) - 1.0) / sqrt(inputs));
 }
 
-void params_draw(const params *p, float *block, uint64_t seed)
+void params_init_values(const params *p, float *block, uint64_t seed)
 {
     memset(block, 0, (size_t)p->size * sizeof *block);
     for (int i = 0; i < p->count; i++) {
         const param *q = &p->at[i];
         rng r = rng_at(seed, (uint64_t)i);
-        if (q->start == PARAM_WEIGHTS) draw_weights(q, block + q->offset, &r);
-        else if (q->start == PARAM_UNIFORM) draw_uniform(q, block + q->offset, &r);
+        if (q->start == PARAM_INIT_WEIGHTS) draw_weights(q, block + q->offset, &r);
+        else if (q->start == PARAM_INIT_UNIFORM) draw_uniform(q, block + q->offset, &r);
         else
             for (int64_t k = 0; k < shape_count(&q->shape); k++)
                 block[q->offset + k] = (float)q->value;
     }
 }
 
-node *net_param(net *n, const char *name, int rank, const int64_t *size, param_start start,
+node *net_param(net *n, const char *name, int rank, const int64_t *size, param_init start,
                 double value)
 {
     shape s = {.rank = rank};
     if (rank) memcpy(s.size, size, (size_t)rank * sizeof *size);
     int i = params_add(n->params, name, &s, start, value);
-    if (i < 0) return graph_blunder(n->g, PLUMB_EMEMORY);
+    if (i < 0) return graph_error(n->g, PLUMB_EMEMORY);
     for (int k = 0; k < n->leaves; k++)
         if (n->leaf[k].param == i) return n->leaf[k].leaf;
     if (n->leaves == n->room) {
         int room = n->room ? 2 * n->room : 64;
-        param_leaf *leaf = ARENA_NEW(graph_memory(n->g), param_leaf, room);
-        if (!leaf) return graph_blunder(n->g, PLUMB_EMEMORY);
+        param_leaf *leaf = ARENA_ALLOC(graph_memory(n->g), param_leaf, room);
+        if (!leaf) return graph_error(n->g, PLUMB_EMEMORY);
         if (n->leaves) memcpy(leaf, n->leaf, (size_t)n->leaves * sizeof *leaf);
         n->leaf = leaf;
         n->room = room;
@@ -102,15 +102,15 @@ node *net_param(net *n, const char *name, int rank, const int64_t *size, param_s
 
 static bool fixed(const net *n, int leaf)
 {
-    return n->params->at[n->leaf[leaf].param].start == PARAM_FIXED;
+    return n->params->at[n->leaf[leaf].param].start == PARAM_INIT_FIXED;
 }
 
 int net_gradients(net *n, node **output, node *const *y, node *const *seed, int ys)
 {
-    node **leaf = ARENA_NEW(graph_memory(n->g), node *, n->leaves);
-    node **d = ARENA_NEW(graph_memory(n->g), node *, n->leaves);
+    node **leaf = ARENA_ALLOC(graph_memory(n->g), node *, n->leaves);
+    node **d = ARENA_ALLOC(graph_memory(n->g), node *, n->leaves);
     if (!leaf || !d) {
-        graph_blunder(n->g, PLUMB_EMEMORY);
+        graph_error(n->g, PLUMB_EMEMORY);
         return 0;
     }
     int trained = 0;
@@ -125,9 +125,9 @@ int net_gradients(net *n, node **output, node *const *y, node *const *seed, int 
 node *net_activate(net *n, node *x, activation a)
 {
     switch (a) {
-    case ACT_RELU: return op_leaky(n->g, x, 0.0);
-    case ACT_LEAKY: return op_leaky(n->g, x, 0.01);
-    case ACT_LEAKY2: return op_leaky(n->g, x, 0.2);
+    case ACT_RELU: return op_leaky_relu(n->g, x, 0.0);
+    case ACT_LEAKY: return op_leaky_relu(n->g, x, 0.01);
+    case ACT_LEAKY2: return op_leaky_relu(n->g, x, 0.2);
     case ACT_SWISH: return op_swish(n->g, x);
     case ACT_SOFTPLUS: return op_softplus(n->g, x);
     case ACT_TANH: return op_tanh(n->g, x);
@@ -140,14 +140,14 @@ static node *weights(net *n, const char *name, int rank, const int64_t *size)
 {
     char full[128];
     snprintf(full, sizeof full, "%s.w", name);
-    return net_param(n, full, rank, size, PARAM_WEIGHTS, 0.0);
+    return net_param(n, full, rank, size, PARAM_INIT_WEIGHTS, 0.0);
 }
 
 static node *bias(net *n, const char *name, int64_t out)
 {
     char full[128];
     snprintf(full, sizeof full, "%s.b", name);
-    return net_param(n, full, 1, &out, PARAM_VALUE, 0.0);
+    return net_param(n, full, 1, &out, PARAM_INIT_VALUE, 0.0);
 }
 
 node *net_dense(net *n, const char *name, node *x, int64_t out)

@@ -7,18 +7,19 @@
 
 #include "engine/op.h"
 
-typedef enum param_start {
-    PARAM_WEIGHTS, // normal cut at two deviations, over the root of the inputs
-    PARAM_UNIFORM, // from -1 to 1 over the root of the inputs, or over that of `value` if given
-    PARAM_VALUE,   // a number
-    PARAM_FIXED,   // a number that is not trained
-} param_start;
+typedef enum param_init {
+    PARAM_INIT_WEIGHTS, // normal cut at two deviations, over the root of the inputs
+    PARAM_INIT_UNIFORM, // from -1 to 1 over the root of the inputs, or over that of `value` if
+                        // given
+    PARAM_INIT_VALUE,   // a number
+    PARAM_INIT_FIXED,   // a number that is not trained
+} param_init;
 
 typedef struct param {
     const char *name; // "enc.block0.conv0.w"
     shape shape;
     int64_t offset; // in the block
-    param_start start;
+    param_init start;
     double value;
 } param;
 
@@ -31,10 +32,10 @@ typedef struct params {
 
 void params_clear(params *p);
 /// The parameter of that name, made if it is new. -1 if there is no memory.
-int params_add(params *p, const char *name, const shape *s, param_start start, double value);
+int params_add(params *p, const char *name, const shape *s, param_init start, double value);
 int params_find(const params *p, const char *name); ///< or -1
 /// First values: a function of (seed, name's position).
-void params_draw(const params *p, float *block, uint64_t seed);
+void params_init_values(const params *p, float *block, uint64_t seed);
 
 /// The leaves that one graph made of the parameters.
 typedef struct param_leaf {
@@ -51,7 +52,7 @@ typedef struct net {
 } net;
 
 /// The leaf of a parameter in this graph; made if it is new.
-node *net_param(net *n, const char *name, int rank, const int64_t *size, param_start start,
+node *net_param(net *n, const char *name, int rank, const int64_t *size, param_init start,
                 double value);
 /// d loss / d parameter for all leaves of the net: appended to `output`, in the order of the
 /// leaves. Returns their number.

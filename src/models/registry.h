@@ -19,10 +19,10 @@ typedef struct training_settings {
     int64_t log, save;
 } training_settings;
 
-typedef struct catalogue_row {
+typedef struct registry_entry {
     const char *name;
     const char *summary;
-    const settings_row *settings; ///< of the model's own
+    const setting_spec *settings; ///< of the model's own
     size_t settings_size;
     /// Settings of training and data that are others for this model: "rate=2e-3", NULL at the end;
     /// or NULL.
@@ -33,16 +33,16 @@ typedef struct catalogue_row {
     /// Makes the model with its first parameters, which are a function of the seed. Everything it
     /// takes is in `mem`; `film` stays where it is. Refuses settings that do not fit together, and
     /// film that does not fit the settings, with PLUMB_EVALUE or PLUMB_ESHAPE.
-    plumb_status (*create)(trainee *out, arena *mem, const void *own,
-                           const training_settings *training, const footage *film);
-} catalogue_row;
+    plumb_status (*create)(trainable_model *out, arena *mem, const void *own,
+                           const training_settings *training, const video_set *film);
+} registry_entry;
 
-int64_t catalogue_count(void);
-const catalogue_row *catalogue_at(int64_t index);
+int64_t registry_count(void);
+const registry_entry *registry_at(int64_t index);
 /// Fails with PLUMB_EVALUE, naming the nearest there is.
-plumb_status catalogue_find(const catalogue_row **out, const char *name);
+plumb_status registry_find(const registry_entry **out, const char *name);
 
 /// For tests: one more row, for as long as the program runs.
-void catalogue_add(const catalogue_row *row);
+void registry_add(const registry_entry *row);
 
 #endif

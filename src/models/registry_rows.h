@@ -5,7 +5,7 @@
 
 #include "models/registry.h"
 
-extern const catalogue_row hgn_row, hgn_plus_plus_row, plato_row, predrnn_row;
-extern const catalogue_row lgn_row, ode_row, rgn_row, ar_row;
+extern const registry_entry hgn_row, hgn_plus_plus_row, plato_row, predrnn_row;
+extern const registry_entry lgn_row, ode_row, rgn_row, ar_row;
 
 #endif

@@ -33,9 +33,10 @@ static const char *list_words(char *text, size_t size, const char *const *words)
 static const char *did_you_mean(char *text, size_t size, const char *word, const char *const *words)
 {
     const char *best = NULL;
-    for (; *words; words++) best = words_nearer(word, best ? best : *words, *words);
+    for (; *words; words++) best = spelling_closer(word, best ? best : *words, *words);
     text[0] = 0;
-    if (best && words_distance(word, best) <= 3) snprintf(text, size, "; did you mean %s?", best);
+    if (best && spelling_distance(word, best) <= 3)
+        snprintf(text, size, "; did you mean %s?", best);
     return text;
 }
 
@@ -68,7 +69,7 @@ static const char *number_text(char *text, size_t size, double value)
     return text;
 }
 
-static plumb_status out_of_range(const settings_row *row, const char *value)
+static plumb_status out_of_range(const setting_spec *row, const char *value)
 {
     char low[40], high[40];
     return fail(PLUMB_EVALUE, "%s takes %s from %s to %s, not %.80s", row->name,
@@ -77,17 +78,17 @@ static plumb_status out_of_range(const settings_row *row, const char *value)
                 value);
 }
 
-static bool in_range(const settings_row *row, double value)
+static bool in_range(const setting_spec *row, double value)
 {
     return (row->low == 0.0 && row->high == 0.0) || (value >= row->low && value <= row->high);
 }
 
-static plumb_status refuse(const settings_row *row, const char *wanted, const char *value)
+static plumb_status refuse(const setting_spec *row, const char *wanted, const char *value)
 {
     return fail(PLUMB_EVALUE, "%s takes %s, not \"%.80s\"", row->name, wanted, value);
 }
 
-static plumb_status store_choice(void *target, const settings_row *row, const char *value)
+static plumb_status store_choice(void *target, const setting_spec *row, const char *value)
 {
     char list[320], near[96];
     for (int i = 0; row->choices[i]; i++)
@@ -100,7 +101,7 @@ static plumb_status store_choice(void *target, const settings_row *row, const ch
                 did_you_mean(near, sizeof near, value, row->choices));
 }
 
-static plumb_status store(void *values, arena *mem, const settings_row *row, const char *value)
+static plumb_status store(void *values, arena *mem, const setting_spec *row, const char *value)
 {
     void *target = (char *)values + row->offset;
     char *end = NULL;
@@ -134,13 +135,13 @@ static plumb_status store(void *values, arena *mem, const settings_row *row, con
     case SETTINGS_CHOICE: return store_choice(target, row, value);
     case SETTINGS_TEXT:
         if (strlen(value) >= TEXT_ROOM) return refuse(row, "a shorter text", value);
-        *(const char **)target = arena_text(mem, value);
+        *(const char **)target = arena_strdup(mem, value);
         return *(const char **)target ? PLUMB_OK : PLUMB_EMEMORY;
     }
     return PLUMB_OK;
 }
 
-const char *settings_text(char *text, size_t size, const settings_row *row, const void *values)
+const char *settings_format(char *text, size_t size, const setting_spec *row, const void *values)
 {
     const void *target = (const char *)values + row->offset;
     switch (row->kind) {
@@ -155,11 +156,11 @@ const char *settings_text(char *text, size_t size, const settings_row *row, cons
 
 // ---- all of them ----
 
-plumb_status settings_begin(settings *s, settings_preset preset)
+plumb_status settings_apply_preset(settings *s, settings_preset preset)
 {
     if (preset >= SETTINGS_PRESETS) preset = SETTINGS_CPU;
     for (int p = 0; p < s->count; p++)
-        for (const settings_row *row = s->part[p].row; row->name; row++) {
+        for (const setting_spec *row = s->part[p].row; row->name; row++) {
             const char *value = row->value[preset] ? row->value[preset] : row->value[0];
             const plumb_status st = store(s->part[p].values, s->mem, row, value);
             if (st) return st;
@@ -167,10 +168,10 @@ plumb_status settings_begin(settings *s, settings_preset preset)
     return PLUMB_OK;
 }
 
-static const settings_row *find(const settings *s, const char *name, size_t length, void **values)
+static const setting_spec *find(const settings *s, const char *name, size_t length, void **values)
 {
     for (int p = 0; p < s->count; p++)
-        for (const settings_row *row = s->part[p].row; row->name; row++)
+        for (const setting_spec *row = s->part[p].row; row->name; row++)
             if (strlen(row->name) == length && !memcmp(row->name, name, length)) {
                 *values = s->part[p].values;
                 return row;
@@ -182,14 +183,14 @@ static plumb_status unknown(const settings *s, const char *name)
 {
     const char *best = NULL;
     for (int p = 0; p < s->count; p++)
-        for (const settings_row *row = s->part[p].row; row->name; row++)
-            best = words_nearer(name, best ? best : row->name, row->name);
+        for (const setting_spec *row = s->part[p].row; row->name; row++)
+            best = spelling_closer(name, best ? best : row->name, row->name);
     return fail(PLUMB_EVALUE, "there is no setting \"%.64s\"; the nearest is \"%s\"", name,
                 best ? best : "");
 }
 
 // The row an assignment is about, and where its value begins.
-static plumb_status parse(const settings_row **row, void **values, const char **value,
+static plumb_status parse(const setting_spec **row, void **values, const char **value,
                           const settings *s, const char *assignment)
 {
     const char *sign = strchr(assignment, '=');
@@ -205,7 +206,7 @@ static plumb_status parse(const settings_row **row, void **values, const char **
 
 plumb_status settings_set(settings *s, const char *assignment)
 {
-    const settings_row *row;
+    const setting_spec *row;
     const char *value;
     void *values;
     const plumb_status st = parse(&row, &values, &value, s, assignment);
@@ -221,7 +222,7 @@ typedef union kept {
     const char *text;
 } kept;
 
-static size_t kept_size(const settings_row *row)
+static size_t kept_size(const setting_spec *row)
 {
     switch (row->kind) {
     case SETTINGS_FLAG: return sizeof(bool);
@@ -231,9 +232,9 @@ static size_t kept_size(const settings_row *row)
     }
 }
 
-plumb_status settings_agree(settings *s, const char *assignment, const char *run)
+plumb_status settings_check_resumed(settings *s, const char *assignment, const char *run)
 {
-    const settings_row *row;
+    const setting_spec *row;
     const char *value;
     void *values;
     plumb_status st = parse(&row, &values, &value, s, assignment);
@@ -242,10 +243,10 @@ plumb_status settings_agree(settings *s, const char *assignment, const char *run
     kept old;
     void *target = (char *)values + row->offset;
     memcpy(&old, target, kept_size(row));
-    settings_text(before, sizeof before, row, values);
+    settings_format(before, sizeof before, row, values);
     st = store(values, s->mem, row, value);
-    if (st || row->manner == SETTINGS_LOOSE) return st;
-    settings_text(after, sizeof after, row, values);
+    if (st || row->manner == SETTING_MAY_CHANGE) return st;
+    settings_format(after, sizeof after, row, values);
     memcpy(target, &old, kept_size(row));
     if (!strcmp(before, after)) return PLUMB_OK;
     return fail(PLUMB_EVALUE,
@@ -259,7 +260,7 @@ void settings_record(plumb_record *record, const settings *s)
 {
     for (int p = 0; p < s->count; p++) {
         plumb_record_begin(record, s->part[p].title);
-        for (const settings_row *row = s->part[p].row; row->name; row++) {
+        for (const setting_spec *row = s->part[p].row; row->name; row++) {
             const void *target = (const char *)s->part[p].values + row->offset;
             switch (row->kind) {
             case SETTINGS_INTEGER:
@@ -281,16 +282,16 @@ void settings_record(plumb_record *record, const settings *s)
     }
 }
 
-static plumb_status read_value(struct settings_part *part, arena *mem, const settings_row *row,
+static plumb_status read_value(struct settings_part *part, arena *mem, const setting_spec *row,
                                json *j)
 {
     char text[TEXT_ROOM];
     const char *value = text;
     switch (row->kind) {
-    case SETTINGS_INTEGER: snprintf(text, sizeof text, "%lld", (long long)json_integer(j)); break;
-    case SETTINGS_REAL: snprintf(text, sizeof text, "%.17g", json_real(j)); break;
-    case SETTINGS_FLAG: snprintf(text, sizeof text, "%s", json_flag(j) ? "on" : "off"); break;
-    default: value = json_text(j);
+    case SETTINGS_INTEGER: snprintf(text, sizeof text, "%lld", (long long)json_int(j)); break;
+    case SETTINGS_REAL: snprintf(text, sizeof text, "%.17g", json_double(j)); break;
+    case SETTINGS_FLAG: snprintf(text, sizeof text, "%s", json_bool(j) ? "on" : "off"); break;
+    default: value = json_string(j);
     }
     if (j->st) return j->st;
     const plumb_status st = store(part->values, mem, row, value);
@@ -320,9 +321,9 @@ plumb_status settings_read(settings *s, int index, json *j)
     }
     if (j->st) return j->st;
     for (int i = 0; part->row[i].name && i < MOST_ROWS; i++) {
-        const settings_row *row = &part->row[i];
+        const setting_spec *row = &part->row[i];
         if (seen[i]) continue;
-        if (row->manner != SETTINGS_YOUNG)
+        if (row->manner != SETTING_ADDED_LATER)
             return fail(PLUMB_EFORMAT, "%s: \"%s\" has no \"%s\"", j->what, part->title, row->name);
         const plumb_status st = store(part->values, s->mem, row, row->value[SETTINGS_PAPER]);
         if (st) return st;

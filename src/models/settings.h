@@ -33,15 +33,15 @@ typedef enum settings_kind {
     SETTINGS_TEXT,    ///< const char *
 } settings_kind;
 
-typedef enum settings_manner {
-    SETTINGS_STRICT = false,
+typedef enum setting_rule {
+    SETTING_FIXED = false,
     /// May be another one in a run that goes on: it changes how long or how, not what.
-    SETTINGS_LOOSE = true,
+    SETTING_MAY_CHANGE = true,
     /// Younger than the first runs, which do not have it: there it is as in `paper`.
-    SETTINGS_YOUNG,
-} settings_manner;
+    SETTING_ADDED_LATER,
+} setting_rule;
 
-typedef struct settings_row {
+typedef struct setting_spec {
     const char *name;
     settings_kind kind;
     size_t offset; ///< of the member in the struct
@@ -50,8 +50,8 @@ typedef struct settings_row {
     double low, high;           ///< of numbers; both 0: any
     const char *const *choices; ///< NULL at the end
     const char *help;
-    int manner; ///< one of settings_manner
-} settings_row;
+    int manner; ///< one of setting_rule
+} setting_spec;
 
 /// Tables and the structs they fill, looked through in order. Texts that are set live in `mem`.
 typedef struct settings {
@@ -59,7 +59,7 @@ typedef struct settings {
     int count;
     struct settings_part {
         const char *title;       ///< the object of config.json
-        const settings_row *row; ///< ends with a row without a name
+        const setting_spec *row; ///< ends with a row without a name
         void *values;
     } part[4];
 } settings;
@@ -70,7 +70,7 @@ plumb_status settings_find_preset(settings_preset *out, const char *name);
 const char *settings_preset_name(settings_preset preset);
 
 /// Every row of every part as the preset has it.
-plumb_status settings_begin(settings *s, settings_preset preset);
+plumb_status settings_apply_preset(settings *s, settings_preset preset);
 
 /// "name=value". Fails with PLUMB_EVALUE: an unknown name or choice names the nearest, a number out
 /// of range its range.
@@ -83,10 +83,10 @@ void settings_record(plumb_record *record, const settings *s);
 plumb_status settings_read(settings *s, int index, json *j);
 
 /// PLUMB_OK if `assignment` says what is set already. Else fails with PLUMB_EVALUE and what is set,
-/// unless the row is SETTINGS_LOOSE: then it is set.
-plumb_status settings_agree(settings *s, const char *assignment, const char *run);
+/// unless the row is SETTING_MAY_CHANGE: then it is set.
+plumb_status settings_check_resumed(settings *s, const char *assignment, const char *run);
 
 /// The value of a row as --set would write it; `text` is returned.
-const char *settings_text(char *text, size_t size, const settings_row *row, const void *values);
+const char *settings_format(char *text, size_t size, const setting_spec *row, const void *values);
 
 #endif

@@ -40,7 +40,7 @@ axes_span axes_between(double low, double high, int ticks)
     return (axes_span){.low = low, .high = high, .step = axes_step(high - low, ticks)};
 }
 
-axes_span axes_turn(void)
+axes_span axes_angle(void)
 {
     return (axes_span){.low = -1.05 * M_PI, .high = 1.05 * M_PI, .step = 1.0};
 }
@@ -60,10 +60,10 @@ double axes_y(const axes_panel *p, double v)
     return p->y + p->h * (p->up.high - v) / (p->up.high - p->up.low);
 }
 
-void axes_rule(sketch *s, double x0, double y0, double x1, double y1, int color)
+void axes_line(drawing *s, double x0, double y0, double x1, double y1, int color)
 {
     const double points[] = {x0, y0, x1, y1};
-    s->path(s, points, 2, 1.0, sketch_rgb(color));
+    s->path(s, points, 2, 1.0, drawing_rgb(color));
 }
 
 static const char *label_of(char out[32], double v, const axes_span *a)
@@ -73,32 +73,32 @@ static const char *label_of(char out[32], double v, const axes_span *a)
     return out;
 }
 
-void axes_draw(sketch *s, const axes_panel *p, const char *across, const char *up)
+void axes_draw(drawing *s, const axes_panel *p, const char *across, const char *up)
 {
     char label[32];
     const double size = 13;
     for (double k = ceil(p->across.low / p->across.step);
          p->across.step > 0 && k * p->across.step <= p->across.high; k++) {
         const double v = k * p->across.step, x = floor(axes_x(p, v)) + 0.5;
-        axes_rule(s, x, p->y, x, p->y + p->h, PALETTE_GRID);
-        s->text(s, x, p->y + p->h + 18, size, SKETCH_MIDDLE, sketch_rgb(PALETTE_PALE),
+        axes_line(s, x, p->y, x, p->y + p->h, PALETTE_GRID);
+        s->text(s, x, p->y + p->h + 18, size, DRAWING_MIDDLE, drawing_rgb(PALETTE_PALE),
                 label_of(label, v, &p->across));
     }
     for (double k = ceil(p->up.low / p->up.step); p->up.step > 0 && k * p->up.step <= p->up.high;
          k++) {
         const double v = k * p->up.step, y = floor(axes_y(p, v)) + 0.5;
-        axes_rule(s, p->x, y, p->x + p->w, y, PALETTE_GRID);
-        s->text(s, p->x - 8, y + 4.5, size, SKETCH_RIGHT, sketch_rgb(PALETTE_PALE),
+        axes_line(s, p->x, y, p->x + p->w, y, PALETTE_GRID);
+        s->text(s, p->x - 8, y + 4.5, size, DRAWING_RIGHT, drawing_rgb(PALETTE_PALE),
                 label_of(label, v, &p->up));
     }
-    axes_rule(s, p->x + 0.5, p->y, p->x + 0.5, p->y + p->h, PALETTE_AXIS);
-    axes_rule(s, p->x, p->y + p->h - 0.5, p->x + p->w, p->y + p->h - 0.5, PALETTE_AXIS);
+    axes_line(s, p->x + 0.5, p->y, p->x + 0.5, p->y + p->h, PALETTE_AXIS);
+    axes_line(s, p->x, p->y + p->h - 0.5, p->x + p->w, p->y + p->h - 0.5, PALETTE_AXIS);
     if (across)
-        s->text(s, p->x + p->w / 2, p->y + p->h + 38, 15, SKETCH_MIDDLE, sketch_rgb(PALETTE_INK),
+        s->text(s, p->x + p->w / 2, p->y + p->h + 38, 15, DRAWING_MIDDLE, drawing_rgb(PALETTE_INK),
                 across);
     if (!up) return;
     // A letter stands over the numbers, a word begins over them.
     if (strlen(up) < 5)
-        s->text(s, p->x - 8, p->y - 10, 15, SKETCH_RIGHT, sketch_rgb(PALETTE_INK), up);
-    else s->text(s, p->x - 44, p->y - 12, 15, SKETCH_LEFT, sketch_rgb(PALETTE_INK), up);
+        s->text(s, p->x - 8, p->y - 10, 15, DRAWING_RIGHT, drawing_rgb(PALETTE_INK), up);
+    else s->text(s, p->x - 44, p->y - 12, 15, DRAWING_LEFT, drawing_rgb(PALETTE_INK), up);
 }

@@ -26,15 +26,15 @@ axes_span axes_span_of(const double *v, int64_t count, int64_t stride, int ticks
 /// These ends.
 axes_span axes_between(double low, double high, int ticks);
 /// One turn of an angle.
-axes_span axes_turn(void);
+axes_span axes_angle(void);
 /// Both together.
 axes_span axes_join(axes_span a, axes_span b, int ticks);
 
 double axes_x(const axes_panel *p, double v);
 double axes_y(const axes_panel *p, double v);
 
-void axes_rule(sketch *s, double x0, double y0, double x1, double y1, int color);
+void axes_line(drawing *s, double x0, double y0, double x1, double y1, int color);
 /// `across` stands below the field, `up` over its left edge; either may be NULL.
-void axes_draw(sketch *s, const axes_panel *p, const char *across, const char *up);
+void axes_draw(drawing *s, const axes_panel *p, const char *across, const char *up);
 
 #endif

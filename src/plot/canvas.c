@@ -10,7 +10,7 @@
 #include "plot/stroke_font.h"
 
 typedef struct canvas {
-    sketch base;
+    drawing base;
     int64_t width, height;
     float *rgb;
     float *mask; // of the stroke that is being drawn
@@ -26,7 +26,7 @@ static int64_t clamp(double v, int64_t high)
     return !(v > 0) ? 0 : v > (double)high ? high : (int64_t)v; // NaN is 0
 }
 
-static void blend(canvas *c, int64_t at, float cover, sketch_color color)
+static void blend(canvas *c, int64_t at, float cover, drawing_color color)
 {
     float *p = c->rgb + 3 * at;
     p[0] += cover * (color.r - p[0]);
@@ -34,7 +34,7 @@ static void blend(canvas *c, int64_t at, float cover, sketch_color color)
     p[2] += cover * (color.b - p[2]);
 }
 
-static void rectangle(sketch *s, double x, double y, double w, double h, sketch_color color)
+static void rectangle(drawing *s, double x, double y, double w, double h, drawing_color color)
 {
     canvas *c = (canvas *)s;
     const int64_t x0 = clamp(floor(x), c->width), x1 = clamp(ceil(x + w), c->width);
@@ -74,7 +74,7 @@ static void press(canvas *c, area *a, double x0, double y0, double x1, double y1
     if (bottom > a->y1) a->y1 = bottom;
 }
 
-static void print(canvas *c, const area *a, sketch_color color)
+static void print(canvas *c, const area *a, drawing_color color)
 {
     for (int64_t j = a->y0; j < a->y1; j++)
         for (int64_t i = a->x0; i < a->x1; i++) {
@@ -91,7 +91,7 @@ static area nowhere(const canvas *c)
     return (area){c->width, c->height, 0, 0};
 }
 
-static void path(sketch *s, const double *points, int64_t count, double width, sketch_color color)
+static void path(drawing *s, const double *points, int64_t count, double width, drawing_color color)
 {
     canvas *c = (canvas *)s;
     area a = nowhere(c);
@@ -102,7 +102,7 @@ static void path(sketch *s, const double *points, int64_t count, double width, s
     print(c, &a, color);
 }
 
-static void disc(sketch *s, double x, double y, double radius, sketch_color color)
+static void disc(drawing *s, double x, double y, double radius, drawing_color color)
 {
     canvas *c = (canvas *)s;
     area a = nowhere(c);
@@ -111,7 +111,8 @@ static void disc(sketch *s, double x, double y, double radius, sketch_color colo
     print(c, &a, color);
 }
 
-static void dots(sketch *s, const double *points, int64_t count, double radius, sketch_color color)
+static void dots(drawing *s, const double *points, int64_t count, double radius,
+                 drawing_color color)
 {
     for (int64_t i = 0; i < count; i++) disc(s, points[2 * i], points[2 * i + 1], radius, color);
 }
@@ -161,25 +162,25 @@ static void draw_letter(pen *p, const char *outline)
     }
 }
 
-static void text(sketch *s, double x, double y, double size, sketch_anchor anchor,
-                 sketch_color color, const char *words)
+static void text(drawing *s, double x, double y, double size, drawing_anchor anchor,
+                 drawing_color color, const char *words)
 {
     canvas *c = (canvas *)s;
-    const double wide = glyphs_width(words, size);
-    pen p = {.c = c, .a = nowhere(c), .x = x, .y = y, .unit = GLYPHS_UNIT(size)};
+    const double wide = stroke_font_width(words, size);
+    pen p = {.c = c, .a = nowhere(c), .x = x, .y = y, .unit = STROKE_FONT_UNIT(size)};
     p.width = fmax(0.9, 0.085 * size);
-    if (anchor != SKETCH_LEFT) p.x -= anchor == SKETCH_MIDDLE ? wide / 2 : wide;
+    if (anchor != DRAWING_LEFT) p.x -= anchor == DRAWING_MIDDLE ? wide / 2 : wide;
     for (; *words; words++) {
         double width;
-        draw_letter(&p, glyphs_find(&width, *words));
-        p.x += (width + GLYPHS_GAP) * p.unit;
+        draw_letter(&p, stroke_font_find(&width, *words));
+        p.x += (width + STROKE_FONT_GAP) * p.unit;
     }
     print(c, &p.a, color);
 }
 
 // ---- the rest ----
 
-static void picture(sketch *s, double x, double y, int scale, const uint8_t *rgb, int64_t w,
+static void picture(drawing *s, double x, double y, int scale, const uint8_t *rgb, int64_t w,
                     int64_t h)
 {
     canvas *c = (canvas *)s;
@@ -194,7 +195,7 @@ static void picture(sketch *s, double x, double y, int scale, const uint8_t *rgb
         }
 }
 
-static plumb_status finish(buffer *out, sketch *s)
+static plumb_status finish(buffer *out, drawing *s)
 {
     canvas *c = (canvas *)s;
     const int64_t count = 3 * c->width * c->height;
@@ -207,7 +208,7 @@ static plumb_status finish(buffer *out, sketch *s)
     return st;
 }
 
-static void canvas_free(sketch *s)
+static void canvas_free(drawing *s)
 {
     canvas *c = (canvas *)s;
     free(c->rgb);
@@ -215,7 +216,7 @@ static void canvas_free(sketch *s)
     free(c);
 }
 
-plumb_status canvas_create(sketch **out, int64_t width, int64_t height, sketch_color paper)
+plumb_status canvas_create(drawing **out, int64_t width, int64_t height, drawing_color paper)
 {
     canvas *c = calloc(1, sizeof *c);
     if (c) c->rgb = malloc((size_t)(3 * width * height) * sizeof *c->rgb);
@@ -225,7 +226,7 @@ plumb_status canvas_create(sketch **out, int64_t width, int64_t height, sketch_c
         return fail(PLUMB_EMEMORY, "no memory for a picture of %lld x %lld", (long long)width,
                     (long long)height);
     }
-    c->base = (sketch){rectangle, path, disc, dots, text, picture, finish, canvas_free};
+    c->base = (drawing){rectangle, path, disc, dots, text, picture, finish, canvas_free};
     c->width = width;
     c->height = height;
     for (int64_t i = 0; i < width * height; i++) memcpy(c->rgb + 3 * i, &paper, 3 * sizeof *c->rgb);

@@ -98,23 +98,23 @@ static const glyph table[] = {
 };
 // clang-format on
 
-const char *glyphs_find(double *width, char letter)
+const char *stroke_font_find(double *width, char letter)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i].letter == letter) {
             *width = (double)table[i].width;
             return table[i].path;
         }
-    *width = GLYPHS_SPACE;
+    *width = STROKE_FONT_SPACE;
     return "";
 }
 
-double glyphs_width(const char *text, double size)
+double stroke_font_width(const char *text, double size)
 {
     double units = 0.0, width;
     for (; *text; text++) {
-        glyphs_find(&width, *text);
-        units += width + (text[1] ? GLYPHS_GAP : 0.0);
+        stroke_font_find(&width, *text);
+        units += width + (text[1] ? STROKE_FONT_GAP : 0.0);
     }
-    return units * GLYPHS_UNIT(size);
+    return units * STROKE_FONT_UNIT(size);
 }

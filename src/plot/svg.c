@@ -10,14 +10,14 @@
 #include "plot/palette.h"
 
 typedef struct svg {
-    sketch base;
+    drawing base;
     buffer text;
     plumb_status st;
     bool inside; // a page
 } svg;
 
 // fill="#2a7fb8", or inside a page class="fBLUE", which its style gives a colour.
-static const char *paint(char out[32], const sketch *s, const char *what, sketch_color c)
+static const char *paint(char out[32], const drawing *s, const char *what, drawing_color c)
 {
     static const struct {
         const char *name;
@@ -39,75 +39,76 @@ static const char *paint(char out[32], const sketch *s, const char *what, sketch
     return out;
 }
 
-static void rectangle(sketch *s, double x, double y, double w, double h, sketch_color color)
+static void rectangle(drawing *s, double x, double y, double w, double h, drawing_color color)
 {
     char c[32];
-    buffer_print(&((svg *)s)->text,
-                 "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" %s/>\n", x, y, w, h,
-                 paint(c, s, "fill", color));
+    buffer_printf(&((svg *)s)->text,
+                  "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" %s/>\n", x, y, w, h,
+                  paint(c, s, "fill", color));
 }
 
-static void path(sketch *s, const double *points, int64_t count, double width, sketch_color color)
+static void path(drawing *s, const double *points, int64_t count, double width, drawing_color color)
 {
     buffer *b = &((svg *)s)->text;
     char c[32];
     bool down = false;
-    buffer_print(b,
-                 "<path fill=\"none\" %s stroke-width=\"%.4g\" stroke-linecap=\"round\" "
-                 "stroke-linejoin=\"round\" d=\"",
-                 paint(c, s, "stroke", color), width);
+    buffer_printf(b,
+                  "<path fill=\"none\" %s stroke-width=\"%.4g\" stroke-linecap=\"round\" "
+                  "stroke-linejoin=\"round\" d=\"",
+                  paint(c, s, "stroke", color), width);
     for (int64_t i = 0; i < count; i++) {
         const double x = points[2 * i], y = points[2 * i + 1];
-        if (isfinite(x + y)) buffer_print(b, "%c%.6g %.6g", down ? 'L' : 'M', x, y);
+        if (isfinite(x + y)) buffer_printf(b, "%c%.6g %.6g", down ? 'L' : 'M', x, y);
         down = isfinite(x + y);
     }
-    buffer_print(b, "\"/>\n");
+    buffer_printf(b, "\"/>\n");
 }
 
-static void disc(sketch *s, double x, double y, double radius, sketch_color color)
+static void disc(drawing *s, double x, double y, double radius, drawing_color color)
 {
     char c[32];
-    buffer_print(&((svg *)s)->text, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.4g\" %s/>\n", x, y,
-                 radius, paint(c, s, "fill", color));
+    buffer_printf(&((svg *)s)->text, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.4g\" %s/>\n", x, y,
+                  radius, paint(c, s, "fill", color));
 }
 
 // One path of strokes without length, whose round ends are the dots: a tenth of the bytes.
-static void dots(sketch *s, const double *points, int64_t count, double radius, sketch_color color)
+static void dots(drawing *s, const double *points, int64_t count, double radius,
+                 drawing_color color)
 {
     buffer *b = &((svg *)s)->text;
     char c[32];
-    buffer_print(b, "<path fill=\"none\" %s stroke-width=\"%.4g\" stroke-linecap=\"round\" d=\"",
-                 paint(c, s, "stroke", color), 2 * radius);
+    buffer_printf(b, "<path fill=\"none\" %s stroke-width=\"%.4g\" stroke-linecap=\"round\" d=\"",
+                  paint(c, s, "stroke", color), 2 * radius);
     for (int64_t i = 0; i < count; i++)
         if (isfinite(points[2 * i] + points[2 * i + 1]))
-            buffer_print(b, "M%.1f %.1fh0", points[2 * i], points[2 * i + 1]);
-    buffer_print(b, "\"/>\n");
+            buffer_printf(b, "M%.1f %.1fh0", points[2 * i], points[2 * i + 1]);
+    buffer_printf(b, "\"/>\n");
 }
 
 static void put_words(buffer *b, const char *words)
 {
     for (; *words; words++) {
-        if (*words == '<') buffer_print(b, "&lt;");
-        else if (*words == '>') buffer_print(b, "&gt;");
-        else if (*words == '&') buffer_print(b, "&amp;");
+        if (*words == '<') buffer_printf(b, "&lt;");
+        else if (*words == '>') buffer_printf(b, "&gt;");
+        else if (*words == '&') buffer_printf(b, "&amp;");
         else if ((unsigned char)*words >= 0x20 && (unsigned char)*words < 0x7f)
             buffer_put(b, words, 1);
-        else buffer_print(b, "?"); // a name out of a file may hold anything
+        else buffer_printf(b, "?"); // a name out of a file may hold anything
     }
 }
 
-static void text(sketch *s, double x, double y, double size, sketch_anchor anchor,
-                 sketch_color color, const char *words)
+static void text(drawing *s, double x, double y, double size, drawing_anchor anchor,
+                 drawing_color color, const char *words)
 {
     static const char *const anchors[] = {"start", "middle", "end"};
     buffer *b = &((svg *)s)->text;
     char c[32];
-    buffer_print(b,
-                 "<text x=\"%.6g\" y=\"%.6g\" font-size=\"%.4g\" text-anchor=\"%s\" "
-                 "%s>",
-                 x, y, size, anchors[anchor], paint(c, s, "fill", color));
+    buffer_printf(b,
+                  "<text x=\"%.6g\" y=\"%.6g\" font-size=\"%.4g\" text-anchor=\"%s\" "
+                  "%s>",
+                  x, y, size, anchors[anchor], paint(c, s, "fill", color));
     put_words(b, words);
-    buffer_print(b, "</text>\n");
+    buffer_printf(b, "</text>\n");
 }
 
 void svg_base64(buffer *out, const unsigned char *data, size_t size)
@@ -125,32 +126,32 @@ void svg_base64(buffer *out, const unsigned char *data, size_t size)
     }
 }
 
-static void picture(sketch *s, double x, double y, int scale, const uint8_t *rgb, int64_t w,
+static void picture(drawing *s, double x, double y, int scale, const uint8_t *rgb, int64_t w,
                     int64_t h)
 {
     svg *v = (svg *)s;
     buffer png = {0};
     if (!v->st) v->st = png_write(&png, rgb, (png_shape){w, h, 3}, PNG_USE_DRAWING);
-    buffer_print(&v->text,
-                 "<image x=\"%.6g\" y=\"%.6g\" width=\"%lld\" height=\"%lld\" "
-                 "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,",
-                 x, y, (long long)(w * scale), (long long)(h * scale));
+    buffer_printf(&v->text,
+                  "<image x=\"%.6g\" y=\"%.6g\" width=\"%lld\" height=\"%lld\" "
+                  "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,",
+                  x, y, (long long)(w * scale), (long long)(h * scale));
     if (!v->st) svg_base64(&v->text, png.data, png.size);
-    buffer_print(&v->text, "\"/>\n");
+    buffer_printf(&v->text, "\"/>\n");
     buffer_clear(&png);
 }
 
-static plumb_status finish(buffer *out, sketch *s)
+static plumb_status finish(buffer *out, drawing *s)
 {
     svg *v = (svg *)s;
-    buffer_print(&v->text, "</svg>\n");
+    buffer_printf(&v->text, "</svg>\n");
     if (v->st) return v->st;
     buffer_put(out, v->text.data, v->text.size);
-    return v->text.broken || out->broken ? fail(PLUMB_EMEMORY, "no memory for a picture")
+    return v->text.failed || out->failed ? fail(PLUMB_EMEMORY, "no memory for a picture")
                                          : PLUMB_OK;
 }
 
-static void svg_free(sketch *s)
+static void svg_free(drawing *s)
 {
     buffer_clear(&((svg *)s)->text);
     free(s);
@@ -160,35 +161,35 @@ static plumb_status create(svg **out, int64_t width, int64_t height)
 {
     svg *v = calloc(1, sizeof *v);
     if (!v) return fail(PLUMB_EMEMORY, "no memory for a picture");
-    v->base = (sketch){rectangle, path, disc, dots, text, picture, finish, svg_free};
-    buffer_print(&v->text,
-                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lld\" height=\"%lld\" "
-                 "viewBox=\"0 0 %lld %lld\" font-family=\"Helvetica, Arial, sans-serif\" ",
-                 (long long)width, (long long)height, (long long)width, (long long)height);
+    v->base = (drawing){rectangle, path, disc, dots, text, picture, finish, svg_free};
+    buffer_printf(&v->text,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lld\" height=\"%lld\" "
+                  "viewBox=\"0 0 %lld %lld\" font-family=\"Helvetica, Arial, sans-serif\" ",
+                  (long long)width, (long long)height, (long long)width, (long long)height);
     *out = v;
     return PLUMB_OK;
 }
 
-plumb_status svg_create(sketch **out, int64_t width, int64_t height, sketch_color paper)
+plumb_status svg_create(drawing **out, int64_t width, int64_t height, drawing_color paper)
 {
     svg *v = NULL;
     const plumb_status st = create(&v, width, height);
     if (st) return st;
-    buffer_print(&v->text, "font-weight=\"300\">\n");
+    buffer_printf(&v->text, "font-weight=\"300\">\n");
     *out = &v->base;
     rectangle(*out, 0, 0, (double)width, (double)height, paper);
     return PLUMB_OK;
 }
 
-plumb_status svg_create_inside(sketch **out, int64_t width, int64_t height, const char *title)
+plumb_status svg_create_inline(drawing **out, int64_t width, int64_t height, const char *title)
 {
     svg *v = NULL;
     const plumb_status st = create(&v, width, height);
     if (st) return st;
     v->inside = true;
-    buffer_print(&v->text, "role=\"img\">\n<title>");
+    buffer_printf(&v->text, "role=\"img\">\n<title>");
     put_words(&v->text, title);
-    buffer_print(&v->text, "</title>\n");
+    buffer_printf(&v->text, "</title>\n");
     *out = &v->base;
     return PLUMB_OK;
 }

@@ -37,7 +37,7 @@ static plumb_status read_text(char **out, arena *mem, const char *folder, const 
     plumb_status st = PLUMB_OK;
     if (fstat(fileno(f), &info) || info.st_size > (off_t)1 << 30)
         st = fail(PLUMB_EFILE, "%s: too large for records", path);
-    char *text = st ? NULL : arena_take(mem, info.st_size + 1, 1);
+    char *text = st ? NULL : arena_alloc(mem, info.st_size + 1, 1);
     if (!st && !text) st = PLUMB_EMEMORY;
     if (!st && fread(text, 1, (size_t)info.st_size, f) != (size_t)info.st_size)
         st = fail(PLUMB_EFILE, "%s: cannot be read", path);
@@ -180,7 +180,7 @@ static plumb_status read_arrays(plumb_named_array **out, int64_t *count, arena *
                                 plumb_file *file)
 {
     const int64_t n = plumb_file_count(file);
-    plumb_named_array *a = ARENA_NEW(mem, plumb_named_array, n);
+    plumb_named_array *a = ARENA_ALLOC(mem, plumb_named_array, n);
     if (!a) return PLUMB_EMEMORY;
     plumb_status st = PLUMB_OK;
     for (int64_t i = 0; i < n && !st; i++) {
@@ -223,7 +223,7 @@ static plumb_status add_log(plumb_report *r, const char *name, char *text, arena
 {
     int64_t lines = 0, n = 0;
     for (const char *c = text; *c; c++) lines += *c == '\n';
-    double *step = ARENA_NEW(mem, double, lines + 1), *loss = ARENA_NEW(mem, double, lines + 1);
+    double *step = ARENA_ALLOC(mem, double, lines + 1), *loss = ARENA_ALLOC(mem, double, lines + 1);
     if (!step || !loss) return PLUMB_EMEMORY;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         double s = (double)NAN, l = (double)NAN;
@@ -232,8 +232,8 @@ static plumb_status add_log(plumb_report *r, const char *name, char *text, arena
         for (const char *key; (key = json_key(&j));) {
             const char *skipped;
             size_t size;
-            if (!strcmp(key, "step")) s = json_real(&j);
-            else if (!strcmp(key, "loss") && json_peek(&j) == JSON_NUMBER) l = json_real(&j);
+            if (!strcmp(key, "step")) s = json_double(&j);
+            else if (!strcmp(key, "loss") && json_peek(&j) == JSON_NUMBER) l = json_double(&j);
             else json_skip(&j, &skipped, &size);
         }
         if (json_end(&j) || !isfinite(s) || n > lines) continue;
@@ -350,13 +350,13 @@ static plumb_status add_folder(plumb_report *r, const char *path, const plumb_re
     if (!d) return fail(PLUMB_EFILE, "%s: cannot be opened", path);
     arena mem = {0};
     enum { MOST = 4096 };
-    char **names = ARENA_NEW(&mem, char *, MOST);
+    char **names = ARENA_ALLOC(&mem, char *, MOST);
     int64_t count = 0;
     plumb_status st = names ? PLUMB_OK : PLUMB_EMEMORY;
     for (struct dirent *e; !st && count < MOST && (e = readdir(d));) {
         if (e->d_name[0] == '.') continue;
         snprintf(one, sizeof one, "%s/%s", path, e->d_name);
-        if (is_folder(one) && !(names[count++] = arena_text(&mem, one))) st = PLUMB_EMEMORY;
+        if (is_folder(one) && !(names[count++] = arena_strdup(&mem, one))) st = PLUMB_EMEMORY;
     }
     closedir(d);
     if (!st) qsort(names, (size_t)count, sizeof *names, by_name);

@@ -14,17 +14,17 @@ enum { MOST = 512, ROW = 24, THIN_ROW = 13, MANY = 40, LEFT = 236, RIGHT = 190 }
 
 static int by_vpt(const void *a, const void *b)
 {
-    const double x = subject_vpt(*(const subject *const *)a),
-                 y = subject_vpt(*(const subject *const *)b);
+    const double x = report_model_vpt(*(const report_model *const *)a),
+                 y = report_model_vpt(*(const report_model *const *)b);
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
 // Models with a VPT, best first.
-static int64_t ordered(const subject **out, int64_t room, const plumb_report *r)
+static int64_t ordered(const report_model **out, int64_t room, const plumb_report *r)
 {
     int64_t n = 0;
-    for (const subject *s = r->first; s && n < room; s = s->next)
-        if (isfinite(subject_vpt(s))) out[n++] = s;
+    for (const report_model *s = r->first; s && n < room; s = s->next)
+        if (isfinite(report_model_vpt(s))) out[n++] = s;
     qsort(out, (size_t)n, sizeof *out, by_vpt);
     return n;
 }
@@ -34,35 +34,35 @@ static double row_height(int64_t n)
     return n > MANY ? THIN_ROW : ROW;
 }
 
-static double models_height(const plumb_report *r, const subject *none)
+static double models_height(const plumb_report *r, const report_model *none)
 {
     (void)none;
-    const subject *all[MOST];
+    const report_model *all[MOST];
     const int64_t n = ordered(all, MOST, r);
     return n > 1 ? 40 + (double)n * row_height(n) + 54 : 0;
 }
 
 // plumb's own numbers stand with the polynomial's or by themselves.
-static double own_number(const subject *s, const char *key)
+static double own_number(const report_model *s, const char *key)
 {
-    const double v = tree_real(s->measure, key);
-    return isfinite(v) ? v : tree_real(s->evaluate, key);
+    const double v = json_tree_double(s->measure, key);
+    return isfinite(v) ? v : json_tree_double(s->evaluate, key);
 }
 
-static void models_legend(sketch *k)
+static void models_legend(drawing *k)
 {
-    const sketch_color pale = sketch_rgb(PALETTE_PALE);
-    k->disc(k, 12, 17, 5, sketch_rgb(PALETTE_GREEN));
-    k->text(k, 24, 21.5, 13, SKETCH_LEFT, pale, "SyMetric 1");
-    k->disc(k, 112, 17, 5, sketch_rgb(PALETTE_BLUE));
-    k->text(k, 124, 21.5, 13, SKETCH_LEFT, pale, "canonical 1");
-    k->text(k, FIGURE_WIDTH - RIGHT + 14, 21.5, 13, SKETCH_LEFT, pale, "R2");
-    k->text(k, FIGURE_WIDTH - RIGHT + 74, 21.5, 13, SKETCH_LEFT, pale, "Sym");
-    k->text(k, FIGURE_WIDTH - RIGHT + 134, 21.5, 13, SKETCH_LEFT, pale, "kappa");
+    const drawing_color pale = drawing_rgb(PALETTE_PALE);
+    k->disc(k, 12, 17, 5, drawing_rgb(PALETTE_GREEN));
+    k->text(k, 24, 21.5, 13, DRAWING_LEFT, pale, "SyMetric 1");
+    k->disc(k, 112, 17, 5, drawing_rgb(PALETTE_BLUE));
+    k->text(k, 124, 21.5, 13, DRAWING_LEFT, pale, "canonical 1");
+    k->text(k, FIGURE_WIDTH - RIGHT + 14, 21.5, 13, DRAWING_LEFT, pale, "R2");
+    k->text(k, FIGURE_WIDTH - RIGHT + 74, 21.5, 13, DRAWING_LEFT, pale, "Sym");
+    k->text(k, FIGURE_WIDTH - RIGHT + 134, 21.5, 13, DRAWING_LEFT, pale, "kappa");
 }
 
 // The same for all, so that the longest has room.
-static double name_size(const subject *const *all, int64_t n)
+static double name_size(const report_model *const *all, int64_t n)
 {
     size_t longest = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -73,46 +73,47 @@ static double name_size(const subject *const *all, int64_t n)
 }
 
 // One model: its name, its bar with the interval, its verdicts and numbers.
-static void models_row(sketch *k, const axes_panel *p, const subject *s, double y, double row,
+static void models_row(drawing *k, const axes_panel *p, const report_model *s, double y, double row,
                        double name)
 {
-    const double vpt = subject_vpt(s), half = 0.29 * row, size = row < ROW ? 9 : 13;
-    const bool passes = tree_real(s->measure, "symetric") > 0.5;
-    const sketch_color ink = sketch_rgb(PALETTE_INK);
+    const double vpt = report_model_vpt(s), half = 0.29 * row, size = row < ROW ? 9 : 13;
+    const bool passes = json_tree_double(s->measure, "symetric") > 0.5;
+    const drawing_color ink = drawing_rgb(PALETTE_INK);
     double ci[2];
     char text[64];
     snprintf(text, sizeof text, "%.36s", s->name);
-    k->text(k, LEFT - 26, y + 0.35 * name, name, SKETCH_RIGHT, ink, text);
+    k->text(k, LEFT - 26, y + 0.35 * name, name, DRAWING_RIGHT, ink, text);
     k->rectangle(k, p->x + 1, y - half, fmax(axes_x(p, vpt) - p->x - 1, 0), 2 * half,
-                 sketch_rgb(passes ? PALETTE_GREEN : PALETTE_AXIS));
-    if (tree_reals(ci, 2, s->forecast, "vpt_ci") == 2 && ci[1] > ci[0]) {
+                 drawing_rgb(passes ? PALETTE_GREEN : PALETTE_AXIS));
+    if (json_tree_doubles(ci, 2, s->forecast, "vpt_ci") == 2 && ci[1] > ci[0]) {
         const double whisker[] = {axes_x(p, ci[0]), y, axes_x(p, ci[1]), y};
         k->path(k, whisker, 2, 1.6, ink);
     }
-    if (passes) k->disc(k, LEFT - 16, y, 0.2 * row, sketch_rgb(PALETTE_GREEN));
+    if (passes) k->disc(k, LEFT - 16, y, 0.2 * row, drawing_rgb(PALETTE_GREEN));
     if (own_number(s, "canonical") > 0.5)
-        k->disc(k, LEFT - 5, y, 0.2 * row, sketch_rgb(PALETTE_BLUE));
-    const double numbers[] = {tree_real(s->measure, "r2"), tree_real(s->measure, "sym"),
-                              own_number(s, "kappa")};
+        k->disc(k, LEFT - 5, y, 0.2 * row, drawing_rgb(PALETTE_BLUE));
+    const double numbers[] = {json_tree_double(s->measure, "r2"),
+                              json_tree_double(s->measure, "sym"), own_number(s, "kappa")};
     for (int i = 0; i < 3; i++) {
         if (!isfinite(numbers[i])) continue;
         if (i == 1 && numbers[i] < 1e-9) snprintf(text, sizeof text, "< 1e-9");
         else if (i == 1) snprintf(text, sizeof text, "%.2g", numbers[i]);
         else snprintf(text, sizeof text, "%.3f", fabs(numbers[i]) < 5e-4 ? 0.0 : numbers[i]);
-        k->text(k, FIGURE_WIDTH - RIGHT + 14 + 60 * i, y + 0.35 * size, size, SKETCH_LEFT, ink,
+        k->text(k, FIGURE_WIDTH - RIGHT + 14 + 60 * i, y + 0.35 * size, size, DRAWING_LEFT, ink,
                 text);
     }
 }
 
-static plumb_status models_draw(sketch *k, arena *mem, const plumb_report *r, const subject *none)
+static plumb_status models_draw(drawing *k, arena *mem, const plumb_report *r,
+                                const report_model *none)
 {
     (void)mem, (void)none;
-    const subject *all[MOST];
+    const report_model *all[MOST];
     const int64_t n = ordered(all, MOST, r);
     const double row = row_height(n);
-    double most = fmax(subject_vpt(all[0]), 1), ends[2];
+    double most = fmax(report_model_vpt(all[0]), 1), ends[2];
     for (int64_t i = 0; i < n; i++)
-        if (tree_reals(ends, 2, all[i]->forecast, "vpt_ci") == 2 && ends[1] < 1e9)
+        if (json_tree_doubles(ends, 2, all[i]->forecast, "vpt_ci") == 2 && ends[1] < 1e9)
             most = fmax(most, ends[1]);
     axes_panel p = {.x = LEFT, .y = 38, .w = FIGURE_WIDTH - LEFT - RIGHT, .h = (double)n * row};
     p.across = axes_between(0, 1.02 * most, 5);
@@ -137,15 +138,15 @@ const figure figure_models = {
 
 // ---- which measure foretells VPT ----
 
-typedef struct foretoken {
+typedef struct predictor {
     const char *label, *name, *key;
     enum { OF_FORECAST, OF_POLYNOMIAL, OF_NETWORK, OF_OWN } where;
     bool smaller;        // is better: its sign is turned
     const char *printed; // in the paper, for its 119 models; NULL if it is not there
-} foretoken;
+} predictor;
 
 // [Higgins21]'s numbers, brackets and all, as printed.
-static const foretoken tokens[] = {
+static const predictor tokens[] = {
     {"MSE Rec", "rec_mse", "rec_mse", OF_FORECAST, true, "0.07"},
     {"MSE Ext", "ext_mse", "ext_mse", OF_FORECAST, true, "0.33"},
     {"R2", "r2", "r2", OF_POLYNOMIAL, false, "0.59 (0.41)"},
@@ -159,20 +160,20 @@ static const foretoken tokens[] = {
 };
 enum { TOKENS = sizeof tokens / sizeof *tokens, TALL_ROW = 42 };
 
-static double token_value(const subject *s, const foretoken *t)
+static double token_value(const report_model *s, const predictor *t)
 {
-    const double v = t->where == OF_FORECAST     ? tree_real(s->forecast, t->key)
-                     : t->where == OF_POLYNOMIAL ? tree_real(s->measure, t->key)
-                     : t->where == OF_NETWORK    ? tree_real(s->mlp, t->key)
+    const double v = t->where == OF_FORECAST     ? json_tree_double(s->forecast, t->key)
+                     : t->where == OF_POLYNOMIAL ? json_tree_double(s->measure, t->key)
+                     : t->where == OF_NETWORK    ? json_tree_double(s->mlp, t->key)
                                                  : own_number(s, t->key);
     return t->smaller ? -v : v;
 }
 
 // Over all models that have both, or the best; n is 0 where that is not defined.
-static plumb_foretell correlate(const plumb_report *r, const foretoken *t, double top,
+static plumb_foretell correlate(const plumb_report *r, const predictor *t, double top,
                                 int64_t resamples)
 {
-    const subject *all[MOST];
+    const report_model *all[MOST];
     double x[MOST], y[MOST];
     const int64_t n = ordered(all, MOST, r);
     plumb_foretell_options o = plumb_foretell_defaults();
@@ -181,7 +182,7 @@ static plumb_foretell correlate(const plumb_report *r, const foretoken *t, doubl
     o.resamples = resamples;
     for (int64_t i = 0; i < n; i++) {
         x[i] = token_value(all[i], t);
-        y[i] = subject_vpt(all[i]);
+        y[i] = report_model_vpt(all[i]);
     }
     if (plumb_foretell_measure(&out, x, y, n, &o)) out.n = 0;
     return out;
@@ -191,7 +192,7 @@ bool plumb_report_correlate(plumb_report_correlation *out, const plumb_report *r
                             int64_t index)
 {
     for (int i = 0; i < TOKENS; i++) {
-        const foretoken *t = &tokens[i];
+        const predictor *t = &tokens[i];
         if (!correlate(report, t, 1.0, 0).n || index--) continue;
         const plumb_foretell_options o = plumb_foretell_defaults();
         *out = (plumb_report_correlation){.measure = t->name,
@@ -204,7 +205,7 @@ bool plumb_report_correlate(plumb_report_correlation *out, const plumb_report *r
     return false;
 }
 
-static double correlation_height(const plumb_report *r, const subject *none)
+static double correlation_height(const plumb_report *r, const report_model *none)
 {
     (void)none;
     int64_t rows = 0;
@@ -212,24 +213,24 @@ static double correlation_height(const plumb_report *r, const subject *none)
     return rows ? 24 + (double)(rows * TALL_ROW) + 58 : 0;
 }
 
-static void correlation_bar(sketch *k, const axes_panel *p, const plumb_foretell *f, double y,
+static void correlation_bar(drawing *k, const axes_panel *p, const plumb_foretell *f, double y,
                             const char *which, unsigned color)
 {
     char text[80], ci[40] = "";
     const double zero = axes_x(p, 0), at = axes_x(p, f->rho);
     if (!f->n) return;
-    k->rectangle(k, fmin(zero, at), y - 6, fabs(at - zero), 12, sketch_rgb(color));
+    k->rectangle(k, fmin(zero, at), y - 6, fabs(at - zero), 12, drawing_rgb(color));
     if (isfinite(f->rho_ci.low)) {
         const double whisker[] = {axes_x(p, f->rho_ci.low), y, axes_x(p, f->rho_ci.high), y};
-        k->path(k, whisker, 2, 1.6, sketch_rgb(PALETTE_INK));
+        k->path(k, whisker, 2, 1.6, drawing_rgb(PALETTE_INK));
         snprintf(ci, sizeof ci, " [%.2f, %.2f]", f->rho_ci.low, f->rho_ci.high);
     }
     snprintf(text, sizeof text, "%+.2f%s %s %lld", f->rho, ci, which, (long long)f->n);
-    k->text(k, FIGURE_WIDTH - RIGHT + 10, y + 4, 12, SKETCH_LEFT, sketch_rgb(PALETTE_PALE), text);
+    k->text(k, FIGURE_WIDTH - RIGHT + 10, y + 4, 12, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), text);
 }
 
-static plumb_status correlation_draw(sketch *k, arena *mem, const plumb_report *r,
-                                     const subject *none)
+static plumb_status correlation_draw(drawing *k, arena *mem, const plumb_report *r,
+                                     const report_model *none)
 {
     (void)mem, (void)none;
     axes_panel p = {.x = LEFT, .y = 20, .w = FIGURE_WIDTH - LEFT - RIGHT};
@@ -241,20 +242,20 @@ static plumb_status correlation_draw(sketch *k, arena *mem, const plumb_report *
     const double zero = axes_x(&p, 0);
     double y = p.y + TALL_ROW / 2.0;
     for (int i = 0; i < TOKENS; i++) {
-        const foretoken *t = &tokens[i];
+        const predictor *t = &tokens[i];
         const plumb_foretell all = correlate(r, t, 1.0, 2000), top = correlate(r, t, 0.2, 2000);
         char text[64];
         if (!all.n) continue;
-        k->text(k, LEFT - 10, y - 1, 13, SKETCH_RIGHT, sketch_rgb(PALETTE_INK), t->label);
+        k->text(k, LEFT - 10, y - 1, 13, DRAWING_RIGHT, drawing_rgb(PALETTE_INK), t->label);
         if (t->printed) {
             snprintf(text, sizeof text, "paper %s", t->printed);
-            k->text(k, LEFT - 10, y + 14, 11, SKETCH_RIGHT, sketch_rgb(PALETTE_PALE), text);
+            k->text(k, LEFT - 10, y + 14, 11, DRAWING_RIGHT, drawing_rgb(PALETTE_PALE), text);
         }
         correlation_bar(k, &p, &all, y - 8, "all", PALETTE_BLUE);
         correlation_bar(k, &p, &top, y + 8, "best", PALETTE_ORANGE);
         y += TALL_ROW;
     }
-    axes_rule(k, zero, p.y, zero, p.y + p.h, PALETTE_INK);
+    axes_line(k, zero, p.y, zero, p.y + p.h, PALETTE_INK);
     return PLUMB_OK;
 }
 

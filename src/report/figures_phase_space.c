@@ -33,7 +33,7 @@ typedef struct cloud {
 } cloud;
 
 // The name of a coordinate; latents are numbered as the model numbers them.
-static void put_name(char out[48], const subject *s, bool latent, int64_t index)
+static void put_name(char out[48], const report_model *s, bool latent, int64_t index)
 {
     const int64_t half = (latent ? s->latents : s->states) / 2;
     const char *letter = index < half ? "q" : "p";
@@ -44,11 +44,11 @@ static void put_name(char out[48], const subject *s, bool latent, int64_t index)
 }
 
 // One colour a trajectory, the same in every panel, so that an eye can follow it.
-static plumb_status draw_cloud(sketch *k, arena *mem, axes_panel *p, const cloud *c)
+static plumb_status draw_cloud(drawing *k, arena *mem, axes_panel *p, const cloud *c)
 {
     const int64_t all = c->count * c->steps;
     const int64_t stride = all / POINTS + 1;
-    double *points = ARENA_NEW(mem, double, 2 * (c->steps + 1));
+    double *points = ARENA_ALLOC(mem, double, 2 * (c->steps + 1));
     if (!points) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < c->count; i++) {
         int64_t n = 0;
@@ -57,18 +57,18 @@ static plumb_status draw_cloud(sketch *k, arena *mem, axes_panel *p, const cloud
             points[2 * n] = axes_x(p, at[c->across]);
             points[2 * n + 1] = c->up < 0 ? axes_y(p, (double)i) : axes_y(p, at[c->up]);
         }
-        k->dots(k, points, n, 1.4, sketch_rgb(tones[i % TONES]));
+        k->dots(k, points, n, 1.4, drawing_rgb(tones[i % TONES]));
     }
     return PLUMB_OK;
 }
 
 // A pair of latents, or one that says something beside one that does not.
-static int64_t latent_panels(cloud *out, const subject *s)
+static int64_t latent_panels(cloud *out, const report_model *s)
 {
     const int64_t m = s->latents / 2;
     int64_t n = 0;
     for (int64_t i = 0; i < m && n < PANELS; i++) {
-        const bool q = subject_informative(s, i), p = subject_informative(s, m + i);
+        const bool q = report_model_informative(s, i), p = report_model_informative(s, m + i);
         if (!q && !p) continue;
         out[n++] =
             (cloud){s->latent, s->count, s->steps, s->latents, q ? i : m + i, q && p ? m + i : -1};
@@ -77,11 +77,11 @@ static int64_t latent_panels(cloud *out, const subject *s)
 }
 
 // Panels of `size` from x on, under a heading.
-static plumb_status draw_row(sketch *k, arena *mem, const subject *s, double x, double y,
+static plumb_status draw_row(drawing *k, arena *mem, const report_model *s, double x, double y,
                              double size, const cloud *c, int64_t count, bool latent)
 {
     plumb_status st = PLUMB_OK;
-    k->text(k, x + 10, y - 36, 15, SKETCH_LEFT, sketch_rgb(PALETTE_PALE),
+    k->text(k, x + 10, y - 36, 15, DRAWING_LEFT, drawing_rgb(PALETTE_PALE),
             latent ? "latents" : "truth");
     for (int64_t i = 0; i < count && !st; i++) {
         char across[48], up[48] = "film";
@@ -97,7 +97,7 @@ static plumb_status draw_row(sketch *k, arena *mem, const subject *s, double x, 
         st = draw_cloud(k, mem, &p, &c[i]);
     }
     if (!count)
-        k->text(k, x + LEFT, y + 40, 15, SKETCH_LEFT, sketch_rgb(PALETTE_INK),
+        k->text(k, x + LEFT, y + 40, 15, DRAWING_LEFT, drawing_rgb(PALETTE_INK),
                 "none says anything: the posterior is the prior");
     return st;
 }
@@ -110,7 +110,7 @@ typedef struct spread {
     double size;
 } spread;
 
-static spread spread_of(const subject *s)
+static spread spread_of(const report_model *s)
 {
     spread o = {0};
     const int64_t n = s->states / 2;
@@ -124,7 +124,7 @@ static spread spread_of(const subject *s)
     return o;
 }
 
-static double phase_height(const plumb_report *r, const subject *s)
+static double phase_height(const plumb_report *r, const report_model *s)
 {
     (void)r;
     if (!s->latent || !s->truth) return 0;
@@ -132,7 +132,7 @@ static double phase_height(const plumb_report *r, const subject *s)
     return (o.size + 104) * (o.beside ? 1 : 2);
 }
 
-static plumb_status phase_draw(sketch *k, arena *mem, const plumb_report *r, const subject *s)
+static plumb_status phase_draw(drawing *k, arena *mem, const plumb_report *r, const report_model *s)
 {
     (void)r;
     const spread o = spread_of(s);
@@ -155,20 +155,20 @@ const figure figure_phase = {
 
 // ---- over time ----
 
-static int64_t shown_rows(const subject *s)
+static int64_t shown_rows(const report_model *s)
 {
     return s->states < ROWS ? s->states : ROWS;
 }
 
-static double trajectory_height(const plumb_report *r, const subject *s)
+static double trajectory_height(const plumb_report *r, const report_model *s)
 {
     (void)r;
     return s->latent && s->truth && s->steps > 2 ? 46 + (double)shown_rows(s) * (ROW + 34) + 34 : 0;
 }
 
 // Coordinate `c` of trajectory 0, from `from` on.
-static void draw_curve(sketch *k, const axes_panel *p, const double *v, const subject *s, int64_t c,
-                       double *points, double width, int color)
+static void draw_curve(drawing *k, const axes_panel *p, const double *v, const report_model *s,
+                       int64_t c, double *points, double width, int color)
 {
     const int64_t from = (int64_t)p->across.low;
     for (int64_t t = from; t < s->steps; t++) {
@@ -176,48 +176,49 @@ static void draw_curve(sketch *k, const axes_panel *p, const double *v, const su
         points[2 * (t - from) + 1] =
             axes_y(p, fmin(fmax(v[t * s->states + c], p->up.low), p->up.high));
     }
-    k->path(k, points, s->steps - from, width, sketch_rgb(color));
+    k->path(k, points, s->steps - from, width, drawing_rgb(color));
 }
 
-static void draw_part(sketch *k, axes_panel *p, const subject *s, const double *said, int64_t c,
-                      double *points, const char *name)
+static void draw_part(drawing *k, axes_panel *p, const report_model *s, const double *said,
+                      int64_t c, double *points, const char *name)
 {
-    const double trained = (double)subject_trained(s), wrong = subject_vpt_frame(s, 0);
+    const double trained = (double)report_model_trained(s), wrong = report_model_vpt_frame(s, 0);
     const axes_span truth = axes_span_of(s->truth + c, s->steps, s->states, 3);
     p->up = axes_between(truth.low, truth.high, 3);
     if (trained > p->across.low)
         k->rectangle(k, p->x, p->y, axes_x(p, fmin(trained, p->across.high)) - p->x, p->h,
-                     sketch_rgb(PALETTE_BAND));
+                     drawing_rgb(PALETTE_BAND));
     axes_draw(k, p, NULL, name);
     draw_curve(k, p, s->truth, s, c, points, 2.6, PALETTE_AXIS);
     draw_curve(k, p, said, s, c, points, 1.1, PALETTE_BLUE);
     if (wrong >= p->across.low && wrong <= p->across.high) {
         const double x = axes_x(p, wrong) - (wrong >= p->across.high ? 1 : 0);
         const double line[] = {x, p->y, x, p->y + p->h};
-        k->path(k, line, 2, 2, sketch_rgb(PALETTE_RED));
+        k->path(k, line, 2, 2, drawing_rgb(PALETTE_RED));
     }
 }
 
-static void legend(sketch *k, double x, double width, int color, const char *text)
+static void legend(drawing *k, double x, double width, int color, const char *text)
 {
     const double line[] = {x, 17, x + 22, 17};
-    k->path(k, line, 2, width, sketch_rgb(color));
-    k->text(k, x + 30, 21.5, 13, SKETCH_LEFT, sketch_rgb(PALETTE_PALE), text);
+    k->path(k, line, 2, width, drawing_rgb(color));
+    k->text(k, x + 30, 21.5, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), text);
 }
 
-static plumb_status trajectory_draw(sketch *k, arena *mem, const plumb_report *r, const subject *s)
+static plumb_status trajectory_draw(drawing *k, arena *mem, const plumb_report *r,
+                                    const report_model *s)
 {
     (void)r;
-    int64_t fitted = subject_trained(s);
+    int64_t fitted = report_model_trained(s);
     if (fitted < 2 || fitted > s->steps) fitted = s->steps;
-    const double *said = fit_project(mem, s, fitted);
-    double *points = ARENA_NEW(mem, double, 2 * s->steps);
+    const double *said = readout_fit_predict(mem, s, fitted);
+    double *points = ARENA_ALLOC(mem, double, 2 * s->steps);
     if (!said || !points)
         return said ? PLUMB_EMEMORY : fail(PLUMB_ENUMERIC, "the latents have no fit");
     const bool close = s->steps > 2 * LAST;
     legend(k, LEFT + 14, 2.6, PALETTE_AXIS, "truth");
     legend(k, LEFT + 114, 1.4, PALETTE_BLUE, "read off the latents");
-    if (subject_vpt_frame(s, 0) < (double)s->steps)
+    if (report_model_vpt_frame(s, 0) < (double)s->steps)
         legend(k, LEFT + 300, 2, PALETTE_RED, "the picture is wrong from here (VPT)");
     for (int64_t c = 0; c < shown_rows(s); c++) {
         char name[48];
@@ -232,8 +233,8 @@ static plumb_status trajectory_draw(sketch *k, arena *mem, const plumb_report *r
         p.across = axes_between((double)(s->steps - LAST), (double)(s->steps - 1), 3);
         draw_part(k, &p, s, said, c, points, NULL);
     }
-    k->text(k, FIGURE_WIDTH / 2.0, trajectory_height(r, s) - 10, 15, SKETCH_MIDDLE,
-            sketch_rgb(PALETTE_INK), close ? "frame, and the last 80 of them" : "frame");
+    k->text(k, FIGURE_WIDTH / 2.0, trajectory_height(r, s) - 10, 15, DRAWING_MIDDLE,
+            drawing_rgb(PALETTE_INK), close ? "frame, and the last 80 of them" : "frame");
     return PLUMB_OK;
 }
 

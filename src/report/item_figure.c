@@ -67,7 +67,7 @@ static plumb_status read_reals(double **out, plumb_array *shape, scene *s, plumb
     plumb_status st = plumb_dataset_read(shape, d, s->item, name);
     if (st) return st;
     const int64_t count = plumb_array_count(shape);
-    double *copy = ARENA_NEW(&s->mem, double, count);
+    double *copy = ARENA_ALLOC(&s->mem, double, count);
     if (!copy) return PLUMB_EMEMORY;
     plumb_array_to_double(copy, shape, 0, count);
     *out = copy;
@@ -84,7 +84,7 @@ static void find_world(scene *s, plumb_dataset *d)
 // An angle that turns round and round is shown within one turn.
 static plumb_status find_turns(scene *s)
 {
-    s->turns = ARENA_NEW(&s->mem, bool, s->n);
+    s->turns = ARENA_ALLOC(&s->mem, bool, s->n);
     if (!s->turns) return PLUMB_EMEMORY;
     for (int64_t i = 0; s->names && s->world->angles && i < s->n; i++)
         for (int64_t t = 0; t < s->steps && s->world->angles[i]; t++)
@@ -129,7 +129,7 @@ static plumb_status find_time(scene *s, plumb_dataset *d)
     if (plumb_dataset_has(d, "dt") && !read_reals(&found, &shape, s, d, "dt") &&
         plumb_array_count(&shape) == 1)
         dt = found[0];
-    double *made = ARENA_NEW(&s->mem, double, s->steps);
+    double *made = ARENA_ALLOC(&s->mem, double, s->steps);
     if (!made) return PLUMB_EMEMORY;
     for (int64_t t = 0; t < s->steps; t++) made[t] = (double)t * dt;
     s->time = made;
@@ -150,7 +150,7 @@ static bool is_upright(scene *s, plumb_dataset *d)
 static plumb_status take_frames(scene *s, const plumb_array *film, bool upright)
 {
     const int64_t channels = film->shape[3], row = s->width * channels;
-    uint8_t *rgb = arena_take(&s->mem, s->shown * s->height * s->width, 3);
+    uint8_t *rgb = arena_alloc(&s->mem, s->shown * s->height * s->width, 3);
     if (!rgb) return PLUMB_EMEMORY;
     s->rgb = rgb;
     for (int64_t k = 0; k < s->shown; k++)
@@ -179,7 +179,7 @@ static plumb_status find_frames(scene *s, plumb_dataset *d, int64_t wanted)
     s->height = film.shape[1];
     s->width = film.shape[2];
     s->shown = wanted < s->steps ? wanted : s->steps;
-    s->which = ARENA_NEW(&s->mem, int64_t, s->shown);
+    s->which = ARENA_ALLOC(&s->mem, int64_t, s->shown);
     if (!s->which) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < s->shown; k++)
         s->which[k] =
@@ -266,17 +266,17 @@ static int64_t trace(double *out, const axes_panel *p, const column *x, const co
     return n;
 }
 
-static sketch_color tone(double t)
+static drawing_color tone(double t)
 {
-    const sketch_color a = sketch_rgb(0x9fd3e6), b = sketch_rgb(PALETTE_BLUE),
-                       c = sketch_rgb(0x123a5e);
-    const sketch_color *from = t < 0.5 ? &a : &b, *to = t < 0.5 ? &b : &c;
+    const drawing_color a = drawing_rgb(0x9fd3e6), b = drawing_rgb(PALETTE_BLUE),
+                        c = drawing_rgb(0x123a5e);
+    const drawing_color *from = t < 0.5 ? &a : &b, *to = t < 0.5 ? &b : &c;
     const float u = (float)(t < 0.5 ? 2 * t : 2 * t - 1);
-    return (sketch_color){from->r + u * (to->r - from->r), from->g + u * (to->g - from->g),
-                          from->b + u * (to->b - from->b)};
+    return (drawing_color){from->r + u * (to->r - from->r), from->g + u * (to->g - from->g),
+                           from->b + u * (to->b - from->b)};
 }
 
-static void draw_portrait(sketch *k, const scene *s, axes_panel *p, int64_t pair, double *points)
+static void draw_portrait(drawing *k, const scene *s, axes_panel *p, int64_t pair, double *points)
 {
     const double *q = s->phase + pair, *momentum = s->phase + s->n + pair;
     const int64_t stride = 2 * s->n;
@@ -288,7 +288,7 @@ static void draw_portrait(sketch *k, const scene *s, axes_panel *p, int64_t pair
         snprintf(across, sizeof across, s->n == 1 ? "q" : "q%lld", (long long)pair + 1);
         snprintf(up, sizeof up, s->n == 1 ? "p" : "p%lld", (long long)pair + 1);
     }
-    p->across = s->turns[pair] ? axes_turn() : axes_span_of(q, s->steps, stride, 5);
+    p->across = s->turns[pair] ? axes_angle() : axes_span_of(q, s->steps, stride, 5);
     p->up = axes_span_of(momentum, s->steps, stride, 5);
     axes_draw(k, p, across, up);
     const column x = column_of(q, stride, s->steps, p->across, s->turns[pair]);
@@ -301,14 +301,14 @@ static void draw_portrait(sketch *k, const scene *s, axes_panel *p, int64_t pair
                     tone(((double)i + 0.5) / TONES));
     }
     const double start = s->turns[pair] ? remainder(q[0], 2 * M_PI) : q[0];
-    k->disc(k, axes_x(p, start), axes_y(p, momentum[0]), 4.5, sketch_rgb(PALETTE_RED));
+    k->disc(k, axes_x(p, start), axes_y(p, momentum[0]), 4.5, drawing_rgb(PALETTE_RED));
     if (pair) return;
-    k->disc(k, p->x + p->w - 38, p->y - 14, 4.5, sketch_rgb(PALETTE_RED));
-    k->text(k, p->x + p->w - 28, p->y - 10, 13, SKETCH_LEFT, sketch_rgb(PALETTE_PALE), "start");
+    k->disc(k, p->x + p->w - 38, p->y - 14, 4.5, drawing_rgb(PALETTE_RED));
+    k->text(k, p->x + p->w - 28, p->y - 10, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), "start");
 }
 
 // Over time: q and p of one pair, or both q of two.
-static void draw_series(sketch *k, const scene *s, axes_panel *p, double *points)
+static void draw_series(drawing *k, const scene *s, axes_panel *p, double *points)
 {
     const int64_t stride = 2 * s->n;
     const int colors[2] = {PALETTE_BLUE, PALETTE_ORANGE};
@@ -318,20 +318,20 @@ static void draw_series(sketch *k, const scene *s, axes_panel *p, double *points
     p->across.high = fmax(s->time[0], s->time[s->steps - 1]);
     if (p->across.high <= p->across.low) p->across.high = p->across.low + 1;
     const bool turns[2] = {s->turns[0], s->n > 1 && s->turns[1]};
-    const axes_span a = turns[0] ? axes_turn() : axes_span_of(s->phase, s->steps, stride, 5);
-    const axes_span b = turns[1] ? axes_turn() : axes_span_of(s->phase + 1, s->steps, stride, 5);
+    const axes_span a = turns[0] ? axes_angle() : axes_span_of(s->phase, s->steps, stride, 5);
+    const axes_span b = turns[1] ? axes_angle() : axes_span_of(s->phase + 1, s->steps, stride, 5);
     p->up = (axes_span){.low = fmin(a.low, b.low), .high = fmax(a.high, b.high)};
     p->up.step = axes_step(p->up.high - p->up.low, 5);
     axes_draw(k, p, "t", NULL);
     for (int64_t i = 0; i < s->shown; i++) {
         const double x = axes_x(p, s->time[s->which[i]]);
-        axes_rule(k, x, p->y + p->h - 6, x, p->y + p->h, PALETTE_PALE);
+        axes_line(k, x, p->y + p->h - 6, x, p->y + p->h, PALETTE_PALE);
     }
     for (int i = 0; i < 2; i++) {
         const column x = column_of(s->time, 1, s->steps, p->across, false);
         const column y = column_of(s->phase + i, stride, s->steps, p->up, turns[i]);
         const int64_t count = trace(points, p, &x, &y);
-        k->path(k, points, count, 1.8, sketch_rgb(colors[i]));
+        k->path(k, points, count, 1.8, drawing_rgb(colors[i]));
     }
     for (int i = 0; i < 2; i++) {
         if (s->names) snprintf(label, sizeof label, "%s", s->names[i]);
@@ -339,8 +339,8 @@ static void draw_series(sketch *k, const scene *s, axes_panel *p, double *points
         else snprintf(label, sizeof label, "q%d", i + 1);
         const double x = p->x + 6 + 74 * i;
         const double bar[] = {x, p->y - 14, x + 18, p->y - 14};
-        k->path(k, bar, 2, 2.2, sketch_rgb(colors[i]));
-        k->text(k, x + 26, p->y - 10, 15, SKETCH_LEFT, sketch_rgb(PALETTE_INK), label);
+        k->path(k, bar, 2, 2.2, drawing_rgb(colors[i]));
+        k->text(k, x + 26, p->y - 10, 15, DRAWING_LEFT, drawing_rgb(PALETTE_INK), label);
     }
 }
 
@@ -371,7 +371,7 @@ static page lay_out(const scene *s)
     return p;
 }
 
-static void draw_strip(sketch *k, const scene *s)
+static void draw_strip(drawing *k, const scene *s)
 {
     char label[48];
     const double step = (double)(s->width * s->scale + GAP);
@@ -381,15 +381,15 @@ static void draw_strip(sketch *k, const scene *s)
                    s->height);
         snprintf(label, sizeof label, "%s%.4g", i ? "" : "t = ", s->time[s->which[i]]);
         k->text(k, x + (step - GAP) / 2, STRIP_TOP + (double)(s->height * s->scale) + 17, 13,
-                SKETCH_MIDDLE, sketch_rgb(PALETTE_PALE), label);
+                DRAWING_MIDDLE, drawing_rgb(PALETTE_PALE), label);
     }
 }
 
-static void draw_title(sketch *k, const scene *s, const page *p)
+static void draw_title(drawing *k, const scene *s, const page *p)
 {
     char line[160];
     const char *name = s->name[0] ? s->name : "trajectory";
-    k->text(k, MARGIN, 36, 22, SKETCH_LEFT, sketch_rgb(PALETTE_INK), name);
+    k->text(k, MARGIN, 36, 22, DRAWING_LEFT, drawing_rgb(PALETTE_INK), name);
     const double dt = s->steps > 1 ? s->time[1] - s->time[0] : 0.0;
     snprintf(line, sizeof line, "item %lld, %lld frames, dt = %.4g",
              (long long)(s->first + s->item), (long long)s->steps, dt);
@@ -398,12 +398,12 @@ static void draw_title(sketch *k, const scene *s, const page *p)
         snprintf(line + used, sizeof line - used, "; %d of %lld pairs", p->portraits,
                  (long long)s->n);
     }
-    k->text(k, p->width - MARGIN, 36, 14, SKETCH_RIGHT, sketch_rgb(PALETTE_PALE), line);
+    k->text(k, p->width - MARGIN, 36, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_PALE), line);
 }
 
-static plumb_status draw(sketch *k, scene *s, const page *p)
+static plumb_status draw(drawing *k, scene *s, const page *p)
 {
-    double *points = ARENA_NEW(&s->mem, double, 4 * (FINE + 2) * (s->steps + 2));
+    double *points = ARENA_ALLOC(&s->mem, double, 4 * (FINE + 2) * (s->steps + 2));
     if (!points) return PLUMB_EMEMORY;
     draw_title(k, s, p);
     draw_strip(k, s);
@@ -421,13 +421,13 @@ static plumb_status draw(sketch *k, scene *s, const page *p)
 
 static plumb_status save(const char *path, const buffer *bytes)
 {
-    outfile file;
-    plumb_status st = outfile_open(&file, path);
+    output_file file;
+    plumb_status st = output_file_open(&file, path);
     if (st) return st;
     if (fwrite(bytes->data, 1, bytes->size, file.stream) != bytes->size)
         st = fail(PLUMB_EFILE, "%s: cannot be written", path);
-    if (st) outfile_abandon(&file);
-    return st ? st : outfile_commit(&file);
+    if (st) output_file_discard(&file);
+    return st ? st : output_file_commit(&file);
 }
 
 static plumb_status gather(scene *s, plumb_dataset *d, const plumb_film_options *opt)
@@ -450,11 +450,11 @@ static plumb_status draw_one(plumb_film *out, buffer *bytes, plumb_dataset *data
                              const plumb_film_options *opt, bool svg)
 {
     scene s = {.item = item, .steps = opt->steps};
-    sketch *k = NULL;
+    drawing *k = NULL;
     plumb_status st = gather(&s, dataset, opt);
     const page p = st ? (page){0} : lay_out(&s);
     const int64_t width = (int64_t)p.width, height = (int64_t)p.height;
-    if (!st) st = (svg ? svg_create : canvas_create)(&k, width, height, sketch_rgb(PALETTE_PAPER));
+    if (!st) st = (svg ? svg_create : canvas_create)(&k, width, height, drawing_rgb(PALETTE_PAPER));
     if (!st) st = draw(k, &s, &p);
     if (!st) st = k->finish(bytes, k);
     if (k) k->free(k);
@@ -477,8 +477,8 @@ plumb_status plumb_film_draw(plumb_film *out, const char *path, plumb_dataset *d
     if (opt.steps < 0) return fail(PLUMB_EVALUE, "steps is %lld", (long long)opt.steps);
     plumb_film film = {0};
     buffer bytes = {0};
-    plumb_status st = strips_fit(dataset, item)
-                          ? strips_draw(&film, &bytes, dataset, item, &opt, svg)
+    plumb_status st = tuple_figure_applies(dataset, item)
+                          ? tuple_figure_draw(&film, &bytes, dataset, item, &opt, svg)
                           : draw_one(&film, &bytes, dataset, item, &opt, svg);
     if (!st) st = save(path, &bytes);
     buffer_clear(&bytes);

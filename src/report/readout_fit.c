@@ -13,7 +13,7 @@ typedef struct basis {
     int count, columns, order;
 } basis;
 
-static void standardise(basis *b, const subject *s, int64_t steps)
+static void standardise(basis *b, const report_model *s, int64_t steps)
 {
     for (int k = 0; k < b->count; k++) {
         double sum = 0, square = 0;
@@ -38,12 +38,12 @@ static double monomials(int count, int order)
 }
 
 // The order the measure settled on, or as high as there are columns and points for.
-static void choose(basis *b, const subject *s, int64_t steps)
+static void choose(basis *b, const report_model *s, int64_t steps)
 {
     for (int64_t i = 0; i < s->latents && b->count < MOST - 1; i++)
-        if (subject_informative(s, i)) b->used[b->count++] = i;
+        if (report_model_informative(s, i)) b->used[b->count++] = i;
     standardise(b, s, steps);
-    const double wanted = tree_real(s->measure, "order");
+    const double wanted = json_tree_double(s->measure, "order");
     b->order = wanted >= 1 && wanted <= 9 ? (int)wanted : 2;
     while (b->order > 1 && (monomials(b->count, b->order) > MOST ||
                             4 * monomials(b->count, b->order) > (double)(s->count * steps)))
@@ -96,15 +96,15 @@ static bool solve(double *a, double *y, int n, int64_t m)
     return true;
 }
 
-double *fit_project(arena *mem, const subject *s, int64_t steps)
+double *readout_fit_predict(arena *mem, const report_model *s, int64_t steps)
 {
     basis b = {0};
     double x[MOST];
     choose(&b, s, steps);
     const int n = b.columns;
     const int64_t m = s->states;
-    double *a = ARENA_NEW(mem, double, n *n), *w = ARENA_NEW(mem, double, n *m);
-    double *out = ARENA_NEW(mem, double, s->count * s->steps * m);
+    double *a = ARENA_ALLOC(mem, double, n *n), *w = ARENA_ALLOC(mem, double, n *m);
+    double *out = ARENA_ALLOC(mem, double, s->count * s->steps * m);
     if (!a || !w || !out) return NULL;
     for (int64_t c = 0; c < s->count; c++)
         for (int64_t t = 0; t < steps; t++) {

@@ -8,6 +8,6 @@
 
 /// What the latents say of the truth, (count, steps, states), fitted on the first `steps` frames of
 /// every trajectory; NULL if memory runs out or the fit has no answer.
-double *fit_project(arena *mem, const subject *s, int64_t steps);
+double *readout_fit_predict(arena *mem, const report_model *s, int64_t steps);
 
 #endif

@@ -28,13 +28,13 @@ void plumb_report_free(plumb_report *r)
     free(r);
 }
 
-subject *subject_named(plumb_report *r, const char *name)
+report_model *report_model_find(plumb_report *r, const char *name)
 {
-    subject **at = &r->first;
+    report_model **at = &r->first;
     for (; *at; at = &(*at)->next)
         if (!strcmp((*at)->name, name)) return *at;
-    subject *s = ARENA_NEW(&r->mem, subject, 1);
-    if (s) s->name = arena_text(&r->mem, name);
+    report_model *s = ARENA_ALLOC(&r->mem, report_model, 1);
+    if (s) s->name = arena_strdup(&r->mem, name);
     if (!s || !s->name) return NULL;
     r->subjects++;
     return *at = s;
@@ -42,56 +42,57 @@ subject *subject_named(plumb_report *r, const char *name)
 
 // ---- records ----
 
-static void find_world(subject *s, const char *name)
+static void find_world(report_model *s, const char *name)
 {
     const plumb_world *world;
     if (name && *name && !plumb_world_find(&world, name)) s->world = plumb_world_describe(world);
 }
 
 // True if something of it is known.
-static bool take_record(subject *s, const tree *t)
+static bool take_record(report_model *s, const json_tree *t)
 {
     bool known = false;
-    if (tree_has(t, "settings") && tree_has(t, "training")) {
+    if (json_tree_has(t, "settings") && json_tree_has(t, "training")) {
         s->config = t;
-        find_world(s, tree_text(t, "data.world"));
+        find_world(s, json_tree_string(t, "data.world"));
         known = true;
     }
-    if (tree_has(t, "train")) {
-        s->train = tree_find(t, "train");
+    if (json_tree_has(t, "train")) {
+        s->train = json_tree_find(t, "train");
         known = true;
     }
-    s->failed = tree_text(t, "failed"); // a later line of the same run without it takes that back
+    s->failed =
+        json_tree_string(t, "failed"); // a later line of the same run without it takes that back
     known = known || s->failed;
-    const tree *e = tree_has(t, "evaluate") ? tree_find(t, "evaluate") : t;
-    if (tree_has(e, "pr") || tree_has(e, "concepts") || tree_has(e, "vpt_forward")) {
+    const json_tree *e = json_tree_has(t, "evaluate") ? json_tree_find(t, "evaluate") : t;
+    if (json_tree_has(e, "pr") || json_tree_has(e, "concepts") || json_tree_has(e, "vpt_forward")) {
         s->evaluate = e;
-        find_world(s, tree_text(e, "world"));
+        find_world(s, json_tree_string(e, "world"));
     }
-    if (tree_has(e, "pr.r2")) s->measure = tree_find(e, "pr");
-    if (tree_has(e, "mlp.r2")) s->mlp = tree_find(e, "mlp");
-    if (tree_has(e, "forecast.vpt")) s->forecast = tree_find(e, "forecast");
-    else if (tree_has(e, "vpt")) s->forecast = e;
-    if (tree_has(e, "r2") && tree_has(e, "sym")) {
-        const char *method = tree_text(e, "method");
+    if (json_tree_has(e, "pr.r2")) s->measure = json_tree_find(e, "pr");
+    if (json_tree_has(e, "mlp.r2")) s->mlp = json_tree_find(e, "mlp");
+    if (json_tree_has(e, "forecast.vpt")) s->forecast = json_tree_find(e, "forecast");
+    else if (json_tree_has(e, "vpt")) s->forecast = e;
+    if (json_tree_has(e, "r2") && json_tree_has(e, "sym")) {
+        const char *method = json_tree_string(e, "method");
         if (method && !strcmp(method, "mlp")) s->mlp = e;
         else s->measure = e;
     }
-    if (tree_find(e, "canonical") || tree_find(e, "kappa")) s->own = e;
-    if (tree_has(e, "scorers") || tree_has(e, "concepts")) s->surprise = e;
+    if (json_tree_find(e, "canonical") || json_tree_find(e, "kappa")) s->own = e;
+    if (json_tree_has(e, "scorers") || json_tree_has(e, "concepts")) s->surprise = e;
     return known || s->measure || s->mlp || s->forecast || s->surprise;
 }
 
 plumb_status plumb_report_record(plumb_report *r, const char *name, const char *text)
 {
-    const tree *t;
-    const plumb_status st = tree_read(&t, &r->mem, text, strlen(text), name);
+    const json_tree *t;
+    const plumb_status st = json_tree_read(&t, &r->mem, text, strlen(text), name);
     if (st) return st;
-    const tree *models = tree_find(t, "models"); // plumb demo: several in one
+    const json_tree *models = json_tree_find(t, "models"); // plumb demo: several in one
     bool known = false;
-    for (const tree *m = models ? models->child : t; m; m = models ? m->next : NULL) {
-        const char *own = tree_text(m, "name");
-        subject *s = subject_named(r, models && own ? own : name);
+    for (const json_tree *m = models ? models->child : t; m; m = models ? m->next : NULL) {
+        const char *own = json_tree_string(m, "name");
+        report_model *s = report_model_find(r, models && own ? own : name);
         if (!s) return PLUMB_EMEMORY;
         known |= take_record(s, m);
     }
@@ -116,7 +117,7 @@ static const plumb_array *named(const plumb_named_array *a, int64_t count, const
 
 static double *doubles(arena *mem, const plumb_array *a, int64_t count)
 {
-    double *out = ARENA_NEW(mem, double, count);
+    double *out = ARENA_ALLOC(mem, double, count);
     if (out) plumb_array_to_double(out, a, 0, count);
     return out;
 }
@@ -127,16 +128,16 @@ static double unit_of(const plumb_array *a)
 }
 
 // The first `items` films of an array (.., steps, height, width, channels), as bytes.
-static plumb_status take_film(subject_film *out, arena *mem, const plumb_array *a, int64_t items)
+static plumb_status take_film(report_video *out, arena *mem, const plumb_array *a, int64_t items)
 {
     const int64_t *shape = a->shape + a->ndim - 4, channels = shape[3];
     const int64_t pixels = shape[1] * shape[2];
     if (shape[1] > 4096 || shape[2] > 4096)
         return fail(PLUMB_ESHAPE, "frames of %lld x %lld, at most 4096 x 4096 are drawn",
                     (long long)shape[1], (long long)shape[2]);
-    subject_film f = {.items = items, .steps = shape[0], .height = shape[1], .width = shape[2]};
-    f.rgb = arena_take(mem, items * f.steps * pixels, 3);
-    double *row = ARENA_NEW(mem, double, pixels *channels);
+    report_video f = {.items = items, .steps = shape[0], .height = shape[1], .width = shape[2]};
+    f.rgb = arena_alloc(mem, items * f.steps * pixels, 3);
+    double *row = ARENA_ALLOC(mem, double, pixels *channels);
     if (!f.rgb || !row) return PLUMB_EMEMORY;
     const double scale = 255 * unit_of(a);
     uint8_t *to = f.rgb;
@@ -153,12 +154,13 @@ static plumb_status take_film(subject_film *out, arena *mem, const plumb_array *
 }
 
 // e = sum (x - y)^2 / sum x^2 of each frame [Higgins21].
-static plumb_status take_error(subject *s, arena *mem, const plumb_array *x, const plumb_array *y)
+static plumb_status take_error(report_model *s, arena *mem, const plumb_array *x,
+                               const plumb_array *y)
 {
     const int64_t frame = x->shape[2] * x->shape[3] * x->shape[4];
     const int64_t count = s->frames.items * s->frames.steps;
-    double *a = ARENA_NEW(mem, double, frame), *b = ARENA_NEW(mem, double, frame);
-    double *error = ARENA_NEW(mem, double, count);
+    double *a = ARENA_ALLOC(mem, double, frame), *b = ARENA_ALLOC(mem, double, frame);
+    double *error = ARENA_ALLOC(mem, double, count);
     if (!a || !b || !error) return PLUMB_EMEMORY;
     const double p = unit_of(x), q = unit_of(y);
     for (int64_t k = 0; k < count; k++) {
@@ -176,7 +178,7 @@ static plumb_status take_error(subject *s, arena *mem, const plumb_array *x, con
     return PLUMB_OK;
 }
 
-static plumb_status take_states(subject *s, arena *mem, const plumb_array *latent,
+static plumb_status take_states(report_model *s, arena *mem, const plumb_array *latent,
                                 const plumb_array *truth, const plumb_array *variance)
 {
     if (latent->shape[0] != truth->shape[0] || latent->shape[1] < truth->shape[1] ||
@@ -193,7 +195,7 @@ static plumb_status take_states(subject *s, arena *mem, const plumb_array *laten
     s->latents = m;
     s->states = truth->shape[2];
     s->truth = doubles(mem, truth, plumb_array_count(truth));
-    s->latent = ARENA_NEW(mem, double, count *steps *m);
+    s->latent = ARENA_ALLOC(mem, double, count *steps *m);
     if (!s->truth || !s->latent) return PLUMB_EMEMORY;
     for (int64_t c = 0; c < count; c++) // latents longer in time are cut
         plumb_array_to_double(s->latent + c * steps * m, latent, c * latent->shape[1] * m,
@@ -201,13 +203,13 @@ static plumb_status take_states(subject *s, arena *mem, const plumb_array *laten
     if (!variance || variance->shape[variance->ndim - 1] != m) return PLUMB_OK;
     const int64_t rows = plumb_array_count(variance) / m;
     double *all = doubles(mem, variance, rows * m);
-    s->variance = ARENA_NEW(mem, double, m);
+    s->variance = ARENA_ALLOC(mem, double, m);
     if (!all || !s->variance) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < rows * m; i++) s->variance[i % m] += all[i] / (double)rows;
     return PLUMB_OK;
 }
 
-static plumb_status take_films(subject *s, arena *mem, const plumb_array *frames,
+static plumb_status take_films(report_model *s, arena *mem, const plumb_array *frames,
                                const plumb_array *prediction)
 {
     const int64_t most = 64 << 20; // bytes of film, or one film
@@ -225,7 +227,7 @@ static plumb_status take_films(subject *s, arena *mem, const plumb_array *frames
 }
 
 // The first tuple, over time.
-static plumb_status take_tuple(subject *s, arena *mem, const plumb_array *surprise,
+static plumb_status take_tuple(report_model *s, arena *mem, const plumb_array *surprise,
                                const plumb_array *clips)
 {
     if (surprise && surprise->shape[1] == 4) {
@@ -239,7 +241,7 @@ static plumb_status take_tuple(subject *s, arena *mem, const plumb_array *surpri
 plumb_status plumb_report_arrays(plumb_report *r, const char *name, const plumb_named_array *arrays,
                                  int64_t count)
 {
-    subject *s = subject_named(r, name);
+    report_model *s = report_model_find(r, name);
     if (!s) return PLUMB_EMEMORY;
     plumb_status st = PLUMB_OK;
 #define ARRAY(name, ndim) named(arrays, count, name, ndim)
@@ -269,42 +271,42 @@ plumb_status plumb_report_arrays(plumb_report *r, const char *name, const plumb_
 
 // ---- what figures ask ----
 
-bool subject_informative(const subject *s, int64_t latent)
+bool report_model_informative(const report_model *s, int64_t latent)
 {
-    const tree *used = tree_find(s->measure, "latents_used");
+    const json_tree *used = json_tree_find(s->measure, "latents_used");
     if (used && used->child) {
-        for (const tree *c = used->child; c; c = c->next)
+        for (const json_tree *c = used->child; c; c = c->next)
             if ((int64_t)c->number == latent) return !s->variance || s->variance[latent] < 0.5;
         return false;
     }
     return !s->variance || s->variance[latent] < 0.5;
 }
 
-int64_t subject_trained(const subject *s)
+int64_t report_model_trained(const report_model *s)
 {
     double ends[2];
-    if (tree_reals(ends, 2, s->forecast, "forward.vpt_frames") == 2) return (int64_t)ends[0];
-    const double split = tree_real(s->forecast, "split");
+    if (json_tree_doubles(ends, 2, s->forecast, "forward.vpt_frames") == 2) return (int64_t)ends[0];
+    const double split = json_tree_double(s->forecast, "split");
     return split > 0 ? (int64_t)split : 0;
 }
 
-double subject_vpt(const subject *s)
+double report_model_vpt(const report_model *s)
 {
-    return tree_real(s->forecast, "vpt");
+    return json_tree_double(s->forecast, "vpt");
 }
 
-double subject_vpt_frame(const subject *s, int64_t item)
+double report_model_vpt_frame(const report_model *s, int64_t item)
 {
     if (!s->error || item >= s->frames.items) return (double)NAN;
-    double bar = tree_real(s->forecast, "threshold");
+    double bar = json_tree_double(s->forecast, "threshold");
     if (isnan(bar)) bar = 0.025;
-    int64_t t = subject_trained(s);
+    int64_t t = report_model_trained(s);
     while (t < s->frames.steps && !(s->error[item * s->frames.steps + t] > bar)) t++;
     return (double)t;
 }
 
-void subject_picture(uint8_t *rgb, const subject *s, const subject_film *f, int64_t item,
-                     int64_t step)
+void report_model_picture(uint8_t *rgb, const report_model *s, const report_video *f, int64_t item,
+                          int64_t step)
 {
     const size_t row = (size_t)(3 * f->width);
     const uint8_t *from = f->rgb + (item * f->steps + step) * f->height * 3 * f->width;
@@ -321,16 +323,16 @@ const figure *const figures[] = {
     &figure_error,      &figure_traversal,   &figure_loss,  &figure_concepts,   &figure_surprise,
     &figure_uniformity, &figure_example,     NULL};
 
-plumb_status figure_make(buffer *out, const figure *f, figure_kind kind, const plumb_report *r,
-                         const subject *s)
+plumb_status figure_render(buffer *out, const figure *f, figure_kind kind, const plumb_report *r,
+                           const report_model *s)
 {
     arena mem = {0};
-    sketch *k = NULL;
+    drawing *k = NULL;
     const int64_t height = (int64_t)ceil(f->height(r, s));
-    const sketch_color paper = sketch_rgb(PALETTE_PAPER);
+    const drawing_color paper = drawing_rgb(PALETTE_PAPER);
     plumb_status st = kind == FIGURE_PNG   ? canvas_create(&k, FIGURE_WIDTH, height, paper)
                       : kind == FIGURE_SVG ? svg_create(&k, FIGURE_WIDTH, height, paper)
-                                           : svg_create_inside(&k, FIGURE_WIDTH, height, f->title);
+                                           : svg_create_inline(&k, FIGURE_WIDTH, height, f->title);
     if (!st) st = f->draw(k, &mem, r, s);
     if (!st) st = k->finish(out, k);
     if (k) k->free(k);
@@ -339,11 +341,11 @@ plumb_status figure_make(buffer *out, const figure *f, figure_kind kind, const p
 }
 
 // The model a figure is drawn of: the first that has enough for it. NULL if none has.
-static bool find_subject(const subject **out, const plumb_report *r, const figure *f)
+static bool find_subject(const report_model **out, const plumb_report *r, const figure *f)
 {
     *out = NULL;
     if (f->all) return f->height(r, NULL) > 0;
-    for (const subject *s = r->first; s; s = s->next)
+    for (const report_model *s = r->first; s; s = s->next)
         if (f->height(r, s) > 0) {
             *out = s;
             return true;
@@ -353,7 +355,7 @@ static bool find_subject(const subject **out, const plumb_report *r, const figur
 
 int64_t plumb_report_figure_count(const plumb_report *r)
 {
-    const subject *s;
+    const report_model *s;
     int64_t n = 0;
     for (int i = 0; figures[i]; i++) n += find_subject(&s, r, figures[i]);
     return n;
@@ -361,7 +363,7 @@ int64_t plumb_report_figure_count(const plumb_report *r)
 
 const char *plumb_report_figure_name(const plumb_report *r, int64_t index)
 {
-    const subject *s;
+    const report_model *s;
     for (int i = 0; figures[i]; i++)
         if (find_subject(&s, r, figures[i]) && !index--) return figures[i]->name;
     return NULL;
@@ -376,12 +378,12 @@ const char *plumb_report_known_figure(int64_t index, const char **title)
 
 static plumb_status draw(buffer *out, const plumb_report *r, const char *name, figure_kind kind)
 {
-    const subject *s;
+    const report_model *s;
     char list[512] = "";
     for (int i = 0; figures[i]; i++) {
         const bool there = find_subject(&s, r, figures[i]);
         if (!strcmp(figures[i]->name, name) && there)
-            return figure_make(out, figures[i], kind, r, s);
+            return figure_render(out, figures[i], kind, r, s);
         const size_t used = strlen(list);
         if (there)
             snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", figures[i]->name);
@@ -395,14 +397,14 @@ static plumb_status draw(buffer *out, const plumb_report *r, const char *name, f
 
 static plumb_status save(const char *path, const buffer *bytes)
 {
-    outfile file;
-    if (bytes->broken) return fail(PLUMB_EMEMORY, "%s: no memory for it", path);
-    plumb_status st = outfile_open(&file, path);
+    output_file file;
+    if (bytes->failed) return fail(PLUMB_EMEMORY, "%s: no memory for it", path);
+    plumb_status st = output_file_open(&file, path);
     if (st) return st;
     if (fwrite(bytes->data, 1, bytes->size, file.stream) != bytes->size)
         st = fail(PLUMB_EFILE, "%s: cannot be written", path);
-    if (st) outfile_abandon(&file);
-    return st ? st : outfile_commit(&file);
+    if (st) output_file_discard(&file);
+    return st ? st : output_file_commit(&file);
 }
 
 plumb_status plumb_report_draw(plumb_report *r, const char *name, const char *path)
@@ -423,7 +425,7 @@ plumb_status plumb_report_svg(const char **out, plumb_report *r, const char *nam
     buffer_reset(&r->text);
     plumb_status st = draw(&r->text, r, name, FIGURE_SVG);
     if (!st) buffer_put(&r->text, "", 1);
-    if (!st && r->text.broken) st = fail(PLUMB_EMEMORY, "no memory for a figure");
+    if (!st && r->text.failed) st = fail(PLUMB_EMEMORY, "no memory for a figure");
     if (!st) *out = (const char *)r->text.data;
     return st;
 }
@@ -432,7 +434,7 @@ plumb_status plumb_report_save(plumb_report *r, const char *path)
 {
     buffer bytes = {0};
     if (!r->first) return fail(PLUMB_EVALUE, "%s: nothing to report on", path);
-    plumb_status st = page_write(&bytes, r);
+    plumb_status st = html_page_write(&bytes, r);
     if (!st) st = save(path, &bytes);
     buffer_clear(&bytes);
     return st;

@@ -54,7 +54,7 @@ static plumb_status read_frames(plumb_array *out, plumb_dataset *d, int64_t item
     return fits ? PLUMB_OK : fail(PLUMB_ESHAPE, "\"frames\" of an item is not four clips");
 }
 
-bool strips_fit(plumb_dataset *dataset, int64_t item)
+bool tuple_figure_applies(plumb_dataset *dataset, int64_t item)
 {
     plumb_array frames;
     return plumb_dataset_has(dataset, "frames") && !read_frames(&frames, dataset, item);
@@ -109,8 +109,8 @@ static plumb_status gather(tuple *p, plumb_dataset *d, const plumb_film_options 
     const int64_t steps = opt->steps && opt->steps < p->steps ? opt->steps : p->steps;
     const int64_t most = opt->frames ? opt->frames : 20;
     p->shown = most < steps ? most : steps;
-    p->which = ARENA_NEW(&p->mem, int64_t, p->shown);
-    p->from = ARENA_NEW(&p->mem, int, CLIPS * p->steps);
+    p->which = ARENA_ALLOC(&p->mem, int64_t, p->shown);
+    p->from = ARENA_ALLOC(&p->mem, int, CLIPS * p->steps);
     if (!p->which || !p->from) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < p->shown; k++)
         p->which[k] = p->shown == 1 ? 0 : (k * (steps - 1) + (p->shown - 1) / 2) / (p->shown - 1);
@@ -141,10 +141,10 @@ static int64_t next_cut(const tuple *p, int64_t clip, int64_t after)
     return -1;
 }
 
-static void draw_line(sketch *k, double x, double y0, double y1)
+static void draw_line(drawing *k, double x, double y0, double y1)
 {
     const double points[] = {x, y0, x, y1};
-    k->path(k, points, 2, 2.4, sketch_rgb(red));
+    k->path(k, points, 2, 2.4, drawing_rgb(red));
 }
 
 static double strip_height(const tuple *p)
@@ -161,7 +161,7 @@ static double cut_x(const tuple *p, int64_t cut)
 }
 
 // The cuts of the file, or else those that the bytes show.
-static void draw_cuts(sketch *k, const tuple *p, int64_t clip, double top, double bottom)
+static void draw_cuts(drawing *k, const tuple *p, int64_t clip, double top, double bottom)
 {
     for (int64_t i = 0; i < p->cuts; i++) draw_line(k, cut_x(p, p->cut[i]), top, bottom);
     for (int64_t cut = -1; !p->cuts;) {
@@ -172,14 +172,14 @@ static void draw_cuts(sketch *k, const tuple *p, int64_t clip, double top, doubl
     }
 }
 
-static plumb_status draw_strip(sketch *k, tuple *p, int64_t clip)
+static plumb_status draw_strip(drawing *k, tuple *p, int64_t clip)
 {
     const double y = TOP + (double)clip * strip_height(p);
     const double step = (double)(p->width * p->scale + GAP);
     const double size = (double)(p->height * p->scale);
-    uint8_t *rgb = arena_take(&p->mem, p->height * p->width, 3);
+    uint8_t *rgb = arena_alloc(&p->mem, p->height * p->width, 3);
     if (!rgb) return PLUMB_EMEMORY;
-    k->text(k, MARGIN, y + 14, 14, SKETCH_LEFT, sketch_rgb(clip < 2 ? ink : red), titles[clip]);
+    k->text(k, MARGIN, y + 14, 14, DRAWING_LEFT, drawing_rgb(clip < 2 ? ink : red), titles[clip]);
     for (int64_t i = 0; i < p->shown; i++) {
         const double x = MARGIN + (double)i * step;
         const uint8_t *in = frame_of(p, clip, p->which[i]);
@@ -191,34 +191,34 @@ static plumb_status draw_strip(sketch *k, tuple *p, int64_t clip)
         }
         k->picture(k, x, y + LABEL, p->scale, rgb, p->width, p->height);
         k->rectangle(k, x, y + LABEL + size + 2, step - GAP, BAR,
-                     sketch_rgb(tones[p->from[clip * p->steps + p->which[i]]]));
+                     drawing_rgb(tones[p->from[clip * p->steps + p->which[i]]]));
     }
     if (clip >= 2) draw_cuts(k, p, clip, y + LABEL - 4, y + LABEL + size + BAR + 5);
     return PLUMB_OK;
 }
 
-static void draw_words(sketch *k, const tuple *p, double width, double height)
+static void draw_words(drawing *k, const tuple *p, double width, double height)
 {
     char line[96];
-    k->text(k, MARGIN, 36, 22, SKETCH_LEFT, sketch_rgb(ink), p->title);
+    k->text(k, MARGIN, 36, 22, DRAWING_LEFT, drawing_rgb(ink), p->title);
     snprintf(line, sizeof line, "tuple %lld, %lld frames, dt = %.4g",
              (long long)(p->first + p->item), (long long)p->steps, p->dt);
-    k->text(k, width - MARGIN, 36, 14, SKETCH_RIGHT, sketch_rgb(pale), line);
+    k->text(k, width - MARGIN, 36, 14, DRAWING_RIGHT, drawing_rgb(pale), line);
     static const char *const words[4] = {"", "as possible 1", "as possible 2", "as both"};
     double x = MARGIN;
     for (int i = 1; i < 4; i++, x += 130) {
-        k->rectangle(k, x, height - 20, 18, BAR, sketch_rgb(tones[i]));
-        k->text(k, x + 25, height - 13, 13, SKETCH_LEFT, sketch_rgb(pale), words[i]);
+        k->rectangle(k, x, height - 20, 18, BAR, drawing_rgb(tones[i]));
+        k->text(k, x + 25, height - 13, 13, DRAWING_LEFT, drawing_rgb(pale), words[i]);
     }
     draw_line(k, x + 4, height - 26, height - 8);
-    k->text(k, x + 15, height - 13, 13, SKETCH_LEFT, sketch_rgb(pale), "violation");
+    k->text(k, x + 15, height - 13, 13, DRAWING_LEFT, drawing_rgb(pale), "violation");
 }
 
-plumb_status strips_draw(plumb_film *out, buffer *bytes, plumb_dataset *dataset, int64_t item,
-                         const plumb_film_options *opt, bool svg)
+plumb_status tuple_figure_draw(plumb_film *out, buffer *bytes, plumb_dataset *dataset, int64_t item,
+                               const plumb_film_options *opt, bool svg)
 {
     tuple p = {.item = item};
-    sketch *k = NULL;
+    drawing *k = NULL;
     plumb_status st = gather(&p, dataset, opt);
     double width = 0.0, height = 0.0;
     if (!st) {
@@ -226,7 +226,7 @@ plumb_status strips_draw(plumb_film *out, buffer *bytes, plumb_dataset *dataset,
         if (width < 640) width = 640;
         height = TOP + CLIPS * strip_height(&p) + CAPTION;
         st = (svg ? svg_create : canvas_create)(&k, (int64_t)width, (int64_t)height,
-                                                sketch_rgb(paper));
+                                                drawing_rgb(paper));
     }
     if (!st) draw_words(k, &p, width, height);
     for (int64_t clip = 0; clip < CLIPS && !st; clip++) st = draw_strip(k, &p, clip);

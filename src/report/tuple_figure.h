@@ -7,10 +7,10 @@
 #include "plumb/film.h"
 
 /// Is the item a tuple: frames (4, steps, height, width, channels)?
-bool strips_fit(plumb_dataset *dataset, int64_t item);
+bool tuple_figure_applies(plumb_dataset *dataset, int64_t item);
 
 /// Draws it into the bytes of a file, SVG or PNG.
-plumb_status strips_draw(plumb_film *out, buffer *bytes, plumb_dataset *dataset, int64_t item,
-                         const plumb_film_options *opt, bool svg);
+plumb_status tuple_figure_draw(plumb_film *out, buffer *bytes, plumb_dataset *dataset, int64_t item,
+                               const plumb_film_options *opt, bool svg);
 
 #endif

@@ -7,16 +7,17 @@
 #include "report/report_model.h"
 
 // Of the phase space. plumb's own answer counts where it was asked for; else the published one.
-static int of_state(char *text, size_t size, const subject *s)
+static int of_state(char *text, size_t size, const report_model *s)
 {
-    const tree *m = s->measure ? s->measure : s->mlp;
-    const double r2 = tree_real(m, "r2");
-    const double kappa = tree_real(s->own, "kappa");
+    const json_tree *m = s->measure ? s->measure : s->mlp;
+    const double r2 = json_tree_double(m, "r2");
+    const double kappa = json_tree_double(s->own, "kappa");
     char sym[32];
-    if (tree_real(m, "sym") < 1e-9) snprintf(sym, sizeof sym, "0 to nine digits");
-    else snprintf(sym, sizeof sym, "%.2g", tree_real(m, "sym"));
-    const bool published = tree_real(m, "symetric") > 0.5, dead = tree_real(m, "degenerate") > 0.5;
-    const tree *own = tree_find(s->own, "canonical");
+    if (json_tree_double(m, "sym") < 1e-9) snprintf(sym, sizeof sym, "0 to nine digits");
+    else snprintf(sym, sizeof sym, "%.2g", json_tree_double(m, "sym"));
+    const bool published = json_tree_double(m, "symetric") > 0.5,
+               dead = json_tree_double(m, "degenerate") > 0.5;
+    const json_tree *own = json_tree_find(s->own, "canonical");
     const int canonical = own && isfinite(own->number) ? own->number > 0.5 : -1;
     const bool open = own && canonical < 0 && r2 > 0.9; // asked, and the data do not tell
     const int verdict = open ? -1 : canonical >= 0 ? canonical : published;
@@ -66,7 +67,7 @@ static int of_state(char *text, size_t size, const subject *s)
                  "model did not learn the state, let alone its dynamics.",
                  r2);
     // Where Sym cannot fail it proves nothing, and the reader is told.
-    if (published && !own && tree_real(m, "n") == 1 && tree_real(m, "order") == 1) {
+    if (published && !own && json_tree_double(m, "n") == 1 && json_tree_double(m, "order") == 1) {
         const size_t used = strlen(text);
         snprintf(
             text + used, size - used,
@@ -82,41 +83,42 @@ static void add(char *text, size_t size, const char *more)
     snprintf(text + used, size - used, "%s%s", used ? " " : "", more);
 }
 
-static int of_surprise(char *text, size_t size, const subject *s)
+static int of_surprise(char *text, size_t size, const report_model *s)
 {
-    const tree *all = tree_find(s->surprise, "scorers"), *best = NULL, *plain = NULL;
-    if (!all) all = tree_find(s->surprise, "overall");
-    for (const tree *c = all ? all->child : NULL; c; c = c->next) {
+    const json_tree *all = json_tree_find(s->surprise, "scorers"), *best = NULL, *plain = NULL;
+    if (!all) all = json_tree_find(s->surprise, "overall");
+    for (const json_tree *c = all ? all->child : NULL; c; c = c->next) {
         if (!c->key) continue; // not as plumb writes it
         if (!strcmp(c->key, "plain")) plain = c;
-        if (!best || tree_real(c, "accuracy") > tree_real(best, "accuracy")) best = c;
+        if (!best || json_tree_double(c, "accuracy") > json_tree_double(best, "accuracy")) best = c;
     }
     if (!best) return -1;
     char more[320];
     double ci[2] = {0};
-    tree_reals(ci, 2, best, "accuracy_ci");
+    json_tree_doubles(ci, 2, best, "accuracy_ci");
     const bool tells = ci[0] > 0.5;
     snprintf(more, sizeof more,
              "It tells impossible clips from possible ones in %.0f %% of the tuples by "
              "%s%s; chance is 50 %%.",
-             100 * tree_real(best, "accuracy"), best == plain ? "surprise alone" : best->key,
+             100 * json_tree_double(best, "accuracy"), best == plain ? "surprise alone" : best->key,
              tells ? "" : ", which may be luck");
     add(text, size, more);
     if (plain && plain != best) {
         snprintf(more, sizeof more, "Surprise alone does in %.0f %%.",
-                 100 * tree_real(plain, "accuracy"));
+                 100 * json_tree_double(plain, "accuracy"));
         add(text, size, more);
     }
     return tells;
 }
 
-int verdict_of(char *text, size_t size, const subject *s)
+int verdict_text(char *text, size_t size, const report_model *s)
 {
     char more[200];
     int verdict = -1;
     text[0] = 0;
     if (s->measure || s->mlp) verdict = of_state(text, size, s);
-    const double vpt = subject_vpt(s), length = tree_real(s->forecast, "forward.length");
+    const double vpt = report_model_vpt(s),
+                 length = json_tree_double(s->forecast, "forward.length");
     if (isfinite(vpt)) {
         if (isfinite(length))
             snprintf(more, sizeof more,

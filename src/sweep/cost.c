@@ -32,7 +32,7 @@ typedef struct world_cost {
 
 typedef struct costing {
     arena mem;
-    const studyfile *study;
+    const study_file *study;
     kind_cost *kind;
     world_cost *world;
     int64_t kinds, worlds;
@@ -52,7 +52,7 @@ typedef struct stopwatch {
     int steps;
 } stopwatch;
 
-static void on_step(void *context, const trainer_report *report)
+static void on_step(void *context, const trainer_progress *report)
 {
     (void)report;
     stopwatch *w = context;
@@ -62,10 +62,10 @@ static void on_step(void *context, const trainer_report *report)
 }
 
 // The least of three steps behind the first, in which memory is touched for the first time.
-static plumb_status time_steps(double *out, int64_t *latents, const recipe *r, arena *mem)
+static plumb_status time_steps(double *out, int64_t *latents, const run_config *r, arena *mem)
 {
-    footage film;
-    trainee t;
+    video_set film;
+    trainable_model t;
     const training_settings *s = &r->training;
     stopwatch w = {.least = INFINITY};
     const trainer_options opt = {.adam = {s->beta1, s->beta2, s->epsilon},
@@ -76,7 +76,7 @@ static plumb_status time_steps(double *out, int64_t *latents, const recipe *r, a
                                  .report = on_step,
                                  .context = &w};
     trainer_result result;
-    plumb_status st = recipe_film(&film, mem, r, 1);
+    plumb_status st = run_config_load_video(&film, mem, r, 1);
     if (!st) st = r->model->create(&t, mem, r->own, s, &film);
     if (st) return st;
     st = trainer_run(&result, &t, NULL, &opt);
@@ -107,7 +107,7 @@ static int64_t frames_of(const plumb_evaluate_options *o)
 
 // Not of models with very many latents: all of them take part in the measures until training has
 // settled which it needs, and that would be no short timing.
-static plumb_status time_evaluation(double *frame, const studyfile_run *run, arena *mem)
+static plumb_status time_evaluation(double *frame, const study_run *run, arena *mem)
 {
     char path[4096];
     const char *place = getenv("TMPDIR");
@@ -116,12 +116,12 @@ static plumb_status time_evaluation(double *frame, const studyfile_run *run, are
     plumb_train_options o = plumb_train_defaults();
     plumb_train_result trained;
     const int64_t count = run->sets + 2;
-    const char **set = ARENA_NEW(mem, const char *, count);
+    const char **set = ARENA_ALLOC(mem, const char *, count);
     plumb_status st = set ? PLUMB_OK : PLUMB_EMEMORY;
     for (int64_t i = 0; i < run->sets && !st; i++) {
         char text[700];
         snprintf(text, sizeof text, "%.60s=%.600s", run->set[i].name, run->set[i].value);
-        if (!(set[i] = arena_text(mem, text))) st = PLUMB_EMEMORY;
+        if (!(set[i] = arena_strdup(mem, text))) st = PLUMB_EMEMORY;
     }
     o.model = run->model, o.preset = run->preset, o.world = run->world, o.data = run->data;
     o.out = path, o.set = set, o.set_count = count, o.threads = 1;
@@ -154,18 +154,18 @@ static plumb_status time_evaluation(double *frame, const studyfile_run *run, are
 
 // ---- kinds and worlds ----
 
-static plumb_status cost_of_kind(const kind_cost **out, costing *c, const recipe *r,
-                                 const studyfile_run *run)
+static plumb_status cost_of_kind(const kind_cost **out, costing *c, const run_config *r,
+                                 const study_run *run)
 {
     kind_cost *k = &c->kind[c->kinds];
-    plumb_status st = studyfile_kind(k->kind, r);
+    plumb_status st = study_file_cost_class(k->kind, r);
     if (st) return st;
     for (*out = c->kind; *out < k; ++*out)
         if (!strcmp((*out)->kind, k->kind)) return PLUMB_OK;
     arena mem = {0};
-    recipe few;
+    run_config few;
     status_log("timing %s", run->name);
-    st = studyfile_recipe(&few, &mem, c->study, run);
+    st = study_file_run_config(&few, &mem, c->study, run);
     if (!st && run->world) st = settings_set(&few.all, "trajectories=4");
     // A model whose horizon grows is timed at the longest.
     if (!st) (void)(settings_set(&few.all, "horizons=") || settings_set(&few.all, "deadlines="));
@@ -178,7 +178,7 @@ static plumb_status cost_of_kind(const kind_cost **out, costing *c, const recipe
     return st;
 }
 
-static plumb_status cost_of_world(double *frame, costing *c, const studyfile_run *run)
+static plumb_status cost_of_world(double *frame, costing *c, const study_run *run)
 {
     *frame = 0.0;
     if (!run->world) return PLUMB_OK;
@@ -188,12 +188,12 @@ static plumb_status cost_of_world(double *frame, costing *c, const studyfile_run
             return PLUMB_OK;
         }
     arena mem = {0};
-    recipe few;
-    footage film;
-    plumb_status st = studyfile_recipe(&few, &mem, c->study, run);
+    run_config few;
+    video_set film;
+    plumb_status st = study_file_run_config(&few, &mem, c->study, run);
     if (!st) st = settings_set(&few.all, "trajectories=1");
     const double begun = core_time();
-    if (!st) st = recipe_film(&film, &mem, &few, 1);
+    if (!st) st = run_config_load_video(&film, &mem, &few, 1);
     if (!st) {
         *frame = (core_time() - begun) / (double)film.steps;
         c->world[c->worlds++] = (world_cost){run->world, *frame};
@@ -202,13 +202,13 @@ static plumb_status cost_of_world(double *frame, costing *c, const studyfile_run
     return st;
 }
 
-static plumb_status cost_of_run(double *train, double *judge, costing *c, const studyfile_run *run)
+static plumb_status cost_of_run(double *train, double *judge, costing *c, const study_run *run)
 {
     arena mem = {0};
-    recipe r;
+    run_config r;
     double frame;
     const kind_cost *k = NULL;
-    plumb_status st = studyfile_recipe(&r, &mem, c->study, run);
+    plumb_status st = study_file_run_config(&r, &mem, c->study, run);
     if (!st) st = cost_of_kind(&k, c, &r, run);
     if (!st) st = cost_of_world(&frame, c, run);
     if (!st) {
@@ -249,14 +249,14 @@ static void record_cost(plumb_record *record, const plumb_sweep_cost *c, int wor
 static plumb_status add_up(plumb_sweep_cost *out, bool *films, costing *c, plumb_record *record,
                            const plumb_sweep_options *opt)
 {
-    const studyfile *f = c->study;
+    const study_file *f = c->study;
     plumb_status st = PLUMB_OK;
     for (int64_t i = 0; i < f->count && !st; i++) {
         plumb_sweep_state state;
         double train = 0.0, judge = 0.0;
         if (i % opt->tasks != opt->task) continue;
         st = status_check_stop();
-        if (!st) st = attempt_look(&state, f, &f->run[i], opt->out);
+        if (!st) st = run_task_state(&state, f, &f->run[i], opt->out);
         const bool runs =
             !st && state != PLUMB_SWEEP_DONE && (state != PLUMB_SWEEP_FAILED || opt->retry);
         if (runs) st = cost_of_run(&train, &judge, c, &f->run[i]);
@@ -274,14 +274,14 @@ static plumb_status add_up(plumb_sweep_cost *out, bool *films, costing *c, plumb
 plumb_status plumb_sweep_plan(plumb_sweep_cost *out, plumb_record *record, const plumb_sweep *s,
                               const plumb_sweep_options *opt)
 {
-    plumb_status st = sweeping_check(opt);
+    plumb_status st = sweep_check(opt);
     if (st) return st;
-    const studyfile *f = &s->study;
+    const study_file *f = &s->study;
     costing c = {.study = f};
-    plumb_sweep_cost cost = {.threads = sweeping_threads(opt)};
+    plumb_sweep_cost cost = {.threads = sweep_threads(opt)};
     bool films = false;
-    c.kind = ARENA_NEW(&c.mem, kind_cost, f->count + 1);
-    c.world = ARENA_NEW(&c.mem, world_cost, f->count + 1);
+    c.kind = ARENA_ALLOC(&c.mem, kind_cost, f->count + 1);
+    c.world = ARENA_ALLOC(&c.mem, world_cost, f->count + 1);
     if (!c.kind || !c.world) st = PLUMB_EMEMORY;
     if (record) plumb_record_text(record, "study", f->name);
     if (record) plumb_record_begin_list(record, "runs");
@@ -289,7 +289,7 @@ plumb_status plumb_sweep_plan(plumb_sweep_cost *out, plumb_record *record, const
     if (record) plumb_record_end(record);
     arena_clear(&c.mem);
     if (st) return st;
-    const int cores = pool_threads(), busy = opt->workers * cost.threads;
+    const int cores = parallel_threads(), busy = opt->workers * cost.threads;
     cost.kinds = c.kinds;
     cost.seconds = cost.core_seconds / (double)(busy < cores ? busy : cores);
     snprintf(cost.without, sizeof cost.without, "%s",

@@ -51,7 +51,7 @@ static bool write_all(int fd, const char *text, size_t size)
     return true;
 }
 
-plumb_status ledger_add(const char *folder, const char *line)
+plumb_status results_file_append(const char *folder, const char *line)
 {
     filename name;
     const size_t length = strlen(line);
@@ -84,7 +84,7 @@ static const char *run_of(char *line, size_t size, const char *path)
     json j = json_begin(line, size, path);
     json_object(&j);
     for (const char *key; (key = json_key(&j));) {
-        if (!strcmp(key, "run") && json_peek(&j) == JSON_TEXT) run = json_text(&j);
+        if (!strcmp(key, "run") && json_peek(&j) == JSON_STRING) run = json_string(&j);
         else {
             failed = failed || !strcmp(key, "failed");
             json_skip(&j, NULL, NULL);
@@ -93,21 +93,21 @@ static const char *run_of(char *line, size_t size, const char *path)
     return json_end(&j) || failed ? NULL : run;
 }
 
-plumb_status ledger_done(ledger_names *out, arena *mem, const char *folder)
+plumb_status results_file_finished(results_file_names *out, arena *mem, const char *folder)
 {
     filename name;
-    infile in;
-    *out = (ledger_names){0};
+    input_file in;
+    *out = (results_file_names){0};
     if (access(path_in(name, folder), F_OK)) return PLUMB_OK;
-    plumb_status st = infile_open(&in, name);
+    plumb_status st = input_file_open(&in, name);
     if (st) return st;
-    char *text = arena_take(mem, in.size + 1, 1);
-    st = text ? infile_read(text, &in, 0, (size_t)in.size) : PLUMB_EMEMORY;
+    char *text = arena_alloc(mem, in.size + 1, 1);
+    st = text ? input_file_read(text, &in, 0, (size_t)in.size) : PLUMB_EMEMORY;
     const int64_t size = in.size;
-    infile_close(&in);
+    input_file_close(&in);
     int64_t lines = 0;
     for (int64_t i = 0; i < size && !st; i++) lines += text[i] == '\n';
-    if (!st && !(out->name = ARENA_NEW(mem, const char *, lines + 1))) st = PLUMB_EMEMORY;
+    if (!st && !(out->name = ARENA_ALLOC(mem, const char *, lines + 1))) st = PLUMB_EMEMORY;
     for (char *line = text, *end; !st && (end = memchr(line, '\n', (size_t)(text + size - line)));
          line = end + 1) {
         const char *run = run_of(line, (size_t)(end - line), name);
@@ -117,7 +117,7 @@ plumb_status ledger_done(ledger_names *out, arena *mem, const char *folder)
     return st;
 }
 
-bool ledger_has(const ledger_names *names, const char *name)
+bool results_file_has(const results_file_names *names, const char *name)
 {
     return names->count &&
            bsearch(&name, names->name, (size_t)names->count, sizeof *names->name, compare);

@@ -8,14 +8,14 @@
 #include "base/status.h"
 
 /// Adds `line`, which has no newline, to results.jsonl in `folder`, on the disk when it returns.
-plumb_status ledger_add(const char *folder, const char *line);
+plumb_status results_file_append(const char *folder, const char *line);
 
 /// Names of the runs that have a line there which tells of no failure, sorted. In `mem`.
-typedef struct ledger_names {
+typedef struct results_file_names {
     const char **name;
     int64_t count;
-} ledger_names;
-plumb_status ledger_done(ledger_names *out, arena *mem, const char *folder);
-bool ledger_has(const ledger_names *names, const char *name);
+} results_file_names;
+plumb_status results_file_finished(results_file_names *out, arena *mem, const char *folder);
+bool results_file_has(const results_file_names *names, const char *name);
 
 #endif

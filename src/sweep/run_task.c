@@ -45,8 +45,8 @@ static void read_train(results *r, json *j)
 {
     json_object(j);
     for (const char *key; (key = json_key(j));) {
-        if (!strcmp(key, "finished")) r->finished = json_flag(j);
-        else if (!strcmp(key, "steps")) r->steps = json_integer(j);
+        if (!strcmp(key, "finished")) r->finished = json_bool(j);
+        else if (!strcmp(key, "steps")) r->steps = json_int(j);
         else json_skip(j, NULL, NULL);
     }
 }
@@ -56,7 +56,7 @@ static void read_sweep(results *r, json *j)
     json_object(j);
     for (const char *key; (key = json_key(j));) {
         if (!strcmp(key, "options")) {
-            const char *text = json_text(j);
+            const char *text = json_string(j);
             if (text) snprintf(r->options, sizeof r->options, "%.32s", text);
         } else {
             r->failed = r->failed || !strcmp(key, "failed");
@@ -76,8 +76,8 @@ static plumb_status read_results(results *out, arena *mem, const char *path)
     if (!f) return PLUMB_OK;
     const bool fits = !fstat(fileno(f), &about) && about.st_size < 1 << 24;
     const int64_t size = fits ? about.st_size : 0;
-    char *text = arena_take(mem, size + 1, 1);
-    out->text = arena_take(mem, size + 1, 1); // json changes what it reads
+    char *text = arena_alloc(mem, size + 1, 1);
+    out->text = arena_alloc(mem, size + 1, 1); // json changes what it reads
     const bool read = text && out->text && fread(text, 1, (size_t)size, f) == (size_t)size;
     fclose(f);
     if (!text || !out->text) return PLUMB_EMEMORY;
@@ -106,7 +106,7 @@ static plumb_status read_results(results *out, arena *mem, const char *path)
 }
 
 // The first setting of the run on the disk that is not the study's.
-static plumb_status compare(const recipe *there, const recipe *here, const char *path)
+static plumb_status compare(const run_config *there, const run_config *here, const char *path)
 {
     char old[600], new[600];
     static const char advice[] = "choose another --out, or remove that directory";
@@ -114,11 +114,11 @@ static plumb_status compare(const recipe *there, const recipe *here, const char 
         return fail(PLUMB_EVALUE, "%s: is a run of %s, and the study's is of %s; %s", path,
                     there->model->name, here->model->name, advice);
     for (int p = 0; p < here->all.count; p++)
-        for (const settings_row *row = here->all.part[p].row; row->name; row++) {
+        for (const setting_spec *row = here->all.part[p].row; row->name; row++) {
             const bool steps = !strcmp(row->name, "steps") && here->training.decay;
-            if (row->manner == SETTINGS_LOOSE && !steps) continue;
-            settings_text(old, sizeof old, row, there->all.part[p].values);
-            settings_text(new, sizeof new, row, here->all.part[p].values);
+            if (row->manner == SETTING_MAY_CHANGE && !steps) continue;
+            settings_format(old, sizeof old, row, there->all.part[p].values);
+            settings_format(new, sizeof new, row, here->all.part[p].values);
             if (strcmp(old, new))
                 return fail(PLUMB_EVALUE,
                             "%s: was begun with %s=%.60s, and the study has %.60s; %s", path,
@@ -127,48 +127,48 @@ static plumb_status compare(const recipe *there, const recipe *here, const char 
     return PLUMB_OK;
 }
 
-typedef struct sight {
+typedef struct run_state {
     bool config;
     int64_t steps; // that are wanted
     results results;
-} sight;
+} run_state;
 
-static plumb_status look(sight *out, arena *mem, const studyfile *s, const studyfile_run *run,
+static plumb_status look(run_state *out, arena *mem, const study_file *s, const study_run *run,
                          const char *path)
 {
     filename name;
     char *text;
     size_t size;
-    recipe here, there;
-    *out = (sight){0};
-    plumb_status st = studyfile_recipe(&here, mem, s, run);
+    run_config here, there;
+    *out = (run_state){0};
+    plumb_status st = study_file_run_config(&here, mem, s, run);
     if (st) return st;
     out->steps = here.training.steps;
     snprintf(name, sizeof name, "%.3800s/config.json", path);
     out->config = !access(name, F_OK);
-    if (out->config) st = rundir_config(&text, &size, mem, path);
-    if (!st && out->config) st = recipe_read(&there, mem, text, size, name);
+    if (out->config) st = run_dir_read_config(&text, &size, mem, path);
+    if (!st && out->config) st = run_config_parse(&there, mem, text, size, name);
     if (!st && out->config) st = compare(&there, &here, path);
     if (!st && out->config) st = read_results(&out->results, mem, path);
     return st;
 }
 
-static bool trained(const sight *s)
+static bool trained(const run_state *s)
 {
     return s->config && s->results.finished && s->results.steps >= s->steps;
 }
 
-static bool judged(const sight *at, const studyfile *s)
+static bool judged(const run_state *at, const study_file *s)
 {
     return trained(at) && at->results.evaluate && !strcmp(at->results.options, s->options);
 }
 
-plumb_status attempt_look(plumb_sweep_state *state, const studyfile *s, const studyfile_run *run,
-                          const char *folder)
+plumb_status run_task_state(plumb_sweep_state *state, const study_file *s, const study_run *run,
+                            const char *folder)
 {
     filename path;
     arena mem = {0};
-    sight at;
+    run_state at;
     plumb_status st = path_of(path, folder, run->name);
     if (!st) st = look(&at, &mem, s, run, path);
     if (!st)
@@ -188,7 +188,7 @@ static bool is_final(plumb_status st)
     return st == PLUMB_ENUMERIC;
 }
 
-static void describe(plumb_record *r, const studyfile *s, const studyfile_run *run)
+static void describe(plumb_record *r, const study_file *s, const study_run *run)
 {
     plumb_record_text(r, "run", run->name);
     plumb_record_text(r, "study", s->name);
@@ -201,8 +201,8 @@ static void describe(plumb_record *r, const studyfile *s, const studyfile_run *r
     plumb_record_end(r);
 }
 
-plumb_status attempt_record(const studyfile *s, const studyfile_run *run, const char *folder,
-                            const char *why, plumb_status status)
+plumb_status run_task_append_result(const study_file *s, const study_run *run, const char *folder,
+                                    const char *why, plumb_status status)
 {
     filename path;
     arena mem = {0};
@@ -223,12 +223,12 @@ plumb_status attempt_record(const studyfile *s, const studyfile_run *run, const 
     }
     if (!st) {
         buffer_put(&line, head, strlen(head) - 1);
-        if (had.train) buffer_print(&line, ", \"train\": %.*s", (int)had.train_size, had.train);
+        if (had.train) buffer_printf(&line, ", \"train\": %.*s", (int)had.train_size, had.train);
         if (had.evaluate && !why)
-            buffer_print(&line, ", \"evaluate\": %.*s", (int)had.evaluate_size, had.evaluate);
+            buffer_printf(&line, ", \"evaluate\": %.*s", (int)had.evaluate_size, had.evaluate);
         buffer_put(&line, "}", 2);
-        st = line.broken ? fail(PLUMB_EMEMORY, "no memory for a line of results")
-                         : ledger_add(folder, (const char *)line.data);
+        st = line.failed ? fail(PLUMB_EMEMORY, "no memory for a line of results")
+                         : results_file_append(folder, (const char *)line.data);
     }
     plumb_record_free(r);
     buffer_clear(&line);
@@ -237,29 +237,29 @@ plumb_status attempt_record(const studyfile *s, const studyfile_run *run, const 
 }
 
 // The section "sweep" of results.json: judged by these options, or failed for good.
-static plumb_status mark(const studyfile *s, const char *path, const char *failed)
+static plumb_status mark(const study_file *s, const char *path, const char *failed)
 {
     plumb_record *r = plumb_record_create();
     if (!r) return fail(PLUMB_EMEMORY, "no memory for results.json");
     if (failed) plumb_record_text(r, "failed", failed);
     else plumb_record_text(r, "options", s->options);
-    const plumb_status st = rundir_results(path, "sweep", r);
+    const plumb_status st = run_dir_write_results(path, "sweep", r);
     plumb_record_free(r);
     return st;
 }
 
 // ---- the rest of it ----
 
-static plumb_status train(arena *mem, const studyfile_run *run, const char *path, bool resume,
+static plumb_status train(arena *mem, const study_run *run, const char *path, bool resume,
                           int threads)
 {
     plumb_train_options o = plumb_train_defaults();
     plumb_train_result result;
-    const char **set = ARENA_NEW(mem, const char *, run->sets);
+    const char **set = ARENA_ALLOC(mem, const char *, run->sets);
     if (!set) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < run->sets; i++) {
         const size_t room = strlen(run->set[i].name) + strlen(run->set[i].value) + 2;
-        char *text = arena_take(mem, (int64_t)room, 1);
+        char *text = arena_alloc(mem, (int64_t)room, 1);
         if (!text) return PLUMB_EMEMORY;
         snprintf(text, room, "%s=%s", run->set[i].name, run->set[i].value);
         set[i] = text;
@@ -276,7 +276,7 @@ static plumb_status train(arena *mem, const studyfile_run *run, const char *path
     return plumb_train(&result, &o);
 }
 
-static plumb_status judge(const studyfile *s, const char *path, int threads)
+static plumb_status judge(const study_file *s, const char *path, int threads)
 {
     bool films = false;
     plumb_status st = plumb_expect_applies(&films, path);
@@ -316,21 +316,21 @@ static plumb_status claim(int *out, bool *busy, const char *folder, const char *
     return PLUMB_OK;
 }
 
-static plumb_status go_on(const studyfile *s, const studyfile_run *run, const char *folder,
+static plumb_status go_on(const study_file *s, const study_run *run, const char *folder,
                           const char *path, int threads)
 {
     arena mem = {0};
-    sight at;
+    run_state at;
     plumb_status st = look(&at, &mem, s, run, path);
     if (!st && !trained(&at)) st = train(&mem, run, path, at.config, threads);
     if (!st && !judged(&at, s)) st = judge(s, path, threads);
-    if (!st) st = attempt_record(s, run, folder, NULL, PLUMB_OK);
+    if (!st) st = run_task_append_result(s, run, folder, NULL, PLUMB_OK);
     arena_clear(&mem);
     return st;
 }
 
-plumb_status attempt_run(plumb_sweep_state *state, const studyfile *s, const studyfile_run *run,
-                         const char *folder, int threads)
+plumb_status run_task_run(plumb_sweep_state *state, const study_file *s, const study_run *run,
+                          const char *folder, int threads)
 {
     filename path;
     bool busy = false;
@@ -348,7 +348,7 @@ plumb_status attempt_run(plumb_sweep_state *state, const studyfile *s, const stu
         char why[1024];
         snprintf(why, sizeof why, "%s", plumb_last_error());
         if (is_final(st) && !access(path, F_OK)) mark(s, path, why);
-        attempt_record(s, run, folder, why, st);
+        run_task_append_result(s, run, folder, why, st);
         fail(st, "%s", why);
     }
     if (lock >= 0) close(lock);

@@ -36,7 +36,7 @@ static void put_path(FILE *to, const char *path)
     free(whole);
 }
 
-static void write_head(FILE *to, const studyfile *s, int64_t tasks, int cores, int64_t minutes)
+static void write_head(FILE *to, const study_file *s, int64_t tasks, int cores, int64_t minutes)
 {
     fprintf(
         to,
@@ -51,7 +51,7 @@ static void write_head(FILE *to, const studyfile *s, int64_t tasks, int cores, i
     fputs("#SBATCH --signal=B:USR1@120\n\n", to);
 }
 
-static void write_body(FILE *to, const studyfile *s, const char *program,
+static void write_body(FILE *to, const study_file *s, const char *program,
                        const plumb_sweep_options *opt)
 {
     fputs("echo \"task $SLURM_ARRAY_TASK_ID, start ${SLURM_RESTART_COUNT:-0}\"\n", to);
@@ -77,18 +77,18 @@ plumb_status plumb_sweep_slurm(const char *path, const plumb_sweep *s, const cha
                                const plumb_sweep_options *opt, int64_t tasks, int cores,
                                int64_t minutes)
 {
-    plumb_status st = sweeping_check(opt);
+    plumb_status st = sweep_check(opt);
     if (st) return st;
     if (tasks < 1 || cores < 1 || minutes < 5)
         return fail(PLUMB_EVALUE,
                     "%lld tasks of %d cores and %lld minutes; want 1, 1 and 5 at least",
                     (long long)tasks, cores, (long long)minutes);
     if (tasks > s->study.count) tasks = s->study.count;
-    outfile out;
-    st = outfile_open(&out, path);
+    output_file out;
+    st = output_file_open(&out, path);
     if (st) return st;
     write_head(out.stream, &s->study, tasks, cores, minutes);
     write_body(out.stream, &s->study, program, opt);
     fchmod(fileno(out.stream), 0755);
-    return outfile_commit(&out);
+    return output_file_commit(&out);
 }

@@ -13,26 +13,26 @@
 
 // ---- evaluation ----
 
-static plumb_status hash_options(char out[33], const studyfile *s)
+static plumb_status hash_options(char out[33], const study_file *s)
 {
     buffer b = {0};
     const plumb_evaluate_options *e = &s->evaluate;
     const plumb_expect_options *x = &s->expect;
-    buffer_print(&b, "%lld %lld %lld %lld %d %lld ", (long long)e->count, (long long)e->steps,
-                 (long long)e->measured, (long long)e->first, (int)e->mlp,
-                 (long long)e->symetric.network.updates);
-    buffer_print(&b, "%lld %lld %lld", (long long)x->tuples, (long long)x->films,
-                 (long long)x->surprise.k);
-    if (e->canonical.symplectic) buffer_print(&b, " symplectic");
+    buffer_printf(&b, "%lld %lld %lld %lld %d %lld ", (long long)e->count, (long long)e->steps,
+                  (long long)e->measured, (long long)e->first, (int)e->mlp,
+                  (long long)e->symetric.network.updates);
+    buffer_printf(&b, "%lld %lld %lld", (long long)x->tuples, (long long)x->films,
+                  (long long)x->surprise.k);
+    if (e->canonical.symplectic) buffer_printf(&b, " symplectic");
     const int64_t size = (int64_t)b.size;
     const plumb_array a = plumb_array_view(b.data, PLUMB_U1, 1, &size), *one = &a;
-    if (!b.broken) hash_arrays(out, &one, 1);
-    const plumb_status st = b.broken ? fail(PLUMB_EMEMORY, "no memory for a study") : PLUMB_OK;
+    if (!b.failed) hash_arrays(out, &one, 1);
+    const plumb_status st = b.failed ? fail(PLUMB_EMEMORY, "no memory for a study") : PLUMB_OK;
     buffer_clear(&b);
     return st;
 }
 
-static plumb_status read_method(studyfile *s, const yaml *node)
+static plumb_status read_method(study_file *s, const yaml *node)
 {
     const bool both = node->kind == YAML_VALUE && !strcmp(node->text, "both");
     if (!both && (node->kind != YAML_VALUE || strcmp(node->text, "pr")))
@@ -42,7 +42,7 @@ static plumb_status read_method(studyfile *s, const yaml *node)
     return PLUMB_OK;
 }
 
-static plumb_status read_symplectic(studyfile *s, const yaml *node)
+static plumb_status read_symplectic(study_file *s, const yaml *node)
 {
     const bool on = node->kind == YAML_VALUE && !strcmp(node->text, "on");
     if (!on && (node->kind != YAML_VALUE || strcmp(node->text, "off")))
@@ -52,7 +52,7 @@ static plumb_status read_symplectic(studyfile *s, const yaml *node)
     return PLUMB_OK;
 }
 
-plumb_status studycheck_evaluate(studyfile *s, const yaml *node)
+plumb_status study_check_evaluate(study_file *s, const yaml *node)
 {
     const int64_t most = 1000000;
     enum { UPDATES = 4, METHOD = 8, SYMPLECTIC = 9 };
@@ -71,14 +71,14 @@ plumb_status studycheck_evaluate(studyfile *s, const yaml *node)
         return fail(PLUMB_EFORMAT, "%s:%d: evaluate is a map", s->path, node->line);
     plumb_status st = PLUMB_OK;
     for (const yaml *c = node ? node->child : NULL; c && !st; c = c->next) {
-        st = studycheck_key(s, c, keys, "evaluate");
+        st = study_check_key(s, c, keys, "evaluate");
         int i = 0;
         while (!st && strcmp(keys[i], c->key)) i++;
         if (st) return st;
         int64_t value = 0;
         if (i == METHOD) st = read_method(s, c);
         else if (i == SYMPLECTIC) st = read_symplectic(s, c);
-        else st = studycheck_whole(&value, s, c, numbers[i].low, numbers[i].high);
+        else st = study_check_whole(&value, s, c, numbers[i].low, numbers[i].high);
         if (st || i >= METHOD) continue;
         if (i == UPDATES) s->evaluate.symetric.network.updates = value;
         else *numbers[i].target = value;
@@ -89,13 +89,13 @@ plumb_status studycheck_evaluate(studyfile *s, const yaml *node)
 
 // ---- runs ----
 
-static plumb_status at_line(plumb_status st, const studyfile *s, int line)
+static plumb_status at_line(plumb_status st, const study_file *s, int line)
 {
     if (!st || st == PLUMB_EMEMORY || st == PLUMB_ESTOPPED) return st;
     return fail(PLUMB_EFORMAT, "%s:%d: %s", s->path, line, plumb_last_error());
 }
 
-static plumb_status set_one(recipe *r, const char *name, const char *value)
+static plumb_status set_one(run_config *r, const char *name, const char *value)
 {
     char text[700];
     if ((size_t)snprintf(text, sizeof text, "%s=%s", name, value) >= sizeof text)
@@ -104,77 +104,80 @@ static plumb_status set_one(recipe *r, const char *name, const char *value)
     return settings_set(&r->all, text);
 }
 
-plumb_status studyfile_recipe(recipe *out, arena *mem, const studyfile *s, const studyfile_run *run)
+plumb_status study_file_run_config(run_config *out, arena *mem, const study_file *s,
+                                   const study_run *run)
 {
     settings_preset preset = SETTINGS_CPU;
     plumb_status st = PLUMB_OK;
     if (run->preset) st = at_line(settings_find_preset(&preset, run->preset), s, run->preset_line);
-    if (!st) st = at_line(recipe_begin(out, mem, run->model, preset), s, run->model_line);
+    if (!st) st = at_line(run_config_init(out, mem, run->model, preset), s, run->model_line);
     if (!st && run->data) st = settings_set(&out->all, "trajectories=0"); // all that it has
     if (!st)
         st = at_line(set_one(out, run->data ? "data" : "world", run->data ? run->data : run->world),
                      s, run->where_line);
     for (int64_t i = 0; i < run->sets && !st; i++) {
-        const studyfile_setting *v = &run->set[i];
+        const study_setting *v = &run->set[i];
         if (!strcmp(v->name, "world") || !strcmp(v->name, "data"))
             st = fail(PLUMB_EFORMAT, "%s:%d: \"%s\" stands beside \"set\", not in it", s->path,
                       v->line, v->name);
         else st = at_line(set_one(out, v->name, v->value), s, v->line);
     }
-    return st ? st : at_line(recipe_check(out), s, run->line);
+    return st ? st : at_line(run_config_check(out), s, run->line);
 }
 
-plumb_status studyfile_kind(char out[33], const recipe *r)
+plumb_status study_file_cost_class(char out[33], const run_config *r)
 {
-    footage film;
-    plumb_status st = recipe_frames(&film, r);
+    video_set film;
+    plumb_status st = run_config_video_shape(&film, r);
     if (st) return st;
     buffer b = {0};
     char text[600];
-    buffer_print(&b, "%s %lld %lld %lld %lld %lld\n", r->model->name, (long long)film.height,
-                 (long long)film.width, (long long)film.channels, (long long)r->training.batch,
-                 (long long)r->training.replicas);
+    buffer_printf(&b, "%s %lld %lld %lld %lld %lld\n", r->model->name, (long long)film.height,
+                  (long long)film.width, (long long)film.channels, (long long)r->training.batch,
+                  (long long)r->training.replicas);
     const struct settings_part *own = &r->all.part[2];
-    for (const settings_row *row = own->row; row->name; row++)
-        buffer_print(&b, "%s=%s\n", row->name, settings_text(text, sizeof text, row, own->values));
+    for (const setting_spec *row = own->row; row->name; row++)
+        buffer_printf(&b, "%s=%s\n", row->name,
+                      settings_format(text, sizeof text, row, own->values));
     const int64_t size = (int64_t)b.size;
     const plumb_array a = plumb_array_view(b.data, PLUMB_U1, 1, &size), *one = &a;
-    if (b.broken) st = fail(PLUMB_EMEMORY, "no memory for a study");
+    if (b.failed) st = fail(PLUMB_EMEMORY, "no memory for a study");
     else hash_arrays(out, &one, 1);
     buffer_clear(&b);
     return st;
 }
 
-static plumb_status make_model(const recipe *r, arena *mem)
+static plumb_status make_model(const run_config *r, arena *mem)
 {
-    footage film;
-    trainee t;
-    plumb_status st = recipe_frames(&film, r);
+    video_set film;
+    trainable_model t;
+    plumb_status st = run_config_video_shape(&film, r);
     if (!st) st = r->model->create(&t, mem, r->own, &r->training, &film);
     if (!st && t.end) t.end(t.self);
     return st;
 }
 
-plumb_status studycheck_runs(studyfile *s)
+plumb_status study_check_runs(study_file *s)
 {
     typedef char identity[33];
-    identity *seen = ARENA_NEW(&s->mem, identity, s->count);
+    identity *seen = ARENA_ALLOC(&s->mem, identity, s->count);
     int64_t kinds = 0;
     plumb_status st = seen ? PLUMB_OK : PLUMB_EMEMORY;
     for (int64_t i = 0; i < s->count && !st; i++) {
-        const studyfile_run *run = &s->run[i];
+        const study_run *run = &s->run[i];
         arena mem = {0};
-        recipe r;
+        run_config r;
         bool room = false;
         st = status_check_stop();
-        if (!st) st = studyfile_recipe(&r, &mem, s, run);
-        if (!st && run->world) st = at_line(gather_is_room(&room, run->world), s, run->where_line);
+        if (!st) st = study_file_run_config(&r, &mem, s, run);
+        if (!st && run->world)
+            st = at_line(video_load_is_room(&room, run->world), s, run->where_line);
         if (!st && run->world && !room && r.model->masks)
             st =
                 fail(PLUMB_EFORMAT,
                      "%s:%d: %s must be shown objects, and %s has no masks of them; the rooms have",
                      s->path, run->where_line, run->model, run->world);
-        if (!st) st = at_line(studyfile_kind(seen[kinds], &r), s, run->where_line);
+        if (!st) st = at_line(study_file_cost_class(seen[kinds], &r), s, run->where_line);
         int64_t k = 0;
         while (!st && k < kinds && strcmp(seen[k], seen[kinds])) k++;
         if (!st && k == kinds) {

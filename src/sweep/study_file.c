@@ -49,32 +49,32 @@ typedef struct axis {
 } axis;
 
 typedef struct block {
-    studyfile *study;
+    study_file *study;
     int line;
     int axes;
     axis axis[MOST_AXES];
     uint64_t draw_seed;
 } block;
 
-static plumb_status refuse(const studyfile *s, int line, const char *why)
+static plumb_status refuse(const study_file *s, int line, const char *why)
 {
     return fail(PLUMB_EFORMAT, "%s:%d: %s", s->path, line, why);
 }
 
-plumb_status studycheck_key(const studyfile *s, const yaml *node, const char *const *keys,
-                            const char *where)
+plumb_status study_check_key(const study_file *s, const yaml *node, const char *const *keys,
+                             const char *where)
 {
     const char *best = NULL;
     for (int i = 0; keys[i]; i++) {
         if (!strcmp(keys[i], node->key)) return PLUMB_OK;
-        best = words_nearer(node->key, best ? best : keys[i], keys[i]);
+        best = spelling_closer(node->key, best ? best : keys[i], keys[i]);
     }
     return fail(PLUMB_EFORMAT, "%s:%d: there is no \"%.64s\" in %s; the nearest is \"%s\"", s->path,
                 node->line, node->key, where, best ? best : "");
 }
 
-plumb_status studycheck_whole(int64_t *out, const studyfile *s, const yaml *node, int64_t low,
-                              int64_t high)
+plumb_status study_check_whole(int64_t *out, const study_file *s, const yaml *node, int64_t low,
+                               int64_t high)
 {
     char *end;
     const long long value = node->kind == YAML_VALUE ? strtoll(node->text, &end, 10) : 0;
@@ -109,7 +109,7 @@ static plumb_status place(axis **out, block *b, axis_kind kind, const char *name
     return PLUMB_OK;
 }
 
-static plumb_status read_number(double *out, const studyfile *s, const yaml *node)
+static plumb_status read_number(double *out, const study_file *s, const yaml *node)
 {
     char *end = NULL;
     *out = node->kind == YAML_VALUE ? strtod(node->text, &end) : (double)NAN;
@@ -119,14 +119,14 @@ static plumb_status read_number(double *out, const studyfile *s, const yaml *nod
 }
 
 // {log: [1e-4, 1e-2]} and its kin.
-static plumb_status read_draw(axis *a, const studyfile *s, const yaml *node)
+static plumb_status read_draw(axis *a, const study_file *s, const yaml *node)
 {
     const yaml *how = node->child;
     if (!how || how->next)
         return refuse(s, node->line,
                       "is drawn one way: uniform, log or integer with [from, to], or choose with a "
                       "list");
-    plumb_status st = studycheck_key(s, how, draw_words, "ways to draw");
+    plumb_status st = study_check_key(s, how, draw_words, "ways to draw");
     if (st) return st;
     for (int i = 0; draw_words[i]; i++)
         if (!strcmp(how->key, draw_words[i])) a->draw = (draw_kind)(i + 1);
@@ -156,7 +156,7 @@ static plumb_status read_draw(axis *a, const studyfile *s, const yaml *node)
 static plumb_status read_axis(block *b, axis_kind kind, const char *name, const yaml *node)
 {
     axis *a = NULL;
-    const studyfile *s = b->study;
+    const study_file *s = b->study;
     plumb_status st = place(&a, b, kind, name, node->line);
     if (st) return st;
     *a = (axis){.kind = kind, .name = name, .values = node, .count = 1};
@@ -166,7 +166,7 @@ static plumb_status read_axis(block *b, axis_kind kind, const char *name, const 
     }
     if (node->kind == YAML_VALUE) return PLUMB_OK;
     if (!node->count) return refuse(s, node->line, "is an empty list");
-    if (node->count > STUDYFILE_MOST) return refuse(s, node->line, "is a list of too many values");
+    if (node->count > STUDY_FILE_MAX) return refuse(s, node->line, "is a list of too many values");
     a->count = node->count;
     a->listed = true;
     for (const yaml *c = node->child; c; c = c->next) {
@@ -182,7 +182,7 @@ static plumb_status read_axis(block *b, axis_kind kind, const char *name, const 
 static plumb_status read_variants(block *b, const yaml *node)
 {
     axis *a = NULL;
-    const studyfile *s = b->study;
+    const study_file *s = b->study;
     if (node->kind != YAML_MAP || !node->count)
         return refuse(s, node->line, "variants are a map of names to settings");
     plumb_status st = place(&a, b, AXIS_VARIANT, NULL, node->line);
@@ -202,7 +202,7 @@ static plumb_status read_draws(block *b, const yaml *node)
 {
     axis *a = NULL;
     int64_t count;
-    plumb_status st = studycheck_whole(&count, b->study, node, 1, STUDYFILE_MOST);
+    plumb_status st = study_check_whole(&count, b->study, node, 1, STUDY_FILE_MAX);
     if (!st) st = place(&a, b, AXIS_DRAW, NULL, node->line);
     if (!st) *a = (axis){.kind = AXIS_DRAW, .count = count, .listed = true};
     return st;
@@ -210,11 +210,11 @@ static plumb_status read_draws(block *b, const yaml *node)
 
 static plumb_status read_block(block *b, const yaml *node, const char *where)
 {
-    const studyfile *s = b->study;
+    const study_file *s = b->study;
     if (node->kind != YAML_MAP) return refuse(s, node->line, "a map of settings should stand here");
     plumb_status st = PLUMB_OK;
     for (const yaml *c = node->child; c && !st; c = c->next) {
-        st = studycheck_key(s, c, block_keys, where);
+        st = study_check_key(s, c, block_keys, where);
         if (st) return st;
         if (!strcmp(c->key, "set")) {
             if (c->kind != YAML_MAP && c->text[0])
@@ -227,7 +227,7 @@ static plumb_status read_block(block *b, const yaml *node, const char *where)
             st = read_draws(b, c);
         } else if (!strcmp(c->key, "draw_seed")) {
             int64_t seed;
-            st = studycheck_whole(&seed, s, c, 0, INT64_MAX);
+            st = study_check_whole(&seed, s, c, 0, INT64_MAX);
             if (!st) b->draw_seed = (uint64_t)seed;
         } else {
             static const struct {
@@ -251,7 +251,7 @@ static const axis *axis_of(const block *b, axis_kind kind)
 
 static plumb_status check_block(const block *b)
 {
-    const studyfile *s = b->study;
+    const study_file *s = b->study;
     if (!axis_of(b, AXIS_MODEL)) return refuse(s, b->line, "these runs have no model");
     const axis *world = axis_of(b, AXIS_WORLD), *data = axis_of(b, AXIS_DATA);
     if (!world && !data) return refuse(s, b->line, "these runs have neither a world nor data");
@@ -304,7 +304,7 @@ static const char *drawn_value(arena *mem, const axis *a, uint64_t seed, int64_t
                  a->draw == DRAW_LOG ? a->low * pow(a->high / a->low, u)
                                      : a->low + u * (a->high - a->low));
     }
-    return arena_text(mem, text);
+    return arena_strdup(mem, text);
 }
 
 static void put_name(char name[NAME_ROOM], const char *before, const char *text)
@@ -323,18 +323,18 @@ static const char *short_file(const char *path)
 }
 
 // What comes later takes the place of what was there.
-static void add_setting(studyfile_run *r, const char *name, const char *value, int line)
+static void add_setting(study_run *r, const char *name, const char *value, int line)
 {
     for (int64_t i = 0; i < r->sets; i++)
         if (!strcmp(r->set[i].name, name)) {
-            r->set[i] = (studyfile_setting){name, value, line};
+            r->set[i] = (study_setting){name, value, line};
             return;
         }
-    r->set[r->sets++] = (studyfile_setting){name, value, line};
+    r->set[r->sets++] = (study_setting){name, value, line};
 }
 
 // One value of one axis into a run. Settings of variants come behind those of "set", and win.
-static plumb_status apply(studyfile_run *r, char name[NAME_ROOM], arena *mem, const block *b,
+static plumb_status apply(study_run *r, char name[NAME_ROOM], arena *mem, const block *b,
                           const axis *a, int64_t index, int64_t draw)
 {
     char number[32];
@@ -406,11 +406,11 @@ static int64_t settings_of(const block *b)
     return count + most;
 }
 
-static plumb_status make_run(studyfile_run *r, studyfile *s, const block *b, const int64_t *index)
+static plumb_status make_run(study_run *r, study_file *s, const block *b, const int64_t *index)
 {
     char name[NAME_ROOM] = "";
-    *r = (studyfile_run){.line = b->line};
-    r->set = ARENA_NEW(&s->mem, studyfile_setting, settings_of(b));
+    *r = (study_run){.line = b->line};
+    r->set = ARENA_ALLOC(&s->mem, study_setting, settings_of(b));
     if (!r->set) return PLUMB_EMEMORY;
     int64_t draw = 0;
     for (int i = 0; i < b->axes; i++)
@@ -423,7 +423,7 @@ static plumb_status make_run(studyfile_run *r, studyfile *s, const block *b, con
         return refuse(s, b->line, "the name of a run is longer than 198 letters");
     if (name[0] == '.' || name[0] == '-' || !name[0])
         return fail(PLUMB_EFORMAT, "%s:%d: a run cannot be called \"%s\"", s->path, b->line, name);
-    r->name = arena_text(&s->mem, name);
+    r->name = arena_strdup(&s->mem, name);
     return r->name ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
@@ -432,14 +432,14 @@ static plumb_status count_runs(int64_t *out, const block *b, int64_t before)
     *out = 1;
     for (int i = 0; i < b->axes; i++) {
         *out *= b->axis[i].count;
-        if (*out + before > STUDYFILE_MOST)
+        if (*out + before > STUDY_FILE_MAX)
             return fail(PLUMB_EFORMAT, "%s:%d: these are more than %d runs", b->study->path,
-                        b->line, STUDYFILE_MOST);
+                        b->line, STUDY_FILE_MAX);
     }
     return PLUMB_OK;
 }
 
-static plumb_status make_runs(studyfile *s, block *b)
+static plumb_status make_runs(study_file *s, block *b)
 {
     int64_t count, index[MOST_AXES] = {0};
     sort_axes(b);
@@ -454,13 +454,12 @@ static plumb_status make_runs(studyfile *s, block *b)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(const studyfile_run *const *)a)->name,
-                  (*(const studyfile_run *const *)b)->name);
+    return strcmp((*(const study_run *const *)a)->name, (*(const study_run *const *)b)->name);
 }
 
-static plumb_status check_names(studyfile *s)
+static plumb_status check_names(study_file *s)
 {
-    const studyfile_run **sorted = ARENA_NEW(&s->mem, const studyfile_run *, s->count);
+    const study_run **sorted = ARENA_ALLOC(&s->mem, const study_run *, s->count);
     if (!sorted) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < s->count; i++) sorted[i] = &s->run[i];
     qsort(sorted, (size_t)s->count, sizeof *sorted, by_name);
@@ -478,14 +477,14 @@ static plumb_status check_names(studyfile *s)
 
 // ---- the file ----
 
-static plumb_status read_study(studyfile *s, const yaml *root)
+static plumb_status read_study(study_file *s, const yaml *root)
 {
     static const char *const keys[] = {"name", "defaults", "runs", "evaluate", NULL};
     if (!root || root->kind != YAML_MAP)
         return refuse(s, root ? root->line : 1, "a study is a map with \"runs\" in it");
     plumb_status st = PLUMB_OK;
     for (const yaml *c = root->child; c && !st; c = c->next)
-        st = studycheck_key(s, c, keys, "a study");
+        st = study_check_key(s, c, keys, "a study");
     const yaml *name = find(root, "name"), *runs = find(root, "runs"),
                *common = find(root, "defaults"), *evaluate = find(root, "evaluate");
     if (st) return st;
@@ -493,7 +492,7 @@ static plumb_status read_study(studyfile *s, const yaml *root)
     s->name = name ? name->text : short_file(s->path);
     if (!runs || runs->kind != YAML_LIST || !runs->count)
         return refuse(s, runs ? runs->line : root->line, "\"runs\" is a list of at least one map");
-    s->run = ARENA_NEW(&s->mem, studyfile_run, STUDYFILE_MOST);
+    s->run = ARENA_ALLOC(&s->mem, study_run, STUDY_FILE_MAX);
     if (!s->run) return PLUMB_EMEMORY;
     for (const yaml *c = runs->child; c && !st; c = c->next) {
         block b = {.study = s, .line = c->line, .draw_seed = 1};
@@ -502,42 +501,42 @@ static plumb_status read_study(studyfile *s, const yaml *root)
         if (!st) st = check_block(&b);
         if (!st) st = make_runs(s, &b);
     }
-    if (!st) st = studycheck_evaluate(s, evaluate);
+    if (!st) st = study_check_evaluate(s, evaluate);
     return st ? st : check_names(s);
 }
 
-plumb_status studyfile_read(studyfile *out, const char *text, size_t size, const char *path,
-                            bool deep)
+plumb_status study_file_read(study_file *out, const char *text, size_t size, const char *path,
+                             bool deep)
 {
     yaml *root;
-    *out = (studyfile){.evaluate = plumb_evaluate_defaults(), .expect = plumb_expect_defaults()};
-    out->path = arena_text(&out->mem, path);
+    *out = (study_file){.evaluate = plumb_evaluate_defaults(), .expect = plumb_expect_defaults()};
+    out->path = arena_strdup(&out->mem, path);
     plumb_status st = out->path ? yaml_read(&root, &out->mem, text, size, path) : PLUMB_EMEMORY;
     if (!st) st = read_study(out, root);
-    if (!st && deep) st = studycheck_runs(out);
-    if (st) studyfile_clear(out);
+    if (!st && deep) st = study_check_runs(out);
+    if (st) study_file_clear(out);
     return st;
 }
 
-plumb_status studyfile_open(studyfile *out, const char *path)
+plumb_status study_file_open(study_file *out, const char *path)
 {
-    infile in;
+    input_file in;
     arena mem = {0};
-    plumb_status st = infile_open(&in, path);
+    plumb_status st = input_file_open(&in, path);
     if (st) return st;
     char *text = NULL;
     if (in.size > YAML_LONGEST)
         st = fail(PLUMB_EFORMAT, "%s: is %lld bytes long, a study at most %d", path,
                   (long long)in.size, YAML_LONGEST);
-    else if (!(text = arena_take(&mem, in.size + 1, 1))) st = PLUMB_EMEMORY;
-    else st = infile_read(text, &in, 0, (size_t)in.size);
-    if (!st) st = studyfile_read(out, text, (size_t)in.size, path, true);
-    infile_close(&in);
+    else if (!(text = arena_alloc(&mem, in.size + 1, 1))) st = PLUMB_EMEMORY;
+    else st = input_file_read(text, &in, 0, (size_t)in.size);
+    if (!st) st = study_file_read(out, text, (size_t)in.size, path, true);
+    input_file_close(&in);
     arena_clear(&mem);
     return st;
 }
 
-void studyfile_clear(studyfile *s)
+void study_file_clear(study_file *s)
 {
     arena_clear(&s->mem);
 }

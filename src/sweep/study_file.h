@@ -9,45 +9,45 @@
 #include "plumb/expect.h"
 #include "train/run_config.h"
 
-enum { STUDYFILE_MOST = 10000 }; ///< runs
+enum { STUDY_FILE_MAX = 10000 }; ///< runs
 
 /// A setting that a run is given, and the line that gives it.
-typedef struct studyfile_setting {
+typedef struct study_setting {
     const char *name, *value;
     int line;
-} studyfile_setting;
+} study_setting;
 
-typedef struct studyfile_run {
+typedef struct study_run {
     const char *name; ///< of its directory; no two are alike
     const char *model, *preset;
     const char *world, *data; ///< one of them, the other NULL
     int line, model_line, preset_line, where_line;
-    studyfile_setting *set; ///< each once, seed and steps among them
+    study_setting *set; ///< each once, seed and steps among them
     int64_t sets;
-} studyfile_run;
+} study_run;
 
-typedef struct studyfile {
+typedef struct study_file {
     arena mem;
     const char *path, *name;
-    studyfile_run *run;
+    study_run *run;
     int64_t count;
     plumb_evaluate_options evaluate;
     plumb_expect_options expect;
     char options[33]; ///< identity of what decides an evaluation
-} studyfile;
+} study_file;
 
 /// Reads and checks. Fails with PLUMB_EFORMAT, "path:line: ...".
-plumb_status studyfile_open(studyfile *out, const char *path);
+plumb_status study_file_open(study_file *out, const char *path);
 /// The same from a text, without a look at worlds, files and models where `deep` is false.
-plumb_status studyfile_read(studyfile *out, const char *text, size_t size, const char *path,
-                            bool deep);
-void studyfile_clear(studyfile *s);
+plumb_status study_file_read(study_file *out, const char *text, size_t size, const char *path,
+                             bool deep);
+void study_file_clear(study_file *s);
 
 /// All settings of a run, resolved.
-plumb_status studyfile_recipe(recipe *out, arena *mem, const studyfile *s,
-                              const studyfile_run *run);
+plumb_status study_file_run_config(run_config *out, arena *mem, const study_file *s,
+                                   const study_run *run);
 
 /// Equal for runs whose steps cost the same: model, sizes, shares, frames.
-plumb_status studyfile_kind(char out[33], const recipe *r);
+plumb_status study_file_cost_class(char out[33], const run_config *r);
 
 #endif

@@ -35,7 +35,7 @@ plumb_status plumb_sweep_open(plumb_sweep **out, const char *study)
 {
     plumb_sweep *s = calloc(1, sizeof *s);
     if (!s) return fail(PLUMB_EMEMORY, "no memory for a study");
-    const plumb_status st = studyfile_open(&s->study, study);
+    const plumb_status st = study_file_open(&s->study, study);
     if (st) free(s);
     else *out = s;
     return st;
@@ -44,7 +44,7 @@ plumb_status plumb_sweep_open(plumb_sweep **out, const char *study)
 void plumb_sweep_close(plumb_sweep *s)
 {
     if (!s) return;
-    studyfile_clear(&s->study);
+    study_file_clear(&s->study);
     free(s);
 }
 
@@ -73,10 +73,10 @@ const char *plumb_sweep_state_name(plumb_sweep_state state)
 plumb_status plumb_sweep_look(plumb_sweep_state *state, const plumb_sweep *s, const char *out,
                               int64_t index)
 {
-    return attempt_look(state, &s->study, &s->study.run[index], out);
+    return run_task_state(state, &s->study, &s->study.run[index], out);
 }
 
-plumb_status sweeping_check(const plumb_sweep_options *o)
+plumb_status sweep_check(const plumb_sweep_options *o)
 {
     if (o->workers < 1 || o->workers > MOST_WORKERS)
         return fail(PLUMB_EVALUE, "workers is %d, wanted 1 to %d", o->workers, MOST_WORKERS);
@@ -87,23 +87,23 @@ plumb_status sweeping_check(const plumb_sweep_options *o)
     return PLUMB_OK;
 }
 
-int sweeping_threads(const plumb_sweep_options *o)
+int sweep_threads(const plumb_sweep_options *o)
 {
     if (o->threads > 0) return o->threads;
-    const int each = pool_threads() / (o->workers * comm_local_size());
+    const int each = parallel_threads() / (o->workers * comm_local_size());
     return each > 1 ? each : 1;
 }
 
 // ---- what is to be done ----
 
 // What a child, or a rank, has to say of a run.
-typedef struct outcome {
+typedef struct sweep_outcome {
     int32_t kind; // of a message
     int32_t state;
     int64_t index;
     double seconds;
     char why[600];
-} outcome;
+} sweep_outcome;
 
 enum { ASK = 1, OVER, BYE, WORK, NONE };
 
@@ -111,11 +111,11 @@ typedef struct worker {
     pid_t pid; // 0: idle
     int64_t index;
     double started;
-    outcome *said; // shared with the child
+    sweep_outcome *said; // shared with the child
 } worker;
 
 typedef struct sweep_job {
-    const studyfile *study;
+    const study_file *study;
     const plumb_sweep_options *opt;
     int threads;
     worker *worker;
@@ -149,21 +149,21 @@ static bool is_ours(const plumb_sweep_options *o, int64_t index)
 // Looks at every run. One that is done and has no line, because a kill came between, gets it now.
 static plumb_status survey(sweep_job *j, arena *mem)
 {
-    ledger_names lines;
-    const studyfile *s = j->study;
-    plumb_status st = ledger_done(&lines, mem, j->opt->out);
-    j->todo = ARENA_NEW(mem, int64_t, s->count);
+    results_file_names lines;
+    const study_file *s = j->study;
+    plumb_status st = results_file_finished(&lines, mem, j->opt->out);
+    j->todo = ARENA_ALLOC(mem, int64_t, s->count);
     if (!j->todo) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < s->count && !st; i++) {
         plumb_sweep_state state;
         if (!is_ours(j->opt, i)) continue;
         j->result.runs++;
-        st = attempt_look(&state, s, &s->run[i], j->opt->out);
+        st = run_task_state(&state, s, &s->run[i], j->opt->out);
         if (st) break;
         if (state == PLUMB_SWEEP_DONE) {
             j->result.skipped++;
-            if (!ledger_has(&lines, s->run[i].name))
-                st = attempt_record(s, &s->run[i], j->opt->out, NULL, PLUMB_OK);
+            if (!results_file_has(&lines, s->run[i].name))
+                st = run_task_append_result(s, &s->run[i], j->opt->out, NULL, PLUMB_OK);
         } else if (state == PLUMB_SWEEP_FAILED && !j->opt->retry) {
             j->result.failed++;
         } else {
@@ -180,12 +180,12 @@ static void be_child(const sweep_job *j, const worker *w, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM); // who is orphaned saves and leaves
     if (getppid() != parent) _exit(1);
-    comm_leave();
+    comm_detach();
     plumb_set_progress(NULL, NULL);
     plumb_set_log(NULL, NULL);
     plumb_sweep_state state = PLUMB_SWEEP_FAILED;
     const plumb_status st =
-        attempt_run(&state, j->study, &j->study->run[w->index], j->opt->out, j->threads);
+        run_task_run(&state, j->study, &j->study->run[w->index], j->opt->out, j->threads);
     w->said->state = (int32_t)state;
     if (st) snprintf(w->said->why, sizeof w->said->why, "%s", plumb_last_error());
     _exit(0);
@@ -193,7 +193,7 @@ static void be_child(const sweep_job *j, const worker *w, pid_t parent)
 
 static plumb_status start(sweep_job *j, worker *w, int64_t index)
 {
-    *w->said = (outcome){.kind = OVER, .state = -1, .index = index};
+    *w->said = (sweep_outcome){.kind = OVER, .state = -1, .index = index};
     w->index = index;
     w->started = clock_now();
     const pid_t parent = getpid();
@@ -211,7 +211,7 @@ static plumb_status start(sweep_job *j, worker *w, int64_t index)
 // A child that died without a word: its run is recorded by us, and tried again next time.
 static void bury(const sweep_job *j, worker *w, int how)
 {
-    outcome *o = w->said;
+    sweep_outcome *o = w->said;
     o->state = PLUMB_SWEEP_FAILED;
     if (WIFSIGNALED(how))
         snprintf(o->why, sizeof o->why, "its process was ended by signal %d (%s)%s", WTERMSIG(how),
@@ -219,7 +219,7 @@ static void bury(const sweep_job *j, worker *w, int how)
                  WTERMSIG(how) == SIGKILL ? ": perhaps there was not enough memory" : "");
     else snprintf(o->why, sizeof o->why, "its process ended with code %d", WEXITSTATUS(how));
     if (status_stopped()) o->state = PLUMB_SWEEP_STOPPED;
-    else attempt_record(j->study, &j->study->run[o->index], j->opt->out, o->why, PLUMB_OK);
+    else run_task_append_result(j->study, &j->study->run[o->index], j->opt->out, o->why, PLUMB_OK);
 }
 
 static worker *idle(const sweep_job *j)
@@ -229,7 +229,7 @@ static worker *idle(const sweep_job *j)
     return NULL;
 }
 
-static void account(sweep_job *j, const outcome *o, int rank)
+static void account(sweep_job *j, const sweep_outcome *o, int rank)
 {
     if (o->state == PLUMB_SWEEP_DONE) j->result.done++;
     else if (o->state == PLUMB_SWEEP_FAILED) j->result.failed++;
@@ -274,14 +274,14 @@ static plumb_status serve(sweep_job *j)
 {
     for (;;) {
         int from;
-        outcome said;
-        plumb_status st = comm_poll(&from, &said, sizeof said);
+        sweep_outcome said;
+        plumb_status st = comm_try_receive(&from, &said, sizeof said);
         if (st || from < 0) return st;
         if (said.kind == BYE) j->left_ranks++;
         else if (said.kind == OVER) account(j, &said, from);
         else {
             const int64_t index = next_run(j);
-            const outcome work = {.kind = index < 0 ? NONE : WORK, .index = index};
+            const sweep_outcome work = {.kind = index < 0 ? NONE : WORK, .index = index};
             st = comm_send(from, &work, sizeof work);
             if (index >= 0) tell(j, index, PLUMB_SWEEP_RUNNING, "", 0, from);
             if (st) return st;
@@ -299,12 +299,12 @@ static plumb_status fetch(int64_t *index, sweep_job *j)
         if (*index >= 0) tell(j, *index, PLUMB_SWEEP_RUNNING, "", 0, 0);
         return PLUMB_OK;
     }
-    outcome work = {.kind = ASK};
+    sweep_outcome work = {.kind = ASK};
     plumb_status st = PLUMB_OK;
     if (!j->asked) st = comm_send(0, &work, sizeof work);
     j->asked = true;
     int from = -1;
-    if (!st) st = comm_poll(&from, &work, sizeof work);
+    if (!st) st = comm_try_receive(&from, &work, sizeof work);
     if (st || from < 0) return st;
     j->asked = false;
     j->dry = work.kind == NONE;
@@ -340,7 +340,7 @@ static plumb_status keep_busy(sweep_job *j)
         if (status_stopped()) stop_children(j);
         nanosleep(&(struct timespec){0, 10000000}, NULL);
     }
-    const outcome bye = {.kind = BYE};
+    const sweep_outcome bye = {.kind = BYE};
     if (!st && comm_rank()) st = comm_send(0, &bye, sizeof bye);
     while (st && j->running) { // nobody is left behind
         stop_children(j);
@@ -365,21 +365,21 @@ static plumb_status make_folder(const char *path)
 plumb_status plumb_sweep_run(plumb_sweep_result *out, const plumb_sweep *s,
                              const plumb_sweep_options *opt)
 {
-    plumb_status st = sweeping_check(opt);
+    plumb_status st = sweep_check(opt);
     if (st) return st;
     const double begun = clock_now();
     arena mem = {0};
-    const size_t room = (size_t)opt->workers * sizeof(outcome);
-    sweep_job j = {.study = &s->study, .opt = opt, .threads = sweeping_threads(opt)};
+    const size_t room = (size_t)opt->workers * sizeof(sweep_outcome);
+    sweep_job j = {.study = &s->study, .opt = opt, .threads = sweep_threads(opt)};
     if (!comm_rank()) st = make_folder(opt->out);
     if (!st && !comm_rank()) st = survey(&j, &mem);
-    st = comm_agree(st);
-    outcome *said =
+    st = comm_all_ok(st);
+    sweep_outcome *said =
         st ? MAP_FAILED
            : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!st && said == MAP_FAILED)
         st = fail(PLUMB_EMEMORY, "no memory for %d workers", opt->workers);
-    j.worker = ARENA_NEW(&mem, worker, opt->workers);
+    j.worker = ARENA_ALLOC(&mem, worker, opt->workers);
     if (!st && !j.worker) st = PLUMB_EMEMORY;
     for (int i = 0; i < opt->workers && !st; i++) j.worker[i].said = &said[i];
     if (!st) st = keep_busy(&j);

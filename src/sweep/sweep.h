@@ -7,13 +7,13 @@
 #include "sweep/study_file.h"
 
 struct plumb_sweep {
-    studyfile study;
+    study_file study;
 };
 
 /// Options that make no sense, with PLUMB_EVALUE.
-plumb_status sweeping_check(const plumb_sweep_options *o);
+plumb_status sweep_check(const plumb_sweep_options *o);
 
 /// Threads of one run.
-int sweeping_threads(const plumb_sweep_options *o);
+int sweep_threads(const plumb_sweep_options *o);
 
 #endif

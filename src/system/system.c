@@ -19,7 +19,7 @@ const char *plumb_machine_instructions(void)
 
 int plumb_machine_threads(void)
 {
-    return pool_threads();
+    return parallel_threads();
 }
 
 int plumb_machine_cores(void)

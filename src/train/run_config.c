@@ -14,8 +14,8 @@
 static const char *const decays[] = {"constant", "cosine", NULL}; // as adam_decay
 
 // clang-format off
-#define AT(member) offsetof(recipe_data, member)
-const settings_row recipe_data_rows[] = {
+#define AT(member) offsetof(run_config_data, member)
+const setting_spec run_config_data_rows[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
     {"world", SETTINGS_TEXT, AT(world), {""}, 0, 0, NULL, "the world that is watched; plumb worlds lists them", false},
     {"data", SETTINGS_TEXT, AT(data), {""}, 0, 0, NULL, "or a file of plumb simulate", true},
@@ -28,7 +28,7 @@ const settings_row recipe_data_rows[] = {
 };
 #undef AT
 #define AT(member) offsetof(training_settings, member)
-const settings_row recipe_training_rows[] = {
+const setting_spec run_config_training_rows[] = {
     {"steps", SETTINGS_INTEGER, AT(steps), {"500000", "1500", "20"}, 0, 1e12, NULL, "updates of the parameters", true},
     {"batch", SETTINGS_INTEGER, AT(batch), {"128", "16", "4"}, 1, 65536, NULL, "clips a step", false},
     {"replicas", SETTINGS_INTEGER, AT(replicas), {"4", "2", "2"}, 1, 256, NULL,
@@ -51,25 +51,25 @@ const settings_row recipe_training_rows[] = {
 #undef AT
 // clang-format on
 
-static plumb_status attach(recipe *r, arena *mem, const char *model)
+static plumb_status attach(run_config *r, arena *mem, const char *model)
 {
-    *r = (recipe){0};
-    plumb_status st = catalogue_find(&r->model, model);
+    *r = (run_config){0};
+    plumb_status st = registry_find(&r->model, model);
     if (st) return st;
-    r->own = arena_take(mem, 1, r->model->settings_size);
+    r->own = arena_alloc(mem, 1, r->model->settings_size);
     if (!r->own) return PLUMB_EMEMORY;
     r->all = (settings){.mem = mem,
                         .count = 3,
-                        .part = {{"data", recipe_data_rows, &r->data},
-                                 {"training", recipe_training_rows, &r->training},
+                        .part = {{"data", run_config_data_rows, &r->data},
+                                 {"training", run_config_training_rows, &r->training},
                                  {"settings", r->model->settings, r->own}}};
     return PLUMB_OK;
 }
 
-plumb_status recipe_begin(recipe *r, arena *mem, const char *model, settings_preset preset)
+plumb_status run_config_init(run_config *r, arena *mem, const char *model, settings_preset preset)
 {
     plumb_status st = attach(r, mem, model);
-    if (!st) st = settings_begin(&r->all, preset);
+    if (!st) st = settings_apply_preset(&r->all, preset);
     if (st) return st;
     r->preset = preset;
     for (const char *const *a = r->model->adjust[preset]; !st && a && *a; a++)
@@ -77,7 +77,7 @@ plumb_status recipe_begin(recipe *r, arena *mem, const char *model, settings_pre
     return st;
 }
 
-void recipe_record(plumb_record *record, const recipe *r)
+void run_config_record(plumb_record *record, const run_config *r)
 {
     plumb_record_text(record, "plumb", plumb_version());
     plumb_record_text(record, "model", r->model->name);
@@ -85,36 +85,36 @@ void recipe_record(plumb_record *record, const recipe *r)
     settings_record(record, &r->all);
 }
 
-static plumb_status read_part(recipe *r, bool seen[3], json *j, const char *key)
+static plumb_status read_part(run_config *r, bool seen[3], json *j, const char *key)
 {
-    if (!r->model) return json_refuse(j, "no \"model\" before it");
+    if (!r->model) return json_error(j, "no \"model\" before it");
     for (int p = 0; p < 3; p++) {
         if (strcmp(r->all.part[p].title, key)) continue;
-        if (seen[p]) return json_refuse(j, "an object stands there twice");
+        if (seen[p]) return json_error(j, "an object stands there twice");
         seen[p] = true;
         return settings_read(&r->all, p, j);
     }
     return fail(PLUMB_EFORMAT, "%s: \"%.64s\" is nothing that a run has", j->what, key);
 }
 
-plumb_status recipe_read(recipe *r, arena *mem, char *text, size_t size, const char *path)
+plumb_status run_config_parse(run_config *r, arena *mem, char *text, size_t size, const char *path)
 {
     static const char *const titles[] = {"data", "training", "settings"};
     bool seen[3] = {0};
     settings_preset preset = SETTINGS_PAPER;
-    *r = (recipe){0};
+    *r = (run_config){0};
     plumb_status st = PLUMB_OK;
     json j = json_begin(text, size, path);
     json_object(&j);
     for (const char *key; !st && (key = json_key(&j));) {
         if (!strcmp(key, "plumb")) {
-            json_text(&j);
+            json_string(&j);
         } else if (!strcmp(key, "model") && !r->model) {
-            const char *name = json_text(&j);
+            const char *name = json_string(&j);
             if (name) st = attach(r, mem, name);
             if (st == PLUMB_EVALUE) st = fail(PLUMB_EFORMAT, "%s: %s", path, plumb_last_error());
         } else if (!strcmp(key, "preset")) {
-            const char *name = json_text(&j);
+            const char *name = json_string(&j);
             if (name && settings_find_preset(&preset, name))
                 st = fail(PLUMB_EFORMAT, "%s: %s", path, plumb_last_error());
         } else {
@@ -126,10 +126,10 @@ plumb_status recipe_read(recipe *r, arena *mem, char *text, size_t size, const c
     for (int p = 0; p < 3 && !st; p++)
         if (!seen[p]) st = fail(PLUMB_EFORMAT, "%s: has no \"%s\"", path, titles[p]);
     r->preset = preset;
-    return st ? st : recipe_check(r);
+    return st ? st : run_config_check(r);
 }
 
-plumb_status recipe_check(const recipe *r)
+plumb_status run_config_check(const run_config *r)
 {
     const bool world = r->data.world[0], data = r->data.data[0];
     if (world == data)
@@ -153,23 +153,23 @@ plumb_status recipe_check(const recipe *r)
     return PLUMB_OK;
 }
 
-plumb_status recipe_identity(char out[33], const recipe *r)
+plumb_status run_config_hash(char out[33], const run_config *r)
 {
     buffer b = {0};
     char text[600];
-    buffer_print(&b, "%s\n", r->model->name);
+    buffer_printf(&b, "%s\n", r->model->name);
     for (int p = 0; p < r->all.count; p++)
-        for (const settings_row *row = r->all.part[p].row; row->name; row++) {
-            settings_text(text, sizeof text, row, r->all.part[p].values);
+        for (const setting_spec *row = r->all.part[p].row; row->name; row++) {
+            settings_format(text, sizeof text, row, r->all.part[p].values);
             // What older runs do not have is no part of what they are.
             const bool unknown =
-                row->manner == SETTINGS_YOUNG && !strcmp(row->value[SETTINGS_PAPER], text);
-            if (row->manner == SETTINGS_LOOSE || unknown) continue;
-            buffer_print(&b, "%s=%s\n", row->name, text);
+                row->manner == SETTING_ADDED_LATER && !strcmp(row->value[SETTINGS_PAPER], text);
+            if (row->manner == SETTING_MAY_CHANGE || unknown) continue;
+            buffer_printf(&b, "%s=%s\n", row->name, text);
         }
     // The length of training shapes the rate only where it falls.
-    if (r->training.decay) buffer_print(&b, "steps=%lld\n", (long long)r->training.steps);
-    if (b.broken) {
+    if (r->training.decay) buffer_printf(&b, "steps=%lld\n", (long long)r->training.steps);
+    if (b.failed) {
         buffer_clear(&b);
         return fail(PLUMB_EMEMORY, "no memory for the settings");
     }
@@ -181,26 +181,26 @@ plumb_status recipe_identity(char out[33], const recipe *r)
     return PLUMB_OK;
 }
 
-plumb_status recipe_film(footage *out, arena *mem, const recipe *r, int threads)
+plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *r, int threads)
 {
     plumb_status st;
     bool room = false;
     if (r->data.world[0]) {
         const plumb_world *world;
-        st = gather_is_room(&room, r->data.world);
+        st = video_load_is_room(&room, r->data.world);
         if (!st && room)
-            return gather_room(out, mem, r->data.world, (uint64_t)r->data.data_seed, 0,
-                               r->data.trajectories, r->data.image, r->model->masks, threads);
+            return video_load_room(out, mem, r->data.world, (uint64_t)r->data.data_seed, 0,
+                                   r->data.trajectories, r->data.image, r->model->masks, threads);
         if (!st && r->model->masks)
             st = fail(PLUMB_EVALUE,
                       "%s must be shown objects, and %s has no masks of them; the rooms have",
                       r->model->name, r->data.world);
         if (!st) st = plumb_world_find(&world, r->data.world);
         if (!st)
-            st = gather_world(out, mem, world, (uint64_t)r->data.data_seed, 0, r->data.trajectories,
-                              r->data.frames, r->data.image, threads);
+            st = video_load_world(out, mem, world, (uint64_t)r->data.data_seed, 0,
+                                  r->data.trajectories, r->data.frames, r->data.image, threads);
     } else {
-        st = gather_data(out, mem, r->data.data, r->data.trajectories, r->model->masks);
+        st = video_load_file(out, mem, r->data.data, r->data.trajectories, r->model->masks);
     }
     const int64_t clip = r->model->clip ? r->model->clip(r->own) : 1;
     if (!st && out->steps < clip)
@@ -209,17 +209,17 @@ plumb_status recipe_film(footage *out, arena *mem, const recipe *r, int threads)
     return st;
 }
 
-plumb_status recipe_frames(footage *out, const recipe *r)
+plumb_status run_config_video_shape(video_set *out, const run_config *r)
 {
-    *out = (footage){.count = 1,
-                     .steps = r->model->clip ? r->model->clip(r->own) : 1,
-                     .height = r->data.image,
-                     .width = r->data.image,
-                     .channels = 3};
+    *out = (video_set){.count = 1,
+                       .steps = r->model->clip ? r->model->clip(r->own) : 1,
+                       .height = r->data.image,
+                       .width = r->data.image,
+                       .channels = 3};
     if (r->data.world[0]) {
         const plumb_world *world;
         bool room;
-        plumb_status st = gather_is_room(&room, r->data.world);
+        plumb_status st = video_load_is_room(&room, r->data.world);
         if (!st && room && !r->data.image) out->height = out->width = 64;
         if (st || room) return st;
         st = plumb_world_find(&world, r->data.world);

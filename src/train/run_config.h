@@ -6,43 +6,43 @@
 
 #include "models/registry.h"
 
-typedef struct recipe_data {
+typedef struct run_config_data {
     const char *world; ///< or ""
     const char *data;  ///< a file, or ""
     int64_t trajectories, frames, data_seed, image;
-} recipe_data;
+} run_config_data;
 
-typedef struct recipe {
-    const catalogue_row *model;
+typedef struct run_config {
+    const registry_entry *model;
     settings_preset preset;
-    recipe_data data;
+    run_config_data data;
     training_settings training;
     void *own;    ///< the model's
     settings all; ///< of data, training and model
-} recipe;
+} run_config;
 
 /// All settings as the preset has them, for this model. Lives in `mem`, and must stay in its place.
-plumb_status recipe_begin(recipe *r, arena *mem, const char *model, settings_preset preset);
+plumb_status run_config_init(run_config *r, arena *mem, const char *model, settings_preset preset);
 
 /// From the text of a config.json, which is changed.
-plumb_status recipe_read(recipe *r, arena *mem, char *text, size_t size, const char *path);
+plumb_status run_config_parse(run_config *r, arena *mem, char *text, size_t size, const char *path);
 
 /// Into config.json.
-void recipe_record(plumb_record *record, const recipe *r);
+void run_config_record(plumb_record *record, const run_config *r);
 
 /// Settings that make no sense together, with PLUMB_EVALUE.
-plumb_status recipe_check(const recipe *r);
+plumb_status run_config_check(const run_config *r);
 
 /// Of all settings but the loose ones: equal for the runs that give the same bits.
-plumb_status recipe_identity(char out[33], const recipe *r);
+plumb_status run_config_hash(char out[33], const run_config *r);
 
 /// The film it asks for. `path` of the data is as it was given when the run was begun.
-plumb_status recipe_film(footage *out, arena *mem, const recipe *r, int threads);
+plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *r, int threads);
 
 /// The shape of its frames alone, with as many steps as a clip has; no frames.
-plumb_status recipe_frames(footage *out, const recipe *r);
+plumb_status run_config_video_shape(video_set *out, const run_config *r);
 
 /// The rows that all models share, for lists: "data" and "training".
-extern const settings_row recipe_data_rows[], recipe_training_rows[];
+extern const setting_spec run_config_data_rows[], run_config_training_rows[];
 
 #endif

@@ -37,7 +37,7 @@ static const char *in_run(filename name, const char *path, const char *file)
 
 // ---- the directory ----
 
-// A file of a run, or what a killed process left of one (see outfile_open).
+// A file of a run, or what a killed process left of one (see output_file_open).
 static bool is_ours(const char *name, bool *leftover)
 {
     *leftover = false;
@@ -74,7 +74,7 @@ static plumb_status look(content *out, const char *path, bool sweep)
     return PLUMB_OK;
 }
 
-static plumb_status take_lock(rundir *r)
+static plumb_status take_lock(run_dir *r)
 {
     filename name;
     r->lock = open(in_run(name, r->path, lock_name), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -98,7 +98,7 @@ static plumb_status take_lock(rundir *r)
                 r->path, text[0] ? text : "of another's");
 }
 
-plumb_status rundir_clear(const rundir *r)
+plumb_status run_dir_remove_files(const run_dir *r)
 {
     filename name;
     for (int i = FILES - 1; i >= 0; i--) // config.json goes last: until then it is a run
@@ -107,12 +107,12 @@ plumb_status rundir_clear(const rundir *r)
     return PLUMB_OK;
 }
 
-static plumb_status prepare(rundir *r, rundir_mode mode)
+static plumb_status prepare(run_dir *r, run_dir_mode mode)
 {
     content c;
     plumb_status st = look(&c, r->path, true);
     if (st) return st;
-    if (mode == RUNDIR_RESUME)
+    if (mode == RUN_DIR_RESUME)
         return c.config ? PLUMB_OK
                         : fail(PLUMB_EFILE,
                                "%s/config.json: is missing, so there is no run to go on with; "
@@ -121,16 +121,16 @@ static plumb_status prepare(rundir *r, rundir_mode mode)
     if (c.strangers && !c.config)
         return fail(PLUMB_EFILE, "%s: holds other files and no run; choose another directory",
                     r->path);
-    if (c.files && mode == RUNDIR_NEW)
+    if (c.files && mode == RUN_DIR_NEW)
         return fail(PLUMB_EFILE,
                     "%s: a run is there already; go on with --resume, or begin anew with --force",
                     r->path);
     return PLUMB_OK;
 }
 
-plumb_status rundir_open(rundir *r, const char *path, rundir_mode mode)
+plumb_status run_dir_open(run_dir *r, const char *path, run_dir_mode mode)
 {
-    *r = (rundir){.lock = -1, .saved = -1};
+    *r = (run_dir){.lock = -1, .saved = -1};
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/') length--;
     if (length >= sizeof r->path - 64)
@@ -140,7 +140,7 @@ plumb_status rundir_open(rundir *r, const char *path, rundir_mode mode)
     const bool there = !stat(r->path, &about);
     if (!length || (there && !S_ISDIR(about.st_mode)))
         return fail(PLUMB_EFILE, "%s: a run is a directory, and this is none", path);
-    if (!there && mode == RUNDIR_RESUME)
+    if (!there && mode == RUN_DIR_RESUME)
         return fail(PLUMB_EFILE, "%s: there is no such run; begin one without --resume", r->path);
     if (!there && mkdir(r->path, 0777) && errno != EEXIST)
         return fail(PLUMB_EFILE, "%s: cannot be made: %s", r->path, strerror(errno));
@@ -154,15 +154,15 @@ plumb_status rundir_open(rundir *r, const char *path, rundir_mode mode)
                   r->path);
     if (!st) st = take_lock(r);
     if (!st) st = prepare(r, mode);
-    if (st) rundir_close(r);
+    if (st) run_dir_close(r);
     return st;
 }
 
-void rundir_close(rundir *r)
+void run_dir_close(run_dir *r)
 {
     if (r->log) fclose(r->log);
     r->log = NULL;
-    events_close(r->events);
+    tensorboard_close(r->events);
     r->events = NULL;
     filename name;
     // A directory that came to nothing goes again, while it is still locked.
@@ -178,18 +178,18 @@ void rundir_close(rundir *r)
 
 static plumb_status read_text(char **text, size_t *size, arena *mem, const char *name)
 {
-    infile in;
-    plumb_status st = infile_open(&in, name);
+    input_file in;
+    plumb_status st = input_file_open(&in, name);
     if (st) return st;
     *size = (size_t)in.size;
     if (in.size > TEXT_LIMIT) st = fail(PLUMB_EFORMAT, "%s: is too long to be of a run", name);
-    else if (!(*text = arena_take(mem, in.size + 1, 1))) st = PLUMB_EMEMORY;
-    else st = infile_read(*text, &in, 0, *size);
-    infile_close(&in);
+    else if (!(*text = arena_alloc(mem, in.size + 1, 1))) st = PLUMB_EMEMORY;
+    else st = input_file_read(*text, &in, 0, *size);
+    input_file_close(&in);
     return st;
 }
 
-plumb_status rundir_config(char **text, size_t *size, arena *mem, const char *path)
+plumb_status run_dir_read_config(char **text, size_t *size, arena *mem, const char *path)
 {
     filename name;
     if (access(in_run(name, path, "config.json"), F_OK))
@@ -197,24 +197,24 @@ plumb_status rundir_config(char **text, size_t *size, arena *mem, const char *pa
     return read_text(text, size, mem, name);
 }
 
-plumb_status rundir_save_config(const rundir *r, plumb_record *config)
+plumb_status run_dir_write_config(const run_dir *r, plumb_record *config)
 {
     filename name;
     return plumb_records_save(in_run(name, r->path, "config.json"), &config, 1);
 }
 
-plumb_status rundir_results(const char *path, const char *section, plumb_record *record)
+plumb_status run_dir_write_results(const char *path, const char *section, plumb_record *record)
 {
     filename name;
     arena mem = {0};
-    outfile out;
+    output_file out;
     char *old = NULL;
     size_t size = 0;
     const char *line;
     plumb_status st = PLUMB_OK;
     if (!access(in_run(name, path, "results.json"), F_OK)) st = read_text(&old, &size, &mem, name);
     if (!st) st = plumb_record_json(&line, record);
-    if (!st) st = outfile_open(&out, name);
+    if (!st) st = output_file_open(&out, name);
     if (st) {
         arena_clear(&mem);
         return st;
@@ -234,8 +234,8 @@ plumb_status rundir_results(const char *path, const char *section, plumb_record 
             st = fail(PLUMB_EFORMAT, "%s; remove it", plumb_last_error());
     }
     fprintf(out.stream, "\"%s\": %s}\n", section, line);
-    if (st) outfile_abandon(&out);
-    else st = outfile_commit(&out);
+    if (st) output_file_discard(&out);
+    else st = output_file_commit(&out);
     arena_clear(&mem);
     return st;
 }
@@ -253,27 +253,27 @@ static void hash_text(char out[33], const char *text)
 }
 
 // Of the names, shapes and order of everything that is not in the file under its own name.
-static plumb_status hash_layout(char out[33], const trainee *t)
+static plumb_status hash_layout(char out[33], const trainable_model *t)
 {
     buffer b = {0};
     for (int64_t i = 0; i < t->tensors; i++) {
-        buffer_print(&b, "%s:%lld", t->tensor[i].name, (long long)t->tensor[i].offset);
+        buffer_printf(&b, "%s:%lld", t->tensor[i].name, (long long)t->tensor[i].offset);
         for (int k = 0; k < t->tensor[i].rank; k++)
-            buffer_print(&b, ",%lld", (long long)t->tensor[i].shape[k]);
+            buffer_printf(&b, ",%lld", (long long)t->tensor[i].shape[k]);
         buffer_put(&b, "\n", 1);
     }
-    for (int64_t i = 0; i < t->states; i++) buffer_print(&b, "state %s\n", t->state_name[i]);
-    for (int64_t i = 0; i < t->terms; i++) buffer_print(&b, "term %s\n", t->term[i]);
+    for (int64_t i = 0; i < t->states; i++) buffer_printf(&b, "state %s\n", t->state_name[i]);
+    for (int64_t i = 0; i < t->terms; i++) buffer_printf(&b, "term %s\n", t->term[i]);
     buffer_put(&b, "", 1);
-    if (!b.broken) hash_text(out, (const char *)b.data);
-    const plumb_status st = b.broken ? fail(PLUMB_EMEMORY, "no memory for a checkpoint") : PLUMB_OK;
+    if (!b.failed) hash_text(out, (const char *)b.data);
+    const plumb_status st = b.failed ? fail(PLUMB_EMEMORY, "no memory for a checkpoint") : PLUMB_OK;
     buffer_clear(&b);
     return st;
 }
 
 // The parts of optimizer.safetensors. `counts` are step and summed.
-static void list_blocks(plumb_named_array out[BLOCKS], const trainee *t, const rundir_state *s,
-                        int64_t counts[2])
+static void list_blocks(plumb_named_array out[BLOCKS], const trainable_model *t,
+                        const checkpoint_state *s, int64_t counts[2])
 {
     const int64_t two = 2;
     out[0] = (plumb_named_array){"value", plumb_array_view(t->value, PLUMB_F4, 1, &t->size)};
@@ -285,12 +285,12 @@ static void list_blocks(plumb_named_array out[BLOCKS], const trainee *t, const r
     out[6] = (plumb_named_array){"counts", plumb_array_view(counts, PLUMB_I8, 1, &two)};
 }
 
-static plumb_status list_weights(plumb_named_array **out, arena *mem, const trainee *t)
+static plumb_status list_weights(plumb_named_array **out, arena *mem, const trainable_model *t)
 {
-    *out = ARENA_NEW(mem, plumb_named_array, t->tensors);
+    *out = ARENA_ALLOC(mem, plumb_named_array, t->tensors);
     if (!*out) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < t->tensors; i++) {
-        const trainee_tensor *x = &t->tensor[i];
+        const model_tensor *x = &t->tensor[i];
         (*out)[i] = (plumb_named_array){
             x->name, plumb_array_view(t->value + x->offset, PLUMB_F4, x->rank, x->shape)};
     }
@@ -300,15 +300,16 @@ static plumb_status list_weights(plumb_named_array **out, arena *mem, const trai
 static plumb_status hash_named(char out[33], arena *mem, const plumb_named_array *arrays,
                                int64_t count)
 {
-    const plumb_array **list = ARENA_NEW(mem, const plumb_array *, count);
+    const plumb_array **list = ARENA_ALLOC(mem, const plumb_array *, count);
     if (!list) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < count; i++) list[i] = &arrays[i].array;
     hash_arrays(out, list, (int)count);
     return PLUMB_OK;
 }
 
-static plumb_status write_file(const rundir *r, const char *file, const trainee *t, int64_t step,
-                               const plumb_named_array *arrays, int64_t count, arena *mem)
+static plumb_status write_file(const run_dir *r, const char *file, const trainable_model *t,
+                               int64_t step, const plumb_named_array *arrays, int64_t count,
+                               arena *mem)
 {
     char sum[33], layout[33], number[24];
     filename name;
@@ -316,7 +317,7 @@ static plumb_status write_file(const rundir *r, const char *file, const trainee 
     if (!st) st = hash_layout(layout, t);
     if (st) return st;
     snprintf(number, sizeof number, "%lld", (long long)step);
-    const safetensors_note notes[NOTES] = {
+    const safetensors_metadata_entry notes[NOTES] = {
         {"plumb", plumb_version()},
         {"model", t->model},
         {"step", number},
@@ -328,7 +329,7 @@ static plumb_status write_file(const rundir *r, const char *file, const trainee 
     return safetensors_write(in_run(name, r->path, file), arrays, count, notes, NOTES);
 }
 
-static plumb_status save_weights(const rundir *r, const trainee *t, int64_t step)
+static plumb_status save_weights(const run_dir *r, const trainable_model *t, int64_t step)
 {
     arena mem = {0};
     plumb_named_array *weights;
@@ -338,7 +339,7 @@ static plumb_status save_weights(const rundir *r, const trainee *t, int64_t step
     return st;
 }
 
-plumb_status rundir_save(rundir *r, const trainee *t, const rundir_state *s)
+plumb_status checkpoint_save(run_dir *r, const trainable_model *t, const checkpoint_state *s)
 {
     arena mem = {0};
     plumb_named_array blocks[BLOCKS];
@@ -352,8 +353,8 @@ plumb_status rundir_save(rundir *r, const trainee *t, const rundir_state *s)
 }
 
 // Does the file say that it is of this run and this model? `advice` is what to do if not.
-static plumb_status check_notes(const safetensors *f, const trainee *t, const char *identity,
-                                const char *film, const char *advice)
+static plumb_status check_notes(const safetensors *f, const trainable_model *t,
+                                const char *identity, const char *film, const char *advice)
 {
     char layout[33];
     const plumb_status st = hash_layout(layout, t);
@@ -419,7 +420,7 @@ static plumb_status with_advice(plumb_status st, const char *advice)
 }
 
 // The step of the weights on the disk, -1 if they are not those of this run or not whole.
-static int64_t weights_step(const rundir *r, const trainee *t)
+static int64_t weights_step(const run_dir *r, const trainable_model *t)
 {
     filename name;
     arena mem = {0};
@@ -434,7 +435,8 @@ static int64_t weights_step(const rundir *r, const trainee *t)
     return step;
 }
 
-static plumb_status load_checkpoint(const rundir *r, trainee *t, rundir_state *s, const char *name)
+static plumb_status load_checkpoint(const run_dir *r, trainable_model *t, checkpoint_state *s,
+                                    const char *name)
 {
     arena mem = {0};
     safetensors f;
@@ -455,7 +457,7 @@ static plumb_status load_checkpoint(const rundir *r, trainee *t, rundir_state *s
     return st;
 }
 
-plumb_status rundir_load(bool *there, rundir *r, trainee *t, rundir_state *s)
+plumb_status checkpoint_load(bool *there, run_dir *r, trainable_model *t, checkpoint_state *s)
 {
     filename name, other;
     *there = !access(in_run(name, r->path, "optimizer.safetensors"), F_OK);
@@ -470,7 +472,8 @@ plumb_status rundir_load(bool *there, rundir *r, trainee *t, rundir_state *s)
     return weights_step(r, t) == s->step ? PLUMB_OK : save_weights(r, t, s->step);
 }
 
-plumb_status rundir_weights(trainee *t, int64_t *step, const char *path, const char *identity)
+plumb_status checkpoint_load_weights(trainable_model *t, int64_t *step, const char *path,
+                                     const char *identity)
 {
     filename name;
     arena mem = {0};
@@ -510,8 +513,8 @@ static plumb_status measure_log(off_t *keep, double *seconds, FILE *f, const cha
         double time = 0.0;
         json_object(&j);
         for (const char *key; (key = json_key(&j));) {
-            if (!strcmp(key, "step")) at = json_integer(&j);
-            else if (!strcmp(key, "seconds")) time = json_real(&j);
+            if (!strcmp(key, "step")) at = json_int(&j);
+            else if (!strcmp(key, "seconds")) time = json_double(&j);
             else json_skip(&j, NULL, NULL);
         }
         if (json_end(&j) || at <= before) {
@@ -527,7 +530,7 @@ static plumb_status measure_log(off_t *keep, double *seconds, FILE *f, const cha
     return ferror(f) ? fail(PLUMB_EFILE, "%s: %s", name, strerror(errno)) : PLUMB_OK;
 }
 
-plumb_status rundir_log_begin(rundir *r, int64_t step)
+plumb_status run_log_open(run_dir *r, int64_t step)
 {
     filename name;
     off_t keep = 0;
@@ -542,12 +545,12 @@ plumb_status rundir_log_begin(rundir *r, int64_t step)
     plumb_status st = measure_log(&keep, &r->seconds, r->log, name, step);
     if (!st && (ftruncate(fd, keep) || fseeko(r->log, keep, SEEK_SET)))
         st = fail(PLUMB_EFILE, "%s: cannot be cut: %s", name, strerror(errno));
-    if (!st) st = events_open(&r->events, in_run(name, r->path, files[FILES - 1]), step);
+    if (!st) st = tensorboard_open(&r->events, in_run(name, r->path, files[FILES - 1]), step);
     return st;
 }
 
-plumb_status rundir_log(rundir *r, const trainee *t, int64_t step, const double *terms, double rate,
-                        double seconds)
+plumb_status run_log_write(run_dir *r, const trainable_model *t, int64_t step, const double *terms,
+                           double rate, double seconds)
 {
     plumb_record *record = plumb_record_create();
     if (!record) return fail(PLUMB_EMEMORY, "no memory for a line of the log");
@@ -560,7 +563,7 @@ plumb_status rundir_log(rundir *r, const trainee *t, int64_t step, const double 
     if (!st && (fprintf(r->log, "%s\n", line) < 0 || fflush(r->log)))
         st = fail(PLUMB_EFILE, "%s/log.jsonl: cannot be written: %s", r->path, strerror(errno));
     plumb_record_free(record);
-    if (!st) st = events_scalars(r->events, step, t->term, terms, t->terms);
-    if (!st) st = events_scalars(r->events, step, (const char *const[]){"rate"}, &rate, 1);
+    if (!st) st = tensorboard_write(r->events, step, t->term, terms, t->terms);
+    if (!st) st = tensorboard_write(r->events, step, (const char *const[]){"rate"}, &rate, 1);
     return st;
 }

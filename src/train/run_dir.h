@@ -17,59 +17,60 @@
 #include "plumb/record.h"
 
 /// What a checkpoint holds besides the trainee's own value and state. The trainer's.
-typedef struct rundir_state {
+typedef struct checkpoint_state {
     int64_t step;   ///< updates done
     float *m, *v;   ///< Adam's moments, (size)
     double *sum;    ///< terms added up since the last line of the log, (terms)
     int64_t summed; ///< of how many steps
     double *line;   ///< terms of the last line of the log, (terms)
-} rundir_state;
+} checkpoint_state;
 
-typedef struct rundir {
+typedef struct run_dir {
     char path[3800];
     int lock;
     bool made; ///< by us: it goes again if it comes to nothing
     FILE *log;
-    events *events;
+    tensorboard_writer *events;
     int64_t saved;     ///< step of the checkpoint on the disk; -1 none
     double seconds;    ///< of training before this time, as the log has it
     char identity[33]; ///< of the settings, for the files to say which run they are of
     char film[33];     ///< of the data
-} rundir;
+} run_dir;
 
-typedef enum rundir_mode {
-    RUNDIR_NEW,    ///< refuses to overwrite a run
-    RUNDIR_FORCE,  ///< may overwrite one
-    RUNDIR_RESUME, ///< needs a run
-} rundir_mode;
+typedef enum run_dir_mode {
+    RUN_DIR_NEW,    ///< refuses to overwrite a run
+    RUN_DIR_FORCE,  ///< may overwrite one
+    RUN_DIR_RESUME, ///< needs a run
+} run_dir_mode;
 
 /// Makes or finds the directory and locks it: no second process trains into it until the close.
-plumb_status rundir_open(rundir *r, const char *path, rundir_mode mode);
-void rundir_close(rundir *r);
+plumb_status run_dir_open(run_dir *r, const char *path, run_dir_mode mode);
+void run_dir_close(run_dir *r);
 
 /// Removes the files of a run, and no others; the lock stays.
-plumb_status rundir_clear(const rundir *r);
+plumb_status run_dir_remove_files(const run_dir *r);
 
 /// config.json, whole, in `mem` with a zero behind it.
-plumb_status rundir_config(char **text, size_t *size, arena *mem, const char *path);
-plumb_status rundir_save_config(const rundir *r, plumb_record *config);
+plumb_status run_dir_read_config(char **text, size_t *size, arena *mem, const char *path);
+plumb_status run_dir_write_config(const run_dir *r, plumb_record *config);
 
 /// Writes the checkpoint, then the weights.
-plumb_status rundir_save(rundir *r, const trainee *t, const rundir_state *s);
+plumb_status checkpoint_save(run_dir *r, const trainable_model *t, const checkpoint_state *s);
 /// Reads the checkpoint; `*there` is false if the run has none yet. Mends the weights.
-plumb_status rundir_load(bool *there, rundir *r, trainee *t, rundir_state *s);
+plumb_status checkpoint_load(bool *there, run_dir *r, trainable_model *t, checkpoint_state *s);
 
 /// The weights of a run into a trainee that was made from its config.json; `*step` is how far it
 /// was trained. For all who do not train.
-plumb_status rundir_weights(trainee *t, int64_t *step, const char *path, const char *identity);
+plumb_status checkpoint_load_weights(trainable_model *t, int64_t *step, const char *path,
+                                     const char *identity);
 
 /// Opens log.jsonl and the events and cuts both behind `step`.
-plumb_status rundir_log_begin(rundir *r, int64_t step);
+plumb_status run_log_open(run_dir *r, int64_t step);
 /// One line: step, the terms, the rate, seconds of training in all.
-plumb_status rundir_log(rundir *r, const trainee *t, int64_t step, const double *terms, double rate,
-                        double seconds);
+plumb_status run_log_write(run_dir *r, const trainable_model *t, int64_t step, const double *terms,
+                           double rate, double seconds);
 
 /// Puts `record` into results.json under `section`, where other sections stay as they are.
-plumb_status rundir_results(const char *path, const char *section, plumb_record *record);
+plumb_status run_dir_write_results(const char *path, const char *section, plumb_record *record);
 
 #endif

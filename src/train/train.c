@@ -17,17 +17,17 @@
 
 enum { SAVE_SECONDS = 60 };
 
-typedef struct job {
+typedef struct training_job {
     const plumb_train_options *opt;
     arena mem;
-    recipe recipe;
-    rundir run;
+    run_config recipe;
+    run_dir run;
     bool opened;
     bool changed; // config.json is to be written
-    footage film;
-    trainee trainee;
+    video_set film;
+    trainable_model trainee;
     bool created;
-} job;
+} training_job;
 
 plumb_train_options plumb_train_defaults(void)
 {
@@ -36,17 +36,17 @@ plumb_train_options plumb_train_defaults(void)
 
 // ---- settings ----
 
-typedef plumb_status apply(job *j, const char *assignment);
+typedef plumb_status apply(training_job *j, const char *assignment);
 
-static plumb_status apply_new(job *j, const char *assignment)
+static plumb_status apply_new(training_job *j, const char *assignment)
 {
     return settings_set(&j->recipe.all, assignment);
 }
 
-static plumb_status apply_resumed(job *j, const char *assignment)
+static plumb_status apply_resumed(training_job *j, const char *assignment)
 {
     const int64_t steps = j->recipe.training.steps;
-    const plumb_status st = settings_agree(&j->recipe.all, assignment, j->opt->out);
+    const plumb_status st = settings_check_resumed(&j->recipe.all, assignment, j->opt->out);
     if (st) return st;
     j->changed = true;
     if (j->recipe.training.decay && j->recipe.training.steps != steps)
@@ -58,7 +58,7 @@ static plumb_status apply_resumed(job *j, const char *assignment)
 }
 
 // What the options say, as assignments.
-static plumb_status apply_options(job *j, apply *to)
+static plumb_status apply_options(training_job *j, apply *to)
 {
     const plumb_train_options *o = j->opt;
     char text[600];
@@ -81,7 +81,7 @@ static plumb_status apply_options(job *j, apply *to)
     return st;
 }
 
-static plumb_status check_ranks(const job *j)
+static plumb_status check_ranks(const training_job *j)
 {
     const long long replicas = j->recipe.training.replicas;
     if (replicas >= comm_size()) return PLUMB_OK;
@@ -91,42 +91,42 @@ static plumb_status check_ranks(const job *j)
                 replicas, comm_size(), comm_size());
 }
 
-static plumb_status begin(job *j)
+static plumb_status begin(training_job *j)
 {
     const plumb_train_options *o = j->opt;
     settings_preset preset = SETTINGS_CPU;
     bool room;
     if (!o->model) return fail(PLUMB_EVALUE, "no model is given");
     plumb_status st = o->preset ? settings_find_preset(&preset, o->preset) : PLUMB_OK;
-    if (!st) st = recipe_begin(&j->recipe, &j->mem, o->model, preset);
+    if (!st) st = run_config_init(&j->recipe, &j->mem, o->model, preset);
     // A file has as many trajectories as it has.
     if (!st && o->data) st = settings_set(&j->recipe.all, "trajectories=0");
     if (!st) st = apply_options(j, apply_new);
-    if (!st) st = recipe_check(&j->recipe);
+    if (!st) st = run_config_check(&j->recipe);
     if (!st) st = check_ranks(j);
     // A wrong name is better refused before there is a directory.
-    if (!st && j->recipe.data.world[0]) st = gather_is_room(&room, j->recipe.data.world);
+    if (!st && j->recipe.data.world[0]) st = video_load_is_room(&room, j->recipe.data.world);
     if (!st && !comm_rank()) {
-        st = rundir_open(&j->run, o->out, o->force ? RUNDIR_FORCE : RUNDIR_NEW);
+        st = run_dir_open(&j->run, o->out, o->force ? RUN_DIR_FORCE : RUN_DIR_NEW);
         j->opened = !st;
     }
     j->changed = true;
     return st;
 }
 
-static plumb_status resume(job *j)
+static plumb_status resume(training_job *j)
 {
     const plumb_train_options *o = j->opt;
     char *text, name[4096];
     size_t size;
     plumb_status st = PLUMB_OK;
     if (comm_rank()) snprintf(j->run.path, sizeof j->run.path, "%s", o->out); // rank 0 has the lock
-    else st = rundir_open(&j->run, o->out, RUNDIR_RESUME);
+    else st = run_dir_open(&j->run, o->out, RUN_DIR_RESUME);
     if (st) return st;
     j->opened = !comm_rank();
     snprintf(name, sizeof name, "%s/config.json", j->run.path);
-    st = rundir_config(&text, &size, &j->mem, j->run.path);
-    if (!st) st = recipe_read(&j->recipe, &j->mem, text, size, name);
+    st = run_dir_read_config(&text, &size, &j->mem, j->run.path);
+    if (!st) st = run_config_parse(&j->recipe, &j->mem, text, size, name);
     if (st == PLUMB_EFORMAT)
         st =
             fail(st, "%s; put the right file back, or begin anew with --force", plumb_last_error());
@@ -140,40 +140,40 @@ static plumb_status resume(job *j)
         st = fail(PLUMB_EVALUE, "%s: was begun with the preset %s, not %s", o->out,
                   settings_preset_name(j->recipe.preset), o->preset);
     if (!st) st = apply_options(j, apply_resumed);
-    if (!st) st = recipe_check(&j->recipe);
+    if (!st) st = run_config_check(&j->recipe);
     return st ? st : check_ranks(j);
 }
 
 // ---- the run ----
 
-static plumb_status make_model(job *j)
+static plumb_status make_model(training_job *j)
 {
-    plumb_status st = recipe_film(&j->film, &j->mem, &j->recipe, j->opt->threads);
+    plumb_status st = run_config_load_video(&j->film, &j->mem, &j->recipe, j->opt->threads);
     if (st) return st;
-    gather_identity(j->run.film, &j->film);
+    video_hash(j->run.film, &j->film);
     st =
         j->recipe.model->create(&j->trainee, &j->mem, j->recipe.own, &j->recipe.training, &j->film);
     j->created = !st;
     if (st) return st;
-    const trainee *t = &j->trainee;
+    const trainable_model *t = &j->trainee;
     assert(t->size > 0 && t->terms > 0 && t->replicas == j->recipe.training.replicas);
     (void)t;
-    return recipe_identity(j->run.identity, &j->recipe);
+    return run_config_hash(j->run.identity, &j->recipe);
 }
 
-static plumb_status write_config(job *j)
+static plumb_status write_config(training_job *j)
 {
     if (!j->changed || comm_rank()) return PLUMB_OK;
-    plumb_status st = j->opt->resume ? PLUMB_OK : rundir_clear(&j->run);
+    plumb_status st = j->opt->resume ? PLUMB_OK : run_dir_remove_files(&j->run);
     plumb_record *config = plumb_record_create();
     if (!config) return fail(PLUMB_EMEMORY, "no memory for config.json");
-    recipe_record(config, &j->recipe);
-    if (!st) st = rundir_save_config(&j->run, config);
+    run_config_record(config, &j->recipe);
+    if (!st) st = run_dir_write_config(&j->run, config);
     plumb_record_free(config);
     return st;
 }
 
-static plumb_status write_results(const job *j, const plumb_train_result *r)
+static plumb_status write_results(const training_job *j, const plumb_train_result *r)
 {
     plumb_record *record = plumb_record_create();
     if (!record) return fail(PLUMB_EMEMORY, "no memory for results.json");
@@ -184,12 +184,12 @@ static plumb_status write_results(const job *j, const plumb_train_result *r)
     plumb_record_real(record, "seconds", r->seconds);
     plumb_record_text(record, "data", j->run.film);
     plumb_record_text(record, "version", plumb_version());
-    const plumb_status st = rundir_results(j->run.path, "train", record);
+    const plumb_status st = run_dir_write_results(j->run.path, "train", record);
     plumb_record_free(record);
     return st;
 }
 
-static void pass_on(void *context, const trainer_report *r)
+static void pass_on(void *context, const trainer_progress *r)
 {
     const plumb_train_options *o = context;
     const plumb_train_progress p = {.step = r->step,
@@ -201,7 +201,7 @@ static void pass_on(void *context, const trainer_report *r)
     o->progress(o->context, &p);
 }
 
-static plumb_status train(plumb_train_result *out, job *j)
+static plumb_status train(plumb_train_result *out, training_job *j)
 {
     const training_settings *s = &j->recipe.training;
     const trainer_options opt = {
@@ -239,14 +239,14 @@ plumb_status plumb_train(plumb_train_result *out, const plumb_train_options *opt
         return fail(PLUMB_EVALUE, "to go on with a run and to overwrite it cannot both be had");
     if (!(opt->minutes >= 0.0) || isinf(opt->minutes))
         return fail(PLUMB_EVALUE, "minutes is %g, wanted a number from 0 on", opt->minutes);
-    job j = {.opt = opt, .run.lock = -1};
+    training_job j = {.opt = opt, .run.lock = -1};
     // Ranks that are one training go together from step to step: what fails for one fails for all.
-    plumb_status st = comm_agree(opt->resume ? resume(&j) : begin(&j));
-    if (!st) st = comm_agree(make_model(&j));
-    if (!st) st = comm_agree(write_config(&j));
+    plumb_status st = comm_all_ok(opt->resume ? resume(&j) : begin(&j));
+    if (!st) st = comm_all_ok(make_model(&j));
+    if (!st) st = comm_all_ok(write_config(&j));
     if (!st) st = train(out, &j);
     if (j.created && j.trainee.end) j.trainee.end(j.trainee.self);
-    if (j.opened) rundir_close(&j.run);
+    if (j.opened) run_dir_close(&j.run);
     arena_clear(&j.mem);
     return st;
 }
@@ -255,15 +255,15 @@ plumb_status plumb_train(plumb_train_result *out, const plumb_train_options *opt
 
 plumb_status plumb_train_plan(plumb_record *record, const plumb_train_options *opt)
 {
-    job j = {.opt = opt, .run.lock = -1};
+    training_job j = {.opt = opt, .run.lock = -1};
     settings_preset preset = SETTINGS_CPU;
     plumb_status st = opt->model ? PLUMB_OK : fail(PLUMB_EVALUE, "no model is given");
     if (!st && opt->preset) st = settings_find_preset(&preset, opt->preset);
-    if (!st) st = recipe_begin(&j.recipe, &j.mem, opt->model, preset);
+    if (!st) st = run_config_init(&j.recipe, &j.mem, opt->model, preset);
     if (!st) st = apply_options(&j, apply_new);
     if (!st && !j.recipe.data.world[0] && !j.recipe.data.data[0])
         st = settings_set(&j.recipe.all, "world=mass-spring");
-    if (!st) st = recipe_frames(&j.film, &j.recipe);
+    if (!st) st = run_config_video_shape(&j.film, &j.recipe);
     if (!st)
         st = j.recipe.model->create(&j.trainee, &j.mem, j.recipe.own, &j.recipe.training, &j.film);
     j.created = !st;
@@ -281,20 +281,20 @@ plumb_status plumb_train_plan(plumb_record *record, const plumb_train_options *o
 
 int64_t plumb_train_model_count(void)
 {
-    return catalogue_count();
+    return registry_count();
 }
 
 const char *plumb_train_model_name(int64_t index)
 {
-    return catalogue_at(index)->name;
+    return registry_at(index)->name;
 }
 
 const char *plumb_train_model_summary(int64_t index)
 {
-    return catalogue_at(index)->summary;
+    return registry_at(index)->summary;
 }
 
-static void describe(plumb_train_setting *out, const settings_row *row)
+static void describe(plumb_train_setting *out, const setting_spec *row)
 {
     size_t used = 0;
     *out = (plumb_train_setting){0};
@@ -321,16 +321,16 @@ plumb_status plumb_train_setting_at(plumb_train_setting *out, bool *there, const
     plumb_status st = PLUMB_OK;
     *there = false;
     for (int preset = 0; preset < SETTINGS_PRESETS && !st; preset++) {
-        recipe r;
-        st = recipe_begin(&r, &mem, model, (settings_preset)preset);
+        run_config r;
+        st = run_config_init(&r, &mem, model, (settings_preset)preset);
         int64_t at = 0;
         for (int p = 0; p < r.all.count && !st; p++)
-            for (const settings_row *row = r.all.part[p].row; row->name; row++) {
+            for (const setting_spec *row = r.all.part[p].row; row->name; row++) {
                 if (at++ != index) continue;
                 char *const places[] = {out->paper, out->cpu, out->tiny};
                 if (!*there) describe(out, row);
                 *there = true;
-                settings_text(places[preset], sizeof out->paper, row, r.all.part[p].values);
+                settings_format(places[preset], sizeof out->paper, row, r.all.part[p].values);
             }
     }
     arena_clear(&mem);

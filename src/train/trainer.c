@@ -22,25 +22,25 @@
 #include "distributed/comm.h"
 
 // What a replica failed with: its message belongs to another thread.
-typedef struct outcome {
+typedef struct task_error {
     plumb_status st;
     char why[512];
-} outcome;
+} task_error;
 
 typedef struct trainer {
-    trainee *t;
-    rundir *run;
+    trainable_model *t;
+    run_dir *run;
     const trainer_options *opt;
     arena mem;
-    crew *crew;
-    rundir_state s;
+    thread_team *crew;
+    checkpoint_state s;
 
-    spread ranks;     // whose replicas are whose
-    int64_t stride;   // floats from one replica's gradient to the next
-    float *gradient;  // (replicas of this rank, stride); the sum ends up in the first
-    double *terms;    // (replicas, terms); likewise
-    double *square;   // (parts)
-    outcome *outcome; // (replicas)
+    all_reduce ranks;    // whose replicas are whose
+    int64_t stride;      // floats from one replica's gradient to the next
+    float *gradient;     // (replicas of this rank, stride); the sum ends up in the first
+    double *terms;       // (replicas, terms); likewise
+    double *square;      // (parts)
+    task_error *outcome; // (replicas)
     int64_t parts;
     double *report;  // (1 + most replicas of a rank * terms): what ranks tell each other of a step
     double *reports; // (ranks, ..)
@@ -54,7 +54,7 @@ typedef struct trainer {
 
 // ---- rounds ----
 
-static void note(outcome *o, plumb_status st)
+static void note(task_error *o, plumb_status st)
 {
     o->st = st;
     if (st) snprintf(o->why, sizeof o->why, "%s", plumb_last_error());
@@ -63,7 +63,7 @@ static void note(outcome *o, plumb_status st)
 // Replicas of a worker of this rank.
 static int64_t share_of(int64_t *size, const trainer *x, int worker, int workers)
 {
-    return x->ranks.first + crew_share(size, x->ranks.count, worker, workers);
+    return x->ranks.first + thread_team_split(size, x->ranks.count, worker, workers);
 }
 
 static void enter_all(void *context, int worker, int workers)
@@ -96,9 +96,9 @@ static void add_up(void *context, int worker, int workers)
 {
     trainer *x = context;
     int64_t size;
-    const int64_t first = crew_share(&size, x->parts, worker, workers);
+    const int64_t first = thread_team_split(&size, x->parts, worker, workers);
     for (int64_t p = first; p < first + size; p++) {
-        spread_add_own(&x->ranks, x->gradient, p);
+        all_reduce_local(&x->ranks, x->gradient, p);
         if (x->ranks.ranks == 1)
             x->square[p] = adam_squares(x->gradient + p * ADAM_PART, part_size(x, p));
     }
@@ -109,13 +109,13 @@ static void add_rest(void *context, int worker, int workers)
 {
     trainer *x = context;
     int64_t size;
-    const spread *s = &x->ranks;
+    const all_reduce *s = &x->ranks;
     const int64_t first =
-        s->part_first[s->rank] + crew_share(&size, s->part_count[s->rank], worker, workers);
+        s->part_first[s->rank] + thread_team_split(&size, s->part_count[s->rank], worker, workers);
     for (int64_t p = first; p < first + size; p++) {
         float *sum = x->gradient + p * ADAM_PART;
         const int64_t count = part_size(x, p);
-        memcpy(sum, spread_add_rest(s, p), (size_t)count * sizeof *sum);
+        memcpy(sum, all_reduce_remote(s, p), (size_t)count * sizeof *sum);
         x->square[p] = adam_squares(sum, count);
     }
 }
@@ -124,7 +124,7 @@ static void update(void *context, int worker, int workers)
 {
     trainer *x = context;
     int64_t size;
-    const int64_t first = crew_share(&size, x->parts, worker, workers);
+    const int64_t first = thread_team_split(&size, x->parts, worker, workers);
     if (!size) return;
     const int64_t at = first * ADAM_PART;
     const int64_t count = (size - 1) * ADAM_PART + part_size(x, first + size - 1);
@@ -156,32 +156,32 @@ static plumb_status share_terms(trainer *x, plumb_status st)
     memcpy(x->report + 1, x->terms + x->ranks.first * n,
            (size_t)(x->ranks.count * n) * sizeof *x->report);
     plumb_status met =
-        comm_gather(x->reports, x->report, (size_t)x->report_size * sizeof *x->report);
+        comm_all_gather(x->reports, x->report, (size_t)x->report_size * sizeof *x->report);
     bool bad = false;
     for (int k = 0; k < x->ranks.ranks && !met; k++) {
         int64_t size;
-        const int64_t first = crew_share(&size, x->t->replicas, k, x->ranks.ranks);
+        const int64_t first = thread_team_split(&size, x->t->replicas, k, x->ranks.ranks);
         const double *report = x->reports + k * x->report_size;
         bad = bad || report[0] != 0.0;
         memcpy(x->terms + first * n, report + 1, (size_t)(size * n) * sizeof *report);
     }
-    return met ? met : bad ? comm_agree(st) : PLUMB_OK;
+    return met ? met : bad ? comm_all_ok(st) : PLUMB_OK;
 }
 
 static plumb_status sum_up(trainer *x)
 {
-    crew_run(x->crew, add_up, x);
+    thread_team_run(x->crew, add_up, x);
     if (x->ranks.ranks == 1) return PLUMB_OK;
-    const plumb_status st = spread_exchange(&x->ranks, x->gradient);
+    const plumb_status st = all_reduce_exchange(&x->ranks, x->gradient);
     if (st) return st;
-    crew_run(x->crew, add_rest, x);
-    return spread_join(&x->ranks, x->gradient, x->square);
+    thread_team_run(x->crew, add_rest, x);
+    return all_reduce_gather(&x->ranks, x->gradient, x->square);
 }
 
 // ---- numbers that are none ----
 
 // The tensor of the first element that is not finite, or NULL.
-static const char *culprit(const trainee *t, const float *block)
+static const char *culprit(const trainable_model *t, const float *block)
 {
     for (int64_t i = 0; i < t->tensors; i++) {
         const int64_t end = i + 1 < t->tensors ? t->tensor[i + 1].offset : t->size;
@@ -193,7 +193,7 @@ static const char *culprit(const trainee *t, const float *block)
 
 static plumb_status refuse(const trainer *x)
 {
-    const trainee *t = x->t;
+    const trainable_model *t = x->t;
     char what[300] = "", last[4200] = "";
     const char *value = culprit(t, t->value), *gradient = culprit(t, x->gradient);
     for (int64_t i = 0; i < t->terms && !what[0]; i++)
@@ -217,7 +217,7 @@ static plumb_status refuse(const trainer *x)
 
 static plumb_status advance(trainer *x)
 {
-    crew_run(x->crew, compute, x);
+    thread_team_run(x->crew, compute, x);
     plumb_status st = share_terms(x, outcome_of(x));
     if (st) return st;
     add_terms(x);
@@ -230,7 +230,7 @@ static plumb_status advance(trainer *x)
     if (!finite || !isfinite(square)) return refuse(x);
     x->rate = adam_rate(&x->opt->schedule, x->s.step);
     x->scale = adam_clip(sqrt(square), x->opt->clip);
-    crew_run(x->crew, update, x);
+    thread_team_run(x->crew, update, x);
     if (x->t->after) st = x->t->after(x->t->self, x->s.step, x->terms);
     if (st) return st;
     for (int64_t i = 0; i < x->t->terms; i++) x->s.sum[i] += x->terms[i];
@@ -261,13 +261,13 @@ static plumb_status write_line(trainer *x)
     }
     x->s.summed = 0;
     if (!x->run) return PLUMB_OK;
-    return rundir_log(x->run, x->t, x->s.step, x->s.line, x->rate, seconds_of(x));
+    return run_log_write(x->run, x->t, x->s.step, x->s.line, x->rate, seconds_of(x));
 }
 
 static plumb_status save(trainer *x)
 {
     if (!x->run || x->run->saved == x->s.step) return PLUMB_OK;
-    const plumb_status st = rundir_save(x->run, x->t, &x->s);
+    const plumb_status st = checkpoint_save(x->run, x->t, &x->s);
     x->saved_at = clock_now();
     return st;
 }
@@ -284,11 +284,11 @@ static void tell(const trainer *x)
     if (!x->opt->report) return;
     const double here = clock_now() - x->started;
     const double done = (double)(x->s.step - x->begun_at);
-    trainer_report r = {.step = x->s.step,
-                        .steps = x->opt->schedule.steps,
-                        .loss = loss_of(x),
-                        .pace = here > 0.0 ? done / here : 0.0,
-                        .seconds = here};
+    trainer_progress r = {.step = x->s.step,
+                          .steps = x->opt->schedule.steps,
+                          .loss = loss_of(x),
+                          .pace = here > 0.0 ? done / here : 0.0,
+                          .seconds = here};
     r.left = r.pace > 0.0 ? (double)(r.steps - r.step) / r.pace : 0.0;
     if (x->opt->seconds > 0.0 && r.left > x->opt->seconds - here) r.left = x->opt->seconds - here;
     x->opt->report(x->opt->context, &r);
@@ -317,10 +317,10 @@ static plumb_status vote(int *out, trainer *x, plumb_status st)
     const bool late =
         !x->ranks.rank && x->opt->seconds > 0.0 && clock_now() - x->started >= x->opt->seconds;
     const int32_t mine = st ? FAILED : status_stopped() ? STOP : late ? TIME_IS_UP : GO_ON;
-    const plumb_status met = comm_gather(x->votes, &mine, sizeof mine);
+    const plumb_status met = comm_all_gather(x->votes, &mine, sizeof mine);
     *out = GO_ON;
     for (int k = 0; k < x->ranks.ranks && !met; k++) *out = x->votes[k] > *out ? x->votes[k] : *out;
-    return met ? met : *out == FAILED ? comm_agree(st) : PLUMB_OK;
+    return met ? met : *out == FAILED ? comm_all_ok(st) : PLUMB_OK;
 }
 
 static plumb_status loop(trainer *x)
@@ -338,7 +338,7 @@ static plumb_status loop(trainer *x)
         if (!st) tell(x);
         if (!st && is_time_to_save(x)) st = save(x);
     }
-    st = comm_agree(save(x));
+    st = comm_all_ok(save(x));
     return st;
 }
 
@@ -346,24 +346,25 @@ static plumb_status loop(trainer *x)
 
 static plumb_status prepare(trainer *x)
 {
-    trainee *t = x->t;
+    trainable_model *t = x->t;
     x->stride = (t->size + 15) / 16 * 16;
     x->parts = (t->size + ADAM_PART - 1) / ADAM_PART;
-    plumb_status st = spread_begin(&x->ranks, &x->mem, t->replicas, t->size, ADAM_PART, x->stride);
+    plumb_status st =
+        all_reduce_init(&x->ranks, &x->mem, t->replicas, t->size, ADAM_PART, x->stride);
     if (st) return st;
     const int64_t most = (t->replicas + x->ranks.ranks - 1) / x->ranks.ranks;
     x->report_size = 1 + most * t->terms;
-    x->report = ARENA_NEW(&x->mem, double, x->report_size);
-    x->reports = ARENA_NEW(&x->mem, double, x->report_size * x->ranks.ranks);
-    x->votes = ARENA_NEW(&x->mem, int32_t, x->ranks.ranks);
-    x->gradient = ARENA_NEW(&x->mem, float, x->stride * x->ranks.count);
-    x->terms = ARENA_NEW(&x->mem, double, t->replicas * t->terms);
-    x->square = ARENA_NEW(&x->mem, double, x->parts);
-    x->outcome = ARENA_NEW(&x->mem, outcome, t->replicas);
-    x->s.m = ARENA_NEW(&x->mem, float, t->size);
-    x->s.v = ARENA_NEW(&x->mem, float, t->size);
-    x->s.sum = ARENA_NEW(&x->mem, double, t->terms);
-    x->s.line = ARENA_NEW(&x->mem, double, t->terms);
+    x->report = ARENA_ALLOC(&x->mem, double, x->report_size);
+    x->reports = ARENA_ALLOC(&x->mem, double, x->report_size * x->ranks.ranks);
+    x->votes = ARENA_ALLOC(&x->mem, int32_t, x->ranks.ranks);
+    x->gradient = ARENA_ALLOC(&x->mem, float, x->stride * x->ranks.count);
+    x->terms = ARENA_ALLOC(&x->mem, double, t->replicas * t->terms);
+    x->square = ARENA_ALLOC(&x->mem, double, x->parts);
+    x->outcome = ARENA_ALLOC(&x->mem, task_error, t->replicas);
+    x->s.m = ARENA_ALLOC(&x->mem, float, t->size);
+    x->s.v = ARENA_ALLOC(&x->mem, float, t->size);
+    x->s.sum = ARENA_ALLOC(&x->mem, double, t->terms);
+    x->s.line = ARENA_ALLOC(&x->mem, double, t->terms);
     if (!x->gradient || !x->terms || !x->square || !x->outcome || !x->s.m || !x->s.v || !x->s.sum ||
         !x->s.line || !x->report || !x->reports || !x->votes)
         return PLUMB_EMEMORY;
@@ -373,17 +374,17 @@ static plumb_status prepare(trainer *x)
 // What rank 0 read from the disk, to everybody.
 static plumb_status hand_out(trainer *x)
 {
-    trainee *t = x->t;
+    trainable_model *t = x->t;
     const size_t floats = (size_t)t->size * sizeof(float),
                  terms = (size_t)t->terms * sizeof(double);
     int64_t counts[2] = {x->s.step, x->s.summed};
-    plumb_status st = comm_spread(t->value, floats);
-    if (!st) st = comm_spread(x->s.m, floats);
-    if (!st) st = comm_spread(x->s.v, floats);
-    if (!st) st = comm_spread(t->state, (size_t)t->states * sizeof(double));
-    if (!st) st = comm_spread(x->s.sum, terms);
-    if (!st) st = comm_spread(x->s.line, terms);
-    if (!st) st = comm_spread(counts, sizeof counts);
+    plumb_status st = comm_broadcast(t->value, floats);
+    if (!st) st = comm_broadcast(x->s.m, floats);
+    if (!st) st = comm_broadcast(x->s.v, floats);
+    if (!st) st = comm_broadcast(t->state, (size_t)t->states * sizeof(double));
+    if (!st) st = comm_broadcast(x->s.sum, terms);
+    if (!st) st = comm_broadcast(x->s.line, terms);
+    if (!st) st = comm_broadcast(counts, sizeof counts);
     x->s.step = counts[0];
     x->s.summed = counts[1];
     return st;
@@ -393,31 +394,32 @@ static plumb_status hand_out(trainer *x)
 static int threads_of(const trainer *x)
 {
     if (x->opt->threads > 0) return x->opt->threads;
-    const int all = pool_threads(), local = comm_local_size();
+    const int all = parallel_threads(), local = comm_local_size();
     if (local < 2 || all < sysconf(_SC_NPROCESSORS_ONLN)) return all;
     return all / local > 1 ? all / local : 1;
 }
 
 static plumb_status set_up(trainer *x)
 {
-    trainee *t = x->t;
+    trainable_model *t = x->t;
     bool there = false;
-    plumb_status st = x->run ? rundir_load(&there, x->run, t, &x->s) : PLUMB_OK;
-    if (!st && x->run) st = rundir_log_begin(x->run, x->s.step);
-    st = comm_agree(st);
+    plumb_status st = x->run ? checkpoint_load(&there, x->run, t, &x->s) : PLUMB_OK;
+    if (!st && x->run) st = run_log_open(x->run, x->s.step);
+    st = comm_all_ok(st);
     if (!st) st = hand_out(x);
-    if (!st) st = crew_create(&x->crew, threads_of(x));
+    if (!st) st = thread_team_create(&x->crew, threads_of(x));
     if (!st && t->enter) {
-        crew_run(x->crew, enter_all, x);
+        thread_team_run(x->crew, enter_all, x);
         st = outcome_of(x);
     }
-    return comm_agree(st);
+    return comm_all_ok(st);
 }
 
-plumb_status trainer_run(trainer_result *out, trainee *t, rundir *run, const trainer_options *opt)
+plumb_status trainer_run(trainer_result *out, trainable_model *t, run_dir *run,
+                         const trainer_options *opt)
 {
     trainer x = {.t = t, .run = run, .opt = opt};
-    plumb_status st = comm_agree(prepare(&x));
+    plumb_status st = comm_all_ok(prepare(&x));
     if (!st) st = set_up(&x);
     x.started = x.saved_at = clock_now();
     x.begun_at = x.s.step;
@@ -429,7 +431,7 @@ plumb_status trainer_run(trainer_result *out, trainee *t, rundir *run, const tra
                                 .seconds = seconds_of(&x),
                                 .here = clock_now() - x.started,
                                 .begun_at = x.begun_at};
-    crew_free(x.crew);
+    thread_team_free(x.crew);
     arena_clear(&x.mem);
     return st;
 }

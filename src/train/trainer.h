@@ -9,12 +9,12 @@
 #include "models/model.h"
 #include "train/run_dir.h"
 
-typedef struct trainer_report {
+typedef struct trainer_progress {
     int64_t step, steps; ///< done, and all
     double loss;         ///< mean since the last line of the log
     double pace;         ///< steps a second
     double seconds, left;
-} trainer_report;
+} trainer_progress;
 
 typedef struct trainer_options {
     adam adam;
@@ -25,7 +25,8 @@ typedef struct trainer_options {
     double save_seconds;    ///< a checkpoint at the latest after so long; 0: never. Changes no bit
     double seconds;         ///< stop after so long; 0 no limit
     int threads;            ///< 0: as many as there are cores
-    void (*report)(void *context, const trainer_report *report); ///< after every step; may be NULL
+    void (*report)(void *context,
+                   const trainer_progress *report); ///< after every step; may be NULL
     void *context;
 } trainer_options;
 
@@ -43,6 +44,7 @@ typedef struct trainer_result {
 /// On plumb_stop saves and fails with PLUMB_ESTOPPED. If a loss or a gradient is not finite it
 /// fails with PLUMB_ENUMERIC, naming step, tensor and the last good checkpoint; parameters are then
 /// as before that step.
-plumb_status trainer_run(trainer_result *out, trainee *t, rundir *run, const trainer_options *opt);
+plumb_status trainer_run(trainer_result *out, trainable_model *t, run_dir *run,
+                         const trainer_options *opt);
 
 #endif

@@ -70,20 +70,20 @@ plumb_status plumb_world_find(const plumb_world **out, const char *name)
 {
     int nearest = 0;
     for (int i = 0; i < WORLDS; i++) {
-        if (!strcmp(table[i]->facts.name, name)) {
+        if (!strcmp(table[i]->info.name, name)) {
             *out = table[i];
             return PLUMB_OK;
         }
-        if (distance(name, table[i]->facts.name) < distance(name, table[nearest]->facts.name))
+        if (distance(name, table[i]->info.name) < distance(name, table[nearest]->info.name))
             nearest = i;
     }
     return fail(PLUMB_EVALUE, "no world \"%.64s\"; the nearest is \"%s\"", name,
-                table[nearest]->facts.name);
+                table[nearest]->info.name);
 }
 
 const plumb_world_facts *plumb_world_describe(const plumb_world *world)
 {
-    return &world->facts;
+    return &world->info;
 }
 
 plumb_world_options plumb_world_defaults(void)
@@ -94,22 +94,22 @@ plumb_world_options plumb_world_defaults(void)
 int64_t plumb_world_parameter_size(const plumb_world *world)
 {
     int64_t size = 0;
-    for (int64_t i = 0; i < world->facts.parameter_count; i++)
-        size += world->facts.parameters[i].count;
+    for (int64_t i = 0; i < world->info.parameter_count; i++)
+        size += world->info.parameters[i].count;
     return size;
 }
 
-rng worlds_rng(const plumb_world *world, uint64_t seed, int64_t item, worlds_purpose purpose)
+rng world_rng(const plumb_world *world, uint64_t seed, int64_t item, world_stream purpose)
 {
     return rng_at(seed, (uint64_t)world->id << 56 | (uint64_t)purpose << 48 | (uint64_t)item);
 }
 
-double worlds_uniform(rng *r, double low, double high)
+double world_uniform(rng *r, double low, double high)
 {
     return low + (high - low) * rng_uniform(r);
 }
 
-void worlds_annulus(double out[2], rng *r, double low, double high, bool by_area)
+void world_annulus(double out[2], rng *r, double low, double high, bool by_area)
 {
     const double u = rng_uniform(r), turn = 0x1.921fb54442d18p+2 * rng_uniform(r);
     const double radius =
@@ -121,17 +121,17 @@ void worlds_annulus(double out[2], rng *r, double low, double high, bool by_area
 // One trajectory under way.
 typedef struct walk {
     const plumb_world *world;
-    worlds_plan plan;
+    world_plan plan;
     int64_t first;
     arena mem;
-    double phase[WORLDS_MAX_STATE];
-    double parameters[WORLDS_MAX_PARAMETERS];
+    double phase[WORLD_MAX_STATE];
+    double parameters[WORLD_MAX_PARAMETERS];
 } walk;
 
 static plumb_status resolve_time(walk *w, const plumb_world_options *o)
 {
-    const plumb_world_facts *facts = &w->world->facts;
-    worlds_plan *plan = &w->plan;
+    const plumb_world_facts *facts = &w->world->info;
+    world_plan *plan = &w->plan;
     if (!(o->dt >= 0.0) || o->dt > 1e6)
         return fail(PLUMB_EVALUE, "%s: dt is %g; wanted 0 (the world's own) to 1e6", facts->name,
                     o->dt);
@@ -175,14 +175,14 @@ static plumb_status resolve(walk *w, const plumb_world *world, int64_t steps,
     if (steps < 0 || steps > longest || o.first < 0 || o.first > longest || o.reject_steps < 0 ||
         o.reject_steps > longest)
         return fail(PLUMB_EVALUE, "%s: steps, first and reject_steps are 0 to 1000000000",
-                    world->facts.name);
-    if (o.image < 4 || o.image > WORLDS_MAX_IMAGE || o.image % 4)
+                    world->info.name);
+    if (o.image < 4 || o.image > WORLD_MAX_IMAGE || o.image % 4)
         return fail(PLUMB_EVALUE, "%s: image is %lld; wanted a multiple of 4 up to %d",
-                    world->facts.name, (long long)o.image, WORLDS_MAX_IMAGE);
+                    world->info.name, (long long)o.image, WORLD_MAX_IMAGE);
     if ((int)o.colors < PLUMB_COLORS_WORLD || o.colors > PLUMB_COLORS_SIX)
-        return fail(PLUMB_EVALUE, "%s: no colour rule %d", world->facts.name, (int)o.colors);
+        return fail(PLUMB_EVALUE, "%s: no colour rule %d", world->info.name, (int)o.colors);
     if (o.colors != PLUMB_COLORS_WORLD && !world->colored)
-        return fail(PLUMB_EVALUE, "%s has no colours to choose", world->facts.name);
+        return fail(PLUMB_EVALUE, "%s has no colours to choose", world->info.name);
     w->plan.image = o.image;
     w->plan.colors = o.colors;
     w->plan.reject_steps = o.reject_steps ? o.reject_steps : o.first + steps;
@@ -196,21 +196,21 @@ static plumb_status begin_given(walk *w, const double *state, const double *para
     if (parameters) {
         memcpy(w->parameters, parameters, (size_t)size * sizeof *parameters);
     } else {
-        const plumb_status st = world->begin(w->phase, w->parameters, world, &w->plan, 0, 0);
+        const plumb_status st = world->sample(w->phase, w->parameters, world, &w->plan, 0, 0);
         if (st) return st;
     }
     for (int64_t i = 0; i < size; i++)
         if (!isfinite(w->parameters[i]) ||
             (i < 32 && world->positive >> i & 1 && !(w->parameters[i] > 0.0)))
-            return fail(PLUMB_EVALUE, "%s: number %lld of the parameters is %g", world->facts.name,
+            return fail(PLUMB_EVALUE, "%s: number %lld of the parameters is %g", world->info.name,
                         (long long)i, w->parameters[i]);
-    for (int64_t i = 0; i < 2 * world->facts.n; i++) {
+    for (int64_t i = 0; i < 2 * world->info.n; i++) {
         if (!(fabs(state[i]) <= 1e6))
             return fail(PLUMB_EVALUE, "%s: number %lld of the state is %g; wanted -1e6 to 1e6",
-                        world->facts.name, (long long)i, state[i]);
+                        world->info.name, (long long)i, state[i]);
         if (world->interior && !(state[i] > 0.0))
             return fail(PLUMB_EVALUE, "%s: number %lld of the state is %g; wanted above 0",
-                        world->facts.name, (long long)i, state[i]);
+                        world->info.name, (long long)i, state[i]);
         w->phase[i] = state[i];
     }
     return PLUMB_OK;
@@ -220,10 +220,10 @@ static plumb_status begin_given(walk *w, const double *state, const double *para
 static void record(const plumb_trajectory *out, const walk *w, int64_t t)
 {
     const plumb_world *world = w->world;
-    const int64_t n2 = 2 * world->facts.n, c2 = 2 * world->facts.canonical_n;
+    const int64_t n2 = 2 * world->info.n, c2 = 2 * world->info.canonical_n;
     if (out->time) out->time[t] = w->plan.interval * (double)(w->first + t);
     if (out->state) {
-        if (world->publish) world->publish(out->state + t * n2, world, w->phase);
+        if (world->to_published) world->to_published(out->state + t * n2, world, w->phase);
         else memcpy(out->state + t * n2, w->phase, (size_t)n2 * sizeof(double));
     }
     if (out->derivative)
@@ -247,18 +247,18 @@ static plumb_status go(const plumb_trajectory *out, walk *w, int64_t steps)
           out->frames))
         return PLUMB_OK;
 
-    void *motion = arena_take(&w->mem, 1, world->motion_size);
-    void *look = out->frames ? arena_take(&w->mem, 1, world->look_size) : NULL;
-    if (!motion || (out->frames && !look)) return PLUMB_EMEMORY; // arena_take has said so
+    void *motion = arena_alloc(&w->mem, 1, world->motion_size);
+    void *look = out->frames ? arena_alloc(&w->mem, 1, world->style_size) : NULL;
+    if (!motion || (out->frames && !look)) return PLUMB_EMEMORY; // arena_alloc has said so
 
-    const int64_t bytes = w->plan.image * w->plan.image * world->facts.channels;
+    const int64_t bytes = w->plan.image * w->plan.image * world->info.channels;
     world->start(motion, world, w->phase, w->parameters, &w->plan);
-    if (look) world->look(look, world, w->parameters, &w->plan);
+    if (look) world->style(look, world, w->parameters, &w->plan);
     for (int64_t t = 0; t < steps; t++) {
         // Frame 0 is what was drawn or given, to the last bit.
-        if (w->first + t > 0) world->at(w->phase, motion, w->first + t);
+        if (w->first + t > 0) world->state_at(w->phase, motion, w->first + t);
         record(out, w, t);
-        if (look) world->draw(out->frames + t * bytes, look, w->phase);
+        if (look) world->render(out->frames + t * bytes, look, w->phase);
     }
     return PLUMB_OK;
 }
@@ -269,9 +269,9 @@ plumb_status plumb_world_make(const plumb_trajectory *out, const plumb_world *wo
     walk w = {0};
     plumb_status st = resolve(&w, world, steps, opt);
     if (!st && (item < 0 || item >> 48))
-        st = fail(PLUMB_EVALUE, "%s: item is %lld; wanted 0 to 2^48 - 1", world->facts.name,
+        st = fail(PLUMB_EVALUE, "%s: item is %lld; wanted 0 to 2^48 - 1", world->info.name,
                   (long long)item);
-    if (!st) st = world->begin(w.phase, w.parameters, world, &w.plan, seed, item);
+    if (!st) st = world->sample(w.phase, w.parameters, world, &w.plan, seed, item);
     if (!st) st = go(out, &w, steps);
     arena_clear(&w.mem);
     return st;
@@ -296,10 +296,10 @@ plumb_status plumb_world_draw(uint8_t *frame, const plumb_world *world, const do
     plumb_status st = resolve(&w, world, 1, opt);
     if (!st) st = begin_given(&w, state, parameters);
     if (!st) {
-        void *look = arena_take(&w.mem, 1, world->look_size);
+        void *look = arena_alloc(&w.mem, 1, world->style_size);
         if (look) {
-            world->look(look, world, w.parameters, &w.plan);
-            world->draw(frame, look, w.phase);
+            world->style(look, world, w.parameters, &w.plan);
+            world->render(frame, look, w.phase);
         } else {
             st = PLUMB_EMEMORY;
         }

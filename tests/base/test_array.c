@@ -91,8 +91,8 @@ TEST(doubles_are_taken_as_they_lie_and_others_are_copied)
     const int64_t count = 2;
     const plumb_array a = plumb_array_view(eight, PLUMB_F8, 1, &count);
     const plumb_array b = plumb_array_view(four, PLUMB_F4, 1, &count);
-    CHECK(array_doubles(&mem, &a) == eight);
-    CHECK_NEAR(array_doubles(&mem, &b)[1], 2.5, 0);
+    CHECK(array_as_doubles(&mem, &a) == eight);
+    CHECK_NEAR(array_as_doubles(&mem, &b)[1], 2.5, 0);
     arena_clear(&mem);
 }
 
@@ -100,8 +100,8 @@ TEST(what_is_not_finite_is_named_with_its_place)
 {
     double x[] = {1, 2, 3, (double)NAN, 5, -(double)INFINITY};
     const plumb_array a = plumb_array_view(x, PLUMB_F8, 2, (int64_t[]){2, 3});
-    CHECK_FAILS(array_refuse_nonfinite(&a, "latent", 2, 3, "; so there"), PLUMB_ENUMERIC,
+    CHECK_FAILS(array_reject_nonfinite(&a, "latent", 2, 3, "; so there"), PLUMB_ENUMERIC,
                 "latent has 2 values that are not finite, the first a NaN at (1, 0); so there");
-    CHECK_FAILS(array_refuse_nonfinite(&a, "truth", 1, 5, ""), PLUMB_ENUMERIC,
+    CHECK_FAILS(array_reject_nonfinite(&a, "truth", 1, 5, ""), PLUMB_ENUMERIC,
                 "truth has 1 value that is not finite, the first an infinity at (1, 2)");
 }

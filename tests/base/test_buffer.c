@@ -10,12 +10,12 @@
 TEST(bytes_and_text_of_any_length_are_kept)
 {
     buffer b = {0};
-    for (int i = 0; i < 1000; i++) buffer_print(&b, "%d,", i % 10);
+    for (int i = 0; i < 1000; i++) buffer_printf(&b, "%d,", i % 10);
     CHECK_EQUAL(b.size, 2000);
     char large[3000];
     memset(large, 'x', sizeof large - 1);
     large[sizeof large - 1] = 0;
-    buffer_print(&b, "<%s>", large);
+    buffer_printf(&b, "<%s>", large);
     CHECK_EQUAL(b.size, 2000 + 3001);
     CHECK(b.data[2000] == '<' && b.data[5000] == '>' && b.data[4999] == 'x');
     buffer_put(&b, NULL, 0);
@@ -31,7 +31,7 @@ TEST(a_size_beyond_all_memory_is_remembered_as_broken)
     buffer b = {0};
     buffer_put(&b, "abc", 3);
     CHECK(!buffer_grow(&b, SIZE_MAX - 1));
-    CHECK(b.broken && b.size == 3);
+    CHECK(b.failed && b.size == 3);
     buffer_put(&b, "abc", 3); // nothing is put any more
     CHECK_EQUAL(b.size, 3);
     buffer_clear(&b);

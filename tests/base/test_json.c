@@ -26,24 +26,24 @@ TEST(values_come_in_order)
     json j = open_text(" {\"a\": 1, \"b\":[-2.5e3, 7 ,true,null], \"c\" : {}, \"d\":\"x\"} \n");
     json_object(&j);
     CHECK_TEXT(json_key(&j), "a");
-    CHECK_EQUAL(json_integer(&j), 1);
+    CHECK_EQUAL(json_int(&j), 1);
     CHECK_TEXT(json_key(&j), "b");
-    json_list(&j);
-    CHECK(json_item(&j));
-    CHECK(json_real(&j) == -2500.0);
-    CHECK(json_item(&j));
-    CHECK(json_real(&j) == 7.0);
-    CHECK(json_item(&j));
-    CHECK(json_flag(&j));
-    CHECK(json_item(&j));
+    json_array(&j);
+    CHECK(json_next(&j));
+    CHECK(json_double(&j) == -2500.0);
+    CHECK(json_next(&j));
+    CHECK(json_double(&j) == 7.0);
+    CHECK(json_next(&j));
+    CHECK(json_bool(&j));
+    CHECK(json_next(&j));
     CHECK_EQUAL(json_peek(&j), JSON_NULL);
     json_skip(&j, NULL, NULL);
-    CHECK(!json_item(&j));
+    CHECK(!json_next(&j));
     CHECK_TEXT(json_key(&j), "c");
     json_object(&j);
     CHECK(!json_key(&j));
     CHECK_TEXT(json_key(&j), "d");
-    CHECK_TEXT(json_text(&j), "x");
+    CHECK_TEXT(json_string(&j), "x");
     CHECK(!json_key(&j));
     CHECK_OK(json_end(&j));
 }
@@ -51,7 +51,7 @@ TEST(values_come_in_order)
 TEST(texts_are_unescaped)
 {
     json j = open_text("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\xc3\xa9\"");
-    CHECK_TEXT(json_text(&j), "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc3\xa9");
+    CHECK_TEXT(json_string(&j), "\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc3\xa9");
     CHECK_OK(json_end(&j));
 }
 
@@ -66,7 +66,7 @@ TEST(what_is_skipped_is_given_as_it_stands)
     CHECK_EQUAL(size, 31);
     CHECK(!memcmp(from, "[1, {\"b\\n\": \"\\u0041\"}, -0.5E-7]", 31));
     CHECK_TEXT(json_key(&j), "z");
-    CHECK_EQUAL(json_integer(&j), 3);
+    CHECK_EQUAL(json_int(&j), 3);
     CHECK(!json_key(&j));
     CHECK_OK(json_end(&j));
 }
@@ -135,14 +135,14 @@ TEST(the_wrong_kind_is_refused_and_stays_refused)
     json j = open_text("{\"a\": 1.5, \"b\": 9223372036854775808}");
     json_object(&j);
     json_key(&j);
-    CHECK_EQUAL(json_integer(&j), 0);
-    CHECK(!json_key(&j) && !json_text(&j) && !json_item(&j) && json_real(&j) == 0.0);
+    CHECK_EQUAL(json_int(&j), 0);
+    CHECK(!json_key(&j) && !json_string(&j) && !json_next(&j) && json_double(&j) == 0.0);
     CHECK_FAILS(json_end(&j), PLUMB_EFORMAT, "whole");
     j = open_text("9223372036854775808");
-    json_integer(&j);
+    json_int(&j);
     CHECK_FAILS(json_end(&j), PLUMB_EFORMAT, "64 bits");
     j = open_text("1e999");
-    json_real(&j);
+    json_double(&j);
     CHECK_FAILS(json_end(&j), PLUMB_EFORMAT, "no double");
     j = open_text("[]");
     json_object(&j);

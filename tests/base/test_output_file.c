@@ -39,12 +39,12 @@ static const char *content(void)
 TEST(a_file_appears_only_when_it_is_whole)
 {
     begin();
-    outfile out;
-    CHECK_OK(outfile_open(&out, path));
+    output_file out;
+    CHECK_OK(output_file_open(&out, path));
     fputs("new", out.stream);
     fflush(out.stream);
     CHECK_TEXT(content(), "absent");
-    CHECK_OK(outfile_commit(&out));
+    CHECK_OK(output_file_commit(&out));
     CHECK_TEXT(content(), "new");
     struct stat about;
     CHECK_EQUAL(stat(path, &about), 0);
@@ -57,35 +57,35 @@ TEST(a_file_appears_only_when_it_is_whole)
 TEST(one_given_up_leaves_the_old_file)
 {
     begin();
-    outfile out;
-    CHECK_OK(outfile_open(&out, path));
+    output_file out;
+    CHECK_OK(output_file_open(&out, path));
     fputs("old", out.stream);
-    CHECK_OK(outfile_commit(&out));
-    CHECK_OK(outfile_open(&out, path));
+    CHECK_OK(output_file_commit(&out));
+    CHECK_OK(output_file_open(&out, path));
     fputs("new", out.stream);
-    outfile_abandon(&out);
-    outfile_abandon(&out); // twice does no harm
+    output_file_discard(&out);
+    output_file_discard(&out); // twice does no harm
     CHECK_TEXT(content(), "old");
     end();
 }
 
 TEST(where_nothing_can_be_written_the_message_says_where)
 {
-    outfile out;
-    CHECK_FAILS(outfile_open(&out, "/no/such/place/x"), PLUMB_EFILE, "/no/such/place/x");
+    output_file out;
+    CHECK_FAILS(output_file_open(&out, "/no/such/place/x"), PLUMB_EFILE, "/no/such/place/x");
     char far[5000];
     memset(far, 'x', sizeof far - 1);
     far[sizeof far - 1] = 0;
-    CHECK_FAILS(outfile_open(&out, far), PLUMB_EFILE, "too long");
+    CHECK_FAILS(output_file_open(&out, far), PLUMB_EFILE, "too long");
 }
 
 TEST(a_directory_in_the_place_is_not_replaced)
 {
     begin();
     CHECK_EQUAL(mkdir(path, 0777), 0);
-    outfile out;
-    CHECK_OK(outfile_open(&out, path));
-    CHECK_FAILS(outfile_commit(&out), PLUMB_EFILE, path);
+    output_file out;
+    CHECK_OK(output_file_open(&out, path));
+    CHECK_FAILS(output_file_commit(&out), PLUMB_EFILE, path);
     CHECK_EQUAL(rmdir(path), 0);
     end();
 }

@@ -11,28 +11,28 @@ static int64_t done[THINGS];
 static void work(void *context, int worker, int workers)
 {
     int64_t size;
-    const int64_t first = crew_share(&size, THINGS, worker, workers);
+    const int64_t first = thread_team_split(&size, THINGS, worker, workers);
     for (int64_t i = first; i < first + size; i++) done[i] += *(const int *)context;
 }
 
 TEST(every_round_is_whole_before_the_next)
 {
     for (int threads = 1; threads <= 5; threads++) {
-        crew *c;
-        CHECK_OK(crew_create(&c, threads));
-        CHECK(crew_size(c) >= 1 && crew_size(c) <= threads);
+        thread_team *c;
+        CHECK_OK(thread_team_create(&c, threads));
+        CHECK(thread_team_size(c) >= 1 && thread_team_size(c) <= threads);
         memset(done, 0, sizeof done);
         int64_t want = 0;
         for (int round = 0; round < ROUNDS; round++) {
             int add = round;
-            crew_run(c, work, &add);
+            thread_team_run(c, work, &add);
             want += round;
             if (round % 100) continue;
             for (int i = 0; i < THINGS; i++) CHECK_EQUAL(done[i], want);
         }
-        crew_free(c);
+        thread_team_free(c);
     }
-    crew_free(NULL);
+    thread_team_free(NULL);
 }
 
 TEST(shares_are_fair_and_whole)
@@ -42,7 +42,7 @@ TEST(shares_are_fair_and_whole)
             int64_t next = 0;
             for (int w = 0; w < workers; w++) {
                 int64_t size;
-                CHECK_EQUAL(crew_share(&size, count, w, workers), next);
+                CHECK_EQUAL(thread_team_split(&size, count, w, workers), next);
                 CHECK(size >= count / workers && size <= count / workers + 1);
                 next += size;
             }

@@ -108,10 +108,10 @@ static plumb_status write_items(const char *path, int items, const plumb_dataset
         const void *data[FIELDS] = {frames[i], state[i], &mass[i], pair[i], color[i],
                                     small[i],  &flag[i], NULL,     NULL};
         st = writer_pack(&packed, w, data);
-        if (!st) st = writer_put(w, data, &packed);
+        if (!st) st = writer_append(w, data, &packed);
     }
     buffer_clear(&packed);
-    if (st || items < ITEMS) writer_abandon(w);
+    if (st || items < ITEMS) writer_discard(w);
     else st = writer_commit(w);
     return st;
 }
@@ -248,8 +248,8 @@ TEST(published_records_have_what_the_published_files_have_and_no_more)
 static plumb_status parse(const char *text)
 {
     arena mem = {0};
-    features list;
-    const plumb_status st = features_parse(&list, &mem, text, strlen(text), "f.txt");
+    feature_specs list;
+    const plumb_status st = features_txt_parse(&list, &mem, text, strlen(text), "f.txt");
     arena_clear(&mem);
     return st;
 }
@@ -257,10 +257,10 @@ static plumb_status parse(const char *text)
 TEST(lists_of_features_are_read_as_published_writers_leave_them)
 {
     arena mem = {0};
-    features list;
+    feature_specs list;
     const char *text = "x, (10, 2), float64\r\nother/m, (1,), float32\n\nk, (), int64\n"
                        "i, (2,), <class 'jax.numpy.int64'>";
-    CHECK_OK(features_parse(&list, &mem, text, strlen(text), "f.txt"));
+    CHECK_OK(features_txt_parse(&list, &mem, text, strlen(text), "f.txt"));
     CHECK_EQUAL(list.count, 4);
     CHECK(list.row[0].ndim == 2 && list.row[0].shape[1] == 2 && list.row[0].dtype == PLUMB_F8);
     CHECK(list.row[1].ndim == 1 && list.row[1].shape[0] == 1 && list.row[1].dtype == PLUMB_F4);
@@ -280,13 +280,13 @@ TEST(lists_of_features_are_read_as_published_writers_leave_them)
 TEST(published_folders_have_the_names_of_worlds)
 {
     char name[64];
-    published_world(name, "pendulum_colors_dt_0_05");
+    dm_hamiltonian_world(name, "pendulum_colors_dt_0_05");
     CHECK_TEXT(name, "pendulum+c");
-    published_world(name, "double_pendulum_colors_friction");
+    dm_hamiltonian_world(name, "double_pendulum_colors_friction");
     CHECK_TEXT(name, "double-pendulum+c-friction");
-    published_world(name, "rock_paper_scissors_long_trajectory");
+    dm_hamiltonian_world(name, "rock_paper_scissors_long_trajectory");
     CHECK_TEXT(name, "rock-paper-scissors");
-    published_world(name, "lj_16");
+    dm_hamiltonian_world(name, "lj_16");
     CHECK_TEXT(name, "md-16");
 }
 
@@ -296,7 +296,7 @@ static void save_record(const char *list, buffer *rows)
 {
     buffer example = {0};
     unsigned char head[TFRECORD_HEAD], tail[TFRECORD_TAIL];
-    protobuf_finish(&example, rows);
+    tf_example_finish(&example, rows);
     tfrecord_frame(head, tail, example.data, example.size);
     FILE *f = fopen(in_folder("x.tfrecord"), "wb");
     CHECK(f);
@@ -334,31 +334,31 @@ TEST(a_record_that_is_not_what_the_list_says_is_refused_in_one_line)
     const int64_t values[] = {1, 2, 300};
     const float floats[] = {1.5f, 2.5f};
     empty_folder();
-    protobuf_put_integers(&r, "y", values, 3);
+    tf_example_put_integers(&r, "y", values, 3);
     refused("x, (3,), int64\n", &r, "state", "record 0 has no feature \"x\"");
-    protobuf_put_integers(&r, "x", values, 3);
+    tf_example_put_integers(&r, "x", values, 3);
     refused("x, (4,), int64\n", &r, "state", "\"x\" has 3 integers, wanted 4");
-    protobuf_put_integers(&r, "x", values, 3);
+    tf_example_put_integers(&r, "x", values, 3);
     refused("x, (4,), float32\n", &r, "state", "\"x\" has 3 integers, wanted 2");
-    protobuf_put_integers(&r, "x", values, 3);
+    tf_example_put_integers(&r, "x", values, 3);
     refused("x, (3,), int8\n", &r, "state", "outside the range");
-    protobuf_put_integers(&r, "x", values, 3);
+    tf_example_put_integers(&r, "x", values, 3);
     refused("x, (3,), bool\n", &r, "state", "outside the range");
-    protobuf_put_floats(&r, "x", floats, 2);
+    tf_example_put_floats(&r, "x", floats, 2);
     refused("x, (3,), float64\n", &r, "state", "\"x\" has 2 floats, wanted 3");
-    protobuf_put_floats(&r, "x", floats, 2);
+    tf_example_put_floats(&r, "x", floats, 2);
     refused("x, (2,), int64\n", &r, "state", "holds floats, wanted integers");
-    protobuf_put_bytes(&r, "image", "png?", 4);
+    tf_example_put_bytes(&r, "image", "png?", 4);
     refused("image, (1, 2, 2, 3), uint8\n", &r, "frames", "damaged PNG");
-    protobuf_put_bytes(&r, "image", "png?", 4);
+    tf_example_put_bytes(&r, "image", "png?", 4);
     refused("image, (1000, 1000, 900, 3), uint8\n", &r, "frames", "cannot hold");
-    protobuf_put_bytes(&r, "image", "png?", 4);
+    tf_example_put_bytes(&r, "image", "png?", 4);
     refused("image, (100000, 1000, 900, 3), uint8\n", &r, "frames", "so many rows");
     const uint8_t pixels[24] = {0};
     CHECK_OK(png_write(&png, pixels, (png_shape){2, 4, 3}, PNG_USE_FILM));
-    protobuf_put_bytes(&r, "image", png.data, png.size);
+    tf_example_put_bytes(&r, "image", png.data, png.size);
     refused("image, (3, 2, 2, 3), uint8\n", &r, "frames", "the PNG is 2 x 4, wanted 2 x 6");
-    protobuf_put_integers(&r, "x", values, 3);
+    tf_example_put_integers(&r, "x", values, 3);
     r.size -= 2;
     r.data[1] -= 2; // the entry ends inside its list
     refused("x, (3,), int64\n", &r, "state", "damaged protobuf");
@@ -375,8 +375,8 @@ TEST(lists_of_floats_and_bytes_are_taken_too)
     plumb_array a;
     const float floats[] = {1.5f, 2.5f};
     empty_folder();
-    protobuf_put_floats(&r, "x", floats, 2);
-    protobuf_put_bytes(&r, "raw", "abc", 3);
+    tf_example_put_floats(&r, "x", floats, 2);
+    tf_example_put_bytes(&r, "raw", "abc", 3);
     save_record("x, (2,), float64\nraw, (3,), uint8\n", &r);
     CHECK_OK(read_record(&a, "state", &d));
     CHECK(((double *)a.data)[1] == 2.5);

@@ -17,7 +17,7 @@
 enum { STEPS = 3, SIZE = 4, PIXELS = STEPS * SIZE * SIZE };
 
 static uint8_t frames[4 * 3 * PIXELS], mask[4 * PIXELS];
-static float pose[4 * STEPS * PHYSICAL_POSE];
+static float pose[4 * STEPS * PHYSICAL_CONCEPTS_POSE];
 
 static void fill(void)
 {
@@ -28,11 +28,11 @@ static void fill(void)
 
 static buffer record(bool probe)
 {
-    const physical p = {.probe = probe, .steps = STEPS, .size = SIZE};
+    const physical_concepts_layout p = {.probe = probe, .steps = STEPS, .size = SIZE};
     buffer rows = {0}, example = {0};
     fill();
-    physical_put(&rows, &p, frames, mask, pose);
-    protobuf_finish(&example, &rows);
+    physical_concepts_append(&rows, &p, frames, mask, pose);
+    tf_example_finish(&example, &rows);
     buffer_clear(&rows);
     return example;
 }
@@ -40,9 +40,9 @@ static buffer record(bool probe)
 static void check_read(bool probe)
 {
     buffer example = record(probe), out = {0};
-    physical p;
+    physical_concepts_layout p;
     bool is = false;
-    CHECK_OK(physical_look(&p, &is, example.data, example.size, "x"));
+    CHECK_OK(physical_concepts_detect(&p, &is, example.data, example.size, "x"));
     CHECK(is);
     CHECK_EQUAL(p.probe, probe);
     CHECK_EQUAL(p.steps, STEPS);
@@ -50,15 +50,15 @@ static void check_read(bool probe)
     const size_t clips = probe ? 4 : 1;
     const void *const want[] = {frames, mask, pose};
     const size_t bytes[] = {clips * 3 * PIXELS, clips * PIXELS,
-                            clips * STEPS * PHYSICAL_POSE * sizeof(float)};
-    for (int k = 0; k < PHYSICAL_FIELDS; k++) {
-        CHECK_OK(physical_read(&out, &p, k, example.data, example.size, "x"));
+                            clips * STEPS * PHYSICAL_CONCEPTS_POSE * sizeof(float)};
+    for (int k = 0; k < PHYSICAL_CONCEPTS_FIELDS; k++) {
+        CHECK_OK(physical_concepts_read(&out, &p, k, example.data, example.size, "x"));
         CHECK_EQUAL(out.size, bytes[k]);
         CHECK(!memcmp(out.data, want[k], bytes[k]));
-        const plumb_array a = physical_array(&p, k);
+        const plumb_array a = physical_concepts_array(&p, k);
         CHECK_EQUAL((size_t)plumb_array_count(&a) * plumb_dtype_size(a.dtype), bytes[k]);
     }
-    CHECK_TEXT(physical_name(2), "camera_pose");
+    CHECK_TEXT(physical_concepts_name(2), "camera_pose");
     buffer_clear(&out);
     buffer_clear(&example);
 }
@@ -75,13 +75,14 @@ static plumb_status look(size_t image, size_t masks, int64_t numbers, bool with_
     buffer rows = {0}, example = {0};
     static uint8_t bytes[4096];
     static float reals[256];
-    physical p;
+    physical_concepts_layout p;
     bool is = false;
-    protobuf_put_bytes(&rows, "image", bytes, image);
-    protobuf_put_bytes(&rows, "mask", bytes, masks);
-    if (with_pose) protobuf_put_floats(&rows, "camera_pose", reals, numbers);
-    protobuf_finish(&example, &rows);
-    const plumb_status st = physical_look(&p, &is, example.data, example.size, "f: record 7");
+    tf_example_put_bytes(&rows, "image", bytes, image);
+    tf_example_put_bytes(&rows, "mask", bytes, masks);
+    if (with_pose) tf_example_put_floats(&rows, "camera_pose", reals, numbers);
+    tf_example_finish(&example, &rows);
+    const plumb_status st =
+        physical_concepts_detect(&p, &is, example.data, example.size, "f: record 7");
     buffer_clear(&rows);
     buffer_clear(&example);
     return st;
@@ -102,11 +103,11 @@ TEST(sizes_that_fit_no_clip_are_refused)
 TEST(a_record_unlike_the_first_is_refused)
 {
     buffer example = record(true), out = {0};
-    const physical other = {.probe = true, .steps = STEPS, .size = SIZE + 1};
-    const physical clip = {.steps = STEPS, .size = SIZE};
-    CHECK_FAILS(physical_read(&out, &other, 0, example.data, example.size, "f: record 2"),
+    const physical_concepts_layout other = {.probe = true, .steps = STEPS, .size = SIZE + 1};
+    const physical_concepts_layout clip = {.steps = STEPS, .size = SIZE};
+    CHECK_FAILS(physical_concepts_read(&out, &other, 0, example.data, example.size, "f: record 2"),
                 PLUMB_EFORMAT, "f: record 2: \"possible_image\" has 288 bytes, wanted 450");
-    CHECK_FAILS(physical_read(&out, &clip, 1, example.data, example.size, "f: record 2"),
+    CHECK_FAILS(physical_concepts_read(&out, &clip, 1, example.data, example.size, "f: record 2"),
                 PLUMB_EFORMAT, "f: record 2 has no feature \"mask\"");
     buffer_clear(&out);
     buffer_clear(&example);
@@ -115,18 +116,18 @@ TEST(a_record_unlike_the_first_is_refused)
 TEST(kinds_that_are_wrong_are_refused)
 {
     buffer rows = {0}, example = {0};
-    physical p;
+    physical_concepts_layout p;
     bool is = false;
     const int64_t numbers[3] = {1, 2, 3};
-    protobuf_put_integers(&rows, "image", numbers, 3);
-    protobuf_put_bytes(&rows, "mask", "abc", 3);
-    protobuf_finish(&example, &rows);
-    CHECK_FAILS(physical_look(&p, &is, example.data, example.size, "x"), PLUMB_EFORMAT,
+    tf_example_put_integers(&rows, "image", numbers, 3);
+    tf_example_put_bytes(&rows, "mask", "abc", 3);
+    tf_example_finish(&example, &rows);
+    CHECK_FAILS(physical_concepts_detect(&p, &is, example.data, example.size, "x"), PLUMB_EFORMAT,
                 "not a list of bytes");
     buffer_reset(&rows);
-    protobuf_put_bytes(&rows, "picture", "abc", 3);
-    protobuf_finish(&example, &rows);
-    CHECK_OK(physical_look(&p, &is, example.data, example.size, "x"));
+    tf_example_put_bytes(&rows, "picture", "abc", 3);
+    tf_example_finish(&example, &rows);
+    CHECK_OK(physical_concepts_detect(&p, &is, example.data, example.size, "x"));
     CHECK(!is);
     buffer_clear(&rows);
     buffer_clear(&example);
@@ -173,18 +174,19 @@ TEST(damage_is_named)
 
 TEST(names_of_shards_and_worlds)
 {
-    CHECK(shards_is("a/data.tfrecord-00003-of-00020"));
-    CHECK(!shards_is("data.tfrecord"));
-    CHECK(!shards_is("data.tfrecord-0003-of-00020"));
-    CHECK(!shards_is("data.tfrecord-0000x-of-00020"));
-    CHECK(!shards_is(".tfrecord-00000-of-00001"));
+    CHECK(tfrecord_shards_is("a/data.tfrecord-00003-of-00020"));
+    CHECK(!tfrecord_shards_is("data.tfrecord"));
+    CHECK(!tfrecord_shards_is("data.tfrecord-0003-of-00020"));
+    CHECK(!tfrecord_shards_is("data.tfrecord-0000x-of-00020"));
+    CHECK(!tfrecord_shards_is(".tfrecord-00000-of-00001"));
     char world[64], concept[32];
-    physical_world(world, concept, "x/probes/directional_inertia/data.tfrecord-00000-of-00020");
+    physical_concepts_world(world, concept,
+                            "x/probes/directional_inertia/data.tfrecord-00000-of-00020");
     CHECK_TEXT(world, "rooms/directional-inertia");
     CHECK_TEXT(concept, "directional_inertia");
-    physical_world(world, concept, "/y/freeform/test/data.tfrecord-00000-of-00010");
+    physical_concepts_world(world, concept, "/y/freeform/test/data.tfrecord-00000-of-00010");
     CHECK_TEXT(world, "rooms/freeform");
     CHECK_TEXT(concept, "");
-    physical_world(world, NULL, "somewhere/solidity_else/x.tfrecord");
+    physical_concepts_world(world, NULL, "somewhere/solidity_else/x.tfrecord");
     CHECK_TEXT(world, "");
 }

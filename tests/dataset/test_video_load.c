@@ -20,9 +20,10 @@ static const plumb_world *world(const char *name)
 TEST(film_is_the_worlds_own_on_any_threads)
 {
     arena mem = {0};
-    footage f[3];
+    video_set f[3];
     for (int threads = 1; threads <= 3; threads++)
-        CHECK_OK(gather_world(&f[threads - 1], &mem, world("pendulum"), 4, 2, 70, 5, 16, threads));
+        CHECK_OK(
+            video_load_world(&f[threads - 1], &mem, world("pendulum"), 4, 2, 70, 5, 16, threads));
     const size_t item = 5 * 16 * 16 * 3;
     CHECK(f[0].count == 70 && f[0].steps == 5 && f[0].height == 16 && f[0].width == 16 &&
           f[0].channels == 3);
@@ -46,21 +47,21 @@ TEST(film_is_the_worlds_own_on_any_threads)
     CHECK_NEAR(f[0].mean, sum, 1e-10);
     CHECK_NEAR(f[0].variance, square / (double)(70 * item) - sum * sum, 1e-10);
     char a[33], b[33];
-    gather_identity(a, &f[0]);
-    gather_identity(b, &f[1]);
+    video_hash(a, &f[0]);
+    video_hash(b, &f[1]);
     CHECK_TEXT(a, b);
     ((uint8_t *)(uintptr_t)f[1].frames)[7] ^= 1;
-    gather_identity(b, &f[1]);
+    video_hash(b, &f[1]);
     CHECK(strcmp(a, b));
     arena_clear(&mem);
 }
 
 TEST(training_and_test_items_never_meet)
 {
-    CHECK(FOOTAGE_TEST_FIRST > 1000000000 && FOOTAGE_TEST_FIRST < (int64_t)1 << 48);
+    CHECK(VIDEO_TEST_FIRST > 1000000000 && VIDEO_TEST_FIRST < (int64_t)1 << 48);
     arena mem = {0};
-    footage f;
-    CHECK_OK(gather_world(&f, &mem, world("mass-spring"), 1, FOOTAGE_TEST_FIRST, 2, 3, 0, 1));
+    video_set f;
+    CHECK_OK(video_load_world(&f, &mem, world("mass-spring"), 1, VIDEO_TEST_FIRST, 2, 3, 0, 1));
     CHECK_EQUAL(f.height, 32);
     arena_clear(&mem);
 }
@@ -68,15 +69,15 @@ TEST(training_and_test_items_never_meet)
 TEST(what_cannot_be_is_refused)
 {
     arena mem = {0};
-    footage f;
-    CHECK_FAILS(gather_world(&f, &mem, world("pendulum"), 1, 0, 1000000000, 1000, 32, 1),
+    video_set f;
+    CHECK_FAILS(video_load_world(&f, &mem, world("pendulum"), 1, 0, 1000000000, 1000, 32, 1),
                 PLUMB_EVALUE, "do not fit into memory");
-    CHECK_FAILS(gather_world(&f, &mem, world("pendulum"), 1, 0, 1, 5, 17, 1), PLUMB_EVALUE,
+    CHECK_FAILS(video_load_world(&f, &mem, world("pendulum"), 1, 0, 1, 5, 17, 1), PLUMB_EVALUE,
                 "image");
-    CHECK_FAILS(gather_data(&f, &mem, "/no/such/file.npz", 0, false), PLUMB_EFILE,
+    CHECK_FAILS(video_load_file(&f, &mem, "/no/such/file.npz", 0, false), PLUMB_EFILE,
                 "/no/such/file.npz");
     plumb_stop(true);
-    CHECK_FAILS(gather_world(&f, &mem, world("pendulum"), 1, 0, 100, 5, 32, 2), PLUMB_ESTOPPED,
+    CHECK_FAILS(video_load_world(&f, &mem, world("pendulum"), 1, 0, 100, 5, 32, 2), PLUMB_ESTOPPED,
                 "stopped");
     plumb_stop(false);
     arena_clear(&mem);
@@ -89,28 +90,29 @@ TEST(film_of_a_file_is_what_the_file_has)
     snprintf(path, sizeof path, "%s/x.npz", dir);
     CHECK_OK(plumb_dataset_simulate(path, world("two-body"), 6, 4, 9, 0, NULL, NULL, 1));
     arena mem = {0};
-    footage a, b;
-    CHECK_OK(gather_world(&a, &mem, world("two-body"), 9, 0, 6, 4, 0, 1));
-    CHECK_OK(gather_data(&b, &mem, path, 0, false));
+    video_set a, b;
+    CHECK_OK(video_load_world(&a, &mem, world("two-body"), 9, 0, 6, 4, 0, 1));
+    CHECK_OK(video_load_file(&b, &mem, path, 0, false));
     CHECK(a.count == b.count && a.steps == b.steps && a.channels == b.channels && a.mean == b.mean);
     CHECK_NEAR(a.dt, b.dt, 1e-12);
     char x[33], y[33];
-    gather_identity(x, &a);
-    gather_identity(y, &b);
+    video_hash(x, &a);
+    video_hash(y, &b);
     CHECK_TEXT(x, y);
-    CHECK_OK(gather_data(&b, &mem, path, 2, false));
+    CHECK_OK(video_load_file(&b, &mem, path, 2, false));
     CHECK_EQUAL(b.count, 2);
-    CHECK_FAILS(gather_data(&b, &mem, path, 7, false), PLUMB_EVALUE, "has 6 trajectories, not 7");
+    CHECK_FAILS(video_load_file(&b, &mem, path, 7, false), PLUMB_EVALUE,
+                "has 6 trajectories, not 7");
     double z[4] = {0};
     const plumb_named_array arrays[] = {
         {"frames", plumb_array_view(z, PLUMB_F8, 2, (int64_t[]){2, 2})}};
     CHECK_OK(plumb_file_save(path, arrays, 1, false));
-    CHECK_FAILS(gather_data(&b, &mem, path, 0, false), PLUMB_ESHAPE,
+    CHECK_FAILS(video_load_file(&b, &mem, path, 0, false), PLUMB_ESHAPE,
                 "wanted u1 (steps, height, width, channels)");
     const plumb_named_array other[] = {
         {"state", plumb_array_view(z, PLUMB_F8, 2, (int64_t[]){2, 2})}};
     CHECK_OK(plumb_file_save(path, other, 1, false));
-    CHECK_FAILS(gather_data(&b, &mem, path, 0, false), PLUMB_EFILE, "has no frames");
+    CHECK_FAILS(video_load_file(&b, &mem, path, 0, false), PLUMB_EFILE, "has no frames");
     unlink(path);
     rmdir(dir);
     arena_clear(&mem);
@@ -123,14 +125,14 @@ TEST(of_probes_the_impossible_clips_are_learnt_from)
     static uint8_t frames[4 * CLIP * 3], mask[4 * CLIP];
     char dir[] = "/tmp/plumb-gather-XXXXXX", path[128];
     arena mem = {0};
-    footage a, b, all;
+    video_set a, b, all;
     const plumb_room *room;
     CHECK(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/probes.npz", dir);
     CHECK_OK(plumb_room_find(&room, "rooms/solidity"));
     CHECK_OK(plumb_room_simulate(path, room, 3, 9, 0, IMAGE, NULL, 1));
-    CHECK_OK(gather_room(&a, &mem, "rooms/solidity", 9, 0, 5, IMAGE, true, 2));
-    CHECK_OK(gather_data(&b, &mem, path, 5, true));
+    CHECK_OK(video_load_room(&a, &mem, "rooms/solidity", 9, 0, 5, IMAGE, true, 2));
+    CHECK_OK(video_load_file(&b, &mem, path, 5, true));
     CHECK_EQUAL(a.count, 5);
     CHECK_EQUAL(a.steps, PLUMB_ROOM_STEPS);
     CHECK(!memcmp(a.frames, b.frames, 5 * CLIP * 3));
@@ -141,13 +143,13 @@ TEST(of_probes_the_impossible_clips_are_learnt_from)
         CHECK(!memcmp(a.frames + i * CLIP * 3, frames + (2 + i % 2) * CLIP * 3, CLIP * 3));
         CHECK(!memcmp(a.mask + i * CLIP, mask + (2 + i % 2) * CLIP, CLIP));
     }
-    CHECK_OK(gather_room(&all, &mem, "rooms/impossible", 9, 0, 20, IMAGE, false, 1));
+    CHECK_OK(video_load_room(&all, &mem, "rooms/impossible", 9, 0, 20, IMAGE, false, 1));
     CHECK(!all.mask);
     bool found = false; // one of the first five tuples is the first of solidity
     for (int64_t i = 0; i < 10; i += 2)
         found = found || !memcmp(all.frames + i * CLIP * 3, a.frames, 2 * CLIP * 3);
     CHECK(found);
-    CHECK_FAILS(gather_room(&b, &mem, "rooms/kitchen", 9, 0, 5, IMAGE, true, 1), PLUMB_EVALUE,
+    CHECK_FAILS(video_load_room(&b, &mem, "rooms/kitchen", 9, 0, 5, IMAGE, true, 1), PLUMB_EVALUE,
                 "kitchen");
     unlink(path);
     rmdir(dir);

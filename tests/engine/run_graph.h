@@ -32,7 +32,7 @@ static inline void machine_stop(machine m)
 
 static inline void machine_run(machine m)
 {
-    for (int s = 0; s < program_tell(m.p).stages; s++) instance_run(m.i, s);
+    for (int s = 0; s < program_stats(m.p).stages; s++) instance_run(m.i, s);
 }
 
 static inline double *numbers(int64_t n)
@@ -65,7 +65,7 @@ static inline void count_line(void *to, const char *text)
 static inline int steps_of(const program *p, const char *word)
 {
     count_lines c = {word, 0};
-    program_list(p, count_line, &c);
+    program_print(p, count_line, &c);
     return c.count;
 }
 

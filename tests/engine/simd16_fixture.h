@@ -31,7 +31,7 @@ static inline float wide_sum(wide_sixteen v)
     return s;
 }
 
-extern const kernel_set kernels_wide;
+extern const kernel_set kernel_set_wide;
 
 #define SET wide
 #define TARGET
@@ -49,8 +49,8 @@ static inline bool wide_choose(int i)
 {
     static const char *const sets[] = {"portable", "avx2", "avx512"};
     if (i < 3) {
-        if (!kernels_select(sets[i])) kernels_select("portable");
-    } else kernels_use(&kernels_wide);
+        if (!kernel_set_select(sets[i])) kernel_set_select("portable");
+    } else kernel_set_use(&kernel_set_wide);
     return i < 4;
 }
 

@@ -14,7 +14,7 @@ TEST(the_first_step_goes_by_the_rate_against_the_sign)
     // m^ = g and v^ = g^2 at time 1, whatever the size of g.
     double value[3] = {1.0, 1.0, 1.0}, m[3] = {0}, v[3] = {0};
     const double g[3] = {1e-3, -50.0, 0.0};
-    adam_step_double(value, m, v, g, 3, &usual, 0.1, 1.0, 1);
+    adam_step_reference(value, m, v, g, 3, &usual, 0.1, 1.0, 1);
     CHECK_NEAR(value[0], 0.9, 1e-6);
     CHECK_NEAR(value[1], 1.1, 1e-9);
     CHECK(value[2] == 1.0);
@@ -28,7 +28,7 @@ TEST(three_steps_by_hand)
     double want = 0.0;
     const double ms[3] = {0.1, 0.29, 0.161}, vs[3] = {0.001, 0.004999, 0.005994001};
     for (int t = 1; t <= 3; t++) {
-        adam_step_double(&value, &m, &v, &g[t - 1], 1, &usual, 0.01, 1.0, t);
+        adam_step_reference(&value, &m, &v, &g[t - 1], 1, &usual, 0.01, 1.0, t);
         CHECK_NEAR(m, ms[t - 1], 1e-15);
         CHECK_NEAR(v, vs[t - 1], 1e-15);
         const double first = t == 1 ? 0.1 : t == 2 ? 0.19 : 0.271;
@@ -44,7 +44,7 @@ TEST(epsilon_stands_outside_the_root)
     const adam a = {0.9, 0.999, 1e-3};
     double value = 0.0, m = 0.0, v = 0.0;
     const double g = 1e-3;
-    adam_step_double(&value, &m, &v, &g, 1, &a, 1.0, 1.0, 1);
+    adam_step_reference(&value, &m, &v, &g, 1, &a, 1.0, 1.0, 1);
     CHECK_NEAR(value, -0.5, 1e-12);
 }
 
@@ -100,7 +100,7 @@ TEST(float_follows_the_judge)
         draw(t);
         for (int i = 0; i < MANY; i++) g8[i] = (double)gradient[i];
         adam_step(value[0], m[0], v[0], gradient, MANY, &usual, 1e-2, 0.5, t);
-        adam_step_double(value8, m8, v8, g8, MANY, &usual, 1e-2, 0.5, t);
+        adam_step_reference(value8, m8, v8, g8, MANY, &usual, 1e-2, 0.5, t);
     }
     for (int i = 0; i < MANY; i++) CHECK_NEAR((double)value[0][i], value8[i], 2e-6);
 }

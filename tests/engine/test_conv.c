@@ -71,11 +71,12 @@ typedef struct forms {
     int64_t zoom;
 } forms;
 
-static const forms conv = {conv_forward,       conv_data,       conv_weights,       conv_scratch,
-                           conv_forward_judge, conv_data_judge, conv_weights_judge, 1};
+static const forms conv = {
+    conv_forward,           conv_data,           conv_weights,           conv_scratch,
+    conv_forward_reference, conv_data_reference, conv_weights_reference, 1};
 static const forms upconv = {
-    upconv_forward,       upconv_data,       upconv_weights,       upconv_scratch,
-    upconv_forward_judge, upconv_data_judge, upconv_weights_judge, 2};
+    upconv_forward,           upconv_data,           upconv_weights,           upconv_scratch,
+    upconv_forward_reference, upconv_data_reference, upconv_weights_reference, 2};
 
 static float *floats(int64_t n)
 {
@@ -201,17 +202,17 @@ static int check_ready(problem *p)
 {
     const conv_geometry *g = &p->g;
     int found = 0;
-    for (conv_way way = CONV_FORWARD; way <= CONV_BACK; way++) {
-        const int64_t size = conv_ready_size(g, way), n = way ? p->x_size : p->y_size;
+    for (conv_pass way = CONV_FORWARD; way <= CONV_BACK; way++) {
+        const int64_t size = conv_packed_size(g, way), n = way ? p->x_size : p->y_size;
         if (!size) continue;
         float *ready = floats(size), *want = floats(n);
-        conv_ready(ready, p->w, g, way, p->scratch);
+        conv_pack_weights(ready, p->w, g, way, p->scratch);
         if (way == CONV_FORWARD) {
             conv_forward(want, p->x, p->w, p->bias, 0.2f, g, p->scratch);
-            conv_forward_ready(p->out, p->x, ready, p->bias, 0.2f, g, p->scratch);
+            conv_forward_packed(p->out, p->x, ready, p->bias, 0.2f, g, p->scratch);
         } else {
             conv_data(want, p->y, p->w, g, p->scratch);
-            conv_data_ready(p->out, p->y, ready, g, p->scratch);
+            conv_data_packed(p->out, p->y, ready, g, p->scratch);
         }
         CHECK(memcmp(want, p->out, (size_t)n * sizeof *want) == 0);
         free(ready), free(want);
@@ -223,15 +224,15 @@ static int check_ready(problem *p)
 static void check_all(const conv_geometry *list, int count, const forms *f)
 {
     char best[16];
-    snprintf(best, sizeof best, "%s", kernels_instructions());
+    snprintf(best, sizeof best, "%s", kernel_set_instructions());
     for (int s = 0; wide_choose(s); s++)
         for (int i = 0; i < count; i++) {
             problem p;
             problem_make(&p, list + i, f);
-            check(&p, f, kernels_instructions());
+            check(&p, f, kernel_set_instructions());
             problem_clear(&p);
         }
-    CHECK(kernels_select(best));
+    CHECK(kernel_set_select(best));
 }
 
 TEST(every_instruction_set_agrees_with_the_judges)
@@ -265,7 +266,7 @@ static void check_transposes(const conv_geometry *list, int count, const forms *
 TEST(weights_made_ready_give_the_same_bits)
 {
     char best[16];
-    snprintf(best, sizeof best, "%s", kernels_instructions());
+    snprintf(best, sizeof best, "%s", kernel_set_instructions());
     for (int s = 0; wide_choose(s); s++) {
         int found = 0;
         for (int i = 0; i < PLAIN; i++) {
@@ -276,7 +277,7 @@ TEST(weights_made_ready_give_the_same_bits)
         }
         CHECK(found > 10);
     }
-    CHECK(kernels_select(best));
+    CHECK(kernel_set_select(best));
 }
 
 TEST(the_judges_are_transposes_of_each_other)
@@ -291,12 +292,12 @@ TEST(a_judge_adds_known_numbers)
     const double x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, w[4] = {1, 1, 1, 1}, bias = -20.0;
     double y[4];
     const conv_geometry g = {1, 3, 3, 1, 2, 2, 1, 2, 2, 1, 0, 0};
-    conv_forward_judge(y, x, w, NULL, 1.0, &g);
+    conv_forward_reference(y, x, w, NULL, 1.0, &g);
     CHECK(y[0] == 12 && y[1] == 16 && y[2] == 24 && y[3] == 28);
-    conv_forward_judge(y, x, w, &bias, 0.5, &g);
+    conv_forward_reference(y, x, w, &bias, 0.5, &g);
     CHECK(y[0] == -4 && y[1] == -2 && y[2] == 4 && y[3] == 8);
     const conv_geometry wide = {1, 3, 3, 1, 2, 2, 1, 2, 2, 2, 1, 1};
-    conv_forward_judge(y, x, w, NULL, 1.0, &wide);
+    conv_forward_reference(y, x, w, NULL, 1.0, &wide);
     CHECK(y[0] == 1 && y[1] == 5 && y[2] == 11 && y[3] == 28);
 }
 

@@ -36,7 +36,7 @@ static double worst(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool accu
         dc[i] = (double)c[i];
     }
     for (int64_t i = 0; i < need; i++) scratch[i] = NAN;
-    gemm_judge(dc, da, db, m, n, k, ta, tb, accumulate);
+    gemm_reference(dc, da, db, m, n, k, ta, tb, accumulate);
     gemm_float(c, a, b, m, n, k, ta, tb, accumulate, need ? scratch : NULL);
     gemm_float(again, a, b, m, n, k, ta, tb, accumulate, need ? scratch : NULL);
     CHECK(memcmp(c, again, (size_t)(m * n) * 4) == 0);
@@ -50,7 +50,7 @@ static double worst(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool accu
 TEST(every_instruction_set_agrees_with_the_judge)
 {
     char best[16];
-    snprintf(best, sizeof best, "%s", kernels_instructions());
+    snprintf(best, sizeof best, "%s", kernel_set_instructions());
     for (int s = 0; wide_choose(s); s++)
         for (int i = 0; i < SIZES; i++)
             for (int form = 0; form < 8; form++) {
@@ -58,14 +58,14 @@ TEST(every_instruction_set_agrees_with_the_judge)
                 const double off = worst(m[0], m[1], m[2], form & 1, form & 2, form & 4);
                 if (!(off < 3e-6))
                     print_error("%s: (%lld, %lld, %lld) form %d is off by %g\n",
-                                kernels_instructions(), (long long)m[0], (long long)m[1],
+                                kernel_set_instructions(), (long long)m[0], (long long)m[1],
                                 (long long)m[2], form, off);
                 CHECK(off < 3e-6);
             }
-    CHECK(kernels_select(best));
+    CHECK(kernel_set_select(best));
 }
 
 TEST(a_set_that_is_not_there_is_refused)
 {
-    CHECK(!kernels_select("abacus"));
+    CHECK(!kernel_set_select("abacus"));
 }

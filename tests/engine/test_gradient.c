@@ -26,10 +26,10 @@ TEST(the_gradient_of_what_does_not_depend_on_x_is_zeros)
     graph_gradient(g, &d, &late, 1, &y, NULL, 1);
     CHECK(d == op_zeros_like(g, late));
     // A step is flat: so is what comes before it.
-    node *s = op_step(g, x, 0.1);
+    node *s = op_leaky_relu_grad(g, x, 0.1);
     graph_gradient(g, &d, &x, 1, &s, NULL, 1);
     for (int form = 0; form < 2; form++) {
-        machine m = machine_start(g, &d, 1, form ? PROGRAM_FAST : PROGRAM_JUDGE);
+        machine m = machine_start(g, &d, 1, form ? PROGRAM_FAST : PROGRAM_REFERENCE);
         double got[6] = {1, 1, 1, 1, 1, 1};
         machine_run(m);
         instance_get(m.i, 0, got);
@@ -54,7 +54,7 @@ TEST(gradients_asked_for_twice_make_no_new_nodes)
 {
     graph *g = fresh();
     node *x = matrix(g, "x", 3, 4), *w = matrix(g, "w", 4, 4), *d[2], *again[2];
-    node *y = op_sum_each(g, op_swish(g, op_matmul(g, op_tanh(g, x), w, false, false)));
+    node *y = op_sum_per_item(g, op_swish(g, op_matmul(g, op_tanh(g, x), w, false, false)));
     graph_gradient(g, d, (node *[]){x, w}, 2, &y, NULL, 1);
     int size = graph_size(g);
     graph_gradient(g, again, (node *[]){x, w}, 2, &y, NULL, 1);
@@ -93,7 +93,7 @@ TEST(a_derivative_holds_the_other_variables_still)
     node *H = op_scale(g, op_add(g, op_square(g, q), op_square(g, p)), 0.5);
     graph_gradient(g, d, (node *[]){q, p}, 2, &H, NULL, 1);
     graph_gradient(g, &total, &q, 1, &H, NULL, 1);
-    machine m = machine_start(g, (node *[]){d[0], d[1], total}, 3, PROGRAM_JUDGE);
+    machine m = machine_start(g, (node *[]){d[0], d[1], total}, 3, PROGRAM_REFERENCE);
     double at = 0.5, got[3];
     instance_set(m.i, q, &at);
     machine_run(m);
@@ -118,7 +118,7 @@ TEST(layer_norm_is_what_its_definition_says)
     double *a = drawn(ITEMS * PLACES, 1), *k = drawn(COLUMNS, 2), *b = drawn(COLUMNS, 3);
     double *s = drawn(ITEMS * PLACES, 4);
     for (int form = 0; form < 2; form++) {
-        machine m = machine_start(g, (node *[]){y, d}, 2, form ? PROGRAM_FAST : PROGRAM_JUDGE);
+        machine m = machine_start(g, (node *[]){y, d}, 2, form ? PROGRAM_FAST : PROGRAM_REFERENCE);
         double got[ITEMS * PLACES], slope[ITEMS * PLACES], near = form ? 2e-6 : 1e-14;
         instance_set(m.i, x, a);
         instance_set(m.i, gain, k);

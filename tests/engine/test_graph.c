@@ -37,14 +37,14 @@ TEST(nodes_that_differ_in_one_attribute_are_two)
     graph *g = fresh();
     node *x = matrix(g, "x", 4, 4), *w = op_input(g, "w", 0, 4, (int64_t[]){2, 2, 3, 3});
     node *image = op_input(g, "image", 0, 4, (int64_t[]){1, 4, 4, 3});
-    CHECK(op_leaky(g, x, 0.1) != op_leaky(g, x, 0.2));
+    CHECK(op_leaky_relu(g, x, 0.1) != op_leaky_relu(g, x, 0.2));
     CHECK(op_matmul(g, x, x, false, true) != op_matmul(g, x, x, true, false));
     CHECK(op_slice(g, x, 0, 1, 2) != op_slice(g, x, 0, 2, 2));
     CHECK(op_slice(g, x, 0, 1, 3) != op_slice(g, x, 1, 1, 3));
     CHECK(op_sum(g, x, 0, 1) != op_sum(g, x, 1, 1));
     CHECK(op_conv(g, image, w, 1, OP_SAME) != op_conv(g, image, w, 1, OP_VALID));
     CHECK(op_conv(g, image, w, 2, OP_VALID) != op_conv(g, image, w, 1, OP_VALID));
-    CHECK(op_embed(g, x, 0, 0, 6) != op_embed(g, x, 0, 1, 6));
+    CHECK(op_pad_slice(g, x, 0, 0, 6) != op_pad_slice(g, x, 0, 1, 6));
     CHECK(matrix(g, "x", 4, 4) != x); // leaves are given their values one by one
     CHECK_OK(graph_status(g));
     graph_free(g);
@@ -55,9 +55,9 @@ TEST(equal_nodes_are_found_among_many_thousands)
     enum { MANY = 20000 };
     graph *g = fresh();
     node *x = matrix(g, "x", 2, 2), *first[MANY];
-    for (int i = 0; i < MANY; i++) first[i] = op_shift(g, x, 1.0 + i);
+    for (int i = 0; i < MANY; i++) first[i] = op_add_scalar(g, x, 1.0 + i);
     int size = graph_size(g);
-    for (int i = 0; i < MANY; i++) CHECK(op_shift(g, x, 1.0 + i) == first[i]);
+    for (int i = 0; i < MANY; i++) CHECK(op_add_scalar(g, x, 1.0 + i) == first[i]);
     CHECK_EQUAL(graph_size(g), size);
     graph_free(g);
 }
@@ -136,7 +136,7 @@ static node *no_axis(graph *g, node *a)
 }
 static node *narrow_hole(graph *g, node *a)
 {
-    return op_embed(g, a, 1, 3, 6);
+    return op_pad_slice(g, a, 1, 3, 6);
 }
 static node *no_axes(graph *g, node *a)
 {
@@ -148,7 +148,7 @@ static node *too_deep(graph *g, node *a)
 }
 static node *smaller(graph *g, node *a)
 {
-    return op_like(g, a, op_sum(g, a, 0, 1));
+    return op_broadcast_like(g, a, op_sum(g, a, 0, 1));
 }
 static node *joined(graph *g, node *a)
 {
@@ -157,7 +157,7 @@ static node *joined(graph *g, node *a)
 static node *odd_image(graph *g, node *a)
 {
     (void)a;
-    return op_downsum(g, op_input(g, "x", 0, 4, (int64_t[]){1, 3, 2, 1}));
+    return op_sum_pool2(g, op_input(g, "x", 0, 4, (int64_t[]){1, 3, 2, 1}));
 }
 static node *wrong_seed(graph *g, node *a)
 {

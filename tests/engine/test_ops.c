@@ -69,10 +69,10 @@ static node *elementwise(example *e, int op, int64_t n)
     if (op == OP_LOG || op == OP_SQRT || op == OP_RECIPROCAL || op == OP_DIVIDE || op == OP_ATAN2)
         e->low = 0.5, e->high = 3.0;
     node *b = op_table(op)->inputs == 2 ? LEAF(n, 3) : NULL;
-    double value = op == OP_LEAKY || op == OP_STEP ? 0.2
-                   : op == OP_SCALE                ? 1.7
-                   : op == OP_SHIFT                ? -0.3
-                                                   : 0.0;
+    double value = op == OP_LEAKY_RELU || op == OP_LEAKY_RELU_GRAD ? 0.2
+                   : op == OP_SCALE                                ? 1.7
+                   : op == OP_ADD_SCALAR                           ? -0.3
+                                                                   : 0.0;
     return graph_node(g, op, b ? 2 : 1, (node *[]){a, b}, &(op_attr){.value = value}, NULL);
 }
 
@@ -85,7 +85,7 @@ static node *total(example *e, int64_t n)
     node *square = op_matmul(g, ab, ab, true, false);
     node *parts[] = {ab, op_sum(g, c, 0, 1), op_matmul(g, ab, square, false, false),
                      op_scale(g, ab, 2.0)};
-    return op_total(g, parts, 4);
+    return op_add_n(g, parts, 4);
 }
 
 // Matrices that are far from singular: their diagonal outweighs the rest.
@@ -94,7 +94,7 @@ static node *equations(example *e, int64_t items, bool ta)
     e->low = -0.5, e->high = 0.5;
     node *a = LEAF(items, 5, 5), *b = LEAF(items, 5);
     node *A = op_add(e->g, a, op_scale(e->g, op_identity(e->g, items, 5), 3.0));
-    return op_solve(e->g, A, b, ta);
+    return op_batch_solve(e->g, A, b, ta);
 }
 
 static node *make(example *e, int op, int k)
@@ -108,28 +108,28 @@ static node *make(example *e, int op, int k)
         node *x = LEAF(n, 3);
         return op_concat(g, (node *[]){op_constant(g, 0.7, &x->shape), x}, 2, 1);
     }
-    case OP_TOTAL: return total(e, n);
+    case OP_ADD_N: return total(e, n);
     case OP_MATMUL: {
         bool ta = k & 1, tb = k & 2;
         node *a = ta ? LEAF(7, n) : LEAF(n, 7), *b = tb ? LEAF(m, 7) : LEAF(7, m);
         return op_matmul(g, a, b, ta, tb);
     }
-    case OP_PRODUCTS: {
+    case OP_BATCH_MATMUL: {
         bool ta = k & 1, tb = k & 2;
         int64_t items = n % 40, i = k + 1;
         node *a = ta ? LEAF(items, 3, i) : LEAF(items, i, 3);
         node *b = tb ? LEAF(items, 4, 3) : LEAF(items, 3, 4);
-        return op_products(g, a, b, ta, tb);
+        return op_batch_matmul(g, a, b, ta, tb);
     }
-    case OP_SOLVE: return equations(e, n % 40, k & 1);
-    case OP_UPPER: return op_upper(g, LEAF(n, 10), 4);
-    case OP_TRIANGLE: return op_triangle(g, LEAF(n, 4, 4));
+    case OP_BATCH_SOLVE: return equations(e, n % 40, k & 1);
+    case OP_FILL_UPPER: return op_fill_upper(g, LEAF(n, 10), 4);
+    case OP_TAKE_UPPER: return op_take_upper(g, LEAF(n, 4, 4));
     case OP_TRANSPOSE: return op_transpose(g, LEAF(n, m % 40));
     case OP_UPSAMPLE: return op_upsample(g, LEAF(2, 3, 2, n % 40));
-    case OP_DOWNSUM: return op_downsum(g, LEAF(2, 4, 6, n % 40));
+    case OP_SUM_POOL2: return op_sum_pool2(g, LEAF(2, 4, 6, n % 40));
     case OP_RESHAPE: return op_reshape(g, op_scale(g, LEAF(n, 6), 2.0), 3, (int64_t[]){2, 3, n});
     case OP_SLICE: return op_slice(g, LEAF(2, 9, n), 1, 2, 5);
-    case OP_EMBED: return op_embed(g, LEAF(2, 3, n), 1, 2, 7);
+    case OP_PAD_SLICE: return op_pad_slice(g, LEAF(2, 3, n), 1, 2, 7);
     case OP_CONCAT: return op_concat(g, (node *[]){LEAF(2, n, 3), LEAF(2, 4, 3)}, 2, 1);
     case OP_BROADCAST: return op_broadcast(g, LEAF(2, n), 1, 2, (int64_t[]){3, 2});
     case OP_SUM: return op_sum(g, LEAF(3, n, k ? m % 40 : 5), k % 3, 1);
@@ -175,7 +175,7 @@ static void stop(machine m)
 static void run(machine m, const example *e, double *y)
 {
     for (int l = 0; l < e->leaves; l++) instance_set(m.i, e->leaf[l], e->x[l]);
-    for (int s = 0; s < program_tell(m.p).stages; s++) instance_run(m.i, s);
+    for (int s = 0; s < program_stats(m.p).stages; s++) instance_run(m.i, s);
     instance_get(m.i, 0, y);
 }
 
@@ -186,12 +186,12 @@ static void check_derivative(const example *e, node *y, node *const *dx, const n
     int64_t n = shape_count(&y->shape);
     double *low = numbers(n), *high = numbers(n), *weight = numbers(n), h = 1e-5;
     draw(weight, n, -0.5, 0.5, 1000);
-    machine judge = start(e, y, PROGRAM_JUDGE);
+    machine judge = start(e, y, PROGRAM_REFERENCE);
     for (int l = 0; l < e->leaves; l++) {
         int64_t places = shape_count(&e->leaf[l]->shape);
         double *d = numbers(places), *v = numbers(places), *x = e->x[l];
         draw(v, places, -0.5, 0.5, 2000);
-        machine slope = start(e, dx[l], PROGRAM_JUDGE);
+        machine slope = start(e, dx[l], PROGRAM_REFERENCE);
         instance_set(slope.i, r, weight);
         run(slope, e, d);
         stop(slope);
@@ -236,7 +236,7 @@ static void check_fast(const example *e, node *y, int op, int k)
 {
     int64_t n = shape_count(&y->shape);
     double *judged = numbers(n), *quick = numbers(n), *again = numbers(n), most = 1e-3;
-    machine judge = start(e, y, PROGRAM_JUDGE), fast = start(e, y, PROGRAM_FAST);
+    machine judge = start(e, y, PROGRAM_REFERENCE), fast = start(e, y, PROGRAM_FAST);
     run(judge, e, judged);
     run(fast, e, quick);
     run(fast, e, again);
@@ -277,7 +277,7 @@ TEST(every_instruction_set_gives_what_the_judge_gives)
 {
     static const char *const sets[] = {"portable", "avx2", "avx512"};
     for (int s = 0; s < 3; s++) {
-        if (!tape_select(sets[s])) continue;
+        if (!fused_loop_select(sets[s])) continue;
         for (int op = 0; op < OP_KINDS; op++)
             for (int k = 0; k < SIZES; k++) check_op(op, k, false);
     }

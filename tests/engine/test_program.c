@@ -14,8 +14,8 @@ typedef struct mechanics {
     params params;
     net net;
     energy e;
-    flow f;
-    phase start;
+    vector_field f;
+    phase_state start;
 } mechanics;
 
 static void mechanics_start(mechanics *m)
@@ -65,9 +65,9 @@ TEST(a_leapfrog_step_takes_two_gradients)
     enum { STEPS = 5 };
     mechanics m;
     mechanics_start(&m);
-    const stepper *s = stepper_find("leap_frog");
-    phase at = m.start;
-    for (int t = 0; t < STEPS; t++) at = stepper_step(s, m.net.g, &m.f, at, 0.125, NULL, 1);
+    const integrator_method *s = integrator_find("leap_frog");
+    phase_state at = m.start;
+    for (int t = 0; t < STEPS; t++) at = integrator_step(s, m.net.g, &m.f, at, 0.125, NULL, 1);
     // Each force is of use to two kicks; only the very first and last are not shared. The ends of
     // the two networks are made once for all steps.
     CHECK_EQUAL(products(m.net.g, (node *[]){at.q, at.p}, 2), (2 * STEPS + 1) * 2 * HIDDEN + 2);
@@ -78,9 +78,9 @@ TEST(steps_backwards_share_the_force_at_the_start)
 {
     mechanics m;
     mechanics_start(&m);
-    const stepper *s = stepper_find("leap_frog");
-    phase ahead = stepper_step(s, m.net.g, &m.f, m.start, 0.125, NULL, 1);
-    phase back = stepper_step(s, m.net.g, &m.f, m.start, -0.125, NULL, 1);
+    const integrator_method *s = integrator_find("leap_frog");
+    phase_state ahead = integrator_step(s, m.net.g, &m.f, m.start, 0.125, NULL, 1);
+    phase_state back = integrator_step(s, m.net.g, &m.f, m.start, -0.125, NULL, 1);
     CHECK_EQUAL(products(m.net.g, (node *[]){ahead.q, ahead.p, back.q, back.p}, 4),
                 5 * 2 * HIDDEN + 2);
     mechanics_stop(&m);
@@ -88,7 +88,7 @@ TEST(steps_backwards_share_the_force_at_the_start)
 
 static hgn_config tiny(void)
 {
-    hgn_config c = hgn_plus_plus();
+    hgn_config c = hgn_config_plus_plus();
     c.image = 16;
     c.latent = 4;
     c.window = 3;
@@ -108,14 +108,14 @@ TEST(one_block_is_smaller_than_all_activations_together)
 {
     hgn_config c = tiny();
     params p = {0};
-    hgn_roll roll;
+    hgn_rollout_graph roll;
     hgn_decode decode;
-    CHECK_OK(hgn_roll_describe(&roll, &p, &c, 8, 0, 11, true, false, true));
-    CHECK_OK(hgn_decode_describe(&decode, &p, &c, 8, true));
+    CHECK_OK(hgn_rollout_build(&roll, &p, &c, 8, 0, 11, true, false, true));
+    CHECK_OK(hgn_decode_build(&decode, &p, &c, 8, true));
     program *a, *b;
     CHECK_OK(program_build(&a, roll.net.g, roll.output, roll.outputs, PROGRAM_FAST));
     CHECK_OK(program_build(&b, decode.net.g, decode.output, decode.outputs, PROGRAM_FAST));
-    program_report of_roll = program_tell(a), of_decode = program_tell(b);
+    program_statistics of_roll = program_stats(a), of_decode = program_stats(b);
     CHECK_EQUAL(of_roll.stages, 2);
     CHECK_EQUAL(of_decode.stages, 1);
     CHECK(of_roll.block < of_roll.sum);
@@ -135,7 +135,7 @@ TEST(a_chain_needs_two_places_however_long_it_is)
     for (int i = 0; i < 50; i++) y = op_matmul(g, y, y, false, false);
     program *p;
     CHECK_OK(program_build(&p, g, &y, 1, PROGRAM_FAST));
-    program_report r = program_tell(p);
+    program_statistics r = program_stats(p);
     CHECK_EQUAL(r.sum, 51 * r.biggest);
     CHECK(r.block < r.sum / 10); // the leaf, two places in turn, and the product's scratch
     program_free(p);
@@ -146,10 +146,10 @@ TEST(running_takes_no_memory)
 {
     hgn_config c = tiny();
     params p = {0};
-    hgn_roll roll;
-    CHECK_OK(hgn_roll_describe(&roll, &p, &c, 4, 0, 11, true, false, true));
+    hgn_rollout_graph roll;
+    CHECK_OK(hgn_rollout_build(&roll, &p, &c, 4, 0, 11, true, false, true));
     float *block = calloc((size_t)p.size, sizeof *block);
-    params_draw(&p, block, 1);
+    params_init_values(&p, block, 1);
     machine m = machine_start(roll.net.g, roll.output, roll.outputs, PROGRAM_FAST);
     for (int k = 0; k < roll.net.leaves; k++)
         instance_bind(m.i, roll.net.leaf[k].leaf, block + p.at[roll.net.leaf[k].param].offset);
@@ -190,7 +190,7 @@ TEST(a_stage_needs_nothing_of_the_next_one)
     int64_t size[] = {5, 5};
     node *x = op_input(g, "x", 0, 2, size), *late = op_input(g, "late", 1, 2, size);
     node *early = op_tanh(g, op_matmul(g, x, x, false, true));
-    node *y[] = {early, op_total(g,
+    node *y[] = {early, op_add_n(g,
                                  (node *[]){op_matmul(g, early, late, false, false),
                                             op_matmul(g, x, early, false, false),
                                             op_matmul(g, late, late, true, false)},
@@ -199,8 +199,8 @@ TEST(a_stage_needs_nothing_of_the_next_one)
     double nan[25];
     for (int i = 0; i < 25; i++) nan[i] = NAN;
     for (int form = 0; form < 2; form++) {
-        machine m = machine_start(g, y, 2, form ? PROGRAM_FAST : PROGRAM_JUDGE);
-        CHECK_EQUAL(program_tell(m.p).stages, 2);
+        machine m = machine_start(g, y, 2, form ? PROGRAM_FAST : PROGRAM_REFERENCE);
+        CHECK_EQUAL(program_stats(m.p).stages, 2);
         for (int round = 0; round < 2; round++) { // the second on what the first has left behind
             instance_set(m.i, x, a);
             instance_set(m.i, late, nan);
@@ -238,10 +238,10 @@ TEST(a_bias_that_comes_later_is_not_added_before)
     node *x = op_input(g, "x", 0, 4, (int64_t[]){1, 3, 3, 2});
     node *w = op_input(g, "w", 0, 4, (int64_t[]){3, 3, 2, 2});
     node *bias = op_input(g, "bias", 1, 1, (int64_t[]){2});
-    node *y = op_leaky(g, op_bias(g, op_conv(g, x, w, 1, OP_SAME), bias), 0.1);
+    node *y = op_leaky_relu(g, op_bias(g, op_conv(g, x, w, 1, OP_SAME), bias), 0.1);
     double *a = drawn(18, 1), *b = drawn(36, 2), late[2] = {3.0, -3.0}, got[2][18];
     for (int form = 0; form < 2; form++) {
-        machine m = machine_start(g, &y, 1, form ? PROGRAM_FAST : PROGRAM_JUDGE);
+        machine m = machine_start(g, &y, 1, form ? PROGRAM_FAST : PROGRAM_REFERENCE);
         instance_set(m.i, x, a);
         instance_set(m.i, w, b);
         instance_run(m.i, 0);
@@ -296,7 +296,7 @@ TEST(weights_of_many_steps_are_made_ready_in_every_run)
     loss = op_sum(g, op_square(g, y), 0, 4);
     graph_gradient(g, &dx, &n.x, 1, &loss, NULL, 1);
     machine m = machine_start(g, &dx, 1, PROGRAM_FAST);
-    CHECK(program_tell(m.p).ready >= 2 * 36 * CHANNELS * CHANNELS * (int64_t)sizeof(float));
+    CHECK(program_stats(m.p).ready >= 2 * 36 * CHANNELS * CHANNELS * (int64_t)sizeof(float));
 
     double *x = drawn(PIXELS, 1), *got = drawn(PIXELS, 1), *want = drawn(PIXELS, 1);
     float *kept = malloc(sizeof n.first);
@@ -306,7 +306,7 @@ TEST(weights_of_many_steps_are_made_ready_in_every_run)
         picture_run(m.i, &n, x, kept, got);
         double *w = drawn(TAPS, 1);
         for (int i = 0; i < TAPS; i++) w[i] = (double)kept[i];
-        machine judge = machine_start(g, &dx, 1, PROGRAM_JUDGE);
+        machine judge = machine_start(g, &dx, 1, PROGRAM_REFERENCE);
         instance_set(judge.i, n.x, x);
         instance_set(judge.i, n.w, w);
         instance_run(judge.i, 0);
@@ -328,14 +328,14 @@ TEST(steady_instances_give_the_same_bits)
     picture_net_start(&n);
     node *y = op_conv(n.g, n.x, n.w, 1, OP_SAME);
     machine m = machine_start(n.g, &y, 1, PROGRAM_FAST);
-    CHECK_EQUAL(program_tell(m.p).ready, 0); // one use a run is not worth the memory
+    CHECK_EQUAL(program_stats(m.p).ready, 0); // one use a run is not worth the memory
 
     double *x = drawn(PIXELS, 1), *want = drawn(PIXELS, 1), *got = drawn(PIXELS, 1);
     picture_run(m.i, &n, x, n.first, want);
-    CHECK_OK(instance_steady(m.i, NULL));
+    CHECK_OK(instance_freeze_parameters(m.i, NULL));
     instance *other;
     CHECK_OK(instance_create(&other, m.p));
-    CHECK_OK(instance_steady(other, m.i));
+    CHECK_OK(instance_freeze_parameters(other, m.i));
     for (int turn = 0; turn < 4; turn++) {
         memset(got, 0, PIXELS * sizeof *got);
         picture_run(turn % 2 ? other : m.i, &n, x, n.first, got);

@@ -64,15 +64,15 @@ static node *grow_elementwise(garden *f, node *x)
     case 0: return op_add(g, x, like(f, x));
     case 1: return op_subtract(g, like(f, x), x);
     case 2: return op_multiply(g, op_tanh(g, x), like(f, x));
-    case 3: return op_divide(g, x, op_shift(g, op_square(g, like(f, x)), 1.0));
+    case 3: return op_divide(g, x, op_add_scalar(g, op_square(g, like(f, x)), 1.0));
     case 4: return op_sin(g, x);
     case 5: return op_cos(g, x);
     case 6: return op_sigmoid(g, x);
     case 7: return op_softplus(g, x);
     case 8: return op_swish(g, x);
-    case 9: return op_sqrt(g, op_shift(g, op_square(g, x), 0.5));
+    case 9: return op_sqrt(g, op_add_scalar(g, op_square(g, x), 0.5));
     case 10: return op_exp(g, op_scale(g, op_tanh(g, x), 0.5));
-    default: return op_scale(g, op_shift(g, x, 0.25), 0.5);
+    default: return op_scale(g, op_add_scalar(g, x, 0.25), 0.5);
     }
 }
 
@@ -107,7 +107,7 @@ static node *grow_total(garden *f, node *x)
         if (below(f, 2)) add(f, parts[i]); // of use to others too
     }
     parts[count++] = op_matmul(f->g, rows, square, false, false);
-    return op_tanh(f->g, op_total(f->g, parts, count));
+    return op_tanh(f->g, op_add_n(f->g, parts, count));
 }
 
 static node *grow_view(garden *f, node *x)
@@ -117,12 +117,12 @@ static node *grow_view(garden *f, node *x)
     int64_t size = rank ? x->shape.size[axis] : 1, start = below(f, size);
     switch (rank ? below(f, 6) : 5) {
     case 0: return op_slice(g, x, axis, start, 1 + below(f, size - start));
-    case 1: return op_embed(g, x, axis, start, size + start + below(f, 2));
+    case 1: return op_pad_slice(g, x, axis, start, size + start + below(f, 2));
     case 2: return op_concat(g, (node *[]){x, like(f, x), x}, 2 + (int)below(f, 2), axis);
     case 3: return op_sum(g, x, axis, 1 + (int)below(f, rank - axis));
     case 4: return flat(f, x);
     default:
-        if (rank > 3) return op_sum_each(g, x);
+        if (rank > 3) return op_sum_per_item(g, x);
         return op_broadcast(g, x, (int)below(f, rank + 1), 1, (int64_t[]){1 + below(f, 3)});
     }
 }
@@ -148,7 +148,7 @@ static node *grow_image(garden *f, node *x)
         if (f->at[i]->shape.rank == 1 && f->at[i]->shape.size[0] == out) bias = f->at[i];
     if (bias) y = op_bias(g, y, bias);
     add(f, y);
-    return below(f, 2) ? op_leaky(g, y, 0.2) : op_tanh(g, y);
+    return below(f, 2) ? op_leaky_relu(g, y, 0.2) : op_tanh(g, y);
 }
 
 static void grow(garden *f)
@@ -214,7 +214,7 @@ static void run(double **out, machine m, const garden *f, values *v, int kind, n
 {
     for (int s = 0; s < 2; s++) {
         give(m, f, v, s, kind);
-        if (s < program_tell(m.p).stages) instance_run(m.i, s);
+        if (s < program_stats(m.p).stages) instance_run(m.i, s);
         for (int i = 0; i < outputs; i++)
             if (output[i]->stage == s) instance_get(m.i, i, out[i]);
     }
@@ -233,7 +233,7 @@ static double apart(const double *a, const double *b, int64_t n)
 // Some graphs magnify roundings: how much, the judge shows on leaves that are a few of them off.
 static void compare(const garden *f, node *const *output, int outputs, uint64_t seed, values *v)
 {
-    machine judge = machine_start(f->g, output, outputs, PROGRAM_JUDGE);
+    machine judge = machine_start(f->g, output, outputs, PROGRAM_REFERENCE);
     machine fast = machine_start(f->g, output, outputs, PROGRAM_FAST);
     double *want[OUTPUTS], *near[OUTPUTS], *got[OUTPUTS], *again[OUTPUTS];
     for (int i = 0; i < outputs; i++) {

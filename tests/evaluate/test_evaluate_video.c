@@ -117,22 +117,22 @@ TEST(threads_change_no_number)
 TEST(a_file_of_probes_is_as_good_as_the_room)
 {
     enum { CLIP = PLUMB_ROOM_STEPS * 16 * 16 };
-    static uint8_t frames[2][4 * CLIP * 3], mask[2][4 * CLIP], names[2][PROBING_LETTERS];
+    static uint8_t frames[2][4 * CLIP * 3], mask[2][4 * CLIP], names[2][PROBE_SOURCE_NAME_SIZE];
     char path[128], file[128], saved[128];
     train("run", "plato", "rooms/freeform");
-    probing own, filed;
-    for (int64_t i = 0; probing_room(&own, i, 16); i++)
+    probe_source own, filed;
+    for (int64_t i = 0; probe_source_room(&own, i, 16); i++)
         if (!strcmp(plumb_room_describe(own.room)->name, "rooms/solidity")) break;
     own.seed = 1;
     CHECK_OK(plumb_room_simulate(path_of(file, "solid.npz"), own.room, TUPLES, 1, 0, 16, NULL, 1));
-    CHECK_OK(probing_open(&filed, file, 1000));
+    CHECK_OK(probe_source_open(&filed, file, 1000));
     CHECK_EQUAL(filed.tuples, TUPLES);
-    CHECK_OK(probing_read(&own, 3, 1, frames[0], mask[0], names[0], 1));
-    CHECK_OK(probing_read(&filed, 3, 1, frames[1], mask[1], names[1], 1));
+    CHECK_OK(probe_source_read(&own, 3, 1, frames[0], mask[0], names[0], 1));
+    CHECK_OK(probe_source_read(&filed, 3, 1, frames[1], mask[1], names[1], 1));
     CHECK(!memcmp(frames[0], frames[1], sizeof frames[0]));
     CHECK(!memcmp(mask[0], mask[1], sizeof mask[0]));
     CHECK(!strcmp((char *)names[0], "solidity") && !strcmp((char *)names[1], "solidity"));
-    probing_close(&filed);
+    probe_source_close(&filed);
     const char *files[] = {file};
     plumb_expect_options o = few();
     plumb_expect r;
@@ -205,14 +205,14 @@ TEST(references_are_what_they_say)
                                     {{0, 0}, {10, 0}, {10, 0}},
                                     {{0, 0}, {10, 0}, {20, 5}}};
     double e[4][2], unit = 255.0 * 255.0 * 2.0;
-    probing_errors(e[0], PLUMB_REFERENCE_COPY, tuple[0][0], 4, 3, 2);
+    baseline_errors(e[0], PLUMB_REFERENCE_COPY, tuple[0][0], 4, 3, 2);
     CHECK_NEAR(e[0][0] * unit, 100.0, 1e-9);
     CHECK_NEAR(e[0][1] * unit, 125.0, 1e-9);
     CHECK_NEAR(e[1][1], 0.0, 0.0);
-    probing_errors(e[0], PLUMB_REFERENCE_LINEAR, tuple[0][0], 4, 3, 2);
+    baseline_errors(e[0], PLUMB_REFERENCE_LINEAR, tuple[0][0], 4, 3, 2);
     CHECK_NEAR(e[0][1] * unit, 25.0, 1e-9); // 20 was expected, and 0 where 5 came
     CHECK_NEAR(e[1][1] * unit, 100.0, 1e-9);
-    probing_errors(e[0], PLUMB_REFERENCE_ORACLE, tuple[0][0], 4, 3, 2);
+    baseline_errors(e[0], PLUMB_REFERENCE_ORACLE, tuple[0][0], 4, 3, 2);
     CHECK_NEAR(e[0][1] + e[1][1] + e[2][0], 0.0, 0.0);
     CHECK_NEAR(e[2][1] * unit, 125.0, 1e-9);
     CHECK_NEAR(e[3][1] * unit, 125.0, 1e-9);

@@ -25,7 +25,7 @@ int golden_adam(plumb_file *file, const char *path)
     for (int64_t i = 0; i < n && !failures; i++) p4[i] = (float)p[i];
     for (int64_t t = 0; !failures && t < all / n; t++) {
         for (int64_t i = 0; i < n; i++) g4[i] = (float)g[t * n + i];
-        adam_step_double(p, m, v, g + t * n, n, &usual, 1.5e-4, 1.0, t + 1);
+        adam_step_reference(p, m, v, g + t * n, n, &usual, 1.5e-4, 1.0, t + 1);
         adam_step(p4, m4, v4, g4, n, &usual, 1.5e-4, 1.0, t + 1);
         for (int64_t i = 0; i < n; i++) {
             failures += golden_near(path, "adam.p", t * n + i, p[i], want[t * n + i], 1e-15, 1e-14);

@@ -14,7 +14,7 @@ static int64_t frame_size(const golden_model *m)
 
 static double *ones(arena *mem, int64_t n)
 {
-    double *x = ARENA_NEW(mem, double, n);
+    double *x = ARENA_ALLOC(mem, double, n);
     for (int64_t i = 0; i < n; i++) x[i] = 1.0;
     return x;
 }
@@ -42,8 +42,8 @@ static bool decode_all(double *out, evaluation *e, const double *q)
     hgn_decode d;
     golden_machine machine = {0};
     int64_t frame = frame_size(m);
-    double *now = ARENA_NEW(&e->mem, double, m->batch *frame);
-    bool good = !hgn_decode_describe(&d, &p, &m->c, m->batch, false) &&
+    double *now = ARENA_ALLOC(&e->mem, double, m->batch *frame);
+    bool good = !hgn_decode_build(&d, &p, &m->c, m->batch, false) &&
                 golden_start(&machine, d.net.g, d.output, d.outputs, e->r->form);
     if (good) golden_rig_bind(e->r, &machine, &d.net);
     for (int64_t t = 0; good && t < e->frames; t++) {
@@ -64,10 +64,10 @@ static bool roll_all(double *q, evaluation *e, int64_t start, int64_t back)
     const golden_model *m = e->r->m;
     int64_t frame = frame_size(m);
     params p = e->r->params;
-    hgn_roll r;
+    hgn_rollout_graph r;
     golden_machine machine = {0};
-    double *window = ARENA_NEW(&e->mem, double, m->batch *frame * m->c.window);
-    bool good = !hgn_roll_describe(&r, &p, &m->c, m->batch, back, e->frames - back - 1, true, false,
+    double *window = ARENA_ALLOC(&e->mem, double, m->batch *frame * m->c.window);
+    bool good = !hgn_rollout_build(&r, &p, &m->c, m->batch, back, e->frames - back - 1, true, false,
                                    false) &&
                 golden_start(&machine, r.net.g, r.output, r.outputs, e->r->form);
     if (good) {
@@ -75,7 +75,8 @@ static bool roll_all(double *q, evaluation *e, int64_t start, int64_t back)
             golden_window(window + b * frame * m->c.window, m, e->x + b * e->frames * frame, start);
         golden_rig_bind(e->r, &machine, &r.net);
         instance_set(machine.i, r.frames, window);
-        instance_set(machine.i, r.noise, ARENA_NEW(&e->mem, double, shape_count(&r.noise->shape)));
+        instance_set(machine.i, r.noise,
+                     ARENA_ALLOC(&e->mem, double, shape_count(&r.noise->shape)));
         if (r.sign) instance_set(machine.i, r.sign, ones(&e->mem, m->batch));
         instance_run(machine.i, 0);
         instance_get(machine.i, HGN_Q, q);
@@ -114,11 +115,11 @@ static void cut(evaluation *e, double *l2, double *l2_norm, int64_t first, int64
 static void evaluate(evaluation *e, int way)
 {
     const golden_model *m = e->r->m;
-    const hgn_times *t = &m->times;
+    const hgn_frame_plan *t = &m->times;
     int64_t N = e->frames, K = m->c.window, train = t->length - t->first_target;
-    shape s = hgn_state(&m->c, m->batch);
-    double *q = ARENA_NEW(&e->mem, double, N *shape_count(&s));
-    double *frames = ARENA_NEW(&e->mem, double, m->batch *N *frame_size(m));
+    shape s = hgn_state_shape(&m->c, m->batch);
+    double *q = ARENA_ALLOC(&e->mem, double, N *shape_count(&s));
+    double *frames = ARENA_ALLOC(&e->mem, double, m->batch *N *frame_size(m));
     if (!roll_all(q, e, way ? N - K : 0, way ? N - K + t->at : t->at) ||
         !decode_all(frames, e, q)) {
         golden_wrong(e->j, plumb_last_error());
@@ -139,7 +140,7 @@ static void evaluate(evaluation *e, int way)
 static void check_stats(evaluation *e)
 {
     int64_t B = e->r->m->batch;
-    double *mean = ARENA_NEW(&e->mem, double, B);
+    double *mean = ARENA_ALLOC(&e->mem, double, B);
     for (int k = 0; k < 6; k++) {
         const char *kind = k % 2 ? "l2_norm" : "l2";
         const double *ways[3] = {e->stat[0][k], e->stat[1][k], mean};
@@ -158,9 +159,9 @@ void golden_eval(golden_judgement *j, const golden_rig *r)
     evaluation e = {.j = j, .r = r, .frames = m->times.length + m->extra};
     int64_t count = 0, frames = m->batch * e.frames;
     e.x = golden_read(&count, m->file, "eval.x_u8");
-    e.error = ARENA_NEW(&e.mem, double, frames);
-    e.size = ARENA_NEW(&e.mem, double, frames);
-    for (int i = 0; i < 12; i++) e.stat[i / 6][i % 6] = ARENA_NEW(&e.mem, double, m->batch);
+    e.error = ARENA_ALLOC(&e.mem, double, frames);
+    e.size = ARENA_ALLOC(&e.mem, double, frames);
+    for (int i = 0; i < 12; i++) e.stat[i / 6][i % 6] = ARENA_ALLOC(&e.mem, double, m->batch);
     if (!e.x || count != frames * frame_size(m)) golden_wrong(j, "eval.x_u8 of another shape");
     else {
         evaluate(&e, 0);
@@ -246,20 +247,20 @@ void golden_layers_of(golden_judgement *j, const golden_rig *r)
 void golden_carry(golden_judgement *j, const golden_rig *r)
 {
     const golden_model *m = r->m;
-    const hgn_times *t = &m->times;
+    const hgn_frame_plan *t = &m->times;
     int64_t from = t->now ? t->back : 0, steps = t->targets - from - 1;
     if (steps < 1) from = 0, steps = t->targets - 1; // a model that looks back only
     params p = r->params;
-    hgn_carry c;
+    hgn_advance c;
     golden_machine machine = {0};
     arena mem = {0};
-    if (hgn_carry_describe(&c, &p, &m->c, m->batch, steps) ||
+    if (hgn_advance_build(&c, &p, &m->c, m->batch, steps) ||
         !golden_start(&machine, c.net.g, c.output, 2, r->form)) {
         golden_wrong(j, "no carry");
         return;
     }
     int64_t state = shape_count(&c.q->shape);
-    double *sign = ones(&mem, m->batch), *got = ARENA_NEW(&mem, double, steps *state);
+    double *sign = ones(&mem, m->batch), *got = ARENA_ALLOC(&mem, double, steps *state);
     for (int64_t b = m->batch / 2; m->c.both_ways && b < m->batch; b++) sign[b] = -1.0;
     golden_rig_bind(r, &machine, &c.net);
     instance_set(machine.i, c.q, r->q + from * state);

@@ -11,7 +11,7 @@
 typedef struct hamiltonian {
     graph *g;
     plumb_file *file;
-    node *(*energy)(const struct hamiltonian *h, phase s);
+    node *(*energy)(const struct hamiltonian *h, phase_state s);
 } hamiltonian;
 
 static double constant(const hamiltonian *h, const char *name)
@@ -21,21 +21,21 @@ static double constant(const hamiltonian *h, const char *name)
 
 static node *half_square(graph *g, node *x)
 {
-    return op_scale(g, op_sum_each(g, op_square(g, x)), 0.5);
+    return op_scale(g, op_sum_per_item(g, op_square(g, x)), 0.5);
 }
 
-static node *spring(const hamiltonian *h, phase s)
+static node *spring(const hamiltonian *h, phase_state s)
 {
     node *kinetic = op_scale(h->g, half_square(h->g, s.p), 1.0 / constant(h, "const.spring_m"));
     return op_add(h->g, kinetic,
                   op_scale(h->g, half_square(h->g, s.q), constant(h, "const.spring_k")));
 }
 
-static node *pendulum(const hamiltonian *h, phase s)
+static node *pendulum(const hamiltonian *h, phase_state s)
 {
-    node *lift = op_shift(h->g, op_scale(h->g, op_cos(h->g, s.q), -1.0), 1.0);
+    node *lift = op_add_scalar(h->g, op_scale(h->g, op_cos(h->g, s.q), -1.0), 1.0);
     return op_add(h->g, half_square(h->g, s.p),
-                  op_scale(h->g, op_sum_each(h->g, lift), constant(h, "const.pend_g")));
+                  op_scale(h->g, op_sum_per_item(h->g, lift), constant(h, "const.pend_g")));
 }
 
 static node *column(graph *g, node *x, int64_t i)
@@ -43,40 +43,41 @@ static node *column(graph *g, node *x, int64_t i)
     return op_slice(g, x, 1, i, 1);
 }
 
-static node *henon(const hamiltonian *h, phase s)
+static node *henon(const hamiltonian *h, phase_state s)
 {
     graph *g = h->g;
     node *x = column(g, s.q, 0), *y = column(g, s.q, 1);
     node *cubic = op_subtract(g, op_multiply(g, op_square(g, x), y),
                               op_scale(g, op_multiply(g, op_square(g, y), y), 1.0 / 3.0));
     node *round = op_add(g, half_square(g, s.p), half_square(g, s.q));
-    return op_add(g, round, op_sum_each(g, cubic));
+    return op_add(g, round, op_sum_per_item(g, cubic));
 }
 
-static node *nonsep(const hamiltonian *h, phase s)
+static node *nonsep(const hamiltonian *h, phase_state s)
 {
     graph *g = h->g;
-    node *mass = op_shift(g, op_scale(g, op_square(g, s.q), constant(h, "const.nonsep_a")), 1.0);
-    node *kinetic = op_scale(g, op_sum_each(g, op_multiply(g, op_square(g, s.p), mass)), 0.5);
+    node *mass =
+        op_add_scalar(g, op_scale(g, op_square(g, s.q), constant(h, "const.nonsep_a")), 1.0);
+    node *kinetic = op_scale(g, op_sum_per_item(g, op_multiply(g, op_square(g, s.p), mass)), 0.5);
     node *cross = op_multiply(g, column(g, s.q, 0), column(g, s.p, 1));
     return op_add(g, op_add(g, kinetic, half_square(g, s.q)),
-                  op_scale(g, op_sum_each(g, cross), 0.25));
+                  op_scale(g, op_sum_per_item(g, cross), 0.25));
 }
 
 static const struct {
     const char *name;
-    node *(*energy)(const hamiltonian *h, phase s);
+    node *(*energy)(const hamiltonian *h, phase_state s);
 } systems[] = {{"spring", spring}, {"pendulum", pendulum}, {"henon", henon}, {"nonsep", nonsep}};
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 
 // p may have been made from q, and q from p: both are variables.
-static void slopes(const hamiltonian *h, node **d, phase s)
+static void slopes(const hamiltonian *h, node **d, phase_state s)
 {
     node *H = h->energy(h, s);
     graph_gradient(h->g, d, (node *[]){s.q, s.p}, 2, &H, NULL, 1);
 }
 
-static node *velocity(void *self, phase s)
+static node *velocity(void *self, phase_state s)
 {
     const hamiltonian *h = self;
     node *d[2];
@@ -84,7 +85,7 @@ static node *velocity(void *self, phase s)
     return d[1];
 }
 
-static node *force(void *self, phase s)
+static node *force(void *self, phase_state s)
 {
     const hamiltonian *h = self;
     node *d[2];
@@ -97,8 +98,8 @@ typedef struct trial {
     golden_judgement *j;
     const char *system;
     hamiltonian h;
-    flow f;
-    phase start;
+    vector_field f;
+    phase_state start;
     double *q0, *p0;
     int64_t count;
 } trial;
@@ -116,7 +117,7 @@ static bool begin(trial *t, golden_judgement *j, int system)
     int64_t size[2] = {3, t->count / 3};
     t->start.q = op_input(t->h.g, "q", 0, 2, size);
     t->start.p = op_input(t->h.g, "p", 0, 2, size);
-    t->f = (flow){.self = &t->h, .velocity = velocity, .force = force};
+    t->f = (vector_field){.self = &t->h, .velocity = velocity, .force = force};
     if (!t->q0 || !t->p0) golden_wrong(j, "no start");
     return t->q0 && t->p0;
 }
@@ -173,8 +174,8 @@ typedef struct manner {
     bool now, signs;
 } manner;
 
-static void check_path(golden_judgement *j, int system, const stepper *s, const char *method,
-                       const manner *how)
+static void check_path(golden_judgement *j, int system, const integrator_method *s,
+                       const char *method, const manner *how)
 {
     trial t;
     if (begin(&t, j, system)) {
@@ -183,16 +184,16 @@ static void check_path(golden_judgement *j, int system, const stepper *s, const 
         node *q[32], *p[32];
         int64_t size[3] = {1, 3, t.count / 3};
         node *sign = how->signs ? op_input(g, "sign", 0, 2, size + 1) : NULL;
-        phase at = t.start;
+        phase_state at = t.start;
         int total = how->back + how->now + how->forward;
         for (int i = how->back - 1; i >= 0; i--) {
-            at = stepper_step(s, g, &t.f, at, -dt, sign, how->parts);
+            at = integrator_step(s, g, &t.f, at, -dt, sign, how->parts);
             q[i] = at.q, p[i] = at.p;
         }
         at = t.start;
         if (how->now) q[how->back] = at.q, p[how->back] = at.p;
         for (int i = how->back + how->now; i < total; i++) {
-            at = stepper_step(s, g, &t.f, at, dt, sign, how->parts);
+            at = integrator_step(s, g, &t.f, at, dt, sign, how->parts);
             q[i] = at.q, p[i] = at.p;
         }
         for (int i = 0; i < total; i++)
@@ -212,7 +213,7 @@ static void check_method(golden_judgement *j, int system, const char *method)
         {.suffix = ".two_dir_sub3", .back = 4, .forward = 6, .parts = 3, .now = true},
         {.suffix = ".signed_dt", .back = 2, .forward = 6, .parts = 1, .now = true, .signs = true},
     };
-    const stepper *s = stepper_find(method);
+    const integrator_method *s = integrator_find(method);
     if (!s) {
         golden_wrong(j, method);
         return;
@@ -235,11 +236,11 @@ static void check_methods(golden_judgement *j)
         snprintf(method, sizeof method, "%.*s", (int)(last - dot - 1), dot + 1);
         for (int k = 0; k < SYSTEMS; k++)
             if (!strncmp(systems[k].name, name, (size_t)(dot - name))) check_method(j, k, method);
-        for (int k = 0; stepper_name(k); k++)
-            if (stepper_find(stepper_name(k)) == stepper_find(method)) seen[k] = true;
+        for (int k = 0; integrator_name(k); k++)
+            if (integrator_find(integrator_name(k)) == integrator_find(method)) seen[k] = true;
     }
-    for (int k = 0; stepper_name(k); k++)
-        if (!seen[k]) golden_wrong(j, stepper_name(k));
+    for (int k = 0; integrator_name(k); k++)
+        if (!seen[k]) golden_wrong(j, integrator_name(k));
 }
 
 int golden_integrators(plumb_file *file, const char *path)
@@ -247,7 +248,7 @@ int golden_integrators(plumb_file *file, const char *path)
     int failures = 0;
     for (int form = 0; form < 2; form++) {
         golden_judgement j = {
-            .file = file, .path = path, .form = form ? PROGRAM_FAST : PROGRAM_JUDGE};
+            .file = file, .path = path, .form = form ? PROGRAM_FAST : PROGRAM_REFERENCE};
         for (int k = 0; k < SYSTEMS; k++) check_start(&j, k);
         check_methods(&j);
         golden_tell(&j);

@@ -25,7 +25,7 @@ static node *leaf(bench *b, const char *prefix, const char *name)
 {
     plumb_array a;
     GOLDEN_NAME(full, "%s%s", prefix, name);
-    if (plumb_file_read(&a, b->j->file, full)) return graph_blunder(b->g, PLUMB_EFILE);
+    if (plumb_file_read(&a, b->j->file, full)) return graph_error(b->g, PLUMB_EFILE);
     int64_t size[GRAPH_RANK] = {0}, n = plumb_array_count(&a);
     for (int i = 0; i < a.ndim && i < GRAPH_RANK; i++) size[i] = a.shape[i];
     b->value[b->leaves] = malloc((size_t)(n + 1) * sizeof(double));
@@ -141,10 +141,9 @@ static void check_divergence(golden_judgement *j)
     bench b = begin(j);
     node *m = leaf(&b, "kl.", "loc"), *s = leaf(&b, "kl.", "log_scale");
     int64_t single[2] = {shape_count(&m->shape), 1};
-    node *each =
-        hgn_divergence(b.g, op_reshape(b.g, m, 2, single), op_reshape(b.g, s, 2, single), NULL);
+    node *each = hgn_kl(b.g, op_reshape(b.g, m, 2, single), op_reshape(b.g, s, 2, single), NULL);
     expect(&b, "kl.", "per_dim", each, GOLDEN_STATE);
-    expect(&b, "kl.", "per_sample", hgn_divergence(b.g, m, s, NULL), GOLDEN_STATE);
+    expect(&b, "kl.", "per_sample", hgn_kl(b.g, m, s, NULL), GOLDEN_STATE);
     finish(&b);
 }
 
@@ -164,7 +163,7 @@ static void check_energy(golden_judgement *j, const char *name, activation act)
         y = op_dense(b.g, y, at[1 + 2 * i], at[2 + 2 * i]);
         if (i < 3) y = net_activate(&n, y, act);
     }
-    node *H = op_sum_each(b.g, y);
+    node *H = op_sum_per_item(b.g, y);
     graph_gradient(b.g, &slope, &x, 1, &H, NULL, 1);
     graph_gradient(b.g, d, at, 9, &slope, &v, 1);
     expect(&b, prefix, "E", H, GOLDEN_STATE);
@@ -181,7 +180,7 @@ int golden_layers(plumb_file *file, const char *path)
     int failures = golden_adam(file, path);
     for (int form = 0; form < 2; form++) {
         golden_judgement j = {
-            .file = file, .path = path, .form = form ? PROGRAM_FAST : PROGRAM_JUDGE};
+            .file = file, .path = path, .form = form ? PROGRAM_FAST : PROGRAM_REFERENCE};
         check_convolutions(&j);
         check_upconv(&j);
         check_activations(&j);

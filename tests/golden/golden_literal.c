@@ -27,7 +27,7 @@ static bool take(reader *r, char c)
 
 static char *copy(reader *r, const char *from, size_t length)
 {
-    char *text = arena_take(r->mem, (int64_t)length + 1, 1);
+    char *text = arena_alloc(r->mem, (int64_t)length + 1, 1);
     if (text) memcpy(text, from, length);
     return text;
 }
@@ -59,7 +59,7 @@ static literal *many(reader *r, literal *to, char close)
 
 static literal *value(reader *r)
 {
-    literal *to = ARENA_NEW(r->mem, literal, 1);
+    literal *to = ARENA_ALLOC(r->mem, literal, 1);
     if (!to) return NULL;
     skip(r);
     if (*r->at == '\'') {
@@ -84,7 +84,7 @@ const literal *literal_read(arena *mem, const char *text)
     size_t word = 0;
     while (isalnum((unsigned char)text[word]) || text[word] == '_') word++;
     if (isalpha((unsigned char)text[0]) && !text[word]) {
-        literal *to = ARENA_NEW(mem, literal, 1);
+        literal *to = ARENA_ALLOC(mem, literal, 1);
         if (to) *to = (literal){.kind = LITERAL_TEXT, .text = copy(&r, text, word)};
         return to;
     }

@@ -7,13 +7,13 @@
 #include "golden/golden_models.h"
 
 static const double allowed[2][GOLDEN_CLASSES] = {
-    [PROGRAM_JUDGE] = {1e-11, 1e-11, 1e-11},
+    [PROGRAM_REFERENCE] = {1e-11, 1e-11, 1e-11},
     [PROGRAM_FAST] = {[GOLDEN_STATE] = 2e-4, [GOLDEN_GRADIENT] = 1e-3, [GOLDEN_LOSS] = 1e-5},
 };
 
 static const char *form_name(const golden_judgement *j)
 {
-    return j->form == PROGRAM_JUDGE ? "double" : "float";
+    return j->form == PROGRAM_REFERENCE ? "double" : "float";
 }
 
 void golden_wrong(golden_judgement *j, const char *what)

@@ -16,7 +16,7 @@ typedef struct network_case {
     const char *path;
     int64_t rows, updates;
     double *x, *y, *first, *value, *told, *loss; // x, y, told: columns
-    mlp_shape shape;
+    mlp_fit_shape shape;
     double tolerance;
     int failures;
 } network_case;
@@ -39,7 +39,7 @@ static double *columns_of(int64_t *columns, plumb_file *file, const char *name)
 // w0, b0, w1, .. under PREFIX_ into one block, or compared with one.
 static bool read_block(network_case *c)
 {
-    int64_t at = 0, size = mlp_parameters(&c->shape);
+    int64_t at = 0, size = mlp_fit_parameters(&c->shape);
     for (int i = 0; i < 2 * c->shape.layers; i++) {
         char name[32];
         int64_t count = 0;
@@ -111,10 +111,10 @@ static void compare_points(network_case *c)
         for (int64_t p = 0; p < points; p++)
             for (int64_t d = 0; d < in; d++)
                 x[d * points + p] = c->x[d * c->rows + k * steps + (int64_t)at[k * points + p]];
-        if (mlp_jacobians(j, &c->shape, c->value, x, points)) c->failures++;
+        if (mlp_fit_jacobians(j, &c->shape, c->value, x, points)) c->failures++;
         if (k == 0) same(c, "exp_jac_first5", j, 5 * in * out);
-        symplecticity s = {.score = scores + k * points, .rho = rho};
-        symplecticity_score(&s, j, points, out / 2, in / 2, 1e-6, PLUMB_SCALE_MEAN_MAX, scratch);
+        sym_score s = {.score = scores + k * points, .rho = rho};
+        sym_score_compute(&s, j, points, out / 2, in / 2, 1e-6, PLUMB_SCALE_MEAN_MAX, scratch);
         // The second half of the scratch is A^ A^T.
         if (k == 0) same(c, "exp_aat_first5", scratch + points * out * out, 5 * out * out);
         sym += s.sym / (double)index.shape[0];
@@ -128,8 +128,8 @@ static void compare_points(network_case *c)
 static void run_form(network_case *c, program_form form, double tolerance)
 {
     c->tolerance = tolerance;
-    memcpy(c->value, c->first, (size_t)mlp_parameters(&c->shape) * sizeof *c->value);
-    const mlp_training t = {
+    memcpy(c->value, c->first, (size_t)mlp_fit_parameters(&c->shape) * sizeof *c->value);
+    const mlp_fit_training t = {
         .shape = c->shape,
         .x = c->x,
         .y = c->y,
@@ -141,8 +141,8 @@ static void run_form(network_case *c, program_form form, double tolerance)
         .form = form,
         .loss = c->loss,
     };
-    plumb_status st = mlp_train(c->value, &t);
-    if (!st) st = mlp_apply(c->told, &c->shape, c->value, c->x, c->rows, c->rows);
+    plumb_status st = mlp_fit_train(c->value, &t);
+    if (!st) st = mlp_fit_apply(c->told, &c->shape, c->value, c->x, c->rows, c->rows);
     if (st) {
         printf("%s: %s\n", c->path, plumb_last_error());
         c->failures++;
@@ -171,14 +171,14 @@ int golden_mlp(plumb_file *file, const char *path)
         !plumb_file_read(&x, file, "in_x") && !plumb_file_read(&w, file, "in_w0") && w.ndim == 2) {
         c.rows = x.shape[0];
         c.shape.width = w.shape[1];
-        const size_t size = (size_t)mlp_parameters(&c.shape);
+        const size_t size = (size_t)mlp_fit_parameters(&c.shape);
         c.first = calloc(2 * size, sizeof(double));
         c.told = calloc((size_t)(c.rows * c.shape.outputs), sizeof(double));
         c.loss = calloc((size_t)c.updates, sizeof(double));
         if (c.first && c.told && c.loss && read_block(&c)) {
             c.value = c.first + size;
             c.failures = 0;
-            run_form(&c, PROGRAM_JUDGE, 1e-11);
+            run_form(&c, PROGRAM_REFERENCE, 1e-11);
             run_form(&c, PROGRAM_FAST, 2e-4);
         }
     }

@@ -31,7 +31,7 @@ static char *text_of(golden_model *m, const char *name)
         return NULL;
     }
     int64_t n = plumb_array_count(&a);
-    char *text = arena_take(&m->mem, n + 1, 1);
+    char *text = arena_alloc(&m->mem, n + 1, 1);
     if (text) memcpy(text, a.data, (size_t)n);
     return text;
 }
@@ -234,7 +234,7 @@ static const double *numbers(golden_model *m, const char *name, int64_t want)
 {
     int64_t count = 0;
     double *all = golden_read(&count, m->file, name);
-    double *out = all && count == want ? ARENA_NEW(&m->mem, double, count) : NULL;
+    double *out = all && count == want ? ARENA_ALLOC(&m->mem, double, count) : NULL;
     if (out) memcpy(out, all, (size_t)count * sizeof *out);
     else
         printf("%s: %s has %lld numbers, wanted %lld\n", m->path, name, (long long)count,
@@ -250,13 +250,13 @@ bool golden_model_read(golden_model *m, plumb_file *file, const char *path)
     if (!read_settings(&s)) return false;
     configure(&s);
     if (s.wrong) return false;
-    if (hgn_check(&m->c)) {
+    if (hgn_config_check(&m->c)) {
         printf("%s: %s\n", path, plumb_last_error());
         return false;
     }
     char *names = text_of(m, "names");
     m->names = names ? lines_of(names, (char **)m->name, GOLDEN_NAMES) : -1;
-    m->times = hgn_times_of(&m->c);
+    m->times = hgn_frame_plan_make(&m->c);
     int64_t frame = m->c.image * m->c.image * m->c.channels;
     int64_t place = m->c.maps ? m->c.image >> m->c.decoder_blocks : 1;
     m->x = numbers(m, "x_u8", m->steps * m->batch * m->times.length * frame);

@@ -22,10 +22,10 @@ static void in_samples(double *out, const double *x, int64_t times, int64_t batc
 static double *trajectory(const golden_rig *r, arena *mem)
 {
     const golden_model *m = r->m;
-    shape one = hgn_state(&m->c, 1);
+    shape one = hgn_state_shape(&m->c, 1);
     int64_t all = m->times.targets * m->batch, state = shape_count(&one), n = m->c.latent / 2;
-    double *pairs = ARENA_NEW(mem, double, all * 2 * state);
-    double *out = ARENA_NEW(mem, double, all * 2 * state);
+    double *pairs = ARENA_ALLOC(mem, double, all * 2 * state);
+    double *out = ARENA_ALLOC(mem, double, all * 2 * state);
     for (int64_t i = 0; i < all * state; i++) {
         pairs[i / n * 2 * n + i % n] = r->q[i];
         pairs[i / n * 2 * n + n + i % n] = r->p[i];
@@ -37,7 +37,7 @@ static double *trajectory(const golden_rig *r, arena *mem)
 static void check_states(golden_judgement *j, const golden_rig *r, arena *mem)
 {
     const golden_model *m = r->m;
-    shape one = hgn_state(&m->c, m->batch);
+    shape one = hgn_state_shape(&m->c, m->batch);
     int64_t state = 2 * shape_count(&one), T = m->times.targets, B = m->batch;
     int64_t frame = m->c.image * m->c.image * m->c.channels;
     golden_close(j, "loc", r->loc, state, GOLDEN_STATE);
@@ -45,7 +45,7 @@ static void check_states(golden_judgement *j, const golden_rig *r, arena *mem)
     golden_close(j, "z0", r->z0, state, GOLDEN_STATE);
     golden_close(j, "z_traj", trajectory(r, mem), T * state, GOLDEN_STATE);
 
-    double *frames = ARENA_NEW(mem, double, B *T *frame);
+    double *frames = ARENA_ALLOC(mem, double, B *T *frame);
     in_samples(frames, r->frames, T, B, frame, frame, 0);
     if (m->formula) {
         golden_close(j, "x_rec_s0_first", frames, frame, GOLDEN_STATE);
@@ -93,10 +93,10 @@ static report make_report(const golden_rig *r, arena *mem)
     report o = {0};
     double **each[] = {&o.kl,   &o.l2,         &o.l2_norm, &o.nll,    &o.neg_elbo,
                        &o.loss, &o.constraint, &o.ema,     &o.lambda, &o.average};
-    for (size_t i = 0; i < sizeof each / sizeof *each; i++) *each[i] = ARENA_NEW(mem, double, B);
-    o.l2_time = ARENA_NEW(mem, double, B *T);
-    o.norm_time = ARENA_NEW(mem, double, B *T);
-    o.nll_time = ARENA_NEW(mem, double, B *T);
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) *each[i] = ARENA_ALLOC(mem, double, B);
+    o.l2_time = ARENA_ALLOC(mem, double, B *T);
+    o.norm_time = ARENA_ALLOC(mem, double, B *T);
+    o.nll_time = ARENA_ALLOC(mem, double, B *T);
     for (int64_t b = 0; b < B; b++) {
         for (int64_t t = 0; t < T; t++) {
             double l2 = r->l2[t * B + b] / D,
@@ -118,7 +118,7 @@ static report make_report(const golden_rig *r, arena *mem)
         report_energy(&o, r, b);
     }
     // Latents that say something, summed over the first axis of a state.
-    shape one = hgn_state(c, B);
+    shape one = hgn_state_shape(c, B);
     int64_t places = 2 * shape_count(&one), informative = 0;
     for (int64_t i = 0; i < places; i++)
         informative += exp(2.0 * r->log_scale[i]) < 0.5 && fabs(r->loc[i]) > 0.1;
@@ -268,7 +268,7 @@ int golden_models(plumb_file *file, const char *path)
     golden_model m;
     int failures = 1;
     if (golden_model_read(&m, file, path)) {
-        failures = judge_form(&m, PROGRAM_JUDGE, m.formula ? 1 : m.steps);
+        failures = judge_form(&m, PROGRAM_REFERENCE, m.formula ? 1 : m.steps);
         failures += judge_form(&m, PROGRAM_FAST, m.steps);
     }
     arena_clear(&m.mem);

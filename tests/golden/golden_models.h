@@ -63,7 +63,7 @@ typedef struct golden_model {
     plumb_file *file;
     const char *path;
     hgn_config c;
-    hgn_times times;
+    hgn_frame_plan times;
     int64_t batch, steps, extra; // clips, updates, frames beyond training in the evaluation
     double rate;
     bool formula;
@@ -83,7 +83,7 @@ typedef struct golden_rig {
     program_form form;
     arena mem;
     params params;
-    hgn_roll roll;
+    hgn_rollout_graph roll;
     hgn_decode decode;
     golden_machine roller, decoder;
     int64_t group; // frames decoded at once

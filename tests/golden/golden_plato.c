@@ -70,7 +70,7 @@ static double *zeros(int64_t n)
 static float *begin(video_case *v, const net *n, node *const *output, int outputs, double *block)
 {
     bool fast = !strcmp(v->form, "float");
-    if (program_build(&v->p, n->g, output, outputs, fast ? PROGRAM_FAST : PROGRAM_JUDGE) ||
+    if (program_build(&v->p, n->g, output, outputs, fast ? PROGRAM_FAST : PROGRAM_REFERENCE) ||
         instance_create(&v->i, v->p)) {
         printf("%s: %s\n", v->path, plumb_last_error());
         abort();
@@ -97,7 +97,7 @@ static void judge_gradients(video_case *v, const net *n, int first, double *bloc
     each_tensor(v, n->params, d, "grad/");
     static const adam usual = {0.9, 0.999, 1e-8};
     double *norm = golden_read(&wanted, v->file, "step1_norm"), *got = zeros(wanted);
-    adam_step_double(block, m, s, d, size, &usual, golden_scalar(v->file, "meta/lr", 0), 1.0, 1);
+    adam_step_reference(block, m, s, d, size, &usual, golden_scalar(v->file, "meta/lr", 0), 1.0, 1);
     // Their order is that of our table.
     for (int k = 0, j = 0; k < NAMES && j < wanted; k++) {
         int which = params_find(n->params, names[k][1]);
@@ -160,7 +160,7 @@ static void set_perception(video_case *v, const plato_perception *k, const plato
                 }
                 to[3] = m;
             }
-    plato_places(narrow, c);
+    plato_coordinates(narrow, c);
     // In double, for 1/15 is no float.
     for (int64_t y = 0; y < c->height; y++)
         for (int64_t x = 0; x < c->width; x++) {
@@ -194,7 +194,7 @@ static int judge_perception(plumb_file *file, const char *path, bool fast)
     free(channels);
     params p = {0};
     plato_perception k;
-    if (plato_perceive(&k, &p, &c, B, B)) abort();
+    if (plato_perception_build(&k, &p, &c, B, B)) abort();
     int64_t K = c.slots, pixels = c.height * c.width;
     node *out[64] = {
         k.codes.mean, k.codes.log_variance, k.decoded.colour, plato_compose(&k.net, &c, k.decoded),
@@ -244,7 +244,7 @@ static int judge_dynamics(plumb_file *file, const char *path, bool fast)
     int64_t D = c.code, steps = T - 1;
     params p = {0};
     plato_dynamics k;
-    if (plato_predict(&k, &p, &c, B, B)) abort();
+    if (plato_dynamics_build(&k, &p, &c, B, B)) abort();
     node *out[128];
     memcpy(out, k.prediction, (size_t)steps * sizeof *out);
     out[steps] = k.error;

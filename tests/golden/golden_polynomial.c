@@ -51,7 +51,7 @@ static void near(polynomial_case *c, const char *what, int64_t index, double got
 
 // One number a batch.
 static void compare_batches(polynomial_case *c, const symetric_work *work, const char *name,
-                            double (*of)(const batch *), double absolute, double relative)
+                            double (*of)(const symetric_batch *), double absolute, double relative)
 {
     double *want = expected(c, name, work->count);
     for (int64_t b = 0; want && b < work->count; b++)
@@ -60,42 +60,42 @@ static void compare_batches(polynomial_case *c, const symetric_work *work, const
     free(want);
 }
 
-static double order_of(const batch *b)
+static double order_of(const symetric_batch *b)
 {
     return b->numbers.order;
 }
-static double alpha_of(const batch *b)
+static double alpha_of(const symetric_batch *b)
 {
     return b->numbers.alpha;
 }
-static double alpha_index_of(const batch *b)
+static double alpha_index_of(const symetric_batch *b)
 {
     return b->numbers.alpha_index;
 }
-static double features_of(const batch *b)
+static double features_of(const symetric_batch *b)
 {
     return (double)b->numbers.features;
 }
-static double r2_of(const batch *b)
+static double r2_of(const symetric_batch *b)
 {
     return b->numbers.r2;
 }
-static double sym_of(const batch *b)
+static double sym_of(const symetric_batch *b)
 {
     return b->numbers.sym;
 }
-static double symetric_of(const batch *b)
+static double symetric_of(const symetric_batch *b)
 {
     return b->numbers.symetric ? 1.0 : 0.0;
 }
 
-static void compare_standardising(polynomial_case *c, const batch_input *in,
+static void compare_standardising(polynomial_case *c, const symetric_batch_input *in,
                                   const symetric_work *work)
 {
     double *mask = expected(c, "mask", work->count * in->latent_dims);
     for (int64_t b = 0; mask && b < work->count; b++) {
         int64_t next = 0;
-        const batch *got = &work->batches[b];
+        const symetric_batch *got = &work->batches[b];
         for (int64_t i = 0; i < in->latent_dims; i++) {
             const bool used = next < got->dims && got->used[next] == i;
             next += used;
@@ -114,7 +114,7 @@ static void compare_standardising(polynomial_case *c, const batch_input *in,
         const int64_t width = rows[r].latent ? work->batches[0].dims : in->targets;
         double *want = expected(c, rows[r].name, work->count * width);
         for (int64_t i = 0; want && i < work->count * width; i++) {
-            const batch *b = &work->batches[i / width];
+            const symetric_batch *b = &work->batches[i / width];
             const double *got = rows[r].latent ? (rows[r].scale ? b->latent_scale : b->latent_mean)
                                                : (rows[r].scale ? b->truth_scale : b->truth_mean);
             if (isnan(want[i])) continue;
@@ -132,7 +132,7 @@ static void compare_search(polynomial_case *c, const symetric_work *work)
     double *r2 = expected(c, "rsq_by_order", work->count * ORDERS);
     double *index = expected(c, "alpha_index_by_order", work->count * ORDERS);
     for (int64_t b = 0; cv && r2 && index && b < work->count; b++) {
-        const polyfit *fit = &work->batches[b].fit;
+        const polynomial_fit *fit = &work->batches[b].fit;
         for (int o = 0; o < ORDERS; o++) {
             const int64_t at = b * ORDERS + o;
             near(c, "rsq_by_order", at, fit->r2_by_order[o + 1], r2[at], 1e-10, 0.0);
@@ -148,11 +148,12 @@ static void compare_search(polynomial_case *c, const symetric_work *work)
     free(index);
 }
 
-static void compare_weights(polynomial_case *c, const batch_input *in, const symetric_work *work)
+static void compare_weights(polynomial_case *c, const symetric_batch_input *in,
+                            const symetric_work *work)
 {
     double *sweeps = expected(c, "n_iter", work->count * in->targets);
     for (int64_t b = 0; b < work->count; b++) {
-        const batch *got = &work->batches[b];
+        const symetric_batch *got = &work->batches[b];
         char name[32];
         snprintf(name, sizeof name, "coef_%02d", (int)b);
         double *want = expected(c, name, in->targets * got->fit.poly.count);
@@ -178,14 +179,15 @@ static void compare_weights(polynomial_case *c, const batch_input *in, const sym
     free(sweeps);
 }
 
-static void compare_points(polynomial_case *c, const batch_input *in, const symetric_work *work)
+static void compare_points(polynomial_case *c, const symetric_batch_input *in,
+                           const symetric_work *work)
 {
     const int64_t points = in->points, size = work->size;
     double *scores = expected(c, "scores", work->count * size * points);
     double *norm = expected(c, "norm", work->count * size);
     double *sym = expected(c, "sym_traj", work->count * size);
     for (int64_t i = 0; scores && norm && sym && i < work->count * size; i++) {
-        const symplecticity *s = &work->batches[i / size].sym[i % size];
+        const sym_score *s = &work->batches[i / size].sym[i % size];
         near(c, "norm", i, s->norm, norm[i], 1e-10, 1e-7);
         near(c, "sym_traj", i, s->sym, sym[i], 1e-10, 1e-7);
         for (int64_t p = 0; p < points; p++)
@@ -212,7 +214,8 @@ static void compare_rho(polynomial_case *c, const symetric_work *work)
     free(want);
 }
 
-static void compare_reference(polynomial_case *c, const batch_input *in, const symetric_work *work)
+static void compare_reference(polynomial_case *c, const symetric_batch_input *in,
+                              const symetric_work *work)
 {
     compare_batches(c, work, "order", order_of, 0.0, 0.0);
     compare_batches(c, work, "alpha_index", alpha_index_of, 0.0, 0.0);
@@ -270,7 +273,7 @@ static void run_mode(polynomial_case *c, plumb_symetric_mode mode)
     c->opt.mode = mode;
     c->opt.nonfinite = PLUMB_NONFINITE_MEAN;
     symetric_work work = {0};
-    batch_input in;
+    symetric_batch_input in;
     int64_t dropped;
     plumb_status st = symetric_input(&in, &dropped, &work, &c->latent, &c->truth,
                                      c->has_variance ? &c->variance : NULL, &c->opt);

@@ -237,7 +237,7 @@ static int judge_cell(plumb_file *file, const char *path, bool fast)
     graph_gradient(g, out + 5, leaf, 4, y, up, 3);
     int outputs = 9 + net_gradients(&n, out + 9, y, up, 3);
     if (graph_status(g) ||
-        program_build(&v.p, g, out, outputs, fast ? PROGRAM_FAST : PROGRAM_JUDGE) ||
+        program_build(&v.p, g, out, outputs, fast ? PROGRAM_FAST : PROGRAM_REFERENCE) ||
         instance_create(&v.i, v.p)) {
         printf("%s: %s\n", path, plumb_last_error());
         abort();
@@ -307,7 +307,7 @@ static void build(whole *w, bool fast)
     int64_t steps = w->c.length - 1, states = steps * w->c.layers;
     node *out[1024];
     int count = 0;
-    if (predrnn_clip_describe(&w->k, &w->p, &w->c, w->batch, w->batch)) goto broken;
+    if (predrnn_clip_build(&w->k, &w->p, &w->c, w->batch, w->batch)) goto broken;
     for (int64_t t = 0; t < steps; t++) out[count++] = w->k.prediction[t];
     w->first_state = count;
     for (int64_t i = 0; i < states; i++) {
@@ -320,7 +320,7 @@ static void build(whole *w, bool fast)
     out[count++] = w->k.decoupling ? w->k.decoupling : w->k.error;
     w->first_gradient = count;
     for (int k = 0; k < w->k.net.leaves; k++) out[count++] = w->k.gradient[k];
-    if (!program_build(&w->v.p, w->k.net.g, out, count, fast ? PROGRAM_FAST : PROGRAM_JUDGE) &&
+    if (!program_build(&w->v.p, w->k.net.g, out, count, fast ? PROGRAM_FAST : PROGRAM_REFERENCE) &&
         !instance_create(&w->v.i, w->v.p))
         return;
 broken:
@@ -437,7 +437,7 @@ static void judge_training(whole *w, double *block)
         instance_run(w->v.i, 0);
         seen[t] = judge_losses(w, false);
         get_gradients(&w->v, &w->k.net, w->first_gradient, d);
-        if (t + 1 < losses) adam_step_double(block, m, v, d, n, &a, rate, 1.0, t + 1);
+        if (t + 1 < losses) adam_step_reference(block, m, v, d, n, &a, rate, 1.0, t + 1);
         if (!t) each_tensor(&w->v, &w->p, &w->c, false, block, "f64/step1/", 1e-9);
     }
     video_same(&w->v, "f64/loss_curve", seen, losses, 1e-9);

@@ -24,8 +24,8 @@ static particles picture(golden_worlds *g, int number)
     if (g->failures || count < 1 || count > PARTICLES_MAX) return (particles){0};
     const double size = golden_scalar(g->file, key(number, "resolution"), 32.0);
     const double colors = golden_scalar(g->file, key(number, "num_colors"), 1.0);
-    particles p = particles_of((int64_t)size, (int)count, canvas[0], canvas[1],
-                               golden_scalar(g->file, key(number, "temperature"), 80.0));
+    particles p = particles_make((int64_t)size, (int)count, canvas[0], canvas[1],
+                                 golden_scalar(g->file, key(number, "temperature"), 80.0));
     for (int64_t k = 0; k < count; k++) {
         p.radius[k] = radius[k] / (canvas[1] - canvas[0]);
         particles_color(p.color[k], (int64_t)color[k], (int64_t)colors);

@@ -28,24 +28,24 @@ static int64_t group_size(int64_t all)
 
 static double *room(golden_rig *r, int64_t count)
 {
-    return ARENA_NEW(&r->mem, double, count);
+    return ARENA_ALLOC(&r->mem, double, count);
 }
 
 static void take_room(golden_rig *r)
 {
     const golden_model *m = r->m;
     const hgn_config *c = &m->c;
-    shape half = hgn_state(c, 1);
+    shape half = hgn_state_shape(c, 1);
     int64_t n = items(m), state = shape_count(&half), frame = frame_size(m);
     int64_t size = r->params.size;
     r->value = room(r, size);
     r->gradient = room(r, size);
     r->mean = room(r, size);
     r->square = room(r, size);
-    r->value4 = ARENA_NEW(&r->mem, float, size);
-    r->gradient4 = ARENA_NEW(&r->mem, float, size);
-    r->mean4 = ARENA_NEW(&r->mem, float, size);
-    r->square4 = ARENA_NEW(&r->mem, float, size);
+    r->value4 = ARENA_ALLOC(&r->mem, float, size);
+    r->gradient4 = ARENA_ALLOC(&r->mem, float, size);
+    r->mean4 = ARENA_ALLOC(&r->mem, float, size);
+    r->square4 = ARENA_ALLOC(&r->mem, float, size);
     r->q = room(r, n * state);
     r->p = room(r, n * state);
     r->dq = room(r, n * state);
@@ -111,15 +111,15 @@ static bool load(golden_rig *r)
 bool golden_rig_create(golden_rig *r, const golden_model *m, program_form form)
 {
     *r = (golden_rig){.m = m, .form = form, .group = group_size(items(m))};
-    const hgn_times *t = &m->times;
-    if (hgn_roll_describe(&r->roll, &r->params, &m->c, m->batch, t->back, t->forward, t->now, false,
+    const hgn_frame_plan *t = &m->times;
+    if (hgn_rollout_build(&r->roll, &r->params, &m->c, m->batch, t->back, t->forward, t->now, false,
                           true) ||
-        hgn_decode_describe(&r->decode, &r->params, &m->c, r->group, true)) {
+        hgn_decode_build(&r->decode, &r->params, &m->c, r->group, true)) {
         printf("%s: %s\n", m->path, plumb_last_error());
         return false;
     }
     if (m->c.objective == HGN_GECO)
-        params_add(&r->params, "geco.lambda", &(shape){0}, PARAM_VALUE, log(exp(1.0) - 1.0));
+        params_add(&r->params, "geco.lambda", &(shape){0}, PARAM_INIT_VALUE, log(exp(1.0) - 1.0));
     if (r->roll.times != t->targets) {
         printf("%s: a rollout of %lld states, wanted %lld\n", m->path, (long long)r->roll.times,
                (long long)t->targets);
@@ -145,7 +145,7 @@ void golden_rig_bind(const golden_rig *r, golden_machine *to, const net *n)
 {
     for (int k = 0; k < n->leaves; k++) {
         int64_t offset = r->params.at[n->leaf[k].param].offset;
-        if (r->form == PROGRAM_JUDGE) instance_set(to->i, n->leaf[k].leaf, r->value + offset);
+        if (r->form == PROGRAM_REFERENCE) instance_set(to->i, n->leaf[k].leaf, r->value + offset);
         else instance_bind(to->i, n->leaf[k].leaf, r->value4 + offset);
     }
 }
@@ -181,7 +181,7 @@ static bool backwards(const golden_model *m, int64_t b)
 static void fill(golden_rig *r, int64_t step)
 {
     const golden_model *m = r->m;
-    const hgn_times *t = &m->times;
+    const hgn_frame_plan *t = &m->times;
     int64_t frame = frame_size(m);
     double sign[64];
     for (int64_t b = 0; b < m->batch; b++) {
@@ -196,7 +196,7 @@ static void fill(golden_rig *r, int64_t step)
                 r->targets[(i * m->batch + b) * frame + k] = clip[at * frame + k] / 255.0;
         }
     }
-    const hgn_roll *roll = &r->roll;
+    const hgn_rollout_graph *roll = &r->roll;
     instance_set(r->roller.i, roll->frames, r->window);
     instance_set(r->roller.i, roll->noise, m->noise + step * shape_count(&roll->noise->shape));
     if (roll->sign) instance_set(r->roller.i, roll->sign, sign);
@@ -247,7 +247,7 @@ void golden_rig_step(golden_rig *r, int64_t step)
     bool geco = m->c.objective == HGN_GECO;
     double beta = m->c.objective == HGN_ELBO ? m->c.beta : 0.0;
     double D = (double)(m->times.targets * frame_size(m)), each = 1.0 / ((double)m->batch * D);
-    arena_mark mark = arena_here(&r->mem);
+    arena_mark mark = arena_get_mark(&r->mem);
     double *scratch = room(r, r->params.size);
     memset(r->gradient, 0, (size_t)r->params.size * sizeof *r->gradient);
     if (geco) {
@@ -282,9 +282,9 @@ void golden_rig_update(golden_rig *r, int64_t step)
 {
     const adam a = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     int64_t n = r->params.size;
-    if (r->form == PROGRAM_JUDGE) {
-        adam_step_double(r->value, r->mean, r->square, r->gradient, n, &a, r->m->rate, 1.0,
-                         step + 1);
+    if (r->form == PROGRAM_REFERENCE) {
+        adam_step_reference(r->value, r->mean, r->square, r->gradient, n, &a, r->m->rate, 1.0,
+                            step + 1);
         return;
     }
     for (int64_t i = 0; i < n; i++) r->gradient4[i] = (float)r->gradient[i];

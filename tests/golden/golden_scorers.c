@@ -31,9 +31,10 @@ static bool read_points(points *p, plumb_file *file, bool unit)
     p->dims = obs.shape[1];
     p->seen_count = n / p->dims;
     p->asked_count = m / p->dims;
-    for (int64_t i = 0; unit && i < p->seen_count; i++) clips_unit(p->seen + i * p->dims, p->dims);
+    for (int64_t i = 0; unit && i < p->seen_count; i++)
+        surprise_input_normalise(p->seen + i * p->dims, p->dims);
     for (int64_t i = 0; unit && i < p->asked_count; i++)
-        clips_unit(p->asked + i * p->dims, p->dims);
+        surprise_input_normalise(p->asked + i * p->dims, p->dims);
     return true;
 }
 
@@ -43,14 +44,14 @@ static void points_free(points *p)
     free(p->asked);
 }
 
-static density_task task_of(const points *p, const plumb_surprise_options *opt)
+static scorer_task task_of(const points *p, const plumb_surprise_options *opt)
 {
-    return (density_task){.seen = p->seen,
-                          .seen_count = p->seen_count,
-                          .asked = p->asked,
-                          .asked_count = p->asked_count,
-                          .dims = p->dims,
-                          .opt = opt};
+    return (scorer_task){.observed = p->seen,
+                         .seen_count = p->seen_count,
+                         .queries = p->asked,
+                         .asked_count = p->asked_count,
+                         .dims = p->dims,
+                         .opt = opt};
 }
 
 // ---- neighbours ----
@@ -65,9 +66,9 @@ static int check_neighbours(plumb_file *file, const char *path, const char *name
     for (int64_t j = 0; j < count && !failures; j++) {
         plumb_surprise_options opt = plumb_surprise_defaults();
         opt.k = (int64_t)ks[j];
-        const density_task task = task_of(p, &opt);
+        const scorer_task task = task_of(p, &opt);
         arena mem = {0};
-        if (density_knn(r, &mem, &task)) {
+        if (scorer_knn(r, &mem, &task)) {
             printf("%s: %s\n", path, plumb_last_error());
             failures++;
         }
@@ -90,9 +91,9 @@ static int check_refused(plumb_file *file, const char *path, const points *p)
     for (int64_t i = 0; ks && i < count; i++) {
         plumb_surprise_options opt = plumb_surprise_defaults();
         opt.k = (int64_t)ks[i];
-        const density_task task = task_of(p, &opt);
+        const scorer_task task = task_of(p, &opt);
         arena mem = {0};
-        if (density_knn(r, &mem, &task) != PLUMB_EVALUE) {
+        if (scorer_knn(r, &mem, &task) != PLUMB_EVALUE) {
             printf("%s: k = %g was not refused\n", path, ks[i]);
             failures++;
         }
@@ -174,12 +175,12 @@ int golden_neighbours(plumb_file *file, const char *path)
 // ---- everything else that says how strange a point is ----
 
 static int check_density(plumb_file *file, const char *path, const char *name,
-                         density_measure *measure, const points *p)
+                         scorer_function *measure, const points *p)
 {
     double *r = malloc((size_t)p->asked_count * 8 + 8);
     plumb_surprise_options opt = plumb_surprise_defaults();
     opt.k = (int64_t)golden_scalar(file, "knn_k", 50);
-    const density_task task = task_of(p, &opt);
+    const scorer_task task = task_of(p, &opt);
     arena mem = {0};
     int failures = 1;
     if (measure(r, &mem, &task)) printf("%s: %s\n", path, plumb_last_error());
@@ -194,11 +195,11 @@ static int check_shyu(plumb_file *file, const char *path, const points *p)
     const int64_t m = p->asked_count;
     double *major = malloc((size_t)m * 8 + 8), *minor = malloc((size_t)m * 8 + 8);
     arena mem = {0};
-    spectral s;
+    principal_axes s;
     int failures = 1;
-    if (!spectral_fit(&s, &mem, p->seen, p->seen_count, p->dims, (double)(p->seen_count - 1),
-                      true) &&
-        !spectral_shyu(major, minor, &mem, &s, p->asked, m, 1)) {
+    if (!principal_axes_fit(&s, &mem, p->seen, p->seen_count, p->dims, (double)(p->seen_count - 1),
+                            true) &&
+        !principal_axes_shyu(major, minor, &mem, &s, p->asked, m, 1)) {
         failures = golden_same(file, path, "pca_corr_eigvals", s.values, p->dims, 1e-12, 1e-8);
         failures += golden_same(file, path, "pca_shyu_major", major, m, 1e-12, 1e-8);
         failures += golden_same(file, path, "pca_shyu_minor", minor, m, 1e-12, 1e-8);
@@ -211,7 +212,7 @@ static int check_shyu(plumb_file *file, const char *path, const points *p)
     for (int64_t i = 0; i < m && !failures; i++) {
         for (int64_t j = 0; j < p->dims; j++)
             x[j] = (p->asked[i * p->dims + j] - s.mean[j]) / s.scale[j];
-        major[i] = spectral_pyod(x, axes, p->dims, shares, p->dims);
+        major[i] = principal_axes_pyod(x, axes, p->dims, shares, p->dims);
     }
     if (!failures) failures += golden_same(file, path, "pca_pyod", major, m, 1e-12, 1e-10);
     free(axes);
@@ -232,7 +233,7 @@ static int check_svm(plumb_file *file, const char *path, const points *p)
     } cases[] = {{"ocsvm_rbf_nu50", false, 0.5},
                  {"ocsvm_rbf_nu10", false, 0.1},
                  {"ocsvm_linear_nu30", true, 0.3}};
-    if (ocsvm_load()) {
+    if (one_class_svm_load()) {
         printf("%s: %s: not judged\n", path, plumb_last_error());
         return 0;
     }
@@ -243,12 +244,12 @@ static int check_svm(plumb_file *file, const char *path, const points *p)
         snprintf(name, sizeof name, "%s_decision", cases[i].name);
         if (!plumb_file_has(file, name)) continue;
         for (int loose = 0; loose < 2; loose++) {
-            const ocsvm_settings settings = {
+            const one_class_svm_settings settings = {
                 .linear = cases[i].linear, .nu = cases[i].nu, .tolerance = loose ? 1e-3 : 1e-8};
             arena mem = {0};
             double rho = 0.0, most = 0.0;
-            if (ocsvm_decide(decision, &rho, &mem, p->seen, p->seen_count, p->asked, p->asked_count,
-                             p->dims, &settings)) {
+            if (one_class_svm_decide(decision, &rho, &mem, p->seen, p->seen_count, p->asked,
+                                     p->asked_count, p->dims, &settings)) {
                 printf("%s: %s\n", path, plumb_last_error());
                 failures++;
             }
@@ -294,9 +295,9 @@ static int check_own_forest(plumb_file *file, const char *path, const points *p)
         opt.seed = seed;
         opt.sample = (int64_t)golden_scalar(file, "iforest_max_samples", 256);
         opt.trees = (int64_t)golden_scalar(file, "iforest_n_estimators", 100);
-        const density_task task = task_of(p, &opt);
+        const scorer_task task = task_of(p, &opt);
         arena mem = {0};
-        if (density_iforest(r, &mem, &task)) failures++;
+        if (scorer_iforest(r, &mem, &task)) failures++;
         arena_clear(&mem);
         for (int64_t i = 0; i < n; i++)
             failures +=
@@ -321,11 +322,11 @@ int golden_outliers(plumb_file *file, const char *path)
 {
     points p = {0};
     if (!read_points(&p, file, golden_scalar(file, "normalise", 0) != 0.0)) return 1;
-    int failures = check_density(file, path, "maha_sq", density_mahalanobis, &p);
+    int failures = check_density(file, path, "maha_sq", scorer_mahalanobis, &p);
     if (plumb_file_has(file, "pca_recon_sq"))
-        failures += check_density(file, path, "pca_recon_sq", density_pca, &p);
+        failures += check_density(file, path, "pca_recon_sq", scorer_pca, &p);
     if (plumb_file_has(file, "knn_r"))
-        failures += check_density(file, path, "knn_r", density_knn, &p);
+        failures += check_density(file, path, "knn_r", scorer_knn, &p);
     if (plumb_file_has(file, "pca_shyu_major")) failures += check_shyu(file, path, &p);
     failures += check_svm(file, path, &p);
     if (plumb_file_has(file, "iforest_score_mean")) failures += check_own_forest(file, path, &p);
@@ -361,9 +362,9 @@ int golden_forest(plumb_file *file, const char *path)
         double *threshold = golden_read(&n, file, name);
         int32_t *left = read_ints(file, t, "left"), *right = read_ints(file, t, "right");
         int32_t *feature = read_ints(file, t, "feature"), *size = read_ints(file, t, "n");
-        const iforest_tree tree = {left, right, feature, threshold, size};
+        const isolation_tree tree = {left, right, feature, threshold, size};
         for (int64_t i = 0; i < m; i++)
-            sum[i] += one[i] = iforest_path(&tree, p.asked + i * p.dims);
+            sum[i] += one[i] = isolation_forest_path(&tree, p.asked + i * p.dims);
         snprintf(name, sizeof name, "tree%lld/path", (long long)t);
         failures += golden_same(file, path, name, one, m, 1e-12, 1e-12);
         free(threshold);
@@ -373,7 +374,7 @@ int golden_forest(plumb_file *file, const char *path)
         free(size);
     }
     const int64_t sample = (int64_t)golden_scalar(file, "max_samples", 256);
-    for (int64_t i = 0; i < m; i++) sum[i] = iforest_score(sum[i] / (double)trees, sample);
+    for (int64_t i = 0; i < m; i++) sum[i] = isolation_forest_score(sum[i] / (double)trees, sample);
     failures += golden_same(file, path, "score", sum, m, 1e-12, 1e-12);
     free(sum);
     free(one);

@@ -46,9 +46,9 @@ static int check_scorer(plumb_file *file, const char *path, const char *scorer,
     double *diff = malloc((size_t)n * 8 + 8), *rel = malloc((size_t)n * 8 + 8);
     for (int64_t i = 0; i < n; i++) {
         double p, q;
-        tuples_sums(&p, &q, s->score + 4 * i);
+        tuple_metrics_sums(&p, &q, s->score + 4 * i);
         diff[i] = q - p;
-        rel[i] = tuples_relative(s->score + 4 * i);
+        rel[i] = tuple_metrics_relative(s->score + 4 * i);
     }
     snprintf(name, sizeof name, "%s/diff", scorer);
     int failures = golden_same(file, path, name, diff, n, 1e-12, 1e-12);
@@ -129,16 +129,20 @@ int golden_uniformity(plumb_file *file, const char *path)
     const int64_t n = obs.shape[0], m = test.shape[0], d = obs.shape[1];
     double *r = malloc((size_t)m * 8 + 8);
     int64_t *sizes = malloc((size_t)m * 8 + 8);
-    for (int64_t i = 0; i < n; i++) clips_unit(seen + i * d, d);
-    for (int64_t i = 0; i < m; i++) clips_unit(asked + i * d, d), sizes[i] = n;
+    for (int64_t i = 0; i < n; i++) surprise_input_normalise(seen + i * d, d);
+    for (int64_t i = 0; i < m; i++) surprise_input_normalise(asked + i * d, d), sizes[i] = n;
     plumb_surprise_options opt = plumb_surprise_defaults();
     opt.k = (int64_t)golden_scalar(file, "k", 0);
-    const density_task task = {
-        .seen = seen, .seen_count = n, .asked = asked, .asked_count = m, .dims = d, .opt = &opt};
+    const scorer_task task = {.observed = seen,
+                              .seen_count = n,
+                              .queries = asked,
+                              .asked_count = m,
+                              .dims = d,
+                              .opt = &opt};
     arena mem = {0};
     plumb_uniformity u;
     int failures = 1;
-    if (!density_knn(r, &mem, &task) && !uniformity_measure(&u, &mem, r, sizes, m, opt.k, d)) {
+    if (!scorer_knn(r, &mem, &task) && !uniformity_measure(&u, &mem, r, sizes, m, opt.k, d)) {
         failures = golden_same(file, path, "r", r, m, 1e-12, 1e-12);
         for (int64_t i = 0; i < m; i++) r[i] = uniformity_cap(r[i], d);
         failures += golden_same(file, path, "cap", r, m, 1e-13, 1e-10);

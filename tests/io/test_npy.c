@@ -131,7 +131,7 @@ TEST(what_is_written_is_what_numpy_writes)
     const int64_t shape[] = {3, 4};
     const plumb_array a = plumb_array_view(NULL, PLUMB_F8, 2, shape);
     unsigned char text[NPY_WRITE_LIMIT];
-    CHECK_EQUAL(npy_compose(text, &a), 128);
+    CHECK_EQUAL(npy_format_header(text, &a), 128);
     const char want[] =
         "\x93NUMPY\1\0v\0{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }";
     CHECK(memcmp(text, want, sizeof want - 1) == 0);
@@ -148,7 +148,7 @@ TEST(every_header_that_is_written_can_be_read)
             if (ndim > 1) shape[1] = INT64_MAX / 8;
             const plumb_array a = plumb_array_view(NULL, (plumb_dtype)type, ndim, shape);
             unsigned char text[NPY_WRITE_LIMIT];
-            const size_t size = npy_compose(text, &a);
+            const size_t size = npy_format_header(text, &a);
             CHECK_EQUAL(size % 64, 0);
             npy_header h;
             const size_t total = size + (ndim ? 0 : plumb_dtype_size(a.dtype));

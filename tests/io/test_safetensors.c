@@ -61,7 +61,7 @@ TEST(what_is_written_is_read)
         {"u", plumb_array_view(bytes, PLUMB_U1, 1, (int64_t[]){3})},
         {"none", plumb_array_view(bytes, PLUMB_F4, 2, (int64_t[]){0, 5})},
     };
-    const safetensors_note notes[] = {{"model", "hgn++"}, {"step", "12"}};
+    const safetensors_metadata_entry notes[] = {{"model", "hgn++"}, {"step", "12"}};
     CHECK_OK(safetensors_write(path, arrays, 5, notes, 2));
     arena mem = {0};
     safetensors s;
@@ -211,7 +211,7 @@ TEST(a_file_cut_or_changed_anywhere_never_harms)
     float x[4] = {1, 2, 3, 4};
     const plumb_named_array a[] = {{"x", plumb_array_view(x, PLUMB_F4, 2, (int64_t[]){2, 2})},
                                    {"y", plumb_array_view(x, PLUMB_I8, 1, (int64_t[]){2})}};
-    const safetensors_note note = {"k", "v"};
+    const safetensors_metadata_entry note = {"k", "v"};
     CHECK_OK(safetensors_write(path, a, 2, &note, 1));
     static char whole[1024];
     FILE *f = fopen(path, "rb");

@@ -32,13 +32,13 @@ static const char *const tags[] = {
 
 static void put(int64_t from, int64_t to, int64_t cut)
 {
-    events *e;
-    CHECK_OK(events_open(&e, path, cut));
+    tensorboard_writer *e;
+    CHECK_OK(tensorboard_open(&e, path, cut));
     for (int64_t step = from; step <= to; step++) {
         const double values[] = {0.5 * (double)step, -1.0};
-        CHECK_OK(events_scalars(e, step, tags, values, 2));
+        CHECK_OK(tensorboard_write(e, step, tags, values, 2));
     }
-    events_close(e);
+    tensorboard_close(e);
 }
 
 // The steps of all events as a text, "0 1 1 2 2".
@@ -51,9 +51,9 @@ static const char *steps(void)
     for (int64_t i = 0; i < f.count; i++) {
         const unsigned char *data;
         size_t bytes;
-        events_event e;
+        tensorboard_event e;
         CHECK_OK(tfrecord_read(&data, &bytes, &f, i));
-        CHECK(events_parse(&e, data, bytes));
+        CHECK(tensorboard_parse(&e, data, bytes));
         CHECK(e.wall > 1.6e9);
         if (i % 2) CHECK(!strcmp(e.tag, "loss") && (double)e.value == 0.5 * (double)e.step);
         else if (i) CHECK(!strncmp(e.tag, tags[1], 60) && e.value == -1.0f);
@@ -108,12 +108,12 @@ TEST(what_is_damaged_is_cut_wherever_it_is)
 
 TEST(where_it_cannot_be_the_message_says_where)
 {
-    events *e;
-    CHECK_FAILS(events_open(&e, "/no/such/place/tfevents", 0), PLUMB_EFILE, "/no/such/place");
-    events_close(NULL);
-    events_event event;
-    CHECK(!events_parse(&event, (const unsigned char *)"\x09\x00", 2));
-    CHECK(!events_parse(&event, (const unsigned char *)"\x2a\x05\x0a", 3));
-    CHECK(!events_parse(&event,
-                        (const unsigned char *)"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11));
+    tensorboard_writer *e;
+    CHECK_FAILS(tensorboard_open(&e, "/no/such/place/tfevents", 0), PLUMB_EFILE, "/no/such/place");
+    tensorboard_close(NULL);
+    tensorboard_event event;
+    CHECK(!tensorboard_parse(&event, (const unsigned char *)"\x09\x00", 2));
+    CHECK(!tensorboard_parse(&event, (const unsigned char *)"\x2a\x05\x0a", 3));
+    CHECK(!tensorboard_parse(
+        &event, (const unsigned char *)"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11));
 }

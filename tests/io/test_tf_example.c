@@ -6,12 +6,12 @@
 
 #include "support/test.h"
 
-static plumb_status find(protobuf_feature *out, const void *data, size_t size, const char *key)
+static plumb_status find(tf_feature *out, const void *data, size_t size, const char *key)
 {
-    protobuf_walk walk = protobuf_begin(data, size);
+    tf_example_reader walk = tf_example_begin(data, size);
     for (;;) {
         bool there;
-        const plumb_status st = protobuf_next(&there, out, &walk, "x");
+        const plumb_status st = tf_example_next(&there, out, &walk, "x");
         if (st) return st;
         if (!there) return PLUMB_EFILE;
         if (out->key.size == strlen(key) && !memcmp(out->key.at, key, out->key.size))
@@ -24,41 +24,41 @@ static void make(buffer *out)
     buffer rows = {0};
     const int64_t integers[] = {0, 1, -1, 127, 128, INT64_MIN, INT64_MAX};
     const float floats[] = {1.5f, -2.0f, 0.0f};
-    protobuf_put_integers(&rows, "i", integers, 7);
-    protobuf_put_floats(&rows, "f", floats, 3);
-    protobuf_put_bytes(&rows, "b", "bytes", 5);
-    protobuf_put_integers(&rows, "none", NULL, 0);
-    protobuf_finish(out, &rows);
-    CHECK(!out->broken);
+    tf_example_put_integers(&rows, "i", integers, 7);
+    tf_example_put_floats(&rows, "f", floats, 3);
+    tf_example_put_bytes(&rows, "b", "bytes", 5);
+    tf_example_put_integers(&rows, "none", NULL, 0);
+    tf_example_finish(out, &rows);
+    CHECK(!out->failed);
     buffer_clear(&rows);
 }
 
 TEST(what_is_written_is_read)
 {
     buffer b = {0};
-    protobuf_feature f;
+    tf_feature f;
     int64_t count, integers[7];
     float floats[3];
     make(&b);
     CHECK_OK(find(&f, b.data, b.size, "i"));
-    CHECK_EQUAL(f.kind, PROTOBUF_INTEGERS);
-    CHECK_OK(protobuf_count(&count, &f, "x"));
+    CHECK_EQUAL(f.kind, TF_INTEGERS);
+    CHECK_OK(tf_example_count(&count, &f, "x"));
     CHECK_EQUAL(count, 7);
-    CHECK_OK(protobuf_integers(integers, &f, "x"));
+    CHECK_OK(tf_example_integers(integers, &f, "x"));
     CHECK(integers[2] == -1 && integers[4] == 128 && integers[5] == INT64_MIN);
     CHECK(integers[6] == INT64_MAX);
     CHECK_OK(find(&f, b.data, b.size, "f"));
-    CHECK_OK(protobuf_count(&count, &f, "x"));
+    CHECK_OK(tf_example_count(&count, &f, "x"));
     CHECK_EQUAL(count, 3);
-    CHECK_OK(protobuf_floats(floats, &f, "x"));
+    CHECK_OK(tf_example_floats(floats, &f, "x"));
     CHECK(floats[0] == 1.5f && floats[1] == -2.0f);
     CHECK_OK(find(&f, b.data, b.size, "b"));
-    protobuf_span span;
-    CHECK_OK(protobuf_bytes(&span, &f, 0, "x"));
+    tf_span span;
+    CHECK_OK(tf_example_bytes(&span, &f, 0, "x"));
     CHECK(span.size == 5 && !memcmp(span.at, "bytes", 5));
-    CHECK_FAILS(protobuf_bytes(&span, &f, 1, "x"), PLUMB_EFORMAT, "shorter");
+    CHECK_FAILS(tf_example_bytes(&span, &f, 1, "x"), PLUMB_EFORMAT, "shorter");
     CHECK_OK(find(&f, b.data, b.size, "none"));
-    CHECK_OK(protobuf_count(&count, &f, "x"));
+    CHECK_OK(tf_example_count(&count, &f, "x"));
     CHECK_EQUAL(count, 0);
     CHECK_EQUAL(find(&f, b.data, b.size, "absent"), PLUMB_EFILE);
     buffer_clear(&b);
@@ -71,8 +71,8 @@ TEST(the_bytes_are_those_of_the_published_writer)
         0x0a, 0x1c, 0x0a, 0x1a, 0x0a, 0x11, 'o', 't', 'h',  'e',  'r',  '/',  'c',  'o',  'l',
         'o',  'r',  '_',  'i',  'n',  'd',  'e', 'x', 0x12, 0x05, 0x1a, 0x03, 0x0a, 0x01, 0x03};
     buffer rows = {0}, b = {0};
-    protobuf_put_integers(&rows, "other/color_index", (int64_t[]){3}, 1);
-    protobuf_finish(&b, &rows);
+    tf_example_put_integers(&rows, "other/color_index", (int64_t[]){3}, 1);
+    tf_example_finish(&b, &rows);
     CHECK_EQUAL(b.size, sizeof published);
     CHECK(!memcmp(b.data, published, b.size));
     buffer_clear(&rows);
@@ -81,7 +81,7 @@ TEST(the_bytes_are_those_of_the_published_writer)
 
 TEST(integers_one_by_one_and_unknown_fields_are_read_too)
 {
-    protobuf_feature f;
+    tf_feature f;
     int64_t count, values[2];
     // Unknown: field 7 a varint, field 11 of a length, field 10 of 4 bytes, field 9 of 8 bytes.
     static const unsigned char good[] = {0x38, 0x05, 0x0a, 0x0f, 0x0a, 0x0d, 0x0a, 0x01, 'k',  0x12,
@@ -89,9 +89,9 @@ TEST(integers_one_by_one_and_unknown_fields_are_read_too)
                                          0x02, 9,    9,    0x55, 1,    2,    3,    4,    0x49, 1,
                                          2,    3,    4,    5,    6,    7,    8};
     CHECK_OK(find(&f, good, sizeof good, "k"));
-    CHECK_OK(protobuf_count(&count, &f, "x"));
+    CHECK_OK(tf_example_count(&count, &f, "x"));
     CHECK_EQUAL(count, 2);
-    CHECK_OK(protobuf_integers(values, &f, "x"));
+    CHECK_OK(tf_example_integers(values, &f, "x"));
     CHECK(values[0] == 1 && values[1] == 150);
     static const unsigned char other[] = {0x09, 1, 2, 3, 4, 5, 6, 7, 8};
     CHECK_FAILS(find(&f, other, sizeof other, "k"), PLUMB_EFORMAT, "it is not an Example");
@@ -106,11 +106,11 @@ TEST(every_prefix_is_refused_or_ends_early_and_nothing_beyond_is_touched)
         unsigned char *cut = malloc(n ? n : 1);
         CHECK(cut);
         memcpy(cut, b.data, n);
-        protobuf_walk walk = protobuf_begin(cut, n);
+        tf_example_reader walk = tf_example_begin(cut, n);
         bool there;
-        protobuf_feature f;
+        tf_feature f;
         plumb_status st;
-        while (!(st = protobuf_next(&there, &f, &walk, "x")) && there) {}
+        while (!(st = tf_example_next(&there, &f, &walk, "x")) && there) {}
         CHECK(n == 0 ? !st : st == PLUMB_EFORMAT);
         free(cut);
     }
@@ -119,7 +119,7 @@ TEST(every_prefix_is_refused_or_ends_early_and_nothing_beyond_is_touched)
 
 TEST(nonsense_is_refused_in_words)
 {
-    protobuf_feature f;
+    tf_feature f;
     int64_t count;
     static const unsigned char group[] = {0x0b};
     CHECK_FAILS(find(&f, group, 1, "k"), PLUMB_EFORMAT, "unknown kind");
@@ -138,5 +138,5 @@ TEST(nonsense_is_refused_in_words)
     static const unsigned char odd[] = {0x0a, 0x0e, 0x0a, 0x0c, 0x0a, 0x01, 'k', 0x12,
                                         0x07, 0x12, 0x05, 0x0a, 0x03, 1,    2,   3};
     CHECK_OK(find(&f, odd, sizeof odd, "k"));
-    CHECK_FAILS(protobuf_count(&count, &f, "x"), PLUMB_EFORMAT, "a float is not one");
+    CHECK_FAILS(tf_example_count(&count, &f, "x"), PLUMB_EFORMAT, "a float is not one");
 }

@@ -40,11 +40,11 @@ static bool to_forge(void *context, const void *data, size_t bytes)
 
 static void gzip(forge *out, const unsigned char *data, size_t size)
 {
-    flate_sink *sink;
-    CHECK_OK(flate_create(&sink, FLATE_GZIP, to_forge, out, "x"));
-    CHECK_OK(flate_push(sink, data, size));
-    CHECK_OK(flate_finish(sink));
-    flate_free(sink);
+    deflate_writer *sink;
+    CHECK_OK(deflate_create(&sink, DEFLATE_GZIP, to_forge, out, "x"));
+    CHECK_OK(deflate_write(sink, data, size));
+    CHECK_OK(deflate_finish(sink));
+    deflate_free(sink);
 }
 
 static plumb_status open_forged(tfrecord *out, const forge *f)

@@ -25,8 +25,8 @@ static inline void dense_init(dense *d, int64_t dims, int order, int64_t rows)
 {
     *d = (dense){.rows = rows, .stride = rows + 5};
     CHECK_OK(poly_init(&d->poly, &d->mem, dims, order));
-    d->x = ARENA_NEW(&d->mem, double, dims * d->stride);
-    d->y = ARENA_NEW(&d->mem, double, d->stride);
+    d->x = ARENA_ALLOC(&d->mem, double, dims * d->stride);
+    d->y = ARENA_ALLOC(&d->mem, double, d->stride);
     for (int64_t i = 0; i < dims * d->stride; i++) d->x[i] = 1e9;
     for (int64_t i = 0; i < d->stride; i++) d->y[i] = 1e9;
 }
@@ -66,10 +66,10 @@ static inline double dense_centre(double *out, const double *in, int64_t rows, d
 
 static inline void dense_expand(dense *d)
 {
-    d->columns = ARENA_NEW(&d->mem, double, d->poly.count * d->rows);
-    d->mean = ARENA_NEW(&d->mem, double, d->poly.count);
-    d->norm2 = ARENA_NEW(&d->mem, double, d->poly.count);
-    d->centred = ARENA_NEW(&d->mem, double, d->rows);
+    d->columns = ARENA_ALLOC(&d->mem, double, d->poly.count * d->rows);
+    d->mean = ARENA_ALLOC(&d->mem, double, d->poly.count);
+    d->norm2 = ARENA_ALLOC(&d->mem, double, d->poly.count);
+    d->centred = ARENA_ALLOC(&d->mem, double, d->rows);
     for (int64_t f = 0; f < d->poly.count; f++) {
         int64_t v[POLY_MAX_ORDER];
         const int degree = poly_variables(v, &d->poly, f);
@@ -92,7 +92,7 @@ static inline double dense_dot(const double *a, const double *b, int64_t n)
 
 static inline double *dense_weights(dense *d, const lasso_fit *fit)
 {
-    double *w = ARENA_NEW(&d->mem, double, d->poly.count);
+    double *w = ARENA_ALLOC(&d->mem, double, d->poly.count);
     int64_t last = -1;
     for (int64_t k = 0; k < fit->count; k++) {
         CHECK(fit->features[k] > last && fit->features[k] < d->poly.count); // rising
@@ -115,7 +115,7 @@ static inline void dense_residual(double *r, const dense *d, const double *w)
 
 static inline double dense_objective(dense *d, const double *w, double a)
 {
-    double *r = ARENA_NEW(&d->mem, double, d->rows), l1 = 0.0;
+    double *r = ARENA_ALLOC(&d->mem, double, d->rows), l1 = 0.0;
     dense_residual(r, d, w);
     for (int64_t f = 0; f < d->poly.count; f++) l1 += fabs(w[f]);
     return 0.5 * dense_dot(r, r, d->rows) + a * l1;
@@ -130,9 +130,10 @@ static inline double dense_largest(const dense *d)
     return largest;
 }
 
-static inline void dense_target(lasso_target *out, design *design_, dense *d, design_kind kind)
+static inline void dense_target(lasso_target *out, poly_design *design_, dense *d,
+                                poly_design_kind kind)
 {
-    CHECK_OK(design_init(design_, &d->mem, &d->poly, d->x, d->stride, 0, d->rows, kind));
+    CHECK_OK(poly_design_init(design_, &d->mem, &d->poly, d->x, d->stride, 0, d->rows, kind));
     CHECK_OK(lasso_target_init(out, &d->mem, design_, d->y));
 }
 

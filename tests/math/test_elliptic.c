@@ -8,7 +8,7 @@ static const double half_pi = 1.5707963267948966;
 TEST(elliptic_known_values)
 {
     double f[3];
-    const elliptic e = elliptic_of(0.5); // k^2 = 1/2
+    const elliptic e = elliptic_make(0.5); // k^2 = 1/2
     elliptic_sncndn(f, &e, 0.5);
     CHECK_NEAR(f[0], 0.47075047365565736, 1e-15);
     CHECK_NEAR(f[1], 0.8822663948904402, 1e-15);
@@ -21,17 +21,17 @@ TEST(elliptic_is_circular_at_modulus_0_and_hyperbolic_at_1)
 {
     double f[3];
     for (double u = -7.0; u < 7.0; u += 0.37) {
-        elliptic e = elliptic_of(1.0);
+        elliptic e = elliptic_make(1.0);
         elliptic_sncndn(f, &e, u);
         CHECK_NEAR(f[0], sin(u), 1e-15);
         CHECK_NEAR(f[1], cos(u), 1e-15);
         CHECK_NEAR(f[2], 1.0, 1e-15);
-        e = elliptic_of(0.0);
+        e = elliptic_make(0.0);
         elliptic_sncndn(f, &e, u);
         CHECK_NEAR(f[0], tanh(u), 1e-15);
         CHECK_NEAR(f[1], 1.0 / cosh(u), 1e-15);
         CHECK_NEAR(f[2], 1.0 / cosh(u), 1e-15);
-        e = elliptic_of(1e-18); // as near to 1 as no number shows
+        e = elliptic_make(1e-18); // as near to 1 as no number shows
         elliptic_sncndn(f, &e, u);
         CHECK_NEAR(f[0], tanh(u), 1e-12);
         CHECK_NEAR(f[2] * cosh(u), 1.0, 1e-9);
@@ -42,7 +42,7 @@ TEST(elliptic_identities_hold_for_every_modulus)
 {
     static const double m1[] = {1.0, 0.9, 0.5, 0.1, 1e-3, 1e-8, -1e-8, -0.1, -1.0, -25.0};
     for (size_t i = 0; i < sizeof m1 / sizeof *m1; i++) {
-        const elliptic e = elliptic_of(m1[i]);
+        const elliptic e = elliptic_make(m1[i]);
         for (double u = -9.0; u < 9.0; u += 0.41) {
             double f[3];
             elliptic_sncndn(f, &e, u);
@@ -57,7 +57,7 @@ TEST(elliptic_derivatives)
     static const double m1[] = {0.99, 0.3, 1e-4, -0.5, -8.0};
     const double h = 1e-4;
     for (size_t i = 0; i < sizeof m1 / sizeof *m1; i++) {
-        const elliptic e = elliptic_of(m1[i]);
+        const elliptic e = elliptic_make(m1[i]);
         for (double u = -5.0; u < 5.0; u += 0.77) {
             double before[3], here[3], after[3];
             elliptic_sncndn(before, &e, u - h);

@@ -29,22 +29,22 @@ static double slow(const double *rows, int64_t n, const double *query, int64_t d
 static void check(const double *rows, int64_t n, const double *queries, int64_t m, int64_t d)
 {
     arena mem = {0};
-    nearest points;
+    knn_index points;
     double *r = calloc((size_t)m, 8), *other = calloc((size_t)m, 8);
-    CHECK_OK(nearest_init(&points, &mem, rows, n, d));
+    CHECK_OK(knn_init(&points, &mem, rows, n, d));
     const int64_t ks[] = {1, 2, (n + 1) / 2, n};
     for (int i = 0; i < 4; i++) {
         const int64_t k = ks[i] > n ? n : ks[i];
-        CHECK_OK(nearest_kth(r, &points, queries, m, k, 1));
+        CHECK_OK(knn_kth(r, &points, queries, m, k, 1));
         for (int64_t q = 0; q < m; q++) {
             const double want = slow(rows, n, queries + q * d, d, k);
             CHECK_NEAR(r[q], want, 1e-13 * want);
         }
         // Not a bit depends on threads or instructions.
-        const char *usual = nearest_instructions();
-        CHECK(nearest_select("portable"));
-        CHECK_OK(nearest_kth(other, &points, queries, m, k, 3));
-        CHECK(nearest_select(usual));
+        const char *usual = knn_instructions();
+        CHECK(knn_select("portable"));
+        CHECK_OK(knn_kth(other, &points, queries, m, k, 3));
+        CHECK(knn_select(usual));
         for (int64_t q = 0; q < m; q++) CHECK(r[q] == other[q]);
     }
     free(r);

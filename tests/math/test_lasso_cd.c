@@ -6,7 +6,7 @@
 #include "math/dense_reference.h"
 
 // Gram and blocks: the two forms that walk.
-static const design_kind kinds[] = {DESIGN_GRAM, DESIGN_STORED};
+static const poly_design_kind kinds[] = {POLY_DESIGN_GRAM, POLY_DESIGN_STORED};
 static const char *const kind_names[] = {"Gram", "blocks"};
 
 static double soft(double t, double a)
@@ -14,14 +14,15 @@ static double soft(double t, double a)
     return t > a ? t - a : t < -a ? t + a : 0.0;
 }
 
-static lasso_fit solve(dense *d, design_kind kind, double a, int64_t max_sweeps, double tolerance)
+static lasso_fit solve(dense *d, poly_design_kind kind, double a, int64_t max_sweeps,
+                       double tolerance)
 {
-    design design_;
+    poly_design design_;
     lasso_target target;
     lasso_fit fit;
     arena scratch = {0};
     dense_target(&target, &design_, d, kind);
-    CHECK_OK(descent_solve(&fit, &d->mem, &scratch, &target, a, max_sweeps, tolerance));
+    CHECK_OK(lasso_cd_solve(&fit, &d->mem, &scratch, &target, a, max_sweeps, tolerance));
     arena_clear(&scratch);
     return fit;
 }
@@ -48,8 +49,8 @@ static double literal_gap(const dense *d, const double *r, const double *w, doub
 static literal_walk walk_literally(dense *d, double a, int64_t max_sweeps, double tolerance)
 {
     const int64_t n = d->rows, count = d->poly.count;
-    literal_walk out = {.w = ARENA_NEW(&d->mem, double, count)};
-    double *r = ARENA_NEW(&d->mem, double, n), *w = out.w;
+    literal_walk out = {.w = ARENA_ALLOC(&d->mem, double, count)};
+    double *r = ARENA_ALLOC(&d->mem, double, n), *w = out.w;
     memcpy(r, d->centred, (size_t)n * sizeof *r);
     while (out.sweeps < max_sweeps && !out.converged) {
         double change = 0.0, largest = 0.0;
@@ -163,8 +164,8 @@ TEST(gram_and_blocks_walk_alike)
         dense_random(&d, (uint64_t)(50 + p), problems[p].noise);
         dense_expand(&d);
         const double a = 0.003 * dense_largest(&d);
-        const lasso_fit gram = solve(&d, DESIGN_GRAM, a, 1000, 1e-4);
-        const lasso_fit blocks = solve(&d, DESIGN_STORED, a, 1000, 1e-4);
+        const lasso_fit gram = solve(&d, POLY_DESIGN_GRAM, a, 1000, 1e-4);
+        const lasso_fit blocks = solve(&d, POLY_DESIGN_STORED, a, 1000, 1e-4);
         CHECK_EQUAL(gram.sweeps, blocks.sweeps);
         CHECK_EQUAL(gram.converged, blocks.converged);
         const double *v = dense_weights(&d, &gram), *w = dense_weights(&d, &blocks);
@@ -231,16 +232,16 @@ TEST(scratch_is_given_back)
     dense d;
     dense_init(&d, 3, 2, 33);
     dense_random(&d, 12, 0.1);
-    design design_;
+    poly_design design_;
     lasso_target target;
     lasso_fit fit;
     arena scratch = {0};
-    dense_target(&target, &design_, &d, DESIGN_STORED);
-    int64_t *mine = ARENA_NEW(&scratch, int64_t, 1);
+    dense_target(&target, &design_, &d, POLY_DESIGN_STORED);
+    int64_t *mine = ARENA_ALLOC(&scratch, int64_t, 1);
     *mine = 42;
-    const arena_mark before = arena_here(&scratch);
-    CHECK_OK(descent_solve(&fit, &d.mem, &scratch, &target, 0.1, 1000, 1e-4));
-    const arena_mark after = arena_here(&scratch);
+    const arena_mark before = arena_get_mark(&scratch);
+    CHECK_OK(lasso_cd_solve(&fit, &d.mem, &scratch, &target, 0.1, 1000, 1e-4));
+    const arena_mark after = arena_get_mark(&scratch);
     CHECK(before.block == after.block && before.used == after.used && *mine == 42);
     arena_clear(&scratch);
     dense_clear(&d);

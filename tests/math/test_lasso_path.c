@@ -5,7 +5,7 @@
 
 #include "math/dense_reference.h"
 
-static const design_kind kinds[] = {DESIGN_GRAM, DESIGN_PLAIN};
+static const poly_design_kind kinds[] = {POLY_DESIGN_GRAM, POLY_DESIGN_PLAIN};
 enum { PENALTIES = 8 };
 
 // Penalties from just below the largest that does anything to 10^-5 of it, largest first.
@@ -16,7 +16,7 @@ static double penalty(const dense *d, int i)
 
 static void check_optimal(dense *d, const double *w, double a)
 {
-    double *r = ARENA_NEW(&d->mem, double, d->rows);
+    double *r = ARENA_ALLOC(&d->mem, double, d->rows);
     dense_residual(r, d, w);
     // Above 1e-9 a comes only rounding: of the columns themselves, times what cancels in r.
     double cancelled = sqrt(d->yy);
@@ -30,9 +30,9 @@ static void check_optimal(dense *d, const double *w, double a)
 }
 
 // The whole path on one kind of design; every fit optimal, converged, and its objective kept.
-static void check_path(dense *d, design_kind kind, double objective[PENALTIES])
+static void check_path(dense *d, poly_design_kind kind, double objective[PENALTIES])
 {
-    design design_;
+    poly_design design_;
     lasso_target target;
     lasso_path *path;
     dense_target(&target, &design_, d, kind);
@@ -90,7 +90,7 @@ TEST(of_equal_columns_the_first_is_used)
         for (int64_t i = 0; i < d.rows; i++)
             d.y[i] = d.x[i] - 2.0 * d.x[d.stride + i] + 0.1 * d.y[i];
         dense_expand(&d);
-        design design_;
+        poly_design design_;
         lasso_target target;
         lasso_path *path;
         dense_target(&target, &design_, &d, kinds[k]);
@@ -160,17 +160,17 @@ TEST(easy_problems_agree_with_descent_run_to_the_end)
         dense_init(&d, 3, 1 + p % 2, 100);
         dense_random(&d, (uint64_t)(70 + p), 0.5);
         dense_expand(&d);
-        design design_;
+        poly_design design_;
         lasso_target target;
         lasso_path *path;
         arena scratch = {0};
-        dense_target(&target, &design_, &d, DESIGN_GRAM);
+        dense_target(&target, &design_, &d, POLY_DESIGN_GRAM);
         CHECK_OK(lasso_path_create(&path, &d.mem, &target));
         for (int i = 0; i < PENALTIES; i++) {
             lasso_fit fit, slow;
             const double a = penalty(&d, i);
             CHECK_OK(lasso_path_solve(&fit, &d.mem, path, a, 1e-11));
-            CHECK_OK(descent_solve(&slow, &d.mem, &scratch, &target, a, 1000000, 1e-15));
+            CHECK_OK(lasso_cd_solve(&slow, &d.mem, &scratch, &target, a, 1000000, 1e-15));
             const double *v = dense_weights(&d, &fit), *w = dense_weights(&d, &slow);
             for (int64_t j = 0; j < d.poly.count; j++) CHECK_NEAR(v[j], w[j], 1e-9);
         }
@@ -187,7 +187,7 @@ TEST(one_feature_is_soft_thresholding)
         dense_random(&d, 80, 1.0);
         dense_expand(&d);
         const double xy = dense_dot(d.columns, d.centred, 33);
-        design design_;
+        poly_design design_;
         lasso_target target;
         lasso_path *path;
         dense_target(&target, &design_, &d, kinds[k]);
@@ -212,7 +212,7 @@ TEST(a_constant_target_has_no_weights)
         dense_init(&d, 2, 2, 33);
         dense_random(&d, 90, 0.0);
         for (int i = 0; i < 33; i++) d.y[i] = 0.7;
-        design design_;
+        poly_design design_;
         lasso_target target;
         lasso_path *path;
         lasso_fit fit;

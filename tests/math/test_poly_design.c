@@ -5,7 +5,8 @@
 #include "math/dense_reference.h"
 #include "math/vector.h"
 
-static const design_kind kinds[] = {DESIGN_PLAIN, DESIGN_STORED, DESIGN_GRAM, DESIGN_FRUGAL};
+static const poly_design_kind kinds[] = {POLY_DESIGN_PLAIN, POLY_DESIGN_STORED, POLY_DESIGN_GRAM,
+                                         POLY_DESIGN_LOW_MEMORY};
 enum { KINDS = 4 };
 
 // Columns are not centred before they are multiplied, so their means cancel: what is lost is
@@ -15,7 +16,7 @@ static double raw_norm(const dense *d, int64_t f)
     return sqrt(d->norm2[f] + (double)d->rows * d->mean[f] * d->mean[f]);
 }
 
-static void check_moments(const dense *d, const design *got)
+static void check_moments(const dense *d, const poly_design *got)
 {
     CHECK_EQUAL(got->rows, d->rows);
     CHECK_EQUAL(got->stride % VECTOR_PAD, 0);
@@ -26,12 +27,12 @@ static void check_moments(const dense *d, const design *got)
     }
 }
 
-static void check_columns(dense *d, const design *got)
+static void check_columns(dense *d, const poly_design *got)
 {
-    double *column = ARENA_NEW(&d->mem, double, got->stride);
+    double *column = ARENA_ALLOC(&d->mem, double, got->stride);
     for (int64_t f = 0; f < d->poly.count; f++) {
         for (int64_t i = 0; i < got->stride; i++) column[i] = 99.0;
-        design_column(column, got, f);
+        poly_design_column(column, got, f);
         const double raw = raw_norm(d, f);
         for (int64_t i = 0; i < got->stride; i++)
             CHECK_NEAR(column[i], i < d->rows ? d->columns[f * d->rows + i] : 0.0,
@@ -39,41 +40,41 @@ static void check_columns(dense *d, const design *got)
     }
 }
 
-static void check_correlations(dense *d, const design *got)
+static void check_correlations(dense *d, const poly_design *got)
 {
-    double *r = ARENA_NEW(&d->mem, double, got->stride);
-    double *g = ARENA_NEW(&d->mem, double, d->poly.count);
-    double *scratch = ARENA_NEW(&d->mem, double, design_scratch(got));
+    double *r = ARENA_ALLOC(&d->mem, double, got->stride);
+    double *g = ARENA_ALLOC(&d->mem, double, d->poly.count);
+    double *scratch = ARENA_ALLOC(&d->mem, double, poly_design_scratch(got));
     memcpy(r, d->centred, (size_t)d->rows * sizeof *r);
     for (int64_t f = 0; f < d->poly.count; f++) g[f] = 99.0; // what was there does not count
-    design_correlate(g, got, r, scratch);
+    poly_design_correlate(g, got, r, scratch);
     for (int64_t f = 0; f < d->poly.count; f++)
         CHECK_NEAR(g[f], dense_dot(d->columns + f * d->rows, d->centred, d->rows),
                    1e-14 * raw_norm(d, f) * sqrt(d->yy) * sqrt((double)d->rows));
 }
 
-static void check_apply(dense *d, const design *got)
+static void check_apply(dense *d, const poly_design *got)
 {
     int64_t features[12], count = 0;
     double weights[12], size = 0.0;
-    double *y = ARENA_NEW(&d->mem, double, got->stride);
+    double *y = ARENA_ALLOC(&d->mem, double, got->stride);
     for (int64_t f = 0; f < d->poly.count && count < 12; f += 1 + d->poly.count / 11) {
         features[count] = f;
         weights[count] = 0.5 * (double)(count - 3) + 0.25;
         size += fabs(weights[count++]) * raw_norm(d, f);
     }
-    design_apply(y, got, features, weights, count);
+    poly_design_apply(y, got, features, weights, count);
     for (int64_t i = 0; i < got->stride; i++) {
         double want = 0.0;
         for (int64_t k = 0; k < count && i < d->rows; k++)
             want += weights[k] * d->columns[features[k] * d->rows + i];
         CHECK_NEAR(y[i], want, i < d->rows ? 1e-14 * size : 0.0);
     }
-    design_apply(y, got, NULL, NULL, 0); // nothing gives zeros
+    poly_design_apply(y, got, NULL, NULL, 0); // nothing gives zeros
     for (int64_t i = 0; i < got->stride; i++) CHECK_NEAR(y[i], 0.0, 0.0);
 }
 
-static void check_gram(const dense *d, const design *got)
+static void check_gram(const dense *d, const poly_design *got)
 {
     const int64_t count = d->poly.count, n = d->rows;
     for (int64_t i = 0; i < count; i++)
@@ -97,10 +98,10 @@ TEST(every_kind_is_the_dense_matrix_at_odd_sizes_and_all_orders)
                 dense_random(&d, (uint64_t)(100 * order + 10 * dims + r), 0.5);
                 dense_expand(&d);
                 for (int k = 0; k < KINDS; k++) {
-                    design got;
-                    CHECK_OK(
-                        design_init(&got, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, kinds[k]));
-                    CHECK((got.gram != NULL) == (kinds[k] == DESIGN_GRAM));
+                    poly_design got;
+                    CHECK_OK(poly_design_init(&got, &d.mem, &d.poly, d.x, d.stride, 0, d.rows,
+                                              kinds[k]));
+                    CHECK((got.gram != NULL) == (kinds[k] == POLY_DESIGN_GRAM));
                     check_moments(&d, &got);
                     check_columns(&d, &got);
                     check_correlations(&d, &got);
@@ -116,13 +117,14 @@ TEST(rows_in_the_middle_are_those_rows_and_no_others)
     dense d;
     dense_init(&d, 3, 3, 40);
     dense_random(&d, 1, 0.5);
-    design whole, part;
+    poly_design whole, part;
     dense middle; // rows 11 .. 29, copied out
     dense_init(&middle, 3, 3, 19);
     for (int v = 0; v < 3; v++)
         memcpy(middle.x + v * middle.stride, d.x + v * d.stride + 11, 19 * sizeof *d.x);
-    CHECK_OK(design_init(&whole, &d.mem, &d.poly, d.x, d.stride, 11, 19, DESIGN_GRAM));
-    CHECK_OK(design_init(&part, &d.mem, &d.poly, middle.x, middle.stride, 0, 19, DESIGN_GRAM));
+    CHECK_OK(poly_design_init(&whole, &d.mem, &d.poly, d.x, d.stride, 11, 19, POLY_DESIGN_GRAM));
+    CHECK_OK(
+        poly_design_init(&part, &d.mem, &d.poly, middle.x, middle.stride, 0, 19, POLY_DESIGN_GRAM));
     const size_t count = (size_t)d.poly.count;
     CHECK(memcmp(whole.mean, part.mean, count * sizeof(double)) == 0);
     CHECK(memcmp(whole.gram, part.gram, count * whole.gram_stride * sizeof(double)) == 0);
@@ -136,19 +138,21 @@ TEST(many_row_blocks_give_what_one_gives)
     dense d;
     dense_init(&d, 10, 4, 4001);
     dense_random(&d, 2, 0.5);
-    design plain, frugal;
-    CHECK_OK(design_init(&plain, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, DESIGN_PLAIN));
-    CHECK_OK(design_init(&frugal, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, DESIGN_FRUGAL));
+    poly_design plain, frugal;
+    CHECK_OK(
+        poly_design_init(&plain, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, POLY_DESIGN_PLAIN));
+    CHECK_OK(poly_design_init(&frugal, &d.mem, &d.poly, d.x, d.stride, 0, d.rows,
+                              POLY_DESIGN_LOW_MEMORY));
     CHECK(plain.stored && !frugal.stored);
     CHECK(frugal.block_rows < frugal.stride);
     CHECK(frugal.stride % frugal.block_rows != 0); // the last block is shorter
     dense_centre(d.y, d.y, d.rows, &d.yy);
-    double *r = ARENA_NEW(&d.mem, double, plain.stride);
+    double *r = ARENA_ALLOC(&d.mem, double, plain.stride);
     memcpy(r, d.y, (size_t)d.rows * sizeof *r);
-    double *a = ARENA_NEW(&d.mem, double, d.poly.count),
-           *b = ARENA_NEW(&d.mem, double, d.poly.count);
-    design_correlate(a, &plain, r, ARENA_NEW(&d.mem, double, design_scratch(&plain)));
-    design_correlate(b, &frugal, r, ARENA_NEW(&d.mem, double, design_scratch(&frugal)));
+    double *a = ARENA_ALLOC(&d.mem, double, d.poly.count),
+           *b = ARENA_ALLOC(&d.mem, double, d.poly.count);
+    poly_design_correlate(a, &plain, r, ARENA_ALLOC(&d.mem, double, poly_design_scratch(&plain)));
+    poly_design_correlate(b, &frugal, r, ARENA_ALLOC(&d.mem, double, poly_design_scratch(&frugal)));
     for (int64_t f = 0; f < d.poly.count; f++) {
         const double norm = sqrt(plain.norm2[f]);
         CHECK_NEAR(a[f], b[f], 1e-12 * norm * sqrt(d.yy));
@@ -165,8 +169,8 @@ TEST(a_constant_column_has_no_length)
         dense_init(&d, 2, 2, 33);
         dense_random(&d, 4, 0.5);
         for (int64_t i = 0; i < d.rows; i++) d.x[d.stride + i] = 0.0;
-        design got;
-        CHECK_OK(design_init(&got, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, kinds[k]));
+        poly_design got;
+        CHECK_OK(poly_design_init(&got, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, kinds[k]));
         CHECK_NEAR(got.norm2[1], 0.0, 0.0); // x1
         CHECK_NEAR(got.norm2[3], 0.0, 0.0); // x0 x1
         CHECK_NEAR(got.norm2[4], 0.0, 0.0); // x1 x1

@@ -113,26 +113,26 @@ TEST(an_error_planted_at_frame_k_ends_the_vpt_at_k)
 TEST(the_threshold_itself_is_still_valid)
 {
     const double errors[4] = {0.0, 0.025, NAN, 0.0250001};
-    CHECK_EQUAL(frames_valid(errors, 4, 0.025, false), 3);
-    CHECK_EQUAL(frames_valid(errors, 4, 0.025, true), 0);
-    CHECK_EQUAL(frames_valid(errors, 3, 0.025, true), 3);
-    CHECK_EQUAL(frames_valid((double[]){NAN, INFINITY}, 2, 0.025, false), 1);
-    CHECK_EQUAL(frames_valid(NULL, 0, 0.025, false), 0);
+    CHECK_EQUAL(forecast_protocol_valid_steps(errors, 4, 0.025, false), 3);
+    CHECK_EQUAL(forecast_protocol_valid_steps(errors, 4, 0.025, true), 0);
+    CHECK_EQUAL(forecast_protocol_valid_steps(errors, 3, 0.025, true), 3);
+    CHECK_EQUAL(forecast_protocol_valid_steps((double[]){NAN, INFINITY}, 2, 0.025, false), 1);
+    CHECK_EQUAL(forecast_protocol_valid_steps(NULL, 0, 0.025, false), 0);
 }
 
-static void check_window(frames_window got, int64_t first, int64_t count)
+static void check_window(forecast_window got, int64_t first, int64_t count)
 {
     CHECK_EQUAL(got.first, first);
     CHECK_EQUAL(got.count, count);
 }
 
-static frames_plan plan_of(plumb_forecast_frames frames, int64_t steps, int64_t predicted,
-                           bool backward)
+static forecast_plan plan_of(plumb_forecast_frames frames, int64_t steps, int64_t predicted,
+                             bool backward)
 {
     plumb_forecast_options opt = plumb_forecast_defaults();
     opt.frames = frames;
-    frames_plan plan;
-    CHECK_OK(frames_plan_make(&plan, &opt, steps, predicted, backward));
+    forecast_plan plan;
+    CHECK_OK(forecast_protocol_plan(&plan, &opt, steps, predicted, backward));
     return plan;
 }
 
@@ -149,7 +149,7 @@ TEST(every_protocol_has_its_windows)
                 {PLUMB_FRAMES_AUTOREGRESSIVE, 1, 59}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t skip = rows[i].skip, rec = rows[i].rec;
-        frames_plan p = plan_of(rows[i].frames, 150, 150, false);
+        forecast_plan p = plan_of(rows[i].frames, 150, 150, false);
         CHECK_EQUAL(p.first, skip);
         CHECK_EQUAL(p.count, 150 - skip);
         CHECK_EQUAL(p.shift, 0);
@@ -171,7 +171,7 @@ TEST(every_protocol_has_its_windows)
 TEST(a_shorter_prediction_starts_where_the_targets_do)
 {
     // Targets are truth frames 4 .. 149. A model that gives just those starts with frame 4.
-    frames_plan p = plan_of(PLUMB_FRAMES_OVERLAP_BY_ONE, 150, 146, false);
+    forecast_plan p = plan_of(PLUMB_FRAMES_OVERLAP_BY_ONE, 150, 146, false);
     CHECK_EQUAL(p.first + p.shift, 0);
     p = plan_of(PLUMB_FRAMES_OVERLAP_BY_ONE, 150, 148, false); // keeps the last
     CHECK_EQUAL(p.first + p.shift, 2);
@@ -180,12 +180,12 @@ TEST(a_shorter_prediction_starts_where_the_targets_do)
     CHECK_EQUAL(p.count, 146);
 
     plumb_forecast_options opt = plumb_forecast_defaults();
-    CHECK_FAILS(frames_plan_make(&p, &opt, 150, 149, false), PLUMB_ESHAPE,
+    CHECK_FAILS(forecast_protocol_plan(&p, &opt, 150, 149, false), PLUMB_ESHAPE,
                 "the prediction has 149 frames, the truth 150");
     opt.frames = PLUMB_FRAMES_NO_OVERLAP;
-    CHECK_FAILS(frames_plan_make(&p, &opt, 150, 144, true), PLUMB_ESHAPE, "need 145");
-    CHECK_FAILS(frames_plan_make(&p, &opt, 65, 65, false), PLUMB_ENUMERIC, "has 65 frames");
-    CHECK_OK(frames_plan_make(&p, &opt, 66, 66, false));
+    CHECK_FAILS(forecast_protocol_plan(&p, &opt, 150, 144, true), PLUMB_ESHAPE, "need 145");
+    CHECK_FAILS(forecast_protocol_plan(&p, &opt, 65, 65, false), PLUMB_ENUMERIC, "has 65 frames");
+    CHECK_OK(forecast_protocol_plan(&p, &opt, 66, 66, false));
     check_window(p.vpt, 60, 1);
     check_window(p.ext, 60, 1);
 }
@@ -193,13 +193,13 @@ TEST(a_shorter_prediction_starts_where_the_targets_do)
 TEST(the_extrapolation_of_the_mse_can_be_all_or_less)
 {
     plumb_forecast_options opt = plumb_forecast_defaults();
-    frames_plan p;
+    forecast_plan p;
     opt.split = 10;
     opt.extrapolate = 0;
-    CHECK_OK(frames_plan_make(&p, &opt, 100, 100, false));
+    CHECK_OK(forecast_protocol_plan(&p, &opt, 100, 100, false));
     check_window(p.ext, 10, 90);
     opt.extrapolate = 7;
-    CHECK_OK(frames_plan_make(&p, &opt, 100, 100, true));
+    CHECK_OK(forecast_protocol_plan(&p, &opt, 100, 100, true));
     check_window(p.ext, 83, 7);
     check_window(p.vpt, 0, 90);
     check_window(p.rec, 90, 10);

@@ -14,14 +14,18 @@
 enum { N = 600, M = 80, D = 10, STRANGERS = 10 };
 
 // A stretched cloud; the first few asked for lie along its thinnest axis.
-static density_task plant(double *seen, double *asked, const plumb_surprise_options *opt)
+static scorer_task plant(double *seen, double *asked, const plumb_surprise_options *opt)
 {
     rng r = rng_at(21, 0);
     for (int i = 0; i < N * D; i++) seen[i] = rng_normal(&r) / (1 + i % D);
     for (int i = 0; i < M * D; i++) asked[i] = rng_normal(&r) / (1 + i % D);
     for (int i = 0; i < STRANGERS; i++) asked[i * D + D - 1] = 2.0 + 0.1 * i;
-    return (density_task){
-        .seen = seen, .seen_count = N, .asked = asked, .asked_count = M, .dims = D, .opt = opt};
+    return (scorer_task){.observed = seen,
+                         .seen_count = N,
+                         .queries = asked,
+                         .asked_count = M,
+                         .dims = D,
+                         .opt = opt};
 }
 
 static double seen[N * D], asked[M * D];
@@ -31,10 +35,10 @@ TEST(every_scorer_finds_the_strangers)
     const plumb_surprise_options opt = plumb_surprise_defaults();
     for (int s = PLUMB_SCORER_KNN; s <= PLUMB_SCORER_MAHALANOBIS; s++) {
         if (!plumb_scorer_available((plumb_scorer)s)) continue;
-        const density_task task = plant(seen, asked, &opt);
+        const scorer_task task = plant(seen, asked, &opt);
         arena mem = {0};
         double r[M];
-        CHECK_OK(density_of((plumb_scorer)s)(r, &mem, &task));
+        CHECK_OK(scorer_find((plumb_scorer)s)(r, &mem, &task));
         int wrong = 0;
         for (int i = 0; i < STRANGERS; i++)
             for (int j = STRANGERS; j < M; j++) wrong += r[i] <= r[j];
@@ -55,8 +59,8 @@ TEST(threads_change_no_bit_of_any_scorer)
         double r[2][M];
         for (int t = 0; t < 2; t++) {
             opt.threads = t ? 3 : 1;
-            const density_task task = plant(seen, asked, &opt);
-            CHECK_OK(density_of((plumb_scorer)s)(r[t], &mem, &task));
+            const scorer_task task = plant(seen, asked, &opt);
+            CHECK_OK(scorer_find((plumb_scorer)s)(r[t], &mem, &task));
         }
         CHECK(memcmp(r[0], r[1], sizeof r[0]) == 0);
         arena_clear(&mem);
@@ -66,14 +70,14 @@ TEST(threads_change_no_bit_of_any_scorer)
 TEST(mahalanobis_by_cholesky_is_mahalanobis_by_eigenvectors)
 {
     const plumb_surprise_options opt = plumb_surprise_defaults();
-    const density_task task = plant(seen, asked, &opt);
+    const scorer_task task = plant(seen, asked, &opt);
     arena mem = {0};
     double fast[M], slow[M], weight[D];
-    CHECK_OK(density_mahalanobis(fast, &mem, &task));
-    spectral s;
-    CHECK_OK(spectral_fit(&s, &mem, seen, N, D, N, false));
+    CHECK_OK(scorer_mahalanobis(fast, &mem, &task));
+    principal_axes s;
+    CHECK_OK(principal_axes_fit(&s, &mem, seen, N, D, N, false));
     for (int i = 0; i < D; i++) weight[i] = 1.0 / s.values[i];
-    CHECK_OK(spectral_project(slow, &mem, &s, asked, M, 0, D, weight, 1));
+    CHECK_OK(principal_axes_project(slow, &mem, &s, asked, M, 0, D, weight, 1));
     for (int i = 0; i < M; i++) CHECK_NEAR(fast[i], slow[i], 1e-10 * slow[i]);
     arena_clear(&mem);
 }
@@ -82,48 +86,49 @@ TEST(mahalanobis_of_a_flat_cloud_stays_inside_it)
 {
     // The last column is the sum of the first two: rank D - 1.
     const plumb_surprise_options opt = plumb_surprise_defaults();
-    const density_task task = plant(seen, asked, &opt);
+    const scorer_task task = plant(seen, asked, &opt);
     for (int i = 0; i < N; i++) seen[i * D + D - 1] = seen[i * D] + seen[i * D + 1];
     arena mem = {0};
     double r[M];
-    CHECK_OK(density_mahalanobis(r, &mem, &task));
+    CHECK_OK(scorer_mahalanobis(r, &mem, &task));
     for (int i = 0; i < M; i++) CHECK(isfinite(r[i]) && r[i] < 1000.0);
     for (int i = 0; i < N * D; i++) seen[i] = 1.0;
-    CHECK_FAILS(density_mahalanobis(r, &mem, &task), PLUMB_ENUMERIC, "all observed features are");
-    CHECK_FAILS(density_pca(r, &mem, &task), PLUMB_ENUMERIC, "all observed features are equal");
+    CHECK_FAILS(scorer_mahalanobis(r, &mem, &task), PLUMB_ENUMERIC, "all observed features are");
+    CHECK_FAILS(scorer_pca(r, &mem, &task), PLUMB_ENUMERIC, "all observed features are equal");
     arena_clear(&mem);
 }
 
 TEST(paths_of_a_forest_of_equal_points_are_those_of_a_leaf)
 {
     plumb_surprise_options opt = plumb_surprise_defaults();
-    const density_task task = plant(seen, asked, &opt);
+    const scorer_task task = plant(seen, asked, &opt);
     for (int i = 0; i < N * D; i++) seen[i] = 1.0;
     arena mem = {0};
     double r[M];
-    CHECK_OK(density_iforest(r, &mem, &task));
+    CHECK_OK(scorer_iforest(r, &mem, &task));
     for (int i = 0; i < M; i++) CHECK_NEAR(r[i], 0.5, 1e-15); // c(256) / c(256)
-    CHECK_NEAR(iforest_average(2), 1.0, 0);
-    CHECK_NEAR(iforest_average(256), 2 * (log(255.0) + 0.5772156649015329) - 2 * 255.0 / 256,
-               1e-12);
+    CHECK_NEAR(isolation_forest_average(2), 1.0, 0);
+    CHECK_NEAR(isolation_forest_average(256),
+               2 * (log(255.0) + 0.5772156649015329) - 2 * 255.0 / 256, 1e-12);
     arena_clear(&mem);
 }
 
 TEST(an_svm_keeps_its_own_conditions)
 {
-    if (ocsvm_load()) skip();
+    if (one_class_svm_load()) skip();
     const plumb_surprise_options opt = plumb_surprise_defaults();
     plant(seen, asked, &opt);
-    const ocsvm_settings settings = {.nu = 0.3, .tolerance = 1e-8};
+    const one_class_svm_settings settings = {.nu = 0.3, .tolerance = 1e-8};
     arena mem = {0};
     double decision[N], rho;
-    CHECK_OK(ocsvm_decide(decision, &rho, &mem, seen, N, seen, N, D, &settings));
+    CHECK_OK(one_class_svm_decide(decision, &rho, &mem, seen, N, seen, N, D, &settings));
     int outside = 0;
     for (int i = 0; i < N; i++) outside += decision[i] < -1e-6;
     CHECK(outside <= 0.3 * N + 1); // nu bounds the share of those left outside
     CHECK(outside > 0.25 * N);
-    const ocsvm_settings wild = {.nu = 1.5, .tolerance = 1e-3};
-    CHECK_FAILS(ocsvm_decide(decision, &rho, &mem, seen, N, seen, N, D, &wild), PLUMB_EVALUE, "nu");
+    const one_class_svm_settings wild = {.nu = 1.5, .tolerance = 1e-3};
+    CHECK_FAILS(one_class_svm_decide(decision, &rho, &mem, seen, N, seen, N, D, &wild),
+                PLUMB_EVALUE, "nu");
     arena_clear(&mem);
 }
 
@@ -154,15 +159,15 @@ static plumb_uniformity test_sphere(int dims, double lean, uint64_t seed)
     }
     plumb_surprise_options opt = plumb_surprise_defaults();
     opt.k = 20;
-    const density_task task = {.seen = x,
-                               .seen_count = SEEN,
-                               .asked = x + SEEN * dims,
-                               .asked_count = ASKED,
-                               .dims = dims,
-                               .opt = &opt};
+    const scorer_task task = {.observed = x,
+                              .seen_count = SEEN,
+                              .queries = x + SEEN * dims,
+                              .asked_count = ASKED,
+                              .dims = dims,
+                              .opt = &opt};
     arena mem = {0};
     plumb_uniformity u;
-    CHECK_OK(density_knn(r, &mem, &task));
+    CHECK_OK(scorer_knn(r, &mem, &task));
     for (int i = 0; i < ASKED; i++) sizes[i] = SEEN;
     CHECK_OK(uniformity_measure(&u, &mem, r, sizes, ASKED, 20, dims));
     arena_clear(&mem);

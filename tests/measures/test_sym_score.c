@@ -10,13 +10,13 @@
 enum { MOST = 16, POINTS = 10 };
 static double score[POINTS], rho[POINTS];
 
-static symplecticity measure(const double *jacobians, int64_t points, int64_t n, int64_t m,
-                             double shift, plumb_symetric_scale scale)
+static sym_score measure(const double *jacobians, int64_t points, int64_t n, int64_t m,
+                         double shift, plumb_symetric_scale scale)
 {
     static double copy[POINTS * MOST * MOST], scratch[2 * POINTS * MOST * MOST];
     memcpy(copy, jacobians, (size_t)(points * 4 * n * m) * sizeof *copy);
-    symplecticity out = {.score = score, .rho = rho};
-    symplecticity_score(&out, copy, points, n, m, shift, scale, scratch);
+    sym_score out = {.score = score, .rho = rho};
+    sym_score_compute(&out, copy, points, n, m, shift, scale, scratch);
     return out;
 }
 
@@ -70,7 +70,7 @@ TEST(a_known_matrix_has_the_value_worked_out_by_hand)
 {
     // diag(1, 1, 1, 2): A^ has 1 and 2, so A^ A^T = diag(1, 4, 1, 4).
     const double matrix[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2};
-    symplecticity s = measure(matrix, 1, 2, 2, 0.0, PLUMB_SCALE_MEAN_MAX);
+    sym_score s = measure(matrix, 1, 2, 2, 0.0, PLUMB_SCALE_MEAN_MAX);
     CHECK_NEAR(s.norm, 4.0, 1e-15);
     CHECK_NEAR(s.sym, 2.0 * 0.75 * 0.75 / 16.0, 1e-16);
     CHECK_NEAR(score[0], s.sym, 0.0);
@@ -87,7 +87,7 @@ TEST(one_degree_of_freedom_sees_only_how_area_varies)
     const double stretch[4] = {5.0, 0.0, 0.0, 3.0};
     CHECK_NEAR(sym_of(stretch, 1, 1), 0.0, 1e-30);
     const double two[8] = {1, 0, 0, 1, 1, 0, 0, 1.7320508075688772};
-    const symplecticity s = measure(two, 2, 1, 1, 0.0, PLUMB_SCALE_MEAN_MAX);
+    const sym_score s = measure(two, 2, 1, 1, 0.0, PLUMB_SCALE_MEAN_MAX);
     CHECK_NEAR(s.norm, 2.0, 1e-15);
     CHECK_NEAR(s.sym, 0.125, 1e-15);
     CHECK_NEAR(score[0], 0.125, 1e-15);
@@ -119,7 +119,7 @@ TEST(dead_momenta_leave_no_area_but_the_shift_hides_it)
     const double dead[12] = {1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0};
     CHECK_NEAR(measure(dead, 1, 1, 3, 0.0, PLUMB_SCALE_MEAN_MAX).sym, 0.5, 0.0);
     CHECK_NEAR(rho[0], 0.0, 0.0);
-    const symplecticity shifted = measure(dead, 1, 1, 3, 1e-6, PLUMB_SCALE_MEAN_MAX);
+    const sym_score shifted = measure(dead, 1, 1, 3, 1e-6, PLUMB_SCALE_MEAN_MAX);
     CHECK_NEAR(shifted.sym, 0.0, 1e-15); // as published: a perfect score for nothing
     CHECK(rho[0] > 0.0 && rho[0] < 1e-5);
 }
@@ -127,8 +127,8 @@ TEST(dead_momenta_leave_no_area_but_the_shift_hides_it)
 TEST(the_shift_is_left_in_the_jacobian)
 {
     double j[4] = {1.0, 0.0, 0.0, 1.0}, scratch[8];
-    symplecticity out = {.score = score, .rho = rho};
-    symplecticity_score(&out, j, 1, 1, 1, 0.25, PLUMB_SCALE_MEAN_MAX, scratch);
+    sym_score out = {.score = score, .rho = rho};
+    sym_score_compute(&out, j, 1, 1, 1, 0.25, PLUMB_SCALE_MEAN_MAX, scratch);
     CHECK_NEAR(j[0], 1.25, 0.0);
     CHECK_NEAR(j[1], 0.25, 0.0);
     CHECK_NEAR(out.norm, pow(1.25 * 1.25 - 0.25 * 0.25, 2.0), 1e-15);

@@ -358,18 +358,18 @@ TEST(settings_that_make_no_network_are_refused)
 TEST(the_jacobian_is_the_slope_of_what_is_told)
 {
     enum { IN = 3, OUT = 2, POINTS = 5 };
-    const mlp_shape s = {IN, OUT, 7, 3};
+    const mlp_fit_shape s = {IN, OUT, 7, 3};
     double value[200], x[IN * POINTS], j[POINTS * OUT * IN], y[2][OUT * POINTS];
-    CHECK_EQUAL(mlp_parameters(&s), 4 * 7 + 8 * 7 + 8 * 2);
-    mlp_draw(value, &s, 3, 4);
+    CHECK_EQUAL(mlp_fit_parameters(&s), 4 * 7 + 8 * 7 + 8 * 2);
+    mlp_fit_init(value, &s, 3, 4);
     rng r = rng_at(5, 6);
     for (int i = 0; i < IN * POINTS; i++) x[i] = rng_normal(&r);
-    CHECK_OK(mlp_jacobians(j, &s, value, x, POINTS));
+    CHECK_OK(mlp_fit_jacobians(j, &s, value, x, POINTS));
     const double h = 1e-6;
     for (int d = 0; d < IN; d++) {
         for (int side = 0; side < 2; side++) {
             for (int p = 0; p < POINTS; p++) x[d * POINTS + p] += side ? 2.0 * h : -h;
-            CHECK_OK(mlp_apply(y[side], &s, value, x, POINTS, POINTS));
+            CHECK_OK(mlp_fit_apply(y[side], &s, value, x, POINTS, POINTS));
         }
         for (int p = 0; p < POINTS; p++) x[d * POINTS + p] -= h;
         for (int p = 0; p < POINTS; p++)

@@ -10,9 +10,9 @@ static plumb_surprise_metrics judge(const double *score, int64_t count)
 {
     arena mem = {0};
     plumb_surprise_metrics m;
-    const tuples_plan plan = {
+    const tuple_metrics_plan plan = {
         .count = count, .concepts = 1, .type1 = 0.05, .resamples = 200, .seed = 1};
-    CHECK_OK(tuples_judge(&m, &mem, score, &plan));
+    CHECK_OK(tuple_metrics_compute(&m, &mem, score, &plan));
     arena_clear(&mem);
     return m;
 }
@@ -125,9 +125,9 @@ TEST(mcnemar_looks_only_at_where_scorers_differ)
         a[4 * i + 2] = i < 10 ? 1.0 : -1.0; // right in 0 .. 9
         b[4 * i + 2] = i >= 9 ? 1.0 : -1.0; // right in 9 .. 11
     }
-    const plumb_surprise_pair p = tuples_compare(a, b, 12);
+    const plumb_surprise_pair p = tuple_metrics_compare(a, b, 12);
     CHECK_EQUAL(p.first_only, 9);
     CHECK_EQUAL(p.second_only, 2);
     CHECK_NEAR(p.p, 2.0 * (55 + 11 + 1) / 2048, 1e-15);
-    CHECK_NEAR(tuples_compare(a, a, 12).p, 1.0, 0);
+    CHECK_NEAR(tuple_metrics_compare(a, a, 12).p, 1.0, 0);
 }

@@ -13,7 +13,7 @@ enum { IMAGE = 8, CHANNELS = 3, FRAME = IMAGE * IMAGE * CHANNELS, STEPS = 6, LAT
 
 static hgn_config small(hgn_core core, int64_t window)
 {
-    hgn_config c = hgn_plus_plus();
+    hgn_config c = hgn_config_plus_plus();
     c.dynamics = HGN_RECURRENT;
     c.core = core;
     c.whole = true;
@@ -28,7 +28,7 @@ static hgn_config small(hgn_core core, int64_t window)
     c.decoder_start = 2;
     c.energy = (energy_net){.layers = 3, .width = {7, 6}, .act = ACT_SWISH};
     c.objective = HGN_PLAIN;
-    CHECK_OK(hgn_check(&c));
+    CHECK_OK(hgn_config_check(&c));
     return c;
 }
 
@@ -36,7 +36,7 @@ static hgn_config small(hgn_core core, int64_t window)
 typedef struct trial {
     hgn_config c;
     params p;
-    hgn_roll roll;
+    hgn_rollout_graph roll;
     program *program;
     instance *i;
     float *value;
@@ -49,18 +49,18 @@ static trial *begin(hgn_core core, int64_t window)
     trial *t = calloc(1, sizeof *t);
     CHECK(t != NULL);
     t->c = small(core, window);
-    CHECK_OK(hgn_roll_describe(&t->roll, &t->p, &t->c, 1, 0, STEPS - 1, false, false, false));
+    CHECK_OK(hgn_rollout_build(&t->roll, &t->p, &t->c, 1, 0, STEPS - 1, false, false, false));
     CHECK_OK(
         program_build(&t->program, t->roll.net.g, t->roll.output, t->roll.outputs, PROGRAM_FAST));
     hgn_decode d;
-    CHECK_OK(hgn_decode_describe(&d, &t->p, &t->c, 1, false));
+    CHECK_OK(hgn_decode_build(&d, &t->p, &t->c, 1, false));
     graph_free(d.net.g);
     t->value = calloc((size_t)t->p.size, sizeof(float));
-    params_draw(&t->p, t->value, 5);
+    params_init_values(&t->p, t->value, 5);
     rng r = rng_at(3, 1);
     for (int64_t k = 0; k < t->p.size; k++) t->value[k] += 0.2f * (float)rng_normal(&r);
     for (int k = 0; k < STEPS * FRAME; k++) t->film[k] = (uint8_t)rng_below(&r, 256);
-    CHECK_OK(tensors_enter(&t->i, t->program, &t->roll.net, t->value));
+    CHECK_OK(model_build_instance(&t->i, t->program, &t->roll.net, t->value));
     return t;
 }
 
@@ -75,14 +75,14 @@ static void end(trial *t)
 
 static void play(trial *t)
 {
-    trainee_play job = {.frames = t->film,
-                        .count = 1,
-                        .steps = STEPS,
-                        .threads = 1,
-                        .latent = t->latent,
-                        .variance = t->variance,
-                        .prediction = t->prediction};
-    CHECK_OK(ar_play(&t->c, &t->p, t->value, &job));
+    model_rollout_job job = {.frames = t->film,
+                             .count = 1,
+                             .steps = STEPS,
+                             .threads = 1,
+                             .latent = t->latent,
+                             .variance = t->variance,
+                             .prediction = t->prediction};
+    CHECK_OK(autoregressive_rollout(&t->c, &t->p, t->value, &job));
 }
 
 static double difference(trial *t)
@@ -93,7 +93,7 @@ static double difference(trial *t)
             frames[s * FRAME + k] = s < t->c.window ? (float)t->film[s * FRAME + k] / 255.0f
                                                     : t->prediction[(s - 1) * FRAME + k];
     instance_run(t->i, 0);
-    const float *seen = instance_output(t->i, HGN_SEEN);
+    const float *seen = instance_output(t->i, HGN_DECODER_INPUT);
     double worst = 0.0, most = 0.0;
     for (int k = 0; k < (STEPS - 1) * LATENT; k++) {
         worst = fmax(worst, fabs((double)(seen[k] - t->latent[k])));
@@ -133,12 +133,12 @@ TEST(frames_after_its_window_are_not_looked_at)
 TEST(it_does_not_run_backward)
 {
     trial *t = begin(HGN_VANILLA, 2);
-    trainee_play job = {.frames = t->film,
-                        .count = 1,
-                        .steps = STEPS,
-                        .threads = 1,
-                        .backward = true,
-                        .latent = t->latent};
-    CHECK_FAILS(ar_play(&t->c, &t->p, t->value, &job), PLUMB_EVALUE, "backward");
+    model_rollout_job job = {.frames = t->film,
+                             .count = 1,
+                             .steps = STEPS,
+                             .threads = 1,
+                             .backward = true,
+                             .latent = t->latent};
+    CHECK_FAILS(autoregressive_rollout(&t->c, &t->p, t->value, &job), PLUMB_EVALUE, "backward");
     end(t);
 }

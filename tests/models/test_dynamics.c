@@ -56,7 +56,7 @@ static double *values_of(const node *leaf, const given *g, uint64_t stream)
 static void evaluate(bench *b, node *const *output, int outputs, const given *g, const double *q,
                      const double *p, double **out)
 {
-    machine m = machine_start(b->net.g, output, outputs, PROGRAM_JUDGE);
+    machine m = machine_start(b->net.g, output, outputs, PROGRAM_REFERENCE);
     for (int k = 0; k < b->net.leaves; k++) {
         double *x = values_of(b->net.leaf[k].leaf, g, 100 + (uint64_t)k);
         instance_set(m.i, b->net.leaf[k].leaf, x);
@@ -78,8 +78,8 @@ TEST(momenta_are_the_slope_of_the_lagrangian_by_the_velocity)
 {
     bench b;
     bench_start(&b, HGN_LAGRANGIAN, "rk2");
-    motion m = motion_of(&b.c, &b.net, NULL, NULL);
-    phase at = {b.q, b.p};
+    state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
+    phase_state at = {b.q, b.p};
     node *K = lagrangian_kinetic(&m.e, at), *momenta = lagrangian_momenta(&m.e, at);
     double *q = drawn(N, 1), *v = drawn(N, 2), p[N], low[ITEMS], high[ITEMS], h = 1e-5;
     evaluate_one(&b, momenta, q, v, p);
@@ -101,9 +101,9 @@ TEST(accelerations_obey_the_equation_of_euler_and_lagrange)
 {
     bench b;
     bench_start(&b, HGN_LAGRANGIAN, "rk2");
-    motion m = motion_of(&b.c, &b.net, NULL, NULL);
-    phase at = {b.q, b.p};
-    flow f = lagrangian_flow(&m.e);
+    state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
+    phase_state at = {b.q, b.p};
+    vector_field f = lagrangian_flow(&m.e);
     node *acceleration = f.force(f.self, at), *momenta = lagrangian_momenta(&m.e, at);
     node *L = op_subtract(b.net.g, lagrangian_kinetic(&m.e, at), energy_potential(&m.e, at));
     double *q = drawn(N, 1), *v = drawn(N, 2), a[N], p[2][N], l[2][ITEMS], h = 1e-5;
@@ -140,15 +140,15 @@ TEST(an_oscillator_set_by_hand_follows_the_exact_solution)
     bench_start(&b, HGN_LAGRANGIAN, "rk4");
     b.c.energy = (energy_net){.layers = 1, .width = {PAIRS}, .act = ACT_NONE};
     b.c.potential = ENERGY_EMBED_QUAD;
-    motion m = motion_of(&b.c, &b.net, NULL, NULL);
-    phase at = {b.q, b.p};
+    state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
+    phase_state at = {b.q, b.p};
     node *V = energy_potential(&m.e, at);
-    for (int t = 0; t < STEPS; t++) at = motion_step(&m, at, dt, NULL);
-    node *E = motion_energy(&m, at);
+    for (int t = 0; t < STEPS; t++) at = dynamics_step(&m, at, dt, NULL);
+    node *E = dynamics_energy(&m, at);
     // The triangle of U, row after row, has its diagonal at 0, 3 and 5: from the bias of the net.
     given set[] = {{"pot.ff0.w", sqrt(stiffness)}, {"kin.ff0.b", 0.0}, {NULL, 0.0}};
     double *q = drawn(N, 1), *v = drawn(N, 2), qT[N], vT[N], e[ITEMS], e0[ITEMS];
-    machine run = machine_start(b.net.g, (node *[]){at.q, at.p, E, V}, 4, PROGRAM_JUDGE);
+    machine run = machine_start(b.net.g, (node *[]){at.q, at.p, E, V}, 4, PROGRAM_REFERENCE);
     for (int k = 0; k < b.net.leaves; k++) {
         const node *leaf = b.net.leaf[k].leaf;
         double *x = values_of(leaf, set, 0);
@@ -179,11 +179,11 @@ TEST(a_learnt_lagrangian_conserves_its_energy)
 {
     bench b;
     bench_start(&b, HGN_LAGRANGIAN, "rk4");
-    motion m = motion_of(&b.c, &b.net, NULL, NULL);
-    phase at = {b.q, b.p};
-    node *before = motion_energy(&m, at);
-    for (int t = 0; t < 40; t++) at = motion_step(&m, at, 0.02, NULL);
-    node *output[] = {before, motion_energy(&m, at), at.q};
+    state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
+    phase_state at = {b.q, b.p};
+    node *before = dynamics_energy(&m, at);
+    for (int t = 0; t < 40; t++) at = dynamics_step(&m, at, 0.02, NULL);
+    node *output[] = {before, dynamics_energy(&m, at), at.q};
     double *q = drawn(N, 1), *v = drawn(N, 2), e0[ITEMS], e1[ITEMS], end[N], moved = 0.0;
     evaluate(&b, output, 3, NULL, q, v, (double *[]){e0, e1, end});
     for (int i = 0; i < ITEMS; i++) CHECK_NEAR(e1[i], e0[i], 1e-7);
@@ -200,8 +200,8 @@ TEST(a_linear_field_takes_the_midpoint_step)
     bench b;
     bench_start(&b, HGN_FIELD, "rk2");
     b.c.energy = (energy_net){.layers = 1, .act = ACT_NONE};
-    motion m = motion_of(&b.c, &b.net, NULL, NULL);
-    phase next = motion_step(&m, (phase){b.q, b.p}, h, NULL);
+    state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
+    phase_state next = dynamics_step(&m, (phase_state){b.q, b.p}, h, NULL);
     const given set[] = {{"ode.ff0.w", a}, {"ode.ff0.b", shift}, {NULL, 0.0}};
     double *q = drawn(N, 1), *p = drawn(N, 2), q1[N], p1[N];
     evaluate(&b, (node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
@@ -221,12 +221,12 @@ TEST(time_turned_round_leads_back)
         bench b;
         bench_start(&b, turns[d], "rk4");
         graph *g = b.net.g;
-        motion m = motion_of(&b.c, &b.net, NULL, NULL);
-        phase at = {b.q, b.p};
+        state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
+        phase_state at = {b.q, b.p};
         node *back = op_constant(g, -1.0, &b.q->shape);
-        for (int t = 0; t < 10; t++) at = motion_step(&m, at, 0.02, NULL);
-        phase far = at;
-        for (int t = 0; t < 10; t++) at = motion_step(&m, at, 0.02, back);
+        for (int t = 0; t < 10; t++) at = dynamics_step(&m, at, 0.02, NULL);
+        phase_state far = at;
+        for (int t = 0; t < 10; t++) at = dynamics_step(&m, at, 0.02, back);
         double *q = drawn(N, 1), *p = drawn(N, 2), q0[N], p0[N], q1[N], away = 0.0;
         evaluate(&b, (node *[]){at.q, at.p, far.q}, 3, NULL, q, p, (double *[]){q0, p0, q1});
         for (int k = 0; k < N; k++) {
@@ -247,8 +247,8 @@ TEST(a_map_gives_the_next_state_or_adds_to_it)
         bench_start(&b, HGN_MAP, "rk2");
         b.c.residual = residual;
         b.c.energy = (energy_net){.layers = 1, .act = ACT_NONE};
-        motion m = motion_of(&b.c, &b.net, NULL, NULL);
-        phase next = motion_step(&m, (phase){b.q, b.p}, 0.1, NULL);
+        state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
+        phase_state next = dynamics_step(&m, (phase_state){b.q, b.p}, 0.1, NULL);
         const given set[] = {{"map.ff0.w", 0.5}, {"map.ff0.b", 2.0}, {NULL, 0.0}};
         double *q = drawn(N, 1), *p = drawn(N, 2), q1[N], p1[N];
         evaluate(&b, (node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
@@ -263,25 +263,25 @@ TEST(a_map_gives_the_next_state_or_adds_to_it)
 
 TEST(what_dynamics_cannot_do_is_refused)
 {
-    hgn_config c = hgn_plus_plus();
-    CHECK_OK(hgn_check(&c));
+    hgn_config c = hgn_config_plus_plus();
+    CHECK_OK(hgn_config_check(&c));
     c.dynamics = HGN_MAP;
-    CHECK_OK(hgn_check(&c));
-    CHECK(!hgn_reversible(&c));
-    CHECK_EQUAL(hgn_begins(&c), 4);
+    CHECK_OK(hgn_config_check(&c));
+    CHECK(!hgn_config_reversible(&c));
+    CHECK_EQUAL(hgn_first_step(&c), 4);
     c.both_ways = true;
-    CHECK_FAILS(hgn_check(&c), PLUMB_EVALUE, "backward");
+    CHECK_FAILS(hgn_config_check(&c), PLUMB_EVALUE, "backward");
     c.both_ways = false;
     c.split = HGN_INCLUDE;
-    CHECK_FAILS(hgn_check(&c), PLUMB_EVALUE, "backward");
-    c = hgn_original();
-    CHECK_OK(hgn_check(&c));
+    CHECK_FAILS(hgn_config_check(&c), PLUMB_EVALUE, "backward");
+    c = hgn_config_original();
+    CHECK_OK(hgn_config_check(&c));
     c.dynamics = HGN_FIELD;
-    CHECK_FAILS(hgn_check(&c), PLUMB_EVALUE, "Hamiltonian");
-    c = hgn_plus_plus();
+    CHECK_FAILS(hgn_config_check(&c), PLUMB_EVALUE, "Hamiltonian");
+    c = hgn_config_plus_plus();
     c.dynamics = HGN_RECURRENT;
-    CHECK_OK(hgn_check(&c));
-    CHECK_EQUAL(hgn_begins(&c), 1);
+    CHECK_OK(hgn_config_check(&c));
+    CHECK_EQUAL(hgn_first_step(&c), 1);
     c.targets = 1;
-    CHECK_FAILS(hgn_check(&c), PLUMB_EVALUE, "targets=1");
+    CHECK_FAILS(hgn_config_check(&c), PLUMB_EVALUE, "targets=1");
 }

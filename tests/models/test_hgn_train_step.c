@@ -14,7 +14,7 @@ enum { BATCH = 3, TARGETS = 7, IMAGE = 16 };
 
 static hgn_config small(void)
 {
-    hgn_config c = hgn_plus_plus();
+    hgn_config c = hgn_config_plus_plus();
     c.image = IMAGE;
     c.window = 3;
     c.targets = TARGETS;
@@ -60,13 +60,13 @@ typedef struct trial {
 static void begin(trial *t, hgn_config c, int64_t group, bool nested)
 {
     *t = (trial){.c = c};
-    CHECK_OK(hgn_check(&t->c));
+    CHECK_OK(hgn_config_check(&t->c));
     CHECK_OK(hgn_step_create(&t->step, &t->p, &t->c, BATCH, TARGETS, group, nested));
     t->value = calloc((size_t)t->p.size, sizeof(float));
     t->gradient = calloc((size_t)t->p.size, sizeof(float));
-    params_draw(&t->p, t->value, 5);
+    params_init_values(&t->p, t->value, 5);
     CHECK_OK(hgn_replica_create(&t->replica, t->step, t->value));
-    int64_t length = hgn_times_of(&t->c).length, bytes = length * IMAGE * IMAGE * 3;
+    int64_t length = hgn_frame_plan_make(&t->c).length, bytes = length * IMAGE * IMAGE * 3;
     t->clips = malloc((size_t)(BATCH * bytes));
     rng r = rng_at(3, 1);
     for (int64_t i = 0; i < BATCH * bytes; i++) t->clips[i] = (uint8_t)rng_below(&r, 256);
@@ -206,7 +206,7 @@ TEST(sizes_are_alike_in_all_colours)
     set(&a, "film.mean", 0.5f), set(&a, "film.deviation", 0.3f);
     const param *w = &a.p.at[params_find(&a.p, "enc.block0.conv0.w")];
     const int64_t out = w->shape.size[3], half = w->shape.size[2] / 2;
-    const int64_t bytes = BATCH * hgn_times_of(&a.c).length * IMAGE * IMAGE * 3;
+    const int64_t bytes = BATCH * hgn_frame_plan_make(&a.c).length * IMAGE * IMAGE * 3;
     CHECK_EQUAL(w->shape.size[2], 2 * a.c.window * 3);
     for (int way = 0; way < 2; way++) {
         double before[BATCH], most = 0.0;
@@ -235,7 +235,7 @@ static double recoloured(hgn_config c, float hue)
         a.value[w->offset + k] = 0.1f * (float)(k % 7);
     }
     set(&a, "film.mean", 0.5f), set(&a, "film.deviation", 0.3f), set(&a, "hue", hue);
-    const int64_t pixels = BATCH * hgn_times_of(&a.c).length * IMAGE * IMAGE;
+    const int64_t pixels = BATCH * hgn_frame_plan_make(&a.c).length * IMAGE * IMAGE;
     double before[BATCH], most = 0.0;
     run(&a);
     memcpy(before, a.kl, sizeof before);
@@ -311,16 +311,16 @@ TEST(a_film_is_told_no_further_when_asked_to_stop)
     trial a;
     begin(&a, small(), 8, false);
     float *latent = malloc(LONG * LATENTS * sizeof *latent);
-    const trainee_play job = {.frames = a.clips,
-                              .count = 1,
-                              .steps = LONG,
-                              .filmed = hgn_times_of(&a.c).length,
-                              .threads = 1,
-                              .latent = latent};
+    const model_rollout_job job = {.frames = a.clips,
+                                   .count = 1,
+                                   .steps = LONG,
+                                   .filmed = hgn_frame_plan_make(&a.c).length,
+                                   .threads = 1,
+                                   .latent = latent};
     for (int stop = 1; stop >= 0; stop--) {
         latent[LONG * LATENTS - 1] = 1e30f;
         plumb_stop(stop);
-        CHECK_EQUAL(hgn_play(&a.c, &a.p, a.value, &job), stop ? PLUMB_ESTOPPED : PLUMB_OK);
+        CHECK_EQUAL(hgn_rollout(&a.c, &a.p, a.value, &job), stop ? PLUMB_ESTOPPED : PLUMB_OK);
         CHECK((latent[LONG * LATENTS - 1] == 1e30f) == stop);
     }
     free(latent);
@@ -365,14 +365,14 @@ TEST(relatives_have_as_many_parameters_as_published)
 {
     static const int64_t want[] = {882561, 916446, 705687, 705687};
     for (int d = HGN_HAMILTONIAN; d < HGN_RECURRENT; d++) {
-        hgn_config c = hgn_plus_plus();
+        hgn_config c = hgn_config_plus_plus();
         c.dynamics = (hgn_dynamics)d;
         c.whole = d >= HGN_FIELD;
         params p = {0};
-        hgn_roll roll;
+        hgn_rollout_graph roll;
         hgn_decode decode;
-        CHECK_OK(hgn_roll_describe(&roll, &p, &c, 1, 0, 1, true, false, false));
-        CHECK_OK(hgn_decode_describe(&decode, &p, &c, 1, false));
+        CHECK_OK(hgn_rollout_build(&roll, &p, &c, 1, 0, 1, true, false, false));
+        CHECK_OK(hgn_decode_build(&decode, &p, &c, 1, false));
         CHECK_EQUAL(p.size, want[d]);
         graph_free(roll.net.g), graph_free(decode.net.g);
         params_clear(&p);
@@ -381,15 +381,15 @@ TEST(relatives_have_as_many_parameters_as_published)
 
 TEST(a_batch_of_32_rollouts_of_60_frames_at_64_channels_takes_less_than_2_GiB)
 {
-    hgn_config c = hgn_plus_plus();
+    hgn_config c = hgn_config_plus_plus();
     params p = {0};
     hgn_step *step;
     CHECK_OK(hgn_step_create(&step, &p, &c, 32, 60, 8, false));
     int64_t parameters = 0;
     for (int i = 0; i < p.count; i++) parameters += shape_count(&p.at[i].shape);
     CHECK_EQUAL(parameters, 882561); // as published
-    program_report roll = program_tell(hgn_step_program(step, false));
-    program_report decode = program_tell(hgn_step_program(step, true));
+    program_statistics roll = program_stats(hgn_step_program(step, false));
+    program_statistics decode = program_stats(hgn_step_program(step, true));
     CHECK(roll.block + roll.scratch + decode.block + decode.scratch < INT64_C(2) << 30);
     CHECK(roll.block < roll.sum && decode.block < decode.sum);
     hgn_step_free(step);

@@ -31,7 +31,7 @@ TEST(a_slot_is_shown_its_own_pixels)
         mask[i] = (uint8_t)(i % 5); // 3 and 4 have no slot of their own
         for (int k = 0; k < 3; k++) frame[3 * i + k] = (uint8_t)(i % 200 + k);
     }
-    plato_show(seen, frame, mask, &c);
+    plato_pack_input(seen, frame, mask, &c);
     for (int i = 0; i < SIZE * SIZE; i++)
         for (int s = 0; s < 3; s++) {
             const float *x = seen + (s * SIZE * SIZE + i) * 4;
@@ -50,36 +50,36 @@ TEST(odd_sizes_are_refused)
 
 typedef struct bench {
     arena mem;
-    footage film;
+    video_set film;
     uint8_t *frames, *mask;
-    trainee t;
+    trainable_model t;
 } bench;
 
 static void begin_as(bench *b, int64_t perception, const char *set)
 {
     *b = (bench){.frames = room(4 * FILMS * CLIP), .mask = room(4 * FILMS * CLIP / 3)};
     const plumb_room *solid;
-    const catalogue_row *row;
+    const registry_entry *row;
     CHECK_OK(plumb_room_find(&solid, "rooms/solidity"));
     for (int64_t i = 0; i < FILMS; i++) {
         const plumb_room_item item = {.frames = b->frames + 4 * i * CLIP,
                                       .mask = b->mask + 4 * i * CLIP / 3};
         CHECK_OK(plumb_room_make(&item, solid, 2, i, SIZE));
     }
-    b->film = (footage){.frames = b->frames,
-                        .mask = b->mask,
-                        .count = 4 * FILMS,
-                        .steps = STEPS,
-                        .height = SIZE,
-                        .width = SIZE,
-                        .channels = 3};
-    CHECK_OK(catalogue_find(&row, "plato"));
+    b->film = (video_set){.frames = b->frames,
+                          .mask = b->mask,
+                          .count = 4 * FILMS,
+                          .steps = STEPS,
+                          .height = SIZE,
+                          .width = SIZE,
+                          .channels = 3};
+    CHECK_OK(registry_find(&row, "plato"));
     CHECK(row->masks);
-    void *own = arena_take(&b->mem, 1, row->settings_size);
+    void *own = arena_alloc(&b->mem, 1, row->settings_size);
     settings all = {.mem = &b->mem, .count = 1, .part = {{"settings", row->settings, own}}};
     char text[64];
     snprintf(text, sizeof text, "perception_steps=%d", (int)perception);
-    CHECK_OK(settings_begin(&all, SETTINGS_TINY));
+    CHECK_OK(settings_apply_preset(&all, SETTINGS_TINY));
     CHECK_OK(settings_set(&all, text));
     CHECK_OK(settings_set(&all, set));
     training_settings training = {.steps = 100, .batch = 4, .replicas = 2, .seed = 1};
@@ -137,12 +137,12 @@ TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
     begin(&b, 10);
     enum { ALL = 4 * FILMS * (STEPS - 1), CUT = 9 };
     double *one = room(ALL * 8), *two = room(ALL * 8);
-    trainee_watch job = {.frames = b.frames,
-                         .mask = b.mask,
-                         .count = 4 * FILMS,
-                         .steps = STEPS,
-                         .threads = 1,
-                         .error = one};
+    model_predict_job job = {.frames = b.frames,
+                             .mask = b.mask,
+                             .count = 4 * FILMS,
+                             .steps = STEPS,
+                             .threads = 1,
+                             .error = one};
     CHECK_OK(b.t.watch(b.t.self, &job));
     job.threads = 3;
     job.error = two;
@@ -164,7 +164,7 @@ static double surprise_of_a_still(const char *set)
     bench b;
     begin_as(&b, 10, set);
     for (int64_t i = 0; i < b.t.tensors; i++) {
-        const trainee_tensor *t = &b.t.tensor[i];
+        const model_tensor *t = &b.t.tensor[i];
         const int64_t last = i + 1 < b.t.tensors ? b.t.tensor[i + 1].offset : b.t.size;
         if (strstr(t->name, "head"))
             memset(b.t.value + t->offset, 0, (size_t)(last - t->offset) * sizeof *b.t.value);
@@ -174,12 +174,12 @@ static double surprise_of_a_still(const char *set)
         memcpy(b.mask + t * CLIP / STEPS / 3, b.mask, CLIP / STEPS / 3);
     }
     double error[STEPS - 1], sum = 0.0;
-    trainee_watch job = {.frames = b.frames,
-                         .mask = b.mask,
-                         .count = 1,
-                         .steps = STEPS,
-                         .threads = 1,
-                         .error = error};
+    model_predict_job job = {.frames = b.frames,
+                             .mask = b.mask,
+                             .count = 1,
+                             .steps = STEPS,
+                             .threads = 1,
+                             .error = error};
     CHECK_OK(b.t.watch(b.t.self, &job));
     for (int t = 0; t < STEPS - 1; t++) sum += error[t];
     end(&b);

@@ -57,13 +57,13 @@ static seen look(const predrnn_config *c, params *p, const float *value, const u
                  int64_t clips, int64_t steps, int threads)
 {
     seen s = {room(clips * (steps - 1) * 8), room(clips * c->hidden * 4)};
-    const trainee_watch job = {.frames = film,
-                               .count = clips,
-                               .steps = steps,
-                               .threads = threads,
-                               .error = s.error,
-                               .feature = s.feature};
-    CHECK_OK(predrnn_watch(c, p, value, &job));
+    const model_predict_job job = {.frames = film,
+                                   .count = clips,
+                                   .steps = steps,
+                                   .threads = threads,
+                                   .error = s.error,
+                                   .feature = s.feature};
+    CHECK_OK(predrnn_predict_clips(c, p, value, &job));
     return s;
 }
 
@@ -77,10 +77,10 @@ static void forget(seen s)
 static float *draw_params(params *p, const predrnn_config *c)
 {
     predrnn_step s;
-    CHECK_OK(predrnn_step_describe(&s, p, c, 1, true));
+    CHECK_OK(predrnn_step_build(&s, p, c, 1, true));
     graph_free(s.net.g);
     float *value = room(p->size * 4);
-    params_draw(p, value, 5);
+    params_init_values(p, value, 5);
     return value;
 }
 
@@ -94,9 +94,9 @@ TEST(watching_expects_what_training_expects)
     predrnn_clip k;
     program *ready;
     instance *i;
-    CHECK_OK(predrnn_clip_describe(&k, &p, c, 3, 0));
+    CHECK_OK(predrnn_clip_build(&k, &p, c, 3, 0));
     CHECK_OK(program_build(&ready, k.net.g, &k.error, 1, PROGRAM_FAST));
-    CHECK_OK(tensors_enter(&i, ready, &k.net, value));
+    CHECK_OK(model_build_instance(&i, ready, &k.net, value));
     int64_t frame = frame_of(c);
     for (int64_t t = 0; t < STEPS; t++)
         for (int64_t b = 0; b < 3; b++)
@@ -162,10 +162,10 @@ TEST(gates_of_a_cell_are_few_loops)
     params p = {0};
     predrnn_step s;
     program *ready;
-    CHECK_OK(predrnn_step_describe(&s, &p, &c, 2, false));
+    CHECK_OK(predrnn_step_build(&s, &p, &c, 2, false));
     node *out[] = {s.prediction, s.after[0].h, s.after[0].c, s.after[0].m};
     CHECK_OK(program_build(&ready, s.net.g, out, 4, PROGRAM_FAST));
-    program_report r = program_tell(ready);
+    program_statistics r = program_stats(ready);
     CHECK(r.tapes <= 3);
     CHECK(r.steps <= 11);
     CHECK(r.fused >= 17);
@@ -189,24 +189,24 @@ static void make_walk(uint8_t *film, int64_t clips, int64_t steps, int64_t size)
 TEST(it_learns_to_beat_the_last_frame)
 {
     enum { SIZE = 16, FILMS = 8, LONG = 15, ROUNDS = 150 };
-    const catalogue_row *row;
+    const registry_entry *row;
     arena mem = {0};
-    CHECK_OK(catalogue_find(&row, "predrnn"));
-    void *own = arena_take(&mem, 1, row->settings_size);
+    CHECK_OK(registry_find(&row, "predrnn"));
+    void *own = arena_alloc(&mem, 1, row->settings_size);
     settings all = {.mem = &mem, .count = 1, .part = {{"settings", row->settings, own}}};
-    CHECK_OK(settings_begin(&all, SETTINGS_TINY));
+    CHECK_OK(settings_apply_preset(&all, SETTINGS_TINY));
     CHECK_OK(settings_set(&all, "hidden=8"));
     CHECK_OK(settings_set(&all, "length=8"));
     uint8_t *frames = room(FILMS * LONG * SIZE * SIZE);
     make_walk(frames, FILMS, LONG, SIZE);
-    footage film = {.frames = frames,
-                    .count = FILMS,
-                    .steps = LONG,
-                    .height = SIZE,
-                    .width = SIZE,
-                    .channels = 1};
+    video_set film = {.frames = frames,
+                      .count = FILMS,
+                      .steps = LONG,
+                      .height = SIZE,
+                      .width = SIZE,
+                      .channels = 1};
     training_settings training = {.steps = ROUNDS, .batch = 4, .replicas = 2, .seed = 1};
-    trainee t;
+    trainable_model t;
     CHECK_OK(row->create(&t, &mem, own, &training, &film));
     CHECK(t.watch && !t.play && t.features == 8);
     float *d = room(2 * t.size * 4), *m = room(t.size * 4), *v = room(t.size * 4);
@@ -222,7 +222,7 @@ TEST(it_learns_to_beat_the_last_frame)
     }
     double copy = 0.0, model = 0.0;
     double *error = room(FILMS * (LONG - 1) * 8);
-    const trainee_watch job = {
+    const model_predict_job job = {
         .frames = frames, .count = FILMS, .steps = LONG, .threads = 1, .error = error};
     CHECK_OK(t.watch(t.self, &job));
     for (int64_t i = 0; i < FILMS * (LONG - 1); i++) model += error[i];

@@ -20,17 +20,17 @@ typedef struct second {
 
 static const char *const losses[] = {"elbo", "geco", "plain", NULL};
 // clang-format off
-static const settings_row first_rows[] = {
+static const setting_spec first_rows[] = {
     {"channels", SETTINGS_INTEGER, offsetof(first, channels), {"64", "32", "4"}, 1, 512, NULL, "of a layer", false},
     {"rate", SETTINGS_REAL, offsetof(first, rate), {"1.5e-4", "2e-3"}, 0, 1, NULL, "of learning", false},
     {"nested", SETTINGS_FLAG, offsetof(first, nested), {"off", "on"}, 0, 0, NULL, "or not", false},
     {"loss", SETTINGS_CHOICE, offsetof(first, loss), {"elbo", "plain"}, 0, 0, losses, "what is minimised", false},
     {0},
 };
-static const settings_row second_rows[] = {
+static const setting_spec second_rows[] = {
     {"world", SETTINGS_TEXT, offsetof(second, world), {""}, 0, 0, NULL, "what is seen", false},
     {"any", SETTINGS_INTEGER, offsetof(second, any), {"0"}, 0, 0, NULL, "any number", true},
-    {"later", SETTINGS_INTEGER, offsetof(second, later), {"7", "9"}, 0, 0, NULL, "not in the first runs", SETTINGS_YOUNG},
+    {"later", SETTINGS_INTEGER, offsetof(second, later), {"7", "9"}, 0, 0, NULL, "not in the first runs", SETTING_ADDED_LATER},
     {0},
 };
 // clang-format on
@@ -44,7 +44,7 @@ static void begin(settings_preset preset)
 {
     arena_clear(&mem);
     s = (settings){&mem, 2, {{"model", first_rows, &a}, {"data", second_rows, &b}}};
-    CHECK_OK(settings_begin(&s, preset));
+    CHECK_OK(settings_apply_preset(&s, preset));
 }
 
 TEST(presets_fill_the_structs)
@@ -123,15 +123,16 @@ TEST(what_is_wrong_is_named_with_what_is_right)
 TEST(a_run_that_goes_on_keeps_its_settings)
 {
     begin(SETTINGS_CPU);
-    CHECK_OK(settings_agree(&s, "channels=32", "run"));
-    CHECK_OK(settings_agree(&s, "rate=0.002", "run"));
-    CHECK_FAILS(settings_agree(&s, "channels=33", "run"), PLUMB_EVALUE,
+    CHECK_OK(settings_check_resumed(&s, "channels=32", "run"));
+    CHECK_OK(settings_check_resumed(&s, "rate=0.002", "run"));
+    CHECK_FAILS(settings_check_resumed(&s, "channels=33", "run"), PLUMB_EVALUE,
                 "run: was begun with channels=32, not 33");
-    CHECK_FAILS(settings_agree(&s, "loss=elbo", "run"), PLUMB_EVALUE,
+    CHECK_FAILS(settings_check_resumed(&s, "loss=elbo", "run"), PLUMB_EVALUE,
                 "was begun with loss=plain, not elbo");
-    CHECK_FAILS(settings_agree(&s, "world=x", "run"), PLUMB_EVALUE, "was begun with world=, not x");
+    CHECK_FAILS(settings_check_resumed(&s, "world=x", "run"), PLUMB_EVALUE,
+                "was begun with world=, not x");
     CHECK(a.channels == 32 && a.loss == 2 && !b.world[0]);
-    CHECK_OK(settings_agree(&s, "any=5", "run")); // a loose one
+    CHECK_OK(settings_check_resumed(&s, "any=5", "run")); // a loose one
     CHECK_EQUAL(b.any, 5);
     arena_clear(&mem);
 }

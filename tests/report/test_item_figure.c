@@ -12,20 +12,20 @@
 #include "plot/stroke_font.h"
 #include "support/test.h"
 
-static char path[64], out[64], drawing[64];
+static char path[64], out[64], svg_path[64];
 
 static void names(void)
 {
     snprintf(path, sizeof path, "/tmp/plumb-film-%d.npz", (int)getpid());
     snprintf(out, sizeof out, "/tmp/plumb-film-%d.png", (int)getpid());
-    snprintf(drawing, sizeof drawing, "/tmp/plumb-film-%d.svg", (int)getpid());
+    snprintf(svg_path, sizeof svg_path, "/tmp/plumb-film-%d.svg", (int)getpid());
 }
 
 static void gone(void)
 {
     unlink(path);
     unlink(out);
-    unlink(drawing);
+    unlink(svg_path);
 }
 
 static plumb_status draw(const plumb_named_array *arrays, int count, plumb_film *film)
@@ -35,7 +35,7 @@ static plumb_status draw(const plumb_named_array *arrays, int count, plumb_film 
     CHECK_OK(plumb_file_save(path, arrays, count, false));
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
     plumb_status st = plumb_film_draw(film, out, d, 0, NULL);
-    if (!st) st = plumb_film_draw(film, drawing, d, 0, NULL);
+    if (!st) st = plumb_film_draw(film, svg_path, d, 0, NULL);
     plumb_dataset_close(d);
     return st;
 }
@@ -112,10 +112,10 @@ TEST(what_cannot_be_drawn_is_said)
 
 TEST(words_in_svg_cannot_become_marks)
 {
-    sketch *s;
+    drawing *s;
     buffer b = {0};
-    CHECK_OK(svg_create(&s, 10, 10, sketch_rgb(0xffffff)));
-    s->text(s, 1, 2, 3, SKETCH_LEFT, sketch_rgb(0), "<script>&\x01\xff");
+    CHECK_OK(svg_create(&s, 10, 10, drawing_rgb(0xffffff)));
+    s->text(s, 1, 2, 3, DRAWING_LEFT, drawing_rgb(0), "<script>&\x01\xff");
     CHECK_OK(s->finish(&b, s));
     buffer_put(&b, "", 1);
     CHECK(strstr((char *)b.data, "&lt;script&gt;&amp;??"));
@@ -125,14 +125,14 @@ TEST(words_in_svg_cannot_become_marks)
 
 TEST(strokes_outside_the_paper_are_cut_off)
 {
-    sketch *s;
+    drawing *s;
     buffer b = {0};
-    CHECK_OK(canvas_create(&s, 20, 10, sketch_rgb(0xffffff)));
+    CHECK_OK(canvas_create(&s, 20, 10, drawing_rgb(0xffffff)));
     const double far[] = {-1e6, 5, 1e6, 5};
-    s->path(s, far, 2, 3, sketch_rgb(0xff0000));
-    s->disc(s, -50, -50, 20, sketch_rgb(0));
-    s->rectangle(s, -5, -5, 100, 7, sketch_rgb(0x00ff00));
-    s->text(s, 18, 9, 12, SKETCH_LEFT, sketch_rgb(0), "beyond");
+    s->path(s, far, 2, 3, drawing_rgb(0xff0000));
+    s->disc(s, -50, -50, 20, drawing_rgb(0));
+    s->rectangle(s, -5, -5, 100, 7, drawing_rgb(0x00ff00));
+    s->text(s, 18, 9, 12, DRAWING_LEFT, drawing_rgb(0), "beyond");
     const uint8_t dot[3] = {1, 2, 3};
     s->picture(s, -3, 8, 6, dot, 1, 1);
     CHECK_OK(s->finish(&b, s));
@@ -145,6 +145,6 @@ TEST(every_letter_that_can_be_typed_in_a_name_has_a_shape)
     double width;
     for (char c = '0'; c <= 'z'; c++)
         if ((c <= '9') || (c >= 'A' && c <= 'Z') || c >= 'a')
-            CHECK(glyphs_find(&width, c)[0] == 'M');
-    CHECK(glyphs_width("mmm", 10) > glyphs_width("iii", 10));
+            CHECK(stroke_font_find(&width, c)[0] == 'M');
+    CHECK(stroke_font_width("mmm", 10) > stroke_font_width("iii", 10));
 }

@@ -50,19 +50,19 @@ static bool has_figure(const plumb_report *r, const char *name)
 TEST(a_tree_finds_what_the_text_says_and_nothing_else)
 {
     arena mem = {0};
-    const tree *t;
+    const json_tree *t;
     const char *text = "{\"a\": {\"b\": [1, null, 2.5]}, \"c\": \"x\", \"d\": true, \"e\": null}";
     double v[4];
-    CHECK_OK(tree_read(&t, &mem, text, strlen(text), "x"));
-    assert_int_equal(tree_reals(v, 4, t, "a.b"), 3);
+    CHECK_OK(json_tree_read(&t, &mem, text, strlen(text), "x"));
+    assert_int_equal(json_tree_doubles(v, 4, t, "a.b"), 3);
     CHECK_NEAR(v[2], 2.5, 0);
     assert_true(isnan(v[1]));
-    assert_string_equal(tree_text(t, "c"), "x");
-    CHECK_NEAR(tree_real(t, "d"), 1, 0);
-    assert_true(!tree_has(t, "e") && !tree_has(t, "a.c") && !tree_has(t, "a.b.c") &&
-                tree_has(t, "a"));
-    assert_true(isnan(tree_real(t, "c")) && !tree_text(NULL, "c"));
-    assert_int_equal(tree_read(&t, &mem, "{\"a\": 1", 7, "x"), PLUMB_EFORMAT);
+    assert_string_equal(json_tree_string(t, "c"), "x");
+    CHECK_NEAR(json_tree_double(t, "d"), 1, 0);
+    assert_true(!json_tree_has(t, "e") && !json_tree_has(t, "a.c") && !json_tree_has(t, "a.b.c") &&
+                json_tree_has(t, "a"));
+    assert_true(isnan(json_tree_double(t, "c")) && !json_tree_string(NULL, "c"));
+    assert_int_equal(json_tree_read(&t, &mem, "{\"a\": 1", 7, "x"), PLUMB_EFORMAT);
     arena_clear(&mem);
 }
 
@@ -76,13 +76,13 @@ TEST(a_polynomial_is_read_off_latents_that_hold_it)
         latent[2 * i] = 3 * q + 1, latent[2 * i + 1] = p - q * q; // q is linear in it, p quadratic
         truth[2 * i] = q, truth[2 * i + 1] = p;
     }
-    subject s = {.latent = latent,
-                 .truth = truth,
-                 .count = COUNT,
-                 .steps = STEPS,
-                 .latents = 2,
-                 .states = 2};
-    const double *said = fit_project(&mem, &s, STEPS / 2);
+    report_model s = {.latent = latent,
+                      .truth = truth,
+                      .count = COUNT,
+                      .steps = STEPS,
+                      .latents = 2,
+                      .states = 2};
+    const double *said = readout_fit_predict(&mem, &s, STEPS / 2);
     assert_non_null(said);
     for (int i = 0; i < 2 * COUNT * STEPS; i++) CHECK_NEAR(said[i], truth[i], 1e-6);
     arena_clear(&mem);

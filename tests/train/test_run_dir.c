@@ -71,18 +71,18 @@ static void poke(const char *file, long at)
 }
 
 // As plumb evaluate does: the run's own config makes the model, and its weights fill it.
-static plumb_status load(int64_t *step, trainee *t, arena *mem, footage *film)
+static plumb_status load(int64_t *step, trainable_model *t, arena *mem, video_set *film)
 {
     char *text;
     size_t size;
-    recipe *r = ARENA_NEW(mem, recipe, 1);
+    run_config *r = ARENA_ALLOC(mem, run_config, 1);
     char identity[33];
-    plumb_status st = rundir_config(&text, &size, mem, out);
-    if (!st) st = recipe_read(r, mem, text, size, "config.json");
-    if (!st) st = recipe_identity(identity, r);
-    if (!st) st = recipe_film(film, mem, r, 1);
+    plumb_status st = run_dir_read_config(&text, &size, mem, out);
+    if (!st) st = run_config_parse(r, mem, text, size, "config.json");
+    if (!st) st = run_config_hash(identity, r);
+    if (!st) st = run_config_load_video(film, mem, r, 1);
     if (!st) st = r->model->create(t, mem, r->own, &r->training, film);
-    return st ? st : rundir_weights(t, step, out, identity);
+    return st ? st : checkpoint_load_weights(t, step, out, identity);
 }
 
 TEST(weights_are_read_by_those_who_do_not_train)
@@ -90,8 +90,8 @@ TEST(weights_are_read_by_those_who_do_not_train)
     begin();
     CHECK_OK(train(false));
     arena mem = {0};
-    trainee t;
-    footage film;
+    trainable_model t;
+    video_set film;
     int64_t step;
     CHECK_OK(load(&step, &t, &mem, &film));
     CHECK_EQUAL(step, 3);
@@ -114,12 +114,12 @@ TEST(weights_are_read_by_those_who_do_not_train)
     CHECK_OK(load(&step, &t, &mem, &film));
     CHECK(!memcmp(first, t.value, sizeof first));
     t.model = "other";
-    CHECK_FAILS(rundir_weights(&t, &step, out, NULL), PLUMB_EFORMAT,
+    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL), PLUMB_EFORMAT,
                 "is of the model toy, config.json is of other");
     t.model = "toy";
-    CHECK_FAILS(rundir_weights(&t, &step, out, "0"), PLUMB_EFORMAT, "other settings");
+    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, "0"), PLUMB_EFORMAT, "other settings");
     t.tensors = 1;
-    CHECK_FAILS(rundir_weights(&t, &step, out, NULL), PLUMB_EFORMAT, "other parameters");
+    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL), PLUMB_EFORMAT, "other parameters");
     unlink(in("config.json"));
     CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFILE, "config.json: is missing");
     arena_clear(&mem);
@@ -130,7 +130,7 @@ static void put(const char *section, int64_t value)
 {
     plumb_record *r = plumb_record_create();
     plumb_record_integer(r, "x", value);
-    CHECK_OK(rundir_results(out, section, r));
+    CHECK_OK(run_dir_write_results(out, section, r));
     plumb_record_free(r);
 }
 
@@ -146,7 +146,7 @@ TEST(results_keep_the_sections_of_others)
     fputs("{\"a\": ", f);
     fclose(f);
     plumb_record *r = plumb_record_create();
-    CHECK_FAILS(rundir_results(out, "train", r), PLUMB_EFORMAT, "remove it");
+    CHECK_FAILS(run_dir_write_results(out, "train", r), PLUMB_EFORMAT, "remove it");
     plumb_record_free(r);
     CHECK_TEXT(content("results.json"), "{\"a\": ");
     end();
@@ -155,15 +155,15 @@ TEST(results_keep_the_sections_of_others)
 TEST(one_process_at_a_time)
 {
     begin();
-    rundir a, b;
-    CHECK_OK(rundir_open(&a, out, RUNDIR_NEW));
-    CHECK_FAILS(rundir_open(&b, out, RUNDIR_NEW), PLUMB_EFILE, "is training into it");
+    run_dir a, b;
+    CHECK_OK(run_dir_open(&a, out, RUN_DIR_NEW));
+    CHECK_FAILS(run_dir_open(&b, out, RUN_DIR_NEW), PLUMB_EFILE, "is training into it");
     CHECK_FAILS(train(true), PLUMB_EFILE, "is training into it");
-    rundir_close(&a);
+    run_dir_close(&a);
     CHECK(access(out, F_OK) != 0); // it came to nothing, and is gone
     CHECK_OK(train(false));
-    CHECK_OK(rundir_open(&b, out, RUNDIR_RESUME));
-    rundir_close(&b);
+    CHECK_OK(run_dir_open(&b, out, RUN_DIR_RESUME));
+    run_dir_close(&b);
     CHECK(access(out, F_OK) == 0);
     end();
 }
@@ -180,9 +180,9 @@ TEST(what_a_killed_process_left_is_swept_and_nothing_else)
         CHECK(f);
         fclose(f);
     }
-    rundir r;
-    CHECK_OK(rundir_open(&r, out, RUNDIR_RESUME));
-    rundir_close(&r);
+    run_dir r;
+    CHECK_OK(run_dir_open(&r, out, RUN_DIR_RESUME));
+    run_dir_close(&r);
     CHECK(access(in(names[0]), F_OK) && access(in(names[1]), F_OK));
     CHECK(!access(in(names[2]), F_OK) && !access(in(names[3]), F_OK));
     end();

@@ -11,10 +11,10 @@
 #include "support/test.h"
 
 static uint8_t frames[4 * 8 * 16];
-static const footage film = {
+static const video_set film = {
     .frames = frames, .count = 4, .steps = 8, .height = 4, .width = 4, .channels = 1};
 static arena mem;
-static trainee model;
+static trainable_model model;
 static trainer_options opt;
 static toy_settings own;
 static training_settings training;
@@ -94,20 +94,20 @@ static plumb_status planted(void *self, int64_t replica, int64_t step, float *gr
 
 TEST(the_sum_walks_a_tree_of_replica_numbers)
 {
-    static const trainee_tensor one = {"x", 1, {1}, 0};
+    static const model_tensor one = {"x", 1, {1}, 0};
     static const char *const term = "loss";
     const double want[] = {1.0, 1.0, 1.0, 1.0 + 0x1p-23, 0x1p-23};
     for (int64_t replicas = 1; replicas <= 5; replicas++) {
         float value = 0.0f;
-        trainee t = {.model = "x",
-                     .tensors = 1,
-                     .tensor = &one,
-                     .size = 1,
-                     .value = &value,
-                     .replicas = replicas,
-                     .terms = 1,
-                     .term = &term,
-                     .gradient = planted};
+        trainable_model t = {.model = "x",
+                             .tensors = 1,
+                             .tensor = &one,
+                             .size = 1,
+                             .value = &value,
+                             .replicas = replicas,
+                             .terms = 1,
+                             .term = &term,
+                             .gradient = planted};
         // beta 0 and a great epsilon make the step rate * gradient / epsilon.
         const trainer_options plain = {
             .adam = {0.0, 0.0, 0x1p60}, .schedule = {.rate = 0x1p60, .steps = 1}, .threads = 2};
@@ -154,7 +154,7 @@ TEST(a_failure_on_another_thread_keeps_its_words)
 }
 
 static int64_t seen;
-static void stop_at_12(void *context, const trainer_report *report)
+static void stop_at_12(void *context, const trainer_progress *report)
 {
     (void)context;
     seen = report->step;
@@ -184,7 +184,7 @@ TEST(a_time_limit_ends_it_early_and_says_so)
 }
 
 #if STARVE
-static void count_requests(void *context, const trainer_report *report)
+static void count_requests(void *context, const trainer_progress *report)
 {
     (void)context;
     if (report->step == 5) {

@@ -30,7 +30,7 @@ static const char *const toy_flavours[] = {"plain", "bitter", "sweet", NULL};
 
 // clang-format off
 #define AT(member) offsetof(toy_settings, member)
-static const settings_row toy_rows[] = {
+static const setting_spec toy_rows[] = {
     {"noise", SETTINGS_REAL, AT(noise), {"0.1", "0.1", "0.5"}, 0, 10, NULL, "of the samples", false},
     {"length", SETTINGS_INTEGER, AT(length), {"5", "5", "3"}, 1, 1000, NULL, "frames of a clip", false},
     {"poison", SETTINGS_INTEGER, AT(poison), {"-1"}, -1, 1e9, NULL, "step of a NaN", true},
@@ -47,7 +47,7 @@ static const settings_row toy_rows[] = {
 
 enum { TOY_A = 70, TOY_B = 123, TOY_SIZE = TOY_A * TOY_A + TOY_B };
 
-static const trainee_tensor toy_tensors[] = {
+static const model_tensor toy_tensors[] = {
     {"a", 2, {TOY_A, TOY_A}, 0},
     {"b", 1, {TOY_B}, TOY_A *TOY_A},
 };
@@ -57,11 +57,11 @@ static const char *const toy_states[] = {"average"};
 typedef struct toy {
     toy_settings s;
     training_settings training;
-    const footage *film;
+    const video_set *film;
     float value[TOY_SIZE];
     double state[1];
     bool entered[256];
-    trainee *t;
+    trainable_model *t;
 } toy;
 
 static double toy_aim(int64_t i)
@@ -90,8 +90,9 @@ static plumb_status toy_gradient(void *self, int64_t replica, int64_t step, floa
     memset(gradient, 0, TOY_SIZE * sizeof *gradient);
     terms[0] = terms[1] = 0.0;
     for (int64_t k = first; k < end; k++) {
-        const uint8_t *frame = footage_frames(
-            y->film, footage_choose(y->film, (uint64_t)y->training.seed, step, k, y->s.length));
+        const uint8_t *frame =
+            video_window_frames(y->film, video_sample_window(y->film, (uint64_t)y->training.seed,
+                                                             step, k, y->s.length));
         rng r = rng_at((uint64_t)y->training.seed, (uint64_t)(step * batch + k) << 8);
         double square = 0.0;
         for (int i = 0; i < TOY_SIZE; i++) {
@@ -123,37 +124,37 @@ static int64_t toy_clip(const void *own)
     return ((const toy_settings *)own)->length;
 }
 
-static plumb_status toy_create(trainee *out, arena *mem, const void *own,
-                               const training_settings *training, const footage *film)
+static plumb_status toy_create(trainable_model *out, arena *mem, const void *own,
+                               const training_settings *training, const video_set *film)
 {
-    toy *y = ARENA_NEW(mem, toy, 1);
+    toy *y = ARENA_ALLOC(mem, toy, 1);
     if (!y) return PLUMB_EMEMORY;
     y->s = *(const toy_settings *)own;
     y->training = *training;
     y->film = film;
     rng r = rng_at((uint64_t)training->seed, 99);
     for (int i = 0; i < TOY_SIZE; i++) y->value[i] = (float)rng_normal(&r);
-    *out = (trainee){.model = "toy",
-                     .tensors = 2,
-                     .tensor = toy_tensors,
-                     .size = TOY_SIZE,
-                     .value = y->value,
-                     .replicas = training->replicas,
-                     .terms = 2,
-                     .term = toy_terms,
-                     .states = 1,
-                     .state_name = toy_states,
-                     .state = y->state,
-                     .self = y,
-                     .enter = toy_enter,
-                     .gradient = toy_gradient,
-                     .after = toy_after};
+    *out = (trainable_model){.model = "toy",
+                             .tensors = 2,
+                             .tensor = toy_tensors,
+                             .size = TOY_SIZE,
+                             .value = y->value,
+                             .replicas = training->replicas,
+                             .terms = 2,
+                             .term = toy_terms,
+                             .states = 1,
+                             .state_name = toy_states,
+                             .state = y->state,
+                             .self = y,
+                             .enter = toy_enter,
+                             .gradient = toy_gradient,
+                             .after = toy_after};
     return PLUMB_OK;
 }
 
 static const char *const toy_cpu[] = {"rate=0.02", "trajectories=4", "frames=8", "image=8", NULL};
 
-static const catalogue_row toy_row = {
+static const registry_entry toy_row = {
     .name = "toy",
     .summary = "for tests",
     .settings = toy_rows,
@@ -165,7 +166,7 @@ static const catalogue_row toy_row = {
 
 __attribute__((constructor)) static void toy_register(void)
 {
-    catalogue_add(&toy_row);
+    registry_add(&toy_row);
 }
 
 #include "base/status.h"

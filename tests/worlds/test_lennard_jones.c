@@ -12,8 +12,8 @@ TEST(forces_are_the_slope_of_the_potential)
     for (int m = 0; m < 2; m++) {
         rng r = rng_at(1, 0), heat = rng_at(1, 1);
         lennard_jones_box box;
-        lennard_jones_scatter(&box, models[m], &r);
-        lennard_jones_heat(&box, models[m], 0.002, 2000, &heat);
+        lennard_jones_random_start(&box, models[m], &r);
+        lennard_jones_thermostat(&box, models[m], 0.002, 2000, &heat);
         for (int i = 0; i < models[m]->count; i++)
             for (int k = 0; k < 2; k++) {
                 const double h = 1e-6, q = box.q[k][i];
@@ -36,8 +36,8 @@ TEST(every_instruction_set_gives_the_same_bits)
         for (int s = 0; s < 2; s++) {
             if (!lennard_jones_select(sets[s])) return;
             rng r = rng_at(1, 0), heat = rng_at(1, 1);
-            lennard_jones_scatter(&box[s], models[m], &r);
-            lennard_jones_heat(&box[s], models[m], 0.002, 1000, &heat);
+            lennard_jones_random_start(&box[s], models[m], &r);
+            lennard_jones_thermostat(&box[s], models[m], 0.002, 1000, &heat);
             lennard_jones_move(&box[s], models[m], 0.002, 1000);
         }
         CHECK(!memcmp(&box[0], &box[1], sizeof box[0]));
@@ -48,7 +48,7 @@ TEST(forces_do_not_know_in_which_image_a_particle_is)
 {
     rng r = rng_at(2, 0);
     lennard_jones_box here, away;
-    lennard_jones_scatter(&here, &lennard_jones_liquid, &r);
+    lennard_jones_random_start(&here, &lennard_jones_liquid, &r);
     away = here;
     away.q[0][3] += 3.0 * lennard_jones_liquid.side;
     away.q[1][3] -= 2.0 * lennard_jones_liquid.side;
@@ -68,11 +68,11 @@ TEST(the_thermostat_keeps_temperature_and_mean_energy)
         rng r = rng_at(3, 0), heat = rng_at(3, 1);
         lennard_jones_box box;
         double energy = 0.0, kinetic = 0.0, drift = 0.0;
-        lennard_jones_scatter(&box, model, &r);
-        lennard_jones_heat(&box, model, 0.002, 10000, &heat);
+        lennard_jones_random_start(&box, model, &r);
+        lennard_jones_thermostat(&box, model, 0.002, 10000, &heat);
         const int64_t samples = m == 0 ? 10000 : 2000;
         for (int64_t s = 0; s < samples; s++) {
-            lennard_jones_heat(&box, model, 0.002, 100, &heat);
+            lennard_jones_thermostat(&box, model, 0.002, 100, &heat);
             const double k = lennard_jones_kinetic(&box, model);
             energy += k + lennard_jones_potential(&box, model);
             kinetic += k;

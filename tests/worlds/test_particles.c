@@ -17,7 +17,7 @@ static particles random_picture(double *xy, rng *r)
     const int64_t size = sizes[rng_below(r, 8)];
     const double half = 1.0 + 4.0 * rng_uniform(r);
     const double sharpness = rng_below(r, 4) ? 80.0 : 20.0 + 400.0 * rng_uniform(r);
-    particles p = particles_of(size, count, -half, half, sharpness);
+    particles p = particles_make(size, count, -half, half, sharpness);
     for (int k = 0; k < count; k++) {
         p.radius[k] = 0.01 + 0.15 * rng_uniform(r);
         if (!rng_below(r, 50)) p.radius[k] = 2.0 * rng_uniform(r);
@@ -57,7 +57,7 @@ TEST(bytes_are_the_judges_for_every_world_of_particles)
         const plumb_trajectory out = {.state = state, .parameters = par, .frames = frames};
         CHECK_OK(plumb_world_make(&out, world, 1, item, 40, NULL));
         const double half = 1.4 * (1.0 + sqrt(1.0 / 3.141592653589793));
-        particles p = particles_of(32, 1, -half, half, 80.0);
+        particles p = particles_make(32, 1, -half, half, 80.0);
         p.radius[0] = sqrt(par[1] / 3.141592653589793) / (2.0 * half);
         particles_color(p.color[0], (int64_t)par[4], 6);
         for (int t = 0; t < 40; t++) {
@@ -71,7 +71,7 @@ TEST(bytes_are_the_judges_for_every_world_of_particles)
 TEST(background_is_the_published_one)
 {
     uint8_t frame[32 * 32 * 3];
-    particles p = particles_of(32, 1, -1.0, 1.0, 80.0);
+    particles p = particles_make(32, 1, -1.0, 1.0, 80.0);
     p.radius[0] = 0.1;
     const double away[2] = {50.0, -3.0};
     particles_draw(frame, &p, away);
@@ -96,7 +96,7 @@ TEST(six_colours)
 TEST(row_0_is_the_bottom_and_particle_0_is_in_front)
 {
     uint8_t frame[32 * 32 * 3];
-    particles p = particles_of(32, 2, -1.0, 1.0, 80.0);
+    particles p = particles_make(32, 2, -1.0, 1.0, 80.0);
     p.radius[0] = p.radius[1] = 0.15;
     particles_color(p.color[0], 0, 2); // red
     particles_color(p.color[1], 1, 2); // cyan
@@ -110,7 +110,7 @@ TEST(row_0_is_the_bottom_and_particle_0_is_in_front)
 TEST(places_that_are_no_numbers_draw_something_and_nothing_breaks)
 {
     uint8_t frame[32 * 32 * 3];
-    particles p = particles_of(32, 3, -1.0, 1.0, 80.0);
+    particles p = particles_make(32, 3, -1.0, 1.0, 80.0);
     for (int k = 0; k < 3; k++) p.radius[k] = 0.1;
     p.radius[2] = 1e6;
     const double xy[6] = {(double)NAN, 0.0, 0.0, 1e300, 0.0, 0.0};

@@ -9,34 +9,34 @@
 
 enum { SIZE = 64, PIXELS = SIZE * SIZE };
 
-static const boxcast_camera front = {{0.0, 0.0, 0.3}, 3.0, 90.0, -40.0};
-static const boxcast_floor chess = {{0.3, 0.6}, {{0.9, 0.8, 0.7}, {0.3, 0.4, 0.5}}};
+static const raytrace_camera front = {{0.0, 0.0, 0.3}, 3.0, 90.0, -40.0};
+static const raytrace_floor chess = {{0.3, 0.6}, {{0.9, 0.8, 0.7}, {0.3, 0.4, 0.5}}};
 
 typedef struct studio {
     void *memory;
-    boxcast_view view;
+    raytrace_view view;
 } studio;
 
-static studio studio_open(const boxcast_camera *camera)
+static studio studio_open(const raytrace_camera *camera)
 {
-    studio s = {.memory = malloc((size_t)boxcast_view_size(SIZE))};
-    boxcast_view_init(&s.view, s.memory, SIZE);
-    boxcast_view_aim(&s.view, camera, &chess);
+    studio s = {.memory = malloc((size_t)raytrace_boxes_view_size(SIZE))};
+    raytrace_boxes_view_init(&s.view, s.memory, SIZE);
+    raytrace_boxes_view_aim(&s.view, camera, &chess);
     return s;
 }
 
-static boxcast_part box_at(double x, double y, double z, double half, uint8_t id)
+static raytrace_box_part box_at(double x, double y, double z, double half, uint8_t id)
 {
-    return (boxcast_part){.id = id,
-                          .center = {x, y, z},
-                          .axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-                          .half = {half, half, half},
-                          .color = {0.8, 0.2, 0.2}};
+    return (raytrace_box_part){.id = id,
+                               .center = {x, y, z},
+                               .axis = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                               .half = {half, half, half},
+                               .color = {0.8, 0.2, 0.2}};
 }
 
-static boxcast_part ball_at(double x, double y, double z, double radius, uint8_t id)
+static raytrace_box_part ball_at(double x, double y, double z, double radius, uint8_t id)
 {
-    boxcast_part p = box_at(x, y, z, radius, id);
+    raytrace_box_part p = box_at(x, y, z, radius, id);
     p.ball = true;
     return p;
 }
@@ -47,7 +47,7 @@ static double u(rng *r, double low, double high)
 }
 
 // A box turned by a random rotation.
-static void turn(boxcast_part *p, rng *r)
+static void turn(raytrace_box_part *p, rng *r)
 {
     double q[4], length = 0.0;
     for (int k = 0; k < 4; k++) q[k] = rng_normal(r), length += q[k] * q[k];
@@ -64,19 +64,19 @@ TEST(windows_change_no_byte)
     static uint8_t fast[3 * PIXELS], plain[3 * PIXELS], fast_mask[PIXELS], plain_mask[PIXELS];
     rng r = rng_at(1, 2);
     for (int i = 0; i < 60; i++) {
-        const boxcast_camera camera = {
+        const raytrace_camera camera = {
             {u(&r, -0.2, 0.2), 0.0, 0.3}, u(&r, 2.4, 3.4), u(&r, 50.0, 130.0), u(&r, -60.0, -10.0)};
         studio s = studio_open(&camera);
-        boxcast_scene scene = {.count = 1 + (int)rng_below(&r, 12)};
+        raytrace_box_scene scene = {.count = 1 + (int)rng_below(&r, 12)};
         for (int k = 0; k < scene.count; k++) {
-            boxcast_part *p = &scene.part[k];
+            raytrace_box_part *p = &scene.part[k];
             *p = box_at(u(&r, -1.5, 1.5), u(&r, -1.5, 2.0), u(&r, 0.0, 1.5), 0.1, (uint8_t)(k + 1));
             for (int j = 0; j < 3; j++) p->half[j] = u(&r, 0.02, 0.6);
             p->ball = rng_below(&r, 3) == 0;
             if (!p->ball && rng_below(&r, 2)) turn(p, &r);
         }
-        boxcast_draw(fast, fast_mask, &s.view, &scene);
-        boxcast_draw_ref(plain, plain_mask, &s.view, &scene);
+        raytrace_boxes_draw(fast, fast_mask, &s.view, &scene);
+        raytrace_boxes_draw_ref(plain, plain_mask, &s.view, &scene);
         CHECK(!memcmp(fast, plain, sizeof fast));
         CHECK(!memcmp(fast_mask, plain_mask, sizeof fast_mask));
         free(s.memory);
@@ -87,18 +87,18 @@ TEST(what_is_hidden_leaves_no_trace)
 {
     static uint8_t with[3 * PIXELS], without[3 * PIXELS], mask[2][PIXELS];
     studio s = studio_open(&front);
-    boxcast_scene scene = {.count = 2};
+    raytrace_box_scene scene = {.count = 2};
     scene.part[0] = box_at(0.0, -0.3, 0.4, 0.4, 1);
     scene.part[1] = ball_at(0.05, 0.35, 0.15, 0.15, 2);
-    boxcast_draw(with, mask[0], &s.view, &scene);
+    raytrace_boxes_draw(with, mask[0], &s.view, &scene);
     scene.count = 1;
-    boxcast_draw(without, mask[1], &s.view, &scene);
+    raytrace_boxes_draw(without, mask[1], &s.view, &scene);
     CHECK(!memcmp(with, without, sizeof with));
     CHECK(!memcmp(mask[0], mask[1], PIXELS));
     // Moved aside it shows.
     scene.count = 2;
     scene.part[1].center[0] = 0.9;
-    boxcast_draw(with, mask[0], &s.view, &scene);
+    raytrace_boxes_draw(with, mask[0], &s.view, &scene);
     CHECK(memcmp(with, without, sizeof with));
     free(s.memory);
 }
@@ -108,10 +108,10 @@ TEST(a_shadow_is_under_its_thing)
 {
     static uint8_t lit[3 * PIXELS], dark[3 * PIXELS], mask[PIXELS];
     studio s = studio_open(&front);
-    boxcast_scene none = {0}, one = {.count = 1};
+    raytrace_box_scene none = {0}, one = {.count = 1};
     one.part[0] = ball_at(0.0, 0.0, 1.5, 0.3, 1);
-    boxcast_draw(lit, mask, &s.view, &none);
-    boxcast_draw(dark, mask, &s.view, &one);
+    raytrace_boxes_draw(lit, mask, &s.view, &none);
+    raytrace_boxes_draw(dark, mask, &s.view, &one);
     // The origin is below the middle of the picture: it looks at (0, 0, 0.3).
     const double down = 0.3 * cos(0.698131700797732) / (3.0 + 0.3 * sin(0.698131700797732));
     const int row = (int)((1.0 + down / 0.41421356237309503) * 0.5 * SIZE), at = row * SIZE + 32;
@@ -131,9 +131,9 @@ TEST(the_top_of_a_box_is_lighter_than_its_side)
 {
     static uint8_t frame[3 * PIXELS], mask[PIXELS];
     studio s = studio_open(&front);
-    boxcast_scene one = {.count = 1};
+    raytrace_box_scene one = {.count = 1};
     one.part[0] = box_at(0.0, 0.0, 0.3, 0.3, 5);
-    boxcast_draw(frame, mask, &s.view, &one);
+    raytrace_boxes_draw(frame, mask, &s.view, &one);
     int top = -1, bottom = -1;
     for (int r = 0; r < SIZE; r++)
         if (mask[r * SIZE + 32] == 5) {
@@ -152,10 +152,10 @@ TEST(of_two_in_one_place_the_first_is_seen)
 {
     static uint8_t frame[3 * PIXELS], mask[PIXELS];
     studio s = studio_open(&front);
-    boxcast_scene two = {.count = 2};
+    raytrace_box_scene two = {.count = 2};
     two.part[0] = box_at(0.0, 0.0, 0.3, 0.3, 3);
     two.part[1] = box_at(0.0, 0.0, 0.3, 0.3, 4);
-    boxcast_draw(frame, mask, &s.view, &two);
+    raytrace_boxes_draw(frame, mask, &s.view, &two);
     int first = 0, second = 0;
     for (int i = 0; i < PIXELS; i++) first += mask[i] == 3, second += mask[i] == 4;
     CHECK(first > 100);

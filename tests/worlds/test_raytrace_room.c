@@ -6,33 +6,33 @@
 #include "worlds/world_fixtures.h"
 
 // One thing in the middle, the others far below the floor.
-static raycast_room room_with(raycast_kind kind)
+static raytrace_room_scene room_with(raytrace_shape kind)
 {
-    raycast_room room = {.half = 1.5,
-                         .height = 1.2,
-                         .floor = {0.5, 0.5, 0.5},
-                         .wall = {0.2, 0.2, 0.2},
-                         .sky = {0.6, 0.75, 0.9}};
-    for (int k = 0; k < RAYCAST_OBJECTS; k++)
-        room.object[k] =
-            (raycast_object){RAYCAST_SPHERE, {0, 0, -50.0 - k}, {0.1, 0.1, 0.1}, {1, 0}, {0}};
-    room.object[0] = (raycast_object){kind, {0, 0, 0.2}, {0.2, 0.2, 0.2}, {0.96, 0.28}, {1, 0, 0}};
+    raytrace_room_scene room = {.half = 1.5,
+                                .height = 1.2,
+                                .floor = {0.5, 0.5, 0.5},
+                                .wall = {0.2, 0.2, 0.2},
+                                .sky = {0.6, 0.75, 0.9}};
+    for (int k = 0; k < RAYTRACE_OBJECTS; k++)
+        room.object[k] = (raytrace_object){
+            RAYTRACE_SHAPE_SPHERE, {0, 0, -50.0 - k}, {0.1, 0.1, 0.1}, {1, 0}, {0}};
+    room.object[0] = (raytrace_object){kind, {0, 0, 0.2}, {0.2, 0.2, 0.2}, {0.96, 0.28}, {1, 0, 0}};
     return room;
 }
 
 // How many pixels a thing covers, all samples red.
-static int64_t red_pixels(const raycast_room *room, const double camera[3])
+static int64_t red_pixels(const raytrace_room_scene *room, const double camera[3])
 {
     static double values[32 * 32 * 3];
     int64_t count = 0;
-    raycast_draw_ref(values, 32, room, camera);
+    raytrace_room_draw_ref(values, 32, room, camera);
     for (int i = 0; i < 32 * 32; i++) count += values[3 * i] > 0.0 && values[3 * i + 1] == 0.0;
     return count;
 }
 
 TEST(a_sphere_covers_what_its_angle_says)
 {
-    const raycast_room room = room_with(RAYCAST_SPHERE);
+    const raytrace_room_scene room = room_with(RAYTRACE_SHAPE_SPHERE);
     const double camera[3] = {0.8, 0.0, 0.6};
     // The centre is 0.2 above the point looked at. Solid angle of a cone against the picture's;
     // the edges are pixels only partly red.
@@ -47,13 +47,13 @@ TEST(a_box_is_larger_than_its_cylinder_and_a_capsule_than_its_sphere)
     const double camera[3] = {0.7, 0.3, 0.648074069840786};
     int64_t seen[4];
     for (int k = 0; k < 4; k++) {
-        const raycast_room room = room_with((raycast_kind)k);
+        const raytrace_room_scene room = room_with((raytrace_shape)k);
         seen[k] = red_pixels(&room, camera);
         CHECK(seen[k] > 50);
     }
-    CHECK(seen[RAYCAST_BOX] > seen[RAYCAST_CYLINDER]);
-    CHECK(seen[RAYCAST_CYLINDER] > seen[RAYCAST_SPHERE]);
-    CHECK(seen[RAYCAST_CAPSULE] > seen[RAYCAST_SPHERE]);
+    CHECK(seen[RAYTRACE_SHAPE_BOX] > seen[RAYTRACE_SHAPE_CYLINDER]);
+    CHECK(seen[RAYTRACE_SHAPE_CYLINDER] > seen[RAYTRACE_SHAPE_SPHERE]);
+    CHECK(seen[RAYTRACE_SHAPE_CAPSULE] > seen[RAYTRACE_SHAPE_SPHERE]);
 }
 
 TEST(windows_change_no_byte)
@@ -71,19 +71,19 @@ TEST(windows_change_no_byte)
             state[2] = low;
         }
         CHECK_OK(plumb_world_draw(frame, world, state, par, NULL));
-        raycast_room room = {.half = 1.5, .height = 1.2};
+        raytrace_room_scene room = {.half = 1.5, .height = 1.2};
         memcpy(room.floor, par + 3, sizeof room.floor);
         memcpy(room.wall, par + 6, sizeof room.wall);
         memcpy(room.sky, par + 9, sizeof room.sky);
-        for (int k = 0; k < RAYCAST_OBJECTS; k++) {
+        for (int k = 0; k < RAYTRACE_OBJECTS; k++) {
             const double *o = par + 12 + 11 * k;
-            room.object[k] = (raycast_object){(raycast_kind)(int)o[0],
-                                              {o[1], o[2], o[3]},
-                                              {o[4], o[5], o[6]},
-                                              {cos(o[7]), sin(o[7])},
-                                              {o[8], o[9], o[10]}};
+            room.object[k] = (raytrace_object){(raytrace_shape)(int)o[0],
+                                               {o[1], o[2], o[3]},
+                                               {o[4], o[5], o[6]},
+                                               {cos(o[7]), sin(o[7])},
+                                               {o[8], o[9], o[10]}};
         }
-        raycast_draw_ref(values, 32, &room, state);
+        raytrace_room_draw_ref(values, 32, &room, state);
         for (int i = 0; i < 32 * 32 * 3; i++) CHECK_EQUAL(frame[i], (int)(255.0 * values[i]));
     }
 }

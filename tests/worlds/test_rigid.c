@@ -83,7 +83,7 @@ TEST(a_box_on_a_slope_slides_as_friction_lets_it)
     r.body[0] = body_box(PLUMB_ROOM_RAMP, ramp_half, 0.0);
     r.body[1] = body_box(PLUMB_ROOM_BOX, half, 5.0);
     double axis[3][3];
-    for (int i = 0; i < 2; i++) body_turn(&r.body[i], y, slope);
+    for (int i = 0; i < 2; i++) body_rotate(&r.body[i], y, slope);
     body_axes(axis, r.body[0].q);
     r.body[0].x[2] = 5.0;
     for (int k = 0; k < 3; k++) r.body[1].x[k] = r.body[0].x[k] - axis[0][k] + 0.2 * axis[2][k];
@@ -201,7 +201,7 @@ TEST(heaps_lose_energy_and_do_not_sink)
             r.body[i] = rng_below(&random, 3) == 0
                             ? body_ball(half[0], 10.0)
                             : body_box(PLUMB_ROOM_BOX, half, 5.0 + 35.0 * rng_uniform(&random));
-            body_turn(&r.body[i], axis, 6.0 * rng_uniform(&random));
+            body_rotate(&r.body[i], axis, 6.0 * rng_uniform(&random));
             r.body[i].x[0] = 0.2 * rng_uniform(&random);
             r.body[i].x[1] = 0.2 * rng_uniform(&random);
             r.body[i].x[2] = 0.5 + 0.9 * i;
@@ -235,11 +235,11 @@ static body leaning(double angle, double rate)
 {
     const double half[3] = {0.3, 0.7, 1e-4}, across[3] = {1.0, 0.0, 0.0};
     body b = body_box(PLUMB_ROOM_PLANK, half, 20.0);
-    body_turn(&b, across, -angle);
-    b.x[2] = body_below(&b) + 1e-3;
+    body_rotate(&b, across, -angle);
+    b.x[2] = body_lowest_point(&b) + 1e-3;
     body_hinge(&b);
     b.w[0] = rate;
-    body_hang(&b);
+    body_update_hinged(&b);
     return b;
 }
 

@@ -88,7 +88,7 @@ static void check_probes(int64_t count, int64_t image)
 {
     for (int64_t i = 0; i < plumb_room_count(); i++) {
         sweep s = {plumb_room_at(i), image, calloc((size_t)count, sizeof *s.faults)};
-        if (plumb_room_describe(s.room)->concept) pool_run(count, 2, check_tuple, &s);
+        if (plumb_room_describe(s.room)->concept) parallel_for(count, 2, check_tuple, &s);
         for (int64_t k = 0; k < count; k++) CHECK_EQUAL(s.faults[k], 0);
         free(s.faults);
     }
@@ -163,15 +163,15 @@ TEST(objects_of_possible_clips_do_not_change)
 }
 
 // Height and motion together, of what can move.
-static double energy_of(const stage *s, int t)
+static double energy_of(const room_scene *s, int t)
 {
     double sum = 0.0;
-    for (int i = 0; i < STAGE_BODIES; i++) sum += body_energy(&s->body[t][i]);
+    for (int i = 0; i < ROOM_SCENE_BODIES; i++) sum += body_energy(&s->body[t][i]);
     return sum;
 }
 
 // The plank of the probes falls as a thin rod on a hinge; its thickness is only drawn.
-static double probe_energy(const stage *s, int t, bool rod)
+static double probe_energy(const room_scene *s, int t, bool rod)
 {
     const body *b = &s->body[t][0];
     const double length = 2.0 * b->half[1], angle = -2.0 * atan2(b->q[1], b->q[0]);
@@ -179,24 +179,24 @@ static double probe_energy(const stage *s, int t, bool rod)
     return b->mass * (9.81 * 0.5 * length * sin(angle) + length * length * b->w[0] * b->w[0] / 6.0);
 }
 
-static bool overlap(const stage *s, int t, double depth)
+static bool overlap(const room_scene *s, int t, double depth)
 {
-    rigid r = {.count = STAGE_BODIES};
+    rigid r = {.count = ROOM_SCENE_BODIES};
     memcpy(r.body, s->body[t], sizeof r.body);
-    for (int i = 0; i < STAGE_BODIES; i++)
+    for (int i = 0; i < ROOM_SCENE_BODIES; i++)
         if (r.body[i].kind == PLUMB_ROOM_NOTHING) r.body[i].ghost = true;
     return rigid_overlaps(&r, depth);
 }
 
 TEST(possible_probes_lose_energy_and_do_not_overlap)
 {
-    static stage s[2];
-    const stage_probe *const probes[] = {&probes_continuity, &probes_solidity, &probes_persistence,
-                                         &probes_unchangeableness, &probes_inertia};
+    static room_scene s[2];
+    const room_probe *const probes[] = {&probes_continuity, &probes_solidity, &probes_persistence,
+                                        &probes_unchangeableness, &probes_inertia};
     for (int k = 0; k < 5; k++) {
         rng r = rng_at(9, (uint64_t)k);
         for (int trial = 0; trial < 200; trial++) {
-            stage_init(&s[0], &r);
+            room_scene_init(&s[0], &r);
             s[1] = s[0];
             if (!probes[k]->pose(&s[0], &s[1], &r)) continue;
             for (int c = 0; c < 2; c++) {
@@ -218,13 +218,13 @@ TEST(possible_probes_lose_energy_and_do_not_overlap)
 
 TEST(free_scenes_lose_energy_and_do_not_overlap)
 {
-    static stage s;
+    static room_scene s;
     uint8_t blocks[PLUMB_ROOM_BLOCKS];
     rng r = rng_at(11, 0);
     int scenes = 0;
     for (int trial = 0; trial < 300; trial++) {
-        stage_init(&s, &r);
-        if (!freeform_pose(&s, blocks, &r)) continue;
+        room_scene_init(&s, &r);
+        if (!freeform_sample(&s, blocks, &r)) continue;
         scenes++;
         for (int t = 0; t < STEPS; t++) {
             CHECK(!overlap(&s, t, 2e-3));
@@ -277,15 +277,15 @@ static bool pokes(const body *a, const body *b, double depth)
 
 TEST(no_corner_is_inside_another_thing)
 {
-    static stage s;
+    static room_scene s;
     uint8_t blocks[PLUMB_ROOM_BLOCKS];
     rng r = rng_at(12, 0);
     for (int trial = 0; trial < 200; trial++) {
-        stage_init(&s, &r);
-        if (!freeform_pose(&s, blocks, &r)) continue;
+        room_scene_init(&s, &r);
+        if (!freeform_sample(&s, blocks, &r)) continue;
         for (int t = 0; t < STEPS; t++)
-            for (int i = 0; i < STAGE_BODIES; i++)
-                for (int j = 0; j < STAGE_BODIES; j++) {
+            for (int i = 0; i < ROOM_SCENE_BODIES; i++)
+                for (int j = 0; j < ROOM_SCENE_BODIES; j++) {
                     const body *a = &s.body[t][i], *b = &s.body[t][j];
                     if (i != j && !a->ghost) CHECK(!pokes(a, b, 3e-3));
                 }
@@ -305,7 +305,7 @@ TEST(an_item_is_the_same_whoever_asks)
 {
     enum { ITEMS = 24 };
     made *one[ITEMS], *many[ITEMS];
-    pool_run(ITEMS, 4, make_into, many);
+    parallel_for(ITEMS, 4, make_into, many);
     for (int64_t i = ITEMS - 1; i >= 0; i--) make_into(one, i, 0);
     for (int64_t i = 0; i < ITEMS; i++) {
         const size_t clips = (size_t)plumb_room_describe(plumb_room_at(i % 6))->clips;

@@ -92,7 +92,7 @@ TEST(an_item_is_the_same_alone_in_any_order_and_on_any_thread)
     for (int64_t w = 0; w < plumb_world_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
         crowd c = {world, many, walk_is(world, "md-16") ? 2 : COUNT};
-        pool_run(c.count, 2, make_one, &c);
+        parallel_for(c.count, 2, make_one, &c);
         for (int64_t i = 0; i < c.count; i++) {
             CHECK_OK(make(one, world, 11, i, FRAMES, NULL));
             CHECK(!memcmp(one, &many[i], sizeof *one));

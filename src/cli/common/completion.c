@@ -16,18 +16,18 @@ void options_completion(void)
          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} list=\n"
          "    case \"$COMP_CWORD ${COMP_WORDS[1]} $before\" in");
     printf("    \"1 \"*) list=\"");
-    for (int i = 0; commands[i]; i++) printf("%s%s", i ? " " : "", commands[i]->name);
+    for (int i = 0; cli_commands[i]; i++) printf("%s%s", i ? " " : "", cli_commands[i]->name);
     puts("\" ;;");
-    for (int i = 0; commands[i]; i++)
-        for (const option_row *o = commands[i]->options; o->name; o++) {
+    for (int i = 0; cli_commands[i]; i++)
+        for (const cli_option *o = cli_commands[i]->options; o->name; o++) {
             if (o->kind != OPTION_CHOICE) continue;
-            printf("    *\" %s --%s\") list=\"", commands[i]->name, o->name);
+            printf("    *\" %s --%s\") list=\"", cli_commands[i]->name, o->name);
             words(o->choices);
             puts("\" ;;");
         }
-    for (int i = 0; commands[i]; i++) {
-        printf("    *\" %s \"*) [[ $word == -* ]] && list=\"--help", commands[i]->name);
-        for (const option_row *o = commands[i]->options; o->name; o++) printf(" --%s", o->name);
+    for (int i = 0; cli_commands[i]; i++) {
+        printf("    *\" %s \"*) [[ $word == -* ]] && list=\"--help", cli_commands[i]->name);
+        for (const cli_option *o = cli_commands[i]->options; o->name; o++) printf(" --%s", o->name);
         puts("\" ;;");
     }
     puts("    esac\n"

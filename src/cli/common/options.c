@@ -12,7 +12,7 @@
 
 enum { MAX_OPTIONS = 64 };
 
-int complain(const command *c, int code, const char *format, ...)
+int cli_error(const cli_command *c, int code, const char *format, ...)
 {
     char line[1200];
     va_list arguments;
@@ -24,9 +24,9 @@ int complain(const command *c, int code, const char *format, ...)
     return code;
 }
 
-int complain_last(const command *c)
+int cli_last_error(const cli_command *c)
 {
-    return complain(c, EXIT_FAILED, "%s", plumb_last_error());
+    return cli_error(c, EXIT_FAILED, "%s", plumb_last_error());
 }
 
 static int smallest(int a, int b)
@@ -69,11 +69,11 @@ const char *options_nearest(const char *word, const char *const *names)
     return best;
 }
 
-static int unknown_option(const command *c, const char *word)
+static int unknown_option(const cli_command *c, const char *word)
 {
     const char *names[MAX_OPTIONS + 1];
     int count = 0;
-    for (const option_row *o = c->options; o->name && count < MAX_OPTIONS - 1; o++)
+    for (const cli_option *o = c->options; o->name && count < MAX_OPTIONS - 1; o++)
         names[count++] = o->name;
     names[count++] = "help";
     names[count] = NULL;
@@ -81,16 +81,17 @@ static int unknown_option(const command *c, const char *word)
     snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
     const char *near = options_nearest(bare, names);
     if (near)
-        return complain(c, EXIT_USAGE, "there is no option --%s; did you mean --%s?", bare, near);
-    return complain(c, EXIT_USAGE, "there is no option --%s; see plumb %s --help", bare, c->name);
+        return cli_error(c, EXIT_USAGE, "there is no option --%s; did you mean --%s?", bare, near);
+    return cli_error(c, EXIT_USAGE, "there is no option --%s; see plumb %s --help", bare, c->name);
 }
 
-static int bad_value(const command *c, const option_row *o, const char *value, const char *wanted)
+static int bad_value(const cli_command *c, const cli_option *o, const char *value,
+                     const char *wanted)
 {
-    return complain(c, EXIT_USAGE, "--%s takes %s, not \"%s\"", o->name, wanted, value);
+    return cli_error(c, EXIT_USAGE, "--%s takes %s, not \"%s\"", o->name, wanted, value);
 }
 
-static int bad_choice(const command *c, const option_row *o, const char *value)
+static int bad_choice(const cli_command *c, const cli_option *o, const char *value)
 {
     char list[256] = "";
     size_t used = 0;
@@ -102,13 +103,13 @@ static int bad_choice(const command *c, const option_row *o, const char *value)
                                  o->choices[i]);
     const char *near = options_nearest(value, o->choices);
     if (near)
-        return complain(c, EXIT_USAGE, "--%s takes %s, not \"%s\"; did you mean %s?", o->name, list,
-                        value, near);
+        return cli_error(c, EXIT_USAGE, "--%s takes %s, not \"%s\"; did you mean %s?", o->name,
+                         list, value, near);
     return bad_value(c, o, value, list);
 }
 
 // Returns -1, or the exit code of a value that cannot be.
-static int store(const command *c, const option_row *o, void *settings, const char *value)
+static int store(const cli_command *c, const cli_option *o, void *settings, const char *value)
 {
     void *target = (char *)settings + o->offset;
     char *end = NULL;
@@ -121,7 +122,7 @@ static int store(const command *c, const option_row *o, void *settings, const ch
         option_list *list = target;
         const int room = (int)(sizeof list->item / sizeof *list->item);
         if (list->count == room)
-            return complain(c, EXIT_USAGE, "--%s is given more than %d times", o->name, room);
+            return cli_error(c, EXIT_USAGE, "--%s is given more than %d times", o->name, room);
         list->item[list->count++] = value;
         return -1;
     }
@@ -158,17 +159,18 @@ static int store(const command *c, const option_row *o, void *settings, const ch
     return -1;
 }
 
-static bool takes_value(const option_row *o)
+static bool takes_value(const cli_option *o)
 {
     return o->kind != OPTION_FLAG && o->kind != OPTION_SET;
 }
 
-int options_parse(const command *c, void *settings, int argc, char **argv, int *files, char ***file)
+int options_parse(const cli_command *c, void *settings, int argc, char **argv, int *files,
+                  char ***file)
 {
     struct option longs[MAX_OPTIONS + 2] = {{0}};
     char shorts[2 * MAX_OPTIONS + 4] = ":h";
     int count = 0;
-    for (const option_row *o = c->options; o->name; o++, count++) {
+    for (const cli_option *o = c->options; o->name; o++, count++) {
         const int with = takes_value(o) ? required_argument : no_argument;
         longs[count] = (struct option){o->name, with, NULL, 1000 + count};
         if (o->letter)
@@ -185,15 +187,15 @@ int options_parse(const command *c, void *settings, int argc, char **argv, int *
             return EXIT_DONE;
         }
         if (got == ':')
-            return complain(c, EXIT_USAGE, "%s wants a value; see plumb %s --help",
-                            argv[optind - 1], c->name);
+            return cli_error(c, EXIT_USAGE, "%s wants a value; see plumb %s --help",
+                             argv[optind - 1], c->name);
         if (got == '?') {
             const char *word = argv[optind - 1];
             if (!strncmp(word, "--", 2)) return unknown_option(c, word + 2);
-            return complain(c, EXIT_USAGE, "there is no option -%c; see plumb %s --help", optopt,
-                            c->name);
+            return cli_error(c, EXIT_USAGE, "there is no option -%c; see plumb %s --help", optopt,
+                             c->name);
         }
-        const option_row *o = c->options;
+        const cli_option *o = c->options;
         if (got >= 1000) o += got - 1000;
         else
             while (o->letter != got) o++;
@@ -206,7 +208,7 @@ int options_parse(const command *c, void *settings, int argc, char **argv, int *
 }
 
 // The default as --help shows it, or "" where a default says nothing.
-static void default_text(char *text, size_t size, const option_row *o, const void *settings)
+static void default_text(char *text, size_t size, const cli_option *o, const void *settings)
 {
     const void *target = (const char *)settings + o->offset;
     text[0] = 0;
@@ -227,7 +229,7 @@ static void default_text(char *text, size_t size, const option_row *o, const voi
     }
 }
 
-static void left_column(char *text, size_t size, const option_row *o)
+static void left_column(char *text, size_t size, const cli_option *o)
 {
     char value[128] = "";
     if (o->kind == OPTION_CHOICE) {
@@ -242,7 +244,7 @@ static void left_column(char *text, size_t size, const option_row *o)
     else snprintf(text, size, "--%s%s", o->name, value);
 }
 
-void options_help(const command *c)
+void options_help(const cli_command *c)
 {
     printf("plumb %s: %s\n\nusage: plumb %s %s\n\n%s\n", c->name, c->summary, c->name, c->usage,
            c->text);
@@ -250,7 +252,7 @@ void options_help(const command *c)
     if (!settings) return;
     if (c->defaults) c->defaults(settings);
     puts("\noptions (default in brackets):");
-    for (const option_row *o = c->options; o->name; o++) {
+    for (const cli_option *o = c->options; o->name; o++) {
         char left[200], fallback[128];
         left_column(left, sizeof left, o);
         default_text(fallback, sizeof fallback, o, settings);
@@ -278,8 +280,8 @@ void options_manual(void)
            plumb_version());
     roff("did this model learn the physics, or does it only draw good pictures?");
     puts("\n.SH SYNOPSIS\n.B plumb\n.I command\n[options] [files]\n.SH COMMANDS");
-    for (int i = 0; commands[i]; i++) {
-        const command *c = commands[i];
+    for (int i = 0; cli_commands[i]; i++) {
+        const cli_command *c = cli_commands[i];
         printf(".SS plumb %s ", c->name);
         roff(c->usage);
         puts("");
@@ -288,7 +290,7 @@ void options_manual(void)
         void *settings = calloc(1, c->settings_size + 1);
         if (!settings) return;
         if (c->defaults) c->defaults(settings);
-        for (const option_row *o = c->options; o->name; o++) {
+        for (const cli_option *o = c->options; o->name; o++) {
             char left[200], fallback[128];
             left_column(left, sizeof left, o);
             default_text(fallback, sizeof fallback, o, settings);

@@ -11,16 +11,16 @@
 
 #include "cli/common/command.h"
 
-int print_record(const command *c, plumb_record *record)
+int cli_print_record(const cli_command *c, plumb_record *record)
 {
     const char *line;
-    if (plumb_record_json(&line, record)) return complain_last(c);
+    if (plumb_record_json(&line, record)) return cli_last_error(c);
     puts(line);
     return EXIT_DONE;
 }
 
-int save_items(const command *c, const char *path, int64_t count, item_fill *fill,
-               const void *result)
+int cli_write_items(const cli_command *c, const char *path, int64_t count, cli_item_record *fill,
+                    const void *result)
 {
     plumb_record **items = calloc((size_t)count + 1, sizeof(plumb_record *));
     bool whole = items;
@@ -30,14 +30,14 @@ int save_items(const command *c, const char *path, int64_t count, item_fill *fil
         if (whole) fill(items[i], result, i);
     }
     int code = EXIT_DONE;
-    if (!whole) code = complain(c, EXIT_FAILED, "no memory");
-    else if (plumb_records_save(path, items, count)) code = complain_last(c);
+    if (!whole) code = cli_error(c, EXIT_FAILED, "no memory");
+    else if (plumb_records_save(path, items, count)) code = cli_last_error(c);
     for (int64_t i = 0; items && i < count; i++) plumb_record_free(items[i]);
     free(items);
     return code;
 }
 
-const char *cell_interval(char *text, size_t size, plumb_interval interval)
+const char *cli_format_interval(char *text, size_t size, plumb_interval interval)
 {
     if (isnan(interval.low)) text[0] = 0;
     else snprintf(text, size, "95 %% [%.4g, %.4g]", interval.low, interval.high);
@@ -117,7 +117,7 @@ static void on_stop(int signal)
     plumb_stop(true);
 }
 
-void stops_begin(void)
+void signals_begin(void)
 {
     signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is an error like a full disk
     for (int i = 0; i < STOP_SIGNALS; i++) {
@@ -130,18 +130,18 @@ void stops_begin(void)
     }
 }
 
-void stops_begin_saving(void)
+void signals_begin_resumable(void)
 {
     comes_again = true;
-    stops_begin();
+    signals_begin();
 }
 
-int stops_end(int code)
+int signals_end(int code)
 {
     for (int i = 0; i < STOP_SIGNALS; i++) sigaction(stop_signals[i], &usual[i], NULL);
     plumb_stop(false);
     if (comes_again && code != EXIT_DONE && (caught == SIGTERM || caught == SIGUSR1))
-        return EXIT_AGAIN;
+        return EXIT_TEMPFAIL;
     if (caught && code != EXIT_DONE) {
         fflush(stdout);
         raise(caught); // so that the shell knows, too
@@ -150,8 +150,8 @@ int stops_end(int code)
 }
 
 // The bar a wish names and the level it asks for; NULL, said on stderr, if it makes no sense.
-static const bar *find_bar(const command *c, const char *wish, const bar *bars, int count,
-                           double *level)
+static const requirement *find_bar(const cli_command *c, const char *wish, const requirement *bars,
+                                   int count, double *level)
 {
     char name[64];
     const size_t length = strcspn(wish, "=");
@@ -163,7 +163,7 @@ static const bar *find_bar(const command *c, const char *wish, const bar *bars, 
         char *end;
         *level = strtod(wish + length + 1, &end);
         if (end != wish + length + 1 && !*end) return &bars[i];
-        complain(c, EXIT_USAGE, "--require %s: the bar is not a number", wish);
+        cli_error(c, EXIT_USAGE, "--require %s: the bar is not a number", wish);
         return NULL;
     }
     char list[256] = "";
@@ -171,28 +171,28 @@ static const bar *find_bar(const command *c, const char *wish, const bar *bars, 
     for (int i = 0; i < count && used < sizeof list; i++)
         used +=
             (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", bars[i].name);
-    complain(c, EXIT_USAGE, "--require knows %s, not \"%s\"", list, name);
+    cli_error(c, EXIT_USAGE, "--require knows %s, not \"%s\"", list, name);
     return NULL;
 }
 
-static int judge(const command *c, const bar *b, double level)
+static int judge(const cli_command *c, const requirement *b, double level)
 {
     const bool met = b->smaller ? b->value <= level : b->value >= level; // NaN never
     if (met) return EXIT_DONE;
-    return complain(c, EXIT_BELOW_BAR, "%s is %.6g, required %s %.6g", b->name, b->value,
-                    b->smaller ? "at most" : "at least", level);
+    return cli_error(c, EXIT_REQUIREMENT, "%s is %.6g, required %s %.6g", b->name, b->value,
+                     b->smaller ? "at most" : "at least", level);
 }
 
-static int walk_bars(const command *c, const char *require, const bar *bars, int count,
+static int walk_bars(const cli_command *c, const char *require, const requirement *bars, int count,
                      bool measured)
 {
     if (!require) return EXIT_DONE;
     char *copy = strdup(require), *rest = copy;
-    if (!copy) return complain(c, EXIT_FAILED, "no memory");
+    if (!copy) return cli_error(c, EXIT_FAILED, "no memory");
     int worst = EXIT_DONE;
     for (char *wish; worst != EXIT_USAGE && (wish = strsep(&rest, ","));) {
         double level;
-        const bar *b = find_bar(c, wish, bars, count, &level);
+        const requirement *b = find_bar(c, wish, bars, count, &level);
         const int code = !b ? EXIT_USAGE : measured ? judge(c, b, level) : EXIT_DONE;
         if (code != EXIT_DONE) worst = code;
     }
@@ -200,12 +200,12 @@ static int walk_bars(const command *c, const char *require, const bar *bars, int
     return worst;
 }
 
-int bars_parse(const command *c, const char *require, const bar *bars, int count)
+int require_parse(const cli_command *c, const char *require, const requirement *bars, int count)
 {
     return walk_bars(c, require, bars, count, false);
 }
 
-int bars_check(const command *c, const char *require, const bar *bars, int count)
+int require_check(const cli_command *c, const char *require, const requirement *bars, int count)
 {
     return walk_bars(c, require, bars, count, true);
 }

@@ -36,95 +36,96 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static bool by_winograd(const conv_geometry *g, conv_way way)
+static bool by_winograd(const conv_geometry *g, conv_pass way)
 {
     return way == CONV_FORWARD ? suits(g, g->oh, g->ow, g->c, g->k)
                                : suits(g, g->h, g->w, g->k, g->c);
 }
 
-int64_t conv_ready_size(const conv_geometry *g, conv_way way)
+int64_t conv_packed_size(const conv_geometry *g, conv_pass way)
 {
-    return by_winograd(g, way) ? winograd_ready_size(g, way) : 0;
+    return by_winograd(g, way) ? conv_winograd_packed_size(g, way) : 0;
 }
 
-void conv_ready(float *restrict ready, const float *restrict w, const conv_geometry *g,
-                conv_way way, float *scratch)
+void conv_pack_weights(float *restrict ready, const float *restrict w, const conv_geometry *g,
+                       conv_pass way, float *scratch)
 {
-    winograd_ready(ready, w, g, way, scratch);
+    conv_winograd_pack_weights(ready, w, g, way, scratch);
 }
 
-void conv_forward_ready(float *restrict y, const float *restrict x, const float *restrict ready,
-                        const float *restrict bias, float slope, const conv_geometry *g,
-                        float *scratch)
+void conv_forward_packed(float *restrict y, const float *restrict x, const float *restrict ready,
+                         const float *restrict bias, float slope, const conv_geometry *g,
+                         float *scratch)
 {
-    winograd_forward(y, x, ready, bias, slope, g, scratch);
+    conv_winograd_forward(y, x, ready, bias, slope, g, scratch);
 }
 
-void conv_data_ready(float *restrict dx, const float *restrict dy, const float *restrict ready,
-                     const conv_geometry *g, float *scratch)
+void conv_data_packed(float *restrict dx, const float *restrict dy, const float *restrict ready,
+                      const conv_geometry *g, float *scratch)
 {
-    winograd_data(dx, dy, ready, g, scratch);
+    conv_winograd_data(dx, dy, ready, g, scratch);
 }
 
 void conv_forward(float *restrict y, const float *restrict x, const float *restrict w,
                   const float *restrict bias, float slope, const conv_geometry *g, float *scratch)
 {
-    const int64_t size = conv_ready_size(g, CONV_FORWARD);
+    const int64_t size = conv_packed_size(g, CONV_FORWARD);
     if (!size) {
-        direct_forward(y, x, w, bias, slope, g, scratch);
+        conv_direct_forward(y, x, w, bias, slope, g, scratch);
         return;
     }
-    winograd_ready(scratch, w, g, CONV_FORWARD, scratch + size);
-    winograd_forward(y, x, scratch, bias, slope, g, scratch + size);
+    conv_winograd_pack_weights(scratch, w, g, CONV_FORWARD, scratch + size);
+    conv_winograd_forward(y, x, scratch, bias, slope, g, scratch + size);
 }
 
 void conv_data(float *restrict dx, const float *restrict dy, const float *restrict w,
                const conv_geometry *g, float *scratch)
 {
-    const int64_t size = conv_ready_size(g, CONV_BACK);
+    const int64_t size = conv_packed_size(g, CONV_BACK);
     if (!size) {
-        direct_data(dx, dy, w, g, scratch);
+        conv_direct_data(dx, dy, w, g, scratch);
         return;
     }
-    winograd_ready(scratch, w, g, CONV_BACK, scratch + size);
-    winograd_data(dx, dy, scratch, g, scratch + size);
+    conv_winograd_pack_weights(scratch, w, g, CONV_BACK, scratch + size);
+    conv_winograd_data(dx, dy, scratch, g, scratch + size);
 }
 
 void conv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
                   bool accumulate, const conv_geometry *g, float *scratch)
 {
-    if (suits_weights(g)) winograd_weights(dw, x, dy, accumulate, g, scratch);
-    else direct_weights(dw, x, dy, accumulate, g, scratch);
+    if (suits_weights(g)) conv_winograd_weights(dw, x, dy, accumulate, g, scratch);
+    else conv_direct_weights(dw, x, dy, accumulate, g, scratch);
 }
 
 void upconv_forward(float *restrict y, const float *restrict x, const float *restrict w,
                     const float *restrict bias, float slope, const conv_geometry *g, float *scratch)
 {
-    if (suits_up(g, g->c, g->k)) winograd_up_forward(y, x, w, bias, slope, g, scratch);
-    else direct_up_forward(y, x, w, bias, slope, g, scratch);
+    if (suits_up(g, g->c, g->k)) conv_winograd_upsample_forward(y, x, w, bias, slope, g, scratch);
+    else conv_direct_upsample_forward(y, x, w, bias, slope, g, scratch);
 }
 
 void upconv_data(float *restrict dx, const float *restrict dy, const float *restrict w,
                  const conv_geometry *g, float *scratch)
 {
-    if (suits_up(g, g->k, g->c)) winograd_up_data(dx, dy, w, g, scratch);
-    else direct_up_data(dx, dy, w, g, scratch);
+    if (suits_up(g, g->k, g->c)) conv_winograd_upsample_data(dx, dy, w, g, scratch);
+    else conv_direct_upsample_data(dx, dy, w, g, scratch);
 }
 
 void upconv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
                     bool accumulate, const conv_geometry *g, float *scratch)
 {
-    if (suits_up(g, g->c, g->k + 4)) winograd_up_weights(dw, x, dy, accumulate, g, scratch);
-    else direct_up_weights(dw, x, dy, accumulate, g, scratch);
+    if (suits_up(g, g->c, g->k + 4))
+        conv_winograd_upsample_weights(dw, x, dy, accumulate, g, scratch);
+    else conv_direct_upsample_weights(dw, x, dy, accumulate, g, scratch);
 }
 
 int64_t conv_scratch(const conv_geometry *g)
 {
     const bool winograd = g->kh == 3 && g->kw == 3 && g->stride == 1;
-    return most(direct_scratch(g), winograd ? winograd_scratch(g) : 0);
+    return most(conv_direct_scratch(g), winograd ? conv_winograd_scratch(g) : 0);
 }
 
 int64_t upconv_scratch(const conv_geometry *g)
 {
-    return most(direct_up_scratch(g), winograd_up_scratch(g));
+    return most(conv_direct_upsample_scratch(g), conv_winograd_upsample_scratch(g));
 }

@@ -6,28 +6,29 @@
 
 #include "engine/kernels/conv.h"
 
-void direct_forward(float *restrict y, const float *restrict x, const float *restrict w,
-                    const float *restrict bias, float slope, const conv_geometry *g,
-                    float *scratch);
-void direct_data(float *restrict dx, const float *restrict dy, const float *restrict w,
-                 const conv_geometry *g, float *scratch);
-void direct_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                    bool accumulate, const conv_geometry *g, float *scratch);
-int64_t direct_scratch(const conv_geometry *g);
+void conv_direct_forward(float *restrict y, const float *restrict x, const float *restrict w,
+                         const float *restrict bias, float slope, const conv_geometry *g,
+                         float *scratch);
+void conv_direct_data(float *restrict dx, const float *restrict dy, const float *restrict w,
+                      const conv_geometry *g, float *scratch);
+void conv_direct_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                         bool accumulate, const conv_geometry *g, float *scratch);
+int64_t conv_direct_scratch(const conv_geometry *g);
 
 /// After nearest upsampling: the four parities of y are four 2x2 convolutions of x, whose weights
 /// are sums of the nine. `parities` [2][2][2][2][c][k]: row and column parity, then the taps.
-void direct_parities(float *restrict parities, const float *restrict w, int64_t size);
+void conv_direct_upsample_parities(float *restrict parities, const float *restrict w, int64_t size);
 /// Its transpose: adds the gradients of the four to those of the nine.
-void direct_fold(float *restrict dw, const float *restrict parities, int64_t size);
+void conv_direct_upsample_fold(float *restrict dw, const float *restrict parities, int64_t size);
 
-void direct_up_forward(float *restrict y, const float *restrict x, const float *restrict w,
-                       const float *restrict bias, float slope, const conv_geometry *g,
-                       float *scratch);
-void direct_up_data(float *restrict dx, const float *restrict dy, const float *restrict w,
-                    const conv_geometry *g, float *scratch);
-void direct_up_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                       bool accumulate, const conv_geometry *g, float *scratch);
-int64_t direct_up_scratch(const conv_geometry *g);
+void conv_direct_upsample_forward(float *restrict y, const float *restrict x,
+                                  const float *restrict w, const float *restrict bias, float slope,
+                                  const conv_geometry *g, float *scratch);
+void conv_direct_upsample_data(float *restrict dx, const float *restrict dy,
+                               const float *restrict w, const conv_geometry *g, float *scratch);
+void conv_direct_upsample_weights(float *restrict dw, const float *restrict x,
+                                  const float *restrict dy, bool accumulate, const conv_geometry *g,
+                                  float *scratch);
+int64_t conv_direct_upsample_scratch(const conv_geometry *g);
 
 #endif

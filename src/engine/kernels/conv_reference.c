@@ -83,38 +83,39 @@ static void weights(double *dw, const double *x, const double *dy, bool accumula
     walk(g, zoom, add_weights, &(operands){dw, x, dy});
 }
 
-void conv_forward_judge(double *restrict y, const double *restrict x, const double *restrict w,
-                        const double *restrict bias, double slope, const conv_geometry *g)
+void conv_forward_reference(double *restrict y, const double *restrict x, const double *restrict w,
+                            const double *restrict bias, double slope, const conv_geometry *g)
 {
     forward(y, x, w, bias, slope, g, 1);
 }
 
-void conv_data_judge(double *restrict dx, const double *restrict dy, const double *restrict w,
-                     const conv_geometry *g)
+void conv_data_reference(double *restrict dx, const double *restrict dy, const double *restrict w,
+                         const conv_geometry *g)
 {
     data(dx, dy, w, g, 1);
 }
 
-void conv_weights_judge(double *restrict dw, const double *restrict x, const double *restrict dy,
-                        bool accumulate, const conv_geometry *g)
+void conv_weights_reference(double *restrict dw, const double *restrict x,
+                            const double *restrict dy, bool accumulate, const conv_geometry *g)
 {
     weights(dw, x, dy, accumulate, g, 1);
 }
 
-void upconv_forward_judge(double *restrict y, const double *restrict x, const double *restrict w,
-                          const double *restrict bias, double slope, const conv_geometry *g)
+void upconv_forward_reference(double *restrict y, const double *restrict x,
+                              const double *restrict w, const double *restrict bias, double slope,
+                              const conv_geometry *g)
 {
     forward(y, x, w, bias, slope, g, 2);
 }
 
-void upconv_data_judge(double *restrict dx, const double *restrict dy, const double *restrict w,
-                       const conv_geometry *g)
+void upconv_data_reference(double *restrict dx, const double *restrict dy, const double *restrict w,
+                           const conv_geometry *g)
 {
     data(dx, dy, w, g, 2);
 }
 
-void upconv_weights_judge(double *restrict dw, const double *restrict x, const double *restrict dy,
-                          bool accumulate, const conv_geometry *g)
+void upconv_weights_reference(double *restrict dw, const double *restrict x,
+                              const double *restrict dy, bool accumulate, const conv_geometry *g)
 {
     weights(dw, x, dy, accumulate, g, 2);
 }

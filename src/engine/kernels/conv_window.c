@@ -24,8 +24,8 @@ static void turn_four(float *restrict to, int64_t wide, const float *restrict fr
     *(four *)(to + 3 * wide) = PICK(AB, CD, 2, 3, 6, 7);
 }
 
-void window_transpose(float *restrict to, int64_t wide, const float *restrict from, int64_t line,
-                      int64_t rows, int64_t columns)
+void conv_window_transpose(float *restrict to, int64_t wide, const float *restrict from,
+                           int64_t line, int64_t rows, int64_t columns)
 {
     const int64_t down = rows / 4 * 4, across = columns / 4 * 4;
     for (int64_t j = 0; j < across; j += 4) {
@@ -38,16 +38,16 @@ void window_transpose(float *restrict to, int64_t wide, const float *restrict fr
         for (int64_t i = 0; i < rows; i++) to[j * wide + i] = from[i * line + j];
 }
 
-int64_t window_plane_size(const window_plane *p)
+int64_t conv_window_plane_size(const padded_plane *p)
 {
     return p->high * p->wide * p->c;
 }
 
-const float *window_surround(float *room, const float *frame, const window_plane *p)
+const float *conv_window_pad(float *room, const float *frame, const padded_plane *p)
 {
     if (!p->top && !p->left && p->high <= p->h && p->wide == p->w) return frame;
     const int64_t line = p->wide * p->c, before = p->left * p->c;
-    const int64_t inside = window_most(0, window_least(p->w, p->wide - p->left)) * p->c;
+    const int64_t inside = conv_window_most(0, conv_window_least(p->w, p->wide - p->left)) * p->c;
     for (int64_t i = 0; i < p->high; i++) {
         float *to = room + i * line;
         const int64_t row = i - p->top;
@@ -62,37 +62,38 @@ const float *window_surround(float *room, const float *frame, const window_plane
     return room;
 }
 
-const float *window_panels(float *room, const float *b, int64_t rows, int64_t columns, int64_t wide)
+const float *conv_window_panels(float *room, const float *b, int64_t rows, int64_t columns,
+                                int64_t wide)
 {
     if (columns <= wide) return b;
     for (int64_t at = 0; at < columns; at += wide, room += rows * wide) {
-        const int64_t count = window_least(wide, columns - at);
+        const int64_t count = conv_window_least(wide, columns - at);
         for (int64_t i = 0; i < rows; i++)
             memcpy(room + i * wide, b + i * columns + at, (size_t)count * sizeof *room);
     }
     return room - (columns + wide - 1) / wide * rows * wide;
 }
 
-int64_t window_panels_size(int64_t rows, int64_t columns)
+int64_t conv_window_panels_size(int64_t rows, int64_t columns)
 {
     return rows * (columns + 64);
 }
 
 // A panel that the second cache cannot hold is taken run by run.
-void window_correlate(float *out, const float *in, const float *weights, int64_t columns,
-                      const float *bias, float slope, tile_job job)
+void conv_window_correlate(float *out, const float *in, const float *weights, int64_t columns,
+                           const float *bias, float slope, gemm_tile job)
 {
     enum { CACHED = 32 << 10 }; // floats
-    const kernel_set *set = kernels_for(columns);
+    const kernel_set *set = kernel_set_for(columns);
     const int64_t wide = 2 * set->lanes, rows = job.runs * job.length;
     const int64_t runs = job.runs, parts = rows * wide > CACHED ? runs : 1;
-    job.b_step = window_least(wide, columns);
+    job.b_step = conv_window_least(wide, columns);
     job.b_run = job.length * job.b_step;
     job.runs = runs / parts;
     for (int64_t at = 0; at < columns; at += wide)
         for (int64_t part = 0; part < parts; part++) {
             const bool last = part == parts - 1;
-            job.columns = window_least(wide, columns - at);
+            job.columns = conv_window_least(wide, columns - at);
             job.accumulate = part > 0;
             job.bias = bias && last ? bias + at : NULL;
             job.slope = last ? slope : 1.0f;
@@ -102,29 +103,29 @@ void window_correlate(float *out, const float *in, const float *weights, int64_t
 }
 
 // A few lines of pixels at a time, so that they stay in the first cache.
-void window_gather(float *dw, int64_t rows, const float *in, int64_t in_line, int64_t in_pixel,
-                   const float *dy, int64_t dy_line, int64_t dy_pixel, int64_t columns,
-                   int64_t high, int64_t wide)
+void conv_window_gather(float *dw, int64_t rows, const float *in, int64_t in_line, int64_t in_pixel,
+                        const float *dy, int64_t dy_line, int64_t dy_pixel, int64_t columns,
+                        int64_t high, int64_t wide)
 {
     enum { PIXELS = 128 };
-    const kernel_set *set = kernels_for(columns);
-    const int64_t lines = window_most(1, PIXELS / wide);
-    const int64_t across = kernels_across(rows) * set->lanes;
-    tile_job job = {.length = wide,
-                    .a_run = in_line,
-                    .a_step = in_pixel,
-                    .b_run = dy_line,
-                    .b_step = dy_pixel,
-                    .rows = rows,
-                    .line = rows,
-                    .a_row = 1,
-                    .c_row = columns,
-                    .accumulate = true,
-                    .slope = 1.0f};
+    const kernel_set *set = kernel_set_for(columns);
+    const int64_t lines = conv_window_most(1, PIXELS / wide);
+    const int64_t across = kernel_set_across(rows) * set->lanes;
+    gemm_tile job = {.length = wide,
+                     .a_run = in_line,
+                     .a_step = in_pixel,
+                     .b_run = dy_line,
+                     .b_step = dy_pixel,
+                     .rows = rows,
+                     .line = rows,
+                     .a_row = 1,
+                     .c_row = columns,
+                     .accumulate = true,
+                     .slope = 1.0f};
     for (int64_t i = 0; i < high; i += lines)
         for (int64_t at = 0; at < columns; at += across) {
-            job.runs = window_least(lines, high - i);
-            job.columns = window_least(across, columns - at);
+            job.runs = conv_window_least(lines, high - i);
+            job.columns = conv_window_least(across, columns - at);
             set->across(dw + at, in + i * in_line, dy + i * dy_line + at, &job);
         }
 }

@@ -23,7 +23,7 @@ typedef struct picture {
 typedef struct pass {
     int taps, side;
     const kernel_set *set;
-    const wino_set *wino;
+    const winograd_kernels *wino;
     picture in, out;
     int sources; // 1, or the 4 parities of a picture, whose results are summed
     int64_t top[4], left[4];
@@ -41,7 +41,7 @@ static int64_t padded(int64_t n, int64_t lanes)
 
 static void group_by(pass *p, int64_t group)
 {
-    p->group = window_least(group, p->tiles);
+    p->group = conv_window_least(group, p->tiles);
     // Away from powers of two, so that the products do not fight over places in the cache.
     p->slice = p->group * p->depth + 16;
 }
@@ -56,7 +56,7 @@ static pass pass_make(int taps, const picture *in, const picture *out, int sourc
     p.across = (out->w + TILE - 1) / TILE;
     p.depth = sources * padded(in->c, set->lanes);
     p.tiles = frames * p.down * p.across;
-    group_by(&p, window_most(MANY, CACHED / (p.side * p.side * p.depth) / MANY * MANY));
+    group_by(&p, conv_window_most(MANY, CACHED / (p.side * p.side * p.depth) / MANY * MANY));
     return p;
 }
 
@@ -82,15 +82,15 @@ static spot spot_of(const pass *p, int64_t tile)
 // V of `count` tiles from `first` on.
 static void transform_input(float *v, const pass *p, int64_t first, int64_t count)
 {
-    wino_job job = {
+    winograd_tile job = {
         .row = p->in.line, .pixel = p->in.pixel, .slice = p->slice, .channels = p->in.c};
     for (int64_t t = 0; t < count; t++) {
         const spot at = spot_of(p, first + t);
         for (int s = 0; s < p->sources; s++) {
             const int64_t row = at.row - p->top[s], column = at.column - p->left[s];
-            job.top = window_most(0, -row), job.left = window_most(0, -column);
-            job.height = window_least(p->side, p->in.h - row);
-            job.width = window_least(p->side, p->in.w - column);
+            job.top = conv_window_most(0, -row), job.left = conv_window_most(0, -column);
+            job.height = conv_window_least(p->side, p->in.h - row);
+            job.width = conv_window_least(p->side, p->in.w - column);
             job.start = row * p->in.line + column * p->in.pixel;
             p->wino->input(v + t * p->depth + s * (p->depth / p->sources),
                            p->from[s] + at.frame * p->in.frame, &job);
@@ -98,14 +98,14 @@ static void transform_input(float *v, const pass *p, int64_t first, int64_t coun
     }
 }
 
-static void transform_output(float *out, const float *m, int64_t slice, int64_t wide, wino_job job,
-                             const pass *p, int64_t first, int64_t count)
+static void transform_output(float *out, const float *m, int64_t slice, int64_t wide,
+                             winograd_tile job, const pass *p, int64_t first, int64_t count)
 {
     job.row = p->out.line, job.pixel = p->out.pixel, job.slice = slice;
     for (int64_t t = 0; t < count; t++) {
         const spot at = spot_of(p, first + t);
-        job.height = window_least(TILE, p->out.h - at.row);
-        job.width = window_least(TILE, p->out.w - at.column);
+        job.height = conv_window_least(TILE, p->out.h - at.row);
+        job.width = conv_window_least(TILE, p->out.w - at.column);
         p->wino->output(out + at.frame * p->out.frame + at.row * p->out.line +
                             at.column * p->out.pixel,
                         m + t * wide, &job);
@@ -117,9 +117,9 @@ static void transform_output(float *out, const float *m, int64_t slice, int64_t 
 static void transform_weights(float *u, const float *w, int64_t kernel, const pass *p)
 {
     const int64_t c = p->in.c, k = p->out.c, wide = 2 * p->set->lanes, each = p->depth / p->sources;
-    wino_job job = {.row = p->taps * c * k, .pixel = c * k, .slice = p->depth * wide};
+    winograd_tile job = {.row = p->taps * c * k, .pixel = c * k, .slice = p->depth * wide};
     for (int64_t at = 0; at < k; at += wide, u += p->side * p->side * p->depth * wide) {
-        job.channels = window_least(wide, k - at);
+        job.channels = conv_window_least(wide, k - at);
         for (int s = 0; s < p->sources; s++)
             for (int64_t i = 0; i < c; i++)
                 p->wino->weights(u + (s * each + i) * wide, w + s * kernel + i * k + at, &job);
@@ -152,24 +152,24 @@ static void pass_run(float *out, const float *u, const float *bias, float slope,
 {
     const int64_t products = p->side * p->side, wide = 2 * p->set->lanes, slice = m_slice(p);
     float *v = scratch, *m = v + products * p->slice;
-    tile_job job = {.runs = 1,
-                    .length = p->sources == 1 ? p->in.c : p->depth,
-                    .a_step = 1,
-                    .b_step = wide,
-                    .a_row = p->depth,
-                    .c_row = wide,
-                    .slope = 1.0f};
+    gemm_tile job = {.runs = 1,
+                     .length = p->sources == 1 ? p->in.c : p->depth,
+                     .a_step = 1,
+                     .b_step = wide,
+                     .a_row = p->depth,
+                     .c_row = wide,
+                     .slope = 1.0f};
     for (int64_t first = 0; first < p->tiles; first += p->group) {
-        const int64_t count = window_least(p->group, p->tiles - first);
+        const int64_t count = conv_window_least(p->group, p->tiles - first);
         transform_input(v, p, first, count);
         job.rows = job.line = count;
         for (int64_t at = 0; at < p->out.c; at += wide) {
-            const int64_t columns = window_least(wide, p->out.c - at);
+            const int64_t columns = conv_window_least(wide, p->out.c - at);
             const float *panel = u + at * products * p->depth;
             job.columns = padded(columns, p->set->lanes);
             for (int64_t q = 0; q < products; q++)
                 p->set->outer(m + q * slice, v + q * p->slice, panel + q * p->depth * wide, &job);
-            const wino_job back = {
+            const winograd_tile back = {
                 .channels = columns, .bias = bias ? bias + at : NULL, .slope = slope};
             transform_output(out + at, m, slice, wide, back, p, first, count);
         }
@@ -190,7 +190,7 @@ static picture halves_of(int64_t h, int64_t w, int64_t c)
 static pass forward_pass(const conv_geometry *g)
 {
     const picture in = picture_of(g->h, g->w, g->c), out = picture_of(g->oh, g->ow, g->k);
-    pass p = pass_make(3, &in, &out, 1, g->n, kernels_for(g->k));
+    pass p = pass_make(3, &in, &out, 1, g->n, kernel_set_for(g->k));
     p.top[0] = g->top, p.left[0] = g->left;
     return p;
 }
@@ -198,17 +198,17 @@ static pass forward_pass(const conv_geometry *g)
 static pass data_pass(const conv_geometry *g)
 {
     const picture in = picture_of(g->oh, g->ow, g->k), out = picture_of(g->h, g->w, g->c);
-    pass p = pass_make(3, &in, &out, 1, g->n, kernels_for(g->c));
+    pass p = pass_make(3, &in, &out, 1, g->n, kernel_set_for(g->c));
     p.top[0] = 2 - g->top, p.left[0] = 2 - g->left;
     return p;
 }
 
-static pass reading_pass(const conv_geometry *g, conv_way way)
+static pass reading_pass(const conv_geometry *g, conv_pass way)
 {
     return widened(way == CONV_FORWARD ? forward_pass(g) : data_pass(g));
 }
 
-int64_t winograd_ready_size(const conv_geometry *g, conv_way way)
+int64_t conv_winograd_packed_size(const conv_geometry *g, conv_pass way)
 {
     const pass p = reading_pass(g, way);
     return u_size(&p);
@@ -218,28 +218,28 @@ int64_t winograd_ready_size(const conv_geometry *g, conv_way way)
 static void turn(float *restrict to, const float *restrict w, int64_t taps, int64_t c, int64_t k)
 {
     for (int64_t t = 0; t < taps * taps; t++)
-        window_transpose(to + t * c * k, c, w + (taps * taps - 1 - t) * c * k, k, c, k);
+        conv_window_transpose(to + t * c * k, c, w + (taps * taps - 1 - t) * c * k, k, c, k);
 }
 
-void winograd_ready(float *restrict ready, const float *restrict w, const conv_geometry *g,
-                    conv_way way, float *scratch)
+void conv_winograd_pack_weights(float *restrict ready, const float *restrict w,
+                                const conv_geometry *g, conv_pass way, float *scratch)
 {
     const pass p = reading_pass(g, way);
     if (way == CONV_BACK) turn(scratch, w, 3, g->c, g->k);
     transform_weights(ready, way == CONV_BACK ? scratch : w, 0, &p);
 }
 
-void winograd_forward(float *restrict y, const float *restrict x, const float *restrict ready,
-                      const float *restrict bias, float slope, const conv_geometry *g,
-                      float *scratch)
+void conv_winograd_forward(float *restrict y, const float *restrict x, const float *restrict ready,
+                           const float *restrict bias, float slope, const conv_geometry *g,
+                           float *scratch)
 {
     pass p = reading_pass(g, CONV_FORWARD);
     p.from[0] = x;
     pass_run(y, ready, bias, slope, &p, scratch);
 }
 
-void winograd_data(float *restrict dx, const float *restrict dy, const float *restrict ready,
-                   const conv_geometry *g, float *scratch)
+void conv_winograd_data(float *restrict dx, const float *restrict dy, const float *restrict ready,
+                        const conv_geometry *g, float *scratch)
 {
     pass p = reading_pass(g, CONV_BACK);
     p.from[0] = dy;
@@ -253,23 +253,23 @@ static void pass_weights(float *du, const float *dy, const pass *p, float *scrat
     const int64_t columns = padded(p->out.c, p->set->lanes), slice = p->group * columns + 16;
     const int64_t wide = 2 * p->set->lanes;
     float *v = scratch, *e = v + products * p->slice;
-    tile_job job = {.runs = 1,
-                    .a_step = p->depth,
-                    .b_step = columns,
-                    .rows = p->in.c,
-                    .line = p->in.c,
-                    .a_row = 1,
-                    .c_row = columns,
-                    .slope = 1.0f};
+    gemm_tile job = {.runs = 1,
+                     .a_step = p->depth,
+                     .b_step = columns,
+                     .rows = p->in.c,
+                     .line = p->in.c,
+                     .a_row = 1,
+                     .c_row = columns,
+                     .slope = 1.0f};
     for (int64_t first = 0; first < p->tiles; first += p->group) {
-        const int64_t count = window_least(p->group, p->tiles - first);
+        const int64_t count = conv_window_least(p->group, p->tiles - first);
         transform_input(v, p, first, count);
-        wino_job spread = {
+        winograd_tile spread = {
             .row = p->out.line, .pixel = p->out.pixel, .slice = slice, .channels = p->out.c};
         for (int64_t t = 0; t < count; t++) {
             const spot at = spot_of(p, first + t);
-            spread.height = window_least(TILE, p->out.h - at.row);
-            spread.width = window_least(TILE, p->out.w - at.column);
+            spread.height = conv_window_least(TILE, p->out.h - at.row);
+            spread.width = conv_window_least(TILE, p->out.w - at.column);
             p->wino->spread(e + t * columns,
                             dy + at.frame * p->out.frame + at.row * p->out.line +
                                 at.column * p->out.pixel,
@@ -279,7 +279,7 @@ static void pass_weights(float *du, const float *dy, const pass *p, float *scrat
         job.accumulate = first > 0;
         for (int64_t q = 0; q < products; q++)
             for (int64_t at = 0; at < columns; at += wide) {
-                job.columns = window_least(wide, columns - at);
+                job.columns = conv_window_least(wide, columns - at);
                 p->set->across(du + q * p->in.c * columns + at, v + q * p->slice,
                                e + q * slice + at, &job);
             }
@@ -296,13 +296,13 @@ static int64_t weights_size(const pass *p)
 static void gather_weights(float *dw, const float *du, const pass *p)
 {
     const int64_t c = p->in.c, k = p->out.c, columns = padded(k, p->set->lanes);
-    const wino_job job = {
+    const winograd_tile job = {
         .row = p->taps * c * k, .pixel = c * k, .slice = c * columns, .channels = k, .slope = 1.0f};
     for (int64_t i = 0; i < c; i++) p->wino->gather(dw + i * k, du + i * columns, &job);
 }
 
-void winograd_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                      bool accumulate, const conv_geometry *g, float *scratch)
+void conv_winograd_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                           bool accumulate, const conv_geometry *g, float *scratch)
 {
     pass p = forward_pass(g);
     const int64_t size = 9 * g->c * g->k;
@@ -313,35 +313,35 @@ void winograd_weights(float *restrict dw, const float *restrict x, const float *
     for (int64_t i = 0; i < (accumulate ? size : 0); i++) dw[i] += scratch[i];
 }
 
-int64_t winograd_scratch(const conv_geometry *g)
+int64_t conv_winograd_scratch(const conv_geometry *g)
 {
     const pass forward = reading_pass(g, CONV_FORWARD), data = reading_pass(g, CONV_BACK);
     const pass weights = forward_pass(g);
-    const int64_t most =
-        window_most(u_size(&forward) + group_size(&forward), u_size(&data) + group_size(&data));
-    return 9 * g->c * g->k + window_most(most, weights_size(&weights));
+    const int64_t most = conv_window_most(u_size(&forward) + group_size(&forward),
+                                          u_size(&data) + group_size(&data));
+    return 9 * g->c * g->k + conv_window_most(most, weights_size(&weights));
 }
 
 static pass up_forward_pass(const conv_geometry *g)
 {
     const picture in = picture_of(g->h / 2, g->w / 2, g->c), out = halves_of(g->h, g->w, g->k);
-    return pass_make(2, &in, &out, 1, g->n, kernels_for(g->k));
+    return pass_make(2, &in, &out, 1, g->n, kernel_set_for(g->k));
 }
 
 static pass up_data_pass(const conv_geometry *g)
 {
     const picture in = halves_of(g->h, g->w, g->k), out = picture_of(g->h / 2, g->w / 2, g->c);
-    return pass_make(2, &in, &out, 4, g->n, kernels_for(g->c));
+    return pass_make(2, &in, &out, 4, g->n, kernel_set_for(g->c));
 }
 
-void winograd_up_forward(float *restrict y, const float *restrict x, const float *restrict w,
-                         const float *restrict bias, float slope, const conv_geometry *g,
-                         float *scratch)
+void conv_winograd_upsample_forward(float *restrict y, const float *restrict x,
+                                    const float *restrict w, const float *restrict bias,
+                                    float slope, const conv_geometry *g, float *scratch)
 {
     pass p = up_forward_pass(g);
     const int64_t size = g->c * g->k;
     float *u = scratch + 16 * size;
-    direct_parities(scratch, w, size);
+    conv_direct_upsample_parities(scratch, w, size);
     for (int q = 0; q < 4; q++) {
         const int row = q >> 1, column = q & 1;
         p.from[0] = x;
@@ -351,13 +351,13 @@ void winograd_up_forward(float *restrict y, const float *restrict x, const float
     }
 }
 
-void winograd_up_data(float *restrict dx, const float *restrict dy, const float *restrict w,
-                      const conv_geometry *g, float *scratch)
+void conv_winograd_upsample_data(float *restrict dx, const float *restrict dy,
+                                 const float *restrict w, const conv_geometry *g, float *scratch)
 {
     pass p = up_data_pass(g);
     const int64_t size = g->c * g->k;
     float *turned = scratch + 16 * size, *u = turned + 16 * size;
-    direct_parities(scratch, w, size);
+    conv_direct_upsample_parities(scratch, w, size);
     for (int q = 0; q < 4; q++) {
         const int row = q >> 1, column = q & 1;
         p.from[q] = dy + (row * g->w + column) * g->k;
@@ -368,8 +368,9 @@ void winograd_up_data(float *restrict dx, const float *restrict dy, const float 
     pass_run(dx, u, NULL, 1.0f, &p, u + u_size(&p));
 }
 
-void winograd_up_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                         bool accumulate, const conv_geometry *g, float *scratch)
+void conv_winograd_upsample_weights(float *restrict dw, const float *restrict x,
+                                    const float *restrict dy, bool accumulate,
+                                    const conv_geometry *g, float *scratch)
 {
     pass p = up_forward_pass(g);
     const int64_t size = g->c * g->k;
@@ -383,13 +384,13 @@ void winograd_up_weights(float *restrict dw, const float *restrict x, const floa
         gather_weights(scratch + q * 4 * size, du, &p);
     }
     if (!accumulate) memset(dw, 0, (size_t)(9 * size) * sizeof *dw);
-    direct_fold(dw, scratch, size);
+    conv_direct_upsample_fold(dw, scratch, size);
 }
 
-int64_t winograd_up_scratch(const conv_geometry *g)
+int64_t conv_winograd_upsample_scratch(const conv_geometry *g)
 {
     const pass forward = up_forward_pass(g), data = up_data_pass(g);
-    const int64_t most =
-        window_most(u_size(&forward) + group_size(&forward), u_size(&data) + group_size(&data));
-    return 32 * g->c * g->k + window_most(most, weights_size(&forward));
+    const int64_t most = conv_window_most(u_size(&forward) + group_size(&forward),
+                                          u_size(&data) + group_size(&data));
+    return 32 * g->c * g->k + conv_window_most(most, weights_size(&forward));
 }

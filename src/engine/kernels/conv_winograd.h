@@ -7,26 +7,27 @@
 #include "engine/kernels/conv.h"
 
 /// The weights transformed, which every call would otherwise do anew.
-int64_t winograd_ready_size(const conv_geometry *g, conv_way way);
-void winograd_ready(float *restrict ready, const float *restrict w, const conv_geometry *g,
-                    conv_way way, float *scratch);
-void winograd_forward(float *restrict y, const float *restrict x, const float *restrict ready,
-                      const float *restrict bias, float slope, const conv_geometry *g,
-                      float *scratch);
-void winograd_data(float *restrict dx, const float *restrict dy, const float *restrict ready,
-                   const conv_geometry *g, float *scratch);
-void winograd_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                      bool accumulate, const conv_geometry *g, float *scratch);
-int64_t winograd_scratch(const conv_geometry *g);
+int64_t conv_winograd_packed_size(const conv_geometry *g, conv_pass way);
+void conv_winograd_pack_weights(float *restrict ready, const float *restrict w,
+                                const conv_geometry *g, conv_pass way, float *scratch);
+void conv_winograd_forward(float *restrict y, const float *restrict x, const float *restrict ready,
+                           const float *restrict bias, float slope, const conv_geometry *g,
+                           float *scratch);
+void conv_winograd_data(float *restrict dx, const float *restrict dy, const float *restrict ready,
+                        const conv_geometry *g, float *scratch);
+void conv_winograd_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                           bool accumulate, const conv_geometry *g, float *scratch);
+int64_t conv_winograd_scratch(const conv_geometry *g);
 
 /// The same after nearest upsampling, from the four 2x2 convolutions of conv_direct.h.
-void winograd_up_forward(float *restrict y, const float *restrict x, const float *restrict w,
-                         const float *restrict bias, float slope, const conv_geometry *g,
-                         float *scratch);
-void winograd_up_data(float *restrict dx, const float *restrict dy, const float *restrict w,
-                      const conv_geometry *g, float *scratch);
-void winograd_up_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                         bool accumulate, const conv_geometry *g, float *scratch);
-int64_t winograd_up_scratch(const conv_geometry *g);
+void conv_winograd_upsample_forward(float *restrict y, const float *restrict x,
+                                    const float *restrict w, const float *restrict bias,
+                                    float slope, const conv_geometry *g, float *scratch);
+void conv_winograd_upsample_data(float *restrict dx, const float *restrict dy,
+                                 const float *restrict w, const conv_geometry *g, float *scratch);
+void conv_winograd_upsample_weights(float *restrict dw, const float *restrict x,
+                                    const float *restrict dy, bool accumulate,
+                                    const conv_geometry *g, float *scratch);
+int64_t conv_winograd_upsample_scratch(const conv_geometry *g);
 
 #endif

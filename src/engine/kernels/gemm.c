@@ -30,9 +30,9 @@ static bool by_dots(int64_t m, int64_t n, int64_t k, bool ta, bool tb)
 }
 
 static void run(const kernel_set *set, float *c, const float *a, const float *b, bool panels,
-                bool ta, int64_t n, tile_job *job)
+                bool ta, int64_t n, gemm_tile *job)
 {
-    const int64_t wide = (panels ? 2 : kernels_across(job->rows)) * set->lanes;
+    const int64_t wide = (panels ? 2 : kernel_set_across(job->rows)) * set->lanes;
     for (int64_t at = 0; at < n; at += wide) {
         job->columns = least(wide, n - at);
         const float *panel = panels ? b + at * job->length : b + at;
@@ -41,7 +41,7 @@ static void run(const kernel_set *set, float *c, const float *a, const float *b,
 }
 
 static void packed(const kernel_set *set, float *c, const float *a, const float *b, int64_t m,
-                   int64_t n, int64_t k, bool ta, float *scratch, tile_job job)
+                   int64_t n, int64_t k, bool ta, float *scratch, gemm_tile job)
 {
     const int64_t wide = 2 * set->lanes;
     const bool accumulate = job.accumulate;
@@ -67,26 +67,26 @@ static void packed(const kernel_set *set, float *c, const float *a, const float 
 void gemm_float(float *restrict c, const float *restrict a, const float *restrict b, int64_t m,
                 int64_t n, int64_t k, bool ta, bool tb, bool accumulate, float *scratch)
 {
-    const kernel_set *set = kernels_for(n);
-    tile_job job = {.runs = 1,
-                    .length = k,
-                    .a_step = ta ? m : 1,
-                    .b_step = n,
-                    .rows = m,
-                    .line = m,
-                    .a_row = ta ? 1 : k,
-                    .c_row = n,
-                    .columns = n,
-                    .accumulate = accumulate,
-                    .slope = 1.0f};
+    const kernel_set *set = kernel_set_for(n);
+    gemm_tile job = {.runs = 1,
+                     .length = k,
+                     .a_step = ta ? m : 1,
+                     .b_step = n,
+                     .rows = m,
+                     .line = m,
+                     .a_row = ta ? 1 : k,
+                     .c_row = n,
+                     .columns = n,
+                     .accumulate = accumulate,
+                     .slope = 1.0f};
     if (m <= 0 || n <= 0) return;
     if (by_dots(m, n, k, ta, tb)) {
         job.b_step = k;
-        kernels_for(k)->dots(c, a, b, &job);
+        kernel_set_for(k)->dots(c, a, b, &job);
         return;
     }
     if (tb) {
-        window_transpose(scratch, n, b, k, n, k);
+        conv_window_transpose(scratch, n, b, k, n, k);
         b = scratch;
         scratch += n * k;
     }
@@ -100,8 +100,8 @@ int64_t gemm_scratch(int64_t m, int64_t n, int64_t k, bool ta, bool tb)
     return (tb ? n * k : 0) + (packs(m, n, k) ? DEPTH * (SPAN + 64) : 0);
 }
 
-void gemm_judge(double *restrict c, const double *restrict a, const double *restrict b, int64_t m,
-                int64_t n, int64_t k, bool ta, bool tb, bool accumulate)
+void gemm_reference(double *restrict c, const double *restrict a, const double *restrict b,
+                    int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool accumulate)
 {
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {

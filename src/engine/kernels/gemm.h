@@ -17,7 +17,7 @@ void gemm_float(float *restrict c, const float *restrict a, const float *restric
 /// Floats of scratch that gemm_float() needs.
 int64_t gemm_scratch(int64_t m, int64_t n, int64_t k, bool ta, bool tb);
 
-void gemm_judge(double *restrict c, const double *restrict a, const double *restrict b, int64_t m,
-                int64_t n, int64_t k, bool ta, bool tb, bool accumulate);
+void gemm_reference(double *restrict c, const double *restrict a, const double *restrict b,
+                    int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool accumulate);
 
 #endif

@@ -19,7 +19,7 @@ TARGET static inline ALWAYS VEC NAME(leaky, SET)(VEC v, float slope)
 // The end of a tile that is not just stored: `rows` rows of `columns` sums at (i, j).
 TARGET static __attribute__((noinline)) void NAME(finish, SET)(float *c, const float *sums,
                                                                int rows, int columns, int64_t i,
-                                                               int64_t j, const tile_job *job)
+                                                               int64_t j, const gemm_tile *job)
 {
     for (int r = 0; r < rows; r++, sums += 4 * LANES) {
         float *to = c + i * job->c_line + j * job->c_row;
@@ -39,7 +39,7 @@ TARGET static __attribute__((noinline)) void NAME(finish, SET)(float *c, const f
 
 // Where R rows from (i, j) on begin.
 TARGET static inline ALWAYS void NAME(places, SET)(const int R, const float **at, const float *a,
-                                                   int64_t i, int64_t j, const tile_job *job)
+                                                   int64_t i, int64_t j, const gemm_tile *job)
 {
     at[0] = a + i * job->a_line + j * job->a_row;
     if (j + R <= job->line) {
@@ -57,7 +57,7 @@ TARGET static inline ALWAYS void NAME(places, SET)(const int R, const float **at
 TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const bool adjacent,
                                                  const bool part, float *c, const float *a,
                                                  const float *b, int64_t i, int64_t j, int left,
-                                                 const tile_job *job)
+                                                 const gemm_tile *job)
 {
     VEC sum[ROWS1][4];
     const float *at[ROWS1];
@@ -116,7 +116,7 @@ TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const
 
 TARGET static inline ALWAYS void NAME(rows, SET)(const int V, const bool adjacent, const bool part,
                                                  float *c, const float *a, const float *b, int left,
-                                                 const tile_job *job)
+                                                 const gemm_tile *job)
 {
     const int most = V == 1 ? ROWS1 : ROWS;
     const int64_t tiles = (job->rows + most - 1) / most;
@@ -147,7 +147,7 @@ TARGET static inline ALWAYS void NAME(rows, SET)(const int V, const bool adjacen
 // Up to three rows, of three or four registers.
 TARGET static inline ALWAYS void NAME(few_rows, SET)(const int V, const bool adjacent,
                                                      const bool part, float *c, const float *a,
-                                                     const float *b, int left, const tile_job *job)
+                                                     const float *b, int left, const gemm_tile *job)
 {
     const int64_t i = 0, j = 0;
     switch (job->rows) {
@@ -159,7 +159,7 @@ TARGET static inline ALWAYS void NAME(few_rows, SET)(const int V, const bool adj
 }
 
 TARGET static inline ALWAYS void NAME(columns, SET)(const bool adjacent, float *c, const float *a,
-                                                    const float *b, const tile_job *job)
+                                                    const float *b, const gemm_tile *job)
 {
     const int columns = (int)job->columns, left = (columns - 1) % LANES + 1;
     const bool part = left < LANES;
@@ -177,13 +177,13 @@ TARGET static inline ALWAYS void NAME(columns, SET)(const bool adjacent, float *
 }
 
 TARGET static void NAME(outer, SET)(float *restrict c, const float *restrict a,
-                                    const float *restrict b, const tile_job *job)
+                                    const float *restrict b, const gemm_tile *job)
 {
     NAME(columns, SET)(false, c, a, b, job);
 }
 
 TARGET static void NAME(across, SET)(float *restrict c, const float *restrict a,
-                                     const float *restrict b, const tile_job *job)
+                                     const float *restrict b, const gemm_tile *job)
 {
     NAME(columns, SET)(true, c, a, b, job);
 }
@@ -191,7 +191,8 @@ TARGET static void NAME(across, SET)(float *restrict c, const float *restrict a,
 // R rows by C columns of dot products, each in a register of partial sums.
 TARGET static inline ALWAYS void NAME(dot_tile, SET)(const int R, const int C, float *c,
                                                      const float *a, const float *b, int64_t i,
-                                                     int64_t j, int64_t column, const tile_job *job)
+                                                     int64_t j, int64_t column,
+                                                     const gemm_tile *job)
 {
     VEC sum[4][4];
     const float *at[4], *of[4];
@@ -243,7 +244,7 @@ TARGET static inline ALWAYS void NAME(dot_tile, SET)(const int R, const int C, f
     case (r)*8 + (n): NAME(dot_tile, SET)(r, n, c, a, b, i, j, column, job); break;
 
 TARGET static void NAME(dots, SET)(float *restrict c, const float *restrict a,
-                                   const float *restrict b, const tile_job *job)
+                                   const float *restrict b, const gemm_tile *job)
 {
     for (int64_t column = 0; column < job->columns; column += 4) {
         const int64_t wide = job->columns - column < 4 ? job->columns - column : 4;

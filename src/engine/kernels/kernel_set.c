@@ -8,36 +8,36 @@
 
 #include "base/cpu.h"
 
-static const cpu_kernels sets[] = {CPU_AVX512(kernels_avx512) CPU_AVX2(kernels_avx2)
-                                       CPU_PORTABLE(kernels_portable)};
-static const kernel_set *chosen = &kernels_portable, *narrow = &kernels_portable;
+static const cpu_variant sets[] = {CPU_AVX512(kernel_set_avx512) CPU_AVX2(kernel_set_avx2)
+                                       CPU_PORTABLE(kernel_set_portable)};
+static const kernel_set *chosen = &kernel_set_portable, *narrow = &kernel_set_portable;
 
-void kernels_use(const kernel_set *set)
+void kernel_set_use(const kernel_set *set)
 {
     chosen = narrow = set;
 #if defined(__x86_64__)
-    if (chosen == &kernels_avx512) narrow = &kernels_avx2;
+    if (chosen == &kernel_set_avx512) narrow = &kernel_set_avx2;
 #endif
 }
 
-bool kernels_select(const char *set)
+bool kernel_set_select(const char *set)
 {
-    const cpu_kernels *k = cpu_choose(sets, set);
-    if (k) kernels_use(k->kernels);
+    const cpu_variant *k = cpu_choose(sets, set);
+    if (k) kernel_set_use(k->kernels);
     return k;
 }
 
 __attribute__((constructor)) static void choose(void)
 {
-    kernels_select(NULL);
+    kernel_set_select(NULL);
 }
 
-const kernel_set *kernels_for(int64_t columns)
+const kernel_set *kernel_set_for(int64_t columns)
 {
     return columns <= narrow->lanes ? narrow : chosen;
 }
 
-const char *kernels_instructions(void)
+const char *kernel_set_instructions(void)
 {
     return chosen->name;
 }

@@ -18,7 +18,7 @@
             NAME(NAME(spread, taps), SET), NAME(NAME(weights, taps), SET), \
             NAME(NAME(gather, taps), SET),                                 \
     }
-const kernel_set NAME(kernels, SET) = {
+const kernel_set NAME(kernel_set, SET) = {
     .name = STRING(SET),
     .lanes = LANES,
     .outer = NAME(outer, SET),

@@ -230,14 +230,14 @@ TARGET static inline ALWAYS void OF(untaps)(VEC *o, const VEC *u)
         IN(SIDE, SIDE, OF(in))   \
     } while (0)
 TARGET static inline ALWAYS void OF(input_some)(const bool all, float *v, const float *x,
-                                                const wino_job *job)
+                                                const winograd_tile *job)
 {
     int64_t row = job->row, pixel = job->pixel, slice = job->slice;
     const int64_t start = job->start, top = job->top, bottom = job->height;
     const int64_t left_edge = job->left, right_edge = job->width;
     CHANNELS(BODY);
 }
-TARGET static void OF(input)(float *v, const float *x, const wino_job *job)
+TARGET static void OF(input)(float *v, const float *x, const winograd_tile *job)
 {
     if (!job->top && !job->left && job->height == SIDE && job->width == SIDE)
         OF(input_some)(true, v, x, job);
@@ -257,12 +257,12 @@ TARGET static void OF(input)(float *v, const float *x, const wino_job *job)
         BACK(4, SIDE, OF(back))  \
     } while (0)
 TARGET static inline ALWAYS void OF(spread_some)(const bool all, float *v, const float *dy,
-                                                 const wino_job *job)
+                                                 const winograd_tile *job)
 {
     int64_t row = job->row, pixel = job->pixel, slice = job->slice;
     CHANNELS(BODY);
 }
-TARGET static void OF(spread)(float *v, const float *dy, const wino_job *job)
+TARGET static void OF(spread)(float *v, const float *dy, const winograd_tile *job)
 {
     if (job->height == 4 && job->width == 4) OF(spread_some)(true, v, dy, job);
     else OF(spread_some)(false, v, dy, job);
@@ -294,12 +294,12 @@ TARGET static inline ALWAYS void OF(place)(const bool part, float *y, VEC value,
     } while (0)
 TARGET static inline ALWAYS void OF(output_some)(const bool all, float *y, const float *m,
                                                  const float *bias, float slope,
-                                                 const wino_job *job)
+                                                 const winograd_tile *job)
 {
     int64_t row = job->row, pixel = job->pixel, slice = job->slice;
     CHANNELS(BODY);
 }
-TARGET static void OF(output)(float *y, const float *m, const wino_job *job)
+TARGET static void OF(output)(float *y, const float *m, const winograd_tile *job)
 {
     const bool all = job->height == 4 && job->width == 4;
     if (all && job->bias && job->slope != 1.0f)
@@ -315,7 +315,7 @@ TARGET static void OF(output)(float *y, const float *m, const wino_job *job)
 #define BODY(part)                                                                  \
     TWICE(TAPS, SIDE, OF(taps), READ(part, w + i * job->row + j * job->pixel + at), \
           STORE(u + (i * SIDE + j) * job->slice + at, to[j]))
-TARGET static void OF(weights)(float *restrict u, const float *restrict w, const wino_job *job)
+TARGET static void OF(weights)(float *restrict u, const float *restrict w, const winograd_tile *job)
 {
     CHANNELS(BODY);
 }
@@ -325,7 +325,7 @@ TARGET static void OF(weights)(float *restrict u, const float *restrict w, const
 #define BODY(part)                                                            \
     TWICE(SIDE, TAPS, OF(untaps), LOAD(u + (i * SIDE + j) * job->slice + at), \
           OF(place)(part, dw + i * job->row + j * job->pixel, to[j], left, at, bias, slope))
-TARGET static void OF(gather)(float *restrict dw, const float *restrict u, const wino_job *job)
+TARGET static void OF(gather)(float *restrict dw, const float *restrict u, const winograd_tile *job)
 {
     const float *bias = NULL, slope = 1.0f;
     CHANNELS(BODY);

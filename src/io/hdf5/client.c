@@ -25,15 +25,15 @@ struct mapping {
 };
 
 typedef struct h5client {
-    infile file;
+    input_file file;
     const char **name;
     mapping *mappings;
 } h5client;
 
-bool h5client_available(void)
+bool hdf5_client_available(void)
 {
     char path[4096];
-    return h5process_find(path, sizeof path);
+    return hdf5_process_find(path, sizeof path);
 }
 
 // ---- before ----
@@ -45,7 +45,7 @@ static uint64_t get(const unsigned char *b, unsigned bytes)
     return value;
 }
 
-plumb_status h5client_precheck(const void *start, size_t have, uint64_t size, const char *path)
+plumb_status hdf5_client_precheck(const void *start, size_t have, uint64_t size, const char *path)
 {
     static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
     const unsigned char *b = start;
@@ -84,22 +84,22 @@ static plumb_status nonsense(const char *path)
 }
 
 // The reply as such; a refusal becomes ours.
-static plumb_status check_reply(const h5wire_reply *reply, const char *path)
+static plumb_status check_reply(const hdf5_reply *reply, const char *path)
 {
-    if (reply->magic != H5WIRE_REPLY) return nonsense(path);
+    if (reply->magic != HDF5_PROTOCOL_REPLY) return nonsense(path);
     if (!reply->status) return PLUMB_OK;
     const int length = (int)strnlen(reply->message, sizeof reply->message);
     if (reply->status > PLUMB_EMISSING || !length) return nonsense(path);
     return fail((plumb_status)reply->status, "%s: %.*s", path, length, reply->message);
 }
 
-plumb_status h5client_check_written(const h5wire_reply *reply, const char *path)
+plumb_status hdf5_client_check_written(const hdf5_reply *reply, const char *path)
 {
     return check_reply(reply, path);
 }
 
-plumb_status h5client_check_array(plumb_array *out, const h5wire_reply *reply, uint64_t total,
-                                  uint64_t size, const char *path)
+plumb_status hdf5_client_check_array(plumb_array *out, const hdf5_reply *reply, uint64_t total,
+                                     uint64_t size, const char *path)
 {
     const plumb_status st = check_reply(reply, path);
     if (st) return st;
@@ -111,22 +111,22 @@ plumb_status h5client_check_array(plumb_array *out, const h5wire_reply *reply, u
         reply->bytes != (uint64_t)count * item)
         return nonsense(path);
     if (reply->offset ? reply->offset > size || reply->bytes > size - reply->offset
-                      : count && total != H5WIRE_BODY + reply->bytes)
+                      : count && total != HDF5_PROTOCOL_BODY + reply->bytes)
         return nonsense(path);
     *out = plumb_array_view(NULL, (plumb_dtype)reply->dtype, (int)reply->ndim, reply->shape);
     return PLUMB_OK;
 }
 
-plumb_status h5client_check_names(file_names *out, arena *mem, const h5wire_reply *reply,
-                                  const char *body, uint64_t total, const char *path)
+plumb_status hdf5_client_check_names(array_file_names *out, arena *mem, const hdf5_reply *reply,
+                                     const char *body, uint64_t total, const char *path)
 {
     const plumb_status st = check_reply(reply, path);
     if (st) return st;
-    if (reply->count < 1 || reply->count > H5WIRE_MAX_NAMES ||
-        reply->bytes > H5WIRE_MAX_NAME_BYTES || total != H5WIRE_BODY + reply->bytes)
+    if (reply->count < 1 || reply->count > HDF5_PROTOCOL_MAX_NAMES ||
+        reply->bytes > HDF5_PROTOCOL_MAX_NAME_BYTES || total != HDF5_PROTOCOL_BODY + reply->bytes)
         return nonsense(path);
-    char *text = arena_take(mem, (int64_t)reply->bytes, 1);
-    const char **names = ARENA_NEW(mem, const char *, (int64_t)reply->count);
+    char *text = arena_alloc(mem, (int64_t)reply->bytes, 1);
+    const char **names = ARENA_ALLOC(mem, const char *, (int64_t)reply->count);
     if (!text || !names) return PLUMB_EMEMORY;
     memcpy(text, body, reply->bytes);
     size_t used = 0;
@@ -137,23 +137,23 @@ plumb_status h5client_check_names(file_names *out, arena *mem, const h5wire_repl
         used += length + 1;
     }
     if (used != reply->bytes) return nonsense(path);
-    *out = (file_names){names, (int64_t)reply->count};
+    *out = (array_file_names){names, (int64_t)reply->count};
     return PLUMB_OK;
 }
 
 // Runs the program and maps what it left in memory. `place` is NULL on failure.
-static plumb_status ask(unsigned char **place, size_t *size, const infile *file, const char *verb,
-                        const char *name)
+static plumb_status ask(unsigned char **place, size_t *size, const input_file *file,
+                        const char *verb, const char *name)
 {
     int memory;
     *place = NULL;
-    plumb_status st = h5process_memory(&memory, file->path);
+    plumb_status st = hdf5_process_memory(&memory, file->path);
     if (st) return st;
     // 20 seconds, and one more for every 4 MB of a slow disk
     const double seconds = 20 + (double)file->size / 4e6;
-    st = h5process_run(verb, name, file->fd, memory, seconds, file->path);
+    st = hdf5_process_run(verb, name, file->fd, memory, seconds, file->path);
     struct stat about;
-    if (!st && (fstat(memory, &about) || about.st_size < (off_t)sizeof(h5wire_reply)))
+    if (!st && (fstat(memory, &about) || about.st_size < (off_t)sizeof(hdf5_reply)))
         st = nonsense(file->path);
     if (!st) {
         *size = (size_t)about.st_size;
@@ -168,33 +168,33 @@ static plumb_status ask(unsigned char **place, size_t *size, const infile *file,
 
 // ---- reading ----
 
-static plumb_status precheck_file(const infile *file)
+static plumb_status precheck_file(const input_file *file)
 {
     unsigned char start[H5CLIENT_START];
     const size_t have = file->size < H5CLIENT_START ? (size_t)file->size : sizeof start;
-    const plumb_status st = infile_read(start, file, 0, have);
-    return st ? st : h5client_precheck(start, have, (uint64_t)file->size, file->path);
+    const plumb_status st = input_file_read(start, file, 0, have);
+    return st ? st : hdf5_client_precheck(start, have, (uint64_t)file->size, file->path);
 }
 
-plumb_status h5client_open(void **state, file_names *names, arena *mem, const char *path)
+plumb_status hdf5_client_open(void **state, array_file_names *names, arena *mem, const char *path)
 {
-    h5client *h = ARENA_NEW(mem, h5client, 1);
+    h5client *h = ARENA_ALLOC(mem, h5client, 1);
     if (!h) return PLUMB_EMEMORY;
-    plumb_status st = infile_open(&h->file, path);
+    plumb_status st = input_file_open(&h->file, path);
     if (st) return st;
     unsigned char *place = NULL;
     size_t size = 0;
     st = precheck_file(&h->file);
     if (!st) st = ask(&place, &size, &h->file, "list", NULL);
     if (!st) {
-        h5wire_reply reply;
+        hdf5_reply reply;
         memcpy(&reply, place, sizeof reply);
-        st =
-            h5client_check_names(names, mem, &reply, (const char *)place + H5WIRE_BODY, size, path);
+        st = hdf5_client_check_names(names, mem, &reply, (const char *)place + HDF5_PROTOCOL_BODY,
+                                     size, path);
         munmap(place, size);
     }
     if (st) {
-        infile_close(&h->file);
+        input_file_close(&h->file);
         return st;
     }
     h->name = names->name;
@@ -204,35 +204,35 @@ plumb_status h5client_open(void **state, file_names *names, arena *mem, const ch
 
 // What came in shared memory stays there; what lies in the file is read from it.
 static plumb_status take_numbers(plumb_array *array, arena *mem, h5client *h,
-                                 const h5wire_reply *reply, unsigned char *place, size_t size)
+                                 const hdf5_reply *reply, unsigned char *place, size_t size)
 {
-    mapping *m = ARENA_NEW(mem, mapping, 1);
+    mapping *m = ARENA_ALLOC(mem, mapping, 1);
     if (!m) return PLUMB_EMEMORY;
     if (reply->offset || !reply->bytes) {
-        array->data = arena_take(mem, (int64_t)reply->bytes, 1);
+        array->data = arena_alloc(mem, (int64_t)reply->bytes, 1);
         if (!array->data)
             return fail(PLUMB_EMEMORY, "%s: no memory for %llu bytes", h->file.path,
                         (unsigned long long)reply->bytes);
-        return infile_read(array->data, &h->file, reply->offset, reply->bytes);
+        return input_file_read(array->data, &h->file, reply->offset, reply->bytes);
     }
-    array->data = place + H5WIRE_BODY;
+    array->data = place + HDF5_PROTOCOL_BODY;
     *m = (mapping){h->mappings, place, size};
     h->mappings = m;
     return PLUMB_OK;
 }
 
-plumb_status h5client_read(plumb_array *out, arena *mem, void *state, int64_t index)
+plumb_status hdf5_client_read(plumb_array *out, arena *mem, void *state, int64_t index)
 {
     h5client *h = state;
     unsigned char *place;
     size_t size = 0;
     plumb_status st = ask(&place, &size, &h->file, "read", h->name[index]);
     if (st) return st;
-    h5wire_reply reply;
+    hdf5_reply reply;
     memcpy(&reply, place, sizeof reply);
     mapping *const before = h->mappings;
     plumb_array array = {0};
-    st = h5client_check_array(&array, &reply, size, (uint64_t)h->file.size, h->file.path);
+    st = hdf5_client_check_array(&array, &reply, size, (uint64_t)h->file.size, h->file.path);
     if (!st) st = take_numbers(&array, mem, h, &reply, place, size);
     if (!st && reply.swapped)
         reorder_bytes(array.data, plumb_dtype_size(array.dtype), plumb_array_count(&array));
@@ -246,17 +246,17 @@ plumb_status h5client_read(plumb_array *out, arena *mem, void *state, int64_t in
     return st;
 }
 
-plumb_status h5client_look(plumb_array *out, uint64_t *offset, const infile **file, void *state,
-                           int64_t index)
+plumb_status hdf5_client_info(plumb_array *out, uint64_t *offset, const input_file **file,
+                              void *state, int64_t index)
 {
     h5client *h = state;
     unsigned char *place;
     size_t size = 0;
     plumb_status st = ask(&place, &size, &h->file, "read", h->name[index]);
     if (st) return st;
-    h5wire_reply reply;
+    hdf5_reply reply;
     memcpy(&reply, place, sizeof reply);
-    st = h5client_check_array(out, &reply, size, (uint64_t)h->file.size, h->file.path);
+    st = hdf5_client_check_array(out, &reply, size, (uint64_t)h->file.size, h->file.path);
     munmap(place, size);
     *file = &h->file;
     if (reply.offset && !reply.swapped && out->dtype != PLUMB_BOOL) *offset = reply.offset;
@@ -264,11 +264,11 @@ plumb_status h5client_look(plumb_array *out, uint64_t *offset, const infile **fi
     return st;
 }
 
-void h5client_close(void *state)
+void hdf5_client_close(void *state)
 {
     h5client *h = state;
     for (mapping *m = h->mappings; m; m = m->next) munmap(m->place, m->size);
-    infile_close(&h->file);
+    input_file_close(&h->file);
 }
 
 // ---- writing ----
@@ -299,51 +299,51 @@ static void put(pen *p, uint64_t at, const void *data, size_t bytes)
 static plumb_status compose(int memory, const plumb_named_array *arrays, int64_t count,
                             bool compress, const char *path)
 {
-    pen p = {.fd = memory, .at = H5WIRE_BODY + (uint64_t)count * sizeof(h5wire_entry)};
+    pen p = {.fd = memory, .at = HDF5_PROTOCOL_BODY + (uint64_t)count * sizeof(hdf5_entry)};
     for (int64_t i = 0; i < count; i++) {
         const plumb_array *a = &arrays[i].array;
         const size_t name = strlen(arrays[i].name) + 1;
         const size_t bytes = (size_t)plumb_array_count(a) * plumb_dtype_size(a->dtype);
-        h5wire_entry e = {.dtype = a->dtype, .ndim = (uint32_t)a->ndim, .name = p.at};
+        hdf5_entry e = {.dtype = a->dtype, .ndim = (uint32_t)a->ndim, .name = p.at};
         memcpy(e.shape, a->shape, (size_t)a->ndim * sizeof *e.shape);
         e.data = (e.name + name + 63) / 64 * 64;
-        put(&p, H5WIRE_BODY + (uint64_t)i * sizeof e, &e, sizeof e);
+        put(&p, HDF5_PROTOCOL_BODY + (uint64_t)i * sizeof e, &e, sizeof e);
         put(&p, e.name, arrays[i].name, name);
         if (bytes) put(&p, e.data, a->data, bytes);
         p.at = e.data + bytes;
     }
-    const h5wire_request request = {H5WIRE_REQUEST, (uint64_t)count, compress, p.at};
+    const hdf5_request request = {HDF5_PROTOCOL_REQUEST, (uint64_t)count, compress, p.at};
     put(&p, 0, &request, sizeof request);
     if (!p.broken && ftruncate(memory, (off_t)p.at) == 0) return PLUMB_OK;
     return fail(PLUMB_EMEMORY, "%s: no shared memory to write it: %s", path, strerror(errno));
 }
 
-plumb_status h5client_save(const char *path, const plumb_named_array *arrays, int64_t count,
-                           bool compress)
+plumb_status hdf5_client_save(const char *path, const plumb_named_array *arrays, int64_t count,
+                              bool compress)
 {
-    if (!h5client_available()) return h5process_run("write", NULL, -1, -1, 0, path);
+    if (!hdf5_client_available()) return hdf5_process_run("write", NULL, -1, -1, 0, path);
     for (int64_t i = 0; i < count; i++)
         if (!arrays[i].name[0])
             return fail(PLUMB_EVALUE, "%s: an array in HDF5 needs a name", path);
-    outfile file;
-    plumb_status st = outfile_open(&file, path);
+    output_file file;
+    plumb_status st = output_file_open(&file, path);
     if (st) return st;
     int memory;
-    st = h5process_memory(&memory, path);
+    st = hdf5_process_memory(&memory, path);
     if (!st) {
         struct stat about = {0};
         st = compose(memory, arrays, count, compress, path);
         if (!st) fstat(memory, &about);
         const double seconds = 60 + (double)about.st_size / 1e6;
-        if (!st) st = h5process_run("write", NULL, fileno(file.stream), memory, seconds, path);
-        h5wire_reply reply;
+        if (!st) st = hdf5_process_run("write", NULL, fileno(file.stream), memory, seconds, path);
+        hdf5_reply reply;
         if (!st)
             st = pread(memory, &reply, sizeof reply, 0) == (ssize_t)sizeof reply
                      ? check_reply(&reply, path)
                      : nonsense(path);
         close(memory);
     }
-    if (st) outfile_abandon(&file);
-    else st = outfile_commit(&file);
+    if (st) output_file_discard(&file);
+    else st = output_file_commit(&file);
     return st;
 }

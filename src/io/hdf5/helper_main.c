@@ -30,9 +30,10 @@ static const char file_path[] = "/proc/self/fd/3";
 // ---- answers ----
 
 // Nothing is tidied up on the way out: after a hostile file HDF5 may well crash doing so.
-static _Noreturn void answer(const h5wire_reply *reply)
+static _Noreturn void answer(const hdf5_reply *reply)
 {
-    const bool done = pwrite(H5WIRE_MEMORY, reply, sizeof *reply, 0) == (ssize_t)sizeof *reply;
+    const bool done =
+        pwrite(HDF5_PROTOCOL_MEMORY, reply, sizeof *reply, 0) == (ssize_t)sizeof *reply;
     _exit(done ? 0 : 1);
 }
 
@@ -41,7 +42,7 @@ static _Noreturn void refuse(plumb_status status, const char *format, ...)
 
 static _Noreturn void refuse(plumb_status status, const char *format, ...)
 {
-    h5wire_reply reply = {.magic = H5WIRE_REPLY, .status = status};
+    hdf5_reply reply = {.magic = HDF5_PROTOCOL_REPLY, .status = status};
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(reply.message, sizeof reply.message, format, arguments);
@@ -147,7 +148,7 @@ static type_row find_type(hid_t dataset, const char *name)
 static uint64_t file_size(void)
 {
     struct stat about;
-    if (fstat(H5WIRE_FILE, &about) || about.st_size < 0) _exit(1);
+    if (fstat(HDF5_PROTOCOL_FILE, &about) || about.st_size < 0) _exit(1);
     return (uint64_t)about.st_size;
 }
 
@@ -173,9 +174,9 @@ static uint64_t room_to_read(uint64_t size)
 
 static hid_t open_file(uint64_t size, uint64_t room)
 {
-    h5jail_limit(room, MILLISECONDS + size / 20000, // 20 MB/s of groups and names
-                 H5WIRE_BODY + H5WIRE_MAX_NAME_BYTES);
-    h5jail_calls(true);
+    hdf5_sandbox_limit(room, MILLISECONDS + size / 20000, // 20 MB/s of groups and names
+                       HDF5_PROTOCOL_BODY + HDF5_PROTOCOL_MAX_NAME_BYTES);
+    hdf5_sandbox_restrict_calls(true);
     // Left alone, the cache of groups and headers grows to 32 MiB.
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5AC_cache_config_t cache = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
@@ -188,7 +189,7 @@ static hid_t open_file(uint64_t size, uint64_t room)
         H5Pset_mdc_config(access, &cache);
     }
     const hid_t file = H5Fopen(file_path, H5F_ACC_RDONLY, access);
-    h5jail_calls(false);
+    hdf5_sandbox_restrict_calls(false);
     if (file < 0) refuse(PLUMB_EFORMAT, "HDF5 cannot open it: damaged, or not HDF5");
     return file;
 }
@@ -208,8 +209,9 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *link, void 
         refuse(PLUMB_EFORMAT, "\"/%s\" is damaged", name);
     if (about.type != H5O_TYPE_DATASET) return 0;
     const size_t length = strlen(name);
-    if (l->count == H5WIRE_MAX_NAMES || length + 2 > H5WIRE_MAX_NAME_BYTES - l->used)
-        refuse(PLUMB_EFORMAT, "holds more than %d datasets, or names too long", H5WIRE_MAX_NAMES);
+    if (l->count == HDF5_PROTOCOL_MAX_NAMES || length + 2 > HDF5_PROTOCOL_MAX_NAME_BYTES - l->used)
+        refuse(PLUMB_EFORMAT, "holds more than %d datasets, or names too long",
+               HDF5_PROTOCOL_MAX_NAMES);
     if (length + 2 > l->room - l->used) {
         l->room = 2 * (l->used + length + 2);
         l->text = realloc(l->text, l->room);
@@ -230,8 +232,9 @@ static _Noreturn void list_names(void)
     if (H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &l) < 0)
         refuse(PLUMB_EFORMAT, "its list of datasets is damaged");
     if (!l.count) refuse(PLUMB_EFORMAT, "holds no dataset");
-    if (pwrite(H5WIRE_MEMORY, l.text, l.used, H5WIRE_BODY) != (ssize_t)l.used) _exit(1);
-    answer(&(h5wire_reply){.magic = H5WIRE_REPLY, .count = l.count, .bytes = l.used});
+    if (pwrite(HDF5_PROTOCOL_MEMORY, l.text, l.used, HDF5_PROTOCOL_BODY) != (ssize_t)l.used)
+        _exit(1);
+    answer(&(hdf5_reply){.magic = HDF5_PROTOCOL_REPLY, .count = l.count, .bytes = l.used});
 }
 
 static bool check_filters(hid_t plist, const char *name)
@@ -277,7 +280,7 @@ static uint64_t check_storage(hid_t dataset, uint64_t bytes, uint64_t size, cons
     if (bytes > small && bytes / 1032 > stored)
         refuse(PLUMB_EFORMAT, "\"%s\" promises %llu bytes and stores %llu, fewer than gzip needs",
                name, (unsigned long long)bytes, (unsigned long long)stored);
-    if (bytes >= H5WIRE_BOMB_SIZE && bytes / H5WIRE_BOMB_RATIO >= stored)
+    if (bytes >= HDF5_PROTOCOL_BOMB_SIZE && bytes / HDF5_PROTOCOL_BOMB_RATIO >= stored)
         refuse(PLUMB_EFORMAT,
                "\"%s\": %llu bytes would unpack to %llu, as in a zip bomb; if it is "
                "genuine, save it again uncompressed",
@@ -306,14 +309,14 @@ static void read_numbers(hid_t dataset, hid_t type, uint64_t bytes, uint64_t chu
                          const char *name)
 {
     // Four chunks: packed, unpacked, unshuffled, and room to grow; 10 MB/s of unpacking.
-    h5jail_limit(bytes + 4 * chunk + room, MILLISECONDS + (bytes + chunk) / 10000,
-                 H5WIRE_BODY + bytes);
-    if (ftruncate(H5WIRE_MEMORY, (off_t)(H5WIRE_BODY + bytes))) _exit(1);
-    unsigned char *place =
-        mmap(NULL, H5WIRE_BODY + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, H5WIRE_MEMORY, 0);
+    hdf5_sandbox_limit(bytes + 4 * chunk + room, MILLISECONDS + (bytes + chunk) / 10000,
+                       HDF5_PROTOCOL_BODY + bytes);
+    if (ftruncate(HDF5_PROTOCOL_MEMORY, (off_t)(HDF5_PROTOCOL_BODY + bytes))) _exit(1);
+    unsigned char *place = mmap(NULL, HDF5_PROTOCOL_BODY + bytes, PROT_READ | PROT_WRITE,
+                                MAP_SHARED, HDF5_PROTOCOL_MEMORY, 0);
     if (place == MAP_FAILED) refuse(PLUMB_EMEMORY, "no memory for \"%s\"", name);
     // In the file's own type: HDF5 has nothing to convert, bytes are turned on the other side.
-    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, place + H5WIRE_BODY) < 0)
+    if (H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, place + HDF5_PROTOCOL_BODY) < 0)
         refuse(PLUMB_EFORMAT, "the numbers of \"%s\" cannot be read: damaged or cut", name);
 }
 
@@ -327,10 +330,10 @@ static _Noreturn void read_dataset(const char *name)
     if (dataset < 0) refuse(PLUMB_EFORMAT, "\"%s\" cannot be opened", name);
     const type_row type = find_type(dataset, name);
 
-    h5wire_reply reply = {.magic = H5WIRE_REPLY,
-                          .dtype = type.dtype,
-                          .swapped = type.swapped,
-                          .bytes = plumb_dtype_size(type.dtype)};
+    hdf5_reply reply = {.magic = HDF5_PROTOCOL_REPLY,
+                        .dtype = type.dtype,
+                        .swapped = type.swapped,
+                        .bytes = plumb_dtype_size(type.dtype)};
     const hid_t space = H5Dget_space(dataset);
     const H5S_class_t class = space < 0 ? H5S_NO_CLASS : H5Sget_simple_extent_type(space);
     hsize_t shape[PLUMB_MAX_DIMS];
@@ -361,7 +364,7 @@ static _Noreturn void read_dataset(const char *name)
 // ---- writing ----
 
 // Chunks of at most a megabyte: whole trailing axes first, as they lie together in memory.
-static void choose_chunk(hsize_t chunk[PLUMB_MAX_DIMS], const h5wire_entry *e)
+static void choose_chunk(hsize_t chunk[PLUMB_MAX_DIMS], const hdf5_entry *e)
 {
     uint64_t bytes = plumb_dtype_size((plumb_dtype)e->dtype);
     for (uint32_t i = e->ndim; i-- > 0;) {
@@ -377,15 +380,15 @@ static bool leave_room(hid_t dataset, uint64_t index)
 {
     const haddr_t offset = H5Dget_offset(dataset);
     const uint64_t at = offset == HADDR_UNDEF ? 0 : offset;
-    const off_t place = (off_t)(H5WIRE_BODY + index * sizeof(h5wire_entry));
-    return pwrite(H5WIRE_MEMORY, &at, sizeof at, place + (off_t)offsetof(h5wire_entry, data)) ==
-           (ssize_t)sizeof at;
+    const off_t place = (off_t)(HDF5_PROTOCOL_BODY + index * sizeof(hdf5_entry));
+    return pwrite(HDF5_PROTOCOL_MEMORY, &at, sizeof at,
+                  place + (off_t)offsetof(hdf5_entry, data)) == (ssize_t)sizeof at;
 }
 
-static bool write_dataset(hid_t file, const h5wire_entry *entries, uint64_t index,
+static bool write_dataset(hid_t file, const hdf5_entry *entries, uint64_t index,
                           const unsigned char *memory, bool compress, bool reserve)
 {
-    const h5wire_entry *e = &entries[index];
+    const hdf5_entry *e = &entries[index];
     type_row table[TYPES];
     make_types(table);
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
@@ -424,18 +427,18 @@ static bool write_dataset(hid_t file, const h5wire_entry *entries, uint64_t inde
 
 static _Noreturn void write_file(bool reserve)
 {
-    h5wire_request request;
-    if (pread(H5WIRE_MEMORY, &request, sizeof request, 0) != (ssize_t)sizeof request ||
-        request.magic != H5WIRE_REQUEST)
+    hdf5_request request;
+    if (pread(HDF5_PROTOCOL_MEMORY, &request, sizeof request, 0) != (ssize_t)sizeof request ||
+        request.magic != HDF5_PROTOCOL_REQUEST)
         _exit(1);
     const unsigned char *memory =
-        mmap(NULL, request.bytes, PROT_READ, MAP_PRIVATE, H5WIRE_MEMORY, 0);
+        mmap(NULL, request.bytes, PROT_READ, MAP_PRIVATE, HDF5_PROTOCOL_MEMORY, 0);
     if (memory == MAP_FAILED) refuse(PLUMB_EMEMORY, "no memory to write it");
     signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is an error like a full disk
-    h5jail_calls(true);
+    hdf5_sandbox_restrict_calls(true);
     const hid_t file = H5Fcreate(file_path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     if (file < 0) refuse(PLUMB_EFILE, "cannot be written");
-    const h5wire_entry *entries = (const h5wire_entry *)(memory + H5WIRE_BODY);
+    const hdf5_entry *entries = (const hdf5_entry *)(memory + HDF5_PROTOCOL_BODY);
     for (uint64_t i = 0; i < request.count; i++)
         if (!write_dataset(file, entries, i, memory, request.compress && !reserve, reserve))
             refuse(PLUMB_EFILE,
@@ -443,7 +446,7 @@ static _Noreturn void write_file(bool reserve)
                    "or not a path",
                    (const char *)memory + entries[i].name);
     if (H5Fclose(file) < 0) refuse(PLUMB_EFILE, "cannot be written: the disk may be full");
-    answer(&(h5wire_reply){.magic = H5WIRE_REPLY});
+    answer(&(hdf5_reply){.magic = HDF5_PROTOCOL_REPLY});
 }
 
 // The library's table, for a program that links none of it.
@@ -459,7 +462,7 @@ size_t plumb_dtype_size(plumb_dtype dtype)
 
 int main(int argc, char **argv)
 {
-    h5jail_enter();
+    hdf5_sandbox_enter();
     if (H5open() < 0) refuse(PLUMB_EMISSING, "the HDF5 library does not start");
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     H5PLset_loading_state(0);

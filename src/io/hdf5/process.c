@@ -44,7 +44,7 @@ static bool is_beside(char *path, size_t size, const char *file)
     return false;
 }
 
-bool h5process_find(char *path, size_t size)
+bool hdf5_process_find(char *path, size_t size)
 {
     const char *wish = secure_getenv("PLUMB_H5");
     if (wish) return is_program(path, size, wish, "");
@@ -61,7 +61,7 @@ bool h5process_find(char *path, size_t size)
     return is_program(path, size, PLUMB_LIBEXEC, "/plumb-h5");
 }
 
-plumb_status h5process_memory(int *out, const char *path)
+plumb_status hdf5_process_memory(int *out, const char *path)
 {
     *out = memfd_create("plumb-h5", MFD_CLOEXEC);
     return *out >= 0 ? PLUMB_OK
@@ -108,7 +108,7 @@ static int spawn(pid_t *child, const char *program, const char *verb, const char
     for (int i = 0; i < 3; i++)
         bad |= posix_spawn_file_actions_addopen(&files, i, "/dev/null", i ? O_WRONLY : O_RDONLY, 0);
     for (int i = 0; i < 3; i++)
-        bad |= posix_spawn_file_actions_adddup2(&files, from[i], H5WIRE_FILE + i);
+        bad |= posix_spawn_file_actions_adddup2(&files, from[i], HDF5_PROTOCOL_FILE + i);
     char room[3][4200], *environment[8];
     make_environment(environment, room);
     char *const arguments[] = {(char[]){"plumb-h5"}, (char *)(uintptr_t)verb,
@@ -157,13 +157,13 @@ static plumb_status wait_for(pid_t child, int alive, double seconds, const char 
     return PLUMB_OK;
 }
 
-plumb_status h5process_run(const char *verb, const char *name, int file, int memory, double seconds,
-                           const char *path)
+plumb_status hdf5_process_run(const char *verb, const char *name, int file, int memory,
+                              double seconds, const char *path)
 {
     const bool reads = !strcmp(verb, "list") || !strcmp(verb, "read");
     const char *who = reads ? "the HDF5 reader" : "the HDF5 writer";
     char program[4096];
-    if (!h5process_find(program, sizeof program))
+    if (!hdf5_process_find(program, sizeof program))
         return fail(PLUMB_EMISSING,
                     "%s: HDF5 is not in this build: the program plumb-h5 is not "
                     "there; build plumb with libhdf5-dev, or say where it is in PLUMB_H5",

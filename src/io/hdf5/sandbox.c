@@ -49,10 +49,10 @@ static void set_limit(int which, rlim_t value)
     setrlimit((__rlimit_resource_t)which, &limit);
 }
 
-void h5jail_enter(void)
+void hdf5_sandbox_enter(void)
 {
 #ifdef SYS_close_range
-    syscall(SYS_close_range, H5WIRE_ALIVE + 1, ~0u, 0);
+    syscall(SYS_close_range, HDF5_PROTOCOL_ALIVE + 1, ~0u, 0);
 #endif
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -70,7 +70,7 @@ static uint64_t memory_in_use(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-void h5jail_limit(uint64_t memory, uint64_t milliseconds, uint64_t output)
+void hdf5_sandbox_limit(uint64_t memory, uint64_t milliseconds, uint64_t output)
 {
     static uint64_t base; // asked once, before the door to /proc closes
     if (!base) base = memory_in_use();
@@ -108,7 +108,7 @@ enum {
     OPENING = sizeof opening / sizeof *opening,
 };
 
-void h5jail_calls(bool may_open)
+void hdf5_sandbox_restrict_calls(bool may_open)
 {
     if (SANITIZED || !ARCHITECTURE) return;
     struct sock_filter code[5 + 2 * (READING + OPENING)];

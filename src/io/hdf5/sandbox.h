@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 /// No core files, no new privileges, few descriptors, and an end when the parent ends.
-void h5jail_enter(void);
+void hdf5_sandbox_enter(void);
 
 /// This much memory beyond what was in use at the first call, milliseconds of the processor from
 /// now, and bytes of output.
-void h5jail_limit(uint64_t memory, uint64_t milliseconds, uint64_t output);
+void hdf5_sandbox_limit(uint64_t memory, uint64_t milliseconds, uint64_t output);
 
 /// From here on only the system calls that reading needs: no network, no programs, no processes;
 /// and without `may_open` no other files.
-void h5jail_calls(bool may_open);
+void hdf5_sandbox_restrict_calls(bool may_open);
 
 #endif

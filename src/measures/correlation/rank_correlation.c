@@ -40,13 +40,13 @@ static void rank(double *out, place *scratch, const double *x, int64_t n)
     }
 }
 
-typedef struct desk {
+typedef struct correlation_scratch {
     double *x, *y, *rank_x, *rank_y;
     place *scratch;
-} desk;
+} correlation_scratch;
 
 // NaN if either does not vary.
-static double spearman(desk *d, int64_t n)
+static double spearman(correlation_scratch *d, int64_t n)
 {
     double xy = 0.0, xx = 0.0, yy = 0.0;
     const double mean = 0.5 * (double)(n - 1);
@@ -61,10 +61,11 @@ static double spearman(desk *d, int64_t n)
     return xx > 0.0 && yy > 0.0 ? xy / sqrt(xx * yy) : (double)NAN;
 }
 
-static plumb_status make_desk(desk *d, arena *mem, int64_t n)
+static plumb_status make_desk(correlation_scratch *d, arena *mem, int64_t n)
 {
-    *d = (desk){ARENA_NEW(mem, double, n), ARENA_NEW(mem, double, n), ARENA_NEW(mem, double, n),
-                ARENA_NEW(mem, double, n), ARENA_NEW(mem, place, n)};
+    *d = (correlation_scratch){ARENA_ALLOC(mem, double, n), ARENA_ALLOC(mem, double, n),
+                               ARENA_ALLOC(mem, double, n), ARENA_ALLOC(mem, double, n),
+                               ARENA_ALLOC(mem, place, n)};
     return d->x && d->y && d->rank_x && d->rank_y && d->scratch ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
@@ -73,8 +74,8 @@ static plumb_status make_desk(desk *d, arena *mem, int64_t n)
 static plumb_status bootstrap(plumb_interval *out, arena *mem, const double *x, const double *y,
                               int64_t n, const plumb_foretell_options *o)
 {
-    desk d;
-    double *rho = ARENA_NEW(mem, double, o->resamples);
+    correlation_scratch d;
+    double *rho = ARENA_ALLOC(mem, double, o->resamples);
     int64_t got = 0;
     *out = (plumb_interval){(double)NAN, (double)NAN};
     if (!rho || make_desk(&d, mem, n)) return PLUMB_EMEMORY;
@@ -129,7 +130,7 @@ plumb_status plumb_foretell_measure(plumb_foretell *out, const double *measure,
         return fail(PLUMB_EVALUE, "top is %g and resamples %lld; want (0, 1] and 0 or more", o.top,
                     (long long)o.resamples);
     arena mem = {0};
-    desk d;
+    correlation_scratch d;
     plumb_foretell r = {.rho_ci = {(double)NAN, (double)NAN}};
     plumb_status st = make_desk(&d, &mem, count);
     if (!st) {

@@ -32,7 +32,7 @@ enum {
     LINE_RIDGES = (int)(sizeof line_ridges / sizeof *line_ridges)
 };
 
-static int64_t feature_count(const kernelfit *f, const kernelfit_choice *c)
+static int64_t feature_count(const kernel_fit *f, const kernel_fit_choice *c)
 {
     if (c->kernel) return 1 + f->dims + f->centres;
     return 1 + (c->order ? f->poly.first[c->order + 1] : 0);
@@ -64,7 +64,7 @@ static double square(const double *x, int64_t n)
 }
 
 // What of a centre the kernel needs at one scale: |c|^2, or 1 / sqrt(1 + s (1 + |c|^2)).
-static void prepare_centres(double *cc, const kernelfit *f, double scale)
+static void prepare_centres(double *cc, const kernel_fit *f, double scale)
 {
     const double s = 2.0 * scale / (double)f->dims;
     for (int64_t j = 0; j < f->centres; j++) {
@@ -76,7 +76,7 @@ static void prepare_centres(double *cc, const kernelfit *f, double scale)
 // k becomes the kernel of a point with |x|^2 = xx at each centre, whose products with it k holds;
 // a and b, unless NULL, such that the kernel's gradient is a c + b x.
 static void kernel_row(double *restrict k, double *restrict a, double *restrict b,
-                       const kernelfit *f, double scale, double xx, const double *restrict cc)
+                       const kernel_fit *f, double scale, double xx, const double *restrict cc)
 {
     const int64_t n = f->centres;
     if (f->family == PLUMB_ESTIMATOR_GAUSSIAN) {
@@ -102,7 +102,7 @@ static void kernel_row(double *restrict k, double *restrict a, double *restrict 
 }
 
 // out (rows, count) for a choice; cc (centres) is scratch, filled here.
-static void fill(double *out, double *cc, const kernelfit *f, const kernelfit_choice *c,
+static void fill(double *out, double *cc, const kernel_fit *f, const kernel_fit_choice *c,
                  const double *x, int64_t rows)
 {
     const int64_t count = feature_count(f, c), d = f->dims;
@@ -121,12 +121,12 @@ static void fill(double *out, double *cc, const kernelfit *f, const kernelfit_ch
 }
 
 // Each next centre is the row farthest from all before it: they cover the data evenly, edges too.
-static plumb_status place_centres(kernelfit *f, arena *mem, const double *x, int64_t rows)
+static plumb_status place_centres(kernel_fit *f, arena *mem, const double *x, int64_t rows)
 {
     const int64_t d = f->dims;
     if (f->centres > rows) f->centres = rows;
-    f->centre = ARENA_NEW(mem, double, (f->centres * d));
-    double *away = ARENA_NEW(mem, double, rows);
+    f->centre = ARENA_ALLOC(mem, double, (f->centres * d));
+    double *away = ARENA_ALLOC(mem, double, rows);
     if (!f->centre || !away) return PLUMB_EMEMORY;
     int64_t next = 0;
     for (int64_t r = 0; r < rows; r++) {
@@ -165,23 +165,23 @@ typedef struct search {
     double *total; // (outputs) of y^2
 } search;
 
-static plumb_status search_init(search *s, arena *mem, const kernelfit_input *in, int64_t widest)
+static plumb_status search_init(search *s, arena *mem, const kernel_fit_input *in, int64_t widest)
 {
     const int64_t thin = in->thin > 1 ? in->thin : 1, most = in->rows / thin + 2;
-    double *x = ARENA_NEW(mem, double, (most * in->dims));
-    double *y = ARENA_NEW(mem, double, (most * in->outputs));
+    double *x = ARENA_ALLOC(mem, double, (most * in->dims));
+    double *y = ARENA_ALLOC(mem, double, (most * in->outputs));
     *s = (search){.x = x, .y = y, .outputs = in->outputs};
-    s->features = ARENA_NEW(mem, double, (most * widest));
-    s->cc = ARENA_NEW(mem, double, widest);
+    s->features = ARENA_ALLOC(mem, double, (most * widest));
+    s->cc = ARENA_ALLOC(mem, double, widest);
     for (int h = 0; h < 2; h++) {
-        s->gram[h] = ARENA_NEW(mem, double, (widest * widest));
-        s->right[h] = ARENA_NEW(mem, double, (widest * in->outputs));
+        s->gram[h] = ARENA_ALLOC(mem, double, (widest * widest));
+        s->right[h] = ARENA_ALLOC(mem, double, (widest * in->outputs));
         if (!s->gram[h] || !s->right[h]) return PLUMB_EMEMORY;
     }
-    s->factor = ARENA_NEW(mem, double, (widest * widest));
-    s->weights = ARENA_NEW(mem, double, (widest * in->outputs));
-    s->residual = ARENA_NEW(mem, double, (most * in->outputs));
-    s->total = ARENA_NEW(mem, double, in->outputs);
+    s->factor = ARENA_ALLOC(mem, double, (widest * widest));
+    s->weights = ARENA_ALLOC(mem, double, (widest * in->outputs));
+    s->residual = ARENA_ALLOC(mem, double, (most * in->outputs));
+    s->total = ARENA_ALLOC(mem, double, in->outputs);
     if (!x || !y || !s->features || !s->cc || !s->factor || !s->weights || !s->residual ||
         !s->total)
         return PLUMB_EMEMORY;
@@ -197,13 +197,13 @@ static plumb_status search_init(search *s, arena *mem, const kernelfit_input *in
     return PLUMB_OK;
 }
 
-static bool shrinks(const kernelfit *f)
+static bool shrinks(const kernel_fit *f)
 {
     return f->firm < f->dims;
 }
 
 // gram + ridge, factored. The constant is (all but) free, and the lines that are to be.
-static bool factor(double *out, const double *gram, const kernelfit *f, const kernelfit_choice *c,
+static bool factor(double *out, const double *gram, const kernel_fit *f, const kernel_fit_choice *c,
                    double rows)
 {
     const int64_t n = feature_count(f, c);
@@ -217,7 +217,7 @@ static bool factor(double *out, const double *gram, const kernelfit *f, const ke
 
 // Fits one half and adds to `left` (2, outputs) what it misses in the other, and the squared jumps
 // of that from row to row.
-static bool miss(double *left, search *s, const kernelfit *f, const kernelfit_choice *c, int half)
+static bool miss(double *left, search *s, const kernel_fit *f, const kernel_fit_choice *c, int half)
 {
     const int64_t n = feature_count(f, c), o = s->outputs;
     const int64_t fitted = half ? s->rows - s->first : s->first, other = s->rows - fitted;
@@ -239,7 +239,7 @@ static bool miss(double *left, search *s, const kernelfit *f, const kernelfit_ch
 }
 
 // Tries one kind of features with some ridges; true if nothing is left to explain.
-static bool try_features(kernelfit *f, search *s, double *left, kernelfit_choice c,
+static bool try_features(kernel_fit *f, search *s, double *left, kernel_fit_choice c,
                          const double *ridge, int count)
 {
     const int64_t n = feature_count(f, &c), o = s->outputs;
@@ -268,7 +268,7 @@ static bool try_features(kernelfit *f, search *s, double *left, kernelfit_choice
 }
 
 // Does some output have this scale?
-static bool wanted(const kernelfit *f, double scale)
+static bool wanted(const kernel_fit *f, double scale)
 {
     for (int64_t k = 0; k < f->outputs; k++)
         if (f->choice[k].kernel && f->choice[k].scale == scale) return true;
@@ -276,7 +276,7 @@ static bool wanted(const kernelfit *f, double scale)
 }
 
 // From the middle scale outwards, on either side for as long as that helps some output.
-static plumb_status choose_kernel(kernelfit *f, search *s, double *left)
+static plumb_status choose_kernel(kernel_fit *f, search *s, double *left)
 {
     const bool gaussian = f->family == PLUMB_ESTIMATOR_GAUSSIAN;
     const double *scales = gaussian ? gaussian_scales : network_scales;
@@ -289,36 +289,36 @@ static plumb_status choose_kernel(kernelfit *f, search *s, double *left)
             if (st) return st;
             if (i != middle && i != middle + 1 && i != middle - 1 && !wanted(f, scales[i - step]))
                 break;
-            if (try_features(f, s, left, (kernelfit_choice){.kernel = true, .scale = scales[i]},
+            if (try_features(f, s, left, (kernel_fit_choice){.kernel = true, .scale = scales[i]},
                              ridges, shrinks(f) ? SHRINKING : RIDGES))
                 return PLUMB_OK;
         }
     return PLUMB_OK;
 }
 
-static plumb_status choose(kernelfit *f, arena *mem, search *s)
+static plumb_status choose(kernel_fit *f, arena *mem, search *s)
 {
-    double *left = ARENA_NEW(mem, double, (2 * s->outputs));
+    double *left = ARENA_ALLOC(mem, double, (2 * s->outputs));
     if (!left) return PLUMB_EMEMORY;
     for (int order = 0; order <= f->poly.order; order++)
-        if (try_features(f, s, left, (kernelfit_choice){.order = order},
+        if (try_features(f, s, left, (kernel_fit_choice){.order = order},
                          shrinks(f) ? line_ridges : &least_ridge, shrinks(f) ? LINE_RIDGES : 1))
             return PLUMB_OK;
     return f->centres ? choose_kernel(f, s, left) : PLUMB_OK;
 }
 
-plumb_status kernelfit_choose(kernelfit *out, arena *mem, const kernelfit_input *in)
+plumb_status kernel_fit_choose(kernel_fit *out, arena *mem, const kernel_fit_input *in)
 {
     plumb_status st = blas_load();
     if (st) return st;
-    kernelfit f = {
+    kernel_fit f = {
         .dims = in->dims, .outputs = in->outputs, .family = in->family, .firm = in->firm};
     f.enough = fmax(in->enough, exact);
     f.centres = in->family == PLUMB_ESTIMATOR_POLYNOMIAL ? 0 : in->centres;
     int order = 1;
     while (order < in->most_order && poly_count(in->dims, order + 1) <= in->most_terms) order++;
     st = poly_init(&f.poly, mem, in->dims, order);
-    f.choice = ARENA_NEW(mem, kernelfit_choice, in->outputs);
+    f.choice = ARENA_ALLOC(mem, kernel_fit_choice, in->outputs);
     if (st || !f.choice) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < in->outputs; k++) f.choice[k].left = 1.0;
     f.stride =
@@ -336,13 +336,13 @@ plumb_status kernelfit_choose(kernelfit *out, arena *mem, const kernelfit_input 
 
 // --- the final fits -----------------------------------------------------------------------------
 
-static bool same_features(const kernelfit_choice *a, const kernelfit_choice *b)
+static bool same_features(const kernel_fit_choice *a, const kernel_fit_choice *b)
 {
     return a->kernel == b->kernel && a->order == b->order && a->scale == b->scale;
 }
 
 // The outputs that have the features of output k, unless an earlier one has; their number.
-static int64_t alike(int64_t *members, const kernelfit *f, int64_t k)
+static int64_t alike(int64_t *members, const kernel_fit *f, int64_t k)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < f->outputs; i++) {
@@ -357,34 +357,34 @@ static int64_t alike(int64_t *members, const kernelfit *f, int64_t k)
 typedef struct normal {
     int64_t n, count;
     const int64_t *members;
-    double *gram[KERNELFIT_FITS], *right[KERNELFIT_FITS]; // right (n, count)
-    double rows[KERNELFIT_FITS];
+    double *gram[KERNEL_FIT_FITS], *right[KERNEL_FIT_FITS]; // right (n, count)
+    double rows[KERNEL_FIT_FITS];
     double *lower, *some; // scratch (n, n), (n, count)
 } normal;
 
-static plumb_status normal_init(normal *e, arena *mem, const kernelfit *f,
-                                const kernelfit_input *in, const int64_t *members, int64_t count)
+static plumb_status normal_init(normal *e, arena *mem, const kernel_fit *f,
+                                const kernel_fit_input *in, const int64_t *members, int64_t count)
 {
-    const kernelfit_choice *c = &f->choice[members[0]];
+    const kernel_fit_choice *c = &f->choice[members[0]];
     const int64_t n = feature_count(f, c), rows = in->rows;
     *e = (normal){.n = n, .count = count, .members = members};
-    double *features = ARENA_NEW(mem, double, (rows * n));
-    double *cc = ARENA_NEW(mem, double, (f->centres + 1));
-    double *y = ARENA_NEW(mem, double, (rows * count));
-    e->lower = ARENA_NEW(mem, double, (n * n));
-    e->some = ARENA_NEW(mem, double, (n * count));
-    for (int w = 0; w < KERNELFIT_FITS; w++) {
-        e->gram[w] = ARENA_NEW(mem, double, (n * n));
-        e->right[w] = ARENA_NEW(mem, double, (n * count));
+    double *features = ARENA_ALLOC(mem, double, (rows * n));
+    double *cc = ARENA_ALLOC(mem, double, (f->centres + 1));
+    double *y = ARENA_ALLOC(mem, double, (rows * count));
+    e->lower = ARENA_ALLOC(mem, double, (n * n));
+    e->some = ARENA_ALLOC(mem, double, (n * count));
+    for (int w = 0; w < KERNEL_FIT_FITS; w++) {
+        e->gram[w] = ARENA_ALLOC(mem, double, (n * n));
+        e->right[w] = ARENA_ALLOC(mem, double, (n * count));
         if (!e->gram[w] || !e->right[w]) return PLUMB_EMEMORY;
     }
     if (!features || !cc || !y || !e->lower || !e->some) return PLUMB_EMEMORY;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < count; i++) y[r * count + i] = in->y[r * in->outputs + members[i]];
     fill(features, cc, f, c, in->x, rows);
-    for (int h = KERNELFIT_FIRST; h <= KERNELFIT_SECOND; h++) {
-        const int64_t at = h == KERNELFIT_FIRST ? 0 : in->first;
-        const int64_t some = h == KERNELFIT_FIRST ? in->first : rows - in->first;
+    for (int h = KERNEL_FIT_FIRST; h <= KERNEL_FIT_SECOND; h++) {
+        const int64_t at = h == KERNEL_FIT_FIRST ? 0 : in->first;
+        const int64_t some = h == KERNEL_FIT_FIRST ? in->first : rows - in->first;
         e->rows[h] = (double)some;
         blas_gram(e->gram[h], n, features + at * n, n, some, n);
         blas_gemm(e->right[h], count, features + at * n, n, true, y + at * count, count, false, n,
@@ -397,13 +397,13 @@ static plumb_status normal_init(normal *e, arena *mem, const kernelfit *f,
 }
 
 // Solves for the members that have the ridge of member `first`, the first of these.
-static plumb_status solve_ridge(kernelfit *f, normal *e, int64_t first)
+static plumb_status solve_ridge(kernel_fit *f, normal *e, int64_t first)
 {
     const int64_t n = e->n;
-    const kernelfit_choice c = f->choice[e->members[first]];
+    const kernel_fit_choice c = f->choice[e->members[first]];
     int64_t count = 0;
     for (int64_t i = first; i < e->count; i++) count += f->choice[e->members[i]].ridge == c.ridge;
-    for (int w = 0; w < KERNELFIT_FITS; w++) {
+    for (int w = 0; w < KERNEL_FIT_FITS; w++) {
         double rows = e->rows[w];
         while (!factor(e->lower, e->gram[w], f, &c, rows)) { // rounding: lean a little harder
             rows *= 10.0;
@@ -426,7 +426,7 @@ static plumb_status solve_ridge(kernelfit *f, normal *e, int64_t first)
     return PLUMB_OK;
 }
 
-static plumb_status solve_group(kernelfit *f, arena *mem, const kernelfit_input *in,
+static plumb_status solve_group(kernel_fit *f, arena *mem, const kernel_fit_input *in,
                                 const int64_t *members, int64_t count)
 {
     normal e;
@@ -440,20 +440,20 @@ static plumb_status solve_group(kernelfit *f, arena *mem, const kernelfit_input 
     return st;
 }
 
-plumb_status kernelfit_solve(kernelfit *fit, arena *mem, const kernelfit_input *in)
+plumb_status kernel_fit_solve(kernel_fit *fit, arena *mem, const kernel_fit_input *in)
 {
-    for (int w = 0; w < KERNELFIT_FITS; w++) {
-        fit->weight[w] = ARENA_NEW(mem, double, (fit->outputs * fit->stride));
+    for (int w = 0; w < KERNEL_FIT_FITS; w++) {
+        fit->weight[w] = ARENA_ALLOC(mem, double, (fit->outputs * fit->stride));
         if (!fit->weight[w]) return PLUMB_EMEMORY;
     }
     arena scratch = {0};
     plumb_status st = PLUMB_OK;
-    int64_t *members = ARENA_NEW(&scratch, int64_t, fit->outputs);
+    int64_t *members = ARENA_ALLOC(&scratch, int64_t, fit->outputs);
     if (!members) st = PLUMB_EMEMORY;
     for (int64_t k = 0; k < fit->outputs && !st; k++) {
         const int64_t count = alike(members, fit, k);
         if (!count || (!fit->choice[k].kernel && !fit->choice[k].order)) continue;
-        const arena_mark mark = arena_here(&scratch);
+        const arena_mark mark = arena_get_mark(&scratch);
         st = solve_group(fit, &scratch, in, members, count);
         arena_rewind(&scratch, mark);
         if (!st) st = status_check_stop();
@@ -465,7 +465,7 @@ plumb_status kernelfit_solve(kernelfit *fit, arena *mem, const kernelfit_input *
 // --- Jacobians ----------------------------------------------------------------------------------
 
 // to (features of one order less, count * dims): the coefficients of all derivatives.
-static void differentiate(double *to, const kernelfit *f, int which, const int64_t *members,
+static void differentiate(double *to, const kernel_fit *f, int which, const int64_t *members,
                           int64_t count)
 {
     const int order = f->choice[members[0]].order;
@@ -485,14 +485,14 @@ static void differentiate(double *to, const kernelfit *f, int which, const int64
     }
 }
 
-static plumb_status jacobian_of_polynomial(double *out, const kernelfit *f, arena *mem, int which,
+static plumb_status jacobian_of_polynomial(double *out, const kernel_fit *f, arena *mem, int which,
                                            const int64_t *members, int64_t count, const double *x,
                                            int64_t rows)
 {
-    const kernelfit_choice lower = {.order = f->choice[members[0]].order - 1};
+    const kernel_fit_choice lower = {.order = f->choice[members[0]].order - 1};
     const int64_t n = feature_count(f, &lower);
-    double *features = ARENA_NEW(mem, double, (rows * n));
-    double *slopes = ARENA_NEW(mem, double, (n * count * f->dims));
+    double *features = ARENA_ALLOC(mem, double, (rows * n));
+    double *slopes = ARENA_ALLOC(mem, double, (n * count * f->dims));
     if (!features || !slopes) return PLUMB_EMEMORY;
     differentiate(slopes, f, which, members, count);
     fill(features, NULL, f, &lower, x, rows);
@@ -501,15 +501,15 @@ static plumb_status jacobian_of_polynomial(double *out, const kernelfit *f, aren
     return PLUMB_OK;
 }
 
-static plumb_status jacobian_of_kernel(double *out, const kernelfit *f, arena *mem, int which,
+static plumb_status jacobian_of_kernel(double *out, const kernel_fit *f, arena *mem, int which,
                                        const int64_t *members, int64_t count, const double *x,
                                        int64_t rows)
 {
     const int64_t d = f->dims, n = f->centres, wide = count * d;
-    double *k = ARENA_NEW(mem, double, (rows * n)), *a = ARENA_NEW(mem, double, (rows * n));
-    double *b = ARENA_NEW(mem, double, (rows * n)), *cc = ARENA_NEW(mem, double, n);
-    double *w = ARENA_NEW(mem, double, (n * count)), *wc = ARENA_NEW(mem, double, (n * wide));
-    double *along = ARENA_NEW(mem, double, (rows * count));
+    double *k = ARENA_ALLOC(mem, double, (rows * n)), *a = ARENA_ALLOC(mem, double, (rows * n));
+    double *b = ARENA_ALLOC(mem, double, (rows * n)), *cc = ARENA_ALLOC(mem, double, n);
+    double *w = ARENA_ALLOC(mem, double, (n * count)), *wc = ARENA_ALLOC(mem, double, (n * wide));
+    double *along = ARENA_ALLOC(mem, double, (rows * count));
     if (!k || !a || !b || !cc || !w || !wc || !along) return PLUMB_EMEMORY;
     prepare_centres(cc, f, f->choice[members[0]].scale);
     for (int64_t j = 0; j < n; j++)
@@ -533,12 +533,12 @@ static plumb_status jacobian_of_kernel(double *out, const kernelfit *f, arena *m
     return PLUMB_OK;
 }
 
-static plumb_status jacobian(double *out, const kernelfit *f, arena *mem, int which,
+static plumb_status jacobian(double *out, const kernel_fit *f, arena *mem, int which,
                              const double *x, int64_t rows)
 {
     const int64_t d = f->dims;
-    int64_t *members = ARENA_NEW(mem, int64_t, f->outputs);
-    double *part = ARENA_NEW(mem, double, (rows * f->outputs * d));
+    int64_t *members = ARENA_ALLOC(mem, int64_t, f->outputs);
+    double *part = ARENA_ALLOC(mem, double, (rows * f->outputs * d));
     if (!members || !part) return PLUMB_EMEMORY;
     memset(out, 0, (size_t)(rows * f->outputs * d) * sizeof *out);
     for (int64_t k = 0; k < f->outputs; k++) {
@@ -557,10 +557,10 @@ static plumb_status jacobian(double *out, const kernelfit *f, arena *mem, int wh
     return PLUMB_OK;
 }
 
-plumb_status kernelfit_jacobian(double *out, const kernelfit *fit, arena *mem, int which,
-                                const double *x, int64_t rows)
+plumb_status kernel_fit_jacobian(double *out, const kernel_fit *fit, arena *mem, int which,
+                                 const double *x, int64_t rows)
 {
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     const plumb_status st = jacobian(out, fit, mem, which, x, rows);
     arena_rewind(mem, mark);
     return st;

@@ -12,7 +12,7 @@
 #include "math/poly.h"
 #include "plumb/canonical.h"
 
-typedef struct kernelfit_input {
+typedef struct kernel_fit_input {
     const double
         *x; // (rows, dims) mean 0, deviation 1; one half of the trajectories, then the other
     const double *y;     // (rows, outputs) mean 0, mean square 1
@@ -27,38 +27,38 @@ typedef struct kernelfit_input {
     int64_t firm;
     double enough; // the search ends where no output leaves more than this; 0 where all is exact
     plumb_canonical_estimator family;
-} kernelfit_input;
+} kernel_fit_input;
 
-typedef struct kernelfit_choice {
+typedef struct kernel_fit_choice {
     bool kernel;
     int order;           // of a polynomial; 0 the mean alone
     double scale, ridge; // of a kernel
     double left;         // share of the variance of unseen trajectories that is not explained
     double smooth;       // share of that which does not jump from row to row: it is no noise
-} kernelfit_choice;
+} kernel_fit_choice;
 
-enum { KERNELFIT_ALL, KERNELFIT_FIRST, KERNELFIT_SECOND, KERNELFIT_FITS };
+enum { KERNEL_FIT_ALL, KERNEL_FIT_FIRST, KERNEL_FIT_SECOND, KERNEL_FIT_FITS };
 
-typedef struct kernelfit {
+typedef struct kernel_fit {
     int64_t dims, outputs, centres;
     plumb_canonical_estimator family;
     int64_t firm;
     double enough;
-    double *centre;           // (centres, dims)
-    poly poly;                // of the highest order tried
-    kernelfit_choice *choice; // (outputs)
+    double *centre;            // (centres, dims)
+    poly poly;                 // of the highest order tried
+    kernel_fit_choice *choice; // (outputs)
     int64_t stride;
-    double *weight[KERNELFIT_FITS]; // (outputs, stride): to all rows, to either half
-} kernelfit;
+    double *weight[KERNEL_FIT_FITS]; // (outputs, stride): to all rows, to either half
+} kernel_fit;
 
 /// Chooses. Fails with PLUMB_EMEMORY, or PLUMB_EMISSING without OpenBLAS.
-plumb_status kernelfit_choose(kernelfit *out, arena *mem, const kernelfit_input *in);
+plumb_status kernel_fit_choose(kernel_fit *out, arena *mem, const kernel_fit_input *in);
 
 /// Then fits what was chosen to all rows, and to either half.
-plumb_status kernelfit_solve(kernelfit *fit, arena *mem, const kernelfit_input *in);
+plumb_status kernel_fit_solve(kernel_fit *fit, arena *mem, const kernel_fit_input *in);
 
 /// out (rows, outputs, dims) = dy/dx at x (rows, dims), of one of the fits.
-plumb_status kernelfit_jacobian(double *out, const kernelfit *fit, arena *mem, int which,
-                                const double *x, int64_t rows);
+plumb_status kernel_fit_jacobian(double *out, const kernel_fit *fit, arena *mem, int which,
+                                 const double *x, int64_t rows);
 
 #endif

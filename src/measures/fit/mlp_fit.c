@@ -9,24 +9,24 @@
 
 enum { CHUNK = 4096, LEAVES = 2 * MLP_MOST_LAYERS };
 
-static int64_t layer_in(const mlp_shape *s, int layer)
+static int64_t layer_in(const mlp_fit_shape *s, int layer)
 {
     return layer ? s->width : s->inputs;
 }
 
-static int64_t layer_out(const mlp_shape *s, int layer)
+static int64_t layer_out(const mlp_fit_shape *s, int layer)
 {
     return layer == s->layers - 1 ? s->outputs : s->width;
 }
 
-int64_t mlp_parameters(const mlp_shape *s)
+int64_t mlp_fit_parameters(const mlp_fit_shape *s)
 {
     int64_t count = 0;
     for (int i = 0; i < s->layers; i++) count += (layer_in(s, i) + 1) * layer_out(s, i);
     return count;
 }
 
-void mlp_draw(double *value, const mlp_shape *s, uint64_t seed, uint64_t stream)
+void mlp_fit_init(double *value, const mlp_fit_shape *s, uint64_t seed, uint64_t stream)
 {
     rng r = rng_at(seed, stream);
     for (int i = 0; i < s->layers; i++) {
@@ -53,7 +53,7 @@ typedef struct described {
     node *told;         // (outputs, rows)
 } described;
 
-static plumb_status describe(described *d, const mlp_shape *s, int64_t rows)
+static plumb_status describe(described *d, const mlp_fit_shape *s, int64_t rows)
 {
     *d = (described){0};
     plumb_status st = graph_create(&d->g);
@@ -94,7 +94,7 @@ static void set_parameters(described *d, const double *value)
 }
 
 // mean (F(x) - y)^2 + ridge sum w^2
-static node *loss_of(described *d, const mlp_shape *s, int64_t rows, double ridge)
+static node *loss_of(described *d, const mlp_fit_shape *s, int64_t rows, double ridge)
 {
     graph *g = d->g;
     d->y = op_input(g, "y", 0, 2, (int64_t[]){s->outputs, rows});
@@ -113,14 +113,14 @@ typedef struct trainer {
     double *rows;             // (columns, batch)
 } trainer;
 
-static plumb_status trainer_init(trainer *r, const mlp_training *t, arena *mem)
+static plumb_status trainer_init(trainer *r, const mlp_fit_training *t, arena *mem)
 {
-    const int64_t size = mlp_parameters(&t->shape);
+    const int64_t size = mlp_fit_parameters(&t->shape);
     const int64_t most = t->shape.inputs > t->shape.outputs ? t->shape.inputs : t->shape.outputs;
-    r->gradient = ARENA_NEW(mem, double, size);
-    r->m = ARENA_NEW(mem, double, size);
-    r->v = ARENA_NEW(mem, double, size);
-    r->rows = ARENA_NEW(mem, double, (most * t->batch));
+    r->gradient = ARENA_ALLOC(mem, double, size);
+    r->m = ARENA_ALLOC(mem, double, size);
+    r->v = ARENA_ALLOC(mem, double, size);
+    r->rows = ARENA_ALLOC(mem, double, (most * t->batch));
     if (!r->gradient || !r->m || !r->v || !r->rows) return PLUMB_EMEMORY;
     plumb_status st = describe(&r->d, &t->shape, t->batch);
     if (st) return st;
@@ -130,7 +130,7 @@ static plumb_status trainer_init(trainer *r, const mlp_training *t, arena *mem)
 }
 
 // Rows first .. first + batch - 1 of each column, beginning anew after the last.
-static void set_rows(trainer *r, const mlp_training *t, node *leaf, const double *from,
+static void set_rows(trainer *r, const mlp_fit_training *t, node *leaf, const double *from,
                      int64_t first)
 {
     const int64_t columns = leaf->shape.size[0];
@@ -143,7 +143,7 @@ static void set_rows(trainer *r, const mlp_training *t, node *leaf, const double
     instance_set(r->d.i, leaf, r->rows);
 }
 
-static double update(trainer *r, const mlp_training *t, double *value, int64_t step)
+static double update(trainer *r, const mlp_fit_training *t, double *value, int64_t step)
 {
     static const adam usual = {0.9, 0.999, 1e-8};
     double loss, *gradient = r->gradient;
@@ -157,12 +157,12 @@ static double update(trainer *r, const mlp_training *t, double *value, int64_t s
         instance_get(r->d.i, 1 + k, gradient);
         gradient += shape_count(&r->d.leaf[k]->shape);
     }
-    adam_step_double(value, r->m, r->v, r->gradient, mlp_parameters(&t->shape), &usual,
-                     adam_rate(&t->rate, step), 1.0, step + 1);
+    adam_step_reference(value, r->m, r->v, r->gradient, mlp_fit_parameters(&t->shape), &usual,
+                        adam_rate(&t->rate, step), 1.0, step + 1);
     return loss;
 }
 
-plumb_status mlp_train(double *value, const mlp_training *t)
+plumb_status mlp_fit_train(double *value, const mlp_fit_training *t)
 {
     enum { GLANCE = 64 };
     arena mem = {0};
@@ -187,17 +187,17 @@ plumb_status mlp_train(double *value, const mlp_training *t)
 
 // --- what was learnt ----------------------------------------------------------------------------
 
-plumb_status mlp_apply(double *y, const mlp_shape *s, const double *value, const double *x,
-                       int64_t rows, int64_t stride)
+plumb_status mlp_fit_apply(double *y, const mlp_fit_shape *s, const double *value, const double *x,
+                           int64_t rows, int64_t stride)
 {
     const int64_t chunk = rows < CHUNK ? rows : CHUNK;
     arena mem = {0};
     described d;
-    double *in = ARENA_NEW(&mem, double, (s->inputs * chunk));
-    double *out = ARENA_NEW(&mem, double, (s->outputs * chunk));
+    double *in = ARENA_ALLOC(&mem, double, (s->inputs * chunk));
+    double *out = ARENA_ALLOC(&mem, double, (s->outputs * chunk));
     plumb_status st = in && out ? describe(&d, s, chunk) : PLUMB_EMEMORY;
     if (!st) {
-        st = make_ready(&d, &d.told, 1, PROGRAM_JUDGE);
+        st = make_ready(&d, &d.told, 1, PROGRAM_REFERENCE);
         for (int64_t first = 0; !st && first < rows; first += chunk) {
             const int64_t now = rows - first < chunk ? rows - first : chunk;
             for (int64_t c = 0; c < s->inputs; c++)
@@ -217,20 +217,20 @@ plumb_status mlp_apply(double *y, const mlp_shape *s, const double *value, const
 
 // Points do not meet in F, so the gradient of the sum of an output over them is, at each point,
 // that of the output there.
-plumb_status mlp_jacobians(double *j, const mlp_shape *s, const double *value, const double *x,
-                           int64_t points)
+plumb_status mlp_fit_jacobians(double *j, const mlp_fit_shape *s, const double *value,
+                               const double *x, int64_t points)
 {
     arena mem = {0};
     described d;
-    double *rows = ARENA_NEW(&mem, double, (s->inputs * points));
-    node **output = ARENA_NEW(&mem, node *, s->outputs);
+    double *rows = ARENA_ALLOC(&mem, double, (s->inputs * points));
+    node **output = ARENA_ALLOC(&mem, node *, s->outputs);
     plumb_status st = rows && output ? describe(&d, s, points) : PLUMB_EMEMORY;
     if (!st) {
         for (int64_t t = 0; t < s->outputs; t++) {
             node *one = op_slice(d.g, d.told, 0, t, 1);
             graph_gradient(d.g, &output[t], &d.x, 1, &one, NULL, 1);
         }
-        st = make_ready(&d, output, (int)s->outputs, PROGRAM_JUDGE);
+        st = make_ready(&d, output, (int)s->outputs, PROGRAM_REFERENCE);
         if (!st) {
             set_parameters(&d, value);
             instance_set(d.i, d.x, x);

@@ -13,19 +13,19 @@
 
 enum { MLP_MOST_LAYERS = 16 };
 
-typedef struct mlp_shape {
+typedef struct mlp_fit_shape {
     int64_t inputs, outputs;
     int64_t width; // of every layer but the last
     int layers;    // the linear one included
-} mlp_shape;
+} mlp_fit_shape;
 
-int64_t mlp_parameters(const mlp_shape *s);
+int64_t mlp_fit_parameters(const mlp_fit_shape *s);
 
 /// First values: weights normal, cut at two deviations, over the root of the inputs; biases zero.
-void mlp_draw(double *value, const mlp_shape *s, uint64_t seed, uint64_t stream);
+void mlp_fit_init(double *value, const mlp_fit_shape *s, uint64_t seed, uint64_t stream);
 
-typedef struct mlp_training {
-    mlp_shape shape;
+typedef struct mlp_fit_training {
+    mlp_fit_shape shape;
     const double *x, *y; // (inputs, stride), (outputs, stride)
     int64_t rows, stride;
     int64_t batch; // rows an update; update t takes those from t * batch on, round and round
@@ -36,18 +36,18 @@ typedef struct mlp_training {
     _Atomic int64_t *done; // updates done, of `all` on several threads; NULL: not counted
     int64_t all;
     bool reports; // this thread tells how far they are
-} mlp_training;
+} mlp_fit_training;
 
 /// From the first values in `value` to the last. Fails with PLUMB_ENUMERIC if the loss is not
 /// finite, PLUMB_ESTOPPED on request.
-plumb_status mlp_train(double *value, const mlp_training *t);
+plumb_status mlp_fit_train(double *value, const mlp_fit_training *t);
 
 /// y (outputs, stride) = F(x), x (inputs, stride), in double.
-plumb_status mlp_apply(double *y, const mlp_shape *s, const double *value, const double *x,
-                       int64_t rows, int64_t stride);
+plumb_status mlp_fit_apply(double *y, const mlp_fit_shape *s, const double *value, const double *x,
+                           int64_t rows, int64_t stride);
 
 /// j (points, outputs, inputs) of F at x (inputs, points), in double: the gradient of each output.
-plumb_status mlp_jacobians(double *j, const mlp_shape *s, const double *value, const double *x,
-                           int64_t points);
+plumb_status mlp_fit_jacobians(double *j, const mlp_fit_shape *s, const double *value,
+                               const double *x, int64_t points);
 
 #endif

@@ -16,9 +16,9 @@ enum {
 
 // One order being tried.
 typedef struct attempt {
-    const polyfit_problem *problem;
+    const polynomial_fit_problem *problem;
     poly poly;
-    design half[2], full;
+    poly_design half[2], full;
     lasso_target *target[3]; // (targets) on either half and on all rows
     lasso_fit *fits;         // (2, targets, alphas)
     double *scores;          // (2, targets, alphas)
@@ -33,18 +33,19 @@ static bool reference(const attempt *a)
     return a->problem->opt->mode == PLUMB_REFERENCE;
 }
 
-static design_kind kind_of(const attempt *a, int64_t rows)
+static poly_design_kind kind_of(const attempt *a, int64_t rows)
 {
     const int64_t count = a->poly.count;
-    if (reference(a)) return count <= rows && count <= GRAM_MOST ? DESIGN_GRAM : DESIGN_STORED;
-    return count <= GRAM_FEW || (count <= GRAM_MOST && 2 * count <= rows) ? DESIGN_GRAM
-                                                                          : DESIGN_PLAIN;
+    if (reference(a))
+        return count <= rows && count <= GRAM_MOST ? POLY_DESIGN_GRAM : POLY_DESIGN_STORED;
+    return count <= GRAM_FEW || (count <= GRAM_MOST && 2 * count <= rows) ? POLY_DESIGN_GRAM
+                                                                          : POLY_DESIGN_PLAIN;
 }
 
 // 1 - var(y - yhat) / var(y) on the other half; a constant target is all or nothing.
 static double explained(const lasso_target *test, const lasso_fit *fit, double *scratch)
 {
-    const design *d = test->design;
+    const poly_design *d = test->design;
     double left = 0.0;
     if (d->gram) {
         left = test->yy;
@@ -57,7 +58,7 @@ static double explained(const lasso_target *test, const lasso_fit *fit, double *
         }
         left = left > 0.0 ? left : 0.0;
     } else {
-        design_apply(scratch, d, fit->features, fit->weights, fit->count);
+        poly_design_apply(scratch, d, fit->features, fit->weights, fit->count);
         for (int64_t i = 0; i < d->rows; i++) {
             const double e = test->y[i] - scratch[i];
             left += e * e;
@@ -70,18 +71,18 @@ static double explained(const lasso_target *test, const lasso_fit *fit, double *
 static plumb_status solve_reference(attempt *a, lasso_fit *out, const lasso_target *t,
                                     int64_t alpha, int worker)
 {
-    const polyfit_problem *p = a->problem;
-    return descent_solve(out, &a->keep[worker], &a->scratch[worker], t,
-                         p->alphas[alpha] * (double)t->design->rows, p->opt->max_sweeps,
-                         p->opt->tolerance);
+    const polynomial_fit_problem *p = a->problem;
+    return lasso_cd_solve(out, &a->keep[worker], &a->scratch[worker], t,
+                          p->alphas[alpha] * (double)t->design->rows, p->opt->max_sweeps,
+                          p->opt->tolerance);
 }
 
 // All penalties from the largest down to number `last`; fits[alpha] are filled in.
 static plumb_status solve_path(attempt *a, lasso_fit *fits, const lasso_target *t, int64_t last,
                                int worker)
 {
-    const polyfit_problem *p = a->problem;
-    const arena_mark mark = arena_here(&a->scratch[worker]);
+    const polynomial_fit_problem *p = a->problem;
+    const arena_mark mark = arena_get_mark(&a->scratch[worker]);
     lasso_path *path;
     plumb_status st = lasso_path_create(&path, &a->scratch[worker], t);
     for (int64_t i = p->alpha_count - 1; i >= last && !st; i--) {
@@ -97,7 +98,7 @@ static plumb_status solve_path(attempt *a, lasso_fit *fits, const lasso_target *
 static void work_half(void *context, int64_t task, int worker)
 {
     attempt *a = context;
-    const polyfit_problem *p = a->problem;
+    const polynomial_fit_problem *p = a->problem;
     const int64_t per = reference(a) ? p->alpha_count : 1;
     const int64_t which = task / per;
     const int64_t half = which / p->targets, target = which % p->targets;
@@ -109,8 +110,8 @@ static void work_half(void *context, int64_t task, int worker)
                                    : solve_path(a, fits, t, 0, worker);
     if (a->status[task]) return;
     const lasso_target *test = &a->target[1 - half][target];
-    const arena_mark mark = arena_here(&a->scratch[worker]);
-    double *scratch = ARENA_NEW(&a->scratch[worker], double, test->design->stride);
+    const arena_mark mark = arena_get_mark(&a->scratch[worker]);
+    double *scratch = ARENA_ALLOC(&a->scratch[worker], double, test->design->stride);
     if (!scratch) {
         a->status[task] = PLUMB_EMEMORY;
         return;
@@ -128,17 +129,17 @@ static void work_full(void *context, int64_t target, int worker)
         a->status[target] = solve_reference(a, &a->final[target], t, a->alpha_index, worker);
         return;
     }
-    lasso_fit *fits = ARENA_NEW(&a->keep[worker], lasso_fit, a->problem->alpha_count);
+    lasso_fit *fits = ARENA_ALLOC(&a->keep[worker], lasso_fit, a->problem->alpha_count);
     a->status[target] = fits ? solve_path(a, fits, t, a->alpha_index, worker) : PLUMB_EMEMORY;
     if (!a->status[target]) a->final[target] = fits[a->alpha_index];
 }
 
-static plumb_status run_tasks(attempt *a, int64_t tasks, pool_work *work)
+static plumb_status run_tasks(attempt *a, int64_t tasks, parallel_task *work)
 {
     // Threads cost more than they save on what is done within a millisecond.
-    const polyfit_problem *p = a->problem;
+    const polynomial_fit_problem *p = a->problem;
     const bool small = (double)a->poly.count * (double)p->rows * (double)p->targets < 1e6;
-    pool_run(tasks, small ? 1 : p->threads, work, a);
+    parallel_for(tasks, small ? 1 : p->threads, work, a);
     for (int64_t i = 0; i < tasks; i++)
         if (a->status[i])
             return fail(a->status[i], a->status[i] == PLUMB_ESTOPPED
@@ -149,10 +150,11 @@ static plumb_status run_tasks(attempt *a, int64_t tasks, pool_work *work)
 
 static plumb_status init_rows(attempt *a, arena *mem, int set, int64_t first, int64_t rows)
 {
-    const polyfit_problem *p = a->problem;
-    design *d = set < 2 ? &a->half[set] : &a->full;
-    plumb_status st = design_init(d, mem, &a->poly, p->x, p->stride, first, rows, kind_of(a, rows));
-    a->target[set] = ARENA_NEW(mem, lasso_target, p->targets);
+    const polynomial_fit_problem *p = a->problem;
+    poly_design *d = set < 2 ? &a->half[set] : &a->full;
+    plumb_status st =
+        poly_design_init(d, mem, &a->poly, p->x, p->stride, first, rows, kind_of(a, rows));
+    a->target[set] = ARENA_ALLOC(mem, lasso_target, p->targets);
     if (!a->target[set]) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < p->targets && !st; i++)
         st = lasso_target_init(&a->target[set][i], mem, d, p->y + i * p->stride + first);
@@ -162,7 +164,7 @@ static plumb_status init_rows(attempt *a, arena *mem, int set, int64_t first, in
 // Mean over targets, then over halves; the first maximum wins, so ties go to the smaller penalty.
 static int choose_alpha(const attempt *a, double *cv)
 {
-    const polyfit_problem *p = a->problem;
+    const polynomial_fit_problem *p = a->problem;
     int best = 0;
     double highest = -(double)INFINITY;
     for (int64_t i = 0; i < p->alpha_count; i++) {
@@ -184,8 +186,8 @@ static int choose_alpha(const attempt *a, double *cv)
 static double r2_of(const lasso_target *t, const lasso_fit *fit, double *residual,
                     plumb_symetric_r2 kind)
 {
-    const design *d = t->design;
-    design_apply(residual, d, fit->features, fit->weights, fit->count);
+    const poly_design *d = t->design;
+    poly_design_apply(residual, d, fit->features, fit->weights, fit->count);
     double left = 0.0, gone = 0.0;
     for (int64_t i = 0; i < d->rows; i++) {
         gone += residual[i] * residual[i];
@@ -198,8 +200,8 @@ static double r2_of(const lasso_target *t, const lasso_fit *fit, double *residua
 
 static plumb_status copy_fit(lasso_fit *out, arena *mem, const lasso_fit *from)
 {
-    int64_t *features = ARENA_NEW(mem, int64_t, from->count);
-    double *weights = ARENA_NEW(mem, double, from->count);
+    int64_t *features = ARENA_ALLOC(mem, int64_t, from->count);
+    double *weights = ARENA_ALLOC(mem, double, from->count);
     if (!features || !weights) return PLUMB_EMEMORY;
     memcpy(features, from->features, (size_t)from->count * sizeof *features);
     memcpy(weights, from->weights, (size_t)from->count * sizeof *weights);
@@ -210,17 +212,18 @@ static plumb_status copy_fit(lasso_fit *out, arena *mem, const lasso_fit *from)
 }
 
 // y - yhat on the rows of `d`, for a fit made on other rows.
-static void residual_elsewhere(double *out, const design *d, const lasso_fit *fit, const double *y)
+static void residual_elsewhere(double *out, const poly_design *d, const lasso_fit *fit,
+                               const double *y)
 {
-    design_apply(out, d, fit->features, fit->weights, fit->count);
+    poly_design_apply(out, d, fit->features, fit->weights, fit->count);
     double shift = fit->intercept;
     for (int64_t i = 0; i < fit->count; i++) shift += fit->weights[i] * d->mean[fit->features[i]];
     for (int64_t i = 0; i < d->rows; i++) out[i] = y[i] - shift - out[i];
 }
 
-static plumb_status keep_results(polyfit *out, arena *mem, attempt *a)
+static plumb_status keep_results(polynomial_fit *out, arena *mem, attempt *a)
 {
-    const polyfit_problem *p = a->problem;
+    const polynomial_fit_problem *p = a->problem;
     const int64_t first = a->half[0].rows;
     for (int64_t t = 0; t < p->targets; t++) {
         plumb_status st = copy_fit(&out->full[t], mem, &a->final[t]);
@@ -229,9 +232,9 @@ static plumb_status keep_results(polyfit *out, arena *mem, attempt *a)
                 &a->fits[(half * p->targets + t) * p->alpha_count + a->alpha_index];
             st = copy_fit(&out->half[half][t], mem, fit);
             if (st) break;
-            const design *other = &a->half[1 - half];
-            const arena_mark mark = arena_here(&a->scratch[0]);
-            double *residual = ARENA_NEW(&a->scratch[0], double, other->stride);
+            const poly_design *other = &a->half[1 - half];
+            const arena_mark mark = arena_get_mark(&a->scratch[0]);
+            double *residual = ARENA_ALLOC(&a->scratch[0], double, other->stride);
             if (!residual) return PLUMB_EMEMORY;
             const int64_t start = half ? 0 : first;
             residual_elsewhere(residual, other, fit, p->y + t * p->stride + start);
@@ -244,20 +247,20 @@ static plumb_status keep_results(polyfit *out, arena *mem, attempt *a)
     return PLUMB_OK;
 }
 
-static plumb_status try_order(polyfit *out, arena *mem, arena *room, attempt *a, int order)
+static plumb_status try_order(polynomial_fit *out, arena *mem, arena *room, attempt *a, int order)
 {
-    const polyfit_problem *p = a->problem;
+    const polynomial_fit_problem *p = a->problem;
     plumb_status st = poly_init(&a->poly, room, p->dims, order);
-    const int64_t half = polyfit_half(p->rows);
+    const int64_t half = polynomial_fit_half(p->rows);
     if (!st) st = init_rows(a, room, 0, 0, half);
     if (!st) st = init_rows(a, room, 1, half, p->rows - half);
     if (st) return st;
     const int64_t problems = 2 * p->targets * p->alpha_count;
-    a->fits = ARENA_NEW(room, lasso_fit, problems);
-    a->scores = ARENA_NEW(room, double, problems);
-    a->final = ARENA_NEW(room, lasso_fit, p->targets);
-    a->status = ARENA_NEW(room, plumb_status, problems);
-    double *cv = out->cv_by_order[order] = ARENA_NEW(mem, double, (2 * p->alpha_count));
+    a->fits = ARENA_ALLOC(room, lasso_fit, problems);
+    a->scores = ARENA_ALLOC(room, double, problems);
+    a->final = ARENA_ALLOC(room, lasso_fit, p->targets);
+    a->status = ARENA_ALLOC(room, plumb_status, problems);
+    double *cv = out->cv_by_order[order] = ARENA_ALLOC(mem, double, (2 * p->alpha_count));
     if (!a->fits || !a->scores || !a->final || !a->status || !cv) return PLUMB_EMEMORY;
 
     st = run_tasks(a, reference(a) ? problems : 2 * p->targets, work_half);
@@ -280,20 +283,20 @@ static plumb_status try_order(polyfit *out, arena *mem, arena *room, attempt *a,
     return keep_results(out, mem, a);
 }
 
-plumb_status polyfit_search(polyfit *out, arena *mem, const polyfit_problem *p)
+plumb_status polynomial_fit_search(polynomial_fit *out, arena *mem, const polynomial_fit_problem *p)
 {
-    *out = (polyfit){0};
+    *out = (polynomial_fit){0};
     for (int k = 0; k <= POLY_MAX_ORDER; k++) {
         out->r2_by_order[k] = (double)NAN;
         out->alpha_by_order[k] = -1;
     }
-    out->full = ARENA_NEW(mem, lasso_fit, p->targets);
-    out->half[0] = ARENA_NEW(mem, lasso_fit, p->targets);
-    out->half[1] = ARENA_NEW(mem, lasso_fit, p->targets);
-    out->residual = ARENA_NEW(mem, double, (p->targets * p->stride));
-    out->heldout = ARENA_NEW(mem, double, (p->targets * p->stride));
-    const int workers = p->threads > 0 ? p->threads : pool_threads();
-    arena *arenas = ARENA_NEW(mem, arena, (2 * workers));
+    out->full = ARENA_ALLOC(mem, lasso_fit, p->targets);
+    out->half[0] = ARENA_ALLOC(mem, lasso_fit, p->targets);
+    out->half[1] = ARENA_ALLOC(mem, lasso_fit, p->targets);
+    out->residual = ARENA_ALLOC(mem, double, (p->targets * p->stride));
+    out->heldout = ARENA_ALLOC(mem, double, (p->targets * p->stride));
+    const int workers = p->threads > 0 ? p->threads : parallel_threads();
+    arena *arenas = ARENA_ALLOC(mem, arena, (2 * workers));
     if (!out->full || !out->half[0] || !out->half[1] || !out->residual || !out->heldout || !arenas)
         return PLUMB_EMEMORY;
 

@@ -7,7 +7,7 @@
 #include "math/lasso_path.h"
 #include "plumb/symetric.h"
 
-typedef struct polyfit_problem {
+typedef struct polynomial_fit_problem {
     const double *x; // (dims, stride), standardised, zero behind the rows
     const double *y; // (targets, stride)
     int64_t dims, targets, rows, stride;
@@ -16,9 +16,9 @@ typedef struct polyfit_problem {
     int max_order;
     int threads;
     const plumb_symetric_options *opt;
-} polyfit_problem;
+} polynomial_fit_problem;
 
-typedef struct polyfit {
+typedef struct polynomial_fit {
     int order;
     int alpha_index;
     poly poly;
@@ -32,15 +32,16 @@ typedef struct polyfit {
     double *cv_by_order[POLY_MAX_ORDER + 1]; // (2, alphas) explained variance on the half held out;
                                              // NULL where not tried
     int64_t unconverged;                     // problems that missed their bar, all orders
-} polyfit;
+} polynomial_fit;
 
 /// Rows of the first half: ceil(rows / 2), whatever trajectory that cuts.
-static inline int64_t polyfit_half(int64_t rows)
+static inline int64_t polynomial_fit_half(int64_t rows)
 {
     return (rows + 1) / 2;
 }
 
 /// On failure what `out` points to is undefined.
-plumb_status polyfit_search(polyfit *out, arena *mem, const polyfit_problem *problem);
+plumb_status polynomial_fit_search(polynomial_fit *out, arena *mem,
+                                   const polynomial_fit_problem *problem);
 
 #endif

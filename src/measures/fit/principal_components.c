@@ -9,15 +9,17 @@
 // Components of less than this share of the first one's variance are rounding.
 static const double least_share = 1e-12;
 
-plumb_status components_take(components *out, double **x, arena *mem, int64_t dims, int64_t stride,
-                             int64_t first, int64_t end, int64_t most)
+plumb_status principal_components_fit(principal_components *out, double **x, arena *mem,
+                                      int64_t dims, int64_t stride, int64_t first, int64_t end,
+                                      int64_t most)
 {
-    *out = (components){.dims = dims, .axes = ARENA_NEW(mem, double, (most * dims))};
-    out->deviation = ARENA_NEW(mem, double, most);
-    double *told = ARENA_NEW(mem, double, (most * stride));
-    const arena_mark mark = arena_here(mem);
-    double *square = ARENA_NEW(mem, double, (dims * dims)), *values = ARENA_NEW(mem, double, dims);
-    double *vectors = ARENA_NEW(mem, double, (dims * dims));
+    *out = (principal_components){.dims = dims, .axes = ARENA_ALLOC(mem, double, (most * dims))};
+    out->deviation = ARENA_ALLOC(mem, double, most);
+    double *told = ARENA_ALLOC(mem, double, (most * stride));
+    const arena_mark mark = arena_get_mark(mem);
+    double *square = ARENA_ALLOC(mem, double, (dims * dims)),
+           *values = ARENA_ALLOC(mem, double, dims);
+    double *vectors = ARENA_ALLOC(mem, double, (dims * dims));
     if (!out->axes || !out->deviation || !told || !square || !values || !vectors)
         return PLUMB_EMEMORY;
     plumb_status st = blas_load();
@@ -39,7 +41,8 @@ plumb_status components_take(components *out, double **x, arena *mem, int64_t di
     return PLUMB_OK;
 }
 
-void components_chain(double *j, const components *c, const double *inner, int64_t rows)
+void principal_components_chain(double *j, const principal_components *c, const double *inner,
+                                int64_t rows)
 {
     blas_gemm(j, c->dims, inner, c->count, false, c->axes, c->dims, false, rows, c->dims, c->count,
               1.0, 0.0);

@@ -72,7 +72,7 @@ static plumb_status check_options(plumb_forecast_options *out, const plumb_forec
         (st = check_count("target", out->target, least_target, most_frames)) ||
         (st = check_count("batch", out->batch, 0, INT64_MAX)) ||
         (st = check_count("resamples", out->resamples, 0, 100000000)) ||
-        (st = check_count("threads", out->threads, 0, POOL_MAX_THREADS)))
+        (st = check_count("threads", out->threads, 0, PARALLEL_MAX_THREADS)))
         return st;
     if (!(out->threshold >= 0.0) || isinf(out->threshold))
         return fail(PLUMB_EVALUE, "threshold is %g; it must be a number from 0 on", out->threshold);
@@ -80,7 +80,7 @@ static plumb_status check_options(plumb_forecast_options *out, const plumb_forec
 }
 
 // In one sentence, why the mean over a window is not a number.
-static const char *why_undefined(arena *mem, const errors_table *e, frames_window window)
+static const char *why_undefined(arena *mem, const frame_errors *e, forecast_window window)
 {
     if (!window.count) return "there are no frames of reconstruction";
     int64_t total = 0, trajectory = 0, frame = 0;
@@ -96,14 +96,14 @@ static const char *why_undefined(arena *mem, const errors_table *e, frames_windo
              "trajectory %lld, frame %lld",
              (long long)total, total > 1 ? "s are" : " is", (long long)trajectory,
              (long long)frame);
-    return arena_text(mem, text);
+    return arena_strdup(mem, text);
 }
 
-static plumb_status measure_mse(plumb_forecast_mse *out, arena *mem, const errors_table *e,
-                                frames_window window, const plumb_forecast_options *opt,
+static plumb_status measure_mse(plumb_forecast_mse *out, arena *mem, const frame_errors *e,
+                                forecast_window window, const plumb_forecast_options *opt,
                                 double pixels)
 {
-    double *each = ARENA_NEW(mem, double, e->trajectories);
+    double *each = ARENA_ALLOC(mem, double, e->trajectories);
     if (!each) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < e->trajectories; i++)
         each[i] = stats_mean(e->errors + i * e->plan.count + window.first, window.count);
@@ -167,8 +167,8 @@ static plumb_status averager_init(averager *a, arena *mem, const plumb_forecast_
     *a = (averager){.opt = opt, .trajectories = n};
     if (opt->average == PLUMB_AVERAGE_MEDIAN)
         a->batch = opt->batch && opt->batch < n ? opt->batch : n;
-    a->all = ARENA_NEW(mem, int64_t, n);
-    a->scratch = ARENA_NEW(mem, double, n);
+    a->all = ARENA_ALLOC(mem, int64_t, n);
+    a->scratch = ARENA_ALLOC(mem, double, n);
     if (!a->all || !a->scratch) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < n; i++) a->all[i] = i;
     return PLUMB_OK;
@@ -185,18 +185,19 @@ static plumb_status average_vpt(double *vpt, plumb_interval *ci, arena *mem, con
                            a->opt->seed, BOOTSTRAP_STREAM, vpt_of_draw, &table);
 }
 
-static double *count_valid(arena *mem, const errors_table *e, double threshold, bool reversed)
+static double *count_valid(arena *mem, const frame_errors *e, double threshold, bool reversed)
 {
-    double *each = ARENA_NEW(mem, double, e->trajectories);
+    double *each = ARENA_ALLOC(mem, double, e->trajectories);
     if (!each) return NULL;
     for (int64_t i = 0; i < e->trajectories; i++)
-        each[i] = (double)frames_valid(e->errors + i * e->plan.count + e->plan.vpt.first,
-                                       e->plan.vpt.count, threshold, reversed);
+        each[i] =
+            (double)forecast_protocol_valid_steps(e->errors + i * e->plan.count + e->plan.vpt.first,
+                                                  e->plan.vpt.count, threshold, reversed);
     return each;
 }
 
 static plumb_status measure_vpt(plumb_forecast_direction *out, arena *mem, const averager *a,
-                                const errors_table *e, bool backward)
+                                const frame_errors *e, bool backward)
 {
     // The arrays are in increasing time, so that backward the inferred state is at the far end.
     // The published code counts from the first index all the same.
@@ -212,10 +213,10 @@ static plumb_status measure_vpt(plumb_forecast_direction *out, arena *mem, const
 }
 
 static plumb_status measure_direction(plumb_forecast_direction *out, arena *mem, const averager *a,
-                                      const errors_source *from)
+                                      const frame_errors_source *from)
 {
-    errors_table e;
-    plumb_status st = errors_measure(&e, mem, from);
+    frame_errors e;
+    plumb_status st = frame_errors_compute(&e, mem, from);
     if (st) return st;
     *out = (plumb_forecast_direction){
         .measured = true, .first = e.plan.first, .frames = e.plan.count, .errors = e.errors};
@@ -225,7 +226,7 @@ static plumb_status measure_direction(plumb_forecast_direction *out, arena *mem,
     const double pixels = (double)(shape[2] * shape[3] * shape[4]);
     if ((st = measure_mse(&out->rec, mem, &e, e.plan.rec, a->opt, pixels)) ||
         (st = measure_mse(&out->ext, mem, &e, e.plan.ext, a->opt, pixels)) ||
-        (st = measure_mse(&out->full, mem, &e, (frames_window){0, e.plan.count}, a->opt, pixels)))
+        (st = measure_mse(&out->full, mem, &e, (forecast_window){0, e.plan.count}, a->opt, pixels)))
         return st;
     return measure_vpt(out, mem, a, &e, from->backward);
 }
@@ -234,7 +235,7 @@ static plumb_status combine(plumb_forecast *out, arena *mem, const averager *a)
 {
     const plumb_forecast_direction *f = &out->forward, *b = &out->backward;
     const double *second = b->measured ? b->vpt_per_trajectory : NULL;
-    double *each = ARENA_NEW(mem, double, a->trajectories);
+    double *each = ARENA_ALLOC(mem, double, a->trajectories);
     if (!each) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < a->trajectories; i++)
         each[i] = second ? (f->vpt_per_trajectory[i] + second[i]) / 2.0 : f->vpt_per_trajectory[i];
@@ -248,20 +249,20 @@ static plumb_status measure(plumb_forecast *out, arena *mem, const plumb_array *
                             const plumb_forecast_options *opt)
 {
     averager a;
-    plumb_status st = errors_check_shape(truth, truth, "the truth");
+    plumb_status st = frame_errors_check_shape(truth, truth, "the truth");
     if (!st) st = averager_init(&a, mem, opt, truth->shape[0]);
     if (st) return st;
     const double share = backward ? 0.5 : 1.0;
-    const errors_source ahead = {
+    const frame_errors_source ahead = {
         .truth = truth, .prediction = prediction, .opt = opt, .truth_is_new = true, .share = share};
     st = measure_direction(&out->forward, mem, &a, &ahead);
     if (!st && backward) {
-        const errors_source back = {.truth = truth,
-                                    .prediction = backward,
-                                    .opt = opt,
-                                    .backward = true,
-                                    .from = share,
-                                    .share = share};
+        const frame_errors_source back = {.truth = truth,
+                                          .prediction = backward,
+                                          .opt = opt,
+                                          .backward = true,
+                                          .from = share,
+                                          .share = share};
         st = measure_direction(&out->backward, mem, &a, &back);
     }
     if (!st) st = combine(out, mem, &a);

@@ -10,8 +10,8 @@
 #include "base/status.h"
 #include "measures/forecast/pixels.h"
 
-plumb_status errors_check_shape(const plumb_array *array, const plumb_array *truth,
-                                const char *name)
+plumb_status frame_errors_check_shape(const plumb_array *array, const plumb_array *truth,
+                                      const char *name)
 {
     char got[256], want[256];
     plumb_array_shape_text(got, sizeof got, array);
@@ -32,7 +32,7 @@ plumb_status errors_check_shape(const plumb_array *array, const plumb_array *tru
 // The parallel pass over one prediction.
 typedef struct scan {
     pixels x, y;
-    frames_plan plan;
+    forecast_plan plan;
     int64_t frame; // pixels
     double *errors;
     bool *black;
@@ -73,7 +73,7 @@ static plumb_status refuse_not_finite(const plumb_array *array, const char *name
         total += bad[i];
     }
     if (!total) return PLUMB_OK;
-    return array_refuse_nonfinite(array, name, total, first, "");
+    return array_reject_nonfinite(array, name, total, first, "");
 }
 
 static void hint_at_scale(const plumb_array *array, const plumb_array *other, const char *name)
@@ -88,14 +88,15 @@ static void hint_at_scale(const plumb_array *array, const plumb_array *other, co
                    name, plumb_dtype_name(array->dtype), greatest, plumb_dtype_name(other->dtype));
 }
 
-plumb_status errors_measure(errors_table *out, arena *mem, const errors_source *from)
+plumb_status frame_errors_compute(frame_errors *out, arena *mem, const frame_errors_source *from)
 {
     const plumb_array *truth = from->truth, *prediction = from->prediction;
     const char *name = from->backward ? "the backward prediction" : "the prediction";
-    frames_plan plan;
-    plumb_status st = errors_check_shape(prediction, truth, name);
+    forecast_plan plan;
+    plumb_status st = frame_errors_check_shape(prediction, truth, name);
     if (st) return st;
-    st = frames_plan_make(&plan, from->opt, truth->shape[1], prediction->shape[1], from->backward);
+    st = forecast_protocol_plan(&plan, from->opt, truth->shape[1], prediction->shape[1],
+                                from->backward);
     if (st) return st;
 
     const int64_t n = truth->shape[0];
@@ -114,19 +115,19 @@ plumb_status errors_measure(errors_table *out, arena *mem, const errors_source *
     hint_at_scale(truth, prediction, "the truth");
 
     // The product is at most the number of values of the truth.
-    s.errors = ARENA_NEW(mem, double, (n * plan.count));
-    s.black = ARENA_NEW(mem, bool, (n * plan.count));
+    s.errors = ARENA_ALLOC(mem, double, (n * plan.count));
+    s.black = ARENA_ALLOC(mem, bool, (n * plan.count));
     for (int i = 0; i < 2; i++) {
-        s.bad[i] = ARENA_NEW(mem, int64_t, n);
-        s.where[i] = ARENA_NEW(mem, int64_t, n);
+        s.bad[i] = ARENA_ALLOC(mem, int64_t, n);
+        s.where[i] = ARENA_ALLOC(mem, int64_t, n);
         if (!s.bad[i] || !s.where[i]) return PLUMB_EMEMORY;
     }
     if (!s.errors || !s.black) return PLUMB_EMEMORY;
-    pool_run(n, from->opt->threads, scan_trajectory, &s);
+    parallel_for(n, from->opt->threads, scan_trajectory, &s);
 
     st = refuse_not_finite(truth, "the truth", s.bad[0], s.where[0]);
     if (!st) st = refuse_not_finite(prediction, name, s.bad[1], s.where[1]);
     if (st) return st;
-    *out = (errors_table){n, plan, s.errors, s.black};
+    *out = (frame_errors){n, plan, s.errors, s.black};
     return PLUMB_OK;
 }

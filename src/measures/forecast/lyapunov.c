@@ -39,7 +39,7 @@ static plumb_status cloud_init(cloud *c, arena *mem, const plumb_array *state)
         (cloud){.trajectories = state->shape[0], .steps = state->shape[1], .dims = state->shape[2]};
     c->window = c->steps / 2 < MOST_WINDOW ? c->steps / 2 : MOST_WINDOW;
     const int64_t count = plumb_array_count(state), rows = count / c->dims;
-    c->x = ARENA_NEW(mem, double, count);
+    c->x = ARENA_ALLOC(mem, double, count);
     if (!c->x) return PLUMB_EMEMORY;
     plumb_array_to_double(c->x, state, 0, count);
     for (int64_t i = 0; i < c->dims; i++) {
@@ -108,10 +108,10 @@ static plumb_status estimate(plumb_lyapunov *out, arena *mem, const plumb_array 
     plumb_status st = cloud_init(&c, mem, state);
     if (st) return st;
     // One curve a trajectory, the mean of its references, so that draws are of trajectories.
-    double *curves = ARENA_NEW(mem, double, (c.trajectories * c.window));
-    double *one = ARENA_NEW(mem, double, c.window), *mean = ARENA_NEW(mem, double, c.window);
-    double *times = ARENA_NEW(mem, double, c.trajectories);
-    double *draws = ARENA_NEW(mem, double, RESAMPLES);
+    double *curves = ARENA_ALLOC(mem, double, (c.trajectories * c.window));
+    double *one = ARENA_ALLOC(mem, double, c.window), *mean = ARENA_ALLOC(mem, double, c.window);
+    double *times = ARENA_ALLOC(mem, double, c.trajectories);
+    double *draws = ARENA_ALLOC(mem, double, RESAMPLES);
     if (!curves || !one || !mean || !times || !draws) return PLUMB_EMEMORY;
     double end = 0.0;
     int64_t apart = 0;

@@ -19,15 +19,15 @@ static void protocol(int64_t *skip, int64_t *training, const plumb_forecast_opti
     }
 }
 
-const char *frames_protocol_name(plumb_forecast_frames frames)
+const char *forecast_protocol_name(plumb_forecast_frames frames)
 {
     static const char *const names[] = {"plain", "overlap-by-one", "no-overlap",
                                         "include-inference", "autoregressive"};
     return names[frames];
 }
 
-plumb_status frames_plan_make(frames_plan *out, const plumb_forecast_options *opt, int64_t steps,
-                              int64_t predicted, bool backward)
+plumb_status forecast_protocol_plan(forecast_plan *out, const plumb_forecast_options *opt,
+                                    int64_t steps, int64_t predicted, bool backward)
 {
     int64_t skip, training;
     protocol(&skip, &training, opt);
@@ -36,7 +36,7 @@ plumb_status frames_plan_make(frames_plan *out, const plumb_forecast_options *op
             PLUMB_ENUMERIC,
             "the truth has %lld frames, of which %s takes %lld before extrapolation begins; "
             "more are needed",
-            (long long)steps, frames_protocol_name(opt->frames), (long long)training);
+            (long long)steps, forecast_protocol_name(opt->frames), (long long)training);
 
     const char *what = backward ? "the backward prediction" : "the prediction";
     const int64_t count = steps - skip, rec = training - skip;
@@ -45,29 +45,30 @@ plumb_status frames_plan_make(frames_plan *out, const plumb_forecast_options *op
                     (long long)predicted, (long long)steps);
     if (predicted < count)
         return fail(PLUMB_ESHAPE, "%s has %lld frames; %s and a truth of %lld need %lld", what,
-                    (long long)predicted, frames_protocol_name(opt->frames), (long long)steps,
+                    (long long)predicted, forecast_protocol_name(opt->frames), (long long)steps,
                     (long long)count);
 
     const int64_t beyond = count - rec;
     const int64_t near = opt->extrapolate && opt->extrapolate < beyond ? opt->extrapolate : beyond;
     if (backward)
-        *out = (frames_plan){.first = 0,
-                             .count = count,
-                             .shift = 0,
-                             .rec = {beyond, rec},
-                             .ext = {beyond - near, near},
-                             .vpt = {0, beyond}};
+        *out = (forecast_plan){.first = 0,
+                               .count = count,
+                               .shift = 0,
+                               .rec = {beyond, rec},
+                               .ext = {beyond - near, near},
+                               .vpt = {0, beyond}};
     else
-        *out = (frames_plan){.first = skip,
-                             .count = count,
-                             .shift = predicted - steps,
-                             .rec = {0, rec},
-                             .ext = {rec, near},
-                             .vpt = {rec, beyond}};
+        *out = (forecast_plan){.first = skip,
+                               .count = count,
+                               .shift = predicted - steps,
+                               .rec = {0, rec},
+                               .ext = {rec, near},
+                               .vpt = {rec, beyond}};
     return PLUMB_OK;
 }
 
-int64_t frames_valid(const double *errors, int64_t count, double threshold, bool reversed)
+int64_t forecast_protocol_valid_steps(const double *errors, int64_t count, double threshold,
+                                      bool reversed)
 {
     for (int64_t i = 0; i < count; i++)
         if (errors[reversed ? count - 1 - i : i] > threshold) return i;

@@ -94,7 +94,7 @@ void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
         plumb_record_null(r, "combined");
     }
 
-    plumb_record_text(r, "frames", frames_protocol_name(opt->frames));
+    plumb_record_text(r, "frames", forecast_protocol_name(opt->frames));
     if (opt->frames == PLUMB_FRAMES_PLAIN) {
         plumb_record_integer(r, "split", opt->split);
         plumb_record_null(r, "inference");

@@ -63,14 +63,14 @@ static void copy_steps(double *to, const double *from, int64_t wide, int64_t kep
 }
 
 // Which trajectories are finite throughout.
-static plumb_status choose(canonical_rows *out, arena *mem, const plumb_array *latent,
+static plumb_status choose(kappa_rows *out, arena *mem, const plumb_array *latent,
                            const plumb_array *truth, const plumb_canonical_options *opt)
 {
     const int64_t all = truth->shape[0], steps = truth->shape[1];
-    int64_t *good = ARENA_NEW(mem, int64_t, all), count = 0;
-    out->trajectory = ARENA_NEW(mem, int64_t, all);
-    const arena_mark mark = arena_here(mem);
-    double *values = ARENA_NEW(
+    int64_t *good = ARENA_ALLOC(mem, int64_t, all), count = 0;
+    out->trajectory = ARENA_ALLOC(mem, int64_t, all);
+    const arena_mark mark = arena_get_mark(mem);
+    double *values = ARENA_ALLOC(
         mem, double,
         (steps * (latent->shape[2] > truth->shape[2] ? latent->shape[2] : truth->shape[2])));
     if (!good || !out->trajectory || !values) return PLUMB_EMEMORY;
@@ -83,7 +83,7 @@ static plumb_status choose(canonical_rows *out, arena *mem, const plumb_array *l
             of = opt->momenta;
         if (!of) good[count++] = k;
         else if (!opt->drop_nonfinite)
-            return array_refuse_nonfinite(
+            return array_reject_nonfinite(
                 of,
                 of == latent  ? "latent"
                 : of == truth ? "truth"
@@ -100,10 +100,10 @@ static plumb_status choose(canonical_rows *out, arena *mem, const plumb_array *l
     return PLUMB_OK;
 }
 
-plumb_status canonical_read(canonical_rows *out, arena *mem, const plumb_array *latent,
-                            const plumb_array *truth, const plumb_canonical_options *opt)
+plumb_status kappa_input_read(kappa_rows *out, arena *mem, const plumb_array *latent,
+                              const plumb_array *truth, const plumb_canonical_options *opt)
 {
-    *out = (canonical_rows){0};
+    *out = (kappa_rows){0};
     plumb_status st = check_options(opt);
     if (!st) st = phase_space_check(latent, truth);
     if (!st) st = check_momenta(opt->momenta, latent);
@@ -116,9 +116,9 @@ plumb_status canonical_read(canonical_rows *out, arena *mem, const plumb_array *
     out->thin = out->rows > SEARCH_ROWS ? (out->rows + SEARCH_ROWS - 1) / SEARCH_ROWS : 1;
     out->n2 = truth->shape[2];
     out->m2 = latent->shape[2];
-    out->truth = ARENA_NEW(mem, double, (out->rows * out->n2));
-    out->latent = ARENA_NEW(mem, double, (out->rows * out->m2));
-    double *values = ARENA_NEW(mem, double, (steps * (out->n2 > out->m2 ? out->n2 : out->m2)));
+    out->truth = ARENA_ALLOC(mem, double, (out->rows * out->n2));
+    out->latent = ARENA_ALLOC(mem, double, (out->rows * out->m2));
+    double *values = ARENA_ALLOC(mem, double, (steps * (out->n2 > out->m2 ? out->n2 : out->m2)));
     if (!out->truth || !out->latent || !values) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < out->trajectories; k++) {
         int64_t bad;
@@ -137,7 +137,7 @@ plumb_status canonical_read(canonical_rows *out, arena *mem, const plumb_array *
 }
 
 // Mean square of column i about its mean over rows first .. first+count-1.
-static double variance(const canonical_rows *rows, int64_t i, int64_t first, int64_t count,
+static double variance(const kappa_rows *rows, int64_t i, int64_t first, int64_t count,
                        double *mean)
 {
     const double *x = rows->latent + first * rows->m2 + i;
@@ -151,14 +151,14 @@ static double variance(const canonical_rows *rows, int64_t i, int64_t first, int
     return square / (double)count;
 }
 
-plumb_status canonical_latents(canonical_latent *out, arena *mem, const canonical_rows *rows)
+plumb_status kappa_input_latents(kappa_latent *out, arena *mem, const kappa_rows *rows)
 {
     const int64_t d = rows->m2;
-    out->deviation = ARENA_NEW(mem, double, d);
-    out->alive = ARENA_NEW(mem, bool, d);
-    out->constant = ARENA_NEW(mem, bool, d);
-    out->idle = ARENA_NEW(mem, bool, d);
-    out->y = ARENA_NEW(mem, double, (rows->rows * d));
+    out->deviation = ARENA_ALLOC(mem, double, d);
+    out->alive = ARENA_ALLOC(mem, bool, d);
+    out->constant = ARENA_ALLOC(mem, bool, d);
+    out->idle = ARENA_ALLOC(mem, bool, d);
+    out->y = ARENA_ALLOC(mem, double, (rows->rows * d));
     out->largest = 0.0;
     if (!out->deviation || !out->alive || !out->constant || !out->idle || !out->y)
         return PLUMB_EMEMORY;

@@ -35,7 +35,7 @@ typedef struct sums {
     double along, norm, area, apart;
 } sums;
 
-static sums sums_of(const canonical_form *f, const double *times, int64_t trajectories)
+static sums sums_of(const kappa_pullback_form *f, const double *times, int64_t trajectories)
 {
     sums s = {0};
     for (int64_t k = 0; k < trajectories; k++) {
@@ -71,13 +71,13 @@ static double fit_margin(sums s)
     return 2.0 * relative_error(s) + 0.12 * sqrt(relative_error(s));
 }
 
-static plumb_status interval(plumb_interval *out, arena *mem, const canonical_form *f,
+static plumb_status interval(plumb_interval *out, arena *mem, const kappa_pullback_form *f,
                              int64_t trajectories, const plumb_canonical_options *opt)
 {
     out->low = out->high = (double)NAN;
     if (!opt->resamples) return PLUMB_OK;
-    double *times = ARENA_NEW(mem, double, trajectories);
-    double *draws = ARENA_NEW(mem, double, opt->resamples);
+    double *times = ARENA_ALLOC(mem, double, trajectories);
+    double *draws = ARENA_ALLOC(mem, double, opt->resamples);
     if (!times || !draws) return PLUMB_EMEMORY;
     rng r = rng_at(opt->seed, STREAM_KAPPA);
     for (int64_t i = 0; i < opt->resamples; i++) {
@@ -94,12 +94,12 @@ static plumb_status interval(plumb_interval *out, arena *mem, const canonical_fo
 }
 
 // Singular values of the mean form over |c|.
-static plumb_status spread_of_form(plumb_canonical *out, arena *mem, const canonical_form *f,
+static plumb_status spread_of_form(plumb_canonical *out, arena *mem, const kappa_pullback_form *f,
                                    int64_t size)
 {
-    double *square = ARENA_NEW(mem, double, (size * size));
-    double *values = ARENA_NEW(mem, double, size);
-    double *vectors = ARENA_NEW(mem, double, (size * size));
+    double *square = ARENA_ALLOC(mem, double, (size * size));
+    double *values = ARENA_ALLOC(mem, double, size);
+    double *vectors = ARENA_ALLOC(mem, double, (size * size));
     if (!square || !values || !vectors) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < size; i++)
         for (int64_t j = 0; j < size; j++)
@@ -112,10 +112,10 @@ static plumb_status spread_of_form(plumb_canonical *out, arena *mem, const canon
     return PLUMB_OK;
 }
 
-static plumb_status list_items(plumb_canonical *out, arena *keep, const canonical_rows *rows,
-                               const canonical_form *f, double c)
+static plumb_status list_items(plumb_canonical *out, arena *keep, const kappa_rows *rows,
+                               const kappa_pullback_form *f, double c)
 {
-    plumb_canonical_item *items = ARENA_NEW(keep, plumb_canonical_item, rows->trajectories);
+    plumb_canonical_item *items = ARENA_ALLOC(keep, plumb_canonical_item, rows->trajectories);
     if (!items) return PLUMB_EMEMORY;
     double all = 0.0;
     for (int64_t k = 0; k < rows->trajectories; k++) {
@@ -128,7 +128,7 @@ static plumb_status list_items(plumb_canonical *out, arena *keep, const canonica
         items[k].lost = all > 0.0 ? items[k].lost / all : 0.0;
     // Back into the order of the arrays: the halves were every second trajectory.
     const int64_t half = (rows->trajectories + 1) / 2;
-    plumb_canonical_item *sorted = ARENA_NEW(keep, plumb_canonical_item, rows->trajectories);
+    plumb_canonical_item *sorted = ARENA_ALLOC(keep, plumb_canonical_item, rows->trajectories);
     if (!sorted) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < rows->trajectories; k++)
         sorted[k] = items[k % 2 ? half + k / 2 : k / 2];
@@ -136,10 +136,9 @@ static plumb_status list_items(plumb_canonical *out, arena *keep, const canonica
     return PLUMB_OK;
 }
 
-static plumb_status numbers(plumb_canonical *out, arena *keep, arena *mem,
-                            const canonical_rows *rows, const canonical_truth *t,
-                            const canonical_latent *l, const canonical_form *f,
-                            const plumb_canonical_options *opt)
+static plumb_status numbers(plumb_canonical *out, arena *keep, arena *mem, const kappa_rows *rows,
+                            const kappa_truth *t, const kappa_latent *l,
+                            const kappa_pullback_form *f, const plumb_canonical_options *opt)
 {
     const sums s = sums_of(f, NULL, rows->trajectories);
     out->kappa = kappa_of(s);
@@ -156,7 +155,7 @@ static plumb_status numbers(plumb_canonical *out, arena *keep, arena *mem,
     if (!st) st = list_items(out, keep, rows, f, c);
     if (st || !f->pairs) return st;
     const int64_t count = rows->n2 / 2 * (rows->m2 / 2);
-    double *pairs = ARENA_NEW(keep, double, count);
+    double *pairs = ARENA_ALLOC(keep, double, count);
     if (!pairs) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < count; i++) pairs[i] = c != 0.0 ? f->pairs[i] / c : 0.0;
     out->pairs = pairs;
@@ -176,7 +175,7 @@ static const double no_area = 1e-3;
 
 // A latent that moves smoothly, is no function of the state, and has a partner that is one: what
 // area the two span cannot be seen from the state. Noise is not smooth, and spans none.
-static bool escapes(const canonical_rows *rows, const canonical_latent *l, const canonical_form *f)
+static bool escapes(const kappa_rows *rows, const kappa_latent *l, const kappa_pullback_form *f)
 {
     const int64_t m = rows->m2 / 2;
     for (int64_t i = 0; i < rows->m2; i++) {
@@ -286,10 +285,9 @@ static int second_opinion(char *text, size_t size, plumb_canonical *r, double fr
     return verdict;
 }
 
-static plumb_status decide(plumb_canonical *out, arena *keep, arena *mem,
-                           const canonical_rows *rows, const canonical_truth *t,
-                           const canonical_latent *l, const canonical_form *f,
-                           const plumb_canonical_options *opt)
+static plumb_status decide(plumb_canonical *out, arena *keep, arena *mem, const kappa_rows *rows,
+                           const kappa_truth *t, const kappa_latent *l,
+                           const kappa_pullback_form *f, const plumb_canonical_options *opt)
 {
     char text[500];
     const bool escaped = escapes(rows, l, f);
@@ -298,7 +296,7 @@ static plumb_status decide(plumb_canonical *out, arena *keep, arena *mem,
     const bool ask = unsure(out, opt) && !escaped;
     if (ask || opt->symplectic) {
         const plumb_status st =
-            canonical_shears(&out->symplectic_r2, &free_r2, mem, rows, t, l, f, out->c, opt);
+            kappa_symplectic_map(&out->symplectic_r2, &free_r2, mem, rows, t, l, f, out->c, opt);
         if (st) return st;
     }
     if (ask && !isnan(free_r2))
@@ -313,7 +311,7 @@ static plumb_status decide(plumb_canonical *out, arena *keep, arena *mem,
             out->kappa);
         out->canonical = PLUMB_CANONICAL_NO;
     }
-    out->why = arena_text(keep, text);
+    out->why = arena_strdup(keep, text);
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
@@ -321,19 +319,19 @@ static plumb_status measure(plumb_canonical *out, arena *keep, arena *mem,
                             const plumb_array *latent, const plumb_array *truth,
                             const plumb_canonical_options *opt)
 {
-    canonical_rows rows;
-    canonical_truth t;
-    canonical_latent l;
-    canonical_form f;
-    plumb_status st = canonical_read(&rows, mem, latent, truth, opt);
-    if (!st) st = canonical_reduce(&t, mem, &rows, opt);
-    if (!st) st = canonical_latents(&l, mem, &rows);
-    if (!st) st = canonical_pull_back(&f, mem, &rows, &t, &l, opt);
-    if (!st) st = canonical_information(&out->r2_state, mem, &rows, &t, &l, f.left, opt);
+    kappa_rows rows;
+    kappa_truth t;
+    kappa_latent l;
+    kappa_pullback_form f;
+    plumb_status st = kappa_input_read(&rows, mem, latent, truth, opt);
+    if (!st) st = kappa_reduce_truth(&t, mem, &rows, opt);
+    if (!st) st = kappa_input_latents(&l, mem, &rows);
+    if (!st) st = kappa_pullback(&f, mem, &rows, &t, &l, opt);
+    if (!st) st = kappa_state_r2(&out->r2_state, mem, &rows, &t, &l, f.left, opt);
     if (!st) st = numbers(out, keep, mem, &rows, &t, &l, &f, opt);
     if (!st) st = decide(out, keep, mem, &rows, &t, &l, &f, opt);
     if (st) return st;
-    out->reduced = *t.note ? arena_text(keep, t.note) : NULL;
+    out->reduced = *t.note ? arena_strdup(keep, t.note) : NULL;
     if (*t.note && !out->reduced) return PLUMB_EMEMORY;
     out->n = rows.n2 / 2, out->m = rows.m2 / 2, out->n_used = t.form / 2;
     out->trajectories = rows.trajectories, out->dropped = rows.dropped;

@@ -97,10 +97,10 @@ static void add_outer(double *to, const double *x, int64_t n)
 static plumb_status gather(fit *f, arena *mem)
 {
     const int64_t n = f->terms, d = 2 * f->m;
-    double *p[3], *force[3], *row = ARENA_NEW(mem, double, n);
+    double *p[3], *force[3], *row = ARENA_ALLOC(mem, double, n);
     for (int s = 0; s < 3; s++) {
-        p[s] = ARENA_NEW(mem, double, n);
-        force[s] = ARENA_NEW(mem, double, n);
+        p[s] = ARENA_ALLOC(mem, double, n);
+        force[s] = ARENA_ALLOC(mem, double, n);
         if (!p[s] || !force[s]) return PLUMB_EMEMORY;
     }
     if (!row) return PLUMB_EMEMORY;
@@ -126,7 +126,7 @@ static plumb_status gather(fit *f, arena *mem)
 static plumb_status project(double *out, arena *mem, const fit *f)
 {
     const int64_t k = f->kinetic, n = f->terms, u = n - k;
-    double *uu = ARENA_NEW(mem, double, (u * u)), *uk = ARENA_NEW(mem, double, (u * k));
+    double *uu = ARENA_ALLOC(mem, double, (u * u)), *uk = ARENA_ALLOC(mem, double, (u * k));
     if (!uu || !uk) return PLUMB_EMEMORY;
     double trace = 0.0;
     for (int64_t i = 0; i < u; i++) trace += f->residual[(k + i) * n + k + i] / (double)u;
@@ -150,9 +150,9 @@ static plumb_status project(double *out, arena *mem, const fit *f)
 static plumb_status solve(fit *f, arena *mem)
 {
     const int64_t k = f->kinetic;
-    double *left = ARENA_NEW(mem, double, (k * k)), *values = ARENA_NEW(mem, double, k);
-    double *axes = ARENA_NEW(mem, double, (k * k)), *half = ARENA_NEW(mem, double, (k * k));
-    double *small = ARENA_NEW(mem, double, (k * k)), *vectors = ARENA_NEW(mem, double, (k * k));
+    double *left = ARENA_ALLOC(mem, double, (k * k)), *values = ARENA_ALLOC(mem, double, k);
+    double *axes = ARENA_ALLOC(mem, double, (k * k)), *half = ARENA_ALLOC(mem, double, (k * k));
+    double *small = ARENA_ALLOC(mem, double, (k * k)), *vectors = ARENA_ALLOC(mem, double, (k * k));
     if (!left || !values || !axes || !half || !small || !vectors) return PLUMB_EMEMORY;
     plumb_status st = project(left, mem, f);
     if (!st) st = eigen_symmetric(values, axes, mem, f->size, k);
@@ -188,7 +188,7 @@ static plumb_status momenta(double *out, arena *mem, const plumb_array *latent)
             text, MOST_PAIRS);
     fit f = {
         .m = latent->shape[2] / 2, .trajectories = latent->shape[0], .steps = latent->shape[1]};
-    double *x = ARENA_NEW(mem, double, plumb_array_count(latent));
+    double *x = ARENA_ALLOC(mem, double, plumb_array_count(latent));
     if (!x) return PLUMB_EMEMORY;
     plumb_array_to_double(x, latent, 0, plumb_array_count(latent));
     for (int64_t i = 0; i < plumb_array_count(latent); i++)
@@ -198,10 +198,10 @@ static plumb_status momenta(double *out, arena *mem, const plumb_array *latent)
     const int shapes = shapes_at(c, x, f.m);
     f.kinetic = f.m * (f.m + 1) / 2 * shapes;
     f.terms = f.kinetic + shapes - 1;
-    f.residual = ARENA_NEW(mem, double, (f.terms * f.terms));
-    f.size = ARENA_NEW(mem, double, (f.kinetic * f.kinetic));
-    f.weight = ARENA_NEW(mem, double, f.kinetic);
-    double *p = ARENA_NEW(mem, double, f.terms), *force = ARENA_NEW(mem, double, f.terms);
+    f.residual = ARENA_ALLOC(mem, double, (f.terms * f.terms));
+    f.size = ARENA_ALLOC(mem, double, (f.kinetic * f.kinetic));
+    f.weight = ARENA_ALLOC(mem, double, f.kinetic);
+    double *p = ARENA_ALLOC(mem, double, f.terms), *force = ARENA_ALLOC(mem, double, f.terms);
     if (!f.residual || !f.size || !f.weight || !p || !force) return PLUMB_EMEMORY;
     plumb_status st = blas_load();
     if (!st) st = find_step(&f);

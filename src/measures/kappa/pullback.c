@@ -24,13 +24,13 @@ typedef struct inputs {
     double *slope; // (rows, dims) d input / d coordinate
 } inputs;
 
-static plumb_status inputs_init(inputs *in, arena *mem, const canonical_rows *rows,
-                                const canonical_truth *t, const canonical_latent *l, bool round)
+static plumb_status inputs_init(inputs *in, arena *mem, const kappa_rows *rows,
+                                const kappa_truth *t, const kappa_latent *l, bool round)
 {
     const int64_t most = 2 * t->dims + rows->m2;
-    in->x = ARENA_NEW(mem, double, (rows->rows * most));
-    in->slope = ARENA_NEW(mem, double, (rows->rows * most));
-    in->base = ARENA_NEW(mem, int64_t, most);
+    in->x = ARENA_ALLOC(mem, double, (rows->rows * most));
+    in->slope = ARENA_ALLOC(mem, double, (rows->rows * most));
+    in->base = ARENA_ALLOC(mem, int64_t, most);
     if (!in->x || !in->slope || !in->base) return PLUMB_EMEMORY;
     in->dims = 0;
     for (int64_t i = 0; i < t->dims; i++) {
@@ -86,11 +86,11 @@ typedef struct outputs {
     double weight;  // sum of their variances
 } outputs;
 
-static plumb_status outputs_init(outputs *o, arena *mem, const canonical_rows *rows,
-                                 const canonical_latent *l)
+static plumb_status outputs_init(outputs *o, arena *mem, const kappa_rows *rows,
+                                 const kappa_latent *l)
 {
-    *o = (outputs){.which = ARENA_NEW(mem, int64_t, rows->m2)};
-    o->y = ARENA_NEW(mem, double, (rows->rows * rows->m2));
+    *o = (outputs){.which = ARENA_ALLOC(mem, int64_t, rows->m2)};
+    o->y = ARENA_ALLOC(mem, double, (rows->rows * rows->m2));
     if (!o->which || !o->y) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < rows->m2; i++)
         if (l->alive[i] && !l->constant[i] && !l->idle[i]) {
@@ -103,7 +103,7 @@ static plumb_status outputs_init(outputs *o, arena *mem, const canonical_rows *r
     return PLUMB_OK;
 }
 
-static double total_left(const kernelfit *fit, const outputs *o, const canonical_latent *l)
+static double total_left(const kernel_fit *fit, const outputs *o, const kappa_latent *l)
 {
     double left = 0.0;
     for (int64_t k = 0; k < o->count; k++) {
@@ -116,45 +116,45 @@ static double total_left(const kernelfit *fit, const outputs *o, const canonical
 typedef struct map {
     inputs in;
     outputs out;
-    kernelfit fit;
-    kernelfit_input how;
+    kernel_fit fit;
+    kernel_fit_input how;
     double left;
 } map;
 
-static plumb_status choose_map(map *g, arena *mem, const canonical_rows *rows,
-                               const canonical_truth *t, const canonical_latent *l,
-                               const plumb_canonical_options *opt, bool round)
+static plumb_status choose_map(map *g, arena *mem, const kappa_rows *rows, const kappa_truth *t,
+                               const kappa_latent *l, const plumb_canonical_options *opt,
+                               bool round)
 {
     plumb_status st = inputs_init(&g->in, mem, rows, t, l, round);
     if (st) return st;
     standardise(&g->in, rows->rows);
     int64_t firm = 0;
     while (firm < g->in.dims && g->in.base[firm] >= 0) firm++;
-    g->how = (kernelfit_input){.x = g->in.x,
-                               .y = g->out.y,
-                               .rows = rows->rows,
-                               .first = rows->first,
-                               .dims = g->in.dims,
-                               .firm = firm,
-                               .outputs = g->out.count,
-                               .thin = rows->thin,
-                               .centres = opt->centres,
-                               .most_terms = 250,
-                               .most_order = 5,
-                               .family = opt->estimator};
-    st = kernelfit_choose(&g->fit, mem, &g->how);
+    g->how = (kernel_fit_input){.x = g->in.x,
+                                .y = g->out.y,
+                                .rows = rows->rows,
+                                .first = rows->first,
+                                .dims = g->in.dims,
+                                .firm = firm,
+                                .outputs = g->out.count,
+                                .thin = rows->thin,
+                                .centres = opt->centres,
+                                .most_terms = 250,
+                                .most_order = 5,
+                                .family = opt->estimator};
+    st = kernel_fit_choose(&g->fit, mem, &g->how);
     if (!st) g->left = total_left(&g->fit, &g->out, l);
     return st;
 }
 
 // A latent may be constant along each trajectory because it is a conserved quantity, a function of
 // the state like any other: then it is no parameter.
-static plumb_status release_conserved(canonical_latent *l, arena *mem, const canonical_rows *rows,
-                                      const canonical_truth *t, const plumb_canonical_options *opt)
+static plumb_status release_conserved(kappa_latent *l, arena *mem, const kappa_rows *rows,
+                                      const kappa_truth *t, const plumb_canonical_options *opt)
 {
-    canonical_latent only = *l;
-    only.alive = ARENA_NEW(mem, bool, rows->m2);
-    only.constant = ARENA_NEW(mem, bool, rows->m2); // as if there were none
+    kappa_latent only = *l;
+    only.alive = ARENA_ALLOC(mem, bool, rows->m2);
+    only.constant = ARENA_ALLOC(mem, bool, rows->m2); // as if there were none
     only.idle = only.constant;
     if (!only.alive || !only.constant) return PLUMB_EMEMORY;
     memcpy(only.alive, l->constant, (size_t)rows->m2 * sizeof *only.alive);
@@ -168,15 +168,14 @@ static plumb_status release_conserved(canonical_latent *l, arena *mem, const can
 }
 
 // The partner of a constant c drifts as -dH/dc adds up, which the state does not tell, nor has to.
-static void set_idle(canonical_latent *l, int64_t m)
+static void set_idle(kappa_latent *l, int64_t m)
 {
     for (int64_t i = 0; i < 2 * m; i++) l->idle[i] = l->constant[i < m ? i + m : i - m];
 }
 
 // Of maps that a network with one layer hardly follows, bumps may follow more.
-static plumb_status fit_map(map *g, arena *mem, const canonical_rows *rows,
-                            const canonical_truth *t, const canonical_latent *l,
-                            const plumb_canonical_options *opt)
+static plumb_status fit_map(map *g, arena *mem, const kappa_rows *rows, const kappa_truth *t,
+                            const kappa_latent *l, const plumb_canonical_options *opt)
 {
     plumb_status st = choose_map(g, mem, rows, t, l, opt, false);
     bool turns = false;
@@ -193,7 +192,7 @@ static plumb_status fit_map(map *g, arena *mem, const canonical_rows *rows,
         st = choose_map(&other, mem, rows, t, l, &bumps, false);
         if (!st && other.left < far_better * g->left) *g = other;
     }
-    if (!st) st = kernelfit_solve(&g->fit, mem, &g->how);
+    if (!st) st = kernel_fit_solve(&g->fit, mem, &g->how);
     return st;
 }
 
@@ -201,7 +200,7 @@ static plumb_status fit_map(map *g, arena *mem, const canonical_rows *rows,
 
 // J (2m, form): slopes of all latents, in units of the largest deviation, at one row.
 static void slopes(double *J, const map *g, const double *jacobian, int64_t row, int64_t form,
-                   const canonical_latent *l, int64_t m2)
+                   const kappa_latent *l, int64_t m2)
 {
     memset(J, 0, (size_t)(m2 * form) * sizeof *J);
     for (int64_t k = 0; k < g->out.count; k++) {
@@ -230,7 +229,7 @@ static void pull_back(double *omega, const double *J, int64_t m, int64_t form)
     }
 }
 
-static void add_row(canonical_form *out, const canonical_truth *t, const double *omega,
+static void add_row(kappa_pullback_form *out, const kappa_truth *t, const double *omega,
                     int64_t trajectory, int64_t row, double share)
 {
     const int64_t size = t->form * t->form;
@@ -278,8 +277,8 @@ enum { CHUNK = 600 };
 // How well the latents of one row tell the state, to first order: with N the variance of each
 // latent that the state does not explain and V that of the truth, the state is left open by (J^T
 // N^-1 J + V^-1)^-1. The mean over coordinates of 1 - that / V.
-static double told(double *work, const double *J, const canonical_truth *t,
-                   const canonical_latent *l, const double *noise, int64_t m2)
+static double told(double *work, const double *J, const kappa_truth *t, const kappa_latent *l,
+                   const double *noise, int64_t m2)
 {
     const int64_t d = t->form;
     double *precision = work, *inverse = work + d * d;
@@ -303,14 +302,14 @@ static double told(double *work, const double *J, const canonical_truth *t,
     return 1.0 - open;
 }
 
-static plumb_status sum_form(canonical_form *out, arena *mem, const canonical_rows *rows,
-                             const canonical_truth *t, const canonical_latent *l, const map *g)
+static plumb_status sum_form(kappa_pullback_form *out, arena *mem, const kappa_rows *rows,
+                             const kappa_truth *t, const kappa_latent *l, const map *g)
 {
     const int64_t wide = g->out.count * g->in.dims, m = rows->m2 / 2;
-    double *jacobian = ARENA_NEW(mem, double, (CHUNK * wide));
-    double *J = ARENA_NEW(mem, double, (rows->m2 * t->form));
-    double *omega = ARENA_NEW(mem, double, (t->form * t->form));
-    double *work = ARENA_NEW(mem, double, (2 * t->form * t->form));
+    double *jacobian = ARENA_ALLOC(mem, double, (CHUNK * wide));
+    double *J = ARENA_ALLOC(mem, double, (rows->m2 * t->form));
+    double *omega = ARENA_ALLOC(mem, double, (t->form * t->form));
+    double *work = ARENA_ALLOC(mem, double, (2 * t->form * t->form));
     if (!jacobian || !J || !omega || !work) return PLUMB_EMEMORY;
     const double share = 1.0 / (double)rows->rows;
     double wide_form = 0.0, norm = 0.0;
@@ -318,8 +317,8 @@ static plumb_status sum_form(canonical_form *out, arena *mem, const canonical_ro
     const int64_t told_rows = (rows->rows + EVERY - 1) / EVERY;
     for (int64_t at = 0; at < rows->rows; at += CHUNK) {
         const int64_t some = rows->rows - at < CHUNK ? rows->rows - at : CHUNK;
-        const plumb_status st = kernelfit_jacobian(jacobian, &g->fit, mem, KERNELFIT_ALL,
-                                                   g->in.x + at * g->in.dims, some);
+        const plumb_status st = kernel_fit_jacobian(jacobian, &g->fit, mem, KERNEL_FIT_ALL,
+                                                    g->in.x + at * g->in.dims, some);
         if (st) return st;
         for (int64_t r = at; r < at + some; r++) {
             slopes(J, g, jacobian + (r - at) * wide, r, t->form, l, rows->m2);
@@ -338,23 +337,23 @@ static plumb_status sum_form(canonical_form *out, arena *mem, const canonical_ro
 
 // |O1 - O2|^2 of the fits to either half, summed over each trajectory; at every third step, times
 // what is left out, for it is an error only.
-static plumb_status compare_halves(canonical_form *out, arena *mem, const canonical_rows *rows,
-                                   const canonical_truth *t, const canonical_latent *l,
-                                   const map *g)
+static plumb_status compare_halves(kappa_pullback_form *out, arena *mem, const kappa_rows *rows,
+                                   const kappa_truth *t, const kappa_latent *l, const map *g)
 {
     enum { EVERY = 3 };
     const int64_t wide = g->out.count * g->in.dims, size = t->form * t->form, d = g->in.dims;
     const int64_t steps = (rows->steps + EVERY - 1) / EVERY;
-    double *x = ARENA_NEW(mem, double, (steps * d)), *omega = ARENA_NEW(mem, double, (2 * size));
-    double *jacobian = ARENA_NEW(mem, double, (2 * steps * wide));
-    double *J = ARENA_NEW(mem, double, (rows->m2 * t->form));
+    double *x = ARENA_ALLOC(mem, double, (steps * d)),
+           *omega = ARENA_ALLOC(mem, double, (2 * size));
+    double *jacobian = ARENA_ALLOC(mem, double, (2 * steps * wide));
+    double *J = ARENA_ALLOC(mem, double, (rows->m2 * t->form));
     if (!x || !omega || !jacobian || !J) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < rows->trajectories; k++) {
         for (int64_t i = 0; i < steps; i++)
             memcpy(x + i * d, g->in.x + (k * rows->steps + i * EVERY) * d, (size_t)d * sizeof *x);
         for (int w = 0; w < 2; w++) {
-            const plumb_status st = kernelfit_jacobian(jacobian + w * steps * wide, &g->fit, mem,
-                                                       KERNELFIT_FIRST + w, x, steps);
+            const plumb_status st = kernel_fit_jacobian(jacobian + w * steps * wide, &g->fit, mem,
+                                                        KERNEL_FIT_FIRST + w, x, steps);
             if (st) return st;
         }
         double apart = 0.0;
@@ -372,31 +371,31 @@ static plumb_status compare_halves(canonical_form *out, arena *mem, const canoni
     return PLUMB_OK;
 }
 
-static void note_misses(canonical_form *out, const canonical_latent *l, const map *g)
+static void note_misses(kappa_pullback_form *out, const kappa_latent *l, const map *g)
 {
     out->r2 = 1.0 - g->left;
     for (int64_t k = 0; k < g->out.count; k++) {
         const int64_t i = g->out.which[k];
-        const kernelfit_choice *c = &g->fit.choice[k];
+        const kernel_fit_choice *c = &g->fit.choice[k];
         out->left[i] = c->left;
         out->missed += c->left * c->smooth * l->deviation[i] * l->deviation[i] / g->out.weight;
     }
 }
 
-plumb_status canonical_pull_back(canonical_form *out, arena *mem, const canonical_rows *rows,
-                                 const canonical_truth *truth, canonical_latent *latent,
-                                 const plumb_canonical_options *opt)
+plumb_status kappa_pullback(kappa_pullback_form *out, arena *mem, const kappa_rows *rows,
+                            const kappa_truth *truth, kappa_latent *latent,
+                            const plumb_canonical_options *opt)
 {
-    *out = (canonical_form){0};
-    out->left = ARENA_NEW(mem, double, rows->m2);
+    *out = (kappa_pullback_form){0};
+    out->left = ARENA_ALLOC(mem, double, rows->m2);
     double **sums[] = {&out->along, &out->norm, &out->area, &out->apart};
     for (int i = 0; i < 4; i++) {
-        *sums[i] = ARENA_NEW(mem, double, rows->trajectories);
+        *sums[i] = ARENA_ALLOC(mem, double, rows->trajectories);
         if (!*sums[i]) return PLUMB_EMEMORY;
     }
-    out->mean = ARENA_NEW(mem, double, (truth->form * truth->form));
+    out->mean = ARENA_ALLOC(mem, double, (truth->form * truth->form));
     if (truth->plain) {
-        out->pairs = ARENA_NEW(mem, double, (rows->n2 / 2 * (rows->m2 / 2)));
+        out->pairs = ARENA_ALLOC(mem, double, (rows->n2 / 2 * (rows->m2 / 2)));
         if (!out->pairs) return PLUMB_EMEMORY;
     }
     if (!out->left || !out->mean) return PLUMB_EMEMORY;

@@ -21,15 +21,15 @@ static double form_entry(int64_t n, int64_t i, int64_t j)
 }
 
 // w becomes the given coordinates, balanced, mean 0.
-static plumb_status balance(canonical_truth *t, arena *mem, const canonical_rows *rows,
+static plumb_status balance(kappa_truth *t, arena *mem, const kappa_rows *rows,
                             const plumb_canonical_options *opt)
 {
     const int64_t d = rows->n2, n = d / 2, count = rows->rows;
     t->dims = t->form = d;
-    t->w = ARENA_NEW(mem, double, (count * d));
-    t->deviation = ARENA_NEW(mem, double, d);
-    t->turn = ARENA_NEW(mem, double, d);
-    t->area = ARENA_NEW(mem, double, (d * d));
+    t->w = ARENA_ALLOC(mem, double, (count * d));
+    t->deviation = ARENA_ALLOC(mem, double, d);
+    t->turn = ARENA_ALLOC(mem, double, d);
+    t->area = ARENA_ALLOC(mem, double, (d * d));
     if (!t->w || !t->deviation || !t->turn || !t->area) return PLUMB_EMEMORY;
     t->plain = true;
     for (int64_t i = 0; i < d; i++) {
@@ -64,12 +64,12 @@ static plumb_status balance(canonical_truth *t, arena *mem, const canonical_rows
 }
 
 // basis (rank, d): orthonormal, spanning what the data span.
-static plumb_status find_span(double *basis, int64_t *rank, arena *mem, const canonical_truth *t,
+static plumb_status find_span(double *basis, int64_t *rank, arena *mem, const kappa_truth *t,
                               int64_t rows)
 {
     const int64_t d = t->dims;
-    double *cov = ARENA_NEW(mem, double, (d * d)), *values = ARENA_NEW(mem, double, d);
-    double *vectors = ARENA_NEW(mem, double, (d * d));
+    double *cov = ARENA_ALLOC(mem, double, (d * d)), *values = ARENA_ALLOC(mem, double, d);
+    double *vectors = ARENA_ALLOC(mem, double, (d * d));
     if (!cov || !values || !vectors) return PLUMB_EMEMORY;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < d; i++) {
@@ -117,11 +117,11 @@ static void restrict_form(double *out, const double *b, int64_t k, int64_t d)
 // Turns the basis so that directions with area come first; returns how many there are.
 static plumb_status sort_by_area(double *basis, int64_t *form, arena *mem, int64_t rank, int64_t d)
 {
-    double *a = ARENA_NEW(mem, double, (rank * rank));
-    double *square = ARENA_NEW(mem, double, (rank * rank));
-    double *values = ARENA_NEW(mem, double, rank);
-    double *vectors = ARENA_NEW(mem, double, (rank * rank));
-    double *turned = ARENA_NEW(mem, double, (rank * d));
+    double *a = ARENA_ALLOC(mem, double, (rank * rank));
+    double *square = ARENA_ALLOC(mem, double, (rank * rank));
+    double *values = ARENA_ALLOC(mem, double, rank);
+    double *vectors = ARENA_ALLOC(mem, double, (rank * rank));
+    double *turned = ARENA_ALLOC(mem, double, (rank * d));
     if (!a || !square || !values || !vectors || !turned) return PLUMB_EMEMORY;
     restrict_form(a, basis, rank, d);
     for (int64_t i = 0; i < rank; i++)
@@ -140,7 +140,7 @@ static plumb_status sort_by_area(double *basis, int64_t *form, arena *mem, int64
     return PLUMB_OK;
 }
 
-static void measure_deviation(canonical_truth *t, int64_t rows)
+static void measure_deviation(kappa_truth *t, int64_t rows)
 {
     for (int64_t i = 0; i < t->dims; i++) {
         double square = 0.0;
@@ -150,19 +150,19 @@ static void measure_deviation(canonical_truth *t, int64_t rows)
     }
 }
 
-static plumb_status take_out_linear(canonical_truth *t, arena *mem, const canonical_rows *rows)
+static plumb_status take_out_linear(kappa_truth *t, arena *mem, const kappa_rows *rows)
 {
     const int64_t d = t->dims;
-    double *basis = ARENA_NEW(mem, double, (d * d));
+    double *basis = ARENA_ALLOC(mem, double, (d * d));
     int64_t rank = 0, form = 0;
     if (!basis) return PLUMB_EMEMORY;
     plumb_status st = find_span(basis, &rank, mem, t, rows->rows);
     if (st || rank == d) return st;
     st = sort_by_area(basis, &form, mem, rank, d);
     if (st) return st;
-    double *w = ARENA_NEW(mem, double, (rows->rows * rank));
-    double *area = ARENA_NEW(mem, double, (form * form + 1));
-    double *whole = ARENA_NEW(mem, double, (rank * rank + 1));
+    double *w = ARENA_ALLOC(mem, double, (rows->rows * rank));
+    double *area = ARENA_ALLOC(mem, double, (form * form + 1));
+    double *whole = ARENA_ALLOC(mem, double, (rank * rank + 1));
     if (!w || !area || !whole) return PLUMB_EMEMORY;
     for (int64_t r = 0; r < rows->rows; r++)
         for (int64_t k = 0; k < rank; k++)
@@ -181,7 +181,7 @@ static plumb_status take_out_linear(canonical_truth *t, arena *mem, const canoni
 
 // --- curved redundancy --------------------------------------------------------------------------
 
-static void gather(double *out, const canonical_truth *t, const int64_t *which, int64_t count,
+static void gather(double *out, const kappa_truth *t, const int64_t *which, int64_t count,
                    int64_t rows)
 {
     for (int64_t r = 0; r < rows; r++)
@@ -190,35 +190,34 @@ static void gather(double *out, const canonical_truth *t, const int64_t *which, 
 }
 
 // The share of coordinate i that polynomials in the others leave open.
-static plumb_status left_open(double *left, arena *mem, const canonical_rows *rows,
-                              const canonical_truth *t, int64_t i, const int64_t *others,
-                              int64_t count)
+static plumb_status left_open(double *left, arena *mem, const kappa_rows *rows,
+                              const kappa_truth *t, int64_t i, const int64_t *others, int64_t count)
 {
-    double *x = ARENA_NEW(mem, double, (rows->rows * count));
-    double *y = ARENA_NEW(mem, double, rows->rows);
+    double *x = ARENA_ALLOC(mem, double, (rows->rows * count));
+    double *y = ARENA_ALLOC(mem, double, rows->rows);
     if (!x || !y) return PLUMB_EMEMORY;
     gather(x, t, others, count, rows->rows);
     gather(y, t, &i, 1, rows->rows);
-    kernelfit fit;
+    kernel_fit fit;
     const plumb_status st =
-        kernelfit_choose(&fit, mem,
-                         &(kernelfit_input){.x = x,
-                                            .y = y,
-                                            .rows = rows->rows,
-                                            .first = rows->first,
-                                            .dims = count,
-                                            .outputs = 1,
-                                            .thin = rows->thin,
-                                            .most_terms = 150,
-                                            .most_order = 5,
-                                            .family = PLUMB_ESTIMATOR_POLYNOMIAL});
+        kernel_fit_choose(&fit, mem,
+                          &(kernel_fit_input){.x = x,
+                                              .y = y,
+                                              .rows = rows->rows,
+                                              .first = rows->first,
+                                              .dims = count,
+                                              .outputs = 1,
+                                              .thin = rows->thin,
+                                              .most_terms = 150,
+                                              .most_order = 5,
+                                              .family = PLUMB_ESTIMATOR_POLYNOMIAL});
     if (!st) *left = fit.choice[0].left;
     return st;
 }
 
 // kept: coordinates that are no function of the others kept; their number.
-static plumb_status find_chart(int64_t *kept, int64_t *count, arena *mem,
-                               const canonical_rows *rows, const canonical_truth *t)
+static plumb_status find_chart(int64_t *kept, int64_t *count, arena *mem, const kappa_rows *rows,
+                               const kappa_truth *t)
 {
     *count = t->dims;
     for (int64_t i = 0; i < t->dims; i++) kept[i] = i;
@@ -226,7 +225,7 @@ static plumb_status find_chart(int64_t *kept, int64_t *count, arena *mem,
         int64_t others[64], some = 0;
         for (int64_t k = 0; k < *count; k++)
             if (kept[k] != i) others[some++] = kept[k];
-        const arena_mark mark = arena_here(mem);
+        const arena_mark mark = arena_get_mark(mem);
         double left = 1.0;
         const plumb_status st = left_open(&left, mem, rows, t, i, others, some);
         arena_rewind(mem, mark);
@@ -239,34 +238,35 @@ static plumb_status find_chart(int64_t *kept, int64_t *count, arena *mem,
 }
 
 // The true form in the coordinates kept, at every row: T^T A T with T the slope of all of them.
-static plumb_status bend_form(double *out, arena *mem, const canonical_rows *rows,
-                              const canonical_truth *t, const int64_t *kept, int64_t count)
+static plumb_status bend_form(double *out, arena *mem, const kappa_rows *rows, const kappa_truth *t,
+                              const int64_t *kept, int64_t count)
 {
     const int64_t d = t->dims, rest = d - count, all = rows->rows;
     int64_t other[64], o = 0;
     for (int64_t i = 0, k = 0; i < d; i++)
         if (k < count && kept[k] == i) k++;
         else other[o++] = i;
-    double *x = ARENA_NEW(mem, double, (all * count)), *y = ARENA_NEW(mem, double, (all * rest));
-    double *slope = ARENA_NEW(mem, double, (all * rest * count));
-    double *T = ARENA_NEW(mem, double, (d * count));
+    double *x = ARENA_ALLOC(mem, double, (all * count)),
+           *y = ARENA_ALLOC(mem, double, (all * rest));
+    double *slope = ARENA_ALLOC(mem, double, (all * rest * count));
+    double *T = ARENA_ALLOC(mem, double, (d * count));
     if (!x || !y || !slope || !T) return PLUMB_EMEMORY;
     gather(x, t, kept, count, all);
     gather(y, t, other, rest, all);
-    const kernelfit_input in = {.x = x,
-                                .y = y,
-                                .rows = all,
-                                .first = rows->first,
-                                .dims = count,
-                                .outputs = rest,
-                                .thin = rows->thin,
-                                .centres = 200,
-                                .most_terms = 150,
-                                .most_order = 5};
-    kernelfit fit;
-    plumb_status st = kernelfit_choose(&fit, mem, &in);
-    if (!st) st = kernelfit_solve(&fit, mem, &in);
-    if (!st) st = kernelfit_jacobian(slope, &fit, mem, KERNELFIT_ALL, x, all);
+    const kernel_fit_input in = {.x = x,
+                                 .y = y,
+                                 .rows = all,
+                                 .first = rows->first,
+                                 .dims = count,
+                                 .outputs = rest,
+                                 .thin = rows->thin,
+                                 .centres = 200,
+                                 .most_terms = 150,
+                                 .most_order = 5};
+    kernel_fit fit;
+    plumb_status st = kernel_fit_choose(&fit, mem, &in);
+    if (!st) st = kernel_fit_solve(&fit, mem, &in);
+    if (!st) st = kernel_fit_jacobian(slope, &fit, mem, KERNEL_FIT_ALL, x, all);
     if (st) return st;
     for (int64_t k = 0; k < count; k++) T[kept[k] * count + k] = 1.0;
     for (int64_t r = 0; r < all; r++) {
@@ -287,17 +287,17 @@ static plumb_status bend_form(double *out, arena *mem, const canonical_rows *row
     return PLUMB_OK;
 }
 
-static plumb_status take_out_curved(canonical_truth *t, arena *mem, const canonical_rows *rows)
+static plumb_status take_out_curved(kappa_truth *t, arena *mem, const kappa_rows *rows)
 {
     enum { MOST = 12 }; // with more coordinates there are too many to try, and too few data
     if (t->dims > MOST || t->form < t->dims) return PLUMB_OK;
     int64_t kept[MOST], count;
     plumb_status st = find_chart(kept, &count, mem, rows, t);
     if (st || count == t->dims) return st;
-    double *area = ARENA_NEW(mem, double, (rows->rows * count * count));
-    double *w = ARENA_NEW(mem, double, (rows->rows * count));
+    double *area = ARENA_ALLOC(mem, double, (rows->rows * count * count));
+    double *w = ARENA_ALLOC(mem, double, (rows->rows * count));
     if (!area || !w) return PLUMB_EMEMORY;
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     st = bend_form(area, mem, rows, t, kept, count);
     arena_rewind(mem, mark);
     if (st) return st;
@@ -316,10 +316,10 @@ static plumb_status take_out_curved(canonical_truth *t, arena *mem, const canoni
     return PLUMB_OK;
 }
 
-plumb_status canonical_reduce(canonical_truth *out, arena *mem, const canonical_rows *rows,
-                              const plumb_canonical_options *opt)
+plumb_status kappa_reduce_truth(kappa_truth *out, arena *mem, const kappa_rows *rows,
+                                const plumb_canonical_options *opt)
 {
-    *out = (canonical_truth){0};
+    *out = (kappa_truth){0};
     plumb_status st = balance(out, mem, rows, opt);
     if (!st) st = take_out_linear(out, mem, rows);
     if (!st && out->form < 2)

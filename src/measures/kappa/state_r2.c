@@ -32,14 +32,15 @@ static void add_target(targets *y, int64_t rows, int64_t base, bool circular, co
     y->circular[y->count++] = circular;
 }
 
-static plumb_status targets_init(targets *y, arena *mem, const canonical_rows *rows,
-                                 const canonical_truth *t, bool round)
+static plumb_status targets_init(targets *y, arena *mem, const kappa_rows *rows,
+                                 const kappa_truth *t, bool round)
 {
     const int64_t all = rows->rows, most = 3 * t->form;
-    *y = (targets){.y = ARENA_NEW(mem, double, (all * most))};
-    y->base = ARENA_NEW(mem, int64_t, most);
-    y->circular = ARENA_NEW(mem, bool, most);
-    double *values = ARENA_NEW(mem, double, all), *turned = ARENA_NEW(mem, double, (all * most));
+    *y = (targets){.y = ARENA_ALLOC(mem, double, (all * most))};
+    y->base = ARENA_ALLOC(mem, int64_t, most);
+    y->circular = ARENA_ALLOC(mem, bool, most);
+    double *values = ARENA_ALLOC(mem, double, all),
+           *turned = ARENA_ALLOC(mem, double, (all * most));
     if (!y->y || !y->base || !y->circular || !values || !turned) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < t->form; i++) {
         for (int64_t r = 0; r < all; r++) values[r] = t->w[r * t->dims + i];
@@ -59,8 +60,8 @@ static plumb_status targets_init(targets *y, arena *mem, const canonical_rows *r
 }
 
 // x (rows, kept) from the latents wanted; `drawn` takes their tails in. Their number.
-static int64_t put_in(double *x, const canonical_rows *rows, const canonical_latent *l,
-                      const bool *wanted, bool drawn)
+static int64_t put_in(double *x, const kappa_rows *rows, const kappa_latent *l, const bool *wanted,
+                      bool drawn)
 {
     int64_t kept = 0, at = 0;
     for (int64_t i = 0; i < rows->m2; i++) kept += wanted[i];
@@ -86,14 +87,15 @@ static int64_t put_in(double *x, const canonical_rows *rows, const canonical_lat
 // Of more than a fit can take, the first principal components, as large as they are. Their number.
 static plumb_status fewer(int64_t *dims, double *x, arena *mem, int64_t rows)
 {
-    if (*dims <= COMPONENTS_MOST) return PLUMB_OK;
+    if (*dims <= PRINCIPAL_COMPONENTS_MAX) return PLUMB_OK;
     const int64_t all = *dims;
-    components parts;
-    double *columns = ARENA_NEW(mem, double, (all * rows));
+    principal_components parts;
+    double *columns = ARENA_ALLOC(mem, double, (all * rows));
     if (!columns) return PLUMB_EMEMORY;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < all; i++) columns[i * rows + r] = x[r * all + i];
-    plumb_status st = components_take(&parts, &columns, mem, all, rows, 0, rows, COMPONENTS_MOST);
+    plumb_status st = principal_components_fit(&parts, &columns, mem, all, rows, 0, rows,
+                                               PRINCIPAL_COMPONENTS_MAX);
     if (st) return st;
     *dims = parts.count;
     for (int64_t r = 0; r < rows; r++)
@@ -119,31 +121,31 @@ static double mean_r2(const double *left, const targets *y, int64_t form)
     return sum;
 }
 
-static plumb_status attempt(double *r2, arena *mem, const canonical_rows *rows,
-                            const canonical_truth *t, const canonical_latent *l, const targets *y,
-                            const bool *wanted, bool drawn, const plumb_canonical_options *opt)
+static plumb_status attempt(double *r2, arena *mem, const kappa_rows *rows, const kappa_truth *t,
+                            const kappa_latent *l, const targets *y, const bool *wanted, bool drawn,
+                            const plumb_canonical_options *opt)
 {
-    const arena_mark mark = arena_here(mem);
-    double *x = ARENA_NEW(mem, double, (rows->rows * rows->m2));
+    const arena_mark mark = arena_get_mark(mem);
+    double *x = ARENA_ALLOC(mem, double, (rows->rows * rows->m2));
     if (!x) return PLUMB_EMEMORY;
     int64_t dims = put_in(x, rows, l, wanted, drawn);
-    kernelfit fit;
+    kernel_fit fit;
     plumb_status st = fewer(&dims, x, mem, rows->rows);
     if (!st && dims) {
-        st = kernelfit_choose(&fit, mem,
-                              &(kernelfit_input){.x = x,
-                                                 .y = y->y,
-                                                 .rows = rows->rows,
-                                                 .first = rows->first,
-                                                 .dims = dims,
-                                                 .outputs = y->count,
-                                                 .thin = rows->thin,
-                                                 .centres = opt->state_centres,
-                                                 .most_terms = 100,
-                                                 .most_order = 3,
-                                                 .enough = 0.005,
-                                                 .family = opt->estimator});
-        double *left = ARENA_NEW(mem, double, y->count);
+        st = kernel_fit_choose(&fit, mem,
+                               &(kernel_fit_input){.x = x,
+                                                   .y = y->y,
+                                                   .rows = rows->rows,
+                                                   .first = rows->first,
+                                                   .dims = dims,
+                                                   .outputs = y->count,
+                                                   .thin = rows->thin,
+                                                   .centres = opt->state_centres,
+                                                   .most_terms = 100,
+                                                   .most_order = 3,
+                                                   .enough = 0.005,
+                                                   .family = opt->estimator});
+        double *left = ARENA_ALLOC(mem, double, y->count);
         if (!st && !left) st = PLUMB_EMEMORY;
         for (int64_t k = 0; k < y->count && !st; k++) left[k] = fit.choice[k].left;
         if (!st) *r2 = fmax(*r2, mean_r2(left, y, t->form));
@@ -154,10 +156,10 @@ static plumb_status attempt(double *r2, arena *mem, const canonical_rows *rows,
 
 // What a fit to the other half misses. The two halves may cut a trajectory, which then does not
 // count.
-static void heldout_left(double *left, const polyfit *fit, const polyfit_problem *p,
-                         const canonical_rows *rows)
+static void heldout_left(double *left, const polynomial_fit *fit, const polynomial_fit_problem *p,
+                         const kappa_rows *rows)
 {
-    const bool cut = rows->first != polyfit_half(rows->rows);
+    const bool cut = rows->first != polynomial_fit_half(rows->rows);
     for (int64_t k = 0; k < p->targets; k++) {
         double missed = 0.0, all = 0.0;
         for (int64_t r = 0; r < rows->rows; r++) {
@@ -172,29 +174,28 @@ static void heldout_left(double *left, const polyfit *fit, const polyfit_problem
 
 // Constants that each trajectory has for itself are as many examples as there are trajectories, and
 // where the state hangs on a few of many latents only a sparse fit finds them.
-static plumb_status attempt_sparse(double *r2, arena *mem, const canonical_rows *rows,
-                                   const canonical_truth *t, const canonical_latent *l,
-                                   const targets *y)
+static plumb_status attempt_sparse(double *r2, arena *mem, const kappa_rows *rows,
+                                   const kappa_truth *t, const kappa_latent *l, const targets *y)
 {
     enum { ALPHAS = 10 };
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     const int64_t all = rows->rows, stride = vector_padded(all);
     double alphas[ALPHAS];
     plumb_symetric_options opt = plumb_symetric_defaults();
     opt.r2_bar = good_enough;
     for (int i = 0; i < ALPHAS; i++) alphas[i] = pow(10.0, -5.0 + 0.5 * i);
-    polyfit fit;
-    polyfit_problem p = {.targets = y->count,
-                         .rows = all,
-                         .stride = stride,
-                         .alphas = alphas,
-                         .alpha_count = ALPHAS,
-                         .threads = 1,
-                         .opt = &opt};
-    double *flat = ARENA_NEW(mem, double, (all * rows->m2)),
-           *left = ARENA_NEW(mem, double, y->count);
-    double *x = ARENA_NEW(mem, double, (rows->m2 * stride));
-    double *to = ARENA_NEW(mem, double, (y->count * stride));
+    polynomial_fit fit;
+    polynomial_fit_problem p = {.targets = y->count,
+                                .rows = all,
+                                .stride = stride,
+                                .alphas = alphas,
+                                .alpha_count = ALPHAS,
+                                .threads = 1,
+                                .opt = &opt};
+    double *flat = ARENA_ALLOC(mem, double, (all * rows->m2)),
+           *left = ARENA_ALLOC(mem, double, y->count);
+    double *x = ARENA_ALLOC(mem, double, (rows->m2 * stride));
+    double *to = ARENA_ALLOC(mem, double, (y->count * stride));
     if (!flat || !left || !x || !to) return PLUMB_EMEMORY;
     p.dims = put_in(flat, rows, l, l->alive, false);
     for (int64_t r = 0; r < all; r++) {
@@ -204,7 +205,7 @@ static plumb_status attempt_sparse(double *r2, arena *mem, const canonical_rows 
     p.x = x;
     p.y = to;
     p.max_order = poly_count(p.dims, 2) <= 600 ? 2 : 1;
-    plumb_status st = p.dims ? polyfit_search(&fit, mem, &p) : PLUMB_OK;
+    plumb_status st = p.dims ? polynomial_fit_search(&fit, mem, &p) : PLUMB_OK;
     if (!st && p.dims) {
         heldout_left(left, &fit, &p, rows);
         *r2 = fmax(*r2, mean_r2(left, y, t->form));
@@ -214,12 +215,12 @@ static plumb_status attempt_sparse(double *r2, arena *mem, const canonical_rows 
 }
 
 // With coordinates as they are, or angles by sine and cosine as well.
-static plumb_status attempts(double *r2, arena *mem, const canonical_rows *rows,
-                             const canonical_truth *t, const canonical_latent *l,
-                             const double *left, bool round, const plumb_canonical_options *opt)
+static plumb_status attempts(double *r2, arena *mem, const kappa_rows *rows, const kappa_truth *t,
+                             const kappa_latent *l, const double *left, bool round,
+                             const plumb_canonical_options *opt)
 {
     targets y;
-    bool *some = ARENA_NEW(mem, bool, rows->m2), fewer = false;
+    bool *some = ARENA_ALLOC(mem, bool, rows->m2), fewer = false;
     plumb_status st = targets_init(&y, mem, rows, t, round);
     if (st || !some) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < rows->m2; i++) {
@@ -233,9 +234,9 @@ static plumb_status attempts(double *r2, arena *mem, const canonical_rows *rows,
     return st;
 }
 
-plumb_status canonical_information(double *r2, arena *mem, const canonical_rows *rows,
-                                   const canonical_truth *truth, const canonical_latent *latent,
-                                   const double *left, const plumb_canonical_options *opt)
+plumb_status kappa_state_r2(double *r2, arena *mem, const kappa_rows *rows,
+                            const kappa_truth *truth, const kappa_latent *latent,
+                            const double *left, const plumb_canonical_options *opt)
 {
     bool turns = false;
     for (int64_t i = 0; i < truth->form; i++) turns = turns || truth->turn[i] > 0.0;

@@ -202,9 +202,8 @@ static void start(shears *s, rng *random)
 
 // --- what goes in -------------------------------------------------------------------------------
 
-static plumb_status shears_init(shears *s, arena *mem, const canonical_rows *rows,
-                                const canonical_truth *t, const canonical_latent *l,
-                                const canonical_form *f, double sign)
+static plumb_status shears_init(shears *s, arena *mem, const kappa_rows *rows, const kappa_truth *t,
+                                const kappa_latent *l, const kappa_pullback_form *f, double sign)
 {
     const int64_t n = t->form / 2, m = rows->m2 / 2, all = rows->rows;
     *s = (shears){.m = n > m ? n : m};
@@ -214,15 +213,15 @@ static plumb_status shears_init(shears *s, arena *mem, const canonical_rows *row
     s->weights = LAYERS * s->layer + 1 + 2 * s->m;
     double **room[] = {&s->w, &s->gradient, &s->mean, &s->square};
     for (int i = 0; i < 4; i++)
-        if (!(*room[i] = ARENA_NEW(mem, double, s->weights))) return PLUMB_EMEMORY;
-    double *x = ARENA_NEW(mem, double, (all * s->inputs)),
-           *y = ARENA_NEW(mem, double, (all * 2 * s->m));
-    double *ask = ARENA_NEW(mem, double, (2 * s->m));
-    s->state = ARENA_NEW(mem, double, ((LAYERS + 1) * 2 * s->m * BATCH));
-    s->param = ARENA_NEW(mem, double, (s->theta * BATCH));
-    s->target = ARENA_NEW(mem, double, (2 * s->m * BATCH));
-    s->hidden = ARENA_NEW(mem, double, (LAYERS * UNITS * BATCH));
-    s->g = ARENA_NEW(mem, double, (2 * s->m * BATCH));
+        if (!(*room[i] = ARENA_ALLOC(mem, double, s->weights))) return PLUMB_EMEMORY;
+    double *x = ARENA_ALLOC(mem, double, (all * s->inputs)),
+           *y = ARENA_ALLOC(mem, double, (all * 2 * s->m));
+    double *ask = ARENA_ALLOC(mem, double, (2 * s->m));
+    s->state = ARENA_ALLOC(mem, double, ((LAYERS + 1) * 2 * s->m * BATCH));
+    s->param = ARENA_ALLOC(mem, double, (s->theta * BATCH));
+    s->target = ARENA_ALLOC(mem, double, (2 * s->m * BATCH));
+    s->hidden = ARENA_ALLOC(mem, double, (LAYERS * UNITS * BATCH));
+    s->g = ARENA_ALLOC(mem, double, (2 * s->m * BATCH));
     if (!x || !y || !ask || !s->state || !s->param || !s->target || !s->hidden || !s->g)
         return PLUMB_EMEMORY;
     double size = 0.0;
@@ -248,8 +247,8 @@ static plumb_status shears_init(shears *s, arena *mem, const canonical_rows *row
 }
 
 // What the free map left open of the same latents.
-static double left_by_free_map(const canonical_rows *rows, const canonical_latent *l,
-                               const canonical_form *f)
+static double left_by_free_map(const kappa_rows *rows, const kappa_latent *l,
+                               const kappa_pullback_form *f)
 {
     double left = 0.0, total = 0.0;
     for (int64_t i = 0; i < rows->m2; i++) {
@@ -260,10 +259,10 @@ static double left_by_free_map(const canonical_rows *rows, const canonical_laten
     return total > 0.0 ? left / total : 0.0;
 }
 
-plumb_status canonical_shears(double *r2, double *free_r2, arena *mem, const canonical_rows *rows,
-                              const canonical_truth *truth, const canonical_latent *latent,
-                              const canonical_form *form, double sign,
-                              const plumb_canonical_options *opt)
+plumb_status kappa_symplectic_map(double *r2, double *free_r2, arena *mem, const kappa_rows *rows,
+                                  const kappa_truth *truth, const kappa_latent *latent,
+                                  const kappa_pullback_form *form, double sign,
+                                  const plumb_canonical_options *opt)
 {
     enum { STEPS = 3000 };
     *r2 = *free_r2 = (double)NAN;

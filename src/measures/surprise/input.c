@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "math/stats.h"
 
-bool clips_unit(double *x, int64_t dims)
+bool surprise_input_normalise(double *x, int64_t dims)
 {
     const double floor = 1e-12;
     double square = 0.0;
@@ -61,12 +61,12 @@ static plumb_status check_tuples(const plumb_array *array, const char *name, con
 static plumb_status read_finite(const double **out, arena *mem, const plumb_array *array,
                                 const char *name)
 {
-    const double *x = array_doubles(mem, array);
+    const double *x = array_as_doubles(mem, array);
     if (!x) return PLUMB_EMEMORY;
     int64_t bad = 0, first = 0;
     for (int64_t i = 0, n = plumb_array_count(array); i < n; i++)
         if (!isfinite(x[i]) && !bad++) first = i;
-    if (bad) return array_refuse_nonfinite(array, name, bad, first, "");
+    if (bad) return array_reject_nonfinite(array, name, bad, first, "");
     *out = x;
     return PLUMB_OK;
 }
@@ -126,11 +126,12 @@ static plumb_status refuse_pixels(const plumb_array *array, const char *name)
         for (int64_t i = 0; i < n; i++)
             if (!isfinite(x[i]) && !bad++) first = start + i;
     }
-    return bad ? array_refuse_nonfinite(array, name, bad, first, "")
+    return bad ? array_reject_nonfinite(array, name, bad, first, "")
                : fail(PLUMB_ENUMERIC, "%s has values whose squares overflow", name);
 }
 
-static plumb_status read_film(clips *out, arena *mem, const plumb_surprise_input *in, int threads)
+static plumb_status read_film(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
+                              int threads)
 {
     static const char *want = "(tuples, 4, frames, height, width, channels)";
     const plumb_array *x = in->truth, *y = in->prediction;
@@ -162,9 +163,9 @@ static plumb_status read_film(clips *out, arena *mem, const plumb_surprise_input
         return fail(PLUMB_ESHAPE, "truth is %s and prediction %s: it is not clear what is white",
                     plumb_dtype_name(x->dtype), plumb_dtype_name(y->dtype));
     const int64_t count = x->shape[0] * 4;
-    f.out = ARENA_NEW(mem, double, count *f.frames);
+    f.out = ARENA_ALLOC(mem, double, count *f.frames);
     if (!f.out) return PLUMB_EMEMORY;
-    pool_run(count, threads, watch_clip, &f);
+    parallel_for(count, threads, watch_clip, &f);
     for (int64_t i = 0; i < count * f.frames; i++)
         if (!isfinite(f.out[i])) {
             st = refuse_pixels(x, "truth");
@@ -194,12 +195,12 @@ static double join(const double *frame, int64_t frames, plumb_surprise_frames ho
 static const double *join_all(arena *mem, const double *frame, int64_t count, int64_t frames,
                               plumb_surprise_frames how)
 {
-    double *out = ARENA_NEW(mem, double, count);
+    double *out = ARENA_ALLOC(mem, double, count);
     for (int64_t i = 0; out && i < count; i++) out[i] = join(frame + i * frames, frames, how);
     return out;
 }
 
-static plumb_status read_surprise(clips *out, arena *mem, const plumb_surprise_input *in,
+static plumb_status read_surprise(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
                                   const plumb_surprise_options *opt)
 {
     static const char *want = "(tuples, 4) or (tuples, 4, frames)";
@@ -228,7 +229,7 @@ static plumb_status read_surprise(clips *out, arena *mem, const plumb_surprise_i
     return out->clip && out->maximum ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status read_voe(clips *out, arena *mem, const plumb_array *voe,
+static plumb_status read_voe(surprise_arrays *out, arena *mem, const plumb_array *voe,
                              const plumb_surprise_options *opt)
 {
     const double *x = NULL;
@@ -253,16 +254,17 @@ static plumb_status read_rows(const double **out, arena *mem, const plumb_array 
     const int64_t count = plumb_array_count(array);
     double *copy = (double *)x;
     if (x == array->data) { // the caller's
-        copy = ARENA_NEW(mem, double, count);
+        copy = ARENA_ALLOC(mem, double, count);
         if (!copy) return PLUMB_EMEMORY;
         memcpy(copy, x, (size_t)count * sizeof *copy);
     }
-    for (int64_t r = 0; r < count / dims; r++) *zeros += clips_unit(copy + r * dims, dims);
+    for (int64_t r = 0; r < count / dims; r++)
+        *zeros += surprise_input_normalise(copy + r * dims, dims);
     *out = copy;
     return PLUMB_OK;
 }
 
-static plumb_status read_features(clips *out, arena *mem, const plumb_surprise_input *in,
+static plumb_status read_features(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
                                   const plumb_surprise_options *opt)
 {
     const plumb_array *f = in->feature, *o = in->observation;
@@ -318,7 +320,7 @@ static void encode(char *out, const double *code, int64_t length)
     out[used] = 0;
 }
 
-static plumb_status read_concepts(clips *out, arena *mem, const plumb_array *c)
+static plumb_status read_concepts(surprise_arrays *out, arena *mem, const plumb_array *c)
 {
     enum { MOST_CONCEPTS = 1000 };
     const bool text = c->ndim == 2 && (c->dtype == PLUMB_U1 || c->dtype == PLUMB_U4);
@@ -330,8 +332,8 @@ static plumb_status read_concepts(clips *out, arena *mem, const plumb_array *c)
     const double *x = NULL;
     const plumb_status st = read_finite(&x, mem, c, "concept");
     if (st) return st;
-    int64_t *of = ARENA_NEW(mem, int64_t, out->tuples);
-    out->concept_name = ARENA_NEW(mem, const char *, MOST_CONCEPTS);
+    int64_t *of = ARENA_ALLOC(mem, int64_t, out->tuples);
+    out->concept_name = ARENA_ALLOC(mem, const char *, MOST_CONCEPTS);
     if (!of || !out->concept_name) return PLUMB_EMEMORY;
     const int64_t length = text ? c->shape[1] : 1;
     for (int64_t i = 0; i < out->tuples; i++) {
@@ -346,7 +348,7 @@ static plumb_status read_concepts(clips *out, arena *mem, const plumb_array *c)
         if (at == MOST_CONCEPTS)
             return fail(PLUMB_EVALUE, "concept has more than %d different values", MOST_CONCEPTS);
         if (at == out->concepts) {
-            out->concept_name[at] = arena_text(mem, name);
+            out->concept_name[at] = arena_strdup(mem, name);
             if (!out->concept_name[at]) return PLUMB_EMEMORY;
             out->concepts++;
         }
@@ -356,10 +358,10 @@ static plumb_status read_concepts(clips *out, arena *mem, const plumb_array *c)
     return PLUMB_OK;
 }
 
-plumb_status clips_read(clips *out, arena *mem, const plumb_surprise_input *in,
-                        const plumb_surprise_options *opt)
+plumb_status surprise_input_read(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
+                                 const plumb_surprise_options *opt)
 {
-    *out = (clips){0};
+    *out = (surprise_arrays){0};
     plumb_status st = read_surprise(out, mem, in, opt);
     if (!st && in->surprise_voe) st = read_voe(out, mem, in->surprise_voe, opt);
     if (!st) st = read_features(out, mem, in, opt);

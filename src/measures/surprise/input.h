@@ -8,7 +8,7 @@
 #include "plumb/surprise.h"
 
 /// All of it, finite and in double.
-typedef struct clips {
+typedef struct surprise_arrays {
     int64_t tuples;
     int64_t frames;        ///< 0: `frame` is NULL
     const double *frame;   ///< (tuples, 4, frames)
@@ -23,13 +23,13 @@ typedef struct clips {
     int64_t concepts;      ///< 0: none given
     const char **concept_name;
     const int64_t *concept_of; ///< (tuples)
-} clips;
+} surprise_arrays;
 
 /// Everything lives in `mem`.
-plumb_status clips_read(clips *out, arena *mem, const plumb_surprise_input *in,
-                        const plumb_surprise_options *opt);
+plumb_status surprise_input_read(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
+                                 const plumb_surprise_options *opt);
 
 /// x / max(|x|, 1e-12) in place; true if the length is below 1e-12. No length overflows.
-bool clips_unit(double *x, int64_t dims);
+bool surprise_input_normalise(double *x, int64_t dims);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { FOREST_STREAM = 0x74736566 };
 
-double iforest_average(int64_t n)
+double isolation_forest_average(int64_t n)
 {
     if (n <= 1) return 0.0;
     if (n == 2) return 1.0;
@@ -20,18 +20,18 @@ double iforest_average(int64_t n)
     return 2.0 * (log(m - 1.0) + euler) - 2.0 * (m - 1.0) / m;
 }
 
-double iforest_path(const iforest_tree *tree, const double *x)
+double isolation_forest_path(const isolation_tree *tree, const double *x)
 {
     int32_t node = 0, depth = 0;
     for (; tree->left[node] >= 0; depth++)
         node =
             x[tree->feature[node]] <= tree->threshold[node] ? tree->left[node] : tree->right[node];
-    return depth + iforest_average(tree->size[node]);
+    return depth + isolation_forest_average(tree->size[node]);
 }
 
-double iforest_score(double mean_path, int64_t sample)
+double isolation_forest_score(double mean_path, int64_t sample)
 {
-    return exp2(-mean_path / iforest_average(sample));
+    return exp2(-mean_path / isolation_forest_average(sample));
 }
 
 // A node with its children beside each other: the right one follows the left.
@@ -43,7 +43,7 @@ typedef struct node {
 } node;
 
 typedef struct forest {
-    const density_task *task;
+    const scorer_task *task;
     int64_t sample, trees, height, most;
     node *nodes;     // (trees, most)
     double *r;       // of those asked
@@ -52,12 +52,12 @@ typedef struct forest {
 } forest;
 
 // Moves points with x <= threshold to the front; returns how many.
-static int64_t part(int32_t *points, int64_t count, const density_task *t, int64_t feature,
+static int64_t part(int32_t *points, int64_t count, const scorer_task *t, int64_t feature,
                     double threshold)
 {
     int64_t low = 0;
     for (int64_t i = 0; i < count; i++) {
-        if (t->seen[points[i] * t->dims + feature] > threshold) continue;
+        if (t->observed[points[i] * t->dims + feature] > threshold) continue;
         const int32_t swap = points[i];
         points[i] = points[low];
         points[low++] = swap;
@@ -68,16 +68,16 @@ static int64_t part(int32_t *points, int64_t count, const density_task *t, int64
 // A feature that varies among the points and a cut between its least and greatest value; false if
 // all points are equal. Features that turn out constant are not asked twice.
 static bool choose_cut(int64_t *feature, double *threshold, const int32_t *points, int64_t count,
-                       int32_t *features, const density_task *t, rng *r)
+                       int32_t *features, const scorer_task *t, rng *r)
 {
     for (int64_t left = t->dims; left > 0; left--) {
         const int64_t pick = rng_below(r, left);
         const int32_t f = features[pick];
         features[pick] = features[left - 1];
         features[left - 1] = f;
-        double least = t->seen[points[0] * t->dims + f], greatest = least;
+        double least = t->observed[points[0] * t->dims + f], greatest = least;
         for (int64_t i = 1; i < count; i++) {
-            const double x = t->seen[points[i] * t->dims + f];
+            const double x = t->observed[points[i] * t->dims + f];
             least = fmin(least, x);
             greatest = fmax(greatest, x);
         }
@@ -99,11 +99,11 @@ static void grow(void *context, int64_t tree, int worker)
 {
     (void)worker;
     const forest *f = context;
-    const density_task *t = f->task;
+    const scorer_task *t = f->task;
     rng r = rng_at(t->opt->seed, ((uint64_t)FOREST_STREAM << 32) + t->stream * (uint64_t)f->trees +
                                      (uint64_t)tree);
     int32_t *points = f->points + tree * f->sample, *features = f->features + tree * t->dims;
-    int64_t chosen[IFOREST_MOST_SAMPLE];
+    int64_t chosen[ISOLATION_FOREST_MAX_SAMPLE];
     rng_distinct(chosen, &r, f->sample, t->seen_count);
     for (int64_t i = 0; i < f->sample; i++) points[i] = (int32_t)chosen[i];
     for (int64_t i = 0; i < t->dims; i++) features[i] = (int32_t)i;
@@ -117,7 +117,7 @@ static void grow(void *context, int64_t tree, int worker)
         double threshold = 0.0;
         if (b.count < 2 || b.depth == f->height ||
             !choose_cut(&feature, &threshold, points + b.first, b.count, features, t, &r)) {
-            nodes[b.node] = (node){.path = (double)b.depth + iforest_average(b.count)};
+            nodes[b.node] = (node){.path = (double)b.depth + isolation_forest_average(b.count)};
             continue;
         }
         const int64_t low = part(points + b.first, b.count, t, feature, threshold);
@@ -132,19 +132,19 @@ static void ask(void *context, int64_t item, int worker)
 {
     (void)worker;
     const forest *f = context;
-    const double *x = f->task->asked + item * f->task->dims;
+    const double *x = f->task->queries + item * f->task->dims;
     double sum = 0.0;
     for (int64_t tree = 0; tree < f->trees; tree++) {
         const node *nodes = f->nodes + tree * f->most, *at = nodes;
         while (at->left) at = nodes + at->left + (x[at->feature] <= at->threshold ? 0 : 1);
         sum += at->path;
     }
-    f->r[item] = iforest_score(sum / (double)f->trees, f->sample);
+    f->r[item] = isolation_forest_score(sum / (double)f->trees, f->sample);
 }
 
-plumb_status density_iforest(double *r, arena *mem, const density_task *task)
+plumb_status scorer_iforest(double *r, arena *mem, const scorer_task *task)
 {
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     forest f = {.task = task, .trees = task->opt->trees, .r = r, .sample = task->opt->sample};
     if (task->seen_count < 2)
         return fail(PLUMB_ENUMERIC, "an isolation forest needs two observed clips, not %lld",
@@ -152,13 +152,13 @@ plumb_status density_iforest(double *r, arena *mem, const density_task *task)
     if (f.sample > task->seen_count) f.sample = task->seen_count;
     while ((INT64_C(1) << f.height) < f.sample) f.height++;
     f.most = 2 * f.sample;
-    f.nodes = ARENA_NEW(mem, node, f.trees * f.most);
-    f.points = ARENA_NEW(mem, int32_t, f.trees * f.sample);
-    f.features = ARENA_NEW(mem, int32_t, f.trees * task->dims);
+    f.nodes = ARENA_ALLOC(mem, node, f.trees * f.most);
+    f.points = ARENA_ALLOC(mem, int32_t, f.trees * f.sample);
+    f.features = ARENA_ALLOC(mem, int32_t, f.trees * task->dims);
     plumb_status st = PLUMB_EMEMORY;
     if (f.nodes && f.points && f.features) {
-        pool_run(f.trees, task->opt->threads, grow, &f);
-        pool_run(task->asked_count, task->opt->threads, ask, &f);
+        parallel_for(f.trees, task->opt->threads, grow, &f);
+        parallel_for(task->asked_count, task->opt->threads, ask, &f);
         st = PLUMB_OK;
     }
     arena_rewind(mem, mark);

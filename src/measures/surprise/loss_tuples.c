@@ -13,7 +13,7 @@ plumb_status plumb_surprise_slots(int64_t *slot, const plumb_array *labels, bool
 {
     const int64_t n = plumb_array_count(labels);
     arena mem = {0};
-    const double *label = array_doubles(&mem, labels);
+    const double *label = array_as_doubles(&mem, labels);
     if (!label) return PLUMB_EMEMORY;
     plumb_status st = PLUMB_OK;
     if (labels->ndim != 1 || n < 2 || n % (quadruples ? 4 : 2))
@@ -52,7 +52,7 @@ static plumb_status place(sorted *s, arena *mem, const int64_t *slot)
         if (slot[i] / 4 >= s->tuples && slot[i] >= 0) s->tuples = slot[i] / 4 + 1;
     if (s->tuples < 1 || s->tuples > s->clips)
         return fail(PLUMB_EVALUE, "%lld clips do not make up tuples", (long long)s->clips);
-    s->clip = ARENA_NEW(mem, int64_t, 4 * s->tuples);
+    s->clip = ARENA_ALLOC(mem, int64_t, 4 * s->tuples);
     if (!s->clip) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < 4 * s->tuples; i++) s->clip[i] = -1;
     for (int64_t i = 0; i < s->clips; i++) {
@@ -83,8 +83,8 @@ static plumb_status complete(sorted *s, bool *pairs)
 
 static plumb_status join_contexts(sorted *s, arena *mem, const plumb_array *losses, int64_t context)
 {
-    s->window = ARENA_NEW(mem, double, s->clips * s->windows);
-    s->length = ARENA_NEW(mem, int64_t, s->clips);
+    s->window = ARENA_ALLOC(mem, double, s->clips * s->windows);
+    s->length = ARENA_ALLOC(mem, int64_t, s->clips);
     if (!s->window || !s->length) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < s->clips; i++)
         for (int64_t w = 0; w < s->windows; w++) {
@@ -93,7 +93,7 @@ static plumb_status join_contexts(sorted *s, arena *mem, const plumb_array *loss
                 if (context >= 0 && c != context) continue;
                 const int64_t at = (i * s->contexts + c) * s->windows + w;
                 const double x = s->loss[at];
-                if (!isfinite(x)) return array_refuse_nonfinite(losses, "losses", 1, at, "");
+                if (!isfinite(x)) return array_reject_nonfinite(losses, "losses", 1, at, "");
                 // Where context lengths have different numbers of windows, the missing are zero.
                 if (x != 0.0) least = fmin(least, x);
             }
@@ -122,7 +122,7 @@ static plumb_status make(plumb_surprise_losses *out, arena *mem, const plumb_arr
     sorted s = {.clips = losses->shape[0],
                 .contexts = losses->shape[1],
                 .windows = losses->shape[2],
-                .loss = array_doubles(mem, losses)};
+                .loss = array_as_doubles(mem, losses)};
     if (!s.loss) return PLUMB_EMEMORY;
     if (context >= s.contexts)
         return fail(PLUMB_EVALUE, "context is %lld; there are %lld", (long long)context,
@@ -133,7 +133,7 @@ static plumb_status make(plumb_surprise_losses *out, arena *mem, const plumb_arr
     if (st) return st;
     for (int64_t i = 0; i < s.clips; i++) out->padded += slot[i] >= 0 && s.length[i] < s.windows;
     const int64_t width = out->padded ? 1 : s.windows;
-    double *to = ARENA_NEW(mem, double, s.tuples * 4 * width);
+    double *to = ARENA_ALLOC(mem, double, s.tuples * 4 * width);
     if (!to) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < 4 * s.tuples; i++) {
         const double *from = s.window + s.clip[i] * s.windows;

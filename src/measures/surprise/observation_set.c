@@ -48,7 +48,7 @@ static bool is_zero(const double *row, int64_t dims)
 
 static marked *mark_all(arena *mem, const double *rows, int64_t count, int64_t dims)
 {
-    marked *m = ARENA_NEW(mem, marked, count);
+    marked *m = ARENA_ALLOC(mem, marked, count);
     if (!m) return NULL;
     for (int64_t i = 0; i < count; i++) m[i] = (marked){mark_of(rows + i * dims, dims), i};
     qsort(m, (size_t)count, sizeof *m, by_mark);
@@ -69,7 +69,7 @@ static int64_t count_equal(const marked *m, const double *rows, int64_t count, i
     return equal;
 }
 
-static plumb_status refuse_overlap(const marked *m, const clips *c)
+static plumb_status refuse_overlap(const marked *m, const surprise_arrays *c)
 {
     const int64_t d = c->dims;
     int64_t shared = 0, clip = 0, row = 0;
@@ -99,12 +99,12 @@ static plumb_status refuse_overlap(const marked *m, const clips *c)
 // ---- sets ----
 
 // Every so many rows, so that the spread of a large set costs no more than that of a small one.
-static plumb_status take_sample(observation *o, observation_set *s, arena *mem, int64_t dims)
+static plumb_status take_sample(observation_sets *o, observation_set *s, arena *mem, int64_t dims)
 {
     s->sample_count = s->seen_count < MOST_SAMPLED ? s->seen_count : MOST_SAMPLED;
     s->sample_first = o->sample_count;
     o->sample_count += s->sample_count;
-    double *sample = ARENA_NEW(mem, double, s->sample_count *dims);
+    double *sample = ARENA_ALLOC(mem, double, s->sample_count *dims);
     if (!sample) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < s->sample_count; i++)
         memcpy(sample + i * dims, s->seen + i * s->seen_count / s->sample_count * dims,
@@ -113,10 +113,11 @@ static plumb_status take_sample(observation *o, observation_set *s, arena *mem, 
     return PLUMB_OK;
 }
 
-static plumb_status use_given(observation *o, arena *mem, const clips *c)
+static plumb_status use_given(observation_sets *o, arena *mem, const surprise_arrays *c)
 {
-    int64_t *tuple = ARENA_NEW(mem, int64_t, c->tuples), *of = ARENA_NEW(mem, int64_t, c->tuples);
-    o->set = ARENA_NEW(mem, observation_set, 1);
+    int64_t *tuple = ARENA_ALLOC(mem, int64_t, c->tuples),
+            *of = ARENA_ALLOC(mem, int64_t, c->tuples);
+    o->set = ARENA_ALLOC(mem, observation_set, 1);
     if (!tuple || !of || !o->set) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < c->tuples; i++) tuple[i] = i, of[i] = c->seen_count;
     o->tested = c->tuples;
@@ -137,17 +138,17 @@ static plumb_status use_given(observation *o, arena *mem, const clips *c)
     return st ? st : take_sample(o, o->set, mem, c->dims);
 }
 
-static int64_t concept_of(const clips *c, int64_t tuple)
+static int64_t concept_of(const surprise_arrays *c, int64_t tuple)
 {
     return c->concept_of ? c->concept_of[tuple] : 0;
 }
 
 // Draws the tuples of one concept; `drawn` marks them. Returns how many.
-static plumb_status draw(bool *drawn, int64_t *count, arena *mem, const clips *c, int64_t concept,
-                         const plumb_surprise_options *opt)
+static plumb_status draw(bool *drawn, int64_t *count, arena *mem, const surprise_arrays *c,
+                         int64_t concept, const plumb_surprise_options *opt)
 {
-    int64_t *member = ARENA_NEW(mem, int64_t, c->tuples);
-    int64_t *order = ARENA_NEW(mem, int64_t, c->tuples);
+    int64_t *member = ARENA_ALLOC(mem, int64_t, c->tuples);
+    int64_t *order = ARENA_ALLOC(mem, int64_t, c->tuples);
     if (!member || !order) return PLUMB_EMEMORY;
     int64_t n = 0;
     for (int64_t i = 0; i < c->tuples; i++)
@@ -167,12 +168,13 @@ static plumb_status draw(bool *drawn, int64_t *count, arena *mem, const clips *c
 }
 
 // Features of the impossible clips of the drawn tuples of one concept, in the order of the tuples.
-static plumb_status gather(observation *o, observation_set *s, arena *mem, const clips *c,
-                           const bool *drawn, int64_t concept, int64_t tuples)
+static plumb_status gather(observation_sets *o, observation_set *s, arena *mem,
+                           const surprise_arrays *c, const bool *drawn, int64_t concept,
+                           int64_t tuples)
 {
     const int64_t d = c->dims;
-    double *seen = ARENA_NEW(mem, double, 2 * tuples * d);
-    int64_t *asked = ARENA_NEW(mem, int64_t, o->tested);
+    double *seen = ARENA_ALLOC(mem, double, 2 * tuples * d);
+    int64_t *asked = ARENA_ALLOC(mem, int64_t, o->tested);
     if (!seen || !asked) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < c->tuples; i++) {
         if (!drawn[i] || concept_of(c, i) != concept) continue;
@@ -192,14 +194,14 @@ static plumb_status gather(observation *o, observation_set *s, arena *mem, const
     return m ? take_sample(o, s, mem, d) : PLUMB_EMEMORY;
 }
 
-static plumb_status split(observation *o, arena *mem, const clips *c,
+static plumb_status split(observation_sets *o, arena *mem, const surprise_arrays *c,
                           const plumb_surprise_options *opt)
 {
     const int64_t n = c->tuples, d = c->dims, concepts = c->concepts ? c->concepts : 1;
-    bool *drawn = ARENA_NEW(mem, bool, n);
-    int64_t *count = ARENA_NEW(mem, int64_t, concepts), *tuple = ARENA_NEW(mem, int64_t, n);
-    int64_t *of = ARENA_NEW(mem, int64_t, n), *concept = ARENA_NEW(mem, int64_t, n);
-    o->set = ARENA_NEW(mem, observation_set, concepts);
+    bool *drawn = ARENA_ALLOC(mem, bool, n);
+    int64_t *count = ARENA_ALLOC(mem, int64_t, concepts), *tuple = ARENA_ALLOC(mem, int64_t, n);
+    int64_t *of = ARENA_ALLOC(mem, int64_t, n), *concept = ARENA_ALLOC(mem, int64_t, n);
+    o->set = ARENA_ALLOC(mem, observation_set, concepts);
     if (!drawn || !count || !tuple || !of || !concept || !o->set) return PLUMB_EMEMORY;
     o->split = true;
     o->sets = concepts;
@@ -215,7 +217,7 @@ static plumb_status split(observation *o, arena *mem, const clips *c,
     o->tested_tuple = tuple;
     o->seen_of = of;
     o->concept_of = c->concepts ? concept : NULL;
-    double *feature = ARENA_NEW(mem, double, o->tested * 4 * d);
+    double *feature = ARENA_ALLOC(mem, double, o->tested * 4 * d);
     if (!feature) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < o->tested; i++)
         memcpy(feature + 4 * i * d, c->feature + 4 * tuple[i] * d,
@@ -226,11 +228,11 @@ static plumb_status split(observation *o, arena *mem, const clips *c,
     return st;
 }
 
-plumb_status observation_make(observation *out, arena *mem, const clips *c,
-                              const plumb_surprise_options *opt, bool dense)
+plumb_status observation_set_make(observation_sets *out, arena *mem, const surprise_arrays *c,
+                                  const plumb_surprise_options *opt, bool dense)
 {
-    *out = (observation){0};
-    clips bare = *c;
+    *out = (observation_sets){0};
+    surprise_arrays bare = *c;
     if (!dense) bare.seen = NULL;
     const plumb_status st =
         dense && !c->seen ? split(out, mem, c, opt) : use_given(out, mem, &bare);

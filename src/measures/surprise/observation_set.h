@@ -15,7 +15,7 @@ typedef struct observation_set {
     int64_t sample_count, sample_first;
 } observation_set;
 
-typedef struct observation {
+typedef struct observation_sets {
     observation_set *set; ///< one in all, or one a concept
     int64_t sets;
     int64_t sample_count; ///< over all sets
@@ -27,12 +27,12 @@ typedef struct observation {
     bool split;
     int64_t observed; ///< rows over all sets
     int64_t equal;    ///< rows that repeat another of their set
-} observation;
+} observation_sets;
 
 /// `dense` says that features matter; if not, all tuples are tested and there are no sets. Without
 /// an observation array a share of each concept's tuples is drawn. Fails with PLUMB_ENUMERIC if
 /// the observation array holds a feature of the tuples, PLUMB_EVALUE if a concept cannot be split.
-plumb_status observation_make(observation *out, arena *mem, const clips *c,
-                              const plumb_surprise_options *opt, bool dense);
+plumb_status observation_set_make(observation_sets *out, arena *mem, const surprise_arrays *c,
+                                  const plumb_surprise_options *opt, bool dense);
 
 #endif

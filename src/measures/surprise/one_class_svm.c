@@ -48,7 +48,7 @@ static void load(void)
     if (lib.quiet) lib.quiet(say_nothing);
 }
 
-plumb_status ocsvm_load(void)
+plumb_status one_class_svm_load(void)
 {
     pthread_once(&once, load);
     if (lib.quiet && lib.check && lib.train && lib.release) return PLUMB_OK;
@@ -71,7 +71,7 @@ typedef struct kernels {
 
 static double *padded(arena *mem, const double *rows, int64_t count, int64_t dims, int64_t width)
 {
-    double *out = ARENA_NEW(mem, double, count *width);
+    double *out = ARENA_ALLOC(mem, double, count *width);
     for (int64_t i = 0; out && i < count; i++)
         memcpy(out + i * width, rows + i * dims, (size_t)dims * sizeof *out);
     return out;
@@ -79,7 +79,7 @@ static double *padded(arena *mem, const double *rows, int64_t count, int64_t dim
 
 static double *norms(arena *mem, const double *rows, int64_t count, int64_t width)
 {
-    double *out = ARENA_NEW(mem, double, count);
+    double *out = ARENA_ALLOC(mem, double, count);
     for (int64_t i = 0; out && i < count; i++)
         out[i] = vector_dot(rows + i * width, rows + i * width, width);
     return out;
@@ -138,9 +138,9 @@ static plumb_status describe(struct svm_problem *problem, arena *mem, kernels *k
 {
     const int64_t n = k->seen_count, length = precomputed ? n + 2 : dims + 1;
     problem->l = (int)n;
-    problem->x = ARENA_NEW(mem, struct svm_node *, n);
-    problem->y = ARENA_NEW(mem, double, n);
-    struct svm_node *nodes = ARENA_NEW(mem, struct svm_node, n * length);
+    problem->x = ARENA_ALLOC(mem, struct svm_node *, n);
+    problem->y = ARENA_ALLOC(mem, double, n);
+    struct svm_node *nodes = ARENA_ALLOC(mem, struct svm_node, n * length);
     if (!problem->x || !problem->y || !nodes) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < n; i++) {
         struct svm_node *node = problem->x[i] = nodes + i * length;
@@ -152,7 +152,7 @@ static plumb_status describe(struct svm_problem *problem, arena *mem, kernels *k
         node[length - 1].index = -1;
     }
     k->node = problem->x;
-    if (precomputed) pool_run((n + TILE - 1) / TILE, threads, fill_matrix, k);
+    if (precomputed) parallel_for((n + TILE - 1) / TILE, threads, fill_matrix, k);
     return PLUMB_OK;
 }
 
@@ -166,7 +166,7 @@ static double variance(const double *x, int64_t count)
 }
 
 static plumb_status solve(double *decision, double *rho, arena *mem, const double *seen, kernels *k,
-                          int64_t dims, const ocsvm_settings *settings, int threads)
+                          int64_t dims, const one_class_svm_settings *settings, int threads)
 {
     const int64_t n = k->seen_count;
     const bool precomputed = n <= MOST_PRECOMPUTED;
@@ -188,8 +188,8 @@ static plumb_status solve(double *decision, double *rho, arena *mem, const doubl
     if (!model) return fail(PLUMB_EMEMORY, "libsvm gives no model");
 
     // Only the support vectors matter from here on.
-    double *rows = ARENA_NEW(mem, double, model->l * k->width);
-    double *alpha = ARENA_NEW(mem, double, model->l);
+    double *rows = ARENA_ALLOC(mem, double, model->l * k->width);
+    double *alpha = ARENA_ALLOC(mem, double, model->l);
     if (rows && alpha) {
         for (int64_t i = 0; i < model->l; i++) {
             const int64_t from = model->sv_indices[i] - 1;
@@ -206,16 +206,16 @@ static plumb_status solve(double *decision, double *rho, arena *mem, const doubl
     if (rho) *rho = model->rho[0];
     lib.release(&model);
     if (!rows || !alpha || !k->seen_norm) return PLUMB_EMEMORY;
-    pool_run((k->asked_count + TILE - 1) / TILE, threads, decide, k);
+    parallel_for((k->asked_count + TILE - 1) / TILE, threads, decide, k);
     return PLUMB_OK;
 }
 
 static plumb_status prepare(double *decision, double *rho, arena *mem, const double *seen,
                             int64_t seen_count, const double *asked, int64_t asked_count,
-                            int64_t dims, const ocsvm_settings *settings)
+                            int64_t dims, const one_class_svm_settings *settings)
 {
     const int64_t width = vector_padded(dims);
-    const int threads = settings->threads > 0 ? settings->threads : pool_threads();
+    const int threads = settings->threads > 0 ? settings->threads : parallel_threads();
     kernels k = {.seen_count = seen_count,
                  .asked_count = asked_count,
                  .width = width,
@@ -227,21 +227,21 @@ static plumb_status prepare(double *decision, double *rho, arena *mem, const dou
     }
     k.seen = padded(mem, seen, seen_count, dims, width);
     k.asked = padded(mem, asked, asked_count, dims, width);
-    k.tile = ARENA_NEW(mem, double *, threads);
+    k.tile = ARENA_ALLOC(mem, double *, threads);
     if (!k.seen || !k.asked || !k.tile) return PLUMB_EMEMORY;
     k.seen_norm = norms(mem, k.seen, seen_count, width);
     k.asked_norm = norms(mem, k.asked, asked_count, width);
     if (!k.seen_norm || !k.asked_norm) return PLUMB_EMEMORY;
     for (int i = 0; i < threads; i++)
-        if (!(k.tile[i] = ARENA_NEW(mem, double, TILE *TILE))) return PLUMB_EMEMORY;
+        if (!(k.tile[i] = ARENA_ALLOC(mem, double, TILE *TILE))) return PLUMB_EMEMORY;
     return solve(decision, rho, mem, seen, &k, dims, settings, threads);
 }
 
-plumb_status ocsvm_decide(double *decision, double *rho, arena *mem, const double *seen,
-                          int64_t seen_count, const double *asked, int64_t asked_count,
-                          int64_t dims, const ocsvm_settings *settings)
+plumb_status one_class_svm_decide(double *decision, double *rho, arena *mem, const double *seen,
+                                  int64_t seen_count, const double *asked, int64_t asked_count,
+                                  int64_t dims, const one_class_svm_settings *settings)
 {
-    plumb_status st = ocsvm_load();
+    plumb_status st = one_class_svm_load();
     if (st) return st;
     // libsvm counts in int and does not check what it allocates.
     if (seen_count > 200000 || dims > 100000 || seen_count * dims > INT32_MAX / 4)
@@ -249,18 +249,19 @@ plumb_status ocsvm_decide(double *decision, double *rho, arena *mem, const doubl
                     (long long)seen_count, (long long)dims);
     if (!(settings->nu > 0.0) || settings->nu > 1.0)
         return fail(PLUMB_EVALUE, "nu is %g; it must be above 0 and at most 1", settings->nu);
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     st = prepare(decision, rho, mem, seen, seen_count, asked, asked_count, dims, settings);
     arena_rewind(mem, mark);
     return st;
 }
 
-plumb_status density_ocsvm(double *r, arena *mem, const density_task *task)
+plumb_status scorer_ocsvm(double *r, arena *mem, const scorer_task *task)
 {
-    const ocsvm_settings settings = {
+    const one_class_svm_settings settings = {
         .nu = task->opt->nu, .tolerance = task->opt->tolerance, .threads = task->opt->threads};
-    const plumb_status st = ocsvm_decide(r, NULL, mem, task->seen, task->seen_count, task->asked,
-                                         task->asked_count, task->dims, &settings);
+    const plumb_status st =
+        one_class_svm_decide(r, NULL, mem, task->observed, task->seen_count, task->queries,
+                             task->asked_count, task->dims, &settings);
     for (int64_t i = 0; !st && i < task->asked_count; i++) r[i] = -r[i];
     return st;
 }

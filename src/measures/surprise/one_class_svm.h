@@ -6,21 +6,21 @@
 #include "base/arena.h"
 #include "plumb/status.h"
 
-typedef struct ocsvm_settings {
+typedef struct one_class_svm_settings {
     bool linear;  ///< else exp(-width |a - b|^2)
     double width; ///< 0: 1 / (dims * variance of all entries together)
     double nu;
     double tolerance; ///< at which the solver stops
     int threads;
-} ocsvm_settings;
+} one_class_svm_settings;
 
 /// PLUMB_OK, or PLUMB_EMISSING with a line that says what is missing.
-plumb_status ocsvm_load(void);
+plumb_status one_class_svm_load(void);
 
 /// decision[i] of asked[i], positive inside: sum of alpha K(seen, asked) - rho, with alpha in 0 to
 /// 1 and their sum nu * seen_count. `rho` may be NULL. `mem` lends scratch.
-plumb_status ocsvm_decide(double *decision, double *rho, arena *mem, const double *seen,
-                          int64_t seen_count, const double *asked, int64_t asked_count,
-                          int64_t dims, const ocsvm_settings *settings);
+plumb_status one_class_svm_decide(double *decision, double *rho, arena *mem, const double *seen,
+                                  int64_t seen_count, const double *asked, int64_t asked_count,
+                                  int64_t dims, const one_class_svm_settings *settings);
 
 #endif

@@ -16,12 +16,12 @@ enum { CHUNK = 512, TILE = 16, BATCH = 64 };
 
 static const double singular = 1e-10; // eigenvalues below this share of the largest are none
 
-static plumb_status moments(spectral *s, arena *mem, const double *rows, int64_t count,
+static plumb_status moments(principal_axes *s, arena *mem, const double *rows, int64_t count,
                             bool standardise)
 {
     const int64_t d = s->dims;
-    s->mean = ARENA_NEW(mem, double, d);
-    s->scale = ARENA_NEW(mem, double, d);
+    s->mean = ARENA_ALLOC(mem, double, d);
+    s->scale = ARENA_ALLOC(mem, double, d);
     if (!s->mean || !s->scale) return PLUMB_EMEMORY;
     for (int64_t r = 0; r < count; r++)
         for (int64_t i = 0; i < d; i++) s->mean[i] += rows[r * d + i];
@@ -39,11 +39,11 @@ static plumb_status moments(spectral *s, arena *mem, const double *rows, int64_t
     return PLUMB_OK;
 }
 
-static plumb_status covariance(double *out, arena *mem, const spectral *s, const double *rows,
+static plumb_status covariance(double *out, arena *mem, const principal_axes *s, const double *rows,
                                int64_t count, double divisor)
 {
     const int64_t d = s->dims;
-    double *columns = ARENA_NEW(mem, double, d *CHUNK), *part = ARENA_NEW(mem, double, TILE *d);
+    double *columns = ARENA_ALLOC(mem, double, d *CHUNK), *part = ARENA_ALLOC(mem, double, TILE *d);
     if (!columns || !part) return PLUMB_EMEMORY;
     for (int64_t first = 0; first < count; first += CHUNK) {
         const int64_t n = count - first < CHUNK ? count - first : CHUNK;
@@ -66,18 +66,18 @@ static plumb_status covariance(double *out, arena *mem, const spectral *s, const
     return PLUMB_OK;
 }
 
-static plumb_status room(spectral *s, arena *mem, int64_t dims)
+static plumb_status room(principal_axes *s, arena *mem, int64_t dims)
 {
-    *s = (spectral){.dims = dims, .width = vector_padded(dims)};
-    s->values = ARENA_NEW(mem, double, dims);
-    s->axes = ARENA_NEW(mem, double, dims * s->width);
+    *s = (principal_axes){.dims = dims, .width = vector_padded(dims)};
+    s->values = ARENA_ALLOC(mem, double, dims);
+    s->axes = ARENA_ALLOC(mem, double, dims * s->width);
     return s->values && s->axes ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status eigenvectors(spectral *s, arena *mem, const double *matrix)
+static plumb_status eigenvectors(principal_axes *s, arena *mem, const double *matrix)
 {
     const int64_t d = s->dims;
-    double *vectors = ARENA_NEW(mem, double, d *d);
+    double *vectors = ARENA_ALLOC(mem, double, d *d);
     if (!vectors) return PLUMB_EMEMORY;
     const plumb_status st = eigen_symmetric(s->values, vectors, mem, matrix, d);
     for (int64_t i = 0; !st && i < d; i++)
@@ -86,19 +86,19 @@ static plumb_status eigenvectors(spectral *s, arena *mem, const double *matrix)
     return st;
 }
 
-plumb_status spectral_fit(spectral *out, arena *mem, const double *rows, int64_t count,
-                          int64_t dims, double divisor, bool standardise)
+plumb_status principal_axes_fit(principal_axes *out, arena *mem, const double *rows, int64_t count,
+                                int64_t dims, double divisor, bool standardise)
 {
     plumb_status st = room(out, mem, dims);
     if (!st) st = moments(out, mem, rows, count, standardise);
-    double *matrix = ARENA_NEW(mem, double, dims *dims);
+    double *matrix = ARENA_ALLOC(mem, double, dims *dims);
     if (!st && !matrix) st = PLUMB_EMEMORY;
     if (!st) st = covariance(matrix, mem, out, rows, count, divisor);
     return st ? st : eigenvectors(out, mem, matrix);
 }
 
 // The inverse of the Cholesky factor into s->axes; false if the matrix is, or may be, singular.
-static bool invert(spectral *s, double *factor, const double *matrix)
+static bool invert(principal_axes *s, double *factor, const double *matrix)
 {
     const int64_t d = s->dims;
     double trace = 0.0;
@@ -132,13 +132,13 @@ static bool invert(spectral *s, double *factor, const double *matrix)
     return norm * singular * trace < 1.0;
 }
 
-plumb_status spectral_whiten(spectral *out, arena *mem, const double *rows, int64_t count,
-                             int64_t dims)
+plumb_status principal_axes_whiten(principal_axes *out, arena *mem, const double *rows,
+                                   int64_t count, int64_t dims)
 {
     plumb_status st = room(out, mem, dims);
     if (!st) st = moments(out, mem, rows, count, false);
-    double *matrix = ARENA_NEW(mem, double, dims *dims),
-           *factor = ARENA_NEW(mem, double, dims *dims);
+    double *matrix = ARENA_ALLOC(mem, double, dims *dims),
+           *factor = ARENA_ALLOC(mem, double, dims *dims);
     if (!st && (!matrix || !factor)) st = PLUMB_EMEMORY;
     if (!st) st = covariance(matrix, mem, out, rows, count, (double)count);
     if (st) return st;
@@ -153,7 +153,7 @@ plumb_status spectral_whiten(spectral *out, arena *mem, const double *rows, int6
 }
 
 typedef struct projection {
-    const spectral *s;
+    const principal_axes *s;
     const double *rows, *weight;
     double *out;
     double **point, **along; // per worker: (BATCH, width), (BATCH, axes)
@@ -163,7 +163,7 @@ typedef struct projection {
 static void project(void *context, int64_t item, int worker)
 {
     const projection *p = context;
-    const spectral *s = p->s;
+    const principal_axes *s = p->s;
     const int64_t start = item * BATCH, left = p->count - start, n = left < BATCH ? left : BATCH;
     const int64_t axes = p->last - p->first;
     double *point = p->point[worker], *along = p->along[worker];
@@ -191,13 +191,13 @@ static void project(void *context, int64_t item, int worker)
     }
 }
 
-plumb_status spectral_project(double *out, arena *mem, const spectral *s, const double *rows,
-                              int64_t count, int64_t first, int64_t last, const double *weight,
-                              int threads)
+plumb_status principal_axes_project(double *out, arena *mem, const principal_axes *s,
+                                    const double *rows, int64_t count, int64_t first, int64_t last,
+                                    const double *weight, int threads)
 {
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     const int64_t items = (count + BATCH - 1) / BATCH;
-    if (threads <= 0) threads = pool_threads();
+    if (threads <= 0) threads = parallel_threads();
     if (threads > items) threads = items > 0 ? (int)items : 1;
     projection p = {.s = s,
                     .rows = rows,
@@ -206,20 +206,20 @@ plumb_status spectral_project(double *out, arena *mem, const spectral *s, const 
                     .count = count,
                     .first = first,
                     .last = last};
-    p.point = ARENA_NEW(mem, double *, threads);
-    p.along = ARENA_NEW(mem, double *, threads);
+    p.point = ARENA_ALLOC(mem, double *, threads);
+    p.along = ARENA_ALLOC(mem, double *, threads);
     bool whole = p.point && p.along;
     for (int i = 0; whole && i < threads; i++) {
-        p.point[i] = ARENA_NEW(mem, double, BATCH * s->width);
-        p.along[i] = ARENA_NEW(mem, double, BATCH *(last - first));
+        p.point[i] = ARENA_ALLOC(mem, double, BATCH * s->width);
+        p.along[i] = ARENA_ALLOC(mem, double, BATCH *(last - first));
         whole = p.point[i] && p.along[i];
     }
-    if (whole) pool_run(items, threads, project, &p);
+    if (whole) parallel_for(items, threads, project, &p);
     arena_rewind(mem, mark);
     return whole ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-int64_t spectral_leading(const spectral *s, double share)
+int64_t principal_axes_leading(const principal_axes *s, double share)
 {
     double whole = 0.0, sum = 0.0;
     for (int64_t i = 0; i < s->dims; i++) whole += fmax(s->values[i], 0.0);
@@ -228,8 +228,8 @@ int64_t spectral_leading(const spectral *s, double share)
     return i;
 }
 
-double spectral_pyod(const double *x, const double *axes, int64_t width, const double *shares,
-                     int64_t dims)
+double principal_axes_pyod(const double *x, const double *axes, int64_t width, const double *shares,
+                           int64_t dims)
 {
     double sum = 0.0;
     for (int64_t i = 0; i < dims; i++) {
@@ -243,32 +243,32 @@ double spectral_pyod(const double *x, const double *axes, int64_t width, const d
     return sum;
 }
 
-plumb_status spectral_shyu(double *major, double *minor, arena *mem, const spectral *s,
-                           const double *rows, int64_t count, int threads)
+plumb_status principal_axes_shyu(double *major, double *minor, arena *mem, const principal_axes *s,
+                                 const double *rows, int64_t count, int threads)
 {
     const int64_t d = s->dims;
-    double *weight = ARENA_NEW(mem, double, d);
+    double *weight = ARENA_ALLOC(mem, double, d);
     if (!weight) return PLUMB_EMEMORY;
     int64_t small = d, used = d; // values from `small` on are below 0.2, from `used` on zero
     while (small > 0 && s->values[small - 1] < 0.2) small--;
     while (used > 0 && s->values[used - 1] <= singular * s->largest) used--;
     for (int64_t i = 0; i < used; i++) weight[i] = 1.0 / s->values[i];
-    plumb_status st =
-        spectral_project(major, mem, s, rows, count, 0, spectral_leading(s, 0.5), weight, threads);
+    plumb_status st = principal_axes_project(major, mem, s, rows, count, 0,
+                                             principal_axes_leading(s, 0.5), weight, threads);
     if (!st)
-        st = spectral_project(minor, mem, s, rows, count, small, used > small ? used : small,
-                              weight, threads);
+        st = principal_axes_project(minor, mem, s, rows, count, small, used > small ? used : small,
+                                    weight, threads);
     return st;
 }
 
 // ---- the scorers ----
 
-plumb_status density_mahalanobis(double *r, arena *mem, const density_task *task)
+plumb_status scorer_mahalanobis(double *r, arena *mem, const scorer_task *task)
 {
-    const arena_mark mark = arena_here(mem);
-    spectral s;
-    plumb_status st = spectral_whiten(&s, mem, task->seen, task->seen_count, task->dims);
-    double *weight = ARENA_NEW(mem, double, task->dims);
+    const arena_mark mark = arena_get_mark(mem);
+    principal_axes s;
+    plumb_status st = principal_axes_whiten(&s, mem, task->observed, task->seen_count, task->dims);
+    double *weight = ARENA_ALLOC(mem, double, task->dims);
     if (!st && !weight) st = PLUMB_EMEMORY;
     int64_t rank = 0;
     for (; !st && rank < task->dims && s.values[rank] > singular * s.largest; rank++)
@@ -280,38 +280,40 @@ plumb_status density_mahalanobis(double *r, arena *mem, const density_task *task
                    "distances are taken inside it",
                    (long long)task->seen_count, (long long)rank, (long long)task->dims);
     if (!st)
-        st = spectral_project(r, mem, &s, task->asked, task->asked_count, 0, rank,
-                              s.triangular ? NULL : weight, task->opt->threads);
+        st = principal_axes_project(r, mem, &s, task->queries, task->asked_count, 0, rank,
+                                    s.triangular ? NULL : weight, task->opt->threads);
     arena_rewind(mem, mark);
     return st;
 }
 
-static plumb_status measure_pca(double *r, arena *mem, const density_task *task)
+static plumb_status measure_pca(double *r, arena *mem, const scorer_task *task)
 {
     const int64_t n = task->seen_count, m = task->asked_count;
     if (n < 2)
         return fail(PLUMB_ENUMERIC, "principal components need two observed clips, not %lld",
                     (long long)n);
-    spectral s;
+    principal_axes s;
     const bool shyu = task->opt->pca == PLUMB_PCA_SHYU;
-    plumb_status st = spectral_fit(&s, mem, task->seen, n, task->dims, (double)(n - 1), shyu);
+    plumb_status st =
+        principal_axes_fit(&s, mem, task->observed, n, task->dims, (double)(n - 1), shyu);
     if (!st && !(s.largest > 0.0))
         st = fail(PLUMB_ENUMERIC, "all observed features are equal; they have no components");
     if (st) return st;
     if (!shyu)
         // What is left over is the sum over the axes left out: a difference of sums would cancel.
-        return spectral_project(r, mem, &s, task->asked, m, spectral_leading(&s, 0.95), task->dims,
-                                NULL, task->opt->threads);
-    double *minor = ARENA_NEW(mem, double, m);
+        return principal_axes_project(r, mem, &s, task->queries, m,
+                                      principal_axes_leading(&s, 0.95), task->dims, NULL,
+                                      task->opt->threads);
+    double *minor = ARENA_ALLOC(mem, double, m);
     if (!minor) return PLUMB_EMEMORY;
-    st = spectral_shyu(r, minor, mem, &s, task->asked, m, task->opt->threads);
+    st = principal_axes_shyu(r, minor, mem, &s, task->queries, m, task->opt->threads);
     for (int64_t i = 0; !st && i < m; i++) r[i] = fmax(r[i], minor[i]);
     return st;
 }
 
-plumb_status density_pca(double *r, arena *mem, const density_task *task)
+plumb_status scorer_pca(double *r, arena *mem, const scorer_task *task)
 {
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     const plumb_status st = measure_pca(r, mem, task);
     arena_rewind(mem, mark);
     return st;

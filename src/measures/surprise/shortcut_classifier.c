@@ -44,14 +44,14 @@ static void describe(float *out, int64_t grid, const uint8_t *frame, int64_t hei
     }
 }
 
-void shortcut_frame(float out[SHORTCUT_FRAME], const uint8_t *frame, int64_t height, int64_t width,
-                    int64_t channels)
+void shortcut_classifier_frame(float out[SHORTCUT_FRAME], const uint8_t *frame, int64_t height,
+                               int64_t width, int64_t channels)
 {
     describe(out, 8, frame, height, width, channels);
 }
 
-void shortcut_pair(float out[SHORTCUT_PAIR], const uint8_t *first, const uint8_t *second,
-                   uint8_t *scratch, int64_t height, int64_t width, int64_t channels)
+void shortcut_classifier_pair(float out[SHORTCUT_PAIR], const uint8_t *first, const uint8_t *second,
+                              uint8_t *scratch, int64_t height, int64_t width, int64_t channels)
 {
     enum { ONE = SHORTCUT_PAIR / 3 };
     for (int64_t i = 0; i < height * width * channels; i++)
@@ -166,18 +166,19 @@ static void judge(double *right, double *higher, const task *t, int64_t tuple)
     *higher = fabs(difference) <= 1e-9 * size ? 0.5 : side(difference);
 }
 
-plumb_status shortcut_judge(plumb_audit_eye *out, arena *mem, const float *x, int64_t tuples,
-                            int64_t times, int64_t width, const plumb_audit_options *opt)
+plumb_status shortcut_classifier_evaluate(plumb_audit_eye *out, arena *mem, const float *x,
+                                          int64_t tuples, int64_t times, int64_t width,
+                                          const plumb_audit_options *opt)
 {
-    const arena_mark mark = arena_here(mem);
-    int *fold = ARENA_NEW(mem, int, tuples);
-    int64_t *order = ARENA_NEW(mem, int64_t, tuples);
-    double *right = ARENA_NEW(mem, double, tuples), *higher = ARENA_NEW(mem, double, tuples);
+    const arena_mark mark = arena_get_mark(mem);
+    int *fold = ARENA_ALLOC(mem, int, tuples);
+    int64_t *order = ARENA_ALLOC(mem, int64_t, tuples);
+    double *right = ARENA_ALLOC(mem, double, tuples), *higher = ARENA_ALLOC(mem, double, tuples);
     task t = {.x = x, .tuples = tuples, .times = times, .width = width, .fold = fold};
-    t.scale = ARENA_NEW(mem, double, width);
-    t.w = ARENA_NEW(mem, double, width);
-    t.gram = ARENA_NEW(mem, double, width *width);
-    t.row = ARENA_NEW(mem, double, CLIPS *width);
+    t.scale = ARENA_ALLOC(mem, double, width);
+    t.w = ARENA_ALLOC(mem, double, width);
+    t.gram = ARENA_ALLOC(mem, double, width *width);
+    t.row = ARENA_ALLOC(mem, double, CLIPS *width);
     if (!fold || !order || !right || !higher || !t.scale || !t.w || !t.gram || !t.row)
         return PLUMB_EMEMORY;
     rng r = rng_at(opt->seed, STREAM);

@@ -41,7 +41,7 @@ plumb_scorer plumb_scorer_find(const char *name)
 
 bool plumb_scorer_available(plumb_scorer scorer)
 {
-    return scorer != PLUMB_SCORER_OCSVM || ocsvm_load() == PLUMB_OK;
+    return scorer != PLUMB_SCORER_OCSVM || one_class_svm_load() == PLUMB_OK;
 }
 
 plumb_surprise_options plumb_surprise_defaults(void)
@@ -97,11 +97,11 @@ static plumb_status check_options(plumb_surprise_options *out, const plumb_surpr
     const double huge = 1e300;
     if ((st = check_count("k", out->k, 1, INT64_MAX)) ||
         (st = check_count("trees", out->trees, 1, 100000)) ||
-        (st = check_count("sample", out->sample, 2, IFOREST_MOST_SAMPLE)) ||
+        (st = check_count("sample", out->sample, 2, ISOLATION_FOREST_MAX_SAMPLE)) ||
         (st = check_count("frames", (int64_t)out->frames, 0, PLUMB_SURPRISE_SUM)) ||
         (st = check_count("pca", (int64_t)out->pca, 0, PLUMB_PCA_SHYU)) ||
         (st = check_count("resamples", out->resamples, 0, 100000000)) ||
-        (st = check_count("threads", out->threads, 0, POOL_MAX_THREADS)) ||
+        (st = check_count("threads", out->threads, 0, PARALLEL_MAX_THREADS)) ||
         (st = check_open("gamma", out->gamma, -huge, huge)) ||
         (st = check_open("share", out->share, 0.0, 1.0)) ||
         (st = check_open("nu", out->nu, 0.0, 1.0)) ||
@@ -120,7 +120,7 @@ static plumb_status check_options(plumb_surprise_options *out, const plumb_surpr
 // ---- which scorers ----
 
 // Why the arrays do not allow a scorer, or NULL.
-static const char *lacks(plumb_scorer scorer, const clips *c)
+static const char *lacks(plumb_scorer scorer, const surprise_arrays *c)
 {
     if (scorer == PLUMB_SCORER_PLAIN) return NULL;
     if (scorer == PLUMB_SCORER_NAIVE)
@@ -129,8 +129,8 @@ static const char *lacks(plumb_scorer scorer, const clips *c)
     return c->dims ? NULL : "needs feature, (tuples, 4, d)";
 }
 
-static plumb_status choose(bool wanted[PLUMB_SCORERS], plumb_surprise *out, const clips *c,
-                           const plumb_surprise_options *opt)
+static plumb_status choose(bool wanted[PLUMB_SCORERS], plumb_surprise *out,
+                           const surprise_arrays *c, const plumb_surprise_options *opt)
 {
     bool any = false;
     for (int i = 0; i < PLUMB_SCORERS; i++) any = any || opt->scorers[i];
@@ -143,7 +143,7 @@ static plumb_status choose(bool wanted[PLUMB_SCORERS], plumb_surprise *out, cons
         if (why && any)
             return fail(PLUMB_ESHAPE, "the scorer %s %s", plumb_scorer_name(scorer), why);
         if (!why && !plumb_scorer_available(scorer)) {
-            if (any) return PLUMB_EMISSING; // ocsvm_load has said what is missing
+            if (any) return PLUMB_EMISSING; // one_class_svm_load has said what is missing
             why = "this build or this machine lacks libsvm";
         }
         out->scorers[i].why = why;
@@ -157,9 +157,9 @@ static plumb_status choose(bool wanted[PLUMB_SCORERS], plumb_surprise *out, cons
 typedef struct run {
     plumb_surprise *out;
     arena *mem;
-    const clips *clips;
+    const surprise_arrays *clips;
     const plumb_surprise_options *opt;
-    observation set;
+    observation_sets set;
     const double *tested;          // (tested, 4, dims)
     double *r[PLUMB_SCORERS];      // (tested, 4)
     double *spread[PLUMB_SCORERS]; // of the sample of observed clips
@@ -172,21 +172,21 @@ static plumb_status measure_set(run *w, plumb_scorer scorer, const observation_s
     const int64_t dims = w->clips->dims, asked = 4 * s->asked_count;
     const int64_t sample = w->scaled ? s->sample_count : 0;
     const bool all = s->asked_count == w->out->tested; // then they are as they lie
-    density_measure *measure = density_of(scorer);
+    scorer_function *measure = scorer_find(scorer);
     arena scratch = {0};
-    double *rows = all ? NULL : ARENA_NEW(&scratch, double, asked *dims);
-    double *r = ARENA_NEW(&scratch, double, asked + sample);
+    double *rows = all ? NULL : ARENA_ALLOC(&scratch, double, asked *dims);
+    double *r = ARENA_ALLOC(&scratch, double, asked + sample);
     plumb_status st = (all || rows) && r ? PLUMB_OK : PLUMB_EMEMORY;
     for (int64_t j = 0; !all && !st && j < s->asked_count; j++)
         memcpy(rows + 4 * j * dims, w->tested + 4 * s->asked[j] * dims,
                (size_t)(4 * dims) * sizeof *rows);
-    density_task task = {.seen = s->seen,
-                         .seen_count = s->seen_count,
-                         .asked = all ? w->tested : rows,
-                         .asked_count = asked,
-                         .dims = dims,
-                         .opt = w->opt,
-                         .stream = (uint64_t)set};
+    scorer_task task = {.observed = s->seen,
+                        .seen_count = s->seen_count,
+                        .queries = all ? w->tested : rows,
+                        .asked_count = asked,
+                        .dims = dims,
+                        .opt = w->opt,
+                        .stream = (uint64_t)set};
     const double start = clock_now();
     if (!st) st = measure(r, &scratch, &task);
     w->out->scorers[scorer].seconds += clock_now() - start;
@@ -195,7 +195,7 @@ static plumb_status measure_set(run *w, plumb_scorer scorer, const observation_s
         plumb_surprise_options next = *w->opt;
         if (scorer == PLUMB_SCORER_KNN && next.k < s->seen_count) next.k++;
         task.opt = &next;
-        task.asked = s->sample;
+        task.queries = s->sample;
         task.asked_count = sample;
         st = measure(r + asked, &scratch, &task);
     }
@@ -208,8 +208,8 @@ static plumb_status measure_set(run *w, plumb_scorer scorer, const observation_s
 
 static plumb_status measure_r(run *w, plumb_scorer scorer)
 {
-    w->r[scorer] = ARENA_NEW(w->mem, double, w->out->tested * 4);
-    w->spread[scorer] = ARENA_NEW(w->mem, double, w->set.sample_count);
+    w->r[scorer] = ARENA_ALLOC(w->mem, double, w->out->tested * 4);
+    w->spread[scorer] = ARENA_ALLOC(w->mem, double, w->set.sample_count);
     if (!w->r[scorer] || !w->spread[scorer]) return PLUMB_EMEMORY;
     plumb_status st = PLUMB_OK;
     for (int64_t i = 0; i < w->set.sets && !st; i++)
@@ -229,7 +229,7 @@ static double deviation(const double *x, int64_t n)
 static plumb_status log_distances(run *w)
 {
     const int64_t n = 4 * w->out->tested;
-    double *r = w->r[PLUMB_SCORER_KNN_LOG] = ARENA_NEW(w->mem, double, n);
+    double *r = w->r[PLUMB_SCORER_KNN_LOG] = ARENA_ALLOC(w->mem, double, n);
     if (!r) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < n; i++) {
         const double distance = w->r[PLUMB_SCORER_KNN][i];
@@ -267,7 +267,7 @@ static plumb_status judge(run *w, plumb_scorer scorer)
     plumb_surprise *out = w->out;
     plumb_surprise_scorer *to = &out->scorers[scorer];
     const int64_t n = out->tested;
-    double *score = ARENA_NEW(w->mem, double, 4 * n), *most = ARENA_NEW(w->mem, double, 4 * n);
+    double *score = ARENA_ALLOC(w->mem, double, 4 * n), *most = ARENA_ALLOC(w->mem, double, 4 * n);
     if (!score || !most) return PLUMB_EMEMORY;
     to->gamma = gamma_of(w, scorer);
     to->distance = w->r[scorer];
@@ -282,29 +282,29 @@ static plumb_status judge(run *w, plumb_scorer scorer)
     }
     to->score = score;
     to->measured = true;
-    const tuples_plan plan = {.count = n,
-                              .concept_of = out->concept_of,
-                              .concepts = out->concept_count ? out->concept_count : 1,
-                              .type1 = w->opt->type1,
-                              .resamples = w->opt->resamples,
-                              .seed = w->opt->seed};
-    plumb_status st = tuples_judge(&to->all, w->mem, score, &plan);
+    const tuple_metrics_plan plan = {.count = n,
+                                     .concept_of = out->concept_of,
+                                     .concepts = out->concept_count ? out->concept_count : 1,
+                                     .type1 = w->opt->type1,
+                                     .resamples = w->opt->resamples,
+                                     .seed = w->opt->seed};
+    plumb_status st = tuple_metrics_compute(&to->all, w->mem, score, &plan);
     to->has_maximum = w->clips->maximum;
-    if (!st && to->has_maximum) st = tuples_judge(&to->maximum, w->mem, most, &plan);
+    if (!st && to->has_maximum) st = tuple_metrics_compute(&to->maximum, w->mem, most, &plan);
     if (st || !out->concept_count) return st;
 
-    plumb_surprise_metrics *each = ARENA_NEW(w->mem, plumb_surprise_metrics, out->concept_count);
-    double *part = ARENA_NEW(w->mem, double, 4 * n);
+    plumb_surprise_metrics *each = ARENA_ALLOC(w->mem, plumb_surprise_metrics, out->concept_count);
+    double *part = ARENA_ALLOC(w->mem, double, 4 * n);
     if (!each || !part) return PLUMB_EMEMORY;
     for (int64_t c = 0; c < out->concept_count && !st; c++) {
-        tuples_plan one = plan;
+        tuple_metrics_plan one = plan;
         one.count = 0;
         one.concept_of = NULL;
         one.concepts = 1;
         for (int64_t i = 0; i < n; i++)
             if (out->concept_of[i] == c)
                 memcpy(part + 4 * one.count++, score + 4 * i, 4 * sizeof *part);
-        st = tuples_judge(&each[c], w->mem, part, &one);
+        st = tuple_metrics_compute(&each[c], w->mem, part, &one);
     }
     to->concepts = each;
     return st;
@@ -325,7 +325,7 @@ static plumb_status measure_ratio(run *w)
     if (w->clips->dims < 2 || !w->opt->normalise) return PLUMB_OK;
     const int64_t n = out->tested;
     const double m = (double)(w->clips->dims - 1), ball = log_ball(m);
-    double *ratio = ARENA_NEW(w->mem, double, 4 * n);
+    double *ratio = ARENA_ALLOC(w->mem, double, 4 * n);
     if (!ratio) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < 4 * n; i++) {
         const double seen = (double)w->set.seen_of[i / 4];
@@ -346,8 +346,8 @@ static plumb_status measure_ratio(run *w)
     to->type1 = (double)low / (2.0 * (double)n);
     to->type2 = (double)high / (2.0 * (double)n);
     to->accuracy = 1.0 - 0.5 * (to->type1 + to->type2);
-    plumb_status st = tuples_auroc(&to->auroc, w->mem, ratio, n);
-    if (!st) st = tuples_best(&to->best_log_threshold, &to->best_accuracy, w->mem, ratio, n);
+    plumb_status st = tuple_metrics_auroc(&to->auroc, w->mem, ratio, n);
+    if (!st) st = tuple_metrics_best(&to->best_log_threshold, &to->best_accuracy, w->mem, ratio, n);
     return st;
 }
 
@@ -359,7 +359,7 @@ static plumb_status measure_uniformity(run *w)
         return PLUMB_OK;
     }
     const int64_t n = 4 * w->out->tested;
-    int64_t *seen = ARENA_NEW(w->mem, int64_t, n);
+    int64_t *seen = ARENA_ALLOC(w->mem, int64_t, n);
     if (!seen) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < n; i++) seen[i] = w->set.seen_of[i / 4];
     return uniformity_measure(to, w->mem, w->r[PLUMB_SCORER_KNN], seen, n, w->opt->k,
@@ -370,13 +370,13 @@ static plumb_status compare_all(run *w)
 {
     plumb_surprise *out = w->out;
     plumb_surprise_pair *pairs =
-        ARENA_NEW(w->mem, plumb_surprise_pair, PLUMB_SCORERS * PLUMB_SCORERS);
+        ARENA_ALLOC(w->mem, plumb_surprise_pair, PLUMB_SCORERS * PLUMB_SCORERS);
     if (!pairs) return PLUMB_EMEMORY;
     for (int a = 0; a < PLUMB_SCORERS; a++)
         for (int b = a + 1; b < PLUMB_SCORERS; b++) {
             if (!out->scorers[a].measured || !out->scorers[b].measured) continue;
             plumb_surprise_pair *p = &pairs[out->pair_count++];
-            *p = tuples_compare(out->scorers[a].score, out->scorers[b].score, out->tested);
+            *p = tuple_metrics_compare(out->scorers[a].score, out->scorers[b].score, out->tested);
             p->first = (plumb_scorer)a;
             p->second = (plumb_scorer)b;
         }
@@ -396,7 +396,7 @@ static plumb_status measure_distances(run *w, const bool wanted[PLUMB_SCORERS])
         wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] || w->scaled;
     plumb_status st = PLUMB_OK;
     for (int i = 0; i < PLUMB_SCORERS && !st; i++) {
-        if (!needed[i] || !density_of((plumb_scorer)i)) continue;
+        if (!needed[i] || !scorer_find((plumb_scorer)i)) continue;
         st = measure_r(w, (plumb_scorer)i);
         status_progress(0.9 * (i + 1) / PLUMB_SCORERS);
     }
@@ -407,11 +407,11 @@ static plumb_status measure_distances(run *w, const bool wanted[PLUMB_SCORERS])
 static plumb_status measure(plumb_surprise *out, arena *mem, const plumb_surprise_input *in,
                             const plumb_surprise_options *opt)
 {
-    clips *c = ARENA_NEW(mem, clips, 1);
-    run *w = ARENA_NEW(mem, run, 1);
+    surprise_arrays *c = ARENA_ALLOC(mem, surprise_arrays, 1);
+    run *w = ARENA_ALLOC(mem, run, 1);
     if (!c || !w) return PLUMB_EMEMORY;
     bool wanted[PLUMB_SCORERS];
-    plumb_status st = clips_read(c, mem, in, opt);
+    plumb_status st = surprise_input_read(c, mem, in, opt);
     if (!st) st = choose(wanted, out, c, opt);
     if (st) return st;
     bool dense = false;
@@ -423,7 +423,7 @@ static plumb_status measure(plumb_surprise *out, arena *mem, const plumb_surpris
     out->concept_count = c->concepts;
     out->concept_names = c->concept_name;
     out->zero_features = dense ? c->zero_features : 0;
-    st = observation_make(&w->set, mem, c, opt, dense);
+    st = observation_set_make(&w->set, mem, c, opt, dense);
     if (st) return st;
     out->tested = w->set.tested;
     out->tested_tuple = w->set.tested_tuple;
@@ -433,7 +433,7 @@ static plumb_status measure(plumb_surprise *out, arena *mem, const plumb_surpris
     out->equal_observations = w->set.equal;
     w->tested = w->set.tested_feature;
     if (c->frames) {
-        double *frames = ARENA_NEW(mem, double, out->tested * 4 * c->frames);
+        double *frames = ARENA_ALLOC(mem, double, out->tested * 4 * c->frames);
         if (!frames) return PLUMB_EMEMORY;
         for (int64_t i = 0; i < out->tested; i++)
             memcpy(frames + i * 4 * c->frames, c->frame + out->tested_tuple[i] * 4 * c->frames,
@@ -441,7 +441,7 @@ static plumb_status measure(plumb_surprise *out, arena *mem, const plumb_surpris
         out->frame_surprise = frames;
     }
     if (wanted[PLUMB_SCORER_NAIVE]) {
-        double *r = w->r[PLUMB_SCORER_NAIVE] = ARENA_NEW(mem, double, 4 * out->tested);
+        double *r = w->r[PLUMB_SCORER_NAIVE] = ARENA_ALLOC(mem, double, 4 * out->tested);
         if (!r) return PLUMB_EMEMORY;
         for (int64_t i = 0; i < 4 * out->tested; i++)
             r[i] = c->voe[4 * out->tested_tuple[i / 4] + i % 4];

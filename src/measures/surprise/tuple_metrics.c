@@ -13,7 +13,7 @@
 
 enum { BOOTSTRAP_STREAM = 0x73727073, EXACT_PERMUTATION = 200 };
 
-void tuples_sums(double *possible, double *impossible, const double score[4])
+void tuple_metrics_sums(double *possible, double *impossible, const double score[4])
 {
     // What is equal in exact arithmetic, as where a predictor learnt nothing and the splice holds,
     // must not be decided by the order of additions, which is worth some 2^-50 of the sums.
@@ -24,18 +24,18 @@ void tuples_sums(double *possible, double *impossible, const double score[4])
         *impossible = *possible;
 }
 
-double tuples_relative(const double score[4])
+double tuple_metrics_relative(const double score[4])
 {
     double p, i;
-    tuples_sums(&p, &i, score);
+    tuple_metrics_sums(&p, &i, score);
     const double whole = fabs(i) + fabs(p);
     return whole > 0.0 ? (i - p) / whole : 0.0;
 }
 
-bool tuples_right(const double score[4])
+bool tuple_metrics_right(const double score[4])
 {
     double p, i;
-    tuples_sums(&p, &i, score);
+    tuple_metrics_sums(&p, &i, score);
     return i > p;
 }
 
@@ -55,7 +55,7 @@ static int by_score(const void *a, const void *b)
 
 static clip *sort_clips(arena *mem, const double *score, int64_t count)
 {
-    clip *clips = ARENA_NEW(mem, clip, 4 * count);
+    clip *clips = ARENA_ALLOC(mem, clip, 4 * count);
     if (!clips) return NULL;
     for (int64_t i = 0; i < 4 * count; i++)
         clips[i] = (clip){score[i] == 0.0 ? 0.0 : score[i], i / 4, i % 4 >= 2};
@@ -121,19 +121,19 @@ static void best_cut(double *threshold, double *accuracy, const clip *clips, int
     *accuracy = (double)best / (double)n;
 }
 
-plumb_status tuples_auroc(double *out, arena *mem, const double *score, int64_t count)
+plumb_status tuple_metrics_auroc(double *out, arena *mem, const double *score, int64_t count)
 {
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     const clip *clips = sort_clips(mem, score, count);
     if (clips) *out = area(clips, count, NULL);
     arena_rewind(mem, mark);
     return clips ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-plumb_status tuples_best(double *threshold, double *accuracy, arena *mem, const double *score,
-                         int64_t count)
+plumb_status tuple_metrics_best(double *threshold, double *accuracy, arena *mem,
+                                const double *score, int64_t count)
 {
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     const clip *clips = sort_clips(mem, score, count);
     if (clips) best_cut(threshold, accuracy, clips, count);
     arena_rewind(mem, mark);
@@ -150,7 +150,7 @@ static double kth_score(const clip *clips, int64_t count, bool impossible, int64
     return (double)INFINITY;
 }
 
-static void cut(plumb_surprise_metrics *m, const clip *clips, const tuples_plan *plan)
+static void cut(plumb_surprise_metrics *m, const clip *clips, const tuple_metrics_plan *plan)
 {
     const int64_t n = plan->count;
     // The highest threshold that no more than the allowed share of impossible clips is below.
@@ -202,7 +202,7 @@ static plumb_status permutation(double *p, arena *mem, const double *score, int6
     double mean = 0.0, variance = 0.0;
     const bool exact = count <= EXACT_PERMUTATION;
     const int64_t size = exact ? 8 * count + 1 : 1;
-    double *now = ARENA_NEW(mem, double, size), *next = ARENA_NEW(mem, double, size);
+    double *now = ARENA_ALLOC(mem, double, size), *next = ARENA_ALLOC(mem, double, size);
     if (!now || !next) return PLUMB_EMEMORY;
     now[0] = 1.0;
     for (int64_t t = 0; t < count; t++) {
@@ -237,7 +237,7 @@ static void inside(plumb_surprise_metrics *m, const double *score, int64_t count
     for (int64_t t = 0; t < count; t++) {
         const double *s = score + 4 * t;
         double p, i;
-        tuples_sums(&p, &i, s);
+        tuple_metrics_sums(&p, &i, s);
         m->correct += i > p;
         m->ties += i == p;
         pairwise += pairs_won(s, 0, 1, 2, 3);
@@ -256,13 +256,13 @@ static void inside(plumb_surprise_metrics *m, const double *score, int64_t count
 // ---- means over concepts, and how sure they are ----
 
 typedef struct table {
-    const tuples_plan *plan;
+    const tuple_metrics_plan *plan;
     double *right, *relative, *difference; // a tuple each
     const clip *clips;
     double *sum[4]; // a concept each: weights, right, relative, difference
 } table;
 
-static int64_t concept_of(const tuples_plan *plan, int64_t tuple)
+static int64_t concept_of(const tuple_metrics_plan *plan, int64_t tuple)
 {
     return plan->concept_of ? plan->concept_of[tuple] : 0;
 }
@@ -270,7 +270,7 @@ static int64_t concept_of(const tuples_plan *plan, int64_t tuple)
 // The mean of the concepts' means. A concept without tuples is left out.
 static void means(double out[3], const table *t, const double *weight)
 {
-    const tuples_plan *plan = t->plan;
+    const tuple_metrics_plan *plan = t->plan;
     for (int j = 0; j < 4; j++)
         for (int64_t c = 0; c < plan->concepts; c++) t->sum[j][c] = 0.0;
     for (int64_t i = 0; i < plan->count; i++) {
@@ -309,16 +309,17 @@ static plumb_interval middle_95(double *x, int64_t n)
 
 static plumb_status intervals(plumb_surprise_metrics *m, arena *mem, const table *t)
 {
-    const tuples_plan *plan = t->plan;
+    const tuple_metrics_plan *plan = t->plan;
     const int64_t n = plan->count, draws = plan->resamples;
     const plumb_interval none = {(double)NAN, (double)NAN};
     m->accuracy_ci = m->relative_ci = m->difference_ci = m->auroc_ci = none;
     if (n < 2 || draws < 1) return PLUMB_OK;
-    double *weight = ARENA_NEW(mem, double, n), *times = ARENA_NEW(mem, double, n);
-    int64_t *order = ARENA_NEW(mem, int64_t, n), *sizes = ARENA_NEW(mem, int64_t, plan->concepts);
+    double *weight = ARENA_ALLOC(mem, double, n), *times = ARENA_ALLOC(mem, double, n);
+    int64_t *order = ARENA_ALLOC(mem, int64_t, n),
+            *sizes = ARENA_ALLOC(mem, int64_t, plan->concepts);
     double *value[4];
     for (int j = 0; j < 4; j++)
-        if (!(value[j] = ARENA_NEW(mem, double, draws))) return PLUMB_EMEMORY;
+        if (!(value[j] = ARENA_ALLOC(mem, double, draws))) return PLUMB_EMEMORY;
     if (!weight || !times || !order || !sizes) return PLUMB_EMEMORY;
     int64_t filled = 0;
     for (int64_t c = 0; c < plan->concepts; c++)
@@ -359,22 +360,22 @@ static void t_test(plumb_surprise_metrics *m, const double *x, int64_t n)
 }
 
 static plumb_status judge(plumb_surprise_metrics *m, arena *mem, const double *score,
-                          const tuples_plan *plan)
+                          const tuple_metrics_plan *plan)
 {
     const int64_t n = plan->count;
     table t = {.plan = plan,
-               .right = ARENA_NEW(mem, double, n),
-               .relative = ARENA_NEW(mem, double, n),
-               .difference = ARENA_NEW(mem, double, n),
+               .right = ARENA_ALLOC(mem, double, n),
+               .relative = ARENA_ALLOC(mem, double, n),
+               .difference = ARENA_ALLOC(mem, double, n),
                .clips = sort_clips(mem, score, n)};
     if (!t.right || !t.relative || !t.difference || !t.clips) return PLUMB_EMEMORY;
     for (int j = 0; j < 4; j++)
-        if (!(t.sum[j] = ARENA_NEW(mem, double, plan->concepts))) return PLUMB_EMEMORY;
+        if (!(t.sum[j] = ARENA_ALLOC(mem, double, plan->concepts))) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < n; i++) {
         double possible, impossible;
-        tuples_sums(&possible, &impossible, score + 4 * i);
+        tuple_metrics_sums(&possible, &impossible, score + 4 * i);
         t.right[i] = impossible > possible;
-        t.relative[i] = tuples_relative(score + 4 * i);
+        t.relative[i] = tuple_metrics_relative(score + 4 * i);
         t.difference[i] = (impossible - possible) / 2.0;
     }
     double three[3];
@@ -396,20 +397,20 @@ static plumb_status judge(plumb_surprise_metrics *m, arena *mem, const double *s
     return st;
 }
 
-plumb_status tuples_judge(plumb_surprise_metrics *out, arena *mem, const double *score,
-                          const tuples_plan *plan)
+plumb_status tuple_metrics_compute(plumb_surprise_metrics *out, arena *mem, const double *score,
+                                   const tuple_metrics_plan *plan)
 {
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     const plumb_status st = judge(out, mem, score, plan);
     arena_rewind(mem, mark);
     return st;
 }
 
-plumb_surprise_pair tuples_compare(const double *first, const double *second, int64_t count)
+plumb_surprise_pair tuple_metrics_compare(const double *first, const double *second, int64_t count)
 {
     plumb_surprise_pair pair = {0};
     for (int64_t i = 0; i < count; i++) {
-        const bool a = tuples_right(first + 4 * i), b = tuples_right(second + 4 * i);
+        const bool a = tuple_metrics_right(first + 4 * i), b = tuple_metrics_right(second + 4 * i);
         pair.first_only += a && !b;
         pair.second_only += b && !a;
     }

@@ -64,8 +64,8 @@ static void count_bins(plumb_uniformity *out, const double *r, int64_t count)
 plumb_status uniformity_measure(plumb_uniformity *out, arena *mem, const double *r,
                                 const int64_t *seen, int64_t count, int64_t k, int64_t dims)
 {
-    const arena_mark mark = arena_here(mem);
-    double *x = ARENA_NEW(mem, double, count), *cap = ARENA_NEW(mem, double, count);
+    const arena_mark mark = arena_get_mark(mem);
+    double *x = ARENA_ALLOC(mem, double, count), *cap = ARENA_ALLOC(mem, double, count);
     if (!x || !cap) {
         arena_rewind(mem, mark);
         return PLUMB_EMEMORY;

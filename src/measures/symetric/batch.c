@@ -13,7 +13,8 @@ static const double CLIP = 999999.0; // as published
 
 // Mean over trajectories (and steps, if there are any) of the posterior variance v of one latent,
 // or of its KL divergence to the standard normal, the mean being the latent at the first step.
-static double latent_evidence(const batch_input *in, int64_t first, int64_t count, int64_t latent)
+static double latent_evidence(const symetric_batch_input *in, int64_t first, int64_t count,
+                              int64_t latent)
 {
     const plumb_array *v = in->variance;
     const int64_t steps = v->ndim == 3 ? v->shape[1] : 1;
@@ -37,12 +38,13 @@ static double latent_evidence(const batch_input *in, int64_t first, int64_t coun
 }
 
 // A pair stays if its q or its p says something; if no pair does, all stay.
-plumb_status batch_latents(batch *out, arena *mem, const batch_input *in, int64_t first,
-                           int64_t count)
+plumb_status symetric_batch_select_latents(symetric_batch *out, arena *mem,
+                                           const symetric_batch_input *in, int64_t first,
+                                           int64_t count)
 {
     const int64_t m = in->latent_dims / 2;
-    bool *stays = ARENA_NEW(mem, bool, m);
-    out->used = ARENA_NEW(mem, int64_t, (2 * m));
+    bool *stays = ARENA_ALLOC(mem, bool, m);
+    out->used = ARENA_ALLOC(mem, int64_t, (2 * m));
     if (!stays || !out->used) return PLUMB_EMEMORY;
     int64_t pairs = 0;
     for (int64_t i = 0; i < m && in->variance && in->opt->mask != PLUMB_MASK_NONE; i++) {
@@ -95,14 +97,14 @@ static void standardise(double *x, int64_t from, int64_t rows, double *mean_out,
 }
 
 // Columns `used` (or all) of an array (.., array_steps, dims) as (used, stride), standardised.
-static double *columns_of(arena *mem, const batch_input *in, const plumb_array *array,
+static double *columns_of(arena *mem, const symetric_batch_input *in, const plumb_array *array,
                           int64_t array_steps, int64_t dims, const int64_t *used,
                           int64_t used_count, int64_t first, int64_t count, int64_t stride,
                           int64_t from, double *mean, double *scale)
 {
-    double *columns = ARENA_NEW(mem, double, (used_count * stride));
-    const arena_mark mark = arena_here(mem);
-    double *rows = ARENA_NEW(mem, double, (in->steps * dims));
+    double *columns = ARENA_ALLOC(mem, double, (used_count * stride));
+    const arena_mark mark = arena_get_mark(mem);
+    double *rows = ARENA_ALLOC(mem, double, (in->steps * dims));
     if (!columns || !rows) return NULL;
     for (int64_t k = 0; k < count; k++) {
         plumb_array_to_double(rows, array, in->kept[first + k] * array_steps * dims,
@@ -119,13 +121,14 @@ static double *columns_of(arena *mem, const batch_input *in, const plumb_array *
     return columns;
 }
 
-plumb_status batch_columns(double **x, double **y, batch *out, arena *mem, const batch_input *in,
-                           int64_t first, int64_t count, int64_t stride, int64_t from)
+plumb_status symetric_batch_columns(double **x, double **y, symetric_batch *out, arena *mem,
+                                    const symetric_batch_input *in, int64_t first, int64_t count,
+                                    int64_t stride, int64_t from)
 {
-    out->latent_mean = ARENA_NEW(mem, double, out->dims);
-    out->latent_scale = ARENA_NEW(mem, double, out->dims);
-    out->truth_mean = ARENA_NEW(mem, double, in->targets);
-    out->truth_scale = ARENA_NEW(mem, double, in->targets);
+    out->latent_mean = ARENA_ALLOC(mem, double, out->dims);
+    out->latent_scale = ARENA_ALLOC(mem, double, out->dims);
+    out->truth_mean = ARENA_ALLOC(mem, double, in->targets);
+    out->truth_scale = ARENA_ALLOC(mem, double, in->targets);
     if (!out->latent_mean || !out->latent_scale || !out->truth_mean || !out->truth_scale)
         return PLUMB_EMEMORY;
     *x = columns_of(mem, in, in->latent, in->latent_steps, in->latent_dims, out->used, out->dims,
@@ -138,8 +141,8 @@ plumb_status batch_columns(double **x, double **y, batch *out, arena *mem, const
 // --- Jacobians and Sym --------------------------------------------------------------------------
 
 // J (targets, dims) of F at one row of x, small weights left out [Higgins21, code].
-static void jacobian_at(double *j, const polyfit *fit, const double *x, int64_t stride, int64_t row,
-                        int64_t dims, int64_t targets, double tolerance, double *point)
+static void jacobian_at(double *j, const polynomial_fit *fit, const double *x, int64_t stride,
+                        int64_t row, int64_t dims, int64_t targets, double tolerance, double *point)
 {
     for (int64_t i = 0; i < dims; i++) point[i] = x[i * stride + row];
     memset(j, 0, (size_t)(targets * dims) * sizeof *j);
@@ -151,8 +154,8 @@ static void jacobian_at(double *j, const polyfit *fit, const double *x, int64_t 
 }
 
 typedef struct fitted {
-    const batch *b;
-    const batch_input *in;
+    const symetric_batch *b;
+    const symetric_batch_input *in;
     const double *x;
     int64_t stride, first;
     double *point;
@@ -161,25 +164,25 @@ typedef struct fitted {
 static void fill_jacobians(double *j, const void *context, int64_t k)
 {
     const fitted *f = context;
-    const batch_input *in = f->in;
+    const symetric_batch_input *in = f->in;
     for (int64_t p = 0; p < in->points; p++)
         jacobian_at(j + p * in->targets * f->b->dims, &f->b->fit, f->x, f->stride,
                     k * in->steps + in->eval_index[(f->first + k) * in->points + p], f->b->dims,
                     in->targets, in->opt->weight_tolerance, f->point);
 }
 
-plumb_status batch_score(batch *out, arena *mem, const batch_input *in, int64_t count,
-                         batch_jacobians *fill, const void *context)
+plumb_status symetric_batch_score(symetric_batch *out, arena *mem, const symetric_batch_input *in,
+                                  int64_t count, symetric_jacobians *fill, const void *context)
 {
     const int64_t points = in->points, size = in->targets * out->dims;
-    out->jacobian = ARENA_NEW(mem, double, (points * size));
-    out->sym = ARENA_NEW(mem, symplecticity, count);
-    double *scores = ARENA_NEW(mem, double, (count * points));
-    double *rhos = ARENA_NEW(mem, double, (count * points));
-    const arena_mark mark = arena_here(mem);
-    double *scratch = ARENA_NEW(mem, double, (2 * points * in->targets * in->targets));
-    double *sorted = ARENA_NEW(mem, double, (count * points));
-    double *others = ARENA_NEW(mem, double, (points * size));
+    out->jacobian = ARENA_ALLOC(mem, double, (points * size));
+    out->sym = ARENA_ALLOC(mem, sym_score, count);
+    double *scores = ARENA_ALLOC(mem, double, (count * points));
+    double *rhos = ARENA_ALLOC(mem, double, (count * points));
+    const arena_mark mark = arena_get_mark(mem);
+    double *scratch = ARENA_ALLOC(mem, double, (2 * points * in->targets * in->targets));
+    double *sorted = ARENA_ALLOC(mem, double, (count * points));
+    double *others = ARENA_ALLOC(mem, double, (points * size));
     if (!others || !out->jacobian || !out->sym || !scores || !rhos || !scratch || !sorted)
         return PLUMB_EMEMORY;
     double sum = 0.0;
@@ -188,8 +191,8 @@ plumb_status batch_score(batch *out, arena *mem, const batch_input *in, int64_t 
         fill(j, context, k);
         out->sym[k].score = scores + k * points;
         out->sym[k].rho = rhos + k * points;
-        symplecticity_score(&out->sym[k], j, points, in->targets / 2, out->dims / 2, in->opt->shift,
-                            in->opt->scale, scratch);
+        sym_score_compute(&out->sym[k], j, points, in->targets / 2, out->dims / 2, in->opt->shift,
+                          in->opt->scale, scratch);
         sum += out->sym[k].sym;
     }
     memcpy(sorted, rhos, (size_t)(count * points) * sizeof *sorted);
@@ -202,17 +205,17 @@ plumb_status batch_score(batch *out, arena *mem, const batch_input *in, int64_t 
 
 // --- sums per trajectory ------------------------------------------------------------------------
 
-static double heldout_r2(const batch *b, int64_t count, int64_t targets, int64_t steps);
+static double heldout_r2(const symetric_batch *b, int64_t count, int64_t targets, int64_t steps);
 
-plumb_status batch_sums(batch *out, arena *mem, const batch_input *in, const double *y,
-                        const double *residual, const double *heldout, int64_t half, int64_t stride,
-                        int64_t count)
+plumb_status symetric_batch_sums(symetric_batch *out, arena *mem, const symetric_batch_input *in,
+                                 const double *y, const double *residual, const double *heldout,
+                                 int64_t half, int64_t stride, int64_t count)
 {
     const int64_t cells = count * in->targets;
-    out->residual2 = ARENA_NEW(mem, double, cells);
-    out->sum = ARENA_NEW(mem, double, cells);
-    out->square = ARENA_NEW(mem, double, cells);
-    out->heldout2 = ARENA_NEW(mem, double, cells);
+    out->residual2 = ARENA_ALLOC(mem, double, cells);
+    out->sum = ARENA_ALLOC(mem, double, cells);
+    out->square = ARENA_ALLOC(mem, double, cells);
+    out->heldout2 = ARENA_ALLOC(mem, double, cells);
     if (!out->residual2 || !out->sum || !out->square || !out->heldout2) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < count; k++) {
         const int64_t start = k * in->steps, end = start + in->steps;
@@ -235,7 +238,7 @@ plumb_status batch_sums(batch *out, arena *mem, const batch_input *in, const dou
 }
 
 // 1 - SSres/SStot over the whole trajectories of either half, mean over targets.
-static double heldout_r2(const batch *b, int64_t count, int64_t targets, int64_t steps)
+static double heldout_r2(const symetric_batch *b, int64_t count, int64_t targets, int64_t steps)
 {
     double total = 0.0;
     for (int64_t t = 0; t < targets; t++) {
@@ -255,19 +258,19 @@ static double heldout_r2(const batch *b, int64_t count, int64_t targets, int64_t
     return total / (double)targets;
 }
 
-plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_t first,
-                           int64_t count, int threads)
+plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symetric_batch_input *in,
+                                    int64_t first, int64_t count, int threads)
 {
     const plumb_symetric_options *opt = in->opt;
-    *out = (batch){.numbers = {.first = first, .trajectories = count}};
-    plumb_status st = batch_latents(out, mem, in, first, count);
+    *out = (symetric_batch){.numbers = {.first = first, .trajectories = count}};
+    plumb_status st = symetric_batch_select_latents(out, mem, in, first, count);
     if (st) return st;
     const int64_t rows = count * in->steps, stride = vector_padded(rows);
     double *x, *y;
-    st = batch_columns(&x, &y, out, mem, in, first, count, stride, 0);
+    st = symetric_batch_columns(&x, &y, out, mem, in, first, count, stride, 0);
     if (st) return st;
 
-    const polyfit_problem problem = {
+    const polynomial_fit_problem problem = {
         .x = x,
         .y = y,
         .dims = out->dims,
@@ -276,17 +279,17 @@ plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_
         .stride = stride,
         .alphas = in->alphas,
         .alpha_count = opt->alphas,
-        .max_order = batch_orders(out->dims, opt),
+        .max_order = symetric_batch_orders(out->dims, opt),
         .threads = threads,
         .opt = opt,
     };
-    st = polyfit_search(&out->fit, mem, &problem);
-    const fitted fit = {out, in, x, stride, first, ARENA_NEW(mem, double, out->dims)};
+    st = polynomial_fit_search(&out->fit, mem, &problem);
+    const fitted fit = {out, in, x, stride, first, ARENA_ALLOC(mem, double, out->dims)};
     if (!st && !fit.point) st = PLUMB_EMEMORY;
-    if (!st) st = batch_score(out, mem, in, count, fill_jacobians, &fit);
+    if (!st) st = symetric_batch_score(out, mem, in, count, fill_jacobians, &fit);
     if (!st)
-        st = batch_sums(out, mem, in, y, out->fit.residual, out->fit.heldout, polyfit_half(rows),
-                        stride, count);
+        st = symetric_batch_sums(out, mem, in, y, out->fit.residual, out->fit.heldout,
+                                 polynomial_fit_half(rows), stride, count);
     if (st) return st;
 
     plumb_symetric_batch *b = &out->numbers;
@@ -297,11 +300,11 @@ plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_
     for (int64_t t = 0; t < in->targets; t++) b->nonzero += out->fit.full[t].count;
     b->unconverged = out->fit.unconverged;
     b->r2 = out->fit.r2;
-    batch_judge(b, opt);
+    symetric_batch_decide(b, opt);
     return PLUMB_OK;
 }
 
-int batch_orders(int64_t dims, const plumb_symetric_options *opt)
+int symetric_batch_orders(int64_t dims, const plumb_symetric_options *opt)
 {
     int most = dims > opt->order_one_above ? 1 : opt->max_order;
     if (opt->mode == PLUMB_CONVERGED && opt->max_features > 0)
@@ -311,7 +314,7 @@ int batch_orders(int64_t dims, const plumb_symetric_options *opt)
     return most;
 }
 
-void batch_judge(plumb_symetric_batch *b, const plumb_symetric_options *opt)
+void symetric_batch_decide(plumb_symetric_batch *b, const plumb_symetric_options *opt)
 {
     b->degenerate = b->rho < opt->degenerate_bar;
     b->symetric = b->r2 > opt->r2_bar && b->sym < opt->sym_bar &&

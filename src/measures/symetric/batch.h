@@ -7,7 +7,7 @@
 #include "measures/symetric/sym_score.h"
 
 /// What all batches share.
-typedef struct batch_input {
+typedef struct symetric_batch_input {
     const plumb_array *latent, *truth, *variance; // variance may be NULL
     const int64_t *kept; // (trajectories) rows of the arrays that are measured
     int64_t trajectories;
@@ -18,48 +18,50 @@ typedef struct batch_input {
     int64_t points;
     const int64_t *eval_index; // (trajectories, points)
     const plumb_symetric_options *opt;
-} batch_input;
+} symetric_batch_input;
 
-typedef struct batch {
+typedef struct symetric_batch {
     plumb_symetric_batch numbers;
     int64_t dims;                       // latents used
     int64_t *used;                      // (dims) which
     double *latent_mean, *latent_scale; // (dims)
     double *truth_mean, *truth_scale;   // (targets)
-    polyfit fit;
+    polynomial_fit fit;
     double *jacobian;                 // (points, targets, dims) of the first trajectory, shifted
-    symplecticity *sym;               // (trajectories)
+    sym_score *sym;                   // (trajectories)
     double r2_heldout;                // NaN if no trajectory is whole in one half
     double *residual2, *sum, *square; // (trajectories, targets): of full fit; of the truth
     double *heldout2;                 // (trajectories, targets) NaN where cut by the halves
-} batch;
+} symetric_batch;
 
 // The steps that both ways of fitting share, on trajectories first .. first+count-1 of those kept.
 
 /// Which latents take part: out->dims, out->used.
-plumb_status batch_latents(batch *out, arena *mem, const batch_input *in, int64_t first,
-                           int64_t count);
+plumb_status symetric_batch_select_latents(symetric_batch *out, arena *mem,
+                                           const symetric_batch_input *in, int64_t first,
+                                           int64_t count);
 /// x (dims, stride) and y (targets, stride), standardised by the trajectories after the first
 /// `from` of them.
-plumb_status batch_columns(double **x, double **y, batch *out, arena *mem, const batch_input *in,
-                           int64_t first, int64_t count, int64_t stride, int64_t from);
+plumb_status symetric_batch_columns(double **x, double **y, symetric_batch *out, arena *mem,
+                                    const symetric_batch_input *in, int64_t first, int64_t count,
+                                    int64_t stride, int64_t from);
 /// Writes j (points, targets, dims) of trajectory k, 0 <= k < count.
-typedef void batch_jacobians(double *j, const void *context, int64_t k);
+typedef void symetric_jacobians(double *j, const void *context, int64_t k);
 /// Sym and rho.
-plumb_status batch_score(batch *out, arena *mem, const batch_input *in, int64_t count,
-                         batch_jacobians *fill, const void *context);
+plumb_status symetric_batch_score(symetric_batch *out, arena *mem, const symetric_batch_input *in,
+                                  int64_t count, symetric_jacobians *fill, const void *context);
 /// What intervals and items are made of, and held-out R2. A trajectory that row `half` cuts is in
 /// neither half.
-plumb_status batch_sums(batch *out, arena *mem, const batch_input *in, const double *y,
-                        const double *residual, const double *heldout, int64_t half, int64_t stride,
-                        int64_t count);
+plumb_status symetric_batch_sums(symetric_batch *out, arena *mem, const symetric_batch_input *in,
+                                 const double *y, const double *residual, const double *heldout,
+                                 int64_t half, int64_t stride, int64_t count);
 /// The verdict, from r2, sym and rho.
 /// The highest order tried with so many latents.
-int batch_orders(int64_t dims, const plumb_symetric_options *opt);
-void batch_judge(plumb_symetric_batch *b, const plumb_symetric_options *opt);
+int symetric_batch_orders(int64_t dims, const plumb_symetric_options *opt);
+void symetric_batch_decide(plumb_symetric_batch *b, const plumb_symetric_options *opt);
 
 /// By polynomials: trajectories first .. first+count-1 of the kept ones, on `threads` threads.
-plumb_status batch_measure(batch *out, arena *mem, const batch_input *in, int64_t first,
-                           int64_t count, int threads);
+plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symetric_batch_input *in,
+                                    int64_t first, int64_t count, int threads);
 
 #endif

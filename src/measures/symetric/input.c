@@ -75,9 +75,9 @@ static plumb_status count_nonfinite(census *out, bool *bad, arena *mem, const pl
     if (a->dtype != PLUMB_F8 && a->dtype != PLUMB_F4 && a->dtype != PLUMB_F2) return PLUMB_OK;
     const int64_t total = plumb_array_count(a);
     const int64_t trajectory = a->shape[0] ? total / a->shape[0] : 0;
-    const arena_mark mark = arena_here(mem);
+    const arena_mark mark = arena_get_mark(mem);
     const int64_t used = trajectory / (a->shape[1] ? a->shape[1] : 1) * steps;
-    double *values = ARENA_NEW(mem, double, used);
+    double *values = ARENA_ALLOC(mem, double, used);
     if (!values) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < a->shape[0]; k++) {
         plumb_array_to_double(values, a, k * trajectory, used);
@@ -93,15 +93,15 @@ static plumb_status count_nonfinite(census *out, bool *bad, arena *mem, const pl
 }
 
 // Which trajectories are measured.
-static plumb_status choose_trajectories(batch_input *in, arena *mem, int64_t *dropped)
+static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, int64_t *dropped)
 {
     const plumb_symetric_options *o = in->opt;
     const int64_t all = in->truth->shape[0];
     plumb_symetric_nonfinite rule = o->nonfinite;
     if (rule == PLUMB_NONFINITE_DEFAULT)
         rule = o->mode == PLUMB_REFERENCE ? PLUMB_NONFINITE_MEAN : PLUMB_NONFINITE_REFUSE;
-    bool *bad = ARENA_NEW(mem, bool, all);
-    int64_t *kept = ARENA_NEW(mem, int64_t, all);
+    bool *bad = ARENA_ALLOC(mem, bool, all);
+    int64_t *kept = ARENA_ALLOC(mem, int64_t, all);
     if (!bad || !kept) return PLUMB_EMEMORY;
     const plumb_array *arrays[3] = {in->latent, in->truth, in->variance};
     const char *const names[3] = {"latent", "truth", "variance"};
@@ -114,7 +114,7 @@ static plumb_status choose_trajectories(batch_input *in, arena *mem, int64_t *dr
         if (st) return st;
         const bool as_published = rule == PLUMB_NONFINITE_MEAN && i == 0 && c.nan == c.count;
         if (c.count && rule != PLUMB_NONFINITE_DROP && !as_published)
-            return array_refuse_nonfinite(arrays[i], names[i], c.count, c.first,
+            return array_reject_nonfinite(arrays[i], names[i], c.count, c.first,
                                           "; --drop-nonfinite leaves such trajectories out");
     }
     in->kept = kept;
@@ -129,7 +129,7 @@ static plumb_status choose_trajectories(batch_input *in, arena *mem, int64_t *dr
     return PLUMB_OK;
 }
 
-static plumb_status refuse_negative_variance(const batch_input *in)
+static plumb_status refuse_negative_variance(const symetric_batch_input *in)
 {
     if (!in->variance) return PLUMB_OK;
     const int64_t count = plumb_array_count(in->variance);
@@ -145,11 +145,11 @@ static plumb_status refuse_negative_variance(const batch_input *in)
     return PLUMB_OK;
 }
 
-static plumb_status refuse_constant_truth(const batch_input *in, arena *mem)
+static plumb_status refuse_constant_truth(const symetric_batch_input *in, arena *mem)
 {
-    const arena_mark mark = arena_here(mem);
-    double *first = ARENA_NEW(mem, double, in->targets);
-    double *rows = ARENA_NEW(mem, double, (in->steps * in->targets));
+    const arena_mark mark = arena_get_mark(mem);
+    double *first = ARENA_ALLOC(mem, double, in->targets);
+    double *rows = ARENA_ALLOC(mem, double, (in->steps * in->targets));
     if (!first || !rows) return PLUMB_EMEMORY;
     plumb_array_to_double(first, in->truth, in->kept[0] * in->steps * in->targets, in->targets);
     bool moves = false;
@@ -164,7 +164,7 @@ static plumb_status refuse_constant_truth(const batch_input *in, arena *mem)
     return fail(PLUMB_ENUMERIC, "truth is constant: there is nothing for the latents to explain");
 }
 
-static plumb_status take_points(batch_input *in, arena *mem)
+static plumb_status take_points(symetric_batch_input *in, arena *mem)
 {
     const plumb_symetric_options *o = in->opt;
     const plumb_array *given = o->eval_index;
@@ -183,7 +183,7 @@ static plumb_status take_points(batch_input *in, arena *mem)
                         "%lld takes them all",
                         (long long)in->points, (long long)in->steps, (long long)in->steps);
     }
-    int64_t *index = ARENA_NEW(mem, int64_t, (in->trajectories * in->points));
+    int64_t *index = ARENA_ALLOC(mem, int64_t, (in->trajectories * in->points));
     if (!index) return PLUMB_EMEMORY;
     in->eval_index = index;
     for (int64_t k = 0; k < in->trajectories; k++) {
@@ -207,7 +207,7 @@ static plumb_status take_points(batch_input *in, arena *mem)
     return PLUMB_OK;
 }
 
-plumb_status symetric_input(batch_input *in, int64_t *dropped, symetric_work *work,
+plumb_status symetric_input(symetric_batch_input *in, int64_t *dropped, symetric_work *work,
                             const plumb_array *latent, const plumb_array *truth,
                             const plumb_array *variance, const plumb_symetric_options *opt)
 {
@@ -215,7 +215,7 @@ plumb_status symetric_input(batch_input *in, int64_t *dropped, symetric_work *wo
     if (!st) st = symetric_network_check(opt);
     if (!st) st = check_shapes(latent, truth, variance);
     if (st) return st;
-    *in = (batch_input){
+    *in = (symetric_batch_input){
         .latent = latent,
         .truth = truth,
         .variance = variance,
@@ -230,7 +230,7 @@ plumb_status symetric_input(batch_input *in, int64_t *dropped, symetric_work *wo
     if (!st) st = refuse_constant_truth(in, &work->mem);
     if (!st) st = take_points(in, &work->mem);
     if (st) return st;
-    double *alphas = ARENA_NEW(&work->mem, double, opt->alphas);
+    double *alphas = ARENA_ALLOC(&work->mem, double, opt->alphas);
     if (!alphas) return PLUMB_EMEMORY;
     const double low = log10(opt->alpha_min), high = log10(opt->alpha_max);
     for (int64_t i = 0; i < opt->alphas; i++)

@@ -13,7 +13,7 @@
 enum { ROW_RESIDUAL, ROW_SUM, ROW_SQUARE, ROW_HELDOUT, ROW_HELD_SUM, ROW_HELD_SQUARE, ROWS };
 
 typedef struct resample {
-    const batch *b;
+    const symetric_batch *b;
     int64_t targets, trajectories, stride;
     double steps;
     double *rows;  // (ROWS * targets + 2, stride): sums per trajectory; is held out; Sym
@@ -22,7 +22,8 @@ typedef struct resample {
     const plumb_symetric_options *opt;
 } resample;
 
-static plumb_status resample_init(resample *s, arena *mem, const batch_input *in, const batch *b)
+static plumb_status resample_init(resample *s, arena *mem, const symetric_batch_input *in,
+                                  const symetric_batch *b)
 {
     const int64_t n = b->numbers.trajectories, stride = vector_padded(n);
     const int64_t rows = ROWS * in->targets + 2;
@@ -32,9 +33,9 @@ static plumb_status resample_init(resample *s, arena *mem, const batch_input *in
                     .stride = stride,
                     .steps = (double)in->steps,
                     .opt = in->opt};
-    s->rows = ARENA_NEW(mem, double, (rows * stride));
-    s->sums = ARENA_NEW(mem, double, rows);
-    s->times = ARENA_NEW(mem, double, stride);
+    s->rows = ARENA_ALLOC(mem, double, (rows * stride));
+    s->sums = ARENA_ALLOC(mem, double, rows);
+    s->times = ARENA_ALLOC(mem, double, stride);
     if (!s->rows || !s->sums || !s->times) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < n; k++) {
         for (int64_t t = 0; t < in->targets; t++) {
@@ -81,15 +82,15 @@ static void draw(double out[DRAWS], resample *s, rng *r)
         !degenerate && out[DRAW_R2] > s->opt->r2_bar && out[DRAW_SYM] < s->opt->sym_bar ? 1.0 : 0.0;
 }
 
-static plumb_status intervals_of_one(plumb_symetric *out, arena *mem, const batch_input *in,
-                                     const batch *b)
+static plumb_status intervals_of_one(plumb_symetric *out, arena *mem,
+                                     const symetric_batch_input *in, const symetric_batch *b)
 {
     const int64_t n = in->opt->resamples;
     plumb_interval *const to[DRAWS] = {&out->r2_ci, &out->sym_ci, &out->symetric_ci,
                                        &out->r2_heldout_ci};
     resample s;
     plumb_status st = resample_init(&s, mem, in, b);
-    double *draws = ARENA_NEW(mem, double, (DRAWS * n));
+    double *draws = ARENA_ALLOC(mem, double, (DRAWS * n));
     if (st || !draws) return PLUMB_EMEMORY;
     rng r = rng_at(in->opt->seed, STREAM_BOOTSTRAP);
     for (int64_t i = 0; i < n; i++) {
@@ -109,17 +110,17 @@ static plumb_status intervals_of_one(plumb_symetric *out, arena *mem, const batc
     return PLUMB_OK;
 }
 
-static plumb_status intervals_of_many(plumb_symetric *out, arena *mem, const batch_input *in,
-                                      const symetric_work *work)
+static plumb_status intervals_of_many(plumb_symetric *out, arena *mem,
+                                      const symetric_batch_input *in, const symetric_work *work)
 {
     const plumb_symetric_options *o = in->opt;
-    double *values = ARENA_NEW(mem, double, work->count);
+    double *values = ARENA_ALLOC(mem, double, work->count);
     if (!values) return PLUMB_EMEMORY;
     plumb_interval *const to[] = {&out->r2_ci, &out->sym_ci, &out->symetric_ci,
                                   &out->r2_heldout_ci};
     for (int row = 0; row < 4; row++) {
         for (int64_t i = 0; i < work->count; i++) {
-            const batch *b = &work->batches[i];
+            const symetric_batch *b = &work->batches[i];
             const double pick[] = {b->numbers.r2, b->numbers.sym, b->numbers.symetric ? 1.0 : 0.0,
                                    b->r2_heldout};
             values[i] = pick[row];
@@ -132,7 +133,8 @@ static plumb_status intervals_of_many(plumb_symetric *out, arena *mem, const bat
     return PLUMB_OK;
 }
 
-plumb_status symetric_intervals(plumb_symetric *out, symetric_work *work, const batch_input *in)
+plumb_status symetric_intervals(plumb_symetric *out, symetric_work *work,
+                                const symetric_batch_input *in)
 {
     return work->count == 1 ? intervals_of_one(out, &work->mem, in, &work->batches[0])
                             : intervals_of_many(out, &work->mem, in, work);

@@ -21,11 +21,11 @@ static int64_t inputs_of(const plumb_symetric_network *n, int64_t latents)
 }
 
 // A layer narrower than the truth would cap the rank of J below 2n, and Sym could not be 0.
-static mlp_shape shape_of(const plumb_symetric_network *n, int64_t latents, int64_t states)
+static mlp_fit_shape shape_of(const plumb_symetric_network *n, int64_t latents, int64_t states)
 {
     enum { PUBLISHED = 4 };
     const int64_t width = n->width ? n->width : states > PUBLISHED ? states : PUBLISHED;
-    return (mlp_shape){inputs_of(n, latents), states, width, n->layers};
+    return (mlp_fit_shape){inputs_of(n, latents), states, width, n->layers};
 }
 
 static int64_t heldout_of(const plumb_symetric_network *n, int64_t trajectories)
@@ -39,8 +39,8 @@ int64_t plumb_symetric_enough(int64_t latents, int64_t states, int64_t steps,
 {
     const plumb_symetric_options defaults = plumb_symetric_defaults();
     const plumb_symetric_network *n = &(opt ? opt : &defaults)->network;
-    const mlp_shape net = shape_of(n, latents, states);
-    const int64_t points = mlp_parameters(&net) * n->points_per_parameter;
+    const mlp_fit_shape net = shape_of(n, latents, states);
+    const int64_t points = mlp_fit_parameters(&net) * n->points_per_parameter;
     int64_t count = (points + steps - 1) / steps;
     const int64_t train = count > 1 ? count : 1;
     while (count - heldout_of(n, count) < train) count++;
@@ -79,12 +79,12 @@ plumb_status symetric_network_check(const plumb_symetric_options *o)
 }
 
 // Those held out first, each part in the order of the arrays; their points go with them.
-static plumb_status part_trajectories(batch_input *in, arena *mem, int64_t heldout)
+static plumb_status part_trajectories(symetric_batch_input *in, arena *mem, int64_t heldout)
 {
     const int64_t all = in->trajectories;
-    int64_t *drawn = ARENA_NEW(mem, int64_t, all), *kept = ARENA_NEW(mem, int64_t, all);
-    int64_t *index = ARENA_NEW(mem, int64_t, (all * in->points));
-    bool *out = ARENA_NEW(mem, bool, all);
+    int64_t *drawn = ARENA_ALLOC(mem, int64_t, all), *kept = ARENA_ALLOC(mem, int64_t, all);
+    int64_t *index = ARENA_ALLOC(mem, int64_t, (all * in->points));
+    bool *out = ARENA_ALLOC(mem, bool, all);
     if (!drawn || !kept || !index || !out) return PLUMB_EMEMORY;
     rng r = rng_at(in->opt->seed, STREAM_HELDOUT);
     rng_distinct(drawn, &r, all, all);
@@ -101,10 +101,11 @@ static plumb_status part_trajectories(batch_input *in, arena *mem, int64_t heldo
     return PLUMB_OK;
 }
 
-static plumb_status refuse_few(const batch_input *in, const mlp_shape *net, int64_t train)
+static plumb_status refuse_few(const symetric_batch_input *in, const mlp_fit_shape *net,
+                               int64_t train)
 {
     const plumb_symetric_network *n = &in->opt->network;
-    const int64_t parameters = mlp_parameters(net), points = train * in->steps;
+    const int64_t parameters = mlp_fit_parameters(net), points = train * in->steps;
     if (n->few_points || points / parameters >= n->points_per_parameter) return PLUMB_OK;
     const int64_t wanted = plumb_symetric_enough(net->inputs, net->outputs, in->steps, in->opt);
     return fail(
@@ -118,7 +119,7 @@ static plumb_status refuse_few(const batch_input *in, const mlp_shape *net, int6
 // --- training from several starts ---------------------------------------------------------------
 
 typedef struct starts {
-    mlp_training job;
+    mlp_fit_training job;
     uint64_t seed;
     double *values; // (starts, parameters)
     double *errors; // (starts) sum of squares over all training rows
@@ -131,7 +132,7 @@ typedef struct starts {
 
 static double error_of(const starts *s, const double *told)
 {
-    const mlp_training *t = &s->job;
+    const mlp_fit_training *t = &s->job;
     double sum = 0.0;
     for (int64_t c = 0; c < t->shape.outputs; c++)
         for (int64_t i = 0; i < t->rows; i++) {
@@ -144,17 +145,17 @@ static double error_of(const starts *s, const double *told)
 static void work_start(void *context, int64_t item, int worker)
 {
     starts *s = context;
-    mlp_training t = s->job;
-    double *value = s->values + item * mlp_parameters(&t.shape);
+    mlp_fit_training t = s->job;
+    double *value = s->values + item * mlp_fit_parameters(&t.shape);
     arena mem = {0};
-    double *told = ARENA_NEW(&mem, double, (t.shape.outputs * t.stride));
+    double *told = ARENA_ALLOC(&mem, double, (t.shape.outputs * t.stride));
     // Worker 0 is the caller's own thread, the only one its callback may be run on.
     t.reports = worker == 0;
     t.done = &s->done;
     t.all = s->count * t.rate.steps;
-    mlp_draw(value, &t.shape, s->seed, (uint64_t)STREAM_WEIGHTS << 32 | (uint64_t)item);
-    plumb_status st = told ? mlp_train(value, &t) : PLUMB_EMEMORY;
-    if (!st) st = mlp_apply(told, &t.shape, value, t.x, t.rows, t.stride);
+    mlp_fit_init(value, &t.shape, s->seed, (uint64_t)STREAM_WEIGHTS << 32 | (uint64_t)item);
+    plumb_status st = told ? mlp_fit_train(value, &t) : PLUMB_EMEMORY;
+    if (!st) st = mlp_fit_apply(told, &t.shape, value, t.x, t.rows, t.stride);
     if (!st) s->errors[item] = error_of(s, told);
     arena_clear(&mem);
     s->status[item] = st;
@@ -165,7 +166,7 @@ static void work_start(void *context, int64_t item, int worker)
 static plumb_status shuffle_rows(double **out, arena *mem, const double *columns, int64_t count,
                                  int64_t stride, int64_t first, const int64_t *order, int64_t rows)
 {
-    *out = ARENA_NEW(mem, double, (count * rows));
+    *out = ARENA_ALLOC(mem, double, (count * rows));
     if (!*out) return PLUMB_EMEMORY;
     for (int64_t c = 0; c < count; c++)
         for (int64_t i = 0; i < rows; i++)
@@ -195,15 +196,15 @@ static double mean_r2(const double *y, const double *told, int64_t targets, int6
 
 // `best` becomes the numbers of the network that fits its training rows best.
 static plumb_status train(double **best, plumb_symetric_training *training, arena *mem,
-                          const batch_input *in, const mlp_shape *net, const double *x,
+                          const symetric_batch_input *in, const mlp_fit_shape *net, const double *x,
                           const double *y, int64_t stride, int64_t first, int64_t rows)
 {
     const plumb_symetric_options *o = in->opt;
     const plumb_symetric_network *n = &o->network;
-    const int64_t size = mlp_parameters(net);
+    const int64_t size = mlp_fit_parameters(net);
     starts s = {.seed = o->seed,
                 .count = n->starts,
-                .threads = o->threads > 0 ? o->threads : pool_threads(),
+                .threads = o->threads > 0 ? o->threads : parallel_threads(),
                 .job = {.shape = *net,
                         .rows = rows,
                         .stride = rows,
@@ -211,12 +212,12 @@ static plumb_status train(double **best, plumb_symetric_training *training, aren
                         .rate = {n->rate, n->updates, 0, ADAM_COSINE, 0.0, 0.01},
                         .ridge = n->ridge,
                         .form = PROGRAM_FAST}};
-    int64_t *order = ARENA_NEW(mem, int64_t, rows);
-    s.values = ARENA_NEW(mem, double, (s.count * size));
-    s.errors = ARENA_NEW(mem, double, s.count);
-    double *told = ARENA_NEW(mem, double, (net->outputs * rows));
-    s.status = ARENA_NEW(mem, plumb_status, s.count);
-    s.messages = arena_take(mem, s.count, sizeof *s.messages);
+    int64_t *order = ARENA_ALLOC(mem, int64_t, rows);
+    s.values = ARENA_ALLOC(mem, double, (s.count * size));
+    s.errors = ARENA_ALLOC(mem, double, s.count);
+    double *told = ARENA_ALLOC(mem, double, (net->outputs * rows));
+    s.status = ARENA_ALLOC(mem, plumb_status, s.count);
+    s.messages = arena_alloc(mem, s.count, sizeof *s.messages);
     if (!order || !s.values || !s.errors || !told || !s.status || !s.messages) return PLUMB_EMEMORY;
     rng r = rng_at(o->seed, STREAM_SHUFFLE);
     rng_distinct(order, &r, rows, rows);
@@ -226,7 +227,7 @@ static plumb_status train(double **best, plumb_symetric_training *training, aren
     if (st) return st;
     s.job.x = mixed[0];
     s.job.y = mixed[1];
-    pool_run(s.count, s.threads, work_start, &s);
+    parallel_for(s.count, s.threads, work_start, &s);
     int64_t winner = 0;
     for (int64_t i = 0; i < s.count; i++) {
         if (s.status[i]) return fail(s.status[i], "%s", s.messages[i]);
@@ -234,7 +235,7 @@ static plumb_status train(double **best, plumb_symetric_training *training, aren
     }
     *best = s.values + winner * size;
     training->loss = s.errors[winner] / (double)(rows * net->outputs);
-    st = mlp_apply(told, net, *best, s.job.x, rows, rows);
+    st = mlp_fit_apply(told, net, *best, s.job.x, rows, rows);
     if (st) return st;
     training->r2 = mean_r2(s.job.y, told, net->outputs, rows, rows, o->r2);
     return PLUMB_OK;
@@ -266,9 +267,9 @@ static bool rests(double *column, double mean, int64_t first, int64_t rows)
 }
 
 typedef struct rows_seen {
-    double *x, *y;           // (inputs, stride), (targets, stride)
-    bool *latent, *truth;    // (dims), (targets) that never move
-    const components *parts; // in the place of latents, or NULL
+    double *x, *y;                     // (inputs, stride), (targets, stride)
+    bool *latent, *truth;              // (dims), (targets) that never move
+    const principal_components *parts; // in the place of latents, or NULL
     int64_t stride;
 } rows_seen;
 
@@ -283,17 +284,18 @@ static void flatten(double *j, const rows_seen *s, int64_t dims, int64_t targets
                 if (s->latent[d] || s->truth[t]) *j = 0.0;
 }
 
-static plumb_status measure(batch *out, arena *mem, const batch_input *in, const mlp_shape *net,
-                            const double *value, const rows_seen *s, int64_t heldout)
+static plumb_status measure(symetric_batch *out, arena *mem, const symetric_batch_input *in,
+                            const mlp_fit_shape *net, const double *value, const rows_seen *s,
+                            int64_t heldout)
 {
     const int64_t rows = heldout * in->steps, points = heldout * in->points, stride = s->stride;
-    double *told = ARENA_NEW(mem, double, (net->outputs * stride));
-    double *residual = ARENA_NEW(mem, double, (net->outputs * stride));
-    double *at = ARENA_NEW(mem, double, (net->inputs * points));
-    double *j = ARENA_NEW(mem, double, (points * net->outputs * out->dims)), *inner = j;
-    if (s->parts) inner = ARENA_NEW(mem, double, (points * net->outputs * net->inputs));
+    double *told = ARENA_ALLOC(mem, double, (net->outputs * stride));
+    double *residual = ARENA_ALLOC(mem, double, (net->outputs * stride));
+    double *at = ARENA_ALLOC(mem, double, (net->inputs * points));
+    double *j = ARENA_ALLOC(mem, double, (points * net->outputs * out->dims)), *inner = j;
+    if (s->parts) inner = ARENA_ALLOC(mem, double, (points * net->outputs * net->inputs));
     if (!told || !residual || !at || !j || !inner) return PLUMB_EMEMORY;
-    plumb_status st = mlp_apply(told, net, value, s->x, rows, stride);
+    plumb_status st = mlp_fit_apply(told, net, value, s->x, rows, stride);
     if (st) return st;
     for (int64_t t = 0; t < net->outputs; t++)
         if (s->truth[t]) memset(told + t * stride, 0, (size_t)rows * sizeof *told);
@@ -304,25 +306,25 @@ static plumb_status measure(batch *out, arena *mem, const batch_input *in, const
     for (int64_t d = 0; d < net->inputs; d++)
         for (int64_t p = 0; p < points; p++)
             at[d * points + p] = s->x[d * stride + p / in->points * in->steps + in->eval_index[p]];
-    st = mlp_jacobians(inner, net, value, at, points);
-    if (!st && s->parts) components_chain(j, s->parts, inner, points * net->outputs);
+    st = mlp_fit_jacobians(inner, net, value, at, points);
+    if (!st && s->parts) principal_components_chain(j, s->parts, inner, points * net->outputs);
     flatten(j, s, out->dims, net->outputs, points);
     const jacobians all = {j, in->points * net->outputs * out->dims};
-    if (!st) st = batch_score(out, mem, in, heldout, fill_jacobians, &all);
-    if (!st) st = batch_sums(out, mem, in, s->y, residual, residual, -1, stride, heldout);
+    if (!st) st = symetric_batch_score(out, mem, in, heldout, fill_jacobians, &all);
+    if (!st) st = symetric_batch_sums(out, mem, in, s->y, residual, residual, -1, stride, heldout);
     return st;
 }
 
 // Standardised columns, those at rest, and components where there are too many latents.
-static plumb_status see_rows(rows_seen *s, components *parts, batch *b, arena *mem,
-                             const batch_input *in, int64_t heldout)
+static plumb_status see_rows(rows_seen *s, principal_components *parts, symetric_batch *b,
+                             arena *mem, const symetric_batch_input *in, int64_t heldout)
 {
     const int64_t all = in->trajectories, first = heldout * in->steps, end = all * in->steps;
     s->stride = vector_padded(end);
-    plumb_status st = batch_columns(&s->x, &s->y, b, mem, in, 0, all, s->stride, heldout);
+    plumb_status st = symetric_batch_columns(&s->x, &s->y, b, mem, in, 0, all, s->stride, heldout);
     if (st) return st;
-    s->latent = ARENA_NEW(mem, bool, b->dims);
-    s->truth = ARENA_NEW(mem, bool, in->targets);
+    s->latent = ARENA_ALLOC(mem, bool, b->dims);
+    s->truth = ARENA_ALLOC(mem, bool, in->targets);
     if (!s->latent || !s->truth) return PLUMB_EMEMORY;
     for (int64_t d = 0; d < b->dims; d++)
         s->latent[d] = rests(s->x + d * s->stride, b->latent_mean[d], first, end);
@@ -331,34 +333,34 @@ static plumb_status see_rows(rows_seen *s, components *parts, batch *b, arena *m
     const int64_t most = inputs_of(&in->opt->network, b->dims);
     if (most == b->dims) return PLUMB_OK;
     s->parts = parts;
-    return components_take(parts, &s->x, mem, b->dims, s->stride, first, end, most);
+    return principal_components_fit(parts, &s->x, mem, b->dims, s->stride, first, end, most);
 }
 
 plumb_status symetric_network(symetric_work *work, plumb_symetric_training *training,
-                              batch_input *in)
+                              symetric_batch_input *in)
 {
     arena *mem = &work->mem;
     const int64_t all = in->trajectories, heldout = heldout_of(&in->opt->network, all);
-    batch *b = ARENA_NEW(mem, batch, 1);
-    work->batch_memory = ARENA_NEW(mem, arena, 1);
+    symetric_batch *b = ARENA_ALLOC(mem, symetric_batch, 1);
+    work->batch_memory = ARENA_ALLOC(mem, arena, 1);
     if (!b || !work->batch_memory) return PLUMB_EMEMORY;
     work->batches = b;
     work->count = 1;
     work->size = heldout;
     b->numbers = (plumb_symetric_batch){.trajectories = heldout, .alpha = (double)NAN};
     plumb_status st = part_trajectories(in, mem, heldout);
-    if (!st) st = batch_latents(b, mem, in, 0, all);
+    if (!st) st = symetric_batch_select_latents(b, mem, in, 0, all);
     if (st) return st;
-    mlp_shape net = shape_of(&in->opt->network, b->dims, in->targets);
+    mlp_fit_shape net = shape_of(&in->opt->network, b->dims, in->targets);
     st = refuse_few(in, &net, all - heldout);
     rows_seen seen = {0};
-    components parts = {0};
+    principal_components parts = {0};
     double *value = NULL;
     if (!st) st = see_rows(&seen, &parts, b, mem, in, heldout);
     if (st) return st;
     if (seen.parts) net.inputs = parts.count;
     *training = (plumb_symetric_training){.width = net.width,
-                                          .parameters = mlp_parameters(&net),
+                                          .parameters = mlp_fit_parameters(&net),
                                           .trajectories = all - heldout,
                                           .points = (all - heldout) * in->steps,
                                           .components = parts.count};
@@ -367,6 +369,6 @@ plumb_status symetric_network(symetric_work *work, plumb_symetric_training *trai
     if (!st) st = measure(b, mem, in, &net, value, &seen, heldout);
     if (st) return st;
     b->numbers.features = b->numbers.nonzero = training->parameters;
-    batch_judge(&b->numbers, in->opt);
+    symetric_batch_decide(&b->numbers, in->opt);
     return PLUMB_OK;
 }

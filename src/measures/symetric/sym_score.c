@@ -57,8 +57,8 @@ static double best_norm(const double *q, int64_t points, int64_t rows)
     return trace > 0.0 ? squares / trace : 0.0;
 }
 
-void symplecticity_score(symplecticity *out, double *jacobians, int64_t points, int64_t n,
-                         int64_t m, double shift, plumb_symetric_scale scale, double *scratch)
+void sym_score_compute(sym_score *out, double *jacobians, int64_t points, int64_t n, int64_t m,
+                       double shift, plumb_symetric_scale scale, double *scratch)
 {
     const int64_t rows = 2 * n, size = rows * rows;
     double *forms = scratch, *squares = scratch + points * size;

@@ -46,37 +46,37 @@ plumb_symetric_options plumb_symetric_defaults(void)
                     .starts = 2,
                     .heldout = 50,
                     .points_per_parameter = 1000,
-                    .components = COMPONENTS_MOST},
+                    .components = PRINCIPAL_COMPONENTS_MAX},
         .max_features = 10000,
     };
 }
 
 // --- all batches --------------------------------------------------------------------------------
 
-typedef struct job {
-    const batch_input *in;
-    batch *batches;
+typedef struct batch_job {
+    const symetric_batch_input *in;
+    symetric_batch *batches;
     plumb_status *status;
     char (*messages)[256];
     arena *memory; // one a batch: what a batch measured outlives the thread that did it
     int64_t size, count;
     int inner_threads;
     _Atomic int64_t done;
-} job;
+} batch_job;
 
 static void work_batch(void *context, int64_t item, int worker)
 {
-    job *j = context;
+    batch_job *j = context;
     const int64_t first = item * j->size;
-    j->status[item] =
-        batch_measure(&j->batches[item], &j->memory[item], j->in, first, j->size, j->inner_threads);
+    j->status[item] = symetric_batch_measure(&j->batches[item], &j->memory[item], j->in, first,
+                                             j->size, j->inner_threads);
     if (j->status[item]) snprintf(j->messages[item], 256, "%s", plumb_last_error());
     const int64_t done = ++j->done;
     // Worker 0 is the caller's own thread, the only one its callback may be run on.
     if (worker == 0) status_progress((double)done / (double)j->count);
 }
 
-plumb_status symetric_batches(symetric_work *out, const batch_input *in)
+plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in)
 {
     const plumb_symetric_options *o = in->opt;
     int64_t size = o->batch == -1 ? (o->mode == PLUMB_REFERENCE ? 5 : 0) : o->batch;
@@ -87,19 +87,19 @@ plumb_status symetric_batches(symetric_work *out, const batch_input *in)
         status_log("%lld of %lld trajectories are measured, %lld a batch; the rest is left out",
                    (long long)(count * size), (long long)in->trajectories, (long long)size);
     arena *mem = &out->mem;
-    job j = {.in = in, .size = size, .count = count};
-    j.batches = ARENA_NEW(mem, batch, count);
-    j.status = ARENA_NEW(mem, plumb_status, count);
-    j.messages = arena_take(mem, count, sizeof *j.messages);
-    j.memory = ARENA_NEW(mem, arena, count);
+    batch_job j = {.in = in, .size = size, .count = count};
+    j.batches = ARENA_ALLOC(mem, symetric_batch, count);
+    j.status = ARENA_ALLOC(mem, plumb_status, count);
+    j.messages = arena_alloc(mem, count, sizeof *j.messages);
+    j.memory = ARENA_ALLOC(mem, arena, count);
     if (!j.batches || !j.status || !j.messages || !j.memory) return PLUMB_EMEMORY;
     out->batches = j.batches;
     out->batch_memory = j.memory;
     out->count = count;
     out->size = size;
-    const int threads = o->threads > 0 ? o->threads : pool_threads();
+    const int threads = o->threads > 0 ? o->threads : parallel_threads();
     j.inner_threads = count > 1 ? 1 : threads;
-    pool_run(count, threads, work_batch, &j);
+    parallel_for(count, threads, work_batch, &j);
     for (int64_t i = 0; i < count; i++)
         if (j.status[i]) return fail(j.status[i], "%s", j.messages[i]);
     return PLUMB_OK;
@@ -140,16 +140,16 @@ static double explained_share(double left, double square)
     return square > 0.0 || isnan(left) ? 1.0 - left / square : left == 0.0 ? 1.0 : 0.0;
 }
 
-static plumb_status list_items(plumb_symetric *out, arena *mem, const batch_input *in,
+static plumb_status list_items(plumb_symetric *out, arena *mem, const symetric_batch_input *in,
                                const symetric_work *work)
 {
-    plumb_symetric_batch *batches = ARENA_NEW(mem, plumb_symetric_batch, work->count);
-    plumb_symetric_item *items = ARENA_NEW(mem, plumb_symetric_item, (work->count * work->size));
-    int64_t *used = ARENA_NEW(mem, int64_t, in->latent_dims);
-    bool *is_used = ARENA_NEW(mem, bool, in->latent_dims);
+    plumb_symetric_batch *batches = ARENA_ALLOC(mem, plumb_symetric_batch, work->count);
+    plumb_symetric_item *items = ARENA_ALLOC(mem, plumb_symetric_item, (work->count * work->size));
+    int64_t *used = ARENA_ALLOC(mem, int64_t, in->latent_dims);
+    bool *is_used = ARENA_ALLOC(mem, bool, in->latent_dims);
     if (!batches || !items || !used || !is_used) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < work->count; i++) {
-        const batch *b = &work->batches[i];
+        const symetric_batch *b = &work->batches[i];
         batches[i] = b->numbers;
         for (int64_t j = 0; j < b->dims; j++) is_used[b->used[j]] = true;
         for (int64_t k = 0; k < work->size; k++) {
@@ -214,15 +214,15 @@ static plumb_status explain(plumb_symetric *out, arena *mem, const plumb_symetri
                  "R2 %.4f is not above %g: no polynomial up to order %d recovers the true state "
                  "from the latents%s",
                  out->r2, o->r2_bar, out->order,
-                 batch_orders(out->latents, o) <
+                 symetric_batch_orders(out->latents, o) <
                          (out->latents > o->order_one_above ? 1 : o->max_order)
                      ? "; higher ones have more features than max_features allows"
                      : "");
-    out->why = arena_text(mem, text);
+    out->why = arena_strdup(mem, text);
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status conclude(plumb_symetric *out, arena *mem, const batch_input *in,
+static plumb_status conclude(plumb_symetric *out, arena *mem, const symetric_batch_input *in,
                              symetric_work *work)
 {
     average(out, work);
@@ -240,7 +240,7 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
     const plumb_symetric_options defaults = plumb_symetric_defaults();
     if (!opt) opt = &defaults;
     symetric_work work = {0};
-    batch_input in;
+    symetric_batch_input in;
     plumb_symetric result = {.mode = opt->mode, .method = opt->method};
     arena *keep = calloc(1, sizeof *keep);
     plumb_status st = keep ? PLUMB_OK : fail(PLUMB_EMEMORY, "no memory");

@@ -10,18 +10,18 @@ enum { STREAM_POINTS = 1, STREAM_BOOTSTRAP, STREAM_HELDOUT, STREAM_SHUFFLE, STRE
 
 typedef struct symetric_work {
     arena mem;
-    batch *batches; // (count)
+    symetric_batch *batches; // (count)
     arena *batch_memory;
     int64_t count;
     int64_t size; // trajectories a batch
 } symetric_work;
 
 /// Checks the arrays and options and prepares what all batches share, in work->mem.
-plumb_status symetric_input(batch_input *in, int64_t *dropped, symetric_work *work,
+plumb_status symetric_input(symetric_batch_input *in, int64_t *dropped, symetric_work *work,
                             const plumb_array *latent, const plumb_array *truth,
                             const plumb_array *variance, const plumb_symetric_options *opt);
 
-plumb_status symetric_batches(symetric_work *out, const batch_input *in);
+plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in);
 
 /// Are the settings of the network good ones?
 plumb_status symetric_network_check(const plumb_symetric_options *o);
@@ -29,10 +29,11 @@ plumb_status symetric_network_check(const plumb_symetric_options *o);
 /// The same by a network: one batch, of the trajectories kept from it, which come first in `in`
 /// afterwards.
 plumb_status symetric_network(symetric_work *out, plumb_symetric_training *training,
-                              batch_input *in);
+                              symetric_batch_input *in);
 
 /// Fills in the intervals; scratch comes from work->mem.
-plumb_status symetric_intervals(plumb_symetric *out, symetric_work *work, const batch_input *in);
+plumb_status symetric_intervals(plumb_symetric *out, symetric_work *work,
+                                const symetric_batch_input *in);
 
 /// Also after a failure of either.
 void symetric_work_clear(symetric_work *work);

@@ -21,7 +21,7 @@ static node *vanilla(net *n, const char *name, node *x, node *h, int64_t width)
     snprintf(in, sizeof in, "%s.in", name);
     snprintf(again, sizeof again, "%s.again", name);
     node *sum = op_add(n->g, net_dense(n, in, x, width), net_dense(n, again, h, width));
-    return op_leaky(n->g, sum, 0.0);
+    return op_leaky_relu(n->g, sum, 0.0);
 }
 
 // Gates i, g, f, o of (x, h); a cell forgets little at first: f + 1.
@@ -30,7 +30,7 @@ static node *lstm(net *n, const char *name, node *x, node *h, node **cell, int64
     graph *g = n->g;
     node *gates = net_dense(n, name, op_concat(g, (node *[]){x, h}, 2, 1), 4 * width), *part[4];
     for (int i = 0; i < 4; i++) part[i] = op_slice(g, gates, 1, i * width, width);
-    node *forget = op_sigmoid(g, op_shift(g, part[2], 1.0));
+    node *forget = op_sigmoid(g, op_add_scalar(g, part[2], 1.0));
     node *fresh = op_multiply(g, op_sigmoid(g, part[0]), op_tanh(g, part[1]));
     *cell = op_add(g, op_multiply(g, forget, *cell), fresh);
     return op_multiply(g, op_sigmoid(g, part[3]), op_tanh(g, *cell));
@@ -76,25 +76,26 @@ static memory blank(graph *g, const hgn_config *c, int64_t batch)
     return m;
 }
 
-plumb_status ar_describe(hgn_roll *r, const hgn_config *c, int64_t batch, int64_t steps, bool train)
+plumb_status autoregressive_build(hgn_rollout_graph *r, const hgn_config *c, int64_t batch,
+                                  int64_t steps, bool train)
 {
     net *n = &r->net;
     graph *g = n->g;
     r->frames =
         op_input(g, "frames", 0, 4, (int64_t[]){steps * batch, c->image, c->image, c->channels});
     node *code = hgn_encoder(n, c, r->frames, c->latent);
-    node **z = ARENA_NEW(graph_memory(g), node *, steps);
+    node **z = ARENA_ALLOC(graph_memory(g), node *, steps);
     if (!z) return PLUMB_EMEMORY;
     memory m = blank(g, c, batch);
     for (int64_t t = 0; t < steps; t++)
         z[t] = cores(n, c, &m, op_slice(g, code, 0, t * batch, batch));
-    node *seen = hgn_stacked(g, z, steps);
+    node *seen = hgn_stack_times(g, z, steps);
     r->times = steps;
-    r->output = ARENA_NEW(graph_memory(g), node *, (HGN_ROLL_OUTPUTS + n->leaves));
+    r->output = ARENA_ALLOC(graph_memory(g), node *, (HGN_ROLL_OUTPUTS + n->leaves));
     if (!r->output) return PLUMB_EMEMORY;
     for (int i = 0; i < HGN_ROLL_OUTPUTS; i++)
         r->output[i] = op_constant(g, 0.0, &(shape){1, {batch}});
-    r->output[HGN_SEEN] = seen;
+    r->output[HGN_DECODER_INPUT] = seen;
     r->outputs = HGN_ROLL_OUTPUTS;
     if (!train) return graph_status(g);
     r->dq = op_input(g, "dq", 1, 3, seen->shape.size);
@@ -128,9 +129,9 @@ static node *pack(graph *g, const hgn_config *c, const memory *m)
     return op_concat(g, part, parts, 1);
 }
 
-plumb_status ar_carry_describe(ar_carry *out, params *p, const hgn_config *c)
+plumb_status autoregressive_step_build(autoregressive_step *out, params *p, const hgn_config *c)
 {
-    *out = (ar_carry){.net = {.params = p}};
+    *out = (autoregressive_step){.net = {.params = p}};
     plumb_status st = graph_create(&out->net.g);
     if (st) return st;
     graph *g = out->net.g;

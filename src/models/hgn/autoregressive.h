@@ -7,19 +7,19 @@
 #include "models/hgn/hgn.h"
 
 /// The roll of `steps` true frames: frames (steps * batch, image, image, channels), time outermost;
-/// HGN_SEEN is what is decoded to the frames after them, (steps, batch, latent). There is no noise
-/// and no divergence: the outputs beside HGN_SEEN are zeros.
-plumb_status ar_describe(hgn_roll *r, const hgn_config *c, int64_t batch, int64_t steps,
-                         bool train);
+/// HGN_DECODER_INPUT is what is decoded to the frames after them, (steps, batch, latent). There is
+/// no noise and no divergence: the outputs beside HGN_DECODER_INPUT are zeros.
+plumb_status autoregressive_build(hgn_rollout_graph *r, const hgn_config *c, int64_t batch,
+                                  int64_t steps, bool train);
 
 /// One frame on, for rollouts of any length: the memory of the cores is an input and an output.
-typedef struct ar_carry {
+typedef struct autoregressive_step {
     net net;
     node *frame;  // (1, image, image, channels)
     node *memory; // (1, numbers)
     int64_t numbers;
     node *output[2]; // what is decoded, (1, latent); the memory then
-} ar_carry;
-plumb_status ar_carry_describe(ar_carry *out, params *p, const hgn_config *c);
+} autoregressive_step;
+plumb_status autoregressive_step_build(autoregressive_step *out, params *p, const hgn_config *c);
 
 #endif

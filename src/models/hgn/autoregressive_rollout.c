@@ -14,9 +14,9 @@ typedef struct worker {
 
 typedef struct player {
     const hgn_config *c;
-    const trainee_play *job;
+    const model_rollout_job *job;
     const float *value;
-    ar_carry carry;
+    autoregressive_step carry;
     hgn_decode decode;
     program *carry_program, *decode_program;
     worker *worker;
@@ -24,8 +24,8 @@ typedef struct player {
 
 static plumb_status prepare(player *x, params *p)
 {
-    plumb_status st = ar_carry_describe(&x->carry, p, x->c);
-    if (!st) st = hgn_decode_describe(&x->decode, p, x->c, 1, false);
+    plumb_status st = autoregressive_step_build(&x->carry, p, x->c);
+    if (!st) st = hgn_decode_build(&x->decode, p, x->c, 1, false);
     if (!st)
         st = program_build(&x->carry_program, x->carry.net.g, x->carry.output, 2, PROGRAM_FAST);
     if (!st)
@@ -34,9 +34,10 @@ static plumb_status prepare(player *x, params *p)
     x->worker = calloc((size_t)workers, sizeof *x->worker);
     if (!st && !x->worker) st = fail(PLUMB_EMEMORY, "no memory for %d workers", workers);
     for (int i = 0; !st && i < workers; i++) {
-        st = tensors_enter(&x->worker[i].carry, x->carry_program, &x->carry.net, x->value);
+        st = model_build_instance(&x->worker[i].carry, x->carry_program, &x->carry.net, x->value);
         if (!st)
-            st = tensors_enter(&x->worker[i].decode, x->decode_program, &x->decode.net, x->value);
+            st = model_build_instance(&x->worker[i].decode, x->decode_program, &x->decode.net,
+                                      x->value);
     }
     return st;
 }
@@ -64,7 +65,7 @@ static const float *draw(const player *x, const worker *w, const float *latent)
 static void play_one(void *context, int64_t item, int which)
 {
     const player *x = context;
-    const trainee_play *job = x->job;
+    const model_rollout_job *job = x->job;
     const hgn_config *c = x->c;
     const worker *w = &x->worker[which];
     int64_t frame = c->image * c->image * c->channels, L = c->latent;
@@ -82,7 +83,7 @@ static void play_one(void *context, int64_t item, int which)
     const float *own = NULL;
     memset(memory, 0, (size_t)x->carry.numbers * sizeof *memory);
     for (int64_t t = 0; t < told && !status_stopped(); t++) {
-        if (t < c->window) hgn_window(input, clip + t * frame, c, 1);
+        if (t < c->window) hgn_pack_window(input, clip + t * frame, c, 1);
         else memcpy(input, own, (size_t)frame * sizeof *input);
         instance_run(w->carry, 0);
         memcpy(latent + t * L, instance_output(w->carry, 0), (size_t)L * sizeof *latent);
@@ -94,7 +95,8 @@ static void play_one(void *context, int64_t item, int which)
     if (job->variance) memset(job->variance + item * L, 0, (size_t)L * sizeof *job->variance);
 }
 
-plumb_status ar_play(const hgn_config *c, params *p, const float *value, const trainee_play *job)
+plumb_status autoregressive_rollout(const hgn_config *c, params *p, const float *value,
+                                    const model_rollout_job *job)
 {
     player x = {.c = c, .job = job, .value = value};
     if (job->backward) return fail(PLUMB_EVALUE, "this model cannot be run backward in time");
@@ -102,7 +104,7 @@ plumb_status ar_play(const hgn_config *c, params *p, const float *value, const t
         return fail(PLUMB_ESHAPE, "films of %lld frames; the model watches %lld and tells the next",
                     (long long)job->steps, (long long)c->window);
     plumb_status st = prepare(&x, p);
-    if (!st) pool_run(job->count, job->threads, play_one, &x);
+    if (!st) parallel_for(job->count, job->threads, play_one, &x);
     if (!st) st = status_check_stop();
     finish(&x);
     return st;

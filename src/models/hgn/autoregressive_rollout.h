@@ -8,6 +8,7 @@
 
 /// Shown the true frames of its window and then its own [Higgins21, code]. What it tells of frame t
 /// is what it expected before it came, from frame 1 on. There is no posterior: all variances are 0.
-plumb_status ar_play(const hgn_config *c, params *p, const float *value, const trainee_play *job);
+plumb_status autoregressive_rollout(const hgn_config *c, params *p, const float *value,
+                                    const model_rollout_job *job);
 
 #endif

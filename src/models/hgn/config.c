@@ -2,7 +2,7 @@
 // The published configurations, and which frames they look at [Higgins21, code].
 #include "models/hgn/hgn.h"
 
-hgn_config hgn_plus_plus(void)
+hgn_config hgn_config_plus_plus(void)
 {
     hgn_config c = {.image = 32,
                     .channels = 3,
@@ -34,9 +34,9 @@ hgn_config hgn_plus_plus(void)
     return c;
 }
 
-hgn_config hgn_original(void)
+hgn_config hgn_config_original(void)
 {
-    hgn_config c = hgn_plus_plus();
+    hgn_config c = hgn_config_plus_plus();
     c.window = 31;
     c.targets = 0;
     c.split = HGN_INCLUDE;
@@ -61,15 +61,15 @@ hgn_config hgn_original(void)
     return c;
 }
 
-bool hgn_reversible(const hgn_config *c)
+bool hgn_config_reversible(const hgn_config *c)
 {
     return c->dynamics != HGN_MAP && c->dynamics != HGN_RECURRENT;
 }
 
-int64_t hgn_begins(const hgn_config *c)
+int64_t hgn_first_step(const hgn_config *c)
 {
     if (c->dynamics == HGN_RECURRENT) return 1;
-    return c->dynamics == HGN_MAP ? hgn_times_of(c).at : 0;
+    return c->dynamics == HGN_MAP ? hgn_frame_plan_make(c).at : 0;
 }
 
 // What only some dynamics can do.
@@ -77,7 +77,7 @@ static plumb_status check_dynamics(const hgn_config *c)
 {
     if (c->dynamics != HGN_HAMILTONIAN && c->maps)
         return fail(PLUMB_EVALUE, "states that are maps of channels need a Hamiltonian");
-    if (hgn_reversible(c)) return PLUMB_OK;
+    if (hgn_config_reversible(c)) return PLUMB_OK;
     if (c->both_ways || (c->split == HGN_INCLUDE && c->window > 1))
         return fail(PLUMB_EVALUE, "this model cannot be run backward in time; frames before the "
                                   "inferred one are no targets for it");
@@ -90,7 +90,7 @@ static plumb_status check_dynamics(const hgn_config *c)
     return PLUMB_OK;
 }
 
-plumb_status hgn_check(const hgn_config *c)
+plumb_status hgn_config_check(const hgn_config *c)
 {
     int64_t grain = INT64_C(1) << c->decoder_blocks;
     if (c->image % grain || c->image < grain)
@@ -102,7 +102,7 @@ plumb_status hgn_check(const hgn_config *c)
     if (c->both_ways && c->window % 2 == 0)
         return fail(PLUMB_EVALUE, "a window of %lld frames; training both ways needs an odd one",
                     (long long)c->window);
-    if (!stepper_find(c->integrator))
+    if (!integrator_find(c->integrator))
         return fail(PLUMB_EVALUE, "no integrator is called %s", c->integrator);
     if (!energy_of_positions(c->potential))
         return fail(PLUMB_EVALUE,
@@ -116,12 +116,12 @@ plumb_status hgn_check(const hgn_config *c)
     return check_dynamics(c);
 }
 
-hgn_times hgn_times_of(const hgn_config *c)
+hgn_frame_plan hgn_frame_plan_make(const hgn_config *c)
 {
     int64_t K = c->window, T = c->targets;
-    hgn_times t = {.at = K - 1, .now = true};
+    hgn_frame_plan t = {.at = K - 1, .now = true};
     if (c->dynamics == HGN_RECURRENT)
-        return (hgn_times){
+        return (hgn_frame_plan){
             .at = K - 1, .length = T, .forward = T - 1, .first_target = 1, .targets = T - 1};
     if (c->both_ways) {
         t.at = K / 2;

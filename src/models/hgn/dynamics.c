@@ -3,64 +3,65 @@
 
 #include "models/hgn/lagrangian.h"
 
-motion motion_of(const hgn_config *c, net *n, node *keep, node *radius)
+state_dynamics dynamics_make(const hgn_config *c, net *n, node *keep, node *radius)
 {
-    return (motion){.c = c,
-                    .e = {.net = n,
-                          .potential = c->potential,
-                          .kinetic = c->kinetic,
-                          .shape = c->energy,
-                          .base = c->base,
-                          .angles = c->angles,
-                          .radius = radius,
-                          .keep = keep}};
+    return (state_dynamics){.c = c,
+                            .e = {.net = n,
+                                  .potential = c->potential,
+                                  .kinetic = c->kinetic,
+                                  .shape = c->energy,
+                                  .base = c->base,
+                                  .angles = c->angles,
+                                  .radius = radius,
+                                  .keep = keep}};
 }
 
 // f(z) of the whole state z = (q, p), in its two halves.
-static phase field(const energy *e, const char *name, phase at)
+static phase_state field(const energy *e, const char *name, phase_state at)
 {
     graph *g = e->net->g;
     int64_t n = at.q->shape.size[1];
     node *z = op_concat(g, (node *[]){at.q, at.p}, 2, 1);
-    node *f = energy_stack(e, name, z, 2 * n);
-    phase out = {op_slice(g, f, 1, 0, n), op_slice(g, f, 1, n, n)};
-    if (e->keep) out = (phase){op_multiply(g, out.q, e->keep), op_multiply(g, out.p, e->keep)};
+    node *f = energy_layers(e, name, z, 2 * n);
+    phase_state out = {op_slice(g, f, 1, 0, n), op_slice(g, f, 1, n, n)};
+    if (e->keep)
+        out = (phase_state){op_multiply(g, out.q, e->keep), op_multiply(g, out.p, e->keep)};
     return out;
 }
 
-static node *field_q(void *self, phase at)
+static node *field_q(void *self, phase_state at)
 {
     return field(self, "ode", at).q;
 }
 
-static node *field_p(void *self, phase at)
+static node *field_p(void *self, phase_state at)
 {
     return field(self, "ode", at).p;
 }
 
-static flow flow_of(motion *m)
+static vector_field flow_of(state_dynamics *m)
 {
     switch (m->c->dynamics) {
     case HGN_LAGRANGIAN: return lagrangian_flow(&m->e);
-    case HGN_FIELD: return (flow){.self = &m->e, .velocity = field_q, .force = field_p};
+    case HGN_FIELD: return (vector_field){.self = &m->e, .velocity = field_q, .force = field_p};
     default: return energy_flow(&m->e);
     }
 }
 
-phase motion_step(motion *m, phase at, double dt, node *sign)
+phase_state dynamics_step(state_dynamics *m, phase_state at, double dt, node *sign)
 {
     const hgn_config *c = m->c;
     graph *g = m->e.net->g;
     if (c->dynamics != HGN_MAP) {
-        flow f = flow_of(m);
-        return stepper_step(stepper_find(c->integrator), g, &f, at, dt, sign, c->parts);
+        vector_field f = flow_of(m);
+        return integrator_step(integrator_find(c->integrator), g, &f, at, dt, sign, c->parts);
     }
-    phase next = field(&m->e, "map", at);
+    phase_state next = field(&m->e, "map", at);
     if (!c->residual) return next;
-    return (phase){op_add(g, at.q, next.q), op_add(g, at.p, next.p)};
+    return (phase_state){op_add(g, at.q, next.q), op_add(g, at.p, next.p)};
 }
 
-node *motion_energy(motion *m, phase at)
+node *dynamics_energy(state_dynamics *m, phase_state at)
 {
     graph *g = m->e.net->g;
     if (m->c->dynamics == HGN_LAGRANGIAN)

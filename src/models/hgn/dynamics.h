@@ -8,15 +8,15 @@
 
 /// `keep` is 0 where a pair of latents is not in use, of the state's shape; NULL: all are.
 /// `radius` is the length of cosines and sines of angles; NULL: 1.
-typedef struct motion {
+typedef struct state_dynamics {
     const hgn_config *c;
     energy e;
-} motion;
+} state_dynamics;
 
-motion motion_of(const hgn_config *c, net *n, node *keep, node *radius);
+state_dynamics dynamics_make(const hgn_config *c, net *n, node *keep, node *radius);
 /// The state one frame on, after dt times sign (NULL: 1).
-phase motion_step(motion *m, phase at, double dt, node *sign);
+phase_state dynamics_step(state_dynamics *m, phase_state at, double dt, node *sign);
 /// Energies of the items of a state, (items); zeros where there is no energy.
-node *motion_energy(motion *m, phase at);
+node *dynamics_energy(state_dynamics *m, phase_state at);
 
 #endif

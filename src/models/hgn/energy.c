@@ -15,7 +15,7 @@ bool energy_of_positions(energy_form form)
            form == ENERGY_REST_QUAD;
 }
 
-node *energy_stack(const energy *e, const char *prefix, node *x, int64_t out)
+node *energy_layers(const energy *e, const char *prefix, node *x, int64_t out)
 {
     const energy_net *s = &e->shape;
     for (int i = 0; i < s->layers; i++) {
@@ -32,10 +32,10 @@ node *energy_stack(const energy *e, const char *prefix, node *x, int64_t out)
 
 static node *half_square(graph *g, node *x)
 {
-    return op_scale(g, op_sum_each(g, op_square(g, x)), 0.5);
+    return op_scale(g, op_sum_per_item(g, op_square(g, x)), 0.5);
 }
 
-node *energy_place(graph *g, node *q, node *radius)
+node *energy_embed_angles(graph *g, node *q, node *radius)
 {
     node *part[] = {op_cos(g, q), op_sin(g, q)};
     for (int i = 0; radius && i < 2; i++) part[i] = op_multiply(g, part[i], radius);
@@ -48,7 +48,7 @@ static node *falling(graph *g, int64_t n, double factor)
     node *out = op_constant(g, 0.0, &(shape){1, {n}});
     for (int64_t i = 1; i < n; i++) {
         node *less = op_constant(g, -log(factor) * (double)i, &(shape){1, {1}});
-        out = op_add(g, out, op_embed(g, less, 0, i, n));
+        out = op_add(g, out, op_pad_slice(g, less, 0, i, n));
     }
     return out;
 }
@@ -60,14 +60,14 @@ static node *for_all(graph *g, node *one, const node *like)
 
 static node *place(const energy *e, node *q)
 {
-    return e->angles ? energy_place(e->net->g, q, e->radius) : q;
+    return e->angles ? energy_embed_angles(e->net->g, q, e->radius) : q;
 }
 
 // Where films differ in their masses: by how much a pair is slower than the one before, and the
 // logarithm of how far a mass may be from its mean.
 enum { SLOWER = 100, FARTHEST = 2 };
 
-node *energy_shares(graph *g, int64_t pairs)
+node *energy_scales(graph *g, int64_t pairs)
 {
     return op_exp(g, falling(g, pairs, SLOWER));
 }
@@ -78,7 +78,7 @@ static node *moving(const energy *e, node *q)
     graph *g = e->net->g;
     node *x = place(e, q);
     if (e->kinetic != ENERGY_GRADED_MASSES || q->shape.rank != 2) return x;
-    node *share = energy_shares(g, q->shape.size[1]);
+    node *share = energy_scales(g, q->shape.size[1]);
     if (e->angles) share = op_concat(g, (node *[]){share, share}, 2, 0);
     return op_multiply(g, x, for_all(g, share, x));
 }
@@ -88,11 +88,11 @@ static node *rest_quad(const energy *e, const char *prefix, node *x, node *rest)
 {
     graph *g = e->net->g;
     int64_t width = e->shape.width[0];
-    node *at = energy_stack(e, prefix, x, width), *least = energy_stack(e, prefix, rest, width);
+    node *at = energy_layers(e, prefix, x, width), *least = energy_layers(e, prefix, rest, width);
     return half_square(g, op_subtract(g, at, least));
 }
 
-static node *both(const energy *e, phase at)
+static node *both(const energy *e, phase_state at)
 {
     int last = at.q->shape.rank - 1;
     return op_concat(e->net->g, (node *[]){moving(e, at.q), at.p}, 2, last);
@@ -102,12 +102,13 @@ static node *both(const energy *e, phase at)
 static node *upper_times(graph *g, node *upper, node *p)
 {
     int64_t n = p->shape.size[1], items = p->shape.size[0], start = 0;
-    if (n < 1 || n > 64) return graph_blunder(g, fail(PLUMB_EVALUE, "%d momenta", (int)n));
+    if (n < 1 || n > 64) return graph_error(g, fail(PLUMB_EVALUE, "%d momenta", (int)n));
     node *row[64];
     for (int64_t i = 0; i < n; i++) {
         node *u = op_slice(g, upper, 1, start, n - i);
         node *tail = op_slice(g, p, 1, i, n - i);
-        row[i] = op_reshape(g, op_sum_each(g, op_multiply(g, u, tail)), 2, (int64_t[]){items, 1});
+        row[i] =
+            op_reshape(g, op_sum_per_item(g, op_multiply(g, u, tail)), 2, (int64_t[]){items, 1});
         start += n - i;
     }
     return op_concat(g, row, (int)n, 1);
@@ -121,18 +122,18 @@ static node *free_upper(const energy *e, const char *prefix, const node *p)
     graph *g = e->net->g;
     char name[64];
     snprintf(name, sizeof name, "%s.upper", prefix);
-    node *u = net_param(e->net, name, 1, &total, PARAM_VALUE, 0.0);
+    node *u = net_param(e->net, name, 1, &total, PARAM_INIT_VALUE, 0.0);
     node *diagonal = NULL;
     for (int64_t i = 0, start = 0; i < n; start += n - i, i++) {
         node *one = op_constant(g, 1.0, &(shape){1, {1}});
-        node *at = op_embed(g, one, 0, start, total);
+        node *at = op_pad_slice(g, one, 0, start, total);
         diagonal = diagonal ? op_add(g, diagonal, at) : at;
     }
     return op_add(g, u, diagonal);
 }
 
 // p' M p / 2 with M = U'U + 1, or diag(exp P) + 1.
-static node *matrix_quad(const energy *e, const char *prefix, phase at)
+static node *matrix_quad(const energy *e, const char *prefix, phase_state at)
 {
     graph *g = e->net->g;
     int64_t n = at.p->shape.size[1];
@@ -141,13 +142,14 @@ static node *matrix_quad(const energy *e, const char *prefix, phase at)
     node *base = half_square(g, at.p), *more;
     if (e->kinetic == ENERGY_DIAG_QUAD || e->kinetic == ENERGY_DEP_DIAG_QUAD) {
         node *d = e->kinetic == ENERGY_DIAG_QUAD
-                      ? for_all(g, net_param(e->net, name, 1, &n, PARAM_VALUE, 0.0), at.p)
-                      : energy_stack(e, prefix, place(e, at.q), n);
-        more = op_scale(g, op_sum_each(g, op_multiply(g, op_exp(g, d), op_square(g, at.p))), 0.5);
+                      ? for_all(g, net_param(e->net, name, 1, &n, PARAM_INIT_VALUE, 0.0), at.p)
+                      : energy_layers(e, prefix, place(e, at.q), n);
+        more =
+            op_scale(g, op_sum_per_item(g, op_multiply(g, op_exp(g, d), op_square(g, at.p))), 0.5);
     } else {
         node *u = e->kinetic == ENERGY_MATRIX_QUAD
                       ? for_all(g, free_upper(e, prefix, at.p), at.p)
-                      : energy_stack(e, prefix, place(e, at.q), n * (n + 1) / 2);
+                      : energy_layers(e, prefix, place(e, at.q), n * (n + 1) / 2);
         more = half_square(g, upper_times(g, u, at.p));
     }
     return op_add(g, base, more);
@@ -156,47 +158,48 @@ static node *matrix_quad(const energy *e, const char *prefix, phase at)
 // p' diag(exp P) p / 2, with exp P from 1, 1/10, 1/100, .. on: what a film keeps for itself has a
 // place to be where nothing moves it. With masses each pair is a hundred times slower than the one
 // before, and P is more by a function of those that hardly move.
-static node *graded_quad(const energy *e, const char *prefix, phase at)
+static node *graded_quad(const energy *e, const char *prefix, phase_state at)
 {
     graph *g = e->net->g;
     const bool masses = e->kinetic == ENERGY_GRADED_MASSES;
     const int64_t n = at.p->shape.size[1];
     char name[64];
     if (at.p->shape.rank != 2)
-        return graph_blunder(g, fail(PLUMB_EVALUE,
-                                     "kinetic=%s wants states that are vectors, "
-                                     "not maps",
-                                     energy_names[e->kinetic]));
+        return graph_error(g, fail(PLUMB_EVALUE,
+                                   "kinetic=%s wants states that are vectors, "
+                                   "not maps",
+                                   energy_names[e->kinetic]));
     snprintf(name, sizeof name, "%s.grades", prefix);
-    node *free = net_param(e->net, name, 1, &n, PARAM_VALUE, 0.0);
+    node *free = net_param(e->net, name, 1, &n, PARAM_INIT_VALUE, 0.0);
     node *grades = for_all(g, op_add(g, free, falling(g, n, masses ? SLOWER : 10.0)), at.p);
     if (masses) {
         node *still = op_subtract(g, place(e, at.q), moving(e, at.q));
-        node *more = op_tanh(g, op_scale(g, energy_stack(e, prefix, still, n), 1.0 / FARTHEST));
+        node *more = op_tanh(g, op_scale(g, energy_layers(e, prefix, still, n), 1.0 / FARTHEST));
         grades = op_add(g, grades, op_scale(g, more, FARTHEST));
     }
-    return op_scale(g, op_sum_each(g, op_multiply(g, op_exp(g, grades), op_square(g, at.p))), 0.5);
+    return op_scale(g, op_sum_per_item(g, op_multiply(g, op_exp(g, grades), op_square(g, at.p))),
+                    0.5);
 }
 
-static node *potential(const energy *e, phase at)
+static node *potential(const energy *e, phase_state at)
 {
     graph *g = e->net->g;
     if (e->potential == ENERGY_DEP_NET)
-        return op_sum_each(g, energy_stack(e, "pot", both(e, at), 1));
+        return op_sum_per_item(g, energy_layers(e, "pot", both(e, at), 1));
     if (e->potential == ENERGY_EMBED_QUAD)
-        return half_square(g, energy_stack(e, "pot", moving(e, at.q), e->shape.width[0]));
+        return half_square(g, energy_layers(e, "pot", moving(e, at.q), e->shape.width[0]));
     if (e->potential == ENERGY_REST_QUAD)
         return rest_quad(e, "pot", moving(e, at.q), moving(e, op_zeros_like(g, at.q)));
-    return op_sum_each(g, energy_stack(e, "pot", moving(e, at.q), 1));
+    return op_sum_per_item(g, energy_layers(e, "pot", moving(e, at.q), 1));
 }
 
-static node *kinetic(const energy *e, phase at)
+static node *kinetic(const energy *e, phase_state at)
 {
     graph *g = e->net->g;
     switch (e->kinetic) {
-    case ENERGY_NET: return op_sum_each(g, energy_stack(e, "kin", at.p, 1));
-    case ENERGY_DEP_NET: return op_sum_each(g, energy_stack(e, "kin", both(e, at), 1));
-    case ENERGY_EMBED_QUAD: return half_square(g, energy_stack(e, "kin", at.p, e->shape.width[0]));
+    case ENERGY_NET: return op_sum_per_item(g, energy_layers(e, "kin", at.p, 1));
+    case ENERGY_DEP_NET: return op_sum_per_item(g, energy_layers(e, "kin", both(e, at), 1));
+    case ENERGY_EMBED_QUAD: return half_square(g, energy_layers(e, "kin", at.p, e->shape.width[0]));
     case ENERGY_REST_QUAD: return rest_quad(e, "kin", at.p, op_zeros_like(g, at.p));
     case ENERGY_PURE_QUAD: return half_square(g, at.p);
     case ENERGY_GRADED_QUAD:
@@ -205,7 +208,7 @@ static node *kinetic(const energy *e, phase at)
     }
 }
 
-node *energy_potential(const energy *e, phase at)
+node *energy_potential(const energy *e, phase_state at)
 {
     node *own = potential(e, at);
     if (e->angles) return own;
@@ -216,7 +219,7 @@ node *energy_potential(const energy *e, phase at)
     return own;
 }
 
-node *energy_kinetic(const energy *e, phase at)
+node *energy_kinetic(const energy *e, phase_state at)
 {
     node *own = kinetic(e, at);
     return e->base ? op_add(e->net->g, own, half_square(e->net->g, at.p)) : own;
@@ -230,7 +233,7 @@ static bool kinetic_sees_q(const energy *e)
 
 // dH/dq or dH/dp. A state's p may have been made from its q: both are variables here, so that one
 // is held while the other moves. Only the parts of H that depend on it are made at all.
-static node *slope(const energy *e, phase at, bool by_p, bool by_potential, bool by_kinetic)
+static node *slope(const energy *e, phase_state at, bool by_p, bool by_potential, bool by_kinetic)
 {
     graph *g = e->net->g;
     node *y[2], *d[2];
@@ -241,19 +244,19 @@ static node *slope(const energy *e, phase at, bool by_p, bool by_potential, bool
     return e->keep ? op_multiply(g, d[by_p], e->keep) : d[by_p];
 }
 
-static node *velocity(void *self, phase at)
+static node *velocity(void *self, phase_state at)
 {
     const energy *e = self;
     return slope(e, at, true, e->potential == ENERGY_DEP_NET, true);
 }
 
-static node *force(void *self, phase at)
+static node *force(void *self, phase_state at)
 {
     const energy *e = self;
     return op_scale(e->net->g, slope(e, at, false, true, kinetic_sees_q(e)), -1.0);
 }
 
-flow energy_flow(energy *e)
+vector_field energy_flow(energy *e)
 {
-    return (flow){.self = e, .velocity = velocity, .force = force};
+    return (vector_field){.self = e, .velocity = velocity, .force = force};
 }

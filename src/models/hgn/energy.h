@@ -47,15 +47,15 @@ typedef struct energy {
 } energy;
 
 /// The stack of layers "PREFIX.ff0" .. with `out` numbers (or channels) at its end.
-node *energy_stack(const energy *e, const char *prefix, node *x, int64_t out);
+node *energy_layers(const energy *e, const char *prefix, node *x, int64_t out);
 /// Cosines and sines of angles, times `radius` if there is one.
-node *energy_place(graph *g, node *q, node *radius);
+node *energy_embed_angles(graph *g, node *q, node *radius);
 /// (pairs): how much of each pair moves where films differ in their masses, 1, 1/100, ..
-node *energy_shares(graph *g, int64_t pairs);
+node *energy_scales(graph *g, int64_t pairs);
 /// Energies of the items of a state, (items).
-node *energy_potential(const energy *e, phase at);
-node *energy_kinetic(const energy *e, phase at);
+node *energy_potential(const energy *e, phase_state at);
+node *energy_kinetic(const energy *e, phase_state at);
 /// dq/dt = dH/dp, dp/dt = -dH/dq, by differentiating the graph.
-flow energy_flow(energy *e);
+vector_field energy_flow(energy *e);
 
 #endif

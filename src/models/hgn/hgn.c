@@ -18,15 +18,15 @@ static int64_t map_size(const hgn_config *c)
     return c->image >> c->decoder_blocks;
 }
 
-shape hgn_state(const hgn_config *c, int64_t items)
+shape hgn_state_shape(const hgn_config *c, int64_t items)
 {
     int64_t m = map_size(c), n = c->latent / 2;
     return c->maps ? (shape){4, {items, m, m, n}} : (shape){2, {items, n}};
 }
 
-shape hgn_seen(const hgn_config *c, int64_t items)
+shape hgn_decoder_input_shape(const hgn_config *c, int64_t items)
 {
-    shape s = hgn_state(c, items);
+    shape s = hgn_state_shape(c, items);
     s.size[s.rank - 1] *= 1 + c->angles + c->whole;
     return s;
 }
@@ -39,10 +39,10 @@ static node *input_like(graph *g, const char *name, int stage, const shape *s)
 static node *standardised(net *n, node *frames)
 {
     graph *g = n->g;
-    node *mean = net_param(n, "film.mean", 0, NULL, PARAM_FIXED, 0.0);
-    node *deviation = net_param(n, "film.deviation", 0, NULL, PARAM_FIXED, 1.0);
-    node *less = op_subtract(g, frames, op_like(g, mean, frames));
-    return op_divide(g, less, op_like(g, deviation, frames));
+    node *mean = net_param(n, "film.mean", 0, NULL, PARAM_INIT_FIXED, 0.0);
+    node *deviation = net_param(n, "film.deviation", 0, NULL, PARAM_INIT_FIXED, 1.0);
+    node *less = op_subtract(g, frames, op_broadcast_like(g, mean, frames));
+    return op_divide(g, less, op_broadcast_like(g, deviation, frames));
 }
 
 // Less its mean over an item, over its deviation there: (batch, height, width, frames).
@@ -53,7 +53,7 @@ static node *level(graph *g, node *x)
     node *mean = op_scale(g, op_sum(g, x, 1, 3), share);
     node *less = op_subtract(g, x, op_broadcast(g, mean, 1, 3, s + 1));
     node *variance = op_scale(g, op_sum(g, op_square(g, less), 1, 3), share);
-    node *deviation = op_sqrt(g, op_shift(g, variance, 1e-6));
+    node *deviation = op_sqrt(g, op_add_scalar(g, variance, 1e-6));
     return op_divide(g, less, op_broadcast(g, deviation, 1, 3, s + 1));
 }
 
@@ -73,12 +73,12 @@ static node *with_sizes(net *n, const hgn_config *c, node *x, node **hued)
     graph *g = n->g;
     node *above = net_activate(n, x, ACT_RELU);
     node *size = op_subtract(g, op_scale(g, above, 2.0), x);
-    node *most = op_shift(g, size, 1.0);
+    node *most = op_add_scalar(g, size, 1.0);
     node *part[] = {op_divide(g, x, most), op_divide(g, size, most)};
     node *both = op_concat(g, part, 2, x->shape.rank - 1);
     if (!c->hues) return both;
-    node *hue = net_param(n, "hue", 0, NULL, PARAM_FIXED, 1.0);
-    *hued = op_multiply(g, both, op_like(g, hue, both));
+    node *hue = net_param(n, "hue", 0, NULL, PARAM_INIT_FIXED, 1.0);
+    *hued = op_multiply(g, both, op_broadcast_like(g, hue, both));
     return grey(g, part[1], c->channels);
 }
 
@@ -87,7 +87,7 @@ static node *with_sizes(net *n, const hgn_config *c, node *x, node **hued)
 static node *colours(net *n, node *hued, const hgn_block *block, int64_t out)
 {
     const int64_t size[] = {block->kernel[0], block->kernel[0], hued->shape.size[3], out};
-    node *w = net_param(n, "enc.colours.w", 4, size, PARAM_VALUE, 0.0);
+    node *w = net_param(n, "enc.colours.w", 4, size, PARAM_INIT_VALUE, 0.0);
     return op_conv(n->g, hued, w, 2, block->padding[0]);
 }
 
@@ -118,7 +118,7 @@ static node *encoder(net *n, const hgn_config *c, node *x, node *hued, int64_t o
 static node *apart(graph *g, node *without, node *with, int64_t pairs)
 {
     const int64_t kinds = without->shape.size[1] / pairs;
-    node *share = op_broadcast(g, energy_shares(g, pairs), 0, 1, &kinds);
+    node *share = op_broadcast(g, energy_scales(g, pairs), 0, 1, &kinds);
     share = op_reshape(g, share, 1, (int64_t[]){kinds * pairs});
     share = op_broadcast(g, share, 0, 1, with->shape.size);
     return op_add(g, with, op_multiply(g, share, op_subtract(g, without, with)));
@@ -150,8 +150,8 @@ static node *transform(net *n, const hgn_config *c, node *z)
 // Abscissa and ordinate of every pixel, from -1 to 1: (pixels, 2).
 static node *places(graph *g, int64_t size)
 {
-    node **x = ARENA_NEW(graph_memory(g), node *, size);
-    if (!x) return graph_blunder(g, PLUMB_EMEMORY);
+    node **x = ARENA_ALLOC(graph_memory(g), node *, size);
+    if (!x) return graph_error(g, PLUMB_EMEMORY);
     for (int64_t i = 0; i < size; i++)
         x[i] = op_constant(g, (double)(2 * i + 1) / (double)size - 1.0, &(shape){1, {1}});
     node *line = op_concat(g, x, (int)size, 0);
@@ -192,7 +192,7 @@ static node *decoder(net *n, const hgn_config *c, node *q)
         x = net_dense(n, "dec.proj", q, m * m * start);
         x = op_reshape(g, x, 4, (int64_t[]){items, m, m, start});
     }
-    node *h = net_param(n, "dec.h", 3, (int64_t[]){m, m, 2}, PARAM_VALUE, 1.0);
+    node *h = net_param(n, "dec.h", 3, (int64_t[]){m, m, 2}, PARAM_INIT_VALUE, 1.0);
     x = op_concat(g, (node *[]){op_broadcast(g, h, 0, 1, &items), x}, 2, 3);
     for (int b = 0; b < c->decoder_blocks; b++) {
         bool last = b == c->decoder_blocks - 1;
@@ -209,18 +209,18 @@ static node *decoder(net *n, const hgn_config *c, node *q)
 }
 
 // The sum of (e^2s + m^2 - 1)/2 - s.
-node *hgn_divergence(graph *g, node *loc, node *log_scale, node *keep)
+node *hgn_kl(graph *g, node *loc, node *log_scale, node *keep)
 {
     node *spread = op_exp(g, op_scale(g, log_scale, 2.0));
-    node *half = op_scale(g, op_shift(g, op_add(g, spread, op_square(g, loc)), -1.0), 0.5);
+    node *half = op_scale(g, op_add_scalar(g, op_add(g, spread, op_square(g, loc)), -1.0), 0.5);
     node *kl = op_subtract(g, half, log_scale);
-    return op_sum_each(g, keep ? op_multiply(g, kl, keep) : kl);
+    return op_sum_per_item(g, keep ? op_multiply(g, kl, keep) : kl);
 }
 
-node *hgn_stacked(graph *g, node *const *x, int64_t count)
+node *hgn_stack_times(graph *g, node *const *x, int64_t count)
 {
-    node **row = ARENA_NEW(graph_memory(g), node *, count);
-    if (!row) return graph_blunder(g, PLUMB_EMEMORY);
+    node **row = ARENA_ALLOC(graph_memory(g), node *, count);
+    if (!row) return graph_error(g, PLUMB_EMEMORY);
     for (int64_t t = 0; t < count; t++) {
         int64_t size[GRAPH_RANK] = {1};
         memcpy(size + 1, x[t]->shape.size, (size_t)x[t]->shape.rank * sizeof *size);
@@ -235,12 +235,12 @@ typedef struct path {
 } path;
 
 // n steps of sign dt from `at`, which is not among them.
-static phase follow(path *out, const hgn_config *c, net *n, phase at, double dt, node *sign,
-                    node *keep, node *radius, int64_t steps)
+static phase_state follow(path *out, const hgn_config *c, net *n, phase_state at, double dt,
+                          node *sign, node *keep, node *radius, int64_t steps)
 {
-    motion m = motion_of(c, n, keep, radius);
+    state_dynamics m = dynamics_make(c, n, keep, radius);
     for (int64_t t = 0; t < steps && !graph_status(n->g); t++) {
-        at = motion_step(&m, at, dt, sign);
+        at = dynamics_step(&m, at, dt, sign);
         out->q[out->count] = at.q;
         out->p[out->count++] = at.p;
     }
@@ -256,11 +256,11 @@ static void reverse(node **x, int64_t n)
     }
 }
 
-static plumb_status roll(path *out, const hgn_config *c, net *n, phase z0, node *sign, node *keep,
-                         node *radius, int64_t back, int64_t forward, bool now)
+static plumb_status roll(path *out, const hgn_config *c, net *n, phase_state z0, node *sign,
+                         node *keep, node *radius, int64_t back, int64_t forward, bool now)
 {
-    out->q = ARENA_NEW(graph_memory(n->g), node *, (back + forward + 1));
-    out->p = ARENA_NEW(graph_memory(n->g), node *, (back + forward + 1));
+    out->q = ARENA_ALLOC(graph_memory(n->g), node *, (back + forward + 1));
+    out->p = ARENA_ALLOC(graph_memory(n->g), node *, (back + forward + 1));
     if (!out->q || !out->p) return PLUMB_EMEMORY;
     follow(out, c, n, z0, -c->dt, sign, keep, radius, back);
     reverse(out->q, back);
@@ -281,10 +281,11 @@ static node *spread_over(graph *g, node *each, const shape *like)
 // Energies of all states, (times * batch): a check, not a part of the loss.
 static node *energies(const hgn_config *c, net *n, node *q, node *p, node *radius)
 {
-    shape s = hgn_state(c, q->shape.size[0] * q->shape.size[1]);
-    motion m = motion_of(c, n, NULL, radius ? op_reshape(n->g, radius, s.rank, s.size) : NULL);
-    phase all = {op_reshape(n->g, q, s.rank, s.size), op_reshape(n->g, p, s.rank, s.size)};
-    return motion_energy(&m, all);
+    shape s = hgn_state_shape(c, q->shape.size[0] * q->shape.size[1]);
+    state_dynamics m =
+        dynamics_make(c, n, NULL, radius ? op_reshape(n->g, radius, s.rank, s.size) : NULL);
+    phase_state all = {op_reshape(n->g, q, s.rank, s.size), op_reshape(n->g, p, s.rank, s.size)};
+    return dynamics_energy(&m, all);
 }
 
 // 1 where a pair of latents is in use, of the state's shape: what the model has settled on, and
@@ -293,7 +294,7 @@ static node *pairs_in_use(net *n, const hgn_config *c, node *item, const shape *
 {
     if (!c->chooses) return item;
     int64_t pairs = c->latent / 2;
-    node *settled = net_param(n, "keep", 1, &pairs, PARAM_FIXED, 1.0);
+    node *settled = net_param(n, "keep", 1, &pairs, PARAM_INIT_FIXED, 1.0);
     settled = op_broadcast(n->g, settled, 0, 1, state->size);
     return item ? op_multiply(n->g, settled, item) : settled;
 }
@@ -306,10 +307,10 @@ static node *radius_of(net *n, const hgn_config *c, node *sine, node *cosine, no
 {
     graph *g = n->g;
     if (!c->angles) return NULL;
-    node *soft = net_param(n, "soft", 0, NULL, PARAM_FIXED, 0.0);
+    node *soft = net_param(n, "soft", 0, NULL, PARAM_INIT_FIXED, 0.0);
     node *square = op_add(g, op_square(g, sine), op_square(g, cosine));
-    node *sum = op_add(g, square, op_like(g, op_square(g, soft), square));
-    node *share = op_divide(g, op_shift(g, square, 1e-12), op_shift(g, sum, 1e-12));
+    node *sum = op_add(g, square, op_broadcast_like(g, op_square(g, soft), square));
+    node *share = op_divide(g, op_add_scalar(g, square, 1e-12), op_add_scalar(g, sum, 1e-12));
     node *radius = op_sqrt(g, share);
     return in_use ? op_multiply(g, radius, in_use) : radius;
 }
@@ -317,18 +318,18 @@ static node *radius_of(net *n, const hgn_config *c, node *sine, node *cosine, no
 // What the decoder sees of all states, (times, batch, ..).
 static node *seen_of(graph *g, const hgn_config *c, node *q, node *p, node *radius)
 {
-    node *place = c->angles ? energy_place(g, q, radius) : q;
+    node *place = c->angles ? energy_embed_angles(g, q, radius) : q;
     return c->whole ? op_concat(g, (node *[]){place, p}, 2, 2) : place;
 }
 
-static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batch, int64_t back,
-                                  int64_t forward, bool now, bool keep, bool train)
+static plumb_status describe_roll(hgn_rollout_graph *r, const hgn_config *c, int64_t batch,
+                                  int64_t back, int64_t forward, bool now, bool keep, bool train)
 {
     net *n = &r->net;
     graph *g = n->g;
     int64_t L = c->latent, m = map_size(c);
     shape state = c->maps ? (shape){4, {batch, m, m, L}} : (shape){2, {batch, L}};
-    shape half = hgn_state(c, batch);
+    shape half = hgn_state_shape(c, batch);
     int last = state.rank - 1;
     r->frames = op_input(g, "frames", 0, 4,
                          (int64_t[]){batch, c->image, c->image, c->window * c->channels});
@@ -340,7 +341,7 @@ static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batc
     node *loc = op_slice(g, code, last, 0, L), *log_scale = op_slice(g, code, last, L, L);
     if (c->bound > 0.0) // else one odd film and exp() are enough to end a run
         log_scale = op_scale(g, op_tanh(g, op_scale(g, log_scale, 1.0 / c->bound)), c->bound);
-    if (c->spread > 0.0) log_scale = op_shift(g, log_scale, log(c->spread));
+    if (c->spread > 0.0) log_scale = op_add_scalar(g, log_scale, log(c->spread));
     node *centre = loc; // from the prior's; on a circle no place is nearer than another
     node *in_use = pairs_in_use(n, c, r->keep, &half), *radius = NULL;
     if (c->angles) {
@@ -354,15 +355,15 @@ static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batc
     node *mask = in_use ? op_concat(g, (node *[]){in_use, in_use}, 2, 1) : NULL;
     if (mask) z = op_multiply(g, z, mask);
     node *z0 = transform(n, c, z);
-    phase start = {op_slice(g, z0, last, 0, L / 2), op_slice(g, z0, last, L / 2, L / 2)};
+    phase_state start = {op_slice(g, z0, last, 0, L / 2), op_slice(g, z0, last, L / 2, L / 2)};
     node *sign = r->sign ? spread_over(g, r->sign, &half) : NULL;
     path way = {0};
     plumb_status st = roll(&way, c, n, start, sign, in_use, radius, back, forward, now);
     if (st) return st;
     r->times = way.count;
 
-    node *kl = hgn_divergence(g, centre, log_scale, mask);
-    node *q = hgn_stacked(g, way.q, way.count), *p = hgn_stacked(g, way.p, way.count);
+    node *kl = hgn_kl(g, centre, log_scale, mask);
+    node *q = hgn_stack_times(g, way.q, way.count), *p = hgn_stack_times(g, way.p, way.count);
     if (radius) radius = op_broadcast(g, radius, 0, 1, &way.count);
     node *seen = seen_of(g, c, q, p, radius);
     node *outputs[HGN_ROLL_OUTPUTS] = {[HGN_Q] = q,
@@ -372,27 +373,28 @@ static plumb_status describe_roll(hgn_roll *r, const hgn_config *c, int64_t batc
                                        [HGN_Z0] = z0,
                                        [HGN_LOG_SCALE] = log_scale,
                                        [HGN_ENERGY] = energies(c, n, q, p, radius),
-                                       [HGN_SEEN] = seen};
-    r->output = ARENA_NEW(graph_memory(g), node *, (HGN_ROLL_OUTPUTS + n->leaves));
+                                       [HGN_DECODER_INPUT] = seen};
+    r->output = ARENA_ALLOC(graph_memory(g), node *, (HGN_ROLL_OUTPUTS + n->leaves));
     if (!r->output) return PLUMB_EMEMORY;
     memcpy(r->output, outputs, sizeof outputs);
     r->outputs = HGN_ROLL_OUTPUTS;
     if (!train) return graph_status(g);
     r->dq = input_like(g, "dq", 1, &seen->shape);
     r->kl_weight = op_input(g, "kl_weight", 1, 0, NULL);
-    node *seeds[] = {r->dq, op_like(g, r->kl_weight, kl)};
+    node *seeds[] = {r->dq, op_broadcast_like(g, r->kl_weight, kl)};
     r->outputs += net_gradients(n, r->output + HGN_ROLL_OUTPUTS, (node *[]){seen, kl}, seeds, 2);
     return graph_status(g);
 }
 
-plumb_status hgn_roll_describe(hgn_roll *out, params *p, const hgn_config *c, int64_t batch,
-                               int64_t back, int64_t forward, bool now, bool keep, bool train)
+plumb_status hgn_rollout_build(hgn_rollout_graph *out, params *p, const hgn_config *c,
+                               int64_t batch, int64_t back, int64_t forward, bool now, bool keep,
+                               bool train)
 {
-    *out = (hgn_roll){.net = {.params = p}};
+    *out = (hgn_rollout_graph){.net = {.params = p}};
     plumb_status st = graph_create(&out->net.g);
     if (!st)
         st = c->dynamics == HGN_RECURRENT
-                 ? ar_describe(out, c, batch, forward, train)
+                 ? autoregressive_build(out, c, batch, forward, train)
                  : describe_roll(out, c, batch, back, forward, now, keep, train);
     if (st) {
         graph_free(out->net.g);
@@ -405,24 +407,24 @@ static plumb_status describe_decode(hgn_decode *d, const hgn_config *c, int64_t 
 {
     net *n = &d->net;
     graph *g = n->g;
-    shape seen = hgn_seen(c, count);
+    shape seen = hgn_decoder_input_shape(c, count);
     d->q = input_like(g, "q", 0, &seen);
     node *frames = decoder(n, c, d->q);
-    d->output = ARENA_NEW(graph_memory(g), node *, (HGN_DECODE_OUTPUTS + n->leaves));
+    d->output = ARENA_ALLOC(graph_memory(g), node *, (HGN_DECODE_OUTPUTS + n->leaves));
     if (!d->output) return PLUMB_EMEMORY;
     d->output[d->outputs++] = frames;
     if (!train) return graph_status(g);
     d->target = input_like(g, "target", 0, &frames->shape);
     d->weight = op_input(g, "weight", 0, 1, &count);
-    node *l2 = op_sum_each(g, op_square(g, op_subtract(g, frames, d->target)));
+    node *l2 = op_sum_per_item(g, op_square(g, op_subtract(g, frames, d->target)));
     d->output[d->outputs++] = l2;
     graph_gradient(g, &d->output[d->outputs++], &d->q, 1, &l2, &d->weight, 1);
     d->outputs += net_gradients(n, d->output + HGN_DECODE_OUTPUTS, &l2, &d->weight, 1);
     return graph_status(g);
 }
 
-plumb_status hgn_decode_describe(hgn_decode *out, params *p, const hgn_config *c, int64_t count,
-                                 bool train)
+plumb_status hgn_decode_build(hgn_decode *out, params *p, const hgn_config *c, int64_t count,
+                              bool train)
 {
     *out = (hgn_decode){.net = {.params = p}};
     plumb_status st = graph_create(&out->net.g);
@@ -434,26 +436,26 @@ plumb_status hgn_decode_describe(hgn_decode *out, params *p, const hgn_config *c
     return st;
 }
 
-plumb_status hgn_carry_describe(hgn_carry *out, params *p, const hgn_config *c, int64_t batch,
-                                int64_t steps)
+plumb_status hgn_advance_build(hgn_advance *out, params *p, const hgn_config *c, int64_t batch,
+                               int64_t steps)
 {
-    *out = (hgn_carry){.net = {.params = p}};
+    *out = (hgn_advance){.net = {.params = p}};
     plumb_status st = graph_create(&out->net.g);
     if (st) return st;
     graph *g = out->net.g;
-    shape s = hgn_state(c, batch);
+    shape s = hgn_state_shape(c, batch);
     out->q = input_like(g, "q", 0, &s);
     out->p = input_like(g, "p", 0, &s);
     out->sign = op_input(g, "sign", 0, 1, &batch);
-    path way = {.q = ARENA_NEW(graph_memory(g), node *, steps),
-                .p = ARENA_NEW(graph_memory(g), node *, steps)};
+    path way = {.q = ARENA_ALLOC(graph_memory(g), node *, steps),
+                .p = ARENA_ALLOC(graph_memory(g), node *, steps)};
     st = way.q && way.p ? PLUMB_OK : PLUMB_EMEMORY;
     if (!st) {
         node *in_use = pairs_in_use(&out->net, c, NULL, &s);
-        follow(&way, c, &out->net, (phase){out->q, out->p}, c->dt, spread_over(g, out->sign, &s),
-               in_use, in_use, steps);
-        out->output[0] = hgn_stacked(g, way.q, way.count);
-        out->output[1] = hgn_stacked(g, way.p, way.count);
+        follow(&way, c, &out->net, (phase_state){out->q, out->p}, c->dt,
+               spread_over(g, out->sign, &s), in_use, in_use, steps);
+        out->output[0] = hgn_stack_times(g, way.q, way.count);
+        out->output[1] = hgn_stack_times(g, way.p, way.count);
         st = graph_status(g);
     }
     if (st) {
@@ -463,16 +465,16 @@ plumb_status hgn_carry_describe(hgn_carry *out, params *p, const hgn_config *c, 
     return st;
 }
 
-plumb_status hgn_momenta_describe(hgn_momenta *out, params *p, const hgn_config *c, int64_t count)
+plumb_status hgn_momenta_build(hgn_momenta *out, params *p, const hgn_config *c, int64_t count)
 {
     *out = (hgn_momenta){.net = {.params = p}};
     plumb_status st = graph_create(&out->net.g);
     if (st) return st;
-    shape s = hgn_state(c, count);
+    shape s = hgn_state_shape(c, count);
     out->q = input_like(out->net.g, "q", 0, &s);
     out->v = input_like(out->net.g, "v", 0, &s);
-    motion m = motion_of(c, &out->net, pairs_in_use(&out->net, c, NULL, &s), NULL);
-    out->output = lagrangian_momenta(&m.e, (phase){out->q, out->v});
+    state_dynamics m = dynamics_make(c, &out->net, pairs_in_use(&out->net, c, NULL, &s), NULL);
+    out->output = lagrangian_momenta(&m.e, (phase_state){out->q, out->v});
     st = graph_status(out->net.g);
     if (st) {
         graph_free(out->net.g);

@@ -82,20 +82,20 @@ typedef struct hgn_config {
 } hgn_config;
 
 /// The published models: HGN++ and HGN, for images of 32x32x3.
-hgn_config hgn_plus_plus(void);
-hgn_config hgn_original(void);
+hgn_config hgn_config_plus_plus(void);
+hgn_config hgn_config_original(void);
 /// Sizes that fit each other? Fails with PLUMB_EVALUE, naming the one that does not.
-plumb_status hgn_check(const hgn_config *c);
+plumb_status hgn_config_check(const hgn_config *c);
 
 /// Which frames, counted in a clip of `length` frames [Higgins21, code].
-typedef struct hgn_times {
+typedef struct hgn_frame_plan {
     int64_t length;
     int64_t at;            // of the inferred state within the window
     int64_t back, forward; // steps either way
     bool now;              // is the inferred state itself decoded?
     int64_t first_target, targets;
-} hgn_times;
-hgn_times hgn_times_of(const hgn_config *c);
+} hgn_frame_plan;
+hgn_frame_plan hgn_frame_plan_make(const hgn_config *c);
 
 /// frames (batch, image, image, window * channels), time outermost in the channels.
 typedef struct hgn_inference {
@@ -112,10 +112,10 @@ enum {
     HGN_LOG_SCALE,
     HGN_Z0,
     HGN_ENERGY,
-    HGN_SEEN, // what the decoder is given
+    HGN_DECODER_INPUT, // what the decoder is given
     HGN_ROLL_OUTPUTS
 };
-typedef struct hgn_roll {
+typedef struct hgn_rollout_graph {
     net net;
     node *frames, *noise;
     node *sign;           // (batch), +1 or -1; only where `both_ways`
@@ -124,10 +124,11 @@ typedef struct hgn_roll {
     node **output;        // HGN_ROLL_OUTPUTS of them, then a gradient per leaf of the net
     int outputs;
     int64_t times;
-} hgn_roll;
+} hgn_rollout_graph;
 /// `back` and `forward` steps; `train` adds the second stage and the gradients.
-plumb_status hgn_roll_describe(hgn_roll *out, params *p, const hgn_config *c, int64_t batch,
-                               int64_t back, int64_t forward, bool now, bool keep, bool train);
+plumb_status hgn_rollout_build(hgn_rollout_graph *out, params *p, const hgn_config *c,
+                               int64_t batch, int64_t back, int64_t forward, bool now, bool keep,
+                               bool train);
 
 /// Frames from positions; and in training their error and its gradients.
 enum { HGN_FRAMES, HGN_L2, HGN_DQ, HGN_DECODE_OUTPUTS };
@@ -137,17 +138,17 @@ typedef struct hgn_decode {
     node **output;             // frames; in training also l2, dq, then a gradient per leaf
     int outputs;
 } hgn_decode;
-plumb_status hgn_decode_describe(hgn_decode *out, params *p, const hgn_config *c, int64_t count,
-                                 bool train);
+plumb_status hgn_decode_build(hgn_decode *out, params *p, const hgn_config *c, int64_t count,
+                              bool train);
 
 /// A state after `steps` steps of dt times sign, for rollouts of any length.
-typedef struct hgn_carry {
+typedef struct hgn_advance {
     net net;
     node *q, *p, *sign;
     node *output[2]; // (steps, batch, ..) each
-} hgn_carry;
-plumb_status hgn_carry_describe(hgn_carry *out, params *p, const hgn_config *c, int64_t batch,
-                                int64_t steps);
+} hgn_advance;
+plumb_status hgn_advance_build(hgn_advance *out, params *p, const hgn_config *c, int64_t batch,
+                               int64_t steps);
 
 /// Momenta dL/dv of states (q, v) of a Lagrangian model.
 typedef struct hgn_momenta {
@@ -155,23 +156,23 @@ typedef struct hgn_momenta {
     node *q, *v; // (count, ..)
     node *output;
 } hgn_momenta;
-plumb_status hgn_momenta_describe(hgn_momenta *out, params *p, const hgn_config *c, int64_t count);
+plumb_status hgn_momenta_build(hgn_momenta *out, params *p, const hgn_config *c, int64_t count);
 
 /// Frames to `out` numbers an item, or as many channels of a map.
 node *hgn_encoder(net *n, const hgn_config *c, node *frames, int64_t out);
 /// States of many times, one below the other: (times, items, ..).
-node *hgn_stacked(graph *g, node *const *x, int64_t count);
+node *hgn_stack_times(graph *g, node *const *x, int64_t count);
 
 /// KL of N(loc, exp(log_scale)^2) from N(0, 1) per item; `keep` weighs its places, or is NULL.
-node *hgn_divergence(graph *g, node *loc, node *log_scale, node *keep);
+node *hgn_kl(graph *g, node *loc, node *log_scale, node *keep);
 
 /// The numbers of a state's q: one vector, or a map.
-shape hgn_state(const hgn_config *c, int64_t items);
+shape hgn_state_shape(const hgn_config *c, int64_t items);
 /// What the decoder is given of a state: q, or its cosines and sines, and p if it sees that.
-shape hgn_seen(const hgn_config *c, int64_t items);
+shape hgn_decoder_input_shape(const hgn_config *c, int64_t items);
 /// Can it be run into the past?
-bool hgn_reversible(const hgn_config *c);
+bool hgn_config_reversible(const hgn_config *c);
 /// The first frame of a film it can tell of.
-int64_t hgn_begins(const hgn_config *c);
+int64_t hgn_first_step(const hgn_config *c);
 
 #endif

@@ -8,7 +8,7 @@ enum { STAGES = 16 };
 
 typedef enum family { COMPOSED, RUNGE_KUTTA } family;
 
-struct stepper {
+struct integrator_method {
     const char *name;
     family family;
     int stages;
@@ -33,13 +33,13 @@ static const tableau tableaux[] = {
 enum { TABLEAUX = sizeof tableaux / sizeof *tableaux };
 
 enum { MOST = 24 };
-static stepper table[MOST];
+static integrator_method table[MOST];
 static int count;
 
-static stepper *add(const char *name, int stages)
+static integrator_method *add(const char *name, int stages)
 {
-    stepper *s = &table[count++];
-    *s = (stepper){.name = name, .family = COMPOSED, .stages = stages};
+    integrator_method *s = &table[count++];
+    *s = (integrator_method){.name = name, .family = COMPOSED, .stages = stages};
     return s;
 }
 
@@ -58,7 +58,7 @@ static void mirror(double *out, int length, const double *given)
 // c before d, one more kick than drifts.
 static void add_momentum_first(const char *name, int kicks, const double *c, const double *d)
 {
-    stepper *s = add(name, kicks);
+    integrator_method *s = add(name, kicks);
     mirror(s->c, kicks, c);
     mirror(s->d, kicks - 1, d);
 }
@@ -67,7 +67,7 @@ static void add_momentum_first(const char *name, int kicks, const double *c, con
 static void add_position_first(const char *name, int drifts, const double *outer,
                                const double *inner)
 {
-    stepper *s = add(name, drifts);
+    integrator_method *s = add(name, drifts);
     memcpy(s->d, outer, (size_t)drifts * sizeof *outer);
     memcpy(s->c + 1, inner, (size_t)(drifts - 1) * sizeof *inner);
 }
@@ -79,7 +79,7 @@ static void add_leapfrogs(const char *name_p, const char *name_q, int length, co
     mirror(w, length, given);
     for (int i = 0; i <= length; i++)
         outer[i] = ((i ? w[i - 1] : 0.0) + (i < length ? w[i] : 0.0)) / 2;
-    stepper *s = add(name_p, length + 1);
+    integrator_method *s = add(name_p, length + 1);
     memcpy(s->c, outer, (size_t)(length + 1) * sizeof *outer);
     memcpy(s->d, w, (size_t)length * sizeof *w);
     add_position_first(name_q, length + 1, outer, w);
@@ -87,7 +87,7 @@ static void add_leapfrogs(const char *name_p, const char *name_q, int length, co
 
 __attribute__((constructor)) static void fill_table(void)
 {
-    stepper *s = add("symp_euler_p", 1);
+    integrator_method *s = add("symp_euler_p", 1);
     s->c[0] = s->d[0] = 1.0;
     add_position_first("symp_euler_q", 2, (double[]){1, 0}, (double[]){1});
     add_leapfrogs("leap_frog_p", "leap_frog_q", 1, NULL);
@@ -126,7 +126,7 @@ static const char *const synonyms[][2] = {
 };
 enum { SYNONYMS = sizeof synonyms / sizeof *synonyms };
 
-const stepper *stepper_find(const char *name)
+const integrator_method *integrator_find(const char *name)
 {
     for (int i = 0; i < SYNONYMS; i++)
         if (!strcmp(synonyms[i][0], name)) name = synonyms[i][1];
@@ -135,7 +135,7 @@ const stepper *stepper_find(const char *name)
     return NULL;
 }
 
-const char *stepper_name(int i)
+const char *integrator_name(int i)
 {
     if (i < count) return table[i].name;
     return i - count < SYNONYMS ? synonyms[i - count][0] : NULL;
@@ -149,7 +149,8 @@ static node *moved(graph *g, node *x, node *v, double h, node *sign)
     return op_add(g, x, step);
 }
 
-static phase composed(const stepper *s, graph *g, const flow *f, phase at, double dt, node *sign)
+static phase_state composed(const integrator_method *s, graph *g, const vector_field *f,
+                            phase_state at, double dt, node *sign)
 {
     for (int i = 0; i < s->stages; i++) {
         if (s->c[i] != 0.0) at.p = moved(g, at.p, f->force(f->self, at), s->c[i] * dt, sign);
@@ -158,16 +159,17 @@ static phase composed(const stepper *s, graph *g, const flow *f, phase at, doubl
     return at;
 }
 
-static phase runge_kutta(const tableau *t, graph *g, const flow *f, phase at, double dt, node *sign)
+static phase_state runge_kutta(const tableau *t, graph *g, const vector_field *f, phase_state at,
+                               double dt, node *sign)
 {
-    phase k[4], end = at;
+    phase_state k[4], end = at;
     for (int i = 0; i < t->stages; i++) {
-        phase here = at;
+        phase_state here = at;
         for (int j = 0; j < i; j++) {
             here.q = moved(g, here.q, k[j].q, t->a[i][j] * dt, sign);
             here.p = moved(g, here.p, k[j].p, t->a[i][j] * dt, sign);
         }
-        k[i] = (phase){f->velocity(f->self, here), f->force(f->self, here)};
+        k[i] = (phase_state){f->velocity(f->self, here), f->force(f->self, here)};
     }
     for (int i = 0; i < t->stages; i++) {
         end.q = moved(g, end.q, k[i].q, t->b[i] * dt, sign);
@@ -176,8 +178,8 @@ static phase runge_kutta(const tableau *t, graph *g, const flow *f, phase at, do
     return end;
 }
 
-phase stepper_step(const stepper *s, graph *g, const flow *f, phase at, double dt, node *sign,
-                   int parts)
+phase_state integrator_step(const integrator_method *s, graph *g, const vector_field *f,
+                            phase_state at, double dt, node *sign, int parts)
 {
     for (int i = 0; i < parts; i++)
         at = s->family == COMPOSED ? composed(s, g, f, at, dt / parts, sign)

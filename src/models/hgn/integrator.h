@@ -5,26 +5,26 @@
 
 #include "engine/op.h"
 
-typedef struct phase {
+typedef struct phase_state {
     node *q, *p;
-} phase;
+} phase_state;
 
 /// dq/dt and dp/dt at a state. Either may be asked for alone: `want_q`, `want_p`.
-typedef struct flow {
+typedef struct vector_field {
     void *self;
-    node *(*velocity)(void *self, phase s); // dH/dp
-    node *(*force)(void *self, phase s);    // -dH/dq
-} flow;
+    node *(*velocity)(void *self, phase_state s); // dH/dp
+    node *(*force)(void *self, phase_state s);    // -dH/dq
+} vector_field;
 
-typedef struct stepper stepper;
-/// By name, e.g. "leap_frog"; NULL if there is none. stepper_name lists them from 0, NULL at the
+typedef struct integrator_method integrator_method;
+/// By name, e.g. "leap_frog"; NULL if there is none. integrator_name lists them from 0, NULL at the
 /// end.
-const stepper *stepper_find(const char *name);
-const char *stepper_name(int i);
+const integrator_method *integrator_find(const char *name);
+const char *integrator_name(int i);
 
 /// One step of size dt times `sign`, where sign is a node of the state's shape or NULL for 1; in
 /// `parts` equal parts.
-phase stepper_step(const stepper *s, graph *g, const flow *f, phase at, double dt, node *sign,
-                   int parts);
+phase_state integrator_step(const integrator_method *s, graph *g, const vector_field *f,
+                            phase_state at, double dt, node *sign, int parts);
 
 #endif

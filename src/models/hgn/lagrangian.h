@@ -7,10 +7,10 @@
 #include "models/hgn/energy.h"
 
 /// v' M(q) v / 2 of the items of a state, (items).
-node *lagrangian_kinetic(const energy *e, phase at);
+node *lagrangian_kinetic(const energy *e, phase_state at);
 /// dL/dv = M(q) v: what takes the place of p where a phase space is asked for.
-node *lagrangian_momenta(const energy *e, phase at);
+node *lagrangian_momenta(const energy *e, phase_state at);
 /// dq/dt = v, dv/dt = M^-1 (dL/dq - (d/dq dL/dv) v).
-flow lagrangian_flow(energy *e);
+vector_field lagrangian_flow(energy *e);
 
 #endif

@@ -23,12 +23,12 @@ typedef struct worker {
 
 typedef struct player {
     const hgn_config *c;
-    const trainee_play *job;
+    const model_rollout_job *job;
     const float *value;
     int64_t state, seen; // numbers of q, and of what the decoder reads
     int64_t told;        // frames of each film
-    hgn_roll infer;
-    hgn_carry carry;
+    hgn_rollout_graph infer;
+    hgn_advance carry;
     hgn_decode decode;
     hgn_momenta momenta;
     part part[4];
@@ -54,13 +54,13 @@ static plumb_status enter(instance **out, const part *p, const float *value)
 static plumb_status prepare(player *x, params *p)
 {
     const hgn_config *c = x->c;
-    plumb_status st = hgn_roll_describe(&x->infer, p, c, 1, 0, 0, true, false, false);
-    if (!st) st = hgn_carry_describe(&x->carry, p, c, 1, CARRY);
-    if (!st) st = hgn_decode_describe(&x->decode, p, c, GROUP, false);
+    plumb_status st = hgn_rollout_build(&x->infer, p, c, 1, 0, 0, true, false, false);
+    if (!st) st = hgn_advance_build(&x->carry, p, c, 1, CARRY);
+    if (!st) st = hgn_decode_build(&x->decode, p, c, GROUP, false);
     if (!st) st = make(&x->part[0], &x->infer.net, x->infer.output, x->infer.outputs);
     if (!st) st = make(&x->part[1], &x->carry.net, x->carry.output, 2);
     if (!st) st = make(&x->part[2], &x->decode.net, x->decode.output, x->decode.outputs);
-    if (!st && x->job->momenta) st = hgn_momenta_describe(&x->momenta, p, c, GROUP);
+    if (!st && x->job->momenta) st = hgn_momenta_build(&x->momenta, p, c, GROUP);
     if (!st && x->job->momenta) st = make(&x->part[3], &x->momenta.net, &x->momenta.output, 1);
     x->worker = calloc((size_t)x->workers, sizeof *x->worker);
     if (!st && !x->worker) st = fail(PLUMB_EMEMORY, "no memory for %d workers", x->workers);
@@ -178,20 +178,20 @@ static void put_variance(const player *x, const params *p, float *variance, cons
 static int64_t inferred(const player *x)
 {
     int64_t first = x->job->backward ? x->job->steps - x->c->window : 0;
-    return first + hgn_times_of(x->c).at - (x->job->steps - x->told);
+    return first + hgn_frame_plan_make(x->c).at - (x->job->steps - x->told);
 }
 
 static void infer_one(void *context, int64_t item, int which)
 {
     const player *x = context;
-    const trainee_play *job = x->job;
+    const model_rollout_job *job = x->job;
     const hgn_config *c = x->c;
     instance *infer = x->worker[which].infer;
     int64_t frame = c->image * c->image * c->channels, K = c->window, n = x->state;
     int64_t first = job->backward ? job->steps - K : 0;
     if (status_stopped()) return;
     const uint8_t *clip = job->frames + item * (job->filmed ? job->filmed : job->steps) * frame;
-    hgn_window(instance_input(infer, x->infer.frames), clip + first * frame, c, K);
+    hgn_pack_window(instance_input(infer, x->infer.frames), clip + first * frame, c, K);
     memset(instance_input(infer, x->infer.noise), 0, (size_t)(2 * n) * sizeof(float));
     instance_run(infer, 0);
     put_state(x, job->latent + (item * x->told + inferred(x)) * 2 * n,
@@ -225,7 +225,7 @@ static void lift(const player *x)
 static void tell_one(void *context, int64_t item, int which)
 {
     const player *x = context;
-    const trainee_play *job = x->job;
+    const model_rollout_job *job = x->job;
     const worker *w = &x->worker[which];
     int64_t frame = x->c->image * x->c->image * x->c->channels, n = x->state;
     float *latent = job->latent + item * x->told * 2 * n;
@@ -238,27 +238,28 @@ static void tell_one(void *context, int64_t item, int which)
     if (job->momenta) momenta_of(x, w->momenta, latent, job->momenta + item * x->told * n);
 }
 
-plumb_status hgn_play(const hgn_config *c, params *p, const float *value, const trainee_play *job)
+plumb_status hgn_rollout(const hgn_config *c, params *p, const float *value,
+                         const model_rollout_job *job)
 {
-    shape one = hgn_state(c, 1), seen = hgn_seen(c, 1);
+    shape one = hgn_state_shape(c, 1), seen = hgn_decoder_input_shape(c, 1);
     player x = {.c = c,
                 .job = job,
                 .value = value,
                 .state = shape_count(&one),
                 .seen = shape_count(&seen),
-                .told = job->steps - (job->frames ? hgn_begins(c) : 0),
+                .told = job->steps - (job->frames ? hgn_first_step(c) : 0),
                 .workers = job->threads};
-    if (job->backward && !hgn_reversible(c))
+    if (job->backward && !hgn_config_reversible(c))
         return fail(PLUMB_EVALUE, "this model cannot be run backward in time");
     if (job->frames && job->steps < c->window)
         return fail(PLUMB_ESHAPE, "films of %lld frames; the model watches %lld",
                     (long long)job->steps, (long long)c->window);
     plumb_status st = prepare(&x, p);
     if (!st && job->frames) {
-        pool_run(job->count, job->threads, infer_one, &x);
+        parallel_for(job->count, job->threads, infer_one, &x);
         if (c->angles) lift(&x);
     }
-    if (!st) pool_run(job->count, job->threads, tell_one, &x);
+    if (!st) parallel_for(job->count, job->threads, tell_one, &x);
     if (!st) st = status_check_stop();
     finish(&x);
     return st;

@@ -8,6 +8,7 @@
 
 /// The posterior mean of the window at one end of each film, rolled out to both ends of it
 /// [Higgins21, code].
-plumb_status hgn_play(const hgn_config *c, params *p, const float *value, const trainee_play *job);
+plumb_status hgn_rollout(const hgn_config *c, params *p, const float *value,
+                         const model_rollout_job *job);
 
 #endif

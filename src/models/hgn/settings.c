@@ -17,7 +17,7 @@ static const char *const activations[] = {
 
 // clang-format off
 #define AT(member) offsetof(hgn_settings, member)
-const settings_row hgn_rows[] = {
+const setting_spec hgn_rows[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
     {"window", SETTINGS_INTEGER, AT(window), {"5", NULL, "3"}, 1, 1000, NULL, "frames the encoder sees", false},
     {"targets", SETTINGS_INTEGER, AT(targets), {"60", NULL, "6"}, 0, 100000, NULL, "frames to be predicted", false},
@@ -25,14 +25,14 @@ const settings_row hgn_rows[] = {
     {"direction", SETTINGS_CHOICE, AT(direction), {"forward", "forward_backward", "forward"}, 0, 0, directions,
      "forward, or half of the batch backward", false},
     {"pairs", SETTINGS_INTEGER, AT(pairs), {"16", NULL, "2"}, 1, 4096, NULL, "pairs (q, p) of latents, or of channels", false},
-    {"spread", SETTINGS_REAL, AT(spread), {"1", "0.1", "1"}, 1e-9, 1e9, NULL, "deviation of a latent before training, about", SETTINGS_YOUNG},
-    {"bound", SETTINGS_REAL, AT(bound), {"0"}, 0, 1e9, NULL, "of the logarithm of that deviation, smoothly; 0: none", SETTINGS_YOUNG},
-    {"standard", SETTINGS_FLAG, AT(standard), {"off", "on", "off"}, 0, 0, NULL, "the encoder sees frames less their mean, over their deviation", SETTINGS_YOUNG},
-    {"sizes", SETTINGS_FLAG, AT(sizes), {"off"}, 0, 0, NULL, "and their absolute values, in which colours are alike", SETTINGS_YOUNG},
-    {"colours", SETTINGS_REAL, AT(colours), {"0"}, 0, 1, NULL, "of sizes: part of training by which the encoder sees colours; none in its first half", SETTINGS_YOUNG},
-    {"angles", SETTINGS_FLAG, AT(angles), {"off"}, 0, 0, NULL, "positions are angles: energy and decoder see cosines and sines", SETTINGS_YOUNG},
-    {"soften", SETTINGS_REAL, AT(soften), {"0.3"}, 0, 1, NULL, "part of training by which they lie on the circle", SETTINGS_YOUNG},
-    {"seen", SETTINGS_CHOICE, AT(seen), {"positions"}, 0, 0, sights, "what frames are drawn from: q, or q and p", SETTINGS_YOUNG},
+    {"spread", SETTINGS_REAL, AT(spread), {"1", "0.1", "1"}, 1e-9, 1e9, NULL, "deviation of a latent before training, about", SETTING_ADDED_LATER},
+    {"bound", SETTINGS_REAL, AT(bound), {"0"}, 0, 1e9, NULL, "of the logarithm of that deviation, smoothly; 0: none", SETTING_ADDED_LATER},
+    {"standard", SETTINGS_FLAG, AT(standard), {"off", "on", "off"}, 0, 0, NULL, "the encoder sees frames less their mean, over their deviation", SETTING_ADDED_LATER},
+    {"sizes", SETTINGS_FLAG, AT(sizes), {"off"}, 0, 0, NULL, "and their absolute values, in which colours are alike", SETTING_ADDED_LATER},
+    {"colours", SETTINGS_REAL, AT(colours), {"0"}, 0, 1, NULL, "of sizes: part of training by which the encoder sees colours; none in its first half", SETTING_ADDED_LATER},
+    {"angles", SETTINGS_FLAG, AT(angles), {"off"}, 0, 0, NULL, "positions are angles: energy and decoder see cosines and sines", SETTING_ADDED_LATER},
+    {"soften", SETTINGS_REAL, AT(soften), {"0.3"}, 0, 1, NULL, "part of training by which they lie on the circle", SETTING_ADDED_LATER},
+    {"seen", SETTINGS_CHOICE, AT(seen), {"positions"}, 0, 0, sights, "what frames are drawn from: q, or q and p", SETTING_ADDED_LATER},
     {"phase_space", SETTINGS_CHOICE, AT(phase_space), {"vector"}, 0, 0, spaces, "a vector, or a map of channels", false},
     {"encoder", SETTINGS_CHOICE, AT(encoder), {"3x3"}, 0, 0, encoders, "its kernels", false},
     {"encoder_width", SETTINGS_INTEGER, AT(encoder_width), {"64", "32", "4"}, 1, 4096, NULL, "its channels", false},
@@ -41,20 +41,20 @@ const settings_row hgn_rows[] = {
     {"transform_width", SETTINGS_INTEGER, AT(transform_width), {"64", "32", "4"}, 1, 4096, NULL, "their channels", false},
     {"potential", SETTINGS_CHOICE, AT(potential), {"separable_net"}, 0, 0, energy_names, "form of the potential energy", false},
     {"kinetic", SETTINGS_CHOICE, AT(kinetic), {"separable_net"}, 0, 0, energy_names, "form of the kinetic energy", false},
-    {"base", SETTINGS_FLAG, AT(base), {"off"}, 0, 0, NULL, "energies are added to |q|^2/2 and |p|^2/2; of angles to the latter", SETTINGS_YOUNG},
+    {"base", SETTINGS_FLAG, AT(base), {"off"}, 0, 0, NULL, "energies are added to |q|^2/2 and |p|^2/2; of angles to the latter", SETTING_ADDED_LATER},
     {"energy_layers", SETTINGS_INTEGER, AT(energy_layers), {"4", "2", "2"}, 1, 7, NULL, "hidden layers of each energy", false},
     {"energy_width", SETTINGS_INTEGER, AT(energy_width), {"250", "64", "8"}, 1, 65536, NULL, "their units", false},
     {"energy_activation", SETTINGS_CHOICE, AT(energy_activation), {"swish"}, 0, 0, activations, "after each of them", false},
     {"integrator", SETTINGS_TEXT, AT(integrator), {"leap_frog"}, 0, 0, NULL, "leap_frog, so4, so6, so8, sym4, ruth4, rk4, ..", false},
     {"dt", SETTINGS_REAL, AT(dt), {"0.125"}, 1e-9, 1e9, NULL, "model time between frames", false},
     {"substeps", SETTINGS_INTEGER, AT(substeps), {"1"}, 1, 1000, NULL, "steps of the integrator a frame", false},
-    {"decoder", SETTINGS_CHOICE, AT(decoder), {"convolutions"}, 0, 0, decoders, "convolutions, or one network for all pixels that sees their place", SETTINGS_YOUNG},
+    {"decoder", SETTINGS_CHOICE, AT(decoder), {"convolutions"}, 0, 0, decoders, "convolutions, or one network for all pixels that sees their place", SETTING_ADDED_LATER},
     {"decoder_width", SETTINGS_INTEGER, AT(decoder_width), {"64", "32", "4"}, 1, 4096, NULL, "channels of its first block", false},
     {"decoder_taper", SETTINGS_FLAG, AT(decoder_taper), {"off", "on", "off"}, 0, 0, NULL, "half the channels from block to block", false},
     {"decoder_start", SETTINGS_INTEGER, AT(decoder_start), {"16", "8", "2"}, 1, 4096, NULL, "channels that q is projected to", false},
     {"objective", SETTINGS_CHOICE, AT(objective), {"elbo"}, 0, 0, objectives, "what is minimised", false},
     {"beta", SETTINGS_REAL, AT(beta), {"1", "0.1", "1"}, 0, 1e9, NULL, "weight of the KL divergence", false},
-    {"beta_last", SETTINGS_REAL, AT(beta_last), {"0"}, 0, 1e9, NULL, "what it grows to between 30 % and 80 % of training; 0: it stays", SETTINGS_YOUNG},
+    {"beta_last", SETTINGS_REAL, AT(beta_last), {"0"}, 0, 1e9, NULL, "what it grows to between 30 % and 80 % of training; 0: it stays", SETTING_ADDED_LATER},
     {"kappa", SETTINGS_REAL, AT(kappa), {"0.001"}, 0, 1, NULL, "of GECO: the squared error that will do", false},
     {"alpha", SETTINGS_REAL, AT(alpha), {"0"}, 0, 1, NULL, "of GECO: memory of its average", false},
     {"decoded", SETTINGS_INTEGER, AT(decoded), {"0", "4", "2"}, 0, 100000, NULL,
@@ -227,7 +227,7 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *s, int64_t
                     : c.whole ? "seen=state"
                               : "decoder=pixels");
     if (c.both_ways) c.split = HGN_INCLUDE;
-    plumb_status st = hgn_check(&c);
+    plumb_status st = hgn_config_check(&c);
     if (!st) *out = c;
     return st;
 }

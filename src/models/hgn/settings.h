@@ -46,7 +46,7 @@ typedef struct hgn_settings {
 } hgn_settings;
 
 /// One table for both models; HGN differs in the values of its presets.
-extern const settings_row hgn_rows[];
+extern const setting_spec hgn_rows[];
 /// What the presets set beyond the table, NULL at the end.
 extern const char *const hgn_plus_plus_cpu[],
     *const hgn_plus_plus_angles[], *const hgn_plus_plus_state[], *const hgn_plus_plus_constants[];

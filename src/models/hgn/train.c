@@ -23,10 +23,10 @@ enum { STATE_STAGE, STATE_ERROR, STATE_BEGUN, STATE_AVERAGE, STATE_PAIRS, STATE_
 // Streams of random numbers that a step draws from, apart from those of first parameters and clips.
 static const uint64_t noise_stream = UINT64_C(1) << 62, frame_stream = UINT64_C(3) << 61;
 
-typedef struct learner {
+typedef struct hgn_model {
     const hgn_settings *own;
     training_settings training;
-    const footage *film;
+    const video_set *film;
     hgn_config config; // of the last stage
     hgn_horizons horizons;
     params params;
@@ -46,13 +46,13 @@ typedef struct learner {
     int lambda; // GECO's parameter, or -1
     float *value;
     double *state;
-} learner;
+} hgn_model;
 
-static int64_t decoded_of(const learner *h, int stage)
+static int64_t decoded_of(const hgn_model *h, int stage)
 {
     hgn_config c = h->config;
     c.targets = h->horizons.targets[stage];
-    int64_t all = hgn_times_of(&c).targets, want = h->own->decoded;
+    int64_t all = hgn_frame_plan_make(&c).targets, want = h->own->decoded;
     return want && want < all ? want : all;
 }
 
@@ -66,15 +66,16 @@ static void choose_times(int64_t *time, double *weight, int64_t k, int64_t targe
     }
 }
 
-static void draw_item(const learner *h, struct replica *r, int stage, int64_t b, int64_t step,
+static void draw_item(const hgn_model *h, struct replica *r, int stage, int64_t b, int64_t step,
                       int64_t sample, double scale)
 {
     hgn_config c = h->config;
     c.targets = h->horizons.targets[stage];
-    hgn_times t = hgn_times_of(&c);
+    hgn_frame_plan t = hgn_frame_plan_make(&c);
     int64_t k = decoded_of(h, stage);
     uint64_t which = (uint64_t)(step * h->training.batch + sample);
-    footage_cut cut = footage_choose(h->film, (uint64_t)h->training.seed, step, sample, t.length);
+    video_window cut =
+        video_sample_window(h->film, (uint64_t)h->training.seed, step, sample, t.length);
     rng noise = rng_at((uint64_t)h->training.seed, noise_stream + which);
     rng frames = rng_at((uint64_t)h->training.seed, frame_stream + which);
     hgn_item *item = &r->item[b];
@@ -84,7 +85,7 @@ static void draw_item(const learner *h, struct replica *r, int stage, int64_t b,
     for (int64_t j = 0; j < k; j++) r->weight[b * k + j] *= scale;
     int64_t pairs = h->sizes ? h->size[rng_below(&frames, h->sizes)] : 0;
     if (h->state[STATE_PAIRS] > 0) pairs = (int64_t)h->state[STATE_PAIRS];
-    *item = (hgn_item){.clip = footage_frames(h->film, cut),
+    *item = (hgn_item){.clip = video_window_frames(h->film, cut),
                        .backward = c.both_ways && sample >= h->training.batch / 2,
                        .pairs = pairs,
                        .noise = eps,
@@ -92,18 +93,18 @@ static void draw_item(const learner *h, struct replica *r, int stage, int64_t b,
                        .weight = r->weight + b * k};
 }
 
-static double pixels(const learner *h)
+static double pixels(const hgn_model *h)
 {
     return (double)(h->config.image * h->config.image * h->config.channels);
 }
 
 // D of the loss [Higgins21, code]: pixels of all targets.
-static double all_pixels(const learner *h)
+static double all_pixels(const hgn_model *h)
 {
-    return pixels(h) * (double)hgn_times_of(&h->config).targets;
+    return pixels(h) * (double)hgn_frame_plan_make(&h->config).targets;
 }
 
-static double lambda_of(const learner *h, double *slope)
+static double lambda_of(const hgn_model *h, double *slope)
 {
     double v = (double)h->value[h->params.at[h->lambda].offset];
     *slope = 1.0 / (1.0 + exp(-v));
@@ -111,7 +112,7 @@ static double lambda_of(const learner *h, double *slope)
 }
 
 // Terms of this share: mean squared error of a pixel and KL, and the errors by nested size.
-static void count_terms(const learner *h, const struct replica *r, int64_t k, double *terms)
+static void count_terms(const hgn_model *h, const struct replica *r, int64_t k, double *terms)
 {
     double B = (double)h->training.batch, l2 = 0.0, kl = 0.0;
     for (int64_t b = 0; b < h->share; b++) {
@@ -130,7 +131,7 @@ static void count_terms(const learner *h, const struct replica *r, int64_t k, do
 }
 
 // Of the KL divergence: from 30 % to 80 % of training it grows, by the same factor every step.
-static double weight_of_kl(const learner *h, int64_t step)
+static double weight_of_kl(const hgn_model *h, int64_t step)
 {
     const double from = 0.3, to = 0.8, last = h->own->beta_last;
     if (h->config.objective == HGN_GECO) return 1.0;
@@ -143,7 +144,7 @@ static double weight_of_kl(const learner *h, int64_t step)
 static plumb_status gradient(void *self, int64_t replica, int64_t step, float *gradient,
                              double *terms)
 {
-    learner *h = self;
+    hgn_model *h = self;
     struct replica *r = &h->replica[replica];
     int stage = (int)h->state[STATE_STAGE];
     int64_t k = decoded_of(h, stage);
@@ -171,7 +172,7 @@ static plumb_status gradient(void *self, int64_t replica, int64_t step, float *g
 }
 
 // The smallest size of nesting whose error is near that of the best.
-static int64_t settled_size(const learner *h)
+static int64_t settled_size(const hgn_model *h)
 {
     const double *error = h->state + STATE_SIZES;
     double best = INFINITY;
@@ -182,7 +183,7 @@ static int64_t settled_size(const learner *h)
     return h->size[h->sizes - 1];
 }
 
-static void settle(learner *h, double done)
+static void settle(hgn_model *h, double done)
 {
     if (!h->sizes || h->state[STATE_PAIRS] > 0 || done < h->own->settle) return;
     int64_t size = settled_size(h);
@@ -192,7 +193,7 @@ static void settle(learner *h, double done)
 }
 
 // Angles come to lie on their circle.
-static void harden(learner *h, double done)
+static void harden(hgn_model *h, double done)
 {
     if (!h->config.angles) return;
     float *soft = h->value + h->params.at[params_find(&h->params, "soft")].offset;
@@ -200,7 +201,7 @@ static void harden(learner *h, double done)
 }
 
 // Which way up is decided before there are colours, and so for all of them alike.
-static void colour(learner *h, double done)
+static void colour(hgn_model *h, double done)
 {
     if (!h->config.hues) return;
     float *hue = h->value + h->params.at[params_find(&h->params, "hue")].offset;
@@ -210,7 +211,7 @@ static void colour(learner *h, double done)
 // Averages over about 100 steps; a stage ends when its own error is low, or its time is up.
 static plumb_status after(void *self, int64_t step, const double *terms)
 {
-    learner *h = self;
+    hgn_model *h = self;
     double *s = h->state, done = (double)(step + 1) / (double)h->training.steps;
     double C = terms[TERM_L2] - h->config.kappa, a = h->config.alpha;
     s[STATE_AVERAGE] = a * s[STATE_AVERAGE] + (1.0 - a) * C;
@@ -237,7 +238,7 @@ static plumb_status after(void *self, int64_t step, const double *terms)
 
 static void end(void *self)
 {
-    learner *h = self;
+    hgn_model *h = self;
     for (int64_t r = 0; h->replica && r < h->training.replicas; r++)
         for (int i = 0; i < h->stages; i++) hgn_replica_free(h->replica[r].stage[i]);
     for (int i = 0; i < h->stages; i++) hgn_step_free(h->step[i]);
@@ -246,7 +247,7 @@ static void end(void *self)
 
 static plumb_status enter(void *self, int64_t replica)
 {
-    learner *h = self;
+    hgn_model *h = self;
     for (int i = 0; i < h->stages; i++) {
         plumb_status st = hgn_replica_create(&h->replica[replica].stage[i], h->step[i], h->value);
         if (st) return st;
@@ -254,7 +255,7 @@ static plumb_status enter(void *self, int64_t replica)
     return PLUMB_OK;
 }
 
-static plumb_status make_programs(learner *h)
+static plumb_status make_programs(hgn_model *h)
 {
     for (int i = 0; i < h->stages; i++) {
         hgn_config c = h->config;
@@ -268,42 +269,42 @@ static plumb_status make_programs(learner *h)
     return PLUMB_OK;
 }
 
-static plumb_status make_replicas(learner *h, arena *mem)
+static plumb_status make_replicas(hgn_model *h, arena *mem)
 {
     int64_t most = 0;
     for (int i = 0; i < h->stages; i++) {
         int64_t k = decoded_of(h, i);
         most = k > most ? k : most;
     }
-    h->replica = ARENA_NEW(mem, struct replica, h->training.replicas);
+    h->replica = ARENA_ALLOC(mem, struct replica, h->training.replicas);
     if (!h->replica) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < h->training.replicas; i++) {
         struct replica *r = &h->replica[i];
-        r->item = ARENA_NEW(mem, hgn_item, h->share);
-        r->noise = ARENA_NEW(mem, float, (h->share * h->numbers));
-        r->times = ARENA_NEW(mem, int64_t, (h->share * most));
-        r->weight = ARENA_NEW(mem, double, (h->share * most));
-        r->l2 = ARENA_NEW(mem, double, (h->share * most));
-        r->kl = ARENA_NEW(mem, double, h->share);
+        r->item = ARENA_ALLOC(mem, hgn_item, h->share);
+        r->noise = ARENA_ALLOC(mem, float, (h->share * h->numbers));
+        r->times = ARENA_ALLOC(mem, int64_t, (h->share * most));
+        r->weight = ARENA_ALLOC(mem, double, (h->share * most));
+        r->l2 = ARENA_ALLOC(mem, double, (h->share * most));
+        r->kl = ARENA_ALLOC(mem, double, h->share);
         if (!r->item || !r->noise || !r->times || !r->weight || !r->l2 || !r->kl)
             return PLUMB_EMEMORY;
     }
     return PLUMB_OK;
 }
 
-static plumb_status name_parts(trainee *out, learner *h, arena *mem)
+static plumb_status name_parts(trainable_model *out, hgn_model *h, arena *mem)
 {
     static const char *const states[] = {"stage", "error", "begun", "average", "pairs"};
     out->tensors = h->params.count;
     out->states = STATE_SIZES + h->sizes;
     out->terms = TERM_PAIRS + 2 * h->sizes;
-    trainee_tensor *tensor = ARENA_NEW(mem, trainee_tensor, out->tensors);
-    const char **term = ARENA_NEW(mem, const char *, out->terms);
-    const char **state = ARENA_NEW(mem, const char *, out->states);
+    model_tensor *tensor = ARENA_ALLOC(mem, model_tensor, out->tensors);
+    const char **term = ARENA_ALLOC(mem, const char *, out->terms);
+    const char **state = ARENA_ALLOC(mem, const char *, out->states);
     if (!tensor || !term || !state) return PLUMB_EMEMORY;
     for (int i = 0; i < h->params.count; i++) {
         const param *p = &h->params.at[i];
-        tensor[i] = (trainee_tensor){.name = p->name, .rank = p->shape.rank, .offset = p->offset};
+        tensor[i] = (model_tensor){.name = p->name, .rank = p->shape.rank, .offset = p->offset};
         memcpy(tensor[i].shape, p->shape.size, (size_t)p->shape.rank * sizeof(int64_t));
     }
     term[TERM_LOSS] = "loss", term[TERM_L2] = "l2", term[TERM_KL] = "kl";
@@ -315,7 +316,7 @@ static plumb_status name_parts(trainee *out, learner *h, arena *mem)
                              &state[STATE_SIZES + i]};
         for (int k = 0; k < 3; k++) {
             snprintf(name, sizeof name, words[k], (long long)h->size[i]);
-            if (!(*to[k] = arena_text(mem, name))) return PLUMB_EMEMORY;
+            if (!(*to[k] = arena_strdup(mem, name))) return PLUMB_EMEMORY;
         }
     }
     out->tensor = tensor;
@@ -324,13 +325,13 @@ static plumb_status name_parts(trainee *out, learner *h, arena *mem)
     return PLUMB_OK;
 }
 
-static plumb_status check(const learner *h)
+static plumb_status check(const hgn_model *h)
 {
-    const footage *f = h->film;
+    const video_set *f = h->film;
     if (f->height != f->width)
         return fail(PLUMB_ESHAPE, "frames of %lld x %lld; HGN needs square ones",
                     (long long)f->height, (long long)f->width);
-    const plumb_status st = footage_reaches(f, hgn_times_of(&h->config).length);
+    const plumb_status st = video_check_length(f, hgn_frame_plan_make(&h->config).length);
     if (st) return st;
     if (h->training.batch % h->training.replicas)
         return fail(PLUMB_EVALUE, "batch=%lld cannot be cut into replicas=%lld equal shares",
@@ -338,7 +339,7 @@ static plumb_status check(const learner *h)
     return PLUMB_OK;
 }
 
-static plumb_status set_up(learner *h, arena *mem, trainee *out)
+static plumb_status set_up(hgn_model *h, arena *mem, trainable_model *out)
 {
     plumb_status st = hgn_settings_config(&h->config, h->own, h->film->height, h->film->channels);
     if (!st) st = hgn_settings_horizons(&h->horizons, h->own);
@@ -346,7 +347,7 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
     if (st) return st;
     h->stages = h->horizons.count;
     h->share = h->training.batch / h->training.replicas;
-    shape one = hgn_state(&h->config, 1);
+    shape one = hgn_state_shape(&h->config, 1);
     h->numbers = 2 * shape_count(&one);
     for (int64_t p = 1; h->own->nested && p < 2 * h->own->pairs && h->sizes < SIZES; p *= 2)
         h->size[h->sizes++] = p < h->own->pairs ? p : h->own->pairs;
@@ -355,15 +356,15 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
     if (h->config.objective == HGN_GECO) {
         shape scalar = {0}; // softplus of the start is 1
         h->lambda =
-            params_add(&h->params, "geco.lambda", &scalar, PARAM_VALUE, log(exp(1.0) - 1.0));
+            params_add(&h->params, "geco.lambda", &scalar, PARAM_INIT_VALUE, log(exp(1.0) - 1.0));
         if (h->lambda < 0) return PLUMB_EMEMORY;
     }
     if ((st = make_replicas(h, mem)) || (st = name_parts(out, h, mem))) return st;
-    h->value = out->value = ARENA_NEW(mem, float, h->params.size);
-    h->state = out->state = ARENA_NEW(mem, double, out->states);
+    h->value = out->value = ARENA_ALLOC(mem, float, h->params.size);
+    h->state = out->state = ARENA_ALLOC(mem, double, out->states);
     if (!h->value || !h->state) return PLUMB_EMEMORY;
     out->size = h->params.size;
-    params_draw(&h->params, h->value, (uint64_t)h->training.seed);
+    params_init_values(&h->params, h->value, (uint64_t)h->training.seed);
     for (int i = 0; i < h->sizes; i++) h->state[STATE_SIZES + i] = -1.0;
     harden(h, 0.0);
     colour(h, 0.0);
@@ -376,16 +377,17 @@ static plumb_status set_up(learner *h, arena *mem, trainee *out)
     return PLUMB_OK;
 }
 
-static plumb_status play(void *self, const trainee_play *job)
+static plumb_status play(void *self, const model_rollout_job *job)
 {
-    learner *h = self;
-    return h->config.dynamics == HGN_RECURRENT ? ar_play(&h->config, &h->params, h->value, job)
-                                               : hgn_play(&h->config, &h->params, h->value, job);
+    hgn_model *h = self;
+    return h->config.dynamics == HGN_RECURRENT
+               ? autoregressive_rollout(&h->config, &h->params, h->value, job)
+               : hgn_rollout(&h->config, &h->params, h->value, job);
 }
 
 static void plan(void *self, plumb_record *record)
 {
-    const learner *h = self;
+    const hgn_model *h = self;
     plumb_record_integer(record, "parameters", h->params.size);
     plumb_record_integer(record, "replicas", h->training.replicas);
     plumb_record_integer(record, "items", h->share);
@@ -397,8 +399,8 @@ static void plan(void *self, plumb_record *record)
         plumb_record_integer(record, "targets", h->horizons.targets[i]);
         plumb_record_integer(record, "decoded", k);
         plumb_record_integer(record, "groups", (frames + group - 1) / group);
-        tensors_plan(record, "rollout", hgn_step_program(h->step[i], false));
-        tensors_plan(record, "decoder", hgn_step_program(h->step[i], true));
+        model_build_record_program(record, "rollout", hgn_step_program(h->step[i], false));
+        model_build_record_program(record, "decoder", hgn_step_program(h->step[i], true));
         plumb_record_end(record);
     }
     plumb_record_end(record);
@@ -411,59 +413,60 @@ static plumb_forecast_frames frames_of(const hgn_config *c)
     return c->split == HGN_OVERLAP ? PLUMB_FRAMES_OVERLAP_BY_ONE : PLUMB_FRAMES_NO_OVERLAP;
 }
 
-plumb_status hgn_train_create(trainee *out, arena *mem, const hgn_settings *own, const char *model,
-                              const training_settings *training, const footage *film)
+plumb_status hgn_train_create(trainable_model *out, arena *mem, const hgn_settings *own,
+                              const char *model, const training_settings *training,
+                              const video_set *film)
 {
-    learner *h = ARENA_NEW(mem, learner, 1);
+    hgn_model *h = ARENA_ALLOC(mem, hgn_model, 1);
     if (!h) return PLUMB_EMEMORY;
     h->own = own;
     h->training = *training;
     h->film = film;
-    *out = (trainee){.model = model,
-                     .replicas = training->replicas,
-                     .self = h,
-                     .enter = enter,
-                     .gradient = gradient,
-                     .after = after,
-                     .end = end,
-                     .play = play,
-                     .plan = plan};
+    *out = (trainable_model){.model = model,
+                             .replicas = training->replicas,
+                             .self = h,
+                             .enter = enter,
+                             .gradient = gradient,
+                             .after = after,
+                             .end = end,
+                             .play = play,
+                             .plan = plan};
     plumb_status st = set_up(h, mem, out);
     out->latents = h->numbers;
     out->window = h->config.window;
     out->targets = h->config.targets;
     out->frames = frames_of(&h->config);
-    out->begins = st ? 0 : hgn_begins(&h->config);
-    out->one_way = !hgn_reversible(&h->config);
+    out->begins = st ? 0 : hgn_first_step(&h->config);
+    out->one_way = !hgn_config_reversible(&h->config);
     out->momenta = h->config.dynamics == HGN_LAGRANGIAN;
     if (st) end(h);
     return st;
 }
 
-static plumb_status create_hgn(trainee *out, arena *mem, const void *own,
-                               const training_settings *training, const footage *film)
+static plumb_status create_hgn(trainable_model *out, arena *mem, const void *own,
+                               const training_settings *training, const video_set *film)
 {
     return hgn_train_create(out, mem, own, "hgn", training, film);
 }
 
-static plumb_status create_plus_plus(trainee *out, arena *mem, const void *own,
-                                     const training_settings *training, const footage *film)
+static plumb_status create_plus_plus(trainable_model *out, arena *mem, const void *own,
+                                     const training_settings *training, const video_set *film)
 {
     return hgn_train_create(out, mem, own, "hgn++", training, film);
 }
 
-int64_t hgn_train_clip(const hgn_settings *own)
+int64_t hgn_train_clip_length(const hgn_settings *own)
 {
     hgn_config c;
-    return hgn_settings_config(&c, own, 32, 3) ? 1 : hgn_times_of(&c).length;
+    return hgn_settings_config(&c, own, 32, 3) ? 1 : hgn_frame_plan_make(&c).length;
 }
 
 static int64_t clip(const void *own)
 {
-    return hgn_train_clip(own);
+    return hgn_train_clip_length(own);
 }
 
-const catalogue_row hgn_plus_plus_row = {
+const registry_entry hgn_plus_plus_row = {
     .name = "hgn++",
     .summary = "Hamiltonian generative network, improved [Higgins21]",
     .settings = hgn_rows,
@@ -476,7 +479,7 @@ const catalogue_row hgn_plus_plus_row = {
     .create = create_plus_plus,
 };
 
-const catalogue_row hgn_row = {
+const registry_entry hgn_row = {
     .name = "hgn",
     .summary = "Hamiltonian generative network [Toth20], as the SyMetric paper has it",
     .settings = hgn_rows,

@@ -8,9 +8,10 @@
 #include "models/registry.h"
 
 /// `own` stays where it is.
-plumb_status hgn_train_create(trainee *out, arena *mem, const hgn_settings *own, const char *model,
-                              const training_settings *training, const footage *film);
+plumb_status hgn_train_create(trainable_model *out, arena *mem, const hgn_settings *own,
+                              const char *model, const training_settings *training,
+                              const video_set *film);
 /// Frames of a clip.
-int64_t hgn_train_clip(const hgn_settings *own);
+int64_t hgn_train_clip_length(const hgn_settings *own);
 
 #endif

@@ -9,9 +9,9 @@
 struct hgn_step {
     const params *params;
     hgn_config config;
-    hgn_times times;
+    hgn_frame_plan times;
     int64_t batch, decoded, group, state, seen; // numbers of q, and of what is decoded
-    hgn_roll roll;
+    hgn_rollout_graph roll;
     hgn_decode decode;
     program *roll_program, *decode_program;
 };
@@ -26,8 +26,8 @@ plumb_status hgn_step_create(hgn_step **out, params *p, const hgn_config *c, int
 {
     hgn_step *s = calloc(1, sizeof *s);
     if (!s) return fail(PLUMB_EMEMORY, "no memory for a model");
-    hgn_times t = hgn_times_of(c);
-    shape one = hgn_state(c, 1), seen = hgn_seen(c, 1);
+    hgn_frame_plan t = hgn_frame_plan_make(c);
+    shape one = hgn_state_shape(c, 1), seen = hgn_decoder_input_shape(c, 1);
     *s = (hgn_step){.params = p,
                     .config = *c,
                     .times = t,
@@ -37,8 +37,8 @@ plumb_status hgn_step_create(hgn_step **out, params *p, const hgn_config *c, int
                     .state = shape_count(&one),
                     .seen = shape_count(&seen)};
     plumb_status st =
-        hgn_roll_describe(&s->roll, p, c, batch, t.back, t.forward, t.now, nested, true);
-    if (!st) st = hgn_decode_describe(&s->decode, p, c, group, true);
+        hgn_rollout_build(&s->roll, p, c, batch, t.back, t.forward, t.now, nested, true);
+    if (!st) st = hgn_decode_build(&s->decode, p, c, group, true);
     if (!st)
         st = program_build(&s->roll_program, s->roll.net.g, s->roll.output, s->roll.outputs,
                            PROGRAM_FAST);
@@ -96,7 +96,7 @@ void hgn_replica_free(hgn_replica *r)
     free(r);
 }
 
-void hgn_window(float *out, const uint8_t *frames, const hgn_config *c, int64_t count)
+void hgn_pack_window(float *out, const uint8_t *frames, const hgn_config *c, int64_t count)
 {
     int64_t pixels = c->image * c->image, C = c->channels;
     for (int64_t t = 0; t < count; t++)
@@ -113,8 +113,8 @@ static void show_frames(hgn_replica *r, const hgn_item *item)
     float *frames = instance_input(r->roll, s->roll.frames);
     for (int64_t t = 0; t < s->roll.times; t++)
         for (int64_t b = 0; b < s->batch; b++)
-            hgn_window(frames + (t * s->batch + b) * frame, item[b].clip + t * frame, &s->config,
-                       1);
+            hgn_pack_window(frames + (t * s->batch + b) * frame, item[b].clip + t * frame,
+                            &s->config, 1);
 }
 
 static void set_inputs(hgn_replica *r, const hgn_item *item)
@@ -129,7 +129,7 @@ static void set_inputs(hgn_replica *r, const hgn_item *item)
     float *keep = s->roll.keep ? instance_input(r->roll, s->roll.keep) : NULL;
     for (int64_t b = 0; b < s->batch; b++) {
         int64_t first = item[b].backward ? s->times.length - c->window : 0;
-        hgn_window(frames + b * window, item[b].clip + first * frame, c, c->window);
+        hgn_pack_window(frames + b * window, item[b].clip + first * frame, c, c->window);
         memcpy(noise + b * 2 * s->state, item[b].noise, (size_t)(2 * s->state) * sizeof *noise);
         if (sign) sign[b] = item[b].backward ? -1.0f : 1.0f;
         for (int64_t i = 0; keep && i < pairs; i++)
@@ -151,7 +151,7 @@ static void add_gradients(instance *i, const net *n, int first, float *gradient)
 {
     for (int k = 0; k < n->leaves; k++) {
         const param *p = &n->params->at[n->leaf[k].param];
-        tape_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
+        fused_loop_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
     }
 }
 
@@ -162,7 +162,7 @@ static void decode_group(hgn_replica *r, const hgn_item *item, int64_t first, in
     const hgn_step *s = r->s;
     int64_t n = s->seen, B = s->batch;
     int64_t frame = s->config.image * s->config.image * s->config.channels;
-    const float *seen = instance_output(r->roll, HGN_SEEN);
+    const float *seen = instance_output(r->roll, HGN_DECODER_INPUT);
     float *q = instance_input(r->decode, s->decode.q);
     float *target = instance_input(r->decode, s->decode.target);
     float *weight = instance_input(r->decode, s->decode.weight);
@@ -180,7 +180,7 @@ static void decode_group(hgn_replica *r, const hgn_item *item, int64_t first, in
     for (int64_t k = 0; k < count; k++) {
         int64_t which = first + k, b = which / s->decoded, j = which % s->decoded;
         l2[which] = (double)error[k];
-        tape_add(dq_all + (item[b].times[j] * B + b) * n, dq + k * n, n);
+        fused_loop_add(dq_all + (item[b].times[j] * B + b) * n, dq + k * n, n);
     }
     add_gradients(r->decode, &s->decode.net, HGN_DECODE_OUTPUTS, gradient);
 }

@@ -21,7 +21,7 @@ const program *hgn_step_program(const hgn_step *s, bool decoder);
 plumb_status hgn_replica_create(hgn_replica **out, const hgn_step *s, const float *value);
 void hgn_replica_free(hgn_replica *r);
 
-/// An item: a clip of hgn_times_of(c).length frames of bytes, and what was drawn for it.
+/// An item: a clip of hgn_frame_plan_make(c).length frames of bytes, and what was drawn for it.
 typedef struct hgn_item {
     const uint8_t *clip;
     bool backward;        // the rollout runs into the past from the clip's last frames
@@ -37,6 +37,6 @@ void hgn_replica_run(hgn_replica *r, const hgn_item *item, double kl_weight, flo
                      double *l2, double *kl);
 
 /// bytes / 255 of `count` frames, side by side in the channels: (image, image, count * channels).
-void hgn_window(float *out, const uint8_t *frames, const hgn_config *c, int64_t count);
+void hgn_pack_window(float *out, const uint8_t *frames, const hgn_config *c, int64_t count);
 
 #endif

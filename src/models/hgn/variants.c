@@ -13,9 +13,9 @@ static const char *const cores[] = {"vanilla", "lstm", "gru", NULL}; // as hgn_c
 
 #define AT(member) offsetof(hgn_settings, member)
 // clang-format off
-static const settings_row residual = {"residual", SETTINGS_FLAG, AT(residual), {"on"}, 0, 0, NULL,
+static const setting_spec residual = {"residual", SETTINGS_FLAG, AT(residual), {"on"}, 0, 0, NULL,
                                       "the map adds to the state, or else gives the next one", false};
-static const settings_row core = {"core", SETTINGS_CHOICE, AT(core), {"vanilla", "gru", "gru"}, 0, 0, cores,
+static const setting_spec core = {"core", SETTINGS_CHOICE, AT(core), {"vanilla", "gru", "gru"}, 0, 0, cores,
                                   "kind of the recurrent cores; energy_layers and energy_width are theirs", false};
 // clang-format on
 #undef AT
@@ -52,7 +52,7 @@ static const char *const not_ar[] = {"base",
                                      "transform_width",
                                      NULL};
 
-static settings_row lgn_rows[MOST_ROWS], ode_rows[MOST_ROWS], rgn_rows[MOST_ROWS],
+static setting_spec lgn_rows[MOST_ROWS], ode_rows[MOST_ROWS], rgn_rows[MOST_ROWS],
     ar_rows[MOST_ROWS];
 
 static bool among(const char *name, const char *const *list)
@@ -61,10 +61,10 @@ static bool among(const char *name, const char *const *list)
     return *list != NULL;
 }
 
-static void derive(settings_row *out, const char *const *without, const settings_row *with)
+static void derive(setting_spec *out, const char *const *without, const setting_spec *with)
 {
     int count = 0;
-    for (const settings_row *row = hgn_rows; row->name && count < MOST_ROWS - 2; row++)
+    for (const setting_spec *row = hgn_rows; row->name && count < MOST_ROWS - 2; row++)
         if (!among(row->name, without)) out[count++] = *row;
     if (with) out[count++] = *with;
 }
@@ -91,11 +91,11 @@ static hgn_settings whole(const void *own, hgn_dynamics dynamics)
     return s;
 }
 
-static plumb_status create(trainee *out, arena *mem, const void *own, hgn_dynamics dynamics,
+static plumb_status create(trainable_model *out, arena *mem, const void *own, hgn_dynamics dynamics,
                            const char *model, const training_settings *training,
-                           const footage *film)
+                           const video_set *film)
 {
-    hgn_settings *s = ARENA_NEW(mem, hgn_settings, 1);
+    hgn_settings *s = ARENA_ALLOC(mem, hgn_settings, 1);
     if (!s) return PLUMB_EMEMORY;
     *s = whole(own, dynamics);
     return hgn_train_create(out, mem, s, model, training, film);
@@ -104,18 +104,18 @@ static plumb_status create(trainee *out, arena *mem, const void *own, hgn_dynami
 static int64_t clip(const void *own, hgn_dynamics dynamics)
 {
     hgn_settings s = whole(own, dynamics);
-    return hgn_train_clip(&s);
+    return hgn_train_clip_length(&s);
 }
 
-#define RELATIVE(id, text, dynamics)                                                        \
-    static plumb_status create_##id(trainee *out, arena *mem, const void *own,              \
-                                    const training_settings *training, const footage *film) \
-    {                                                                                       \
-        return create(out, mem, own, dynamics, text, training, film);                       \
-    }                                                                                       \
-    static int64_t clip_##id(const void *own)                                               \
-    {                                                                                       \
-        return clip(own, dynamics);                                                         \
+#define RELATIVE(id, text, dynamics)                                                          \
+    static plumb_status create_##id(trainable_model *out, arena *mem, const void *own,        \
+                                    const training_settings *training, const video_set *film) \
+    {                                                                                         \
+        return create(out, mem, own, dynamics, text, training, film);                         \
+    }                                                                                         \
+    static int64_t clip_##id(const void *own)                                                 \
+    {                                                                                         \
+        return clip(own, dynamics);                                                           \
     }
 RELATIVE(lgn, "lgn", HGN_LAGRANGIAN)
 RELATIVE(ode, "ode", HGN_FIELD)
@@ -130,7 +130,7 @@ static const char *const ar_cpu[] = {"steps=2000", "hold=0.4",    "encoder_width
                                      "targets=30", "horizons=10", "deadlines=0.25",
                                      NULL};
 
-const catalogue_row lgn_row = {
+const registry_entry lgn_row = {
     .name = "lgn",
     .summary = "Lagrangian generative network: positions and velocities [Higgins21, code]",
     .settings = lgn_rows,
@@ -140,7 +140,7 @@ const catalogue_row lgn_row = {
     .create = create_lgn,
 };
 
-const catalogue_row ode_row = {
+const registry_entry ode_row = {
     .name = "ode",
     .summary = "the same with a field that need not conserve anything, dz/dt = f(z)",
     .settings = ode_rows,
@@ -150,7 +150,7 @@ const catalogue_row ode_row = {
     .create = create_ode,
 };
 
-const catalogue_row rgn_row = {
+const registry_entry rgn_row = {
     .name = "rgn",
     .summary = "the same with a map from frame to frame, forward only",
     .settings = rgn_rows,
@@ -160,7 +160,7 @@ const catalogue_row rgn_row = {
     .create = create_rgn,
 };
 
-const catalogue_row ar_row = {
+const registry_entry ar_row = {
     .name = "ar",
     .summary = "autoregressive: recurrent cores shown frame after frame, forward only",
     .settings = ar_rows,

@@ -16,7 +16,7 @@ plumb_status plato_check(const plato_config *c)
     return PLUMB_OK;
 }
 
-void plato_show(float *out, const uint8_t *frame, const uint8_t *mask, const plato_config *c)
+void plato_pack_input(float *out, const uint8_t *frame, const uint8_t *mask, const plato_config *c)
 {
     int64_t pixels = c->height * c->width, last = c->slots - 1;
     memset(out, 0, (size_t)(c->slots * pixels * 4) * sizeof *out);
@@ -28,7 +28,7 @@ void plato_show(float *out, const uint8_t *frame, const uint8_t *mask, const pla
     }
 }
 
-void plato_places(float *out, const plato_config *c)
+void plato_coordinates(float *out, const plato_config *c)
 {
     for (int64_t y = 0; y < c->height; y++)
         for (int64_t x = 0; x < c->width; x++) {
@@ -44,14 +44,14 @@ static node *weights(net *n, const char *name, const char *what, int rank, const
 {
     char full[64];
     snprintf(full, sizeof full, "%s.%s", name, what);
-    return net_param(n, full, rank, size, PARAM_UNIFORM, 0.0);
+    return net_param(n, full, rank, size, PARAM_INIT_UNIFORM, 0.0);
 }
 
 static node *bias(net *n, const char *name, const char *what, int64_t out, int64_t inputs)
 {
     char full[64];
     snprintf(full, sizeof full, "%s.%s", name, what);
-    return net_param(n, full, 1, &out, PARAM_UNIFORM, (double)inputs);
+    return net_param(n, full, 1, &out, PARAM_INIT_UNIFORM, (double)inputs);
 }
 
 static node *conv(net *n, const char *part, int which, node *x, int64_t out, int64_t kernel,
@@ -74,7 +74,7 @@ static node *dense(net *n, const char *name, node *x, int64_t out)
 
 static node *relu(net *n, node *x)
 {
-    return op_leaky(n->g, x, 0.0);
+    return op_leaky_relu(n->g, x, 0.0);
 }
 
 static node *reshape2(net *n, node *x, int64_t rows, int64_t columns)
@@ -111,7 +111,7 @@ static node *slot_of(net *n, node *x, int64_t k)
     return reshape2(n, op_slice(n->g, x, 1, k, 1), s[0], s[2]);
 }
 
-plato_picture plato_decode(net *n, const plato_config *c, node *code, node *places)
+plato_image plato_decode(net *n, const plato_config *c, node *code, node *places)
 {
     graph *g = n->g;
     int64_t items = code->shape.size[0], size[] = {c->height, c->width};
@@ -120,11 +120,11 @@ plato_picture plato_decode(net *n, const plato_config *c, node *code, node *plac
     node *x = op_concat(g, both, 2, 3);
     for (int i = 0; i < 4; i++) x = relu(n, conv(n, "decoder", i, x, c->decoder, 3, 1));
     x = conv(n, "decoder", 4, x, 4, 1, 1);
-    plato_picture p = {.colour = op_slice(g, x, 3, 0, 3)};
+    plato_image p = {.colour = op_slice(g, x, 3, 0, 3)};
     node *logit = op_reshape(g, op_slice(g, x, 3, 3, 1), 3, (int64_t[]){frames, c->slots, pixels});
-    p.share = ARENA_NEW(graph_memory(g), node *, c->slots);
+    p.share = ARENA_ALLOC(graph_memory(g), node *, c->slots);
     if (!p.share) {
-        graph_blunder(g, PLUMB_EMEMORY);
+        graph_error(g, PLUMB_EMEMORY);
         return p;
     }
     for (int64_t k = 0; k < c->slots; k++) p.share[k] = slot_of(n, logit, k);
@@ -133,7 +133,7 @@ plato_picture plato_decode(net *n, const plato_config *c, node *code, node *plac
     return p;
 }
 
-node *plato_compose(net *n, const plato_config *c, plato_picture p)
+node *plato_compose(net *n, const plato_config *c, plato_image p)
 {
     graph *g = n->g;
     int64_t frames = p.colour->shape.size[0] / c->slots, pixels = c->height * c->width, three = 3;
@@ -173,7 +173,7 @@ static void add_losses(plato_perception *k, const plato_config *c)
     k->error = op_add(g, per_frame(n, c, far), op_scale(g, per_frame(n, c, mask), level));
 
     node *m = k->codes.mean, *v = k->codes.log_variance;
-    node *kl = op_shift(g, op_subtract(g, op_add(g, op_square(g, m), op_exp(g, v)), v), -1.0);
+    node *kl = op_add_scalar(g, op_subtract(g, op_add(g, op_square(g, m), op_exp(g, v)), v), -1.0);
     k->divergence = op_scale(g, per_frame(n, c, kl), 0.5);
 
     node *truth = op_reshape(g, mask, 3, (int64_t[]){frames, slots, pixels}), *cross = NULL;
@@ -186,14 +186,14 @@ static void add_losses(plato_perception *k, const plato_config *c)
 
 static node **gradients(net *n, node *const *y, node *const *seed, int ys)
 {
-    node **d = ARENA_NEW(graph_memory(n->g), node *, n->leaves);
-    if (!d) graph_blunder(n->g, PLUMB_EMEMORY);
+    node **d = ARENA_ALLOC(graph_memory(n->g), node *, n->leaves);
+    if (!d) graph_error(n->g, PLUMB_EMEMORY);
     else net_gradients(n, d, y, seed, ys);
     return d;
 }
 
-plumb_status plato_perceive(plato_perception *out, params *p, const plato_config *c, int64_t frames,
-                            int64_t batch)
+plumb_status plato_perception_build(plato_perception *out, params *p, const plato_config *c,
+                                    int64_t frames, int64_t batch)
 {
     plato_perception k = {.net = {.params = p}};
     plumb_status st = plato_check(c);
@@ -255,7 +255,7 @@ static node *gather(net *n, const plato_config *c, node *e, int64_t items)
     node *most = NULL;
     for (int64_t j = 0; j < c->slots; j++) {
         node *one = reshape2(n, op_slice(g, e, 2, j, 1), rows, U);
-        most = most ? op_larger(g, most, one) : one;
+        most = most ? op_maximum(g, most, one) : one;
     }
     return op_concat(g, (node *[]){reshape2(n, op_sum(g, e, 2, 1), rows, U), most}, 2, 1);
 }
@@ -289,8 +289,8 @@ static memory advance(net *n, const plato_config *c, memory m, node *code, int64
     return m;
 }
 
-plumb_status plato_predict(plato_dynamics *out, params *p, const plato_config *c, int64_t items,
-                           int64_t batch)
+plumb_status plato_dynamics_build(plato_dynamics *out, params *p, const plato_config *c,
+                                  int64_t items, int64_t batch)
 {
     plato_dynamics k = {.net = {.params = p}};
     plumb_status st = plato_check(c);
@@ -298,8 +298,8 @@ plumb_status plato_predict(plato_dynamics *out, params *p, const plato_config *c
     if (st) return st;
     graph *g = k.net.g;
     int64_t rows = items * c->slots, D = c->code, steps = c->length - 1;
-    node **error = ARENA_NEW(graph_memory(g), node *, steps);
-    k.prediction = ARENA_NEW(graph_memory(g), node *, steps);
+    node **error = ARENA_ALLOC(graph_memory(g), node *, steps);
+    k.prediction = ARENA_ALLOC(graph_memory(g), node *, steps);
     if (!error || !k.prediction) {
         graph_free(g);
         return PLUMB_EMEMORY;

@@ -27,9 +27,9 @@ plumb_status plato_check(const plato_config *c);
 
 /// What the encoder is shown of a frame: (slots, height, width, 4), the picture where the object is
 /// and its mask. Numbers beyond the slots, should there be any, belong to the last one.
-void plato_show(float *out, const uint8_t *frame, const uint8_t *mask, const plato_config *c);
+void plato_pack_input(float *out, const uint8_t *frame, const uint8_t *mask, const plato_config *c);
 /// Places of pixels from -1 to 1, (height, width, 2): column, row.
-void plato_places(float *out, const plato_config *c);
+void plato_coordinates(float *out, const plato_config *c);
 
 /// seen (frames * slots, height, width, 4) -> mean and logarithm of the variance, (frames * slots,
 /// code) each.
@@ -40,13 +40,13 @@ plato_codes plato_encode(net *n, const plato_config *c, node *seen);
 
 /// code (frames * slots, code) -> colours (frames * slots, height, width, 3); which slot a pixel is
 /// of, as logarithms of shares, one node a slot of (frames, height * width).
-typedef struct plato_picture {
+typedef struct plato_image {
     node *colour;
     node **share;
-} plato_picture;
-plato_picture plato_decode(net *n, const plato_config *c, node *code, node *places);
+} plato_image;
+plato_image plato_decode(net *n, const plato_config *c, node *code, node *places);
 /// The picture of all slots together, (frames, height * width, 3).
-node *plato_compose(net *n, const plato_config *c, plato_picture p);
+node *plato_compose(net *n, const plato_config *c, plato_image p);
 
 /// Perception in training, on single frames.
 typedef struct plato_perception {
@@ -54,12 +54,12 @@ typedef struct plato_perception {
     node *seen, *picture, *noise, *places; // picture (frames, height, width, 3)
     node *error, *divergence, *masks;      // (frames) each; the loss is error + beta d + gamma m
     plato_codes codes;
-    plato_picture decoded;
+    plato_image decoded;
     node **gradient; // one per leaf of the net
 } plato_perception;
 /// Gradients of the mean over `batch` frames, of which these are `frames`; 0: none.
-plumb_status plato_perceive(plato_perception *out, params *p, const plato_config *c, int64_t frames,
-                            int64_t batch);
+plumb_status plato_perception_build(plato_perception *out, params *p, const plato_config *c,
+                                    int64_t frames, int64_t batch);
 
 /// The dynamics of `items` clips, given the codes of all their frames.
 typedef struct plato_dynamics {
@@ -70,7 +70,7 @@ typedef struct plato_dynamics {
     node *error;       // (length - 1, items): squared, summed over slots and code
     node **gradient;
 } plato_dynamics;
-plumb_status plato_predict(plato_dynamics *out, params *p, const plato_config *c, int64_t items,
-                           int64_t batch);
+plumb_status plato_dynamics_build(plato_dynamics *out, params *p, const plato_config *c,
+                                  int64_t items, int64_t batch);
 
 #endif

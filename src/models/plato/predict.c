@@ -9,9 +9,10 @@
 #include "base/parallel_for.h"
 #include "models/model_build.h"
 
-plumb_status plato_eye_create(plato_eye *out, params *p, const plato_config *c, int64_t frames)
+plumb_status plato_encoder_create(plato_encoder *out, params *p, const plato_config *c,
+                                  int64_t frames)
 {
-    plato_eye e = {.net = {.params = p}, .frames = frames};
+    plato_encoder e = {.net = {.params = p}, .frames = frames};
     plumb_status st = plato_check(c);
     if (!st) st = graph_create(&e.net.g);
     if (st) return st;
@@ -25,20 +26,20 @@ plumb_status plato_eye_create(plato_eye *out, params *p, const plato_config *c, 
     return st;
 }
 
-void plato_eye_clear(plato_eye *e)
+void plato_encoder_clear(plato_encoder *e)
 {
     program_free(e->program);
     if (e->net.g) graph_free(e->net.g);
-    *e = (plato_eye){0};
+    *e = (plato_encoder){0};
 }
 
-void plato_eye_look(float *codes, instance *i, const plato_eye *e, const plato_config *c,
-                    const uint8_t *frames, const uint8_t *mask)
+void plato_encoder_run(float *codes, instance *i, const plato_encoder *e, const plato_config *c,
+                       const uint8_t *frames, const uint8_t *mask)
 {
     int64_t pixels = c->height * c->width, K = c->slots, D = c->code;
     float *seen = instance_input(i, e->seen);
     for (int64_t t = 0; t < e->frames; t++)
-        plato_show(seen + t * K * pixels * 4, frames + t * pixels * 3, mask + t * pixels, c);
+        plato_pack_input(seen + t * K * pixels * 4, frames + t * pixels * 3, mask + t * pixels, c);
     instance_run(i, 0);
     const float *mean = instance_output(i, 0);
     for (int64_t t = 0; t < e->frames; t++)
@@ -77,8 +78,8 @@ typedef struct worker {
 
 typedef struct watcher {
     plato_config c; // its length is that of the clips
-    const trainee_watch *job;
-    plato_eye eye;
+    const model_predict_job *job;
+    plato_encoder eye;
     plato_dynamics mind;
     program *mind_program;
     artist hand;
@@ -89,7 +90,7 @@ typedef struct watcher {
 static plumb_status make_mind(watcher *x, params *p)
 {
     int64_t steps = x->c.length - 1;
-    plumb_status st = plato_predict(&x->mind, p, &x->c, 1, 0);
+    plumb_status st = plato_dynamics_build(&x->mind, p, &x->c, 1, 0);
     if (st) return st;
     node **output = malloc((size_t)(steps + 1) * sizeof *output);
     if (!output) return fail(PLUMB_EMEMORY, "no memory for a program");
@@ -103,7 +104,7 @@ static plumb_status make_mind(watcher *x, params *p)
 static plumb_status prepare(watcher *x, params *p, const float *value)
 {
     const plato_config *c = &x->c;
-    plumb_status st = plato_eye_create(&x->eye, p, c, c->length);
+    plumb_status st = plato_encoder_create(&x->eye, p, c, c->length);
     if (!st) st = make_mind(x, p);
     if (!st) st = make_artist(&x->hand, p, c);
     x->worker = calloc((size_t)x->workers, sizeof *x->worker);
@@ -113,10 +114,10 @@ static plumb_status prepare(watcher *x, params *p, const float *value)
         w->codes = malloc((size_t)(c->slots * c->length * c->code) * sizeof *w->codes);
         w->picture = malloc((size_t)(c->height * c->width * 3) * sizeof *w->picture);
         if (!w->codes || !w->picture) return fail(PLUMB_EMEMORY, "no memory for a clip");
-        st = tensors_enter(&w->eye, x->eye.program, &x->eye.net, value);
-        if (!st) st = tensors_enter(&w->mind, x->mind_program, &x->mind.net, value);
-        if (!st) st = tensors_enter(&w->hand, x->hand.program, &x->hand.net, value);
-        if (!st) plato_places(instance_input(w->hand, x->hand.places), c);
+        st = model_build_instance(&w->eye, x->eye.program, &x->eye.net, value);
+        if (!st) st = model_build_instance(&w->mind, x->mind_program, &x->mind.net, value);
+        if (!st) st = model_build_instance(&w->hand, x->hand.program, &x->hand.net, value);
+        if (!st) plato_coordinates(instance_input(w->hand, x->hand.places), c);
     }
     return st;
 }
@@ -131,7 +132,7 @@ static void finish(watcher *x)
         free(x->worker[i].picture);
     }
     free(x->worker);
-    plato_eye_clear(&x->eye);
+    plato_encoder_clear(&x->eye);
     program_free(x->mind_program);
     program_free(x->hand.program);
     if (x->mind.net.g) graph_free(x->mind.net.g);
@@ -151,13 +152,13 @@ static const float *draw(const watcher *x, const worker *w, const float *code, i
 static void watch_clip(void *context, int64_t item, int which)
 {
     const watcher *x = context;
-    const trainee_watch *job = x->job;
+    const model_predict_job *job = x->job;
     const plato_config *c = &x->c;
     const worker *w = &x->worker[which];
     int64_t pixels = c->height * c->width, T = c->length, D = c->code, H = c->hidden;
     size_t size = (size_t)(3 * pixels) * sizeof(float);
-    plato_eye_look(w->codes, w->eye, &x->eye, c, job->frames + item * T * pixels * 3,
-                   job->mask + item * T * pixels);
+    plato_encoder_run(w->codes, w->eye, &x->eye, c, job->frames + item * T * pixels * 3,
+                      job->mask + item * T * pixels);
     memcpy(instance_input(w->mind, x->mind.codes), w->codes,
            (size_t)(c->slots * T * D) * sizeof(float));
     instance_run(w->mind, 0);
@@ -181,8 +182,8 @@ static void watch_clip(void *context, int64_t item, int which)
     }
 }
 
-plumb_status plato_watch(const plato_config *c, params *p, const float *value,
-                         const trainee_watch *job)
+plumb_status plato_predict_clips(const plato_config *c, params *p, const float *value,
+                                 const model_predict_job *job)
 {
     if (job->steps != c->length)
         return fail(PLUMB_ESHAPE,
@@ -191,7 +192,7 @@ plumb_status plato_watch(const plato_config *c, params *p, const float *value,
                     (long long)job->steps, (long long)c->length);
     watcher x = {.c = *c, .job = job, .workers = job->threads};
     plumb_status st = prepare(&x, p, value);
-    if (!st) pool_run(job->count, job->threads, watch_clip, &x);
+    if (!st) parallel_for(job->count, job->threads, watch_clip, &x);
     finish(&x);
     return st;
 }

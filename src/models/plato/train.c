@@ -24,7 +24,7 @@ typedef struct plato_settings {
 
 // clang-format off
 #define AT(member) offsetof(plato_settings, member)
-static const settings_row rows[] = {
+static const setting_spec rows[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
     {"slots", SETTINGS_INTEGER, AT(slots), {"8"}, 1, 64, NULL, "objects, the ground among them", false},
     {"code", SETTINGS_INTEGER, AT(code), {"16", NULL, "4"}, 1, 4096, NULL, "numbers that tell of an object", false},
@@ -39,7 +39,7 @@ static const settings_row rows[] = {
     {"units", SETTINGS_INTEGER, AT(units), {"512", "64", "8"}, 1, 65536, NULL, "of the networks of pairs", false},
     {"hidden", SETTINGS_INTEGER, AT(hidden), {"2056", "128", "8"}, 1, 65536, NULL, "of the LSTM", false},
     {"residual", SETTINGS_FLAG, AT(residual), {"off", "on", "on"}, 0, 0, NULL,
-     "predict the change from the codes seen last; learns sooner, not published", SETTINGS_YOUNG},
+     "predict the change from the codes seen last; learns sooner, not published", SETTING_ADDED_LATER},
     {"perception_steps", SETTINGS_INTEGER, AT(perception), {"50000", "4000", "10"}, 0, 1e12, NULL, "steps in which the eye learns; then the mind", false},
     {"group", SETTINGS_INTEGER, AT(group), {"4", "4", "2"}, 1, 4096, NULL, "frames or clips of a share at once", false},
     {0},
@@ -55,24 +55,24 @@ static const char *const cpu[] = {"frames=15",  "image=32", "trajectories=60000"
 static const char *const tiny[] = {"frames=15", "image=16", "trajectories=8",
                                    "rate=1e-3", "clip=0",   NULL};
 
-typedef struct learner {
+typedef struct plato_model {
     const plato_settings *own;
     training_settings training;
-    const footage *film;
+    const video_set *film;
     plato_config config;
     params params;
     int64_t share, group;
     plato_perception perception;
     plato_dynamics dynamics;
-    plato_eye eye;
+    plato_encoder eye;
     program *perceive, *predict;
     struct replica {
         instance *perceive, *predict, *eye;
     } * replica;
     float *value;
-} learner;
+} plato_model;
 
-static plato_config config_of(const plato_settings *s, const footage *f)
+static plato_config config_of(const plato_settings *s, const video_set *f)
 {
     return (plato_config){.height = f->height,
                           .width = f->width,
@@ -91,19 +91,19 @@ static plato_config config_of(const plato_settings *s, const footage *f)
                           .residual = s->residual};
 }
 
-static footage_cut choose(const learner *h, int64_t step, int64_t sample, int64_t length)
+static video_window choose(const plato_model *h, int64_t step, int64_t sample, int64_t length)
 {
-    return footage_choose(h->film, (uint64_t)h->training.seed, step, sample, length);
+    return video_sample_window(h->film, (uint64_t)h->training.seed, step, sample, length);
 }
 
-static void show_frame(const learner *h, instance *i, int64_t step, int64_t sample, int64_t b)
+static void show_frame(const plato_model *h, instance *i, int64_t step, int64_t sample, int64_t b)
 {
     const plato_config *c = &h->config;
     int64_t pixels = c->height * c->width, codes = c->slots * c->code;
-    footage_cut cut = choose(h, step, sample, 1);
-    const uint8_t *frame = footage_frames(h->film, cut);
-    plato_show(instance_input(i, h->perception.seen) + b * c->slots * pixels * 4, frame,
-               footage_mask(h->film, cut), c);
+    video_window cut = choose(h, step, sample, 1);
+    const uint8_t *frame = video_window_frames(h->film, cut);
+    plato_pack_input(instance_input(i, h->perception.seen) + b * c->slots * pixels * 4, frame,
+                     video_window_mask(h->film, cut), c);
     float *picture = instance_input(i, h->perception.picture) + b * pixels * 3;
     for (int64_t k = 0; k < 3 * pixels; k++) picture[k] = (float)frame[k] / 255.0f;
     float *noise = instance_input(i, h->perception.noise) + b * codes;
@@ -112,8 +112,8 @@ static void show_frame(const learner *h, instance *i, int64_t step, int64_t samp
     for (int64_t k = 0; k < codes; k++) noise[k] = (float)rng_normal(&r);
 }
 
-static void perceive(const learner *h, instance *i, int64_t step, int64_t first, float *gradient,
-                     double *terms)
+static void perceive(const plato_model *h, instance *i, int64_t step, int64_t first,
+                     float *gradient, double *terms)
 {
     double share = 1.0 / (double)h->training.batch;
     for (int64_t b = 0; b < h->group; b++) show_frame(h, i, step, first + b, b);
@@ -121,31 +121,31 @@ static void perceive(const learner *h, instance *i, int64_t step, int64_t first,
     for (int k = 0; k < 3; k++)
         for (int64_t b = 0; b < h->group; b++)
             terms[TERM_ERROR + k] += (double)instance_output(i, k)[b] * share;
-    tensors_add(gradient, i, &h->perception.net, 3);
+    model_build_add_gradient(gradient, i, &h->perception.net, 3);
 }
 
-static void predict(const learner *h, const struct replica *r, int64_t step, int64_t first,
+static void predict(const plato_model *h, const struct replica *r, int64_t step, int64_t first,
                     float *gradient, double *terms)
 {
     const plato_config *c = &h->config;
     int64_t row = c->slots * c->length * c->code, steps = c->length - 1;
     float *codes = instance_input(r->predict, h->dynamics.codes);
     for (int64_t b = 0; b < h->group; b++) {
-        footage_cut cut = choose(h, step, first + b, c->length);
-        plato_eye_look(codes + b * row, r->eye, &h->eye, c, footage_frames(h->film, cut),
-                       footage_mask(h->film, cut));
+        video_window cut = choose(h, step, first + b, c->length);
+        plato_encoder_run(codes + b * row, r->eye, &h->eye, c, video_window_frames(h->film, cut),
+                          video_window_mask(h->film, cut));
     }
     instance_run(r->predict, 0);
     double numbers = (double)(h->training.batch * steps * c->slots * c->code);
     const float *error = instance_output(r->predict, 0);
     for (int64_t k = 0; k < steps * h->group; k++) terms[TERM_CODES] += (double)error[k] / numbers;
-    tensors_add(gradient, r->predict, &h->dynamics.net, 1);
+    model_build_add_gradient(gradient, r->predict, &h->dynamics.net, 1);
 }
 
 static plumb_status gradient(void *self, int64_t replica, int64_t step, float *gradient,
                              double *terms)
 {
-    learner *h = self;
+    plato_model *h = self;
     const struct replica *r = &h->replica[replica];
     memset(gradient, 0, (size_t)h->params.size * sizeof *gradient);
     memset(terms, 0, TERMS * sizeof *terms);
@@ -163,33 +163,33 @@ static plumb_status gradient(void *self, int64_t replica, int64_t step, float *g
 
 static plumb_status enter(void *self, int64_t replica)
 {
-    learner *h = self;
+    plato_model *h = self;
     struct replica *r = &h->replica[replica];
-    plumb_status st = tensors_enter(&r->perceive, h->perceive, &h->perception.net, h->value);
-    if (!st) plato_places(instance_input(r->perceive, h->perception.places), &h->config);
-    if (!st) st = tensors_enter(&r->predict, h->predict, &h->dynamics.net, h->value);
-    if (!st) st = tensors_enter(&r->eye, h->eye.program, &h->eye.net, h->value);
+    plumb_status st = model_build_instance(&r->perceive, h->perceive, &h->perception.net, h->value);
+    if (!st) plato_coordinates(instance_input(r->perceive, h->perception.places), &h->config);
+    if (!st) st = model_build_instance(&r->predict, h->predict, &h->dynamics.net, h->value);
+    if (!st) st = model_build_instance(&r->eye, h->eye.program, &h->eye.net, h->value);
     return st;
 }
 
-static plumb_status watch(void *self, const trainee_watch *job)
+static plumb_status watch(void *self, const model_predict_job *job)
 {
-    learner *h = self;
-    return plato_watch(&h->config, &h->params, h->value, job);
+    plato_model *h = self;
+    return plato_predict_clips(&h->config, &h->params, h->value, job);
 }
 
 static void plan(void *self, plumb_record *record)
 {
-    const learner *h = self;
-    tensors_plan_shares(record, &h->params, &h->training, h->share, h->group);
-    tensors_plan(record, "perception", h->perceive);
-    tensors_plan(record, "dynamics", h->predict);
-    tensors_plan(record, "encoder", h->eye.program);
+    const plato_model *h = self;
+    model_build_record_shards(record, &h->params, &h->training, h->share, h->group);
+    model_build_record_program(record, "perception", h->perceive);
+    model_build_record_program(record, "dynamics", h->predict);
+    model_build_record_program(record, "encoder", h->eye.program);
 }
 
 static void end(void *self)
 {
-    learner *h = self;
+    plato_model *h = self;
     for (int64_t r = 0; h->replica && r < h->training.replicas; r++) {
         instance_free(h->replica[r].perceive);
         instance_free(h->replica[r].predict);
@@ -199,61 +199,61 @@ static void end(void *self)
     program_free(h->predict);
     if (h->perception.net.g) graph_free(h->perception.net.g);
     if (h->dynamics.net.g) graph_free(h->dynamics.net.g);
-    plato_eye_clear(&h->eye);
+    plato_encoder_clear(&h->eye);
     params_clear(&h->params);
 }
 
-static plumb_status check(learner *h)
+static plumb_status check(plato_model *h)
 {
-    const footage *f = h->film;
+    const video_set *f = h->film;
     if (f->channels != 3)
         return fail(PLUMB_ESHAPE, "frames of %lld channels; PLATO needs 3", (long long)f->channels);
-    const plumb_status st = footage_reaches(f, h->config.length);
-    return st ? st : tensors_shares(&h->share, &h->group, &h->training, h->own->group);
+    const plumb_status st = video_check_length(f, h->config.length);
+    return st ? st : model_build_shards(&h->share, &h->group, &h->training, h->own->group);
 }
 
-static plumb_status set_up(learner *h, arena *mem, trainee *out)
+static plumb_status set_up(plato_model *h, arena *mem, trainable_model *out)
 {
     plato_perception *k = &h->perception;
     plato_dynamics *d = &h->dynamics;
     int64_t batch = h->training.batch;
     h->config = config_of(h->own, h->film);
     plumb_status st = check(h);
-    if (!st) st = plato_perceive(k, &h->params, &h->config, h->group, batch);
-    if (!st) st = plato_predict(d, &h->params, &h->config, h->group, batch);
-    if (!st) st = plato_eye_create(&h->eye, &h->params, &h->config, h->config.length);
+    if (!st) st = plato_perception_build(k, &h->params, &h->config, h->group, batch);
+    if (!st) st = plato_dynamics_build(d, &h->params, &h->config, h->group, batch);
+    if (!st) st = plato_encoder_create(&h->eye, &h->params, &h->config, h->config.length);
     if (st) return st;
-    h->replica = ARENA_NEW(mem, struct replica, h->training.replicas);
+    h->replica = ARENA_ALLOC(mem, struct replica, h->training.replicas);
     if (!h->replica) return PLUMB_EMEMORY;
     node *terms[] = {k->error, k->divergence, k->masks};
-    st = tensors_build(&h->perceive, mem, &k->net, terms, 3, k->gradient);
-    if (!st) st = tensors_build(&h->predict, mem, &d->net, &d->error, 1, d->gradient);
-    if (!st) st = tensors_list(out, mem, &h->params, (uint64_t)h->training.seed);
+    st = model_build_program(&h->perceive, mem, &k->net, terms, 3, k->gradient);
+    if (!st) st = model_build_program(&h->predict, mem, &d->net, &d->error, 1, d->gradient);
+    if (!st) st = model_build_parameters(out, mem, &h->params, (uint64_t)h->training.seed);
     h->value = out->value;
     return st;
 }
 
-static plumb_status create(trainee *out, arena *mem, const void *own,
-                           const training_settings *training, const footage *film)
+static plumb_status create(trainable_model *out, arena *mem, const void *own,
+                           const training_settings *training, const video_set *film)
 {
     static const char *const terms[] = {"loss", "error", "kl", "masks", "codes"};
-    learner *h = ARENA_NEW(mem, learner, 1);
+    plato_model *h = ARENA_ALLOC(mem, plato_model, 1);
     if (!h) return PLUMB_EMEMORY;
     h->own = own;
     h->training = *training;
     h->film = film;
-    *out = (trainee){.model = "plato",
-                     .replicas = training->replicas,
-                     .terms = TERMS,
-                     .term = terms,
-                     .features = h->own->hidden,
-                     .masks = true,
-                     .self = h,
-                     .enter = enter,
-                     .gradient = gradient,
-                     .watch = watch,
-                     .plan = plan,
-                     .end = end};
+    *out = (trainable_model){.model = "plato",
+                             .replicas = training->replicas,
+                             .terms = TERMS,
+                             .term = terms,
+                             .features = h->own->hidden,
+                             .masks = true,
+                             .self = h,
+                             .enter = enter,
+                             .gradient = gradient,
+                             .watch = watch,
+                             .plan = plan,
+                             .end = end};
     plumb_status st = set_up(h, mem, out);
     if (st) end(h);
     return st;
@@ -264,7 +264,7 @@ static int64_t clip(const void *own)
     return ((const plato_settings *)own)->length;
 }
 
-const catalogue_row plato_row = {
+const registry_entry plato_row = {
     .name = "plato",
     .summary = "predicts codes of objects it is shown the masks of [Piloto22]",
     .settings = rows,

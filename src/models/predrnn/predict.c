@@ -22,7 +22,7 @@ typedef struct worker {
 
 typedef struct watcher {
     const predrnn_config *c;
-    const trainee_watch *job;
+    const model_predict_job *job;
     predrnn_step first, next;
     program *first_program, *next_program;
     int64_t map, states; // numbers of one map, and of a state: h and c of every layer, then m
@@ -45,17 +45,17 @@ static plumb_status build(program **out, const predrnn_step *s, const predrnn_co
 
 static plumb_status prepare(watcher *x, params *p, const float *value)
 {
-    plumb_status st = predrnn_step_describe(&x->first, p, x->c, RUN, true);
-    if (!st) st = predrnn_step_describe(&x->next, p, x->c, RUN, false);
+    plumb_status st = predrnn_step_build(&x->first, p, x->c, RUN, true);
+    if (!st) st = predrnn_step_build(&x->next, p, x->c, RUN, false);
     if (!st) st = build(&x->first_program, &x->first, x->c);
     if (!st) st = build(&x->next_program, &x->next, x->c);
     x->worker = calloc((size_t)x->workers, sizeof *x->worker);
     if (!st && !x->worker) st = fail(PLUMB_EMEMORY, "no memory for %d workers", x->workers);
     for (int i = 0; !st && i < x->workers; i++) {
         worker *w = &x->worker[i];
-        st = tensors_enter(&w->first, x->first_program, &x->first.net, value);
-        if (!st) st = tensors_enter(&w->next, x->next_program, &x->next.net, value);
-        if (!st) st = instance_steady(w->next, i ? x->worker[0].next : NULL);
+        st = model_build_instance(&w->first, x->first_program, &x->first.net, value);
+        if (!st) st = model_build_instance(&w->next, x->next_program, &x->next.net, value);
+        if (!st) st = instance_freeze_parameters(w->next, i ? x->worker[0].next : NULL);
         int64_t frame = x->c->height * x->c->width * x->c->channels;
         w->frames = malloc((size_t)((GROUP + 1) * frame) * sizeof(float));
         for (int k = 0; k < 2; k++)
@@ -118,7 +118,7 @@ static void advance(const watcher *x, const worker *w, const int64_t *who, const
 static void settle(const watcher *x, int64_t first, int64_t clip, int64_t t, const float *expected,
                    float *patched)
 {
-    const trainee_watch *job = x->job;
+    const model_predict_job *job = x->job;
     int64_t frame = x->c->height * x->c->width * x->c->channels, item = first + clip;
     predrnn_patch(patched, job->frames + (item * job->steps + t + 1) * frame, x->c);
     double sum = 0.0;
@@ -143,7 +143,7 @@ static void pool_channels(float *out, const float *h, int64_t places, int64_t ch
 static void watch_group(void *context, int64_t group, int which)
 {
     const watcher *x = context;
-    const trainee_watch *job = x->job;
+    const model_predict_job *job = x->job;
     const worker *w = &x->worker[which];
     int64_t frame = x->c->height * x->c->width * x->c->channels, first = group * GROUP;
     int64_t clips = job->count - first < GROUP ? job->count - first : GROUP;
@@ -174,8 +174,8 @@ static void watch_group(void *context, int64_t group, int which)
                       x->map / x->c->hidden, x->c->hidden);
 }
 
-plumb_status predrnn_watch(const predrnn_config *c, params *p, const float *value,
-                           const trainee_watch *job)
+plumb_status predrnn_predict_clips(const predrnn_config *c, params *p, const float *value,
+                                   const model_predict_job *job)
 {
     if (job->steps < 2)
         return fail(PLUMB_ESHAPE, "clips of %lld frames; there is nothing to expect",
@@ -184,7 +184,7 @@ plumb_status predrnn_watch(const predrnn_config *c, params *p, const float *valu
     watcher x = {.c = c, .job = job, .map = shape_count(&map), .workers = job->threads};
     x.states = (2 * c->layers + 1) * x.map;
     plumb_status st = prepare(&x, p, value);
-    if (!st) pool_run((job->count + GROUP - 1) / GROUP, job->threads, watch_group, &x);
+    if (!st) parallel_for((job->count + GROUP - 1) / GROUP, job->threads, watch_group, &x);
     finish(&x);
     return st;
 }

@@ -8,7 +8,7 @@
 
 /// The features of a clip: the greatest value of each channel of the top layer's h when the last
 /// frame is asked for [Lin23].
-plumb_status predrnn_watch(const predrnn_config *c, params *p, const float *value,
-                           const trainee_watch *job);
+plumb_status predrnn_predict_clips(const predrnn_config *c, params *p, const float *value,
+                                   const model_predict_job *job);
 
 #endif

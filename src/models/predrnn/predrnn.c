@@ -68,7 +68,7 @@ static node *weights(net *n, const char *cell, const char *name, int64_t kernel,
 {
     char full[64];
     snprintf(full, sizeof full, "%s%s", cell, name);
-    return net_param(n, full, 4, (int64_t[]){kernel, kernel, in, out}, PARAM_UNIFORM, 0.0);
+    return net_param(n, full, 4, (int64_t[]){kernel, kernel, in, out}, PARAM_INIT_UNIFORM, 0.0);
 }
 
 static node *part(net *n, node *all, int64_t width, int64_t which)
@@ -106,9 +106,9 @@ static node *normed(net *n, const predrnn_config *c, const char *cell, const cha
     int64_t size[] = {map.size[1], map.size[2], out};
     snprintf(full, sizeof full, "%s%s.gain", cell, name);
     node *w = weights(n, cell, name, c->kernel, in, out);
-    node *gain = net_param(n, full, 3, size, PARAM_VALUE, 1.0);
+    node *gain = net_param(n, full, 3, size, PARAM_INIT_VALUE, 1.0);
     snprintf(full, sizeof full, "%s%s.bias", cell, name);
-    node *bias = net_param(n, full, 3, size, PARAM_VALUE, 0.0);
+    node *bias = net_param(n, full, 3, size, PARAM_INIT_VALUE, 0.0);
     if (!x) return op_broadcast(n->g, bias, 0, 1, &items);
     return op_layer_norm(n->g, op_conv(n->g, x, w, 1, OP_SAME), gain, bias, 1e-5);
 }
@@ -134,7 +134,7 @@ static node *remember(graph *g, node **added, node *i, node *f, node *v, node *m
 {
     *added = op_multiply(g, op_sigmoid(g, i), op_tanh(g, v));
     if (!memory) return *added;
-    return op_add(g, op_multiply(g, op_sigmoid(g, op_shift(g, f, 1.0)), memory), *added);
+    return op_add(g, op_multiply(g, op_sigmoid(g, op_add_scalar(g, f, 1.0)), memory), *added);
 }
 
 // The ST-LSTM cell [Wang17].
@@ -195,10 +195,11 @@ static node *overlap(net *n, const predrnn_config *c, predrnn_state s)
     node *w = weights(n, "", "adapter", 1, c->hidden, c->hidden);
     node *a = op_conv(g, s.dc, w, 1, OP_SAME), *b = op_conv(g, s.dm, w, 1, OP_SAME);
     node *ab = op_sum(g, op_multiply(g, a, b), 1, 2);
-    node *aa = op_shift(g, op_sum(g, op_square(g, a), 1, 2), 1e-24);
-    node *bb = op_shift(g, op_sum(g, op_square(g, b), 1, 2), 1e-24);
+    node *aa = op_add_scalar(g, op_sum(g, op_square(g, a), 1, 2), 1e-24);
+    node *bb = op_add_scalar(g, op_sum(g, op_square(g, b), 1, 2), 1e-24);
     node *cosine = op_divide(g, ab, op_multiply(g, op_sqrt(g, aa), op_sqrt(g, bb)));
-    node *size = op_add(g, op_leaky(g, cosine, 0.0), op_leaky(g, op_scale(g, cosine, -1.0), 0.0));
+    node *size =
+        op_add(g, op_leaky_relu(g, cosine, 0.0), op_leaky_relu(g, op_scale(g, cosine, -1.0), 0.0));
     return op_sum(g, size, 1, 1);
 }
 
@@ -220,7 +221,8 @@ static void add_losses(predrnn_clip *k, const predrnn_config *c, node **error, i
     graph *g = k->net.g;
     int64_t steps = c->length - 1;
     for (int64_t t = 0; t < steps; t++) {
-        node *e = op_sum_each(g, op_square(g, op_subtract(g, k->prediction[t], k->frame[t + 1])));
+        node *e =
+            op_sum_per_item(g, op_square(g, op_subtract(g, k->prediction[t], k->frame[t + 1])));
         error[t] = op_reshape(g, e, 2, (int64_t[]){1, items});
     }
     k->error = op_concat(g, error, (int)steps, 0);
@@ -240,13 +242,13 @@ static void add_gradients(predrnn_clip *k, const predrnn_config *c, int64_t batc
     int ys = k->decoupling ? 2 : 1;
     seed[0] = op_constant(g, 1.0 / ((double)batch * steps * pixels), &k->error->shape);
     if (ys == 2) seed[1] = op_constant(g, c->decouple / (double)batch, &k->decoupling->shape);
-    k->gradient = ARENA_NEW(graph_memory(g), node *, k->net.leaves);
-    if (!k->gradient) graph_blunder(g, PLUMB_EMEMORY);
+    k->gradient = ARENA_ALLOC(graph_memory(g), node *, k->net.leaves);
+    if (!k->gradient) graph_error(g, PLUMB_EMEMORY);
     else net_gradients(&k->net, k->gradient, y, seed, ys);
 }
 
-plumb_status predrnn_clip_describe(predrnn_clip *out, params *p, const predrnn_config *c,
-                                   int64_t items, int64_t batch)
+plumb_status predrnn_clip_build(predrnn_clip *out, params *p, const predrnn_config *c,
+                                int64_t items, int64_t batch)
 {
     predrnn_clip k = {.net = {.params = p}};
     plumb_status st = predrnn_check(c);
@@ -255,10 +257,10 @@ plumb_status predrnn_clip_describe(predrnn_clip *out, params *p, const predrnn_c
     graph *g = k.net.g;
     int64_t steps = c->length - 1;
     shape f = predrnn_frame(c, items);
-    node **error = ARENA_NEW(graph_memory(g), node *, steps);
-    k.frame = ARENA_NEW(graph_memory(g), node *, c->length);
-    k.prediction = ARENA_NEW(graph_memory(g), node *, steps);
-    k.state = ARENA_NEW(graph_memory(g), predrnn_state, (steps * c->layers));
+    node **error = ARENA_ALLOC(graph_memory(g), node *, steps);
+    k.frame = ARENA_ALLOC(graph_memory(g), node *, c->length);
+    k.prediction = ARENA_ALLOC(graph_memory(g), node *, steps);
+    k.state = ARENA_ALLOC(graph_memory(g), predrnn_state, (steps * c->layers));
     if (!error || !k.frame || !k.prediction || !k.state) {
         graph_free(g);
         return PLUMB_EMEMORY;
@@ -275,8 +277,8 @@ plumb_status predrnn_clip_describe(predrnn_clip *out, params *p, const predrnn_c
     return st;
 }
 
-plumb_status predrnn_step_describe(predrnn_step *out, params *p, const predrnn_config *c,
-                                   int64_t items, bool first)
+plumb_status predrnn_step_build(predrnn_step *out, params *p, const predrnn_config *c,
+                                int64_t items, bool first)
 {
     predrnn_step k = {.net = {.params = p}};
     plumb_status st = predrnn_check(c);
@@ -284,9 +286,9 @@ plumb_status predrnn_step_describe(predrnn_step *out, params *p, const predrnn_c
     if (st) return st;
     graph *g = k.net.g;
     shape f = predrnn_frame(c, items), map = predrnn_map(c, items);
-    k.h = ARENA_NEW(graph_memory(g), node *, c->layers);
-    k.c = ARENA_NEW(graph_memory(g), node *, c->layers);
-    k.after = ARENA_NEW(graph_memory(g), predrnn_state, c->layers);
+    k.h = ARENA_ALLOC(graph_memory(g), node *, c->layers);
+    k.c = ARENA_ALLOC(graph_memory(g), node *, c->layers);
+    k.after = ARENA_ALLOC(graph_memory(g), predrnn_state, c->layers);
     if (!k.h || !k.c || !k.after) {
         graph_free(g);
         return PLUMB_EMEMORY;

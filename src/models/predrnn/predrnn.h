@@ -66,8 +66,8 @@ typedef struct predrnn_clip {
 } predrnn_clip;
 /// Gradients are of mean squared error + decouple * decoupling over a batch of `batch` clips, of
 /// which these are `items`; 0: no gradients.
-plumb_status predrnn_clip_describe(predrnn_clip *out, params *p, const predrnn_config *c,
-                                   int64_t items, int64_t batch);
+plumb_status predrnn_clip_build(predrnn_clip *out, params *p, const predrnn_config *c,
+                                int64_t items, int64_t batch);
 
 /// One frame more: from a frame and a state to the next frame and state.
 typedef struct predrnn_step {
@@ -77,7 +77,7 @@ typedef struct predrnn_step {
     node *prediction;
     predrnn_state *after; // (layers)
 } predrnn_step;
-plumb_status predrnn_step_describe(predrnn_step *out, params *p, const predrnn_config *c,
-                                   int64_t items, bool first);
+plumb_status predrnn_step_build(predrnn_step *out, params *p, const predrnn_config *c,
+                                int64_t items, bool first);
 
 #endif

@@ -32,7 +32,7 @@ static const char *const samplings[] = {"teacher", "scheduled", "reverse", NULL}
 
 // clang-format off
 #define AT(member) offsetof(predrnn_settings, member)
-static const settings_row rows[] = {
+static const setting_spec rows[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
     {"patch", SETTINGS_INTEGER, AT(patch), {"4", "2", "4"}, 1, 64, NULL, "pixels on a side that become one place", false},
     {"layers", SETTINGS_INTEGER, AT(layers), {"4", NULL, "2"}, 1, PREDRNN_LAYERS, NULL, "of ST-LSTM cells", false},
@@ -53,10 +53,10 @@ static const settings_row rows[] = {
     {"sampling_decay", SETTINGS_REAL, AT(decay), {"2500", "200", "2"}, 1e-9, 1e12, NULL,
      "of reverse: steps in which it nears 1 by a factor e", false},
     {"calm", SETTINGS_REAL, AT(calm), {"0", "1e-3"}, 0, 1e9, NULL,
-     "clips that change by more than this, in mean squares from frame to frame, are shown less often; 0: all alike", SETTINGS_YOUNG},
+     "clips that change by more than this, in mean squares from frame to frame, are shown less often; 0: all alike", SETTING_ADDED_LATER},
     {"still", SETTINGS_REAL, AT(still), {"0", "0.12"}, 0, 1, NULL,
-     "clips in which always more than this share of the pixels changes, as when the camera moves, are not shown; 0: all are", SETTINGS_YOUNG},
-    {"settle", SETTINGS_INTEGER, AT(settle), {"0", "4000"}, 0, 1e12, NULL, "of still: steps before which they are shown all the same", SETTINGS_YOUNG},
+     "clips in which always more than this share of the pixels changes, as when the camera moves, are not shown; 0: all are", SETTING_ADDED_LATER},
+    {"settle", SETTINGS_INTEGER, AT(settle), {"0", "4000"}, 0, 1e12, NULL, "of still: steps before which they are shown all the same", SETTING_ADDED_LATER},
     {"group", SETTINGS_INTEGER, AT(group), {"2", "4", "2"}, 1, 4096, NULL,
      "clips of a share at once: memory against speed", false},
     {0},
@@ -73,10 +73,10 @@ static const char *const cpu[] = {"frames=15",  "image=32",   "trajectories=6000
                                   "replicas=2", NULL};
 static const char *const tiny[] = {"frames=15", "image=16", "trajectories=8", "rate=3e-3", NULL};
 
-typedef struct learner {
+typedef struct predrnn_model {
     const predrnn_settings *own;
     training_settings training;
-    const footage *film;
+    const video_set *film;
     predrnn_config config;
     params params;
     int64_t share, group; // clips of a replica, and of a run
@@ -84,9 +84,9 @@ typedef struct learner {
     program *program;
     instance **replica;
     float *value;
-} learner;
+} predrnn_model;
 
-static predrnn_config config_of(const predrnn_settings *s, const footage *f)
+static predrnn_config config_of(const predrnn_settings *s, const video_set *f)
 {
     return (predrnn_config){.height = f->height,
                             .width = f->width,
@@ -140,7 +140,7 @@ static bool still(const uint8_t *clip, const predrnn_config *c, double most)
     return false;
 }
 
-static bool wanted(const learner *h, const uint8_t *clip, int64_t step, rng *r)
+static bool wanted(const predrnn_model *h, const uint8_t *clip, int64_t step, rng *r)
 {
     const predrnn_settings *s = h->own;
     return (s->still <= 0.0 || step < s->settle || still(clip, &h->config, s->still)) &&
@@ -148,19 +148,20 @@ static bool wanted(const learner *h, const uint8_t *clip, int64_t step, rng *r)
 }
 
 // The clip of a sample: the first that is wanted, of so many.
-static const uint8_t *choose(const learner *h, int64_t step, int64_t sample, rng *r)
+static const uint8_t *choose(const predrnn_model *h, int64_t step, int64_t sample, rng *r)
 {
     enum { ATTEMPTS = 64 };
     const uint8_t *clip = NULL;
     for (int64_t k = 0; k < ATTEMPTS; k++) {
-        clip = footage_frames(h->film, footage_choose(h->film, (uint64_t)h->training.seed, step,
-                                                      sample + (k << 32), h->config.length));
+        clip = video_window_frames(h->film,
+                                   video_sample_window(h->film, (uint64_t)h->training.seed, step,
+                                                       sample + (k << 32), h->config.length));
         if (wanted(h, clip, step, r)) break;
     }
     return clip;
 }
 
-static void show(const learner *h, int64_t replica, int64_t step, int64_t sample, int64_t b)
+static void show(const predrnn_model *h, int64_t replica, int64_t step, int64_t sample, int64_t b)
 {
     const predrnn_config *c = &h->config;
     int64_t frame = c->height * c->width * c->channels, B = h->training.batch;
@@ -178,7 +179,7 @@ static void show(const learner *h, int64_t replica, int64_t step, int64_t sample
 static plumb_status gradient(void *self, int64_t replica, int64_t step, float *gradient,
                              double *terms)
 {
-    learner *h = self;
+    predrnn_model *h = self;
     instance *i = h->replica[replica];
     int64_t steps = h->config.length - 1, n = h->group;
     double pixels = (double)(h->config.height * h->config.width * h->config.channels);
@@ -192,7 +193,7 @@ static plumb_status gradient(void *self, int64_t replica, int64_t step, float *g
         for (int64_t k = 0; k < steps * n; k++) sum[TERM_ERROR] += (double)error[k] * scale;
         for (int64_t b = 0; h->clip.decoupling && b < n; b++)
             sum[TERM_APART] += (double)apart[b] / (double)h->training.batch;
-        tensors_add(gradient, i, &h->clip.net, 2);
+        model_build_add_gradient(gradient, i, &h->clip.net, 2);
     }
     sum[TERM_LOSS] = sum[TERM_ERROR] + h->config.decouple * sum[TERM_APART];
     memcpy(terms, sum, (size_t)(h->clip.decoupling ? TERMS : TERM_APART) * sizeof *terms);
@@ -201,74 +202,73 @@ static plumb_status gradient(void *self, int64_t replica, int64_t step, float *g
 
 static plumb_status enter(void *self, int64_t replica)
 {
-    learner *h = self;
-    return tensors_enter(&h->replica[replica], h->program, &h->clip.net, h->value);
+    predrnn_model *h = self;
+    return model_build_instance(&h->replica[replica], h->program, &h->clip.net, h->value);
 }
 
-static plumb_status watch(void *self, const trainee_watch *job)
+static plumb_status watch(void *self, const model_predict_job *job)
 {
-    learner *h = self;
-    return predrnn_watch(&h->config, &h->params, h->value, job);
+    predrnn_model *h = self;
+    return predrnn_predict_clips(&h->config, &h->params, h->value, job);
 }
 
 static void plan(void *self, plumb_record *record)
 {
-    const learner *h = self;
-    tensors_plan_shares(record, &h->params, &h->training, h->share, h->group);
-    tensors_plan(record, "clip", h->program);
+    const predrnn_model *h = self;
+    model_build_record_shards(record, &h->params, &h->training, h->share, h->group);
+    model_build_record_program(record, "clip", h->program);
 }
 
 static void end(void *self)
 {
-    learner *h = self;
+    predrnn_model *h = self;
     for (int64_t r = 0; h->replica && r < h->training.replicas; r++) instance_free(h->replica[r]);
     program_free(h->program);
     if (h->clip.net.g) graph_free(h->clip.net.g);
     params_clear(&h->params);
 }
 
-static plumb_status check(learner *h)
+static plumb_status check(predrnn_model *h)
 {
-    const plumb_status st = footage_reaches(h->film, h->config.length);
-    return st ? st : tensors_shares(&h->share, &h->group, &h->training, h->own->group);
+    const plumb_status st = video_check_length(h->film, h->config.length);
+    return st ? st : model_build_shards(&h->share, &h->group, &h->training, h->own->group);
 }
 
-static plumb_status set_up(learner *h, arena *mem, trainee *out)
+static plumb_status set_up(predrnn_model *h, arena *mem, trainable_model *out)
 {
     h->config = config_of(h->own, h->film);
     plumb_status st = check(h);
-    if (!st)
-        st = predrnn_clip_describe(&h->clip, &h->params, &h->config, h->group, h->training.batch);
+    if (!st) st = predrnn_clip_build(&h->clip, &h->params, &h->config, h->group, h->training.batch);
     if (st) return st;
-    h->replica = ARENA_NEW(mem, instance *, h->training.replicas);
+    h->replica = ARENA_ALLOC(mem, instance *, h->training.replicas);
     if (!h->replica) return PLUMB_EMEMORY;
     node *terms[] = {h->clip.error, h->clip.decoupling ? h->clip.decoupling : h->clip.error};
-    st = tensors_build(&h->program, mem, &h->clip.net, terms, 2, h->clip.gradient);
-    if (!st) st = tensors_list(out, mem, &h->params, (uint64_t)h->training.seed);
+    st = model_build_program(&h->program, mem, &h->clip.net, terms, 2, h->clip.gradient);
+    if (!st) st = model_build_parameters(out, mem, &h->params, (uint64_t)h->training.seed);
     h->value = out->value;
     return st;
 }
 
-static plumb_status create(trainee *out, arena *mem, const void *own,
-                           const training_settings *training, const footage *film)
+static plumb_status create(trainable_model *out, arena *mem, const void *own,
+                           const training_settings *training, const video_set *film)
 {
     static const char *const terms[] = {"loss", "mse", "decoupling"};
-    learner *h = ARENA_NEW(mem, learner, 1);
+    predrnn_model *h = ARENA_ALLOC(mem, predrnn_model, 1);
     if (!h) return PLUMB_EMEMORY;
     h->own = own;
     h->training = *training;
     h->film = film;
-    *out = (trainee){.model = "predrnn",
-                     .replicas = training->replicas,
-                     .terms = h->own->decouple > 0 ? TERMS : TERMS - 1,
-                     .term = terms,
-                     .features = h->own->hidden,
-                     .self = h,
-                     .enter = enter,
-                     .gradient = gradient,
-                     .watch = watch,
-                     .plan = plan,
-                     .end = end};
+    *out = (trainable_model){.model = "predrnn",
+                             .replicas = training->replicas,
+                             .terms = h->own->decouple > 0 ? TERMS : TERMS - 1,
+                             .term = terms,
+                             .features = h->own->hidden,
+                             .self = h,
+                             .enter = enter,
+                             .gradient = gradient,
+                             .watch = watch,
+                             .plan = plan,
+                             .end = end};
     plumb_status st = set_up(h, mem, out);
     if (st) end(h);
     return st;
@@ -279,7 +279,7 @@ static int64_t clip(const void *own)
     return ((const predrnn_settings *)own)->length;
 }
 
-const catalogue_row predrnn_row = {
+const registry_entry predrnn_row = {
     .name = "predrnn",
     .summary = "predicts the next frame by ST-LSTM cells [Wang17]",
     .settings = rows,

@@ -20,11 +20,11 @@ static void simplex(double *out, rng *r, int64_t k)
 }
 
 plumb_status game_begin(double *x, double *parameters, const plumb_world *world,
-                        const worlds_plan *plan, uint64_t seed, int64_t item)
+                        const world_plan *plan, uint64_t seed, int64_t item)
 {
     (void)parameters, (void)plan;
-    const int64_t k = world->facts.n;
-    rng state = worlds_rng(world, seed, item, WORLDS_STATE);
+    const int64_t k = world->info.n;
+    rng state = world_rng(world, seed, item, WORLD_STREAM_STATE);
     double least;
     do { // a gap of exactly zero, once in 2^53, would be there for ever
         simplex(x, &state, k);
@@ -39,8 +39,8 @@ void game_derivative(double *out, const plumb_world *world, const double *x,
                      const double *parameters)
 {
     (void)parameters;
-    const double *payoff = world->model, *y = x + world->facts.n;
-    const int64_t k = world->facts.n;
+    const double *payoff = world->model, *y = x + world->info.n;
+    const int64_t k = world->info.n;
     double mine[GAME_MAX], theirs[GAME_MAX], value = 0.0;
     for (int64_t i = 0; i < k; i++) {
         mine[i] = theirs[i] = 0.0;
@@ -60,15 +60,15 @@ double game_energy(const plumb_world *world, const double *x, const double *para
 {
     (void)parameters;
     double sum = 0.0;
-    for (int64_t i = 0; i < 2 * world->facts.n; i++) sum += log(x[i]);
-    return -sum / (double)world->facts.n;
+    for (int64_t i = 0; i < 2 * world->info.n; i++) sum += log(x[i]);
+    return -sum / (double)world->info.n;
 }
 
-void game_look(void *to, const plumb_world *world, const double *parameters,
-               const worlds_plan *plan)
+void game_style(void *to, const plumb_world *world, const double *parameters,
+                const world_plan *plan)
 {
     (void)parameters;
-    const int64_t k = world->facts.n;
+    const int64_t k = world->info.n;
     *(game_picture *)to = (game_picture){plan->image, k, (plan->image + k - 1) / k};
 }
 

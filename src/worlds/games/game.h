@@ -11,7 +11,7 @@ enum { GAME_MAX = 3 };
 
 /// Both strategies uniform on their simplex.
 plumb_status game_begin(double *x, double *parameters, const plumb_world *world,
-                        const worlds_plan *plan, uint64_t seed, int64_t item);
+                        const world_plan *plan, uint64_t seed, int64_t item);
 
 /// The replicator equations with the payoff (k, k) that is the row's `model`.
 void game_derivative(double *out, const plumb_world *world, const double *x,
@@ -23,8 +23,8 @@ typedef struct game_picture {
 } game_picture;
 
 /// Joint strategies as grey blocks: pixel (r, c) is x_i y_j, i = r / block, j = c / block.
-void game_look(void *to, const plumb_world *world, const double *parameters,
-               const worlds_plan *plan);
+void game_style(void *to, const plumb_world *world, const double *parameters,
+                const world_plan *plan);
 void game_draw(uint8_t *frame, const void *from, const double *x);
 
 // The row of a game: what differs are its names, its size, how it moves and its canonical
@@ -32,14 +32,14 @@ void game_draw(uint8_t *frame, const void *from, const double *x);
 // clang-format off
 #define GAME_ROW(title, line, number, strategies, pairs)                                          \
     {                                                                                             \
-        .facts = {.name = title, .summary = line, .n = strategies, .canonical_n = pairs,          \
+        .info = {.name = title, .summary = line, .n = strategies, .canonical_n = pairs,           \
                   .dt = 0.1, .height = 32, .width = 32, .channels = 3, .upright = true,           \
                   .reversible = true, .state_names = names, .canonical_names = canonical_names,   \
                   .angles = angles},                                                              \
         .id = number, .model = payoff, .interior = true, .motion_size = sizeof(motion),           \
-        .look_size = sizeof(game_picture), .begin = game_begin, .start = start, .at = at,         \
+        .style_size = sizeof(game_picture), .sample = game_begin, .start = start, .state_at = at, \
         .derivative = game_derivative, .energy = game_energy, .canonical = canonical,             \
-        .look = game_look, .draw = game_draw,                                                     \
+        .style = game_style, .render = game_draw,                                                 \
     }
 // clang-format on
 

@@ -16,7 +16,7 @@ typedef struct motion {
 } motion;
 
 static void start(void *to, const plumb_world *world, const double *x, const double *par,
-                  const worlds_plan *plan)
+                  const world_plan *plan)
 {
     (void)world, (void)par;
     motion *o = to;
@@ -27,7 +27,7 @@ static void start(void *to, const plumb_world *world, const double *x, const dou
     o->cosh_a = sqrt(1.0 + o->X * o->X);
     o->cosh_b = sqrt(1.0 + o->Y * o->Y);
     const double C = o->cosh_a * o->cosh_b;
-    o->modulus = elliptic_of(1.0 / (C * C));
+    o->modulus = elliptic_make(1.0 / (C * C));
 }
 
 // (e^a, e^-a) / (e^a + e^-a): both without cancellation.

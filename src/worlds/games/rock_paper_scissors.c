@@ -9,44 +9,44 @@
 
 typedef struct motion {
     double interval;
-    integrate_taylor taylor;
+    taylor_solution taylor;
 } motion;
 
 // With A antisymmetric and z = A y, w = A x: x' = x (z - x.z), y' = y (w - y.w), for
 // -(A^T x) = A x and x.A y = -y.A x.
-static void series(double (*x)[INTEGRATE_TERMS], const void *system)
+static void series(double (*x)[TAYLOR_TERMS], const void *system)
 {
     (void)system;
-    double rate[6][INTEGRATE_TERMS], value[INTEGRATE_TERMS];
-    for (int n = 0; n < INTEGRATE_ORDER; n++) {
+    double rate[6][TAYLOR_TERMS], value[TAYLOR_TERMS];
+    for (int n = 0; n < TAYLOR_ORDER; n++) {
         for (int i = 0; i < 3; i++) {
             const int next = (i + 1) % 3, last = (i + 2) % 3;
             rate[i][n] = x[3 + last][n] - x[3 + next][n];
             rate[3 + i][n] = x[last][n] - x[next][n];
         }
-        value[n] = integrate_product(x[0], rate[0], n) + integrate_product(x[1], rate[1], n) +
-                   integrate_product(x[2], rate[2], n);
+        value[n] = taylor_product(x[0], rate[0], n) + taylor_product(x[1], rate[1], n) +
+                   taylor_product(x[2], rate[2], n);
         for (int i = 0; i < 3; i++) {
             rate[i][n] -= value[n];
             rate[3 + i][n] += value[n];
         }
-        for (int i = 0; i < 6; i++) x[i][n + 1] = integrate_product(x[i], rate[i], n) / (n + 1);
+        for (int i = 0; i < 6; i++) x[i][n + 1] = taylor_product(x[i], rate[i], n) / (n + 1);
     }
 }
 
 static void start(void *to, const plumb_world *world, const double *x, const double *par,
-                  const worlds_plan *plan)
+                  const world_plan *plan)
 {
     (void)world, (void)par;
     motion *o = to;
     o->interval = plan->interval;
-    integrate_start(&o->taylor, series, NULL, 6, x, plan->interval < 0.0, true);
+    taylor_start(&o->taylor, series, NULL, 6, x, plan->interval < 0.0, true);
 }
 
 static void at(double *x, void *from, int64_t frame)
 {
     motion *o = from;
-    integrate_at(x, &o->taylor, o->interval * (double)frame);
+    taylor_evaluate(x, &o->taylor, o->interval * (double)frame);
 }
 
 // u_i = ln(x_i / x_3), v_j = ln(y_j / y_3); {u1, v2} = -3, {u2, v1} = 3.

@@ -22,7 +22,7 @@ enum {
     SKY = WALL + 3,
     OBJECTS = SKY + 3,
     OBJECT = 11, // numbers of an object
-    MIDDLE = OBJECTS + RAYCAST_OBJECTS * OBJECT,
+    MIDDLE = OBJECTS + RAYTRACE_OBJECTS * OBJECT,
     SWING,
 };
 
@@ -33,25 +33,27 @@ static const double room_half = 1.5, room_height = 1.2;
 
 static void color(double *out, rng *r)
 {
-    for (int k = 0; k < 3; k++) out[k] = worlds_uniform(r, 0.1, 0.9);
+    for (int k = 0; k < 3; k++) out[k] = world_uniform(r, 0.1, 0.9);
 }
 
 // One thing, resting on the floor: kind, centre, size, yaw, colour. Returns its footprint.
 static double draw_object(double *o, rng *r)
 {
-    const raycast_kind kind = (raycast_kind)rng_below(r, 4);
-    const double radius = worlds_uniform(r, 0.08, 0.18), half = worlds_uniform(r, 0.05, 0.15);
+    const raytrace_shape kind = (raytrace_shape)rng_below(r, 4);
+    const double radius = world_uniform(r, 0.08, 0.18), half = world_uniform(r, 0.05, 0.15);
     const double away = 0.6 * sqrt(rng_uniform(r)), toward = turn * rng_uniform(r);
     const double yaw = turn * rng_uniform(r);
     o[0] = kind;
     o[1] = away * cos(toward);
     o[2] = away * sin(toward);
-    o[3] = kind == RAYCAST_SPHERE ? radius : kind == RAYCAST_CAPSULE ? radius + half : half;
+    o[3] = kind == RAYTRACE_SHAPE_SPHERE    ? radius
+           : kind == RAYTRACE_SHAPE_CAPSULE ? radius + half
+                                            : half;
     o[4] = o[5] = radius;
-    o[6] = kind == RAYCAST_SPHERE ? radius : half;
-    o[7] = kind == RAYCAST_BOX ? yaw : 0.0;
+    o[6] = kind == RAYTRACE_SHAPE_SPHERE ? radius : half;
+    o[7] = kind == RAYTRACE_SHAPE_BOX ? yaw : 0.0;
     color(o + 8, r);
-    return kind == RAYCAST_BOX ? sqrt(2.0) * radius : radius;
+    return kind == RAYTRACE_SHAPE_BOX ? sqrt(2.0) * radius : radius;
 }
 
 static void draw_room(double *par, rng *r)
@@ -62,9 +64,9 @@ static void draw_room(double *par, rng *r)
     color(par + FLOOR, r);
     color(par + WALL, r);
     memcpy(par + SKY, sky, sizeof sky);
-    double footprint[RAYCAST_OBJECTS];
+    double footprint[RAYTRACE_OBJECTS];
     int placed = 0, attempts = 0;
-    while (placed < RAYCAST_OBJECTS) {
+    while (placed < RAYTRACE_OBJECTS) {
         double *o = par + OBJECTS + placed * OBJECT;
         footprint[placed] = draw_object(o, r);
         bool free = true;
@@ -77,19 +79,19 @@ static void draw_room(double *par, rng *r)
     }
 }
 
-static raycast_room room_of(const double *par)
+static raytrace_room_scene room_of(const double *par)
 {
-    raycast_room room = {.half = room_half, .height = room_height};
+    raytrace_room_scene room = {.half = room_half, .height = room_height};
     memcpy(room.floor, par + FLOOR, sizeof room.floor);
     memcpy(room.wall, par + WALL, sizeof room.wall);
     memcpy(room.sky, par + SKY, sizeof room.sky);
-    for (int k = 0; k < RAYCAST_OBJECTS; k++) {
+    for (int k = 0; k < RAYTRACE_OBJECTS; k++) {
         const double *from = par + OBJECTS + k * OBJECT;
-        raycast_object *o = &room.object[k];
-        o->kind = from[0] < 0.5   ? RAYCAST_SPHERE
-                  : from[0] < 1.5 ? RAYCAST_CAPSULE
-                  : from[0] < 2.5 ? RAYCAST_CYLINDER
-                                  : RAYCAST_BOX;
+        raytrace_object *o = &room.object[k];
+        o->kind = from[0] < 0.5   ? RAYTRACE_SHAPE_SPHERE
+                  : from[0] < 1.5 ? RAYTRACE_SHAPE_CAPSULE
+                  : from[0] < 2.5 ? RAYTRACE_SHAPE_CYLINDER
+                                  : RAYTRACE_SHAPE_BOX;
         memcpy(o->center, from + 1, sizeof o->center);
         memcpy(o->size, from + 4, sizeof o->size);
         o->heading[0] = cos(from[7]);
@@ -101,10 +103,10 @@ static raycast_room room_of(const double *par)
 
 typedef struct picture {
     int64_t size;
-    raycast_room room;
+    raytrace_room_scene room;
 } picture;
 
-static void look(void *to, const plumb_world *world, const double *par, const worlds_plan *plan)
+static void look(void *to, const plumb_world *world, const double *par, const world_plan *plan)
 {
     (void)world;
     picture *p = to;
@@ -115,7 +117,7 @@ static void look(void *to, const plumb_world *world, const double *par, const wo
 static void draw(uint8_t *frame, const void *from, const double *x)
 {
     const picture *p = from;
-    raycast_draw(frame, p->size, &p->room, x);
+    raytrace_room_draw(frame, p->size, &p->room, x);
 }
 
 // Circle
@@ -127,13 +129,13 @@ typedef struct motion {
 } motion;
 
 static plumb_status circle_begin(double *x, double *par, const plumb_world *world,
-                                 const worlds_plan *plan, uint64_t seed, int64_t item)
+                                 const world_plan *plan, uint64_t seed, int64_t item)
 {
     (void)plan;
-    rng state = worlds_rng(world, seed, item, WORLDS_STATE);
-    rng parameters = worlds_rng(world, seed, item, WORLDS_PARAMETERS);
+    rng state = world_rng(world, seed, item, WORLD_STREAM_STATE);
+    rng parameters = world_rng(world, seed, item, WORLD_STREAM_PARAMETERS);
     draw_room(par, &parameters);
-    const double r = par[RADIUS] = worlds_uniform(&state, 0.4, 0.95);
+    const double r = par[RADIUS] = world_uniform(&state, 0.4, 0.95);
     const double phi = par[PHI] = turn * rng_uniform(&state), w = par[RATE] = degree;
     const double start[6] = {r * cos(phi), r * sin(phi), sqrt(1.0 - r * r)};
     memcpy(x, start, sizeof start);
@@ -143,7 +145,7 @@ static plumb_status circle_begin(double *x, double *par, const plumb_world *worl
 }
 
 static void circle_start(void *to, const plumb_world *world, const double *x, const double *par,
-                         const worlds_plan *plan)
+                         const world_plan *plan)
 {
     (void)world;
     motion *o = to;
@@ -221,15 +223,15 @@ static void state_of(double *x, double a, double phi, double da, double dphi)
 }
 
 static plumb_status spiral_begin(double *x, double *par, const plumb_world *world,
-                                 const worlds_plan *plan, uint64_t seed, int64_t item)
+                                 const world_plan *plan, uint64_t seed, int64_t item)
 {
     (void)plan;
-    rng state = worlds_rng(world, seed, item, WORLDS_STATE);
-    rng parameters = worlds_rng(world, seed, item, WORLDS_PARAMETERS);
+    rng state = world_rng(world, seed, item, WORLD_STREAM_STATE);
+    rng parameters = world_rng(world, seed, item, WORLD_STREAM_PARAMETERS);
     draw_room(par, &parameters);
     // Between the heights of the circles: radius 0.4 to 0.95. Up and down once in two turns.
     const double high = asin(0.4), low = asin(0.95);
-    const double size = worlds_uniform(&state, 0.5, 1.0) * 0.5 * (low - high);
+    const double size = world_uniform(&state, 0.5, 1.0) * 0.5 * (low - high);
     const double at = turn * rng_uniform(&state);
     par[PHI] = turn * rng_uniform(&state);
     par[RATE] = degree;
@@ -242,7 +244,7 @@ static plumb_status spiral_begin(double *x, double *par, const plumb_world *worl
 }
 
 static void spiral_start(void *to, const plumb_world *world, const double *x, const double *par,
-                         const worlds_plan *plan)
+                         const world_plan *plan)
 {
     (void)world;
     motion *o = to;
@@ -301,7 +303,7 @@ static const plumb_world_parameter parameters[] = {{"radius", 1, false},
                                                    {"floor_rgb", 3, false},
                                                    {"wall_rgb", 3, false},
                                                    {"sky_rgb", 3, false},
-                                                   {"objects", RAYCAST_OBJECTS *OBJECT, false},
+                                                   {"objects", RAYTRACE_OBJECTS *OBJECT, false},
                                                    {"middle", 1, false},
                                                    {"swing", 1, false}};
 static const char *const names[] = {"x", "y", "z", "vx", "vy", "vz"};
@@ -310,17 +312,17 @@ static const char *const spiral_names[] = {"a", "phi", "da/dt", "dphi/dt"};
 static const bool circle_angles[] = {true}, spiral_angles[] = {false, true};
 
 // clang-format off
-#define ROW(variable, number, title, line, which, dof, count, above)                     \
-    const plumb_world variable = {                                                       \
-        .facts = {.name = title, .summary = line, .n = 3, .canonical_n = dof, .dt = 0.1, \
-                  .height = 32, .width = 32, .channels = 3, .upright = true,             \
-                  .reversible = true, .parameters = parameters, .parameter_count = count,\
-                  .state_names = names, .canonical_names = which##_names,                \
-                  .angles = which##_angles},                                             \
-        .id = number, .positive = above, .motion_size = sizeof(motion),                  \
-        .look_size = sizeof(picture), .begin = which##_begin, .start = which##_start,    \
-        .at = which##_at, .derivative = which##_derivative, .energy = which##_energy,    \
-        .canonical = which##_canonical, .look = look, .draw = draw,                      \
+#define ROW(variable, number, title, line, which, dof, count, above)                        \
+    const plumb_world variable = {                                                          \
+        .info = {.name = title, .summary = line, .n = 3, .canonical_n = dof, .dt = 0.1,     \
+                  .height = 32, .width = 32, .channels = 3, .upright = true,                \
+                  .reversible = true, .parameters = parameters, .parameter_count = count,   \
+                  .state_names = names, .canonical_names = which##_names,                   \
+                  .angles = which##_angles},                                                \
+        .id = number, .positive = above, .motion_size = sizeof(motion),                     \
+        .style_size = sizeof(picture), .sample = which##_begin, .start = which##_start,     \
+        .state_at = which##_at, .derivative = which##_derivative, .energy = which##_energy, \
+        .canonical = which##_canonical, .style = look, .render = draw,                      \
     }
 
 ROW(camera_circle, 11, "room-circle", "a camera circling above a room with five things in it",

@@ -11,7 +11,7 @@
 #include "worlds/render/particle_style.h"
 
 typedef struct model {
-    bodies_style style;
+    particle_style style;
     bool varied;
     double friction;
 } model;
@@ -21,25 +21,25 @@ enum { M1, M2, L1, L2, G, OFFSET, COLOR = OFFSET + 2, PARAMETERS = COLOR + 2 };
 typedef struct motion {
     double interval, friction;
     double m1, m2, l1, l2, g;
-    integrate_taylor taylor;
+    taylor_solution taylor;
 } motion;
 
-static plumb_status begin(double *x, double *par, const plumb_world *world, const worlds_plan *plan,
+static plumb_status begin(double *x, double *par, const plumb_world *world, const world_plan *plan,
                           uint64_t seed, int64_t item)
 {
     const model *mod = world->model;
-    rng state = worlds_rng(world, seed, item, WORLDS_STATE);
-    rng parameters = worlds_rng(world, seed, item, WORLDS_PARAMETERS);
-    rng look = worlds_rng(world, seed, item, WORLDS_LOOK);
-    par[M1] = mod->varied ? worlds_uniform(&parameters, 0.4, 0.6) : 0.5;
-    par[M2] = mod->varied ? worlds_uniform(&parameters, 0.4, 0.6) : 0.5;
-    par[L1] = mod->varied ? worlds_uniform(&parameters, 0.75, 1.0) : 1.0;
-    par[L2] = mod->varied ? worlds_uniform(&parameters, 0.75, 1.0) : 1.0;
-    par[G] = mod->varied ? worlds_uniform(&parameters, 2.5, 4.0) : 3.0;
-    bodies_choose(par + OFFSET, par + COLOR, &mod->style, &look, plan->colors);
+    rng state = world_rng(world, seed, item, WORLD_STREAM_STATE);
+    rng parameters = world_rng(world, seed, item, WORLD_STREAM_PARAMETERS);
+    rng look = world_rng(world, seed, item, WORLD_STREAM_STYLE);
+    par[M1] = mod->varied ? world_uniform(&parameters, 0.4, 0.6) : 0.5;
+    par[M2] = mod->varied ? world_uniform(&parameters, 0.4, 0.6) : 0.5;
+    par[L1] = mod->varied ? world_uniform(&parameters, 0.75, 1.0) : 1.0;
+    par[L2] = mod->varied ? world_uniform(&parameters, 0.75, 1.0) : 1.0;
+    par[G] = mod->varied ? world_uniform(&parameters, 2.5, 4.0) : 3.0;
+    particle_style_sample(par + OFFSET, par + COLOR, &mod->style, &look, plan->colors);
     for (int i = 0; i < 2; i++) {
         double pair[2];
-        worlds_annulus(pair, &state, mod->varied ? 1.0 : 1.3, mod->varied ? 2.5 : 2.3, mod->varied);
+        world_annulus(pair, &state, mod->varied ? 1.0 : 1.3, mod->varied ? 2.5 : 2.3, mod->varied);
         x[i] = pair[0];
         x[2 + i] = pair[1];
     }
@@ -48,14 +48,14 @@ static plumb_status begin(double *x, double *par, const plumb_world *world, cons
 
 // In angular velocities w = dH/dp the forces are short: dH/dq1 = (m1 + m2) g l1 sin q1 + F and
 // dH/dq2 = m2 g l2 sin q2 - F with F = m2 l1 l2 w1 w2 sin d (the derivative of the Lagrangian).
-static void series(double (*x)[INTEGRATE_TERMS], const void *system)
+static void series(double (*x)[TAYLOR_TERMS], const void *system)
 {
     const motion *o = system;
     const double m1 = o->m1, m2 = o->m2, l1 = o->l1, l2 = o->l2, both = m1 + m2;
     double *q1 = x[0], *q2 = x[1], *p1 = x[2], *p2 = x[3];
-    double s1[INTEGRATE_TERMS], c1[INTEGRATE_TERMS], s2[INTEGRATE_TERMS], c2[INTEGRATE_TERMS];
-    double sd[INTEGRATE_TERMS], cd[INTEGRATE_TERMS], D[INTEGRATE_TERMS], ww[INTEGRATE_TERMS];
-    double w1[INTEGRATE_TERMS], w2[INTEGRATE_TERMS], wd[INTEGRATE_TERMS];
+    double s1[TAYLOR_TERMS], c1[TAYLOR_TERMS], s2[TAYLOR_TERMS], c2[TAYLOR_TERMS];
+    double sd[TAYLOR_TERMS], cd[TAYLOR_TERMS], D[TAYLOR_TERMS], ww[TAYLOR_TERMS];
+    double w1[TAYLOR_TERMS], w2[TAYLOR_TERMS], wd[TAYLOR_TERMS];
     s1[0] = sin(q1[0]), c1[0] = cos(q1[0]);
     s2[0] = sin(q2[0]), c2[0] = cos(q2[0]);
     sd[0] = sin(q1[0] - q2[0]), cd[0] = cos(q1[0] - q2[0]);
@@ -64,23 +64,23 @@ static void series(double (*x)[INTEGRATE_TERMS], const void *system)
     const double k1 = 1.0 / (l1 * l1), k2 = both / (m2 * l2 * l2), k12 = 1.0 / (l1 * l2);
     const double twist = m2 * l1 * l2;
 
-    for (int n = 0; n < INTEGRATE_ORDER; n++) {
+    for (int n = 0; n < TAYLOR_ORDER; n++) {
         double rest1 = 0.0, rest2 = 0.0;
         if (n > 0) {
-            integrate_sincos(s1, c1, w1, n);
-            integrate_sincos(s2, c2, w2, n);
-            integrate_sincos(sd, cd, wd, n);
-            D[n] = m2 * integrate_product(sd, sd, n);
-            rest1 = integrate_product(D + 1, w1, n - 1);
-            rest2 = integrate_product(D + 1, w2, n - 1);
+            taylor_sincos(s1, c1, w1, n);
+            taylor_sincos(s2, c2, w2, n);
+            taylor_sincos(sd, cd, wd, n);
+            D[n] = m2 * taylor_product(sd, sd, n);
+            rest1 = taylor_product(D + 1, w1, n - 1);
+            rest2 = taylor_product(D + 1, w2, n - 1);
         }
         // D w1 = p1 / l1^2 - cos d p2 / (l1 l2), D w2 = (m1 + m2) p2 / (m2 l2^2) - cos d p1 / (l1
         // l2)
-        w1[n] = (k1 * p1[n] - k12 * integrate_product(cd, p2, n) - rest1) * below;
-        w2[n] = (k2 * p2[n] - k12 * integrate_product(cd, p1, n) - rest2) * below;
+        w1[n] = (k1 * p1[n] - k12 * taylor_product(cd, p2, n) - rest1) * below;
+        w2[n] = (k2 * p2[n] - k12 * taylor_product(cd, p1, n) - rest2) * below;
         wd[n] = w1[n] - w2[n];
-        ww[n] = integrate_product(w1, w2, n);
-        const double force = twist * integrate_product(ww, sd, n), step = 1.0 / (n + 1);
+        ww[n] = taylor_product(w1, w2, n);
+        const double force = twist * taylor_product(ww, sd, n), step = 1.0 / (n + 1);
         q1[n + 1] = w1[n] * step;
         q2[n + 1] = w2[n] * step;
         p1[n + 1] = (-gravity1 * s1[n] - force - o->friction * w1[n]) * step;
@@ -89,20 +89,20 @@ static void series(double (*x)[INTEGRATE_TERMS], const void *system)
 }
 
 static void start(void *to, const plumb_world *world, const double *x, const double *par,
-                  const worlds_plan *plan)
+                  const world_plan *plan)
 {
     const model *mod = world->model;
     motion *o = to;
     o->interval = plan->interval;
     o->friction = mod->friction;
     o->m1 = par[M1], o->m2 = par[M2], o->l1 = par[L1], o->l2 = par[L2], o->g = par[G];
-    integrate_start(&o->taylor, series, o, 4, x, plan->interval < 0.0, false);
+    taylor_start(&o->taylor, series, o, 4, x, plan->interval < 0.0, false);
 }
 
 static void at(double *x, void *from, int64_t frame)
 {
     motion *o = from;
-    integrate_at(x, &o->taylor, o->interval * (double)frame);
+    taylor_evaluate(x, &o->taylor, o->interval * (double)frame);
 }
 
 static void derivative(double *out, const plumb_world *world, const double *x, const double *par)
@@ -135,11 +135,11 @@ typedef struct picture {
     double l1, l2;
 } picture;
 
-static void look(void *to, const plumb_world *world, const double *par, const worlds_plan *plan)
+static void look(void *to, const plumb_world *world, const double *par, const world_plan *plan)
 {
     const model *mod = world->model;
     picture *p = to;
-    bodies_picture(&p->particles, &mod->style, par + M1, par + OFFSET, par + COLOR, plan);
+    particle_style_picture(&p->particles, &mod->style, par + M1, par + OFFSET, par + COLOR, plan);
     p->l1 = par[L1];
     p->l2 = par[L2];
 }
@@ -161,15 +161,15 @@ static const bool angles[] = {true, true};
 // clang-format off
 #define ROW(variable, number, title, line, forth, back, gamma, colors, canvas, shake)   \
     const plumb_world variable = {                                                      \
-        .facts = {.name = title, .summary = line, .n = 2, .canonical_n = 2, .dt = 0.05, \
+        .info = {.name = title, .summary = line, .n = 2, .canonical_n = 2, .dt = 0.05,  \
                   .height = 32, .width = 32, .channels = 3, .reversible = back,         \
                   .parameters = parameters, .parameter_count = 7, .state_names = names, \
                   .canonical_names = names, .angles = angles},                          \
         .id = number, .positive = 0x1f, .colored = true,                                \
         .model = &(const model){{2, colors, canvas, shake}, forth, gamma},              \
-        .motion_size = sizeof(motion), .look_size = sizeof(picture),                    \
-        .begin = begin, .start = start, .at = at, .derivative = derivative,             \
-        .energy = energy, .look = look, .draw = draw,                                   \
+        .motion_size = sizeof(motion), .style_size = sizeof(picture),                   \
+        .sample = begin, .start = start, .state_at = at, .derivative = derivative,      \
+        .energy = energy, .style = look, .render = draw,                                \
     }
 
 // Half a canvas: both arms and the largest radius, 2 + sqrt(m / pi).

@@ -6,7 +6,7 @@
 #include "worlds/render/particle_style.h"
 
 typedef struct model {
-    bodies_style style;
+    particle_style style;
     bool varied;
     double friction;
 } model;
@@ -17,23 +17,23 @@ typedef struct motion {
     double q, p, k, m, friction, interval;
 } motion;
 
-static plumb_status begin(double *x, double *par, const plumb_world *world, const worlds_plan *plan,
+static plumb_status begin(double *x, double *par, const plumb_world *world, const world_plan *plan,
                           uint64_t seed, int64_t item)
 {
     const model *mod = world->model;
-    rng state = worlds_rng(world, seed, item, WORLDS_STATE);
-    rng parameters = worlds_rng(world, seed, item, WORLDS_PARAMETERS);
-    rng look = worlds_rng(world, seed, item, WORLDS_LOOK);
+    rng state = world_rng(world, seed, item, WORLD_STREAM_STATE);
+    rng parameters = world_rng(world, seed, item, WORLD_STREAM_PARAMETERS);
+    rng look = world_rng(world, seed, item, WORLD_STREAM_STYLE);
     par[K] = 2.0;
-    par[M] = mod->varied ? worlds_uniform(&parameters, 0.2, 1.0) : 0.5;
-    bodies_choose(par + OFFSET, par + COLOR, &mod->style, &look, plan->colors);
-    worlds_annulus(x, &state, 0.1, 1.0, mod->varied);
+    par[M] = mod->varied ? world_uniform(&parameters, 0.2, 1.0) : 0.5;
+    particle_style_sample(par + OFFSET, par + COLOR, &mod->style, &look, plan->colors);
+    world_annulus(x, &state, 0.1, 1.0, mod->varied);
     x[1] *= sqrt(par[K] * par[M]);
     return PLUMB_OK;
 }
 
 static void start(void *to, const plumb_world *world, const double *x, const double *par,
-                  const worlds_plan *plan)
+                  const world_plan *plan)
 {
     const model *mod = world->model;
     *(motion *)to = (motion){x[0], x[1], par[K], par[M], mod->friction, plan->interval};
@@ -67,10 +67,10 @@ static double energy(const plumb_world *world, const double *x, const double *pa
     return 0.5 * par[K] * x[0] * x[0] + 0.5 * x[1] * x[1] / par[M];
 }
 
-static void look(void *to, const plumb_world *world, const double *par, const worlds_plan *plan)
+static void look(void *to, const plumb_world *world, const double *par, const world_plan *plan)
 {
     const model *mod = world->model;
-    bodies_picture(to, &mod->style, par + M, par + OFFSET, par + COLOR, plan);
+    particle_style_picture(to, &mod->style, par + M, par + OFFSET, par + COLOR, plan);
 }
 
 static void draw(uint8_t *frame, const void *picture, const double *x)
@@ -87,15 +87,15 @@ static const bool angles[] = {false};
 // clang-format off
 #define ROW(variable, number, title, line, forth, back, gamma, colors, canvas, shake)   \
     const plumb_world variable = {                                                      \
-        .facts = {.name = title, .summary = line, .n = 1, .canonical_n = 1, .dt = 0.05, \
+        .info = {.name = title, .summary = line, .n = 1, .canonical_n = 1, .dt = 0.05,  \
                   .height = 32, .width = 32, .channels = 3, .reversible = back,         \
                   .parameters = parameters, .parameter_count = 4, .state_names = names, \
                   .canonical_names = names, .angles = angles},                          \
         .id = number, .positive = 1u << K | 1u << M, .colored = true,                   \
         .model = &(const model){{1, colors, canvas, shake}, forth, gamma},              \
-        .motion_size = sizeof(motion), .look_size = sizeof(particles),                  \
-        .begin = begin, .start = start, .at = at, .derivative = derivative,             \
-        .energy = energy, .look = look, .draw = draw,                                   \
+        .motion_size = sizeof(motion), .style_size = sizeof(particles),                 \
+        .sample = begin, .start = start, .state_at = at, .derivative = derivative,      \
+        .energy = energy, .style = look, .render = draw,                                \
     }
 
 // Half a canvas: the largest amplitude and the largest radius, 1 + sqrt(m / pi).

@@ -14,7 +14,7 @@
 #include "worlds/render/particle_style.h"
 
 typedef struct model {
-    bodies_style style;
+    particle_style style;
     bool varied;
     double friction;
 } model;
@@ -26,34 +26,34 @@ typedef struct motion {
     double w, inertia, torque, friction; // m l^2, m g l
     double q, S, C, D;                   // at time 0
     elliptic modulus;
-    integrate_taylor taylor; // with friction
+    taylor_solution taylor; // with friction
 } motion;
 
-static plumb_status begin(double *x, double *par, const plumb_world *world, const worlds_plan *plan,
+static plumb_status begin(double *x, double *par, const plumb_world *world, const world_plan *plan,
                           uint64_t seed, int64_t item)
 {
     const model *mod = world->model;
-    rng state = worlds_rng(world, seed, item, WORLDS_STATE);
-    rng parameters = worlds_rng(world, seed, item, WORLDS_PARAMETERS);
-    rng look = worlds_rng(world, seed, item, WORLDS_LOOK);
-    par[M] = mod->varied ? worlds_uniform(&parameters, 0.5, 1.5) : 0.5;
-    par[L] = mod->varied ? worlds_uniform(&parameters, 0.5, 1.0) : 1.0;
-    par[G] = mod->varied ? worlds_uniform(&parameters, 3.0, 4.0) : 3.0;
-    bodies_choose(par + OFFSET, par + COLOR, &mod->style, &look, plan->colors);
-    worlds_annulus(x, &state, 1.3, 2.3, mod->varied);
+    rng state = world_rng(world, seed, item, WORLD_STREAM_STATE);
+    rng parameters = world_rng(world, seed, item, WORLD_STREAM_PARAMETERS);
+    rng look = world_rng(world, seed, item, WORLD_STREAM_STYLE);
+    par[M] = mod->varied ? world_uniform(&parameters, 0.5, 1.5) : 0.5;
+    par[L] = mod->varied ? world_uniform(&parameters, 0.5, 1.0) : 1.0;
+    par[G] = mod->varied ? world_uniform(&parameters, 3.0, 4.0) : 3.0;
+    particle_style_sample(par + OFFSET, par + COLOR, &mod->style, &look, plan->colors);
+    world_annulus(x, &state, 1.3, 2.3, mod->varied);
     return PLUMB_OK;
 }
 
 // q' = p / (m l^2), p' = -m g l sin q - gamma q'
-static void series(double (*x)[INTEGRATE_TERMS], const void *system)
+static void series(double (*x)[TAYLOR_TERMS], const void *system)
 {
     const motion *o = system;
     double *q = x[0], *p = x[1];
-    double s[INTEGRATE_TERMS], c[INTEGRATE_TERMS], v[INTEGRATE_TERMS];
+    double s[TAYLOR_TERMS], c[TAYLOR_TERMS], v[TAYLOR_TERMS];
     s[0] = sin(q[0]);
     c[0] = cos(q[0]);
-    for (int n = 0; n < INTEGRATE_ORDER; n++) {
-        if (n > 0) integrate_sincos(s, c, v, n);
+    for (int n = 0; n < TAYLOR_ORDER; n++) {
+        if (n > 0) taylor_sincos(s, c, v, n);
         v[n] = p[n] / o->inertia;
         q[n + 1] = v[n] / (n + 1);
         p[n + 1] = (-o->torque * s[n] - o->friction * v[n]) / (n + 1);
@@ -61,7 +61,7 @@ static void series(double (*x)[INTEGRATE_TERMS], const void *system)
 }
 
 static void start(void *to, const plumb_world *world, const double *x, const double *par,
-                  const worlds_plan *plan)
+                  const world_plan *plan)
 {
     const model *mod = world->model;
     motion *o = to;
@@ -74,9 +74,8 @@ static void start(void *to, const plumb_world *world, const double *x, const dou
     o->S = sin(0.5 * x[0]);
     o->D = cos(0.5 * x[0]);
     o->C = 0.5 * x[1] / (o->inertia * o->w);
-    o->modulus = elliptic_of((o->D - o->C) * (o->D + o->C)); // 1 - k^2 = D^2 - C^2
-    if (o->friction > 0.0)
-        integrate_start(&o->taylor, series, o, 2, x, plan->interval < 0.0, false);
+    o->modulus = elliptic_make((o->D - o->C) * (o->D + o->C)); // 1 - k^2 = D^2 - C^2
+    if (o->friction > 0.0) taylor_start(&o->taylor, series, o, 2, x, plan->interval < 0.0, false);
 }
 
 static void at(double *x, void *from, int64_t frame)
@@ -84,7 +83,7 @@ static void at(double *x, void *from, int64_t frame)
     motion *o = from;
     const double t = o->interval * (double)frame;
     if (o->friction > 0.0) {
-        integrate_at(x, &o->taylor, t);
+        taylor_evaluate(x, &o->taylor, t);
         return;
     }
     const double u = o->w * t;
@@ -128,11 +127,11 @@ typedef struct picture {
     double length;
 } picture;
 
-static void look(void *to, const plumb_world *world, const double *par, const worlds_plan *plan)
+static void look(void *to, const plumb_world *world, const double *par, const world_plan *plan)
 {
     const model *mod = world->model;
     picture *p = to;
-    bodies_picture(&p->particles, &mod->style, par + M, par + OFFSET, par + COLOR, plan);
+    particle_style_picture(&p->particles, &mod->style, par + M, par + OFFSET, par + COLOR, plan);
     p->length = par[L];
 }
 
@@ -154,15 +153,15 @@ static const bool angles[] = {true};
 // clang-format off
 #define ROW(variable, number, title, line, forth, back, gamma, colors, canvas, shake)   \
     const plumb_world variable = {                                                      \
-        .facts = {.name = title, .summary = line, .n = 1, .canonical_n = 1, .dt = 0.05, \
+        .info = {.name = title, .summary = line, .n = 1, .canonical_n = 1, .dt = 0.05,  \
                   .height = 32, .width = 32, .channels = 3, .reversible = back,         \
                   .parameters = parameters, .parameter_count = 5, .state_names = names, \
                   .canonical_names = names, .angles = angles},                          \
         .id = number, .positive = 1u << M | 1u << L | 1u << G, .colored = true,         \
         .model = &(const model){{1, colors, canvas, shake}, forth, gamma},              \
-        .motion_size = sizeof(motion), .look_size = sizeof(picture),                    \
-        .begin = begin, .start = start, .at = at, .derivative = derivative,             \
-        .energy = energy, .look = look, .draw = draw,                                   \
+        .motion_size = sizeof(motion), .style_size = sizeof(picture),                   \
+        .sample = begin, .start = start, .state_at = at, .derivative = derivative,      \
+        .energy = energy, .style = look, .render = draw,                                \
     }
 
 // Half a canvas: the longest arm and the largest radius, 1 + sqrt(m / pi).

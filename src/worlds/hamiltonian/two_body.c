@@ -11,7 +11,7 @@
 #include "worlds/render/particle_style.h"
 
 typedef struct model {
-    bodies_style style;
+    particle_style style;
     bool varied;
 } model;
 
@@ -120,7 +120,7 @@ typedef struct motion {
 } motion;
 
 static void start(void *to, const plumb_world *world, const double *x, const double *par,
-                  const worlds_plan *plan)
+                  const world_plan *plan)
 {
     (void)world;
     motion *o = to;
@@ -192,20 +192,20 @@ static bool leaves(const motion *o, double half, int64_t frames)
 // Momenta for a circle if masses and g are 1, whatever they are [Botev21].
 static void draw_state(double *x, rng *r)
 {
-    const double s = worlds_uniform(r, 0.5, 1.5), t = worlds_uniform(r, 0.5, 1.5);
+    const double s = world_uniform(r, 0.5, 1.5), t = world_uniform(r, 0.5, 1.5);
     const double radius = sqrt(s * s + t * t), speed = 0.5 / (radius * sqrt(radius));
     x[0] = s, x[1] = t, x[2] = -s, x[3] = -t;
     x[4] = t * speed, x[5] = -s * speed, x[6] = -x[4], x[7] = -x[5];
 }
 
-static plumb_status begin(double *x, double *par, const plumb_world *world, const worlds_plan *plan,
+static plumb_status begin(double *x, double *par, const plumb_world *world, const world_plan *plan,
                           uint64_t seed, int64_t item)
 {
     const model *mod = world->model;
-    rng state = worlds_rng(world, seed, item, WORLDS_STATE);
-    rng parameters = worlds_rng(world, seed, item, WORLDS_PARAMETERS);
-    rng look = worlds_rng(world, seed, item, WORLDS_LOOK);
-    bodies_choose(par + OFFSET, par + COLOR, &mod->style, &look, plan->colors);
+    rng state = world_rng(world, seed, item, WORLD_STREAM_STATE);
+    rng parameters = world_rng(world, seed, item, WORLD_STREAM_PARAMETERS);
+    rng look = world_rng(world, seed, item, WORLD_STREAM_STYLE);
+    particle_style_sample(par + OFFSET, par + COLOR, &mod->style, &look, plan->colors);
     par[MASS] = par[MASS + 1] = par[G] = 1.0;
     if (!mod->varied) {
         draw_state(x, &state);
@@ -215,13 +215,13 @@ static plumb_status begin(double *x, double *par, const plumb_world *world, cons
     // fewer wide orbits.
     for (int attempt = 0; attempt < 10000; attempt++) {
         draw_state(x, &state);
-        for (int i = 0; i < 3; i++) par[MASS + i] = worlds_uniform(&parameters, 0.5, 1.5);
+        for (int i = 0; i < 3; i++) par[MASS + i] = world_uniform(&parameters, 0.5, 1.5);
         motion o;
         start(&o, world, x, par, plan);
         if (!leaves(&o, mod->style.half, plan->reject_steps)) return PLUMB_OK;
     }
     return fail(PLUMB_EVALUE, "%s: no orbit stays on the canvas for %lld frames of %g",
-                world->facts.name, (long long)plan->reject_steps, plan->interval);
+                world->info.name, (long long)plan->reject_steps, plan->interval);
 }
 
 static void derivative(double *out, const plumb_world *world, const double *x, const double *par)
@@ -253,10 +253,10 @@ static void canonical(double *out, const plumb_world *world, const double *x, co
     }
 }
 
-static void look(void *to, const plumb_world *world, const double *par, const worlds_plan *plan)
+static void look(void *to, const plumb_world *world, const double *par, const world_plan *plan)
 {
     const model *mod = world->model;
-    bodies_picture(to, &mod->style, par + MASS, par + OFFSET, par + COLOR, plan);
+    particle_style_picture(to, &mod->style, par + MASS, par + OFFSET, par + COLOR, plan);
 }
 
 static void draw(uint8_t *frame, const void *picture, const double *x)
@@ -273,15 +273,15 @@ static const bool angles[] = {false, false};
 // clang-format off
 #define ROW(variable, number, title, line, forth, colors, canvas)                       \
     const plumb_world variable = {                                                      \
-        .facts = {.name = title, .summary = line, .n = 4, .canonical_n = 2, .dt = 0.05, \
+        .info = {.name = title, .summary = line, .n = 4, .canonical_n = 2, .dt = 0.05,  \
                   .height = 32, .width = 32, .channels = 3, .reversible = true,         \
                   .parameters = parameters, .parameter_count = 4, .state_names = names, \
                   .canonical_names = canonical_names, .angles = angles},                \
         .id = number, .positive = 7, .colored = true,                                   \
         .model = &(const model){{2, colors, canvas, BODIES_STILL}, forth},              \
-        .motion_size = sizeof(motion), .look_size = sizeof(particles),                  \
-        .begin = begin, .start = start, .at = at, .derivative = derivative,             \
-        .energy = energy, .canonical = canonical, .look = look, .draw = draw,           \
+        .motion_size = sizeof(motion), .style_size = sizeof(particles),                 \
+        .sample = begin, .start = start, .state_at = at, .derivative = derivative,      \
+        .energy = energy, .canonical = canonical, .style = look, .render = draw,        \
     }
 
 ROW(two_body_plain, 7, "two-body", "two equal bodies circling each other", false, 2, 2.75);

@@ -83,12 +83,12 @@ KERNELS(portable, )
 KERNELS(avx2, __attribute__((target("avx2"))))
 #endif
 
-static const cpu_kernels sets[] = {CPU_AVX2(avx2) CPU_PORTABLE(portable)};
+static const cpu_variant sets[] = {CPU_AVX2(avx2) CPU_PORTABLE(portable)};
 static const kernels *chosen = &portable;
 
 int lennard_jones_select(const char *set)
 {
-    const cpu_kernels *k = cpu_choose(sets, set);
+    const cpu_variant *k = cpu_choose(sets, set);
     if (k) chosen = k->kernels;
     return k != NULL;
 }
@@ -164,7 +164,7 @@ static void push_apart(lennard_jones_box *box, const lennard_jones *model)
     }
 }
 
-void lennard_jones_scatter(lennard_jones_box *box, const lennard_jones *model, rng *r)
+void lennard_jones_random_start(lennard_jones_box *box, const lennard_jones *model, rng *r)
 {
     const int n = model->count;
     *box = (lennard_jones_box){0};
@@ -183,8 +183,8 @@ void lennard_jones_scatter(lennard_jones_box *box, const lennard_jones *model, r
 
 // A step of Verlet between two halves of friction and noise. The noise is uniform, with the
 // variance of the normal one, as LAMMPS has it; damping time 0.2, as published.
-void lennard_jones_heat(lennard_jones_box *box, const lennard_jones *model, double step,
-                        int64_t count, rng *r)
+void lennard_jones_thermostat(lennard_jones_box *box, const lennard_jones *model, double step,
+                              int64_t count, rng *r)
 {
     const int n = model->count;
     const double keep = exp(-step / 0.2);
@@ -206,10 +206,10 @@ static const double own_step = 0.002;
 void lennard_jones_equilibrate(lennard_jones_box *box, const lennard_jones *model, rng *place,
                                rng *heat)
 {
-    lennard_jones_scatter(box, model, place);
+    lennard_jones_random_start(box, model, place);
     double soak = model->soak, kinetic, wanted;
     do { // while the potential energy leaves too little for the kinetic one: a rare moment
-        lennard_jones_heat(box, model, own_step, (int64_t)(soak / own_step), heat);
+        lennard_jones_thermostat(box, model, own_step, (int64_t)(soak / own_step), heat);
         kinetic = lennard_jones_kinetic(box, model);
         wanted = model->mean_energy - lennard_jones_potential(box, model);
         soak = 1.0;
@@ -255,13 +255,13 @@ static double wrapped(double q, double side)
     return q < -0.5 * side ? -0.5 * side : q;
 }
 
-static plumb_status begin(double *x, double *par, const plumb_world *world, const worlds_plan *plan,
+static plumb_status begin(double *x, double *par, const plumb_world *world, const world_plan *plan,
                           uint64_t seed, int64_t item)
 {
     (void)par, (void)plan;
     const lennard_jones *model = world->model;
-    rng place = worlds_rng(world, seed, item, WORLDS_STATE);
-    rng heat = worlds_rng(world, seed, item, WORLDS_HEAT);
+    rng place = world_rng(world, seed, item, WORLD_STREAM_STATE);
+    rng heat = world_rng(world, seed, item, WORLD_STREAM_THERMOSTAT);
     lennard_jones_box box;
     lennard_jones_equilibrate(&box, model, &place, &heat);
     from_box(x, &box, model->count);
@@ -270,7 +270,7 @@ static plumb_status begin(double *x, double *par, const plumb_world *world, cons
 }
 
 static void start(void *to, const plumb_world *world, const double *x, const double *par,
-                  const worlds_plan *plan)
+                  const world_plan *plan)
 {
     (void)par;
     motion *o = to;
@@ -320,12 +320,12 @@ static void publish(double *state, const plumb_world *world, const double *x)
     memcpy(state + 2 * model->count, x + 2 * model->count, (size_t)(2 * model->count) * sizeof *x);
 }
 
-static void look(void *to, const plumb_world *world, const double *par, const worlds_plan *plan)
+static void look(void *to, const plumb_world *world, const double *par, const world_plan *plan)
 {
     (void)par;
     const lennard_jones *model = world->model;
     particles *p = to;
-    *p = particles_of(plan->image, model->count, -0.5 * model->side, 0.5 * model->side, 80.0);
+    *p = particles_make(plan->image, model->count, -0.5 * model->side, 0.5 * model->side, 80.0);
     for (int i = 0; i < model->count; i++) {
         p->radius[i] = 0.3 / model->side;
         particles_color(p->color[i], i, model->count);
@@ -361,16 +361,16 @@ static const char *const names_16[] = {
     "vx13", "vy13", "vx14", "vy14", "vx15", "vy15", "vx16", "vy16"};
 static const bool angles[2 * LENNARD_JONES_MAX] = {0};
 
-#define ROW(variable, number, title, line, box, labels, half)                            \
-    const plumb_world variable = {                                                       \
-        .facts = {.name = title, .summary = line, .n = half, .canonical_n = half,        \
-                  .dt = 0.02, .height = 32, .width = 32, .channels = 3,                  \
-                  .reversible = true, .state_names = labels, .canonical_names = labels,  \
-                  .angles = angles},                                                     \
-        .id = number, .substeps = 10, .model = &box,                                     \
-        .motion_size = sizeof(motion), .look_size = sizeof(particles),                   \
-        .begin = begin, .start = start, .at = at, .derivative = derivative,              \
-        .energy = energy, .publish = publish, .look = look, .draw = draw,                \
+#define ROW(variable, number, title, line, box, labels, half)                           \
+    const plumb_world variable = {                                                      \
+        .info = {.name = title, .summary = line, .n = half, .canonical_n = half,        \
+                  .dt = 0.02, .height = 32, .width = 32, .channels = 3,                 \
+                  .reversible = true, .state_names = labels, .canonical_names = labels, \
+                  .angles = angles},                                                    \
+        .id = number, .substeps = 10, .model = &box,                                    \
+        .motion_size = sizeof(motion), .style_size = sizeof(particles),                 \
+        .sample = begin, .start = start, .state_at = at, .derivative = derivative,      \
+        .energy = energy, .to_published = publish, .style = look, .render = draw,       \
     }
 
 ROW(lennard_jones_4, 12, "md-4", "4 Lennard-Jones particles, a gas in a periodic box",

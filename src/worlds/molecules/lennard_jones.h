@@ -32,15 +32,15 @@ void lennard_jones_move(lennard_jones_box *box, const lennard_jones *model, doub
                         int64_t count);
 
 /// The same with a Langevin thermostat that keeps the total momentum at zero.
-void lennard_jones_heat(lennard_jones_box *box, const lennard_jones *model, double step,
-                        int64_t count, rng *r);
+void lennard_jones_thermostat(lennard_jones_box *box, const lennard_jones *model, double step,
+                              int64_t count, rng *r);
 
 double lennard_jones_kinetic(const lennard_jones_box *box, const lennard_jones *model);
 /// Shifted to be zero at the cut-off: this is what the forces conserve.
 double lennard_jones_potential(const lennard_jones_box *box, const lennard_jones *model);
 
 /// Random points pushed apart, with velocities at the temperature.
-void lennard_jones_scatter(lennard_jones_box *box, const lennard_jones *model, rng *r);
+void lennard_jones_random_start(lennard_jones_box *box, const lennard_jones *model, rng *r);
 
 /// A box in equilibrium at the mean energy of its temperature.
 void lennard_jones_equilibrate(lennard_jones_box *box, const lennard_jones *model, rng *place,

@@ -9,18 +9,18 @@ static const double pi = 0x1.921fb54442d18p+1;
 // The published edge: 10 to 90 % in 0.055 of the canvas.
 static const double sharpness = 80.0;
 
-static int64_t colors_of(const bodies_style *style, plumb_world_colors rule)
+static int64_t colors_of(const particle_style *style, plumb_world_colors rule)
 {
     if (rule != PLUMB_COLORS_SIX) return style->colors;
     return 6;
 }
 
-void bodies_choose(double *offset, double *color_index, const bodies_style *style, rng *r,
-                   plumb_world_colors rule)
+void particle_style_sample(double *offset, double *color_index, const particle_style *style, rng *r,
+                           plumb_world_colors rule)
 {
     // Drawn whether used or not, so that a colour rule moves no drawing.
     const double along = rng_uniform(r), spread = 0.4 * style->half;
-    const double e1 = worlds_uniform(r, -spread, spread), e2 = worlds_uniform(r, -spread, spread);
+    const double e1 = world_uniform(r, -spread, spread), e2 = world_uniform(r, -spread, spread);
     offset[0] = offset[1] = 0.0;
     if (style->jitter == BODIES_DIAGONAL) {
         offset[0] = along + e1;
@@ -35,11 +35,11 @@ void bodies_choose(double *offset, double *color_index, const bodies_style *styl
     for (int k = 0; k < style->count; k++) color_index[k] = (double)order[k];
 }
 
-void bodies_picture(particles *p, const bodies_style *style, const double *mass,
-                    const double *offset, const double *color_index, const worlds_plan *plan)
+void particle_style_picture(particles *p, const particle_style *style, const double *mass,
+                            const double *offset, const double *color_index, const world_plan *plan)
 {
     const double half = style->jitter == BODIES_STILL ? style->half : 1.4 * style->half;
-    *p = particles_of(plan->image, style->count, -half, half, sharpness);
+    *p = particles_make(plan->image, style->count, -half, half, sharpness);
     p->shift[0] = offset[0];
     p->shift[1] = offset[1];
     const int64_t colors = colors_of(style, plan->colors);

@@ -7,19 +7,20 @@
 #include "worlds/world.h"
 
 /// How a world of bodies is drawn.
-typedef struct bodies_style {
+typedef struct particle_style {
     int count;      ///< bodies
     int64_t colors; ///< to choose from
     double half;    ///< half the side of the canvas, before it is enlarged
     enum { BODIES_STILL, BODIES_DIAGONAL, BODIES_FREE } jitter; ///< of the whole drawing
-} bodies_style;
+} particle_style;
 
 /// Draws offset (2) and colour numbers (count) of one trajectory.
-void bodies_choose(double *offset, double *color_index, const bodies_style *style, rng *r,
-                   plumb_world_colors rule);
+void particle_style_sample(double *offset, double *color_index, const particle_style *style, rng *r,
+                           plumb_world_colors rule);
 
 /// A picture with these parameters of the trajectory; radii are sqrt(mass / pi).
-void bodies_picture(particles *p, const bodies_style *style, const double *mass,
-                    const double *offset, const double *color_index, const worlds_plan *plan);
+void particle_style_picture(particles *p, const particle_style *style, const double *mass,
+                            const double *offset, const double *color_index,
+                            const world_plan *plan);
 
 #endif

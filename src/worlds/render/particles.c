@@ -17,7 +17,7 @@ static const double background[3] = {0.321, 0.349, 0.368};
 
 enum { WIDEST = 1024 };
 
-particles particles_of(int64_t size, int count, double low, double high, double sharpness)
+particles particles_make(int64_t size, int count, double low, double high, double sharpness)
 {
     particles p = {
         .size = size, .count = count, .low = low, .side = high - low, .sharpness = sharpness};
@@ -164,12 +164,12 @@ KERNELS(portable, )
 KERNELS(avx2, __attribute__((target("avx2"))))
 #endif
 
-static const cpu_kernels sets[] = {CPU_AVX2(avx2) CPU_PORTABLE(portable)};
+static const cpu_variant sets[] = {CPU_AVX2(avx2) CPU_PORTABLE(portable)};
 static const kernels *chosen = &portable;
 
 int particles_select(const char *set)
 {
-    const cpu_kernels *k = cpu_choose(sets, set);
+    const cpu_variant *k = cpu_choose(sets, set);
     if (k) chosen = k->kernels;
     return k != NULL;
 }

@@ -21,7 +21,7 @@ typedef struct particles {
 } particles;
 
 /// A picture of `count` particles (1 to PARTICLES_MAX); radii and colours are still to be set.
-particles particles_of(int64_t size, int count, double low, double high, double sharpness);
+particles particles_make(int64_t size, int count, double low, double high, double sharpness);
 
 /// Colour `index` of `count`: hue index / count, full saturation and value.
 void particles_color(double rgb[3], int64_t index, int64_t count);

@@ -23,17 +23,17 @@ static double dot(const double a[3], const double b[3])
 
 // ---- the view ----
 
-int64_t boxcast_view_size(int64_t size)
+int64_t raytrace_boxes_view_size(int64_t size)
 {
     const int64_t pixels = size * size;
     return pixels * (4 * 2 * (int64_t)sizeof(double) + 3 + 2 * (int64_t)sizeof(uint64_t)) +
            2 * size * (int64_t)sizeof(double);
 }
 
-void boxcast_view_init(boxcast_view *v, void *memory, int64_t size)
+void raytrace_boxes_view_init(raytrace_view *v, void *memory, int64_t size)
 {
     const int64_t pixels = size * size;
-    *v = (boxcast_view){.size = size};
+    *v = (raytrace_view){.size = size};
     v->ground = memory;
     v->slant = v->ground + 4 * pixels;
     v->offset = v->slant + 4 * pixels;
@@ -51,7 +51,7 @@ void boxcast_view_init(boxcast_view *v, void *memory, int64_t size)
 
 // Is the square at (x, y) one of the second colour? Without floor(), which is slow where the
 // processor's own is not to be had.
-static int square(const boxcast_floor *f, double x, double y)
+static int square(const raytrace_floor *f, double x, double y)
 {
     const double shift = 1048576.0;
     const double a = x - f->offset[0] + shift, b = y - f->offset[1] + shift;
@@ -68,7 +68,7 @@ static uint8_t to_byte(double sum)
 static const double haze[3] = {0.72, 0.78, 0.84}; // where a ray meets no floor
 
 // The colour of the floor along a ray. -n.d of the head light is -d_z / |d|.
-static void floor_color(double rgb[3], const boxcast_view *v, double t, const double d[3],
+static void floor_color(double rgb[3], const raytrace_view *v, double t, const double d[3],
                         double slant, bool lit)
 {
     if (!(t < far)) {
@@ -81,10 +81,10 @@ static void floor_color(double rgb[3], const boxcast_view *v, double t, const do
 }
 
 // Row by row of rays, so that sums of a pixel wait in `sums` for their second half.
-static void draw_bare(boxcast_view *v)
+static void draw_bare(raytrace_view *v)
 {
     const int64_t n = v->size;
-    double sums[3 * BOXCAST_MAX_IMAGE];
+    double sums[3 * RAYTRACE_BOXES_MAX_IMAGE];
     for (int64_t i = 0; i < 2 * n; i++) {
         double line[3];
         for (int k = 0; k < 3; k++) line[k] = v->forward[k] - v->offset[i] * v->up[k];
@@ -103,7 +103,8 @@ static void draw_bare(boxcast_view *v)
     }
 }
 
-void boxcast_view_aim(boxcast_view *v, const boxcast_camera *camera, const boxcast_floor *floor)
+void raytrace_boxes_view_aim(raytrace_view *v, const raytrace_camera *camera,
+                             const raytrace_floor *floor)
 {
     if (!memcmp(&v->camera, camera, sizeof *camera) && !memcmp(&v->floor, floor, sizeof *floor))
         return;
@@ -129,7 +130,7 @@ typedef struct window {
 static const window nowhere = {1e9, -1e9, 1e9, -1e9};
 
 // Takes a point into the window; one beside or behind the camera opens it wide.
-static void window_take(window *w, const boxcast_view *v, const double x[3])
+static void window_take(window *w, const raytrace_view *v, const double x[3])
 {
     double to[3];
     for (int k = 0; k < 3; k++) to[k] = x[k] - v->eye[k];
@@ -147,7 +148,7 @@ static void window_take(window *w, const boxcast_view *v, const double x[3])
 }
 
 // A corner of the part, or of the cube around a ball; with z = 0 its shadow.
-static void corner(double x[3], const boxcast_part *p, int which)
+static void corner(double x[3], const raytrace_box_part *p, int which)
 {
     memcpy(x, p->center, 3 * sizeof *x);
     for (int a = 0; a < 3; a++) {
@@ -168,7 +169,7 @@ static void window_mark(uint64_t *out, int64_t size, const window *w, uint64_t b
         for (int64_t c = left; c < right; c++) out[r * size + c] |= bit;
 }
 
-static void mark_part(boxcast_view *v, const boxcast_part *p, uint64_t bit)
+static void mark_part(raytrace_view *v, const raytrace_box_part *p, uint64_t bit)
 {
     window body = nowhere, shadow = nowhere;
     for (int i = 0; i < 8; i++) {
@@ -186,13 +187,13 @@ static void mark_part(boxcast_view *v, const boxcast_part *p, uint64_t bit)
 
 // A part in its own frame, as the camera has it.
 typedef struct posed {
-    const boxcast_part *part;
+    const raytrace_box_part *part;
     double from[3], forward[3], right[3], up[3]; // boxes: along the axes of the box
     double square;                               // balls: |from|^2 - r^2
     double reach;                                // horizontal radius squared
 } posed;
 
-static posed pose(const boxcast_part *p, const boxcast_view *v)
+static posed pose(const raytrace_box_part *p, const raytrace_view *v)
 {
     posed out = {.part = p};
     double off[3];
@@ -241,7 +242,7 @@ static bool shaded(const double x[3], const posed *parts, uint64_t asked)
 {
     for (; asked; asked &= asked - 1) {
         const posed *p = &parts[__builtin_ctzll(asked)];
-        const boxcast_part *part = p->part;
+        const raytrace_box_part *part = p->part;
         const double off[3] = {x[0] - part->center[0], x[1] - part->center[1],
                                x[2] - part->center[2]};
         const double wide = off[0] * off[0] + off[1] * off[1];
@@ -276,7 +277,7 @@ typedef struct meeting {
     double t, d[3], local[3];
 } meeting;
 
-static void meet(meeting *m, const boxcast_view *v, const posed *parts, uint64_t seen,
+static void meet(meeting *m, const raytrace_view *v, const posed *parts, uint64_t seen,
                  uint64_t shade, int64_t i, int64_t j)
 {
     const double x = v->offset[j], y = -v->offset[i];
@@ -300,10 +301,10 @@ static void meet(meeting *m, const boxcast_view *v, const posed *parts, uint64_t
     m->lit = !(m->t < far) || !shaded(ground, parts, shade);
 }
 
-static void part_color(double rgb[3], const boxcast_view *v, const posed *parts, uint64_t all,
+static void part_color(double rgb[3], const raytrace_view *v, const posed *parts, uint64_t all,
                        const meeting *m, double slant)
 {
-    const boxcast_part *part = m->best->part;
+    const raytrace_box_part *part = m->best->part;
     double normal[3], x[3];
     for (int k = 0; k < 3; k++) x[k] = v->eye[k] + m->t * m->d[k];
     if (part->ball) {
@@ -322,7 +323,7 @@ static void part_color(double rgb[3], const boxcast_view *v, const posed *parts,
 }
 
 // `quick`: where all is bare floor in full light the picture already has it.
-static void pixel(uint8_t *frame, uint8_t *mask, const boxcast_view *v, const posed *parts,
+static void pixel(uint8_t *frame, uint8_t *mask, const raytrace_view *v, const posed *parts,
                   uint64_t all, uint64_t seen, uint64_t shade, int64_t r, int64_t c, bool quick)
 {
     meeting m[4];
@@ -349,10 +350,11 @@ static uint64_t everything(int count)
     return count >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
 }
 
-void boxcast_draw(uint8_t *frame, uint8_t *mask, boxcast_view *v, const boxcast_scene *scene)
+void raytrace_boxes_draw(uint8_t *frame, uint8_t *mask, raytrace_view *v,
+                         const raytrace_box_scene *scene)
 {
     const int64_t pixels = v->size * v->size;
-    posed parts[BOXCAST_PARTS];
+    posed parts[RAYTRACE_BOXES_PARTS];
     memcpy(frame, v->bare, (size_t)pixels * 3);
     memset(mask, 0, (size_t)pixels);
     memset(v->seen, 0, (size_t)pixels * sizeof *v->seen);
@@ -369,9 +371,10 @@ void boxcast_draw(uint8_t *frame, uint8_t *mask, boxcast_view *v, const boxcast_
         }
 }
 
-void boxcast_draw_ref(uint8_t *frame, uint8_t *mask, boxcast_view *v, const boxcast_scene *scene)
+void raytrace_boxes_draw_ref(uint8_t *frame, uint8_t *mask, raytrace_view *v,
+                             const raytrace_box_scene *scene)
 {
-    posed parts[BOXCAST_PARTS];
+    posed parts[RAYTRACE_BOXES_PARTS];
     for (int i = 0; i < scene->count; i++) parts[i] = pose(&scene->part[i], v);
     const uint64_t all = everything(scene->count);
     for (int64_t r = 0; r < v->size; r++)

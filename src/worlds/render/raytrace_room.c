@@ -95,7 +95,7 @@ static void lid(hit *best, const ray *r, const double center[3], double radius, 
 
 // In the frame of the box its six faces are planes; the ray is inside between the last entry and
 // the first exit.
-static void box(hit *best, const ray *r, const raycast_object *o)
+static void box(hit *best, const ray *r, const raytrace_object *o)
 {
     const double c = o->heading[0], s = o->heading[1];
     const double px = r->from[0] - o->center[0], py = r->from[1] - o->center[1];
@@ -122,30 +122,30 @@ static void box(hit *best, const ray *r, const raycast_object *o)
     offer(best, outside ? enter : leave, c * n[0] - s * n[1], s * n[0] + c * n[1], n[2], o->color);
 }
 
-static void object(hit *best, const ray *r, const raycast_object *o)
+static void object(hit *best, const ray *r, const raytrace_object *o)
 {
     const double half = o->size[2], all = (double)INFINITY;
     double end[3] = {o->center[0], o->center[1], o->center[2]};
     switch (o->kind) {
-    case RAYCAST_SPHERE: sphere(best, r, o->center, o->size[0], -all, all, o->color); break;
-    case RAYCAST_CAPSULE:
+    case RAYTRACE_SHAPE_SPHERE: sphere(best, r, o->center, o->size[0], -all, all, o->color); break;
+    case RAYTRACE_SHAPE_CAPSULE:
         side_of(best, r, o->center, o->size[0], half, o->color);
         end[2] = o->center[2] + half;
         sphere(best, r, end, o->size[0], 0.0, all, o->color);
         end[2] = o->center[2] - half;
         sphere(best, r, end, o->size[0], -all, 0.0, o->color);
         break;
-    case RAYCAST_CYLINDER:
+    case RAYTRACE_SHAPE_CYLINDER:
         side_of(best, r, o->center, o->size[0], half, o->color);
         lid(best, r, o->center, o->size[0], o->center[2] + half, o->color);
         lid(best, r, o->center, o->size[0], o->center[2] - half, o->color);
         break;
-    case RAYCAST_BOX: box(best, r, o); break;
+    case RAYTRACE_SHAPE_BOX: box(best, r, o); break;
     }
 }
 
 // Floor and walls from anywhere.
-static void floor_and_walls(hit *best, const ray *r, const raycast_room *room)
+static void floor_and_walls(hit *best, const ray *r, const raytrace_room_scene *room)
 {
     if (r->along[2] != 0.0) {
         const double t = -r->from[2] / r->along[2];
@@ -167,7 +167,7 @@ static void floor_and_walls(hit *best, const ray *r, const raycast_room *room)
 }
 
 // The same from inside: a ray leaves the room by the first of three planes it meets.
-static void floor_or_wall(hit *best, const ray *r, const raycast_room *room)
+static void floor_or_wall(hit *best, const ray *r, const raytrace_room_scene *room)
 {
     const double *o = r->from, *d = r->along, far = (double)INFINITY;
     const double tx = d[0] != 0.0 ? (copysign(room->half, d[0]) - o[0]) / d[0] : far;
@@ -179,7 +179,7 @@ static void floor_or_wall(hit *best, const ray *r, const raycast_room *room)
         *best = (hit){wall, {tx <= ty, tx > ty, 0.0}, room->wall};
 }
 
-static bool inside(const double x[3], const raycast_room *room)
+static bool inside(const double x[3], const raytrace_room_scene *room)
 {
     return fabs(x[0]) < room->half - 0.01 && fabs(x[1]) < room->half - 0.01 && x[2] > 0.01;
 }
@@ -201,7 +201,7 @@ static const double half_width = 0.57735026918962576; // tan 30 degrees: a field
 
 static view view_of(const double camera[3], int64_t size)
 {
-    view v = {.grid = size * RAYCAST_SAMPLES, .pitch = 1.0 / (double)(size * RAYCAST_SAMPLES)};
+    view v = {.grid = size * RAYTRACE_SAMPLES, .pitch = 1.0 / (double)(size * RAYTRACE_SAMPLES)};
     const double z[3] = {0.0, 0.0, 1.0};
     for (int k = 0; k < 3; k++) v.from[k] = camera[k], v.forward[k] = -camera[k];
     normalise(v.forward);
@@ -239,12 +239,12 @@ static void tangents(int64_t *first, int64_t *last, double depth, double across,
     *last = (int64_t)fmax(fmin(to, end), -1.0);
 }
 
-static window window_of(const view *v, const raycast_object *o)
+static window window_of(const view *v, const raytrace_object *o)
 {
     double r = 0.0, to[3];
-    if (o->kind == RAYCAST_SPHERE) r = o->size[0];
-    else if (o->kind == RAYCAST_CAPSULE) r = o->size[0] + o->size[2];
-    else if (o->kind == RAYCAST_CYLINDER) r = hypot(o->size[0], o->size[2]);
+    if (o->kind == RAYTRACE_SHAPE_SPHERE) r = o->size[0];
+    else if (o->kind == RAYTRACE_SHAPE_CAPSULE) r = o->size[0] + o->size[2];
+    else if (o->kind == RAYTRACE_SHAPE_CYLINDER) r = hypot(o->size[0], o->size[2]);
     else r = sqrt(dot(o->size, o->size));
     for (int k = 0; k < 3; k++) to[k] = o->center[k] - v->from[k];
     window w;
@@ -254,23 +254,23 @@ static window window_of(const view *v, const raycast_object *o)
     return w;
 }
 
-static void pixel(double rgb[3], const view *v, const raycast_room *room,
-                  const window seen[RAYCAST_OBJECTS], bool within, int64_t row, int64_t column)
+static void pixel(double rgb[3], const view *v, const raytrace_room_scene *room,
+                  const window seen[RAYTRACE_OBJECTS], bool within, int64_t row, int64_t column)
 {
     rgb[0] = rgb[1] = rgb[2] = 0.0;
     ray r = {.from = {v->from[0], v->from[1], v->from[2]}};
-    for (int64_t i = row * RAYCAST_SAMPLES; i < (row + 1) * RAYCAST_SAMPLES; i++) {
+    for (int64_t i = row * RAYTRACE_SAMPLES; i < (row + 1) * RAYTRACE_SAMPLES; i++) {
         const double upward = -from_middle(v, i) * half_width;
         double line[3];
         for (int k = 0; k < 3; k++) line[k] = v->forward[k] + upward * v->up[k];
-        for (int64_t j = column * RAYCAST_SAMPLES; j < (column + 1) * RAYCAST_SAMPLES; j++) {
+        for (int64_t j = column * RAYTRACE_SAMPLES; j < (column + 1) * RAYTRACE_SAMPLES; j++) {
             const double across = from_middle(v, j) * half_width;
             for (int k = 0; k < 3; k++) r.along[k] = line[k] + across * v->right[k];
             hit best = {.t = (double)INFINITY};
             if (within) floor_or_wall(&best, &r, room);
             else floor_and_walls(&best, &r, room);
             const double behind = best.t;
-            for (int k = 0; k < RAYCAST_OBJECTS; k++) {
+            for (int k = 0; k < RAYTRACE_OBJECTS; k++) {
                 const window *w = &seen[k];
                 if (i >= w->top && i <= w->bottom && j >= w->left && j <= w->right)
                     object(&best, &r, &room->object[k]);
@@ -281,26 +281,27 @@ static void pixel(double rgb[3], const view *v, const raycast_room *room,
             for (int k = 0; k < 3; k++) rgb[k] += color[k] * bright;
         }
     }
-    for (int k = 0; k < 3; k++) rgb[k] /= RAYCAST_SAMPLES * RAYCAST_SAMPLES;
+    for (int k = 0; k < 3; k++) rgb[k] /= RAYTRACE_SAMPLES * RAYTRACE_SAMPLES;
 }
 
-void raycast_draw_ref(double *values, int64_t size, const raycast_room *room,
-                      const double camera[3])
+void raytrace_room_draw_ref(double *values, int64_t size, const raytrace_room_scene *room,
+                            const double camera[3])
 {
     const view v = view_of(camera, size);
-    window everywhere[RAYCAST_OBJECTS];
-    for (int k = 0; k < RAYCAST_OBJECTS; k++)
+    window everywhere[RAYTRACE_OBJECTS];
+    for (int k = 0; k < RAYTRACE_OBJECTS; k++)
         everywhere[k] = (window){0, v.grid - 1, 0, v.grid - 1};
     for (int64_t r = 0; r < size; r++)
         for (int64_t c = 0; c < size; c++)
             pixel(values + 3 * (r * size + c), &v, room, everywhere, false, r, c);
 }
 
-void raycast_draw(uint8_t *frame, int64_t size, const raycast_room *room, const double camera[3])
+void raytrace_room_draw(uint8_t *frame, int64_t size, const raytrace_room_scene *room,
+                        const double camera[3])
 {
     const view v = view_of(camera, size);
-    window seen[RAYCAST_OBJECTS];
-    for (int k = 0; k < RAYCAST_OBJECTS; k++) seen[k] = window_of(&v, &room->object[k]);
+    window seen[RAYTRACE_OBJECTS];
+    for (int k = 0; k < RAYTRACE_OBJECTS; k++) seen[k] = window_of(&v, &room->object[k]);
     const bool within = inside(camera, room);
     for (int64_t r = 0; r < size; r++)
         for (int64_t c = 0; c < size; c++) {

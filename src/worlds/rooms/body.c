@@ -110,7 +110,7 @@ void body_axes(double axis[3][3], const double q[4])
     memcpy(axis, rows, sizeof rows);
 }
 
-double body_below(const body *b)
+double body_lowest_point(const body *b)
 {
     double axis[3][3], lowest = 0.0;
     body_axes(axis, b->q);
@@ -125,7 +125,7 @@ double body_below(const body *b)
     return -lowest;
 }
 
-void body_turn(body *b, const double axis[3], double angle)
+void body_rotate(body *b, const double axis[3], double angle)
 {
     const double c = cos(0.5 * angle), s = sin(0.5 * angle);
     const double r[4] = {c, s * axis[0], s * axis[1], s * axis[2]};
@@ -152,7 +152,7 @@ void body_hinge(body *b)
     b->hinged = true;
 }
 
-void body_hang(body *b)
+void body_update_hinged(body *b)
 {
     double to[3];
     hinge_of(to, b);
@@ -186,14 +186,14 @@ void body_write(double *row, const body *b)
     memcpy(row + PLUMB_ROOM_SPIN, b->w, sizeof b->w);
 }
 
-void body_show(boxcast_scene *scene, const body *b, uint8_t id)
+void body_add_to_scene(raytrace_box_scene *scene, const body *b, uint8_t id)
 {
     double axis[3][3];
     body_axes(axis, b->q);
     for (int i = 0; i < b->parts; i++) {
-        assert(scene->count < BOXCAST_PARTS);
-        boxcast_part *p = &scene->part[scene->count++];
-        *p = (boxcast_part){.ball = b->part[i].ball, .id = id};
+        assert(scene->count < RAYTRACE_BOXES_PARTS);
+        raytrace_box_part *p = &scene->part[scene->count++];
+        *p = (raytrace_box_part){.ball = b->part[i].ball, .id = id};
         memcpy(p->axis, axis, sizeof axis);
         memcpy(p->half, b->part[i].half, sizeof p->half);
         memcpy(p->color, b->color, sizeof p->color);

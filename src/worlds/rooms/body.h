@@ -34,19 +34,19 @@ body body_ball(double radius, double mass);
 body body_box(plumb_room_kind kind, const double half[3], double mass);
 /// Open above. `half` is to the middle of the walls, which are `wall` thick on either side of it;
 /// half[2] is half the height. The floor is `wall` thick. Stands with its lower side at `x[2] -
-/// body_below`.
+/// body_lowest_point`.
 body body_container(const double half[3], double wall, double mass);
 body body_cover(const double half[3], double wall, double mass); ///< open below
 /// Two legs `leg` wide and a lintel as thick.
 body body_arch(const double half[3], double leg, double mass);
 
 /// How far the lowest point is below the centre of mass, as the body is turned.
-double body_below(const body *b);
-void body_turn(body *b, const double axis[3], double angle);
+double body_lowest_point(const body *b);
+void body_rotate(body *b, const double axis[3], double angle);
 /// From here on it is hinged on its edge at +y below, where that is now.
 void body_hinge(body *b);
 /// Place and velocity of a hinged body, from how it is turned and turns.
-void body_hang(body *b);
+void body_update_hinged(body *b);
 
 /// Rows are the body's axes in the world.
 void body_axes(double axis[3][3], const double q[4]);
@@ -58,6 +58,6 @@ double body_energy(const body *b);
 void body_write(double *row, const body *b);
 
 /// Adds the parts to a scene, all of them with one id.
-void body_show(boxcast_scene *scene, const body *b, uint8_t id);
+void body_add_to_scene(raytrace_box_scene *scene, const body *b, uint8_t id);
 
 #endif

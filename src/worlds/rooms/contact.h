@@ -13,7 +13,8 @@ typedef struct contact {
     int part;        ///< which parts, as one number
     double point[3]; ///< halfway between the two surfaces
     double normal[3], gap;
-    double push, rub[2]; ///< impulses along the normal and across it: the solver's
+    double normal_impulse,
+        tangent_impulse[2]; ///< impulses along the normal and across it: the solver's
 } contact;
 
 typedef struct contact_list {

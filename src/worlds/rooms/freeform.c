@@ -20,7 +20,7 @@ static const double axis_x[3] = {1.0, 0.0, 0.0}, axis_y[3] = {0.0, 1.0, 0.0},
                     axis_z[3] = {0.0, 0.0, 1.0};
 static const double sunk = 2e-3; // overlap beyond which a scene is thrown away
 
-const char *freeform_block(int64_t block)
+const char *freeform_event_name(int64_t block)
 {
     return block >= 0 && block < PLUMB_ROOM_BLOCKS ? names[block] : "";
 }
@@ -29,7 +29,7 @@ const char *freeform_block(int64_t block)
 // the same by every compiler: random numbers are drawn one a declarator.
 typedef struct build {
     rigid world;
-    const boxcast_floor *floor;
+    const raytrace_floor *floor;
     rng *r;
     int curtain; // which body, or -1; its pole is the next
     double down[4];
@@ -37,7 +37,7 @@ typedef struct build {
 
 static double between(build *b, double low, double high)
 {
-    return stage_uniform(b->r, low, high);
+    return room_scene_uniform(b->r, low, high);
 }
 
 static bool chance(build *b, double p)
@@ -58,7 +58,7 @@ static body *put(build *b, body added)
 {
     rigid *w = &b->world;
     if (w->count == MOST) return NULL;
-    stage_color(added.color, b->floor, b->r);
+    room_scene_color(added.color, b->floor, b->r);
     w->body[w->count++] = added;
     if (!added.ghost && rigid_overlaps(w, 1e-6)) {
         w->count--;
@@ -71,7 +71,7 @@ static void stand(body *a, const double at[2], double height)
 {
     a->x[0] = at[0];
     a->x[1] = at[1];
-    a->x[2] = height + body_below(a) + 1e-5;
+    a->x[2] = height + body_lowest_point(a) + 1e-5;
 }
 
 static void roll(body *ball, double vx, double vy)
@@ -90,7 +90,7 @@ static body thing(build *b, double low, double high, double mass)
                  tall = between(b, low, high);
     const double half[3] = {wide, deep, tall};
     body made = body_box(PLUMB_ROOM_BOX, half, mass);
-    body_turn(&made, axis_z, turn * rng_uniform(b->r));
+    body_rotate(&made, axis_z, turn * rng_uniform(b->r));
     return made;
 }
 
@@ -98,7 +98,7 @@ static body thing(build *b, double low, double high, double mass)
 static body *send(build *b, const double at[2], double when, double heading, double radius,
                   bool smooth)
 {
-    const double speed = between(b, 0.08, 0.2) / STAGE_DT, time = when * STAGE_DT;
+    const double speed = between(b, 0.08, 0.2) / ROOM_SCENE_DT, time = when * ROOM_SCENE_DT;
     const double vx = speed * cos(heading), vy = speed * sin(heading);
     const double from[2] = {at[0] - vx * time, at[1] - vy * time};
     body ball = body_ball(radius, 10.0);
@@ -157,7 +157,7 @@ static bool add_bounce(build *b)
     const double yaw = between(b, -1.2, 1.2), radius = between(b, 0.13, 0.2);
     body block = body_box(PLUMB_ROOM_BOX, half, 0.0);
     block.mirror = true;
-    body_turn(&block, axis_z, yaw);
+    body_rotate(&block, axis_z, yaw);
     stand(&block, at, 0.0);
     if (!put(b, block)) return false;
     const double n[2] = {sin(yaw), -cos(yaw)}, aside = between(b, -0.6, 0.6) * half[0];
@@ -194,11 +194,11 @@ static bool add_drop(build *b)
     spot(at, b);
     body made = thing(b, 0.12, 0.19, 40.0);
     if (made.kind == PLUMB_ROOM_BOX && chance(b, 0.5)) {
-        body_turn(&made, axis_x, between(b, -0.6, 0.6));
-        body_turn(&made, axis_y, between(b, -0.6, 0.6));
+        body_rotate(&made, axis_x, between(b, -0.6, 0.6));
+        body_rotate(&made, axis_y, between(b, -0.6, 0.6));
     }
     stand(&made, at, between(b, 0.8, 1.4));
-    made.release = between(b, 0.0, 6.0) * STAGE_DT;
+    made.release = between(b, 0.0, 6.0) * ROOM_SCENE_DT;
     return put(b, made);
 }
 
@@ -272,7 +272,7 @@ static bool add_stack(build *b)
         const double slim = between(b, 0.8, 1.0), tall = between(b, 0.08, 0.14);
         const double half[3] = {size, size * slim, tall};
         body made = body_box(PLUMB_ROOM_BOX, half, 10.0);
-        body_turn(&made, axis_z, between(b, -0.5, 0.5));
+        body_rotate(&made, axis_z, between(b, -0.5, 0.5));
         const double right = between(b, -0.03, 0.03), back = between(b, -0.03, 0.03);
         const double place[2] = {at[0] + right, at[1] + back};
         stand(&made, place, height);
@@ -297,7 +297,7 @@ static bool add_cover(build *b)
     const double half[3] = {wide, deep, tall};
     body cover = body_cover(half, 0.03, 4.0);
     stand(&cover, at, between(b, 0.6, 1.0));
-    cover.release = between(b, 1.0, 5.0) * STAGE_DT;
+    cover.release = between(b, 1.0, 5.0) * ROOM_SCENE_DT;
     return put(b, cover);
 }
 
@@ -322,7 +322,7 @@ static bool add_contain(build *b)
         inner = body_box(PLUMB_ROOM_BOX, size, 40.0);
     }
     stand(&inner, at, height + between(b, 0.03, 0.5));
-    inner.release = between(b, 0.5, 6.0) * STAGE_DT;
+    inner.release = between(b, 0.5, 6.0) * ROOM_SCENE_DT;
     return put(b, inner);
 }
 
@@ -334,8 +334,8 @@ static bool add_ramp(build *b)
     const double half[3] = {length, wide, 0.03};
     const double slope = between(b, 15.0, 32.0) * degree, yaw = turn * rng_uniform(b->r);
     body ramp = body_box(PLUMB_ROOM_RAMP, half, 0.0);
-    body_turn(&ramp, axis_y, -slope); // up along x
-    body_turn(&ramp, axis_z, yaw);
+    body_rotate(&ramp, axis_y, -slope); // up along x
+    body_rotate(&ramp, axis_z, yaw);
     stand(&ramp, at, 0.0);
     if (!put(b, ramp)) return false;
     double axis[3][3];
@@ -344,7 +344,7 @@ static bool add_ramp(build *b)
     body ball = body_ball(radius, 10.0);
     for (int k = 0; k < 3; k++)
         ball.x[k] = ramp.x[k] + up * axis[0][k] + (half[2] + radius + 1e-4) * axis[2][k];
-    ball.release = chance(b, 0.5) ? 0.0 : between(b, 0.0, 5.0) * STAGE_DT;
+    ball.release = chance(b, 0.5) ? 0.0 : between(b, 0.0, 5.0) * ROOM_SCENE_DT;
     return put(b, ball);
 }
 
@@ -359,14 +359,14 @@ static bool add_plank(build *b)
     const double lean = between(b, 60.0, 80.0) * degree, yaw = between(b, -0.7, 0.7);
     const double rate = between(b, 0.5, 1.8);
     body plank = body_box(PLUMB_ROOM_PLANK, half, 20.0);
-    body_turn(&plank, axis_x, -lean);
-    body_turn(&plank, axis_z, yaw);
+    body_rotate(&plank, axis_x, -lean);
+    body_rotate(&plank, axis_z, yaw);
     stand(&plank, at, 1e-3); // the hinge clears the floor
     body_hinge(&plank);
     double axis[3][3];
     body_axes(axis, plank.q);
     for (int k = 0; k < 3; k++) plank.w[k] = rate * axis[0][k];
-    body_hang(&plank);
+    body_update_hinged(&plank);
     if (!put(b, plank)) return false;
     if (chance(b, 0.5)) return true;
     const double away = between(b, 0.3, 0.75) * 2.0 * half[1] - half[1] * cos(lean);
@@ -376,7 +376,7 @@ static bool add_plank(build *b)
     const double size[3] = {across, deep, tall};
     body made = chance(b, 0.5) ? body_ball(between(b, 0.07, 0.1), 10.0)
                                : body_box(PLUMB_ROOM_BOX, size, 10.0);
-    if (made.kind == PLUMB_ROOM_BOX) body_turn(&made, axis_z, yaw + between(b, -0.5, 0.5));
+    if (made.kind == PLUMB_ROOM_BOX) body_rotate(&made, axis_z, yaw + between(b, -0.5, 0.5));
     stand(&made, place, 0.0);
     return put(b, made);
 }
@@ -394,17 +394,17 @@ static double jitter(rng *r, double most)
     return fmin(fmax(x, -most), most);
 }
 
-static void aim(stage *s, rng *r)
+static void aim(room_scene *s, rng *r)
 {
-    boxcast_camera c = s->camera[0];
+    raytrace_camera c = s->camera[0];
     c.distance *= 1.0 + jitter(r, 0.1);
     c.azimuth += jitter(r, 6.0);
     c.elevation += jitter(r, 5.0);
     const double moves = rng_below(r, 2) ? 1.0 : 0.0;
     static const double most[5] = {0.15 / 14, 0.15 / 14, 0.15 / 14, 2.0, 0.75};
     double drift[5];
-    for (int k = 0; k < 5; k++) drift[k] = stage_uniform(r, -most[k], most[k]);
-    for (int t = 0; t < STAGE_STEPS; t++) {
+    for (int k = 0; k < 5; k++) drift[k] = room_scene_uniform(r, -most[k], most[k]);
+    for (int t = 0; t < ROOM_SCENE_STEPS; t++) {
         const double f = moves * t;
         s->camera[t] = c;
         for (int k = 0; k < 2; k++) s->camera[t].look[k] += f * drift[k];
@@ -420,11 +420,11 @@ static void hang(build *b)
 {
     if (b->curtain < 0) return;
     double speed;
-    const double low = stage_curtain(&speed, b->down, b->world.time / STAGE_DT);
+    const double low = room_scene_curtain(&speed, b->down, b->world.time / ROOM_SCENE_DT);
     for (int i = 0; i < 2; i++) {
         body *c = &b->world.body[b->curtain + i];
         c->x[2] = low + (i ? 2.24 : 0.62);
-        c->v[2] = speed / STAGE_DT;
+        c->v[2] = speed / ROOM_SCENE_DT;
     }
 }
 
@@ -459,18 +459,18 @@ static bool brushed(const build *b)
 }
 
 // Moves everything through the clip; false if the scene is not to be had.
-static bool play(stage *s, build *b)
+static bool play(room_scene *s, build *b)
 {
-    const double h = STAGE_DT / FRAME_STEPS;
+    const double h = ROOM_SCENE_DT / FRAME_STEPS;
     rigid *w = &b->world;
     double energy = rigid_energy(w);
     const double more = 1e-6 * (1.0 + energy);
-    for (int t = 0; t < STAGE_STEPS; t++) {
+    for (int t = 0; t < ROOM_SCENE_STEPS; t++) {
         hang(b);
         memcpy(s->body[t], w->body, sizeof s->body[t]);
-        for (int i = 0; i < STAGE_BODIES; i++)
+        for (int i = 0; i < ROOM_SCENE_BODIES; i++)
             if (i >= w->count) s->body[t][i] = (body){0};
-        for (int k = 0; k < FRAME_STEPS && t + 1 < STAGE_STEPS; k++) {
+        for (int k = 0; k < FRAME_STEPS && t + 1 < ROOM_SCENE_STEPS; k++) {
             rigid_step(w, h);
             hang(b);
             if (brushed(b)) return false;
@@ -482,7 +482,7 @@ static bool play(stage *s, build *b)
     return !brushed(b);
 }
 
-bool freeform_pose(stage *s, uint8_t blocks[PLUMB_ROOM_BLOCKS], rng *r)
+bool freeform_sample(room_scene *s, uint8_t blocks[PLUMB_ROOM_BLOCKS], rng *r)
 {
     build b = {.floor = &s->floor, .r = r, .curtain = -1};
     memset(blocks, 0, PLUMB_ROOM_BLOCKS);
@@ -508,16 +508,16 @@ bool freeform_pose(stage *s, uint8_t blocks[PLUMB_ROOM_BLOCKS], rng *r)
     return made >= 2 && play(s, &b);
 }
 
-bool freeform_accept(const stage *s, const uint8_t *mask, int64_t size)
+bool freeform_accept(const room_scene *s, const uint8_t *mask, int64_t size)
 {
-    for (int i = 0; i < STAGE_BODIES; i++) {
+    for (int i = 0; i < ROOM_SCENE_BODIES; i++) {
         const body *first = &s->body[0][i];
         if (first->kind == PLUMB_ROOM_NOTHING) continue;
         int shows = 0;
         double way = 0.0;
-        for (int t = 0; t < STAGE_STEPS; t++) {
+        for (int t = 0; t < ROOM_SCENE_STEPS; t++) {
             const body *now = &s->body[t][i];
-            if (stage_pixels(mask, size, t, i + 1) < 6) continue;
+            if (room_scene_visible_pixels(mask, size, t, i + 1) < 6) continue;
             shows++;
             for (int k = 0; k < 3; k++) way = fmax(way, fabs(now->x[k] - first->x[k]));
         }

@@ -8,8 +8,8 @@
 
 #include "worlds/rooms/scene.h"
 
-enum { LAST = STAGE_STEPS - 1 };
-static const double gravity = 9.81, degree = 0x1.1df46a2529d39p-6, dt = STAGE_DT;
+enum { LAST = ROOM_SCENE_STEPS - 1 };
+static const double gravity = 9.81, degree = 0x1.1df46a2529d39p-6, dt = ROOM_SCENE_DT;
 
 static const double axis_x[3] = {1.0, 0.0, 0.0}, axis_y[3] = {0.0, 1.0, 0.0},
                     axis_z[3] = {0.0, 0.0, 1.0};
@@ -27,27 +27,28 @@ static double depth(double y, double z)
     return 3.0 + y * cos(40.0 * degree) - (z - 0.3) * sin(40.0 * degree);
 }
 
-static bool continuity(stage *a, stage *b, rng *r)
+static bool continuity(room_scene *a, room_scene *b, rng *r)
 {
-    const double radius = stage_uniform(r, 0.13, 0.18), y = stage_uniform(r, 0.20, 0.35);
-    const double wide = radius + stage_uniform(r, 0.07, 0.11), high = stage_uniform(r, 0.40, 0.52);
-    const double gap = 2.0 * radius + stage_uniform(r, 0.22, 0.36), at = 0.5 * gap + wide;
+    const double radius = room_scene_uniform(r, 0.13, 0.18), y = room_scene_uniform(r, 0.20, 0.35);
+    const double wide = radius + room_scene_uniform(r, 0.07, 0.11),
+                 high = room_scene_uniform(r, 0.40, 0.52);
+    const double gap = 2.0 * radius + room_scene_uniform(r, 0.22, 0.36), at = 0.5 * gap + wide;
     const double behind = at * depth(y, radius) / depth(-0.14, radius); // exactly behind a pillar
     const double step = (rng_below(r, 2) ? 1.0 : -1.0) * behind / 4.0;
     const double half[3] = {wide, 0.04, high};
     body pillar[2], ball = body_ball(radius, 10.0);
     for (int i = 0; i < 2; i++) {
         pillar[i] = body_box(PLUMB_ROOM_PILLAR, half, 0.0);
-        stage_color(pillar[i].color, &a->floor, r);
+        room_scene_color(pillar[i].color, &a->floor, r);
         place(&pillar[i], i ? at : -at, -0.10, high);
     }
-    stage_color(ball.color, &a->floor, r);
+    room_scene_color(ball.color, &a->floor, r);
     for (int t = 0; t <= LAST; t++) {
         for (int i = 0; i < 2; i++) a->body[t][i] = b->body[t][i] = pillar[i];
         body *moved = &a->body[t][2];
         *moved = ball;
         place(moved, step * (t - 7), y, radius);
-        body_turn(moved, axis_y, moved->x[0] / radius); // it rolls
+        body_rotate(moved, axis_y, moved->x[0] / radius); // it rolls
         moved->v[0] = step / dt;
         moved->w[1] = step / dt / radius;
     }
@@ -57,11 +58,12 @@ static bool continuity(stage *a, stage *b, rng *r)
 static bool continuity_seen(const uint8_t *a, const uint8_t *b, int64_t size)
 {
     (void)b;
-    return stage_pixels(a, size, 7, 3) >= 12 && stage_pixels(a, size, 0, 3) >= 6 &&
-           stage_pixels(a, size, LAST, 3) >= 6;
+    return room_scene_visible_pixels(a, size, 7, 3) >= 12 &&
+           room_scene_visible_pixels(a, size, 0, 3) >= 6 &&
+           room_scene_visible_pixels(a, size, LAST, 3) >= 6;
 }
 
-const stage_probe probes_continuity = {
+const room_probe probes_continuity = {
     .pose = continuity, .accept = continuity_seen, .cut = {3, 11}};
 
 // ---- solidity: a block falls into a container, tall or short ----
@@ -73,25 +75,25 @@ static void drop_block(body *b, double top, double floor, double speed)
     place(b, 0.0, 0.0, fmax(top, rest) - b->half[2]);
 }
 
-static bool solidity(stage *a, stage *b, rng *r)
+static bool solidity(room_scene *a, room_scene *b, rng *r)
 {
-    const double wide = stage_uniform(r, 0.26, 0.34), deep = stage_uniform(r, 0.15, 0.18);
-    const double high = stage_uniform(r, 0.56, 0.62), wall = 0.03;
-    const double x = stage_uniform(r, 0.5, 0.7) * wide,
-                 y = stage_uniform(r, 0.8, 0.9) * (deep - wall);
-    const double tall = high + stage_uniform(r, 0.08, 0.12);
-    const double small = stage_uniform(r, 0.50, 0.58) * high;
+    const double wide = room_scene_uniform(r, 0.26, 0.34), deep = room_scene_uniform(r, 0.15, 0.18);
+    const double high = room_scene_uniform(r, 0.56, 0.62), wall = 0.03;
+    const double x = room_scene_uniform(r, 0.5, 0.7) * wide,
+                 y = room_scene_uniform(r, 0.8, 0.9) * (deep - wall);
+    const double tall = high + room_scene_uniform(r, 0.08, 0.12);
+    const double small = room_scene_uniform(r, 0.50, 0.58) * high;
     // The tall one is about to land in frame 9, and both lower ends are hidden by the front wall.
-    const double at_cut = wall + tall + stage_uniform(r, 0.015, 0.04);
-    const double fallen = high - wall + stage_uniform(r, 0.01, 0.05);
+    const double at_cut = wall + tall + room_scene_uniform(r, 0.015, 0.04);
+    const double fallen = high - wall + room_scene_uniform(r, 0.01, 0.05);
     const double falling = sqrt(2.0 * fallen / gravity) / dt;
     const double half[3] = {wide, deep, 0.5 * high};
     const double halves[2][3] = {{x, y, 0.5 * tall}, {x, y, 0.5 * small}};
     body container = body_container(half, wall, 5.0);
-    stage_color(container.color, &a->floor, r);
-    place(&container, 0.0, 0.0, body_below(&container));
+    room_scene_color(container.color, &a->floor, r);
+    place(&container, 0.0, 0.0, body_lowest_point(&container));
     double color[3];
-    stage_color(color, &a->floor, r);
+    room_scene_color(color, &a->floor, r);
     for (int t = 0; t <= LAST; t++)
         for (int i = 0; i < 2; i++) {
             body *row = i ? b->body[t] : a->body[t];
@@ -107,10 +109,11 @@ static bool solidity(stage *a, stage *b, rng *r)
 
 static bool solidity_seen(const uint8_t *a, const uint8_t *b, int64_t size)
 {
-    return stage_pixels(a, size, LAST, 2) >= 8 && stage_pixels(b, size, LAST, 2) == 0;
+    return room_scene_visible_pixels(a, size, LAST, 2) >= 8 &&
+           room_scene_visible_pixels(b, size, LAST, 2) == 0;
 }
 
-const stage_probe probes_solidity = {.pose = solidity, .accept = solidity_seen, .cut = {9, -1}};
+const room_probe probes_solidity = {.pose = solidity, .accept = solidity_seen, .cut = {9, -1}};
 
 // ---- object persistence: a plank falls on something, or on nothing ----
 
@@ -155,7 +158,7 @@ static void tilt_plank(body *p, double length, double angle, double rate)
 {
     const double c = cos(angle), s = sin(angle);
     place(p, 0.0, 0.70 - 0.5 * length * c + 0.025 * s, 0.5 * length * s + 0.025 * c);
-    body_turn(p, axis_x, -angle);
+    body_rotate(p, axis_x, -angle);
     p->w[0] = -rate;
     p->v[1] = rate * (0.5 * length * s + 0.025 * c);
     p->v[2] = rate * (0.5 * length * c - 0.025 * s);
@@ -172,27 +175,27 @@ static body prop(double *angle, double away, double high, rng *r)
         *angle = atan(radius / (away + radius)) + asin(radius / hypot(away + radius, radius));
         return b;
     }
-    const double deep = stage_uniform(r, 0.16, 0.22);
-    const double half[3] = {stage_uniform(r, 0.14, 0.28), 0.5 * deep, 0.5 * high};
+    const double deep = room_scene_uniform(r, 0.16, 0.22);
+    const double half[3] = {room_scene_uniform(r, 0.14, 0.28), 0.5 * deep, 0.5 * high};
     body b = body_box(PLUMB_ROOM_BOX, half, 10.0);
     place(&b, 0.0, 0.70 - away - 0.5 * deep, 0.5 * high);
     *angle = atan(high / away);
     return b;
 }
 
-static bool persistence(stage *a, stage *b, rng *r)
+static bool persistence(room_scene *a, room_scene *b, rng *r)
 {
-    const double length = stage_uniform(r, 1.45, 1.65);
-    const double half[3] = {stage_uniform(r, 0.42, 0.55), 0.5 * length, 0.025};
+    const double length = room_scene_uniform(r, 1.45, 1.65);
+    const double half[3] = {room_scene_uniform(r, 0.42, 0.55), 0.5 * length, 0.025};
     body plank = body_box(PLUMB_ROOM_PLANK, half, 20.0);
     double rest;
-    const double away = stage_uniform(r, 0.50, 0.60), high = stage_uniform(r, 0.15, 0.20);
+    const double away = room_scene_uniform(r, 0.50, 0.60), high = room_scene_uniform(r, 0.15, 0.20);
     body thing = prop(&rest, away, high, r);
-    stage_color(plank.color, &a->floor, r);
-    stage_color(thing.color, &a->floor, r);
-    const double lean = stage_uniform(r, 66.0, 74.0), rate = stage_uniform(r, -1.8, -1.2);
+    room_scene_color(plank.color, &a->floor, r);
+    room_scene_color(thing.color, &a->floor, r);
+    const double lean = room_scene_uniform(r, 66.0, 74.0), rate = room_scene_uniform(r, -1.8, -1.2);
     const fall start = {lean * degree, rate};
-    const double at_cut = rest + stage_uniform(r, 1.5, 3.5) * degree;
+    const double at_cut = rest + room_scene_uniform(r, 1.5, 3.5) * degree;
     const double release = 9.0 - fall_time(start, length, at_cut) / dt;
     for (int t = 0; t <= LAST; t++)
         for (int i = 0; i < 2; i++) {
@@ -210,10 +213,10 @@ static bool persistence(stage *a, stage *b, rng *r)
 static bool persistence_seen(const uint8_t *a, const uint8_t *b, int64_t size)
 {
     (void)b;
-    return stage_pixels(a, size, 0, 2) >= 10;
+    return room_scene_visible_pixels(a, size, 0, 2) >= 10;
 }
 
-const stage_probe probes_persistence = {
+const room_probe probes_persistence = {
     .pose = persistence, .accept = persistence_seen, .cut = {9, -1}};
 
 // ---- unchangeableness: a curtain falls and rises ----
@@ -222,7 +225,7 @@ static body trinket(bool ball, double size, double yaw)
 {
     const double half[3] = {size, size, size};
     body b = ball ? body_ball(size, 10.0) : body_box(PLUMB_ROOM_BOX, half, 10.0);
-    if (!ball) body_turn(&b, axis_z, yaw);
+    if (!ball) body_rotate(&b, axis_z, yaw);
     return b;
 }
 
@@ -269,7 +272,7 @@ static bool exchange(body after[3], const body before[3], rng *r)
     return shapes;
 }
 
-static bool unchangeableness(stage *a, stage *b, rng *r)
+static bool unchangeableness(room_scene *a, room_scene *b, rng *r)
 {
     static const double down[4] = {2.0, 6.0, 7.0, 14.0};
     static const double curtain_half[3] = {1.25, 0.04, 0.62}, pole_half[3] = {0.05, 0.03, 1.0};
@@ -277,22 +280,22 @@ static bool unchangeableness(stage *a, stage *b, rng *r)
                               pole = body_box(PLUMB_ROOM_POLE, pole_half, 0.0);
     for (int i = 0; i < 3; i++) {
         const bool ball = rng_below(r, 2);
-        const double size = stage_uniform(r, 0.14, 0.19),
-                     yaw = stage_uniform(r, 0.0, 90.0) * degree;
+        const double size = room_scene_uniform(r, 0.14, 0.19),
+                     yaw = room_scene_uniform(r, 0.0, 90.0) * degree;
         before[i] = trinket(ball, size, yaw);
-        place(&before[i], (i - 1) * 0.58 + stage_uniform(r, -0.05, 0.05), 0.15, size);
-        stage_color(before[i].color, &a->floor, r);
+        place(&before[i], (i - 1) * 0.58 + room_scene_uniform(r, -0.05, 0.05), 0.15, size);
+        room_scene_color(before[i].color, &a->floor, r);
     }
-    stage_color(curtain.color, &a->floor, r);
+    room_scene_color(curtain.color, &a->floor, r);
     for (int k = 0; k < 3; k++) curtain.color[k] *= 0.6, pole.color[k] = 0.5;
-    const double pole_x = stage_uniform(r, -0.4, 0.4);
+    const double pole_x = room_scene_uniform(r, -0.4, 0.4);
     if (!exchange(after, before, r) || !clear(before) || !clear(after)) return false;
     for (int t = 0; t <= LAST; t++)
         for (int i = 0; i < 2; i++) {
             body *row = i ? b->body[t] : a->body[t];
             memcpy(row, i ? after : before, sizeof before);
             double speed;
-            const double low = stage_curtain(&speed, down, t);
+            const double low = room_scene_curtain(&speed, down, t);
             row[3] = curtain;
             row[4] = pole;
             place(&row[3], 0.0, -0.35, low + 0.62);
@@ -305,30 +308,32 @@ static bool unchangeableness(stage *a, stage *b, rng *r)
 static bool unchangeableness_seen(const uint8_t *a, const uint8_t *b, int64_t size)
 {
     for (int id = 1; id <= 3; id++)
-        if (stage_pixels(a, size, 0, id) < 10 || stage_pixels(b, size, 0, id) < 10) return false;
+        if (room_scene_visible_pixels(a, size, 0, id) < 10 ||
+            room_scene_visible_pixels(b, size, 0, id) < 10)
+            return false;
     return true;
 }
 
-const stage_probe probes_unchangeableness = {
+const room_probe probes_unchangeableness = {
     .pose = unchangeableness, .accept = unchangeableness_seen, .cut = {7, -1}, .search = true};
 
 // ---- directional inertia: a ball bounces off a block ----
 
-static bool inertia(stage *a, stage *b, rng *r)
+static bool inertia(room_scene *a, room_scene *b, rng *r)
 {
-    const double radius = stage_uniform(r, 0.14, 0.19);
-    const double wide = stage_uniform(r, 0.4, 0.7), deep = stage_uniform(r, 0.15, 0.3);
-    const double half[3] = {wide, deep, stage_uniform(r, 0.15, 0.3)};
-    const double yaw = stage_uniform(r, -0.25, 0.25), y = stage_uniform(r, 0.30, 0.55);
-    const double across = stage_uniform(r, -0.1, 0.1);
+    const double radius = room_scene_uniform(r, 0.14, 0.19);
+    const double wide = room_scene_uniform(r, 0.4, 0.7), deep = room_scene_uniform(r, 0.15, 0.3);
+    const double half[3] = {wide, deep, room_scene_uniform(r, 0.15, 0.3)};
+    const double yaw = room_scene_uniform(r, -0.25, 0.25), y = room_scene_uniform(r, 0.30, 0.55);
+    const double across = room_scene_uniform(r, -0.1, 0.1);
     const double from_left = rng_below(r, 2) ? 1.0 : -1.0;
-    const double angle = from_left * stage_uniform(r, 28.0, 48.0) * degree;
-    const double speed = stage_uniform(r, 0.10, 0.135);
+    const double angle = from_left * room_scene_uniform(r, 28.0, 48.0) * degree;
+    const double speed = room_scene_uniform(r, 0.10, 0.135);
     const double n[2] = {sin(yaw), -cos(yaw)}, along[2] = {cos(yaw), sin(yaw)};
     body block = body_box(PLUMB_ROOM_BOX, half, 0.0), ball = body_ball(radius, 10.0);
-    stage_color(block.color, &a->floor, r);
-    stage_color(ball.color, &a->floor, r);
-    body_turn(&block, axis_z, yaw);
+    room_scene_color(block.color, &a->floor, r);
+    room_scene_color(ball.color, &a->floor, r);
+    body_rotate(&block, axis_z, yaw);
     place(&block, -n[0] * half[1], y - n[1] * half[1], half[2]);
     for (int t = 0; t <= LAST; t++) {
         const double side = t < 7 ? 1.0 : -1.0, way = fabs(t - 7.0) * speed;
@@ -358,9 +363,9 @@ static bool inertia_seen(const uint8_t *a, const uint8_t *b, int64_t size)
 {
     (void)b;
     for (int t = 0; t <= LAST; t++)
-        if (stage_pixels(a, size, t, 2) < 10) return false;
+        if (room_scene_visible_pixels(a, size, t, 2) < 10) return false;
     return true;
 }
 
-const stage_probe probes_inertia = {
+const room_probe probes_inertia = {
     .pose = inertia, .accept = inertia_seen, .cut = {7, -1}, .reversed = true};

@@ -128,8 +128,8 @@ static void remember(contact_list *now, const contact_list *before)
             for (int k = 0; k < 3; k++) off[k] = o->point[k] - c->point[k];
             if (dot(off, off) >= nearest) continue;
             nearest = dot(off, off);
-            c->push = o->push;
-            memcpy(c->rub, o->rub, sizeof c->rub);
+            c->normal_impulse = o->normal_impulse;
+            memcpy(c->tangent_impulse, o->tangent_impulse, sizeof c->tangent_impulse);
         }
     }
 }
@@ -209,8 +209,9 @@ static double push(joint *j)
 {
     contact *c = j->c;
     const double by = (j->allowed - speed_along(j, &j->normal)) * j->normal.mass;
-    const double wanted = c->push + by, sum = wanted > 0.0 ? wanted : 0.0, change = sum - c->push;
-    c->push = sum;
+    const double wanted = c->normal_impulse + by, sum = wanted > 0.0 ? wanted : 0.0,
+                 change = sum - c->normal_impulse;
+    c->normal_impulse = sum;
     if (change != 0.0) kick(j, &j->normal, change);
     return effect(&j->normal, change);
 }
@@ -219,14 +220,15 @@ static double rub(joint *j)
 {
     contact *c = j->c;
     double sum[2], changed = 0.0;
-    if (!(c->push > 0.0) && c->rub[0] == 0.0 && c->rub[1] == 0.0) return 0.0;
+    if (!(c->normal_impulse > 0.0) && c->tangent_impulse[0] == 0.0 && c->tangent_impulse[1] == 0.0)
+        return 0.0;
     for (int t = 0; t < 2; t++)
-        sum[t] = c->rub[t] - speed_along(j, &j->across[t]) * j->across[t].mass;
-    const double most = j->friction * c->push, square = sum[0] * sum[0] + sum[1] * sum[1];
+        sum[t] = c->tangent_impulse[t] - speed_along(j, &j->across[t]) * j->across[t].mass;
+    const double most = j->friction * c->normal_impulse, square = sum[0] * sum[0] + sum[1] * sum[1];
     const double share = square > most * most ? most / sqrt(square) : 1.0;
     for (int t = 0; t < 2; t++) {
-        const double change = share * sum[t] - c->rub[t];
-        c->rub[t] = share * sum[t];
+        const double change = share * sum[t] - c->tangent_impulse[t];
+        c->tangent_impulse[t] = share * sum[t];
         if (change != 0.0) kick(j, &j->across[t], change);
         changed += effect(&j->across[t], change);
     }
@@ -236,14 +238,14 @@ static double rub(joint *j)
 static void bounce(joint *j)
 {
     contact *c = j->c;
-    if (!(j->approach < -slow) || !(c->push > 0.0)) return;
+    if (!(j->approach < -slow) || !(c->normal_impulse > 0.0)) return;
     const double by = (-j->restitution * j->approach - speed_along(j, &j->normal)) * j->normal.mass;
-    const double sum = fmax(c->push + by, 0.0), change = sum - c->push;
-    c->push = sum;
+    const double sum = fmax(c->normal_impulse + by, 0.0), change = sum - c->normal_impulse;
+    c->normal_impulse = sum;
     if (change != 0.0) kick(j, &j->normal, change);
 }
 
-static double motion_energy(const rigid *r, const moving *m)
+static double dynamics_energy(const rigid *r, const moving *m)
 {
     double sum = 0.0;
     for (int i = 0; i < r->count; i++) {
@@ -251,7 +253,7 @@ static double motion_energy(const rigid *r, const moving *m)
         body b = r->body[i];
         memcpy(b.v, m[i].v, sizeof b.v);
         memcpy(b.w, m[i].w, sizeof b.w);
-        if (b.hinged) body_hang(&b);
+        if (b.hinged) body_update_hinged(&b);
         b.x[2] = 0.0;
         sum += body_energy(&b);
     }
@@ -271,10 +273,10 @@ static void solve(joint *joints, int count, effort how)
         joint *j = &joints[i];
         contact *c = j->c;
         if (how == ALL) {
-            kick(j, &j->normal, c->push);
-            for (int t = 0; t < 2; t++) kick(j, &j->across[t], c->rub[t]);
+            kick(j, &j->normal, c->normal_impulse);
+            for (int t = 0; t < 2; t++) kick(j, &j->across[t], c->tangent_impulse[t]);
         } else {
-            c->push = c->rub[0] = c->rub[1] = 0.0;
+            c->normal_impulse = c->tangent_impulse[0] = c->tangent_impulse[1] = 0.0;
         }
     }
     double changed = 1.0;
@@ -292,10 +294,10 @@ static void solve_all(rigid *r, moving *m, joint *joints, int count)
 {
     moving saved[PLUMB_ROOM_OBJECTS];
     memcpy(saved, m, sizeof saved);
-    const double before = motion_energy(r, m);
+    const double before = dynamics_energy(r, m);
     for (effort how = ALL;; how++) {
         solve(joints, count, how);
-        if (how == NO_FRICTION || motion_energy(r, m) <= before * (1.0 + 1e-12) + 1e-15) return;
+        if (how == NO_FRICTION || dynamics_energy(r, m) <= before * (1.0 + 1e-12) + 1e-15) return;
         memcpy(m, saved, sizeof saved);
     }
 }
@@ -308,7 +310,7 @@ static void turn(double q[4], const double w[3], double h)
     if (fast * h < 1e-12) return;
     body b = {.q = {q[0], q[1], q[2], q[3]}};
     const double axis[3] = {w[0] / fast, w[1] / fast, w[2] / fast};
-    body_turn(&b, axis, fast * h);
+    body_rotate(&b, axis, fast * h);
     double length = 0.0;
     for (int k = 0; k < 4; k++) length += b.q[k] * b.q[k];
     for (int k = 0; k < 4; k++) q[k] = b.q[k] / sqrt(length);
@@ -359,7 +361,7 @@ static void unsink(rigid *r, moving *m, joint *joints, int count, double h)
             by[k] = m[i].w[k] - start[i].w[k];
         }
         turn(b->q, by, 1.0);
-        if (b->hinged) body_hang(b);
+        if (b->hinged) body_update_hinged(b);
     }
 }
 
@@ -392,7 +394,7 @@ static void note(rigid *r, const contact_list *found)
     for (int i = 0; i < found->count; i++) {
         const contact *c = &found->at[i];
         r->deepest = fmax(r->deepest, -c->gap);
-        if (!(c->push > 0.0) || c->b == CONTACT_FLOOR) continue;
+        if (!(c->normal_impulse > 0.0) || c->b == CONTACT_FLOOR) continue;
         for (int k = 0; k < 2; k++) {
             const body *b = &r->body[k ? c->b : c->a];
             r->knocked |= b->mass > 0.0 && r->time < b->release;
@@ -413,7 +415,7 @@ void rigid_step(rigid *r, double h)
     if (found.count) solve_all(r, m, joints, found.count);
     note(r, &found);
     for (int i = 0; i < found.count; i++)
-        if (found.at[i].push > 0.0) {
+        if (found.at[i].normal_impulse > 0.0) {
             touched[found.at[i].a] = true;
             if (found.at[i].b != CONTACT_FLOOR) touched[found.at[i].b] = true;
         }
@@ -424,7 +426,7 @@ void rigid_step(rigid *r, double h)
         memcpy(b->w, m[i].w, sizeof b->w);
         if (b->hinged) {
             turn(b->q, b->w, h);
-            body_hang(b);
+            body_update_hinged(b);
             continue;
         }
         for (int k = 0; k < 3; k++) b->x[k] += h * b->v[k];

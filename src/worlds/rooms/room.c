@@ -11,8 +11,8 @@
 
 struct plumb_room {
     plumb_room_facts facts;
-    uint8_t id;               // in the random streams, beyond those of the worlds: never changed
-    const stage_probe *probe; // NULL: free scenes
+    uint8_t id;              // in the random streams, beyond those of the worlds: never changed
+    const room_probe *probe; // NULL: free scenes
 };
 
 #define ROW(number, title, line, about, how) \
@@ -21,7 +21,7 @@ struct plumb_room {
                   .summary = line,           \
                   .concept = about,          \
                   .clips = (about) ? 4 : 1,  \
-                  .dt = STAGE_DT},           \
+                  .dt = ROOM_SCENE_DT},      \
         .id = number, .probe = how,          \
     }
 // clang-format off
@@ -75,7 +75,7 @@ const plumb_room_facts *plumb_room_describe(const plumb_room *room)
 
 const char *plumb_room_block(int64_t block)
 {
-    return freeform_block(block);
+    return freeform_event_name(block);
 }
 
 // ---- splicing ----
@@ -97,48 +97,48 @@ int64_t plumb_room_splice(const void *clips, int64_t steps, int64_t bytes, bool 
 
 // ---- one item ----
 
-typedef struct studio {
+typedef struct room_renderer {
     arena mem;
     int64_t image, frame; // bytes of a mask; thrice that of a picture
-    boxcast_view view;
-    stage *stage[2];            // A and B
+    raytrace_view view;
+    room_scene *stage[2];       // A and B
     uint8_t *film[2], *mask[2]; // of each
     uint8_t *all_film, *all_mask;
-} studio;
+} room_renderer;
 
-static plumb_status studio_open(studio *s, int64_t image, bool probe)
+static plumb_status studio_open(room_renderer *s, int64_t image, bool probe)
 {
-    *s = (studio){.image = image, .frame = image * image};
-    const int64_t clip = STAGE_STEPS * s->frame;
-    void *memory = arena_take(&s->mem, boxcast_view_size(image), 1);
+    *s = (room_renderer){.image = image, .frame = image * image};
+    const int64_t clip = ROOM_SCENE_STEPS * s->frame;
+    void *memory = arena_alloc(&s->mem, raytrace_boxes_view_size(image), 1);
     bool whole = memory;
     for (int i = 0; i < 1 + probe && whole; i++) {
-        s->stage[i] = ARENA_NEW(&s->mem, stage, 1);
-        s->film[i] = arena_take(&s->mem, clip, 3);
-        s->mask[i] = arena_take(&s->mem, clip, 1);
+        s->stage[i] = ARENA_ALLOC(&s->mem, room_scene, 1);
+        s->film[i] = arena_alloc(&s->mem, clip, 3);
+        s->mask[i] = arena_alloc(&s->mem, clip, 1);
         whole = s->stage[i] && s->film[i] && s->mask[i];
     }
     if (probe && whole) {
-        s->all_film = arena_take(&s->mem, CLIPS * clip, 3);
-        s->all_mask = arena_take(&s->mem, CLIPS * clip, 1);
+        s->all_film = arena_alloc(&s->mem, CLIPS * clip, 3);
+        s->all_mask = arena_alloc(&s->mem, CLIPS * clip, 1);
         whole = s->all_film && s->all_mask;
     }
     if (!whole) return PLUMB_EMEMORY;
-    boxcast_view_init(&s->view, memory, image);
+    raytrace_boxes_view_init(&s->view, memory, image);
     return PLUMB_OK;
 }
 
-static void shoot(studio *s, int which)
+static void shoot(room_renderer *s, int which)
 {
-    for (int64_t t = 0; t < STAGE_STEPS; t++)
-        stage_draw(s->film[which] + 3 * t * s->frame, s->mask[which] + t * s->frame, &s->view,
-                   s->stage[which], t);
+    for (int64_t t = 0; t < ROOM_SCENE_STEPS; t++)
+        room_scene_draw(s->film[which] + 3 * t * s->frame, s->mask[which] + t * s->frame, &s->view,
+                        s->stage[which], t);
 }
 
-static void shoot_reversed(studio *s)
+static void shoot_reversed(room_renderer *s)
 {
-    for (int64_t t = 0; t < STAGE_STEPS; t++) {
-        const int64_t from = STAGE_STEPS - 1 - t;
+    for (int64_t t = 0; t < ROOM_SCENE_STEPS; t++) {
+        const int64_t from = ROOM_SCENE_STEPS - 1 - t;
         memcpy(s->film[1] + 3 * t * s->frame, s->film[0] + 3 * from * s->frame,
                (size_t)(3 * s->frame));
         memcpy(s->mask[1] + t * s->frame, s->mask[0] + from * s->frame, (size_t)s->frame);
@@ -146,15 +146,15 @@ static void shoot_reversed(studio *s)
 }
 
 // Do A and B show the same at this time, picture, mask and camera?
-static bool agree(const studio *s, int64_t t)
+static bool agree(const room_renderer *s, int64_t t)
 {
     return !memcmp(s->film[0] + 3 * t * s->frame, s->film[1] + 3 * t * s->frame,
                    (size_t)(3 * s->frame)) &&
            !memcmp(s->mask[0] + t * s->frame, s->mask[1] + t * s->frame, (size_t)s->frame) &&
-           !memcmp(&s->stage[0]->camera[t], &s->stage[1]->camera[t], sizeof(boxcast_camera));
+           !memcmp(&s->stage[0]->camera[t], &s->stage[1]->camera[t], sizeof(raytrace_camera));
 }
 
-static bool find_cuts(int64_t cut[PLUMB_ROOM_CUTS], const studio *s, const stage_probe *p)
+static bool find_cuts(int64_t cut[PLUMB_ROOM_CUTS], const room_renderer *s, const room_probe *p)
 {
     memcpy(cut, p->cut, sizeof p->cut);
     if (p->search) {
@@ -176,23 +176,23 @@ static int source(int clip, const int64_t cut[PLUMB_ROOM_CUTS], int64_t t)
     return which;
 }
 
-static bool splice(studio *s, const int64_t cut[PLUMB_ROOM_CUTS])
+static bool splice(room_renderer *s, const int64_t cut[PLUMB_ROOM_CUTS])
 {
     for (int64_t clip = 0; clip < CLIPS; clip++)
-        for (int64_t t = 0; t < STAGE_STEPS; t++) {
+        for (int64_t t = 0; t < ROOM_SCENE_STEPS; t++) {
             const int from = source((int)clip, cut, t);
-            const int64_t to = clip * STAGE_STEPS + t;
+            const int64_t to = clip * ROOM_SCENE_STEPS + t;
             memcpy(s->all_film + 3 * to * s->frame, s->film[from] + 3 * t * s->frame,
                    (size_t)(3 * s->frame));
             memcpy(s->all_mask + to * s->frame, s->mask[from] + t * s->frame, (size_t)s->frame);
         }
-    return plumb_room_splice(s->all_film, STAGE_STEPS, 3 * s->frame, true) < 0 &&
-           plumb_room_splice(s->all_mask, STAGE_STEPS, s->frame, true) < 0;
+    return plumb_room_splice(s->all_film, ROOM_SCENE_STEPS, 3 * s->frame, true) < 0 &&
+           plumb_room_splice(s->all_mask, ROOM_SCENE_STEPS, s->frame, true) < 0;
 }
 
-static bool try_probe(int64_t cut[PLUMB_ROOM_CUTS], studio *s, const stage_probe *p, rng *r)
+static bool try_probe(int64_t cut[PLUMB_ROOM_CUTS], room_renderer *s, const room_probe *p, rng *r)
 {
-    stage_init(s->stage[0], r);
+    room_scene_init(s->stage[0], r);
     *s->stage[1] = *s->stage[0];
     if (!p->pose(s->stage[0], s->stage[1], r)) return false;
     shoot(s, 0);
@@ -201,29 +201,29 @@ static bool try_probe(int64_t cut[PLUMB_ROOM_CUTS], studio *s, const stage_probe
     return p->accept(s->mask[0], s->mask[1], s->image) && find_cuts(cut, s, p) && splice(s, cut);
 }
 
-static bool try_free(uint8_t blocks[PLUMB_ROOM_BLOCKS], studio *s, rng *r)
+static bool try_free(uint8_t blocks[PLUMB_ROOM_BLOCKS], room_renderer *s, rng *r)
 {
-    stage_init(s->stage[0], r);
-    if (!freeform_pose(s->stage[0], blocks, r)) return false;
+    room_scene_init(s->stage[0], r);
+    if (!freeform_sample(s->stage[0], blocks, r)) return false;
     shoot(s, 0);
     return freeform_accept(s->stage[0], s->mask[0], s->image);
 }
 
-static void give(const plumb_room_item *out, const studio *s, const int64_t *cut,
+static void give(const plumb_room_item *out, const room_renderer *s, const int64_t *cut,
                  const uint8_t *blocks, bool probe)
 {
-    const int64_t clips = probe ? CLIPS : 1, bytes = clips * STAGE_STEPS * s->frame;
+    const int64_t clips = probe ? CLIPS : 1, bytes = clips * ROOM_SCENE_STEPS * s->frame;
     if (out->frames) memcpy(out->frames, probe ? s->all_film : s->film[0], (size_t)(3 * bytes));
     if (out->mask) memcpy(out->mask, probe ? s->all_mask : s->mask[0], (size_t)bytes);
     if (out->cut) memcpy(out->cut, cut, PLUMB_ROOM_CUTS * sizeof *cut);
     if (out->blocks) memcpy(out->blocks, blocks, PLUMB_ROOM_BLOCKS);
     if (!out->objects && !out->camera) return;
     for (int64_t clip = 0; clip < clips; clip++)
-        for (int64_t t = 0; t < STAGE_STEPS; t++) {
-            const int64_t at = clip * STAGE_STEPS + t;
+        for (int64_t t = 0; t < ROOM_SCENE_STEPS; t++) {
+            const int64_t at = clip * ROOM_SCENE_STEPS + t;
             double objects[PLUMB_ROOM_OBJECTS * PLUMB_ROOM_NUMBERS];
             float camera[6];
-            stage_write(objects, camera, s->stage[source((int)clip, cut, t)], t);
+            room_scene_write(objects, camera, s->stage[source((int)clip, cut, t)], t);
             if (out->objects)
                 memcpy(out->objects + at * PLUMB_ROOM_OBJECTS * PLUMB_ROOM_NUMBERS, objects,
                        sizeof objects);
@@ -236,12 +236,12 @@ plumb_status plumb_room_make(const plumb_room_item *out, const plumb_room *room,
 {
     const char *name = room->facts.name;
     if (!image) image = 64;
-    if (image < 16 || image > BOXCAST_MAX_IMAGE || image % 4)
+    if (image < 16 || image > RAYTRACE_BOXES_MAX_IMAGE || image % 4)
         return fail(PLUMB_EVALUE, "%s: image is %lld; wanted a multiple of 4 from 16 to %d", name,
-                    (long long)image, BOXCAST_MAX_IMAGE);
+                    (long long)image, RAYTRACE_BOXES_MAX_IMAGE);
     if (item < 0 || item >> 48)
         return fail(PLUMB_EVALUE, "%s: item is %lld; wanted 0 to 2^48 - 1", name, (long long)item);
-    studio s;
+    room_renderer s;
     int64_t cut[PLUMB_ROOM_CUTS] = {-1, -1};
     uint8_t blocks[PLUMB_ROOM_BLOCKS] = {0};
     bool done = false;

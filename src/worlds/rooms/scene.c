@@ -4,19 +4,19 @@
 #include <math.h>
 #include <string.h>
 
-double stage_uniform(rng *r, double low, double high)
+double room_scene_uniform(rng *r, double low, double high)
 {
     return low + (high - low) * rng_uniform(r);
 }
 
-void stage_init(stage *s, rng *r)
+void room_scene_init(room_scene *s, rng *r)
 {
     memset(s, 0, sizeof *s);
     for (int k = 0; k < 2; k++) s->floor.offset[k] = rng_uniform(r);
     for (int c = 0; c < 2; c++)
-        for (int k = 0; k < 3; k++) s->floor.color[c][k] = stage_uniform(r, 0.15, 1.0);
-    for (int t = 0; t < STAGE_STEPS; t++)
-        s->camera[t] = (boxcast_camera){
+        for (int k = 0; k < 3; k++) s->floor.color[c][k] = room_scene_uniform(r, 0.15, 1.0);
+    for (int t = 0; t < ROOM_SCENE_STEPS; t++)
+        s->camera[t] = (raytrace_camera){
             .look = {0.0, 0.0, 0.3}, .distance = 3.0, .azimuth = 90.0, .elevation = -40.0};
 }
 
@@ -27,14 +27,14 @@ static double apart(const double a[3], const double b[3])
     return most;
 }
 
-void stage_color(double color[3], const boxcast_floor *floor, rng *r)
+void room_scene_color(double color[3], const raytrace_floor *floor, rng *r)
 {
     do
-        for (int k = 0; k < 3; k++) color[k] = stage_uniform(r, 0.1, 1.0);
+        for (int k = 0; k < 3; k++) color[k] = room_scene_uniform(r, 0.1, 1.0);
     while (apart(color, floor->color[0]) < 0.25 || apart(color, floor->color[1]) < 0.25);
 }
 
-double stage_curtain(double *speed, const double down[4], double t)
+double room_scene_curtain(double *speed, const double down[4], double t)
 {
     const double high = 2.2, low = 0.03;
     double z = high, slope = 0.0;
@@ -51,26 +51,28 @@ double stage_curtain(double *speed, const double down[4], double t)
     return z;
 }
 
-void stage_draw(uint8_t *frame, uint8_t *mask, boxcast_view *view, const stage *s, int64_t t)
+void room_scene_draw(uint8_t *frame, uint8_t *mask, raytrace_view *view, const room_scene *s,
+                     int64_t t)
 {
-    boxcast_scene scene;
+    raytrace_box_scene scene;
     scene.count = 0;
-    for (int i = 0; i < STAGE_BODIES; i++) body_show(&scene, &s->body[t][i], (uint8_t)(i + 1));
-    boxcast_view_aim(view, &s->camera[t], &s->floor);
-    boxcast_draw(frame, mask, view, &scene);
+    for (int i = 0; i < ROOM_SCENE_BODIES; i++)
+        body_add_to_scene(&scene, &s->body[t][i], (uint8_t)(i + 1));
+    raytrace_boxes_view_aim(view, &s->camera[t], &s->floor);
+    raytrace_boxes_draw(frame, mask, view, &scene);
 }
 
-void stage_write(double *objects, float *camera, const stage *s, int64_t t)
+void room_scene_write(double *objects, float *camera, const room_scene *s, int64_t t)
 {
-    for (int i = 0; i < STAGE_BODIES; i++)
+    for (int i = 0; i < ROOM_SCENE_BODIES; i++)
         body_write(objects + (int64_t)i * PLUMB_ROOM_NUMBERS, &s->body[t][i]);
-    const boxcast_camera *c = &s->camera[t];
+    const raytrace_camera *c = &s->camera[t];
     const double pose[6] = {c->look[0],  c->look[1], c->look[2],
                             c->distance, c->azimuth, c->elevation};
     for (int k = 0; k < 6; k++) camera[k] = (float)pose[k];
 }
 
-double stage_pixels(const uint8_t *mask, int64_t size, int64_t t, int id)
+double room_scene_visible_pixels(const uint8_t *mask, int64_t size, int64_t t, int id)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < size * size; i++) count += mask[t * size * size + i] == id;
