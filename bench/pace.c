@@ -34,8 +34,8 @@ static void *take(size_t bytes)
 static int make(const plumb_world *world, int64_t steps, double seconds)
 {
     enum { ROUND = 8, ROUNDS = 100000 };
-    const plumb_world_facts *f = plumb_world_describe(world);
-    const plumb_trajectory out = {
+    const plumb_world_info *f = plumb_world_get_info(world);
+    const plumb_world_item out = {
         .time = take((size_t)steps * 8),
         .state = take((size_t)(steps * 2 * f->n) * 8),
         .derivative = take((size_t)(steps * 2 * f->n) * 8),
@@ -49,7 +49,7 @@ static int make(const plumb_world *world, int64_t steps, double seconds)
     while (rounds < ROUNDS && (rounds < 3 || now(CLOCK_MONOTONIC) < end)) {
         const double start = now(CLOCK_PROCESS_CPUTIME_ID);
         for (int i = 0; i < ROUND; i++)
-            if (plumb_world_make(&out, world, 1, item++, steps, NULL)) {
+            if (plumb_world_simulate(&out, world, 1, item++, steps, NULL)) {
                 fprintf(stderr, "%s\n", plumb_last_error());
                 return 1;
             }
@@ -63,25 +63,25 @@ static int make(const plumb_world *world, int64_t steps, double seconds)
 
 static int stream(const plumb_world *world, int threads, int batches)
 {
-    plumb_stream_options opt = plumb_stream_defaults();
-    plumb_stream_batch batch;
-    plumb_stream *s;
+    plumb_loader_options opt = plumb_loader_defaults();
+    plumb_loader_batch batch;
+    plumb_loader *s;
     opt.threads = threads;
     double *took = take((size_t)batches * sizeof *took);
-    if (plumb_stream_open(&s, world, &opt)) {
+    if (plumb_loader_open(&s, world, &opt)) {
         fprintf(stderr, "%s\n", plumb_last_error());
         return 1;
     }
     // The first are made ahead while nobody waits; from then on a batch takes as long as it takes.
-    for (int64_t i = 0; i < opt.ahead + 2; i++) plumb_stream_next(&batch, s);
+    for (int64_t i = 0; i < opt.ahead + 2; i++) plumb_loader_next(&batch, s);
     const double start = now(CLOCK_MONOTONIC);
     for (int i = 0; i < batches; i++) {
         const double before = now(CLOCK_MONOTONIC);
-        if (plumb_stream_next(&batch, s)) return 1;
+        if (plumb_loader_next(&batch, s)) return 1;
         took[i] = now(CLOCK_MONOTONIC) - before;
     }
     const double all = now(CLOCK_MONOTONIC) - start;
-    plumb_stream_close(s);
+    plumb_loader_close(s);
     qsort(took, (size_t)batches, sizeof *took, by_size);
     printf("{\"ms\": %.6g, \"worst_ms\": %.6g}\n", 1e3 * all / batches, 1e3 * took[batches - 1]);
     return 0;

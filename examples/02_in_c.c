@@ -15,8 +15,8 @@ int main(int argc, char **argv)
     opt.max_order = 3;
 
     // Every failure leaves one line that says what was found and what was wanted.
-    if (plumb_file_open(&file, argv[1]) || plumb_file_read(&latent, file, "latent") ||
-        plumb_file_read(&truth, file, "truth") ||
+    if (plumb_file_open(&file, argv[1]) || plumb_file_read_array(&latent, file, "latent") ||
+        plumb_file_read_array(&truth, file, "truth") ||
         plumb_symetric_measure(&result, &latent, &truth, NULL, &opt)) {
         fprintf(stderr, "%s\n", plumb_last_error());
         plumb_file_close(file);
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     plumb_record *record = plumb_record_create();
     if (record) {
         plumb_symetric_record(record, &result, &opt);
-        if (plumb_record_json(&line, record) == PLUMB_OK) puts(line);
+        if (plumb_record_to_json(&line, record) == PLUMB_OK) puts(line);
     }
     plumb_record_free(record);
     plumb_symetric_clear(&result);

@@ -8,22 +8,22 @@
 int main(int argc, char **argv)
 {
     const plumb_world *world;
-    plumb_stream *stream = NULL;
-    plumb_stream_batch batch;
-    plumb_stream_options opt = plumb_stream_defaults(); // 32 windows of 64 frames a batch
+    plumb_loader *stream = NULL;
+    plumb_loader_batch batch;
+    plumb_loader_options opt = plumb_loader_defaults(); // 32 windows of 64 frames a batch
     opt.steps = 256; // each cut at random from a trajectory of 256 frames
 
     if (plumb_world_find(&world, argc > 1 ? argv[1] : "pendulum+c") ||
-        plumb_stream_open(&stream, world, &opt)) {
+        plumb_loader_open(&stream, world, &opt)) {
         fprintf(stderr, "%s\n", plumb_last_error());
         return 1;
     }
-    const plumb_world_facts *facts = plumb_world_describe(world);
+    const plumb_world_info *facts = plumb_world_get_info(world);
     const int64_t bytes =
         opt.batch * opt.window * opt.world.image * opt.world.image * facts->channels;
     for (int step = 0; step < 5; step++) {
         // The batch is ours until the next call; meanwhile the threads are making the next ones.
-        if (plumb_stream_next(&batch, stream)) {
+        if (plumb_loader_next(&batch, stream)) {
             fprintf(stderr, "%s\n", plumb_last_error());
             break;
         }
@@ -32,6 +32,6 @@ int main(int argc, char **argv)
         printf("%s, batch %lld: mean brightness %.3f\n", facts->name, (long long)batch.index,
                sum / 255.0 / (double)bytes);
     }
-    plumb_stream_close(stream);
+    plumb_loader_close(stream);
     return 0;
 }

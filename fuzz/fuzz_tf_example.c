@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void decode(const tf_feature *f, const uint8_t *data, size_t size)
 {
-    static const plumb_dtype types[] = {PLUMB_F8, PLUMB_F4, PLUMB_I8,
-                                        PLUMB_I2, PLUMB_U1, PLUMB_BOOL};
+    static const plumb_dtype types[] = {PLUMB_FLOAT64, PLUMB_FLOAT32, PLUMB_INT64,
+                                        PLUMB_INT16,   PLUMB_UINT8,   PLUMB_BOOL};
     char key[32];
     if (f->key.size >= sizeof key) return;
     memcpy(key, f->key.at, f->key.size);

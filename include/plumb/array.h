@@ -14,26 +14,27 @@ extern "C" {
 
 enum { PLUMB_MAX_DIMS = 32 }; ///< as NumPy 1
 
-// One list makes the enum, the sizes and the NumPy letters: name, bytes, kind as NumPy writes it.
+// One list makes the enum, the sizes and the NumPy letters: name, NumPy's name, bytes, kind as
+// NumPy writes it.
 // clang-format off
-#define PLUMB_DTYPE_LIST(X) \
-    X(F8, 8, 'f')           \
-    X(F4, 4, 'f')           \
-    X(F2, 2, 'f')           \
-    X(I8, 8, 'i')           \
-    X(I4, 4, 'i')           \
-    X(I2, 2, 'i')           \
-    X(I1, 1, 'i')           \
-    X(U8, 8, 'u')           \
-    X(U4, 4, 'u')           \
-    X(U2, 2, 'u')           \
-    X(U1, 1, 'u')           \
-    X(BOOL, 1, 'b')
+#define PLUMB_DTYPE_LIST(X)  \
+    X(FLOAT64, "f8", 8, 'f') \
+    X(FLOAT32, "f4", 4, 'f') \
+    X(FLOAT16, "f2", 2, 'f') \
+    X(INT64, "i8", 8, 'i')   \
+    X(INT32, "i4", 4, 'i')   \
+    X(INT16, "i2", 2, 'i')   \
+    X(INT8, "i1", 1, 'i')    \
+    X(UINT64, "u8", 8, 'u')  \
+    X(UINT32, "u4", 4, 'u')  \
+    X(UINT16, "u2", 2, 'u')  \
+    X(UINT8, "u1", 1, 'u')   \
+    X(BOOL, "bool", 1, 'b')
 // clang-format on
 
-/// The type of one element. F2 is IEEE binary16; BOOL is one byte, 0 or 1.
+/// The type of one element. FLOAT16 is IEEE binary16; BOOL is one byte, 0 or 1.
 typedef enum plumb_dtype {
-#define PLUMB_DTYPE_ENUM(name, bytes, kind) PLUMB_##name,
+#define PLUMB_DTYPE_ENUM(name, text, bytes, kind) PLUMB_##name,
     PLUMB_DTYPE_LIST(PLUMB_DTYPE_ENUM)
 #undef PLUMB_DTYPE_ENUM
 } plumb_dtype;
@@ -66,7 +67,7 @@ PLUMB_API void plumb_array_to_double(double *out, const plumb_array *array, int6
                                      int64_t count);
 
 /// "(64, 60, 8)", written to `text` and returned; cut short if `size` is too small.
-PLUMB_API const char *plumb_array_shape_text(char *text, size_t size, const plumb_array *array);
+PLUMB_API const char *plumb_array_shape_string(char *text, size_t size, const plumb_array *array);
 
 #ifdef __cplusplus
 }

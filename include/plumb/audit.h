@@ -13,30 +13,30 @@ extern "C" {
 /// What a byte by byte comparison of one array says: tuples in which at every time the possible
 /// pair of frames is the impossible one, and tuples in which that holds for consecutive frame
 /// pairs.
-typedef struct plumb_audit_bytes {
+typedef struct plumb_audit_splice {
     bool there;                  ///< has the file this array?
     int64_t frames_hold;         ///< tuples
     int64_t pairs_hold;          ///< tuples; these are among the others
     int64_t bad_tuple, bad_time; ///< the first that does not, or -1
-} plumb_audit_bytes;
+} plumb_audit_splice;
 
 /// A classifier that sees single frames, or pairs of consecutive ones, trained on half of the
 /// tuples and judged on the other half, and the other way round.
-typedef struct plumb_audit_eye {
+typedef struct plumb_audit_classifier {
     double accuracy; ///< share of frames (pairs) that it names rightly, possible or impossible
     plumb_interval accuracy_ci;
     double tuple_accuracy; ///< share of tuples whose impossible clips it finds the stranger ones
     plumb_interval tuple_ci;
     bool leak; ///< one of the two intervals lies above one half
-} plumb_audit_eye;
+} plumb_audit_classifier;
 
 typedef struct plumb_audit {
     int64_t tuples, steps;
     int64_t idle; ///< tuples whose impossible clips are the possible ones: nothing is impossible
-    plumb_audit_bytes frames, mask, camera;
+    plumb_audit_splice frames, mask, camera;
     int64_t
         judged; ///< tuples that the classifiers saw; below 8 there are none, and the rest is NaN
-    plumb_audit_eye frame, pair;
+    plumb_audit_classifier frame, pair;
     bool clean; ///< everything holds, nothing is idle and nothing leaks
 } plumb_audit;
 

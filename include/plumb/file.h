@@ -32,20 +32,20 @@ PLUMB_API plumb_status plumb_file_open(plumb_file **out, const char *path);
 PLUMB_API void plumb_file_close(plumb_file *file);
 
 /// How many arrays, and their names: "latent" in an .npz, "/group/latent" in an .h5.
-PLUMB_API int64_t plumb_file_count(const plumb_file *file);
-PLUMB_API const char *plumb_file_name(const plumb_file *file, int64_t index);
+PLUMB_API int64_t plumb_file_array_count(const plumb_file *file);
+PLUMB_API const char *plumb_file_array_name(const plumb_file *file, int64_t index);
 
 /// Is there an array of this name? In HDF5 the leading slash may be left out.
-PLUMB_API bool plumb_file_has(const plumb_file *file, const char *name);
+PLUMB_API bool plumb_file_has_array(const plumb_file *file, const char *name);
 
 /// Reads one array, native byte order and row-major whatever the file has. `out->data` belongs to
 /// the file. Fails with PLUMB_EFILE and a list of the names there are if `name` is not one.
-PLUMB_API plumb_status plumb_file_read(plumb_array *out, plumb_file *file, const char *name);
+PLUMB_API plumb_status plumb_file_read_array(plumb_array *out, plumb_file *file, const char *name);
 
 /// Reads the array that an argument names: "x.npy", "x.npz:key", "x.h5:/path"; without a key
 /// `fallback` is read, or the only array there is. Close `*file` when done with `out`.
-PLUMB_API plumb_status plumb_file_read_argument(plumb_array *out, plumb_file **file,
-                                                const char *argument, const char *fallback);
+PLUMB_API plumb_status plumb_file_read_spec(plumb_array *out, plumb_file **file,
+                                            const char *argument, const char *fallback);
 
 /// One array to be written.
 typedef struct plumb_named_array {
@@ -55,8 +55,8 @@ typedef struct plumb_named_array {
 
 /// Writes arrays to x.npy (one array), x.npz (stored, or deflated if `compress`), x.safetensors or
 /// x.h5. The file appears whole or not at all, replacing what was there.
-PLUMB_API plumb_status plumb_file_save(const char *path, const plumb_named_array *arrays,
-                                       int64_t count, bool compress);
+PLUMB_API plumb_status plumb_file_write(const char *path, const plumb_named_array *arrays,
+                                        int64_t count, bool compress);
 
 /// Can this build, on this machine, read and write HDF5?
 PLUMB_API bool plumb_file_hdf5(void);

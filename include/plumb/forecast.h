@@ -25,30 +25,32 @@ extern "C" {
 /// are frames s .. T-1, the first l - s of them rec, and backward targets are frames
 /// 0 .. T-1-s, the last l - s of them rec; the others are extrapolation.
 typedef enum plumb_forecast_frames {
-    PLUMB_FRAMES_PLAIN,             ///< skips none, trains on `split`; all arrays of one length
-    PLUMB_FRAMES_OVERLAP_BY_ONE,    ///< skips i-1, trains on i+t-1
-    PLUMB_FRAMES_NO_OVERLAP,        ///< skips i, trains on i+t
-    PLUMB_FRAMES_INCLUDE_INFERENCE, ///< skips none, trains on i+t
-    PLUMB_FRAMES_AUTOREGRESSIVE,    ///< skips 1, trains on t
+    PLUMB_FORECAST_FRAMES_PLAIN, ///< skips none, trains on `split`; all arrays of one length
+    PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE,    ///< skips i-1, trains on i+t-1
+    PLUMB_FORECAST_FRAMES_NO_OVERLAP,        ///< skips i, trains on i+t
+    PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE, ///< skips none, trains on i+t
+    PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE,    ///< skips 1, trains on t
 } plumb_forecast_frames;
 
 /// From which end backward VPT counts.
 typedef enum plumb_forecast_count {
-    PLUMB_COUNT_FROM_INFERRED, ///< from the frame of extrapolation nearest to the inferred state
-    PLUMB_COUNT_PUBLISHED,     ///< from the farthest one, as the published code does
+    PLUMB_FORECAST_COUNT_FROM_INFERRED, ///< from the frame of extrapolation nearest to the inferred
+                                        ///< state
+    PLUMB_FORECAST_COUNT_PUBLISHED,     ///< from the farthest one, as the published code does
 } plumb_forecast_count;
 
 /// How the VPTs of many trajectories become one number.
 typedef enum plumb_forecast_average {
-    PLUMB_AVERAGE_MEDIAN, ///< median of each batch, then mean over batches, as the code does
-    PLUMB_AVERAGE_MEAN,   ///< mean over all trajectories, as the paper says
+    PLUMB_FORECAST_AVERAGE_MEDIAN, ///< median of each batch, then mean over batches, as the code
+                                   ///< does
+    PLUMB_FORECAST_AVERAGE_MEAN,   ///< mean over all trajectories, as the paper says
 } plumb_forecast_average;
 
 /// The settings. Take them from plumb_forecast_defaults() and change what you need.
 typedef struct plumb_forecast_options {
     size_t size; ///< sizeof(plumb_forecast_options)
     plumb_forecast_frames frames;
-    int64_t split;       ///< frames of rec in PLUMB_FRAMES_PLAIN, 60; 0: there are none
+    int64_t split;       ///< frames of rec in PLUMB_FORECAST_FRAMES_PLAIN, 60; 0: there are none
     int64_t extrapolate; ///< frames of extrapolation, the nearest, in the Ext MSE, 60; 0 all
     int64_t inference;   ///< i, 5
     int64_t target;      ///< t, 60
@@ -58,7 +60,7 @@ typedef struct plumb_forecast_options {
     int64_t batch; ///< trajectories a median, 5; 0 all in one. A last, smaller batch weighs less
     int64_t resamples; ///< bootstrap draws for the 95 % intervals, 2000; 0 none
     uint64_t seed;     ///< of the bootstrap, 1
-    int threads;       ///< 0: plumb_machine_threads(). Changes no result
+    int threads;       ///< 0: plumb_system_threads(). Changes no result
 } plumb_forecast_options;
 
 /// An MSE of one stretch of frames: mean over trajectories of the mean over frames of e.
@@ -106,10 +108,10 @@ PLUMB_API plumb_forecast_options plumb_forecast_defaults(void);
 
 /// How well does `prediction` foretell `truth`?
 /// All are (trajectories, steps, height, width, channels) in increasing time. In
-/// PLUMB_FRAMES_PLAIN predictions have as many steps as the truth; in the other protocols at least
-/// as many as there are targets, of which a forward one keeps the last and a backward one the
-/// first. `backward`, the prediction of a model run back from the last frames, may be NULL, and so
-/// may `opt`. Arrays of different types are brought to one scale: u1 is divided by 255, u2 by
+/// PLUMB_FORECAST_FRAMES_PLAIN predictions have as many steps as the truth; in the other protocols
+/// at least as many as there are targets, of which a forward one keeps the last and a backward one
+/// the first. `backward`, the prediction of a model run back from the last frames, may be NULL, and
+/// so may `opt`. Arrays of different types are brought to one scale: u1 is divided by 255, u2 by
 /// 65535. On failure `out` is left as it was.
 /// A black true frame has no relative error: 0/0 is NaN and never ends a VPT, x/0 is infinite and
 /// does, and an MSE over it is NaN or infinite with `why` set.

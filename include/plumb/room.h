@@ -19,38 +19,38 @@ extern "C" {
 typedef struct plumb_room plumb_room;
 
 enum {
-    PLUMB_ROOM_STEPS = 15,   ///< frames of a clip
-    PLUMB_ROOM_OBJECTS = 8,  ///< places for objects; object i has the number i + 1 in a mask
-    PLUMB_ROOM_NUMBERS = 21, ///< of an object in a frame, at the places below
+    PLUMB_ROOM_STEPS = 15,       ///< frames of a clip
+    PLUMB_ROOM_OBJECTS = 8,      ///< places for objects; object i has the number i + 1 in a mask
+    PLUMB_ROOM_OBJECT_SIZE = 21, ///< of an object in a frame, at the places below
     PLUMB_ROOM_CUTS = 2,
-    PLUMB_ROOM_BLOCKS = 12, ///< kinds of event in a free scene
+    PLUMB_ROOM_EVENTS = 12, ///< kinds of event in a free scene
 };
 
 /// Where the numbers of an object are. Lengths and times are arbitrary units with g = 9.81.
 enum {
-    PLUMB_ROOM_KIND = 0,         ///< plumb_room_kind
-    PLUMB_ROOM_HALF = 1,         ///< 3: half extents; of a ball its radius
-    PLUMB_ROOM_COLOR = 4,        ///< 3: red, green, blue, 0 to 1
-    PLUMB_ROOM_MASS = 7,         ///< 0 if nothing moves it
-    PLUMB_ROOM_POSITION = 8,     ///< 3: of the centre of mass; z is up
-    PLUMB_ROOM_ORIENTATION = 11, ///< 4: a unit quaternion, w first
-    PLUMB_ROOM_VELOCITY = 15,    ///< 3
-    PLUMB_ROOM_SPIN = 18,        ///< 3: angular velocity in the room's axes
+    PLUMB_ROOM_COLUMN_SHAPE = 0,             ///< plumb_room_shape
+    PLUMB_ROOM_COLUMN_HALF_EXTENT = 1,       ///< 3: half extents; of a ball its radius
+    PLUMB_ROOM_COLUMN_COLOR = 4,             ///< 3: red, green, blue, 0 to 1
+    PLUMB_ROOM_COLUMN_MASS = 7,              ///< 0 if nothing moves it
+    PLUMB_ROOM_COLUMN_POSITION = 8,          ///< 3: of the centre of mass; z is up
+    PLUMB_ROOM_COLUMN_ORIENTATION = 11,      ///< 4: a unit quaternion, w first
+    PLUMB_ROOM_COLUMN_VELOCITY = 15,         ///< 3
+    PLUMB_ROOM_COLUMN_ANGULAR_VELOCITY = 18, ///< 3: angular velocity in the room's axes
 };
 
-typedef enum plumb_room_kind {
-    PLUMB_ROOM_NOTHING,
-    PLUMB_ROOM_BALL,
-    PLUMB_ROOM_BOX,
-    PLUMB_ROOM_CONTAINER, ///< open above
-    PLUMB_ROOM_COVER,     ///< open below
-    PLUMB_ROOM_ARCH,
-    PLUMB_ROOM_PLANK,
-    PLUMB_ROOM_PILLAR,
-    PLUMB_ROOM_RAMP,
-    PLUMB_ROOM_CURTAIN,
-    PLUMB_ROOM_POLE,
-} plumb_room_kind;
+typedef enum plumb_room_shape {
+    PLUMB_ROOM_SHAPE_NONE,
+    PLUMB_ROOM_SHAPE_BALL,
+    PLUMB_ROOM_SHAPE_BOX,
+    PLUMB_ROOM_SHAPE_CONTAINER, ///< open above
+    PLUMB_ROOM_SHAPE_COVER,     ///< open below
+    PLUMB_ROOM_SHAPE_ARCH,
+    PLUMB_ROOM_SHAPE_PLANK,
+    PLUMB_ROOM_SHAPE_PILLAR,
+    PLUMB_ROOM_SHAPE_RAMP,
+    PLUMB_ROOM_SHAPE_CURTAIN,
+    PLUMB_ROOM_SHAPE_POLE,
+} plumb_room_shape;
 
 typedef struct plumb_room_facts {
     const char *name;    ///< "rooms/continuity"
@@ -92,7 +92,7 @@ PLUMB_API plumb_status plumb_room_make(const plumb_room_item *out, const plumb_r
 /// `opt->published` a .tfrecord has the layout of Physical Concepts.
 PLUMB_API plumb_status plumb_room_simulate(const char *path, const plumb_room *room, int64_t count,
                                            uint64_t seed, int64_t first, int64_t image,
-                                           const plumb_dataset_options *opt, int threads);
+                                           const plumb_dataset_write_options *opt, int threads);
 
 /// Are the impossible clips of a tuple the possible ones joined crosswise? `clips` has four clips
 /// of `steps` frames of `bytes` bytes, the first two possible. Returns -1 if at every time the pair

@@ -41,7 +41,7 @@ typedef enum plumb_status {
 PLUMB_API const char *plumb_last_error(void);
 
 /// What a code means in general, as in the list above.
-PLUMB_API const char *plumb_status_text(plumb_status status);
+PLUMB_API const char *plumb_status_string(plumb_status status);
 
 /// The version of the library, "1.2.3".
 PLUMB_API const char *plumb_version(void);
@@ -55,8 +55,8 @@ PLUMB_API void plumb_set_progress(void (*report)(void *context, double fraction)
 
 /// Asks long work on any thread to stop soon; may be called in a signal handler. What is at work
 /// then fails with PLUMB_ESTOPPED and leaves no half file, and so does what is begun later, until
-/// plumb_stop(false).
-PLUMB_API void plumb_stop(bool stop);
+/// plumb_set_stop(false).
+PLUMB_API void plumb_set_stop(bool stop);
 
 #ifdef __cplusplus
 }

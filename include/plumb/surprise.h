@@ -41,52 +41,54 @@ typedef enum plumb_scorer {
 #define PLUMB_SCORER_ENUM(name, word) PLUMB_SCORER_##name,
     PLUMB_SCORER_LIST(PLUMB_SCORER_ENUM)
 #undef PLUMB_SCORER_ENUM
-        PLUMB_SCORERS ///< how many there are
+        PLUMB_SCORER_COUNT ///< how many there are
 } plumb_scorer;
 
 /// "knn" and so on.
 PLUMB_API const char *plumb_scorer_name(plumb_scorer scorer);
-/// The scorer of this name, or PLUMB_SCORERS.
+/// The scorer of this name, or PLUMB_SCORER_COUNT.
 PLUMB_API plumb_scorer plumb_scorer_find(const char *name);
 /// Is it part of this build on this machine? Only ocsvm, which needs libsvm, may not be.
 PLUMB_API bool plumb_scorer_available(plumb_scorer scorer);
 
 /// How the frames of a clip become its surprise.
 typedef enum plumb_surprise_frames {
-    PLUMB_SURPRISE_MEAN, ///< mean over frames, the unit in which the default gamma makes sense
-    PLUMB_SURPRISE_MAX,  ///< the most surprising frame
-    PLUMB_SURPRISE_SUM,
+    PLUMB_SURPRISE_FRAMES_MEAN, ///< mean over frames, the unit in which the default gamma makes
+                                ///< sense
+    PLUMB_SURPRISE_FRAMES_MAX,  ///< the most surprising frame
+    PLUMB_SURPRISE_FRAMES_SUM,
 } plumb_surprise_frames;
 
 /// What r is for PCA.
 typedef enum plumb_surprise_pca {
-    PLUMB_PCA_RECON, ///< squared residual behind the components that hold 95 % of the variance
-    PLUMB_PCA_SHYU,  ///< the larger of the major and the minor sum of [Shyu03]
+    PLUMB_SURPRISE_PCA_RECON, ///< squared residual behind the components that hold 95 % of the
+                              ///< variance
+    PLUMB_SURPRISE_PCA_SHYU,  ///< the larger of the major and the minor sum of [Shyu03]
 } plumb_surprise_pca;
 
 /// The settings. Take them from plumb_surprise_defaults() and change what you need.
 typedef struct plumb_surprise_options {
-    size_t size;                  ///< sizeof(plumb_surprise_options)
-    bool scorers[PLUMB_SCORERS];  ///< which to compute; none: all the arrays allow but knn-log
-    int64_t k;                    ///< 50
-    double gamma;                 ///< of knn and knn-log, and where others are scaled to, 0.01
-    double gammas[PLUMB_SCORERS]; ///< one's own, or NaN: naive 1, knn `gamma`, the others
-                                  ///< gamma std(r_knn) / std(r) over the observation set
-    bool normalise;               ///< features to unit length, true
-    double share;                 ///< of the tuples that is set apart as observation set if
-                                  ///< there is none, 0.2
-    plumb_surprise_frames frames; ///< mean
-    plumb_surprise_pca pca;       ///< recon
-    double nu;                    ///< of the SVM, 0.5
-    double tolerance;             ///< at which its solver stops, 1e-6
-    int64_t trees;                ///< of the forest, 100
-    int64_t sample;               ///< points a tree, 256
-    double temperature;           ///< T of p(possible) = exp(-s/T), 1
-    double prior;                 ///< P(impossible), 0.5: the ratio's threshold is (1 - p)/p
-    double type1;                 ///< share of impossible clips that may pass as possible, 0.05
-    int64_t resamples;            ///< bootstrap draws for the 95 % intervals, 2000; 0 none
-    uint64_t seed;                ///< of split, forest and bootstrap, 1
-    int threads;                  ///< 0: plumb_machine_threads(). Changes no result
+    size_t size;                       ///< sizeof(plumb_surprise_options)
+    bool scorers[PLUMB_SCORER_COUNT];  ///< which to compute; none: all the arrays allow but knn-log
+    int64_t k;                         ///< 50
+    double gamma;                      ///< of knn and knn-log, and where others are scaled to, 0.01
+    double gammas[PLUMB_SCORER_COUNT]; ///< one's own, or NaN: naive 1, knn `gamma`, the others
+                                       ///< gamma std(r_knn) / std(r) over the observation set
+    bool normalise;                    ///< features to unit length, true
+    double share;                      ///< of the tuples that is set apart as observation set if
+                                       ///< there is none, 0.2
+    plumb_surprise_frames frames;      ///< mean
+    plumb_surprise_pca pca;            ///< recon
+    double nu;                         ///< of the SVM, 0.5
+    double tolerance;                  ///< at which its solver stops, 1e-6
+    int64_t trees;                     ///< of the forest, 100
+    int64_t sample;                    ///< points a tree, 256
+    double temperature;                ///< T of p(possible) = exp(-s/T), 1
+    double prior;                      ///< P(impossible), 0.5: the ratio's threshold is (1 - p)/p
+    double type1;      ///< share of impossible clips that may pass as possible, 0.05
+    int64_t resamples; ///< bootstrap draws for the 95 % intervals, 2000; 0 none
+    uint64_t seed;     ///< of split, forest and bootstrap, 1
+    int threads;       ///< 0: plumb_system_threads(). Changes no result
 } plumb_surprise_options;
 
 /// What there is to be judged; what is NULL is not there.
@@ -128,17 +130,17 @@ typedef struct plumb_surprise_metrics {
 } plumb_surprise_metrics;
 
 /// log p(impossible) - log p(possible) of a clip, from the k-th neighbour and s / T.
-typedef struct plumb_likelihood_ratio {
+typedef struct plumb_surprise_ratio {
     bool measured;
     double log_threshold;                     ///< log((1 - prior) / prior)
     double type1, type2;                      ///< impossible clips below it, possible clips above
     double accuracy, auroc;                   ///< of single clips
     double best_log_threshold, best_accuracy; ///< in hindsight
     const double *log_ratio;                  ///< (tested, 4)
-} plumb_likelihood_ratio;
+} plumb_surprise_ratio;
 
 /// One scorer.
-typedef struct plumb_surprise_scorer {
+typedef struct plumb_surprise_score {
     plumb_scorer scorer;
     bool measured;   ///< the rest is zero if not
     const char *why; ///< why not, if `measured` is false and it was wanted
@@ -150,41 +152,41 @@ typedef struct plumb_surprise_scorer {
     const double *score;                    ///< (tested, 4)
     const double *distance;                 ///< r, (tested, 4); NULL for plain
     double seconds; ///< to fit the observed clips and to find r of the tested ones
-} plumb_surprise_scorer;
+} plumb_surprise_score;
 
 /// One test of r_k.
-typedef struct plumb_uniformity_test {
+typedef struct plumb_surprise_test {
     double statistic, p;
-} plumb_uniformity_test;
+} plumb_surprise_test;
 
 /// Are the features of the tested clips spread evenly? "paper" asks whether r_k is uniform between
 /// its least and greatest value, which it is not even for features that are; "exact" whether the
 /// share of the sphere nearer than r_k follows Beta(k, N - k + 1), which it does for them.
-typedef struct plumb_uniformity {
+typedef struct plumb_surprise_uniformity {
     bool measured;
-    const char *why;                 ///< why not
-    plumb_uniformity_test exact;     ///< Kolmogorov-Smirnov
-    plumb_uniformity_test paper;     ///< Kolmogorov-Smirnov
-    plumb_uniformity_test paper_chi; ///< chi-square, 20 bins
-    int64_t histogram[20];           ///< of r_k between `least` and `greatest`
+    const char *why;               ///< why not
+    plumb_surprise_test exact;     ///< Kolmogorov-Smirnov
+    plumb_surprise_test paper;     ///< Kolmogorov-Smirnov
+    plumb_surprise_test paper_chi; ///< chi-square, 20 bins
+    int64_t histogram[20];         ///< of r_k between `least` and `greatest`
     double least, greatest;
     double cap_log10; ///< median log10 of the share of the sphere
     int64_t clips;
-} plumb_uniformity;
+} plumb_surprise_uniformity;
 
 /// McNemar's exact test between two scorers on the same tuples.
-typedef struct plumb_surprise_pair {
+typedef struct plumb_surprise_comparison {
     plumb_scorer first, second;
     int64_t first_only, second_only; ///< tuples only one of them gets right
     double p;                        ///< two-sided
-} plumb_surprise_pair;
+} plumb_surprise_comparison;
 
 /// What was measured. Free what it points to with plumb_surprise_clear.
 typedef struct plumb_surprise {
-    plumb_surprise_scorer scorers[PLUMB_SCORERS];
-    plumb_likelihood_ratio ratio;
-    plumb_uniformity uniformity;
-    const plumb_surprise_pair *pairs;
+    plumb_surprise_score scorers[PLUMB_SCORER_COUNT];
+    plumb_surprise_ratio ratio;
+    plumb_surprise_uniformity uniformity;
+    const plumb_surprise_comparison *pairs;
     int64_t pair_count;
     int64_t tuples;              ///< given
     int64_t tested;              ///< judged
@@ -263,7 +265,7 @@ typedef struct plumb_surprise_example {
 } plumb_surprise_example;
 
 /// `deviation` sqrt(0.001) if 0.001 is read as a variance, 0.001 if as a standard deviation.
-PLUMB_API plumb_surprise_example plumb_surprise_example_make(double deviation);
+PLUMB_API plumb_surprise_example plumb_surprise_example_compute(double deviation);
 /// log p(impossible) - log p(possible) at x.
 PLUMB_API double plumb_surprise_example_log_ratio(double x, double deviation);
 PLUMB_API void plumb_surprise_example_record(plumb_record *record);

@@ -28,27 +28,27 @@ PLUMB_API plumb_status plumb_sweep_open(plumb_sweep **out, const char *study);
 /// NULL is allowed.
 PLUMB_API void plumb_sweep_close(plumb_sweep *sweep);
 
-PLUMB_API const char *plumb_sweep_name(const plumb_sweep *sweep); ///< of the study
-PLUMB_API int64_t plumb_sweep_count(const plumb_sweep *sweep);    ///< of its runs
+PLUMB_API const char *plumb_sweep_name(const plumb_sweep *sweep);  ///< of the study
+PLUMB_API int64_t plumb_sweep_run_count(const plumb_sweep *sweep); ///< of its runs
 /// The name of a run, which is that of its directory.
 PLUMB_API const char *plumb_sweep_run_name(const plumb_sweep *sweep, int64_t index);
 
 /// How far a run is.
 typedef enum plumb_sweep_state {
-    PLUMB_SWEEP_NEW,     ///< nothing is there
-    PLUMB_SWEEP_BROKEN,  ///< begun and not ended: it goes on where it was
-    PLUMB_SWEEP_DONE,    ///< trained and judged
-    PLUMB_SWEEP_FAILED,  ///< failed, and would again
-    PLUMB_SWEEP_RUNNING, ///< now, here
-    PLUMB_SWEEP_STOPPED, ///< by plumb_stop, saved
-    PLUMB_SWEEP_BUSY,    ///< another process is at it
+    PLUMB_SWEEP_STATE_NEW,     ///< nothing is there
+    PLUMB_SWEEP_STATE_BROKEN,  ///< begun and not ended: it goes on where it was
+    PLUMB_SWEEP_STATE_DONE,    ///< trained and judged
+    PLUMB_SWEEP_STATE_FAILED,  ///< failed, and would again
+    PLUMB_SWEEP_STATE_RUNNING, ///< now, here
+    PLUMB_SWEEP_STATE_STOPPED, ///< by plumb_set_stop, saved
+    PLUMB_SWEEP_STATE_BUSY,    ///< another process is at it
 } plumb_sweep_state;
 PLUMB_API const char *plumb_sweep_state_name(plumb_sweep_state state);
 
 /// How far a run in the directory `out` is. Fails with PLUMB_EVALUE if it was begun with other
 /// settings than the study's.
-PLUMB_API plumb_status plumb_sweep_look(plumb_sweep_state *state, const plumb_sweep *sweep,
-                                        const char *out, int64_t index);
+PLUMB_API plumb_status plumb_sweep_run_state(plumb_sweep_state *state, const plumb_sweep *sweep,
+                                             const char *out, int64_t index);
 
 /// Something happened to a run.
 typedef struct plumb_sweep_progress {
@@ -83,10 +83,10 @@ typedef struct plumb_sweep_result {
     double seconds;
 } plumb_sweep_result;
 
-/// Trains and judges every run that is not done yet. Under mpirun, once plumb_parallel_begin was
+/// Trains and judges every run that is not done yet. Under mpirun, once plumb_distributed_init was
 /// called, the runs are handed to whichever rank is idle, and rank 0 has the result. A run that
 /// fails, or dies, stops no other: it is recorded with its reason. Fails with PLUMB_ESTOPPED, all
-/// runs saved, after plumb_stop; PLUMB_EFILE if `out` cannot be written; PLUMB_EVALUE if a run
+/// runs saved, after plumb_set_stop; PLUMB_EFILE if `out` cannot be written; PLUMB_EVALUE if a run
 /// there was begun with other settings. Forks: do not call it while other threads hold locks.
 PLUMB_API plumb_status plumb_sweep_run(plumb_sweep_result *out, const plumb_sweep *sweep,
                                        const plumb_sweep_options *opt);
@@ -104,15 +104,16 @@ typedef struct plumb_sweep_cost {
 /// Times it, and nothing is trained. `record` may be NULL: runs (name, state, train_seconds,
 /// judge_seconds, of a core) and what `out` has. Uses out, workers, threads, task, tasks and retry
 /// of `opt`. A model whose horizon grows is timed at the longest.
-PLUMB_API plumb_status plumb_sweep_plan(plumb_sweep_cost *out, plumb_record *record,
-                                        const plumb_sweep *sweep, const plumb_sweep_options *opt);
+PLUMB_API plumb_status plumb_sweep_estimate(plumb_sweep_cost *out, plumb_record *record,
+                                            const plumb_sweep *sweep,
+                                            const plumb_sweep_options *opt);
 
 /// Writes a job array for Slurm to `path`: each task calls `program` sweep `study` --out ...
 /// --array, saves and is queued again when its time is up. `tasks` shares, each with `cores` cores
 /// and `minutes` of time.
-PLUMB_API plumb_status plumb_sweep_slurm(const char *path, const plumb_sweep *sweep,
-                                         const char *program, const plumb_sweep_options *opt,
-                                         int64_t tasks, int cores, int64_t minutes);
+PLUMB_API plumb_status plumb_sweep_write_slurm(const char *path, const plumb_sweep *sweep,
+                                               const char *program, const plumb_sweep_options *opt,
+                                               int64_t tasks, int cores, int64_t minutes);
 
 #ifdef __cplusplus
 }

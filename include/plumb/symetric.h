@@ -17,44 +17,49 @@ extern "C" {
 
 /// How the Lasso problems are solved.
 typedef enum plumb_symetric_mode {
-    PLUMB_CONVERGED, ///< solved to a relative duality gap of 1e-11
-    PLUMB_REFERENCE, ///< the published iterates: cold starts, at most 1000 sweeps, gap 1e-4
+    PLUMB_SYMETRIC_MODE_CONVERGED, ///< solved to a relative duality gap of 1e-11
+    PLUMB_SYMETRIC_MODE_REFERENCE, ///< the published iterates: cold starts, at most 1000 sweeps,
+                                   ///< gap 1e-4
 } plumb_symetric_mode;
 
 /// Which latents take part when their posterior variance is given.
 typedef enum plumb_symetric_mask {
-    PLUMB_MASK_VARIANCE, ///< the published code: a pair stays if a mean variance is below the bar
-    PLUMB_MASK_KL,       ///< the paper: a pair stays if a mean KL to the prior exceeds the bar
-    PLUMB_MASK_NONE,
+    PLUMB_SYMETRIC_MASK_VARIANCE, ///< the published code: a pair stays if a mean variance is below
+                                  ///< the bar
+    PLUMB_SYMETRIC_MASK_KL, ///< the paper: a pair stays if a mean KL to the prior exceeds the bar
+    PLUMB_SYMETRIC_MASK_NONE,
 } plumb_symetric_mask;
 
 /// What R2 is.
 typedef enum plumb_symetric_r2 {
-    PLUMB_R2_RESIDUAL,  ///< 1 - SSres/SStot, as the published code has it
-    PLUMB_R2_EXPLAINED, ///< SSexplained/SStot, as the paper prints it
+    PLUMB_SYMETRIC_R2_RESIDUAL,  ///< 1 - SSres/SStot, as the published code has it
+    PLUMB_SYMETRIC_R2_EXPLAINED, ///< SSexplained/SStot, as the paper prints it
 } plumb_symetric_r2;
 
 /// The constant c in Sym = MSE(c A^ A^T, I).
 typedef enum plumb_symetric_scale {
-    PLUMB_SCALE_MEAN_MAX, ///< 1 / mean over points of max |A^ A^T|: what is computed in both
-    PLUMB_SCALE_MINIMISE, ///< the c that minimises Sym: what the paper says in words
+    PLUMB_SYMETRIC_SCALE_MEAN_MAX, ///< 1 / mean over points of max |A^ A^T|: what is computed in
+                                   ///< both
+    PLUMB_SYMETRIC_SCALE_MINIMISE, ///< the c that minimises Sym: what the paper says in words
 } plumb_symetric_scale;
 
 /// What to do with latents that are not finite.
 typedef enum plumb_symetric_nonfinite {
-    PLUMB_NONFINITE_DEFAULT, ///< refuse in converged mode, as published in reference mode
-    PLUMB_NONFINITE_REFUSE,  ///< fail, naming the first and how many there are
-    PLUMB_NONFINITE_DROP,    ///< leave out whole trajectories
-    PLUMB_NONFINITE_MEAN,    ///< as published: NaN is left out of mean and sd, then set to the mean
+    PLUMB_SYMETRIC_NONFINITE_BY_MODE, ///< refuse in converged mode, as published in reference mode
+    PLUMB_SYMETRIC_NONFINITE_REFUSE,  ///< fail, naming the first and how many there are
+    PLUMB_SYMETRIC_NONFINITE_DROP,    ///< leave out whole trajectories
+    PLUMB_SYMETRIC_NONFINITE_MEAN,    ///< as published: NaN is left out of mean and sd, then set to
+                                      ///< the mean
 } plumb_symetric_nonfinite;
 
 /// What the map from latents to truth is.
 typedef enum plumb_symetric_method {
-    PLUMB_METHOD_POLYNOMIAL,
-    PLUMB_METHOD_MLP, ///< a network of tanh units; plumb's own definition, for none was published
+    PLUMB_SYMETRIC_METHOD_POLYNOMIAL,
+    PLUMB_SYMETRIC_METHOD_MLP, ///< a network of tanh units; plumb's own definition, for none was
+                               ///< published
 } plumb_symetric_method;
 
-/// The network of PLUMB_METHOD_MLP and its training.
+/// The network of PLUMB_SYMETRIC_METHOD_MLP and its training.
 typedef struct plumb_symetric_network {
     int64_t width;                ///< units of a layer; 0: 4, or 2n where that is more
     int layers;                   ///< 4, the linear one at the end included
@@ -99,7 +104,7 @@ typedef struct plumb_symetric_options {
     plumb_symetric_nonfinite nonfinite;
     int64_t resamples; ///< bootstrap draws for the 95 % intervals, 2000; 0 none
     uint64_t seed;     ///< draws the points and the bootstrap, 1
-    int threads;       ///< 0: plumb_machine_threads(). Changes no result
+    int threads;       ///< 0: plumb_system_threads(). Changes no result
     /// Where the Jacobian is taken, (trajectories, points) integers, instead of a draw. NULL: draw.
     const plumb_array *eval_index;
     plumb_symetric_method method;
@@ -169,7 +174,7 @@ typedef struct plumb_symetric {
     char input_hash[33]; ///< XXH3-128 of the arrays
     void *memory;        ///< private
     plumb_symetric_method method;
-    plumb_symetric_training training; ///< PLUMB_METHOD_MLP, else zeros
+    plumb_symetric_training training; ///< PLUMB_SYMETRIC_METHOD_MLP, else zeros
 } plumb_symetric;
 
 /// The published configuration.
@@ -186,8 +191,8 @@ PLUMB_API plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_a
                                               const plumb_array *truth, const plumb_array *variance,
                                               const plumb_symetric_options *opt);
 
-/// How many trajectories PLUMB_METHOD_MLP wants, those it keeps for R2 and Sym among them, to train
-/// on enough points: latents that take part, numbers of a true state, steps.
+/// How many trajectories PLUMB_SYMETRIC_METHOD_MLP wants, those it keeps for R2 and Sym among them,
+/// to train on enough points: latents that take part, numbers of a true state, steps.
 PLUMB_API int64_t plumb_symetric_enough(int64_t latents, int64_t states, int64_t steps,
                                         const plumb_symetric_options *opt);
 

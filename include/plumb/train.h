@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Training: a model learns from film, into a run directory.
 //
-//     plumb_train_options opt = plumb_train_defaults();
+//     plumb_training_options opt = plumb_training_defaults();
 //     opt.model = "hgn++";
 //     opt.world = "mass-spring";
 //     opt.out = "run";
-//     plumb_train_result result;
-//     if (plumb_train(&result, &opt)) puts(plumb_last_error());
+//     plumb_training result;
+//     if (plumb_training_run(&result, &opt)) puts(plumb_last_error());
 //
 // A run directory holds config.json (all settings, resolved), weights.safetensors,
 // optimizer.safetensors (the checkpoint), log.jsonl, results.json and TensorBoard's events. Every
@@ -27,15 +27,15 @@ extern "C" {
 #endif
 
 /// How far it is. Valid during the call only.
-typedef struct plumb_train_progress {
+typedef struct plumb_training_progress {
     int64_t step, steps; ///< done, and all
     double loss;         ///< mean over the last few steps
     double pace;         ///< steps a second
     double seconds;      ///< since this call began to train
     double left;         ///< seconds, estimated
-} plumb_train_progress;
+} plumb_training_progress;
 
-typedef struct plumb_train_options {
+typedef struct plumb_training_options {
     size_t size;
     const char *model; ///< "hgn++"; with `resume` NULL: that of the run
     const char *world; ///< the world it watches,
@@ -49,47 +49,47 @@ typedef struct plumb_train_options {
     double minutes; ///< stop and save after so long; 0: no limit
     bool resume;    ///< go on with the run in `out`, to the same bits as if it had never stopped
     bool force;     ///< overwrite a run in `out`
-    int threads;    ///< 0: plumb_machine_threads(); changes no bit
+    int threads;    ///< 0: plumb_system_threads(); changes no bit
     /// Called after every step, on the caller's thread; NULL: silent.
-    void (*progress)(void *context, const plumb_train_progress *progress);
+    void (*progress)(void *context, const plumb_training_progress *progress);
     void *context;
-} plumb_train_options;
-PLUMB_API plumb_train_options plumb_train_defaults(void);
+} plumb_training_options;
+PLUMB_API plumb_training_options plumb_training_defaults(void);
 
-typedef struct plumb_train_result {
+typedef struct plumb_training {
     char model[64];
     int64_t steps;  ///< updates done in all
     bool finished;  ///< all of them; else the time was up
     double loss;    ///< mean of the steps of the last line of the log; NaN if there was no step
     double seconds; ///< of training, earlier calls included
-} plumb_train_result;
+} plumb_training;
 
-/// Trains. Fails with PLUMB_ESTOPPED, saved, if somebody called plumb_stop; PLUMB_ENUMERIC if a
+/// Trains. Fails with PLUMB_ESTOPPED, saved, if somebody called plumb_set_stop; PLUMB_ENUMERIC if a
 /// loss or a gradient is not finite, naming step, tensor and the last good checkpoint; PLUMB_EFILE
 /// if `out` holds a run and neither `resume` nor `force` is set, or another process trains into it;
 /// PLUMB_EVALUE for settings that make no sense, naming the nearest right one.
-PLUMB_API plumb_status plumb_train(plumb_train_result *out, const plumb_train_options *opt);
+PLUMB_API plumb_status plumb_training_run(plumb_training *out, const plumb_training_options *opt);
 
 /// What a step of such a training would cost, and nothing is trained: parameters, and by stage of
 /// training the memory, calls and arithmetic of one replica. `out` of the options is not used.
-PLUMB_API plumb_status plumb_train_plan(plumb_record *record, const plumb_train_options *opt);
+PLUMB_API plumb_status plumb_training_plan(plumb_record *record, const plumb_training_options *opt);
 
 /// The models there are; the text is there for ever.
-PLUMB_API int64_t plumb_train_model_count(void);
-PLUMB_API const char *plumb_train_model_name(int64_t index);
-PLUMB_API const char *plumb_train_model_summary(int64_t index);
+PLUMB_API int64_t plumb_model_count(void);
+PLUMB_API const char *plumb_model_name(int64_t index);
+PLUMB_API const char *plumb_model_summary(int64_t index);
 
 /// A setting of a model. Plain text: copy it, print it, keep it.
-typedef struct plumb_train_setting {
+typedef struct plumb_model_setting {
     char name[64];
     char takes[256]; ///< "a whole number from 1 to 64", "elbo|geco"
     char paper[64], cpu[64], tiny[64];
     char help[160];
-} plumb_train_setting;
+} plumb_model_setting;
 
 /// Setting `index` of a model; `*there` is false behind the last. Fails with PLUMB_EVALUE if there
 /// is no such model.
-PLUMB_API plumb_status plumb_train_setting_at(plumb_train_setting *out, bool *there,
+PLUMB_API plumb_status plumb_model_setting_at(plumb_model_setting *out, bool *there,
                                               const char *model, int64_t index);
 
 #ifdef __cplusplus

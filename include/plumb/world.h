@@ -33,7 +33,7 @@ typedef struct plumb_world_parameter {
 } plumb_world_parameter;
 
 /// What a world is like. Lengths are those of the arrays of one trajectory.
-typedef struct plumb_world_facts {
+typedef struct plumb_world_info {
     const char *name;
     const char *summary;             ///< one line
     int64_t n;                       ///< half the length of the published state
@@ -47,15 +47,15 @@ typedef struct plumb_world_facts {
     const char *const *state_names;     ///< (2n) "q", "p", "x1" ...: for the axes of plots
     const char *const *canonical_names; ///< (2 canonical_n)
     const bool *angles;                 ///< (canonical_n) is this canonical position an angle?
-} plumb_world_facts;
+} plumb_world_info;
 
-PLUMB_API const plumb_world_facts *plumb_world_describe(const plumb_world *world);
+PLUMB_API const plumb_world_info *plumb_world_get_info(const plumb_world *world);
 
 /// How colours are drawn.
 typedef enum plumb_world_colors {
-    PLUMB_COLORS_WORLD, ///< as the world's own rule says
-    PLUMB_COLORS_FIXED, ///< particle k always has colour k
-    PLUMB_COLORS_SIX,   ///< drawn from six, as in the +c worlds
+    PLUMB_WORLD_COLORS_WORLD, ///< as the world's own rule says
+    PLUMB_WORLD_COLORS_FIXED, ///< particle k always has colour k
+    PLUMB_WORLD_COLORS_SIX,   ///< drawn from six, as in the +c worlds
 } plumb_world_colors;
 
 typedef struct plumb_world_options {
@@ -76,7 +76,7 @@ typedef struct plumb_world_options {
 PLUMB_API plumb_world_options plumb_world_defaults(void);
 
 /// One trajectory. The caller brings memory for what is wanted and leaves the rest NULL.
-typedef struct plumb_trajectory {
+typedef struct plumb_world_item {
     double *time;       ///< (steps)
     double *state;      ///< (steps, 2n) published coordinates, q first
     double *derivative; ///< (steps, 2n) d state / dt, friction included
@@ -84,7 +84,7 @@ typedef struct plumb_trajectory {
     double *energy;     ///< (steps) the conserved quantity (but for friction)
     double *parameters; ///< all parameters one after the other, in the order of the facts
     uint8_t *frames;    ///< (steps, image, image, channels)
-} plumb_trajectory;
+} plumb_world_item;
 
 /// Numbers of all parameters together.
 PLUMB_API int64_t plumb_world_parameter_size(const plumb_world *world);
@@ -92,21 +92,22 @@ PLUMB_API int64_t plumb_world_parameter_size(const plumb_world *world);
 /// Makes item `item` with seed `seed`. `opt` may be NULL. Steps are frames: the first is the
 /// initial state. Any number of threads may call this at once. Fails with PLUMB_EVALUE for options
 /// out of range (items go up to 2^48 - 1) and PLUMB_EMEMORY.
-PLUMB_API plumb_status plumb_world_make(const plumb_trajectory *out, const plumb_world *world,
-                                        uint64_t seed, int64_t item, int64_t steps,
-                                        const plumb_world_options *opt);
+PLUMB_API plumb_status plumb_world_simulate(const plumb_world_item *out, const plumb_world *world,
+                                            uint64_t seed, int64_t item, int64_t steps,
+                                            const plumb_world_options *opt);
 
-/// The same from a published state and parameters of the caller's (as in plumb_trajectory; NULL:
+/// The same from a published state and parameters of the caller's (as in plumb_world_item; NULL:
 /// those of item 0 with seed 0). Nothing is thrown away. Fails with PLUMB_EVALUE for numbers that
 /// are not finite, masses that are not positive and the like.
-PLUMB_API plumb_status plumb_world_follow(const plumb_trajectory *out, const plumb_world *world,
-                                          const double *state, const double *parameters,
-                                          int64_t steps, const plumb_world_options *opt);
+PLUMB_API plumb_status plumb_world_simulate_from(const plumb_world_item *out,
+                                                 const plumb_world *world, const double *state,
+                                                 const double *parameters, int64_t steps,
+                                                 const plumb_world_options *opt);
 
 /// One frame of a published state: (image, image, channels). `parameters` as above.
-PLUMB_API plumb_status plumb_world_draw(uint8_t *frame, const plumb_world *world,
-                                        const double *state, const double *parameters,
-                                        const plumb_world_options *opt);
+PLUMB_API plumb_status plumb_world_render(uint8_t *frame, const plumb_world *world,
+                                          const double *state, const double *parameters,
+                                          const plumb_world_options *opt);
 
 #ifdef __cplusplus
 }

@@ -9,19 +9,19 @@ True
 Arrays are NumPy's, or anything that has __array__, __dlpack__ or a buffer: tensors of PyTorch and JAX."""
 import json as _json
 
-from ._measures import canonical, forecast, surprise, symetric
+from ._measures import forecast, kappa, surprise, symetric
 from ._native import (ERRORS, FileError, FormatError, MissingError, NumericError, OutOfMemoryError, PlumbError,
                       RangeError, ShapeError, StoppedError)
 from ._native import lib as _lib
 from ._native import record as _record
 from ._report import report
-from ._results import Canonical, Evaluation, Forecast, Result, Surprise, Symetric
+from ._results import Evaluation, Forecast, Kappa, Result, Surprise, Symetric
 from ._runs import Rollout, Run, load_run
-from ._worlds import Batch, Dataset, Stream, World, world, worlds
+from ._worlds import Batch, Dataset, Loader, World, world, worlds
 
 __version__ = _lib.plumb_version().decode()
-__all__ = ["symetric", "canonical", "forecast", "surprise", "surprise_example", "world", "worlds", "load_run", "report", "doctor",
-           "Symetric", "Canonical", "Forecast", "Surprise", "Evaluation", "Result", "World", "Batch", "Dataset", "Stream", "Run",
+__all__ = ["symetric", "kappa", "forecast", "surprise", "surprise_example", "world", "worlds", "load_run", "report", "doctor",
+           "Symetric", "Kappa", "Forecast", "Surprise", "Evaluation", "Result", "World", "Batch", "Dataset", "Loader", "Run",
            "Rollout", "PlumbError", *(kind.__name__ for kind in ERRORS.values())]
 
 
@@ -32,4 +32,4 @@ def surprise_example():
 
 def doctor():
     """What this build and this machine can do, as `plumb doctor --json` has it."""
-    return _json.loads(_record(_lib.plumb_machine_record))
+    return _json.loads(_record(_lib.plumb_system_record))

@@ -5,7 +5,7 @@ import json
 
 from ._arrays import fill, numbers, pointer, to_numpy, view
 from ._native import SCORERS, PlumbError, call, lib, record, types
-from ._results import Canonical, Forecast, Surprise, Symetric
+from ._results import Forecast, Kappa, Surprise, Symetric
 
 
 def _views(given):
@@ -30,7 +30,7 @@ def _measure(kind, arguments, options):
 def _own(views, given):
     """plumb's own score of latents, as JSON."""
     momenta, angles = given.pop("momenta", None), given.pop("angles", None)
-    opt = fill(lib.plumb_canonical_defaults(), "canonical_options", given)
+    opt = fill(lib.plumb_kappa_defaults(), "kappa_options", given)
     if momenta is not None:
         one = view(to_numpy(momenta, "momenta"))
         opt.momenta = ctypes.pointer(one)
@@ -39,28 +39,28 @@ def _own(views, given):
         opt.angles = ctypes.cast(flags, ctypes.POINTER(ctypes.c_bool))
         if len(angles) != views["truth"].shape[2] // 2:
             raise ValueError(f"angles has {len(angles)} flags, wanted one for each of {views['truth'].shape[2] // 2} positions")
-    out = types["canonical"]()
-    end = lambda: lib.plumb_canonical_clear(ctypes.byref(out))
-    call(lib.plumb_measure_canonical, ctypes.byref(out), pointer(views["latent"]), pointer(views["truth"]),
+    out = types["kappa"]()
+    end = lambda: lib.plumb_kappa_clear(ctypes.byref(out))
+    call(lib.plumb_kappa_measure, ctypes.byref(out), pointer(views["latent"]), pointer(views["truth"]),
          ctypes.byref(opt), after=end)
-    text = record(lib.plumb_canonical_record, ctypes.byref(out))
+    text = record(lib.plumb_kappa_record, ctypes.byref(out))
     end()
     return text
 
 
-def canonical(latent, truth, **options):
+def kappa(latent, truth, **options):
     """kappa, plumb's own score: is the latents' symplectic form the true one where the data are?
 
     Arrays as for symetric. momenta (trajectories, steps, m) is for Lagrangian models, angles a list of flags, one a
-    true position; the other options are those of plumb_canonical_options.
+    true position; the other options are those of plumb_kappa_options.
 
     >>> import plumb
     >>> state = plumb.world("mass-spring").batch(40, seed=1).state
-    >>> plumb.canonical(3 * state, state).canonical
+    >>> plumb.kappa(3 * state, state).canonical
     1
     """
     views = _views({"latent": latent, "truth": truth})
-    return Canonical(_own(views, options), None, "phase-space", _kept(views))
+    return Kappa(_own(views, options), None, "phase-space", _kept(views))
 
 
 def _beside(views, opt):

@@ -35,10 +35,10 @@ STRUCTS = {
         "dropped:q steps:q n:q m:q unconverged:q r2_ci:interval sym_ci:interval symetric_ci:interval "
         "r2_heldout_ci:interval latents:q latents_used:q* items:p batches:p batch_count:q mode:i "
         "seconds:d input_hash:B33 memory:p method:i training:symetric_training",
-    "canonical_options":
+    "kappa_options":
         "size:z estimator:i kappa_bar:d r2_bar:d centres:q state_centres:q symplectic:b drop_nonfinite:b "
         "resamples:q seed:Q angles:b* momenta:array*",
-    "canonical":
+    "kappa":
         "kappa:d kappa_ci:interval canonical:i why:s r2_state:d r2_latent:d r2_local:d c:d form_error:d "
         "form_low:d form_high:d symplectic_r2:d n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
         "dropped:q steps:q seconds:d input_hash:B33 memory:p",
@@ -69,45 +69,45 @@ STRUCTS = {
         "pairwise:d permutation_p:d matched:d matched_strict:d midpoint:d auroc:d auroc_ci:interval "
         "auprc:d auprc_possible:d threshold:d type1:d type2:d threshold_90:d accuracy_90:d "
         "best_threshold:d best_accuracy:d",
-    "likelihood_ratio":
+    "surprise_ratio":
         "measured:b log_threshold:d type1:d type2:d accuracy:d auroc:d best_log_threshold:d "
         "best_accuracy:d log_ratio:d*",
-    "surprise_scorer":
+    "surprise_score":
         "scorer:i measured:b why:s gamma:d all:surprise_metrics concepts:p has_maximum:b "
         "maximum:surprise_metrics score:d* distance:d* seconds:d",
-    "uniformity_test": "statistic:d p:d",
-    "uniformity":
-        "measured:b why:s exact:uniformity_test paper:uniformity_test paper_chi:uniformity_test "
+    "surprise_test": "statistic:d p:d",
+    "surprise_uniformity":
+        "measured:b why:s exact:surprise_test paper:surprise_test paper_chi:surprise_test "
         "histogram:q20 least:d greatest:d cap_log10:d clips:q",
     "surprise":
-        f"scorers:surprise_scorer{len(SCORERS)} ratio:likelihood_ratio uniformity:uniformity pairs:p "
+        f"scorers:surprise_score{len(SCORERS)} ratio:surprise_ratio uniformity:surprise_uniformity pairs:p "
         "pair_count:q tuples:q tested:q tested_tuple:q* observed:q split:b dims:q concept_count:q "
         "concept_names:p concept_of:q* frames:q frame_surprise:d* zero_features:q equal_observations:q "
         "seconds:d input_hash:B33 memory:p",
     "world_parameter": "name:s count:q integer:b",
-    "world_facts":
+    "world_info":
         "name:s summary:s n:q canonical_n:q dt:d height:q width:q channels:q upright:b reversible:b "
         "parameters:world_parameter* parameter_count:q state_names:s* canonical_names:s* angles:b*",
     "world_options":
         "size:z dt:d stride:q image:q backward:b colors:i reject_steps:q first:q",
-    "trajectory": "time:p state:p derivative:p canonical:p energy:p parameters:p frames:p",
-    "stream_options":
+    "world_item": "time:p state:p derivative:p canonical:p energy:p parameters:p frames:p",
+    "loader_options":
         "size:z batch:q window:q steps:q ahead:q seed:Q first:q threads:i states:b world:world_options",
-    "stream_batch": "index:q frames:p state:p canonical:p time:p",
+    "loader_batch": "index:q frames:p state:p canonical:p time:p",
     "report_options": "size:z films:q steps:q name:s threads:i",
     "lyapunov": "exponent:d ci:interval",
-    "evaluate_options":
+    "evaluation_options":
         "size:z count:q steps:q measured:q first:q world:s data:s threads:i symetric:symetric_options "
-        "forecast:forecast_options mlp:b canonical:canonical_options",
-    "evaluate":
+        "forecast:forecast_options mlp:b canonical:kappa_options",
+    "evaluation":
         "model:B64 world:B64 trained:q forecast:forecast polynomial:symetric latents:q seconds:d "
-        "mlp:symetric mlp_why:B256 own:canonical own_why:B256 sym_floor:d lyapunov:lyapunov",
+        "mlp:symetric mlp_why:B256 own:kappa own_why:B256 sym_floor:d lyapunov:lyapunov",
 }
 
 # Words for the fields that are enums: what --help of the program calls them.
 WORDS = {
     ("symetric_options", "method"): ("pr", "mlp"),
-    ("canonical_options", "estimator"): ("network", "gaussian", "polynomial"),
+    ("kappa_options", "estimator"): ("network", "gaussian", "polynomial"),
     ("symetric_options", "mode"): ("converged", "reference"),
     ("symetric_options", "mask"): ("variance", "kl", "none"),
     ("symetric_options", "r2"): ("residual", "explained"),
@@ -200,19 +200,19 @@ lib = _load()
 FUNCTIONS = """
 s plumb_version
 s plumb_last_error
-  plumb_stop b
+  plumb_set_stop b
 p plumb_record_create
   plumb_record_free p
-i plumb_record_json s* p
+i plumb_record_to_json s* p
 symetric_options plumb_symetric_defaults
 i plumb_symetric_measure symetric* array* array* array* symetric_options*
   plumb_symetric_clear symetric*
   plumb_symetric_record p symetric* symetric_options*
 i plumb_symetric_floor d* array* symetric_options*
-canonical_options plumb_canonical_defaults
-i plumb_measure_canonical canonical* array* array* canonical_options*
-  plumb_canonical_clear canonical*
-  plumb_canonical_record p canonical*
+kappa_options plumb_kappa_defaults
+i plumb_kappa_measure kappa* array* array* kappa_options*
+  plumb_kappa_clear kappa*
+  plumb_kappa_record p kappa*
 forecast_options plumb_forecast_defaults
 i plumb_forecast_measure forecast* array* array* array* forecast_options*
   plumb_forecast_clear forecast*
@@ -225,31 +225,31 @@ i plumb_surprise_measure surprise* surprise_input* surprise_options*
 q plumb_world_count
 p plumb_world_at q
 i plumb_world_find p* s
-world_facts* plumb_world_describe p
+world_info* plumb_world_get_info p
 world_options plumb_world_defaults
 q plumb_world_parameter_size p
-i plumb_world_make trajectory* p Q q q world_options*
-i plumb_world_follow trajectory* p p p q world_options*
-stream_options plumb_stream_defaults
-i plumb_stream_open p* p stream_options*
-i plumb_stream_next stream_batch* p
-  plumb_stream_close p
-evaluate_options plumb_evaluate_defaults
-i plumb_evaluate_run evaluate* s evaluate_options*
-  plumb_evaluate_clear evaluate*
-  plumb_evaluate_record p evaluate* evaluate_options*
-i plumb_evaluate_rollout s s b evaluate_options*
+i plumb_world_simulate world_item* p Q q q world_options*
+i plumb_world_simulate_from world_item* p p p q world_options*
+loader_options plumb_loader_defaults
+i plumb_loader_open p* p loader_options*
+i plumb_loader_next loader_batch* p
+  plumb_loader_close p
+evaluation_options plumb_evaluation_defaults
+i plumb_evaluation_measure evaluation* s evaluation_options*
+  plumb_evaluation_clear evaluation*
+  plumb_evaluation_record p evaluation* evaluation_options*
+i plumb_rollout_save s s b evaluation_options*
 i plumb_report_create p*
   plumb_report_free p
-i plumb_report_record p s s
-i plumb_report_arrays p s named_array* q
+i plumb_report_add_record p s s
+i plumb_report_add_arrays p s named_array* q
 report_options plumb_report_defaults
-i plumb_report_add p s report_options*
-i plumb_report_draw p s s
-i plumb_report_svg s* p s
+i plumb_report_add_path p s report_options*
+i plumb_report_save_figure p s s
+i plumb_report_figure_svg s* p s
 i plumb_report_save p s
-i plumb_machine_threads
-  plumb_machine_record p
+i plumb_system_threads
+  plumb_system_record p
 """
 for _line in FUNCTIONS.strip("\n").split("\n"):
     _result, _name, *_arguments = _line.replace("  plumb", "- plumb", 1).split()
@@ -282,12 +282,12 @@ def call(function, *arguments, after=None):
         while not done.wait(0.1):  # not Thread.join, which an interrupt breaks before Python 3.13
             pass
     except KeyboardInterrupt:
-        lib.plumb_stop(True)
+        lib.plumb_set_stop(True)
         if not done.wait(PATIENCE):
             gone.set()
         elif not answer[0][0] and after:
             after()
-        lib.plumb_stop(False)
+        lib.plumb_set_stop(False)
         raise
     return _check(*answer[0])
 
@@ -306,7 +306,7 @@ def record(fill, *arguments):
     try:
         fill(handle, *arguments)
         text = ctypes.c_char_p()
-        _check(lib.plumb_record_json(ctypes.byref(text), handle), None)
+        _check(lib.plumb_record_to_json(ctypes.byref(text), handle), None)
         return text.value.decode()
     finally:
         lib.plumb_record_free(handle)

@@ -20,22 +20,22 @@ class _Report:
         lib.plumb_report_free(self.handle)
 
     def record(self, name, text):
-        call(lib.plumb_report_record, self.handle, name.encode(), text.encode())
+        call(lib.plumb_report_add_record, self.handle, name.encode(), text.encode())
 
     def arrays(self, name, arrays):
         rows = (types["named_array"] * max(len(arrays), 1))()
         views = [view(to_numpy(value, key)) for key, value in arrays.items()]
         for row, key, one in zip(rows, arrays, views):
             row.name, row.array = key.encode(), one
-        call(lib.plumb_report_arrays, self.handle, name.encode(), rows, len(arrays))
+        call(lib.plumb_report_add_arrays, self.handle, name.encode(), rows, len(arrays))
 
     def add(self, path, options):
         opt = fill(lib.plumb_report_defaults(), "report_options", options)
-        call(lib.plumb_report_add, self.handle, os.fsencode(path), ctypes.byref(opt))
+        call(lib.plumb_report_add_path, self.handle, os.fsencode(path), ctypes.byref(opt))
 
     def svg(self, figure):
         text = ctypes.c_char_p()
-        call(lib.plumb_report_svg, ctypes.byref(text), self.handle, figure.encode())
+        call(lib.plumb_report_figure_svg, ctypes.byref(text), self.handle, figure.encode())
         return text.value.decode()
 
 
@@ -79,7 +79,7 @@ def report(out, *sources, name=None, figure=None, **options):
             else:
                 raise TypeError(f"{source!r} is neither a path, nor a result, nor arrays")
         if figure:
-            call(lib.plumb_report_draw, page.handle, figure.encode(), os.fsencode(out))
+            call(lib.plumb_report_save_figure, page.handle, figure.encode(), os.fsencode(out))
         else:
             call(lib.plumb_report_save, page.handle, os.fsencode(out))
     return out

@@ -83,7 +83,7 @@ class Symetric(Result):
         return self.why, rows
 
 
-class Canonical(Result):
+class Kappa(Result):
     """kappa and the verdict of plumb's own score: canonical is 1, 0, or None where the data do not determine it."""
 
     def _verdict(self):

@@ -72,23 +72,23 @@ class Run:
 
     def rollout(self, count=4, steps=200, *, backward=False, **options):
         """The model watches the beginning (or the end) of films it has never seen and tells the rest. Options
-        are those of plumb_evaluate_options: first=0, world="pendulum", data="films.h5", threads=1."""
-        opt = fill(lib.plumb_evaluate_defaults(), "evaluate_options", dict(options, count=count, steps=steps))
+        are those of plumb_evaluation_options: first=0, world="pendulum", data="films.h5", threads=1."""
+        opt = fill(lib.plumb_evaluation_defaults(), "evaluation_options", dict(options, count=count, steps=steps))
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rollout.npz")
-            call(lib.plumb_evaluate_rollout, path.encode(), os.fsencode(self.path), backward, ctypes.byref(opt))
+            call(lib.plumb_rollout_save, path.encode(), os.fsencode(self.path), backward, ctypes.byref(opt))
             with np.load(path) as arrays:
                 return Rollout({name: arrays[name] for name in arrays.files})
 
     def evaluate(self, **options):
         """Judges the run by every measure there is for it, on films it has never seen. Options are those of
-        plumb_evaluate_options: count=30, measured=100 ...; symetric={"resamples": 0} and forecast={...} are dicts
+        plumb_evaluation_options: count=30, measured=100 ...; symetric={"resamples": 0} and forecast={...} are dicts
         of options of theirs."""
-        opt = fill(lib.plumb_evaluate_defaults(), "evaluate_options", options)
-        out = types["evaluate"]()
-        end = lambda: lib.plumb_evaluate_clear(ctypes.byref(out))
-        call(lib.plumb_evaluate_run, ctypes.byref(out), os.fsencode(self.path), ctypes.byref(opt), after=end)
-        text = record(lib.plumb_evaluate_record, ctypes.byref(out), ctypes.byref(opt))
+        opt = fill(lib.plumb_evaluation_defaults(), "evaluation_options", options)
+        out = types["evaluation"]()
+        end = lambda: lib.plumb_evaluation_clear(ctypes.byref(out))
+        call(lib.plumb_evaluation_measure, ctypes.byref(out), os.fsencode(self.path), ctypes.byref(opt), after=end)
+        text = record(lib.plumb_evaluation_record, ctypes.byref(out), ctypes.byref(opt))
         end()
         return Evaluation(text)
 

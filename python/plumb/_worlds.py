@@ -36,7 +36,7 @@ class World:
         handle = ctypes.c_void_p()
         _check(lib.plumb_world_find(ctypes.byref(handle), str(name).encode()), None)
         self._handle = handle
-        facts = lib.plumb_world_describe(handle).contents
+        facts = lib.plumb_world_get_info(handle).contents
         self.name, self.summary = facts.name.decode(), facts.summary.decode()
         self.n, self.canonical_n, self.dt = facts.n, facts.canonical_n, facts.dt
         self.image = (facts.height, facts.width, facts.channels)
@@ -85,11 +85,11 @@ class World:
         arrays = self._room(count, steps, opt)
 
         def make(item):
-            row = types["trajectory"](**{name: array[item:].ctypes.data for name, array in arrays.items()})
-            _check(lib.plumb_world_make(ctypes.byref(row), self._handle, seed, first + item, steps,
+            row = types["world_item"](**{name: array[item:].ctypes.data for name, array in arrays.items()})
+            _check(lib.plumb_world_simulate(ctypes.byref(row), self._handle, seed, first + item, steps,
                                         ctypes.byref(opt)), None)
 
-        workers = min(threads or lib.plumb_machine_threads(), max(count, 1))
+        workers = min(threads or lib.plumb_system_threads(), max(count, 1))
         with ThreadPoolExecutor(workers) as pool:
             try:
                 for done in [pool.submit(make, item) for item in range(count)]:
@@ -110,20 +110,20 @@ class World:
         """
         return Dataset(self, items, steps, seed, first, options)
 
-    def stream(self, batch=32, window=64, *, states=True, copy=True, world_options=None, **options):
+    def loader(self, batch=32, window=64, *, states=True, copy=True, world_options=None, **options):
         """An endless iterator of batches, made ahead of their use by threads of the library. Options are those
-        of plumb_stream_options: steps=256 (windows are cut out of so many), seed=1, first=0, ahead=2 ...
+        of plumb_loader_options: steps=256 (windows are cut out of so many), seed=1, first=0, ahead=2 ...
         With copy=False arrays are valid until the next batch only.
 
         >>> import plumb
-        >>> with plumb.world("mass-spring").stream(batch=4, window=8) as stream:
-        ...     next(stream).frames.shape
+        >>> with plumb.world("mass-spring").loader(batch=4, window=8) as loader:
+        ...     next(loader).frames.shape
         (4, 8, 32, 32, 3)
         """
-        return Stream(self, dict(options, batch=batch, window=window, states=states), world_options or {}, copy)
+        return Loader(self, dict(options, batch=batch, window=window, states=states), world_options or {}, copy)
 
     def __iter__(self):
-        return self.stream()
+        return self.loader()
 
 
 class Dataset:
@@ -149,14 +149,14 @@ class Dataset:
         return f"<Dataset: {self.items} trajectories of {self.steps} steps of {self.world.name}, seed {self.seed}>"
 
 
-class Stream:
-    """Batches, made ahead; see World.stream. Close it, or use it in a `with`."""
+class Loader:
+    """Batches, made ahead; see World.loader. Close it, or use it in a `with`."""
 
     def __init__(self, world, options, world_options, copy):
-        opt = fill(lib.plumb_stream_defaults(), "stream_options", dict(options, world=world_options))
+        opt = fill(lib.plumb_loader_defaults(), "loader_options", dict(options, world=world_options))
         self._handle = ctypes.c_void_p()
         self._copy, self._opt, self._world = copy, opt, world
-        _check(lib.plumb_stream_open(ctypes.byref(self._handle), world._handle, ctypes.byref(opt)), None)
+        _check(lib.plumb_loader_open(ctypes.byref(self._handle), world._handle, ctypes.byref(opt)), None)
 
     def __iter__(self):
         return self
@@ -164,8 +164,8 @@ class Stream:
     def __next__(self):
         if not self._handle:
             raise StopIteration
-        out = types["stream_batch"]()
-        call(lib.plumb_stream_next, ctypes.byref(out), self._handle)
+        out = types["loader_batch"]()
+        call(lib.plumb_loader_next, ctypes.byref(out), self._handle)
         count, window = self._opt.batch, self._opt.window
         image = self._opt.world.image or self._world.image[0]
         shapes = {"frames": (count, window, image, image, self._world.image[2]),
@@ -190,7 +190,7 @@ class Stream:
         """Ends the threads; harmless when closed."""
         handle, self._handle = self._handle, ctypes.c_void_p()
         if handle:
-            lib.plumb_stream_close(handle)
+            lib.plumb_loader_close(handle)
 
     def __enter__(self):
         return self
@@ -215,5 +215,5 @@ def worlds():
     >>> "mass-spring" in plumb.worlds()
     True
     """
-    return [lib.plumb_world_describe(lib.plumb_world_at(i)).contents.name.decode()
+    return [lib.plumb_world_get_info(lib.plumb_world_at(i)).contents.name.decode()
             for i in range(lib.plumb_world_count())]

@@ -10,7 +10,7 @@
 size_t plumb_dtype_size(plumb_dtype dtype)
 {
     static const size_t sizes[] = {
-#define SIZE(name, bytes, kind) bytes,
+#define SIZE(name, text, bytes, kind) bytes,
         PLUMB_DTYPE_LIST(SIZE)
 #undef SIZE
     };
@@ -58,29 +58,29 @@ void plumb_array_to_double(double *out, const plumb_array *array, int64_t first,
         for (int64_t i = 0; i < count; i++) out[i] = (double)in[i]; \
     } while (0)
     switch (array->dtype) {
-    case PLUMB_F8:
+    case PLUMB_FLOAT64:
         memcpy(out, (const double *)array->data + first, (size_t)count * sizeof *out);
         break;
-    case PLUMB_F4: WIDEN(float); break;
-    case PLUMB_F2: {
+    case PLUMB_FLOAT32: WIDEN(float); break;
+    case PLUMB_FLOAT16: {
         const uint16_t *in = (const uint16_t *)array->data + first;
         for (int64_t i = 0; i < count; i++) out[i] = half_to_double(in[i]);
         break;
     }
-    case PLUMB_I8: WIDEN(int64_t); break;
-    case PLUMB_I4: WIDEN(int32_t); break;
-    case PLUMB_I2: WIDEN(int16_t); break;
-    case PLUMB_I1: WIDEN(int8_t); break;
-    case PLUMB_U8: WIDEN(uint64_t); break;
-    case PLUMB_U4: WIDEN(uint32_t); break;
-    case PLUMB_U2: WIDEN(uint16_t); break;
-    case PLUMB_U1:
+    case PLUMB_INT64: WIDEN(int64_t); break;
+    case PLUMB_INT32: WIDEN(int32_t); break;
+    case PLUMB_INT16: WIDEN(int16_t); break;
+    case PLUMB_INT8: WIDEN(int8_t); break;
+    case PLUMB_UINT64: WIDEN(uint64_t); break;
+    case PLUMB_UINT32: WIDEN(uint32_t); break;
+    case PLUMB_UINT16: WIDEN(uint16_t); break;
+    case PLUMB_UINT8:
     case PLUMB_BOOL: WIDEN(uint8_t); break;
     }
 #undef WIDEN
 }
 
-const char *plumb_array_shape_text(char *text, size_t size, const plumb_array *array)
+const char *plumb_array_shape_string(char *text, size_t size, const plumb_array *array)
 {
     size_t used = (size_t)snprintf(text, size, "(");
     for (int i = 0; i < array->ndim && used < size; i++)
@@ -133,12 +133,12 @@ plumb_status array_reject_nonfinite(const plumb_array *array, const char *name, 
     return fail(PLUMB_ENUMERIC, "%s has %lld value%s that %s not finite, the first %s at %s%s",
                 name, (long long)count, count == 1 ? "" : "s", count == 1 ? "is" : "are",
                 value != value ? "a NaN" : "an infinity",
-                plumb_array_shape_text(where, sizeof where, &at), advice);
+                plumb_array_shape_string(where, sizeof where, &at), advice);
 }
 
 const double *array_as_doubles(arena *mem, const plumb_array *array)
 {
-    if (array->dtype == PLUMB_F8) return array->data;
+    if (array->dtype == PLUMB_FLOAT64) return array->data;
     const int64_t count = plumb_array_count(array);
     double *copy = ARENA_ALLOC(mem, double, count);
     if (copy) plumb_array_to_double(copy, array, 0, count);

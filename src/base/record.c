@@ -103,65 +103,66 @@ void plumb_record_free(plumb_record *r)
     free(r);
 }
 
-void plumb_record_text(plumb_record *r, const char *key, const char *value)
+void plumb_record_set_string(plumb_record *r, const char *key, const char *value)
 {
     put_key(r, key);
     put_quoted(r, value);
 }
 
-void plumb_record_integer(plumb_record *r, const char *key, int64_t value)
+void plumb_record_set_int(plumb_record *r, const char *key, int64_t value)
 {
     put_key(r, key);
     put_integer(r, value);
 }
 
-void plumb_record_flag(plumb_record *r, const char *key, bool value)
+void plumb_record_set_bool(plumb_record *r, const char *key, bool value)
 {
     put_key(r, key);
     put(r, value ? "true" : "false", value ? 4 : 5);
 }
 
-void plumb_record_real(plumb_record *r, const char *key, double value)
+void plumb_record_set_double(plumb_record *r, const char *key, double value)
 {
     put_key(r, key);
     put_real(r, value);
 }
 
-void plumb_record_null(plumb_record *r, const char *key)
+void plumb_record_set_null(plumb_record *r, const char *key)
 {
     put_key(r, key);
     put(r, "null", 4);
 }
 
-void plumb_record_reals(plumb_record *r, const char *key, const double *values, int64_t count)
+void plumb_record_set_doubles(plumb_record *r, const char *key, const double *values, int64_t count)
 {
-    plumb_record_begin_list(r, key);
-    for (int64_t i = 0; i < count; i++) plumb_record_real(r, NULL, values[i]);
+    plumb_record_begin_array(r, key);
+    for (int64_t i = 0; i < count; i++) plumb_record_set_double(r, NULL, values[i]);
     plumb_record_end(r);
 }
 
-void plumb_record_integers(plumb_record *r, const char *key, const int64_t *values, int64_t count)
+void plumb_record_set_ints(plumb_record *r, const char *key, const int64_t *values, int64_t count)
 {
-    plumb_record_begin_list(r, key);
-    for (int64_t i = 0; i < count; i++) plumb_record_integer(r, NULL, values[i]);
+    plumb_record_begin_array(r, key);
+    for (int64_t i = 0; i < count; i++) plumb_record_set_int(r, NULL, values[i]);
     plumb_record_end(r);
 }
 
-void plumb_record_texts(plumb_record *r, const char *key, const char *const *values, int64_t count)
+void plumb_record_set_strings(plumb_record *r, const char *key, const char *const *values,
+                              int64_t count)
 {
-    plumb_record_begin_list(r, key);
-    for (int64_t i = 0; i < count; i++) plumb_record_text(r, NULL, values[i]);
+    plumb_record_begin_array(r, key);
+    for (int64_t i = 0; i < count; i++) plumb_record_set_string(r, NULL, values[i]);
     plumb_record_end(r);
 }
 
-void plumb_record_interval(plumb_record *r, const char *key, plumb_interval interval)
+void plumb_record_set_interval(plumb_record *r, const char *key, plumb_interval interval)
 {
     if (!isfinite(interval.low) || !isfinite(interval.high)) {
-        plumb_record_null(r, key);
+        plumb_record_set_null(r, key);
         return;
     }
     const double ends[2] = {interval.low, interval.high};
-    plumb_record_reals(r, key, ends, 2);
+    plumb_record_set_doubles(r, key, ends, 2);
 }
 
 static void open_bracket(plumb_record *r, const char *key, char opening, char closing)
@@ -177,12 +178,12 @@ static void open_bracket(plumb_record *r, const char *key, char opening, char cl
     r->some[r->depth] = false;
 }
 
-void plumb_record_begin(plumb_record *r, const char *key)
+void plumb_record_begin_object(plumb_record *r, const char *key)
 {
     open_bracket(r, key, '{', '}');
 }
 
-void plumb_record_begin_list(plumb_record *r, const char *key)
+void plumb_record_begin_array(plumb_record *r, const char *key)
 {
     open_bracket(r, key, '[', ']');
 }
@@ -194,7 +195,7 @@ void plumb_record_end(plumb_record *r)
     r->depth--;
 }
 
-plumb_status plumb_record_json(const char **out, plumb_record *r)
+plumb_status plumb_record_to_json(const char **out, plumb_record *r)
 {
     if (r->broken) return fail(PLUMB_EMEMORY, "no memory for the result record");
     // Closing brackets go behind the end, so that the record can still grow afterwards.
@@ -205,14 +206,14 @@ plumb_status plumb_record_json(const char **out, plumb_record *r)
     return PLUMB_OK;
 }
 
-plumb_status plumb_records_save(const char *path, plumb_record *const *records, int64_t count)
+plumb_status plumb_record_write_lines(const char *path, plumb_record *const *records, int64_t count)
 {
     output_file file;
     plumb_status st = output_file_open(&file, path);
     if (st) return st;
     for (int64_t i = 0; i < count; i++) {
         const char *line;
-        st = plumb_record_json(&line, records[i]);
+        st = plumb_record_to_json(&line, records[i]);
         if (st) {
             output_file_discard(&file);
             return st;

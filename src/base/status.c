@@ -56,7 +56,7 @@ const char *plumb_last_error(void)
     return message;
 }
 
-const char *plumb_status_text(plumb_status status)
+const char *plumb_status_string(plumb_status status)
 {
     static const char *const texts[] = {
 #define TEXT(name, text) text,
@@ -84,7 +84,7 @@ void plumb_set_progress(void (*report)(void *context, double fraction), void *co
     progress_context = context;
 }
 
-void plumb_stop(bool stop)
+void plumb_set_stop(bool stop)
 {
     atomic_store(&stop_wanted, stop);
 }

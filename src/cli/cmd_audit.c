@@ -34,7 +34,7 @@ static void defaults(void *given)
     ((settings *)given)->opt = plumb_audit_defaults();
 }
 
-static void print_bytes(const char *what, const plumb_audit_bytes *b, int64_t tuples)
+static void print_bytes(const char *what, const plumb_audit_splice *b, int64_t tuples)
 {
     if (!b->there) return;
     printf("  %-12s %lld of %lld tuples hold frame by frame, %lld pair by pair", what,
@@ -45,7 +45,7 @@ static void print_bytes(const char *what, const plumb_audit_bytes *b, int64_t tu
     putchar('\n');
 }
 
-static void print_eye(const char *what, const plumb_audit_eye *e)
+static void print_eye(const char *what, const plumb_audit_classifier *e)
 {
     char text[64];
     printf("  %-12s %6.2f %%  %-18s", what, 100.0 * e->accuracy,

@@ -6,7 +6,7 @@
 
 typedef struct settings {
     const char *split;
-    plumb_dataset_options data;
+    plumb_dataset_write_options data;
     bool json;
 } settings;
 
@@ -30,7 +30,7 @@ static const cli_option rows[] = {
 
 static void defaults(void *given)
 {
-    ((settings *)given)->data = plumb_dataset_defaults();
+    ((settings *)given)->data = plumb_dataset_write_defaults();
 }
 
 static int report(const settings *s, const char *in, const char *out, int64_t records)
@@ -41,10 +41,10 @@ static int report(const settings *s, const char *in, const char *out, int64_t re
     }
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(&cmd_convert, EXIT_FAILED, "no memory");
-    plumb_record_text(record, "in", in);
-    plumb_record_text(record, "out", out);
-    plumb_record_integer(record, "records", records);
-    plumb_record_text(record, "version", plumb_version());
+    plumb_record_set_string(record, "in", in);
+    plumb_record_set_string(record, "out", out);
+    plumb_record_set_int(record, "records", records);
+    plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(&cmd_convert, record);
     plumb_record_free(record);
     return code;

@@ -81,8 +81,8 @@ static plumb_status measure(plumb_symetric *out, const char *path)
     plumb_file *file = NULL;
     plumb_array latent, truth;
     plumb_status st = plumb_file_open(&file, path);
-    if (!st) st = plumb_file_read(&latent, file, "latent");
-    if (!st) st = plumb_file_read(&truth, file, "truth");
+    if (!st) st = plumb_file_read_array(&latent, file, "latent");
+    if (!st) st = plumb_file_read_array(&truth, file, "truth");
     if (!st) st = plumb_symetric_measure(out, &latent, &truth, NULL, NULL);
     plumb_file_close(file);
     return st;
@@ -137,8 +137,8 @@ static int judge(plumb_record *record, bool speak)
 {
     const plumb_symetric_options opt = plumb_symetric_defaults();
     int wrong = 0;
-    plumb_record_text(record, "version", plumb_version());
-    plumb_record_begin_list(record, "models");
+    plumb_record_set_string(record, "version", plumb_version());
+    plumb_record_begin_array(record, "models");
     for (int i = 0; i < SAMPLES; i++) {
         char path[PATH_MAX + 64];
         plumb_symetric result;
@@ -147,9 +147,9 @@ static int judge(plumb_record *record, bool speak)
         if (speak) tell(&samples[i], &result);
         const bool right = as_known(&samples[i], &result);
         wrong += !right;
-        plumb_record_begin(record, NULL);
-        plumb_record_text(record, "name", samples[i].name);
-        plumb_record_flag(record, "as_known", right);
+        plumb_record_begin_object(record, NULL);
+        plumb_record_set_string(record, "name", samples[i].name);
+        plumb_record_set_bool(record, "as_known", right);
         plumb_symetric_record(record, &result, &opt);
         plumb_record_end(record);
         plumb_symetric_clear(&result);
@@ -177,12 +177,12 @@ static int judge_trained(void)
 {
     char path[PATH_MAX + 64], why[640];
     if (!trained_path(path, sizeof path)) return EXIT_DONE;
-    plumb_evaluate_options opt = plumb_evaluate_defaults();
+    plumb_evaluation_options opt = plumb_evaluation_defaults();
     opt.count = 8;
     opt.measured = 50;
     opt.mlp = false;
-    plumb_evaluate r;
-    if (plumb_evaluate_run(&r, path, &opt)) return cli_last_error(&cmd_demo);
+    plumb_evaluation r;
+    if (plumb_evaluation_measure(&r, path, &opt)) return cli_last_error(&cmd_demo);
     printf("%s\n", r.model);
     paragraph("A model that learnt the same world from films alone, by plumb train, judged on "
               "films it has "
@@ -192,13 +192,13 @@ static int judge_trained(void)
     cell("kappa", r.own.kappa, r.own.kappa_ci, "above 0.9: areas are kept where the data are");
     cell("R2", r.polynomial.r2, r.polynomial.r2_ci, "above 0.9: the state can be read off");
     cell("VPT", r.forecast.vpt, r.forecast.vpt_ci, "of 1000 frames, forward and backward");
-    printf("\n    Verdict: %s\n", r.own.canonical == PLUMB_CANONICAL_YES
+    printf("\n    Verdict: %s\n", r.own.canonical == PLUMB_VERDICT_YES
                                       ? "it learnt the physics."
                                       : "it did not learn the physics.");
     snprintf(why, sizeof why, "Why: %s.", r.own_why[0] ? r.own_why : r.own.why);
     paragraph(why, 4);
     putchar('\n');
-    plumb_evaluate_clear(&r);
+    plumb_evaluation_clear(&r);
     return EXIT_DONE;
 }
 
@@ -209,10 +209,10 @@ static plumb_status write_page(const char *page)
     plumb_report *report = NULL;
     plumb_report_options opt = plumb_report_defaults();
     plumb_status st = plumb_report_create(&report);
-    if (!st && trained_path(path, sizeof path)) st = plumb_report_add(report, path, &opt);
+    if (!st && trained_path(path, sizeof path)) st = plumb_report_add_path(report, path, &opt);
     for (int i = 0; i < SAMPLES && !st; i++) {
         sample_path(path, sizeof path, samples[i].name);
-        st = plumb_report_add(report, path, &opt);
+        st = plumb_report_add_path(report, path, &opt);
     }
     if (!st) st = plumb_report_save(report, page);
     plumb_report_free(report);
@@ -243,7 +243,7 @@ static int run(void *given, int files, char **file)
         puts("Three models of the same mass on a spring. The right verdicts are known: the latents "
              "were\nmade by maps written down in examples/make_latents.py.\n");
     int code = judge(record, !s->json);
-    if (code == EXIT_DONE && s->out && plumb_records_save(s->out, &record, 1))
+    if (code == EXIT_DONE && s->out && plumb_record_write_lines(s->out, &record, 1))
         code = cli_last_error(&cmd_demo);
     if (code == EXIT_DONE && s->json) code = cli_print_record(&cmd_demo, record);
     if (code == EXIT_DONE && !s->json) {

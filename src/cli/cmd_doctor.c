@@ -26,24 +26,24 @@ static int table(void)
 {
     char text[96];
     int off = 0;
-    const char *instructions = plumb_machine_instructions();
-    const char *remedy = plumb_machine_blas_remedy();
-    const int threads = plumb_machine_threads(), cores = plumb_machine_cores();
+    const char *instructions = plumb_system_instructions();
+    const char *remedy = plumb_system_blas_fix();
+    const int threads = plumb_system_threads(), cores = plumb_system_cores();
 
     printf("plumb %s on this machine\n\n", plumb_version());
-    snprintf(text, sizeof text, "%s, %s", plumb_machine_compiler(), plumb_machine_build());
+    snprintf(text, sizeof text, "%s, %s", plumb_system_compiler(), plumb_system_build_type());
     line("build", text, "fine");
     line("instructions", instructions,
          instructions[0] == 'p' ? "fine, but newer processors are faster" : "fine");
     snprintf(text, sizeof text, "%d for %d core%s", threads, cores, cores == 1 ? "" : "s");
     line("threads", text, threads == cores ? "fine" : "as PLUMB_THREADS says");
-    snprintf(text, sizeof text, "%s, %s", plumb_machine_blas(), plumb_machine_blas_version());
+    snprintf(text, sizeof text, "%s, %s", plumb_system_blas(), plumb_system_blas_version());
     line("BLAS kernels", text, remedy ? "SLOW" : "fine");
     line("HDF5", plumb_file_hdf5() ? "yes" : "no", plumb_file_hdf5() ? "fine" : "MISSING");
     const bool svm = plumb_scorer_available(PLUMB_SCORER_OCSVM);
     line("libsvm", svm ? "yes" : "no", svm ? "fine" : "MISSING");
-    line("MPI", plumb_parallel_available() ? "yes" : "not in this build",
-         plumb_parallel_available() ? "loaded under mpirun" : "only mpirun needs it");
+    line("MPI", plumb_distributed_available() ? "yes" : "not in this build",
+         plumb_distributed_available() ? "loaded under mpirun" : "only mpirun needs it");
     line("oneDNN", "not in this build", "nothing here needs it");
     putchar('\n');
 
@@ -74,7 +74,7 @@ static int run(void *given, int files, char **file)
     }
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(&cmd_doctor, EXIT_FAILED, "no memory");
-    plumb_machine_record(record);
+    plumb_system_record(record);
     const int code = cli_print_record(&cmd_doctor, record);
     plumb_record_free(record);
     return code;

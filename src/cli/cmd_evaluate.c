@@ -7,8 +7,8 @@
 #include "cli/common/command.h"
 
 typedef struct settings {
-    plumb_evaluate_options opt;
-    plumb_expect_options films;
+    plumb_evaluation_options opt;
+    plumb_evaluation_video_options films;
     option_list probes;
     const char *require;
     int method;
@@ -63,8 +63,8 @@ static const cli_option rows[] = {
 
 static void defaults(void *given)
 {
-    ((settings *)given)->opt = plumb_evaluate_defaults();
-    ((settings *)given)->films = plumb_expect_defaults();
+    ((settings *)given)->opt = plumb_evaluation_defaults();
+    ((settings *)given)->films = plumb_evaluation_video_defaults();
 }
 
 static void row(const char *name, double value, plumb_interval ci, const char *note)
@@ -84,10 +84,10 @@ static void print_direction(const char *name, const plumb_forecast_direction *d)
     row("VPT", d->vpt, d->vpt_ci, note);
 }
 
-static void print_own(const plumb_evaluate *r)
+static void print_own(const plumb_evaluation *r)
 {
     const plumb_interval none = {(double)NAN, (double)NAN};
-    const plumb_canonical *own = &r->own;
+    const plumb_kappa *own = &r->own;
     if (r->own_why[0]) {
         printf("\nkappa: %s\n", r->own_why);
         return;
@@ -99,11 +99,11 @@ static void print_own(const plumb_evaluate *r)
         row("symplectic R2", own->symplectic_r2, none,
             "truth to latents by a map symplectic by design, held out");
     if (own->reduced) printf("  %-14s %s\n", "reduced", own->reduced);
-    if (own->canonical == PLUMB_CANONICAL_UNKNOWN) printf("  canonical ?: %s\n", own->why);
+    if (own->canonical == PLUMB_VERDICT_UNKNOWN) printf("  canonical ?: %s\n", own->why);
     else printf("  canonical %d: %s\n", own->canonical, own->why);
 }
 
-static void print_table(const char *run, const plumb_evaluate *r)
+static void print_table(const char *run, const plumb_evaluation *r)
 {
     const plumb_symetric *p = &r->polynomial, *m = &r->mlp;
     printf("%s: %s after %lld steps on %s, %lld latents\n", run, r->model, (long long)r->trained,
@@ -144,13 +144,13 @@ static void print_table(const char *run, const plumb_evaluate *r)
     row("VPT", r->forecast.vpt, r->forecast.vpt_ci, times >= 0.1 ? note : "mean of the two");
 }
 
-static int check_bars(const settings *s, const plumb_evaluate *r, require_use *use)
+static int check_bars(const settings *s, const plumb_evaluation *r, require_use *use)
 {
     const plumb_forecast *f = &r->forecast;
     const double whole = (double)s->opt.steps;
     const bool both = !r->mlp_why[0] && r->mlp.symetric < r->polynomial.symetric;
     const double none = (double)NAN;
-    const bool judged = !r->own_why[0] && r->own.canonical != PLUMB_CANONICAL_UNKNOWN;
+    const bool judged = !r->own_why[0] && r->own.canonical != PLUMB_VERDICT_UNKNOWN;
     const requirement bars[] = {
         {"canonical", judged ? r->own.canonical : none, 1.0, false},
         {"kappa", r->own_why[0] ? none : r->own.kappa, 0.9, false},
@@ -165,7 +165,7 @@ static int check_bars(const settings *s, const plumb_evaluate *r, require_use *u
                       : EXIT_DONE;
 }
 
-static int print(const settings *s, const char *run, const plumb_evaluate *r)
+static int print(const settings *s, const char *run, const plumb_evaluation *r)
 {
     if (!s->json) {
         print_table(run, r);
@@ -173,9 +173,9 @@ static int print(const settings *s, const char *run, const plumb_evaluate *r)
     }
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(&cmd_evaluate, EXIT_FAILED, "no memory");
-    plumb_record_text(record, "run", run);
-    plumb_evaluate_record(record, r, &s->opt);
-    plumb_record_text(record, "version", plumb_version());
+    plumb_record_set_string(record, "run", run);
+    plumb_evaluation_record(record, r, &s->opt);
+    plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(&cmd_evaluate, record);
     plumb_record_free(record);
     return code;
@@ -198,7 +198,7 @@ static int run(void *given, int files, char **file)
         return cli_error(c, EXIT_USAGE,
                          "takes one run directory, not %d; see plumb evaluate --help", files);
     bool films = false;
-    if (plumb_expect_applies(&films, file[0])) return cli_last_error(c);
+    if (plumb_evaluation_video_applies(&films, file[0])) return cli_last_error(c);
     if (films && s->opt.data)
         return cli_error(c, EXIT_USAGE, "a model of films is judged by --probes, not by --data");
     if (films) {
@@ -210,21 +210,21 @@ static int run(void *given, int files, char **file)
         signals_begin_resumable();
         return signals_end(cmd_evaluate_video(c, file[0], &s->films, s->require, s->json));
     }
-    int code = check_bars(s, &(plumb_evaluate){0}, require_parse);
+    int code = check_bars(s, &(plumb_evaluation){0}, require_parse);
     if (code) return code;
-    plumb_evaluate result;
+    plumb_evaluation result;
     signals_begin_resumable();
     s->opt.mlp = s->method == 0;
     plumb_set_log(say, NULL);
     progress_begin("evaluate");
-    const plumb_status st = plumb_evaluate_run(&result, file[0], &s->opt);
+    const plumb_status st = plumb_evaluation_measure(&result, file[0], &s->opt);
     progress_end();
     if (st == PLUMB_EVALUE) return signals_end(cli_error(c, EXIT_USAGE, "%s", plumb_last_error()));
     if (st) return signals_end(cli_last_error(c));
     code = print(s, file[0], &result);
-    if (!code && plumb_evaluate_save(file[0], &result, &s->opt)) code = cli_last_error(c);
+    if (!code && plumb_evaluation_save(file[0], &result, &s->opt)) code = cli_last_error(c);
     if (!code) code = check_bars(s, &result, require_check);
-    plumb_evaluate_clear(&result);
+    plumb_evaluation_clear(&result);
     return signals_end(code);
 }
 

@@ -80,21 +80,21 @@ static void print_published(const published *row, int rows, const plumb_surprise
     }
 }
 
-static void print_accuracies(const plumb_expect *r)
+static void print_accuracies(const plumb_evaluation_video *r)
 {
     const plumb_surprise *m = &r->surprise;
     print_heading("accuracy, % of tuples (a tie is wrong)", m);
-    for (int k = 0; k < PLUMB_SCORERS; k++) {
-        const plumb_surprise_scorer *s = &m->scorers[k];
+    for (int k = 0; k < PLUMB_SCORER_COUNT; k++) {
+        const plumb_surprise_score *s = &m->scorers[k];
         const char *name = plumb_scorer_name((plumb_scorer)k);
         if (s->measured) print_accuracy(name, &s->all, s->concepts, m->concept_count);
         else if (s->why) printf("  %-13s %s\n", name, s->why);
     }
     puts("  without training");
-    for (int k = 0; k < PLUMB_REFERENCES; k++) {
+    for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) {
         const plumb_surprise *p = &r->references[k];
-        const plumb_surprise_scorer *s = &p->scorers[PLUMB_SCORER_PLAIN];
-        print_accuracy(plumb_reference_name((plumb_reference)k), &s->all, s->concepts,
+        const plumb_surprise_score *s = &p->scorers[PLUMB_SCORER_PLAIN];
+        print_accuracy(plumb_baseline_name((plumb_baseline)k), &s->all, s->concepts,
                        p->concept_count);
         if (s->all.ties)
             printf("  %-13s %lld of %lld tuples are ties\n", "", (long long)s->all.ties,
@@ -104,19 +104,19 @@ static void print_accuracies(const plumb_expect *r)
     print_published(accuracies, 3, m);
 }
 
-static void print_relatives(const plumb_expect *r)
+static void print_relatives(const plumb_evaluation_video *r)
 {
     const plumb_surprise *m = &r->surprise;
     print_heading("relative surprise (I - P) / (|I| + |P|), 1e-4", m);
-    for (int k = 0; k < PLUMB_SCORERS; k++) {
-        const plumb_surprise_scorer *s = &m->scorers[k];
+    for (int k = 0; k < PLUMB_SCORER_COUNT; k++) {
+        const plumb_surprise_score *s = &m->scorers[k];
         if (s->measured)
             print_relative(plumb_scorer_name((plumb_scorer)k), &s->all, s->concepts,
                            m->concept_count, false);
     }
     print_heading("difference (I - P) / 2 in mean squared error, 1e-4", m);
-    for (int k = 0; k < PLUMB_SCORERS; k++) {
-        const plumb_surprise_scorer *s = &m->scorers[k];
+    for (int k = 0; k < PLUMB_SCORER_COUNT; k++) {
+        const plumb_surprise_score *s = &m->scorers[k];
         if (s->measured)
             print_relative(plumb_scorer_name((plumb_scorer)k), &s->all, s->concepts,
                            m->concept_count, true);
@@ -125,27 +125,27 @@ static void print_relatives(const plumb_expect *r)
     print_published(relatives, 1, m);
 }
 
-static void print_errors(const plumb_expect *r)
+static void print_errors(const plumb_evaluation_video *r)
 {
     const plumb_surprise *m = &r->surprise;
     printf("\nsurprise of a frame on possible clips, mean squared error\n  %-21s %11s", "",
            "model");
-    for (int k = 0; k < PLUMB_REFERENCES - 1; k++)
-        printf(" %11s", plumb_reference_name((plumb_reference)k));
+    for (int k = 0; k < PLUMB_BASELINE_COUNT - 1; k++)
+        printf(" %11s", plumb_baseline_name((plumb_baseline)k));
     putchar('\n');
     for (int64_t i = -1; i < m->concept_count; i++) {
-        const plumb_expect_errors *e = i < 0 ? &r->free : &r->possible[i];
+        const plumb_evaluation_errors *e = i < 0 ? &r->free : &r->possible[i];
         if (!e->clips) continue;
         printf("  %-21s %11.4g", i < 0 ? "free clips" : m->concept_names[i], e->model);
-        for (int k = 0; k < PLUMB_REFERENCES - 1; k++) printf(" %11.4g", e->references[k]);
+        for (int k = 0; k < PLUMB_BASELINE_COUNT - 1; k++) printf(" %11.4g", e->references[k]);
         putchar('\n');
     }
 }
 
-static void print_table(const char *run, const plumb_expect *r)
+static void print_table(const char *run, const plumb_evaluation_video *r)
 {
     const plumb_surprise *m = &r->surprise;
-    const plumb_uniformity *u = &m->uniformity;
+    const plumb_surprise_uniformity *u = &m->uniformity;
     printf("%s: %s after %lld steps on %s\n%lld tuples tested, %lld impossible clips known\n", run,
            r->model, (long long)r->trained, r->world, (long long)m->tested, (long long)m->observed);
     print_errors(r);
@@ -159,7 +159,7 @@ static void print_table(const char *run, const plumb_expect *r)
 }
 
 int cmd_evaluate_video_requirements(const cli_command *c, const char *require,
-                                    const plumb_expect *r, require_use *use)
+                                    const plumb_evaluation_video *r, require_use *use)
 {
     const plumb_surprise_metrics *m = &r->surprise.scorers[PLUMB_SCORER_PLAIN].all;
     const requirement bars[] = {
@@ -170,8 +170,8 @@ int cmd_evaluate_video_requirements(const cli_command *c, const char *require,
     return require ? use(c, require, bars, sizeof bars / sizeof *bars) : EXIT_DONE;
 }
 
-static int print(const cli_command *c, const char *run, const plumb_expect *r,
-                 const plumb_expect_options *opt, bool json)
+static int print(const cli_command *c, const char *run, const plumb_evaluation_video *r,
+                 const plumb_evaluation_video_options *opt, bool json)
 {
     if (!json) {
         print_table(run, r);
@@ -179,28 +179,29 @@ static int print(const cli_command *c, const char *run, const plumb_expect *r,
     }
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(c, EXIT_FAILED, "no memory");
-    plumb_record_text(record, "run", run);
-    plumb_expect_record(record, r, opt);
-    plumb_record_text(record, "version", plumb_version());
+    plumb_record_set_string(record, "run", run);
+    plumb_evaluation_video_record(record, r, opt);
+    plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(c, record);
     plumb_record_free(record);
     return code;
 }
 
-int cmd_evaluate_video(const cli_command *c, const char *run, const plumb_expect_options *opt,
-                       const char *require, bool json)
+int cmd_evaluate_video(const cli_command *c, const char *run,
+                       const plumb_evaluation_video_options *opt, const char *require, bool json)
 {
-    int code = cmd_evaluate_video_requirements(c, require, &(plumb_expect){0}, require_parse);
+    int code =
+        cmd_evaluate_video_requirements(c, require, &(plumb_evaluation_video){0}, require_parse);
     if (code) return code;
-    plumb_expect result;
+    plumb_evaluation_video result;
     progress_begin("evaluate: watching probes");
-    const plumb_status st = plumb_expect_run(&result, run, opt);
+    const plumb_status st = plumb_evaluation_video_measure(&result, run, opt);
     progress_end();
     if (st == PLUMB_EVALUE) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
     if (st) return cli_last_error(c);
     code = print(c, run, &result, opt, json);
-    if (!code && plumb_expect_save(run, &result, opt)) code = cli_last_error(c);
+    if (!code && plumb_evaluation_video_save(run, &result, opt)) code = cli_last_error(c);
     if (!code) code = cmd_evaluate_video_requirements(c, require, &result, require_check);
-    plumb_expect_clear(&result);
+    plumb_evaluation_video_clear(&result);
     return code;
 }

@@ -87,12 +87,12 @@ static void input_close(input *in)
 
 static int read_apart(input *in, const settings *s)
 {
-    if (plumb_file_read_argument(&in->truth, &in->files[0], s->truth, "truth") ||
-        plumb_file_read_argument(&in->prediction, &in->files[1], s->prediction, "prediction"))
+    if (plumb_file_read_spec(&in->truth, &in->files[0], s->truth, "truth") ||
+        plumb_file_read_spec(&in->prediction, &in->files[1], s->prediction, "prediction"))
         return cli_last_error(&cmd_forecast);
     in->has_backward = s->backward;
     if (s->backward &&
-        plumb_file_read_argument(&in->backward, &in->files[2], s->backward, "prediction_backward"))
+        plumb_file_read_spec(&in->backward, &in->files[2], s->backward, "prediction_backward"))
         return cli_last_error(&cmd_forecast);
     return EXIT_DONE;
 }
@@ -100,23 +100,23 @@ static int read_apart(input *in, const settings *s)
 // A rollout has the true states as "truth" and the true frames as "frames".
 static plumb_status read_truth(input *in)
 {
-    const bool frames = plumb_file_has(in->files[0], "frames");
-    if (!frames || plumb_file_has(in->files[0], "truth")) {
-        const plumb_status st = plumb_file_read(&in->truth, in->files[0], "truth");
+    const bool frames = plumb_file_has_array(in->files[0], "frames");
+    if (!frames || plumb_file_has_array(in->files[0], "truth")) {
+        const plumb_status st = plumb_file_read_array(&in->truth, in->files[0], "truth");
         if (st || !frames || in->truth.ndim == 5) return st;
     }
-    return plumb_file_read(&in->truth, in->files[0], "frames");
+    return plumb_file_read_array(&in->truth, in->files[0], "frames");
 }
 
 static int read_together(input *in, const char *path)
 {
     static const char *const backward_names[] = {"prediction_backward", "backward"};
     if (plumb_file_open(&in->files[0], path) || read_truth(in) ||
-        plumb_file_read(&in->prediction, in->files[0], "prediction"))
+        plumb_file_read_array(&in->prediction, in->files[0], "prediction"))
         return cli_last_error(&cmd_forecast);
     for (int i = 0; i < 2 && !in->has_backward; i++) {
-        if (!plumb_file_has(in->files[0], backward_names[i])) continue;
-        if (plumb_file_read(&in->backward, in->files[0], backward_names[i]))
+        if (!plumb_file_has_array(in->files[0], backward_names[i])) continue;
+        if (plumb_file_read_array(&in->backward, in->files[0], backward_names[i]))
             return cli_last_error(&cmd_forecast);
         in->has_backward = true;
     }
@@ -142,7 +142,7 @@ static int input_read(input *in, const settings *s, int files, char **file)
     const int code = apart ? read_apart(in, s) : read_together(in, file[0]);
     in->lyapunov.exponent = in->lyapunov.ci.low = in->lyapunov.ci.high = (double)NAN;
     if (code == EXIT_DONE && s->state &&
-        (plumb_file_read_argument(&in->state, &in->files[3], s->state, "truth") ||
+        (plumb_file_read_spec(&in->state, &in->files[3], s->state, "truth") ||
          plumb_lyapunov_estimate(&in->lyapunov, &in->state)))
         return cli_last_error(c);
     return code;
@@ -234,9 +234,9 @@ static int report(const settings *s, const plumb_forecast *r, const plumb_lyapun
         plumb_record *record = plumb_record_create();
         if (!record) return cli_error(&cmd_forecast, EXIT_FAILED, "no memory");
         plumb_forecast_record(record, r, &s->opt);
-        plumb_record_real(record, "lyapunov", l->exponent);
-        plumb_record_interval(record, "lyapunov_ci", l->ci);
-        plumb_record_real(record, "vpt_lyapunov", r->vpt * l->exponent);
+        plumb_record_set_double(record, "lyapunov", l->exponent);
+        plumb_record_set_interval(record, "lyapunov_ci", l->ci);
+        plumb_record_set_double(record, "vpt_lyapunov", r->vpt * l->exponent);
         code = cli_print_record(&cmd_forecast, record);
         plumb_record_free(record);
     } else if (code == EXIT_DONE) {
@@ -259,7 +259,7 @@ static int run(void *given, int files, char **file)
     s->opt.backward_count = (plumb_forecast_count)s->backward_count;
     s->opt.average = (plumb_forecast_average)s->average;
     const plumb_forecast_options usual = plumb_forecast_defaults();
-    if (s->opt.frames != PLUMB_FRAMES_PLAIN && s->opt.split != usual.split)
+    if (s->opt.frames != PLUMB_FORECAST_FRAMES_PLAIN && s->opt.split != usual.split)
         return cli_error(&cmd_forecast, EXIT_USAGE,
                          "--split is for --frames plain; %s is set by --inference and --target",
                          protocols[s->frames]);

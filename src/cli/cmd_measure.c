@@ -17,7 +17,7 @@ typedef struct settings {
     bool lagrangian;
     int estimator;
     plumb_symetric_options opt;
-    plumb_canonical_options own;
+    plumb_kappa_options own;
     bool angle[MOST_ANGLES];
     bool published;
     bool json;
@@ -122,7 +122,7 @@ static const cli_option rows[] = {
      .help = "c in Sym: 1/mean(max |A^ A^T|) (both), or what minimises Sym (the paper's words)"},
     {.name = "nonfinite", .kind = OPTION_CHOICE, AT(nonfinite), .choices = rules,
      .help = "NaN in the latents: refuse, drop the trajectory, or set to the mean as published"},
-    {.name = "drop-nonfinite", .kind = OPTION_SET, AT(nonfinite), .set_to = PLUMB_NONFINITE_DROP,
+    {.name = "drop-nonfinite", .kind = OPTION_SET, AT(nonfinite), .set_to = PLUMB_SYMETRIC_NONFINITE_DROP,
      .help = "leave out whole trajectories that are not finite, and say how many"},
     {.name = "published", .kind = OPTION_FLAG, AT(published),
      .help = "only the published numbers: no kappa, which takes most of the time, and no floor"},
@@ -160,7 +160,7 @@ static void defaults(void *given)
 {
     settings *s = given;
     s->opt = plumb_symetric_defaults();
-    s->own = plumb_canonical_defaults();
+    s->own = plumb_kappa_defaults();
 }
 
 // The arrays and the files they belong to.
@@ -179,13 +179,14 @@ static void input_close(input *in)
 static plumb_status read_together(input *in, const char *path)
 {
     plumb_status st = plumb_file_open(&in->files[0], path);
-    if (!st) st = plumb_file_read(&in->latent, in->files[0], "latent");
-    if (!st) st = plumb_file_read(&in->truth, in->files[0], "truth");
-    in->has_variance = !st && plumb_file_has(in->files[0], "variance");
-    if (!st && in->has_variance) st = plumb_file_read(&in->variance, in->files[0], "variance");
+    if (!st) st = plumb_file_read_array(&in->latent, in->files[0], "latent");
+    if (!st) st = plumb_file_read_array(&in->truth, in->files[0], "truth");
+    in->has_variance = !st && plumb_file_has_array(in->files[0], "variance");
+    if (!st && in->has_variance)
+        st = plumb_file_read_array(&in->variance, in->files[0], "variance");
     // A number or a flag of that name is something else.
-    if (!st && plumb_file_has(in->files[0], "canonical")) {
-        st = plumb_file_read(&in->canonical, in->files[0], "canonical");
+    if (!st && plumb_file_has_array(in->files[0], "canonical")) {
+        st = plumb_file_read_array(&in->canonical, in->files[0], "canonical");
         in->has_canonical = !st && in->canonical.ndim == 3;
     }
     return st;
@@ -193,8 +194,8 @@ static plumb_status read_together(input *in, const char *path)
 
 static plumb_status read_apart(input *in, const settings *s)
 {
-    plumb_status st = plumb_file_read_argument(&in->latent, &in->files[0], s->latent, "latent");
-    if (!st) st = plumb_file_read_argument(&in->truth, &in->files[1], s->truth, "truth");
+    plumb_status st = plumb_file_read_spec(&in->latent, &in->files[0], s->latent, "latent");
+    if (!st) st = plumb_file_read_spec(&in->truth, &in->files[1], s->truth, "truth");
     return st;
 }
 
@@ -206,8 +207,8 @@ static int check_canonical(const input *in)
     if (a->ndim == 3 && truth->ndim == 3 && a->shape[0] == truth->shape[0] &&
         a->shape[1] == truth->shape[1] && a->shape[2] >= 2 && a->shape[2] % 2 == 0)
         return EXIT_DONE;
-    plumb_array_shape_text(found, sizeof found, a);
-    plumb_array_shape_text(beside, sizeof beside, truth);
+    plumb_array_shape_string(found, sizeof found, a);
+    plumb_array_shape_string(beside, sizeof beside, truth);
     return cli_error(
         &cmd_measure, EXIT_FAILED,
         "canonical is %s beside a truth %s; wanted as many trajectories and steps, and "
@@ -233,19 +234,19 @@ static int input_read(input *in, settings *s, int files, char **file)
     plumb_status st = apart ? read_apart(in, s) : read_together(in, file[0]);
     if (!st && s->variance) {
         in->has_variance = true;
-        st = plumb_file_read_argument(&in->variance, &in->files[2], s->variance, "variance");
+        st = plumb_file_read_spec(&in->variance, &in->files[2], s->variance, "variance");
     }
     if (!st && s->canonical) {
         in->has_canonical = true;
-        st = plumb_file_read_argument(&in->canonical, &in->files[5], s->canonical, "canonical");
+        st = plumb_file_read_spec(&in->canonical, &in->files[5], s->canonical, "canonical");
     }
     if (!st && s->points_at) {
         s->opt.eval_index = &in->points;
-        st = plumb_file_read_argument(&in->points, &in->files[3], s->points_at, "points");
+        st = plumb_file_read_spec(&in->points, &in->files[3], s->points_at, "points");
     }
     if (!st && s->momenta) {
         s->own.momenta = &in->momenta;
-        st = plumb_file_read_argument(&in->momenta, &in->files[4], s->momenta, "momenta");
+        st = plumb_file_read_spec(&in->momenta, &in->files[4], s->momenta, "momenta");
     }
     if (st) return cli_last_error(c);
     return in->has_canonical ? check_canonical(in) : EXIT_DONE;
@@ -254,16 +255,16 @@ static int input_read(input *in, settings *s, int files, char **file)
 static void fill_item(plumb_record *record, const void *result, int64_t index)
 {
     const plumb_symetric_item *item = &((const plumb_symetric *)result)->items[index];
-    plumb_record_integer(record, "trajectory", item->trajectory);
-    plumb_record_integer(record, "batch", item->batch);
-    plumb_record_real(record, "r2", item->r2);
-    plumb_record_real(record, "r2_heldout", item->r2_heldout);
-    plumb_record_real(record, "sym", item->sym);
+    plumb_record_set_int(record, "trajectory", item->trajectory);
+    plumb_record_set_int(record, "batch", item->batch);
+    plumb_record_set_double(record, "r2", item->r2);
+    plumb_record_set_double(record, "r2_heldout", item->r2_heldout);
+    plumb_record_set_double(record, "sym", item->sym);
 }
 
 // kappa, or why there is none.
 typedef struct own_result {
-    plumb_canonical r;
+    plumb_kappa r;
     bool measured;
     char why[512];
     double sym_floor; // Sym of the true state itself
@@ -274,8 +275,8 @@ static void own_measure(own_result *own, const input *in, settings *s)
 {
     s->own.resamples = s->opt.resamples;
     s->own.seed = s->opt.seed;
-    s->own.estimator = (plumb_canonical_estimator)s->estimator;
-    s->own.drop_nonfinite = s->nonfinite == PLUMB_NONFINITE_DROP;
+    s->own.estimator = (plumb_kappa_estimator)s->estimator;
+    s->own.drop_nonfinite = s->nonfinite == PLUMB_SYMETRIC_NONFINITE_DROP;
     const plumb_array *state = in->has_canonical ? &in->canonical : &in->truth;
     if (s->angles && state->shape[2] <= 2 * MOST_ANGLES) s->own.angles = s->angle;
     own->sym_floor = (double)NAN;
@@ -291,12 +292,12 @@ static void own_measure(own_result *own, const input *in, settings *s)
     if (s->lagrangian && in->latent.ndim == 3) {
         const int64_t *shape = in->latent.shape, m = shape[2] / 2;
         fitted = malloc((size_t)(shape[0] * shape[1] * m + 1) * sizeof *fitted);
-        momenta = plumb_array_view(fitted, PLUMB_F8, 3, (int64_t[]){shape[0], shape[1], m});
+        momenta = plumb_array_view(fitted, PLUMB_FLOAT64, 3, (int64_t[]){shape[0], shape[1], m});
         s->own.momenta = &momenta;
-        if (fitted) st = plumb_canonical_legendre(fitted, &in->latent);
+        if (fitted) st = plumb_kappa_fit_momenta(fitted, &in->latent);
         else st = PLUMB_EMEMORY;
     }
-    if (!st) st = plumb_measure_canonical(&own->r, &in->latent, state, &s->own);
+    if (!st) st = plumb_kappa_measure(&own->r, &in->latent, state, &s->own);
     own->measured = !st;
     own->state = in->has_canonical ? state->shape[2] : 0;
     if (st)
@@ -307,9 +308,9 @@ static void own_measure(own_result *own, const input *in, settings *s)
 
 static void own_record(plumb_record *record, const own_result *own)
 {
-    plumb_record_real(record, "sym_floor", own->sym_floor);
-    if (own->measured) plumb_canonical_record(record, &own->r);
-    else plumb_canonical_record_none(record, own->why);
+    plumb_record_set_double(record, "sym_floor", own->sym_floor);
+    if (own->measured) plumb_kappa_record(record, &own->r);
+    else plumb_kappa_record_none(record, own->why);
 }
 
 static void row(const char *name, double value, plumb_interval ci, const char *note)
@@ -343,7 +344,7 @@ static void print_order(const plumb_symetric *r)
 static void print_table(const plumb_symetric *r, double floor, const settings *s)
 {
     char note[96];
-    const bool mlp = r->method == PLUMB_METHOD_MLP;
+    const bool mlp = r->method == PLUMB_SYMETRIC_METHOD_MLP;
     printf("%lld trajectories of %lld steps, truth 2n = %lld, latents %lld of 2m = %lld, ",
            (long long)r->trajectories, (long long)r->steps, (long long)(2 * r->n),
            (long long)r->latents, (long long)(2 * r->m));
@@ -366,7 +367,7 @@ static void print_table(const plumb_symetric *r, double floor, const settings *s
     if (r->unconverged)
         printf("  %-14s %lld Lasso problems stopped before their bar%s\n", "unconverged",
                (long long)r->unconverged,
-               r->mode == PLUMB_REFERENCE ? ", as in the published procedure" : "");
+               r->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? ", as in the published procedure" : "");
     if (r->dropped)
         printf("  %-14s %lld trajector%s not finite throughout\n", "dropped", (long long)r->dropped,
                r->dropped == 1 ? "y" : "ies");
@@ -392,7 +393,7 @@ static double worst(const results *r, size_t member, bool high)
 
 static void print_own(const own_result *own, const settings *s)
 {
-    const plumb_canonical *r = &own->r;
+    const plumb_kappa *r = &own->r;
     char note[96];
     if (!own->measured) {
         printf("kappa: %s\n", own->why);
@@ -412,7 +413,7 @@ static void print_own(const own_result *own, const settings *s)
         printf("  %-14s %lld canonical coordinates instead of the truth\n", "kappa sees",
                (long long)own->state);
     if (r->reduced) printf("  %-14s %s\n", "reduced", r->reduced);
-    if (r->canonical == PLUMB_CANONICAL_UNKNOWN) printf("\ncanonical ?: %s\n", r->why);
+    if (r->canonical == PLUMB_VERDICT_UNKNOWN) printf("\ncanonical ?: %s\n", r->why);
     else printf("\ncanonical %d: %s\n", r->canonical, r->why);
 }
 
@@ -420,7 +421,7 @@ static void print_own(const own_result *own, const settings *s)
 static int check_bars(const settings *s, const results *r, const own_result *own, require_use *use)
 {
     const double none = (double)NAN;
-    const bool known = own->measured && own->r.canonical != PLUMB_CANONICAL_UNKNOWN;
+    const bool known = own->measured && own->r.canonical != PLUMB_VERDICT_UNKNOWN;
     const requirement bars[] = {
         {"kappa", own->measured ? own->r.kappa : none, s->own.kappa_bar, false},
         {"canonical", known ? own->r.canonical : none, 1.0, false},
@@ -439,7 +440,7 @@ static int print_json(const settings *s, const results *r, const own_result *own
     if (!record) return cli_error(&cmd_measure, EXIT_FAILED, "no memory");
     plumb_symetric_record(record, &r->of[0], &s->opt);
     if (r->count > 1) {
-        plumb_record_begin(record, "mlp");
+        plumb_record_begin_object(record, "mlp");
         plumb_symetric_record(record, &r->of[1], &s->opt);
         plumb_record_end(record);
     }
@@ -497,9 +498,9 @@ static plumb_status measure_all(results *r, const settings *s, const input *in)
     for (int i = 0; i < 2 && !st; i++) {
         const bool mlp = i == 1;
         if (mlp ? s->method == METHOD_PR : s->method == METHOD_MLP) continue;
-        opt.method = mlp ? PLUMB_METHOD_MLP : PLUMB_METHOD_POLYNOMIAL;
+        opt.method = mlp ? PLUMB_SYMETRIC_METHOD_MLP : PLUMB_SYMETRIC_METHOD_POLYNOMIAL;
         // The network has one mode; that of both methods is meant for the polynomials.
-        if (mlp && s->method == METHOD_BOTH) opt.mode = PLUMB_CONVERGED;
+        if (mlp && s->method == METHOD_BOTH) opt.mode = PLUMB_SYMETRIC_MODE_CONVERGED;
         progress_begin(mlp ? "measure: training a network" : "measure");
         st = plumb_symetric_measure(&r->of[r->count], &in->latent, &in->truth,
                                     in->has_variance ? &in->variance : NULL, &opt);
@@ -536,7 +537,7 @@ static int run(void *given, int files, char **file)
             own_result own = {0};
             own_measure(&own, &in, s);
             code = report(s, &r, &own);
-            plumb_canonical_clear(&own.r);
+            plumb_kappa_clear(&own.r);
         }
         for (int i = 0; i < r.count; i++) plumb_symetric_clear(&r.of[i]);
     }

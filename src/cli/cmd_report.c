@@ -40,12 +40,12 @@ static void defaults(void *given)
 static int print_known(void)
 {
     const char *name, *title;
-    for (int64_t i = 0; (name = plumb_report_known_figure(i, &title)); i++)
+    for (int64_t i = 0; (name = plumb_figure_name(i, &title)); i++)
         printf("%-12s %s\n", name, title);
     return EXIT_DONE;
 }
 
-static const char *cell(char *text, size_t size, const plumb_foretell *f)
+static const char *cell(char *text, size_t size, const plumb_rank_correlation *f)
 {
     if (!f->n) snprintf(text, size, "-");
     else if (isfinite(f->rho_ci.low))
@@ -59,7 +59,7 @@ static void print_correlations(const plumb_report *report)
 {
     plumb_report_correlation c;
     char all[64], best[64];
-    for (int64_t i = 0; plumb_report_correlate(&c, report, i); i++) {
+    for (int64_t i = 0; plumb_report_correlation_at(&c, report, i); i++) {
         if (!i)
             printf("\nrank correlation with VPT, 95 %% intervals (signs turned where less is "
                    "better)\n  %-14s %-28s %-28s %s\n",
@@ -69,26 +69,26 @@ static void print_correlations(const plumb_report *report)
     }
 }
 
-static void record_one(plumb_record *record, const char *key, const plumb_foretell *f)
+static void record_one(plumb_record *record, const char *key, const plumb_rank_correlation *f)
 {
-    plumb_record_begin(record, key);
-    plumb_record_integer(record, "models", f->n);
-    plumb_record_real(record, "rho", f->n ? f->rho : (double)NAN);
-    plumb_record_interval(record, "rho_ci", f->rho_ci);
+    plumb_record_begin_object(record, key);
+    plumb_record_set_int(record, "models", f->n);
+    plumb_record_set_double(record, "rho", f->n ? f->rho : (double)NAN);
+    plumb_record_set_interval(record, "rho_ci", f->rho_ci);
     plumb_record_end(record);
 }
 
 static void record_correlations(plumb_record *record, const plumb_report *report)
 {
     plumb_report_correlation c;
-    for (int64_t i = 0; plumb_report_correlate(&c, report, i); i++) {
-        if (!i) plumb_record_begin(record, "correlation");
-        plumb_record_begin(record, c.measure);
+    for (int64_t i = 0; plumb_report_correlation_at(&c, report, i); i++) {
+        if (!i) plumb_record_begin_object(record, "correlation");
+        plumb_record_begin_object(record, c.measure);
         record_one(record, "all", &c.all);
         record_one(record, "best", &c.best);
         plumb_record_end(record);
     }
-    if (plumb_report_correlate(&c, report, 0)) plumb_record_end(record);
+    if (plumb_report_correlation_at(&c, report, 0)) plumb_record_end(record);
 }
 
 static int tell(const settings *s, const plumb_report *report)
@@ -106,10 +106,10 @@ static int tell(const settings *s, const plumb_report *report)
         names[n] = s->figure ? s->figure : plumb_report_figure_name(report, n);
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(&cmd_report, EXIT_FAILED, "no memory");
-    plumb_record_text(record, "file", s->out);
-    plumb_record_texts(record, "figures", names, n);
+    plumb_record_set_string(record, "file", s->out);
+    plumb_record_set_strings(record, "figures", names, n);
     if (!s->figure) record_correlations(record, report);
-    plumb_record_text(record, "version", plumb_version());
+    plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(&cmd_report, record);
     plumb_record_free(record);
     return code;
@@ -132,9 +132,9 @@ static int run(void *given, int files, char **file)
     plumb_report *report = NULL;
     signals_begin();
     plumb_status st = plumb_report_create(&report);
-    for (int i = 0; i < files && !st; i++) st = plumb_report_add(report, file[i], &s->opt);
+    for (int i = 0; i < files && !st; i++) st = plumb_report_add_path(report, file[i], &s->opt);
     if (!st)
-        st = s->figure ? plumb_report_draw(report, s->figure, s->out)
+        st = s->figure ? plumb_report_save_figure(report, s->figure, s->out)
                        : plumb_report_save(report, s->out);
     const int code = st ? cli_last_error(c) : tell(s, report);
     plumb_report_free(report);

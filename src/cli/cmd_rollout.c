@@ -5,7 +5,7 @@
 #include "cli/common/command.h"
 
 typedef struct settings {
-    plumb_evaluate_options opt;
+    plumb_evaluation_options opt;
     const char *out;
     bool backward, json;
 } settings;
@@ -34,7 +34,7 @@ static const cli_option rows[] = {
 static void defaults(void *given)
 {
     settings *s = given;
-    s->opt = plumb_evaluate_defaults();
+    s->opt = plumb_evaluation_defaults();
     s->opt.count = 10;
     s->opt.steps = 120;
 }
@@ -49,7 +49,7 @@ static int run(void *given, int files, char **file)
     if (!s->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb rollout --help");
     signals_begin();
     progress_begin("rollout: making films");
-    const plumb_status st = plumb_evaluate_rollout(s->out, file[0], s->backward, &s->opt);
+    const plumb_status st = plumb_rollout_save(s->out, file[0], s->backward, &s->opt);
     progress_end();
     if (st == PLUMB_EVALUE) return signals_end(cli_error(c, EXIT_USAGE, "%s", plumb_last_error()));
     if (st) return signals_end(cli_last_error(c));
@@ -60,12 +60,12 @@ static int run(void *given, int files, char **file)
     }
     plumb_record *record = plumb_record_create();
     if (!record) return signals_end(cli_error(c, EXIT_FAILED, "no memory"));
-    plumb_record_text(record, "run", file[0]);
-    plumb_record_text(record, "file", s->out);
-    plumb_record_integer(record, "count", s->opt.count);
-    plumb_record_integer(record, "steps", s->opt.steps);
-    plumb_record_flag(record, "backward", s->backward);
-    plumb_record_text(record, "version", plumb_version());
+    plumb_record_set_string(record, "run", file[0]);
+    plumb_record_set_string(record, "file", s->out);
+    plumb_record_set_int(record, "count", s->opt.count);
+    plumb_record_set_int(record, "steps", s->opt.steps);
+    plumb_record_set_bool(record, "backward", s->backward);
+    plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(c, record);
     plumb_record_free(record);
     return signals_end(code);

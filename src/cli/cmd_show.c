@@ -7,7 +7,7 @@
 typedef struct settings {
     const char *out, *split;
     int64_t item;
-    plumb_film_options opt;
+    plumb_item_figure_options opt;
     bool json;
 } settings;
 
@@ -31,10 +31,10 @@ static const cli_option rows[] = {
 
 static void defaults(void *given)
 {
-    ((settings *)given)->opt = plumb_film_defaults();
+    ((settings *)given)->opt = plumb_item_figure_defaults();
 }
 
-static int report(const settings *s, const plumb_film *film)
+static int report(const settings *s, const plumb_image_size *film)
 {
     if (!s->json) {
         printf("%s: %lld x %lld\n", s->out, (long long)film->width, (long long)film->height);
@@ -42,11 +42,11 @@ static int report(const settings *s, const plumb_film *film)
     }
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(&cmd_show, EXIT_FAILED, "no memory");
-    plumb_record_text(record, "file", s->out);
-    plumb_record_integer(record, "width", film->width);
-    plumb_record_integer(record, "height", film->height);
-    plumb_record_integer(record, "item", s->item);
-    plumb_record_text(record, "version", plumb_version());
+    plumb_record_set_string(record, "file", s->out);
+    plumb_record_set_int(record, "width", film->width);
+    plumb_record_set_int(record, "height", film->height);
+    plumb_record_set_int(record, "item", s->item);
+    plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(&cmd_show, record);
     plumb_record_free(record);
     return code;
@@ -60,9 +60,9 @@ static int run(void *given, int files, char **file)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb show --help", files);
     if (!s->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb show --help");
     plumb_dataset *data = NULL;
-    plumb_film film;
+    plumb_image_size film;
     plumb_status st = plumb_dataset_open(&data, file[0], s->split);
-    if (!st) st = plumb_film_draw(&film, s->out, data, s->item, &s->opt);
+    if (!st) st = plumb_item_figure_save(&film, s->out, data, s->item, &s->opt);
     const int code = st ? cli_last_error(c) : report(s, &film);
     plumb_dataset_close(data);
     return code;

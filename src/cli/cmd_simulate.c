@@ -13,7 +13,7 @@ typedef struct settings {
     uint64_t seed;
     int colors, threads;
     plumb_world_options world;
-    plumb_dataset_options data;
+    plumb_dataset_write_options data;
     bool json;
 } settings;
 
@@ -64,7 +64,7 @@ static void defaults(void *given)
     s->world = plumb_world_defaults();
     s->world.image = 0;
     s->colors = (int)s->world.colors;
-    s->data = plumb_dataset_defaults();
+    s->data = plumb_dataset_write_defaults();
 }
 
 static double now(void)
@@ -91,14 +91,14 @@ static int report(const settings *s, const char *name, double seconds)
     }
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(&cmd_simulate, EXIT_FAILED, "no memory");
-    plumb_record_text(record, "world", name);
-    plumb_record_integer(record, "count", s->count);
-    plumb_record_integer(record, "steps", s->steps);
-    plumb_record_integer(record, "seed", (int64_t)s->seed);
-    plumb_record_integer(record, "first", s->first);
-    plumb_record_real(record, "seconds", seconds);
-    plumb_record_text(record, "file", s->out);
-    plumb_record_text(record, "version", plumb_version());
+    plumb_record_set_string(record, "world", name);
+    plumb_record_set_int(record, "count", s->count);
+    plumb_record_set_int(record, "steps", s->steps);
+    plumb_record_set_int(record, "seed", (int64_t)s->seed);
+    plumb_record_set_int(record, "first", s->first);
+    plumb_record_set_double(record, "seconds", seconds);
+    plumb_record_set_string(record, "file", s->out);
+    plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(&cmd_simulate, record);
     plumb_record_free(record);
     return code;
@@ -153,7 +153,7 @@ static int run(void *given, int files, char **file)
                                                    s->first, &s->world, &s->data, s->threads);
     progress_end();
     if (st) return signals_end(cli_last_error(c));
-    return signals_end(report(s, plumb_world_describe(world)->name, now() - started));
+    return signals_end(report(s, plumb_world_get_info(world)->name, now() - started));
 }
 
 const cli_command cmd_simulate = {

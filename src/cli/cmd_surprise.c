@@ -127,12 +127,12 @@ static int input_read(input *in, const settings *s, int files, char **file)
     if (files && plumb_file_open(&in->files[ARRAYS], file[0])) return cli_last_error(c);
     for (int i = 0; i < ARRAYS; i++) {
         if (s->from[i]) {
-            if (plumb_file_read_argument(&in->array[i], &in->files[i], s->from[i], array_names[i]))
+            if (plumb_file_read_spec(&in->array[i], &in->files[i], s->from[i], array_names[i]))
                 return cli_last_error(c);
-        } else if (files && plumb_file_has(in->files[ARRAYS], array_names[i])) {
+        } else if (files && plumb_file_has_array(in->files[ARRAYS], array_names[i])) {
             // Frames are large, and surprise has been computed from them already.
             if ((i == 1 || i == 2) && in->has[0]) continue;
-            if (plumb_file_read(&in->array[i], in->files[ARRAYS], array_names[i]))
+            if (plumb_file_read_array(&in->array[i], in->files[ARRAYS], array_names[i]))
                 return cli_last_error(c);
         } else {
             continue;
@@ -140,7 +140,7 @@ static int input_read(input *in, const settings *s, int files, char **file)
         in->has[i] = true;
     }
     // The score files of other benchmarks.
-    if (files && !in->has[0] && plumb_file_has(in->files[ARRAYS], "losses")) {
+    if (files && !in->has[0] && plumb_file_has_array(in->files[ARRAYS], "losses")) {
         const int code = losses_read(&in->losses, c, in->files[ARRAYS], file[0], s->metadata,
                                      s->context, s->opt.frames);
         if (code != EXIT_DONE) return code;
@@ -157,14 +157,15 @@ static int input_read(input *in, const settings *s, int files, char **file)
                 file[0], (long long)in->losses.losses.padded);
     }
     // A single array without a name is the surprise.
-    if (files && !in->has[0] && plumb_file_count(in->files[ARRAYS]) == 1 &&
-        !plumb_file_name(in->files[ARRAYS], 0)[0]) {
-        if (plumb_file_read(&in->array[0], in->files[ARRAYS], "")) return cli_last_error(c);
+    if (files && !in->has[0] && plumb_file_array_count(in->files[ARRAYS]) == 1 &&
+        !plumb_file_array_name(in->files[ARRAYS], 0)[0]) {
+        if (plumb_file_read_array(&in->array[0], in->files[ARRAYS], "")) return cli_last_error(c);
         in->has[0] = true;
     }
     if (files && !in->has[0] && !in->has[1] && !in->has[2])
-        return plumb_file_read(&in->array[0], in->files[ARRAYS], "surprise") ? cli_last_error(c)
-                                                                             : EXIT_DONE;
+        return plumb_file_read_array(&in->array[0], in->files[ARRAYS], "surprise")
+                   ? cli_last_error(c)
+                   : EXIT_DONE;
     return EXIT_DONE;
 }
 
@@ -172,8 +173,8 @@ static int input_read(input *in, const settings *s, int files, char **file)
 
 static int unknown_scorer(const char *word)
 {
-    const char *names[PLUMB_SCORERS + 2] = {"all"};
-    for (int i = 0; i < PLUMB_SCORERS; i++) names[i + 1] = plumb_scorer_name((plumb_scorer)i);
+    const char *names[PLUMB_SCORER_COUNT + 2] = {"all"};
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) names[i + 1] = plumb_scorer_name((plumb_scorer)i);
     const char *near = options_nearest(word, names);
     return cli_error(&cmd_surprise, EXIT_USAGE, "there is no scorer \"%s\"%s%s%s", word,
                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
@@ -199,7 +200,7 @@ static int parse_scorers(settings *s)
             return EXIT_DONE;
         }
         const plumb_scorer found = plumb_scorer_find(word);
-        if (found == PLUMB_SCORERS) return unknown_scorer(word);
+        if (found == PLUMB_SCORER_COUNT) return unknown_scorer(word);
         s->opt.scorers[found] = true;
     }
     return EXIT_DONE;
@@ -212,7 +213,7 @@ static int parse_gammas(settings *s)
         char *equals = strchr(word, '='), *end = NULL;
         if (equals) *equals = 0;
         const plumb_scorer found = plumb_scorer_find(word);
-        if (found == PLUMB_SCORERS) return unknown_scorer(word);
+        if (found == PLUMB_SCORER_COUNT) return unknown_scorer(word);
         const double value = equals ? strtod(equals + 1, &end) : 0.0;
         if (!equals || end == equals + 1 || *end || !isfinite(value))
             return cli_error(&cmd_surprise, EXIT_USAGE, "--gammas wants %s=X, X a number", word);
@@ -242,7 +243,7 @@ static void heading(const char *name)
            "relative", "", "AUROC", "p chance", "gamma");
 }
 
-static void print_uniformity(const plumb_uniformity *u)
+static void print_uniformity(const plumb_surprise_uniformity *u)
 {
     if (!u->measured) return;
     puts("\nuniformity of r_k");
@@ -261,7 +262,7 @@ static void print_pairs(const plumb_surprise *r)
     if (!r->pair_count) return;
     puts("\nbetween scorers (tuples only one gets right, McNemar)");
     for (int64_t i = 0; i < r->pair_count; i++) {
-        const plumb_surprise_pair *p = &r->pairs[i];
+        const plumb_surprise_comparison *p = &r->pairs[i];
         printf("  %-12s %-12s %6lld %6lld  p %.3g\n", plumb_scorer_name(p->first),
                plumb_scorer_name(p->second), (long long)p->first_only, (long long)p->second_only,
                p->p);
@@ -276,10 +277,10 @@ static void print_table(const plumb_surprise *r)
     if (r->frames) printf(", %lld frames a clip", (long long)r->frames);
     putchar('\n');
     heading(r->concept_count ? "mean over concepts" : "all");
-    for (int i = 0; i < PLUMB_SCORERS; i++)
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (r->scorers[i].measured)
             row(plumb_scorer_name((plumb_scorer)i), &r->scorers[i].all, r->scorers[i].gamma);
-    for (int i = 0; i < PLUMB_SCORERS; i++)
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (r->scorers[i].measured && r->scorers[i].has_maximum) {
             char name[32];
             snprintf(name, sizeof name, "%.7s max", plumb_scorer_name((plumb_scorer)i));
@@ -287,7 +288,7 @@ static void print_table(const plumb_surprise *r)
         }
     for (int64_t c = 0; c < r->concept_count; c++) {
         heading(r->concept_names[c]);
-        for (int i = 0; i < PLUMB_SCORERS; i++)
+        for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
             if (r->scorers[i].measured)
                 row(plumb_scorer_name((plumb_scorer)i), &r->scorers[i].concepts[c], (double)NAN);
     }
@@ -298,10 +299,10 @@ static void print_table(const plumb_surprise *r)
                r->ratio.auroc, r->ratio.log_threshold, 100.0 * (1.0 - r->ratio.type1),
                100.0 * r->ratio.type2);
     print_pairs(r);
-    for (int i = 0; i < PLUMB_SCORERS; i++)
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (r->scorers[i].why)
             printf("\nleft out: %s %s", plumb_scorer_name((plumb_scorer)i), r->scorers[i].why);
-    for (int i = 0; i < PLUMB_SCORERS; i++)
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (r->scorers[i].why) {
             putchar('\n');
             break;
@@ -316,7 +317,7 @@ static void print_example(void)
     printf("  %-34s %12s %12s\n", "", "x = 0", "x = 1");
     static const char *const reading[] = {"variance", "deviation"};
     for (int i = 0; i < 2; i++) {
-        const plumb_surprise_example e = plumb_surprise_example_make(i ? 0.001 : sqrt(0.001));
+        const plumb_surprise_example e = plumb_surprise_example_compute(i ? 0.001 : sqrt(0.001));
         if (!i) printf("  %-34s %12.6f %12.6f\n", "surprise", e.surprise[0], e.surprise[1]);
         printf("  log LR, 0.001 read as %-12s %12.6f %12.6g\n", reading[i], e.log_ratio[0],
                e.log_ratio[1]);
@@ -352,7 +353,7 @@ static int check_bars(const settings *s, const plumb_surprise *r, require_use *u
 {
     // Without a number: better than chance.
     const plumb_surprise_metrics *m = &r->scorers[0].all;
-    for (int i = PLUMB_SCORERS - 1; i >= 0; i--)
+    for (int i = PLUMB_SCORER_COUNT - 1; i >= 0; i--)
         if (r->scorers[i].measured) m = &r->scorers[i].all;
     const requirement bars[] = {
         {"accuracy", m->accuracy, 0.5, false},

@@ -159,7 +159,7 @@ static int place_clips(int64_t *slot, losses_file *out, const cli_command *c, co
             memcpy(text + s * LONGEST, scene[s]->field[3], strlen(scene[s]->field[3]));
         out->text = text;
         out->has_concept = text;
-        out->concept = plumb_array_view(text, PLUMB_U1, 2, (int64_t[]){scenes, LONGEST});
+        out->concept = plumb_array_view(text, PLUMB_UINT8, 2, (int64_t[]){scenes, LONGEST});
     }
     free(scene);
     free(code);
@@ -170,7 +170,7 @@ static int place_by_table(int64_t *slot, losses_file *out, const cli_command *c,
                           const char *path, const char *metadata, int64_t clips)
 {
     plumb_array names;
-    if (plumb_file_read(&names, file, "names")) return cli_last_error(c);
+    if (plumb_file_read_array(&names, file, "names")) return cli_last_error(c);
     if (names.ndim != 2 || names.shape[0] != clips)
         return cli_error(c, EXIT_FAILED, "%s: has %lld clips, but not as many names", path,
                          (long long)clips);
@@ -188,9 +188,10 @@ static int place_by_table(int64_t *slot, losses_file *out, const cli_command *c,
 static bool has_quadruples(plumb_file *file)
 {
     plumb_array block;
-    if (!plumb_file_has(file, "block") || plumb_file_read(&block, file, "block")) return false;
+    if (!plumb_file_has_array(file, "block") || plumb_file_read_array(&block, file, "block"))
+        return false;
     const char *text = block.data;
-    return block.dtype == PLUMB_U1 && plumb_array_count(&block) == 2 && text[0] == 'O' &&
+    return block.dtype == PLUMB_UINT8 && plumb_array_count(&block) == 2 && text[0] == 'O' &&
            text[1] >= '1' && text[1] <= '3';
 }
 
@@ -198,13 +199,13 @@ int losses_read(losses_file *out, const cli_command *c, plumb_file *file, const 
                 const char *metadata, int64_t context, plumb_surprise_frames frames)
 {
     plumb_array losses, labels;
-    if (plumb_file_read(&losses, file, "losses")) return cli_last_error(c);
+    if (plumb_file_read_array(&losses, file, "losses")) return cli_last_error(c);
     const int64_t clips = losses.ndim ? losses.shape[0] : 0;
     int64_t *slot = calloc((size_t)clips + 1, sizeof *slot);
     if (!slot) return cli_error(c, EXIT_FAILED, "no memory");
     int code = EXIT_DONE;
-    if (plumb_file_has(file, "labels")) {
-        if (plumb_file_read(&labels, file, "labels")) code = cli_last_error(c);
+    if (plumb_file_has_array(file, "labels")) {
+        if (plumb_file_read_array(&labels, file, "labels")) code = cli_last_error(c);
         else if (plumb_array_count(&labels) != clips)
             code = cli_error(c, EXIT_FAILED, "%s: has %lld clips, but %lld labels", path,
                              (long long)clips, (long long)plumb_array_count(&labels));

@@ -64,8 +64,8 @@ static void progress(void *context, const plumb_sweep_progress *p)
 {
     (void)context;
     char text[32], where[32] = "";
-    if (plumb_parallel_size() > 1) snprintf(where, sizeof where, " on rank %d", p->rank);
-    if (p->state == PLUMB_SWEEP_RUNNING) {
+    if (plumb_distributed_size() > 1) snprintf(where, sizeof where, " on rank %d", p->rank);
+    if (p->state == PLUMB_SWEEP_STATE_RUNNING) {
         fprintf(stderr, "sweep: %s: begins%s\n", p->run, where);
         return;
     }
@@ -114,9 +114,9 @@ static int write_script(const settings *s, const plumb_sweep *sweep)
     snprintf(path, sizeof path, "%.4000s/sweep.slurm", s->sweep.out);
     plumb_sweep_options o = s->sweep;
     if (!o.threads) o.threads = s->cores / o.workers > 1 ? s->cores / o.workers : 1;
-    const plumb_status st =
-        plumb_sweep_slurm(path, sweep, program, &o,
-                          s->tasks > 0 ? s->tasks : plumb_sweep_count(sweep), s->cores, s->minutes);
+    const plumb_status st = plumb_sweep_write_slurm(
+        path, sweep, program, &o, s->tasks > 0 ? s->tasks : plumb_sweep_run_count(sweep), s->cores,
+        s->minutes);
     if (st == PLUMB_EVALUE) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
     if (st) return cli_last_error(c);
     if (!s->json) {
@@ -125,9 +125,9 @@ static int write_script(const settings *s, const plumb_sweep *sweep)
     }
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(c, EXIT_FAILED, "no memory");
-    plumb_record_text(record, "study", plumb_sweep_name(sweep));
-    plumb_record_integer(record, "runs", plumb_sweep_count(sweep));
-    plumb_record_text(record, "script", path);
+    plumb_record_set_string(record, "study", plumb_sweep_name(sweep));
+    plumb_record_set_int(record, "runs", plumb_sweep_run_count(sweep));
+    plumb_record_set_string(record, "script", path);
     const int code = cli_print_record(c, record);
     plumb_record_free(record);
     return code;
@@ -142,16 +142,16 @@ static int tell_plan(const settings *s, const plumb_sweep *sweep)
     if (!record) return cli_error(c, EXIT_FAILED, "no memory");
     progress_begin("sweep: timing");
     plumb_sweep_cost cost;
-    const plumb_status st = plumb_sweep_plan(&cost, record, sweep, &s->sweep);
+    const plumb_status st = plumb_sweep_estimate(&cost, record, sweep, &s->sweep);
     progress_end();
     int code = EXIT_DONE;
     if (st) code = cli_last_error(c);
     else if (s->json) code = cli_print_record(c, record);
     else {
         char core[32], wall[32];
-        for (int64_t i = 0; i < plumb_sweep_count(sweep); i++) {
-            plumb_sweep_state state = PLUMB_SWEEP_NEW;
-            if (plumb_sweep_look(&state, sweep, s->sweep.out, i)) break;
+        for (int64_t i = 0; i < plumb_sweep_run_count(sweep); i++) {
+            plumb_sweep_state state = PLUMB_SWEEP_STATE_NEW;
+            if (plumb_sweep_run_state(&state, sweep, s->sweep.out, i)) break;
             printf("%-8s %s\n", plumb_sweep_state_name(state), plumb_sweep_run_name(sweep, i));
         }
         printf("\n%lld of %lld runs are to do, of %lld kinds: %s of a core, %s here with --workers "
@@ -181,17 +181,17 @@ static int report(const settings *s, const plumb_sweep *sweep, const plumb_sweep
     if (!record) return cli_error(c, EXIT_FAILED, "no memory");
     char path[4200];
     snprintf(path, sizeof path, "%.4000s/results.jsonl", s->sweep.out);
-    plumb_record_text(record, "study", plumb_sweep_name(sweep));
-    plumb_record_text(record, "out", s->sweep.out);
-    plumb_record_text(record, "results", path);
-    plumb_record_integer(record, "runs", r->runs);
-    plumb_record_integer(record, "done", r->done);
-    plumb_record_integer(record, "skipped", r->skipped);
-    plumb_record_integer(record, "failed", r->failed);
-    plumb_record_integer(record, "left", r->left);
-    plumb_record_real(record, "seconds", r->seconds);
-    plumb_record_integer(record, "restarts", from_environment("SLURM_RESTART_COUNT", 0));
-    plumb_record_text(record, "version", plumb_version());
+    plumb_record_set_string(record, "study", plumb_sweep_name(sweep));
+    plumb_record_set_string(record, "out", s->sweep.out);
+    plumb_record_set_string(record, "results", path);
+    plumb_record_set_int(record, "runs", r->runs);
+    plumb_record_set_int(record, "done", r->done);
+    plumb_record_set_int(record, "skipped", r->skipped);
+    plumb_record_set_int(record, "failed", r->failed);
+    plumb_record_set_int(record, "left", r->left);
+    plumb_record_set_double(record, "seconds", r->seconds);
+    plumb_record_set_int(record, "restarts", from_environment("SLURM_RESTART_COUNT", 0));
+    plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(c, record);
     plumb_record_free(record);
     return code;
@@ -207,7 +207,7 @@ static int sweep_all(settings *s, const plumb_sweep *sweep)
                 (long long)s->sweep.tasks, (long long)restarts + 1);
     s->sweep.progress = progress;
     const plumb_status st = plumb_sweep_run(&result, sweep, &s->sweep);
-    if (plumb_parallel_rank()) return st ? EXIT_FAILED : EXIT_DONE; // rank 0 speaks for all
+    if (plumb_distributed_rank()) return st ? EXIT_FAILED : EXIT_DONE; // rank 0 speaks for all
     if (st == PLUMB_EVALUE) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
     if (st) return cli_last_error(c);
     const int code = report(s, sweep, &result);
@@ -229,15 +229,15 @@ static int run(void *given, int files, char **file)
     plumb_sweep *sweep = NULL;
     signals_begin_resumable();
     const bool ranks = !s->plan && !s->slurm;
-    if (ranks && plumb_parallel_begin()) return signals_end(cli_last_error(c));
+    if (ranks && plumb_distributed_init()) return signals_end(cli_last_error(c));
     if (plumb_sweep_open(&sweep, file[0]))
-        code = plumb_parallel_rank() ? EXIT_FAILED : cli_last_error(c);
+        code = plumb_distributed_rank() ? EXIT_FAILED : cli_last_error(c);
     else
         code = s->slurm  ? write_script(s, sweep)
                : s->plan ? tell_plan(s, sweep)
                          : sweep_all(s, sweep);
     plumb_sweep_close(sweep);
-    if (ranks) plumb_parallel_end(false);
+    if (ranks) plumb_distributed_finalize(false);
     return signals_end(code);
 }
 

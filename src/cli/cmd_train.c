@@ -9,7 +9,7 @@
 #include "cli/common/command.h"
 
 typedef struct settings {
-    plumb_train_options train;
+    plumb_training_options train;
     option_list set;
     bool list, plan, json;
 } settings;
@@ -49,7 +49,7 @@ static const cli_option rows[] = {
 static void defaults(void *given)
 {
     settings *s = given;
-    s->train = plumb_train_defaults();
+    s->train = plumb_training_defaults();
 }
 
 // ---- progress ----
@@ -76,7 +76,7 @@ static const char *duration(char *text, size_t size, double seconds)
 }
 
 // A bar on a terminal; in a batch log a line every 30 s or 5 %, but none in the first second.
-static void progress(void *context, const plumb_train_progress *p)
+static void progress(void *context, const plumb_training_progress *p)
 {
     (void)context;
     const double t = now();
@@ -103,13 +103,13 @@ static void progress(void *context, const plumb_train_progress *p)
     bar_state.said_step = p->step;
 }
 
-static plumb_status train(plumb_train_result *result, settings *s)
+static plumb_status train(plumb_training *result, settings *s)
 {
-    const bool speaks = !plumb_parallel_rank();
+    const bool speaks = !plumb_distributed_rank();
     bar_state.terminal = isatty(STDERR_FILENO);
     s->train.progress = speaks ? progress : NULL;
     if (speaks) progress_begin("train: making the film");
-    const plumb_status st = plumb_train(result, &s->train);
+    const plumb_status st = plumb_training_run(result, &s->train);
     if (speaks) progress_end();
     if (bar_state.shown) fprintf(stderr, "\r\033[K");
     return st;
@@ -122,12 +122,12 @@ static int list_settings(const settings *s, const char *model)
     const cli_command *c = &cmd_train;
     plumb_record *record = s->json ? plumb_record_create() : NULL;
     if (s->json && !record) return cli_error(c, EXIT_FAILED, "no memory");
-    if (record) plumb_record_text(record, "model", model);
-    if (record) plumb_record_begin_list(record, "settings");
-    plumb_train_setting row;
+    if (record) plumb_record_set_string(record, "model", model);
+    if (record) plumb_record_begin_array(record, "settings");
+    plumb_model_setting row;
     bool there = true;
     for (int64_t i = 0; there; i++) {
-        if (plumb_train_setting_at(&row, &there, model, i)) {
+        if (plumb_model_setting_at(&row, &there, model, i)) {
             plumb_record_free(record);
             return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
         }
@@ -138,13 +138,13 @@ static int list_settings(const settings *s, const char *model)
                    row.help, row.takes);
             continue;
         }
-        plumb_record_begin(record, NULL);
-        plumb_record_text(record, "name", row.name);
-        plumb_record_text(record, "takes", row.takes);
-        plumb_record_text(record, "paper", row.paper);
-        plumb_record_text(record, "cpu", row.cpu);
-        plumb_record_text(record, "tiny", row.tiny);
-        plumb_record_text(record, "help", row.help);
+        plumb_record_begin_object(record, NULL);
+        plumb_record_set_string(record, "name", row.name);
+        plumb_record_set_string(record, "takes", row.takes);
+        plumb_record_set_string(record, "paper", row.paper);
+        plumb_record_set_string(record, "cpu", row.cpu);
+        plumb_record_set_string(record, "tiny", row.tiny);
+        plumb_record_set_string(record, "help", row.help);
         plumb_record_end(record);
     }
     int code = EXIT_DONE;
@@ -156,7 +156,7 @@ static int list_settings(const settings *s, const char *model)
     return code;
 }
 
-static int report(const settings *s, const plumb_train_result *r)
+static int report(const settings *s, const plumb_training *r)
 {
     if (!s->json) {
         printf("%s: %s, %lld steps, loss %.4g, %.3g s%s\n", s->train.out, r->model,
@@ -166,13 +166,13 @@ static int report(const settings *s, const plumb_train_result *r)
     }
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(&cmd_train, EXIT_FAILED, "no memory");
-    plumb_record_text(record, "model", r->model);
-    plumb_record_integer(record, "steps", r->steps);
-    plumb_record_real(record, "loss", r->loss);
-    plumb_record_real(record, "seconds", r->seconds);
-    plumb_record_text(record, "run", s->train.out);
-    plumb_record_flag(record, "finished", r->finished);
-    plumb_record_text(record, "version", plumb_version());
+    plumb_record_set_string(record, "model", r->model);
+    plumb_record_set_int(record, "steps", r->steps);
+    plumb_record_set_double(record, "loss", r->loss);
+    plumb_record_set_double(record, "seconds", r->seconds);
+    plumb_record_set_string(record, "run", s->train.out);
+    plumb_record_set_bool(record, "finished", r->finished);
+    plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(&cmd_train, record);
     plumb_record_free(record);
     return code;
@@ -184,7 +184,7 @@ static int tell_plan(const settings *s)
     const cli_command *c = &cmd_train;
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(c, EXIT_FAILED, "no memory");
-    const plumb_status st = plumb_train_plan(record, &s->train);
+    const plumb_status st = plumb_training_plan(record, &s->train);
     const int code = st == PLUMB_EVALUE ? cli_error(c, EXIT_USAGE, "%s", plumb_last_error())
                      : st               ? cli_last_error(c)
                                         : cli_print_record(c, record);
@@ -209,14 +209,14 @@ static int run(void *given, int files, char **file)
     if (s->train.resume && s->train.force)
         return cli_error(c, EXIT_USAGE, "--resume and --force cannot both be given");
     signals_begin_resumable();
-    if (plumb_parallel_begin()) return signals_end(cli_last_error(c));
-    plumb_train_result result;
+    if (plumb_distributed_init()) return signals_end(cli_last_error(c));
+    plumb_training result;
     const plumb_status st = train(&result, s);
     // Rank 0 speaks for all.
     int code = st == PLUMB_EVALUE ? EXIT_USAGE : st ? EXIT_FAILED : EXIT_DONE;
-    if (!plumb_parallel_rank())
+    if (!plumb_distributed_rank())
         code = st ? cli_error(c, code, "%s", plumb_last_error()) : report(s, &result);
-    plumb_parallel_end(false);
+    plumb_distributed_finalize(false);
     return signals_end(code);
 }
 

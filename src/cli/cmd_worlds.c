@@ -23,18 +23,18 @@ static int print_rooms(void)
         const plumb_room_facts *w = plumb_room_describe(plumb_room_at(i));
         plumb_record *record = plumb_record_create();
         if (!record) return cli_error(&cmd_worlds, EXIT_FAILED, "no memory");
-        plumb_record_text(record, "name", w->name);
-        plumb_record_integer(record, "n", 0);
-        plumb_record_integers(record, "image", (int64_t[]){64, 64, 3}, 3);
-        plumb_record_real(record, "dt", w->dt);
-        plumb_record_text(record, "summary", w->summary);
-        plumb_record_integer(record, "canonical_n", 0);
-        plumb_record_flag(record, "upright", true);
-        plumb_record_flag(record, "reversible", false);
-        plumb_record_texts(record, "parameters", NULL, 0);
-        plumb_record_integer(record, "clips", w->clips);
+        plumb_record_set_string(record, "name", w->name);
+        plumb_record_set_int(record, "n", 0);
+        plumb_record_set_ints(record, "image", (int64_t[]){64, 64, 3}, 3);
+        plumb_record_set_double(record, "dt", w->dt);
+        plumb_record_set_string(record, "summary", w->summary);
+        plumb_record_set_int(record, "canonical_n", 0);
+        plumb_record_set_bool(record, "upright", true);
+        plumb_record_set_bool(record, "reversible", false);
+        plumb_record_set_strings(record, "parameters", NULL, 0);
+        plumb_record_set_int(record, "clips", w->clips);
         const char *line;
-        const plumb_status st = plumb_record_json(&line, record);
+        const plumb_status st = plumb_record_to_json(&line, record);
         if (!st) printf(", %s", line);
         plumb_record_free(record);
         if (st) return cli_last_error(&cmd_worlds);
@@ -46,24 +46,24 @@ static int print_list(void)
 {
     putchar('[');
     for (int64_t i = 0; i < plumb_world_count(); i++) {
-        const plumb_world_facts *w = plumb_world_describe(plumb_world_at(i));
+        const plumb_world_info *w = plumb_world_get_info(plumb_world_at(i));
         plumb_record *record = plumb_record_create();
         if (!record) return cli_error(&cmd_worlds, EXIT_FAILED, "no memory");
-        plumb_record_text(record, "name", w->name);
-        plumb_record_integer(record, "n", w->n);
-        plumb_record_integers(record, "image", (int64_t[]){w->height, w->width, w->channels}, 3);
-        plumb_record_real(record, "dt", w->dt);
-        plumb_record_text(record, "summary", w->summary);
-        plumb_record_integer(record, "canonical_n", w->canonical_n);
-        plumb_record_flag(record, "upright", w->upright);
-        plumb_record_flag(record, "reversible", w->reversible);
+        plumb_record_set_string(record, "name", w->name);
+        plumb_record_set_int(record, "n", w->n);
+        plumb_record_set_ints(record, "image", (int64_t[]){w->height, w->width, w->channels}, 3);
+        plumb_record_set_double(record, "dt", w->dt);
+        plumb_record_set_string(record, "summary", w->summary);
+        plumb_record_set_int(record, "canonical_n", w->canonical_n);
+        plumb_record_set_bool(record, "upright", w->upright);
+        plumb_record_set_bool(record, "reversible", w->reversible);
         const char *names[64];
         int64_t count = 0;
         for (; count < w->parameter_count && count < 64; count++)
             names[count] = w->parameters[count].name;
-        plumb_record_texts(record, "parameters", names, count);
+        plumb_record_set_strings(record, "parameters", names, count);
         const char *line;
-        const plumb_status st = plumb_record_json(&line, record);
+        const plumb_status st = plumb_record_to_json(&line, record);
         if (!st) printf("%s%s", i ? ", " : "", line);
         plumb_record_free(record);
         if (st) return cli_last_error(&cmd_worlds);
@@ -77,7 +77,7 @@ static void print_table(void)
 {
     printf("  %-26s %4s  %-11s %-6s %s\n", "world", "2n", "frame", "dt", "");
     for (int64_t i = 0; i < plumb_world_count(); i++) {
-        const plumb_world_facts *w = plumb_world_describe(plumb_world_at(i));
+        const plumb_world_info *w = plumb_world_get_info(plumb_world_at(i));
         char image[64];
         snprintf(image, sizeof image, "%lld x %lld x %lld", (long long)w->height,
                  (long long)w->width, (long long)w->channels);

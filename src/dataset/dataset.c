@@ -62,7 +62,7 @@ static size_t bytes_of(const plumb_array *array)
 static bool is_shared(const char *name, const plumb_array *whole)
 {
     return whole->ndim == 0 ||
-           (!strcmp(name, "world") && whole->ndim == 1 && whole->dtype == PLUMB_U1);
+           (!strcmp(name, "world") && whole->ndim == 1 && whole->dtype == PLUMB_UINT8);
 }
 
 // How many items: what the frames, the states or else the first array say.
@@ -86,12 +86,12 @@ static plumb_status open_arrays(plumb_dataset *d)
 {
     plumb_status st = plumb_file_open(&d->file, d->path);
     if (st) return st;
-    d->fields = plumb_file_count(d->file);
+    d->fields = plumb_file_array_count(d->file);
     d->field = ARENA_ALLOC(&d->mem, field, d->fields);
     if (!d->field) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < d->fields && !st; i++) {
         field *f = &d->field[i];
-        const char *name = plumb_file_name(d->file, i);
+        const char *name = plumb_file_array_name(d->file, i);
         *f = (field){.name = name + (name[0] == '/'), .index = i};
         st = array_file_info(&f->array, &f->offset, &f->in, d->file, i);
         f->known = !st && f->array.data;
@@ -118,7 +118,7 @@ static plumb_status read_array(plumb_dataset *d, field *f, int64_t item)
     if (!f->known) {
         plumb_array whole;
         const plumb_status st =
-            plumb_file_read(&whole, d->file, plumb_file_name(d->file, f->index));
+            plumb_file_read_array(&whole, d->file, plumb_file_array_name(d->file, f->index));
         if (st) return st;
         f->array.data = whole.data;
         f->known = true;
@@ -182,11 +182,11 @@ static plumb_status open_physical(plumb_dataset *d)
     const int64_t letters = (int64_t)sizeof d->concept, length = (int64_t)strlen(world);
     if (d->layout.probe && d->concept[0])
         d->field[at++] = (field){.name = "concept",
-                                 .array = plumb_array_view(NULL, PLUMB_U1, 1, &letters),
+                                 .array = plumb_array_view(NULL, PLUMB_UINT8, 1, &letters),
                                  .which = PHYSICAL_CONCEPTS_FIELDS};
     if (!world[0]) return PLUMB_OK;
     field *f = &d->field[at];
-    *f = (field){.name = "world", .array = plumb_array_view(NULL, PLUMB_U1, 1, &length)};
+    *f = (field){.name = "world", .array = plumb_array_view(NULL, PLUMB_UINT8, 1, &length)};
     f->shared = f->known = true;
     buffer_put(&f->held, world, (size_t)length);
     return f->held.failed ? fail(PLUMB_EMEMORY, "%s: no memory to open it", d->path) : PLUMB_OK;
@@ -308,7 +308,7 @@ void plumb_dataset_close(plumb_dataset *d)
     free(d);
 }
 
-int64_t plumb_dataset_items(const plumb_dataset *dataset)
+int64_t plumb_dataset_item_count(const plumb_dataset *dataset)
 {
     return dataset->items;
 }
@@ -318,12 +318,12 @@ int64_t plumb_dataset_shards(const plumb_dataset *dataset)
     return dataset->is_records ? dataset->records.count : 1;
 }
 
-int64_t plumb_dataset_fields(const plumb_dataset *dataset)
+int64_t plumb_dataset_field_count(const plumb_dataset *dataset)
 {
     return dataset->fields;
 }
 
-const char *plumb_dataset_field(const plumb_dataset *dataset, int64_t index)
+const char *plumb_dataset_field_name(const plumb_dataset *dataset, int64_t index)
 {
     assert(index >= 0 && index < dataset->fields);
     return dataset->field[index].name;
@@ -336,18 +336,19 @@ static field *find(const plumb_dataset *d, const char *name)
     return NULL;
 }
 
-bool plumb_dataset_has(const plumb_dataset *dataset, const char *name)
+bool plumb_dataset_has_field(const plumb_dataset *dataset, const char *name)
 {
     return find(dataset, name);
 }
 
-bool plumb_dataset_shared(const plumb_dataset *dataset, const char *name)
+bool plumb_dataset_is_shared(const plumb_dataset *dataset, const char *name)
 {
     const field *f = find(dataset, name);
     return f && f->shared;
 }
 
-plumb_status plumb_dataset_read(plumb_array *out, plumb_dataset *d, int64_t item, const char *name)
+plumb_status plumb_dataset_read_field(plumb_array *out, plumb_dataset *d, int64_t item,
+                                      const char *name)
 {
     field *f = find(d, name);
     if (!d->items) return fail(PLUMB_EFORMAT, "%s: holds no record", d->path);
@@ -362,13 +363,13 @@ plumb_status plumb_dataset_read(plumb_array *out, plumb_dataset *d, int64_t item
     return PLUMB_OK;
 }
 
-const char *plumb_dataset_world(char text[64], plumb_dataset *d)
+const char *plumb_dataset_world_name(char text[64], plumb_dataset *d)
 {
     plumb_array name;
     text[0] = 0;
     const field *f = find(d, "world");
-    if (f && f->array.dtype == PLUMB_U1 && plumb_array_count(&f->array) < 64 &&
-        !plumb_dataset_read(&name, d, 0, "world")) {
+    if (f && f->array.dtype == PLUMB_UINT8 && plumb_array_count(&f->array) < 64 &&
+        !plumb_dataset_read_field(&name, d, 0, "world")) {
         memcpy(text, name.data, (size_t)plumb_array_count(&name));
         text[plumb_array_count(&name)] = 0;
         return text;

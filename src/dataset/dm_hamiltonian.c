@@ -36,7 +36,7 @@ void dm_hamiltonian_to_plumb(const char **name, plumb_array *array, bool *shared
     if (!strncmp(from->key, "plumb/", 6) && from->key[6]) {
         *name = from->key + 6;
         *shared = true;
-        if (!strcmp(*name, "world")) array->dtype = PLUMB_U1; // letters, one an integer
+        if (!strcmp(*name, "world")) array->dtype = PLUMB_UINT8; // letters, one an integer
     }
 }
 
@@ -63,7 +63,7 @@ plumb_status dm_hamiltonian_from_plumb(feature_spec *out, bool *only, arena *mem
         }
     if (shared) {
         prefix = "plumb/";
-        if (!strcmp(name, "world")) out->dtype = PLUMB_I8;
+        if (!strcmp(name, "world")) out->dtype = PLUMB_INT64;
     } else if (!*only && is_parameter(name, array)) {
         prefix = "other/";
         out->ndim++;

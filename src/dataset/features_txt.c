@@ -23,7 +23,7 @@ static bool find_type(plumb_dtype *out, const char *name, size_t length)
             *out = (plumb_dtype)i;
             return true;
         }
-    *out = PLUMB_I8;
+    *out = PLUMB_INT64;
     return memmem(name, length, "int64", 5) && !memmem(name, length, "uint64", 6);
 }
 

@@ -30,11 +30,11 @@ void item_pipeline_add_origin(item_pipeline *a, const char *world, bool upright,
     memcpy(&a->origin[1], &seed, sizeof seed);
     a->origin[2] = first;
     a->dt = dt;
-    add_shared(a, "world", PLUMB_U1, (int64_t)strlen(world), (char *)(uintptr_t)world);
-    add_shared(a, "upright", PLUMB_I8, 0, &a->origin[0]);
-    add_shared(a, "seed", PLUMB_I8, 0, &a->origin[1]);
-    add_shared(a, "first", PLUMB_I8, 0, &a->origin[2]);
-    add_shared(a, "dt", PLUMB_F8, 0, &a->dt);
+    add_shared(a, "world", PLUMB_UINT8, (int64_t)strlen(world), (char *)(uintptr_t)world);
+    add_shared(a, "upright", PLUMB_INT64, 0, &a->origin[0]);
+    add_shared(a, "seed", PLUMB_INT64, 0, &a->origin[1]);
+    add_shared(a, "first", PLUMB_INT64, 0, &a->origin[2]);
+    add_shared(a, "dt", PLUMB_FLOAT64, 0, &a->dt);
 }
 
 size_t item_pipeline_bytes(const item_pipeline *a)
@@ -46,7 +46,7 @@ size_t item_pipeline_bytes(const item_pipeline *a)
 }
 
 plumb_status item_pipeline_open(item_pipeline *a, const char *path, int64_t count, int64_t slots,
-                                const plumb_dataset_options *opt)
+                                const plumb_dataset_write_options *opt)
 {
     const plumb_status st = writer_open(&a->out, path, a->field, a->fields, count, opt);
     if (st) return st;

@@ -43,7 +43,7 @@ size_t item_pipeline_bytes(const item_pipeline *a);
 /// Begins the file. At most `slots` items are on their way at a time; their places are still to be
 /// filled in.
 plumb_status item_pipeline_open(item_pipeline *a, const char *path, int64_t count, int64_t slots,
-                                const plumb_dataset_options *opt);
+                                const plumb_dataset_write_options *opt);
 plumb_status item_pipeline_run(item_pipeline *a, int64_t count, int threads);
 /// Ends the file, or leaves none if `st` is a failure; returns what became of it.
 plumb_status item_pipeline_close(item_pipeline *a, plumb_status st);

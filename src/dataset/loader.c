@@ -3,7 +3,7 @@
 // item belongs to has a place in the ring; the consumer holds one place and frees it when it comes
 // for the next. Which thread makes an item decides nothing about it.
 #define _GNU_SOURCE
-#include "plumb/stream.h"
+#include "plumb/loader.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -22,10 +22,10 @@ typedef struct place {
     int64_t done; // items of the batch that is being made here
 } place;
 
-struct plumb_stream {
+struct plumb_loader {
     arena mem;
     const plumb_world *world;
-    plumb_stream_options opt;
+    plumb_loader_options opt;
     int64_t frame_size, state_size, canonical_size; // of a trajectory
     place *ring;
     int64_t places;
@@ -42,10 +42,10 @@ struct plumb_stream {
     int threads;
 };
 
-plumb_stream_options plumb_stream_defaults(void)
+plumb_loader_options plumb_loader_defaults(void)
 {
-    return (plumb_stream_options){
-        .size = sizeof(plumb_stream_options),
+    return (plumb_loader_options){
+        .size = sizeof(plumb_loader_options),
         .batch = 32,
         .window = 64,
         .ahead = 2,
@@ -60,16 +60,16 @@ plumb_stream_options plumb_stream_defaults(void)
 // cut moves no particle.
 static const uint64_t window_stream = (uint64_t)0x77 << 48;
 
-static int64_t cut_of(const plumb_stream *s, int64_t item)
+static int64_t cut_of(const plumb_loader *s, int64_t item)
 {
     rng r = rng_at(s->opt.seed, window_stream | (uint64_t)item);
     return rng_below(&r, s->opt.steps - s->opt.window + 1);
 }
 
-static plumb_status make(const plumb_stream *s, place *p, int64_t number)
+static plumb_status make(const plumb_loader *s, place *p, int64_t number)
 {
     const int64_t item = s->opt.first + number, at = number % s->opt.batch;
-    const plumb_trajectory out = {
+    const plumb_world_item out = {
         .frames = p->frames + at * s->frame_size,
         .state = p->state ? p->state + at * s->state_size : NULL,
         .canonical = p->canonical ? p->canonical + at * s->canonical_size : NULL,
@@ -78,10 +78,10 @@ static plumb_status make(const plumb_stream *s, place *p, int64_t number)
     plumb_world_options opt = s->opt.world;
     opt.first = cut_of(s, item);
     const plumb_status st = status_check_stop();
-    return st ? st : plumb_world_make(&out, s->world, s->opt.seed, item, s->opt.window, &opt);
+    return st ? st : plumb_world_simulate(&out, s->world, s->opt.seed, item, s->opt.window, &opt);
 }
 
-static bool has_room(const plumb_stream *s)
+static bool has_room(const plumb_loader *s)
 {
     // The place of the batch in use is not free yet.
     const int64_t oldest = s->given ? s->given - 1 : 0;
@@ -90,7 +90,7 @@ static bool has_room(const plumb_stream *s)
 
 static void *serve(void *argument)
 {
-    plumb_stream *s = argument;
+    plumb_loader *s = argument;
     pthread_mutex_lock(&s->lock);
     for (;;) {
         while (!s->ended && !has_room(s)) pthread_cond_wait(&s->room, &s->lock);
@@ -116,9 +116,9 @@ static void *serve(void *argument)
 
 // ---- opening and closing ----
 
-static plumb_status check(const plumb_stream *s, const plumb_world_facts *w)
+static plumb_status check(const plumb_loader *s, const plumb_world_info *w)
 {
-    const plumb_stream_options *o = &s->opt;
+    const plumb_loader_options *o = &s->opt;
     static const int64_t most = (int64_t)1 << 31;
     const struct {
         const char *name;
@@ -141,13 +141,13 @@ static plumb_status check(const plumb_stream *s, const plumb_world_facts *w)
     double time;
     plumb_world_options opt = o->world;
     if (!opt.reject_steps) opt.reject_steps = 1;
-    return plumb_world_make(&(plumb_trajectory){.time = &time}, s->world, o->seed, o->first, 1,
-                            &opt);
+    return plumb_world_simulate(&(plumb_world_item){.time = &time}, s->world, o->seed, o->first, 1,
+                                &opt);
 }
 
-static plumb_status make_ring(plumb_stream *s, const plumb_world_facts *w)
+static plumb_status make_ring(plumb_loader *s, const plumb_world_info *w)
 {
-    const plumb_stream_options *o = &s->opt;
+    const plumb_loader_options *o = &s->opt;
     s->frame_size = o->window * o->world.image * o->world.image * w->channels;
     s->state_size = o->window * 2 * w->n;
     s->canonical_size = o->window * 2 * w->canonical_n;
@@ -167,7 +167,7 @@ static plumb_status make_ring(plumb_stream *s, const plumb_world_facts *w)
     return whole ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status start(plumb_stream *s)
+static plumb_status start(plumb_loader *s)
 {
     int threads = s->opt.threads > 0 ? s->opt.threads : parallel_threads();
     if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
@@ -178,14 +178,14 @@ static plumb_status start(plumb_stream *s)
     return s->threads ? PLUMB_OK : fail(PLUMB_EMEMORY, "no thread for a stream can be had");
 }
 
-plumb_status plumb_stream_open(plumb_stream **out, const plumb_world *world,
-                               const plumb_stream_options *opt)
+plumb_status plumb_loader_open(plumb_loader **out, const plumb_world *world,
+                               const plumb_loader_options *opt)
 {
-    plumb_stream *s = calloc(1, sizeof *s);
+    plumb_loader *s = calloc(1, sizeof *s);
     if (!s) return fail(PLUMB_EMEMORY, "no memory for a stream");
-    const plumb_world_facts *w = plumb_world_describe(world);
+    const plumb_world_info *w = plumb_world_get_info(world);
     s->world = world;
-    s->opt = opt ? *opt : plumb_stream_defaults();
+    s->opt = opt ? *opt : plumb_loader_defaults();
     if (!s->opt.steps) s->opt.steps = s->opt.window;
     if (!s->opt.world.image) s->opt.world.image = w->height;
     // A trajectory is judged by all of its length, wherever its window is.
@@ -196,12 +196,12 @@ plumb_status plumb_stream_open(plumb_stream **out, const plumb_world *world,
     plumb_status st = check(s, w);
     if (!st) st = make_ring(s, w);
     if (!st) st = start(s);
-    if (st) plumb_stream_close(s);
+    if (st) plumb_loader_close(s);
     else *out = s;
     return st;
 }
 
-plumb_status plumb_stream_next(plumb_stream_batch *out, plumb_stream *s)
+plumb_status plumb_loader_next(plumb_loader_batch *out, plumb_loader *s)
 {
     pthread_mutex_lock(&s->lock);
     if (s->given) s->ring[(s->given - 1) % s->places].done = 0; // the one before is given back
@@ -212,7 +212,7 @@ plumb_status plumb_stream_next(plumb_stream_batch *out, plumb_stream *s)
     const plumb_status st = s->st;
     pthread_mutex_unlock(&s->lock);
     if (st) return fail(st, "%s", s->why); // written once, before `st`
-    *out = (plumb_stream_batch){.index = index,
+    *out = (plumb_loader_batch){.index = index,
                                 .frames = p->frames,
                                 .state = p->state,
                                 .canonical = p->canonical,
@@ -220,7 +220,7 @@ plumb_status plumb_stream_next(plumb_stream_batch *out, plumb_stream *s)
     return PLUMB_OK;
 }
 
-void plumb_stream_close(plumb_stream *s)
+void plumb_loader_close(plumb_loader *s)
 {
     if (!s) return;
     pthread_mutex_lock(&s->lock);

@@ -22,8 +22,8 @@ plumb_array physical_concepts_array(const physical_concepts_layout *p, int field
     const int64_t n = p->size, shape[6] = {4, p->steps, n, n, 3};
     const int64_t pose[3] = {4, p->steps, PHYSICAL_CONCEPTS_POSE};
     const int from = p->probe ? 0 : 1;
-    if (field == 2) return plumb_array_view(NULL, PLUMB_F4, 3 - from, pose + from);
-    return plumb_array_view(NULL, PLUMB_U1, (field ? 4 : 5) - from, shape + from);
+    if (field == 2) return plumb_array_view(NULL, PLUMB_FLOAT32, 3 - from, pose + from);
+    return plumb_array_view(NULL, PLUMB_UINT8, (field ? 4 : 5) - from, shape + from);
 }
 
 // The features of a record by their keys; the last of a key counts.

@@ -14,13 +14,13 @@ enum { SLOTS_PER_THREAD = 4, SLOT_BYTES = 1 << 26 };
 enum { FRAMES, STATE, DERIVATIVE, CANONICAL, ENERGY, TIME, FIRST_PARAMETER };
 
 typedef struct item {
-    plumb_trajectory made;
+    plumb_world_item made;
     int64_t *integers; // parameters that are whole numbers
 } item;
 
 typedef struct simulate_job {
     const plumb_world *world;
-    const plumb_world_facts *facts;
+    const plumb_world_info *facts;
     plumb_world_options opt;
     int64_t steps, first;
     uint64_t seed;
@@ -36,24 +36,25 @@ static bool is_row(const plumb_world_parameter *p)
 
 static plumb_status list_fields(simulate_job *j, bool published)
 {
-    const plumb_world_facts *w = j->facts;
+    const plumb_world_info *w = j->facts;
     const int64_t t = j->steps;
     if (w->parameter_count > ITEM_PIPELINE_FIELDS - 16)
         return fail(PLUMB_EVALUE, "%s has too many parameters", w->name);
-    item_pipeline_add_field(&j->line, "frames", PLUMB_U1, 4,
+    item_pipeline_add_field(&j->line, "frames", PLUMB_UINT8, 4,
                             (int64_t[]){t, j->opt.image, j->opt.image, w->channels});
-    item_pipeline_add_field(&j->line, "state", PLUMB_F8, 2, (int64_t[]){t, 2 * w->n});
-    item_pipeline_add_field(&j->line, "derivative", PLUMB_F8, 2, (int64_t[]){t, 2 * w->n});
-    item_pipeline_add_field(&j->line, "canonical", PLUMB_F8, 2, (int64_t[]){t, 2 * w->canonical_n});
-    item_pipeline_add_field(&j->line, "energy", PLUMB_F8, 1, &t);
-    item_pipeline_add_field(&j->line, "time", PLUMB_F8, 1, &t);
+    item_pipeline_add_field(&j->line, "state", PLUMB_FLOAT64, 2, (int64_t[]){t, 2 * w->n});
+    item_pipeline_add_field(&j->line, "derivative", PLUMB_FLOAT64, 2, (int64_t[]){t, 2 * w->n});
+    item_pipeline_add_field(&j->line, "canonical", PLUMB_FLOAT64, 2,
+                            (int64_t[]){t, 2 * w->canonical_n});
+    item_pipeline_add_field(&j->line, "energy", PLUMB_FLOAT64, 1, &t);
+    item_pipeline_add_field(&j->line, "time", PLUMB_FLOAT64, 1, &t);
     for (int64_t i = 0; i < w->parameter_count; i++) {
         const plumb_world_parameter *p = &w->parameters[i];
         int64_t count = p->count;
         // The published mass-spring without colours has one offset, 0, where all others have two.
         if (published && !strcmp(w->name, "mass-spring") && !strcmp(p->name, "offset")) count = 1;
-        item_pipeline_add_field(&j->line, p->name, p->integer ? PLUMB_I8 : PLUMB_F8, is_row(p),
-                                &count);
+        item_pipeline_add_field(&j->line, p->name, p->integer ? PLUMB_INT64 : PLUMB_FLOAT64,
+                                is_row(p), &count);
     }
     return PLUMB_OK;
 }
@@ -75,7 +76,7 @@ static plumb_status make_items(simulate_job *j)
         double *parameters = ARENA_ALLOC(mem, double, size);
         one->integers = ARENA_ALLOC(mem, int64_t, size);
         if (!parameters || !one->integers) return PLUMB_EMEMORY;
-        one->made = (plumb_trajectory){.frames = place[FRAMES],
+        one->made = (plumb_world_item){.frames = place[FRAMES],
                                        .state = place[STATE],
                                        .derivative = place[DERIVATIVE],
                                        .canonical = place[CANONICAL],
@@ -98,7 +99,7 @@ static plumb_status make(void *context, int64_t slot, int64_t number)
     const simulate_job *j = context;
     const item *one = &j->items[slot];
     const plumb_status st =
-        plumb_world_make(&one->made, j->world, j->seed, j->first + number, j->steps, &j->opt);
+        plumb_world_simulate(&one->made, j->world, j->seed, j->first + number, j->steps, &j->opt);
     const int64_t size = plumb_world_parameter_size(j->world);
     for (int64_t i = 0; i < size && !st; i++) one->integers[i] = (int64_t)one->made.parameters[i];
     return st;
@@ -131,10 +132,10 @@ static plumb_status check(const simulate_job *j, int64_t count, const char *path
 static plumb_status probe(const simulate_job *j, double *dt)
 {
     double time[2] = {0};
-    const plumb_trajectory one = {.time = time};
+    const plumb_world_item one = {.time = time};
     plumb_world_options opt = j->opt;
     if (!opt.reject_steps) opt.reject_steps = 2; // any will do
-    const plumb_status st = plumb_world_make(&one, j->world, j->seed, j->first, 2, &opt);
+    const plumb_status st = plumb_world_simulate(&one, j->world, j->seed, j->first, 2, &opt);
     *dt = time[1] - time[0];
     return st;
 }
@@ -142,10 +143,10 @@ static plumb_status probe(const simulate_job *j, double *dt)
 plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world, int64_t count,
                                     int64_t steps, uint64_t seed, int64_t first,
                                     const plumb_world_options *world_opt,
-                                    const plumb_dataset_options *opt, int threads)
+                                    const plumb_dataset_write_options *opt, int threads)
 {
     simulate_job j = {.world = world,
-                      .facts = plumb_world_describe(world),
+                      .facts = plumb_world_get_info(world),
                       .opt = world_opt ? *world_opt : plumb_world_defaults(),
                       .steps = steps,
                       .first = first,

@@ -26,17 +26,18 @@ static void list_fields(room_job *j)
     const bool probe = j->facts->concept;
     const int skip = probe ? 0 : 1; // a free scene is one clip, and has no axis of clips
     const int64_t n = j->image, t = PLUMB_ROOM_STEPS, letters = LETTERS;
-    const int64_t cuts = PLUMB_ROOM_CUTS, blocks = PLUMB_ROOM_BLOCKS;
-    item_pipeline_add_field(&j->line, "frames", PLUMB_U1, 5 - skip,
+    const int64_t cuts = PLUMB_ROOM_CUTS, blocks = PLUMB_ROOM_EVENTS;
+    item_pipeline_add_field(&j->line, "frames", PLUMB_UINT8, 5 - skip,
                             (int64_t[]){4, t, n, n, 3} + skip);
-    item_pipeline_add_field(&j->line, "mask", PLUMB_U1, 4 - skip, (int64_t[]){4, t, n, n} + skip);
-    item_pipeline_add_field(&j->line, "camera_pose", PLUMB_F4, 3 - skip,
+    item_pipeline_add_field(&j->line, "mask", PLUMB_UINT8, 4 - skip,
+                            (int64_t[]){4, t, n, n} + skip);
+    item_pipeline_add_field(&j->line, "camera_pose", PLUMB_FLOAT32, 3 - skip,
                             (int64_t[]){4, t, 6} + skip);
-    item_pipeline_add_field(&j->line, "objects", PLUMB_F8, 4 - skip,
-                            (int64_t[]){4, t, PLUMB_ROOM_OBJECTS, PLUMB_ROOM_NUMBERS} + skip);
-    if (probe) item_pipeline_add_field(&j->line, "cut", PLUMB_I8, 1, &cuts);
-    else item_pipeline_add_field(&j->line, "blocks", PLUMB_U1, 1, &blocks);
-    if (probe) item_pipeline_add_field(&j->line, "concept", PLUMB_U1, 1, &letters);
+    item_pipeline_add_field(&j->line, "objects", PLUMB_FLOAT64, 4 - skip,
+                            (int64_t[]){4, t, PLUMB_ROOM_OBJECTS, PLUMB_ROOM_OBJECT_SIZE} + skip);
+    if (probe) item_pipeline_add_field(&j->line, "cut", PLUMB_INT64, 1, &cuts);
+    else item_pipeline_add_field(&j->line, "blocks", PLUMB_UINT8, 1, &blocks);
+    if (probe) item_pipeline_add_field(&j->line, "concept", PLUMB_UINT8, 1, &letters);
 }
 
 static plumb_status make_items(room_job *j)
@@ -71,7 +72,7 @@ static plumb_status make(void *context, int64_t slot, int64_t number)
 
 plumb_status plumb_room_simulate(const char *path, const plumb_room *room, int64_t count,
                                  uint64_t seed, int64_t first, int64_t image,
-                                 const plumb_dataset_options *opt, int threads)
+                                 const plumb_dataset_write_options *opt, int threads)
 {
     room_job j = {.room = room,
                   .facts = plumb_room_describe(room),

@@ -100,21 +100,21 @@ static bool narrow(unsigned char *place, plumb_dtype dtype, const int64_t *value
 {
     bool fits = true;
     switch (dtype) {
-    case PLUMB_F8:
-    case PLUMB_I8:
-    case PLUMB_U8: memcpy(place, values, (size_t)count * 8); break;
-    case PLUMB_I4: NARROW(int32_t); break;
-    case PLUMB_U4: NARROW(uint32_t); break;
-    case PLUMB_I2: NARROW(int16_t); break;
-    case PLUMB_F2:
-    case PLUMB_U2: NARROW(uint16_t); break;
-    case PLUMB_I1: NARROW(int8_t); break;
-    case PLUMB_U1: NARROW(uint8_t); break;
+    case PLUMB_FLOAT64:
+    case PLUMB_INT64:
+    case PLUMB_UINT64: memcpy(place, values, (size_t)count * 8); break;
+    case PLUMB_INT32: NARROW(int32_t); break;
+    case PLUMB_UINT32: NARROW(uint32_t); break;
+    case PLUMB_INT16: NARROW(int16_t); break;
+    case PLUMB_FLOAT16:
+    case PLUMB_UINT16: NARROW(uint16_t); break;
+    case PLUMB_INT8: NARROW(int8_t); break;
+    case PLUMB_UINT8: NARROW(uint8_t); break;
     case PLUMB_BOOL:
         NARROW(uint8_t);
         for (int64_t i = 0; i < count; i++) fits &= values[i] == 0 || values[i] == 1;
         break;
-    case PLUMB_F4: // two an integer, the first in the low half
+    case PLUMB_FLOAT32: // two an integer, the first in the low half
         for (int64_t i = 0; i < count; i++) {
             const uint32_t bits = (uint32_t)((uint64_t)values[i / 2] >> 32 * (i % 2));
             memcpy(place + 4 * i, &bits, 4);
@@ -127,7 +127,7 @@ static bool narrow(unsigned char *place, plumb_dtype dtype, const int64_t *value
 static plumb_status read_integers(buffer *out, const tf_feature *f, plumb_dtype dtype, int64_t have,
                                   int64_t count, const char *what)
 {
-    const int64_t wanted = dtype == PLUMB_F4 ? count / 2 + count % 2 : count;
+    const int64_t wanted = dtype == PLUMB_FLOAT32 ? count / 2 + count % 2 : count;
     if (have != wanted) return wrong_count(what, have, wanted, "integers");
     int64_t *values = malloc((size_t)have * sizeof *values + 1);
     unsigned char *place = buffer_grow(out, (size_t)count * plumb_dtype_size(dtype));
@@ -145,8 +145,8 @@ static plumb_status read_floats(buffer *out, const tf_feature *f, plumb_dtype dt
     float *values = malloc((size_t)have * sizeof *values + 1);
     unsigned char *place = buffer_grow(out, (size_t)count * plumb_dtype_size(dtype));
     const plumb_status st = values && place ? tf_example_floats(values, f, what) : no_memory(what);
-    if (!st && dtype == PLUMB_F4) memcpy(place, values, (size_t)count * sizeof *values);
-    if (!st && dtype == PLUMB_F8)
+    if (!st && dtype == PLUMB_FLOAT32) memcpy(place, values, (size_t)count * sizeof *values);
+    if (!st && dtype == PLUMB_FLOAT64)
         for (int64_t i = 0; i < count; i++) ((double *)(void *)place)[i] = (double)values[i];
     free(values);
     return st;
@@ -163,15 +163,16 @@ plumb_status tf_decode_feature(buffer *out, plumb_dtype dtype, const feature_spe
     plumb_status st = find(&f, want->key, example, bytes, what);
     if (!st) st = tf_example_count(&have, &f, named);
     if (st) return st;
-    const bool real = dtype == PLUMB_F8 || dtype == PLUMB_F4;
+    const bool real = dtype == PLUMB_FLOAT64 || dtype == PLUMB_FLOAT32;
     if (!array_count_checked(&count, want->shape, want->ndim, 8))
         return fail(PLUMB_EFORMAT, "%s is of a shape that cannot be", named);
-    if (f.kind == TF_BYTES && dtype == PLUMB_U1 && want->ndim == 4 && count && want->shape[3] <= 4)
+    if (f.kind == TF_BYTES && dtype == PLUMB_UINT8 && want->ndim == 4 && count &&
+        want->shape[3] <= 4)
         return read_film(out, &f, want, have, named);
-    if (f.kind == TF_BYTES && dtype == PLUMB_U1) return read_raw(out, &f, have, count, named);
+    if (f.kind == TF_BYTES && dtype == PLUMB_UINT8) return read_raw(out, &f, have, count, named);
     if (f.kind == TF_INTEGERS || (f.kind == TF_EMPTY && !count))
         return read_integers(out, &f, dtype, have, count, named);
     if (f.kind == TF_FLOATS && real) return read_floats(out, &f, dtype, have, count, named);
     return fail(PLUMB_EFORMAT, "%s holds %s, wanted %s", named, kinds[f.kind],
-                dtype == PLUMB_U1 ? "bytes" : "integers");
+                dtype == PLUMB_UINT8 ? "bytes" : "integers");
 }

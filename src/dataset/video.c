@@ -7,7 +7,7 @@
 #include "math/rng.h"
 
 // A stream of random numbers a step, far from those of worlds, which begin at 1 << 56, and of
-// plumb_stream, 0x77 << 48. Each sample has four words of it, of which two are used.
+// plumb_loader, 0x77 << 48. Each sample has four words of it, of which two are used.
 static const uint64_t cut_stream = (uint64_t)0x66 << 48;
 
 plumb_status video_check_length(const video_set *f, int64_t length)

@@ -71,8 +71,8 @@ static int64_t frame_bytes(const video_set *f)
 static plumb_status film_world(const video_job *j, int64_t item)
 {
     const video_set *f = j->film;
-    const plumb_trajectory out = {.frames = j->frames + item * f->steps * frame_bytes(f)};
-    return plumb_world_make(&out, j->world, j->seed, j->first + item, f->steps, &j->opt);
+    const plumb_world_item out = {.frames = j->frames + item * f->steps * frame_bytes(f)};
+    return plumb_world_simulate(&out, j->world, j->seed, j->first + item, f->steps, &j->opt);
 }
 
 static plumb_status film_room(const video_job *j, int64_t item)
@@ -130,7 +130,7 @@ plumb_status video_load_world(video_set *out, arena *mem, const plumb_world *wor
                               int64_t first, int64_t count, int64_t steps, int64_t image,
                               int threads)
 {
-    const plumb_world_facts *facts = plumb_world_describe(world);
+    const plumb_world_info *facts = plumb_world_get_info(world);
     video_set f = {.count = count,
                    .steps = steps,
                    .height = image ? image : facts->height,
@@ -144,8 +144,8 @@ plumb_status video_load_world(video_set *out, arena *mem, const plumb_world *wor
                    .items = count};
     j.opt.image = f.height;
     double time[2];
-    plumb_status st = plumb_world_make(
-        &(plumb_trajectory){.time = time}, world, seed, first, 2,
+    plumb_status st = plumb_world_simulate(
+        &(plumb_world_item){.time = time}, world, seed, first, 2,
         &(plumb_world_options){.size = sizeof j.opt, .image = f.height, .reject_steps = 2});
     if (!st) st = take_room(&j.frames, &f, mem);
     f.dt = time[1] - time[0];
@@ -217,13 +217,13 @@ static plumb_status check_frames(reading *r)
     const plumb_array *a = &r->first;
     char shape[200];
     r->tuples = a->ndim == 5 && a->shape[0] == 4;
-    if (a->dtype == PLUMB_U1 && (a->ndim == 4 || r->tuples) && plumb_array_count(a) > 0)
+    if (a->dtype == PLUMB_UINT8 && (a->ndim == 4 || r->tuples) && plumb_array_count(a) > 0)
         return PLUMB_OK;
     return fail(PLUMB_ESHAPE,
                 "%s: frames of an item are %s %s, wanted u1 (steps, height, width, channels), or "
                 "four such clips",
                 r->path, plumb_dtype_name(a->dtype),
-                plumb_array_shape_text(shape, sizeof shape, a));
+                plumb_array_shape_string(shape, sizeof shape, a));
 }
 
 // What there is of `field` of item i, as many bytes as `clip` a clip, to the places of its clips.
@@ -232,15 +232,15 @@ static plumb_status read_clips(uint8_t *to, const reading *r, const video_set *f
 {
     plumb_array a;
     char shape[200];
-    plumb_status st = plumb_dataset_read(&a, r->d, item, field);
+    plumb_status st = plumb_dataset_read_field(&a, r->d, item, field);
     if (st) return st;
     const int64_t clips = r->tuples ? 4 : 1, skip = r->tuples ? 2 : 0, taken = r->tuples ? 2 : 1;
     const bool frames = !strcmp(field, "frames");
-    if (a.dtype != PLUMB_U1 || plumb_array_count(&a) != clips * clip ||
+    if (a.dtype != PLUMB_UINT8 || plumb_array_count(&a) != clips * clip ||
         (frames && (a.ndim != r->first.ndim ||
                     memcmp(a.shape, r->first.shape, (size_t)a.ndim * sizeof *a.shape))))
         return fail(PLUMB_ESHAPE, "%s: %s of item %lld is %s, unlike item 0", r->path, field,
-                    (long long)item, plumb_array_shape_text(shape, sizeof shape, &a));
+                    (long long)item, plumb_array_shape_string(shape, sizeof shape, &a));
     const int64_t left = f->count - taken * item, now = left < taken ? left : taken;
     memcpy(to + taken * item * clip, (const uint8_t *)a.data + skip * clip, (size_t)(now * clip));
     return PLUMB_OK;
@@ -249,12 +249,12 @@ static plumb_status read_clips(uint8_t *to, const reading *r, const video_set *f
 static plumb_status shape_film(video_set *f, reading *r, int64_t count)
 {
     plumb_array a;
-    if (!plumb_dataset_has(r->d, "frames"))
+    if (!plumb_dataset_has_field(r->d, "frames"))
         return fail(PLUMB_EFILE, "%s: has no frames to learn from", r->path);
-    plumb_status st = plumb_dataset_read(&r->first, r->d, 0, "frames");
+    plumb_status st = plumb_dataset_read_field(&r->first, r->d, 0, "frames");
     if (!st) st = check_frames(r);
     if (st) return st;
-    const int64_t clips = plumb_dataset_items(r->d) * (r->tuples ? 2 : 1);
+    const int64_t clips = plumb_dataset_item_count(r->d) * (r->tuples ? 2 : 1);
     const int64_t *shape = r->first.shape + r->tuples;
     if (count > clips)
         return fail(PLUMB_EVALUE, "%s: has %lld trajectories, not %lld", r->path, (long long)clips,
@@ -264,7 +264,7 @@ static plumb_status shape_film(video_set *f, reading *r, int64_t count)
                      .height = shape[1],
                      .width = shape[2],
                      .channels = shape[3]};
-    if (plumb_dataset_has(r->d, "dt") && !plumb_dataset_read(&a, r->d, 0, "dt") &&
+    if (plumb_dataset_has_field(r->d, "dt") && !plumb_dataset_read_field(&a, r->d, 0, "dt") &&
         plumb_array_count(&a) == 1)
         plumb_array_to_double(&f->dt, &a, 0, 1);
     return PLUMB_OK;
@@ -274,7 +274,7 @@ static plumb_status read_all(video_set *f, arena *mem, reading *r, int64_t count
 {
     plumb_status st = shape_film(f, r, count);
     if (st) return st;
-    if (masks && !plumb_dataset_has(r->d, "mask"))
+    if (masks && !plumb_dataset_has_field(r->d, "mask"))
         return fail(PLUMB_EFILE, "%s: has no mask, which this model must be shown", r->path);
     uint8_t *frames, *mask = NULL;
     const int64_t pixels = f->steps * f->height * f->width;
@@ -308,7 +308,7 @@ plumb_status video_load_file(video_set *out, arena *mem, const char *path, int64
 void video_hash(char out[33], const video_set *f)
 {
     const int64_t shape[] = {f->count, f->steps, f->height, f->width, f->channels};
-    const plumb_array a = plumb_array_view((void *)(uintptr_t)f->frames, PLUMB_U1, 5, shape);
+    const plumb_array a = plumb_array_view((void *)(uintptr_t)f->frames, PLUMB_UINT8, 5, shape);
     const plumb_array *one = &a;
     hash_arrays(out, &one, 1);
 }

@@ -10,7 +10,7 @@
 
 /// Items first .. first + count - 1 of a world, `steps` frames each of `image` pixels (0: the
 /// world's own), made by `threads` threads, which change no bit. Reports progress, stops on
-/// plumb_stop. Fails with PLUMB_EVALUE if that is more than the machine's memory.
+/// plumb_set_stop. Fails with PLUMB_EVALUE if that is more than the machine's memory.
 plumb_status video_load_world(video_set *out, arena *mem, const plumb_world *world, uint64_t seed,
                               int64_t first, int64_t count, int64_t steps, int64_t image,
                               int threads);

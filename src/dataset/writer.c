@@ -18,9 +18,9 @@ static const writer_format *const formats[] = {&writer_npz, &writer_h5, &writer_
                                                &writer_tfrecord};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-plumb_dataset_options plumb_dataset_defaults(void)
+plumb_dataset_write_options plumb_dataset_write_defaults(void)
 {
-    return (plumb_dataset_options){.size = sizeof(plumb_dataset_options)};
+    return (plumb_dataset_write_options){.size = sizeof(plumb_dataset_write_options)};
 }
 
 size_t writer_bytes(const writer_field *field)
@@ -71,7 +71,7 @@ static bool has_field(const writer_field *fields, int64_t count, const char *nam
 }
 
 plumb_status writer_open(writer **out, const char *path, const writer_field *fields, int64_t count,
-                         int64_t items, const plumb_dataset_options *opt)
+                         int64_t items, const plumb_dataset_write_options *opt)
 {
     const writer_format *format = NULL;
     const size_t length = strlen(path);
@@ -80,7 +80,7 @@ plumb_status writer_open(writer **out, const char *path, const writer_field *fie
         if (length > suffix && !strcasecmp(path + length - suffix, formats[i]->suffix))
             format = formats[i];
     }
-    const plumb_dataset_options chosen = opt ? *opt : plumb_dataset_defaults();
+    const plumb_dataset_write_options chosen = opt ? *opt : plumb_dataset_write_defaults();
     const bool room = has_field(fields, count, "mask") && has_field(fields, count, "camera_pose");
     if (chosen.published && room && (format == &writer_tfrecord || tfrecord_shards_is(path)))
         format = &writer_physical;

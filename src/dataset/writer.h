@@ -38,14 +38,14 @@ struct writer {
     writer_field *field;
     int64_t fields;
     int64_t items, done;
-    plumb_dataset_options opt;
+    plumb_dataset_write_options opt;
 };
 
 extern const writer_format writer_npz, writer_h5, writer_hdf5, writer_tfrecord, writer_physical;
 
 /// Begins a file of `items` items. The data of shared fields need not outlive the call.
 plumb_status writer_open(writer **out, const char *path, const writer_field *fields, int64_t count,
-                         int64_t items, const plumb_dataset_options *opt);
+                         int64_t items, const plumb_dataset_write_options *opt);
 
 /// `data` has one pointer a field, NULL where the field is shared.
 plumb_status writer_pack(buffer *out, const writer *w, const void *const *data);

@@ -53,7 +53,7 @@ static plumb_status choose(writer *w, state *s)
     for (int k = 0; k < PHYSICAL_CONCEPTS_FIELDS; k++) {
         const plumb_array *have = &w->field[s->field[k]].array,
                           want = physical_concepts_array(&s->layout, k);
-        const bool wide = k == 2 && have->dtype == PLUMB_F8;
+        const bool wide = k == 2 && have->dtype == PLUMB_FLOAT64;
         if (!same_shape(have, &want) || (have->dtype != want.dtype && !wide))
             return fail(PLUMB_ESHAPE,
                         "%s: \"%s\" has not the shape and type it has in Physical "
@@ -81,7 +81,7 @@ static plumb_status physical_pack(buffer *out, const writer *w, const void *cons
     const int64_t count = plumb_array_count(&pose->array);
     const void *numbers = data[s->field[2]];
     float *narrow = NULL;
-    if (pose->array.dtype == PLUMB_F8) {
+    if (pose->array.dtype == PLUMB_FLOAT64) {
         narrow = malloc((size_t)count * sizeof *narrow + 1);
         if (!narrow) return fail(PLUMB_EMEMORY, "%s: no memory for an item", w->path);
         for (int64_t i = 0; i < count; i++) narrow[i] = (float)((const double *)numbers)[i];

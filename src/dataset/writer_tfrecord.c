@@ -31,7 +31,7 @@ typedef struct state {
 // Frames: (steps, height, width, channels) of bytes.
 static bool is_film(const feature_spec *f)
 {
-    return f->dtype == PLUMB_U1 && f->ndim == 4 && f->shape[3] >= 1 && f->shape[3] <= 4 &&
+    return f->dtype == PLUMB_UINT8 && f->ndim == 4 && f->shape[3] >= 1 && f->shape[3] <= 4 &&
            f->shape[0] >= 1 && f->shape[1] >= 1 && f->shape[2] >= 1;
 }
 
@@ -54,18 +54,18 @@ static plumb_status put_film(buffer *out, const feature_spec *f, const void *dat
 static void to_integers(int64_t *values, plumb_dtype dtype, const void *data, int64_t count)
 {
     switch (dtype) {
-    case PLUMB_F8:
-    case PLUMB_I8:
-    case PLUMB_U8: memcpy(values, data, (size_t)count * 8); break;
-    case PLUMB_I4: WIDEN(int32_t); break;
-    case PLUMB_U4: WIDEN(uint32_t); break;
-    case PLUMB_I2: WIDEN(int16_t); break;
-    case PLUMB_F2:
-    case PLUMB_U2: WIDEN(uint16_t); break;
-    case PLUMB_I1: WIDEN(int8_t); break;
-    case PLUMB_U1:
+    case PLUMB_FLOAT64:
+    case PLUMB_INT64:
+    case PLUMB_UINT64: memcpy(values, data, (size_t)count * 8); break;
+    case PLUMB_INT32: WIDEN(int32_t); break;
+    case PLUMB_UINT32: WIDEN(uint32_t); break;
+    case PLUMB_INT16: WIDEN(int16_t); break;
+    case PLUMB_FLOAT16:
+    case PLUMB_UINT16: WIDEN(uint16_t); break;
+    case PLUMB_INT8: WIDEN(int8_t); break;
+    case PLUMB_UINT8:
     case PLUMB_BOOL: WIDEN(uint8_t); break;
-    case PLUMB_F4: break; // two an integer, elsewhere
+    case PLUMB_FLOAT32: break; // two an integer, elsewhere
     }
 }
 
@@ -93,16 +93,17 @@ static plumb_status put_feature(buffer *out, const feature_spec *f, plumb_dtype 
     if (is_film(f)) return put_film(out, f, data);
     int64_t count = 1;
     for (int i = 0; i < f->ndim; i++) count *= f->shape[i];
-    if (f->dtype == PLUMB_U1 && f->ndim >= 3) { // masks, and films of several clips
+    if (f->dtype == PLUMB_UINT8 && f->ndim >= 3) { // masks, and films of several clips
         tf_example_put_bytes(out, f->key, data, (size_t)count);
         return PLUMB_OK;
     }
     int64_t *values = malloc((size_t)count * 8 + 8);
-    float *narrow = f->dtype == PLUMB_F4 && from == PLUMB_F8 ? malloc((size_t)count * 4 + 4) : NULL;
+    float *narrow =
+        f->dtype == PLUMB_FLOAT32 && from == PLUMB_FLOAT64 ? malloc((size_t)count * 4 + 4) : NULL;
     plumb_status st = PLUMB_OK;
-    if (!values || (f->dtype == PLUMB_F4 && from == PLUMB_F8 && !narrow)) {
+    if (!values || (f->dtype == PLUMB_FLOAT32 && from == PLUMB_FLOAT64 && !narrow)) {
         st = fail(PLUMB_EMEMORY, "no memory for \"%s\"", f->key);
-    } else if (f->dtype == PLUMB_F4) {
+    } else if (f->dtype == PLUMB_FLOAT32) {
         for (int64_t i = 0; narrow && i < count; i++) narrow[i] = (float)((const double *)data)[i];
         put_floats(out, f, narrow ? narrow : data, count, values);
     } else {
@@ -157,7 +158,7 @@ static plumb_status choose(writer *w, state *s)
             dm_hamiltonian_from_plumb(row, &only, &w->mem, f->name, &f->array, f->shared);
         if (st) return fail(st, "%s: %s", w->path, plumb_last_error());
         if (w->opt.published && !only) continue;
-        if (w->opt.narrow && row->dtype == PLUMB_F8) row->dtype = PLUMB_F4;
+        if (w->opt.narrow && row->dtype == PLUMB_FLOAT64) row->dtype = PLUMB_FLOAT32;
         if (is_film(row) && row->shape[0] > PNG_LIMIT / row->shape[1])
             return fail(PLUMB_EVALUE,
                         "%s: %lld frames of %lld rows; a PNG in a record has at most %d rows",

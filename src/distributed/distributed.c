@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
-#include "plumb/parallel.h"
+#include "plumb/system.h"
 
 #include "distributed/comm.h"
 
-plumb_status plumb_parallel_begin(void)
+plumb_status plumb_distributed_init(void)
 {
     return comm_init();
 }
 
-void plumb_parallel_end(bool failed)
+void plumb_distributed_finalize(bool failed)
 {
     comm_finalize(failed);
 }
 
-int plumb_parallel_rank(void)
+int plumb_distributed_rank(void)
 {
     return comm_rank();
 }
 
-int plumb_parallel_size(void)
+int plumb_distributed_size(void)
 {
     return comm_size();
 }
 
-bool plumb_parallel_available(void)
+bool plumb_distributed_available(void)
 {
     return comm_available();
 }

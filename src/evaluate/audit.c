@@ -33,19 +33,19 @@ typedef struct work {
 static plumb_status read_frames(plumb_array *out, const work *w, int64_t item)
 {
     char shape[256];
-    const plumb_status st = plumb_dataset_read(out, w->probes, item, w->name);
+    const plumb_status st = plumb_dataset_read_field(out, w->probes, item, w->name);
     if (st) return st;
-    if (out->dtype == PLUMB_U1 && out->ndim == 5 && out->shape[0] == CLIPS && out->shape[1] > 1 &&
-        plumb_array_count(out) > 0)
+    if (out->dtype == PLUMB_UINT8 && out->ndim == 5 && out->shape[0] == CLIPS &&
+        out->shape[1] > 1 && plumb_array_count(out) > 0)
         return PLUMB_OK;
     return fail(PLUMB_ESHAPE,
                 "\"%s\" of an item is %s of %s; a tuple is bytes, (4, steps, height, width, "
                 "channels), two possible clips and then two impossible ones",
-                w->name, plumb_array_shape_text(shape, sizeof shape, out),
+                w->name, plumb_array_shape_string(shape, sizeof shape, out),
                 plumb_dtype_name(out->dtype));
 }
 
-static void compare(plumb_audit_bytes *out, const plumb_array *clips, int64_t tuple)
+static void compare(plumb_audit_splice *out, const plumb_array *clips, int64_t tuple)
 {
     const int64_t steps = clips->shape[1];
     const int64_t bytes =
@@ -59,13 +59,13 @@ static void compare(plumb_audit_bytes *out, const plumb_array *clips, int64_t tu
 }
 
 // An array that goes with the pictures, if it is there and of tuples.
-static plumb_status compare_also(plumb_audit_bytes *out, work *w, const char *name, int64_t steps,
+static plumb_status compare_also(plumb_audit_splice *out, work *w, const char *name, int64_t steps,
                                  int64_t tuple)
 {
     plumb_array a;
-    if (!plumb_dataset_has(w->probes, name) || plumb_dataset_shared(w->probes, name))
+    if (!plumb_dataset_has_field(w->probes, name) || plumb_dataset_is_shared(w->probes, name))
         return PLUMB_OK;
-    const plumb_status st = plumb_dataset_read(&a, w->probes, tuple, name);
+    const plumb_status st = plumb_dataset_read_field(&a, w->probes, tuple, name);
     if (st) return st;
     if (a.ndim < 3 || a.shape[0] != CLIPS || a.shape[1] != steps || plumb_array_count(&a) < 1)
         return fail(PLUMB_ESHAPE, "\"%s\" of an item is not of four clips of %lld frames", name,
@@ -103,9 +103,9 @@ static void describe(work *w, const plumb_array *clips, int64_t place)
 static plumb_status prepare(plumb_audit *a, work *w)
 {
     plumb_array first;
-    a->tuples = plumb_dataset_items(w->probes);
+    a->tuples = plumb_dataset_item_count(w->probes);
     if (!a->tuples) return fail(PLUMB_EFORMAT, "there is no tuple");
-    w->name = plumb_dataset_has(w->probes, "frames") ? "frames" : "truth";
+    w->name = plumb_dataset_has_field(w->probes, "frames") ? "frames" : "truth";
     const plumb_status st = read_frames(&first, w, 0);
     if (st) return st;
     a->steps = first.shape[1];
@@ -142,7 +142,7 @@ static plumb_status walk(plumb_audit *a, work *w)
     return st;
 }
 
-static bool holds(const plumb_audit *a, const plumb_audit_bytes *b)
+static bool holds(const plumb_audit *a, const plumb_audit_splice *b)
 {
     return !b->there || b->pairs_hold == a->tuples;
 }
@@ -150,9 +150,9 @@ static bool holds(const plumb_audit *a, const plumb_audit_bytes *b)
 plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
                                  const plumb_audit_options *opt)
 {
-    const plumb_audit_bytes none = {.bad_tuple = -1, .bad_time = -1};
+    const plumb_audit_splice none = {.bad_tuple = -1, .bad_time = -1};
     const double nan = (double)NAN;
-    const plumb_audit_eye blind = {
+    const plumb_audit_classifier blind = {
         .accuracy = nan, .accuracy_ci = {nan, nan}, .tuple_accuracy = nan, .tuple_ci = {nan, nan}};
     plumb_audit a = {.frames = none, .mask = none, .camera = none, .frame = blind, .pair = blind};
     work w = {.probes = probes, .opt = opt ? *opt : plumb_audit_defaults()};
@@ -176,28 +176,28 @@ plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
     return PLUMB_OK;
 }
 
-static void put_bytes(plumb_record *r, const char *key, const plumb_audit_bytes *b)
+static void put_bytes(plumb_record *r, const char *key, const plumb_audit_splice *b)
 {
     if (!b->there) {
-        plumb_record_null(r, key);
+        plumb_record_set_null(r, key);
         return;
     }
-    plumb_record_begin(r, key);
-    plumb_record_integer(r, "frames_hold", b->frames_hold);
-    plumb_record_integer(r, "pairs_hold", b->pairs_hold);
-    if (b->bad_tuple < 0) plumb_record_null(r, "first_bad");
-    else plumb_record_integers(r, "first_bad", (int64_t[]){b->bad_tuple, b->bad_time}, 2);
+    plumb_record_begin_object(r, key);
+    plumb_record_set_int(r, "frames_hold", b->frames_hold);
+    plumb_record_set_int(r, "pairs_hold", b->pairs_hold);
+    if (b->bad_tuple < 0) plumb_record_set_null(r, "first_bad");
+    else plumb_record_set_ints(r, "first_bad", (int64_t[]){b->bad_tuple, b->bad_time}, 2);
     plumb_record_end(r);
 }
 
-static void put_eye(plumb_record *r, const char *key, const plumb_audit_eye *e)
+static void put_eye(plumb_record *r, const char *key, const plumb_audit_classifier *e)
 {
-    plumb_record_begin(r, key);
-    plumb_record_real(r, "accuracy", e->accuracy);
-    plumb_record_interval(r, "accuracy_ci", e->accuracy_ci);
-    plumb_record_real(r, "tuple_accuracy", e->tuple_accuracy);
-    plumb_record_interval(r, "tuple_ci", e->tuple_ci);
-    plumb_record_flag(r, "leak", e->leak);
+    plumb_record_begin_object(r, key);
+    plumb_record_set_double(r, "accuracy", e->accuracy);
+    plumb_record_set_interval(r, "accuracy_ci", e->accuracy_ci);
+    plumb_record_set_double(r, "tuple_accuracy", e->tuple_accuracy);
+    plumb_record_set_interval(r, "tuple_ci", e->tuple_ci);
+    plumb_record_set_bool(r, "leak", e->leak);
     plumb_record_end(r);
 }
 
@@ -206,21 +206,21 @@ plumb_record *plumb_audit_record(const plumb_audit *a, const plumb_audit_options
     const plumb_audit_options o = opt ? *opt : plumb_audit_defaults();
     plumb_record *r = plumb_record_create();
     if (!r) return NULL;
-    plumb_record_flag(r, "clean", a->clean);
-    plumb_record_integer(r, "tuples", a->tuples);
-    plumb_record_integer(r, "steps", a->steps);
-    plumb_record_integer(r, "idle", a->idle);
-    plumb_record_begin(r, "splice");
+    plumb_record_set_bool(r, "clean", a->clean);
+    plumb_record_set_int(r, "tuples", a->tuples);
+    plumb_record_set_int(r, "steps", a->steps);
+    plumb_record_set_int(r, "idle", a->idle);
+    plumb_record_begin_object(r, "splice");
     put_bytes(r, "frames", &a->frames);
     put_bytes(r, "mask", &a->mask);
     put_bytes(r, "camera_pose", &a->camera);
     plumb_record_end(r);
-    plumb_record_integer(r, "judged", a->judged);
+    plumb_record_set_int(r, "judged", a->judged);
     put_eye(r, "frame", &a->frame);
     put_eye(r, "pair", &a->pair);
-    plumb_record_integer(r, "bootstrap", o.bootstrap);
-    plumb_record_integer(r, "seed", (int64_t)o.seed);
-    plumb_record_integer(r, "measure_version", PLUMB_AUDIT_VERSION);
-    plumb_record_text(r, "version", plumb_version());
+    plumb_record_set_int(r, "bootstrap", o.bootstrap);
+    plumb_record_set_int(r, "seed", (int64_t)o.seed);
+    plumb_record_set_int(r, "measure_version", PLUMB_AUDIT_VERSION);
+    plumb_record_set_string(r, "version", plumb_version());
     return r;
 }

@@ -11,27 +11,27 @@
 #include "base/status.h"
 #include "evaluate/trained_model.h"
 #include "plumb/file.h"
-#include "plumb/machine.h"
+#include "plumb/system.h"
 #include "plumb/world.h"
 #include "train/run_dir.h"
 
 enum { MEASURED_STEPS = 60 }; // frames 0 .. 59, as published
 
-plumb_evaluate_options plumb_evaluate_defaults(void)
+plumb_evaluation_options plumb_evaluation_defaults(void)
 {
-    plumb_evaluate_options o = {.size = sizeof o,
-                                .count = 30,
-                                .steps = 1000,
-                                .measured = 100,
-                                .mlp = true,
-                                .symetric = plumb_symetric_defaults(),
-                                .forecast = plumb_forecast_defaults(),
-                                .canonical = plumb_canonical_defaults()};
-    o.forecast.average = PLUMB_AVERAGE_MEAN;
+    plumb_evaluation_options o = {.size = sizeof o,
+                                  .count = 30,
+                                  .steps = 1000,
+                                  .measured = 100,
+                                  .mlp = true,
+                                  .symetric = plumb_symetric_defaults(),
+                                  .forecast = plumb_forecast_defaults(),
+                                  .canonical = plumb_kappa_defaults()};
+    o.forecast.average = PLUMB_FORECAST_AVERAGE_MEAN;
     return o;
 }
 
-static plumb_status check_options(const plumb_evaluate_options *o)
+static plumb_status check_options(const plumb_evaluation_options *o)
 {
     if (o->count < 2 || o->measured < 2 || o->steps < 1 || o->first < 0)
         return fail(PLUMB_EVALUE, "count %lld, measured %lld, steps %lld; want 2, 2 and 1 at least",
@@ -39,9 +39,9 @@ static plumb_status check_options(const plumb_evaluate_options *o)
     return PLUMB_OK;
 }
 
-static int threads_of(const plumb_evaluate_options *o)
+static int threads_of(const plumb_evaluation_options *o)
 {
-    return o->threads > 0 ? o->threads : plumb_machine_threads();
+    return o->threads > 0 ? o->threads : plumb_system_threads();
 }
 
 // What a model tells of films, watching one end: frames e->t.begins .. of each.
@@ -106,7 +106,7 @@ static void drop_untold(test_videos *f, const trained_model *e, int64_t steps)
 }
 
 static plumb_forecast_options forecast_options(const trained_model *e,
-                                               const plumb_evaluate_options *opt)
+                                               const plumb_evaluation_options *opt)
 {
     plumb_forecast_options o = opt->forecast;
     o.frames = e->t.frames;
@@ -119,20 +119,21 @@ static plumb_forecast_options forecast_options(const trained_model *e,
 // The true states in the coordinates that kappa wants, if the films tell them.
 static plumb_array true_states(const test_videos *f, int64_t steps)
 {
-    return f->canonical ? plumb_array_view(f->canonical, PLUMB_F8, 3,
+    return f->canonical ? plumb_array_view(f->canonical, PLUMB_FLOAT64, 3,
                                            (int64_t[]){f->film.count, steps, f->canonicals})
-                        : plumb_array_view(f->state, PLUMB_F8, 3,
+                        : plumb_array_view(f->state, PLUMB_FLOAT64, 3,
                                            (int64_t[]){f->film.count, steps, f->states});
 }
 
 // Of a film, seen or predicted in training.
 static int64_t frames_trained_on(const trained_model *e)
 {
-    if (e->t.frames == PLUMB_FRAMES_AUTOREGRESSIVE) return e->t.targets;
-    return e->t.window + e->t.targets - (e->t.frames == PLUMB_FRAMES_OVERLAP_BY_ONE);
+    if (e->t.frames == PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE) return e->t.targets;
+    return e->t.window + e->t.targets - (e->t.frames == PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE);
 }
 
-static plumb_status forecast(plumb_evaluate *r, trained_model *e, const plumb_evaluate_options *opt)
+static plumb_status forecast(plumb_evaluation *r, trained_model *e,
+                             const plumb_evaluation_options *opt)
 {
     test_videos f;
     rollout_arrays forward, backward;
@@ -145,9 +146,9 @@ static plumb_status forecast(plumb_evaluate *r, trained_model *e, const plumb_ev
     if (!st) st = tell(&forward, e, &f.film, f.film.steps, false, true, threads_of(opt));
     if (!st && past) st = tell(&backward, e, &f.film, f.film.steps, true, true, threads_of(opt));
     if (st) return st;
-    plumb_array truth = video((void *)f.film.frames, PLUMB_U1, &f.film, f.film.steps);
-    plumb_array a = video(forward.prediction, PLUMB_F4, &f.film, forward.told), b;
-    if (past) b = video(backward.prediction, PLUMB_F4, &f.film, backward.told);
+    plumb_array truth = video((void *)f.film.frames, PLUMB_UINT8, &f.film, f.film.steps);
+    plumb_array a = video(forward.prediction, PLUMB_FLOAT32, &f.film, forward.told), b;
+    if (past) b = video(backward.prediction, PLUMB_FLOAT32, &f.film, backward.told);
     plumb_forecast_options o = forecast_options(e, opt);
     plumb_array states = true_states(&f, f.film.steps);
     if (plumb_lyapunov_estimate(&r->lyapunov, &states))
@@ -179,8 +180,8 @@ static plumb_status in_momenta(state_arrays *out, trained_model *e, const rollou
         memcpy(phase + i * 2 * m + m, t->momenta + i * m, (size_t)m * sizeof *phase);
     }
     out->motion = out->latent;
-    out->momenta = plumb_array_view(t->momenta, PLUMB_F4, 3, (int64_t[]){count, t->told, m});
-    out->latent = plumb_array_view(phase, PLUMB_F4, 3, (int64_t[]){count, t->told, 2 * m});
+    out->momenta = plumb_array_view(t->momenta, PLUMB_FLOAT32, 3, (int64_t[]){count, t->told, m});
+    out->latent = plumb_array_view(phase, PLUMB_FLOAT32, 3, (int64_t[]){count, t->told, 2 * m});
     return PLUMB_OK;
 }
 
@@ -192,37 +193,38 @@ static plumb_status compare(state_arrays *out, trained_model *e, test_videos *f,
     plumb_status st = tell(&told, e, &f->film, steps, false, false, threads);
     if (st) return st;
     drop_untold(f, e, steps);
-    out->latent = plumb_array_view(told.latent, PLUMB_F4, 3, (int64_t[]){count, told.told, m});
-    out->truth = plumb_array_view(f->state, PLUMB_F8, 3, (int64_t[]){count, told.told, f->states});
-    out->variance = plumb_array_view(told.variance, PLUMB_F4, 2, (int64_t[]){count, m});
+    out->latent = plumb_array_view(told.latent, PLUMB_FLOAT32, 3, (int64_t[]){count, told.told, m});
+    out->truth =
+        plumb_array_view(f->state, PLUMB_FLOAT64, 3, (int64_t[]){count, told.told, f->states});
+    out->variance = plumb_array_view(told.variance, PLUMB_FLOAT32, 2, (int64_t[]){count, m});
     return told.momenta ? in_momenta(out, e, &told, count) : PLUMB_OK;
 }
 
 // kappa, in minimal canonical coordinates. Where it is not defined the result says why.
-static void by_canonical(plumb_evaluate *r, const trained_model *e, const test_videos *f,
-                         const state_arrays *seen, const plumb_evaluate_options *opt)
+static void by_canonical(plumb_evaluation *r, const trained_model *e, const test_videos *f,
+                         const state_arrays *seen, const plumb_evaluation_options *opt)
 {
-    plumb_canonical_options o = opt->canonical;
+    plumb_kappa_options o = opt->canonical;
     const char *name = opt->world ? opt->world : e->recipe.data.world;
     const plumb_world *world;
     if (name[0] && !opt->data && !plumb_world_find(&world, name))
-        o.angles = plumb_world_describe(world)->angles;
+        o.angles = plumb_world_get_info(world)->angles;
     const plumb_array truth = true_states(f, seen->truth.shape[1]);
     r->sym_floor = (double)NAN;
     plumb_symetric_floor(&r->sym_floor, &seen->truth, &opt->symetric);
     if (e->t.momenta) o.momenta = &seen->momenta;
-    if (plumb_measure_canonical(&r->own, e->t.momenta ? &seen->motion : &seen->latent, &truth, &o))
+    if (plumb_kappa_measure(&r->own, e->t.momenta ? &seen->motion : &seen->latent, &truth, &o))
         snprintf(r->own_why, sizeof r->own_why, "%s", plumb_last_error());
 }
 
-static plumb_status by_polynomials(plumb_evaluate *r, trained_model *e,
-                                   const plumb_evaluate_options *opt)
+static plumb_status by_polynomials(plumb_evaluation *r, trained_model *e,
+                                   const plumb_evaluation_options *opt)
 {
     test_videos f;
     state_arrays seen;
     const int64_t steps = measured_steps(e);
     plumb_symetric_options o = opt->symetric;
-    o.method = PLUMB_METHOD_POLYNOMIAL;
+    o.method = PLUMB_SYMETRIC_METHOD_POLYNOMIAL;
     status_log("making %lld films of %lld frames for R2 and Sym", (long long)opt->measured,
                (long long)steps);
     plumb_status st = test_videos_get(&f, e, opt, TEST_VIDEOS_MEASURE, opt->measured, steps);
@@ -238,13 +240,13 @@ static plumb_status by_polynomials(plumb_evaluate *r, trained_model *e,
 // By a network on as many trajectories as its parameters want. How many parameters it has depends
 // on how many latents take part; should more do so than among the films of the polynomials, it is
 // done again with enough for all of them. Where it cannot be done the result says why.
-static plumb_status by_network(plumb_evaluate *r, trained_model *e,
-                               const plumb_evaluate_options *opt)
+static plumb_status by_network(plumb_evaluation *r, trained_model *e,
+                               const plumb_evaluation_options *opt)
 {
     const int64_t steps = measured_steps(e), all = e->t.latents;
     plumb_symetric_options o = opt->symetric;
-    o.method = PLUMB_METHOD_MLP;
-    o.mode = PLUMB_CONVERGED;
+    o.method = PLUMB_SYMETRIC_METHOD_MLP;
+    o.mode = PLUMB_SYMETRIC_MODE_CONVERGED;
     for (int64_t latents = r->polynomial.latents;; latents = all) {
         test_videos f;
         const int64_t count =
@@ -263,21 +265,21 @@ static plumb_status by_network(plumb_evaluate *r, trained_model *e,
     }
 }
 
-plumb_status plumb_evaluate_run(plumb_evaluate *out, const char *run,
-                                const plumb_evaluate_options *options)
+plumb_status plumb_evaluation_measure(plumb_evaluation *out, const char *run,
+                                      const plumb_evaluation_options *options)
 {
-    plumb_evaluate_options opt = options ? *options : plumb_evaluate_defaults();
+    plumb_evaluation_options opt = options ? *options : plumb_evaluation_defaults();
     plumb_status st = check_options(&opt);
     if (st) return st;
     double begun = clock_now();
     trained_model e;
-    plumb_evaluate r = {0};
+    plumb_evaluation r = {0};
     st = trained_model_open_dynamics(&e, run, &opt);
     if (!st) st = forecast(&r, &e, &opt);
     if (!st) st = by_polynomials(&r, &e, &opt);
     if (!opt.mlp) snprintf(r.mlp_why, sizeof r.mlp_why, "not asked for");
     else if (!st) st = by_network(&r, &e, &opt);
-    if (st) plumb_evaluate_clear(&r);
+    if (st) plumb_evaluation_clear(&r);
     else {
         snprintf(r.model, sizeof r.model, "%s", e.t.model);
         snprintf(r.world, sizeof r.world, "%s", opt.world ? opt.world : e.recipe.data.world);
@@ -290,12 +292,12 @@ plumb_status plumb_evaluate_run(plumb_evaluate *out, const char *run,
     return st;
 }
 
-void plumb_evaluate_clear(plumb_evaluate *result)
+void plumb_evaluation_clear(plumb_evaluation *result)
 {
     plumb_forecast_clear(&result->forecast);
     plumb_symetric_clear(&result->polynomial);
     plumb_symetric_clear(&result->mlp);
-    plumb_canonical_clear(&result->own);
+    plumb_kappa_clear(&result->own);
 }
 
 // The first frame of the first film, drawn with one latent position at -2, 0 and 2 and the others
@@ -335,34 +337,34 @@ static plumb_status save_rollout(const char *path, trained_model *e, test_videos
     drop_untold(f, e, film->steps);
     drop_first((void *)film->frames, n, film->steps, frame, e->t.begins);
     plumb_named_array arrays[] = {
-        {"latent", plumb_array_view(t->latent, PLUMB_F4, 3, (int64_t[]){n, told, m})},
-        {"truth", plumb_array_view(f->state, PLUMB_F8, 3, (int64_t[]){n, told, f->states})},
-        {"variance", plumb_array_view(t->variance, PLUMB_F4, 2, (int64_t[]){n, m})},
-        {"frames", video((void *)film->frames, PLUMB_U1, film, told)},
-        {"prediction", video(t->prediction, PLUMB_F4, film, told)},
+        {"latent", plumb_array_view(t->latent, PLUMB_FLOAT32, 3, (int64_t[]){n, told, m})},
+        {"truth", plumb_array_view(f->state, PLUMB_FLOAT64, 3, (int64_t[]){n, told, f->states})},
+        {"variance", plumb_array_view(t->variance, PLUMB_FLOAT32, 2, (int64_t[]){n, m})},
+        {"frames", video((void *)film->frames, PLUMB_UINT8, film, told)},
+        {"prediction", video(t->prediction, PLUMB_FLOAT32, film, told)},
         {0},
         {0},
         {0},
     };
     if (t->momenta)
         arrays[count++] = (plumb_named_array){
-            "momenta", plumb_array_view(t->momenta, PLUMB_F4, 3, (int64_t[]){n, told, m / 2})};
+            "momenta", plumb_array_view(t->momenta, PLUMB_FLOAT32, 3, (int64_t[]){n, told, m / 2})};
     if (traversal)
         arrays[count++] = (plumb_named_array){
             "traversal",
-            plumb_array_view(traversal, PLUMB_F4, 5,
+            plumb_array_view(traversal, PLUMB_FLOAT32, 5,
                              (int64_t[]){m / 2, 3, film->height, film->width, film->channels})};
     if (f->canonical)
         arrays[count++] =
-            (plumb_named_array){"canonical", plumb_array_view(f->canonical, PLUMB_F8, 3,
+            (plumb_named_array){"canonical", plumb_array_view(f->canonical, PLUMB_FLOAT64, 3,
                                                               (int64_t[]){n, told, f->canonicals})};
-    return plumb_file_save(path, arrays, count, false);
+    return plumb_file_write(path, arrays, count, false);
 }
 
-plumb_status plumb_evaluate_rollout(const char *path, const char *run, bool backward,
-                                    const plumb_evaluate_options *options)
+plumb_status plumb_rollout_save(const char *path, const char *run, bool backward,
+                                const plumb_evaluation_options *options)
 {
-    plumb_evaluate_options opt = options ? *options : plumb_evaluate_defaults();
+    plumb_evaluation_options opt = options ? *options : plumb_evaluation_defaults();
     trained_model e;
     test_videos f;
     rollout_arrays told;
@@ -378,50 +380,51 @@ plumb_status plumb_evaluate_rollout(const char *path, const char *run, bool back
     return st;
 }
 
-void plumb_evaluate_record(plumb_record *record, const plumb_evaluate *r,
-                           const plumb_evaluate_options *opt)
+void plumb_evaluation_record(plumb_record *record, const plumb_evaluation *r,
+                             const plumb_evaluation_options *opt)
 {
     const plumb_forecast *f = &r->forecast;
-    plumb_record_text(record, "model", r->model);
-    plumb_record_text(record, "world", r->world);
-    plumb_record_integer(record, "steps", r->trained);
-    plumb_record_integer(record, "latents", r->latents);
-    plumb_record_real(record, "rec_mse", f->forward.rec.published);
-    plumb_record_real(record, "ext_mse", f->forward.ext.published);
-    plumb_record_real(record, "vpt_forward", f->forward.vpt);
-    plumb_record_real(record, "vpt_backward", f->backward.measured ? f->backward.vpt : (double)NAN);
-    plumb_record_real(record, "vpt", f->vpt);
-    plumb_record_interval(record, "vpt_ci", f->vpt_ci);
-    plumb_record_real(record, "lyapunov", r->lyapunov.exponent);
-    plumb_record_interval(record, "lyapunov_ci", r->lyapunov.ci);
-    plumb_record_real(record, "vpt_lyapunov", f->vpt * r->lyapunov.exponent);
-    if (r->own_why[0]) plumb_canonical_record_none(record, r->own_why);
-    else plumb_canonical_record(record, &r->own);
-    plumb_record_real(record, "r2_heldout", r->polynomial.r2_heldout);
-    plumb_record_real(record, "sym_floor", r->sym_floor);
-    plumb_record_begin(record, "pr");
+    plumb_record_set_string(record, "model", r->model);
+    plumb_record_set_string(record, "world", r->world);
+    plumb_record_set_int(record, "steps", r->trained);
+    plumb_record_set_int(record, "latents", r->latents);
+    plumb_record_set_double(record, "rec_mse", f->forward.rec.published);
+    plumb_record_set_double(record, "ext_mse", f->forward.ext.published);
+    plumb_record_set_double(record, "vpt_forward", f->forward.vpt);
+    plumb_record_set_double(record, "vpt_backward",
+                            f->backward.measured ? f->backward.vpt : (double)NAN);
+    plumb_record_set_double(record, "vpt", f->vpt);
+    plumb_record_set_interval(record, "vpt_ci", f->vpt_ci);
+    plumb_record_set_double(record, "lyapunov", r->lyapunov.exponent);
+    plumb_record_set_interval(record, "lyapunov_ci", r->lyapunov.ci);
+    plumb_record_set_double(record, "vpt_lyapunov", f->vpt * r->lyapunov.exponent);
+    if (r->own_why[0]) plumb_kappa_record_none(record, r->own_why);
+    else plumb_kappa_record(record, &r->own);
+    plumb_record_set_double(record, "r2_heldout", r->polynomial.r2_heldout);
+    plumb_record_set_double(record, "sym_floor", r->sym_floor);
+    plumb_record_begin_object(record, "pr");
     plumb_symetric_record(record, &r->polynomial, &opt->symetric);
     plumb_record_end(record);
-    plumb_record_begin(record, "mlp");
+    plumb_record_begin_object(record, "mlp");
     if (r->mlp_why[0]) {
-        plumb_record_text(record, "method", "mlp");
+        plumb_record_set_string(record, "method", "mlp");
         const char *const none[] = {"r2", "sym", "symetric"};
-        for (int i = 0; i < 3; i++) plumb_record_real(record, none[i], (double)NAN);
-        plumb_record_text(record, "why", r->mlp_why);
+        for (int i = 0; i < 3; i++) plumb_record_set_double(record, none[i], (double)NAN);
+        plumb_record_set_string(record, "why", r->mlp_why);
     } else plumb_symetric_record(record, &r->mlp, &opt->symetric);
     plumb_record_end(record);
-    plumb_record_begin(record, "forecast");
+    plumb_record_begin_object(record, "forecast");
     plumb_forecast_record(record, f, &opt->forecast);
     plumb_record_end(record);
-    plumb_record_real(record, "seconds", r->seconds);
+    plumb_record_set_double(record, "seconds", r->seconds);
 }
 
-plumb_status plumb_evaluate_save(const char *run, const plumb_evaluate *result,
-                                 const plumb_evaluate_options *opt)
+plumb_status plumb_evaluation_save(const char *run, const plumb_evaluation *result,
+                                   const plumb_evaluation_options *opt)
 {
     plumb_record *record = plumb_record_create();
     if (!record) return PLUMB_EMEMORY;
-    plumb_evaluate_record(record, result, opt);
+    plumb_evaluation_record(record, result, opt);
     plumb_status st = run_dir_write_results(run, "evaluate", record);
     plumb_record_free(record);
     return st;

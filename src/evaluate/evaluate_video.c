@@ -2,7 +2,7 @@
 // Probes are watched a handful at a time; what is kept of them is an error a frame and a feature a
 // clip, so that their number is not bound by memory.
 #define _GNU_SOURCE
-#include "plumb/expect.h"
+#include "plumb/evaluate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,36 +15,36 @@
 #include "evaluate/probe_source.h"
 #include "evaluate/trained_model.h"
 #include "plumb/file.h"
-#include "plumb/machine.h"
+#include "plumb/system.h"
 #include "train/run_dir.h"
 
 enum { AT_ONCE = 16, MOST_KINDS = 64 }; // tuples; files of probes
 
 static const char *const reference_names[] = {"copy", "linear", "oracle"};
 
-const char *plumb_reference_name(plumb_reference reference)
+const char *plumb_baseline_name(plumb_baseline reference)
 {
     return reference_names[reference];
 }
 
-plumb_expect_options plumb_expect_defaults(void)
+plumb_evaluation_video_options plumb_evaluation_video_defaults(void)
 {
-    return (plumb_expect_options){.size = sizeof(plumb_expect_options),
-                                  .tuples = 250,
-                                  .films = 64,
-                                  .surprise = plumb_surprise_defaults()};
+    return (plumb_evaluation_video_options){.size = sizeof(plumb_evaluation_video_options),
+                                            .tuples = 250,
+                                            .films = 64,
+                                            .surprise = plumb_surprise_defaults()};
 }
 
 // All that is known of all tuples.
 typedef struct study {
-    const plumb_expect_options *opt;
+    const plumb_evaluation_video_options *opt;
     trained_model e, naive;
     bool has_naive;
     arena mem;
     probe_source kind[MOST_KINDS];
     int64_t kinds, tuples, steps; // steps: frames that are predicted, one less than of a clip
     double *error, *naive_error;  // (tuples, 4, steps)
-    double *reference[PLUMB_REFERENCES];
+    double *reference[PLUMB_BASELINE_COUNT];
     float *feature;   // (tuples, 4, features)
     uint8_t *concept; // (tuples, PROBE_SOURCE_NAME_SIZE)
     uint8_t *frames, *mask;
@@ -56,7 +56,7 @@ typedef struct study {
 
 static plumb_status open_kinds(study *s)
 {
-    const plumb_expect_options *o = s->opt;
+    const plumb_evaluation_video_options *o = s->opt;
     const video_set *f = &s->e.shape;
     plumb_status st = PLUMB_OK;
     if (o->probe_count > MOST_KINDS)
@@ -130,7 +130,7 @@ static plumb_status take_memory(study *s)
     bool masks = s->e.t.masks || (s->has_naive && s->naive.t.masks);
     s->error = ARENA_ALLOC(&s->mem, double, (clips * s->steps));
     s->naive_error = ARENA_ALLOC(&s->mem, double, (s->has_naive ? clips * s->steps : 0));
-    for (int r = 0; r < PLUMB_REFERENCES; r++)
+    for (int r = 0; r < PLUMB_BASELINE_COUNT; r++)
         if (!(s->reference[r] = ARENA_ALLOC(&s->mem, double, (clips * s->steps))))
             return PLUMB_EMEMORY;
     s->feature = ARENA_ALLOC(&s->mem, float, (clips * s->e.t.features));
@@ -159,8 +159,8 @@ static plumb_status look(study *s, int64_t at, int64_t count)
         job.feature = NULL;
         st = s->naive.t.watch(s->naive.t.self, &job);
     }
-    for (int r = 0; r < PLUMB_REFERENCES; r++)
-        baseline_errors(s->reference[r] + clip * s->steps, (plumb_reference)r, s->frames, 4 * count,
+    for (int r = 0; r < PLUMB_BASELINE_COUNT; r++)
+        baseline_errors(s->reference[r] + clip * s->steps, (plumb_baseline)r, s->frames, 4 * count,
                         s->steps + 1, frame);
     return st;
 }
@@ -190,19 +190,19 @@ static plumb_array clips_of(void *data, int64_t tuples, int64_t numbers, plumb_d
     return plumb_array_view(data, type, 3, (int64_t[]){tuples, 4, numbers});
 }
 
-static plumb_status measure(study *s, plumb_expect *r)
+static plumb_status measure(study *s, plumb_evaluation_video *r)
 {
-    plumb_array error = clips_of(s->error, s->tuples, s->steps, PLUMB_F8);
-    plumb_array naive = clips_of(s->naive_error, s->tuples, s->steps, PLUMB_F8);
-    plumb_array feature = clips_of(s->feature, s->tuples, s->e.t.features, PLUMB_F4);
-    plumb_array concept =
-        plumb_array_view(s->concept, PLUMB_U1, 2, (int64_t[]){s->tuples, PROBE_SOURCE_NAME_SIZE});
+    plumb_array error = clips_of(s->error, s->tuples, s->steps, PLUMB_FLOAT64);
+    plumb_array naive = clips_of(s->naive_error, s->tuples, s->steps, PLUMB_FLOAT64);
+    plumb_array feature = clips_of(s->feature, s->tuples, s->e.t.features, PLUMB_FLOAT32);
+    plumb_array concept = plumb_array_view(s->concept, PLUMB_UINT8, 2,
+                                           (int64_t[]){s->tuples, PROBE_SOURCE_NAME_SIZE});
     if (s->opt->save) {
         const plumb_named_array arrays[] = {{"surprise", error},
                                             {"feature", feature},
                                             {"concept", concept},
                                             {"surprise_voe", naive}};
-        plumb_status st = plumb_file_save(s->opt->save, arrays, s->has_naive ? 4 : 3, false);
+        plumb_status st = plumb_file_write(s->opt->save, arrays, s->has_naive ? 4 : 3, false);
         if (st) return st;
     }
     const plumb_surprise_input in = {.size = sizeof in,
@@ -216,7 +216,7 @@ static plumb_status measure(study *s, plumb_expect *r)
 }
 
 // The references are judged on the tuples that were not taken as examples of the impossible.
-static plumb_status measure_references(study *s, plumb_expect *r)
+static plumb_status measure_references(study *s, plumb_evaluation_video *r)
 {
     const plumb_surprise *m = &r->surprise;
     int64_t row = 4 * s->steps, n = m->tested;
@@ -228,7 +228,7 @@ static plumb_status measure_references(study *s, plumb_expect *r)
     o.scorers[PLUMB_SCORER_PLAIN] = true;
     o.threads = s->threads;
     plumb_status st = PLUMB_OK;
-    for (int k = 0; k < PLUMB_REFERENCES && !st; k++) {
+    for (int k = 0; k < PLUMB_BASELINE_COUNT && !st; k++) {
         for (int64_t i = 0; i < n; i++) {
             memcpy(error + i * row, s->reference[k] + m->tested_tuple[i] * row,
                    (size_t)row * sizeof *error);
@@ -236,9 +236,9 @@ static plumb_status measure_references(study *s, plumb_expect *r)
                    s->concept + m->tested_tuple[i] * PROBE_SOURCE_NAME_SIZE,
                    PROBE_SOURCE_NAME_SIZE);
         }
-        plumb_array a = clips_of(error, n, s->steps, PLUMB_F8);
+        plumb_array a = clips_of(error, n, s->steps, PLUMB_FLOAT64);
         plumb_array c =
-            plumb_array_view(names, PLUMB_U1, 2, (int64_t[]){n, PROBE_SOURCE_NAME_SIZE});
+            plumb_array_view(names, PLUMB_UINT8, 2, (int64_t[]){n, PROBE_SOURCE_NAME_SIZE});
         const plumb_surprise_input in = {.size = sizeof in, .surprise = &a, .concept = &c};
         st = plumb_surprise_measure(&r->references[k], &in, &o);
     }
@@ -246,7 +246,8 @@ static plumb_status measure_references(study *s, plumb_expect *r)
 }
 
 // Mean errors of the possible clips of a concept, on the tuples that were tested.
-static void average(const study *s, const plumb_surprise *m, int64_t which, plumb_expect_errors *e)
+static void average(const study *s, const plumb_surprise *m, int64_t which,
+                    plumb_evaluation_errors *e)
 {
     const double *from[] = {s->error, s->reference[0], s->reference[1], s->reference[2]};
     double sum[4] = {0};
@@ -259,10 +260,10 @@ static void average(const study *s, const plumb_surprise *m, int64_t which, plum
     }
     double all = (double)(e->clips * s->steps);
     e->model = sum[0] / all;
-    for (int k = 0; k < PLUMB_REFERENCES; k++) e->references[k] = sum[1 + k] / all;
+    for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) e->references[k] = sum[1 + k] / all;
 }
 
-static plumb_status watch_free(study *s, plumb_expect_errors *out)
+static plumb_status watch_free(study *s, plumb_evaluation_errors *out)
 {
     const video_set f = s->wild;
     const int64_t count = f.count;
@@ -279,14 +280,14 @@ static plumb_status watch_free(study *s, plumb_expect_errors *out)
                              .error = error};
     if ((st = s->e.t.watch(s->e.t.self, &job))) return st;
     for (int k = 0; k < 3; k++) {
-        if (k) baseline_errors(error, (plumb_reference)(k - 1), f.frames, count, f.steps, frame);
+        if (k) baseline_errors(error, (plumb_baseline)(k - 1), f.frames, count, f.steps, frame);
         for (int64_t i = 0; i < count * steps; i++) sum[k] += error[i] / (double)(count * steps);
     }
-    *out = (plumb_expect_errors){count, sum[0], {sum[1], sum[2], NAN}};
+    *out = (plumb_evaluation_errors){count, sum[0], {sum[1], sum[2], NAN}};
     return PLUMB_OK;
 }
 
-static plumb_status judge(study *s, plumb_expect *r)
+static plumb_status judge(study *s, plumb_evaluation_video *r)
 {
     plumb_status st = look_all(s);
     if (!st) st = measure(s, r);
@@ -294,7 +295,7 @@ static plumb_status judge(study *s, plumb_expect *r)
     if (!st) st = watch_free(s, &r->free);
     if (st) return st;
     const plumb_surprise *m = &r->surprise;
-    r->possible = ARENA_ALLOC(&s->mem, plumb_expect_errors, m->concept_count);
+    r->possible = ARENA_ALLOC(&s->mem, plumb_evaluation_errors, m->concept_count);
     if (!r->possible) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < m->concept_count; i++) average(s, m, i, &r->possible[i]);
     return PLUMB_OK;
@@ -310,7 +311,7 @@ static plumb_status open_run(trained_model *e, const char *run)
     return st;
 }
 
-plumb_status plumb_expect_applies(bool *out, const char *run)
+plumb_status plumb_evaluation_video_applies(bool *out, const char *run)
 {
     trained_model e;
     plumb_status st = trained_model_load(&e, run);
@@ -319,31 +320,32 @@ plumb_status plumb_expect_applies(bool *out, const char *run)
     return st;
 }
 
-static void drop(plumb_expect *r)
+static void drop(plumb_evaluation_video *r)
 {
     plumb_surprise_clear(&r->surprise);
-    for (int k = 0; k < PLUMB_REFERENCES; k++) plumb_surprise_clear(&r->references[k]);
+    for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) plumb_surprise_clear(&r->references[k]);
 }
 
-plumb_status plumb_expect_run(plumb_expect *out, const char *run,
-                              const plumb_expect_options *options)
+plumb_status plumb_evaluation_video_measure(plumb_evaluation_video *out, const char *run,
+                                            const plumb_evaluation_video_options *options)
 {
-    const plumb_expect_options opt = options ? *options : plumb_expect_defaults();
+    const plumb_evaluation_video_options opt =
+        options ? *options : plumb_evaluation_video_defaults();
     if (opt.tuples < 2 || opt.films < 0 || opt.first < 0)
         return fail(PLUMB_EVALUE, "tuples %lld, films %lld; want 2 and 0 at least",
                     (long long)opt.tuples, (long long)opt.films);
     double begun = clock_now();
-    plumb_expect r = {0};
+    plumb_evaluation_video r = {0};
     study s = {.opt = &opt,
                .has_naive = opt.naive != NULL,
-               .threads = opt.threads > 0 ? opt.threads : plumb_machine_threads()};
+               .threads = opt.threads > 0 ? opt.threads : plumb_system_threads()};
     plumb_status st = open_run(&s.e, run);
     if (!st && opt.naive) st = open_run(&s.naive, opt.naive);
     if (!st) st = open_kinds(&s);
     if (!st) st = take_free(&s);
     if (!st) st = take_memory(&s);
     if (!st) st = judge(&s, &r);
-    plumb_expect_errors *kept = NULL;
+    plumb_evaluation_errors *kept = NULL;
     size_t size = sizeof *kept * (size_t)(r.surprise.concept_count + 1);
     if (!st && !(kept = malloc(size))) st = fail(PLUMB_EMEMORY, "no memory for the result");
     if (!st) {
@@ -365,22 +367,22 @@ plumb_status plumb_expect_run(plumb_expect *out, const char *run,
     return st;
 }
 
-void plumb_expect_clear(plumb_expect *result)
+void plumb_evaluation_video_clear(plumb_evaluation_video *result)
 {
     drop(result);
     free(result->memory);
-    *result = (plumb_expect){0};
+    *result = (plumb_evaluation_video){0};
 }
 
-static void record_errors(plumb_record *record, const char *name, const plumb_expect_errors *e)
+static void record_errors(plumb_record *record, const char *name, const plumb_evaluation_errors *e)
 {
     if (!e->clips) return;
-    plumb_record_begin(record, name);
-    plumb_record_integer(record, "clips", e->clips);
-    plumb_record_real(record, "model", e->model);
-    for (int k = 0; k < PLUMB_REFERENCES; k++)
+    plumb_record_begin_object(record, name);
+    plumb_record_set_int(record, "clips", e->clips);
+    plumb_record_set_double(record, "model", e->model);
+    for (int k = 0; k < PLUMB_BASELINE_COUNT; k++)
         if (isfinite(e->references[k]))
-            plumb_record_real(record, reference_names[k], e->references[k]);
+            plumb_record_set_double(record, reference_names[k], e->references[k]);
     plumb_record_end(record);
 }
 
@@ -388,60 +390,60 @@ static void record_errors(plumb_record *record, const char *name, const plumb_ex
 static void record_scorers(plumb_record *record, const char *name, const plumb_surprise *m,
                            int64_t concept)
 {
-    plumb_record_begin(record, name);
-    for (int k = 0; k < PLUMB_SCORERS; k++) {
-        const plumb_surprise_scorer *s = &m->scorers[k];
+    plumb_record_begin_object(record, name);
+    for (int k = 0; k < PLUMB_SCORER_COUNT; k++) {
+        const plumb_surprise_score *s = &m->scorers[k];
         if (!s->measured) continue;
         const plumb_surprise_metrics *one = concept < 0 ? &s->all : &s->concepts[concept];
-        plumb_record_begin(record, plumb_scorer_name((plumb_scorer)k));
-        plumb_record_real(record, "accuracy", one->accuracy);
-        plumb_record_interval(record, "accuracy_ci", one->accuracy_ci);
-        plumb_record_real(record, "relative_surprise", one->relative_surprise);
+        plumb_record_begin_object(record, plumb_scorer_name((plumb_scorer)k));
+        plumb_record_set_double(record, "accuracy", one->accuracy);
+        plumb_record_set_interval(record, "accuracy_ci", one->accuracy_ci);
+        plumb_record_set_double(record, "relative_surprise", one->relative_surprise);
         plumb_record_end(record);
     }
     plumb_record_end(record);
 }
 
-void plumb_expect_record(plumb_record *record, const plumb_expect *r,
-                         const plumb_expect_options *opt)
+void plumb_evaluation_video_record(plumb_record *record, const plumb_evaluation_video *r,
+                                   const plumb_evaluation_video_options *opt)
 {
     const plumb_surprise *m = &r->surprise;
-    plumb_record_text(record, "model", r->model);
-    plumb_record_text(record, "world", r->world);
-    plumb_record_integer(record, "steps", r->trained);
-    plumb_record_begin(record, "mse");
+    plumb_record_set_string(record, "model", r->model);
+    plumb_record_set_string(record, "world", r->world);
+    plumb_record_set_int(record, "steps", r->trained);
+    plumb_record_begin_object(record, "mse");
     record_errors(record, "free", &r->free);
     for (int64_t i = 0; i < m->concept_count; i++)
         record_errors(record, m->concept_names[i], &r->possible[i]);
     plumb_record_end(record);
-    plumb_record_begin_list(record, "concepts");
+    plumb_record_begin_array(record, "concepts");
     for (int64_t i = 0; i < m->concept_count; i++) {
-        plumb_record_begin(record, NULL);
-        plumb_record_text(record, "name", m->concept_names[i]);
+        plumb_record_begin_object(record, NULL);
+        plumb_record_set_string(record, "name", m->concept_names[i]);
         record_scorers(record, "scorers", m, i);
         plumb_record_end(record);
     }
     plumb_record_end(record);
     record_scorers(record, "overall", m, -1);
-    plumb_record_begin(record, "surprise");
+    plumb_record_begin_object(record, "surprise");
     plumb_surprise_record(record, m, &opt->surprise);
     plumb_record_end(record);
-    plumb_record_begin(record, "references");
-    for (int k = 0; k < PLUMB_REFERENCES; k++) {
-        plumb_record_begin(record, reference_names[k]);
+    plumb_record_begin_object(record, "references");
+    for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) {
+        plumb_record_begin_object(record, reference_names[k]);
         plumb_surprise_record(record, &r->references[k], &opt->surprise);
         plumb_record_end(record);
     }
     plumb_record_end(record);
-    plumb_record_real(record, "seconds", r->seconds);
+    plumb_record_set_double(record, "seconds", r->seconds);
 }
 
-plumb_status plumb_expect_save(const char *run, const plumb_expect *result,
-                               const plumb_expect_options *opt)
+plumb_status plumb_evaluation_video_save(const char *run, const plumb_evaluation_video *result,
+                                         const plumb_evaluation_video_options *opt)
 {
     plumb_record *record = plumb_record_create();
     if (!record) return PLUMB_EMEMORY;
-    plumb_expect_record(record, result, opt);
+    plumb_evaluation_video_record(record, result, opt);
     plumb_status st = run_dir_write_results(run, "evaluate", record);
     plumb_record_free(record);
     return st;

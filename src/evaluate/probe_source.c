@@ -31,14 +31,15 @@ plumb_status probe_source_open(probe_source *out, const char *path, int64_t tupl
     char shape[200];
     plumb_status st = plumb_dataset_open(&p.data, path, NULL);
     if (st) return st;
-    p.tuples = plumb_dataset_items(p.data);
+    p.tuples = plumb_dataset_item_count(p.data);
     if (p.tuples > tuples) p.tuples = tuples;
-    st = p.tuples ? plumb_dataset_read(&a, p.data, 0, "frames")
+    st = p.tuples ? plumb_dataset_read_field(&a, p.data, 0, "frames")
                   : fail(PLUMB_EFILE, "%s: has no tuples", path);
-    if (!st && (a.dtype != PLUMB_U1 || a.ndim != 5 || a.shape[0] != 4))
+    if (!st && (a.dtype != PLUMB_UINT8 || a.ndim != 5 || a.shape[0] != 4))
         st = fail(PLUMB_ESHAPE,
                   "%s: frames of an item are %s %s, wanted u1 (4, steps, height, width, channels)",
-                  path, plumb_dtype_name(a.dtype), plumb_array_shape_text(shape, sizeof shape, &a));
+                  path, plumb_dtype_name(a.dtype),
+                  plumb_array_shape_string(shape, sizeof shape, &a));
     if (st) {
         plumb_dataset_close(p.data);
         return st;
@@ -99,12 +100,12 @@ static plumb_status read_bytes(uint8_t *out, const probe_source *p, int64_t item
 {
     plumb_array a;
     char shape[200];
-    plumb_status st = plumb_dataset_read(&a, p->data, item, field);
+    plumb_status st = plumb_dataset_read_field(&a, p->data, item, field);
     if (st) return st;
-    if (a.dtype != PLUMB_U1 || plumb_array_count(&a) != bytes)
+    if (a.dtype != PLUMB_UINT8 || plumb_array_count(&a) != bytes)
         return fail(PLUMB_ESHAPE, "%s: %s of item %lld is %s %s, unlike item 0", p->path, field,
                     (long long)item, plumb_dtype_name(a.dtype),
-                    plumb_array_shape_text(shape, sizeof shape, &a));
+                    plumb_array_shape_string(shape, sizeof shape, &a));
     memcpy(out, a.data, (size_t)bytes);
     return PLUMB_OK;
 }
@@ -114,15 +115,15 @@ static plumb_status name_concept(uint8_t *out, const probe_source *p, int64_t it
 {
     plumb_array a;
     memset(out, 0, PROBE_SOURCE_NAME_SIZE);
-    if (p->room || !plumb_dataset_has(p->data, "concept")) {
+    if (p->room || !plumb_dataset_has_field(p->data, "concept")) {
         const char *name = p->room ? plumb_room_describe(p->room)->concept : basename(p->path);
         snprintf((char *)out, PROBE_SOURCE_NAME_SIZE, "%s", name);
         return PLUMB_OK;
     }
-    plumb_status st = plumb_dataset_read(&a, p->data, item, "concept");
+    plumb_status st = plumb_dataset_read_field(&a, p->data, item, "concept");
     if (st) return st;
     const int64_t letters = plumb_array_count(&a);
-    if (a.dtype != PLUMB_U1)
+    if (a.dtype != PLUMB_UINT8)
         return fail(PLUMB_ESHAPE, "%s: concept of item %lld is %s, wanted text", p->path,
                     (long long)item, plumb_dtype_name(a.dtype));
     memcpy(out, a.data,
@@ -151,29 +152,29 @@ plumb_status probe_source_read(const probe_source *p, int64_t from, int64_t coun
 // ---- references ----
 
 // Of one frame: whole numbers, so that sums over the same frames are the same in any order.
-static int64_t squares(plumb_reference r, const uint8_t *now, const uint8_t *known, int64_t n)
+static int64_t squares(plumb_baseline r, const uint8_t *now, const uint8_t *known, int64_t n)
 {
     const uint8_t *last = now - n, *before = now - 2 * n;
     int64_t sum = 0;
     for (int64_t i = 0; i < n; i++) {
-        const int64_t expected = r == PLUMB_REFERENCE_LINEAR   ? 2 * last[i] - before[i]
-                                 : r == PLUMB_REFERENCE_ORACLE ? known[i]
-                                                               : last[i];
+        const int64_t expected = r == PLUMB_BASELINE_LINEAR   ? 2 * last[i] - before[i]
+                                 : r == PLUMB_BASELINE_ORACLE ? known[i]
+                                                              : last[i];
         sum += (expected - now[i]) * (expected - now[i]);
     }
     return sum;
 }
 
-void baseline_errors(double *error, plumb_reference reference, const uint8_t *frames, int64_t clips,
+void baseline_errors(double *error, plumb_baseline reference, const uint8_t *frames, int64_t clips,
                      int64_t steps, int64_t frame)
 {
     for (int64_t c = 0; c < clips; c++) {
         const uint8_t *clip = frames + c * steps * frame;
         const uint8_t *known = clip - (c % 4 >= 2 ? 2 * steps * frame : 0);
         for (int64_t t = 1; t < steps; t++) {
-            const plumb_reference r = reference == PLUMB_REFERENCE_LINEAR && t < 2
-                                          ? PLUMB_REFERENCE_COPY // nothing has moved yet
-                                          : reference;
+            const plumb_baseline r = reference == PLUMB_BASELINE_LINEAR && t < 2
+                                         ? PLUMB_BASELINE_COPY // nothing has moved yet
+                                         : reference;
             *error++ = (double)squares(r, clip + t * frame, known + t * frame, frame) /
                        (255.0 * 255.0 * (double)frame);
         }

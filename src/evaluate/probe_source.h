@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "plumb/dataset.h"
-#include "plumb/expect.h"
+#include "plumb/evaluate.h"
 #include "plumb/room.h"
 
 enum { PROBE_SOURCE_NAME_SIZE = 32 };
@@ -34,7 +34,7 @@ plumb_status probe_source_read(const probe_source *p, int64_t from, int64_t coun
 
 /// Mean squared error of frames 1 .. of every clip: error (clips, steps - 1), clips being four a
 /// tuple for the oracle. bytes / 255 is the unit.
-void baseline_errors(double *error, plumb_reference reference, const uint8_t *frames, int64_t clips,
+void baseline_errors(double *error, plumb_baseline reference, const uint8_t *frames, int64_t clips,
                      int64_t steps, int64_t frame);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "dataset/video_load.h"
 #include "plumb/dataset.h"
-#include "plumb/machine.h"
+#include "plumb/system.h"
 #include "train/run_dir.h"
 
 // Films of the two uses start this far apart.
@@ -34,7 +34,7 @@ plumb_status trained_model_load(trained_model *e, const char *run)
 }
 
 plumb_status trained_model_open_dynamics(trained_model *e, const char *run,
-                                         const plumb_evaluate_options *opt)
+                                         const plumb_evaluation_options *opt)
 {
     (void)opt;
     plumb_status st = trained_model_load(e, run);
@@ -57,7 +57,7 @@ static plumb_status from_world(test_videos *out, trained_model *e, const char *n
     const plumb_world *world;
     plumb_status st = plumb_world_find(&world, name);
     if (st) return st;
-    const plumb_world_facts *f = plumb_world_describe(world);
+    const plumb_world_info *f = plumb_world_get_info(world);
     uint64_t seed = (uint64_t)e->recipe.data.data_seed;
     st = video_load_world(&out->film, &e->mem, world, seed, first, count, steps,
                           e->recipe.data.image, threads);
@@ -70,9 +70,9 @@ static plumb_status from_world(test_videos *out, trained_model *e, const char *n
     plumb_world_options w = plumb_world_defaults();
     w.image = out->film.height;
     for (int64_t i = 0; i < count && !st; i++) {
-        plumb_trajectory t = {.state = out->state + i * steps * out->states,
+        plumb_world_item t = {.state = out->state + i * steps * out->states,
                               .canonical = out->canonical + i * steps * out->canonicals};
-        st = plumb_world_make(&t, world, seed, first + i, steps, &w);
+        st = plumb_world_simulate(&t, world, seed, first + i, steps, &w);
     }
     return st;
 }
@@ -94,14 +94,14 @@ static void watch_one(void *context, int64_t index, int worker)
     watching *w = context;
     const video_set *f = &w->to->film;
     const int64_t item = w->next + index, size = f->steps * f->height * f->width * f->channels;
-    const plumb_trajectory film = {.frames = w->frames + item * size};
-    const plumb_trajectory states = {.state = w->to->state + item * w->steps * w->to->states};
+    const plumb_world_item film = {.frames = w->frames + item * size};
+    const plumb_world_item states = {.state = w->to->state + item * w->steps * w->to->states};
     plumb_world_options o = plumb_world_defaults();
     o.image = f->height;
     o.reject_steps = w->steps; // both are the same trajectory
     plumb_status st = status_check_stop();
-    if (!st) st = plumb_world_make(&film, w->world, w->seed, w->first + item, f->steps, &o);
-    if (!st) st = plumb_world_make(&states, w->world, w->seed, w->first + item, w->steps, &o);
+    if (!st) st = plumb_world_simulate(&film, w->world, w->seed, w->first + item, f->steps, &o);
+    if (!st) st = plumb_world_simulate(&states, w->world, w->seed, w->first + item, w->steps, &o);
     w->st[index] = st;
     if (st) snprintf(w->why[index], sizeof w->why[index], "%s", plumb_last_error());
 }
@@ -113,7 +113,7 @@ static plumb_status watch_world(test_videos *out, trained_model *e, const char *
     watching w = {.to = out, .first = first, .steps = steps};
     plumb_status st = plumb_world_find(&w.world, name);
     if (st) return st;
-    const plumb_world_facts *f = plumb_world_describe(w.world);
+    const plumb_world_info *f = plumb_world_get_info(w.world);
     w.seed = (uint64_t)e->recipe.data.data_seed;
     out->film = (video_set){.count = count,
                             .steps = e->t.window,
@@ -146,7 +146,7 @@ static plumb_status read_field(double **out, int64_t *width, arena *mem, plumb_d
     plumb_status st = PLUMB_OK;
     for (int64_t i = 0; i < count && !st; i++) {
         plumb_array a;
-        st = plumb_dataset_read(&a, d, i, field);
+        st = plumb_dataset_read_field(&a, d, i, field);
         if (st) break;
         if (a.ndim != 2 || a.shape[0] < steps || (*width && a.shape[1] != *width))
             return fail(PLUMB_ESHAPE, "%s of item %lld is not (%lld steps, numbers)", field,
@@ -156,8 +156,8 @@ static plumb_status read_field(double **out, int64_t *width, arena *mem, plumb_d
         if (!*out) return PLUMB_EMEMORY;
         double *to = *out + i * steps * *width;
         for (int64_t k = 0; k < steps * *width; k++)
-            to[k] = a.dtype == PLUMB_F4 ? (double)((const float *)a.data)[k]
-                                        : ((const double *)a.data)[k];
+            to[k] = a.dtype == PLUMB_FLOAT32 ? (double)((const float *)a.data)[k]
+                                             : ((const double *)a.data)[k];
     }
     return st;
 }
@@ -168,14 +168,14 @@ static plumb_status from_data(test_videos *out, trained_model *e, const char *pa
     plumb_dataset *d;
     plumb_status st = plumb_dataset_open(&d, path, NULL);
     if (st) return st;
-    int64_t items = plumb_dataset_items(d);
+    int64_t items = plumb_dataset_item_count(d);
     st = video_load_file(&out->film, &e->mem, path, items < count ? items : count, false);
     const video_set *f = &out->film;
     if (!st && f->steps < steps)
         st = fail(PLUMB_ESHAPE, "%s: has %lld frames a film, this takes %lld; try --steps %lld",
                   path, (long long)f->steps, (long long)steps, (long long)f->steps);
     if (!st) st = read_field(&out->state, &out->states, &e->mem, d, "state", f->count, steps);
-    if (!st && plumb_dataset_has(d, "canonical"))
+    if (!st && plumb_dataset_has_field(d, "canonical"))
         st =
             read_field(&out->canonical, &out->canonicals, &e->mem, d, "canonical", f->count, steps);
     plumb_dataset_close(d);
@@ -201,13 +201,14 @@ static plumb_status fits(const video_set *f, const video_set *s)
     return PLUMB_OK;
 }
 
-plumb_status test_videos_get(test_videos *out, trained_model *e, const plumb_evaluate_options *opt,
-                             test_videos_use use, int64_t count, int64_t steps)
+plumb_status test_videos_get(test_videos *out, trained_model *e,
+                             const plumb_evaluation_options *opt, test_videos_use use,
+                             int64_t count, int64_t steps)
 {
     *out = (test_videos){0};
     const run_config_data *data = &e->recipe.data;
     const char *world = opt->world ? opt->world : data->world;
-    int threads = opt->threads ? opt->threads : plumb_machine_threads();
+    int threads = opt->threads ? opt->threads : plumb_system_threads();
     plumb_status st;
     if (opt->data) st = from_data(out, e, opt->data, count, steps);
     else if (world[0])
@@ -223,12 +224,12 @@ plumb_status test_videos_get(test_videos *out, trained_model *e, const plumb_eva
 }
 
 plumb_status test_videos_windows(test_videos *out, trained_model *e,
-                                 const plumb_evaluate_options *opt, int64_t count, int64_t steps)
+                                 const plumb_evaluation_options *opt, int64_t count, int64_t steps)
 {
     const char *world = opt->world ? opt->world : e->recipe.data.world;
     if (opt->data) return test_videos_get(out, e, opt, TEST_VIDEOS_MEASURE, INT64_MAX, steps);
     *out = (test_videos){0};
-    const int threads = opt->threads ? opt->threads : plumb_machine_threads();
+    const int threads = opt->threads ? opt->threads : plumb_system_threads();
     const plumb_status st = watch_world(
         out, e, world, VIDEO_TEST_FIRST + opt->first + measure_first, count, steps, threads);
     return st ? st : fits(&out->film, &e->shape);

@@ -87,12 +87,12 @@ void plumb_file_close(plumb_file *file)
     free(file);
 }
 
-int64_t plumb_file_count(const plumb_file *file)
+int64_t plumb_file_array_count(const plumb_file *file)
 {
     return file->names.count;
 }
 
-const char *plumb_file_name(const plumb_file *file, int64_t index)
+const char *plumb_file_array_name(const plumb_file *file, int64_t index)
 {
     assert(index >= 0 && index < file->names.count);
     return file->names.name[index];
@@ -110,7 +110,7 @@ static int64_t find(const plumb_file *file, const char *name)
     return -1;
 }
 
-bool plumb_file_has(const plumb_file *file, const char *name)
+bool plumb_file_has_array(const plumb_file *file, const char *name)
 {
     return find(file, name) >= 0;
 }
@@ -139,10 +139,10 @@ plumb_status array_file_info(plumb_array *out, uint64_t *offset, const input_fil
         const plumb_status st = file->format->look(out, offset, in, file->state, index);
         if (st || out->ndim >= 0) return st;
     }
-    return plumb_file_read(out, file, file->names.name[index]);
+    return plumb_file_read_array(out, file, file->names.name[index]);
 }
 
-plumb_status plumb_file_read(plumb_array *out, plumb_file *file, const char *name)
+plumb_status plumb_file_read_array(plumb_array *out, plumb_file *file, const char *name)
 {
     const int64_t index = find(file, name);
     if (index < 0) {
@@ -169,8 +169,9 @@ plumb_status plumb_file_read(plumb_array *out, plumb_file *file, const char *nam
 
 static plumb_status read_default(plumb_array *out, plumb_file *file, const char *fallback)
 {
-    if (fallback && plumb_file_has(file, fallback)) return plumb_file_read(out, file, fallback);
-    if (file->names.count == 1) return plumb_file_read(out, file, file->names.name[0]);
+    if (fallback && plumb_file_has_array(file, fallback))
+        return plumb_file_read_array(out, file, fallback);
+    if (file->names.count == 1) return plumb_file_read_array(out, file, file->names.name[0]);
     char names[400];
     list_names(names, sizeof names, file);
     if (fallback)
@@ -180,8 +181,8 @@ static plumb_status read_default(plumb_array *out, plumb_file *file, const char 
                 (long long)file->names.count, file->path, names);
 }
 
-plumb_status plumb_file_read_argument(plumb_array *out, plumb_file **file, const char *argument,
-                                      const char *fallback)
+plumb_status plumb_file_read_spec(plumb_array *out, plumb_file **file, const char *argument,
+                                  const char *fallback)
 {
     // The key starts at the first colon behind a known suffix; other colons belong to the path.
     size_t length = strlen(argument);
@@ -197,14 +198,14 @@ plumb_status plumb_file_read_argument(plumb_array *out, plumb_file **file, const
     plumb_status st = plumb_file_open(&opened, path);
     free(path);
     if (st) return st;
-    st = key ? plumb_file_read(out, opened, key) : read_default(out, opened, fallback);
+    st = key ? plumb_file_read_array(out, opened, key) : read_default(out, opened, fallback);
     if (st) plumb_file_close(opened);
     else *file = opened;
     return st;
 }
 
-plumb_status plumb_file_save(const char *path, const plumb_named_array *arrays, int64_t count,
-                             bool compress)
+plumb_status plumb_file_write(const char *path, const plumb_named_array *arrays, int64_t count,
+                              bool compress)
 {
     const array_file_format *format = format_of(path, strlen(path));
     if (!format) return unknown_format(path);

@@ -90,7 +90,7 @@ static bool is_text(npy_header *h, char order, const char *type)
         h->letters = 10 * h->letters + (*c - '0');
     }
     h->text = true;
-    h->dtype = type[0] == 'U' ? PLUMB_U4 : PLUMB_U1;
+    h->dtype = type[0] == 'U' ? PLUMB_UINT32 : PLUMB_UINT8;
     h->swapped = type[0] == 'U' && order == FOREIGN;
     return true;
 }
@@ -108,7 +108,7 @@ static plumb_status parse_descr(npy_header *h, parser *p)
     static const struct {
         char kind, bytes;
     } known[] = {
-#define KNOWN(name, bytes, kind) {kind, '0' + bytes},
+#define KNOWN(name, text, bytes, kind) {kind, '0' + bytes},
         PLUMB_DTYPE_LIST(KNOWN)
 #undef KNOWN
     };
@@ -228,7 +228,7 @@ static plumb_status check_size(npy_header *h, uint64_t total, const char *what)
     const plumb_array view = plumb_array_view(NULL, h->dtype, h->ndim, h->shape);
     const size_t size = plumb_dtype_size(h->dtype);
     char shape[128];
-    plumb_array_shape_text(shape, sizeof shape, &view);
+    plumb_array_shape_string(shape, sizeof shape, &view);
     int64_t count;
     if (!array_count_checked(&count, h->shape, h->ndim, size))
         return fail(PLUMB_EFORMAT, "%s: the header promises %s of %s, more than any memory", what,
@@ -302,9 +302,9 @@ plumb_status npy_load(plumb_array *out, arena *mem, const npy_header *h, npy_sou
 size_t npy_format_header(unsigned char text[NPY_WRITE_LIMIT], const plumb_array *array)
 {
     char shape[NPY_WRITE_LIMIT - 128]; // 32 axes of 19 digits fit, so version 1 is always enough
-    plumb_array_shape_text(shape, sizeof shape, array);
+    plumb_array_shape_string(shape, sizeof shape, array);
     static const char kinds[] = {
-#define KIND(name, bytes, kind) kind,
+#define KIND(name, text, bytes, kind) kind,
         PLUMB_DTYPE_LIST(KIND)
 #undef KIND
     };

@@ -27,15 +27,15 @@ static const struct {
 } words[] = {
     {"collections", "OrderedDict", WORD_ORDERED_DICT, 0, false},
     {"torch._utils", "_rebuild_tensor_v2", WORD_REBUILD_TENSOR, 0, false},
-    {"torch", "DoubleStorage", WORD_STORAGE, PLUMB_F8, false},
-    {"torch", "FloatStorage", WORD_STORAGE, PLUMB_F4, false},
-    {"torch", "HalfStorage", WORD_STORAGE, PLUMB_F2, false},
-    {"torch", "BFloat16Storage", WORD_STORAGE, PLUMB_U2, true},
-    {"torch", "LongStorage", WORD_STORAGE, PLUMB_I8, false},
-    {"torch", "IntStorage", WORD_STORAGE, PLUMB_I4, false},
-    {"torch", "ShortStorage", WORD_STORAGE, PLUMB_I2, false},
-    {"torch", "CharStorage", WORD_STORAGE, PLUMB_I1, false},
-    {"torch", "ByteStorage", WORD_STORAGE, PLUMB_U1, false},
+    {"torch", "DoubleStorage", WORD_STORAGE, PLUMB_FLOAT64, false},
+    {"torch", "FloatStorage", WORD_STORAGE, PLUMB_FLOAT32, false},
+    {"torch", "HalfStorage", WORD_STORAGE, PLUMB_FLOAT16, false},
+    {"torch", "BFloat16Storage", WORD_STORAGE, PLUMB_UINT16, true},
+    {"torch", "LongStorage", WORD_STORAGE, PLUMB_INT64, false},
+    {"torch", "IntStorage", WORD_STORAGE, PLUMB_INT32, false},
+    {"torch", "ShortStorage", WORD_STORAGE, PLUMB_INT16, false},
+    {"torch", "CharStorage", WORD_STORAGE, PLUMB_INT8, false},
+    {"torch", "ByteStorage", WORD_STORAGE, PLUMB_UINT8, false},
     {"torch", "BoolStorage", WORD_STORAGE, PLUMB_BOOL, false},
     {"numpy.core.multiarray", "_reconstruct", WORD_RECONSTRUCT, 0, false},
     {"numpy._core.multiarray", "_reconstruct", WORD_RECONSTRUCT, 0, false},
@@ -339,7 +339,7 @@ static plumb_status build_dtype(machine *m, const pickle_value *given)
     static const struct {
         char kind, bytes;
     } known[] = {
-#define KNOWN(name, bytes, kind) {kind, '0' + bytes},
+#define KNOWN(name, text, bytes, kind) {kind, '0' + bytes},
         PLUMB_DTYPE_LIST(KNOWN)
 #undef KNOWN
     };
@@ -356,7 +356,7 @@ static plumb_status build_dtype(machine *m, const pickle_value *given)
             length = 10 * length + (*c - '0');
         }
         v->text = true;
-        v->dtype = s[0] == 'U' ? PLUMB_U4 : PLUMB_U1;
+        v->dtype = s[0] == 'U' ? PLUMB_UINT32 : PLUMB_UINT8;
         v->count = length;
         return PLUMB_OK;
     }

@@ -239,7 +239,7 @@ static plumb_status read_tensor(plumb_array *out, arena *mem, const pth *p, int6
     if (!m) return wrong(p, index, "the tensor's storage is not in the file");
     if (m->size / size != (uint64_t)storage->integer || m->size % size)
         return wrong(p, index, "the tensor's storage is not as long as the pickle says");
-    const plumb_dtype dtype = storage->text ? PLUMB_F4 : storage->dtype;
+    const plumb_dtype dtype = storage->text ? PLUMB_FLOAT32 : storage->dtype;
     plumb_status st = array_create(out, mem, dtype, (int)sizes->count, shape);
     if (st) return st;
     arena scratch = {0};
@@ -292,7 +292,8 @@ static plumb_status read_list(plumb_array *out, arena *mem, pickle_value *const 
 {
     bool whole = true;
     for (int64_t i = 0; i < count; i++) whole = whole && item[i]->kind != PICKLE_REAL;
-    const plumb_status st = array_create(out, mem, whole ? PLUMB_I8 : PLUMB_F8, axes, &count);
+    const plumb_status st =
+        array_create(out, mem, whole ? PLUMB_INT64 : PLUMB_FLOAT64, axes, &count);
     for (int64_t i = 0; i < count && !st; i++) {
         if (whole) ((int64_t *)out->data)[i] = item[i]->integer;
         else
@@ -311,7 +312,7 @@ plumb_status pth_read(plumb_array *out, arena *mem, void *state, int64_t index)
     case PICKLE_NDARRAY: return read_ndarray(out, mem, p, index);
     case PICKLE_LIST: return read_list(out, mem, v->item, v->count, 1);
     case PICKLE_TEXT: {
-        const plumb_status st = array_create(out, mem, PLUMB_U1, 1, &v->count);
+        const plumb_status st = array_create(out, mem, PLUMB_UINT8, 1, &v->count);
         if (!st) memcpy(out->data, v->bytes, (size_t)v->count);
         return st;
     }

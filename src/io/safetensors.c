@@ -34,11 +34,11 @@ static const struct type {
     plumb_dtype dtype;
     bool brain; // the upper half of a float
 } types[] = {
-    {"F32", PLUMB_F4, false}, {"F64", PLUMB_F8, false}, {"F16", PLUMB_F2, false},
-    {"I64", PLUMB_I8, false}, {"I32", PLUMB_I4, false}, {"I16", PLUMB_I2, false},
-    {"I8",  PLUMB_I1, false}, {"U64", PLUMB_U8, false}, {"U32", PLUMB_U4, false},
-    {"U16", PLUMB_U2, false}, {"U8",  PLUMB_U1, false}, {"BOOL", PLUMB_BOOL, false},
-    {"BF16", PLUMB_F4, true},
+    {"F32", PLUMB_FLOAT32, false}, {"F64", PLUMB_FLOAT64, false}, {"F16", PLUMB_FLOAT16, false},
+    {"I64", PLUMB_INT64, false}, {"I32", PLUMB_INT32, false}, {"I16", PLUMB_INT16, false},
+    {"I8",  PLUMB_INT8, false}, {"U64", PLUMB_UINT64, false}, {"U32", PLUMB_UINT32, false},
+    {"U16", PLUMB_UINT16, false}, {"U8",  PLUMB_UINT8, false}, {"BOOL", PLUMB_BOOL, false},
+    {"BF16", PLUMB_FLOAT32, true},
 };
 // clang-format on
 enum { TYPES = sizeof types / sizeof *types };
@@ -315,8 +315,9 @@ static plumb_status compose(plumb_record *r, const char *path, const plumb_named
                             int64_t note_count)
 {
     if (note_count) {
-        plumb_record_begin(r, "__metadata__");
-        for (int64_t i = 0; i < note_count; i++) plumb_record_text(r, notes[i].key, notes[i].value);
+        plumb_record_begin_object(r, "__metadata__");
+        for (int64_t i = 0; i < note_count; i++)
+            plumb_record_set_string(r, notes[i].key, notes[i].value);
         plumb_record_end(r);
     }
     int64_t at = 0;
@@ -330,10 +331,10 @@ static plumb_status compose(plumb_record *r, const char *path, const plumb_named
             return fail(PLUMB_EVALUE, "%s: a tensor cannot be called __metadata__", path);
         const int64_t offsets[2] = {at, at + plumb_array_count(a) *
                                                  (int64_t)plumb_dtype_size(a->dtype)};
-        plumb_record_begin(r, arrays[i].name);
-        plumb_record_text(r, "dtype", types[type_of(a->dtype)].name);
-        plumb_record_integers(r, "shape", a->shape, a->ndim);
-        plumb_record_integers(r, "data_offsets", offsets, 2);
+        plumb_record_begin_object(r, arrays[i].name);
+        plumb_record_set_string(r, "dtype", types[type_of(a->dtype)].name);
+        plumb_record_set_ints(r, "shape", a->shape, a->ndim);
+        plumb_record_set_ints(r, "data_offsets", offsets, 2);
         plumb_record_end(r);
         at = offsets[1];
     }
@@ -368,7 +369,7 @@ plumb_status safetensors_write(const char *path, const plumb_named_array *arrays
     output_file out;
     const char *header;
     plumb_status st = compose(r, path, arrays, count, notes, note_count);
-    if (!st) st = plumb_record_json(&header, r);
+    if (!st) st = plumb_record_to_json(&header, r);
     if (!st) st = output_file_open(&out, path);
     if (!st) {
         st = put_all(out.stream, header, arrays, count, path);

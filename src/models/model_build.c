@@ -44,16 +44,16 @@ void model_build_add_gradient(float *gradient, const instance *i, const net *n, 
 void model_build_record_program(plumb_record *record, const char *name, const program *p)
 {
     program_statistics r = program_stats(p);
-    plumb_record_begin(record, name);
-    plumb_record_integer(record, "nodes", r.nodes);
-    plumb_record_integer(record, "steps", r.steps);
-    plumb_record_integer(record, "tapes", r.tapes);
-    plumb_record_integer(record, "fused", r.fused);
-    plumb_record_integer(record, "block_bytes", r.block);
-    plumb_record_integer(record, "ready_bytes", r.ready);
-    plumb_record_integer(record, "scratch_bytes", r.scratch);
-    plumb_record_integer(record, "activation_bytes", r.sum);
-    plumb_record_real(record, "gflop", 1e-9 * r.flops);
+    plumb_record_begin_object(record, name);
+    plumb_record_set_int(record, "nodes", r.nodes);
+    plumb_record_set_int(record, "steps", r.steps);
+    plumb_record_set_int(record, "tapes", r.tapes);
+    plumb_record_set_int(record, "fused", r.fused);
+    plumb_record_set_int(record, "block_bytes", r.block);
+    plumb_record_set_int(record, "ready_bytes", r.ready);
+    plumb_record_set_int(record, "scratch_bytes", r.scratch);
+    plumb_record_set_int(record, "activation_bytes", r.sum);
+    plumb_record_set_double(record, "gflop", 1e-9 * r.flops);
     plumb_record_end(record);
 }
 
@@ -84,8 +84,8 @@ plumb_status model_build_shards(int64_t *share, int64_t *group, const training_s
 void model_build_record_shards(plumb_record *record, const params *p, const training_settings *t,
                                int64_t share, int64_t group)
 {
-    plumb_record_integer(record, "parameters", p->size);
-    plumb_record_integer(record, "replicas", t->replicas);
-    plumb_record_integer(record, "items", share);
-    plumb_record_integer(record, "groups", share / group);
+    plumb_record_set_int(record, "parameters", p->size);
+    plumb_record_set_int(record, "replicas", t->replicas);
+    plumb_record_set_int(record, "items", share);
+    plumb_record_set_int(record, "groups", share / group);
 }

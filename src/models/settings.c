@@ -259,22 +259,24 @@ plumb_status settings_check_resumed(settings *s, const char *assignment, const c
 void settings_record(plumb_record *record, const settings *s)
 {
     for (int p = 0; p < s->count; p++) {
-        plumb_record_begin(record, s->part[p].title);
+        plumb_record_begin_object(record, s->part[p].title);
         for (const setting_spec *row = s->part[p].row; row->name; row++) {
             const void *target = (const char *)s->part[p].values + row->offset;
             switch (row->kind) {
             case SETTINGS_INTEGER:
-                plumb_record_integer(record, row->name, *(const int64_t *)target);
+                plumb_record_set_int(record, row->name, *(const int64_t *)target);
                 break;
             case SETTINGS_REAL:
-                plumb_record_real(record, row->name, *(const double *)target);
+                plumb_record_set_double(record, row->name, *(const double *)target);
                 break;
-            case SETTINGS_FLAG: plumb_record_flag(record, row->name, *(const bool *)target); break;
+            case SETTINGS_FLAG:
+                plumb_record_set_bool(record, row->name, *(const bool *)target);
+                break;
             case SETTINGS_CHOICE:
-                plumb_record_text(record, row->name, row->choices[*(const int *)target]);
+                plumb_record_set_string(record, row->name, row->choices[*(const int *)target]);
                 break;
             case SETTINGS_TEXT:
-                plumb_record_text(record, row->name, *(const char *const *)target);
+                plumb_record_set_string(record, row->name, *(const char *const *)target);
                 break;
             }
         }

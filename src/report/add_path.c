@@ -13,8 +13,8 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "plumb/canonical.h"
 #include "plumb/evaluate.h"
+#include "plumb/kappa.h"
 #include "plumb/report.h"
 #include "plumb/surprise.h"
 
@@ -79,9 +79,9 @@ static void short_name(char out[256], const char *path)
 static plumb_status give(plumb_report *r, const char *name, plumb_record *record)
 {
     const char *text;
-    plumb_status st =
-        record ? plumb_record_json(&text, record) : fail(PLUMB_EMEMORY, "no memory for a record");
-    if (!st) st = plumb_report_record(r, name, text);
+    plumb_status st = record ? plumb_record_to_json(&text, record)
+                             : fail(PLUMB_EMEMORY, "no memory for a record");
+    if (!st) st = plumb_report_add_record(r, name, text);
     plumb_record_free(record);
     return st;
 }
@@ -108,11 +108,11 @@ static plumb_status measure_state(plumb_report *r, const char *name, const plumb
     plumb_record *record = plumb_record_create();
     if (record) plumb_symetric_record(record, &result, &o);
     plumb_symetric_clear(&result);
-    plumb_canonical own;
+    plumb_kappa own;
     const plumb_array *minimal = find(a, count, "canonical", 3);
-    if (record && !plumb_measure_canonical(&own, latent, minimal ? minimal : truth, NULL)) {
-        plumb_canonical_record(record, &own);
-        plumb_canonical_clear(&own);
+    if (record && !plumb_kappa_measure(&own, latent, minimal ? minimal : truth, NULL)) {
+        plumb_kappa_record(record, &own);
+        plumb_kappa_clear(&own);
     }
     return give(r, name, record);
 }
@@ -123,7 +123,7 @@ static plumb_status measure_forecast(plumb_report *r, const char *name, const pl
     plumb_forecast result;
     plumb_forecast_options o = plumb_forecast_defaults();
     o.threads = threads;
-    o.average = PLUMB_AVERAGE_MEAN;
+    o.average = PLUMB_FORECAST_AVERAGE_MEAN;
     const plumb_array *truth = find(a, count, "frames", 5),
                       *prediction = find(a, count, "prediction", 5);
     if (!truth) truth = find(a, count, "truth", 5);
@@ -165,9 +165,9 @@ static plumb_status measure_surprise(plumb_report *r, const char *name, const pl
     if (record) plumb_surprise_record(record, &result, &o);
     if (!in.surprise && result.frames) { // over time, for the figure
         const plumb_named_array moments = {
-            "surprise", plumb_array_view((void *)result.frame_surprise, PLUMB_F8, 3,
+            "surprise", plumb_array_view((void *)result.frame_surprise, PLUMB_FLOAT64, 3,
                                          (int64_t[]){result.tested, 4, result.frames})};
-        st = plumb_report_arrays(r, name, &moments, 1);
+        st = plumb_report_add_arrays(r, name, &moments, 1);
     }
     plumb_surprise_clear(&result);
     if (!st) return give(r, name, record);
@@ -179,14 +179,14 @@ static plumb_status measure_surprise(plumb_report *r, const char *name, const pl
 static plumb_status read_arrays(plumb_named_array **out, int64_t *count, arena *mem,
                                 plumb_file *file)
 {
-    const int64_t n = plumb_file_count(file);
+    const int64_t n = plumb_file_array_count(file);
     plumb_named_array *a = ARENA_ALLOC(mem, plumb_named_array, n);
     if (!a) return PLUMB_EMEMORY;
     plumb_status st = PLUMB_OK;
     for (int64_t i = 0; i < n && !st; i++) {
-        const char *name = plumb_file_name(file, i), *slash = strrchr(name, '/');
+        const char *name = plumb_file_array_name(file, i), *slash = strrchr(name, '/');
         a[i].name = slash ? slash + 1 : name;
-        st = plumb_file_read(&a[i].array, file, name);
+        st = plumb_file_read_array(&a[i].array, file, name);
     }
     *out = a;
     *count = n;
@@ -210,7 +210,7 @@ static plumb_status add_arrays(plumb_report *r, const char *name, const char *pa
     if (!st && measure) st = measure_state(r, name, a, count, threads);
     if (!st && measure) st = measure_forecast(r, name, a, count, threads);
     if (!st && measure) st = measure_surprise(r, name, a, count, threads);
-    if (!st) st = plumb_report_arrays(r, name, a, count);
+    if (!st) st = plumb_report_add_arrays(r, name, a, count);
     plumb_file_close(file);
     arena_clear(&mem);
     return st;
@@ -240,9 +240,9 @@ static plumb_status add_log(plumb_report *r, const char *name, char *text, arena
         step[n] = s;
         loss[n++] = l;
     }
-    const plumb_named_array arrays[] = {{"step", plumb_array_view(step, PLUMB_F8, 1, &n)},
-                                        {"loss", plumb_array_view(loss, PLUMB_F8, 1, &n)}};
-    return n ? plumb_report_arrays(r, name, arrays, 2) : PLUMB_OK;
+    const plumb_named_array arrays[] = {{"step", plumb_array_view(step, PLUMB_FLOAT64, 1, &n)},
+                                        {"loss", plumb_array_view(loss, PLUMB_FLOAT64, 1, &n)}};
+    return n ? plumb_report_add_arrays(r, name, arrays, 2) : PLUMB_OK;
 }
 
 // How many frames the forecast in results.json was judged on; 0 if it says nothing.
@@ -265,11 +265,11 @@ static plumb_status add_rollout(plumb_report *r, const char *name, const char *r
     const int fd = mkstemps(path, 4);
     if (fd < 0) return fail(PLUMB_EFILE, "%s: cannot be made", path);
     close(fd);
-    plumb_evaluate_options o = plumb_evaluate_defaults();
+    plumb_evaluation_options o = plumb_evaluation_defaults();
     o.count = opt->films > 2 ? opt->films : 2;
     o.steps = opt->steps > 0 ? opt->steps : judged_steps(results) ? judged_steps(results) : 1000;
     o.threads = opt->threads;
-    plumb_status st = plumb_evaluate_rollout(path, run, false, &o);
+    plumb_status st = plumb_rollout_save(path, run, false, &o);
     if (!st) st = add_arrays(r, name, path, false, opt->threads);
     unlink(path);
     return st;
@@ -284,8 +284,8 @@ static plumb_status add_run(plumb_report *r, const char *path, const plumb_repor
     plumb_status st = read_text(&config, &mem, path, "config.json");
     if (!st) st = read_text(&results, &mem, path, "results.json");
     if (!st) st = read_text(&log, &mem, path, "log.jsonl");
-    if (!st && config) st = plumb_report_record(r, name, config);
-    if (!st && results) st = plumb_report_record(r, name, results);
+    if (!st && config) st = plumb_report_add_record(r, name, config);
+    if (!st && results) st = plumb_report_add_record(r, name, results);
     if (!st && log) st = add_log(r, name, log, &mem);
     if (!st && opt->films > 0) {
         // A video model has no phase space to roll out; its records speak for it.
@@ -323,7 +323,7 @@ static plumb_status add_records(plumb_report *r, const char *path, const plumb_r
         else if (many)
             snprintf(name, sizeof name, "%s %lld", opt->name ? opt->name : base, (long long)number);
         else snprintf(name, sizeof name, "%s", opt->name ? opt->name : base);
-        st = plumb_report_record(r, name, line);
+        st = plumb_report_add_record(r, name, line);
         // A last line that a kill cut short is none.
         if (st == PLUMB_EFORMAT && number > 1 && line + strlen(line) == end) st = PLUMB_OK;
     }
@@ -391,7 +391,8 @@ static plumb_status add_any(plumb_report *r, const char *path, const plumb_repor
     return add_records(r, path, opt);
 }
 
-plumb_status plumb_report_add(plumb_report *r, const char *path, const plumb_report_options *given)
+plumb_status plumb_report_add_path(plumb_report *r, const char *path,
+                                   const plumb_report_options *given)
 {
     const plumb_report_options opt = given ? *given : plumb_report_defaults();
     if (opt.films < 0 || opt.films > 64 || opt.steps < 0 || opt.steps > 100000)

@@ -3,7 +3,7 @@
 // darker with time, and where there is room the coordinates over time. Thin lines mark the times of
 // the frames on the strip.
 #define _GNU_SOURCE
-#include "plumb/film.h"
+#include "plumb/report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,17 +34,17 @@ enum {
     MAX_FRAMES = 1000,
 };
 
-plumb_film_options plumb_film_defaults(void)
+plumb_item_figure_options plumb_item_figure_defaults(void)
 {
-    return (plumb_film_options){.size = sizeof(plumb_film_options)};
+    return (plumb_item_figure_options){.size = sizeof(plumb_item_figure_options)};
 }
 
 // ---- what is shown ----
 
 typedef struct scene {
     arena mem;
-    const plumb_world_facts *world; // or NULL
-    char name[64];                  // of the world, if the file has one
+    const plumb_world_info *world; // or NULL
+    char name[64];                 // of the world, if the file has one
     int64_t item, steps;
     int64_t first; // number of the file's first item in its world
     double *time;  // (steps)
@@ -64,7 +64,7 @@ typedef struct scene {
 static plumb_status read_reals(double **out, plumb_array *shape, scene *s, plumb_dataset *d,
                                const char *name)
 {
-    plumb_status st = plumb_dataset_read(shape, d, s->item, name);
+    plumb_status st = plumb_dataset_read_field(shape, d, s->item, name);
     if (st) return st;
     const int64_t count = plumb_array_count(shape);
     double *copy = ARENA_ALLOC(&s->mem, double, count);
@@ -77,8 +77,8 @@ static plumb_status read_reals(double **out, plumb_array *shape, scene *s, plumb
 static void find_world(scene *s, plumb_dataset *d)
 {
     const plumb_world *world;
-    if (*plumb_dataset_world(s->name, d) && !plumb_world_find(&world, s->name))
-        s->world = plumb_world_describe(world);
+    if (*plumb_dataset_world_name(s->name, d) && !plumb_world_find(&world, s->name))
+        s->world = plumb_world_get_info(world);
 }
 
 // An angle that turns round and round is shown within one turn.
@@ -97,7 +97,7 @@ static plumb_status find_phase(scene *s, plumb_dataset *d)
     static const char *const fields[] = {"canonical", "state"};
     for (int i = 0; i < 2; i++) {
         plumb_array shape;
-        if (!plumb_dataset_has(d, fields[i])) continue;
+        if (!plumb_dataset_has_field(d, fields[i])) continue;
         const plumb_status st = read_reals(&s->phase, &shape, s, d, fields[i]);
         if (st) return st;
         if (shape.ndim != 2 || shape.shape[0] < 1 || shape.shape[1] < 2 || shape.shape[1] % 2)
@@ -119,14 +119,14 @@ static plumb_status find_phase(scene *s, plumb_dataset *d)
 static plumb_status find_time(scene *s, plumb_dataset *d)
 {
     plumb_array shape;
-    if (plumb_dataset_has(d, "time")) {
+    if (plumb_dataset_has_field(d, "time")) {
         const plumb_status st = read_reals(&s->time, &shape, s, d, "time");
         if (st) return st;
         if (shape.ndim == 1 && shape.shape[0] >= s->steps) return PLUMB_OK;
     }
     double *found = NULL;
     double dt = s->world ? s->world->dt : 1.0;
-    if (plumb_dataset_has(d, "dt") && !read_reals(&found, &shape, s, d, "dt") &&
+    if (plumb_dataset_has_field(d, "dt") && !read_reals(&found, &shape, s, d, "dt") &&
         plumb_array_count(&shape) == 1)
         dt = found[0];
     double *made = ARENA_ALLOC(&s->mem, double, s->steps);
@@ -140,7 +140,7 @@ static bool is_upright(scene *s, plumb_dataset *d)
 {
     plumb_array shape;
     double *value;
-    if (plumb_dataset_has(d, "upright") && !read_reals(&value, &shape, s, d, "upright") &&
+    if (plumb_dataset_has_field(d, "upright") && !read_reals(&value, &shape, s, d, "upright") &&
         plumb_array_count(&shape) >= 1)
         return value[0] != 0.0;
     return !s->world || s->world->upright;
@@ -167,11 +167,11 @@ static plumb_status take_frames(scene *s, const plumb_array *film, bool upright)
 static plumb_status find_frames(scene *s, plumb_dataset *d, int64_t wanted)
 {
     plumb_array film;
-    if (!plumb_dataset_has(d, "frames")) return PLUMB_OK;
+    if (!plumb_dataset_has_field(d, "frames")) return PLUMB_OK;
     const bool upright = is_upright(s, d);
-    const plumb_status st = plumb_dataset_read(&film, d, s->item, "frames");
+    const plumb_status st = plumb_dataset_read_field(&film, d, s->item, "frames");
     if (st) return st;
-    if (film.dtype != PLUMB_U1 || film.ndim != 4 || plumb_array_count(&film) < 1 ||
+    if (film.dtype != PLUMB_UINT8 || film.ndim != 4 || plumb_array_count(&film) < 1 ||
         film.shape[1] > 4096 || film.shape[2] > 4096)
         return fail(PLUMB_ESHAPE, "\"frames\" of an item has to be bytes (steps, height, width, "
                                   "channels), frames of at most 4096 x 4096");
@@ -430,11 +430,11 @@ static plumb_status save(const char *path, const buffer *bytes)
     return st ? st : output_file_commit(&file);
 }
 
-static plumb_status gather(scene *s, plumb_dataset *d, const plumb_film_options *opt)
+static plumb_status gather(scene *s, plumb_dataset *d, const plumb_item_figure_options *opt)
 {
     plumb_array shape;
     double *first;
-    if (plumb_dataset_shared(d, "first") && !read_reals(&first, &shape, s, d, "first") &&
+    if (plumb_dataset_is_shared(d, "first") && !read_reals(&first, &shape, s, d, "first") &&
         plumb_array_count(&shape) == 1)
         s->first = (int64_t)first[0];
     find_world(s, d);
@@ -446,8 +446,8 @@ static plumb_status gather(scene *s, plumb_dataset *d, const plumb_film_options 
     return st ? st : find_time(s, d);
 }
 
-static plumb_status draw_one(plumb_film *out, buffer *bytes, plumb_dataset *dataset, int64_t item,
-                             const plumb_film_options *opt, bool svg)
+static plumb_status draw_one(plumb_image_size *out, buffer *bytes, plumb_dataset *dataset,
+                             int64_t item, const plumb_item_figure_options *opt, bool svg)
 {
     scene s = {.item = item, .steps = opt->steps};
     drawing *k = NULL;
@@ -459,14 +459,14 @@ static plumb_status draw_one(plumb_film *out, buffer *bytes, plumb_dataset *data
     if (!st) st = k->finish(bytes, k);
     if (k) k->free(k);
     arena_clear(&s.mem);
-    *out = (plumb_film){width, height};
+    *out = (plumb_image_size){width, height};
     return st;
 }
 
-plumb_status plumb_film_draw(plumb_film *out, const char *path, plumb_dataset *dataset,
-                             int64_t item, const plumb_film_options *given)
+plumb_status plumb_item_figure_save(plumb_image_size *out, const char *path, plumb_dataset *dataset,
+                                    int64_t item, const plumb_item_figure_options *given)
 {
-    const plumb_film_options opt = given ? *given : plumb_film_defaults();
+    const plumb_item_figure_options opt = given ? *given : plumb_item_figure_defaults();
     const size_t length = strlen(path);
     const bool svg = length > 4 && !strcasecmp(path + length - 4, ".svg");
     if (!svg && !(length > 4 && !strcasecmp(path + length - 4, ".png")))
@@ -475,7 +475,7 @@ plumb_status plumb_film_draw(plumb_film *out, const char *path, plumb_dataset *d
         return fail(PLUMB_EVALUE, "frames is %lld, wanted 0 to %d", (long long)opt.frames,
                     MAX_FRAMES);
     if (opt.steps < 0) return fail(PLUMB_EVALUE, "steps is %lld", (long long)opt.steps);
-    plumb_film film = {0};
+    plumb_image_size film = {0};
     buffer bytes = {0};
     plumb_status st = tuple_figure_applies(dataset, item)
                           ? tuple_figure_draw(&film, &bytes, dataset, item, &opt, svg)

@@ -45,7 +45,7 @@ report_model *report_model_find(plumb_report *r, const char *name)
 static void find_world(report_model *s, const char *name)
 {
     const plumb_world *world;
-    if (name && *name && !plumb_world_find(&world, name)) s->world = plumb_world_describe(world);
+    if (name && *name && !plumb_world_find(&world, name)) s->world = plumb_world_get_info(world);
 }
 
 // True if something of it is known.
@@ -83,7 +83,7 @@ static bool take_record(report_model *s, const json_tree *t)
     return known || s->measure || s->mlp || s->forecast || s->surprise;
 }
 
-plumb_status plumb_report_record(plumb_report *r, const char *name, const char *text)
+plumb_status plumb_report_add_record(plumb_report *r, const char *name, const char *text)
 {
     const json_tree *t;
     const plumb_status st = json_tree_read(&t, &r->mem, text, strlen(text), name);
@@ -124,7 +124,7 @@ static double *doubles(arena *mem, const plumb_array *a, int64_t count)
 
 static double unit_of(const plumb_array *a)
 {
-    return a->dtype == PLUMB_U1 ? 1 / 255.0 : a->dtype == PLUMB_U2 ? 1 / 65535.0 : 1.0;
+    return a->dtype == PLUMB_UINT8 ? 1 / 255.0 : a->dtype == PLUMB_UINT16 ? 1 / 65535.0 : 1.0;
 }
 
 // The first `items` films of an array (.., steps, height, width, channels), as bytes.
@@ -238,8 +238,8 @@ static plumb_status take_tuple(report_model *s, arena *mem, const plumb_array *s
     return clips && clips->shape[1] == 4 ? take_film(&s->clips, mem, clips, 4) : PLUMB_OK;
 }
 
-plumb_status plumb_report_arrays(plumb_report *r, const char *name, const plumb_named_array *arrays,
-                                 int64_t count)
+plumb_status plumb_report_add_arrays(plumb_report *r, const char *name,
+                                     const plumb_named_array *arrays, int64_t count)
 {
     report_model *s = report_model_find(r, name);
     if (!s) return PLUMB_EMEMORY;
@@ -369,7 +369,7 @@ const char *plumb_report_figure_name(const plumb_report *r, int64_t index)
     return NULL;
 }
 
-const char *plumb_report_known_figure(int64_t index, const char **title)
+const char *plumb_figure_name(int64_t index, const char **title)
 {
     if (index < 0 || index >= (int64_t)(sizeof figures / sizeof *figures) - 1) return NULL;
     if (title) *title = figures[index]->title;
@@ -407,7 +407,7 @@ static plumb_status save(const char *path, const buffer *bytes)
     return st ? st : output_file_commit(&file);
 }
 
-plumb_status plumb_report_draw(plumb_report *r, const char *name, const char *path)
+plumb_status plumb_report_save_figure(plumb_report *r, const char *name, const char *path)
 {
     const char *suffix = strrchr(path, '.');
     const bool svg = suffix && !strcasecmp(suffix, ".svg");
@@ -420,7 +420,7 @@ plumb_status plumb_report_draw(plumb_report *r, const char *name, const char *pa
     return st;
 }
 
-plumb_status plumb_report_svg(const char **out, plumb_report *r, const char *name)
+plumb_status plumb_report_figure_svg(const char **out, plumb_report *r, const char *name)
 {
     buffer_reset(&r->text);
     plumb_status st = draw(&r->text, r, name, FIGURE_SVG);

@@ -23,7 +23,7 @@ typedef struct report_video {
 typedef struct report_model report_model;
 struct report_model {
     const char *name;
-    const plumb_world_facts *world; ///< or NULL
+    const plumb_world_info *world; ///< or NULL
     const json_tree *config, *train, *evaluate;
     const json_tree *measure, *mlp; ///< phase space: by polynomial, by MLP
     const json_tree *own;           ///< where kappa and canonical are
@@ -47,7 +47,7 @@ struct plumb_report {
     arena mem;
     report_model *first;
     int64_t subjects;
-    buffer text; ///< of plumb_report_svg
+    buffer text; ///< of plumb_report_figure_svg
 };
 
 /// The model of this name, made if it is not there; NULL if memory runs out.

@@ -47,9 +47,9 @@ typedef struct tuple {
 
 static plumb_status read_frames(plumb_array *out, plumb_dataset *d, int64_t item)
 {
-    const plumb_status st = plumb_dataset_read(out, d, item, "frames");
+    const plumb_status st = plumb_dataset_read_field(out, d, item, "frames");
     if (st) return st;
-    const bool fits = out->dtype == PLUMB_U1 && out->ndim == 5 && out->shape[0] == CLIPS &&
+    const bool fits = out->dtype == PLUMB_UINT8 && out->ndim == 5 && out->shape[0] == CLIPS &&
                       plumb_array_count(out) > 0 && out->shape[2] <= 4096 && out->shape[3] <= 4096;
     return fits ? PLUMB_OK : fail(PLUMB_ESHAPE, "\"frames\" of an item is not four clips");
 }
@@ -57,7 +57,7 @@ static plumb_status read_frames(plumb_array *out, plumb_dataset *d, int64_t item
 bool tuple_figure_applies(plumb_dataset *dataset, int64_t item)
 {
     plumb_array frames;
-    return plumb_dataset_has(dataset, "frames") && !read_frames(&frames, dataset, item);
+    return plumb_dataset_has_field(dataset, "frames") && !read_frames(&frames, dataset, item);
 }
 
 static const uint8_t *frame_of(const tuple *p, int64_t clip, int64_t t)
@@ -70,7 +70,7 @@ static double number(plumb_dataset *d, const char *name, double otherwise)
 {
     plumb_array a;
     double value;
-    if (!plumb_dataset_shared(d, name) || plumb_dataset_read(&a, d, 0, name) ||
+    if (!plumb_dataset_is_shared(d, name) || plumb_dataset_read_field(&a, d, 0, name) ||
         plumb_array_count(&a) != 1)
         return otherwise;
     plumb_array_to_double(&value, &a, 0, 1);
@@ -81,8 +81,8 @@ static double number(plumb_dataset *d, const char *name, double otherwise)
 static void find_cuts(tuple *p, plumb_dataset *d)
 {
     plumb_array a;
-    if (!plumb_dataset_has(d, "cut") || plumb_dataset_shared(d, "cut") ||
-        plumb_dataset_read(&a, d, p->item, "cut") || plumb_array_count(&a) > MOST_CUTS)
+    if (!plumb_dataset_has_field(d, "cut") || plumb_dataset_is_shared(d, "cut") ||
+        plumb_dataset_read_field(&a, d, p->item, "cut") || plumb_array_count(&a) > MOST_CUTS)
         return;
     for (int64_t i = 0; i < plumb_array_count(&a); i++) {
         double at;
@@ -91,7 +91,7 @@ static void find_cuts(tuple *p, plumb_dataset *d)
     }
 }
 
-static plumb_status gather(tuple *p, plumb_dataset *d, const plumb_film_options *opt)
+static plumb_status gather(tuple *p, plumb_dataset *d, const plumb_item_figure_options *opt)
 {
     plumb_array a;
     plumb_status st = read_frames(&a, d, p->item);
@@ -105,7 +105,7 @@ static plumb_status gather(tuple *p, plumb_dataset *d, const plumb_film_options 
     p->dt = number(d, "dt", 1.0);
     p->upright = number(d, "upright", 1.0) != 0.0;
     p->first = (int64_t)number(d, "first", 0.0);
-    if (!*plumb_dataset_world(p->title, d)) snprintf(p->title, sizeof p->title, "tuple");
+    if (!*plumb_dataset_world_name(p->title, d)) snprintf(p->title, sizeof p->title, "tuple");
     const int64_t steps = opt->steps && opt->steps < p->steps ? opt->steps : p->steps;
     const int64_t most = opt->frames ? opt->frames : 20;
     p->shown = most < steps ? most : steps;
@@ -214,8 +214,8 @@ static void draw_words(drawing *k, const tuple *p, double width, double height)
     k->text(k, x + 15, height - 13, 13, DRAWING_LEFT, drawing_rgb(pale), "violation");
 }
 
-plumb_status tuple_figure_draw(plumb_film *out, buffer *bytes, plumb_dataset *dataset, int64_t item,
-                               const plumb_film_options *opt, bool svg)
+plumb_status tuple_figure_draw(plumb_image_size *out, buffer *bytes, plumb_dataset *dataset,
+                               int64_t item, const plumb_item_figure_options *opt, bool svg)
 {
     tuple p = {.item = item};
     drawing *k = NULL;
@@ -233,6 +233,6 @@ plumb_status tuple_figure_draw(plumb_film *out, buffer *bytes, plumb_dataset *da
     if (!st) st = k->finish(bytes, k);
     if (k) k->free(k);
     arena_clear(&p.mem);
-    if (!st) *out = (plumb_film){(int64_t)width, (int64_t)height};
+    if (!st) *out = (plumb_image_size){(int64_t)width, (int64_t)height};
     return st;
 }

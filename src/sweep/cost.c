@@ -100,7 +100,7 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
-static int64_t frames_of(const plumb_evaluate_options *o)
+static int64_t frames_of(const plumb_evaluation_options *o)
 {
     return 2 * o->count * (o->steps + 64) + o->measured * 60; // forward and backward
 }
@@ -113,8 +113,8 @@ static plumb_status time_evaluation(double *frame, const study_run *run, arena *
     const char *place = getenv("TMPDIR");
     snprintf(path, sizeof path, "%.3000s/plumb-plan-XXXXXX", place && *place ? place : "/tmp");
     if (!mkdtemp(path)) return fail(PLUMB_EFILE, "%s: cannot be made", path);
-    plumb_train_options o = plumb_train_defaults();
-    plumb_train_result trained;
+    plumb_training_options o = plumb_training_defaults();
+    plumb_training trained;
     const int64_t count = run->sets + 2;
     const char **set = ARENA_ALLOC(mem, const char *, count);
     plumb_status st = set ? PLUMB_OK : PLUMB_EMEMORY;
@@ -129,22 +129,22 @@ static plumb_status time_evaluation(double *frame, const study_run *run, arena *
         // What is set last counts.
         set[count - 2] = run->data ? "trajectories=0" : "trajectories=1";
         set[count - 1] = "steps=0";
-        st = plumb_train(&trained, &o);
+        st = plumb_training_run(&trained, &o);
     }
     bool films = false;
-    if (!st) st = plumb_expect_applies(&films, path);
+    if (!st) st = plumb_evaluation_video_applies(&films, path);
     *frame = (double)NAN;
     if (!st && !films) {
-        plumb_evaluate result;
-        plumb_evaluate_options e = plumb_evaluate_defaults();
+        plumb_evaluation result;
+        plumb_evaluation_options e = plumb_evaluation_defaults();
         e.count = FILMS, e.steps = FRAMES, e.measured = MEASURED;
         e.threads = e.symetric.threads = 1;
         e.mlp = false;
         e.symetric.max_order = 1; // of latents that mean nothing every order is tried, at length
         const double begun = core_time();
-        st = plumb_evaluate_run(&result, path, &e);
+        st = plumb_evaluation_measure(&result, path, &e);
         if (!st) *frame = (core_time() - begun) / (double)frames_of(&e);
-        if (!st) plumb_evaluate_clear(&result);
+        if (!st) plumb_evaluation_clear(&result);
         // It has learnt nothing yet, and need not be fit to be judged: then that is not known.
         if (st != PLUMB_EMEMORY && st != PLUMB_ESTOPPED) st = PLUMB_OK;
     }
@@ -224,25 +224,25 @@ static void record_run(plumb_record *record, const char *name, plumb_sweep_state
                        double train, double judge)
 {
     if (!record) return;
-    plumb_record_begin(record, NULL);
-    plumb_record_text(record, "name", name);
-    plumb_record_text(record, "state", plumb_sweep_state_name(state));
-    plumb_record_real(record, "train_seconds", train);
-    plumb_record_real(record, "judge_seconds", judge);
+    plumb_record_begin_object(record, NULL);
+    plumb_record_set_string(record, "name", name);
+    plumb_record_set_string(record, "state", plumb_sweep_state_name(state));
+    plumb_record_set_double(record, "train_seconds", train);
+    plumb_record_set_double(record, "judge_seconds", judge);
     plumb_record_end(record);
 }
 
 static void record_cost(plumb_record *record, const plumb_sweep_cost *c, int workers)
 {
     if (!record) return;
-    plumb_record_integer(record, "count", c->runs);
-    plumb_record_integer(record, "left", c->left);
-    plumb_record_integer(record, "kinds", c->kinds);
-    plumb_record_integer(record, "workers", workers);
-    plumb_record_integer(record, "threads", c->threads);
-    plumb_record_real(record, "core_seconds", c->core_seconds);
-    plumb_record_real(record, "seconds", c->seconds);
-    plumb_record_text(record, "without", c->without);
+    plumb_record_set_int(record, "count", c->runs);
+    plumb_record_set_int(record, "left", c->left);
+    plumb_record_set_int(record, "kinds", c->kinds);
+    plumb_record_set_int(record, "workers", workers);
+    plumb_record_set_int(record, "threads", c->threads);
+    plumb_record_set_double(record, "core_seconds", c->core_seconds);
+    plumb_record_set_double(record, "seconds", c->seconds);
+    plumb_record_set_string(record, "without", c->without);
 }
 
 // Runs that are to be done, and what each costs.
@@ -257,8 +257,8 @@ static plumb_status add_up(plumb_sweep_cost *out, bool *films, costing *c, plumb
         if (i % opt->tasks != opt->task) continue;
         st = status_check_stop();
         if (!st) st = run_task_state(&state, f, &f->run[i], opt->out);
-        const bool runs =
-            !st && state != PLUMB_SWEEP_DONE && (state != PLUMB_SWEEP_FAILED || opt->retry);
+        const bool runs = !st && state != PLUMB_SWEEP_STATE_DONE &&
+                          (state != PLUMB_SWEEP_STATE_FAILED || opt->retry);
         if (runs) st = cost_of_run(&train, &judge, c, &f->run[i]);
         if (st) break;
         status_progress((double)(i + 1) / (double)f->count);
@@ -271,8 +271,8 @@ static plumb_status add_up(plumb_sweep_cost *out, bool *films, costing *c, plumb
     return st;
 }
 
-plumb_status plumb_sweep_plan(plumb_sweep_cost *out, plumb_record *record, const plumb_sweep *s,
-                              const plumb_sweep_options *opt)
+plumb_status plumb_sweep_estimate(plumb_sweep_cost *out, plumb_record *record, const plumb_sweep *s,
+                                  const plumb_sweep_options *opt)
 {
     plumb_status st = sweep_check(opt);
     if (st) return st;
@@ -283,8 +283,8 @@ plumb_status plumb_sweep_plan(plumb_sweep_cost *out, plumb_record *record, const
     c.kind = ARENA_ALLOC(&c.mem, kind_cost, f->count + 1);
     c.world = ARENA_ALLOC(&c.mem, world_cost, f->count + 1);
     if (!c.kind || !c.world) st = PLUMB_EMEMORY;
-    if (record) plumb_record_text(record, "study", f->name);
-    if (record) plumb_record_begin_list(record, "runs");
+    if (record) plumb_record_set_string(record, "study", f->name);
+    if (record) plumb_record_begin_array(record, "runs");
     if (!st) st = add_up(&cost, &films, &c, record, opt);
     if (record) plumb_record_end(record);
     arena_clear(&c.mem);

@@ -172,10 +172,10 @@ plumb_status run_task_state(plumb_sweep_state *state, const study_file *s, const
     plumb_status st = path_of(path, folder, run->name);
     if (!st) st = look(&at, &mem, s, run, path);
     if (!st)
-        *state = judged(&at, s)                     ? PLUMB_SWEEP_DONE
-                 : at.config && at.results.failed   ? PLUMB_SWEEP_FAILED
-                 : at.config || !access(path, F_OK) ? PLUMB_SWEEP_BROKEN
-                                                    : PLUMB_SWEEP_NEW;
+        *state = judged(&at, s)                     ? PLUMB_SWEEP_STATE_DONE
+                 : at.config && at.results.failed   ? PLUMB_SWEEP_STATE_FAILED
+                 : at.config || !access(path, F_OK) ? PLUMB_SWEEP_STATE_BROKEN
+                                                    : PLUMB_SWEEP_STATE_NEW;
     arena_clear(&mem);
     return st;
 }
@@ -190,14 +190,14 @@ static bool is_final(plumb_status st)
 
 static void describe(plumb_record *r, const study_file *s, const study_run *run)
 {
-    plumb_record_text(r, "run", run->name);
-    plumb_record_text(r, "study", s->name);
-    plumb_record_text(r, "model", run->model);
-    plumb_record_text(r, run->world ? "world" : "data", run->world ? run->world : run->data);
-    plumb_record_text(r, "preset", run->preset ? run->preset : "cpu");
-    plumb_record_begin(r, "set");
+    plumb_record_set_string(r, "run", run->name);
+    plumb_record_set_string(r, "study", s->name);
+    plumb_record_set_string(r, "model", run->model);
+    plumb_record_set_string(r, run->world ? "world" : "data", run->world ? run->world : run->data);
+    plumb_record_set_string(r, "preset", run->preset ? run->preset : "cpu");
+    plumb_record_begin_object(r, "set");
     for (int64_t i = 0; i < run->sets; i++)
-        plumb_record_text(r, run->set[i].name, run->set[i].value);
+        plumb_record_set_string(r, run->set[i].name, run->set[i].value);
     plumb_record_end(r);
 }
 
@@ -215,11 +215,11 @@ plumb_status run_task_append_result(const study_file *s, const study_run *run, c
     if (!st) {
         describe(r, s, run);
         if (why) {
-            plumb_record_text(r, "failed", why);
-            plumb_record_flag(r, "final", is_final(status));
+            plumb_record_set_string(r, "failed", why);
+            plumb_record_set_bool(r, "final", is_final(status));
         }
-        plumb_record_text(r, "version", plumb_version());
-        st = plumb_record_json(&head, r);
+        plumb_record_set_string(r, "version", plumb_version());
+        st = plumb_record_to_json(&head, r);
     }
     if (!st) {
         buffer_put(&line, head, strlen(head) - 1);
@@ -241,8 +241,8 @@ static plumb_status mark(const study_file *s, const char *path, const char *fail
 {
     plumb_record *r = plumb_record_create();
     if (!r) return fail(PLUMB_EMEMORY, "no memory for results.json");
-    if (failed) plumb_record_text(r, "failed", failed);
-    else plumb_record_text(r, "options", s->options);
+    if (failed) plumb_record_set_string(r, "failed", failed);
+    else plumb_record_set_string(r, "options", s->options);
     const plumb_status st = run_dir_write_results(path, "sweep", r);
     plumb_record_free(r);
     return st;
@@ -253,8 +253,8 @@ static plumb_status mark(const study_file *s, const char *path, const char *fail
 static plumb_status train(arena *mem, const study_run *run, const char *path, bool resume,
                           int threads)
 {
-    plumb_train_options o = plumb_train_defaults();
-    plumb_train_result result;
+    plumb_training_options o = plumb_training_defaults();
+    plumb_training result;
     const char **set = ARENA_ALLOC(mem, const char *, run->sets);
     if (!set) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < run->sets; i++) {
@@ -273,30 +273,30 @@ static plumb_status train(arena *mem, const study_run *run, const char *path, bo
     o.set_count = run->sets;
     o.resume = resume;
     o.threads = threads;
-    return plumb_train(&result, &o);
+    return plumb_training_run(&result, &o);
 }
 
 static plumb_status judge(const study_file *s, const char *path, int threads)
 {
     bool films = false;
-    plumb_status st = plumb_expect_applies(&films, path);
+    plumb_status st = plumb_evaluation_video_applies(&films, path);
     if (st) return st;
     if (films) {
-        plumb_expect result;
-        plumb_expect_options o = s->expect;
+        plumb_evaluation_video result;
+        plumb_evaluation_video_options o = s->expect;
         o.threads = threads;
-        st = plumb_expect_run(&result, path, &o);
+        st = plumb_evaluation_video_measure(&result, path, &o);
         if (st) return st;
-        st = plumb_expect_save(path, &result, &o);
-        plumb_expect_clear(&result);
+        st = plumb_evaluation_video_save(path, &result, &o);
+        plumb_evaluation_video_clear(&result);
     } else {
-        plumb_evaluate result;
-        plumb_evaluate_options o = s->evaluate;
+        plumb_evaluation result;
+        plumb_evaluation_options o = s->evaluate;
         o.threads = o.symetric.threads = threads;
-        st = plumb_evaluate_run(&result, path, &o);
+        st = plumb_evaluation_measure(&result, path, &o);
         if (st) return st;
-        st = plumb_evaluate_save(path, &result, &o);
-        plumb_evaluate_clear(&result);
+        st = plumb_evaluation_save(path, &result, &o);
+        plumb_evaluation_clear(&result);
     }
     return st ? st : mark(s, path, NULL);
 }
@@ -337,14 +337,14 @@ plumb_status run_task_run(plumb_sweep_state *state, const study_file *s, const s
     int lock = -1;
     plumb_status st = path_of(path, folder, run->name);
     if (!st) st = claim(&lock, &busy, folder, run->name);
-    if (!st && busy) *state = PLUMB_SWEEP_BUSY;
+    if (!st && busy) *state = PLUMB_SWEEP_STATE_BUSY;
     else {
         if (!st) st = go_on(s, run, folder, path, threads);
-        *state = !st                    ? PLUMB_SWEEP_DONE
-                 : st == PLUMB_ESTOPPED ? PLUMB_SWEEP_STOPPED
-                                        : PLUMB_SWEEP_FAILED;
+        *state = !st                    ? PLUMB_SWEEP_STATE_DONE
+                 : st == PLUMB_ESTOPPED ? PLUMB_SWEEP_STATE_STOPPED
+                                        : PLUMB_SWEEP_STATE_FAILED;
     }
-    if (*state == PLUMB_SWEEP_FAILED) {
+    if (*state == PLUMB_SWEEP_STATE_FAILED) {
         char why[1024];
         snprintf(why, sizeof why, "%s", plumb_last_error());
         if (is_final(st) && !access(path, F_OK)) mark(s, path, why);

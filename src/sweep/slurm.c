@@ -73,9 +73,9 @@ static void write_body(FILE *to, const study_file *s, const char *program,
           to);
 }
 
-plumb_status plumb_sweep_slurm(const char *path, const plumb_sweep *s, const char *program,
-                               const plumb_sweep_options *opt, int64_t tasks, int cores,
-                               int64_t minutes)
+plumb_status plumb_sweep_write_slurm(const char *path, const plumb_sweep *s, const char *program,
+                                     const plumb_sweep_options *opt, int64_t tasks, int cores,
+                                     int64_t minutes)
 {
     plumb_status st = sweep_check(opt);
     if (st) return st;

@@ -16,8 +16,8 @@
 static plumb_status hash_options(char out[33], const study_file *s)
 {
     buffer b = {0};
-    const plumb_evaluate_options *e = &s->evaluate;
-    const plumb_expect_options *x = &s->expect;
+    const plumb_evaluation_options *e = &s->evaluate;
+    const plumb_evaluation_video_options *x = &s->expect;
     buffer_printf(&b, "%lld %lld %lld %lld %d %lld ", (long long)e->count, (long long)e->steps,
                   (long long)e->measured, (long long)e->first, (int)e->mlp,
                   (long long)e->symetric.network.updates);
@@ -25,7 +25,7 @@ static plumb_status hash_options(char out[33], const study_file *s)
                   (long long)x->surprise.k);
     if (e->canonical.symplectic) buffer_printf(&b, " symplectic");
     const int64_t size = (int64_t)b.size;
-    const plumb_array a = plumb_array_view(b.data, PLUMB_U1, 1, &size), *one = &a;
+    const plumb_array a = plumb_array_view(b.data, PLUMB_UINT8, 1, &size), *one = &a;
     if (!b.failed) hash_arrays(out, &one, 1);
     const plumb_status st = b.failed ? fail(PLUMB_EMEMORY, "no memory for a study") : PLUMB_OK;
     buffer_clear(&b);
@@ -140,7 +140,7 @@ plumb_status study_file_cost_class(char out[33], const run_config *r)
         buffer_printf(&b, "%s=%s\n", row->name,
                       settings_format(text, sizeof text, row, own->values));
     const int64_t size = (int64_t)b.size;
-    const plumb_array a = plumb_array_view(b.data, PLUMB_U1, 1, &size), *one = &a;
+    const plumb_array a = plumb_array_view(b.data, PLUMB_UINT8, 1, &size), *one = &a;
     if (b.failed) st = fail(PLUMB_EMEMORY, "no memory for a study");
     else hash_arrays(out, &one, 1);
     buffer_clear(&b);

@@ -509,7 +509,8 @@ plumb_status study_file_read(study_file *out, const char *text, size_t size, con
                              bool deep)
 {
     yaml *root;
-    *out = (study_file){.evaluate = plumb_evaluate_defaults(), .expect = plumb_expect_defaults()};
+    *out = (study_file){.evaluate = plumb_evaluation_defaults(),
+                        .expect = plumb_evaluation_video_defaults()};
     out->path = arena_strdup(&out->mem, path);
     plumb_status st = out->path ? yaml_read(&root, &out->mem, text, size, path) : PLUMB_EMEMORY;
     if (!st) st = read_study(out, root);

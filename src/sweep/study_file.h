@@ -6,7 +6,6 @@
 #define SWEEP_STUDY_FILE_H
 
 #include "plumb/evaluate.h"
-#include "plumb/expect.h"
 #include "train/run_config.h"
 
 enum { STUDY_FILE_MAX = 10000 }; ///< runs
@@ -31,8 +30,8 @@ typedef struct study_file {
     const char *path, *name;
     study_run *run;
     int64_t count;
-    plumb_evaluate_options evaluate;
-    plumb_expect_options expect;
+    plumb_evaluation_options evaluate;
+    plumb_evaluation_video_options expect;
     char options[33]; ///< identity of what decides an evaluation
 } study_file;
 

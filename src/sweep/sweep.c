@@ -53,7 +53,7 @@ const char *plumb_sweep_name(const plumb_sweep *s)
     return s->study.name;
 }
 
-int64_t plumb_sweep_count(const plumb_sweep *s)
+int64_t plumb_sweep_run_count(const plumb_sweep *s)
 {
     return s->study.count;
 }
@@ -70,8 +70,8 @@ const char *plumb_sweep_state_name(plumb_sweep_state state)
     return names[state];
 }
 
-plumb_status plumb_sweep_look(plumb_sweep_state *state, const plumb_sweep *s, const char *out,
-                              int64_t index)
+plumb_status plumb_sweep_run_state(plumb_sweep_state *state, const plumb_sweep *s, const char *out,
+                                   int64_t index)
 {
     return run_task_state(state, &s->study, &s->study.run[index], out);
 }
@@ -160,11 +160,11 @@ static plumb_status survey(sweep_job *j, arena *mem)
         j->result.runs++;
         st = run_task_state(&state, s, &s->run[i], j->opt->out);
         if (st) break;
-        if (state == PLUMB_SWEEP_DONE) {
+        if (state == PLUMB_SWEEP_STATE_DONE) {
             j->result.skipped++;
             if (!results_file_has(&lines, s->run[i].name))
                 st = run_task_append_result(s, &s->run[i], j->opt->out, NULL, PLUMB_OK);
-        } else if (state == PLUMB_SWEEP_FAILED && !j->opt->retry) {
+        } else if (state == PLUMB_SWEEP_STATE_FAILED && !j->opt->retry) {
             j->result.failed++;
         } else {
             j->todo[j->count++] = i;
@@ -183,7 +183,7 @@ static void be_child(const sweep_job *j, const worker *w, pid_t parent)
     comm_detach();
     plumb_set_progress(NULL, NULL);
     plumb_set_log(NULL, NULL);
-    plumb_sweep_state state = PLUMB_SWEEP_FAILED;
+    plumb_sweep_state state = PLUMB_SWEEP_STATE_FAILED;
     const plumb_status st =
         run_task_run(&state, j->study, &j->study->run[w->index], j->opt->out, j->threads);
     w->said->state = (int32_t)state;
@@ -212,13 +212,13 @@ static plumb_status start(sweep_job *j, worker *w, int64_t index)
 static void bury(const sweep_job *j, worker *w, int how)
 {
     sweep_outcome *o = w->said;
-    o->state = PLUMB_SWEEP_FAILED;
+    o->state = PLUMB_SWEEP_STATE_FAILED;
     if (WIFSIGNALED(how))
         snprintf(o->why, sizeof o->why, "its process was ended by signal %d (%s)%s", WTERMSIG(how),
                  strsignal(WTERMSIG(how)),
                  WTERMSIG(how) == SIGKILL ? ": perhaps there was not enough memory" : "");
     else snprintf(o->why, sizeof o->why, "its process ended with code %d", WEXITSTATUS(how));
-    if (status_stopped()) o->state = PLUMB_SWEEP_STOPPED;
+    if (status_stopped()) o->state = PLUMB_SWEEP_STATE_STOPPED;
     else run_task_append_result(j->study, &j->study->run[o->index], j->opt->out, o->why, PLUMB_OK);
 }
 
@@ -231,8 +231,8 @@ static worker *idle(const sweep_job *j)
 
 static void account(sweep_job *j, const sweep_outcome *o, int rank)
 {
-    if (o->state == PLUMB_SWEEP_DONE) j->result.done++;
-    else if (o->state == PLUMB_SWEEP_FAILED) j->result.failed++;
+    if (o->state == PLUMB_SWEEP_STATE_DONE) j->result.done++;
+    else if (o->state == PLUMB_SWEEP_STATE_FAILED) j->result.failed++;
     else j->result.left++;
     tell(j, o->index, (plumb_sweep_state)o->state, o->why, o->seconds, rank);
 }
@@ -283,7 +283,7 @@ static plumb_status serve(sweep_job *j)
             const int64_t index = next_run(j);
             const sweep_outcome work = {.kind = index < 0 ? NONE : WORK, .index = index};
             st = comm_send(from, &work, sizeof work);
-            if (index >= 0) tell(j, index, PLUMB_SWEEP_RUNNING, "", 0, from);
+            if (index >= 0) tell(j, index, PLUMB_SWEEP_STATE_RUNNING, "", 0, from);
             if (st) return st;
         }
     }
@@ -296,7 +296,7 @@ static plumb_status fetch(int64_t *index, sweep_job *j)
     if (!comm_rank()) {
         *index = next_run(j);
         j->dry = *index < 0;
-        if (*index >= 0) tell(j, *index, PLUMB_SWEEP_RUNNING, "", 0, 0);
+        if (*index >= 0) tell(j, *index, PLUMB_SWEEP_STATE_RUNNING, "", 0, 0);
         return PLUMB_OK;
     }
     sweep_outcome work = {.kind = ASK};

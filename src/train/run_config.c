@@ -79,9 +79,9 @@ plumb_status run_config_init(run_config *r, arena *mem, const char *model, setti
 
 void run_config_record(plumb_record *record, const run_config *r)
 {
-    plumb_record_text(record, "plumb", plumb_version());
-    plumb_record_text(record, "model", r->model->name);
-    plumb_record_text(record, "preset", settings_preset_name(r->preset));
+    plumb_record_set_string(record, "plumb", plumb_version());
+    plumb_record_set_string(record, "model", r->model->name);
+    plumb_record_set_string(record, "preset", settings_preset_name(r->preset));
     settings_record(record, &r->all);
 }
 
@@ -174,7 +174,7 @@ plumb_status run_config_hash(char out[33], const run_config *r)
         return fail(PLUMB_EMEMORY, "no memory for the settings");
     }
     const int64_t size = (int64_t)b.size;
-    const plumb_array a = plumb_array_view(b.data, PLUMB_U1, 1, &size);
+    const plumb_array a = plumb_array_view(b.data, PLUMB_UINT8, 1, &size);
     const plumb_array *one = &a;
     hash_arrays(out, &one, 1);
     buffer_clear(&b);
@@ -224,7 +224,7 @@ plumb_status run_config_video_shape(video_set *out, const run_config *r)
         if (st || room) return st;
         st = plumb_world_find(&world, r->data.world);
         if (st) return st;
-        const plumb_world_facts *f = plumb_world_describe(world);
+        const plumb_world_info *f = plumb_world_get_info(world);
         out->channels = f->channels;
         if (!r->data.image) out->height = f->height, out->width = f->width;
         return PLUMB_OK;
@@ -233,7 +233,7 @@ plumb_status run_config_video_shape(video_set *out, const run_config *r)
     plumb_array a;
     plumb_status st = plumb_dataset_open(&d, r->data.data, NULL);
     if (st) return st;
-    st = plumb_dataset_read(&a, d, 0, "frames");
+    st = plumb_dataset_read_field(&a, d, 0, "frames");
     const int64_t *shape = a.shape + (!st && a.ndim == 5); // a tuple has an axis of clips
     if (!st) out->height = shape[1], out->width = shape[2], out->channels = shape[3];
     plumb_dataset_close(d);

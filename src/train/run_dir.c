@@ -200,7 +200,7 @@ plumb_status run_dir_read_config(char **text, size_t *size, arena *mem, const ch
 plumb_status run_dir_write_config(const run_dir *r, plumb_record *config)
 {
     filename name;
-    return plumb_records_save(in_run(name, r->path, "config.json"), &config, 1);
+    return plumb_record_write_lines(in_run(name, r->path, "config.json"), &config, 1);
 }
 
 plumb_status run_dir_write_results(const char *path, const char *section, plumb_record *record)
@@ -213,7 +213,7 @@ plumb_status run_dir_write_results(const char *path, const char *section, plumb_
     const char *line;
     plumb_status st = PLUMB_OK;
     if (!access(in_run(name, path, "results.json"), F_OK)) st = read_text(&old, &size, &mem, name);
-    if (!st) st = plumb_record_json(&line, record);
+    if (!st) st = plumb_record_to_json(&line, record);
     if (!st) st = output_file_open(&out, name);
     if (st) {
         arena_clear(&mem);
@@ -247,7 +247,7 @@ enum { BLOCKS = 7, NOTES = 7 };
 static void hash_text(char out[33], const char *text)
 {
     const int64_t length = (int64_t)strlen(text);
-    const plumb_array a = plumb_array_view((char *)(uintptr_t)text, PLUMB_U1, 1, &length);
+    const plumb_array a = plumb_array_view((char *)(uintptr_t)text, PLUMB_UINT8, 1, &length);
     const plumb_array *one = &a;
     hash_arrays(out, &one, 1);
 }
@@ -276,13 +276,15 @@ static void list_blocks(plumb_named_array out[BLOCKS], const trainable_model *t,
                         const checkpoint_state *s, int64_t counts[2])
 {
     const int64_t two = 2;
-    out[0] = (plumb_named_array){"value", plumb_array_view(t->value, PLUMB_F4, 1, &t->size)};
-    out[1] = (plumb_named_array){"first_moment", plumb_array_view(s->m, PLUMB_F4, 1, &t->size)};
-    out[2] = (plumb_named_array){"second_moment", plumb_array_view(s->v, PLUMB_F4, 1, &t->size)};
-    out[3] = (plumb_named_array){"state", plumb_array_view(t->state, PLUMB_F8, 1, &t->states)};
-    out[4] = (plumb_named_array){"sum", plumb_array_view(s->sum, PLUMB_F8, 1, &t->terms)};
-    out[5] = (plumb_named_array){"line", plumb_array_view(s->line, PLUMB_F8, 1, &t->terms)};
-    out[6] = (plumb_named_array){"counts", plumb_array_view(counts, PLUMB_I8, 1, &two)};
+    out[0] = (plumb_named_array){"value", plumb_array_view(t->value, PLUMB_FLOAT32, 1, &t->size)};
+    out[1] =
+        (plumb_named_array){"first_moment", plumb_array_view(s->m, PLUMB_FLOAT32, 1, &t->size)};
+    out[2] =
+        (plumb_named_array){"second_moment", plumb_array_view(s->v, PLUMB_FLOAT32, 1, &t->size)};
+    out[3] = (plumb_named_array){"state", plumb_array_view(t->state, PLUMB_FLOAT64, 1, &t->states)};
+    out[4] = (plumb_named_array){"sum", plumb_array_view(s->sum, PLUMB_FLOAT64, 1, &t->terms)};
+    out[5] = (plumb_named_array){"line", plumb_array_view(s->line, PLUMB_FLOAT64, 1, &t->terms)};
+    out[6] = (plumb_named_array){"counts", plumb_array_view(counts, PLUMB_INT64, 1, &two)};
 }
 
 static plumb_status list_weights(plumb_named_array **out, arena *mem, const trainable_model *t)
@@ -292,7 +294,7 @@ static plumb_status list_weights(plumb_named_array **out, arena *mem, const trai
     for (int64_t i = 0; i < t->tensors; i++) {
         const model_tensor *x = &t->tensor[i];
         (*out)[i] = (plumb_named_array){
-            x->name, plumb_array_view(t->value + x->offset, PLUMB_F4, x->rank, x->shape)};
+            x->name, plumb_array_view(t->value + x->offset, PLUMB_FLOAT32, x->rank, x->shape)};
     }
     return PLUMB_OK;
 }
@@ -398,8 +400,9 @@ static plumb_status load_arrays(const safetensors *f, const plumb_named_array *a
             char is[200], should[200];
             return fail(PLUMB_EFORMAT, "%s: tensor \"%s\" is %s %s, wanted %s %s; %s", name,
                         arrays[i].name, plumb_dtype_name(got.dtype),
-                        plumb_array_shape_text(is, sizeof is, &got), plumb_dtype_name(want->dtype),
-                        plumb_array_shape_text(should, sizeof should, want), advice);
+                        plumb_array_shape_string(is, sizeof is, &got),
+                        plumb_dtype_name(want->dtype),
+                        plumb_array_shape_string(should, sizeof should, want), advice);
         }
         const plumb_status st = safetensors_load(want->data, f, at);
         if (st) return st;
@@ -554,12 +557,12 @@ plumb_status run_log_write(run_dir *r, const trainable_model *t, int64_t step, c
 {
     plumb_record *record = plumb_record_create();
     if (!record) return fail(PLUMB_EMEMORY, "no memory for a line of the log");
-    plumb_record_integer(record, "step", step);
-    for (int64_t i = 0; i < t->terms; i++) plumb_record_real(record, t->term[i], terms[i]);
-    plumb_record_real(record, "rate", rate);
-    plumb_record_real(record, "seconds", seconds);
+    plumb_record_set_int(record, "step", step);
+    for (int64_t i = 0; i < t->terms; i++) plumb_record_set_double(record, t->term[i], terms[i]);
+    plumb_record_set_double(record, "rate", rate);
+    plumb_record_set_double(record, "seconds", seconds);
     const char *line;
-    plumb_status st = plumb_record_json(&line, record);
+    plumb_status st = plumb_record_to_json(&line, record);
     if (!st && (fprintf(r->log, "%s\n", line) < 0 || fflush(r->log)))
         st = fail(PLUMB_EFILE, "%s/log.jsonl: cannot be written: %s", r->path, strerror(errno));
     plumb_record_free(record);

@@ -18,7 +18,7 @@
 enum { SAVE_SECONDS = 60 };
 
 typedef struct training_job {
-    const plumb_train_options *opt;
+    const plumb_training_options *opt;
     arena mem;
     run_config recipe;
     run_dir run;
@@ -29,9 +29,9 @@ typedef struct training_job {
     bool created;
 } training_job;
 
-plumb_train_options plumb_train_defaults(void)
+plumb_training_options plumb_training_defaults(void)
 {
-    return (plumb_train_options){.size = sizeof(plumb_train_options), .steps = -1};
+    return (plumb_training_options){.size = sizeof(plumb_training_options), .steps = -1};
 }
 
 // ---- settings ----
@@ -60,7 +60,7 @@ static plumb_status apply_resumed(training_job *j, const char *assignment)
 // What the options say, as assignments.
 static plumb_status apply_options(training_job *j, apply *to)
 {
-    const plumb_train_options *o = j->opt;
+    const plumb_training_options *o = j->opt;
     char text[600];
     plumb_status st = PLUMB_OK;
     const struct {
@@ -93,7 +93,7 @@ static plumb_status check_ranks(const training_job *j)
 
 static plumb_status begin(training_job *j)
 {
-    const plumb_train_options *o = j->opt;
+    const plumb_training_options *o = j->opt;
     settings_preset preset = SETTINGS_CPU;
     bool room;
     if (!o->model) return fail(PLUMB_EVALUE, "no model is given");
@@ -116,7 +116,7 @@ static plumb_status begin(training_job *j)
 
 static plumb_status resume(training_job *j)
 {
-    const plumb_train_options *o = j->opt;
+    const plumb_training_options *o = j->opt;
     char *text, name[4096];
     size_t size;
     plumb_status st = PLUMB_OK;
@@ -173,17 +173,17 @@ static plumb_status write_config(training_job *j)
     return st;
 }
 
-static plumb_status write_results(const training_job *j, const plumb_train_result *r)
+static plumb_status write_results(const training_job *j, const plumb_training *r)
 {
     plumb_record *record = plumb_record_create();
     if (!record) return fail(PLUMB_EMEMORY, "no memory for results.json");
-    plumb_record_text(record, "model", r->model);
-    plumb_record_integer(record, "steps", r->steps);
-    plumb_record_flag(record, "finished", r->finished);
-    plumb_record_real(record, "loss", r->loss);
-    plumb_record_real(record, "seconds", r->seconds);
-    plumb_record_text(record, "data", j->run.film);
-    plumb_record_text(record, "version", plumb_version());
+    plumb_record_set_string(record, "model", r->model);
+    plumb_record_set_int(record, "steps", r->steps);
+    plumb_record_set_bool(record, "finished", r->finished);
+    plumb_record_set_double(record, "loss", r->loss);
+    plumb_record_set_double(record, "seconds", r->seconds);
+    plumb_record_set_string(record, "data", j->run.film);
+    plumb_record_set_string(record, "version", plumb_version());
     const plumb_status st = run_dir_write_results(j->run.path, "train", record);
     plumb_record_free(record);
     return st;
@@ -191,17 +191,17 @@ static plumb_status write_results(const training_job *j, const plumb_train_resul
 
 static void pass_on(void *context, const trainer_progress *r)
 {
-    const plumb_train_options *o = context;
-    const plumb_train_progress p = {.step = r->step,
-                                    .steps = r->steps,
-                                    .loss = r->loss,
-                                    .pace = r->pace,
-                                    .seconds = r->seconds,
-                                    .left = r->left};
+    const plumb_training_options *o = context;
+    const plumb_training_progress p = {.step = r->step,
+                                       .steps = r->steps,
+                                       .loss = r->loss,
+                                       .pace = r->pace,
+                                       .seconds = r->seconds,
+                                       .left = r->left};
     o->progress(o->context, &p);
 }
 
-static plumb_status train(plumb_train_result *out, training_job *j)
+static plumb_status train(plumb_training *out, training_job *j)
 {
     const training_settings *s = &j->recipe.training;
     const trainer_options opt = {
@@ -224,7 +224,7 @@ static plumb_status train(plumb_train_result *out, training_job *j)
     trainer_result r;
     plumb_status st = trainer_run(&r, &j->trainee, comm_rank() ? NULL : &j->run, &opt);
     if (st) return st;
-    plumb_train_result result = {
+    plumb_training result = {
         .steps = r.step, .finished = r.finished, .loss = r.loss, .seconds = r.seconds};
     snprintf(result.model, sizeof result.model, "%s", j->recipe.model->name);
     if (!comm_rank()) st = write_results(j, &result);
@@ -232,7 +232,7 @@ static plumb_status train(plumb_train_result *out, training_job *j)
     return st;
 }
 
-plumb_status plumb_train(plumb_train_result *out, const plumb_train_options *opt)
+plumb_status plumb_training_run(plumb_training *out, const plumb_training_options *opt)
 {
     if (!opt->out || !opt->out[0]) return fail(PLUMB_EVALUE, "no run directory is given");
     if (opt->resume && opt->force)
@@ -253,7 +253,7 @@ plumb_status plumb_train(plumb_train_result *out, const plumb_train_options *opt
 
 // ---- what it would cost ----
 
-plumb_status plumb_train_plan(plumb_record *record, const plumb_train_options *opt)
+plumb_status plumb_training_plan(plumb_record *record, const plumb_training_options *opt)
 {
     training_job j = {.opt = opt, .run.lock = -1};
     settings_preset preset = SETTINGS_CPU;
@@ -268,8 +268,8 @@ plumb_status plumb_train_plan(plumb_record *record, const plumb_train_options *o
         st = j.recipe.model->create(&j.trainee, &j.mem, j.recipe.own, &j.recipe.training, &j.film);
     j.created = !st;
     if (!st) {
-        plumb_record_text(record, "model", j.recipe.model->name);
-        plumb_record_text(record, "preset", settings_preset_name(preset));
+        plumb_record_set_string(record, "model", j.recipe.model->name);
+        plumb_record_set_string(record, "preset", settings_preset_name(preset));
         if (j.trainee.plan) j.trainee.plan(j.trainee.self, record);
     }
     if (j.created && j.trainee.end) j.trainee.end(j.trainee.self);
@@ -279,25 +279,25 @@ plumb_status plumb_train_plan(plumb_record *record, const plumb_train_options *o
 
 // ---- lists ----
 
-int64_t plumb_train_model_count(void)
+int64_t plumb_model_count(void)
 {
     return registry_count();
 }
 
-const char *plumb_train_model_name(int64_t index)
+const char *plumb_model_name(int64_t index)
 {
     return registry_at(index)->name;
 }
 
-const char *plumb_train_model_summary(int64_t index)
+const char *plumb_model_summary(int64_t index)
 {
     return registry_at(index)->summary;
 }
 
-static void describe(plumb_train_setting *out, const setting_spec *row)
+static void describe(plumb_model_setting *out, const setting_spec *row)
 {
     size_t used = 0;
-    *out = (plumb_train_setting){0};
+    *out = (plumb_model_setting){0};
     snprintf(out->name, sizeof out->name, "%s", row->name);
     snprintf(out->help, sizeof out->help, "%s", row->help);
     switch (row->kind) {
@@ -314,7 +314,7 @@ static void describe(plumb_train_setting *out, const setting_spec *row)
     }
 }
 
-plumb_status plumb_train_setting_at(plumb_train_setting *out, bool *there, const char *model,
+plumb_status plumb_model_setting_at(plumb_model_setting *out, bool *there, const char *model,
                                     int64_t index)
 {
     arena mem = {0};

@@ -41,7 +41,7 @@ typedef struct trainer_result {
 } trainer_result;
 
 /// Trains into `run`, from its checkpoint if it has one; `run` may be NULL, then nothing is kept.
-/// On plumb_stop saves and fails with PLUMB_ESTOPPED. If a loss or a gradient is not finite it
+/// On plumb_set_stop saves and fails with PLUMB_ESTOPPED. If a loss or a gradient is not finite it
 /// fails with PLUMB_ENUMERIC, naming step, tensor and the last good checkpoint; parameters are then
 /// as before that step.
 plumb_status trainer_run(trainer_result *out, trainable_model *t, run_dir *run,

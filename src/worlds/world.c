@@ -81,7 +81,7 @@ plumb_status plumb_world_find(const plumb_world **out, const char *name)
                 table[nearest]->info.name);
 }
 
-const plumb_world_facts *plumb_world_describe(const plumb_world *world)
+const plumb_world_info *plumb_world_get_info(const plumb_world *world)
 {
     return &world->info;
 }
@@ -130,7 +130,7 @@ typedef struct walk {
 
 static plumb_status resolve_time(walk *w, const plumb_world_options *o)
 {
-    const plumb_world_facts *facts = &w->world->info;
+    const plumb_world_info *facts = &w->world->info;
     world_plan *plan = &w->plan;
     if (!(o->dt >= 0.0) || o->dt > 1e6)
         return fail(PLUMB_EVALUE, "%s: dt is %g; wanted 0 (the world's own) to 1e6", facts->name,
@@ -179,9 +179,9 @@ static plumb_status resolve(walk *w, const plumb_world *world, int64_t steps,
     if (o.image < 4 || o.image > WORLD_MAX_IMAGE || o.image % 4)
         return fail(PLUMB_EVALUE, "%s: image is %lld; wanted a multiple of 4 up to %d",
                     world->info.name, (long long)o.image, WORLD_MAX_IMAGE);
-    if ((int)o.colors < PLUMB_COLORS_WORLD || o.colors > PLUMB_COLORS_SIX)
+    if ((int)o.colors < PLUMB_WORLD_COLORS_WORLD || o.colors > PLUMB_WORLD_COLORS_SIX)
         return fail(PLUMB_EVALUE, "%s: no colour rule %d", world->info.name, (int)o.colors);
-    if (o.colors != PLUMB_COLORS_WORLD && !world->colored)
+    if (o.colors != PLUMB_WORLD_COLORS_WORLD && !world->colored)
         return fail(PLUMB_EVALUE, "%s has no colours to choose", world->info.name);
     w->plan.image = o.image;
     w->plan.colors = o.colors;
@@ -217,7 +217,7 @@ static plumb_status begin_given(walk *w, const double *state, const double *para
 }
 
 // Everything about one frame but its picture.
-static void record(const plumb_trajectory *out, const walk *w, int64_t t)
+static void record(const plumb_world_item *out, const walk *w, int64_t t)
 {
     const plumb_world *world = w->world;
     const int64_t n2 = 2 * world->info.n, c2 = 2 * world->info.canonical_n;
@@ -237,7 +237,7 @@ static void record(const plumb_trajectory *out, const walk *w, int64_t t)
 }
 
 // From w->phase and w->parameters on.
-static plumb_status go(const plumb_trajectory *out, walk *w, int64_t steps)
+static plumb_status go(const plumb_world_item *out, walk *w, int64_t steps)
 {
     const plumb_world *world = w->world;
     if (out->parameters)
@@ -263,8 +263,9 @@ static plumb_status go(const plumb_trajectory *out, walk *w, int64_t steps)
     return PLUMB_OK;
 }
 
-plumb_status plumb_world_make(const plumb_trajectory *out, const plumb_world *world, uint64_t seed,
-                              int64_t item, int64_t steps, const plumb_world_options *opt)
+plumb_status plumb_world_simulate(const plumb_world_item *out, const plumb_world *world,
+                                  uint64_t seed, int64_t item, int64_t steps,
+                                  const plumb_world_options *opt)
 {
     walk w = {0};
     plumb_status st = resolve(&w, world, steps, opt);
@@ -277,9 +278,9 @@ plumb_status plumb_world_make(const plumb_trajectory *out, const plumb_world *wo
     return st;
 }
 
-plumb_status plumb_world_follow(const plumb_trajectory *out, const plumb_world *world,
-                                const double *state, const double *parameters, int64_t steps,
-                                const plumb_world_options *opt)
+plumb_status plumb_world_simulate_from(const plumb_world_item *out, const plumb_world *world,
+                                       const double *state, const double *parameters, int64_t steps,
+                                       const plumb_world_options *opt)
 {
     walk w = {0};
     plumb_status st = resolve(&w, world, steps, opt);
@@ -289,8 +290,8 @@ plumb_status plumb_world_follow(const plumb_trajectory *out, const plumb_world *
     return st;
 }
 
-plumb_status plumb_world_draw(uint8_t *frame, const plumb_world *world, const double *state,
-                              const double *parameters, const plumb_world_options *opt)
+plumb_status plumb_world_render(uint8_t *frame, const plumb_world *world, const double *state,
+                                const double *parameters, const plumb_world_options *opt)
 {
     walk w = {0};
     plumb_status st = resolve(&w, world, 1, opt);

@@ -34,7 +34,7 @@ typedef enum world_stream {
 } world_stream;
 
 struct plumb_world {
-    plumb_world_facts info;
+    plumb_world_info info;
     uint8_t id;         ///< in the random streams, from 1: never changed, never used again
     uint32_t positive;  ///< bit i: number i of the parameters must be above zero
     bool colored;       ///< has colours to choose

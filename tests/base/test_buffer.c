@@ -40,10 +40,10 @@ TEST(a_size_beyond_all_memory_is_remembered_as_broken)
 TEST(a_request_to_stop_stays_until_it_is_taken_back)
 {
     CHECK_OK(status_check_stop());
-    plumb_stop(true);
+    plumb_set_stop(true);
     CHECK(status_stopped());
     CHECK_FAILS(status_check_stop(), PLUMB_ESTOPPED, "stopped");
     CHECK_FAILS(status_check_stop(), PLUMB_ESTOPPED, "stopped");
-    plumb_stop(false);
+    plumb_set_stop(false);
     CHECK_OK(status_check_stop());
 }

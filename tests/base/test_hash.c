@@ -9,10 +9,10 @@ TEST(the_hash_tells_type_shape_numbers_and_absence_apart)
 {
     double numbers[6] = {1, 2, 3, 4, 5, 6}, others[6] = {1, 2, 3, 4, 5, 7};
     const plumb_array arrays[] = {
-        plumb_array_view(numbers, PLUMB_F8, 2, (int64_t[]){2, 3}),
-        plumb_array_view(numbers, PLUMB_F8, 2, (int64_t[]){3, 2}),
-        plumb_array_view(numbers, PLUMB_I8, 2, (int64_t[]){2, 3}),
-        plumb_array_view(others, PLUMB_F8, 2, (int64_t[]){2, 3}),
+        plumb_array_view(numbers, PLUMB_FLOAT64, 2, (int64_t[]){2, 3}),
+        plumb_array_view(numbers, PLUMB_FLOAT64, 2, (int64_t[]){3, 2}),
+        plumb_array_view(numbers, PLUMB_INT64, 2, (int64_t[]){2, 3}),
+        plumb_array_view(others, PLUMB_FLOAT64, 2, (int64_t[]){2, 3}),
     };
     char text[6][33];
     for (int i = 0; i < 4; i++) hash_arrays(text[i], (const plumb_array *[]){&arrays[i]}, 1);

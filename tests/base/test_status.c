@@ -33,9 +33,9 @@ TEST(a_message_is_one_line_whatever_a_file_put_into_a_name)
 
 TEST(every_code_has_a_text_and_strange_ones_have_one_too)
 {
-    CHECK_TEXT(plumb_status_text(PLUMB_OK), "done");
-    CHECK_TEXT(plumb_status_text((plumb_status)12345), "unknown status");
-    CHECK_TEXT(plumb_status_text((plumb_status)-1), "unknown status");
+    CHECK_TEXT(plumb_status_string(PLUMB_OK), "done");
+    CHECK_TEXT(plumb_status_string((plumb_status)12345), "unknown status");
+    CHECK_TEXT(plumb_status_string((plumb_status)-1), "unknown status");
 }
 
 static char heard[64];

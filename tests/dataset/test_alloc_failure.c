@@ -28,7 +28,7 @@ static bool compress;
 
 static plumb_status simulate(void)
 {
-    plumb_dataset_options opt = plumb_dataset_defaults();
+    plumb_dataset_write_options opt = plumb_dataset_write_defaults();
     opt.replace = true;
     opt.compress = compress;
     return plumb_dataset_simulate(to, world, 2, 2, 1, 0, NULL, &opt, 1);
@@ -36,7 +36,7 @@ static plumb_status simulate(void)
 
 static plumb_status convert(void)
 {
-    plumb_dataset_options opt = plumb_dataset_defaults();
+    plumb_dataset_write_options opt = plumb_dataset_write_defaults();
     int64_t records;
     opt.replace = true;
     opt.compress = compress;
@@ -46,29 +46,29 @@ static plumb_status convert(void)
 static plumb_status draw(void)
 {
     plumb_dataset *d;
-    plumb_film size;
+    plumb_image_size size;
     plumb_status st = plumb_dataset_open(&d, from, NULL);
     if (st) return st;
-    st = plumb_film_draw(&size, film, d, 1, NULL);
+    st = plumb_item_figure_save(&size, film, d, 1, NULL);
     plumb_dataset_close(d);
     return st;
 }
 
 static plumb_status stream(void)
 {
-    plumb_stream *s;
-    plumb_stream_options opt = plumb_stream_defaults();
+    plumb_loader *s;
+    plumb_loader_options opt = plumb_loader_defaults();
     opt.batch = opt.window = opt.ahead = opt.threads = 1;
     // Only the opening: later requests come from another thread, and are not counted in order.
-    const plumb_status st = plumb_stream_open(&s, world, &opt);
-    if (!st) plumb_stream_close(s);
+    const plumb_status st = plumb_loader_open(&s, world, &opt);
+    if (!st) plumb_loader_close(s);
     return st;
 }
 
 static plumb_status simulate_room(void)
 {
     const plumb_room *room;
-    plumb_dataset_options opt = plumb_dataset_defaults();
+    plumb_dataset_write_options opt = plumb_dataset_write_defaults();
     opt.replace = opt.published = true;
     const plumb_status st = plumb_room_find(&room, "rooms/directional-inertia");
     return st ? st : plumb_room_simulate(to, room, 8, 1, 0, 16, &opt, 1);

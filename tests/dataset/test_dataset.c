@@ -81,22 +81,22 @@ static void fill(writer_field field[FIELDS])
     }
 #define ROW(n, type, ndim, ...) \
     (writer_field){.name = n, .array = plumb_array_view(NULL, type, ndim, (int64_t[]){__VA_ARGS__})}
-    field[0] = ROW("frames", PLUMB_U1, 4, STEPS, 4, 4, 3);
-    field[1] = ROW("state", PLUMB_F8, 2, STEPS, 2);
-    field[2] = ROW("m", PLUMB_F8, 0, 0);
-    field[3] = ROW("odd", PLUMB_F4, 1, 3);
-    field[4] = ROW("color_index", PLUMB_I8, 1, 1);
-    field[5] = ROW("small", PLUMB_I2, 1, 2);
+    field[0] = ROW("frames", PLUMB_UINT8, 4, STEPS, 4, 4, 3);
+    field[1] = ROW("state", PLUMB_FLOAT64, 2, STEPS, 2);
+    field[2] = ROW("m", PLUMB_FLOAT64, 0, 0);
+    field[3] = ROW("odd", PLUMB_FLOAT32, 1, 3);
+    field[4] = ROW("color_index", PLUMB_INT64, 1, 1);
+    field[5] = ROW("small", PLUMB_INT16, 1, 2);
     field[6] = ROW("flag", PLUMB_BOOL, 0, 0);
-    field[7] = ROW("world", PLUMB_U1, 1, 4);
+    field[7] = ROW("world", PLUMB_UINT8, 1, 4);
     field[7].shared = true;
     field[7].array.data = world;
-    field[8] = ROW("upright", PLUMB_I8, 0, 0);
+    field[8] = ROW("upright", PLUMB_INT64, 0, 0);
     field[8].shared = true;
     field[8].array.data = &upright;
 }
 
-static plumb_status write_items(const char *path, int items, const plumb_dataset_options *opt)
+static plumb_status write_items(const char *path, int items, const plumb_dataset_write_options *opt)
 {
     writer_field field[FIELDS];
     fill(field);
@@ -120,7 +120,7 @@ static void check_field(plumb_dataset *d, int64_t item, const char *name, plumb_
                         int ndim, const void *data, size_t bytes)
 {
     plumb_array a;
-    CHECK_OK(plumb_dataset_read(&a, d, item, name));
+    CHECK_OK(plumb_dataset_read_field(&a, d, item, name));
     CHECK_EQUAL(a.dtype, dtype);
     CHECK_EQUAL(a.ndim, ndim);
     CHECK_EQUAL((size_t)plumb_array_count(&a) * plumb_dtype_size(a.dtype), bytes);
@@ -132,28 +132,28 @@ static void check_items(const char *path)
     plumb_dataset *d;
     plumb_array a;
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
-    CHECK_EQUAL(plumb_dataset_items(d), ITEMS);
-    CHECK_EQUAL(plumb_dataset_fields(d), FIELDS);
+    CHECK_EQUAL(plumb_dataset_item_count(d), ITEMS);
+    CHECK_EQUAL(plumb_dataset_field_count(d), FIELDS);
     static const int order[] = {0, 4, 2, 2, 1, 3, 0};
     for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
         const int i = order[k];
-        check_field(d, i, "frames", PLUMB_U1, 4, frames[i], sizeof frames[i]);
-        check_field(d, i, "state", PLUMB_F8, 2, state[i], sizeof state[i]);
-        check_field(d, i, "m", PLUMB_F8, 0, &mass[i], 8);
-        check_field(d, i, "odd", PLUMB_F4, 1, pair[i], sizeof pair[i]);
-        check_field(d, i, "color_index", PLUMB_I8, 1, color[i], 8);
-        check_field(d, i, "small", PLUMB_I2, 1, small[i], sizeof small[i]);
+        check_field(d, i, "frames", PLUMB_UINT8, 4, frames[i], sizeof frames[i]);
+        check_field(d, i, "state", PLUMB_FLOAT64, 2, state[i], sizeof state[i]);
+        check_field(d, i, "m", PLUMB_FLOAT64, 0, &mass[i], 8);
+        check_field(d, i, "odd", PLUMB_FLOAT32, 1, pair[i], sizeof pair[i]);
+        check_field(d, i, "color_index", PLUMB_INT64, 1, color[i], 8);
+        check_field(d, i, "small", PLUMB_INT16, 1, small[i], sizeof small[i]);
         check_field(d, i, "flag", PLUMB_BOOL, 0, &flag[i], 1);
-        check_field(d, i, "world", PLUMB_U1, 1, world, 4);
-        check_field(d, i, "upright", PLUMB_I8, 0, &upright, 8);
+        check_field(d, i, "world", PLUMB_UINT8, 1, world, 4);
+        check_field(d, i, "upright", PLUMB_INT64, 0, &upright, 8);
     }
     char name[64];
-    CHECK_TEXT(plumb_dataset_world(name, d), "md-4");
-    CHECK(plumb_dataset_shared(d, "world") && plumb_dataset_shared(d, "upright"));
-    CHECK(!plumb_dataset_shared(d, "m") && !plumb_dataset_has(d, "absent"));
-    CHECK_FAILS(plumb_dataset_read(&a, d, 0, "absent"), PLUMB_EFILE, "no array \"absent\"");
-    CHECK_FAILS(plumb_dataset_read(&a, d, ITEMS, "m"), PLUMB_EVALUE, "only 0 to 4");
-    CHECK_FAILS(plumb_dataset_read(&a, d, -1, "m"), PLUMB_EVALUE, "no item -1");
+    CHECK_TEXT(plumb_dataset_world_name(name, d), "md-4");
+    CHECK(plumb_dataset_is_shared(d, "world") && plumb_dataset_is_shared(d, "upright"));
+    CHECK(!plumb_dataset_is_shared(d, "m") && !plumb_dataset_has_field(d, "absent"));
+    CHECK_FAILS(plumb_dataset_read_field(&a, d, 0, "absent"), PLUMB_EFILE, "no array \"absent\"");
+    CHECK_FAILS(plumb_dataset_read_field(&a, d, ITEMS, "m"), PLUMB_EVALUE, "only 0 to 4");
+    CHECK_FAILS(plumb_dataset_read_field(&a, d, -1, "m"), PLUMB_EVALUE, "no item -1");
     plumb_dataset_close(d);
 }
 
@@ -162,7 +162,7 @@ TEST(every_kind_of_file_gives_back_every_bit)
     static const char *const names[] = {"x.npz", "x.tfrecord", "x.h5", "x.hdf5"};
     for (int i = 0; i < (plumb_file_hdf5() ? 4 : 2); i++)
         for (int compress = 0; compress < 2; compress++) {
-            plumb_dataset_options opt = plumb_dataset_defaults();
+            plumb_dataset_write_options opt = plumb_dataset_write_defaults();
             opt.compress = compress;
             empty_folder();
             CHECK_OK(write_items(in_folder(names[i]), ITEMS, &opt));
@@ -178,7 +178,7 @@ TEST(conversions_keep_every_bit_whatever_the_way)
     const int last = plumb_file_hdf5() ? 6 : 3;
     empty_folder();
     CHECK_OK(write_items(in_folder(way[0]), ITEMS, NULL));
-    plumb_dataset_options opt = plumb_dataset_defaults();
+    plumb_dataset_write_options opt = plumb_dataset_write_defaults();
     opt.replace = true; // HDF5 lists in another order, so features.txt says the same otherwise
     for (int i = 1; i < last; i++) {
         int64_t records;
@@ -195,7 +195,7 @@ TEST(a_writer_that_gives_up_leaves_nothing)
     static const char *const names[] = {"x.npz", "x.tfrecord", "x.h5"};
     for (int i = 0; i < (plumb_file_hdf5() ? 3 : 2); i++)
         for (int compress = 0; compress < 2; compress++) {
-            plumb_dataset_options opt = plumb_dataset_defaults();
+            plumb_dataset_write_options opt = plumb_dataset_write_defaults();
             opt.compress = compress;
             empty_folder();
             CHECK_OK(write_items(in_folder(names[i]), 3, &opt));
@@ -205,7 +205,7 @@ TEST(a_writer_that_gives_up_leaves_nothing)
 
 TEST(a_file_that_is_there_is_overwritten_only_on_request)
 {
-    plumb_dataset_options opt = plumb_dataset_defaults();
+    plumb_dataset_write_options opt = plumb_dataset_write_defaults();
     empty_folder();
     CHECK_OK(write_items(in_folder("x.npz"), ITEMS, &opt));
     CHECK_FAILS(write_items(in_folder("x.npz"), ITEMS, &opt), PLUMB_EFILE, "is there already");
@@ -224,7 +224,7 @@ TEST(a_file_that_is_there_is_overwritten_only_on_request)
 
 TEST(published_records_have_what_the_published_files_have_and_no_more)
 {
-    plumb_dataset_options opt = plumb_dataset_defaults();
+    plumb_dataset_write_options opt = plumb_dataset_write_defaults();
     opt.published = opt.narrow = true;
     empty_folder();
     CHECK_OK(write_items(in_folder("x.tfrecord"), ITEMS, &opt));
@@ -237,8 +237,8 @@ TEST(published_records_have_what_the_published_files_have_and_no_more)
     plumb_dataset *d;
     plumb_array a;
     CHECK_OK(plumb_dataset_open(&d, in_folder("x.tfrecord"), NULL));
-    CHECK_OK(plumb_dataset_read(&a, d, 4, "state"));
-    CHECK_EQUAL(a.dtype, PLUMB_F4);
+    CHECK_OK(plumb_dataset_read_field(&a, d, 4, "state"));
+    CHECK_EQUAL(a.dtype, PLUMB_FLOAT32);
     for (int i = 0; i < 6; i++) CHECK(((float *)a.data)[i] == (float)(&state[4][0][0])[i]);
     plumb_dataset_close(d);
 }
@@ -262,9 +262,9 @@ TEST(lists_of_features_are_read_as_published_writers_leave_them)
                        "i, (2,), <class 'jax.numpy.int64'>";
     CHECK_OK(features_txt_parse(&list, &mem, text, strlen(text), "f.txt"));
     CHECK_EQUAL(list.count, 4);
-    CHECK(list.row[0].ndim == 2 && list.row[0].shape[1] == 2 && list.row[0].dtype == PLUMB_F8);
-    CHECK(list.row[1].ndim == 1 && list.row[1].shape[0] == 1 && list.row[1].dtype == PLUMB_F4);
-    CHECK(list.row[2].ndim == 0 && list.row[3].dtype == PLUMB_I8);
+    CHECK(list.row[0].ndim == 2 && list.row[0].shape[1] == 2 && list.row[0].dtype == PLUMB_FLOAT64);
+    CHECK(list.row[1].ndim == 1 && list.row[1].shape[0] == 1 && list.row[1].dtype == PLUMB_FLOAT32);
+    CHECK(list.row[2].ndim == 0 && list.row[3].dtype == PLUMB_INT64);
     arena_clear(&mem);
     CHECK_FAILS(parse(""), PLUMB_EFORMAT, "names no feature");
     CHECK_FAILS(parse("x\n"), PLUMB_EFORMAT, "line 1: no key and shape");
@@ -315,7 +315,7 @@ static void save_record(const char *list, buffer *rows)
 static plumb_status read_record(plumb_array *a, const char *name, plumb_dataset **d)
 {
     CHECK_OK(plumb_dataset_open(d, in_folder("x.tfrecord"), NULL));
-    return plumb_dataset_read(a, *d, 0, name);
+    return plumb_dataset_read_field(a, *d, 0, name);
 }
 
 static void refused(const char *list, buffer *rows, const char *name, const char *words)
@@ -380,7 +380,7 @@ TEST(lists_of_floats_and_bytes_are_taken_too)
     save_record("x, (2,), float64\nraw, (3,), uint8\n", &r);
     CHECK_OK(read_record(&a, "state", &d));
     CHECK(((double *)a.data)[1] == 2.5);
-    CHECK_OK(plumb_dataset_read(&a, d, 0, "raw"));
+    CHECK_OK(plumb_dataset_read_field(&a, d, 0, "raw"));
     CHECK(!memcmp(a.data, "abc", 3));
     plumb_dataset_close(d);
     CHECK_FAILS(plumb_dataset_open(&d, folder, NULL), PLUMB_EFILE, "neither train.tfrecord nor");

@@ -157,7 +157,7 @@ TEST(damage_is_named)
             plumb_dataset *d = NULL;
             plumb_array a;
             plumb_status st = plumb_dataset_open(&d, path, NULL);
-            for (int64_t i = 0; !st && i < 2; i++) st = plumb_dataset_read(&a, d, i, "mask");
+            for (int64_t i = 0; !st && i < 2; i++) st = plumb_dataset_read_field(&a, d, i, "mask");
             plumb_dataset_close(d);
             // A file cut between records is shorter, and nothing shows.
             if (cut && at == 0) continue;

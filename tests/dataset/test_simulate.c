@@ -87,36 +87,36 @@ TEST(threads_change_no_byte_of_any_file)
 TEST(an_item_is_the_same_wherever_it_stands_and_as_the_world_makes_it)
 {
     const plumb_world *w = world("mass-spring+c");
-    const plumb_world_facts *facts = plumb_world_describe(w);
+    const plumb_world_info *facts = plumb_world_get_info(w);
     plumb_dataset *a, *b;
     CHECK_OK(plumb_dataset_simulate(in_folder("a.npz"), w, 7, 6, 9, 0, NULL, NULL, 2));
     CHECK_OK(plumb_dataset_simulate(in_folder("b.npz"), w, 2, 6, 9, 4, NULL, NULL, 2));
     CHECK_OK(plumb_dataset_open(&a, in_folder("a.npz"), NULL));
     CHECK_OK(plumb_dataset_open(&b, in_folder("b.npz"), NULL));
-    for (int64_t i = 0; i < plumb_dataset_fields(a); i++) {
-        const char *name = plumb_dataset_field(a, i);
-        if (plumb_dataset_shared(a, name)) continue;
+    for (int64_t i = 0; i < plumb_dataset_field_count(a); i++) {
+        const char *name = plumb_dataset_field_name(a, i);
+        if (plumb_dataset_is_shared(a, name)) continue;
         plumb_array x, y;
-        CHECK_OK(plumb_dataset_read(&x, a, 5, name));
-        CHECK_OK(plumb_dataset_read(&y, b, 1, name));
+        CHECK_OK(plumb_dataset_read_field(&x, a, 5, name));
+        CHECK_OK(plumb_dataset_read_field(&y, b, 1, name));
         CHECK_EQUAL(plumb_array_count(&x), plumb_array_count(&y));
         CHECK(!memcmp(x.data, y.data, (size_t)plumb_array_count(&x) * plumb_dtype_size(x.dtype)));
     }
     double state[6][2], energy[6], parameters[16];
     uint8_t frames[6 * 32 * 32 * 3];
     plumb_array found;
-    const plumb_trajectory made = {
+    const plumb_world_item made = {
         .state = &state[0][0], .energy = energy, .parameters = parameters, .frames = frames};
-    CHECK_OK(plumb_world_make(&made, w, 9, 5, 6, NULL));
-    CHECK_OK(plumb_dataset_read(&found, a, 5, "state"));
+    CHECK_OK(plumb_world_simulate(&made, w, 9, 5, 6, NULL));
+    CHECK_OK(plumb_dataset_read_field(&found, a, 5, "state"));
     CHECK(!memcmp(found.data, state, sizeof state));
-    CHECK_OK(plumb_dataset_read(&found, a, 5, "frames"));
+    CHECK_OK(plumb_dataset_read_field(&found, a, 5, "frames"));
     CHECK(!memcmp(found.data, frames, sizeof frames));
-    CHECK_OK(plumb_dataset_read(&found, a, 5, "energy"));
+    CHECK_OK(plumb_dataset_read_field(&found, a, 5, "energy"));
     CHECK(!memcmp(found.data, energy, sizeof energy));
     const double *at = parameters;
     for (int64_t i = 0; i < facts->parameter_count; at += facts->parameters[i++].count) {
-        CHECK_OK(plumb_dataset_read(&found, a, 5, facts->parameters[i].name));
+        CHECK_OK(plumb_dataset_read_field(&found, a, 5, facts->parameters[i].name));
         for (int64_t k = 0; k < facts->parameters[i].count; k++) {
             double value;
             plumb_array_to_double(&value, &found, k, 1);
@@ -141,12 +141,12 @@ TEST(options_of_the_world_go_into_the_file)
     CHECK_OK(
         plumb_dataset_simulate(in_folder("a.npz"), world("pendulum"), 1, 4, 1, 0, &opt, NULL, 1));
     CHECK_OK(plumb_dataset_open(&d, in_folder("a.npz"), NULL));
-    CHECK_OK(plumb_dataset_read(&a, d, 0, "frames"));
+    CHECK_OK(plumb_dataset_read_field(&a, d, 0, "frames"));
     CHECK(a.shape[0] == 4 && a.shape[1] == 8 && a.shape[2] == 8 && a.shape[3] == 3);
-    CHECK_OK(plumb_dataset_read(&a, d, 0, "dt"));
+    CHECK_OK(plumb_dataset_read_field(&a, d, 0, "dt"));
     plumb_array_to_double(&value, &a, 0, 1);
     CHECK_NEAR(value, -0.1, 1e-15);
-    CHECK_OK(plumb_dataset_read(&a, d, 0, "time"));
+    CHECK_OK(plumb_dataset_read_field(&a, d, 0, "time"));
     plumb_array_to_double(&value, &a, 3, 1);
     CHECK_NEAR(value, -0.3, 1e-15);
     plumb_dataset_close(d);
@@ -177,7 +177,7 @@ static void stop_soon(void *context, double fraction)
 {
     (void)context;
     (void)fraction;
-    if (++reports == 2) plumb_stop(true);
+    if (++reports == 2) plumb_set_stop(true);
 }
 
 TEST(a_request_to_stop_is_heard_and_leaves_nothing)
@@ -185,7 +185,7 @@ TEST(a_request_to_stop_is_heard_and_leaves_nothing)
     static const char *const names[] = {"x.npz", "x.tfrecord", "x.h5"};
     for (int i = 0; i < (plumb_file_hdf5() ? 3 : 2); i++)
         for (int compress = 0; compress < 2; compress++) {
-            plumb_dataset_options opt = plumb_dataset_defaults();
+            plumb_dataset_write_options opt = plumb_dataset_write_defaults();
             opt.compress = compress;
             reports = 0;
             plumb_set_progress(stop_soon, NULL);
@@ -193,7 +193,7 @@ TEST(a_request_to_stop_is_heard_and_leaves_nothing)
                                                1, 0, NULL, &opt, 2),
                         PLUMB_ESTOPPED, "stopped");
             plumb_set_progress(NULL, NULL);
-            plumb_stop(false);
+            plumb_set_stop(false);
             CHECK_EQUAL(files_left(), 0);
         }
     rmdir(folder);

@@ -58,14 +58,14 @@ static void same_items(const char *x, int64_t a, const char *y, int64_t b, int64
     CHECK_OK(plumb_dataset_open(&p, x, NULL));
     CHECK_OK(plumb_dataset_open(&q, y, NULL));
     int64_t compared = 0;
-    for (int64_t f = 0; f < plumb_dataset_fields(p); f++) {
-        const char *name = plumb_dataset_field(p, f);
-        if (!plumb_dataset_has(q, name) || plumb_dataset_shared(p, name)) continue;
+    for (int64_t f = 0; f < plumb_dataset_field_count(p); f++) {
+        const char *name = plumb_dataset_field_name(p, f);
+        if (!plumb_dataset_has_field(q, name) || plumb_dataset_is_shared(p, name)) continue;
         compared++;
         for (int64_t i = 0; i < count; i++) {
             plumb_array u, v;
-            CHECK_OK(plumb_dataset_read(&u, p, a + i, name));
-            CHECK_OK(plumb_dataset_read(&v, q, b + i, name));
+            CHECK_OK(plumb_dataset_read_field(&u, p, a + i, name));
+            CHECK_OK(plumb_dataset_read_field(&v, q, b + i, name));
             CHECK_EQUAL(u.dtype, v.dtype);
             CHECK_EQUAL(plumb_array_count(&u), plumb_array_count(&v));
             CHECK(
@@ -102,7 +102,7 @@ TEST(a_file_that_begins_later_has_the_same_items)
 
 static void round_trip(const char *name, const char *sub, int64_t fields)
 {
-    plumb_dataset_options opt = plumb_dataset_defaults();
+    plumb_dataset_write_options opt = plumb_dataset_write_defaults();
     opt.published = true;
     char path[256], shard[512];
     snprintf(path, sizeof path, "%s", in_folder(sub));
@@ -120,7 +120,7 @@ static void round_trip(const char *name, const char *sub, int64_t fields)
     char world[64];
     plumb_dataset *d = NULL;
     CHECK_OK(plumb_dataset_open(&d, back, NULL));
-    CHECK_TEXT(plumb_dataset_world(world, d), name);
+    CHECK_TEXT(plumb_dataset_world_name(world, d), name);
     plumb_dataset_close(d);
     unlink(npz);
     unlink(back);
@@ -148,7 +148,7 @@ TEST(plumbs_own_records_have_everything)
 
 TEST(shards_are_one_row_and_empty_ones_are_no_fault)
 {
-    plumb_dataset_options opt = plumb_dataset_defaults();
+    plumb_dataset_write_options opt = plumb_dataset_write_defaults();
     opt.published = true;
     char path[256], shard[3][512];
     snprintf(path, sizeof path, "%s", in_folder("solidity"));
@@ -167,11 +167,11 @@ TEST(shards_are_one_row_and_empty_ones_are_no_fault)
     plumb_array a;
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
     CHECK_EQUAL(plumb_dataset_shards(d), 3);
-    CHECK_EQUAL(plumb_dataset_items(d), 5);
+    CHECK_EQUAL(plumb_dataset_item_count(d), 5);
     plumb_dataset_close(d);
     CHECK_OK(plumb_dataset_open(&d, shard[1], NULL));
-    CHECK_EQUAL(plumb_dataset_items(d), 0);
-    CHECK_FAILS(plumb_dataset_read(&a, d, 0, "frames"), PLUMB_EFORMAT, "holds no record");
+    CHECK_EQUAL(plumb_dataset_item_count(d), 0);
+    CHECK_FAILS(plumb_dataset_read_field(&a, d, 0, "frames"), PLUMB_EFORMAT, "holds no record");
     plumb_dataset_close(d);
     unlink(npz);
     for (int i = 0; i < 3; i++) unlink(shard[i]);

@@ -27,14 +27,14 @@ TEST(film_is_the_worlds_own_on_any_threads)
     const size_t item = 5 * 16 * 16 * 3;
     CHECK(f[0].count == 70 && f[0].steps == 5 && f[0].height == 16 && f[0].width == 16 &&
           f[0].channels == 3);
-    CHECK_NEAR(f[0].dt, plumb_world_describe(world("pendulum"))->dt, 1e-12);
+    CHECK_NEAR(f[0].dt, plumb_world_get_info(world("pendulum"))->dt, 1e-12);
     CHECK(!memcmp(f[0].frames, f[1].frames, 70 * item) &&
           !memcmp(f[0].frames, f[2].frames, 70 * item));
     uint8_t *one = malloc(item);
     plumb_world_options opt = plumb_world_defaults();
     opt.image = 16;
-    CHECK_OK(plumb_world_make(&(plumb_trajectory){.frames = one}, world("pendulum"), 4, 2 + 69, 5,
-                              &opt));
+    CHECK_OK(plumb_world_simulate(&(plumb_world_item){.frames = one}, world("pendulum"), 4, 2 + 69,
+                                  5, &opt));
     CHECK(!memcmp(one, f[0].frames + 69 * item, item));
     free(one);
     double sum = 0.0, square = 0.0;
@@ -76,10 +76,10 @@ TEST(what_cannot_be_is_refused)
                 "image");
     CHECK_FAILS(video_load_file(&f, &mem, "/no/such/file.npz", 0, false), PLUMB_EFILE,
                 "/no/such/file.npz");
-    plumb_stop(true);
+    plumb_set_stop(true);
     CHECK_FAILS(video_load_world(&f, &mem, world("pendulum"), 1, 0, 100, 5, 32, 2), PLUMB_ESTOPPED,
                 "stopped");
-    plumb_stop(false);
+    plumb_set_stop(false);
     arena_clear(&mem);
 }
 
@@ -105,13 +105,13 @@ TEST(film_of_a_file_is_what_the_file_has)
                 "has 6 trajectories, not 7");
     double z[4] = {0};
     const plumb_named_array arrays[] = {
-        {"frames", plumb_array_view(z, PLUMB_F8, 2, (int64_t[]){2, 2})}};
-    CHECK_OK(plumb_file_save(path, arrays, 1, false));
+        {"frames", plumb_array_view(z, PLUMB_FLOAT64, 2, (int64_t[]){2, 2})}};
+    CHECK_OK(plumb_file_write(path, arrays, 1, false));
     CHECK_FAILS(video_load_file(&b, &mem, path, 0, false), PLUMB_ESHAPE,
                 "wanted u1 (steps, height, width, channels)");
     const plumb_named_array other[] = {
-        {"state", plumb_array_view(z, PLUMB_F8, 2, (int64_t[]){2, 2})}};
-    CHECK_OK(plumb_file_save(path, other, 1, false));
+        {"state", plumb_array_view(z, PLUMB_FLOAT64, 2, (int64_t[]){2, 2})}};
+    CHECK_OK(plumb_file_write(path, other, 1, false));
     CHECK_FAILS(video_load_file(&b, &mem, path, 0, false), PLUMB_EFILE, "has no frames");
     unlink(path);
     rmdir(dir);

@@ -47,7 +47,7 @@ static inline uint8_t *probes_at(const probes *p, int64_t tuple, int64_t clip, i
 
 static inline plumb_array probes_array(const probes *p)
 {
-    return plumb_array_view(p->frames, PLUMB_U1, 6,
+    return plumb_array_view(p->frames, PLUMB_UINT8, 6,
                             (int64_t[]){p->tuples, 4, PROBES_STEPS, PROBES_IMAGE, PROBES_IMAGE, 3});
 }
 

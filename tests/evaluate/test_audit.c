@@ -11,7 +11,7 @@ static plumb_audit audit(const probes *p)
     plumb_audit result = {0};
     snprintf(path, sizeof path, "/tmp/plumb-audit-%d.npz", (int)getpid());
     const plumb_named_array frames = {"frames", probes_array(p)};
-    CHECK_OK(plumb_file_save(path, &frames, 1, false));
+    CHECK_OK(plumb_file_write(path, &frames, 1, false));
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
     const plumb_status st = plumb_audit_measure(&result, d, NULL);
     plumb_dataset_close(d);

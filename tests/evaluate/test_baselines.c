@@ -40,7 +40,7 @@ TEST(a_constant_predictor_ties_on_every_tuple)
         const int64_t count = plumb_array_count(&prediction);
         float *grey = malloc((size_t)count * sizeof *grey);
         for (int64_t k = 0; k < count; k++) grey[k] = 0.37f;
-        prediction.dtype = PLUMB_F4;
+        prediction.dtype = PLUMB_FLOAT32;
         prediction.data = grey;
         const plumb_surprise_metrics m = score(&p, &prediction);
         CHECK_NEAR(m.accuracy, 0.0, 0.0);

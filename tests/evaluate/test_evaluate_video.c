@@ -26,20 +26,20 @@ static void train(const char *name, const char *model, const char *world)
     char path[128];
     if (!made) CHECK(mkdtemp(folder));
     made = true;
-    plumb_train_options o = plumb_train_defaults();
+    plumb_training_options o = plumb_training_defaults();
     o.model = model;
     o.world = world;
     o.preset = "tiny";
     o.out = path_of(path, name);
     o.steps = 12;
     o.force = true;
-    plumb_train_result r;
-    CHECK_OK(plumb_train(&r, &o));
+    plumb_training r;
+    CHECK_OK(plumb_training_run(&r, &o));
 }
 
-static plumb_expect_options few(void)
+static plumb_evaluation_video_options few(void)
 {
-    plumb_expect_options o = plumb_expect_defaults();
+    plumb_evaluation_video_options o = plumb_evaluation_video_defaults();
     o.tuples = TUPLES;
     o.films = 4;
     o.threads = 1;
@@ -53,10 +53,10 @@ static const plumb_surprise_metrics *plain(const plumb_surprise *s)
     return &s->scorers[PLUMB_SCORER_PLAIN].all;
 }
 
-static void check_references(const plumb_expect *r)
+static void check_references(const plumb_evaluation_video *r)
 {
-    const plumb_surprise_metrics *copy = plain(&r->references[PLUMB_REFERENCE_COPY]);
-    const plumb_surprise_metrics *oracle = plain(&r->references[PLUMB_REFERENCE_ORACLE]);
+    const plumb_surprise_metrics *copy = plain(&r->references[PLUMB_BASELINE_COPY]);
+    const plumb_surprise_metrics *oracle = plain(&r->references[PLUMB_BASELINE_ORACLE]);
     CHECK_EQUAL(copy->ties, copy->tuples);
     CHECK_EQUAL(copy->tuples, r->surprise.tested);
     CHECK_NEAR(copy->accuracy, 0.0, 0.0);
@@ -64,14 +64,14 @@ static void check_references(const plumb_expect *r)
     CHECK_NEAR(oracle->relative_surprise, 1.0, 0.0);
     // A pixel that goes on as it went knows that a ball does not turn back, and nothing of what is
     // behind a pillar.
-    const plumb_surprise_scorer *linear =
-        &r->references[PLUMB_REFERENCE_LINEAR].scorers[PLUMB_SCORER_PLAIN];
+    const plumb_surprise_score *linear =
+        &r->references[PLUMB_BASELINE_LINEAR].scorers[PLUMB_SCORER_PLAIN];
     CHECK_NEAR(linear->concepts[0].accuracy, 0.0, 0.0);
     CHECK(linear->concepts[1].accuracy > 0.9);
     for (int64_t i = 0; i < r->surprise.concept_count; i++) {
         CHECK(r->possible[i].model > 0.0);
-        CHECK(r->possible[i].references[PLUMB_REFERENCE_COPY] > 0.0);
-        CHECK_NEAR(r->possible[i].references[PLUMB_REFERENCE_ORACLE], 0.0, 0.0);
+        CHECK(r->possible[i].references[PLUMB_BASELINE_COPY] > 0.0);
+        CHECK_NEAR(r->possible[i].references[PLUMB_BASELINE_ORACLE], 0.0, 0.0);
     }
 }
 
@@ -80,37 +80,37 @@ TEST(references_score_what_theory_says_and_every_scorer_scores)
     char path[128], other[128];
     train("run", "predrnn", "rooms/freeform");
     train("naive", "predrnn", "rooms/impossible");
-    plumb_expect_options o = few();
+    plumb_evaluation_video_options o = few();
     o.naive = path_of(other, "naive");
-    plumb_expect r;
-    CHECK_OK(plumb_expect_run(&r, path_of(path, "run"), &o));
+    plumb_evaluation_video r;
+    CHECK_OK(plumb_evaluation_video_measure(&r, path_of(path, "run"), &o));
     CHECK(!strcmp(r.model, "predrnn") && !strcmp(r.world, "rooms/freeform"));
     CHECK_EQUAL(r.trained, 12);
     CHECK_EQUAL(r.surprise.concept_count, 5);
     CHECK_EQUAL(r.surprise.tuples, 5 * TUPLES);
     CHECK_EQUAL(r.surprise.dims, 4);
     CHECK_EQUAL(r.free.clips, 4);
-    CHECK(isnan(r.free.references[PLUMB_REFERENCE_ORACLE]));
-    for (int k = 0; k < PLUMB_SCORERS; k++)
+    CHECK(isnan(r.free.references[PLUMB_BASELINE_ORACLE]));
+    for (int k = 0; k < PLUMB_SCORER_COUNT; k++)
         CHECK(r.surprise.scorers[k].measured ==
               (k != PLUMB_SCORER_KNN_LOG && plumb_scorer_available((plumb_scorer)k)));
     CHECK(r.surprise.uniformity.measured);
     check_references(&r);
-    plumb_expect_clear(&r);
+    plumb_evaluation_video_clear(&r);
 }
 
 TEST(threads_change_no_number)
 {
     char path[128];
     train("run", "predrnn", "rooms/freeform");
-    plumb_expect_options o = few();
-    plumb_expect a, b;
-    CHECK_OK(plumb_expect_run(&a, path_of(path, "run"), &o));
+    plumb_evaluation_video_options o = few();
+    plumb_evaluation_video a, b;
+    CHECK_OK(plumb_evaluation_video_measure(&a, path_of(path, "run"), &o));
     o.threads = 3;
-    CHECK_OK(plumb_expect_run(&b, path, &o));
+    CHECK_OK(plumb_evaluation_video_measure(&b, path, &o));
     CHECK(!strcmp(a.surprise.input_hash, b.surprise.input_hash));
     CHECK_NEAR(a.free.model, b.free.model, 0.0);
-    plumb_expect_clear(&a), plumb_expect_clear(&b);
+    plumb_evaluation_video_clear(&a), plumb_evaluation_video_clear(&b);
 }
 
 // The rooms' own probes through a file, with masks: the same bytes; and what was saved is read.
@@ -134,62 +134,63 @@ TEST(a_file_of_probes_is_as_good_as_the_room)
     CHECK(!strcmp((char *)names[0], "solidity") && !strcmp((char *)names[1], "solidity"));
     probe_source_close(&filed);
     const char *files[] = {file};
-    plumb_expect_options o = few();
-    plumb_expect r;
+    plumb_evaluation_video_options o = few();
+    plumb_evaluation_video r;
     o.probes = files;
     o.probe_count = 1;
     o.films = 0;
     o.save = path_of(saved, "saved.npz");
-    CHECK_OK(plumb_expect_run(&r, path_of(path, "run"), &o));
+    CHECK_OK(plumb_evaluation_video_measure(&r, path_of(path, "run"), &o));
     CHECK_EQUAL(r.surprise.concept_count, 1);
     CHECK_EQUAL(r.free.clips, 0);
     CHECK(!strcmp(r.surprise.concept_names[0], "solidity"));
     plumb_file *f;
     plumb_array x;
     CHECK_OK(plumb_file_open(&f, saved));
-    CHECK_OK(plumb_file_read(&x, f, "surprise"));
+    CHECK_OK(plumb_file_read_array(&x, f, "surprise"));
     CHECK(x.ndim == 3 && x.shape[0] == TUPLES && x.shape[1] == 4 && x.shape[2] == 14);
     plumb_file_close(f);
-    plumb_expect_clear(&r);
+    plumb_evaluation_video_clear(&r);
 }
 
 TEST(what_does_not_fit_is_refused)
 {
     char path[128], file[128], other[128];
     train("run", "predrnn", "rooms/freeform");
-    plumb_expect_options o = few();
-    plumb_expect r;
+    plumb_evaluation_video_options o = few();
+    plumb_evaluation_video r;
     bool films = false;
-    CHECK_OK(plumb_expect_applies(&films, path_of(path, "run")));
+    CHECK_OK(plumb_evaluation_video_applies(&films, path_of(path, "run")));
     CHECK(films);
-    CHECK_FAILS(plumb_expect_applies(&films, path_of(other, "nowhere")), PLUMB_EFILE, "nowhere");
+    CHECK_FAILS(plumb_evaluation_video_applies(&films, path_of(other, "nowhere")), PLUMB_EFILE,
+                "nowhere");
     train("hamilton", "hgn++", "mass-spring");
-    CHECK_OK(plumb_expect_applies(&films, path_of(other, "hamilton")));
+    CHECK_OK(plumb_evaluation_video_applies(&films, path_of(other, "hamilton")));
     CHECK(!films);
-    CHECK_FAILS(plumb_expect_run(&r, other, &o), PLUMB_EVALUE, "no model of films");
+    CHECK_FAILS(plumb_evaluation_video_measure(&r, other, &o), PLUMB_EVALUE, "no model of films");
     const plumb_room *solid;
     CHECK_OK(plumb_room_find(&solid, "rooms/solidity"));
     CHECK_OK(plumb_room_simulate(path_of(file, "large.npz"), solid, 3, 1, 0, 32, NULL, 1));
     const char *files[] = {file};
     o.probes = files;
     o.probe_count = 1;
-    CHECK_FAILS(plumb_expect_run(&r, path, &o), PLUMB_ESHAPE, "trained on 16x16x3");
+    CHECK_FAILS(plumb_evaluation_video_measure(&r, path, &o), PLUMB_ESHAPE, "trained on 16x16x3");
     CHECK_OK(plumb_room_find(&solid, "rooms/freeform"));
     CHECK_OK(plumb_room_simulate(path_of(file, "free.npz"), solid, 3, 1, 0, 16, NULL, 1));
-    CHECK_FAILS(plumb_expect_run(&r, path, &o), PLUMB_ESHAPE, "wanted u1 (4, steps");
+    CHECK_FAILS(plumb_evaluation_video_measure(&r, path, &o), PLUMB_ESHAPE, "wanted u1 (4, steps");
     o.tuples = 1;
-    CHECK_FAILS(plumb_expect_run(&r, path, &o), PLUMB_EVALUE, "tuples 1");
+    CHECK_FAILS(plumb_evaluation_video_measure(&r, path, &o), PLUMB_EVALUE, "tuples 1");
     // PLATO must be shown objects.
-    plumb_train_options t = plumb_train_defaults();
-    plumb_train_result result;
+    plumb_training_options t = plumb_training_defaults();
+    plumb_training result;
     t.model = "plato", t.world = "mass-spring", t.preset = "tiny";
     t.out = path_of(other, "blind");
-    CHECK_FAILS(plumb_train(&result, &t), PLUMB_EVALUE, "has no masks");
+    CHECK_FAILS(plumb_training_run(&result, &t), PLUMB_EVALUE, "has no masks");
     t.model = "predrnn", t.world = "rooms/kitchen";
-    CHECK_FAILS(plumb_train(&result, &t), PLUMB_EVALUE, "rooms/kitchen");
+    CHECK_FAILS(plumb_training_run(&result, &t), PLUMB_EVALUE, "rooms/kitchen");
     const char *longer[] = {"frames=20"};
     t.world = "rooms/freeform", t.set = longer, t.set_count = 1;
-    CHECK_FAILS(plumb_train(&result, &t), PLUMB_EVALUE, "has 15 frames a clip");
+    CHECK_FAILS(plumb_training_run(&result, &t), PLUMB_EVALUE, "has 15 frames a clip");
     char command[160];
     snprintf(command, sizeof command, "rm -r %s", folder);
     CHECK(!system(command));
@@ -205,14 +206,14 @@ TEST(references_are_what_they_say)
                                     {{0, 0}, {10, 0}, {10, 0}},
                                     {{0, 0}, {10, 0}, {20, 5}}};
     double e[4][2], unit = 255.0 * 255.0 * 2.0;
-    baseline_errors(e[0], PLUMB_REFERENCE_COPY, tuple[0][0], 4, 3, 2);
+    baseline_errors(e[0], PLUMB_BASELINE_COPY, tuple[0][0], 4, 3, 2);
     CHECK_NEAR(e[0][0] * unit, 100.0, 1e-9);
     CHECK_NEAR(e[0][1] * unit, 125.0, 1e-9);
     CHECK_NEAR(e[1][1], 0.0, 0.0);
-    baseline_errors(e[0], PLUMB_REFERENCE_LINEAR, tuple[0][0], 4, 3, 2);
+    baseline_errors(e[0], PLUMB_BASELINE_LINEAR, tuple[0][0], 4, 3, 2);
     CHECK_NEAR(e[0][1] * unit, 25.0, 1e-9); // 20 was expected, and 0 where 5 came
     CHECK_NEAR(e[1][1] * unit, 100.0, 1e-9);
-    baseline_errors(e[0], PLUMB_REFERENCE_ORACLE, tuple[0][0], 4, 3, 2);
+    baseline_errors(e[0], PLUMB_BASELINE_ORACLE, tuple[0][0], 4, 3, 2);
     CHECK_NEAR(e[0][1] + e[1][1] + e[2][0], 0.0, 0.0);
     CHECK_NEAR(e[2][1] * unit, 125.0, 1e-9);
     CHECK_NEAR(e[3][1] * unit, 125.0, 1e-9);

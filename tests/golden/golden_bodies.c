@@ -23,13 +23,13 @@ static const char *world_name(plumb_file *file)
 {
     const double colors = golden_scalar(file, "num_colors", 0.0);
     const bool friction = golden_scalar(file, "friction", 0.0) > 0.0, varied = colors == 6.0;
-    if (plumb_file_has(file, "param_k"))
+    if (plumb_file_has_array(file, "param_k"))
         return friction ? "mass-spring+c-friction" : varied ? "mass-spring+c" : "mass-spring";
-    if (plumb_file_has(file, "param_m_1"))
+    if (plumb_file_has_array(file, "param_m_1"))
         return friction ? "double-pendulum+c-friction"
                : varied ? "double-pendulum+c"
                         : "double-pendulum";
-    if (plumb_file_has(file, "param_l"))
+    if (plumb_file_has_array(file, "param_l"))
         return friction ? "pendulum+c-friction" : varied ? "pendulum+c" : "pendulum";
     return varied ? "two-body+c" : "two-body";
 }
@@ -43,13 +43,13 @@ static double tolerance(const char *world, double step)
 // The parameters of case c, in the world's order, from the file's param_NAME, offset, color_index.
 static bool gather(bodies *b, double *parameters, int64_t c)
 {
-    const plumb_world_facts *facts = plumb_world_describe(b->world);
+    const plumb_world_info *facts = plumb_world_get_info(b->world);
     int64_t at = 0;
     for (int64_t i = 0; i < facts->parameter_count; i++) {
         const plumb_world_parameter *p = &facts->parameters[i];
         char name[64];
         snprintf(name, sizeof name, "param_%s", p->name);
-        if (!plumb_file_has(b->g.file, name)) snprintf(name, sizeof name, "%s", p->name);
+        if (!plumb_file_has_array(b->g.file, name)) snprintf(name, sizeof name, "%s", p->name);
         int64_t count = 0;
         double *values = golden_read(&count, b->g.file, name);
         const bool good = values && count == b->cases * p->count;
@@ -70,7 +70,7 @@ static void judge_picture(bodies *b, int64_t row, const double *parameters)
     enum { BYTES = 32 * 32 * 3 };
     uint8_t frame[BYTES];
     char what[64];
-    if (plumb_world_draw(frame, b->world, b->x_ref + row * b->n2, parameters, NULL)) {
+    if (plumb_world_render(frame, b->world, b->x_ref + row * b->n2, parameters, NULL)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
         return;
@@ -81,15 +81,15 @@ static void judge_picture(bodies *b, int64_t row, const double *parameters)
 
 static void judge_case(bodies *b, const double *x0, int64_t c)
 {
-    const char *name = plumb_world_describe(b->world)->name;
+    const char *name = plumb_world_get_info(b->world)->name;
     const int64_t last = (int64_t)b->steps[b->frames - 1] + 1, n2 = b->n2;
     double parameters[16];
     if (!gather(b, parameters, c)) return;
-    plumb_trajectory out = {.state = malloc((size_t)(last * n2) * sizeof(double)),
+    plumb_world_item out = {.state = malloc((size_t)(last * n2) * sizeof(double)),
                             .energy = malloc((size_t)last * sizeof(double))};
     plumb_world_options opt = plumb_world_defaults();
     opt.dt = golden_scalar(b->g.file, "dt", 0.0);
-    if (plumb_world_follow(&out, b->world, x0 + c * n2, parameters, last, &opt)) {
+    if (plumb_world_simulate_from(&out, b->world, x0 + c * n2, parameters, last, &opt)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
     }
@@ -104,8 +104,8 @@ static void judge_case(bodies *b, const double *x0, int64_t c)
 
         // Derivative and picture at the reference state itself.
         double rate[16], here;
-        const plumb_trajectory one = {.derivative = rate, .energy = &here};
-        if (plumb_world_follow(&one, b->world, b->x_ref + row * n2, parameters, 1, NULL))
+        const plumb_world_item one = {.derivative = rate, .energy = &here};
+        if (plumb_world_simulate_from(&one, b->world, b->x_ref + row * n2, parameters, 1, NULL))
             b->g.failures++;
         snprintf(what, sizeof what, "dxdt_ref[%lld][step %lld]", (long long)c, (long long)step);
         golden_worlds_near(&b->g, what, rate, b->dxdt + row * n2, n2, 1e-13);
@@ -124,7 +124,7 @@ int golden_bodies(plumb_file *file, const char *path)
         printf("%s: %s\n", path, plumb_last_error());
         return 1;
     }
-    b.n2 = 2 * plumb_world_describe(b.world)->n;
+    b.n2 = 2 * plumb_world_get_info(b.world)->n;
     int64_t count = -1;
     b.steps = golden_worlds_read(&b.g, "steps", &count);
     b.frames = count;

@@ -227,8 +227,8 @@ static void check_node(golden_judgement *j, const golden_rig *r, const char *nam
 void golden_layers_of(golden_judgement *j, const golden_rig *r)
 {
     int seen = 0;
-    for (int64_t i = 0; i < plumb_file_count(j->file); i++) {
-        const char *name = plumb_file_name(j->file, i);
+    for (int64_t i = 0; i < plumb_file_array_count(j->file); i++) {
+        const char *name = plumb_file_array_name(j->file, i);
         if (strncmp(name, "act.", 4)) continue;
         GOLDEN_NAME(layer, "%.*s", (int)(strlen(name) - 8), name + 4); // act.LAYER.out
         bool decoder = !strncmp(layer, "dec.", 4);

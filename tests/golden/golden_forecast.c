@@ -24,12 +24,13 @@ typedef struct image_case {
 static bool read_truth(plumb_array *out, plumb_file *file)
 {
     plumb_array bytes;
-    if (plumb_file_read(&bytes, file, "in_images_u8") || bytes.dtype != PLUMB_U1) return false;
+    if (plumb_file_read_array(&bytes, file, "in_images_u8") || bytes.dtype != PLUMB_UINT8)
+        return false;
     const int64_t count = plumb_array_count(&bytes);
     float *data = malloc((size_t)(count + 1) * sizeof *data);
     if (!data) return false;
     for (int64_t i = 0; i < count; i++) data[i] = (float)((const uint8_t *)bytes.data)[i] / 255.0f;
-    *out = plumb_array_view(data, PLUMB_F4, bytes.ndim, bytes.shape);
+    *out = plumb_array_view(data, PLUMB_FLOAT32, bytes.ndim, bytes.shape);
     return true;
 }
 
@@ -53,7 +54,7 @@ static plumb_array cut(const plumb_array *video, int64_t steps)
 static int check(image_case *c, const char *name, const double *got, int64_t count,
                  double tolerance)
 {
-    if (!plumb_file_has(c->file, name)) return 0;
+    if (!plumb_file_has_array(c->file, name)) return 0;
     int64_t wanted = 0;
     double *want = golden_read(&wanted, c->file, name);
     if (!want) return 1;
@@ -105,7 +106,7 @@ static int check_all_frames(image_case *c)
 {
     plumb_forecast f;
     const plumb_array *backward = c->has_backward ? &c->backward : NULL;
-    c->opt.backward_count = PLUMB_COUNT_PUBLISHED;
+    c->opt.backward_count = PLUMB_FORECAST_COUNT_PUBLISHED;
     if (plumb_forecast_measure(&f, &c->truth, &c->forward, backward, &c->opt)) {
         printf("%s: %s\n", c->path, plumb_last_error());
         return 1;
@@ -117,7 +118,7 @@ static int check_all_frames(image_case *c)
     plumb_forecast_clear(&f);
     if (!backward) return failures;
 
-    c->opt.backward_count = PLUMB_COUNT_FROM_INFERRED;
+    c->opt.backward_count = PLUMB_FORECAST_COUNT_FROM_INFERRED;
     if (plumb_forecast_measure(&f, &c->truth, &c->forward, backward, &c->opt)) {
         printf("%s: %s\n", c->path, plumb_last_error());
         return failures + 1;
@@ -185,23 +186,24 @@ static int check_first_frames(image_case *c)
 
 static bool is_video(const plumb_array *array)
 {
-    return array->ndim == 5 && array->dtype == PLUMB_F4 && plumb_array_count(array) > 0;
+    return array->ndim == 5 && array->dtype == PLUMB_FLOAT32 && plumb_array_count(array) > 0;
 }
 
 int golden_forecast(plumb_file *file, const char *path)
 {
     image_case c = {.file = file, .path = path, .opt = plumb_forecast_defaults()};
-    if (!read_truth(&c.truth, file) || plumb_file_read(&c.forward, file, "in_pred_fwd") ||
+    if (!read_truth(&c.truth, file) || plumb_file_read_array(&c.forward, file, "in_pred_fwd") ||
         !is_video(&c.truth) || !is_video(&c.forward)) {
         printf("%s: no videos to compare\n", path);
         free(c.truth.data);
         return 1;
     }
-    c.has_backward = plumb_file_has(file, "in_pred_bwd") &&
-                     !plumb_file_read(&c.backward, file, "in_pred_bwd") && is_video(&c.backward);
+    c.has_backward = plumb_file_has_array(file, "in_pred_bwd") &&
+                     !plumb_file_read_array(&c.backward, file, "in_pred_bwd") &&
+                     is_video(&c.backward);
 
     // 0 overlap_by_one, 1 no_overlap, 2 include_inference, 3 autoregressive: our order too.
-    c.opt.frames = (plumb_forecast_frames)(PLUMB_FRAMES_OVERLAP_BY_ONE +
+    c.opt.frames = (plumb_forecast_frames)(PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE +
                                            (int)golden_scalar(file, "cfg_split_code", 0.0));
     c.opt.inference = (int64_t)golden_scalar(file, "cfg_num_inference_steps", 5.0);
     c.opt.target = (int64_t)golden_scalar(file, "cfg_num_target_steps", 60.0);

@@ -15,7 +15,7 @@ typedef struct game {
     const double *steps, *x0, *x_ref, *x_suite, *dxdt, *energy, *image;
 } game;
 
-static void judge_frame(game *b, const plumb_trajectory *got, int64_t row, int64_t step)
+static void judge_frame(game *b, const plumb_world_item *got, int64_t row, int64_t step)
 {
     const int64_t n2 = b->n2;
     char what[64];
@@ -24,10 +24,10 @@ static void judge_frame(game *b, const plumb_trajectory *got, int64_t row, int64
     b->g.failures +=
         golden_near(b->g.path, "energy", row, got->energy[step], b->energy[row], 0.0, 1e-12);
     double rate[6];
-    const plumb_trajectory one = {.derivative = rate};
+    const plumb_world_item one = {.derivative = rate};
     uint8_t frame[BYTES];
-    if (plumb_world_follow(&one, b->world, b->x_suite + row * n2, NULL, 1, NULL) ||
-        plumb_world_draw(frame, b->world, b->x_ref + row * n2, NULL, NULL)) {
+    if (plumb_world_simulate_from(&one, b->world, b->x_suite + row * n2, NULL, 1, NULL) ||
+        plumb_world_render(frame, b->world, b->x_ref + row * n2, NULL, NULL)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
         return;
@@ -41,11 +41,11 @@ static void judge_frame(game *b, const plumb_trajectory *got, int64_t row, int64
 static void judge_case(game *b, int64_t c)
 {
     const int64_t last = (int64_t)b->steps[b->frames - 1] + 1;
-    const plumb_trajectory got = {.state = malloc((size_t)(last * b->n2) * sizeof(double)),
+    const plumb_world_item got = {.state = malloc((size_t)(last * b->n2) * sizeof(double)),
                                   .energy = malloc((size_t)last * sizeof(double))};
     plumb_world_options opt = plumb_world_defaults();
     opt.dt = golden_scalar(b->g.file, "dt", 0.0);
-    if (plumb_world_follow(&got, b->world, b->x0 + c * b->n2, NULL, last, &opt)) {
+    if (plumb_world_simulate_from(&got, b->world, b->x0 + c * b->n2, NULL, last, &opt)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
     }
@@ -62,7 +62,7 @@ int golden_game(plumb_file *file, const char *path)
     golden_worlds_read(&b.g, "payoff", &payoff);
     if (plumb_world_find(&b.world, payoff == 4 ? "matching-pennies" : "rock-paper-scissors"))
         return 1;
-    b.n2 = 2 * plumb_world_describe(b.world)->n;
+    b.n2 = 2 * plumb_world_get_info(b.world)->n;
     int64_t count = -1;
     b.steps = golden_worlds_read(&b.g, "steps", &count);
     b.frames = count;

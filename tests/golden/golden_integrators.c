@@ -220,7 +220,8 @@ static void check_method(golden_judgement *j, int system, const char *method)
     }
     for (size_t i = 0; i < sizeof manners / sizeof *manners; i++) {
         GOLDEN_NAME(name, "%s.%s%s.q", systems[system].name, method, manners[i].suffix);
-        if (!i || plumb_file_has(j->file, name)) check_path(j, system, s, method, &manners[i]);
+        if (!i || plumb_file_has_array(j->file, name))
+            check_path(j, system, s, method, &manners[i]);
     }
 }
 
@@ -228,8 +229,8 @@ static void check_method(golden_judgement *j, int system, const char *method)
 static void check_methods(golden_judgement *j)
 {
     bool seen[64] = {false};
-    for (int64_t i = 0; i < plumb_file_count(j->file); i++) {
-        const char *name = plumb_file_name(j->file, i), *dot = strchr(name, '.');
+    for (int64_t i = 0; i < plumb_file_array_count(j->file); i++) {
+        const char *name = plumb_file_array_name(j->file, i), *dot = strchr(name, '.');
         const char *last = dot ? strchr(dot + 1, '.') : NULL;
         if (!last || strcmp(last, ".q")) continue;
         char method[32];

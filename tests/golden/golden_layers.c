@@ -25,7 +25,7 @@ static node *leaf(bench *b, const char *prefix, const char *name)
 {
     plumb_array a;
     GOLDEN_NAME(full, "%s%s", prefix, name);
-    if (plumb_file_read(&a, b->j->file, full)) return graph_error(b->g, PLUMB_EFILE);
+    if (plumb_file_read_array(&a, b->j->file, full)) return graph_error(b->g, PLUMB_EFILE);
     int64_t size[GRAPH_RANK] = {0}, n = plumb_array_count(&a);
     for (int i = 0; i < a.ndim && i < GRAPH_RANK; i++) size[i] = a.shape[i];
     b->value[b->leaves] = malloc((size_t)(n + 1) * sizeof(double));

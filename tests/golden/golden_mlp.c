@@ -26,7 +26,7 @@ static double *columns_of(int64_t *columns, plumb_file *file, const char *name)
 {
     plumb_array a;
     int64_t count = 0;
-    if (plumb_file_read(&a, file, name) || a.ndim != 2) return NULL;
+    if (plumb_file_read_array(&a, file, name) || a.ndim != 2) return NULL;
     double *rows = golden_read(&count, file, name);
     double *out = rows ? malloc((size_t)count * sizeof *out) : NULL;
     for (int64_t i = 0; out && i < count; i++)
@@ -96,7 +96,8 @@ static void compare_points(network_case *c)
     int64_t count = 0;
     plumb_array index;
     double *at = golden_read(&count, c->file, "in_eval_idx");
-    const bool there = at && !plumb_file_read(&index, c->file, "in_eval_idx") && index.ndim == 2;
+    const bool there =
+        at && !plumb_file_read_array(&index, c->file, "in_eval_idx") && index.ndim == 2;
     const int64_t points = there ? index.shape[1] : 0, in = c->shape.inputs, out = c->shape.outputs;
     if (!there || points > MOST || in > DIMS || out > DIMS) {
         printf("%s: in_eval_idx is missing or too large\n", c->path);
@@ -114,7 +115,8 @@ static void compare_points(network_case *c)
         if (mlp_fit_jacobians(j, &c->shape, c->value, x, points)) c->failures++;
         if (k == 0) same(c, "exp_jac_first5", j, 5 * in * out);
         sym_score s = {.score = scores + k * points, .rho = rho};
-        sym_score_compute(&s, j, points, out / 2, in / 2, 1e-6, PLUMB_SCALE_MEAN_MAX, scratch);
+        sym_score_compute(&s, j, points, out / 2, in / 2, 1e-6, PLUMB_SYMETRIC_SCALE_MEAN_MAX,
+                          scratch);
         // The second half of the scratch is A^ A^T.
         if (k == 0) same(c, "exp_aat_first5", scratch + points * out * out, 5 * out * out);
         sym += s.sym / (double)index.shape[0];
@@ -164,11 +166,12 @@ int golden_mlp(plumb_file *file, const char *path)
     while (c.shape.layers < MLP_MOST_LAYERS) {
         char name[32];
         snprintf(name, sizeof name, "in_w%d", c.shape.layers);
-        if (!plumb_file_has(file, name)) break;
+        if (!plumb_file_has_array(file, name)) break;
         c.shape.layers++;
     }
     if (c.x && c.y && c.updates > 0 && c.updates < 1 << 20 && c.shape.layers > 1 &&
-        !plumb_file_read(&x, file, "in_x") && !plumb_file_read(&w, file, "in_w0") && w.ndim == 2) {
+        !plumb_file_read_array(&x, file, "in_x") && !plumb_file_read_array(&w, file, "in_w0") &&
+        w.ndim == 2) {
         c.rows = x.shape[0];
         c.shape.width = w.shape[1];
         const size_t size = (size_t)mlp_fit_parameters(&c.shape);

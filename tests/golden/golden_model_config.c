@@ -26,7 +26,7 @@ static void complain(settings *s, const char *key, const char *what)
 static char *text_of(golden_model *m, const char *name)
 {
     plumb_array a;
-    if (plumb_file_read(&a, m->file, name)) {
+    if (plumb_file_read_array(&a, m->file, name)) {
         printf("%s: %s\n", m->path, plumb_last_error());
         return NULL;
     }

@@ -211,9 +211,9 @@ static void check_first(golden_judgement *j, const golden_rig *r)
     else {
         check_block(j, r, "g", r->gradient, GOLDEN_GRADIENT);
         // The files in this tree may be without these two, being small; they say so.
-        if (plumb_file_has(j->file, "eval.x_u8")) golden_eval(j, r);
+        if (plumb_file_has_array(j->file, "eval.x_u8")) golden_eval(j, r);
         else printf("  no evaluation in this file\n");
-        if (plumb_file_has(j->file, "act.enc.block0.conv0.out")) golden_layers_of(j, r);
+        if (plumb_file_has_array(j->file, "act.enc.block0.conv0.out")) golden_layers_of(j, r);
         else printf("  no layers in this file\n");
         golden_carry(j, r);
     }

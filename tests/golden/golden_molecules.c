@@ -24,7 +24,7 @@ static double apart(double a, double b, double side)
     return fabs(remainder(a - b, side));
 }
 
-static void judge_frame(molecules *b, const plumb_trajectory *got, int64_t row, int64_t step)
+static void judge_frame(molecules *b, const plumb_world_item *got, int64_t row, int64_t step)
 {
     const int64_t n2 = b->n2, half = n2 / 2;
     const double *state = got->state + step * n2, *canonical = got->canonical + step * n2;
@@ -47,9 +47,9 @@ static void judge_frame(molecules *b, const plumb_trajectory *got, int64_t row, 
 
     double rate[64];
     uint8_t frame[BYTES];
-    const plumb_trajectory one = {.derivative = rate};
-    if (plumb_world_follow(&one, b->world, b->x + row * n2, NULL, 1, NULL) ||
-        plumb_world_draw(frame, b->world, b->x + row * n2, NULL, NULL)) {
+    const plumb_world_item one = {.derivative = rate};
+    if (plumb_world_simulate_from(&one, b->world, b->x + row * n2, NULL, 1, NULL) ||
+        plumb_world_render(frame, b->world, b->x + row * n2, NULL, NULL)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
         return;
@@ -64,7 +64,7 @@ static void judge_case(molecules *b, int64_t c)
 {
     const int64_t last = (int64_t)b->steps[b->frames - 1] + 1, n2 = b->n2, half = n2 / 2;
     const size_t size = (size_t)(last * n2) * sizeof(double);
-    const plumb_trajectory got = {.state = malloc(size),
+    const plumb_world_item got = {.state = malloc(size),
                                   .canonical = malloc(size),
                                   .energy = malloc((size_t)last * sizeof(double))};
     double start[64];
@@ -73,7 +73,7 @@ static void judge_case(molecules *b, int64_t c)
     plumb_world_options opt = plumb_world_defaults();
     opt.dt = golden_scalar(b->g.file, "timestep", 0.0);
     opt.stride = 1;
-    if (plumb_world_follow(&got, b->world, start, NULL, last, &opt)) {
+    if (plumb_world_simulate_from(&got, b->world, start, NULL, last, &opt)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
     }
@@ -90,7 +90,7 @@ int golden_molecules(plumb_file *file, const char *path)
     const double particles = golden_scalar(file, "n_particles", 0.0);
     b.side = golden_scalar(file, "box_length", 0.0);
     if (plumb_world_find(&b.world, particles == 4.0 ? "md-4" : "md-16")) return 1;
-    b.n2 = 2 * plumb_world_describe(b.world)->n;
+    b.n2 = 2 * plumb_world_get_info(b.world)->n;
     int64_t count = -1;
     b.steps = golden_worlds_read(&b.g, "steps", &count);
     b.frames = count;

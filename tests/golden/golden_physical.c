@@ -32,7 +32,7 @@ static unsigned char *wanted(size_t *bytes, plumb_file *file, int field, bool pr
                  : half ? "impossible_"
                         : "possible_",
                  names[field]);
-        if (plumb_file_read(&a, file, key)) return out;
+        if (plumb_file_read_array(&a, file, key)) return out;
         size_t size = (size_t)plumb_array_count(&a) * plumb_dtype_size(a.dtype), from = 0;
         if (!probe) {
             if (item >= a.shape[0]) return out;
@@ -53,7 +53,7 @@ static bool item_is(plumb_dataset *d, int64_t at, plumb_file *file, bool probe, 
         size_t bytes;
         plumb_array got;
         unsigned char *want = wanted(&bytes, file, k, probe, item);
-        const bool same = want && !plumb_dataset_read(&got, d, at, fields[k]) &&
+        const bool same = want && !plumb_dataset_read_field(&got, d, at, fields[k]) &&
                           (size_t)plumb_array_count(&got) * plumb_dtype_size(got.dtype) == bytes &&
                           !memcmp(got.data, want, bytes);
         free(want);
@@ -66,7 +66,7 @@ static bool file_is(const char *path, plumb_file *file, bool probe, int64_t item
 {
     plumb_dataset *d;
     if (plumb_dataset_open(&d, path, NULL)) return false;
-    bool same = plumb_dataset_items(d) == items;
+    bool same = plumb_dataset_item_count(d) == items;
     for (int64_t i = 0; i < items && same; i++) same = item_is(d, i, file, probe, i);
     plumb_dataset_close(d);
     return same;
@@ -78,7 +78,7 @@ static int again(const char *path, const char *from, plumb_file *file, bool prob
     char to[] = "/tmp/plumb-golden-XXXXXX", name[128];
     if (!mkdtemp(to)) return 1;
     snprintf(name, sizeof name, "%s/data.tfrecord-00000-of-00001", to);
-    plumb_dataset_options opt = plumb_dataset_defaults();
+    plumb_dataset_write_options opt = plumb_dataset_write_defaults();
     opt.published = true;
     int64_t records = 0;
     const bool good = !plumb_dataset_convert(&records, name, from, NULL, &opt) &&
@@ -119,8 +119,9 @@ static int judge_variant(const char *path, const char *name, plumb_file *file)
     plumb_dataset *d = NULL;
     plumb_array array;
     plumb_status st = plumb_dataset_open(&d, path, NULL);
-    const int64_t items = st ? 0 : plumb_dataset_items(d);
-    for (int64_t i = 0; i < items && !st; i++) st = plumb_dataset_read(&array, d, i, "frames");
+    const int64_t items = st ? 0 : plumb_dataset_item_count(d);
+    for (int64_t i = 0; i < items && !st; i++)
+        st = plumb_dataset_read_field(&array, d, i, "frames");
     const bool refuse = !strncmp(name, "bad", 3) || !strncmp(name, "trunc", 5);
     const bool empty = !strncmp(name, "empty", 5);
     bool good = refuse ? st == PLUMB_EFORMAT && strstr(plumb_last_error(), "record ")
@@ -150,7 +151,7 @@ static int judge(plumb_file *file, const char *path, bool probe)
 {
     plumb_array image;
     search s = {.file = file, .probe = probe, .items = 1};
-    if (plumb_file_read(&image, file, probe ? "possible_image" : "image")) return 1;
+    if (plumb_file_read_array(&image, file, probe ? "possible_image" : "image")) return 1;
     if (!probe) s.items = image.shape[0];
     char folder[4096];
     snprintf(folder, sizeof folder, "%s", path);
@@ -176,7 +177,7 @@ int golden_probes(plumb_file *file, const char *path)
     size_t bytes;
     int failures = judge(file, path, true);
     plumb_array image;
-    if (plumb_file_read(&image, file, "possible_image")) return failures + 1;
+    if (plumb_file_read_array(&image, file, "possible_image")) return failures + 1;
     unsigned char *clips = wanted(&bytes, file, 0, true, 0);
     const int64_t steps = image.shape[1], frame = (int64_t)bytes / 4 / steps;
     if (plumb_room_splice(clips, steps, frame, true) >= 0) {
@@ -195,7 +196,7 @@ int golden_probes(plumb_file *file, const char *path)
 int golden_checksum(plumb_file *file, const char *path)
 {
     plumb_array data;
-    if (plumb_file_read(&data, file, "data")) return 1;
+    if (plumb_file_read_array(&data, file, "data")) return 1;
     const size_t bytes = (size_t)plumb_array_count(&data);
     return golden_near(path, "crc", 0, (double)tfrecord_crc(data.data, bytes),
                        golden_scalar(file, "crc", -1.0), 0.0, 0.0) +

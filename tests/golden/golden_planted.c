@@ -4,13 +4,13 @@
 #include <stdio.h>
 
 #include "golden/golden.h"
-#include "plumb/canonical.h"
+#include "plumb/kappa.h"
 
 static struct {
     int cases, errors, unknown, off, uncovered;
 } tally;
 
-static int report(plumb_file *file, const char *path, const plumb_canonical *r)
+static int report(plumb_file *file, const char *path, const plumb_kappa *r)
 {
     const double expected = golden_scalar(file, "expected", (double)NAN);
     const double kappa = golden_scalar(file, "kappa_true", (double)NAN);
@@ -20,7 +20,7 @@ static int report(plumb_file *file, const char *path, const plumb_canonical *r)
         printf("%s: expected or kappa_true is missing\n", path);
         return 1;
     }
-    const bool unknown = r->canonical == PLUMB_CANONICAL_UNKNOWN;
+    const bool unknown = r->canonical == PLUMB_VERDICT_UNKNOWN;
     const bool error = !unknown && r->canonical != (int)expected,
                off = fabs(r->kappa - kappa) > 0.05;
     if (unknown) printf("%s: %sverdict null: %s\n", path, word, r->why);
@@ -39,14 +39,15 @@ static int report(plumb_file *file, const char *path, const plumb_canonical *r)
 int golden_planted(plumb_file *file, const char *path)
 {
     plumb_array latent, truth;
-    plumb_canonical r;
-    if (plumb_file_read(&latent, file, "latent") || plumb_file_read(&truth, file, "truth") ||
-        plumb_measure_canonical(&r, &latent, &truth, NULL)) {
+    plumb_kappa r;
+    if (plumb_file_read_array(&latent, file, "latent") ||
+        plumb_file_read_array(&truth, file, "truth") ||
+        plumb_kappa_measure(&r, &latent, &truth, NULL)) {
         printf("%s: %s\n", path, plumb_last_error());
         return 1;
     }
     const int failures = report(file, path, &r);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     return failures;
 }
 

@@ -229,7 +229,7 @@ static void compare_reference(polynomial_case *c, const symetric_batch_input *in
     compare_batches(c, work, "sym", sym_of, 1e-10, 1e-7);
     compare_batches(c, work, "symetric", symetric_of, 0.0, 0.0);
     compare_points(c, in, work);
-    if (c->prefix == 'B' && plumb_file_has(c->file, "B_ahat_rel")) compare_rho(c, work);
+    if (c->prefix == 'B' && plumb_file_has_array(c->file, "B_ahat_rel")) compare_rho(c, work);
 }
 
 // Where a fit of the exact values stayed unconverged they are NaN, and nothing is compared.
@@ -255,7 +255,7 @@ static void compare_exact(polynomial_case *c, const symetric_work *work)
 static bool read_points(polynomial_case *c)
 {
     plumb_array given;
-    if (plumb_file_read(&given, c->file, key(c, "eval_idx")) || given.ndim != 3) return false;
+    if (plumb_file_read_array(&given, c->file, key(c, "eval_idx")) || given.ndim != 3) return false;
     const int64_t trajectories = c->truth.shape[0], points = given.shape[2];
     const int64_t shape[2] = {trajectories, points};
     double *all = calloc((size_t)(trajectories * points + 1), sizeof *all);
@@ -264,14 +264,14 @@ static bool read_points(polynomial_case *c)
         return false;
     }
     plumb_array_to_double(all, &given, 0, plumb_array_count(&given));
-    c->points = plumb_array_view(all, PLUMB_F8, 2, shape);
+    c->points = plumb_array_view(all, PLUMB_FLOAT64, 2, shape);
     return true;
 }
 
 static void run_mode(polynomial_case *c, plumb_symetric_mode mode)
 {
     c->opt.mode = mode;
-    c->opt.nonfinite = PLUMB_NONFINITE_MEAN;
+    c->opt.nonfinite = PLUMB_SYMETRIC_NONFINITE_MEAN;
     symetric_work work = {0};
     symetric_batch_input in;
     int64_t dropped;
@@ -281,7 +281,7 @@ static void run_mode(polynomial_case *c, plumb_symetric_mode mode)
     if (st) {
         printf("%s: %s\n", c->path, plumb_last_error());
         c->failures++;
-    } else if (mode == PLUMB_REFERENCE) {
+    } else if (mode == PLUMB_SYMETRIC_MODE_REFERENCE) {
         compare_reference(c, &in, &work);
     } else {
         compare_exact(c, &work);
@@ -292,19 +292,20 @@ static void run_mode(polynomial_case *c, plumb_symetric_mode mode)
 int golden_polynomial(plumb_file *file, const char *path)
 {
     polynomial_case c = {.file = file, .path = path};
-    if (plumb_file_read(&c.latent, file, "in_latent") || plumb_file_read(&c.truth, file, "in_gt")) {
+    if (plumb_file_read_array(&c.latent, file, "in_latent") ||
+        plumb_file_read_array(&c.truth, file, "in_gt")) {
         printf("%s: %s\n", path, plumb_last_error());
         return 1;
     }
-    c.has_variance = plumb_file_has(file, "in_posterior_var");
-    if (c.has_variance && plumb_file_read(&c.variance, file, "in_posterior_var")) return 1;
+    c.has_variance = plumb_file_has_array(file, "in_posterior_var");
+    if (c.has_variance && plumb_file_read_array(&c.variance, file, "in_posterior_var")) return 1;
     c.ill_posed = golden_scalar(file, "cfg_sym_ill_posed", 0.0) != 0.0;
     int64_t alphas = 0;
     double *alpha = golden_read(&alphas, file, "cfg_alphas");
     if (!alpha) return 1;
     for (const char *prefix = "BA"; *prefix; prefix++) {
         c.prefix = *prefix;
-        if (!plumb_file_has(file, key(&c, "rsq"))) continue;
+        if (!plumb_file_has_array(file, key(&c, "rsq"))) continue;
         c.opt = plumb_symetric_defaults();
         c.opt.alphas = alphas;
         c.opt.alpha_min = alpha[0];
@@ -317,8 +318,9 @@ int golden_polynomial(plumb_file *file, const char *path)
             continue;
         }
         c.opt.eval_index = &c.points;
-        run_mode(&c, PLUMB_REFERENCE);
-        if (plumb_file_has(file, key(&c, "exact_rsq"))) run_mode(&c, PLUMB_CONVERGED);
+        run_mode(&c, PLUMB_SYMETRIC_MODE_REFERENCE);
+        if (plumb_file_has_array(file, key(&c, "exact_rsq")))
+            run_mode(&c, PLUMB_SYMETRIC_MODE_CONVERGED);
         free(c.points.data);
     }
     free(alpha);

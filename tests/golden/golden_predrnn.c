@@ -139,12 +139,12 @@ static void each_tensor(video_case *v, const params *p, const predrnn_config *c,
                         double *block, const char *prefix, double tolerance)
 {
     bool into = !strcmp(prefix, "w/");
-    int64_t names = plumb_file_count(v->file);
+    int64_t names = plumb_file_array_count(v->file);
     for (int64_t k = 0; k < names; k++) {
-        const char *full = plumb_file_name(v->file, k);
+        const char *full = plumb_file_array_name(v->file, k);
         if (strncmp(full, "w/", 2)) continue;
         plumb_array a;
-        if (plumb_file_read(&a, v->file, full)) abort();
+        if (plumb_file_read_array(&a, v->file, full)) abort();
         int64_t size[4] = {1, 1, 1, 1}, count = plumb_array_count(&a);
         int rank = (int)a.ndim;
         for (int i = 0; i < rank; i++) size[i] = a.shape[i];

@@ -98,7 +98,7 @@ static bool load(golden_rig *r)
         }
         GOLDEN_NAME(name, "p.%s", m->name[i]);
         plumb_array a;
-        bool fits = !plumb_file_read(&a, m->file, name) && a.ndim == p->shape.rank;
+        bool fits = !plumb_file_read_array(&a, m->file, name) && a.ndim == p->shape.rank;
         for (int d = 0; fits && d < a.ndim; d++) fits = a.shape[d] == p->shape.size[d];
         if (fits) plumb_array_to_double(r->value + p->offset, &a, 0, shape_count(&p->shape));
         else printf("%s: %s is missing or of another shape\n", m->path, name);

@@ -22,7 +22,7 @@ typedef struct room_case {
 static void judge_picture(room_case *b, int64_t row, const double *parameters)
 {
     uint8_t frame[BYTES];
-    if (plumb_world_draw(frame, b->world, b->x_ref + row * 6, parameters, NULL)) {
+    if (plumb_world_render(frame, b->world, b->x_ref + row * 6, parameters, NULL)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
         return;
@@ -50,10 +50,11 @@ static void judge_picture(room_case *b, int64_t row, const double *parameters)
 static void judge_case(room_case *b, int64_t c, const double *parameters)
 {
     const int64_t last = (int64_t)b->steps[b->frames - 1] + 1;
-    const plumb_trajectory got = {.state = malloc((size_t)(last * 6) * sizeof(double))};
+    const plumb_world_item got = {.state = malloc((size_t)(last * 6) * sizeof(double))};
     plumb_world_options opt = plumb_world_defaults();
     opt.dt = golden_scalar(b->g.file, "dt", 0.0);
-    if (plumb_world_follow(&got, b->world, b->x_ref + c * b->frames * 6, parameters, last, &opt)) {
+    if (plumb_world_simulate_from(&got, b->world, b->x_ref + c * b->frames * 6, parameters, last,
+                                  &opt)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
     }

@@ -12,8 +12,8 @@
 double *golden_read(int64_t *count, plumb_file *file, const char *name)
 {
     plumb_array array;
-    if (!plumb_file_has(file, name)) return NULL;
-    if (plumb_file_read(&array, file, name)) {
+    if (!plumb_file_has_array(file, name)) return NULL;
+    if (plumb_file_read_array(&array, file, name)) {
         printf("  %s: %s\n", name, plumb_last_error());
         return NULL;
     }
@@ -101,7 +101,7 @@ static int judge(const char *path, const golden_kind *kinds)
     }
     int result = GOLDEN_SKIPPED;
     for (; kinds->key; kinds++) {
-        if (!plumb_file_has(file, kinds->key)) continue;
+        if (!plumb_file_has_array(file, kinds->key)) continue;
         if (kinds->judge) result = kinds->judge(file, path);
         break;
     }

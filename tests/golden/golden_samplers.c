@@ -82,7 +82,7 @@ static void both(sample *golden, sample *own, golden_worlds *g, const char *pref
 {
     char key[128];
     snprintf(key, sizeof key, "%s_%s", prefix, name);
-    if (!plumb_file_has(g->file, key)) return;
+    if (!plumb_file_has_array(g->file, key)) return;
     int64_t count = golden->rows * width;
     const double *values = golden_worlds_read(g, key, &count);
     if (!values) return;
@@ -98,13 +98,13 @@ static void judge_world(golden_worlds *g, const char *prefix, const char *title)
     const plumb_world *world;
     int64_t count = -1;
     snprintf(key, sizeof key, "%s_x0", prefix);
-    if (!plumb_file_has(g->file, key)) return;
+    if (!plumb_file_has_array(g->file, key)) return;
     golden_worlds_read(g, key, &count);
     if (plumb_world_find(&world, title)) {
         g->failures++;
         return;
     }
-    const plumb_world_facts *facts = plumb_world_describe(world);
+    const plumb_world_info *facts = plumb_world_get_info(world);
     const int64_t width = 2 * facts->n, size = plumb_world_parameter_size(world);
     sample golden = {.rows = count / width}, own = {.rows = DRAWS};
     double *states = malloc((size_t)(DRAWS * width) * sizeof(double));
@@ -112,9 +112,9 @@ static void judge_world(golden_worlds *g, const char *prefix, const char *title)
     plumb_world_options opt = plumb_world_defaults();
     opt.reject_steps = 1; // nothing is thrown away
     for (int64_t i = 0; i < DRAWS; i++) {
-        const plumb_trajectory out = {.state = states + i * width,
+        const plumb_world_item out = {.state = states + i * width,
                                       .parameters = parameters + i * size};
-        if (plumb_world_make(&out, world, 20, i, 1, &opt)) g->failures++;
+        if (plumb_world_simulate(&out, world, 20, i, 1, &opt)) g->failures++;
     }
     both(&golden, &own, g, prefix, "x0", states, width, width);
     for (int64_t i = 0, at = 0; i < facts->parameter_count; i++) {

@@ -24,7 +24,7 @@ static bool read_points(points *p, plumb_file *file, bool unit)
 {
     plumb_array obs;
     int64_t n = 0, m = 0;
-    if (plumb_file_read(&obs, file, "obs") || obs.ndim != 2) return false;
+    if (plumb_file_read_array(&obs, file, "obs") || obs.ndim != 2) return false;
     p->seen = golden_read(&n, file, "obs");
     p->asked = golden_read(&m, file, "test");
     if (!p->seen || !p->asked) return false;
@@ -108,10 +108,11 @@ static int check_refused(plumb_file *file, const char *path, const points *p)
 static int check_scores(plumb_file *file, const char *path, const double *ks, int64_t count)
 {
     plumb_array feature, observation, surprise, voe;
-    if (!plumb_file_has(file, "surprise_knn")) return 0;
-    if (plumb_file_read(&feature, file, "test") || plumb_file_read(&observation, file, "obs") ||
-        plumb_file_read(&surprise, file, "surprise") ||
-        plumb_file_read(&voe, file, "surprise_voe_model"))
+    if (!plumb_file_has_array(file, "surprise_knn")) return 0;
+    if (plumb_file_read_array(&feature, file, "test") ||
+        plumb_file_read_array(&observation, file, "obs") ||
+        plumb_file_read_array(&surprise, file, "surprise") ||
+        plumb_file_read_array(&voe, file, "surprise_voe_model"))
         return 1;
     const int64_t tuples = feature.shape[0] / 4;
     if (tuples < 1 || feature.shape[0] % 4) return 0;
@@ -161,7 +162,7 @@ int golden_neighbours(plumb_file *file, const char *path)
         failures += golden_same(file, path, "obs_unit", unit.seen, unit.seen_count * unit.dims,
                                 1e-15, 1e-14);
         failures += check_neighbours(file, path, "rk_unit", &unit, ks, count);
-        if (plumb_file_has(file, "rk_raw"))
+        if (plumb_file_has_array(file, "rk_raw"))
             failures += check_neighbours(file, path, "rk_raw", &raw, ks, count);
         failures += check_refused(file, path, &unit);
         failures += check_scores(file, path, ks, count);
@@ -242,7 +243,7 @@ static int check_svm(plumb_file *file, const char *path, const points *p)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char name[64];
         snprintf(name, sizeof name, "%s_decision", cases[i].name);
-        if (!plumb_file_has(file, name)) continue;
+        if (!plumb_file_has_array(file, name)) continue;
         for (int loose = 0; loose < 2; loose++) {
             const one_class_svm_settings settings = {
                 .linear = cases[i].linear, .nu = cases[i].nu, .tolerance = loose ? 1e-3 : 1e-8};
@@ -323,13 +324,14 @@ int golden_outliers(plumb_file *file, const char *path)
     points p = {0};
     if (!read_points(&p, file, golden_scalar(file, "normalise", 0) != 0.0)) return 1;
     int failures = check_density(file, path, "maha_sq", scorer_mahalanobis, &p);
-    if (plumb_file_has(file, "pca_recon_sq"))
+    if (plumb_file_has_array(file, "pca_recon_sq"))
         failures += check_density(file, path, "pca_recon_sq", scorer_pca, &p);
-    if (plumb_file_has(file, "knn_r"))
+    if (plumb_file_has_array(file, "knn_r"))
         failures += check_density(file, path, "knn_r", scorer_knn, &p);
-    if (plumb_file_has(file, "pca_shyu_major")) failures += check_shyu(file, path, &p);
+    if (plumb_file_has_array(file, "pca_shyu_major")) failures += check_shyu(file, path, &p);
     failures += check_svm(file, path, &p);
-    if (plumb_file_has(file, "iforest_score_mean")) failures += check_own_forest(file, path, &p);
+    if (plumb_file_has_array(file, "iforest_score_mean"))
+        failures += check_own_forest(file, path, &p);
     points_free(&p);
     return failures;
 }

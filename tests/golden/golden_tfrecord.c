@@ -24,7 +24,7 @@ static const char *name_of(const char *key)
 static int compare(const char *path, const char *key, const plumb_array *want, plumb_dataset *d)
 {
     const char *name = name_of(key);
-    const int64_t items = plumb_dataset_items(d);
+    const int64_t items = plumb_dataset_item_count(d);
     if (want->ndim < 1 || want->shape[0] != items) {
         printf("%s: %s: %lld records, wanted %lld\n", path, key, (long long)items,
                (long long)(want->ndim ? want->shape[0] : 0));
@@ -33,7 +33,7 @@ static int compare(const char *path, const char *key, const plumb_array *want, p
     const size_t bytes = (size_t)(plumb_array_count(want) / items) * plumb_dtype_size(want->dtype);
     for (int64_t i = 0; i < items; i++) {
         plumb_array got;
-        if (plumb_dataset_read(&got, d, i, name)) {
+        if (plumb_dataset_read_field(&got, d, i, name)) {
             printf("%s: %s\n", path, plumb_last_error());
             return 1;
         }
@@ -54,11 +54,11 @@ static int compare_all(int *features, plumb_file *file, const char *path, const 
     int failures = 0;
     const size_t length = strlen(split);
     *features = 0;
-    for (int64_t i = 0; i < plumb_file_count(file); i++) {
-        const char *name = plumb_file_name(file, i);
+    for (int64_t i = 0; i < plumb_file_array_count(file); i++) {
+        const char *name = plumb_file_array_name(file, i);
         if (strncmp(name, split, length) || name[length] != '/') continue;
         plumb_array want;
-        if (plumb_file_read(&want, file, name)) {
+        if (plumb_file_read_array(&want, file, name)) {
             printf("%s: %s\n", path, plumb_last_error());
             return 1;
         }
@@ -77,7 +77,7 @@ static int rewrite(plumb_file *file, const char *path, const char *split, const 
     snprintf(list, sizeof list, "%s/features.txt", scratch);
     int failures = 0;
     for (int compress = 0; compress < 2; compress++) {
-        plumb_dataset_options opt = plumb_dataset_defaults();
+        plumb_dataset_write_options opt = plumb_dataset_write_defaults();
         plumb_dataset *d = NULL;
         int64_t records;
         int features;
@@ -108,7 +108,7 @@ int golden_tfrecord(plumb_file *file, const char *path)
         plumb_dataset *d;
         char key[32];
         snprintf(key, sizeof key, "%s/x", splits[i]);
-        if (!plumb_file_has(file, key)) continue;
+        if (!plumb_file_has_array(file, key)) continue;
         if (plumb_dataset_open(&d, folder, splits[i])) {
             printf("%s: %s\n", path, plumb_last_error());
             failures++;
@@ -116,8 +116,8 @@ int golden_tfrecord(plumb_file *file, const char *path)
         }
         int features;
         failures += compare_all(&features, file, path, splits[i], d);
-        if (plumb_dataset_fields(d) != features) {
-            printf("%s: %lld features, wanted %d\n", path, (long long)plumb_dataset_fields(d),
+        if (plumb_dataset_field_count(d) != features) {
+            printf("%s: %lld features, wanted %d\n", path, (long long)plumb_dataset_field_count(d),
                    features);
             failures++;
         }

@@ -38,7 +38,7 @@ static int check_scalar(plumb_file *file, const char *path, const char *scorer, 
 }
 
 static int check_scorer(plumb_file *file, const char *path, const char *scorer,
-                        const plumb_surprise_scorer *s)
+                        const plumb_surprise_score *s)
 {
     const plumb_surprise_metrics *m = &s->all;
     const int64_t n = m->tuples;
@@ -87,17 +87,17 @@ int golden_tuples(plumb_file *file, const char *path)
 {
     plumb_array shape;
     int64_t count = 0;
-    if (plumb_file_read(&shape, file, "pos_frame") || shape.ndim != 3) return 1;
+    if (plumb_file_read_array(&shape, file, "pos_frame") || shape.ndim != 3) return 1;
     const int64_t n = shape.shape[0], frames = shape.shape[2];
     double *pf = golden_read(&count, file, "pos_frame");
     double *qf = golden_read(&count, file, "imp_frame");
     double *pr = golden_read(&count, file, "r_pos"), *qr = golden_read(&count, file, "r_imp");
     if (!pf || !qf || !pr || !qr) return 1;
     double *frame = beside(pf, qf, n, frames), *r = beside(pr, qr, n, 1);
-    plumb_array surprise = plumb_array_view(frame, PLUMB_F8, 3, (int64_t[]){n, 4, frames});
-    plumb_array voe = plumb_array_view(r, PLUMB_F8, 2, (int64_t[]){n, 4});
+    plumb_array surprise = plumb_array_view(frame, PLUMB_FLOAT64, 3, (int64_t[]){n, 4, frames});
+    plumb_array voe = plumb_array_view(r, PLUMB_FLOAT64, 2, (int64_t[]){n, 4});
     plumb_surprise_options opt = plumb_surprise_defaults();
-    opt.frames = PLUMB_SURPRISE_SUM;
+    opt.frames = PLUMB_SURPRISE_FRAMES_SUM;
     // r is given, and naive is the scorer that takes it as it is.
     opt.gammas[PLUMB_SCORER_NAIVE] = golden_scalar(file, "gamma", 0.01);
     const plumb_surprise_input in = {
@@ -123,7 +123,8 @@ int golden_tuples(plumb_file *file, const char *path)
 int golden_uniformity(plumb_file *file, const char *path)
 {
     plumb_array obs, test;
-    if (plumb_file_read(&obs, file, "obs") || plumb_file_read(&test, file, "test")) return 1;
+    if (plumb_file_read_array(&obs, file, "obs") || plumb_file_read_array(&test, file, "test"))
+        return 1;
     int64_t count = 0;
     double *seen = golden_read(&count, file, "obs"), *asked = golden_read(&count, file, "test");
     const int64_t n = obs.shape[0], m = test.shape[0], d = obs.shape[1];
@@ -140,7 +141,7 @@ int golden_uniformity(plumb_file *file, const char *path)
                               .dims = d,
                               .opt = &opt};
     arena mem = {0};
-    plumb_uniformity u;
+    plumb_surprise_uniformity u;
     int failures = 1;
     if (!scorer_knn(r, &mem, &task) && !uniformity_measure(&u, &mem, r, sizes, m, opt.k, d)) {
         failures = golden_same(file, path, "r", r, m, 1e-12, 1e-12);
@@ -178,7 +179,7 @@ int golden_example(plumb_file *file, const char *path)
     int failures = !x || !ratio;
     for (int i = 0; i < 2 && !failures; i++) {
         char name[64];
-        const plumb_surprise_example e = plumb_surprise_example_make(readings[i].deviation);
+        const plumb_surprise_example e = plumb_surprise_example_compute(readings[i].deviation);
         for (int64_t j = 0; j < n; j++)
             ratio[j] = plumb_surprise_example_log_ratio(x[j], readings[i].deviation);
         snprintf(name, sizeof name, "%s/log_LR", readings[i].name);

@@ -44,11 +44,11 @@ int main(void)
     // A round trip through a file, and a failure that says what is wrong.
     double numbers[6] = {1, 2, 3, 4, 5, 6};
     const int64_t shape[2] = {2, 3};
-    const plumb_named_array named = {"latent", plumb_array_view(numbers, PLUMB_F8, 2, shape)};
+    const plumb_named_array named = {"latent", plumb_array_view(numbers, PLUMB_FLOAT64, 2, shape)};
     plumb_file *file = NULL;
     plumb_array back;
-    if (plumb_file_save("x.npz", &named, 1, false) || plumb_file_open(&file, "x.npz") ||
-        plumb_file_read(&back, file, "latent")) {
+    if (plumb_file_write("x.npz", &named, 1, false) || plumb_file_open(&file, "x.npz") ||
+        plumb_file_read_array(&back, file, "latent")) {
         puts(plumb_last_error());
         return 1;
     }
@@ -56,7 +56,7 @@ int main(void)
     plumb_file_close(file);
     if (bad || plumb_file_open(&file, "missing.npz") == PLUMB_OK) return 1;
     const plumb_symetric_options opt = plumb_symetric_defaults();
-    printf("%s %s %d\n", plumb_version(), plumb_machine_blas(), opt.max_order);
+    printf("%s %s %d\n", plumb_version(), plumb_system_blas(), opt.max_order);
     return 0;
 }
 C

@@ -40,22 +40,22 @@ int main(int argc, char **argv)
     plumb_file *file;
     if (getenv("PLUMB_ROUNDTRIP_MEMORY")) atexit(say_memory);
     if (plumb_file_open(&file, in)) return complain();
-    const int64_t count = plumb_file_count(file);
-    for (int64_t i = 0; i < count && list; i++) puts(plumb_file_name(file, i));
+    const int64_t count = plumb_file_array_count(file);
+    for (int64_t i = 0; i < count && list; i++) puts(plumb_file_array_name(file, i));
     plumb_named_array *arrays = calloc((size_t)count + 1, sizeof *arrays);
     int code = arrays ? 0 : 1;
     for (int64_t i = 0; i < count && !code && !list; i++) {
-        arrays[i].name = plumb_file_name(file, i);
-        if (plumb_file_read(&arrays[i].array, file, arrays[i].name)) code = complain();
+        arrays[i].name = plumb_file_array_name(file, i);
+        if (plumb_file_read_array(&arrays[i].array, file, arrays[i].name)) code = complain();
         // A .npy has no name to give, and an .npz key no slash in front.
         if (!arrays[i].name[0]) arrays[i].name = "array";
         if (out && strstr(out, ".npz") && arrays[i].name[0] == '/') arrays[i].name++;
         char shape[256];
         if (!code && !out)
             printf("%s %s %s\n", arrays[i].name, plumb_dtype_name(arrays[i].array.dtype),
-                   plumb_array_shape_text(shape, sizeof shape, &arrays[i].array));
+                   plumb_array_shape_string(shape, sizeof shape, &arrays[i].array));
     }
-    if (!code && out && plumb_file_save(out, arrays, count, compress)) code = complain();
+    if (!code && out && plumb_file_write(out, arrays, count, compress)) code = complain();
     free(arrays);
     plumb_file_close(file);
     return code;

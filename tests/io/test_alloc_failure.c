@@ -87,9 +87,9 @@ static plumb_status read_all(void)
     plumb_file *file;
     plumb_status st = plumb_file_open(&file, path);
     if (st) return st;
-    for (int64_t i = 0; i < plumb_file_count(file) && !st; i++) {
+    for (int64_t i = 0; i < plumb_file_array_count(file) && !st; i++) {
         plumb_array array;
-        st = plumb_file_read(&array, file, plumb_file_name(file, i));
+        st = plumb_file_read_array(&array, file, plumb_file_array_name(file, i));
     }
     plumb_file_close(file);
     return st;
@@ -98,8 +98,8 @@ static plumb_status read_all(void)
 static plumb_status save_packed(void)
 {
     const int64_t shape[] = {10, 100};
-    const plumb_named_array a = {"x", plumb_array_view(numbers, PLUMB_F8, 2, shape)};
-    return plumb_file_save(path, &a, 1, true);
+    const plumb_named_array a = {"x", plumb_array_view(numbers, PLUMB_FLOAT64, 2, shape)};
+    return plumb_file_write(path, &a, 1, true);
 }
 
 static plumb_status read_argument(void)
@@ -108,7 +108,7 @@ static plumb_status read_argument(void)
     snprintf(argument, sizeof argument, "%s%s", path, strstr(path, ".npy") ? "" : ":x");
     plumb_file *file;
     plumb_array array;
-    const plumb_status st = plumb_file_read_argument(&array, &file, argument, NULL);
+    const plumb_status st = plumb_file_read_spec(&array, &file, argument, NULL);
     if (!st) plumb_file_close(file);
     return st;
 }

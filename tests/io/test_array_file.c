@@ -63,13 +63,13 @@ TEST(every_type_comes_back_from_every_format)
                 char name[32];
                 snprintf(name, sizeof name, "types%s", suffixes[s]);
                 const plumb_named_array a = {"deep/in/it", sample((plumb_dtype)type)};
-                CHECK_OK(plumb_file_save(in_folder(name), &a, 1, compress));
+                CHECK_OK(plumb_file_write(in_folder(name), &a, 1, compress));
                 plumb_file *file;
                 plumb_array back;
                 CHECK_OK(plumb_file_open(&file, path));
-                CHECK_EQUAL(plumb_file_count(file), 1);
-                CHECK(plumb_file_has(file, "deep/in/it"));
-                CHECK_OK(plumb_file_read(&back, file, "deep/in/it"));
+                CHECK_EQUAL(plumb_file_array_count(file), 1);
+                CHECK(plumb_file_has_array(file, "deep/in/it"));
+                CHECK_OK(plumb_file_read_array(&back, file, "deep/in/it"));
                 CHECK_EQUAL(back.dtype, type);
                 CHECK_EQUAL(back.ndim, 3);
                 CHECK(memcmp(back.shape, a.array.shape, 3 * sizeof *back.shape) == 0);
@@ -84,21 +84,21 @@ TEST(scalars_and_empty_arrays_come_back)
 {
     double one = 1.5;
     const int64_t none[] = {0, 3};
-    const plumb_named_array arrays[] = {{"s", plumb_array_view(&one, PLUMB_F8, 0, NULL)},
-                                        {"e", plumb_array_view(&one, PLUMB_F8, 2, none)}};
+    const plumb_named_array arrays[] = {{"s", plumb_array_view(&one, PLUMB_FLOAT64, 0, NULL)},
+                                        {"e", plumb_array_view(&one, PLUMB_FLOAT64, 2, none)}};
     for (size_t s = 0; s < sizeof suffixes / sizeof *suffixes; s++)
         for (int compress = 0; compress < 2; compress++) {
             if (!can(suffixes[s])) continue;
             char name[32];
             snprintf(name, sizeof name, "small%s", suffixes[s]);
-            CHECK_OK(plumb_file_save(in_folder(name), arrays, 2, compress));
+            CHECK_OK(plumb_file_write(in_folder(name), arrays, 2, compress));
             plumb_file *file;
             plumb_array back;
             CHECK_OK(plumb_file_open(&file, path));
-            CHECK_OK(plumb_file_read(&back, file, "s"));
+            CHECK_OK(plumb_file_read_array(&back, file, "s"));
             CHECK_EQUAL(back.ndim, 0);
             CHECK_NEAR(*(double *)back.data, 1.5, 0);
-            CHECK_OK(plumb_file_read(&back, file, "e"));
+            CHECK_OK(plumb_file_read_array(&back, file, "e"));
             CHECK_EQUAL(back.ndim, 2);
             CHECK_EQUAL(plumb_array_count(&back), 0);
             plumb_file_close(file);
@@ -108,13 +108,13 @@ TEST(scalars_and_empty_arrays_come_back)
 
 TEST(an_array_is_read_once)
 {
-    const plumb_named_array a = {"x", sample(PLUMB_F4)};
-    CHECK_OK(plumb_file_save(in_folder("once.npz"), &a, 1, false));
+    const plumb_named_array a = {"x", sample(PLUMB_FLOAT32)};
+    CHECK_OK(plumb_file_write(in_folder("once.npz"), &a, 1, false));
     plumb_file *file;
     plumb_array first, second;
     CHECK_OK(plumb_file_open(&file, path));
-    CHECK_OK(plumb_file_read(&first, file, "x"));
-    CHECK_OK(plumb_file_read(&second, file, "x"));
+    CHECK_OK(plumb_file_read_array(&first, file, "x"));
+    CHECK_OK(plumb_file_read_array(&second, file, "x"));
     CHECK(first.data == second.data);
     plumb_file_close(file);
     unlink(path);
@@ -125,7 +125,7 @@ static int axes(const char *argument, const char *fallback)
 {
     plumb_file *file;
     plumb_array a;
-    const plumb_status st = plumb_file_read_argument(&a, &file, argument, fallback);
+    const plumb_status st = plumb_file_read_spec(&a, &file, argument, fallback);
     if (st) return -(int)st;
     const int ndim = a.ndim;
     plumb_file_close(file);
@@ -134,12 +134,12 @@ static int axes(const char *argument, const char *fallback)
 
 TEST(an_argument_names_a_file_and_a_key)
 {
-    const plumb_array a = sample(PLUMB_F8);
-    const plumb_array flat = plumb_array_view(bytes, PLUMB_F8, 1, (const int64_t[]){24});
+    const plumb_array a = sample(PLUMB_FLOAT64);
+    const plumb_array flat = plumb_array_view(bytes, PLUMB_FLOAT64, 1, (const int64_t[]){24});
     const plumb_named_array arrays[] = {{"a:b", a}, {"flat", flat}};
     char argument[400];
 
-    CHECK_OK(plumb_file_save(in_folder("with:colon.npz"), arrays, 2, false));
+    CHECK_OK(plumb_file_write(in_folder("with:colon.npz"), arrays, 2, false));
     snprintf(argument, sizeof argument, "%s:a:b", path);
     CHECK_EQUAL(axes(argument, NULL), 3);
     snprintf(argument, sizeof argument, "%s:flat", path);
@@ -153,7 +153,7 @@ TEST(an_argument_names_a_file_and_a_key)
     CHECK(strstr(plumb_last_error(), "has no array \"nothing\"; it has a:b, flat"));
     unlink(path);
 
-    CHECK_OK(plumb_file_save(in_folder("x.npy"), arrays, 1, false));
+    CHECK_OK(plumb_file_write(in_folder("x.npy"), arrays, 1, false));
     CHECK_EQUAL(axes(path, "whatever"), 3);
     snprintf(argument, sizeof argument, "%s:key", path);
     CHECK_EQUAL(axes(argument, NULL), -PLUMB_EFILE);
@@ -161,7 +161,7 @@ TEST(an_argument_names_a_file_and_a_key)
 
     if (!plumb_file_hdf5()) return;
     const plumb_named_array deep[] = {{"/g/a", a}, {"flat", flat}};
-    CHECK_OK(plumb_file_save(in_folder("x.h5"), deep, 2, false));
+    CHECK_OK(plumb_file_write(in_folder("x.h5"), deep, 2, false));
     snprintf(argument, sizeof argument, "%s:/g/a", path);
     CHECK_EQUAL(axes(argument, NULL), 3);
     snprintf(argument, sizeof argument, "%s:g/a", path);
@@ -175,16 +175,16 @@ TEST(a_file_is_replaced_whole)
     static const char *const names[] = {"old.npy", "old.npz", "old.h5"};
     for (int i = 0; i < 3; i++) {
         if (!can(strchr(names[i], '.'))) continue;
-        plumb_named_array a = {"x", sample(PLUMB_F8)};
-        CHECK_OK(plumb_file_save(in_folder(names[i]), &a, 1, false));
-        a.array.dtype = PLUMB_F4;
-        CHECK_OK(plumb_file_save(path, &a, 1, true));
+        plumb_named_array a = {"x", sample(PLUMB_FLOAT64)};
+        CHECK_OK(plumb_file_write(in_folder(names[i]), &a, 1, false));
+        a.array.dtype = PLUMB_FLOAT32;
+        CHECK_OK(plumb_file_write(path, &a, 1, true));
         CHECK_EQUAL(files_in_folder(), 1);
         plumb_file *file;
         plumb_array back;
         CHECK_OK(plumb_file_open(&file, path));
-        CHECK_OK(plumb_file_read(&back, file, plumb_file_name(file, 0)));
-        CHECK_EQUAL(back.dtype, PLUMB_F4);
+        CHECK_OK(plumb_file_read_array(&back, file, plumb_file_array_name(file, 0)));
+        CHECK_EQUAL(back.dtype, PLUMB_FLOAT32);
         plumb_file_close(file);
         unlink(path);
     }
@@ -198,7 +198,7 @@ static int save_with_little_room(const char *name, const plumb_named_array *a, s
     if (child == 0) {
         signal(SIGXFSZ, SIG_IGN);
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){room, room});
-        const plumb_status st = plumb_file_save(name, a, 1, false);
+        const plumb_status st = plumb_file_write(name, a, 1, false);
         _exit(st ? strchr(plumb_last_error(), '\n') ? 100 : (int)st : 0);
     }
     int how;
@@ -210,12 +210,12 @@ TEST(a_disk_that_is_full_leaves_the_old_file_and_no_half_one)
 {
     static const char *const names[] = {"full.npy", "full.npz", "full.h5"};
     static double many[5000];
-    const plumb_named_array large = {"x",
-                                     plumb_array_view(many, PLUMB_F8, 1, (const int64_t[]){5000})};
+    const plumb_named_array large = {
+        "x", plumb_array_view(many, PLUMB_FLOAT64, 1, (const int64_t[]){5000})};
     for (int i = 0; i < 3; i++) {
         if (!can(strchr(names[i], '.'))) continue;
-        const plumb_named_array small = {"x", sample(PLUMB_F8)};
-        CHECK_OK(plumb_file_save(in_folder(names[i]), &small, 1, false));
+        const plumb_named_array small = {"x", sample(PLUMB_FLOAT64)};
+        CHECK_OK(plumb_file_write(in_folder(names[i]), &small, 1, false));
         static const size_t rooms[] = {0, 1, 100, 4000, 39000};
         for (size_t r = 0; r < sizeof rooms / sizeof *rooms; r++) {
             const int code = save_with_little_room(path, &large, rooms[r]);
@@ -224,7 +224,7 @@ TEST(a_disk_that_is_full_leaves_the_old_file_and_no_half_one)
             plumb_file *file;
             plumb_array back;
             CHECK_OK(plumb_file_open(&file, path));
-            CHECK_OK(plumb_file_read(&back, file, plumb_file_name(file, 0)));
+            CHECK_OK(plumb_file_read_array(&back, file, plumb_file_array_name(file, 0)));
             CHECK_EQUAL(plumb_array_count(&back), 24);
             plumb_file_close(file);
         }
@@ -234,31 +234,31 @@ TEST(a_disk_that_is_full_leaves_the_old_file_and_no_half_one)
 
 TEST(what_cannot_be_written_is_refused)
 {
-    const plumb_named_array a[] = {{"x", sample(PLUMB_F8)}, {"x", sample(PLUMB_F8)}};
-    CHECK_FAILS(plumb_file_save(in_folder("two.npy"), a, 2, false), PLUMB_EVALUE, "one array");
-    CHECK_FAILS(plumb_file_save(in_folder("none.npz"), a, 0, false), PLUMB_EVALUE, "no array");
-    CHECK_FAILS(plumb_file_save(in_folder("twice.npz"), a, 2, false), PLUMB_EVALUE, "\"x\"");
-    CHECK_FAILS(plumb_file_save(in_folder("x.txt"), a, 1, false), PLUMB_EFILE, "none of");
-    CHECK_FAILS(plumb_file_save("/nowhere/x.npz", a, 1, false), PLUMB_EFILE, "/nowhere/x.npz");
+    const plumb_named_array a[] = {{"x", sample(PLUMB_FLOAT64)}, {"x", sample(PLUMB_FLOAT64)}};
+    CHECK_FAILS(plumb_file_write(in_folder("two.npy"), a, 2, false), PLUMB_EVALUE, "one array");
+    CHECK_FAILS(plumb_file_write(in_folder("none.npz"), a, 0, false), PLUMB_EVALUE, "no array");
+    CHECK_FAILS(plumb_file_write(in_folder("twice.npz"), a, 2, false), PLUMB_EVALUE, "\"x\"");
+    CHECK_FAILS(plumb_file_write(in_folder("x.txt"), a, 1, false), PLUMB_EFILE, "none of");
+    CHECK_FAILS(plumb_file_write("/nowhere/x.npz", a, 1, false), PLUMB_EFILE, "/nowhere/x.npz");
     if (plumb_file_hdf5())
-        CHECK_FAILS(plumb_file_save(in_folder("twice.h5"), a, 2, false), PLUMB_EFILE, "\"x\"");
+        CHECK_FAILS(plumb_file_write(in_folder("twice.h5"), a, 2, false), PLUMB_EFILE, "\"x\"");
     CHECK_EQUAL(files_in_folder(), 0);
 }
 
 TEST(a_build_without_hdf5_says_so_in_one_line)
 {
-    const plumb_named_array a = {"x", sample(PLUMB_F8)};
-    if (plumb_file_hdf5()) CHECK_OK(plumb_file_save(in_folder("x.h5"), &a, 1, false));
+    const plumb_named_array a = {"x", sample(PLUMB_FLOAT64)};
+    if (plumb_file_hdf5()) CHECK_OK(plumb_file_write(in_folder("x.h5"), &a, 1, false));
     setenv("PLUMB_H5", "/nowhere/plumb-h5", 1);
     CHECK(!plumb_file_hdf5());
     plumb_file *file;
     if (access(path, F_OK) == 0)
         CHECK_FAILS(plumb_file_open(&file, path), PLUMB_EMISSING, "HDF5 is not in this build");
-    CHECK_FAILS(plumb_file_save(in_folder("y.h5"), &a, 1, false), PLUMB_EMISSING, "plumb-h5");
+    CHECK_FAILS(plumb_file_write(in_folder("y.h5"), &a, 1, false), PLUMB_EMISSING, "plumb-h5");
     setenv("PLUMB_H5", "/bin/false", 1);
-    CHECK_FAILS(plumb_file_save(in_folder("y.h5"), &a, 1, false), PLUMB_EFORMAT, "gave up");
+    CHECK_FAILS(plumb_file_write(in_folder("y.h5"), &a, 1, false), PLUMB_EFORMAT, "gave up");
     setenv("PLUMB_H5", "/bin/true", 1);
-    CHECK_FAILS(plumb_file_save(in_folder("y.h5"), &a, 1, false), PLUMB_EFORMAT, "gave up");
+    CHECK_FAILS(plumb_file_write(in_folder("y.h5"), &a, 1, false), PLUMB_EFORMAT, "gave up");
     unsetenv("PLUMB_H5");
     unlink(in_folder("x.h5"));
     CHECK_EQUAL(files_in_folder(), 0);
@@ -268,15 +268,15 @@ TEST(no_descriptor_is_left_open)
 {
     const int before = dup(0);
     close(before);
-    const plumb_named_array a = {"x", sample(PLUMB_F8)};
+    const plumb_named_array a = {"x", sample(PLUMB_FLOAT64)};
     static const char *const names[] = {"fd.npy", "fd.npz", "fd.h5"};
     for (int i = 0; i < 3; i++) {
         if (!can(strchr(names[i], '.'))) continue;
-        CHECK_OK(plumb_file_save(in_folder(names[i]), &a, 1, false));
+        CHECK_OK(plumb_file_write(in_folder(names[i]), &a, 1, false));
         plumb_file *file;
         plumb_array back;
         CHECK_OK(plumb_file_open(&file, path));
-        CHECK_OK(plumb_file_read(&back, file, plumb_file_name(file, 0)));
+        CHECK_OK(plumb_file_read_array(&back, file, plumb_file_array_name(file, 0)));
         plumb_file_close(file);
         assert_int_equal(truncate(path, 100), 0);
         CHECK(plumb_file_open(&file, path) != PLUMB_OK);

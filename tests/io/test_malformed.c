@@ -37,9 +37,9 @@ static plumb_status read_all(const char *path)
     plumb_file *file;
     plumb_status st = plumb_file_open(&file, path);
     if (st) return st;
-    for (int64_t i = 0; i < plumb_file_count(file) && !st; i++) {
+    for (int64_t i = 0; i < plumb_file_array_count(file) && !st; i++) {
         plumb_array array;
-        st = plumb_file_read(&array, file, plumb_file_name(file, i));
+        st = plumb_file_read_array(&array, file, plumb_file_array_name(file, i));
     }
     plumb_file_close(file);
     return st;
@@ -215,7 +215,7 @@ TEST(what_compresses_well_and_is_honest_loads)
     plumb_file *file;
     plumb_array array;
     CHECK_OK(plumb_file_open(&file, path));
-    CHECK_OK(plumb_file_read(&array, file, "x"));
+    CHECK_OK(plumb_file_read_array(&array, file, "x"));
     CHECK_EQUAL(array.shape[0], (int64_t)(1 + 258 * runs));
     const unsigned char *b = array.data;
     CHECK(b[0] == 0 && memcmp(b, b + 1, (size_t)array.shape[0] - 1) == 0);

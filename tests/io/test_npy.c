@@ -129,7 +129,7 @@ TEST(fortran_order_becomes_row_major_at_any_number_of_axes)
 TEST(what_is_written_is_what_numpy_writes)
 {
     const int64_t shape[] = {3, 4};
-    const plumb_array a = plumb_array_view(NULL, PLUMB_F8, 2, shape);
+    const plumb_array a = plumb_array_view(NULL, PLUMB_FLOAT64, 2, shape);
     unsigned char text[NPY_WRITE_LIMIT];
     CHECK_EQUAL(npy_format_header(text, &a), 128);
     const char want[] =

@@ -33,7 +33,7 @@ static int last_of(const char *key)
     plumb_file *file;
     plumb_array a;
     CHECK_OK(plumb_file_open(&file, path));
-    CHECK_OK(plumb_file_read(&a, file, key));
+    CHECK_OK(plumb_file_read_array(&a, file, key));
     CHECK_EQUAL(plumb_array_count(&a), 4);
     const int last = ((unsigned char *)a.data)[3];
     plumb_file_close(file);
@@ -115,8 +115,8 @@ TEST(members_that_are_not_arrays_are_left_alone)
     assert_true(forge_save(&f, fresh()));
     plumb_file *file;
     CHECK_OK(plumb_file_open(&file, path));
-    CHECK_EQUAL(plumb_file_count(file), 1);
-    CHECK_TEXT(plumb_file_name(file, 0), "x");
+    CHECK_EQUAL(plumb_file_array_count(file), 1);
+    CHECK_TEXT(plumb_file_array_name(file, 0), "x");
     plumb_file_close(file);
     unlink(path);
     forge_clear(&x);
@@ -157,7 +157,7 @@ TEST(no_flipped_bit_does_harm)
         plumb_file *file;
         plumb_array a;
         if (plumb_file_open(&file, path)) continue;
-        if (!plumb_file_read(&a, file, plumb_file_name(file, 0)))
+        if (!plumb_file_read_array(&a, file, plumb_file_array_name(file, 0)))
             wrong += memcmp(a.data, "\0\0\0\7", 4) != 0;
         plumb_file_close(file);
     }
@@ -172,11 +172,11 @@ TEST(equal_arrays_make_equal_files)
     double numbers[100];
     for (int i = 0; i < 100; i++) numbers[i] = i;
     const int64_t shape[] = {100};
-    const plumb_named_array a = {"x", plumb_array_view(numbers, PLUMB_F8, 1, shape)};
+    const plumb_named_array a = {"x", plumb_array_view(numbers, PLUMB_FLOAT64, 1, shape)};
     char *text[2];
     long size[2];
     for (int i = 0; i < 2; i++) {
-        CHECK_OK(plumb_file_save(fresh(), &a, 1, true));
+        CHECK_OK(plumb_file_write(fresh(), &a, 1, true));
         FILE *f = fopen(path, "rb");
         assert_non_null(f);
         text[i] = calloc(1, 10000);

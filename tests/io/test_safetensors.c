@@ -55,11 +55,11 @@ TEST(what_is_written_is_read)
     int64_t step[2] = {7, -9};
     uint8_t bytes[3] = {0, 128, 255};
     const plumb_named_array arrays[] = {
-        {"enc.w", plumb_array_view(weights, PLUMB_F4, 2, (int64_t[]){2, 3})},
-        {"a \"quoted\" \xc3\xa9", plumb_array_view(&scale, PLUMB_F8, 0, NULL)},
-        {"step", plumb_array_view(step, PLUMB_I8, 1, (int64_t[]){2})},
-        {"u", plumb_array_view(bytes, PLUMB_U1, 1, (int64_t[]){3})},
-        {"none", plumb_array_view(bytes, PLUMB_F4, 2, (int64_t[]){0, 5})},
+        {"enc.w", plumb_array_view(weights, PLUMB_FLOAT32, 2, (int64_t[]){2, 3})},
+        {"a \"quoted\" \xc3\xa9", plumb_array_view(&scale, PLUMB_FLOAT64, 0, NULL)},
+        {"step", plumb_array_view(step, PLUMB_INT64, 1, (int64_t[]){2})},
+        {"u", plumb_array_view(bytes, PLUMB_UINT8, 1, (int64_t[]){3})},
+        {"none", plumb_array_view(bytes, PLUMB_FLOAT32, 2, (int64_t[]){0, 5})},
     };
     const safetensors_metadata_entry notes[] = {{"model", "hgn++"}, {"step", "12"}};
     CHECK_OK(safetensors_write(path, arrays, 5, notes, 2));
@@ -91,18 +91,18 @@ TEST(it_is_a_file_like_the_others)
 {
     begin();
     double x[2] = {1.0, 2.0};
-    const plumb_named_array a = {"x", plumb_array_view(x, PLUMB_F8, 1, (int64_t[]){2})};
-    CHECK_OK(plumb_file_save(path, &a, 1, false));
-    CHECK_FAILS(plumb_file_save(path, &a, 1, true), PLUMB_EVALUE, "never compressed");
+    const plumb_named_array a = {"x", plumb_array_view(x, PLUMB_FLOAT64, 1, (int64_t[]){2})};
+    CHECK_OK(plumb_file_write(path, &a, 1, false));
+    CHECK_FAILS(plumb_file_write(path, &a, 1, true), PLUMB_EVALUE, "never compressed");
     plumb_file *file;
     plumb_array got;
     char argument[100];
     snprintf(argument, sizeof argument, "%s:x", path);
-    CHECK_OK(plumb_file_read_argument(&got, &file, argument, NULL));
+    CHECK_OK(plumb_file_read_spec(&got, &file, argument, NULL));
     CHECK(got.ndim == 1 && ((double *)got.data)[1] == 2.0);
     plumb_file_close(file);
     const plumb_named_array twice[] = {a, a};
-    CHECK_FAILS(plumb_file_save(path, twice, 2, false), PLUMB_EVALUE, "two tensors");
+    CHECK_FAILS(plumb_file_write(path, twice, 2, false), PLUMB_EVALUE, "two tensors");
     end();
 }
 
@@ -115,11 +115,11 @@ TEST(order_in_the_header_is_free_and_half_floats_are_widened)
     plumb_file *file;
     plumb_array got;
     CHECK_OK(plumb_file_open(&file, path));
-    CHECK_OK(plumb_file_read(&got, file, "b"));
-    CHECK(got.dtype == PLUMB_F4);
+    CHECK_OK(plumb_file_read_array(&got, file, "b"));
+    CHECK(got.dtype == PLUMB_FLOAT32);
     const uint32_t bits[2] = {0x05040000, 0x07060000};
     CHECK(!memcmp(got.data, bits, 8));
-    CHECK_OK(plumb_file_read(&got, file, "a"));
+    CHECK_OK(plumb_file_read_array(&got, file, "a"));
     CHECK(got.ndim == 2 && got.shape[0] == 4 && got.shape[1] == 1);
     CHECK(!memcmp(got.data, "\0\1\2\3", 4));
     plumb_file_close(file);
@@ -209,8 +209,8 @@ TEST(a_file_cut_or_changed_anywhere_never_harms)
 {
     begin();
     float x[4] = {1, 2, 3, 4};
-    const plumb_named_array a[] = {{"x", plumb_array_view(x, PLUMB_F4, 2, (int64_t[]){2, 2})},
-                                   {"y", plumb_array_view(x, PLUMB_I8, 1, (int64_t[]){2})}};
+    const plumb_named_array a[] = {{"x", plumb_array_view(x, PLUMB_FLOAT32, 2, (int64_t[]){2, 2})},
+                                   {"y", plumb_array_view(x, PLUMB_INT64, 1, (int64_t[]){2})}};
     const safetensors_metadata_entry note = {"k", "v"};
     CHECK_OK(safetensors_write(path, a, 2, &note, 1));
     static char whole[1024];

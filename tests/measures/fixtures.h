@@ -73,8 +73,9 @@ static inline forged forge(int64_t n, int64_t m, int64_t trajectories, int64_t s
     for (int64_t i = 0; i < rows; i++)
         map(f.latent_data + i * 2 * m, f.truth_data + i * 2 * n, i % steps, &noise);
     f.latent =
-        plumb_array_view(f.latent_data, PLUMB_F8, 3, (int64_t[]){trajectories, steps, 2 * m});
-    f.truth = plumb_array_view(f.truth_data, PLUMB_F8, 3, (int64_t[]){trajectories, steps, 2 * n});
+        plumb_array_view(f.latent_data, PLUMB_FLOAT64, 3, (int64_t[]){trajectories, steps, 2 * m});
+    f.truth =
+        plumb_array_view(f.truth_data, PLUMB_FLOAT64, 3, (int64_t[]){trajectories, steps, 2 * n});
     return f;
 }
 

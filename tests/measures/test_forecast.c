@@ -15,7 +15,7 @@ enum { H = 3, W = 4, C = 2, PIXELS = H * W * C };
 
 static plumb_array video(double *data, int64_t n, int64_t steps)
 {
-    return plumb_array_view(data, PLUMB_F8, 5, (int64_t[]){n, steps, H, W, C});
+    return plumb_array_view(data, PLUMB_FLOAT64, 5, (int64_t[]){n, steps, H, W, C});
 }
 
 static double *bright(int64_t n, int64_t steps)
@@ -89,8 +89,8 @@ TEST(an_error_planted_at_frame_k_ends_the_vpt_at_k)
     CHECK_NEAR(f.backward.vpt_published, (39.0 + 38.0 + 22.0 + 0.0 - 39.0) / 2.0, 0.0);
     plumb_forecast_clear(&f);
 
-    opt.backward_count = PLUMB_COUNT_PUBLISHED;
-    opt.average = PLUMB_AVERAGE_MEAN;
+    opt.backward_count = PLUMB_FORECAST_COUNT_PUBLISHED;
+    opt.average = PLUMB_FORECAST_AVERAGE_MEAN;
     CHECK_OK(plumb_forecast_measure(&f, &truth, &ahead, &back, &opt));
     for (int i = 0; i < N; i++)
         CHECK_NEAR(f.backward.vpt_per_trajectory[i], 39.0 - (double)k[i], 0.0);
@@ -142,11 +142,11 @@ TEST(every_protocol_has_its_windows)
     static const struct {
         plumb_forecast_frames frames;
         int64_t skip, rec;
-    } rows[] = {{PLUMB_FRAMES_PLAIN, 0, 60},
-                {PLUMB_FRAMES_OVERLAP_BY_ONE, 4, 60},
-                {PLUMB_FRAMES_NO_OVERLAP, 5, 60},
-                {PLUMB_FRAMES_INCLUDE_INFERENCE, 0, 65},
-                {PLUMB_FRAMES_AUTOREGRESSIVE, 1, 59}};
+    } rows[] = {{PLUMB_FORECAST_FRAMES_PLAIN, 0, 60},
+                {PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE, 4, 60},
+                {PLUMB_FORECAST_FRAMES_NO_OVERLAP, 5, 60},
+                {PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE, 0, 65},
+                {PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE, 1, 59}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t skip = rows[i].skip, rec = rows[i].rec;
         forecast_plan p = plan_of(rows[i].frames, 150, 150, false);
@@ -171,18 +171,18 @@ TEST(every_protocol_has_its_windows)
 TEST(a_shorter_prediction_starts_where_the_targets_do)
 {
     // Targets are truth frames 4 .. 149. A model that gives just those starts with frame 4.
-    forecast_plan p = plan_of(PLUMB_FRAMES_OVERLAP_BY_ONE, 150, 146, false);
+    forecast_plan p = plan_of(PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE, 150, 146, false);
     CHECK_EQUAL(p.first + p.shift, 0);
-    p = plan_of(PLUMB_FRAMES_OVERLAP_BY_ONE, 150, 148, false); // keeps the last
+    p = plan_of(PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE, 150, 148, false); // keeps the last
     CHECK_EQUAL(p.first + p.shift, 2);
-    p = plan_of(PLUMB_FRAMES_OVERLAP_BY_ONE, 150, 148, true); // keeps the first
+    p = plan_of(PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE, 150, 148, true); // keeps the first
     CHECK_EQUAL(p.first + p.shift, 0);
     CHECK_EQUAL(p.count, 146);
 
     plumb_forecast_options opt = plumb_forecast_defaults();
     CHECK_FAILS(forecast_protocol_plan(&p, &opt, 150, 149, false), PLUMB_ESHAPE,
                 "the prediction has 149 frames, the truth 150");
-    opt.frames = PLUMB_FRAMES_NO_OVERLAP;
+    opt.frames = PLUMB_FORECAST_FRAMES_NO_OVERLAP;
     CHECK_FAILS(forecast_protocol_plan(&p, &opt, 150, 144, true), PLUMB_ESHAPE, "need 145");
     CHECK_FAILS(forecast_protocol_plan(&p, &opt, 65, 65, false), PLUMB_ENUMERIC, "has 65 frames");
     CHECK_OK(forecast_protocol_plan(&p, &opt, 66, 66, false));
@@ -215,7 +215,7 @@ TEST(a_protocol_is_used_by_the_measure)
     scale_frame(y, T, 0, 12, 1.2); // third of extrapolation
     const plumb_array truth = video(x, N, T), ahead = video(y, N, T);
     plumb_forecast_options opt = plumb_forecast_defaults();
-    opt.frames = PLUMB_FRAMES_AUTOREGRESSIVE;
+    opt.frames = PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE;
     opt.inference = 2;
     opt.target = 10;
     plumb_forecast f;
@@ -236,7 +236,7 @@ TEST(a_model_may_be_scored_on_what_it_sees_alone)
     double *x = bright(1, 40);
     const plumb_array truth = video(x, 1, 40);
     plumb_forecast_options opt = plumb_forecast_defaults();
-    opt.frames = PLUMB_FRAMES_INCLUDE_INFERENCE;
+    opt.frames = PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE;
     opt.inference = 31;
     opt.target = 0;
     plumb_forecast f;
@@ -306,8 +306,8 @@ TEST(a_frame_of_any_size_agrees_with_a_plain_sum)
         double error = 0.0, power = 0.0;
         for (int64_t i = 0; i < n; i++) error += (x[i] - y[i]) * (x[i] - y[i]);
         for (int64_t i = 0; i < n; i++) power += x[i] * x[i];
-        const plumb_array a = plumb_array_view(x, PLUMB_F8, 1, &n);
-        const plumb_array b = plumb_array_view(y, PLUMB_F8, 1, &n);
+        const plumb_array a = plumb_array_view(x, PLUMB_FLOAT64, 1, &n);
+        const plumb_array b = plumb_array_view(y, PLUMB_FLOAT64, 1, &n);
         bool black;
         const double got = pixels_error(&black, (pixels){&a, 1.0}, 0, (pixels){&b, 1.0}, 0, n);
         CHECK_NEAR(got, error / power, 1e-14 * error / power);
@@ -330,10 +330,10 @@ TEST(bytes_and_fractions_of_255_are_the_same_picture)
         wide[i] = bytes[i];
     }
     const int64_t shape[5] = {1, T, H, W, C};
-    const plumb_array u1 = plumb_array_view(bytes, PLUMB_U1, 5, shape);
-    const plumb_array f8 = plumb_array_view(parts, PLUMB_F8, 5, shape);
-    const plumb_array u2 = plumb_array_view(words, PLUMB_U2, 5, shape);
-    const plumb_array i8 = plumb_array_view(wide, PLUMB_I8, 5, shape);
+    const plumb_array u1 = plumb_array_view(bytes, PLUMB_UINT8, 5, shape);
+    const plumb_array f8 = plumb_array_view(parts, PLUMB_FLOAT64, 5, shape);
+    const plumb_array u2 = plumb_array_view(words, PLUMB_UINT16, 5, shape);
+    const plumb_array i8 = plumb_array_view(wide, PLUMB_INT64, 5, shape);
     const plumb_array *pairs[][2] = {{&u1, &f8}, {&f8, &u1}, {&u1, &u1}, {&u1, &u2}, {&i8, &i8}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         plumb_forecast f;
@@ -359,8 +359,8 @@ TEST(a_prediction_up_to_255_beside_bytes_is_remarked_upon)
     double parts[T * PIXELS];
     for (int i = 0; i < T * PIXELS; i++) bytes[i] = (uint8_t)(i % 256), parts[i] = bytes[i];
     const int64_t shape[5] = {1, T, H, W, C};
-    const plumb_array u1 = plumb_array_view(bytes, PLUMB_U1, 5, shape);
-    const plumb_array f8 = plumb_array_view(parts, PLUMB_F8, 5, shape);
+    const plumb_array u1 = plumb_array_view(bytes, PLUMB_UINT8, 5, shape);
+    const plumb_array f8 = plumb_array_view(parts, PLUMB_FLOAT64, 5, shape);
     char said[512] = "";
     plumb_set_log(keep_line, said);
     plumb_forecast f;
@@ -394,7 +394,7 @@ TEST(black_frames_end_a_vpt_only_if_something_is_predicted_there)
     plumb_record *record = plumb_record_create();
     const char *json;
     plumb_forecast_record(record, &f, NULL);
-    CHECK_OK(plumb_record_json(&json, record));
+    CHECK_OK(plumb_record_to_json(&json, record));
     CHECK(strstr(json, "\"ext_mse\": null, \"ext_mse_ci\": null"));
     CHECK(strstr(json, "\"rec_mse_reason\": null, \"ext_mse_reason\": \"2 true frames"));
     CHECK(strstr(json, "\"vpt_backward\": null"));
@@ -500,9 +500,9 @@ TEST(options_out_of_range_are_refused)
     REFUSED(opt.inference = 0, "inference is 0");
     REFUSED(opt.target = INT64_MAX, "target is");
     REFUSED(opt.frames = (plumb_forecast_frames)9, "frames is 9");
-    REFUSED(opt.frames = PLUMB_FRAMES_AUTOREGRESSIVE; opt.target = 1, "target is 1");
-    REFUSED(opt.frames = PLUMB_FRAMES_OVERLAP_BY_ONE; opt.target = 0, "target is 0");
-    REFUSED(opt.frames = PLUMB_FRAMES_INCLUDE_INFERENCE; opt.target = -1, "target is -1");
+    REFUSED(opt.frames = PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE; opt.target = 1, "target is 1");
+    REFUSED(opt.frames = PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE; opt.target = 0, "target is 0");
+    REFUSED(opt.frames = PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE; opt.target = -1, "target is -1");
     REFUSED(opt.threshold = NAN, "threshold");
     REFUSED(opt.threshold = -1.0, "threshold");
     REFUSED(opt.extrapolate = -2, "extrapolate is -2");
@@ -523,7 +523,7 @@ TEST(an_item_record_has_the_error_of_every_frame)
     plumb_record *record = plumb_record_create();
     const char *json;
     plumb_forecast_item_record(record, &f, 1);
-    CHECK_OK(plumb_record_json(&json, record));
+    CHECK_OK(plumb_record_to_json(&json, record));
     CHECK(strstr(json, "{\"trajectory\": 1, \"vpt\": 1, \"forward\": {\"vpt\": 1,"));
     CHECK(strstr(json, ", 0, 0.25, 0]}, \"backward\": null}"));
     plumb_record_free(record);

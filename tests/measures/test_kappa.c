@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // kappa of maps whose kappa is known, both ways round, and what is refused.
-#include "plumb/canonical.h"
+#include "plumb/kappa.h"
 
 #include "measures/fixtures.h"
 #include "plumb/world.h"
 
 enum { TRAJECTORIES = 60, STEPS = 40 };
 
-static plumb_canonical measured(forged *f, const plumb_canonical_options *opt)
+static plumb_kappa measured(forged *f, const plumb_kappa_options *opt)
 {
-    plumb_canonical r;
-    CHECK_OK(plumb_measure_canonical(&r, &f->latent, &f->truth, opt));
+    plumb_kappa r;
+    CHECK_OK(plumb_kappa_measure(&r, &f->latent, &f->truth, opt));
     return r;
 }
 
@@ -19,12 +19,12 @@ static void check_map(int64_t n, int64_t m, forge_map *map, int canonical, doubl
                       double tolerance)
 {
     forged f = forge(n, m, TRAJECTORIES, STEPS, map);
-    plumb_canonical r = measured(&f, NULL);
+    plumb_kappa r = measured(&f, NULL);
     if (r.canonical != canonical) print_message("kappa %g: %s\n", r.kappa, r.why);
     CHECK_EQUAL(r.canonical, canonical);
     CHECK_NEAR(r.kappa, kappa, tolerance);
     CHECK(r.kappa_ci.low <= r.kappa && r.kappa <= r.kappa_ci.high);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     forged_free(&f);
 }
 
@@ -85,26 +85,26 @@ static void crowd(double *S, const double *s, int64_t step, rng *noise)
 TEST(a_crowd_of_latents_holds_the_state)
 {
     forged f = forge(1, CROWD, TRAJECTORIES, STEPS, crowd);
-    plumb_canonical r = measured(&f, NULL);
+    plumb_kappa r = measured(&f, NULL);
     CHECK(r.r2_state > 0.9);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     forged_free(&f);
 }
 
 TEST(canonical_images_are_right)
 {
-    check_map(1, 1, swap_and_scale, PLUMB_CANONICAL_YES, 1.0, 1e-9);
-    check_map(1, 1, shears, PLUMB_CANONICAL_YES, 1.0, 0.002);
-    check_map(0, 1, shears, PLUMB_CANONICAL_YES, 1.0, 0.005);
-    check_map(1, 3, spread_out, PLUMB_CANONICAL_YES, 1.0, 0.002);
-    check_map(2, 2, turn_both, PLUMB_CANONICAL_YES, 1.0, 1e-9);
-    check_map(1, 1, with_noise, PLUMB_CANONICAL_YES, 1.0, 0.01);
+    check_map(1, 1, swap_and_scale, PLUMB_VERDICT_YES, 1.0, 1e-9);
+    check_map(1, 1, shears, PLUMB_VERDICT_YES, 1.0, 0.002);
+    check_map(0, 1, shears, PLUMB_VERDICT_YES, 1.0, 0.005);
+    check_map(1, 3, spread_out, PLUMB_VERDICT_YES, 1.0, 0.002);
+    check_map(2, 2, turn_both, PLUMB_VERDICT_YES, 1.0, 1e-9);
+    check_map(1, 1, with_noise, PLUMB_VERDICT_YES, 1.0, 0.01);
 }
 
 TEST(the_constant_is_found_with_its_sign)
 {
     forged f = forge(1, 1, TRAJECTORIES, STEPS, swap_and_scale);
-    plumb_canonical r = measured(&f, NULL);
+    plumb_kappa r = measured(&f, NULL);
     CHECK_NEAR(r.c, -49.0, 1e-6);
     CHECK_NEAR(r.form_low, 1.0, 1e-9);
     CHECK_NEAR(r.pairs[0], 1.0, 1e-9);
@@ -116,7 +116,7 @@ TEST(the_constant_is_found_with_its_sign)
         lost += r.items[k].lost;
     }
     CHECK(lost == 0.0 || fabs(lost - 1.0) < 1e-9);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     forged_free(&f);
 }
 
@@ -162,11 +162,11 @@ static void positions(double *S, const double *s, int64_t step, rng *noise)
 
 TEST(what_breaks_the_form_is_wrong)
 {
-    check_map(2, 2, stretch_one, PLUMB_CANONICAL_NO, 25.0 / 34.0, 1e-6);
-    check_map(2, 2, exchange, PLUMB_CANONICAL_NO, 0.0, 1e-9);
-    check_map(2, 2, mirror_one, PLUMB_CANONICAL_NO, 0.0, 1e-9);
-    check_map(1, 3, cheat, PLUMB_CANONICAL_NO, 0.0, 1e-9);
-    check_map(1, 1, positions, PLUMB_CANONICAL_NO, 0.0, 1e-9);
+    check_map(2, 2, stretch_one, PLUMB_VERDICT_NO, 25.0 / 34.0, 1e-6);
+    check_map(2, 2, exchange, PLUMB_VERDICT_NO, 0.0, 1e-9);
+    check_map(2, 2, mirror_one, PLUMB_VERDICT_NO, 0.0, 1e-9);
+    check_map(1, 3, cheat, PLUMB_VERDICT_NO, 0.0, 1e-9);
+    check_map(1, 1, positions, PLUMB_VERDICT_NO, 0.0, 1e-9);
     // <1 + 3 q^2>^2 / <(1 + 3 q^2)^2> over the states themselves
     forged f = forge(1, 1, TRAJECTORIES, STEPS, bend);
     double mean = 0.0, square = 0.0;
@@ -175,7 +175,7 @@ TEST(what_breaks_the_form_is_wrong)
         mean += area / (TRAJECTORIES * STEPS), square += area * area / (TRAJECTORIES * STEPS);
     }
     forged_free(&f);
-    check_map(1, 1, bend, PLUMB_CANONICAL_NO, mean * mean / square, 1e-6);
+    check_map(1, 1, bend, PLUMB_VERDICT_NO, mean * mean / square, 1e-6);
 }
 
 // --- constants, angles, redundancy --------------------------------------------------------------
@@ -204,10 +204,10 @@ static void displaced(double *S, const double *s, int64_t step, rng *noise)
 TEST(a_state_that_hangs_on_few_of_many_constants_is_held)
 {
     forged f = forge(1, CONSTANTS + 1, TRAJECTORIES, STEPS, displaced);
-    plumb_canonical r = measured(&f, NULL);
+    plumb_kappa r = measured(&f, NULL);
     CHECK(r.r2_state > 0.99);
-    CHECK(r.canonical != PLUMB_CANONICAL_NO);
-    plumb_canonical_clear(&r);
+    CHECK(r.canonical != PLUMB_VERDICT_NO);
+    plumb_kappa_clear(&r);
     forged_free(&f);
 }
 
@@ -236,9 +236,9 @@ static void no_momenta(double *S, const double *s, int64_t step, rng *noise)
 
 TEST(partners_of_constants_are_not_asked)
 {
-    check_map(1, 2, drifting, PLUMB_CANONICAL_YES, 1.0, 0.01);
-    check_map(1, 2, drifting_and_bent, PLUMB_CANONICAL_NO, 0.5, 0.3); // not "not determined"
-    check_map(1, 2, no_momenta, PLUMB_CANONICAL_NO, 0.0, 0.01);
+    check_map(1, 2, drifting, PLUMB_VERDICT_YES, 1.0, 0.01);
+    check_map(1, 2, drifting_and_bent, PLUMB_VERDICT_NO, 0.5, 0.3); // not "not determined"
+    check_map(1, 2, no_momenta, PLUMB_VERDICT_NO, 0.0, 0.01);
 }
 
 // The angle and the action of a spring: the action is constant along a trajectory, yet no
@@ -254,12 +254,12 @@ static void action_angle(double *S, const double *s, int64_t step, rng *noise)
 
 TEST(constants_of_a_trajectory_are_parameters_unless_they_are_functions_of_the_state)
 {
-    check_map(1, 2, squeeze, PLUMB_CANONICAL_YES, 1.0, 0.01);
+    check_map(1, 2, squeeze, PLUMB_VERDICT_YES, 1.0, 0.01);
     forged f = forge(1, 1, TRAJECTORIES, 3 * STEPS, action_angle);
-    plumb_canonical r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_UNKNOWN);
+    plumb_kappa r = measured(&f, NULL);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_UNKNOWN);
     CHECK(strstr(r.why, "single-valued"));
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     forged_free(&f);
 }
 
@@ -285,21 +285,21 @@ TEST(angles_are_compared_on_the_circle)
 {
     forged f;
     rotor(&f, true);
-    plumb_canonical r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_YES);
+    plumb_kappa r = measured(&f, NULL);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_YES);
     CHECK(r.kappa > 0.99 && r.r2_state > 0.95);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     // Told that it is no angle, the turns that the latents do not hold count.
-    plumb_canonical_options opt = plumb_canonical_defaults();
+    plumb_kappa_options opt = plumb_kappa_defaults();
     opt.angles = (bool[]){false};
     r = measured(&f, &opt);
     CHECK(r.r2_state < 0.9);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     forged_free(&f);
     rotor(&f, false);
     r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_NO);
-    plumb_canonical_clear(&r);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NO);
+    plumb_kappa_clear(&r);
     forged_free(&f);
 }
 
@@ -318,12 +318,12 @@ TEST(redundant_truth_is_reduced_and_said)
         f.truth_data[4 * i + 3] = -f.truth_data[4 * i + 2];
         memcpy(f.latent_data + 4 * i, f.truth_data + 4 * i, 4 * sizeof(double));
     }
-    plumb_canonical r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_YES);
+    plumb_kappa r = measured(&f, NULL);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_YES);
     CHECK_EQUAL(r.n_used, 1);
     CHECK(r.reduced && strstr(r.reduced, "2 dimensions"));
     CHECK(!r.pairs);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     // Circles: the momentum follows from the place. p = (-y, x) / r^1.5
     for (int64_t i = 0; i < TRAJECTORIES * STEPS; i++) {
         double *s = f.truth_data + 4 * i;
@@ -335,10 +335,10 @@ TEST(redundant_truth_is_reduced_and_said)
         memcpy(f.latent_data + 4 * i, s, 4 * sizeof(double));
     }
     r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_YES);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_YES);
     CHECK_EQUAL(r.n_used, 1);
     CHECK(r.kappa > 0.99 && strstr(r.reduced, "functions of the others"));
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     // The same with an area that is not the true one: p = (-y, x) r^2
     for (int64_t i = 0; i < TRAJECTORIES * STEPS; i++) {
         double *S = f.latent_data + 4 * i;
@@ -346,8 +346,8 @@ TEST(redundant_truth_is_reduced_and_said)
         S[2] = -S[1] * r2, S[3] = S[0] * r2;
     }
     r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_NO);
-    plumb_canonical_clear(&r);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NO);
+    plumb_kappa_clear(&r);
     forged_free(&f);
 }
 
@@ -355,19 +355,19 @@ TEST(redundant_truth_is_reduced_and_said)
 
 TEST(every_estimator_knows_right_from_wrong)
 {
-    for (int i = PLUMB_ESTIMATOR_NETWORK; i <= PLUMB_ESTIMATOR_POLYNOMIAL; i++) {
-        plumb_canonical_options opt = plumb_canonical_defaults();
-        opt.estimator = (plumb_canonical_estimator)i;
+    for (int i = PLUMB_KAPPA_ESTIMATOR_NETWORK; i <= PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL; i++) {
+        plumb_kappa_options opt = plumb_kappa_defaults();
+        opt.estimator = (plumb_kappa_estimator)i;
         forged f = forge(1, 1, TRAJECTORIES, STEPS, shears);
-        plumb_canonical r = measured(&f, &opt);
-        CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_YES);
+        plumb_kappa r = measured(&f, &opt);
+        CHECK_EQUAL(r.canonical, PLUMB_VERDICT_YES);
         CHECK_NEAR(r.kappa, 1.0, 0.02);
-        plumb_canonical_clear(&r);
+        plumb_kappa_clear(&r);
         forged_free(&f);
         f = forge(1, 1, TRAJECTORIES, STEPS, bend);
         r = measured(&f, &opt);
-        CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_NO);
-        plumb_canonical_clear(&r);
+        CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NO);
+        plumb_kappa_clear(&r);
         forged_free(&f);
     }
 }
@@ -375,49 +375,49 @@ TEST(every_estimator_knows_right_from_wrong)
 TEST(two_runs_give_the_same_bits)
 {
     forged f = forge(1, 1, TRAJECTORIES, STEPS, with_noise);
-    plumb_canonical a = measured(&f, NULL), b = measured(&f, NULL);
+    plumb_kappa a = measured(&f, NULL), b = measured(&f, NULL);
     CHECK(a.kappa == b.kappa && a.kappa_ci.low == b.kappa_ci.low && a.r2_state == b.r2_state);
     CHECK_TEXT(a.input_hash, b.input_hash);
-    plumb_canonical_clear(&a);
-    plumb_canonical_clear(&b);
+    plumb_kappa_clear(&a);
+    plumb_kappa_clear(&b);
     forged_free(&f);
 }
 
 TEST(what_cannot_be_measured_is_refused)
 {
     forged f = forge(1, 1, TRAJECTORIES, STEPS, shears);
-    plumb_canonical r = {.kappa = 42.0};
+    plumb_kappa r = {.kappa = 42.0};
     plumb_array bad = f.truth;
     bad.shape[0] = 3;
-    CHECK_FAILS(plumb_measure_canonical(&r, &f.latent, &bad, NULL), PLUMB_ESHAPE,
+    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, &bad, NULL), PLUMB_ESHAPE,
                 "as many trajectories");
     bad = f.latent;
     bad.shape[2] = 1;
-    CHECK_FAILS(plumb_measure_canonical(&r, &bad, &f.truth, NULL), PLUMB_ESHAPE, "even");
+    CHECK_FAILS(plumb_kappa_measure(&r, &bad, &f.truth, NULL), PLUMB_ESHAPE, "even");
     plumb_array few = f.latent, three = f.truth;
     few.shape[0] = three.shape[0] = 3;
-    CHECK_FAILS(plumb_measure_canonical(&r, &few, &three, NULL), PLUMB_ENUMERIC, "at least 4");
-    plumb_canonical_options opt = plumb_canonical_defaults();
+    CHECK_FAILS(plumb_kappa_measure(&r, &few, &three, NULL), PLUMB_ENUMERIC, "at least 4");
+    plumb_kappa_options opt = plumb_kappa_defaults();
     opt.centres = 0;
-    CHECK_FAILS(plumb_measure_canonical(&r, &f.latent, &f.truth, &opt), PLUMB_EVALUE, "centres");
-    opt = plumb_canonical_defaults();
+    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, &f.truth, &opt), PLUMB_EVALUE, "centres");
+    opt = plumb_kappa_defaults();
     opt.size = 0;
-    CHECK_FAILS(plumb_measure_canonical(&r, &f.latent, &f.truth, &opt), PLUMB_EVALUE, "defaults");
+    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, &f.truth, &opt), PLUMB_EVALUE, "defaults");
 
     f.latent_data[5] = (double)NAN;
-    CHECK_FAILS(plumb_measure_canonical(&r, &f.latent, &f.truth, NULL), PLUMB_ENUMERIC, "latent");
+    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, &f.truth, NULL), PLUMB_ENUMERIC, "latent");
     CHECK_NEAR(r.kappa, 42.0, 0.0);
-    opt = plumb_canonical_defaults();
+    opt = plumb_kappa_defaults();
     opt.drop_nonfinite = true;
     r = measured(&f, &opt);
     CHECK_EQUAL(r.dropped, 1);
     CHECK_EQUAL(r.trajectories, TRAJECTORIES - 1);
     CHECK_EQUAL(r.items[0].trajectory, 1);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     f.latent_data[5] = 0.0;
 
     for (int64_t i = 0; i < TRAJECTORIES * STEPS; i++) f.truth_data[2 * i + 1] = 1.0;
-    CHECK_FAILS(plumb_measure_canonical(&r, &f.latent, &f.truth, NULL), PLUMB_ENUMERIC, "no area");
+    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, &f.truth, NULL), PLUMB_ENUMERIC, "no area");
     forged_free(&f);
 }
 
@@ -425,10 +425,10 @@ TEST(latents_that_are_all_dead_are_wrong)
 {
     forged f = forge(1, 1, TRAJECTORIES, STEPS, shears);
     for (int64_t i = 0; i < TRAJECTORIES * STEPS * 2; i++) f.latent_data[i] = 3.0;
-    plumb_canonical r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_NO);
+    plumb_kappa r = measured(&f, NULL);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NO);
     CHECK_NEAR(r.kappa, 0.0, 0.0);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     forged_free(&f);
 }
 
@@ -444,29 +444,29 @@ static void velocities(forged *f)
     *f = (forged){forge_room(rows * 4), forge_room(rows * 4), {0}, {0}};
     double *slope = forge_room(rows * 4);
     for (int64_t k = 0; k < COUNT; k++)
-        CHECK_OK(plumb_world_make(&(plumb_trajectory){.state = f->truth_data + k * LONG * 4,
-                                                      .derivative = slope + k * LONG * 4},
-                                  world, 3, k, LONG, NULL));
+        CHECK_OK(plumb_world_simulate(&(plumb_world_item){.state = f->truth_data + k * LONG * 4,
+                                                          .derivative = slope + k * LONG * 4},
+                                      world, 3, k, LONG, NULL));
     for (int64_t r = 0; r < rows; r++)
         for (int i = 0; i < 2; i++) {
             f->latent_data[4 * r + i] = f->truth_data[4 * r + i];
             f->latent_data[4 * r + 2 + i] = slope[4 * r + i];
         }
     free(slope);
-    f->latent = plumb_array_view(f->latent_data, PLUMB_F8, 3, (int64_t[]){COUNT, LONG, 4});
-    f->truth = plumb_array_view(f->truth_data, PLUMB_F8, 3, (int64_t[]){COUNT, LONG, 4});
+    f->latent = plumb_array_view(f->latent_data, PLUMB_FLOAT64, 3, (int64_t[]){COUNT, LONG, 4});
+    f->truth = plumb_array_view(f->truth_data, PLUMB_FLOAT64, 3, (int64_t[]){COUNT, LONG, 4});
 }
 
 TEST(velocities_are_not_canonical_and_the_momenta_of_a_lagrangian_are)
 {
     forged f;
     velocities(&f);
-    plumb_canonical r = measured(&f, NULL);
-    CHECK(r.canonical != PLUMB_CANONICAL_YES && r.kappa < 0.9);
-    plumb_canonical_clear(&r);
+    plumb_kappa r = measured(&f, NULL);
+    CHECK(r.canonical != PLUMB_VERDICT_YES && r.kappa < 0.9);
+    plumb_kappa_clear(&r);
     const int64_t rows = f.truth.shape[0] * f.truth.shape[1];
     double *p = forge_room(rows * 2);
-    CHECK_OK(plumb_canonical_legendre(p, &f.latent));
+    CHECK_OK(plumb_kappa_fit_momenta(p, &f.latent));
     // They are the true momenta, up to one factor.
     double along = 0.0, own = 0.0, truth = 0.0;
     for (int64_t i = 0; i < rows; i++)
@@ -475,16 +475,16 @@ TEST(velocities_are_not_canonical_and_the_momenta_of_a_lagrangian_are)
             along += p[2 * i + k] * t, own += p[2 * i + k] * p[2 * i + k], truth += t * t;
         }
     CHECK(along * along / (own * truth) > 0.9999);
-    plumb_canonical_options opt = plumb_canonical_defaults();
+    plumb_kappa_options opt = plumb_kappa_defaults();
     const plumb_array momenta =
-        plumb_array_view(p, PLUMB_F8, 3, (int64_t[]){f.truth.shape[0], f.truth.shape[1], 2});
+        plumb_array_view(p, PLUMB_FLOAT64, 3, (int64_t[]){f.truth.shape[0], f.truth.shape[1], 2});
     opt.momenta = &momenta;
     r = measured(&f, &opt);
-    CHECK_EQUAL(r.canonical, PLUMB_CANONICAL_YES);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_YES);
     CHECK(r.kappa > 0.99);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     // (q, p) is no position and its velocity.
-    CHECK_FAILS(plumb_canonical_legendre(p, &f.truth), PLUMB_ENUMERIC, "velocity");
+    CHECK_FAILS(plumb_kappa_fit_momenta(p, &f.truth), PLUMB_ENUMERIC, "velocity");
     free(p);
     forged_free(&f);
 }
@@ -493,21 +493,21 @@ TEST(velocities_are_not_canonical_and_the_momenta_of_a_lagrangian_are)
 
 TEST(a_map_symplectic_by_design_fits_right_models_better_than_wrong_ones)
 {
-    plumb_canonical_options opt = plumb_canonical_defaults();
+    plumb_kappa_options opt = plumb_kappa_defaults();
     opt.symplectic = true;
     forged f = forge(1, 1, TRAJECTORIES, STEPS, shears);
-    plumb_canonical r = measured(&f, &opt);
+    plumb_kappa r = measured(&f, &opt);
     CHECK(r.symplectic_r2 > 0.999);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     forged_free(&f);
     f = forge(1, 1, TRAJECTORIES, STEPS, swap_and_scale); // c is negative
     r = measured(&f, &opt);
     CHECK(r.symplectic_r2 > 0.9999);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     forged_free(&f);
     f = forge(2, 2, TRAJECTORIES, STEPS, mirror_one);
     r = measured(&f, &opt);
     CHECK(r.symplectic_r2 < 0.99);
-    plumb_canonical_clear(&r);
+    plumb_kappa_clear(&r);
     forged_free(&f);
 }

@@ -39,7 +39,7 @@ TEST(the_exponent_of_the_lorenz_system_is_found)
             for (int i = 0; i < 4; i++) walk(s, 0.01);
         }
     }
-    const plumb_array state = plumb_array_view(x, PLUMB_F8, 3, (int64_t[]){COUNT, LONG, 3});
+    const plumb_array state = plumb_array_view(x, PLUMB_FLOAT64, 3, (int64_t[]){COUNT, LONG, 3});
     plumb_lyapunov found;
     CHECK_OK(plumb_lyapunov_estimate(&found, &state));
     CHECK_NEAR(found.exponent / 0.04, 0.906, 0.18);
@@ -52,7 +52,7 @@ TEST(springs_are_not_chaotic)
     enum { COUNT = 40, LONG = 200 };
     double *x = forge_room(COUNT * LONG * 4);
     forge_springs(x, 2, COUNT, LONG);
-    const plumb_array state = plumb_array_view(x, PLUMB_F8, 3, (int64_t[]){COUNT, LONG, 4});
+    const plumb_array state = plumb_array_view(x, PLUMB_FLOAT64, 3, (int64_t[]){COUNT, LONG, 4});
     plumb_lyapunov found;
     CHECK_OK(plumb_lyapunov_estimate(&found, &state));
     CHECK(fabs(found.exponent) < 0.002);
@@ -65,13 +65,13 @@ static double by_twins(const plumb_world *world, int64_t count, int64_t steps)
     double *a = forge_room(steps * 4), *b = forge_room(steps * 4), sum = 0.0;
     double parameters[64];
     for (int64_t k = 0; k < count; k++) {
-        CHECK_OK(plumb_world_make(&(plumb_trajectory){.state = a, .parameters = parameters}, world,
-                                  4, k, steps, NULL));
+        CHECK_OK(plumb_world_simulate(&(plumb_world_item){.state = a, .parameters = parameters},
+                                      world, 4, k, steps, NULL));
         double start[4];
         memcpy(start, a, sizeof start);
         start[0] += 1e-9;
-        CHECK_OK(plumb_world_follow(&(plumb_trajectory){.state = b}, world, start, parameters,
-                                    steps, NULL));
+        CHECK_OK(plumb_world_simulate_from(&(plumb_world_item){.state = b}, world, start,
+                                           parameters, steps, NULL));
         double end = 0.0;
         for (int i = 0; i < 4; i++) {
             const double by = a[(steps - 1) * 4 + i] - b[(steps - 1) * 4 + i];
@@ -91,9 +91,9 @@ TEST(the_double_pendulum_agrees_with_its_twins)
     CHECK_OK(plumb_world_find(&world, "double-pendulum"));
     double *x = forge_room(COUNT * LONG * 4);
     for (int64_t k = 0; k < COUNT; k++)
-        CHECK_OK(plumb_world_make(&(plumb_trajectory){.state = x + k * LONG * 4}, world, 4, k, LONG,
-                                  NULL));
-    const plumb_array state = plumb_array_view(x, PLUMB_F8, 3, (int64_t[]){COUNT, LONG, 4});
+        CHECK_OK(plumb_world_simulate(&(plumb_world_item){.state = x + k * LONG * 4}, world, 4, k,
+                                      LONG, NULL));
+    const plumb_array state = plumb_array_view(x, PLUMB_FLOAT64, 3, (int64_t[]){COUNT, LONG, 4});
     plumb_lyapunov found;
     CHECK_OK(plumb_lyapunov_estimate(&found, &state));
     const double twins = by_twins(world, 30, LONG);
@@ -106,7 +106,7 @@ TEST(the_double_pendulum_agrees_with_its_twins)
 TEST(what_has_no_exponent_is_refused)
 {
     static double x[8 * 16 * 2];
-    plumb_array state = plumb_array_view(x, PLUMB_F8, 3, (int64_t[]){8, 16, 2});
+    plumb_array state = plumb_array_view(x, PLUMB_FLOAT64, 3, (int64_t[]){8, 16, 2});
     plumb_lyapunov found = {.exponent = 7.0};
     CHECK_FAILS(plumb_lyapunov_estimate(&found, &state), PLUMB_ENUMERIC, "constant");
     state.shape[1] = 3;

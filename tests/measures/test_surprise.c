@@ -30,11 +30,11 @@ static void forge_probes(probes *p, uint64_t seed)
     }
     for (int i = 0; i < SEEN * D; i++) p->seen[i] = rng_normal(&r) + (i % D ? 0.0 : 2.0);
     for (int i = 0; i < TUPLES; i++) p->concept[i] = 10 * (i % 3);
-    p->arrays[0] = plumb_array_view(p->surprise, PLUMB_F8, 2, (int64_t[]){TUPLES, 4});
-    p->arrays[1] = plumb_array_view(p->feature, PLUMB_F8, 3, (int64_t[]){TUPLES, 4, D});
-    p->arrays[2] = plumb_array_view(p->seen, PLUMB_F8, 2, (int64_t[]){SEEN, D});
-    p->arrays[3] = plumb_array_view(p->voe, PLUMB_F8, 2, (int64_t[]){TUPLES, 4});
-    p->arrays[4] = plumb_array_view(p->concept, PLUMB_I8, 1, (int64_t[]){TUPLES});
+    p->arrays[0] = plumb_array_view(p->surprise, PLUMB_FLOAT64, 2, (int64_t[]){TUPLES, 4});
+    p->arrays[1] = plumb_array_view(p->feature, PLUMB_FLOAT64, 3, (int64_t[]){TUPLES, 4, D});
+    p->arrays[2] = plumb_array_view(p->seen, PLUMB_FLOAT64, 2, (int64_t[]){SEEN, D});
+    p->arrays[3] = plumb_array_view(p->voe, PLUMB_FLOAT64, 2, (int64_t[]){TUPLES, 4});
+    p->arrays[4] = plumb_array_view(p->concept, PLUMB_INT64, 1, (int64_t[]){TUPLES});
     p->in = (plumb_surprise_input){.size = sizeof p->in,
                                    .surprise = &p->arrays[0],
                                    .feature = &p->arrays[1],
@@ -58,8 +58,8 @@ TEST(features_near_the_seen_ones_raise_the_score)
     plumb_surprise_options opt = quick();
     plumb_surprise result;
     CHECK_OK(plumb_surprise_measure(&result, &p.in, &opt));
-    const plumb_surprise_scorer *plain = &result.scorers[PLUMB_SCORER_PLAIN];
-    const plumb_surprise_scorer *knn = &result.scorers[PLUMB_SCORER_KNN];
+    const plumb_surprise_score *plain = &result.scorers[PLUMB_SCORER_PLAIN];
+    const plumb_surprise_score *knn = &result.scorers[PLUMB_SCORER_KNN];
     CHECK(knn->all.accuracy > plain->all.accuracy);
     for (int i = 0; i < TUPLES * 4; i++) {
         CHECK(plain->score[i] == p.surprise[i]);
@@ -81,10 +81,10 @@ TEST(gamma_zero_is_plain_surprise_for_every_scorer)
     probes p;
     forge_probes(&p, 2);
     plumb_surprise_options opt = quick();
-    for (int i = 0; i < PLUMB_SCORERS; i++) opt.gammas[i] = 0.0;
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) opt.gammas[i] = 0.0;
     plumb_surprise result;
     CHECK_OK(plumb_surprise_measure(&result, &p.in, &opt));
-    for (int s = 0; s < PLUMB_SCORERS; s++)
+    for (int s = 0; s < PLUMB_SCORER_COUNT; s++)
         for (int i = 0; result.scorers[s].measured && i < TUPLES * 4; i++)
             CHECK(result.scorers[s].score[i] == p.surprise[i]);
     for (int64_t i = 0; i < result.pair_count; i++) CHECK_NEAR(result.pairs[i].p, 1.0, 0);
@@ -108,7 +108,7 @@ TEST(without_observation_a_fifth_of_each_concept_is_set_apart)
     // The same split of the same seed, another one of another; the same bits on any threads.
     opt.threads = 3;
     CHECK_OK(plumb_surprise_measure(&b, &p.in, &opt));
-    for (int s = 0; s < PLUMB_SCORERS; s++)
+    for (int s = 0; s < PLUMB_SCORER_COUNT; s++)
         if (a.scorers[s].measured)
             CHECK(memcmp(a.scorers[s].score, b.scorers[s].score, sizeof(double) * 4 * 48) == 0);
     plumb_surprise_clear(&b);
@@ -144,9 +144,9 @@ typedef struct film {
 static plumb_status watch(plumb_surprise *out, film *f, int64_t guessed)
 {
     plumb_array truth =
-        plumb_array_view(f->truth, PLUMB_U1, 6, (int64_t[]){2, 4, FRAMES, SIDE, SIDE, 1});
+        plumb_array_view(f->truth, PLUMB_UINT8, 6, (int64_t[]){2, 4, FRAMES, SIDE, SIDE, 1});
     plumb_array guess =
-        plumb_array_view(f->guess, PLUMB_F4, 6, (int64_t[]){2, 4, guessed, SIDE, SIDE, 1});
+        plumb_array_view(f->guess, PLUMB_FLOAT32, 6, (int64_t[]){2, 4, guessed, SIDE, SIDE, 1});
     const plumb_surprise_input in = {.size = sizeof in, .truth = &truth, .prediction = &guess};
     return plumb_surprise_measure(out, &in, NULL);
 }
@@ -294,7 +294,7 @@ TEST(zero_vectors_and_repeats_are_counted_and_said)
 
 TEST(the_counter_example_turns_round)
 {
-    const plumb_surprise_example e = plumb_surprise_example_make(sqrt(0.001));
+    const plumb_surprise_example e = plumb_surprise_example_compute(sqrt(0.001));
     CHECK(e.surprise[1] > e.surprise[0] && e.log_ratio[1] < e.log_ratio[0]);
     CHECK_NEAR(e.log_ratio[0], 3.453878, 1e-6);
     CHECK_NEAR(plumb_surprise_example_log_ratio(e.even, e.deviation), 0.0, 1e-12);

@@ -143,7 +143,7 @@ TEST(a_cap_has_the_share_geometry_gives_it)
     CHECK(uniformity_cap(0.2, 128) > 0.0 && uniformity_cap(0.2, 128) < 1e-80);
 }
 
-static plumb_uniformity test_sphere(int dims, double lean, uint64_t seed)
+static plumb_surprise_uniformity test_sphere(int dims, double lean, uint64_t seed)
 {
     enum { SEEN = 400, ASKED = 300 };
     double *x = calloc((size_t)((SEEN + ASKED) * dims), 8), r[ASKED];
@@ -166,7 +166,7 @@ static plumb_uniformity test_sphere(int dims, double lean, uint64_t seed)
                               .dims = dims,
                               .opt = &opt};
     arena mem = {0};
-    plumb_uniformity u;
+    plumb_surprise_uniformity u;
     CHECK_OK(scorer_knn(r, &mem, &task));
     for (int i = 0; i < ASKED; i++) sizes[i] = SEEN;
     CHECK_OK(uniformity_measure(&u, &mem, r, sizes, ASKED, 20, dims));
@@ -179,7 +179,7 @@ TEST(the_exact_test_accepts_an_even_sphere_and_the_papers_does_not)
 {
     int accepted = 0;
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        const plumb_uniformity u = test_sphere(5, 0.0, seed);
+        const plumb_surprise_uniformity u = test_sphere(5, 0.0, seed);
         accepted += u.exact.p > 0.01;
         CHECK(u.paper.p < 1e-4);
     }

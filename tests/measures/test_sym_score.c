@@ -22,9 +22,9 @@ static sym_score measure(const double *jacobians, int64_t points, int64_t n, int
 
 static double sym_of(const double *jacobian, int64_t n, int64_t m)
 {
-    const double exact = measure(jacobian, 1, n, m, 0.0, PLUMB_SCALE_MEAN_MAX).sym;
+    const double exact = measure(jacobian, 1, n, m, 0.0, PLUMB_SYMETRIC_SCALE_MEAN_MAX).sym;
     // The published shift of 1e-6 hardly matters to a healthy map.
-    CHECK_NEAR(measure(jacobian, 1, n, m, 1e-6, PLUMB_SCALE_MEAN_MAX).sym, exact, 1e-4);
+    CHECK_NEAR(measure(jacobian, 1, n, m, 1e-6, PLUMB_SYMETRIC_SCALE_MEAN_MAX).sym, exact, 1e-4);
     return exact;
 }
 
@@ -62,7 +62,7 @@ TEST(latents_the_map_ignores_do_not_count)
     CHECK_NEAR(rho[0], 6.0 / 9.0, 1e-5);
     // p from the p of another pair: no area at all.
     const double crossed[12] = {0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3};
-    CHECK_NEAR(measure(crossed, 1, 1, 3, 0.0, PLUMB_SCALE_MEAN_MAX).sym, 0.5, 0.0);
+    CHECK_NEAR(measure(crossed, 1, 1, 3, 0.0, PLUMB_SYMETRIC_SCALE_MEAN_MAX).sym, 0.5, 0.0);
     CHECK_NEAR(rho[0], 0.0, 0.0);
 }
 
@@ -70,13 +70,13 @@ TEST(a_known_matrix_has_the_value_worked_out_by_hand)
 {
     // diag(1, 1, 1, 2): A^ has 1 and 2, so A^ A^T = diag(1, 4, 1, 4).
     const double matrix[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2};
-    sym_score s = measure(matrix, 1, 2, 2, 0.0, PLUMB_SCALE_MEAN_MAX);
+    sym_score s = measure(matrix, 1, 2, 2, 0.0, PLUMB_SYMETRIC_SCALE_MEAN_MAX);
     CHECK_NEAR(s.norm, 4.0, 1e-15);
     CHECK_NEAR(s.sym, 2.0 * 0.75 * 0.75 / 16.0, 1e-16);
     CHECK_NEAR(score[0], s.sym, 0.0);
     CHECK_NEAR(rho[0], 2.0 / 4.0, 1e-16);
     // The best c is trace / sum of squares = 10/34, which leaves (4 - 100/34) / 16.
-    s = measure(matrix, 1, 2, 2, 0.0, PLUMB_SCALE_MINIMISE);
+    s = measure(matrix, 1, 2, 2, 0.0, PLUMB_SYMETRIC_SCALE_MINIMISE);
     CHECK_NEAR(s.sym, (4.0 - 100.0 / 34.0) / 16.0, 1e-15);
     CHECK_NEAR(s.norm, 4.0, 1e-15); // stays what was published
 }
@@ -87,7 +87,7 @@ TEST(one_degree_of_freedom_sees_only_how_area_varies)
     const double stretch[4] = {5.0, 0.0, 0.0, 3.0};
     CHECK_NEAR(sym_of(stretch, 1, 1), 0.0, 1e-30);
     const double two[8] = {1, 0, 0, 1, 1, 0, 0, 1.7320508075688772};
-    const sym_score s = measure(two, 2, 1, 1, 0.0, PLUMB_SCALE_MEAN_MAX);
+    const sym_score s = measure(two, 2, 1, 1, 0.0, PLUMB_SYMETRIC_SCALE_MEAN_MAX);
     CHECK_NEAR(s.norm, 2.0, 1e-15);
     CHECK_NEAR(s.sym, 0.125, 1e-15);
     CHECK_NEAR(score[0], 0.125, 1e-15);
@@ -105,11 +105,14 @@ TEST(the_zero_map_scores_one_in_2n)
 {
     const double zero[MOST * MOST] = {0};
     for (int64_t n = 1; n <= 4; n++) {
-        CHECK_NEAR(measure(zero, 1, n, 2, 0.0, PLUMB_SCALE_MEAN_MAX).sym, 1.0 / (2.0 * n), 1e-16);
+        CHECK_NEAR(measure(zero, 1, n, 2, 0.0, PLUMB_SYMETRIC_SCALE_MEAN_MAX).sym, 1.0 / (2.0 * n),
+                   1e-16);
         CHECK_NEAR(rho[0], 0.0, 0.0);
-        CHECK_NEAR(measure(zero, 1, n, 2, 0.0, PLUMB_SCALE_MINIMISE).sym, 1.0 / (2.0 * n), 1e-16);
+        CHECK_NEAR(measure(zero, 1, n, 2, 0.0, PLUMB_SYMETRIC_SCALE_MINIMISE).sym, 1.0 / (2.0 * n),
+                   1e-16);
         // A shift alike in every entry makes no area either.
-        CHECK_NEAR(measure(zero, 1, n, 2, 1e-6, PLUMB_SCALE_MEAN_MAX).sym, 1.0 / (2.0 * n), 1e-16);
+        CHECK_NEAR(measure(zero, 1, n, 2, 1e-6, PLUMB_SYMETRIC_SCALE_MEAN_MAX).sym, 1.0 / (2.0 * n),
+                   1e-16);
     }
 }
 
@@ -117,9 +120,9 @@ TEST(dead_momenta_leave_no_area_but_the_shift_hides_it)
 {
     // q and p both from q-latents, J = [I 0]: A^ = 0. The shift makes it 1e-6, and c rescales it.
     const double dead[12] = {1, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0};
-    CHECK_NEAR(measure(dead, 1, 1, 3, 0.0, PLUMB_SCALE_MEAN_MAX).sym, 0.5, 0.0);
+    CHECK_NEAR(measure(dead, 1, 1, 3, 0.0, PLUMB_SYMETRIC_SCALE_MEAN_MAX).sym, 0.5, 0.0);
     CHECK_NEAR(rho[0], 0.0, 0.0);
-    const sym_score shifted = measure(dead, 1, 1, 3, 1e-6, PLUMB_SCALE_MEAN_MAX);
+    const sym_score shifted = measure(dead, 1, 1, 3, 1e-6, PLUMB_SYMETRIC_SCALE_MEAN_MAX);
     CHECK_NEAR(shifted.sym, 0.0, 1e-15); // as published: a perfect score for nothing
     CHECK(rho[0] > 0.0 && rho[0] < 1e-5);
 }
@@ -128,7 +131,7 @@ TEST(the_shift_is_left_in_the_jacobian)
 {
     double j[4] = {1.0, 0.0, 0.0, 1.0}, scratch[8];
     sym_score out = {.score = score, .rho = rho};
-    sym_score_compute(&out, j, 1, 1, 1, 0.25, PLUMB_SCALE_MEAN_MAX, scratch);
+    sym_score_compute(&out, j, 1, 1, 1, 0.25, PLUMB_SYMETRIC_SCALE_MEAN_MAX, scratch);
     CHECK_NEAR(j[0], 1.25, 0.0);
     CHECK_NEAR(j[1], 0.25, 0.0);
     CHECK_NEAR(out.norm, pow(1.25 * 1.25 - 0.25 * 0.25, 2.0), 1e-15);
@@ -178,9 +181,9 @@ TEST(random_maps_score_as_the_formula_says_and_minimise_is_never_more)
         const int64_t n = 1 + round % 4, m = 1 + rng_below(&r, 4);
         const int64_t points = 1 + rng_below(&r, POINTS);
         for (int i = 0; i < POINTS * 64; i++) j[i] = rng_normal(&r);
-        const double sym = measure(j, points, n, m, 0.0, PLUMB_SCALE_MEAN_MAX).sym;
+        const double sym = measure(j, points, n, m, 0.0, PLUMB_SYMETRIC_SCALE_MEAN_MAX).sym;
         CHECK_NEAR(sym, sym_literally(j, points, n, m), 1e-12 * (1.0 + sym));
-        const double least = measure(j, points, n, m, 0.0, PLUMB_SCALE_MINIMISE).sym;
+        const double least = measure(j, points, n, m, 0.0, PLUMB_SYMETRIC_SCALE_MINIMISE).sym;
         CHECK(least <= sym * (1.0 + 1e-12));
     }
 }

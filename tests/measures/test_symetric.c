@@ -71,7 +71,8 @@ TEST(a_rotated_phase_space_passes_in_either_mode)
         CHECK_NEAR(r.symetric_ci.low, 1.0, 0.0);
         CHECK(!r.degenerate && r.rho > 0.1);
         CHECK_EQUAL(r.order, 1);
-        CHECK_EQUAL(r.batch_count, mode == PLUMB_REFERENCE ? 2 : 1); // fives, or all in one
+        CHECK_EQUAL(r.batch_count,
+                    mode == PLUMB_SYMETRIC_MODE_REFERENCE ? 2 : 1); // fives, or all in one
         CHECK_EQUAL(r.n, 1);
         CHECK_EQUAL(r.m, 1);
         CHECK_EQUAL(r.steps, 60);
@@ -80,7 +81,8 @@ TEST(a_rotated_phase_space_passes_in_either_mode)
         CHECK_EQUAL(r.mode, mode);
         CHECK_EQUAL(strlen(r.input_hash), 32);
         CHECK_EQUAL(r.unconverged, 0);
-        CHECK(strstr(r.why, mode == PLUMB_REFERENCE ? "2 of 2 fits pass" : "passes as canonical"));
+        CHECK(strstr(r.why, mode == PLUMB_SYMETRIC_MODE_REFERENCE ? "2 of 2 fits pass"
+                                                                  : "passes as canonical"));
         plumb_symetric_clear(&r);
         plumb_symetric_clear(&r); // twice does no harm
     }
@@ -130,7 +132,7 @@ TEST(a_shear_of_a_pendulum_passes_at_order_two)
     CHECK_EQUAL(r.order, 2);
     plumb_symetric_clear(&r);
     opt.max_features = 4;
-    opt.mode = PLUMB_REFERENCE;
+    opt.mode = PLUMB_SYMETRIC_MODE_REFERENCE;
     r = measure(&f, NULL, &opt);
     CHECK_EQUAL(r.order, 2);
     plumb_symetric_clear(&r);
@@ -176,7 +178,7 @@ TEST(a_momentum_in_the_wrong_pair_is_caught_and_reference_mode_keeps_the_publish
     CHECK(r.r2 > 0.999 && r.degenerate);
     CHECK_NEAR(r.symetric, 0.0, 0.0);
     plumb_symetric_clear(&r);
-    const plumb_symetric_options opt = in_mode(PLUMB_REFERENCE, -1);
+    const plumb_symetric_options opt = in_mode(PLUMB_SYMETRIC_MODE_REFERENCE, -1);
     r = measure(&f, NULL, &opt);
     CHECK_NEAR(r.symetric, 1.0, 0.0);
     CHECK(r.sym < 1e-6); // the shift, rescaled
@@ -271,7 +273,7 @@ TEST(held_out_r2_sees_through_a_fit_to_noise)
     for (int i = 0; i < K * T * 2 * M; i++) noise[i] = rng_normal(&r);
     free(f.latent_data);
     f.latent_data = noise;
-    f.latent = plumb_array_view(noise, PLUMB_F8, 3, (int64_t[]){K, T, 2 * M});
+    f.latent = plumb_array_view(noise, PLUMB_FLOAT64, 3, (int64_t[]){K, T, 2 * M});
     plumb_symetric_options opt = plumb_symetric_defaults();
     opt.alphas = 1;
     plumb_symetric got = measure(&f, NULL, &opt);
@@ -324,7 +326,7 @@ TEST(intervals_hold_the_estimate_and_shrink_with_more_trajectories)
 TEST(items_are_the_trajectories_and_average_to_sym)
 {
     forged f = forge(2, 2, 11, 20, map_bent);
-    const plumb_symetric_options opt = in_mode(PLUMB_CONVERGED, 5);
+    const plumb_symetric_options opt = in_mode(PLUMB_SYMETRIC_MODE_CONVERGED, 5);
     plumb_symetric r = measure(&f, NULL, &opt);
     CHECK_EQUAL(r.trajectories, 10); // the eleventh fills no batch
     double sum = 0.0;
@@ -376,7 +378,7 @@ TEST(float_latents_give_what_their_doubles_give)
     }
     plumb_symetric wide = measure(&f, NULL, NULL);
     f.latent.data = narrow;
-    f.latent.dtype = PLUMB_F4;
+    f.latent.dtype = PLUMB_FLOAT32;
     plumb_symetric got = measure(&f, NULL, NULL);
     same_bits(&wide, &got);
     CHECK(strcmp(wide.input_hash, got.input_hash) != 0); // it is another input
@@ -394,7 +396,7 @@ TEST(latents_longer_than_the_truth_are_cut)
     for (int64_t k = 0; k < 6; k++)
         memcpy(longer + k * 37 * 2, f.latent_data + k * 30 * 2, 30 * 2 * sizeof *longer);
     plumb_symetric want = measure(&f, NULL, NULL);
-    f.latent = plumb_array_view(longer, PLUMB_F8, 3, (int64_t[]){6, 37, 2});
+    f.latent = plumb_array_view(longer, PLUMB_FLOAT64, 3, (int64_t[]){6, 37, 2});
     plumb_symetric got = measure(&f, NULL, NULL);
     same_bits(&want, &got);
     CHECK_EQUAL(got.steps, 30);
@@ -434,9 +436,9 @@ TEST(given_points_are_the_points_taken)
         late[i] = T - 1 - (double)early[i];
     }
     const int64_t shape[2] = {K, P};
-    const plumb_array arrays[3] = {plumb_array_view(early, PLUMB_I8, 2, shape),
-                                   plumb_array_view(small, PLUMB_U1, 2, shape),
-                                   plumb_array_view(late, PLUMB_F8, 2, shape)};
+    const plumb_array arrays[3] = {plumb_array_view(early, PLUMB_INT64, 2, shape),
+                                   plumb_array_view(small, PLUMB_UINT8, 2, shape),
+                                   plumb_array_view(late, PLUMB_FLOAT64, 2, shape)};
     plumb_symetric_options opt = plumb_symetric_defaults();
     plumb_symetric r[3];
     for (int i = 0; i < 3; i++) {
@@ -451,7 +453,7 @@ TEST(given_points_are_the_points_taken)
     // 0 points are all points.
     double all[K * T];
     for (int i = 0; i < K * T; i++) all[i] = i % T;
-    const plumb_array every = plumb_array_view(all, PLUMB_F8, 2, (int64_t[]){K, T});
+    const plumb_array every = plumb_array_view(all, PLUMB_FLOAT64, 2, (int64_t[]){K, T});
     opt.eval_index = &every;
     r[0] = measure(&f, NULL, &opt);
     opt.eval_index = NULL;
@@ -467,10 +469,10 @@ TEST(the_papers_variants_are_there_and_ordered)
     forged f = forge(2, 2, 6, 40, map_bent);
     plumb_symetric_options opt = plumb_symetric_defaults();
     plumb_symetric usual = measure(&f, NULL, &opt);
-    opt.scale = PLUMB_SCALE_MINIMISE;
+    opt.scale = PLUMB_SYMETRIC_SCALE_MINIMISE;
     plumb_symetric least = measure(&f, NULL, &opt);
     CHECK(least.sym < usual.sym && least.sym > 0.0);
-    opt.r2 = PLUMB_R2_EXPLAINED;
+    opt.r2 = PLUMB_SYMETRIC_R2_EXPLAINED;
     plumb_symetric explained = measure(&f, NULL, &opt);
     // At a Lasso optimum SSres + SSexplained + 2 a |w| = SStot, so the explained share is less.
     CHECK(explained.r2 < usual.r2 && explained.r2 > 0.8);
@@ -491,7 +493,7 @@ static void listen(void *context, const char *line)
 TEST(batches_are_counted_and_what_is_left_over_is_said)
 {
     forged f = forge(1, 1, 17, 20, map_rotation);
-    plumb_symetric_options opt = in_mode(PLUMB_REFERENCE, -1);
+    plumb_symetric_options opt = in_mode(PLUMB_SYMETRIC_MODE_REFERENCE, -1);
     said[0] = 0;
     plumb_set_log(listen, NULL);
     plumb_symetric r = measure(&f, NULL, &opt);
@@ -544,7 +546,7 @@ TEST(a_pair_stays_if_its_q_or_its_p_has_small_variance)
     // Pair 0 is sure; pair 1 exactly at the bar, which drops it; pair 2 sure through p alone.
     const double mean[2 * M] = {0.01, 0.5, 0.9, 1.0, 0.01, 0.7, 0.4999, 1.0};
     for (int i = 0; i < K * 2 * M; i++) variance[i] = mean[i % (2 * M)];
-    const plumb_array v = plumb_array_view(variance, PLUMB_F8, 2, (int64_t[]){K, 2 * M});
+    const plumb_array v = plumb_array_view(variance, PLUMB_FLOAT64, 2, (int64_t[]){K, 2 * M});
     plumb_symetric r = measure(&f, &v, NULL);
     CHECK_EQUAL(r.latents, 4);
     const int64_t used[4] = {0, 2, 4, 6};
@@ -561,11 +563,11 @@ TEST(a_pair_stays_if_its_q_or_its_p_has_small_variance)
 
     plumb_symetric_options opt = plumb_symetric_defaults();
     for (int i = 0; i < K * 2 * M; i++) variance[i] = mean[i % (2 * M)];
-    opt.mask = PLUMB_MASK_NONE;
+    opt.mask = PLUMB_SYMETRIC_MASK_NONE;
     r = measure(&f, &v, &opt);
     CHECK_EQUAL(r.latents, 2 * M);
     plumb_symetric_clear(&r);
-    opt.mask = PLUMB_MASK_VARIANCE;
+    opt.mask = PLUMB_SYMETRIC_MASK_VARIANCE;
     opt.variance_bar = 0.6;
     r = measure(&f, &v, &opt);
     CHECK_EQUAL(r.latents, 6);
@@ -583,7 +585,7 @@ TEST(a_variance_per_step_is_averaged)
         const int latent = i % 8 % 4, odd = i / 8 % 2;
         variance[i] = latent == 0 ? 0.01 : latent == 1 ? (odd ? 0.1 : 0.8) : (odd ? 0.25 : 0.75);
     }
-    const plumb_array v = plumb_array_view(variance, PLUMB_F8, 3, (int64_t[]){K, T, 8});
+    const plumb_array v = plumb_array_view(variance, PLUMB_FLOAT64, 3, (int64_t[]){K, T, 8});
     plumb_symetric r = measure(&f, &v, NULL);
     CHECK_EQUAL(r.latents, 4);
     CHECK_EQUAL(r.latents_used[1], 1);
@@ -602,9 +604,9 @@ TEST(the_papers_mask_asks_for_divergence_from_the_prior)
     double variance[K * 2 * M];
     const double mean[2 * M] = {0.01, 1.0, 0.3, 1.0, 0.01, 1.0, 1.0, 0.5};
     for (int i = 0; i < K * 2 * M; i++) variance[i] = mean[i % (2 * M)];
-    const plumb_array v = plumb_array_view(variance, PLUMB_F8, 2, (int64_t[]){K, 2 * M});
+    const plumb_array v = plumb_array_view(variance, PLUMB_FLOAT64, 2, (int64_t[]){K, 2 * M});
     plumb_symetric_options opt = plumb_symetric_defaults();
-    opt.mask = PLUMB_MASK_KL;
+    opt.mask = PLUMB_SYMETRIC_MASK_KL;
     plumb_symetric r = measure(&f, &v, &opt);
     const int64_t used[6] = {0, 2, 3, 4, 6, 7};
     CHECK_EQUAL(r.latents, 6);
@@ -627,7 +629,7 @@ TEST(a_thousand_latents_take_seconds)
         wide[i * DIMS] = (float)f.latent_data[2 * i];
         wide[i * DIMS + DIMS / 2] = (float)f.latent_data[2 * i + 1];
     }
-    f.latent = plumb_array_view(wide, PLUMB_F4, 3, (int64_t[]){K, T, DIMS});
+    f.latent = plumb_array_view(wide, PLUMB_FLOAT32, 3, (int64_t[]){K, T, DIMS});
     plumb_symetric got = measure(&f, NULL, NULL);
     CHECK_EQUAL(got.order, 1);
     CHECK_EQUAL(got.latents, DIMS);
@@ -653,7 +655,7 @@ TEST(thirty_two_latents_at_order_three_are_solved)
     }
     free(f.latent_data);
     f.latent_data = wide;
-    f.latent = plumb_array_view(wide, PLUMB_F8, 3, (int64_t[]){K, T, 2 * M});
+    f.latent = plumb_array_view(wide, PLUMB_FLOAT64, 3, (int64_t[]){K, T, 2 * M});
     plumb_symetric got = measure(&f, NULL, NULL);
     CHECK_EQUAL(got.order, 3);
     CHECK_EQUAL(got.batches[0].features, 6544);

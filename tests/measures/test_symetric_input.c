@@ -46,7 +46,7 @@ static plumb_status attempt(arguments *a)
 TEST(the_example_the_others_are_changed_from_is_accepted)
 {
     ACCEPTED((void)a);
-    ACCEPTED(a.opt.mode = PLUMB_REFERENCE);
+    ACCEPTED(a.opt.mode = PLUMB_SYMETRIC_MODE_REFERENCE);
 }
 
 TEST(shapes_that_are_no_phase_space_are_refused)
@@ -101,32 +101,32 @@ TEST(what_is_not_finite_is_counted_and_located)
     double variance[12];
     for (int i = 0; i < 12; i++) variance[i] = i == 5 ? (double)NAN : 0.1;
     REFUSED(PLUMB_ENUMERIC, "variance has 1 value that is not finite, the first a NaN at (2, 1)",
-            (a.variance = plumb_array_view(variance, PLUMB_F8, 2, (int64_t[]){6, 2}),
+            (a.variance = plumb_array_view(variance, PLUMB_FLOAT64, 2, (int64_t[]){6, 2}),
              a.has_variance = true));
 }
 
 TEST(reference_mode_takes_nan_in_latents_and_nothing_else)
 {
     // As published: NaN is left out of mean and sd, then set to the mean. Infinity fails there too.
-    ACCEPTED((a.opt.mode = PLUMB_REFERENCE, a.f.latent_data[5] = (double)NAN));
+    ACCEPTED((a.opt.mode = PLUMB_SYMETRIC_MODE_REFERENCE, a.f.latent_data[5] = (double)NAN));
     REFUSED(PLUMB_ENUMERIC, "latent has 1 value that is not finite, the first an infinity",
-            (a.opt.mode = PLUMB_REFERENCE, a.f.latent_data[5] = (double)INFINITY));
+            (a.opt.mode = PLUMB_SYMETRIC_MODE_REFERENCE, a.f.latent_data[5] = (double)INFINITY));
     REFUSED(PLUMB_ENUMERIC, "latent has 2 values that are not finite, the first a NaN",
-            (a.opt.mode = PLUMB_REFERENCE, a.f.latent_data[5] = (double)NAN,
+            (a.opt.mode = PLUMB_SYMETRIC_MODE_REFERENCE, a.f.latent_data[5] = (double)NAN,
              a.f.latent_data[6] = (double)INFINITY));
     REFUSED(PLUMB_ENUMERIC, "truth has 1 value that is not finite",
-            (a.opt.mode = PLUMB_REFERENCE, a.f.truth_data[5] = (double)NAN));
+            (a.opt.mode = PLUMB_SYMETRIC_MODE_REFERENCE, a.f.truth_data[5] = (double)NAN));
     // Either rule can be had in either mode.
     REFUSED(PLUMB_ENUMERIC, "not finite",
-            (a.opt.mode = PLUMB_REFERENCE, a.opt.nonfinite = PLUMB_NONFINITE_REFUSE,
-             a.f.latent_data[5] = (double)NAN));
-    ACCEPTED((a.opt.nonfinite = PLUMB_NONFINITE_MEAN, a.f.latent_data[5] = (double)NAN));
+            (a.opt.mode = PLUMB_SYMETRIC_MODE_REFERENCE,
+             a.opt.nonfinite = PLUMB_SYMETRIC_NONFINITE_REFUSE, a.f.latent_data[5] = (double)NAN));
+    ACCEPTED((a.opt.nonfinite = PLUMB_SYMETRIC_NONFINITE_MEAN, a.f.latent_data[5] = (double)NAN));
 }
 
 TEST(trajectories_that_are_not_finite_can_be_dropped_and_are_counted)
 {
     arguments a = good();
-    a.opt.nonfinite = PLUMB_NONFINITE_DROP;
+    a.opt.nonfinite = PLUMB_SYMETRIC_NONFINITE_DROP;
     plumb_symetric want, got;
     // Without trajectories 1 and 4, written together.
     forged four = forge(1, 1, 6, 30, map_rotation);
@@ -170,7 +170,7 @@ TEST(what_comes_after_the_truth_has_ended_need_not_be_finite)
 TEST(points_that_are_no_steps_are_refused)
 {
     double at[12] = {0};
-    plumb_array points = plumb_array_view(at, PLUMB_F8, 2, (int64_t[]){6, 2});
+    plumb_array points = plumb_array_view(at, PLUMB_FLOAT64, 2, (int64_t[]){6, 2});
     ACCEPTED(a.opt.eval_index = &points);
     at[7] = 30.0;
     REFUSED(PLUMB_EVALUE, "point (3, 1) is 30; wanted a step from 0 to 29",
@@ -186,7 +186,7 @@ TEST(points_that_are_no_steps_are_refused)
             a.opt.eval_index = &points);
     points.ndim = 1;
     REFUSED(PLUMB_ESHAPE, "the points are (5,)", a.opt.eval_index = &points);
-    points = plumb_array_view(at, PLUMB_F8, 2, (int64_t[]){6, 0});
+    points = plumb_array_view(at, PLUMB_FLOAT64, 2, (int64_t[]){6, 0});
     REFUSED(PLUMB_ESHAPE, "the points are (6, 0)", a.opt.eval_index = &points);
 }
 
@@ -199,9 +199,10 @@ TEST(a_variance_of_another_shape_is_refused)
         int64_t shape[3];
     } wrong[] = {{1, {6}}, {2, {6, 4}}, {2, {5, 2}}, {3, {6, 29, 2}}, {3, {6, 30, 4}}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        REFUSED(PLUMB_ESHAPE, "for a latent (6, 30, 2); wanted (trajectories, 2m)",
-                (a.variance = plumb_array_view(variance, PLUMB_F8, wrong[i].ndim, wrong[i].shape),
-                 a.has_variance = true));
+        REFUSED(
+            PLUMB_ESHAPE, "for a latent (6, 30, 2); wanted (trajectories, 2m)",
+            (a.variance = plumb_array_view(variance, PLUMB_FLOAT64, wrong[i].ndim, wrong[i].shape),
+             a.has_variance = true));
 }
 
 TEST(options_outside_their_range_are_refused)
@@ -235,7 +236,7 @@ TEST(a_negative_variance_is_refused_with_a_guess_at_what_it_is)
     double variance[6 * 2];
     for (int i = 0; i < 12; i++) variance[i] = 0.1;
     variance[7] = -2.5;
-    const plumb_array v = plumb_array_view(variance, PLUMB_F8, 2, (int64_t[]){6, 2});
+    const plumb_array v = plumb_array_view(variance, PLUMB_FLOAT64, 2, (int64_t[]){6, 2});
     plumb_symetric out;
     CHECK_FAILS(plumb_symetric_measure(&out, &a.f.latent, &a.f.truth, &v, NULL), PLUMB_ENUMERIC,
                 "-2.5 among its values; is it the logarithm");

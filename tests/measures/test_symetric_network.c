@@ -14,7 +14,7 @@ enum { ENOUGH = 1084 }; // trajectories of 60 steps for 62 parameters
 static plumb_symetric_options quick(int64_t updates)
 {
     plumb_symetric_options opt = plumb_symetric_defaults();
-    opt.method = PLUMB_METHOD_MLP;
+    opt.method = PLUMB_SYMETRIC_METHOD_MLP;
     opt.network.updates = updates;
     opt.network.starts = 1;
     return opt;
@@ -91,7 +91,7 @@ TEST(a_canonical_map_passes)
     CHECK_NEAR(r.r2_heldout, r.r2, 1e-12); // nothing it is scored on was trained on
     CHECK_NEAR(r.training.r2, r.r2, 0.01);
     CHECK(r.training.loss > 0.0 && r.training.loss < 0.01);
-    CHECK_EQUAL(r.method, PLUMB_METHOD_MLP);
+    CHECK_EQUAL(r.method, PLUMB_SYMETRIC_METHOD_MLP);
     CHECK_EQUAL(r.trajectories, 50);
     CHECK_EQUAL(r.training.trajectories, ENOUGH - 50);
     CHECK_EQUAL(r.training.points, (ENOUGH - 50) * 60);
@@ -290,7 +290,7 @@ TEST(the_mask_makes_the_network_smaller)
     forged f = forge(1, 4, 20, 60, map_padded);
     double variance[20 * 8];
     for (int i = 0; i < 20 * 8; i++) variance[i] = i % 4 == 0 ? 0.01 : 1.0;
-    const plumb_array v = plumb_array_view(variance, PLUMB_F8, 2, (int64_t[]){20, 8});
+    const plumb_array v = plumb_array_view(variance, PLUMB_FLOAT64, 2, (int64_t[]){20, 8});
     plumb_symetric_options opt = quick(20);
     opt.network.few_points = true;
     plumb_symetric r;
@@ -310,7 +310,7 @@ TEST(what_is_not_finite_is_refused_or_dropped)
     plumb_symetric r;
     CHECK_FAILS(plumb_symetric_measure(&r, &f.latent, &f.truth, NULL, &opt), PLUMB_ENUMERIC,
                 "latent");
-    opt.nonfinite = PLUMB_NONFINITE_DROP;
+    opt.nonfinite = PLUMB_SYMETRIC_NONFINITE_DROP;
     r = measure(&f, &opt);
     CHECK_EQUAL(r.dropped, 1);
     CHECK_EQUAL(r.trajectories + r.training.trajectories, 19);
@@ -339,7 +339,7 @@ TEST(settings_that_make_no_network_are_refused)
         plumb_symetric_options opt = quick(20);
         plumb_symetric_network *n = &opt.network;
         n->few_points = true;
-        if (i == 0) opt.mode = PLUMB_REFERENCE;
+        if (i == 0) opt.mode = PLUMB_SYMETRIC_MODE_REFERENCE;
         if (i == 1) n->layers = 1;
         if (i == 2) n->layers = 17;
         if (i == 3) n->width = -1;

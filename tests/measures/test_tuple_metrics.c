@@ -125,7 +125,7 @@ TEST(mcnemar_looks_only_at_where_scorers_differ)
         a[4 * i + 2] = i < 10 ? 1.0 : -1.0; // right in 0 .. 9
         b[4 * i + 2] = i >= 9 ? 1.0 : -1.0; // right in 9 .. 11
     }
-    const plumb_surprise_pair p = tuple_metrics_compare(a, b, 12);
+    const plumb_surprise_comparison p = tuple_metrics_compare(a, b, 12);
     CHECK_EQUAL(p.first_only, 9);
     CHECK_EQUAL(p.second_only, 2);
     CHECK_NEAR(p.p, 2.0 * (55 + 11 + 1) / 2048, 1e-15);

@@ -319,7 +319,7 @@ TEST(a_film_is_told_no_further_when_asked_to_stop)
                                    .latent = latent};
     for (int stop = 1; stop >= 0; stop--) {
         latent[LONG * LATENTS - 1] = 1e30f;
-        plumb_stop(stop);
+        plumb_set_stop(stop);
         CHECK_EQUAL(hgn_rollout(&a.c, &a.p, a.value, &job), stop ? PLUMB_ESTOPPED : PLUMB_OK);
         CHECK((latent[LONG * LATENTS - 1] == 1e30f) == stop);
     }

@@ -154,7 +154,7 @@ TEST(what_is_written_is_read_to_the_same_bits)
     plumb_record *r = plumb_record_create();
     const char *text;
     settings_record(r, &s);
-    CHECK_OK(plumb_record_json(&text, r));
+    CHECK_OK(plumb_record_to_json(&text, r));
     char copy[1000];
     snprintf(copy, sizeof copy, "%s", text);
     plumb_record_free(r);

@@ -68,7 +68,7 @@ header = lambda name: (support.SOURCE / "include/plumb" / name).read_text()
 codes = re.findall(r"^    X\((E\w+), ", header("status.h"), re.M)
 check(codes == list(native.ERRORS), f"codes {codes}")
 check(tuple(re.findall(r'^    X\(\w+, +"([\w-]+)"\)', header("surprise.h"), re.M)) == native.SCORERS, "scorers")
-kinds = [n.lower() for n in re.findall(r"^    X\((\w+), \d, '\w'\)", header("array.h"), re.M)]
+kinds = re.findall(r"^    X\(\w+, *\"(\w+)\", \d, '\w'\)", header("array.h"), re.M)
 check(tuple(kinds) == native.DTYPES, f"types {kinds}")
 
 # Words are those that the program takes: each choice list of the command line is one of ours.

@@ -48,12 +48,12 @@ check(world.batch(0, 6).frames.shape == (0, 6, 32, 32, 3), "no items")
 check(world.batch(1, 2, image=64).frames.shape == (1, 2, 64, 64, 3), "image=64")
 
 # Streams.
-with world.stream(batch=3, window=4, seed=2) as stream:
+with world.loader(batch=3, window=4, seed=2) as stream:
     first, second = next(stream), next(stream)
     check(np.array_equal(first.frames, world.batch(3, 4, seed=2).frames), "the first batch")
     check(np.array_equal(second.state, world.batch(3, 4, seed=2, first=3).state), "the second batch")
 check(next(stream, None) is None, "a closed stream goes on")
-with world.stream(batch=2, window=4, copy=False, states=False) as stream:
+with world.loader(batch=2, window=4, copy=False, states=False) as stream:
     batch = next(stream)
     check(not batch.frames.flags.writeable and not hasattr(batch, "state"), "a batch without a copy")
 for count, batch in enumerate(world):
@@ -66,5 +66,5 @@ check.raises(plumb.RangeError, "pendulum", plumb.world, "pendulun")
 check.raises(plumb.RangeError, "", world.batch, 1, 2, image=33)
 check.raises(TypeError, "did you mean image", world.batch, 1, 2, images=33)
 check.raises(ValueError, "steps", world.batch, 1, 0)
-check.raises(plumb.RangeError, "", world.stream, batch=-1)
+check.raises(plumb.RangeError, "", world.loader, batch=-1)
 check.end()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pictures of whatever a file holds.
 #define _GNU_SOURCE
-#include "plumb/film.h"
+#include "plumb/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,14 +28,14 @@ static void gone(void)
     unlink(svg_path);
 }
 
-static plumb_status draw(const plumb_named_array *arrays, int count, plumb_film *film)
+static plumb_status draw(const plumb_named_array *arrays, int count, plumb_image_size *film)
 {
     plumb_dataset *d;
     names();
-    CHECK_OK(plumb_file_save(path, arrays, count, false));
+    CHECK_OK(plumb_file_write(path, arrays, count, false));
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
-    plumb_status st = plumb_film_draw(film, out, d, 0, NULL);
-    if (!st) st = plumb_film_draw(film, svg_path, d, 0, NULL);
+    plumb_status st = plumb_item_figure_save(film, out, d, 0, NULL);
+    if (!st) st = plumb_item_figure_save(film, svg_path, d, 0, NULL);
     plumb_dataset_close(d);
     return st;
 }
@@ -48,14 +48,14 @@ static plumb_named_array named(const char *name, void *data, plumb_dtype dtype, 
 
 TEST(what_a_file_has_is_drawn_and_what_it_lacks_left_out)
 {
-    plumb_film both, strip, portrait;
+    plumb_image_size both, strip, portrait;
     double state[2 * 7 * 4];
     uint8_t frames[2 * 7 * 8 * 6 * 1];
     for (int i = 0; i < 56; i++) state[i] = sin(i);
     memset(frames, 100, sizeof frames);
     const plumb_named_array arrays[] = {
-        named("state", state, PLUMB_F8, 3, (int64_t[]){2, 7, 4}),
-        named("frames", frames, PLUMB_U1, 5, (int64_t[]){2, 7, 8, 6, 1}),
+        named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){2, 7, 4}),
+        named("frames", frames, PLUMB_UINT8, 5, (int64_t[]){2, 7, 8, 6, 1}),
     };
     CHECK_OK(draw(arrays, 2, &both));
     CHECK_OK(draw(arrays + 1, 1, &strip));
@@ -66,15 +66,15 @@ TEST(what_a_file_has_is_drawn_and_what_it_lacks_left_out)
 
 TEST(single_steps_rest_and_numbers_that_are_not_finite_are_no_trouble)
 {
-    plumb_film film;
+    plumb_image_size film;
     double state[3 * 2] = {0};
-    plumb_named_array rest = named("state", state, PLUMB_F8, 3, (int64_t[]){1, 3, 2});
+    plumb_named_array rest = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 3, 2});
     CHECK_OK(draw(&rest, 1, &film));
-    rest = named("state", state, PLUMB_F8, 3, (int64_t[]){3, 1, 2});
+    rest = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){3, 1, 2});
     CHECK_OK(draw(&rest, 1, &film));
     state[2] = (double)NAN;
     state[4] = (double)INFINITY;
-    rest = named("state", state, PLUMB_F8, 3, (int64_t[]){1, 3, 2});
+    rest = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 3, 2});
     CHECK_OK(draw(&rest, 1, &film));
     state[0] = 1e300;
     state[2] = -1e300;
@@ -88,24 +88,25 @@ TEST(single_steps_rest_and_numbers_that_are_not_finite_are_no_trouble)
 
 TEST(what_cannot_be_drawn_is_said)
 {
-    plumb_film film;
+    plumb_image_size film;
     plumb_dataset *d;
     double state[6] = {0};
-    plumb_named_array odd = named("state", state, PLUMB_F8, 3, (int64_t[]){1, 2, 3});
+    plumb_named_array odd = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 2, 3});
     CHECK_FAILS(draw(&odd, 1, &film), PLUMB_ESHAPE, "(steps, 2n)");
-    odd = named("frames", state, PLUMB_F8, 3, (int64_t[]){1, 2, 3});
+    odd = named("frames", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 2, 3});
     CHECK_FAILS(draw(&odd, 1, &film), PLUMB_ESHAPE, "has to be bytes");
-    odd = named("latent", state, PLUMB_F8, 3, (int64_t[]){1, 2, 3});
+    odd = named("latent", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 2, 3});
     CHECK_FAILS(draw(&odd, 1, &film), PLUMB_EFILE, "to show");
-    odd = named("state", state, PLUMB_F8, 3, (int64_t[]){1, 3, 2});
+    odd = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 3, 2});
     CHECK_OK(draw(&odd, 1, &film));
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
-    plumb_film_options opt = plumb_film_defaults();
+    plumb_item_figure_options opt = plumb_item_figure_defaults();
     opt.frames = -1;
-    CHECK_FAILS(plumb_film_draw(&film, out, d, 0, &opt), PLUMB_EVALUE, "frames is -1");
-    CHECK_FAILS(plumb_film_draw(&film, "x.gif", d, 0, NULL), PLUMB_EFILE, "neither .png nor .svg");
-    CHECK_FAILS(plumb_film_draw(&film, out, d, 1, NULL), PLUMB_EVALUE, "no item 1");
-    CHECK_FAILS(plumb_film_draw(&film, "/no/x.png", d, 0, NULL), PLUMB_EFILE, "/no/x.png");
+    CHECK_FAILS(plumb_item_figure_save(&film, out, d, 0, &opt), PLUMB_EVALUE, "frames is -1");
+    CHECK_FAILS(plumb_item_figure_save(&film, "x.gif", d, 0, NULL), PLUMB_EFILE,
+                "neither .png nor .svg");
+    CHECK_FAILS(plumb_item_figure_save(&film, out, d, 1, NULL), PLUMB_EVALUE, "no item 1");
+    CHECK_FAILS(plumb_item_figure_save(&film, "/no/x.png", d, 0, NULL), PLUMB_EFILE, "/no/x.png");
     plumb_dataset_close(d);
     gone();
 }

@@ -92,7 +92,7 @@ TEST(a_record_becomes_a_page_with_its_verdict)
 {
     plumb_report *r;
     CHECK_OK(plumb_report_create(&r));
-    CHECK_OK(plumb_report_record(r, "a <b> & \"c\"", good));
+    CHECK_OK(plumb_report_add_record(r, "a <b> & \"c\"", good));
     CHECK_OK(plumb_report_save(r, file(".html")));
     char *text = contents(path);
     assert_non_null(strstr(text, "It learnt the physics"));
@@ -135,7 +135,7 @@ TEST(each_kind_of_failure_has_its_own_words)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         plumb_report *r;
         CHECK_OK(plumb_report_create(&r));
-        CHECK_OK(plumb_report_record(r, "m", cases[i].record));
+        CHECK_OK(plumb_report_add_record(r, "m", cases[i].record));
         CHECK_OK(plumb_report_save(r, file(".html")));
         char *text = contents(path);
         if (!strstr(text, cases[i].words))
@@ -164,11 +164,11 @@ TEST(records_from_strangers_are_refused_or_drawn_but_never_followed)
         double v[2 * 6 * 2];
         for (int k = 0; k < 24; k++) v[k] = k == 5 ? (double)NAN : sin(k);
         const plumb_named_array arrays[] = {
-            {"latent", plumb_array_view(v, PLUMB_F8, 3, (int64_t[]){2, 6, 2})},
-            {"truth", plumb_array_view(v, PLUMB_F8, 3, (int64_t[]){2, 6, 2})}};
+            {"latent", plumb_array_view(v, PLUMB_FLOAT64, 3, (int64_t[]){2, 6, 2})},
+            {"truth", plumb_array_view(v, PLUMB_FLOAT64, 3, (int64_t[]){2, 6, 2})}};
         CHECK_OK(plumb_report_create(&r));
-        CHECK_OK(plumb_report_record(r, "m", odd[i]));
-        CHECK_OK(plumb_report_arrays(r, "m", arrays, 2));
+        CHECK_OK(plumb_report_add_record(r, "m", odd[i]));
+        CHECK_OK(plumb_report_add_arrays(r, "m", arrays, 2));
         const plumb_status st = plumb_report_save(r, file(".html"));
         if (st && st != PLUMB_ENUMERIC) fail_msg("case %zu: %s", i, plumb_last_error());
         unlink(path);
@@ -176,8 +176,8 @@ TEST(records_from_strangers_are_refused_or_drawn_but_never_followed)
     }
     plumb_report *r;
     CHECK_OK(plumb_report_create(&r));
-    assert_int_equal(plumb_report_record(r, "m", "{\"weather\": 1}"), PLUMB_EFORMAT);
-    assert_int_equal(plumb_report_record(r, "m", "[1, 2"), PLUMB_EFORMAT);
+    assert_int_equal(plumb_report_add_record(r, "m", "{\"weather\": 1}"), PLUMB_EFORMAT);
+    assert_int_equal(plumb_report_add_record(r, "m", "[1, 2"), PLUMB_EFORMAT);
     plumb_report_free(r);
 }
 
@@ -191,40 +191,40 @@ TEST(a_figure_is_drawn_where_there_is_enough_for_it_and_refused_where_not)
     for (size_t i = 0; i < sizeof frames; i++) frames[i] = (uint8_t)(i * 7);
     for (int i = 0; i < 48; i++) moved[i] = 0.5f;
     const plumb_named_array arrays[] = {
-        {"latent", plumb_array_view(v, PLUMB_F8, 3, (int64_t[]){3, 9, 2})},
-        {"truth", plumb_array_view(v, PLUMB_F8, 3, (int64_t[]){3, 9, 2})},
-        {"frames", plumb_array_view(frames, PLUMB_U1, 5, (int64_t[]){3, 9, 4, 4, 1})},
-        {"prediction", plumb_array_view(frames, PLUMB_U1, 5, (int64_t[]){3, 9, 4, 4, 1})},
-        {"traversal", plumb_array_view(moved, PLUMB_F4, 5, (int64_t[]){1, 3, 4, 4, 1})},
-        {"loss", plumb_array_view(loss, PLUMB_F8, 1, (int64_t[]){5})},
-        {"step", plumb_array_view(step, PLUMB_F8, 1, (int64_t[]){5})},
-        {"something", plumb_array_view(step, PLUMB_F8, 1, (int64_t[]){5})},
+        {"latent", plumb_array_view(v, PLUMB_FLOAT64, 3, (int64_t[]){3, 9, 2})},
+        {"truth", plumb_array_view(v, PLUMB_FLOAT64, 3, (int64_t[]){3, 9, 2})},
+        {"frames", plumb_array_view(frames, PLUMB_UINT8, 5, (int64_t[]){3, 9, 4, 4, 1})},
+        {"prediction", plumb_array_view(frames, PLUMB_UINT8, 5, (int64_t[]){3, 9, 4, 4, 1})},
+        {"traversal", plumb_array_view(moved, PLUMB_FLOAT32, 5, (int64_t[]){1, 3, 4, 4, 1})},
+        {"loss", plumb_array_view(loss, PLUMB_FLOAT64, 1, (int64_t[]){5})},
+        {"step", plumb_array_view(step, PLUMB_FLOAT64, 1, (int64_t[]){5})},
+        {"something", plumb_array_view(step, PLUMB_FLOAT64, 1, (int64_t[]){5})},
     };
     CHECK_OK(plumb_report_create(&r));
     assert_int_equal(plumb_report_save(r, file(".html")), PLUMB_EVALUE);
-    CHECK_OK(plumb_report_arrays(r, "m", arrays, 8));
+    CHECK_OK(plumb_report_add_arrays(r, "m", arrays, 8));
     static const char *const there[] = {"phase-space", "trajectory", "film",   "error",
                                         "traversal",   "loss",       "example"};
     for (size_t i = 0; i < sizeof there / sizeof *there; i++) {
         assert_true(has_figure(r, there[i]));
-        CHECK_OK(plumb_report_draw(r, there[i], file(".png")));
+        CHECK_OK(plumb_report_save_figure(r, there[i], file(".png")));
         char *text = contents(path);
         assert_memory_equal(text, "\x89PNG", 4);
         free(text);
         const char *svg;
-        CHECK_OK(plumb_report_svg(&svg, r, there[i]));
+        CHECK_OK(plumb_report_figure_svg(&svg, r, there[i]));
         assert_memory_equal(svg, "<svg", 4);
         assert_null(strstr(svg, "nan"));
         assert_null(strstr(svg, "class="));
     }
     assert_false(has_figure(r, "models"));
-    assert_int_equal(plumb_report_draw(r, "models", file(".png")), PLUMB_EVALUE);
+    assert_int_equal(plumb_report_save_figure(r, "models", file(".png")), PLUMB_EVALUE);
     assert_non_null(strstr(plumb_last_error(), "not enough"));
-    assert_int_equal(plumb_report_draw(r, "modles", file(".png")), PLUMB_EVALUE);
-    assert_int_equal(plumb_report_draw(r, "film", file(".gif")), PLUMB_EFILE);
+    assert_int_equal(plumb_report_save_figure(r, "modles", file(".png")), PLUMB_EVALUE);
+    assert_int_equal(plumb_report_save_figure(r, "film", file(".gif")), PLUMB_EFILE);
     const plumb_named_array wrong[] = {
-        arrays[0], {"truth", plumb_array_view(v, PLUMB_F8, 3, (int64_t[]){2, 9, 2})}};
-    assert_int_equal(plumb_report_arrays(r, "m", wrong, 2), PLUMB_ESHAPE);
+        arrays[0], {"truth", plumb_array_view(v, PLUMB_FLOAT64, 3, (int64_t[]){2, 9, 2})}};
+    assert_int_equal(plumb_report_add_arrays(r, "m", wrong, 2), PLUMB_ESHAPE);
     plumb_report_free(r);
 }
 
@@ -243,16 +243,17 @@ TEST(many_models_say_which_measure_foretells_vpt)
                  "%d, \"pr\": {\"r2\": 0.5, \"sym\": %g, \"symetric\": 0}, \"kappa\": %g, "
                  "\"canonical\": 1}}",
                  i, i, (i * 37) % MODELS, 1.0 / (i + 1), i < 35 ? -i : i * 1.0);
-        CHECK_OK(plumb_report_record(r, name, text));
+        CHECK_OK(plumb_report_add_record(r, name, text));
     }
-    CHECK_OK(plumb_report_record(r, "gone", "{\"run\": \"gone\", \"failed\": \"step 3: NaN\"}"));
+    CHECK_OK(
+        plumb_report_add_record(r, "gone", "{\"run\": \"gone\", \"failed\": \"step 3: NaN\"}"));
     assert_true(has_figure(r, "correlation") && has_figure(r, "models"));
-    CHECK_OK(plumb_report_svg(&svg, r, "correlation"));
+    CHECK_OK(plumb_report_figure_svg(&svg, r, "correlation"));
     assert_non_null(strstr(svg, "+1.00 [1.00, 1.00] all 70"));
     assert_non_null(strstr(svg, "+1.00 [1.00, 1.00] best 14"));
     assert_non_null(strstr(svg, "paper 0.37 (0.45)"));
     assert_null(strstr(svg, ">R2<")); // it is the same for all
-    CHECK_OK(plumb_report_svg(&svg, r, "models"));
+    CHECK_OK(plumb_report_figure_svg(&svg, r, "models"));
     assert_non_null(strstr(svg, ">m0<"));
     assert_non_null(strstr(svg, ">m69<"));
     CHECK_OK(plumb_report_save(r, file(".html")));

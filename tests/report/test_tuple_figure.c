@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plumb/film.h"
+#include "plumb/report.h"
 #include "support/test.h"
 
 enum { STEPS = 10, SIZE = 8, FRAME = SIZE * SIZE * 3 };
@@ -23,18 +23,19 @@ static void splice(int64_t cut)
         for (int k = 0; k < 2; k++) memcpy(clips[2 + k][t], clips[t <= cut ? k : 1 - k][t], FRAME);
 }
 
-static char *draw(const int64_t *cut, const plumb_film_options *opt, plumb_film *film)
+static char *draw(const int64_t *cut, const plumb_item_figure_options *opt, plumb_image_size *film)
 {
     char path[64], out[64];
     plumb_dataset *d = NULL;
     snprintf(path, sizeof path, "/tmp/plumb-strips-%d.npz", (int)getpid());
     snprintf(out, sizeof out, "/tmp/plumb-strips-%d.svg", (int)getpid());
     const plumb_named_array arrays[] = {
-        {"frames", plumb_array_view(clips, PLUMB_U1, 6, (int64_t[]){1, 4, STEPS, SIZE, SIZE, 3})},
-        {"cut", plumb_array_view((void *)(uintptr_t)cut, PLUMB_I8, 2, (int64_t[]){1, 2})}};
-    CHECK_OK(plumb_file_save(path, arrays, cut ? 2 : 1, false));
+        {"frames",
+         plumb_array_view(clips, PLUMB_UINT8, 6, (int64_t[]){1, 4, STEPS, SIZE, SIZE, 3})},
+        {"cut", plumb_array_view((void *)(uintptr_t)cut, PLUMB_INT64, 2, (int64_t[]){1, 2})}};
+    CHECK_OK(plumb_file_write(path, arrays, cut ? 2 : 1, false));
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
-    CHECK_OK(plumb_film_draw(film, out, d, 0, opt));
+    CHECK_OK(plumb_item_figure_save(film, out, d, 0, opt));
     plumb_dataset_close(d);
     FILE *f = fopen(out, "rb");
     CHECK(f);
@@ -59,7 +60,7 @@ static int count(const char *text, const char *what)
 
 TEST(a_tuple_is_four_strips_of_all_frames)
 {
-    plumb_film film;
+    plumb_image_size film;
     splice(4);
     char *text = draw(NULL, NULL, &film);
     CHECK_EQUAL(count(text, "<image"), 4 * STEPS);
@@ -81,7 +82,7 @@ static int lines(const char *text)
 
 TEST(cuts_are_found_by_bytes_and_taken_from_the_file)
 {
-    plumb_film film;
+    plumb_image_size film;
     const int64_t one[2] = {5, -1}, two[2] = {2, 7};
     splice(4);
     char *text = draw(NULL, NULL, &film);
@@ -101,8 +102,8 @@ TEST(cuts_are_found_by_bytes_and_taken_from_the_file)
 
 TEST(fewer_frames_are_larger)
 {
-    plumb_film film;
-    plumb_film_options opt = plumb_film_defaults();
+    plumb_image_size film;
+    plumb_item_figure_options opt = plumb_item_figure_defaults();
     opt.frames = 3;
     splice(4);
     char *text = draw(NULL, &opt, &film);

@@ -132,7 +132,7 @@ static plumb_status train(const char *name, bool resume, int threads, int pause)
     snprintf(out, sizeof out, "%s/%s", root, name);
     snprintf(slow, sizeof slow, "pause=%d", pause);
     const char *const set[] = {save, "log=3", "batch=2", slow};
-    plumb_train_options o = plumb_train_defaults();
+    plumb_training_options o = plumb_training_defaults();
     if (!resume) {
         o.model = "toy";
         o.world = "mass-spring";
@@ -147,8 +147,8 @@ static plumb_status train(const char *name, bool resume, int threads, int pause)
     snprintf(config, sizeof config, "%s/config.json", out);
     o.resume = resume && !access(config, F_OK);
     if (resume && !o.resume) return train(name, false, threads, pause);
-    plumb_train_result r;
-    return plumb_train(&r, &o);
+    plumb_training r;
+    return plumb_training_run(&r, &o);
 }
 
 static void remove_run(const char *name)

@@ -18,7 +18,7 @@ static char root[40], out[80];
 
 static plumb_status train(bool force)
 {
-    plumb_train_options o = plumb_train_defaults();
+    plumb_training_options o = plumb_training_defaults();
     o.model = "toy";
     o.world = "mass-spring";
     o.preset = "tiny";
@@ -26,8 +26,8 @@ static plumb_status train(bool force)
     o.threads = 1;
     o.out = out;
     o.force = force;
-    plumb_train_result r;
-    return plumb_train(&r, &o);
+    plumb_training r;
+    return plumb_training_run(&r, &o);
 }
 
 static void begin(void)
@@ -106,11 +106,11 @@ TEST(weights_are_read_by_those_who_do_not_train)
     unlink(in("weights.safetensors"));
     CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFILE,
                 "weights.safetensors: is missing; plumb train --resume");
-    plumb_train_options o = plumb_train_defaults();
-    plumb_train_result r;
+    plumb_training_options o = plumb_training_defaults();
+    plumb_training r;
     o.out = out;
     o.resume = true;
-    CHECK_OK(plumb_train(&r, &o));
+    CHECK_OK(plumb_training_run(&r, &o));
     CHECK_OK(load(&step, &t, &mem, &film));
     CHECK(!memcmp(first, t.value, sizeof first));
     t.model = "other";
@@ -129,7 +129,7 @@ TEST(weights_are_read_by_those_who_do_not_train)
 static void put(const char *section, int64_t value)
 {
     plumb_record *r = plumb_record_create();
-    plumb_record_integer(r, "x", value);
+    plumb_record_set_int(r, "x", value);
     CHECK_OK(run_dir_write_results(out, section, r));
     plumb_record_free(r);
 }

@@ -159,7 +159,7 @@ static void stop_at_12(void *context, const trainer_progress *report)
     (void)context;
     seen = report->step;
     CHECK_EQUAL(report->steps, 50);
-    if (report->step == 12) plumb_stop(true);
+    if (report->step == 12) plumb_set_stop(true);
 }
 
 TEST(a_wish_to_stop_is_met_after_the_step)
@@ -168,7 +168,7 @@ TEST(a_wish_to_stop_is_met_after_the_step)
     begin(2, 50);
     opt.report = stop_at_12;
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_ESTOPPED, "stopped at step 12");
-    plumb_stop(false);
+    plumb_set_stop(false);
     CHECK_EQUAL(seen, 12);
     arena_clear(&mem);
 }

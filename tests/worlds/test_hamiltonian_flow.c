@@ -24,8 +24,8 @@ TEST(energy_stays_for_a_thousand_frames)
         const bool verlet = walk_is(world, "md-");
         const double bar = verlet ? 2e-3 : 2e-12;
         for (int64_t item = 0; item < (verlet ? 2 : 20); item++) {
-            const plumb_trajectory out = {.energy = energy};
-            CHECK_OK(plumb_world_make(&out, world, 3, item, FRAMES, NULL));
+            const plumb_world_item out = {.energy = energy};
+            CHECK_OK(plumb_world_simulate(&out, world, 3, item, FRAMES, NULL));
             const double size = fmax(1.0, fabs(energy[0]));
             for (int t = 0; t < FRAMES; t++) CHECK_NEAR(energy[t], energy[0], bar * size);
         }
@@ -40,8 +40,8 @@ TEST(friction_takes_energy)
     {
         if (walk_hamiltonian(world)) continue;
         for (int64_t item = 0; item < 20; item++) {
-            const plumb_trajectory out = {.energy = energy};
-            CHECK_OK(plumb_world_make(&out, world, 3, item, FRAMES, NULL));
+            const plumb_world_item out = {.energy = energy};
+            CHECK_OK(plumb_world_simulate(&out, world, 3, item, FRAMES, NULL));
             for (int t = 1; t < FRAMES; t++) CHECK(energy[t] <= energy[t - 1] + 1e-14);
             CHECK(energy[FRAMES - 1] < energy[0] - 0.01);
         }
@@ -54,7 +54,7 @@ TEST(time_runs_back)
     EACH_WORLD(world)
     {
         if (!walk_hamiltonian(world)) continue;
-        const plumb_world_facts *facts = plumb_world_describe(world);
+        const plumb_world_info *facts = plumb_world_get_info(world);
         const int64_t frames = walk_is(world, "md-16")                 ? 30
                                : chaotic(world)                        ? 100
                                : walk_is(world, "rock-paper-scissors") ? 1000
@@ -81,7 +81,7 @@ TEST(time_runs_back)
 static void jacobian(double *J, const plumb_world *world, const double *state, const double *par,
                      int64_t frames)
 {
-    const plumb_world_facts *facts = plumb_world_describe(world);
+    const plumb_world_info *facts = plumb_world_get_info(world);
     const int64_t c2 = 2 * facts->canonical_n;
     double z[WALK_NUMBERS];
     walk_canonical(z, world, state, par);
@@ -97,8 +97,8 @@ static void jacobian(double *J, const plumb_world *world, const double *state, c
             walk_lift(from, world, start, state, par);
             plumb_world_options opt = plumb_world_defaults();
             opt.first = frames;
-            const plumb_trajectory out = {.canonical = moved[side]};
-            CHECK_OK(plumb_world_follow(&out, world, from, par, 1, &opt));
+            const plumb_world_item out = {.canonical = moved[side]};
+            CHECK_OK(plumb_world_simulate_from(&out, world, from, par, 1, &opt));
         }
         for (int64_t i = 0; i < c2; i++) {
             double change = moved[1][i] - moved[0][i];
@@ -129,12 +129,12 @@ static double not_symplectic(const double *J, int64_t n)
 static double nearest_cut(const plumb_world *world, const double *state)
 {
     static double q[31 * WALK_NUMBERS];
-    const int64_t n = plumb_world_describe(world)->n;
+    const int64_t n = plumb_world_get_info(world)->n;
     const double side = walk_is(world, "md-4") ? 10.0 : 4.558423058385518;
     plumb_world_options opt = plumb_world_defaults();
     opt.stride = 1;
-    const plumb_trajectory out = {.canonical = q};
-    CHECK_OK(plumb_world_follow(&out, world, state, NULL, 31, &opt));
+    const plumb_world_item out = {.canonical = q};
+    CHECK_OK(plumb_world_simulate_from(&out, world, state, NULL, 31, &opt));
     double nearest = side;
     for (int t = 0; t < 31; t++)
         for (int64_t i = 0; i < n; i += 2)
@@ -153,7 +153,7 @@ TEST(the_flow_is_symplectic)
     EACH_WORLD(world)
     {
         if (!walk_hamiltonian(world)) continue;
-        const plumb_world_facts *facts = plumb_world_describe(world);
+        const plumb_world_info *facts = plumb_world_get_info(world);
         const bool md = walk_is(world, "md-");
         int judged = 0;
         for (int64_t item = 0; item < 20 && judged < (md ? 1 : 5); item++) {
@@ -184,7 +184,7 @@ TEST(canonical_coordinates_are_canonical)
     EACH_WORLD(world)
     {
         if (!walk_hamiltonian(world)) continue;
-        const plumb_world_facts *facts = plumb_world_describe(world);
+        const plumb_world_info *facts = plumb_world_get_info(world);
         const int64_t n = facts->canonical_n;
         for (int64_t item = 0; item < (walk_is(world, "md-") ? 1 : 10); item++) {
             double x[WALK_NUMBERS], par[WALK_PARAMETERS], z[WALK_NUMBERS];
@@ -197,8 +197,8 @@ TEST(canonical_coordinates_are_canonical)
                 opt.dt = dt;
                 opt.first = 1;
                 opt.backward = side;
-                const plumb_trajectory out = {.canonical = side ? before : after};
-                CHECK_OK(plumb_world_follow(&out, world, x, par, 1, &opt));
+                const plumb_world_item out = {.canonical = side ? before : after};
+                CHECK_OK(plumb_world_simulate_from(&out, world, x, par, 1, &opt));
             }
             const double size = fmax(1e-3, fabs(walk_energy(world, x, par)));
             for (int64_t i = 0; i < 2 * n; i++) {
@@ -224,7 +224,7 @@ TEST(derivatives_are_those_of_the_motion)
 {
     EACH_WORLD(world)
     {
-        const plumb_world_facts *facts = plumb_world_describe(world);
+        const plumb_world_info *facts = plumb_world_get_info(world);
         const double dt = 1e-4;
         for (int64_t item = 0; item < (walk_is(world, "md-") ? 1 : 10); item++) {
             double rows[3 * WALK_NUMBERS], rates[3 * WALK_NUMBERS];
@@ -233,8 +233,8 @@ TEST(derivatives_are_those_of_the_motion)
             plumb_world_options opt = plumb_world_defaults();
             opt.dt = dt;
             opt.first = 50;
-            const plumb_trajectory three = {.state = rows, .derivative = rates};
-            CHECK_OK(plumb_world_follow(&three, world, start, par, 3, &opt));
+            const plumb_world_item three = {.state = rows, .derivative = rates};
+            CHECK_OK(plumb_world_simulate_from(&three, world, start, par, 3, &opt));
             for (int64_t i = 0; i < 2 * facts->n; i++) {
                 const double slope = (rows[4 * facts->n + i] - rows[i]) / (2.0 * dt);
                 if (fabs(slope) > 1e3) continue; // a particle went round its box
@@ -250,17 +250,17 @@ TEST(derivatives_are_those_of_the_motion)
 static void judge_step(double *x, const plumb_world *world, const double *par, double h)
 {
     enum { COLUMNS = 8 };
-    const int64_t n2 = 2 * plumb_world_describe(world)->n;
+    const int64_t n2 = 2 * plumb_world_get_info(world)->n;
     double table[COLUMNS][WALK_NUMBERS];
     for (int k = 0; k < COLUMNS; k++) {
         const int parts = 2 * (k + 1);
         double a[WALK_NUMBERS], b[WALK_NUMBERS], rate[WALK_NUMBERS];
-        const plumb_trajectory out = {.derivative = rate};
+        const plumb_world_item out = {.derivative = rate};
         memcpy(a, x, sizeof a);
-        CHECK_OK(plumb_world_follow(&out, world, a, par, 1, NULL));
+        CHECK_OK(plumb_world_simulate_from(&out, world, a, par, 1, NULL));
         for (int64_t i = 0; i < n2; i++) b[i] = a[i] + h / parts * rate[i];
         for (int s = 1; s < parts; s++) {
-            CHECK_OK(plumb_world_follow(&out, world, b, par, 1, NULL));
+            CHECK_OK(plumb_world_simulate_from(&out, world, b, par, 1, NULL));
             for (int64_t i = 0; i < n2; i++) {
                 const double next = a[i] + 2.0 * h / parts * rate[i];
                 a[i] = b[i];
@@ -283,7 +283,7 @@ TEST(a_second_integrator_agrees)
     EACH_WORLD(world)
     {
         if (walk_is(world, "md-")) continue; // Verlet is not the exact motion
-        const plumb_world_facts *facts = plumb_world_describe(world);
+        const plumb_world_info *facts = plumb_world_get_info(world);
         const int64_t frames = 40;
         const int parts = walk_is(world, "double-pendulum") || walk_is(world, "two-body") ? 4 : 2;
         for (int64_t item = 0; item < 3; item++) {
@@ -308,8 +308,8 @@ TEST(a_turning_pendulum_goes_on_turning)
     for (int k = 0; k < 4; k++)
         for (int back = -1; back <= 1; back += 2) {
             const double start[2] = {0.3 * back, back * sqrt(momentum[k] * momentum[k])};
-            const plumb_trajectory out = {.state = state};
-            CHECK_OK(plumb_world_follow(&out, world, start, par, FRAMES, NULL));
+            const plumb_world_item out = {.state = state};
+            CHECK_OK(plumb_world_simulate_from(&out, world, start, par, FRAMES, NULL));
             if (walk_energy(world, start, par) <= 3.0) continue;
             for (int t = 1; t < FRAMES; t++) {
                 CHECK(back * (state[2 * t] - state[2 * t - 2]) > 0.0);
@@ -325,8 +325,8 @@ TEST(a_pendulum_near_the_separatrix_is_still_exact)
     const double par[6] = {0.5, 1.0, 3.0, 0.0, 0.0, 0.0}, w = sqrt(3.0);
     const double start[2] = {0.0, 2.0 * w * 0.5};
     double state[2 * 101];
-    const plumb_trajectory out = {.state = state};
-    CHECK_OK(plumb_world_follow(&out, world, start, par, 101, NULL));
+    const plumb_world_item out = {.state = state};
+    CHECK_OK(plumb_world_simulate_from(&out, world, start, par, 101, NULL));
     for (int t = 0; t <= 100; t++) {
         const double time = 0.05 * t;
         // an error of one rounding in p grows by e^(w t)

@@ -90,13 +90,13 @@ TEST(items_start_at_the_mean_energy_near_their_temperature)
     static const double want[2] = {0.978, 0.498}, bar[2] = {0.05, 0.06};
     for (int m = 0; m < 2; m++) {
         const plumb_world *world = walk_world(m == 0 ? "md-4" : "md-16");
-        const int64_t n = plumb_world_describe(world)->n;
+        const int64_t n = plumb_world_get_info(world)->n;
         const double half = 0.5 * models[m]->side;
         double kinetic = 0.0;
         for (int64_t i = 0; i < items[m]; i++) {
             double x[WALK_NUMBERS], energy, total[2] = {0.0};
-            const plumb_trajectory out = {.state = x, .energy = &energy};
-            CHECK_OK(plumb_world_make(&out, world, 1, i, 1, NULL));
+            const plumb_world_item out = {.state = x, .energy = &energy};
+            CHECK_OK(plumb_world_simulate(&out, world, 1, i, 1, NULL));
             CHECK_NEAR(energy, models[m]->mean_energy, 2e-3 * fabs(models[m]->mean_energy));
             for (int64_t k = 0; k < n; k++) {
                 CHECK(x[k] >= -half && x[k] < half);
@@ -117,8 +117,8 @@ TEST(published_positions_are_wrapped_and_canonical_ones_run_on)
     static double state[FRAMES * 16], canonical[FRAMES * 16];
     const plumb_world *world = walk_world("md-4");
     bool left = false;
-    const plumb_trajectory out = {.state = state, .canonical = canonical};
-    CHECK_OK(plumb_world_make(&out, world, 1, 0, FRAMES, NULL));
+    const plumb_world_item out = {.state = state, .canonical = canonical};
+    CHECK_OK(plumb_world_simulate(&out, world, 1, 0, FRAMES, NULL));
     for (int t = 0; t < FRAMES; t++)
         for (int i = 0; i < 8; i++) {
             CHECK(state[16 * t + i] >= -5.0 && state[16 * t + i] < 5.0);
@@ -133,8 +133,8 @@ TEST(the_edge_of_the_box_belongs_to_its_left)
 {
     double start[16] = {5.0, -5.0, 15.0, 4.9999999999, -2.0, -2.0, 2.0, 2.5}, state[16];
     const plumb_world *world = walk_world("md-4");
-    const plumb_trajectory out = {.state = state};
-    CHECK_OK(plumb_world_follow(&out, world, start, NULL, 1, NULL));
+    const plumb_world_item out = {.state = state};
+    CHECK_OK(plumb_world_simulate_from(&out, world, start, NULL, 1, NULL));
     CHECK_NEAR(state[0], -5.0, 0.0);
     CHECK_NEAR(state[1], -5.0, 0.0);
     CHECK_NEAR(state[2], -5.0, 0.0);

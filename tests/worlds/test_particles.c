@@ -54,8 +54,8 @@ TEST(bytes_are_the_judges_for_every_world_of_particles)
     const plumb_world *world = walk_world("mass-spring+c");
     for (int64_t item = 0; item < 50; item++) {
         double state[40 * 2], par[WALK_PARAMETERS];
-        const plumb_trajectory out = {.state = state, .parameters = par, .frames = frames};
-        CHECK_OK(plumb_world_make(&out, world, 1, item, 40, NULL));
+        const plumb_world_item out = {.state = state, .parameters = par, .frames = frames};
+        CHECK_OK(plumb_world_simulate(&out, world, 1, item, 40, NULL));
         const double half = 1.4 * (1.0 + sqrt(1.0 / 3.141592653589793));
         particles p = particles_make(32, 1, -half, half, 80.0);
         p.radius[0] = sqrt(par[1] / 3.141592653589793) / (2.0 * half);

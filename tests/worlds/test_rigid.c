@@ -37,7 +37,7 @@ TEST(a_tumbling_box_keeps_its_momentum_and_energy)
 {
     const double half[3] = {0.1, 0.25, 0.4};
     rigid r = world_of(1);
-    r.body[0] = body_box(PLUMB_ROOM_BOX, half, 2.0);
+    r.body[0] = body_box(PLUMB_ROOM_SHAPE_BOX, half, 2.0);
     r.body[0].x[2] = 100.0;
     const double w[3] = {3.0, 0.2, 0.1}; // near the middle axis of inertia: it flips
     memcpy(r.body[0].w, w, sizeof w);
@@ -80,8 +80,8 @@ TEST(a_box_on_a_slope_slides_as_friction_lets_it)
     const double slope = 0.8, ramp_half[3] = {3.0, 1.0, 0.1}, half[3] = {0.2, 0.2, 0.1};
     const double y[3] = {0.0, 1.0, 0.0};
     rigid r = world_of(2);
-    r.body[0] = body_box(PLUMB_ROOM_RAMP, ramp_half, 0.0);
-    r.body[1] = body_box(PLUMB_ROOM_BOX, half, 5.0);
+    r.body[0] = body_box(PLUMB_ROOM_SHAPE_RAMP, ramp_half, 0.0);
+    r.body[1] = body_box(PLUMB_ROOM_SHAPE_BOX, half, 5.0);
     double axis[3][3];
     for (int i = 0; i < 2; i++) body_rotate(&r.body[i], y, slope);
     body_axes(axis, r.body[0].q);
@@ -122,7 +122,7 @@ TEST(a_smooth_ball_leaves_a_mirror_as_it_came)
     for (double angle = -1.0; angle <= 1.0; angle += 0.25) {
         const double half[3] = {2.0, 0.2, 0.3};
         rigid r = world_of(2);
-        r.body[0] = body_box(PLUMB_ROOM_BOX, half, 0.0);
+        r.body[0] = body_box(PLUMB_ROOM_SHAPE_BOX, half, 0.0);
         r.body[1] = body_ball(0.15, 10.0);
         r.body[0].x[1] = 1.0;
         r.body[0].x[2] = 0.3;
@@ -158,7 +158,7 @@ TEST(a_stack_stands)
     double z = 0.0;
     for (int i = 0; i < 3; i++) {
         const double half[3] = {0.2 - 0.03 * i, 0.18 - 0.03 * i, 0.1};
-        r.body[i] = body_box(PLUMB_ROOM_BOX, half, 10.0);
+        r.body[i] = body_box(PLUMB_ROOM_SHAPE_BOX, half, 10.0);
         r.body[i].x[2] = z + 0.1;
         z += 0.2;
     }
@@ -198,9 +198,9 @@ TEST(heaps_lose_energy_and_do_not_sink)
         for (int i = 0; i < 7; i++) {
             double half[3], axis[3] = {0.0, 0.6, 0.8};
             for (int k = 0; k < 3; k++) half[k] = 0.08 + 0.15 * rng_uniform(&random);
-            r.body[i] = rng_below(&random, 3) == 0
-                            ? body_ball(half[0], 10.0)
-                            : body_box(PLUMB_ROOM_BOX, half, 5.0 + 35.0 * rng_uniform(&random));
+            r.body[i] = rng_below(&random, 3) == 0 ? body_ball(half[0], 10.0)
+                                                   : body_box(PLUMB_ROOM_SHAPE_BOX, half,
+                                                              5.0 + 35.0 * rng_uniform(&random));
             body_rotate(&r.body[i], axis, 6.0 * rng_uniform(&random));
             r.body[i].x[0] = 0.2 * rng_uniform(&random);
             r.body[i].x[1] = 0.2 * rng_uniform(&random);
@@ -234,7 +234,7 @@ static double fallen(double angle, double rate, double length, double time)
 static body leaning(double angle, double rate)
 {
     const double half[3] = {0.3, 0.7, 1e-4}, across[3] = {1.0, 0.0, 0.0};
-    body b = body_box(PLUMB_ROOM_PLANK, half, 20.0);
+    body b = body_box(PLUMB_ROOM_SHAPE_PLANK, half, 20.0);
     body_rotate(&b, across, -angle);
     b.x[2] = body_lowest_point(&b) + 1e-3;
     body_hinge(&b);
@@ -269,7 +269,7 @@ TEST(a_plank_on_a_hinge_stops_at_what_is_under_it)
     const double half[3] = {0.15, 0.1, 0.09};
     rigid r = world_of(2);
     r.body[0] = leaning(1.2, 1.0);
-    r.body[1] = body_box(PLUMB_ROOM_BOX, half, 10.0);
+    r.body[1] = body_box(PLUMB_ROOM_SHAPE_BOX, half, 10.0);
     r.body[1].x[1] = r.body[0].pivot[1] - 0.65, r.body[1].x[2] = 0.09 + 1e-5;
     const double rest = atan(0.18 / 0.55);
     double least = 1.2;

@@ -10,12 +10,12 @@
 #include "worlds/rooms/rigid.h"
 #include "worlds/rooms/scene.h"
 
-enum { STEPS = PLUMB_ROOM_STEPS, ROW = PLUMB_ROOM_NUMBERS, PLACES = PLUMB_ROOM_OBJECTS };
+enum { STEPS = PLUMB_ROOM_STEPS, ROW = PLUMB_ROOM_OBJECT_SIZE, PLACES = PLUMB_ROOM_OBJECTS };
 
 typedef struct made {
     plumb_room_item item;
     int64_t cut[PLUMB_ROOM_CUTS];
-    uint8_t blocks[PLUMB_ROOM_BLOCKS];
+    uint8_t blocks[PLUMB_ROOM_EVENTS];
 } made;
 
 static made *make(const plumb_room *room, uint64_t seed, int64_t item, int64_t image)
@@ -135,7 +135,7 @@ TEST(a_splice_that_is_broken_is_caught)
 
 static bool same_thing(const double *a, const double *b)
 {
-    return !memcmp(a, b, PLUMB_ROOM_POSITION * sizeof *a);
+    return !memcmp(a, b, PLUMB_ROOM_COLUMN_POSITION * sizeof *a);
 }
 
 TEST(objects_of_possible_clips_do_not_change)
@@ -150,10 +150,10 @@ TEST(objects_of_possible_clips_do_not_change)
                     for (int64_t k = 0; k < PLACES; k++) {
                         const double *now = object(m, c, t, k);
                         CHECK(same_thing(now, object(m, c, 0, k)));
-                        if (now[PLUMB_ROOM_KIND] == PLUMB_ROOM_NOTHING) continue;
+                        if (now[PLUMB_ROOM_COLUMN_SHAPE] == PLUMB_ROOM_SHAPE_NONE) continue;
                         double length = 0.0;
                         for (int j = 0; j < 4; j++)
-                            length += pow(now[PLUMB_ROOM_ORIENTATION + j], 2.0);
+                            length += pow(now[PLUMB_ROOM_COLUMN_ORIENTATION + j], 2.0);
                         CHECK_NEAR(length, 1.0, 1e-12);
                         for (int j = 0; j < ROW; j++) CHECK(isfinite(now[j]));
                     }
@@ -184,7 +184,7 @@ static bool overlap(const room_scene *s, int t, double depth)
     rigid r = {.count = ROOM_SCENE_BODIES};
     memcpy(r.body, s->body[t], sizeof r.body);
     for (int i = 0; i < ROOM_SCENE_BODIES; i++)
-        if (r.body[i].kind == PLUMB_ROOM_NOTHING) r.body[i].ghost = true;
+        if (r.body[i].kind == PLUMB_ROOM_SHAPE_NONE) r.body[i].ghost = true;
     return rigid_overlaps(&r, depth);
 }
 
@@ -219,7 +219,7 @@ TEST(possible_probes_lose_energy_and_do_not_overlap)
 TEST(free_scenes_lose_energy_and_do_not_overlap)
 {
     static room_scene s;
-    uint8_t blocks[PLUMB_ROOM_BLOCKS];
+    uint8_t blocks[PLUMB_ROOM_EVENTS];
     rng r = rng_at(11, 0);
     int scenes = 0;
     for (int trial = 0; trial < 300; trial++) {
@@ -278,7 +278,7 @@ static bool pokes(const body *a, const body *b, double depth)
 TEST(no_corner_is_inside_another_thing)
 {
     static room_scene s;
-    uint8_t blocks[PLUMB_ROOM_BLOCKS];
+    uint8_t blocks[PLUMB_ROOM_EVENTS];
     rng r = rng_at(12, 0);
     for (int trial = 0; trial < 200; trial++) {
         room_scene_init(&s, &r);
@@ -335,11 +335,11 @@ TEST(seeds_and_items_differ)
 TEST(free_scenes_are_varied)
 {
     enum { SCENES = 150 };
-    int share[PLUMB_ROOM_BLOCKS] = {0}, moving = 0;
+    int share[PLUMB_ROOM_EVENTS] = {0}, moving = 0;
     for (int64_t i = 0; i < SCENES; i++) {
         made *m = make(plumb_room_at(0), 1, i, 16);
         int events = 0;
-        for (int k = 0; k < PLUMB_ROOM_BLOCKS; k++) {
+        for (int k = 0; k < PLUMB_ROOM_EVENTS; k++) {
             share[k] += m->blocks[k] > 0;
             events += m->blocks[k];
         }
@@ -348,11 +348,13 @@ TEST(free_scenes_are_varied)
         for (int64_t t = 0; t < STEPS; t++)
             for (int p = 0; p < 256; p++) {
                 const int id = m->item.mask[t * 256 + p];
-                if (id) CHECK(object(m, 0, t, id - 1)[PLUMB_ROOM_KIND] != PLUMB_ROOM_NOTHING);
+                if (id)
+                    CHECK(object(m, 0, t, id - 1)[PLUMB_ROOM_COLUMN_SHAPE] !=
+                          PLUMB_ROOM_SHAPE_NONE);
             }
         drop(m);
     }
-    for (int k = 0; k < PLUMB_ROOM_BLOCKS; k++) CHECK(share[k] >= SCENES / 20);
+    for (int k = 0; k < PLUMB_ROOM_EVENTS; k++) CHECK(share[k] >= SCENES / 20);
     CHECK(moving > SCENES / 3 && moving < 2 * SCENES / 3);
 }
 

@@ -13,8 +13,8 @@ static double share_turning(const char *name)
     int turning = 0;
     for (int64_t i = 0; i < DRAWS; i++) {
         double x[2], par[8], energy;
-        const plumb_trajectory out = {.state = x, .parameters = par, .energy = &energy};
-        CHECK_OK(plumb_world_make(&out, world, 1, i, 1, NULL));
+        const plumb_world_item out = {.state = x, .parameters = par, .energy = &energy};
+        CHECK_OK(plumb_world_simulate(&out, world, 1, i, 1, NULL));
         turning += energy > 2.0 * par[0] * par[2] * par[1];
     }
     return turning / (double)DRAWS;
@@ -36,11 +36,11 @@ static double share_surviving(int64_t frames)
     for (int64_t i = 0; i < 4000; i++) {
         double first[8], kept[8];
         opt.reject_steps = 1;
-        plumb_trajectory out = {.state = first};
-        CHECK_OK(plumb_world_make(&out, world, 1, i, 1, &opt));
+        plumb_world_item out = {.state = first};
+        CHECK_OK(plumb_world_simulate(&out, world, 1, i, 1, &opt));
         opt.reject_steps = frames;
         out.state = kept;
-        CHECK_OK(plumb_world_make(&out, world, 1, i, 1, &opt));
+        CHECK_OK(plumb_world_simulate(&out, world, 1, i, 1, &opt));
         survived += !memcmp(first, kept, sizeof kept);
     }
     return survived / 4000.0;
@@ -58,8 +58,8 @@ TEST(no_survivor_leaves_the_canvas)
     static double state[512 * 8];
     const plumb_world *world = walk_world("two-body+c");
     for (int64_t i = 0; i < 200; i++) {
-        const plumb_trajectory out = {.state = state};
-        CHECK_OK(plumb_world_make(&out, world, 2, i, 512, NULL));
+        const plumb_world_item out = {.state = state};
+        CHECK_OK(plumb_world_simulate(&out, world, 2, i, 512, NULL));
         for (int t = 0; t < 512; t++)
             for (int k = 0; k < 4; k++) CHECK(fabs(state[8 * t + k]) <= 5.0);
     }
@@ -75,8 +75,8 @@ TEST(gravity_knows_nothing_of_position)
     int above[2][2] = {{0}};
     for (int64_t i = 0; i < DRAWS; i++) {
         double x[8], par[8];
-        const plumb_trajectory out = {.state = x, .parameters = par};
-        CHECK_OK(plumb_world_make(&out, world, 1, i, 1, &opt));
+        const plumb_world_item out = {.state = x, .parameters = par};
+        CHECK_OK(plumb_world_simulate(&out, world, 1, i, 1, &opt));
         for (int k = 0; k < 2; k++) sum[k] += 12.0 * (x[k] - 1.0) * (par[2] - 1.0);
         above[x[0] > 1.0][par[2] > 1.0]++;
     }
@@ -89,8 +89,8 @@ TEST(plain_two_body_orbits_are_circles)
     static double state[300 * 8];
     const plumb_world *world = walk_world("two-body");
     for (int64_t i = 0; i < 50; i++) {
-        const plumb_trajectory out = {.state = state};
-        CHECK_OK(plumb_world_make(&out, world, 1, i, 300, NULL));
+        const plumb_world_item out = {.state = state};
+        CHECK_OK(plumb_world_simulate(&out, world, 1, i, 300, NULL));
         const double radius = hypot(state[0], state[1]);
         for (int t = 0; t < 300; t++) {
             const double *x = state + 8 * t;
@@ -109,8 +109,8 @@ TEST(plain_sets_swap_their_two_colours)
     int swapped = 0;
     for (int64_t i = 0; i < 2000; i++) {
         double par[16];
-        const plumb_trajectory out = {.parameters = par};
-        CHECK_OK(plumb_world_make(&out, world, 1, i, 1, NULL));
+        const plumb_world_item out = {.parameters = par};
+        CHECK_OK(plumb_world_simulate(&out, world, 1, i, 1, NULL));
         CHECK(par[7] + par[8] == 1.0);
         swapped += par[7] == 1.0;
     }
@@ -148,10 +148,10 @@ TEST(azimuths_run_on_without_a_jump)
     static double z[1700 * 4];
     for (int w = 0; w < 2; w++) {
         const plumb_world *world = walk_world(w ? "room-spiral" : "room-circle");
-        const int64_t c2 = 2 * plumb_world_describe(world)->canonical_n, at = w; // phi is second
+        const int64_t c2 = 2 * plumb_world_get_info(world)->canonical_n, at = w; // phi is second
         for (int64_t item = 0; item < 20; item++) {
-            const plumb_trajectory out = {.canonical = z};
-            CHECK_OK(plumb_world_make(&out, world, 1, item, 1700, NULL));
+            const plumb_world_item out = {.canonical = z};
+            CHECK_OK(plumb_world_simulate(&out, world, 1, item, 1700, NULL));
             for (int64_t t = 1; t < 1700; t++)
                 CHECK_NEAR(z[t * c2 + at] - z[(t - 1) * c2 + at], 3.141592653589793 / 1800.0,
                            1e-12);

@@ -26,14 +26,14 @@ TEST(there_are_thirteen_and_four)
                                         "room-spiral"};
     CHECK_EQUAL(plumb_world_count(), 17);
     for (int i = 0; i < 17; i++)
-        CHECK_TEXT(plumb_world_describe(plumb_world_at(i))->name, names[i]);
+        CHECK_TEXT(plumb_world_get_info(plumb_world_at(i))->name, names[i]);
 }
 
 TEST(facts_are_whole)
 {
     for (int64_t w = 0; w < plumb_world_count(); w++) {
         const plumb_world *world = plumb_world_at(w), *found = NULL;
-        const plumb_world_facts *f = plumb_world_describe(world);
+        const plumb_world_info *f = plumb_world_get_info(world);
         CHECK_OK(plumb_world_find(&found, f->name));
         CHECK(found == world);
         CHECK(f->n >= f->canonical_n && f->canonical_n > 0 && 2 * f->n <= WALK_NUMBERS);
@@ -66,9 +66,9 @@ static plumb_status make(whole *out, const plumb_world *world, uint64_t seed, in
                          int64_t steps, const plumb_world_options *opt)
 {
     memset(out, 0, sizeof *out);
-    const plumb_trajectory to = {out->time,   out->state,      out->derivative, out->canonical,
+    const plumb_world_item to = {out->time,   out->state,      out->derivative, out->canonical,
                                  out->energy, out->parameters, out->frames};
-    return plumb_world_make(&to, world, seed, item, steps, opt);
+    return plumb_world_simulate(&to, world, seed, item, steps, opt);
 }
 
 typedef struct crowd {
@@ -118,12 +118,12 @@ TEST(a_trajectory_does_not_depend_on_its_length)
     static double a[400 * 64], b[400 * 64];
     for (int64_t w = 0; w < plumb_world_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
-        const int64_t n2 = 2 * plumb_world_describe(world)->n;
+        const int64_t n2 = 2 * plumb_world_get_info(world)->n;
         plumb_world_options opt = plumb_world_defaults();
         opt.reject_steps = 400; // else two-body+c would
-        const plumb_trajectory to_a = {.state = a}, to_b = {.state = b};
-        CHECK_OK(plumb_world_make(&to_a, world, 2, 5, 400, &opt));
-        CHECK_OK(plumb_world_make(&to_b, world, 2, 5, 50, &opt));
+        const plumb_world_item to_a = {.state = a}, to_b = {.state = b};
+        CHECK_OK(plumb_world_simulate(&to_a, world, 2, 5, 400, &opt));
+        CHECK_OK(plumb_world_simulate(&to_b, world, 2, 5, 50, &opt));
         CHECK(!memcmp(a, b, (size_t)(50 * n2) * sizeof(double)));
     }
 }
@@ -133,7 +133,7 @@ TEST(leaving_out_the_first_frames_changes_no_bit)
     whole *all = malloc(sizeof *all), *rest = malloc(sizeof *rest);
     for (int64_t w = 0; w < plumb_world_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
-        const int64_t n2 = 2 * plumb_world_describe(world)->n;
+        const int64_t n2 = 2 * plumb_world_get_info(world)->n;
         plumb_world_options opt = plumb_world_defaults();
         CHECK_OK(make(all, world, 2, 3, FRAMES, &opt));
         opt.first = 4;
@@ -153,14 +153,15 @@ TEST(following_an_item_from_its_state_repeats_it)
         const plumb_world *world = plumb_world_at(w);
         CHECK_OK(make(made, world, 9, 1, FRAMES, NULL));
         memset(followed, 0, sizeof *followed);
-        const plumb_trajectory to = {followed->time,      followed->state,  followed->derivative,
+        const plumb_world_item to = {followed->time,      followed->state,  followed->derivative,
                                      followed->canonical, followed->energy, followed->parameters,
                                      followed->frames};
-        CHECK_OK(plumb_world_follow(&to, world, made->state, made->parameters, FRAMES, NULL));
+        CHECK_OK(
+            plumb_world_simulate_from(&to, world, made->state, made->parameters, FRAMES, NULL));
         CHECK(!memcmp(made, followed, sizeof *made));
         uint8_t frame[BYTES];
-        const int64_t n2 = 2 * plumb_world_describe(world)->n;
-        CHECK_OK(plumb_world_draw(frame, world, made->state + 2 * n2, made->parameters, NULL));
+        const int64_t n2 = 2 * plumb_world_get_info(world)->n;
+        CHECK_OK(plumb_world_render(frame, world, made->state + 2 * n2, made->parameters, NULL));
         CHECK(!memcmp(frame, made->frames + 2 * BYTES, BYTES));
     }
     free(made);
@@ -172,20 +173,20 @@ TEST(stride_keeps_every_so_manieth_frame)
     static double fine[61 * 64], coarse[7 * 64], time[7];
     for (int64_t w = 0; w < plumb_world_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
-        const int64_t n2 = 2 * plumb_world_describe(world)->n;
+        const int64_t n2 = 2 * plumb_world_get_info(world)->n;
         const bool md = walk_is(world, "md-");
         plumb_world_options opt = plumb_world_defaults();
         opt.reject_steps = 1;
         opt.stride = md ? 1 : 0;
-        const plumb_trajectory to_fine = {.state = fine},
+        const plumb_world_item to_fine = {.state = fine},
                                to_coarse = {.state = coarse, .time = time};
-        CHECK_OK(plumb_world_make(&to_fine, world, 2, 0, 61, &opt));
+        CHECK_OK(plumb_world_simulate(&to_fine, world, 2, 0, 61, &opt));
         opt.stride = 10;
-        CHECK_OK(plumb_world_make(&to_coarse, world, 2, 0, 7, &opt));
+        CHECK_OK(plumb_world_simulate(&to_coarse, world, 2, 0, 7, &opt));
         for (int64_t t = 0; t < 7; t++) {
             for (int64_t i = 0; i < n2; i++)
                 CHECK_NEAR(coarse[t * n2 + i], fine[10 * t * n2 + i], 1e-13);
-            CHECK_NEAR(time[t], (double)t * (md ? 0.02 : 10.0 * plumb_world_describe(world)->dt),
+            CHECK_NEAR(time[t], (double)t * (md ? 0.02 : 10.0 * plumb_world_get_info(world)->dt),
                        1e-12);
         }
     }
@@ -198,10 +199,10 @@ TEST(backward_is_the_mirror_of_forward)
     const double state[2] = {1.0, 0.7}, mirrored[2] = {1.0, -0.7};
     const double par[6] = {0.5, 1.0, 3.0, 0.0, 0.0, 0.0};
     plumb_world_options opt = plumb_world_defaults();
-    const plumb_trajectory to_forth = {.state = forth}, to_back = {.state = back, .time = time};
-    CHECK_OK(plumb_world_follow(&to_forth, world, mirrored, par, 5, &opt));
+    const plumb_world_item to_forth = {.state = forth}, to_back = {.state = back, .time = time};
+    CHECK_OK(plumb_world_simulate_from(&to_forth, world, mirrored, par, 5, &opt));
     opt.backward = true;
-    CHECK_OK(plumb_world_follow(&to_back, world, state, par, 5, &opt));
+    CHECK_OK(plumb_world_simulate_from(&to_back, world, state, par, 5, &opt));
     for (int t = 0; t < 5; t++) {
         CHECK_NEAR(back[2 * t], forth[2 * t], 1e-15);
         CHECK_NEAR(back[2 * t + 1], -forth[2 * t + 1], 1e-15);
@@ -215,7 +216,7 @@ TEST(a_colour_rule_moves_nothing)
     for (int64_t w = 0; w < plumb_world_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
         plumb_world_options opt = plumb_world_defaults();
-        opt.colors = PLUMB_COLORS_FIXED;
+        opt.colors = PLUMB_WORLD_COLORS_FIXED;
         if (make(other, world, 1, 0, FRAMES, &opt)) {
             CHECK_FAILS(make(other, world, 1, 0, FRAMES, &opt), PLUMB_EVALUE, "no colours");
             continue;
@@ -228,7 +229,7 @@ TEST(a_colour_rule_moves_nothing)
             CHECK(!memcmp(own->state, other->state, sizeof own->state));
             for (int64_t k = 0; k < count; k++) CHECK(color[k] == (double)k);
         }
-        opt.colors = PLUMB_COLORS_SIX;
+        opt.colors = PLUMB_WORLD_COLORS_SIX;
         bool beyond = false;
         for (int64_t i = 0; i < 20; i++) {
             CHECK_OK(make(other, world, 1, i, FRAMES, &opt));
@@ -253,9 +254,9 @@ TEST(images_have_any_size_that_four_divides)
             if (size == 4) walk_begin(state, par, world, 1, 0);
             plumb_world_options opt = plumb_world_defaults();
             opt.image = size;
-            const plumb_trajectory out = {.frames = frame};
+            const plumb_world_item out = {.frames = frame};
             if (walk_is(world, "md-")) continue; // drawn as the rest
-            CHECK_OK(plumb_world_make(&out, world, 1, 0, 1, &opt));
+            CHECK_OK(plumb_world_simulate(&out, world, 1, 0, 1, &opt));
         }
     }
 }
@@ -264,13 +265,13 @@ TEST(options_out_of_range_are_refused)
 {
     const plumb_world *world = walk_world("pendulum");
     double state[2 * 4];
-    const plumb_trajectory out = {.state = state};
+    const plumb_world_item out = {.state = state};
     plumb_world_options opt = plumb_world_defaults();
-#define REFUSED(field, value, words)                                                    \
-    do {                                                                                \
-        opt = plumb_world_defaults();                                                   \
-        opt.field = value;                                                              \
-        CHECK_FAILS(plumb_world_make(&out, world, 1, 0, 4, &opt), PLUMB_EVALUE, words); \
+#define REFUSED(field, value, words)                                                        \
+    do {                                                                                    \
+        opt = plumb_world_defaults();                                                       \
+        opt.field = value;                                                                  \
+        CHECK_FAILS(plumb_world_simulate(&out, world, 1, 0, 4, &opt), PLUMB_EVALUE, words); \
     } while (0)
     REFUSED(dt, -0.1, "dt is -0.1");
     REFUSED(dt, (double)NAN, "dt is");
@@ -283,9 +284,10 @@ TEST(options_out_of_range_are_refused)
     REFUSED(reject_steps, -1, "reject_steps");
     REFUSED(size, 3, "plumb_world_defaults");
     REFUSED(colors, (plumb_world_colors)9, "no colour rule 9");
-    CHECK_FAILS(plumb_world_make(&out, world, 1, -1, 4, NULL), PLUMB_EVALUE, "item is -1");
-    CHECK_FAILS(plumb_world_make(&out, world, 1, (int64_t)1 << 48, 4, NULL), PLUMB_EVALUE, "item");
-    CHECK_FAILS(plumb_world_make(&out, world, 1, 0, -1, NULL), PLUMB_EVALUE, "steps");
+    CHECK_FAILS(plumb_world_simulate(&out, world, 1, -1, 4, NULL), PLUMB_EVALUE, "item is -1");
+    CHECK_FAILS(plumb_world_simulate(&out, world, 1, (int64_t)1 << 48, 4, NULL), PLUMB_EVALUE,
+                "item");
+    CHECK_FAILS(plumb_world_simulate(&out, world, 1, 0, -1, NULL), PLUMB_EVALUE, "steps");
     world = walk_world("mass-spring+c-friction");
     REFUSED(backward, true, "backward");
 #undef REFUSED
@@ -293,23 +295,24 @@ TEST(options_out_of_range_are_refused)
     opt.dt = 0.02;
     opt.stride = 2;
     world = walk_world("md-4");
-    CHECK_FAILS(plumb_world_make(&out, world, 1, 0, 4, &opt), PLUMB_EVALUE, "integration step");
+    CHECK_FAILS(plumb_world_simulate(&out, world, 1, 0, 4, &opt), PLUMB_EVALUE, "integration step");
 }
 
 TEST(states_and_parameters_of_the_caller_are_looked_at)
 {
     double out[8], par[7] = {0.5, 1.0, 3.0, 0.0, 0.0, 0.0};
-    const plumb_trajectory to = {.state = out};
+    const plumb_world_item to = {.state = out};
     const plumb_world *world = walk_world("pendulum");
     const double good[2] = {1.0, 1.0}, bad[2] = {(double)NAN, 1.0}, huge[2] = {1.0, 1e7};
-    CHECK_OK(plumb_world_follow(&to, world, good, par, 2, NULL));
-    CHECK_OK(plumb_world_follow(&to, world, good, NULL, 2, NULL));
-    CHECK_FAILS(plumb_world_follow(&to, world, bad, par, 2, NULL), PLUMB_EVALUE, "number 0");
-    CHECK_FAILS(plumb_world_follow(&to, world, huge, par, 2, NULL), PLUMB_EVALUE, "number 1");
+    CHECK_OK(plumb_world_simulate_from(&to, world, good, par, 2, NULL));
+    CHECK_OK(plumb_world_simulate_from(&to, world, good, NULL, 2, NULL));
+    CHECK_FAILS(plumb_world_simulate_from(&to, world, bad, par, 2, NULL), PLUMB_EVALUE, "number 0");
+    CHECK_FAILS(plumb_world_simulate_from(&to, world, huge, par, 2, NULL), PLUMB_EVALUE,
+                "number 1");
     par[0] = 0.0;
-    CHECK_FAILS(plumb_world_follow(&to, world, good, par, 2, NULL), PLUMB_EVALUE,
+    CHECK_FAILS(plumb_world_simulate_from(&to, world, good, par, 2, NULL), PLUMB_EVALUE,
                 "parameters is 0");
     const double edge[4] = {0.0, 1.0, 0.5, 0.5};
-    CHECK_FAILS(plumb_world_follow(&to, walk_world("matching-pennies"), edge, NULL, 1, NULL),
+    CHECK_FAILS(plumb_world_simulate_from(&to, walk_world("matching-pennies"), edge, NULL, 1, NULL),
                 PLUMB_EVALUE, "above 0");
 }

@@ -20,21 +20,21 @@ static inline const plumb_world *walk_world(const char *name)
 
 static inline bool walk_is(const plumb_world *world, const char *prefix)
 {
-    return !strncmp(plumb_world_describe(world)->name, prefix, strlen(prefix));
+    return !strncmp(plumb_world_get_info(world)->name, prefix, strlen(prefix));
 }
 
 /// Does it conserve energy?
 static inline bool walk_hamiltonian(const plumb_world *world)
 {
-    return plumb_world_describe(world)->reversible;
+    return plumb_world_get_info(world)->reversible;
 }
 
 /// State and parameters of an item at its beginning.
 static inline void walk_begin(double *state, double *parameters, const plumb_world *world,
                               uint64_t seed, int64_t item)
 {
-    const plumb_trajectory out = {.state = state, .parameters = parameters};
-    CHECK_OK(plumb_world_make(&out, world, seed, item, 1, NULL));
+    const plumb_world_item out = {.state = state, .parameters = parameters};
+    CHECK_OK(plumb_world_simulate(&out, world, seed, item, 1, NULL));
 }
 
 /// The state `frames` frames of dt (negative: backward) on.
@@ -45,23 +45,23 @@ static inline void walk_on(double *to, const plumb_world *world, const double *s
     opt.dt = fabs(dt);
     opt.backward = dt < 0.0;
     opt.first = frames;
-    const plumb_trajectory out = {.state = to};
-    CHECK_OK(plumb_world_follow(&out, world, state, parameters, 1, &opt));
+    const plumb_world_item out = {.state = to};
+    CHECK_OK(plumb_world_simulate_from(&out, world, state, parameters, 1, &opt));
 }
 
 static inline void walk_canonical(double *out, const plumb_world *world, const double *state,
                                   const double *parameters)
 {
-    const plumb_trajectory to = {.canonical = out};
-    CHECK_OK(plumb_world_follow(&to, world, state, parameters, 1, NULL));
+    const plumb_world_item to = {.canonical = out};
+    CHECK_OK(plumb_world_simulate_from(&to, world, state, parameters, 1, NULL));
 }
 
 static inline double walk_energy(const plumb_world *world, const double *state,
                                  const double *parameters)
 {
     double energy = 0.0;
-    const plumb_trajectory to = {.energy = &energy};
-    CHECK_OK(plumb_world_follow(&to, world, state, parameters, 1, NULL));
+    const plumb_world_item to = {.energy = &energy};
+    CHECK_OK(plumb_world_simulate_from(&to, world, state, parameters, 1, NULL));
     return energy;
 }
 
@@ -77,7 +77,7 @@ static inline void walk_softmax(double *x, const double *u, int k)
 static inline void walk_lift(double *state, const plumb_world *world, const double *z,
                              const double *like, const double *par)
 {
-    const plumb_world_facts *facts = plumb_world_describe(world);
+    const plumb_world_info *facts = plumb_world_get_info(world);
     memcpy(state, like, (size_t)(2 * facts->n) * sizeof *state);
     if (walk_is(world, "two-body")) {
         const double m1 = par[0], m2 = par[1], M = m1 + m2;

@@ -14,7 +14,7 @@
 int cli_print_record(const cli_command *c, plumb_record *record)
 {
     const char *line;
-    if (plumb_record_json(&line, record)) return cli_last_error(c);
+    if (plumb_record_to_json(&line, record)) return cli_last_error(c);
     puts(line);
     return EXIT_DONE;
 }
@@ -31,7 +31,7 @@ int cli_write_items(const cli_command *c, const char *path, int64_t count, cli_i
     }
     int code = EXIT_DONE;
     if (!whole) code = cli_error(c, EXIT_FAILED, "no memory");
-    else if (plumb_records_save(path, items, count)) code = cli_last_error(c);
+    else if (plumb_record_write_lines(path, items, count)) code = cli_last_error(c);
     for (int64_t i = 0; items && i < count; i++) plumb_record_free(items[i]);
     free(items);
     return code;
@@ -114,7 +114,7 @@ static bool comes_again; // the work is saved, and worth another start
 static void on_stop(int signal)
 {
     caught = signal;
-    plumb_stop(true);
+    plumb_set_stop(true);
 }
 
 void signals_begin(void)
@@ -139,7 +139,7 @@ void signals_begin_resumable(void)
 int signals_end(int code)
 {
     for (int i = 0; i < STOP_SIGNALS; i++) sigaction(stop_signals[i], &usual[i], NULL);
-    plumb_stop(false);
+    plumb_set_stop(false);
     if (comes_again && code != EXIT_DONE && (caught == SIGTERM || caught == SIGUSR1))
         return EXIT_TEMPFAIL;
     if (caught && code != EXIT_DONE) {

@@ -453,7 +453,7 @@ static _Noreturn void write_file(bool reserve)
 size_t plumb_dtype_size(plumb_dtype dtype)
 {
     static const size_t sizes[] = {
-#define SIZE(name, bytes, kind) bytes,
+#define SIZE(name, text, bytes, kind) bytes,
         PLUMB_DTYPE_LIST(SIZE)
 #undef SIZE
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Ranks with ties at their mean, and the correlation of ranks. The bootstrap draws models, so ranks
 // are taken anew in every resample.
-#include "plumb/foretell.h"
+#include "plumb/rank_correlation.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "math/special.h"
 #include "math/stats.h"
 
-plumb_foretell_options plumb_foretell_defaults(void)
+plumb_rank_correlation_options plumb_rank_correlation_defaults(void)
 {
-    return (plumb_foretell_options){
-        .size = sizeof(plumb_foretell_options), .top = 1.0, .resamples = 2000, .seed = 1};
+    return (plumb_rank_correlation_options){
+        .size = sizeof(plumb_rank_correlation_options), .top = 1.0, .resamples = 2000, .seed = 1};
 }
 
 typedef struct place {
@@ -72,7 +72,7 @@ static plumb_status make_desk(correlation_scratch *d, arena *mem, int64_t n)
 // Resamples in which one of the two does not vary have no correlation and do not count; where they
 // are many there is no interval.
 static plumb_status bootstrap(plumb_interval *out, arena *mem, const double *x, const double *y,
-                              int64_t n, const plumb_foretell_options *o)
+                              int64_t n, const plumb_rank_correlation_options *o)
 {
     correlation_scratch d;
     double *rho = ARENA_ALLOC(mem, double, o->resamples);
@@ -121,17 +121,17 @@ static double chance(double rho, int64_t n)
     return 2.0 * special_t_tail(fabs(rho) * sqrt(freedom / (1.0 - rho * rho)), freedom);
 }
 
-plumb_status plumb_foretell_measure(plumb_foretell *out, const double *measure,
-                                    const double *outcome, int64_t count,
-                                    const plumb_foretell_options *opt)
+plumb_status plumb_rank_correlation_measure(plumb_rank_correlation *out, const double *measure,
+                                            const double *outcome, int64_t count,
+                                            const plumb_rank_correlation_options *opt)
 {
-    const plumb_foretell_options o = opt ? *opt : plumb_foretell_defaults();
+    const plumb_rank_correlation_options o = opt ? *opt : plumb_rank_correlation_defaults();
     if (!(o.top > 0.0 && o.top <= 1.0) || o.resamples < 0)
         return fail(PLUMB_EVALUE, "top is %g and resamples %lld; want (0, 1] and 0 or more", o.top,
                     (long long)o.resamples);
     arena mem = {0};
     correlation_scratch d;
-    plumb_foretell r = {.rho_ci = {(double)NAN, (double)NAN}};
+    plumb_rank_correlation r = {.rho_ci = {(double)NAN, (double)NAN}};
     plumb_status st = make_desk(&d, &mem, count);
     if (!st) {
         r.n = choose(d.x, d.y, d.scratch, measure, outcome, count, o.top);

@@ -69,7 +69,8 @@ static void prepare_centres(double *cc, const kernel_fit *f, double scale)
     const double s = 2.0 * scale / (double)f->dims;
     for (int64_t j = 0; j < f->centres; j++) {
         cc[j] = square(f->centre + j * f->dims, f->dims);
-        if (f->family != PLUMB_ESTIMATOR_GAUSSIAN) cc[j] = 1.0 / sqrt(1.0 + s * (1.0 + cc[j]));
+        if (f->family != PLUMB_KAPPA_ESTIMATOR_GAUSSIAN)
+            cc[j] = 1.0 / sqrt(1.0 + s * (1.0 + cc[j]));
     }
 }
 
@@ -79,7 +80,7 @@ static void kernel_row(double *restrict k, double *restrict a, double *restrict 
                        const kernel_fit *f, double scale, double xx, const double *restrict cc)
 {
     const int64_t n = f->centres;
-    if (f->family == PLUMB_ESTIMATOR_GAUSSIAN) {
+    if (f->family == PLUMB_KAPPA_ESTIMATOR_GAUSSIAN) {
         const double inverse = 1.0 / (scale * scale);
         for (int64_t j = 0; j < n; j++) {
             const double value = exp(-0.5 * inverse * fmax(xx + cc[j] - 2.0 * k[j], 0.0));
@@ -278,7 +279,7 @@ static bool wanted(const kernel_fit *f, double scale)
 // From the middle scale outwards, on either side for as long as that helps some output.
 static plumb_status choose_kernel(kernel_fit *f, search *s, double *left)
 {
-    const bool gaussian = f->family == PLUMB_ESTIMATOR_GAUSSIAN;
+    const bool gaussian = f->family == PLUMB_KAPPA_ESTIMATOR_GAUSSIAN;
     const double *scales = gaussian ? gaussian_scales : network_scales;
     const int count = gaussian ? (int)(sizeof gaussian_scales / sizeof *gaussian_scales)
                                : (int)(sizeof network_scales / sizeof *network_scales);
@@ -314,7 +315,7 @@ plumb_status kernel_fit_choose(kernel_fit *out, arena *mem, const kernel_fit_inp
     kernel_fit f = {
         .dims = in->dims, .outputs = in->outputs, .family = in->family, .firm = in->firm};
     f.enough = fmax(in->enough, exact);
-    f.centres = in->family == PLUMB_ESTIMATOR_POLYNOMIAL ? 0 : in->centres;
+    f.centres = in->family == PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL ? 0 : in->centres;
     int order = 1;
     while (order < in->most_order && poly_count(in->dims, order + 1) <= in->most_terms) order++;
     st = poly_init(&f.poly, mem, in->dims, order);

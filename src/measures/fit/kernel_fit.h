@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "math/poly.h"
-#include "plumb/canonical.h"
+#include "plumb/kappa.h"
 
 typedef struct kernel_fit_input {
     const double
@@ -26,7 +26,7 @@ typedef struct kernel_fit_input {
     // polynomials are fitted with a ridge, as a kernel is.
     int64_t firm;
     double enough; // the search ends where no output leaves more than this; 0 where all is exact
-    plumb_canonical_estimator family;
+    plumb_kappa_estimator family;
 } kernel_fit_input;
 
 typedef struct kernel_fit_choice {
@@ -41,7 +41,7 @@ enum { KERNEL_FIT_ALL, KERNEL_FIT_FIRST, KERNEL_FIT_SECOND, KERNEL_FIT_FITS };
 
 typedef struct kernel_fit {
     int64_t dims, outputs, centres;
-    plumb_canonical_estimator family;
+    plumb_kappa_estimator family;
     int64_t firm;
     double enough;
     double *centre;            // (centres, dims)

@@ -7,7 +7,7 @@
 static plumb_status check_one(const plumb_array *a, const char *name)
 {
     char shape[256];
-    plumb_array_shape_text(shape, sizeof shape, a);
+    plumb_array_shape_string(shape, sizeof shape, a);
     if (a->ndim != 3)
         return fail(PLUMB_ESHAPE, "%s is %s; wanted (trajectories, steps, 2n), q first then p",
                     name, shape);
@@ -22,8 +22,8 @@ plumb_status phase_space_check(const plumb_array *latent, const plumb_array *tru
     if (!st) st = check_one(truth, "truth");
     if (st) return st;
     char a[256], b[256];
-    plumb_array_shape_text(a, sizeof a, latent);
-    plumb_array_shape_text(b, sizeof b, truth);
+    plumb_array_shape_string(a, sizeof a, latent);
+    plumb_array_shape_string(b, sizeof b, truth);
     if (latent->shape[0] != truth->shape[0])
         return fail(PLUMB_ESHAPE, "latent is %s and truth %s; they need as many trajectories", a,
                     b);

@@ -30,7 +30,7 @@ typedef struct attempt {
 
 static bool reference(const attempt *a)
 {
-    return a->problem->opt->mode == PLUMB_REFERENCE;
+    return a->problem->opt->mode == PLUMB_SYMETRIC_MODE_REFERENCE;
 }
 
 static poly_design_kind kind_of(const attempt *a, int64_t rows)
@@ -195,7 +195,7 @@ static double r2_of(const lasso_target *t, const lasso_fit *fit, double *residua
         left += residual[i] * residual[i];
     }
     if (t->yy == 0.0) return left == 0.0 ? 1.0 : 0.0;
-    return kind == PLUMB_R2_EXPLAINED ? gone / t->yy : 1.0 - left / t->yy;
+    return kind == PLUMB_SYMETRIC_R2_EXPLAINED ? gone / t->yy : 1.0 - left / t->yy;
 }
 
 static plumb_status copy_fit(lasso_fit *out, arena *mem, const lasso_fit *from)

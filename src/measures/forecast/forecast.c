@@ -21,14 +21,14 @@ plumb_forecast_options plumb_forecast_defaults(void)
 {
     return (plumb_forecast_options){
         .size = sizeof(plumb_forecast_options),
-        .frames = PLUMB_FRAMES_PLAIN,
+        .frames = PLUMB_FORECAST_FRAMES_PLAIN,
         .split = 60,
         .extrapolate = 60,
         .inference = 5,
         .target = 60,
         .threshold = 0.025,
-        .backward_count = PLUMB_COUNT_FROM_INFERRED,
-        .average = PLUMB_AVERAGE_MEDIAN,
+        .backward_count = PLUMB_FORECAST_COUNT_FROM_INFERRED,
+        .average = PLUMB_FORECAST_AVERAGE_MEDIAN,
         .batch = 5,
         .resamples = 2000,
         .seed = 1,
@@ -59,13 +59,14 @@ static plumb_status check_options(plumb_forecast_options *out, const plumb_forec
     plumb_status st;
     // A model that predicts each frame from the one before is not scored on its first; one that is
     // scored on all it sees need not predict more, and HGN does not.
-    const int64_t least_target = out->frames == PLUMB_FRAMES_AUTOREGRESSIVE      ? 2
-                                 : out->frames == PLUMB_FRAMES_INCLUDE_INFERENCE ? 0
-                                                                                 : 1;
-    if ((st = check_count("frames", (int64_t)out->frames, 0, PLUMB_FRAMES_AUTOREGRESSIVE)) ||
+    const int64_t least_target = out->frames == PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE      ? 2
+                                 : out->frames == PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE ? 0
+                                                                                          : 1;
+    if ((st = check_count("frames", (int64_t)out->frames, 0,
+                          PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE)) ||
         (st = check_count("backward_count", (int64_t)out->backward_count, 0,
-                          PLUMB_COUNT_PUBLISHED)) ||
-        (st = check_count("average", (int64_t)out->average, 0, PLUMB_AVERAGE_MEAN)) ||
+                          PLUMB_FORECAST_COUNT_PUBLISHED)) ||
+        (st = check_count("average", (int64_t)out->average, 0, PLUMB_FORECAST_AVERAGE_MEAN)) ||
         (st = check_count("split", out->split, 0, most_frames)) ||
         (st = check_count("extrapolate", out->extrapolate, 0, most_frames)) ||
         (st = check_count("inference", out->inference, 1, most_frames)) ||
@@ -165,7 +166,7 @@ static plumb_status averager_init(averager *a, arena *mem, const plumb_forecast_
                                   int64_t n)
 {
     *a = (averager){.opt = opt, .trajectories = n};
-    if (opt->average == PLUMB_AVERAGE_MEDIAN)
+    if (opt->average == PLUMB_FORECAST_AVERAGE_MEDIAN)
         a->batch = opt->batch && opt->batch < n ? opt->batch : n;
     a->all = ARENA_ALLOC(mem, int64_t, n);
     a->scratch = ARENA_ALLOC(mem, double, n);
@@ -204,7 +205,8 @@ static plumb_status measure_vpt(plumb_forecast_direction *out, arena *mem, const
     double *near = count_valid(mem, e, a->opt->threshold, backward);
     double *published = backward ? count_valid(mem, e, a->opt->threshold, false) : near;
     if (!near || !published) return PLUMB_EMEMORY;
-    out->vpt_per_trajectory = a->opt->backward_count == PLUMB_COUNT_PUBLISHED ? published : near;
+    out->vpt_per_trajectory =
+        a->opt->backward_count == PLUMB_FORECAST_COUNT_PUBLISHED ? published : near;
     out->length = e->plan.vpt.count;
     plumb_status st = average_vpt(&out->vpt_published, NULL, mem, a, published, NULL);
     if (!st) st = average_vpt(&out->vpt, &out->vpt_ci, mem, a, out->vpt_per_trajectory, NULL);

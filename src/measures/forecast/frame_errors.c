@@ -14,7 +14,7 @@ plumb_status frame_errors_check_shape(const plumb_array *array, const plumb_arra
                                       const char *name)
 {
     char got[256], want[256];
-    plumb_array_shape_text(got, sizeof got, array);
+    plumb_array_shape_string(got, sizeof got, array);
     if (array->ndim != 5)
         return fail(PLUMB_ESHAPE,
                     "%s is %s; it must have 5 axes: trajectories, steps, height, width, channels",
@@ -24,7 +24,7 @@ plumb_status frame_errors_check_shape(const plumb_array *array, const plumb_arra
     for (int i = 0; i < 5; i++) {
         if (i == 1 || array->shape[i] == truth->shape[i]) continue;
         return fail(PLUMB_ESHAPE, "%s is %s and the truth %s; only the second axis may differ",
-                    name, got, plumb_array_shape_text(want, sizeof want, truth));
+                    name, got, plumb_array_shape_string(want, sizeof want, truth));
     }
     return PLUMB_OK;
 }
@@ -78,8 +78,8 @@ static plumb_status refuse_not_finite(const plumb_array *array, const char *name
 
 static void hint_at_scale(const plumb_array *array, const plumb_array *other, const char *name)
 {
-    const bool mixed = plumb_dtype_size(array->dtype) > 1 && array->dtype != PLUMB_U2 &&
-                       (other->dtype == PLUMB_U1 || other->dtype == PLUMB_U2);
+    const bool mixed = plumb_dtype_size(array->dtype) > 1 && array->dtype != PLUMB_UINT16 &&
+                       (other->dtype == PLUMB_UINT8 || other->dtype == PLUMB_UINT16);
     if (!mixed) return;
     const double greatest = pixels_greatest(array, 0, plumb_array_count(array) / array->shape[0]);
     if (greatest > 10.0)

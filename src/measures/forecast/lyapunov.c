@@ -28,7 +28,7 @@ typedef struct cloud {
 static plumb_status cloud_init(cloud *c, arena *mem, const plumb_array *state)
 {
     char text[256];
-    plumb_array_shape_text(text, sizeof text, state);
+    plumb_array_shape_string(text, sizeof text, state);
     if (state->ndim != 3 || state->shape[0] < 8 || state->shape[1] < 16 || state->shape[2] < 1)
         return fail(
             PLUMB_ESHAPE,

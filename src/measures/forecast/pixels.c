@@ -14,7 +14,7 @@ static int64_t smaller(int64_t a, int64_t b)
 
 static bool is_float(plumb_dtype dtype)
 {
-    return dtype == PLUMB_F8 || dtype == PLUMB_F4 || dtype == PLUMB_F2;
+    return dtype == PLUMB_FLOAT64 || dtype == PLUMB_FLOAT32 || dtype == PLUMB_FLOAT16;
 }
 
 int64_t pixels_not_finite(int64_t *where, const plumb_array *array, int64_t first, int64_t count)
@@ -87,8 +87,8 @@ double pixels_error(bool *black, pixels x, int64_t x_first, pixels y, int64_t y_
 static double white_of(plumb_dtype dtype)
 {
     if (is_float(dtype) || dtype == PLUMB_BOOL) return 1.0;
-    if (dtype == PLUMB_U1) return 255.0;
-    return dtype == PLUMB_U2 ? 65535.0 : 0.0;
+    if (dtype == PLUMB_UINT8) return 255.0;
+    return dtype == PLUMB_UINT16 ? 65535.0 : 0.0;
 }
 
 bool pixels_pair(pixels *x, pixels *y, const plumb_array *truth, const plumb_array *prediction)

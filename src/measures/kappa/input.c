@@ -15,10 +15,10 @@ enum { MOST_ROWS = 12000, SEARCH_ROWS = 2000, FEWEST_TRAJECTORIES = 4 };
 // constants drift.
 static const double nearly_constant = 1e-3;
 
-static plumb_status check_options(const plumb_canonical_options *o)
+static plumb_status check_options(const plumb_kappa_options *o)
 {
     if (o->size != sizeof *o)
-        return fail(PLUMB_EVALUE, "the options were not made by plumb_canonical_defaults()");
+        return fail(PLUMB_EVALUE, "the options were not made by plumb_kappa_defaults()");
     if (o->centres < 1 || o->centres > 4000 || o->state_centres < 1 || o->state_centres > 4000)
         return fail(PLUMB_EVALUE, "%lld and %lld centres: wanted 1 to 4000", (long long)o->centres,
                     (long long)o->state_centres);
@@ -33,8 +33,8 @@ static plumb_status check_momenta(const plumb_array *momenta, const plumb_array 
 {
     char a[256], b[256];
     if (!momenta) return PLUMB_OK;
-    plumb_array_shape_text(a, sizeof a, momenta);
-    plumb_array_shape_text(b, sizeof b, latent);
+    plumb_array_shape_string(a, sizeof a, momenta);
+    plumb_array_shape_string(b, sizeof b, latent);
     if (momenta->ndim != 3 || momenta->shape[0] != latent->shape[0] ||
         momenta->shape[1] != latent->shape[1] || 2 * momenta->shape[2] != latent->shape[2])
         return fail(PLUMB_ESHAPE, "momenta are %s for a latent %s; wanted (trajectories, steps, m)",
@@ -64,7 +64,7 @@ static void copy_steps(double *to, const double *from, int64_t wide, int64_t kep
 
 // Which trajectories are finite throughout.
 static plumb_status choose(kappa_rows *out, arena *mem, const plumb_array *latent,
-                           const plumb_array *truth, const plumb_canonical_options *opt)
+                           const plumb_array *truth, const plumb_kappa_options *opt)
 {
     const int64_t all = truth->shape[0], steps = truth->shape[1];
     int64_t *good = ARENA_ALLOC(mem, int64_t, all), count = 0;
@@ -101,7 +101,7 @@ static plumb_status choose(kappa_rows *out, arena *mem, const plumb_array *laten
 }
 
 plumb_status kappa_input_read(kappa_rows *out, arena *mem, const plumb_array *latent,
-                              const plumb_array *truth, const plumb_canonical_options *opt)
+                              const plumb_array *truth, const plumb_kappa_options *opt)
 {
     *out = (kappa_rows){0};
     plumb_status st = check_options(opt);

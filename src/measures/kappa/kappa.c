@@ -16,10 +16,10 @@
 
 enum { STREAM_KAPPA = 21 };
 
-plumb_canonical_options plumb_canonical_defaults(void)
+plumb_kappa_options plumb_kappa_defaults(void)
 {
-    return (plumb_canonical_options){
-        .size = sizeof(plumb_canonical_options),
+    return (plumb_kappa_options){
+        .size = sizeof(plumb_kappa_options),
         .kappa_bar = 0.9,
         .r2_bar = 0.9,
         .centres = 400,
@@ -72,7 +72,7 @@ static double fit_margin(sums s)
 }
 
 static plumb_status interval(plumb_interval *out, arena *mem, const kappa_pullback_form *f,
-                             int64_t trajectories, const plumb_canonical_options *opt)
+                             int64_t trajectories, const plumb_kappa_options *opt)
 {
     out->low = out->high = (double)NAN;
     if (!opt->resamples) return PLUMB_OK;
@@ -94,7 +94,7 @@ static plumb_status interval(plumb_interval *out, arena *mem, const kappa_pullba
 }
 
 // Singular values of the mean form over |c|.
-static plumb_status spread_of_form(plumb_canonical *out, arena *mem, const kappa_pullback_form *f,
+static plumb_status spread_of_form(plumb_kappa *out, arena *mem, const kappa_pullback_form *f,
                                    int64_t size)
 {
     double *square = ARENA_ALLOC(mem, double, (size * size));
@@ -112,10 +112,10 @@ static plumb_status spread_of_form(plumb_canonical *out, arena *mem, const kappa
     return PLUMB_OK;
 }
 
-static plumb_status list_items(plumb_canonical *out, arena *keep, const kappa_rows *rows,
+static plumb_status list_items(plumb_kappa *out, arena *keep, const kappa_rows *rows,
                                const kappa_pullback_form *f, double c)
 {
-    plumb_canonical_item *items = ARENA_ALLOC(keep, plumb_canonical_item, rows->trajectories);
+    plumb_kappa_item *items = ARENA_ALLOC(keep, plumb_kappa_item, rows->trajectories);
     if (!items) return PLUMB_EMEMORY;
     double all = 0.0;
     for (int64_t k = 0; k < rows->trajectories; k++) {
@@ -128,7 +128,7 @@ static plumb_status list_items(plumb_canonical *out, arena *keep, const kappa_ro
         items[k].lost = all > 0.0 ? items[k].lost / all : 0.0;
     // Back into the order of the arrays: the halves were every second trajectory.
     const int64_t half = (rows->trajectories + 1) / 2;
-    plumb_canonical_item *sorted = ARENA_ALLOC(keep, plumb_canonical_item, rows->trajectories);
+    plumb_kappa_item *sorted = ARENA_ALLOC(keep, plumb_kappa_item, rows->trajectories);
     if (!sorted) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < rows->trajectories; k++)
         sorted[k] = items[k % 2 ? half + k / 2 : k / 2];
@@ -136,9 +136,9 @@ static plumb_status list_items(plumb_canonical *out, arena *keep, const kappa_ro
     return PLUMB_OK;
 }
 
-static plumb_status numbers(plumb_canonical *out, arena *keep, arena *mem, const kappa_rows *rows,
+static plumb_status numbers(plumb_kappa *out, arena *keep, arena *mem, const kappa_rows *rows,
                             const kappa_truth *t, const kappa_latent *l,
-                            const kappa_pullback_form *f, const plumb_canonical_options *opt)
+                            const kappa_pullback_form *f, const plumb_kappa_options *opt)
 {
     const sums s = sums_of(f, NULL, rows->trajectories);
     out->kappa = kappa_of(s);
@@ -196,15 +196,15 @@ static bool escapes(const kappa_rows *rows, const kappa_latent *l, const kappa_p
 
 // A fit that is not sure of itself where it matters: then a map that is symplectic by design is
 // asked as well.
-static bool unsure(const plumb_canonical *r, const plumb_canonical_options *o)
+static bool unsure(const plumb_kappa *r, const plumb_kappa_options *o)
 {
     const bool high = r->kappa > o->kappa_bar;
     return r->r2_state > o->r2_bar && r->kappa > 0.1 && r->form_error > (high ? most_error : 0.005);
 }
 
 // What the free fit alone says.
-static int judge(char *text, size_t size, const plumb_canonical *r, bool escaped, double missed,
-                 const plumb_canonical_options *o)
+static int judge(char *text, size_t size, const plumb_kappa *r, bool escaped, double missed,
+                 const plumb_kappa_options *o)
 {
     // A canonical map can be inverted everywhere. Where it is hard to fit backward, that the
     // latents follow from the state with little noise is enough.
@@ -214,47 +214,47 @@ static int judge(char *text, size_t size, const plumb_canonical *r, bool escaped
                  "not determined: kappa %.4f, but the fits to two halves of the trajectories "
                  "differ in %.2g of the form; more trajectories would tell",
                  r->kappa, 4.0 * r->form_error);
-        return PLUMB_CANONICAL_UNKNOWN;
+        return PLUMB_VERDICT_UNKNOWN;
     }
     if (!(held > o->r2_bar)) {
         snprintf(text, size,
                  "held-out R2 %.4f is not above %g: the latents do not hold the true state",
                  r->r2_state, o->r2_bar);
-        return PLUMB_CANONICAL_NO;
+        return PLUMB_VERDICT_NO;
     }
     if (r->kappa > o->kappa_bar && missed > most_missed) {
         snprintf(text, size,
                  "not determined: the map to the latents is too bent for so few trajectories: %.2g "
                  "of their motion is neither explained by the state nor noise",
                  missed);
-        return PLUMB_CANONICAL_UNKNOWN;
+        return PLUMB_VERDICT_UNKNOWN;
     }
     if (r->kappa > o->kappa_bar) {
         snprintf(text, size,
                  "kappa %.4f is above %g and held-out R2 %.4f above %g: the latents are the true "
                  "phase space in other canonical coordinates",
                  r->kappa, o->kappa_bar, held, o->r2_bar);
-        return PLUMB_CANONICAL_YES;
+        return PLUMB_VERDICT_YES;
     }
     if (escaped) {
         snprintf(text, size,
                  "not determined: some latents move in ways that are no single-valued function of "
                  "the true state (R2 %.4f), so the area they span cannot be seen",
                  r->r2_latent);
-        return PLUMB_CANONICAL_UNKNOWN;
+        return PLUMB_VERDICT_UNKNOWN;
     }
     if (unsure(r, o) && r->kappa + 6.0 * r->form_error > o->kappa_bar) {
         snprintf(text, size,
                  "not determined: kappa %.4f, but the fits to two halves of the trajectories "
                  "differ in %.2g of the form; more trajectories would tell",
                  r->kappa, 4.0 * r->form_error);
-        return PLUMB_CANONICAL_UNKNOWN;
+        return PLUMB_VERDICT_UNKNOWN;
     }
     snprintf(text, size,
              "kappa %.4f is not above %g: the latents hold the true state, but do not keep its "
              "symplectic form",
              r->kappa, o->kappa_bar);
-    return PLUMB_CANONICAL_NO;
+    return PLUMB_VERDICT_NO;
 }
 
 // What the training of that map may leave open of a model that it could fit.
@@ -262,7 +262,7 @@ static const double untrained = 0.002;
 
 // If the map symplectic by design predicts unseen trajectories as well as the free one, it is the
 // better estimate of the two, and its kappa is 1; if far worse, the form is not kept.
-static int second_opinion(char *text, size_t size, plumb_canonical *r, double free_r2, int verdict)
+static int second_opinion(char *text, size_t size, plumb_kappa *r, double free_r2, int verdict)
 {
     const double left = 1.0 - r->symplectic_r2, free_left = 1.0 - free_r2;
     if (left <= free_left) {
@@ -272,7 +272,7 @@ static int second_opinion(char *text, size_t size, plumb_canonical *r, double fr
                  "other canonical coordinates",
                  r->symplectic_r2, free_r2, r->kappa);
         r->kappa = r->kappa_ci.high = 1.0;
-        return PLUMB_CANONICAL_YES;
+        return PLUMB_VERDICT_YES;
     }
     if (left > 2.0 * free_left + untrained && r->form_error < most_error) {
         snprintf(text, size,
@@ -280,14 +280,14 @@ static int second_opinion(char *text, size_t size, plumb_canonical *r, double fr
                  "free one does (R2 %.4f, %.4f): the latents hold the true state, but do not keep "
                  "its symplectic form",
                  r->kappa, r->symplectic_r2, free_r2);
-        return PLUMB_CANONICAL_NO;
+        return PLUMB_VERDICT_NO;
     }
     return verdict;
 }
 
-static plumb_status decide(plumb_canonical *out, arena *keep, arena *mem, const kappa_rows *rows,
+static plumb_status decide(plumb_kappa *out, arena *keep, arena *mem, const kappa_rows *rows,
                            const kappa_truth *t, const kappa_latent *l,
-                           const kappa_pullback_form *f, const plumb_canonical_options *opt)
+                           const kappa_pullback_form *f, const plumb_kappa_options *opt)
 {
     char text[500];
     const bool escaped = escapes(rows, l, f);
@@ -302,22 +302,21 @@ static plumb_status decide(plumb_canonical *out, arena *keep, arena *mem, const 
     if (ask && !isnan(free_r2))
         out->canonical = second_opinion(text, sizeof text, out, free_r2, out->canonical);
     // A right map may be sheared until hardly any area is left to see, so this comes last.
-    if (out->canonical == PLUMB_CANONICAL_UNKNOWN && !escaped && out->kappa <= opt->kappa_bar &&
+    if (out->canonical == PLUMB_VERDICT_UNKNOWN && !escaped && out->kappa <= opt->kappa_bar &&
         f->span < no_area) {
         snprintf(
             text, sizeof text,
             "kappa %.4f: the latents hold the true state, but positions and momenta that belong "
             "together say the same, and span no area",
             out->kappa);
-        out->canonical = PLUMB_CANONICAL_NO;
+        out->canonical = PLUMB_VERDICT_NO;
     }
     out->why = arena_strdup(keep, text);
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status measure(plumb_canonical *out, arena *keep, arena *mem,
-                            const plumb_array *latent, const plumb_array *truth,
-                            const plumb_canonical_options *opt)
+static plumb_status measure(plumb_kappa *out, arena *keep, arena *mem, const plumb_array *latent,
+                            const plumb_array *truth, const plumb_kappa_options *opt)
 {
     kappa_rows rows;
     kappa_truth t;
@@ -339,13 +338,13 @@ static plumb_status measure(plumb_canonical *out, arena *keep, arena *mem,
     return PLUMB_OK;
 }
 
-plumb_status plumb_measure_canonical(plumb_canonical *out, const plumb_array *latent,
-                                     const plumb_array *truth, const plumb_canonical_options *opt)
+plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
+                                 const plumb_array *truth, const plumb_kappa_options *opt)
 {
     const double started = clock_now();
-    const plumb_canonical_options defaults = plumb_canonical_defaults();
+    const plumb_kappa_options defaults = plumb_kappa_defaults();
     if (!opt) opt = &defaults;
-    plumb_canonical result = {.symplectic_r2 = (double)NAN};
+    plumb_kappa result = {.symplectic_r2 = (double)NAN};
     arena mem = {0}, *keep = calloc(1, sizeof *keep);
     plumb_status st = keep ? PLUMB_OK : fail(PLUMB_EMEMORY, "no memory");
     if (!st) st = measure(&result, keep, &mem, latent, truth, opt);
@@ -363,10 +362,10 @@ plumb_status plumb_measure_canonical(plumb_canonical *out, const plumb_array *la
     return PLUMB_OK;
 }
 
-void plumb_canonical_clear(plumb_canonical *result)
+void plumb_kappa_clear(plumb_kappa *result)
 {
     if (!result || !result->memory) return;
     arena_clear(result->memory);
     free(result->memory);
-    *result = (plumb_canonical){0};
+    *result = (plumb_kappa){0};
 }

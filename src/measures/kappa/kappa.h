@@ -32,10 +32,10 @@ typedef struct kappa_truth {
 
 /// Reads and checks the arrays.
 plumb_status kappa_input_read(kappa_rows *out, arena *mem, const plumb_array *latent,
-                              const plumb_array *truth, const plumb_canonical_options *opt);
+                              const plumb_array *truth, const plumb_kappa_options *opt);
 
 plumb_status kappa_reduce_truth(kappa_truth *out, arena *mem, const kappa_rows *rows,
-                                const plumb_canonical_options *opt);
+                                const plumb_kappa_options *opt);
 
 /// Latents, and which of them move.
 typedef struct kappa_latent {
@@ -63,12 +63,12 @@ typedef struct kappa_pullback_form {
 /// Also finds out which constant latents are functions of the state, and marks them as moving.
 plumb_status kappa_pullback(kappa_pullback_form *out, arena *mem, const kappa_rows *rows,
                             const kappa_truth *truth, kappa_latent *latent,
-                            const plumb_canonical_options *opt);
+                            const plumb_kappa_options *opt);
 
 /// Held-out R2 of the map from latents to truth.
 plumb_status kappa_state_r2(double *r2, arena *mem, const kappa_rows *rows,
                             const kappa_truth *truth, const kappa_latent *latent,
-                            const double *left, const plumb_canonical_options *opt);
+                            const double *left, const plumb_kappa_options *opt);
 
 /// Held-out R2 of a map that is symplectic by design, truth to latents; NaN where the true pairs
 /// were mixed to take redundancy out. free_r2: that of the free map for the same latents, those
@@ -76,6 +76,6 @@ plumb_status kappa_state_r2(double *r2, arena *mem, const kappa_rows *rows,
 plumb_status kappa_symplectic_map(double *r2, double *free_r2, arena *mem, const kappa_rows *rows,
                                   const kappa_truth *truth, const kappa_latent *latent,
                                   const kappa_pullback_form *form, double sign,
-                                  const plumb_canonical_options *opt);
+                                  const plumb_kappa_options *opt);
 
 #endif

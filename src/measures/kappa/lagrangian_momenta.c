@@ -13,7 +13,7 @@
 #include "math/blas.h"
 #include "math/cholesky.h"
 #include "math/eigen.h"
-#include "plumb/canonical.h"
+#include "plumb/kappa.h"
 
 enum { MOST_PAIRS = 4, MOST_SHAPES = 64, MOST_TERMS = 800 };
 
@@ -178,7 +178,7 @@ static plumb_status solve(fit *f, arena *mem)
 static plumb_status momenta(double *out, arena *mem, const plumb_array *latent)
 {
     char text[256];
-    plumb_array_shape_text(text, sizeof text, latent);
+    plumb_array_shape_string(text, sizeof text, latent);
     if (latent->ndim != 3 || latent->shape[2] % 2 || latent->shape[2] < 2 ||
         latent->shape[2] > 2 * MOST_PAIRS || latent->shape[1] < 5)
         return fail(
@@ -216,7 +216,7 @@ static plumb_status momenta(double *out, arena *mem, const plumb_array *latent)
     return st;
 }
 
-plumb_status plumb_canonical_legendre(double *out, const plumb_array *latent)
+plumb_status plumb_kappa_fit_momenta(double *out, const plumb_array *latent)
 {
     arena mem = {0};
     const plumb_status st = momenta(out, &mem, latent);

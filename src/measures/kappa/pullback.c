@@ -122,8 +122,7 @@ typedef struct map {
 } map;
 
 static plumb_status choose_map(map *g, arena *mem, const kappa_rows *rows, const kappa_truth *t,
-                               const kappa_latent *l, const plumb_canonical_options *opt,
-                               bool round)
+                               const kappa_latent *l, const plumb_kappa_options *opt, bool round)
 {
     plumb_status st = inputs_init(&g->in, mem, rows, t, l, round);
     if (st) return st;
@@ -150,7 +149,7 @@ static plumb_status choose_map(map *g, arena *mem, const kappa_rows *rows, const
 // A latent may be constant along each trajectory because it is a conserved quantity, a function of
 // the state like any other: then it is no parameter.
 static plumb_status release_conserved(kappa_latent *l, arena *mem, const kappa_rows *rows,
-                                      const kappa_truth *t, const plumb_canonical_options *opt)
+                                      const kappa_truth *t, const plumb_kappa_options *opt)
 {
     kappa_latent only = *l;
     only.alive = ARENA_ALLOC(mem, bool, rows->m2);
@@ -175,7 +174,7 @@ static void set_idle(kappa_latent *l, int64_t m)
 
 // Of maps that a network with one layer hardly follows, bumps may follow more.
 static plumb_status fit_map(map *g, arena *mem, const kappa_rows *rows, const kappa_truth *t,
-                            const kappa_latent *l, const plumb_canonical_options *opt)
+                            const kappa_latent *l, const plumb_kappa_options *opt)
 {
     plumb_status st = choose_map(g, mem, rows, t, l, opt, false);
     bool turns = false;
@@ -185,10 +184,10 @@ static plumb_status fit_map(map *g, arena *mem, const kappa_rows *rows, const ka
         st = choose_map(&circle, mem, rows, t, l, opt, true);
         if (!st && circle.left < g->left) *g = circle;
     }
-    if (!st && opt->estimator == PLUMB_ESTIMATOR_NETWORK && g->left > too_bent) {
-        plumb_canonical_options bumps = *opt;
+    if (!st && opt->estimator == PLUMB_KAPPA_ESTIMATOR_NETWORK && g->left > too_bent) {
+        plumb_kappa_options bumps = *opt;
         map other = *g;
-        bumps.estimator = PLUMB_ESTIMATOR_GAUSSIAN;
+        bumps.estimator = PLUMB_KAPPA_ESTIMATOR_GAUSSIAN;
         st = choose_map(&other, mem, rows, t, l, &bumps, false);
         if (!st && other.left < far_better * g->left) *g = other;
     }
@@ -384,7 +383,7 @@ static void note_misses(kappa_pullback_form *out, const kappa_latent *l, const m
 
 plumb_status kappa_pullback(kappa_pullback_form *out, arena *mem, const kappa_rows *rows,
                             const kappa_truth *truth, kappa_latent *latent,
-                            const plumb_canonical_options *opt)
+                            const plumb_kappa_options *opt)
 {
     *out = (kappa_pullback_form){0};
     out->left = ARENA_ALLOC(mem, double, rows->m2);

@@ -1,42 +1,43 @@
 // SPDX-License-Identifier: MIT
 // The names under which `plumb measure --json` prints kappa and what belongs to it.
-#include "plumb/canonical.h"
+#include "plumb/kappa.h"
 
-void plumb_canonical_record(plumb_record *record, const plumb_canonical *r)
+void plumb_kappa_record(plumb_record *record, const plumb_kappa *r)
 {
-    plumb_record_real(record, "kappa", r->kappa);
-    plumb_record_interval(record, "kappa_ci", r->kappa_ci);
-    if (r->canonical == PLUMB_CANONICAL_UNKNOWN) plumb_record_null(record, "canonical");
-    else plumb_record_integer(record, "canonical", r->canonical);
-    plumb_record_text(record, "canonical_why", r->why);
-    plumb_record_real(record, "r2_state", r->r2_state);
-    plumb_record_real(record, "r2_latent", r->r2_latent);
-    plumb_record_real(record, "r2_local", r->r2_local);
-    plumb_record_real(record, "symplectic_r2", r->symplectic_r2);
-    plumb_record_begin(record, "form");
-    plumb_record_real(record, "c", r->c);
-    plumb_record_real(record, "error", r->form_error);
-    plumb_record_real(record, "low", r->form_low);
-    plumb_record_real(record, "high", r->form_high);
-    plumb_record_integer(record, "n", r->n_used);
-    if (r->reduced) plumb_record_text(record, "reduced", r->reduced);
-    else plumb_record_null(record, "reduced");
+    plumb_record_set_double(record, "kappa", r->kappa);
+    plumb_record_set_interval(record, "kappa_ci", r->kappa_ci);
+    if (r->canonical == PLUMB_VERDICT_UNKNOWN) plumb_record_set_null(record, "canonical");
+    else plumb_record_set_int(record, "canonical", r->canonical);
+    plumb_record_set_string(record, "canonical_why", r->why);
+    plumb_record_set_double(record, "r2_state", r->r2_state);
+    plumb_record_set_double(record, "r2_latent", r->r2_latent);
+    plumb_record_set_double(record, "r2_local", r->r2_local);
+    plumb_record_set_double(record, "symplectic_r2", r->symplectic_r2);
+    plumb_record_begin_object(record, "form");
+    plumb_record_set_double(record, "c", r->c);
+    plumb_record_set_double(record, "error", r->form_error);
+    plumb_record_set_double(record, "low", r->form_low);
+    plumb_record_set_double(record, "high", r->form_high);
+    plumb_record_set_int(record, "n", r->n_used);
+    if (r->reduced) plumb_record_set_string(record, "reduced", r->reduced);
+    else plumb_record_set_null(record, "reduced");
     if (r->pairs) {
-        plumb_record_begin_list(record, "pairs");
+        plumb_record_begin_array(record, "pairs");
         for (int64_t i = 0; i < r->n; i++)
-            plumb_record_reals(record, NULL, r->pairs + i * r->m, r->m);
+            plumb_record_set_doubles(record, NULL, r->pairs + i * r->m, r->m);
         plumb_record_end(record);
     } else {
-        plumb_record_null(record, "pairs");
+        plumb_record_set_null(record, "pairs");
     }
-    plumb_record_integer(record, "measure_version", PLUMB_CANONICAL_VERSION);
+    plumb_record_set_int(record, "measure_version", PLUMB_KAPPA_VERSION);
     plumb_record_end(record);
 }
 
-void plumb_canonical_record_none(plumb_record *record, const char *why)
+void plumb_kappa_record_none(plumb_record *record, const char *why)
 {
     static const char *const names[] = {"kappa",     "kappa_ci", "canonical",     "r2_state",
                                         "r2_latent", "r2_local", "symplectic_r2", "form"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) plumb_record_null(record, names[i]);
-    plumb_record_text(record, "canonical_why", why);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        plumb_record_set_null(record, names[i]);
+    plumb_record_set_string(record, "canonical_why", why);
 }

@@ -22,7 +22,7 @@ static double form_entry(int64_t n, int64_t i, int64_t j)
 
 // w becomes the given coordinates, balanced, mean 0.
 static plumb_status balance(kappa_truth *t, arena *mem, const kappa_rows *rows,
-                            const plumb_canonical_options *opt)
+                            const plumb_kappa_options *opt)
 {
     const int64_t d = rows->n2, n = d / 2, count = rows->rows;
     t->dims = t->form = d;
@@ -210,7 +210,7 @@ static plumb_status left_open(double *left, arena *mem, const kappa_rows *rows,
                                               .thin = rows->thin,
                                               .most_terms = 150,
                                               .most_order = 5,
-                                              .family = PLUMB_ESTIMATOR_POLYNOMIAL});
+                                              .family = PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL});
     if (!st) *left = fit.choice[0].left;
     return st;
 }
@@ -317,7 +317,7 @@ static plumb_status take_out_curved(kappa_truth *t, arena *mem, const kappa_rows
 }
 
 plumb_status kappa_reduce_truth(kappa_truth *out, arena *mem, const kappa_rows *rows,
-                                const plumb_canonical_options *opt)
+                                const plumb_kappa_options *opt)
 {
     *out = (kappa_truth){0};
     plumb_status st = balance(out, mem, rows, opt);

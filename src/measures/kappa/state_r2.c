@@ -123,7 +123,7 @@ static double mean_r2(const double *left, const targets *y, int64_t form)
 
 static plumb_status attempt(double *r2, arena *mem, const kappa_rows *rows, const kappa_truth *t,
                             const kappa_latent *l, const targets *y, const bool *wanted, bool drawn,
-                            const plumb_canonical_options *opt)
+                            const plumb_kappa_options *opt)
 {
     const arena_mark mark = arena_get_mark(mem);
     double *x = ARENA_ALLOC(mem, double, (rows->rows * rows->m2));
@@ -217,7 +217,7 @@ static plumb_status attempt_sparse(double *r2, arena *mem, const kappa_rows *row
 // With coordinates as they are, or angles by sine and cosine as well.
 static plumb_status attempts(double *r2, arena *mem, const kappa_rows *rows, const kappa_truth *t,
                              const kappa_latent *l, const double *left, bool round,
-                             const plumb_canonical_options *opt)
+                             const plumb_kappa_options *opt)
 {
     targets y;
     bool *some = ARENA_ALLOC(mem, bool, rows->m2), fewer = false;
@@ -236,7 +236,7 @@ static plumb_status attempts(double *r2, arena *mem, const kappa_rows *rows, con
 
 plumb_status kappa_state_r2(double *r2, arena *mem, const kappa_rows *rows,
                             const kappa_truth *truth, const kappa_latent *latent,
-                            const double *left, const plumb_canonical_options *opt)
+                            const double *left, const plumb_kappa_options *opt)
 {
     bool turns = false;
     for (int64_t i = 0; i < truth->form; i++) turns = turns || truth->turn[i] > 0.0;

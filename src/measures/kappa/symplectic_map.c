@@ -262,7 +262,7 @@ static double left_by_free_map(const kappa_rows *rows, const kappa_latent *l,
 plumb_status kappa_symplectic_map(double *r2, double *free_r2, arena *mem, const kappa_rows *rows,
                                   const kappa_truth *truth, const kappa_latent *latent,
                                   const kappa_pullback_form *form, double sign,
-                                  const plumb_canonical_options *opt)
+                                  const plumb_kappa_options *opt)
 {
     enum { STEPS = 3000 };
     *r2 = *free_r2 = (double)NAN;

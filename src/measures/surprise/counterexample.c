@@ -15,7 +15,7 @@ double plumb_surprise_example_log_ratio(double x, double deviation)
     return log_normal(x, deviation) - log_normal(x, 1.0);
 }
 
-plumb_surprise_example plumb_surprise_example_make(double deviation)
+plumb_surprise_example plumb_surprise_example_compute(double deviation)
 {
     plumb_surprise_example e = {.deviation = deviation};
     for (int x = 0; x < 2; x++) {
@@ -30,23 +30,23 @@ plumb_surprise_example plumb_surprise_example_make(double deviation)
 
 static void put(plumb_record *r, const char *key, double deviation)
 {
-    const plumb_surprise_example e = plumb_surprise_example_make(deviation);
-    plumb_record_begin(r, key);
-    plumb_record_real(r, "deviation", e.deviation);
-    plumb_record_reals(r, "surprise", e.surprise, 2);
-    plumb_record_reals(r, "log_likelihood_ratio", e.log_ratio, 2);
-    plumb_record_reals(r, "posterior", e.posterior, 2);
-    plumb_record_real(r, "even", e.even);
+    const plumb_surprise_example e = plumb_surprise_example_compute(deviation);
+    plumb_record_begin_object(r, key);
+    plumb_record_set_double(r, "deviation", e.deviation);
+    plumb_record_set_doubles(r, "surprise", e.surprise, 2);
+    plumb_record_set_doubles(r, "log_likelihood_ratio", e.log_ratio, 2);
+    plumb_record_set_doubles(r, "posterior", e.posterior, 2);
+    plumb_record_set_double(r, "even", e.even);
     plumb_record_end(r);
 }
 
 void plumb_surprise_example_record(plumb_record *r)
 {
-    plumb_record_reals(r, "x", (double[]){0.0, 1.0}, 2);
+    plumb_record_set_doubles(r, "x", (double[]){0.0, 1.0}, 2);
     put(r, "variance_0.001", sqrt(0.001));
     put(r, "deviation_0.001", 0.001);
-    plumb_record_text(r, "meaning",
-                      "surprise calls x = 1 the stranger one, the likelihood ratio x = 0");
-    plumb_record_integer(r, "measure_version", PLUMB_SURPRISE_VERSION);
-    plumb_record_text(r, "version", plumb_version());
+    plumb_record_set_string(r, "meaning",
+                            "surprise calls x = 1 the stranger one, the likelihood ratio x = 0");
+    plumb_record_set_int(r, "measure_version", PLUMB_SURPRISE_VERSION);
+    plumb_record_set_string(r, "version", plumb_version());
 }

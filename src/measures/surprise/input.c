@@ -35,7 +35,7 @@ static plumb_status wrong_shape(const plumb_array *array, const char *name, cons
 {
     char shape[256];
     return fail(PLUMB_ESHAPE, "%s is %s; it must be %s", name,
-                plumb_array_shape_text(shape, sizeof shape, array), want);
+                plumb_array_shape_string(shape, sizeof shape, array), want);
 }
 
 // (tuples, 4, ...) with at least two and at most `axes` axes, as many tuples as others have.
@@ -44,7 +44,7 @@ static plumb_status check_tuples(const plumb_array *array, const char *name, con
 {
     if (array->ndim < least || array->ndim > most) return wrong_shape(array, name, want);
     char shape[256];
-    plumb_array_shape_text(shape, sizeof shape, array);
+    plumb_array_shape_string(shape, sizeof shape, array);
     if (array->shape[1] != 4)
         return fail(PLUMB_ESHAPE,
                     "%s is %s: a tuple has 4 clips, two possible and two impossible, not %lld",
@@ -84,10 +84,12 @@ typedef struct film {
 
 static double white_of(plumb_dtype dtype)
 {
-    if (dtype == PLUMB_U1) return 255.0;
-    if (dtype == PLUMB_U2) return 65535.0;
-    return dtype == PLUMB_F8 || dtype == PLUMB_F4 || dtype == PLUMB_F2 || dtype == PLUMB_BOOL ? 1.0
-                                                                                              : 0.0;
+    if (dtype == PLUMB_UINT8) return 255.0;
+    if (dtype == PLUMB_UINT16) return 65535.0;
+    return dtype == PLUMB_FLOAT64 || dtype == PLUMB_FLOAT32 || dtype == PLUMB_FLOAT16 ||
+                   dtype == PLUMB_BOOL
+               ? 1.0
+               : 0.0;
 }
 
 // Mean of (x - y)^2 over the pixels of one frame.
@@ -142,8 +144,8 @@ static plumb_status read_film(surprise_arrays *out, arena *mem, const plumb_surp
     if (!st) st = check_tuples(y, "prediction", want, 6, 6, x->shape[0]);
     if (st) return st;
     char a[256], b[256];
-    plumb_array_shape_text(a, sizeof a, x);
-    plumb_array_shape_text(b, sizeof b, y);
+    plumb_array_shape_string(a, sizeof a, x);
+    plumb_array_shape_string(b, sizeof b, y);
     for (int i = 3; i < 6; i++)
         if (x->shape[i] != y->shape[i])
             return fail(PLUMB_ESHAPE, "prediction is %s and truth %s: the pictures differ in size",
@@ -188,8 +190,8 @@ static double join(const double *frame, int64_t frames, plumb_surprise_frames ho
         sum += frame[t];
         most = fmax(most, frame[t]);
     }
-    if (how == PLUMB_SURPRISE_MAX) return most;
-    return how == PLUMB_SURPRISE_SUM ? sum : sum / (double)frames;
+    if (how == PLUMB_SURPRISE_FRAMES_MAX) return most;
+    return how == PLUMB_SURPRISE_FRAMES_SUM ? sum : sum / (double)frames;
 }
 
 static const double *join_all(arena *mem, const double *frame, int64_t count, int64_t frames,
@@ -225,7 +227,8 @@ static plumb_status read_surprise(surprise_arrays *out, arena *mem, const plumb_
         return fail(PLUMB_ESHAPE, "there is neither surprise nor truth and prediction");
     }
     out->clip = join_all(mem, out->frame, out->tuples * 4, out->frames, opt->frames);
-    out->maximum = join_all(mem, out->frame, out->tuples * 4, out->frames, PLUMB_SURPRISE_MAX);
+    out->maximum =
+        join_all(mem, out->frame, out->tuples * 4, out->frames, PLUMB_SURPRISE_FRAMES_MAX);
     return out->clip && out->maximum ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
@@ -275,7 +278,7 @@ static plumb_status read_features(surprise_arrays *out, arena *mem, const plumb_
     out->dims = f->shape[2];
     if (o) {
         char shape[256];
-        plumb_array_shape_text(shape, sizeof shape, o);
+        plumb_array_shape_string(shape, sizeof shape, o);
         if (o->ndim != 2 || o->shape[0] < 1)
             return fail(PLUMB_ESHAPE, "observation is %s; it must be (N, d)", shape);
         if (o->shape[1] != out->dims)
@@ -323,7 +326,7 @@ static void encode(char *out, const double *code, int64_t length)
 static plumb_status read_concepts(surprise_arrays *out, arena *mem, const plumb_array *c)
 {
     enum { MOST_CONCEPTS = 1000 };
-    const bool text = c->ndim == 2 && (c->dtype == PLUMB_U1 || c->dtype == PLUMB_U4);
+    const bool text = c->ndim == 2 && (c->dtype == PLUMB_UINT8 || c->dtype == PLUMB_UINT32);
     if ((c->ndim != 1 && !text) || c->shape[0] != out->tuples) {
         char want[96];
         snprintf(want, sizeof want, "(%lld,), one number or text a tuple", (long long)out->tuples);

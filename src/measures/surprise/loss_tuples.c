@@ -107,8 +107,8 @@ static double join(const double *x, int64_t n, plumb_surprise_frames how)
 {
     double sum = 0.0, most = n ? x[0] : 0.0;
     for (int64_t i = 0; i < n; i++) sum += x[i], most = fmax(most, x[i]);
-    if (how == PLUMB_SURPRISE_MAX) return most;
-    return how == PLUMB_SURPRISE_SUM || !n ? sum : sum / (double)n;
+    if (how == PLUMB_SURPRISE_FRAMES_MAX) return most;
+    return how == PLUMB_SURPRISE_FRAMES_SUM || !n ? sum : sum / (double)n;
 }
 
 static plumb_status make(plumb_surprise_losses *out, arena *mem, const plumb_array *losses,
@@ -117,7 +117,7 @@ static plumb_status make(plumb_surprise_losses *out, arena *mem, const plumb_arr
     if (losses->ndim != 3 || plumb_array_count(losses) < 1) {
         char shape[256];
         return fail(PLUMB_ESHAPE, "losses is %s; it must be (clips, contexts, windows)",
-                    plumb_array_shape_text(shape, sizeof shape, losses));
+                    plumb_array_shape_string(shape, sizeof shape, losses));
     }
     sorted s = {.clips = losses->shape[0],
                 .contexts = losses->shape[1],
@@ -141,7 +141,7 @@ static plumb_status make(plumb_surprise_losses *out, arena *mem, const plumb_arr
         for (int64_t w = 0; !out->padded && w < width; w++) to[i * width + w] = from[w];
     }
     out->surprise =
-        plumb_array_view(to, PLUMB_F8, out->padded ? 2 : 3, (int64_t[]){s.tuples, 4, width});
+        plumb_array_view(to, PLUMB_FLOAT64, out->padded ? 2 : 3, (int64_t[]){s.tuples, 4, width});
     return PLUMB_OK;
 }
 

@@ -293,7 +293,7 @@ static plumb_status measure_pca(double *r, arena *mem, const scorer_task *task)
         return fail(PLUMB_ENUMERIC, "principal components need two observed clips, not %lld",
                     (long long)n);
     principal_axes s;
-    const bool shyu = task->opt->pca == PLUMB_PCA_SHYU;
+    const bool shyu = task->opt->pca == PLUMB_SURPRISE_PCA_SHYU;
     plumb_status st =
         principal_axes_fit(&s, mem, task->observed, n, task->dims, (double)(n - 1), shyu);
     if (!st && !(s.largest > 0.0))

@@ -166,7 +166,7 @@ static void judge(double *right, double *higher, const task *t, int64_t tuple)
     *higher = fabs(difference) <= 1e-9 * size ? 0.5 : side(difference);
 }
 
-plumb_status shortcut_classifier_evaluate(plumb_audit_eye *out, arena *mem, const float *x,
+plumb_status shortcut_classifier_evaluate(plumb_audit_classifier *out, arena *mem, const float *x,
                                           int64_t tuples, int64_t times, int64_t width,
                                           const plumb_audit_options *opt)
 {
@@ -189,7 +189,7 @@ plumb_status shortcut_classifier_evaluate(plumb_audit_eye *out, arena *mem, cons
         for (int64_t i = 0; i < tuples; i++)
             if (fold[i] == f) judge(&right[i], &higher[i], &t, i);
     }
-    *out = (plumb_audit_eye){0};
+    *out = (plumb_audit_classifier){0};
     for (int64_t i = 0; i < tuples; i++) {
         out->accuracy += right[i];
         out->tuple_accuracy += higher[i];

@@ -17,7 +17,7 @@ void shortcut_classifier_pair(float out[SHORTCUT_PAIR], const uint8_t *first, co
                               uint8_t *scratch, int64_t height, int64_t width, int64_t channels);
 
 /// Trains and judges. x (tuples, 4, times, width), the first two of four possible.
-plumb_status shortcut_classifier_evaluate(plumb_audit_eye *out, arena *mem, const float *x,
+plumb_status shortcut_classifier_evaluate(plumb_audit_classifier *out, arena *mem, const float *x,
                                           int64_t tuples, int64_t times, int64_t width,
                                           const plumb_audit_options *opt);
 

@@ -28,14 +28,14 @@ const char *plumb_scorer_name(plumb_scorer scorer)
         PLUMB_SCORER_LIST(WORD)
 #undef WORD
     };
-    assert(scorer >= 0 && scorer < PLUMB_SCORERS);
+    assert(scorer >= 0 && scorer < PLUMB_SCORER_COUNT);
     return words[scorer];
 }
 
 plumb_scorer plumb_scorer_find(const char *name)
 {
     int i = 0;
-    while (i < PLUMB_SCORERS && strcmp(plumb_scorer_name((plumb_scorer)i), name) != 0) i++;
+    while (i < PLUMB_SCORER_COUNT && strcmp(plumb_scorer_name((plumb_scorer)i), name) != 0) i++;
     return (plumb_scorer)i;
 }
 
@@ -52,8 +52,8 @@ plumb_surprise_options plumb_surprise_defaults(void)
         .gamma = 0.01,
         .normalise = true,
         .share = 0.2,
-        .frames = PLUMB_SURPRISE_MEAN,
-        .pca = PLUMB_PCA_RECON,
+        .frames = PLUMB_SURPRISE_FRAMES_MEAN,
+        .pca = PLUMB_SURPRISE_PCA_RECON,
         .nu = 0.5,
         .tolerance = 1e-6,
         .trees = 100,
@@ -64,7 +64,7 @@ plumb_surprise_options plumb_surprise_defaults(void)
         .resamples = 2000,
         .seed = 1,
     };
-    for (int i = 0; i < PLUMB_SCORERS; i++) opt.gammas[i] = (double)NAN;
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) opt.gammas[i] = (double)NAN;
     return opt;
 }
 
@@ -98,8 +98,8 @@ static plumb_status check_options(plumb_surprise_options *out, const plumb_surpr
     if ((st = check_count("k", out->k, 1, INT64_MAX)) ||
         (st = check_count("trees", out->trees, 1, 100000)) ||
         (st = check_count("sample", out->sample, 2, ISOLATION_FOREST_MAX_SAMPLE)) ||
-        (st = check_count("frames", (int64_t)out->frames, 0, PLUMB_SURPRISE_SUM)) ||
-        (st = check_count("pca", (int64_t)out->pca, 0, PLUMB_PCA_SHYU)) ||
+        (st = check_count("frames", (int64_t)out->frames, 0, PLUMB_SURPRISE_FRAMES_SUM)) ||
+        (st = check_count("pca", (int64_t)out->pca, 0, PLUMB_SURPRISE_PCA_SHYU)) ||
         (st = check_count("resamples", out->resamples, 0, 100000000)) ||
         (st = check_count("threads", out->threads, 0, PARALLEL_MAX_THREADS)) ||
         (st = check_open("gamma", out->gamma, -huge, huge)) ||
@@ -110,7 +110,7 @@ static plumb_status check_options(plumb_surprise_options *out, const plumb_surpr
         (st = check_open("prior", out->prior, 0.0, 1.0)) ||
         (st = check_open("type1", out->type1, 0.0, 1.0)))
         return st;
-    for (int i = 0; i < PLUMB_SCORERS; i++)
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (isinf(out->gammas[i]))
             return fail(PLUMB_EVALUE, "gamma of %s is not finite",
                         plumb_scorer_name((plumb_scorer)i));
@@ -129,12 +129,12 @@ static const char *lacks(plumb_scorer scorer, const surprise_arrays *c)
     return c->dims ? NULL : "needs feature, (tuples, 4, d)";
 }
 
-static plumb_status choose(bool wanted[PLUMB_SCORERS], plumb_surprise *out,
+static plumb_status choose(bool wanted[PLUMB_SCORER_COUNT], plumb_surprise *out,
                            const surprise_arrays *c, const plumb_surprise_options *opt)
 {
     bool any = false;
-    for (int i = 0; i < PLUMB_SCORERS; i++) any = any || opt->scorers[i];
-    for (int i = 0; i < PLUMB_SCORERS; i++) {
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) any = any || opt->scorers[i];
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) {
         const plumb_scorer scorer = (plumb_scorer)i;
         out->scorers[i].scorer = scorer;
         const char *why = lacks(scorer, c);
@@ -160,10 +160,10 @@ typedef struct run {
     const surprise_arrays *clips;
     const plumb_surprise_options *opt;
     observation_sets set;
-    const double *tested;          // (tested, 4, dims)
-    double *r[PLUMB_SCORERS];      // (tested, 4)
-    double *spread[PLUMB_SCORERS]; // of the sample of observed clips
-    bool scaled;                   // some gamma is made from these
+    const double *tested;               // (tested, 4, dims)
+    double *r[PLUMB_SCORER_COUNT];      // (tested, 4)
+    double *spread[PLUMB_SCORER_COUNT]; // of the sample of observed clips
+    bool scaled;                        // some gamma is made from these
 } run;
 
 // One scorer by one observation set: r of the tested clips it has, then of the sample.
@@ -265,7 +265,7 @@ static double gamma_of(const run *w, plumb_scorer scorer)
 static plumb_status judge(run *w, plumb_scorer scorer)
 {
     plumb_surprise *out = w->out;
-    plumb_surprise_scorer *to = &out->scorers[scorer];
+    plumb_surprise_score *to = &out->scorers[scorer];
     const int64_t n = out->tested;
     double *score = ARENA_ALLOC(w->mem, double, 4 * n), *most = ARENA_ALLOC(w->mem, double, 4 * n);
     if (!score || !most) return PLUMB_EMEMORY;
@@ -320,7 +320,7 @@ static double log_ball(double m)
 static plumb_status measure_ratio(run *w)
 {
     plumb_surprise *out = w->out;
-    plumb_likelihood_ratio *to = &out->ratio;
+    plumb_surprise_ratio *to = &out->ratio;
     const double *r = w->r[PLUMB_SCORER_KNN];
     if (w->clips->dims < 2 || !w->opt->normalise) return PLUMB_OK;
     const int64_t n = out->tested;
@@ -335,9 +335,9 @@ static plumb_status measure_ratio(run *w)
                    w->clips->clip[4 * out->tested_tuple[i / 4] + i % 4] / w->opt->temperature;
         if (!isfinite(ratio[i])) return PLUMB_OK; // not measured
     }
-    *to = (plumb_likelihood_ratio){.measured = true,
-                                   .log_threshold = log((1.0 - w->opt->prior) / w->opt->prior),
-                                   .log_ratio = ratio};
+    *to = (plumb_surprise_ratio){.measured = true,
+                                 .log_threshold = log((1.0 - w->opt->prior) / w->opt->prior),
+                                 .log_ratio = ratio};
     int64_t low = 0, high = 0;
     for (int64_t i = 0; i < 4 * n; i++) {
         low += i % 4 >= 2 && ratio[i] < to->log_threshold;
@@ -353,7 +353,7 @@ static plumb_status measure_ratio(run *w)
 
 static plumb_status measure_uniformity(run *w)
 {
-    plumb_uniformity *to = &w->out->uniformity;
+    plumb_surprise_uniformity *to = &w->out->uniformity;
     if (!w->opt->normalise) {
         to->why = "features are not of unit length";
         return PLUMB_OK;
@@ -369,13 +369,13 @@ static plumb_status measure_uniformity(run *w)
 static plumb_status compare_all(run *w)
 {
     plumb_surprise *out = w->out;
-    plumb_surprise_pair *pairs =
-        ARENA_ALLOC(w->mem, plumb_surprise_pair, PLUMB_SCORERS * PLUMB_SCORERS);
+    plumb_surprise_comparison *pairs =
+        ARENA_ALLOC(w->mem, plumb_surprise_comparison, PLUMB_SCORER_COUNT * PLUMB_SCORER_COUNT);
     if (!pairs) return PLUMB_EMEMORY;
-    for (int a = 0; a < PLUMB_SCORERS; a++)
-        for (int b = a + 1; b < PLUMB_SCORERS; b++) {
+    for (int a = 0; a < PLUMB_SCORER_COUNT; a++)
+        for (int b = a + 1; b < PLUMB_SCORER_COUNT; b++) {
             if (!out->scorers[a].measured || !out->scorers[b].measured) continue;
-            plumb_surprise_pair *p = &pairs[out->pair_count++];
+            plumb_surprise_comparison *p = &pairs[out->pair_count++];
             *p = tuple_metrics_compare(out->scorers[a].score, out->scorers[b].score, out->tested);
             p->first = (plumb_scorer)a;
             p->second = (plumb_scorer)b;
@@ -386,19 +386,19 @@ static plumb_status compare_all(run *w)
 
 // ---- all of it ----
 
-static plumb_status measure_distances(run *w, const bool wanted[PLUMB_SCORERS])
+static plumb_status measure_distances(run *w, const bool wanted[PLUMB_SCORER_COUNT])
 {
     for (int i = PLUMB_SCORER_IFOREST; i <= PLUMB_SCORER_MAHALANOBIS; i++)
         w->scaled = w->scaled || (wanted[i] && isnan(w->opt->gammas[i]));
-    bool needed[PLUMB_SCORERS];
+    bool needed[PLUMB_SCORER_COUNT];
     memcpy(needed, wanted, sizeof needed);
     needed[PLUMB_SCORER_KNN] =
         wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] || w->scaled;
     plumb_status st = PLUMB_OK;
-    for (int i = 0; i < PLUMB_SCORERS && !st; i++) {
+    for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++) {
         if (!needed[i] || !scorer_find((plumb_scorer)i)) continue;
         st = measure_r(w, (plumb_scorer)i);
-        status_progress(0.9 * (i + 1) / PLUMB_SCORERS);
+        status_progress(0.9 * (i + 1) / PLUMB_SCORER_COUNT);
     }
     if (!st && wanted[PLUMB_SCORER_KNN_LOG]) st = log_distances(w);
     return st;
@@ -410,12 +410,12 @@ static plumb_status measure(plumb_surprise *out, arena *mem, const plumb_surpris
     surprise_arrays *c = ARENA_ALLOC(mem, surprise_arrays, 1);
     run *w = ARENA_ALLOC(mem, run, 1);
     if (!c || !w) return PLUMB_EMEMORY;
-    bool wanted[PLUMB_SCORERS];
+    bool wanted[PLUMB_SCORER_COUNT];
     plumb_status st = surprise_input_read(c, mem, in, opt);
     if (!st) st = choose(wanted, out, c, opt);
     if (st) return st;
     bool dense = false;
-    for (int i = PLUMB_SCORER_KNN; i < PLUMB_SCORERS; i++) dense = dense || wanted[i];
+    for (int i = PLUMB_SCORER_KNN; i < PLUMB_SCORER_COUNT; i++) dense = dense || wanted[i];
     *w = (run){.out = out, .mem = mem, .clips = c, .opt = opt};
     out->tuples = c->tuples;
     out->dims = c->dims;
@@ -447,7 +447,7 @@ static plumb_status measure(plumb_surprise *out, arena *mem, const plumb_surpris
             r[i] = c->voe[4 * out->tested_tuple[i / 4] + i % 4];
     }
     if (dense) st = measure_distances(w, wanted);
-    for (int i = 0; i < PLUMB_SCORERS && !st; i++)
+    for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++)
         if (wanted[i]) st = judge(w, (plumb_scorer)i);
     if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_ratio(w);
     if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_uniformity(w);

@@ -406,9 +406,10 @@ plumb_status tuple_metrics_compute(plumb_surprise_metrics *out, arena *mem, cons
     return st;
 }
 
-plumb_surprise_pair tuple_metrics_compare(const double *first, const double *second, int64_t count)
+plumb_surprise_comparison tuple_metrics_compare(const double *first, const double *second,
+                                                int64_t count)
 {
-    plumb_surprise_pair pair = {0};
+    plumb_surprise_comparison pair = {0};
     for (int64_t i = 0; i < count; i++) {
         const bool a = tuple_metrics_right(first + 4 * i), b = tuple_metrics_right(second + 4 * i);
         pair.first_only += a && !b;

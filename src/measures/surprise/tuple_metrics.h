@@ -36,6 +36,7 @@ plumb_status tuple_metrics_best(double *threshold, double *accuracy, arena *mem,
                                 const double *score, int64_t count);
 
 /// McNemar's exact test, two-sided.
-plumb_surprise_pair tuple_metrics_compare(const double *first, const double *second, int64_t count);
+plumb_surprise_comparison tuple_metrics_compare(const double *first, const double *second,
+                                                int64_t count);
 
 #endif

@@ -29,7 +29,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-plumb_uniformity_test uniformity_ks(double *x, int64_t n)
+plumb_surprise_test uniformity_ks(double *x, int64_t n)
 {
     qsort(x, (size_t)n, sizeof *x, by_value);
     double most = 0.0;
@@ -37,10 +37,10 @@ plumb_uniformity_test uniformity_ks(double *x, int64_t n)
         most = fmax(most, (double)(i + 1) / (double)n - x[i]);
         most = fmax(most, x[i] - (double)i / (double)n);
     }
-    return (plumb_uniformity_test){most, special_kolmogorov_tail(sqrt((double)n) * most)};
+    return (plumb_surprise_test){most, special_kolmogorov_tail(sqrt((double)n) * most)};
 }
 
-static void count_bins(plumb_uniformity *out, const double *r, int64_t count)
+static void count_bins(plumb_surprise_uniformity *out, const double *r, int64_t count)
 {
     enum { BINS = sizeof out->histogram / sizeof *out->histogram };
     for (int64_t i = 0; i < count; i++) {
@@ -58,10 +58,10 @@ static void count_bins(plumb_uniformity *out, const double *r, int64_t count)
         const double off = (double)out->histogram[i] - expected;
         sum += off * off / expected;
     }
-    out->paper_chi = (plumb_uniformity_test){sum, special_chi_square_tail(sum, (double)(BINS - 1))};
+    out->paper_chi = (plumb_surprise_test){sum, special_chi_square_tail(sum, (double)(BINS - 1))};
 }
 
-plumb_status uniformity_measure(plumb_uniformity *out, arena *mem, const double *r,
+plumb_status uniformity_measure(plumb_surprise_uniformity *out, arena *mem, const double *r,
                                 const int64_t *seen, int64_t count, int64_t k, int64_t dims)
 {
     const arena_mark mark = arena_get_mark(mem);
@@ -70,7 +70,8 @@ plumb_status uniformity_measure(plumb_uniformity *out, arena *mem, const double 
         arena_rewind(mem, mark);
         return PLUMB_EMEMORY;
     }
-    *out = (plumb_uniformity){.measured = true, .clips = count, .least = r[0], .greatest = r[0]};
+    *out = (plumb_surprise_uniformity){
+        .measured = true, .clips = count, .least = r[0], .greatest = r[0]};
     for (int64_t i = 0; i < count; i++) {
         out->least = fmin(out->least, r[i]);
         out->greatest = fmax(out->greatest, r[i]);

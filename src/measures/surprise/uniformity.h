@@ -11,10 +11,10 @@ double uniformity_cap(double r, int64_t dims);
 
 /// Kolmogorov-Smirnov of values in 0 to 1 against the uniform distribution; reorders them. p by
 /// Kolmogorov's limit.
-plumb_uniformity_test uniformity_ks(double *x, int64_t n);
+plumb_surprise_test uniformity_ks(double *x, int64_t n);
 
 /// r (count): distances to the k-th of seen[i] unit vectors in `dims` dimensions.
-plumb_status uniformity_measure(plumb_uniformity *out, arena *mem, const double *r,
+plumb_status uniformity_measure(plumb_surprise_uniformity *out, arena *mem, const double *r,
                                 const int64_t *seen, int64_t count, int64_t k, int64_t dims);
 
 #endif

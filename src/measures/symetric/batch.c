@@ -24,7 +24,7 @@ static double latent_evidence(const symetric_batch_input *in, int64_t first, int
             const int64_t row = in->kept[first + k];
             double value;
             plumb_array_to_double(&value, v, (row * steps + s) * in->latent_dims + latent, 1);
-            if (in->opt->mask == PLUMB_MASK_KL) {
+            if (in->opt->mask == PLUMB_SYMETRIC_MASK_KL) {
                 double mean;
                 const int64_t step = v->ndim == 3 ? s : 0;
                 plumb_array_to_double(&mean, in->latent,
@@ -47,10 +47,10 @@ plumb_status symetric_batch_select_latents(symetric_batch *out, arena *mem,
     out->used = ARENA_ALLOC(mem, int64_t, (2 * m));
     if (!stays || !out->used) return PLUMB_EMEMORY;
     int64_t pairs = 0;
-    for (int64_t i = 0; i < m && in->variance && in->opt->mask != PLUMB_MASK_NONE; i++) {
+    for (int64_t i = 0; i < m && in->variance && in->opt->mask != PLUMB_SYMETRIC_MASK_NONE; i++) {
         const double q = latent_evidence(in, first, count, i);
         const double p = latent_evidence(in, first, count, m + i);
-        stays[i] = in->opt->mask == PLUMB_MASK_KL
+        stays[i] = in->opt->mask == PLUMB_SYMETRIC_MASK_KL
                        ? q >= in->opt->kl_bar || p >= in->opt->kl_bar
                        : q < in->opt->variance_bar || p < in->opt->variance_bar;
         pairs += stays[i];
@@ -307,7 +307,7 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
 int symetric_batch_orders(int64_t dims, const plumb_symetric_options *opt)
 {
     int most = dims > opt->order_one_above ? 1 : opt->max_order;
-    if (opt->mode == PLUMB_CONVERGED && opt->max_features > 0)
+    if (opt->mode == PLUMB_SYMETRIC_MODE_CONVERGED && opt->max_features > 0)
         while (most > 1 &&
                (poly_count(dims, most) < 0 || poly_count(dims, most) > opt->max_features))
             most--;
@@ -318,5 +318,5 @@ void symetric_batch_decide(plumb_symetric_batch *b, const plumb_symetric_options
 {
     b->degenerate = b->rho < opt->degenerate_bar;
     b->symetric = b->r2 > opt->r2_bar && b->sym < opt->sym_bar &&
-                  !(b->degenerate && opt->mode == PLUMB_CONVERGED);
+                  !(b->degenerate && opt->mode == PLUMB_SYMETRIC_MODE_CONVERGED);
 }

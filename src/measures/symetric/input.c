@@ -46,12 +46,12 @@ static plumb_status check_shapes(const plumb_array *latent, const plumb_array *t
     const plumb_status st = phase_space_check(latent, truth);
     if (st) return st;
     char a[256], b[256];
-    plumb_array_shape_text(a, sizeof a, latent);
-    plumb_array_shape_text(b, sizeof b, truth);
+    plumb_array_shape_string(a, sizeof a, latent);
+    plumb_array_shape_string(b, sizeof b, truth);
     if (truth->shape[0] < 2)
         return fail(PLUMB_ENUMERIC, "truth is %s; the measure needs at least two trajectories", b);
     if (!variance) return PLUMB_OK;
-    plumb_array_shape_text(b, sizeof b, variance);
+    plumb_array_shape_string(b, sizeof b, variance);
     const int64_t last = variance->ndim ? variance->shape[variance->ndim - 1] : 0;
     if ((variance->ndim != 2 && variance->ndim != 3) || variance->shape[0] != latent->shape[0] ||
         last != latent->shape[2] || (variance->ndim == 3 && variance->shape[1] != latent->shape[1]))
@@ -72,7 +72,8 @@ static plumb_status count_nonfinite(census *out, bool *bad, arena *mem, const pl
                                     int64_t steps)
 {
     *out = (census){0};
-    if (a->dtype != PLUMB_F8 && a->dtype != PLUMB_F4 && a->dtype != PLUMB_F2) return PLUMB_OK;
+    if (a->dtype != PLUMB_FLOAT64 && a->dtype != PLUMB_FLOAT32 && a->dtype != PLUMB_FLOAT16)
+        return PLUMB_OK;
     const int64_t total = plumb_array_count(a);
     const int64_t trajectory = a->shape[0] ? total / a->shape[0] : 0;
     const arena_mark mark = arena_get_mark(mem);
@@ -98,8 +99,9 @@ static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, in
     const plumb_symetric_options *o = in->opt;
     const int64_t all = in->truth->shape[0];
     plumb_symetric_nonfinite rule = o->nonfinite;
-    if (rule == PLUMB_NONFINITE_DEFAULT)
-        rule = o->mode == PLUMB_REFERENCE ? PLUMB_NONFINITE_MEAN : PLUMB_NONFINITE_REFUSE;
+    if (rule == PLUMB_SYMETRIC_NONFINITE_BY_MODE)
+        rule = o->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? PLUMB_SYMETRIC_NONFINITE_MEAN
+                                                        : PLUMB_SYMETRIC_NONFINITE_REFUSE;
     bool *bad = ARENA_ALLOC(mem, bool, all);
     int64_t *kept = ARENA_ALLOC(mem, int64_t, all);
     if (!bad || !kept) return PLUMB_EMEMORY;
@@ -112,14 +114,15 @@ static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, in
         const int64_t steps = i == 0 ? in->steps : arrays[i]->shape[1];
         plumb_status st = count_nonfinite(&c, bad, mem, arrays[i], steps);
         if (st) return st;
-        const bool as_published = rule == PLUMB_NONFINITE_MEAN && i == 0 && c.nan == c.count;
-        if (c.count && rule != PLUMB_NONFINITE_DROP && !as_published)
+        const bool as_published =
+            rule == PLUMB_SYMETRIC_NONFINITE_MEAN && i == 0 && c.nan == c.count;
+        if (c.count && rule != PLUMB_SYMETRIC_NONFINITE_DROP && !as_published)
             return array_reject_nonfinite(arrays[i], names[i], c.count, c.first,
                                           "; --drop-nonfinite leaves such trajectories out");
     }
     in->kept = kept;
     for (int64_t k = 0; k < all; k++)
-        if (!bad[k] || rule != PLUMB_NONFINITE_DROP) kept[in->trajectories++] = k;
+        if (!bad[k] || rule != PLUMB_SYMETRIC_NONFINITE_DROP) kept[in->trajectories++] = k;
     *dropped = all - in->trajectories;
     if (in->trajectories < 2)
         return fail(PLUMB_ENUMERIC,
@@ -170,7 +173,7 @@ static plumb_status take_points(symetric_batch_input *in, arena *mem)
     const plumb_array *given = o->eval_index;
     char shape[256];
     if (given) {
-        plumb_array_shape_text(shape, sizeof shape, given);
+        plumb_array_shape_string(shape, sizeof shape, given);
         if (given->ndim != 2 || given->shape[0] != in->truth->shape[0] || given->shape[1] < 1)
             return fail(PLUMB_ESHAPE, "the points are %s; wanted (%lld trajectories, points)",
                         shape, (long long)in->truth->shape[0]);

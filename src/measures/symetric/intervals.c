@@ -77,7 +77,8 @@ static void draw(double out[DRAWS], resample *s, rng *r)
     out[DRAW_R2] = r2_of_sums(s, ROW_RESIDUAL, n);
     out[DRAW_SYM] = fmin(s->sums[rows - 1] / n, s->opt->sym_cap);
     out[DRAW_HELDOUT] = held > 0.0 ? r2_of_sums(s, ROW_HELDOUT, held) : (double)NAN;
-    const bool degenerate = s->b->numbers.degenerate && s->opt->mode == PLUMB_CONVERGED;
+    const bool degenerate =
+        s->b->numbers.degenerate && s->opt->mode == PLUMB_SYMETRIC_MODE_CONVERGED;
     out[DRAW_VERDICT] =
         !degenerate && out[DRAW_R2] > s->opt->r2_bar && out[DRAW_SYM] < s->opt->sym_bar ? 1.0 : 0.0;
 }

@@ -50,8 +50,8 @@ int64_t plumb_symetric_enough(int64_t latents, int64_t states, int64_t steps,
 plumb_status symetric_network_check(const plumb_symetric_options *o)
 {
     const plumb_symetric_network *n = &o->network;
-    if (o->method != PLUMB_METHOD_MLP) return PLUMB_OK;
-    if (o->mode == PLUMB_REFERENCE)
+    if (o->method != PLUMB_SYMETRIC_METHOD_MLP) return PLUMB_OK;
+    if (o->mode == PLUMB_SYMETRIC_MODE_REFERENCE)
         return fail(PLUMB_EVALUE, "no code of the network was published, so there is nothing for "
                                   "the reference mode to repeat");
     if (n->layers < 2 || n->layers > MLP_MOST_LAYERS || n->width < 0 || n->width > 1024)
@@ -189,7 +189,7 @@ static double mean_r2(const double *y, const double *told, int64_t targets, int6
             left += (v - f) * (v - f);
         }
         if (spread == 0.0) total += left == 0.0 ? 1.0 : 0.0;
-        else total += kind == PLUMB_R2_EXPLAINED ? gone / spread : 1.0 - left / spread;
+        else total += kind == PLUMB_SYMETRIC_R2_EXPLAINED ? gone / spread : 1.0 - left / spread;
     }
     return total / (double)targets;
 }

@@ -73,7 +73,7 @@ void sym_score_compute(sym_score *out, double *jacobians, int64_t points, int64_
     }
     norm /= (double)points;
     out->norm = norm;
-    if (scale == PLUMB_SCALE_MINIMISE) norm = best_norm(squares, points, rows);
+    if (scale == PLUMB_SYMETRIC_SCALE_MINIMISE) norm = best_norm(squares, points, rows);
     const double c = norm == 0.0 ? 1.0 : norm;
     double sum = 0.0;
     for (int64_t p = 0; p < points; p++) {

@@ -18,7 +18,7 @@ plumb_symetric_options plumb_symetric_defaults(void)
 {
     return (plumb_symetric_options){
         .size = sizeof(plumb_symetric_options),
-        .mode = PLUMB_CONVERGED,
+        .mode = PLUMB_SYMETRIC_MODE_CONVERGED,
         .batch = -1,
         .max_order = 5,
         .order_one_above = 32,
@@ -79,7 +79,7 @@ static void work_batch(void *context, int64_t item, int worker)
 plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in)
 {
     const plumb_symetric_options *o = in->opt;
-    int64_t size = o->batch == -1 ? (o->mode == PLUMB_REFERENCE ? 5 : 0) : o->batch;
+    int64_t size = o->batch == -1 ? (o->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? 5 : 0) : o->batch;
     if (size == 0 || size > in->trajectories) size = in->trajectories;
     int64_t count = in->trajectories / size;
     if (o->max_batches && o->max_batches < count) count = o->max_batches;
@@ -187,9 +187,10 @@ static plumb_status explain(plumb_symetric *out, arena *mem, const plumb_symetri
                  "degenerate: the map sees no area in the latent space (rho %.1e, healthy above "
                  "%.0e), so Sym has no meaning%s",
                  out->rho, o->degenerate_bar,
-                 o->mode == PLUMB_REFERENCE ? "; reference mode reports the published verdict all "
-                                              "the same"
-                                            : "");
+                 o->mode == PLUMB_SYMETRIC_MODE_REFERENCE
+                     ? "; reference mode reports the published verdict all "
+                       "the same"
+                     : "");
     else if (out->batch_count > 1)
         snprintf(text, sizeof text, "%.0f of %lld fits pass (R2 above %g and Sym below %g)",
                  out->symetric * (double)out->batch_count, (long long)out->batch_count, o->r2_bar,
@@ -204,7 +205,7 @@ static plumb_status explain(plumb_symetric *out, arena *mem, const plumb_symetri
                  "Sym %.3g is not below %g: the latents hold the true state, but the map to it "
                  "does not keep the symplectic form",
                  out->sym, o->sym_bar);
-    else if (o->method == PLUMB_METHOD_MLP)
+    else if (o->method == PLUMB_SYMETRIC_METHOD_MLP)
         snprintf(text, sizeof text,
                  "R2 %.4f is not above %g: no network of %d layers of %lld units was found that "
                  "recovers the true state from the latents",
@@ -246,8 +247,9 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
     plumb_status st = keep ? PLUMB_OK : fail(PLUMB_EMEMORY, "no memory");
     if (!st) st = symetric_input(&in, &result.dropped, &work, latent, truth, variance, opt);
     if (!st)
-        st = opt->method == PLUMB_METHOD_MLP ? symetric_network(&work, &result.training, &in)
-                                             : symetric_batches(&work, &in);
+        st = opt->method == PLUMB_SYMETRIC_METHOD_MLP
+                 ? symetric_network(&work, &result.training, &in)
+                 : symetric_batches(&work, &in);
     if (!st) st = conclude(&result, keep, &in, &work);
     symetric_work_clear(&work);
     if (st) {

@@ -388,17 +388,17 @@ static plumb_status play(void *self, const model_rollout_job *job)
 static void plan(void *self, plumb_record *record)
 {
     const hgn_model *h = self;
-    plumb_record_integer(record, "parameters", h->params.size);
-    plumb_record_integer(record, "replicas", h->training.replicas);
-    plumb_record_integer(record, "items", h->share);
-    plumb_record_begin_list(record, "stages");
+    plumb_record_set_int(record, "parameters", h->params.size);
+    plumb_record_set_int(record, "replicas", h->training.replicas);
+    plumb_record_set_int(record, "items", h->share);
+    plumb_record_begin_array(record, "stages");
     for (int i = 0; i < h->stages; i++) {
         int64_t k = decoded_of(h, i), frames = h->share * k;
         int64_t group = h->own->group < frames ? h->own->group : frames;
-        plumb_record_begin(record, NULL);
-        plumb_record_integer(record, "targets", h->horizons.targets[i]);
-        plumb_record_integer(record, "decoded", k);
-        plumb_record_integer(record, "groups", (frames + group - 1) / group);
+        plumb_record_begin_object(record, NULL);
+        plumb_record_set_int(record, "targets", h->horizons.targets[i]);
+        plumb_record_set_int(record, "decoded", k);
+        plumb_record_set_int(record, "groups", (frames + group - 1) / group);
         model_build_record_program(record, "rollout", hgn_step_program(h->step[i], false));
         model_build_record_program(record, "decoder", hgn_step_program(h->step[i], true));
         plumb_record_end(record);
@@ -408,9 +408,10 @@ static void plan(void *self, plumb_record *record)
 
 static plumb_forecast_frames frames_of(const hgn_config *c)
 {
-    if (c->dynamics == HGN_RECURRENT) return PLUMB_FRAMES_AUTOREGRESSIVE;
-    if (c->both_ways || c->split == HGN_INCLUDE) return PLUMB_FRAMES_INCLUDE_INFERENCE;
-    return c->split == HGN_OVERLAP ? PLUMB_FRAMES_OVERLAP_BY_ONE : PLUMB_FRAMES_NO_OVERLAP;
+    if (c->dynamics == HGN_RECURRENT) return PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE;
+    if (c->both_ways || c->split == HGN_INCLUDE) return PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE;
+    return c->split == HGN_OVERLAP ? PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE
+                                   : PLUMB_FORECAST_FRAMES_NO_OVERLAP;
 }
 
 plumb_status hgn_train_create(trainable_model *out, arena *mem, const hgn_settings *own,

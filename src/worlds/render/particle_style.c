@@ -11,7 +11,7 @@ static const double sharpness = 80.0;
 
 static int64_t colors_of(const particle_style *style, plumb_world_colors rule)
 {
-    if (rule != PLUMB_COLORS_SIX) return style->colors;
+    if (rule != PLUMB_WORLD_COLORS_SIX) return style->colors;
     return 6;
 }
 
@@ -31,7 +31,8 @@ void particle_style_sample(double *offset, double *color_index, const particle_s
     }
 
     int64_t order[2] = {0, 1};
-    if (rule != PLUMB_COLORS_FIXED) rng_distinct(order, r, style->count, colors_of(style, rule));
+    if (rule != PLUMB_WORLD_COLORS_FIXED)
+        rng_distinct(order, r, style->count, colors_of(style, rule));
     for (int k = 0; k < style->count; k++) color_index[k] = (double)order[k];
 }
 

@@ -33,14 +33,14 @@ static void settle(body *b)
     }
 }
 
-static body body_new(plumb_room_kind kind, double mass)
+static body body_new(plumb_room_shape kind, double mass)
 {
     return (body){.kind = kind, .mass = mass, .q = {1.0}, .friction = 0.5, .restitution = 0.2};
 }
 
 body body_ball(double radius, double mass)
 {
-    body b = body_new(PLUMB_ROOM_BALL, mass);
+    body b = body_new(PLUMB_ROOM_SHAPE_BALL, mass);
     b.parts = 1;
     b.part[0] = (body_part){.ball = true, .half = {radius, radius, radius}};
     b.radius = radius;
@@ -52,7 +52,7 @@ body body_ball(double radius, double mass)
     return b;
 }
 
-body body_box(plumb_room_kind kind, const double half[3], double mass)
+body body_box(plumb_room_shape kind, const double half[3], double mass)
 {
     body b = body_new(kind, mass);
     b.parts = 1;
@@ -64,7 +64,7 @@ body body_box(plumb_room_kind kind, const double half[3], double mass)
 
 body body_container(const double half[3], double wall, double mass)
 {
-    body b = body_new(PLUMB_ROOM_CONTAINER, mass);
+    body b = body_new(PLUMB_ROOM_SHAPE_CONTAINER, mass);
     const double x = half[0], y = half[1], z = half[2], base = 0.5 * wall;
     const body_part parts[5] = {{.offset = {0, 0, base - z}, .half = {x + wall, y + wall, base}},
                                 {.offset = {0, -y, 0}, .half = {x + wall, wall, z}},
@@ -82,14 +82,14 @@ body body_container(const double half[3], double wall, double mass)
 body body_cover(const double half[3], double wall, double mass)
 {
     body b = body_container(half, wall, mass);
-    b.kind = PLUMB_ROOM_COVER;
+    b.kind = PLUMB_ROOM_SHAPE_COVER;
     for (int i = 0; i < b.parts; i++) b.part[i].offset[2] = -b.part[i].offset[2];
     return b;
 }
 
 body body_arch(const double half[3], double leg, double mass)
 {
-    body b = body_new(PLUMB_ROOM_ARCH, mass);
+    body b = body_new(PLUMB_ROOM_SHAPE_ARCH, mass);
     const double x = half[0], y = half[1], z = half[2], w = 0.5 * leg;
     const body_part parts[3] = {{.offset = {w - x, 0, -w}, .half = {w, y, z - w}},
                                 {.offset = {x - w, 0, -w}, .half = {w, y, z - w}},
@@ -176,14 +176,14 @@ double body_energy(const body *b)
 
 void body_write(double *row, const body *b)
 {
-    row[PLUMB_ROOM_KIND] = b->kind;
-    memcpy(row + PLUMB_ROOM_HALF, b->half, sizeof b->half);
-    memcpy(row + PLUMB_ROOM_COLOR, b->color, sizeof b->color);
-    row[PLUMB_ROOM_MASS] = b->mass;
-    memcpy(row + PLUMB_ROOM_POSITION, b->x, sizeof b->x);
-    memcpy(row + PLUMB_ROOM_ORIENTATION, b->q, sizeof b->q);
-    memcpy(row + PLUMB_ROOM_VELOCITY, b->v, sizeof b->v);
-    memcpy(row + PLUMB_ROOM_SPIN, b->w, sizeof b->w);
+    row[PLUMB_ROOM_COLUMN_SHAPE] = b->kind;
+    memcpy(row + PLUMB_ROOM_COLUMN_HALF_EXTENT, b->half, sizeof b->half);
+    memcpy(row + PLUMB_ROOM_COLUMN_COLOR, b->color, sizeof b->color);
+    row[PLUMB_ROOM_COLUMN_MASS] = b->mass;
+    memcpy(row + PLUMB_ROOM_COLUMN_POSITION, b->x, sizeof b->x);
+    memcpy(row + PLUMB_ROOM_COLUMN_ORIENTATION, b->q, sizeof b->q);
+    memcpy(row + PLUMB_ROOM_COLUMN_VELOCITY, b->v, sizeof b->v);
+    memcpy(row + PLUMB_ROOM_COLUMN_ANGULAR_VELOCITY, b->w, sizeof b->w);
 }
 
 void body_add_to_scene(raytrace_box_scene *scene, const body *b, uint8_t id)

@@ -15,7 +15,7 @@ typedef struct body_part {
 } body_part;
 
 typedef struct body {
-    plumb_room_kind kind;
+    plumb_room_shape kind;
     double half[3], color[3];
     double mass; ///< 0: nothing moves it
     int parts;
@@ -31,7 +31,7 @@ typedef struct body {
 } body;
 
 body body_ball(double radius, double mass);
-body body_box(plumb_room_kind kind, const double half[3], double mass);
+body body_box(plumb_room_shape kind, const double half[3], double mass);
 /// Open above. `half` is to the middle of the walls, which are `wall` thick on either side of it;
 /// half[2] is half the height. The floor is `wall` thick. Stands with its lower side at `x[2] -
 /// body_lowest_point`.
@@ -54,7 +54,7 @@ void body_axes(double axis[3][3], const double q[4]);
 /// Energy of motion and of height.
 double body_energy(const body *b);
 
-/// The row of a data file, PLUMB_ROOM_NUMBERS.
+/// The row of a data file, PLUMB_ROOM_OBJECT_SIZE.
 void body_write(double *row, const body *b);
 
 /// Adds the parts to a scene, all of them with one id.

@@ -11,7 +11,7 @@
 enum { ROLL, COLLIDE, BOUNCE, THROW, DROP, CURTAIN, PILLARS, STACK, COVER, CONTAIN, RAMP, PLANK };
 enum { MOST = PLUMB_ROOM_OBJECTS - 1, FRAME_STEPS = RIGID_SUBSTEPS };
 
-static const char *const names[PLUMB_ROOM_BLOCKS] = {"roll",  "collide", "bounce",  "throw",
+static const char *const names[PLUMB_ROOM_EVENTS] = {"roll",  "collide", "bounce",  "throw",
                                                      "drop",  "curtain", "pillars", "stack",
                                                      "cover", "contain", "ramp",    "plank"};
 
@@ -22,7 +22,7 @@ static const double sunk = 2e-3; // overlap beyond which a scene is thrown away
 
 const char *freeform_event_name(int64_t block)
 {
-    return block >= 0 && block < PLUMB_ROOM_BLOCKS ? names[block] : "";
+    return block >= 0 && block < PLUMB_ROOM_EVENTS ? names[block] : "";
 }
 
 // C leaves open which of two calls in one expression or one list comes first, and an item has to be
@@ -89,7 +89,7 @@ static body thing(build *b, double low, double high, double mass)
     const double wide = between(b, low, high), deep = between(b, low, high),
                  tall = between(b, low, high);
     const double half[3] = {wide, deep, tall};
-    body made = body_box(PLUMB_ROOM_BOX, half, mass);
+    body made = body_box(PLUMB_ROOM_SHAPE_BOX, half, mass);
     body_rotate(&made, axis_z, turn * rng_uniform(b->r));
     return made;
 }
@@ -155,7 +155,7 @@ static bool add_bounce(build *b)
                  tall = between(b, 0.15, 0.3);
     const double half[3] = {wide, deep, tall};
     const double yaw = between(b, -1.2, 1.2), radius = between(b, 0.13, 0.2);
-    body block = body_box(PLUMB_ROOM_BOX, half, 0.0);
+    body block = body_box(PLUMB_ROOM_SHAPE_BOX, half, 0.0);
     block.mirror = true;
     body_rotate(&block, axis_z, yaw);
     stand(&block, at, 0.0);
@@ -183,7 +183,7 @@ static bool add_throw(build *b)
     made.v[0] = away / time * cos(heading);
     made.v[1] = away / time * sin(heading);
     made.v[2] = (height - low) / time + 0.5 * gravity * time;
-    if (made.kind == PLUMB_ROOM_BOX)
+    if (made.kind == PLUMB_ROOM_SHAPE_BOX)
         for (int k = 0; k < 3; k++) made.w[k] = between(b, -3.0, 3.0);
     return put(b, made);
 }
@@ -193,7 +193,7 @@ static bool add_drop(build *b)
     double at[2];
     spot(at, b);
     body made = thing(b, 0.12, 0.19, 40.0);
-    if (made.kind == PLUMB_ROOM_BOX && chance(b, 0.5)) {
+    if (made.kind == PLUMB_ROOM_SHAPE_BOX && chance(b, 0.5)) {
         body_rotate(&made, axis_x, between(b, -0.6, 0.6));
         body_rotate(&made, axis_y, between(b, -0.6, 0.6));
     }
@@ -207,8 +207,8 @@ static bool add_curtain(build *b)
     if (b->curtain >= 0 || b->world.count + 2 > MOST) return false;
     const double half[3] = {between(b, 0.4, 1.25), 0.04, 0.62};
     const double pole_half[3] = {0.05, 0.03, 1.0};
-    body curtain = body_box(PLUMB_ROOM_CURTAIN, half, 0.0);
-    body pole = body_box(PLUMB_ROOM_POLE, pole_half, 0.0);
+    body curtain = body_box(PLUMB_ROOM_SHAPE_CURTAIN, half, 0.0);
+    body pole = body_box(PLUMB_ROOM_SHAPE_POLE, pole_half, 0.0);
     curtain.ghost = pole.ghost = true;
     curtain.x[0] = between(b, -0.5, 0.5);
     curtain.x[1] = pole.x[1] = between(b, -0.6, -0.1);
@@ -251,7 +251,7 @@ static bool add_pillars(build *b)
         const double half[3] = {wide, deep, high};
         const double place[2] = {at[0] + (i ? apart : 0.0) - (count - 1) * 0.5 * apart,
                                  at[1] - 0.2};
-        body pillar = body_box(PLUMB_ROOM_PILLAR, half, 0.0);
+        body pillar = body_box(PLUMB_ROOM_SHAPE_PILLAR, half, 0.0);
         stand(&pillar, place, 0.0);
         if (!put(b, pillar)) return false;
     }
@@ -271,7 +271,7 @@ static bool add_stack(build *b)
     for (int64_t i = 0; i < count; i++) {
         const double slim = between(b, 0.8, 1.0), tall = between(b, 0.08, 0.14);
         const double half[3] = {size, size * slim, tall};
-        body made = body_box(PLUMB_ROOM_BOX, half, 10.0);
+        body made = body_box(PLUMB_ROOM_SHAPE_BOX, half, 10.0);
         body_rotate(&made, axis_z, between(b, -0.5, 0.5));
         const double right = between(b, -0.03, 0.03), back = between(b, -0.03, 0.03);
         const double place[2] = {at[0] + right, at[1] + back};
@@ -319,7 +319,7 @@ static bool add_contain(build *b)
         const double tall = height * between(b, 0.4, 1.4);
         const double slim = between(b, 0.5, 0.75), flat = between(b, 0.6, 0.9);
         const double size[3] = {slim * (half[0] - 0.03), flat * (half[1] - 0.03), 0.5 * tall};
-        inner = body_box(PLUMB_ROOM_BOX, size, 40.0);
+        inner = body_box(PLUMB_ROOM_SHAPE_BOX, size, 40.0);
     }
     stand(&inner, at, height + between(b, 0.03, 0.5));
     inner.release = between(b, 0.5, 6.0) * ROOM_SCENE_DT;
@@ -333,7 +333,7 @@ static bool add_ramp(build *b)
     const double length = between(b, 0.4, 0.6), wide = between(b, 0.2, 0.3);
     const double half[3] = {length, wide, 0.03};
     const double slope = between(b, 15.0, 32.0) * degree, yaw = turn * rng_uniform(b->r);
-    body ramp = body_box(PLUMB_ROOM_RAMP, half, 0.0);
+    body ramp = body_box(PLUMB_ROOM_SHAPE_RAMP, half, 0.0);
     body_rotate(&ramp, axis_y, -slope); // up along x
     body_rotate(&ramp, axis_z, yaw);
     stand(&ramp, at, 0.0);
@@ -358,7 +358,7 @@ static bool add_plank(build *b)
     const double half[3] = {wide, length, 0.025};
     const double lean = between(b, 60.0, 80.0) * degree, yaw = between(b, -0.7, 0.7);
     const double rate = between(b, 0.5, 1.8);
-    body plank = body_box(PLUMB_ROOM_PLANK, half, 20.0);
+    body plank = body_box(PLUMB_ROOM_SHAPE_PLANK, half, 20.0);
     body_rotate(&plank, axis_x, -lean);
     body_rotate(&plank, axis_z, yaw);
     stand(&plank, at, 1e-3); // the hinge clears the floor
@@ -375,13 +375,13 @@ static bool add_plank(build *b)
                  tall = between(b, 0.07, 0.1);
     const double size[3] = {across, deep, tall};
     body made = chance(b, 0.5) ? body_ball(between(b, 0.07, 0.1), 10.0)
-                               : body_box(PLUMB_ROOM_BOX, size, 10.0);
-    if (made.kind == PLUMB_ROOM_BOX) body_rotate(&made, axis_z, yaw + between(b, -0.5, 0.5));
+                               : body_box(PLUMB_ROOM_SHAPE_BOX, size, 10.0);
+    if (made.kind == PLUMB_ROOM_SHAPE_BOX) body_rotate(&made, axis_z, yaw + between(b, -0.5, 0.5));
     stand(&made, place, 0.0);
     return put(b, made);
 }
 
-static bool (*const adders[PLUMB_ROOM_BLOCKS])(build *) = {
+static bool (*const adders[PLUMB_ROOM_EVENTS])(build *) = {
     [ROLL] = add_roll,   [COLLIDE] = add_collide, [BOUNCE] = add_bounce,   [THROW] = add_throw,
     [DROP] = add_drop,   [CURTAIN] = add_curtain, [PILLARS] = add_pillars, [STACK] = add_stack,
     [COVER] = add_cover, [CONTAIN] = add_contain, [RAMP] = add_ramp,       [PLANK] = add_plank};
@@ -482,10 +482,10 @@ static bool play(room_scene *s, build *b)
     return !brushed(b);
 }
 
-bool freeform_sample(room_scene *s, uint8_t blocks[PLUMB_ROOM_BLOCKS], rng *r)
+bool freeform_sample(room_scene *s, uint8_t blocks[PLUMB_ROOM_EVENTS], rng *r)
 {
     build b = {.floor = &s->floor, .r = r, .curtain = -1};
-    memset(blocks, 0, PLUMB_ROOM_BLOCKS);
+    memset(blocks, 0, PLUMB_ROOM_EVENTS);
     aim(s, r);
     const int64_t wanted = 2 + rng_below(r, 3);
     int64_t made = 0;
@@ -493,8 +493,8 @@ bool freeform_sample(room_scene *s, uint8_t blocks[PLUMB_ROOM_BLOCKS], rng *r)
         // More tickets for the curtain, whose scenes are thrown away more often, and for what is
         // over within two frames.
         static const int more[] = {CURTAIN, CONTAIN, CONTAIN, PLANK, PLANK};
-        const int64_t drawn = rng_below(r, PLUMB_ROOM_BLOCKS + 5);
-        const int64_t kind = drawn < PLUMB_ROOM_BLOCKS ? drawn : more[drawn - PLUMB_ROOM_BLOCKS];
+        const int64_t drawn = rng_below(r, PLUMB_ROOM_EVENTS + 5);
+        const int64_t kind = drawn < PLUMB_ROOM_EVENTS ? drawn : more[drawn - PLUMB_ROOM_EVENTS];
         const int before = b.world.count;
         const int curtain = b.curtain;
         if (adders[kind](&b)) {
@@ -512,7 +512,7 @@ bool freeform_accept(const room_scene *s, const uint8_t *mask, int64_t size)
 {
     for (int i = 0; i < ROOM_SCENE_BODIES; i++) {
         const body *first = &s->body[0][i];
-        if (first->kind == PLUMB_ROOM_NOTHING) continue;
+        if (first->kind == PLUMB_ROOM_SHAPE_NONE) continue;
         int shows = 0;
         double way = 0.0;
         for (int t = 0; t < ROOM_SCENE_STEPS; t++) {

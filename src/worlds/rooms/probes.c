@@ -38,7 +38,7 @@ static bool continuity(room_scene *a, room_scene *b, rng *r)
     const double half[3] = {wide, 0.04, high};
     body pillar[2], ball = body_ball(radius, 10.0);
     for (int i = 0; i < 2; i++) {
-        pillar[i] = body_box(PLUMB_ROOM_PILLAR, half, 0.0);
+        pillar[i] = body_box(PLUMB_ROOM_SHAPE_PILLAR, half, 0.0);
         room_scene_color(pillar[i].color, &a->floor, r);
         place(&pillar[i], i ? at : -at, -0.10, high);
     }
@@ -98,7 +98,7 @@ static bool solidity(room_scene *a, room_scene *b, rng *r)
         for (int i = 0; i < 2; i++) {
             body *row = i ? b->body[t] : a->body[t];
             row[0] = container;
-            row[1] = body_box(PLUMB_ROOM_BOX, halves[i], 40.0);
+            row[1] = body_box(PLUMB_ROOM_SHAPE_BOX, halves[i], 40.0);
             memcpy(row[1].color, color, sizeof color);
             const double since = fmax(t - 9 + falling, 0.0) * dt;
             drop_block(&row[1], at_cut + fallen - 0.5 * gravity * since * since, wall,
@@ -177,7 +177,7 @@ static body prop(double *angle, double away, double high, rng *r)
     }
     const double deep = room_scene_uniform(r, 0.16, 0.22);
     const double half[3] = {room_scene_uniform(r, 0.14, 0.28), 0.5 * deep, 0.5 * high};
-    body b = body_box(PLUMB_ROOM_BOX, half, 10.0);
+    body b = body_box(PLUMB_ROOM_SHAPE_BOX, half, 10.0);
     place(&b, 0.0, 0.70 - away - 0.5 * deep, 0.5 * high);
     *angle = atan(high / away);
     return b;
@@ -187,7 +187,7 @@ static bool persistence(room_scene *a, room_scene *b, rng *r)
 {
     const double length = room_scene_uniform(r, 1.45, 1.65);
     const double half[3] = {room_scene_uniform(r, 0.42, 0.55), 0.5 * length, 0.025};
-    body plank = body_box(PLUMB_ROOM_PLANK, half, 20.0);
+    body plank = body_box(PLUMB_ROOM_SHAPE_PLANK, half, 20.0);
     double rest;
     const double away = room_scene_uniform(r, 0.50, 0.60), high = room_scene_uniform(r, 0.15, 0.20);
     body thing = prop(&rest, away, high, r);
@@ -224,7 +224,7 @@ const room_probe probes_persistence = {
 static body trinket(bool ball, double size, double yaw)
 {
     const double half[3] = {size, size, size};
-    body b = ball ? body_ball(size, 10.0) : body_box(PLUMB_ROOM_BOX, half, 10.0);
+    body b = ball ? body_ball(size, 10.0) : body_box(PLUMB_ROOM_SHAPE_BOX, half, 10.0);
     if (!ball) body_rotate(&b, axis_z, yaw);
     return b;
 }
@@ -242,7 +242,7 @@ static bool clear(const body *row)
                                  hypot(row[i + 1].half[0], row[i + 1].half[1])};
         double need = 0.0;
         for (int k = 0; k < 2; k++)
-            need += row[i + k].kind == PLUMB_ROOM_BALL ? row[i + k].half[0] : reach[k];
+            need += row[i + k].kind == PLUMB_ROOM_SHAPE_BALL ? row[i + k].half[0] : reach[k];
         if (row[i + 1].x[0] - row[i].x[0] < need) return false;
     }
     return true;
@@ -276,8 +276,8 @@ static bool unchangeableness(room_scene *a, room_scene *b, rng *r)
 {
     static const double down[4] = {2.0, 6.0, 7.0, 14.0};
     static const double curtain_half[3] = {1.25, 0.04, 0.62}, pole_half[3] = {0.05, 0.03, 1.0};
-    body before[3], after[3], curtain = body_box(PLUMB_ROOM_CURTAIN, curtain_half, 0.0),
-                              pole = body_box(PLUMB_ROOM_POLE, pole_half, 0.0);
+    body before[3], after[3], curtain = body_box(PLUMB_ROOM_SHAPE_CURTAIN, curtain_half, 0.0),
+                              pole = body_box(PLUMB_ROOM_SHAPE_POLE, pole_half, 0.0);
     for (int i = 0; i < 3; i++) {
         const bool ball = rng_below(r, 2);
         const double size = room_scene_uniform(r, 0.14, 0.19),
@@ -330,7 +330,7 @@ static bool inertia(room_scene *a, room_scene *b, rng *r)
     const double angle = from_left * room_scene_uniform(r, 28.0, 48.0) * degree;
     const double speed = room_scene_uniform(r, 0.10, 0.135);
     const double n[2] = {sin(yaw), -cos(yaw)}, along[2] = {cos(yaw), sin(yaw)};
-    body block = body_box(PLUMB_ROOM_BOX, half, 0.0), ball = body_ball(radius, 10.0);
+    body block = body_box(PLUMB_ROOM_SHAPE_BOX, half, 0.0), ball = body_ball(radius, 10.0);
     room_scene_color(block.color, &a->floor, r);
     room_scene_color(ball.color, &a->floor, r);
     body_rotate(&block, axis_z, yaw);

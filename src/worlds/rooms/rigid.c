@@ -319,7 +319,7 @@ static void turn(double q[4], const double w[3], double h)
 // Angular momentum stays; the midpoint rule keeps energy to second order.
 static void spin(body *b, double h)
 {
-    if (b->kind == PLUMB_ROOM_BALL) {
+    if (b->kind == PLUMB_ROOM_SHAPE_BALL) {
         turn(b->q, b->w, h);
         return;
     }

@@ -201,7 +201,7 @@ static bool try_probe(int64_t cut[PLUMB_ROOM_CUTS], room_renderer *s, const room
     return p->accept(s->mask[0], s->mask[1], s->image) && find_cuts(cut, s, p) && splice(s, cut);
 }
 
-static bool try_free(uint8_t blocks[PLUMB_ROOM_BLOCKS], room_renderer *s, rng *r)
+static bool try_free(uint8_t blocks[PLUMB_ROOM_EVENTS], room_renderer *s, rng *r)
 {
     room_scene_init(s->stage[0], r);
     if (!freeform_sample(s->stage[0], blocks, r)) return false;
@@ -216,16 +216,16 @@ static void give(const plumb_room_item *out, const room_renderer *s, const int64
     if (out->frames) memcpy(out->frames, probe ? s->all_film : s->film[0], (size_t)(3 * bytes));
     if (out->mask) memcpy(out->mask, probe ? s->all_mask : s->mask[0], (size_t)bytes);
     if (out->cut) memcpy(out->cut, cut, PLUMB_ROOM_CUTS * sizeof *cut);
-    if (out->blocks) memcpy(out->blocks, blocks, PLUMB_ROOM_BLOCKS);
+    if (out->blocks) memcpy(out->blocks, blocks, PLUMB_ROOM_EVENTS);
     if (!out->objects && !out->camera) return;
     for (int64_t clip = 0; clip < clips; clip++)
         for (int64_t t = 0; t < ROOM_SCENE_STEPS; t++) {
             const int64_t at = clip * ROOM_SCENE_STEPS + t;
-            double objects[PLUMB_ROOM_OBJECTS * PLUMB_ROOM_NUMBERS];
+            double objects[PLUMB_ROOM_OBJECTS * PLUMB_ROOM_OBJECT_SIZE];
             float camera[6];
             room_scene_write(objects, camera, s->stage[source((int)clip, cut, t)], t);
             if (out->objects)
-                memcpy(out->objects + at * PLUMB_ROOM_OBJECTS * PLUMB_ROOM_NUMBERS, objects,
+                memcpy(out->objects + at * PLUMB_ROOM_OBJECTS * PLUMB_ROOM_OBJECT_SIZE, objects,
                        sizeof objects);
             if (out->camera) memcpy(out->camera + at * 6, camera, sizeof camera);
         }
@@ -243,7 +243,7 @@ plumb_status plumb_room_make(const plumb_room_item *out, const plumb_room *room,
         return fail(PLUMB_EVALUE, "%s: item is %lld; wanted 0 to 2^48 - 1", name, (long long)item);
     room_renderer s;
     int64_t cut[PLUMB_ROOM_CUTS] = {-1, -1};
-    uint8_t blocks[PLUMB_ROOM_BLOCKS] = {0};
+    uint8_t blocks[PLUMB_ROOM_EVENTS] = {0};
     bool done = false;
     plumb_status st = studio_open(&s, image, room->probe);
     rng r = rng_at(seed, (uint64_t)room->id << 56 | (uint64_t)item);

@@ -65,7 +65,7 @@ void room_scene_draw(uint8_t *frame, uint8_t *mask, raytrace_view *view, const r
 void room_scene_write(double *objects, float *camera, const room_scene *s, int64_t t)
 {
     for (int i = 0; i < ROOM_SCENE_BODIES; i++)
-        body_write(objects + (int64_t)i * PLUMB_ROOM_NUMBERS, &s->body[t][i]);
+        body_write(objects + (int64_t)i * PLUMB_ROOM_OBJECT_SIZE, &s->body[t][i]);
     const raytrace_camera *c = &s->camera[t];
     const double pose[6] = {c->look[0],  c->look[1], c->look[2],
                             c->distance, c->azimuth, c->elevation};

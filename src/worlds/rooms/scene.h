@@ -10,7 +10,7 @@ enum { ROOM_SCENE_STEPS = PLUMB_ROOM_STEPS, ROOM_SCENE_BODIES = PLUMB_ROOM_OBJEC
 
 #define ROOM_SCENE_DT 0.06
 
-/// Body i has id i + 1; one of kind PLUMB_ROOM_NOTHING is not there.
+/// Body i has id i + 1; one of kind PLUMB_ROOM_SHAPE_NONE is not there.
 typedef struct room_scene {
     raytrace_floor floor;
     raytrace_camera camera[ROOM_SCENE_STEPS];
@@ -50,7 +50,7 @@ extern const room_probe probes_continuity, probes_solidity, probes_persistence,
 double room_scene_visible_pixels(const uint8_t *mask, int64_t size, int64_t t, int id);
 
 /// A free scene; `blocks` counts its events. False: draw again.
-bool freeform_sample(room_scene *s, uint8_t blocks[PLUMB_ROOM_BLOCKS], rng *r);
+bool freeform_sample(room_scene *s, uint8_t blocks[PLUMB_ROOM_EVENTS], rng *r);
 /// Does anything that moves show?
 bool freeform_accept(const room_scene *s, const uint8_t *mask, int64_t size);
 const char *freeform_event_name(int64_t block);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A stream of training batches made ahead of their use, by threads, without a file.
 //
-//     plumb_stream_options opt = plumb_stream_defaults();
+//     plumb_loader_options opt = plumb_loader_defaults();
 //     opt.steps = 256;                       // windows of 64 out of trajectories of 256
-//     plumb_stream *stream;
-//     plumb_stream_batch batch;
-//     if (plumb_stream_open(&stream, world, &opt)) ...
-//     while (... !plumb_stream_next(&batch, stream)) train(batch.frames);
-//     plumb_stream_close(stream);
-#ifndef PLUMB_STREAM_H
-#define PLUMB_STREAM_H
+//     plumb_loader *stream;
+//     plumb_loader_batch batch;
+//     if (plumb_loader_open(&stream, world, &opt)) ...
+//     while (... !plumb_loader_next(&batch, stream)) train(batch.frames);
+//     plumb_loader_close(stream);
+#ifndef PLUMB_LOADER_H
+#define PLUMB_LOADER_H
 
 #include "plumb/world.h"
 
@@ -18,9 +18,9 @@ extern "C" {
 #endif
 
 /// Owns its threads and the batches. Open, next and close are for one thread at a time.
-typedef struct plumb_stream plumb_stream;
+typedef struct plumb_loader plumb_loader;
 
-typedef struct plumb_stream_options {
+typedef struct plumb_loader_options {
     size_t size;
     int64_t batch;  ///< trajectories a batch, 32
     int64_t window; ///< frames a trajectory, 64
@@ -31,33 +31,33 @@ typedef struct plumb_stream_options {
     int64_t ahead; ///< batches made ahead of the one in use, 2
     uint64_t seed; ///< 1
     int64_t first; ///< the first item, 0: trajectory i of batch b is item first + b * batch + i
-    int threads;   ///< 0: plumb_machine_threads()
+    int threads;   ///< 0: plumb_system_threads()
     bool states;   ///< also fill `state`, `canonical` and `time`
     plumb_world_options world;
-} plumb_stream_options;
-PLUMB_API plumb_stream_options plumb_stream_defaults(void);
+} plumb_loader_options;
+PLUMB_API plumb_loader_options plumb_loader_defaults(void);
 
-/// A batch; it belongs to the stream until the next call of plumb_stream_next.
-typedef struct plumb_stream_batch {
+/// A batch; it belongs to the stream until the next call of plumb_loader_next.
+typedef struct plumb_loader_batch {
     int64_t index;           ///< which batch, from 0
     const uint8_t *frames;   ///< (batch, window, image, image, channels)
     const double *state;     ///< (batch, window, 2n), or NULL
     const double *canonical; ///< (batch, window, 2 canonical_n), or NULL
     const double *time;      ///< (batch, window), or NULL
-} plumb_stream_batch;
+} plumb_loader_batch;
 
 /// Starts the threads, which begin at once. `opt` may be NULL. Fails with PLUMB_EVALUE for options
 /// out of range, PLUMB_EMEMORY if batches or threads cannot be had.
-PLUMB_API plumb_status plumb_stream_open(plumb_stream **out, const plumb_world *world,
-                                         const plumb_stream_options *opt);
+PLUMB_API plumb_status plumb_loader_open(plumb_loader **out, const plumb_world *world,
+                                         const plumb_loader_options *opt);
 
 /// The next batch; waits for it if need be. The same batches come in the same order whatever the
 /// number of threads. Fails with what the making of an item failed with, or PLUMB_ESTOPPED if
-/// somebody called plumb_stop; a later call fails the same way.
-PLUMB_API plumb_status plumb_stream_next(plumb_stream_batch *out, plumb_stream *stream);
+/// somebody called plumb_set_stop; a later call fails the same way.
+PLUMB_API plumb_status plumb_loader_next(plumb_loader_batch *out, plumb_loader *stream);
 
 /// Ends the threads and all batches; waits for items that are being made. NULL is allowed.
-PLUMB_API void plumb_stream_close(plumb_stream *stream);
+PLUMB_API void plumb_loader_close(plumb_loader *stream);
 
 #ifdef __cplusplus
 }

@@ -4,8 +4,8 @@
 // SyMetric fits a map from latents to truth and looks at its Jacobian off the data as well, where
 // it is arbitrary. kappa pulls the latent symplectic form back along the map from truth to latents,
 // which the data determine, and compares it with the true form. docs/measures.md derives it.
-#ifndef PLUMB_CANONICAL_H
-#define PLUMB_CANONICAL_H
+#ifndef PLUMB_KAPPA_H
+#define PLUMB_KAPPA_H
 
 #include <stdbool.h>
 
@@ -17,19 +17,19 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_CANONICAL_VERSION 1
+#define PLUMB_KAPPA_VERSION 1
 
 /// How the maps between truth and latents are fitted.
-typedef enum plumb_canonical_estimator {
-    PLUMB_ESTIMATOR_NETWORK,    ///< a line and the kernel of an endless network, or a polynomial
-    PLUMB_ESTIMATOR_GAUSSIAN,   ///< a line and Gaussian bumps, or a polynomial
-    PLUMB_ESTIMATOR_POLYNOMIAL, ///< polynomials of rising order
-} plumb_canonical_estimator;
+typedef enum plumb_kappa_estimator {
+    PLUMB_KAPPA_ESTIMATOR_NETWORK, ///< a line and the kernel of an endless network, or a polynomial
+    PLUMB_KAPPA_ESTIMATOR_GAUSSIAN,   ///< a line and Gaussian bumps, or a polynomial
+    PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL, ///< polynomials of rising order
+} plumb_kappa_estimator;
 
-/// The settings. Take them from plumb_canonical_defaults() and change what you need.
-typedef struct plumb_canonical_options {
-    size_t size; ///< sizeof(plumb_canonical_options)
-    plumb_canonical_estimator estimator;
+/// The settings. Take them from plumb_kappa_defaults() and change what you need.
+typedef struct plumb_kappa_options {
+    size_t size; ///< sizeof(plumb_kappa_options)
+    plumb_kappa_estimator estimator;
     double kappa_bar;      ///< kappa must be above it, 0.9
     double r2_bar;         ///< r2_state must be above it, 0.9
     int64_t centres;       ///< of the kernels for the map from truth to latents, 400
@@ -43,27 +43,27 @@ typedef struct plumb_canonical_options {
     /// For a Lagrangian model, whose latents are (q, velocity): its momenta dL/dv (trajectories,
     /// steps, m), which take the place of the velocities. NULL: the latents are (q, p).
     const plumb_array *momenta;
-} plumb_canonical_options;
+} plumb_kappa_options;
 
 /// The verdict.
 enum {
-    PLUMB_CANONICAL_NO = 0,
-    PLUMB_CANONICAL_YES = 1,
-    PLUMB_CANONICAL_UNKNOWN = -1, ///< the data do not determine it; `why` says what is missing
+    PLUMB_VERDICT_NO = 0,
+    PLUMB_VERDICT_YES = 1,
+    PLUMB_VERDICT_UNKNOWN = -1, ///< the data do not determine it; `why` says what is missing
 };
 
 /// One trajectory.
-typedef struct plumb_canonical_item {
+typedef struct plumb_kappa_item {
     int64_t trajectory; ///< its index in the arrays given
     double kappa;       ///< of its states alone, with their own constant
     double lost;        ///< its share of what keeps kappa from 1; all shares add up to 1
-} plumb_canonical_item;
+} plumb_kappa_item;
 
-/// What was measured. Free what it points to with plumb_canonical_clear.
-typedef struct plumb_canonical {
+/// What was measured. Free what it points to with plumb_kappa_clear.
+typedef struct plumb_kappa {
     double kappa;            ///< 1: the pulled back form is the true one everywhere, up to c
     plumb_interval kappa_ci; ///< 95 %: over trajectories, and for the error of the fit
-    int canonical;           ///< PLUMB_CANONICAL_YES, NO or UNKNOWN
+    int canonical;           ///< PLUMB_VERDICT_YES, NO or UNKNOWN
     const char *why;         ///< the verdict in one sentence
     double r2_state;         ///< held-out R2 of the map from latents to truth
     double r2_latent;        ///< held-out R2 of the map from truth to latents
@@ -77,16 +77,16 @@ typedef struct plumb_canonical {
     const char *reduced;        ///< what was taken out, in words; NULL if nothing
     const double *pairs; ///< (n_used, m) share of each latent pair in each true pair; NULL if
                          ///< the true pairs were mixed to take redundancy out
-    const plumb_canonical_item *items;
+    const plumb_kappa_item *items;
     int64_t trajectories; ///< measured
     int64_t dropped;      ///< left out because not finite
     int64_t steps;
     double seconds;
     char input_hash[33]; ///< XXH3-128 of the arrays
     void *memory;        ///< private
-} plumb_canonical;
+} plumb_kappa;
 
-PLUMB_API plumb_canonical_options plumb_canonical_defaults(void);
+PLUMB_API plumb_kappa_options plumb_kappa_defaults(void);
 
 /// Are the latents the true phase space in other canonical coordinates?
 /// latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n): q first, then p; latents
@@ -94,23 +94,23 @@ PLUMB_API plumb_canonical_options plumb_canonical_defaults(void);
 /// Fails with PLUMB_ESHAPE if shapes do not fit together, PLUMB_ENUMERIC where the measure is not
 /// defined (not finite, fewer than four trajectories, truth without area), PLUMB_EMISSING without
 /// OpenBLAS. A verdict that the data do not determine is no failure.
-PLUMB_API plumb_status plumb_measure_canonical(plumb_canonical *out, const plumb_array *latent,
-                                               const plumb_array *truth,
-                                               const plumb_canonical_options *opt);
+PLUMB_API plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
+                                           const plumb_array *truth,
+                                           const plumb_kappa_options *opt);
 
 /// Momenta of a Lagrangian model: latent (trajectories, steps, 2m) holds positions, then
 /// velocities, in one unit of time, of at most four pairs. A Lagrangian L(q, v), quadratic in v, is
 /// fitted to their motion, and momenta (trajectories, steps, m) = dL/dv written, up to one factor.
-/// For plumb_canonical_options.momenta. Fails with PLUMB_ESHAPE, and PLUMB_ENUMERIC if the second
+/// For plumb_kappa_options.momenta. Fails with PLUMB_ESHAPE, and PLUMB_ENUMERIC if the second
 /// half is not the velocity of the first.
-PLUMB_API plumb_status plumb_canonical_legendre(double *momenta, const plumb_array *latent);
+PLUMB_API plumb_status plumb_kappa_fit_momenta(double *momenta, const plumb_array *latent);
 
-PLUMB_API void plumb_canonical_clear(plumb_canonical *result);
+PLUMB_API void plumb_kappa_clear(plumb_kappa *result);
 
 /// The result under the names that `plumb measure --json` prints.
-PLUMB_API void plumb_canonical_record(plumb_record *record, const plumb_canonical *result);
+PLUMB_API void plumb_kappa_record(plumb_record *record, const plumb_kappa *result);
 /// The same names with null, and in canonical_why why nothing was measured.
-PLUMB_API void plumb_canonical_record_none(plumb_record *record, const char *why);
+PLUMB_API void plumb_kappa_record_none(plumb_record *record, const char *why);
 
 #ifdef __cplusplus
 }
