@@ -19,8 +19,7 @@ int main(int argc, char **argv)
         return 1;
     }
     const plumb_world_info *facts = plumb_world_get_info(world);
-    const int64_t bytes =
-        opt.batch * opt.window * opt.world.image * opt.world.image * facts->channels;
+    const int64_t bytes = opt.batch * opt.window * facts->height * facts->width * facts->channels;
     for (int step = 0; step < 5; step++) {
         // The batch is ours until the next call; meanwhile the threads are making the next ones.
         if (plumb_loader_next(&batch, stream)) {

@@ -46,7 +46,16 @@ typedef struct plumb_audit_options {
     int64_t bootstrap; ///< draws for the intervals, 2000
     uint64_t seed;
 } plumb_audit_options;
-PLUMB_API plumb_audit_options plumb_audit_defaults(void);
+/// Sets the first `size` bytes of `options` to the defaults. plumb_audit_defaults() calls it.
+PLUMB_API void plumb_audit_options_init(plumb_audit_options *options, size_t size);
+
+/// The defaults.
+static inline plumb_audit_options plumb_audit_defaults(void)
+{
+    plumb_audit_options options;
+    plumb_audit_options_init(&options, sizeof options);
+    return options;
+}
 
 #define PLUMB_AUDIT_VERSION 1
 

@@ -55,7 +55,17 @@ typedef struct plumb_dataset_write_options {
     bool narrow;  ///< .tfrecord: real numbers as float32, two numbers a stored integer
     bool replace; ///< a file of this name may be overwritten
 } plumb_dataset_write_options;
-PLUMB_API plumb_dataset_write_options plumb_dataset_write_defaults(void);
+/// Sets the first `size` bytes of `options` to the defaults. plumb_dataset_write_defaults() calls
+/// it.
+PLUMB_API void plumb_dataset_write_options_init(plumb_dataset_write_options *options, size_t size);
+
+/// The defaults.
+static inline plumb_dataset_write_options plumb_dataset_write_defaults(void)
+{
+    plumb_dataset_write_options options;
+    plumb_dataset_write_options_init(&options, sizeof options);
+    return options;
+}
 
 /// Makes `count` items of a world, from `first` on, and writes them to `path`, by suffix .h5, .npz
 /// or .tfrecord (then features.txt stands beside it, which must be free or say the same). The file

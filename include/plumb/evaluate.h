@@ -31,8 +31,16 @@ typedef struct plumb_evaluation_options {
     plumb_kappa_options canonical;
 } plumb_evaluation_options;
 
+/// Sets the first `size` bytes of `options` to the defaults. plumb_evaluation_defaults() calls it.
+PLUMB_API void plumb_evaluation_options_init(plumb_evaluation_options *options, size_t size);
+
 /// The published measures, with VPTs averaged over all films.
-PLUMB_API plumb_evaluation_options plumb_evaluation_defaults(void);
+static inline plumb_evaluation_options plumb_evaluation_defaults(void)
+{
+    plumb_evaluation_options options;
+    plumb_evaluation_options_init(&options, sizeof options);
+    return options;
+}
 
 /// What was measured. Free what it points to with plumb_evaluation_clear.
 typedef struct plumb_evaluation {
@@ -105,8 +113,18 @@ typedef struct plumb_evaluation_video_options {
     const char *world; ///< of the free clips; NULL: the one the run was trained on, if it was one
 } plumb_evaluation_video_options;
 
+/// Sets the first `size` bytes of `options` to the defaults. plumb_evaluation_video_defaults()
+/// calls it.
+PLUMB_API void plumb_evaluation_video_options_init(plumb_evaluation_video_options *options,
+                                                   size_t size);
+
 /// The paper's settings on fewer tuples.
-PLUMB_API plumb_evaluation_video_options plumb_evaluation_video_defaults(void);
+static inline plumb_evaluation_video_options plumb_evaluation_video_defaults(void)
+{
+    plumb_evaluation_video_options options;
+    plumb_evaluation_video_options_init(&options, sizeof options);
+    return options;
+}
 
 /// Mean squared error of frames 1 .. of many clips.
 typedef struct plumb_evaluation_errors {

@@ -102,9 +102,17 @@ typedef struct plumb_forecast {
     void *memory;        ///< private
 } plumb_forecast;
 
+/// Sets the first `size` bytes of `options` to the defaults. plumb_forecast_defaults() calls it.
+PLUMB_API void plumb_forecast_options_init(plumb_forecast_options *options, size_t size);
+
 /// The published configuration, with backward VPT counted from the inferred state and the frames
 /// split plainly at 60.
-PLUMB_API plumb_forecast_options plumb_forecast_defaults(void);
+static inline plumb_forecast_options plumb_forecast_defaults(void)
+{
+    plumb_forecast_options options;
+    plumb_forecast_options_init(&options, sizeof options);
+    return options;
+}
 
 /// How well does `prediction` foretell `truth`?
 /// All are (trajectories, steps, height, width, channels) in increasing time. In

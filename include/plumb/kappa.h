@@ -86,7 +86,16 @@ typedef struct plumb_kappa {
     void *memory;        ///< private
 } plumb_kappa;
 
-PLUMB_API plumb_kappa_options plumb_kappa_defaults(void);
+/// Sets the first `size` bytes of `options` to the defaults. plumb_kappa_defaults() calls it.
+PLUMB_API void plumb_kappa_options_init(plumb_kappa_options *options, size_t size);
+
+/// The defaults.
+static inline plumb_kappa_options plumb_kappa_defaults(void)
+{
+    plumb_kappa_options options;
+    plumb_kappa_options_init(&options, sizeof options);
+    return options;
+}
 
 /// Are the latents the true phase space in other canonical coordinates?
 /// latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n): q first, then p; latents

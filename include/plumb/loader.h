@@ -33,9 +33,19 @@ typedef struct plumb_loader_options {
     int64_t first; ///< the first item, 0: trajectory i of batch b is item first + b * batch + i
     int threads;   ///< 0: plumb_system_threads()
     bool states;   ///< also fill `state`, `canonical` and `time`
-    plumb_world_options world;
+    /// Options of the world. May be NULL: the defaults. Default NULL.
+    const plumb_world_options *world;
 } plumb_loader_options;
-PLUMB_API plumb_loader_options plumb_loader_defaults(void);
+/// Sets the first `size` bytes of `options` to the defaults. plumb_loader_defaults() calls it.
+PLUMB_API void plumb_loader_options_init(plumb_loader_options *options, size_t size);
+
+/// The defaults.
+static inline plumb_loader_options plumb_loader_defaults(void)
+{
+    plumb_loader_options options;
+    plumb_loader_options_init(&options, sizeof options);
+    return options;
+}
 
 /// A batch; it belongs to the stream until the next call of plumb_loader_next.
 typedef struct plumb_loader_batch {

@@ -18,7 +18,18 @@ typedef struct plumb_rank_correlation_options {
     int64_t resamples; ///< of the bootstrap, 2000; 0: no interval
     uint64_t seed;     ///< 1
 } plumb_rank_correlation_options;
-PLUMB_API plumb_rank_correlation_options plumb_rank_correlation_defaults(void);
+/// Sets the first `size` bytes of `options` to the defaults. plumb_rank_correlation_defaults()
+/// calls it.
+PLUMB_API void plumb_rank_correlation_options_init(plumb_rank_correlation_options *options,
+                                                   size_t size);
+
+/// The defaults.
+static inline plumb_rank_correlation_options plumb_rank_correlation_defaults(void)
+{
+    plumb_rank_correlation_options options;
+    plumb_rank_correlation_options_init(&options, sizeof options);
+    return options;
+}
 
 /// What was found. Plain numbers: copy them, print them, keep them.
 typedef struct plumb_rank_correlation {

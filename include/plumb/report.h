@@ -47,7 +47,16 @@ typedef struct plumb_report_options {
     const char *name; ///< of the model; NULL: that of the file or directory
     int threads;      ///< 0: plumb_system_threads(). Changes nothing
 } plumb_report_options;
-PLUMB_API plumb_report_options plumb_report_defaults(void);
+/// Sets the first `size` bytes of `options` to the defaults. plumb_report_defaults() calls it.
+PLUMB_API void plumb_report_options_init(plumb_report_options *options, size_t size);
+
+/// The defaults.
+static inline plumb_report_options plumb_report_defaults(void)
+{
+    plumb_report_options options;
+    plumb_report_options_init(&options, sizeof options);
+    return options;
+}
 
 /// Adds what a path holds: a run directory of plumb train (config, log, results, and films rolled
 /// out); a directory of those; results.jsonl or any file of records, one a line; arrays in .npz or
@@ -96,7 +105,16 @@ typedef struct plumb_item_figure_options {
     int64_t frames; ///< on the strip, evenly from the first to the last; 0: 10, of a tuple 20
     int64_t steps;  ///< only so many frames of the trajectory, 0: all
 } plumb_item_figure_options;
-PLUMB_API plumb_item_figure_options plumb_item_figure_defaults(void);
+/// Sets the first `size` bytes of `options` to the defaults. plumb_item_figure_defaults() calls it.
+PLUMB_API void plumb_item_figure_options_init(plumb_item_figure_options *options, size_t size);
+
+/// The defaults.
+static inline plumb_item_figure_options plumb_item_figure_defaults(void)
+{
+    plumb_item_figure_options options;
+    plumb_item_figure_options_init(&options, sizeof options);
+    return options;
+}
 
 /// How large the picture became, in pixels.
 typedef struct plumb_image_size {

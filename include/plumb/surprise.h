@@ -205,8 +205,16 @@ typedef struct plumb_surprise {
     void *memory;        ///< private
 } plumb_surprise;
 
+/// Sets the first `size` bytes of `options` to the defaults. plumb_surprise_defaults() calls it.
+PLUMB_API void plumb_surprise_options_init(plumb_surprise_options *options, size_t size);
+
 /// The paper's settings.
-PLUMB_API plumb_surprise_options plumb_surprise_defaults(void);
+static inline plumb_surprise_options plumb_surprise_defaults(void)
+{
+    plumb_surprise_options options;
+    plumb_surprise_options_init(&options, sizeof options);
+    return options;
+}
 
 /// Judges scores, or what scores are made of. `opt` may be NULL. On failure `out` is left as it
 /// was. Without `observation`, a share of each concept's tuples is drawn, the features of their

@@ -72,7 +72,16 @@ typedef struct plumb_sweep_options {
     void (*progress)(void *context, const plumb_sweep_progress *progress); ///< NULL: silent
     void *context;
 } plumb_sweep_options;
-PLUMB_API plumb_sweep_options plumb_sweep_defaults(void);
+/// Sets the first `size` bytes of `options` to the defaults. plumb_sweep_defaults() calls it.
+PLUMB_API void plumb_sweep_options_init(plumb_sweep_options *options, size_t size);
+
+/// The defaults.
+static inline plumb_sweep_options plumb_sweep_defaults(void)
+{
+    plumb_sweep_options options;
+    plumb_sweep_options_init(&options, sizeof options);
+    return options;
+}
 
 typedef struct plumb_sweep_result {
     int64_t runs;    ///< that were this call's to do

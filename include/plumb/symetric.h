@@ -59,22 +59,6 @@ typedef enum plumb_symetric_method {
                                ///< published
 } plumb_symetric_method;
 
-/// The network of PLUMB_SYMETRIC_METHOD_MLP and its training.
-typedef struct plumb_symetric_network {
-    int64_t width;                ///< units of a layer; 0: 4, or 2n where that is more
-    int layers;                   ///< 4, the linear one at the end included
-    int64_t updates;              ///< steps of Adam, 6000
-    int64_t batch;                ///< rows an update, 3840
-    double rate;                  ///< 0.01 at first, along half a cosine to 1 % of it
-    double ridge;                 ///< times the sum of squared weights, beside the mean square; 0
-    int64_t starts;               ///< networks trained, of which the one that fits best counts; 2
-    int64_t heldout;              ///< trajectories kept for R2 and Sym, 50; never more than a fifth
-    int64_t points_per_parameter; ///< rows to train on, 1000 a parameter at least
-    bool few_points;              ///< fewer will do
-    /// Of more latents than this it sees the first principal components instead, 32; 0: any number.
-    int64_t components;
-} plumb_symetric_network;
-
 /// The settings. Take them from plumb_symetric_defaults() and change what you need.
 typedef struct plumb_symetric_options {
     size_t size; ///< sizeof(plumb_symetric_options)
@@ -108,7 +92,23 @@ typedef struct plumb_symetric_options {
     /// Where the Jacobian is taken, (trajectories, points) integers, instead of a draw. NULL: draw.
     const plumb_array *eval_index;
     plumb_symetric_method method;
-    plumb_symetric_network network;
+
+    // The network of PLUMB_SYMETRIC_METHOD_MLP and its training.
+    int64_t network_width;   ///< Units per layer. 0: 4, or 2n if that is more. Default 0.
+    int network_layers;      ///< Layers, the linear output layer included. Default 4.
+    int64_t network_updates; ///< Adam steps. Default 6000.
+    int64_t network_rows;    ///< Rows per Adam step. Default 3840.
+    double network_rate;  ///< First learning rate; falls to 1 % along half a cosine. Default 0.01.
+    double network_ridge; ///< Penalty times the sum of squared weights. Default 0.
+    int64_t network_starts;  ///< Networks that are trained; the best fit counts. Default 2.
+    int64_t network_heldout; ///< Trajectories held out for R2 and Sym, at most a fifth. Default 50.
+    int64_t
+        network_points_per_parameter; ///< Training rows that each parameter needs. Default 1000.
+    bool network_few_points;          ///< Accept fewer training rows. Default false.
+    /// With more latents than this the network takes the first principal components as input.
+    /// 0: never. Default 32.
+    int64_t network_components;
+
     /// Converged mode does not try an order of more monomials than this, 10000; 0: it tries all.
     /// 32 latents have 435896 of order 5, which take 20 GB for 6000 rows and hours.
     int64_t max_features;
@@ -177,8 +177,16 @@ typedef struct plumb_symetric {
     plumb_symetric_training training; ///< PLUMB_SYMETRIC_METHOD_MLP, else zeros
 } plumb_symetric;
 
+/// Sets the first `size` bytes of `options` to the defaults. plumb_symetric_defaults() calls it.
+PLUMB_API void plumb_symetric_options_init(plumb_symetric_options *options, size_t size);
+
 /// The published configuration.
-PLUMB_API plumb_symetric_options plumb_symetric_defaults(void);
+static inline plumb_symetric_options plumb_symetric_defaults(void)
+{
+    plumb_symetric_options options;
+    plumb_symetric_options_init(&options, sizeof options);
+    return options;
+}
 
 /// Is `latent` the true phase space, up to a change of canonical coordinates?
 /// latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n): q first, then p; latents

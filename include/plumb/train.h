@@ -54,7 +54,16 @@ typedef struct plumb_training_options {
     void (*progress)(void *context, const plumb_training_progress *progress);
     void *context;
 } plumb_training_options;
-PLUMB_API plumb_training_options plumb_training_defaults(void);
+/// Sets the first `size` bytes of `options` to the defaults. plumb_training_defaults() calls it.
+PLUMB_API void plumb_training_options_init(plumb_training_options *options, size_t size);
+
+/// The defaults.
+static inline plumb_training_options plumb_training_defaults(void)
+{
+    plumb_training_options options;
+    plumb_training_options_init(&options, sizeof options);
+    return options;
+}
 
 typedef struct plumb_training {
     char model[64];

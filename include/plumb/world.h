@@ -73,7 +73,16 @@ typedef struct plumb_world_options {
     int64_t first; ///< frames to leave out at the beginning, 0: the same bits as without, sooner
 } plumb_world_options;
 
-PLUMB_API plumb_world_options plumb_world_defaults(void);
+/// Sets the first `size` bytes of `options` to the defaults. plumb_world_defaults() calls it.
+PLUMB_API void plumb_world_options_init(plumb_world_options *options, size_t size);
+
+/// The defaults.
+static inline plumb_world_options plumb_world_defaults(void)
+{
+    plumb_world_options options;
+    plumb_world_options_init(&options, sizeof options);
+    return options;
+}
 
 /// One trajectory. The caller brings memory for what is wanted and leaves the rest NULL.
 typedef struct plumb_world_item {

@@ -5,7 +5,7 @@ import difflib
 
 import numpy as np
 
-from ._native import DTYPES, WORDS, types
+from ._native import DTYPES, WORDS, lib, types
 
 KINDS = {np.dtype(name): index for index, name in enumerate(DTYPES)}
 
@@ -71,6 +71,9 @@ def fill(options, struct, given):
         if isinstance(value, dict) and issubclass(fields[name], ctypes.Structure):
             fill(getattr(options, name), fields[name].__name__, value)
             continue
+        if isinstance(value, dict) and hasattr(fields[name], "_type_"):  # a pointer to other options
+            setattr(options, name, ctypes.pointer(options_struct(fields[name]._type_.__name__, value)))
+            continue
         words = WORDS.get((struct, name))
         if words and isinstance(value, str):
             if value not in words:
@@ -92,6 +95,13 @@ def fill(options, struct, given):
         except (TypeError, ValueError):
             raise TypeError(f"{name} is {value!r}, wanted {fields[name].__name__.replace('c_', '')}") from None
     return options
+
+
+def options_struct(struct, given):
+    """An options struct with the library's defaults, and then what the caller wrote."""
+    options = types[struct]()
+    getattr(lib, f"plumb_{struct}_init")(ctypes.byref(options), ctypes.sizeof(options))
+    return fill(options, struct, given)
 
 
 def numbers(address, shape, kind=np.float64):

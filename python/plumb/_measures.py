@@ -3,7 +3,7 @@
 import ctypes
 import json
 
-from ._arrays import fill, numbers, pointer, to_numpy, view
+from ._arrays import fill, numbers, options_struct, pointer, to_numpy, view
 from ._native import SCORERS, PlumbError, call, lib, record, types
 from ._results import Forecast, Kappa, Surprise, Symetric
 
@@ -30,7 +30,7 @@ def _measure(kind, arguments, options):
 def _own(views, given):
     """plumb's own score of latents, as JSON."""
     momenta, angles = given.pop("momenta", None), given.pop("angles", None)
-    opt = fill(lib.plumb_kappa_defaults(), "kappa_options", given)
+    opt = options_struct("kappa_options", given)
     if momenta is not None:
         one = view(to_numpy(momenta, "momenta"))
         opt.momenta = ctypes.pointer(one)
@@ -99,7 +99,7 @@ def symetric(latent, truth, variance=None, *, kappa=True, **options):
     """
     views = _views({"latent": latent, "truth": truth, "variance": variance})
     points = options.pop("eval_index", None)
-    opt = fill(lib.plumb_symetric_defaults(), "symetric_options", options)
+    opt = options_struct("symetric_options", options)
     if points is not None:
         index = view(to_numpy(points, "eval_index"))
         opt.eval_index = ctypes.pointer(index)
@@ -125,7 +125,7 @@ def forecast(truth, prediction, backward=None, **options):
     10
     """
     views = _views({"truth": truth, "prediction": prediction, "backward": backward})
-    opt = fill(lib.plumb_forecast_defaults(), "forecast_options", options)
+    opt = options_struct("forecast_options", options)
     out, text, end = _measure("forecast", [pointer(v) for v in views.values()], opt)
     try:
         arrays = {}
@@ -161,7 +161,7 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
     for name, array in views.items():
         if array is not None:
             setattr(given, name, ctypes.pointer(array))
-    opt = lib.plumb_surprise_defaults()
+    opt = options_struct("surprise_options", {})
     for name in [scorer] if isinstance(scorer, str) else scorer or []:
         if name not in SCORERS:
             raise ValueError(f"scorer is {name!r}, wanted {', '.join(SCORERS)}")

@@ -21,15 +21,14 @@ STRUCTS = {
     "array": f"data:p dtype:i ndim:i shape:q{MAX_DIMS}",
     "named_array": "name:s array:array",
     "interval": "low:d high:d",
-    "symetric_network":
-        "width:q layers:i updates:q batch:q rate:d ridge:d starts:q heldout:q points_per_parameter:q few_points:b "
-        "components:q",
     "symetric_training": "width:q parameters:q trajectories:q points:q loss:d r2:d components:q",
     "symetric_options":
         "size:z mode:i batch:q max_batches:q max_order:i order_one_above:q r2_bar:d sym_bar:d sym_cap:d "
         "degenerate_bar:d points:q shift:d weight_tolerance:d alphas:q alpha_min:d alpha_max:d "
         "max_sweeps:q tolerance:d gap:d mask:i variance_bar:d kl_bar:d r2:i scale:i nonfinite:i "
-        "resamples:q seed:Q threads:i eval_index:array* method:i network:symetric_network max_features:q",
+        "resamples:q seed:Q threads:i eval_index:array* method:i network_width:q network_layers:i "
+        "network_updates:q network_rows:q network_rate:d network_ridge:d network_starts:q network_heldout:q "
+        "network_points_per_parameter:q network_few_points:b network_components:q max_features:q",
     "symetric":
         "r2:d sym:d symetric:d r2_heldout:d rho:d degenerate:b why:s order:i alpha:d trajectories:q "
         "dropped:q steps:q n:q m:q unconverged:q r2_ci:interval sym_ci:interval symetric_ci:interval "
@@ -92,7 +91,7 @@ STRUCTS = {
         "size:z dt:d stride:q image:q backward:b colors:i reject_steps:q first:q",
     "world_item": "time:p state:p derivative:p canonical:p energy:p parameters:p frames:p",
     "loader_options":
-        "size:z batch:q window:q steps:q ahead:q seed:Q first:q threads:i states:b world:world_options",
+        "size:z batch:q window:q steps:q ahead:q seed:Q first:q threads:i states:b world:world_options*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
     "report_options": "size:z films:q steps:q name:s threads:i",
     "lyapunov": "exponent:d ci:interval",
@@ -204,20 +203,20 @@ s plumb_last_error
 p plumb_record_create
   plumb_record_free p
 i plumb_record_to_json s* p
-symetric_options plumb_symetric_defaults
+  plumb_symetric_options_init symetric_options* z
 i plumb_symetric_measure symetric* array* array* array* symetric_options*
   plumb_symetric_clear symetric*
   plumb_symetric_record p symetric* symetric_options*
 i plumb_symetric_floor d* array* symetric_options*
-kappa_options plumb_kappa_defaults
+  plumb_kappa_options_init kappa_options* z
 i plumb_kappa_measure kappa* array* array* kappa_options*
   plumb_kappa_clear kappa*
   plumb_kappa_record p kappa*
-forecast_options plumb_forecast_defaults
+  plumb_forecast_options_init forecast_options* z
 i plumb_forecast_measure forecast* array* array* array* forecast_options*
   plumb_forecast_clear forecast*
   plumb_forecast_record p forecast* forecast_options*
-surprise_options plumb_surprise_defaults
+  plumb_surprise_options_init surprise_options* z
 i plumb_surprise_measure surprise* surprise_input* surprise_options*
   plumb_surprise_clear surprise*
   plumb_surprise_record p surprise* surprise_options*
@@ -226,15 +225,15 @@ q plumb_world_count
 p plumb_world_at q
 i plumb_world_find p* s
 world_info* plumb_world_get_info p
-world_options plumb_world_defaults
+  plumb_world_options_init world_options* z
 q plumb_world_parameter_size p
 i plumb_world_simulate world_item* p Q q q world_options*
 i plumb_world_simulate_from world_item* p p p q world_options*
-loader_options plumb_loader_defaults
+  plumb_loader_options_init loader_options* z
 i plumb_loader_open p* p loader_options*
 i plumb_loader_next loader_batch* p
   plumb_loader_close p
-evaluation_options plumb_evaluation_defaults
+  plumb_evaluation_options_init evaluation_options* z
 i plumb_evaluation_measure evaluation* s evaluation_options*
   plumb_evaluation_clear evaluation*
   plumb_evaluation_record p evaluation* evaluation_options*
@@ -243,7 +242,7 @@ i plumb_report_create p*
   plumb_report_free p
 i plumb_report_add_record p s s
 i plumb_report_add_arrays p s named_array* q
-report_options plumb_report_defaults
+  plumb_report_options_init report_options* z
 i plumb_report_add_path p s report_options*
 i plumb_report_save_figure p s s
 i plumb_report_figure_svg s* p s

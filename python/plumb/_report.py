@@ -3,7 +3,7 @@
 import ctypes
 import os
 
-from ._arrays import fill, to_numpy, view
+from ._arrays import options_struct, to_numpy, view
 from ._native import _check, call, lib, types
 from ._results import Result
 
@@ -30,7 +30,7 @@ class _Report:
         call(lib.plumb_report_add_arrays, self.handle, name.encode(), rows, len(arrays))
 
     def add(self, path, options):
-        opt = fill(lib.plumb_report_defaults(), "report_options", options)
+        opt = options_struct("report_options", options)
         call(lib.plumb_report_add_path, self.handle, os.fsencode(path), ctypes.byref(opt))
 
     def svg(self, figure):

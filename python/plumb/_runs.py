@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._arrays import fill
+from ._arrays import options_struct
 from ._native import FileError, FormatError, call, lib, record, types
 from ._results import Evaluation
 
@@ -73,7 +73,7 @@ class Run:
     def rollout(self, count=4, steps=200, *, backward=False, **options):
         """The model watches the beginning (or the end) of films it has never seen and tells the rest. Options
         are those of plumb_evaluation_options: first=0, world="pendulum", data="films.h5", threads=1."""
-        opt = fill(lib.plumb_evaluation_defaults(), "evaluation_options", dict(options, count=count, steps=steps))
+        opt = options_struct("evaluation_options", dict(options, count=count, steps=steps))
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rollout.npz")
             call(lib.plumb_rollout_save, path.encode(), os.fsencode(self.path), backward, ctypes.byref(opt))
@@ -84,7 +84,7 @@ class Run:
         """Judges the run by every measure there is for it, on films it has never seen. Options are those of
         plumb_evaluation_options: count=30, measured=100 ...; symetric={"resamples": 0} and forecast={...} are dicts
         of options of theirs."""
-        opt = fill(lib.plumb_evaluation_defaults(), "evaluation_options", options)
+        opt = options_struct("evaluation_options", options)
         out = types["evaluation"]()
         end = lambda: lib.plumb_evaluation_clear(ctypes.byref(out))
         call(lib.plumb_evaluation_measure, ctypes.byref(out), os.fsencode(self.path), ctypes.byref(opt), after=end)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ._arrays import fill, numbers
+from ._arrays import numbers, options_struct
 from ._native import _check, call, lib, types
 
 
@@ -79,7 +79,7 @@ class World:
         >>> batch.frames.shape, batch.state.shape
         ((2, 5, 32, 32, 3), (2, 5, 2))
         """
-        opt = fill(lib.plumb_world_defaults(), "world_options", options)
+        opt = options_struct("world_options", options)
         if count < 0 or steps < 1:
             raise ValueError(f"{count} items of {steps} steps")
         arrays = self._room(count, steps, opt)
@@ -132,7 +132,7 @@ class Dataset:
     def __init__(self, world, items, steps, seed, first, options):
         self.world, self.items, self.steps, self.seed, self.first = world, items, steps, seed, first
         self.options = options
-        fill(lib.plumb_world_defaults(), "world_options", options)
+        options_struct("world_options", options)
 
     def __len__(self):
         return self.items
@@ -153,7 +153,7 @@ class Loader:
     """Batches, made ahead; see World.loader. Close it, or use it in a `with`."""
 
     def __init__(self, world, options, world_options, copy):
-        opt = fill(lib.plumb_loader_defaults(), "loader_options", dict(options, world=world_options))
+        opt = options_struct("loader_options", dict(options, world=world_options))
         self._handle = ctypes.c_void_p()
         self._copy, self._opt, self._world = copy, opt, world
         _check(lib.plumb_loader_open(ctypes.byref(self._handle), world._handle, ctypes.byref(opt)), None)
@@ -167,7 +167,7 @@ class Loader:
         out = types["loader_batch"]()
         call(lib.plumb_loader_next, ctypes.byref(out), self._handle)
         count, window = self._opt.batch, self._opt.window
-        image = self._opt.world.image or self._world.image[0]
+        image = self._opt.world.contents.image or self._world.image[0]
         shapes = {"frames": (count, window, image, image, self._world.image[2]),
                   "state": (count, window, 2 * self._world.n),
                   "canonical": (count, window, 2 * self._world.canonical_n), "time": (count, window)}

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/options_struct.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "math/rng.h"
@@ -26,6 +27,7 @@ struct plumb_loader {
     arena mem;
     const plumb_world *world;
     plumb_loader_options opt;
+    plumb_world_options world_opt;                  // opt.world, resolved
     int64_t frame_size, state_size, canonical_size; // of a trajectory
     place *ring;
     int64_t places;
@@ -42,16 +44,16 @@ struct plumb_loader {
     int threads;
 };
 
-plumb_loader_options plumb_loader_defaults(void)
+void plumb_loader_options_init(plumb_loader_options *options, size_t size)
 {
-    return (plumb_loader_options){
+    const plumb_loader_options defaults = {
         .size = sizeof(plumb_loader_options),
         .batch = 32,
         .window = 64,
         .ahead = 2,
         .seed = 1,
-        .world = plumb_world_defaults(),
     };
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 // ---- making ----
@@ -75,7 +77,7 @@ static plumb_status make(const plumb_loader *s, place *p, int64_t number)
         .canonical = p->canonical ? p->canonical + at * s->canonical_size : NULL,
         .time = p->time ? p->time + at * s->opt.window : NULL,
     };
-    plumb_world_options opt = s->opt.world;
+    plumb_world_options opt = s->world_opt;
     opt.first = cut_of(s, item);
     const plumb_status st = status_check_stop();
     return st ? st : plumb_world_simulate(&out, s->world, s->opt.seed, item, s->opt.window, &opt);
@@ -132,14 +134,14 @@ static plumb_status check(const plumb_loader *s, const plumb_world_info *w)
             return fail(PLUMB_EVALUE, "%s is %lld, wanted %lld to %lld", rows[i].name,
                         (long long)rows[i].value, (long long)rows[i].least, (long long)most);
     if (o->first < 0) return fail(PLUMB_EVALUE, "first is %lld", (long long)o->first);
-    const int64_t shape[] = {o->ahead + 1,   o->batch,       o->window,
-                             o->world.image, o->world.image, w->channels + 16 * w->n};
+    const int64_t shape[] = {o->ahead + 1,       o->batch,           o->window,
+                             s->world_opt.image, s->world_opt.image, w->channels + 16 * w->n};
     int64_t count;
-    if (o->world.image < 1 || !array_count_checked(&count, shape, 6, 8))
+    if (s->world_opt.image < 1 || !array_count_checked(&count, shape, 6, 8))
         return fail(PLUMB_EVALUE, "so large a batch does not fit into any memory");
     // What the world itself refuses is better refused here than by the first batch.
     double time;
-    plumb_world_options opt = o->world;
+    plumb_world_options opt = s->world_opt;
     if (!opt.reject_steps) opt.reject_steps = 1;
     return plumb_world_simulate(&(plumb_world_item){.time = &time}, s->world, o->seed, o->first, 1,
                                 &opt);
@@ -148,7 +150,7 @@ static plumb_status check(const plumb_loader *s, const plumb_world_info *w)
 static plumb_status make_ring(plumb_loader *s, const plumb_world_info *w)
 {
     const plumb_loader_options *o = &s->opt;
-    s->frame_size = o->window * o->world.image * o->world.image * w->channels;
+    s->frame_size = o->window * s->world_opt.image * s->world_opt.image * w->channels;
     s->state_size = o->window * 2 * w->n;
     s->canonical_size = o->window * 2 * w->canonical_n;
     s->places = o->ahead + 1;
@@ -185,15 +187,20 @@ plumb_status plumb_loader_open(plumb_loader **out, const plumb_world *world,
     if (!s) return fail(PLUMB_EMEMORY, "no memory for a stream");
     const plumb_world_info *w = plumb_world_get_info(world);
     s->world = world;
-    s->opt = opt ? *opt : plumb_loader_defaults();
+    s->opt = plumb_loader_defaults();
+    s->world_opt = plumb_world_defaults();
+    plumb_status st = options_resolve(&s->opt, sizeof s->opt, opt, "plumb_loader_options");
+    if (!st)
+        st = options_resolve(&s->world_opt, sizeof s->world_opt, s->opt.world,
+                             "plumb_world_options");
     if (!s->opt.steps) s->opt.steps = s->opt.window;
-    if (!s->opt.world.image) s->opt.world.image = w->height;
+    if (!s->world_opt.image) s->world_opt.image = w->height;
     // A trajectory is judged by all of its length, wherever its window is.
-    if (!s->opt.world.reject_steps) s->opt.world.reject_steps = s->opt.steps;
+    if (!s->world_opt.reject_steps) s->world_opt.reject_steps = s->opt.steps;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->room, NULL);
     pthread_cond_init(&s->ready, NULL);
-    plumb_status st = check(s, w);
+    if (!st) st = check(s, w);
     if (!st) st = make_ring(s, w);
     if (!st) st = start(s);
     if (st) plumb_loader_close(s);

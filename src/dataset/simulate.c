@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
+#include "base/options_struct.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "dataset/item_pipeline.h"
@@ -147,17 +148,19 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world, 
 {
     simulate_job j = {.world = world,
                       .facts = plumb_world_get_info(world),
-                      .opt = world_opt ? *world_opt : plumb_world_defaults(),
+                      .opt = plumb_world_defaults(),
                       .steps = steps,
                       .first = first,
                       .seed = seed};
     double dt = 0.0;
+    plumb_status st = options_resolve(&j.opt, sizeof j.opt, world_opt, "plumb_world_options");
+    if (st) return st;
     j.line.make = make;
     j.line.context = &j;
     if (!j.opt.image) j.opt.image = j.facts->height;
     if (threads <= 0) threads = parallel_threads();
     if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
-    plumb_status st = check(&j, count, path);
+    st = check(&j, count, path);
     if (!st) st = probe(&j, &dt);
     if (!st) st = list_fields(&j, opt && opt->published);
     if (st) return st;

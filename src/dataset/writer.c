@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/options_struct.h"
 #include "base/status.h"
 #include "io/tfrecord_shards.h"
 
@@ -18,9 +19,10 @@ static const writer_format *const formats[] = {&writer_npz, &writer_h5, &writer_
                                                &writer_tfrecord};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-plumb_dataset_write_options plumb_dataset_write_defaults(void)
+void plumb_dataset_write_options_init(plumb_dataset_write_options *options, size_t size)
 {
-    return (plumb_dataset_write_options){.size = sizeof(plumb_dataset_write_options)};
+    const plumb_dataset_write_options defaults = {.size = sizeof(plumb_dataset_write_options)};
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 size_t writer_bytes(const writer_field *field)
@@ -80,7 +82,10 @@ plumb_status writer_open(writer **out, const char *path, const writer_field *fie
         if (length > suffix && !strcasecmp(path + length - suffix, formats[i]->suffix))
             format = formats[i];
     }
-    const plumb_dataset_write_options chosen = opt ? *opt : plumb_dataset_write_defaults();
+    plumb_dataset_write_options chosen = plumb_dataset_write_defaults();
+    const plumb_status resolved =
+        options_resolve(&chosen, sizeof chosen, opt, "plumb_dataset_write_options");
+    if (resolved) return resolved;
     const bool room = has_field(fields, count, "mask") && has_field(fields, count, "camera_pose");
     if (chosen.published && room && (format == &writer_tfrecord || tfrecord_shards_is(path)))
         format = &writer_physical;

@@ -8,16 +8,18 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/options_struct.h"
 #include "base/status.h"
 #include "measures/surprise/shortcut_classifier.h"
 #include "plumb/room.h"
 
 enum { CLIPS = 4, FEWEST = 8 };
 
-plumb_audit_options plumb_audit_defaults(void)
+void plumb_audit_options_init(plumb_audit_options *options, size_t size)
 {
-    return (plumb_audit_options){
+    const plumb_audit_options defaults = {
         .size = sizeof(plumb_audit_options), .judged = 500, .bootstrap = 2000, .seed = 1};
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 typedef struct work {
@@ -155,12 +157,14 @@ plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
     const plumb_audit_classifier blind = {
         .accuracy = nan, .accuracy_ci = {nan, nan}, .tuple_accuracy = nan, .tuple_ci = {nan, nan}};
     plumb_audit a = {.frames = none, .mask = none, .camera = none, .frame = blind, .pair = blind};
-    work w = {.probes = probes, .opt = opt ? *opt : plumb_audit_defaults()};
+    work w = {.probes = probes, .opt = plumb_audit_defaults()};
+    plumb_status st = options_resolve(&w.opt, sizeof w.opt, opt, "plumb_audit_options");
+    if (st) return st;
     a.frames.there = true;
     if (w.opt.judged < 0 || w.opt.judged > 100000 || w.opt.bootstrap < 0 ||
         w.opt.bootstrap > 1000000)
         return fail(PLUMB_EVALUE, "tuples to judge are 0 to 100000, bootstrap draws 0 to 1000000");
-    plumb_status st = prepare(&a, &w);
+    st = prepare(&a, &w);
     if (!st) st = walk(&a, &w);
     if (!st && a.judged)
         st = shortcut_classifier_evaluate(&a.frame, &w.mem, w.frame, a.judged, a.steps,
@@ -203,7 +207,8 @@ static void put_eye(plumb_record *r, const char *key, const plumb_audit_classifi
 
 plumb_record *plumb_audit_record(const plumb_audit *a, const plumb_audit_options *opt)
 {
-    const plumb_audit_options o = opt ? *opt : plumb_audit_defaults();
+    plumb_audit_options o = plumb_audit_defaults();
+    if (options_resolve(&o, sizeof o, opt, "plumb_audit_options")) return NULL;
     plumb_record *r = plumb_record_create();
     if (!r) return NULL;
     plumb_record_set_bool(r, "clean", a->clean);

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/options_struct.h"
 #include "base/status.h"
 #include "evaluate/trained_model.h"
 #include "plumb/file.h"
@@ -17,18 +18,18 @@
 
 enum { MEASURED_STEPS = 60 }; // frames 0 .. 59, as published
 
-plumb_evaluation_options plumb_evaluation_defaults(void)
+void plumb_evaluation_options_init(plumb_evaluation_options *options, size_t size)
 {
-    plumb_evaluation_options o = {.size = sizeof o,
-                                  .count = 30,
-                                  .steps = 1000,
-                                  .measured = 100,
-                                  .mlp = true,
-                                  .symetric = plumb_symetric_defaults(),
-                                  .forecast = plumb_forecast_defaults(),
-                                  .canonical = plumb_kappa_defaults()};
-    o.forecast.average = PLUMB_FORECAST_AVERAGE_MEAN;
-    return o;
+    plumb_evaluation_options defaults = {.size = sizeof defaults,
+                                         .count = 30,
+                                         .steps = 1000,
+                                         .measured = 100,
+                                         .mlp = true,
+                                         .symetric = plumb_symetric_defaults(),
+                                         .forecast = plumb_forecast_defaults(),
+                                         .canonical = plumb_kappa_defaults()};
+    defaults.forecast.average = PLUMB_FORECAST_AVERAGE_MEAN;
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 static plumb_status check_options(const plumb_evaluation_options *o)
@@ -268,8 +269,9 @@ static plumb_status by_network(plumb_evaluation *r, trained_model *e,
 plumb_status plumb_evaluation_measure(plumb_evaluation *out, const char *run,
                                       const plumb_evaluation_options *options)
 {
-    plumb_evaluation_options opt = options ? *options : plumb_evaluation_defaults();
-    plumb_status st = check_options(&opt);
+    plumb_evaluation_options opt = plumb_evaluation_defaults();
+    plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_evaluation_options");
+    if (!st) st = check_options(&opt);
     if (st) return st;
     double begun = clock_now();
     trained_model e;
@@ -364,11 +366,12 @@ static plumb_status save_rollout(const char *path, trained_model *e, test_videos
 plumb_status plumb_rollout_save(const char *path, const char *run, bool backward,
                                 const plumb_evaluation_options *options)
 {
-    plumb_evaluation_options opt = options ? *options : plumb_evaluation_defaults();
+    plumb_evaluation_options opt = plumb_evaluation_defaults();
     trained_model e;
     test_videos f;
     rollout_arrays told;
-    plumb_status st = check_options(&opt);
+    plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_evaluation_options");
+    if (!st) st = check_options(&opt);
     if (st) return st;
     st = trained_model_open_dynamics(&e, run, &opt);
     if (!st) st = test_videos_get(&f, &e, &opt, TEST_VIDEOS_FORECAST, opt.count, opt.steps);

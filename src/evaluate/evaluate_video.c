@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/options_struct.h"
 #include "base/status.h"
 #include "dataset/video_load.h"
 #include "evaluate/probe_source.h"
@@ -27,12 +28,13 @@ const char *plumb_baseline_name(plumb_baseline reference)
     return reference_names[reference];
 }
 
-plumb_evaluation_video_options plumb_evaluation_video_defaults(void)
+void plumb_evaluation_video_options_init(plumb_evaluation_video_options *options, size_t size)
 {
-    return (plumb_evaluation_video_options){.size = sizeof(plumb_evaluation_video_options),
-                                            .tuples = 250,
-                                            .films = 64,
-                                            .surprise = plumb_surprise_defaults()};
+    const plumb_evaluation_video_options defaults = {.size = sizeof(plumb_evaluation_video_options),
+                                                     .tuples = 250,
+                                                     .films = 64,
+                                                     .surprise = plumb_surprise_defaults()};
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 // All that is known of all tuples.
@@ -329,8 +331,9 @@ static void drop(plumb_evaluation_video *r)
 plumb_status plumb_evaluation_video_measure(plumb_evaluation_video *out, const char *run,
                                             const plumb_evaluation_video_options *options)
 {
-    const plumb_evaluation_video_options opt =
-        options ? *options : plumb_evaluation_video_defaults();
+    plumb_evaluation_video_options opt = plumb_evaluation_video_defaults();
+    plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_evaluation_video_options");
+    if (st) return st;
     if (opt.tuples < 2 || opt.films < 0 || opt.first < 0)
         return fail(PLUMB_EVALUE, "tuples %lld, films %lld; want 2 and 0 at least",
                     (long long)opt.tuples, (long long)opt.films);
@@ -339,7 +342,7 @@ plumb_status plumb_evaluation_video_measure(plumb_evaluation_video *out, const c
     study s = {.opt = &opt,
                .has_naive = opt.naive != NULL,
                .threads = opt.threads > 0 ? opt.threads : plumb_system_threads()};
-    plumb_status st = open_run(&s.e, run);
+    st = open_run(&s.e, run);
     if (!st && opt.naive) st = open_run(&s.naive, opt.naive);
     if (!st) st = open_kinds(&s);
     if (!st) st = take_free(&s);

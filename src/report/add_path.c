@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "base/options_struct.h"
 #include "base/status.h"
 #include "plumb/evaluate.h"
 #include "plumb/kappa.h"
@@ -20,9 +21,10 @@
 
 enum { LONGEST = 4096, DEEPEST = 3 };
 
-plumb_report_options plumb_report_defaults(void)
+void plumb_report_options_init(plumb_report_options *options, size_t size)
 {
-    return (plumb_report_options){.size = sizeof(plumb_report_options), .films = 4};
+    const plumb_report_options defaults = {.size = sizeof(plumb_report_options), .films = 4};
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 // A whole file with a zero behind it; NULL text and PLUMB_OK if there is none.
@@ -394,7 +396,9 @@ static plumb_status add_any(plumb_report *r, const char *path, const plumb_repor
 plumb_status plumb_report_add_path(plumb_report *r, const char *path,
                                    const plumb_report_options *given)
 {
-    const plumb_report_options opt = given ? *given : plumb_report_defaults();
+    plumb_report_options opt = plumb_report_defaults();
+    const plumb_status st = options_resolve(&opt, sizeof opt, given, "plumb_report_options");
+    if (st) return st;
     if (opt.films < 0 || opt.films > 64 || opt.steps < 0 || opt.steps > 100000)
         return fail(PLUMB_EVALUE, "films %lld, steps %lld; want at most 64 and 100000",
                     (long long)opt.films, (long long)opt.steps);

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "base/options_struct.h"
 #include "base/output_file.h"
 #include "base/status.h"
 #include "plot/axes.h"
@@ -34,9 +35,10 @@ enum {
     MAX_FRAMES = 1000,
 };
 
-plumb_item_figure_options plumb_item_figure_defaults(void)
+void plumb_item_figure_options_init(plumb_item_figure_options *options, size_t size)
 {
-    return (plumb_item_figure_options){.size = sizeof(plumb_item_figure_options)};
+    const plumb_item_figure_options defaults = {.size = sizeof(plumb_item_figure_options)};
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 // ---- what is shown ----
@@ -466,7 +468,9 @@ static plumb_status draw_one(plumb_image_size *out, buffer *bytes, plumb_dataset
 plumb_status plumb_item_figure_save(plumb_image_size *out, const char *path, plumb_dataset *dataset,
                                     int64_t item, const plumb_item_figure_options *given)
 {
-    const plumb_item_figure_options opt = given ? *given : plumb_item_figure_defaults();
+    plumb_item_figure_options opt = plumb_item_figure_defaults();
+    plumb_status st = options_resolve(&opt, sizeof opt, given, "plumb_item_figure_options");
+    if (st) return st;
     const size_t length = strlen(path);
     const bool svg = length > 4 && !strcasecmp(path + length - 4, ".svg");
     if (!svg && !(length > 4 && !strcasecmp(path + length - 4, ".png")))
@@ -477,9 +481,9 @@ plumb_status plumb_item_figure_save(plumb_image_size *out, const char *path, plu
     if (opt.steps < 0) return fail(PLUMB_EVALUE, "steps is %lld", (long long)opt.steps);
     plumb_image_size film = {0};
     buffer bytes = {0};
-    plumb_status st = tuple_figure_applies(dataset, item)
-                          ? tuple_figure_draw(&film, &bytes, dataset, item, &opt, svg)
-                          : draw_one(&film, &bytes, dataset, item, &opt, svg);
+    st = tuple_figure_applies(dataset, item)
+             ? tuple_figure_draw(&film, &bytes, dataset, item, &opt, svg)
+             : draw_one(&film, &bytes, dataset, item, &opt, svg);
     if (!st) st = save(path, &bytes);
     buffer_clear(&bytes);
     if (!st) *out = film;

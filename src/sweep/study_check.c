@@ -20,7 +20,7 @@ static plumb_status hash_options(char out[33], const study_file *s)
     const plumb_evaluation_video_options *x = &s->expect;
     buffer_printf(&b, "%lld %lld %lld %lld %d %lld ", (long long)e->count, (long long)e->steps,
                   (long long)e->measured, (long long)e->first, (int)e->mlp,
-                  (long long)e->symetric.network.updates);
+                  (long long)e->symetric.network_updates);
     buffer_printf(&b, "%lld %lld %lld", (long long)x->tuples, (long long)x->films,
                   (long long)x->surprise.k);
     if (e->canonical.symplectic) buffer_printf(&b, " symplectic");
@@ -80,7 +80,7 @@ plumb_status study_check_evaluate(study_file *s, const yaml *node)
         else if (i == SYMPLECTIC) st = read_symplectic(s, c);
         else st = study_check_whole(&value, s, c, numbers[i].low, numbers[i].high);
         if (st || i >= METHOD) continue;
-        if (i == UPDATES) s->evaluate.symetric.network.updates = value;
+        if (i == UPDATES) s->evaluate.symetric.network_updates = value;
         else *numbers[i].target = value;
     }
     s->expect.first = s->evaluate.first;

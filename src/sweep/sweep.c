@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/options_struct.h"
 #include "base/parallel_for.h"
 #include "distributed/comm.h"
 #include "plumb/sweep.h"
@@ -26,9 +27,11 @@
 
 enum { MOST_WORKERS = 256 };
 
-plumb_sweep_options plumb_sweep_defaults(void)
+void plumb_sweep_options_init(plumb_sweep_options *options, size_t size)
 {
-    return (plumb_sweep_options){.size = sizeof(plumb_sweep_options), .workers = 1, .tasks = 1};
+    const plumb_sweep_options defaults = {
+        .size = sizeof(plumb_sweep_options), .workers = 1, .tasks = 1};
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 plumb_status plumb_sweep_open(plumb_sweep **out, const char *study)
@@ -363,9 +366,11 @@ static plumb_status make_folder(const char *path)
 }
 
 plumb_status plumb_sweep_run(plumb_sweep_result *out, const plumb_sweep *s,
-                             const plumb_sweep_options *opt)
+                             const plumb_sweep_options *options)
 {
-    plumb_status st = sweep_check(opt);
+    plumb_sweep_options full = plumb_sweep_defaults(), *opt = &full;
+    plumb_status st = options_resolve(&full, sizeof full, options, "plumb_sweep_options");
+    if (!st) st = sweep_check(opt);
     if (st) return st;
     const double begun = clock_now();
     arena mem = {0};

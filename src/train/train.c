@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/options_struct.h"
 #include "base/status.h"
 #include "dataset/video_load.h"
 #include "distributed/comm.h"
@@ -29,9 +30,10 @@ typedef struct training_job {
     bool created;
 } training_job;
 
-plumb_training_options plumb_training_defaults(void)
+void plumb_training_options_init(plumb_training_options *options, size_t size)
 {
-    return (plumb_training_options){.size = sizeof(plumb_training_options), .steps = -1};
+    const plumb_training_options defaults = {.size = sizeof(plumb_training_options), .steps = -1};
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 // ---- settings ----
@@ -232,8 +234,11 @@ static plumb_status train(plumb_training *out, training_job *j)
     return st;
 }
 
-plumb_status plumb_training_run(plumb_training *out, const plumb_training_options *opt)
+plumb_status plumb_training_run(plumb_training *out, const plumb_training_options *options)
 {
+    plumb_training_options full = plumb_training_defaults(), *opt = &full;
+    plumb_status st = options_resolve(&full, sizeof full, options, "plumb_training_options");
+    if (st) return st;
     if (!opt->out || !opt->out[0]) return fail(PLUMB_EVALUE, "no run directory is given");
     if (opt->resume && opt->force)
         return fail(PLUMB_EVALUE, "to go on with a run and to overwrite it cannot both be had");
@@ -241,7 +246,7 @@ plumb_status plumb_training_run(plumb_training *out, const plumb_training_option
         return fail(PLUMB_EVALUE, "minutes is %g, wanted a number from 0 on", opt->minutes);
     training_job j = {.opt = opt, .run.lock = -1};
     // Ranks that are one training go together from step to step: what fails for one fails for all.
-    plumb_status st = comm_all_ok(opt->resume ? resume(&j) : begin(&j));
+    st = comm_all_ok(opt->resume ? resume(&j) : begin(&j));
     if (!st) st = comm_all_ok(make_model(&j));
     if (!st) st = comm_all_ok(write_config(&j));
     if (!st) st = train(out, &j);
@@ -253,11 +258,14 @@ plumb_status plumb_training_run(plumb_training *out, const plumb_training_option
 
 // ---- what it would cost ----
 
-plumb_status plumb_training_plan(plumb_record *record, const plumb_training_options *opt)
+plumb_status plumb_training_plan(plumb_record *record, const plumb_training_options *options)
 {
+    plumb_training_options full = plumb_training_defaults(), *opt = &full;
+    plumb_status st = options_resolve(&full, sizeof full, options, "plumb_training_options");
+    if (st) return st;
     training_job j = {.opt = opt, .run.lock = -1};
     settings_preset preset = SETTINGS_CPU;
-    plumb_status st = opt->model ? PLUMB_OK : fail(PLUMB_EVALUE, "no model is given");
+    st = opt->model ? PLUMB_OK : fail(PLUMB_EVALUE, "no model is given");
     if (!st && opt->preset) st = settings_find_preset(&preset, opt->preset);
     if (!st) st = run_config_init(&j.recipe, &j.mem, opt->model, preset);
     if (!st) st = apply_options(&j, apply_new);

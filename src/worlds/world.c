@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/options_struct.h"
 #include "base/status.h"
 
 // A new world is a new file and a row here. The first thirteen are the paper's, in its order.
@@ -86,9 +87,10 @@ const plumb_world_info *plumb_world_get_info(const plumb_world *world)
     return &world->info;
 }
 
-plumb_world_options plumb_world_defaults(void)
+void plumb_world_options_init(plumb_world_options *options, size_t size)
 {
-    return (plumb_world_options){.size = sizeof(plumb_world_options), .image = 32};
+    const plumb_world_options defaults = {.size = sizeof(plumb_world_options), .image = 32};
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 int64_t plumb_world_parameter_size(const plumb_world *world)
@@ -165,12 +167,8 @@ static plumb_status resolve(walk *w, const plumb_world *world, int64_t steps,
 {
     static const int64_t longest = 1000000000;
     plumb_world_options o = plumb_world_defaults();
-    if (opt && (opt->size < sizeof opt->size || opt->size > sizeof o))
-        return fail(PLUMB_EVALUE,
-                    "world options say they have %zu bytes, not %zu; begin with "
-                    "plumb_world_defaults()",
-                    opt->size, sizeof o);
-    if (opt) memcpy(&o, opt, opt->size); // an older program's are shorter
+    const plumb_status st = options_resolve(&o, sizeof o, opt, "plumb_world_options");
+    if (st) return st;
     *w = (walk){.world = world, .first = o.first};
     if (steps < 0 || steps > longest || o.first < 0 || o.first > longest || o.reject_steps < 0 ||
         o.reject_steps > longest)

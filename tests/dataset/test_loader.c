@@ -14,8 +14,17 @@ static const plumb_world *world(const char *name)
     return found;
 }
 
+static plumb_world_options images_of(int64_t image)
+{
+    plumb_world_options opt = plumb_world_defaults();
+    opt.image = image;
+    return opt;
+}
+
 static plumb_loader_options small(int threads)
 {
+    static plumb_world_options world_options;
+    world_options = images_of(8);
     plumb_loader_options opt = plumb_loader_defaults();
     opt.batch = 5;
     opt.window = 4;
@@ -23,7 +32,7 @@ static plumb_loader_options small(int threads)
     opt.seed = 11;
     opt.states = true;
     opt.threads = threads;
-    opt.world.image = 8;
+    opt.world = &world_options;
     return opt;
 }
 
@@ -72,7 +81,7 @@ TEST(a_window_is_cut_from_the_trajectory_of_its_item)
         CHECK_OK(plumb_loader_next(&batch, s));
         for (int i = 0; i < 5; i++) {
             const plumb_world_item whole = {.state = state, .frames = frames};
-            CHECK_OK(plumb_world_simulate(&whole, w, 11, 40 + 5 * b + i, 300, &opt.world));
+            CHECK_OK(plumb_world_simulate(&whole, w, 11, 40 + 5 * b + i, 300, opt.world));
             int at = -1;
             for (int t = 0; t + 4 <= 300 && at < 0; t++)
                 if (!memcmp(state + 8 * t, batch.state + 8 * 4 * i, 4 * 8 * sizeof *state)) at = t;
@@ -92,7 +101,8 @@ TEST(cuts_are_uniform)
     opt.batch = 500;
     opt.window = 1;
     opt.steps = 10;
-    opt.world.image = 4;
+    const plumb_world_options tiny = images_of(4);
+    opt.world = &tiny;
     int count[10] = {0};
     plumb_loader *s;
     plumb_loader_batch batch;
@@ -149,7 +159,8 @@ TEST(options_out_of_range_are_refused)
     opt.ahead = 0;
     CHECK_FAILS(plumb_loader_open(&s, w, &opt), PLUMB_EVALUE, "ahead is 0");
     opt = small(1);
-    opt.world.image = 7;
+    const plumb_world_options odd = images_of(7);
+    opt.world = &odd;
     CHECK_FAILS(plumb_loader_open(&s, w, &opt), PLUMB_EVALUE, "");
     opt = small(1);
     opt.batch = opt.window = opt.steps = (int64_t)1 << 31;

@@ -15,8 +15,8 @@ static plumb_symetric_options quick(int64_t updates)
 {
     plumb_symetric_options opt = plumb_symetric_defaults();
     opt.method = PLUMB_SYMETRIC_METHOD_MLP;
-    opt.network.updates = updates;
-    opt.network.starts = 1;
+    opt.network_updates = updates;
+    opt.network_starts = 1;
     return opt;
 }
 
@@ -123,7 +123,7 @@ TEST(noise_is_refused)
 {
     forged f = forge(1, 1, 100, 60, nothing_but_noise);
     plumb_symetric_options opt = quick(300);
-    opt.network.few_points = true;
+    opt.network_few_points = true;
     plumb_symetric r = measure(&f, &opt);
     CHECK_NEAR(r.symetric, 0.0, 0.0);
     CHECK(r.r2 < 0.1);
@@ -136,7 +136,7 @@ TEST(a_momentum_in_the_wrong_pair_is_refused)
 {
     forged f = forge(1, 4, 300, 60, map_crossed);
     plumb_symetric_options opt = quick(1500);
-    opt.network.few_points = true;
+    opt.network_few_points = true;
     plumb_symetric r = measure(&f, &opt);
     CHECK(r.r2 > 0.9);
     CHECK_NEAR(r.symetric, 0.0, 0.0);
@@ -149,7 +149,7 @@ TEST(dead_momenta_make_no_area)
     // Weights of latents that rest keep what was drawn for them; they must not pass for a slope.
     forged f = forge(1, 3, 100, 60, map_cheat);
     plumb_symetric_options opt = quick(1000);
-    opt.network.few_points = true;
+    opt.network_few_points = true;
     plumb_symetric r = measure(&f, &opt);
     CHECK(r.r2 > 0.9);
     CHECK(r.degenerate && r.rho < 1e-4);
@@ -162,12 +162,12 @@ TEST(a_layer_narrower_than_the_truth_cannot_pass_and_the_rule_avoids_it)
 {
     forged f = forge(3, 3, 300, 60, three_pairs);
     plumb_symetric_options opt = quick(1500);
-    opt.network.few_points = true;
+    opt.network_few_points = true;
     plumb_symetric r = measure(&f, &opt);
     CHECK_EQUAL(r.training.width, 6);
     CHECK_NEAR(r.symetric, 1.0, 0.0);
     plumb_symetric_clear(&r);
-    opt.network.width = 4;
+    opt.network_width = 4;
     r = measure(&f, &opt);
     CHECK_EQUAL(r.training.width, 4);
     CHECK_NEAR(r.symetric, 0.0, 0.0);
@@ -188,13 +188,13 @@ TEST(few_points_are_refused_unless_they_will_do)
                                            "1084 trajectories of 60 steps", "--few-points"};
         CHECK(strstr(plumb_last_error(), says[i]));
     }
-    opt.network.few_points = true;
+    opt.network_few_points = true;
     r = measure(&f, &opt);
     CHECK_EQUAL(r.training.points, 4800);
     CHECK_EQUAL(r.trajectories, 20); // a fifth, for 50 would be too many
     plumb_symetric_clear(&r);
-    opt.network.few_points = false;
-    opt.network.points_per_parameter = 77; // 4774
+    opt.network_few_points = false;
+    opt.network_points_per_parameter = 77; // 4774
     r = measure(&f, &opt);
     plumb_symetric_clear(&r);
     forged_free(&f);
@@ -206,7 +206,7 @@ TEST(what_is_enough_is_enough_and_one_less_is_not)
     CHECK_EQUAL(plumb_symetric_enough(2, 2, 60, NULL), ENOUGH);
     CHECK_EQUAL(plumb_symetric_enough(32, 2, 60, NULL), 3034 + 50); // 182 parameters
     CHECK_EQUAL(plumb_symetric_enough(8, 8, 60, NULL), 4800 + 50);  // 8 wide: 288
-    opt.network.points_per_parameter = 20;                          // 1240 points, 31 trajectories
+    opt.network_points_per_parameter = 20;                          // 1240 points, 31 trajectories
     const int64_t enough = plumb_symetric_enough(2, 2, 40, &opt);
     for (int64_t less = 0; less < 2; less++) {
         forged f = forge(1, 1, enough - less, 40, map_rotation);
@@ -225,7 +225,7 @@ TEST(of_many_latents_it_sees_principal_components)
     for (int k = 0; k < 3; k++) {
         forged f = forge(1, MANY, 300, 60, maps[k]);
         plumb_symetric_options opt = quick(1500);
-        opt.network.few_points = true;
+        opt.network_few_points = true;
         plumb_symetric r = measure(&f, &opt);
         CHECK_EQUAL(r.training.components, seen[k]);
         CHECK_EQUAL(r.training.parameters, 4 * seen[k] + 54);
@@ -233,8 +233,8 @@ TEST(of_many_latents_it_sees_principal_components)
         CHECK(r.r2 > 0.95);
         if (k != 1) CHECK_NEAR(r.symetric, k == 0 ? 1.0 : 0.0, 0.0);
         plumb_symetric_clear(&r);
-        opt.network.components = 0; // as many as there are
-        opt.network.updates = 1;
+        opt.network_components = 0; // as many as there are
+        opt.network_updates = 1;
         r = measure(&f, &opt);
         CHECK_EQUAL(r.training.components, 0);
         CHECK_EQUAL(r.training.parameters, 8 * MANY + 54);
@@ -242,7 +242,7 @@ TEST(of_many_latents_it_sees_principal_components)
         forged_free(&f);
     }
     plumb_symetric_options all = quick(1);
-    all.network.components = 0;
+    all.network_components = 0;
     CHECK_EQUAL(plumb_symetric_enough(512, 2, 60, NULL), plumb_symetric_enough(32, 2, 60, NULL));
     CHECK(plumb_symetric_enough(512, 2, 60, &all) > 30000);
 }
@@ -251,8 +251,8 @@ TEST(threads_change_no_bit_and_seeds_do)
 {
     forged f = forge(1, 1, 30, 60, bent);
     plumb_symetric_options opt = quick(200);
-    opt.network.few_points = true;
-    opt.network.starts = 3;
+    opt.network_few_points = true;
+    opt.network_starts = 3;
     opt.threads = 1;
     plumb_symetric a = measure(&f, &opt);
     opt.threads = 4;
@@ -274,9 +274,9 @@ TEST(of_several_starts_the_best_counts)
 {
     forged f = forge(1, 1, 30, 60, bent);
     plumb_symetric_options opt = quick(200);
-    opt.network.few_points = true;
+    opt.network_few_points = true;
     double best = HUGE_VAL;
-    for (opt.network.starts = 1; opt.network.starts <= 4; opt.network.starts++) {
+    for (opt.network_starts = 1; opt.network_starts <= 4; opt.network_starts++) {
         plumb_symetric r = measure(&f, &opt);
         CHECK(r.training.loss <= best);
         best = r.training.loss;
@@ -292,7 +292,7 @@ TEST(the_mask_makes_the_network_smaller)
     for (int i = 0; i < 20 * 8; i++) variance[i] = i % 4 == 0 ? 0.01 : 1.0;
     const plumb_array v = plumb_array_view(variance, PLUMB_FLOAT64, 2, (int64_t[]){20, 8});
     plumb_symetric_options opt = quick(20);
-    opt.network.few_points = true;
+    opt.network_few_points = true;
     plumb_symetric r;
     CHECK_OK(plumb_symetric_measure(&r, &f.latent, &f.truth, &v, &opt));
     CHECK_EQUAL(r.latents, 2);
@@ -306,7 +306,7 @@ TEST(what_is_not_finite_is_refused_or_dropped)
     forged f = forge(1, 1, 20, 60, map_rotation);
     f.latent_data[77] = (double)NAN;
     plumb_symetric_options opt = quick(20);
-    opt.network.few_points = true;
+    opt.network_few_points = true;
     plumb_symetric r;
     CHECK_FAILS(plumb_symetric_measure(&r, &f.latent, &f.truth, NULL, &opt), PLUMB_ENUMERIC,
                 "latent");
@@ -323,7 +323,7 @@ TEST(a_coordinate_at_rest_counts_as_explained)
     forged f = forge(2, 2, 30, 60, map_pairs);
     for (int64_t i = 0; i < 30 * 60; i++) f.truth_data[4 * i + 1] = f.truth_data[4 * i + 3] = 0.3;
     plumb_symetric_options opt = quick(1000);
-    opt.network.few_points = true;
+    opt.network_few_points = true;
     plumb_symetric r = measure(&f, &opt);
     CHECK_NEAR(r.r2, 1.0, 0.05);
     CHECK_NEAR(r.r2_heldout, r.r2, 1e-12);
@@ -337,18 +337,17 @@ TEST(settings_that_make_no_network_are_refused)
     forged f = forge(1, 1, 20, 60, map_rotation);
     for (int i = 0; i < 10; i++) {
         plumb_symetric_options opt = quick(20);
-        plumb_symetric_network *n = &opt.network;
-        n->few_points = true;
+        opt.network_few_points = true;
         if (i == 0) opt.mode = PLUMB_SYMETRIC_MODE_REFERENCE;
-        if (i == 1) n->layers = 1;
-        if (i == 2) n->layers = 17;
-        if (i == 3) n->width = -1;
-        if (i == 4) n->updates = 0;
-        if (i == 5) n->batch = 0;
-        if (i == 6) n->starts = 0;
-        if (i == 7) n->rate = (double)NAN;
-        if (i == 8) n->ridge = -1.0;
-        if (i == 9) n->heldout = 0;
+        if (i == 1) opt.network_layers = 1;
+        if (i == 2) opt.network_layers = 17;
+        if (i == 3) opt.network_width = -1;
+        if (i == 4) opt.network_updates = 0;
+        if (i == 5) opt.network_rows = 0;
+        if (i == 6) opt.network_starts = 0;
+        if (i == 7) opt.network_rate = (double)NAN;
+        if (i == 8) opt.network_ridge = -1.0;
+        if (i == 9) opt.network_heldout = 0;
         plumb_symetric r;
         CHECK_EQUAL(plumb_symetric_measure(&r, &f.latent, &f.truth, NULL, &opt), PLUMB_EVALUE);
     }

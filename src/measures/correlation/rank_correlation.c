@@ -7,15 +7,17 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/options_struct.h"
 #include "base/status.h"
 #include "math/rng.h"
 #include "math/special.h"
 #include "math/stats.h"
 
-plumb_rank_correlation_options plumb_rank_correlation_defaults(void)
+void plumb_rank_correlation_options_init(plumb_rank_correlation_options *options, size_t size)
 {
-    return (plumb_rank_correlation_options){
+    const plumb_rank_correlation_options defaults = {
         .size = sizeof(plumb_rank_correlation_options), .top = 1.0, .resamples = 2000, .seed = 1};
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 typedef struct place {
@@ -125,14 +127,16 @@ plumb_status plumb_rank_correlation_measure(plumb_rank_correlation *out, const d
                                             const double *outcome, int64_t count,
                                             const plumb_rank_correlation_options *opt)
 {
-    const plumb_rank_correlation_options o = opt ? *opt : plumb_rank_correlation_defaults();
+    plumb_rank_correlation_options o = plumb_rank_correlation_defaults();
+    plumb_status st = options_resolve(&o, sizeof o, opt, "plumb_rank_correlation_options");
+    if (st) return st;
     if (!(o.top > 0.0 && o.top <= 1.0) || o.resamples < 0)
         return fail(PLUMB_EVALUE, "top is %g and resamples %lld; want (0, 1] and 0 or more", o.top,
                     (long long)o.resamples);
     arena mem = {0};
     correlation_scratch d;
     plumb_rank_correlation r = {.rho_ci = {(double)NAN, (double)NAN}};
-    plumb_status st = make_desk(&d, &mem, count);
+    st = make_desk(&d, &mem, count);
     if (!st) {
         r.n = choose(d.x, d.y, d.scratch, measure, outcome, count, o.top);
         r.rho = r.n > 2 ? spearman(&d, r.n) : (double)NAN;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/options_struct.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "math/stats.h"
@@ -17,9 +18,9 @@
 // One stream of random numbers for all intervals: they resample the same trajectories together.
 enum { BOOTSTRAP_STREAM = 0x766f7265 };
 
-plumb_forecast_options plumb_forecast_defaults(void)
+void plumb_forecast_options_init(plumb_forecast_options *options, size_t size)
 {
-    return (plumb_forecast_options){
+    const plumb_forecast_options defaults = {
         .size = sizeof(plumb_forecast_options),
         .frames = PLUMB_FORECAST_FRAMES_PLAIN,
         .split = 60,
@@ -33,6 +34,7 @@ plumb_forecast_options plumb_forecast_defaults(void)
         .resamples = 2000,
         .seed = 1,
     };
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 // Frame counts beyond this are a slip of the hand; below it their sums cannot overflow.
@@ -48,15 +50,8 @@ static plumb_status check_count(const char *name, int64_t value, int64_t least, 
 static plumb_status check_options(plumb_forecast_options *out, const plumb_forecast_options *opt)
 {
     *out = plumb_forecast_defaults();
-    if (!opt) return PLUMB_OK;
-    if (opt->size < sizeof opt->size || opt->size > sizeof *out)
-        return fail(PLUMB_EVALUE,
-                    "forecast options say they have %zu bytes, not %zu; begin with "
-                    "plumb_forecast_defaults()",
-                    opt->size, sizeof *out);
-    memcpy(out, opt, opt->size);
-
-    plumb_status st;
+    plumb_status st = options_resolve(out, sizeof *out, opt, "plumb_forecast_options");
+    if (st) return st;
     // A model that predicts each frame from the one before is not scored on its first; one that is
     // scored on all it sees need not predict more, and HGN does not.
     const int64_t least_target = out->frames == PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE      ? 2

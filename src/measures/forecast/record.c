@@ -2,6 +2,7 @@
 // The result as a record. Keys are always the same; what was not measured is null.
 #include <math.h>
 
+#include "base/options_struct.h"
 #include "measures/forecast/protocol.h"
 
 static void put_text(plumb_record *r, const char *key, const char *text)
@@ -54,10 +55,10 @@ static double mean_of_two(double a, double b)
 }
 
 void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
-                           const plumb_forecast_options *opt)
+                           const plumb_forecast_options *options)
 {
-    const plumb_forecast_options fallback = plumb_forecast_defaults();
-    if (!opt) opt = &fallback;
+    plumb_forecast_options full = plumb_forecast_defaults(), *opt = &full;
+    if (options_resolve(&full, sizeof full, options, "plumb_forecast_options")) return;
     const plumb_forecast_direction *f = &result->forward, *b = &result->backward;
 
     plumb_record_set_double(r, "rec_mse", f->rec.published);

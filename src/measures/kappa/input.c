@@ -17,8 +17,6 @@ static const double nearly_constant = 1e-3;
 
 static plumb_status check_options(const plumb_kappa_options *o)
 {
-    if (o->size != sizeof *o)
-        return fail(PLUMB_EVALUE, "the options were not made by plumb_kappa_defaults()");
     if (o->centres < 1 || o->centres > 4000 || o->state_centres < 1 || o->state_centres > 4000)
         return fail(PLUMB_EVALUE, "%lld and %lld centres: wanted 1 to 4000", (long long)o->centres,
                     (long long)o->state_centres);

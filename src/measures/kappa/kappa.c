@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/options_struct.h"
 #include "base/status.h"
 #include "math/eigen.h"
 #include "math/rng.h"
@@ -16,9 +17,9 @@
 
 enum { STREAM_KAPPA = 21 };
 
-plumb_kappa_options plumb_kappa_defaults(void)
+void plumb_kappa_options_init(plumb_kappa_options *options, size_t size)
 {
-    return (plumb_kappa_options){
+    const plumb_kappa_options defaults = {
         .size = sizeof(plumb_kappa_options),
         .kappa_bar = 0.9,
         .r2_bar = 0.9,
@@ -27,6 +28,7 @@ plumb_kappa_options plumb_kappa_defaults(void)
         .resamples = 2000,
         .seed = 1,
     };
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 // --- the number ---------------------------------------------------------------------------------
@@ -339,15 +341,16 @@ static plumb_status measure(plumb_kappa *out, arena *keep, arena *mem, const plu
 }
 
 plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
-                                 const plumb_array *truth, const plumb_kappa_options *opt)
+                                 const plumb_array *truth, const plumb_kappa_options *options)
 {
     const double started = clock_now();
-    const plumb_kappa_options defaults = plumb_kappa_defaults();
-    if (!opt) opt = &defaults;
+    plumb_kappa_options opt = plumb_kappa_defaults();
+    const plumb_status resolved = options_resolve(&opt, sizeof opt, options, "plumb_kappa_options");
+    if (resolved) return resolved;
     plumb_kappa result = {.symplectic_r2 = (double)NAN};
     arena mem = {0}, *keep = calloc(1, sizeof *keep);
     plumb_status st = keep ? PLUMB_OK : fail(PLUMB_EMEMORY, "no memory");
-    if (!st) st = measure(&result, keep, &mem, latent, truth, opt);
+    if (!st) st = measure(&result, keep, &mem, latent, truth, &opt);
     arena_clear(&mem);
     if (st) {
         if (keep) arena_clear(keep);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/options_struct.h"
 #include "plumb/surprise.h"
 
 static void put_metrics(plumb_record *r, const plumb_surprise_metrics *m)
@@ -183,10 +184,10 @@ static void put_comparisons(plumb_record *r, const plumb_surprise *result)
 }
 
 void plumb_surprise_record(plumb_record *r, const plumb_surprise *result,
-                           const plumb_surprise_options *opt)
+                           const plumb_surprise_options *options)
 {
-    const plumb_surprise_options fallback = plumb_surprise_defaults();
-    if (!opt) opt = &fallback;
+    plumb_surprise_options full = plumb_surprise_defaults(), *opt = &full;
+    if (options_resolve(&full, sizeof full, options, "plumb_surprise_options")) return;
     plumb_record_begin_object(r, "scorers");
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (result->scorers[i].measured) put_scorer(r, result, &result->scorers[i]);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/options_struct.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "math/rng.h"
@@ -44,9 +45,9 @@ bool plumb_scorer_available(plumb_scorer scorer)
     return scorer != PLUMB_SCORER_OCSVM || one_class_svm_load() == PLUMB_OK;
 }
 
-plumb_surprise_options plumb_surprise_defaults(void)
+void plumb_surprise_options_init(plumb_surprise_options *options, size_t size)
 {
-    plumb_surprise_options opt = {
+    plumb_surprise_options defaults = {
         .size = sizeof(plumb_surprise_options),
         .k = 50,
         .gamma = 0.01,
@@ -64,8 +65,8 @@ plumb_surprise_options plumb_surprise_defaults(void)
         .resamples = 2000,
         .seed = 1,
     };
-    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) opt.gammas[i] = (double)NAN;
-    return opt;
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) defaults.gammas[i] = (double)NAN;
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 // ---- options ----
@@ -86,14 +87,8 @@ static plumb_status check_open(const char *name, double value, double low, doubl
 static plumb_status check_options(plumb_surprise_options *out, const plumb_surprise_options *opt)
 {
     *out = plumb_surprise_defaults();
-    if (!opt) return PLUMB_OK;
-    if (opt->size < sizeof opt->size || opt->size > sizeof *out)
-        return fail(PLUMB_EVALUE,
-                    "surprise options say they have %zu bytes, not %zu; begin with "
-                    "plumb_surprise_defaults()",
-                    opt->size, sizeof *out);
-    memcpy(out, opt, opt->size);
-    plumb_status st;
+    plumb_status st = options_resolve(out, sizeof *out, opt, "plumb_surprise_options");
+    if (st) return st;
     const double huge = 1e300;
     if ((st = check_count("k", out->k, 1, INT64_MAX)) ||
         (st = check_count("trees", out->trees, 1, 100000)) ||
@@ -467,11 +462,8 @@ plumb_status plumb_surprise_measure(plumb_surprise *out, const plumb_surprise_in
     plumb_surprise_options checked;
     plumb_surprise_input in = {0};
     plumb_status st = check_options(&checked, opt);
+    if (!st) st = options_resolve(&in, sizeof in, input, "plumb_surprise_input");
     if (st) return st;
-    if (input->size < sizeof input->size || input->size > sizeof in)
-        return fail(PLUMB_EVALUE, "the surprise input says it has %zu bytes, not %zu", input->size,
-                    sizeof in);
-    memcpy(&in, input, input->size);
 
     arena *mem = calloc(1, sizeof *mem);
     if (!mem) return fail(PLUMB_EMEMORY, "no memory for the result");

@@ -10,8 +10,6 @@
 
 static plumb_status check_options(const plumb_symetric_options *o)
 {
-    if (o->size != sizeof *o)
-        return fail(PLUMB_EVALUE, "the options were not made by plumb_symetric_defaults()");
     if (o->max_order < 1 || o->max_order > POLY_MAX_ORDER)
         return fail(PLUMB_EVALUE, "the highest order is %d, it must be 1 to %d", o->max_order,
                     POLY_MAX_ORDER);

@@ -15,66 +15,73 @@
 #include "measures/symetric/symetric.h"
 
 // How many numbers it sees of so many latents.
-static int64_t inputs_of(const plumb_symetric_network *n, int64_t latents)
+static int64_t inputs_of(const plumb_symetric_options *opt, int64_t latents)
 {
-    return n->components && latents > n->components ? n->components : latents;
+    return opt->network_components && latents > opt->network_components ? opt->network_components
+                                                                        : latents;
 }
 
 // A layer narrower than the truth would cap the rank of J below 2n, and Sym could not be 0.
-static mlp_fit_shape shape_of(const plumb_symetric_network *n, int64_t latents, int64_t states)
+static mlp_fit_shape shape_of(const plumb_symetric_options *opt, int64_t latents, int64_t states)
 {
     enum { PUBLISHED = 4 };
-    const int64_t width = n->width ? n->width : states > PUBLISHED ? states : PUBLISHED;
-    return (mlp_fit_shape){inputs_of(n, latents), states, width, n->layers};
+    const int64_t width = opt->network_width   ? opt->network_width
+                          : states > PUBLISHED ? states
+                                               : PUBLISHED;
+    return (mlp_fit_shape){inputs_of(opt, latents), states, width, opt->network_layers};
 }
 
-static int64_t heldout_of(const plumb_symetric_network *n, int64_t trajectories)
+static int64_t heldout_of(const plumb_symetric_options *opt, int64_t trajectories)
 {
     const int64_t most = trajectories < 10 ? 1 : trajectories / 5;
-    return n->heldout < most ? n->heldout : most;
+    return opt->network_heldout < most ? opt->network_heldout : most;
 }
 
 int64_t plumb_symetric_enough(int64_t latents, int64_t states, int64_t steps,
                               const plumb_symetric_options *opt)
 {
     const plumb_symetric_options defaults = plumb_symetric_defaults();
-    const plumb_symetric_network *n = &(opt ? opt : &defaults)->network;
-    const mlp_fit_shape net = shape_of(n, latents, states);
-    const int64_t points = mlp_fit_parameters(&net) * n->points_per_parameter;
+    if (!opt) opt = &defaults;
+    const mlp_fit_shape net = shape_of(opt, latents, states);
+    const int64_t points = mlp_fit_parameters(&net) * opt->network_points_per_parameter;
     int64_t count = (points + steps - 1) / steps;
     const int64_t train = count > 1 ? count : 1;
-    while (count - heldout_of(n, count) < train) count++;
+    while (count - heldout_of(opt, count) < train) count++;
     return count;
 }
 
-plumb_status symetric_network_check(const plumb_symetric_options *o)
+plumb_status symetric_network_check(const plumb_symetric_options *opt)
 {
-    const plumb_symetric_network *n = &o->network;
-    if (o->method != PLUMB_SYMETRIC_METHOD_MLP) return PLUMB_OK;
-    if (o->mode == PLUMB_SYMETRIC_MODE_REFERENCE)
+    if (opt->method != PLUMB_SYMETRIC_METHOD_MLP) return PLUMB_OK;
+    if (opt->mode == PLUMB_SYMETRIC_MODE_REFERENCE)
         return fail(PLUMB_EVALUE, "no code of the network was published, so there is nothing for "
                                   "the reference mode to repeat");
-    if (n->layers < 2 || n->layers > MLP_MOST_LAYERS || n->width < 0 || n->width > 1024)
-        return fail(PLUMB_EVALUE, "%d layers of %lld units: wanted 2 to %d of 1 to 1024", n->layers,
-                    (long long)n->width, MLP_MOST_LAYERS);
-    if (n->updates < 1 || n->batch < 1 || n->starts < 1 || n->starts > 1000)
+    if (opt->network_layers < 2 || opt->network_layers > MLP_MOST_LAYERS ||
+        opt->network_width < 0 || opt->network_width > 1024)
+        return fail(PLUMB_EVALUE, "%d layers of %lld units: wanted 2 to %d of 1 to 1024",
+                    opt->network_layers, (long long)opt->network_width, MLP_MOST_LAYERS);
+    if (opt->network_updates < 1 || opt->network_rows < 1 || opt->network_starts < 1 ||
+        opt->network_starts > 1000)
         return fail(PLUMB_EVALUE,
                     "%lld updates of %lld rows from %lld starts: wanted 1 of each at least, and "
                     "1000 starts at most",
-                    (long long)n->updates, (long long)n->batch, (long long)n->starts);
-    if (!(n->rate > 0.0) || !isfinite(n->rate) || !(n->ridge >= 0.0) || !isfinite(n->ridge))
+                    (long long)opt->network_updates, (long long)opt->network_rows,
+                    (long long)opt->network_starts);
+    if (!(opt->network_rate > 0.0) || !isfinite(opt->network_rate) ||
+        !(opt->network_ridge >= 0.0) || !isfinite(opt->network_ridge))
         return fail(PLUMB_EVALUE,
                     "a rate of %g and a ridge of %g: wanted one above 0 and one not "
                     "below",
-                    n->rate, n->ridge);
-    if (n->components < 0 || n->components > 4096)
+                    opt->network_rate, opt->network_ridge);
+    if (opt->network_components < 0 || opt->network_components > 4096)
         return fail(PLUMB_EVALUE, "%lld components: wanted 1 to 4096, or 0 for all latents",
-                    (long long)n->components);
-    if (n->heldout < 1 || n->points_per_parameter < 0 || n->points_per_parameter > 1000000)
+                    (long long)opt->network_components);
+    if (opt->network_heldout < 1 || opt->network_points_per_parameter < 0 ||
+        opt->network_points_per_parameter > 1000000)
         return fail(PLUMB_EVALUE,
                     "%lld trajectories held out and %lld points a parameter: wanted 1 at least, "
                     "and 0 to 1000000",
-                    (long long)n->heldout, (long long)n->points_per_parameter);
+                    (long long)opt->network_heldout, (long long)opt->network_points_per_parameter);
     return PLUMB_OK;
 }
 
@@ -104,15 +111,16 @@ static plumb_status part_trajectories(symetric_batch_input *in, arena *mem, int6
 static plumb_status refuse_few(const symetric_batch_input *in, const mlp_fit_shape *net,
                                int64_t train)
 {
-    const plumb_symetric_network *n = &in->opt->network;
+    const plumb_symetric_options *opt = in->opt;
     const int64_t parameters = mlp_fit_parameters(net), points = train * in->steps;
-    if (n->few_points || points / parameters >= n->points_per_parameter) return PLUMB_OK;
+    if (opt->network_few_points || points / parameters >= opt->network_points_per_parameter)
+        return PLUMB_OK;
     const int64_t wanted = plumb_symetric_enough(net->inputs, net->outputs, in->steps, in->opt);
     return fail(
         PLUMB_ENUMERIC,
         "%lld points to train a network of %lld parameters on; wanted %lld a parameter, that "
         "is %lld trajectories of %lld steps, not %lld (--few-points goes on all the same)",
-        (long long)points, (long long)parameters, (long long)n->points_per_parameter,
+        (long long)points, (long long)parameters, (long long)opt->network_points_per_parameter,
         (long long)wanted, (long long)in->steps, (long long)in->trajectories);
 }
 
@@ -199,19 +207,19 @@ static plumb_status train(double **best, plumb_symetric_training *training, aren
                           const symetric_batch_input *in, const mlp_fit_shape *net, const double *x,
                           const double *y, int64_t stride, int64_t first, int64_t rows)
 {
-    const plumb_symetric_options *o = in->opt;
-    const plumb_symetric_network *n = &o->network;
+    const plumb_symetric_options *opt = in->opt;
     const int64_t size = mlp_fit_parameters(net);
-    starts s = {.seed = o->seed,
-                .count = n->starts,
-                .threads = o->threads > 0 ? o->threads : parallel_threads(),
-                .job = {.shape = *net,
-                        .rows = rows,
-                        .stride = rows,
-                        .batch = n->batch < rows ? n->batch : rows,
-                        .rate = {n->rate, n->updates, 0, ADAM_COSINE, 0.0, 0.01},
-                        .ridge = n->ridge,
-                        .form = PROGRAM_FAST}};
+    starts s = {
+        .seed = opt->seed,
+        .count = opt->network_starts,
+        .threads = opt->threads > 0 ? opt->threads : parallel_threads(),
+        .job = {.shape = *net,
+                .rows = rows,
+                .stride = rows,
+                .batch = opt->network_rows < rows ? opt->network_rows : rows,
+                .rate = {opt->network_rate, opt->network_updates, 0, ADAM_COSINE, 0.0, 0.01},
+                .ridge = opt->network_ridge,
+                .form = PROGRAM_FAST}};
     int64_t *order = ARENA_ALLOC(mem, int64_t, rows);
     s.values = ARENA_ALLOC(mem, double, (s.count * size));
     s.errors = ARENA_ALLOC(mem, double, s.count);
@@ -219,7 +227,7 @@ static plumb_status train(double **best, plumb_symetric_training *training, aren
     s.status = ARENA_ALLOC(mem, plumb_status, s.count);
     s.messages = arena_alloc(mem, s.count, sizeof *s.messages);
     if (!order || !s.values || !s.errors || !told || !s.status || !s.messages) return PLUMB_EMEMORY;
-    rng r = rng_at(o->seed, STREAM_SHUFFLE);
+    rng r = rng_at(opt->seed, STREAM_SHUFFLE);
     rng_distinct(order, &r, rows, rows);
     double *mixed[2];
     plumb_status st = shuffle_rows(&mixed[0], mem, x, net->inputs, stride, first, order, rows);
@@ -237,7 +245,7 @@ static plumb_status train(double **best, plumb_symetric_training *training, aren
     training->loss = s.errors[winner] / (double)(rows * net->outputs);
     st = mlp_fit_apply(told, net, *best, s.job.x, rows, rows);
     if (st) return st;
-    training->r2 = mean_r2(s.job.y, told, net->outputs, rows, rows, o->r2);
+    training->r2 = mean_r2(s.job.y, told, net->outputs, rows, rows, opt->r2);
     return PLUMB_OK;
 }
 
@@ -330,7 +338,7 @@ static plumb_status see_rows(rows_seen *s, principal_components *parts, symetric
         s->latent[d] = rests(s->x + d * s->stride, b->latent_mean[d], first, end);
     for (int64_t t = 0; t < in->targets; t++)
         s->truth[t] = rests(s->y + t * s->stride, b->truth_mean[t], first, end);
-    const int64_t most = inputs_of(&in->opt->network, b->dims);
+    const int64_t most = inputs_of(in->opt, b->dims);
     if (most == b->dims) return PLUMB_OK;
     s->parts = parts;
     return principal_components_fit(parts, &s->x, mem, b->dims, s->stride, first, end, most);
@@ -340,7 +348,7 @@ plumb_status symetric_network(symetric_work *work, plumb_symetric_training *trai
                               symetric_batch_input *in)
 {
     arena *mem = &work->mem;
-    const int64_t all = in->trajectories, heldout = heldout_of(&in->opt->network, all);
+    const int64_t all = in->trajectories, heldout = heldout_of(in->opt, all);
     symetric_batch *b = ARENA_ALLOC(mem, symetric_batch, 1);
     work->batch_memory = ARENA_ALLOC(mem, arena, 1);
     if (!b || !work->batch_memory) return PLUMB_EMEMORY;
@@ -351,7 +359,7 @@ plumb_status symetric_network(symetric_work *work, plumb_symetric_training *trai
     plumb_status st = part_trajectories(in, mem, heldout);
     if (!st) st = symetric_batch_select_latents(b, mem, in, 0, all);
     if (st) return st;
-    mlp_fit_shape net = shape_of(&in->opt->network, b->dims, in->targets);
+    mlp_fit_shape net = shape_of(in->opt, b->dims, in->targets);
     st = refuse_few(in, &net, all - heldout);
     rows_seen seen = {0};
     principal_components parts = {0};

@@ -2,6 +2,7 @@
 // The names under which `plumb measure --json` prints a result (fixed: programs read them).
 #include <math.h>
 
+#include "base/options_struct.h"
 #include "plumb/symetric.h"
 
 static void list_batches(plumb_record *record, const plumb_symetric *r)
@@ -25,10 +26,10 @@ static void list_batches(plumb_record *record, const plumb_symetric *r)
 }
 
 static void record_training(plumb_record *record, const plumb_symetric_training *t,
-                            const plumb_symetric_network *n)
+                            const plumb_symetric_options *opt)
 {
     plumb_record_set_int(record, "width", t->width);
-    plumb_record_set_int(record, "layers", n->layers);
+    plumb_record_set_int(record, "layers", opt->network_layers);
     plumb_record_set_int(record, "parameters", t->parameters);
     if (t->components) plumb_record_set_int(record, "components", t->components);
     else plumb_record_set_double(record, "components", (double)NAN);
@@ -36,18 +37,18 @@ static void record_training(plumb_record *record, const plumb_symetric_training 
     plumb_record_set_int(record, "train_points", t->points);
     plumb_record_set_double(record, "points_per_parameter",
                             (double)t->points / (double)t->parameters);
-    plumb_record_set_int(record, "updates", n->updates);
-    plumb_record_set_int(record, "starts", n->starts);
-    plumb_record_set_double(record, "ridge", n->ridge);
+    plumb_record_set_int(record, "updates", opt->network_updates);
+    plumb_record_set_int(record, "starts", opt->network_starts);
+    plumb_record_set_double(record, "ridge", opt->network_ridge);
     plumb_record_set_double(record, "loss", t->loss);
     plumb_record_set_double(record, "r2_train", t->r2);
 }
 
 void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
-                           const plumb_symetric_options *opt)
+                           const plumb_symetric_options *options)
 {
-    const plumb_symetric_options defaults = plumb_symetric_defaults();
-    if (!opt) opt = &defaults;
+    plumb_symetric_options full = plumb_symetric_defaults(), *opt = &full;
+    if (options_resolve(&full, sizeof full, options, "plumb_symetric_options")) return;
     const bool mlp = r->method == PLUMB_SYMETRIC_METHOD_MLP;
     plumb_record_set_string(record, "method", mlp ? "mlp" : "pr");
     plumb_record_set_string(record, "mode",
@@ -66,7 +67,7 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
     if (mlp) plumb_record_set_double(record, "order", (double)NAN);
     else plumb_record_set_int(record, "order", r->order);
     plumb_record_set_double(record, "alpha", r->alpha);
-    if (mlp) record_training(record, &r->training, &opt->network);
+    if (mlp) record_training(record, &r->training, opt);
     plumb_record_begin_array(record, "sym_per_trajectory");
     for (int64_t i = 0; i < r->trajectories; i++)
         plumb_record_set_double(record, NULL, r->items[i].sym);

@@ -8,15 +8,16 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/options_struct.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "measures/fit/principal_components.h"
 #include "measures/symetric/batch.h"
 #include "measures/symetric/symetric.h"
 
-plumb_symetric_options plumb_symetric_defaults(void)
+void plumb_symetric_options_init(plumb_symetric_options *options, size_t size)
 {
-    return (plumb_symetric_options){
+    const plumb_symetric_options defaults = {
         .size = sizeof(plumb_symetric_options),
         .mode = PLUMB_SYMETRIC_MODE_CONVERGED,
         .batch = -1,
@@ -39,16 +40,17 @@ plumb_symetric_options plumb_symetric_defaults(void)
         .kl_bar = 0.01,
         .resamples = 2000,
         .seed = 1,
-        .network = {.layers = 4,
-                    .updates = 6000,
-                    .batch = 3840,
-                    .rate = 0.01,
-                    .starts = 2,
-                    .heldout = 50,
-                    .points_per_parameter = 1000,
-                    .components = PRINCIPAL_COMPONENTS_MAX},
+        .network_layers = 4,
+        .network_updates = 6000,
+        .network_rows = 3840,
+        .network_rate = 0.01,
+        .network_starts = 2,
+        .network_heldout = 50,
+        .network_points_per_parameter = 1000,
+        .network_components = PRINCIPAL_COMPONENTS_MAX,
         .max_features = 10000,
     };
+    options_init(options, size, &defaults, sizeof defaults);
 }
 
 // --- all batches --------------------------------------------------------------------------------
@@ -209,7 +211,7 @@ static plumb_status explain(plumb_symetric *out, arena *mem, const plumb_symetri
         snprintf(text, sizeof text,
                  "R2 %.4f is not above %g: no network of %d layers of %lld units was found that "
                  "recovers the true state from the latents",
-                 out->r2, o->r2_bar, o->network.layers, (long long)out->training.width);
+                 out->r2, o->r2_bar, o->network_layers, (long long)out->training.width);
     else
         snprintf(text, sizeof text,
                  "R2 %.4f is not above %g: no polynomial up to order %d recovers the true state "
@@ -235,11 +237,13 @@ static plumb_status conclude(plumb_symetric *out, arena *mem, const symetric_bat
 
 plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *latent,
                                     const plumb_array *truth, const plumb_array *variance,
-                                    const plumb_symetric_options *opt)
+                                    const plumb_symetric_options *options)
 {
     const double started = clock_now();
-    const plumb_symetric_options defaults = plumb_symetric_defaults();
-    if (!opt) opt = &defaults;
+    plumb_symetric_options full = plumb_symetric_defaults(), *opt = &full;
+    const plumb_status resolved =
+        options_resolve(&full, sizeof full, options, "plumb_symetric_options");
+    if (resolved) return resolved;
     symetric_work work = {0};
     symetric_batch_input in;
     plumb_symetric result = {.mode = opt->mode, .method = opt->method};
@@ -271,10 +275,12 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
 plumb_status plumb_symetric_floor(double *sym, const plumb_array *truth,
                                   const plumb_symetric_options *opt)
 {
-    plumb_symetric_options plain = opt ? *opt : plumb_symetric_defaults();
+    plumb_symetric_options plain = plumb_symetric_defaults();
+    plumb_status st = options_resolve(&plain, sizeof plain, opt, "plumb_symetric_options");
+    if (st) return st;
     plain.resamples = 0;
     plumb_symetric of_truth;
-    const plumb_status st = plumb_symetric_measure(&of_truth, truth, truth, NULL, &plain);
+    st = plumb_symetric_measure(&of_truth, truth, truth, NULL, &plain);
     if (st) return st;
     *sym = of_truth.sym;
     plumb_symetric_clear(&of_truth);
