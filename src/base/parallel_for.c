@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Threads are made for the call and joined before it returns: work here is coarse, and a library
-// that keeps no threads of its own survives fork() in its host program.
+// Parallel loop over independent tasks.
+//
+// Threads are created for the call and joined before it returns. Tasks here are coarse, and a
+// library that keeps no threads survives fork() in its host program.
 #define _GNU_SOURCE
 #include "base/parallel_for.h"
 
@@ -10,54 +12,105 @@
 #include <stdlib.h>
 
 typedef struct parallel_region {
-    parallel_task *work;
+    parallel_task *task;
     void *context;
     int64_t count;
-    _Atomic int64_t next;
+    bool report_progress;
+    double progress_first, progress_share;
+    _Atomic int64_t next; // the next index to run
+    _Atomic int64_t done;
+    _Atomic bool failed;
+    pthread_mutex_t lock; // of the two members below
+    int64_t error_index;  // the lowest failing index
+    task_error error;
 } parallel_region;
 
 typedef struct parallel_worker {
-    parallel_region *crew;
+    parallel_region *region;
     int worker;
 } parallel_worker;
 
-static void *serve(void *argument)
+// Keeps the failure of the lowest index.
+static void store_error(parallel_region *region, int64_t index, plumb_status status)
 {
-    const parallel_worker *s = argument;
-    for (;;) {
-        const int64_t item = atomic_fetch_add(&s->crew->next, 1);
-        if (item >= s->crew->count) return NULL;
-        s->crew->work(s->crew->context, item, s->worker);
+    pthread_mutex_lock(&region->lock);
+    if (!region->error.status || index < region->error_index) {
+        region->error_index = index;
+        task_error_store(&region->error, status);
     }
+    pthread_mutex_unlock(&region->lock);
+    atomic_store(&region->failed, true);
 }
 
-void parallel_for(int64_t count, int threads, parallel_task *work, void *context)
+static void *run_tasks(void *argument)
+{
+    const parallel_worker *self = argument;
+    parallel_region *region = self->region;
+    while (!atomic_load(&region->failed)) {
+        const int64_t index = atomic_fetch_add(&region->next, 1);
+        if (index >= region->count) break;
+        plumb_status st = status_check_stop();
+        if (!st) st = region->task(region->context, index, self->worker);
+        if (st) {
+            store_error(region, index, st);
+            break;
+        }
+        const int64_t done = atomic_fetch_add(&region->done, 1) + 1;
+        // Worker 0 is the caller's own thread, the only one that may run the caller's callback.
+        if (region->report_progress && self->worker == 0)
+            status_progress(region->progress_first +
+                            region->progress_share * (double)done / (double)region->count);
+    }
+    return NULL;
+}
+
+static plumb_status run_region(parallel_region *region, int threads)
 {
     if (threads <= 0) threads = parallel_threads();
     if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
-    if (threads > count) threads = (int)count;
+    if (threads > region->count) threads = (int)region->count;
 
-    parallel_region c = {.work = work, .context = context, .count = count};
-    parallel_worker seats[PARALLEL_MAX_THREADS];
+    parallel_worker workers[PARALLEL_MAX_THREADS];
     pthread_t handles[PARALLEL_MAX_THREADS];
     int started = 0;
+    pthread_mutex_init(&region->lock, NULL);
     for (int i = 1; i < threads; i++) {
-        seats[i] = (parallel_worker){&c, i};
-        if (pthread_create(&handles[started], NULL, serve, &seats[i])) break;
+        workers[i] = (parallel_worker){region, i};
+        if (pthread_create(&handles[started], NULL, run_tasks, &workers[i])) break;
         started++;
     }
-    seats[0] = (parallel_worker){&c, 0};
-    serve(&seats[0]);
+    workers[0] = (parallel_worker){region, 0};
+    run_tasks(&workers[0]);
     for (int i = 0; i < started; i++) pthread_join(handles[i], NULL);
+    pthread_mutex_destroy(&region->lock);
+    return task_error_raise(&region->error);
+}
+
+plumb_status parallel_for(int64_t count, int threads, parallel_task *task, void *context)
+{
+    parallel_region region = {.task = task, .context = context, .count = count};
+    return run_region(&region, threads);
+}
+
+plumb_status parallel_for_progress(int64_t count, int threads, parallel_task *task, void *context,
+                                   double first, double share)
+{
+    parallel_region region = {.task = task,
+                              .context = context,
+                              .count = count,
+                              .report_progress = true,
+                              .progress_first = first,
+                              .progress_share = share};
+    return run_region(&region, threads);
 }
 
 int parallel_threads(void)
 {
-    const char *wish = getenv("PLUMB_THREADS");
-    if (wish) {
+    const char *text = getenv("PLUMB_THREADS");
+    if (text) {
         char *end;
-        const long threads = strtol(wish, &end, 10);
-        if (end != wish && !*end && threads >= 1)
+        const long threads = strtol(text, &end, 10);
+        if (end != text && !*end && threads >= 1)
             return threads > PARALLEL_MAX_THREADS ? PARALLEL_MAX_THREADS : (int)threads;
     }
     cpu_set_t set;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Messages live in thread-local memory of fixed size, so that saying what failed cannot fail.
+// Status codes, error messages, log and progress callbacks. Messages are in thread-local memory of
+// a fixed size, so that reporting a failure cannot fail.
 #include "base/status.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
-static _Thread_local char message[1024];
+static _Thread_local char message[STATUS_MESSAGE_SIZE];
 
 static void (*log_write)(void *, const char *);
 static void *log_context;
@@ -14,7 +15,7 @@ static void (*progress_report)(void *, double);
 static void *progress_context;
 static atomic_bool stop_wanted; // lock-free, so a signal handler may set it
 
-// A message is one line whatever a file put into a name: control bytes become '?'.
+// A message is one line, even if a file put control bytes into a name: they become '?'.
 static void keep_one_line(char *text)
 {
     for (; *text; text++)
@@ -97,4 +98,15 @@ bool status_stopped(void)
 plumb_status status_check_stop(void)
 {
     return status_stopped() ? fail(PLUMB_ESTOPPED, "stopped; nothing was written") : PLUMB_OK;
+}
+
+void task_error_store(task_error *error, plumb_status status)
+{
+    error->status = status;
+    snprintf(error->message, sizeof error->message, "%s", message);
+}
+
+plumb_status task_error_raise(const task_error *error)
+{
+    return error->status ? fail(error->status, "%s", error->message) : PLUMB_OK;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Thread team that stays alive between short parallel regions.
 #define _GNU_SOURCE
 #include "base/thread_team.h"
 
@@ -10,122 +11,141 @@
 #include "base/parallel_for.h"
 
 typedef struct team_worker {
-    thread_team *crew;
+    thread_team *team;
     int worker;
+    task_error error; // of the last region
 } team_worker;
 
 struct thread_team {
-    pthread_mutex_t lock; // of those who sleep
-    pthread_cond_t go, done;
-    _Atomic uint64_t round; // counts the rounds; a worker waits for the next
-    _Atomic int busy;       // threads still at work in this round
+    pthread_mutex_t lock; // of the threads that sleep
+    pthread_cond_t region_started, region_done;
+    _Atomic uint64_t region; // number of regions so far; a worker waits for the next
+    _Atomic int running;     // threads that have not finished this region
     _Atomic bool ended;
-    thread_team_work *work; // set before the round is counted
+    thread_team_task *task; // set before `region` is incremented
     void *context;
 
-    int threads; // besides the caller
-    team_worker seats[PARALLEL_MAX_THREADS];
+    int threads; // without the caller
+    team_worker workers[PARALLEL_MAX_THREADS];
     pthread_t handle[PARALLEL_MAX_THREADS];
 };
 
-// Rounds follow each other closely. Who sleeps in between is woken late, and at first on the
-// processor of who woke it; so a tenth of a millisecond or so is waited awake.
-enum { AWAKE = 3000 };
+// Regions follow each other closely. A thread that sleeps in between wakes up late, and at first on
+// the core of the thread that woke it. So it spins for about a tenth of a millisecond before it
+// sleeps.
+enum { SPIN_COUNT = 3000 };
 
-static void breathe(void)
+static void spin_pause(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #endif
 }
 
-static bool waits(const thread_team *c, uint64_t seen)
+static bool must_wait(const thread_team *team, uint64_t last_region)
 {
-    return !atomic_load(&c->ended) && atomic_load(&c->round) == seen;
+    return !atomic_load(&team->ended) && atomic_load(&team->region) == last_region;
 }
 
-static void *serve(void *argument)
+static void run_share(team_worker *self)
 {
-    const team_worker *s = argument;
-    thread_team *c = s->crew;
-    for (uint64_t seen = 0;;) {
-        for (int i = 0; i < AWAKE && waits(c, seen); i++) breathe();
-        if (waits(c, seen)) {
-            pthread_mutex_lock(&c->lock);
-            while (waits(c, seen)) pthread_cond_wait(&c->go, &c->lock);
-            pthread_mutex_unlock(&c->lock);
+    thread_team *team = self->team;
+    const plumb_status st = team->task(team->context, self->worker, team->threads + 1);
+    self->error.status = PLUMB_OK;
+    if (st) task_error_store(&self->error, st);
+}
+
+static void *run_worker(void *argument)
+{
+    team_worker *self = argument;
+    thread_team *team = self->team;
+    for (uint64_t last_region = 0;;) {
+        for (int i = 0; i < SPIN_COUNT && must_wait(team, last_region); i++) spin_pause();
+        if (must_wait(team, last_region)) {
+            pthread_mutex_lock(&team->lock);
+            while (must_wait(team, last_region))
+                pthread_cond_wait(&team->region_started, &team->lock);
+            pthread_mutex_unlock(&team->lock);
         }
-        if (atomic_load(&c->ended)) return NULL;
-        seen = atomic_load(&c->round);
-        c->work(c->context, s->worker, c->threads + 1);
-        if (atomic_fetch_sub(&c->busy, 1) == 1) {
-            pthread_mutex_lock(&c->lock);
-            pthread_cond_signal(&c->done);
-            pthread_mutex_unlock(&c->lock);
+        if (atomic_load(&team->ended)) return NULL;
+        last_region = atomic_load(&team->region);
+        run_share(self);
+        if (atomic_fetch_sub(&team->running, 1) == 1) {
+            pthread_mutex_lock(&team->lock);
+            pthread_cond_signal(&team->region_done);
+            pthread_mutex_unlock(&team->lock);
         }
     }
 }
 
 plumb_status thread_team_create(thread_team **out, int threads)
 {
-    thread_team *c = calloc(1, sizeof *c);
-    if (!c) return fail(PLUMB_EMEMORY, "no memory for threads");
+    thread_team *team = calloc(1, sizeof *team);
+    if (!team) return fail(PLUMB_EMEMORY, "out of memory for threads");
     if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
-    pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->go, NULL);
-    pthread_cond_init(&c->done, NULL);
-    // Signals are for the threads of the host program.
+    pthread_mutex_init(&team->lock, NULL);
+    pthread_cond_init(&team->region_started, NULL);
+    pthread_cond_init(&team->region_done, NULL);
+    team->workers[0] = (team_worker){.team = team};
+    // Signals go to the threads of the host program.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (int i = 1; i < threads; i++) {
-        c->seats[i] = (team_worker){c, i};
-        if (pthread_create(&c->handle[c->threads], NULL, serve, &c->seats[i])) break;
-        c->threads++;
+        team->workers[i] = (team_worker){.team = team, .worker = i};
+        if (pthread_create(&team->handle[team->threads], NULL, run_worker, &team->workers[i]))
+            break;
+        team->threads++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    *out = c;
+    *out = team;
     return PLUMB_OK;
 }
 
-void thread_team_free(thread_team *c)
+void thread_team_free(thread_team *team)
 {
-    if (!c) return;
-    pthread_mutex_lock(&c->lock);
-    atomic_store(&c->ended, true);
-    pthread_cond_broadcast(&c->go);
-    pthread_mutex_unlock(&c->lock);
-    for (int i = 0; i < c->threads; i++) pthread_join(c->handle[i], NULL);
-    pthread_cond_destroy(&c->go);
-    pthread_cond_destroy(&c->done);
-    pthread_mutex_destroy(&c->lock);
-    free(c);
+    if (!team) return;
+    pthread_mutex_lock(&team->lock);
+    atomic_store(&team->ended, true);
+    pthread_cond_broadcast(&team->region_started);
+    pthread_mutex_unlock(&team->lock);
+    for (int i = 0; i < team->threads; i++) pthread_join(team->handle[i], NULL);
+    pthread_cond_destroy(&team->region_started);
+    pthread_cond_destroy(&team->region_done);
+    pthread_mutex_destroy(&team->lock);
+    free(team);
 }
 
-int thread_team_size(const thread_team *c)
+int thread_team_size(const thread_team *team)
 {
-    return c->threads + 1;
+    return team->threads + 1;
 }
 
-void thread_team_run(thread_team *c, thread_team_work *work, void *context)
+static void wait_until_done(thread_team *team)
 {
-    if (!c->threads) {
-        work(context, 0, 1);
-        return;
+    for (int i = 0; i < SPIN_COUNT && atomic_load(&team->running); i++) spin_pause();
+    if (!atomic_load(&team->running)) return;
+    pthread_mutex_lock(&team->lock);
+    while (atomic_load(&team->running)) pthread_cond_wait(&team->region_done, &team->lock);
+    pthread_mutex_unlock(&team->lock);
+}
+
+plumb_status thread_team_run(thread_team *team, thread_team_task *task, void *context)
+{
+    team->task = task;
+    team->context = context;
+    if (team->threads) {
+        atomic_store(&team->running, team->threads);
+        pthread_mutex_lock(&team->lock);
+        atomic_fetch_add(&team->region, 1);
+        pthread_cond_broadcast(&team->region_started);
+        pthread_mutex_unlock(&team->lock);
     }
-    c->work = work;
-    c->context = context;
-    atomic_store(&c->busy, c->threads);
-    pthread_mutex_lock(&c->lock);
-    atomic_fetch_add(&c->round, 1);
-    pthread_cond_broadcast(&c->go);
-    pthread_mutex_unlock(&c->lock);
-    work(context, 0, c->threads + 1);
-    for (int i = 0; i < AWAKE && atomic_load(&c->busy); i++) breathe();
-    if (!atomic_load(&c->busy)) return;
-    pthread_mutex_lock(&c->lock);
-    while (atomic_load(&c->busy)) pthread_cond_wait(&c->done, &c->lock);
-    pthread_mutex_unlock(&c->lock);
+    run_share(&team->workers[0]);
+    if (team->threads) wait_until_done(team);
+    for (int i = 0; i <= team->threads; i++)
+        if (team->workers[i].error.status) return task_error_raise(&team->workers[i].error);
+    return PLUMB_OK;
 }
 
 int64_t thread_team_split(int64_t *size, int64_t count, int worker, int workers)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Threads that stay: for work of many short rounds, where making and joining threads each time, as
-// parallel_for does, would cost more than the work.
+// Thread team that stays alive between short parallel regions.
+//
+// Training runs thousands of short regions per second. Creating threads for each, as parallel_for
+// does, would cost more than the work.
 #ifndef BASE_THREAD_TEAM_H
 #define BASE_THREAD_TEAM_H
 
@@ -10,20 +12,25 @@
 
 typedef struct thread_team thread_team;
 
-/// What worker `worker` of `workers` does in a round. Which worker does what may change no bit.
-typedef void thread_team_work(void *context, int worker, int workers);
+/// What worker `worker` of `workers` does in one region. Which worker does what must not affect the
+/// result.
+typedef plumb_status thread_team_task(void *context, int worker, int workers);
 
-/// Starts threads - 1 threads; the caller is worker 0. Fewer, down to the caller alone, where they
-/// cannot be had. Fails with PLUMB_EMEMORY.
+/// Starts threads - 1 threads; the caller is worker 0. If threads cannot be created, the team is
+/// smaller, at least the caller alone. Fails with PLUMB_EMEMORY.
 plumb_status thread_team_create(thread_team **out, int threads);
-void thread_team_free(thread_team *c); ///< ends and joins them; NULL is allowed
+/// Ends and joins the threads. May be NULL: team.
+void thread_team_free(thread_team *team);
 
-int thread_team_size(const thread_team *c); ///< workers, the caller included
+/// The number of workers, the caller included.
+int thread_team_size(const thread_team *team);
 
-/// One round: every worker runs `work` once; returns when all are done.
-void thread_team_run(thread_team *c, thread_team_work *work, void *context);
+/// One parallel region: every worker runs `task` once. Returns when all are done, with the failure
+/// of the lowest worker if any failed.
+plumb_status thread_team_run(thread_team *team, thread_team_task *task, void *context);
 
-/// A fair share of `count` things: worker's are first .. first + *size - 1.
+/// The share of worker `worker` when `count` items are split evenly: returns the first item and
+/// sets *size to how many there are. Shares are contiguous and in the order of the workers.
 int64_t thread_team_split(int64_t *size, int64_t count, int worker, int workers);
 
 #endif

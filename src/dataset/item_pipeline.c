@@ -55,16 +55,13 @@ plumb_status item_pipeline_open(item_pipeline *a, const char *path, int64_t coun
     return a->slot ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static void make_item(void *context, int64_t slot, int worker)
+static plumb_status make_item(void *context, int64_t slot, int worker)
 {
     (void)worker;
     item_pipeline *a = context;
     pipeline_item *s = &a->slot[slot];
-    s->st = status_check_stop();
-    if (!s->st) s->st = a->make(a->context, slot, a->next + slot);
-    if (!s->st) s->st = writer_pack(&s->packed, a->out, s->data);
-    // The message belongs to this thread; the caller is on another.
-    if (s->st) snprintf(s->why, sizeof s->why, "%s", plumb_last_error());
+    const plumb_status st = a->make(a->context, slot, a->next + slot);
+    return st ? st : writer_pack(&s->packed, a->out, s->data);
 }
 
 plumb_status item_pipeline_run(item_pipeline *a, int64_t count, int threads)
@@ -73,11 +70,9 @@ plumb_status item_pipeline_run(item_pipeline *a, int64_t count, int threads)
     while (a->next < count && !st) {
         const int64_t left = count - a->next;
         const int64_t now = left < a->slots ? left : a->slots;
-        parallel_for(now, threads, make_item, a);
-        for (int64_t k = 0; k < now && !st; k++) {
-            pipeline_item *s = &a->slot[k];
-            st = s->st ? fail(s->st, "%s", s->why) : writer_append(a->out, s->data, &s->packed);
-        }
+        st = parallel_for(now, threads, make_item, a);
+        for (int64_t k = 0; k < now && !st; k++)
+            st = writer_append(a->out, a->slot[k].data, &a->slot[k].packed);
         a->next += now;
         status_progress((double)a->next / (double)count);
     }

@@ -13,8 +13,6 @@ enum { ITEM_PIPELINE_FIELDS = 64 };
 typedef struct pipeline_item {
     const void *data[ITEM_PIPELINE_FIELDS]; ///< one place a field that is not shared
     buffer packed;
-    plumb_status st;
-    char why[512];
 } pipeline_item;
 
 typedef struct item_pipeline {

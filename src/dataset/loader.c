@@ -37,8 +37,7 @@ struct plumb_loader {
     int64_t next;  // item that nobody has taken, counted over all batches
     int64_t given; // batches the consumer has had; the last of them is in use
     bool ended;
-    plumb_status st; // what an item failed with, and why
-    char why[512];
+    task_error error; // of the first item that failed
 
     pthread_t handle[PARALLEL_MAX_THREADS];
     int threads;
@@ -102,15 +101,12 @@ static void *serve(void *argument)
         pthread_mutex_unlock(&s->lock);
         const plumb_status st = make(s, p, number);
         pthread_mutex_lock(&s->lock);
-        if (st && !s->st) {
-            s->st = st;
-            snprintf(s->why, sizeof s->why, "%s", plumb_last_error());
-        }
-        if (s->st) {
+        if (st && !s->error.status) task_error_store(&s->error, st);
+        if (s->error.status) {
             s->ended = true;
             pthread_cond_broadcast(&s->room);
         }
-        if (++p->done == s->opt.batch || s->st) pthread_cond_signal(&s->ready);
+        if (++p->done == s->opt.batch || s->error.status) pthread_cond_signal(&s->ready);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -215,10 +211,10 @@ plumb_status plumb_loader_next(plumb_loader_batch *out, plumb_loader *s)
     const int64_t index = s->given++;
     pthread_cond_broadcast(&s->room);
     place *p = &s->ring[index % s->places];
-    while (p->done < s->opt.batch && !s->st) pthread_cond_wait(&s->ready, &s->lock);
-    const plumb_status st = s->st;
+    while (p->done < s->opt.batch && !s->error.status) pthread_cond_wait(&s->ready, &s->lock);
+    const plumb_status st = s->error.status;
     pthread_mutex_unlock(&s->lock);
-    if (st) return fail(st, "%s", s->why); // written once, before `st`
+    if (st) return task_error_raise(&s->error); // written once, before it is read
     *out = (plumb_loader_batch){.index = index,
                                 .frames = p->frames,
                                 .state = p->state,

@@ -57,10 +57,8 @@ typedef struct video_job {
     video_set *film;
     uint8_t *frames, *mask;
     uint64_t seed;
-    int64_t first, next; // next: the first of the items at work
-    int64_t items;       // all; of a probe an item is two clips
-    plumb_status *st;
-    char (*why)[256];
+    int64_t first;
+    int64_t items; // all; of a probe an item is two clips
 } video_job;
 
 static int64_t frame_bytes(const video_set *f)
@@ -98,32 +96,11 @@ static plumb_status film_room(const video_job *j, int64_t item)
     return st;
 }
 
-static void make_item(void *context, int64_t index, int worker)
+static plumb_status make_item(void *context, int64_t item, int worker)
 {
     (void)worker;
     video_job *j = context;
-    const int64_t item = j->next + index;
-    j->st[index] = status_check_stop();
-    if (!j->st[index]) j->st[index] = j->rooms ? film_room(j, item) : film_world(j, item);
-    if (j->st[index]) snprintf(j->why[index], sizeof j->why[index], "%s", plumb_last_error());
-}
-
-static plumb_status make_all(video_job *j, arena *mem, int threads)
-{
-    enum { AT_ONCE = 32 };
-    j->st = ARENA_ALLOC(mem, plumb_status, AT_ONCE);
-    j->why = arena_alloc(mem, AT_ONCE, sizeof *j->why);
-    if (!j->st || !j->why) return PLUMB_EMEMORY;
-    while (j->next < j->items) {
-        const int64_t left = j->items - j->next;
-        const int64_t now = left < AT_ONCE ? left : AT_ONCE;
-        parallel_for(now, threads, make_item, j);
-        for (int64_t i = 0; i < now; i++)
-            if (j->st[i]) return fail(j->st[i], "%s", j->why[i]);
-        j->next += now;
-        status_progress((double)j->next / (double)j->items);
-    }
-    return PLUMB_OK;
+    return j->rooms ? film_room(j, item) : film_world(j, item);
 }
 
 plumb_status video_load_world(video_set *out, arena *mem, const plumb_world *world, uint64_t seed,
@@ -149,7 +126,7 @@ plumb_status video_load_world(video_set *out, arena *mem, const plumb_world *wor
         &(plumb_world_options){.size = sizeof j.opt, .image = f.height, .reject_steps = 2});
     if (!st) st = take_room(&j.frames, &f, mem);
     f.dt = time[1] - time[0];
-    if (!st) st = make_all(&j, mem, threads);
+    if (!st) st = parallel_for_progress(j.items, threads, make_item, &j, 0.0, 1.0);
     if (st) return st;
     measure(&f);
     *out = f;
@@ -195,7 +172,7 @@ plumb_status video_load_room(video_set *out, arena *mem, const char *name, uint6
     st = plumb_room_make(&(plumb_room_item){0}, j.room[0], seed, first, f.height);
     if (!st) st = take_room(&j.frames, &f, mem);
     if (!st && masks) st = take_mask(&j.mask, &f, mem);
-    if (!st) st = make_all(&j, mem, threads);
+    if (!st) st = parallel_for_progress(j.items, threads, make_item, &j, 0.0, 1.0);
     if (st) return st;
     measure(&f);
     *out = f;

@@ -61,11 +61,9 @@ typedef struct probe_job {
     const probe_source *p;
     int64_t from;
     uint8_t *frames, *mask;
-    plumb_status *st;
-    char (*why)[256];
 } probe_job;
 
-static void make_tuple(void *context, int64_t index, int worker)
+static plumb_status make_tuple(void *context, int64_t index, int worker)
 {
     (void)worker;
     probe_job *j = context;
@@ -73,24 +71,7 @@ static void make_tuple(void *context, int64_t index, int worker)
     const int64_t pixels = 4 * p->steps * p->height * p->width;
     const plumb_room_item out = {.frames = j->frames + index * pixels * p->channels,
                                  .mask = j->mask ? j->mask + index * pixels : NULL};
-    j->st[index] = status_check_stop();
-    if (!j->st[index])
-        j->st[index] =
-            plumb_room_make(&out, p->room, p->seed, p->first + j->from + index, p->height);
-    if (j->st[index]) snprintf(j->why[index], sizeof j->why[index], "%s", plumb_last_error());
-}
-
-static plumb_status make_tuples(probe_job *j, int64_t count, int threads)
-{
-    j->st = calloc((size_t)count, sizeof *j->st);
-    j->why = calloc((size_t)count, sizeof *j->why);
-    plumb_status st = j->st && j->why ? PLUMB_OK : fail(PLUMB_EMEMORY, "no memory for probes");
-    if (!st) parallel_for(count, threads, make_tuple, j);
-    for (int64_t i = 0; i < count && !st; i++)
-        if (j->st[i]) st = fail(j->st[i], "%s", j->why[i]);
-    free(j->st);
-    free(j->why);
-    return st;
+    return plumb_room_make(&out, p->room, p->seed, p->first + j->from + index, p->height);
 }
 
 // ---- files ----
@@ -136,9 +117,10 @@ plumb_status probe_source_read(const probe_source *p, int64_t from, int64_t coun
 {
     const int64_t pixels = 4 * p->steps * p->height * p->width;
     plumb_status st = PLUMB_OK;
-    if (p->room)
-        st = make_tuples(&(probe_job){.p = p, .from = from, .frames = frames, .mask = mask}, count,
-                         threads);
+    if (p->room) {
+        probe_job job = {.p = p, .from = from, .frames = frames, .mask = mask};
+        st = parallel_for(count, threads, make_tuple, &job);
+    }
     for (int64_t i = 0; i < count && !st; i++) {
         st = name_concept(concept + i * PROBE_SOURCE_NAME_SIZE, p, from + i);
         if (p->room || st) continue;

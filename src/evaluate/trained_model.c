@@ -83,33 +83,27 @@ typedef struct watching {
     uint8_t *frames;
     uint64_t seed;
     int64_t first, steps;
-    int64_t next; // the first of those at work
-    plumb_status *st;
-    char (*why)[256];
 } watching;
 
-static void watch_one(void *context, int64_t index, int worker)
+static plumb_status watch_one(void *context, int64_t item, int worker)
 {
     (void)worker;
     watching *w = context;
     const video_set *f = &w->to->film;
-    const int64_t item = w->next + index, size = f->steps * f->height * f->width * f->channels;
+    const int64_t size = f->steps * f->height * f->width * f->channels;
     const plumb_world_item film = {.frames = w->frames + item * size};
     const plumb_world_item states = {.state = w->to->state + item * w->steps * w->to->states};
     plumb_world_options o = plumb_world_defaults();
     o.image = f->height;
     o.reject_steps = w->steps; // both are the same trajectory
-    plumb_status st = status_check_stop();
-    if (!st) st = plumb_world_simulate(&film, w->world, w->seed, w->first + item, f->steps, &o);
+    plumb_status st = plumb_world_simulate(&film, w->world, w->seed, w->first + item, f->steps, &o);
     if (!st) st = plumb_world_simulate(&states, w->world, w->seed, w->first + item, w->steps, &o);
-    w->st[index] = st;
-    if (st) snprintf(w->why[index], sizeof w->why[index], "%s", plumb_last_error());
+    return st;
 }
 
 static plumb_status watch_world(test_videos *out, trained_model *e, const char *name, int64_t first,
                                 int64_t count, int64_t steps, int threads)
 {
-    enum { AT_ONCE = 64 };
     watching w = {.to = out, .first = first, .steps = steps};
     plumb_status st = plumb_world_find(&w.world, name);
     if (st) return st;
@@ -126,17 +120,8 @@ static plumb_status watch_world(test_videos *out, trained_model *e, const char *
                            (count * film->steps * film->height * film->width * film->channels));
     out->film.frames = w.frames;
     out->state = ARENA_ALLOC(&e->mem, double, (count * steps * out->states));
-    w.st = ARENA_ALLOC(&e->mem, plumb_status, AT_ONCE);
-    w.why = arena_alloc(&e->mem, AT_ONCE, sizeof *w.why);
-    if (!w.frames || !out->state || !w.st || !w.why) return PLUMB_EMEMORY;
-    for (; w.next < count; w.next += AT_ONCE) {
-        const int64_t now = count - w.next < AT_ONCE ? count - w.next : AT_ONCE;
-        parallel_for(now, threads, watch_one, &w);
-        for (int64_t i = 0; i < now; i++)
-            if (w.st[i]) return fail(w.st[i], "%s", w.why[i]);
-        status_progress((double)w.next / (double)count);
-    }
-    return PLUMB_OK;
+    if (!w.frames || !out->state) return PLUMB_EMEMORY;
+    return parallel_for_progress(count, threads, watch_one, &w, 0.0, 1.0);
 }
 
 // One array of every item, cut to `steps` frames, as double.

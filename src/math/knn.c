@@ -383,7 +383,7 @@ static bool look(knn_scratch *mine, int32_t *limit, const search *s, int tile, i
     return true;
 }
 
-static void run_group(void *context, int64_t item, int worker)
+static plumb_status run_group(void *context, int64_t item, int worker)
 {
     search *s = context;
     knn_scratch *mine = &s->desks[worker];
@@ -395,11 +395,10 @@ static void run_group(void *context, int64_t item, int worker)
     for (int64_t block = 0; block < s->panels; block += BLOCK)
         for (int t = 0; t < tiles; t++)
             for (int64_t p = block; p < block + BLOCK && p < s->panels; p++)
-                if (!look(mine, limit, s, t, p)) {
-                    s->no_memory = true;
-                    return;
-                }
+                if (!look(mine, limit, s, t, p))
+                    return fail(PLUMB_EMEMORY, "out of memory for the nearest neighbours");
     for (int64_t i = 0; i < count; i++) s->out[first + i] = finish(&mine->found[i], s, first + i);
+    return PLUMB_OK;
 }
 
 static plumb_status run(search *s, arena *mem, int threads)
@@ -425,10 +424,10 @@ static plumb_status run(search *s, arena *mem, int threads)
         if (!s->desks[i].pack) return PLUMB_EMEMORY;
     }
     pack_rows(s);
-    parallel_for(groups, threads, run_group, s);
+    const plumb_status st = parallel_for(groups, threads, run_group, s);
     for (int i = 0; i < threads; i++)
         for (int j = 0; j < GROUP * QUERIES; j++) free(s->desks[i].found[j].kept);
-    return s->no_memory ? fail(PLUMB_EMEMORY, "no memory for the nearest neighbours") : PLUMB_OK;
+    return st;
 }
 
 plumb_status knn_kth(double *out, const knn_index *points, const double *queries, int64_t count,

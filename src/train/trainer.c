@@ -21,12 +21,6 @@
 #include "distributed/all_reduce.h"
 #include "distributed/comm.h"
 
-// What a replica failed with: its message belongs to another thread.
-typedef struct task_error {
-    plumb_status st;
-    char why[512];
-} task_error;
-
 typedef struct trainer {
     trainable_model *t;
     run_dir *run;
@@ -35,12 +29,11 @@ typedef struct trainer {
     thread_team *crew;
     checkpoint_state s;
 
-    all_reduce ranks;    // whose replicas are whose
-    int64_t stride;      // floats from one replica's gradient to the next
-    float *gradient;     // (replicas of this rank, stride); the sum ends up in the first
-    double *terms;       // (replicas, terms); likewise
-    double *square;      // (parts)
-    task_error *outcome; // (replicas)
+    all_reduce ranks; // whose replicas are whose
+    int64_t stride;   // floats from one replica's gradient to the next
+    float *gradient;  // (replicas of this rank, stride); the sum ends up in the first
+    double *terms;    // (replicas, terms); likewise
+    double *square;   // (parts)
     int64_t parts;
     double *report;  // (1 + most replicas of a rank * terms): what ranks tell each other of a step
     double *reports; // (ranks, ..)
@@ -54,35 +47,33 @@ typedef struct trainer {
 
 // ---- rounds ----
 
-static void note(task_error *o, plumb_status st)
-{
-    o->st = st;
-    if (st) snprintf(o->why, sizeof o->why, "%s", plumb_last_error());
-}
-
 // Replicas of a worker of this rank.
 static int64_t share_of(int64_t *size, const trainer *x, int worker, int workers)
 {
     return x->ranks.first + thread_team_split(size, x->ranks.count, worker, workers);
 }
 
-static void enter_all(void *context, int worker, int workers)
+static plumb_status enter_all(void *context, int worker, int workers)
 {
     trainer *x = context;
     int64_t size;
     const int64_t first = share_of(&size, x, worker, workers);
-    for (int64_t r = first; r < first + size; r++) note(&x->outcome[r], x->t->enter(x->t->self, r));
+    plumb_status st = PLUMB_OK;
+    for (int64_t r = first; r < first + size && !st; r++) st = x->t->enter(x->t->self, r);
+    return st;
 }
 
-static void compute(void *context, int worker, int workers)
+static plumb_status compute(void *context, int worker, int workers)
 {
     trainer *x = context;
     int64_t size;
     const int64_t first = share_of(&size, x, worker, workers);
-    for (int64_t r = first; r < first + size; r++)
-        note(&x->outcome[r], x->t->gradient(x->t->self, r, x->s.step,
-                                            x->gradient + (r - x->ranks.first) * x->stride,
-                                            x->terms + r * x->t->terms));
+    plumb_status st = PLUMB_OK;
+    for (int64_t r = first; r < first + size && !st; r++)
+        st =
+            x->t->gradient(x->t->self, r, x->s.step, x->gradient + (r - x->ranks.first) * x->stride,
+                           x->terms + r * x->t->terms);
+    return st;
 }
 
 static int64_t part_size(const trainer *x, int64_t part)
@@ -92,7 +83,7 @@ static int64_t part_size(const trainer *x, int64_t part)
 }
 
 // What this rank can add by itself; where it is the only one, that is all.
-static void add_up(void *context, int worker, int workers)
+static plumb_status add_up(void *context, int worker, int workers)
 {
     trainer *x = context;
     int64_t size;
@@ -102,10 +93,11 @@ static void add_up(void *context, int worker, int workers)
         if (x->ranks.ranks == 1)
             x->square[p] = adam_squares(x->gradient + p * ADAM_PART, part_size(x, p));
     }
+    return PLUMB_OK;
 }
 
 // The rest, of this rank's slice.
-static void add_rest(void *context, int worker, int workers)
+static plumb_status add_rest(void *context, int worker, int workers)
 {
     trainer *x = context;
     int64_t size;
@@ -118,18 +110,20 @@ static void add_rest(void *context, int worker, int workers)
         memcpy(sum, all_reduce_remote(s, p), (size_t)count * sizeof *sum);
         x->square[p] = adam_squares(sum, count);
     }
+    return PLUMB_OK;
 }
 
-static void update(void *context, int worker, int workers)
+static plumb_status update(void *context, int worker, int workers)
 {
     trainer *x = context;
     int64_t size;
     const int64_t first = thread_team_split(&size, x->parts, worker, workers);
-    if (!size) return;
+    if (!size) return PLUMB_OK;
     const int64_t at = first * ADAM_PART;
     const int64_t count = (size - 1) * ADAM_PART + part_size(x, first + size - 1);
     adam_step(x->t->value + at, x->s.m + at, x->s.v + at, x->gradient + at, count, &x->opt->adam,
               x->rate, x->scale, x->s.step + 1);
+    return PLUMB_OK;
 }
 
 static void add_terms(trainer *x)
@@ -138,13 +132,6 @@ static void add_terms(trainer *x)
     for (int64_t reach = 1; reach < x->t->replicas; reach *= 2)
         for (int64_t r = 0; r + reach < x->t->replicas; r += 2 * reach)
             for (int64_t i = 0; i < n; i++) x->terms[r * n + i] += x->terms[(r + reach) * n + i];
-}
-
-static plumb_status outcome_of(const trainer *x)
-{
-    for (int64_t r = x->ranks.first; r < x->ranks.first + x->ranks.count; r++)
-        if (x->outcome[r].st) return fail(x->outcome[r].st, "%s", x->outcome[r].why);
-    return PLUMB_OK;
 }
 
 // The terms of everybody's replicas, and whether any of them failed.
@@ -170,11 +157,11 @@ static plumb_status share_terms(trainer *x, plumb_status st)
 
 static plumb_status sum_up(trainer *x)
 {
-    thread_team_run(x->crew, add_up, x);
-    if (x->ranks.ranks == 1) return PLUMB_OK;
-    const plumb_status st = all_reduce_exchange(&x->ranks, x->gradient);
+    plumb_status st = thread_team_run(x->crew, add_up, x);
+    if (st || x->ranks.ranks == 1) return st;
+    st = all_reduce_exchange(&x->ranks, x->gradient);
+    if (!st) st = thread_team_run(x->crew, add_rest, x);
     if (st) return st;
-    thread_team_run(x->crew, add_rest, x);
     return all_reduce_gather(&x->ranks, x->gradient, x->square);
 }
 
@@ -217,8 +204,7 @@ static plumb_status refuse(const trainer *x)
 
 static plumb_status advance(trainer *x)
 {
-    thread_team_run(x->crew, compute, x);
-    plumb_status st = share_terms(x, outcome_of(x));
+    plumb_status st = share_terms(x, thread_team_run(x->crew, compute, x));
     if (st) return st;
     add_terms(x);
     st = sum_up(x);
@@ -230,8 +216,8 @@ static plumb_status advance(trainer *x)
     if (!finite || !isfinite(square)) return refuse(x);
     x->rate = adam_rate(&x->opt->schedule, x->s.step);
     x->scale = adam_clip(sqrt(square), x->opt->clip);
-    thread_team_run(x->crew, update, x);
-    if (x->t->after) st = x->t->after(x->t->self, x->s.step, x->terms);
+    st = thread_team_run(x->crew, update, x);
+    if (!st && x->t->after) st = x->t->after(x->t->self, x->s.step, x->terms);
     if (st) return st;
     for (int64_t i = 0; i < x->t->terms; i++) x->s.sum[i] += x->terms[i];
     x->s.summed++;
@@ -360,13 +346,12 @@ static plumb_status prepare(trainer *x)
     x->gradient = ARENA_ALLOC(&x->mem, float, x->stride * x->ranks.count);
     x->terms = ARENA_ALLOC(&x->mem, double, t->replicas * t->terms);
     x->square = ARENA_ALLOC(&x->mem, double, x->parts);
-    x->outcome = ARENA_ALLOC(&x->mem, task_error, t->replicas);
     x->s.m = ARENA_ALLOC(&x->mem, float, t->size);
     x->s.v = ARENA_ALLOC(&x->mem, float, t->size);
     x->s.sum = ARENA_ALLOC(&x->mem, double, t->terms);
     x->s.line = ARENA_ALLOC(&x->mem, double, t->terms);
-    if (!x->gradient || !x->terms || !x->square || !x->outcome || !x->s.m || !x->s.v || !x->s.sum ||
-        !x->s.line || !x->report || !x->reports || !x->votes)
+    if (!x->gradient || !x->terms || !x->square || !x->s.m || !x->s.v || !x->s.sum || !x->s.line ||
+        !x->report || !x->reports || !x->votes)
         return PLUMB_EMEMORY;
     return PLUMB_OK;
 }
@@ -408,10 +393,7 @@ static plumb_status set_up(trainer *x)
     st = comm_all_ok(st);
     if (!st) st = hand_out(x);
     if (!st) st = thread_team_create(&x->crew, threads_of(x));
-    if (!st && t->enter) {
-        thread_team_run(x->crew, enter_all, x);
-        st = outcome_of(x);
-    }
+    if (!st && t->enter) st = thread_team_run(x->crew, enter_all, x);
     return comm_all_ok(st);
 }
 

@@ -494,7 +494,7 @@ TEST(options_out_of_range_are_refused)
     opt = plumb_forecast_defaults(); \
     change;                          \
     CHECK_FAILS(plumb_forecast_measure(&f, &truth, &truth, NULL, &opt), PLUMB_EVALUE, words)
-    REFUSED(opt.size = 0, "plumb_forecast_defaults()");
+    REFUSED(opt.size = 0, "plumb_forecast_options.size is 0");
     REFUSED(opt.split = -1, "split is -1");
     REFUSED(opt.split = INT64_MAX, "split is");
     REFUSED(opt.inference = 0, "inference is 0");

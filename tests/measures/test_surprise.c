@@ -258,7 +258,8 @@ TEST(what_cannot_be_judged_is_refused_in_one_line)
     p.in.surprise = NULL;
     CHECK_FAILS(plumb_surprise_measure(&result, &p.in, &opt), PLUMB_ESHAPE, "neither surprise nor");
     opt.size = 3;
-    CHECK_FAILS(plumb_surprise_measure(&result, &p.in, &opt), PLUMB_EVALUE, "3 bytes");
+    CHECK_FAILS(plumb_surprise_measure(&result, &p.in, &opt), PLUMB_EVALUE,
+                "plumb_surprise_options.size is 3");
 }
 
 static char said[400];

@@ -207,8 +207,9 @@ TEST(a_variance_of_another_shape_is_refused)
 
 TEST(options_outside_their_range_are_refused)
 {
-    REFUSED(PLUMB_EVALUE, "not made by plumb_symetric_defaults()", a.opt.size = 0);
-    REFUSED(PLUMB_EVALUE, "not made by plumb_symetric_defaults()", a.opt.size -= 8);
+    REFUSED(PLUMB_EVALUE, "plumb_symetric_options.size is 0", a.opt.size = 0);
+    REFUSED(PLUMB_EVALUE, "newer plumb", a.opt.size += 8);
+    ACCEPTED(a.opt.size -= 8); // an older program
     REFUSED(PLUMB_EVALUE, "the highest order is 0, it must be 1 to 8", a.opt.max_order = 0);
     REFUSED(PLUMB_EVALUE, "the highest order is 9, it must be 1 to 8", a.opt.max_order = 9);
     REFUSED(PLUMB_EVALUE, "a batch of 1: wanted 2 trajectories or more", a.opt.batch = 1);

@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+// `fail` is a function of base/status.h.
+#undef fail
+#undef fail_msg
+#define fail_msg(...) (print_error(__VA_ARGS__), print_error("\n"), _fail(__FILE__, __LINE__))
 // clang-format on
 #include <math.h>
 #include <stdbool.h>

@@ -204,7 +204,7 @@ static void check_same(const char *name, long moment)
     for (int i = 0; i < 5; i++) {
         if (same(name, files[i])) continue;
         print_error("killed at %ld: %s differs\n", moment, files[i]);
-        fail();
+        _fail(__FILE__, __LINE__);
     }
     char path[200];
     int count = 0;

@@ -55,7 +55,7 @@ typedef struct sweep {
 } sweep;
 
 // Pictures, masks, cameras and objects of a tuple; what is wrong is counted.
-static void check_tuple(void *context, int64_t item, int worker)
+static plumb_status check_tuple(void *context, int64_t item, int worker)
 {
     (void)worker;
     const sweep *s = context;
@@ -82,13 +82,14 @@ static void check_tuple(void *context, int64_t item, int worker)
     }
     s->faults[item] = faults;
     drop(m);
+    return PLUMB_OK;
 }
 
 static void check_probes(int64_t count, int64_t image)
 {
     for (int64_t i = 0; i < plumb_room_count(); i++) {
         sweep s = {plumb_room_at(i), image, calloc((size_t)count, sizeof *s.faults)};
-        if (plumb_room_describe(s.room)->concept) parallel_for(count, 2, check_tuple, &s);
+        if (plumb_room_describe(s.room)->concept) CHECK_OK(parallel_for(count, 2, check_tuple, &s));
         for (int64_t k = 0; k < count; k++) CHECK_EQUAL(s.faults[k], 0);
         free(s.faults);
     }
@@ -294,19 +295,20 @@ TEST(no_corner_is_inside_another_thing)
 
 // ---- items ----
 
-static void make_into(void *context, int64_t item, int worker)
+static plumb_status make_into(void *context, int64_t item, int worker)
 {
     (void)worker;
     made **out = context;
     out[item] = make(plumb_room_at(item % plumb_room_count()), 3, item / 6, 32);
+    return PLUMB_OK;
 }
 
 TEST(an_item_is_the_same_whoever_asks)
 {
     enum { ITEMS = 24 };
     made *one[ITEMS], *many[ITEMS];
-    parallel_for(ITEMS, 4, make_into, many);
-    for (int64_t i = ITEMS - 1; i >= 0; i--) make_into(one, i, 0);
+    CHECK_OK(parallel_for(ITEMS, 4, make_into, many));
+    for (int64_t i = ITEMS - 1; i >= 0; i--) CHECK_OK(make_into(one, i, 0));
     for (int64_t i = 0; i < ITEMS; i++) {
         const size_t clips = (size_t)plumb_room_describe(plumb_room_at(i % 6))->clips;
         const plumb_room_item *a = &one[i]->item, *b = &many[i]->item;

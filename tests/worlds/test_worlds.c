@@ -77,12 +77,13 @@ typedef struct crowd {
     int64_t count;
 } crowd;
 
-static void make_one(void *context, int64_t k, int worker)
+static plumb_status make_one(void *context, int64_t k, int worker)
 {
     (void)worker;
     const crowd *c = context;
     const int64_t item = c->count - 1 - k; // the other way round
     make(&c->out[item], c->world, 11, item, FRAMES, NULL);
+    return PLUMB_OK;
 }
 
 TEST(an_item_is_the_same_alone_in_any_order_and_on_any_thread)
@@ -92,7 +93,7 @@ TEST(an_item_is_the_same_alone_in_any_order_and_on_any_thread)
     for (int64_t w = 0; w < plumb_world_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
         crowd c = {world, many, walk_is(world, "md-16") ? 2 : COUNT};
-        parallel_for(c.count, 2, make_one, &c);
+        CHECK_OK(parallel_for(c.count, 2, make_one, &c));
         for (int64_t i = 0; i < c.count; i++) {
             CHECK_OK(make(one, world, 11, i, FRAMES, NULL));
             CHECK(!memcmp(one, &many[i], sizeof *one));

@@ -24,7 +24,6 @@ typedef struct attempt {
     double *scores;          // (2, targets, alphas)
     lasso_fit *final;        // (targets)
     int alpha_index;
-    plumb_status *status;  // one a task, with its message lost: EMEMORY is all there can be
     arena *keep, *scratch; // one a worker
 } attempt;
 
@@ -95,7 +94,7 @@ static plumb_status solve_path(attempt *a, lasso_fit *fits, const lasso_target *
     return st;
 }
 
-static void work_half(void *context, int64_t task, int worker)
+static plumb_status work_half(void *context, int64_t task, int worker)
 {
     attempt *a = context;
     const polynomial_fit_problem *p = a->problem;
@@ -106,32 +105,28 @@ static void work_half(void *context, int64_t task, int worker)
     lasso_fit *fits = a->fits + which * p->alpha_count;
     const int64_t first = reference(a) ? task % per : 0;
     const int64_t last = reference(a) ? first : p->alpha_count - 1;
-    a->status[task] = reference(a) ? solve_reference(a, &fits[first], t, first, worker)
-                                   : solve_path(a, fits, t, 0, worker);
-    if (a->status[task]) return;
+    const plumb_status st = reference(a) ? solve_reference(a, &fits[first], t, first, worker)
+                                         : solve_path(a, fits, t, 0, worker);
+    if (st) return st;
     const lasso_target *test = &a->target[1 - half][target];
     const arena_mark mark = arena_get_mark(&a->scratch[worker]);
     double *scratch = ARENA_ALLOC(&a->scratch[worker], double, test->design->stride);
-    if (!scratch) {
-        a->status[task] = PLUMB_EMEMORY;
-        return;
-    }
+    if (!scratch) return PLUMB_EMEMORY;
     for (int64_t i = first; i <= last; i++)
         a->scores[which * p->alpha_count + i] = explained(test, &fits[i], scratch);
     arena_rewind(&a->scratch[worker], mark);
+    return PLUMB_OK;
 }
 
-static void work_full(void *context, int64_t target, int worker)
+static plumb_status work_full(void *context, int64_t target, int worker)
 {
     attempt *a = context;
     const lasso_target *t = &a->target[2][target];
-    if (reference(a)) {
-        a->status[target] = solve_reference(a, &a->final[target], t, a->alpha_index, worker);
-        return;
-    }
+    if (reference(a)) return solve_reference(a, &a->final[target], t, a->alpha_index, worker);
     lasso_fit *fits = ARENA_ALLOC(&a->keep[worker], lasso_fit, a->problem->alpha_count);
-    a->status[target] = fits ? solve_path(a, fits, t, a->alpha_index, worker) : PLUMB_EMEMORY;
-    if (!a->status[target]) a->final[target] = fits[a->alpha_index];
+    const plumb_status st = fits ? solve_path(a, fits, t, a->alpha_index, worker) : PLUMB_EMEMORY;
+    if (!st) a->final[target] = fits[a->alpha_index];
+    return st;
 }
 
 static plumb_status run_tasks(attempt *a, int64_t tasks, parallel_task *work)
@@ -139,13 +134,7 @@ static plumb_status run_tasks(attempt *a, int64_t tasks, parallel_task *work)
     // Threads cost more than they save on what is done within a millisecond.
     const polynomial_fit_problem *p = a->problem;
     const bool small = (double)a->poly.count * (double)p->rows * (double)p->targets < 1e6;
-    parallel_for(tasks, small ? 1 : p->threads, work, a);
-    for (int64_t i = 0; i < tasks; i++)
-        if (a->status[i])
-            return fail(a->status[i], a->status[i] == PLUMB_ESTOPPED
-                                          ? "stopped; nothing was written"
-                                          : "no memory for the regression");
-    return PLUMB_OK;
+    return parallel_for(tasks, small ? 1 : p->threads, work, a);
 }
 
 static plumb_status init_rows(attempt *a, arena *mem, int set, int64_t first, int64_t rows)
@@ -259,9 +248,8 @@ static plumb_status try_order(polynomial_fit *out, arena *mem, arena *room, atte
     a->fits = ARENA_ALLOC(room, lasso_fit, problems);
     a->scores = ARENA_ALLOC(room, double, problems);
     a->final = ARENA_ALLOC(room, lasso_fit, p->targets);
-    a->status = ARENA_ALLOC(room, plumb_status, problems);
     double *cv = out->cv_by_order[order] = ARENA_ALLOC(mem, double, (2 * p->alpha_count));
-    if (!a->fits || !a->scores || !a->final || !a->status || !cv) return PLUMB_EMEMORY;
+    if (!a->fits || !a->scores || !a->final || !cv) return PLUMB_EMEMORY;
 
     st = run_tasks(a, reference(a) ? problems : 2 * p->targets, work_half);
     if (st) return st;

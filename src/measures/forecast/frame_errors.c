@@ -3,8 +3,6 @@
 // cannot be compared.
 #include "measures/forecast/frame_errors.h"
 
-#include <stdatomic.h>
-
 #include "base/array.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
@@ -38,13 +36,11 @@ typedef struct scan {
     bool *black;
     int64_t *bad[2], *where[2]; // not finite, per trajectory: in the truth, in the prediction
     bool truth_is_new;          // not looked through yet
-    int64_t trajectories;
-    double from, share; // of the progress
-    _Atomic int64_t done;
 } scan;
 
-static void scan_trajectory(void *context, int64_t item, int worker)
+static plumb_status scan_trajectory(void *context, int64_t item, int worker)
 {
+    (void)worker;
     scan *s = context;
     const pixels sides[2] = {s->x, s->y};
     for (int i = s->truth_is_new ? 0 : 1; i < 2; i++) {
@@ -59,9 +55,7 @@ static void scan_trajectory(void *context, int64_t item, int worker)
         s->errors[place] = pixels_error(&s->black[place], s->x, (x_first + t) * s->frame, s->y,
                                         (y_first + t) * s->frame, s->frame);
     }
-    const int64_t done = atomic_fetch_add(&s->done, 1) + 1;
-    // Worker 0 is the caller's own thread, the only one its callback may be run on.
-    if (worker == 0) status_progress(s->from + s->share * (double)done / (double)s->trajectories);
+    return PLUMB_OK;
 }
 
 static plumb_status refuse_not_finite(const plumb_array *array, const char *name,
@@ -102,10 +96,7 @@ plumb_status frame_errors_compute(frame_errors *out, arena *mem, const frame_err
     const int64_t n = truth->shape[0];
     scan s = {.plan = plan,
               .frame = truth->shape[2] * truth->shape[3] * truth->shape[4],
-              .truth_is_new = from->truth_is_new,
-              .trajectories = n,
-              .from = from->from,
-              .share = from->share};
+              .truth_is_new = from->truth_is_new};
     if (!pixels_pair(&s.x, &s.y, truth, prediction))
         return fail(PLUMB_ESHAPE,
                     "the truth is %s and %s %s: it is not clear what is white in these; convert "
@@ -123,9 +114,8 @@ plumb_status frame_errors_compute(frame_errors *out, arena *mem, const frame_err
         if (!s.bad[i] || !s.where[i]) return PLUMB_EMEMORY;
     }
     if (!s.errors || !s.black) return PLUMB_EMEMORY;
-    parallel_for(n, from->opt->threads, scan_trajectory, &s);
-
-    st = refuse_not_finite(truth, "the truth", s.bad[0], s.where[0]);
+    st = parallel_for_progress(n, from->opt->threads, scan_trajectory, &s, from->from, from->share);
+    if (!st) st = refuse_not_finite(truth, "the truth", s.bad[0], s.where[0]);
     if (!st) st = refuse_not_finite(prediction, name, s.bad[1], s.where[1]);
     if (st) return st;
     *out = (frame_errors){n, plan, s.errors, s.black};

@@ -108,13 +108,14 @@ static double frame_surprise(const film *f, int64_t x_first, int64_t y_first)
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)f->pixels;
 }
 
-static void watch_clip(void *context, int64_t item, int worker)
+static plumb_status watch_clip(void *context, int64_t item, int worker)
 {
     (void)worker;
     const film *f = context;
     const int64_t x = item * (f->frames + f->skip) + f->skip, y = item * f->frames;
     for (int64_t t = 0; t < f->frames; t++)
         f->out[item * f->frames + t] = frame_surprise(f, (x + t) * f->pixels, (y + t) * f->pixels);
+    return PLUMB_OK;
 }
 
 static plumb_status refuse_pixels(const plumb_array *array, const char *name)
@@ -167,7 +168,8 @@ static plumb_status read_film(surprise_arrays *out, arena *mem, const plumb_surp
     const int64_t count = x->shape[0] * 4;
     f.out = ARENA_ALLOC(mem, double, count *f.frames);
     if (!f.out) return PLUMB_EMEMORY;
-    parallel_for(count, threads, watch_clip, &f);
+    st = parallel_for(count, threads, watch_clip, &f);
+    if (st) return st;
     for (int64_t i = 0; i < count * f.frames; i++)
         if (!isfinite(f.out[i])) {
             st = refuse_pixels(x, "truth");

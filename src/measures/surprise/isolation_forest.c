@@ -95,7 +95,7 @@ typedef struct branch {
     int64_t first, count, depth;
 } branch;
 
-static void grow(void *context, int64_t tree, int worker)
+static plumb_status grow(void *context, int64_t tree, int worker)
 {
     (void)worker;
     const forest *f = context;
@@ -126,9 +126,10 @@ static void grow(void *context, int64_t tree, int worker)
         stack[top++] = (branch){used, b.first, low, b.depth + 1};
         used += 2;
     }
+    return PLUMB_OK;
 }
 
-static void ask(void *context, int64_t item, int worker)
+static plumb_status ask(void *context, int64_t item, int worker)
 {
     (void)worker;
     const forest *f = context;
@@ -140,6 +141,7 @@ static void ask(void *context, int64_t item, int worker)
         sum += at->path;
     }
     f->r[item] = isolation_forest_score(sum / (double)f->trees, f->sample);
+    return PLUMB_OK;
 }
 
 plumb_status scorer_iforest(double *r, arena *mem, const scorer_task *task)
@@ -157,9 +159,8 @@ plumb_status scorer_iforest(double *r, arena *mem, const scorer_task *task)
     f.features = ARENA_ALLOC(mem, int32_t, f.trees * task->dims);
     plumb_status st = PLUMB_EMEMORY;
     if (f.nodes && f.points && f.features) {
-        parallel_for(f.trees, task->opt->threads, grow, &f);
-        parallel_for(task->asked_count, task->opt->threads, ask, &f);
-        st = PLUMB_OK;
+        st = parallel_for(f.trees, task->opt->threads, grow, &f);
+        if (!st) st = parallel_for(task->asked_count, task->opt->threads, ask, &f);
     }
     arena_rewind(mem, mark);
     return st;

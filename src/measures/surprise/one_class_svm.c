@@ -92,7 +92,7 @@ static double kernel(const kernels *k, double product, double a, double b)
 }
 
 // Rows item*TILE .. of the matrix, up to the diagonal; the other half is its mirror image.
-static void fill_matrix(void *context, int64_t item, int worker)
+static plumb_status fill_matrix(void *context, int64_t item, int worker)
 {
     const kernels *k = context;
     const int64_t i = item * TILE, n = k->seen_count, high = n - i < TILE ? n - i : TILE;
@@ -110,9 +110,10 @@ static void fill_matrix(void *context, int64_t item, int worker)
                 k->node[i + a][j + b + 1].value = k->node[j + b][i + a + 1].value = value;
             }
     }
+    return PLUMB_OK;
 }
 
-static void decide(void *context, int64_t item, int worker)
+static plumb_status decide(void *context, int64_t item, int worker)
 {
     const kernels *k = context;
     const int64_t i = item * TILE, left = k->asked_count - i, high = left < TILE ? left : TILE;
@@ -129,6 +130,7 @@ static void decide(void *context, int64_t item, int worker)
                     kernel(k, tile[a * TILE + b], k->asked_norm[i + a], k->seen_norm[j + b]);
     }
     for (int64_t a = 0; a < high; a++) k->decision[i + a] -= k->rho;
+    return PLUMB_OK;
 }
 
 // ---- training ----
@@ -152,8 +154,7 @@ static plumb_status describe(struct svm_problem *problem, arena *mem, kernels *k
         node[length - 1].index = -1;
     }
     k->node = problem->x;
-    if (precomputed) parallel_for((n + TILE - 1) / TILE, threads, fill_matrix, k);
-    return PLUMB_OK;
+    return precomputed ? parallel_for((n + TILE - 1) / TILE, threads, fill_matrix, k) : PLUMB_OK;
 }
 
 static double variance(const double *x, int64_t count)
@@ -206,8 +207,7 @@ static plumb_status solve(double *decision, double *rho, arena *mem, const doubl
     if (rho) *rho = model->rho[0];
     lib.release(&model);
     if (!rows || !alpha || !k->seen_norm) return PLUMB_EMEMORY;
-    parallel_for((k->asked_count + TILE - 1) / TILE, threads, decide, k);
-    return PLUMB_OK;
+    return parallel_for((k->asked_count + TILE - 1) / TILE, threads, decide, k);
 }
 
 static plumb_status prepare(double *decision, double *rho, arena *mem, const double *seen,

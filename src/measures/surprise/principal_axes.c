@@ -160,7 +160,7 @@ typedef struct projection {
     int64_t count, first, last;
 } projection;
 
-static void project(void *context, int64_t item, int worker)
+static plumb_status project(void *context, int64_t item, int worker)
 {
     const projection *p = context;
     const principal_axes *s = p->s;
@@ -189,6 +189,7 @@ static void project(void *context, int64_t item, int worker)
         }
         p->out[start + r] = sum;
     }
+    return PLUMB_OK;
 }
 
 plumb_status principal_axes_project(double *out, arena *mem, const principal_axes *s,
@@ -214,9 +215,9 @@ plumb_status principal_axes_project(double *out, arena *mem, const principal_axe
         p.along[i] = ARENA_ALLOC(mem, double, BATCH *(last - first));
         whole = p.point[i] && p.along[i];
     }
-    if (whole) parallel_for(items, threads, project, &p);
+    const plumb_status st = whole ? parallel_for(items, threads, project, &p) : PLUMB_EMEMORY;
     arena_rewind(mem, mark);
-    return whole ? PLUMB_OK : PLUMB_EMEMORY;
+    return st;
 }
 
 int64_t principal_axes_leading(const principal_axes *s, double share)

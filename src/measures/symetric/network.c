@@ -131,8 +131,6 @@ typedef struct starts {
     uint64_t seed;
     double *values; // (starts, parameters)
     double *errors; // (starts) sum of squares over all training rows
-    plumb_status *status;
-    char (*messages)[256];
     int64_t count;
     int threads;
     _Atomic int64_t done;
@@ -150,7 +148,7 @@ static double error_of(const starts *s, const double *told)
     return sum;
 }
 
-static void work_start(void *context, int64_t item, int worker)
+static plumb_status work_start(void *context, int64_t item, int worker)
 {
     starts *s = context;
     mlp_fit_training t = s->job;
@@ -166,8 +164,7 @@ static void work_start(void *context, int64_t item, int worker)
     if (!st) st = mlp_fit_apply(told, &t.shape, value, t.x, t.rows, t.stride);
     if (!st) s->errors[item] = error_of(s, told);
     arena_clear(&mem);
-    s->status[item] = st;
-    if (st) snprintf(s->messages[item], 256, "%s", plumb_last_error());
+    return st;
 }
 
 // The training rows in an order of chance, so that every batch has all trajectories in it.
@@ -224,9 +221,7 @@ static plumb_status train(double **best, plumb_symetric_training *training, aren
     s.values = ARENA_ALLOC(mem, double, (s.count * size));
     s.errors = ARENA_ALLOC(mem, double, s.count);
     double *told = ARENA_ALLOC(mem, double, (net->outputs * rows));
-    s.status = ARENA_ALLOC(mem, plumb_status, s.count);
-    s.messages = arena_alloc(mem, s.count, sizeof *s.messages);
-    if (!order || !s.values || !s.errors || !told || !s.status || !s.messages) return PLUMB_EMEMORY;
+    if (!order || !s.values || !s.errors || !told) return PLUMB_EMEMORY;
     rng r = rng_at(opt->seed, STREAM_SHUFFLE);
     rng_distinct(order, &r, rows, rows);
     double *mixed[2];
@@ -235,12 +230,11 @@ static plumb_status train(double **best, plumb_symetric_training *training, aren
     if (st) return st;
     s.job.x = mixed[0];
     s.job.y = mixed[1];
-    parallel_for(s.count, s.threads, work_start, &s);
+    st = parallel_for(s.count, s.threads, work_start, &s);
+    if (st) return st;
     int64_t winner = 0;
-    for (int64_t i = 0; i < s.count; i++) {
-        if (s.status[i]) return fail(s.status[i], "%s", s.messages[i]);
+    for (int64_t i = 0; i < s.count; i++)
         if (s.errors[i] < s.errors[winner]) winner = i;
-    }
     *best = s.values + winner * size;
     training->loss = s.errors[winner] / (double)(rows * net->outputs);
     st = mlp_fit_apply(told, net, *best, s.job.x, rows, rows);

@@ -58,24 +58,18 @@ void plumb_symetric_options_init(plumb_symetric_options *options, size_t size)
 typedef struct batch_job {
     const symetric_batch_input *in;
     symetric_batch *batches;
-    plumb_status *status;
-    char (*messages)[256];
     arena *memory; // one a batch: what a batch measured outlives the thread that did it
     int64_t size, count;
     int inner_threads;
-    _Atomic int64_t done;
 } batch_job;
 
-static void work_batch(void *context, int64_t item, int worker)
+static plumb_status work_batch(void *context, int64_t item, int worker)
 {
     batch_job *j = context;
     const int64_t first = item * j->size;
-    j->status[item] = symetric_batch_measure(&j->batches[item], &j->memory[item], j->in, first,
-                                             j->size, j->inner_threads);
-    if (j->status[item]) snprintf(j->messages[item], 256, "%s", plumb_last_error());
-    const int64_t done = ++j->done;
-    // Worker 0 is the caller's own thread, the only one its callback may be run on.
-    if (worker == 0) status_progress((double)done / (double)j->count);
+    (void)worker;
+    return symetric_batch_measure(&j->batches[item], &j->memory[item], j->in, first, j->size,
+                                  j->inner_threads);
 }
 
 plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in)
@@ -91,20 +85,15 @@ plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in
     arena *mem = &out->mem;
     batch_job j = {.in = in, .size = size, .count = count};
     j.batches = ARENA_ALLOC(mem, symetric_batch, count);
-    j.status = ARENA_ALLOC(mem, plumb_status, count);
-    j.messages = arena_alloc(mem, count, sizeof *j.messages);
     j.memory = ARENA_ALLOC(mem, arena, count);
-    if (!j.batches || !j.status || !j.messages || !j.memory) return PLUMB_EMEMORY;
+    if (!j.batches || !j.memory) return PLUMB_EMEMORY;
     out->batches = j.batches;
     out->batch_memory = j.memory;
     out->count = count;
     out->size = size;
     const int threads = o->threads > 0 ? o->threads : parallel_threads();
     j.inner_threads = count > 1 ? 1 : threads;
-    parallel_for(count, threads, work_batch, &j);
-    for (int64_t i = 0; i < count; i++)
-        if (j.status[i]) return fail(j.status[i], "%s", j.messages[i]);
-    return PLUMB_OK;
+    return parallel_for_progress(count, threads, work_batch, &j, 0.0, 1.0);
 }
 
 void symetric_work_clear(symetric_work *work)

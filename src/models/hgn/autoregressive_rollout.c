@@ -62,7 +62,7 @@ static const float *draw(const player *x, const worker *w, const float *latent)
     return instance_output(w->decode, HGN_FRAMES);
 }
 
-static void play_one(void *context, int64_t item, int which)
+static plumb_status play_one(void *context, int64_t item, int which)
 {
     const player *x = context;
     const model_rollout_job *job = x->job;
@@ -75,7 +75,7 @@ static void play_one(void *context, int64_t item, int which)
     if (!job->frames) {
         for (int64_t t = 0; t < told; t++)
             memcpy(to + t * frame, draw(x, w, latent + t * L), (size_t)frame * sizeof *to);
-        return;
+        return PLUMB_OK;
     }
     const uint8_t *clip = job->frames + item * (job->filmed ? job->filmed : job->steps) * frame;
     float *memory = instance_input(w->carry, x->carry.memory);
@@ -93,6 +93,7 @@ static void play_one(void *context, int64_t item, int which)
         if (to) memcpy(to + t * frame, own, (size_t)frame * sizeof *to);
     }
     if (job->variance) memset(job->variance + item * L, 0, (size_t)L * sizeof *job->variance);
+    return PLUMB_OK;
 }
 
 plumb_status autoregressive_rollout(const hgn_config *c, params *p, const float *value,
@@ -104,7 +105,7 @@ plumb_status autoregressive_rollout(const hgn_config *c, params *p, const float 
         return fail(PLUMB_ESHAPE, "films of %lld frames; the model watches %lld and tells the next",
                     (long long)job->steps, (long long)c->window);
     plumb_status st = prepare(&x, p);
-    if (!st) parallel_for(job->count, job->threads, play_one, &x);
+    if (!st) st = parallel_for(job->count, job->threads, play_one, &x);
     if (!st) st = status_check_stop();
     finish(&x);
     return st;

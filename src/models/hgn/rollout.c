@@ -181,7 +181,7 @@ static int64_t inferred(const player *x)
     return first + hgn_frame_plan_make(x->c).at - (x->job->steps - x->told);
 }
 
-static void infer_one(void *context, int64_t item, int which)
+static plumb_status infer_one(void *context, int64_t item, int which)
 {
     const player *x = context;
     const model_rollout_job *job = x->job;
@@ -189,7 +189,6 @@ static void infer_one(void *context, int64_t item, int which)
     instance *infer = x->worker[which].infer;
     int64_t frame = c->image * c->image * c->channels, K = c->window, n = x->state;
     int64_t first = job->backward ? job->steps - K : 0;
-    if (status_stopped()) return;
     const uint8_t *clip = job->frames + item * (job->filmed ? job->filmed : job->steps) * frame;
     hgn_pack_window(instance_input(infer, x->infer.frames), clip + first * frame, c, K);
     memset(instance_input(infer, x->infer.noise), 0, (size_t)(2 * n) * sizeof(float));
@@ -199,6 +198,7 @@ static void infer_one(void *context, int64_t item, int which)
     if (job->variance)
         put_variance(x, x->infer.net.params, job->variance + item * 2 * n,
                      instance_output(infer, HGN_LOG_SCALE));
+    return PLUMB_OK;
 }
 
 // An angle is known up to whole turns. All films begin within half a turn of their mean direction,
@@ -222,7 +222,7 @@ static void lift(const player *x)
     }
 }
 
-static void tell_one(void *context, int64_t item, int which)
+static plumb_status tell_one(void *context, int64_t item, int which)
 {
     const player *x = context;
     const model_rollout_job *job = x->job;
@@ -236,6 +236,7 @@ static void tell_one(void *context, int64_t item, int which)
     }
     if (job->prediction) decode_all(x, w->decode, latent, job->prediction + item * x->told * frame);
     if (job->momenta) momenta_of(x, w->momenta, latent, job->momenta + item * x->told * n);
+    return PLUMB_OK;
 }
 
 plumb_status hgn_rollout(const hgn_config *c, params *p, const float *value,
@@ -256,10 +257,10 @@ plumb_status hgn_rollout(const hgn_config *c, params *p, const float *value,
                     (long long)job->steps, (long long)c->window);
     plumb_status st = prepare(&x, p);
     if (!st && job->frames) {
-        parallel_for(job->count, job->threads, infer_one, &x);
-        if (c->angles) lift(&x);
+        st = parallel_for(job->count, job->threads, infer_one, &x);
+        if (!st && c->angles) lift(&x);
     }
-    if (!st) parallel_for(job->count, job->threads, tell_one, &x);
+    if (!st) st = parallel_for(job->count, job->threads, tell_one, &x);
     if (!st) st = status_check_stop();
     finish(&x);
     return st;

@@ -149,7 +149,7 @@ static const float *draw(const watcher *x, const worker *w, const float *code, i
     return instance_output(w->hand, 0);
 }
 
-static void watch_clip(void *context, int64_t item, int which)
+static plumb_status watch_clip(void *context, int64_t item, int which)
 {
     const watcher *x = context;
     const model_predict_job *job = x->job;
@@ -180,6 +180,7 @@ static void watch_clip(void *context, int64_t item, int which)
         for (int64_t k = 1; k < c->slots; k++) most = h[k * H + i] > most ? h[k * H + i] : most;
         job->feature[item * H + i] = most;
     }
+    return PLUMB_OK;
 }
 
 plumb_status plato_predict_clips(const plato_config *c, params *p, const float *value,
@@ -192,7 +193,7 @@ plumb_status plato_predict_clips(const plato_config *c, params *p, const float *
                     (long long)job->steps, (long long)c->length);
     watcher x = {.c = *c, .job = job, .workers = job->threads};
     plumb_status st = prepare(&x, p, value);
-    if (!st) parallel_for(job->count, job->threads, watch_clip, &x);
+    if (!st) st = parallel_for(job->count, job->threads, watch_clip, &x);
     finish(&x);
     return st;
 }

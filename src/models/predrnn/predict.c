@@ -140,7 +140,7 @@ static void pool_channels(float *out, const float *h, int64_t places, int64_t ch
 }
 
 // A group of clips, frame by frame. same[i] is the first clip that has seen the same frames as i.
-static void watch_group(void *context, int64_t group, int which)
+static plumb_status watch_group(void *context, int64_t group, int which)
 {
     const watcher *x = context;
     const model_predict_job *job = x->job;
@@ -172,6 +172,7 @@ static void watch_group(void *context, int64_t group, int which)
         pool_channels(job->feature + (first + i) * x->c->hidden,
                       last + same[i] * x->states + 2 * (x->c->layers - 1) * x->map,
                       x->map / x->c->hidden, x->c->hidden);
+    return PLUMB_OK;
 }
 
 plumb_status predrnn_predict_clips(const predrnn_config *c, params *p, const float *value,
@@ -184,7 +185,7 @@ plumb_status predrnn_predict_clips(const predrnn_config *c, params *p, const flo
     watcher x = {.c = c, .job = job, .map = shape_count(&map), .workers = job->threads};
     x.states = (2 * c->layers + 1) * x.map;
     plumb_status st = prepare(&x, p, value);
-    if (!st) parallel_for((job->count + GROUP - 1) / GROUP, job->threads, watch_group, &x);
+    if (!st) st = parallel_for((job->count + GROUP - 1) / GROUP, job->threads, watch_group, &x);
     finish(&x);
     return st;
 }
