@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The door to xxHash (header only: nothing more to load).
+// Identity of inputs. The wrapper of xxHash, which is header only.
 #define XXH_INLINE_ALL
 #include "base/hash.h"
 
@@ -23,4 +23,12 @@ void hash_arrays(char out[33], const plumb_array *const *arrays, int count)
     const XXH128_hash_t hash = XXH3_128bits_digest(&state);
     snprintf(out, 33, "%016llx%016llx", (unsigned long long)hash.high64,
              (unsigned long long)hash.low64);
+}
+
+void hash_bytes(char out[33], const void *data, size_t size)
+{
+    const int64_t length = (int64_t)size;
+    const plumb_array bytes = plumb_array_view((void *)(uintptr_t)data, PLUMB_UINT8, 1, &length);
+    const plumb_array *const one = &bytes;
+    hash_arrays(out, &one, 1);
 }

@@ -46,6 +46,22 @@ plumb_status input_file_read(void *out, const input_file *file, uint64_t offset,
     return PLUMB_OK;
 }
 
+plumb_status input_file_read_all(char **text, size_t *size, arena *mem, const char *path,
+                                 int64_t limit)
+{
+    input_file file;
+    plumb_status st = input_file_open(&file, path);
+    if (st) return st;
+    *size = (size_t)file.size;
+    if (file.size > limit)
+        st = fail(PLUMB_EFORMAT, "%s: has %lld bytes, expected at most %lld", path,
+                  (long long)file.size, (long long)limit);
+    else if (!(*text = arena_alloc(mem, file.size + 1, 1))) st = PLUMB_EMEMORY;
+    else st = input_file_read(*text, &file, 0, *size);
+    input_file_close(&file);
+    return st;
+}
+
 uint64_t input_file_memory_limit(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES);

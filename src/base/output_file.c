@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Atomic output files: written under a temporary name, synced, then renamed.
 #define _GNU_SOURCE
 #include "base/output_file.h"
 
@@ -13,10 +14,10 @@ plumb_status output_file_open(output_file *out, const char *path)
 {
     out->stream = NULL;
     if ((size_t)snprintf(out->path, sizeof out->path, "%s", path) >= sizeof out->path ||
-        (size_t)snprintf(out->beside, sizeof out->beside, "%s.part-XXXXXX", path) >=
-            sizeof out->beside)
+        (size_t)snprintf(out->temporary, sizeof out->temporary, "%s.part-XXXXXX", path) >=
+            sizeof out->temporary)
         return fail(PLUMB_EFILE, "%.80s...: the path is too long", path);
-    const int fd = mkostemp(out->beside, O_CLOEXEC);
+    const int fd = mkostemp(out->temporary, O_CLOEXEC);
     if (fd < 0) return fail(PLUMB_EFILE, "%s: cannot be written: %s", path, strerror(errno));
     // mkostemp is private to the user; the finished file follows the umask like any other.
     const mode_t mask = umask(0);
@@ -26,7 +27,7 @@ plumb_status output_file_open(output_file *out, const char *path)
     if (!out->stream) {
         const plumb_status st = fail(PLUMB_EFILE, "%s: %s", path, strerror(errno));
         close(fd);
-        unlink(out->beside);
+        unlink(out->temporary);
         return st;
     }
     return PLUMB_OK;
@@ -39,13 +40,13 @@ plumb_status output_file_commit(output_file *out)
     const int closed = fclose(out->stream);
     out->stream = NULL;
     if (bad || closed) {
-        unlink(out->beside);
+        unlink(out->temporary);
         return fail(PLUMB_EFILE, "%s: cannot be written: %s", out->path,
                     strerror(bad ? why : errno));
     }
-    if (rename(out->beside, out->path)) {
+    if (rename(out->temporary, out->path)) {
         const plumb_status st = fail(PLUMB_EFILE, "%s: %s", out->path, strerror(errno));
-        unlink(out->beside);
+        unlink(out->temporary);
         return st;
     }
     return PLUMB_OK;
@@ -56,5 +57,14 @@ void output_file_discard(output_file *out)
     if (!out->stream) return;
     fclose(out->stream);
     out->stream = NULL;
-    unlink(out->beside);
+    unlink(out->temporary);
+}
+
+plumb_status output_file_write_all(const char *path, const void *data, size_t size)
+{
+    output_file file;
+    const plumb_status st = output_file_open(&file, path);
+    if (st) return st;
+    fwrite(data, 1, size, file.stream); // output_file_commit checks for errors
+    return output_file_commit(&file);
 }

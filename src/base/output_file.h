@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Output files that appear whole or not at all: written beside, synced, then renamed.
+// Atomic output files: written under a temporary name, synced, then renamed.
 #ifndef BASE_OUTPUT_FILE_H
 #define BASE_OUTPUT_FILE_H
 
@@ -8,17 +8,20 @@
 #include "base/status.h"
 
 typedef struct output_file {
-    FILE *stream;      ///< write here
-    char path[4096];   ///< what it will be called
-    char beside[4096]; ///< what it is called until then
+    FILE *stream;         ///< write here
+    char path[4096];      ///< the final name
+    char temporary[4096]; ///< the name until output_file_commit
 } output_file;
 
-/// Opens a file of a unique name beside `path`: x.part- and six letters, so that what a killed
-/// process left is known for what it is.
+/// Opens a file with a unique temporary name next to `path`: PATH.part- and six letters, so that
+/// the file of a killed process can be recognised.
 plumb_status output_file_open(output_file *out, const char *path);
 /// Syncs and renames it. On failure nothing is left behind and the old file, if any, stays.
 plumb_status output_file_commit(output_file *out);
-/// Gives up: removes what was written. Harmless after a commit.
+/// Removes what was written. Does nothing after output_file_commit.
 void output_file_discard(output_file *out);
+
+/// Writes a whole file atomically.
+plumb_status output_file_write_all(const char *path, const void *data, size_t size);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/input_file.h"
 #include "base/json.h"
 #include "base/options_struct.h"
 #include "base/status.h"
@@ -33,19 +34,9 @@ static plumb_status read_text(char **out, arena *mem, const char *folder, const 
     char path[LONGEST];
     *out = NULL;
     snprintf(path, sizeof path, "%s%s%s", folder, *name ? "/" : "", name);
-    FILE *f = fopen(path, "rb");
-    if (!f) return PLUMB_OK;
-    struct stat info;
-    plumb_status st = PLUMB_OK;
-    if (fstat(fileno(f), &info) || info.st_size > (off_t)1 << 30)
-        st = fail(PLUMB_EFILE, "%s: too large for records", path);
-    char *text = st ? NULL : arena_alloc(mem, info.st_size + 1, 1);
-    if (!st && !text) st = PLUMB_EMEMORY;
-    if (!st && fread(text, 1, (size_t)info.st_size, f) != (size_t)info.st_size)
-        st = fail(PLUMB_EFILE, "%s: cannot be read", path);
-    if (!st) *out = text;
-    fclose(f);
-    return st;
+    size_t size;
+    if (access(path, F_OK)) return PLUMB_OK;
+    return input_file_read_all(out, &size, mem, path, INT64_C(1) << 30);
 }
 
 static bool is_folder(const char *path)

@@ -423,13 +423,7 @@ static plumb_status draw(drawing *k, scene *s, const page *p)
 
 static plumb_status save(const char *path, const buffer *bytes)
 {
-    output_file file;
-    plumb_status st = output_file_open(&file, path);
-    if (st) return st;
-    if (fwrite(bytes->data, 1, bytes->size, file.stream) != bytes->size)
-        st = fail(PLUMB_EFILE, "%s: cannot be written", path);
-    if (st) output_file_discard(&file);
-    return st ? st : output_file_commit(&file);
+    return output_file_write_all(path, bytes->data, bytes->size);
 }
 
 static plumb_status gather(scene *s, plumb_dataset *d, const plumb_item_figure_options *opt)

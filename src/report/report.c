@@ -397,14 +397,8 @@ static plumb_status draw(buffer *out, const plumb_report *r, const char *name, f
 
 static plumb_status save(const char *path, const buffer *bytes)
 {
-    output_file file;
-    if (bytes->failed) return fail(PLUMB_EMEMORY, "%s: no memory for it", path);
-    plumb_status st = output_file_open(&file, path);
-    if (st) return st;
-    if (fwrite(bytes->data, 1, bytes->size, file.stream) != bytes->size)
-        st = fail(PLUMB_EFILE, "%s: cannot be written", path);
-    if (st) output_file_discard(&file);
-    return st ? st : output_file_commit(&file);
+    if (bytes->failed) return fail(PLUMB_EMEMORY, "%s: out of memory", path);
+    return output_file_write_all(path, bytes->data, bytes->size);
 }
 
 plumb_status plumb_report_save_figure(plumb_report *r, const char *name, const char *path)

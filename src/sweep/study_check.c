@@ -24,9 +24,7 @@ static plumb_status hash_options(char out[33], const study_file *s)
     buffer_printf(&b, "%lld %lld %lld", (long long)x->tuples, (long long)x->films,
                   (long long)x->surprise.k);
     if (e->canonical.symplectic) buffer_printf(&b, " symplectic");
-    const int64_t size = (int64_t)b.size;
-    const plumb_array a = plumb_array_view(b.data, PLUMB_UINT8, 1, &size), *one = &a;
-    if (!b.failed) hash_arrays(out, &one, 1);
+    if (!b.failed) hash_bytes(out, b.data, b.size);
     const plumb_status st = b.failed ? fail(PLUMB_EMEMORY, "no memory for a study") : PLUMB_OK;
     buffer_clear(&b);
     return st;
@@ -139,10 +137,8 @@ plumb_status study_file_cost_class(char out[33], const run_config *r)
     for (const setting_spec *row = own->row; row->name; row++)
         buffer_printf(&b, "%s=%s\n", row->name,
                       settings_format(text, sizeof text, row, own->values));
-    const int64_t size = (int64_t)b.size;
-    const plumb_array a = plumb_array_view(b.data, PLUMB_UINT8, 1, &size), *one = &a;
     if (b.failed) st = fail(PLUMB_EMEMORY, "no memory for a study");
-    else hash_arrays(out, &one, 1);
+    else hash_bytes(out, b.data, b.size);
     buffer_clear(&b);
     return st;
 }

@@ -173,10 +173,7 @@ plumb_status run_config_hash(char out[33], const run_config *r)
         buffer_clear(&b);
         return fail(PLUMB_EMEMORY, "no memory for the settings");
     }
-    const int64_t size = (int64_t)b.size;
-    const plumb_array a = plumb_array_view(b.data, PLUMB_UINT8, 1, &size);
-    const plumb_array *one = &a;
-    hash_arrays(out, &one, 1);
+    hash_bytes(out, b.data, b.size);
     buffer_clear(&b);
     return PLUMB_OK;
 }

@@ -176,25 +176,12 @@ void run_dir_close(run_dir *r)
 
 // ---- small files of text ----
 
-static plumb_status read_text(char **text, size_t *size, arena *mem, const char *name)
-{
-    input_file in;
-    plumb_status st = input_file_open(&in, name);
-    if (st) return st;
-    *size = (size_t)in.size;
-    if (in.size > TEXT_LIMIT) st = fail(PLUMB_EFORMAT, "%s: is too long to be of a run", name);
-    else if (!(*text = arena_alloc(mem, in.size + 1, 1))) st = PLUMB_EMEMORY;
-    else st = input_file_read(*text, &in, 0, *size);
-    input_file_close(&in);
-    return st;
-}
-
 plumb_status run_dir_read_config(char **text, size_t *size, arena *mem, const char *path)
 {
     filename name;
     if (access(in_run(name, path, "config.json"), F_OK))
         return fail(PLUMB_EFILE, "%s: is missing, so %s is no run", name, path);
-    return read_text(text, size, mem, name);
+    return input_file_read_all(text, size, mem, name, TEXT_LIMIT);
 }
 
 plumb_status run_dir_write_config(const run_dir *r, plumb_record *config)
@@ -212,7 +199,8 @@ plumb_status run_dir_write_results(const char *path, const char *section, plumb_
     size_t size = 0;
     const char *line;
     plumb_status st = PLUMB_OK;
-    if (!access(in_run(name, path, "results.json"), F_OK)) st = read_text(&old, &size, &mem, name);
+    if (!access(in_run(name, path, "results.json"), F_OK))
+        st = input_file_read_all(&old, &size, &mem, name, TEXT_LIMIT);
     if (!st) st = plumb_record_to_json(&line, record);
     if (!st) st = output_file_open(&out, name);
     if (st) {
@@ -244,14 +232,6 @@ plumb_status run_dir_write_results(const char *path, const char *section, plumb_
 
 enum { BLOCKS = 7, NOTES = 7 };
 
-static void hash_text(char out[33], const char *text)
-{
-    const int64_t length = (int64_t)strlen(text);
-    const plumb_array a = plumb_array_view((char *)(uintptr_t)text, PLUMB_UINT8, 1, &length);
-    const plumb_array *one = &a;
-    hash_arrays(out, &one, 1);
-}
-
 // Of the names, shapes and order of everything that is not in the file under its own name.
 static plumb_status hash_layout(char out[33], const trainable_model *t)
 {
@@ -265,7 +245,7 @@ static plumb_status hash_layout(char out[33], const trainable_model *t)
     for (int64_t i = 0; i < t->states; i++) buffer_printf(&b, "state %s\n", t->state_name[i]);
     for (int64_t i = 0; i < t->terms; i++) buffer_printf(&b, "term %s\n", t->term[i]);
     buffer_put(&b, "", 1);
-    if (!b.failed) hash_text(out, (const char *)b.data);
+    if (!b.failed) hash_bytes(out, (const char *)b.data, strlen((const char *)b.data));
     const plumb_status st = b.failed ? fail(PLUMB_EMEMORY, "no memory for a checkpoint") : PLUMB_OK;
     buffer_clear(&b);
     return st;

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
+#include "base/result.h"
 #include "base/status.h"
 #include "math/stats.h"
 #include "measures/forecast/frame_errors.h"
@@ -283,14 +284,11 @@ plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *trut
     plumb_status st = check_options(&checked, opt);
     if (st) return st;
 
-    arena *mem = calloc(1, sizeof *mem);
-    if (!mem) return fail(PLUMB_EMEMORY, "no memory for the result");
-    plumb_forecast result = {.memory = mem};
-    st = measure(&result, mem, truth, prediction, backward, &checked);
-    if (st) {
-        plumb_forecast_clear(&result);
-        return st;
-    }
+    plumb_forecast result = {0};
+    arena *mem = result_begin(&result.memory);
+    st = mem ? measure(&result, mem, truth, prediction, backward, &checked) : PLUMB_EMEMORY;
+    st = result_end(st, &result.memory);
+    if (st) return st;
     result.seconds = clock_now() - start;
     *out = result;
     return PLUMB_OK;
@@ -298,8 +296,5 @@ plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *trut
 
 void plumb_forecast_clear(plumb_forecast *result)
 {
-    if (!result) return;
-    if (result->memory) arena_clear(result->memory);
-    free(result->memory);
-    *result = (plumb_forecast){0};
+    if (result) result_clear(result, sizeof *result, result->memory);
 }

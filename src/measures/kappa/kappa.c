@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/options_struct.h"
+#include "base/result.h"
 #include "base/status.h"
 #include "math/eigen.h"
 #include "math/rng.h"
@@ -345,21 +346,16 @@ plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
 {
     const double started = clock_now();
     plumb_kappa_options opt = plumb_kappa_defaults();
-    const plumb_status resolved = options_resolve(&opt, sizeof opt, options, "plumb_kappa_options");
-    if (resolved) return resolved;
+    plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_kappa_options");
+    if (st) return st;
     plumb_kappa result = {.symplectic_r2 = (double)NAN};
-    arena mem = {0}, *keep = calloc(1, sizeof *keep);
-    plumb_status st = keep ? PLUMB_OK : fail(PLUMB_EMEMORY, "no memory");
-    if (!st) st = measure(&result, keep, &mem, latent, truth, &opt);
-    arena_clear(&mem);
-    if (st) {
-        if (keep) arena_clear(keep);
-        free(keep);
-        return st;
-    }
+    arena scratch = {0}, *keep = result_begin(&result.memory);
+    st = keep ? measure(&result, keep, &scratch, latent, truth, &opt) : PLUMB_EMEMORY;
+    arena_clear(&scratch);
+    st = result_end(st, &result.memory);
+    if (st) return st;
     const plumb_array *inputs[] = {latent, truth};
     hash_arrays(result.input_hash, inputs, 2);
-    result.memory = keep;
     result.seconds = clock_now() - started;
     *out = result;
     return PLUMB_OK;
@@ -367,8 +363,5 @@ plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
 
 void plumb_kappa_clear(plumb_kappa *result)
 {
-    if (!result || !result->memory) return;
-    arena_clear(result->memory);
-    free(result->memory);
-    *result = (plumb_kappa){0};
+    if (result) result_clear(result, sizeof *result, result->memory);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/result.h"
 #include "base/status.h"
 #include "plumb/surprise.h"
 
@@ -149,19 +150,15 @@ plumb_status plumb_surprise_losses_make(plumb_surprise_losses *out, const plumb_
                                         const int64_t *slot, int64_t context,
                                         plumb_surprise_frames frames)
 {
-    arena *mem = calloc(1, sizeof *mem);
-    if (!mem) return fail(PLUMB_EMEMORY, "no memory for the losses");
-    plumb_surprise_losses made = {.memory = mem};
-    const plumb_status st = make(&made, mem, losses, slot, context, frames);
-    if (st) plumb_surprise_losses_clear(&made);
-    else *out = made;
+    plumb_surprise_losses made = {0};
+    arena *mem = result_begin(&made.memory);
+    plumb_status st = mem ? make(&made, mem, losses, slot, context, frames) : PLUMB_EMEMORY;
+    st = result_end(st, &made.memory);
+    if (!st) *out = made;
     return st;
 }
 
 void plumb_surprise_losses_clear(plumb_surprise_losses *losses)
 {
-    if (!losses) return;
-    if (losses->memory) arena_clear(losses->memory);
-    free(losses->memory);
-    *losses = (plumb_surprise_losses){0};
+    if (losses) result_clear(losses, sizeof *losses, losses->memory);
 }

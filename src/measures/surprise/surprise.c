@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
+#include "base/result.h"
 #include "base/status.h"
 #include "math/rng.h"
 #include "math/special.h"
@@ -465,14 +466,11 @@ plumb_status plumb_surprise_measure(plumb_surprise *out, const plumb_surprise_in
     if (!st) st = options_resolve(&in, sizeof in, input, "plumb_surprise_input");
     if (st) return st;
 
-    arena *mem = calloc(1, sizeof *mem);
-    if (!mem) return fail(PLUMB_EMEMORY, "no memory for the result");
-    plumb_surprise result = {.memory = mem};
-    st = measure(&result, mem, &in, &checked);
-    if (st) {
-        plumb_surprise_clear(&result);
-        return st;
-    }
+    plumb_surprise result = {0};
+    arena *mem = result_begin(&result.memory);
+    st = mem ? measure(&result, mem, &in, &checked) : PLUMB_EMEMORY;
+    st = result_end(st, &result.memory);
+    if (st) return st;
     result.seconds = clock_now() - start;
     *out = result;
     return PLUMB_OK;
@@ -480,8 +478,5 @@ plumb_status plumb_surprise_measure(plumb_surprise *out, const plumb_surprise_in
 
 void plumb_surprise_clear(plumb_surprise *result)
 {
-    if (!result) return;
-    if (result->memory) arena_clear(result->memory);
-    free(result->memory);
-    *result = (plumb_surprise){0};
+    if (result) result_clear(result, sizeof *result, result->memory);
 }

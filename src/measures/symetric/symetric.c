@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
+#include "base/result.h"
 #include "base/status.h"
 #include "measures/fit/principal_components.h"
 #include "measures/symetric/batch.h"
@@ -230,14 +231,13 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
 {
     const double started = clock_now();
     plumb_symetric_options full = plumb_symetric_defaults(), *opt = &full;
-    const plumb_status resolved =
-        options_resolve(&full, sizeof full, options, "plumb_symetric_options");
-    if (resolved) return resolved;
+    plumb_status st = options_resolve(&full, sizeof full, options, "plumb_symetric_options");
+    if (st) return st;
     symetric_work work = {0};
     symetric_batch_input in;
     plumb_symetric result = {.mode = opt->mode, .method = opt->method};
-    arena *keep = calloc(1, sizeof *keep);
-    plumb_status st = keep ? PLUMB_OK : fail(PLUMB_EMEMORY, "no memory");
+    arena *keep = result_begin(&result.memory);
+    st = keep ? PLUMB_OK : PLUMB_EMEMORY;
     if (!st) st = symetric_input(&in, &result.dropped, &work, latent, truth, variance, opt);
     if (!st)
         st = opt->method == PLUMB_SYMETRIC_METHOD_MLP
@@ -245,17 +245,13 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
                  : symetric_batches(&work, &in);
     if (!st) st = conclude(&result, keep, &in, &work);
     symetric_work_clear(&work);
-    if (st) {
-        if (keep) arena_clear(keep);
-        free(keep);
-        return st;
-    }
+    st = result_end(st, &result.memory);
+    if (st) return st;
     const plumb_array *inputs[] = {latent, truth, variance};
     hash_arrays(result.input_hash, inputs, 3);
     result.steps = in.steps;
     result.n = in.targets / 2;
     result.m = in.latent_dims / 2;
-    result.memory = keep;
     result.seconds = clock_now() - started;
     *out = result;
     return PLUMB_OK;
@@ -278,8 +274,5 @@ plumb_status plumb_symetric_floor(double *sym, const plumb_array *truth,
 
 void plumb_symetric_clear(plumb_symetric *result)
 {
-    if (!result || !result->memory) return;
-    arena_clear(result->memory);
-    free(result->memory);
-    *result = (plumb_symetric){0};
+    if (result) result_clear(result, sizeof *result, result->memory);
 }
