@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     // Every failure leaves one line that says what was found and what was wanted.
     if (plumb_file_open(&file, argv[1]) || plumb_file_read_array(&latent, file, "latent") ||
         plumb_file_read_array(&truth, file, "truth") ||
-        plumb_symetric_measure(&result, &latent, &truth, NULL, &opt)) {
+        plumb_symetric_measure(&result, &latent, NULL, &truth, &opt)) {
         fprintf(stderr, "%s\n", plumb_last_error());
         plumb_file_close(file);
         return 1;

@@ -89,6 +89,17 @@ typedef struct plumb_forecast_direction {
     int64_t black; ///< true frames among them that are black, where e is not finite
 } plumb_forecast_direction;
 
+/// The largest Lyapunov exponent of the true states: how fast neighbouring states separate. It is
+/// estimated from the growth of the distance between near states of different trajectories. The
+/// estimate is good to about a quarter where trajectories are dense, and only an order of magnitude
+/// where a hundred short ones lie far apart.
+typedef struct plumb_lyapunov {
+    double
+        exponent; ///< Per step; about 0 if not chaotic. VPT times it is the VPT in Lyapunov times.
+    plumb_interval ci; ///< 95 % interval, bootstrap over trajectories.
+    const char *why;   ///< Why it is NaN although states were given, or NULL.
+} plumb_lyapunov;
+
 /// What was measured. Free what it points to with plumb_forecast_clear.
 typedef struct plumb_forecast {
     plumb_forecast_direction forward, backward;
@@ -97,6 +108,7 @@ typedef struct plumb_forecast {
     const double *vpt_per_trajectory;
     int64_t trajectories, steps;
     int64_t height, width, channels;
+    plumb_lyapunov lyapunov; ///< of `states`; NaN if they were not given
     double seconds;
     char input_hash[33]; ///< XXH3-128 of the arrays
     void *memory;        ///< private
@@ -114,20 +126,21 @@ static inline plumb_forecast_options plumb_forecast_defaults(void)
     return options;
 }
 
-/// How well does `prediction` foretell `truth`?
+/// How close is `prediction` to `truth`, and for how long?
 /// All are (trajectories, steps, height, width, channels) in increasing time. In
 /// PLUMB_FORECAST_FRAMES_PLAIN predictions have as many steps as the truth; in the other protocols
 /// at least as many as there are targets, of which a forward one keeps the last and a backward one
-/// the first. `backward`, the prediction of a model run back from the last frames, may be NULL, and
-/// so may `opt`. Arrays of different types are brought to one scale: u1 is divided by 255, u2 by
-/// 65535. On failure `out` is left as it was.
-/// A black true frame has no relative error: 0/0 is NaN and never ends a VPT, x/0 is infinite and
+/// the first. `backward` is the prediction of a model run back from the last frames. `states`
+/// (trajectories, steps, dimension) are the true states, for the Lyapunov exponent, which needs 8
+/// trajectories of 16 steps. May be NULL: backward, states, opt. Arrays of different types are
+/// brought to one scale: u1 is divided by 255, u2 by 65535. On failure `out` is left as it was. A
+/// black true frame has no relative error: 0/0 is NaN and never ends a VPT, x/0 is infinite and
 /// does, and an MSE over it is NaN or infinite with `why` set.
 /// Fails with PLUMB_ESHAPE if shapes or types do not fit together, PLUMB_ENUMERIC if a value is not
 /// finite or no frame is left to extrapolate, PLUMB_EVALUE if an option makes no sense.
-PLUMB_API plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *truth,
-                                              const plumb_array *prediction,
-                                              const plumb_array *backward,
+PLUMB_API plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *prediction,
+                                              const plumb_array *backward, const plumb_array *truth,
+                                              const plumb_array *states,
                                               const plumb_forecast_options *opt);
 
 PLUMB_API void plumb_forecast_clear(plumb_forecast *result);
@@ -136,21 +149,9 @@ PLUMB_API void plumb_forecast_clear(plumb_forecast *result);
 PLUMB_API void plumb_forecast_record(plumb_record *record, const plumb_forecast *result,
                                      const plumb_forecast_options *opt);
 
-/// One trajectory of it, as a line of --items: VPTs, MSEs and the error of every frame.
+/// Writes trajectory `trajectory` as one line of --items: VPTs, MSEs and the error of every frame.
 PLUMB_API void plumb_forecast_item_record(plumb_record *record, const plumb_forecast *result,
                                           int64_t trajectory);
-
-/// How fast neighbouring states part: the largest Lyapunov exponent, per step.
-typedef struct plumb_lyapunov {
-    double exponent;   ///< a VPT times it is the VPT in Lyapunov times; about 0 if not chaotic
-    plumb_interval ci; ///< 95 %, bootstrap over trajectories
-} plumb_lyapunov;
-
-/// From true trajectories (trajectories, steps, numbers) alone, by the growth of the distance of
-/// near states of different ones. An estimate: good to a quarter or so where they are dense, and no
-/// more than an order where a hundred short ones lie far apart. Fails with PLUMB_ESHAPE below 8
-/// trajectories of 16 steps, PLUMB_ENUMERIC if they are not finite or rest.
-PLUMB_API plumb_status plumb_lyapunov_estimate(plumb_lyapunov *out, const plumb_array *state);
 
 #ifdef __cplusplus
 }

@@ -40,17 +40,15 @@ typedef struct plumb_kappa_options {
     uint64_t seed;         ///< of the bootstrap and of the symplectic map, 1
     /// (n) which true positions are angles; NULL: those that range over more than a turn may be.
     const bool *angles;
-    /// For a Lagrangian model, whose latents are (q, velocity): its momenta dL/dv (trajectories,
-    /// steps, m), which take the place of the velocities. NULL: the latents are (q, p).
-    const plumb_array *momenta;
 } plumb_kappa_options;
 
-/// The verdict.
-enum {
-    PLUMB_VERDICT_NO = 0,
-    PLUMB_VERDICT_YES = 1,
-    PLUMB_VERDICT_UNKNOWN = -1, ///< the data do not determine it; `why` says what is missing
-};
+/// The verdict on a model.
+typedef enum plumb_verdict {
+    PLUMB_VERDICT_NOT_DETERMINED =
+        -1, ///< The data do not determine it; `why` says what is missing.
+    PLUMB_VERDICT_NOT_LEARNT = 0,
+    PLUMB_VERDICT_LEARNT = 1,
+} plumb_verdict;
 
 /// One trajectory.
 typedef struct plumb_kappa_item {
@@ -61,9 +59,10 @@ typedef struct plumb_kappa_item {
 
 /// What was measured. Free what it points to with plumb_kappa_clear.
 typedef struct plumb_kappa {
+    bool measured;           ///< false if kappa is undefined here; `why` then has the reason
     double kappa;            ///< 1: the pulled back form is the true one everywhere, up to c
     plumb_interval kappa_ci; ///< 95 %: over trajectories, and for the error of the fit
-    int canonical;           ///< PLUMB_VERDICT_YES, NO or UNKNOWN
+    plumb_verdict canonical; ///< are the latents canonical coordinates of the true state?
     const char *why;         ///< the verdict in one sentence
     double r2_state;         ///< held-out R2 of the map from latents to truth
     double r2_latent;        ///< held-out R2 of the map from truth to latents
@@ -75,8 +74,8 @@ typedef struct plumb_kappa {
     int64_t n, m;               ///< degrees of freedom: of the truth, of the latent space
     int64_t n_used;             ///< of the truth after redundant coordinates were taken out
     const char *reduced;        ///< what was taken out, in words; NULL if nothing
-    const double *pairs; ///< (n_used, m) share of each latent pair in each true pair; NULL if
-                         ///< the true pairs were mixed to take redundancy out
+    const double *pairs;        ///< (n, m) share of each latent pair in each true pair; NULL if
+                                ///< the true pairs were mixed to take redundancy out
     const plumb_kappa_item *items;
     int64_t trajectories; ///< measured
     int64_t dropped;      ///< left out because not finite
@@ -99,27 +98,23 @@ static inline plumb_kappa_options plumb_kappa_defaults(void)
 
 /// Are the latents the true phase space in other canonical coordinates?
 /// latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n): q first, then p; latents
-/// longer in time than the truth are cut. `opt` may be NULL. On failure `out` is left as it was.
+/// longer in time than the truth are cut. `momenta` (trajectories, steps, m) is for a Lagrangian
+/// model, whose latents are (q, velocity): its momenta dL/dv, which replace the velocities.
+/// May be NULL: momenta, opt. On failure `out` is unchanged.
 /// Fails with PLUMB_ESHAPE if shapes do not fit together, PLUMB_ENUMERIC where the measure is not
 /// defined (not finite, fewer than four trajectories, truth without area), PLUMB_EMISSING without
 /// OpenBLAS. A verdict that the data do not determine is no failure.
 PLUMB_API plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
-                                           const plumb_array *truth,
+                                           const plumb_array *momenta, const plumb_array *truth,
                                            const plumb_kappa_options *opt);
 
-/// Momenta of a Lagrangian model: latent (trajectories, steps, 2m) holds positions, then
-/// velocities, in one unit of time, of at most four pairs. A Lagrangian L(q, v), quadratic in v, is
-/// fitted to their motion, and momenta (trajectories, steps, m) = dL/dv written, up to one factor.
-/// For plumb_kappa_options.momenta. Fails with PLUMB_ESHAPE, and PLUMB_ENUMERIC if the second
-/// half is not the velocity of the first.
-PLUMB_API plumb_status plumb_kappa_fit_momenta(double *momenta, const plumb_array *latent);
-
+/// Frees what the result owns. May be NULL: result.
 PLUMB_API void plumb_kappa_clear(plumb_kappa *result);
 
-/// The result under the names that `plumb measure --json` prints.
-PLUMB_API void plumb_kappa_record(plumb_record *record, const plumb_kappa *result);
-/// The same names with null, and in canonical_why why nothing was measured.
-PLUMB_API void plumb_kappa_record_none(plumb_record *record, const char *why);
+/// Writes the result under the names that `plumb measure --json` prints; null for all if `measured`
+/// is false, with the reason in canonical_why. May be NULL: options.
+PLUMB_API void plumb_kappa_record(plumb_record *record, const plumb_kappa *result,
+                                  const plumb_kappa_options *options);
 
 #ifdef __cplusplus
 }

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
-// plumb: did this model learn the physics, or does it only draw good pictures?
-// This header takes in all the others.
+// plumb: did this model learn the physics, or does it only produce plausible frames?
+// This header includes all others.
 #ifndef PLUMB_PLUMB_H
 #define PLUMB_PLUMB_H
 
 #include "plumb/array.h"
 #include "plumb/audit.h"
 #include "plumb/dataset.h"
-#include "plumb/evaluate.h"
+#include "plumb/evaluation.h"
 #include "plumb/file.h"
 #include "plumb/forecast.h"
 #include "plumb/kappa.h"
 #include "plumb/loader.h"
+#include "plumb/phase_space.h"
 #include "plumb/rank_correlation.h"
 #include "plumb/record.h"
 #include "plumb/report.h"
+#include "plumb/rollout.h"
 #include "plumb/room.h"
 #include "plumb/status.h"
 #include "plumb/surprise.h"

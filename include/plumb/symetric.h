@@ -196,24 +196,19 @@ static inline plumb_symetric_options plumb_symetric_defaults(void)
 /// Fails with PLUMB_ESHAPE if shapes do not fit together, PLUMB_ENUMERIC where the measure is not
 /// defined: not finite, constant truth, a single trajectory, too few points.
 PLUMB_API plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *latent,
-                                              const plumb_array *truth, const plumb_array *variance,
+                                              const plumb_array *variance, const plumb_array *truth,
                                               const plumb_symetric_options *opt);
 
-/// How many trajectories PLUMB_SYMETRIC_METHOD_MLP wants, those it keeps for R2 and Sym among them,
-/// to train on enough points: latents that take part, numbers of a true state, steps.
-PLUMB_API int64_t plumb_symetric_enough(int64_t latents, int64_t states, int64_t steps,
-                                        const plumb_symetric_options *opt);
-
-/// Sym of the true state itself, taken as latents: what no model gets below. Redundant truth (a
-/// centre of mass at rest) puts it above 0. Fails as plumb_symetric_measure does.
-PLUMB_API plumb_status plumb_symetric_floor(double *sym, const plumb_array *truth,
-                                            const plumb_symetric_options *opt);
-
+/// Frees what the result owns. May be NULL: result.
 PLUMB_API void plumb_symetric_clear(plumb_symetric *result);
 
-/// The result under the names that `plumb measure --json` prints.
+/// Writes the result under the names that `plumb measure --json` prints. May be NULL: opt.
 PLUMB_API void plumb_symetric_record(plumb_record *record, const plumb_symetric *result,
                                      const plumb_symetric_options *opt);
+
+/// Writes trajectory `index`, 0 to trajectories - 1, as one line of `--items`.
+PLUMB_API void plumb_symetric_item_record(plumb_record *record, const plumb_symetric *result,
+                                          int64_t index);
 
 #ifdef __cplusplus
 }

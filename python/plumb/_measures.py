@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The measures: arrays in, a result out."""
 import ctypes
-import json
 
 from ._arrays import fill, numbers, options_struct, pointer, to_numpy, view
-from ._native import SCORERS, PlumbError, call, lib, record, types
+from ._native import SCORERS, call, lib, record, types
 from ._results import Forecast, Kappa, Surprise, Symetric
 
 
@@ -27,55 +26,49 @@ def _measure(kind, arguments, options):
     return out, record(getattr(lib, f"plumb_{kind}_record"), ctypes.byref(out), ctypes.byref(options)), end
 
 
-def _own(views, given):
-    """plumb's own score of latents, as JSON."""
-    momenta, angles = given.pop("momenta", None), given.pop("angles", None)
+def _kappa_options(given, positions):
+    """kappa's options; `angles` is a list of flags, one per true position."""
+    angles = given.pop("angles", None)
     opt = options_struct("kappa_options", given)
-    if momenta is not None:
-        one = view(to_numpy(momenta, "momenta"))
-        opt.momenta = ctypes.pointer(one)
     if angles is not None:
-        flags = (ctypes.c_bool * len(angles))(*map(bool, angles))
-        opt.angles = ctypes.cast(flags, ctypes.POINTER(ctypes.c_bool))
-        if len(angles) != views["truth"].shape[2] // 2:
-            raise ValueError(f"angles has {len(angles)} flags, wanted one for each of {views['truth'].shape[2] // 2} positions")
-    out = types["kappa"]()
-    end = lambda: lib.plumb_kappa_clear(ctypes.byref(out))
-    call(lib.plumb_kappa_measure, ctypes.byref(out), pointer(views["latent"]), pointer(views["truth"]),
-         ctypes.byref(opt), after=end)
-    text = record(lib.plumb_kappa_record, ctypes.byref(out))
-    end()
-    return text
+        if len(angles) != positions:
+            raise ValueError(f"angles has {len(angles)} flags, wanted one for each of {positions} positions")
+        opt.angles = ctypes.cast((ctypes.c_bool * len(angles))(*map(bool, angles)), ctypes.POINTER(ctypes.c_bool))
+    return opt
 
 
-def kappa(latent, truth, **options):
-    """kappa, plumb's own score: is the latents' symplectic form the true one where the data are?
+def kappa(latent, truth, *, momenta=None, **options):
+    """kappa, plumb's own score: is the symplectic form of the latents the true one where the data are?
 
-    Arrays as for symetric. momenta (trajectories, steps, m) is for Lagrangian models, angles a list of flags, one a
-    true position; the other options are those of plumb_kappa_options.
+    Arrays as for symetric. momenta (trajectories, steps, m) is for Lagrangian models, whose latents are (q, velocity).
+    angles is a list of flags, one per true position; the other options are those of plumb_kappa_options.
 
     >>> import plumb
     >>> state = plumb.world("mass-spring").batch(40, seed=1).state
     >>> plumb.kappa(3 * state, state).canonical
     1
     """
-    views = _views({"latent": latent, "truth": truth})
-    return Kappa(_own(views, options), None, "phase-space", _kept(views))
+    views = _views({"latent": latent, "momenta": momenta, "truth": truth})
+    opt = _kappa_options(options, views["truth"].shape[2] // 2)
+    _, text, end = _measure("kappa", [pointer(views[n]) for n in ("latent", "momenta", "truth")], opt)
+    end()
+    views.pop("momenta")
+    return Kappa(text, None, "phase-space", _kept(views))
 
 
-def _beside(views, opt):
-    """What stands beside the published numbers, as `plumb measure` has it."""
-    floor = ctypes.c_double()
-    try:
-        call(lib.plumb_symetric_floor, ctypes.byref(floor), pointer(views["truth"]), ctypes.byref(opt))
-        out = {"sym_floor": floor.value}
-    except PlumbError:
-        out = {"sym_floor": None}
-    try:
-        own = _own(views, {"resamples": opt.resamples, "seed": opt.seed, "drop_nonfinite": opt.nonfinite == 2})
-        return {**out, **json.loads(own)}
-    except PlumbError as why:
-        return {**out, "kappa": None, "kappa_ci": None, "canonical": None, "canonical_why": str(why)}
+def _phase_space(views, symetric_options):
+    """SyMetric, kappa and the verdict, as `plumb measure --json` prints them."""
+    given = types["phase_space_input"](size=ctypes.sizeof(types["phase_space_input"]))
+    for name, array in views.items():
+        if array is not None:
+            setattr(given, name, ctypes.pointer(array))
+    opt = options_struct("phase_space_options", {})
+    opt.symetric = ctypes.pointer(symetric_options)
+    opt.network = symetric_options.method == 1
+    opt.polynomial = not opt.network
+    _, text, end = _measure("phase_space", [ctypes.byref(given)], opt)
+    end()
+    return text
 
 
 def symetric(latent, truth, variance=None, *, kappa=True, **options):
@@ -103,18 +96,20 @@ def symetric(latent, truth, variance=None, *, kappa=True, **options):
     if points is not None:
         index = view(to_numpy(points, "eval_index"))
         opt.eval_index = ctypes.pointer(index)
-    _, text, end = _measure("symetric", [pointer(views[n]) for n in ("latent", "truth", "variance")], opt)
-    end()
     if kappa:
-        text = json.dumps({**json.loads(text), **_beside(views, opt)})
+        text = _phase_space(views, opt)
+    else:
+        _, text, end = _measure("symetric", [pointer(views[n]) for n in ("latent", "variance", "truth")], opt)
+        end()
     return Symetric(text, None, "phase-space", _kept(views))
 
 
-def forecast(truth, prediction, backward=None, **options):
+def forecast(truth, prediction, backward=None, *, states=None, **options):
     """How close are predicted frames to true ones, and for how long?
 
     All are (trajectories, steps, height, width, channels) in increasing time; backward is the prediction of a
-    model run back from the last frames. Options are those of plumb_forecast_options: split=60,
+    model run back from the last frames; states, the true states (trajectories, steps, dimension), give the Lyapunov
+    exponent. Options are those of plumb_forecast_options: split=60,
     threshold=0.025, frames="no-overlap" ...
 
     >>> import numpy as np, plumb
@@ -124,9 +119,9 @@ def forecast(truth, prediction, backward=None, **options):
     >>> plumb.forecast(truth, prediction).vpt
     10
     """
-    views = _views({"truth": truth, "prediction": prediction, "backward": backward})
+    views = _views({"truth": truth, "prediction": prediction, "backward": backward, "states": states})
     opt = options_struct("forecast_options", options)
-    out, text, end = _measure("forecast", [pointer(v) for v in views.values()], opt)
+    out, text, end = _measure("forecast", [pointer(views[n]) for n in ("prediction", "backward", "truth", "states")], opt)
     try:
         arrays = {}
         for name, side in (("errors", out.forward), ("errors_backward", out.backward)):
@@ -136,6 +131,7 @@ def forecast(truth, prediction, backward=None, **options):
         end()
     kept = _kept(views)
     kept.pop("backward", None)
+    kept.pop("states", None)
     return Forecast(text, arrays, "film", kept)
 
 

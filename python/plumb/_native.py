@@ -36,14 +36,22 @@ STRUCTS = {
         "seconds:d input_hash:B33 memory:p method:i training:symetric_training",
     "kappa_options":
         "size:z estimator:i kappa_bar:d r2_bar:d centres:q state_centres:q symplectic:b drop_nonfinite:b "
-        "resamples:q seed:Q angles:b* momenta:array*",
+        "resamples:q seed:Q angles:b*",
     "kappa":
-        "kappa:d kappa_ci:interval canonical:i why:s r2_state:d r2_latent:d r2_local:d c:d form_error:d "
+        "measured:b kappa:d kappa_ci:interval canonical:i why:s r2_state:d r2_latent:d r2_local:d c:d form_error:d "
         "form_low:d form_high:d symplectic_r2:d n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
         "dropped:q steps:q seconds:d input_hash:B33 memory:p",
+    "phase_space_input": "size:z latent:array* variance:array* momenta:array* truth:array* canonical:array*",
+    "phase_space_options":
+        "size:z symetric:symetric_options* kappa:kappa_options* polynomial:b network:b published_only:b fit_momenta:b "
+        "threads:i",
+    "phase_space":
+        "verdict:i why:s has_polynomial:b has_network:b polynomial:symetric network:symetric kappa:kappa sym_floor:d "
+        "canonical_dims:q",
     "forecast_options":
         "size:z frames:i split:q extrapolate:q inference:q target:q threshold:d backward_count:i "
         "average:i batch:q resamples:q seed:Q threads:i",
+    "lyapunov": "exponent:d ci:interval why:s",
     "forecast_mse":
         "relative:d published:d ci:interval published_ci:interval first:q frames:q why:s "
         "per_trajectory:d*",
@@ -53,7 +61,7 @@ STRUCTS = {
         "black:q",
     "forecast":
         "forward:forecast_direction backward:forecast_direction vpt:d vpt_relative:d vpt_ci:interval "
-        "vpt_per_trajectory:d* trajectories:q steps:q height:q width:q channels:q seconds:d "
+        "vpt_per_trajectory:d* trajectories:q steps:q height:q width:q channels:q lyapunov:lyapunov seconds:d "
         "input_hash:B33 memory:p",
     "surprise_options":
         f"size:z scorers:b{len(SCORERS)} k:q gamma:d gammas:d{len(SCORERS)} normalise:b share:d frames:i "
@@ -94,13 +102,18 @@ STRUCTS = {
         "size:z batch:q window:q steps:q ahead:q seed:Q first:q threads:i states:b world:world_options*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
     "report_options": "size:z films:q steps:q name:s threads:i",
-    "lyapunov": "exponent:d ci:interval",
     "evaluation_options":
-        "size:z count:q steps:q measured:q first:q world:s data:s threads:i symetric:symetric_options "
-        "forecast:forecast_options mlp:b canonical:kappa_options",
+        "size:z first:q world:s threads:i forecast_videos:q forecast_steps:q phase_trajectories:q data:s network:b "
+        "symetric:symetric_options* kappa:kappa_options* forecast:forecast_options* tuples:q free_clips:q probes:s* "
+        "probe_count:q naive:s save:s surprise:surprise_options*",
+    "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256",
+    "evaluation_errors": "clips:q model:d baselines:d3",
+    "evaluation_video":
+        "surprise:surprise baselines:surprise3 free_clips:evaluation_errors possible:evaluation_errors*",
     "evaluation":
-        "model:B64 world:B64 trained:q forecast:forecast polynomial:symetric latents:q seconds:d "
-        "mlp:symetric mlp_why:B256 own:kappa own_why:B256 sym_floor:d lyapunov:lyapunov",
+        "model:B64 world:B512 training_steps:q kind:i dynamics:evaluation_dynamics video:evaluation_video seconds:d "
+        "memory:p",
+    "rollout_options": "size:z count:q steps:q first:q world:s data:s backward:b threads:i",
 }
 
 # Words for the fields that are enums: what --help of the program calls them.
@@ -207,13 +220,16 @@ i plumb_record_to_json s* p
 i plumb_symetric_measure symetric* array* array* array* symetric_options*
   plumb_symetric_clear symetric*
   plumb_symetric_record p symetric* symetric_options*
-i plumb_symetric_floor d* array* symetric_options*
   plumb_kappa_options_init kappa_options* z
-i plumb_kappa_measure kappa* array* array* kappa_options*
+i plumb_kappa_measure kappa* array* array* array* kappa_options*
   plumb_kappa_clear kappa*
-  plumb_kappa_record p kappa*
+  plumb_kappa_record p kappa* kappa_options*
+  plumb_phase_space_options_init phase_space_options* z
+i plumb_phase_space_measure phase_space* phase_space_input* phase_space_options*
+  plumb_phase_space_clear phase_space*
+  plumb_phase_space_record p phase_space* phase_space_options*
   plumb_forecast_options_init forecast_options* z
-i plumb_forecast_measure forecast* array* array* array* forecast_options*
+i plumb_forecast_measure forecast* array* array* array* array* forecast_options*
   plumb_forecast_clear forecast*
   plumb_forecast_record p forecast* forecast_options*
   plumb_surprise_options_init surprise_options* z
@@ -237,7 +253,8 @@ i plumb_loader_next loader_batch* p
 i plumb_evaluation_measure evaluation* s evaluation_options*
   plumb_evaluation_clear evaluation*
   plumb_evaluation_record p evaluation* evaluation_options*
-i plumb_rollout_save s s b evaluation_options*
+  plumb_rollout_options_init rollout_options* z
+i plumb_rollout_save s s rollout_options*
 i plumb_report_create p*
   plumb_report_free p
 i plumb_report_add_record p s s

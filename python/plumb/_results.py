@@ -117,7 +117,11 @@ class Evaluation(Result):
     """A run judged by every measure there is for it: `forecast` and `pr` are dicts."""
 
     def _verdict(self):
+        if "pr" not in self._record:  # a video model
+            rows = [(f"accuracy, {name}", number(s["accuracy"]), interval(s["accuracy_ci"]))
+                    for name, s in self.overall.items()]
+            return "", rows
         rows = [("VPT", number(self.vpt), interval(self.vpt_ci)), ("R2", number(self.pr["r2"]), interval(self.pr["r2_ci"])),
                 ("Sym", number(self.pr["sym"]), interval(self.pr["sym_ci"])),
                 ("SyMetric", number(self.pr["symetric"]), interval(self.pr["symetric_ci"]))]
-        return self.pr["why"], rows
+        return f"{self.verdict}: {self.verdict_why}", rows

@@ -32,6 +32,11 @@ class Rollout:
         return "<Rollout: " + ", ".join(f"{n} {getattr(self, n).shape}" for n in self._names) + ">"
 
 
+# What `plumb evaluate` calls these members of plumb_evaluation_options.
+_EVALUATION_NAMES = {"count": "forecast_videos", "steps": "forecast_steps", "measured": "phase_trajectories",
+                     "films": "free_clips", "mlp": "network"}
+
+
 class Run:
     """A run directory: config (all settings), log (one dict a line), results (what was measured)."""
 
@@ -72,19 +77,25 @@ class Run:
 
     def rollout(self, count=4, steps=200, *, backward=False, **options):
         """The model watches the beginning (or the end) of films it has never seen and tells the rest. Options
-        are those of plumb_evaluation_options: first=0, world="pendulum", data="films.h5", threads=1."""
-        opt = options_struct("evaluation_options", dict(options, count=count, steps=steps))
+        are those of plumb_rollout_options: first=0, world="pendulum", data="films.h5", threads=1."""
+        opt = options_struct("rollout_options", dict(options, count=count, steps=steps, backward=backward))
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rollout.npz")
-            call(lib.plumb_rollout_save, path.encode(), os.fsencode(self.path), backward, ctypes.byref(opt))
+            call(lib.plumb_rollout_save, path.encode(), os.fsencode(self.path), ctypes.byref(opt))
             with np.load(path) as arrays:
                 return Rollout({name: arrays[name] for name in arrays.files})
 
-    def evaluate(self, **options):
-        """Judges the run by every measure there is for it, on films it has never seen. Options are those of
-        plumb_evaluation_options: count=30, measured=100 ...; symetric={"resamples": 0} and forecast={...} are dicts
-        of options of theirs."""
-        opt = options_struct("evaluation_options", options)
+    def evaluate(self, *, probes=(), **options):
+        """Evaluates the run by every measure that applies to its model, on data it has never seen. Options have the
+        names of `plumb evaluate`: count=30, steps=1000, measured=100, first=0, world="pendulum", tuples=250, films=64,
+        probes=["probes.npz"] ...; mlp=False leaves out SyMetric by a network. symetric={"resamples": 0}, kappa={...},
+        forecast={...} and surprise={...} are dicts of options of those measures."""
+        given = {_EVALUATION_NAMES.get(name, name): value for name, value in options.items()}
+        if "forecast" in given:
+            given["forecast"] = {"average": "mean", **given["forecast"]}
+        opt = options_struct("evaluation_options", given)
+        paths = [os.fsencode(path) for path in probes]
+        opt.probes, opt.probe_count = (ctypes.c_char_p * max(len(paths), 1))(*paths), len(paths)
         out = types["evaluation"]()
         end = lambda: lib.plumb_evaluation_clear(ctypes.byref(out))
         call(lib.plumb_evaluation_measure, ctypes.byref(out), os.fsencode(self.path), ctypes.byref(opt), after=end)

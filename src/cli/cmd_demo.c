@@ -76,14 +76,15 @@ static void sample_path(char *path, size_t size, const char *name)
     share_path(path, size, below);
 }
 
-static plumb_status measure(plumb_symetric *out, const char *path)
+static plumb_status measure_sample(plumb_phase_space *out, const char *path)
 {
     plumb_file *file = NULL;
     plumb_array latent, truth;
     plumb_status st = plumb_file_open(&file, path);
     if (!st) st = plumb_file_read_array(&latent, file, "latent");
     if (!st) st = plumb_file_read_array(&truth, file, "truth");
-    if (!st) st = plumb_symetric_measure(out, &latent, &truth, NULL, NULL);
+    const plumb_phase_space_input in = {.size = sizeof in, .latent = &latent, .truth = &truth};
+    if (!st) st = plumb_phase_space_measure(out, &in, NULL);
     plumb_file_close(file);
     return st;
 }
@@ -112,47 +113,55 @@ static void paragraph(const char *text, int indent)
     putchar('\n');
 }
 
-static void tell(const sample *s, const plumb_symetric *r)
+static void print_verdict(plumb_verdict verdict, const char *why)
 {
+    char text[640];
+    printf("\n    Verdict: %s.\n", plumb_verdict_name(verdict));
+    snprintf(text, sizeof text, "Why: %s.", why);
+    paragraph(text, 4);
+    putchar('\n');
+}
+
+static void print_sample(const sample *s, const plumb_phase_space *result)
+{
+    const plumb_symetric *r = &result->polynomial;
+    const plumb_kappa *k = &result->kappa;
     printf("%s\n%s\n\n", s->name, s->story);
     cell("R2", r->r2, r->r2_ci, "above 0.9: the state can be read off");
     cell("Sym", r->sym, r->sym_ci,
          r->degenerate ? "without meaning here" : "below 0.05: area is kept");
     cell("SyMetric", r->symetric, r->symetric_ci, "1: both");
-    printf("\n    Verdict: %s\n",
-           r->symetric > 0.5 ? "it learnt the physics." : "it did not learn the physics.");
-    char why[640];
-    snprintf(why, sizeof why, "Why: %s.", r->why);
-    paragraph(why, 4);
-    putchar('\n');
+    if (k->measured)
+        cell("kappa", k->kappa, k->kappa_ci, "above 0.9: area is kept where the data are");
+    print_verdict(result->verdict, result->why);
 }
 
-static bool as_known(const sample *s, const plumb_symetric *r)
+static bool as_known(const sample *s, const plumb_phase_space *result)
 {
-    return (r->symetric > 0.5) == s->passes && r->degenerate == s->degenerate;
+    const plumb_verdict expected = s->passes ? PLUMB_VERDICT_LEARNT : PLUMB_VERDICT_NOT_LEARNT;
+    return result->verdict == expected && result->polynomial.degenerate == s->degenerate;
 }
 
 // All three into one record, each spoken of as it is measured. Returns an exit code.
-static int judge(plumb_record *record, bool speak)
+static int measure_samples(plumb_record *record, bool speak)
 {
-    const plumb_symetric_options opt = plumb_symetric_defaults();
     int wrong = 0;
     plumb_record_set_string(record, "version", plumb_version());
     plumb_record_begin_array(record, "models");
     for (int i = 0; i < SAMPLES; i++) {
         char path[PATH_MAX + 64];
-        plumb_symetric result;
+        plumb_phase_space result;
         sample_path(path, sizeof path, samples[i].name);
-        if (measure(&result, path)) return cli_last_error(&cmd_demo);
-        if (speak) tell(&samples[i], &result);
+        if (measure_sample(&result, path)) return cli_last_error(&cmd_demo);
+        if (speak) print_sample(&samples[i], &result);
         const bool right = as_known(&samples[i], &result);
         wrong += !right;
         plumb_record_begin_object(record, NULL);
         plumb_record_set_string(record, "name", samples[i].name);
         plumb_record_set_bool(record, "as_known", right);
-        plumb_symetric_record(record, &result, &opt);
+        plumb_phase_space_record(record, &result, NULL);
         plumb_record_end(record);
-        plumb_symetric_clear(&result);
+        plumb_phase_space_clear(&result);
     }
     plumb_record_end(record);
     if (wrong)
@@ -172,32 +181,28 @@ static bool trained_path(char *path, size_t size)
     return !access(config, R_OK);
 }
 
-// It is judged anew on a few films. Returns an exit code.
-static int judge_trained(void)
+// Evaluates it on a few videos. Returns an exit code.
+static int evaluate_trained(void)
 {
-    char path[PATH_MAX + 64], why[640];
+    char path[PATH_MAX + 64];
     if (!trained_path(path, sizeof path)) return EXIT_DONE;
     plumb_evaluation_options opt = plumb_evaluation_defaults();
-    opt.count = 8;
-    opt.measured = 50;
-    opt.mlp = false;
+    opt.forecast_videos = 8;
+    opt.phase_trajectories = 50;
+    opt.network = false;
     plumb_evaluation r;
     if (plumb_evaluation_measure(&r, path, &opt)) return cli_last_error(&cmd_demo);
+    const plumb_phase_space *p = &r.dynamics.phase_space;
+    const plumb_forecast *f = &r.dynamics.forecast;
     printf("%s\n", r.model);
-    paragraph("A model that learnt the same world from films alone, by plumb train, judged on "
-              "films it has "
-              "never seen.",
+    paragraph("A model that learnt the same world from videos alone, by plumb train, evaluated on "
+              "videos it has never seen.",
               0);
     putchar('\n');
-    cell("kappa", r.own.kappa, r.own.kappa_ci, "above 0.9: areas are kept where the data are");
-    cell("R2", r.polynomial.r2, r.polynomial.r2_ci, "above 0.9: the state can be read off");
-    cell("VPT", r.forecast.vpt, r.forecast.vpt_ci, "of 1000 frames, forward and backward");
-    printf("\n    Verdict: %s\n", r.own.canonical == PLUMB_VERDICT_YES
-                                      ? "it learnt the physics."
-                                      : "it did not learn the physics.");
-    snprintf(why, sizeof why, "Why: %s.", r.own_why[0] ? r.own_why : r.own.why);
-    paragraph(why, 4);
-    putchar('\n');
+    cell("kappa", p->kappa.kappa, p->kappa.kappa_ci, "above 0.9: area is kept where the data are");
+    cell("R2", p->polynomial.r2, p->polynomial.r2_ci, "above 0.9: the state can be read off");
+    cell("VPT", f->vpt, f->vpt_ci, "of 1000 frames, forward and backward");
+    print_verdict(p->verdict, p->why);
     plumb_evaluation_clear(&r);
     return EXIT_DONE;
 }
@@ -242,13 +247,13 @@ static int run(void *given, int files, char **file)
     if (!s->json)
         puts("Three models of the same mass on a spring. The right verdicts are known: the latents "
              "were\nmade by maps written down in examples/make_latents.py.\n");
-    int code = judge(record, !s->json);
+    int code = measure_samples(record, !s->json);
     if (code == EXIT_DONE && s->out && plumb_record_write_lines(s->out, &record, 1))
         code = cli_last_error(&cmd_demo);
     if (code == EXIT_DONE && s->json) code = cli_print_record(&cmd_demo, record);
     if (code == EXIT_DONE && !s->json) {
         puts("All three verdicts are the known ones: one model passes, two are caught.\n");
-        code = judge_trained();
+        code = evaluate_trained();
     }
     if (code == EXIT_DONE && !s->json) {
         if (s->out) printf("The numbers are in %s.\n", s->out);

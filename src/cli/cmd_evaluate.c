@@ -8,7 +8,9 @@
 
 typedef struct settings {
     plumb_evaluation_options opt;
-    plumb_evaluation_video_options films;
+    plumb_symetric_options symetric; // the nested options of `opt`
+    plumb_kappa_options kappa;
+    plumb_surprise_options surprise;
     option_list probes;
     const char *require;
     int method;
@@ -20,19 +22,19 @@ static const char *const methods[] = {"both", "pr", NULL};
 // clang-format off
 #define AT(member) .offset = offsetof(settings, member)
 static const cli_option rows[] = {
-    {.name = "count", .letter = 'n', .kind = OPTION_INTEGER, AT(opt.count), .value = "N",
+    {.name = "count", .letter = 'n', .kind = OPTION_INTEGER, AT(opt.forecast_videos), .value = "N",
      .help = "films of the forecast"},
-    {.name = "steps", .kind = OPTION_INTEGER, AT(opt.steps), .value = "T",
+    {.name = "steps", .kind = OPTION_INTEGER, AT(opt.forecast_steps), .value = "T",
      .help = "frames the valid prediction time can count"},
-    {.name = "measured", .kind = OPTION_INTEGER, AT(opt.measured), .value = "N",
+    {.name = "measured", .kind = OPTION_INTEGER, AT(opt.phase_trajectories), .value = "N",
      .help = "trajectories of R2, Sym and SyMetric"},
     {.name = "method", .kind = OPTION_CHOICE, AT(method), .choices = methods,
      .help = "R2, Sym and SyMetric by polynomials and by a network, or by polynomials alone"},
-    {.name = "updates", .kind = OPTION_INTEGER, AT(opt.symetric.network_updates), .value = "N",
+    {.name = "updates", .kind = OPTION_INTEGER, AT(symetric.network_updates), .value = "N",
      .help = "steps of training that network"},
-    {.name = "few-points", .kind = OPTION_FLAG, AT(opt.symetric.network_few_points),
+    {.name = "few-points", .kind = OPTION_FLAG, AT(symetric.network_few_points),
      .help = "train it on the films of --data even if they are too few"},
-    {.name = "symplectic", .kind = OPTION_FLAG, AT(opt.canonical.symplectic),
+    {.name = "symplectic", .kind = OPTION_FLAG, AT(kappa.symplectic),
      .help = "symplectic_r2 too: fit a map that is symplectic by design; takes seconds"},
     {.name = "first", .kind = OPTION_INTEGER, AT(opt.first), .value = "I",
      .help = "number of the first film among those that training never sees"},
@@ -40,17 +42,17 @@ static const cli_option rows[] = {
      .help = "another world than the run's own; of a model of films: whose free clips"},
     {.name = "data", .kind = OPTION_TEXT, AT(opt.data), .value = "F",
      .help = "or a file of plumb simulate"},
-    {.name = "tuples", .kind = OPTION_INTEGER, AT(films.tuples), .value = "N",
+    {.name = "tuples", .kind = OPTION_INTEGER, AT(opt.tuples), .value = "N",
      .help = "of a model of films: tuples of each concept"},
-    {.name = "films", .kind = OPTION_INTEGER, AT(films.films), .value = "N",
+    {.name = "films", .kind = OPTION_INTEGER, AT(opt.free_clips), .value = "N",
      .help = "of a model of films: free clips whose frames it predicts"},
-    {.name = "k", .letter = 'k', .kind = OPTION_INTEGER, AT(films.surprise.k), .value = "K",
+    {.name = "k", .letter = 'k', .kind = OPTION_INTEGER, AT(surprise.k), .value = "K",
      .help = "which neighbour among the impossible clips known; a fifth of the tuples is known"},
     {.name = "probes", .kind = OPTION_LIST, AT(probes), .value = "F",
      .help = "files of tuples instead of the rooms; may be given often"},
-    {.name = "naive", .kind = OPTION_TEXT, AT(films.naive), .value = "RUN",
+    {.name = "naive", .kind = OPTION_TEXT, AT(opt.naive), .value = "RUN",
      .help = "a run trained on impossible clips (--world rooms/impossible), for the naive scorer"},
-    {.name = "save", .kind = OPTION_TEXT, AT(films.save), .value = "F",
+    {.name = "save", .kind = OPTION_TEXT, AT(opt.save), .value = "F",
      .help = "surprise and features of all tuples into a file that plumb surprise reads"},
     {.name = "threads", .kind = OPTION_INT, AT(opt.threads), .help = "0: all cores; changes no result"},
     {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "BARS",
@@ -63,8 +65,11 @@ static const cli_option rows[] = {
 
 static void defaults(void *given)
 {
-    ((settings *)given)->opt = plumb_evaluation_defaults();
-    ((settings *)given)->films = plumb_evaluation_video_defaults();
+    settings *s = given;
+    s->opt = plumb_evaluation_defaults();
+    s->symetric = plumb_symetric_defaults();
+    s->kappa = plumb_kappa_defaults();
+    s->surprise = plumb_surprise_defaults();
 }
 
 static void row(const char *name, double value, plumb_interval ci, const char *note)
@@ -84,95 +89,125 @@ static void print_direction(const char *name, const plumb_forecast_direction *d)
     row("VPT", d->vpt, d->vpt_ci, note);
 }
 
-static void print_own(const plumb_evaluation *r)
+static void print_kappa(const plumb_kappa *kappa)
 {
     const plumb_interval none = {(double)NAN, (double)NAN};
-    const plumb_kappa *own = &r->own;
-    if (r->own_why[0]) {
-        printf("\nkappa: %s\n", r->own_why);
+    if (!kappa->measured) {
+        printf("\nkappa: %s\n", kappa->why);
         return;
     }
-    puts("\nplumb's own score, in minimal canonical coordinates");
-    row("kappa", own->kappa, own->kappa_ci, "");
-    row("R2 of state", own->r2_state, none, "latents to truth, held out");
-    if (isfinite(own->symplectic_r2))
-        row("symplectic R2", own->symplectic_r2, none,
+    puts("\nkappa, in minimal canonical coordinates");
+    row("kappa", kappa->kappa, kappa->kappa_ci, "");
+    row("R2 of state", kappa->r2_state, none, "latents to truth, held out");
+    if (isfinite(kappa->symplectic_r2))
+        row("symplectic R2", kappa->symplectic_r2, none,
             "truth to latents by a map symplectic by design, held out");
-    if (own->reduced) printf("  %-14s %s\n", "reduced", own->reduced);
-    if (own->canonical == PLUMB_VERDICT_UNKNOWN) printf("  canonical ?: %s\n", own->why);
-    else printf("  canonical %d: %s\n", own->canonical, own->why);
+    if (kappa->reduced) printf("  %-14s %s\n", "reduced", kappa->reduced);
+    if (kappa->canonical == PLUMB_VERDICT_NOT_DETERMINED) printf("  canonical ?: %s\n", kappa->why);
+    else printf("  canonical %d: %s\n", (int)kappa->canonical, kappa->why);
 }
 
-static void print_table(const char *run, const plumb_evaluation *r)
+static void print_network(const plumb_evaluation_dynamics *r)
 {
-    const plumb_symetric *p = &r->polynomial, *m = &r->mlp;
-    printf("%s: %s after %lld steps on %s, %lld latents\n", run, r->model, (long long)r->trained,
-           r->world, (long long)r->latents);
+    const plumb_symetric *m = &r->phase_space.network;
+    printf("\nphase space by a network");
+    if (!r->phase_space.has_network) {
+        printf(": %s\n", r->network_why);
+        return;
+    }
+    printf(", %lld trajectories, trained on %lld others\n", (long long)m->trajectories,
+           (long long)m->training.trajectories);
+    row("R2", m->r2, m->r2_ci, "");
+    row("Sym", m->sym, m->sym_ci, "");
+    printf("  %-14s %-11g %lld parameters\n", "SyMetric", m->symetric,
+           (long long)m->training.parameters);
+    if (m->training.components)
+        printf("  %-14s %lld principal components of %lld latents\n", "input",
+               (long long)m->training.components, (long long)m->latents);
+}
+
+static void print_phase_space(const plumb_evaluation_dynamics *r)
+{
+    const plumb_symetric *p = &r->phase_space.polynomial;
+    char note[64];
     printf("\nphase space, %lld trajectories of %lld frames\n", (long long)p->trajectories,
            (long long)p->steps);
     row("R2", p->r2, p->r2_ci, "");
     row("R2 held out", p->r2_heldout, p->r2_heldout_ci, "");
-    char note[64];
-    snprintf(note, sizeof note, "of the true state %.3g", r->sym_floor);
+    snprintf(note, sizeof note, "of the true state %.3g", r->phase_space.sym_floor);
     row("Sym", p->sym, p->sym_ci, note);
     printf("  %-14s %-11g order %d, %lld of %lld latents used\n", "SyMetric", p->symetric, p->order,
            (long long)p->latents, (long long)r->latents);
     printf("  %s\n", p->why);
-    print_own(r);
-    printf("\nphase space by a network");
-    if (r->mlp_why[0]) printf(": %s\n", r->mlp_why);
-    else {
-        printf(", %lld trajectories, trained on %lld others\n", (long long)m->trajectories,
-               (long long)m->training.trajectories);
-        row("R2", m->r2, m->r2_ci, "");
-        row("Sym", m->sym, m->sym_ci, "");
-        printf("  %-14s %-11g %lld parameters\n", "SyMetric", m->symetric,
-               (long long)m->training.parameters);
-        if (m->training.components)
-            printf("  %-14s %lld principal components of %lld latents\n", "which sees",
-                   (long long)m->training.components, (long long)m->latents);
-    }
-    print_direction("forward", &r->forecast.forward);
-    if (!r->forecast.backward.measured) {
-        printf("\nbackward: %s cannot be run into the past\n", r->model);
+    print_kappa(&r->phase_space.kappa);
+    print_network(r);
+}
+
+static void print_forecast(const char *model, const plumb_forecast *f)
+{
+    char note[64];
+    print_direction("forward", &f->forward);
+    if (!f->backward.measured) {
+        printf("\nbackward: %s cannot be run backward in time\n", model);
         return;
     }
-    print_direction("backward", &r->forecast.backward);
+    print_direction("backward", &f->backward);
     puts("\nboth");
-    const double times = r->forecast.vpt * r->lyapunov.exponent;
+    const double times = f->vpt * f->lyapunov.exponent;
     snprintf(note, sizeof note, "mean of the two; %.2g Lyapunov times", times);
-    row("VPT", r->forecast.vpt, r->forecast.vpt_ci, times >= 0.1 ? note : "mean of the two");
+    row("VPT", f->vpt, f->vpt_ci, times >= 0.1 ? note : "mean of the two");
 }
 
-static int check_bars(const settings *s, const plumb_evaluation *r, require_use *use)
+static void print_dynamics(const char *run, const plumb_evaluation *r)
 {
-    const plumb_forecast *f = &r->forecast;
-    const double whole = (double)s->opt.steps;
-    const bool both = !r->mlp_why[0] && r->mlp.symetric < r->polynomial.symetric;
-    const double none = (double)NAN;
-    const bool judged = !r->own_why[0] && r->own.canonical != PLUMB_VERDICT_UNKNOWN;
+    printf("%s: %s after %lld steps on %s, %lld latents\n", run, r->model,
+           (long long)r->training_steps, r->world, (long long)r->dynamics.latents);
+    print_phase_space(&r->dynamics);
+    print_forecast(r->model, &r->dynamics.forecast);
+    printf("\nVerdict: %s\n", plumb_verdict_name(r->dynamics.phase_space.verdict));
+}
+
+static int check_dynamics(const settings *s, const plumb_evaluation *r, require_use *use)
+{
+    const plumb_forecast *f = &r->dynamics.forecast;
+    const plumb_phase_space *p = &r->dynamics.phase_space;
+    const double all_frames = (double)s->opt.forecast_steps, none = (double)NAN;
+    const bool network_is_less = p->has_network && p->network.symetric < p->polynomial.symetric;
+    const bool known = p->kappa.measured && p->kappa.canonical != PLUMB_VERDICT_NOT_DETERMINED;
     const requirement bars[] = {
-        {"canonical", judged ? r->own.canonical : none, 1.0, false},
-        {"kappa", r->own_why[0] ? none : r->own.kappa, 0.9, false},
-        {"symetric", both ? r->mlp.symetric : r->polynomial.symetric, 1.0, false},
-        {"r2", r->polynomial.r2, 0.9, false},
-        {"sym", r->polynomial.sym, 0.05, true},
-        {"vpt", f->vpt, whole, false},
-        {"vpt_forward", f->forward.vpt, whole, false},
-        {"vpt_backward", f->backward.measured ? f->backward.vpt : none, whole, false},
+        {"canonical", known ? (double)p->kappa.canonical : none, 1.0, false},
+        {"kappa", p->kappa.measured ? p->kappa.kappa : none, 0.9, false},
+        {"symetric", network_is_less ? p->network.symetric : p->polynomial.symetric, 1.0, false},
+        {"r2", p->polynomial.r2, 0.9, false},
+        {"sym", p->polynomial.sym, 0.05, true},
+        {"vpt", f->vpt, all_frames, false},
+        {"vpt_forward", f->forward.vpt, all_frames, false},
+        {"vpt_backward", f->backward.measured ? f->backward.vpt : none, all_frames, false},
     };
-    return s->require ? use(&cmd_evaluate, s->require, bars, sizeof bars / sizeof *bars)
-                      : EXIT_DONE;
+    return use(&cmd_evaluate, s->require, bars, sizeof bars / sizeof *bars);
 }
 
-static int print(const settings *s, const char *run, const plumb_evaluation *r)
+static int check_video(const settings *s, const plumb_evaluation *r, require_use *use)
 {
-    if (!s->json) {
-        print_table(run, r);
-        return EXIT_DONE;
-    }
+    const plumb_surprise_metrics *m = &r->video.surprise.scorers[PLUMB_SCORER_PLAIN].all;
+    const requirement bars[] = {
+        {"accuracy", m->accuracy, 0.8, false},
+        {"relative_surprise", m->relative_surprise, 0.0, false},
+        {"auroc", m->auroc, 0.5, false},
+    };
+    return use(&cmd_evaluate, s->require, bars, sizeof bars / sizeof *bars);
+}
+
+static int check_requirements(const settings *s, const plumb_evaluation *r, require_use *use)
+{
+    if (!s->require) return EXIT_DONE;
+    return r->kind == PLUMB_EVALUATION_VIDEO ? check_video(s, r, use) : check_dynamics(s, r, use);
+}
+
+static int print_json(const settings *s, const char *run, const plumb_evaluation *r)
+{
     plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_evaluate, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_evaluate, EXIT_FAILED, "out of memory");
     plumb_record_set_string(record, "run", run);
     plumb_evaluation_record(record, r, &s->opt);
     plumb_record_set_string(record, "version", plumb_version());
@@ -181,8 +216,16 @@ static int print(const settings *s, const char *run, const plumb_evaluation *r)
     return code;
 }
 
-// What it is at, instead of what it was at.
-static void say(void *context, const char *line)
+static int print_result(const settings *s, const char *run, const plumb_evaluation *r)
+{
+    if (s->json) return print_json(s, run, r);
+    if (r->kind == PLUMB_EVALUATION_VIDEO) print_evaluation_video(run, r);
+    else print_dynamics(run, r);
+    return EXIT_DONE;
+}
+
+// Shows the present stage in the progress line.
+static void show_stage(void *context, const char *line)
 {
     static char what[160];
     (void)context;
@@ -190,42 +233,41 @@ static void say(void *context, const char *line)
     progress_stage(what);
 }
 
+static int evaluate_run(settings *s, const char *path)
+{
+    const cli_command *c = &cmd_evaluate;
+    plumb_evaluation result = {0};
+    if (plumb_evaluation_find_kind(&result.kind, path)) return cli_last_error(c);
+    int code = check_requirements(s, &result, require_parse);
+    if (code) return code;
+    plumb_set_log(show_stage, NULL);
+    progress_begin(result.kind == PLUMB_EVALUATION_VIDEO ? "evaluate: predicting probes"
+                                                         : "evaluate");
+    const plumb_status st = plumb_evaluation_measure(&result, path, &s->opt);
+    progress_end();
+    if (st == PLUMB_EVALUE) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
+    if (st) return cli_last_error(c);
+    code = print_result(s, path, &result);
+    if (!code && plumb_evaluation_save(path, &result, &s->opt)) code = cli_last_error(c);
+    if (!code) code = check_requirements(s, &result, require_check);
+    plumb_evaluation_clear(&result);
+    return code;
+}
+
 static int run(void *given, int files, char **file)
 {
     settings *s = given;
-    const cli_command *c = &cmd_evaluate;
     if (files != 1)
-        return cli_error(c, EXIT_USAGE,
+        return cli_error(&cmd_evaluate, EXIT_USAGE,
                          "takes one run directory, not %d; see plumb evaluate --help", files);
-    bool films = false;
-    if (plumb_evaluation_video_applies(&films, file[0])) return cli_last_error(c);
-    if (films && s->opt.data)
-        return cli_error(c, EXIT_USAGE, "a model of films is judged by --probes, not by --data");
-    if (films) {
-        s->films.world = s->opt.world;
-        s->films.probes = s->probes.item;
-        s->films.probe_count = s->probes.count;
-        s->films.threads = s->opt.threads;
-        s->films.first = s->opt.first;
-        signals_begin_resumable();
-        return signals_end(cmd_evaluate_video(c, file[0], &s->films, s->require, s->json));
-    }
-    int code = check_bars(s, &(plumb_evaluation){0}, require_parse);
-    if (code) return code;
-    plumb_evaluation result;
+    s->opt.network = s->method == 0;
+    s->opt.symetric = &s->symetric;
+    s->opt.kappa = &s->kappa;
+    s->opt.surprise = &s->surprise;
+    s->opt.probes = s->probes.item;
+    s->opt.probe_count = s->probes.count;
     signals_begin_resumable();
-    s->opt.mlp = s->method == 0;
-    plumb_set_log(say, NULL);
-    progress_begin("evaluate");
-    const plumb_status st = plumb_evaluation_measure(&result, file[0], &s->opt);
-    progress_end();
-    if (st == PLUMB_EVALUE) return signals_end(cli_error(c, EXIT_USAGE, "%s", plumb_last_error()));
-    if (st) return signals_end(cli_last_error(c));
-    code = print(s, file[0], &result);
-    if (!code && plumb_evaluation_save(file[0], &result, &s->opt)) code = cli_last_error(c);
-    if (!code) code = check_bars(s, &result, require_check);
-    plumb_evaluation_clear(&result);
-    return signals_end(code);
+    return signals_end(evaluate_run(s, file[0]));
 }
 
 const cli_command cmd_evaluate = {

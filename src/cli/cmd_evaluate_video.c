@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tables of a model of films: accuracy and relative surprise, concept by concept, for every
-// scorer, with untrained predictors above and below, and what was published for other clips.
+// The tables of plumb evaluate for a video model: accuracy and relative surprise per concept and
+// scorer, next to predictors that need no training and to the published values for other clips.
 #include "cli/cmd_evaluate_video.h"
 
 #include <math.h>
@@ -92,7 +92,7 @@ static void print_accuracies(const plumb_evaluation_video *r)
     }
     puts("  without training");
     for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) {
-        const plumb_surprise *p = &r->references[k];
+        const plumb_surprise *p = &r->baselines[k];
         const plumb_surprise_score *s = &p->scorers[PLUMB_SCORER_PLAIN];
         print_accuracy(plumb_baseline_name((plumb_baseline)k), &s->all, s->concepts,
                        p->concept_count);
@@ -134,20 +134,22 @@ static void print_errors(const plumb_evaluation_video *r)
         printf(" %11s", plumb_baseline_name((plumb_baseline)k));
     putchar('\n');
     for (int64_t i = -1; i < m->concept_count; i++) {
-        const plumb_evaluation_errors *e = i < 0 ? &r->free : &r->possible[i];
+        const plumb_evaluation_errors *e = i < 0 ? &r->free_clips : &r->possible[i];
         if (!e->clips) continue;
         printf("  %-21s %11.4g", i < 0 ? "free clips" : m->concept_names[i], e->model);
-        for (int k = 0; k < PLUMB_BASELINE_COUNT - 1; k++) printf(" %11.4g", e->references[k]);
+        for (int k = 0; k < PLUMB_BASELINE_COUNT - 1; k++) printf(" %11.4g", e->baselines[k]);
         putchar('\n');
     }
 }
 
-static void print_table(const char *run, const plumb_evaluation_video *r)
+void print_evaluation_video(const char *run, const plumb_evaluation *evaluation)
 {
+    const plumb_evaluation_video *r = &evaluation->video;
     const plumb_surprise *m = &r->surprise;
     const plumb_surprise_uniformity *u = &m->uniformity;
     printf("%s: %s after %lld steps on %s\n%lld tuples tested, %lld impossible clips known\n", run,
-           r->model, (long long)r->trained, r->world, (long long)m->tested, (long long)m->observed);
+           evaluation->model, (long long)evaluation->training_steps, evaluation->world,
+           (long long)m->tested, (long long)m->observed);
     print_errors(r);
     print_accuracies(r);
     print_relatives(r);
@@ -156,52 +158,4 @@ static void print_table(const char *run, const plumb_evaluation_video *r)
            "%.3g: rejects evenly spread features too\n",
            u->exact.statistic, u->exact.p, u->paper.statistic, u->paper.p, u->paper_chi.statistic,
            u->paper_chi.p);
-}
-
-int cmd_evaluate_video_requirements(const cli_command *c, const char *require,
-                                    const plumb_evaluation_video *r, require_use *use)
-{
-    const plumb_surprise_metrics *m = &r->surprise.scorers[PLUMB_SCORER_PLAIN].all;
-    const requirement bars[] = {
-        {"accuracy", m->accuracy, 0.8, false},
-        {"relative_surprise", m->relative_surprise, 0.0, false},
-        {"auroc", m->auroc, 0.5, false},
-    };
-    return require ? use(c, require, bars, sizeof bars / sizeof *bars) : EXIT_DONE;
-}
-
-static int print(const cli_command *c, const char *run, const plumb_evaluation_video *r,
-                 const plumb_evaluation_video_options *opt, bool json)
-{
-    if (!json) {
-        print_table(run, r);
-        return EXIT_DONE;
-    }
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(c, EXIT_FAILED, "no memory");
-    plumb_record_set_string(record, "run", run);
-    plumb_evaluation_video_record(record, r, opt);
-    plumb_record_set_string(record, "version", plumb_version());
-    const int code = cli_print_record(c, record);
-    plumb_record_free(record);
-    return code;
-}
-
-int cmd_evaluate_video(const cli_command *c, const char *run,
-                       const plumb_evaluation_video_options *opt, const char *require, bool json)
-{
-    int code =
-        cmd_evaluate_video_requirements(c, require, &(plumb_evaluation_video){0}, require_parse);
-    if (code) return code;
-    plumb_evaluation_video result;
-    progress_begin("evaluate: watching probes");
-    const plumb_status st = plumb_evaluation_video_measure(&result, run, opt);
-    progress_end();
-    if (st == PLUMB_EVALUE) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
-    if (st) return cli_last_error(c);
-    code = print(c, run, &result, opt, json);
-    if (!code && plumb_evaluation_video_save(run, &result, opt)) code = cli_last_error(c);
-    if (!code) code = cmd_evaluate_video_requirements(c, require, &result, require_check);
-    plumb_evaluation_video_clear(&result);
-    return code;
 }

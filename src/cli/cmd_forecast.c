@@ -77,7 +77,6 @@ typedef struct input {
     plumb_file *files[4];
     plumb_array truth, prediction, backward, state;
     bool has_backward;
-    plumb_lyapunov lyapunov; // NaN without states
 } input;
 
 static void input_close(input *in)
@@ -140,10 +139,8 @@ static int input_read(input *in, const settings *s, int files, char **file)
                          "--help",
                          c->name);
     const int code = apart ? read_apart(in, s) : read_together(in, file[0]);
-    in->lyapunov.exponent = in->lyapunov.ci.low = in->lyapunov.ci.high = (double)NAN;
     if (code == EXIT_DONE && s->state &&
-        (plumb_file_read_spec(&in->state, &in->files[3], s->state, "truth") ||
-         plumb_lyapunov_estimate(&in->lyapunov, &in->state)))
+        plumb_file_read_spec(&in->state, &in->files[3], s->state, "truth"))
         return cli_last_error(c);
     return code;
 }
@@ -186,8 +183,9 @@ static void print_direction(const char *name, const plumb_forecast_direction *d)
                "  published", d->vpt_published);
 }
 
-static void print_lyapunov(const plumb_forecast *r, const plumb_lyapunov *l)
+static void print_lyapunov(const plumb_forecast *r)
 {
+    const plumb_lyapunov *l = &r->lyapunov;
     puts("\nchaos");
     row("Lyapunov", l->exponent, l->ci, "a frame, of the true states");
     row("VPT", r->vpt * l->exponent,
@@ -226,7 +224,7 @@ static int check_bars(const settings *s, const plumb_forecast *r, require_use *u
     return use(&cmd_forecast, s->require, bars, sizeof bars / sizeof *bars);
 }
 
-static int report(const settings *s, const plumb_forecast *r, const plumb_lyapunov *l)
+static int report(const settings *s, const plumb_forecast *r)
 {
     int code = EXIT_DONE;
     if (s->items) code = cli_write_items(&cmd_forecast, s->items, r->trajectories, fill_item, r);
@@ -234,14 +232,11 @@ static int report(const settings *s, const plumb_forecast *r, const plumb_lyapun
         plumb_record *record = plumb_record_create();
         if (!record) return cli_error(&cmd_forecast, EXIT_FAILED, "no memory");
         plumb_forecast_record(record, r, &s->opt);
-        plumb_record_set_double(record, "lyapunov", l->exponent);
-        plumb_record_set_interval(record, "lyapunov_ci", l->ci);
-        plumb_record_set_double(record, "vpt_lyapunov", r->vpt * l->exponent);
         code = cli_print_record(&cmd_forecast, record);
         plumb_record_free(record);
     } else if (code == EXIT_DONE) {
         print_table(r, s);
-        if (s->state) print_lyapunov(r, l);
+        if (s->state) print_lyapunov(r);
     }
     return code == EXIT_DONE ? check_bars(s, r, require_check) : code;
 }
@@ -272,8 +267,9 @@ static int run(void *given, int files, char **file)
         plumb_forecast result;
         plumb_set_log(say, NULL);
         progress_begin("forecast");
-        const plumb_status st = plumb_forecast_measure(
-            &result, &in.truth, &in.prediction, in.has_backward ? &in.backward : NULL, &s->opt);
+        const plumb_status st =
+            plumb_forecast_measure(&result, &in.prediction, in.has_backward ? &in.backward : NULL,
+                                   &in.truth, s->state ? &in.state : NULL, &s->opt);
         progress_end();
         if (st) {
             // Of several files the message says by itself which array it is about.
@@ -281,7 +277,9 @@ static int run(void *given, int files, char **file)
                 files ? cli_error(&cmd_forecast, EXIT_FAILED, "%s: %s", file[0], plumb_last_error())
                       : cli_last_error(&cmd_forecast);
         } else {
-            code = report(s, &result, &in.lyapunov);
+            code = result.lyapunov.why
+                       ? cli_error(&cmd_forecast, EXIT_FAILED, "%s", result.lyapunov.why)
+                       : report(s, &result);
             plumb_forecast_clear(&result);
         }
     }

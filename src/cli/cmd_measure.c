@@ -199,23 +199,6 @@ static plumb_status read_apart(input *in, const settings *s)
     return st;
 }
 
-// The same states in other coordinates.
-static int check_canonical(const input *in)
-{
-    const plumb_array *a = &in->canonical, *truth = &in->truth;
-    char found[256], beside[256];
-    if (a->ndim == 3 && truth->ndim == 3 && a->shape[0] == truth->shape[0] &&
-        a->shape[1] == truth->shape[1] && a->shape[2] >= 2 && a->shape[2] % 2 == 0)
-        return EXIT_DONE;
-    plumb_array_shape_string(found, sizeof found, a);
-    plumb_array_shape_string(beside, sizeof beside, truth);
-    return cli_error(
-        &cmd_measure, EXIT_FAILED,
-        "canonical is %s beside a truth %s; wanted as many trajectories and steps, and "
-        "an even last axis",
-        found, beside);
-}
-
 static int input_read(input *in, settings *s, int files, char **file)
 {
     const cli_command *c = &cmd_measure;
@@ -245,72 +228,14 @@ static int input_read(input *in, settings *s, int files, char **file)
         st = plumb_file_read_spec(&in->points, &in->files[3], s->points_at, "points");
     }
     if (!st && s->momenta) {
-        s->own.momenta = &in->momenta;
         st = plumb_file_read_spec(&in->momenta, &in->files[4], s->momenta, "momenta");
     }
-    if (st) return cli_last_error(c);
-    return in->has_canonical ? check_canonical(in) : EXIT_DONE;
+    return st ? cli_last_error(c) : EXIT_DONE;
 }
 
 static void fill_item(plumb_record *record, const void *result, int64_t index)
 {
-    const plumb_symetric_item *item = &((const plumb_symetric *)result)->items[index];
-    plumb_record_set_int(record, "trajectory", item->trajectory);
-    plumb_record_set_int(record, "batch", item->batch);
-    plumb_record_set_double(record, "r2", item->r2);
-    plumb_record_set_double(record, "r2_heldout", item->r2_heldout);
-    plumb_record_set_double(record, "sym", item->sym);
-}
-
-// kappa, or why there is none.
-typedef struct own_result {
-    plumb_kappa r;
-    bool measured;
-    char why[512];
-    double sym_floor; // Sym of the true state itself
-    int64_t state;    // numbers of the canonical coordinates that were given, or 0
-} own_result;
-
-static void own_measure(own_result *own, const input *in, settings *s)
-{
-    s->own.resamples = s->opt.resamples;
-    s->own.seed = s->opt.seed;
-    s->own.estimator = (plumb_kappa_estimator)s->estimator;
-    s->own.drop_nonfinite = s->nonfinite == PLUMB_SYMETRIC_NONFINITE_DROP;
-    const plumb_array *state = in->has_canonical ? &in->canonical : &in->truth;
-    if (s->angles && state->shape[2] <= 2 * MOST_ANGLES) s->own.angles = s->angle;
-    own->sym_floor = (double)NAN;
-    if (s->published) {
-        snprintf(own->why, sizeof own->why, "not measured: --published");
-        return;
-    }
-    plumb_set_log(NULL, NULL); // what there is to say was said for the latents
-    plumb_symetric_floor(&own->sym_floor, &in->truth, &s->opt);
-    double *fitted = NULL;
-    plumb_array momenta;
-    plumb_status st = PLUMB_OK;
-    if (s->lagrangian && in->latent.ndim == 3) {
-        const int64_t *shape = in->latent.shape, m = shape[2] / 2;
-        fitted = malloc((size_t)(shape[0] * shape[1] * m + 1) * sizeof *fitted);
-        momenta = plumb_array_view(fitted, PLUMB_FLOAT64, 3, (int64_t[]){shape[0], shape[1], m});
-        s->own.momenta = &momenta;
-        if (fitted) st = plumb_kappa_fit_momenta(fitted, &in->latent);
-        else st = PLUMB_EMEMORY;
-    }
-    if (!st) st = plumb_kappa_measure(&own->r, &in->latent, state, &s->own);
-    own->measured = !st;
-    own->state = in->has_canonical ? state->shape[2] : 0;
-    if (st)
-        snprintf(own->why, sizeof own->why, "%s",
-                 fitted || !s->lagrangian ? plumb_last_error() : "no memory");
-    free(fitted);
-}
-
-static void own_record(plumb_record *record, const own_result *own)
-{
-    plumb_record_set_double(record, "sym_floor", own->sym_floor);
-    if (own->measured) plumb_kappa_record(record, &own->r);
-    else plumb_kappa_record_none(record, own->why);
+    plumb_symetric_item_record(record, result, index);
 }
 
 static void row(const char *name, double value, plumb_interval ci, const char *note)
@@ -375,56 +300,54 @@ static void print_table(const plumb_symetric *r, double floor, const settings *s
     else printf("\nSyMetric %.4g: %s\n", r->symetric, r->why);
 }
 
-// Results of the methods asked for; a bar holds for all of them.
-typedef struct results {
-    plumb_symetric of[2];
-    int count;
-} results;
-
-static double worst(const results *r, size_t member, bool high)
+static void print_kappa(const plumb_phase_space *result, const settings *s)
 {
-    double worst = 0.0;
-    for (int i = 0; i < r->count; i++) {
-        const double value = *(const double *)((const char *)&r->of[i] + member);
-        if (i == 0 || (high ? value > worst : value < worst)) worst = value;
-    }
-    return worst;
-}
-
-static void print_own(const own_result *own, const settings *s)
-{
-    const plumb_kappa *r = &own->r;
+    const plumb_kappa *r = &result->kappa;
+    const plumb_interval none = {(double)NAN, (double)NAN};
     char note[96];
-    if (!own->measured) {
-        printf("kappa: %s\n", own->why);
+    if (!r->measured) {
+        printf("kappa: %s\n", r->why);
         return;
     }
     printf("\n");
     snprintf(note, sizeof note, "must be above %g", s->own.kappa_bar);
     row("kappa", r->kappa, r->kappa_ci, note);
     snprintf(note, sizeof note, "must be above %g; latents to truth, held out", s->own.r2_bar);
-    row("R2 of state", r->r2_state, (plumb_interval){(double)NAN, (double)NAN}, note);
-    row("R2 of latents", r->r2_latent, (plumb_interval){(double)NAN, (double)NAN},
-        "truth to latents, held out");
+    row("R2 of state", r->r2_state, none, note);
+    row("R2 of latents", r->r2_latent, none, "truth to latents, held out");
     if (s->own.symplectic)
-        row("symplectic R2", r->symplectic_r2, (plumb_interval){(double)NAN, (double)NAN},
+        row("symplectic R2", r->symplectic_r2, none,
             "truth to latents by a map symplectic by design, held out");
-    if (own->state)
-        printf("  %-14s %lld canonical coordinates instead of the truth\n", "kappa sees",
-               (long long)own->state);
+    if (result->canonical_dims)
+        printf("  %-14s %lld canonical coordinates instead of the truth\n", "kappa uses",
+               (long long)result->canonical_dims);
     if (r->reduced) printf("  %-14s %s\n", "reduced", r->reduced);
-    if (r->canonical == PLUMB_VERDICT_UNKNOWN) printf("\ncanonical ?: %s\n", r->why);
-    else printf("\ncanonical %d: %s\n", r->canonical, r->why);
+    if (r->canonical == PLUMB_VERDICT_NOT_DETERMINED) printf("\ncanonical ?: %s\n", r->why);
+    else printf("\ncanonical %d: %s\n", (int)r->canonical, r->why);
+}
+
+// The worse of the methods that were measured: a requirement holds for all of them.
+static double worst(const plumb_phase_space *r, size_t member, bool high)
+{
+    const plumb_symetric *of[2] = {&r->polynomial, &r->network};
+    const bool has[2] = {r->has_polynomial, r->has_network};
+    double found = (double)NAN;
+    for (int i = 0; i < 2; i++) {
+        const double value = *(const double *)((const char *)of[i] + member);
+        if (has[i] && !(high ? value <= found : value >= found)) found = value;
+    }
+    return found;
 }
 
 #define WORST(member, high) worst(r, offsetof(plumb_symetric, member), high)
-static int check_bars(const settings *s, const results *r, const own_result *own, require_use *use)
+static int check_requirements(const settings *s, const plumb_phase_space *r, require_use *use)
 {
     const double none = (double)NAN;
-    const bool known = own->measured && own->r.canonical != PLUMB_VERDICT_UNKNOWN;
+    const plumb_kappa *kappa = &r->kappa;
+    const bool known = kappa->measured && kappa->canonical != PLUMB_VERDICT_NOT_DETERMINED;
     const requirement bars[] = {
-        {"kappa", own->measured ? own->r.kappa : none, s->own.kappa_bar, false},
-        {"canonical", known ? own->r.canonical : none, 1.0, false},
+        {"kappa", kappa->measured ? kappa->kappa : none, s->own.kappa_bar, false},
+        {"canonical", known ? (double)kappa->canonical : none, 1.0, false},
         {"symetric", WORST(symetric, false), 1.0, false},
         {"r2", WORST(r2, false), s->opt.r2_bar, false},
         {"r2_heldout", WORST(r2_heldout, false), s->opt.r2_bar, false},
@@ -433,39 +356,35 @@ static int check_bars(const settings *s, const results *r, const own_result *own
     return use(&cmd_measure, s->require, bars, sizeof bars / sizeof *bars);
 }
 
-// Of both methods the first keeps its names, and the other goes under its own.
-static int print_json(const settings *s, const results *r, const own_result *own)
+static int print_json(const plumb_phase_space *r, const plumb_phase_space_options *opt)
 {
     plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_measure, EXIT_FAILED, "no memory");
-    plumb_symetric_record(record, &r->of[0], &s->opt);
-    if (r->count > 1) {
-        plumb_record_begin_object(record, "mlp");
-        plumb_symetric_record(record, &r->of[1], &s->opt);
-        plumb_record_end(record);
-    }
-    own_record(record, own);
+    if (!record) return cli_error(&cmd_measure, EXIT_FAILED, "out of memory");
+    plumb_phase_space_record(record, r, opt);
     const int code = cli_print_record(&cmd_measure, record);
     plumb_record_free(record);
     return code;
 }
 
-static int report(const settings *s, const results *r, const own_result *own)
+static void print_text(const settings *s, const plumb_phase_space *r)
+{
+    if (r->has_polynomial) print_table(&r->polynomial, r->sym_floor, s);
+    if (r->has_polynomial && r->has_network) puts("");
+    if (r->has_network) print_table(&r->network, r->sym_floor, s);
+    print_kappa(r, s);
+    printf("\nVerdict: %s\n", plumb_verdict_name(r->verdict));
+}
+
+static int print_result(const settings *s, const plumb_phase_space *r,
+                        const plumb_phase_space_options *opt)
 {
     int code = EXIT_DONE;
-    const plumb_symetric *first = &r->of[0];
+    const plumb_symetric *first = r->has_polynomial ? &r->polynomial : &r->network;
     if (s->items)
         code = cli_write_items(&cmd_measure, s->items, first->trajectories, fill_item, first);
-    if (code == EXIT_DONE && s->json) code = print_json(s, r, own);
-    else if (code == EXIT_DONE) {
-        for (int i = 0; i < r->count; i++) {
-            if (i) puts("");
-            print_table(&r->of[i], own->sym_floor, s);
-        }
-        print_own(own, s);
-    }
-    if (code != EXIT_DONE) return code;
-    return check_bars(s, r, own, require_check);
+    if (code == EXIT_DONE && s->json) code = print_json(r, opt);
+    else if (code == EXIT_DONE) print_text(s, r);
+    return code == EXIT_DONE ? check_requirements(s, r, require_check) : code;
 }
 
 static void say(void *context, const char *line)
@@ -491,56 +410,61 @@ static int parse_angles(settings *s)
     return EXIT_DONE;
 }
 
-static plumb_status measure_all(results *r, const settings *s, const input *in)
+static void set_options(settings *s)
 {
-    plumb_symetric_options opt = s->opt;
-    plumb_status st = PLUMB_OK;
-    for (int i = 0; i < 2 && !st; i++) {
-        const bool mlp = i == 1;
-        if (mlp ? s->method == METHOD_PR : s->method == METHOD_MLP) continue;
-        opt.method = mlp ? PLUMB_SYMETRIC_METHOD_MLP : PLUMB_SYMETRIC_METHOD_POLYNOMIAL;
-        // The network has one mode; that of both methods is meant for the polynomials.
-        if (mlp && s->method == METHOD_BOTH) opt.mode = PLUMB_SYMETRIC_MODE_CONVERGED;
-        progress_begin(mlp ? "measure: training a network" : "measure");
-        st = plumb_symetric_measure(&r->of[r->count], &in->latent, &in->truth,
-                                    in->has_variance ? &in->variance : NULL, &opt);
-        progress_end();
-        r->count += !st;
-    }
-    return st;
-}
-
-static int run(void *given, int files, char **file)
-{
-    settings *s = given;
     s->opt.mode = (plumb_symetric_mode)s->mode;
     s->opt.mask = (plumb_symetric_mask)s->mask;
     s->opt.r2 = (plumb_symetric_r2)s->r2;
     s->opt.scale = (plumb_symetric_scale)s->scale;
     s->opt.nonfinite = (plumb_symetric_nonfinite)s->nonfinite;
+    s->own.resamples = s->opt.resamples;
+    s->own.seed = s->opt.seed;
+    s->own.estimator = (plumb_kappa_estimator)s->estimator;
+    s->own.drop_nonfinite = s->opt.nonfinite == PLUMB_SYMETRIC_NONFINITE_DROP;
+}
 
-    int code = check_bars(s, &(results){0}, &(own_result){0}, require_parse);
+static int measure_input(const settings *s, const input *in, const char *file)
+{
+    plumb_phase_space result;
+    plumb_kappa_options kappa = s->own;
+    const plumb_array *states = in->has_canonical ? &in->canonical : &in->truth;
+    if (s->angles && states->ndim == 3 && states->shape[2] <= 2 * MOST_ANGLES)
+        kappa.angles = s->angle;
+    const plumb_phase_space_input arrays = {.size = sizeof arrays,
+                                            .latent = &in->latent,
+                                            .variance = in->has_variance ? &in->variance : NULL,
+                                            .momenta = s->momenta ? &in->momenta : NULL,
+                                            .truth = &in->truth,
+                                            .canonical = in->has_canonical ? states : NULL};
+    plumb_phase_space_options opt = plumb_phase_space_defaults();
+    opt.symetric = &s->opt;
+    opt.kappa = &kappa;
+    opt.polynomial = s->method != METHOD_MLP;
+    opt.network = s->method != METHOD_PR;
+    opt.published_only = s->published;
+    opt.fit_momenta = s->lagrangian;
+    plumb_set_log(say, NULL);
+    progress_begin(opt.polynomial ? "measure" : "measure: training a network");
+    const plumb_status st = plumb_phase_space_measure(&result, &arrays, &opt);
+    progress_end();
+    // With several files the message says by itself which array it is about.
+    if (st && file) return cli_error(&cmd_measure, EXIT_FAILED, "%s: %s", file, plumb_last_error());
+    if (st) return cli_last_error(&cmd_measure);
+    const int code = print_result(s, &result, &opt);
+    plumb_phase_space_clear(&result);
+    return code;
+}
+
+static int run(void *given, int files, char **file)
+{
+    settings *s = given;
+    set_options(s);
+    int code = check_requirements(s, &(plumb_phase_space){0}, require_parse);
     if (code == EXIT_DONE) code = parse_angles(s);
     if (code != EXIT_DONE) return code;
     input in = {0};
     code = input_read(&in, s, files, file);
-    if (code == EXIT_DONE) {
-        results r = {0};
-        plumb_set_log(say, NULL);
-        const plumb_status st = measure_all(&r, s, &in);
-        if (st) {
-            // Of several files the message says by itself which array it is about.
-            code = files
-                       ? cli_error(&cmd_measure, EXIT_FAILED, "%s: %s", file[0], plumb_last_error())
-                       : cli_last_error(&cmd_measure);
-        } else {
-            own_result own = {0};
-            own_measure(&own, &in, s);
-            code = report(s, &r, &own);
-            plumb_kappa_clear(&own.r);
-        }
-        for (int i = 0; i < r.count; i++) plumb_symetric_clear(&r.of[i]);
-    }
+    if (code == EXIT_DONE) code = measure_input(s, &in, files ? file[0] : NULL);
     input_close(&in);
     return code;
 }

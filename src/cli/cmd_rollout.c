@@ -5,9 +5,9 @@
 #include "cli/common/command.h"
 
 typedef struct settings {
-    plumb_evaluation_options opt;
+    plumb_rollout_options opt;
     const char *out;
-    bool backward, json;
+    bool json;
 } settings;
 
 // clang-format off
@@ -17,7 +17,7 @@ static const cli_option rows[] = {
      .help = "the file, .npz or .h5"},
     {.name = "count", .letter = 'n', .kind = OPTION_INTEGER, AT(opt.count), .value = "N", .help = "films"},
     {.name = "steps", .kind = OPTION_INTEGER, AT(opt.steps), .value = "T", .help = "frames of each"},
-    {.name = "backward", .kind = OPTION_FLAG, AT(backward),
+    {.name = "backward", .kind = OPTION_FLAG, AT(opt.backward),
      .help = "it watches the last frames and tells the past"},
     {.name = "first", .kind = OPTION_INTEGER, AT(opt.first), .value = "I",
      .help = "number of the first film among those that training never sees"},
@@ -34,9 +34,7 @@ static const cli_option rows[] = {
 static void defaults(void *given)
 {
     settings *s = given;
-    s->opt = plumb_evaluation_defaults();
-    s->opt.count = 10;
-    s->opt.steps = 120;
+    s->opt = plumb_rollout_defaults();
 }
 
 static int run(void *given, int files, char **file)
@@ -49,7 +47,7 @@ static int run(void *given, int files, char **file)
     if (!s->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb rollout --help");
     signals_begin();
     progress_begin("rollout: making films");
-    const plumb_status st = plumb_rollout_save(s->out, file[0], s->backward, &s->opt);
+    const plumb_status st = plumb_rollout_save(s->out, file[0], &s->opt);
     progress_end();
     if (st == PLUMB_EVALUE) return signals_end(cli_error(c, EXIT_USAGE, "%s", plumb_last_error()));
     if (st) return signals_end(cli_last_error(c));
@@ -64,7 +62,7 @@ static int run(void *given, int files, char **file)
     plumb_record_set_string(record, "file", s->out);
     plumb_record_set_int(record, "count", s->opt.count);
     plumb_record_set_int(record, "steps", s->opt.steps);
-    plumb_record_set_bool(record, "backward", s->backward);
+    plumb_record_set_bool(record, "backward", s->opt.backward);
     plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(c, record);
     plumb_record_free(record);

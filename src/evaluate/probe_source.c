@@ -130,35 +130,3 @@ plumb_status probe_source_read(const probe_source *p, int64_t from, int64_t coun
     }
     return st;
 }
-
-// ---- references ----
-
-// Of one frame: whole numbers, so that sums over the same frames are the same in any order.
-static int64_t squares(plumb_baseline r, const uint8_t *now, const uint8_t *known, int64_t n)
-{
-    const uint8_t *last = now - n, *before = now - 2 * n;
-    int64_t sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const int64_t expected = r == PLUMB_BASELINE_LINEAR   ? 2 * last[i] - before[i]
-                                 : r == PLUMB_BASELINE_ORACLE ? known[i]
-                                                              : last[i];
-        sum += (expected - now[i]) * (expected - now[i]);
-    }
-    return sum;
-}
-
-void baseline_errors(double *error, plumb_baseline reference, const uint8_t *frames, int64_t clips,
-                     int64_t steps, int64_t frame)
-{
-    for (int64_t c = 0; c < clips; c++) {
-        const uint8_t *clip = frames + c * steps * frame;
-        const uint8_t *known = clip - (c % 4 >= 2 ? 2 * steps * frame : 0);
-        for (int64_t t = 1; t < steps; t++) {
-            const plumb_baseline r = reference == PLUMB_BASELINE_LINEAR && t < 2
-                                         ? PLUMB_BASELINE_COPY // nothing has moved yet
-                                         : reference;
-            *error++ = (double)squares(r, clip + t * frame, known + t * frame, frame) /
-                       (255.0 * 255.0 * (double)frame);
-        }
-    }
-}

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Where probes come from: rooms, or files of tuples; and what predictors that need no training make
-// of them.
+// Where probe tuples come from: rooms or files.
 #ifndef EVALUATE_PROBE_SOURCE_H
 #define EVALUATE_PROBE_SOURCE_H
 
 #include "base/arena.h"
 #include "plumb/dataset.h"
-#include "plumb/evaluate.h"
 #include "plumb/room.h"
 
 enum { PROBE_SOURCE_NAME_SIZE = 32 };
@@ -31,10 +29,5 @@ void probe_source_close(probe_source *p);
 /// the channels if it is not NULL, concept (count, PROBE_SOURCE_NAME_SIZE).
 plumb_status probe_source_read(const probe_source *p, int64_t from, int64_t count, uint8_t *frames,
                                uint8_t *mask, uint8_t *concept, int threads);
-
-/// Mean squared error of frames 1 .. of every clip: error (clips, steps - 1), clips being four a
-/// tuple for the oracle. bytes / 255 is the unit.
-void baseline_errors(double *error, plumb_baseline reference, const uint8_t *frames, int64_t clips,
-                     int64_t steps, int64_t frame);
 
 #endif

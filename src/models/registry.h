@@ -29,6 +29,7 @@ typedef struct registry_entry {
     const char *const *adjust[SETTINGS_NAMES];
     /// Frames of a trajectory that training needs at least, by its settings.
     int64_t (*clip)(const void *own);
+    bool video; ///< it predicts the frames of clips and has no phase space
     bool masks; ///< it must be shown which pixels belong to which object
     /// Makes the model with its first parameters, which are a function of the seed. Everything it
     /// takes is in `mem`; `film` stays where it is. Refuses settings that do not fit together, and

@@ -15,9 +15,10 @@
 #include "base/json.h"
 #include "base/options_struct.h"
 #include "base/status.h"
-#include "plumb/evaluate.h"
+#include "plumb/evaluation.h"
 #include "plumb/kappa.h"
 #include "plumb/report.h"
+#include "plumb/rollout.h"
 #include "plumb/surprise.h"
 
 enum { LONGEST = 4096, DEEPEST = 3 };
@@ -90,23 +91,22 @@ static const plumb_array *find(const plumb_named_array *a, int64_t count, const 
 static plumb_status measure_state(plumb_report *r, const char *name, const plumb_named_array *a,
                                   int64_t count, int threads)
 {
-    plumb_symetric result;
-    plumb_symetric_options o = plumb_symetric_defaults();
+    plumb_phase_space result;
+    plumb_phase_space_options o = plumb_phase_space_defaults();
     o.threads = threads;
     const plumb_array *latent = find(a, count, "latent", 3), *truth = find(a, count, "truth", 3);
     if (!latent || !truth) return PLUMB_OK;
-    plumb_status st =
-        plumb_symetric_measure(&result, latent, truth, find(a, count, "variance", 0), &o);
+    const plumb_phase_space_input in = {.size = sizeof in,
+                                        .latent = latent,
+                                        .variance = find(a, count, "variance", 0),
+                                        .momenta = find(a, count, "momenta", 3),
+                                        .truth = truth,
+                                        .canonical = find(a, count, "canonical", 3)};
+    const plumb_status st = plumb_phase_space_measure(&result, &in, &o);
     if (st) return st;
     plumb_record *record = plumb_record_create();
-    if (record) plumb_symetric_record(record, &result, &o);
-    plumb_symetric_clear(&result);
-    plumb_kappa own;
-    const plumb_array *minimal = find(a, count, "canonical", 3);
-    if (record && !plumb_kappa_measure(&own, latent, minimal ? minimal : truth, NULL)) {
-        plumb_kappa_record(record, &own);
-        plumb_kappa_clear(&own);
-    }
+    if (record) plumb_phase_space_record(record, &result, &o);
+    plumb_phase_space_clear(&result);
     return give(r, name, record);
 }
 
@@ -123,7 +123,7 @@ static plumb_status measure_forecast(plumb_report *r, const char *name, const pl
     if (!truth || !prediction) return PLUMB_OK;
     // Short films: half of them is what the model is taken to have been trained on.
     if (truth->shape[1] <= o.split) o.split = truth->shape[1] / 2;
-    plumb_status st = plumb_forecast_measure(&result, truth, prediction, NULL, &o);
+    plumb_status st = plumb_forecast_measure(&result, prediction, NULL, truth, NULL, &o);
     if (st) return st;
     plumb_record *record = plumb_record_create();
     if (record) plumb_forecast_record(record, &result, &o);
@@ -258,11 +258,11 @@ static plumb_status add_rollout(plumb_report *r, const char *name, const char *r
     const int fd = mkstemps(path, 4);
     if (fd < 0) return fail(PLUMB_EFILE, "%s: cannot be made", path);
     close(fd);
-    plumb_evaluation_options o = plumb_evaluation_defaults();
+    plumb_rollout_options o = plumb_rollout_defaults();
     o.count = opt->films > 2 ? opt->films : 2;
     o.steps = opt->steps > 0 ? opt->steps : judged_steps(results) ? judged_steps(results) : 1000;
     o.threads = opt->threads;
-    plumb_status st = plumb_rollout_save(path, run, false, &o);
+    plumb_status st = plumb_rollout_save(path, run, &o);
     if (!st) st = add_arrays(r, name, path, false, opt->threads);
     unlink(path);
     return st;

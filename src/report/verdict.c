@@ -1,80 +1,88 @@
 // SPDX-License-Identifier: MIT
-// The verdict in words that need no paper to be read beside them.
+// The verdict of a model in words. It decides nothing: the measures do.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "plumb/phase_space.h"
 #include "report/report_model.h"
 
-// Of the phase space. plumb's own answer counts where it was asked for; else the published one.
-static int of_state(char *text, size_t size, const report_model *s)
+// The verdict that the measure wrote into the record. An older record has only its parts.
+static plumb_verdict find_verdict(const report_model *model, const json_tree *published)
 {
-    const json_tree *m = s->measure ? s->measure : s->mlp;
-    const double r2 = json_tree_double(m, "r2");
-    const double kappa = json_tree_double(s->own, "kappa");
-    char sym[32];
-    if (json_tree_double(m, "sym") < 1e-9) snprintf(sym, sizeof sym, "0 to nine digits");
-    else snprintf(sym, sizeof sym, "%.2g", json_tree_double(m, "sym"));
-    const bool published = json_tree_double(m, "symetric") > 0.5,
-               dead = json_tree_double(m, "degenerate") > 0.5;
-    const json_tree *own = json_tree_find(s->own, "canonical");
-    const int canonical = own && isfinite(own->number) ? own->number > 0.5 : -1;
-    const bool open = own && canonical < 0 && r2 > 0.9; // asked, and the data do not tell
-    const int verdict = open ? -1 : canonical >= 0 ? canonical : published;
-    if (dead)
-        snprintf(
-            text, size,
-            "The latents carry the state (R2 %.4g), but some of them do not move at "
-            "all: there is no area in this latent space, and no Hamiltonian moves it. This model "
-            "remembers; it did not learn the dynamics.",
-            r2);
-    else if (open)
+    const char *name = json_tree_string(model->own, "verdict");
+    for (int v = PLUMB_VERDICT_NOT_DETERMINED; name && v <= PLUMB_VERDICT_LEARNT; v++)
+        if (!strcmp(name, plumb_verdict_name((plumb_verdict)v))) return (plumb_verdict)v;
+    const json_tree *canonical = json_tree_find(model->own, "canonical");
+    const bool known = canonical && isfinite(canonical->number);
+    return plumb_phase_space_decide(json_tree_double(published, "degenerate") > 0.5,
+                                    !known                    ? PLUMB_VERDICT_NOT_DETERMINED
+                                    : canonical->number > 0.5 ? PLUMB_VERDICT_LEARNT
+                                                              : PLUMB_VERDICT_NOT_LEARNT);
+}
+
+static void explain_undetermined(char *text, size_t size, const report_model *model,
+                                 const char *published)
+{
+    const bool measured = isfinite(json_tree_double(model->own, "kappa"));
+    if (measured)
         snprintf(text, size,
-                 "The latents carry the state (R2 %.4g), and the published measure %s them (Sym "
-                 "%s), but whether the true symplectic form is kept where the data are cannot be "
-                 "told from so few of them: longer or more trajectories may decide.",
-                 r2, published ? "passes" : "refuses", sym);
-    else if (canonical == 1 && !published)
-        snprintf(text, size,
-                 "The true symplectic form is kept where the data are (kappa %.4g), so this model "
-                 "learnt the "
-                 "dynamics. The published measure says otherwise (R2 %.4g, Sym %s): it looks at "
-                 "the map off "
-                 "the data as well, where it is arbitrary.",
-                 kappa, r2, sym);
-    else if (canonical == 0 && published)
-        snprintf(text, size,
-                 "The latents carry the state (R2 %.4g) and the published measure passes them (Sym "
-                 "%s), but the "
-                 "true symplectic form is not kept where the data are (kappa %.4g): this model did "
-                 "not learn "
-                 "the dynamics.",
-                 r2, sym, kappa);
-    else if (published)
-        snprintf(text, size,
-                 "The latents carry the state (R2 %.4g) and the map to it is canonical "
-                 "(Sym %s): this model learnt the dynamics.",
-                 r2, sym);
-    else if (r2 > 0.9)
-        snprintf(text, size,
-                 "The latents carry the state (R2 %.4g), but the map to it is not canonical "
-                 "(Sym %s, wanted below 0.05): areas of phase space are not kept. Good pictures, "
-                 "wrong physics.",
-                 r2, sym);
+                 "The data do not determine whether the latents keep the true symplectic form "
+                 "(kappa %.4g): longer or more trajectories may decide. %s",
+                 json_tree_double(model->own, "kappa"), published);
     else
         snprintf(text, size,
-                 "The state cannot be read off the latents (R2 %.4g, wanted above 0.9): this "
-                 "model did not learn the state, let alone its dynamics.",
+                 "kappa was not measured, and the published numbers alone do not decide. %s",
+                 published);
+}
+
+// The verdict on the phase space, in words.
+static plumb_verdict describe_phase_space(char *text, size_t size, const report_model *model)
+{
+    const json_tree *m = model->measure ? model->measure : model->mlp;
+    const double r2 = json_tree_double(m, "r2"), kappa = json_tree_double(model->own, "kappa");
+    const bool passes = json_tree_double(m, "symetric") > 0.5;
+    const plumb_verdict verdict = find_verdict(model, m);
+    char sym[32], published[160];
+    if (json_tree_double(m, "sym") < 1e-9) snprintf(sym, sizeof sym, "0 to nine digits");
+    else snprintf(sym, sizeof sym, "%.2g", json_tree_double(m, "sym"));
+    snprintf(published, sizeof published,
+             "The published measure, SyMetric, %s this model (R2 %.4g, Sym %s).",
+             passes ? "accepts" : "rejects", r2, sym);
+    if (verdict == PLUMB_VERDICT_NOT_DETERMINED) explain_undetermined(text, size, model, published);
+    else if (json_tree_double(m, "degenerate") > 0.5)
+        snprintf(text, size,
+                 "The latents hold the state (R2 %.4g), but some of them never change: the latent "
+                 "space has no area, and no Hamiltonian moves it. This model stores the state; it "
+                 "did not learn the dynamics.",
                  r2);
-    // Where Sym cannot fail it proves nothing, and the reader is told.
-    if (published && !own && json_tree_double(m, "n") == 1 && json_tree_double(m, "order") == 1) {
-        const size_t used = strlen(text);
-        snprintf(
-            text + used, size - used,
-            " (With one degree of freedom every linear map keeps areas in proportion, so here it "
-            "is R2 that decides.)");
-    }
-    return dead ? 0 : verdict;
+    else if (verdict == PLUMB_VERDICT_LEARNT && passes)
+        snprintf(text, size,
+                 "The latents hold the state (R2 %.4g) and keep the true symplectic form (kappa "
+                 "%.4g, Sym %s): this model learnt the dynamics.",
+                 r2, kappa, sym);
+    else if (verdict == PLUMB_VERDICT_LEARNT)
+        snprintf(text, size,
+                 "The latents keep the true symplectic form where the data are (kappa %.4g), so "
+                 "this model learnt the dynamics. %s It also uses the map off the data, where it "
+                 "is arbitrary.",
+                 kappa, published);
+    else if (passes)
+        snprintf(text, size,
+                 "The latents do not keep the true symplectic form where the data are (kappa "
+                 "%.4g): this model did not learn the dynamics. %s",
+                 kappa, published);
+    else if (r2 > 0.9)
+        snprintf(text, size,
+                 "The latents hold the state (R2 %.4g), but not in canonical coordinates (kappa "
+                 "%.4g, Sym %s): areas of phase space are not kept. Good images, wrong physics.",
+                 r2, kappa, sym);
+    else
+        snprintf(text, size,
+                 "The state cannot be read off the latents (R2 %.4g, must be above 0.9): this "
+                 "model did not learn the state.",
+                 r2);
+    return verdict;
 }
 
 static void add(char *text, size_t size, const char *more)
@@ -116,20 +124,21 @@ int verdict_text(char *text, size_t size, const report_model *s)
     char more[200];
     int verdict = -1;
     text[0] = 0;
-    if (s->measure || s->mlp) verdict = of_state(text, size, s);
+    if (s->measure || s->mlp) verdict = (int)describe_phase_space(text, size, s);
     const double vpt = report_model_vpt(s),
                  length = json_tree_double(s->forecast, "forward.length");
     if (isfinite(vpt)) {
         if (isfinite(length))
-            snprintf(more, sizeof more,
-                     "Its pictures stay right for %.4g of the %.4g frames beyond those it was "
-                     "trained to predict.",
-                     vpt, length);
-        else
             snprintf(
                 more, sizeof more,
-                "Its pictures stay right for %.4g frames beyond those it was trained to predict.",
-                vpt);
+                "Its predicted frames stay right for %.4g of the %.4g frames beyond those it was "
+                "trained to predict.",
+                vpt, length);
+        else
+            snprintf(more, sizeof more,
+                     "Its predicted frames stay right for %.4g frames beyond those it was trained "
+                     "to predict.",
+                     vpt);
         add(text, size, more);
     }
     if (s->surprise) {

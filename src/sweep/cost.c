@@ -102,7 +102,8 @@ static void remove_folder(const char *path)
 
 static int64_t frames_of(const plumb_evaluation_options *o)
 {
-    return 2 * o->count * (o->steps + 64) + o->measured * 60; // forward and backward
+    return 2 * o->forecast_videos * (o->forecast_steps + 64) +
+           o->phase_trajectories * 60; // forward and backward
 }
 
 // Not of models with very many latents: all of them take part in the measures until training has
@@ -131,16 +132,18 @@ static plumb_status time_evaluation(double *frame, const study_run *run, arena *
         set[count - 1] = "steps=0";
         st = plumb_training_run(&trained, &o);
     }
-    bool films = false;
-    if (!st) st = plumb_evaluation_video_applies(&films, path);
+    plumb_evaluation_kind kind = PLUMB_EVALUATION_DYNAMICS;
+    if (!st) st = plumb_evaluation_find_kind(&kind, path);
     *frame = (double)NAN;
-    if (!st && !films) {
+    if (!st && kind == PLUMB_EVALUATION_DYNAMICS) {
         plumb_evaluation result;
         plumb_evaluation_options e = plumb_evaluation_defaults();
-        e.count = FILMS, e.steps = FRAMES, e.measured = MEASURED;
-        e.threads = e.symetric.threads = 1;
-        e.mlp = false;
-        e.symetric.max_order = 1; // of latents that mean nothing every order is tried, at length
+        plumb_symetric_options symetric = plumb_symetric_defaults();
+        symetric.max_order = 1; // untrained latents would make it try every order, which takes long
+        e.forecast_videos = FILMS, e.forecast_steps = FRAMES, e.phase_trajectories = MEASURED;
+        e.threads = 1;
+        e.network = false;
+        e.symetric = &symetric;
         const double begun = core_time();
         st = plumb_evaluation_measure(&result, path, &e);
         if (!st) *frame = (core_time() - begun) / (double)frames_of(&e);
@@ -293,10 +296,11 @@ plumb_status plumb_sweep_estimate(plumb_sweep_cost *out, plumb_record *record, c
     cost.kinds = c.kinds;
     cost.seconds = cost.core_seconds / (double)(busy < cores ? busy : cores);
     snprintf(cost.without, sizeof cost.without, "%s",
-             films             ? "the judging of some: of films, of more than 64 latents"
-             : f->evaluate.mlp ? "the network of the phase-space measures, whose size depends on "
-                                 "what is learnt"
-                               : "");
+             films ? "the judging of some: of films, of more than 64 latents"
+             : f->evaluate.network
+                 ? "the network of the phase-space measures, whose size depends on "
+                   "what is learnt"
+                 : "");
     record_cost(record, &cost, opt->workers);
     *out = cost;
     return PLUMB_OK;

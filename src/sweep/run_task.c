@@ -276,28 +276,18 @@ static plumb_status train(arena *mem, const study_run *run, const char *path, bo
     return plumb_training_run(&result, &o);
 }
 
-static plumb_status judge(const study_file *s, const char *path, int threads)
+static plumb_status evaluate_run(const study_file *s, const char *path, int threads)
 {
-    bool films = false;
-    plumb_status st = plumb_evaluation_video_applies(&films, path);
+    plumb_evaluation result;
+    plumb_evaluation_options opt = s->evaluate;
+    opt.symetric = &s->symetric;
+    opt.kappa = &s->kappa;
+    opt.surprise = &s->surprise;
+    opt.threads = threads;
+    plumb_status st = plumb_evaluation_measure(&result, path, &opt);
     if (st) return st;
-    if (films) {
-        plumb_evaluation_video result;
-        plumb_evaluation_video_options o = s->expect;
-        o.threads = threads;
-        st = plumb_evaluation_video_measure(&result, path, &o);
-        if (st) return st;
-        st = plumb_evaluation_video_save(path, &result, &o);
-        plumb_evaluation_video_clear(&result);
-    } else {
-        plumb_evaluation result;
-        plumb_evaluation_options o = s->evaluate;
-        o.threads = o.symetric.threads = threads;
-        st = plumb_evaluation_measure(&result, path, &o);
-        if (st) return st;
-        st = plumb_evaluation_save(path, &result, &o);
-        plumb_evaluation_clear(&result);
-    }
+    st = plumb_evaluation_save(path, &result, &opt);
+    plumb_evaluation_clear(&result);
     return st ? st : mark(s, path, NULL);
 }
 
@@ -323,7 +313,7 @@ static plumb_status go_on(const study_file *s, const study_run *run, const char 
     run_state at;
     plumb_status st = look(&at, &mem, s, run, path);
     if (!st && !trained(&at)) st = train(&mem, run, path, at.config, threads);
-    if (!st && !judged(&at, s)) st = judge(s, path, threads);
+    if (!st && !judged(&at, s)) st = evaluate_run(s, path, threads);
     if (!st) st = run_task_append_result(s, run, folder, NULL, PLUMB_OK);
     arena_clear(&mem);
     return st;

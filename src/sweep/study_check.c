@@ -17,13 +17,12 @@ static plumb_status hash_options(char out[33], const study_file *s)
 {
     buffer b = {0};
     const plumb_evaluation_options *e = &s->evaluate;
-    const plumb_evaluation_video_options *x = &s->expect;
-    buffer_printf(&b, "%lld %lld %lld %lld %d %lld ", (long long)e->count, (long long)e->steps,
-                  (long long)e->measured, (long long)e->first, (int)e->mlp,
-                  (long long)e->symetric.network_updates);
-    buffer_printf(&b, "%lld %lld %lld", (long long)x->tuples, (long long)x->films,
-                  (long long)x->surprise.k);
-    if (e->canonical.symplectic) buffer_printf(&b, " symplectic");
+    buffer_printf(&b, "%lld %lld %lld %lld %d %lld ", (long long)e->forecast_videos,
+                  (long long)e->forecast_steps, (long long)e->phase_trajectories,
+                  (long long)e->first, (int)e->network, (long long)s->symetric.network_updates);
+    buffer_printf(&b, "%lld %lld %lld", (long long)e->tuples, (long long)e->free_clips,
+                  (long long)s->surprise.k);
+    if (s->kappa.symplectic) buffer_printf(&b, " symplectic");
     if (!b.failed) hash_bytes(out, b.data, b.size);
     const plumb_status st = b.failed ? fail(PLUMB_EMEMORY, "no memory for a study") : PLUMB_OK;
     buffer_clear(&b);
@@ -36,7 +35,7 @@ static plumb_status read_method(study_file *s, const yaml *node)
     if (!both && (node->kind != YAML_VALUE || strcmp(node->text, "pr")))
         return fail(PLUMB_EFORMAT, "%s:%d: method takes both or pr, not \"%.64s\"", s->path,
                     node->line, node->text);
-    s->evaluate.mlp = both;
+    s->evaluate.network = both;
     return PLUMB_OK;
 }
 
@@ -46,24 +45,28 @@ static plumb_status read_symplectic(study_file *s, const yaml *node)
     if (!on && (node->kind != YAML_VALUE || strcmp(node->text, "off")))
         return fail(PLUMB_EFORMAT, "%s:%d: symplectic takes on or off, not \"%.64s\"", s->path,
                     node->line, node->text);
-    s->evaluate.canonical.symplectic = on;
+    s->kappa.symplectic = on;
     return PLUMB_OK;
 }
 
 plumb_status study_check_evaluate(study_file *s, const yaml *node)
 {
     const int64_t most = 1000000;
-    enum { UPDATES = 4, METHOD = 8, SYMPLECTIC = 9 };
+    enum { METHOD = 8, SYMPLECTIC = 9 };
     static const char *const keys[] = {"count",   "steps",      "measured", "first",
                                        "updates", "tuples",     "films",    "k",
                                        "method",  "symplectic", NULL};
     struct {
         int64_t *target, low, high;
     } numbers[] = {
-        {&s->evaluate.count, 2, most},    {&s->evaluate.steps, 1, most},
-        {&s->evaluate.measured, 2, most}, {&s->evaluate.first, 0, INT64_C(1) << 39},
-        {NULL, 1, 1000 * most},           {&s->expect.tuples, 1, most},
-        {&s->expect.films, 0, most},      {&s->expect.surprise.k, 1, most},
+        {&s->evaluate.forecast_videos, 2, most},
+        {&s->evaluate.forecast_steps, 1, most},
+        {&s->evaluate.phase_trajectories, 2, most},
+        {&s->evaluate.first, 0, INT64_C(1) << 39},
+        {&s->symetric.network_updates, 1, 1000 * most},
+        {&s->evaluate.tuples, 1, most},
+        {&s->evaluate.free_clips, 0, most},
+        {&s->surprise.k, 1, most},
     };
     if (node && node->kind != YAML_MAP && node->text[0])
         return fail(PLUMB_EFORMAT, "%s:%d: evaluate is a map", s->path, node->line);
@@ -77,11 +80,8 @@ plumb_status study_check_evaluate(study_file *s, const yaml *node)
         if (i == METHOD) st = read_method(s, c);
         else if (i == SYMPLECTIC) st = read_symplectic(s, c);
         else st = study_check_whole(&value, s, c, numbers[i].low, numbers[i].high);
-        if (st || i >= METHOD) continue;
-        if (i == UPDATES) s->evaluate.symetric.network_updates = value;
-        else *numbers[i].target = value;
+        if (!st && i < METHOD) *numbers[i].target = value;
     }
-    s->expect.first = s->evaluate.first;
     return st ? st : hash_options(s->options, s);
 }
 

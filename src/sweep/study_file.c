@@ -510,7 +510,9 @@ plumb_status study_file_read(study_file *out, const char *text, size_t size, con
 {
     yaml *root;
     *out = (study_file){.evaluate = plumb_evaluation_defaults(),
-                        .expect = plumb_evaluation_video_defaults()};
+                        .symetric = plumb_symetric_defaults(),
+                        .kappa = plumb_kappa_defaults(),
+                        .surprise = plumb_surprise_defaults()};
     out->path = arena_strdup(&out->mem, path);
     plumb_status st = out->path ? yaml_read(&root, &out->mem, text, size, path) : PLUMB_EMEMORY;
     if (!st) st = read_study(out, root);

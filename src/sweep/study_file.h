@@ -5,7 +5,7 @@
 #ifndef SWEEP_STUDY_FILE_H
 #define SWEEP_STUDY_FILE_H
 
-#include "plumb/evaluate.h"
+#include "plumb/evaluation.h"
 #include "train/run_config.h"
 
 enum { STUDY_FILE_MAX = 10000 }; ///< runs
@@ -31,7 +31,9 @@ typedef struct study_file {
     study_run *run;
     int64_t count;
     plumb_evaluation_options evaluate;
-    plumb_evaluation_video_options expect;
+    plumb_symetric_options symetric; // the nested options of `evaluate`
+    plumb_kappa_options kappa;
+    plumb_surprise_options surprise;
     char options[33]; ///< identity of what decides an evaluation
 } study_file;
 

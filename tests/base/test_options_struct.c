@@ -71,14 +71,15 @@ TEST(every_public_entry_point_rejects_options_without_a_size)
     // An array is never reached: options come first.
     const plumb_array none = {0};
     plumb_symetric symetric;
-    CHECK_FAILS(plumb_symetric_measure(&symetric, &none, &none, NULL, &(plumb_symetric_options){0}),
+    CHECK_FAILS(plumb_symetric_measure(&symetric, &none, NULL, &none, &(plumb_symetric_options){0}),
                 PLUMB_EVALUE, "plumb_symetric_options.size");
     plumb_kappa kappa;
-    CHECK_FAILS(plumb_kappa_measure(&kappa, &none, &none, &(plumb_kappa_options){0}), PLUMB_EVALUE,
-                "plumb_kappa_options.size");
+    CHECK_FAILS(plumb_kappa_measure(&kappa, &none, NULL, &none, &(plumb_kappa_options){0}),
+                PLUMB_EVALUE, "plumb_kappa_options.size");
     plumb_forecast forecast;
-    CHECK_FAILS(plumb_forecast_measure(&forecast, &none, &none, NULL, &(plumb_forecast_options){0}),
-                PLUMB_EVALUE, "plumb_forecast_options.size");
+    CHECK_FAILS(
+        plumb_forecast_measure(&forecast, &none, NULL, &none, NULL, &(plumb_forecast_options){0}),
+        PLUMB_EVALUE, "plumb_forecast_options.size");
     plumb_surprise surprise;
     CHECK_FAILS(plumb_surprise_measure(&surprise, &(plumb_surprise_input){0}, NULL), PLUMB_EVALUE,
                 "plumb_surprise_input.size");

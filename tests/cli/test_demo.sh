@@ -11,8 +11,8 @@ fail() {
 
 cd "$dir" || exit 1
 "$PLUMB" demo --out "$dir/demo.json" >"$dir/out" 2>"$dir/err" || fail "exit $?: $(cat "$dir/err")"
-[ "$(grep -c 'Verdict: it learnt' "$dir/out")" = 2 ] || fail "not the good sample and the trained model pass"
-[ "$(grep -c 'Verdict: it did not' "$dir/out")" = 2 ] || fail "not two models are caught"
+[ "$(grep -c 'Verdict: learnt' "$dir/out")" = 2 ] || fail "not the good sample and the trained model pass"
+[ "$(grep -c 'Verdict: not learnt' "$dir/out")" = 2 ] || fail "not two models are caught"
 [ "$(grep -c 'Why: ' "$dir/out")" = 4 ] || fail "not four reasons"
 "$PLUMB_PYTHON" - "$dir/demo.json" <<'PY' || fail "demo.json"
 import json, sys
@@ -42,7 +42,7 @@ mkdir -p "$dir/zoo/examples" "$dir/zoo/zoo"
 cp -r "$PLUMB_SOURCE/examples/latents" "$dir/zoo/examples"
 "$PLUMB" train hgn++ --world mass-spring --preset tiny --steps 5 --out "$dir/zoo/zoo/hgn++-mass-spring" >/dev/null 2>&1 || fail "train"
 PLUMB_SHARE=$dir/zoo "$PLUMB" demo --report "$dir/zoo.html" >"$dir/met" || fail "with a zoo: exit $?"
-[ "$(grep -c 'Verdict: it learnt the physics' "$dir/met")" = 1 ] || fail "a model of five updates learnt the physics"
+[ "$(grep -c 'Verdict: learnt' "$dir/met")" = 1 ] || fail "a model of five updates learnt the physics"
 grep -q 'VPT' "$dir/met" || fail "the trained model is not judged"
 grep -q 'hgn++-mass-spring' "$dir/zoo.html" || fail "the trained model is not on the page"
 

@@ -83,7 +83,7 @@ with tempfile.TemporaryDirectory() as folder:
     check(redundant["canonical"] == 1 and redundant["form"]["n"] == 1 and "2 dimensions" in redundant["form"]["reduced"],
           "and is reduced")
     quick = answer(folder / "right.npz", "--published")
-    check(quick["kappa"] is None and quick["canonical"] is None and "--published" in quick["canonical_why"]
+    check(quick["kappa"] is None and quick["canonical"] is None and "published" in quick["canonical_why"]
           and set(quick) == set(right), "--published")
     np.savez(folder / "few.npz", latent=turned[:3], truth=truth[:3])
     few = answer(folder / "few.npz")
@@ -241,7 +241,7 @@ with tempfile.TemporaryDirectory() as folder:
     check("2 canonical coordinates instead of the truth" in run(folder / "beside.npz").stdout, "which truth kappa sees")
 
     np.save(folder / "fewer.npy", truth[:5])
-    complaint("canonical is (5, 40, 2) beside a truth (12, 40, 4)", folder / "bent.npz", "--canonical", folder / "fewer.npy")
+    complaint("canonical is (5, 40, 2) for a truth (12, 40, 4)", folder / "bent.npz", "--canonical", folder / "fewer.npy")
     complaint("nowhere.npy", folder / "bent.npz", "--canonical", folder / "nowhere.npy")
 
     # One line each.

@@ -57,7 +57,7 @@ with tempfile.TemporaryDirectory() as folder:
         check((got["forecast"]["backward"] is None) == one_way, f"{model}: {got['forecast']['backward']}")
         check(got["pr"]["steps"] == 60 and 0 <= got["kappa"] <= 1, f"{model}: {got['pr']}")
         table = plumb.run("evaluate", run, *few).stdout
-        check(("cannot be run into the past" in table) == one_way, f"{model}: {table}")
+        check(("cannot be run backward in time" in table) == one_way, f"{model}: {table}")
 
         out = folder / f"{model}.npz"
         plumb.run("rollout", run, "--out", out, "--count", 2, "--steps", 12)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "evaluate/baselines.h"
 #include "evaluate/probe_source.h"
 #include "plumb/plumb.h"
 #include "support/test.h"
@@ -37,14 +38,17 @@ static void train(const char *name, const char *model, const char *world)
     CHECK_OK(plumb_training_run(&r, &o));
 }
 
-static plumb_evaluation_video_options few(void)
+static plumb_evaluation_options few(void)
 {
-    plumb_evaluation_video_options o = plumb_evaluation_video_defaults();
+    static plumb_surprise_options surprise;
+    surprise = plumb_surprise_defaults();
+    surprise.k = 3;
+    surprise.resamples = 50;
+    plumb_evaluation_options o = plumb_evaluation_defaults();
     o.tuples = TUPLES;
-    o.films = 4;
+    o.free_clips = 4;
     o.threads = 1;
-    o.surprise.k = 3;
-    o.surprise.resamples = 50;
+    o.surprise = &surprise;
     return o;
 }
 
@@ -53,10 +57,10 @@ static const plumb_surprise_metrics *plain(const plumb_surprise *s)
     return &s->scorers[PLUMB_SCORER_PLAIN].all;
 }
 
-static void check_references(const plumb_evaluation_video *r)
+static void check_baselines(const plumb_evaluation_video *r)
 {
-    const plumb_surprise_metrics *copy = plain(&r->references[PLUMB_BASELINE_COPY]);
-    const plumb_surprise_metrics *oracle = plain(&r->references[PLUMB_BASELINE_ORACLE]);
+    const plumb_surprise_metrics *copy = plain(&r->baselines[PLUMB_BASELINE_COPY]);
+    const plumb_surprise_metrics *oracle = plain(&r->baselines[PLUMB_BASELINE_ORACLE]);
     CHECK_EQUAL(copy->ties, copy->tuples);
     CHECK_EQUAL(copy->tuples, r->surprise.tested);
     CHECK_NEAR(copy->accuracy, 0.0, 0.0);
@@ -65,13 +69,13 @@ static void check_references(const plumb_evaluation_video *r)
     // A pixel that goes on as it went knows that a ball does not turn back, and nothing of what is
     // behind a pillar.
     const plumb_surprise_score *linear =
-        &r->references[PLUMB_BASELINE_LINEAR].scorers[PLUMB_SCORER_PLAIN];
+        &r->baselines[PLUMB_BASELINE_LINEAR].scorers[PLUMB_SCORER_PLAIN];
     CHECK_NEAR(linear->concepts[0].accuracy, 0.0, 0.0);
     CHECK(linear->concepts[1].accuracy > 0.9);
     for (int64_t i = 0; i < r->surprise.concept_count; i++) {
         CHECK(r->possible[i].model > 0.0);
-        CHECK(r->possible[i].references[PLUMB_BASELINE_COPY] > 0.0);
-        CHECK_NEAR(r->possible[i].references[PLUMB_BASELINE_ORACLE], 0.0, 0.0);
+        CHECK(r->possible[i].baselines[PLUMB_BASELINE_COPY] > 0.0);
+        CHECK_NEAR(r->possible[i].baselines[PLUMB_BASELINE_ORACLE], 0.0, 0.0);
     }
 }
 
@@ -80,37 +84,37 @@ TEST(references_score_what_theory_says_and_every_scorer_scores)
     char path[128], other[128];
     train("run", "predrnn", "rooms/freeform");
     train("naive", "predrnn", "rooms/impossible");
-    plumb_evaluation_video_options o = few();
+    plumb_evaluation_options o = few();
     o.naive = path_of(other, "naive");
-    plumb_evaluation_video r;
-    CHECK_OK(plumb_evaluation_video_measure(&r, path_of(path, "run"), &o));
+    plumb_evaluation r;
+    CHECK_OK(plumb_evaluation_measure(&r, path_of(path, "run"), &o));
     CHECK(!strcmp(r.model, "predrnn") && !strcmp(r.world, "rooms/freeform"));
-    CHECK_EQUAL(r.trained, 12);
-    CHECK_EQUAL(r.surprise.concept_count, 5);
-    CHECK_EQUAL(r.surprise.tuples, 5 * TUPLES);
-    CHECK_EQUAL(r.surprise.dims, 4);
-    CHECK_EQUAL(r.free.clips, 4);
-    CHECK(isnan(r.free.references[PLUMB_BASELINE_ORACLE]));
+    CHECK_EQUAL(r.training_steps, 12);
+    CHECK_EQUAL(r.video.surprise.concept_count, 5);
+    CHECK_EQUAL(r.video.surprise.tuples, 5 * TUPLES);
+    CHECK_EQUAL(r.video.surprise.dims, 4);
+    CHECK_EQUAL(r.video.free_clips.clips, 4);
+    CHECK(isnan(r.video.free_clips.baselines[PLUMB_BASELINE_ORACLE]));
     for (int k = 0; k < PLUMB_SCORER_COUNT; k++)
-        CHECK(r.surprise.scorers[k].measured ==
+        CHECK(r.video.surprise.scorers[k].measured ==
               (k != PLUMB_SCORER_KNN_LOG && plumb_scorer_available((plumb_scorer)k)));
-    CHECK(r.surprise.uniformity.measured);
-    check_references(&r);
-    plumb_evaluation_video_clear(&r);
+    CHECK(r.video.surprise.uniformity.measured);
+    check_baselines(&r.video);
+    plumb_evaluation_clear(&r);
 }
 
 TEST(threads_change_no_number)
 {
     char path[128];
     train("run", "predrnn", "rooms/freeform");
-    plumb_evaluation_video_options o = few();
-    plumb_evaluation_video a, b;
-    CHECK_OK(plumb_evaluation_video_measure(&a, path_of(path, "run"), &o));
+    plumb_evaluation_options o = few();
+    plumb_evaluation a, b;
+    CHECK_OK(plumb_evaluation_measure(&a, path_of(path, "run"), &o));
     o.threads = 3;
-    CHECK_OK(plumb_evaluation_video_measure(&b, path, &o));
-    CHECK(!strcmp(a.surprise.input_hash, b.surprise.input_hash));
-    CHECK_NEAR(a.free.model, b.free.model, 0.0);
-    plumb_evaluation_video_clear(&a), plumb_evaluation_video_clear(&b);
+    CHECK_OK(plumb_evaluation_measure(&b, path, &o));
+    CHECK(!strcmp(a.video.surprise.input_hash, b.video.surprise.input_hash));
+    CHECK_NEAR(a.video.free_clips.model, b.video.free_clips.model, 0.0);
+    plumb_evaluation_clear(&a), plumb_evaluation_clear(&b);
 }
 
 // The rooms' own probes through a file, with masks: the same bytes; and what was saved is read.
@@ -134,52 +138,57 @@ TEST(a_file_of_probes_is_as_good_as_the_room)
     CHECK(!strcmp((char *)names[0], "solidity") && !strcmp((char *)names[1], "solidity"));
     probe_source_close(&filed);
     const char *files[] = {file};
-    plumb_evaluation_video_options o = few();
-    plumb_evaluation_video r;
+    plumb_evaluation_options o = few();
+    plumb_evaluation r;
     o.probes = files;
     o.probe_count = 1;
-    o.films = 0;
+    o.free_clips = 0;
     o.save = path_of(saved, "saved.npz");
-    CHECK_OK(plumb_evaluation_video_measure(&r, path_of(path, "run"), &o));
-    CHECK_EQUAL(r.surprise.concept_count, 1);
-    CHECK_EQUAL(r.free.clips, 0);
-    CHECK(!strcmp(r.surprise.concept_names[0], "solidity"));
+    CHECK_OK(plumb_evaluation_measure(&r, path_of(path, "run"), &o));
+    CHECK_EQUAL(r.video.surprise.concept_count, 1);
+    CHECK_EQUAL(r.video.free_clips.clips, 0);
+    CHECK(!strcmp(r.video.surprise.concept_names[0], "solidity"));
     plumb_file *f;
     plumb_array x;
     CHECK_OK(plumb_file_open(&f, saved));
     CHECK_OK(plumb_file_read_array(&x, f, "surprise"));
     CHECK(x.ndim == 3 && x.shape[0] == TUPLES && x.shape[1] == 4 && x.shape[2] == 14);
     plumb_file_close(f);
-    plumb_evaluation_video_clear(&r);
+    plumb_evaluation_clear(&r);
 }
 
 TEST(what_does_not_fit_is_refused)
 {
     char path[128], file[128], other[128];
     train("run", "predrnn", "rooms/freeform");
-    plumb_evaluation_video_options o = few();
-    plumb_evaluation_video r;
-    bool films = false;
-    CHECK_OK(plumb_evaluation_video_applies(&films, path_of(path, "run")));
-    CHECK(films);
-    CHECK_FAILS(plumb_evaluation_video_applies(&films, path_of(other, "nowhere")), PLUMB_EFILE,
+    plumb_evaluation_options o = few();
+    plumb_evaluation r;
+    plumb_evaluation_kind kind = PLUMB_EVALUATION_DYNAMICS;
+    CHECK_OK(plumb_evaluation_find_kind(&kind, path_of(path, "run")));
+    CHECK_EQUAL(kind, PLUMB_EVALUATION_VIDEO);
+    CHECK_FAILS(plumb_evaluation_find_kind(&kind, path_of(other, "nowhere")), PLUMB_EFILE,
                 "nowhere");
     train("hamilton", "hgn++", "mass-spring");
-    CHECK_OK(plumb_evaluation_video_applies(&films, path_of(other, "hamilton")));
-    CHECK(!films);
-    CHECK_FAILS(plumb_evaluation_video_measure(&r, other, &o), PLUMB_EVALUE, "no model of films");
+    CHECK_OK(plumb_evaluation_find_kind(&kind, path_of(other, "hamilton")));
+    CHECK_EQUAL(kind, PLUMB_EVALUATION_DYNAMICS);
+    o.naive = other;
+    CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_EVALUE, "not a video model");
+    o.naive = NULL;
+    o.data = "some.npz";
+    CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_EVALUE, "not by --data");
+    o.data = NULL;
     const plumb_room *solid;
     CHECK_OK(plumb_room_find(&solid, "rooms/solidity"));
     CHECK_OK(plumb_room_simulate(path_of(file, "large.npz"), solid, 3, 1, 0, 32, NULL, 1));
     const char *files[] = {file};
     o.probes = files;
     o.probe_count = 1;
-    CHECK_FAILS(plumb_evaluation_video_measure(&r, path, &o), PLUMB_ESHAPE, "trained on 16x16x3");
+    CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_ESHAPE, "trained on 16x16x3");
     CHECK_OK(plumb_room_find(&solid, "rooms/freeform"));
     CHECK_OK(plumb_room_simulate(path_of(file, "free.npz"), solid, 3, 1, 0, 16, NULL, 1));
-    CHECK_FAILS(plumb_evaluation_video_measure(&r, path, &o), PLUMB_ESHAPE, "wanted u1 (4, steps");
+    CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_ESHAPE, "wanted u1 (4, steps");
     o.tuples = 1;
-    CHECK_FAILS(plumb_evaluation_video_measure(&r, path, &o), PLUMB_EVALUE, "tuples 1");
+    CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_EVALUE, "tuples is 1");
     // PLATO must be shown objects.
     plumb_training_options t = plumb_training_defaults();
     plumb_training result;

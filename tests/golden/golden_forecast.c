@@ -107,7 +107,7 @@ static int check_all_frames(image_case *c)
     plumb_forecast f;
     const plumb_array *backward = c->has_backward ? &c->backward : NULL;
     c->opt.backward_count = PLUMB_FORECAST_COUNT_PUBLISHED;
-    if (plumb_forecast_measure(&f, &c->truth, &c->forward, backward, &c->opt)) {
+    if (plumb_forecast_measure(&f, &c->forward, backward, &c->truth, NULL, &c->opt)) {
         printf("%s: %s\n", c->path, plumb_last_error());
         return 1;
     }
@@ -119,7 +119,7 @@ static int check_all_frames(image_case *c)
     if (!backward) return failures;
 
     c->opt.backward_count = PLUMB_FORECAST_COUNT_FROM_INFERRED;
-    if (plumb_forecast_measure(&f, &c->truth, &c->forward, backward, &c->opt)) {
+    if (plumb_forecast_measure(&f, &c->forward, backward, &c->truth, NULL, &c->opt)) {
         printf("%s: %s\n", c->path, plumb_last_error());
         return failures + 1;
     }
@@ -169,7 +169,8 @@ static int check_first_frames(image_case *c)
 
     plumb_forecast f;
     int failures = 1;
-    if (plumb_forecast_measure(&f, &truth, &forward, c->has_backward ? &backward : NULL, &c->opt)) {
+    if (plumb_forecast_measure(&f, &forward, c->has_backward ? &backward : NULL, &truth, NULL,
+                               &c->opt)) {
         printf("%s: first %lld frames: %s\n", c->path, (long long)kept, plumb_last_error());
     } else {
         const plumb_forecast_direction *b = c->has_backward ? &f.backward : NULL;

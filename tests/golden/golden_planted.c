@@ -20,7 +20,7 @@ static int report(plumb_file *file, const char *path, const plumb_kappa *r)
         printf("%s: expected or kappa_true is missing\n", path);
         return 1;
     }
-    const bool unknown = r->canonical == PLUMB_VERDICT_UNKNOWN;
+    const bool unknown = r->canonical == PLUMB_VERDICT_NOT_DETERMINED;
     const bool error = !unknown && r->canonical != (int)expected,
                off = fabs(r->kappa - kappa) > 0.05;
     if (unknown) printf("%s: %sverdict null: %s\n", path, word, r->why);
@@ -42,7 +42,7 @@ int golden_planted(plumb_file *file, const char *path)
     plumb_kappa r;
     if (plumb_file_read_array(&latent, file, "latent") ||
         plumb_file_read_array(&truth, file, "truth") ||
-        plumb_kappa_measure(&r, &latent, &truth, NULL)) {
+        plumb_kappa_measure(&r, &latent, NULL, &truth, NULL)) {
         printf("%s: %s\n", path, plumb_last_error());
         return 1;
     }

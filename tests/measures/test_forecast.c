@@ -46,7 +46,7 @@ TEST(a_perfect_prediction_lasts_to_the_end_with_no_error)
     double *x = bright(2, 130);
     const plumb_array truth = video(x, 2, 130);
     plumb_forecast f;
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &truth, &truth, NULL));
+    CHECK_OK(plumb_forecast_measure(&f, &truth, &truth, &truth, NULL, NULL));
     CHECK_NEAR(f.forward.rec.published, 0.0, 0.0);
     CHECK_NEAR(f.forward.ext.published, 0.0, 0.0);
     CHECK_NEAR(f.backward.full.relative, 0.0, 0.0);
@@ -75,7 +75,7 @@ TEST(an_error_planted_at_frame_k_ends_the_vpt_at_k)
     const plumb_array truth = video(x, N, T), ahead = video(y, N, T), back = video(z, N, T);
     plumb_forecast f;
     plumb_forecast_options opt = plumb_forecast_defaults();
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &ahead, &back, &opt));
+    CHECK_OK(plumb_forecast_measure(&f, &ahead, &back, &truth, NULL, &opt));
     for (int i = 0; i < N; i++) {
         CHECK_NEAR(f.forward.vpt_per_trajectory[i], (double)k[i], 0.0);
         CHECK_NEAR(f.backward.vpt_per_trajectory[i], (double)k[i], 0.0);
@@ -91,7 +91,7 @@ TEST(an_error_planted_at_frame_k_ends_the_vpt_at_k)
 
     opt.backward_count = PLUMB_FORECAST_COUNT_PUBLISHED;
     opt.average = PLUMB_FORECAST_AVERAGE_MEAN;
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &ahead, &back, &opt));
+    CHECK_OK(plumb_forecast_measure(&f, &ahead, &back, &truth, NULL, &opt));
     for (int i = 0; i < N; i++)
         CHECK_NEAR(f.backward.vpt_per_trajectory[i], 39.0 - (double)k[i], 0.0);
     CHECK_NEAR(f.forward.vpt, 57.0 / 4.0, 0.0);
@@ -102,7 +102,7 @@ TEST(an_error_planted_at_frame_k_ends_the_vpt_at_k)
     // Below a higher bar the error does not count, and one in the rec part never does.
     opt.threshold = 0.0257;
     scale_frame(y, T, 0, 59, 2.0);
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &ahead, NULL, &opt));
+    CHECK_OK(plumb_forecast_measure(&f, &ahead, NULL, &truth, NULL, &opt));
     CHECK_NEAR(f.vpt, 40.0, 0.0);
     CHECK_NEAR(f.forward.rec.relative, 1.0 / 60.0 / N, 1e-15);
     CHECK(!f.backward.measured);
@@ -219,7 +219,7 @@ TEST(a_protocol_is_used_by_the_measure)
     opt.inference = 2;
     opt.target = 10;
     plumb_forecast f;
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &ahead, NULL, &opt));
+    CHECK_OK(plumb_forecast_measure(&f, &ahead, NULL, &truth, NULL, &opt));
     CHECK_NEAR(f.forward.rec.relative, 0.01 / 9.0, 1e-15);
     CHECK_NEAR(f.forward.ext.relative, 0.04 / 30.0, 1e-15);
     CHECK_EQUAL(f.forward.rec.first, 1);
@@ -240,7 +240,7 @@ TEST(a_model_may_be_scored_on_what_it_sees_alone)
     opt.inference = 31;
     opt.target = 0;
     plumb_forecast f;
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &truth, NULL, &opt));
+    CHECK_OK(plumb_forecast_measure(&f, &truth, NULL, &truth, NULL, &opt));
     CHECK_EQUAL(f.forward.rec.frames, 31);
     CHECK_EQUAL(f.forward.ext.frames, 9);
     plumb_forecast_clear(&f);
@@ -256,12 +256,12 @@ TEST(medians_are_of_batches_and_a_small_last_batch_weighs_less)
     const plumb_array truth = video(x, N, T), ahead = video(y, N, T);
     plumb_forecast_options opt = plumb_forecast_defaults();
     plumb_forecast f;
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &ahead, NULL, &opt));
+    CHECK_OK(plumb_forecast_measure(&f, &ahead, NULL, &truth, NULL, &opt));
     CHECK_NEAR(f.vpt, (5.0 * 3.0 + 2.0 * 11.0) / 7.0, 1e-14);
     CHECK(f.vpt_ci.low < f.vpt && f.vpt < f.vpt_ci.high);
     plumb_forecast_clear(&f);
     opt.batch = 0;
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &ahead, NULL, &opt));
+    CHECK_OK(plumb_forecast_measure(&f, &ahead, NULL, &truth, NULL, &opt));
     CHECK_NEAR(f.vpt, 4.0, 0.0);
     plumb_forecast_clear(&f);
     free(x), free(y);
@@ -282,9 +282,9 @@ TEST(the_number_of_threads_changes_no_bit)
     plumb_forecast_options opt = plumb_forecast_defaults();
     plumb_forecast one, many;
     opt.threads = 1;
-    CHECK_OK(plumb_forecast_measure(&one, &truth, &ahead, &ahead, &opt));
+    CHECK_OK(plumb_forecast_measure(&one, &ahead, &ahead, &truth, NULL, &opt));
     opt.threads = 7;
-    CHECK_OK(plumb_forecast_measure(&many, &truth, &ahead, &ahead, &opt));
+    CHECK_OK(plumb_forecast_measure(&many, &ahead, &ahead, &truth, NULL, &opt));
     CHECK(same_bits(one.forward.errors, many.forward.errors, N * T));
     CHECK(same_bits(one.vpt_per_trajectory, many.vpt_per_trajectory, N));
     CHECK(same_bits(&one.backward.ext.relative, &many.backward.ext.relative, 1));
@@ -337,13 +337,13 @@ TEST(bytes_and_fractions_of_255_are_the_same_picture)
     const plumb_array *pairs[][2] = {{&u1, &f8}, {&f8, &u1}, {&u1, &u1}, {&u1, &u2}, {&i8, &i8}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         plumb_forecast f;
-        CHECK_OK(plumb_forecast_measure(&f, pairs[i][0], pairs[i][1], NULL, NULL));
+        CHECK_OK(plumb_forecast_measure(&f, pairs[i][1], NULL, pairs[i][0], NULL, NULL));
         CHECK_NEAR(f.forward.full.relative, 0.0, 1e-31);
         CHECK_NEAR(f.vpt, 2.0, 0.0);
         plumb_forecast_clear(&f);
     }
     plumb_forecast f;
-    CHECK_FAILS(plumb_forecast_measure(&f, &i8, &f8, NULL, NULL), PLUMB_ESHAPE,
+    CHECK_FAILS(plumb_forecast_measure(&f, &f8, NULL, &i8, NULL, NULL), PLUMB_ESHAPE,
                 "the truth is i8 and the prediction f8");
 }
 
@@ -364,7 +364,7 @@ TEST(a_prediction_up_to_255_beside_bytes_is_remarked_upon)
     char said[512] = "";
     plumb_set_log(keep_line, said);
     plumb_forecast f;
-    CHECK_OK(plumb_forecast_measure(&f, &u1, &f8, NULL, NULL));
+    CHECK_OK(plumb_forecast_measure(&f, &f8, NULL, &u1, NULL, NULL));
     plumb_set_log(NULL, NULL);
     CHECK(strstr(said, "divide it first"));
     plumb_forecast_clear(&f);
@@ -378,7 +378,7 @@ TEST(black_frames_end_a_vpt_only_if_something_is_predicted_there)
     scale_frame(x, T, 1, 64, 0.0);                                // x/0
     const plumb_array truth = video(x, N, T), ahead = video(y, N, T);
     plumb_forecast f;
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &ahead, NULL, NULL));
+    CHECK_OK(plumb_forecast_measure(&f, &ahead, NULL, &truth, NULL, NULL));
     CHECK_NEAR(f.forward.vpt_per_trajectory[0], 10.0, 0.0);
     CHECK_NEAR(f.forward.vpt_per_trajectory[1], 4.0, 0.0);
     CHECK_NEAR(f.forward.vpt_per_trajectory[2], 10.0, 0.0);
@@ -411,7 +411,7 @@ TEST(without_frames_of_reconstruction_their_mse_says_so)
     plumb_forecast_options opt = plumb_forecast_defaults();
     opt.split = 0;
     plumb_forecast f;
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &truth, NULL, &opt));
+    CHECK_OK(plumb_forecast_measure(&f, &truth, NULL, &truth, NULL, &opt));
     CHECK(isnan(f.forward.rec.relative));
     CHECK_TEXT(f.forward.rec.why, "there are no frames of reconstruction");
     CHECK_NEAR(f.vpt, 5.0, 0.0);
@@ -425,7 +425,7 @@ TEST(errors_too_large_to_add_are_no_black_frames)
     scale_frame(y, 62, 0, 61, 1e200);
     const plumb_array truth = video(x, 1, 62), ahead = video(y, 1, 62);
     plumb_forecast f;
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &ahead, NULL, NULL));
+    CHECK_OK(plumb_forecast_measure(&f, &ahead, NULL, &truth, NULL, NULL));
     CHECK(isinf(f.forward.ext.relative));
     CHECK(strstr(f.forward.ext.why, "too large"));
     CHECK_NEAR(f.vpt, 1.0, 0.0);
@@ -443,14 +443,14 @@ TEST(what_is_not_finite_is_refused_with_its_place_and_number)
     y[((1 * T + 61) * H + 2) * W * C] = INFINITY;
     y[((1 * T + 61) * H + 2) * W * C + 1] = -INFINITY;
     CHECK_FAILS(
-        plumb_forecast_measure(&f, &truth, &ahead, NULL, NULL), PLUMB_ENUMERIC,
+        plumb_forecast_measure(&f, &ahead, NULL, &truth, NULL, NULL), PLUMB_ENUMERIC,
         "the prediction has 3 values that are not finite, the first a NaN at (1, 3, 2, 1, 1)");
-    CHECK_FAILS(plumb_forecast_measure(&f, &truth, &truth, &ahead, NULL), PLUMB_ENUMERIC,
+    CHECK_FAILS(plumb_forecast_measure(&f, &truth, &ahead, &truth, NULL, NULL), PLUMB_ENUMERIC,
                 "the backward prediction has 3 values");
-    CHECK_FAILS(plumb_forecast_measure(&f, &ahead, &truth, NULL, NULL), PLUMB_ENUMERIC,
+    CHECK_FAILS(plumb_forecast_measure(&f, &truth, NULL, &ahead, NULL, NULL), PLUMB_ENUMERIC,
                 "the truth has 3 values");
     x[5] = NAN;
-    CHECK_FAILS(plumb_forecast_measure(&f, &truth, &truth, NULL, NULL), PLUMB_ENUMERIC,
+    CHECK_FAILS(plumb_forecast_measure(&f, &truth, NULL, &truth, NULL, NULL), PLUMB_ENUMERIC,
                 "the truth has 1 value that is not finite, the first a NaN at (0, 0, 0, 2, 1)");
     CHECK_NEAR(f.vpt, 7.0, 0.0); // left as it was
     free(x), free(y);
@@ -462,24 +462,26 @@ TEST(what_does_not_fit_is_refused_in_one_line)
     plumb_array truth = video(x, 2, 70), other = truth;
     plumb_forecast f;
     other.ndim = 4;
-    CHECK_FAILS(plumb_forecast_measure(&f, &truth, &other, NULL, NULL), PLUMB_ESHAPE,
+    CHECK_FAILS(plumb_forecast_measure(&f, &other, NULL, &truth, NULL, NULL), PLUMB_ESHAPE,
                 "the prediction is (2, 70, 3, 4); it must have 5 axes");
-    CHECK_FAILS(plumb_forecast_measure(&f, &other, &truth, NULL, NULL), PLUMB_ESHAPE,
+    CHECK_FAILS(plumb_forecast_measure(&f, &truth, NULL, &other, NULL, NULL), PLUMB_ESHAPE,
                 "the truth is (2, 70, 3, 4); it must have 5 axes");
     other.ndim = 0;
-    CHECK_FAILS(plumb_forecast_measure(&f, &other, &truth, NULL, NULL), PLUMB_ESHAPE, "is ()");
+    CHECK_FAILS(plumb_forecast_measure(&f, &truth, NULL, &other, NULL, NULL), PLUMB_ESHAPE,
+                "is ()");
     other = truth;
     other.shape[0] = 1;
-    CHECK_FAILS(plumb_forecast_measure(&f, &truth, &other, NULL, NULL), PLUMB_ESHAPE,
+    CHECK_FAILS(plumb_forecast_measure(&f, &other, NULL, &truth, NULL, NULL), PLUMB_ESHAPE,
                 "the prediction is (1, 70, 3, 4, 2) and the truth (2, 70, 3, 4, 2)");
-    CHECK_FAILS(plumb_forecast_measure(&f, &truth, &truth, &other, NULL), PLUMB_ESHAPE,
+    CHECK_FAILS(plumb_forecast_measure(&f, &truth, &other, &truth, NULL, NULL), PLUMB_ESHAPE,
                 "the backward prediction is (1, 70, 3, 4, 2)");
     other = truth;
     other.shape[4] = 0;
-    CHECK_FAILS(plumb_forecast_measure(&f, &other, &other, NULL, NULL), PLUMB_ESHAPE, "empty");
+    CHECK_FAILS(plumb_forecast_measure(&f, &other, NULL, &other, NULL, NULL), PLUMB_ESHAPE,
+                "empty");
     other = truth;
     other.shape[1] = 60;
-    CHECK_FAILS(plumb_forecast_measure(&f, &other, &other, NULL, NULL), PLUMB_ENUMERIC,
+    CHECK_FAILS(plumb_forecast_measure(&f, &other, NULL, &other, NULL, NULL), PLUMB_ENUMERIC,
                 "the truth has 60 frames");
     free(x);
 }
@@ -493,7 +495,7 @@ TEST(options_out_of_range_are_refused)
 #define REFUSED(change, words)       \
     opt = plumb_forecast_defaults(); \
     change;                          \
-    CHECK_FAILS(plumb_forecast_measure(&f, &truth, &truth, NULL, &opt), PLUMB_EVALUE, words)
+    CHECK_FAILS(plumb_forecast_measure(&f, &truth, NULL, &truth, NULL, &opt), PLUMB_EVALUE, words)
     REFUSED(opt.size = 0, "plumb_forecast_options.size is 0");
     REFUSED(opt.split = -1, "split is -1");
     REFUSED(opt.split = INT64_MAX, "split is");
@@ -519,7 +521,7 @@ TEST(an_item_record_has_the_error_of_every_frame)
     scale_frame(y, 63, 1, 61, 1.5);
     const plumb_array truth = video(x, 2, 63), ahead = video(y, 2, 63);
     plumb_forecast f;
-    CHECK_OK(plumb_forecast_measure(&f, &truth, &ahead, NULL, NULL));
+    CHECK_OK(plumb_forecast_measure(&f, &ahead, NULL, &truth, NULL, NULL));
     plumb_record *record = plumb_record_create();
     const char *json;
     plumb_forecast_item_record(record, &f, 1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // kappa of maps whose kappa is known, both ways round, and what is refused.
+#include "measures/kappa/lagrangian_momenta.h"
 #include "plumb/kappa.h"
 
 #include "measures/fixtures.h"
@@ -10,7 +11,7 @@ enum { TRAJECTORIES = 60, STEPS = 40 };
 static plumb_kappa measured(forged *f, const plumb_kappa_options *opt)
 {
     plumb_kappa r;
-    CHECK_OK(plumb_kappa_measure(&r, &f->latent, &f->truth, opt));
+    CHECK_OK(plumb_kappa_measure(&r, &f->latent, NULL, &f->truth, opt));
     return r;
 }
 
@@ -93,12 +94,12 @@ TEST(a_crowd_of_latents_holds_the_state)
 
 TEST(canonical_images_are_right)
 {
-    check_map(1, 1, swap_and_scale, PLUMB_VERDICT_YES, 1.0, 1e-9);
-    check_map(1, 1, shears, PLUMB_VERDICT_YES, 1.0, 0.002);
-    check_map(0, 1, shears, PLUMB_VERDICT_YES, 1.0, 0.005);
-    check_map(1, 3, spread_out, PLUMB_VERDICT_YES, 1.0, 0.002);
-    check_map(2, 2, turn_both, PLUMB_VERDICT_YES, 1.0, 1e-9);
-    check_map(1, 1, with_noise, PLUMB_VERDICT_YES, 1.0, 0.01);
+    check_map(1, 1, swap_and_scale, PLUMB_VERDICT_LEARNT, 1.0, 1e-9);
+    check_map(1, 1, shears, PLUMB_VERDICT_LEARNT, 1.0, 0.002);
+    check_map(0, 1, shears, PLUMB_VERDICT_LEARNT, 1.0, 0.005);
+    check_map(1, 3, spread_out, PLUMB_VERDICT_LEARNT, 1.0, 0.002);
+    check_map(2, 2, turn_both, PLUMB_VERDICT_LEARNT, 1.0, 1e-9);
+    check_map(1, 1, with_noise, PLUMB_VERDICT_LEARNT, 1.0, 0.01);
 }
 
 TEST(the_constant_is_found_with_its_sign)
@@ -162,11 +163,11 @@ static void positions(double *S, const double *s, int64_t step, rng *noise)
 
 TEST(what_breaks_the_form_is_wrong)
 {
-    check_map(2, 2, stretch_one, PLUMB_VERDICT_NO, 25.0 / 34.0, 1e-6);
-    check_map(2, 2, exchange, PLUMB_VERDICT_NO, 0.0, 1e-9);
-    check_map(2, 2, mirror_one, PLUMB_VERDICT_NO, 0.0, 1e-9);
-    check_map(1, 3, cheat, PLUMB_VERDICT_NO, 0.0, 1e-9);
-    check_map(1, 1, positions, PLUMB_VERDICT_NO, 0.0, 1e-9);
+    check_map(2, 2, stretch_one, PLUMB_VERDICT_NOT_LEARNT, 25.0 / 34.0, 1e-6);
+    check_map(2, 2, exchange, PLUMB_VERDICT_NOT_LEARNT, 0.0, 1e-9);
+    check_map(2, 2, mirror_one, PLUMB_VERDICT_NOT_LEARNT, 0.0, 1e-9);
+    check_map(1, 3, cheat, PLUMB_VERDICT_NOT_LEARNT, 0.0, 1e-9);
+    check_map(1, 1, positions, PLUMB_VERDICT_NOT_LEARNT, 0.0, 1e-9);
     // <1 + 3 q^2>^2 / <(1 + 3 q^2)^2> over the states themselves
     forged f = forge(1, 1, TRAJECTORIES, STEPS, bend);
     double mean = 0.0, square = 0.0;
@@ -175,7 +176,7 @@ TEST(what_breaks_the_form_is_wrong)
         mean += area / (TRAJECTORIES * STEPS), square += area * area / (TRAJECTORIES * STEPS);
     }
     forged_free(&f);
-    check_map(1, 1, bend, PLUMB_VERDICT_NO, mean * mean / square, 1e-6);
+    check_map(1, 1, bend, PLUMB_VERDICT_NOT_LEARNT, mean * mean / square, 1e-6);
 }
 
 // --- constants, angles, redundancy --------------------------------------------------------------
@@ -206,7 +207,7 @@ TEST(a_state_that_hangs_on_few_of_many_constants_is_held)
     forged f = forge(1, CONSTANTS + 1, TRAJECTORIES, STEPS, displaced);
     plumb_kappa r = measured(&f, NULL);
     CHECK(r.r2_state > 0.99);
-    CHECK(r.canonical != PLUMB_VERDICT_NO);
+    CHECK(r.canonical != PLUMB_VERDICT_NOT_LEARNT);
     plumb_kappa_clear(&r);
     forged_free(&f);
 }
@@ -236,9 +237,9 @@ static void no_momenta(double *S, const double *s, int64_t step, rng *noise)
 
 TEST(partners_of_constants_are_not_asked)
 {
-    check_map(1, 2, drifting, PLUMB_VERDICT_YES, 1.0, 0.01);
-    check_map(1, 2, drifting_and_bent, PLUMB_VERDICT_NO, 0.5, 0.3); // not "not determined"
-    check_map(1, 2, no_momenta, PLUMB_VERDICT_NO, 0.0, 0.01);
+    check_map(1, 2, drifting, PLUMB_VERDICT_LEARNT, 1.0, 0.01);
+    check_map(1, 2, drifting_and_bent, PLUMB_VERDICT_NOT_LEARNT, 0.5, 0.3); // not "not determined"
+    check_map(1, 2, no_momenta, PLUMB_VERDICT_NOT_LEARNT, 0.0, 0.01);
 }
 
 // The angle and the action of a spring: the action is constant along a trajectory, yet no
@@ -254,10 +255,10 @@ static void action_angle(double *S, const double *s, int64_t step, rng *noise)
 
 TEST(constants_of_a_trajectory_are_parameters_unless_they_are_functions_of_the_state)
 {
-    check_map(1, 2, squeeze, PLUMB_VERDICT_YES, 1.0, 0.01);
+    check_map(1, 2, squeeze, PLUMB_VERDICT_LEARNT, 1.0, 0.01);
     forged f = forge(1, 1, TRAJECTORIES, 3 * STEPS, action_angle);
     plumb_kappa r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_UNKNOWN);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NOT_DETERMINED);
     CHECK(strstr(r.why, "single-valued"));
     plumb_kappa_clear(&r);
     forged_free(&f);
@@ -286,7 +287,7 @@ TEST(angles_are_compared_on_the_circle)
     forged f;
     rotor(&f, true);
     plumb_kappa r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_YES);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_LEARNT);
     CHECK(r.kappa > 0.99 && r.r2_state > 0.95);
     plumb_kappa_clear(&r);
     // Told that it is no angle, the turns that the latents do not hold count.
@@ -298,7 +299,7 @@ TEST(angles_are_compared_on_the_circle)
     forged_free(&f);
     rotor(&f, false);
     r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NO);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NOT_LEARNT);
     plumb_kappa_clear(&r);
     forged_free(&f);
 }
@@ -319,7 +320,7 @@ TEST(redundant_truth_is_reduced_and_said)
         memcpy(f.latent_data + 4 * i, f.truth_data + 4 * i, 4 * sizeof(double));
     }
     plumb_kappa r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_YES);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_LEARNT);
     CHECK_EQUAL(r.n_used, 1);
     CHECK(r.reduced && strstr(r.reduced, "2 dimensions"));
     CHECK(!r.pairs);
@@ -335,7 +336,7 @@ TEST(redundant_truth_is_reduced_and_said)
         memcpy(f.latent_data + 4 * i, s, 4 * sizeof(double));
     }
     r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_YES);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_LEARNT);
     CHECK_EQUAL(r.n_used, 1);
     CHECK(r.kappa > 0.99 && strstr(r.reduced, "functions of the others"));
     plumb_kappa_clear(&r);
@@ -346,7 +347,7 @@ TEST(redundant_truth_is_reduced_and_said)
         S[2] = -S[1] * r2, S[3] = S[0] * r2;
     }
     r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NO);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NOT_LEARNT);
     plumb_kappa_clear(&r);
     forged_free(&f);
 }
@@ -360,13 +361,13 @@ TEST(every_estimator_knows_right_from_wrong)
         opt.estimator = (plumb_kappa_estimator)i;
         forged f = forge(1, 1, TRAJECTORIES, STEPS, shears);
         plumb_kappa r = measured(&f, &opt);
-        CHECK_EQUAL(r.canonical, PLUMB_VERDICT_YES);
+        CHECK_EQUAL(r.canonical, PLUMB_VERDICT_LEARNT);
         CHECK_NEAR(r.kappa, 1.0, 0.02);
         plumb_kappa_clear(&r);
         forged_free(&f);
         f = forge(1, 1, TRAJECTORIES, STEPS, bend);
         r = measured(&f, &opt);
-        CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NO);
+        CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NOT_LEARNT);
         plumb_kappa_clear(&r);
         forged_free(&f);
     }
@@ -389,23 +390,23 @@ TEST(what_cannot_be_measured_is_refused)
     plumb_kappa r = {.kappa = 42.0};
     plumb_array bad = f.truth;
     bad.shape[0] = 3;
-    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, &bad, NULL), PLUMB_ESHAPE,
+    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, NULL, &bad, NULL), PLUMB_ESHAPE,
                 "as many trajectories");
     bad = f.latent;
     bad.shape[2] = 1;
-    CHECK_FAILS(plumb_kappa_measure(&r, &bad, &f.truth, NULL), PLUMB_ESHAPE, "even");
+    CHECK_FAILS(plumb_kappa_measure(&r, &bad, NULL, &f.truth, NULL), PLUMB_ESHAPE, "even");
     plumb_array few = f.latent, three = f.truth;
     few.shape[0] = three.shape[0] = 3;
-    CHECK_FAILS(plumb_kappa_measure(&r, &few, &three, NULL), PLUMB_ENUMERIC, "at least 4");
+    CHECK_FAILS(plumb_kappa_measure(&r, &few, NULL, &three, NULL), PLUMB_ENUMERIC, "at least 4");
     plumb_kappa_options opt = plumb_kappa_defaults();
     opt.centres = 0;
-    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, &f.truth, &opt), PLUMB_EVALUE, "centres");
+    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, NULL, &f.truth, &opt), PLUMB_EVALUE, "centres");
     opt = plumb_kappa_defaults();
     opt.size = 0;
-    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, &f.truth, &opt), PLUMB_EVALUE, "defaults");
+    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, NULL, &f.truth, &opt), PLUMB_EVALUE, "defaults");
 
     f.latent_data[5] = (double)NAN;
-    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, &f.truth, NULL), PLUMB_ENUMERIC, "latent");
+    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, NULL, &f.truth, NULL), PLUMB_ENUMERIC, "latent");
     CHECK_NEAR(r.kappa, 42.0, 0.0);
     opt = plumb_kappa_defaults();
     opt.drop_nonfinite = true;
@@ -417,7 +418,8 @@ TEST(what_cannot_be_measured_is_refused)
     f.latent_data[5] = 0.0;
 
     for (int64_t i = 0; i < TRAJECTORIES * STEPS; i++) f.truth_data[2 * i + 1] = 1.0;
-    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, &f.truth, NULL), PLUMB_ENUMERIC, "no area");
+    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, NULL, &f.truth, NULL), PLUMB_ENUMERIC,
+                "no area");
     forged_free(&f);
 }
 
@@ -426,7 +428,7 @@ TEST(latents_that_are_all_dead_are_wrong)
     forged f = forge(1, 1, TRAJECTORIES, STEPS, shears);
     for (int64_t i = 0; i < TRAJECTORIES * STEPS * 2; i++) f.latent_data[i] = 3.0;
     plumb_kappa r = measured(&f, NULL);
-    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NO);
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NOT_LEARNT);
     CHECK_NEAR(r.kappa, 0.0, 0.0);
     plumb_kappa_clear(&r);
     forged_free(&f);
@@ -462,11 +464,11 @@ TEST(velocities_are_not_canonical_and_the_momenta_of_a_lagrangian_are)
     forged f;
     velocities(&f);
     plumb_kappa r = measured(&f, NULL);
-    CHECK(r.canonical != PLUMB_VERDICT_YES && r.kappa < 0.9);
+    CHECK(r.canonical != PLUMB_VERDICT_LEARNT && r.kappa < 0.9);
     plumb_kappa_clear(&r);
     const int64_t rows = f.truth.shape[0] * f.truth.shape[1];
     double *p = forge_room(rows * 2);
-    CHECK_OK(plumb_kappa_fit_momenta(p, &f.latent));
+    CHECK_OK(kappa_fit_momenta(p, &f.latent));
     // They are the true momenta, up to one factor.
     double along = 0.0, own = 0.0, truth = 0.0;
     for (int64_t i = 0; i < rows; i++)
@@ -478,13 +480,12 @@ TEST(velocities_are_not_canonical_and_the_momenta_of_a_lagrangian_are)
     plumb_kappa_options opt = plumb_kappa_defaults();
     const plumb_array momenta =
         plumb_array_view(p, PLUMB_FLOAT64, 3, (int64_t[]){f.truth.shape[0], f.truth.shape[1], 2});
-    opt.momenta = &momenta;
-    r = measured(&f, &opt);
-    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_YES);
+    CHECK_OK(plumb_kappa_measure(&r, &f.latent, &momenta, &f.truth, &opt));
+    CHECK_EQUAL(r.canonical, PLUMB_VERDICT_LEARNT);
     CHECK(r.kappa > 0.99);
     plumb_kappa_clear(&r);
     // (q, p) is no position and its velocity.
-    CHECK_FAILS(plumb_kappa_fit_momenta(p, &f.truth), PLUMB_ENUMERIC, "velocity");
+    CHECK_FAILS(kappa_fit_momenta(p, &f.truth), PLUMB_ENUMERIC, "velocity");
     free(p);
     forged_free(&f);
 }

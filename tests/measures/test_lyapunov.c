@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "measures/fixtures.h"
-#include "plumb/forecast.h"
+#include "measures/forecast/lyapunov.h"
 #include "plumb/world.h"
 
 static void lorenz(double d[3], const double x[3])
@@ -41,7 +41,7 @@ TEST(the_exponent_of_the_lorenz_system_is_found)
     }
     const plumb_array state = plumb_array_view(x, PLUMB_FLOAT64, 3, (int64_t[]){COUNT, LONG, 3});
     plumb_lyapunov found;
-    CHECK_OK(plumb_lyapunov_estimate(&found, &state));
+    CHECK_OK(lyapunov_estimate(&found, &state));
     CHECK_NEAR(found.exponent / 0.04, 0.906, 0.18);
     CHECK(found.ci.low < found.exponent && found.exponent < found.ci.high && found.ci.low > 0.0);
     free(x);
@@ -54,7 +54,7 @@ TEST(springs_are_not_chaotic)
     forge_springs(x, 2, COUNT, LONG);
     const plumb_array state = plumb_array_view(x, PLUMB_FLOAT64, 3, (int64_t[]){COUNT, LONG, 4});
     plumb_lyapunov found;
-    CHECK_OK(plumb_lyapunov_estimate(&found, &state));
+    CHECK_OK(lyapunov_estimate(&found, &state));
     CHECK(fabs(found.exponent) < 0.002);
     free(x);
 }
@@ -95,7 +95,7 @@ TEST(the_double_pendulum_agrees_with_its_twins)
                                       LONG, NULL));
     const plumb_array state = plumb_array_view(x, PLUMB_FLOAT64, 3, (int64_t[]){COUNT, LONG, 4});
     plumb_lyapunov found;
-    CHECK_OK(plumb_lyapunov_estimate(&found, &state));
+    CHECK_OK(lyapunov_estimate(&found, &state));
     const double twins = by_twins(world, 30, LONG);
     print_message("per frame: %g by neighbours [%g, %g], %g by twins\n", found.exponent,
                   found.ci.low, found.ci.high, twins);
@@ -108,8 +108,8 @@ TEST(what_has_no_exponent_is_refused)
     static double x[8 * 16 * 2];
     plumb_array state = plumb_array_view(x, PLUMB_FLOAT64, 3, (int64_t[]){8, 16, 2});
     plumb_lyapunov found = {.exponent = 7.0};
-    CHECK_FAILS(plumb_lyapunov_estimate(&found, &state), PLUMB_ENUMERIC, "constant");
+    CHECK_FAILS(lyapunov_estimate(&found, &state), PLUMB_ENUMERIC, "constant");
     state.shape[1] = 3;
-    CHECK_FAILS(plumb_lyapunov_estimate(&found, &state), PLUMB_ESHAPE, "16 steps");
+    CHECK_FAILS(lyapunov_estimate(&found, &state), PLUMB_ESHAPE, "16 steps");
     CHECK_NEAR(found.exponent, 7.0, 0.0);
 }

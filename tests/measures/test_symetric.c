@@ -13,7 +13,7 @@ static plumb_symetric measure(const forged *f, const plumb_array *variance,
                               const plumb_symetric_options *opt)
 {
     plumb_symetric r;
-    CHECK_OK(plumb_symetric_measure(&r, &f->latent, &f->truth, variance, opt));
+    CHECK_OK(plumb_symetric_measure(&r, &f->latent, variance, &f->truth, opt));
     return r;
 }
 

@@ -20,8 +20,8 @@ static plumb_status attempt(arguments *a)
     plumb_symetric out, before;
     memset(&out, 0x5a, sizeof out);
     before = out;
-    const plumb_status st = plumb_symetric_measure(&out, &a->f.latent, &a->f.truth,
-                                                   a->has_variance ? &a->variance : NULL, &a->opt);
+    const plumb_status st = plumb_symetric_measure(
+        &out, &a->f.latent, a->has_variance ? &a->variance : NULL, &a->f.truth, &a->opt);
     if (st) CHECK(memcmp(&out, &before, sizeof out) == 0);
     else plumb_symetric_clear(&out);
     return st;
@@ -136,11 +136,11 @@ TEST(trajectories_that_are_not_finite_can_be_dropped_and_are_counted)
         memcpy(four.truth_data + k * 60, a.f.truth_data + keep[k] * 60, 60 * sizeof(double));
     }
     four.latent.shape[0] = four.truth.shape[0] = 4;
-    CHECK_OK(plumb_symetric_measure(&want, &four.latent, &four.truth, NULL, NULL));
+    CHECK_OK(plumb_symetric_measure(&want, &four.latent, NULL, &four.truth, NULL));
 
     a.f.latent_data[1 * 60 + 7] = (double)NAN;
     a.f.truth_data[4 * 60 + 8] = (double)INFINITY;
-    CHECK_OK(plumb_symetric_measure(&got, &a.f.latent, &a.f.truth, NULL, &a.opt));
+    CHECK_OK(plumb_symetric_measure(&got, &a.f.latent, NULL, &a.f.truth, &a.opt));
     CHECK_EQUAL(got.dropped, 2);
     CHECK_EQUAL(got.trajectories, 4);
     for (int k = 0; k < 4; k++) CHECK_EQUAL(got.items[k].trajectory, keep[k]);
@@ -239,7 +239,7 @@ TEST(a_negative_variance_is_refused_with_a_guess_at_what_it_is)
     variance[7] = -2.5;
     const plumb_array v = plumb_array_view(variance, PLUMB_FLOAT64, 2, (int64_t[]){6, 2});
     plumb_symetric out;
-    CHECK_FAILS(plumb_symetric_measure(&out, &a.f.latent, &a.f.truth, &v, NULL), PLUMB_ENUMERIC,
+    CHECK_FAILS(plumb_symetric_measure(&out, &a.f.latent, &v, &a.f.truth, NULL), PLUMB_ENUMERIC,
                 "-2.5 among its values; is it the logarithm");
     forged_free(&a.f);
 }

@@ -2,6 +2,7 @@
 // The measure by a network, both ways, and the rules around it: how wide, how many points, which
 // trajectories, and that neither threads nor luck change what a seed has drawn.
 #include "measures/fit/mlp_fit.h"
+#include "measures/symetric/symetric.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static plumb_symetric_options quick(int64_t updates)
 static plumb_symetric measure(const forged *f, const plumb_symetric_options *opt)
 {
     plumb_symetric r;
-    CHECK_OK(plumb_symetric_measure(&r, &f->latent, &f->truth, NULL, opt));
+    CHECK_OK(plumb_symetric_measure(&r, &f->latent, NULL, &f->truth, opt));
     return r;
 }
 
@@ -180,7 +181,7 @@ TEST(few_points_are_refused_unless_they_will_do)
     forged f = forge(1, 1, 100, 60, map_rotation);
     plumb_symetric_options opt = quick(50);
     plumb_symetric r = {.n = 7};
-    CHECK_FAILS(plumb_symetric_measure(&r, &f.latent, &f.truth, NULL, &opt), PLUMB_ENUMERIC,
+    CHECK_FAILS(plumb_symetric_measure(&r, &f.latent, NULL, &f.truth, &opt), PLUMB_ENUMERIC,
                 "4800 points");
     CHECK_EQUAL(r.n, 7);
     for (int i = 0; i < 4; i++) {
@@ -203,15 +204,16 @@ TEST(few_points_are_refused_unless_they_will_do)
 TEST(what_is_enough_is_enough_and_one_less_is_not)
 {
     plumb_symetric_options opt = quick(1);
-    CHECK_EQUAL(plumb_symetric_enough(2, 2, 60, NULL), ENOUGH);
-    CHECK_EQUAL(plumb_symetric_enough(32, 2, 60, NULL), 3034 + 50); // 182 parameters
-    CHECK_EQUAL(plumb_symetric_enough(8, 8, 60, NULL), 4800 + 50);  // 8 wide: 288
-    opt.network_points_per_parameter = 20;                          // 1240 points, 31 trajectories
-    const int64_t enough = plumb_symetric_enough(2, 2, 40, &opt);
+    const plumb_symetric_options usual = plumb_symetric_defaults();
+    CHECK_EQUAL(symetric_required_trajectories(2, 2, 60, &usual), ENOUGH);
+    CHECK_EQUAL(symetric_required_trajectories(32, 2, 60, &usual), 3034 + 50); // 182 parameters
+    CHECK_EQUAL(symetric_required_trajectories(8, 8, 60, &usual), 4800 + 50);  // 8 wide: 288
+    opt.network_points_per_parameter = 20; // 1240 points, 31 trajectories
+    const int64_t enough = symetric_required_trajectories(2, 2, 40, &opt);
     for (int64_t less = 0; less < 2; less++) {
         forged f = forge(1, 1, enough - less, 40, map_rotation);
         plumb_symetric r;
-        const plumb_status st = plumb_symetric_measure(&r, &f.latent, &f.truth, NULL, &opt);
+        const plumb_status st = plumb_symetric_measure(&r, &f.latent, NULL, &f.truth, &opt);
         CHECK_EQUAL(st, less ? PLUMB_ENUMERIC : PLUMB_OK);
         if (!st) plumb_symetric_clear(&r);
         forged_free(&f);
@@ -243,8 +245,10 @@ TEST(of_many_latents_it_sees_principal_components)
     }
     plumb_symetric_options all = quick(1);
     all.network_components = 0;
-    CHECK_EQUAL(plumb_symetric_enough(512, 2, 60, NULL), plumb_symetric_enough(32, 2, 60, NULL));
-    CHECK(plumb_symetric_enough(512, 2, 60, &all) > 30000);
+    const plumb_symetric_options usual = plumb_symetric_defaults();
+    CHECK_EQUAL(symetric_required_trajectories(512, 2, 60, &usual),
+                symetric_required_trajectories(32, 2, 60, &usual));
+    CHECK(symetric_required_trajectories(512, 2, 60, &all) > 30000);
 }
 
 TEST(threads_change_no_bit_and_seeds_do)
@@ -294,7 +298,7 @@ TEST(the_mask_makes_the_network_smaller)
     plumb_symetric_options opt = quick(20);
     opt.network_few_points = true;
     plumb_symetric r;
-    CHECK_OK(plumb_symetric_measure(&r, &f.latent, &f.truth, &v, &opt));
+    CHECK_OK(plumb_symetric_measure(&r, &f.latent, &v, &f.truth, &opt));
     CHECK_EQUAL(r.latents, 2);
     CHECK_EQUAL(r.training.parameters, 62);
     plumb_symetric_clear(&r);
@@ -308,7 +312,7 @@ TEST(what_is_not_finite_is_refused_or_dropped)
     plumb_symetric_options opt = quick(20);
     opt.network_few_points = true;
     plumb_symetric r;
-    CHECK_FAILS(plumb_symetric_measure(&r, &f.latent, &f.truth, NULL, &opt), PLUMB_ENUMERIC,
+    CHECK_FAILS(plumb_symetric_measure(&r, &f.latent, NULL, &f.truth, &opt), PLUMB_ENUMERIC,
                 "latent");
     opt.nonfinite = PLUMB_SYMETRIC_NONFINITE_DROP;
     r = measure(&f, &opt);
@@ -349,7 +353,7 @@ TEST(settings_that_make_no_network_are_refused)
         if (i == 8) opt.network_ridge = -1.0;
         if (i == 9) opt.network_heldout = 0;
         plumb_symetric r;
-        CHECK_EQUAL(plumb_symetric_measure(&r, &f.latent, &f.truth, NULL, &opt), PLUMB_EVALUE);
+        CHECK_EQUAL(plumb_symetric_measure(&r, &f.latent, NULL, &f.truth, &opt), PLUMB_EVALUE);
     }
     forged_free(&f);
 }

@@ -16,7 +16,7 @@
 static const char *const good =
     "{\"method\": \"pr\", \"r2\": 0.99, \"r2_ci\": [0.98, 0.995], \"sym\": 0.003, "
     "\"symetric\": 1, \"order\": 2, \"latents_used\": [0, 1], \"n\": 1, "
-    "\"degenerate\": false, \"why\": \"because <so>\"}";
+    "\"degenerate\": false, \"why\": \"because <so>\", \"kappa\": 0.99, \"canonical\": 1}";
 
 static char path[64];
 
@@ -96,7 +96,7 @@ TEST(a_record_becomes_a_page_with_its_verdict)
     CHECK_OK(plumb_report_save(r, file(".html")));
     char *text = contents(path);
     assert_non_null(strstr(text, "It learnt the physics"));
-    assert_non_null(strstr(text, "carry the state (R2 0.99)"));
+    assert_non_null(strstr(text, "hold the state (R2 0.99)"));
     assert_non_null(strstr(text, "0.98 to 0.995"));
     assert_non_null(strstr(text, "a &lt;b&gt; &amp; &quot;c&quot;"));
     assert_non_null(strstr(text, "because &lt;so&gt;"));
@@ -110,18 +110,22 @@ TEST(each_kind_of_failure_has_its_own_words)
     static const struct {
         const char *record, *words;
     } cases[] = {
-        {"{\"r2\": 0.95, \"sym\": 0.2, \"symetric\": 0}", "wrong physics"},
-        {"{\"r2\": 0.5, \"sym\": 0.2, \"symetric\": 0}", "cannot be read off"},
+        {"{\"r2\": 0.95, \"sym\": 0.2, \"symetric\": 0, \"canonical\": 0, \"kappa\": 0.4}",
+         "wrong physics"},
+        {"{\"r2\": 0.5, \"sym\": 0.2, \"symetric\": 0, \"canonical\": 0, \"kappa\": 0.4}",
+         "cannot be read off"},
         {"{\"r2\": 0.99, \"sym\": 0, \"symetric\": 0, \"degenerate\": true}", "no area"},
         {"{\"r2\": 0.99, \"sym\": 0.001, \"symetric\": 1, \"canonical\": 0, \"kappa\": 0.4}",
          "(kappa 0.4): this model did not learn"},
         {"{\"r2\": 0.99, \"sym\": 0.1, \"symetric\": 0, \"canonical\": 1, \"kappa\": 0.99}",
-         "it looks at the map off"},
+         "It also uses the map off the data"},
         {"{\"r2\": 0.99, \"sym\": 0, \"symetric\": 1, \"canonical\": null, \"kappa\": 0.7}",
-         "<b>Not decided</b>The latents carry the state (R2 0.99), and the published measure "
-         "passes"},
+         "<b>Not decided</b>The data do not determine whether"},
+        {"{\"r2\": 0.99, \"sym\": 0, \"symetric\": 1, \"canonical\": 1, \"kappa\": 0.99, "
+         "\"verdict\": \"not determined\"}",
+         "<b>Not decided</b>"}, // what the measure wrote counts
         {"{\"r2\": 1, \"sym\": 0, \"symetric\": 1, \"n\": 1, \"order\": 1}",
-         "it is R2 that decides"},
+         "<b>Not decided</b>kappa was not measured"},
         {"{\"scorers\": {\"plain\": {\"accuracy\": 0.5, \"accuracy_ci\": [0.4, 0.6]}}}",
          "may be luck"},
         {"{\"scorers\": {\"plain\": {\"accuracy\": 0.5}, \"knn\": {\"accuracy\": 0.9, "

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "math/stats.h"
 #include "measures/forecast/frame_errors.h"
+#include "measures/forecast/lyapunov.h"
 
 // One stream of random numbers for all intervals: they resample the same trajectories together.
 enum { BOOTSTRAP_STREAM = 0x766f7265 };
@@ -242,6 +243,17 @@ static plumb_status combine(plumb_forecast *out, arena *mem, const averager *a)
     return average_vpt(&out->vpt, &out->vpt_ci, mem, a, f->vpt_per_trajectory, second);
 }
 
+// The exponent of the true states. Where it is undefined the result says why.
+static plumb_status measure_lyapunov(plumb_lyapunov *out, arena *mem, const plumb_array *states)
+{
+    const double nan = (double)NAN;
+    *out = (plumb_lyapunov){.exponent = nan, .ci = {nan, nan}};
+    const plumb_status st = states ? lyapunov_estimate(out, states) : PLUMB_OK;
+    if (st != PLUMB_ESHAPE && st != PLUMB_ENUMERIC) return st;
+    out->why = arena_strdup(mem, plumb_last_error());
+    return out->why ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
 static plumb_status measure(plumb_forecast *out, arena *mem, const plumb_array *truth,
                             const plumb_array *prediction, const plumb_array *backward,
                             const plumb_forecast_options *opt)
@@ -274,9 +286,9 @@ static plumb_status measure(plumb_forecast *out, arena *mem, const plumb_array *
     return PLUMB_OK;
 }
 
-plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *truth,
-                                    const plumb_array *prediction, const plumb_array *backward,
-                                    const plumb_forecast_options *opt)
+plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *prediction,
+                                    const plumb_array *backward, const plumb_array *truth,
+                                    const plumb_array *states, const plumb_forecast_options *opt)
 {
     assert(out && truth && prediction);
     const double start = clock_now();
@@ -287,6 +299,7 @@ plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *trut
     plumb_forecast result = {0};
     arena *mem = result_begin(&result.memory);
     st = mem ? measure(&result, mem, truth, prediction, backward, &checked) : PLUMB_EMEMORY;
+    if (!st) st = measure_lyapunov(&result.lyapunov, mem, states);
     st = result_end(st, &result.memory);
     if (st) return st;
     result.seconds = clock_now() - start;

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "math/rng.h"
 #include "math/stats.h"
-#include "plumb/forecast.h"
+#include "measures/forecast/lyapunov.h"
 
 enum {
     REFERENCES = 6,
@@ -147,7 +147,7 @@ static plumb_status estimate(plumb_lyapunov *out, arena *mem, const plumb_array 
     return PLUMB_OK;
 }
 
-plumb_status plumb_lyapunov_estimate(plumb_lyapunov *out, const plumb_array *state)
+plumb_status lyapunov_estimate(plumb_lyapunov *out, const plumb_array *state)
 {
     arena mem = {0};
     plumb_lyapunov found = {0};

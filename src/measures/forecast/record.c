@@ -97,6 +97,9 @@ void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
         plumb_record_set_null(r, "combined");
     }
 
+    plumb_record_set_double(r, "lyapunov", result->lyapunov.exponent);
+    plumb_record_set_interval(r, "lyapunov_ci", result->lyapunov.ci);
+    plumb_record_set_double(r, "vpt_lyapunov", result->vpt * result->lyapunov.exponent);
     plumb_record_set_string(r, "frames", forecast_protocol_name(opt->frames));
     if (opt->frames == PLUMB_FORECAST_FRAMES_PLAIN) {
         plumb_record_set_int(r, "split", opt->split);

@@ -62,7 +62,8 @@ static void copy_steps(double *to, const double *from, int64_t wide, int64_t kep
 
 // Which trajectories are finite throughout.
 static plumb_status choose(kappa_rows *out, arena *mem, const plumb_array *latent,
-                           const plumb_array *truth, const plumb_kappa_options *opt)
+                           const plumb_array *momenta, const plumb_array *truth,
+                           const plumb_kappa_options *opt)
 {
     const int64_t all = truth->shape[0], steps = truth->shape[1];
     int64_t *good = ARENA_ALLOC(mem, int64_t, all), count = 0;
@@ -77,8 +78,7 @@ static plumb_status choose(kappa_rows *out, arena *mem, const plumb_array *laten
         const plumb_array *of = NULL;
         if (!read_trajectory(values, latent, k, steps, &bad)) of = latent;
         else if (!read_trajectory(values, truth, k, steps, &bad)) of = truth;
-        else if (opt->momenta && !read_trajectory(values, opt->momenta, k, steps, &bad))
-            of = opt->momenta;
+        else if (momenta && !read_trajectory(values, momenta, k, steps, &bad)) of = momenta;
         if (!of) good[count++] = k;
         else if (!opt->drop_nonfinite)
             return array_reject_nonfinite(
@@ -99,13 +99,14 @@ static plumb_status choose(kappa_rows *out, arena *mem, const plumb_array *laten
 }
 
 plumb_status kappa_input_read(kappa_rows *out, arena *mem, const plumb_array *latent,
-                              const plumb_array *truth, const plumb_kappa_options *opt)
+                              const plumb_array *momenta, const plumb_array *truth,
+                              const plumb_kappa_options *opt)
 {
     *out = (kappa_rows){0};
     plumb_status st = check_options(opt);
     if (!st) st = phase_space_check(latent, truth);
-    if (!st) st = check_momenta(opt->momenta, latent);
-    if (!st) st = choose(out, mem, latent, truth, opt);
+    if (!st) st = check_momenta(momenta, latent);
+    if (!st) st = choose(out, mem, latent, momenta, truth, opt);
     if (st) return st;
     const int64_t steps = truth->shape[1], fit = MOST_ROWS / out->trajectories;
     out->steps = steps <= fit ? steps : fit > 2 ? fit : 2;
@@ -124,9 +125,9 @@ plumb_status kappa_input_read(kappa_rows *out, arena *mem, const plumb_array *la
         copy_steps(out->truth + k * out->steps * out->n2, values, out->n2, out->steps, steps);
         read_trajectory(values, latent, out->trajectory[k], steps, &bad);
         copy_steps(out->latent + k * out->steps * out->m2, values, out->m2, out->steps, steps);
-        if (!opt->momenta) continue;
+        if (!momenta) continue;
         const int64_t m = out->m2 / 2;
-        read_trajectory(values, opt->momenta, out->trajectory[k], steps, &bad);
+        read_trajectory(values, momenta, out->trajectory[k], steps, &bad);
         for (int64_t t = 0; t < out->steps; t++)
             memcpy(out->latent + (k * out->steps + t) * out->m2 + m,
                    values + t * steps / out->steps * m, (size_t)m * sizeof *values);

@@ -217,47 +217,47 @@ static int judge(char *text, size_t size, const plumb_kappa *r, bool escaped, do
                  "not determined: kappa %.4f, but the fits to two halves of the trajectories "
                  "differ in %.2g of the form; more trajectories would tell",
                  r->kappa, 4.0 * r->form_error);
-        return PLUMB_VERDICT_UNKNOWN;
+        return PLUMB_VERDICT_NOT_DETERMINED;
     }
     if (!(held > o->r2_bar)) {
         snprintf(text, size,
                  "held-out R2 %.4f is not above %g: the latents do not hold the true state",
                  r->r2_state, o->r2_bar);
-        return PLUMB_VERDICT_NO;
+        return PLUMB_VERDICT_NOT_LEARNT;
     }
     if (r->kappa > o->kappa_bar && missed > most_missed) {
         snprintf(text, size,
                  "not determined: the map to the latents is too bent for so few trajectories: %.2g "
                  "of their motion is neither explained by the state nor noise",
                  missed);
-        return PLUMB_VERDICT_UNKNOWN;
+        return PLUMB_VERDICT_NOT_DETERMINED;
     }
     if (r->kappa > o->kappa_bar) {
         snprintf(text, size,
                  "kappa %.4f is above %g and held-out R2 %.4f above %g: the latents are the true "
                  "phase space in other canonical coordinates",
                  r->kappa, o->kappa_bar, held, o->r2_bar);
-        return PLUMB_VERDICT_YES;
+        return PLUMB_VERDICT_LEARNT;
     }
     if (escaped) {
         snprintf(text, size,
                  "not determined: some latents move in ways that are no single-valued function of "
                  "the true state (R2 %.4f), so the area they span cannot be seen",
                  r->r2_latent);
-        return PLUMB_VERDICT_UNKNOWN;
+        return PLUMB_VERDICT_NOT_DETERMINED;
     }
     if (unsure(r, o) && r->kappa + 6.0 * r->form_error > o->kappa_bar) {
         snprintf(text, size,
                  "not determined: kappa %.4f, but the fits to two halves of the trajectories "
                  "differ in %.2g of the form; more trajectories would tell",
                  r->kappa, 4.0 * r->form_error);
-        return PLUMB_VERDICT_UNKNOWN;
+        return PLUMB_VERDICT_NOT_DETERMINED;
     }
     snprintf(text, size,
              "kappa %.4f is not above %g: the latents hold the true state, but do not keep its "
              "symplectic form",
              r->kappa, o->kappa_bar);
-    return PLUMB_VERDICT_NO;
+    return PLUMB_VERDICT_NOT_LEARNT;
 }
 
 // What the training of that map may leave open of a model that it could fit.
@@ -275,7 +275,7 @@ static int second_opinion(char *text, size_t size, plumb_kappa *r, double free_r
                  "other canonical coordinates",
                  r->symplectic_r2, free_r2, r->kappa);
         r->kappa = r->kappa_ci.high = 1.0;
-        return PLUMB_VERDICT_YES;
+        return PLUMB_VERDICT_LEARNT;
     }
     if (left > 2.0 * free_left + untrained && r->form_error < most_error) {
         snprintf(text, size,
@@ -283,7 +283,7 @@ static int second_opinion(char *text, size_t size, plumb_kappa *r, double free_r
                  "free one does (R2 %.4f, %.4f): the latents hold the true state, but do not keep "
                  "its symplectic form",
                  r->kappa, r->symplectic_r2, free_r2);
-        return PLUMB_VERDICT_NO;
+        return PLUMB_VERDICT_NOT_LEARNT;
     }
     return verdict;
 }
@@ -305,27 +305,28 @@ static plumb_status decide(plumb_kappa *out, arena *keep, arena *mem, const kapp
     if (ask && !isnan(free_r2))
         out->canonical = second_opinion(text, sizeof text, out, free_r2, out->canonical);
     // A right map may be sheared until hardly any area is left to see, so this comes last.
-    if (out->canonical == PLUMB_VERDICT_UNKNOWN && !escaped && out->kappa <= opt->kappa_bar &&
-        f->span < no_area) {
+    if (out->canonical == PLUMB_VERDICT_NOT_DETERMINED && !escaped &&
+        out->kappa <= opt->kappa_bar && f->span < no_area) {
         snprintf(
             text, sizeof text,
             "kappa %.4f: the latents hold the true state, but positions and momenta that belong "
             "together say the same, and span no area",
             out->kappa);
-        out->canonical = PLUMB_VERDICT_NO;
+        out->canonical = PLUMB_VERDICT_NOT_LEARNT;
     }
     out->why = arena_strdup(keep, text);
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
 static plumb_status measure(plumb_kappa *out, arena *keep, arena *mem, const plumb_array *latent,
-                            const plumb_array *truth, const plumb_kappa_options *opt)
+                            const plumb_array *momenta, const plumb_array *truth,
+                            const plumb_kappa_options *opt)
 {
     kappa_rows rows;
     kappa_truth t;
     kappa_latent l;
     kappa_pullback_form f;
-    plumb_status st = kappa_input_read(&rows, mem, latent, truth, opt);
+    plumb_status st = kappa_input_read(&rows, mem, latent, momenta, truth, opt);
     if (!st) st = kappa_reduce_truth(&t, mem, &rows, opt);
     if (!st) st = kappa_input_latents(&l, mem, &rows);
     if (!st) st = kappa_pullback(&f, mem, &rows, &t, &l, opt);
@@ -342,15 +343,16 @@ static plumb_status measure(plumb_kappa *out, arena *keep, arena *mem, const plu
 }
 
 plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
-                                 const plumb_array *truth, const plumb_kappa_options *options)
+                                 const plumb_array *momenta, const plumb_array *truth,
+                                 const plumb_kappa_options *options)
 {
     const double started = clock_now();
     plumb_kappa_options opt = plumb_kappa_defaults();
     plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_kappa_options");
     if (st) return st;
-    plumb_kappa result = {.symplectic_r2 = (double)NAN};
+    plumb_kappa result = {.measured = true, .symplectic_r2 = (double)NAN};
     arena scratch = {0}, *keep = result_begin(&result.memory);
-    st = keep ? measure(&result, keep, &scratch, latent, truth, &opt) : PLUMB_EMEMORY;
+    st = keep ? measure(&result, keep, &scratch, latent, momenta, truth, &opt) : PLUMB_EMEMORY;
     arena_clear(&scratch);
     st = result_end(st, &result.memory);
     if (st) return st;
@@ -359,6 +361,16 @@ plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
     result.seconds = clock_now() - started;
     *out = result;
     return PLUMB_OK;
+}
+
+plumb_status kappa_set_unmeasured(plumb_kappa *out, const char *why)
+{
+    plumb_kappa result = {.canonical = PLUMB_VERDICT_NOT_DETERMINED};
+    arena *keep = result_begin(&result.memory);
+    if (keep) result.why = arena_strdup(keep, why);
+    const plumb_status st = result_end(result.why ? PLUMB_OK : PLUMB_EMEMORY, &result.memory);
+    if (!st) *out = result;
+    return st;
 }
 
 void plumb_kappa_clear(plumb_kappa *result)

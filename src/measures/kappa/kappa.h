@@ -30,9 +30,14 @@ typedef struct kappa_truth {
     char note[400];      // what was taken out; "" nothing
 } kappa_truth;
 
+/// Makes `out` a result that was not measured, for the reason `why`.
+plumb_status kappa_set_unmeasured(plumb_kappa *out, const char *why);
+
 /// Reads and checks the arrays.
+/// May be NULL: momenta.
 plumb_status kappa_input_read(kappa_rows *out, arena *mem, const plumb_array *latent,
-                              const plumb_array *truth, const plumb_kappa_options *opt);
+                              const plumb_array *momenta, const plumb_array *truth,
+                              const plumb_kappa_options *opt);
 
 plumb_status kappa_reduce_truth(kappa_truth *out, arena *mem, const kappa_rows *rows,
                                 const plumb_kappa_options *opt);

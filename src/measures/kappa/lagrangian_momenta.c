@@ -13,7 +13,7 @@
 #include "math/blas.h"
 #include "math/cholesky.h"
 #include "math/eigen.h"
-#include "plumb/kappa.h"
+#include "measures/kappa/lagrangian_momenta.h"
 
 enum { MOST_PAIRS = 4, MOST_SHAPES = 64, MOST_TERMS = 800 };
 
@@ -216,7 +216,7 @@ static plumb_status momenta(double *out, arena *mem, const plumb_array *latent)
     return st;
 }
 
-plumb_status plumb_kappa_fit_momenta(double *out, const plumb_array *latent)
+plumb_status kappa_fit_momenta(double *out, const plumb_array *latent)
 {
     arena mem = {0};
     const plumb_status st = momenta(out, &mem, latent);

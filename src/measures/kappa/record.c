@@ -2,11 +2,26 @@
 // The names under which `plumb measure --json` prints kappa and what belongs to it.
 #include "plumb/kappa.h"
 
-void plumb_kappa_record(plumb_record *record, const plumb_kappa *r)
+static void record_unmeasured(plumb_record *record, const char *why)
 {
+    static const char *const names[] = {"kappa",     "kappa_ci", "canonical",     "r2_state",
+                                        "r2_latent", "r2_local", "symplectic_r2", "form"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        plumb_record_set_null(record, names[i]);
+    plumb_record_set_string(record, "canonical_why", why);
+}
+
+void plumb_kappa_record(plumb_record *record, const plumb_kappa *r,
+                        const plumb_kappa_options *options)
+{
+    (void)options; // the record has no option of kappa yet
+    if (!r->measured) {
+        record_unmeasured(record, r->why);
+        return;
+    }
     plumb_record_set_double(record, "kappa", r->kappa);
     plumb_record_set_interval(record, "kappa_ci", r->kappa_ci);
-    if (r->canonical == PLUMB_VERDICT_UNKNOWN) plumb_record_set_null(record, "canonical");
+    if (r->canonical == PLUMB_VERDICT_NOT_DETERMINED) plumb_record_set_null(record, "canonical");
     else plumb_record_set_int(record, "canonical", r->canonical);
     plumb_record_set_string(record, "canonical_why", r->why);
     plumb_record_set_double(record, "r2_state", r->r2_state);
@@ -31,13 +46,4 @@ void plumb_kappa_record(plumb_record *record, const plumb_kappa *r)
     }
     plumb_record_set_int(record, "measure_version", PLUMB_KAPPA_VERSION);
     plumb_record_end(record);
-}
-
-void plumb_kappa_record_none(plumb_record *record, const char *why)
-{
-    static const char *const names[] = {"kappa",     "kappa_ci", "canonical",     "r2_state",
-                                        "r2_latent", "r2_local", "symplectic_r2", "form"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        plumb_record_set_null(record, names[i]);
-    plumb_record_set_string(record, "canonical_why", why);
 }

@@ -18,6 +18,7 @@ typedef struct symetric_batch_input {
     int64_t points;
     const int64_t *eval_index; // (trajectories, points)
     const plumb_symetric_options *opt;
+    bool quiet; // write no log lines
 } symetric_batch_input;
 
 typedef struct symetric_batch {

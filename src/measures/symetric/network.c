@@ -37,11 +37,9 @@ static int64_t heldout_of(const plumb_symetric_options *opt, int64_t trajectorie
     return opt->network_heldout < most ? opt->network_heldout : most;
 }
 
-int64_t plumb_symetric_enough(int64_t latents, int64_t states, int64_t steps,
-                              const plumb_symetric_options *opt)
+int64_t symetric_required_trajectories(int64_t latents, int64_t states, int64_t steps,
+                                       const plumb_symetric_options *opt)
 {
-    const plumb_symetric_options defaults = plumb_symetric_defaults();
-    if (!opt) opt = &defaults;
     const mlp_fit_shape net = shape_of(opt, latents, states);
     const int64_t points = mlp_fit_parameters(&net) * opt->network_points_per_parameter;
     int64_t count = (points + steps - 1) / steps;
@@ -115,7 +113,8 @@ static plumb_status refuse_few(const symetric_batch_input *in, const mlp_fit_sha
     const int64_t parameters = mlp_fit_parameters(net), points = train * in->steps;
     if (opt->network_few_points || points / parameters >= opt->network_points_per_parameter)
         return PLUMB_OK;
-    const int64_t wanted = plumb_symetric_enough(net->inputs, net->outputs, in->steps, in->opt);
+    const int64_t wanted =
+        symetric_required_trajectories(net->inputs, net->outputs, in->steps, in->opt);
     return fail(
         PLUMB_ENUMERIC,
         "%lld points to train a network of %lld parameters on; wanted %lld a parameter, that "

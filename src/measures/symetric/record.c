@@ -89,3 +89,13 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
     plumb_record_set_int(record, "measure_version", PLUMB_SYMETRIC_VERSION);
     plumb_record_set_string(record, "version", plumb_version());
 }
+
+void plumb_symetric_item_record(plumb_record *record, const plumb_symetric *result, int64_t index)
+{
+    const plumb_symetric_item *item = &result->items[index];
+    plumb_record_set_int(record, "trajectory", item->trajectory);
+    plumb_record_set_int(record, "batch", item->batch);
+    plumb_record_set_double(record, "r2", item->r2);
+    plumb_record_set_double(record, "r2_heldout", item->r2_heldout);
+    plumb_record_set_double(record, "sym", item->sym);
+}

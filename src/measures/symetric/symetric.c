@@ -80,7 +80,7 @@ plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in
     if (size == 0 || size > in->trajectories) size = in->trajectories;
     int64_t count = in->trajectories / size;
     if (o->max_batches && o->max_batches < count) count = o->max_batches;
-    if (count * size < in->trajectories)
+    if (count * size < in->trajectories && !in->quiet)
         status_log("%lld of %lld trajectories are measured, %lld a batch; the rest is left out",
                    (long long)(count * size), (long long)in->trajectories, (long long)size);
     arena *mem = &out->mem;
@@ -225,20 +225,19 @@ static plumb_status conclude(plumb_symetric *out, arena *mem, const symetric_bat
     return st;
 }
 
-plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *latent,
-                                    const plumb_array *truth, const plumb_array *variance,
-                                    const plumb_symetric_options *options)
+// `quiet`: without log lines.
+static plumb_status measure(plumb_symetric *out, const plumb_array *latent,
+                            const plumb_array *variance, const plumb_array *truth,
+                            const plumb_symetric_options *opt, bool quiet)
 {
     const double started = clock_now();
-    plumb_symetric_options full = plumb_symetric_defaults(), *opt = &full;
-    plumb_status st = options_resolve(&full, sizeof full, options, "plumb_symetric_options");
-    if (st) return st;
     symetric_work work = {0};
     symetric_batch_input in;
     plumb_symetric result = {.mode = opt->mode, .method = opt->method};
     arena *keep = result_begin(&result.memory);
-    st = keep ? PLUMB_OK : PLUMB_EMEMORY;
+    plumb_status st = keep ? PLUMB_OK : PLUMB_EMEMORY;
     if (!st) st = symetric_input(&in, &result.dropped, &work, latent, truth, variance, opt);
+    if (!st) in.quiet = quiet;
     if (!st)
         st = opt->method == PLUMB_SYMETRIC_METHOD_MLP
                  ? symetric_network(&work, &result.training, &in)
@@ -257,15 +256,22 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
     return PLUMB_OK;
 }
 
-plumb_status plumb_symetric_floor(double *sym, const plumb_array *truth,
-                                  const plumb_symetric_options *opt)
+plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *latent,
+                                    const plumb_array *variance, const plumb_array *truth,
+                                    const plumb_symetric_options *options)
 {
-    plumb_symetric_options plain = plumb_symetric_defaults();
-    plumb_status st = options_resolve(&plain, sizeof plain, opt, "plumb_symetric_options");
-    if (st) return st;
+    plumb_symetric_options opt = plumb_symetric_defaults();
+    const plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_symetric_options");
+    return st ? st : measure(out, latent, variance, truth, &opt, false);
+}
+
+plumb_status symetric_floor(double *sym, const plumb_array *truth,
+                            const plumb_symetric_options *opt)
+{
+    plumb_symetric_options plain = *opt;
     plain.resamples = 0;
     plumb_symetric of_truth;
-    st = plumb_symetric_measure(&of_truth, truth, truth, NULL, &plain);
+    const plumb_status st = measure(&of_truth, truth, NULL, truth, &plain, true);
     if (st) return st;
     *sym = of_truth.sym;
     plumb_symetric_clear(&of_truth);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Inside the house: the batches behind a result, for the tests that look at every step.
+// The parts of SyMetric: input, batches, network, intervals.
 #ifndef MEASURES_SYMETRIC_SYMETRIC_H
 #define MEASURES_SYMETRIC_SYMETRIC_H
 
@@ -34,6 +34,17 @@ plumb_status symetric_network(symetric_work *out, plumb_symetric_training *train
 /// Fills in the intervals; scratch comes from work->mem.
 plumb_status symetric_intervals(plumb_symetric *out, symetric_work *work,
                                 const symetric_batch_input *in);
+
+/// Sym of the true state itself, used as latents: no model can have less. It is above 0 if the
+/// truth is redundant, as a centre of mass at rest. Writes no log. Fails as
+/// plumb_symetric_measure() does.
+plumb_status symetric_floor(double *sym, const plumb_array *truth,
+                            const plumb_symetric_options *opt);
+
+/// How many trajectories PLUMB_SYMETRIC_METHOD_MLP needs, the held-out ones included, for `latents`
+/// latents that are used, `states` true coordinates and `steps` steps.
+int64_t symetric_required_trajectories(int64_t latents, int64_t states, int64_t steps,
+                                       const plumb_symetric_options *opt);
 
 /// Also after a failure of either.
 void symetric_work_clear(symetric_work *work);

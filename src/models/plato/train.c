@@ -266,6 +266,7 @@ static int64_t clip(const void *own)
 
 const registry_entry plato_row = {
     .name = "plato",
+    .video = true,
     .summary = "predicts codes of objects it is shown the masks of [Piloto22]",
     .settings = rows,
     .settings_size = sizeof(plato_settings),

@@ -281,6 +281,7 @@ static int64_t clip(const void *own)
 
 const registry_entry predrnn_row = {
     .name = "predrnn",
+    .video = true,
     .summary = "predicts the next frame by ST-LSTM cells [Wang17]",
     .settings = rows,
     .settings_size = sizeof(predrnn_settings),

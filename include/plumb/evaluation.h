@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Evaluation of a trained run on data it has never seen, by every measure that applies to its
+// model.
+//
+// A dynamics model (HGN and its variants) is measured by its predicted frames and by its phase
+// space. A video model (PredRNN, PLATO) is measured by its surprise at impossible clips.
+#ifndef PLUMB_EVALUATION_H
+#define PLUMB_EVALUATION_H
+
+#include "plumb/forecast.h"
+#include "plumb/phase_space.h"
+#include "plumb/surprise.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The options. Take them from plumb_evaluation_defaults() and change what you need.
+typedef struct plumb_evaluation_options {
+    size_t size; ///< sizeof(plumb_evaluation_options)
+
+    // All models.
+    int64_t first; ///< Index of the first test item, counted from those kept for tests. Default 0.
+    const char *world; ///< World of the test data. May be NULL: that of the run. Default NULL.
+    int threads;       ///< 0: plumb_system_threads(). Does not affect the result. Default 0.
+
+    // Dynamics models.
+    int64_t forecast_videos; ///< Videos of the forecast, at least 2. Default 30.
+    int64_t forecast_steps;  ///< Frames that the VPT can count. Default 1000.
+    int64_t
+        phase_trajectories; ///< Trajectories of SyMetric and kappa, frames 0 .. 59. Default 100.
+    const char *data;       ///< A file of test data instead of a world. May be NULL. Default NULL.
+    bool network; ///< SyMetric by a network too, on as many trajectories as it needs. Default true.
+    const plumb_symetric_options *symetric; ///< May be NULL: the defaults. `method` is ignored.
+    const plumb_kappa_options *kappa; ///< May be NULL: the defaults. `angles` come from the world.
+    /// May be NULL: the defaults, with the mean over videos. `frames`, `inference` and `target`
+    /// come from the model.
+    const plumb_forecast_options *forecast;
+
+    // Video models.
+    int64_t tuples;     ///< Probe tuples per concept; of a file at most this many. Default 250.
+    int64_t free_clips; ///< Free-scene clips whose frames are predicted; 0 none. Default 64.
+    const char *const *probes; ///< Files of probe tuples. May be NULL: the five rooms.
+    int64_t probe_count;       ///< Number of `probes`. Default 0.
+    const char *naive; ///< A run trained on impossible clips, for the scorer naive. May be NULL.
+    const char *save;  ///< A file for surprise, feature and concept. May be NULL.
+    const plumb_surprise_options *surprise; ///< May be NULL: the defaults.
+} plumb_evaluation_options;
+
+/// Sets the first `size` bytes of `options` to the defaults. plumb_evaluation_defaults() calls it.
+PLUMB_API void plumb_evaluation_options_init(plumb_evaluation_options *options, size_t size);
+
+/// The defaults: the published measures, with VPTs averaged over all videos.
+static inline plumb_evaluation_options plumb_evaluation_defaults(void)
+{
+    plumb_evaluation_options options;
+    plumb_evaluation_options_init(&options, sizeof options);
+    return options;
+}
+
+/// What kind of model was evaluated.
+typedef enum plumb_evaluation_kind {
+    PLUMB_EVALUATION_DYNAMICS, ///< It has a phase space: `dynamics` is filled.
+    PLUMB_EVALUATION_VIDEO,    ///< It predicts frames of clips: `video` is filled.
+} plumb_evaluation_kind;
+
+/// The result for a dynamics model.
+typedef struct plumb_evaluation_dynamics {
+    int64_t latents;               ///< Dimension of the latent state.
+    plumb_forecast forecast;       ///< Frames and VPT; `lyapunov` is per frame, NaN below 8 videos.
+    plumb_phase_space phase_space; ///< SyMetric, kappa and the verdict.
+    char network_why[256];         ///< Why there is no SyMetric by a network, or "".
+} plumb_evaluation_dynamics;
+
+/// Predictors that need no training.
+typedef enum plumb_baseline {
+    PLUMB_BASELINE_COPY,   ///< Repeats the last frame.
+    PLUMB_BASELINE_LINEAR, ///< Extrapolates every pixel linearly. The lower bound: it has no
+                           ///< physics.
+    PLUMB_BASELINE_ORACLE, ///< Continues each clip as the possible one. The upper bound.
+    PLUMB_BASELINE_COUNT,
+} plumb_baseline;
+
+/// "copy", "linear" or "oracle".
+PLUMB_API const char *plumb_baseline_name(plumb_baseline baseline);
+
+/// Mean squared error of frames 1 .. of many clips.
+typedef struct plumb_evaluation_errors {
+    int64_t clips; ///< Number of clips; 0: not measured.
+    double model;  ///< Error of the model.
+    double
+        baselines[PLUMB_BASELINE_COUNT]; ///< Errors of the baselines; no oracle of free clips: NaN.
+} plumb_evaluation_errors;
+
+/// The result for a video model.
+typedef struct plumb_evaluation_video {
+    plumb_surprise surprise; ///< All scorers.
+    plumb_surprise
+        baselines[PLUMB_BASELINE_COUNT]; ///< Scorer plain, on the tuples `surprise` tested.
+    plumb_evaluation_errors free_clips;  ///< Free-scene clips that training never used.
+    plumb_evaluation_errors
+        *possible; ///< Possible clips of each concept, in the order of its names.
+} plumb_evaluation_video;
+
+/// The result. Free it with plumb_evaluation_clear().
+typedef struct plumb_evaluation {
+    char model[64];                     ///< Name of the model.
+    char world[512];                    ///< World or file it was trained on.
+    int64_t training_steps;             ///< Training steps of the run.
+    plumb_evaluation_kind kind;         ///< Which of the next two members is filled.
+    plumb_evaluation_dynamics dynamics; ///< Zeros for a video model.
+    plumb_evaluation_video video;       ///< Zeros for a dynamics model.
+    double seconds;                     ///< Time it took.
+    void *memory;                       ///< Private.
+} plumb_evaluation;
+
+/// Finds out what kind of model the run directory `run` holds. Reads its config.json only.
+PLUMB_API plumb_status plumb_evaluation_find_kind(plumb_evaluation_kind *kind, const char *run);
+
+/// Evaluates the run directory `run`. May be NULL: options. On failure `result` is unchanged.
+/// Fails with PLUMB_EFILE or PLUMB_EFORMAT if the run is incomplete, PLUMB_ESHAPE if the test data
+/// do not fit the model, PLUMB_EVALUE if an option is out of range or does not apply to the model,
+/// and as the measures do.
+PLUMB_API plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
+                                                const plumb_evaluation_options *options);
+
+/// Frees what the result owns. May be NULL: result.
+PLUMB_API void plumb_evaluation_clear(plumb_evaluation *result);
+
+/// Writes the result under the names that `plumb evaluate --json` prints. May be NULL: options.
+PLUMB_API void plumb_evaluation_record(plumb_record *record, const plumb_evaluation *result,
+                                       const plumb_evaluation_options *options);
+/// Writes the same to results.json of the run. May be NULL: options.
+PLUMB_API plumb_status plumb_evaluation_save(const char *run, const plumb_evaluation *result,
+                                             const plumb_evaluation_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Did the latents learn the phase space? SyMetric, kappa and the verdict from one set of arrays.
+//
+// plumb measure, plumb evaluate, plumb demo, plumb report and the Python package call
+// plumb_phase_space_measure(), so they cannot disagree.
+#ifndef PLUMB_PHASE_SPACE_H
+#define PLUMB_PHASE_SPACE_H
+
+#include "plumb/kappa.h"
+#include "plumb/symetric.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The arrays. Positions come first in each, then momenta.
+typedef struct plumb_phase_space_input {
+    size_t size;                 ///< sizeof(plumb_phase_space_input)
+    const plumb_array *latent;   ///< (trajectories, steps, 2m) latents of the model.
+    const plumb_array *variance; ///< Posterior variance of the latents, for SyMetric. May be NULL.
+    const plumb_array *momenta;  ///< Momenta of a Lagrangian model, for kappa. May be NULL.
+    const plumb_array *truth;    ///< (trajectories, steps, 2n) true states.
+    /// (trajectories, steps, 2n') the same states in their fewest canonical coordinates, for kappa.
+    /// May be NULL: kappa uses `truth`.
+    const plumb_array *canonical;
+} plumb_phase_space_input;
+
+/// The options. Take them from plumb_phase_space_defaults() and change what you need.
+typedef struct plumb_phase_space_options {
+    size_t size; ///< sizeof(plumb_phase_space_options)
+    /// Options of SyMetric; `method` is ignored. May be NULL: the defaults.
+    const plumb_symetric_options *symetric;
+    /// Options of kappa. May be NULL: the defaults, with `resamples`, `seed` and the treatment of
+    /// trajectories that are not finite as in `symetric`.
+    const plumb_kappa_options *kappa;
+    bool polynomial;     ///< Measure SyMetric by polynomials. Default true.
+    bool network;        ///< Measure SyMetric by a network. Default false.
+    bool published_only; ///< Measure neither kappa nor the Sym of the truth. Default false.
+    /// The latents are (q, velocity) of a Lagrangian model: fit its momenta to their motion and use
+    /// them for kappa. Default false.
+    bool fit_momenta;
+    int threads; ///< 0: as in `symetric`. Does not affect the result. Default 0.
+} plumb_phase_space_options;
+
+/// The result. Free it with plumb_phase_space_clear().
+typedef struct plumb_phase_space {
+    plumb_verdict verdict;     ///< The only verdict: plumb_phase_space_decide() of what follows.
+    const char *why;           ///< The reason of the verdict in one sentence.
+    bool has_polynomial;       ///< `polynomial` was measured.
+    bool has_network;          ///< `network` was measured.
+    plumb_symetric polynomial; ///< SyMetric by polynomials, or zeros.
+    plumb_symetric network;    ///< SyMetric by a network, or zeros.
+    plumb_kappa kappa;         ///< kappa, or `measured` false and the reason in `why`.
+    double sym_floor; ///< Sym of the truth itself, which no model can undercut. NaN if undefined.
+    int64_t canonical_dims; ///< 2n' of `canonical`, or 0 if it was not given.
+} plumb_phase_space;
+
+/// Sets the first `size` bytes of `options` to the defaults. plumb_phase_space_defaults() calls it.
+PLUMB_API void plumb_phase_space_options_init(plumb_phase_space_options *options, size_t size);
+
+/// The defaults: polynomials and kappa.
+static inline plumb_phase_space_options plumb_phase_space_defaults(void)
+{
+    plumb_phase_space_options options;
+    plumb_phase_space_options_init(&options, sizeof options);
+    return options;
+}
+
+/// Measures SyMetric and kappa and decides. May be NULL: options. On failure `result` is unchanged.
+/// Fails as plumb_symetric_measure() does, and with PLUMB_ESHAPE if `canonical` does not fit
+/// `truth`. If kappa is undefined, this does not fail: kappa.measured is false and kappa.why has
+/// the reason.
+PLUMB_API plumb_status plumb_phase_space_measure(plumb_phase_space *result,
+                                                 const plumb_phase_space_input *input,
+                                                 const plumb_phase_space_options *options);
+
+/// The rule of the verdict. A latent space without area (`degenerate`) was not learnt. Otherwise
+/// kappa decides where the data determine it, and nothing else does: SyMetric alone never decides.
+PLUMB_API plumb_verdict plumb_phase_space_decide(bool degenerate, plumb_verdict canonical);
+
+/// "learnt", "not learnt" or "not determined".
+PLUMB_API const char *plumb_verdict_name(plumb_verdict verdict);
+
+/// Frees what the result owns. May be NULL: result.
+PLUMB_API void plumb_phase_space_clear(plumb_phase_space *result);
+
+/// Writes the result under the names that `plumb measure --json` prints. May be NULL: options.
+PLUMB_API void plumb_phase_space_record(plumb_record *record, const plumb_phase_space *result,
+                                        const plumb_phase_space_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

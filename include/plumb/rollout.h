@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Rollouts: what a trained dynamics model predicts for videos it has never seen, as arrays in a
+// file.
+#ifndef PLUMB_ROLLOUT_H
+#define PLUMB_ROLLOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plumb/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The options. Take them from plumb_rollout_defaults() and change what you need.
+typedef struct plumb_rollout_options {
+    size_t size;       ///< sizeof(plumb_rollout_options)
+    int64_t count;     ///< Videos, at least 2. Default 10.
+    int64_t steps;     ///< Frames of each. Default 120.
+    int64_t first;     ///< Index of the first test video. Default 0.
+    const char *world; ///< World of the videos. May be NULL: that of the run. Default NULL.
+    const char *data;  ///< A file of videos instead of a world. May be NULL. Default NULL.
+    bool backward; ///< Take the last frames as input and predict the earlier ones. Default false.
+    int threads;   ///< 0: plumb_system_threads(). Does not affect the result. Default 0.
+} plumb_rollout_options;
+
+/// Sets the first `size` bytes of `options` to the defaults. plumb_rollout_defaults() calls it.
+PLUMB_API void plumb_rollout_options_init(plumb_rollout_options *options, size_t size);
+
+/// The defaults.
+static inline plumb_rollout_options plumb_rollout_defaults(void)
+{
+    plumb_rollout_options options;
+    plumb_rollout_options_init(&options, sizeof options);
+    return options;
+}
+
+/// Writes the rollout of the run directory `run` to `path`, an .npz or .h5 file that `plumb
+/// measure`, `plumb forecast` and `plumb report` read: latent (count, steps, 2m), truth (count,
+/// steps, 2n), variance (count, 2m), frames and prediction (count, steps, height, width, channels);
+/// momenta (count, steps, m) of a Lagrangian model, whose latents are (q, v); traversal (m, 3,
+/// height, width, channels), the first frame with each latent position at -2, 0 and 2; and
+/// canonical coordinates if the world has them. A model that cannot run backward starts at the
+/// first frame it can predict. May be NULL: options. Fails with PLUMB_EVALUE for a model without a
+/// phase space, and for `backward` of a model that cannot run backward.
+PLUMB_API plumb_status plumb_rollout_save(const char *path, const char *run,
+                                          const plumb_rollout_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

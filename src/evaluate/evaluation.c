@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// plumb_evaluation_measure(): opens a run, evaluates its model by its kind, records the result.
+#include "plumb/evaluation.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/options_struct.h"
+#include "base/parallel_for.h"
+#include "base/result.h"
+#include "base/status.h"
+#include "evaluate/evaluate.h"
+#include "train/run_dir.h"
+
+// ---- options ----
+
+void plumb_evaluation_options_init(plumb_evaluation_options *options, size_t size)
+{
+    const plumb_evaluation_options defaults = {.size = sizeof defaults,
+                                               .forecast_videos = 30,
+                                               .forecast_steps = 1000,
+                                               .phase_trajectories = 100,
+                                               .network = true,
+                                               .tuples = 250,
+                                               .free_clips = 64};
+    options_init(options, size, &defaults, sizeof defaults);
+}
+
+static plumb_status resolve_options(evaluation_config *out, const plumb_evaluation_options *options)
+{
+    *out = (evaluation_config){.all = plumb_evaluation_defaults(),
+                               .symetric = plumb_symetric_defaults(),
+                               .kappa = plumb_kappa_defaults(),
+                               .forecast = plumb_forecast_defaults(),
+                               .surprise = plumb_surprise_defaults()};
+    out->forecast.average = PLUMB_FORECAST_AVERAGE_MEAN;
+    plumb_evaluation_options *all = &out->all;
+    plumb_status st = options_resolve(all, sizeof *all, options, "plumb_evaluation_options");
+    if (!st)
+        st = options_resolve(&out->symetric, sizeof out->symetric, all->symetric,
+                             "plumb_symetric_options");
+    if (!st)
+        st = options_resolve(&out->kappa, sizeof out->kappa, all->kappa, "plumb_kappa_options");
+    if (!st)
+        st = options_resolve(&out->forecast, sizeof out->forecast, all->forecast,
+                             "plumb_forecast_options");
+    if (!st)
+        st = options_resolve(&out->surprise, sizeof out->surprise, all->surprise,
+                             "plumb_surprise_options");
+    if (st) return st;
+    if (all->threads <= 0) all->threads = parallel_threads();
+    out->symetric.threads = out->forecast.threads = out->surprise.threads = all->threads;
+    return PLUMB_OK;
+}
+
+static plumb_status check_options(const plumb_evaluation_options *opt)
+{
+    if (opt->forecast_videos < 2 || opt->phase_trajectories < 2 || opt->forecast_steps < 1 ||
+        opt->first < 0)
+        return fail(PLUMB_EVALUE,
+                    "count is %lld, measured %lld, steps %lld, first %lld; they must be at least "
+                    "2, 2, 1 and 0",
+                    (long long)opt->forecast_videos, (long long)opt->phase_trajectories,
+                    (long long)opt->forecast_steps, (long long)opt->first);
+    if (opt->tuples < 2 || opt->free_clips < 0)
+        return fail(PLUMB_EVALUE, "tuples is %lld, films %lld; they must be at least 2 and 0",
+                    (long long)opt->tuples, (long long)opt->free_clips);
+    return PLUMB_OK;
+}
+
+// ---- evaluation ----
+
+plumb_status plumb_evaluation_find_kind(plumb_evaluation_kind *kind, const char *run)
+{
+    arena mem = {0};
+    run_config config;
+    char *text, path[4096];
+    size_t size;
+    snprintf(path, sizeof path, "%s/config.json", run);
+    plumb_status st = run_dir_read_config(&text, &size, &mem, run);
+    if (!st) st = run_config_parse(&config, &mem, text, size, path);
+    if (!st) *kind = config.model->video ? PLUMB_EVALUATION_VIDEO : PLUMB_EVALUATION_DYNAMICS;
+    arena_clear(&mem);
+    return st;
+}
+
+static plumb_status evaluate_model(plumb_evaluation *out, arena *keep, trained_model *trained,
+                                   const evaluation_config *config)
+{
+    const run_config_data *data = &trained->config.data;
+    snprintf(out->model, sizeof out->model, "%s", trained->model.model);
+    out->training_steps = trained->training_steps;
+    if (trained->model.watch) {
+        out->kind = PLUMB_EVALUATION_VIDEO;
+        if (config->all.data)
+            return fail(PLUMB_EVALUE, "a video model is evaluated by --probes, not by --data");
+        snprintf(out->world, sizeof out->world, "%s", data->world[0] ? data->world : data->data);
+        return evaluate_video(&out->video, keep, trained, config);
+    }
+    out->kind = PLUMB_EVALUATION_DYNAMICS;
+    snprintf(out->world, sizeof out->world, "%s",
+             config->all.world ? config->all.world : data->world);
+    return evaluate_dynamics(&out->dynamics, trained, config);
+}
+
+plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
+                                      const plumb_evaluation_options *options)
+{
+    const double started = clock_now();
+    evaluation_config config;
+    plumb_status st = resolve_options(&config, options);
+    if (!st) st = check_options(&config.all);
+    if (st) return st;
+    plumb_evaluation found = {0};
+    trained_model trained = {0};
+    arena *keep = result_begin(&found.memory);
+    st = keep ? trained_model_open(&trained, run) : PLUMB_EMEMORY;
+    if (!st) st = evaluate_model(&found, keep, &trained, &config);
+    trained_model_close(&trained);
+    if (st) {
+        plumb_evaluation_clear(&found);
+        return st;
+    }
+    found.seconds = clock_now() - started;
+    *result = found;
+    return PLUMB_OK;
+}
+
+void plumb_evaluation_clear(plumb_evaluation *result)
+{
+    if (!result) return;
+    evaluate_dynamics_clear(&result->dynamics);
+    evaluate_video_clear(&result->video);
+    result_clear(result, sizeof *result, result->memory);
+}
+
+// ---- records ----
+
+void plumb_evaluation_record(plumb_record *record, const plumb_evaluation *result,
+                             const plumb_evaluation_options *options)
+{
+    evaluation_config config;
+    if (resolve_options(&config, options)) return;
+    plumb_record_set_string(record, "model", result->model);
+    plumb_record_set_string(record, "world", result->world);
+    plumb_record_set_int(record, "steps", result->training_steps);
+    if (result->kind == PLUMB_EVALUATION_VIDEO)
+        evaluate_video_record(record, &result->video, &config);
+    else evaluate_dynamics_record(record, &result->dynamics, &config);
+    plumb_record_set_double(record, "seconds", result->seconds);
+}
+
+plumb_status plumb_evaluation_save(const char *run, const plumb_evaluation *result,
+                                   const plumb_evaluation_options *options)
+{
+    plumb_record *record = plumb_record_create();
+    if (!record) return fail(PLUMB_EMEMORY, "out of memory for results.json");
+    plumb_evaluation_record(record, result, options);
+    const plumb_status st = run_dir_write_results(run, "evaluate", record);
+    plumb_record_free(record);
+    return st;
+}

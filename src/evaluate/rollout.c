@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// plumb_rollout_save(): the rollout of a run as arrays in a file.
+#include "plumb/rollout.h"
+
+#include <string.h>
+
+#include "base/options_struct.h"
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "evaluate/model_rollout.h"
+#include "plumb/file.h"
+
+void plumb_rollout_options_init(plumb_rollout_options *options, size_t size)
+{
+    const plumb_rollout_options defaults = {.size = sizeof defaults, .count = 10, .steps = 120};
+    options_init(options, size, &defaults, sizeof defaults);
+}
+
+// The first frame of the first video, decoded with one latent position at -2, 0 and 2 and the
+// others as they are [Higgins21]: (m, 3, height, width, channels). NULL for latents that are
+// feature maps.
+static plumb_status make_traversal(float **out, trained_model *trained, const video_set *videos,
+                                   const rollout_arrays *rollout, int threads)
+{
+    enum { VALUES = 3, MAX_PAIRS = 64 };
+    static const float values[VALUES] = {-2, 0, 2};
+    const trainable_model *model = &trained->model;
+    const int64_t n = model->latents, m = n / 2;
+    const int64_t frame = videos->height * videos->width * videos->channels;
+    *out = NULL;
+    if (m > MAX_PAIRS) return PLUMB_OK;
+    float *latent = ARENA_ALLOC(&trained->mem, float, (m * VALUES * n));
+    float *decoded = ARENA_ALLOC(&trained->mem, float, (m * VALUES * frame));
+    if (!latent || !decoded) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < m; i++)
+        for (int k = 0; k < VALUES; k++) {
+            float *state = latent + (i * VALUES + k) * n;
+            memcpy(state, rollout->latent, (size_t)n * sizeof *state);
+            state[i] = values[k];
+        }
+    const model_rollout_job job = {
+        .count = m, .steps = VALUES, .threads = threads, .latent = latent, .prediction = decoded};
+    const plumb_status st = model->play(model->self, &job);
+    if (!st) *out = decoded;
+    return st;
+}
+
+static plumb_status write_rollout(const char *path, trained_model *trained, test_videos *test,
+                                  const rollout_arrays *rollout, float *traversal)
+{
+    const video_set *videos = &test->videos;
+    const int64_t m = trained->model.latents, n = videos->count, steps = rollout->steps;
+    const size_t frame = (size_t)(videos->height * videos->width * videos->channels);
+    int64_t count = 5;
+    model_rollout_drop_states(test, trained, videos->steps);
+    model_rollout_drop_first((void *)videos->frames, n, videos->steps, frame,
+                             trained->model.begins);
+    plumb_named_array arrays[] = {
+        {"latent", plumb_array_view(rollout->latent, PLUMB_FLOAT32, 3, (int64_t[]){n, steps, m})},
+        {"truth",
+         plumb_array_view(test->state, PLUMB_FLOAT64, 3, (int64_t[]){n, steps, test->state_dims})},
+        {"variance", plumb_array_view(rollout->variance, PLUMB_FLOAT32, 2, (int64_t[]){n, m})},
+        {"frames", model_rollout_frames((void *)videos->frames, PLUMB_UINT8, videos, steps)},
+        {"prediction", model_rollout_frames(rollout->prediction, PLUMB_FLOAT32, videos, steps)},
+        {0},
+        {0},
+        {0},
+    };
+    if (rollout->momenta)
+        arrays[count++] =
+            (plumb_named_array){"momenta", plumb_array_view(rollout->momenta, PLUMB_FLOAT32, 3,
+                                                            (int64_t[]){n, steps, m / 2})};
+    if (traversal)
+        arrays[count++] = (plumb_named_array){
+            "traversal", plumb_array_view(traversal, PLUMB_FLOAT32, 5,
+                                          (int64_t[]){m / 2, 3, videos->height, videos->width,
+                                                      videos->channels})};
+    if (test->canonical)
+        arrays[count++] = (plumb_named_array){
+            "canonical", plumb_array_view(test->canonical, PLUMB_FLOAT64, 3,
+                                          (int64_t[]){n, steps, test->canonical_dims})};
+    return plumb_file_write(path, arrays, count, false);
+}
+
+static plumb_status check_options(const plumb_rollout_options *opt)
+{
+    if (opt->count >= 2 && opt->steps >= 1 && opt->first >= 0) return PLUMB_OK;
+    return fail(PLUMB_EVALUE,
+                "count is %lld, steps %lld, first %lld; they must be at least 2, 1 and 0",
+                (long long)opt->count, (long long)opt->steps, (long long)opt->first);
+}
+
+plumb_status plumb_rollout_save(const char *path, const char *run,
+                                const plumb_rollout_options *options)
+{
+    plumb_rollout_options opt = plumb_rollout_defaults();
+    plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_rollout_options");
+    if (!st) st = check_options(&opt);
+    if (st) return st;
+    const int threads = opt.threads > 0 ? opt.threads : parallel_threads();
+    const test_videos_request wanted = {.world = opt.world,
+                                        .data = opt.data,
+                                        .first = opt.first,
+                                        .use = TEST_VIDEOS_FORECAST,
+                                        .count = opt.count,
+                                        .steps = opt.steps,
+                                        .rendered_steps = opt.steps,
+                                        .canonical = true,
+                                        .threads = threads};
+    trained_model trained;
+    test_videos test;
+    rollout_arrays rollout;
+    float *traversal = NULL;
+    st = trained_model_open_dynamics(&trained, run);
+    if (!st) st = test_videos_get(&test, &trained, &wanted);
+    if (!st) {
+        const rollout_request request = {.steps = test.videos.steps,
+                                         .backward = opt.backward,
+                                         .decode_frames = true,
+                                         .threads = threads};
+        st = model_rollout_run(&rollout, &trained, &test.videos, &request);
+    }
+    if (!st) st = make_traversal(&traversal, &trained, &test.videos, &rollout, threads);
+    if (!st) st = write_rollout(path, &trained, &test, &rollout, traversal);
+    trained_model_close(&trained);
+    return st;
+}

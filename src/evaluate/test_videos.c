@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Test data of dynamics models, from a world or from a file.
+#include "evaluate/test_videos.h"
+
+#include <string.h>
+
+#include "base/parallel_for.h"
+#include "base/status.h"
+#include "dataset/video_load.h"
+#include "plumb/dataset.h"
+
+// Indices of the two uses start this far apart.
+static const int64_t measure_first = (int64_t)1 << 32;
+
+// ---- from a world ----
+
+typedef struct simulate_context {
+    const plumb_world *world;
+    test_videos *out;
+    uint8_t *frames;
+    uint64_t seed;
+    int64_t first, steps;
+} simulate_context;
+
+// Frames and states are two calls because a video can be shorter than its trajectory.
+static plumb_status simulate_item(void *context, int64_t index, int worker)
+{
+    (void)worker;
+    const simulate_context *c = context;
+    const test_videos *out = c->out;
+    const video_set *videos = &out->videos;
+    const int64_t video_size = videos->steps * videos->height * videos->width * videos->channels;
+    const plumb_world_item video = {.frames = c->frames + index * video_size};
+    const plumb_world_item states = {
+        .state = out->state + index * c->steps * out->state_dims,
+        .canonical =
+            out->canonical ? out->canonical + index * c->steps * out->canonical_dims : NULL};
+    plumb_world_options opt = plumb_world_defaults();
+    opt.image = videos->height;
+    opt.reject_steps = c->steps; // so that both are the same trajectory
+    plumb_status st =
+        plumb_world_simulate(&video, c->world, c->seed, c->first + index, videos->steps, &opt);
+    if (!st)
+        st = plumb_world_simulate(&states, c->world, c->seed, c->first + index, c->steps, &opt);
+    return st;
+}
+
+static plumb_status simulate_videos(test_videos *out, trained_model *trained, const char *name,
+                                    const test_videos_request *request)
+{
+    const run_config_data *data = &trained->config.data;
+    simulate_context c = {.out = out,
+                          .seed = (uint64_t)data->data_seed,
+                          .first = VIDEO_TEST_FIRST + request->first +
+                                   (request->use == TEST_VIDEOS_MEASURE ? measure_first : 0),
+                          .steps = request->steps};
+    const plumb_status st = plumb_world_find(&c.world, name);
+    if (st) return st;
+    const plumb_world_info *info = plumb_world_get_info(c.world);
+    const int64_t count = request->count;
+    out->videos = (video_set){.count = count,
+                              .steps = request->rendered_steps,
+                              .height = data->image ? data->image : info->height,
+                              .width = data->image ? data->image : info->width,
+                              .channels = info->channels};
+    out->state_dims = 2 * info->n;
+    out->canonical_dims = 2 * info->canonical_n;
+    const int64_t video_size =
+        out->videos.steps * out->videos.height * out->videos.width * out->videos.channels;
+    c.frames = ARENA_ALLOC(&trained->mem, uint8_t, (count * video_size));
+    out->videos.frames = c.frames;
+    out->state = ARENA_ALLOC(&trained->mem, double, (count * c.steps * out->state_dims));
+    if (request->canonical)
+        out->canonical =
+            ARENA_ALLOC(&trained->mem, double, (count * c.steps * out->canonical_dims));
+    if (!c.frames || !out->state || (request->canonical && !out->canonical)) return PLUMB_EMEMORY;
+    return parallel_for_progress(count, request->threads, simulate_item, &c, 0.0, 1.0);
+}
+
+// ---- from a file ----
+
+// One array of every item, cut to `steps` steps, as double: (count, steps, *dims).
+static plumb_status read_field(double **out, int64_t *dims, arena *mem, plumb_dataset *dataset,
+                               const char *field, int64_t count, int64_t steps)
+{
+    plumb_status st = PLUMB_OK;
+    for (int64_t i = 0; i < count && !st; i++) {
+        plumb_array a;
+        st = plumb_dataset_read_field(&a, dataset, i, field);
+        if (st) break;
+        if (a.ndim != 2 || a.shape[0] < steps || (*dims && a.shape[1] != *dims))
+            return fail(PLUMB_ESHAPE, "%s of item %lld is not (%lld steps, dimension)", field,
+                        (long long)i, (long long)steps);
+        *dims = a.shape[1];
+        if (!*out) *out = ARENA_ALLOC(mem, double, (count * steps * *dims));
+        if (!*out) return PLUMB_EMEMORY;
+        plumb_array_to_double(*out + i * steps * *dims, &a, 0, steps * *dims);
+    }
+    return st;
+}
+
+// Longer videos are cut to `steps` frames.
+static plumb_status cut_videos(video_set *videos, arena *mem, int64_t steps)
+{
+    if (videos->steps == steps) return PLUMB_OK;
+    const int64_t frame = videos->height * videos->width * videos->channels;
+    uint8_t *cut = ARENA_ALLOC(mem, uint8_t, (videos->count * steps * frame));
+    if (!cut) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < videos->count; i++)
+        memcpy(cut + i * steps * frame, videos->frames + i * videos->steps * frame,
+               (size_t)(steps * frame));
+    videos->frames = cut;
+    videos->steps = steps;
+    return PLUMB_OK;
+}
+
+static plumb_status read_videos(test_videos *out, trained_model *trained,
+                                const test_videos_request *request)
+{
+    plumb_dataset *dataset;
+    const int64_t steps = request->steps;
+    plumb_status st = plumb_dataset_open(&dataset, request->data, NULL);
+    if (st) return st;
+    const int64_t items = plumb_dataset_item_count(dataset);
+    st = video_load_file(&out->videos, &trained->mem, request->data,
+                         items < request->count ? items : request->count, false);
+    const video_set *videos = &out->videos;
+    if (!st && videos->steps < steps)
+        st = fail(PLUMB_ESHAPE, "%s: has %lld frames per video, this needs %lld; try --steps %lld",
+                  request->data, (long long)videos->steps, (long long)steps,
+                  (long long)videos->steps);
+    if (!st)
+        st = read_field(&out->state, &out->state_dims, &trained->mem, dataset, "state",
+                        videos->count, steps);
+    if (!st && request->canonical && plumb_dataset_has_field(dataset, "canonical"))
+        st = read_field(&out->canonical, &out->canonical_dims, &trained->mem, dataset, "canonical",
+                        videos->count, steps);
+    plumb_dataset_close(dataset);
+    return st ? st : cut_videos(&out->videos, &trained->mem, steps);
+}
+
+// ---- both ----
+
+static plumb_status check_shape(const video_set *videos, const video_set *shape)
+{
+    if (videos->height == shape->height && videos->width == shape->width &&
+        videos->channels == shape->channels)
+        return PLUMB_OK;
+    return fail(PLUMB_ESHAPE,
+                "the videos are %lldx%lldx%lld, the model was trained on %lldx%lldx%lld",
+                (long long)videos->height, (long long)videos->width, (long long)videos->channels,
+                (long long)shape->height, (long long)shape->width, (long long)shape->channels);
+}
+
+plumb_status test_videos_get(test_videos *out, trained_model *trained,
+                             const test_videos_request *request)
+{
+    *out = (test_videos){0};
+    const run_config_data *data = &trained->config.data;
+    const char *world = request->world ? request->world : data->world;
+    plumb_status st;
+    if (request->data) st = read_videos(out, trained, request);
+    else if (world[0]) st = simulate_videos(out, trained, world, request);
+    else
+        st = fail(PLUMB_EVALUE,
+                  "the run was trained on %s; name other videos by --data, or a --world",
+                  data->data);
+    return st ? st : check_shape(&out->videos, &trained->shape);
+}

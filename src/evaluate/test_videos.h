@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Test data of dynamics models: videos that training never used, and the true states behind them.
+#ifndef EVALUATE_TEST_VIDEOS_H
+#define EVALUATE_TEST_VIDEOS_H
+
+#include "evaluate/trained_model.h"
+
+/// Which test videos. The two uses never share a trajectory, and neither shares one with training.
+typedef enum test_videos_use { TEST_VIDEOS_FORECAST, TEST_VIDEOS_MEASURE } test_videos_use;
+
+typedef struct test_videos_request {
+    const char *world; ///< NULL: the world of the run
+    const char *data;  ///< NULL, or a file
+    int64_t first;     ///< index of the first video of this use
+    test_videos_use use;
+    int64_t count;
+    int64_t steps;          ///< of the states
+    int64_t rendered_steps; ///< of the frames, at most `steps`; a file always gives `steps`
+    bool canonical;         ///< canonical coordinates too
+    int threads;
+} test_videos_request;
+
+typedef struct test_videos {
+    video_set videos;
+    double *state;     ///< (count, steps, state_dims)
+    double *canonical; ///< (count, steps, canonical_dims); NULL if not requested, or not in a file
+    int64_t state_dims, canonical_dims;
+} test_videos;
+
+/// Makes or reads the videos, in the memory of `trained`. Fails with PLUMB_ESHAPE if they do not
+/// fit the model.
+plumb_status test_videos_get(test_videos *out, trained_model *trained,
+                             const test_videos_request *request);
+
+#endif

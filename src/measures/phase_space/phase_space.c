@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// SyMetric, kappa and the verdict, joined in one place.
+#include "plumb/phase_space.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/options_struct.h"
+#include "base/result.h"
+#include "base/status.h"
+#include "measures/kappa/kappa.h"
+#include "measures/kappa/lagrangian_momenta.h"
+#include "measures/symetric/symetric.h"
+
+void plumb_phase_space_options_init(plumb_phase_space_options *options, size_t size)
+{
+    const plumb_phase_space_options defaults = {.size = sizeof defaults, .polynomial = true};
+    options_init(options, size, &defaults, sizeof defaults);
+}
+
+// ---- options ----
+
+// All options of one call, resolved.
+typedef struct phase_space_config {
+    plumb_phase_space_options all;
+    plumb_symetric_options symetric;
+    plumb_kappa_options kappa;
+} phase_space_config;
+
+static plumb_status resolve_options(phase_space_config *out,
+                                    const plumb_phase_space_options *options)
+{
+    out->all = plumb_phase_space_defaults();
+    out->symetric = plumb_symetric_defaults();
+    out->kappa = plumb_kappa_defaults();
+    plumb_status st =
+        options_resolve(&out->all, sizeof out->all, options, "plumb_phase_space_options");
+    if (!st)
+        st = options_resolve(&out->symetric, sizeof out->symetric, out->all.symetric,
+                             "plumb_symetric_options");
+    if (!st)
+        st = options_resolve(&out->kappa, sizeof out->kappa, out->all.kappa, "plumb_kappa_options");
+    if (st) return st;
+    out->symetric.method = PLUMB_SYMETRIC_METHOD_POLYNOMIAL;
+    if (out->all.threads) out->symetric.threads = out->all.threads;
+    if (!out->all.kappa) {
+        out->kappa.resamples = out->symetric.resamples;
+        out->kappa.seed = out->symetric.seed;
+        out->kappa.drop_nonfinite = out->symetric.nonfinite == PLUMB_SYMETRIC_NONFINITE_DROP;
+    }
+    if (!out->all.polynomial && !out->all.network)
+        return fail(PLUMB_EVALUE, "polynomial and network are both false: nothing to measure");
+    return PLUMB_OK;
+}
+
+// ---- arrays ----
+
+// `canonical` holds the same states as `truth`, in other coordinates.
+static plumb_status check_canonical(const plumb_array *canonical, const plumb_array *truth)
+{
+    char found[256], expected[256];
+    if (!canonical || truth->ndim != 3) return PLUMB_OK; // SyMetric reports the shape of the truth
+    if (canonical->ndim == 3 && canonical->shape[0] == truth->shape[0] &&
+        canonical->shape[1] == truth->shape[1] && canonical->shape[2] >= 2 &&
+        canonical->shape[2] % 2 == 0)
+        return PLUMB_OK;
+    plumb_array_shape_string(found, sizeof found, canonical);
+    plumb_array_shape_string(expected, sizeof expected, truth);
+    return fail(PLUMB_ESHAPE,
+                "canonical is %s for a truth %s; expected the same trajectories and steps, and an "
+                "even last axis",
+                found, expected);
+}
+
+static plumb_status read_input(plumb_phase_space_input *out, const plumb_phase_space_input *input)
+{
+    *out = (plumb_phase_space_input){.size = sizeof *out};
+    if (!input) return fail(PLUMB_EVALUE, "input is NULL");
+    const plumb_status st = options_resolve(out, sizeof *out, input, "plumb_phase_space_input");
+    if (st) return st;
+    if (!out->latent || !out->truth)
+        return fail(PLUMB_EVALUE, "%s is NULL", out->latent ? "truth" : "latent");
+    return check_canonical(out->canonical, out->truth);
+}
+
+// ---- measures ----
+
+static plumb_status measure_symetric(plumb_phase_space *result, const plumb_phase_space_input *in,
+                                     const phase_space_config *config)
+{
+    plumb_status st = PLUMB_OK;
+    plumb_symetric_options opt = config->symetric;
+    if (config->all.polynomial) {
+        opt.method = PLUMB_SYMETRIC_METHOD_POLYNOMIAL;
+        st = plumb_symetric_measure(&result->polynomial, in->latent, in->variance, in->truth, &opt);
+        result->has_polynomial = !st;
+    }
+    if (!st && config->all.network) {
+        opt.method = PLUMB_SYMETRIC_METHOD_MLP;
+        // The network has one mode. With both methods the mode is meant for the polynomials.
+        if (config->all.polynomial) opt.mode = PLUMB_SYMETRIC_MODE_CONVERGED;
+        st = plumb_symetric_measure(&result->network, in->latent, in->variance, in->truth, &opt);
+        result->has_network = !st;
+    }
+    return st;
+}
+
+static plumb_status measure_with_fitted_momenta(plumb_kappa *out, const plumb_array *latent,
+                                                const plumb_array *truth,
+                                                const plumb_kappa_options *opt)
+{
+    const int64_t *shape = latent->shape, m = shape[2] / 2;
+    double *fitted = malloc((size_t)(shape[0] * shape[1] * m + 1) * sizeof *fitted);
+    if (!fitted) return fail(PLUMB_EMEMORY, "out of memory for the momenta");
+    const plumb_array momenta =
+        plumb_array_view(fitted, PLUMB_FLOAT64, 3, (int64_t[]){shape[0], shape[1], m});
+    plumb_status st = kappa_fit_momenta(fitted, latent);
+    if (!st) st = plumb_kappa_measure(out, latent, &momenta, truth, opt);
+    free(fitted);
+    return st;
+}
+
+// kappa, or the reason why it is undefined. Only a stop or missing memory is a failure.
+static plumb_status measure_kappa(plumb_kappa *out, const plumb_phase_space_input *in,
+                                  const phase_space_config *config)
+{
+    if (config->all.published_only)
+        return kappa_set_unmeasured(out, "kappa was not measured: published numbers only");
+    const plumb_array *truth = in->canonical ? in->canonical : in->truth;
+    const bool fits = config->all.fit_momenta && !in->momenta && in->latent->ndim == 3;
+    const plumb_status st =
+        fits ? measure_with_fitted_momenta(out, in->latent, truth, &config->kappa)
+             : plumb_kappa_measure(out, in->latent, in->momenta, truth, &config->kappa);
+    if (!st || st == PLUMB_ESTOPPED || st == PLUMB_EMEMORY) return st;
+    return kappa_set_unmeasured(out, plumb_last_error());
+}
+
+// ---- verdict ----
+
+plumb_verdict plumb_phase_space_decide(bool degenerate, plumb_verdict canonical)
+{
+    return degenerate ? PLUMB_VERDICT_NOT_LEARNT : canonical;
+}
+
+const char *plumb_verdict_name(plumb_verdict verdict)
+{
+    return verdict == PLUMB_VERDICT_LEARNT       ? "learnt"
+           : verdict == PLUMB_VERDICT_NOT_LEARNT ? "not learnt"
+                                                 : "not determined";
+}
+
+static void decide_verdict(plumb_phase_space *result)
+{
+    const plumb_symetric *published =
+        result->has_polynomial ? &result->polynomial : &result->network;
+    const plumb_kappa *kappa = &result->kappa;
+    result->verdict = plumb_phase_space_decide(
+        published->degenerate, kappa->measured ? kappa->canonical : PLUMB_VERDICT_NOT_DETERMINED);
+    result->why = published->degenerate ? published->why : kappa->why;
+}
+
+// ---- public functions ----
+
+plumb_status plumb_phase_space_measure(plumb_phase_space *result,
+                                       const plumb_phase_space_input *input,
+                                       const plumb_phase_space_options *options)
+{
+    phase_space_config config;
+    plumb_phase_space_input in;
+    plumb_phase_space found = {.sym_floor = (double)NAN};
+    plumb_status st = resolve_options(&config, options);
+    if (!st) st = read_input(&in, input);
+    if (st) return st;
+    st = measure_symetric(&found, &in, &config);
+    // Where Sym of the truth is undefined it stays NaN: it is extra information.
+    if (!st && !config.all.published_only &&
+        symetric_floor(&found.sym_floor, in.truth, &config.symetric) == PLUMB_ESTOPPED)
+        st = PLUMB_ESTOPPED;
+    if (!st) st = measure_kappa(&found.kappa, &in, &config);
+    if (st) {
+        plumb_phase_space_clear(&found);
+        return st;
+    }
+    found.canonical_dims = in.canonical ? in.canonical->shape[2] : 0;
+    decide_verdict(&found);
+    *result = found;
+    return PLUMB_OK;
+}
+
+void plumb_phase_space_clear(plumb_phase_space *result)
+{
+    if (!result) return;
+    plumb_symetric_clear(&result->polynomial);
+    plumb_symetric_clear(&result->network);
+    plumb_kappa_clear(&result->kappa);
+    *result = (plumb_phase_space){0};
+}
