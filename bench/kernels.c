@@ -107,8 +107,10 @@ static void once(const run *r)
     case 0:
         (up ? upconv_forward : conv_forward)(r->dx, r->x, r->w, r->bias, 0.01f, g, r->scratch);
         break;
-    case 1: (up ? upconv_data : conv_data)(r->dx, r->y, r->w, g, r->scratch); break;
-    case 2: (up ? upconv_weights : conv_weights)(r->dw, r->x, r->y, true, g, r->scratch); break;
+    case 1: (up ? upconv_grad_input : conv_grad_input)(r->dx, r->y, r->w, g, r->scratch); break;
+    case 2:
+        (up ? upconv_grad_weights : conv_grad_weights)(r->dw, r->x, r->y, true, g, r->scratch);
+        break;
     case 3: gemm_float(r->dx, r->x, r->w, r->m, r->n, r->k, r->ta, r->tb, false, r->scratch); break;
     case 4: peer_product(r->dx, r->x, r->w, r->m, r->n, r->k, r->ta, r->tb); break;
     default: peer_run(r->what - 5); break;

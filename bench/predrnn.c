@@ -57,11 +57,11 @@ static double train(const predrnn_config *c, int64_t batch, int rounds, bool pla
 {
     params p = {0};
     predrnn_clip k;
-    program *ready;
-    instance *i;
+    graph_program *ready;
+    program_instance *i;
     check(predrnn_clip_build(&k, &p, c, batch, batch));
     int leaves = k.net.leaves;
-    node **output = malloc((size_t)(leaves + 1) * sizeof *output);
+    graph_node **output = malloc((size_t)(leaves + 1) * sizeof *output);
     float *value = calloc((size_t)p.size, sizeof *value), *sum = calloc((size_t)p.size, 4);
     uint8_t *clips = film(c, batch);
     if (!output || !value || !sum) abort();

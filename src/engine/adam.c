@@ -98,12 +98,12 @@ double adam_squares(const float *x, int64_t count)
     return chosen->squares(x, count);
 }
 
-double adam_clip(double norm, double clip)
+double adam_clip_factor(double norm, double clip)
 {
     return clip > 0.0 && norm > clip ? clip / norm : 1.0;
 }
 
-double adam_rate(const adam_schedule *s, int64_t step)
+double adam_schedule_rate(const adam_schedule *s, int64_t step)
 {
     if (step < s->warmup) return s->rate * (double)(step + 1) / (double)s->warmup;
     if (s->decay == ADAM_CONSTANT) return s->rate;

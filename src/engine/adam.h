@@ -37,7 +37,7 @@ enum { ADAM_PART = 4096 };
 double adam_squares(const float *x, int64_t count);
 
 /// By what a gradient of this norm is multiplied so that its norm is at most `clip`; 0: no clip.
-double adam_clip(double norm, double clip);
+double adam_clip_factor(double norm, double clip);
 
 typedef enum adam_decay { ADAM_CONSTANT, ADAM_COSINE } adam_decay;
 
@@ -53,7 +53,7 @@ typedef struct adam_schedule {
 } adam_schedule;
 
 /// The rate of step 0 .. steps - 1; beyond them that of the end.
-double adam_rate(const adam_schedule *s, int64_t step);
+double adam_schedule_rate(const adam_schedule *s, int64_t step);
 
 /// For tests: "portable", "avx2" or "avx512"; false if this processor does not have it.
 bool adam_select(const char *set);

@@ -122,14 +122,14 @@ static void load(float **reg, const fused_operand *v, const float *in, int64_t s
 
 void fused_loop_run(const fused_loop *t, float *const *out, const float *const *in, float *scratch)
 {
-    float *reg[FUSED_REGISTERS];
+    float *reg[FUSED_MAX_REGISTERS];
     for (int64_t start = 0; start < t->count; start += FUSED_BLOCK) {
         int64_t n = t->count - start < FUSED_BLOCK ? t->count - start : FUSED_BLOCK;
         for (int r = 0; r < t->registers; r++) reg[r] = scratch + r * FUSED_BLOCK;
         for (int i = 0; i < t->reads; i++) load(reg, &t->read[i], in[i], start, n);
         for (int j = 0; j < t->writes; j++) reg[t->write[j]] = out[j] + start;
         for (int i = 0; i < t->codes; i++) {
-            const fused_code *c = &t->code[i];
+            const fused_instruction *c = &t->code[i];
             chosen->step(c->op, reg[c->out], reg[c->a], reg[c->b], c->value, n);
         }
     }

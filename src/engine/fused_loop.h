@@ -7,14 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FUSED_BLOCK = 256, FUSED_REGISTERS = 48 };
+enum { FUSED_BLOCK = 256, FUSED_MAX_REGISTERS = 48 };
 
 /// One instruction: register `out` = op(a, b, value); op as in engine/op.h.
-typedef struct fused_code {
+typedef struct fused_instruction {
     int op;
     int out, a, b;
     float value;
-} fused_code;
+} fused_instruction;
 
 /// How place e of the tape's shape is found in an operand's memory.
 typedef enum fused_view {
@@ -35,7 +35,7 @@ typedef struct fused_operand {
 typedef struct fused_loop {
     int64_t count; // places
     int codes, reads, writes, registers;
-    const fused_code *code;
+    const fused_instruction *code;
     const fused_operand *read;
     const int *write; // registers that are written out
 } fused_loop;

@@ -12,10 +12,10 @@ struct graph {
     arena mem;
     plumb_status status;
     int count, room;
-    node **at;
+    graph_node **at;
     int buckets; // a power of two
-    node **bucket;
-    node blank;
+    graph_node **bucket;
+    graph_node blank;
 };
 
 plumb_status graph_create(graph **out)
@@ -23,12 +23,12 @@ plumb_status graph_create(graph **out)
     graph *g = calloc(1, sizeof *g);
     if (!g) return fail(PLUMB_EMEMORY, "no memory for a graph");
     g->buckets = 1024;
-    g->bucket = calloc((size_t)g->buckets, sizeof(node *));
+    g->bucket = calloc((size_t)g->buckets, sizeof(graph_node *));
     if (!g->bucket) {
         free(g);
         return fail(PLUMB_EMEMORY, "no memory for a graph");
     }
-    g->blank = (node){.op = OP_CONSTANT, .name = "blank"};
+    g->blank = (graph_node){.op = OP_CONSTANT, .name = "blank"};
     *out = g;
     return PLUMB_OK;
 }
@@ -52,7 +52,7 @@ int graph_size(const graph *g)
     return g->count;
 }
 
-node *graph_at(const graph *g, int id)
+graph_node *graph_get_node(const graph *g, int id)
 {
     return g->at[id];
 }
@@ -62,25 +62,25 @@ arena *graph_memory(graph *g)
     return &g->mem;
 }
 
-node *graph_error(graph *g, plumb_status status)
+graph_node *graph_error(graph *g, plumb_status status)
 {
     if (!g->status) g->status = status;
     return &g->blank;
 }
 
-int64_t shape_count(const shape *s)
+int64_t shape_count(const tensor_shape *s)
 {
     int64_t n = 1;
     for (int i = 0; i < s->rank; i++) n *= s->size[i];
     return n;
 }
 
-bool shape_equal(const shape *a, const shape *b)
+bool shape_equal(const tensor_shape *a, const tensor_shape *b)
 {
     return a->rank == b->rank && !memcmp(a->size, b->size, (size_t)a->rank * sizeof *a->size);
 }
 
-const char *shape_text(char *text, const shape *s)
+const char *shape_format(char *text, const tensor_shape *s)
 {
     int used = snprintf(text, 96, "(");
     for (int i = 0; i < s->rank; i++)
@@ -96,7 +96,8 @@ static uint64_t mix(uint64_t h, uint64_t x)
     return h ^ (h >> 29);
 }
 
-static uint64_t hash_of(int op, int inputs, node *const *in, const op_attr *a, const shape *s)
+static uint64_t hash_of(int op, int inputs, graph_node *const *in, const op_attr *a,
+                        const tensor_shape *s)
 {
     uint64_t value;
     memcpy(&value, &a->value, sizeof value);
@@ -117,8 +118,8 @@ static bool same_attr(const op_attr *a, const op_attr *b)
            c->h == d->h && c->w == d->w;
 }
 
-static bool same_node(const node *n, int op, int inputs, node *const *in, const op_attr *attr,
-                      const shape *s)
+static bool same_node(const graph_node *n, int op, int inputs, graph_node *const *in,
+                      const op_attr *attr, const tensor_shape *s)
 {
     if (n->op != op || n->inputs != inputs || !shape_equal(&n->shape, s)) return false;
     for (int i = 0; i < inputs; i++)
@@ -130,13 +131,13 @@ static bool same_node(const node *n, int op, int inputs, node *const *in, const 
 static plumb_status widen(graph *g)
 {
     int buckets = g->buckets * 2;
-    node **bucket = calloc((size_t)buckets, sizeof(node *));
+    graph_node **bucket = calloc((size_t)buckets, sizeof(graph_node *));
     if (!bucket) return fail(PLUMB_EMEMORY, "no memory for a graph of %d nodes", g->count);
     for (int i = 0; i < g->count; i++) {
-        node *n = g->at[i];
+        graph_node *n = g->at[i];
         if (n->op == OP_LEAF) continue;
         uint64_t h = hash_of(n->op, n->inputs, n->in, &n->attr, &n->shape);
-        node **b = &bucket[h & (uint64_t)(buckets - 1)];
+        graph_node **b = &bucket[h & (uint64_t)(buckets - 1)];
         n->next = *b;
         *b = n;
     }
@@ -146,21 +147,21 @@ static plumb_status widen(graph *g)
     return PLUMB_OK;
 }
 
-static node *append(graph *g, int op, int inputs, node *const *in, const op_attr *attr,
-                    const shape *s)
+static graph_node *append(graph *g, int op, int inputs, graph_node *const *in, const op_attr *attr,
+                          const tensor_shape *s)
 {
     if (g->count == g->room) {
         int room = g->room ? g->room * 2 : 256;
-        node **at = realloc(g->at, (size_t)room * sizeof(node *));
+        graph_node **at = realloc(g->at, (size_t)room * sizeof(graph_node *));
         if (!at)
             return graph_error(g, fail(PLUMB_EMEMORY, "no memory for a graph of %d nodes", room));
         g->at = at;
         g->room = room;
     }
-    node *n = ARENA_ALLOC(&g->mem, node, 1);
-    node **inputs_copy = n ? ARENA_ALLOC(&g->mem, node *, inputs) : NULL;
+    graph_node *n = ARENA_ALLOC(&g->mem, graph_node, 1);
+    graph_node **inputs_copy = n ? ARENA_ALLOC(&g->mem, graph_node *, inputs) : NULL;
     if (!inputs_copy) return graph_error(g, PLUMB_EMEMORY);
-    *n = (node){.op = op, .id = g->count, .inputs = inputs, .in = inputs_copy, .shape = *s};
+    *n = (graph_node){.op = op, .id = g->count, .inputs = inputs, .in = inputs_copy, .shape = *s};
     n->attr = *attr;
     for (int i = 0; i < inputs; i++) {
         n->in[i] = in[i];
@@ -170,33 +171,34 @@ static node *append(graph *g, int op, int inputs, node *const *in, const op_attr
     return n;
 }
 
-node *graph_leaf(graph *g, const char *name, const shape *s, int stage, bool bound)
+graph_node *graph_make_leaf(graph *g, const char *name, const tensor_shape *s, int stage,
+                            bool bound)
 {
     if (g->status) return &g->blank;
-    node *n = append(g, OP_LEAF, 0, NULL, &(op_attr){.bound = bound}, s);
+    graph_node *n = append(g, OP_LEAF, 0, NULL, &(op_attr){.bound = bound}, s);
     if (n == &g->blank) return n;
     n->stage = stage;
     n->name = arena_strdup(&g->mem, name);
     return n->name ? n : graph_error(g, PLUMB_EMEMORY);
 }
 
-node *graph_node(graph *g, int op, int inputs, node *const *in, const op_attr *attr,
-                 const shape *want)
+graph_node *graph_make_node(graph *g, int op, int inputs, graph_node *const *in,
+                            const op_attr *attr, const tensor_shape *want)
 {
     if (g->status) return &g->blank;
-    shape s = want ? *want : (shape){0};
+    tensor_shape s = want ? *want : (tensor_shape){0};
     op_attr a = *attr;
     plumb_status st = op_shape(&s, &a, op, inputs, in);
     if (st) return graph_error(g, st);
 
     uint64_t h = hash_of(op, inputs, in, &a, &s);
-    for (node *n = g->bucket[h & (uint64_t)(g->buckets - 1)]; n; n = n->next)
+    for (graph_node *n = g->bucket[h & (uint64_t)(g->buckets - 1)]; n; n = n->next)
         if (same_node(n, op, inputs, in, &a, &s)) return n;
 
     if (g->count >= g->buckets && (st = widen(g))) return graph_error(g, st);
-    node *n = append(g, op, inputs, in, &a, &s);
+    graph_node *n = append(g, op, inputs, in, &a, &s);
     if (n == &g->blank) return n;
-    node **b = &g->bucket[h & (uint64_t)(g->buckets - 1)];
+    graph_node **b = &g->bucket[h & (uint64_t)(g->buckets - 1)];
     n->next = *b;
     *b = n;
     return n;

@@ -16,17 +16,17 @@
 #include "base/status.h"
 #include "engine/kernels/conv.h"
 
-enum { GRAPH_RANK = 5 };
+enum { GRAPH_MAX_RANK = 5 };
 
 typedef struct graph graph;
-typedef struct node node;
+typedef struct graph_node graph_node;
 
-typedef struct shape {
+typedef struct tensor_shape {
     int rank;
-    int64_t size[GRAPH_RANK];
-} shape;
+    int64_t size[GRAPH_MAX_RANK];
+} tensor_shape;
 
-/// The parameters of an operation; each uses the fields its row in op_table.c names, the rest are
+/// The parameters of an operation; each uses the fields its row in op_info.c names, the rest are
 /// zero.
 typedef struct op_attr {
     double value;       // a constant, a factor, a slope
@@ -38,16 +38,16 @@ typedef struct op_attr {
     conv_geometry conv; // convolutions
 } op_attr;
 
-struct node {
-    int op; // row of the table in op_table.c
+struct graph_node {
+    int op; // row of the table in op_info.c
     int id; // order of creation; inputs come before their users
     int inputs;
     int stage; // 0, or later if it needs an input that comes later
-    node **in;
-    shape shape;
+    graph_node **in;
+    tensor_shape shape;
     op_attr attr;
     const char *name; // leaves have one; NULL for the rest
-    node *next;       // of the same hash
+    graph_node *next; // of the same hash
 };
 
 plumb_status graph_create(graph **out);
@@ -56,21 +56,22 @@ void graph_free(graph *g);
 plumb_status graph_status(const graph *g);
 int graph_size(const graph *g);
 /// Node `id`, 0 <= id < graph_size.
-node *graph_at(const graph *g, int id);
+graph_node *graph_get_node(const graph *g, int id);
 
-int64_t shape_count(const shape *s);
-bool shape_equal(const shape *a, const shape *b);
+int64_t shape_count(const tensor_shape *s);
+bool shape_equal(const tensor_shape *a, const tensor_shape *b);
 /// "(2, 3)" into 96 bytes of text.
-const char *shape_text(char *text, const shape *s);
+const char *shape_format(char *text, const tensor_shape *s);
 
 /// The node of that operation: the one that exists, or a new one. `want` is the shape where the
 /// inputs do not determine it, else NULL.
-node *graph_node(graph *g, int op, int inputs, node *const *in, const op_attr *attr,
-                 const shape *want);
+graph_node *graph_make_node(graph *g, int op, int inputs, graph_node *const *in,
+                            const op_attr *attr, const tensor_shape *want);
 /// A leaf is distinct whatever its shape: its value is given when the program runs.
-node *graph_leaf(graph *g, const char *name, const shape *s, int stage, bool bound);
+graph_node *graph_make_leaf(graph *g, const char *name, const tensor_shape *s, int stage,
+                            bool bound);
 /// Keeps the first mistake; returns a blank node.
-node *graph_error(graph *g, plumb_status status);
+graph_node *graph_error(graph *g, plumb_status status);
 
 /// Memory that lives as long as the graph.
 arena *graph_memory(graph *g);
@@ -78,7 +79,7 @@ arena *graph_memory(graph *g);
 /// dx[i] = sum over j of (d y[j] / d x[i]) contracted with seed[j], as nodes; a zero constant where
 /// there is no path. A NULL seed is all ones. The x are independent variables, even where one was
 /// made of another: each derivative holds the others still.
-void graph_gradient(graph *g, node **dx, node *const *x, int xs, node *const *y, node *const *seed,
-                    int ys);
+void graph_gradient(graph *g, graph_node **dx, graph_node *const *x, int xs, graph_node *const *y,
+                    graph_node *const *seed, int ys);
 
 #endif

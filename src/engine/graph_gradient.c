@@ -4,7 +4,7 @@
 
 // The cotangents that reach a node, in the order they are found.
 typedef struct share {
-    node *value;
+    graph_node *value;
     struct share *next;
 } share;
 
@@ -18,7 +18,7 @@ typedef struct walk {
     int *count;
 } walk;
 
-static bool contribute(walk *w, node *to, node *value)
+static bool contribute(walk *w, graph_node *to, graph_node *value)
 {
     if (!value || to->id < w->first || to->id > w->last || !w->needs[to->id - w->first])
         return true;
@@ -33,24 +33,24 @@ static bool contribute(walk *w, node *to, node *value)
 
 // Cotangents of slices that share no place: side by side in one array instead of each in zeros of
 // its own, added up. NULL if that is not what they are. Sorts `all`.
-static node *side_by_side(walk *w, node **all, int n, const shape *whole)
+static graph_node *side_by_side(walk *w, graph_node **all, int n, const tensor_shape *whole)
 {
     int axis = all[0]->attr.axis;
     for (int j = 0; j < n; j++)
         if (all[j]->op != OP_PAD_SLICE || all[j]->attr.axis != axis) return NULL;
     for (int j = 1; j < n; j++)
         for (int k = j; k > 0 && all[k]->attr.start < all[k - 1]->attr.start; k--) {
-            node *swap = all[k];
+            graph_node *swap = all[k];
             all[k] = all[k - 1];
             all[k - 1] = swap;
         }
-    node **parts = ARENA_ALLOC(&w->mem, node *, (2 * (int64_t)n + 1));
+    graph_node **parts = ARENA_ALLOC(&w->mem, graph_node *, (2 * (int64_t)n + 1));
     if (!parts) return NULL;
     int count = 0;
     int64_t at = 0;
     for (int j = 0; j <= n; j++) {
         int64_t start = j < n ? all[j]->attr.start : whole->size[axis];
-        shape gap = *whole;
+        tensor_shape gap = *whole;
         gap.size[axis] = start - at;
         if (start < at) return NULL;
         if (start > at) parts[count++] = op_constant(w->g, 0.0, &gap);
@@ -61,28 +61,29 @@ static node *side_by_side(walk *w, node **all, int n, const shape *whole)
     return op_concat(w->g, parts, count, axis);
 }
 
-static node *collect(walk *w, int i)
+static graph_node *collect(walk *w, int i)
 {
     int n = w->count[i];
-    node **all = ARENA_ALLOC(&w->mem, node *, n);
+    graph_node **all = ARENA_ALLOC(&w->mem, graph_node *, n);
     if (!all) return NULL;
     share *s = w->shares[i];
     for (int j = n - 1; j >= 0; j--, s = s->next) all[j] = s->value;
-    node *joined = n > 1 ? side_by_side(w, all, n, &graph_at(w->g, w->first + i)->shape) : NULL;
+    graph_node *joined =
+        n > 1 ? side_by_side(w, all, n, &graph_get_node(w->g, w->first + i)->shape) : NULL;
     return joined ? joined : op_add_n(w->g, all, n);
 }
 
-static plumb_status backwards(walk *w, node **total)
+static plumb_status backwards(walk *w, graph_node **total)
 {
     for (int id = w->last; id >= w->first; id--) {
         int i = id - w->first;
         if (!w->needs[i] || !w->count[i]) continue;
-        node *y = graph_at(w->g, id);
-        node *dy = total[i] = collect(w, i);
+        graph_node *y = graph_get_node(w->g, id);
+        graph_node *dy = total[i] = collect(w, i);
         if (!dy) return PLUMB_EMEMORY;
-        void (*rule)(graph *, node **, node *, node *) = op_table(y->op)->gradient;
+        void (*rule)(graph *, graph_node **, graph_node *, graph_node *) = op_info(y->op)->gradient;
         if (!rule || w->ends[i]) continue;
-        node **d = ARENA_ALLOC(&w->mem, node *, y->inputs);
+        graph_node **d = ARENA_ALLOC(&w->mem, graph_node *, y->inputs);
         if (!d) return PLUMB_EMEMORY;
         rule(w->g, d, y, dy);
         for (int k = 0; k < y->inputs; k++)
@@ -91,21 +92,21 @@ static plumb_status backwards(walk *w, node **total)
     return graph_status(w->g);
 }
 
-static void mark_needs(walk *w, node *const *x, int xs)
+static void mark_needs(walk *w, graph_node *const *x, int xs)
 {
     for (int i = 0; i < xs; i++)
         if (x[i]->id <= w->last)
             w->needs[x[i]->id - w->first] = w->ends[x[i]->id - w->first] = true;
     for (int id = w->first; id <= w->last; id++) {
-        const node *n = graph_at(w->g, id);
+        const graph_node *n = graph_get_node(w->g, id);
         for (int k = 0; k < n->inputs && !w->needs[id - w->first]; k++)
             if (n->in[k]->id >= w->first)
                 w->needs[id - w->first] = w->needs[n->in[k]->id - w->first];
     }
 }
 
-static plumb_status differentiate(walk *w, node **dx, node *const *x, int xs, node *const *y,
-                                  node *const *seed, int ys)
+static plumb_status differentiate(walk *w, graph_node **dx, graph_node *const *x, int xs,
+                                  graph_node *const *y, graph_node *const *seed, int ys)
 {
     w->first = x[0]->id;
     for (int i = 0; i < xs; i++) w->first = x[i]->id < w->first ? x[i]->id : w->first;
@@ -116,7 +117,7 @@ static plumb_status differentiate(walk *w, node **dx, node *const *x, int xs, no
     w->ends = ARENA_ALLOC(&w->mem, bool, span);
     w->shares = ARENA_ALLOC(&w->mem, share *, span);
     w->count = ARENA_ALLOC(&w->mem, int, span);
-    node **total = ARENA_ALLOC(&w->mem, node *, span);
+    graph_node **total = ARENA_ALLOC(&w->mem, graph_node *, span);
     if (!w->needs || !w->ends || !w->shares || !w->count || !total) return PLUMB_EMEMORY;
     mark_needs(w, x, xs);
 
@@ -124,27 +125,27 @@ static plumb_status differentiate(walk *w, node **dx, node *const *x, int xs, no
         char a[96], b[96];
         if (seed && seed[j] && !shape_equal(&seed[j]->shape, &y[j]->shape))
             return fail(PLUMB_ESHAPE, "a seed %s for the gradient of %s",
-                        shape_text(a, &seed[j]->shape), shape_text(b, &y[j]->shape));
-        node *s = seed && seed[j] ? seed[j] : op_constant(w->g, 1.0, &y[j]->shape);
+                        shape_format(a, &seed[j]->shape), shape_format(b, &y[j]->shape));
+        graph_node *s = seed && seed[j] ? seed[j] : op_constant(w->g, 1.0, &y[j]->shape);
         if (!contribute(w, y[j], s)) return PLUMB_EMEMORY;
     }
     plumb_status st = backwards(w, total);
     if (st) return st;
     for (int i = 0; i < xs; i++) {
-        node *t = x[i]->id <= w->last ? total[x[i]->id - w->first] : NULL;
+        graph_node *t = x[i]->id <= w->last ? total[x[i]->id - w->first] : NULL;
         dx[i] = t ? t : op_zeros_like(w->g, x[i]);
     }
     return PLUMB_OK;
 }
 
-void graph_gradient(graph *g, node **dx, node *const *x, int xs, node *const *y, node *const *seed,
-                    int ys)
+void graph_gradient(graph *g, graph_node **dx, graph_node *const *x, int xs, graph_node *const *y,
+                    graph_node *const *seed, int ys)
 {
     walk w = {.g = g};
     plumb_status st = graph_status(g);
     if (!st && xs) st = differentiate(&w, dx, x, xs, y, seed, ys);
     if (st) {
-        node *blank = graph_error(g, st);
+        graph_node *blank = graph_error(g, st);
         for (int i = 0; i < xs; i++) dx[i] = blank;
     }
     arena_clear(&w.mem);

@@ -5,8 +5,8 @@
 
 #include "engine/program_steps.h"
 
-struct instance {
-    const program *p;
+struct program_instance {
+    const graph_program *p;
     char *block;
     const void **leaf;
     void **operand; // ready pointers, as the program's places
@@ -16,21 +16,21 @@ struct instance {
     float *own;
 };
 
-static void *resolve(const instance *i, program_place at)
+static void *resolve(const program_instance *i, program_location at)
 {
     if (at.leaf >= 0) return (void *)i->leaf[at.leaf];
-    return i->block + at.offset * (int64_t)program_element(i->p);
+    return i->block + at.offset * (int64_t)program_element_size(i->p);
 }
 
-static void resolve_all(instance *i)
+static void resolve_all(program_instance *i)
 {
     for (int k = 0; k < i->p->operands; k++) i->operand[k] = resolve(i, i->p->operand[k]);
 }
 
-plumb_status instance_create(instance **out, const program *p)
+plumb_status instance_create(program_instance **out, const graph_program *p)
 {
-    int64_t bytes = (p->block + p->shared + p->scratch + 64) * (int64_t)program_element(p);
-    instance *i = calloc(1, sizeof *i);
+    int64_t bytes = (p->block + p->shared + p->scratch + 64) * (int64_t)program_element_size(p);
+    program_instance *i = calloc(1, sizeof *i);
     if (i) {
         i->p = p;
         i->block = aligned_alloc(64, (size_t)((bytes + 63) / 64 * 64));
@@ -42,14 +42,14 @@ plumb_status instance_create(instance **out, const program *p)
         return fail(PLUMB_EMEMORY, "no memory for a block of %lld MiB", (long long)(bytes >> 20));
     }
     memset(i->block, 0, (size_t)bytes); // pages are there before the first step
-    i->ready = (float *)(i->block + p->block * (int64_t)program_element(p));
+    i->ready = (float *)(i->block + p->block * (int64_t)program_element_size(p));
     i->scratch = i->ready + p->shared;
     resolve_all(i);
     *out = i;
     return PLUMB_OK;
 }
 
-void instance_free(instance *i)
+void instance_free(program_instance *i)
 {
     if (!i) return;
     free(i->block);
@@ -59,9 +59,9 @@ void instance_free(instance *i)
     free(i);
 }
 
-plumb_status instance_freeze_parameters(instance *i, const instance *like)
+plumb_status instance_freeze_parameters(program_instance *i, const program_instance *like)
 {
-    const program *p = i->p;
+    const graph_program *p = i->p;
     if (like) i->ready = like->ready;
     else {
         const size_t bytes = ((size_t)p->ready * sizeof(float) + 64) / 64 * 64;
@@ -79,20 +79,20 @@ plumb_status instance_freeze_parameters(instance *i, const instance *like)
     return PLUMB_OK;
 }
 
-static int find_leaf(const node *const *list, int count, const node *leaf)
+static int find_leaf(const graph_node *const *list, int count, const graph_node *leaf)
 {
     for (int k = 0; k < count; k++)
         if (list[k] == leaf) return k;
     return -1;
 }
 
-float *instance_input(instance *i, const node *leaf)
+float *instance_input(program_instance *i, const graph_node *leaf)
 {
     int k = find_leaf(i->p->input, i->p->inputs, leaf);
     return k < 0 ? NULL : resolve(i, i->p->input_place[k]);
 }
 
-void instance_bind(instance *i, const node *leaf, const float *value)
+void instance_bind(program_instance *i, const graph_node *leaf, const float *value)
 {
     int k = find_leaf(i->p->leaf, i->p->leaves, leaf);
     if (k < 0) return;
@@ -100,12 +100,12 @@ void instance_bind(instance *i, const node *leaf, const float *value)
     resolve_all(i);
 }
 
-const float *instance_output(const instance *i, int index)
+const float *instance_output(const program_instance *i, int index)
 {
     return resolve(i, i->p->output[index]);
 }
 
-void instance_set(instance *i, const node *leaf, const double *value)
+void instance_set(program_instance *i, const graph_node *leaf, const double *value)
 {
     int k = find_leaf(i->p->input, i->p->inputs, leaf);
     if (k < 0) return;
@@ -116,7 +116,7 @@ void instance_set(instance *i, const node *leaf, const double *value)
         for (int64_t j = 0; j < n; j++) ((float *)at)[j] = (float)value[j];
 }
 
-void instance_get(const instance *i, int index, double *value)
+void instance_get(const program_instance *i, int index, double *value)
 {
     int64_t n = shape_count(&i->p->output_node[index]->shape);
     const void *at = resolve(i, i->p->output[index]);
@@ -129,7 +129,7 @@ static void run_judge(const program_step *s, void **at)
 {
     double *out = at[0];
     const double *const *in = (const double *const *)(at + 1);
-    const op_row *row = op_table(s->n->op);
+    const op_kind_info *row = op_info(s->n->op);
     if (row->reference) {
         row->reference(out, s->n, in);
         return;
@@ -141,7 +141,7 @@ static void run_judge(const program_step *s, void **at)
 }
 
 // The step's weights made ready, or NULL.
-static const float *ready_weights(const instance *i, const program_step *s)
+static const float *ready_weights(const program_instance *i, const program_step *s)
 {
     const packed_weights *x = s->slot < 0 ? NULL : &i->p->slot[s->slot];
     if (!x || !(i->steady || x->shared)) return NULL;
@@ -150,23 +150,23 @@ static const float *ready_weights(const instance *i, const program_step *s)
     return i->ready + x->at;
 }
 
-static void run_call(const instance *i, const program_step *s, void **at)
+static void run_call(const program_instance *i, const program_step *s, void **at)
 {
     const float *const *in = (const float *const *)(at + 1);
-    const node *n = s->n;
+    const graph_node *n = s->n;
     const conv_geometry *g = &n->attr.conv;
     const bool conv = n->op == OP_CONV;
     const float *ready = ready_weights(i, s), *bias = s->ins > 2 ? in[2] : NULL;
     if (ready && conv) conv_forward_packed(at[0], in[0], ready, bias, s->slope, g, i->scratch);
-    else if (ready) conv_data_packed(at[0], in[0], ready, g, i->scratch);
+    else if (ready) conv_grad_input_packed(at[0], in[0], ready, g, i->scratch);
     else if (conv || n->op == OP_UPCONV)
         (conv ? conv_forward : upconv_forward)(at[0], in[0], in[1], bias, s->slope, g, i->scratch);
-    else op_table(n->op)->fast(at[0], n, in, s->accumulate, i->scratch);
+    else op_info(n->op)->fast(at[0], n, in, s->accumulate, i->scratch);
 }
 
-void instance_run(instance *i, int stage)
+void instance_run(program_instance *i, int stage)
 {
-    const program *p = i->p;
+    const graph_program *p = i->p;
     int from = stage ? p->stage_end[stage - 1] : 0;
     for (int k = from; k < p->stage_end[stage]; k++) {
         const program_step *s = &p->step[k];

@@ -11,13 +11,13 @@ typedef struct sizes {
     int64_t items, m, n, k;
 } sizes;
 
-static sizes sizes_of(const node *n)
+static sizes sizes_of(const graph_node *n)
 {
     return (sizes){n->shape.size[0], n->shape.size[1], n->shape.size[2],
                    n->in[0]->shape.size[n->attr.ta ? 1 : 2]};
 }
 
-void op_reference_batch_matmul(double *out, const node *n, const double *const *in)
+void op_reference_batch_matmul(double *out, const graph_node *n, const double *const *in)
 {
     sizes s = sizes_of(n);
     for (int64_t i = 0; i < s.items; i++)
@@ -25,7 +25,7 @@ void op_reference_batch_matmul(double *out, const node *n, const double *const *
                        s.k, n->attr.ta, n->attr.tb, false);
 }
 
-void op_fast_batch_matmul(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_batch_matmul(float *out, const graph_node *n, const float *const *in, bool accumulate,
                           float *scratch)
 {
     (void)accumulate;
@@ -35,7 +35,7 @@ void op_fast_batch_matmul(float *out, const node *n, const float *const *in, boo
                    n->attr.ta, n->attr.tb, false, scratch);
 }
 
-int64_t op_fast_batch_matmul_scratch(const node *n)
+int64_t op_fast_batch_matmul_scratch(const graph_node *n)
 {
     sizes s = sizes_of(n);
     return gemm_scratch(s.m, s.n, s.k, n->attr.ta, n->attr.tb);
@@ -74,9 +74,9 @@ static void eliminate(double *a, double *x, int64_t n)
     }
 }
 
-void op_reference_batch_solve(double *out, const node *n, const double *const *in)
+void op_reference_batch_solve(double *out, const graph_node *n, const double *const *in)
 {
-    double a[SMALL_SIDE * SMALL_SIDE];
+    double a[OP_MAX_SOLVE_SIZE * OP_MAX_SOLVE_SIZE];
     int64_t items = n->shape.size[0], side = n->shape.size[1];
     for (int64_t i = 0; i < items; i++, out += side) {
         const double *A = in[0] + i * side * side;
@@ -89,11 +89,11 @@ void op_reference_batch_solve(double *out, const node *n, const double *const *i
 }
 
 // In double: a matrix that is nearly singular is where floats would show, and these are few.
-void op_fast_batch_solve(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_batch_solve(float *out, const graph_node *n, const float *const *in, bool accumulate,
                          float *scratch)
 {
     (void)accumulate, (void)scratch;
-    double a[SMALL_SIDE * SMALL_SIDE], x[SMALL_SIDE];
+    double a[OP_MAX_SOLVE_SIZE * OP_MAX_SOLVE_SIZE], x[OP_MAX_SOLVE_SIZE];
     int64_t items = n->shape.size[0], side = n->shape.size[1];
     for (int64_t i = 0; i < items; i++) {
         const float *A = in[0] + i * side * side;
@@ -107,7 +107,7 @@ void op_fast_batch_solve(float *out, const node *n, const float *const *in, bool
     }
 }
 
-void op_reference_fill_upper(double *out, const node *n, const double *const *in)
+void op_reference_fill_upper(double *out, const graph_node *n, const double *const *in)
 {
     int64_t items = n->shape.size[0], side = n->shape.size[1];
     const double *x = in[0];
@@ -116,7 +116,7 @@ void op_reference_fill_upper(double *out, const node *n, const double *const *in
             for (int64_t c = 0; c < side; c++) *out++ = c < r ? 0.0 : *x++;
 }
 
-void op_fast_fill_upper(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_fill_upper(float *out, const graph_node *n, const float *const *in, bool accumulate,
                         float *scratch)
 {
     (void)accumulate, (void)scratch;
@@ -130,7 +130,7 @@ void op_fast_fill_upper(float *out, const node *n, const float *const *in, bool 
     }
 }
 
-void op_reference_take_upper(double *out, const node *n, const double *const *in)
+void op_reference_take_upper(double *out, const graph_node *n, const double *const *in)
 {
     int64_t items = n->shape.size[0], side = n->in[0]->shape.size[1];
     for (int64_t i = 0; i < items; i++)
@@ -138,7 +138,7 @@ void op_reference_take_upper(double *out, const node *n, const double *const *in
             for (int64_t c = r; c < side; c++) *out++ = in[0][(i * side + r) * side + c];
 }
 
-void op_fast_take_upper(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_take_upper(float *out, const graph_node *n, const float *const *in, bool accumulate,
                         float *scratch)
 {
     (void)accumulate, (void)scratch;

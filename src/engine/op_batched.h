@@ -6,11 +6,11 @@
 #include "engine/op_fast.h"
 #include "engine/op_reference.h"
 
-enum { SMALL_SIDE = 64 }; // of a system of equations
+enum { OP_MAX_SOLVE_SIZE = 64 }; // of a system of equations
 
 op_reference_function op_reference_batch_matmul, op_reference_batch_solve, op_reference_fill_upper,
     op_reference_take_upper;
 op_fast_function op_fast_batch_matmul, op_fast_batch_solve, op_fast_fill_upper, op_fast_take_upper;
-int64_t op_fast_batch_matmul_scratch(const node *n);
+int64_t op_fast_batch_matmul_scratch(const graph_node *n);
 
 #endif

@@ -4,52 +4,52 @@
 
 #include "engine/op.h"
 
-static node *unary(graph *g, int op, node *x, double value)
+static graph_node *unary(graph *g, int op, graph_node *x, double value)
 {
-    return graph_node(g, op, 1, &x, &(op_attr){.value = value}, NULL);
+    return graph_make_node(g, op, 1, &x, &(op_attr){.value = value}, NULL);
 }
 
-static node *binary(graph *g, int op, node *a, node *b)
+static graph_node *binary(graph *g, int op, graph_node *a, graph_node *b)
 {
-    return graph_node(g, op, 2, (node *[]){a, b}, &(op_attr){0}, NULL);
+    return graph_make_node(g, op, 2, (graph_node *[]){a, b}, &(op_attr){0}, NULL);
 }
 
-static bool is_constant(const node *x, double value)
+static bool is_constant(const graph_node *x, double value)
 {
     return x->op == OP_CONSTANT && x->attr.value == value;
 }
 
-static shape shape_of(int rank, const int64_t *size)
+static tensor_shape shape_of(int rank, const int64_t *size)
 {
-    shape s = {.rank = rank};
+    tensor_shape s = {.rank = rank};
     if (rank) memcpy(s.size, size, (size_t)rank * sizeof *size); // a scalar has no sizes
     return s;
 }
 
-node *op_input(graph *g, const char *name, int stage, int rank, const int64_t *size)
+graph_node *op_input(graph *g, const char *name, int stage, int rank, const int64_t *size)
 {
-    shape s = shape_of(rank, size);
-    return graph_leaf(g, name, &s, stage, false);
+    tensor_shape s = shape_of(rank, size);
+    return graph_make_leaf(g, name, &s, stage, false);
 }
 
-node *op_parameter(graph *g, const char *name, int rank, const int64_t *size)
+graph_node *op_parameter(graph *g, const char *name, int rank, const int64_t *size)
 {
-    shape s = shape_of(rank, size);
-    return graph_leaf(g, name, &s, 0, true);
+    tensor_shape s = shape_of(rank, size);
+    return graph_make_leaf(g, name, &s, 0, true);
 }
 
-node *op_constant(graph *g, double value, const shape *s)
+graph_node *op_constant(graph *g, double value, const tensor_shape *s)
 {
-    return graph_node(g, OP_CONSTANT, 0, NULL, &(op_attr){.value = value}, s);
+    return graph_make_node(g, OP_CONSTANT, 0, NULL, &(op_attr){.value = value}, s);
 }
 
-node *op_zeros_like(graph *g, const node *x)
+graph_node *op_zeros_like(graph *g, const graph_node *x)
 {
     return op_constant(g, 0.0, &x->shape);
 }
 
 // Constants go away only where shapes agree; where they do not, the operation says so.
-node *op_add(graph *g, node *a, node *b)
+graph_node *op_add(graph *g, graph_node *a, graph_node *b)
 {
     if (!shape_equal(&a->shape, &b->shape)) return binary(g, OP_ADD, a, b);
     if (is_constant(a, 0.0)) return b;
@@ -57,13 +57,13 @@ node *op_add(graph *g, node *a, node *b)
     return binary(g, OP_ADD, a, b);
 }
 
-node *op_subtract(graph *g, node *a, node *b)
+graph_node *op_subtract(graph *g, graph_node *a, graph_node *b)
 {
     if (is_constant(b, 0.0) && shape_equal(&a->shape, &b->shape)) return a;
     return binary(g, OP_SUBTRACT, a, b);
 }
 
-node *op_multiply(graph *g, node *a, node *b)
+graph_node *op_multiply(graph *g, graph_node *a, graph_node *b)
 {
     if (!shape_equal(&a->shape, &b->shape)) return binary(g, OP_MULTIPLY, a, b);
     if (a->op == OP_CONSTANT) return op_scale(g, b, a->attr.value);
@@ -71,12 +71,12 @@ node *op_multiply(graph *g, node *a, node *b)
     return binary(g, OP_MULTIPLY, a, b);
 }
 
-node *op_divide(graph *g, node *a, node *b)
+graph_node *op_divide(graph *g, graph_node *a, graph_node *b)
 {
     return binary(g, OP_DIVIDE, a, b);
 }
 
-node *op_scale(graph *g, node *x, double factor)
+graph_node *op_scale(graph *g, graph_node *x, double factor)
 {
     if (factor == 1.0) return x;
     if (x->op == OP_CONSTANT) return op_constant(g, factor * x->attr.value, &x->shape);
@@ -84,169 +84,171 @@ node *op_scale(graph *g, node *x, double factor)
     return unary(g, OP_SCALE, x, factor);
 }
 
-node *op_add_scalar(graph *g, node *x, double by)
+graph_node *op_add_scalar(graph *g, graph_node *x, double by)
 {
     return by == 0.0 ? x : unary(g, OP_ADD_SCALAR, x, by);
 }
 
-node *op_square(graph *g, node *x)
+graph_node *op_square(graph *g, graph_node *x)
 {
     return op_multiply(g, x, x);
 }
 
-node *op_exp(graph *g, node *x)
+graph_node *op_exp(graph *g, graph_node *x)
 {
     return unary(g, OP_EXP, x, 0.0);
 }
 
-node *op_log(graph *g, node *x)
+graph_node *op_log(graph *g, graph_node *x)
 {
     return unary(g, OP_LOG, x, 0.0);
 }
 
-node *op_sqrt(graph *g, node *x)
+graph_node *op_sqrt(graph *g, graph_node *x)
 {
     return unary(g, OP_SQRT, x, 0.0);
 }
 
-node *op_reciprocal(graph *g, node *x)
+graph_node *op_reciprocal(graph *g, graph_node *x)
 {
     return unary(g, OP_RECIPROCAL, x, 0.0);
 }
 
-node *op_sin(graph *g, node *x)
+graph_node *op_sin(graph *g, graph_node *x)
 {
     return unary(g, OP_SIN, x, 0.0);
 }
 
-node *op_cos(graph *g, node *x)
+graph_node *op_cos(graph *g, graph_node *x)
 {
     return unary(g, OP_COS, x, 0.0);
 }
 
-node *op_tanh(graph *g, node *x)
+graph_node *op_tanh(graph *g, graph_node *x)
 {
     return unary(g, OP_TANH, x, 0.0);
 }
 
-node *op_sigmoid(graph *g, node *x)
+graph_node *op_sigmoid(graph *g, graph_node *x)
 {
     return unary(g, OP_SIGMOID, x, 0.0);
 }
 
-node *op_softplus(graph *g, node *x)
+graph_node *op_softplus(graph *g, graph_node *x)
 {
     return unary(g, OP_SOFTPLUS, x, 0.0);
 }
 
-node *op_swish(graph *g, node *x)
+graph_node *op_swish(graph *g, graph_node *x)
 {
     return binary(g, OP_SWISH, x, op_sigmoid(g, x));
 }
 
-node *op_erf(graph *g, node *x)
+graph_node *op_erf(graph *g, graph_node *x)
 {
     return unary(g, OP_ERF, x, 0.0);
 }
 
-node *op_atan2(graph *g, node *y, node *x)
+graph_node *op_atan2(graph *g, graph_node *y, graph_node *x)
 {
     return binary(g, OP_ATAN2, y, x);
 }
 
-node *op_gelu(graph *g, node *x)
+graph_node *op_gelu(graph *g, graph_node *x)
 {
-    node *up = op_add_scalar(g, op_erf(g, op_scale(g, x, 0.70710678118654752)), 1.0);
+    graph_node *up = op_add_scalar(g, op_erf(g, op_scale(g, x, 0.70710678118654752)), 1.0);
     return op_scale(g, op_multiply(g, x, up), 0.5);
 }
 
 // max(x, 0) + exp(min(x, 0)) - 1
-node *op_elu(graph *g, node *x)
+graph_node *op_elu(graph *g, graph_node *x)
 {
-    node *below = op_scale(g, op_leaky_relu(g, op_scale(g, x, -1.0), 0.0), -1.0);
+    graph_node *below = op_scale(g, op_leaky_relu(g, op_scale(g, x, -1.0), 0.0), -1.0);
     return op_add(g, op_leaky_relu(g, x, 0.0), op_add_scalar(g, op_exp(g, below), -1.0));
 }
 
-node *op_maximum(graph *g, node *a, node *b)
+graph_node *op_maximum(graph *g, graph_node *a, graph_node *b)
 {
     return op_add(g, a, op_leaky_relu(g, op_subtract(g, b, a), 0.0));
 }
 
-node *op_leaky_relu(graph *g, node *x, double slope)
+graph_node *op_leaky_relu(graph *g, graph_node *x, double slope)
 {
     return unary(g, OP_LEAKY_RELU, x, slope);
 }
 
-node *op_leaky_relu_grad(graph *g, node *x, double slope)
+graph_node *op_leaky_relu_grad(graph *g, graph_node *x, double slope)
 {
     return unary(g, OP_LEAKY_RELU_GRAD, x, slope);
 }
 
-node *op_add_n(graph *g, node *const *x, int count)
+graph_node *op_add_n(graph *g, graph_node *const *x, int count)
 {
     int accumulated = 0;
-    for (int i = 0; i < count; i++) accumulated += op_table(x[i]->op)->accumulates;
-    if (accumulated >= 2) return graph_node(g, OP_ADD_N, count, x, &(op_attr){0}, NULL);
-    node *sum = x[0];
+    for (int i = 0; i < count; i++) accumulated += op_info(x[i]->op)->accumulates;
+    if (accumulated >= 2) return graph_make_node(g, OP_ADD_N, count, x, &(op_attr){0}, NULL);
+    graph_node *sum = x[0];
     for (int i = 1; i < count; i++) sum = op_add(g, sum, x[i]);
     return sum;
 }
 
-node *op_transpose(graph *g, node *x)
+graph_node *op_transpose(graph *g, graph_node *x)
 {
     if (x->op == OP_TRANSPOSE) return x->in[0];
-    return graph_node(g, OP_TRANSPOSE, 1, &x, &(op_attr){0}, NULL);
+    return graph_make_node(g, OP_TRANSPOSE, 1, &x, &(op_attr){0}, NULL);
 }
 
 // A parameter is turned once and then serves every product that wants its transpose, and rows of B
 // that lie side by side are what the kernel is fast at.
-node *op_matmul(graph *g, node *a, node *b, bool ta, bool tb)
+graph_node *op_matmul(graph *g, graph_node *a, graph_node *b, bool ta, bool tb)
 {
     if (tb && b->op == OP_LEAF && b->attr.bound && b->shape.rank == 2) {
         b = op_transpose(g, b);
         tb = false;
     }
-    return graph_node(g, OP_MATMUL, 2, (node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb}, NULL);
+    return graph_make_node(g, OP_MATMUL, 2, (graph_node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb},
+                           NULL);
 }
 
-node *op_batch_matmul(graph *g, node *a, node *b, bool ta, bool tb)
+graph_node *op_batch_matmul(graph *g, graph_node *a, graph_node *b, bool ta, bool tb)
 {
-    return graph_node(g, OP_BATCH_MATMUL, 2, (node *[]){a, b}, &(op_attr){.ta = ta, .tb = tb},
-                      NULL);
+    return graph_make_node(g, OP_BATCH_MATMUL, 2, (graph_node *[]){a, b},
+                           &(op_attr){.ta = ta, .tb = tb}, NULL);
 }
 
-node *op_batch_solve(graph *g, node *a, node *b, bool ta)
+graph_node *op_batch_solve(graph *g, graph_node *a, graph_node *b, bool ta)
 {
-    return graph_node(g, OP_BATCH_SOLVE, 2, (node *[]){a, b}, &(op_attr){.ta = ta}, NULL);
+    return graph_make_node(g, OP_BATCH_SOLVE, 2, (graph_node *[]){a, b}, &(op_attr){.ta = ta},
+                           NULL);
 }
 
-node *op_fill_upper(graph *g, node *x, int64_t n)
+graph_node *op_fill_upper(graph *g, graph_node *x, int64_t n)
 {
-    shape want = {3, {x->shape.size[0], n, n}};
-    return graph_node(g, OP_FILL_UPPER, 1, &x, &(op_attr){0}, &want);
+    tensor_shape want = {3, {x->shape.size[0], n, n}};
+    return graph_make_node(g, OP_FILL_UPPER, 1, &x, &(op_attr){0}, &want);
 }
 
-node *op_take_upper(graph *g, node *x)
+graph_node *op_take_upper(graph *g, graph_node *x)
 {
-    return graph_node(g, OP_TAKE_UPPER, 1, &x, &(op_attr){0}, NULL);
+    return graph_make_node(g, OP_TAKE_UPPER, 1, &x, &(op_attr){0}, NULL);
 }
 
 // Rows of a 1 and n zeros, read as rows of n: the ones are on the diagonal.
-node *op_identity(graph *g, int64_t items, int64_t n)
+graph_node *op_identity(graph *g, int64_t items, int64_t n)
 {
-    node *one = op_constant(g, 1.0, &(shape){2, {n, 1}});
-    node *rest = op_constant(g, 0.0, &(shape){2, {n, n}});
-    node *flat = op_concat(g, (node *[]){one, rest}, 2, 1);
+    graph_node *one = op_constant(g, 1.0, &(tensor_shape){2, {n, 1}});
+    graph_node *rest = op_constant(g, 0.0, &(tensor_shape){2, {n, n}});
+    graph_node *flat = op_concat(g, (graph_node *[]){one, rest}, 2, 1);
     flat = op_slice(g, op_reshape(g, flat, 1, (int64_t[]){n * (n + 1)}), 0, 0, n * n);
     return op_broadcast(g, op_reshape(g, flat, 2, (int64_t[]){n, n}), 0, 1, &items);
 }
 
-node *op_bias(graph *g, node *x, node *bias)
+graph_node *op_bias(graph *g, graph_node *x, graph_node *bias)
 {
     return op_add(g, x, op_broadcast_like(g, bias, x));
 }
 
-node *op_dense(graph *g, node *x, node *w, node *bias)
+graph_node *op_dense(graph *g, graph_node *x, graph_node *w, graph_node *bias)
 {
     return op_bias(g, op_matmul(g, x, w, false, false), bias);
 }
@@ -268,7 +270,8 @@ static void pad(int64_t *out, int64_t *before, int64_t in, int64_t kernel, int64
     if (total > 0) *before = total / 2;
 }
 
-static node *convolve(graph *g, int op, node *x, node *w, int stride, op_padding padding, int grow)
+static graph_node *convolve(graph *g, int op, graph_node *x, graph_node *w, int stride,
+                            op_padding padding, int grow)
 {
     const int64_t *xs = x->shape.size, *ws = w->shape.size;
     conv_geometry c = {.n = xs[0],
@@ -281,111 +284,113 @@ static node *convolve(graph *g, int op, node *x, node *w, int stride, op_padding
                        .stride = stride};
     pad(&c.oh, &c.top, c.h, c.kh, stride, padding);
     pad(&c.ow, &c.left, c.w, c.kw, stride, padding);
-    return graph_node(g, op, 2, (node *[]){x, w}, &(op_attr){.conv = c}, NULL);
+    return graph_make_node(g, op, 2, (graph_node *[]){x, w}, &(op_attr){.conv = c}, NULL);
 }
 
-node *op_conv(graph *g, node *x, node *w, int stride, op_padding padding)
+graph_node *op_conv(graph *g, graph_node *x, graph_node *w, int stride, op_padding padding)
 {
     return convolve(g, OP_CONV, x, w, stride, padding, 1);
 }
 
-node *op_upconv(graph *g, node *x, node *w)
+graph_node *op_upconv(graph *g, graph_node *x, graph_node *w)
 {
     return convolve(g, OP_UPCONV, x, w, 1, OP_SAME, 2);
 }
 
-node *op_upsample(graph *g, node *x)
+graph_node *op_upsample(graph *g, graph_node *x)
 {
     return unary(g, OP_UPSAMPLE, x, 0.0);
 }
 
-node *op_sum_pool2(graph *g, node *x)
+graph_node *op_sum_pool2(graph *g, graph_node *x)
 {
     return unary(g, OP_SUM_POOL2, x, 0.0);
 }
 
-node *op_reshape(graph *g, node *x, int rank, const int64_t *size)
+graph_node *op_reshape(graph *g, graph_node *x, int rank, const int64_t *size)
 {
-    shape s = shape_of(rank, size);
+    tensor_shape s = shape_of(rank, size);
     if (shape_equal(&s, &x->shape)) return x;
     if (x->op == OP_RESHAPE) return op_reshape(g, x->in[0], rank, size);
     if (x->op == OP_CONSTANT) return op_constant(g, x->attr.value, &s);
-    return graph_node(g, OP_RESHAPE, 1, &x, &(op_attr){0}, &s);
+    return graph_make_node(g, OP_RESHAPE, 1, &x, &(op_attr){0}, &s);
 }
 
 // The shape of x with `count` places along `axis`; as x has it where there is no such axis.
-static shape resized(const node *x, int axis, int64_t count)
+static tensor_shape resized(const graph_node *x, int axis, int64_t count)
 {
-    shape s = x->shape;
+    tensor_shape s = x->shape;
     if (axis >= 0 && axis < s.rank) s.size[axis] = count;
     return s;
 }
 
-node *op_slice(graph *g, node *x, int axis, int64_t start, int64_t count)
+graph_node *op_slice(graph *g, graph_node *x, int axis, int64_t start, int64_t count)
 {
-    shape s = resized(x, axis, count);
+    tensor_shape s = resized(x, axis, count);
     if (axis >= 0 && axis < s.rank && start == 0 && shape_equal(&s, &x->shape)) return x;
-    return graph_node(g, OP_SLICE, 1, &x, &(op_attr){.axis = axis, .start = start}, &s);
+    return graph_make_node(g, OP_SLICE, 1, &x, &(op_attr){.axis = axis, .start = start}, &s);
 }
 
-node *op_pad_slice(graph *g, node *x, int axis, int64_t start, int64_t size)
+graph_node *op_pad_slice(graph *g, graph_node *x, int axis, int64_t start, int64_t size)
 {
-    shape s = resized(x, axis, size);
+    tensor_shape s = resized(x, axis, size);
     if (axis >= 0 && axis < s.rank && start == 0 && shape_equal(&s, &x->shape)) return x;
-    return graph_node(g, OP_PAD_SLICE, 1, &x, &(op_attr){.axis = axis, .start = start}, &s);
+    return graph_make_node(g, OP_PAD_SLICE, 1, &x, &(op_attr){.axis = axis, .start = start}, &s);
 }
 
-node *op_concat(graph *g, node *const *x, int count, int axis)
+graph_node *op_concat(graph *g, graph_node *const *x, int count, int axis)
 {
     if (count == 1) return x[0];
-    return graph_node(g, OP_CONCAT, count, x, &(op_attr){.axis = axis}, NULL);
+    return graph_make_node(g, OP_CONCAT, count, x, &(op_attr){.axis = axis}, NULL);
 }
 
-node *op_broadcast(graph *g, node *x, int axis, int axes, const int64_t *size)
+graph_node *op_broadcast(graph *g, graph_node *x, int axis, int axes, const int64_t *size)
 {
     if (!axes) return x;
     op_attr attr = {.axis = axis, .axes = axes};
-    if (axis < 0 || axis > x->shape.rank || axes < 0 || x->shape.rank + axes > GRAPH_RANK)
-        return graph_node(g, OP_BROADCAST, 1, &x, &attr, NULL); // which says what is wrong
-    shape s = {.rank = x->shape.rank + axes};
+    if (axis < 0 || axis > x->shape.rank || axes < 0 || x->shape.rank + axes > GRAPH_MAX_RANK)
+        return graph_make_node(g, OP_BROADCAST, 1, &x, &attr, NULL); // which says what is wrong
+    tensor_shape s = {.rank = x->shape.rank + axes};
     for (int i = 0; i < s.rank; i++)
         s.size[i] = i < axis          ? x->shape.size[i]
                     : i < axis + axes ? size[i - axis]
                                       : x->shape.size[i - axes];
     if (x->op == OP_CONSTANT) return op_constant(g, x->attr.value, &s);
-    return graph_node(g, OP_BROADCAST, 1, &x, &attr, &s);
+    return graph_make_node(g, OP_BROADCAST, 1, &x, &attr, &s);
 }
 
-node *op_sum(graph *g, node *x, int axis, int axes)
+graph_node *op_sum(graph *g, graph_node *x, int axis, int axes)
 {
     if (!axes) return x;
-    return graph_node(g, OP_SUM, 1, &x, &(op_attr){.axis = axis, .axes = axes}, NULL);
+    return graph_make_node(g, OP_SUM, 1, &x, &(op_attr){.axis = axis, .axes = axes}, NULL);
 }
 
-node *op_broadcast_like(graph *g, node *x, const node *like)
+graph_node *op_broadcast_like(graph *g, graph_node *x, const graph_node *like)
 {
     return op_broadcast(g, x, 0, like->shape.rank - x->shape.rank, like->shape.size);
 }
 
-node *op_sum_per_item(graph *g, node *x)
+graph_node *op_sum_per_item(graph *g, graph_node *x)
 {
     return op_sum(g, x, 1, x->shape.rank - 1);
 }
 
 // One number per item, at every place of the item.
-static node *each_like(graph *g, node *x, const node *like)
+static graph_node *each_like(graph *g, graph_node *x, const graph_node *like)
 {
     return op_broadcast(g, x, 1, like->shape.rank - 1, like->shape.size + 1);
 }
 
-node *op_layer_norm(graph *g, node *x, node *gain, node *bias, double epsilon)
+graph_node *op_layer_norm(graph *g, graph_node *x, graph_node *gain, graph_node *bias,
+                          double epsilon)
 {
     int64_t places = shape_count(&x->shape) / (x->shape.size[0] ? x->shape.size[0] : 1);
     double share = 1.0 / (double)places;
-    node *centred = op_subtract(g, x, each_like(g, op_scale(g, op_sum_per_item(g, x), share), x));
-    node *variance = op_scale(g, op_sum_per_item(g, op_square(g, centred)), share);
-    node *scale = op_reciprocal(g, op_sqrt(g, op_add_scalar(g, variance, epsilon)));
-    node *y = op_multiply(g, centred, each_like(g, scale, x));
+    graph_node *centred =
+        op_subtract(g, x, each_like(g, op_scale(g, op_sum_per_item(g, x), share), x));
+    graph_node *variance = op_scale(g, op_sum_per_item(g, op_square(g, centred)), share);
+    graph_node *scale = op_reciprocal(g, op_sqrt(g, op_add_scalar(g, variance, epsilon)));
+    graph_node *y = op_multiply(g, centred, each_like(g, scale, x));
     return op_add(g, op_multiply(g, y, op_broadcast_like(g, gain, x)),
                   op_broadcast_like(g, bias, x));
 }

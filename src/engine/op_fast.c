@@ -18,81 +18,81 @@ static void clear(float *out, int64_t n)
     memset(out, 0, (size_t)n * sizeof *out);
 }
 
-void op_fast_constant(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_constant(float *out, const graph_node *n, const float *const *in, bool accumulate,
                       float *scratch)
 {
     (void)in, (void)accumulate, (void)scratch;
     for (int64_t i = 0; i < shape_count(&n->shape); i++) out[i] = (float)n->attr.value;
 }
 
-static int64_t inner_of(const node *n)
+static int64_t inner_of(const graph_node *n)
 {
     return n->in[0]->shape.size[!n->attr.ta];
 }
 
-void op_fast_matmul(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_matmul(float *out, const graph_node *n, const float *const *in, bool accumulate,
                     float *scratch)
 {
     gemm_float(out, in[0], in[1], n->shape.size[0], n->shape.size[1], inner_of(n), n->attr.ta,
                n->attr.tb, accumulate, scratch);
 }
 
-int64_t op_fast_matmul_scratch(const node *n)
+int64_t op_fast_matmul_scratch(const graph_node *n)
 {
     return gemm_scratch(n->shape.size[0], n->shape.size[1], inner_of(n), n->attr.ta, n->attr.tb);
 }
 
-int64_t op_fast_conv_scratch(const node *n)
+int64_t op_fast_conv_scratch(const graph_node *n)
 {
     return conv_scratch(&n->attr.conv);
 }
 
-int64_t op_fast_upconv_scratch(const node *n)
+int64_t op_fast_upconv_scratch(const graph_node *n)
 {
     return upconv_scratch(&n->attr.conv);
 }
 
-void op_fast_conv(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_conv(float *out, const graph_node *n, const float *const *in, bool accumulate,
                   float *scratch)
 {
     (void)accumulate;
     conv_forward(out, in[0], in[1], NULL, 1.0f, &n->attr.conv, scratch);
 }
 
-void op_fast_conv_data(float *out, const node *n, const float *const *in, bool accumulate,
-                       float *scratch)
+void op_fast_conv_grad_input(float *out, const graph_node *n, const float *const *in,
+                             bool accumulate, float *scratch)
 {
     (void)accumulate;
-    conv_data(out, in[0], in[1], &n->attr.conv, scratch);
+    conv_grad_input(out, in[0], in[1], &n->attr.conv, scratch);
 }
 
-void op_fast_conv_weights(float *out, const node *n, const float *const *in, bool accumulate,
-                          float *scratch)
+void op_fast_conv_grad_weights(float *out, const graph_node *n, const float *const *in,
+                               bool accumulate, float *scratch)
 {
-    conv_weights(out, in[0], in[1], accumulate, &n->attr.conv, scratch);
+    conv_grad_weights(out, in[0], in[1], accumulate, &n->attr.conv, scratch);
 }
 
-void op_fast_upconv(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_upconv(float *out, const graph_node *n, const float *const *in, bool accumulate,
                     float *scratch)
 {
     (void)accumulate;
     upconv_forward(out, in[0], in[1], NULL, 1.0f, &n->attr.conv, scratch);
 }
 
-void op_fast_upconv_data(float *out, const node *n, const float *const *in, bool accumulate,
-                         float *scratch)
+void op_fast_upconv_grad_input(float *out, const graph_node *n, const float *const *in,
+                               bool accumulate, float *scratch)
 {
     (void)accumulate;
-    upconv_data(out, in[0], in[1], &n->attr.conv, scratch);
+    upconv_grad_input(out, in[0], in[1], &n->attr.conv, scratch);
 }
 
-void op_fast_upconv_weights(float *out, const node *n, const float *const *in, bool accumulate,
-                            float *scratch)
+void op_fast_upconv_grad_weights(float *out, const graph_node *n, const float *const *in,
+                                 bool accumulate, float *scratch)
 {
-    upconv_weights(out, in[0], in[1], accumulate, &n->attr.conv, scratch);
+    upconv_grad_weights(out, in[0], in[1], accumulate, &n->attr.conv, scratch);
 }
 
-void op_fast_upsample(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_upsample(float *out, const graph_node *n, const float *const *in, bool accumulate,
                       float *scratch)
 {
     (void)accumulate, (void)scratch;
@@ -108,7 +108,7 @@ void op_fast_upsample(float *out, const node *n, const float *const *in, bool ac
     }
 }
 
-void op_fast_sum_pool2(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_sum_pool2(float *out, const graph_node *n, const float *const *in, bool accumulate,
                        float *scratch)
 {
     (void)accumulate, (void)scratch;
@@ -122,28 +122,28 @@ void op_fast_sum_pool2(float *out, const node *n, const float *const *in, bool a
         }
 }
 
-void op_fast_reshape(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_reshape(float *out, const graph_node *n, const float *const *in, bool accumulate,
                      float *scratch)
 {
     (void)accumulate, (void)scratch;
     copy(out, in[0], shape_count(&n->shape));
 }
 
-void op_fast_slice(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_slice(float *out, const graph_node *n, const float *const *in, bool accumulate,
                    float *scratch)
 {
     (void)accumulate, (void)scratch;
-    op_layout l = layout_along(&n->shape, n->attr.axis, 1);
+    op_layout l = op_layout_along(&n->shape, n->attr.axis, 1);
     int64_t whole = n->in[0]->shape.size[n->attr.axis] * l.inner, part = l.middle * l.inner;
     for (int64_t o = 0; o < l.outer; o++)
         copy(out + o * part, in[0] + o * whole + n->attr.start * l.inner, part);
 }
 
-void op_fast_pad_slice(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_pad_slice(float *out, const graph_node *n, const float *const *in, bool accumulate,
                        float *scratch)
 {
     (void)accumulate, (void)scratch;
-    op_layout l = layout_along(&n->shape, n->attr.axis, 1);
+    op_layout l = op_layout_along(&n->shape, n->attr.axis, 1);
     int64_t whole = l.middle * l.inner, part = n->in[0]->shape.size[n->attr.axis] * l.inner;
     int64_t before = n->attr.start * l.inner;
     for (int64_t o = 0; o < l.outer; o++, out += whole) {
@@ -153,11 +153,11 @@ void op_fast_pad_slice(float *out, const node *n, const float *const *in, bool a
     }
 }
 
-void op_fast_concat(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_concat(float *out, const graph_node *n, const float *const *in, bool accumulate,
                     float *scratch)
 {
     (void)accumulate, (void)scratch;
-    op_layout l = layout_along(&n->shape, n->attr.axis, 1);
+    op_layout l = op_layout_along(&n->shape, n->attr.axis, 1);
     for (int64_t o = 0; o < l.outer; o++)
         for (int j = 0; j < n->inputs; j++) {
             int64_t part = n->in[j]->shape.size[n->attr.axis] * l.inner;
@@ -166,21 +166,22 @@ void op_fast_concat(float *out, const node *n, const float *const *in, bool accu
         }
 }
 
-void op_fast_broadcast(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_broadcast(float *out, const graph_node *n, const float *const *in, bool accumulate,
                        float *scratch)
 {
     (void)accumulate, (void)scratch;
-    op_layout l = layout_along(&n->shape, n->attr.axis, n->attr.axes);
+    op_layout l = op_layout_along(&n->shape, n->attr.axis, n->attr.axes);
     for (int64_t o = 0; o < l.outer; o++)
         for (int64_t m = 0; m < l.middle; m++, out += l.inner)
             if (l.inner == 1) *out = in[0][o];
             else copy(out, in[0] + o * l.inner, l.inner);
 }
 
-void op_fast_sum(float *out, const node *n, const float *const *in, bool accumulate, float *scratch)
+void op_fast_sum(float *out, const graph_node *n, const float *const *in, bool accumulate,
+                 float *scratch)
 {
     (void)scratch;
-    op_layout l = layout_along(&n->in[0]->shape, n->attr.axis, n->attr.axes);
+    op_layout l = op_layout_along(&n->in[0]->shape, n->attr.axis, n->attr.axes);
     for (int64_t o = 0; o < l.outer; o++) {
         const float *x = in[0] + o * l.middle * l.inner;
         float *y = out + o * l.inner;
@@ -195,7 +196,7 @@ void op_fast_sum(float *out, const node *n, const float *const *in, bool accumul
 }
 
 // In squares, so that both sides stay in the first cache.
-void op_fast_transpose(float *out, const node *n, const float *const *in, bool accumulate,
+void op_fast_transpose(float *out, const graph_node *n, const float *const *in, bool accumulate,
                        float *scratch)
 {
     (void)accumulate, (void)scratch;

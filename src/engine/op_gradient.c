@@ -2,258 +2,259 @@
 // How each operation is differentiated. A rule makes nodes, and only of operations that have rules.
 #include "engine/op_gradient.h"
 
-static node *conv_of(graph *g, int op, const node *like, node *a, node *b)
+static graph_node *conv_of(graph *g, int op, const graph_node *like, graph_node *a, graph_node *b)
 {
-    return graph_node(g, op, 2, (node *[]){a, b}, &(op_attr){.conv = like->attr.conv}, NULL);
+    return graph_make_node(g, op, 2, (graph_node *[]){a, b}, &(op_attr){.conv = like->attr.conv},
+                           NULL);
 }
 
-void op_gradient_add(graph *g, node **d, node *y, node *dy)
+void op_gradient_add(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     (void)g, (void)y;
     d[0] = d[1] = dy;
 }
 
-void op_gradient_subtract(graph *g, node **d, node *y, node *dy)
+void op_gradient_subtract(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     (void)y;
     d[0] = dy;
     d[1] = op_scale(g, dy, -1.0);
 }
 
-void op_gradient_multiply(graph *g, node **d, node *y, node *dy)
+void op_gradient_multiply(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_multiply(g, dy, y->in[1]);
     d[1] = op_multiply(g, dy, y->in[0]);
 }
 
-void op_gradient_divide(graph *g, node **d, node *y, node *dy)
+void op_gradient_divide(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_divide(g, dy, y->in[1]);
     d[1] = op_scale(g, op_multiply(g, d[0], y), -1.0);
 }
 
-void op_gradient_scale(graph *g, node **d, node *y, node *dy)
+void op_gradient_scale(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_scale(g, dy, y->attr.value);
 }
 
-void op_gradient_add_scalar(graph *g, node **d, node *y, node *dy)
+void op_gradient_add_scalar(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     (void)g, (void)y;
     d[0] = dy;
 }
 
-void op_gradient_exp(graph *g, node **d, node *y, node *dy)
+void op_gradient_exp(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_multiply(g, dy, y);
 }
 
-void op_gradient_log(graph *g, node **d, node *y, node *dy)
+void op_gradient_log(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_divide(g, dy, y->in[0]);
 }
 
-void op_gradient_sqrt(graph *g, node **d, node *y, node *dy)
+void op_gradient_sqrt(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_divide(g, op_scale(g, dy, 0.5), y);
 }
 
-void op_gradient_reciprocal(graph *g, node **d, node *y, node *dy)
+void op_gradient_reciprocal(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_scale(g, op_multiply(g, dy, op_square(g, y)), -1.0);
 }
 
-void op_gradient_sin(graph *g, node **d, node *y, node *dy)
+void op_gradient_sin(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_multiply(g, dy, op_cos(g, y->in[0]));
 }
 
-void op_gradient_cos(graph *g, node **d, node *y, node *dy)
+void op_gradient_cos(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_scale(g, op_multiply(g, dy, op_sin(g, y->in[0])), -1.0);
 }
 
-void op_gradient_tanh(graph *g, node **d, node *y, node *dy)
+void op_gradient_tanh(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_subtract(g, dy, op_multiply(g, dy, op_square(g, y)));
 }
 
-void op_gradient_sigmoid(graph *g, node **d, node *y, node *dy)
+void op_gradient_sigmoid(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_multiply(g, dy, op_subtract(g, y, op_square(g, y)));
 }
 
-void op_gradient_softplus(graph *g, node **d, node *y, node *dy)
+void op_gradient_softplus(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_multiply(g, dy, op_sigmoid(g, y->in[0]));
 }
 
 // The swish family takes x and s = sigmoid(x), which is kept for all of them; s is no variable of
 // its own, so the whole derivative goes to x.
-void op_gradient_swish(graph *g, node **d, node *y, node *dy)
+void op_gradient_swish(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = op_multiply(g, dy, graph_node(g, OP_SWISH1, 2, y->in, &(op_attr){0}, NULL));
+    d[0] = op_multiply(g, dy, graph_make_node(g, OP_SWISH_GRAD, 2, y->in, &(op_attr){0}, NULL));
 }
 
-void op_gradient_swish1(graph *g, node **d, node *y, node *dy)
+void op_gradient_swish_grad(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = op_multiply(g, dy, graph_node(g, OP_SWISH2, 2, y->in, &(op_attr){0}, NULL));
+    d[0] = op_multiply(g, dy, graph_make_node(g, OP_SWISH_GRAD2, 2, y->in, &(op_attr){0}, NULL));
 }
 
 // With s' = s - s^2: f''' = 3 s'' + x s''', s'' = s' (1 - 2s), s''' = s'' (1 - 2s) - 2 s'^2.
-void op_gradient_swish2(graph *g, node **d, node *y, node *dy)
+void op_gradient_swish_grad2(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    node *x = y->in[0], *s = y->in[1];
-    node *s1 = op_subtract(g, s, op_square(g, s));
-    node *slope = op_add_scalar(g, op_scale(g, s, -2.0), 1.0);
-    node *s2 = op_multiply(g, s1, slope);
-    node *s3 = op_subtract(g, op_multiply(g, s2, slope), op_scale(g, op_square(g, s1), 2.0));
-    node *f3 = op_add(g, op_scale(g, s2, 3.0), op_multiply(g, x, s3));
+    graph_node *x = y->in[0], *s = y->in[1];
+    graph_node *s1 = op_subtract(g, s, op_square(g, s));
+    graph_node *slope = op_add_scalar(g, op_scale(g, s, -2.0), 1.0);
+    graph_node *s2 = op_multiply(g, s1, slope);
+    graph_node *s3 = op_subtract(g, op_multiply(g, s2, slope), op_scale(g, op_square(g, s1), 2.0));
+    graph_node *f3 = op_add(g, op_scale(g, s2, 3.0), op_multiply(g, x, s3));
     d[0] = op_multiply(g, dy, f3);
 }
 
 // 2 / sqrt(pi) exp(-x^2)
-void op_gradient_erf(graph *g, node **d, node *y, node *dy)
+void op_gradient_erf(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    node *bell = op_exp(g, op_scale(g, op_square(g, y->in[0]), -1.0));
+    graph_node *bell = op_exp(g, op_scale(g, op_square(g, y->in[0]), -1.0));
     d[0] = op_multiply(g, dy, op_scale(g, bell, 1.1283791670955126));
 }
 
 // (x dy - y dx) / (x^2 + y^2); the origin has no angle, and passes nothing on.
-void op_gradient_atan2(graph *g, node **d, node *y, node *dy)
+void op_gradient_atan2(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    node *a = y->in[0], *b = y->in[1];
-    node *square = op_add_scalar(g, op_add(g, op_square(g, a), op_square(g, b)), 1e-12);
-    node *share = op_divide(g, dy, square);
+    graph_node *a = y->in[0], *b = y->in[1];
+    graph_node *square = op_add_scalar(g, op_add(g, op_square(g, a), op_square(g, b)), 1e-12);
+    graph_node *share = op_divide(g, dy, square);
     d[0] = op_multiply(g, share, b);
     d[1] = op_scale(g, op_multiply(g, share, a), -1.0);
 }
 
 // By the sign of the output, which is that of the input, so that the input need not be kept.
-void op_gradient_leaky_relu(graph *g, node **d, node *y, node *dy)
+void op_gradient_leaky_relu(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_multiply(g, dy, op_leaky_relu_grad(g, y, y->attr.value));
 }
 
-void op_gradient_leaky_relu_grad(graph *g, node **d, node *y, node *dy)
+void op_gradient_leaky_relu_grad(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     (void)g, (void)d, (void)y, (void)dy;
 }
 
-void op_gradient_add_n(graph *g, node **d, node *y, node *dy)
+void op_gradient_add_n(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     (void)g;
     for (int i = 0; i < y->inputs; i++) d[i] = dy;
 }
 
 // C = op(A) op(B): dA = dC op(B)' or, where A is stored transposed, op(B) dC'; the same for B.
-void op_gradient_matmul(graph *g, node **d, node *y, node *dy)
+void op_gradient_matmul(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    node *a = y->in[0], *b = y->in[1];
+    graph_node *a = y->in[0], *b = y->in[1];
     bool ta = y->attr.ta, tb = y->attr.tb;
     d[0] = ta ? op_matmul(g, b, dy, tb, true) : op_matmul(g, dy, b, false, !tb);
     d[1] = tb ? op_matmul(g, dy, a, true, ta) : op_matmul(g, a, dy, !ta, false);
 }
 
 // The same for every item.
-void op_gradient_batch_matmul(graph *g, node **d, node *y, node *dy)
+void op_gradient_batch_matmul(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    node *a = y->in[0], *b = y->in[1];
+    graph_node *a = y->in[0], *b = y->in[1];
     bool ta = y->attr.ta, tb = y->attr.tb;
     d[0] = ta ? op_batch_matmul(g, b, dy, tb, true) : op_batch_matmul(g, dy, b, false, !tb);
     d[1] = tb ? op_batch_matmul(g, dy, a, true, ta) : op_batch_matmul(g, a, dy, !ta, false);
 }
 
 // A x = b: db = A'^-1 dx, and dA = -db x'; its transpose where A is stored transposed.
-void op_gradient_batch_solve(graph *g, node **d, node *y, node *dy)
+void op_gradient_batch_solve(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     bool ta = y->attr.ta;
     int64_t column[] = {y->shape.size[0], y->shape.size[1], 1};
     d[1] = op_batch_solve(g, y->in[0], dy, !ta);
-    node *x = op_reshape(g, y, 3, column), *db = op_reshape(g, d[1], 3, column);
+    graph_node *x = op_reshape(g, y, 3, column), *db = op_reshape(g, d[1], 3, column);
     d[0] = op_scale(g, op_batch_matmul(g, ta ? x : db, ta ? db : x, false, true), -1.0);
 }
 
-void op_gradient_fill_upper(graph *g, node **d, node *y, node *dy)
+void op_gradient_fill_upper(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     (void)y;
     d[0] = op_take_upper(g, dy);
 }
 
-void op_gradient_take_upper(graph *g, node **d, node *y, node *dy)
+void op_gradient_take_upper(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_fill_upper(g, dy, y->in[0]->shape.size[1]);
 }
 
 // y = conv(x, w), dx = data(dy, w), dw = weights(x, dy): linear in both arguments, and the
 // transposes of each other.
-void op_gradient_conv(graph *g, node **d, node *y, node *dy)
+void op_gradient_conv(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = conv_of(g, OP_CONV_DATA, y, dy, y->in[1]);
-    d[1] = conv_of(g, OP_CONV_WEIGHTS, y, y->in[0], dy);
+    d[0] = conv_of(g, OP_CONV_GRAD_INPUT, y, dy, y->in[1]);
+    d[1] = conv_of(g, OP_CONV_GRAD_WEIGHTS, y, y->in[0], dy);
 }
 
-void op_gradient_conv_data(graph *g, node **d, node *y, node *dy)
+void op_gradient_conv_grad_input(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = conv_of(g, OP_CONV, y, dy, y->in[1]);
-    d[1] = conv_of(g, OP_CONV_WEIGHTS, y, dy, y->in[0]);
+    d[1] = conv_of(g, OP_CONV_GRAD_WEIGHTS, y, dy, y->in[0]);
 }
 
-void op_gradient_conv_weights(graph *g, node **d, node *y, node *dy)
+void op_gradient_conv_grad_weights(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = conv_of(g, OP_CONV_DATA, y, y->in[1], dy);
+    d[0] = conv_of(g, OP_CONV_GRAD_INPUT, y, y->in[1], dy);
     d[1] = conv_of(g, OP_CONV, y, y->in[0], dy);
 }
 
-void op_gradient_upconv(graph *g, node **d, node *y, node *dy)
+void op_gradient_upconv(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = conv_of(g, OP_UPCONV_DATA, y, dy, y->in[1]);
-    d[1] = conv_of(g, OP_UPCONV_WEIGHTS, y, y->in[0], dy);
+    d[0] = conv_of(g, OP_UPCONV_GRAD_INPUT, y, dy, y->in[1]);
+    d[1] = conv_of(g, OP_UPCONV_GRAD_WEIGHTS, y, y->in[0], dy);
 }
 
-void op_gradient_upconv_data(graph *g, node **d, node *y, node *dy)
+void op_gradient_upconv_grad_input(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = conv_of(g, OP_UPCONV, y, dy, y->in[1]);
-    d[1] = conv_of(g, OP_UPCONV_WEIGHTS, y, dy, y->in[0]);
+    d[1] = conv_of(g, OP_UPCONV_GRAD_WEIGHTS, y, dy, y->in[0]);
 }
 
-void op_gradient_upconv_weights(graph *g, node **d, node *y, node *dy)
+void op_gradient_upconv_grad_weights(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = conv_of(g, OP_UPCONV_DATA, y, y->in[1], dy);
+    d[0] = conv_of(g, OP_UPCONV_GRAD_INPUT, y, y->in[1], dy);
     d[1] = conv_of(g, OP_UPCONV, y, y->in[0], dy);
 }
 
-void op_gradient_upsample(graph *g, node **d, node *y, node *dy)
+void op_gradient_upsample(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     (void)y;
     d[0] = op_sum_pool2(g, dy);
 }
 
-void op_gradient_sum_pool2(graph *g, node **d, node *y, node *dy)
+void op_gradient_sum_pool2(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     (void)y;
     d[0] = op_upsample(g, dy);
 }
 
-void op_gradient_reshape(graph *g, node **d, node *y, node *dy)
+void op_gradient_reshape(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    const shape *s = &y->in[0]->shape;
+    const tensor_shape *s = &y->in[0]->shape;
     d[0] = op_reshape(g, dy, s->rank, s->size);
 }
 
-void op_gradient_slice(graph *g, node **d, node *y, node *dy)
+void op_gradient_slice(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     int axis = y->attr.axis;
     d[0] = op_pad_slice(g, dy, axis, y->attr.start, y->in[0]->shape.size[axis]);
 }
 
-void op_gradient_pad_slice(graph *g, node **d, node *y, node *dy)
+void op_gradient_pad_slice(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     int axis = y->attr.axis;
     d[0] = op_slice(g, dy, axis, y->attr.start, y->in[0]->shape.size[axis]);
 }
 
-void op_gradient_concat(graph *g, node **d, node *y, node *dy)
+void op_gradient_concat(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     int axis = y->attr.axis;
     int64_t start = 0;
@@ -264,17 +265,17 @@ void op_gradient_concat(graph *g, node **d, node *y, node *dy)
     }
 }
 
-void op_gradient_broadcast(graph *g, node **d, node *y, node *dy)
+void op_gradient_broadcast(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_sum(g, dy, y->attr.axis, y->attr.axes);
 }
 
-void op_gradient_sum(graph *g, node **d, node *y, node *dy)
+void op_gradient_sum(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_broadcast(g, dy, y->attr.axis, y->attr.axes, y->in[0]->shape.size + y->attr.axis);
 }
 
-void op_gradient_transpose(graph *g, node **d, node *y, node *dy)
+void op_gradient_transpose(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     (void)y;
     d[0] = op_transpose(g, dy);

@@ -9,7 +9,7 @@ typedef struct op_layout {
     int64_t outer, middle, inner;
 } op_layout;
 
-static inline op_layout layout_along(const shape *s, int axis, int axes)
+static inline op_layout op_layout_along(const tensor_shape *s, int axis, int axes)
 {
     op_layout l = {1, 1, 1};
     for (int i = 0; i < s->rank; i++)

@@ -6,8 +6,8 @@
 #include "engine/op.h"
 
 /// A node that is needed.
-typedef struct plan_value_info {
-    node *n;
+typedef struct plan_value {
+    graph_node *n;
     int uses;    // by needed nodes, and as an output
     int level;   // calls that must have run before it
     int unit;    // what computes it, or -1: leaves, views, numbers
@@ -16,7 +16,7 @@ typedef struct plan_value_info {
     bool output;
     int born, dies; // positions in the order; of homes
     int64_t offset; // in elements; of homes
-} plan_value_info;
+} plan_value;
 
 typedef enum plan_call_kind {
     PLAN_CALL_OP,    // one operation, with a bias and a leaky ReLU after a convolution
@@ -41,7 +41,7 @@ typedef struct plan {
     arena *mem;
     bool judge;
     int cells, units, outputs;
-    plan_value_info *cell;
+    plan_value *cell;
     int *where; // cell of a node id, or -1
     plan_call *unit;
     int *member;                 // cells of the tapes' units
@@ -50,17 +50,18 @@ typedef struct plan {
 } plan;
 
 /// The steps of planning, in this order.
-plumb_status plan_values(plan *p, node *const *output, int outputs); // plan_values.c
-plumb_status plan_calls(plan *p);                                    // plan_fuse.c
-plumb_status plan_order(plan *p);                                    // plan_order.c
-plumb_status plan_memory(plan *p);                                   // plan_memory.c
+plumb_status plan_collect_values(plan *p, graph_node *const *output,
+                                 int outputs); // plan_collect_values.c
+plumb_status plan_calls(plan *p);              // plan_fuse.c
+plumb_status plan_order(plan *p);              // plan_order.c
+plumb_status plan_memory(plan *p);             // plan_memory.c
 
-int plan_value(const plan *p, const node *n);
+int plan_value_index(const plan *p, const graph_node *n);
 /// The cell that holds what `c` shows: through reshapes, and where `views` through broadcasts and
 /// slices, which tapes read through.
-int plan_source(const plan *p, int c, bool views);
+int plan_find_storage(const plan *p, int c, bool views);
 /// Calls `see` for every cell that the unit reads from memory.
-void plan_reads(const plan *p, const plan_call *u, void (*see)(void *to, int cell), void *to);
-bool plan_is_view(const node *n);
+void plan_visit_reads(const plan *p, const plan_call *u, void (*see)(void *to, int cell), void *to);
+bool plan_is_view(const graph_node *n);
 
 #endif

@@ -7,11 +7,11 @@
 // level, so nodes of one level and shape that feed each other can always be run together.
 #include "engine/plan.h"
 
-enum { FUSED_MEMBERS = 16 }; // with two reads each they fit the tape's registers
+enum { FUSED_MAX_OPS = 16 }; // with two reads each they fit the tape's registers
 
 static int new_unit(plan *p, plan_call_kind kind, int result)
 {
-    const node *n = p->cell[result].n;
+    const graph_node *n = p->cell[result].n;
     p->unit[p->units] = (plan_call){.kind = kind,
                                     .stage = n->stage,
                                     .key = n->id,
@@ -22,30 +22,30 @@ static int new_unit(plan *p, plan_call_kind kind, int result)
     return p->units++;
 }
 
-static bool is_total_part(const plan *p, const node *part)
+static bool is_total_part(const plan *p, const graph_node *part)
 {
-    return op_table(part->op)->accumulates && p->cell[plan_value(p, part)].uses == 1;
+    return op_info(part->op)->accumulates && p->cell[plan_value_index(p, part)].uses == 1;
 }
 
 // The vector that a sum adds to every row, or NULL.
-static node *bias_of(const node *add, node *conv)
+static graph_node *bias_of(const graph_node *add, graph_node *conv)
 {
-    node *other = add->in[0] == conv ? add->in[1] : add->in[0];
+    graph_node *other = add->in[0] == conv ? add->in[1] : add->in[0];
     bool plain =
         other->op == OP_BROADCAST && other->attr.axis == 0 && other->in[0]->shape.rank == 1;
     return plain ? other->in[0] : NULL;
 }
 
-static bool lone(const plan *p, const node *n)
+static bool lone(const plan *p, const graph_node *n)
 {
-    const plan_value_info *c = &p->cell[plan_value(p, n)];
+    const plan_value *c = &p->cell[plan_value_index(p, n)];
     return c->uses == 1 && !c->output;
 }
 
-static node *lone_conv(const plan *p, const node *n)
+static graph_node *lone_conv(const plan *p, const graph_node *n)
 {
     for (int k = 0; k < n->inputs; k++) {
-        node *c = n->in[k];
+        graph_node *c = n->in[k];
         if ((c->op == OP_CONV || c->op == OP_UPCONV) && lone(p, c)) return c;
     }
     return NULL;
@@ -55,17 +55,17 @@ static node *lone_conv(const plan *p, const node *n)
 static void absorb(plan *p)
 {
     for (int c = 0; c < p->cells; c++) {
-        node *n = p->cell[c].n;
+        graph_node *n = p->cell[c].n;
         if (n->op == OP_ADD) {
-            node *conv = lone_conv(p, n), *bias = conv ? bias_of(n, conv) : NULL;
+            graph_node *conv = lone_conv(p, n), *bias = conv ? bias_of(n, conv) : NULL;
             if (!bias || n->stage != conv->stage) continue;
-            plan_call *u = &p->unit[p->cell[plan_value(p, conv)].unit];
-            u->bias = plan_value(p, bias);
+            plan_call *u = &p->unit[p->cell[plan_value_index(p, conv)].unit];
+            u->bias = plan_value_index(p, bias);
             u->result = c;
-            p->cell[c].unit = p->cell[plan_value(p, conv)].unit;
+            p->cell[c].unit = p->cell[plan_value_index(p, conv)].unit;
         } else if (n->op == OP_LEAKY_RELU) {
-            const node *x = n->in[0];
-            int u = p->cell[plan_value(p, x)].unit;
+            const graph_node *x = n->in[0];
+            int u = p->cell[plan_value_index(p, x)].unit;
             bool after = x->op == OP_CONV || x->op == OP_UPCONV || (x->op == OP_ADD && u >= 0);
             if (!after || !lone(p, x)) continue;
             p->unit[u].slope = (float)n->attr.value;
@@ -78,10 +78,10 @@ static void absorb(plan *p)
 static void find_levels(plan *p)
 {
     for (int c = 0; c < p->cells; c++) {
-        plan_value_info *me = &p->cell[c];
-        const node *n = me->n;
+        plan_value *me = &p->cell[c];
+        const graph_node *n = me->n;
         for (int k = 0; k < n->inputs; k++) {
-            int l = p->cell[plan_value(p, n->in[k])].level;
+            int l = p->cell[plan_value_index(p, n->in[k])].level;
             me->level = l > me->level ? l : me->level;
         }
         bool fused = op_elementwise(n->op) && me->unit < 0;
@@ -106,9 +106,9 @@ static plumb_status group(plan *p, int *parent)
     for (int c = 0; c < p->cells; c++) parent[c] = c;
     for (int c = 0; c < p->cells; c++) {
         if (!tape_cell(p, c)) continue;
-        const node *n = p->cell[c].n;
+        const graph_node *n = p->cell[c].n;
         for (int k = 0; k < n->inputs; k++) {
-            int i = plan_value(p, n->in[k]);
+            int i = plan_value_index(p, n->in[k]);
             if (tape_cell(p, i) && p->cell[i].level == p->cell[c].level &&
                 n->in[k]->stage == n->stage && shape_equal(&n->in[k]->shape, &n->shape))
                 parent[root(parent, c)] = root(parent, i);
@@ -130,7 +130,7 @@ static plumb_status make_tapes(plan *p)
     for (int c = 0; c < p->cells; c++) {
         if (!tape_cell(p, c)) continue;
         int r = root(parent, c);
-        if (!current[r] || p->unit[current[r] - 1].members == FUSED_MEMBERS)
+        if (!current[r] || p->unit[current[r] - 1].members == FUSED_MAX_OPS)
             current[r] = new_unit(p, PLAN_CALL_FUSED, c) + 1;
         p->unit[current[r] - 1].members++;
         head[c] = current[r];
@@ -160,10 +160,10 @@ static void want(void *to, int c)
 static void find_stored(plan *p)
 {
     for (int c = p->cells - 1; c >= 0; c--) {
-        plan_value_info *me = &p->cell[c];
+        plan_value *me = &p->cell[c];
         if (me->output) me->stored = true;
         if (!p->judge && me->n->op == OP_RESHAPE) {
-            if (me->stored) p->cell[plan_source(p, c, false)].stored = true;
+            if (me->stored) p->cell[plan_find_storage(p, c, false)].stored = true;
             continue;
         }
         if (me->unit < 0 && me->stored && me->n->op != OP_LEAF) {
@@ -175,15 +175,15 @@ static void find_stored(plan *p)
         if (me->unit < 0) continue;
         const plan_call *u = &p->unit[me->unit];
         if (u->kind == PLAN_CALL_FUSED ? p->member[u->first + u->members - 1] == c : u->result == c)
-            plan_reads(p, u, want, p);
+            plan_visit_reads(p, u, want, p);
     }
 }
 
 static void total_parts(plan *p, int c)
 {
-    const node *n = p->cell[c].n;
+    const graph_node *n = p->cell[c].n;
     for (int k = 0; k < n->inputs; k++) {
-        int part = plan_value(p, n->in[k]);
+        int part = plan_value_index(p, n->in[k]);
         if (is_total_part(p, n->in[k])) {
             p->cell[part].home = c;
             continue;
@@ -206,7 +206,7 @@ plumb_status plan_calls(plan *p)
     if (!p->unit || !p->member) return PLUMB_EMEMORY;
 
     for (int c = 0; c < p->cells; c++) {
-        const node *n = p->cell[c].n;
+        const graph_node *n = p->cell[c].n;
         p->member[c] = c;
         if (n->op == OP_LEAF ||
             (!p->judge && (op_elementwise(n->op) || plan_is_view(n) || n->op == OP_RESHAPE)))
@@ -224,7 +224,8 @@ plumb_status plan_calls(plan *p)
     plumb_status st = make_tapes(p);
     if (st) return st;
     for (int u = 0; u < p->units; u++)
-        if (p->unit[u].kind == PLAN_CALL_ADD) want(p, plan_source(p, p->unit[u].source, false));
+        if (p->unit[u].kind == PLAN_CALL_ADD)
+            want(p, plan_find_storage(p, p->unit[u].source, false));
     find_stored(p);
     return PLUMB_OK;
 }

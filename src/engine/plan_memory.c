@@ -19,7 +19,7 @@ typedef struct placer {
     int position;
 } placer;
 
-static int64_t grains(const plan_value_info *c)
+static int64_t grains(const plan_value *c)
 {
     return (shape_count(&c->n->shape) + GRAIN - 1) / GRAIN * GRAIN;
 }
@@ -75,7 +75,7 @@ static void give(placer *f, int64_t start, int64_t size)
 
 static void written(placer *f, int c)
 {
-    plan_value_info *h = &f->p->cell[f->p->cell[c].home];
+    plan_value *h = &f->p->cell[f->p->cell[c].home];
     if (h->born < 0) h->born = f->position;
     if (h->dies < f->position) h->dies = f->position;
 }
@@ -83,7 +83,7 @@ static void written(placer *f, int c)
 static void read(void *to, int c)
 {
     placer *f = to;
-    plan_value_info *h = &f->p->cell[f->p->cell[c].home];
+    plan_value *h = &f->p->cell[f->p->cell[c].home];
     if (h->dies < f->position) h->dies = f->position;
 }
 
@@ -91,15 +91,16 @@ static void find_lives(placer *f)
 {
     plan *p = f->p;
     for (int c = 0; c < p->cells; c++) {
-        plan_value_info *me = &p->cell[c];
+        plan_value *me = &p->cell[c];
         me->born = me->dies = -1;
-        if (!p->judge && me->n->op == OP_RESHAPE) me->home = p->cell[plan_source(p, c, false)].home;
+        if (!p->judge && me->n->op == OP_RESHAPE)
+            me->home = p->cell[plan_find_storage(p, c, false)].home;
         bool kept = me->n->op == OP_LEAF && (p->judge || !me->n->attr.bound);
         if (kept) me->born = 0, me->dies = p->units;
     }
     for (f->position = 0; f->position < p->units; f->position++) {
         const plan_call *u = &p->unit[p->order[f->position]];
-        plan_reads(p, u, read, f);
+        plan_visit_reads(p, u, read, f);
         if (u->kind != PLAN_CALL_FUSED) {
             written(f, u->result);
             continue;
@@ -121,7 +122,7 @@ static plumb_status by_position(plan *p, int **head, int **next, bool by_birth)
     if (!*head || !*next) return PLUMB_EMEMORY;
     for (int i = 0; i <= p->units; i++) (*head)[i] = -1;
     for (int c = p->cells - 1; c >= 0; c--) {
-        const plan_value_info *me = &p->cell[c];
+        const plan_value *me = &p->cell[c];
         if (me->home != c || me->born < 0) continue;
         int at = by_birth ? me->born : me->dies;
         (*next)[c] = (*head)[at];

@@ -69,9 +69,9 @@ static void link_read(void *to, int c)
 // A total is there when all that is added to it is.
 static void link_total(sorter *s, int u)
 {
-    const node *n = s->p->cell[s->p->unit[u].result].n;
+    const graph_node *n = s->p->cell[s->p->unit[u].result].n;
     for (int k = 0; k < n->inputs; k++) {
-        int part = plan_value(s->p, n->in[k]);
+        int part = plan_value_index(s->p, n->in[k]);
         if (s->p->cell[part].home == s->p->unit[u].result) link(s, s->p->cell[part].unit, u);
     }
 }
@@ -81,7 +81,7 @@ static void link_all(sorter *s)
     plan *p = s->p;
     for (int u = 0; u < p->units; u++) {
         s->to = u;
-        plan_reads(p, &p->unit[u], link_read, s);
+        plan_visit_reads(p, &p->unit[u], link_read, s);
         if (p->unit[u].kind == PLAN_CALL_NONE) link_total(s, u);
         if (p->unit[u].kind == PLAN_CALL_ADD) link(s, u, p->cell[p->unit[u].result].unit);
     }

@@ -10,18 +10,18 @@
 
 typedef struct builder {
     plan p;
-    program *to;
+    graph_program *to;
     int room; // operands
 } builder;
 
-static program_place place_of(const builder *b, int c)
+static program_location place_of(const builder *b, int c)
 {
-    const plan_value_info *me = &b->p.cell[b->p.cell[c].home];
+    const plan_value *me = &b->p.cell[b->p.cell[c].home];
     if (me->n->op == OP_LEAF && me->n->attr.bound && !b->p.judge) {
         for (int i = 0; i < b->to->leaves; i++)
-            if (b->to->leaf[i] == me->n) return (program_place){.leaf = i};
+            if (b->to->leaf[i] == me->n) return (program_location){.leaf = i};
     }
-    return (program_place){.leaf = -1, .offset = me->offset};
+    return (program_location){.leaf = -1, .offset = me->offset};
 }
 
 static void add_operand(builder *b, int c)
@@ -29,7 +29,7 @@ static void add_operand(builder *b, int c)
     b->to->operand[b->to->operands++] = place_of(b, c);
 }
 
-static fused_operand view_of(const node *n)
+static fused_operand view_of(const graph_node *n)
 {
     fused_operand v = {.view = FUSED_FULL};
     if (n->op == OP_CONSTANT) {
@@ -60,10 +60,10 @@ typedef struct taping {
     int reads;
 } taping;
 
-static int register_of(taping *t, const node *n)
+static int register_of(taping *t, const graph_node *n)
 {
     const plan *p = &t->b->p;
-    int c = plan_value(p, n);
+    int c = plan_value_index(p, n);
     for (int i = 0; i < t->u->members; i++)
         if (p->member[t->u->first + i] == c) return i;
     for (int i = 0; i < t->reads; i++)
@@ -78,7 +78,7 @@ static plumb_status make_tape(builder *b, program_step *s, const plan_call *u)
 {
     const plan *p = &b->p;
     arena *mem = &b->to->mem;
-    fused_code *code = ARENA_ALLOC(mem, fused_code, u->members);
+    fused_instruction *code = ARENA_ALLOC(mem, fused_instruction, u->members);
     int *write = ARENA_ALLOC(mem, int, u->members);
     taping t = {.b = b, .u = u};
     t.read = ARENA_ALLOC(mem, fused_operand, (2 * u->members));
@@ -87,8 +87,8 @@ static plumb_status make_tape(builder *b, program_step *s, const plan_call *u)
 
     s->operand = b->to->operands;
     for (int i = 0; i < u->members; i++) {
-        const plan_value_info *c = &p->cell[p->member[u->first + i]];
-        code[i] = (fused_code){.op = c->n->op, .out = i, .value = (float)c->n->attr.value};
+        const plan_value *c = &p->cell[p->member[u->first + i]];
+        code[i] = (fused_instruction){.op = c->n->op, .out = i, .value = (float)c->n->attr.value};
         code[i].a = register_of(&t, c->n->in[0]);
         code[i].b = c->n->inputs > 1 ? register_of(&t, c->n->in[1]) : code[i].a;
         if (!c->stored) continue;
@@ -97,10 +97,10 @@ static plumb_status make_tape(builder *b, program_step *s, const plan_call *u)
     }
     for (int i = 0; i < t.reads; i++) {
         bool number = t.read[i].view == FUSED_SCALAR;
-        add_operand(b, number ? p->member[u->first] : plan_source(p, t.seen[i], true));
+        add_operand(b, number ? p->member[u->first] : plan_find_storage(p, t.seen[i], true));
     }
     s->ins = t.reads;
-    const plan_value_info *any = &p->cell[p->member[u->first]];
+    const plan_value *any = &p->cell[p->member[u->first]];
     s->n = any->n;
     s->tape = (fused_loop){.count = shape_count(&any->n->shape),
                            .codes = u->members,
@@ -127,19 +127,19 @@ static void make_call(builder *b, program_step *s, const plan_call *u)
     add_operand(b, u->result);
     if (u->kind == PLAN_CALL_ADD) {
         s->n = p->cell[u->result].n;
-        add_operand(b, plan_source(p, u->source, false));
+        add_operand(b, plan_find_storage(p, u->source, false));
         s->ins = 1;
         return;
     }
-    const node *n = s->n = p->cell[p->member[u->first]].n;
+    const graph_node *n = s->n = p->cell[p->member[u->first]].n;
     for (int k = 0; k < n->inputs; k++)
-        add_operand(b, plan_source(p, plan_value(p, n->in[k]), false));
+        add_operand(b, plan_find_storage(p, plan_value_index(p, n->in[k]), false));
     s->ins = n->inputs;
     if (u->bias >= 0) {
-        add_operand(b, plan_source(p, u->bias, false));
+        add_operand(b, plan_find_storage(p, u->bias, false));
         s->ins++;
     }
-    const op_row *row = op_table(n->op);
+    const op_kind_info *row = op_info(n->op);
     if (row->flops) b->to->flops += row->flops(n);
     int64_t scratch = row->scratch && !p->judge ? row->scratch(n) : 0;
     if (scratch > b->to->scratch) b->to->scratch = scratch;
@@ -147,7 +147,7 @@ static void make_call(builder *b, program_step *s, const plan_call *u)
 
 static plumb_status make_steps(builder *b)
 {
-    program *to = b->to;
+    graph_program *to = b->to;
     const plan *p = &b->p;
     int64_t operands = 0;
     for (int u = 0; u < p->units; u++) {
@@ -158,7 +158,7 @@ static plumb_status make_steps(builder *b)
         to->stages = x->stage >= to->stages ? x->stage + 1 : to->stages;
     }
     to->step = ARENA_ALLOC(&to->mem, program_step, p->units);
-    to->operand = ARENA_ALLOC(&to->mem, program_place, operands);
+    to->operand = ARENA_ALLOC(&to->mem, program_location, operands);
     to->stage_end = ARENA_ALLOC(&to->mem, int, (to->stages + 1));
     if (!to->step || !to->operand || !to->stage_end) return PLUMB_EMEMORY;
     for (int i = 0; i < p->units; i++) {
@@ -175,7 +175,7 @@ static plumb_status make_steps(builder *b)
     return PLUMB_OK;
 }
 
-static packed_weights *slot_of(program *to, int leaf, conv_pass way)
+static packed_weights *slot_of(graph_program *to, int leaf, conv_pass way)
 {
     for (int i = 0; i < to->slots; i++)
         if (to->slot[i].leaf == leaf && to->slot[i].way == way) return &to->slot[i];
@@ -184,12 +184,12 @@ static packed_weights *slot_of(program *to, int leaf, conv_pass way)
 }
 
 // Parameters that are used as they are; what a program computes would have to be made ready anew.
-static void enter_slot(program *to, program_step *s, int stage)
+static void enter_slot(graph_program *to, program_step *s, int stage)
 {
     s->slot = -1;
-    if (s->kind != PLAN_CALL_OP || (s->n->op != OP_CONV && s->n->op != OP_CONV_DATA)) return;
+    if (s->kind != PLAN_CALL_OP || (s->n->op != OP_CONV && s->n->op != OP_CONV_GRAD_INPUT)) return;
     const conv_geometry *g = &s->n->attr.conv;
-    const conv_pass way = s->n->op == OP_CONV ? CONV_FORWARD : CONV_BACK;
+    const conv_pass way = s->n->op == OP_CONV ? CONV_PASS_FORWARD : CONV_PASS_GRAD_INPUT;
     const int leaf = to->operand[s->operand + 2].leaf;
     const int64_t size = leaf < 0 ? 0 : conv_packed_size(g, way);
     if (!size) return;
@@ -202,7 +202,7 @@ static void enter_slot(program *to, program_step *s, int stage)
     x->size = size;
 }
 
-static plumb_status make_slots(program *to)
+static plumb_status make_slots(graph_program *to)
 {
     to->slot = ARENA_ALLOC(&to->mem, packed_weights, (2 * (int64_t)to->leaves + 1));
     if (!to->slot) return PLUMB_EMEMORY;
@@ -223,18 +223,18 @@ static plumb_status make_slots(program *to)
 
 static plumb_status list_leaves(builder *b)
 {
-    program *to = b->to;
-    to->leaf = ARENA_ALLOC(&to->mem, const node *, b->p.cells);
-    to->input = ARENA_ALLOC(&to->mem, const node *, b->p.cells);
-    to->input_place = ARENA_ALLOC(&to->mem, program_place, b->p.cells);
+    graph_program *to = b->to;
+    to->leaf = ARENA_ALLOC(&to->mem, const graph_node *, b->p.cells);
+    to->input = ARENA_ALLOC(&to->mem, const graph_node *, b->p.cells);
+    to->input_place = ARENA_ALLOC(&to->mem, program_location, b->p.cells);
     if (!to->leaf || !to->input || !to->input_place) return PLUMB_EMEMORY;
     for (int c = 0; c < b->p.cells; c++) {
-        const node *n = b->p.cell[c].n;
+        const graph_node *n = b->p.cell[c].n;
         if (n->op != OP_LEAF) continue;
         if (n->attr.bound && !b->p.judge) to->leaf[to->leaves++] = n;
     }
     for (int c = 0; c < b->p.cells; c++) {
-        const node *n = b->p.cell[c].n;
+        const graph_node *n = b->p.cell[c].n;
         if (n->op != OP_LEAF || (n->attr.bound && !b->p.judge)) continue;
         to->input[to->inputs] = n;
         to->input_place[to->inputs++] = place_of(b, c);
@@ -242,11 +242,11 @@ static plumb_status list_leaves(builder *b)
     return PLUMB_OK;
 }
 
-static plumb_status build(builder *b, node *const *output, int outputs)
+static plumb_status build(builder *b, graph_node *const *output, int outputs)
 {
-    program *to = b->to;
+    graph_program *to = b->to;
     plumb_status st = graph_status(b->p.g);
-    if (!st) st = plan_values(&b->p, output, outputs);
+    if (!st) st = plan_collect_values(&b->p, output, outputs);
     if (!st) st = plan_calls(&b->p);
     if (!st) st = plan_order(&b->p);
     if (!st) st = plan_memory(&b->p);
@@ -254,11 +254,12 @@ static plumb_status build(builder *b, node *const *output, int outputs)
     if (!st) st = make_steps(b);
     if (!st) st = make_slots(to);
     if (st) return st;
-    to->output = ARENA_ALLOC(&to->mem, program_place, outputs);
-    to->output_node = ARENA_ALLOC(&to->mem, const node *, outputs);
+    to->output = ARENA_ALLOC(&to->mem, program_location, outputs);
+    to->output_node = ARENA_ALLOC(&to->mem, const graph_node *, outputs);
     if (!to->output || !to->output_node) return PLUMB_EMEMORY;
     for (int i = 0; i < outputs; i++) {
-        to->output[i] = place_of(b, plan_source(&b->p, plan_value(&b->p, output[i]), false));
+        to->output[i] =
+            place_of(b, plan_find_storage(&b->p, plan_value_index(&b->p, output[i]), false));
         to->output_node[i] = output[i];
     }
     to->outputs = outputs;
@@ -269,11 +270,11 @@ static plumb_status build(builder *b, node *const *output, int outputs)
     return PLUMB_OK;
 }
 
-plumb_status program_build(program **out, graph *g, node *const *output, int outputs,
+plumb_status program_build(graph_program **out, graph *g, graph_node *const *output, int outputs,
                            program_form form)
 {
     arena scratch = {0};
-    program *to = calloc(1, sizeof *to);
+    graph_program *to = calloc(1, sizeof *to);
     if (!to) return fail(PLUMB_EMEMORY, "no memory for a program");
     to->form = form;
     builder b = {.p = {.g = g, .mem = &scratch, .judge = form == PROGRAM_REFERENCE}, .to = to};
@@ -284,16 +285,16 @@ plumb_status program_build(program **out, graph *g, node *const *output, int out
     return st;
 }
 
-void program_free(program *p)
+void program_free(graph_program *p)
 {
     if (!p) return;
     arena_clear(&p->mem);
     free(p);
 }
 
-program_statistics program_stats(const program *p)
+program_statistics program_stats(const graph_program *p)
 {
-    int64_t e = (int64_t)program_element(p);
+    int64_t e = (int64_t)program_element_size(p);
     return (program_statistics){.nodes = p->nodes,
                                 .steps = p->steps,
                                 .tapes = p->tapes,
@@ -307,7 +308,7 @@ program_statistics program_stats(const program *p)
                                 .flops = p->flops};
 }
 
-void program_print(const program *p, void (*line)(void *to, const char *text), void *to)
+void program_print(const graph_program *p, void (*line)(void *to, const char *text), void *to)
 {
     for (int i = 0; i < p->steps; i++) {
         const program_step *s = &p->step[i];
@@ -317,13 +318,13 @@ void program_print(const program *p, void (*line)(void *to, const char *text), v
             used += snprintf(text + used, sizeof text - (size_t)used, "tape");
             for (int k = 0; k < s->tape.codes && used < 180; k++)
                 used += snprintf(text + used, sizeof text - (size_t)used, " %s",
-                                 op_table(s->tape.code[k].op)->name);
+                                 op_info(s->tape.code[k].op)->name);
         } else
             used += snprintf(text + used, sizeof text - (size_t)used, "%s%s%s",
-                             s->kind == PLAN_CALL_ADD ? "add" : op_table(s->n->op)->name,
+                             s->kind == PLAN_CALL_ADD ? "add" : op_info(s->n->op)->name,
                              s->ins > s->n->inputs && s->kind == PLAN_CALL_OP ? " bias" : "",
                              s->accumulate ? " into" : "");
-        snprintf(text + used, sizeof text - (size_t)used, "  %s", shape_text(size, &s->n->shape));
+        snprintf(text + used, sizeof text - (size_t)used, "  %s", shape_format(size, &s->n->shape));
         line(to, text);
     }
 }

@@ -8,14 +8,14 @@
 #include "engine/program.h"
 
 // Where a value is: in the block, or a bound leaf.
-typedef struct program_place {
+typedef struct program_location {
     int leaf; // -1: in the block
     int64_t offset;
-} program_place;
+} program_location;
 
 typedef struct program_step {
     plan_call_kind kind;
-    const node *n;
+    const graph_node *n;
     bool accumulate;
     float slope;
     int operand; // first of its places: outputs, then inputs
@@ -35,19 +35,19 @@ typedef struct packed_weights {
     bool shared;      // by several steps of one stage
 } packed_weights;
 
-struct program {
+struct graph_program {
     arena mem;
     program_form form;
     int steps, stages, operands, leaves, outputs, nodes;
     program_step *step;
     int *stage_end; // steps before the end of each stage
-    program_place *operand;
-    program_place *output;
-    const node **output_node;
-    const node **leaf; // bound ones
+    program_location *operand;
+    program_location *output;
+    const graph_node **output_node;
+    const graph_node **leaf; // bound ones
     int inputs;
-    const node **input;
-    program_place *input_place;
+    const graph_node **input;
+    program_location *input_place;
     packed_weights *slot;
     int slots;
     int64_t shared, ready; // floats of the shared slots, which come first, and of all
@@ -57,7 +57,7 @@ struct program {
 };
 
 /// Bytes of a number.
-static inline size_t program_element(const program *p)
+static inline size_t program_element_size(const graph_program *p)
 {
     return p->form == PROGRAM_REFERENCE ? sizeof(double) : sizeof(float);
 }

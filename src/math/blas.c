@@ -124,7 +124,7 @@ static void load_once(void)
     pthread_once(&once, load);
 }
 
-plumb_status blas_load(void)
+plumb_status blas_library_load(void)
 {
     load_once();
     if (blas.library) return PLUMB_OK;
@@ -161,7 +161,7 @@ const char *blas_version(void)
     return blas.version;
 }
 
-const char *blas_remedy(void)
+const char *blas_wanted_kernel(void)
 {
     load_once();
     return blas.remedy;

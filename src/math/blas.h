@@ -15,7 +15,7 @@
 #include "base/status.h"
 
 /// Loads OpenBLAS. Call it before any of the products. Fails with PLUMB_EMISSING.
-plumb_status blas_load(void);
+plumb_status blas_library_load(void);
 
 /// C (m, n) = alpha A B + beta C, with A (m, k) or its transpose stored (k, m), B (k, n).
 void blas_gemm(double *c, int64_t ldc, const double *a, int64_t lda, bool transpose_a,
@@ -31,6 +31,6 @@ const char *blas_kernel(void);
 const char *blas_version(void);
 /// The kernel set there should be, if the one in use is too old for this processor and the host
 /// program had loaded OpenBLAS before us, so that we could not mend it; else NULL.
-const char *blas_remedy(void);
+const char *blas_wanted_kernel(void);
 
 #endif

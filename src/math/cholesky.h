@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Cholesky factors of symmetric positive definite matrices of a few hundred rows, row-major. The
-// bulk of the work is products by OpenBLAS: blas_load() comes first.
+// bulk of the work is products by OpenBLAS: blas_library_load() comes first.
 #ifndef MATH_CHOLESKY_H
 #define MATH_CHOLESKY_H
 

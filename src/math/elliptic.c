@@ -17,7 +17,7 @@ elliptic elliptic_make(double m1)
     }
     double a = 1.0, b = sqrt(m1);
     if (b == 0.0) return e;
-    for (; e.depth < ELLIPTIC_DEPTH; e.depth++) {
+    for (; e.depth < ELLIPTIC_MAX_DEPTH; e.depth++) {
         e.a[e.depth] = a;
         e.b[e.depth] = b;
         e.mean = 0.5 * (a + b);

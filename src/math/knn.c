@@ -430,8 +430,8 @@ static plumb_status run(search *s, arena *mem, int threads)
     return st;
 }
 
-plumb_status knn_kth(double *out, const knn_index *points, const double *queries, int64_t count,
-                     int64_t k, int threads)
+plumb_status knn_kth_distance(double *out, const knn_index *points, const double *queries,
+                              int64_t count, int64_t k, int threads)
 {
     if (count < 1) return PLUMB_OK;
     if (points->count > INT32_MAX - PANEL)

@@ -27,8 +27,8 @@ plumb_status knn_init(knn_index *out, arena *mem, const double *rows, int64_t co
 
 /// out[i] = the distance of queries[i] (queries, dims) to its k-th nearest row, 1 <= k <= count.
 /// Equal points count each. All must be finite. Fails with PLUMB_EMEMORY.
-plumb_status knn_kth(double *out, const knn_index *points, const double *queries, int64_t count,
-                     int64_t k, int threads);
+plumb_status knn_kth_distance(double *out, const knn_index *points, const double *queries,
+                              int64_t count, int64_t k, int threads);
 
 /// "avx2" or "portable"; both give the same bits.
 const char *knn_instructions(void);

@@ -240,8 +240,9 @@ static plumb_status walk_init(walk *k, arena *mem, const lasso_target *t, double
     return PLUMB_OK;
 }
 
-plumb_status lasso_cd_solve(lasso_fit *out, arena *mem, arena *scratch, const lasso_target *t,
-                            double a, int64_t max_sweeps, double tolerance)
+plumb_status lasso_coordinate_descent_solve(lasso_fit *out, arena *mem, arena *scratch,
+                                            const lasso_target *t, double a, int64_t max_sweeps,
+                                            double tolerance)
 {
     const arena_mark mark = arena_get_mark(scratch);
     walk k;

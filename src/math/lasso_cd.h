@@ -31,8 +31,9 @@ plumb_status lasso_target_init(lasso_target *out, arena *mem, const poly_design 
                                const double *y);
 
 /// Minimises 1/2 |y - Xw|^2 + a |w|_1. The fit is made in `mem`; `scratch` is left as it was.
-plumb_status lasso_cd_solve(lasso_fit *out, arena *mem, arena *scratch, const lasso_target *t,
-                            double a, int64_t max_sweeps, double tolerance);
+plumb_status lasso_coordinate_descent_solve(lasso_fit *out, arena *mem, arena *scratch,
+                                            const lasso_target *t, double a, int64_t max_sweeps,
+                                            double tolerance);
 
 /// Packs dense weights into a fit.
 plumb_status lasso_fit_pack(lasso_fit *out, arena *mem, const lasso_target *t,

@@ -12,7 +12,7 @@ static const double RANK = 1e-14;
 // How far |x_j . r| may exceed a before feature j is let in.
 static const double SLACK = 1e-11;
 
-struct lasso_path {
+struct lasso_active_set {
     const lasso_target *t;
     const poly_design *d;
     arena *mem;
@@ -40,7 +40,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static plumb_status reserve_factor(lasso_path *s, int64_t capacity)
+static plumb_status reserve_factor(lasso_active_set *s, int64_t capacity)
 {
     int64_t *order = ARENA_ALLOC(s->mem, int64_t, capacity);
     double *factor = ARENA_ALLOC(s->mem, double, (capacity * capacity));
@@ -67,7 +67,7 @@ static void *grown(arena *mem, const void *old, int64_t count, int64_t capacity,
     return fresh;
 }
 
-static plumb_status reserve(lasso_path *s, int64_t capacity)
+static plumb_status reserve(lasso_active_set *s, int64_t capacity)
 {
     const int64_t old_stride = s->stride, stride = vector_padded(capacity);
     double *gram = NULL;
@@ -95,7 +95,7 @@ static plumb_status reserve(lasso_path *s, int64_t capacity)
     return PLUMB_OK;
 }
 
-static void take_in(lasso_path *s, int64_t feature)
+static void take_in(lasso_active_set *s, int64_t feature)
 {
     const int64_t place = s->count++;
     s->feature[place] = feature;
@@ -108,7 +108,7 @@ static void take_in(lasso_path *s, int64_t feature)
 }
 
 // With a Gram matrix the working set is the whole design.
-static plumb_status take_all(lasso_path *s)
+static plumb_status take_all(lasso_active_set *s)
 {
     const int64_t count = s->d->poly->count;
     const plumb_status st = reserve(s, count);
@@ -118,9 +118,9 @@ static plumb_status take_all(lasso_path *s)
     return PLUMB_OK;
 }
 
-plumb_status lasso_path_create(lasso_path **out, arena *mem, const lasso_target *t)
+plumb_status lasso_active_set_create(lasso_active_set **out, arena *mem, const lasso_target *t)
 {
-    lasso_path *s = ARENA_ALLOC(mem, lasso_path, 1);
+    lasso_active_set *s = ARENA_ALLOC(mem, lasso_active_set, 1);
     if (!s) return PLUMB_EMEMORY;
     s->t = t;
     s->d = t->design;
@@ -146,7 +146,7 @@ plumb_status lasso_path_create(lasso_path **out, arena *mem, const lasso_target 
 // --- the factor of the active set ----------------------------------------------------------------
 
 // Whole groups of VECTOR_PAD by the vector loops, the rest one by one.
-static void solve_lower(const lasso_path *s, double *b, int64_t n)
+static void solve_lower(const lasso_active_set *s, double *b, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         const double *l = s->factor + i * s->factor_capacity;
@@ -157,7 +157,7 @@ static void solve_lower(const lasso_path *s, double *b, int64_t n)
     }
 }
 
-static void solve_upper(const lasso_path *s, double *b, int64_t n)
+static void solve_upper(const lasso_active_set *s, double *b, int64_t n)
 {
     for (int64_t i = n - 1; i >= 0; i--) {
         const double *l = s->factor + i * s->factor_capacity;
@@ -169,7 +169,7 @@ static void solve_upper(const lasso_path *s, double *b, int64_t n)
 }
 
 // Appends a feature; false if its column depends on those already there. Leaves L v = G_Aj in row.
-static bool factor_append(lasso_path *s, int64_t place)
+static bool factor_append(lasso_active_set *s, int64_t place)
 {
     const int64_t n = s->active;
     const double *gram = s->gram + place * s->stride;
@@ -188,7 +188,7 @@ static bool factor_append(lasso_path *s, int64_t place)
 
 // Removes entry k: rows below move up, and rotations make the factor triangular again. Row by row,
 // each row takes the rotations of those above it and makes its own.
-static void factor_remove(lasso_path *s, int64_t k)
+static void factor_remove(lasso_active_set *s, int64_t k)
 {
     const int64_t m = s->factor_capacity;
     double *cosine = s->row, *sine = s->step; // scratch here
@@ -212,13 +212,13 @@ static void factor_remove(lasso_path *s, int64_t k)
 
 // --- steps on the working set --------------------------------------------------------------------
 
-static void move(lasso_path *s, int64_t place, double change)
+static void move(lasso_active_set *s, int64_t place, double change)
 {
     s->w[place] += change;
     vector_axpy(s->g, -change, s->gram + place * s->stride, s->stride);
 }
 
-static void leave(lasso_path *s, int64_t k)
+static void leave(lasso_active_set *s, int64_t k)
 {
     const int64_t place = s->order[k];
     s->w[place] = 0.0;
@@ -227,7 +227,7 @@ static void leave(lasso_path *s, int64_t k)
 }
 
 // The share of `step` at which the first active weight reaches zero, and which one; 1 if none does.
-static double first_zero(const lasso_path *s, int64_t *which)
+static double first_zero(const lasso_active_set *s, int64_t *which)
 {
     double share = 1.0;
     *which = -1;
@@ -246,7 +246,7 @@ static double first_zero(const lasso_path *s, int64_t *which)
 
 // To the optimum of the active set with its signs, letting go of weights that reach zero.
 // Returns whether anything moved.
-static bool settle(lasso_path *s, double a)
+static bool settle(lasso_active_set *s, double a)
 {
     bool moved = false;
     for (int round = 0; round < 6 && s->active;) {
@@ -276,7 +276,7 @@ static bool settle(lasso_path *s, double a)
 
 // Feature j depends on the active ones: x_j = X_A v. Weight moves over to it without changing the
 // residual until one of the others is used up; false if none ever is, and j must stay out.
-static bool exchange(lasso_path *s, int64_t place, int8_t sign)
+static bool exchange(lasso_active_set *s, int64_t place, int8_t sign)
 {
     solve_upper(s, s->row, s->active); // row = v
     double most = (double)INFINITY;
@@ -297,13 +297,13 @@ static bool exchange(lasso_path *s, int64_t place, int8_t sign)
     return true;
 }
 
-static plumb_status reserve_entry(lasso_path *s)
+static plumb_status reserve_entry(lasso_active_set *s)
 {
     return s->active + 1 < s->factor_capacity ? PLUMB_OK
                                               : reserve_factor(s, 2 * s->factor_capacity);
 }
 
-static plumb_status enter(lasso_path *s, int64_t place)
+static plumb_status enter(lasso_active_set *s, int64_t place)
 {
     const int8_t sign = s->g[place] > 0.0 ? 1 : -1;
     while (!factor_append(s, place)) {
@@ -317,7 +317,7 @@ static plumb_status enter(lasso_path *s, int64_t place)
 }
 
 // How far an inactive feature violates |g| <= a; at most 0 if it does not.
-static double violation(const lasso_path *s, int64_t i, double a, double noise)
+static double violation(const lasso_active_set *s, int64_t i, double a, double noise)
 {
     if (s->sign[i] || s->blocked[i] || s->norm[i] == 0.0) return 0.0;
     return fabs(s->g[i]) - a - SLACK * a - noise * s->norm[i];
@@ -326,7 +326,7 @@ static double violation(const lasso_path *s, int64_t i, double a, double noise)
 // Lets in the features that violate most, at most `limit` of them, all within half of the worst; of
 // equal ones the first, so that of two equal columns the first is used. A column that depends on
 // the active ones comes in alone, by exchange. Returns how many came, 0 if nothing violates.
-static plumb_status enter_worst(int64_t *entered, lasso_path *s, double a, int64_t limit)
+static plumb_status enter_worst(int64_t *entered, lasso_active_set *s, double a, int64_t limit)
 {
     const double noise = 1e-15 * sqrt(s->t->yy);
     double worst = 0.0;
@@ -353,7 +353,7 @@ static plumb_status enter_worst(int64_t *entered, lasso_path *s, double a, int64
 
 // Features come in several at a time while most of them stay, else one at a time: then each step is
 // sure to go down.
-static plumb_status solve_within(lasso_path *s, double a)
+static plumb_status solve_within(lasso_active_set *s, double a)
 {
     memset(s->blocked, 0, (size_t)s->count * sizeof *s->blocked);
     settle(s, a);
@@ -375,7 +375,7 @@ static plumb_status solve_within(lasso_path *s, double a)
 
 // --- the whole design ----------------------------------------------------------------------------
 
-static void refresh_with_gram(lasso_path *s)
+static void refresh_with_gram(lasso_active_set *s)
 {
     memcpy(s->g, s->c, (size_t)s->count * sizeof *s->g);
     for (int64_t k = 0; k < s->active; k++)
@@ -383,7 +383,7 @@ static void refresh_with_gram(lasso_path *s)
 }
 
 // The residual, and X^T r of everything, from scratch.
-static void refresh(lasso_path *s)
+static void refresh(lasso_active_set *s)
 {
     if (s->d->gram) {
         refresh_with_gram(s);
@@ -409,7 +409,7 @@ static int more_violated_first(const void *a, const void *b)
     return (x->feature > y->feature) - (x->feature < y->feature);
 }
 
-static plumb_status extend_gram(lasso_path *s, int64_t from)
+static plumb_status extend_gram(lasso_active_set *s, int64_t from)
 {
     const int64_t n = s->d->stride;
     for (int64_t i = from; i < s->count; i++)
@@ -423,7 +423,7 @@ static plumb_status extend_gram(lasso_path *s, int64_t from)
 }
 
 // Lets in the features outside the working set that violate most; *added says how many.
-static plumb_status widen(int64_t *added, lasso_path *s, double a)
+static plumb_status widen(int64_t *added, lasso_active_set *s, double a)
 {
     *added = 0;
     if (!s->within) return PLUMB_OK;
@@ -458,7 +458,7 @@ static plumb_status widen(int64_t *added, lasso_path *s, double a)
     return st ? st : extend_gram(s, from);
 }
 
-static double relative_gap(const lasso_path *s, double a)
+static double relative_gap(const lasso_active_set *s, double a)
 {
     double u = 0.0, l1 = 0.0, wc = 0.0, wg = 0.0, rr, ry;
     for (int64_t i = 0; i < s->count; i++) {
@@ -482,7 +482,7 @@ static double relative_gap(const lasso_path *s, double a)
 // Weights of opposite sign on columns that are nearly alike cancel, and x_j . r is then no better
 // known than to rounding times what cancelled. Where every optimality condition holds within that,
 // no double is closer to the optimum, even if the gap cannot show it.
-static bool exact_to_rounding(const lasso_path *s, double a)
+static bool exact_to_rounding(const lasso_active_set *s, double a)
 {
     double cancelled = sqrt(s->t->yy);
     for (int64_t k = 0; k < s->active; k++)
@@ -497,7 +497,7 @@ static bool exact_to_rounding(const lasso_path *s, double a)
     return true;
 }
 
-static plumb_status pack(lasso_fit *out, arena *mem, const lasso_path *s)
+static plumb_status pack(lasso_fit *out, arena *mem, const lasso_active_set *s)
 {
     double *dense = s->scratch; // large enough: poly_design_scratch() counts the features in
     memset(dense, 0, (size_t)s->d->poly->count * sizeof *dense);
@@ -505,7 +505,8 @@ static plumb_status pack(lasso_fit *out, arena *mem, const lasso_path *s)
     return lasso_fit_pack(out, mem, s->t, dense);
 }
 
-plumb_status lasso_path_solve(lasso_fit *out, arena *mem, lasso_path *s, double a, double gap)
+plumb_status lasso_active_set_solve(lasso_fit *out, arena *mem, lasso_active_set *s, double a,
+                                    double gap)
 {
     *out = (lasso_fit){.converged = true};
     if (s->t->yy > 0.0) {

@@ -11,14 +11,15 @@
 
 #include "math/lasso_cd.h"
 
-typedef struct lasso_path lasso_path;
+typedef struct lasso_active_set lasso_active_set;
 
 /// `mem` keeps the path's memory and must not be rewound before it is done with.
-plumb_status lasso_path_create(lasso_path **out, arena *mem, const lasso_target *t);
+plumb_status lasso_active_set_create(lasso_active_set **out, arena *mem, const lasso_target *t);
 
 /// The minimum of 1/2 |y - Xw|^2 + a |w|_1 for the next penalty; start with the largest. The fit is
 /// made in `mem`; it counts as converged if its duality gap is at most `gap` * |y|^2, or if the
 /// optimality conditions hold to rounding.
-plumb_status lasso_path_solve(lasso_fit *out, arena *mem, lasso_path *path, double a, double gap);
+plumb_status lasso_active_set_solve(lasso_fit *out, arena *mem, lasso_active_set *path, double a,
+                                    double gap);
 
 #endif

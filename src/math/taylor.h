@@ -9,7 +9,7 @@
 enum {
     TAYLOR_ORDER = 22,
     TAYLOR_TERMS = TAYLOR_ORDER + 1,
-    TAYLOR_MAX = 8, ///< unknowns
+    TAYLOR_MAX_UNKNOWNS = 8, ///< unknowns
 };
 
 /// A vector field, as a recipe for the Taylor series of its solutions: row i of `x` (n, TERMS)
@@ -21,11 +21,11 @@ typedef struct taylor_solution {
     taylor_series *series;
     const void *system;
     int n;
-    bool relative;           ///< accuracy relative to every unknown, not to 1
-    double sign;             ///< of time's direction
-    double t, step;          ///< the series holds from t to t + step
-    double rest[TAYLOR_MAX]; ///< what rounding took from the state so far
-    double x[TAYLOR_MAX][TAYLOR_TERMS];
+    bool relative;                    ///< accuracy relative to every unknown, not to 1
+    double sign;                      ///< of time's direction
+    double t, step;                   ///< the series holds from t to t + step
+    double rest[TAYLOR_MAX_UNKNOWNS]; ///< what rounding took from the state so far
+    double x[TAYLOR_MAX_UNKNOWNS][TAYLOR_TERMS];
 } taylor_solution;
 
 /// From x0 (n) at time 0, forward or backward.

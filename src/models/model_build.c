@@ -24,8 +24,8 @@ plumb_status model_build_parameters(trainable_model *out, arena *mem, const para
     return PLUMB_OK;
 }
 
-plumb_status model_build_instance(instance **out, const program *ready, const net *n,
-                                  const float *value)
+plumb_status model_build_instance(program_instance **out, const graph_program *ready,
+                                  const network_builder *n, const float *value)
 {
     plumb_status st = instance_create(out, ready);
     for (int k = 0; !st && k < n->leaves; k++)
@@ -33,7 +33,8 @@ plumb_status model_build_instance(instance **out, const program *ready, const ne
     return st;
 }
 
-void model_build_add_gradient(float *gradient, const instance *i, const net *n, int first)
+void model_build_add_gradient(float *gradient, const program_instance *i, const network_builder *n,
+                              int first)
 {
     for (int k = 0; k < n->leaves; k++) {
         const param *p = &n->params->at[n->leaf[k].param];
@@ -41,7 +42,7 @@ void model_build_add_gradient(float *gradient, const instance *i, const net *n, 
     }
 }
 
-void model_build_record_program(plumb_record *record, const char *name, const program *p)
+void model_build_record_program(plumb_record *record, const char *name, const graph_program *p)
 {
     program_statistics r = program_stats(p);
     plumb_record_begin_object(record, name);
@@ -57,10 +58,10 @@ void model_build_record_program(plumb_record *record, const char *name, const pr
     plumb_record_end(record);
 }
 
-plumb_status model_build_program(program **out, arena *mem, const net *n, node *const *term,
-                                 int terms, node *const *gradient)
+plumb_status model_build_program(graph_program **out, arena *mem, const network_builder *n,
+                                 graph_node *const *term, int terms, graph_node *const *gradient)
 {
-    node **output = ARENA_ALLOC(mem, node *, (terms + n->leaves));
+    graph_node **output = ARENA_ALLOC(mem, graph_node *, (terms + n->leaves));
     if (!output) return PLUMB_EMEMORY;
     memcpy(output, term, (size_t)terms * sizeof *output);
     memcpy(output + terms, gradient, (size_t)n->leaves * sizeof *output);

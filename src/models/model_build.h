@@ -14,15 +14,16 @@ plumb_status model_build_parameters(trainable_model *out, arena *mem, const para
                                     uint64_t seed);
 
 /// An instance of `ready` that reads its parameters from `value`, a block like those of `n`.
-plumb_status model_build_instance(instance **out, const program *ready, const net *n,
-                                  const float *value);
+plumb_status model_build_instance(program_instance **out, const graph_program *ready,
+                                  const network_builder *n, const float *value);
 
 /// Adds output first + k of the instance to the place of leaf k.
-void model_build_add_gradient(float *gradient, const instance *i, const net *n, int first);
+void model_build_add_gradient(float *gradient, const program_instance *i, const network_builder *n,
+                              int first);
 
 /// A program whose outputs are `terms` terms of a loss and then the gradients of the leaves.
-plumb_status model_build_program(program **out, arena *mem, const net *n, node *const *term,
-                                 int terms, node *const *gradient);
+plumb_status model_build_program(graph_program **out, arena *mem, const network_builder *n,
+                                 graph_node *const *term, int terms, graph_node *const *gradient);
 
 /// The clips of a replica, and how many of them at once: `wanted`, or all if they are fewer. Fails
 /// with PLUMB_EVALUE if something is left over.
@@ -34,6 +35,6 @@ void model_build_record_shards(plumb_record *record, const params *p, const trai
                                int64_t share, int64_t group);
 
 /// What the planner made of a program, as an object of the record.
-void model_build_record_program(plumb_record *record, const char *name, const program *p);
+void model_build_record_program(plumb_record *record, const char *name, const graph_program *p);
 
 #endif

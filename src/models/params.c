@@ -23,7 +23,7 @@ int params_find(const params *p, const char *name)
     return -1;
 }
 
-int params_add(params *p, const char *name, const shape *s, param_init start, double value)
+int params_add(params *p, const char *name, const tensor_shape *s, param_init start, double value)
 {
     int i = params_find(p, name);
     if (i >= 0) return i;
@@ -78,10 +78,10 @@ void params_init_values(const params *p, float *block, uint64_t seed)
     }
 }
 
-node *net_param(net *n, const char *name, int rank, const int64_t *size, param_init start,
-                double value)
+graph_node *network_param(network_builder *n, const char *name, int rank, const int64_t *size,
+                          param_init start, double value)
 {
-    shape s = {.rank = rank};
+    tensor_shape s = {.rank = rank};
     if (rank) memcpy(s.size, size, (size_t)rank * sizeof *size);
     int i = params_add(n->params, name, &s, start, value);
     if (i < 0) return graph_error(n->g, PLUMB_EMEMORY);
@@ -95,20 +95,21 @@ node *net_param(net *n, const char *name, int rank, const int64_t *size, param_i
         n->leaf = leaf;
         n->room = room;
     }
-    node *leaf = op_parameter(n->g, name, rank, size);
+    graph_node *leaf = op_parameter(n->g, name, rank, size);
     n->leaf[n->leaves++] = (param_leaf){.param = i, .leaf = leaf};
     return leaf;
 }
 
-static bool fixed(const net *n, int leaf)
+static bool fixed(const network_builder *n, int leaf)
 {
     return n->params->at[n->leaf[leaf].param].start == PARAM_INIT_FIXED;
 }
 
-int net_gradients(net *n, node **output, node *const *y, node *const *seed, int ys)
+int network_gradients(network_builder *n, graph_node **output, graph_node *const *y,
+                      graph_node *const *seed, int ys)
 {
-    node **leaf = ARENA_ALLOC(graph_memory(n->g), node *, n->leaves);
-    node **d = ARENA_ALLOC(graph_memory(n->g), node *, n->leaves);
+    graph_node **leaf = ARENA_ALLOC(graph_memory(n->g), graph_node *, n->leaves);
+    graph_node **d = ARENA_ALLOC(graph_memory(n->g), graph_node *, n->leaves);
     if (!leaf || !d) {
         graph_error(n->g, PLUMB_EMEMORY);
         return 0;
@@ -122,7 +123,7 @@ int net_gradients(net *n, node **output, node *const *y, node *const *seed, int 
     return n->leaves;
 }
 
-node *net_activate(net *n, node *x, activation a)
+graph_node *network_activate(network_builder *n, graph_node *x, activation a)
 {
     switch (a) {
     case ACT_RELU: return op_leaky_relu(n->g, x, 0.0);
@@ -136,35 +137,35 @@ node *net_activate(net *n, node *x, activation a)
     }
 }
 
-static node *weights(net *n, const char *name, int rank, const int64_t *size)
+static graph_node *weights(network_builder *n, const char *name, int rank, const int64_t *size)
 {
     char full[128];
     snprintf(full, sizeof full, "%s.w", name);
-    return net_param(n, full, rank, size, PARAM_INIT_WEIGHTS, 0.0);
+    return network_param(n, full, rank, size, PARAM_INIT_WEIGHTS, 0.0);
 }
 
-static node *bias(net *n, const char *name, int64_t out)
+static graph_node *bias(network_builder *n, const char *name, int64_t out)
 {
     char full[128];
     snprintf(full, sizeof full, "%s.b", name);
-    return net_param(n, full, 1, &out, PARAM_INIT_VALUE, 0.0);
+    return network_param(n, full, 1, &out, PARAM_INIT_VALUE, 0.0);
 }
 
-node *net_dense(net *n, const char *name, node *x, int64_t out)
+graph_node *network_dense(network_builder *n, const char *name, graph_node *x, int64_t out)
 {
-    node *w = weights(n, name, 2, (int64_t[]){x->shape.size[1], out});
+    graph_node *w = weights(n, name, 2, (int64_t[]){x->shape.size[1], out});
     return op_dense(n->g, x, w, bias(n, name, out));
 }
 
-node *net_conv(net *n, const char *name, node *x, int64_t out, int64_t kernel, int stride,
-               op_padding padding)
+graph_node *network_conv(network_builder *n, const char *name, graph_node *x, int64_t out,
+                         int64_t kernel, int stride, op_padding padding)
 {
-    node *w = weights(n, name, 4, (int64_t[]){kernel, kernel, x->shape.size[3], out});
+    graph_node *w = weights(n, name, 4, (int64_t[]){kernel, kernel, x->shape.size[3], out});
     return op_bias(n->g, op_conv(n->g, x, w, stride, padding), bias(n, name, out));
 }
 
-node *net_upconv(net *n, const char *name, node *x, int64_t out)
+graph_node *network_upconv(network_builder *n, const char *name, graph_node *x, int64_t out)
 {
-    node *w = weights(n, name, 4, (int64_t[]){3, 3, x->shape.size[3], out});
+    graph_node *w = weights(n, name, 4, (int64_t[]){3, 3, x->shape.size[3], out});
     return op_bias(n->g, op_upconv(n->g, x, w), bias(n, name, out));
 }

@@ -17,7 +17,7 @@ typedef enum param_init {
 
 typedef struct param {
     const char *name; // "enc.block0.conv0.w"
-    shape shape;
+    tensor_shape shape;
     int64_t offset; // in the block
     param_init start;
     double value;
@@ -32,7 +32,7 @@ typedef struct params {
 
 void params_clear(params *p);
 /// The parameter of that name, made if it is new. -1 if there is no memory.
-int params_add(params *p, const char *name, const shape *s, param_init start, double value);
+int params_add(params *p, const char *name, const tensor_shape *s, param_init start, double value);
 int params_find(const params *p, const char *name); ///< or -1
 /// First values: a function of (seed, name's position).
 void params_init_values(const params *p, float *block, uint64_t seed);
@@ -40,23 +40,24 @@ void params_init_values(const params *p, float *block, uint64_t seed);
 /// The leaves that one graph made of the parameters.
 typedef struct param_leaf {
     int param;
-    node *leaf;
+    graph_node *leaf;
 } param_leaf;
 
 /// A graph under construction, and what its layers are made of.
-typedef struct net {
+typedef struct network_builder {
     graph *g;
     params *params;
     param_leaf *leaf;
     int leaves, room;
-} net;
+} network_builder;
 
 /// The leaf of a parameter in this graph; made if it is new.
-node *net_param(net *n, const char *name, int rank, const int64_t *size, param_init start,
-                double value);
+graph_node *network_param(network_builder *n, const char *name, int rank, const int64_t *size,
+                          param_init start, double value);
 /// d loss / d parameter for all leaves of the net: appended to `output`, in the order of the
 /// leaves. Returns their number.
-int net_gradients(net *n, node **output, node *const *y, node *const *seed, int ys);
+int network_gradients(network_builder *n, graph_node **output, graph_node *const *y,
+                      graph_node *const *seed, int ys);
 
 /// What follows a layer.
 typedef enum activation {
@@ -71,13 +72,13 @@ typedef enum activation {
     ACTIVATIONS
 } activation;
 extern const char *const activation_names[ACTIVATIONS];
-node *net_activate(net *n, node *x, activation a);
+graph_node *network_activate(network_builder *n, graph_node *x, activation a);
 
 /// "NAME.w" and "NAME.b": x (.., in) -> (.., out).
-node *net_dense(net *n, const char *name, node *x, int64_t out);
-node *net_conv(net *n, const char *name, node *x, int64_t out, int64_t kernel, int stride,
-               op_padding padding);
+graph_node *network_dense(network_builder *n, const char *name, graph_node *x, int64_t out);
+graph_node *network_conv(network_builder *n, const char *name, graph_node *x, int64_t out,
+                         int64_t kernel, int stride, op_padding padding);
 /// Nearest x2, then 3x3.
-node *net_upconv(net *n, const char *name, node *x, int64_t out);
+graph_node *network_upconv(network_builder *n, const char *name, graph_node *x, int64_t out);
 
 #endif

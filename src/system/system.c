@@ -40,7 +40,7 @@ const char *plumb_system_blas_version(void)
 
 const char *plumb_system_blas_fix(void)
 {
-    return blas_remedy();
+    return blas_wanted_kernel();
 }
 
 const char *plumb_system_compiler(void)

@@ -214,8 +214,8 @@ static plumb_status advance(trainer *x)
     for (int64_t p = 0; p < x->parts; p++) square += x->square[p];
     for (int64_t i = 0; i < x->t->terms; i++) finite = finite && isfinite(x->terms[i]);
     if (!finite || !isfinite(square)) return refuse(x);
-    x->rate = adam_rate(&x->opt->schedule, x->s.step);
-    x->scale = adam_clip(sqrt(square), x->opt->clip);
+    x->rate = adam_schedule_rate(&x->opt->schedule, x->s.step);
+    x->scale = adam_clip_factor(sqrt(square), x->opt->clip);
     st = thread_team_run(x->crew, update, x);
     if (!st && x->t->after) st = x->t->after(x->t->self, x->s.step, x->terms);
     if (st) return st;

@@ -11,11 +11,12 @@
 #include "support/test.h"
 
 typedef struct machine {
-    program *p;
-    instance *i;
+    graph_program *p;
+    program_instance *i;
 } machine;
 
-static inline machine machine_start(graph *g, node *const *output, int outputs, program_form form)
+static inline machine machine_start(graph *g, graph_node *const *output, int outputs,
+                                    program_form form)
 {
     machine m;
     CHECK_OK(graph_status(g));
@@ -62,7 +63,7 @@ static inline void count_line(void *to, const char *text)
     c->count += strstr(text, c->word) != NULL;
 }
 
-static inline int steps_of(const program *p, const char *word)
+static inline int steps_of(const graph_program *p, const char *word)
 {
     count_lines c = {word, 0};
     program_print(p, count_line, &c);

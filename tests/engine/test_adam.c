@@ -125,31 +125,31 @@ TEST(squares_are_summed_exactly_enough_and_tell_what_is_not_finite)
 
 TEST(clipping_makes_long_gradients_short_and_leaves_short_ones)
 {
-    CHECK(adam_clip(0.5, 1.0) == 1.0);
-    CHECK(adam_clip(4.0, 1.0) == 0.25);
-    CHECK(adam_clip(4.0, 0.0) == 1.0);
-    CHECK(adam_clip(0.0, 1.0) == 1.0);
+    CHECK(adam_clip_factor(0.5, 1.0) == 1.0);
+    CHECK(adam_clip_factor(4.0, 1.0) == 0.25);
+    CHECK(adam_clip_factor(4.0, 0.0) == 1.0);
+    CHECK(adam_clip_factor(0.0, 1.0) == 1.0);
 }
 
 TEST(rates_warm_up_hold_and_fall_along_a_cosine)
 {
     adam_schedule s = {.rate = 2.0, .steps = 1000, .warmup = 100};
-    CHECK_NEAR(adam_rate(&s, 0), 0.02, 1e-15);
-    CHECK_NEAR(adam_rate(&s, 99), 2.0, 1e-15);
-    CHECK(adam_rate(&s, 500) == 2.0 && adam_rate(&s, 999) == 2.0);
+    CHECK_NEAR(adam_schedule_rate(&s, 0), 0.02, 1e-15);
+    CHECK_NEAR(adam_schedule_rate(&s, 99), 2.0, 1e-15);
+    CHECK(adam_schedule_rate(&s, 500) == 2.0 && adam_schedule_rate(&s, 999) == 2.0);
     s.decay = ADAM_COSINE;
     s.last = 0.01;
-    CHECK(adam_rate(&s, 100) == 2.0);
-    CHECK_NEAR(adam_rate(&s, 550), 2.0 * (0.01 + 0.99 * 0.5), 1e-14);
-    CHECK_NEAR(adam_rate(&s, 1000), 0.02, 1e-14);
-    CHECK_NEAR(adam_rate(&s, 5000), 0.02, 1e-14);
+    CHECK(adam_schedule_rate(&s, 100) == 2.0);
+    CHECK_NEAR(adam_schedule_rate(&s, 550), 2.0 * (0.01 + 0.99 * 0.5), 1e-14);
+    CHECK_NEAR(adam_schedule_rate(&s, 1000), 0.02, 1e-14);
+    CHECK_NEAR(adam_schedule_rate(&s, 5000), 0.02, 1e-14);
     s.hold = 0.4;
-    CHECK(adam_rate(&s, 399) == 2.0);
-    CHECK_NEAR(adam_rate(&s, 700), 2.0 * (0.01 + 0.99 * 0.5), 1e-14);
+    CHECK(adam_schedule_rate(&s, 399) == 2.0);
+    CHECK_NEAR(adam_schedule_rate(&s, 700), 2.0 * (0.01 + 0.99 * 0.5), 1e-14);
     s.hold = 1.0;
-    CHECK(adam_rate(&s, 999) == 2.0);
+    CHECK(adam_schedule_rate(&s, 999) == 2.0);
     s = (adam_schedule){.rate = 1.0, .steps = 10, .warmup = 0};
-    CHECK(adam_rate(&s, 0) == 1.0);
+    CHECK(adam_schedule_rate(&s, 0) == 1.0);
 }
 
 TEST(sums_are_elementwise)

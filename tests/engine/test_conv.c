@@ -72,11 +72,16 @@ typedef struct forms {
 } forms;
 
 static const forms conv = {
-    conv_forward,           conv_data,           conv_weights,           conv_scratch,
-    conv_forward_reference, conv_data_reference, conv_weights_reference, 1};
-static const forms upconv = {
-    upconv_forward,           upconv_data,           upconv_weights,           upconv_scratch,
-    upconv_forward_reference, upconv_data_reference, upconv_weights_reference, 2};
+    conv_forward,           conv_grad_input,           conv_grad_weights,           conv_scratch,
+    conv_forward_reference, conv_grad_input_reference, conv_grad_weights_reference, 1};
+static const forms upconv = {upconv_forward,
+                             upconv_grad_input,
+                             upconv_grad_weights,
+                             upconv_scratch,
+                             upconv_forward_reference,
+                             upconv_grad_input_reference,
+                             upconv_grad_weights_reference,
+                             2};
 
 static float *floats(int64_t n)
 {
@@ -202,17 +207,17 @@ static int check_ready(problem *p)
 {
     const conv_geometry *g = &p->g;
     int found = 0;
-    for (conv_pass way = CONV_FORWARD; way <= CONV_BACK; way++) {
+    for (conv_pass way = CONV_PASS_FORWARD; way <= CONV_PASS_GRAD_INPUT; way++) {
         const int64_t size = conv_packed_size(g, way), n = way ? p->x_size : p->y_size;
         if (!size) continue;
         float *ready = floats(size), *want = floats(n);
         conv_pack_weights(ready, p->w, g, way, p->scratch);
-        if (way == CONV_FORWARD) {
+        if (way == CONV_PASS_FORWARD) {
             conv_forward(want, p->x, p->w, p->bias, 0.2f, g, p->scratch);
             conv_forward_packed(p->out, p->x, ready, p->bias, 0.2f, g, p->scratch);
         } else {
-            conv_data(want, p->y, p->w, g, p->scratch);
-            conv_data_packed(p->out, p->y, ready, g, p->scratch);
+            conv_grad_input(want, p->y, p->w, g, p->scratch);
+            conv_grad_input_packed(p->out, p->y, ready, g, p->scratch);
         }
         CHECK(memcmp(want, p->out, (size_t)n * sizeof *want) == 0);
         free(ready), free(want);

@@ -15,7 +15,7 @@ static graph *fresh(void)
     return g;
 }
 
-static node *matrix(graph *g, const char *name, int64_t rows, int64_t columns)
+static graph_node *matrix(graph *g, const char *name, int64_t rows, int64_t columns)
 {
     return op_input(g, name, 0, 2, (int64_t[]){rows, columns});
 }
@@ -23,8 +23,8 @@ static node *matrix(graph *g, const char *name, int64_t rows, int64_t columns)
 TEST(equal_subexpressions_are_one_node)
 {
     graph *g = fresh();
-    node *a = matrix(g, "a", 3, 4), *b = matrix(g, "b", 3, 4);
-    node *y = op_tanh(g, op_multiply(g, op_add(g, a, b), a));
+    graph_node *a = matrix(g, "a", 3, 4), *b = matrix(g, "b", 3, 4);
+    graph_node *y = op_tanh(g, op_multiply(g, op_add(g, a, b), a));
     int size = graph_size(g);
     CHECK(op_tanh(g, op_multiply(g, op_add(g, a, b), a)) == y);
     CHECK_EQUAL(graph_size(g), size);
@@ -35,8 +35,8 @@ TEST(equal_subexpressions_are_one_node)
 TEST(nodes_that_differ_in_one_attribute_are_two)
 {
     graph *g = fresh();
-    node *x = matrix(g, "x", 4, 4), *w = op_input(g, "w", 0, 4, (int64_t[]){2, 2, 3, 3});
-    node *image = op_input(g, "image", 0, 4, (int64_t[]){1, 4, 4, 3});
+    graph_node *x = matrix(g, "x", 4, 4), *w = op_input(g, "w", 0, 4, (int64_t[]){2, 2, 3, 3});
+    graph_node *image = op_input(g, "image", 0, 4, (int64_t[]){1, 4, 4, 3});
     CHECK(op_leaky_relu(g, x, 0.1) != op_leaky_relu(g, x, 0.2));
     CHECK(op_matmul(g, x, x, false, true) != op_matmul(g, x, x, true, false));
     CHECK(op_slice(g, x, 0, 1, 2) != op_slice(g, x, 0, 2, 2));
@@ -54,7 +54,7 @@ TEST(equal_nodes_are_found_among_many_thousands)
 {
     enum { MANY = 20000 };
     graph *g = fresh();
-    node *x = matrix(g, "x", 2, 2), *first[MANY];
+    graph_node *x = matrix(g, "x", 2, 2), *first[MANY];
     for (int i = 0; i < MANY; i++) first[i] = op_add_scalar(g, x, 1.0 + i);
     int size = graph_size(g);
     for (int i = 0; i < MANY; i++) CHECK(op_add_scalar(g, x, 1.0 + i) == first[i]);
@@ -65,8 +65,8 @@ TEST(equal_nodes_are_found_among_many_thousands)
 TEST(what_changes_nothing_makes_no_node)
 {
     graph *g = fresh();
-    node *x = matrix(g, "x", 2, 6), *zero = op_zeros_like(g, x);
-    node *half = op_constant(g, 0.5, &x->shape);
+    graph_node *x = matrix(g, "x", 2, 6), *zero = op_zeros_like(g, x);
+    graph_node *half = op_constant(g, 0.5, &x->shape);
     CHECK(op_add(g, x, zero) == x);
     CHECK(op_add(g, zero, x) == x);
     CHECK(op_subtract(g, x, zero) == x);
@@ -75,7 +75,7 @@ TEST(what_changes_nothing_makes_no_node)
     CHECK(op_scale(g, op_scale(g, x, 4.0), 0.25) == x);
     CHECK(op_slice(g, x, 1, 0, 6) == x);
     CHECK(op_concat(g, &x, 1, 0) == x);
-    node *long_one = op_reshape(g, x, 1, (int64_t[]){12});
+    graph_node *long_one = op_reshape(g, x, 1, (int64_t[]){12});
     CHECK(op_reshape(g, long_one, 2, (int64_t[]){2, 6}) == x);
     graph_free(g);
 }
@@ -83,85 +83,85 @@ TEST(what_changes_nothing_makes_no_node)
 TEST(a_node_is_of_the_latest_stage_it_needs)
 {
     graph *g = fresh();
-    node *early = matrix(g, "early", 2, 2);
-    node *late = op_input(g, "late", 1, 2, (int64_t[]){2, 2});
+    graph_node *early = matrix(g, "early", 2, 2);
+    graph_node *late = op_input(g, "late", 1, 2, (int64_t[]){2, 2});
     CHECK_EQUAL(op_tanh(g, early)->stage, 0);
     CHECK_EQUAL(op_add(g, op_tanh(g, early), late)->stage, 1);
     graph_free(g);
 }
 
-typedef node *mistake(graph *g, node *a);
+typedef graph_node *mistake(graph *g, graph_node *a);
 
-static node *unequal(graph *g, node *a)
+static graph_node *unequal(graph *g, graph_node *a)
 {
     return op_add(g, a, matrix(g, "b", 4, 3));
 }
-static node *unequal_zero(graph *g, node *a)
+static graph_node *unequal_zero(graph *g, graph_node *a)
 {
-    return op_add(g, a, op_constant(g, 0.0, &(shape){2, {4, 3}}));
+    return op_add(g, a, op_constant(g, 0.0, &(tensor_shape){2, {4, 3}}));
 }
-static node *unequal_factor(graph *g, node *a)
+static graph_node *unequal_factor(graph *g, graph_node *a)
 {
-    return op_multiply(g, op_constant(g, 2.0, &(shape){1, {3}}), a);
+    return op_multiply(g, op_constant(g, 2.0, &(tensor_shape){1, {3}}), a);
 }
-static node *no_product(graph *g, node *a)
+static graph_node *no_product(graph *g, graph_node *a)
 {
     return op_matmul(g, a, a, false, false);
 }
-static node *no_image(graph *g, node *a)
+static graph_node *no_image(graph *g, graph_node *a)
 {
     return op_conv(g, a, a, 1, OP_SAME);
 }
-static node *too_small(graph *g, node *a)
+static graph_node *too_small(graph *g, graph_node *a)
 {
     (void)a;
     return op_conv(g, op_input(g, "x", 0, 4, (int64_t[]){1, 2, 2, 1}),
                    op_input(g, "w", 0, 4, (int64_t[]){3, 3, 1, 1}), 1, OP_VALID);
 }
-static node *other_count(graph *g, node *a)
+static graph_node *other_count(graph *g, graph_node *a)
 {
     return op_reshape(g, a, 1, (int64_t[]){13});
 }
-static node *beyond(graph *g, node *a)
+static graph_node *beyond(graph *g, graph_node *a)
 {
     return op_slice(g, a, 1, 2, 3);
 }
-static node *whole_but_shifted(graph *g, node *a)
+static graph_node *whole_but_shifted(graph *g, graph_node *a)
 {
     return op_slice(g, a, 1, 1, 4);
 }
-static node *no_axis(graph *g, node *a)
+static graph_node *no_axis(graph *g, graph_node *a)
 {
     return op_slice(g, a, 4, 0, 1);
 }
-static node *narrow_hole(graph *g, node *a)
+static graph_node *narrow_hole(graph *g, graph_node *a)
 {
     return op_pad_slice(g, a, 1, 3, 6);
 }
-static node *no_axes(graph *g, node *a)
+static graph_node *no_axes(graph *g, graph_node *a)
 {
     return op_sum(g, a, 1, 2);
 }
-static node *too_deep(graph *g, node *a)
+static graph_node *too_deep(graph *g, graph_node *a)
 {
     return op_broadcast(g, a, 0, 4, (int64_t[]){1, 1, 1, 1});
 }
-static node *smaller(graph *g, node *a)
+static graph_node *smaller(graph *g, graph_node *a)
 {
     return op_broadcast_like(g, a, op_sum(g, a, 0, 1));
 }
-static node *joined(graph *g, node *a)
+static graph_node *joined(graph *g, graph_node *a)
 {
-    return op_concat(g, (node *[]){a, matrix(g, "b", 4, 3)}, 2, 0);
+    return op_concat(g, (graph_node *[]){a, matrix(g, "b", 4, 3)}, 2, 0);
 }
-static node *odd_image(graph *g, node *a)
+static graph_node *odd_image(graph *g, graph_node *a)
 {
     (void)a;
     return op_sum_pool2(g, op_input(g, "x", 0, 4, (int64_t[]){1, 3, 2, 1}));
 }
-static node *wrong_seed(graph *g, node *a)
+static graph_node *wrong_seed(graph *g, graph_node *a)
 {
-    node *d, *y = op_tanh(g, a), *seed = matrix(g, "seed", 4, 3);
+    graph_node *d, *y = op_tanh(g, a), *seed = matrix(g, "seed", 4, 3);
     graph_gradient(g, &d, &a, 1, &y, &seed, 1);
     return d;
 }
@@ -192,16 +192,16 @@ TEST(a_shape_mistake_is_one_line_and_stays)
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         graph *g = fresh();
-        node *a = matrix(g, "a", 3, 4), *d;
-        node *y = row[i].make(g, a);
+        graph_node *a = matrix(g, "a", 3, 4), *d;
+        graph_node *y = row[i].make(g, a);
         CHECK_FAILS(graph_status(g), PLUMB_ESHAPE, row[i].words);
         CHECK(!strchr(plumb_last_error(), '\n'));
         // What follows, right or wrong, changes neither the status nor the line.
-        node *z = op_matmul(g, op_slice(g, op_tanh(g, y), 0, 7, 9), a, false, false);
+        graph_node *z = op_matmul(g, op_slice(g, op_tanh(g, y), 0, 7, 9), a, false, false);
         z = op_layer_norm(g, op_add(g, z, a), z, z, 1e-5);
         graph_gradient(g, &d, &a, 1, &z, NULL, 1);
         CHECK_FAILS(graph_status(g), PLUMB_ESHAPE, row[i].words);
-        program *p;
+        graph_program *p;
         CHECK_FAILS(program_build(&p, g, &z, 1, PROGRAM_FAST), PLUMB_ESHAPE, row[i].words);
         graph_free(g);
     }

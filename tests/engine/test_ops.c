@@ -18,12 +18,12 @@ enum { MOST = 3, PLACES = 4096 };
 typedef struct example {
     graph *g;
     int leaves;
-    node *leaf[MOST];
+    graph_node *leaf[MOST];
     double low, high; // of the leaves' values
     double *x[MOST];
 } example;
 
-static node *leaf(example *e, int rank, const int64_t *size)
+static graph_node *leaf(example *e, int rank, const int64_t *size)
 {
     char name[2] = {(char)('a' + e->leaves), 0};
     return e->leaf[e->leaves++] = op_input(e->g, name, 0, rank, size);
@@ -35,7 +35,7 @@ static node *leaf(example *e, int rank, const int64_t *size)
 static const int64_t odd[] = {0, 1, 7, 33, 301};
 enum { SIZES = sizeof odd / sizeof *odd };
 
-static node *conv_like(example *e, int op, int k)
+static graph_node *conv_like(example *e, int op, int k)
 {
     static const int64_t size[][7] = {
         // n, height, width, in, out, kernel, stride
@@ -43,61 +43,63 @@ static node *conv_like(example *e, int op, int k)
         {3, 4, 4, 2, 2, 2, 2}, {2, 8, 8, 8, 8, 3, 1},
     };
     const int64_t *s = size[k];
-    bool up = op == OP_UPCONV || op == OP_UPCONV_DATA || op == OP_UPCONV_WEIGHTS;
+    bool up = op == OP_UPCONV || op == OP_UPCONV_GRAD_INPUT || op == OP_UPCONV_GRAD_WEIGHTS;
     int64_t kernel = up ? 3 : s[5];
-    node *x = LEAF(s[0], s[1], s[2], s[3]), *w = LEAF(kernel, kernel, s[3], s[4]);
-    node *y = up ? op_upconv(e->g, x, w)
-                 : op_conv(e->g, x, w, (int)s[6],
-                           k == 3   ? OP_VALID
-                           : k == 1 ? OP_CENTRED
-                                    : OP_SAME);
+    graph_node *x = LEAF(s[0], s[1], s[2], s[3]), *w = LEAF(kernel, kernel, s[3], s[4]);
+    graph_node *y = up ? op_upconv(e->g, x, w)
+                       : op_conv(e->g, x, w, (int)s[6],
+                                 k == 3   ? OP_VALID
+                                 : k == 1 ? OP_CENTRED
+                                          : OP_SAME);
     if (op == OP_CONV || op == OP_UPCONV) return y;
     const int64_t *o = y->shape.size;
-    node *dy = LEAF(o[0], o[1], o[2], o[3]);
-    bool data = op == OP_CONV_DATA || op == OP_UPCONV_DATA;
-    return graph_node(e->g, op, 2, data ? (node *[]){dy, w} : (node *[]){x, dy},
-                      &(op_attr){.conv = y->attr.conv}, NULL);
+    graph_node *dy = LEAF(o[0], o[1], o[2], o[3]);
+    bool data = op == OP_CONV_GRAD_INPUT || op == OP_UPCONV_GRAD_INPUT;
+    return graph_make_node(e->g, op, 2, data ? (graph_node *[]){dy, w} : (graph_node *[]){x, dy},
+                           &(op_attr){.conv = y->attr.conv}, NULL);
 }
 
-static node *elementwise(example *e, int op, int64_t n)
+static graph_node *elementwise(example *e, int op, int64_t n)
 {
     graph *g = e->g;
-    node *a = LEAF(n, 3);
+    graph_node *a = LEAF(n, 3);
     if (op == OP_SWISH) return op_swish(g, a);
-    if (op == OP_SWISH1 || op == OP_SWISH2)
-        return graph_node(g, op, 2, (node *[]){a, op_sigmoid(g, a)}, &(op_attr){0}, NULL);
+    if (op == OP_SWISH_GRAD || op == OP_SWISH_GRAD2)
+        return graph_make_node(g, op, 2, (graph_node *[]){a, op_sigmoid(g, a)}, &(op_attr){0},
+                               NULL);
     if (op == OP_LOG || op == OP_SQRT || op == OP_RECIPROCAL || op == OP_DIVIDE || op == OP_ATAN2)
         e->low = 0.5, e->high = 3.0;
-    node *b = op_table(op)->inputs == 2 ? LEAF(n, 3) : NULL;
+    graph_node *b = op_info(op)->inputs == 2 ? LEAF(n, 3) : NULL;
     double value = op == OP_LEAKY_RELU || op == OP_LEAKY_RELU_GRAD ? 0.2
                    : op == OP_SCALE                                ? 1.7
                    : op == OP_ADD_SCALAR                           ? -0.3
                                                                    : 0.0;
-    return graph_node(g, op, b ? 2 : 1, (node *[]){a, b}, &(op_attr){.value = value}, NULL);
+    return graph_make_node(g, op, b ? 2 : 1, (graph_node *[]){a, b}, &(op_attr){.value = value},
+                           NULL);
 }
 
 // Two products, one of them used elsewhere too, a leaf, and a sum of rows.
-static node *total(example *e, int64_t n)
+static graph_node *total(example *e, int64_t n)
 {
     graph *g = e->g;
-    node *a = LEAF(3, n), *b = LEAF(n, 4), *c = LEAF(5, 3, 4);
-    node *ab = op_matmul(g, a, b, false, false);
-    node *square = op_matmul(g, ab, ab, true, false);
-    node *parts[] = {ab, op_sum(g, c, 0, 1), op_matmul(g, ab, square, false, false),
-                     op_scale(g, ab, 2.0)};
+    graph_node *a = LEAF(3, n), *b = LEAF(n, 4), *c = LEAF(5, 3, 4);
+    graph_node *ab = op_matmul(g, a, b, false, false);
+    graph_node *square = op_matmul(g, ab, ab, true, false);
+    graph_node *parts[] = {ab, op_sum(g, c, 0, 1), op_matmul(g, ab, square, false, false),
+                           op_scale(g, ab, 2.0)};
     return op_add_n(g, parts, 4);
 }
 
 // Matrices that are far from singular: their diagonal outweighs the rest.
-static node *equations(example *e, int64_t items, bool ta)
+static graph_node *equations(example *e, int64_t items, bool ta)
 {
     e->low = -0.5, e->high = 0.5;
-    node *a = LEAF(items, 5, 5), *b = LEAF(items, 5);
-    node *A = op_add(e->g, a, op_scale(e->g, op_identity(e->g, items, 5), 3.0));
+    graph_node *a = LEAF(items, 5, 5), *b = LEAF(items, 5);
+    graph_node *A = op_add(e->g, a, op_scale(e->g, op_identity(e->g, items, 5), 3.0));
     return op_batch_solve(e->g, A, b, ta);
 }
 
-static node *make(example *e, int op, int k)
+static graph_node *make(example *e, int op, int k)
 {
     graph *g = e->g;
     int64_t n = odd[k], m = odd[(k + 2) % SIZES];
@@ -105,20 +107,20 @@ static node *make(example *e, int op, int k)
     switch (op) {
     case OP_LEAF: return LEAF(n, 3);
     case OP_CONSTANT: {
-        node *x = LEAF(n, 3);
-        return op_concat(g, (node *[]){op_constant(g, 0.7, &x->shape), x}, 2, 1);
+        graph_node *x = LEAF(n, 3);
+        return op_concat(g, (graph_node *[]){op_constant(g, 0.7, &x->shape), x}, 2, 1);
     }
     case OP_ADD_N: return total(e, n);
     case OP_MATMUL: {
         bool ta = k & 1, tb = k & 2;
-        node *a = ta ? LEAF(7, n) : LEAF(n, 7), *b = tb ? LEAF(m, 7) : LEAF(7, m);
+        graph_node *a = ta ? LEAF(7, n) : LEAF(n, 7), *b = tb ? LEAF(m, 7) : LEAF(7, m);
         return op_matmul(g, a, b, ta, tb);
     }
     case OP_BATCH_MATMUL: {
         bool ta = k & 1, tb = k & 2;
         int64_t items = n % 40, i = k + 1;
-        node *a = ta ? LEAF(items, 3, i) : LEAF(items, i, 3);
-        node *b = tb ? LEAF(items, 4, 3) : LEAF(items, 3, 4);
+        graph_node *a = ta ? LEAF(items, 3, i) : LEAF(items, i, 3);
+        graph_node *b = tb ? LEAF(items, 4, 3) : LEAF(items, 3, 4);
         return op_batch_matmul(g, a, b, ta, tb);
     }
     case OP_BATCH_SOLVE: return equations(e, n % 40, k & 1);
@@ -130,7 +132,7 @@ static node *make(example *e, int op, int k)
     case OP_RESHAPE: return op_reshape(g, op_scale(g, LEAF(n, 6), 2.0), 3, (int64_t[]){2, 3, n});
     case OP_SLICE: return op_slice(g, LEAF(2, 9, n), 1, 2, 5);
     case OP_PAD_SLICE: return op_pad_slice(g, LEAF(2, 3, n), 1, 2, 7);
-    case OP_CONCAT: return op_concat(g, (node *[]){LEAF(2, n, 3), LEAF(2, 4, 3)}, 2, 1);
+    case OP_CONCAT: return op_concat(g, (graph_node *[]){LEAF(2, n, 3), LEAF(2, 4, 3)}, 2, 1);
     case OP_BROADCAST: return op_broadcast(g, LEAF(2, n), 1, 2, (int64_t[]){3, 2});
     case OP_SUM: return op_sum(g, LEAF(3, n, k ? m % 40 : 5), k % 3, 1);
     default: return conv_like(e, op, k);
@@ -154,11 +156,11 @@ static void draw(double *x, int64_t n, double low, double high, uint64_t stream)
 }
 
 typedef struct machine {
-    program *p;
-    instance *i;
+    graph_program *p;
+    program_instance *i;
 } machine;
 
-static machine start(const example *e, node *output, program_form form)
+static machine start(const example *e, graph_node *output, program_form form)
 {
     machine m;
     CHECK_OK(program_build(&m.p, e->g, &output, 1, form));
@@ -180,8 +182,8 @@ static void run(machine m, const example *e, double *y)
 }
 
 // dx, the gradient of <y, r>, against differences along a random direction of each leaf.
-static void check_derivative(const example *e, node *y, node *const *dx, const node *r,
-                             const char *what)
+static void check_derivative(const example *e, graph_node *y, graph_node *const *dx,
+                             const graph_node *r, const char *what)
 {
     int64_t n = shape_count(&y->shape);
     double *low = numbers(n), *high = numbers(n), *weight = numbers(n), h = 1e-5;
@@ -211,28 +213,28 @@ static void check_derivative(const example *e, node *y, node *const *dx, const n
     free(low), free(high), free(weight);
 }
 
-static void check_derivatives(example *e, node *y, int op, int k)
+static void check_derivatives(example *e, graph_node *y, int op, int k)
 {
     char what[64];
-    node *r = op_input(e->g, "r", 0, y->shape.rank, y->shape.size), *dx[MOST];
+    graph_node *r = op_input(e->g, "r", 0, y->shape.rank, y->shape.size), *dx[MOST];
     graph_gradient(e->g, dx, e->leaf, e->leaves, &y, &r, 1);
     CHECK_OK(graph_status(e->g));
-    snprintf(what, sizeof what, "%s, size %d, first derivative", op_table(op)->name, k);
+    snprintf(what, sizeof what, "%s, size %d, first derivative", op_info(op)->name, k);
     check_derivative(e, y, dx, r, what);
 
     // The gradient of <y, y>/2, differentiated again: linear operations too have a second one then.
-    node *y1[MOST], *ddx[MOST];
+    graph_node *y1[MOST], *ddx[MOST];
     graph_gradient(e->g, y1, e->leaf, e->leaves, &y, &y, 1);
     for (int l = 0; l < e->leaves; l++) {
-        node *r2 = op_input(e->g, "r2", 0, y1[l]->shape.rank, y1[l]->shape.size);
+        graph_node *r2 = op_input(e->g, "r2", 0, y1[l]->shape.rank, y1[l]->shape.size);
         graph_gradient(e->g, ddx, e->leaf, e->leaves, &y1[l], &r2, 1);
         CHECK_OK(graph_status(e->g));
-        snprintf(what, sizeof what, "%s, size %d, second derivative", op_table(op)->name, k);
+        snprintf(what, sizeof what, "%s, size %d, second derivative", op_info(op)->name, k);
         check_derivative(e, y1[l], ddx, r2, what);
     }
 }
 
-static void check_fast(const example *e, node *y, int op, int k)
+static void check_fast(const example *e, graph_node *y, int op, int k)
 {
     int64_t n = shape_count(&y->shape);
     double *judged = numbers(n), *quick = numbers(n), *again = numbers(n), most = 1e-3;
@@ -245,7 +247,7 @@ static void check_fast(const example *e, node *y, int op, int k)
     for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(judged[i]));
     for (int64_t i = 0; i < n; i++)
         if (!(fabs(quick[i] - judged[i]) <= 1e-6 * most))
-            fail_msg("%s, size %d, place %d: fast %.9g, judge %.9g", op_table(op)->name, k, (int)i,
+            fail_msg("%s, size %d, place %d: fast %.9g, judge %.9g", op_info(op)->name, k, (int)i,
                      quick[i], judged[i]);
     free(judged), free(quick), free(again);
 }
@@ -254,7 +256,7 @@ static void check_op(int op, int k, bool derivatives)
 {
     example e = {.low = -2.0, .high = 2.0};
     CHECK_OK(graph_create(&e.g));
-    node *y = make(&e, op, k);
+    graph_node *y = make(&e, op, k);
     CHECK_OK(graph_status(e.g));
     for (int l = 0; l < e.leaves; l++) {
         int64_t places = shape_count(&e.leaf[l]->shape);
@@ -269,7 +271,7 @@ static void check_op(int op, int k, bool derivatives)
 
 TEST(every_operation_is_its_judge_and_its_derivatives_are_right)
 {
-    for (int op = 0; op < OP_KINDS; op++)
+    for (int op = 0; op < OP_KIND_COUNT; op++)
         for (int k = 0; k < SIZES; k++) check_op(op, k, true);
 }
 
@@ -278,7 +280,7 @@ TEST(every_instruction_set_gives_what_the_judge_gives)
     static const char *const sets[] = {"portable", "avx2", "avx512"};
     for (int s = 0; s < 3; s++) {
         if (!fused_loop_select(sets[s])) continue;
-        for (int op = 0; op < OP_KINDS; op++)
+        for (int op = 0; op < OP_KIND_COUNT; op++)
             for (int k = 0; k < SIZES; k++) check_op(op, k, false);
     }
 }

@@ -12,7 +12,7 @@ enum { ITEMS = 4, PAIRS = 3, WIDTH = 6, HIDDEN = 3 };
 
 typedef struct mechanics {
     params params;
-    net net;
+    network_builder net;
     energy e;
     vector_field f;
     phase_state start;
@@ -36,7 +36,7 @@ static void mechanics_stop(mechanics *m)
     params_clear(&m->params);
 }
 
-static int products(graph *g, node *const *output, int outputs)
+static int products(graph *g, graph_node *const *output, int outputs)
 {
     machine m = machine_start(g, output, outputs, PROGRAM_FAST);
     int count = steps_of(m.p, "matmul");
@@ -50,11 +50,11 @@ TEST(a_force_and_its_reverse_pass_take_six_products_a_hidden_layer)
     mechanics m;
     mechanics_start(&m);
     graph *g = m.net.g;
-    node *force = m.f.force(m.f.self, m.start), *output[16] = {force};
+    graph_node *force = m.f.force(m.f.self, m.start), *output[16] = {force};
     CHECK_EQUAL(products(g, output, 1), 2 * HIDDEN + 1);
 
-    node *seed = op_input(g, "seed", 0, 2, force->shape.size);
-    int outputs = 1 + net_gradients(&m.net, output + 1, &force, &seed, 1);
+    graph_node *seed = op_input(g, "seed", 0, 2, force->shape.size);
+    int outputs = 1 + network_gradients(&m.net, output + 1, &force, &seed, 1);
     graph_gradient(g, &output[outputs++], &m.start.q, 1, &force, &seed, 1);
     CHECK_EQUAL(products(g, output, outputs), 6 * HIDDEN + 2);
     mechanics_stop(&m);
@@ -70,7 +70,8 @@ TEST(a_leapfrog_step_takes_two_gradients)
     for (int t = 0; t < STEPS; t++) at = integrator_step(s, m.net.g, &m.f, at, 0.125, NULL, 1);
     // Each force is of use to two kicks; only the very first and last are not shared. The ends of
     // the two networks are made once for all steps.
-    CHECK_EQUAL(products(m.net.g, (node *[]){at.q, at.p}, 2), (2 * STEPS + 1) * 2 * HIDDEN + 2);
+    CHECK_EQUAL(products(m.net.g, (graph_node *[]){at.q, at.p}, 2),
+                (2 * STEPS + 1) * 2 * HIDDEN + 2);
     mechanics_stop(&m);
 }
 
@@ -81,7 +82,7 @@ TEST(steps_backwards_share_the_force_at_the_start)
     const integrator_method *s = integrator_find("leap_frog");
     phase_state ahead = integrator_step(s, m.net.g, &m.f, m.start, 0.125, NULL, 1);
     phase_state back = integrator_step(s, m.net.g, &m.f, m.start, -0.125, NULL, 1);
-    CHECK_EQUAL(products(m.net.g, (node *[]){ahead.q, ahead.p, back.q, back.p}, 4),
+    CHECK_EQUAL(products(m.net.g, (graph_node *[]){ahead.q, ahead.p, back.q, back.p}, 4),
                 5 * 2 * HIDDEN + 2);
     mechanics_stop(&m);
 }
@@ -112,7 +113,7 @@ TEST(one_block_is_smaller_than_all_activations_together)
     hgn_decode decode;
     CHECK_OK(hgn_rollout_build(&roll, &p, &c, 8, 0, 11, true, false, true));
     CHECK_OK(hgn_decode_build(&decode, &p, &c, 8, true));
-    program *a, *b;
+    graph_program *a, *b;
     CHECK_OK(program_build(&a, roll.net.g, roll.output, roll.outputs, PROGRAM_FAST));
     CHECK_OK(program_build(&b, decode.net.g, decode.output, decode.outputs, PROGRAM_FAST));
     program_statistics of_roll = program_stats(a), of_decode = program_stats(b);
@@ -131,9 +132,9 @@ TEST(a_chain_needs_two_places_however_long_it_is)
 {
     graph *g;
     CHECK_OK(graph_create(&g));
-    node *x = op_input(g, "x", 0, 2, (int64_t[]){16, 16}), *y = x;
+    graph_node *x = op_input(g, "x", 0, 2, (int64_t[]){16, 16}), *y = x;
     for (int i = 0; i < 50; i++) y = op_matmul(g, y, y, false, false);
-    program *p;
+    graph_program *p;
     CHECK_OK(program_build(&p, g, &y, 1, PROGRAM_FAST));
     program_statistics r = program_stats(p);
     CHECK_EQUAL(r.sum, 51 * r.biggest);
@@ -153,7 +154,7 @@ TEST(running_takes_no_memory)
     machine m = machine_start(roll.net.g, roll.output, roll.outputs, PROGRAM_FAST);
     for (int k = 0; k < roll.net.leaves; k++)
         instance_bind(m.i, roll.net.leaf[k].leaf, block + p.at[roll.net.leaf[k].param].offset);
-    const node *leaf[] = {roll.frames, roll.noise, roll.dq, roll.kl_weight};
+    const graph_node *leaf[] = {roll.frames, roll.noise, roll.dq, roll.kl_weight};
     for (int k = 0; k < 4; k++) {
         double *x = drawn(shape_count(&leaf[k]->shape), (uint64_t)k);
         instance_set(m.i, leaf[k], x);
@@ -188,13 +189,13 @@ TEST(a_stage_needs_nothing_of_the_next_one)
     graph *g;
     CHECK_OK(graph_create(&g));
     int64_t size[] = {5, 5};
-    node *x = op_input(g, "x", 0, 2, size), *late = op_input(g, "late", 1, 2, size);
-    node *early = op_tanh(g, op_matmul(g, x, x, false, true));
-    node *y[] = {early, op_add_n(g,
-                                 (node *[]){op_matmul(g, early, late, false, false),
-                                            op_matmul(g, x, early, false, false),
-                                            op_matmul(g, late, late, true, false)},
-                                 3)};
+    graph_node *x = op_input(g, "x", 0, 2, size), *late = op_input(g, "late", 1, 2, size);
+    graph_node *early = op_tanh(g, op_matmul(g, x, x, false, true));
+    graph_node *y[] = {early, op_add_n(g,
+                                       (graph_node *[]){op_matmul(g, early, late, false, false),
+                                                        op_matmul(g, x, early, false, false),
+                                                        op_matmul(g, late, late, true, false)},
+                                       3)};
     double *a = drawn(25, 1), *b = drawn(25, 2), got[4][25];
     double nan[25];
     for (int i = 0; i < 25; i++) nan[i] = NAN;
@@ -235,10 +236,10 @@ TEST(a_bias_that_comes_later_is_not_added_before)
     // conv and bias are one call, unless the bias is of another stage.
     graph *g;
     CHECK_OK(graph_create(&g));
-    node *x = op_input(g, "x", 0, 4, (int64_t[]){1, 3, 3, 2});
-    node *w = op_input(g, "w", 0, 4, (int64_t[]){3, 3, 2, 2});
-    node *bias = op_input(g, "bias", 1, 1, (int64_t[]){2});
-    node *y = op_leaky_relu(g, op_bias(g, op_conv(g, x, w, 1, OP_SAME), bias), 0.1);
+    graph_node *x = op_input(g, "x", 0, 4, (int64_t[]){1, 3, 3, 2});
+    graph_node *w = op_input(g, "w", 0, 4, (int64_t[]){3, 3, 2, 2});
+    graph_node *bias = op_input(g, "bias", 1, 1, (int64_t[]){2});
+    graph_node *y = op_leaky_relu(g, op_bias(g, op_conv(g, x, w, 1, OP_SAME), bias), 0.1);
     double *a = drawn(18, 1), *b = drawn(36, 2), late[2] = {3.0, -3.0}, got[2][18];
     for (int form = 0; form < 2; form++) {
         machine m = machine_start(g, &y, 1, form ? PROGRAM_FAST : PROGRAM_REFERENCE);
@@ -260,7 +261,7 @@ enum { TAPS = 9 * CHANNELS * CHANNELS };
 
 typedef struct picture_net {
     graph *g;
-    node *x, *w;
+    graph_node *x, *w;
     float first[TAPS], second[TAPS]; // weights
 } picture_net;
 
@@ -277,7 +278,7 @@ static void picture_net_start(picture_net *n)
     free(drawn_weights);
 }
 
-static void picture_run(instance *i, const picture_net *n, const double *x, const float *w,
+static void picture_run(program_instance *i, const picture_net *n, const double *x, const float *w,
                         double *out)
 {
     instance_set(i, n->x, x);
@@ -292,7 +293,7 @@ TEST(weights_of_many_steps_are_made_ready_in_every_run)
     static picture_net n;
     picture_net_start(&n);
     graph *g = n.g;
-    node *y = op_conv(g, op_conv(g, n.x, n.w, 1, OP_SAME), n.w, 1, OP_SAME), *dx, *loss;
+    graph_node *y = op_conv(g, op_conv(g, n.x, n.w, 1, OP_SAME), n.w, 1, OP_SAME), *dx, *loss;
     loss = op_sum(g, op_square(g, y), 0, 4);
     graph_gradient(g, &dx, &n.x, 1, &loss, NULL, 1);
     machine m = machine_start(g, &dx, 1, PROGRAM_FAST);
@@ -326,14 +327,14 @@ TEST(steady_instances_give_the_same_bits)
 {
     static picture_net n;
     picture_net_start(&n);
-    node *y = op_conv(n.g, n.x, n.w, 1, OP_SAME);
+    graph_node *y = op_conv(n.g, n.x, n.w, 1, OP_SAME);
     machine m = machine_start(n.g, &y, 1, PROGRAM_FAST);
     CHECK_EQUAL(program_stats(m.p).ready, 0); // one use a run is not worth the memory
 
     double *x = drawn(PIXELS, 1), *want = drawn(PIXELS, 1), *got = drawn(PIXELS, 1);
     picture_run(m.i, &n, x, n.first, want);
     CHECK_OK(instance_freeze_parameters(m.i, NULL));
-    instance *other;
+    program_instance *other;
     CHECK_OK(instance_create(&other, m.p));
     CHECK_OK(instance_freeze_parameters(other, m.i));
     for (int turn = 0; turn < 4; turn++) {

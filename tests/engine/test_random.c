@@ -13,9 +13,9 @@ typedef struct garden {
     graph *g;
     rng r;
     int count;
-    node *at[NODES];
+    graph_node *at[NODES];
     int leaves;
-    node *leaf[LEAVES];
+    graph_node *leaf[LEAVES];
 } garden;
 
 static int64_t below(garden *f, int64_t n)
@@ -23,22 +23,22 @@ static int64_t below(garden *f, int64_t n)
     return rng_below(&f->r, n);
 }
 
-static node *any(garden *f)
+static graph_node *any(garden *f)
 {
     return f->at[below(f, f->count)];
 }
 
-static void add(garden *f, node *n)
+static void add(garden *f, graph_node *n)
 {
     if (f->count < NODES) f->at[f->count++] = n;
 }
 
 // Another node of this shape, or the node itself.
-static node *like(garden *f, node *x)
+static graph_node *like(garden *f, graph_node *x)
 {
     int64_t from = below(f, f->count);
     for (int i = 0; i < f->count; i++) {
-        node *y = f->at[(from + i) % f->count];
+        graph_node *y = f->at[(from + i) % f->count];
         if (y != x && shape_equal(&x->shape, &y->shape)) return y;
     }
     return x;
@@ -46,18 +46,18 @@ static node *like(garden *f, node *x)
 
 static void plant_leaf(garden *f, int rank)
 {
-    int64_t size[GRAPH_RANK], side = 2 * (1 + below(f, 2));
+    int64_t size[GRAPH_MAX_RANK], side = 2 * (1 + below(f, 2));
     for (int i = 0; i < rank; i++) size[i] = 1 + below(f, 4);
     if (rank == 4) size[1] = size[2] = side;
     char name[2] = {(char)('a' + f->leaves), 0};
     bool late = below(f, 3) == 0;
-    node *n = !late && below(f, 2) ? op_parameter(f->g, name, rank, size)
-                                   : op_input(f->g, name, late, rank, size);
+    graph_node *n = !late && below(f, 2) ? op_parameter(f->g, name, rank, size)
+                                         : op_input(f->g, name, late, rank, size);
     add(f, f->leaf[f->leaves++] = n);
 }
 
 // Bounded functions: what grows here would drown the differences.
-static node *grow_elementwise(garden *f, node *x)
+static graph_node *grow_elementwise(garden *f, graph_node *x)
 {
     graph *g = f->g;
     switch (below(f, 12)) {
@@ -76,16 +76,16 @@ static node *grow_elementwise(garden *f, node *x)
     }
 }
 
-static node *flat(garden *f, node *x)
+static graph_node *flat(garden *f, graph_node *x)
 {
     int64_t n = shape_count(&x->shape), rows = x->shape.rank ? x->shape.size[0] : 1;
     return op_reshape(f->g, x, 2, (int64_t[]){rows, n / rows});
 }
 
 // x times another, whichever way round they fit; what is wrong in size is cut.
-static node *grow_product(garden *f, node *x)
+static graph_node *grow_product(garden *f, graph_node *x)
 {
-    node *a = flat(f, x), *b = flat(f, any(f));
+    graph_node *a = flat(f, x), *b = flat(f, any(f));
     bool ta = below(f, 2), tb = below(f, 2);
     int64_t inner = a->shape.size[!ta], other = b->shape.size[tb];
     int64_t both = inner < other ? inner : other;
@@ -94,14 +94,14 @@ static node *grow_product(garden *f, node *x)
     return op_scale(f->g, op_matmul(f->g, a, b, ta, tb), 0.5);
 }
 
-static node *grow_total(garden *f, node *x)
+static graph_node *grow_total(garden *f, graph_node *x)
 {
-    node *parts[5], *rows = flat(f, x);
+    graph_node *parts[5], *rows = flat(f, x);
     int count = 2 + (int)below(f, 3);
-    node *square = op_tanh(f->g, op_matmul(f->g, rows, rows, true, false));
+    graph_node *square = op_tanh(f->g, op_matmul(f->g, rows, rows, true, false));
     parts[0] = rows;
     for (int i = 1; i < count; i++) {
-        node *y = flat(f, like(f, x));
+        graph_node *y = flat(f, like(f, x));
         parts[i] =
             below(f, 3) ? op_matmul(f->g, op_tanh(f->g, y), square, false, below(f, 2) == 0) : y;
         if (below(f, 2)) add(f, parts[i]); // of use to others too
@@ -110,7 +110,7 @@ static node *grow_total(garden *f, node *x)
     return op_tanh(f->g, op_add_n(f->g, parts, count));
 }
 
-static node *grow_view(garden *f, node *x)
+static graph_node *grow_view(garden *f, graph_node *x)
 {
     graph *g = f->g;
     int rank = x->shape.rank, axis = rank ? (int)below(f, rank) : 0;
@@ -118,7 +118,7 @@ static node *grow_view(garden *f, node *x)
     switch (rank ? below(f, 6) : 5) {
     case 0: return op_slice(g, x, axis, start, 1 + below(f, size - start));
     case 1: return op_pad_slice(g, x, axis, start, size + start + below(f, 2));
-    case 2: return op_concat(g, (node *[]){x, like(f, x), x}, 2 + (int)below(f, 2), axis);
+    case 2: return op_concat(g, (graph_node *[]){x, like(f, x), x}, 2 + (int)below(f, 2), axis);
     case 3: return op_sum(g, x, axis, 1 + (int)below(f, rank - axis));
     case 4: return flat(f, x);
     default:
@@ -127,23 +127,23 @@ static node *grow_view(garden *f, node *x)
     }
 }
 
-static node *grow_image(garden *f, node *x)
+static graph_node *grow_image(garden *f, graph_node *x)
 {
     graph *g = f->g;
-    node *w = NULL, *bias = NULL;
+    graph_node *w = NULL, *bias = NULL;
     if (x->shape.rank != 4 || x->shape.size[1] < 2 || x->shape.size[1] > 4) return NULL;
     int64_t channels = x->shape.size[3], from = below(f, f->count), kernel = 3;
     for (int i = 0; i < f->count && !w; i++) {
-        node *y = f->at[(from + i) % f->count];
+        graph_node *y = f->at[(from + i) % f->count];
         if (y->shape.rank == 2 && y->shape.size[0] == channels) w = y;
     }
     if (!w) return NULL;
     int64_t out = w->shape.size[1];
-    node *spread = op_broadcast(g, w, 0, 2, (int64_t[]){kernel, kernel});
+    graph_node *spread = op_broadcast(g, w, 0, 2, (int64_t[]){kernel, kernel});
     if (below(f, 2)) spread = op_sin(g, spread);
-    node *y = below(f, 2) && x->shape.size[1] == 2
-                  ? op_upconv(g, x, spread)
-                  : op_conv(g, x, spread, 1 + (int)below(f, 2), OP_SAME);
+    graph_node *y = below(f, 2) && x->shape.size[1] == 2
+                        ? op_upconv(g, x, spread)
+                        : op_conv(g, x, spread, 1 + (int)below(f, 2), OP_SAME);
     for (int i = 0; i < f->count; i++)
         if (f->at[i]->shape.rank == 1 && f->at[i]->shape.size[0] == out) bias = f->at[i];
     if (bias) y = op_bias(g, y, bias);
@@ -153,7 +153,7 @@ static node *grow_image(garden *f, node *x)
 
 static void grow(garden *f)
 {
-    node *x = any(f), *y = NULL;
+    graph_node *x = any(f), *y = NULL;
     if (shape_count(&x->shape) > 600) return;
     switch (below(f, 8)) {
     case 0: y = grow_product(f, x); break;
@@ -168,7 +168,7 @@ static void grow(garden *f)
 
 static void grow_gradient(garden *f)
 {
-    node *d[LEAVES], *y[2] = {op_tanh(f->g, any(f)), op_sin(f->g, any(f))};
+    graph_node *d[LEAVES], *y[2] = {op_tanh(f->g, any(f)), op_sin(f->g, any(f))};
     graph_gradient(f->g, d, f->leaf, f->leaves, y, NULL, 2);
     for (int i = 0; i < f->leaves; i++) add(f, d[i]);
 }
@@ -199,7 +199,7 @@ typedef struct values {
 static void give(machine m, const garden *f, values *v, int stage, int kind)
 {
     for (int i = 0; i < f->leaves; i++) {
-        const node *leaf = f->leaf[i];
+        const graph_node *leaf = f->leaf[i];
         if (leaf->stage < stage) continue;
         const double *x = v->leaf[leaf->stage > stage ? WILD_ONES : kind][i];
         for (int64_t k = 0; k < shape_count(&leaf->shape); k++) v->bound[i][k] = (float)x[k];
@@ -209,8 +209,8 @@ static void give(machine m, const garden *f, values *v, int stage, int kind)
 }
 
 // Outputs are read as soon as their stage has run.
-static void run(double **out, machine m, const garden *f, values *v, int kind, node *const *output,
-                int outputs)
+static void run(double **out, machine m, const garden *f, values *v, int kind,
+                graph_node *const *output, int outputs)
 {
     for (int s = 0; s < 2; s++) {
         give(m, f, v, s, kind);
@@ -231,7 +231,8 @@ static double apart(const double *a, const double *b, int64_t n)
 }
 
 // Some graphs magnify roundings: how much, the judge shows on leaves that are a few of them off.
-static void compare(const garden *f, node *const *output, int outputs, uint64_t seed, values *v)
+static void compare(const garden *f, graph_node *const *output, int outputs, uint64_t seed,
+                    values *v)
 {
     machine judge = machine_start(f->g, output, outputs, PROGRAM_REFERENCE);
     machine fast = machine_start(f->g, output, outputs, PROGRAM_FAST);
@@ -251,7 +252,7 @@ static void compare(const garden *f, node *const *output, int outputs, uint64_t 
         for (int64_t k = 0; k < n; k++) most = fmax(most, fabs(want[i][k]));
         if (!(error <= 1e-4 * most + 10.0 * apart(near[i], want[i], n)))
             fail_msg("graph %d, output %d (%s): fast is %g from the judge, of %g", (int)seed, i,
-                     op_table(output[i]->op)->name, error, most);
+                     op_info(output[i]->op)->name, error, most);
         if (memcmp(got[i], again[i], (size_t)n * sizeof(double)))
             fail_msg("graph %d, output %d: other bits the second time", (int)seed, i);
         free(want[i]), free(near[i]), free(got[i]), free(again[i]);
@@ -281,7 +282,7 @@ TEST(fast_programs_of_random_graphs_give_what_the_judge_gives)
     for (uint64_t seed = 0; seed < GRAPHS; seed++) {
         garden f;
         values v;
-        node *output[OUTPUTS];
+        graph_node *output[OUTPUTS];
         garden_plant(&f, seed);
         draw(&v, &f, seed);
         int outputs = 1 + (int)below(&f, OUTPUTS - 1);

@@ -117,7 +117,7 @@ static void evaluate(evaluation *e, int way)
     const golden_model *m = e->r->m;
     const hgn_frame_plan *t = &m->times;
     int64_t N = e->frames, K = m->c.window, train = t->length - t->first_target;
-    shape s = hgn_state_shape(&m->c, m->batch);
+    tensor_shape s = hgn_state_shape(&m->c, m->batch);
     double *q = ARENA_ALLOC(&e->mem, double, N *shape_count(&s));
     double *frames = ARENA_ALLOC(&e->mem, double, m->batch *N *frame_size(m));
     if (!roll_all(q, e, way ? N - K : 0, way ? N - K + t->at : t->at) ||
@@ -175,13 +175,13 @@ void golden_eval(golden_judgement *j, const golden_rig *r)
 // ---- what layers give before their activation ----
 
 // The sum with the bias of that layer: the first one made is the forward pass.
-static node *biased(const graph *g, const char *layer)
+static graph_node *biased(const graph *g, const char *layer)
 {
     size_t length = strlen(layer);
     for (int i = 0; i < graph_size(g); i++) {
-        node *n = graph_at(g, i);
+        graph_node *n = graph_get_node(g, i);
         for (int k = 0; n->op == OP_ADD && k < 2; k++) {
-            const node *b = n->in[k];
+            const graph_node *b = n->in[k];
             const char *name = b->op == OP_BROADCAST ? b->in[0]->name : NULL;
             if (name && !strncmp(name, layer, length) && !strcmp(name + length, ".b")) return n;
         }
@@ -189,10 +189,10 @@ static node *biased(const graph *g, const char *layer)
     return NULL;
 }
 
-static node *input_of(const graph *g, const char *weights)
+static graph_node *input_of(const graph *g, const char *weights)
 {
     for (int i = 0; i < graph_size(g); i++) {
-        node *n = graph_at(g, i);
+        graph_node *n = graph_get_node(g, i);
         if (n->op == OP_CONV && n->in[1]->name && !strcmp(n->in[1]->name, weights)) return n->in[0];
     }
     return NULL;
@@ -200,11 +200,11 @@ static node *input_of(const graph *g, const char *weights)
 
 // One node of the rig's graphs, run on the first clip. The decoder's first frame is that of the
 // first sample.
-static void check_node(golden_judgement *j, const golden_rig *r, const char *name, node *n,
+static void check_node(golden_judgement *j, const golden_rig *r, const char *name, graph_node *n,
                        bool decoder, int64_t items)
 {
     golden_machine machine;
-    const net *of = decoder ? &r->decode.net : &r->roll.net;
+    const network_builder *of = decoder ? &r->decode.net : &r->roll.net;
     if (!n || !golden_start(&machine, of->g, &n, 1, r->form)) {
         golden_wrong(j, name);
         return;

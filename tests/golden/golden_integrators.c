@@ -11,7 +11,7 @@
 typedef struct hamiltonian {
     graph *g;
     plumb_file *file;
-    node *(*energy)(const struct hamiltonian *h, phase_state s);
+    graph_node *(*energy)(const struct hamiltonian *h, phase_state s);
 } hamiltonian;
 
 static double constant(const hamiltonian *h, const char *name)
@@ -19,76 +19,78 @@ static double constant(const hamiltonian *h, const char *name)
     return golden_scalar(h->file, name, 0.0);
 }
 
-static node *half_square(graph *g, node *x)
+static graph_node *half_square(graph *g, graph_node *x)
 {
     return op_scale(g, op_sum_per_item(g, op_square(g, x)), 0.5);
 }
 
-static node *spring(const hamiltonian *h, phase_state s)
+static graph_node *spring(const hamiltonian *h, phase_state s)
 {
-    node *kinetic = op_scale(h->g, half_square(h->g, s.p), 1.0 / constant(h, "const.spring_m"));
+    graph_node *kinetic =
+        op_scale(h->g, half_square(h->g, s.p), 1.0 / constant(h, "const.spring_m"));
     return op_add(h->g, kinetic,
                   op_scale(h->g, half_square(h->g, s.q), constant(h, "const.spring_k")));
 }
 
-static node *pendulum(const hamiltonian *h, phase_state s)
+static graph_node *pendulum(const hamiltonian *h, phase_state s)
 {
-    node *lift = op_add_scalar(h->g, op_scale(h->g, op_cos(h->g, s.q), -1.0), 1.0);
+    graph_node *lift = op_add_scalar(h->g, op_scale(h->g, op_cos(h->g, s.q), -1.0), 1.0);
     return op_add(h->g, half_square(h->g, s.p),
                   op_scale(h->g, op_sum_per_item(h->g, lift), constant(h, "const.pend_g")));
 }
 
-static node *column(graph *g, node *x, int64_t i)
+static graph_node *column(graph *g, graph_node *x, int64_t i)
 {
     return op_slice(g, x, 1, i, 1);
 }
 
-static node *henon(const hamiltonian *h, phase_state s)
+static graph_node *henon(const hamiltonian *h, phase_state s)
 {
     graph *g = h->g;
-    node *x = column(g, s.q, 0), *y = column(g, s.q, 1);
-    node *cubic = op_subtract(g, op_multiply(g, op_square(g, x), y),
-                              op_scale(g, op_multiply(g, op_square(g, y), y), 1.0 / 3.0));
-    node *round = op_add(g, half_square(g, s.p), half_square(g, s.q));
+    graph_node *x = column(g, s.q, 0), *y = column(g, s.q, 1);
+    graph_node *cubic = op_subtract(g, op_multiply(g, op_square(g, x), y),
+                                    op_scale(g, op_multiply(g, op_square(g, y), y), 1.0 / 3.0));
+    graph_node *round = op_add(g, half_square(g, s.p), half_square(g, s.q));
     return op_add(g, round, op_sum_per_item(g, cubic));
 }
 
-static node *nonsep(const hamiltonian *h, phase_state s)
+static graph_node *nonsep(const hamiltonian *h, phase_state s)
 {
     graph *g = h->g;
-    node *mass =
+    graph_node *mass =
         op_add_scalar(g, op_scale(g, op_square(g, s.q), constant(h, "const.nonsep_a")), 1.0);
-    node *kinetic = op_scale(g, op_sum_per_item(g, op_multiply(g, op_square(g, s.p), mass)), 0.5);
-    node *cross = op_multiply(g, column(g, s.q, 0), column(g, s.p, 1));
+    graph_node *kinetic =
+        op_scale(g, op_sum_per_item(g, op_multiply(g, op_square(g, s.p), mass)), 0.5);
+    graph_node *cross = op_multiply(g, column(g, s.q, 0), column(g, s.p, 1));
     return op_add(g, op_add(g, kinetic, half_square(g, s.q)),
                   op_scale(g, op_sum_per_item(g, cross), 0.25));
 }
 
 static const struct {
     const char *name;
-    node *(*energy)(const hamiltonian *h, phase_state s);
+    graph_node *(*energy)(const hamiltonian *h, phase_state s);
 } systems[] = {{"spring", spring}, {"pendulum", pendulum}, {"henon", henon}, {"nonsep", nonsep}};
 enum { SYSTEMS = sizeof systems / sizeof *systems };
 
 // p may have been made from q, and q from p: both are variables.
-static void slopes(const hamiltonian *h, node **d, phase_state s)
+static void slopes(const hamiltonian *h, graph_node **d, phase_state s)
 {
-    node *H = h->energy(h, s);
-    graph_gradient(h->g, d, (node *[]){s.q, s.p}, 2, &H, NULL, 1);
+    graph_node *H = h->energy(h, s);
+    graph_gradient(h->g, d, (graph_node *[]){s.q, s.p}, 2, &H, NULL, 1);
 }
 
-static node *velocity(void *self, phase_state s)
+static graph_node *velocity(void *self, phase_state s)
 {
     const hamiltonian *h = self;
-    node *d[2];
+    graph_node *d[2];
     slopes(h, d, s);
     return d[1];
 }
 
-static node *force(void *self, phase_state s)
+static graph_node *force(void *self, phase_state s)
 {
     const hamiltonian *h = self;
-    node *d[2];
+    graph_node *d[2];
     slopes(h, d, s);
     return op_scale(h->g, d[0], -1.0);
 }
@@ -130,8 +132,8 @@ static void end(trial *t)
 }
 
 // Runs and compares; `sign` may be NULL.
-static void judge(trial *t, node *const *output, int outputs, const char *const *want,
-                  const node *sign)
+static void judge(trial *t, graph_node *const *output, int outputs, const char *const *want,
+                  const graph_node *sign)
 {
     golden_machine m;
     if (!golden_start(&m, t->h.g, output, outputs, t->j->form)) {
@@ -161,7 +163,8 @@ static void check_start(golden_judgement *j, int system)
         GOLDEN_NAME(H, "%s.H0", t.system);
         GOLDEN_NAME(dq, "%s.dq0", t.system);
         GOLDEN_NAME(dp, "%s.dp0", t.system);
-        node *out[] = {t.h.energy(&t.h, t.start), velocity(&t.h, t.start), force(&t.h, t.start)};
+        graph_node *out[] = {t.h.energy(&t.h, t.start), velocity(&t.h, t.start),
+                             force(&t.h, t.start)};
         judge(&t, out, 3, (const char *[]){H, dq, dp}, NULL);
     }
     end(&t);
@@ -181,9 +184,9 @@ static void check_path(golden_judgement *j, int system, const integrator_method 
     if (begin(&t, j, system)) {
         graph *g = t.h.g;
         double dt = golden_scalar(j->file, "const.dt", 0.0);
-        node *q[32], *p[32];
+        graph_node *q[32], *p[32];
         int64_t size[3] = {1, 3, t.count / 3};
-        node *sign = how->signs ? op_input(g, "sign", 0, 2, size + 1) : NULL;
+        graph_node *sign = how->signs ? op_input(g, "sign", 0, 2, size + 1) : NULL;
         phase_state at = t.start;
         int total = how->back + how->now + how->forward;
         for (int i = how->back - 1; i >= 0; i--) {
@@ -198,7 +201,7 @@ static void check_path(golden_judgement *j, int system, const integrator_method 
         }
         for (int i = 0; i < total; i++)
             q[i] = op_reshape(g, q[i], 3, size), p[i] = op_reshape(g, p[i], 3, size);
-        node *out[] = {op_concat(g, q, total, 0), op_concat(g, p, total, 0)};
+        graph_node *out[] = {op_concat(g, q, total, 0), op_concat(g, p, total, 0)};
         GOLDEN_NAME(q_name, "%s.%s%s.q", t.system, method, how->suffix);
         GOLDEN_NAME(p_name, "%s.%s%s.p", t.system, method, how->suffix);
         judge(&t, out, 2, (const char *[]){q_name, p_name}, sign);

@@ -62,7 +62,8 @@ void golden_tell(const golden_judgement *j)
            j->worst[GOLDEN_STATE], j->worst[GOLDEN_GRADIENT], j->worst[GOLDEN_LOSS]);
 }
 
-bool golden_start(golden_machine *m, graph *g, node *const *output, int outputs, program_form form)
+bool golden_start(golden_machine *m, graph *g, graph_node *const *output, int outputs,
+                  program_form form)
 {
     *m = (golden_machine){0};
     if (!program_build(&m->p, g, output, outputs, form) && !instance_create(&m->i, m->p))

@@ -22,7 +22,7 @@ static void in_samples(double *out, const double *x, int64_t times, int64_t batc
 static double *trajectory(const golden_rig *r, arena *mem)
 {
     const golden_model *m = r->m;
-    shape one = hgn_state_shape(&m->c, 1);
+    tensor_shape one = hgn_state_shape(&m->c, 1);
     int64_t all = m->times.targets * m->batch, state = shape_count(&one), n = m->c.latent / 2;
     double *pairs = ARENA_ALLOC(mem, double, all * 2 * state);
     double *out = ARENA_ALLOC(mem, double, all * 2 * state);
@@ -37,7 +37,7 @@ static double *trajectory(const golden_rig *r, arena *mem)
 static void check_states(golden_judgement *j, const golden_rig *r, arena *mem)
 {
     const golden_model *m = r->m;
-    shape one = hgn_state_shape(&m->c, m->batch);
+    tensor_shape one = hgn_state_shape(&m->c, m->batch);
     int64_t state = 2 * shape_count(&one), T = m->times.targets, B = m->batch;
     int64_t frame = m->c.image * m->c.image * m->c.channels;
     golden_close(j, "loc", r->loc, state, GOLDEN_STATE);
@@ -118,7 +118,7 @@ static report make_report(const golden_rig *r, arena *mem)
         report_energy(&o, r, b);
     }
     // Latents that say something, summed over the first axis of a state.
-    shape one = hgn_state_shape(c, B);
+    tensor_shape one = hgn_state_shape(c, B);
     int64_t places = 2 * shape_count(&one), informative = 0;
     for (int64_t i = 0; i < places; i++)
         informative += exp(2.0 * r->log_scale[i]) < 0.5 && fabs(r->loc[i]) > 0.1;

@@ -46,12 +46,13 @@ void golden_tell(const golden_judgement *j);
 // ---- a graph in either form ----
 
 typedef struct golden_machine {
-    program *p;
-    instance *i;
+    graph_program *p;
+    program_instance *i;
 } golden_machine;
 
 /// False, with the reason printed, if it cannot be built.
-bool golden_start(golden_machine *m, graph *g, node *const *output, int outputs, program_form form);
+bool golden_start(golden_machine *m, graph *g, graph_node *const *output, int outputs,
+                  program_form form);
 void golden_stop(golden_machine *m);
 
 // ---- models ----
@@ -102,7 +103,7 @@ void golden_rig_step(golden_rig *r, int64_t step);
 /// Adam.
 void golden_rig_update(golden_rig *r, int64_t step);
 /// Lets the leaves of a graph be the rig's parameters.
-void golden_rig_bind(const golden_rig *r, golden_machine *to, const net *n);
+void golden_rig_bind(const golden_rig *r, golden_machine *to, const network_builder *n);
 /// The window of K frames from `start` on of a clip (time, image, image, channels) in bytes, as
 /// the encoder sees it.
 void golden_window(double *out, const golden_model *m, const double *clip, int64_t start);

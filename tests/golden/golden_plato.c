@@ -29,7 +29,7 @@ static const char *const names[][2] = {
 enum { NAMES = sizeof names / sizeof *names };
 
 // Entry i of a tensor of theirs, (out, in, height, width), in ours, (height, width, in, out).
-static int64_t place(const shape *s, int64_t i)
+static int64_t place(const tensor_shape *s, int64_t i)
 {
     int64_t out = s->size[s->rank - 1], in = s->rank > 1 ? s->size[s->rank - 2] : 1;
     int64_t places = shape_count(s) / (out * in);
@@ -67,7 +67,8 @@ static double *zeros(int64_t n)
     return x;
 }
 
-static float *begin(video_case *v, const net *n, node *const *output, int outputs, double *block)
+static float *begin(video_case *v, const network_builder *n, graph_node *const *output, int outputs,
+                    double *block)
 {
     bool fast = !strcmp(v->form, "float");
     if (program_build(&v->p, n->g, output, outputs, fast ? PROGRAM_FAST : PROGRAM_REFERENCE) ||
@@ -88,7 +89,7 @@ static float *begin(video_case *v, const net *n, node *const *output, int output
 }
 
 // Gradients, and the norms of parameters after a step.
-static void judge_gradients(video_case *v, const net *n, int first, double *block)
+static void judge_gradients(video_case *v, const network_builder *n, int first, double *block)
 {
     int64_t size = n->params->size, wanted = 0;
     double *d = zeros(size), *m = zeros(size), *s = zeros(size);
@@ -132,7 +133,7 @@ static void same_slots(video_case *v, const char *name, int index, int64_t items
 {
     double *x = video_output(v, index, items * pixels * channels);
     double *torch = zeros(items * pixels * channels);
-    shape s = {4, {items, pixels, 1, channels}};
+    tensor_shape s = {4, {items, pixels, 1, channels}};
     video_to_torch(torch, x, &s);
     video_same(v, name, torch, items * pixels * channels, v->outputs);
     free(x), free(torch);
@@ -196,7 +197,7 @@ static int judge_perception(plumb_file *file, const char *path, bool fast)
     plato_perception k;
     if (plato_perception_build(&k, &p, &c, B, B)) abort();
     int64_t K = c.slots, pixels = c.height * c.width;
-    node *out[64] = {
+    graph_node *out[64] = {
         k.codes.mean, k.codes.log_variance, k.decoded.colour, plato_compose(&k.net, &c, k.decoded),
         k.error,      k.divergence,         k.masks};
     memcpy(out + 7, k.gradient, (size_t)k.net.leaves * sizeof *out);
@@ -245,7 +246,7 @@ static int judge_dynamics(plumb_file *file, const char *path, bool fast)
     params p = {0};
     plato_dynamics k;
     if (plato_dynamics_build(&k, &p, &c, B, B)) abort();
-    node *out[128];
+    graph_node *out[128];
     memcpy(out, k.prediction, (size_t)steps * sizeof *out);
     out[steps] = k.error;
     memcpy(out + steps + 1, k.gradient, (size_t)k.net.leaves * sizeof *out);

@@ -159,7 +159,7 @@ static void each_tensor(video_case *v, const params *p, const predrnn_config *c,
     }
 }
 
-static void set_params(video_case *v, const net *n, const double *block, float *narrow)
+static void set_params(video_case *v, const network_builder *n, const double *block, float *narrow)
 {
     for (int k = 0; k < n->leaves; k++) {
         const param *p = &n->params->at[n->leaf[k].param];
@@ -173,7 +173,7 @@ static void set_params(video_case *v, const net *n, const double *block, float *
     }
 }
 
-static void get_gradients(const video_case *v, const net *n, int first, double *block)
+static void get_gradients(const video_case *v, const network_builder *n, int first, double *block)
 {
     for (int k = 0; k < n->leaves; k++)
         instance_get(v->i, first + k, block + n->params->at[n->leaf[k].param].offset);
@@ -196,7 +196,8 @@ static video_case form_of(plumb_file *file, const char *path, bool fast)
                         .gradients = fast ? 2e-4 : 1e-11};
 }
 
-static void same_map(video_case *v, const char *name, int index, const node *n, double tolerance)
+static void same_map(video_case *v, const char *name, int index, const graph_node *n,
+                     double tolerance)
 {
     int64_t count = shape_count(&n->shape);
     double *x = video_output(v, index, count), *torch = zeros(count);
@@ -223,19 +224,19 @@ static int judge_cell(plumb_file *file, const char *path, bool fast)
                         .layer_norm = golden_scalar(file, "meta/layer_norm", 0) > 0};
     c.channels = (int64_t)golden_scalar(file, "meta/in_channels", 0);
     params p = {0};
-    net n = {.params = &p};
+    network_builder n = {.params = &p};
     if (graph_create(&n.g)) abort();
     graph *g = n.g;
-    shape map = predrnn_map(&c, B), in = predrnn_frame(&c, B);
-    node *leaf[4], *up[3], *out[9 + 64];
+    tensor_shape map = predrnn_map(&c, B), in = predrnn_frame(&c, B);
+    graph_node *leaf[4], *up[3], *out[9 + 64];
     for (int k = 0; k < 4; k++) leaf[k] = op_input(g, inputs[k], 0, 4, k ? map.size : in.size);
     for (int k = 0; k < 3; k++) up[k] = op_input(g, ups[k], 0, 4, map.size);
     predrnn_state s =
         predrnn_cell(&n, &c, 0, leaf[0], (predrnn_state){.h = leaf[1], .c = leaf[2], .m = leaf[3]});
-    node *y[] = {s.h, s.c, s.m};
-    memcpy(out, (node *[]){s.h, s.c, s.m, s.dc, s.dm}, 5 * sizeof *out);
+    graph_node *y[] = {s.h, s.c, s.m};
+    memcpy(out, (graph_node *[]){s.h, s.c, s.m, s.dc, s.dm}, 5 * sizeof *out);
     graph_gradient(g, out + 5, leaf, 4, y, up, 3);
-    int outputs = 9 + net_gradients(&n, out + 9, y, up, 3);
+    int outputs = 9 + network_gradients(&n, out + 9, y, up, 3);
     if (graph_status(g) ||
         program_build(&v.p, g, out, outputs, fast ? PROGRAM_FAST : PROGRAM_REFERENCE) ||
         instance_create(&v.i, v.p)) {
@@ -247,7 +248,7 @@ static int judge_cell(plumb_file *file, const char *path, bool fast)
     each_tensor(&v, &p, &c, true, block, "w/", 0.0);
     set_params(&v, &n, block, narrow);
     for (int k = 0; k < 7; k++) {
-        node *l = k < 4 ? leaf[k] : up[k - 4];
+        graph_node *l = k < 4 ? leaf[k] : up[k - 4];
         int64_t count = shape_count(&l->shape);
         double *torch = video_read(&v, k < 4 ? inputs[k] : ups[k - 4], count), *x = zeros(count);
         video_from_torch(x, torch, &l->shape);
@@ -305,7 +306,7 @@ static predrnn_config config_of(plumb_file *f)
 static void build(whole *w, bool fast)
 {
     int64_t steps = w->c.length - 1, states = steps * w->c.layers;
-    node *out[1024];
+    graph_node *out[1024];
     int count = 0;
     if (predrnn_clip_build(&w->k, &w->p, &w->c, w->batch, w->batch)) goto broken;
     for (int64_t t = 0; t < steps; t++) out[count++] = w->k.prediction[t];
@@ -332,7 +333,7 @@ broken:
 static void set_inputs(whole *w)
 {
     int64_t T = w->c.length, B = w->batch;
-    shape f = predrnn_frame(&w->c, 1);
+    tensor_shape f = predrnn_frame(&w->c, 1);
     int64_t n = shape_count(&f), tokens = 0;
     double *frames = video_read(&w->v, "frames_patched", B * T * n), *x = zeros(B * n);
     for (int64_t t = 0; t < T; t++) {
@@ -375,7 +376,7 @@ static void judge_states(whole *w)
 {
     static const char letter[] = "hcm";
     int64_t steps = w->c.length - 1, B = w->batch, L = w->c.layers;
-    shape map = predrnn_map(&w->c, 1);
+    tensor_shape map = predrnn_map(&w->c, 1);
     int64_t n = shape_count(&map);
     double *all = zeros(B * steps * n), *torch = zeros(n);
     for (int64_t l = 0; l < L; l++)

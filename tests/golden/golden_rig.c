@@ -35,7 +35,7 @@ static void take_room(golden_rig *r)
 {
     const golden_model *m = r->m;
     const hgn_config *c = &m->c;
-    shape half = hgn_state_shape(c, 1);
+    tensor_shape half = hgn_state_shape(c, 1);
     int64_t n = items(m), state = shape_count(&half), frame = frame_size(m);
     int64_t size = r->params.size;
     r->value = room(r, size);
@@ -119,7 +119,8 @@ bool golden_rig_create(golden_rig *r, const golden_model *m, program_form form)
         return false;
     }
     if (m->c.objective == HGN_GECO)
-        params_add(&r->params, "geco.lambda", &(shape){0}, PARAM_INIT_VALUE, log(exp(1.0) - 1.0));
+        params_add(&r->params, "geco.lambda", &(tensor_shape){0}, PARAM_INIT_VALUE,
+                   log(exp(1.0) - 1.0));
     if (r->roll.times != t->targets) {
         printf("%s: a rollout of %lld states, wanted %lld\n", m->path, (long long)r->roll.times,
                (long long)t->targets);
@@ -141,7 +142,7 @@ void golden_rig_free(golden_rig *r)
     arena_clear(&r->mem);
 }
 
-void golden_rig_bind(const golden_rig *r, golden_machine *to, const net *n)
+void golden_rig_bind(const golden_rig *r, golden_machine *to, const network_builder *n)
 {
     for (int k = 0; k < n->leaves; k++) {
         int64_t offset = r->params.at[n->leaf[k].param].offset;
@@ -151,8 +152,8 @@ void golden_rig_bind(const golden_rig *r, golden_machine *to, const net *n)
 }
 
 // Gradients that a program gives after `first` other outputs are added to the rig's.
-static void add_gradients(golden_rig *r, const golden_machine *from, const net *n, int first,
-                          double *scratch)
+static void add_gradients(golden_rig *r, const golden_machine *from, const network_builder *n,
+                          int first, double *scratch)
 {
     for (int k = 0; k < n->leaves; k++) {
         const param *p = &r->params.at[n->leaf[k].param];
@@ -258,7 +259,7 @@ void golden_rig_step(golden_rig *r, int64_t step)
     golden_rig_bind(r, &r->decoder, &r->decode.net);
     fill(r, step);
 
-    instance *roller = r->roller.i;
+    program_instance *roller = r->roller.i;
     instance_run(roller, 0);
     double *const first[HGN_ROLL_OUTPUTS] = {[HGN_Q] = r->q,
                                              [HGN_P] = r->p,

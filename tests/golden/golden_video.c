@@ -37,7 +37,7 @@ double *video_output(const video_case *c, int index, int64_t count)
     return out;
 }
 
-void video_to_torch(double *out, const double *in, const shape *s)
+void video_to_torch(double *out, const double *in, const tensor_shape *s)
 {
     const int64_t *d = s->size;
     for (int64_t n = 0; n < d[0]; n++)
@@ -46,7 +46,7 @@ void video_to_torch(double *out, const double *in, const shape *s)
                 out[(n * d[3] + k) * d[1] * d[2] + i] = in[(n * d[1] * d[2] + i) * d[3] + k];
 }
 
-void video_from_torch(double *out, const double *in, const shape *s)
+void video_from_torch(double *out, const double *in, const tensor_shape *s)
 {
     const int64_t *d = s->size;
     for (int64_t n = 0; n < d[0]; n++)

@@ -12,8 +12,8 @@ typedef struct video_case {
     plumb_file *file;
     const char *path;
     const char *form; ///< for messages
-    program *p;
-    instance *i;
+    graph_program *p;
+    program_instance *i;
     double outputs, gradients; ///< tolerances, relative to the largest entry
     int failures;
 } video_case;
@@ -24,8 +24,8 @@ void video_same(video_case *c, const char *name, const double *got, int64_t coun
 /// Output `index`, (count) numbers, freed by the caller.
 double *video_output(const video_case *c, int index, int64_t count);
 /// Images (n, height, width, channels) as PyTorch has them, (n, channels, height, width), and back.
-void video_to_torch(double *out, const double *in, const shape *s);
-void video_from_torch(double *out, const double *in, const shape *s);
+void video_to_torch(double *out, const double *in, const tensor_shape *s);
+void video_from_torch(double *out, const double *in, const tensor_shape *s);
 /// Array `name` of the file, or zeros and a failure; (count) numbers, freed by the caller.
 double *video_read(video_case *c, const char *name, int64_t count);
 

@@ -22,7 +22,7 @@ TEST(products_equal_plain_loops_with_and_without_transposing)
         for (int k = 0; k < K; k++) a[i * (K + SPARE) + k] = at[k * M + i] = number(i, k);
     for (int k = 0; k < K; k++)
         for (int j = 0; j < N; j++) b[k * N + j] = bt[j * K + k] = number(k + 3, j);
-    CHECK_OK(blas_load());
+    CHECK_OK(blas_library_load());
     for (int which = 0; which < 4; which++) {
         const bool ta = which & 1, tb = which & 2;
         for (int i = 0; i < M * N; i++) c[i] = i;
@@ -42,7 +42,7 @@ TEST(a_gram_matrix_has_both_halves)
     double a[K * (N + SPARE)], g[N * N];
     for (int k = 0; k < K; k++)
         for (int j = 0; j < N; j++) a[k * (N + SPARE) + j] = number(k, j);
-    CHECK_OK(blas_load());
+    CHECK_OK(blas_library_load());
     blas_gram(g, N, a, N + SPARE, K, N);
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
@@ -55,13 +55,13 @@ TEST(a_gram_matrix_has_both_halves)
 TEST(the_kernels_are_not_older_than_the_processor)
 {
     // This process loaded nothing before, so there was nothing in the way of mending them.
-    CHECK(blas_remedy() == NULL);
+    CHECK(blas_wanted_kernel() == NULL);
 }
 
 TEST(loading_leaves_the_environment_as_it_was)
 {
     setenv("OPENBLAS_NUM_THREADS", "7", 1);
-    CHECK_OK(blas_load());
+    CHECK_OK(blas_library_load());
     CHECK_TEXT(getenv("OPENBLAS_NUM_THREADS"), "7");
 }
 

@@ -31,7 +31,7 @@ static void make(double *a, double *b, int64_t n, int64_t k, double least)
 
 TEST(equations_of_any_size_are_solved)
 {
-    assert_int_equal(blas_load(), PLUMB_OK);
+    assert_int_equal(blas_library_load(), PLUMB_OK);
     const int64_t sizes[] = {1, 2, 31, 32, 33, 97, 200};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         const int64_t n = sizes[s], k = 3;
@@ -49,7 +49,7 @@ TEST(equations_of_any_size_are_solved)
 
 TEST(a_matrix_that_is_not_positive_is_refused)
 {
-    assert_int_equal(blas_load(), PLUMB_OK);
+    assert_int_equal(blas_library_load(), PLUMB_OK);
     double a[4] = {1.0, 2.0, 2.0, 1.0};
     assert_false(cholesky_factor(a, 2));
     double nan[1] = {(double)NAN};

@@ -35,7 +35,7 @@ static void check(const double *rows, int64_t n, const double *queries, int64_t 
     const int64_t ks[] = {1, 2, (n + 1) / 2, n};
     for (int i = 0; i < 4; i++) {
         const int64_t k = ks[i] > n ? n : ks[i];
-        CHECK_OK(knn_kth(r, &points, queries, m, k, 1));
+        CHECK_OK(knn_kth_distance(r, &points, queries, m, k, 1));
         for (int64_t q = 0; q < m; q++) {
             const double want = slow(rows, n, queries + q * d, d, k);
             CHECK_NEAR(r[q], want, 1e-13 * want);
@@ -43,7 +43,7 @@ static void check(const double *rows, int64_t n, const double *queries, int64_t 
         // Not a bit depends on threads or instructions.
         const char *usual = knn_instructions();
         CHECK(knn_select("portable"));
-        CHECK_OK(knn_kth(other, &points, queries, m, k, 3));
+        CHECK_OK(knn_kth_distance(other, &points, queries, m, k, 3));
         CHECK(knn_select(usual));
         for (int64_t q = 0; q < m; q++) CHECK(r[q] == other[q]);
     }

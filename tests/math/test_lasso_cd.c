@@ -22,7 +22,8 @@ static lasso_fit solve(dense *d, poly_design_kind kind, double a, int64_t max_sw
     lasso_fit fit;
     arena scratch = {0};
     dense_target(&target, &design_, d, kind);
-    CHECK_OK(lasso_cd_solve(&fit, &d->mem, &scratch, &target, a, max_sweeps, tolerance));
+    CHECK_OK(
+        lasso_coordinate_descent_solve(&fit, &d->mem, &scratch, &target, a, max_sweeps, tolerance));
     arena_clear(&scratch);
     return fit;
 }
@@ -240,7 +241,7 @@ TEST(scratch_is_given_back)
     int64_t *mine = ARENA_ALLOC(&scratch, int64_t, 1);
     *mine = 42;
     const arena_mark before = arena_get_mark(&scratch);
-    CHECK_OK(lasso_cd_solve(&fit, &d.mem, &scratch, &target, 0.1, 1000, 1e-4));
+    CHECK_OK(lasso_coordinate_descent_solve(&fit, &d.mem, &scratch, &target, 0.1, 1000, 1e-4));
     const arena_mark after = arena_get_mark(&scratch);
     CHECK(before.block == after.block && before.used == after.used && *mine == 42);
     arena_clear(&scratch);

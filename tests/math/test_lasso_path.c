@@ -34,13 +34,13 @@ static void check_path(dense *d, poly_design_kind kind, double objective[PENALTI
 {
     poly_design design_;
     lasso_target target;
-    lasso_path *path;
+    lasso_active_set *path;
     dense_target(&target, &design_, d, kind);
-    CHECK_OK(lasso_path_create(&path, &d->mem, &target));
+    CHECK_OK(lasso_active_set_create(&path, &d->mem, &target));
     for (int i = 0; i < PENALTIES; i++) {
         lasso_fit fit;
         const double a = penalty(d, i);
-        CHECK_OK(lasso_path_solve(&fit, &d->mem, path, a, 1e-11));
+        CHECK_OK(lasso_active_set_solve(&fit, &d->mem, path, a, 1e-11));
         const double *w = dense_weights(d, &fit);
         CHECK(fit.converged);
         check_optimal(d, w, a);
@@ -92,12 +92,12 @@ TEST(of_equal_columns_the_first_is_used)
         dense_expand(&d);
         poly_design design_;
         lasso_target target;
-        lasso_path *path;
+        lasso_active_set *path;
         dense_target(&target, &design_, &d, kinds[k]);
-        CHECK_OK(lasso_path_create(&path, &d.mem, &target));
+        CHECK_OK(lasso_active_set_create(&path, &d.mem, &target));
         for (int i = 0; i < PENALTIES; i++) {
             lasso_fit fit;
-            CHECK_OK(lasso_path_solve(&fit, &d.mem, path, penalty(&d, i), 1e-11));
+            CHECK_OK(lasso_active_set_solve(&fit, &d.mem, path, penalty(&d, i), 1e-11));
             const double *w = dense_weights(&d, &fit);
             check_optimal(&d, w, penalty(&d, i));
             CHECK_NEAR(w[2], 0.0, 0.0);
@@ -162,15 +162,16 @@ TEST(easy_problems_agree_with_descent_run_to_the_end)
         dense_expand(&d);
         poly_design design_;
         lasso_target target;
-        lasso_path *path;
+        lasso_active_set *path;
         arena scratch = {0};
         dense_target(&target, &design_, &d, POLY_DESIGN_GRAM);
-        CHECK_OK(lasso_path_create(&path, &d.mem, &target));
+        CHECK_OK(lasso_active_set_create(&path, &d.mem, &target));
         for (int i = 0; i < PENALTIES; i++) {
             lasso_fit fit, slow;
             const double a = penalty(&d, i);
-            CHECK_OK(lasso_path_solve(&fit, &d.mem, path, a, 1e-11));
-            CHECK_OK(lasso_cd_solve(&slow, &d.mem, &scratch, &target, a, 1000000, 1e-15));
+            CHECK_OK(lasso_active_set_solve(&fit, &d.mem, path, a, 1e-11));
+            CHECK_OK(lasso_coordinate_descent_solve(&slow, &d.mem, &scratch, &target, a, 1000000,
+                                                    1e-15));
             const double *v = dense_weights(&d, &fit), *w = dense_weights(&d, &slow);
             for (int64_t j = 0; j < d.poly.count; j++) CHECK_NEAR(v[j], w[j], 1e-9);
         }
@@ -189,13 +190,13 @@ TEST(one_feature_is_soft_thresholding)
         const double xy = dense_dot(d.columns, d.centred, 33);
         poly_design design_;
         lasso_target target;
-        lasso_path *path;
+        lasso_active_set *path;
         dense_target(&target, &design_, &d, kinds[k]);
-        CHECK_OK(lasso_path_create(&path, &d.mem, &target));
+        CHECK_OK(lasso_active_set_create(&path, &d.mem, &target));
         for (int i = 6; i >= 1; i--) {
             lasso_fit fit;
             const double a = 0.25 * i * fabs(xy);
-            CHECK_OK(lasso_path_solve(&fit, &d.mem, path, a, 1e-11));
+            CHECK_OK(lasso_active_set_solve(&fit, &d.mem, path, a, 1e-11));
             CHECK(fit.converged);
             CHECK_EQUAL(fit.count, i < 4);
             if (fit.count)
@@ -214,11 +215,11 @@ TEST(a_constant_target_has_no_weights)
         for (int i = 0; i < 33; i++) d.y[i] = 0.7;
         poly_design design_;
         lasso_target target;
-        lasso_path *path;
+        lasso_active_set *path;
         lasso_fit fit;
         dense_target(&target, &design_, &d, kinds[k]);
-        CHECK_OK(lasso_path_create(&path, &d.mem, &target));
-        CHECK_OK(lasso_path_solve(&fit, &d.mem, path, 1e-3, 1e-11));
+        CHECK_OK(lasso_active_set_create(&path, &d.mem, &target));
+        CHECK_OK(lasso_active_set_solve(&fit, &d.mem, path, 1e-3, 1e-11));
         CHECK(fit.converged);
         CHECK_EQUAL(fit.count, 0);
         CHECK_NEAR(fit.intercept, 0.7, 1e-15);

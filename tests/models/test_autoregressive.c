@@ -37,8 +37,8 @@ typedef struct trial {
     hgn_config c;
     params p;
     hgn_rollout_graph roll;
-    program *program;
-    instance *i;
+    graph_program *program;
+    program_instance *i;
     float *value;
     uint8_t film[STEPS * FRAME];
     float latent[(STEPS - 1) * LATENT], prediction[(STEPS - 1) * FRAME], variance[LATENT];

@@ -10,9 +10,9 @@ enum { ITEMS = 2, PAIRS = 3, N = ITEMS * PAIRS };
 
 typedef struct bench {
     params params;
-    net net;
+    network_builder net;
     hgn_config c;
-    node *q, *p; // leaves
+    graph_node *q, *p; // leaves
 } bench;
 
 static void bench_start(bench *b, hgn_dynamics dynamics, const char *integrator)
@@ -40,7 +40,7 @@ typedef struct given {
     double value; // on the diagonal of a matrix, everywhere in a vector
 } given;
 
-static double *values_of(const node *leaf, const given *g, uint64_t stream)
+static double *values_of(const graph_node *leaf, const given *g, uint64_t stream)
 {
     int64_t n = shape_count(&leaf->shape), columns = leaf->shape.size[leaf->shape.rank - 1];
     for (; g && g->name; g++)
@@ -53,8 +53,8 @@ static double *values_of(const node *leaf, const given *g, uint64_t stream)
     return g ? numbers(n) : drawn(n, stream); // beside what is set by hand all is zero
 }
 
-static void evaluate(bench *b, node *const *output, int outputs, const given *g, const double *q,
-                     const double *p, double **out)
+static void evaluate(bench *b, graph_node *const *output, int outputs, const given *g,
+                     const double *q, const double *p, double **out)
 {
     machine m = machine_start(b->net.g, output, outputs, PROGRAM_REFERENCE);
     for (int k = 0; k < b->net.leaves; k++) {
@@ -69,7 +69,8 @@ static void evaluate(bench *b, node *const *output, int outputs, const given *g,
     machine_stop(m);
 }
 
-static void evaluate_one(bench *b, node *output, const double *q, const double *p, double *out)
+static void evaluate_one(bench *b, graph_node *output, const double *q, const double *p,
+                         double *out)
 {
     evaluate(b, &output, 1, NULL, q, p, &out);
 }
@@ -80,7 +81,7 @@ TEST(momenta_are_the_slope_of_the_lagrangian_by_the_velocity)
     bench_start(&b, HGN_LAGRANGIAN, "rk2");
     state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
     phase_state at = {b.q, b.p};
-    node *K = lagrangian_kinetic(&m.e, at), *momenta = lagrangian_momenta(&m.e, at);
+    graph_node *K = lagrangian_kinetic(&m.e, at), *momenta = lagrangian_momenta(&m.e, at);
     double *q = drawn(N, 1), *v = drawn(N, 2), p[N], low[ITEMS], high[ITEMS], h = 1e-5;
     evaluate_one(&b, momenta, q, v, p);
     for (int k = 0; k < N; k++) {
@@ -104,8 +105,8 @@ TEST(accelerations_obey_the_equation_of_euler_and_lagrange)
     state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
     phase_state at = {b.q, b.p};
     vector_field f = lagrangian_flow(&m.e);
-    node *acceleration = f.force(f.self, at), *momenta = lagrangian_momenta(&m.e, at);
-    node *L = op_subtract(b.net.g, lagrangian_kinetic(&m.e, at), energy_potential(&m.e, at));
+    graph_node *acceleration = f.force(f.self, at), *momenta = lagrangian_momenta(&m.e, at);
+    graph_node *L = op_subtract(b.net.g, lagrangian_kinetic(&m.e, at), energy_potential(&m.e, at));
     double *q = drawn(N, 1), *v = drawn(N, 2), a[N], p[2][N], l[2][ITEMS], h = 1e-5;
     evaluate_one(&b, acceleration, q, v, a);
     for (int side = 0; side < 2; side++) {
@@ -142,15 +143,15 @@ TEST(an_oscillator_set_by_hand_follows_the_exact_solution)
     b.c.potential = ENERGY_EMBED_QUAD;
     state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
     phase_state at = {b.q, b.p};
-    node *V = energy_potential(&m.e, at);
+    graph_node *V = energy_potential(&m.e, at);
     for (int t = 0; t < STEPS; t++) at = dynamics_step(&m, at, dt, NULL);
-    node *E = dynamics_energy(&m, at);
+    graph_node *E = dynamics_energy(&m, at);
     // The triangle of U, row after row, has its diagonal at 0, 3 and 5: from the bias of the net.
     given set[] = {{"pot.ff0.w", sqrt(stiffness)}, {"kin.ff0.b", 0.0}, {NULL, 0.0}};
     double *q = drawn(N, 1), *v = drawn(N, 2), qT[N], vT[N], e[ITEMS], e0[ITEMS];
-    machine run = machine_start(b.net.g, (node *[]){at.q, at.p, E, V}, 4, PROGRAM_REFERENCE);
+    machine run = machine_start(b.net.g, (graph_node *[]){at.q, at.p, E, V}, 4, PROGRAM_REFERENCE);
     for (int k = 0; k < b.net.leaves; k++) {
-        const node *leaf = b.net.leaf[k].leaf;
+        const graph_node *leaf = b.net.leaf[k].leaf;
         double *x = values_of(leaf, set, 0);
         if (!strcmp(leaf->name, "kin.ff0.b")) x[0] = x[3] = x[5] = u;
         instance_set(run.i, leaf, x);
@@ -181,9 +182,9 @@ TEST(a_learnt_lagrangian_conserves_its_energy)
     bench_start(&b, HGN_LAGRANGIAN, "rk4");
     state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
     phase_state at = {b.q, b.p};
-    node *before = dynamics_energy(&m, at);
+    graph_node *before = dynamics_energy(&m, at);
     for (int t = 0; t < 40; t++) at = dynamics_step(&m, at, 0.02, NULL);
-    node *output[] = {before, dynamics_energy(&m, at), at.q};
+    graph_node *output[] = {before, dynamics_energy(&m, at), at.q};
     double *q = drawn(N, 1), *v = drawn(N, 2), e0[ITEMS], e1[ITEMS], end[N], moved = 0.0;
     evaluate(&b, output, 3, NULL, q, v, (double *[]){e0, e1, end});
     for (int i = 0; i < ITEMS; i++) CHECK_NEAR(e1[i], e0[i], 1e-7);
@@ -204,7 +205,7 @@ TEST(a_linear_field_takes_the_midpoint_step)
     phase_state next = dynamics_step(&m, (phase_state){b.q, b.p}, h, NULL);
     const given set[] = {{"ode.ff0.w", a}, {"ode.ff0.b", shift}, {NULL, 0.0}};
     double *q = drawn(N, 1), *p = drawn(N, 2), q1[N], p1[N];
-    evaluate(&b, (node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
+    evaluate(&b, (graph_node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
     for (int k = 0; k < N; k++) {
         CHECK_NEAR(q1[k], q[k] + h * (a + h * a * a / 2) * (q[k] + shift / a), 1e-14);
         CHECK_NEAR(p1[k], p[k] + h * (a + h * a * a / 2) * (p[k] + shift / a), 1e-14);
@@ -223,12 +224,12 @@ TEST(time_turned_round_leads_back)
         graph *g = b.net.g;
         state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
         phase_state at = {b.q, b.p};
-        node *back = op_constant(g, -1.0, &b.q->shape);
+        graph_node *back = op_constant(g, -1.0, &b.q->shape);
         for (int t = 0; t < 10; t++) at = dynamics_step(&m, at, 0.02, NULL);
         phase_state far = at;
         for (int t = 0; t < 10; t++) at = dynamics_step(&m, at, 0.02, back);
         double *q = drawn(N, 1), *p = drawn(N, 2), q0[N], p0[N], q1[N], away = 0.0;
-        evaluate(&b, (node *[]){at.q, at.p, far.q}, 3, NULL, q, p, (double *[]){q0, p0, q1});
+        evaluate(&b, (graph_node *[]){at.q, at.p, far.q}, 3, NULL, q, p, (double *[]){q0, p0, q1});
         for (int k = 0; k < N; k++) {
             CHECK_NEAR(q0[k], q[k], 1e-8);
             CHECK_NEAR(p0[k], p[k], 1e-8);
@@ -251,7 +252,7 @@ TEST(a_map_gives_the_next_state_or_adds_to_it)
         phase_state next = dynamics_step(&m, (phase_state){b.q, b.p}, 0.1, NULL);
         const given set[] = {{"map.ff0.w", 0.5}, {"map.ff0.b", 2.0}, {NULL, 0.0}};
         double *q = drawn(N, 1), *p = drawn(N, 2), q1[N], p1[N];
-        evaluate(&b, (node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
+        evaluate(&b, (graph_node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
         for (int k = 0; k < N; k++) {
             CHECK_NEAR(q1[k], (0.5 + residual) * q[k] + 2.0, 1e-14);
             CHECK_NEAR(p1[k], (0.5 + residual) * p[k] + 2.0, 1e-14);

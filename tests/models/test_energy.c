@@ -7,9 +7,9 @@ enum { ITEMS = 2, PAIRS = 3 };
 
 typedef struct bench {
     params params;
-    net net;
+    network_builder net;
     energy e;
-    node *q, *p; // leaves
+    graph_node *q, *p; // leaves
 } bench;
 
 static void bench_start(bench *b, energy_form potential, energy_form kinetic)
@@ -31,11 +31,11 @@ static void bench_stop(bench *b)
 }
 
 // Parameters off their start, states, one run in double.
-static void evaluate(bench *b, node *output, const double *q, const double *p, double *out)
+static void evaluate(bench *b, graph_node *output, const double *q, const double *p, double *out)
 {
     machine m = machine_start(b->net.g, &output, 1, PROGRAM_REFERENCE);
     for (int k = 0; k < b->net.leaves; k++) {
-        const node *leaf = b->net.leaf[k].leaf;
+        const graph_node *leaf = b->net.leaf[k].leaf;
         double *x = drawn(shape_count(&leaf->shape), 100 + (uint64_t)k);
         instance_set(m.i, leaf, x);
         free(x);
@@ -55,8 +55,8 @@ static void check_flow(energy_form potential, energy_form kinetic)
     graph *g = b.net.g;
     phase_state leaves = {b.q, b.p}, bent = {b.q, op_add(g, b.p, op_sin(g, b.q))};
     vector_field f = energy_flow(&b.e);
-    node *velocity = f.velocity(f.self, bent), *force = f.force(f.self, bent);
-    node *H = op_add(g, energy_potential(&b.e, leaves), energy_kinetic(&b.e, leaves));
+    graph_node *velocity = f.velocity(f.self, bent), *force = f.force(f.self, bent);
+    graph_node *H = op_add(g, energy_potential(&b.e, leaves), energy_kinetic(&b.e, leaves));
     CHECK_OK(graph_status(g));
     enum { N = ITEMS * PAIRS };
     double *q = drawn(N, 1), *p = drawn(N, 2), at[N], v[N], F[N], low[ITEMS], high[ITEMS];
@@ -94,7 +94,7 @@ static void check_start(energy_form kinetic, double mass, double grade)
 {
     bench b;
     bench_start(&b, ENERGY_NET, kinetic);
-    node *K = energy_kinetic(&b.e, (phase_state){b.q, b.p});
+    graph_node *K = energy_kinetic(&b.e, (phase_state){b.q, b.p});
     float *block = calloc((size_t)b.params.size + 1, sizeof *block);
     params_init_values(&b.params, block, 3);
     machine m = machine_start(b.net.g, &K, 1, PROGRAM_FAST);
@@ -126,7 +126,7 @@ TEST(a_free_matrix_is_the_upper_triangle_row_after_row)
 {
     bench b;
     bench_start(&b, ENERGY_NET, ENERGY_MATRIX_QUAD);
-    node *K = energy_kinetic(&b.e, (phase_state){b.q, b.p});
+    graph_node *K = energy_kinetic(&b.e, (phase_state){b.q, b.p});
     double *q = drawn(ITEMS * PAIRS, 1), *p = drawn(ITEMS * PAIRS, 2), got[ITEMS];
     evaluate(&b, K, q, p, got);
     CHECK_EQUAL(b.net.leaves, 1);
@@ -146,7 +146,7 @@ TEST(a_free_matrix_is_the_upper_triangle_row_after_row)
 }
 
 // By how much the energy of the first item changes when one of its positions does.
-static double change(bench *b, node *of, int position)
+static double change(bench *b, graph_node *of, int position)
 {
     double *q = drawn(ITEMS * PAIRS, 1), *p = drawn(ITEMS * PAIRS, 2), before[ITEMS], after[ITEMS];
     evaluate(b, of, q, p, before);
@@ -160,8 +160,8 @@ TEST(masses_depend_on_what_stands_still_and_forces_on_what_moves)
 {
     bench b;
     bench_start(&b, ENERGY_NET, ENERGY_GRADED_MASSES);
-    node *V = energy_potential(&b.e, (phase_state){b.q, b.p}),
-         *K = energy_kinetic(&b.e, (phase_state){b.q, b.p});
+    graph_node *V = energy_potential(&b.e, (phase_state){b.q, b.p}),
+               *K = energy_kinetic(&b.e, (phase_state){b.q, b.p});
     double moves = change(&b, V, 0);
     CHECK(moves > 1e-3);
     CHECK(change(&b, V, 1) < 0.1 * moves);

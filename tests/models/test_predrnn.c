@@ -92,8 +92,8 @@ TEST(watching_expects_what_training_expects)
     uint8_t *film = make_film(c, STEPS);
     seen s = look(c, &p, value, film, 3, STEPS, 1);
     predrnn_clip k;
-    program *ready;
-    instance *i;
+    graph_program *ready;
+    program_instance *i;
     CHECK_OK(predrnn_clip_build(&k, &p, c, 3, 0));
     CHECK_OK(program_build(&ready, k.net.g, &k.error, 1, PROGRAM_FAST));
     CHECK_OK(model_build_instance(&i, ready, &k.net, value));
@@ -161,9 +161,9 @@ TEST(gates_of_a_cell_are_few_loops)
     c.layers = 1;
     params p = {0};
     predrnn_step s;
-    program *ready;
+    graph_program *ready;
     CHECK_OK(predrnn_step_build(&s, &p, &c, 2, false));
-    node *out[] = {s.prediction, s.after[0].h, s.after[0].c, s.after[0].m};
+    graph_node *out[] = {s.prediction, s.after[0].h, s.after[0].c, s.after[0].m};
     CHECK_OK(program_build(&ready, s.net.g, out, 4, PROGRAM_FAST));
     program_statistics r = program_stats(ready);
     CHECK(r.tapes <= 3);

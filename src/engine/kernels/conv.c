@@ -38,8 +38,8 @@ static int64_t most(int64_t a, int64_t b)
 
 static bool by_winograd(const conv_geometry *g, conv_pass way)
 {
-    return way == CONV_FORWARD ? suits(g, g->oh, g->ow, g->c, g->k)
-                               : suits(g, g->h, g->w, g->k, g->c);
+    return way == CONV_PASS_FORWARD ? suits(g, g->oh, g->ow, g->c, g->k)
+                                    : suits(g, g->h, g->w, g->k, g->c);
 }
 
 int64_t conv_packed_size(const conv_geometry *g, conv_pass way)
@@ -60,41 +60,41 @@ void conv_forward_packed(float *restrict y, const float *restrict x, const float
     conv_winograd_forward(y, x, ready, bias, slope, g, scratch);
 }
 
-void conv_data_packed(float *restrict dx, const float *restrict dy, const float *restrict ready,
-                      const conv_geometry *g, float *scratch)
+void conv_grad_input_packed(float *restrict dx, const float *restrict dy,
+                            const float *restrict ready, const conv_geometry *g, float *scratch)
 {
-    conv_winograd_data(dx, dy, ready, g, scratch);
+    conv_winograd_grad_input(dx, dy, ready, g, scratch);
 }
 
 void conv_forward(float *restrict y, const float *restrict x, const float *restrict w,
                   const float *restrict bias, float slope, const conv_geometry *g, float *scratch)
 {
-    const int64_t size = conv_packed_size(g, CONV_FORWARD);
+    const int64_t size = conv_packed_size(g, CONV_PASS_FORWARD);
     if (!size) {
         conv_direct_forward(y, x, w, bias, slope, g, scratch);
         return;
     }
-    conv_winograd_pack_weights(scratch, w, g, CONV_FORWARD, scratch + size);
+    conv_winograd_pack_weights(scratch, w, g, CONV_PASS_FORWARD, scratch + size);
     conv_winograd_forward(y, x, scratch, bias, slope, g, scratch + size);
 }
 
-void conv_data(float *restrict dx, const float *restrict dy, const float *restrict w,
-               const conv_geometry *g, float *scratch)
+void conv_grad_input(float *restrict dx, const float *restrict dy, const float *restrict w,
+                     const conv_geometry *g, float *scratch)
 {
-    const int64_t size = conv_packed_size(g, CONV_BACK);
+    const int64_t size = conv_packed_size(g, CONV_PASS_GRAD_INPUT);
     if (!size) {
-        conv_direct_data(dx, dy, w, g, scratch);
+        conv_direct_grad_input(dx, dy, w, g, scratch);
         return;
     }
-    conv_winograd_pack_weights(scratch, w, g, CONV_BACK, scratch + size);
-    conv_winograd_data(dx, dy, scratch, g, scratch + size);
+    conv_winograd_pack_weights(scratch, w, g, CONV_PASS_GRAD_INPUT, scratch + size);
+    conv_winograd_grad_input(dx, dy, scratch, g, scratch + size);
 }
 
-void conv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                  bool accumulate, const conv_geometry *g, float *scratch)
+void conv_grad_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                       bool accumulate, const conv_geometry *g, float *scratch)
 {
-    if (suits_weights(g)) conv_winograd_weights(dw, x, dy, accumulate, g, scratch);
-    else conv_direct_weights(dw, x, dy, accumulate, g, scratch);
+    if (suits_weights(g)) conv_winograd_grad_weights(dw, x, dy, accumulate, g, scratch);
+    else conv_direct_grad_weights(dw, x, dy, accumulate, g, scratch);
 }
 
 void upconv_forward(float *restrict y, const float *restrict x, const float *restrict w,
@@ -104,19 +104,19 @@ void upconv_forward(float *restrict y, const float *restrict x, const float *res
     else conv_direct_upsample_forward(y, x, w, bias, slope, g, scratch);
 }
 
-void upconv_data(float *restrict dx, const float *restrict dy, const float *restrict w,
-                 const conv_geometry *g, float *scratch)
+void upconv_grad_input(float *restrict dx, const float *restrict dy, const float *restrict w,
+                       const conv_geometry *g, float *scratch)
 {
-    if (suits_up(g, g->k, g->c)) conv_winograd_upsample_data(dx, dy, w, g, scratch);
-    else conv_direct_upsample_data(dx, dy, w, g, scratch);
+    if (suits_up(g, g->k, g->c)) conv_winograd_upsample_grad_input(dx, dy, w, g, scratch);
+    else conv_direct_upsample_grad_input(dx, dy, w, g, scratch);
 }
 
-void upconv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                    bool accumulate, const conv_geometry *g, float *scratch)
+void upconv_grad_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                         bool accumulate, const conv_geometry *g, float *scratch)
 {
     if (suits_up(g, g->c, g->k + 4))
-        conv_winograd_upsample_weights(dw, x, dy, accumulate, g, scratch);
-    else conv_direct_upsample_weights(dw, x, dy, accumulate, g, scratch);
+        conv_winograd_upsample_grad_weights(dw, x, dy, accumulate, g, scratch);
+    else conv_direct_upsample_grad_weights(dw, x, dy, accumulate, g, scratch);
 }
 
 int64_t conv_scratch(const conv_geometry *g)

@@ -24,16 +24,16 @@ typedef struct conv_geometry {
 void conv_forward(float *restrict y, const float *restrict x, const float *restrict w,
                   const float *restrict bias, float slope, const conv_geometry *g, float *scratch);
 /// dx such that <dx, x> = <dy, conv(x, w)> for every x.
-void conv_data(float *restrict dx, const float *restrict dy, const float *restrict w,
-               const conv_geometry *g, float *scratch);
+void conv_grad_input(float *restrict dx, const float *restrict dy, const float *restrict w,
+                     const conv_geometry *g, float *scratch);
 /// dw such that <dw, w> = <dy, conv(x, w)> for every w; added to dw if `accumulate`.
-void conv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                  bool accumulate, const conv_geometry *g, float *scratch);
+void conv_grad_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                       bool accumulate, const conv_geometry *g, float *scratch);
 /// Floats of scratch, enough for any of these.
 int64_t conv_scratch(const conv_geometry *g);
 
 /// Weights made ready once for many calls, which then give the same bits sooner.
-typedef enum conv_pass { CONV_FORWARD, CONV_BACK } conv_pass;
+typedef enum conv_pass { CONV_PASS_FORWARD, CONV_PASS_GRAD_INPUT } conv_pass;
 /// Floats; 0 where nothing is gained, and the calls below are not to be made.
 int64_t conv_packed_size(const conv_geometry *g, conv_pass way);
 void conv_pack_weights(float *restrict ready, const float *restrict w, const conv_geometry *g,
@@ -41,8 +41,8 @@ void conv_pack_weights(float *restrict ready, const float *restrict w, const con
 void conv_forward_packed(float *restrict y, const float *restrict x, const float *restrict ready,
                          const float *restrict bias, float slope, const conv_geometry *g,
                          float *scratch);
-void conv_data_packed(float *restrict dx, const float *restrict dy, const float *restrict ready,
-                      const conv_geometry *g, float *scratch);
+void conv_grad_input_packed(float *restrict dx, const float *restrict dy,
+                            const float *restrict ready, const conv_geometry *g, float *scratch);
 
 /// Nearest upsampling by two, then a 3x3 convolution of stride 1 that keeps the size, without ever
 /// making the upsampled map. The geometry is that of the convolution: h = oh and w = ow are the
@@ -50,24 +50,26 @@ void conv_data_packed(float *restrict dx, const float *restrict dy, const float 
 void upconv_forward(float *restrict y, const float *restrict x, const float *restrict w,
                     const float *restrict bias, float slope, const conv_geometry *g,
                     float *scratch);
-void upconv_data(float *restrict dx, const float *restrict dy, const float *restrict w,
-                 const conv_geometry *g, float *scratch);
-void upconv_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                    bool accumulate, const conv_geometry *g, float *scratch);
+void upconv_grad_input(float *restrict dx, const float *restrict dy, const float *restrict w,
+                       const conv_geometry *g, float *scratch);
+void upconv_grad_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                         bool accumulate, const conv_geometry *g, float *scratch);
 int64_t upconv_scratch(const conv_geometry *g);
 
 void conv_forward_reference(double *restrict y, const double *restrict x, const double *restrict w,
                             const double *restrict bias, double slope, const conv_geometry *g);
-void conv_data_reference(double *restrict dx, const double *restrict dy, const double *restrict w,
-                         const conv_geometry *g);
-void conv_weights_reference(double *restrict dw, const double *restrict x,
-                            const double *restrict dy, bool accumulate, const conv_geometry *g);
+void conv_grad_input_reference(double *restrict dx, const double *restrict dy,
+                               const double *restrict w, const conv_geometry *g);
+void conv_grad_weights_reference(double *restrict dw, const double *restrict x,
+                                 const double *restrict dy, bool accumulate,
+                                 const conv_geometry *g);
 void upconv_forward_reference(double *restrict y, const double *restrict x,
                               const double *restrict w, const double *restrict bias, double slope,
                               const conv_geometry *g);
-void upconv_data_reference(double *restrict dx, const double *restrict dy, const double *restrict w,
-                           const conv_geometry *g);
-void upconv_weights_reference(double *restrict dw, const double *restrict x,
-                              const double *restrict dy, bool accumulate, const conv_geometry *g);
+void upconv_grad_input_reference(double *restrict dx, const double *restrict dy,
+                                 const double *restrict w, const conv_geometry *g);
+void upconv_grad_weights_reference(double *restrict dw, const double *restrict x,
+                                   const double *restrict dy, bool accumulate,
+                                   const conv_geometry *g);
 
 #endif

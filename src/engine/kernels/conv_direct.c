@@ -93,8 +93,7 @@ static void transpose_taps(float *to, const float *w, const phase *a, const phas
                            const conv_geometry *g)
 {
     for (int64_t at = 0; at < g->c; at += wide) {
-        const int64_t step = conv_window_least(wide, g->c),
-                      count = conv_window_least(wide, g->c - at);
+        const int64_t step = conv_window_min(wide, g->c), count = conv_window_min(wide, g->c - at);
         for (int64_t i = a->taps - 1; i >= 0; i--)
             for (int64_t j = b->taps - 1; j >= 0; j--) {
                 const int64_t row = a->first + i * g->stride, column = b->first + j * g->stride;
@@ -124,8 +123,8 @@ static void data_phase(float *dx, const float *in, const float *packed, const ph
                           in + (row * p->wide + column) * g->k, packed, g->c, NULL, 1.0f, job);
 }
 
-void conv_direct_data(float *restrict dx, const float *restrict dy, const float *restrict w,
-                      const conv_geometry *g, float *scratch)
+void conv_direct_grad_input(float *restrict dx, const float *restrict dy, const float *restrict w,
+                            const conv_geometry *g, float *scratch)
 {
     const padded_plane p = plane_of_dy(g);
     const int64_t wide = 2 * kernel_set_for(g->c)->lanes, size = g->h * g->w * g->c;
@@ -151,8 +150,8 @@ void conv_direct_data(float *restrict dx, const float *restrict dy, const float 
     }
 }
 
-void conv_direct_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                         bool accumulate, const conv_geometry *g, float *scratch)
+void conv_direct_grad_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                              bool accumulate, const conv_geometry *g, float *scratch)
 {
     const padded_plane p = plane_of_x(g);
     const int64_t rows = g->kw * g->c, size = g->kh * rows * g->k;
@@ -188,7 +187,7 @@ int64_t conv_direct_scratch(const conv_geometry *g)
 {
     const padded_plane x = plane_of_x(g), dy = plane_of_dy(g);
     const int64_t taps = g->kh * g->kw;
-    return conv_window_most(conv_window_panels_size(taps * g->c, g->k) + conv_window_plane_size(&x),
-                            conv_window_panels_size(taps * g->k, g->c) +
-                                conv_window_plane_size(&dy));
+    return conv_window_max(conv_window_panels_size(taps * g->c, g->k) + conv_window_plane_size(&x),
+                           conv_window_panels_size(taps * g->k, g->c) +
+                               conv_window_plane_size(&dy));
 }

@@ -9,10 +9,10 @@
 void conv_direct_forward(float *restrict y, const float *restrict x, const float *restrict w,
                          const float *restrict bias, float slope, const conv_geometry *g,
                          float *scratch);
-void conv_direct_data(float *restrict dx, const float *restrict dy, const float *restrict w,
-                      const conv_geometry *g, float *scratch);
-void conv_direct_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                         bool accumulate, const conv_geometry *g, float *scratch);
+void conv_direct_grad_input(float *restrict dx, const float *restrict dy, const float *restrict w,
+                            const conv_geometry *g, float *scratch);
+void conv_direct_grad_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
+                              bool accumulate, const conv_geometry *g, float *scratch);
 int64_t conv_direct_scratch(const conv_geometry *g);
 
 /// After nearest upsampling: the four parities of y are four 2x2 convolutions of x, whose weights
@@ -24,11 +24,12 @@ void conv_direct_upsample_fold(float *restrict dw, const float *restrict paritie
 void conv_direct_upsample_forward(float *restrict y, const float *restrict x,
                                   const float *restrict w, const float *restrict bias, float slope,
                                   const conv_geometry *g, float *scratch);
-void conv_direct_upsample_data(float *restrict dx, const float *restrict dy,
-                               const float *restrict w, const conv_geometry *g, float *scratch);
-void conv_direct_upsample_weights(float *restrict dw, const float *restrict x,
-                                  const float *restrict dy, bool accumulate, const conv_geometry *g,
-                                  float *scratch);
+void conv_direct_upsample_grad_input(float *restrict dx, const float *restrict dy,
+                                     const float *restrict w, const conv_geometry *g,
+                                     float *scratch);
+void conv_direct_upsample_grad_weights(float *restrict dw, const float *restrict x,
+                                       const float *restrict dy, bool accumulate,
+                                       const conv_geometry *g, float *scratch);
 int64_t conv_direct_upsample_scratch(const conv_geometry *g);
 
 #endif

@@ -92,8 +92,9 @@ void conv_direct_upsample_forward(float *restrict y, const float *restrict x,
 
 // dx[i] sees y[2i-1], y[2i], y[2i+1] and y[2i+2], through taps that are those of the parities: a
 // 4x4 convolution of dy with stride 2.
-void conv_direct_upsample_data(float *restrict dx, const float *restrict dy,
-                               const float *restrict w, const conv_geometry *g, float *scratch)
+void conv_direct_upsample_grad_input(float *restrict dx, const float *restrict dy,
+                                     const float *restrict w, const conv_geometry *g,
+                                     float *scratch)
 {
     static const int parity[4] = {1, 0, 1, 0}, tap[4] = {1, 1, 0, 0};
     const padded_plane p = plane_of_dy(g);
@@ -124,9 +125,9 @@ void conv_direct_upsample_data(float *restrict dx, const float *restrict dy,
     }
 }
 
-void conv_direct_upsample_weights(float *restrict dw, const float *restrict x,
-                                  const float *restrict dy, bool accumulate, const conv_geometry *g,
-                                  float *scratch)
+void conv_direct_upsample_grad_weights(float *restrict dw, const float *restrict x,
+                                       const float *restrict dy, bool accumulate,
+                                       const conv_geometry *g, float *scratch)
 {
     const padded_plane p = plane_of_x(g);
     const int64_t h = g->h / 2, width = g->w / 2, size = g->c * g->k, line = p.wide * g->c;
@@ -151,7 +152,7 @@ int64_t conv_direct_upsample_scratch(const conv_geometry *g)
     const padded_plane x = plane_of_x(g), dy = plane_of_dy(g);
     const int64_t size = 16 * g->c * g->k;
     return 2 * size +
-           4 * conv_window_panels_size(4 * conv_window_most(g->c, g->k),
-                                       conv_window_most(g->c, g->k)) +
-           conv_window_most(conv_window_plane_size(&x), conv_window_plane_size(&dy));
+           4 * conv_window_panels_size(4 * conv_window_max(g->c, g->k),
+                                       conv_window_max(g->c, g->k)) +
+           conv_window_max(conv_window_plane_size(&x), conv_window_plane_size(&dy));
 }

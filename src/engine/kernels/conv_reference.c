@@ -89,14 +89,14 @@ void conv_forward_reference(double *restrict y, const double *restrict x, const 
     forward(y, x, w, bias, slope, g, 1);
 }
 
-void conv_data_reference(double *restrict dx, const double *restrict dy, const double *restrict w,
-                         const conv_geometry *g)
+void conv_grad_input_reference(double *restrict dx, const double *restrict dy,
+                               const double *restrict w, const conv_geometry *g)
 {
     data(dx, dy, w, g, 1);
 }
 
-void conv_weights_reference(double *restrict dw, const double *restrict x,
-                            const double *restrict dy, bool accumulate, const conv_geometry *g)
+void conv_grad_weights_reference(double *restrict dw, const double *restrict x,
+                                 const double *restrict dy, bool accumulate, const conv_geometry *g)
 {
     weights(dw, x, dy, accumulate, g, 1);
 }
@@ -108,14 +108,15 @@ void upconv_forward_reference(double *restrict y, const double *restrict x,
     forward(y, x, w, bias, slope, g, 2);
 }
 
-void upconv_data_reference(double *restrict dx, const double *restrict dy, const double *restrict w,
-                           const conv_geometry *g)
+void upconv_grad_input_reference(double *restrict dx, const double *restrict dy,
+                                 const double *restrict w, const conv_geometry *g)
 {
     data(dx, dy, w, g, 2);
 }
 
-void upconv_weights_reference(double *restrict dw, const double *restrict x,
-                              const double *restrict dy, bool accumulate, const conv_geometry *g)
+void upconv_grad_weights_reference(double *restrict dw, const double *restrict x,
+                                   const double *restrict dy, bool accumulate,
+                                   const conv_geometry *g)
 {
     weights(dw, x, dy, accumulate, g, 2);
 }

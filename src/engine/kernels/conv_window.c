@@ -47,7 +47,7 @@ const float *conv_window_pad(float *room, const float *frame, const padded_plane
 {
     if (!p->top && !p->left && p->high <= p->h && p->wide == p->w) return frame;
     const int64_t line = p->wide * p->c, before = p->left * p->c;
-    const int64_t inside = conv_window_most(0, conv_window_least(p->w, p->wide - p->left)) * p->c;
+    const int64_t inside = conv_window_max(0, conv_window_min(p->w, p->wide - p->left)) * p->c;
     for (int64_t i = 0; i < p->high; i++) {
         float *to = room + i * line;
         const int64_t row = i - p->top;
@@ -67,7 +67,7 @@ const float *conv_window_panels(float *room, const float *b, int64_t rows, int64
 {
     if (columns <= wide) return b;
     for (int64_t at = 0; at < columns; at += wide, room += rows * wide) {
-        const int64_t count = conv_window_least(wide, columns - at);
+        const int64_t count = conv_window_min(wide, columns - at);
         for (int64_t i = 0; i < rows; i++)
             memcpy(room + i * wide, b + i * columns + at, (size_t)count * sizeof *room);
     }
@@ -87,13 +87,13 @@ void conv_window_correlate(float *out, const float *in, const float *weights, in
     const kernel_set *set = kernel_set_for(columns);
     const int64_t wide = 2 * set->lanes, rows = job.runs * job.length;
     const int64_t runs = job.runs, parts = rows * wide > CACHED ? runs : 1;
-    job.b_step = conv_window_least(wide, columns);
+    job.b_step = conv_window_min(wide, columns);
     job.b_run = job.length * job.b_step;
     job.runs = runs / parts;
     for (int64_t at = 0; at < columns; at += wide)
         for (int64_t part = 0; part < parts; part++) {
             const bool last = part == parts - 1;
-            job.columns = conv_window_least(wide, columns - at);
+            job.columns = conv_window_min(wide, columns - at);
             job.accumulate = part > 0;
             job.bias = bias && last ? bias + at : NULL;
             job.slope = last ? slope : 1.0f;
@@ -109,8 +109,8 @@ void conv_window_gather(float *dw, int64_t rows, const float *in, int64_t in_lin
 {
     enum { PIXELS = 128 };
     const kernel_set *set = kernel_set_for(columns);
-    const int64_t lines = conv_window_most(1, PIXELS / wide);
-    const int64_t across = kernel_set_across(rows) * set->lanes;
+    const int64_t lines = conv_window_max(1, PIXELS / wide);
+    const int64_t across = kernel_set_tile_registers(rows) * set->lanes;
     gemm_tile job = {.length = wide,
                      .a_run = in_line,
                      .a_step = in_pixel,
@@ -124,8 +124,8 @@ void conv_window_gather(float *dw, int64_t rows, const float *in, int64_t in_lin
                      .slope = 1.0f};
     for (int64_t i = 0; i < high; i += lines)
         for (int64_t at = 0; at < columns; at += across) {
-            job.runs = conv_window_least(lines, high - i);
-            job.columns = conv_window_least(across, columns - at);
+            job.runs = conv_window_min(lines, high - i);
+            job.columns = conv_window_min(across, columns - at);
             set->across(dw + at, in + i * in_line, dy + i * dy_line + at, &job);
         }
 }

@@ -15,12 +15,12 @@ typedef struct padded_plane {
     int64_t high, wide; ///< the whole
 } padded_plane;
 
-static inline int64_t conv_window_least(int64_t a, int64_t b)
+static inline int64_t conv_window_min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static inline int64_t conv_window_most(int64_t a, int64_t b)
+static inline int64_t conv_window_max(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }

@@ -41,7 +41,7 @@ static int64_t padded(int64_t n, int64_t lanes)
 
 static void group_by(pass *p, int64_t group)
 {
-    p->group = conv_window_least(group, p->tiles);
+    p->group = conv_window_min(group, p->tiles);
     // Away from powers of two, so that the products do not fight over places in the cache.
     p->slice = p->group * p->depth + 16;
 }
@@ -56,7 +56,7 @@ static pass pass_make(int taps, const picture *in, const picture *out, int sourc
     p.across = (out->w + TILE - 1) / TILE;
     p.depth = sources * padded(in->c, set->lanes);
     p.tiles = frames * p.down * p.across;
-    group_by(&p, conv_window_most(MANY, CACHED / (p.side * p.side * p.depth) / MANY * MANY));
+    group_by(&p, conv_window_max(MANY, CACHED / (p.side * p.side * p.depth) / MANY * MANY));
     return p;
 }
 
@@ -88,9 +88,9 @@ static void transform_input(float *v, const pass *p, int64_t first, int64_t coun
         const spot at = spot_of(p, first + t);
         for (int s = 0; s < p->sources; s++) {
             const int64_t row = at.row - p->top[s], column = at.column - p->left[s];
-            job.top = conv_window_most(0, -row), job.left = conv_window_most(0, -column);
-            job.height = conv_window_least(p->side, p->in.h - row);
-            job.width = conv_window_least(p->side, p->in.w - column);
+            job.top = conv_window_max(0, -row), job.left = conv_window_max(0, -column);
+            job.height = conv_window_min(p->side, p->in.h - row);
+            job.width = conv_window_min(p->side, p->in.w - column);
             job.start = row * p->in.line + column * p->in.pixel;
             p->wino->input(v + t * p->depth + s * (p->depth / p->sources),
                            p->from[s] + at.frame * p->in.frame, &job);
@@ -104,8 +104,8 @@ static void transform_output(float *out, const float *m, int64_t slice, int64_t 
     job.row = p->out.line, job.pixel = p->out.pixel, job.slice = slice;
     for (int64_t t = 0; t < count; t++) {
         const spot at = spot_of(p, first + t);
-        job.height = conv_window_least(TILE, p->out.h - at.row);
-        job.width = conv_window_least(TILE, p->out.w - at.column);
+        job.height = conv_window_min(TILE, p->out.h - at.row);
+        job.width = conv_window_min(TILE, p->out.w - at.column);
         p->wino->output(out + at.frame * p->out.frame + at.row * p->out.line +
                             at.column * p->out.pixel,
                         m + t * wide, &job);
@@ -119,7 +119,7 @@ static void transform_weights(float *u, const float *w, int64_t kernel, const pa
     const int64_t c = p->in.c, k = p->out.c, wide = 2 * p->set->lanes, each = p->depth / p->sources;
     winograd_tile job = {.row = p->taps * c * k, .pixel = c * k, .slice = p->depth * wide};
     for (int64_t at = 0; at < k; at += wide, u += p->side * p->side * p->depth * wide) {
-        job.channels = conv_window_least(wide, k - at);
+        job.channels = conv_window_min(wide, k - at);
         for (int s = 0; s < p->sources; s++)
             for (int64_t i = 0; i < c; i++)
                 p->wino->weights(u + (s * each + i) * wide, w + s * kernel + i * k + at, &job);
@@ -160,11 +160,11 @@ static void pass_run(float *out, const float *u, const float *bias, float slope,
                      .c_row = wide,
                      .slope = 1.0f};
     for (int64_t first = 0; first < p->tiles; first += p->group) {
-        const int64_t count = conv_window_least(p->group, p->tiles - first);
+        const int64_t count = conv_window_min(p->group, p->tiles - first);
         transform_input(v, p, first, count);
         job.rows = job.line = count;
         for (int64_t at = 0; at < p->out.c; at += wide) {
-            const int64_t columns = conv_window_least(wide, p->out.c - at);
+            const int64_t columns = conv_window_min(wide, p->out.c - at);
             const float *panel = u + at * products * p->depth;
             job.columns = padded(columns, p->set->lanes);
             for (int64_t q = 0; q < products; q++)
@@ -205,7 +205,7 @@ static pass data_pass(const conv_geometry *g)
 
 static pass reading_pass(const conv_geometry *g, conv_pass way)
 {
-    return widened(way == CONV_FORWARD ? forward_pass(g) : data_pass(g));
+    return widened(way == CONV_PASS_FORWARD ? forward_pass(g) : data_pass(g));
 }
 
 int64_t conv_winograd_packed_size(const conv_geometry *g, conv_pass way)
@@ -225,23 +225,23 @@ void conv_winograd_pack_weights(float *restrict ready, const float *restrict w,
                                 const conv_geometry *g, conv_pass way, float *scratch)
 {
     const pass p = reading_pass(g, way);
-    if (way == CONV_BACK) turn(scratch, w, 3, g->c, g->k);
-    transform_weights(ready, way == CONV_BACK ? scratch : w, 0, &p);
+    if (way == CONV_PASS_GRAD_INPUT) turn(scratch, w, 3, g->c, g->k);
+    transform_weights(ready, way == CONV_PASS_GRAD_INPUT ? scratch : w, 0, &p);
 }
 
 void conv_winograd_forward(float *restrict y, const float *restrict x, const float *restrict ready,
                            const float *restrict bias, float slope, const conv_geometry *g,
                            float *scratch)
 {
-    pass p = reading_pass(g, CONV_FORWARD);
+    pass p = reading_pass(g, CONV_PASS_FORWARD);
     p.from[0] = x;
     pass_run(y, ready, bias, slope, &p, scratch);
 }
 
-void conv_winograd_data(float *restrict dx, const float *restrict dy, const float *restrict ready,
-                        const conv_geometry *g, float *scratch)
+void conv_winograd_grad_input(float *restrict dx, const float *restrict dy,
+                              const float *restrict ready, const conv_geometry *g, float *scratch)
 {
-    pass p = reading_pass(g, CONV_BACK);
+    pass p = reading_pass(g, CONV_PASS_GRAD_INPUT);
     p.from[0] = dy;
     pass_run(dx, ready, NULL, 1.0f, &p, scratch);
 }
@@ -262,14 +262,14 @@ static void pass_weights(float *du, const float *dy, const pass *p, float *scrat
                      .c_row = columns,
                      .slope = 1.0f};
     for (int64_t first = 0; first < p->tiles; first += p->group) {
-        const int64_t count = conv_window_least(p->group, p->tiles - first);
+        const int64_t count = conv_window_min(p->group, p->tiles - first);
         transform_input(v, p, first, count);
         winograd_tile spread = {
             .row = p->out.line, .pixel = p->out.pixel, .slice = slice, .channels = p->out.c};
         for (int64_t t = 0; t < count; t++) {
             const spot at = spot_of(p, first + t);
-            spread.height = conv_window_least(TILE, p->out.h - at.row);
-            spread.width = conv_window_least(TILE, p->out.w - at.column);
+            spread.height = conv_window_min(TILE, p->out.h - at.row);
+            spread.width = conv_window_min(TILE, p->out.w - at.column);
             p->wino->spread(e + t * columns,
                             dy + at.frame * p->out.frame + at.row * p->out.line +
                                 at.column * p->out.pixel,
@@ -279,7 +279,7 @@ static void pass_weights(float *du, const float *dy, const pass *p, float *scrat
         job.accumulate = first > 0;
         for (int64_t q = 0; q < products; q++)
             for (int64_t at = 0; at < columns; at += wide) {
-                job.columns = conv_window_least(wide, columns - at);
+                job.columns = conv_window_min(wide, columns - at);
                 p->set->across(du + q * p->in.c * columns + at, v + q * p->slice,
                                e + q * slice + at, &job);
             }
@@ -301,8 +301,9 @@ static void gather_weights(float *dw, const float *du, const pass *p)
     for (int64_t i = 0; i < c; i++) p->wino->gather(dw + i * k, du + i * columns, &job);
 }
 
-void conv_winograd_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                           bool accumulate, const conv_geometry *g, float *scratch)
+void conv_winograd_grad_weights(float *restrict dw, const float *restrict x,
+                                const float *restrict dy, bool accumulate, const conv_geometry *g,
+                                float *scratch)
 {
     pass p = forward_pass(g);
     const int64_t size = 9 * g->c * g->k;
@@ -315,11 +316,12 @@ void conv_winograd_weights(float *restrict dw, const float *restrict x, const fl
 
 int64_t conv_winograd_scratch(const conv_geometry *g)
 {
-    const pass forward = reading_pass(g, CONV_FORWARD), data = reading_pass(g, CONV_BACK);
+    const pass forward = reading_pass(g, CONV_PASS_FORWARD),
+               data = reading_pass(g, CONV_PASS_GRAD_INPUT);
     const pass weights = forward_pass(g);
-    const int64_t most = conv_window_most(u_size(&forward) + group_size(&forward),
-                                          u_size(&data) + group_size(&data));
-    return 9 * g->c * g->k + conv_window_most(most, weights_size(&weights));
+    const int64_t most =
+        conv_window_max(u_size(&forward) + group_size(&forward), u_size(&data) + group_size(&data));
+    return 9 * g->c * g->k + conv_window_max(most, weights_size(&weights));
 }
 
 static pass up_forward_pass(const conv_geometry *g)
@@ -351,8 +353,9 @@ void conv_winograd_upsample_forward(float *restrict y, const float *restrict x,
     }
 }
 
-void conv_winograd_upsample_data(float *restrict dx, const float *restrict dy,
-                                 const float *restrict w, const conv_geometry *g, float *scratch)
+void conv_winograd_upsample_grad_input(float *restrict dx, const float *restrict dy,
+                                       const float *restrict w, const conv_geometry *g,
+                                       float *scratch)
 {
     pass p = up_data_pass(g);
     const int64_t size = g->c * g->k;
@@ -368,9 +371,9 @@ void conv_winograd_upsample_data(float *restrict dx, const float *restrict dy,
     pass_run(dx, u, NULL, 1.0f, &p, u + u_size(&p));
 }
 
-void conv_winograd_upsample_weights(float *restrict dw, const float *restrict x,
-                                    const float *restrict dy, bool accumulate,
-                                    const conv_geometry *g, float *scratch)
+void conv_winograd_upsample_grad_weights(float *restrict dw, const float *restrict x,
+                                         const float *restrict dy, bool accumulate,
+                                         const conv_geometry *g, float *scratch)
 {
     pass p = up_forward_pass(g);
     const int64_t size = g->c * g->k;
@@ -390,7 +393,7 @@ void conv_winograd_upsample_weights(float *restrict dw, const float *restrict x,
 int64_t conv_winograd_upsample_scratch(const conv_geometry *g)
 {
     const pass forward = up_forward_pass(g), data = up_data_pass(g);
-    const int64_t most = conv_window_most(u_size(&forward) + group_size(&forward),
-                                          u_size(&data) + group_size(&data));
-    return 32 * g->c * g->k + conv_window_most(most, weights_size(&forward));
+    const int64_t most =
+        conv_window_max(u_size(&forward) + group_size(&forward), u_size(&data) + group_size(&data));
+    return 32 * g->c * g->k + conv_window_max(most, weights_size(&forward));
 }

@@ -13,21 +13,23 @@ void conv_winograd_pack_weights(float *restrict ready, const float *restrict w,
 void conv_winograd_forward(float *restrict y, const float *restrict x, const float *restrict ready,
                            const float *restrict bias, float slope, const conv_geometry *g,
                            float *scratch);
-void conv_winograd_data(float *restrict dx, const float *restrict dy, const float *restrict ready,
-                        const conv_geometry *g, float *scratch);
-void conv_winograd_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
-                           bool accumulate, const conv_geometry *g, float *scratch);
+void conv_winograd_grad_input(float *restrict dx, const float *restrict dy,
+                              const float *restrict ready, const conv_geometry *g, float *scratch);
+void conv_winograd_grad_weights(float *restrict dw, const float *restrict x,
+                                const float *restrict dy, bool accumulate, const conv_geometry *g,
+                                float *scratch);
 int64_t conv_winograd_scratch(const conv_geometry *g);
 
 /// The same after nearest upsampling, from the four 2x2 convolutions of conv_direct.h.
 void conv_winograd_upsample_forward(float *restrict y, const float *restrict x,
                                     const float *restrict w, const float *restrict bias,
                                     float slope, const conv_geometry *g, float *scratch);
-void conv_winograd_upsample_data(float *restrict dx, const float *restrict dy,
-                                 const float *restrict w, const conv_geometry *g, float *scratch);
-void conv_winograd_upsample_weights(float *restrict dw, const float *restrict x,
-                                    const float *restrict dy, bool accumulate,
-                                    const conv_geometry *g, float *scratch);
+void conv_winograd_upsample_grad_input(float *restrict dx, const float *restrict dy,
+                                       const float *restrict w, const conv_geometry *g,
+                                       float *scratch);
+void conv_winograd_upsample_grad_weights(float *restrict dw, const float *restrict x,
+                                         const float *restrict dy, bool accumulate,
+                                         const conv_geometry *g, float *scratch);
 int64_t conv_winograd_upsample_scratch(const conv_geometry *g);
 
 #endif

@@ -32,7 +32,7 @@ static bool by_dots(int64_t m, int64_t n, int64_t k, bool ta, bool tb)
 static void run(const kernel_set *set, float *c, const float *a, const float *b, bool panels,
                 bool ta, int64_t n, gemm_tile *job)
 {
-    const int64_t wide = (panels ? 2 : kernel_set_across(job->rows)) * set->lanes;
+    const int64_t wide = (panels ? 2 : kernel_set_tile_registers(job->rows)) * set->lanes;
     for (int64_t at = 0; at < n; at += wide) {
         job->columns = least(wide, n - at);
         const float *panel = panels ? b + at * job->length : b + at;

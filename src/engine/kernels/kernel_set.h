@@ -45,7 +45,7 @@ typedef struct winograd_kernels {
 } winograd_kernels;
 
 /// Registers across a tile of so many rows.
-static inline int64_t kernel_set_across(int64_t rows)
+static inline int64_t kernel_set_tile_registers(int64_t rows)
 {
     return rows <= 3 ? 4 : 2;
 }

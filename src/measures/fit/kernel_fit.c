@@ -310,7 +310,7 @@ static plumb_status choose(kernel_fit *f, arena *mem, search *s)
 
 plumb_status kernel_fit_choose(kernel_fit *out, arena *mem, const kernel_fit_input *in)
 {
-    plumb_status st = blas_load();
+    plumb_status st = blas_library_load();
     if (st) return st;
     kernel_fit f = {
         .dims = in->dims, .outputs = in->outputs, .family = in->family, .firm = in->firm};

@@ -45,12 +45,12 @@ void mlp_fit_init(double *value, const mlp_fit_shape *s, uint64_t seed, uint64_t
 
 typedef struct described {
     graph *g;
-    program *p;
-    instance *i;
+    graph_program *p;
+    program_instance *i;
     int leaves;
-    node *leaf[LEAVES]; // w0, b0, w1, ..
-    node *x, *y;        // (inputs, rows), (outputs, rows): what goes in, what is to come out
-    node *told;         // (outputs, rows)
+    graph_node *leaf[LEAVES]; // w0, b0, w1, ..
+    graph_node *x, *y;        // (inputs, rows), (outputs, rows): what goes in, what is to come out
+    graph_node *told;         // (outputs, rows)
 } described;
 
 static plumb_status describe(described *d, const mlp_fit_shape *s, int64_t rows)
@@ -63,8 +63,8 @@ static plumb_status describe(described *d, const mlp_fit_shape *s, int64_t rows)
     d->told = d->x;
     for (int i = 0; i < s->layers; i++) {
         const int64_t in = layer_in(s, i), out = layer_out(s, i);
-        node *w = d->leaf[d->leaves++] = op_input(g, "w", 0, 2, (int64_t[]){in, out});
-        node *b = d->leaf[d->leaves++] = op_input(g, "b", 0, 1, (int64_t[]){out});
+        graph_node *w = d->leaf[d->leaves++] = op_input(g, "w", 0, 2, (int64_t[]){in, out});
+        graph_node *b = d->leaf[d->leaves++] = op_input(g, "b", 0, 1, (int64_t[]){out});
         d->told = op_add(g, op_matmul(g, w, d->told, true, false),
                          op_broadcast(g, b, 1, 1, (int64_t[]){rows}));
         if (i < s->layers - 1) d->told = op_tanh(g, d->told);
@@ -72,7 +72,8 @@ static plumb_status describe(described *d, const mlp_fit_shape *s, int64_t rows)
     return PLUMB_OK;
 }
 
-static plumb_status make_ready(described *d, node *const *output, int outputs, program_form form)
+static plumb_status make_ready(described *d, graph_node *const *output, int outputs,
+                               program_form form)
 {
     plumb_status st = program_build(&d->p, d->g, output, outputs, form);
     return st ? st : instance_create(&d->i, d->p);
@@ -94,12 +95,12 @@ static void set_parameters(described *d, const double *value)
 }
 
 // mean (F(x) - y)^2 + ridge sum w^2
-static node *loss_of(described *d, const mlp_fit_shape *s, int64_t rows, double ridge)
+static graph_node *loss_of(described *d, const mlp_fit_shape *s, int64_t rows, double ridge)
 {
     graph *g = d->g;
     d->y = op_input(g, "y", 0, 2, (int64_t[]){s->outputs, rows});
-    node *square = op_square(g, op_subtract(g, d->told, d->y));
-    node *loss = op_scale(g, op_sum(g, square, 0, 2), 1.0 / (double)(rows * s->outputs));
+    graph_node *square = op_square(g, op_subtract(g, d->told, d->y));
+    graph_node *loss = op_scale(g, op_sum(g, square, 0, 2), 1.0 / (double)(rows * s->outputs));
     for (int i = 0; ridge != 0.0 && i < s->layers; i++)
         loss = op_add(g, loss, op_scale(g, op_sum(g, op_square(g, d->leaf[2 * i]), 0, 2), ridge));
     return loss;
@@ -124,13 +125,13 @@ static plumb_status trainer_init(trainer *r, const mlp_fit_training *t, arena *m
     if (!r->gradient || !r->m || !r->v || !r->rows) return PLUMB_EMEMORY;
     plumb_status st = describe(&r->d, &t->shape, t->batch);
     if (st) return st;
-    node *output[1 + LEAVES] = {loss_of(&r->d, &t->shape, t->batch, t->ridge)};
+    graph_node *output[1 + LEAVES] = {loss_of(&r->d, &t->shape, t->batch, t->ridge)};
     graph_gradient(r->d.g, output + 1, r->d.leaf, r->d.leaves, output, NULL, 1);
     return make_ready(&r->d, output, 1 + r->d.leaves, t->form);
 }
 
 // Rows first .. first + batch - 1 of each column, beginning anew after the last.
-static void set_rows(trainer *r, const mlp_fit_training *t, node *leaf, const double *from,
+static void set_rows(trainer *r, const mlp_fit_training *t, graph_node *leaf, const double *from,
                      int64_t first)
 {
     const int64_t columns = leaf->shape.size[0];
@@ -158,7 +159,7 @@ static double update(trainer *r, const mlp_fit_training *t, double *value, int64
         gradient += shape_count(&r->d.leaf[k]->shape);
     }
     adam_step_reference(value, r->m, r->v, r->gradient, mlp_fit_parameters(&t->shape), &usual,
-                        adam_rate(&t->rate, step), 1.0, step + 1);
+                        adam_schedule_rate(&t->rate, step), 1.0, step + 1);
     return loss;
 }
 
@@ -223,11 +224,11 @@ plumb_status mlp_fit_jacobians(double *j, const mlp_fit_shape *s, const double *
     arena mem = {0};
     described d;
     double *rows = ARENA_ALLOC(&mem, double, (s->inputs * points));
-    node **output = ARENA_ALLOC(&mem, node *, s->outputs);
+    graph_node **output = ARENA_ALLOC(&mem, graph_node *, s->outputs);
     plumb_status st = rows && output ? describe(&d, s, points) : PLUMB_EMEMORY;
     if (!st) {
         for (int64_t t = 0; t < s->outputs; t++) {
-            node *one = op_slice(d.g, d.told, 0, t, 1);
+            graph_node *one = op_slice(d.g, d.told, 0, t, 1);
             graph_gradient(d.g, &output[t], &d.x, 1, &one, NULL, 1);
         }
         st = make_ready(&d, output, (int)s->outputs, PROGRAM_REFERENCE);

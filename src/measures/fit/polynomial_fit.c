@@ -71,9 +71,9 @@ static plumb_status solve_reference(attempt *a, lasso_fit *out, const lasso_targ
                                     int64_t alpha, int worker)
 {
     const polynomial_fit_problem *p = a->problem;
-    return lasso_cd_solve(out, &a->keep[worker], &a->scratch[worker], t,
-                          p->alphas[alpha] * (double)t->design->rows, p->opt->max_sweeps,
-                          p->opt->tolerance);
+    return lasso_coordinate_descent_solve(out, &a->keep[worker], &a->scratch[worker], t,
+                                          p->alphas[alpha] * (double)t->design->rows,
+                                          p->opt->max_sweeps, p->opt->tolerance);
 }
 
 // All penalties from the largest down to number `last`; fits[alpha] are filled in.
@@ -82,13 +82,13 @@ static plumb_status solve_path(attempt *a, lasso_fit *fits, const lasso_target *
 {
     const polynomial_fit_problem *p = a->problem;
     const arena_mark mark = arena_get_mark(&a->scratch[worker]);
-    lasso_path *path;
-    plumb_status st = lasso_path_create(&path, &a->scratch[worker], t);
+    lasso_active_set *path;
+    plumb_status st = lasso_active_set_create(&path, &a->scratch[worker], t);
     for (int64_t i = p->alpha_count - 1; i >= last && !st; i--) {
         st = status_check_stop();
         if (!st)
-            st = lasso_path_solve(&fits[i], &a->keep[worker], path,
-                                  p->alphas[i] * (double)t->design->rows, p->opt->gap);
+            st = lasso_active_set_solve(&fits[i], &a->keep[worker], path,
+                                        p->alphas[i] * (double)t->design->rows, p->opt->gap);
     }
     arena_rewind(&a->scratch[worker], mark);
     return st;

@@ -22,7 +22,7 @@ plumb_status principal_components_fit(principal_components *out, double **x, are
     double *vectors = ARENA_ALLOC(mem, double, (dims * dims));
     if (!out->axes || !out->deviation || !told || !square || !values || !vectors)
         return PLUMB_EMEMORY;
-    plumb_status st = blas_load();
+    plumb_status st = blas_library_load();
     if (st) return st;
     blas_gemm(square, dims, *x + first, stride, false, *x + first, stride, true, dims, dims,
               end - first, 1.0 / (double)(end - first), 0.0);

@@ -203,7 +203,7 @@ static plumb_status momenta(double *out, arena *mem, const plumb_array *latent)
     f.weight = ARENA_ALLOC(mem, double, f.kinetic);
     double *p = ARENA_ALLOC(mem, double, f.terms), *force = ARENA_ALLOC(mem, double, f.terms);
     if (!f.residual || !f.size || !f.weight || !p || !force) return PLUMB_EMEMORY;
-    plumb_status st = blas_load();
+    plumb_status st = blas_library_load();
     if (!st) st = find_step(&f);
     if (!st) st = gather(&f, mem);
     if (!st) st = solve(&f, mem);

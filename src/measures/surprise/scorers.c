@@ -26,7 +26,8 @@ plumb_status scorer_knn(double *r, arena *mem, const scorer_task *task)
     const arena_mark mark = arena_get_mark(mem);
     knn_index points;
     plumb_status st = knn_init(&points, mem, task->observed, task->seen_count, task->dims);
-    if (!st) st = knn_kth(r, &points, task->queries, task->asked_count, k, task->opt->threads);
+    if (!st)
+        st = knn_kth_distance(r, &points, task->queries, task->asked_count, k, task->opt->threads);
     arena_rewind(mem, mark);
     return st;
 }

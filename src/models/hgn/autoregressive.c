@@ -6,7 +6,7 @@
 
 // What a stack of cores remembers: an LSTM's cell beside every output.
 typedef struct memory {
-    node *h[ENERGY_LAYERS], *cell[ENERGY_LAYERS];
+    graph_node *h[ENERGY_LAYERS], *cell[ENERGY_LAYERS];
 } memory;
 
 static int64_t width_of(const hgn_config *c, int core)
@@ -15,55 +15,61 @@ static int64_t width_of(const hgn_config *c, int core)
 }
 
 // relu(x W + b + h U + d), both with a bias.
-static node *vanilla(net *n, const char *name, node *x, node *h, int64_t width)
+static graph_node *vanilla(network_builder *n, const char *name, graph_node *x, graph_node *h,
+                           int64_t width)
 {
     char in[80], again[80];
     snprintf(in, sizeof in, "%s.in", name);
     snprintf(again, sizeof again, "%s.again", name);
-    node *sum = op_add(n->g, net_dense(n, in, x, width), net_dense(n, again, h, width));
+    graph_node *sum =
+        op_add(n->g, network_dense(n, in, x, width), network_dense(n, again, h, width));
     return op_leaky_relu(n->g, sum, 0.0);
 }
 
 // Gates i, g, f, o of (x, h); a cell forgets little at first: f + 1.
-static node *lstm(net *n, const char *name, node *x, node *h, node **cell, int64_t width)
+static graph_node *lstm(network_builder *n, const char *name, graph_node *x, graph_node *h,
+                        graph_node **cell, int64_t width)
 {
     graph *g = n->g;
-    node *gates = net_dense(n, name, op_concat(g, (node *[]){x, h}, 2, 1), 4 * width), *part[4];
+    graph_node *gates =
+                   network_dense(n, name, op_concat(g, (graph_node *[]){x, h}, 2, 1), 4 * width),
+               *part[4];
     for (int i = 0; i < 4; i++) part[i] = op_slice(g, gates, 1, i * width, width);
-    node *forget = op_sigmoid(g, op_add_scalar(g, part[2], 1.0));
-    node *fresh = op_multiply(g, op_sigmoid(g, part[0]), op_tanh(g, part[1]));
+    graph_node *forget = op_sigmoid(g, op_add_scalar(g, part[2], 1.0));
+    graph_node *fresh = op_multiply(g, op_sigmoid(g, part[0]), op_tanh(g, part[1]));
     *cell = op_add(g, op_multiply(g, forget, *cell), fresh);
     return op_multiply(g, op_sigmoid(g, part[3]), op_tanh(g, *cell));
 }
 
 // z, r = sigmoid of (x, h); a = tanh(x A + (r h) B + b); (1 - z) h + z a.
-static node *gru(net *n, const char *name, node *x, node *h, int64_t width)
+static graph_node *gru(network_builder *n, const char *name, graph_node *x, graph_node *h,
+                       int64_t width)
 {
     graph *g = n->g;
     char gates[80], fresh[80];
     snprintf(gates, sizeof gates, "%s.gates", name);
     snprintf(fresh, sizeof fresh, "%s.fresh", name);
-    node *zr = net_dense(n, gates, op_concat(g, (node *[]){x, h}, 2, 1), 2 * width);
-    node *z = op_sigmoid(g, op_slice(g, zr, 1, 0, width));
-    node *r = op_sigmoid(g, op_slice(g, zr, 1, width, width));
-    node *kept = op_concat(g, (node *[]){x, op_multiply(g, r, h)}, 2, 1);
-    node *a = op_tanh(g, net_dense(n, fresh, kept, width));
+    graph_node *zr = network_dense(n, gates, op_concat(g, (graph_node *[]){x, h}, 2, 1), 2 * width);
+    graph_node *z = op_sigmoid(g, op_slice(g, zr, 1, 0, width));
+    graph_node *r = op_sigmoid(g, op_slice(g, zr, 1, width, width));
+    graph_node *kept = op_concat(g, (graph_node *[]){x, op_multiply(g, r, h)}, 2, 1);
+    graph_node *a = op_tanh(g, network_dense(n, fresh, kept, width));
     return op_add(g, h, op_multiply(g, z, op_subtract(g, a, h)));
 }
 
 // One step of the whole stack: the last core's output. Activations stand between cores.
-static node *cores(net *n, const hgn_config *c, memory *m, node *x)
+static graph_node *cores(network_builder *n, const hgn_config *c, memory *m, graph_node *x)
 {
     for (int i = 0; i < c->energy.layers; i++) {
         char name[64];
         int64_t width = width_of(c, i);
         snprintf(name, sizeof name, "core%d", i);
-        node *h = m->h[i];
+        graph_node *h = m->h[i];
         x = c->core == HGN_LSTM  ? lstm(n, name, x, h, &m->cell[i], width)
             : c->core == HGN_GRU ? gru(n, name, x, h, width)
                                  : vanilla(n, name, x, h, width);
         m->h[i] = x;
-        if (i < c->energy.layers - 1) x = net_activate(n, x, c->energy.act);
+        if (i < c->energy.layers - 1) x = network_activate(n, x, c->energy.act);
     }
     return x;
 }
@@ -72,39 +78,39 @@ static memory blank(graph *g, const hgn_config *c, int64_t batch)
 {
     memory m = {0};
     for (int i = 0; i < c->energy.layers; i++)
-        m.h[i] = m.cell[i] = op_constant(g, 0.0, &(shape){2, {batch, width_of(c, i)}});
+        m.h[i] = m.cell[i] = op_constant(g, 0.0, &(tensor_shape){2, {batch, width_of(c, i)}});
     return m;
 }
 
 plumb_status autoregressive_build(hgn_rollout_graph *r, const hgn_config *c, int64_t batch,
                                   int64_t steps, bool train)
 {
-    net *n = &r->net;
+    network_builder *n = &r->net;
     graph *g = n->g;
     r->frames =
         op_input(g, "frames", 0, 4, (int64_t[]){steps * batch, c->image, c->image, c->channels});
-    node *code = hgn_encoder(n, c, r->frames, c->latent);
-    node **z = ARENA_ALLOC(graph_memory(g), node *, steps);
+    graph_node *code = hgn_encoder(n, c, r->frames, c->latent);
+    graph_node **z = ARENA_ALLOC(graph_memory(g), graph_node *, steps);
     if (!z) return PLUMB_EMEMORY;
     memory m = blank(g, c, batch);
     for (int64_t t = 0; t < steps; t++)
         z[t] = cores(n, c, &m, op_slice(g, code, 0, t * batch, batch));
-    node *seen = hgn_stack_times(g, z, steps);
+    graph_node *seen = hgn_stack_times(g, z, steps);
     r->times = steps;
-    r->output = ARENA_ALLOC(graph_memory(g), node *, (HGN_ROLL_OUTPUTS + n->leaves));
+    r->output = ARENA_ALLOC(graph_memory(g), graph_node *, (HGN_ROLL_OUTPUTS + n->leaves));
     if (!r->output) return PLUMB_EMEMORY;
     for (int i = 0; i < HGN_ROLL_OUTPUTS; i++)
-        r->output[i] = op_constant(g, 0.0, &(shape){1, {batch}});
+        r->output[i] = op_constant(g, 0.0, &(tensor_shape){1, {batch}});
     r->output[HGN_DECODER_INPUT] = seen;
     r->outputs = HGN_ROLL_OUTPUTS;
     if (!train) return graph_status(g);
     r->dq = op_input(g, "dq", 1, 3, seen->shape.size);
-    r->outputs += net_gradients(n, r->output + HGN_ROLL_OUTPUTS, &seen, &r->dq, 1);
+    r->outputs += network_gradients(n, r->output + HGN_ROLL_OUTPUTS, &seen, &r->dq, 1);
     return graph_status(g);
 }
 
 // The memory as one row of numbers, and back.
-static memory unpack(graph *g, const hgn_config *c, node *row)
+static memory unpack(graph *g, const hgn_config *c, graph_node *row)
 {
     memory m = {0};
     int64_t at = 0;
@@ -118,9 +124,9 @@ static memory unpack(graph *g, const hgn_config *c, node *row)
     return m;
 }
 
-static node *pack(graph *g, const hgn_config *c, const memory *m)
+static graph_node *pack(graph *g, const hgn_config *c, const memory *m)
 {
-    node *part[2 * ENERGY_LAYERS];
+    graph_node *part[2 * ENERGY_LAYERS];
     int parts = 0;
     for (int i = 0; i < c->energy.layers; i++) {
         part[parts++] = m->h[i];

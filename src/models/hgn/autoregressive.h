@@ -14,11 +14,11 @@ plumb_status autoregressive_build(hgn_rollout_graph *r, const hgn_config *c, int
 
 /// One frame on, for rollouts of any length: the memory of the cores is an input and an output.
 typedef struct autoregressive_step {
-    net net;
-    node *frame;  // (1, image, image, channels)
-    node *memory; // (1, numbers)
+    network_builder net;
+    graph_node *frame;  // (1, image, image, channels)
+    graph_node *memory; // (1, numbers)
     int64_t numbers;
-    node *output[2]; // what is decoded, (1, latent); the memory then
+    graph_node *output[2]; // what is decoded, (1, latent); the memory then
 } autoregressive_step;
 plumb_status autoregressive_step_build(autoregressive_step *out, params *p, const hgn_config *c);
 

@@ -9,7 +9,7 @@
 #include "models/model_build.h"
 
 typedef struct worker {
-    instance *carry, *decode;
+    program_instance *carry, *decode;
 } worker;
 
 typedef struct player {
@@ -18,7 +18,7 @@ typedef struct player {
     const float *value;
     autoregressive_step carry;
     hgn_decode decode;
-    program *carry_program, *decode_program;
+    graph_program *carry_program, *decode_program;
     worker *worker;
 } player;
 

@@ -13,10 +13,11 @@ typedef struct state_dynamics {
     energy e;
 } state_dynamics;
 
-state_dynamics dynamics_make(const hgn_config *c, net *n, node *keep, node *radius);
+state_dynamics dynamics_make(const hgn_config *c, network_builder *n, graph_node *keep,
+                             graph_node *radius);
 /// The state one frame on, after dt times sign (NULL: 1).
-phase_state dynamics_step(state_dynamics *m, phase_state at, double dt, node *sign);
+phase_state dynamics_step(state_dynamics *m, phase_state at, double dt, graph_node *sign);
 /// Energies of the items of a state, (items); zeros where there is no energy.
-node *dynamics_energy(state_dynamics *m, phase_state at);
+graph_node *dynamics_energy(state_dynamics *m, phase_state at);
 
 #endif

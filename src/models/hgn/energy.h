@@ -37,24 +37,24 @@ typedef struct energy_net {
 } energy_net;
 
 typedef struct energy {
-    net *net;
+    network_builder *net;
     energy_form potential, kinetic;
     energy_net shape;
-    bool base;    // |q|^2 / 2 and |p|^2 / 2 are added; of angles only the latter
-    bool angles;  // positions are angles: the energy sees their cosines and sines,
-    node *radius; // times these, of the state's shape; NULL: as they are
-    node *keep;   // of the state's shape: 0 where a pair is not in use; NULL: all are
+    bool base;          // |q|^2 / 2 and |p|^2 / 2 are added; of angles only the latter
+    bool angles;        // positions are angles: the energy sees their cosines and sines,
+    graph_node *radius; // times these, of the state's shape; NULL: as they are
+    graph_node *keep;   // of the state's shape: 0 where a pair is not in use; NULL: all are
 } energy;
 
 /// The stack of layers "PREFIX.ff0" .. with `out` numbers (or channels) at its end.
-node *energy_layers(const energy *e, const char *prefix, node *x, int64_t out);
+graph_node *energy_layers(const energy *e, const char *prefix, graph_node *x, int64_t out);
 /// Cosines and sines of angles, times `radius` if there is one.
-node *energy_embed_angles(graph *g, node *q, node *radius);
+graph_node *energy_embed_angles(graph *g, graph_node *q, graph_node *radius);
 /// (pairs): how much of each pair moves where films differ in their masses, 1, 1/100, ..
-node *energy_scales(graph *g, int64_t pairs);
+graph_node *energy_scales(graph *g, int64_t pairs);
 /// Energies of the items of a state, (items).
-node *energy_potential(const energy *e, phase_state at);
-node *energy_kinetic(const energy *e, phase_state at);
+graph_node *energy_potential(const energy *e, phase_state at);
+graph_node *energy_kinetic(const energy *e, phase_state at);
 /// dq/dt = dH/dp, dp/dt = -dH/dq, by differentiating the graph.
 vector_field energy_flow(energy *e);
 

@@ -99,8 +99,8 @@ hgn_frame_plan hgn_frame_plan_make(const hgn_config *c);
 
 /// frames (batch, image, image, window * channels), time outermost in the channels.
 typedef struct hgn_inference {
-    node *frames;
-    node *loc, *log_scale;
+    graph_node *frames;
+    graph_node *loc, *log_scale;
 } hgn_inference;
 
 /// The rollout and the gradient through it; outputs in this order.
@@ -116,12 +116,13 @@ enum {
     HGN_ROLL_OUTPUTS
 };
 typedef struct hgn_rollout_graph {
-    net net;
-    node *frames, *noise;
-    node *sign;           // (batch), +1 or -1; only where `both_ways`
-    node *keep;           // (batch, pairs), which pairs are in use; NULL where all are
-    node *dq, *kl_weight; // second stage: d loss / d seen (times, batch, ..), and the weight of KL
-    node **output;        // HGN_ROLL_OUTPUTS of them, then a gradient per leaf of the net
+    network_builder net;
+    graph_node *frames, *noise;
+    graph_node *sign; // (batch), +1 or -1; only where `both_ways`
+    graph_node *keep; // (batch, pairs), which pairs are in use; NULL where all are
+    graph_node *dq,
+        *kl_weight;      // second stage: d loss / d seen (times, batch, ..), and the weight of KL
+    graph_node **output; // HGN_ROLL_OUTPUTS of them, then a gradient per leaf of the net
     int outputs;
     int64_t times;
 } hgn_rollout_graph;
@@ -133,9 +134,10 @@ plumb_status hgn_rollout_build(hgn_rollout_graph *out, params *p, const hgn_conf
 /// Frames from positions; and in training their error and its gradients.
 enum { HGN_FRAMES, HGN_L2, HGN_DQ, HGN_DECODE_OUTPUTS };
 typedef struct hgn_decode {
-    net net;
-    node *q, *target, *weight; // what is seen (count, ..), (count, image, image, channels), (count)
-    node **output;             // frames; in training also l2, dq, then a gradient per leaf
+    network_builder net;
+    graph_node *q, *target,
+        *weight;         // what is seen (count, ..), (count, image, image, channels), (count)
+    graph_node **output; // frames; in training also l2, dq, then a gradient per leaf
     int outputs;
 } hgn_decode;
 plumb_status hgn_decode_build(hgn_decode *out, params *p, const hgn_config *c, int64_t count,
@@ -143,33 +145,33 @@ plumb_status hgn_decode_build(hgn_decode *out, params *p, const hgn_config *c, i
 
 /// A state after `steps` steps of dt times sign, for rollouts of any length.
 typedef struct hgn_advance {
-    net net;
-    node *q, *p, *sign;
-    node *output[2]; // (steps, batch, ..) each
+    network_builder net;
+    graph_node *q, *p, *sign;
+    graph_node *output[2]; // (steps, batch, ..) each
 } hgn_advance;
 plumb_status hgn_advance_build(hgn_advance *out, params *p, const hgn_config *c, int64_t batch,
                                int64_t steps);
 
 /// Momenta dL/dv of states (q, v) of a Lagrangian model.
 typedef struct hgn_momenta {
-    net net;
-    node *q, *v; // (count, ..)
-    node *output;
+    network_builder net;
+    graph_node *q, *v; // (count, ..)
+    graph_node *output;
 } hgn_momenta;
 plumb_status hgn_momenta_build(hgn_momenta *out, params *p, const hgn_config *c, int64_t count);
 
 /// Frames to `out` numbers an item, or as many channels of a map.
-node *hgn_encoder(net *n, const hgn_config *c, node *frames, int64_t out);
+graph_node *hgn_encoder(network_builder *n, const hgn_config *c, graph_node *frames, int64_t out);
 /// States of many times, one below the other: (times, items, ..).
-node *hgn_stack_times(graph *g, node *const *x, int64_t count);
+graph_node *hgn_stack_times(graph *g, graph_node *const *x, int64_t count);
 
 /// KL of N(loc, exp(log_scale)^2) from N(0, 1) per item; `keep` weighs its places, or is NULL.
-node *hgn_kl(graph *g, node *loc, node *log_scale, node *keep);
+graph_node *hgn_kl(graph *g, graph_node *loc, graph_node *log_scale, graph_node *keep);
 
 /// The numbers of a state's q: one vector, or a map.
-shape hgn_state_shape(const hgn_config *c, int64_t items);
+tensor_shape hgn_state_shape(const hgn_config *c, int64_t items);
 /// What the decoder is given of a state: q, or its cosines and sines, and p if it sees that.
-shape hgn_decoder_input_shape(const hgn_config *c, int64_t items);
+tensor_shape hgn_decoder_input_shape(const hgn_config *c, int64_t items);
 /// Can it be run into the past?
 bool hgn_config_reversible(const hgn_config *c);
 /// The first frame of a film it can tell of.

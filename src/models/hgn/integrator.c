@@ -142,15 +142,15 @@ const char *integrator_name(int i)
 }
 
 // x + h sign v
-static node *moved(graph *g, node *x, node *v, double h, node *sign)
+static graph_node *moved(graph *g, graph_node *x, graph_node *v, double h, graph_node *sign)
 {
     if (h == 0.0) return x;
-    node *step = sign ? op_multiply(g, op_scale(g, sign, h), v) : op_scale(g, v, h);
+    graph_node *step = sign ? op_multiply(g, op_scale(g, sign, h), v) : op_scale(g, v, h);
     return op_add(g, x, step);
 }
 
 static phase_state composed(const integrator_method *s, graph *g, const vector_field *f,
-                            phase_state at, double dt, node *sign)
+                            phase_state at, double dt, graph_node *sign)
 {
     for (int i = 0; i < s->stages; i++) {
         if (s->c[i] != 0.0) at.p = moved(g, at.p, f->force(f->self, at), s->c[i] * dt, sign);
@@ -160,7 +160,7 @@ static phase_state composed(const integrator_method *s, graph *g, const vector_f
 }
 
 static phase_state runge_kutta(const tableau *t, graph *g, const vector_field *f, phase_state at,
-                               double dt, node *sign)
+                               double dt, graph_node *sign)
 {
     phase_state k[4], end = at;
     for (int i = 0; i < t->stages; i++) {
@@ -179,7 +179,7 @@ static phase_state runge_kutta(const tableau *t, graph *g, const vector_field *f
 }
 
 phase_state integrator_step(const integrator_method *s, graph *g, const vector_field *f,
-                            phase_state at, double dt, node *sign, int parts)
+                            phase_state at, double dt, graph_node *sign, int parts)
 {
     for (int i = 0; i < parts; i++)
         at = s->family == COMPOSED ? composed(s, g, f, at, dt / parts, sign)

@@ -6,14 +6,14 @@
 #include "engine/op.h"
 
 typedef struct phase_state {
-    node *q, *p;
+    graph_node *q, *p;
 } phase_state;
 
 /// dq/dt and dp/dt at a state. Either may be asked for alone: `want_q`, `want_p`.
 typedef struct vector_field {
     void *self;
-    node *(*velocity)(void *self, phase_state s); // dH/dp
-    node *(*force)(void *self, phase_state s);    // -dH/dq
+    graph_node *(*velocity)(void *self, phase_state s); // dH/dp
+    graph_node *(*force)(void *self, phase_state s);    // -dH/dq
 } vector_field;
 
 typedef struct integrator_method integrator_method;
@@ -25,6 +25,6 @@ const char *integrator_name(int i);
 /// One step of size dt times `sign`, where sign is a node of the state's shape or NULL for 1; in
 /// `parts` equal parts.
 phase_state integrator_step(const integrator_method *s, graph *g, const vector_field *f,
-                            phase_state at, double dt, node *sign, int parts);
+                            phase_state at, double dt, graph_node *sign, int parts);
 
 #endif

@@ -7,9 +7,9 @@
 #include "models/hgn/energy.h"
 
 /// v' M(q) v / 2 of the items of a state, (items).
-node *lagrangian_kinetic(const energy *e, phase_state at);
+graph_node *lagrangian_kinetic(const energy *e, phase_state at);
 /// dL/dv = M(q) v: what takes the place of p where a phase space is asked for.
-node *lagrangian_momenta(const energy *e, phase_state at);
+graph_node *lagrangian_momenta(const energy *e, phase_state at);
 /// dq/dt = v, dv/dt = M^-1 (dL/dq - (d/dq dL/dv) v).
 vector_field lagrangian_flow(energy *e);
 

@@ -13,12 +13,12 @@ enum { CARRY = 16, GROUP = 32 }; // steps, and frames, that one run of a program
 // One program and its graph; every worker has an instance of it.
 typedef struct part {
     graph *g;
-    program *p;
-    const net *net;
+    graph_program *p;
+    const network_builder *net;
 } part;
 
 typedef struct worker {
-    instance *infer, *carry, *decode, *momenta;
+    program_instance *infer, *carry, *decode, *momenta;
 } worker;
 
 typedef struct player {
@@ -36,13 +36,14 @@ typedef struct player {
     int workers;
 } player;
 
-static plumb_status make(part *out, const net *n, node *const *output, int outputs)
+static plumb_status make(part *out, const network_builder *n, graph_node *const *output,
+                         int outputs)
 {
     *out = (part){.g = n->g, .net = n};
     return program_build(&out->p, n->g, output, outputs, PROGRAM_FAST);
 }
 
-static plumb_status enter(instance **out, const part *p, const float *value)
+static plumb_status enter(program_instance **out, const part *p, const float *value)
 {
     plumb_status st = instance_create(out, p->p);
     for (int k = 0; !st && k < p->net->leaves; k++)
@@ -97,7 +98,8 @@ static void put_state(const player *x, float *latent, const float *q, const floa
 }
 
 // `count` states after the one in `latent`, forward or backward in time.
-static void carry_on(const player *x, instance *i, float *latent, int64_t count, int direction)
+static void carry_on(const player *x, program_instance *i, float *latent, int64_t count,
+                     int direction)
 {
     int64_t n = x->state, row = 2 * n * direction;
     float *q = instance_input(i, x->carry.q), *p = instance_input(i, x->carry.p);
@@ -132,7 +134,7 @@ static void see(const player *x, float *seen, const float *latent)
     if (x->c->whole) memcpy(seen + n, latent + n, (size_t)n * sizeof *seen);
 }
 
-static void decode_all(const player *x, instance *i, const float *latent, float *frames)
+static void decode_all(const player *x, program_instance *i, const float *latent, float *frames)
 {
     int64_t n = x->state, steps = x->told;
     int64_t frame = x->c->image * x->c->image * x->c->channels;
@@ -146,7 +148,7 @@ static void decode_all(const player *x, instance *i, const float *latent, float 
     }
 }
 
-static void momenta_of(const player *x, instance *i, const float *latent, float *momenta)
+static void momenta_of(const player *x, program_instance *i, const float *latent, float *momenta)
 {
     int64_t n = x->state;
     float *q = instance_input(i, x->momenta.q), *v = instance_input(i, x->momenta.v);
@@ -186,7 +188,7 @@ static plumb_status infer_one(void *context, int64_t item, int which)
     const player *x = context;
     const model_rollout_job *job = x->job;
     const hgn_config *c = x->c;
-    instance *infer = x->worker[which].infer;
+    program_instance *infer = x->worker[which].infer;
     int64_t frame = c->image * c->image * c->channels, K = c->window, n = x->state;
     int64_t first = job->backward ? job->steps - K : 0;
     const uint8_t *clip = job->frames + item * (job->filmed ? job->filmed : job->steps) * frame;
@@ -242,7 +244,7 @@ static plumb_status tell_one(void *context, int64_t item, int which)
 plumb_status hgn_rollout(const hgn_config *c, params *p, const float *value,
                          const model_rollout_job *job)
 {
-    shape one = hgn_state_shape(c, 1), seen = hgn_decoder_input_shape(c, 1);
+    tensor_shape one = hgn_state_shape(c, 1), seen = hgn_decoder_input_shape(c, 1);
     player x = {.c = c,
                 .job = job,
                 .value = value,

@@ -347,14 +347,14 @@ static plumb_status set_up(hgn_model *h, arena *mem, trainable_model *out)
     if (st) return st;
     h->stages = h->horizons.count;
     h->share = h->training.batch / h->training.replicas;
-    shape one = hgn_state_shape(&h->config, 1);
+    tensor_shape one = hgn_state_shape(&h->config, 1);
     h->numbers = 2 * shape_count(&one);
     for (int64_t p = 1; h->own->nested && p < 2 * h->own->pairs && h->sizes < SIZES; p *= 2)
         h->size[h->sizes++] = p < h->own->pairs ? p : h->own->pairs;
     if ((st = make_programs(h))) return st;
     h->lambda = -1;
     if (h->config.objective == HGN_GECO) {
-        shape scalar = {0}; // softplus of the start is 1
+        tensor_shape scalar = {0}; // softplus of the start is 1
         h->lambda =
             params_add(&h->params, "geco.lambda", &scalar, PARAM_INIT_VALUE, log(exp(1.0) - 1.0));
         if (h->lambda < 0) return PLUMB_EMEMORY;

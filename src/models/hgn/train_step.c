@@ -13,12 +13,12 @@ struct hgn_step {
     int64_t batch, decoded, group, state, seen; // numbers of q, and of what is decoded
     hgn_rollout_graph roll;
     hgn_decode decode;
-    program *roll_program, *decode_program;
+    graph_program *roll_program, *decode_program;
 };
 
 struct hgn_replica {
     const hgn_step *s;
-    instance *roll, *decode;
+    program_instance *roll, *decode;
 };
 
 plumb_status hgn_step_create(hgn_step **out, params *p, const hgn_config *c, int64_t batch,
@@ -27,7 +27,7 @@ plumb_status hgn_step_create(hgn_step **out, params *p, const hgn_config *c, int
     hgn_step *s = calloc(1, sizeof *s);
     if (!s) return fail(PLUMB_EMEMORY, "no memory for a model");
     hgn_frame_plan t = hgn_frame_plan_make(c);
-    shape one = hgn_state_shape(c, 1), seen = hgn_decoder_input_shape(c, 1);
+    tensor_shape one = hgn_state_shape(c, 1), seen = hgn_decoder_input_shape(c, 1);
     *s = (hgn_step){.params = p,
                     .config = *c,
                     .times = t,
@@ -60,12 +60,12 @@ void hgn_step_free(hgn_step *s)
     free(s);
 }
 
-const program *hgn_step_program(const hgn_step *s, bool decoder)
+const graph_program *hgn_step_program(const hgn_step *s, bool decoder)
 {
     return decoder ? s->decode_program : s->roll_program;
 }
 
-static void bind(instance *i, const net *n, const float *value)
+static void bind(program_instance *i, const network_builder *n, const float *value)
 {
     for (int k = 0; k < n->leaves; k++)
         instance_bind(i, n->leaf[k].leaf, value + n->params->at[n->leaf[k].param].offset);
@@ -147,7 +147,7 @@ static const uint8_t *target_of(const hgn_step *s, const hgn_item *item, int64_t
     return item->clip + t * c->image * c->image * c->channels;
 }
 
-static void add_gradients(instance *i, const net *n, int first, float *gradient)
+static void add_gradients(program_instance *i, const network_builder *n, int first, float *gradient)
 {
     for (int k = 0; k < n->leaves; k++) {
         const param *p = &n->params->at[n->leaf[k].param];

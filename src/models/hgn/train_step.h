@@ -15,7 +15,7 @@ plumb_status hgn_step_create(hgn_step **out, params *p, const hgn_config *c, int
                              int64_t decoded, int64_t group, bool nested);
 void hgn_step_free(hgn_step *s);
 /// The rollout's and the decoder's programs, for reports.
-const program *hgn_step_program(const hgn_step *s, bool decoder);
+const graph_program *hgn_step_program(const hgn_step *s, bool decoder);
 
 /// `value` is the block of parameters, read where it is.
 plumb_status hgn_replica_create(hgn_replica **out, const hgn_step *s, const float *value);

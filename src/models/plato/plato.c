@@ -40,53 +40,55 @@ void plato_coordinates(float *out, const plato_config *c)
 // ---- layers ----
 
 // Weights and biases begin uniform, over the root of the inputs.
-static node *weights(net *n, const char *name, const char *what, int rank, const int64_t *size)
+static graph_node *weights(network_builder *n, const char *name, const char *what, int rank,
+                           const int64_t *size)
 {
     char full[64];
     snprintf(full, sizeof full, "%s.%s", name, what);
-    return net_param(n, full, rank, size, PARAM_INIT_UNIFORM, 0.0);
+    return network_param(n, full, rank, size, PARAM_INIT_UNIFORM, 0.0);
 }
 
-static node *bias(net *n, const char *name, const char *what, int64_t out, int64_t inputs)
+static graph_node *bias(network_builder *n, const char *name, const char *what, int64_t out,
+                        int64_t inputs)
 {
     char full[64];
     snprintf(full, sizeof full, "%s.%s", name, what);
-    return net_param(n, full, 1, &out, PARAM_INIT_UNIFORM, (double)inputs);
+    return network_param(n, full, 1, &out, PARAM_INIT_UNIFORM, (double)inputs);
 }
 
-static node *conv(net *n, const char *part, int which, node *x, int64_t out, int64_t kernel,
-                  int stride)
+static graph_node *conv(network_builder *n, const char *part, int which, graph_node *x, int64_t out,
+                        int64_t kernel, int stride)
 {
     char name[48];
     snprintf(name, sizeof name, "%s%d", part, which);
     int64_t in = x->shape.size[3];
-    node *w = weights(n, name, "w", 4, (int64_t[]){kernel, kernel, in, out});
-    node *b = bias(n, name, "b", out, kernel * kernel * in);
+    graph_node *w = weights(n, name, "w", 4, (int64_t[]){kernel, kernel, in, out});
+    graph_node *b = bias(n, name, "b", out, kernel * kernel * in);
     return op_bias(n->g, op_conv(n->g, x, w, stride, OP_CENTRED), b);
 }
 
-static node *dense(net *n, const char *name, node *x, int64_t out)
+static graph_node *dense(network_builder *n, const char *name, graph_node *x, int64_t out)
 {
     int64_t in = x->shape.size[1];
-    node *w = weights(n, name, "w", 2, (int64_t[]){in, out});
+    graph_node *w = weights(n, name, "w", 2, (int64_t[]){in, out});
     return op_dense(n->g, x, w, bias(n, name, "b", out, in));
 }
 
-static node *relu(net *n, node *x)
+static graph_node *relu(network_builder *n, graph_node *x)
 {
     return op_leaky_relu(n->g, x, 0.0);
 }
 
-static node *reshape2(net *n, node *x, int64_t rows, int64_t columns)
+static graph_node *reshape2(network_builder *n, graph_node *x, int64_t rows, int64_t columns)
 {
     return op_reshape(n->g, x, 2, (int64_t[]){rows, columns});
 }
 
 // ---- perception ----
 
-plato_codes plato_encode(net *n, const plato_config *c, node *seen)
+plato_codes plato_encode(network_builder *n, const plato_config *c, graph_node *seen)
 {
-    node *x = seen;
+    graph_node *x = seen;
     for (int i = 0; i < PLATO_BLOCKS; i++)
         x = relu(n, conv(n, "encoder", i, x, c->encoder[i], 3, 2));
     int64_t items = x->shape.size[0];
@@ -96,60 +98,62 @@ plato_codes plato_encode(net *n, const plato_config *c, node *seen)
 }
 
 // log of the sum of exponentials, two at a time: log(e^a + e^b) = a + softplus(b - a).
-static node *log_sum(graph *g, node *const *x, int64_t count)
+static graph_node *log_sum(graph *g, graph_node *const *x, int64_t count)
 {
-    node *sum = x[0];
+    graph_node *sum = x[0];
     for (int64_t k = 1; k < count; k++)
         sum = op_add(g, sum, op_softplus(g, op_subtract(g, x[k], sum)));
     return sum;
 }
 
 // Slot k of (frames, slots, rest), as (frames, rest).
-static node *slot_of(net *n, node *x, int64_t k)
+static graph_node *slot_of(network_builder *n, graph_node *x, int64_t k)
 {
     const int64_t *s = x->shape.size;
     return reshape2(n, op_slice(n->g, x, 1, k, 1), s[0], s[2]);
 }
 
-plato_image plato_decode(net *n, const plato_config *c, node *code, node *places)
+plato_image plato_decode(network_builder *n, const plato_config *c, graph_node *code,
+                         graph_node *places)
 {
     graph *g = n->g;
     int64_t items = code->shape.size[0], size[] = {c->height, c->width};
     int64_t frames = items / c->slots, pixels = c->height * c->width;
-    node *both[] = {op_broadcast(g, code, 1, 2, size), op_broadcast(g, places, 0, 1, &items)};
-    node *x = op_concat(g, both, 2, 3);
+    graph_node *both[] = {op_broadcast(g, code, 1, 2, size), op_broadcast(g, places, 0, 1, &items)};
+    graph_node *x = op_concat(g, both, 2, 3);
     for (int i = 0; i < 4; i++) x = relu(n, conv(n, "decoder", i, x, c->decoder, 3, 1));
     x = conv(n, "decoder", 4, x, 4, 1, 1);
     plato_image p = {.colour = op_slice(g, x, 3, 0, 3)};
-    node *logit = op_reshape(g, op_slice(g, x, 3, 3, 1), 3, (int64_t[]){frames, c->slots, pixels});
-    p.share = ARENA_ALLOC(graph_memory(g), node *, c->slots);
+    graph_node *logit =
+        op_reshape(g, op_slice(g, x, 3, 3, 1), 3, (int64_t[]){frames, c->slots, pixels});
+    p.share = ARENA_ALLOC(graph_memory(g), graph_node *, c->slots);
     if (!p.share) {
         graph_error(g, PLUMB_EMEMORY);
         return p;
     }
     for (int64_t k = 0; k < c->slots; k++) p.share[k] = slot_of(n, logit, k);
-    node *all = log_sum(g, p.share, c->slots);
+    graph_node *all = log_sum(g, p.share, c->slots);
     for (int64_t k = 0; k < c->slots; k++) p.share[k] = op_subtract(g, p.share[k], all);
     return p;
 }
 
-node *plato_compose(net *n, const plato_config *c, plato_image p)
+graph_node *plato_compose(network_builder *n, const plato_config *c, plato_image p)
 {
     graph *g = n->g;
     int64_t frames = p.colour->shape.size[0] / c->slots, pixels = c->height * c->width, three = 3;
-    node *colour = op_reshape(g, p.colour, 3, (int64_t[]){frames, c->slots, 3 * pixels});
-    node *sum = NULL;
+    graph_node *colour = op_reshape(g, p.colour, 3, (int64_t[]){frames, c->slots, 3 * pixels});
+    graph_node *sum = NULL;
     for (int64_t k = 0; p.share && k < c->slots; k++) {
-        node *slot = op_reshape(g, slot_of(n, colour, k), 3, (int64_t[]){frames, pixels, 3});
-        node *share = op_broadcast(g, op_exp(g, p.share[k]), 2, 1, &three);
-        node *part = op_multiply(g, share, slot);
+        graph_node *slot = op_reshape(g, slot_of(n, colour, k), 3, (int64_t[]){frames, pixels, 3});
+        graph_node *share = op_broadcast(g, op_exp(g, p.share[k]), 2, 1, &three);
+        graph_node *part = op_multiply(g, share, slot);
         sum = sum ? op_add(g, sum, part) : part;
     }
     return sum ? sum : p.colour;
 }
 
 // Numbers per frame: x (frames * slots, ..), summed over slots and all the rest.
-static node *per_frame(net *n, const plato_config *c, node *x)
+static graph_node *per_frame(network_builder *n, const plato_config *c, graph_node *x)
 {
     int64_t frames = x->shape.size[0] / c->slots;
     return op_sum(n->g, reshape2(n, x, frames, shape_count(&x->shape) / (frames ? frames : 1)), 1,
@@ -158,37 +162,39 @@ static node *per_frame(net *n, const plato_config *c, node *x)
 
 static void add_losses(plato_perception *k, const plato_config *c)
 {
-    net *n = &k->net;
+    network_builder *n = &k->net;
     graph *g = n->g;
     const int64_t *s = k->seen->shape.size;
     int64_t slots = c->slots, frames = s[0] / slots, pixels = s[1] * s[2], three = 3;
     // Every slot is compared with the picture where its mask is.
-    node *mask = op_reshape(g, op_slice(g, k->seen, 3, 3, 1), 3, s);
-    node *picture = op_reshape(g, op_broadcast(g, k->picture, 1, 1, &slots), 4,
-                               (int64_t[]){s[0], s[1], s[2], 3});
-    node *square = op_square(g, op_subtract(g, k->decoded.colour, picture));
+    graph_node *mask = op_reshape(g, op_slice(g, k->seen, 3, 3, 1), 3, s);
+    graph_node *picture = op_reshape(g, op_broadcast(g, k->picture, 1, 1, &slots), 4,
+                                     (int64_t[]){s[0], s[1], s[2], 3});
+    graph_node *square = op_square(g, op_subtract(g, k->decoded.colour, picture));
     double level = 3.0 * (log(c->sigma) + 0.5 * log(2.0 * 3.14159265358979323846));
-    node *far = op_scale(g, op_multiply(g, square, op_broadcast(g, mask, 3, 1, &three)),
-                         0.5 / (c->sigma * c->sigma));
+    graph_node *far = op_scale(g, op_multiply(g, square, op_broadcast(g, mask, 3, 1, &three)),
+                               0.5 / (c->sigma * c->sigma));
     k->error = op_add(g, per_frame(n, c, far), op_scale(g, per_frame(n, c, mask), level));
 
-    node *m = k->codes.mean, *v = k->codes.log_variance;
-    node *kl = op_add_scalar(g, op_subtract(g, op_add(g, op_square(g, m), op_exp(g, v)), v), -1.0);
+    graph_node *m = k->codes.mean, *v = k->codes.log_variance;
+    graph_node *kl =
+        op_add_scalar(g, op_subtract(g, op_add(g, op_square(g, m), op_exp(g, v)), v), -1.0);
     k->divergence = op_scale(g, per_frame(n, c, kl), 0.5);
 
-    node *truth = op_reshape(g, mask, 3, (int64_t[]){frames, slots, pixels}), *cross = NULL;
+    graph_node *truth = op_reshape(g, mask, 3, (int64_t[]){frames, slots, pixels}), *cross = NULL;
     for (int64_t i = 0; k->decoded.share && i < slots; i++) {
-        node *part = op_multiply(g, slot_of(n, truth, i), k->decoded.share[i]);
+        graph_node *part = op_multiply(g, slot_of(n, truth, i), k->decoded.share[i]);
         cross = cross ? op_add(g, cross, part) : part;
     }
     if (cross) k->masks = op_scale(g, op_sum(g, cross, 1, 1), -1.0);
 }
 
-static node **gradients(net *n, node *const *y, node *const *seed, int ys)
+static graph_node **gradients(network_builder *n, graph_node *const *y, graph_node *const *seed,
+                              int ys)
 {
-    node **d = ARENA_ALLOC(graph_memory(n->g), node *, n->leaves);
+    graph_node **d = ARENA_ALLOC(graph_memory(n->g), graph_node *, n->leaves);
     if (!d) graph_error(n->g, PLUMB_EMEMORY);
-    else net_gradients(n, d, y, seed, ys);
+    else network_gradients(n, d, y, seed, ys);
     return d;
 }
 
@@ -206,13 +212,13 @@ plumb_status plato_perception_build(plato_perception *out, params *p, const plat
     k.noise = op_input(g, "noise", 0, 2, (int64_t[]){items, c->code});
     k.places = op_input(g, "places", 0, 3, (int64_t[]){c->height, c->width, 2});
     k.codes = plato_encode(&k.net, c, k.seen);
-    node *spread = op_exp(g, op_scale(g, k.codes.log_variance, 0.5));
-    node *code = op_add(g, k.codes.mean, op_multiply(g, spread, k.noise));
+    graph_node *spread = op_exp(g, op_scale(g, k.codes.log_variance, 0.5));
+    graph_node *code = op_add(g, k.codes.mean, op_multiply(g, spread, k.noise));
     k.decoded = plato_decode(&k.net, c, code, k.places);
     add_losses(&k, c);
     if (batch && !graph_status(g)) {
         double share = 1.0 / (double)batch;
-        node *y[] = {k.error, k.divergence, k.masks}, *seed[3];
+        graph_node *y[] = {k.error, k.divergence, k.masks}, *seed[3];
         double weight[] = {share, c->beta * share, c->gamma * share};
         for (int i = 0; i < 3; i++) seed[i] = op_constant(g, weight[i], &y[i]->shape);
         k.gradient = gradients(&k.net, y, seed, 3);
@@ -227,61 +233,65 @@ plumb_status plato_perception_build(plato_perception *out, params *p, const plat
 
 // A network of pairs: from(own) + to(other), then two layers more; GELU after each. own and other
 // are (items, slots, ..) each; the result (items, slots, slots, units).
-static node *pairs(net *n, const plato_config *c, const char *name, node *own, node *other,
-                   int64_t items)
+static graph_node *pairs(network_builder *n, const plato_config *c, const char *name,
+                         graph_node *own, graph_node *other, int64_t items)
 {
     graph *g = n->g;
     char layer[3][32];
     for (int i = 0; i < 3; i++) snprintf(layer[i], sizeof layer[i], "%s%d", name, i);
     int64_t K = c->slots, U = c->units, a = own->shape.size[1], b = other->shape.size[1];
     // The first layer of the two side by side is one of each, and cheaper before they are paired.
-    node *w = weights(n, layer[0], "w", 2, (int64_t[]){a + b, U});
-    node *from = op_matmul(g, own, op_slice(g, w, 0, 0, a), false, false);
-    node *to = op_matmul(g, other, op_slice(g, w, 0, a, b), false, false);
+    graph_node *w = weights(n, layer[0], "w", 2, (int64_t[]){a + b, U});
+    graph_node *from = op_matmul(g, own, op_slice(g, w, 0, 0, a), false, false);
+    graph_node *to = op_matmul(g, other, op_slice(g, w, 0, a, b), false, false);
     int64_t three[] = {items, K, U};
     from = op_broadcast(g, op_reshape(g, from, 3, three), 2, 1, &K);
     to = op_broadcast(g, op_reshape(g, to, 3, three), 1, 1, &K);
-    node *x = op_bias(g, op_add(g, from, to), bias(n, layer[0], "b", U, a + b));
+    graph_node *x = op_bias(g, op_add(g, from, to), bias(n, layer[0], "b", U, a + b));
     x = reshape2(n, op_gelu(g, x), items * K * K, U);
     for (int i = 1; i < 3; i++) x = op_gelu(g, dense(n, layer[i], x, U));
     return op_reshape(g, x, 4, (int64_t[]){items, K, K, U});
 }
 
 // (items, slots, slots, units) -> (items * slots, 2 units): sum and maximum over the other slot.
-static node *gather(net *n, const plato_config *c, node *e, int64_t items)
+static graph_node *gather(network_builder *n, const plato_config *c, graph_node *e, int64_t items)
 {
     graph *g = n->g;
     int64_t rows = items * c->slots, U = c->units;
-    node *most = NULL;
+    graph_node *most = NULL;
     for (int64_t j = 0; j < c->slots; j++) {
-        node *one = reshape2(n, op_slice(g, e, 2, j, 1), rows, U);
+        graph_node *one = reshape2(n, op_slice(g, e, 2, j, 1), rows, U);
         most = most ? op_maximum(g, most, one) : one;
     }
-    return op_concat(g, (node *[]){reshape2(n, op_sum(g, e, 2, 1), rows, U), most}, 2, 1);
+    return op_concat(g, (graph_node *[]){reshape2(n, op_sum(g, e, 2, 1), rows, U), most}, 2, 1);
 }
 
 typedef struct memory {
-    node *seen, *h, *c; // seen: the buffer before its squashing
+    graph_node *seen, *h, *c; // seen: the buffer before its squashing
 } memory;
 
 // One frame: its codes join the buffer, slots look at each other, each goes one step.
-static memory advance(net *n, const plato_config *c, memory m, node *code, int64_t t, int64_t items)
+static memory advance(network_builder *n, const plato_config *c, memory m, graph_node *code,
+                      int64_t t, int64_t items)
 {
     graph *g = n->g;
     int64_t H = c->hidden, D = c->code, all = c->length * D, G = 4 * H;
     int64_t in = c->buffer + 2 * c->units;
-    node *w = weights(n, "buffer", "w", 2, (int64_t[]){all, c->buffer});
+    graph_node *w = weights(n, "buffer", "w", 2, (int64_t[]){all, c->buffer});
     // Frames that are not there yet are zeros, so each frame only adds its part.
     m.seen = op_add(g, m.seen, op_matmul(g, code, op_slice(g, w, 0, t * D, D), false, false));
-    node *b = op_elu(g, op_bias(g, m.seen, bias(n, "buffer", "b", c->buffer, all)));
-    node *e = op_add(g, pairs(n, c, "state", m.h, m.h, items), pairs(n, c, "seen", m.h, b, items));
-    node *x = op_concat(g, (node *[]){b, gather(n, c, e, items)}, 2, 1);
-    node *from_x = op_matmul(g, x, weights(n, "lstm", "w", 2, (int64_t[]){in, G}), false, false);
-    node *from_h = op_matmul(g, m.h, weights(n, "lstm", "u", 2, (int64_t[]){H, G}), false, false);
+    graph_node *b = op_elu(g, op_bias(g, m.seen, bias(n, "buffer", "b", c->buffer, all)));
+    graph_node *e =
+        op_add(g, pairs(n, c, "state", m.h, m.h, items), pairs(n, c, "seen", m.h, b, items));
+    graph_node *x = op_concat(g, (graph_node *[]){b, gather(n, c, e, items)}, 2, 1);
+    graph_node *from_x =
+        op_matmul(g, x, weights(n, "lstm", "w", 2, (int64_t[]){in, G}), false, false);
+    graph_node *from_h =
+        op_matmul(g, m.h, weights(n, "lstm", "u", 2, (int64_t[]){H, G}), false, false);
     // Two biases, as the usual implementation has: together they learn twice as fast.
-    node *gates = op_add(g, op_bias(g, from_x, bias(n, "lstm", "b", G, H)),
-                         op_bias(g, from_h, bias(n, "lstm", "c", G, H)));
-    node *part[4];
+    graph_node *gates = op_add(g, op_bias(g, from_x, bias(n, "lstm", "b", G, H)),
+                               op_bias(g, from_h, bias(n, "lstm", "c", G, H)));
+    graph_node *part[4];
     for (int i = 0; i < 4; i++) part[i] = op_slice(g, gates, 1, i * H, H);
     m.c = op_add(g, op_multiply(g, op_sigmoid(g, part[1]), m.c),
                  op_multiply(g, op_sigmoid(g, part[0]), op_tanh(g, part[2])));
@@ -298,30 +308,30 @@ plumb_status plato_dynamics_build(plato_dynamics *out, params *p, const plato_co
     if (st) return st;
     graph *g = k.net.g;
     int64_t rows = items * c->slots, D = c->code, steps = c->length - 1;
-    node **error = ARENA_ALLOC(graph_memory(g), node *, steps);
-    k.prediction = ARENA_ALLOC(graph_memory(g), node *, steps);
+    graph_node **error = ARENA_ALLOC(graph_memory(g), graph_node *, steps);
+    k.prediction = ARENA_ALLOC(graph_memory(g), graph_node *, steps);
     if (!error || !k.prediction) {
         graph_free(g);
         return PLUMB_EMEMORY;
     }
     k.codes = op_input(g, "codes", 0, 3, (int64_t[]){rows, c->length, D});
-    shape buffer = {2, {rows, c->buffer}}, hidden = {2, {rows, c->hidden}};
+    tensor_shape buffer = {2, {rows, c->buffer}}, hidden = {2, {rows, c->hidden}};
     memory m = {op_constant(g, 0.0, &buffer), op_constant(g, 0.0, &hidden),
                 op_constant(g, 0.0, &hidden)};
     for (int64_t t = 0; t < steps; t++) {
-        node *now = reshape2(&k.net, op_slice(g, k.codes, 1, t, 1), rows, D);
-        node *next = reshape2(&k.net, op_slice(g, k.codes, 1, t + 1, 1), rows, D);
+        graph_node *now = reshape2(&k.net, op_slice(g, k.codes, 1, t, 1), rows, D);
+        graph_node *next = reshape2(&k.net, op_slice(g, k.codes, 1, t + 1, 1), rows, D);
         m = advance(&k.net, c, m, now, t, items);
-        node *said = dense(&k.net, "head", m.h, D);
+        graph_node *said = dense(&k.net, "head", m.h, D);
         k.prediction[t] = c->residual ? op_add(g, now, said) : said;
-        node *e = op_square(g, op_subtract(g, k.prediction[t], next));
+        graph_node *e = op_square(g, op_subtract(g, k.prediction[t], next));
         error[t] = op_reshape(g, per_frame(&k.net, c, e), 2, (int64_t[]){1, items});
     }
     k.hidden = m.h;
     k.error = op_concat(g, error, (int)steps, 0);
     if (batch && !graph_status(g)) {
         double numbers = (double)(batch * steps * c->slots * D);
-        node *seed = op_constant(g, 1.0 / numbers, &k.error->shape);
+        graph_node *seed = op_constant(g, 1.0 / numbers, &k.error->shape);
         k.gradient = gradients(&k.net, &k.error, &seed, 1);
     }
     st = graph_status(g);

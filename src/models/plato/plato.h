@@ -34,28 +34,29 @@ void plato_coordinates(float *out, const plato_config *c);
 /// seen (frames * slots, height, width, 4) -> mean and logarithm of the variance, (frames * slots,
 /// code) each.
 typedef struct plato_codes {
-    node *mean, *log_variance;
+    graph_node *mean, *log_variance;
 } plato_codes;
-plato_codes plato_encode(net *n, const plato_config *c, node *seen);
+plato_codes plato_encode(network_builder *n, const plato_config *c, graph_node *seen);
 
 /// code (frames * slots, code) -> colours (frames * slots, height, width, 3); which slot a pixel is
 /// of, as logarithms of shares, one node a slot of (frames, height * width).
 typedef struct plato_image {
-    node *colour;
-    node **share;
+    graph_node *colour;
+    graph_node **share;
 } plato_image;
-plato_image plato_decode(net *n, const plato_config *c, node *code, node *places);
+plato_image plato_decode(network_builder *n, const plato_config *c, graph_node *code,
+                         graph_node *places);
 /// The picture of all slots together, (frames, height * width, 3).
-node *plato_compose(net *n, const plato_config *c, plato_image p);
+graph_node *plato_compose(network_builder *n, const plato_config *c, plato_image p);
 
 /// Perception in training, on single frames.
 typedef struct plato_perception {
-    net net;
-    node *seen, *picture, *noise, *places; // picture (frames, height, width, 3)
-    node *error, *divergence, *masks;      // (frames) each; the loss is error + beta d + gamma m
+    network_builder net;
+    graph_node *seen, *picture, *noise, *places; // picture (frames, height, width, 3)
+    graph_node *error, *divergence, *masks; // (frames) each; the loss is error + beta d + gamma m
     plato_codes codes;
     plato_image decoded;
-    node **gradient; // one per leaf of the net
+    graph_node **gradient; // one per leaf of the net
 } plato_perception;
 /// Gradients of the mean over `batch` frames, of which these are `frames`; 0: none.
 plumb_status plato_perception_build(plato_perception *out, params *p, const plato_config *c,
@@ -63,12 +64,12 @@ plumb_status plato_perception_build(plato_perception *out, params *p, const plat
 
 /// The dynamics of `items` clips, given the codes of all their frames.
 typedef struct plato_dynamics {
-    net net;
-    node *codes;       // (items * slots, length, code)
-    node **prediction; // (length - 1): codes of frames 1 .., (items * slots, code)
-    node *hidden;      // the last, (items * slots, hidden)
-    node *error;       // (length - 1, items): squared, summed over slots and code
-    node **gradient;
+    network_builder net;
+    graph_node *codes;       // (items * slots, length, code)
+    graph_node **prediction; // (length - 1): codes of frames 1 .., (items * slots, code)
+    graph_node *hidden;      // the last, (items * slots, hidden)
+    graph_node *error;       // (length - 1, items): squared, summed over slots and code
+    graph_node **gradient;
 } plato_dynamics;
 plumb_status plato_dynamics_build(plato_dynamics *out, params *p, const plato_config *c,
                                   int64_t items, int64_t batch);

@@ -33,8 +33,8 @@ void plato_encoder_clear(plato_encoder *e)
     *e = (plato_encoder){0};
 }
 
-void plato_encoder_run(float *codes, instance *i, const plato_encoder *e, const plato_config *c,
-                       const uint8_t *frames, const uint8_t *mask)
+void plato_encoder_run(float *codes, program_instance *i, const plato_encoder *e,
+                       const plato_config *c, const uint8_t *frames, const uint8_t *mask)
 {
     int64_t pixels = c->height * c->width, K = c->slots, D = c->code;
     float *seen = instance_input(i, e->seen);
@@ -50,9 +50,9 @@ void plato_encoder_run(float *codes, instance *i, const plato_encoder *e, const 
 
 // Codes of one frame, drawn.
 typedef struct artist {
-    net net;
-    node *code, *places, *picture;
-    program *program;
+    network_builder net;
+    graph_node *code, *places, *picture;
+    graph_program *program;
 } artist;
 
 static plumb_status make_artist(artist *out, params *p, const plato_config *c)
@@ -72,7 +72,7 @@ static plumb_status make_artist(artist *out, params *p, const plato_config *c)
 }
 
 typedef struct worker {
-    instance *eye, *mind, *hand;
+    program_instance *eye, *mind, *hand;
     float *codes, *picture;
 } worker;
 
@@ -81,7 +81,7 @@ typedef struct watcher {
     const model_predict_job *job;
     plato_encoder eye;
     plato_dynamics mind;
-    program *mind_program;
+    graph_program *mind_program;
     artist hand;
     worker *worker;
     int workers;
@@ -92,7 +92,7 @@ static plumb_status make_mind(watcher *x, params *p)
     int64_t steps = x->c.length - 1;
     plumb_status st = plato_dynamics_build(&x->mind, p, &x->c, 1, 0);
     if (st) return st;
-    node **output = malloc((size_t)(steps + 1) * sizeof *output);
+    graph_node **output = malloc((size_t)(steps + 1) * sizeof *output);
     if (!output) return fail(PLUMB_EMEMORY, "no memory for a program");
     memcpy(output, x->mind.prediction, (size_t)steps * sizeof *output);
     output[steps] = x->mind.hidden;

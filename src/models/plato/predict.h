@@ -13,16 +13,16 @@ plumb_status plato_predict_clips(const plato_config *c, params *p, const float *
 
 /// The encoder alone: frames of one clip at a time.
 typedef struct plato_encoder {
-    net net;
-    node *seen, *mean;
+    network_builder net;
+    graph_node *seen, *mean;
     int64_t frames;
-    program *program;
+    graph_program *program;
 } plato_encoder;
 plumb_status plato_encoder_create(plato_encoder *out, params *p, const plato_config *c,
                                   int64_t frames);
 void plato_encoder_clear(plato_encoder *e);
 /// codes (slots, frames, code) of a clip.
-void plato_encoder_run(float *codes, instance *i, const plato_encoder *e, const plato_config *c,
-                       const uint8_t *frames, const uint8_t *mask);
+void plato_encoder_run(float *codes, program_instance *i, const plato_encoder *e,
+                       const plato_config *c, const uint8_t *frames, const uint8_t *mask);
 
 #endif

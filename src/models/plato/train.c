@@ -65,9 +65,9 @@ typedef struct plato_model {
     plato_perception perception;
     plato_dynamics dynamics;
     plato_encoder eye;
-    program *perceive, *predict;
+    graph_program *perceive, *predict;
     struct replica {
-        instance *perceive, *predict, *eye;
+        program_instance *perceive, *predict, *eye;
     } * replica;
     float *value;
 } plato_model;
@@ -96,7 +96,8 @@ static video_window choose(const plato_model *h, int64_t step, int64_t sample, i
     return video_sample_window(h->film, (uint64_t)h->training.seed, step, sample, length);
 }
 
-static void show_frame(const plato_model *h, instance *i, int64_t step, int64_t sample, int64_t b)
+static void show_frame(const plato_model *h, program_instance *i, int64_t step, int64_t sample,
+                       int64_t b)
 {
     const plato_config *c = &h->config;
     int64_t pixels = c->height * c->width, codes = c->slots * c->code;
@@ -112,7 +113,7 @@ static void show_frame(const plato_model *h, instance *i, int64_t step, int64_t 
     for (int64_t k = 0; k < codes; k++) noise[k] = (float)rng_normal(&r);
 }
 
-static void perceive(const plato_model *h, instance *i, int64_t step, int64_t first,
+static void perceive(const plato_model *h, program_instance *i, int64_t step, int64_t first,
                      float *gradient, double *terms)
 {
     double share = 1.0 / (double)h->training.batch;
@@ -225,7 +226,7 @@ static plumb_status set_up(plato_model *h, arena *mem, trainable_model *out)
     if (st) return st;
     h->replica = ARENA_ALLOC(mem, struct replica, h->training.replicas);
     if (!h->replica) return PLUMB_EMEMORY;
-    node *terms[] = {k->error, k->divergence, k->masks};
+    graph_node *terms[] = {k->error, k->divergence, k->masks};
     st = model_build_program(&h->perceive, mem, &k->net, terms, 3, k->gradient);
     if (!st) st = model_build_program(&h->predict, mem, &d->net, &d->error, 1, d->gradient);
     if (!st) st = model_build_parameters(out, mem, &h->params, (uint64_t)h->training.seed);

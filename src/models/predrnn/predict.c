@@ -15,7 +15,7 @@
 enum { GROUP = 16, RUN = 8 };
 
 typedef struct worker {
-    instance *first, *next;
+    program_instance *first, *next;
     float *state[2]; // (GROUP, state numbers): before and after a frame
     float *frames;   // (GROUP + 1, frame): what is expected of each, and one that comes
 } worker;
@@ -24,15 +24,15 @@ typedef struct watcher {
     const predrnn_config *c;
     const model_predict_job *job;
     predrnn_step first, next;
-    program *first_program, *next_program;
+    graph_program *first_program, *next_program;
     int64_t map, states; // numbers of one map, and of a state: h and c of every layer, then m
     worker *worker;
     int workers;
 } watcher;
 
-static plumb_status build(program **out, const predrnn_step *s, const predrnn_config *c)
+static plumb_status build(graph_program **out, const predrnn_step *s, const predrnn_config *c)
 {
-    node *output[2 * PREDRNN_LAYERS + 2];
+    graph_node *output[2 * PREDRNN_LAYERS + 2];
     int n = 0;
     output[n++] = s->prediction;
     for (int64_t l = 0; l < c->layers; l++) {
@@ -83,7 +83,7 @@ static void finish(watcher *x)
 }
 
 // The place of map k of a state among the inputs of the next step.
-static const node *input_of(const watcher *x, int64_t k)
+static const graph_node *input_of(const watcher *x, int64_t k)
 {
     if (k == 2 * x->c->layers) return x->next.m;
     return k % 2 ? x->next.c[k / 2] : x->next.h[k / 2];
@@ -95,7 +95,7 @@ static void advance(const watcher *x, const worker *w, const int64_t *who, const
                     float *after, float *prediction)
 {
     int64_t frame = x->c->height * x->c->width * x->c->channels, maps = 2 * x->c->layers + 1;
-    instance *i = t ? w->next : w->first;
+    program_instance *i = t ? w->next : w->first;
     float *in = instance_input(i, t ? x->next.frame : x->first.frame);
     for (int64_t b = 0; b < RUN; b++) {
         int64_t k = b < count ? b : 0; // places left over repeat the first
@@ -181,7 +181,7 @@ plumb_status predrnn_predict_clips(const predrnn_config *c, params *p, const flo
     if (job->steps < 2)
         return fail(PLUMB_ESHAPE, "clips of %lld frames; there is nothing to expect",
                     (long long)job->steps);
-    shape map = predrnn_map(c, 1);
+    tensor_shape map = predrnn_map(c, 1);
     watcher x = {.c = c, .job = job, .map = shape_count(&map), .workers = job->threads};
     x.states = (2 * c->layers + 1) * x.map;
     plumb_status st = prepare(&x, p, value);

@@ -36,8 +36,9 @@ typedef struct predrnn_config {
 plumb_status predrnn_check(const predrnn_config *c);
 
 /// (items, height / patch, width / patch, patch * patch * channels).
-shape predrnn_frame(const predrnn_config *c, int64_t items);
-shape predrnn_map(const predrnn_config *c, int64_t items); ///< the same with `hidden` channels
+tensor_shape predrnn_frame(const predrnn_config *c, int64_t items);
+tensor_shape predrnn_map(const predrnn_config *c,
+                         int64_t items); ///< the same with `hidden` channels
 
 /// One frame of bytes / 255 in patches, and back. Channels: row in the block, column, colour.
 void predrnn_patch(float *out, const uint8_t *frame, const predrnn_config *c);
@@ -46,23 +47,24 @@ void predrnn_unpatch(float *out, const float *patched, const predrnn_config *c);
 /// What a cell keeps from frame to frame; NULL where it is still zero. `dc` and `dm` are what was
 /// added to the memories.
 typedef struct predrnn_state {
-    node *h, *c, *m;
-    node *dc, *dm;
+    graph_node *h, *c, *m;
+    graph_node *dc, *dm;
 } predrnn_state;
 /// The cell of layer `layer`, fed `x`.
-predrnn_state predrnn_cell(net *n, const predrnn_config *c, int64_t layer, node *x,
-                           predrnn_state before);
+predrnn_state predrnn_cell(network_builder *n, const predrnn_config *c, int64_t layer,
+                           graph_node *x, predrnn_state before);
 
 /// A clip of `length` frames, and in training the gradients.
 typedef struct predrnn_clip {
-    net net;
-    node **frame;         // (length) inputs, in patches
-    node *mask;           // (length - 1, items): 1 where step t sees the true frame; NULL if always
-    node **prediction;    // (length - 1): frames 1 ..
-    predrnn_state *state; // (length - 1, layers)
-    node *error;          // (length - 1, items): squared, summed over a frame
-    node *decoupling; // (items): mean over layers, times and channels; NULL in the first version
-    node **gradient;  // one per leaf of the net
+    network_builder net;
+    graph_node **frame; // (length) inputs, in patches
+    graph_node *mask;   // (length - 1, items): 1 where step t sees the true frame; NULL if always
+    graph_node **prediction; // (length - 1): frames 1 ..
+    predrnn_state *state;    // (length - 1, layers)
+    graph_node *error;       // (length - 1, items): squared, summed over a frame
+    graph_node
+        *decoupling; // (items): mean over layers, times and channels; NULL in the first version
+    graph_node **gradient; // one per leaf of the net
 } predrnn_clip;
 /// Gradients are of mean squared error + decouple * decoupling over a batch of `batch` clips, of
 /// which these are `items`; 0: no gradients.
@@ -71,10 +73,10 @@ plumb_status predrnn_clip_build(predrnn_clip *out, params *p, const predrnn_conf
 
 /// One frame more: from a frame and a state to the next frame and state.
 typedef struct predrnn_step {
-    net net;
-    node *frame;
-    node **h, **c, *m; // states of the layers; NULL in the step that starts from nothing
-    node *prediction;
+    network_builder net;
+    graph_node *frame;
+    graph_node **h, **c, *m; // states of the layers; NULL in the step that starts from nothing
+    graph_node *prediction;
     predrnn_state *after; // (layers)
 } predrnn_step;
 plumb_status predrnn_step_build(predrnn_step *out, params *p, const predrnn_config *c,

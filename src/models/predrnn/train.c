@@ -81,8 +81,8 @@ typedef struct predrnn_model {
     params params;
     int64_t share, group; // clips of a replica, and of a run
     predrnn_clip clip;
-    program *program;
-    instance **replica;
+    graph_program *program;
+    program_instance **replica;
     float *value;
 } predrnn_model;
 
@@ -165,7 +165,7 @@ static void show(const predrnn_model *h, int64_t replica, int64_t step, int64_t 
 {
     const predrnn_config *c = &h->config;
     int64_t frame = c->height * c->width * c->channels, B = h->training.batch;
-    instance *i = h->replica[replica];
+    program_instance *i = h->replica[replica];
     rng wish = rng_at((uint64_t)h->training.seed, clip_stream + (uint64_t)(step * B + sample));
     const uint8_t *clip = choose(h, step, sample, &wish);
     for (int64_t t = 0; t < c->length; t++)
@@ -180,7 +180,7 @@ static plumb_status gradient(void *self, int64_t replica, int64_t step, float *g
                              double *terms)
 {
     predrnn_model *h = self;
-    instance *i = h->replica[replica];
+    program_instance *i = h->replica[replica];
     int64_t steps = h->config.length - 1, n = h->group;
     double pixels = (double)(h->config.height * h->config.width * h->config.channels);
     double scale = 1.0 / ((double)(h->training.batch * steps) * pixels);
@@ -240,9 +240,9 @@ static plumb_status set_up(predrnn_model *h, arena *mem, trainable_model *out)
     plumb_status st = check(h);
     if (!st) st = predrnn_clip_build(&h->clip, &h->params, &h->config, h->group, h->training.batch);
     if (st) return st;
-    h->replica = ARENA_ALLOC(mem, instance *, h->training.replicas);
+    h->replica = ARENA_ALLOC(mem, program_instance *, h->training.replicas);
     if (!h->replica) return PLUMB_EMEMORY;
-    node *terms[] = {h->clip.error, h->clip.decoupling ? h->clip.decoupling : h->clip.error};
+    graph_node *terms[] = {h->clip.error, h->clip.decoupling ? h->clip.decoupling : h->clip.error};
     st = model_build_program(&h->program, mem, &h->clip.net, terms, 2, h->clip.gradient);
     if (!st) st = model_build_parameters(out, mem, &h->params, (uint64_t)h->training.seed);
     h->value = out->value;
