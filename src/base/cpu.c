@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Asks the processor, through the compiler, which instruction sets it has.
 #include "base/cpu.h"
 
 #include <string.h>

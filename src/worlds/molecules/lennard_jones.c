@@ -83,19 +83,12 @@ KERNELS(portable, )
 KERNELS(avx2, __attribute__((target("avx2"))))
 #endif
 
-static const cpu_variant sets[] = {CPU_AVX2(avx2) CPU_PORTABLE(portable)};
-static const kernels *chosen = &portable;
+static const cpu_variant variants[] = {CPU_AVX2(avx2) CPU_PORTABLE(portable)};
+CPU_DISPATCH(kernels, variants, portable);
 
 int lennard_jones_select(const char *set)
 {
-    const cpu_variant *k = cpu_choose(sets, set);
-    if (k) chosen = k->kernels;
-    return k != NULL;
-}
-
-__attribute__((constructor)) static void choose(void)
-{
-    lennard_jones_select(NULL);
+    return choose_kernels(set);
 }
 
 void lennard_jones_force(lennard_jones_box *box, const lennard_jones *model)
