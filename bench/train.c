@@ -98,14 +98,14 @@ int main(int argc, char **argv)
     if (hgn_replica_create(&replica, step, value)) return 1;
     double built = seconds(CLOCK_MONOTONIC) - begun;
     hgn_item *item = draw_batch(batch, decoded, &c);
-    const adam a = {0.9, 0.999, 1e-8};
+    const adam_options a = {0.9, 0.999, 1e-8};
 
     double best = 1e9, best_wall = 1e9, limit = atof(argv[4]), start = seconds(CLOCK_MONOTONIC);
     for (int64_t i = 1; i <= 3 || seconds(CLOCK_MONOTONIC) - start < limit; i++) {
         double cpu = seconds(CLOCK_PROCESS_CPUTIME_ID), wall = seconds(CLOCK_MONOTONIC);
         memset(gradient, 0, (size_t)p.size * sizeof *gradient);
         hgn_replica_run(replica, item, 1e-6, gradient, l2, kl);
-        adam_step(value, m, v, gradient, p.size, &a, 1.5e-4, 1.0, i);
+        adam_step(value, m, v, gradient, p.size, &(adam_update){&a, 1.5e-4, 1.0, i});
         cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
         wall = seconds(CLOCK_MONOTONIC) - wall;
         best = cpu < best ? cpu : best;
@@ -119,7 +119,9 @@ int main(int argc, char **argv)
     printf("{\"cpu\": %.6f, \"wall\": %.6f, \"build\": %.4f, \"gflop\": %.4f, \"peak\": %.2f, "
            "\"block_mib\": %.1f, \"rss_mib\": %.1f}\n",
            best, best_wall, built, work, peak(),
-           (double)(roll.block + roll.scratch + decode.block + decode.scratch) / 1048576.0,
+           (double)(roll.block_bytes + roll.scratch_bytes + decode.block_bytes +
+                    decode.scratch_bytes) /
+               1048576.0,
            (double)use.ru_maxrss / 1024.0);
     return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "base/thread_team.h"
 #include "distributed/comm.h"
-#include "engine/adam.h"
+#include "engine/gradient_sum.h"
 
 // The replicas that the tree has joined in r once it has added r + reach to it: r .. end - 1.
 static int64_t end_of(const all_reduce *s, int64_t r, int64_t reach)
@@ -125,8 +125,8 @@ void all_reduce_local(const all_reduce *s, float *gradient, int64_t p)
     for (int64_t reach = 1; reach < s->replicas; reach *= 2)
         for (int64_t r = 0; r + reach < s->replicas; r += 2 * reach)
             if (r >= s->first && end_of(s, r, reach) <= end)
-                adam_add(at + (r - s->first) * s->stride, at + (r + reach - s->first) * s->stride,
-                         part_size(s, p));
+                gradient_add(at + (r - s->first) * s->stride,
+                             at + (r + reach - s->first) * s->stride, part_size(s, p));
 }
 
 plumb_status all_reduce_exchange(all_reduce *s, const float *gradient)
@@ -156,8 +156,8 @@ const float *all_reduce_remote(const all_reduce *s, int64_t p)
     for (int64_t reach = 1; reach < s->replicas; reach *= 2)
         for (int64_t r = 0; r + reach < s->replicas; r += 2 * reach)
             if (!is_own(s, r, reach))
-                adam_add(at + row_of(s, r) * wide, at + row_of(s, r + reach) * wide,
-                         part_size(s, p));
+                gradient_add(at + row_of(s, r) * wide, at + row_of(s, r + reach) * wide,
+                             part_size(s, p));
     return at;
 }
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The tape machine; its loops are compiled once per instruction set and chosen when the library is
-// loaded.
+// Runs fused loops: for each block of 256 elements, loads the operands into registers of 256
+// floats, then runs the instructions one after the other. The loops over a register are compiled
+// once per instruction set (fused_loop_template.h).
 #include "engine/fused_loop.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/cpu.h"
-#include "engine/op.h"
 
-typedef struct loops {
-    void (*step)(int op, float *out, const float *a, const float *b, float value, int64_t n);
+typedef struct fused_kernels {
+    void (*run_instruction)(op_kind op, float *out, const float *a, const float *b, float value,
+                            int64_t n);
     float (*sum)(const float *x, int64_t n);
     void (*sum_rows)(float *y, const float *x, int64_t rows, int64_t columns);
-    void (*add)(float *y, const float *x, int64_t n);
-} loops;
+} fused_kernels;
 
 #define SET portable
 #define TARGET
@@ -33,19 +33,12 @@ typedef struct loops {
 #include "engine/fused_loop_template.h"
 #endif
 
-static const cpu_variant sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
-static const loops *chosen = &portable;
+static const cpu_variant variants[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
+CPU_DISPATCH(fused_kernels, variants, portable);
 
 bool fused_loop_select(const char *set)
 {
-    const cpu_variant *k = cpu_choose(sets, set);
-    if (k) chosen = k->kernels;
-    return k;
-}
-
-__attribute__((constructor)) static void choose(void)
-{
-    fused_loop_select(NULL);
+    return choose_kernels(set);
 }
 
 float fused_loop_sum(const float *x, int64_t n)
@@ -58,79 +51,87 @@ void fused_loop_sum_rows(float *y, const float *x, int64_t rows, int64_t columns
     chosen->sum_rows(y, x, rows, columns);
 }
 
-void fused_loop_add(float *y, const float *x, int64_t n)
+int64_t fused_loop_scratch(const fused_loop *loop)
 {
-    chosen->add(y, x, n);
+    return (int64_t)loop->registers * FUSED_BLOCK;
 }
 
-int64_t fused_loop_scratch(const fused_loop *t)
-{
-    return (int64_t)t->registers * FUSED_BLOCK;
-}
+// ---- operands ----
 
-static void fill(float *out, float value, int64_t n)
+static void fill_register(float *out, float value, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) out[i] = value;
 }
 
-// The n places from `start` on of a broadcast operand.
-static void spread(float *out, const float *in, const fused_operand *v, int64_t start, int64_t n)
+// Copies elements start .. start+n-1 of a broadcast operand, run by run.
+static void copy_broadcast(float *out, const float *in, const fused_operand *operand, int64_t start,
+                           int64_t n)
 {
+    const int64_t middle = operand->middle, inner = operand->inner;
     while (n) {
-        int64_t item = start / (v->middle * v->inner), i = start % v->inner, run;
-        if (v->inner == 1) {
-            run = (item + 1) * v->middle - start;
+        int64_t item = start / (middle * inner), i = start % inner, run;
+        if (inner == 1) {
+            run = (item + 1) * middle - start;
             run = run < n ? run : n;
-            fill(out, in[item], run);
+            fill_register(out, in[item], run);
         } else {
-            run = v->inner - i < n ? v->inner - i : n;
-            memcpy(out, in + item * v->inner + i, (size_t)run * sizeof *out);
+            run = inner - i < n ? inner - i : n;
+            memcpy(out, in + item * inner + i, (size_t)run * sizeof *out);
         }
         out += run, start += run, n -= run;
     }
 }
 
-static void cut(float *out, const float *in, const fused_operand *v, int64_t start, int64_t n)
+// Copies elements start .. start+n-1 of a slice, run by run.
+static void copy_slice(float *out, const float *in, const fused_operand *operand, int64_t start,
+                       int64_t n)
 {
+    const int64_t part = operand->part;
     while (n) {
-        int64_t row = start / v->part, i = start % v->part;
-        int64_t run = v->part - i < n ? v->part - i : n;
-        memcpy(out, in + row * v->whole + v->start + i, (size_t)run * sizeof *out);
+        int64_t row = start / part, i = start % part;
+        int64_t run = part - i < n ? part - i : n;
+        memcpy(out, in + row * operand->whole + operand->start + i, (size_t)run * sizeof *out);
         out += run, start += run, n -= run;
     }
 }
 
-static void load(float **reg, const fused_operand *v, const float *in, int64_t start, int64_t n)
+// Makes the operand's register hold elements start .. start+n-1. Where these are contiguous in the
+// operand's memory the register points there and nothing is copied.
+static void load_operand(float **reg, const fused_operand *operand, const float *in, int64_t start,
+                         int64_t n)
 {
-    switch (v->view) {
-    case FUSED_FULL: reg[v->reg] = (float *)in + start; break; // read only
+    const int64_t middle = operand->middle, inner = operand->inner, part = operand->part;
+    switch (operand->view) {
+    case FUSED_FULL: reg[operand->reg] = (float *)in + start; break; // read only
     case FUSED_BROADCAST:
-        // An operand with longer runs than the block is read where it is.
-        if (start % v->inner + n <= v->inner)
-            reg[v->reg] =
-                (float *)in + start / (v->middle * v->inner) * v->inner + start % v->inner;
-        else spread(reg[v->reg], in, v, start, n);
+        if (start % inner + n <= inner)
+            reg[operand->reg] = (float *)in + start / (middle * inner) * inner + start % inner;
+        else copy_broadcast(reg[operand->reg], in, operand, start, n);
         break;
     case FUSED_SLICE:
-        if (start % v->part + n <= v->part)
-            reg[v->reg] = (float *)in + start / v->part * v->whole + v->start + start % v->part;
-        else cut(reg[v->reg], in, v, start, n);
+        if (start % part + n <= part)
+            reg[operand->reg] =
+                (float *)in + start / part * operand->whole + operand->start + start % part;
+        else copy_slice(reg[operand->reg], in, operand, start, n);
         break;
-    case FUSED_SCALAR: fill(reg[v->reg], v->number, n); break;
+    case FUSED_SCALAR: fill_register(reg[operand->reg], operand->number, n); break;
     }
 }
 
-void fused_loop_run(const fused_loop *t, float *const *out, const float *const *in, float *scratch)
+void fused_loop_run(const fused_loop *loop, float *const *out, const float *const *in,
+                    float *scratch)
 {
     float *reg[FUSED_MAX_REGISTERS];
-    for (int64_t start = 0; start < t->count; start += FUSED_BLOCK) {
-        int64_t n = t->count - start < FUSED_BLOCK ? t->count - start : FUSED_BLOCK;
-        for (int r = 0; r < t->registers; r++) reg[r] = scratch + r * FUSED_BLOCK;
-        for (int i = 0; i < t->reads; i++) load(reg, &t->read[i], in[i], start, n);
-        for (int j = 0; j < t->writes; j++) reg[t->write[j]] = out[j] + start;
-        for (int i = 0; i < t->codes; i++) {
-            const fused_instruction *c = &t->code[i];
-            chosen->step(c->op, reg[c->out], reg[c->a], reg[c->b], c->value, n);
+    for (int64_t start = 0; start < loop->count; start += FUSED_BLOCK) {
+        int64_t n = loop->count - start < FUSED_BLOCK ? loop->count - start : FUSED_BLOCK;
+        // Registers are in scratch, unless they are an operand's or a result's own memory.
+        for (int r = 0; r < loop->registers; r++) reg[r] = scratch + r * FUSED_BLOCK;
+        for (int i = 0; i < loop->reads; i++) load_operand(reg, &loop->read[i], in[i], start, n);
+        for (int j = 0; j < loop->writes; j++) reg[loop->write[j]] = out[j] + start;
+        for (int i = 0; i < loop->codes; i++) {
+            const fused_instruction *code = &loop->code[i];
+            chosen->run_instruction(code->op, reg[code->out], reg[code->a], reg[code->b],
+                                    code->value, n);
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The loops of fused_loop.c for one instruction set: SET names it, TARGET compiles for it, WIDTH
-// floats fit a register. Included once per set.
+// The loops of fused_loop.c for one instruction set. Included once per set, with SET (its name),
+// TARGET (the compiler's attribute) and WIDTH (floats per register) defined. Not a header to
+// include elsewhere.
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
 #define NAME(x) JOIN(x, SET)
@@ -12,16 +13,18 @@ typedef int32_t I __attribute__((vector_size(WIDTH * 4), aligned(4), may_alias))
 #define SPLAT(x) ((V){0} + (x))
 #define SELECT(condition, a, b) ((V)(((I)(condition) & (I)(a)) | (~(I)(condition) & (I)(b))))
 
-// e^x: x = n ln 2 + r, a polynomial in r, and 2^n in two factors so that the ends of the range come
-// out as 0 and infinity.
+// e^x with x = n ln 2 + r: a polynomial in r times 2^n. 2^n is two factors, so that the ends of the
+// range give 0 and infinity.
 TARGET static inline V NAME(exp)(V x)
 {
     x = SELECT(x > SPLAT(104.0f), SPLAT(104.0f), x);
     x = SELECT(x < SPLAT(-104.0f), SPLAT(-104.0f), x);
-    V magic = SPLAT(12582912.0f); // 1.5 2^23: adding it rounds to an integer
+    // n = round(x / ln 2): adding 1.5 * 2^23 leaves the nearest integer in the low bits
+    V magic = SPLAT(12582912.0f);
     V t = x * SPLAT(1.44269504f) + magic;
     I n = (I)t - (I)magic;
     V m = t - magic;
+    // r = x - n ln 2, with ln 2 in two parts so that the first product is exact
     V r = x - m * SPLAT(0.693359375f) + m * SPLAT(2.12194440e-4f);
     V p = SPLAT(1.9875691500e-4f);
     p = p * r + SPLAT(1.3981999507e-3f);
@@ -30,11 +33,13 @@ TARGET static inline V NAME(exp)(V x)
     p = p * r + SPLAT(1.6666665459e-1f);
     p = p * r + SPLAT(5.0000001201e-1f);
     p = p * r * r + r + SPLAT(1.0f);
+    // 2^n as 2^(n/2) 2^(n - n/2), each made by setting the exponent bits
     I half = n >> 1;
     V a = (V)((half + 127) << 23), b = (V)((n - half + 127) << 23);
     return p * a * b;
 }
 
+// 1 / (1 + e^-x)
 TARGET static inline V NAME(sigmoid)(V x)
 {
     return SPLAT(1.0f) / (SPLAT(1.0f) + NAME(exp)(-x));
@@ -45,6 +50,7 @@ TARGET static inline V NAME(absolute)(V x)
     return (V)((I)x & 0x7fffffff);
 }
 
+// tanh: an odd polynomial below 0.625, 1 - 2 / (e^2|x| + 1) with the sign of x above.
 TARGET static inline V NAME(tanh)(V x)
 {
     V a = NAME(absolute)(x), z = x * x;
@@ -59,7 +65,8 @@ TARGET static inline V NAME(tanh)(V x)
     return SELECT(a < SPLAT(0.625f), small, large);
 }
 
-// max(x, 0) + log(1 + e), e = exp(-|x|): with s = e / (2 + e), log(1 + e) = 2 atanh(s).
+// softplus = max(x, 0) + log(1 + e) with e = exp(-|x|). With s = e / (2 + e), log(1 + e) is
+// 2 atanh(s), a short series in s^2.
 TARGET static inline V NAME(softplus)(V x)
 {
     V e = NAME(exp)(-NAME(absolute)(x));
@@ -82,18 +89,19 @@ TARGET static inline V NAME(sqrt)(V x)
     return y;
 }
 
-#define SCALARLY(name)                                        \
+// Functions of the C library, one element at a time.
+#define ONE_BY_ONE(name)                                      \
     TARGET static inline V NAME(name)(V x)                    \
     {                                                         \
         V y;                                                  \
         for (int i = 0; i < WIDTH; i++) y[i] = name##f(x[i]); \
         return y;                                             \
     }
-SCALARLY(log)
-SCALARLY(sin)
-SCALARLY(cos)
-SCALARLY(erf)
-#undef SCALARLY
+ONE_BY_ONE(log)
+ONE_BY_ONE(sin)
+ONE_BY_ONE(cos)
+ONE_BY_ONE(erf)
+#undef ONE_BY_ONE
 
 TARGET static inline V NAME(atan2)(V x, V y)
 {
@@ -102,7 +110,8 @@ TARGET static inline V NAME(atan2)(V x, V y)
     return z;
 }
 
-// Vectors that do not fill up at the end go through copies, so that no place beyond is touched.
+// out[i] = expression of x = a[i] and y = b[i]. The last elements, fewer than a register, go
+// through copies, so that nothing past the end is touched.
 #define LOOP(expression)                                        \
     {                                                           \
         int64_t i = 0;                                          \
@@ -121,8 +130,8 @@ TARGET static inline V NAME(atan2)(V x, V y)
         break;                                                  \
     }
 
-TARGET static void NAME(step)(int op, float *out, const float *a, const float *b, float value,
-                              int64_t n)
+TARGET static void NAME(run_instruction)(op_kind op, float *out, const float *a, const float *b,
+                                         float value, int64_t n)
 {
     V v = SPLAT(value), one = SPLAT(1.0f), zero = SPLAT(0.0f);
     switch (op) {
@@ -150,9 +159,11 @@ TARGET static void NAME(step)(int op, float *out, const float *a, const float *b
     case OP_LEAKY_RELU_GRAD:
         if (value > 0) LOOP(SELECT(x >= zero, one, v))
         LOOP(SELECT(x > zero, one, v))
+    default: break;
     }
 }
 
+// Blocks of 4096 in two registers of partial sums; the sums of blocks in double.
 TARGET static float NAME(sum)(const float *x, int64_t n)
 {
     double total = 0.0;
@@ -170,15 +181,9 @@ TARGET static float NAME(sum)(const float *x, int64_t n)
     return (float)total;
 }
 
-TARGET static void NAME(add)(float *out, const float *b, int64_t n)
-{
-    int64_t i = 0;
-    for (; i + WIDTH <= n; i += WIDTH) *(V *)(out + i) += *(const V *)(b + i);
-    for (; i < n; i++) out[i] += b[i];
-}
-
-// Fewer columns than a register holds: WIDTH rows at a time are `columns` whole registers.
-TARGET static void NAME(narrow)(float *y, const float *x, int64_t rows, int64_t columns)
+// Fewer columns than a register holds: WIDTH rows are `columns` full registers, whose elements
+// belong to columns 0, 1, .., columns-1, 0, 1, ...
+TARGET static void NAME(sum_narrow_rows)(float *y, const float *x, int64_t rows, int64_t columns)
 {
     V s[WIDTH] = {{0}};
     int64_t r = 0;
@@ -190,10 +195,11 @@ TARGET static void NAME(narrow)(float *y, const float *x, int64_t rows, int64_t 
         for (int64_t c = 0; c < columns; c++) y[c] += x[c];
 }
 
+// Four registers of columns at a time, then one, then single columns; each walks down all rows.
 TARGET static void NAME(sum_rows)(float *y, const float *x, int64_t rows, int64_t columns)
 {
     if (columns < WIDTH) {
-        NAME(narrow)(y, x, rows, columns);
+        NAME(sum_narrow_rows)(y, x, rows, columns);
         return;
     }
     int64_t c = 0;
@@ -218,7 +224,7 @@ TARGET static void NAME(sum_rows)(float *y, const float *x, int64_t rows, int64_
     }
 }
 
-static const loops SET = {NAME(step), NAME(sum), NAME(sum_rows), NAME(add)};
+static const fused_kernels SET = {NAME(run_instruction), NAME(sum), NAME(sum_rows)};
 
 #undef LOOP
 #undef SELECT

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: MIT
-// Nodes in an arena, hashed on creation.
+// Nodes in an arena, with a hash table of all operations made so far. A node is looked up there
+// before it is made, so that equal operations on equal inputs are one node.
 #include "engine/graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/op.h"
+#include "engine/op_table.h"
 
 struct graph {
-    arena mem;
+    arena memory;
     plumb_status status;
-    int count, room;
-    graph_node **at;
-    int buckets; // a power of two
+    int count, capacity;
+    graph_node **node;
+    int buckets; // of the hash table; a power of two
     graph_node **bucket;
-    graph_node blank;
+    graph_node placeholder;
 };
 
 plumb_status graph_create(graph **out)
 {
     graph *g = calloc(1, sizeof *g);
-    if (!g) return fail(PLUMB_EMEMORY, "no memory for a graph");
+    if (!g) return fail(PLUMB_EMEMORY, "out of memory for a graph");
     g->buckets = 1024;
     g->bucket = calloc((size_t)g->buckets, sizeof(graph_node *));
     if (!g->bucket) {
         free(g);
-        return fail(PLUMB_EMEMORY, "no memory for a graph");
+        return fail(PLUMB_EMEMORY, "out of memory for a graph");
     }
-    g->blank = (graph_node){.op = OP_CONSTANT, .name = "blank"};
+    g->placeholder = (graph_node){.op = OP_CONSTANT, .name = "placeholder"};
     *out = g;
     return PLUMB_OK;
 }
@@ -36,8 +37,8 @@ plumb_status graph_create(graph **out)
 void graph_free(graph *g)
 {
     if (!g) return;
-    arena_clear(&g->mem);
-    free(g->at);
+    arena_clear(&g->memory);
+    free(g->node);
     free(g->bucket);
     free(g);
 }
@@ -54,24 +55,24 @@ int graph_size(const graph *g)
 
 graph_node *graph_get_node(const graph *g, int id)
 {
-    return g->at[id];
+    return g->node[id];
 }
 
 arena *graph_memory(graph *g)
 {
-    return &g->mem;
+    return &g->memory;
 }
 
 graph_node *graph_error(graph *g, plumb_status status)
 {
     if (!g->status) g->status = status;
-    return &g->blank;
+    return &g->placeholder;
 }
 
-int64_t shape_count(const tensor_shape *s)
+int64_t shape_count(const tensor_shape *shape)
 {
     int64_t n = 1;
-    for (int i = 0; i < s->rank; i++) n *= s->size[i];
+    for (int i = 0; i < shape->rank; i++) n *= shape->size[i];
     return n;
 }
 
@@ -80,36 +81,39 @@ bool shape_equal(const tensor_shape *a, const tensor_shape *b)
     return a->rank == b->rank && !memcmp(a->size, b->size, (size_t)a->rank * sizeof *a->size);
 }
 
-const char *shape_format(char *text, const tensor_shape *s)
+const char *shape_format(char *text, const tensor_shape *shape)
 {
-    int used = snprintf(text, 96, "(");
-    for (int i = 0; i < s->rank; i++)
-        used += snprintf(text + used, (size_t)(96 - used), "%s%lld", i ? ", " : "",
-                         (long long)s->size[i]);
-    snprintf(text + used, (size_t)(96 - used), ")");
+    int used = snprintf(text, SHAPE_TEXT_SIZE, "(");
+    for (int i = 0; i < shape->rank; i++)
+        used += snprintf(text + used, (size_t)(SHAPE_TEXT_SIZE - used), "%s%lld", i ? ", " : "",
+                         (long long)shape->size[i]);
+    snprintf(text + used, (size_t)(SHAPE_TEXT_SIZE - used), ")");
     return text;
 }
 
-static uint64_t mix(uint64_t h, uint64_t x)
+// ---- hash table ----
+
+static uint64_t hash_mix(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * UINT64_C(0x9E3779B97F4A7C15);
     return h ^ (h >> 29);
 }
 
-static uint64_t hash_of(int op, int inputs, graph_node *const *in, const op_attr *a,
-                        const tensor_shape *s)
+static uint64_t hash_node(op_kind op, int inputs, graph_node *const *in, const op_attr *attr,
+                          const tensor_shape *shape)
 {
     uint64_t value;
-    memcpy(&value, &a->value, sizeof value);
-    uint64_t h = mix((uint64_t)op, value);
-    h = mix(h, (uint64_t)a->start ^ (uint64_t)a->axis << 40 ^ (uint64_t)a->axes << 44 ^
-                   (uint64_t)a->ta << 48 ^ (uint64_t)a->tb << 49);
-    for (int i = 0; i < inputs; i++) h = mix(h, (uint64_t)in[i]->id);
-    for (int i = 0; i < s->rank; i++) h = mix(h, (uint64_t)s->size[i]);
+    memcpy(&value, &attr->value, sizeof value);
+    uint64_t h = hash_mix((uint64_t)op, value);
+    h = hash_mix(h, (uint64_t)attr->start ^ (uint64_t)attr->axis << 40 ^
+                        (uint64_t)attr->axes << 44 ^ (uint64_t)attr->ta << 48 ^
+                        (uint64_t)attr->tb << 49);
+    for (int i = 0; i < inputs; i++) h = hash_mix(h, (uint64_t)in[i]->id);
+    for (int i = 0; i < shape->rank; i++) h = hash_mix(h, (uint64_t)shape->size[i]);
     return h;
 }
 
-static bool same_attr(const op_attr *a, const op_attr *b)
+static bool attr_equal(const op_attr *a, const op_attr *b)
 {
     const conv_geometry *c = &a->conv, *d = &b->conv;
     return !memcmp(&a->value, &b->value, sizeof a->value) && a->ta == b->ta && a->tb == b->tb &&
@@ -118,28 +122,28 @@ static bool same_attr(const op_attr *a, const op_attr *b)
            c->h == d->h && c->w == d->w;
 }
 
-static bool same_node(const graph_node *n, int op, int inputs, graph_node *const *in,
-                      const op_attr *attr, const tensor_shape *s)
+static bool node_matches(const graph_node *node, op_kind op, int inputs, graph_node *const *in,
+                         const op_attr *attr, const tensor_shape *shape)
 {
-    if (n->op != op || n->inputs != inputs || !shape_equal(&n->shape, s)) return false;
+    if (node->op != op || node->inputs != inputs || !shape_equal(&node->shape, shape)) return false;
     for (int i = 0; i < inputs; i++)
-        if (n->in[i] != in[i]) return false;
-    return same_attr(&n->attr, attr);
+        if (node->in[i] != in[i]) return false;
+    return attr_equal(&node->attr, attr);
 }
 
-// Twice the buckets once there is a node for each.
-static plumb_status widen(graph *g)
+// Doubles the buckets when there are as many nodes.
+static plumb_status grow_buckets(graph *g)
 {
     int buckets = g->buckets * 2;
     graph_node **bucket = calloc((size_t)buckets, sizeof(graph_node *));
-    if (!bucket) return fail(PLUMB_EMEMORY, "no memory for a graph of %d nodes", g->count);
+    if (!bucket) return fail(PLUMB_EMEMORY, "out of memory for a graph of %d nodes", g->count);
     for (int i = 0; i < g->count; i++) {
-        graph_node *n = g->at[i];
-        if (n->op == OP_LEAF) continue;
-        uint64_t h = hash_of(n->op, n->inputs, n->in, &n->attr, &n->shape);
-        graph_node **b = &bucket[h & (uint64_t)(buckets - 1)];
-        n->next = *b;
-        *b = n;
+        graph_node *node = g->node[i];
+        if (node->op == OP_LEAF) continue;
+        uint64_t h = hash_node(node->op, node->inputs, node->in, &node->attr, &node->shape);
+        graph_node **slot = &bucket[h & (uint64_t)(buckets - 1)];
+        node->next_hash = *slot;
+        *slot = node;
     }
     free(g->bucket);
     g->bucket = bucket;
@@ -147,59 +151,63 @@ static plumb_status widen(graph *g)
     return PLUMB_OK;
 }
 
-static graph_node *append(graph *g, int op, int inputs, graph_node *const *in, const op_attr *attr,
-                          const tensor_shape *s)
+// ---- nodes ----
+
+static graph_node *append_node(graph *g, op_kind op, int inputs, graph_node *const *in,
+                               const op_attr *attr, const tensor_shape *shape)
 {
-    if (g->count == g->room) {
-        int room = g->room ? g->room * 2 : 256;
-        graph_node **at = realloc(g->at, (size_t)room * sizeof(graph_node *));
-        if (!at)
-            return graph_error(g, fail(PLUMB_EMEMORY, "no memory for a graph of %d nodes", room));
-        g->at = at;
-        g->room = room;
+    if (g->count == g->capacity) {
+        int capacity = g->capacity ? g->capacity * 2 : 256;
+        graph_node **nodes = realloc(g->node, (size_t)capacity * sizeof(graph_node *));
+        if (!nodes)
+            return graph_error(
+                g, fail(PLUMB_EMEMORY, "out of memory for a graph of %d nodes", capacity));
+        g->node = nodes;
+        g->capacity = capacity;
     }
-    graph_node *n = ARENA_ALLOC(&g->mem, graph_node, 1);
-    graph_node **inputs_copy = n ? ARENA_ALLOC(&g->mem, graph_node *, inputs) : NULL;
+    graph_node *node = ARENA_ALLOC(&g->memory, graph_node, 1);
+    graph_node **inputs_copy = node ? ARENA_ALLOC(&g->memory, graph_node *, inputs) : NULL;
     if (!inputs_copy) return graph_error(g, PLUMB_EMEMORY);
-    *n = (graph_node){.op = op, .id = g->count, .inputs = inputs, .in = inputs_copy, .shape = *s};
-    n->attr = *attr;
+    *node = (graph_node){
+        .op = op, .id = g->count, .inputs = inputs, .in = inputs_copy, .shape = *shape};
+    node->attr = *attr;
     for (int i = 0; i < inputs; i++) {
-        n->in[i] = in[i];
-        if (in[i]->stage > n->stage) n->stage = in[i]->stage;
+        node->in[i] = in[i];
+        if (in[i]->stage > node->stage) node->stage = in[i]->stage;
     }
-    g->at[g->count++] = n;
-    return n;
+    g->node[g->count++] = node;
+    return node;
 }
 
-graph_node *graph_make_leaf(graph *g, const char *name, const tensor_shape *s, int stage,
+graph_node *graph_make_leaf(graph *g, const char *name, const tensor_shape *shape, int stage,
                             bool bound)
 {
-    if (g->status) return &g->blank;
-    graph_node *n = append(g, OP_LEAF, 0, NULL, &(op_attr){.bound = bound}, s);
-    if (n == &g->blank) return n;
-    n->stage = stage;
-    n->name = arena_strdup(&g->mem, name);
-    return n->name ? n : graph_error(g, PLUMB_EMEMORY);
+    if (g->status) return &g->placeholder;
+    graph_node *node = append_node(g, OP_LEAF, 0, NULL, &(op_attr){.bound = bound}, shape);
+    if (node == &g->placeholder) return node;
+    node->stage = stage;
+    node->name = arena_strdup(&g->memory, name);
+    return node->name ? node : graph_error(g, PLUMB_EMEMORY);
 }
 
-graph_node *graph_make_node(graph *g, int op, int inputs, graph_node *const *in,
+graph_node *graph_make_node(graph *g, op_kind op, int inputs, graph_node *const *in,
                             const op_attr *attr, const tensor_shape *want)
 {
-    if (g->status) return &g->blank;
-    tensor_shape s = want ? *want : (tensor_shape){0};
-    op_attr a = *attr;
-    plumb_status st = op_shape(&s, &a, op, inputs, in);
+    if (g->status) return &g->placeholder;
+    tensor_shape shape = want ? *want : (tensor_shape){0};
+    op_attr complete = *attr;
+    plumb_status st = op_infer_shape(&shape, &complete, op, inputs, in);
     if (st) return graph_error(g, st);
 
-    uint64_t h = hash_of(op, inputs, in, &a, &s);
-    for (graph_node *n = g->bucket[h & (uint64_t)(g->buckets - 1)]; n; n = n->next)
-        if (same_node(n, op, inputs, in, &a, &s)) return n;
+    uint64_t h = hash_node(op, inputs, in, &complete, &shape);
+    for (graph_node *node = g->bucket[h & (uint64_t)(g->buckets - 1)]; node; node = node->next_hash)
+        if (node_matches(node, op, inputs, in, &complete, &shape)) return node;
 
-    if (g->count >= g->buckets && (st = widen(g))) return graph_error(g, st);
-    graph_node *n = append(g, op, inputs, in, &a, &s);
-    if (n == &g->blank) return n;
-    graph_node **b = &g->bucket[h & (uint64_t)(g->buckets - 1)];
-    n->next = *b;
-    *b = n;
-    return n;
+    if (g->count >= g->buckets && (st = grow_buckets(g))) return graph_error(g, st);
+    graph_node *node = append_node(g, op, inputs, in, &complete, &shape);
+    if (node == &g->placeholder) return node;
+    graph_node **slot = &g->bucket[h & (uint64_t)(g->buckets - 1)];
+    node->next_hash = *slot;
+    *slot = node;
+    return node;
 }

@@ -1,139 +1,159 @@
 // SPDX-License-Identifier: MIT
-// Gradients as graphs: the walk from the end that applies each operation's rule.
+// Gradients as graphs, by reverse accumulation: from the last node to the first, sum the cotangents
+// that reach a node and pass them on to its inputs by the operation's gradient rule. The result is
+// made of ordinary nodes, so it can be differentiated again.
 #include "engine/op.h"
+#include "engine/op_table.h"
 
-// The cotangents that reach a node, in the order they are found.
-typedef struct share {
+// One of the cotangents that reach a node; a list.
+typedef struct cotangent_share {
     graph_node *value;
-    struct share *next;
-} share;
+    struct cotangent_share *next;
+} cotangent_share;
 
-typedef struct walk {
-    graph *g;
-    arena mem;
-    int first, last; // ids that matter
-    bool *needs;     // depends on one of the x
-    bool *ends;      // is one of them: they are variables, whatever they were made of
-    share **shares;  // by id - first, newest first
-    int *count;
-} walk;
+typedef struct gradient_walk {
+    graph *graph;
+    arena memory;
+    int first, last;          // range of node ids that can matter
+    bool *depends_on_x;       // by id - first: it depends on one of the x
+    bool *is_variable;        // by id - first: it is one of the x, so nothing is passed on from it
+    cotangent_share **shares; // by id - first, newest first
+    int *count;               // by id - first: number of its shares
+} gradient_walk;
 
-static bool contribute(walk *w, graph_node *to, graph_node *value)
+// Adds `value` to the cotangent of node `to`, if that matters. False if out of memory.
+static bool add_share(gradient_walk *walk, graph_node *to, graph_node *value)
 {
-    if (!value || to->id < w->first || to->id > w->last || !w->needs[to->id - w->first])
+    if (!value || to->id < walk->first || to->id > walk->last ||
+        !walk->depends_on_x[to->id - walk->first])
         return true;
-    share *s = ARENA_ALLOC(&w->mem, share, 1);
-    if (!s) return false;
-    int i = to->id - w->first;
-    *s = (share){.value = value, .next = w->shares[i]};
-    w->shares[i] = s;
-    w->count[i]++;
+    cotangent_share *share = ARENA_ALLOC(&walk->memory, cotangent_share, 1);
+    if (!share) return false;
+    int i = to->id - walk->first;
+    *share = (cotangent_share){.value = value, .next = walk->shares[i]};
+    walk->shares[i] = share;
+    walk->count[i]++;
     return true;
 }
 
-// Cotangents of slices that share no place: side by side in one array instead of each in zeros of
-// its own, added up. NULL if that is not what they are. Sorts `all`.
-static graph_node *side_by_side(walk *w, graph_node **all, int n, const tensor_shape *whole)
+// The cotangents of disjoint slices of one array: concatenates them instead of padding each with
+// zeros and adding all. NULL if they are something else. Sorts `slices`.
+static graph_node *concat_slices(gradient_walk *walk, graph_node **slices, int count,
+                                 const tensor_shape *whole)
 {
-    int axis = all[0]->attr.axis;
-    for (int j = 0; j < n; j++)
-        if (all[j]->op != OP_PAD_SLICE || all[j]->attr.axis != axis) return NULL;
-    for (int j = 1; j < n; j++)
-        for (int k = j; k > 0 && all[k]->attr.start < all[k - 1]->attr.start; k--) {
-            graph_node *swap = all[k];
-            all[k] = all[k - 1];
-            all[k - 1] = swap;
+    int axis = slices[0]->attr.axis;
+    for (int j = 0; j < count; j++)
+        if (slices[j]->op != OP_PAD_SLICE || slices[j]->attr.axis != axis) return NULL;
+    // Insertion sort by the start of the slice.
+    for (int j = 1; j < count; j++)
+        for (int k = j; k > 0 && slices[k]->attr.start < slices[k - 1]->attr.start; k--) {
+            graph_node *swap = slices[k];
+            slices[k] = slices[k - 1];
+            slices[k - 1] = swap;
         }
-    graph_node **parts = ARENA_ALLOC(&w->mem, graph_node *, (2 * (int64_t)n + 1));
+    graph_node **parts = ARENA_ALLOC(&walk->memory, graph_node *, (2 * (int64_t)count + 1));
     if (!parts) return NULL;
-    int count = 0;
-    int64_t at = 0;
-    for (int j = 0; j <= n; j++) {
-        int64_t start = j < n ? all[j]->attr.start : whole->size[axis];
+    // The slices in order, with zeros in the gaps between them.
+    int parts_count = 0;
+    int64_t end = 0;
+    for (int j = 0; j <= count; j++) {
+        int64_t start = j < count ? slices[j]->attr.start : whole->size[axis];
         tensor_shape gap = *whole;
-        gap.size[axis] = start - at;
-        if (start < at) return NULL;
-        if (start > at) parts[count++] = op_constant(w->g, 0.0, &gap);
-        if (j == n) break;
-        parts[count++] = all[j]->in[0];
-        at = start + all[j]->in[0]->shape.size[axis];
+        gap.size[axis] = start - end;
+        if (start < end) return NULL;
+        if (start > end) parts[parts_count++] = op_constant(walk->graph, 0.0, &gap);
+        if (j == count) break;
+        parts[parts_count++] = slices[j]->in[0];
+        end = start + slices[j]->in[0]->shape.size[axis];
     }
-    return op_concat(w->g, parts, count, axis);
+    return op_concat(walk->graph, parts, parts_count, axis);
 }
 
-static graph_node *collect(walk *w, int i)
+// The cotangent of a node: the sum of its shares in the order in which they were found.
+static graph_node *sum_shares(gradient_walk *walk, int i)
 {
-    int n = w->count[i];
-    graph_node **all = ARENA_ALLOC(&w->mem, graph_node *, n);
+    int count = walk->count[i];
+    graph_node **all = ARENA_ALLOC(&walk->memory, graph_node *, count);
     if (!all) return NULL;
-    share *s = w->shares[i];
-    for (int j = n - 1; j >= 0; j--, s = s->next) all[j] = s->value;
+    cotangent_share *share = walk->shares[i];
+    for (int j = count - 1; j >= 0; j--, share = share->next) all[j] = share->value;
     graph_node *joined =
-        n > 1 ? side_by_side(w, all, n, &graph_get_node(w->g, w->first + i)->shape) : NULL;
-    return joined ? joined : op_add_n(w->g, all, n);
+        count > 1
+            ? concat_slices(walk, all, count, &graph_get_node(walk->graph, walk->first + i)->shape)
+            : NULL;
+    return joined ? joined : op_add_n(walk->graph, all, count);
 }
 
-static plumb_status backwards(walk *w, graph_node **total)
+// From the last node to the first; total[id - first] is the cotangent of a node.
+static plumb_status propagate_backward(gradient_walk *walk, graph_node **total)
 {
-    for (int id = w->last; id >= w->first; id--) {
-        int i = id - w->first;
-        if (!w->needs[i] || !w->count[i]) continue;
-        graph_node *y = graph_get_node(w->g, id);
-        graph_node *dy = total[i] = collect(w, i);
+    for (int id = walk->last; id >= walk->first; id--) {
+        int i = id - walk->first;
+        if (!walk->depends_on_x[i] || !walk->count[i]) continue;
+        graph_node *y = graph_get_node(walk->graph, id);
+        graph_node *dy = total[i] = sum_shares(walk, i);
         if (!dy) return PLUMB_EMEMORY;
         void (*rule)(graph *, graph_node **, graph_node *, graph_node *) = op_info(y->op)->gradient;
-        if (!rule || w->ends[i]) continue;
-        graph_node **d = ARENA_ALLOC(&w->mem, graph_node *, y->inputs);
+        if (!rule || walk->is_variable[i]) continue;
+        graph_node **d = ARENA_ALLOC(&walk->memory, graph_node *, y->inputs);
         if (!d) return PLUMB_EMEMORY;
-        rule(w->g, d, y, dy);
+        rule(walk->graph, d, y, dy);
         for (int k = 0; k < y->inputs; k++)
-            if (!contribute(w, y->in[k], d[k])) return PLUMB_EMEMORY;
+            if (!add_share(walk, y->in[k], d[k])) return PLUMB_EMEMORY;
     }
-    return graph_status(w->g);
+    return graph_status(walk->graph);
 }
 
-static void mark_needs(walk *w, graph_node *const *x, int xs)
+// A node depends on x if it is one of them or one of its inputs does.
+static void mark_dependent(gradient_walk *walk, graph_node *const *x, int xs)
 {
     for (int i = 0; i < xs; i++)
-        if (x[i]->id <= w->last)
-            w->needs[x[i]->id - w->first] = w->ends[x[i]->id - w->first] = true;
-    for (int id = w->first; id <= w->last; id++) {
-        const graph_node *n = graph_get_node(w->g, id);
-        for (int k = 0; k < n->inputs && !w->needs[id - w->first]; k++)
-            if (n->in[k]->id >= w->first)
-                w->needs[id - w->first] = w->needs[n->in[k]->id - w->first];
+        if (x[i]->id <= walk->last)
+            walk->depends_on_x[x[i]->id - walk->first] = walk->is_variable[x[i]->id - walk->first] =
+                true;
+    for (int id = walk->first; id <= walk->last; id++) {
+        const graph_node *node = graph_get_node(walk->graph, id);
+        for (int k = 0; k < node->inputs && !walk->depends_on_x[id - walk->first]; k++)
+            if (node->in[k]->id >= walk->first)
+                walk->depends_on_x[id - walk->first] =
+                    walk->depends_on_x[node->in[k]->id - walk->first];
     }
 }
 
-static plumb_status differentiate(walk *w, graph_node **dx, graph_node *const *x, int xs,
-                                  graph_node *const *y, graph_node *const *seed, int ys)
+static plumb_status differentiate(gradient_walk *walk, graph_node **dx, graph_node *const *x,
+                                  int xs, graph_node *const *y, graph_node *const *seed, int ys)
 {
-    w->first = x[0]->id;
-    for (int i = 0; i < xs; i++) w->first = x[i]->id < w->first ? x[i]->id : w->first;
-    w->last = w->first;
-    for (int j = 0; j < ys; j++) w->last = y[j]->id > w->last ? y[j]->id : w->last;
-    int span = w->last - w->first + 1;
-    w->needs = ARENA_ALLOC(&w->mem, bool, span);
-    w->ends = ARENA_ALLOC(&w->mem, bool, span);
-    w->shares = ARENA_ALLOC(&w->mem, share *, span);
-    w->count = ARENA_ALLOC(&w->mem, int, span);
-    graph_node **total = ARENA_ALLOC(&w->mem, graph_node *, span);
-    if (!w->needs || !w->ends || !w->shares || !w->count || !total) return PLUMB_EMEMORY;
-    mark_needs(w, x, xs);
+    // Only nodes from the first x to the last y can matter.
+    walk->first = x[0]->id;
+    for (int i = 0; i < xs; i++) walk->first = x[i]->id < walk->first ? x[i]->id : walk->first;
+    walk->last = walk->first;
+    for (int j = 0; j < ys; j++) walk->last = y[j]->id > walk->last ? y[j]->id : walk->last;
+    int span = walk->last - walk->first + 1;
+    walk->depends_on_x = ARENA_ALLOC(&walk->memory, bool, span);
+    walk->is_variable = ARENA_ALLOC(&walk->memory, bool, span);
+    walk->shares = ARENA_ALLOC(&walk->memory, cotangent_share *, span);
+    walk->count = ARENA_ALLOC(&walk->memory, int, span);
+    graph_node **total = ARENA_ALLOC(&walk->memory, graph_node *, span);
+    if (!walk->depends_on_x || !walk->is_variable || !walk->shares || !walk->count || !total)
+        return PLUMB_EMEMORY;
+    mark_dependent(walk, x, xs);
 
+    // The cotangents of the outputs are the seeds.
     for (int j = 0; j < ys; j++) {
-        char a[96], b[96];
+        char text_a[SHAPE_TEXT_SIZE], text_b[SHAPE_TEXT_SIZE];
         if (seed && seed[j] && !shape_equal(&seed[j]->shape, &y[j]->shape))
             return fail(PLUMB_ESHAPE, "a seed %s for the gradient of %s",
-                        shape_format(a, &seed[j]->shape), shape_format(b, &y[j]->shape));
-        graph_node *s = seed && seed[j] ? seed[j] : op_constant(w->g, 1.0, &y[j]->shape);
-        if (!contribute(w, y[j], s)) return PLUMB_EMEMORY;
+                        shape_format(text_a, &seed[j]->shape), shape_format(text_b, &y[j]->shape));
+        graph_node *cotangent =
+            seed && seed[j] ? seed[j] : op_constant(walk->graph, 1.0, &y[j]->shape);
+        if (!add_share(walk, y[j], cotangent)) return PLUMB_EMEMORY;
     }
-    plumb_status st = backwards(w, total);
+
+    plumb_status st = propagate_backward(walk, total);
     if (st) return st;
     for (int i = 0; i < xs; i++) {
-        graph_node *t = x[i]->id <= w->last ? total[x[i]->id - w->first] : NULL;
-        dx[i] = t ? t : op_zeros_like(w->g, x[i]);
+        graph_node *total_of_x = x[i]->id <= walk->last ? total[x[i]->id - walk->first] : NULL;
+        dx[i] = total_of_x ? total_of_x : op_zeros_like(walk->graph, x[i]);
     }
     return PLUMB_OK;
 }
@@ -141,12 +161,12 @@ static plumb_status differentiate(walk *w, graph_node **dx, graph_node *const *x
 void graph_gradient(graph *g, graph_node **dx, graph_node *const *x, int xs, graph_node *const *y,
                     graph_node *const *seed, int ys)
 {
-    walk w = {.g = g};
+    gradient_walk walk = {.graph = g};
     plumb_status st = graph_status(g);
-    if (!st && xs) st = differentiate(&w, dx, x, xs, y, seed, ys);
+    if (!st && xs) st = differentiate(&walk, dx, x, xs, y, seed, ys);
     if (st) {
-        graph_node *blank = graph_error(g, st);
-        for (int i = 0; i < xs; i++) dx[i] = blank;
+        graph_node *placeholder = graph_error(g, st);
+        for (int i = 0; i < xs; i++) dx[i] = placeholder;
     }
-    arena_clear(&w.mem);
+    arena_clear(&walk.memory);
 }

@@ -1,83 +1,97 @@
 // SPDX-License-Identifier: MIT
-// A program at work: one block of memory, and the loop over its steps.
+// Runs a program: one block of memory with every value at its planned offset, and a loop over the
+// steps. All pointers are worked out when an instance is made or a parameter is bound.
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/gradient_sum.h"
 #include "engine/program_steps.h"
 
 struct program_instance {
-    const graph_program *p;
-    char *block;
-    const void **leaf;
-    void **operand; // ready pointers, as the program's places
-    float *scratch;
-    float *ready; // weights, by slot
-    bool steady;  // they are all there, in memory of their own or another instance's
-    float *own;
+    const graph_program *program;
+    char *block;           // values, then shared packed weights, then scratch
+    const void **leaf;     // where the bound leaves are
+    void **operand;        // pointers to all operands, in the order of the program's locations
+    float *scratch;        // working memory of the kernels
+    float *packed;         // packed weights, at the offsets of the program's slots
+    bool frozen;           // all slots are packed, and the parameters no longer change
+    float *frozen_weights; // their memory, if it is this instance's; else NULL
 };
 
-static void *resolve(const program_instance *i, program_location at)
+// ---- memory ----
+
+static void *resolve_location(const program_instance *instance, program_location location)
 {
-    if (at.leaf >= 0) return (void *)i->leaf[at.leaf];
-    return i->block + at.offset * (int64_t)program_element_size(i->p);
+    if (location.leaf >= 0) return (void *)instance->leaf[location.leaf];
+    return instance->block + location.offset * (int64_t)program_element_size(instance->program);
 }
 
-static void resolve_all(program_instance *i)
+static void resolve_operands(program_instance *instance)
 {
-    for (int k = 0; k < i->p->operands; k++) i->operand[k] = resolve(i, i->p->operand[k]);
+    const graph_program *program = instance->program;
+    for (int k = 0; k < program->operands; k++)
+        instance->operand[k] = resolve_location(instance, program->operand[k]);
 }
 
-plumb_status instance_create(program_instance **out, const graph_program *p)
+plumb_status instance_create(program_instance **out, const graph_program *program)
 {
-    int64_t bytes = (p->block + p->shared + p->scratch + 64) * (int64_t)program_element_size(p);
-    program_instance *i = calloc(1, sizeof *i);
-    if (i) {
-        i->p = p;
-        i->block = aligned_alloc(64, (size_t)((bytes + 63) / 64 * 64));
-        i->leaf = calloc((size_t)p->leaves + 1, sizeof *i->leaf);
-        i->operand = calloc((size_t)p->operands + 1, sizeof *i->operand);
+    const int64_t element = (int64_t)program_element_size(program);
+    int64_t bytes =
+        (program->block_size + program->shared_size + program->scratch_size + 64) * element;
+    program_instance *instance = calloc(1, sizeof *instance);
+    if (instance) {
+        instance->program = program;
+        instance->block = aligned_alloc(64, (size_t)((bytes + 63) / 64 * 64));
+        instance->leaf = calloc((size_t)program->leaves + 1, sizeof *instance->leaf);
+        instance->operand = calloc((size_t)program->operands + 1, sizeof *instance->operand);
     }
-    if (!i || !i->block || !i->leaf || !i->operand) {
-        instance_free(i);
-        return fail(PLUMB_EMEMORY, "no memory for a block of %lld MiB", (long long)(bytes >> 20));
+    if (!instance || !instance->block || !instance->leaf || !instance->operand) {
+        instance_free(instance);
+        return fail(PLUMB_EMEMORY, "out of memory for a block of %lld MiB",
+                    (long long)(bytes >> 20));
     }
-    memset(i->block, 0, (size_t)bytes); // pages are there before the first step
-    i->ready = (float *)(i->block + p->block * (int64_t)program_element_size(p));
-    i->scratch = i->ready + p->shared;
-    resolve_all(i);
-    *out = i;
+    memset(instance->block, 0, (size_t)bytes); // also maps the pages before the first step
+    instance->packed = (float *)(instance->block + program->block_size * element);
+    instance->scratch = instance->packed + program->shared_size;
+    resolve_operands(instance);
+    *out = instance;
     return PLUMB_OK;
 }
 
-void instance_free(program_instance *i)
+void instance_free(program_instance *instance)
 {
-    if (!i) return;
-    free(i->block);
-    free(i->leaf);
-    free(i->operand);
-    free(i->own);
-    free(i);
+    if (!instance) return;
+    free(instance->block);
+    free(instance->leaf);
+    free(instance->operand);
+    free(instance->frozen_weights);
+    free(instance);
 }
 
-plumb_status instance_freeze_parameters(program_instance *i, const program_instance *like)
+static void pack_slot(const program_instance *instance, const packed_weights *slot)
 {
-    const graph_program *p = i->p;
-    if (like) i->ready = like->ready;
+    conv_pack_weights(instance->packed + slot->offset, instance->leaf[slot->leaf], slot->conv,
+                      slot->pass, instance->scratch);
+}
+
+plumb_status instance_freeze_parameters(program_instance *instance, const program_instance *like)
+{
+    const graph_program *program = instance->program;
+    if (like) instance->packed = like->packed;
     else {
-        const size_t bytes = ((size_t)p->ready * sizeof(float) + 64) / 64 * 64;
-        free(i->own);
-        i->ready = i->own = aligned_alloc(64, bytes);
-        if (!i->own)
-            return fail(PLUMB_EMEMORY, "no memory for %lld MiB of weights made ready",
+        const size_t bytes = ((size_t)program->packed_size * sizeof(float) + 64) / 64 * 64;
+        free(instance->frozen_weights);
+        instance->packed = instance->frozen_weights = aligned_alloc(64, bytes);
+        if (!instance->frozen_weights)
+            return fail(PLUMB_EMEMORY, "out of memory for %lld MiB of packed weights",
                         (long long)(bytes >> 20));
-        for (int k = 0; k < p->slots; k++) {
-            const packed_weights *s = &p->slot[k];
-            conv_pack_weights(i->ready + s->at, i->leaf[s->leaf], s->g, s->way, i->scratch);
-        }
+        for (int k = 0; k < program->slots; k++) pack_slot(instance, &program->slot[k]);
     }
-    i->steady = true;
+    instance->frozen = true;
     return PLUMB_OK;
 }
+
+// ---- leaves and outputs ----
 
 static int find_leaf(const graph_node *const *list, int count, const graph_node *leaf)
 {
@@ -86,102 +100,113 @@ static int find_leaf(const graph_node *const *list, int count, const graph_node 
     return -1;
 }
 
-float *instance_input(program_instance *i, const graph_node *leaf)
+float *instance_input(program_instance *instance, const graph_node *leaf)
 {
-    int k = find_leaf(i->p->input, i->p->inputs, leaf);
-    return k < 0 ? NULL : resolve(i, i->p->input_place[k]);
+    const graph_program *program = instance->program;
+    int k = find_leaf(program->input, program->inputs, leaf);
+    return k < 0 ? NULL : resolve_location(instance, program->input_location[k]);
 }
 
-void instance_bind(program_instance *i, const graph_node *leaf, const float *value)
+void instance_bind(program_instance *instance, const graph_node *leaf, const float *value)
 {
-    int k = find_leaf(i->p->leaf, i->p->leaves, leaf);
+    int k = find_leaf(instance->program->leaf, instance->program->leaves, leaf);
     if (k < 0) return;
-    i->leaf[k] = value;
-    resolve_all(i);
+    instance->leaf[k] = value;
+    resolve_operands(instance);
 }
 
-const float *instance_output(const program_instance *i, int index)
+const float *instance_output(const program_instance *instance, int index)
 {
-    return resolve(i, i->p->output[index]);
+    return resolve_location(instance, instance->program->output[index]);
 }
 
-void instance_set(program_instance *i, const graph_node *leaf, const double *value)
+void instance_set(program_instance *instance, const graph_node *leaf, const double *value)
 {
-    int k = find_leaf(i->p->input, i->p->inputs, leaf);
+    const graph_program *program = instance->program;
+    int k = find_leaf(program->input, program->inputs, leaf);
     if (k < 0) return;
     int64_t n = shape_count(&leaf->shape);
-    void *at = resolve(i, i->p->input_place[k]);
-    if (i->p->form == PROGRAM_REFERENCE) memcpy(at, value, (size_t)n * sizeof *value);
+    void *to = resolve_location(instance, program->input_location[k]);
+    if (program->form == PROGRAM_REFERENCE) memcpy(to, value, (size_t)n * sizeof *value);
     else
-        for (int64_t j = 0; j < n; j++) ((float *)at)[j] = (float)value[j];
+        for (int64_t j = 0; j < n; j++) ((float *)to)[j] = (float)value[j];
 }
 
-void instance_get(const program_instance *i, int index, double *value)
+void instance_get(const program_instance *instance, int index, double *value)
 {
-    int64_t n = shape_count(&i->p->output_node[index]->shape);
-    const void *at = resolve(i, i->p->output[index]);
-    if (i->p->form == PROGRAM_REFERENCE) memcpy(value, at, (size_t)n * sizeof *value);
+    const graph_program *program = instance->program;
+    int64_t n = shape_count(&program->output_node[index]->shape);
+    const void *from = resolve_location(instance, program->output[index]);
+    if (program->form == PROGRAM_REFERENCE) memcpy(value, from, (size_t)n * sizeof *value);
     else
-        for (int64_t j = 0; j < n; j++) value[j] = (double)((const float *)at)[j];
+        for (int64_t j = 0; j < n; j++) value[j] = (double)((const float *)from)[j];
 }
 
-static void run_judge(const program_step *s, void **at)
+// ---- steps ----
+
+// One operation in double: its reference function, or element by element.
+static void run_reference_step(const program_step *step, void **operand)
 {
-    double *out = at[0];
-    const double *const *in = (const double *const *)(at + 1);
-    const op_kind_info *row = op_info(s->n->op);
-    if (row->reference) {
-        row->reference(out, s->n, in);
+    double *out = operand[0];
+    const double *const *in = (const double *const *)(operand + 1);
+    const graph_node *node = step->node;
+    const op_kind_info *info = op_info(node->op);
+    if (info->reference) {
+        info->reference(out, node, in);
         return;
     }
-    for (int64_t j = 0; j < shape_count(&s->n->shape); j++) {
-        double x[2] = {in[0][j], s->n->inputs > 1 ? in[1][j] : 0.0};
-        out[j] = row->scalar(&s->n->attr, x);
+    for (int64_t j = 0; j < shape_count(&node->shape); j++) {
+        double x[2] = {in[0][j], node->inputs > 1 ? in[1][j] : 0.0};
+        out[j] = info->scalar(&node->attr, x);
     }
 }
 
-// The step's weights made ready, or NULL.
-static const float *ready_weights(const program_instance *i, const program_step *s)
+// The step's packed weights, or NULL if it has none. Unless the parameters are frozen, the first
+// step of a stage that uses them packs them.
+static const float *find_packed_weights(const program_instance *instance, const program_step *step)
 {
-    const packed_weights *x = s->slot < 0 ? NULL : &i->p->slot[s->slot];
-    if (!x || !(i->steady || x->shared)) return NULL;
-    if (s->first && !i->steady)
-        conv_pack_weights(i->ready + x->at, i->leaf[x->leaf], x->g, x->way, i->scratch);
-    return i->ready + x->at;
+    const packed_weights *slot = step->slot < 0 ? NULL : &instance->program->slot[step->slot];
+    if (!slot || !(instance->frozen || slot->shared)) return NULL;
+    if (step->first_of_slot && !instance->frozen) pack_slot(instance, slot);
+    return instance->packed + slot->offset;
 }
 
-static void run_call(const program_instance *i, const program_step *s, void **at)
+static void run_op_step(const program_instance *instance, const program_step *step, void **operand)
 {
-    const float *const *in = (const float *const *)(at + 1);
-    const graph_node *n = s->n;
-    const conv_geometry *g = &n->attr.conv;
-    const bool conv = n->op == OP_CONV;
-    const float *ready = ready_weights(i, s), *bias = s->ins > 2 ? in[2] : NULL;
-    if (ready && conv) conv_forward_packed(at[0], in[0], ready, bias, s->slope, g, i->scratch);
-    else if (ready) conv_grad_input_packed(at[0], in[0], ready, g, i->scratch);
-    else if (conv || n->op == OP_UPCONV)
-        (conv ? conv_forward : upconv_forward)(at[0], in[0], in[1], bias, s->slope, g, i->scratch);
-    else op_info(n->op)->fast(at[0], n, in, s->accumulate, i->scratch);
+    const float *const *in = (const float *const *)(operand + 1);
+    const graph_node *node = step->node;
+    const conv_geometry *conv = &node->attr.conv;
+    const bool is_conv = node->op == OP_CONV;
+    const float *packed = find_packed_weights(instance, step);
+    const float *bias = step->ins > 2 ? in[2] : NULL;
+    float *out = operand[0], *scratch = instance->scratch;
+    if (packed && is_conv)
+        conv_forward_packed(out, in[0], packed, bias, step->slope, conv, scratch);
+    else if (packed) conv_grad_input_packed(out, in[0], packed, conv, scratch);
+    else if (is_conv || node->op == OP_UPCONV)
+        (is_conv ? conv_forward : upconv_forward)(out, in[0], in[1], bias, step->slope, conv,
+                                                  scratch);
+    else op_info(node->op)->fast(out, node, in, step->accumulate, scratch);
 }
 
-void instance_run(program_instance *i, int stage)
+void instance_run(program_instance *instance, int stage)
 {
-    const graph_program *p = i->p;
-    int from = stage ? p->stage_end[stage - 1] : 0;
-    for (int k = from; k < p->stage_end[stage]; k++) {
-        const program_step *s = &p->step[k];
-        void **at = i->operand + s->operand;
-        if (p->form == PROGRAM_REFERENCE) {
-            run_judge(s, at);
-        } else if (s->kind == PLAN_CALL_FUSED) {
-            fused_loop_run(&s->tape, (float *const *)at, (const float *const *)(at + s->outs),
-                           i->scratch);
-        } else if (s->kind == PLAN_CALL_ADD) {
-            int64_t n = shape_count(&s->n->shape);
-            if (s->accumulate) fused_loop_add(at[0], at[1], n);
-            else memcpy(at[0], at[1], (size_t)n * sizeof(float));
+    const graph_program *program = instance->program;
+    int first = stage ? program->stage_end[stage - 1] : 0;
+    for (int k = first; k < program->stage_end[stage]; k++) {
+        const program_step *step = &program->step[k];
+        void **operand = instance->operand + step->operand;
+        if (program->form == PROGRAM_REFERENCE) {
+            run_reference_step(step, operand);
+        } else if (step->kind == PLAN_CALL_FUSED) {
+            fused_loop_run(&step->fused, (float *const *)operand,
+                           (const float *const *)(operand + step->outs), instance->scratch);
+        } else if (step->kind == PLAN_CALL_ADD) {
+            int64_t n = shape_count(&step->node->shape);
+            if (step->accumulate) gradient_add(operand[0], operand[1], n);
+            else memcpy(operand[0], operand[1], (size_t)n * sizeof(float));
         } else {
-            run_call(i, s, at);
+            run_op_step(instance, step, operand);
         }
     }
 }

@@ -1,75 +1,33 @@
 // SPDX-License-Identifier: MIT
-// The operations. A model is written in these; op_info.c has their table.
+// Functions that make the nodes of a graph: models are written in these.
 //
-// Shapes are row-major, images (n, height, width, channels), weights of convolutions (height,
-// width, in, out), of dense layers (in, out). Elementwise operations take equal shapes; whatever is
-// smaller is broadcast first, which costs nothing when the program runs.
+// Arrays are row-major; images are (n, height, width, channels), weights of convolutions (height,
+// width, in, out), weights of dense layers (in, out). Elementwise operations take equal shapes.
+// What is smaller is broadcast first, which costs nothing when the program runs. A wrong shape is
+// an error of the graph, see graph_status().
 #ifndef ENGINE_OP_H
 #define ENGINE_OP_H
 
 #include "engine/graph.h"
 
-// clang-format off
-#define OP_LIST(OP)                                                                               \
-    OP(LEAF) OP(CONSTANT)                                                                         \
-    /* elementwise */                                                                             \
-    OP(ADD) OP(SUBTRACT) OP(MULTIPLY) OP(DIVIDE) OP(SCALE) OP(ADD_SCALAR)                         \
-    OP(EXP) OP(LOG) OP(SQRT) OP(RECIPROCAL) OP(SIN) OP(COS) OP(TANH) OP(SIGMOID) OP(SOFTPLUS)     \
-    OP(SWISH) OP(SWISH_GRAD) OP(SWISH_GRAD2) OP(ERF) OP(ATAN2) OP(LEAKY_RELU) OP(LEAKY_RELU_GRAD) \
-    /* sum of many arrays, matrix product, convolutions and their gradients */                    \
-    OP(ADD_N) OP(MATMUL)                                                                          \
-    OP(CONV) OP(CONV_GRAD_INPUT) OP(CONV_GRAD_WEIGHTS)                                            \
-    OP(UPCONV) OP(UPCONV_GRAD_INPUT) OP(UPCONV_GRAD_WEIGHTS)                                      \
-    OP(UPSAMPLE) OP(SUM_POOL2)                                                                    \
-    /* batches of small matrices, one per item */                                                 \
-    OP(BATCH_MATMUL) OP(BATCH_SOLVE) OP(FILL_UPPER) OP(TAKE_UPPER)                                \
-    /* copies */                                                                                  \
-    OP(RESHAPE) OP(SLICE) OP(PAD_SLICE) OP(CONCAT) OP(BROADCAST) OP(SUM) OP(TRANSPOSE)
-// clang-format on
+// ---- leaves and constants ----
 
-#define OP_ENUM(name) OP_##name,
-typedef enum op_kind { OP_LIST(OP_ENUM) OP_KIND_COUNT } op_kind;
-#undef OP_ENUM
-
-/// What the table knows of an operation.
-typedef struct op_kind_info {
-    const char *name;
-    int inputs; // -1: one or more
-    plumb_status (*infer_shape)(tensor_shape *out, op_attr *attr, graph_node *const *in,
-                                 int inputs);
-    /// d[i] = contribution to the cotangent of input i, NULL where there is none. `y` is the node,
-    /// `dy` its cotangent.
-    void (*gradient)(graph *g, graph_node **d, graph_node *y, graph_node *dy);
-    /// Elementwise operations: the value at one place, in double.
-    double (*scalar)(const op_attr *attr, const double *x);
-    /// The others: the judge, in double, and the fast kernel. Those that accumulate can add to what
-    /// is there.
-    void (*reference)(double *out, const graph_node *n, const double *const *in);
-    void (*fast)(float *out, const graph_node *n, const float *const *in, bool accumulate,
-                 float *scratch);
-    int64_t (*scratch)(const graph_node *n); // floats
-    bool accumulates;
-    double (*flops)(const graph_node *n);
-} op_kind_info;
-
-const op_kind_info *op_info(int op);
-bool op_elementwise(int op);
-/// Checks the inputs and completes shape and attributes.
-plumb_status op_shape(tensor_shape *out, op_attr *attr, int op, int inputs, graph_node *const *in);
-
-// Leaves: values given before a stage of the program runs, parameters, which are read where they
-// are kept, and numbers known now.
+/// A value that is written before `stage` of the program runs.
+/// A value that is read where the caller keeps it (instance_bind).
 graph_node *op_input(graph *g, const char *name, int stage, int rank, const int64_t *size);
+/// The same number for every element.
 graph_node *op_parameter(graph *g, const char *name, int rank, const int64_t *size);
-graph_node *op_constant(graph *g, double value, const tensor_shape *s);
+graph_node *op_constant(graph *g, double value, const tensor_shape *shape);
 graph_node *op_zeros_like(graph *g, const graph_node *x);
+
+// ---- elementwise ----
 
 graph_node *op_add(graph *g, graph_node *a, graph_node *b);
 graph_node *op_subtract(graph *g, graph_node *a, graph_node *b);
 graph_node *op_multiply(graph *g, graph_node *a, graph_node *b);
 graph_node *op_divide(graph *g, graph_node *a, graph_node *b);
 graph_node *op_scale(graph *g, graph_node *x, double factor);
-graph_node *op_add_scalar(graph *g, graph_node *x, double by);
+graph_node *op_add_scalar(graph *g, graph_node *x, double summand);
 graph_node *op_square(graph *g, graph_node *x);
 graph_node *op_exp(graph *g, graph_node *x);
 graph_node *op_log(graph *g, graph_node *x);
@@ -80,60 +38,79 @@ graph_node *op_cos(graph *g, graph_node *x);
 graph_node *op_tanh(graph *g, graph_node *x);
 graph_node *op_sigmoid(graph *g, graph_node *x);
 graph_node *op_softplus(graph *g, graph_node *x);
-graph_node *op_swish(graph *g, graph_node *x); /// x sigmoid(x)
+/// x sigmoid(x)
+graph_node *op_swish(graph *g, graph_node *x);
 graph_node *op_erf(graph *g, graph_node *x);
-graph_node *op_atan2(graph *g, graph_node *y,
-                     graph_node *x);          /// the angle of (x, y), from -pi to pi
-graph_node *op_gelu(graph *g, graph_node *x); /// x (1 + erf(x / sqrt 2)) / 2
-graph_node *op_elu(graph *g, graph_node *x);  /// x, or exp(x) - 1 below 0
+/// Angle of the point (x, y), from -pi to pi.
+graph_node *op_atan2(graph *g, graph_node *y, graph_node *x);
+/// x (1 + erf(x / sqrt 2)) / 2
+graph_node *op_gelu(graph *g, graph_node *x);
+/// x above 0, exp(x) - 1 below.
+graph_node *op_elu(graph *g, graph_node *x);
 graph_node *op_maximum(graph *g, graph_node *a, graph_node *b);
-graph_node *op_leaky_relu(graph *g, graph_node *x, double slope); /// slope 0 is ReLU
-graph_node *op_leaky_relu_grad(graph *g, graph_node *x,
-                               double slope); /// its derivative: 1 above, slope below
+/// x above 0, slope * x below. Slope 0 is a ReLU.
+graph_node *op_leaky_relu(graph *g, graph_node *x, double slope);
+/// The derivative of op_leaky_relu(): 1 above 0, slope below.
+graph_node *op_leaky_relu_grad(graph *g, graph_node *x, double slope);
 
-/// The sum of many arrays of one shape: what products add to it goes straight into its memory.
+// ---- sums and matrices ----
+
+/// The sum of many arrays of one shape. Products that are added to it write to its memory directly.
 graph_node *op_add_n(graph *g, graph_node *const *x, int count);
-
-/// op(a) op(b), each a matrix or its transpose.
+/// op(a) op(b), where op() transposes if ta, tb.
 graph_node *op_matmul(graph *g, graph_node *a, graph_node *b, bool ta, bool tb);
-graph_node *op_transpose(graph *g, graph_node *x); /// of a matrix
-/// op(a) op(b) of each item: (items, n, k) times (items, k, m).
+/// The transpose of a matrix.
+graph_node *op_transpose(graph *g, graph_node *x);
+/// Products of each item: (items, n, k) times (items, k, m).
 graph_node *op_batch_matmul(graph *g, graph_node *a, graph_node *b, bool ta, bool tb);
-/// x (items, n) with op(a) x = b, a (items, n, n), n up to 64.
+/// x (items, n) with op(a) x = b for a (items, n, n); n at most OP_MAX_SOLVE_SIZE, 64.
 graph_node *op_batch_solve(graph *g, graph_node *a, graph_node *b, bool ta);
-/// The upper triangle (items, n (n + 1) / 2), row after row, as a matrix (items, n, n); and back.
+/// Upper triangles (items, n (n + 1) / 2), row by row, to matrices (items, n, n).
 graph_node *op_fill_upper(graph *g, graph_node *x, int64_t n);
+/// Matrices (items, n, n) to their upper triangles (items, n (n + 1) / 2).
 graph_node *op_take_upper(graph *g, graph_node *x);
-/// (items, n, n), 1 on the diagonal.
+/// Identity matrices (items, n, n).
 graph_node *op_identity(graph *g, int64_t items, int64_t n);
 /// x (.., in) times w (in, out) plus bias (out).
 graph_node *op_dense(graph *g, graph_node *x, graph_node *w, graph_node *bias);
 
-typedef enum op_padding { OP_SAME, OP_VALID, OP_CENTRED } op_padding;
-/// Cross-correlation. SAME pads as TensorFlow and XLA do: the odd zero goes after. CENTRED pads
-/// kernel / 2 zeros on every side, as is usual in PyTorch.
+// ---- images ----
+
+/// Zeros around an image before a convolution.
+typedef enum op_padding {
+    OP_SAME,    ///< As TensorFlow and XLA: an odd number of zeros has one more after the image.
+    OP_VALID,   ///< None.
+    OP_CENTRED, ///< kernel / 2 on every side, as is usual in PyTorch.
+} op_padding;
+/// Cross-correlation (no flip) of x (n, h, w, in) with w (kh, kw, in, out).
 graph_node *op_conv(graph *g, graph_node *x, graph_node *w, int stride, op_padding padding);
-/// Nearest x2 upsampling, then 3x3 SAME, without ever making the large map.
+/// Nearest-neighbour upsampling by 2, then a 3x3 convolution with OP_SAME, without making the
+/// upsampled image.
 graph_node *op_upconv(graph *g, graph_node *x, graph_node *w);
-graph_node *op_upsample(graph *g, graph_node *x);  /// nearest, x2
-graph_node *op_sum_pool2(graph *g, graph_node *x); /// its transpose: sums of 2x2
-/// x plus bias (channels) at every place.
+/// Nearest-neighbour upsampling by 2.
+graph_node *op_upsample(graph *g, graph_node *x);
+/// Sums of 2x2 pixels: the transpose of op_upsample().
+graph_node *op_sum_pool2(graph *g, graph_node *x);
+/// x plus bias (channels) at every pixel.
 graph_node *op_bias(graph *g, graph_node *x, graph_node *bias);
 
+// ---- axes ----
+
 graph_node *op_reshape(graph *g, graph_node *x, int rank, const int64_t *size);
+/// Indices start .. start+count-1 along `axis`.
 graph_node *op_slice(graph *g, graph_node *x, int axis, int64_t start, int64_t count);
-/// Zeros of `size` along `axis`, with x at `start`: the transpose of a slice.
+/// Zeros with `size` indices along `axis`, and x from `start` on: the transpose of a slice.
 graph_node *op_pad_slice(graph *g, graph_node *x, int axis, int64_t start, int64_t size);
 graph_node *op_concat(graph *g, graph_node *const *x, int count, int axis);
-/// New axes of the given sizes before `axis`, x repeated along them.
+/// Repeats x along `axes` new axes of the given sizes, inserted before `axis`.
 graph_node *op_broadcast(graph *g, graph_node *x, int axis, int axes, const int64_t *size);
-/// The sum over `axes` axes from `axis` on, which disappear.
-graph_node *op_sum(graph *g, graph_node *x, int axis, int axes);
-/// Scalar or smaller x spread over the shape of `like`: its axes are the last ones of `like`.
+/// Broadcasts x to the shape of `like`; the axes of x are the last ones of `like`.
 graph_node *op_broadcast_like(graph *g, graph_node *x, const graph_node *like);
-/// Sum over all axes but the first.
+/// Sums over the axes axis .. axis+axes-1, which disappear.
+graph_node *op_sum(graph *g, graph_node *x, int axis, int axes);
+/// Sums over all axes but the first.
 graph_node *op_sum_per_item(graph *g, graph_node *x);
-/// (x - mean) / sqrt(variance + epsilon) over all axes but the first, times gain plus bias.
+/// (x - mean) / sqrt(variance + epsilon) over all axes but the first, times gain, plus bias.
 graph_node *op_layer_norm(graph *g, graph_node *x, graph_node *gain, graph_node *bias,
                           double epsilon);
 

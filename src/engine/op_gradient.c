@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
-// How each operation is differentiated. A rule makes nodes, and only of operations that have rules.
+// How each operation is differentiated. A rule builds nodes, and only of operations that have rules
+// themselves, so every derivative can be differentiated again. Above each rule: the derivative.
 #include "engine/op_gradient.h"
 
-static graph_node *conv_of(graph *g, int op, const graph_node *like, graph_node *a, graph_node *b)
+#include "engine/op.h"
+
+// ---- elementwise ----
+
+static graph_node *make_conv(graph *g, op_kind op, const graph_node *like, graph_node *a,
+                             graph_node *b)
 {
     return graph_make_node(g, op, 2, (graph_node *[]){a, b}, &(op_attr){.conv = like->attr.conv},
                            NULL);
@@ -27,6 +33,7 @@ void op_gradient_multiply(graph *g, graph_node **d, graph_node *y, graph_node *d
     d[1] = op_multiply(g, dy, y->in[0]);
 }
 
+// y = a / b: da = dy / b, db = -da y.
 void op_gradient_divide(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_divide(g, dy, y->in[1]);
@@ -54,11 +61,13 @@ void op_gradient_log(graph *g, graph_node **d, graph_node *y, graph_node *dy)
     d[0] = op_divide(g, dy, y->in[0]);
 }
 
+// y = sqrt(x): dx = dy / (2 y).
 void op_gradient_sqrt(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_divide(g, op_scale(g, dy, 0.5), y);
 }
 
+// y = 1 / x: dx = -dy y^2.
 void op_gradient_reciprocal(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_scale(g, op_multiply(g, dy, op_square(g, y)), -1.0);
@@ -74,23 +83,26 @@ void op_gradient_cos(graph *g, graph_node **d, graph_node *y, graph_node *dy)
     d[0] = op_scale(g, op_multiply(g, dy, op_sin(g, y->in[0])), -1.0);
 }
 
+// y = tanh(x): dx = dy (1 - y^2).
 void op_gradient_tanh(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_subtract(g, dy, op_multiply(g, dy, op_square(g, y)));
 }
 
+// y = sigmoid(x): dx = dy (y - y^2).
 void op_gradient_sigmoid(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_multiply(g, dy, op_subtract(g, y, op_square(g, y)));
 }
 
+// y = log(1 + e^x): dx = dy sigmoid(x).
 void op_gradient_softplus(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_multiply(g, dy, op_sigmoid(g, y->in[0]));
 }
 
-// The swish family takes x and s = sigmoid(x), which is kept for all of them; s is no variable of
-// its own, so the whole derivative goes to x.
+// Swish and its derivatives take x and s = sigmoid(x), so that s is computed once for all of them.
+// s is not an independent variable: the whole derivative goes to x.
 void op_gradient_swish(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_multiply(g, dy, graph_make_node(g, OP_SWISH_GRAD, 2, y->in, &(op_attr){0}, NULL));
@@ -101,7 +113,8 @@ void op_gradient_swish_grad(graph *g, graph_node **d, graph_node *y, graph_node 
     d[0] = op_multiply(g, dy, graph_make_node(g, OP_SWISH_GRAD2, 2, y->in, &(op_attr){0}, NULL));
 }
 
-// With s' = s - s^2: f''' = 3 s'' + x s''', s'' = s' (1 - 2s), s''' = s'' (1 - 2s) - 2 s'^2.
+// Third derivative, with s' = s - s^2: f''' = 3 s'' + x s''', s'' = s' (1 - 2s), s''' = s'' (1 -
+// 2s) - 2 s'^2.
 void op_gradient_swish_grad2(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     graph_node *x = y->in[0], *s = y->in[1];
@@ -113,33 +126,38 @@ void op_gradient_swish_grad2(graph *g, graph_node **d, graph_node *y, graph_node
     d[0] = op_multiply(g, dy, f3);
 }
 
-// 2 / sqrt(pi) exp(-x^2)
+// dx = dy 2 / sqrt(pi) exp(-x^2).
 void op_gradient_erf(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    graph_node *bell = op_exp(g, op_scale(g, op_square(g, y->in[0]), -1.0));
-    d[0] = op_multiply(g, dy, op_scale(g, bell, 1.1283791670955126));
+    graph_node *gaussian = op_exp(g, op_scale(g, op_square(g, y->in[0]), -1.0));
+    d[0] = op_multiply(g, dy, op_scale(g, gaussian, 1.1283791670955126));
 }
 
-// (x dy - y dx) / (x^2 + y^2); the origin has no angle, and passes nothing on.
+// Angle of (b, a): da = dy b / (a^2 + b^2), db = -dy a / (a^2 + b^2). The 1e-12 makes both zero at
+// the origin, which has no angle.
 void op_gradient_atan2(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     graph_node *a = y->in[0], *b = y->in[1];
     graph_node *square = op_add_scalar(g, op_add(g, op_square(g, a), op_square(g, b)), 1e-12);
-    graph_node *share = op_divide(g, dy, square);
-    d[0] = op_multiply(g, share, b);
-    d[1] = op_scale(g, op_multiply(g, share, a), -1.0);
+    graph_node *scaled = op_divide(g, dy, square);
+    d[0] = op_multiply(g, scaled, b);
+    d[1] = op_scale(g, op_multiply(g, scaled, a), -1.0);
 }
 
-// By the sign of the output, which is that of the input, so that the input need not be kept.
+// The slope follows from the sign of the output, which is that of the input; so the input need not
+// stay in memory.
 void op_gradient_leaky_relu(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     d[0] = op_multiply(g, dy, op_leaky_relu_grad(g, y, y->attr.value));
 }
 
+// Piecewise constant: no gradient.
 void op_gradient_leaky_relu_grad(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     (void)g, (void)d, (void)y, (void)dy;
 }
+
+// ---- sums and matrices ----
 
 void op_gradient_add_n(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
@@ -147,7 +165,7 @@ void op_gradient_add_n(graph *g, graph_node **d, graph_node *y, graph_node *dy)
     for (int i = 0; i < y->inputs; i++) d[i] = dy;
 }
 
-// C = op(A) op(B): dA = dC op(B)' or, where A is stored transposed, op(B) dC'; the same for B.
+// C = op(A) op(B): dA = dC op(B)^T or, if A is stored transposed, op(B) dC^T; likewise dB.
 void op_gradient_matmul(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     graph_node *a = y->in[0], *b = y->in[1];
@@ -156,7 +174,7 @@ void op_gradient_matmul(graph *g, graph_node **d, graph_node *y, graph_node *dy)
     d[1] = tb ? op_matmul(g, dy, a, true, ta) : op_matmul(g, a, dy, !ta, false);
 }
 
-// The same for every item.
+// The same for each item.
 void op_gradient_batch_matmul(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     graph_node *a = y->in[0], *b = y->in[1];
@@ -165,7 +183,7 @@ void op_gradient_batch_matmul(graph *g, graph_node **d, graph_node *y, graph_nod
     d[1] = tb ? op_batch_matmul(g, dy, a, true, ta) : op_batch_matmul(g, a, dy, !ta, false);
 }
 
-// A x = b: db = A'^-1 dx, and dA = -db x'; its transpose where A is stored transposed.
+// A x = b: db = A^-T dx and dA = -db x^T, or its transpose if A is stored transposed.
 void op_gradient_batch_solve(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
     bool ta = y->attr.ta;
@@ -186,43 +204,47 @@ void op_gradient_take_upper(graph *g, graph_node **d, graph_node *y, graph_node 
     d[0] = op_fill_upper(g, dy, y->in[0]->shape.size[1]);
 }
 
-// y = conv(x, w), dx = data(dy, w), dw = weights(x, dy): linear in both arguments, and the
-// transposes of each other.
+// ---- convolutions ----
+
+// y = conv(x, w), dx = grad_input(dy, w), dw = grad_weights(x, dy). Each is linear in both of its
+// arguments, and the gradients of each are the other two.
 void op_gradient_conv(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = conv_of(g, OP_CONV_GRAD_INPUT, y, dy, y->in[1]);
-    d[1] = conv_of(g, OP_CONV_GRAD_WEIGHTS, y, y->in[0], dy);
+    d[0] = make_conv(g, OP_CONV_GRAD_INPUT, y, dy, y->in[1]);
+    d[1] = make_conv(g, OP_CONV_GRAD_WEIGHTS, y, y->in[0], dy);
 }
 
 void op_gradient_conv_grad_input(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = conv_of(g, OP_CONV, y, dy, y->in[1]);
-    d[1] = conv_of(g, OP_CONV_GRAD_WEIGHTS, y, dy, y->in[0]);
+    d[0] = make_conv(g, OP_CONV, y, dy, y->in[1]);
+    d[1] = make_conv(g, OP_CONV_GRAD_WEIGHTS, y, dy, y->in[0]);
 }
 
 void op_gradient_conv_grad_weights(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = conv_of(g, OP_CONV_GRAD_INPUT, y, y->in[1], dy);
-    d[1] = conv_of(g, OP_CONV, y, y->in[0], dy);
+    d[0] = make_conv(g, OP_CONV_GRAD_INPUT, y, y->in[1], dy);
+    d[1] = make_conv(g, OP_CONV, y, y->in[0], dy);
 }
 
 void op_gradient_upconv(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = conv_of(g, OP_UPCONV_GRAD_INPUT, y, dy, y->in[1]);
-    d[1] = conv_of(g, OP_UPCONV_GRAD_WEIGHTS, y, y->in[0], dy);
+    d[0] = make_conv(g, OP_UPCONV_GRAD_INPUT, y, dy, y->in[1]);
+    d[1] = make_conv(g, OP_UPCONV_GRAD_WEIGHTS, y, y->in[0], dy);
 }
 
 void op_gradient_upconv_grad_input(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = conv_of(g, OP_UPCONV, y, dy, y->in[1]);
-    d[1] = conv_of(g, OP_UPCONV_GRAD_WEIGHTS, y, dy, y->in[0]);
+    d[0] = make_conv(g, OP_UPCONV, y, dy, y->in[1]);
+    d[1] = make_conv(g, OP_UPCONV_GRAD_WEIGHTS, y, dy, y->in[0]);
 }
 
 void op_gradient_upconv_grad_weights(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    d[0] = conv_of(g, OP_UPCONV_GRAD_INPUT, y, y->in[1], dy);
-    d[1] = conv_of(g, OP_UPCONV, y, y->in[0], dy);
+    d[0] = make_conv(g, OP_UPCONV_GRAD_INPUT, y, y->in[1], dy);
+    d[1] = make_conv(g, OP_UPCONV, y, y->in[0], dy);
 }
+
+// ---- axes ----
 
 void op_gradient_upsample(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {

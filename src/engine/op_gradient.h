@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The gradient rules of the table in op_info.c: d[i] = contribution to the cotangent of input i of
-// y, whose own cotangent is dy; what a rule leaves NULL gets none.
+// The gradient rules of the table in op_table.c: d[i] = contribution to the cotangent of input i of
+// the node y, whose own cotangent is dy. An input whose d[i] stays NULL gets none.
 #ifndef ENGINE_OP_GRADIENT_H
 #define ENGINE_OP_GRADIENT_H
 
-#include "engine/op.h"
+#include "engine/graph.h"
 
 typedef void op_gradient_function(graph *g, graph_node **d, graph_node *y, graph_node *dy);
 op_gradient_function op_gradient_add, op_gradient_subtract, op_gradient_multiply,

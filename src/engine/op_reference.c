@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Operations on graph nodes in double, in plain loops. Elementwise operations are in op_table.c,
+// batches of small matrices in op_batched.c.
 #include "engine/op_reference.h"
 
 #include <string.h>
@@ -7,138 +9,143 @@
 #include "engine/kernels/gemm.h"
 #include "engine/op_layout.h"
 
-void op_reference_constant(double *out, const graph_node *n, const double *const *in)
+void op_reference_constant(double *out, const graph_node *node, const double *const *in)
 {
     (void)in;
-    for (int64_t i = 0; i < shape_count(&n->shape); i++) out[i] = n->attr.value;
+    for (int64_t i = 0; i < shape_count(&node->shape); i++) out[i] = node->attr.value;
 }
 
-void op_reference_add_n(double *out, const graph_node *n, const double *const *in)
+void op_reference_add_n(double *out, const graph_node *node, const double *const *in)
 {
-    for (int64_t i = 0; i < shape_count(&n->shape); i++) {
+    for (int64_t i = 0; i < shape_count(&node->shape); i++) {
         out[i] = 0.0;
-        for (int j = 0; j < n->inputs; j++) out[i] += in[j][i];
+        for (int j = 0; j < node->inputs; j++) out[i] += in[j][i];
     }
 }
 
-void op_reference_matmul(double *out, const graph_node *n, const double *const *in)
+void op_reference_matmul(double *out, const graph_node *node, const double *const *in)
 {
-    int64_t k = n->in[0]->shape.size[!n->attr.ta];
-    gemm_reference(out, in[0], in[1], n->shape.size[0], n->shape.size[1], k, n->attr.ta, n->attr.tb,
-                   false);
+    int64_t k = node->in[0]->shape.size[!node->attr.ta];
+    gemm_reference(out, in[0], in[1], node->shape.size[0], node->shape.size[1], k, node->attr.ta,
+                   node->attr.tb, false);
 }
 
-void op_reference_conv(double *out, const graph_node *n, const double *const *in)
+void op_reference_conv(double *out, const graph_node *node, const double *const *in)
 {
-    conv_forward_reference(out, in[0], in[1], NULL, 1.0, &n->attr.conv);
+    conv_forward_reference(out, in[0], in[1], NULL, 1.0, &node->attr.conv);
 }
 
-void op_reference_conv_grad_input(double *out, const graph_node *n, const double *const *in)
+void op_reference_conv_grad_input(double *out, const graph_node *node, const double *const *in)
 {
-    conv_grad_input_reference(out, in[0], in[1], &n->attr.conv);
+    conv_grad_input_reference(out, in[0], in[1], &node->attr.conv);
 }
 
-void op_reference_conv_grad_weights(double *out, const graph_node *n, const double *const *in)
+void op_reference_conv_grad_weights(double *out, const graph_node *node, const double *const *in)
 {
-    conv_grad_weights_reference(out, in[0], in[1], false, &n->attr.conv);
+    conv_grad_weights_reference(out, in[0], in[1], false, &node->attr.conv);
 }
 
-void op_reference_upconv(double *out, const graph_node *n, const double *const *in)
+void op_reference_upconv(double *out, const graph_node *node, const double *const *in)
 {
-    upconv_forward_reference(out, in[0], in[1], NULL, 1.0, &n->attr.conv);
+    upconv_forward_reference(out, in[0], in[1], NULL, 1.0, &node->attr.conv);
 }
 
-void op_reference_upconv_grad_input(double *out, const graph_node *n, const double *const *in)
+void op_reference_upconv_grad_input(double *out, const graph_node *node, const double *const *in)
 {
-    upconv_grad_input_reference(out, in[0], in[1], &n->attr.conv);
+    upconv_grad_input_reference(out, in[0], in[1], &node->attr.conv);
 }
 
-void op_reference_upconv_grad_weights(double *out, const graph_node *n, const double *const *in)
+void op_reference_upconv_grad_weights(double *out, const graph_node *node, const double *const *in)
 {
-    upconv_grad_weights_reference(out, in[0], in[1], false, &n->attr.conv);
+    upconv_grad_weights_reference(out, in[0], in[1], false, &node->attr.conv);
 }
 
-void op_reference_upsample(double *out, const graph_node *n, const double *const *in)
+// (n, h/2, w/2, c) -> (n, h, w, c): pixel (y, x) is input pixel (y/2, x/2).
+void op_reference_upsample(double *out, const graph_node *node, const double *const *in)
 {
-    const int64_t *s = n->shape.size;
-    for (int64_t i = 0; i < s[0]; i++)
-        for (int64_t y = 0; y < s[1]; y++)
-            for (int64_t x = 0; x < s[2]; x++)
-                for (int64_t c = 0; c < s[3]; c++)
-                    *out++ = in[0][((i * (s[1] / 2) + y / 2) * (s[2] / 2) + x / 2) * s[3] + c];
+    const int64_t *size = node->shape.size;
+    for (int64_t i = 0; i < size[0]; i++)
+        for (int64_t y = 0; y < size[1]; y++)
+            for (int64_t x = 0; x < size[2]; x++)
+                for (int64_t c = 0; c < size[3]; c++)
+                    *out++ =
+                        in[0][((i * (size[1] / 2) + y / 2) * (size[2] / 2) + x / 2) * size[3] + c];
 }
 
-void op_reference_sum_pool2(double *out, const graph_node *n, const double *const *in)
+// (n, h, w, c) -> (n, h/2, w/2, c): sums of 2x2 pixels.
+void op_reference_sum_pool2(double *out, const graph_node *node, const double *const *in)
 {
-    const int64_t *s = n->in[0]->shape.size;
-    memset(out, 0, (size_t)shape_count(&n->shape) * sizeof *out);
-    for (int64_t i = 0; i < s[0]; i++)
-        for (int64_t y = 0; y < s[1]; y++)
-            for (int64_t x = 0; x < s[2]; x++)
-                for (int64_t c = 0; c < s[3]; c++)
-                    out[((i * (s[1] / 2) + y / 2) * (s[2] / 2) + x / 2) * s[3] + c] +=
-                        in[0][((i * s[1] + y) * s[2] + x) * s[3] + c];
+    const int64_t *size = node->in[0]->shape.size;
+    memset(out, 0, (size_t)shape_count(&node->shape) * sizeof *out);
+    for (int64_t i = 0; i < size[0]; i++)
+        for (int64_t y = 0; y < size[1]; y++)
+            for (int64_t x = 0; x < size[2]; x++)
+                for (int64_t c = 0; c < size[3]; c++)
+                    out[((i * (size[1] / 2) + y / 2) * (size[2] / 2) + x / 2) * size[3] + c] +=
+                        in[0][((i * size[1] + y) * size[2] + x) * size[3] + c];
 }
 
-void op_reference_reshape(double *out, const graph_node *n, const double *const *in)
+void op_reference_reshape(double *out, const graph_node *node, const double *const *in)
 {
-    memcpy(out, in[0], (size_t)shape_count(&n->shape) * sizeof *out);
+    memcpy(out, in[0], (size_t)shape_count(&node->shape) * sizeof *out);
 }
 
-void op_reference_slice(double *out, const graph_node *n, const double *const *in)
+// Below: o, m and i are indices before, along and after the axis.
+void op_reference_slice(double *out, const graph_node *node, const double *const *in)
 {
-    op_layout l = op_layout_along(&n->shape, n->attr.axis, 1);
-    int64_t whole = n->in[0]->shape.size[n->attr.axis];
-    for (int64_t o = 0; o < l.outer; o++)
-        for (int64_t m = 0; m < l.middle; m++)
-            for (int64_t i = 0; i < l.inner; i++)
-                *out++ = in[0][(o * whole + n->attr.start + m) * l.inner + i];
+    op_layout layout = op_layout_along(&node->shape, node->attr.axis, 1);
+    int64_t whole = node->in[0]->shape.size[node->attr.axis];
+    for (int64_t o = 0; o < layout.outer; o++)
+        for (int64_t m = 0; m < layout.middle; m++)
+            for (int64_t i = 0; i < layout.inner; i++)
+                *out++ = in[0][(o * whole + node->attr.start + m) * layout.inner + i];
 }
 
-void op_reference_pad_slice(double *out, const graph_node *n, const double *const *in)
+void op_reference_pad_slice(double *out, const graph_node *node, const double *const *in)
 {
-    op_layout l = op_layout_along(&n->shape, n->attr.axis, 1);
-    int64_t part = n->in[0]->shape.size[n->attr.axis], start = n->attr.start;
-    for (int64_t o = 0; o < l.outer; o++)
-        for (int64_t m = 0; m < l.middle; m++)
-            for (int64_t i = 0; i < l.inner; i++)
+    op_layout layout = op_layout_along(&node->shape, node->attr.axis, 1);
+    int64_t part = node->in[0]->shape.size[node->attr.axis], start = node->attr.start;
+    for (int64_t o = 0; o < layout.outer; o++)
+        for (int64_t m = 0; m < layout.middle; m++)
+            for (int64_t i = 0; i < layout.inner; i++)
                 *out++ = m >= start && m < start + part
-                             ? in[0][(o * part + m - start) * l.inner + i]
+                             ? in[0][(o * part + m - start) * layout.inner + i]
                              : 0.0;
 }
 
-void op_reference_concat(double *out, const graph_node *n, const double *const *in)
+void op_reference_concat(double *out, const graph_node *node, const double *const *in)
 {
-    op_layout l = op_layout_along(&n->shape, n->attr.axis, 1);
-    for (int64_t o = 0; o < l.outer; o++)
-        for (int j = 0; j < n->inputs; j++) {
-            int64_t part = n->in[j]->shape.size[n->attr.axis] * l.inner;
+    op_layout layout = op_layout_along(&node->shape, node->attr.axis, 1);
+    for (int64_t o = 0; o < layout.outer; o++)
+        for (int j = 0; j < node->inputs; j++) {
+            int64_t part = node->in[j]->shape.size[node->attr.axis] * layout.inner;
             for (int64_t i = 0; i < part; i++) *out++ = in[j][o * part + i];
         }
 }
 
-void op_reference_broadcast(double *out, const graph_node *n, const double *const *in)
+void op_reference_broadcast(double *out, const graph_node *node, const double *const *in)
 {
-    op_layout l = op_layout_along(&n->shape, n->attr.axis, n->attr.axes);
-    for (int64_t o = 0; o < l.outer; o++)
-        for (int64_t m = 0; m < l.middle; m++)
-            for (int64_t i = 0; i < l.inner; i++) *out++ = in[0][o * l.inner + i];
+    op_layout layout = op_layout_along(&node->shape, node->attr.axis, node->attr.axes);
+    for (int64_t o = 0; o < layout.outer; o++)
+        for (int64_t m = 0; m < layout.middle; m++)
+            for (int64_t i = 0; i < layout.inner; i++) *out++ = in[0][o * layout.inner + i];
 }
 
-void op_reference_sum(double *out, const graph_node *n, const double *const *in)
+void op_reference_sum(double *out, const graph_node *node, const double *const *in)
 {
-    op_layout l = op_layout_along(&n->in[0]->shape, n->attr.axis, n->attr.axes);
-    for (int64_t o = 0; o < l.outer; o++)
-        for (int64_t i = 0; i < l.inner; i++) {
+    op_layout layout = op_layout_along(&node->in[0]->shape, node->attr.axis, node->attr.axes);
+    for (int64_t o = 0; o < layout.outer; o++)
+        for (int64_t i = 0; i < layout.inner; i++) {
             double sum = 0.0;
-            for (int64_t m = 0; m < l.middle; m++) sum += in[0][(o * l.middle + m) * l.inner + i];
+            for (int64_t m = 0; m < layout.middle; m++)
+                sum += in[0][(o * layout.middle + m) * layout.inner + i];
             *out++ = sum;
         }
 }
 
-void op_reference_transpose(double *out, const graph_node *n, const double *const *in)
+void op_reference_transpose(double *out, const graph_node *node, const double *const *in)
 {
-    int64_t rows = n->shape.size[0], columns = n->shape.size[1];
+    int64_t rows = node->shape.size[0], columns = node->shape.size[1];
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < columns; c++) out[r * columns + c] = in[0][c * rows + r];
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The table of operations, and what each wants of its inputs.
-#include "engine/op.h"
+// The table of operations, and for each the rule that checks its inputs and gives its output's
+// shape.
+#include "engine/op_table.h"
 
 #include <math.h>
 
@@ -9,12 +10,15 @@
 #include "engine/op_gradient.h"
 #include "engine/op_reference.h"
 
-static plumb_status same(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+// ---- shapes ----
+
+// Elementwise: all inputs have the same shape, and so has the output.
+static plumb_status infer_same(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
 {
     (void)attr;
     for (int i = 1; i < inputs; i++)
         if (!shape_equal(&in[0]->shape, &in[i]->shape)) {
-            char a[96], b[96];
+            char a[SHAPE_TEXT_SIZE], b[SHAPE_TEXT_SIZE];
             return fail(PLUMB_ESHAPE, "inputs are %s and %s; they must be equal",
                         shape_format(a, &in[0]->shape), shape_format(b, &in[i]->shape));
         }
@@ -22,33 +26,35 @@ static plumb_status same(tensor_shape *out, op_attr *attr, graph_node *const *in
     return PLUMB_OK;
 }
 
-static plumb_status given(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+// Leaves and constants: the caller gives the shape.
+static plumb_status infer_given(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
 {
     (void)out, (void)attr, (void)in, (void)inputs;
     return PLUMB_OK;
 }
 
-// The shapes of these three are what the caller asks for; here it is checked that they can be.
-static plumb_status part(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+// Slices, padded slices and broadcasts: the caller gives the shape; check that it is possible.
+static plumb_status infer_slice(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
 {
     (void)inputs;
     const tensor_shape *x = &in[0]->shape;
-    char a[96];
+    char a[SHAPE_TEXT_SIZE];
     int axis = attr->axis;
     if (axis < 0 || axis >= x->rank || attr->start < 0 || out->size[axis] < 0 ||
         attr->start > x->size[axis] - out->size[axis])
-        return fail(PLUMB_ESHAPE, "%s has no %lld places from %lld on along axis %d",
+        return fail(PLUMB_ESHAPE, "%s has no %lld elements from %lld on along axis %d",
                     shape_format(a, x),
                     (long long)(axis < 0 || axis >= x->rank ? 0 : out->size[axis]),
                     (long long)attr->start, axis);
     return PLUMB_OK;
 }
 
-static plumb_status hole(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+static plumb_status infer_pad_slice(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                    int inputs)
 {
     (void)inputs;
     const tensor_shape *x = &in[0]->shape;
-    char a[96];
+    char a[SHAPE_TEXT_SIZE];
     int axis = attr->axis;
     if (axis < 0 || axis >= x->rank || attr->start < 0 ||
         attr->start > out->size[axis] - x->size[axis])
@@ -57,23 +63,25 @@ static plumb_status hole(tensor_shape *out, op_attr *attr, graph_node *const *in
     return PLUMB_OK;
 }
 
-static plumb_status spread(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+static plumb_status infer_broadcast(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                    int inputs)
 {
     (void)out, (void)inputs;
     const tensor_shape *x = &in[0]->shape;
-    char a[96];
+    char a[SHAPE_TEXT_SIZE];
     if (attr->axis < 0 || attr->axis > x->rank || attr->axes < 1 ||
         x->rank + attr->axes > GRAPH_MAX_RANK)
-        return fail(PLUMB_ESHAPE, "%s cannot be spread over %d more axes before axis %d",
+        return fail(PLUMB_ESHAPE, "%s cannot be broadcast over %d more axes before axis %d",
                     shape_format(a, x), attr->axes, attr->axis);
     return PLUMB_OK;
 }
 
-static plumb_status matrices(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+static plumb_status infer_matmul(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                 int inputs)
 {
     (void)inputs;
     const tensor_shape *a = &in[0]->shape, *b = &in[1]->shape;
-    char ta[96], tb[96];
+    char ta[SHAPE_TEXT_SIZE], tb[SHAPE_TEXT_SIZE];
     if (a->rank != 2 || b->rank != 2 || a->size[!attr->ta] != b->size[attr->tb])
         return fail(PLUMB_ESHAPE, "%s%s times %s%s is not a product of matrices",
                     shape_format(ta, a), attr->ta ? "'" : "", shape_format(tb, b),
@@ -82,22 +90,24 @@ static plumb_status matrices(tensor_shape *out, op_attr *attr, graph_node *const
     return PLUMB_OK;
 }
 
-static plumb_status turned(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+static plumb_status infer_transpose(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                    int inputs)
 {
     (void)attr, (void)inputs;
     const tensor_shape *x = &in[0]->shape;
-    char a[96];
+    char a[SHAPE_TEXT_SIZE];
     if (x->rank != 2) return fail(PLUMB_ESHAPE, "%s is not a matrix", shape_format(a, x));
     *out = (tensor_shape){2, {x->size[1], x->size[0]}};
     return PLUMB_OK;
 }
 
-static plumb_status images(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+// The convolution's geometry is complete; see make_convolution() in op_build.c.
+static plumb_status infer_conv(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
 {
     (void)inputs;
     const tensor_shape *x = &in[0]->shape, *w = &in[1]->shape;
     const conv_geometry *g = &attr->conv;
-    char a[96], b[96];
+    char a[SHAPE_TEXT_SIZE], b[SHAPE_TEXT_SIZE];
     if (x->rank != 4 || w->rank != 4 || x->size[3] != w->size[2] || g->oh < 1 || g->ow < 1)
         return fail(PLUMB_ESHAPE, "images %s cannot be convolved with weights %s",
                     shape_format(a, x), shape_format(b, w));
@@ -105,7 +115,8 @@ static plumb_status images(tensor_shape *out, op_attr *attr, graph_node *const *
     return PLUMB_OK;
 }
 
-static plumb_status images_data(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+static plumb_status infer_conv_grad_input(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                          int inputs)
 {
     (void)in, (void)inputs;
     const conv_geometry *g = &attr->conv;
@@ -113,8 +124,8 @@ static plumb_status images_data(tensor_shape *out, op_attr *attr, graph_node *co
     return PLUMB_OK;
 }
 
-static plumb_status images_half_data(tensor_shape *out, op_attr *attr, graph_node *const *in,
-                                     int inputs)
+static plumb_status infer_upconv_grad_input(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                            int inputs)
 {
     (void)in, (void)inputs;
     const conv_geometry *g = &attr->conv;
@@ -122,8 +133,8 @@ static plumb_status images_half_data(tensor_shape *out, op_attr *attr, graph_nod
     return PLUMB_OK;
 }
 
-static plumb_status images_weights(tensor_shape *out, op_attr *attr, graph_node *const *in,
-                                   int inputs)
+static plumb_status infer_conv_grad_weights(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                            int inputs)
 {
     (void)in, (void)inputs;
     const conv_geometry *g = &attr->conv;
@@ -131,38 +142,46 @@ static plumb_status images_weights(tensor_shape *out, op_attr *attr, graph_node 
     return PLUMB_OK;
 }
 
-static plumb_status twice(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+// An upconv's geometry is that of the convolution after the upsampling.
+#define infer_upconv infer_conv
+#define infer_upconv_grad_weights infer_conv_grad_weights
+
+static plumb_status infer_upsample(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                   int inputs)
 {
     (void)attr, (void)inputs;
     const tensor_shape *x = &in[0]->shape;
-    char a[96];
+    char a[SHAPE_TEXT_SIZE];
     if (x->rank != 4) return fail(PLUMB_ESHAPE, "%s is not a set of images", shape_format(a, x));
     *out = (tensor_shape){4, {x->size[0], 2 * x->size[1], 2 * x->size[2], x->size[3]}};
     return PLUMB_OK;
 }
 
-static plumb_status half(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+static plumb_status infer_sum_pool2(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                    int inputs)
 {
     (void)attr, (void)inputs;
     const tensor_shape *x = &in[0]->shape;
-    char a[96];
+    char a[SHAPE_TEXT_SIZE];
     if (x->rank != 4 || x->size[1] % 2 || x->size[2] % 2)
         return fail(PLUMB_ESHAPE, "%s is not a set of images of even size", shape_format(a, x));
     *out = (tensor_shape){4, {x->size[0], x->size[1] / 2, x->size[2] / 2, x->size[3]}};
     return PLUMB_OK;
 }
 
-static plumb_status same_count(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+static plumb_status infer_reshape(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                  int inputs)
 {
     (void)attr, (void)inputs;
-    char a[96], b[96];
+    char a[SHAPE_TEXT_SIZE], b[SHAPE_TEXT_SIZE];
     if (shape_count(out) != shape_count(&in[0]->shape))
-        return fail(PLUMB_ESHAPE, "%s cannot be read as %s", shape_format(a, &in[0]->shape),
+        return fail(PLUMB_ESHAPE, "%s cannot be reshaped to %s", shape_format(a, &in[0]->shape),
                     shape_format(b, out));
     return PLUMB_OK;
 }
 
-static plumb_status joined(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+static plumb_status infer_concat(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                 int inputs)
 {
     *out = in[0]->shape;
     for (int i = 1; i < inputs; i++) {
@@ -170,7 +189,7 @@ static plumb_status joined(tensor_shape *out, op_attr *attr, graph_node *const *
         bool fits = s->rank == out->rank && attr->axis < s->rank;
         for (int j = 0; fits && j < s->rank; j++)
             if (j != attr->axis && s->size[j] != out->size[j]) fits = false;
-        char a[96], b[96];
+        char a[SHAPE_TEXT_SIZE], b[SHAPE_TEXT_SIZE];
         if (!fits)
             return fail(PLUMB_ESHAPE, "%s and %s cannot be joined along axis %d",
                         shape_format(a, &in[0]->shape), shape_format(b, s), attr->axis);
@@ -179,11 +198,11 @@ static plumb_status joined(tensor_shape *out, op_attr *attr, graph_node *const *
     return PLUMB_OK;
 }
 
-static plumb_status summed(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+static plumb_status infer_sum(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
 {
     (void)inputs;
     const tensor_shape *x = &in[0]->shape;
-    char a[96];
+    char a[SHAPE_TEXT_SIZE];
     if (attr->axis < 0 || attr->axes < 1 || attr->axis + attr->axes > x->rank)
         return fail(PLUMB_ESHAPE, "%s has no axes %d to %d to sum over", shape_format(a, x),
                     attr->axis, attr->axis + attr->axes - 1);
@@ -193,57 +212,62 @@ static plumb_status summed(tensor_shape *out, op_attr *attr, graph_node *const *
     return PLUMB_OK;
 }
 
-static plumb_status item_matrices(tensor_shape *out, op_attr *attr, graph_node *const *in,
-                                  int inputs)
+static plumb_status infer_batch_matmul(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                       int inputs)
 {
     (void)inputs;
     const tensor_shape *a = &in[0]->shape, *b = &in[1]->shape;
-    char ta[96], tb[96];
+    char ta[SHAPE_TEXT_SIZE], tb[SHAPE_TEXT_SIZE];
     if (a->rank != 3 || b->rank != 3 || a->size[0] != b->size[0] ||
         a->size[attr->ta ? 1 : 2] != b->size[attr->tb ? 2 : 1])
-        return fail(PLUMB_ESHAPE, "%s%s times %s%s is no product of matrices, one an item",
+        return fail(PLUMB_ESHAPE, "%s%s times %s%s is not a batch of matrix products",
                     shape_format(ta, a), attr->ta ? "'" : "", shape_format(tb, b),
                     attr->tb ? "'" : "");
     *out = (tensor_shape){3, {a->size[0], a->size[attr->ta ? 2 : 1], b->size[attr->tb ? 1 : 2]}};
     return PLUMB_OK;
 }
 
-static plumb_status equations(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+static plumb_status infer_batch_solve(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                      int inputs)
 {
     (void)attr, (void)inputs;
     const tensor_shape *a = &in[0]->shape, *b = &in[1]->shape;
-    char ta[96], tb[96];
+    char ta[SHAPE_TEXT_SIZE], tb[SHAPE_TEXT_SIZE];
     if (a->rank != 3 || b->rank != 2 || a->size[0] != b->size[0] || a->size[1] != a->size[2] ||
         a->size[1] != b->size[1] || a->size[1] > OP_MAX_SOLVE_SIZE)
-        return fail(PLUMB_ESHAPE, "%s and %s are no systems of up to %d equations",
+        return fail(PLUMB_ESHAPE, "%s and %s are not a batch of systems of at most %d equations",
                     shape_format(ta, a), shape_format(tb, b), OP_MAX_SOLVE_SIZE);
     *out = *b;
     return PLUMB_OK;
 }
 
-// Where the numbers of a triangle go is what the caller asks for.
-static plumb_status triangle_in(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+// The caller gives the shape (items, n, n).
+static plumb_status infer_fill_upper(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                     int inputs)
 {
     (void)attr, (void)inputs;
     const tensor_shape *x = &in[0]->shape;
     int64_t n = out->size[1];
-    char a[96];
+    char a[SHAPE_TEXT_SIZE];
     if (x->rank != 2 || x->size[1] != n * (n + 1) / 2)
-        return fail(PLUMB_ESHAPE, "%s are no upper triangles of %lld rows", shape_format(a, x),
-                    (long long)n);
+        return fail(PLUMB_ESHAPE, "%s is not a batch of upper triangles of %lld rows",
+                    shape_format(a, x), (long long)n);
     return PLUMB_OK;
 }
 
-static plumb_status triangle_of(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
+static plumb_status infer_take_upper(tensor_shape *out, op_attr *attr, graph_node *const *in,
+                                     int inputs)
 {
     (void)attr, (void)inputs;
     const tensor_shape *x = &in[0]->shape;
-    char a[96];
+    char a[SHAPE_TEXT_SIZE];
     if (x->rank != 3 || x->size[1] != x->size[2])
-        return fail(PLUMB_ESHAPE, "%s are no square matrices, one an item", shape_format(a, x));
+        return fail(PLUMB_ESHAPE, "%s is not a batch of square matrices", shape_format(a, x));
     *out = (tensor_shape){2, {x->size[0], x->size[1] * (x->size[1] + 1) / 2}};
     return PLUMB_OK;
 }
+
+// ---- elementwise operations: one element in double ----
 
 #define SCALAR(name, expression)                                      \
     static double scalar_##name(const op_attr *attr, const double *x) \
@@ -252,7 +276,8 @@ static plumb_status triangle_of(tensor_shape *out, op_attr *attr, graph_node *co
         return expression;                                            \
     }
 
-static double logistic(double x)
+// 1 / (1 + e^-x) without overflow.
+static double sigmoid_of(double x)
 {
     return x >= 0 ? 1.0 / (1.0 + exp(-x)) : exp(x) / (1.0 + exp(x));
 }
@@ -270,26 +295,28 @@ SCALAR(reciprocal, 1.0 / x[0])
 SCALAR(sin, sin(x[0]))
 SCALAR(cos, cos(x[0]))
 SCALAR(tanh, tanh(x[0]))
-SCALAR(sigmoid, logistic(x[0]))
-// The textbook form overflows; this one never does.
+SCALAR(sigmoid, sigmoid_of(x[0]))
+// log(1 + e^x). The textbook form overflows; this one does not.
 SCALAR(softplus, fmax(x[0], 0.0) + log1p(exp(-fabs(x[0]))))
-// x and s = sigmoid(x): swish, and its first and second derivative [Higgins21, code].
+// Inputs x and s = sigmoid(x): swish x s, and its first and second derivative by x.
 SCALAR(swish, x[0] * x[1])
 SCALAR(swish_grad, x[1] * (1.0 + x[0] * (1.0 - x[1])))
 SCALAR(swish_grad2, x[1] * (1.0 - x[1]) * (2.0 + x[0] * (1.0 - 2.0 * x[1])))
 SCALAR(erf, erf(x[0]))
 SCALAR(atan2, atan2(x[0], x[1]))
 SCALAR(leaky_relu, x[0] >= 0 ? x[0] : attr->value * x[0])
-// At exactly 0 a leaky ReLU has slope 1, a ReLU slope 0, as JAX has them.
+// At exactly 0 a leaky ReLU has slope 1 and a ReLU slope 0, as in JAX.
 SCALAR(leaky_relu_grad, x[0] > 0 || (x[0] == 0 && attr->value > 0) ? 1.0 : attr->value)
 
-static double product_flops(const graph_node *n)
+// ---- cost: a multiplication and an addition count as two ----
+
+static double matmul_flops(const graph_node *n)
 {
     const tensor_shape *a = &n->in[0]->shape;
     return 2.0 * (double)shape_count(&n->shape) * (double)a->size[!n->attr.ta];
 }
 
-static double products_flops(const graph_node *n)
+static double batch_matmul_flops(const graph_node *n)
 {
     const tensor_shape *a = &n->in[0]->shape;
     return 2.0 * (double)shape_count(&n->shape) * (double)a->size[n->attr.ta ? 1 : 2];
@@ -302,84 +329,88 @@ static double conv_flops(const graph_node *n)
 }
 
 // clang-format off
-#define SAME(n, f)      .inputs = n, .infer_shape = same, .gradient = op_gradient_##f, .scalar = scalar_##f
-#define REST(f)         .gradient = op_gradient_##f, .reference = op_reference_##f, .fast = op_fast_##f
+#define ELEMENTWISE(n, f) .inputs = n, .infer_shape = infer_same, .gradient = op_gradient_##f, .scalar = scalar_##f
+#define KERNEL(n, f)      .inputs = n, .infer_shape = infer_##f, .gradient = op_gradient_##f, .reference = op_reference_##f, .fast = op_fast_##f
 static const op_kind_info table[OP_KIND_COUNT] = {
-    [OP_LEAF]            = {"leaf",           .inputs = 0, .infer_shape = given},
-    [OP_CONSTANT]        = {"constant",       .inputs = 0, .infer_shape = given, .reference = op_reference_constant, .fast = op_fast_constant},
-    [OP_ADD]             = {"add",            SAME(2, add)},
-    [OP_SUBTRACT]        = {"subtract",       SAME(2, subtract)},
-    [OP_MULTIPLY]        = {"multiply",       SAME(2, multiply)},
-    [OP_DIVIDE]          = {"divide",         SAME(2, divide)},
-    [OP_SCALE]           = {"scale",          SAME(1, scale)},
-    [OP_ADD_SCALAR]      = {"shift",          SAME(1, add_scalar)},
-    [OP_EXP]             = {"exp",            SAME(1, exp)},
-    [OP_LOG]             = {"log",            SAME(1, log)},
-    [OP_SQRT]            = {"sqrt",           SAME(1, sqrt)},
-    [OP_RECIPROCAL]      = {"reciprocal",     SAME(1, reciprocal)},
-    [OP_SIN]             = {"sin",            SAME(1, sin)},
-    [OP_COS]             = {"cos",            SAME(1, cos)},
-    [OP_TANH]            = {"tanh",           SAME(1, tanh)},
-    [OP_SIGMOID]         = {"sigmoid",        SAME(1, sigmoid)},
-    [OP_SOFTPLUS]        = {"softplus",       SAME(1, softplus)},
-    [OP_SWISH]           = {"swish",          SAME(2, swish)},
-    [OP_SWISH_GRAD]          = {"swish1",         SAME(2, swish_grad)},
-    [OP_SWISH_GRAD2]          = {"swish2",         SAME(2, swish_grad2)},
-    [OP_ERF]             = {"erf",            SAME(1, erf)},
-    [OP_ATAN2]           = {"atan2",          SAME(2, atan2)},
-    [OP_LEAKY_RELU]      = {"leaky",          SAME(1, leaky_relu)},
-    [OP_LEAKY_RELU_GRAD] = {"step",           SAME(1, leaky_relu_grad)},
-    [OP_ADD_N]           = {"total",          .inputs = -1, .infer_shape = same, .gradient = op_gradient_add_n, .reference = op_reference_add_n},
-    [OP_MATMUL]          = {"matmul",         .inputs = 2, .infer_shape = matrices, REST(matmul),
-                           .scratch = op_fast_matmul_scratch, .accumulates = true, .flops = product_flops},
-    [OP_CONV]            = {"conv",           .inputs = 2, .infer_shape = images, REST(conv),
-                           .scratch = op_fast_conv_scratch, .flops = conv_flops},
-    [OP_CONV_GRAD_INPUT]       = {"conv_data",      .inputs = 2, .infer_shape = images_data, REST(conv_grad_input),
-                           .scratch = op_fast_conv_scratch, .flops = conv_flops},
-    [OP_CONV_GRAD_WEIGHTS]    = {"conv_weights",   .inputs = 2, .infer_shape = images_weights, REST(conv_grad_weights),
-                           .scratch = op_fast_conv_scratch, .accumulates = true, .flops = conv_flops},
-    [OP_UPCONV]          = {"upconv",         .inputs = 2, .infer_shape = images, REST(upconv),
-                           .scratch = op_fast_upconv_scratch, .flops = conv_flops},
-    [OP_UPCONV_GRAD_INPUT]     = {"upconv_data",    .inputs = 2, .infer_shape = images_half_data, REST(upconv_grad_input),
-                           .scratch = op_fast_upconv_scratch, .flops = conv_flops},
-    [OP_UPCONV_GRAD_WEIGHTS]  = {"upconv_weights", .inputs = 2, .infer_shape = images_weights, REST(upconv_grad_weights),
-                           .scratch = op_fast_upconv_scratch, .accumulates = true, .flops = conv_flops},
-    [OP_UPSAMPLE]        = {"upsample",       .inputs = 1, .infer_shape = twice, REST(upsample)},
-    [OP_SUM_POOL2]       = {"downsum",        .inputs = 1, .infer_shape = half, REST(sum_pool2)},
-    [OP_BATCH_MATMUL]    = {"products",       .inputs = 2, .infer_shape = item_matrices, REST(batch_matmul),
-                           .scratch = op_fast_batch_matmul_scratch, .flops = products_flops},
-    [OP_BATCH_SOLVE]     = {"solve",          .inputs = 2, .infer_shape = equations, REST(batch_solve)},
-    [OP_FILL_UPPER]      = {"upper",          .inputs = 1, .infer_shape = triangle_in, REST(fill_upper)},
-    [OP_TAKE_UPPER]      = {"triangle",       .inputs = 1, .infer_shape = triangle_of, REST(take_upper)},
-    [OP_RESHAPE]         = {"reshape",        .inputs = 1, .infer_shape = same_count, REST(reshape)},
-    [OP_SLICE]           = {"slice",          .inputs = 1, .infer_shape = part, REST(slice)},
-    [OP_PAD_SLICE]       = {"embed",          .inputs = 1, .infer_shape = hole, REST(pad_slice)},
-    [OP_CONCAT]          = {"concat",         .inputs = -1, .infer_shape = joined, REST(concat)},
-    [OP_BROADCAST]       = {"broadcast",      .inputs = 1, .infer_shape = spread, REST(broadcast)},
-    [OP_TRANSPOSE]       = {"transpose",      .inputs = 1, .infer_shape = turned, REST(transpose)},
-    [OP_SUM]             = {"sum",            .inputs = 1, .infer_shape = summed, REST(sum), .accumulates = true},
+    [OP_LEAF]                = {"leaf",                .inputs = 0, .infer_shape = infer_given},
+    [OP_CONSTANT]            = {"constant",            .inputs = 0, .infer_shape = infer_given,
+                                .reference = op_reference_constant, .fast = op_fast_constant},
+    [OP_ADD]                 = {"add",                 ELEMENTWISE(2, add)},
+    [OP_SUBTRACT]            = {"subtract",            ELEMENTWISE(2, subtract)},
+    [OP_MULTIPLY]            = {"multiply",            ELEMENTWISE(2, multiply)},
+    [OP_DIVIDE]              = {"divide",              ELEMENTWISE(2, divide)},
+    [OP_SCALE]               = {"scale",               ELEMENTWISE(1, scale)},
+    [OP_ADD_SCALAR]          = {"add_scalar",          ELEMENTWISE(1, add_scalar)},
+    [OP_EXP]                 = {"exp",                 ELEMENTWISE(1, exp)},
+    [OP_LOG]                 = {"log",                 ELEMENTWISE(1, log)},
+    [OP_SQRT]                = {"sqrt",                ELEMENTWISE(1, sqrt)},
+    [OP_RECIPROCAL]          = {"reciprocal",          ELEMENTWISE(1, reciprocal)},
+    [OP_SIN]                 = {"sin",                 ELEMENTWISE(1, sin)},
+    [OP_COS]                 = {"cos",                 ELEMENTWISE(1, cos)},
+    [OP_TANH]                = {"tanh",                ELEMENTWISE(1, tanh)},
+    [OP_SIGMOID]             = {"sigmoid",             ELEMENTWISE(1, sigmoid)},
+    [OP_SOFTPLUS]            = {"softplus",            ELEMENTWISE(1, softplus)},
+    [OP_SWISH]               = {"swish",               ELEMENTWISE(2, swish)},
+    [OP_SWISH_GRAD]          = {"swish_grad",          ELEMENTWISE(2, swish_grad)},
+    [OP_SWISH_GRAD2]         = {"swish_grad2",         ELEMENTWISE(2, swish_grad2)},
+    [OP_ERF]                 = {"erf",                 ELEMENTWISE(1, erf)},
+    [OP_ATAN2]               = {"atan2",               ELEMENTWISE(2, atan2)},
+    [OP_LEAKY_RELU]          = {"leaky_relu",          ELEMENTWISE(1, leaky_relu)},
+    [OP_LEAKY_RELU_GRAD]     = {"leaky_relu_grad",     ELEMENTWISE(1, leaky_relu_grad)},
+    [OP_ADD_N]               = {"add_n",               .inputs = -1, .infer_shape = infer_same,
+                                .gradient = op_gradient_add_n, .reference = op_reference_add_n},
+    [OP_MATMUL]              = {"matmul",              KERNEL(2, matmul), .scratch = op_fast_matmul_scratch,
+                                .accumulates = true, .flops = matmul_flops},
+    [OP_CONV]                = {"conv",                KERNEL(2, conv), .scratch = op_fast_conv_scratch,
+                                .flops = conv_flops},
+    [OP_CONV_GRAD_INPUT]     = {"conv_grad_input",     KERNEL(2, conv_grad_input), .scratch = op_fast_conv_scratch,
+                                .flops = conv_flops},
+    [OP_CONV_GRAD_WEIGHTS]   = {"conv_grad_weights",   KERNEL(2, conv_grad_weights), .scratch = op_fast_conv_scratch,
+                                .accumulates = true, .flops = conv_flops},
+    [OP_UPCONV]              = {"upconv",              KERNEL(2, upconv), .scratch = op_fast_upconv_scratch,
+                                .flops = conv_flops},
+    [OP_UPCONV_GRAD_INPUT]   = {"upconv_grad_input",   KERNEL(2, upconv_grad_input), .scratch = op_fast_upconv_scratch,
+                                .flops = conv_flops},
+    [OP_UPCONV_GRAD_WEIGHTS] = {"upconv_grad_weights", KERNEL(2, upconv_grad_weights), .scratch = op_fast_upconv_scratch,
+                                .accumulates = true, .flops = conv_flops},
+    [OP_UPSAMPLE]            = {"upsample",            KERNEL(1, upsample)},
+    [OP_SUM_POOL2]           = {"sum_pool2",           KERNEL(1, sum_pool2)},
+    [OP_BATCH_MATMUL]        = {"batch_matmul",        KERNEL(2, batch_matmul), .scratch = op_fast_batch_matmul_scratch,
+                                .flops = batch_matmul_flops},
+    [OP_BATCH_SOLVE]         = {"batch_solve",         KERNEL(2, batch_solve)},
+    [OP_FILL_UPPER]          = {"fill_upper",          KERNEL(1, fill_upper)},
+    [OP_TAKE_UPPER]          = {"take_upper",          KERNEL(1, take_upper)},
+    [OP_RESHAPE]             = {"reshape",             KERNEL(1, reshape)},
+    [OP_SLICE]               = {"slice",               KERNEL(1, slice)},
+    [OP_PAD_SLICE]           = {"pad_slice",           KERNEL(1, pad_slice)},
+    [OP_CONCAT]              = {"concat",              KERNEL(-1, concat)},
+    [OP_BROADCAST]           = {"broadcast",           KERNEL(1, broadcast)},
+    [OP_TRANSPOSE]           = {"transpose",           KERNEL(1, transpose)},
+    [OP_SUM]                 = {"sum",                 KERNEL(1, sum), .accumulates = true},
 };
 // clang-format on
 
-const op_kind_info *op_info(int op)
+const op_kind_info *op_info(op_kind op)
 {
     return &table[op];
 }
 
-bool op_elementwise(int op)
+bool op_elementwise(op_kind op)
 {
     return table[op].scalar != NULL;
 }
 
-plumb_status op_shape(tensor_shape *out, op_attr *attr, int op, int inputs, graph_node *const *in)
+plumb_status op_infer_shape(tensor_shape *out, op_attr *attr, op_kind op, int inputs,
+                            graph_node *const *in)
 {
-    const op_kind_info *row = &table[op];
-    if (row->inputs >= 0 ? inputs != row->inputs : inputs < 1)
-        return fail(PLUMB_ESHAPE, "%s wants %d inputs, got %d", row->name, row->inputs, inputs);
-    plumb_status st = row->infer_shape(out, attr, in, inputs);
+    const op_kind_info *info = &table[op];
+    if (info->inputs >= 0 ? inputs != info->inputs : inputs < 1)
+        return fail(PLUMB_ESHAPE, "%s needs %d inputs, got %d", info->name, info->inputs, inputs);
+    plumb_status st = info->infer_shape(out, attr, in, inputs);
     if (st) return st;
     for (int i = 0; i < out->rank; i++)
         if (out->size[i] < 0 || out->size[i] > INT64_C(1) << 40)
-            return fail(PLUMB_ESHAPE, "%s: an axis of %lld", row->name, (long long)out->size[i]);
+            return fail(PLUMB_ESHAPE, "%s: an axis has size %lld", info->name,
+                        (long long)out->size[i]);
     return PLUMB_OK;
 }

@@ -1,157 +1,169 @@
 // SPDX-License-Identifier: MIT
-// A place in one block for every value, from the step that makes it to the last that reads it: a
-// walk through the steps with a list of what is free, the tightest gap first.
+// Fourth step of planning: an offset in one block of memory for every value, reserved from the call
+// that writes it to the last call that reads it. The walk through the calls keeps a list of gaps
+// and takes the smallest gap that fits (best fit).
 #include <string.h>
 
 #include "engine/plan.h"
 
-enum { GRAIN = 16 }; // elements; 64 bytes of float
+enum { GRAIN = 16 }; // elements; offsets and sizes are multiples of it: 64 bytes of float
 
-typedef struct gap {
-    int64_t start, size;
-} gap;
+typedef struct memory_gap {
+    int64_t start, size; // elements
+} memory_gap;
 
-typedef struct placer {
-    plan *p;
-    gap *gap; // sorted by start, none touching another
+typedef struct memory_planner {
+    graph_plan *plan;
+    memory_gap *gap; // sorted by start; no two touch
     int gaps;
-    int64_t top; // end of the block so far
-    int position;
-} placer;
+    int64_t top;  // end of the block so far
+    int position; // of the current call in the order
+} memory_planner;
 
-static int64_t grains(const plan_value *c)
+static int64_t padded_size(const plan_value *value)
 {
-    return (shape_count(&c->n->shape) + GRAIN - 1) / GRAIN * GRAIN;
+    return (shape_count(&value->node->shape) + GRAIN - 1) / GRAIN * GRAIN;
 }
 
-static void drop_gap(placer *f, int i)
+// ---- gaps ----
+
+static void remove_gap(memory_planner *planner, int i)
 {
-    f->gaps--;
-    memmove(f->gap + i, f->gap + i + 1, (size_t)(f->gaps - i) * sizeof *f->gap);
+    planner->gaps--;
+    memmove(planner->gap + i, planner->gap + i + 1,
+            (size_t)(planner->gaps - i) * sizeof *planner->gap);
 }
 
-static int64_t take(placer *f, int64_t size)
+static int64_t reserve_memory(memory_planner *planner, int64_t size)
 {
+    memory_gap *gap = planner->gap;
     int best = -1;
-    for (int i = 0; i < f->gaps; i++)
-        if (f->gap[i].size >= size && (best < 0 || f->gap[i].size < f->gap[best].size)) best = i;
+    for (int i = 0; i < planner->gaps; i++)
+        if (gap[i].size >= size && (best < 0 || gap[i].size < gap[best].size)) best = i;
     if (best >= 0) {
-        int64_t at = f->gap[best].start;
-        f->gap[best].start += size;
-        f->gap[best].size -= size;
-        if (!f->gap[best].size) drop_gap(f, best);
-        return at;
+        int64_t start = gap[best].start;
+        gap[best].start += size;
+        gap[best].size -= size;
+        if (!gap[best].size) remove_gap(planner, best);
+        return start;
     }
-    // A gap at the very end grows with the block.
-    gap *last = f->gaps ? &f->gap[f->gaps - 1] : NULL;
-    int64_t at = last && last->start + last->size == f->top ? last->start : f->top;
-    if (at != f->top) f->gaps--;
-    f->top = at + size;
-    return at;
+    // No gap fits: the block grows, from a gap at its end if there is one.
+    memory_gap *last = planner->gaps ? &gap[planner->gaps - 1] : NULL;
+    int64_t start = last && last->start + last->size == planner->top ? last->start : planner->top;
+    if (start != planner->top) planner->gaps--;
+    planner->top = start + size;
+    return start;
 }
 
-static void give(placer *f, int64_t start, int64_t size)
+static void release_memory(memory_planner *planner, int64_t start, int64_t size)
 {
     if (!size) return;
+    memory_gap *gap = planner->gap;
     int i = 0;
-    while (i < f->gaps && f->gap[i].start < start) i++;
-    bool left = i > 0 && f->gap[i - 1].start + f->gap[i - 1].size == start;
-    bool right = i < f->gaps && start + size == f->gap[i].start;
-    if (left) {
-        f->gap[i - 1].size += size;
-        if (right) {
-            f->gap[i - 1].size += f->gap[i].size;
-            drop_gap(f, i);
+    while (i < planner->gaps && gap[i].start < start) i++;
+    bool touches_left = i > 0 && gap[i - 1].start + gap[i - 1].size == start;
+    bool touches_right = i < planner->gaps && start + size == gap[i].start;
+    if (touches_left) {
+        gap[i - 1].size += size;
+        if (touches_right) {
+            gap[i - 1].size += gap[i].size;
+            remove_gap(planner, i);
         }
-    } else if (right) {
-        f->gap[i].start = start;
-        f->gap[i].size += size;
+    } else if (touches_right) {
+        gap[i].start = start;
+        gap[i].size += size;
     } else {
-        memmove(f->gap + i + 1, f->gap + i, (size_t)(f->gaps - i) * sizeof *f->gap);
-        f->gap[i] = (gap){start, size};
-        f->gaps++;
+        memmove(gap + i + 1, gap + i, (size_t)(planner->gaps - i) * sizeof *gap);
+        gap[i] = (memory_gap){start, size};
+        planner->gaps++;
     }
 }
 
-static void written(placer *f, int c)
+// ---- lifetimes ----
+
+static void note_read(void *context, int v)
 {
-    plan_value *h = &f->p->cell[f->p->cell[c].home];
-    if (h->born < 0) h->born = f->position;
-    if (h->dies < f->position) h->dies = f->position;
+    memory_planner *planner = context;
+    plan_value *home = &planner->plan->value[planner->plan->value[v].home];
+    if (home->last_used < planner->position) home->last_used = planner->position;
 }
 
-static void read(void *to, int c)
+static void note_write(memory_planner *planner, int v)
 {
-    placer *f = to;
-    plan_value *h = &f->p->cell[f->p->cell[c].home];
-    if (h->dies < f->position) h->dies = f->position;
+    plan_value *home = &planner->plan->value[planner->plan->value[v].home];
+    if (home->born < 0) home->born = planner->position;
+    if (home->last_used < planner->position) home->last_used = planner->position;
 }
 
-static void find_lives(placer *f)
+static void find_lifetimes(memory_planner *planner)
 {
-    plan *p = f->p;
-    for (int c = 0; c < p->cells; c++) {
-        plan_value *me = &p->cell[c];
-        me->born = me->dies = -1;
-        if (!p->judge && me->n->op == OP_RESHAPE)
-            me->home = p->cell[plan_find_storage(p, c, false)].home;
-        bool kept = me->n->op == OP_LEAF && (p->judge || !me->n->attr.bound);
-        if (kept) me->born = 0, me->dies = p->units;
+    graph_plan *plan = planner->plan;
+    // Inputs live from the first call to past the last. Bound leaves are in the caller's memory.
+    for (int v = 0; v < plan->values; v++) {
+        plan_value *value = &plan->value[v];
+        value->born = value->last_used = -1;
+        if (!plan->reference && value->node->op == OP_RESHAPE)
+            value->home = plan->value[plan_find_storage(plan, v, false)].home;
+        bool in_block = value->node->op == OP_LEAF && (plan->reference || !value->node->attr.bound);
+        if (in_block) value->born = 0, value->last_used = plan->calls;
     }
-    for (f->position = 0; f->position < p->units; f->position++) {
-        const plan_call *u = &p->unit[p->order[f->position]];
-        plan_visit_reads(p, u, read, f);
-        if (u->kind != PLAN_CALL_FUSED) {
-            written(f, u->result);
+    for (planner->position = 0; planner->position < plan->calls; planner->position++) {
+        const plan_call *call = &plan->call[plan->order[planner->position]];
+        plan_visit_reads(plan, call, note_read, planner);
+        if (call->kind != PLAN_CALL_FUSED) {
+            note_write(planner, call->result);
             continue;
         }
-        for (int i = 0; i < u->members; i++) {
-            int c = p->member[u->first + i];
-            if (p->cell[c].stored) written(f, c);
+        for (int i = 0; i < call->members; i++) {
+            int v = plan->member[call->first_member + i];
+            if (plan->value[v].stored) note_write(planner, v);
         }
     }
-    for (int c = 0; c < p->cells; c++)
-        if (p->cell[c].output) p->cell[p->cell[c].home].dies = p->units;
+    // Outputs stay until the caller has read them.
+    for (int v = 0; v < plan->values; v++)
+        if (plan->value[v].output) plan->value[plan->value[v].home].last_used = plan->calls;
 }
 
-// Lists of homes by a position, linked through `next`.
-static plumb_status by_position(plan *p, int **head, int **next, bool by_birth)
+// For every position the homes that are born there, or last used there: a list that starts at
+// (*head)[position] and continues at (*next)[v]; -1 ends it.
+static plumb_status list_by_position(graph_plan *plan, int **head, int **next, bool by_birth)
 {
-    *head = ARENA_ALLOC(p->mem, int, (p->units + 1));
-    *next = ARENA_ALLOC(p->mem, int, p->cells);
+    *head = ARENA_ALLOC(plan->memory, int, (plan->calls + 1));
+    *next = ARENA_ALLOC(plan->memory, int, plan->values);
     if (!*head || !*next) return PLUMB_EMEMORY;
-    for (int i = 0; i <= p->units; i++) (*head)[i] = -1;
-    for (int c = p->cells - 1; c >= 0; c--) {
-        const plan_value *me = &p->cell[c];
-        if (me->home != c || me->born < 0) continue;
-        int at = by_birth ? me->born : me->dies;
-        (*next)[c] = (*head)[at];
-        (*head)[at] = c;
+    for (int i = 0; i <= plan->calls; i++) (*head)[i] = -1;
+    for (int v = plan->values - 1; v >= 0; v--) {
+        const plan_value *value = &plan->value[v];
+        if (value->home != v || value->born < 0) continue;
+        int position = by_birth ? value->born : value->last_used;
+        (*next)[v] = (*head)[position];
+        (*head)[position] = v;
     }
     return PLUMB_OK;
 }
 
-plumb_status plan_memory(plan *p)
+plumb_status plan_memory(graph_plan *plan)
 {
-    placer f = {.p = p};
-    f.gap = ARENA_ALLOC(p->mem, gap, (p->cells + 1));
-    if (!f.gap) return PLUMB_EMEMORY;
-    find_lives(&f);
-    int *born, *next_born, *dies, *next_dies;
-    plumb_status st = by_position(p, &born, &next_born, true);
-    if (!st) st = by_position(p, &dies, &next_dies, false);
+    memory_planner planner = {.plan = plan};
+    planner.gap = ARENA_ALLOC(plan->memory, memory_gap, (plan->values + 1));
+    if (!planner.gap) return PLUMB_EMEMORY;
+    find_lifetimes(&planner);
+    int *born, *next_born, *last_used, *next_last_used;
+    plumb_status st = list_by_position(plan, &born, &next_born, true);
+    if (!st) st = list_by_position(plan, &last_used, &next_last_used, false);
     if (st) return st;
 
-    for (int i = 0; i <= p->units; i++) {
-        for (int c = born[i]; c >= 0; c = next_born[c]) {
-            int64_t size = grains(&p->cell[c]);
-            p->cell[c].offset = take(&f, size);
-            p->sum += size;
-            p->biggest = size > p->biggest ? size : p->biggest;
+    // Through the calls: first reserve what is written here, then release what is not used later.
+    for (int i = 0; i <= plan->calls; i++) {
+        for (int v = born[i]; v >= 0; v = next_born[v]) {
+            int64_t size = padded_size(&plan->value[v]);
+            plan->value[v].offset = reserve_memory(&planner, size);
+            plan->total_size += size;
+            plan->largest_size = size > plan->largest_size ? size : plan->largest_size;
         }
-        for (int c = dies[i]; c >= 0; c = next_dies[c])
-            give(&f, p->cell[c].offset, grains(&p->cell[c]));
+        for (int v = last_used[i]; v >= 0; v = next_last_used[v])
+            release_memory(&planner, plan->value[v].offset, padded_size(&plan->value[v]));
     }
-    p->block = f.top;
+    plan->block_size = planner.top;
     return PLUMB_OK;
 }

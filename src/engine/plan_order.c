@@ -1,130 +1,144 @@
 // SPDX-License-Identifier: MIT
-// Units in an order that respects who needs whom: of those that are ready, the one whose nodes were
-// made first, which follows the model forwards and its gradient backwards.
+// Third step of planning: the order in which the calls run. A topological sort; among the calls
+// that could run next it takes the one whose node was created first, which follows the model
+// forward and then its gradient backward.
 #include "engine/plan.h"
 
-typedef struct edge {
+// `to` must run after the call whose list this is.
+typedef struct call_edge {
     int to;
-    struct edge *next;
-} edge;
+    struct call_edge *next;
+} call_edge;
 
-typedef struct sorter {
-    plan *p;
-    edge **out;   // by unit
-    int *waiting; // units it still waits for
-    int *heap, ready;
-    int to; // while edges are collected
-    bool short_of_memory;
-} sorter;
+typedef struct call_sorter {
+    graph_plan *plan;
+    call_edge **successors; // by call
+    int *waits_for;         // by call: number of calls that must still run before it
+    int *heap;              // calls that can run now; the first of them at the top
+    int heap_size;
+    int reader; // the call whose reads are being linked
+    bool out_of_memory;
+} call_sorter;
 
-static bool before(const sorter *s, int a, int b)
+// ---- a heap of the calls that can run ----
+
+static bool runs_before(const call_sorter *sorter, int a, int b)
 {
-    const plan_call *x = &s->p->unit[a], *y = &s->p->unit[b];
+    const plan_call *x = &sorter->plan->call[a], *y = &sorter->plan->call[b];
     if (x->stage != y->stage) return x->stage < y->stage;
     return x->key != y->key ? x->key < y->key : a < b;
 }
 
-static void push(sorter *s, int u)
+static void heap_push(call_sorter *sorter, int c)
 {
-    int i = s->ready++;
-    for (; i > 0 && before(s, u, s->heap[(i - 1) / 2]); i = (i - 1) / 2)
-        s->heap[i] = s->heap[(i - 1) / 2];
-    s->heap[i] = u;
+    int i = sorter->heap_size++;
+    for (; i > 0 && runs_before(sorter, c, sorter->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        sorter->heap[i] = sorter->heap[(i - 1) / 2];
+    sorter->heap[i] = c;
 }
 
-static int pop(sorter *s)
+static int heap_pop(call_sorter *sorter)
 {
-    int top = s->heap[0], last = s->heap[--s->ready], i = 0;
+    int *heap = sorter->heap;
+    int top = heap[0], last = heap[--sorter->heap_size], i = 0;
     for (;;) {
         int child = 2 * i + 1;
-        if (child >= s->ready) break;
-        if (child + 1 < s->ready && before(s, s->heap[child + 1], s->heap[child])) child++;
-        if (!before(s, s->heap[child], last)) break;
-        s->heap[i] = s->heap[child];
+        if (child >= sorter->heap_size) break;
+        if (child + 1 < sorter->heap_size && runs_before(sorter, heap[child + 1], heap[child]))
+            child++;
+        if (!runs_before(sorter, heap[child], last)) break;
+        heap[i] = heap[child];
         i = child;
     }
-    s->heap[i] = last;
+    heap[i] = last;
     return top;
 }
 
-static void link(sorter *s, int from, int to)
+// ---- dependencies ----
+
+static void add_edge(call_sorter *sorter, int from, int to)
 {
     if (from < 0 || from == to) return;
-    edge *e = ARENA_ALLOC(s->p->mem, edge, 1);
-    if (!e) {
-        s->short_of_memory = true;
+    call_edge *edge = ARENA_ALLOC(sorter->plan->memory, call_edge, 1);
+    if (!edge) {
+        sorter->out_of_memory = true;
         return;
     }
-    *e = (edge){.to = to, .next = s->out[from]};
-    s->out[from] = e;
-    s->waiting[to]++;
+    *edge = (call_edge){.to = to, .next = sorter->successors[from]};
+    sorter->successors[from] = edge;
+    sorter->waits_for[to]++;
 }
 
-static void link_read(void *to, int c)
+static void link_read(void *context, int v)
 {
-    sorter *s = to;
-    link(s, s->p->cell[c].unit, s->to);
+    call_sorter *sorter = context;
+    add_edge(sorter, sorter->plan->value[v].call, sorter->reader);
 }
 
-// A total is there when all that is added to it is.
-static void link_total(sorter *s, int u)
+// A sum is complete when every part that is added in place has been.
+static void link_sum_parts(call_sorter *sorter, int c)
 {
-    const graph_node *n = s->p->cell[s->p->unit[u].result].n;
-    for (int k = 0; k < n->inputs; k++) {
-        int part = plan_value_index(s->p, n->in[k]);
-        if (s->p->cell[part].home == s->p->unit[u].result) link(s, s->p->cell[part].unit, u);
+    const graph_plan *plan = sorter->plan;
+    const int sum = plan->call[c].result;
+    const graph_node *node = plan->value[sum].node;
+    for (int k = 0; k < node->inputs; k++) {
+        int part = plan_value_index(plan, node->in[k]);
+        if (plan->value[part].home == sum) add_edge(sorter, plan->value[part].call, c);
     }
 }
 
-static void link_all(sorter *s)
+static void link_calls(call_sorter *sorter)
 {
-    plan *p = s->p;
-    for (int u = 0; u < p->units; u++) {
-        s->to = u;
-        plan_visit_reads(p, &p->unit[u], link_read, s);
-        if (p->unit[u].kind == PLAN_CALL_NONE) link_total(s, u);
-        if (p->unit[u].kind == PLAN_CALL_ADD) link(s, u, p->cell[p->unit[u].result].unit);
+    graph_plan *plan = sorter->plan;
+    for (int c = 0; c < plan->calls; c++) {
+        const plan_call *call = &plan->call[c];
+        sorter->reader = c;
+        plan_visit_reads(plan, call, link_read, sorter);
+        if (call->kind == PLAN_CALL_NONE) link_sum_parts(sorter, c);
+        if (call->kind == PLAN_CALL_ADD) add_edge(sorter, c, plan->value[call->result].call);
     }
 }
 
-// The first of the parts of a total to run writes; the others add.
-static plumb_status mark_first(plan *p)
+// The first part of a sum that runs overwrites the memory; the others add to it.
+static plumb_status find_accumulating(graph_plan *plan)
 {
-    bool *begun = ARENA_ALLOC(p->mem, bool, p->cells);
-    if (!begun) return PLUMB_EMEMORY;
-    for (int i = 0; i < p->units; i++) {
-        plan_call *u = &p->unit[p->order[i]];
-        u->position = i;
-        if (u->kind == PLAN_CALL_FUSED || u->kind == PLAN_CALL_NONE) continue;
-        int home = p->cell[u->result].home;
-        if (p->cell[home].n->op != OP_ADD_N || p->judge) continue;
-        u->accumulate = begun[home];
-        begun[home] = true;
+    bool *written = ARENA_ALLOC(plan->memory, bool, plan->values);
+    if (!written) return PLUMB_EMEMORY;
+    for (int i = 0; i < plan->calls; i++) {
+        plan_call *call = &plan->call[plan->order[i]];
+        call->position = i;
+        if (call->kind == PLAN_CALL_FUSED || call->kind == PLAN_CALL_NONE) continue;
+        int home = plan->value[call->result].home;
+        if (plan->value[home].node->op != OP_ADD_N || plan->reference) continue;
+        call->accumulate = written[home];
+        written[home] = true;
     }
     return PLUMB_OK;
 }
 
-plumb_status plan_order(plan *p)
+plumb_status plan_order(graph_plan *plan)
 {
-    sorter s = {.p = p};
-    s.out = ARENA_ALLOC(p->mem, edge *, p->units);
-    s.waiting = ARENA_ALLOC(p->mem, int, p->units);
-    s.heap = ARENA_ALLOC(p->mem, int, (p->units + 1));
-    p->order = ARENA_ALLOC(p->mem, int, p->units);
-    if (!s.out || !s.waiting || !s.heap || !p->order) return PLUMB_EMEMORY;
-    link_all(&s);
-    if (s.short_of_memory) return PLUMB_EMEMORY;
+    call_sorter sorter = {.plan = plan};
+    sorter.successors = ARENA_ALLOC(plan->memory, call_edge *, plan->calls);
+    sorter.waits_for = ARENA_ALLOC(plan->memory, int, plan->calls);
+    sorter.heap = ARENA_ALLOC(plan->memory, int, (plan->calls + 1));
+    plan->order = ARENA_ALLOC(plan->memory, int, plan->calls);
+    if (!sorter.successors || !sorter.waits_for || !sorter.heap || !plan->order)
+        return PLUMB_EMEMORY;
+    link_calls(&sorter);
+    if (sorter.out_of_memory) return PLUMB_EMEMORY;
 
-    for (int u = 0; u < p->units; u++)
-        if (!s.waiting[u]) push(&s, u);
+    // Start with the calls that wait for nothing; each call that runs may free others.
+    for (int c = 0; c < plan->calls; c++)
+        if (!sorter.waits_for[c]) heap_push(&sorter, c);
     int done = 0;
-    while (s.ready) {
-        int u = pop(&s);
-        p->order[done++] = u;
-        for (edge *e = s.out[u]; e; e = e->next)
-            if (!--s.waiting[e->to]) push(&s, e->to);
+    while (sorter.heap_size) {
+        int c = heap_pop(&sorter);
+        plan->order[done++] = c;
+        for (call_edge *edge = sorter.successors[c]; edge; edge = edge->next)
+            if (!--sorter.waits_for[edge->to]) heap_push(&sorter, edge->to);
     }
-    if (done != p->units)
-        return fail(PLUMB_EVALUE, "a graph of %d steps goes in circles", p->units);
-    return mark_first(p);
+    if (done != plan->calls)
+        return fail(PLUMB_EVALUE, "the calls of a graph depend on each other in a circle");
+    return find_accumulating(plan);
 }

@@ -1,92 +1,98 @@
 // SPDX-License-Identifier: MIT
-// Which nodes are needed, and how planning looks through those that only show others' values.
+// First step of planning: which nodes the outputs need. Also how the planner looks through
+// reshapes, broadcasts and slices to the memory that holds their elements.
 #include "engine/plan.h"
 
-int plan_value_index(const plan *p, const graph_node *n)
+int plan_value_index(const graph_plan *plan, const graph_node *node)
 {
-    return p->where[n->id];
+    return plan->value_of_node[node->id];
 }
 
-bool plan_is_view(const graph_node *n)
+bool plan_is_view(const graph_node *node)
 {
-    return n->op == OP_BROADCAST || n->op == OP_SLICE || n->op == OP_CONSTANT;
+    return node->op == OP_BROADCAST || node->op == OP_SLICE || node->op == OP_CONSTANT;
 }
 
-int plan_find_storage(const plan *p, int c, bool views)
+int plan_find_storage(const graph_plan *plan, int v, bool views)
 {
-    const graph_node *n = p->cell[c].n;
-    if (views && (n->op == OP_BROADCAST || n->op == OP_SLICE)) {
-        n = n->in[0];
-        c = plan_value_index(p, n);
+    const graph_node *node = plan->value[v].node;
+    if (views && (node->op == OP_BROADCAST || node->op == OP_SLICE)) {
+        node = node->in[0];
+        v = plan_value_index(plan, node);
     }
-    while (!p->judge && n->op == OP_RESHAPE) {
-        n = n->in[0];
-        c = plan_value_index(p, n);
+    // A reshape moves nothing: its elements are those of its input. In the reference form it
+    // copies.
+    while (!plan->reference && node->op == OP_RESHAPE) {
+        node = node->in[0];
+        v = plan_value_index(plan, node);
     }
-    return c;
+    return v;
 }
 
-static void reads_of_tape(const plan *p, const plan_call *u, void (*see)(void *, int), void *to)
+// A fused loop reads what its members take from outside of it. Constants are in its instructions.
+static void visit_fused_reads(const graph_plan *plan, const plan_call *call,
+                              void (*visit)(void *, int), void *context)
 {
-    for (int i = 0; i < u->members; i++) {
-        const graph_node *n = p->cell[p->member[u->first + i]].n;
-        for (int k = 0; k < n->inputs; k++) {
-            int c = plan_value_index(p, n->in[k]);
-            if (p->cell[c].unit == (int)(u - p->unit) || n->in[k]->op == OP_CONSTANT) continue;
-            see(to, plan_find_storage(p, c, true));
+    for (int i = 0; i < call->members; i++) {
+        const graph_node *node = plan->value[plan->member[call->first_member + i]].node;
+        for (int k = 0; k < node->inputs; k++) {
+            int v = plan_value_index(plan, node->in[k]);
+            if (plan->value[v].call == (int)(call - plan->call) || node->in[k]->op == OP_CONSTANT)
+                continue;
+            visit(context, plan_find_storage(plan, v, true));
         }
     }
 }
 
-void plan_visit_reads(const plan *p, const plan_call *u, void (*see)(void *to, int cell), void *to)
+void plan_visit_reads(const graph_plan *plan, const plan_call *call,
+                      void (*visit)(void *context, int v), void *context)
 {
-    if (u->kind == PLAN_CALL_FUSED) {
-        reads_of_tape(p, u, see, to);
-    } else if (u->kind == PLAN_CALL_ADD) {
-        see(to, plan_find_storage(p, u->source, false));
-    } else if (u->kind == PLAN_CALL_OP) {
-        const graph_node *n = p->cell[p->member[u->first]].n;
-        for (int k = 0; k < n->inputs; k++)
-            see(to, plan_find_storage(p, plan_value_index(p, n->in[k]), false));
-        if (u->bias >= 0) see(to, plan_find_storage(p, u->bias, false));
+    if (call->kind == PLAN_CALL_FUSED) {
+        visit_fused_reads(plan, call, visit, context);
+    } else if (call->kind == PLAN_CALL_ADD) {
+        visit(context, plan_find_storage(plan, call->source, false));
+    } else if (call->kind == PLAN_CALL_OP) {
+        const graph_node *node = plan->value[plan->member[call->first_member]].node;
+        for (int k = 0; k < node->inputs; k++)
+            visit(context, plan_find_storage(plan, plan_value_index(plan, node->in[k]), false));
+        if (call->bias >= 0) visit(context, plan_find_storage(plan, call->bias, false));
     }
 }
 
-static void need(bool *needed, const graph_node *n)
+plumb_status plan_collect_values(graph_plan *plan, graph_node *const *output, int outputs)
 {
-    needed[n->id] = true;
-}
+    int nodes = graph_size(plan->graph);
+    bool *needed = ARENA_ALLOC(plan->memory, bool, nodes);
+    plan->value_of_node = ARENA_ALLOC(plan->memory, int, nodes);
+    if (!needed || !plan->value_of_node) return PLUMB_EMEMORY;
 
-plumb_status plan_collect_values(plan *p, graph_node *const *output, int outputs)
-{
-    int nodes = graph_size(p->g);
-    bool *needed = ARENA_ALLOC(p->mem, bool, nodes);
-    p->where = ARENA_ALLOC(p->mem, int, nodes);
-    if (!needed || !p->where) return PLUMB_EMEMORY;
-    for (int i = 0; i < outputs; i++) need(needed, output[i]);
+    // Inputs have smaller ids than their users, so one pass from the end marks all that is needed.
+    for (int i = 0; i < outputs; i++) needed[output[i]->id] = true;
     for (int id = nodes - 1; id >= 0; id--) {
-        const graph_node *n = graph_get_node(p->g, id);
-        for (int k = 0; needed[id] && k < n->inputs; k++) need(needed, n->in[k]);
-        p->cells += needed[id];
+        const graph_node *node = graph_get_node(plan->graph, id);
+        for (int k = 0; needed[id] && k < node->inputs; k++) needed[node->in[k]->id] = true;
+        plan->values += needed[id];
     }
 
-    p->cell = ARENA_ALLOC(p->mem, plan_value, p->cells);
-    if (!p->cell) return PLUMB_EMEMORY;
-    int c = 0;
+    // Values in the order of their nodes. Count how often each is read.
+    plan->value = ARENA_ALLOC(plan->memory, plan_value, plan->values);
+    if (!plan->value) return PLUMB_EMEMORY;
+    int v = 0;
     for (int id = 0; id < nodes; id++) {
-        p->where[id] = -1;
+        plan->value_of_node[id] = -1;
         if (!needed[id]) continue;
-        graph_node *n = graph_get_node(p->g, id);
-        p->where[id] = c;
-        p->cell[c] = (plan_value){.n = n, .unit = -1, .home = c};
-        for (int k = 0; k < n->inputs; k++) p->cell[p->where[n->in[k]->id]].uses++;
-        c++;
+        graph_node *node = graph_get_node(plan->graph, id);
+        plan->value_of_node[id] = v;
+        plan->value[v] = (plan_value){.node = node, .call = -1, .home = v};
+        for (int k = 0; k < node->inputs; k++)
+            plan->value[plan->value_of_node[node->in[k]->id]].uses++;
+        v++;
     }
     for (int i = 0; i < outputs; i++) {
-        plan_value *o = &p->cell[plan_value_index(p, output[i])];
-        o->uses++;
-        o->output = true;
+        plan_value *value = &plan->value[plan_value_index(plan, output[i])];
+        value->uses++;
+        value->output = true;
     }
-    p->outputs = outputs;
+    plan->outputs = outputs;
     return PLUMB_OK;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A plan into steps that run: function, places of operands, scratch.
+// Turns a plan into steps that can run: each with its kernel, the locations of its operands and the
+// scratch memory it needs.
 #include "engine/program.h"
 
 #include <stdio.h>
@@ -8,265 +9,305 @@
 
 #include "engine/program_steps.h"
 
-typedef struct builder {
-    plan p;
-    graph_program *to;
-    int room; // operands
-} builder;
+typedef struct program_builder {
+    graph_plan plan;
+    graph_program *program;
+} program_builder;
 
-static program_location place_of(const builder *b, int c)
+static program_location locate_value(const program_builder *builder, int v)
 {
-    const plan_value *me = &b->p.cell[b->p.cell[c].home];
-    if (me->n->op == OP_LEAF && me->n->attr.bound && !b->p.judge) {
-        for (int i = 0; i < b->to->leaves; i++)
-            if (b->to->leaf[i] == me->n) return (program_location){.leaf = i};
+    const graph_plan *plan = &builder->plan;
+    const graph_program *program = builder->program;
+    const plan_value *home = &plan->value[plan->value[v].home];
+    if (home->node->op == OP_LEAF && home->node->attr.bound && !plan->reference) {
+        for (int i = 0; i < program->leaves; i++)
+            if (program->leaf[i] == home->node) return (program_location){.leaf = i};
     }
-    return (program_location){.leaf = -1, .offset = me->offset};
+    return (program_location){.leaf = -1, .offset = home->offset};
 }
 
-static void add_operand(builder *b, int c)
+static void add_operand(program_builder *builder, int v)
 {
-    b->to->operand[b->to->operands++] = place_of(b, c);
+    builder->program->operand[builder->program->operands++] = locate_value(builder, v);
 }
 
-static fused_operand view_of(const graph_node *n)
+static void require_scratch(graph_program *program, int64_t size)
 {
-    fused_operand v = {.view = FUSED_FULL};
-    if (n->op == OP_CONSTANT) {
-        v.view = FUSED_SCALAR;
-        v.number = (float)n->attr.value;
-    } else if (n->op == OP_BROADCAST) {
-        v.view = FUSED_BROADCAST;
-        v.middle = v.inner = 1;
-        for (int i = n->attr.axis; i < n->shape.rank; i++)
-            *(i < n->attr.axis + n->attr.axes ? &v.middle : &v.inner) *= n->shape.size[i];
-    } else if (n->op == OP_SLICE) {
-        v.view = FUSED_SLICE;
+    if (size > program->scratch_size) program->scratch_size = size;
+}
+
+// ---- fused loops ----
+
+// How a fused loop finds the elements of this operand.
+static fused_operand make_operand(const graph_node *node)
+{
+    fused_operand operand = {.view = FUSED_FULL};
+    const int axis = node->attr.axis, rank = node->shape.rank;
+    if (node->op == OP_CONSTANT) {
+        operand.view = FUSED_SCALAR;
+        operand.number = (float)node->attr.value;
+    } else if (node->op == OP_BROADCAST) {
+        operand.view = FUSED_BROADCAST;
+        operand.middle = operand.inner = 1;
+        for (int i = axis; i < rank; i++)
+            *(i < axis + node->attr.axes ? &operand.middle : &operand.inner) *= node->shape.size[i];
+    } else if (node->op == OP_SLICE) {
+        operand.view = FUSED_SLICE;
         int64_t inner = 1;
-        for (int i = n->attr.axis + 1; i < n->shape.rank; i++) inner *= n->shape.size[i];
-        v.part = n->shape.size[n->attr.axis] * inner;
-        v.whole = n->in[0]->shape.size[n->attr.axis] * inner;
-        v.start = n->attr.start * inner;
+        for (int i = axis + 1; i < rank; i++) inner *= node->shape.size[i];
+        operand.part = node->shape.size[axis] * inner;
+        operand.whole = node->in[0]->shape.size[axis] * inner;
+        operand.start = node->attr.start * inner;
     }
-    return v;
+    return operand;
 }
 
-// The register of an input of a tape's member: another member's, or an operand that is read.
-typedef struct taping {
-    builder *b;
-    const plan_call *u;
-    fused_operand *read;
-    int *seen; // cells of the reads
-    int reads;
-} taping;
+// A fused loop under construction. Registers 0 .. members-1 hold the results of its members, those
+// after them the operands that it reads.
+typedef struct fused_builder {
+    const graph_plan *plan;
+    const plan_call *call;
+    fused_operand *operand;
+    int *operand_value; // which value each operand is
+    int operands;
+} fused_builder;
 
-static int register_of(taping *t, const graph_node *n)
+// The register of a member's input: that of another member, or of an operand, added if it is new.
+static int find_register(fused_builder *fused, const graph_node *input)
 {
-    const plan *p = &t->b->p;
-    int c = plan_value_index(p, n);
-    for (int i = 0; i < t->u->members; i++)
-        if (p->member[t->u->first + i] == c) return i;
-    for (int i = 0; i < t->reads; i++)
-        if (t->seen[i] == c) return t->u->members + i;
-    t->seen[t->reads] = c;
-    t->read[t->reads] = view_of(n);
-    t->read[t->reads].reg = t->u->members + t->reads;
-    return t->u->members + t->reads++;
+    const graph_plan *plan = fused->plan;
+    const plan_call *call = fused->call;
+    int v = plan_value_index(plan, input);
+    for (int i = 0; i < call->members; i++)
+        if (plan->member[call->first_member + i] == v) return i;
+    for (int i = 0; i < fused->operands; i++)
+        if (fused->operand_value[i] == v) return call->members + i;
+    fused->operand_value[fused->operands] = v;
+    fused->operand[fused->operands] = make_operand(input);
+    fused->operand[fused->operands].reg = call->members + fused->operands;
+    return call->members + fused->operands++;
 }
 
-static plumb_status make_tape(builder *b, program_step *s, const plan_call *u)
+static plumb_status make_fused_step(program_builder *builder, program_step *step,
+                                    const plan_call *call)
 {
-    const plan *p = &b->p;
-    arena *mem = &b->to->mem;
-    fused_instruction *code = ARENA_ALLOC(mem, fused_instruction, u->members);
-    int *write = ARENA_ALLOC(mem, int, u->members);
-    taping t = {.b = b, .u = u};
-    t.read = ARENA_ALLOC(mem, fused_operand, (2 * u->members));
-    t.seen = ARENA_ALLOC(p->mem, int, (2 * u->members));
-    if (!code || !write || !t.read || !t.seen) return PLUMB_EMEMORY;
+    const graph_plan *plan = &builder->plan;
+    graph_program *program = builder->program;
+    const int *member = plan->member + call->first_member;
+    fused_instruction *code = ARENA_ALLOC(&program->memory, fused_instruction, call->members);
+    int *write = ARENA_ALLOC(&program->memory, int, call->members);
+    fused_builder fused = {.plan = plan, .call = call};
+    fused.operand = ARENA_ALLOC(&program->memory, fused_operand, (2 * call->members));
+    fused.operand_value = ARENA_ALLOC(plan->memory, int, (2 * call->members));
+    if (!code || !write || !fused.operand || !fused.operand_value) return PLUMB_EMEMORY;
 
-    s->operand = b->to->operands;
-    for (int i = 0; i < u->members; i++) {
-        const plan_value *c = &p->cell[p->member[u->first + i]];
-        code[i] = (fused_instruction){.op = c->n->op, .out = i, .value = (float)c->n->attr.value};
-        code[i].a = register_of(&t, c->n->in[0]);
-        code[i].b = c->n->inputs > 1 ? register_of(&t, c->n->in[1]) : code[i].a;
-        if (!c->stored) continue;
-        write[s->outs++] = i;
-        add_operand(b, p->member[u->first + i]);
+    // One instruction per member; members that are read from memory are outputs.
+    step->operand = program->operands;
+    for (int i = 0; i < call->members; i++) {
+        const plan_value *value = &plan->value[member[i]];
+        const graph_node *node = value->node;
+        code[i] = (fused_instruction){.op = node->op, .out = i, .value = (float)node->attr.value};
+        code[i].a = find_register(&fused, node->in[0]);
+        code[i].b = node->inputs > 1 ? find_register(&fused, node->in[1]) : code[i].a;
+        if (!value->stored) continue;
+        write[step->outs++] = i;
+        add_operand(builder, member[i]);
     }
-    for (int i = 0; i < t.reads; i++) {
-        bool number = t.read[i].view == FUSED_SCALAR;
-        add_operand(b, number ? p->member[u->first] : plan_find_storage(p, t.seen[i], true));
+    // A constant reads no memory; its location only fills the place.
+    for (int i = 0; i < fused.operands; i++) {
+        bool constant = fused.operand[i].view == FUSED_SCALAR;
+        add_operand(builder,
+                    constant ? member[0] : plan_find_storage(plan, fused.operand_value[i], true));
     }
-    s->ins = t.reads;
-    const plan_value *any = &p->cell[p->member[u->first]];
-    s->n = any->n;
-    s->tape = (fused_loop){.count = shape_count(&any->n->shape),
-                           .codes = u->members,
-                           .reads = t.reads,
-                           .writes = s->outs,
-                           .registers = u->members + t.reads,
-                           .code = code,
-                           .read = t.read,
-                           .write = write};
-    int64_t scratch = fused_loop_scratch(&s->tape);
-    if (scratch > b->to->scratch) b->to->scratch = scratch;
-    b->to->tapes++;
-    b->to->fused += u->members;
+    step->ins = fused.operands;
+    step->node = plan->value[member[0]].node;
+    step->fused = (fused_loop){.count = shape_count(&step->node->shape),
+                               .codes = call->members,
+                               .reads = fused.operands,
+                               .writes = step->outs,
+                               .registers = call->members + fused.operands,
+                               .code = code,
+                               .read = fused.operand,
+                               .write = write};
+    require_scratch(program, fused_loop_scratch(&step->fused));
+    program->fused_loops++;
+    program->fused_ops += call->members;
     return PLUMB_OK;
 }
 
-static void make_call(builder *b, program_step *s, const plan_call *u)
+// ---- steps ----
+
+// A call of one operation, or an addition to a sum.
+static void make_op_step(program_builder *builder, program_step *step, const plan_call *call)
 {
-    const plan *p = &b->p;
-    s->operand = b->to->operands;
-    s->outs = 1;
-    s->slope = u->slope;
-    s->accumulate = u->accumulate;
-    add_operand(b, u->result);
-    if (u->kind == PLAN_CALL_ADD) {
-        s->n = p->cell[u->result].n;
-        add_operand(b, plan_find_storage(p, u->source, false));
-        s->ins = 1;
+    const graph_plan *plan = &builder->plan;
+    step->operand = builder->program->operands;
+    step->outs = 1;
+    step->slope = call->slope;
+    step->accumulate = call->accumulate;
+    add_operand(builder, call->result);
+    if (call->kind == PLAN_CALL_ADD) {
+        step->node = plan->value[call->result].node;
+        add_operand(builder, plan_find_storage(plan, call->source, false));
+        step->ins = 1;
         return;
     }
-    const graph_node *n = s->n = p->cell[p->member[u->first]].n;
-    for (int k = 0; k < n->inputs; k++)
-        add_operand(b, plan_find_storage(p, plan_value_index(p, n->in[k]), false));
-    s->ins = n->inputs;
-    if (u->bias >= 0) {
-        add_operand(b, plan_find_storage(p, u->bias, false));
-        s->ins++;
+    const graph_node *node = step->node = plan->value[plan->member[call->first_member]].node;
+    for (int k = 0; k < node->inputs; k++)
+        add_operand(builder, plan_find_storage(plan, plan_value_index(plan, node->in[k]), false));
+    step->ins = node->inputs;
+    if (call->bias >= 0) {
+        add_operand(builder, plan_find_storage(plan, call->bias, false));
+        step->ins++;
     }
-    const op_kind_info *row = op_info(n->op);
-    if (row->flops) b->to->flops += row->flops(n);
-    int64_t scratch = row->scratch && !p->judge ? row->scratch(n) : 0;
-    if (scratch > b->to->scratch) b->to->scratch = scratch;
+    const op_kind_info *info = op_info(node->op);
+    if (info->flops) builder->program->flops += info->flops(node);
+    require_scratch(builder->program, info->scratch && !plan->reference ? info->scratch(node) : 0);
 }
 
-static plumb_status make_steps(builder *b)
+static plumb_status make_steps(program_builder *builder)
 {
-    graph_program *to = b->to;
-    const plan *p = &b->p;
-    int64_t operands = 0;
-    for (int u = 0; u < p->units; u++) {
-        const plan_call *x = &p->unit[u];
-        operands += x->kind == PLAN_CALL_FUSED ? 3 * x->members
-                    : x->kind == PLAN_CALL_OP  ? 2 + p->cell[p->member[x->first]].n->inputs
-                                               : 2;
-        to->stages = x->stage >= to->stages ? x->stage + 1 : to->stages;
+    graph_program *program = builder->program;
+    const graph_plan *plan = &builder->plan;
+    // An upper bound of the operands: a member has one result and up to two inputs.
+    int64_t max_operands = 0;
+    for (int c = 0; c < plan->calls; c++) {
+        const plan_call *call = &plan->call[c];
+        max_operands += call->kind == PLAN_CALL_FUSED ? 3 * call->members
+                        : call->kind == PLAN_CALL_OP
+                            ? 2 + plan->value[plan->member[call->first_member]].node->inputs
+                            : 2;
+        program->stages = call->stage >= program->stages ? call->stage + 1 : program->stages;
     }
-    to->step = ARENA_ALLOC(&to->mem, program_step, p->units);
-    to->operand = ARENA_ALLOC(&to->mem, program_location, operands);
-    to->stage_end = ARENA_ALLOC(&to->mem, int, (to->stages + 1));
-    if (!to->step || !to->operand || !to->stage_end) return PLUMB_EMEMORY;
-    for (int i = 0; i < p->units; i++) {
-        const plan_call *u = &p->unit[p->order[i]];
-        if (u->kind == PLAN_CALL_NONE) continue;
-        program_step *s = &to->step[to->steps++];
-        s->kind = u->kind;
-        if (u->kind == PLAN_CALL_FUSED) {
-            plumb_status st = make_tape(b, s, u);
+    program->step = ARENA_ALLOC(&program->memory, program_step, plan->calls);
+    program->operand = ARENA_ALLOC(&program->memory, program_location, max_operands);
+    program->stage_end = ARENA_ALLOC(&program->memory, int, (program->stages + 1));
+    if (!program->step || !program->operand || !program->stage_end) return PLUMB_EMEMORY;
+    for (int i = 0; i < plan->calls; i++) {
+        const plan_call *call = &plan->call[plan->order[i]];
+        if (call->kind == PLAN_CALL_NONE) continue;
+        program_step *step = &program->step[program->steps++];
+        step->kind = call->kind;
+        if (call->kind == PLAN_CALL_FUSED) {
+            plumb_status st = make_fused_step(builder, step, call);
             if (st) return st;
-        } else make_call(b, s, u);
-        for (int k = u->stage; k < to->stages; k++) to->stage_end[k] = to->steps;
+        } else make_op_step(builder, step, call);
+        for (int k = call->stage; k < program->stages; k++) program->stage_end[k] = program->steps;
     }
     return PLUMB_OK;
 }
 
-static packed_weights *slot_of(graph_program *to, int leaf, conv_pass way)
+// ---- packed weights ----
+
+static packed_weights *find_slot(graph_program *program, int leaf, conv_pass pass)
 {
-    for (int i = 0; i < to->slots; i++)
-        if (to->slot[i].leaf == leaf && to->slot[i].way == way) return &to->slot[i];
-    to->slot[to->slots] = (packed_weights){.leaf = leaf, .way = way, .stage = -1};
-    return &to->slot[to->slots++];
+    for (int i = 0; i < program->slots; i++)
+        if (program->slot[i].leaf == leaf && program->slot[i].pass == pass)
+            return &program->slot[i];
+    program->slot[program->slots] = (packed_weights){.leaf = leaf, .pass = pass, .stage = -1};
+    return &program->slot[program->slots++];
 }
 
-// Parameters that are used as they are; what a program computes would have to be made ready anew.
-static void enter_slot(graph_program *to, program_step *s, int stage)
+// Only parameters are packed ahead. Weights that the program computes differ in every run.
+static void assign_slot(graph_program *program, program_step *step, int stage)
 {
-    s->slot = -1;
-    if (s->kind != PLAN_CALL_OP || (s->n->op != OP_CONV && s->n->op != OP_CONV_GRAD_INPUT)) return;
-    const conv_geometry *g = &s->n->attr.conv;
-    const conv_pass way = s->n->op == OP_CONV ? CONV_PASS_FORWARD : CONV_PASS_GRAD_INPUT;
-    const int leaf = to->operand[s->operand + 2].leaf;
-    const int64_t size = leaf < 0 ? 0 : conv_packed_size(g, way);
+    step->slot = -1;
+    if (step->kind != PLAN_CALL_OP ||
+        (step->node->op != OP_CONV && step->node->op != OP_CONV_GRAD_INPUT))
+        return;
+    const conv_geometry *conv = &step->node->attr.conv;
+    const conv_pass pass = step->node->op == OP_CONV ? CONV_PASS_FORWARD : CONV_PASS_GRAD_INPUT;
+    const int leaf = program->operand[step->operand + 2].leaf;
+    const int64_t size = leaf < 0 ? 0 : conv_packed_size(conv, pass);
     if (!size) return;
-    packed_weights *x = slot_of(to, leaf, way);
-    s->slot = (int)(x - to->slot);
-    s->first = x->stage != stage;
-    x->shared |= !s->first;
-    x->stage = stage;
-    x->g = g;
-    x->size = size;
+    packed_weights *slot = find_slot(program, leaf, pass);
+    step->slot = (int)(slot - program->slot);
+    step->first_of_slot = slot->stage != stage;
+    slot->shared |= !step->first_of_slot;
+    slot->stage = stage;
+    slot->conv = conv;
+    slot->size = size;
 }
 
-static plumb_status make_slots(graph_program *to)
+static plumb_status make_slots(graph_program *program)
 {
-    to->slot = ARENA_ALLOC(&to->mem, packed_weights, (2 * (int64_t)to->leaves + 1));
-    if (!to->slot) return PLUMB_EMEMORY;
-    for (int k = 0, stage = 0; k < to->steps; k++) {
-        while (k >= to->stage_end[stage]) stage++;
-        enter_slot(to, &to->step[k], stage);
+    program->slot =
+        ARENA_ALLOC(&program->memory, packed_weights, (2 * (int64_t)program->leaves + 1));
+    if (!program->slot) return PLUMB_EMEMORY;
+    for (int k = 0, stage = 0; k < program->steps; k++) {
+        while (k >= program->stage_end[stage]) stage++;
+        assign_slot(program, &program->step[k], stage);
     }
+    // Shared slots come first: an instance has memory for them alone unless it is frozen.
     for (int shared = 1; shared >= 0; shared--) {
-        for (int i = 0; i < to->slots; i++) {
-            if (to->slot[i].shared != shared) continue;
-            to->slot[i].at = to->ready;
-            to->ready += (to->slot[i].size + 15) / 16 * 16;
+        for (int i = 0; i < program->slots; i++) {
+            if (program->slot[i].shared != shared) continue;
+            program->slot[i].offset = program->packed_size;
+            program->packed_size += (program->slot[i].size + 15) / 16 * 16;
         }
-        if (shared) to->shared = to->ready;
+        if (shared) program->shared_size = program->packed_size;
     }
     return PLUMB_OK;
 }
 
-static plumb_status list_leaves(builder *b)
+// ---- programs ----
+
+static plumb_status list_leaves(program_builder *builder)
 {
-    graph_program *to = b->to;
-    to->leaf = ARENA_ALLOC(&to->mem, const graph_node *, b->p.cells);
-    to->input = ARENA_ALLOC(&to->mem, const graph_node *, b->p.cells);
-    to->input_place = ARENA_ALLOC(&to->mem, program_location, b->p.cells);
-    if (!to->leaf || !to->input || !to->input_place) return PLUMB_EMEMORY;
-    for (int c = 0; c < b->p.cells; c++) {
-        const graph_node *n = b->p.cell[c].n;
-        if (n->op != OP_LEAF) continue;
-        if (n->attr.bound && !b->p.judge) to->leaf[to->leaves++] = n;
+    graph_program *program = builder->program;
+    const graph_plan *plan = &builder->plan;
+    program->leaf = ARENA_ALLOC(&program->memory, const graph_node *, plan->values);
+    program->input = ARENA_ALLOC(&program->memory, const graph_node *, plan->values);
+    program->input_location = ARENA_ALLOC(&program->memory, program_location, plan->values);
+    if (!program->leaf || !program->input || !program->input_location) return PLUMB_EMEMORY;
+    for (int v = 0; v < plan->values; v++) {
+        const graph_node *node = plan->value[v].node;
+        if (node->op != OP_LEAF) continue;
+        if (node->attr.bound && !plan->reference) program->leaf[program->leaves++] = node;
     }
-    for (int c = 0; c < b->p.cells; c++) {
-        const graph_node *n = b->p.cell[c].n;
-        if (n->op != OP_LEAF || (n->attr.bound && !b->p.judge)) continue;
-        to->input[to->inputs] = n;
-        to->input_place[to->inputs++] = place_of(b, c);
+    for (int v = 0; v < plan->values; v++) {
+        const graph_node *node = plan->value[v].node;
+        if (node->op != OP_LEAF || (node->attr.bound && !plan->reference)) continue;
+        program->input[program->inputs] = node;
+        program->input_location[program->inputs++] = locate_value(builder, v);
     }
     return PLUMB_OK;
 }
 
-static plumb_status build(builder *b, graph_node *const *output, int outputs)
+static plumb_status list_outputs(program_builder *builder, graph_node *const *output, int outputs)
 {
-    graph_program *to = b->to;
-    plumb_status st = graph_status(b->p.g);
-    if (!st) st = plan_collect_values(&b->p, output, outputs);
-    if (!st) st = plan_calls(&b->p);
-    if (!st) st = plan_order(&b->p);
-    if (!st) st = plan_memory(&b->p);
-    if (!st) st = list_leaves(b);
-    if (!st) st = make_steps(b);
-    if (!st) st = make_slots(to);
-    if (st) return st;
-    to->output = ARENA_ALLOC(&to->mem, program_location, outputs);
-    to->output_node = ARENA_ALLOC(&to->mem, const graph_node *, outputs);
-    if (!to->output || !to->output_node) return PLUMB_EMEMORY;
+    graph_program *program = builder->program;
+    const graph_plan *plan = &builder->plan;
+    program->output = ARENA_ALLOC(&program->memory, program_location, outputs);
+    program->output_node = ARENA_ALLOC(&program->memory, const graph_node *, outputs);
+    if (!program->output || !program->output_node) return PLUMB_EMEMORY;
     for (int i = 0; i < outputs; i++) {
-        to->output[i] =
-            place_of(b, plan_find_storage(&b->p, plan_value_index(&b->p, output[i]), false));
-        to->output_node[i] = output[i];
+        int v = plan_find_storage(plan, plan_value_index(plan, output[i]), false);
+        program->output[i] = locate_value(builder, v);
+        program->output_node[i] = output[i];
     }
-    to->outputs = outputs;
-    to->nodes = b->p.cells;
-    to->block = b->p.block;
-    to->sum = b->p.sum;
-    to->biggest = b->p.biggest;
+    program->outputs = outputs;
+    return PLUMB_OK;
+}
+
+static plumb_status build_program(program_builder *builder, graph_node *const *output, int outputs)
+{
+    graph_program *program = builder->program;
+    graph_plan *plan = &builder->plan;
+    plumb_status st = graph_status(plan->graph);
+    if (!st) st = plan_collect_values(plan, output, outputs);
+    if (!st) st = plan_calls(plan);
+    if (!st) st = plan_order(plan);
+    if (!st) st = plan_memory(plan);
+    if (!st) st = list_leaves(builder);
+    if (!st) st = make_steps(builder);
+    if (!st) st = make_slots(program);
+    if (!st) st = list_outputs(builder, output, outputs);
+    if (st) return st;
+    program->nodes = plan->values;
+    program->block_size = plan->block_size;
+    program->total_size = plan->total_size;
+    program->largest_size = plan->largest_size;
     return PLUMB_OK;
 }
 
@@ -274,57 +315,62 @@ plumb_status program_build(graph_program **out, graph *g, graph_node *const *out
                            program_form form)
 {
     arena scratch = {0};
-    graph_program *to = calloc(1, sizeof *to);
-    if (!to) return fail(PLUMB_EMEMORY, "no memory for a program");
-    to->form = form;
-    builder b = {.p = {.g = g, .mem = &scratch, .judge = form == PROGRAM_REFERENCE}, .to = to};
-    plumb_status st = build(&b, output, outputs);
+    graph_program *program = calloc(1, sizeof *program);
+    if (!program) return fail(PLUMB_EMEMORY, "out of memory for a program");
+    program->form = form;
+    program_builder builder = {
+        .plan = {.graph = g, .memory = &scratch, .reference = form == PROGRAM_REFERENCE},
+        .program = program};
+    plumb_status st = build_program(&builder, output, outputs);
     arena_clear(&scratch);
-    if (st) program_free(to);
-    else *out = to;
+    if (st) program_free(program);
+    else *out = program;
     return st;
 }
 
-void program_free(graph_program *p)
+void program_free(graph_program *program)
 {
-    if (!p) return;
-    arena_clear(&p->mem);
-    free(p);
+    if (!program) return;
+    arena_clear(&program->memory);
+    free(program);
 }
 
-program_statistics program_stats(const graph_program *p)
+program_statistics program_stats(const graph_program *program)
 {
-    int64_t e = (int64_t)program_element_size(p);
-    return (program_statistics){.nodes = p->nodes,
-                                .steps = p->steps,
-                                .tapes = p->tapes,
-                                .fused = p->fused,
-                                .stages = p->stages,
-                                .block = p->block * e,
-                                .ready = p->shared * e,
-                                .scratch = p->scratch * e,
-                                .sum = p->sum * e,
-                                .biggest = p->biggest * e,
-                                .flops = p->flops};
+    int64_t element = (int64_t)program_element_size(program);
+    return (program_statistics){.nodes = program->nodes,
+                                .steps = program->steps,
+                                .fused_loops = program->fused_loops,
+                                .fused_ops = program->fused_ops,
+                                .stages = program->stages,
+                                .block_bytes = program->block_size * element,
+                                .packed_bytes = program->shared_size * element,
+                                .scratch_bytes = program->scratch_size * element,
+                                .total_bytes = program->total_size * element,
+                                .largest_bytes = program->largest_size * element,
+                                .flops = program->flops};
 }
 
-void program_print(const graph_program *p, void (*line)(void *to, const char *text), void *to)
+void program_print(const graph_program *program,
+                   void (*print_line)(void *context, const char *text), void *context)
 {
-    for (int i = 0; i < p->steps; i++) {
-        const program_step *s = &p->step[i];
-        char text[256], size[96];
+    for (int i = 0; i < program->steps; i++) {
+        const program_step *step = &program->step[i];
+        char text[256], size[SHAPE_TEXT_SIZE];
         int used = snprintf(text, sizeof text, "%5d  ", i);
-        if (s->kind == PLAN_CALL_FUSED) {
-            used += snprintf(text + used, sizeof text - (size_t)used, "tape");
-            for (int k = 0; k < s->tape.codes && used < 180; k++)
+        if (step->kind == PLAN_CALL_FUSED) {
+            used += snprintf(text + used, sizeof text - (size_t)used, "fused");
+            for (int k = 0; k < step->fused.codes && used < 180; k++)
                 used += snprintf(text + used, sizeof text - (size_t)used, " %s",
-                                 op_info(s->tape.code[k].op)->name);
-        } else
+                                 op_info(step->fused.code[k].op)->name);
+        } else {
+            bool has_bias = step->ins > step->node->inputs && step->kind == PLAN_CALL_OP;
             used += snprintf(text + used, sizeof text - (size_t)used, "%s%s%s",
-                             s->kind == PLAN_CALL_ADD ? "add" : op_info(s->n->op)->name,
-                             s->ins > s->n->inputs && s->kind == PLAN_CALL_OP ? " bias" : "",
-                             s->accumulate ? " into" : "");
-        snprintf(text + used, sizeof text - (size_t)used, "  %s", shape_format(size, &s->n->shape));
-        line(to, text);
+                             step->kind == PLAN_CALL_ADD ? "add" : op_info(step->node->op)->name,
+                             has_bias ? " bias" : "", step->accumulate ? " into" : "");
+        }
+        snprintf(text + used, sizeof text - (size_t)used, "  %s",
+                 shape_format(size, &step->node->shape));
+        print_line(context, text);
     }
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A graph made ready to run: put in order, elementwise chains fused, every value given its place in
-// one block of memory. A program never changes and is shared; an instance is one block, on one
-// thread. Running it allocates nothing and looks nothing up.
+// A program is a graph compiled to a list of kernel calls ("steps"): ordered, elementwise chains
+// fused, every value at a fixed offset of one block of memory. It never changes and can be shared
+// by threads. An instance is one such block, used by one thread at a time. Running an instance
+// allocates nothing and looks nothing up.
 //
-// The fast form computes in float; the judge's form in double, operation by operation.
+// The fast form computes in float. The reference form computes in double, one operation after the
+// other; it is the definition that the fast form is tested against.
 #ifndef ENGINE_PROGRAM_H
 #define ENGINE_PROGRAM_H
 
@@ -14,43 +16,57 @@ typedef struct program_instance program_instance;
 
 typedef enum program_form { PROGRAM_FAST, PROGRAM_REFERENCE } program_form;
 
-/// The graph must outlive the program.
+// ---- programs ----
+
+/// Compiles the part of the graph that the outputs need. The graph must outlive the program.
+/// Fails with the graph's first error, or PLUMB_EMEMORY.
 plumb_status program_build(graph_program **out, graph *g, graph_node *const *output, int outputs,
                            program_form form);
-void program_free(graph_program *p);
+/// `program` may be NULL.
+void program_free(graph_program *program);
 
-/// What the planner made of the graph.
+/// Size and cost of a program.
 typedef struct program_statistics {
-    int nodes, steps, tapes, fused; // nodes needed, calls, fused loops, nodes inside them
-    int stages;
-    int64_t block;   // bytes of an instance for values,
-    int64_t ready;   // for weights made ready for several steps,
-    int64_t scratch; // and for what the kernels need while they run
-    int64_t sum;     // bytes of all activations if each had memory of its own
-    int64_t biggest; // bytes of the largest activation
-    double flops;    // of products and convolutions, counted as direct ones
+    int nodes;             // Nodes that the outputs need.
+    int steps;             // Kernel calls per run of all stages.
+    int fused_loops;       // How many of them are fused loops,
+    int fused_ops;         // and how many operations those hold.
+    int stages;            // Stages that run one after the other.
+    int64_t block_bytes;   // Per instance: values,
+    int64_t packed_bytes;  // weights packed for several convolutions,
+    int64_t scratch_bytes; // and working memory of the kernels.
+    int64_t total_bytes;   // All values if none shared memory.
+    int64_t largest_bytes; // The largest value.
+    double flops;          // Of matrix products and convolutions, counted as direct ones.
 } program_statistics;
-program_statistics program_stats(const graph_program *p);
-/// A line per step, through `line`.
-void program_print(const graph_program *p, void (*line)(void *to, const char *text), void *to);
+program_statistics program_stats(const graph_program *program);
+/// Describes each step in one line of text, passed to print_line().
+void program_print(const graph_program *program,
+                   void (*print_line)(void *context, const char *text), void *context);
 
-plumb_status instance_create(program_instance **out, const graph_program *p);
-void instance_free(program_instance *i);
-/// For many runs with the same parameters, all bound by now: they are made ready here, once, and
-/// must not change any more. Those of `like`, an instance of the same program with the same
-/// parameters that is steady and lives longer, are used as well if it is not NULL. Fast form.
-plumb_status instance_freeze_parameters(program_instance *i, const program_instance *like);
-/// Where an input is to be written before its stage runs; NULL if no output needs it. Fast form.
-float *instance_input(program_instance *i, const graph_node *leaf);
-/// Where a parameter is kept. Fast form.
-void instance_bind(program_instance *i, const graph_node *leaf, const float *value);
-/// Output `index`, valid until the next run. Fast form.
-const float *instance_output(const program_instance *i, int index);
-/// The same for either form, by copying. Leaves that the program does not use are ignored.
-void instance_set(program_instance *i, const graph_node *leaf, const double *value);
-void instance_get(const program_instance *i, int index, double *value);
+// ---- instances ----
 
-/// Runs the steps of one stage; stages run in order.
-void instance_run(program_instance *i, int stage);
+/// Inputs are zero at first. Fails with PLUMB_EMEMORY.
+plumb_status instance_create(program_instance **out, const graph_program *program);
+/// `instance` may be NULL.
+void instance_free(program_instance *instance);
+/// For many runs with the same parameters, which must all be bound: packs the weights of
+/// convolutions once. The parameters must not change afterwards. `like` may be NULL; otherwise it
+/// is a frozen instance of the same program with the same parameters that lives longer, and its
+/// packed weights are used. Fast form only. Fails with PLUMB_EMEMORY.
+plumb_status instance_freeze_parameters(program_instance *instance, const program_instance *like);
+/// Where to write an input before its stage runs; NULL if no output needs it. Fast form only.
+float *instance_input(program_instance *instance, const graph_node *leaf);
+/// Says where the caller keeps a parameter. Fast form only.
+void instance_bind(program_instance *instance, const graph_node *leaf, const float *value);
+/// Output number `index`, valid until the next run. Fast form only.
+const float *instance_output(const program_instance *instance, int index);
+/// Copies a leaf in, or an output out; both forms. Leaves that the program does not use are
+/// ignored.
+void instance_set(program_instance *instance, const graph_node *leaf, const double *value);
+void instance_get(const program_instance *instance, int index, double *value);
+
+/// Runs the steps of one stage. Stages must run in order, from 0.
+void instance_run(program_instance *instance, int stage);
 
 #endif

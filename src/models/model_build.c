@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "engine/fused_loop.h"
+#include "engine/gradient_sum.h"
 
 plumb_status model_build_parameters(trainable_model *out, arena *mem, const params *p,
                                     uint64_t seed)
@@ -38,7 +38,7 @@ void model_build_add_gradient(float *gradient, const program_instance *i, const 
 {
     for (int k = 0; k < n->leaves; k++) {
         const param *p = &n->params->at[n->leaf[k].param];
-        fused_loop_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
+        gradient_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
     }
 }
 
@@ -48,12 +48,12 @@ void model_build_record_program(plumb_record *record, const char *name, const gr
     plumb_record_begin_object(record, name);
     plumb_record_set_int(record, "nodes", r.nodes);
     plumb_record_set_int(record, "steps", r.steps);
-    plumb_record_set_int(record, "tapes", r.tapes);
-    plumb_record_set_int(record, "fused", r.fused);
-    plumb_record_set_int(record, "block_bytes", r.block);
-    plumb_record_set_int(record, "ready_bytes", r.ready);
-    plumb_record_set_int(record, "scratch_bytes", r.scratch);
-    plumb_record_set_int(record, "activation_bytes", r.sum);
+    plumb_record_set_int(record, "tapes", r.fused_loops);
+    plumb_record_set_int(record, "fused", r.fused_ops);
+    plumb_record_set_int(record, "block_bytes", r.block_bytes);
+    plumb_record_set_int(record, "ready_bytes", r.packed_bytes);
+    plumb_record_set_int(record, "scratch_bytes", r.scratch_bytes);
+    plumb_record_set_int(record, "activation_bytes", r.total_bytes);
     plumb_record_set_double(record, "gflop", 1e-9 * r.flops);
     plumb_record_end(record);
 }

@@ -20,6 +20,7 @@
 #include "base/thread_team.h"
 #include "distributed/all_reduce.h"
 #include "distributed/comm.h"
+#include "engine/gradient_sum.h"
 
 typedef struct trainer {
     trainable_model *t;
@@ -78,8 +79,8 @@ static plumb_status compute(void *context, int worker, int workers)
 
 static int64_t part_size(const trainer *x, int64_t part)
 {
-    const int64_t left = x->t->size - part * ADAM_PART;
-    return left < ADAM_PART ? left : ADAM_PART;
+    const int64_t left = x->t->size - part * GRADIENT_CHUNK;
+    return left < GRADIENT_CHUNK ? left : GRADIENT_CHUNK;
 }
 
 // What this rank can add by itself; where it is the only one, that is all.
@@ -91,7 +92,7 @@ static plumb_status add_up(void *context, int worker, int workers)
     for (int64_t p = first; p < first + size; p++) {
         all_reduce_local(&x->ranks, x->gradient, p);
         if (x->ranks.ranks == 1)
-            x->square[p] = adam_squares(x->gradient + p * ADAM_PART, part_size(x, p));
+            x->square[p] = gradient_sum_squares(x->gradient + p * GRADIENT_CHUNK, part_size(x, p));
     }
     return PLUMB_OK;
 }
@@ -105,10 +106,10 @@ static plumb_status add_rest(void *context, int worker, int workers)
     const int64_t first =
         s->part_first[s->rank] + thread_team_split(&size, s->part_count[s->rank], worker, workers);
     for (int64_t p = first; p < first + size; p++) {
-        float *sum = x->gradient + p * ADAM_PART;
+        float *sum = x->gradient + p * GRADIENT_CHUNK;
         const int64_t count = part_size(x, p);
         memcpy(sum, all_reduce_remote(s, p), (size_t)count * sizeof *sum);
-        x->square[p] = adam_squares(sum, count);
+        x->square[p] = gradient_sum_squares(sum, count);
     }
     return PLUMB_OK;
 }
@@ -119,10 +120,10 @@ static plumb_status update(void *context, int worker, int workers)
     int64_t size;
     const int64_t first = thread_team_split(&size, x->parts, worker, workers);
     if (!size) return PLUMB_OK;
-    const int64_t at = first * ADAM_PART;
-    const int64_t count = (size - 1) * ADAM_PART + part_size(x, first + size - 1);
-    adam_step(x->t->value + at, x->s.m + at, x->s.v + at, x->gradient + at, count, &x->opt->adam,
-              x->rate, x->scale, x->s.step + 1);
+    const int64_t at = first * GRADIENT_CHUNK;
+    const int64_t count = (size - 1) * GRADIENT_CHUNK + part_size(x, first + size - 1);
+    adam_step(x->t->value + at, x->s.m + at, x->s.v + at, x->gradient + at, count,
+              &(adam_update){&x->opt->adam, x->rate, x->scale, x->s.step + 1});
     return PLUMB_OK;
 }
 
@@ -334,9 +335,9 @@ static plumb_status prepare(trainer *x)
 {
     trainable_model *t = x->t;
     x->stride = (t->size + 15) / 16 * 16;
-    x->parts = (t->size + ADAM_PART - 1) / ADAM_PART;
+    x->parts = (t->size + GRADIENT_CHUNK - 1) / GRADIENT_CHUNK;
     plumb_status st =
-        all_reduce_init(&x->ranks, &x->mem, t->replicas, t->size, ADAM_PART, x->stride);
+        all_reduce_init(&x->ranks, &x->mem, t->replicas, t->size, GRADIENT_CHUNK, x->stride);
     if (st) return st;
     const int64_t most = (t->replicas + x->ranks.ranks - 1) / x->ranks.ranks;
     x->report_size = 1 + most * t->terms;

@@ -17,7 +17,7 @@ typedef struct trainer_progress {
 } trainer_progress;
 
 typedef struct trainer_options {
-    adam adam;
+    adam_options adam;
     adam_schedule schedule; ///< its `steps` is how long training goes
     double clip;            ///< of the gradient's norm; 0 none
     int64_t log;            ///< steps a line of the log

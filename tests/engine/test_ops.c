@@ -2,6 +2,7 @@
 // One walk through the table of operations: the fast form against the judge at odd sizes, first and
 // second derivatives against finite differences of the judge, the same bits on every run.
 #include "engine/op.h"
+#include "engine/op_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -119,10 +119,11 @@ TEST(one_block_is_smaller_than_all_activations_together)
     program_statistics of_roll = program_stats(a), of_decode = program_stats(b);
     CHECK_EQUAL(of_roll.stages, 2);
     CHECK_EQUAL(of_decode.stages, 1);
-    CHECK(of_roll.block < of_roll.sum);
-    CHECK(of_decode.block < of_decode.sum);
-    CHECK(of_roll.biggest <= of_roll.block && of_decode.biggest <= of_decode.block);
-    CHECK(of_roll.fused > of_roll.tapes); // chains, not single operations
+    CHECK(of_roll.block_bytes < of_roll.total_bytes);
+    CHECK(of_decode.block_bytes < of_decode.total_bytes);
+    CHECK(of_roll.largest_bytes <= of_roll.block_bytes &&
+          of_decode.largest_bytes <= of_decode.block_bytes);
+    CHECK(of_roll.fused_ops > of_roll.fused_loops); // chains, not single operations
     program_free(a), program_free(b);
     graph_free(roll.net.g), graph_free(decode.net.g);
     params_clear(&p);
@@ -137,8 +138,9 @@ TEST(a_chain_needs_two_places_however_long_it_is)
     graph_program *p;
     CHECK_OK(program_build(&p, g, &y, 1, PROGRAM_FAST));
     program_statistics r = program_stats(p);
-    CHECK_EQUAL(r.sum, 51 * r.biggest);
-    CHECK(r.block < r.sum / 10); // the leaf, two places in turn, and the product's scratch
+    CHECK_EQUAL(r.total_bytes, 51 * r.largest_bytes);
+    CHECK(r.block_bytes <
+          r.total_bytes / 10); // the leaf, two places in turn, and the product's scratch
     program_free(p);
     graph_free(g);
 }
@@ -297,7 +299,7 @@ TEST(weights_of_many_steps_are_made_ready_in_every_run)
     loss = op_sum(g, op_square(g, y), 0, 4);
     graph_gradient(g, &dx, &n.x, 1, &loss, NULL, 1);
     machine m = machine_start(g, &dx, 1, PROGRAM_FAST);
-    CHECK(program_stats(m.p).ready >= 2 * 36 * CHANNELS * CHANNELS * (int64_t)sizeof(float));
+    CHECK(program_stats(m.p).packed_bytes >= 2 * 36 * CHANNELS * CHANNELS * (int64_t)sizeof(float));
 
     double *x = drawn(PIXELS, 1), *got = drawn(PIXELS, 1), *want = drawn(PIXELS, 1);
     float *kept = malloc(sizeof n.first);
@@ -329,7 +331,7 @@ TEST(steady_instances_give_the_same_bits)
     picture_net_start(&n);
     graph_node *y = op_conv(n.g, n.x, n.w, 1, OP_SAME);
     machine m = machine_start(n.g, &y, 1, PROGRAM_FAST);
-    CHECK_EQUAL(program_stats(m.p).ready, 0); // one use a run is not worth the memory
+    CHECK_EQUAL(program_stats(m.p).packed_bytes, 0); // one use a run is not worth the memory
 
     double *x = drawn(PIXELS, 1), *want = drawn(PIXELS, 1), *got = drawn(PIXELS, 1);
     picture_run(m.i, &n, x, n.first, want);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "engine/op.h"
+#include "engine/op_table.h"
 #include "engine/run_graph.h"
 
 enum { NODES = 160, GRAPHS = 4000, OUTPUTS = 8, LEAVES = 5 };

@@ -96,9 +96,10 @@ static void judge_gradients(video_case *v, const network_builder *n, int first, 
     for (int k = 0; k < n->leaves; k++)
         instance_get(v->i, first + k, d + n->params->at[n->leaf[k].param].offset);
     each_tensor(v, n->params, d, "grad/");
-    static const adam usual = {0.9, 0.999, 1e-8};
+    static const adam_options usual = {0.9, 0.999, 1e-8};
     double *norm = golden_read(&wanted, v->file, "step1_norm"), *got = zeros(wanted);
-    adam_step_reference(block, m, s, d, size, &usual, golden_scalar(v->file, "meta/lr", 0), 1.0, 1);
+    adam_step_reference(block, m, s, d, size,
+                        &(adam_update){&usual, golden_scalar(v->file, "meta/lr", 0), 1.0, 1});
     // Their order is that of our table.
     for (int k = 0, j = 0; k < NAMES && j < wanted; k++) {
         int which = params_find(n->params, names[k][1]);

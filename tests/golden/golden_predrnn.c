@@ -427,8 +427,8 @@ static double judge_losses(whole *w, bool compare)
 static void judge_training(whole *w, double *block)
 {
     plumb_file *f = w->v.file;
-    adam a = {golden_scalar(f, "meta/beta1", 0), golden_scalar(f, "meta/beta2", 0),
-              golden_scalar(f, "meta/eps", 0)};
+    adam_options a = {golden_scalar(f, "meta/beta1", 0), golden_scalar(f, "meta/beta2", 0),
+                      golden_scalar(f, "meta/eps", 0)};
     int64_t n = w->p.size, losses = 0;
     double rate = golden_scalar(f, "meta/lr", 0);
     double *curve = golden_read(&losses, f, "f64/loss_curve"), *seen = zeros(losses);
@@ -438,7 +438,8 @@ static void judge_training(whole *w, double *block)
         instance_run(w->v.i, 0);
         seen[t] = judge_losses(w, false);
         get_gradients(&w->v, &w->k.net, w->first_gradient, d);
-        if (t + 1 < losses) adam_step_reference(block, m, v, d, n, &a, rate, 1.0, t + 1);
+        if (t + 1 < losses)
+            adam_step_reference(block, m, v, d, n, &(adam_update){&a, rate, 1.0, t + 1});
         if (!t) each_tensor(&w->v, &w->p, &w->c, false, block, "f64/step1/", 1e-9);
     }
     video_same(&w->v, "f64/loss_curve", seen, losses, 1e-9);

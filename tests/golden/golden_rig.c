@@ -281,15 +281,16 @@ void golden_rig_step(golden_rig *r, int64_t step)
 
 void golden_rig_update(golden_rig *r, int64_t step)
 {
-    const adam a = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+    const adam_options a = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     int64_t n = r->params.size;
     if (r->form == PROGRAM_REFERENCE) {
-        adam_step_reference(r->value, r->mean, r->square, r->gradient, n, &a, r->m->rate, 1.0,
-                            step + 1);
+        adam_step_reference(r->value, r->mean, r->square, r->gradient, n,
+                            &(adam_update){&a, r->m->rate, 1.0, step + 1});
         return;
     }
     for (int64_t i = 0; i < n; i++) r->gradient4[i] = (float)r->gradient[i];
-    adam_step(r->value4, r->mean4, r->square4, r->gradient4, n, &a, r->m->rate, 1.0, step + 1);
+    adam_step(r->value4, r->mean4, r->square4, r->gradient4, n,
+              &(adam_update){&a, r->m->rate, 1.0, step + 1});
     for (int64_t i = 0; i < n; i++) {
         r->value[i] = (double)r->value4[i];
         r->mean[i] = (double)r->mean4[i];

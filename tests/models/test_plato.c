@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/adam.h"
+#include "engine/gradient_sum.h"
 #include "math/rng.h"
 #include "models/registry.h"
 #include "plumb/room.h"
@@ -104,14 +105,14 @@ static void train(bench *b, int64_t from, int64_t rounds, double *first, double 
 {
     int64_t n = b->t.size;
     float *d = room(2 * n * 4), *m = room(n * 4), *v = room(n * 4);
-    adam a = {0.9, 0.999, 1e-8};
+    adam_options a = {0.9, 0.999, 1e-8};
     double terms[2][8];
     *first = *last = 0.0;
     for (int64_t i = 0; i < rounds; i++) {
         for (int r = 0; r < 2; r++)
             CHECK_OK(b->t.gradient(b->t.self, r, from + i, d + r * n, terms[r]));
-        adam_add(d, d + n, n);
-        adam_step(b->t.value, m, v, d, n, &a, 3e-3, 1.0, i + 1);
+        gradient_add(d, d + n, n);
+        adam_step(b->t.value, m, v, d, n, &(adam_update){&a, 3e-3, 1.0, i + 1});
         double loss = terms[0][0] + terms[1][0];
         if (i < 10) *first += loss / 10;
         if (i >= rounds - 10) *last += loss / 10;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/adam.h"
+#include "engine/gradient_sum.h"
 #include "math/rng.h"
 #include "models/model_build.h"
 #include "models/predrnn/predict.h"
@@ -166,9 +167,9 @@ TEST(gates_of_a_cell_are_few_loops)
     graph_node *out[] = {s.prediction, s.after[0].h, s.after[0].c, s.after[0].m};
     CHECK_OK(program_build(&ready, s.net.g, out, 4, PROGRAM_FAST));
     program_statistics r = program_stats(ready);
-    CHECK(r.tapes <= 3);
+    CHECK(r.fused_loops <= 3);
     CHECK(r.steps <= 11);
-    CHECK(r.fused >= 17);
+    CHECK(r.fused_ops >= 17);
     program_free(ready), graph_free(s.net.g), params_clear(&p);
 }
 
@@ -211,12 +212,12 @@ TEST(it_learns_to_beat_the_last_frame)
     CHECK(t.watch && !t.play && t.features == 8);
     float *d = room(2 * t.size * 4), *m = room(t.size * 4), *v = room(t.size * 4);
     for (int r = 0; r < 2; r++) CHECK_OK(t.enter(t.self, r));
-    adam a = {0.9, 0.95, 1e-8};
+    adam_options a = {0.9, 0.95, 1e-8};
     double first = 0.0, last = 0.0, terms[2][3];
     for (int64_t step = 0; step < ROUNDS; step++) {
         for (int r = 0; r < 2; r++) CHECK_OK(t.gradient(t.self, r, step, d + r * t.size, terms[r]));
-        adam_add(d, d + t.size, t.size);
-        adam_step(t.value, m, v, d, t.size, &a, 1e-2, 1.0, step + 1);
+        gradient_add(d, d + t.size, t.size);
+        adam_step(t.value, m, v, d, t.size, &(adam_update){&a, 1e-2, 1.0, step + 1});
         last = terms[0][0] + terms[1][0];
         if (!step) first = last;
     }

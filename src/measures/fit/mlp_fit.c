@@ -146,7 +146,7 @@ static void set_rows(trainer *r, const mlp_fit_training *t, graph_node *leaf, co
 
 static double update(trainer *r, const mlp_fit_training *t, double *value, int64_t step)
 {
-    static const adam usual = {0.9, 0.999, 1e-8};
+    static const adam_options usual = {0.9, 0.999, 1e-8};
     double loss, *gradient = r->gradient;
     const int64_t first = step % t->rows * t->batch % t->rows;
     set_parameters(&r->d, value);
@@ -158,8 +158,8 @@ static double update(trainer *r, const mlp_fit_training *t, double *value, int64
         instance_get(r->d.i, 1 + k, gradient);
         gradient += shape_count(&r->d.leaf[k]->shape);
     }
-    adam_step_reference(value, r->m, r->v, r->gradient, mlp_fit_parameters(&t->shape), &usual,
-                        adam_schedule_rate(&t->rate, step), 1.0, step + 1);
+    adam_step_reference(value, r->m, r->v, r->gradient, mlp_fit_parameters(&t->shape),
+                        &(adam_update){&usual, adam_schedule_rate(&t->rate, step), 1.0, step + 1});
     return loss;
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/fused_loop.h"
+#include "engine/gradient_sum.h"
 
 struct hgn_step {
     const params *params;
@@ -151,7 +151,7 @@ static void add_gradients(program_instance *i, const network_builder *n, int fir
 {
     for (int k = 0; k < n->leaves; k++) {
         const param *p = &n->params->at[n->leaf[k].param];
-        fused_loop_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
+        gradient_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
     }
 }
 
@@ -180,7 +180,7 @@ static void decode_group(hgn_replica *r, const hgn_item *item, int64_t first, in
     for (int64_t k = 0; k < count; k++) {
         int64_t which = first + k, b = which / s->decoded, j = which % s->decoded;
         l2[which] = (double)error[k];
-        fused_loop_add(dq_all + (item[b].times[j] * B + b) * n, dq + k * n, n);
+        gradient_add(dq_all + (item[b].times[j] * B + b) * n, dq + k * n, n);
     }
     add_gradients(r->decode, &s->decode.net, HGN_DECODE_OUTPUTS, gradient);
 }
