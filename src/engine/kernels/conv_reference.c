@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: MIT
-// The convolutions as they are defined: plain loops in double. `zoom` is 2 where x is seen through
-// nearest upsampling.
+// The definition of the convolutions: plain loops in double. `upsampling` is 2 if x is upsampled
+// (nearest neighbour) before the convolution, else 1.
 #include "engine/kernels/conv.h"
 
-// One multiplication of the convolution: which entries of x, w and y it joins.
-typedef struct term {
+// Offsets of the first channels of x, w and y that one tap of one window multiplies.
+typedef struct product_at {
     int64_t x, w, y;
-} term;
+} product_at;
 
-typedef void visit(term at, int64_t c, int64_t k, void *with);
+typedef void product_visitor(product_at at, int64_t c, int64_t k, void *context);
 
-// Every pair of a window's tap and a pixel of x under it, for all channels at once.
-static void walk(const conv_geometry *g, int64_t zoom, visit *each, void *with)
+// Visits every pair of a window's tap and the pixel of x under it, all channels at once.
+static void visit_products(const conv_geometry *conv, int64_t upsampling,
+                           product_visitor *visit_product, void *context)
 {
-    const int64_t h = g->h / zoom, w = g->w / zoom;
-    for (int64_t n = 0; n < g->n; n++)
-        for (int64_t i = 0; i < g->oh; i++)
-            for (int64_t j = 0; j < g->ow; j++)
-                for (int64_t a = 0; a < g->kh; a++)
-                    for (int64_t b = 0; b < g->kw; b++) {
-                        const int64_t row = i * g->stride + a - g->top;
-                        const int64_t column = j * g->stride + b - g->left;
-                        if (row < 0 || row >= g->h || column < 0 || column >= g->w) continue;
-                        const term at = {((n * h + row / zoom) * w + column / zoom) * g->c,
-                                         (a * g->kw + b) * g->c * g->k,
-                                         ((n * g->oh + i) * g->ow + j) * g->k};
-                        each(at, g->c, g->k, with);
+    const int64_t h = conv->h / upsampling, w = conv->w / upsampling;
+    for (int64_t n = 0; n < conv->n; n++)
+        for (int64_t i = 0; i < conv->oh; i++)
+            for (int64_t j = 0; j < conv->ow; j++)
+                for (int64_t a = 0; a < conv->kh; a++)
+                    for (int64_t b = 0; b < conv->kw; b++) {
+                        const int64_t row = i * conv->stride + a - conv->top;
+                        const int64_t column = j * conv->stride + b - conv->left;
+                        if (row < 0 || row >= conv->h || column < 0 || column >= conv->w) continue;
+                        const product_at at = {
+                            ((n * h + row / upsampling) * w + column / upsampling) * conv->c,
+                            (a * conv->kw + b) * conv->c * conv->k,
+                            ((n * conv->oh + i) * conv->ow + j) * conv->k};
+                        visit_product(at, conv->c, conv->k, context);
                     }
 }
 
@@ -34,89 +36,90 @@ typedef struct operands {
     const double *left, *right;
 } operands;
 
-static void add_forward(term at, int64_t c, int64_t k, void *with)
+static void add_forward(product_at at, int64_t c, int64_t k, void *context)
 {
-    const operands *o = with; // y, x, w
+    const operands *operand = context; // y, x, w
     for (int64_t i = 0; i < c; i++)
         for (int64_t j = 0; j < k; j++)
-            o->out[at.y + j] += o->left[at.x + i] * o->right[at.w + i * k + j];
+            operand->out[at.y + j] += operand->left[at.x + i] * operand->right[at.w + i * k + j];
 }
 
-static void add_data(term at, int64_t c, int64_t k, void *with)
+static void add_grad_input(product_at at, int64_t c, int64_t k, void *context)
 {
-    const operands *o = with; // dx, dy, w
+    const operands *operand = context; // dx, dy, w
     for (int64_t i = 0; i < c; i++)
         for (int64_t j = 0; j < k; j++)
-            o->out[at.x + i] += o->left[at.y + j] * o->right[at.w + i * k + j];
+            operand->out[at.x + i] += operand->left[at.y + j] * operand->right[at.w + i * k + j];
 }
 
-static void add_weights(term at, int64_t c, int64_t k, void *with)
+static void add_grad_weights(product_at at, int64_t c, int64_t k, void *context)
 {
-    const operands *o = with; // dw, x, dy
+    const operands *operand = context; // dw, x, dy
     for (int64_t i = 0; i < c; i++)
         for (int64_t j = 0; j < k; j++)
-            o->out[at.w + i * k + j] += o->left[at.x + i] * o->right[at.y + j];
+            operand->out[at.w + i * k + j] += operand->left[at.x + i] * operand->right[at.y + j];
 }
 
-static void forward(double *y, const double *x, const double *w, const double *bias, double slope,
-                    const conv_geometry *g, int64_t zoom)
+static void compute_forward(double *y, const double *x, const double *w, const double *bias,
+                            double slope, const conv_geometry *conv, int64_t upsampling)
 {
-    const int64_t pixels = g->n * g->oh * g->ow;
-    for (int64_t i = 0; i < pixels * g->k; i++) y[i] = bias ? bias[i % g->k] : 0.0;
-    walk(g, zoom, add_forward, &(operands){y, x, w});
-    for (int64_t i = 0; i < pixels * g->k; i++) y[i] = y[i] > 0.0 ? y[i] : slope * y[i];
+    const int64_t pixels = conv->n * conv->oh * conv->ow;
+    for (int64_t i = 0; i < pixels * conv->k; i++) y[i] = bias ? bias[i % conv->k] : 0.0;
+    visit_products(conv, upsampling, add_forward, &(operands){y, x, w});
+    for (int64_t i = 0; i < pixels * conv->k; i++) y[i] = y[i] > 0.0 ? y[i] : slope * y[i];
 }
 
-static void data(double *dx, const double *dy, const double *w, const conv_geometry *g,
-                 int64_t zoom)
+static void compute_grad_input(double *dx, const double *dy, const double *w,
+                               const conv_geometry *conv, int64_t upsampling)
 {
-    const int64_t size = g->n * (g->h / zoom) * (g->w / zoom) * g->c;
+    const int64_t size = conv->n * (conv->h / upsampling) * (conv->w / upsampling) * conv->c;
     for (int64_t i = 0; i < size; i++) dx[i] = 0.0;
-    walk(g, zoom, add_data, &(operands){dx, dy, w});
+    visit_products(conv, upsampling, add_grad_input, &(operands){dx, dy, w});
 }
 
-static void weights(double *dw, const double *x, const double *dy, bool accumulate,
-                    const conv_geometry *g, int64_t zoom)
+static void compute_grad_weights(double *dw, const double *x, const double *dy, bool accumulate,
+                                 const conv_geometry *conv, int64_t upsampling)
 {
     if (!accumulate)
-        for (int64_t i = 0; i < g->kh * g->kw * g->c * g->k; i++) dw[i] = 0.0;
-    walk(g, zoom, add_weights, &(operands){dw, x, dy});
+        for (int64_t i = 0; i < conv->kh * conv->kw * conv->c * conv->k; i++) dw[i] = 0.0;
+    visit_products(conv, upsampling, add_grad_weights, &(operands){dw, x, dy});
 }
 
 void conv_forward_reference(double *restrict y, const double *restrict x, const double *restrict w,
-                            const double *restrict bias, double slope, const conv_geometry *g)
+                            const double *restrict bias, double slope, const conv_geometry *conv)
 {
-    forward(y, x, w, bias, slope, g, 1);
+    compute_forward(y, x, w, bias, slope, conv, 1);
 }
 
 void conv_grad_input_reference(double *restrict dx, const double *restrict dy,
-                               const double *restrict w, const conv_geometry *g)
+                               const double *restrict w, const conv_geometry *conv)
 {
-    data(dx, dy, w, g, 1);
+    compute_grad_input(dx, dy, w, conv, 1);
 }
 
 void conv_grad_weights_reference(double *restrict dw, const double *restrict x,
-                                 const double *restrict dy, bool accumulate, const conv_geometry *g)
+                                 const double *restrict dy, bool accumulate,
+                                 const conv_geometry *conv)
 {
-    weights(dw, x, dy, accumulate, g, 1);
+    compute_grad_weights(dw, x, dy, accumulate, conv, 1);
 }
 
 void upconv_forward_reference(double *restrict y, const double *restrict x,
                               const double *restrict w, const double *restrict bias, double slope,
-                              const conv_geometry *g)
+                              const conv_geometry *conv)
 {
-    forward(y, x, w, bias, slope, g, 2);
+    compute_forward(y, x, w, bias, slope, conv, 2);
 }
 
 void upconv_grad_input_reference(double *restrict dx, const double *restrict dy,
-                                 const double *restrict w, const conv_geometry *g)
+                                 const double *restrict w, const conv_geometry *conv)
 {
-    data(dx, dy, w, g, 2);
+    compute_grad_input(dx, dy, w, conv, 2);
 }
 
 void upconv_grad_weights_reference(double *restrict dw, const double *restrict x,
                                    const double *restrict dy, bool accumulate,
-                                   const conv_geometry *g)
+                                   const conv_geometry *conv)
 {
-    weights(dw, x, dy, accumulate, g, 2);
+    compute_grad_weights(dw, x, dy, accumulate, conv, 2);
 }

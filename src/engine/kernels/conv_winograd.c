@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A group of tiles at a time: their pixels are transformed into V [products][tiles][channels], each
-// of the 36 (or 25) products is a product of matrices, and its results M are transformed back. A
-// group is so small that V and M stay in the second cache; but where the weights do not fit there
-// and are read anew for every group, groups are few.
+// Winograd convolutions, a group of tiles at a time. The pixels of the group are transformed into V
+// (products, tiles, channels); each of the 36 (or 25) products is a matrix product of V with the
+// transformed weights U; its results M are transformed back. A group is so small that V and M stay
+// in the second cache. But weights that do not fit there are read again for every group; then
+// groups are made larger.
 #include "engine/kernels/conv_winograd.h"
 
 #include <string.h>
@@ -10,390 +11,426 @@
 #include "engine/kernels/conv_direct.h"
 #include "engine/kernels/conv_window.h"
 
-enum { TILE = 4, MANY = 24, MOST = 128 };         // pixels of a side, tiles, tiles
-enum { CACHED = 64 << 10, STREAMED = 256 << 10 }; // floats of V; of weights
+enum { TILE = 4, GROUP_STEP = 24, MAX_GROUP = 128 };            // pixels of a side, tiles, tiles
+enum { CACHED_FLOATS = 64 << 10, STREAMED_FLOATS = 256 << 10 }; // floats of V; of weights
 
-// A picture, or every second row and column of one.
-typedef struct picture {
-    int64_t h, w, c;            // pixels that are there
-    int64_t frame, line, pixel; // distances
-} picture;
+// An image, or every second row and column of one. Distances are in floats.
+typedef struct image_layout {
+    int64_t h, w, c;            // pixels inside the image
+    int64_t frame, line, pixel; // from one to the next
+} image_layout;
 
-// One pass over all frames: results (h, w) from windows that begin `top` and `left` before them.
-typedef struct pass {
+// One pass over all frames. The window of result (0, 0) begins at pixel (-top, -left).
+typedef struct winograd_plan {
     int taps, side;
     const kernel_set *set;
-    const winograd_kernels *wino;
-    picture in, out;
-    int sources; // 1, or the 4 parities of a picture, whose results are summed
+    const winograd_kernels *kernels;
+    image_layout in, out;
+    int sources; // 1, or the 4 parities of an image, whose results are added
     int64_t top[4], left[4];
-    const float *from[4];
-    int64_t down, across, tiles; // tiles of a frame, and of all
-    int64_t depth;               // channels of all sources, each up to whole registers
-    int64_t group;               // tiles
-    int64_t slice;               // floats from product to product of V
-} pass;
+    const float *source[4];
+    int64_t tiles_down, tiles_across, tiles; // tiles of a frame, and of all
+    int64_t depth;                           // channels of all sources, each up to whole registers
+    int64_t group_tiles;                     // tiles
+    int64_t slice;                           // floats from product to product of V
+} winograd_plan;
 
-static int64_t padded(int64_t n, int64_t lanes)
+static int64_t pad_to_registers(int64_t n, int64_t lanes)
 {
     return (n + lanes - 1) / lanes * lanes;
 }
 
-static void group_by(pass *p, int64_t group)
+static void set_group(winograd_plan *plan, int64_t group)
 {
-    p->group = conv_window_min(group, p->tiles);
-    // Away from powers of two, so that the products do not fight over places in the cache.
-    p->slice = p->group * p->depth + 16;
+    plan->group_tiles = conv_window_min(group, plan->tiles);
+    // Not a power of two, so that the products do not compete for the same cache lines.
+    plan->slice = plan->group_tiles * plan->depth + 16;
 }
 
-static pass pass_make(int taps, const picture *in, const picture *out, int sources, int64_t frames,
-                      const kernel_set *set)
+static winograd_plan make_plan(int taps, const image_layout *in, const image_layout *out,
+                               int sources, int64_t frames, const kernel_set *set)
 {
-    pass p = {.taps = taps, .side = taps + 3, .set = set, .in = *in, .out = *out};
-    p.wino = taps == 3 ? &set->wino3 : &set->wino2;
-    p.sources = sources;
-    p.down = (out->h + TILE - 1) / TILE;
-    p.across = (out->w + TILE - 1) / TILE;
-    p.depth = sources * padded(in->c, set->lanes);
-    p.tiles = frames * p.down * p.across;
-    group_by(&p, conv_window_max(MANY, CACHED / (p.side * p.side * p.depth) / MANY * MANY));
-    return p;
+    winograd_plan plan = {.taps = taps, .side = taps + 3, .set = set, .in = *in, .out = *out};
+    plan.kernels = taps == 3 ? &set->winograd3 : &set->winograd2;
+    plan.sources = sources;
+    plan.tiles_down = (out->h + TILE - 1) / TILE;
+    plan.tiles_across = (out->w + TILE - 1) / TILE;
+    plan.depth = sources * pad_to_registers(in->c, set->lanes);
+    plan.tiles = frames * plan.tiles_down * plan.tiles_across;
+    set_group(&plan,
+              conv_window_max(GROUP_STEP, CACHED_FLOATS / (plan.side * plan.side * plan.depth) /
+                                              GROUP_STEP * GROUP_STEP));
+    return plan;
 }
 
-// A pass that reads weights.
-static pass widened(pass p)
+// Larger groups if the weights do not fit in the cache.
+static winograd_plan enlarge_groups(winograd_plan plan)
 {
-    if (p.side * p.side * p.depth * p.out.c < STREAMED) return p;
-    const int64_t groups = (p.tiles + MOST - 1) / MOST;
-    group_by(&p, (p.tiles + groups - 1) / groups);
-    return p;
+    if (plan.side * plan.side * plan.depth * plan.out.c < STREAMED_FLOATS) return plan;
+    const int64_t groups = (plan.tiles + MAX_GROUP - 1) / MAX_GROUP;
+    set_group(&plan, (plan.tiles + groups - 1) / groups);
+    return plan;
 }
 
-typedef struct spot {
+typedef struct tile_position {
     int64_t frame, row, column; // of the tile's first result
-} spot;
+} tile_position;
 
-static spot spot_of(const pass *p, int64_t tile)
+static tile_position find_tile(const winograd_plan *plan, int64_t tile)
 {
-    const int64_t frame = tile / (p->down * p->across), rest = tile % (p->down * p->across);
-    return (spot){frame, rest / p->across * TILE, rest % p->across * TILE};
+    const int64_t frame = tile / (plan->tiles_down * plan->tiles_across),
+                  rest = tile % (plan->tiles_down * plan->tiles_across);
+    return (tile_position){frame, rest / plan->tiles_across * TILE,
+                           rest % plan->tiles_across * TILE};
 }
 
-// V of `count` tiles from `first` on.
-static void transform_input(float *v, const pass *p, int64_t first, int64_t count)
+// V = B^T x B of `count` tiles from `first` on.
+static void transform_input(float *v, const winograd_plan *plan, int64_t first, int64_t count)
 {
-    winograd_tile job = {
-        .row = p->in.line, .pixel = p->in.pixel, .slice = p->slice, .channels = p->in.c};
+    winograd_tile job = {.row = plan->in.line,
+                         .pixel = plan->in.pixel,
+                         .slice = plan->slice,
+                         .channels = plan->in.c};
     for (int64_t t = 0; t < count; t++) {
-        const spot at = spot_of(p, first + t);
-        for (int s = 0; s < p->sources; s++) {
-            const int64_t row = at.row - p->top[s], column = at.column - p->left[s];
+        const tile_position at = find_tile(plan, first + t);
+        for (int s = 0; s < plan->sources; s++) {
+            const int64_t row = at.row - plan->top[s], column = at.column - plan->left[s];
             job.top = conv_window_max(0, -row), job.left = conv_window_max(0, -column);
-            job.height = conv_window_min(p->side, p->in.h - row);
-            job.width = conv_window_min(p->side, p->in.w - column);
-            job.start = row * p->in.line + column * p->in.pixel;
-            p->wino->input(v + t * p->depth + s * (p->depth / p->sources),
-                           p->from[s] + at.frame * p->in.frame, &job);
+            job.height = conv_window_min(plan->side, plan->in.h - row);
+            job.width = conv_window_min(plan->side, plan->in.w - column);
+            job.start = row * plan->in.line + column * plan->in.pixel;
+            plan->kernels->transform_input(v + t * plan->depth + s * (plan->depth / plan->sources),
+                                           plan->source[s] + at.frame * plan->in.frame, &job);
         }
     }
 }
 
-static void transform_output(float *out, const float *m, int64_t slice, int64_t wide,
-                             winograd_tile job, const pass *p, int64_t first, int64_t count)
+// out = A^T M A of `count` tiles from `first` on; `wide` floats of M per tile.
+static void transform_output(float *out, const float *m, int64_t wide, winograd_tile job,
+                             const winograd_plan *plan, int64_t first, int64_t count)
 {
-    job.row = p->out.line, job.pixel = p->out.pixel, job.slice = slice;
+    job.row = plan->out.line, job.pixel = plan->out.pixel;
     for (int64_t t = 0; t < count; t++) {
-        const spot at = spot_of(p, first + t);
-        job.height = conv_window_min(TILE, p->out.h - at.row);
-        job.width = conv_window_min(TILE, p->out.w - at.column);
-        p->wino->output(out + at.frame * p->out.frame + at.row * p->out.line +
-                            at.column * p->out.pixel,
-                        m + t * wide, &job);
+        const tile_position at = find_tile(plan, first + t);
+        job.height = conv_window_min(TILE, plan->out.h - at.row);
+        job.width = conv_window_min(TILE, plan->out.w - at.column);
+        plan->kernels->transform_output(out + at.frame * plan->out.frame + at.row * plan->out.line +
+                                            at.column * plan->out.pixel,
+                                        m + t * wide, &job);
     }
 }
 
-// Transformed weights U [panel of results][product][depth][2 registers], of `sources` kernels
-// [taps][taps][c][k] that lie `kernel` floats apart.
-static void transform_weights(float *u, const float *w, int64_t kernel, const pass *p)
+// U = G w G^T (panel of results, product, depth, 2 registers) of `sources` kernels (taps, taps, c,
+// k) that lie `kernel` floats apart.
+static void transform_weights(float *u, const float *w, int64_t kernel, const winograd_plan *plan)
 {
-    const int64_t c = p->in.c, k = p->out.c, wide = 2 * p->set->lanes, each = p->depth / p->sources;
-    winograd_tile job = {.row = p->taps * c * k, .pixel = c * k, .slice = p->depth * wide};
-    for (int64_t at = 0; at < k; at += wide, u += p->side * p->side * p->depth * wide) {
+    const int64_t c = plan->in.c, k = plan->out.c, wide = 2 * plan->set->lanes,
+                  each = plan->depth / plan->sources;
+    winograd_tile job = {.row = plan->taps * c * k, .pixel = c * k, .slice = plan->depth * wide};
+    for (int64_t at = 0; at < k; at += wide, u += plan->side * plan->side * plan->depth * wide) {
         job.channels = conv_window_min(wide, k - at);
-        for (int s = 0; s < p->sources; s++)
+        for (int s = 0; s < plan->sources; s++)
             for (int64_t i = 0; i < c; i++)
-                p->wino->weights(u + (s * each + i) * wide, w + s * kernel + i * k + at, &job);
-        for (int q = 0; q < p->side * p->side; q++) // V is zero there, and U must not be NaN
-            for (int s = 0; s < p->sources && each > c; s++)
-                memset(u + (q * p->depth + s * each + c) * wide, 0,
+                plan->kernels->transform_weights(u + (s * each + i) * wide,
+                                                 w + s * kernel + i * k + at, &job);
+        for (int q = 0; q < plan->side * plan->side; q++) // V is zero there, and U must not be NaN
+            for (int s = 0; s < plan->sources && each > c; s++)
+                memset(u + (q * plan->depth + s * each + c) * wide, 0,
                        (size_t)((each - c) * wide) * sizeof *u);
     }
 }
 
-static int64_t u_size(const pass *p)
+static int64_t packed_weights_size(const winograd_plan *plan)
 {
-    const int64_t wide = 2 * p->set->lanes;
-    return p->side * p->side * p->depth * padded(p->out.c, wide);
+    const int64_t wide = 2 * plan->set->lanes;
+    return plan->side * plan->side * plan->depth * pad_to_registers(plan->out.c, wide);
 }
 
-static int64_t m_slice(const pass *p)
+static int64_t output_slice(const winograd_plan *plan)
 {
-    return p->group * 2 * p->set->lanes + 16;
+    return plan->group_tiles * 2 * plan->set->lanes + 16;
 }
 
-// V and M.
-static int64_t group_size(const pass *p)
+// Floats of V and M.
+static int64_t group_scratch(const winograd_plan *plan)
 {
-    return p->side * p->side * (p->slice + m_slice(p));
+    return plan->side * plan->side * (plan->slice + output_slice(plan));
 }
 
-static void pass_run(float *out, const float *u, const float *bias, float slope, const pass *p,
-                     float *scratch)
+// out = leaky(sum over sources of the convolution + bias), for all frames.
+static void run_plan(float *out, const float *u, const float *bias, float slope,
+                     const winograd_plan *plan, float *scratch)
 {
-    const int64_t products = p->side * p->side, wide = 2 * p->set->lanes, slice = m_slice(p);
-    float *v = scratch, *m = v + products * p->slice;
+    const int64_t products = plan->side * plan->side, wide = 2 * plan->set->lanes,
+                  slice = output_slice(plan);
+    float *v = scratch, *m = v + products * plan->slice;
     gemm_tile job = {.runs = 1,
-                     .length = p->sources == 1 ? p->in.c : p->depth,
+                     .length = plan->sources == 1 ? plan->in.c : plan->depth,
                      .a_step = 1,
                      .b_step = wide,
-                     .a_row = p->depth,
+                     .a_row = plan->depth,
                      .c_row = wide,
                      .slope = 1.0f};
-    for (int64_t first = 0; first < p->tiles; first += p->group) {
-        const int64_t count = conv_window_min(p->group, p->tiles - first);
-        transform_input(v, p, first, count);
+    for (int64_t first = 0; first < plan->tiles; first += plan->group_tiles) {
+        const int64_t count = conv_window_min(plan->group_tiles, plan->tiles - first);
+        transform_input(v, plan, first, count);
         job.rows = job.line = count;
-        for (int64_t at = 0; at < p->out.c; at += wide) {
-            const int64_t columns = conv_window_min(wide, p->out.c - at);
-            const float *panel = u + at * products * p->depth;
-            job.columns = padded(columns, p->set->lanes);
+        for (int64_t at = 0; at < plan->out.c; at += wide) {
+            const int64_t columns = conv_window_min(wide, plan->out.c - at);
+            const float *panel = u + at * products * plan->depth;
+            job.columns = pad_to_registers(columns, plan->set->lanes);
             for (int64_t q = 0; q < products; q++)
-                p->set->outer(m + q * slice, v + q * p->slice, panel + q * p->depth * wide, &job);
-            const winograd_tile back = {
-                .channels = columns, .bias = bias ? bias + at : NULL, .slope = slope};
-            transform_output(out + at, m, slice, wide, back, p, first, count);
+                plan->set->gemm(m + q * slice, v + q * plan->slice, panel + q * plan->depth * wide,
+                                &job);
+            const winograd_tile back = {.slice = slice,
+                                        .channels = columns,
+                                        .bias = bias ? bias + at : NULL,
+                                        .slope = slope};
+            transform_output(out + at, m, wide, back, plan, first, count);
         }
     }
 }
 
-static picture picture_of(int64_t h, int64_t w, int64_t c)
+static image_layout make_image(int64_t h, int64_t w, int64_t c)
 {
-    return (picture){h, w, c, h * w * c, w * c, c};
+    return (image_layout){h, w, c, h * w * c, w * c, c};
 }
 
 // Every second row and column.
-static picture halves_of(int64_t h, int64_t w, int64_t c)
+static image_layout make_strided_image(int64_t h, int64_t w, int64_t c)
 {
-    return (picture){h / 2, w / 2, c, h * w * c, 2 * w * c, 2 * c};
+    return (image_layout){h / 2, w / 2, c, h * w * c, 2 * w * c, 2 * c};
 }
 
-static pass forward_pass(const conv_geometry *g)
+static winograd_plan plan_forward(const conv_geometry *conv)
 {
-    const picture in = picture_of(g->h, g->w, g->c), out = picture_of(g->oh, g->ow, g->k);
-    pass p = pass_make(3, &in, &out, 1, g->n, kernel_set_for(g->k));
-    p.top[0] = g->top, p.left[0] = g->left;
-    return p;
+    const image_layout in = make_image(conv->h, conv->w, conv->c),
+                       out = make_image(conv->oh, conv->ow, conv->k);
+    winograd_plan plan = make_plan(3, &in, &out, 1, conv->n, kernel_set_for(conv->k));
+    plan.top[0] = conv->top, plan.left[0] = conv->left;
+    return plan;
 }
 
-static pass data_pass(const conv_geometry *g)
+static winograd_plan plan_grad_input(const conv_geometry *conv)
 {
-    const picture in = picture_of(g->oh, g->ow, g->k), out = picture_of(g->h, g->w, g->c);
-    pass p = pass_make(3, &in, &out, 1, g->n, kernel_set_for(g->c));
-    p.top[0] = 2 - g->top, p.left[0] = 2 - g->left;
-    return p;
+    const image_layout in = make_image(conv->oh, conv->ow, conv->k),
+                       out = make_image(conv->h, conv->w, conv->c);
+    winograd_plan plan = make_plan(3, &in, &out, 1, conv->n, kernel_set_for(conv->c));
+    plan.top[0] = 2 - conv->top, plan.left[0] = 2 - conv->left;
+    return plan;
 }
 
-static pass reading_pass(const conv_geometry *g, conv_pass way)
+static winograd_plan plan_pass(const conv_geometry *conv, conv_pass pass)
 {
-    return widened(way == CONV_PASS_FORWARD ? forward_pass(g) : data_pass(g));
+    return enlarge_groups(pass == CONV_PASS_FORWARD ? plan_forward(conv) : plan_grad_input(conv));
 }
 
-int64_t conv_winograd_packed_size(const conv_geometry *g, conv_pass way)
+int64_t conv_winograd_packed_size(const conv_geometry *conv, conv_pass pass)
 {
-    const pass p = reading_pass(g, way);
-    return u_size(&p);
+    const winograd_plan plan = plan_pass(conv, pass);
+    return packed_weights_size(&plan);
 }
 
-// [taps][taps][c][k] to [taps][taps][k][c], taps in reverse.
-static void turn(float *restrict to, const float *restrict w, int64_t taps, int64_t c, int64_t k)
+// (taps, taps, c, k) to (taps, taps, k, c), with the taps in reverse order.
+static void transpose_weights(float *restrict to, const float *restrict w, int64_t taps, int64_t c,
+                              int64_t k)
 {
     for (int64_t t = 0; t < taps * taps; t++)
         conv_window_transpose(to + t * c * k, c, w + (taps * taps - 1 - t) * c * k, k, c, k);
 }
 
-void conv_winograd_pack_weights(float *restrict ready, const float *restrict w,
-                                const conv_geometry *g, conv_pass way, float *scratch)
+void conv_winograd_pack_weights(float *restrict packed, const float *restrict w,
+                                const conv_geometry *conv, conv_pass pass, float *scratch)
 {
-    const pass p = reading_pass(g, way);
-    if (way == CONV_PASS_GRAD_INPUT) turn(scratch, w, 3, g->c, g->k);
-    transform_weights(ready, way == CONV_PASS_GRAD_INPUT ? scratch : w, 0, &p);
+    const winograd_plan plan = plan_pass(conv, pass);
+    if (pass == CONV_PASS_GRAD_INPUT) transpose_weights(scratch, w, 3, conv->c, conv->k);
+    transform_weights(packed, pass == CONV_PASS_GRAD_INPUT ? scratch : w, 0, &plan);
 }
 
-void conv_winograd_forward(float *restrict y, const float *restrict x, const float *restrict ready,
-                           const float *restrict bias, float slope, const conv_geometry *g,
+void conv_winograd_forward(float *restrict y, const float *restrict x, const float *restrict packed,
+                           const float *restrict bias, float slope, const conv_geometry *conv,
                            float *scratch)
 {
-    pass p = reading_pass(g, CONV_PASS_FORWARD);
-    p.from[0] = x;
-    pass_run(y, ready, bias, slope, &p, scratch);
+    winograd_plan plan = plan_pass(conv, CONV_PASS_FORWARD);
+    plan.source[0] = x;
+    run_plan(y, packed, bias, slope, &plan, scratch);
 }
 
 void conv_winograd_grad_input(float *restrict dx, const float *restrict dy,
-                              const float *restrict ready, const conv_geometry *g, float *scratch)
+                              const float *restrict packed, const conv_geometry *conv,
+                              float *scratch)
 {
-    pass p = reading_pass(g, CONV_PASS_GRAD_INPUT);
-    p.from[0] = dy;
-    pass_run(dx, ready, NULL, 1.0f, &p, scratch);
+    winograd_plan plan = plan_pass(conv, CONV_PASS_GRAD_INPUT);
+    plan.source[0] = dy;
+    run_plan(dx, packed, NULL, 1.0f, &plan, scratch);
 }
 
-// dU [product][c][k] = sum over tiles of V of x and, transformed by the output's transpose, of dy.
-static void pass_weights(float *du, const float *dy, const pass *p, float *scratch)
+// dU (product, c, k) = sum over tiles of V^T E, with V = B^T x B and E = A dy A^T.
+static void run_weights_plan(float *du, const float *dy, const winograd_plan *plan, float *scratch)
 {
-    const int64_t products = p->side * p->side;
-    const int64_t columns = padded(p->out.c, p->set->lanes), slice = p->group * columns + 16;
-    const int64_t wide = 2 * p->set->lanes;
-    float *v = scratch, *e = v + products * p->slice;
+    const int64_t products = plan->side * plan->side;
+    const int64_t columns = pad_to_registers(plan->out.c, plan->set->lanes),
+                  slice = plan->group_tiles * columns + 16;
+    const int64_t wide = 2 * plan->set->lanes;
+    float *v = scratch, *e = v + products * plan->slice;
     gemm_tile job = {.runs = 1,
-                     .a_step = p->depth,
+                     .a_step = plan->depth,
                      .b_step = columns,
-                     .rows = p->in.c,
-                     .line = p->in.c,
+                     .rows = plan->in.c,
+                     .line = plan->in.c,
                      .a_row = 1,
                      .c_row = columns,
                      .slope = 1.0f};
-    for (int64_t first = 0; first < p->tiles; first += p->group) {
-        const int64_t count = conv_window_min(p->group, p->tiles - first);
-        transform_input(v, p, first, count);
-        winograd_tile spread = {
-            .row = p->out.line, .pixel = p->out.pixel, .slice = slice, .channels = p->out.c};
+    for (int64_t first = 0; first < plan->tiles; first += plan->group_tiles) {
+        const int64_t count = conv_window_min(plan->group_tiles, plan->tiles - first);
+        transform_input(v, plan, first, count);
+        winograd_tile grad_tile = {.row = plan->out.line,
+                                   .pixel = plan->out.pixel,
+                                   .slice = slice,
+                                   .channels = plan->out.c};
         for (int64_t t = 0; t < count; t++) {
-            const spot at = spot_of(p, first + t);
-            spread.height = conv_window_min(TILE, p->out.h - at.row);
-            spread.width = conv_window_min(TILE, p->out.w - at.column);
-            p->wino->spread(e + t * columns,
-                            dy + at.frame * p->out.frame + at.row * p->out.line +
-                                at.column * p->out.pixel,
-                            &spread);
+            const tile_position at = find_tile(plan, first + t);
+            grad_tile.height = conv_window_min(TILE, plan->out.h - at.row);
+            grad_tile.width = conv_window_min(TILE, plan->out.w - at.column);
+            plan->kernels->transform_output_grad(e + t * columns,
+                                                 dy + at.frame * plan->out.frame +
+                                                     at.row * plan->out.line +
+                                                     at.column * plan->out.pixel,
+                                                 &grad_tile);
         }
         job.length = count;
         job.accumulate = first > 0;
         for (int64_t q = 0; q < products; q++)
             for (int64_t at = 0; at < columns; at += wide) {
                 job.columns = conv_window_min(wide, columns - at);
-                p->set->across(du + q * p->in.c * columns + at, v + q * p->slice,
-                               e + q * slice + at, &job);
+                plan->set->gemm_at(du + q * plan->in.c * columns + at, v + q * plan->slice,
+                                   e + q * slice + at, &job);
             }
     }
 }
 
-static int64_t weights_size(const pass *p)
+static int64_t weights_plan_scratch(const winograd_plan *plan)
 {
-    const int64_t columns = padded(p->out.c, p->set->lanes);
-    return p->side * p->side * (p->in.c * columns + p->slice + p->group * columns + 16);
+    const int64_t columns = pad_to_registers(plan->out.c, plan->set->lanes);
+    return plan->side * plan->side *
+           (plan->in.c * columns + plan->slice + plan->group_tiles * columns + 16);
 }
 
 // dw = G^T dU G, one input channel at a time.
-static void gather_weights(float *dw, const float *du, const pass *p)
+static void untransform_weights(float *dw, const float *du, const winograd_plan *plan)
 {
-    const int64_t c = p->in.c, k = p->out.c, columns = padded(k, p->set->lanes);
-    const winograd_tile job = {
-        .row = p->taps * c * k, .pixel = c * k, .slice = c * columns, .channels = k, .slope = 1.0f};
-    for (int64_t i = 0; i < c; i++) p->wino->gather(dw + i * k, du + i * columns, &job);
+    const int64_t c = plan->in.c, k = plan->out.c, columns = pad_to_registers(k, plan->set->lanes);
+    const winograd_tile job = {.row = plan->taps * c * k,
+                               .pixel = c * k,
+                               .slice = c * columns,
+                               .channels = k,
+                               .slope = 1.0f};
+    for (int64_t i = 0; i < c; i++)
+        plan->kernels->transform_weights_grad(dw + i * k, du + i * columns, &job);
 }
 
 void conv_winograd_grad_weights(float *restrict dw, const float *restrict x,
-                                const float *restrict dy, bool accumulate, const conv_geometry *g,
-                                float *scratch)
+                                const float *restrict dy, bool accumulate,
+                                const conv_geometry *conv, float *scratch)
 {
-    pass p = forward_pass(g);
-    const int64_t size = 9 * g->c * g->k;
+    winograd_plan plan = plan_forward(conv);
+    const int64_t size = 9 * conv->c * conv->k;
     float *du = scratch + size;
-    p.from[0] = x;
-    pass_weights(du, dy, &p, du + p.side * p.side * g->c * padded(g->k, p.set->lanes));
-    gather_weights(accumulate ? scratch : dw, du, &p);
+    plan.source[0] = x;
+    run_weights_plan(du, dy, &plan,
+                     du + plan.side * plan.side * conv->c *
+                              pad_to_registers(conv->k, plan.set->lanes));
+    untransform_weights(accumulate ? scratch : dw, du, &plan);
     for (int64_t i = 0; i < (accumulate ? size : 0); i++) dw[i] += scratch[i];
 }
 
-int64_t conv_winograd_scratch(const conv_geometry *g)
+int64_t conv_winograd_scratch(const conv_geometry *conv)
 {
-    const pass forward = reading_pass(g, CONV_PASS_FORWARD),
-               data = reading_pass(g, CONV_PASS_GRAD_INPUT);
-    const pass weights = forward_pass(g);
-    const int64_t most =
-        conv_window_max(u_size(&forward) + group_size(&forward), u_size(&data) + group_size(&data));
-    return 9 * g->c * g->k + conv_window_max(most, weights_size(&weights));
+    const winograd_plan forward = plan_pass(conv, CONV_PASS_FORWARD),
+                        grad_input = plan_pass(conv, CONV_PASS_GRAD_INPUT);
+    const winograd_plan weights = plan_forward(conv);
+    const int64_t scratch_size =
+        conv_window_max(packed_weights_size(&forward) + group_scratch(&forward),
+                        packed_weights_size(&grad_input) + group_scratch(&grad_input));
+    return 9 * conv->c * conv->k + conv_window_max(scratch_size, weights_plan_scratch(&weights));
 }
 
-static pass up_forward_pass(const conv_geometry *g)
+static winograd_plan plan_upsample_forward(const conv_geometry *conv)
 {
-    const picture in = picture_of(g->h / 2, g->w / 2, g->c), out = halves_of(g->h, g->w, g->k);
-    return pass_make(2, &in, &out, 1, g->n, kernel_set_for(g->k));
+    const image_layout in = make_image(conv->h / 2, conv->w / 2, conv->c),
+                       out = make_strided_image(conv->h, conv->w, conv->k);
+    return make_plan(2, &in, &out, 1, conv->n, kernel_set_for(conv->k));
 }
 
-static pass up_data_pass(const conv_geometry *g)
+static winograd_plan plan_upsample_grad_input(const conv_geometry *conv)
 {
-    const picture in = halves_of(g->h, g->w, g->k), out = picture_of(g->h / 2, g->w / 2, g->c);
-    return pass_make(2, &in, &out, 4, g->n, kernel_set_for(g->c));
+    const image_layout in = make_strided_image(conv->h, conv->w, conv->k),
+                       out = make_image(conv->h / 2, conv->w / 2, conv->c);
+    return make_plan(2, &in, &out, 4, conv->n, kernel_set_for(conv->c));
 }
 
 void conv_winograd_upsample_forward(float *restrict y, const float *restrict x,
                                     const float *restrict w, const float *restrict bias,
-                                    float slope, const conv_geometry *g, float *scratch)
+                                    float slope, const conv_geometry *conv, float *scratch)
 {
-    pass p = up_forward_pass(g);
-    const int64_t size = g->c * g->k;
+    winograd_plan plan = plan_upsample_forward(conv);
+    const int64_t size = conv->c * conv->k;
     float *u = scratch + 16 * size;
     conv_direct_upsample_parities(scratch, w, size);
     for (int q = 0; q < 4; q++) {
         const int row = q >> 1, column = q & 1;
-        p.from[0] = x;
-        p.top[0] = 1 - row, p.left[0] = 1 - column;
-        transform_weights(u, scratch + q * 4 * size, 0, &p);
-        pass_run(y + (row * g->w + column) * g->k, u, bias, slope, &p, u + u_size(&p));
+        plan.source[0] = x;
+        plan.top[0] = 1 - row, plan.left[0] = 1 - column;
+        transform_weights(u, scratch + q * 4 * size, 0, &plan);
+        run_plan(y + (row * conv->w + column) * conv->k, u, bias, slope, &plan,
+                 u + packed_weights_size(&plan));
     }
 }
 
 void conv_winograd_upsample_grad_input(float *restrict dx, const float *restrict dy,
-                                       const float *restrict w, const conv_geometry *g,
+                                       const float *restrict w, const conv_geometry *conv,
                                        float *scratch)
 {
-    pass p = up_data_pass(g);
-    const int64_t size = g->c * g->k;
-    float *turned = scratch + 16 * size, *u = turned + 16 * size;
+    winograd_plan plan = plan_upsample_grad_input(conv);
+    const int64_t size = conv->c * conv->k;
+    float *transposed = scratch + 16 * size, *u = transposed + 16 * size;
     conv_direct_upsample_parities(scratch, w, size);
     for (int q = 0; q < 4; q++) {
         const int row = q >> 1, column = q & 1;
-        p.from[q] = dy + (row * g->w + column) * g->k;
-        p.top[q] = row, p.left[q] = column;
-        turn(turned + q * 4 * size, scratch + q * 4 * size, 2, g->c, g->k);
+        plan.source[q] = dy + (row * conv->w + column) * conv->k;
+        plan.top[q] = row, plan.left[q] = column;
+        transpose_weights(transposed + q * 4 * size, scratch + q * 4 * size, 2, conv->c, conv->k);
     }
-    transform_weights(u, turned, 4 * size, &p);
-    pass_run(dx, u, NULL, 1.0f, &p, u + u_size(&p));
+    transform_weights(u, transposed, 4 * size, &plan);
+    run_plan(dx, u, NULL, 1.0f, &plan, u + packed_weights_size(&plan));
 }
 
 void conv_winograd_upsample_grad_weights(float *restrict dw, const float *restrict x,
                                          const float *restrict dy, bool accumulate,
-                                         const conv_geometry *g, float *scratch)
+                                         const conv_geometry *conv, float *scratch)
 {
-    pass p = up_forward_pass(g);
-    const int64_t size = g->c * g->k;
+    winograd_plan plan = plan_upsample_forward(conv);
+    const int64_t size = conv->c * conv->k;
     float *du = scratch + 16 * size;
     for (int q = 0; q < 4; q++) {
         const int row = q >> 1, column = q & 1;
-        p.from[0] = x;
-        p.top[0] = 1 - row, p.left[0] = 1 - column;
-        pass_weights(du, dy + (row * g->w + column) * g->k, &p,
-                     du + p.side * p.side * g->c * padded(g->k, p.set->lanes));
-        gather_weights(scratch + q * 4 * size, du, &p);
+        plan.source[0] = x;
+        plan.top[0] = 1 - row, plan.left[0] = 1 - column;
+        run_weights_plan(du, dy + (row * conv->w + column) * conv->k, &plan,
+                         du + plan.side * plan.side * conv->c *
+                                  pad_to_registers(conv->k, plan.set->lanes));
+        untransform_weights(scratch + q * 4 * size, du, &plan);
     }
     if (!accumulate) memset(dw, 0, (size_t)(9 * size) * sizeof *dw);
     conv_direct_upsample_fold(dw, scratch, size);
 }
 
-int64_t conv_winograd_upsample_scratch(const conv_geometry *g)
+int64_t conv_winograd_upsample_scratch(const conv_geometry *conv)
 {
-    const pass forward = up_forward_pass(g), data = up_data_pass(g);
-    const int64_t most =
-        conv_window_max(u_size(&forward) + group_size(&forward), u_size(&data) + group_size(&data));
-    return 32 * g->c * g->k + conv_window_max(most, weights_size(&forward));
+    const winograd_plan forward = plan_upsample_forward(conv),
+                        grad_input = plan_upsample_grad_input(conv);
+    const int64_t scratch_size =
+        conv_window_max(packed_weights_size(&forward) + group_scratch(&forward),
+                        packed_weights_size(&grad_input) + group_scratch(&grad_input));
+    return 32 * conv->c * conv->k + conv_window_max(scratch_size, weights_plan_scratch(&forward));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Matrix products in float, in the widest instructions this processor has.
+// Matrix products in float, with the best instructions of this processor.
 //
-// One thread, no allocation, the same bits on every run; another instruction set gives other bits,
-// because sums run in other lanes. The judge in double is the definition.
+// One thread, no allocation. Every run gives the same bits; another instruction set gives other
+// bits, because its sums run in other lanes. The reference in double is the definition.
 #ifndef ENGINE_KERNELS_GEMM_H
 #define ENGINE_KERNELS_GEMM_H
 
@@ -17,6 +17,7 @@ void gemm_float(float *restrict c, const float *restrict a, const float *restric
 /// Floats of scratch that gemm_float() needs.
 int64_t gemm_scratch(int64_t m, int64_t n, int64_t k, bool ta, bool tb);
 
+/// The definition, in double.
 void gemm_reference(double *restrict c, const double *restrict a, const double *restrict b,
                     int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool accumulate);
 

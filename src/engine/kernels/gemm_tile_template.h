@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The tiles of kernel_set.c for one instruction set: included once per set, with SET (its name),
-// TARGET (the compiler's attribute), LANES (floats a register), FMA, PART_LOAD, PART_STORE, SUMS,
-// ROWS (of a tile of two registers) and ROWS1 (of one) defined. Not a header to use.
+// Tiles of a matrix product for one instruction set. Included once per set, with SET (its name),
+// TARGET (the compiler's attribute), LANES (floats per register), FMA, PART_LOAD, PART_STORE, SUMS,
+// ROWS (of a tile of two registers) and ROWS1 (of one) defined. Not a header to include elsewhere.
+//
+// A tile of R rows and V registers holds R V sums in registers while it walks along the sum: each
+// step loads V registers of B, and for each row one element of A that is multiplied with all of
+// them.
+//
+// Parameters in capitals, `adjacent` and `part` are constants wherever a function is inlined; that
+// is why these functions have many parameters and no struct.
 
 typedef float VEC __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef int32_t IVEC __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
@@ -10,16 +17,18 @@ typedef int32_t IVEC __attribute__((vector_size(LANES * 4), aligned(4), may_alia
 #define STORE(p, v) (*(VEC *)(p) = (v))
 
 // v where it is positive, slope v elsewhere; NaN stays NaN.
-TARGET static inline ALWAYS VEC NAME(leaky, SET)(VEC v, float slope)
+TARGET static inline ALWAYS VEC NAME(leaky_relu, SET)(VEC v, float slope)
 {
     const IVEC positive = v > 0.0f;
     return (VEC)((positive & (IVEC)v) | (~positive & (IVEC)(v * slope)));
 }
 
-// The end of a tile that is not just stored: `rows` rows of `columns` sums at (i, j).
-TARGET static __attribute__((noinline)) void NAME(finish, SET)(float *c, const float *sums,
-                                                               int rows, int columns, int64_t i,
-                                                               int64_t j, const gemm_tile *job)
+// The end of a tile that needs more than a plain store: adds to C, adds the bias, applies the leaky
+// ReLU, and stores `rows` rows of `columns` sums from line i, row j on.
+TARGET static __attribute__((noinline)) void NAME(finish_tile, SET)(float *c, const float *sums,
+                                                                    int rows, int columns,
+                                                                    int64_t i, int64_t j,
+                                                                    const gemm_tile *job)
 {
     for (int r = 0; r < rows; r++, sums += 4 * LANES) {
         float *to = c + i * job->c_line + j * job->c_row;
@@ -29,7 +38,7 @@ TARGET static __attribute__((noinline)) void NAME(finish, SET)(float *c, const f
             VEC v = LOAD(sums + at);
             if (job->accumulate) v += part ? PART_LOAD(to + at, left) : LOAD(to + at);
             if (job->bias) v += part ? PART_LOAD(job->bias + at, left) : LOAD(job->bias + at);
-            if (job->slope != 1.0f) v = NAME(leaky, SET)(v, job->slope);
+            if (job->slope != 1.0f) v = NAME(leaky_relu, SET)(v, job->slope);
             if (part) PART_STORE(to + at, v, left);
             else STORE(to + at, v);
         }
@@ -37,9 +46,9 @@ TARGET static __attribute__((noinline)) void NAME(finish, SET)(float *c, const f
     }
 }
 
-// Where R rows from (i, j) on begin.
-TARGET static inline ALWAYS void NAME(places, SET)(const int R, const float **at, const float *a,
-                                                   int64_t i, int64_t j, const gemm_tile *job)
+// at[r] = where row r of R rows begins; the first is row j of line i.
+TARGET static inline ALWAYS void NAME(find_rows, SET)(const int R, const float **at, const float *a,
+                                                      int64_t i, int64_t j, const gemm_tile *job)
 {
     at[0] = a + i * job->a_line + j * job->a_row;
     if (j + R <= job->line) {
@@ -52,12 +61,13 @@ TARGET static inline ALWAYS void NAME(places, SET)(const int R, const float **at
     }
 }
 
-// R rows of V registers, the last one with `left` floats. R, V, adjacent and part are constants
-// where this is inlined, and the sums stay in registers.
-TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const bool adjacent,
-                                                 const bool part, float *c, const float *a,
-                                                 const float *b, int64_t i, int64_t j, int left,
-                                                 const gemm_tile *job)
+// R rows of V registers, the last one with `left` floats if `part`. `adjacent`: the rows of A lie
+// side by side (gemm_at).
+TARGET static inline ALWAYS void NAME(compute_tile, SET)(const int R, const int V,
+                                                         const bool adjacent, const bool part,
+                                                         float *c, const float *a, const float *b,
+                                                         int64_t i, int64_t j, int left,
+                                                         const gemm_tile *job)
 {
     VEC sum[ROWS1][4];
     const float *at[ROWS1];
@@ -66,7 +76,8 @@ TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const
     {
         UNROLL for (int v = 0; v < V; v++) sum[r][v] = (VEC){0};
     }
-    NAME(places, SET)(adjacent ? 1 : R, at, a, i, j, job);
+    NAME(find_rows, SET)(adjacent ? 1 : R, at, a, i, j, job);
+    // The sum: for each term, V registers of B times one element of each row of A.
     for (int64_t run = 0; run < job->runs; run++) {
         const float *row = b + run * job->b_run;
         for (int64_t k = 0; k < length; k++) {
@@ -75,8 +86,8 @@ TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const
                 part && v == V - 1 ? PART_LOAD(row + v * LANES, left) : LOAD(row + v * LANES);
             UNROLL for (int r = 0; r < R; r++)
             {
-                const VEC one = (adjacent ? at[0][k * a_step + r] : at[r][k]) - (VEC){0};
-                UNROLL for (int v = 0; v < V; v++) sum[r][v] = FMA(one, factor[v], sum[r][v]);
+                const VEC element = (adjacent ? at[0][k * a_step + r] : at[r][k]) - (VEC){0};
+                UNROLL for (int v = 0; v < V; v++) sum[r][v] = FMA(element, factor[v], sum[r][v]);
             }
             row += step;
         }
@@ -85,13 +96,14 @@ TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const
             UNROLL for (int r = 0; r < R; r++) at[r] += job->a_run;
         }
     }
+    // Store, add, or hand over to the general end.
     if (part || job->bias || job->slope != 1.0f || j + R > job->line) {
         float sums[ROWS1 * 4 * LANES];
         UNROLL for (int r = 0; r < R; r++)
         {
             UNROLL for (int v = 0; v < V; v++) STORE(sums + (4 * r + v) * LANES, sum[r][v]);
         }
-        NAME(finish, SET)(c, sums, R, (V - 1) * LANES + left, i, j, job);
+        NAME(finish_tile, SET)(c, sums, R, (V - 1) * LANES + left, i, j, job);
         return;
     }
     float *to = c + i * job->c_line + j * job->c_row;
@@ -109,17 +121,18 @@ TARGET static inline ALWAYS void NAME(tile, SET)(const int R, const int V, const
     }
 }
 
-// One switch per number of rows; `most` of them make the best tile, and what is left over is shared
-// out so that no tile is much smaller than the others.
+// All rows, in tiles of at max_rows max_rows. The rows are shared out so that no tile is much
+// smaller than the others. One case per number of rows, so that each is a constant.
 #define ROW_CASE(r) \
-    case r: NAME(tile, SET)(r, V, adjacent, part, c, a, b, i, j, left, job); break;
+    case r: NAME(compute_tile, SET)(r, V, adjacent, part, c, a, b, i, j, left, job); break;
 
-TARGET static inline ALWAYS void NAME(rows, SET)(const int V, const bool adjacent, const bool part,
-                                                 float *c, const float *a, const float *b, int left,
-                                                 const gemm_tile *job)
+TARGET static inline ALWAYS void NAME(compute_rows, SET)(const int V, const bool adjacent,
+                                                         const bool part, float *c, const float *a,
+                                                         const float *b, int left,
+                                                         const gemm_tile *job)
 {
-    const int most = V == 1 ? ROWS1 : ROWS;
-    const int64_t tiles = (job->rows + most - 1) / most;
+    const int max_rows = V == 1 ? ROWS1 : ROWS;
+    const int64_t tiles = (job->rows + max_rows - 1) / max_rows;
     const int64_t each = tiles ? job->rows / tiles : 0, more = job->rows - each * tiles;
     int64_t i = 0, j = 0;
     for (int64_t t = 0; t < tiles; t++) {
@@ -132,12 +145,12 @@ TARGET static inline ALWAYS void NAME(rows, SET)(const int V, const bool adjacen
             ROW_CASE(5)
             ROW_CASE(6)
         case 7:
-            if (most > 6)
-                NAME(tile, SET)(most > 6 ? 7 : 1, V, adjacent, part, c, a, b, i, j, left, job);
+            if (max_rows > 6) NAME(compute_tile, SET)
+            (max_rows > 6 ? 7 : 1, V, adjacent, part, c, a, b, i, j, left, job);
             break;
         default:
-            if (most > 7)
-                NAME(tile, SET)(most > 7 ? 8 : 1, V, adjacent, part, c, a, b, i, j, left, job);
+            if (max_rows > 7) NAME(compute_tile, SET)
+            (max_rows > 7 ? 8 : 1, V, adjacent, part, c, a, b, i, j, left, job);
             break;
         }
         for (j += count; j >= job->line; j -= job->line) i++;
@@ -145,9 +158,10 @@ TARGET static inline ALWAYS void NAME(rows, SET)(const int V, const bool adjacen
 }
 
 // Up to three rows, of three or four registers.
-TARGET static inline ALWAYS void NAME(few_rows, SET)(const int V, const bool adjacent,
-                                                     const bool part, float *c, const float *a,
-                                                     const float *b, int left, const gemm_tile *job)
+TARGET static inline ALWAYS void NAME(compute_few_rows, SET)(const int V, const bool adjacent,
+                                                             const bool part, float *c,
+                                                             const float *a, const float *b,
+                                                             int left, const gemm_tile *job)
 {
     const int64_t i = 0, j = 0;
     switch (job->rows) {
@@ -158,44 +172,47 @@ TARGET static inline ALWAYS void NAME(few_rows, SET)(const int V, const bool adj
     }
 }
 
-TARGET static inline ALWAYS void NAME(columns, SET)(const bool adjacent, float *c, const float *a,
-                                                    const float *b, const gemm_tile *job)
+// Chooses the number of registers across.
+TARGET static inline ALWAYS void NAME(compute_columns, SET)(const bool adjacent, float *c,
+                                                            const float *a, const float *b,
+                                                            const gemm_tile *job)
 {
     const int columns = (int)job->columns, left = (columns - 1) % LANES + 1;
     const bool part = left < LANES;
     switch ((columns + LANES - 1) / LANES * 2 + part) {
-    case 2: NAME(rows, SET)(1, adjacent, false, c, a, b, left, job); break;
-    case 3: NAME(rows, SET)(1, adjacent, true, c, a, b, left, job); break;
-    case 4: NAME(rows, SET)(2, adjacent, false, c, a, b, left, job); break;
-    case 5: NAME(rows, SET)(2, adjacent, true, c, a, b, left, job); break;
-    case 6: NAME(few_rows, SET)(3, adjacent, false, c, a, b, left, job); break;
-    case 7: NAME(few_rows, SET)(3, adjacent, true, c, a, b, left, job); break;
-    case 8: NAME(few_rows, SET)(4, adjacent, false, c, a, b, left, job); break;
-    case 9: NAME(few_rows, SET)(4, adjacent, true, c, a, b, left, job); break;
+    case 2: NAME(compute_rows, SET)(1, adjacent, false, c, a, b, left, job); break;
+    case 3: NAME(compute_rows, SET)(1, adjacent, true, c, a, b, left, job); break;
+    case 4: NAME(compute_rows, SET)(2, adjacent, false, c, a, b, left, job); break;
+    case 5: NAME(compute_rows, SET)(2, adjacent, true, c, a, b, left, job); break;
+    case 6: NAME(compute_few_rows, SET)(3, adjacent, false, c, a, b, left, job); break;
+    case 7: NAME(compute_few_rows, SET)(3, adjacent, true, c, a, b, left, job); break;
+    case 8: NAME(compute_few_rows, SET)(4, adjacent, false, c, a, b, left, job); break;
+    case 9: NAME(compute_few_rows, SET)(4, adjacent, true, c, a, b, left, job); break;
     default: break;
     }
 }
 
-TARGET static void NAME(outer, SET)(float *restrict c, const float *restrict a,
-                                    const float *restrict b, const gemm_tile *job)
+TARGET static void NAME(gemm, SET)(float *restrict c, const float *restrict a,
+                                   const float *restrict b, const gemm_tile *job)
 {
-    NAME(columns, SET)(false, c, a, b, job);
+    NAME(compute_columns, SET)(false, c, a, b, job);
 }
 
-TARGET static void NAME(across, SET)(float *restrict c, const float *restrict a,
-                                     const float *restrict b, const gemm_tile *job)
+TARGET static void NAME(gemm_at, SET)(float *restrict c, const float *restrict a,
+                                      const float *restrict b, const gemm_tile *job)
 {
-    NAME(columns, SET)(true, c, a, b, job);
+    NAME(compute_columns, SET)(true, c, a, b, job);
 }
 
-// R rows by C columns of dot products, each in a register of partial sums.
-TARGET static inline ALWAYS void NAME(dot_tile, SET)(const int R, const int C, float *c,
-                                                     const float *a, const float *b, int64_t i,
-                                                     int64_t j, int64_t column,
-                                                     const gemm_tile *job)
+// R rows by C columns of dot products, each in a register of partial sums that are added at the
+// end.
+TARGET static inline ALWAYS void NAME(compute_dot_tile, SET)(const int R, const int C, float *c,
+                                                             const float *a, const float *b,
+                                                             int64_t i, int64_t j, int64_t column,
+                                                             const gemm_tile *job)
 {
     VEC sum[4][4];
-    const float *at[4], *of[4];
+    const float *at[4], *column_at[4];
     const int64_t full = job->length / LANES * LANES;
     const int left = (int)(job->length - full);
     UNROLL for (int r = 0; r < R; r++)
@@ -203,29 +220,29 @@ TARGET static inline ALWAYS void NAME(dot_tile, SET)(const int R, const int C, f
         UNROLL for (int v = 0; v < C; v++) sum[r][v] = (VEC){0};
     }
     const VEC zero = {0};
-    NAME(places, SET)(R, at, a, i, j, job);
-    UNROLL for (int v = 0; v < C; v++) of[v] = b + (column + v) * job->b_step;
+    NAME(find_rows, SET)(R, at, a, i, j, job);
+    UNROLL for (int v = 0; v < C; v++) column_at[v] = b + (column + v) * job->b_step;
     for (int64_t run = 0; run < job->runs; run++) {
         for (int64_t k = 0; k < full; k += LANES) {
             VEC factor[4];
-            UNROLL for (int v = 0; v < C; v++) factor[v] = LOAD(of[v] + k);
+            UNROLL for (int v = 0; v < C; v++) factor[v] = LOAD(column_at[v] + k);
             UNROLL for (int r = 0; r < R; r++)
             {
-                const VEC one = LOAD(at[r] + k);
-                UNROLL for (int v = 0; v < C; v++) sum[r][v] = FMA(one, factor[v], sum[r][v]);
+                const VEC element = LOAD(at[r] + k);
+                UNROLL for (int v = 0; v < C; v++) sum[r][v] = FMA(element, factor[v], sum[r][v]);
             }
         }
         if (left) {
             VEC factor[4];
-            UNROLL for (int v = 0; v < C; v++) factor[v] = PART_LOAD(of[v] + full, left);
+            UNROLL for (int v = 0; v < C; v++) factor[v] = PART_LOAD(column_at[v] + full, left);
             UNROLL for (int r = 0; r < R; r++)
             {
-                const VEC one = PART_LOAD(at[r] + full, left);
-                UNROLL for (int v = 0; v < C; v++) sum[r][v] = FMA(one, factor[v], sum[r][v]);
+                const VEC element = PART_LOAD(at[r] + full, left);
+                UNROLL for (int v = 0; v < C; v++) sum[r][v] = FMA(element, factor[v], sum[r][v]);
             }
         }
         UNROLL for (int r = 0; r < R; r++) at[r] += job->a_run;
-        UNROLL for (int v = 0; v < C; v++) of[v] += job->b_run;
+        UNROLL for (int v = 0; v < C; v++) column_at[v] += job->b_run;
     }
     UNROLL for (int r = 0; r < R; r++)
     {
@@ -234,24 +251,25 @@ TARGET static inline ALWAYS void NAME(dot_tile, SET)(const int R, const int C, f
                           C > 3 ? sum[r][3 % C] : zero);
         if (job->accumulate) total += four_load(to, C);
         if (job->bias) total += four_load(job->bias + column, C);
-        if (job->slope != 1.0f) total = four_leaky(total, job->slope);
+        if (job->slope != 1.0f) total = four_leaky_relu(total, job->slope);
         four_store(to, total, C);
         if (++j == job->line) j = 0, i++;
     }
 }
 
 #define DOT_CASE(r, n) \
-    case (r)*8 + (n): NAME(dot_tile, SET)(r, n, c, a, b, i, j, column, job); break;
+    case (r)*8 + (n): NAME(compute_dot_tile, SET)(r, n, c, a, b, i, j, column, job); break;
 
-TARGET static void NAME(dots, SET)(float *restrict c, const float *restrict a,
-                                   const float *restrict b, const gemm_tile *job)
+// Tiles of 4 columns by 3 rows, or of fewer columns by 4 rows.
+TARGET static void NAME(gemm_dot, SET)(float *restrict c, const float *restrict a,
+                                       const float *restrict b, const gemm_tile *job)
 {
     for (int64_t column = 0; column < job->columns; column += 4) {
         const int64_t wide = job->columns - column < 4 ? job->columns - column : 4;
-        const int64_t most = wide == 4 ? 3 : 4;
+        const int64_t max_rows = wide == 4 ? 3 : 4;
         int64_t i = 0, j = 0;
-        for (int64_t row = 0; row < job->rows; row += most) {
-            const int64_t high = job->rows - row < most ? job->rows - row : most;
+        for (int64_t row = 0; row < job->rows; row += max_rows) {
+            const int64_t high = job->rows - row < max_rows ? job->rows - row : max_rows;
             switch (high * 8 + wide) {
                 DOT_CASE(1, 1)
                 DOT_CASE(1, 2)

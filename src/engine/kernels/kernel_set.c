@@ -1,39 +1,35 @@
 // SPDX-License-Identifier: MIT
-// One body per tile and transform, compiled once per instruction set, chosen by a table when the
-// library loads.
+// Chooses the kernels of the best instruction set when the library is loaded.
 #include "engine/kernels/kernel_set.h"
-
-#include <stddef.h>
-#include <string.h>
 
 #include "base/cpu.h"
 
-static const cpu_variant sets[] = {CPU_AVX512(kernel_set_avx512) CPU_AVX2(kernel_set_avx2)
-                                       CPU_PORTABLE(kernel_set_portable)};
-static const kernel_set *chosen = &kernel_set_portable, *narrow = &kernel_set_portable;
-
-void kernel_set_use(const kernel_set *set)
-{
-    chosen = narrow = set;
-#if defined(__x86_64__)
-    if (chosen == &kernel_set_avx512) narrow = &kernel_set_avx2;
-#endif
-}
+static const cpu_variant variants[] = {CPU_AVX512(kernel_set_avx512) CPU_AVX2(kernel_set_avx2)
+                                           CPU_PORTABLE(kernel_set_portable)};
+CPU_DISPATCH(kernel_set, variants, kernel_set_portable);
 
 bool kernel_set_select(const char *set)
 {
-    const cpu_variant *k = cpu_choose(sets, set);
-    if (k) kernel_set_use(k->kernels);
-    return k;
+    return choose_kernels(set);
 }
 
-__attribute__((constructor)) static void choose(void)
+void kernel_set_use(const kernel_set *set)
 {
-    kernel_set_select(NULL);
+    chosen = set;
+}
+
+// Registers of AVX-512 are wider than few columns fill; then AVX2 is faster.
+static const kernel_set *narrower_set(void)
+{
+#if defined(__x86_64__)
+    if (chosen == &kernel_set_avx512) return &kernel_set_avx2;
+#endif
+    return chosen;
 }
 
 const kernel_set *kernel_set_for(int64_t columns)
 {
+    const kernel_set *narrow = narrower_set();
     return columns <= narrow->lanes ? narrow : chosen;
 }
 

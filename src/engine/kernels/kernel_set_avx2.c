@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tiles and transforms in AVX2 with FMA.
+// The kernels in AVX2 with FMA: registers of eight floats.
 #include "engine/kernels/kernel_set.h"
 
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tiles and transforms in AVX-512.
+// The kernels in AVX-512: registers of sixteen floats.
 #include "engine/kernels/kernel_set.h"
 
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every compiler can make of the tiles and transforms: registers of four floats.
+// The kernels for any processor: registers of four floats, as vector types of the compiler.
 #include "engine/kernels/simd.h"
 
 #define SET portable

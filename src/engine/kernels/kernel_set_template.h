@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything of one instruction set, and its table. See gemm_tile_template.h. Not a header to use.
+// All kernels of one instruction set, and their table. Included once per set; gemm_tile_template.h
+// says which macros must be defined. Not a header to include elsewhere.
 #define VEC NAME(vec, SET)
 #define IVEC NAME(ivec, SET)
 #define STRING_(x) #x
@@ -12,20 +13,21 @@
 #define TAPS 2
 #include "engine/kernels/winograd_template.h"
 
-#define WINO(taps)                                                         \
-    {                                                                      \
-        NAME(NAME(input, taps), SET), NAME(NAME(output, taps), SET),       \
-            NAME(NAME(spread, taps), SET), NAME(NAME(weights, taps), SET), \
-            NAME(NAME(gather, taps), SET),                                 \
+#define WINOGRAD_KERNELS(taps)                                                           \
+    {                                                                                    \
+        NAME(NAME(transform_input, taps), SET), NAME(NAME(transform_output, taps), SET), \
+            NAME(NAME(transform_output_grad, taps), SET),                                \
+            NAME(NAME(transform_weights, taps), SET),                                    \
+            NAME(NAME(transform_weights_grad, taps), SET),                               \
     }
 const kernel_set NAME(kernel_set, SET) = {
     .name = STRING(SET),
     .lanes = LANES,
-    .outer = NAME(outer, SET),
-    .across = NAME(across, SET),
-    .dots = NAME(dots, SET),
-    .wino3 = WINO(3),
-    .wino2 = WINO(2),
+    .gemm = NAME(gemm, SET),
+    .gemm_at = NAME(gemm_at, SET),
+    .gemm_dot = NAME(gemm_dot, SET),
+    .winograd3 = WINOGRAD_KERNELS(3),
+    .winograd2 = WINOGRAD_KERNELS(2),
 };
 
 #undef VEC
@@ -36,7 +38,7 @@ const kernel_set NAME(kernel_set, SET) = {
 #undef STORE
 #undef ROW_CASE
 #undef DOT_CASE
-#undef WINO
+#undef WINOGRAD_KERNELS
 #undef SET
 #undef TARGET
 #undef LANES

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the instruction sets share: names with the set in them, and four floats at a time.
+// What the instruction sets share: names that end with the set, and vectors of four floats.
 #ifndef ENGINE_KERNELS_SIMD_H
 #define ENGINE_KERNELS_SIMD_H
 
@@ -7,8 +7,8 @@
 
 #include "engine/kernels/kernel_set.h"
 
-// Tiles are inlined with constant sizes and unrolled, and their sums then live in registers. Under
-// a sanitizer, whose checks would make that minutes of compilation, they are ordinary loops.
+// Tiles are inlined with constant sizes and unrolled, so that their sums stay in registers. Under a
+// sanitizer that would take minutes to compile; there they are ordinary loops.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define SANITIZED
@@ -27,7 +27,7 @@
 #define NAME_(kernel, set) kernel##_##set
 #define NAME(kernel, set) NAME_(kernel, set)
 
-// Four floats, of which only the first `count` are touched in memory.
+// Four floats. Loads and stores touch only the first `count` of them in memory.
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t four_bits __attribute__((vector_size(16)));
 
@@ -45,7 +45,7 @@ static inline ALWAYS void four_store(float *p, four v, int count)
             if (i < count) p[i] = v[i];
 }
 
-static inline ALWAYS four four_leaky(four v, float slope)
+static inline ALWAYS four four_leaky_relu(four v, float slope)
 {
     const four_bits positive = v > 0.0f;
     return (four)((positive & (four_bits)v) | (~positive & (four_bits)(v * slope)));
