@@ -26,13 +26,13 @@ static struct {
     gemm_function *gemm;
     syrk_function *syrk;
     const char *kernel;
-    const char *remedy;
+    const char *wanted_kernel;
     char version[64];
 } blas = {.kernel = "none"};
 
 // What the kernels should be instead, or NULL if they are right. A name that is not in the list is
 // one we do not know, perhaps newer than it, and is left alone.
-static const char *better_than(const char *kernel)
+static const char *better_kernel(const char *kernel)
 {
     static const char *const old[] = {
         "Katmai",      "Coppermine",   "Northwood",  "Prescott", "Banias",      "Atom",
@@ -46,7 +46,7 @@ static const char *better_than(const char *kernel)
 }
 
 // POSIX gives functions as data pointers.
-static bool find(void *function, const char *name)
+static bool find_symbol(void *function, const char *name)
 {
     void *found = dlsym(blas.library, name);
     memcpy(function, &found, sizeof found);
@@ -60,8 +60,9 @@ static bool open_library(void)
     for (int i = 0; names[i] && !blas.library; i++)
         blas.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!blas.library) return false;
-    if (!find(&blas.gemm, "cblas_dgemm") || !find(&blas.syrk, "cblas_dsyrk") ||
-        !find(&corename, "openblas_get_corename") || !find(&config, "openblas_get_config")) {
+    if (!find_symbol(&blas.gemm, "cblas_dgemm") || !find_symbol(&blas.syrk, "cblas_dsyrk") ||
+        !find_symbol(&corename, "openblas_get_corename") ||
+        !find_symbol(&config, "openblas_get_config")) {
         dlclose(blas.library);
         blas.library = NULL;
         return false;
@@ -82,46 +83,46 @@ static void close_library(void)
 }
 
 // Sets a variable and returns what restores it.
-typedef struct variable {
+typedef struct environment_variable {
     const char *name;
-    char *before; // NULL: it was not set
-} variable;
+    char *old_value; // NULL: it was not set
+} environment_variable;
 
-static variable replace(const char *name, const char *value)
+static environment_variable replace_variable(const char *name, const char *value)
 {
     const char *before = getenv(name);
-    const variable v = {name, before ? strdup(before) : NULL};
+    const environment_variable v = {name, before ? strdup(before) : NULL};
     setenv(name, value, 1);
     return v;
 }
 
-static void restore(variable v)
+static void restore_variable(environment_variable v)
 {
-    if (v.before) setenv(v.name, v.before, 1);
+    if (v.old_value) setenv(v.name, v.old_value, 1);
     else unsetenv(v.name);
-    free(v.before);
+    free(v.old_value);
 }
 
-static void load(void)
+static void load_library(void)
 {
     // Its threads change bits with their number, and plumb has threads of its own.
-    const variable threads = replace("OPENBLAS_NUM_THREADS", "1");
+    const environment_variable threads = replace_variable("OPENBLAS_NUM_THREADS", "1");
     if (open_library()) {
-        const char *better = better_than(blas.kernel);
+        const char *better = better_kernel(blas.kernel);
         if (better) {
-            const variable coretype = replace("OPENBLAS_CORETYPE", better);
+            const environment_variable coretype = replace_variable("OPENBLAS_CORETYPE", better);
             close_library();
-            if (open_library()) blas.remedy = better_than(blas.kernel);
-            restore(coretype);
+            if (open_library()) blas.wanted_kernel = better_kernel(blas.kernel);
+            restore_variable(coretype);
         }
     }
-    restore(threads);
+    restore_variable(threads);
 }
 
 static void load_once(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
+    pthread_once(&once, load_library);
 }
 
 plumb_status blas_library_load(void)
@@ -164,5 +165,5 @@ const char *blas_version(void)
 const char *blas_wanted_kernel(void)
 {
     load_once();
-    return blas.remedy;
+    return blas.wanted_kernel;
 }

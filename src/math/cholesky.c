@@ -8,12 +8,12 @@
 
 enum { BLOCK = 32 };
 
-static int64_t block_at(int64_t at, int64_t n)
+static int64_t block_size(int64_t at, int64_t n)
 {
     return n - at < BLOCK ? n - at : BLOCK;
 }
 
-static double dot(const double *a, const double *b, int64_t n)
+static double dot_product(const double *a, const double *b, int64_t n)
 {
     double sum[4] = {0.0};
     int64_t i = 0;
@@ -31,10 +31,10 @@ static bool factor_panel(double *a, int64_t n, int64_t at, int64_t size)
         const int64_t last = i - at < size ? i - at : size;
         for (int64_t j = 0; j < last; j++) {
             const double *up = a + (at + j) * n + at;
-            row[j] = (row[j] - dot(row, up, j)) / up[j];
+            row[j] = (row[j] - dot_product(row, up, j)) / up[j];
         }
         if (i - at >= size) continue;
-        const double left = row[last] - dot(row, row, last);
+        const double left = row[last] - dot_product(row, row, last);
         if (!(left > 0.0) || !isfinite(left)) return false;
         row[last] = sqrt(left);
     }
@@ -44,7 +44,7 @@ static bool factor_panel(double *a, int64_t n, int64_t at, int64_t size)
 bool cholesky_factor(double *a, int64_t n)
 {
     for (int64_t at = 0; at < n; at += BLOCK) {
-        const int64_t size = block_at(at, n), next = at + size;
+        const int64_t size = block_size(at, n), next = at + size;
         if (!factor_panel(a, n, at, size)) return false;
         // The lower triangle of what is left, in slabs, so that little above it is computed.
         enum { SLAB = 128 };
@@ -60,7 +60,7 @@ bool cholesky_factor(double *a, int64_t n)
 void cholesky_solve(double *b, const double *l, int64_t n, int64_t k)
 {
     for (int64_t at = 0; at < n; at += BLOCK) {
-        const int64_t size = block_at(at, n);
+        const int64_t size = block_size(at, n);
         if (at) blas_gemm(b + at * k, k, l + at * n, n, false, b, k, false, size, k, at, -1.0, 1.0);
         for (int64_t i = at; i < at + size; i++) {
             for (int64_t j = at; j < i; j++)
@@ -70,7 +70,7 @@ void cholesky_solve(double *b, const double *l, int64_t n, int64_t k)
     }
     const int64_t last = (n - 1) / BLOCK * BLOCK;
     for (int64_t at = last; at >= 0; at -= BLOCK) {
-        const int64_t size = block_at(at, n), next = at + size;
+        const int64_t size = block_size(at, n), next = at + size;
         if (next < n)
             blas_gemm(b + at * k, k, l + next * n + at, n, true, b + next * k, k, false, size, k,
                       n - next, -1.0, 1.0);

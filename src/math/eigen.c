@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-static double dot(const double *a, const double *b, int64_t n)
+static double dot_product(const double *a, const double *b, int64_t n)
 {
     double sum[4] = {0.0};
     int64_t i = 0;
@@ -21,7 +21,8 @@ static double dot(const double *a, const double *b, int64_t n)
 
 // Row k of `a` becomes the reflector (I - scale[k] v v^T) that clears row k beyond its first
 // neighbour; the rest of the matrix is transformed on both sides.
-static void reduce(double *a, double *scale, double *diagonal, double *beside, double *w, int64_t n)
+static void reduce_to_tridiagonal(double *a, double *scale, double *diagonal, double *off_diagonal,
+                                  double *w, int64_t n)
 {
     for (int64_t k = 0; k + 1 < n; k++) {
         double *v = a + k * n;
@@ -30,21 +31,21 @@ static void reduce(double *a, double *scale, double *diagonal, double *beside, d
         double largest = 0.0;
         for (int64_t i = first; i < n; i++) largest = fmax(largest, fabs(v[i]));
         scale[k] = 0.0;
-        beside[k] = v[first];
+        off_diagonal[k] = v[first];
         double below = 0.0;
         for (int64_t i = first + 1; i < n; i++) below = fmax(below, fabs(v[i]));
         if (below == 0.0) continue;
 
         for (int64_t i = first; i < n; i++) v[i] /= largest;
-        const double norm = sqrt(dot(v + first, v + first, left));
+        const double norm = sqrt(dot_product(v + first, v + first, left));
         const double head = v[first] > 0.0 ? -norm : norm;
-        beside[k] = head * largest;
+        off_diagonal[k] = head * largest;
         v[first] -= head;
-        scale[k] = 2.0 / dot(v + first, v + first, left);
+        scale[k] = 2.0 / dot_product(v + first, v + first, left);
 
         double along = 0.0;
         for (int64_t i = first; i < n; i++) {
-            w[i] = scale[k] * dot(a + i * n + first, v + first, left);
+            w[i] = scale[k] * dot_product(a + i * n + first, v + first, left);
             along += w[i] * v[i];
         }
         for (int64_t i = first; i < n; i++) w[i] -= 0.5 * scale[k] * along * v[i];
@@ -55,11 +56,11 @@ static void reduce(double *a, double *scale, double *diagonal, double *beside, d
         }
     }
     diagonal[n - 1] = a[n * n - 1];
-    beside[n - 1] = 0.0;
+    off_diagonal[n - 1] = 0.0;
 }
 
 // The reflections multiplied out, last first: row i is the i-th axis of the tridiagonal matrix.
-static void expand(double *z, const double *a, const double *scale, int64_t n)
+static void multiply_reflections(double *z, const double *a, const double *scale, int64_t n)
 {
     memset(z, 0, (size_t)(n * n) * sizeof *z);
     for (int64_t i = 0; i < n; i++) z[i * n + i] = 1.0;
@@ -69,13 +70,14 @@ static void expand(double *z, const double *a, const double *scale, int64_t n)
         const int64_t first = k + 1, left = n - first;
         for (int64_t i = first; i < n; i++) {
             double *row = z + i * n;
-            const double s = scale[k] * dot(row + first, v + first, left);
+            const double s = scale[k] * dot_product(row + first, v + first, left);
             for (int64_t j = first; j < n; j++) row[j] -= s * v[j];
         }
     }
 }
 
-static void rotate(double *restrict upper, double *restrict lower, double c, double s, int64_t n)
+static void rotate_rows(double *restrict upper, double *restrict lower, double c, double s,
+                        int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         const double u = upper[i], l = lower[i];
@@ -85,7 +87,7 @@ static void rotate(double *restrict upper, double *restrict lower, double c, dou
 }
 
 // One implicit step on rows first .. last.
-static void step(double *d, double *e, double *z, int64_t first, int64_t last, int64_t n)
+static void ql_step(double *d, double *e, double *z, int64_t first, int64_t last, int64_t n)
 {
     double g = (d[first + 1] - d[first]) / (2.0 * e[first]);
     double r = hypot(g, 1.0);
@@ -108,7 +110,7 @@ static void step(double *d, double *e, double *z, int64_t first, int64_t last, i
         p = s * r;
         d[i + 1] = g + p;
         g = c * r - b;
-        rotate(z + i * n, z + (i + 1) * n, c, s, n);
+        rotate_rows(z + i * n, z + (i + 1) * n, c, s, n);
     }
     d[first] -= p;
     e[first] = g;
@@ -118,26 +120,27 @@ static void step(double *d, double *e, double *z, int64_t first, int64_t last, i
 // Neighbours part when what joins them is small beside them. Where both are but the rounding of
 // larger ones, as in a covariance of few rows, that may never be; what is small beside the whole
 // matrix then has to do.
-static bool diagonalise(double *d, double *e, double *z, int64_t n)
+static bool diagonalise_tridiagonal(double *d, double *e, double *z, int64_t n)
 {
-    enum { PATIENCE = 30, MOST_STEPS = 60 };
-    double whole = 0.0;
-    for (int64_t i = 0; i < n; i++) whole = fmax(whole, fabs(d[i]) + fabs(e[i]));
+    enum { MAX_STRICT_STEPS = 30, MAX_STEPS = 60 };
+    double norm = 0.0;
+    for (int64_t i = 0; i < n; i++) norm = fmax(norm, fabs(d[i]) + fabs(e[i]));
     for (int64_t first = 0; first < n; first++)
         for (int steps = 0;; steps++) {
             int64_t last = first;
-            const double least = steps < PATIENCE ? 0.0 : DBL_EPSILON * whole;
+            const double tolerance = steps < MAX_STRICT_STEPS ? 0.0 : DBL_EPSILON * norm;
             while (last + 1 < n &&
-                   fabs(e[last]) > fmax(least, DBL_EPSILON * (fabs(d[last]) + fabs(d[last + 1]))))
+                   fabs(e[last]) >
+                       fmax(tolerance, DBL_EPSILON * (fabs(d[last]) + fabs(d[last + 1]))))
                 last++;
             if (last == first) break;
-            if (steps == MOST_STEPS) return false;
-            step(d, e, z, first, last, n);
+            if (steps == MAX_STEPS) return false;
+            ql_step(d, e, z, first, last, n);
         }
     return true;
 }
 
-static void orient(double *row, int64_t n)
+static void fix_sign(double *row, int64_t n)
 {
     int64_t largest = 0;
     for (int64_t i = 1; i < n; i++)
@@ -146,8 +149,8 @@ static void orient(double *row, int64_t n)
         for (int64_t i = 0; i < n; i++) row[i] = -row[i];
 }
 
-static plumb_status solve(double *values, double *vectors, arena *mem, const double *matrix,
-                          int64_t n)
+static plumb_status solve_symmetric(double *values, double *vectors, arena *mem,
+                                    const double *matrix, int64_t n)
 {
     double *a = ARENA_ALLOC(mem, double, n *n), *z = ARENA_ALLOC(mem, double, n *n);
     double *d = ARENA_ALLOC(mem, double, n), *e = ARENA_ALLOC(mem, double, n);
@@ -158,9 +161,9 @@ static plumb_status solve(double *values, double *vectors, arena *mem, const dou
         if (!isfinite(matrix[i]))
             return fail(PLUMB_ENUMERIC, "a matrix has a value that is not finite");
     memcpy(a, matrix, (size_t)(n * n) * sizeof *a);
-    reduce(a, scale, d, e, w, n);
-    expand(z, a, scale, n);
-    if (!diagonalise(d, e, z, n))
+    reduce_to_tridiagonal(a, scale, d, e, w, n);
+    multiply_reflections(z, a, scale, n);
+    if (!diagonalise_tridiagonal(d, e, z, n))
         return fail(PLUMB_ENUMERIC, "the eigenvalues of a %lld x %lld matrix do not converge",
                     (long long)n, (long long)n);
     for (int64_t k = 0; k < n; k++) {
@@ -170,7 +173,7 @@ static plumb_status solve(double *values, double *vectors, arena *mem, const dou
         taken[best] = true;
         values[k] = d[best];
         memcpy(vectors + k * n, z + best * n, (size_t)n * sizeof *z);
-        orient(vectors + k * n, n);
+        fix_sign(vectors + k * n, n);
     }
     return PLUMB_OK;
 }
@@ -180,7 +183,7 @@ plumb_status eigen_symmetric(double *values, double *vectors, arena *mem, const 
 {
     if (n < 1) return PLUMB_OK;
     const arena_mark mark = arena_get_mark(mem);
-    const plumb_status st = solve(values, vectors, mem, matrix, n);
+    const plumb_status st = solve_symmetric(values, vectors, mem, matrix, n);
     arena_rewind(mem, mark);
     return st;
 }

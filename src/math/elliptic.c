@@ -31,7 +31,7 @@ elliptic elliptic_make(double m1)
     return e;
 }
 
-static void bounded(double out[3], const elliptic *e, double u)
+static void sncndn_below_one(double out[3], const elliptic *e, double u)
 {
     if (e->depth == 0) {
         const double sech = 1.0 / cosh(u);
@@ -58,7 +58,7 @@ static void bounded(double out[3], const elliptic *e, double u)
 
 void elliptic_sncndn(double out[3], const elliptic *e, double u)
 {
-    bounded(out, e, u * e->stretch);
+    sncndn_below_one(out, e, u * e->stretch);
     if (e->stretch != 1.0) {
         const double cn = out[1];
         out[0] /= e->stretch;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// For a query a and a row b, both from the centre of the rows, |a - b|^2 orders the rows as
-// t = |b|^2/2 - a.b does. With A, B the integers nearest to s a and s b, v = round(|sb|^2/2) - A.B
-// is s^2 t but for an error of at most
+// For a query a and a row b, both measured from the centre of the rows, |a - b|^2 orders the rows
+// as t = |b|^2/2 - a.b does. With A, B the integers nearest to s a and s b, v = round(|sb|^2/2) -
+// A.B is s^2 t up to an error of at most
 //     m = |A - sa| |sb| + |sa| |B - sb| + |A - sa| |B - sb| + 1.
 // The k rows of least v have t at most v_k + m, so the k nearest rows all have v <= v_k + 2m.
-// Everything with a larger v is dropped while it streams by, with the v_k known so far; in the end
-// only what is within 2m of v_k, a handful of rows, has to be measured in double.
+// Rows with a larger v are dropped at once, using the v_k known so far. In the end only the few
+// rows within 2m of v_k have to be measured in double.
 //
-// Rows are packed in panels of sixteen, two dimensions of one row side by side, which is what a
-// multiply-add of pairs wants: one instruction for eight rows.
+// Rows are packed in panels of sixteen, two dimensions of one row side by side, as the instruction
+// that multiplies and adds pairs of 16-bit integers needs them: one instruction for eight rows.
 #define _GNU_SOURCE
 #include "math/knn.h"
 
@@ -19,18 +19,19 @@
 #include <immintrin.h>
 #endif
 
+#include "base/cpu.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
 
 enum {
-    QUERIES = 4,  // queries a tile
-    PANEL = 16,   // rows a tile
-    GROUP = 16,   // tiles of queries that walk along the rows together
-    BLOCK = 32,   // panels that stay in the cache meanwhile
-    SCALE = 32000 // of the farthest point: products and their sums stay below 2^30
+    QUERIES = 4,  // queries per tile
+    PANEL = 16,   // rows per tile
+    GROUP = 16,   // tiles of queries that one task compares with all rows
+    BLOCK = 32,   // panels that stay in the cache while all tiles of a group use them
+    SCALE = 32000 // of the farthest point; products and their sums stay below 2^30
 };
 
-// v (QUERIES, PANEL) and, a bit a row, which of them are at most limit[query].
+// Computes v (QUERIES, PANEL), and near[query]: one bit per row, set if v is at most limit[query].
 typedef void tile_kernel(int32_t v[QUERIES][PANEL], uint32_t near[QUERIES], const int16_t *queries,
                          const int16_t *panel, const int32_t *half, const int32_t *limit,
                          int64_t pairs);
@@ -92,39 +93,32 @@ tile_avx2(int32_t v[QUERIES][PANEL], uint32_t near[QUERIES], const int16_t *quer
 }
 #endif
 
-static tile_kernel *chosen = tile_portable;
-static const char *chosen_name = "portable";
+typedef struct knn_kernels {
+    tile_kernel *tile;
+} knn_kernels;
+
+static const knn_kernels portable = {tile_portable};
+#if defined(__x86_64__)
+static const knn_kernels avx2 = {tile_avx2};
+#endif
+
+static const cpu_variant variants[] = {CPU_AVX2(avx2) CPU_PORTABLE(portable)};
+CPU_DISPATCH(knn_kernels, variants, portable);
 
 bool knn_select(const char *set)
 {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (!strcmp(set, "avx2") && __builtin_cpu_supports("avx2")) {
-        chosen = tile_avx2;
-        chosen_name = "avx2";
-        return true;
-    }
-#endif
-    if (strcmp(set, "portable") != 0) return false;
-    chosen = tile_portable;
-    chosen_name = "portable";
-    return true;
-}
-
-__attribute__((constructor)) static void choose(void)
-{
-    if (!knn_select("avx2")) knn_select("portable");
+    return choose_kernels(set);
 }
 
 const char *knn_instructions(void)
 {
-    return chosen_name;
+    return chosen_set;
 }
 
 // ---- points ----
 
-// Four chains, so that it is not slower than it has to be.
-static double distance_from(const double *a, const double *b, int64_t n)
+// |a - b|, in four sums that can be computed in parallel.
+static double euclidean_distance(const double *a, const double *b, int64_t n)
 {
     double sum[4] = {0.0};
     int64_t i = 0;
@@ -146,7 +140,7 @@ plumb_status knn_init(knn_index *out, arena *mem, const double *rows, int64_t co
         for (int64_t i = 0; i < dims; i++) out->centre[i] += rows[r * dims + i];
     for (int64_t i = 0; i < dims; i++) out->centre[i] /= (double)count;
     for (int64_t r = 0; r < count; r++) {
-        out->deviation[r] = distance_from(rows + r * dims, out->centre, dims);
+        out->deviation[r] = euclidean_distance(rows + r * dims, out->centre, dims);
         out->farthest = fmax(out->farthest, out->deviation[r]);
     }
     return PLUMB_OK;
@@ -154,47 +148,45 @@ plumb_status knn_init(knn_index *out, arena *mem, const double *rows, int64_t co
 
 // ---- one search ----
 
-typedef struct candidate {
+typedef struct knn_candidate {
     int32_t v;
     int32_t row;
-} candidate;
+} knn_candidate;
 
-// What one query has found so far.
-typedef struct catch
-{
-    candidate *kept;
-    int64_t count, room;
-    int64_t full;  // when it is reached the kept are thinned out
-    int32_t slack; // 2m
-}
-catch;
+// The rows that may still be among the k nearest of one query.
+typedef struct query_candidates {
+    knn_candidate *kept;
+    int64_t count, capacity;
+    int64_t thin_at; // at this count, distant candidates are dropped
+    int32_t slack;   // 2m
+} query_candidates;
 
-// What a worker keeps from one group of queries to the next.
+// Memory that a worker keeps from one group of queries to the next.
 typedef struct knn_scratch {
-    catch found[GROUP * QUERIES];
+    query_candidates found[GROUP * QUERIES];
     int16_t *pack; // the queries, rounded and packed
 } knn_scratch;
 
-typedef struct search {
+typedef struct knn_search {
     const knn_index *points;
     const double *queries;
     double *out;
     int64_t count, k, pairs, panels;
     double scale;
-    double far_row, rough_row; // greatest |sb| and |B - sb|
-    int16_t *packed;           // (panels, pairs, PANEL, 2)
-    int32_t *half;             // (panels, PANEL)
-    knn_scratch *desks;        // one a worker
-    _Atomic bool no_memory;
-} search;
+    double max_row_length, max_row_error; // greatest |sb| and |B - sb|
+    int16_t *packed;                      // (panels, pairs, PANEL, 2)
+    int32_t *half;                        // (panels, PANEL)
+    knn_scratch *scratch;                 // one per worker
+} knn_search;
 
-// Rounds s (x - centre), writes it `step` apart, and returns how far rounding went.
-static double round_point(int16_t *out, int64_t step, const double *x, const search *s)
+// Rounds s (x - centre) to integers, written in pairs `step` apart. Returns the length of what
+// rounding changed.
+static double round_point(int16_t *out, int64_t step, const double *x, const knn_search *search)
 {
-    // Added and taken off again, this leaves the nearest integer of what is small beside it.
+    // Adding and subtracting this leaves the nearest integer of a smaller number.
     const double rounder = 6755399441055744.0; // 3 * 2^51
-    const int64_t dims = s->points->dims;
-    const double *centre = s->points->centre, scale = s->scale;
+    const int64_t dims = search->points->dims;
+    const double *centre = search->points->centre, scale = search->scale;
     double error[2] = {0.0};
     for (int64_t i = 0; i < dims; i += 2, out += step)
         for (int64_t j = 0; j < 2 && i + j < dims; j++) {
@@ -206,27 +198,27 @@ static double round_point(int16_t *out, int64_t step, const double *x, const sea
     return sqrt(error[0] + error[1]);
 }
 
-static void pack_rows(search *s)
+static void pack_rows(knn_search *search)
 {
-    const knn_index *p = s->points;
-    for (int64_t r = 0; r < s->panels * PANEL; r++) {
-        int32_t *half = &s->half[r];
-        if (r >= p->count) {
-            *half = INT32_MAX; // never near
+    const knn_index *points = search->points;
+    for (int64_t r = 0; r < search->panels * PANEL; r++) {
+        int32_t *half = &search->half[r];
+        if (r >= points->count) {
+            *half = INT32_MAX; // padding: never near
             continue;
         }
-        int16_t *to = s->packed + r / PANEL * s->pairs * 2 * PANEL + r % PANEL * 2;
-        const double rough = round_point(to, 2 * PANEL, p->rows + r * p->dims, s);
-        const double length = s->scale * p->deviation[r];
+        int16_t *to = search->packed + r / PANEL * search->pairs * 2 * PANEL + r % PANEL * 2;
+        const double error = round_point(to, 2 * PANEL, points->rows + r * points->dims, search);
+        const double length = search->scale * points->deviation[r];
         *half = (int32_t)rint(0.5 * length * length);
-        if (rough > s->rough_row) s->rough_row = rough;
-        if (length > s->far_row) s->far_row = length;
+        if (error > search->max_row_error) search->max_row_error = error;
+        if (length > search->max_row_length) search->max_row_length = length;
     }
 }
 
-// The k-th least by v of `count`, which are reordered: Hoare's selection with the middle one of
-// three as its pivot.
-static int32_t select_kth(candidate *c, int64_t count, int64_t k)
+// The k-th smallest v of `count` candidates, which are reordered: Hoare's selection with the median
+// of three as pivot.
+static int32_t select_kth(knn_candidate *c, int64_t count, int64_t k)
 {
     int64_t low = 0, high = count - 1;
     while (low < high) {
@@ -237,7 +229,7 @@ static int32_t select_kth(candidate *c, int64_t count, int64_t k)
             while (c[i].v < pivot) i++;
             while (c[j].v > pivot) j--;
             if (i > j) break;
-            const candidate swap = c[i];
+            const knn_candidate swap = c[i];
             c[i++] = c[j];
             c[j--] = swap;
         }
@@ -248,53 +240,54 @@ static int32_t select_kth(candidate *c, int64_t count, int64_t k)
     return c[low].v;
 }
 
-static int32_t bound_of(int32_t kth, int32_t slack)
+static int32_t add_slack(int32_t kth, int32_t slack)
 {
     return kth > INT32_MAX - 1 - slack ? INT32_MAX - 1 : kth + slack;
 }
 
-// Drops what can no longer be among the k nearest; returns the new limit. The k-th v is only
-// bracketed, by counting in 256 bins, which costs less than finding it and keeps hardly more.
-static int32_t thin(catch *c, int64_t k)
+// Drops candidates that can no longer be among the k nearest; returns the new limit. The k-th v is
+// only bracketed, by counting in 256 bins: that costs less than finding it and keeps hardly more.
+static int32_t drop_distant(query_candidates *found, int64_t k)
 {
-    if (c->count < k) return INT32_MAX - 1;
+    if (found->count < k) return INT32_MAX - 1;
     int32_t least = INT32_MAX, greatest = INT32_MIN;
-    for (int64_t i = 0; i < c->count; i++) {
-        least = c->kept[i].v < least ? c->kept[i].v : least;
-        greatest = c->kept[i].v > greatest ? c->kept[i].v : greatest;
+    for (int64_t i = 0; i < found->count; i++) {
+        least = found->kept[i].v < least ? found->kept[i].v : least;
+        greatest = found->kept[i].v > greatest ? found->kept[i].v : greatest;
     }
     int shift = 0;
     while (((int64_t)greatest - least) >> shift > 255) shift++;
     int32_t bins[256] = {0};
-    for (int64_t i = 0; i < c->count; i++) bins[((int64_t)c->kept[i].v - least) >> shift]++;
+    for (int64_t i = 0; i < found->count; i++) bins[((int64_t)found->kept[i].v - least) >> shift]++;
     int64_t bin = 0, below = bins[0];
     while (below < k) below += bins[++bin];
     const int64_t edge = least + ((bin + 1) << shift) - 1;
-    const int32_t limit = bound_of(edge < INT32_MAX ? (int32_t)edge : INT32_MAX, c->slack);
+    const int32_t limit = add_slack(edge < INT32_MAX ? (int32_t)edge : INT32_MAX, found->slack);
     int64_t left = 0;
-    for (int64_t i = 0; i < c->count; i++) {
-        const candidate one = c->kept[i];
-        c->kept[left] = one;
+    for (int64_t i = 0; i < found->count; i++) {
+        const knn_candidate one = found->kept[i];
+        found->kept[left] = one;
         left += one.v <= limit;
     }
-    c->count = left;
-    c->full = 3 * left + 64;
+    found->count = left;
+    found->thin_at = 3 * left + 64;
     return limit;
 }
 
-// Room for one more panel. Many points as near as the k-th, up to rounding, may need a lot.
-static bool make_room(catch *c)
+// Makes room for one more panel. Many rows as near as the k-th, up to rounding, may need much
+// memory.
+static bool reserve_candidates(query_candidates *found)
 {
-    if (c->count + PANEL <= c->room) return true;
-    const int64_t room = 2 * c->room + 1024;
-    candidate *grown = realloc(c->kept, (size_t)room * sizeof *grown);
+    if (found->count + PANEL <= found->capacity) return true;
+    const int64_t capacity = 2 * found->capacity + 1024;
+    knn_candidate *grown = realloc(found->kept, (size_t)capacity * sizeof *grown);
     if (!grown) return false;
-    c->kept = grown;
-    c->room = room;
+    found->kept = grown;
+    found->capacity = capacity;
     return true;
 }
 
-// The k-th least of `count` numbers, which are reordered.
+// The k-th smallest of `count` numbers, which are reordered.
 static double select_distance(double *x, int64_t count, int64_t k)
 {
     int64_t low = 0, high = count - 1;
@@ -316,117 +309,127 @@ static double select_distance(double *x, int64_t count, int64_t k)
     return x[low];
 }
 
-// Rows with v < v_k - 2m are nearer than the k-th for certain, so they are only counted. Those in
-// between are measured; their distances are written over them.
-static double finish(catch *c, const search *s, int64_t query)
+// The k-th distance from the candidates of a query. Rows with v < v_k - 2m are certainly nearer
+// than the k-th, so they are only counted. Those within 2m are measured; their distances overwrite
+// them.
+static double measure_candidates(query_candidates *found, const knn_search *search, int64_t query)
 {
-    const knn_index *p = s->points;
-    thin(c, s->k);
-    const int32_t kth = select_kth(c->kept, c->count, s->k - 1), high = bound_of(kth, c->slack);
-    const int32_t low = kth < INT32_MIN + c->slack ? INT32_MIN : kth - c->slack;
-    double *distance = (double *)(void *)c->kept;
+    const knn_index *points = search->points;
+    drop_distant(found, search->k);
+    const int32_t kth = select_kth(found->kept, found->count, search->k - 1),
+                  high = add_slack(kth, found->slack);
+    const int32_t low = kth < INT32_MIN + found->slack ? INT32_MIN : kth - found->slack;
+    double *distance = (double *)(void *)found->kept;
     int64_t nearer = 0, count = 0;
-    for (int64_t i = 0; i < c->count; i++) {
-        const candidate one = c->kept[i];
-        nearer += one.v < low;
-        if (one.v < low || one.v > high) continue;
-        const double d =
-            distance_from(s->queries + query * p->dims, p->rows + one.row * p->dims, p->dims);
-        memcpy(&distance[count++], &d, sizeof d);
+    for (int64_t i = 0; i < found->count; i++) {
+        const knn_candidate candidate = found->kept[i];
+        nearer += candidate.v < low;
+        if (candidate.v < low || candidate.v > high) continue;
+        const double distance_ =
+            euclidean_distance(search->queries + query * points->dims,
+                               points->rows + candidate.row * points->dims, points->dims);
+        memcpy(&distance[count++], &distance_, sizeof distance_);
     }
-    return select_distance(distance, count, s->k - nearer - 1);
+    return select_distance(distance, count, search->k - nearer - 1);
 }
 
-static int32_t slack_of(const search *s, double length, double rough)
+static int32_t rounding_slack(const knn_search *search, double length, double error)
 {
-    const double m = rough * s->far_row + length * s->rough_row + rough * s->rough_row + 1.0;
+    const double m = error * search->max_row_length + length * search->max_row_error +
+                     error * search->max_row_error + 1.0;
     const double slack = ceil(2.0 * m * (1.0 + 1e-9)) + 1.0;
     return slack < (double)(INT32_MAX / 2) ? (int32_t)slack : INT32_MAX / 2;
 }
 
-// Rounds and packs the queries of a group; limit[i] lets everything pass at first.
-static void begin_group(knn_scratch *mine, int32_t *limit, const search *s, int64_t first,
-                        int64_t count)
+// Rounds and packs the queries of a group. At first limit[i] lets every row pass.
+static void start_group(knn_scratch *scratch, int32_t *limit, const knn_search *search,
+                        int64_t first, int64_t count)
 {
-    memset(mine->pack, 0, (size_t)(GROUP * QUERIES * 2 * s->pairs) * sizeof *mine->pack);
+    memset(scratch->pack, 0, (size_t)(GROUP * QUERIES * 2 * search->pairs) * sizeof *scratch->pack);
     for (int64_t i = 0; i < GROUP * QUERIES; i++) {
         limit[i] = i < count ? INT32_MAX - 1 : INT32_MIN;
         if (i >= count) continue;
-        const double *query = s->queries + (first + i) * s->points->dims;
-        int16_t *to = mine->pack + i / QUERIES * s->pairs * 2 * QUERIES + i % QUERIES * 2;
-        const double rough = round_point(to, 2 * QUERIES, query, s);
-        const double length = s->scale * distance_from(query, s->points->centre, s->points->dims);
-        mine->found[i].count = 0;
-        mine->found[i].full = 8 * s->k + 112;
-        mine->found[i].slack = slack_of(s, length, rough);
+        const double *query = search->queries + (first + i) * search->points->dims;
+        int16_t *to = scratch->pack + i / QUERIES * search->pairs * 2 * QUERIES + i % QUERIES * 2;
+        const double error = round_point(to, 2 * QUERIES, query, search);
+        const double length =
+            search->scale * euclidean_distance(query, search->points->centre, search->points->dims);
+        scratch->found[i].count = 0;
+        scratch->found[i].thin_at = 8 * search->k + 112;
+        scratch->found[i].slack = rounding_slack(search, length, error);
     }
 }
 
-// One tile: what is near enough is kept.
-static bool look(knn_scratch *mine, int32_t *limit, const search *s, int tile, int64_t panel)
+// Compares one tile of queries with one panel of rows and keeps what is near. False if out of
+// memory.
+static bool scan_tile(knn_scratch *scratch, int32_t *limit, const knn_search *search, int tile,
+                      int64_t panel)
 {
     _Alignas(32) int32_t v[QUERIES][PANEL];
     uint32_t near[QUERIES];
-    chosen(v, near, mine->pack + tile * s->pairs * 2 * QUERIES,
-           s->packed + panel * s->pairs * 2 * PANEL, s->half + panel * PANEL,
-           limit + tile * QUERIES, s->pairs);
+    chosen->tile(v, near, scratch->pack + tile * search->pairs * 2 * QUERIES,
+                 search->packed + panel * search->pairs * 2 * PANEL, search->half + panel * PANEL,
+                 limit + tile * QUERIES, search->pairs);
     for (int q = 0; q < QUERIES; q++) {
         if (!near[q]) continue;
-        catch *c = &mine->found[tile * QUERIES + q];
-        if (!make_room(c)) return false;
+        query_candidates *found = &scratch->found[tile * QUERIES + q];
+        if (!reserve_candidates(found)) return false;
         for (uint32_t bits = near[q]; bits; bits &= bits - 1) {
             const int r = __builtin_ctz(bits);
-            c->kept[c->count++] = (candidate){v[q][r], (int32_t)(panel * PANEL + r)};
+            found->kept[found->count++] = (knn_candidate){v[q][r], (int32_t)(panel * PANEL + r)};
         }
-        if (c->count >= c->full) limit[tile * QUERIES + q] = thin(c, s->k);
+        if (found->count >= found->thin_at)
+            limit[tile * QUERIES + q] = drop_distant(found, search->k);
     }
     return true;
 }
 
 static plumb_status run_group(void *context, int64_t item, int worker)
 {
-    search *s = context;
-    knn_scratch *mine = &s->desks[worker];
-    const int64_t first = item * GROUP * QUERIES, left = s->count - first;
+    knn_search *search = context;
+    knn_scratch *scratch = &search->scratch[worker];
+    const int64_t first = item * GROUP * QUERIES, left = search->count - first;
     const int64_t count = left < GROUP * QUERIES ? left : GROUP * QUERIES;
     const int tiles = (int)((count + QUERIES - 1) / QUERIES);
     int32_t limit[GROUP * QUERIES];
-    begin_group(mine, limit, s, first, count);
-    for (int64_t block = 0; block < s->panels; block += BLOCK)
+    start_group(scratch, limit, search, first, count);
+    for (int64_t block = 0; block < search->panels; block += BLOCK)
         for (int t = 0; t < tiles; t++)
-            for (int64_t p = block; p < block + BLOCK && p < s->panels; p++)
-                if (!look(mine, limit, s, t, p))
+            for (int64_t panel = block; panel < block + BLOCK && panel < search->panels; panel++)
+                if (!scan_tile(scratch, limit, search, t, panel))
                     return fail(PLUMB_EMEMORY, "out of memory for the nearest neighbours");
-    for (int64_t i = 0; i < count; i++) s->out[first + i] = finish(&mine->found[i], s, first + i);
+    for (int64_t i = 0; i < count; i++)
+        search->out[first + i] = measure_candidates(&scratch->found[i], search, first + i);
     return PLUMB_OK;
 }
 
-static plumb_status run(search *s, arena *mem, int threads)
+static plumb_status search_rows(knn_search *search, arena *mem, int threads)
 {
-    const knn_index *p = s->points;
-    s->pairs = (p->dims + 1) / 2;
-    s->panels = (p->count + PANEL - 1) / PANEL;
-    double farthest = p->farthest;
-    for (int64_t i = 0; i < s->count; i++)
-        farthest = fmax(farthest, distance_from(s->queries + i * p->dims, p->centre, p->dims));
-    s->scale = farthest > 0.0 ? SCALE / farthest : 0.0;
-    if (!isfinite(s->scale) || !isfinite(farthest))
-        s->scale = 0.0; // then everything is a candidate
-    s->packed = ARENA_ALLOC(mem, int16_t, s->panels * s->pairs * 2 * PANEL);
-    s->half = ARENA_ALLOC(mem, int32_t, s->panels * PANEL);
-    const int64_t groups = (s->count + GROUP * QUERIES - 1) / (GROUP * QUERIES);
+    const knn_index *points = search->points;
+    search->pairs = (points->dims + 1) / 2;
+    search->panels = (points->count + PANEL - 1) / PANEL;
+    double farthest = points->farthest;
+    for (int64_t i = 0; i < search->count; i++)
+        farthest = fmax(farthest, euclidean_distance(search->queries + i * points->dims,
+                                                     points->centre, points->dims));
+    search->scale = farthest > 0.0 ? SCALE / farthest : 0.0;
+    if (!isfinite(search->scale) || !isfinite(farthest))
+        search->scale = 0.0; // then every row is a candidate
+    search->packed = ARENA_ALLOC(mem, int16_t, search->panels * search->pairs * 2 * PANEL);
+    search->half = ARENA_ALLOC(mem, int32_t, search->panels * PANEL);
+    const int64_t groups = (search->count + GROUP * QUERIES - 1) / (GROUP * QUERIES);
     if (threads <= 0) threads = parallel_threads();
     if (threads > groups) threads = (int)groups;
-    s->desks = ARENA_ALLOC(mem, knn_scratch, threads);
-    if (!s->packed || !s->half || !s->desks) return PLUMB_EMEMORY;
+    search->scratch = ARENA_ALLOC(mem, knn_scratch, threads);
+    if (!search->packed || !search->half || !search->scratch) return PLUMB_EMEMORY;
     for (int i = 0; i < threads; i++) {
-        s->desks[i].pack = ARENA_ALLOC(mem, int16_t, GROUP * QUERIES * 2 * s->pairs);
-        if (!s->desks[i].pack) return PLUMB_EMEMORY;
+        search->scratch[i].pack = ARENA_ALLOC(mem, int16_t, GROUP * QUERIES * 2 * search->pairs);
+        if (!search->scratch[i].pack) return PLUMB_EMEMORY;
     }
-    pack_rows(s);
-    const plumb_status st = parallel_for(groups, threads, run_group, s);
+    pack_rows(search);
+    const plumb_status st = parallel_for(groups, threads, run_group, search);
     for (int i = 0; i < threads; i++)
-        for (int j = 0; j < GROUP * QUERIES; j++) free(s->desks[i].found[j].kept);
+        for (int j = 0; j < GROUP * QUERIES; j++) free(search->scratch[i].found[j].kept);
     return st;
 }
 
@@ -438,8 +441,8 @@ plumb_status knn_kth_distance(double *out, const knn_index *points, const double
         return fail(PLUMB_EVALUE, "%lld points are too many to be searched",
                     (long long)points->count);
     arena mem = {0};
-    search s = {.points = points, .queries = queries, .out = out, .count = count, .k = k};
-    const plumb_status st = run(&s, &mem, threads);
+    knn_search search = {.points = points, .queries = queries, .out = out, .count = count, .k = k};
+    const plumb_status st = search_rows(&search, &mem, threads);
     arena_clear(&mem);
     return st;
 }

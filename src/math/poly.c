@@ -36,46 +36,46 @@ plumb_status poly_init(poly *out, arena *mem, int64_t dims, int order)
 }
 
 // The variable that leads the monomial at `offset` of degree k.
-static int64_t leader(const poly *p, int k, int64_t offset)
+static int64_t find_leader(const poly *basis, int k, int64_t offset)
 {
-    int64_t low = 0, high = p->dims; // run[low] <= offset < run[high]
+    int64_t low = 0, high = basis->dims; // run[low] <= offset < run[high]
     while (high - low > 1) {
         const int64_t middle = (low + high) / 2;
-        if (p->run[k][middle] <= offset) low = middle;
+        if (basis->run[k][middle] <= offset) low = middle;
         else high = middle;
     }
     return low;
 }
 
-int poly_variables(int64_t variables[POLY_MAX_ORDER], const poly *p, int64_t monomial)
+int poly_variables(int64_t variables[POLY_MAX_ORDER], const poly *basis, int64_t monomial)
 {
     int degree = 1;
-    while (p->first[degree + 1] <= monomial) degree++;
-    int64_t offset = monomial - p->first[degree];
+    while (basis->first[degree + 1] <= monomial) degree++;
+    int64_t offset = monomial - basis->first[degree];
     for (int k = degree; k > 1; k--) {
-        const int64_t i = leader(p, k, offset);
+        const int64_t i = find_leader(basis, k, offset);
         variables[degree - k] = i;
-        offset += p->run[k - 1][i] - p->run[k][i];
+        offset += basis->run[k - 1][i] - basis->run[k][i];
     }
     variables[degree - 1] = offset;
     return degree;
 }
 
-int64_t poly_index(const poly *p, const int64_t *variables, int degree)
+int64_t poly_index(const poly *basis, const int64_t *variables, int degree)
 {
     int64_t offset = variables[degree - 1];
     for (int k = 2; k <= degree; k++) {
         const int64_t i = variables[degree - k];
-        offset += p->run[k][i] - p->run[k - 1][i];
+        offset += basis->run[k][i] - basis->run[k - 1][i];
     }
-    return p->first[degree] + offset;
+    return basis->first[degree] + offset;
 }
 
-void poly_gradient(double *gradient, const poly *p, int64_t monomial, double weight,
+void poly_gradient(double *gradient, const poly *basis, int64_t monomial, double weight,
                    const double *x)
 {
     int64_t v[POLY_MAX_ORDER];
-    const int degree = poly_variables(v, p, monomial);
+    const int degree = poly_variables(v, basis, monomial);
     // The product rule, one factor left out at a time; a repeated variable comes up as often as it
     // should.
     for (int skip = 0; skip < degree; skip++) {
@@ -86,15 +86,16 @@ void poly_gradient(double *gradient, const poly *p, int64_t monomial, double wei
     }
 }
 
-void poly_expand(double *out, const poly *p, int degree, const double *x, int64_t stride, int64_t n)
+void poly_expand(double *out, const poly *basis, int degree, const double *x, int64_t stride,
+                 int64_t n)
 {
-    for (int64_t i = 0; i < p->dims; i++)
+    for (int64_t i = 0; i < basis->dims; i++)
         memcpy(out + i * stride, x + i * stride, (size_t)n * sizeof *out);
     for (int k = 2; k <= degree; k++)
-        for (int64_t i = 0; i < p->dims; i++) {
-            const double *from = out + (p->first[k - 1] + p->run[k - 1][i]) * stride;
-            double *to = out + (p->first[k] + p->run[k][i]) * stride;
-            const int64_t length = p->run[k][i + 1] - p->run[k][i];
+        for (int64_t i = 0; i < basis->dims; i++) {
+            const double *from = out + (basis->first[k - 1] + basis->run[k - 1][i]) * stride;
+            double *to = out + (basis->first[k] + basis->run[k][i]) * stride;
+            const int64_t length = basis->run[k][i + 1] - basis->run[k][i];
             for (int64_t j = 0; j < length; j++)
                 vector_product(to + j * stride, from + j * stride, x + i * stride, n);
         }

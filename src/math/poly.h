@@ -31,17 +31,17 @@ int64_t poly_count(int64_t dims, int order);
 plumb_status poly_init(poly *out, arena *mem, int64_t dims, int order);
 
 /// The variables of a monomial in rising order, with repetition; returns its degree.
-int poly_variables(int64_t variables[POLY_MAX_ORDER], const poly *p, int64_t monomial);
+int poly_variables(int64_t variables[POLY_MAX_ORDER], const poly *basis, int64_t monomial);
 
 /// The other way round: which monomial has these variables, in rising order; degree at least 1.
-int64_t poly_index(const poly *p, const int64_t *variables, int degree);
+int64_t poly_index(const poly *basis, const int64_t *variables, int degree);
 
 /// Adds weight * d(monomial)/dx_v to gradient[v] at the point x (dims).
-void poly_gradient(double *gradient, const poly *p, int64_t monomial, double weight,
+void poly_gradient(double *gradient, const poly *basis, int64_t monomial, double weight,
                    const double *x);
 
 /// Columns of all monomials up to `degree`: out (.., stride), from x (dims, stride).
-void poly_expand(double *out, const poly *p, int degree, const double *x, int64_t stride,
+void poly_expand(double *out, const poly *basis, int degree, const double *x, int64_t stride,
                  int64_t n);
 
 #endif

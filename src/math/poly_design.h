@@ -48,14 +48,14 @@ plumb_status poly_design_init(poly_design *out, arena *mem, const poly *p, const
 
 /// g (count) = X^T r, for r (stride) that sums to zero and is zero behind the rows.
 /// `scratch` has poly_design_scratch() doubles.
-void poly_design_correlate(double *g, const poly_design *d, const double *r, double *scratch);
-int64_t poly_design_scratch(const poly_design *d);
+void poly_design_correlate(double *g, const poly_design *design, const double *r, double *scratch);
+int64_t poly_design_scratch(const poly_design *design);
 
 /// One centred column (stride), zero behind the rows.
-void poly_design_column(double *out, const poly_design *d, int64_t feature);
+void poly_design_column(double *out, const poly_design *design, int64_t feature);
 
 /// y (stride) = sum of weights times centred columns; zero behind the rows.
-void poly_design_apply(double *y, const poly_design *d, const int64_t *features,
+void poly_design_apply(double *y, const poly_design *design, const int64_t *features,
                        const double *weights, int64_t count);
 
 #endif

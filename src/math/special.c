@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { MOST_TERMS = 100000 };
+enum { MAX_TERMS = 100000 };
 static const double pi = 3.141592653589793238462643383279503;
 
 double special_log_gamma(double x)
@@ -17,7 +17,7 @@ double special_log_gamma(double x)
 }
 
 // log Gamma(x) - [(x - 1/2) log x - x + log(2 pi)/2], for x > 0.
-static double stirling_rest(double x)
+static double stirling_remainder(double x)
 {
     if (x < 12.0) return special_log_gamma(x) - ((x - 0.5) * log(x) - x + 0.5 * log(2.0 * pi));
     const double z = 1.0 / (x * x);
@@ -35,11 +35,11 @@ static double log_power(double x, double n, double total)
 }
 
 // x^a y^b / B(a, b)
-static double beta_front(double x, double y, double a, double b)
+static double beta_prefactor(double x, double y, double a, double b)
 {
     if (x <= 0.0 || y <= 0.0) return 0.0;
     const double total = a + b;
-    const double rest = stirling_rest(total) - stirling_rest(a) - stirling_rest(b);
+    const double rest = stirling_remainder(total) - stirling_remainder(a) - stirling_remainder(b);
     return sqrt(a * b / (2.0 * pi * total)) *
            exp(log_power(x, a, total) + log_power(y, b, total) + rest);
 }
@@ -50,7 +50,7 @@ static double beta_fraction(double x, double a, double b)
     double c = 1.0, d = 1.0 - (a + b) * x / (a + 1.0);
     d = 1.0 / (fabs(d) < tiny ? tiny : d);
     double h = d;
-    for (int m = 1; m < MOST_TERMS; m++) {
+    for (int m = 1; m < MAX_TERMS; m++) {
         const double even = m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m));
         const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0));
         double step = 1.0;
@@ -73,7 +73,7 @@ double special_beta(double x, double y, double a, double b)
     if (isnan(x) || isnan(y)) return (double)NAN;
     if (x <= 0.0) return 0.0;
     if (y <= 0.0) return 1.0;
-    const double front = beta_front(x, y, a, b);
+    const double front = beta_prefactor(x, y, a, b);
     if (x < (a + 1.0) / (a + b + 2.0)) return front * beta_fraction(x, a, b) / a;
     return 1.0 - front * beta_fraction(y, b, a) / b;
 }
@@ -85,12 +85,12 @@ double special_gamma_upper(double a, double x)
     const double front = exp(a * log(x) - x - special_log_gamma(a));
     if (x < a + 1.0) {
         double term = 1.0 / a, sum = term;
-        for (int n = 1; n < MOST_TERMS && term > 1e-17 * sum; n++) sum += term *= x / (a + n);
+        for (int n = 1; n < MAX_TERMS && term > 1e-17 * sum; n++) sum += term *= x / (a + n);
         return 1.0 - front * sum;
     }
     const double tiny = 1e-300;
     double b = x + 1.0 - a, c = 1.0 / tiny, d = 1.0 / b, h = d;
-    for (int n = 1; n < MOST_TERMS; n++) {
+    for (int n = 1; n < MAX_TERMS; n++) {
         const double term = -n * (n - a);
         b += 2.0;
         d = term * d + b;

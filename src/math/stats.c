@@ -15,18 +15,18 @@ double stats_mean(const double *x, int64_t n)
     return sum / (double)n;
 }
 
-static int by_value(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 // Sorts, unless there is nothing that can be sorted.
-static bool sort(double *x, int64_t n)
+static bool sort_values(double *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         if (isnan(x[i])) return false;
-    if (n > 1) qsort(x, (size_t)n, sizeof *x, by_value);
+    if (n > 1) qsort(x, (size_t)n, sizeof *x, compare_doubles);
     return n > 0;
 }
 
@@ -42,13 +42,13 @@ static double quantile_of_sorted(const double *x, int64_t n, double p)
 
 double stats_quantile(double *x, int64_t n, double p)
 {
-    if (!sort(x, n)) return (double)NAN;
+    if (!sort_values(x, n)) return (double)NAN;
     return quantile_of_sorted(x, n, p);
 }
 
 double stats_median(double *x, int64_t n)
 {
-    if (!sort(x, n)) return (double)NAN;
+    if (!sort_values(x, n)) return (double)NAN;
     const double upper = x[n / 2];
     return n % 2 ? upper : (x[n / 2 - 1] + upper) / 2.0;
 }
@@ -72,7 +72,7 @@ plumb_status stats_bootstrap(double *low, double *high, arena *mem, int64_t item
         for (int64_t j = 0; j < items; j++) index[j] = rng_below(&r, items);
         values[i] = statistic(context, index, items);
     }
-    if (sort(values, resamples)) {
+    if (sort_values(values, resamples)) {
         *low = quantile_of_sorted(values, resamples, 0.025);
         *high = quantile_of_sorted(values, resamples, 0.975);
     }

@@ -21,20 +21,20 @@ typedef struct taylor_solution {
     taylor_series *series;
     const void *system;
     int n;
-    bool relative;                    ///< accuracy relative to every unknown, not to 1
-    double sign;                      ///< of time's direction
-    double t, step;                   ///< the series holds from t to t + step
-    double rest[TAYLOR_MAX_UNKNOWNS]; ///< what rounding took from the state so far
+    bool relative;                        ///< accuracy relative to every unknown, not to 1
+    double sign;                          ///< of time's direction
+    double t, step;                       ///< the series holds from t to t + step
+    double rounding[TAYLOR_MAX_UNKNOWNS]; ///< what rounding took from the state so far
     double x[TAYLOR_MAX_UNKNOWNS][TAYLOR_TERMS];
 } taylor_solution;
 
 /// From x0 (n) at time 0, forward or backward.
-void taylor_start(taylor_solution *it, taylor_series *series, const void *system, int n,
+void taylor_start(taylor_solution *solution, taylor_series *series, const void *system, int n,
                   const double *x0, bool backward, bool relative);
 
 /// The state at time t. Times are asked for in order, away from 0. The steps taken do not depend
 /// on which times are asked for.
-void taylor_evaluate(double *x, taylor_solution *it, double t);
+void taylor_evaluate(double *x, taylor_solution *solution, double t);
 
 /// Term n of a product of two series.
 static inline double taylor_product(const double *a, const double *b, int n)

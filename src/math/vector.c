@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-// One body per loop, compiled once per instruction set, chosen by a table when the library loads.
+// One body per loop (vector_template.h), compiled once per instruction set.
 #include "math/vector.h"
-
-#include <string.h>
 
 #include "base/cpu.h"
 
-typedef struct kernels {
+typedef struct vector_kernels {
     double (*dot)(const double *, const double *, int64_t);
     void (*dots)(double *restrict, const double *restrict, int64_t, int64_t, const double *restrict,
                  int64_t);
@@ -16,7 +14,7 @@ typedef struct kernels {
     void (*axpy_product)(double *restrict, double, const double *restrict, const double *restrict,
                          int64_t);
     void (*product)(double *restrict, const double *restrict, const double *restrict, int64_t);
-} kernels;
+} vector_kernels;
 
 #define SET portable
 #define TARGET
@@ -35,22 +33,12 @@ typedef struct kernels {
 #include "math/vector_template.h"
 #endif
 
-static const cpu_variant sets[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
-static const kernels *chosen = &portable;
-static const char *chosen_name = "portable";
+static const cpu_variant variants[] = {CPU_AVX512(avx512) CPU_AVX2(avx2) CPU_PORTABLE(portable)};
+CPU_DISPATCH(vector_kernels, variants, portable);
 
 bool vector_select(const char *set)
 {
-    const cpu_variant *k = cpu_choose(sets, set);
-    if (!k) return false;
-    chosen = k->kernels;
-    chosen_name = k->set;
-    return true;
-}
-
-__attribute__((constructor)) static void choose(void)
-{
-    vector_select(NULL);
+    return choose_kernels(set);
 }
 
 double vector_dot(const double *a, const double *b, int64_t n)
@@ -67,7 +55,7 @@ void vector_dots(double *restrict out, const double *restrict rows, int64_t stri
 void vector_products(double *restrict out, int64_t ldo, const double *restrict a, int64_t lda,
                      int64_t m, const double *restrict b, int64_t ldb, int64_t n, int64_t k)
 {
-    // Rows of B in groups that stay in the second cache while all of A walks past.
+    // Rows of B in groups that stay in the second cache while all rows of A pass.
     enum { GROUP_BYTES = 128 << 10 };
     int64_t group = GROUP_BYTES / 8 / (k > 0 ? k : 1) / 4 * 4;
     if (group < 4) group = 4;
@@ -103,5 +91,5 @@ void vector_product(double *restrict out, const double *restrict a, const double
 
 const char *vector_instructions(void)
 {
-    return chosen_name;
+    return chosen_set;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Loops over doubles, in the widest instructions this processor has.
+// Loops over doubles, with the best instructions of this processor.
 //
-// Every sum runs in the same eight lanes, multiplies and adds being rounded apart, so the portable,
-// the AVX2 and the AVX-512 form give the same bits. Lengths are multiples of VECTOR_PAD: callers
-// fill up with zeros.
+// Every sum runs in the same eight lanes, and products and sums are rounded separately, so the
+// portable, the AVX2 and the AVX-512 form give the same bits. Lengths n are multiples of
+// VECTOR_PAD; callers fill up with zeros.
 #ifndef MATH_VECTOR_H
 #define MATH_VECTOR_H
 
@@ -12,18 +12,20 @@
 
 enum { VECTOR_PAD = 8 };
 
+/// n rounded up to a multiple of VECTOR_PAD.
 static inline int64_t vector_padded(int64_t n)
 {
     return (n + VECTOR_PAD - 1) / VECTOR_PAD * VECTOR_PAD;
 }
 
+/// a . b
 double vector_dot(const double *a, const double *b, int64_t n);
 
-/// out[i] = rows[i] . z for `count` rows that lie `stride` apart.
+/// out[i] = rows[i] . z for `count` rows, `stride` apart.
 void vector_dots(double *restrict out, const double *restrict rows, int64_t stride, int64_t count,
                  const double *restrict z, int64_t n);
 
-/// out (m, n) = A B^T for rows of A (m, k) and of B (n, k), `lda` and `ldb` apart.
+/// out (m, n) = A B^T for A (m, k) and B (n, k). Rows lie ldo, lda and ldb apart, as in BLAS.
 void vector_products(double *restrict out, int64_t ldo, const double *restrict a, int64_t lda,
                      int64_t m, const double *restrict b, int64_t ldb, int64_t n, int64_t k);
 
@@ -42,9 +44,9 @@ void vector_axpy_product(double *restrict y, double a, const double *restrict x1
 void vector_product(double *restrict out, const double *restrict a, const double *restrict b,
                     int64_t n);
 
-/// "avx512", "avx2" or "portable"
+/// Name of the instruction set in use: "avx512", "avx2" or "portable".
 const char *vector_instructions(void);
-/// For tests: uses that set from here on; false if this processor does not have it.
+/// For tests: chooses a set; false if this processor does not have it.
 bool vector_select(const char *set);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The loops of vector.c for one instruction set: included once per set, with SET (its name),
-// TARGET (the compiler's attribute) and WIDTH (doubles a register) defined. Not a header to use.
+// The loops of vector.c for one instruction set. Included once per set, with SET (its name), TARGET
+// (the compiler's attribute) and WIDTH (doubles per register) defined. Not a header to include
+// elsewhere.
 
 #define NAME_(kernel, set) kernel##_##set
 #define NAME(kernel, set) NAME_(kernel, set)
@@ -9,7 +10,7 @@
 
 typedef double VEC __attribute__((vector_size(WIDTH * 8), aligned(8), may_alias));
 
-// Eight lanes are PARTS registers; the sum of all lanes has one order for every WIDTH.
+// A sum has eight lanes in PARTS registers. The lanes are added in the same order for every WIDTH.
 #if WIDTH == 8
 #define TOTAL(s)                                         \
     (((s)[0][0] + (s)[0][4]) + ((s)[0][2] + (s)[0][6]) + \
@@ -23,6 +24,7 @@ TARGET static inline double NAME(total, SET)(const VEC *s)
 #define TOTAL(s) NAME(total, SET)(s)
 #endif
 
+// a . b: 16 elements at a time, in two sets of eight lanes.
 TARGET static double NAME(dot, SET)(const double *a, const double *b, int64_t n)
 {
     VEC s[PARTS] = {0}, t[PARTS] = {0};
@@ -39,7 +41,8 @@ TARGET static double NAME(dot, SET)(const double *a, const double *b, int64_t n)
     return TOTAL(s);
 }
 
-// Four rows at a time share the loads of z. Each row has one chain of sums, as the leftovers have.
+// out[r] = rows[r] . z. Four rows at a time share the loads of z. Each row has one set of eight
+// lanes, as the last rows have, so the result of a row does not depend on its place.
 TARGET static void NAME(dots, SET)(double *restrict out, const double *restrict rows,
                                    int64_t stride, int64_t count, const double *restrict z,
                                    int64_t n)
@@ -72,6 +75,7 @@ TARGET static void NAME(dots, SET)(double *restrict out, const double *restrict 
     }
 }
 
+// Sums of x = rows[r] z and of x^2.
 TARGET static void NAME(moments, SET)(double *restrict sum, double *restrict square,
                                       const double *restrict rows, int64_t stride, int64_t count,
                                       const double *restrict z, int64_t n)
@@ -90,12 +94,14 @@ TARGET static void NAME(moments, SET)(double *restrict sum, double *restrict squ
     }
 }
 
+// y += a x
 TARGET static void NAME(axpy, SET)(double *restrict y, double a, const double *restrict x,
                                    int64_t n)
 {
     for (int64_t i = 0; i < n; i += WIDTH) *(VEC *)(y + i) += a * *(const VEC *)(x + i);
 }
 
+// y += a (x1 x2)
 TARGET static void NAME(axpy_product, SET)(double *restrict y, double a, const double *restrict x1,
                                            const double *restrict x2, int64_t n)
 {
@@ -103,6 +109,7 @@ TARGET static void NAME(axpy_product, SET)(double *restrict y, double a, const d
         *(VEC *)(y + i) += a * (*(const VEC *)(x1 + i) * *(const VEC *)(x2 + i));
 }
 
+// out = a b
 TARGET static void NAME(product, SET)(double *restrict out, const double *restrict a,
                                       const double *restrict b, int64_t n)
 {
@@ -110,7 +117,7 @@ TARGET static void NAME(product, SET)(double *restrict out, const double *restri
         *(VEC *)(out + i) = *(const VEC *)(a + i) * *(const VEC *)(b + i);
 }
 
-static const kernels SET = {
+static const vector_kernels SET = {
     .dot = NAME(dot, SET),
     .dots = NAME(dots, SET),
     .moments = NAME(moments, SET),

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "math/lasso_cd.h"
+#include "math/lasso.h"
 #include "math/rng.h"
 #include "support/test.h"
 

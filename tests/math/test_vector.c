@@ -11,7 +11,7 @@
 
 // The eight-wide loops once more, for whatever this compiler makes of them on this processor: their
 // order of summing is tested also where AVX-512 is not there.
-typedef struct kernels {
+typedef struct vector_kernels {
     double (*dot)(const double *, const double *, int64_t);
     void (*dots)(double *restrict, const double *restrict, int64_t, int64_t, const double *restrict,
                  int64_t);
@@ -21,7 +21,7 @@ typedef struct kernels {
     void (*axpy_product)(double *restrict, double, const double *restrict, const double *restrict,
                          int64_t);
     void (*product)(double *restrict, const double *restrict, const double *restrict, int64_t);
-} kernels;
+} vector_kernels;
 #define SET eight_wide
 #define TARGET
 #define WIDTH 8
@@ -49,10 +49,10 @@ typedef struct results {
     double axpy[STRIDE], axpy_product[STRIDE], product[STRIDE];
 } results;
 
-static const kernels chosen = {vector_dot,  vector_dots,         vector_moments,
-                               vector_axpy, vector_axpy_product, vector_product};
+static const vector_kernels chosen = {vector_dot,  vector_dots,         vector_moments,
+                                      vector_axpy, vector_axpy_product, vector_product};
 
-static void run(results *out, const kernels *k, int64_t n)
+static void run(results *out, const vector_kernels *k, int64_t n)
 {
     memset(out, 0, sizeof *out);
     out->dot = k->dot(rows, z, n);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/parallel_for.h"
+#include "math/lasso_active_set.h"
+#include "math/lasso_coordinate_descent.h"
 #include "math/vector.h"
 
 enum {

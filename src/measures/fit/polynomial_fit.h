@@ -4,7 +4,7 @@
 #ifndef MEASURES_FIT_POLYNOMIAL_FIT_H
 #define MEASURES_FIT_POLYNOMIAL_FIT_H
 
-#include "math/lasso_path.h"
+#include "math/lasso.h"
 #include "plumb/symetric.h"
 
 typedef struct polynomial_fit_problem {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The optimum proves itself: a feature in use has |x_j . r| = a with the sign of its weight, any
 // other at most a.
-#include "math/lasso_path.h"
+#include "math/lasso_active_set.h"
+#include "math/lasso_coordinate_descent.h"
 
 #include "math/dense_reference.h"
 

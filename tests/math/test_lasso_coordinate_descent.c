@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The published solver is a walk, not only its end: sweeps and weights are compared with the same
 // walk written down literally, one scalar step after the other.
-#include "math/lasso_cd.h"
+#include "math/lasso_coordinate_descent.h"
 
 #include "math/dense_reference.h"
 
