@@ -2,8 +2,8 @@
 // A graph of operations on arrays. Its gradients are graphs again, so a force dH/dq is an ordinary
 // part of a model whose loss is differentiated once more.
 //
-// A node is made once: asking for the same operation on the same inputs returns the node that exists
-// already, so gradients of shared parts cost nothing extra. Nodes belong to their graph.
+// A node is made once: asking for the same operation on the same inputs returns the node that
+// exists already, so gradients of shared parts cost nothing extra. Nodes belong to their graph.
 //
 // Making a node never fails at once. The graph keeps its first error, and every node made after it
 // is a placeholder, so that a model reads like its formulas. Ask graph_status() at the end.
@@ -105,10 +105,10 @@ graph_node *graph_error(graph *g, plumb_status status);
 /// Memory that lives as long as the graph.
 arena *graph_memory(graph *g);
 
-/// dx[i] = sum over j of (dy[j] / dx[i]) contracted with seed[j], as nodes; a zero constant where no
-/// path leads from x[i] to y[j]. `seed` may be NULL, and so may each seed[j]: all ones. The x are
-/// independent variables even where one was computed from another: each derivative holds the others
-/// constant.
+/// dx[i] = sum over j of (dy[j] / dx[i]) contracted with seed[j], as nodes; a zero constant where
+/// no path leads from x[i] to y[j]. `seed` may be NULL, and so may each seed[j]: all ones. The x
+/// are independent variables even where one was computed from another: each derivative holds the
+/// others constant.
 void graph_gradient(graph *g, graph_node **dx, graph_node *const *x, int xs, graph_node *const *y,
                     graph_node *const *seed, int ys);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The table of operations: for each its shape rule, its gradient, its reference in double and its
-// fast kernel. A new operation is one entry of OP_LIST (graph.h), one entry of the table (op_table.c)
-// and one function that makes its node (op.h).
+// fast kernel. A new operation is one entry of OP_LIST (graph.h), one entry of the table
+// (op_table.c) and one function that makes its node (op.h).
 #ifndef ENGINE_OP_TABLE_H
 #define ENGINE_OP_TABLE_H
 

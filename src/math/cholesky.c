@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Blocked [Golub13, sec. 4.2]: a panel at a time by plain loops, all that is left by one product.
+// Cholesky factorisation [Golub13, sec. 4.2]. The large form is blocked: it factors a panel of 32
+// columns by plain loops and updates the rest of the matrix by one product.
 #include "math/cholesky.h"
 
 #include <math.h>
@@ -13,6 +14,7 @@ static int64_t block_size(int64_t at, int64_t n)
     return n - at < BLOCK ? n - at : BLOCK;
 }
 
+// a . b, in four sums that can be computed in parallel.
 static double dot_product(const double *a, const double *b, int64_t n)
 {
     double sum[4] = {0.0};
@@ -23,7 +25,8 @@ static double dot_product(const double *a, const double *b, int64_t n)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// Columns at .. at+size-1 of all rows from `at` on; what lies left of them is already taken away.
+// Factors columns at .. at+size-1 of all rows from `at` on. The columns left of them have already
+// been subtracted.
 static bool factor_panel(double *a, int64_t n, int64_t at, int64_t size)
 {
     for (int64_t i = at; i < n; i++) {
@@ -46,7 +49,8 @@ bool cholesky_factor(double *a, int64_t n)
     for (int64_t at = 0; at < n; at += BLOCK) {
         const int64_t size = block_size(at, n), next = at + size;
         if (!factor_panel(a, n, at, size)) return false;
-        // The lower triangle of what is left, in slabs, so that little above it is computed.
+        // Subtract the panel from the lower triangle of the rest, in slabs, so that little above
+        // the diagonal is computed.
         enum { SLAB = 128 };
         for (int64_t i = next; i < n; i += SLAB) {
             const int64_t rows = n - i < SLAB ? n - i : SLAB;
@@ -59,6 +63,7 @@ bool cholesky_factor(double *a, int64_t n)
 
 void cholesky_solve(double *b, const double *l, int64_t n, int64_t k)
 {
+    // L y = b, from the top.
     for (int64_t at = 0; at < n; at += BLOCK) {
         const int64_t size = block_size(at, n);
         if (at) blas_gemm(b + at * k, k, l + at * n, n, false, b, k, false, size, k, at, -1.0, 1.0);
@@ -68,6 +73,7 @@ void cholesky_solve(double *b, const double *l, int64_t n, int64_t k)
             for (int64_t c = 0; c < k; c++) b[i * k + c] /= l[i * n + i];
         }
     }
+    // L^T x = y, from the bottom.
     const int64_t last = (n - 1) / BLOCK * BLOCK;
     for (int64_t at = last; at >= 0; at -= BLOCK) {
         const int64_t size = block_size(at, n), next = at + size;
@@ -78,6 +84,39 @@ void cholesky_solve(double *b, const double *l, int64_t n, int64_t k)
             for (int64_t j = i + 1; j < next; j++)
                 for (int64_t c = 0; c < k; c++) b[i * k + c] -= l[j * n + i] * b[j * k + c];
             for (int64_t c = 0; c < k; c++) b[i * k + c] /= l[i * n + i];
+        }
+    }
+}
+
+// ---- small matrices ----
+
+bool cholesky_small_factor(double *a, int64_t n, double min_pivot)
+{
+    // L_ij = (a_ij - sum over k < j of L_ik L_jk) / L_jj, row by row.
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = a[i * n + j];
+            for (int64_t k = 0; k < j; k++) sum -= a[i * n + k] * a[j * n + k];
+            if (i == j && !(sum > min_pivot)) return false;
+            a[i * n + j] = i == j ? sqrt(sum) : sum / a[j * n + j];
+        }
+    return true;
+}
+
+void cholesky_small_solve(double *b, const double *l, int64_t n, int64_t k)
+{
+    for (int64_t c = 0; c < k; c++) {
+        // L y = b, from the top.
+        for (int64_t i = 0; i < n; i++) {
+            double sum = b[i * k + c];
+            for (int64_t j = 0; j < i; j++) sum -= l[i * n + j] * b[j * k + c];
+            b[i * k + c] = sum / l[i * n + i];
+        }
+        // L^T x = y, from the bottom.
+        for (int64_t i = n - 1; i >= 0; i--) {
+            double sum = b[i * k + c];
+            for (int64_t j = i + 1; j < n; j++) sum -= l[j * n + i] * b[j * k + c];
+            b[i * k + c] = sum / l[i * n + i];
         }
     }
 }

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Cholesky factors of symmetric positive definite matrices of a few hundred rows, row-major. The
-// bulk of the work is products by OpenBLAS: blas_library_load() comes first.
+// Cholesky factors L L^T of symmetric positive definite matrices, row-major. cholesky_factor() and
+// cholesky_solve() are for a few hundred rows and use OpenBLAS: call blas_library_load() first. The
+// small ones are plain loops that need no library.
 #ifndef MATH_CHOLESKY_H
 #define MATH_CHOLESKY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/// a (n, n) becomes L with L L^T = a in its lower triangle; what lies above is left undefined.
-/// False if a is not positive definite to rounding, or not finite.
+/// Replaces the lower triangle of a (n, n) by L with L L^T = a; the upper triangle is left
+/// undefined. False if a is not positive definite to rounding, or not finite.
 bool cholesky_factor(double *a, int64_t n);
 
-/// b (n, k) becomes (L L^T)^-1 b.
+/// Replaces b (n, k) by (L L^T)^-1 b.
 void cholesky_solve(double *b, const double *l, int64_t n, int64_t k);
+
+/// The same for small matrices. The upper triangle is neither read nor written. False if the square
+/// of a diagonal element of L would not be above min_pivot; then `a` is partly overwritten.
+bool cholesky_small_factor(double *a, int64_t n, double min_pivot);
+void cholesky_small_solve(double *b, const double *l, int64_t n, int64_t k);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Order statistics by sorting, and the bootstrap as draws of indices: a statistic is then free to
-// be anything that was prepared per item, and ten thousand draws cost milliseconds.
+// Order statistics by sorting. The bootstrap draws indices: a statistic can then use anything that
+// was prepared per item, and ten thousand draws take milliseconds.
 #include "math/stats.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Sorts, unless there is nothing that can be sorted.
+// Sorts x. False if a value is NaN or there is none.
 static bool sort_values(double *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -30,12 +30,13 @@ static bool sort_values(double *x, int64_t n)
     return n > 0;
 }
 
+// x[place] with place = p (n - 1), interpolated between its neighbours.
 static double quantile_of_sorted(const double *x, int64_t n, double p)
 {
     const double place = p * (double)(n - 1);
     const int64_t below = (int64_t)place < n - 1 ? (int64_t)place : n - 1;
     const double share = place - (double)below;
-    // Not as a weighted sum: 0 * inf would make a NaN where a neighbour is infinite.
+    // Not a weighted sum: 0 * infinity would be NaN where a neighbour is infinite.
     if (share == 0.0 || x[below] == x[below + 1]) return x[below];
     return x[below] + share * (x[below + 1] - x[below]);
 }
@@ -53,11 +54,19 @@ double stats_median(double *x, int64_t n)
     return n % 2 ? upper : (x[n / 2 - 1] + upper) / 2.0;
 }
 
-plumb_status stats_bootstrap(double *low, double *high, arena *mem, int64_t items,
-                             int64_t resamples, uint64_t seed, uint64_t stream,
+plumb_interval stats_interval_95(double *x, int64_t n)
+{
+    if (!sort_values(x, n)) return (plumb_interval){(double)NAN, (double)NAN};
+    return (plumb_interval){quantile_of_sorted(x, n, 0.025), quantile_of_sorted(x, n, 0.975)};
+}
+
+// ---- bootstrap ----
+
+plumb_status stats_bootstrap(plumb_interval *out, arena *mem, const bootstrap_options *options,
                              stats_statistic *statistic, const void *context)
 {
-    *low = *high = (double)NAN;
+    const int64_t items = options->items, resamples = options->resamples;
+    *out = (plumb_interval){(double)NAN, (double)NAN};
     if (items < 2 || resamples <= 0) return PLUMB_OK;
 
     const arena_mark mark = arena_get_mark(mem);
@@ -67,15 +76,13 @@ plumb_status stats_bootstrap(double *low, double *high, arena *mem, int64_t item
         arena_rewind(mem, mark);
         return PLUMB_EMEMORY;
     }
-    rng r = rng_at(seed, stream);
+    // The statistic of every resample, drawn from one stream, one after the other.
+    rng r = rng_at(options->seed, options->stream);
     for (int64_t i = 0; i < resamples; i++) {
         for (int64_t j = 0; j < items; j++) index[j] = rng_below(&r, items);
         values[i] = statistic(context, index, items);
     }
-    if (sort_values(values, resamples)) {
-        *low = quantile_of_sorted(values, resamples, 0.025);
-        *high = quantile_of_sorted(values, resamples, 0.975);
-    }
+    *out = stats_interval_95(values, resamples);
     arena_rewind(mem, mark);
     return PLUMB_OK;
 }
@@ -88,8 +95,8 @@ static double mean_of_draw(const void *context, const int64_t *index, int64_t co
     return sum / (double)count;
 }
 
-plumb_status stats_bootstrap_mean(double *low, double *high, arena *mem, const double *x, int64_t n,
-                                  int64_t resamples, uint64_t seed, uint64_t stream)
+plumb_status stats_bootstrap_mean(plumb_interval *out, arena *mem, const double *x,
+                                  const bootstrap_options *options)
 {
-    return stats_bootstrap(low, high, mem, n, resamples, seed, stream, mean_of_draw, x);
+    return stats_bootstrap(out, mem, options, mean_of_draw, x);
 }

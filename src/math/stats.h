@@ -1,34 +1,46 @@
 // SPDX-License-Identifier: MIT
-// Summaries of numbers, and how sure they are: the bootstrap.
+// Mean, median, quantiles, and bootstrap confidence intervals.
 #ifndef MATH_STATS_H
 #define MATH_STATS_H
 
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "plumb/record.h"
 #include "plumb/status.h"
 
-// A NaN among the numbers makes each of these NaN; so do no numbers at all.
+// Each of these is NaN if one of the numbers is NaN, or if n is 0.
 
-double stats_mean(const double *x, int64_t n); ///< summed in the order of the index
+/// Summed in the order of the index.
+double stats_mean(const double *x, int64_t n);
 
-/// Both may reorder x. An even count has the mean of the middle two as its median; a quantile lies
-/// on the line between its neighbours, p = 0 the least and p = 1 the greatest (NumPy's default).
+/// Reorders x. With an even count, the mean of the middle two.
 double stats_median(double *x, int64_t n);
+/// Reorders x. Linear interpolation between neighbours, as NumPy's default: p = 0 is the smallest
+/// value, p = 1 the largest.
 double stats_quantile(double *x, int64_t n, double p);
+/// Reorders x. The quantiles 0.025 and 0.975.
+plumb_interval stats_interval_95(double *x, int64_t n);
 
-/// A statistic of the items index[0 .. count-1], repeats included.
+/// A statistic of the items index[0 .. count-1], which may repeat.
 typedef double stats_statistic(const void *context, const int64_t *index, int64_t count);
 
-/// The 95 % percentile interval [Efron79] of `statistic` over `items` items, each resample drawing
-/// `items` of them with replacement. NaN, NaN if items < 2 or resamples == 0, or if the statistic
-/// of some resample is NaN. `mem` lends scratch. Fails with PLUMB_EMEMORY only.
-plumb_status stats_bootstrap(double *low, double *high, arena *mem, int64_t items,
-                             int64_t resamples, uint64_t seed, uint64_t stream,
+/// How resamples are drawn.
+typedef struct bootstrap_options {
+    int64_t items;     ///< Number of items; each resample draws this many with replacement.
+    int64_t resamples; ///< Number of resamples. 0: no interval.
+    uint64_t seed;     ///< Of the random numbers,
+    uint64_t stream;   ///< and their stream.
+} bootstrap_options;
+
+/// The 95 % percentile interval [Efron79] of `statistic` over items 0 .. items-1. NaN, NaN if items
+/// < 2, if resamples == 0, or if the statistic of a resample is NaN. `mem` lends scratch memory.
+/// Fails with PLUMB_EMEMORY.
+plumb_status stats_bootstrap(plumb_interval *out, arena *mem, const bootstrap_options *options,
                              stats_statistic *statistic, const void *context);
 
-/// The same for the mean of x.
-plumb_status stats_bootstrap_mean(double *low, double *high, arena *mem, const double *x, int64_t n,
-                                  int64_t resamples, uint64_t seed, uint64_t stream);
+/// The same for the mean of x (options->items).
+plumb_status stats_bootstrap_mean(plumb_interval *out, arena *mem, const double *x,
+                                  const bootstrap_options *options);
 
 #endif

@@ -196,10 +196,10 @@ static int check_shyu(plumb_file *file, const char *path, const points *p)
     const int64_t m = p->asked_count;
     double *major = malloc((size_t)m * 8 + 8), *minor = malloc((size_t)m * 8 + 8);
     arena mem = {0};
-    principal_axes s;
+    pca_axes s;
     int failures = 1;
-    if (!principal_axes_fit(&s, &mem, p->seen, p->seen_count, p->dims, (double)(p->seen_count - 1),
-                            true) &&
+    if (!pca_axes_fit(&s, &mem, p->seen, p->seen_count, p->dims, (double)(p->seen_count - 1),
+                      true) &&
         !principal_axes_shyu(major, minor, &mem, &s, p->asked, m, 1)) {
         failures = golden_same(file, path, "pca_corr_eigvals", s.values, p->dims, 1e-12, 1e-8);
         failures += golden_same(file, path, "pca_shyu_major", major, m, 1e-12, 1e-8);

@@ -60,3 +60,20 @@ TEST(a_matrix_that_is_not_positive_is_refused)
     big[35 * N + 35] = -1.0;
     assert_false(cholesky_factor(big, N));
 }
+
+TEST(small_matrices_are_solved_without_a_library)
+{
+    enum { N = 17, K = 3 };
+    static double a[N * N], b[N * K];
+    make(a, b, N, K, 1.0);
+    for (int i = 0; i < N; i++)
+        for (int j = i + 1; j < N; j++) a[i * N + j] = (double)NAN; // never read
+    assert_true(cholesky_small_factor(a, N, 0.0));
+    cholesky_small_solve(b, a, N, K);
+    for (int i = 0; i < N; i++)
+        for (int c = 0; c < K; c++) CHECK_NEAR(b[i * K + c], (double)(1 + i + 10 * c), 1e-9);
+    double pivots[4] = {4.0, 0.0, 2.0, 1.5};
+    assert_false(cholesky_small_factor(pivots, 2, 0.5)); // 1.5 - 1 is not above 0.5
+    double not_positive[4] = {1.0, 2.0, 2.0, 1.0};
+    assert_false(cholesky_small_factor(not_positive, 2, 0.0));
+}

@@ -74,8 +74,8 @@ TEST(mahalanobis_by_cholesky_is_mahalanobis_by_eigenvectors)
     arena mem = {0};
     double fast[M], slow[M], weight[D];
     CHECK_OK(scorer_mahalanobis(fast, &mem, &task));
-    principal_axes s;
-    CHECK_OK(principal_axes_fit(&s, &mem, seen, N, D, N, false));
+    pca_axes s;
+    CHECK_OK(pca_axes_fit(&s, &mem, seen, N, D, N, false));
     for (int i = 0; i < D; i++) weight[i] = 1.0 / s.values[i];
     CHECK_OK(principal_axes_project(slow, &mem, &s, asked, M, 0, D, weight, 1));
     for (int i = 0; i < M; i++) CHECK_NEAR(fast[i], slow[i], 1e-10 * slow[i]);

@@ -390,7 +390,8 @@ TEST(a_batch_of_32_rollouts_of_60_frames_at_64_channels_takes_less_than_2_GiB)
     CHECK_EQUAL(parameters, 882561); // as published
     program_statistics roll = program_stats(hgn_step_program(step, false));
     program_statistics decode = program_stats(hgn_step_program(step, true));
-    CHECK(roll.block_bytes + roll.scratch_bytes + decode.block_bytes + decode.scratch_bytes < INT64_C(2) << 30);
+    CHECK(roll.block_bytes + roll.scratch_bytes + decode.block_bytes + decode.scratch_bytes <
+          INT64_C(2) << 30);
     CHECK(roll.block_bytes < roll.total_bytes && decode.block_bytes < decode.total_bytes);
     hgn_step_free(step);
     params_clear(&p);

@@ -92,8 +92,7 @@ static plumb_status bootstrap(plumb_interval *out, arena *mem, const double *x, 
         got += !isnan(rho[got]);
     }
     if (got == 0 || (double)got < 0.9 * (double)o->resamples) return PLUMB_OK;
-    out->low = stats_quantile(rho, got, 0.025);
-    out->high = stats_quantile(rho, got, 0.975);
+    *out = stats_interval_95(rho, got);
     return PLUMB_OK;
 }
 

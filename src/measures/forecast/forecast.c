@@ -111,9 +111,9 @@ static plumb_status measure_mse(plumb_forecast_mse *out, arena *mem, const frame
                                 .frames = window.count,
                                 .per_trajectory = each};
     if (isfinite(out->relative)) {
-        const plumb_status st =
-            stats_bootstrap_mean(&out->ci.low, &out->ci.high, mem, each, e->trajectories,
-                                 opt->resamples, opt->seed, BOOTSTRAP_STREAM);
+        const bootstrap_options draws = {e->trajectories, opt->resamples, opt->seed,
+                                         BOOTSTRAP_STREAM};
+        const plumb_status st = stats_bootstrap_mean(&out->ci, mem, each, &draws);
         if (st) return st;
     } else {
         out->why = why_undefined(mem, e, window);
@@ -179,8 +179,9 @@ static plumb_status average_vpt(double *vpt, plumb_interval *ci, arena *mem, con
     const vpt_table table = {{first, second}, a->batch, a->scratch};
     *vpt = vpt_of_draw(&table, a->all, a->trajectories);
     if (!ci) return PLUMB_OK;
-    return stats_bootstrap(&ci->low, &ci->high, mem, a->trajectories, a->opt->resamples,
-                           a->opt->seed, BOOTSTRAP_STREAM, vpt_of_draw, &table);
+    const bootstrap_options draws = {a->trajectories, a->opt->resamples, a->opt->seed,
+                                     BOOTSTRAP_STREAM};
+    return stats_bootstrap(ci, mem, &draws, vpt_of_draw, &table);
 }
 
 static double *count_valid(arena *mem, const frame_errors *e, double threshold, bool reversed)

@@ -142,8 +142,7 @@ static plumb_status estimate(plumb_lyapunov *out, arena *mem, const plumb_array 
         if (d < 0) out->exponent = slope;
         else draws[d] = slope;
     }
-    out->ci.low = stats_quantile(draws, RESAMPLES, 0.025);
-    out->ci.high = stats_quantile(draws, RESAMPLES, 0.975);
+    out->ci = stats_interval_95(draws, RESAMPLES);
     return PLUMB_OK;
 }
 

@@ -89,10 +89,9 @@ static plumb_status interval(plumb_interval *out, arena *mem, const kappa_pullba
     }
     const sums all = sums_of(f, NULL, trajectories);
     const double kappa = kappa_of(all), margin = fit_margin(all);
-    const double low = fmin(stats_quantile(draws, opt->resamples, 0.025), kappa);
-    const double high = fmax(stats_quantile(draws, opt->resamples, 0.975), kappa);
-    out->low = fmax(low - margin, 0.0);
-    out->high = fmin(high + margin, 1.0);
+    const plumb_interval middle = stats_interval_95(draws, opt->resamples);
+    out->low = fmax(fmin(middle.low, kappa) - margin, 0.0);
+    out->high = fmin(fmax(middle.high, kappa) + margin, 1.0);
     return PLUMB_OK;
 }
 

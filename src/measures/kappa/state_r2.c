@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/pca.h"
 #include "math/vector.h"
 #include "measures/fit/polynomial_fit.h"
-#include "measures/fit/principal_components.h"
 #include "measures/kappa/kappa.h"
 
 // Below this another way of putting the latents in is tried.
@@ -87,15 +87,15 @@ static int64_t put_in(double *x, const kappa_rows *rows, const kappa_latent *l, 
 // Of more than a fit can take, the first principal components, as large as they are. Their number.
 static plumb_status fewer(int64_t *dims, double *x, arena *mem, int64_t rows)
 {
-    if (*dims <= PRINCIPAL_COMPONENTS_MAX) return PLUMB_OK;
+    if (*dims <= PCA_MAX_COMPONENTS) return PLUMB_OK;
     const int64_t all = *dims;
-    principal_components parts;
+    pca_components parts;
     double *columns = ARENA_ALLOC(mem, double, (all * rows));
     if (!columns) return PLUMB_EMEMORY;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < all; i++) columns[i * rows + r] = x[r * all + i];
-    plumb_status st = principal_components_fit(&parts, &columns, mem, all, rows, 0, rows,
-                                               PRINCIPAL_COMPONENTS_MAX);
+    const pca_variables variables = {columns, all, rows, 0, rows};
+    plumb_status st = pca_components_fit(&parts, &columns, mem, &variables, PCA_MAX_COMPONENTS);
     if (st) return st;
     *dims = parts.count;
     for (int64_t r = 0; r < rows; r++)

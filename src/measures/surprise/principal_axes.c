@@ -1,159 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Covariances are sums of products of columns, a few hundred points at a time so that both stay in
-// the cache; projections are products of rows. Both run in the fixed order of math/vector.h.
+// Distances of points along the principal axes of others (math/pca.h), and the scorers made of
+// them. Projections are products of rows in the fixed order of math/vector.h.
 #include "measures/surprise/principal_axes.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/parallel_for.h"
 #include "base/status.h"
-#include "math/eigen.h"
 #include "math/vector.h"
 #include "measures/surprise/scorers.h"
 
-enum { CHUNK = 512, TILE = 16, BATCH = 64 };
-
-static const double singular = 1e-10; // eigenvalues below this share of the largest are none
-
-static plumb_status moments(principal_axes *s, arena *mem, const double *rows, int64_t count,
-                            bool standardise)
-{
-    const int64_t d = s->dims;
-    s->mean = ARENA_ALLOC(mem, double, d);
-    s->scale = ARENA_ALLOC(mem, double, d);
-    if (!s->mean || !s->scale) return PLUMB_EMEMORY;
-    for (int64_t r = 0; r < count; r++)
-        for (int64_t i = 0; i < d; i++) s->mean[i] += rows[r * d + i];
-    for (int64_t i = 0; i < d; i++) s->mean[i] /= (double)count;
-    for (int64_t r = 0; standardise && r < count; r++)
-        for (int64_t i = 0; i < d; i++) {
-            const double x = rows[r * d + i] - s->mean[i];
-            s->scale[i] += x * x;
-        }
-    for (int64_t i = 0; i < d; i++) {
-        const double deviation = sqrt(s->scale[i] / (double)count);
-        // Below the rounding of its mean a column is constant.
-        s->scale[i] = standardise && deviation > 1e-14 * fabs(s->mean[i]) ? deviation : 1.0;
-    }
-    return PLUMB_OK;
-}
-
-static plumb_status covariance(double *out, arena *mem, const principal_axes *s, const double *rows,
-                               int64_t count, double divisor)
-{
-    const int64_t d = s->dims;
-    double *columns = ARENA_ALLOC(mem, double, d *CHUNK), *part = ARENA_ALLOC(mem, double, TILE *d);
-    if (!columns || !part) return PLUMB_EMEMORY;
-    for (int64_t first = 0; first < count; first += CHUNK) {
-        const int64_t n = count - first < CHUNK ? count - first : CHUNK;
-        const int64_t padded = vector_padded(n);
-        for (int64_t i = 0; i < d; i++)
-            for (int64_t r = n; r < padded; r++) columns[i * CHUNK + r] = 0.0;
-        for (int64_t r = 0; r < n; r++)
-            for (int64_t i = 0; i < d; i++)
-                columns[i * CHUNK + r] = (rows[(first + r) * d + i] - s->mean[i]) / s->scale[i];
-        for (int64_t i = 0; i < d; i += TILE) { // the lower triangle, a few rows at a time
-            const int64_t high = d - i < TILE ? d - i : TILE, wide = i + high;
-            vector_products(part, wide, columns + i * CHUNK, CHUNK, high, columns, CHUNK, wide,
-                            padded);
-            for (int64_t j = 0; j < high; j++)
-                for (int64_t k = 0; k < wide; k++) out[(i + j) * d + k] += part[j * wide + k];
-        }
-    }
-    for (int64_t i = 0; i < d; i++)
-        for (int64_t j = 0; j <= i; j++) out[i * d + j] = out[j * d + i] = out[i * d + j] / divisor;
-    return PLUMB_OK;
-}
-
-static plumb_status room(principal_axes *s, arena *mem, int64_t dims)
-{
-    *s = (principal_axes){.dims = dims, .width = vector_padded(dims)};
-    s->values = ARENA_ALLOC(mem, double, dims);
-    s->axes = ARENA_ALLOC(mem, double, dims * s->width);
-    return s->values && s->axes ? PLUMB_OK : PLUMB_EMEMORY;
-}
-
-static plumb_status eigenvectors(principal_axes *s, arena *mem, const double *matrix)
-{
-    const int64_t d = s->dims;
-    double *vectors = ARENA_ALLOC(mem, double, d *d);
-    if (!vectors) return PLUMB_EMEMORY;
-    const plumb_status st = eigen_symmetric(s->values, vectors, mem, matrix, d);
-    for (int64_t i = 0; !st && i < d; i++)
-        memcpy(s->axes + i * s->width, vectors + i * d, (size_t)d * sizeof *vectors);
-    s->largest = s->values[0];
-    return st;
-}
-
-plumb_status principal_axes_fit(principal_axes *out, arena *mem, const double *rows, int64_t count,
-                                int64_t dims, double divisor, bool standardise)
-{
-    plumb_status st = room(out, mem, dims);
-    if (!st) st = moments(out, mem, rows, count, standardise);
-    double *matrix = ARENA_ALLOC(mem, double, dims *dims);
-    if (!st && !matrix) st = PLUMB_EMEMORY;
-    if (!st) st = covariance(matrix, mem, out, rows, count, divisor);
-    return st ? st : eigenvectors(out, mem, matrix);
-}
-
-// The inverse of the Cholesky factor into s->axes; false if the matrix is, or may be, singular.
-static bool invert(principal_axes *s, double *factor, const double *matrix)
-{
-    const int64_t d = s->dims;
-    double trace = 0.0;
-    for (int64_t i = 0; i < d; i++) trace += matrix[i * d + i];
-    for (int64_t i = 0; i < d; i++)
-        for (int64_t j = 0; j <= i; j++) {
-            double sum = matrix[i * d + j];
-            for (int64_t k = 0; k < j; k++) sum -= factor[i * d + k] * factor[j * d + k];
-            if (j < i) {
-                factor[i * d + j] = sum / factor[j * d + j];
-                continue;
-            }
-            if (!(sum > singular * trace)) return false;
-            factor[i * d + i] = sqrt(sum);
-        }
-    // Row i of the inverse is (unit_i - sum over k < i of factor_ik row_k) / factor_ii.
-    double norm = 0.0;
-    for (int64_t i = 0; i < d; i++) {
-        double *row = s->axes + i * s->width;
-        for (int64_t k = 0; k < i; k++) {
-            const double *above = s->axes + k * s->width, c = factor[i * d + k];
-            for (int64_t j = 0; j <= k; j++) row[j] -= c * above[j];
-        }
-        row[i] = 1.0;
-        for (int64_t j = 0; j <= i; j++) {
-            row[j] /= factor[i * d + i];
-            norm += row[j] * row[j];
-        }
-    }
-    // The least eigenvalue is at least 1 / norm, the largest at most the trace.
-    return norm * singular * trace < 1.0;
-}
-
-plumb_status principal_axes_whiten(principal_axes *out, arena *mem, const double *rows,
-                                   int64_t count, int64_t dims)
-{
-    plumb_status st = room(out, mem, dims);
-    if (!st) st = moments(out, mem, rows, count, false);
-    double *matrix = ARENA_ALLOC(mem, double, dims *dims),
-           *factor = ARENA_ALLOC(mem, double, dims *dims);
-    if (!st && (!matrix || !factor)) st = PLUMB_EMEMORY;
-    if (!st) st = covariance(matrix, mem, out, rows, count, (double)count);
-    if (st) return st;
-    if (invert(out, factor, matrix)) {
-        out->triangular = true;
-        out->largest = 1.0;
-        for (int64_t i = 0; i < dims; i++) out->values[i] = 1.0;
-        return PLUMB_OK;
-    }
-    memset(out->axes, 0, (size_t)(dims * out->width) * sizeof *out->axes);
-    return eigenvectors(out, mem, matrix);
-}
+enum { TILE = 16, BATCH = 64 };
 
 typedef struct projection {
-    const principal_axes *s;
+    const pca_axes *s;
     const double *rows, *weight;
     double *out;
     double **point, **along; // per worker: (BATCH, width), (BATCH, axes)
@@ -163,7 +23,7 @@ typedef struct projection {
 static plumb_status project(void *context, int64_t item, int worker)
 {
     const projection *p = context;
-    const principal_axes *s = p->s;
+    const pca_axes *s = p->s;
     const int64_t start = item * BATCH, left = p->count - start, n = left < BATCH ? left : BATCH;
     const int64_t axes = p->last - p->first;
     double *point = p->point[worker], *along = p->along[worker];
@@ -192,8 +52,8 @@ static plumb_status project(void *context, int64_t item, int worker)
     return PLUMB_OK;
 }
 
-plumb_status principal_axes_project(double *out, arena *mem, const principal_axes *s,
-                                    const double *rows, int64_t count, int64_t first, int64_t last,
+plumb_status principal_axes_project(double *out, arena *mem, const pca_axes *s, const double *rows,
+                                    int64_t count, int64_t first, int64_t last,
                                     const double *weight, int threads)
 {
     const arena_mark mark = arena_get_mark(mem);
@@ -220,15 +80,6 @@ plumb_status principal_axes_project(double *out, arena *mem, const principal_axe
     return st;
 }
 
-int64_t principal_axes_leading(const principal_axes *s, double share)
-{
-    double whole = 0.0, sum = 0.0;
-    for (int64_t i = 0; i < s->dims; i++) whole += fmax(s->values[i], 0.0);
-    int64_t i = 0;
-    while (i < s->dims && sum < share * whole) sum += fmax(s->values[i++], 0.0);
-    return i;
-}
-
 double principal_axes_pyod(const double *x, const double *axes, int64_t width, const double *shares,
                            int64_t dims)
 {
@@ -244,7 +95,7 @@ double principal_axes_pyod(const double *x, const double *axes, int64_t width, c
     return sum;
 }
 
-plumb_status principal_axes_shyu(double *major, double *minor, arena *mem, const principal_axes *s,
+plumb_status principal_axes_shyu(double *major, double *minor, arena *mem, const pca_axes *s,
                                  const double *rows, int64_t count, int threads)
 {
     const int64_t d = s->dims;
@@ -252,10 +103,10 @@ plumb_status principal_axes_shyu(double *major, double *minor, arena *mem, const
     if (!weight) return PLUMB_EMEMORY;
     int64_t small = d, used = d; // values from `small` on are below 0.2, from `used` on zero
     while (small > 0 && s->values[small - 1] < 0.2) small--;
-    while (used > 0 && s->values[used - 1] <= singular * s->largest) used--;
+    while (used > 0 && s->values[used - 1] <= PCA_SINGULAR * s->largest) used--;
     for (int64_t i = 0; i < used; i++) weight[i] = 1.0 / s->values[i];
     plumb_status st = principal_axes_project(major, mem, s, rows, count, 0,
-                                             principal_axes_leading(s, 0.5), weight, threads);
+                                             pca_axes_leading(s, 0.5), weight, threads);
     if (!st)
         st = principal_axes_project(minor, mem, s, rows, count, small, used > small ? used : small,
                                     weight, threads);
@@ -267,12 +118,12 @@ plumb_status principal_axes_shyu(double *major, double *minor, arena *mem, const
 plumb_status scorer_mahalanobis(double *r, arena *mem, const scorer_task *task)
 {
     const arena_mark mark = arena_get_mark(mem);
-    principal_axes s;
-    plumb_status st = principal_axes_whiten(&s, mem, task->observed, task->seen_count, task->dims);
+    pca_axes s;
+    plumb_status st = pca_axes_whiten(&s, mem, task->observed, task->seen_count, task->dims);
     double *weight = ARENA_ALLOC(mem, double, task->dims);
     if (!st && !weight) st = PLUMB_EMEMORY;
     int64_t rank = 0;
-    for (; !st && rank < task->dims && s.values[rank] > singular * s.largest; rank++)
+    for (; !st && rank < task->dims && s.values[rank] > PCA_SINGULAR * s.largest; rank++)
         weight[rank] = 1.0 / s.values[rank];
     if (!st && !rank)
         st = fail(PLUMB_ENUMERIC, "all observed features are equal; they have no covariance");
@@ -293,18 +144,16 @@ static plumb_status measure_pca(double *r, arena *mem, const scorer_task *task)
     if (n < 2)
         return fail(PLUMB_ENUMERIC, "principal components need two observed clips, not %lld",
                     (long long)n);
-    principal_axes s;
+    pca_axes s;
     const bool shyu = task->opt->pca == PLUMB_SURPRISE_PCA_SHYU;
-    plumb_status st =
-        principal_axes_fit(&s, mem, task->observed, n, task->dims, (double)(n - 1), shyu);
+    plumb_status st = pca_axes_fit(&s, mem, task->observed, n, task->dims, (double)(n - 1), shyu);
     if (!st && !(s.largest > 0.0))
         st = fail(PLUMB_ENUMERIC, "all observed features are equal; they have no components");
     if (st) return st;
     if (!shyu)
         // What is left over is the sum over the axes left out: a difference of sums would cancel.
-        return principal_axes_project(r, mem, &s, task->queries, m,
-                                      principal_axes_leading(&s, 0.95), task->dims, NULL,
-                                      task->opt->threads);
+        return principal_axes_project(r, mem, &s, task->queries, m, pca_axes_leading(&s, 0.95),
+                                      task->dims, NULL, task->opt->threads);
     double *minor = ARENA_ALLOC(mem, double, m);
     if (!minor) return PLUMB_EMEMORY;
     st = principal_axes_shyu(r, minor, mem, &s, task->queries, m, task->opt->threads);

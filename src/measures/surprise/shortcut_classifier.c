@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "math/cholesky.h"
 #include "math/rng.h"
 #include "math/stats.h"
 
@@ -98,25 +99,6 @@ static void find_scale(task *t, int fold)
     for (int64_t k = 0; k < d; k++) t->scale[k] = square[k] > 0.0 ? 1.0 / sqrt(square[k]) : 0.0;
 }
 
-// (gram + ridge) w = right, by Cholesky's factor in place. The matrix is positive by its ridge.
-static void solve(double *gram, double *w, int64_t d)
-{
-    for (int64_t i = 0; i < d; i++)
-        for (int64_t j = 0; j <= i; j++) {
-            double sum = gram[i * d + j];
-            for (int64_t k = 0; k < j; k++) sum -= gram[i * d + k] * gram[j * d + k];
-            gram[i * d + j] = i == j ? sqrt(sum) : sum / gram[j * d + j];
-        }
-    for (int64_t i = 0; i < d; i++) {
-        for (int64_t k = 0; k < i; k++) w[i] -= gram[i * d + k] * w[k];
-        w[i] /= gram[i * d + i];
-    }
-    for (int64_t i = d - 1; i >= 0; i--) {
-        for (int64_t k = i + 1; k < d; k++) w[i] -= gram[k * d + i] * w[k];
-        w[i] /= gram[i * d + i];
-    }
-}
-
 // Learns from all tuples that are not in `fold`. Impossible is above 0. Columns have length one, so
 // a ridge of 0.01 is a hundredth of each.
 static void train(task *t, int fold)
@@ -138,7 +120,10 @@ static void train(task *t, int fold)
             }
         }
     for (int64_t a = 0; a < d; a++) t->gram[a * d + a] += 0.01;
-    solve(t->gram, t->w, d);
+    // The ridge makes the matrix positive definite, unless a feature is NaN: then all weights are.
+    if (cholesky_small_factor(t->gram, d, 0.0)) cholesky_small_solve(t->w, t->gram, d, 1);
+    else
+        for (int64_t a = 0; a < d; a++) t->w[a] = (double)NAN;
 }
 
 static double side(double value)
@@ -196,11 +181,9 @@ plumb_status shortcut_classifier_evaluate(plumb_audit_classifier *out, arena *me
     }
     out->accuracy /= (double)tuples;
     out->tuple_accuracy /= (double)tuples;
-    plumb_status st = stats_bootstrap_mean(&out->accuracy_ci.low, &out->accuracy_ci.high, mem,
-                                           right, tuples, opt->bootstrap, opt->seed, DRAWS);
-    if (!st)
-        st = stats_bootstrap_mean(&out->tuple_ci.low, &out->tuple_ci.high, mem, higher, tuples,
-                                  opt->bootstrap, opt->seed, DRAWS);
+    const bootstrap_options draws = {tuples, opt->bootstrap, opt->seed, DRAWS};
+    plumb_status st = stats_bootstrap_mean(&out->accuracy_ci, mem, right, &draws);
+    if (!st) st = stats_bootstrap_mean(&out->tuple_ci, mem, higher, &draws);
     out->leak = out->accuracy_ci.low > 0.5 + 1e-9 || out->tuple_ci.low > 0.5 + 1e-9;
     arena_rewind(mem, mark);
     return st;

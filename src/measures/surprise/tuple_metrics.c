@@ -301,12 +301,6 @@ static void draw(double *weight, double *times, const int64_t *order, const int6
     }
 }
 
-static plumb_interval middle_95(double *x, int64_t n)
-{
-    const double low = stats_quantile(x, n, 0.025);
-    return (plumb_interval){low, stats_quantile(x, n, 0.975)};
-}
-
 static plumb_status intervals(plumb_surprise_metrics *m, arena *mem, const table *t)
 {
     const tuple_metrics_plan *plan = t->plan;
@@ -334,10 +328,10 @@ static plumb_status intervals(plumb_surprise_metrics *m, arena *mem, const table
         for (int j = 0; j < 3; j++) value[j][d] = three[j];
         value[3][d] = area(t->clips, n, weight);
     }
-    m->accuracy_ci = middle_95(value[0], draws);
-    m->relative_ci = middle_95(value[1], draws);
-    m->difference_ci = middle_95(value[2], draws);
-    m->auroc_ci = middle_95(value[3], draws);
+    m->accuracy_ci = stats_interval_95(value[0], draws);
+    m->relative_ci = stats_interval_95(value[1], draws);
+    m->difference_ci = stats_interval_95(value[2], draws);
+    m->auroc_ci = stats_interval_95(value[3], draws);
     return PLUMB_OK;
 }
 

@@ -105,8 +105,7 @@ static plumb_status intervals_of_one(plumb_symetric *out, arena *mem,
         int64_t count = 0;
         for (int64_t i = 0; i < n; i++)
             if (!isnan(kept[i])) kept[count++] = kept[i];
-        to[k]->low = stats_quantile(kept, count, 0.025);
-        to[k]->high = stats_quantile(kept, count, 0.975);
+        *to[k] = stats_interval_95(kept, count);
     }
     return PLUMB_OK;
 }
@@ -119,6 +118,7 @@ static plumb_status intervals_of_many(plumb_symetric *out, arena *mem,
     if (!values) return PLUMB_EMEMORY;
     plumb_interval *const to[] = {&out->r2_ci, &out->sym_ci, &out->symetric_ci,
                                   &out->r2_heldout_ci};
+    const bootstrap_options draws = {work->count, o->resamples, o->seed, STREAM_BOOTSTRAP};
     for (int row = 0; row < 4; row++) {
         for (int64_t i = 0; i < work->count; i++) {
             const symetric_batch *b = &work->batches[i];
@@ -126,9 +126,7 @@ static plumb_status intervals_of_many(plumb_symetric *out, arena *mem,
                                    b->r2_heldout};
             values[i] = pick[row];
         }
-        const plumb_status st =
-            stats_bootstrap_mean(&to[row]->low, &to[row]->high, mem, values, work->count,
-                                 o->resamples, o->seed, STREAM_BOOTSTRAP);
+        const plumb_status st = stats_bootstrap_mean(to[row], mem, values, &draws);
         if (st) return st;
     }
     return PLUMB_OK;

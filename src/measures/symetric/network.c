@@ -8,10 +8,10 @@
 
 #include "base/parallel_for.h"
 #include "base/status.h"
+#include "math/pca.h"
 #include "math/rng.h"
 #include "math/vector.h"
 #include "measures/fit/mlp_fit.h"
-#include "measures/fit/principal_components.h"
 #include "measures/symetric/symetric.h"
 
 // How many numbers it sees of so many latents.
@@ -268,9 +268,9 @@ static bool rests(double *column, double mean, int64_t first, int64_t rows)
 }
 
 typedef struct rows_seen {
-    double *x, *y;                     // (inputs, stride), (targets, stride)
-    bool *latent, *truth;              // (dims), (targets) that never move
-    const principal_components *parts; // in the place of latents, or NULL
+    double *x, *y;               // (inputs, stride), (targets, stride)
+    bool *latent, *truth;        // (dims), (targets) that never move
+    const pca_components *parts; // in the place of latents, or NULL
     int64_t stride;
 } rows_seen;
 
@@ -308,7 +308,7 @@ static plumb_status measure(symetric_batch *out, arena *mem, const symetric_batc
         for (int64_t p = 0; p < points; p++)
             at[d * points + p] = s->x[d * stride + p / in->points * in->steps + in->eval_index[p]];
     st = mlp_fit_jacobians(inner, net, value, at, points);
-    if (!st && s->parts) principal_components_chain(j, s->parts, inner, points * net->outputs);
+    if (!st && s->parts) pca_components_chain(j, s->parts, inner, points * net->outputs);
     flatten(j, s, out->dims, net->outputs, points);
     const jacobians all = {j, in->points * net->outputs * out->dims};
     if (!st) st = symetric_batch_score(out, mem, in, heldout, fill_jacobians, &all);
@@ -317,8 +317,8 @@ static plumb_status measure(symetric_batch *out, arena *mem, const symetric_batc
 }
 
 // Standardised columns, those at rest, and components where there are too many latents.
-static plumb_status see_rows(rows_seen *s, principal_components *parts, symetric_batch *b,
-                             arena *mem, const symetric_batch_input *in, int64_t heldout)
+static plumb_status see_rows(rows_seen *s, pca_components *parts, symetric_batch *b, arena *mem,
+                             const symetric_batch_input *in, int64_t heldout)
 {
     const int64_t all = in->trajectories, first = heldout * in->steps, end = all * in->steps;
     s->stride = vector_padded(end);
@@ -334,7 +334,8 @@ static plumb_status see_rows(rows_seen *s, principal_components *parts, symetric
     const int64_t most = inputs_of(in->opt, b->dims);
     if (most == b->dims) return PLUMB_OK;
     s->parts = parts;
-    return principal_components_fit(parts, &s->x, mem, b->dims, s->stride, first, end, most);
+    const pca_variables variables = {s->x, b->dims, s->stride, first, end};
+    return pca_components_fit(parts, &s->x, mem, &variables, most);
 }
 
 plumb_status symetric_network(symetric_work *work, plumb_symetric_training *training,
@@ -355,7 +356,7 @@ plumb_status symetric_network(symetric_work *work, plumb_symetric_training *trai
     mlp_fit_shape net = shape_of(in->opt, b->dims, in->targets);
     st = refuse_few(in, &net, all - heldout);
     rows_seen seen = {0};
-    principal_components parts = {0};
+    pca_components parts = {0};
     double *value = NULL;
     if (!st) st = see_rows(&seen, &parts, b, mem, in, heldout);
     if (st) return st;

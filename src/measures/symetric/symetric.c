@@ -12,7 +12,7 @@
 #include "base/parallel_for.h"
 #include "base/result.h"
 #include "base/status.h"
-#include "measures/fit/principal_components.h"
+#include "math/pca.h"
 #include "measures/symetric/batch.h"
 #include "measures/symetric/symetric.h"
 
@@ -48,7 +48,7 @@ void plumb_symetric_options_init(plumb_symetric_options *options, size_t size)
         .network_starts = 2,
         .network_heldout = 50,
         .network_points_per_parameter = 1000,
-        .network_components = PRINCIPAL_COMPONENTS_MAX,
+        .network_components = PCA_MAX_COMPONENTS,
         .max_features = 10000,
     };
     options_init(options, size, &defaults, sizeof defaults);
