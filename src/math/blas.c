@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The door to OpenBLAS. It is opened at run time, twice if need be: if the kernels it chose are
-// older than the processor, it is closed, told better through its environment, and opened again.
+// Wrapper of OpenBLAS, loaded at run time. If the kernels that it chose are too old for the
+// processor, it is unloaded, given the right ones through its environment, and loaded again.
 #define _GNU_SOURCE
 #include "math/blas.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/cpu.h"
 
-// From cblas.h, whose values are fixed for ever.
+// Values of cblas.h, which never change.
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112, UPPER = 121 };
 typedef void gemm_function(int, int, int, int, int, int, double, const double *, int,
                            const double *, int, double, double *, int);
@@ -30,8 +30,8 @@ static struct {
     char version[64];
 } blas = {.kernel = "none"};
 
-// What the kernels should be instead, or NULL if they are right. A name that is not in the list is
-// one we do not know, perhaps newer than it, and is left alone.
+// The kernels that should be used instead, or NULL if these are right. A name that is not in the
+// list is unknown, perhaps newer than the list, and is left alone.
 static const char *better_kernel(const char *kernel)
 {
     static const char *const old[] = {
@@ -45,7 +45,7 @@ static const char *better_kernel(const char *kernel)
     return NULL;
 }
 
-// POSIX gives functions as data pointers.
+// dlsym() returns functions as data pointers.
 static bool find_symbol(void *function, const char *name)
 {
     void *found = dlsym(blas.library, name);
@@ -82,7 +82,7 @@ static void close_library(void)
     blas.kernel = "none";
 }
 
-// Sets a variable and returns what restores it.
+// An environment variable that was replaced for a while.
 typedef struct environment_variable {
     const char *name;
     char *old_value; // NULL: it was not set
@@ -105,7 +105,7 @@ static void restore_variable(environment_variable v)
 
 static void load_library(void)
 {
-    // Its threads change bits with their number, and plumb has threads of its own.
+    // One thread: the bits of its results depend on its number of threads.
     const environment_variable threads = replace_variable("OPENBLAS_NUM_THREADS", "1");
     if (open_library()) {
         const char *better = better_kernel(blas.kernel);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Householder's reflections to a tridiagonal matrix, then implicit QL steps with Wilkinson's shift
-// [Golub13, sec. 8.3]. Vectors are rows throughout, so that every inner loop walks along memory.
+// Householder reflections to a tridiagonal matrix, then implicit QL steps with Wilkinson's shift
+// [Golub13, sec. 8.3]. Vectors are rows throughout, so that every inner loop reads contiguous
+// memory.
 #include "math/eigen.h"
 
 #include <float.h>
@@ -9,6 +10,7 @@
 
 #include "base/status.h"
 
+// a . b, in four sums that can be computed in parallel.
 static double dot_product(const double *a, const double *b, int64_t n)
 {
     double sum[4] = {0.0};
@@ -19,8 +21,8 @@ static double dot_product(const double *a, const double *b, int64_t n)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// Row k of `a` becomes the reflector (I - scale[k] v v^T) that clears row k beyond its first
-// neighbour; the rest of the matrix is transformed on both sides.
+// Row k of `a` becomes v of the reflection I - scale[k] v v^T that makes row k zero past its first
+// neighbour; the rest of the matrix is transformed from both sides.
 static void reduce_to_tridiagonal(double *a, double *scale, double *diagonal, double *off_diagonal,
                                   double *w, int64_t n)
 {
@@ -36,6 +38,7 @@ static void reduce_to_tridiagonal(double *a, double *scale, double *diagonal, do
         for (int64_t i = first + 1; i < n; i++) below = fmax(below, fabs(v[i]));
         if (below == 0.0) continue;
 
+        // The reflector, scaled against overflow: v = row - head e_1, with |head| = |row|.
         for (int64_t i = first; i < n; i++) v[i] /= largest;
         const double norm = sqrt(dot_product(v + first, v + first, left));
         const double head = v[first] > 0.0 ? -norm : norm;
@@ -43,6 +46,7 @@ static void reduce_to_tridiagonal(double *a, double *scale, double *diagonal, do
         v[first] -= head;
         scale[k] = 2.0 / dot_product(v + first, v + first, left);
 
+        // A -= v w^T + w v^T with w = scale A v - (scale^2 / 2) (v . A v) v.
         double along = 0.0;
         for (int64_t i = first; i < n; i++) {
             w[i] = scale[k] * dot_product(a + i * n + first, v + first, left);
@@ -59,7 +63,8 @@ static void reduce_to_tridiagonal(double *a, double *scale, double *diagonal, do
     off_diagonal[n - 1] = 0.0;
 }
 
-// The reflections multiplied out, last first: row i is the i-th axis of the tridiagonal matrix.
+// z = the product of all reflections, from the last to the first: row i is axis i of the
+// tridiagonal matrix.
 static void multiply_reflections(double *z, const double *a, const double *scale, int64_t n)
 {
     memset(z, 0, (size_t)(n * n) * sizeof *z);
@@ -76,6 +81,7 @@ static void multiply_reflections(double *z, const double *a, const double *scale
     }
 }
 
+// Givens rotation of two rows.
 static void rotate_rows(double *restrict upper, double *restrict lower, double c, double s,
                         int64_t n)
 {
@@ -86,7 +92,7 @@ static void rotate_rows(double *restrict upper, double *restrict lower, double c
     }
 }
 
-// One implicit step on rows first .. last.
+// One implicit QL step on rows first .. last: d is the diagonal, e the off-diagonal.
 static void ql_step(double *d, double *e, double *z, int64_t first, int64_t last, int64_t n)
 {
     double g = (d[first + 1] - d[first]) / (2.0 * e[first]);
@@ -98,7 +104,7 @@ static void ql_step(double *d, double *e, double *z, int64_t first, int64_t last
         const double b = c * e[i];
         r = hypot(f, g);
         e[i + 1] = r;
-        if (r == 0.0) { // the matrix falls apart here
+        if (r == 0.0) { // the matrix splits here
             d[i + 1] -= p;
             e[last] = 0.0;
             return;
@@ -117,9 +123,9 @@ static void ql_step(double *d, double *e, double *z, int64_t first, int64_t last
     e[last] = 0.0;
 }
 
-// Neighbours part when what joins them is small beside them. Where both are but the rounding of
-// larger ones, as in a covariance of few rows, that may never be; what is small beside the whole
-// matrix then has to do.
+// The matrix splits where an off-diagonal element is small against its two neighbours on the
+// diagonal. If those are themselves rounding errors, as in a covariance of few rows, that may never
+// happen; after 30 steps, small against the whole matrix is enough.
 static bool diagonalise_tridiagonal(double *d, double *e, double *z, int64_t n)
 {
     enum { MAX_STRICT_STEPS = 30, MAX_STEPS = 60 };
@@ -140,6 +146,7 @@ static bool diagonalise_tridiagonal(double *d, double *e, double *z, int64_t n)
     return true;
 }
 
+// Makes the entry of largest magnitude positive.
 static void fix_sign(double *row, int64_t n)
 {
     int64_t largest = 0;
@@ -166,6 +173,7 @@ static plumb_status solve_symmetric(double *values, double *vectors, arena *mem,
     if (!diagonalise_tridiagonal(d, e, z, n))
         return fail(PLUMB_ENUMERIC, "the eigenvalues of a %lld x %lld matrix do not converge",
                     (long long)n, (long long)n);
+    // In descending order.
     for (int64_t k = 0; k < n; k++) {
         int64_t best = -1;
         for (int64_t i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Descending Landen steps without inverse sines [Bulirsch65]: one sine and cosine of the stretched
-// argument, then a division or two for each step of the arithmetic-geometric mean. The mean belongs
-// to the modulus alone and is kept.
+// Descending Landen transformations without inverse sines [Bulirsch65]: one sine and cosine of the
+// scaled argument, then two divisions for each step of the arithmetic-geometric mean. The mean
+// depends on the modulus alone and is computed once.
 #include "math/elliptic.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@ elliptic elliptic_make(double m1)
 {
     elliptic e = {.stretch = 1.0};
     if (m1 < 0.0) {
-        // Beyond the separatrix the reciprocal modulus serves: sn(u, k) = sn(k u, 1/k) / k, and cn
-        // and dn change places. 1 - 1/k^2 = (k^2 - 1) / k^2.
+        // k > 1: use the modulus 1/k. sn(u, k) = sn(k u, 1/k) / k, and cn and dn are exchanged;
+        // 1 - 1/k^2 = (k^2 - 1) / k^2.
         e.stretch = sqrt(1.0 - m1);
         m1 = -m1 / (1.0 - m1);
     }
@@ -21,7 +21,7 @@ elliptic elliptic_make(double m1)
         e.a[e.depth] = a;
         e.b[e.depth] = b;
         e.mean = 0.5 * (a + b);
-        if (fabs(a - b) <= 1e-9 * a) { // the next step would change the mean by the square of this
+        if (fabs(a - b) <= 1e-9 * a) { // the next step changes the mean by the square of this
             e.depth++;
             break;
         }
@@ -31,8 +31,10 @@ elliptic elliptic_make(double m1)
     return e;
 }
 
+// For k <= 1.
 static void sncndn_below_one(double out[3], const elliptic *e, double u)
 {
+    // k = 1: hyperbolic functions.
     if (e->depth == 0) {
         const double sech = 1.0 / cosh(u);
         out[0] = tanh(u);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Monomials: counting, numbering, gradients and values.
 #include "math/poly.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 
 int64_t poly_count(int64_t dims, int order)
 {
-    // C(d+1, 1), C(d+2, 2), ...: each step multiplies first and divides exactly.
+    // C(d+1, 1), C(d+2, 2), ...: each step multiplies first, so that the division is exact.
     int64_t value = 1;
     for (int k = 1; k <= order; k++) {
         if (__builtin_mul_overflow(value, dims + k, &value)) return -1;
@@ -35,7 +36,7 @@ plumb_status poly_init(poly *out, arena *mem, int64_t dims, int order)
     return PLUMB_OK;
 }
 
-// The variable that leads the monomial at `offset` of degree k.
+// The first variable of the monomial at `offset` of degree k, by bisection.
 static int64_t find_leader(const poly *basis, int k, int64_t offset)
 {
     int64_t low = 0, high = basis->dims; // run[low] <= offset < run[high]
@@ -76,8 +77,8 @@ void poly_gradient(double *gradient, const poly *basis, int64_t monomial, double
 {
     int64_t v[POLY_MAX_ORDER];
     const int degree = poly_variables(v, basis, monomial);
-    // The product rule, one factor left out at a time; a repeated variable comes up as often as it
-    // should.
+    // Product rule: leave out one factor at a time. A repeated variable is left out once for each
+    // of its factors.
     for (int skip = 0; skip < degree; skip++) {
         double product = weight;
         for (int i = 0; i < degree; i++)
@@ -91,6 +92,7 @@ void poly_expand(double *out, const poly *basis, int degree, const double *x, in
 {
     for (int64_t i = 0; i < basis->dims; i++)
         memcpy(out + i * stride, x + i * stride, (size_t)n * sizeof *out);
+    // Degree k, first variable i: x_i times a run of degree k - 1.
     for (int k = 2; k <= degree; k++)
         for (int64_t i = 0; i < basis->dims; i++) {
             const double *from = out + (basis->first[k - 1] + basis->run[k - 1][i]) * stride;

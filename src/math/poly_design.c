@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+// Products with a design matrix that is not stored. Rows are processed in blocks; within a block
+// the columns of the top degree are a variable times a run of columns of the degree below
+// (math/poly.h).
 #include "math/poly_design.h"
 
 #include <string.h>
@@ -6,13 +9,13 @@
 #include "math/vector.h"
 
 enum {
-    MAX_STORED_BYTES = 64 << 20, // lower degrees larger than this are made anew for every product
+    MAX_STORED_BYTES = 64 << 20, // larger lower degrees are computed again for every product
     BLOCK_BYTES = 4 << 20,
-    GRAM_ROWS = 256, // rows a block when summing a Gram matrix,
-    GRAM_GROUP = 64, // and columns a group
+    GRAM_ROWS = 256, // rows per block when summing a Gram matrix,
+    GRAM_GROUP = 64, // and columns per group
 };
 
-// Degrees 1 .. low of rows first .. first+n-1: from the store, or made in `scratch`.
+// Degrees 1 .. low of rows first .. first+n-1: the stored ones, or computed in `scratch`.
 static const double *get_lower_block(const poly_design *design, int64_t first, int64_t n,
                                      int64_t *stride, const double **x, double *scratch)
 {
@@ -51,6 +54,7 @@ void poly_design_correlate(double *g, const poly_design *design, const double *r
         int64_t stride;
         const double *x;
         const double *low = get_lower_block(design, first, n, &stride, &x, scratch);
+        // The stored degrees, then the top degree: x_i (column . r) = column . (x_i r).
         vector_dots(part, low, stride, design->stored_count, r + first, n);
         for (int64_t f = 0; f < design->stored_count; f++) g[f] += part[f];
         if (design->low == basis->order) continue;
@@ -65,7 +69,7 @@ void poly_design_correlate(double *g, const poly_design *design, const double *r
     }
 }
 
-// A raw column is a stored one, or a variable times a stored one.
+// A column before centring is a stored one (*x = NULL), or a variable times a stored one.
 static void split_column(const double **low, const double **x, const poly_design *design,
                          int64_t feature)
 {
@@ -134,6 +138,7 @@ void poly_design_apply(double *y, const poly_design *design, const int64_t *feat
     for (int64_t i = 0; i < design->rows; i++) y[i] -= shift;
 }
 
+// mean = sum / rows and norm2 = sum of squares - sum^2 / rows of every column.
 static void compute_moments(poly_design *design, double *scratch)
 {
     const poly *basis = design->poly;
@@ -164,8 +169,9 @@ static void compute_moments(poly_design *design, double *scratch)
     }
 }
 
-// A block of rows at a time: its columns, centred, then the products of all pairs of them. Row i
-// needs the columns from i on; they are taken from a whole group, for the vector loops' sake.
+// Gram matrix, a block of rows at a time: the centred columns of the block, then the products of
+// all pairs of them. Row i needs the columns from i on; they are computed in whole groups of
+// columns, as the vector loops need them.
 static plumb_status sum_gram(poly_design *design, arena *mem)
 {
     const poly *basis = design->poly;
@@ -195,6 +201,7 @@ static plumb_status sum_gram(poly_design *design, arena *mem)
                     design->gram[i * wide + j + k] += part[i * GRAM_GROUP + k];
         }
     }
+    // Both triangles.
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < i; j++) design->gram[i * wide + j] = design->gram[j * wide + i];
     for (int64_t f = 0; f < count; f++) design->norm2[f] = design->gram[f * wide + f];
@@ -202,6 +209,7 @@ static plumb_status sum_gram(poly_design *design, arena *mem)
     return PLUMB_OK;
 }
 
+// Cuts a run of features into blocks; returns the new number of blocks.
 static int64_t cut_into_blocks(poly_design_block *blocks, int64_t n, int64_t first, int64_t count,
                                int64_t leader, const double *columns, int64_t stride)
 {
@@ -215,6 +223,7 @@ static int64_t cut_into_blocks(poly_design_block *blocks, int64_t n, int64_t fir
     return n;
 }
 
+// Blocks of all features in order, each with its Gram matrix.
 static plumb_status make_blocks(poly_design *design, arena *mem)
 {
     const poly *basis = design->poly;
@@ -247,10 +256,10 @@ static plumb_status make_blocks(poly_design *design, arena *mem)
     return PLUMB_OK;
 }
 
-plumb_status poly_design_init(poly_design *out, arena *mem, const poly *basis, const double *x,
-                              int64_t x_stride, int64_t first, int64_t rows, poly_design_kind kind)
+plumb_status poly_design_init(poly_design *out, arena *mem, const poly *basis,
+                              const poly_rows *rows, poly_design_kind kind)
 {
-    *out = (poly_design){.poly = basis, .rows = rows, .stride = vector_padded(rows)};
+    *out = (poly_design){.poly = basis, .rows = rows->count, .stride = vector_padded(rows->count)};
     out->low = basis->order > 1 ? basis->order - 1 : 1;
     out->stored_count = basis->first[out->low + 1];
     double *copy = ARENA_ALLOC(mem, double, (basis->dims * out->stride));
@@ -258,15 +267,18 @@ plumb_status poly_design_init(poly_design *out, arena *mem, const poly *basis, c
     out->norm2 = ARENA_ALLOC(mem, double, basis->count);
     if (!copy || !out->mean || !out->norm2) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < basis->dims; i++)
-        memcpy(copy + i * out->stride, x + i * x_stride + first, (size_t)rows * sizeof *copy);
+        memcpy(copy + i * out->stride, rows->x + i * rows->stride + rows->first,
+               (size_t)rows->count * sizeof *copy);
     out->x = copy;
 
+    // The lower degrees: stored, or made block by block.
     int64_t bytes = 8;
     const bool huge = __builtin_mul_overflow(bytes, out->stored_count, &bytes) ||
                       __builtin_mul_overflow(bytes, out->stride, &bytes);
     if (kind == POLY_DESIGN_STORED ||
         (!huge && bytes <= MAX_STORED_BYTES && kind != POLY_DESIGN_LOW_MEMORY)) {
-        if (huge) return fail(PLUMB_EMEMORY, "the polynomial's lower degrees do not fit in memory");
+        if (huge)
+            return fail(PLUMB_EMEMORY, "the lower degrees of the polynomial do not fit in memory");
         out->stored = ARENA_ALLOC(mem, double, (out->stored_count * out->stride));
         if (!out->stored) return PLUMB_EMEMORY;
         poly_expand(out->stored, basis, out->low, copy, out->stride, out->stride);
@@ -274,6 +286,7 @@ plumb_status poly_design_init(poly_design *out, arena *mem, const poly *basis, c
         out->block_rows = vector_padded(BLOCK_BYTES / 8 / out->stored_count + 1);
         if (out->block_rows > out->stride) out->block_rows = out->stride;
     }
+    // Means and norms of all columns.
     const arena_mark mark = arena_get_mark(mem);
     double *scratch = ARENA_ALLOC(mem, double, poly_design_scratch(out));
     if (!scratch) return PLUMB_EMEMORY;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The door to Random123 [Salmon11]: Philox-4x32-10 with the seed as its key, and the stream and the
+// Wrapper of Random123 [Salmon11]: Philox-4x32-10 with the seed as its key, and the stream and the
 // number of the block as its 128-bit counter. A block is two words of 64 bits.
 #include "math/rng.h"
 
@@ -27,6 +27,7 @@ rng rng_at(uint64_t seed, uint64_t stream)
 
 uint64_t rng_bits(rng *r)
 {
+    // A new block of two words, unless the last one is still valid.
     const uint64_t block = r->counter / 2;
     if (r->held != block + 1) {
         const uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)r->stream,
@@ -45,8 +46,8 @@ double rng_uniform(rng *r)
     return (double)(rng_bits(r) >> 11) * 0x1p-53;
 }
 
-// The high half of word * n is the answer; the few words whose low half falls into the remainder
-// of 2^64 / n would make some answers likelier, and are drawn again [Lemire19].
+// The high half of word * n is the result. The few words whose low half is below 2^64 mod n would
+// make some results more likely; they are drawn again [Lemire19].
 int64_t rng_below(rng *r, int64_t n)
 {
     assert(n > 0);
@@ -68,20 +69,21 @@ void rng_resample(double *times, rng *r, int64_t n)
         const uint64_t word = rng_bits(r);
         for (int half = 0; half < 2 && drawn < n; half++) {
             const uint64_t product = (half ? word >> 32 : word & UINT32_MAX) * bound;
-            if ((uint32_t)product < remainder) continue; // as in rng_below
+            if ((uint32_t)product < remainder) continue; // rejected, as in rng_below()
             times[product >> 32] += 1.0;
             drawn++;
         }
     }
 }
 
-// Box-Muller. The second normal is let go, so that every normal is a function of its counter.
+// Box-Muller. The second normal is discarded, so that every normal is a function of its counter.
 double rng_normal(rng *r)
 {
     const double radius = sqrt(-2.0 * log(1.0 - rng_uniform(r)));
     return radius * cos(0x1.921fb54442d18p+2 * rng_uniform(r));
 }
 
+// Fisher-Yates shuffle of 0 .. n-1, from the inside out.
 static void shuffle_all(int64_t *out, rng *r, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -98,8 +100,8 @@ void rng_distinct(int64_t *out, rng *r, int64_t k, int64_t n)
         shuffle_all(out, r, n);
         return;
     }
-    // Floyd's Algorithm P [Bentley87]: needs no memory but the answer's own. A newcomer goes to the
-    // front; where it is there already, the latest number goes behind it.
+    // Floyd's Algorithm P [Bentley87], which needs no memory besides the result. A new number goes
+    // to the front; if it is in the list already, the largest candidate goes behind it.
     for (int64_t count = 0; count < k; count++) {
         const int64_t last = n - k + count;
         const int64_t pick = rng_below(r, last + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The incomplete beta function by Lentz's continued fraction [Press07, sec. 6.4]. Its prefactor is
-// x^a y^b / B(a, b), three large numbers that nearly cancel; written around the mean a/(a+b) with
-// what Stirling's formula leaves over, nothing large is left to cancel.
+// The incomplete beta function by Lentz's continued fraction [Press07, sec. 6.4]. Its prefactor
+// x^a y^b / B(a, b) is a quotient of large numbers that nearly cancel. Written relative to the mean
+// a / (a + b), with the remainders of Stirling's formula, nothing large is left to cancel.
 #define _GNU_SOURCE
 #include "math/special.h"
 
@@ -16,7 +16,7 @@ double special_log_gamma(double x)
     return lgamma_r(x, &sign);
 }
 
-// log Gamma(x) - [(x - 1/2) log x - x + log(2 pi)/2], for x > 0.
+// log Gamma(x) - [(x - 1/2) log x - x + log(2 pi)/2], for x > 0: an asymptotic series from 12 on.
 static double stirling_remainder(double x)
 {
     if (x < 12.0) return special_log_gamma(x) - ((x - 0.5) * log(x) - x + 0.5 * log(2.0 * pi));
@@ -44,6 +44,7 @@ static double beta_prefactor(double x, double y, double a, double b)
            exp(log_power(x, a, total) + log_power(y, b, total) + rest);
 }
 
+// Continued fraction of the incomplete beta function, by Lentz's method.
 static double beta_fraction(double x, double a, double b)
 {
     const double tiny = 1e-300;
@@ -68,6 +69,7 @@ static double beta_fraction(double x, double a, double b)
     return h;
 }
 
+// The fraction converges fast for x below the mean; else use I_x(a, b) = 1 - I_y(b, a).
 double special_beta(double x, double y, double a, double b)
 {
     if (isnan(x) || isnan(y)) return (double)NAN;
@@ -83,11 +85,13 @@ double special_gamma_upper(double a, double x)
     if (isnan(x)) return (double)NAN;
     if (x <= 0.0) return 1.0;
     const double front = exp(a * log(x) - x - special_log_gamma(a));
+    // Below a + 1: the series of the lower function [Press07, sec. 6.2].
     if (x < a + 1.0) {
         double term = 1.0 / a, sum = term;
         for (int n = 1; n < MAX_TERMS && term > 1e-17 * sum; n++) sum += term *= x / (a + n);
         return 1.0 - front * sum;
     }
+    // Above: its continued fraction.
     const double tiny = 1e-300;
     double b = x + 1.0 - a, c = 1.0 / tiny, d = 1.0 / b, h = d;
     for (int n = 1; n < MAX_TERMS; n++) {
@@ -135,7 +139,7 @@ double special_kolmogorov_tail(double x)
     if (isnan(x)) return (double)NAN;
     if (x <= 0.0) return 1.0;
     double sum = 0.0;
-    if (x < 1.0) { // the same law by Jacobi's identity, which converges where the other does not
+    if (x < 1.0) { // the same by Jacobi's identity, which converges fast for small x
         for (int j = 1; j < 100; j += 2) {
             const double term = exp(-(double)j * j * pi * pi / (8.0 * x * x));
             sum += term;

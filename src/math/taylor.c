@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Taylor's method [Jorba05]: expand to order 22, go as far as the last terms stay below rounding,
-// expand again. Between, the series itself is the answer at any time. What rounding takes from the
-// state is carried along [Kahan65].
+// Taylor's method [Jorba05]: expand the solution to order 22, step as far as the last terms stay
+// below rounding, expand again. Between steps the series gives the state at any time. The rounding
+// error of the state is carried along by compensated summation [Kahan65].
 #include "math/taylor.h"
 
 #include <math.h>
 
-// What the first term left out may be, against 1 or against the unknown itself.
+// Bound of the last terms, relative to 1 or to the unknown itself.
 static const double tolerance = 0x1p-56;
 
+// The largest of all unknowns' coefficients of this term.
 static double largest_coefficient(const taylor_solution *solution, int term)
 {
     double largest = 0.0;
@@ -20,7 +21,8 @@ static double largest_coefficient(const taylor_solution *solution, int term)
     return largest;
 }
 
-// Two terms are asked, for one of them may vanish by symmetry.
+// Expands the series at the current state and chooses the step: last term * step^order = tolerance.
+// Two terms are used, because one of them may vanish by symmetry.
 static void expand_series(taylor_solution *solution)
 {
     solution->series(solution->x, solution->system);
@@ -28,8 +30,8 @@ static void expand_series(taylor_solution *solution)
                  before = largest_coefficient(solution, TAYLOR_ORDER - 1);
     double step = pow(tolerance / last, 1.0 / TAYLOR_ORDER);
     step = fmin(step, pow(tolerance / before, 1.0 / (TAYLOR_ORDER - 1)));
-    // At rest, or not a number: a long step. Falling apart: go on, and let it show. Steps are
-    // multiples of 2^-20, so that times add up without rounding.
+    // At rest, or NaN: a step of 1000. Steps are multiples of 2^-20, so that times add up without
+    // rounding; a solution that diverges gets the smallest step and becomes infinite or NaN.
     step = !(step < 1e3) ? 1e3 : floor(step * 0x1p20) * 0x1p-20;
     solution->step = solution->sign * fmax(step, 0x1p-20);
 }
@@ -46,7 +48,7 @@ void taylor_start(taylor_solution *solution, taylor_series *series, const void *
     expand_series(solution);
 }
 
-// The sum of all terms but the first.
+// The series at h without its first term, by Horner's rule.
 static double sum_of_terms(const double *x, double h)
 {
     double sum = x[TAYLOR_ORDER];
@@ -56,6 +58,7 @@ static double sum_of_terms(const double *x, double h)
 
 void taylor_evaluate(double *x, taylor_solution *solution, double t)
 {
+    // Whole steps, with the rounding error of each sum kept for the next.
     while (fabs(t - solution->t) > fabs(solution->step)) {
         for (int i = 0; i < solution->n; i++) {
             const double add = sum_of_terms(solution->x[i], solution->step) + solution->rounding[i];
@@ -66,6 +69,7 @@ void taylor_evaluate(double *x, taylor_solution *solution, double t)
         solution->t += solution->step;
         expand_series(solution);
     }
+    // The rest by the series.
     for (int i = 0; i < solution->n; i++)
         x[i] = solution->x[i][0] +
                (sum_of_terms(solution->x[i], t - solution->t) + solution->rounding[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ordinary differential equations to rounding, by Taylor series.
+// Solves ordinary differential equations to rounding error, by Taylor series [Jorba05].
 #ifndef MATH_TAYLOR_H
 #define MATH_TAYLOR_H
 
@@ -9,34 +9,34 @@
 enum {
     TAYLOR_ORDER = 22,
     TAYLOR_TERMS = TAYLOR_ORDER + 1,
-    TAYLOR_MAX_UNKNOWNS = 8, ///< unknowns
+    TAYLOR_MAX_UNKNOWNS = 8,
 };
 
-/// A vector field, as a recipe for the Taylor series of its solutions: row i of `x` (n, TERMS)
-/// comes with x_i in its first place; fill in the rest, x[i][k] being the k-th derivative over k!.
+/// A vector field, given by the Taylor series of its solutions. On entry x[i][0] is unknown i; fill
+/// in x[i][k], its k-th time derivative divided by k!, for all k up to TAYLOR_ORDER.
 typedef void taylor_series(double (*x)[TAYLOR_TERMS], const void *system);
 
-/// A solution under way. A plain struct; `system` must outlive it.
+/// A solution at its current step. `system` must outlive it.
 typedef struct taylor_solution {
     taylor_series *series;
     const void *system;
     int n;
-    bool relative;                        ///< accuracy relative to every unknown, not to 1
-    double sign;                          ///< of time's direction
-    double t, step;                       ///< the series holds from t to t + step
-    double rounding[TAYLOR_MAX_UNKNOWNS]; ///< what rounding took from the state so far
+    bool relative;                        ///< Accuracy is relative to each unknown, not to 1.
+    double sign;                          ///< 1 forward, -1 backward in time.
+    double t, step;                       ///< The series is valid from t to t + step.
+    double rounding[TAYLOR_MAX_UNKNOWNS]; ///< Rounding error of x so far, to be added back.
     double x[TAYLOR_MAX_UNKNOWNS][TAYLOR_TERMS];
 } taylor_solution;
 
-/// From x0 (n) at time 0, forward or backward.
+/// Starts from x0 (n) at time 0, forward or backward in time. n is at most TAYLOR_MAX_UNKNOWNS.
 void taylor_start(taylor_solution *solution, taylor_series *series, const void *system, int n,
                   const double *x0, bool backward, bool relative);
 
-/// The state at time t. Times are asked for in order, away from 0. The steps taken do not depend
-/// on which times are asked for.
+/// x (n) = the state at time t. Times must be requested in order, moving away from 0. The steps do
+/// not depend on which times are requested.
 void taylor_evaluate(double *x, taylor_solution *solution, double t);
 
-/// Term n of a product of two series.
+/// Term n of the product of two series: sum over k of a[k] b[n - k].
 static inline double taylor_product(const double *a, const double *b, int n)
 {
     double even = 0.0, odd = 0.0;
@@ -49,8 +49,8 @@ static inline double taylor_product(const double *a, const double *b, int n)
     return even + odd;
 }
 
-/// Term n of sine and cosine of a series `a` (terms to n known), n at least 1; `da` is its
-/// derivative, da[k] = (k + 1) a[k + 1], terms to n - 1 known.
+/// Term n >= 1 of sine and cosine of a series a, from s' = c a' and c' = -s a'. `da` is the
+/// derivative of a, da[k] = (k + 1) a[k + 1], with terms up to n - 1.
 static inline void taylor_sincos(double *s, double *c, const double *da, int n)
 {
     s[n] = taylor_product(c, da, n - 1) / n;

@@ -99,8 +99,8 @@ TEST(every_kind_is_the_dense_matrix_at_odd_sizes_and_all_orders)
                 dense_expand(&d);
                 for (int k = 0; k < KINDS; k++) {
                     poly_design got;
-                    CHECK_OK(poly_design_init(&got, &d.mem, &d.poly, d.x, d.stride, 0, d.rows,
-                                              kinds[k]));
+                    CHECK_OK(poly_design_init(&got, &d.mem, &d.poly,
+                                              &(poly_rows){d.x, d.stride, 0, d.rows}, kinds[k]));
                     CHECK((got.gram != NULL) == (kinds[k] == POLY_DESIGN_GRAM));
                     check_moments(&d, &got);
                     check_columns(&d, &got);
@@ -122,9 +122,10 @@ TEST(rows_in_the_middle_are_those_rows_and_no_others)
     dense_init(&middle, 3, 3, 19);
     for (int v = 0; v < 3; v++)
         memcpy(middle.x + v * middle.stride, d.x + v * d.stride + 11, 19 * sizeof *d.x);
-    CHECK_OK(poly_design_init(&whole, &d.mem, &d.poly, d.x, d.stride, 11, 19, POLY_DESIGN_GRAM));
-    CHECK_OK(
-        poly_design_init(&part, &d.mem, &d.poly, middle.x, middle.stride, 0, 19, POLY_DESIGN_GRAM));
+    CHECK_OK(poly_design_init(&whole, &d.mem, &d.poly, &(poly_rows){d.x, d.stride, 11, 19},
+                              POLY_DESIGN_GRAM));
+    CHECK_OK(poly_design_init(&part, &d.mem, &d.poly, &(poly_rows){middle.x, middle.stride, 0, 19},
+                              POLY_DESIGN_GRAM));
     const size_t count = (size_t)d.poly.count;
     CHECK(memcmp(whole.mean, part.mean, count * sizeof(double)) == 0);
     CHECK(memcmp(whole.gram, part.gram, count * whole.gram_stride * sizeof(double)) == 0);
@@ -139,9 +140,9 @@ TEST(many_row_blocks_give_what_one_gives)
     dense_init(&d, 10, 4, 4001);
     dense_random(&d, 2, 0.5);
     poly_design plain, frugal;
-    CHECK_OK(
-        poly_design_init(&plain, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, POLY_DESIGN_PLAIN));
-    CHECK_OK(poly_design_init(&frugal, &d.mem, &d.poly, d.x, d.stride, 0, d.rows,
+    CHECK_OK(poly_design_init(&plain, &d.mem, &d.poly, &(poly_rows){d.x, d.stride, 0, d.rows},
+                              POLY_DESIGN_PLAIN));
+    CHECK_OK(poly_design_init(&frugal, &d.mem, &d.poly, &(poly_rows){d.x, d.stride, 0, d.rows},
                               POLY_DESIGN_LOW_MEMORY));
     CHECK(plain.stored && !frugal.stored);
     CHECK(frugal.block_rows < frugal.stride);
@@ -170,7 +171,8 @@ TEST(a_constant_column_has_no_length)
         dense_random(&d, 4, 0.5);
         for (int64_t i = 0; i < d.rows; i++) d.x[d.stride + i] = 0.0;
         poly_design got;
-        CHECK_OK(poly_design_init(&got, &d.mem, &d.poly, d.x, d.stride, 0, d.rows, kinds[k]));
+        CHECK_OK(poly_design_init(&got, &d.mem, &d.poly, &(poly_rows){d.x, d.stride, 0, d.rows},
+                                  kinds[k]));
         CHECK_NEAR(got.norm2[1], 0.0, 0.0); // x1
         CHECK_NEAR(got.norm2[3], 0.0, 0.0); // x0 x1
         CHECK_NEAR(got.norm2[4], 0.0, 0.0); // x1 x1

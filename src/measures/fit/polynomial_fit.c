@@ -143,8 +143,8 @@ static plumb_status init_rows(attempt *a, arena *mem, int set, int64_t first, in
 {
     const polynomial_fit_problem *p = a->problem;
     poly_design *d = set < 2 ? &a->half[set] : &a->full;
-    plumb_status st =
-        poly_design_init(d, mem, &a->poly, p->x, p->stride, first, rows, kind_of(a, rows));
+    plumb_status st = poly_design_init(d, mem, &a->poly, &(poly_rows){p->x, p->stride, first, rows},
+                                       kind_of(a, rows));
     a->target[set] = ARENA_ALLOC(mem, lasso_target, p->targets);
     if (!a->target[set]) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < p->targets && !st; i++)
