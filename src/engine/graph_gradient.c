@@ -120,7 +120,7 @@ static void mark_dependent(gradient_walk *walk, graph_node *const *x, int xs)
     }
 }
 
-static plumb_status differentiate(gradient_walk *walk, graph_node **dx, graph_node *const *x,
+static plumb_status build_gradient(gradient_walk *walk, graph_node **dx, graph_node *const *x,
                                   int xs, graph_node *const *y, graph_node *const *seed, int ys)
 {
     // Only nodes from the first x to the last y can matter.
@@ -163,7 +163,7 @@ void graph_gradient(graph *g, graph_node **dx, graph_node *const *x, int xs, gra
 {
     gradient_walk walk = {.graph = g};
     plumb_status st = graph_status(g);
-    if (!st && xs) st = differentiate(&walk, dx, x, xs, y, seed, ys);
+    if (!st && xs) st = build_gradient(&walk, dx, x, xs, y, seed, ys);
     if (st) {
         graph_node *placeholder = graph_error(g, st);
         for (int i = 0; i < xs; i++) dx[i] = placeholder;

@@ -10,42 +10,42 @@
 #include "math/rng.h"
 #include "support/test.h"
 
-typedef struct machine {
+typedef struct graph_runner {
     graph_program *p;
     program_instance *i;
-} machine;
+} graph_runner;
 
-static inline machine machine_start(graph *g, graph_node *const *output, int outputs,
-                                    program_form form)
+static inline graph_runner runner_start(graph *g, graph_node *const *output, int outputs,
+                                        program_form form)
 {
-    machine m;
+    graph_runner m;
     CHECK_OK(graph_status(g));
     CHECK_OK(program_build(&m.p, g, output, outputs, form));
     CHECK_OK(instance_create(&m.i, m.p));
     return m;
 }
 
-static inline void machine_stop(machine m)
+static inline void runner_stop(graph_runner m)
 {
     instance_free(m.i);
     program_free(m.p);
 }
 
-static inline void machine_run(machine m)
+static inline void runner_run(graph_runner m)
 {
     for (int s = 0; s < program_stats(m.p).stages; s++) instance_run(m.i, s);
 }
 
-static inline double *numbers(int64_t n)
+static inline double *new_numbers(int64_t n)
 {
     double *x = calloc((size_t)n + 1, sizeof *x);
     CHECK(x != NULL);
     return x;
 }
 
-static inline double *drawn(int64_t n, uint64_t stream)
+static inline double *random_numbers(int64_t n, uint64_t stream)
 {
-    double *x = numbers(n);
+    double *x = new_numbers(n);
     rng r = rng_at(11, stream);
     for (int64_t i = 0; i < n; i++) x[i] = (double)(float)(2.0 * rng_uniform(&r) - 1.0);
     return x;

@@ -51,7 +51,7 @@ TEST(epsilon_stands_outside_the_root)
 enum { MANY = 4999 };
 static float value[4][MANY], m[4][MANY], v[4][MANY], gradient[MANY];
 
-static void prepare(int copy)
+static void reset_copy(int copy)
 {
     rng r = rng_at(7, 1);
     for (int i = 0; i < MANY; i++) value[copy][i] = (float)rng_normal(&r);
@@ -59,7 +59,7 @@ static void prepare(int copy)
     memset(v[copy], 0, sizeof v[copy]);
 }
 
-static void draw(int time)
+static void draw_gradient(int time)
 {
     rng r = rng_at(8, (uint64_t)time);
     for (int i = 0; i < MANY; i++) gradient[i] = (float)(rng_normal(&r) * 0.1);
@@ -70,9 +70,9 @@ TEST(every_instruction_set_and_every_slicing_gives_the_same_bits)
     static const char *const sets[] = {"portable", "avx2", "avx512"};
     for (int s = 0; s < 3; s++) {
         if (!adam_select(sets[s])) continue;
-        prepare(s);
+        reset_copy(s);
         for (int t = 1; t <= 5; t++) {
-            draw(t);
+            draw_gradient(t);
             // In one piece by the first set, in uneven slices by the others.
             const int cuts[4] = {0, s ? 1000 + s : MANY, s ? 1001 + s : MANY, MANY};
             for (int k = 0; k < 3; k++)
@@ -91,10 +91,10 @@ TEST(every_instruction_set_and_every_slicing_gives_the_same_bits)
 TEST(float_follows_the_reference)
 {
     static double value8[MANY], m8[MANY], v8[MANY], g8[MANY];
-    prepare(0);
+    reset_copy(0);
     for (int i = 0; i < MANY; i++) value8[i] = (double)value[0][i];
     for (int t = 1; t <= 20; t++) {
-        draw(t);
+        draw_gradient(t);
         for (int i = 0; i < MANY; i++) g8[i] = (double)gradient[i];
         adam_step(value[0], m[0], v[0], gradient, MANY, &(adam_update){&usual, 1e-2, 0.5, t});
         adam_step_reference(value8, m8, v8, g8, MANY, &(adam_update){&usual, 1e-2, 0.5, t});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fast convolutions against their judges, in every instruction set this processor has, and the
-// judges against each other: a transpose is known by its inner products.
+// The fast convolutions against their references, in every instruction set this processor has, and
+// the references against each other: a transpose is checked by inner products.
 #include "engine/kernels/conv.h"
 
 #include <stdio.h>
@@ -83,14 +83,14 @@ static const forms upconv = {upconv_forward,
                              upconv_grad_weights_reference,
                              2};
 
-static float *floats(int64_t n)
+static float *new_floats(int64_t n)
 {
     float *p = malloc((size_t)(n + 1) * sizeof *p);
     CHECK(p);
     return p;
 }
 
-static double *doubles(int64_t n)
+static double *new_doubles(int64_t n)
 {
     double *p = malloc((size_t)(n + 1) * sizeof *p);
     CHECK(p);
@@ -98,13 +98,13 @@ static double *doubles(int64_t n)
 }
 
 // The same numbers in both precisions.
-static void fill(float *f, double *d, int64_t n, uint64_t stream)
+static void fill_random(float *f, double *d, int64_t n, uint64_t stream)
 {
     rng r = rng_at(5, stream);
     for (int64_t i = 0; i < n; i++) d[i] = f[i] = (float)rng_normal(&r);
 }
 
-static double dot(const double *a, const double *b, int64_t n)
+static double dot_product(const double *a, const double *b, int64_t n)
 {
     double s = 0.0;
     for (int64_t i = 0; i < n; i++) s += a[i] * b[i];
@@ -112,7 +112,7 @@ static double dot(const double *a, const double *b, int64_t n)
 }
 
 // How far off, as a part of the largest entry; garbage counts as infinitely far.
-static double apart(const float *f, const double *d, int64_t n)
+static double max_difference(const float *f, const double *d, int64_t n)
 {
     double most = 0.0, off = 0.0;
     for (int64_t i = 0; i < n; i++) {
@@ -137,14 +137,14 @@ static void problem_make(problem *p, const conv_geometry *g, const forms *f)
     p->y_size = g->n * g->oh * g->ow * g->k;
     p->w_size = g->kh * g->kw * g->c * g->k;
     const int64_t most = p->x_size + p->y_size + p->w_size, need = f->scratch(g);
-    p->x = floats(p->x_size), p->y = floats(p->y_size), p->w = floats(p->w_size);
-    p->bias = floats(g->k), p->out = floats(most);
-    p->dx = doubles(p->x_size), p->dy = doubles(p->y_size), p->dw = doubles(p->w_size);
-    p->dbias = doubles(g->k), p->want = doubles(most);
-    fill(p->x, p->dx, p->x_size, 1);
-    fill(p->y, p->dy, p->y_size, 2);
-    fill(p->w, p->dw, p->w_size, 3);
-    fill(p->bias, p->dbias, g->k, 4);
+    p->x = new_floats(p->x_size), p->y = new_floats(p->y_size), p->w = new_floats(p->w_size);
+    p->bias = new_floats(g->k), p->out = new_floats(most);
+    p->dx = new_doubles(p->x_size), p->dy = new_doubles(p->y_size), p->dw = new_doubles(p->w_size);
+    p->dbias = new_doubles(g->k), p->want = new_doubles(most);
+    fill_random(p->x, p->dx, p->x_size, 1);
+    fill_random(p->y, p->dy, p->y_size, 2);
+    fill_random(p->w, p->dw, p->w_size, 3);
+    fill_random(p->bias, p->dbias, g->k, 4);
     // Exactly what was asked for, and NaN before it is written: reading ahead of writing shows.
     p->scratch = malloc((size_t)(need ? need : 1) * sizeof *p->scratch);
     CHECK(p->scratch);
@@ -157,7 +157,8 @@ static void problem_clear(problem *p)
     free(p->dx), free(p->dy), free(p->dw), free(p->dbias), free(p->want);
 }
 
-static void near(double off, double bar, const char *what, const char *set, const conv_geometry *g)
+static void check_near(double off, double bar, const char *what, const char *set,
+                       const conv_geometry *g)
 {
     if (!(off <= bar))
         print_error(
@@ -170,35 +171,35 @@ static void near(double off, double bar, const char *what, const char *set, cons
 
 static const double bar = 1e-5; // of the largest entry
 
-static void check(problem *p, const forms *f, const char *set)
+static void check_geometry(problem *p, const forms *f, const char *set)
 {
     const conv_geometry *g = &p->g;
     f->forward_judge(p->want, p->dx, p->dw, p->dbias, 0.2, g);
     memset(p->out, 0xff, (size_t)p->y_size * sizeof *p->out);
     f->forward(p->out, p->x, p->w, p->bias, 0.2f, g, p->scratch);
-    near(apart(p->out, p->want, p->y_size), bar, "forward", set, g);
+    check_near(max_difference(p->out, p->want, p->y_size), bar, "forward", set, g);
 
     f->forward_judge(p->want, p->dx, p->dw, NULL, 1.0, g);
     f->forward(p->out, p->x, p->w, NULL, 1.0f, g, p->scratch);
-    near(apart(p->out, p->want, p->y_size), bar, "forward without bias", set, g);
+    check_near(max_difference(p->out, p->want, p->y_size), bar, "forward without bias", set, g);
 
     f->data_judge(p->want, p->dy, p->dw, g);
     memset(p->out, 0xff, (size_t)p->x_size * sizeof *p->out);
     f->data(p->out, p->y, p->w, g, p->scratch);
-    near(apart(p->out, p->want, p->x_size), bar, "data", set, g);
+    check_near(max_difference(p->out, p->want, p->x_size), bar, "data", set, g);
 
     f->weights_judge(p->want, p->dx, p->dy, false, g);
     memset(p->out, 0xff, (size_t)p->w_size * sizeof *p->out);
     f->weights(p->out, p->x, p->y, false, g, p->scratch);
-    near(apart(p->out, p->want, p->w_size), bar, "weights", set, g);
+    check_near(max_difference(p->out, p->want, p->w_size), bar, "weights", set, g);
 
     // Twice the same bits, and twice as much when added.
-    float *again = floats(p->w_size);
+    float *again = new_floats(p->w_size);
     f->weights(again, p->x, p->y, false, g, p->scratch);
     CHECK(memcmp(again, p->out, (size_t)p->w_size * sizeof *again) == 0);
     f->weights(again, p->x, p->y, true, g, p->scratch);
     for (int64_t i = 0; i < p->w_size; i++) p->want[i] *= 2.0;
-    near(apart(again, p->want, p->w_size), bar, "weights added", set, g);
+    check_near(max_difference(again, p->want, p->w_size), bar, "weights added", set, g);
     free(again);
 }
 
@@ -210,7 +211,7 @@ static int check_ready(problem *p)
     for (conv_pass way = CONV_PASS_FORWARD; way <= CONV_PASS_GRAD_INPUT; way++) {
         const int64_t size = conv_packed_size(g, way), n = way ? p->x_size : p->y_size;
         if (!size) continue;
-        float *ready = floats(size), *want = floats(n);
+        float *ready = new_floats(size), *want = new_floats(n);
         conv_pack_weights(ready, p->w, g, way, p->scratch);
         if (way == CONV_PASS_FORWARD) {
             conv_forward(want, p->x, p->w, p->bias, 0.2f, g, p->scratch);
@@ -234,18 +235,18 @@ static void check_all(const conv_geometry *list, int count, const forms *f)
         for (int i = 0; i < count; i++) {
             problem p;
             problem_make(&p, list + i, f);
-            check(&p, f, kernel_set_instructions());
+            check_geometry(&p, f, kernel_set_instructions());
             problem_clear(&p);
         }
     CHECK(kernel_set_select(best));
 }
 
-TEST(every_instruction_set_agrees_with_the_judges)
+TEST(every_instruction_set_agrees_with_the_reference)
 {
     check_all(plain, PLAIN, &conv);
 }
 
-TEST(every_instruction_set_agrees_with_the_judges_after_upsampling)
+TEST(every_instruction_set_agrees_with_the_reference_after_upsampling)
 {
     check_all(up, UP, &upconv);
 }
@@ -255,20 +256,21 @@ static void check_transposes(const conv_geometry *list, int count, const forms *
     for (int i = 0; i < count; i++) {
         problem p;
         problem_make(&p, list + i, f);
-        double *back = doubles(p.x_size + p.w_size);
+        double *back = new_doubles(p.x_size + p.w_size);
         f->forward_judge(p.want, p.dx, p.dw, NULL, 1.0, &p.g);
-        const double product = dot(p.want, p.dy, p.y_size);
-        const double scale = sqrt(dot(p.want, p.want, p.y_size) * dot(p.dy, p.dy, p.y_size));
+        const double product = dot_product(p.want, p.dy, p.y_size);
+        const double scale =
+            sqrt(dot_product(p.want, p.want, p.y_size) * dot_product(p.dy, p.dy, p.y_size));
         f->data_judge(back, p.dy, p.dw, &p.g);
-        CHECK_NEAR(dot(back, p.dx, p.x_size), product, 1e-12 * scale);
+        CHECK_NEAR(dot_product(back, p.dx, p.x_size), product, 1e-12 * scale);
         f->weights_judge(back, p.dx, p.dy, false, &p.g);
-        CHECK_NEAR(dot(back, p.dw, p.w_size), product, 1e-12 * scale);
+        CHECK_NEAR(dot_product(back, p.dw, p.w_size), product, 1e-12 * scale);
         free(back);
         problem_clear(&p);
     }
 }
 
-TEST(weights_made_ready_give_the_same_bits)
+TEST(packed_weights_give_the_same_bits)
 {
     char best[16];
     snprintf(best, sizeof best, "%s", kernel_set_instructions());
@@ -285,13 +287,13 @@ TEST(weights_made_ready_give_the_same_bits)
     CHECK(kernel_set_select(best));
 }
 
-TEST(the_judges_are_transposes_of_each_other)
+TEST(the_references_are_transposes_of_each_other)
 {
     check_transposes(plain, PLAIN, &conv);
     check_transposes(up, UP, &upconv);
 }
 
-TEST(a_judge_adds_known_numbers)
+TEST(the_reference_adds_known_numbers)
 {
     // A 2x2 window of ones over 1..9, no padding; then with zeros before and after.
     const double x[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, w[4] = {1, 1, 1, 1}, bias = -20.0;
@@ -306,7 +308,7 @@ TEST(a_judge_adds_known_numbers)
     CHECK(y[0] == 1 && y[1] == 5 && y[2] == 11 && y[3] == 28);
 }
 
-TEST(not_a_number_is_not_hidden)
+TEST(nan_is_not_hidden)
 {
     const conv_geometry g = {1, 8, 8, 8, 8, 8, 8, 3, 3, 1, 1, 1};
     problem p;

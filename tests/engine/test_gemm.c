@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The fast products against the judge, in every instruction set this processor has.
+// The fast products against the reference, in every instruction set this processor has.
 #include "engine/kernels/gemm.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const int64_t sizes[][3] = {
 };
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-static double worst(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool accumulate)
+static double max_error(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool accumulate)
 {
     const int64_t need = gemm_scratch(m, n, k, ta, tb);
     float *a = malloc((size_t)(m * k + 1) * 4), *b = malloc((size_t)(k * n + 1) * 4);
@@ -47,7 +47,7 @@ static double worst(int64_t m, int64_t n, int64_t k, bool ta, bool tb, bool accu
     return off / sqrt((double)k + 1.0);
 }
 
-TEST(every_instruction_set_agrees_with_the_judge)
+TEST(every_instruction_set_agrees_with_the_reference)
 {
     char best[16];
     snprintf(best, sizeof best, "%s", kernel_set_instructions());
@@ -55,7 +55,7 @@ TEST(every_instruction_set_agrees_with_the_judge)
         for (int i = 0; i < SIZES; i++)
             for (int form = 0; form < 8; form++) {
                 const int64_t *m = sizes[i];
-                const double off = worst(m[0], m[1], m[2], form & 1, form & 2, form & 4);
+                const double off = max_error(m[0], m[1], m[2], form & 1, form & 2, form & 4);
                 if (!(off < 3e-6))
                     print_error("%s: (%lld, %lld, %lld) form %d is off by %g\n",
                                 kernel_set_instructions(), (long long)m[0], (long long)m[1],
@@ -65,7 +65,7 @@ TEST(every_instruction_set_agrees_with_the_judge)
     CHECK(kernel_set_select(best));
 }
 
-TEST(a_set_that_is_not_there_is_refused)
+TEST(an_unknown_instruction_set_is_rejected)
 {
     CHECK(!kernel_set_select("abacus"));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One walk through the table of operations: the fast form against the judge at odd sizes, first and
-// second derivatives against finite differences of the judge, the same bits on every run.
+// One walk through the table of operations: the fast form against the reference at odd sizes, first
+// and second derivatives against finite differences of the reference, the same bits on every run.
 #include "engine/op.h"
 #include "engine/op_table.h"
 
@@ -13,28 +13,28 @@
 #include "math/rng.h"
 #include "support/test.h"
 
-enum { MOST = 3, PLACES = 4096 };
+enum { MAX_LEAVES = 3, MAX_ELEMENTS = 4096 };
 
 // An operation on leaves, of the k-th of several sizes.
 typedef struct example {
     graph *g;
     int leaves;
-    graph_node *leaf[MOST];
+    graph_node *leaf[MAX_LEAVES];
     double low, high; // of the leaves' values
-    double *x[MOST];
+    double *x[MAX_LEAVES];
 } example;
 
-static graph_node *leaf(example *e, int rank, const int64_t *size)
+static graph_node *add_leaf(example *e, int rank, const int64_t *size)
 {
     char name[2] = {(char)('a' + e->leaves), 0};
     return e->leaf[e->leaves++] = op_input(e->g, name, 0, rank, size);
 }
 
 #define LEAF(...) \
-    leaf(e, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
+    add_leaf(e, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t), (int64_t[]){__VA_ARGS__})
 
-static const int64_t odd[] = {0, 1, 7, 33, 301};
-enum { SIZES = sizeof odd / sizeof *odd };
+static const int64_t odd_sizes[] = {0, 1, 7, 33, 301};
+enum { SIZES = sizeof odd_sizes / sizeof *odd_sizes };
 
 static graph_node *conv_like(example *e, int op, int k)
 {
@@ -55,12 +55,13 @@ static graph_node *conv_like(example *e, int op, int k)
     if (op == OP_CONV || op == OP_UPCONV) return y;
     const int64_t *o = y->shape.size;
     graph_node *dy = LEAF(o[0], o[1], o[2], o[3]);
-    bool data = op == OP_CONV_GRAD_INPUT || op == OP_UPCONV_GRAD_INPUT;
-    return graph_make_node(e->g, op, 2, data ? (graph_node *[]){dy, w} : (graph_node *[]){x, dy},
+    bool grad_input = op == OP_CONV_GRAD_INPUT || op == OP_UPCONV_GRAD_INPUT;
+    return graph_make_node(e->g, op, 2,
+                           grad_input ? (graph_node *[]){dy, w} : (graph_node *[]){x, dy},
                            &(op_attr){.conv = y->attr.conv}, NULL);
 }
 
-static graph_node *elementwise(example *e, int op, int64_t n)
+static graph_node *make_elementwise(example *e, int op, int64_t n)
 {
     graph *g = e->g;
     graph_node *a = LEAF(n, 3);
@@ -80,7 +81,7 @@ static graph_node *elementwise(example *e, int op, int64_t n)
 }
 
 // Two products, one of them used elsewhere too, a leaf, and a sum of rows.
-static graph_node *total(example *e, int64_t n)
+static graph_node *make_add_n(example *e, int64_t n)
 {
     graph *g = e->g;
     graph_node *a = LEAF(3, n), *b = LEAF(n, 4), *c = LEAF(5, 3, 4);
@@ -92,7 +93,7 @@ static graph_node *total(example *e, int64_t n)
 }
 
 // Matrices that are far from singular: their diagonal outweighs the rest.
-static graph_node *equations(example *e, int64_t items, bool ta)
+static graph_node *make_equations(example *e, int64_t items, bool ta)
 {
     e->low = -0.5, e->high = 0.5;
     graph_node *a = LEAF(items, 5, 5), *b = LEAF(items, 5);
@@ -100,18 +101,18 @@ static graph_node *equations(example *e, int64_t items, bool ta)
     return op_batch_solve(e->g, A, b, ta);
 }
 
-static graph_node *make(example *e, int op, int k)
+static graph_node *make_example(example *e, int op, int k)
 {
     graph *g = e->g;
-    int64_t n = odd[k], m = odd[(k + 2) % SIZES];
-    if (op_elementwise(op)) return elementwise(e, op, n);
+    int64_t n = odd_sizes[k], m = odd_sizes[(k + 2) % SIZES];
+    if (op_elementwise(op)) return make_elementwise(e, op, n);
     switch (op) {
     case OP_LEAF: return LEAF(n, 3);
     case OP_CONSTANT: {
         graph_node *x = LEAF(n, 3);
         return op_concat(g, (graph_node *[]){op_constant(g, 0.7, &x->shape), x}, 2, 1);
     }
-    case OP_ADD_N: return total(e, n);
+    case OP_ADD_N: return make_add_n(e, n);
     case OP_MATMUL: {
         bool ta = k & 1, tb = k & 2;
         graph_node *a = ta ? LEAF(7, n) : LEAF(n, 7), *b = tb ? LEAF(m, 7) : LEAF(7, m);
@@ -124,7 +125,7 @@ static graph_node *make(example *e, int op, int k)
         graph_node *b = tb ? LEAF(items, 4, 3) : LEAF(items, 3, 4);
         return op_batch_matmul(g, a, b, ta, tb);
     }
-    case OP_BATCH_SOLVE: return equations(e, n % 40, k & 1);
+    case OP_BATCH_SOLVE: return make_equations(e, n % 40, k & 1);
     case OP_FILL_UPPER: return op_fill_upper(g, LEAF(n, 10), 4);
     case OP_TAKE_UPPER: return op_take_upper(g, LEAF(n, 4, 4));
     case OP_TRANSPOSE: return op_transpose(g, LEAF(n, m % 40));
@@ -140,14 +141,14 @@ static graph_node *make(example *e, int op, int k)
     }
 }
 
-static double *numbers(int64_t n)
+static double *new_numbers(int64_t n)
 {
     double *x = calloc((size_t)n + 1, sizeof *x);
     CHECK(x != NULL);
     return x;
 }
 
-static void draw(double *x, int64_t n, double low, double high, uint64_t stream)
+static void draw_values(double *x, int64_t n, double low, double high, uint64_t stream)
 {
     rng r = rng_at(7, stream);
     for (int64_t i = 0; i < n; i++) {
@@ -156,26 +157,26 @@ static void draw(double *x, int64_t n, double low, double high, uint64_t stream)
     }
 }
 
-typedef struct machine {
+typedef struct graph_runner {
     graph_program *p;
     program_instance *i;
-} machine;
+} graph_runner;
 
-static machine start(const example *e, graph_node *output, program_form form)
+static graph_runner start_runner(const example *e, graph_node *output, program_form form)
 {
-    machine m;
+    graph_runner m;
     CHECK_OK(program_build(&m.p, e->g, &output, 1, form));
     CHECK_OK(instance_create(&m.i, m.p));
     return m;
 }
 
-static void stop(machine m)
+static void stop_runner(graph_runner m)
 {
     instance_free(m.i);
     program_free(m.p);
 }
 
-static void run(machine m, const example *e, double *y)
+static void run_with(graph_runner m, const example *e, double *y)
 {
     for (int l = 0; l < e->leaves; l++) instance_set(m.i, e->leaf[l], e->x[l]);
     for (int s = 0; s < program_stats(m.p).stages; s++) instance_run(m.i, s);
@@ -187,44 +188,44 @@ static void check_derivative(const example *e, graph_node *y, graph_node *const 
                              const graph_node *r, const char *what)
 {
     int64_t n = shape_count(&y->shape);
-    double *low = numbers(n), *high = numbers(n), *weight = numbers(n), h = 1e-5;
-    draw(weight, n, -0.5, 0.5, 1000);
-    machine judge = start(e, y, PROGRAM_REFERENCE);
+    double *low = new_numbers(n), *high = new_numbers(n), *weight = new_numbers(n), h = 1e-5;
+    draw_values(weight, n, -0.5, 0.5, 1000);
+    graph_runner reference = start_runner(e, y, PROGRAM_REFERENCE);
     for (int l = 0; l < e->leaves; l++) {
         int64_t places = shape_count(&e->leaf[l]->shape);
-        double *d = numbers(places), *v = numbers(places), *x = e->x[l];
-        draw(v, places, -0.5, 0.5, 2000);
-        machine slope = start(e, dx[l], PROGRAM_REFERENCE);
+        double *d = new_numbers(places), *v = new_numbers(places), *x = e->x[l];
+        draw_values(v, places, -0.5, 0.5, 2000);
+        graph_runner slope = start_runner(e, dx[l], PROGRAM_REFERENCE);
         instance_set(slope.i, r, weight);
-        run(slope, e, d);
-        stop(slope);
+        run_with(slope, e, d);
+        stop_runner(slope);
         double along = 0.0, differences = 0.0, scale = 1e-4;
         for (int64_t i = 0; i < places; i++) along += d[i] * v[i], scale += fabs(d[i] * v[i]);
         for (int64_t i = 0; i < places; i++) x[i] += h * v[i];
-        run(judge, e, high);
+        run_with(reference, e, high);
         for (int64_t i = 0; i < places; i++) x[i] -= 2 * h * v[i];
-        run(judge, e, low);
+        run_with(reference, e, low);
         for (int64_t i = 0; i < places; i++) x[i] += h * v[i];
         for (int64_t i = 0; i < n; i++) differences += weight[i] * (high[i] - low[i]) / (2 * h);
         if (!(fabs(along - differences) <= 1e-5 * scale))
             fail_msg("%s by %s: %g, by differences %g", what, e->leaf[l]->name, along, differences);
         free(d), free(v);
     }
-    stop(judge);
+    stop_runner(reference);
     free(low), free(high), free(weight);
 }
 
 static void check_derivatives(example *e, graph_node *y, int op, int k)
 {
     char what[64];
-    graph_node *r = op_input(e->g, "r", 0, y->shape.rank, y->shape.size), *dx[MOST];
+    graph_node *r = op_input(e->g, "r", 0, y->shape.rank, y->shape.size), *dx[MAX_LEAVES];
     graph_gradient(e->g, dx, e->leaf, e->leaves, &y, &r, 1);
     CHECK_OK(graph_status(e->g));
     snprintf(what, sizeof what, "%s, size %d, first derivative", op_info(op)->name, k);
     check_derivative(e, y, dx, r, what);
 
     // The gradient of <y, y>/2, differentiated again: linear operations too have a second one then.
-    graph_node *y1[MOST], *ddx[MOST];
+    graph_node *y1[MAX_LEAVES], *ddx[MAX_LEAVES];
     graph_gradient(e->g, y1, e->leaf, e->leaves, &y, &y, 1);
     for (int l = 0; l < e->leaves; l++) {
         graph_node *r2 = op_input(e->g, "r2", 0, y1[l]->shape.rank, y1[l]->shape.size);
@@ -238,45 +239,46 @@ static void check_derivatives(example *e, graph_node *y, int op, int k)
 static void check_fast(const example *e, graph_node *y, int op, int k)
 {
     int64_t n = shape_count(&y->shape);
-    double *judged = numbers(n), *quick = numbers(n), *again = numbers(n), most = 1e-3;
-    machine judge = start(e, y, PROGRAM_REFERENCE), fast = start(e, y, PROGRAM_FAST);
-    run(judge, e, judged);
-    run(fast, e, quick);
-    run(fast, e, again);
-    stop(judge), stop(fast);
+    double *want = new_numbers(n), *quick = new_numbers(n), *again = new_numbers(n), most = 1e-3;
+    graph_runner reference = start_runner(e, y, PROGRAM_REFERENCE),
+                 fast = start_runner(e, y, PROGRAM_FAST);
+    run_with(reference, e, want);
+    run_with(fast, e, quick);
+    run_with(fast, e, again);
+    stop_runner(reference), stop_runner(fast);
     CHECK(!memcmp(quick, again, (size_t)n * sizeof *quick));
-    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(judged[i]));
+    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(want[i]));
     for (int64_t i = 0; i < n; i++)
-        if (!(fabs(quick[i] - judged[i]) <= 1e-6 * most))
-            fail_msg("%s, size %d, place %d: fast %.9g, judge %.9g", op_info(op)->name, k, (int)i,
-                     quick[i], judged[i]);
-    free(judged), free(quick), free(again);
+        if (!(fabs(quick[i] - want[i]) <= 1e-6 * most))
+            fail_msg("%s, size %d, place %d: fast %.9g, reference %.9g", op_info(op)->name, k,
+                     (int)i, quick[i], want[i]);
+    free(want), free(quick), free(again);
 }
 
 static void check_op(int op, int k, bool derivatives)
 {
     example e = {.low = -2.0, .high = 2.0};
     CHECK_OK(graph_create(&e.g));
-    graph_node *y = make(&e, op, k);
+    graph_node *y = make_example(&e, op, k);
     CHECK_OK(graph_status(e.g));
     for (int l = 0; l < e.leaves; l++) {
         int64_t places = shape_count(&e.leaf[l]->shape);
-        e.x[l] = numbers(places);
-        draw(e.x[l], places, e.low, e.high, (uint64_t)(100 * op + 10 * k + l));
+        e.x[l] = new_numbers(places);
+        draw_values(e.x[l], places, e.low, e.high, (uint64_t)(100 * op + 10 * k + l));
     }
     check_fast(&e, y, op, k);
-    if (derivatives && shape_count(&y->shape) < PLACES) check_derivatives(&e, y, op, k);
+    if (derivatives && shape_count(&y->shape) < MAX_ELEMENTS) check_derivatives(&e, y, op, k);
     for (int l = 0; l < e.leaves; l++) free(e.x[l]);
     graph_free(e.g);
 }
 
-TEST(every_operation_is_its_judge_and_its_derivatives_are_right)
+TEST(every_operation_equals_its_reference_and_its_derivatives_are_right)
 {
     for (int op = 0; op < OP_KIND_COUNT; op++)
         for (int k = 0; k < SIZES; k++) check_op(op, k, true);
 }
 
-TEST(every_instruction_set_gives_what_the_judge_gives)
+TEST(every_instruction_set_gives_what_the_reference_gives)
 {
     static const char *const sets[] = {"portable", "avx2", "avx512"};
     for (int s = 0; s < 3; s++) {

@@ -36,11 +36,11 @@ static void mechanics_stop(mechanics *m)
     params_clear(&m->params);
 }
 
-static int products(graph *g, graph_node *const *output, int outputs)
+static int count_products(graph *g, graph_node *const *output, int outputs)
 {
-    machine m = machine_start(g, output, outputs, PROGRAM_FAST);
+    graph_runner m = runner_start(g, output, outputs, PROGRAM_FAST);
     int count = steps_of(m.p, "matmul");
-    machine_stop(m);
+    runner_stop(m);
     return count;
 }
 
@@ -51,12 +51,12 @@ TEST(a_force_and_its_reverse_pass_take_six_products_a_hidden_layer)
     mechanics_start(&m);
     graph *g = m.net.g;
     graph_node *force = m.f.force(m.f.self, m.start), *output[16] = {force};
-    CHECK_EQUAL(products(g, output, 1), 2 * HIDDEN + 1);
+    CHECK_EQUAL(count_products(g, output, 1), 2 * HIDDEN + 1);
 
     graph_node *seed = op_input(g, "seed", 0, 2, force->shape.size);
     int outputs = 1 + network_gradients(&m.net, output + 1, &force, &seed, 1);
     graph_gradient(g, &output[outputs++], &m.start.q, 1, &force, &seed, 1);
-    CHECK_EQUAL(products(g, output, outputs), 6 * HIDDEN + 2);
+    CHECK_EQUAL(count_products(g, output, outputs), 6 * HIDDEN + 2);
     mechanics_stop(&m);
 }
 
@@ -70,24 +70,24 @@ TEST(a_leapfrog_step_takes_two_gradients)
     for (int t = 0; t < STEPS; t++) at = integrator_step(s, m.net.g, &m.f, at, 0.125, NULL, 1);
     // Each force is of use to two kicks; only the very first and last are not shared. The ends of
     // the two networks are made once for all steps.
-    CHECK_EQUAL(products(m.net.g, (graph_node *[]){at.q, at.p}, 2),
+    CHECK_EQUAL(count_products(m.net.g, (graph_node *[]){at.q, at.p}, 2),
                 (2 * STEPS + 1) * 2 * HIDDEN + 2);
     mechanics_stop(&m);
 }
 
-TEST(steps_backwards_share_the_force_at_the_start)
+TEST(backward_steps_share_the_force_at_the_start)
 {
     mechanics m;
     mechanics_start(&m);
     const integrator_method *s = integrator_find("leap_frog");
     phase_state ahead = integrator_step(s, m.net.g, &m.f, m.start, 0.125, NULL, 1);
     phase_state back = integrator_step(s, m.net.g, &m.f, m.start, -0.125, NULL, 1);
-    CHECK_EQUAL(products(m.net.g, (graph_node *[]){ahead.q, ahead.p, back.q, back.p}, 4),
+    CHECK_EQUAL(count_products(m.net.g, (graph_node *[]){ahead.q, ahead.p, back.q, back.p}, 4),
                 5 * 2 * HIDDEN + 2);
     mechanics_stop(&m);
 }
 
-static hgn_config tiny(void)
+static hgn_config make_tiny_model(void)
 {
     hgn_config c = hgn_config_plus_plus();
     c.image = 16;
@@ -107,7 +107,7 @@ static hgn_config tiny(void)
 
 TEST(one_block_is_smaller_than_all_activations_together)
 {
-    hgn_config c = tiny();
+    hgn_config c = make_tiny_model();
     params p = {0};
     hgn_rollout_graph roll;
     hgn_decode decode;
@@ -129,7 +129,7 @@ TEST(one_block_is_smaller_than_all_activations_together)
     params_clear(&p);
 }
 
-TEST(a_chain_needs_two_places_however_long_it_is)
+TEST(a_chain_needs_memory_for_two_values_however_long_it_is)
 {
     graph *g;
     CHECK_OK(graph_create(&g));
@@ -145,42 +145,42 @@ TEST(a_chain_needs_two_places_however_long_it_is)
     graph_free(g);
 }
 
-TEST(running_takes_no_memory)
+TEST(running_allocates_no_memory)
 {
-    hgn_config c = tiny();
+    hgn_config c = make_tiny_model();
     params p = {0};
     hgn_rollout_graph roll;
     CHECK_OK(hgn_rollout_build(&roll, &p, &c, 4, 0, 11, true, false, true));
     float *block = calloc((size_t)p.size, sizeof *block);
     params_init_values(&p, block, 1);
-    machine m = machine_start(roll.net.g, roll.output, roll.outputs, PROGRAM_FAST);
+    graph_runner m = runner_start(roll.net.g, roll.output, roll.outputs, PROGRAM_FAST);
     for (int k = 0; k < roll.net.leaves; k++)
         instance_bind(m.i, roll.net.leaf[k].leaf, block + p.at[roll.net.leaf[k].param].offset);
     const graph_node *leaf[] = {roll.frames, roll.noise, roll.dq, roll.kl_weight};
     for (int k = 0; k < 4; k++) {
-        double *x = drawn(shape_count(&leaf[k]->shape), (uint64_t)k);
+        double *x = random_numbers(shape_count(&leaf[k]->shape), (uint64_t)k);
         instance_set(m.i, leaf[k], x);
         free(x);
     }
-    machine_run(m);
+    runner_run(m);
     int last = roll.outputs - 1;
     int64_t n = shape_count(&roll.output[last]->shape);
-    double *first = numbers(n), *again = numbers(n);
+    double *first = new_numbers(n), *again = new_numbers(n);
     instance_get(m.i, last, first);
 #if STARVE
     starve_live = 0;
     starve_until = 0; // every request is refused
     starve_counting = true;
-    for (int k = 0; k < 3; k++) machine_run(m);
+    for (int k = 0; k < 3; k++) runner_run(m);
     starve_counting = false;
     starve_until = -1;
     CHECK_EQUAL(starve_live, 0);
 #else
-    for (int k = 0; k < 3; k++) machine_run(m);
+    for (int k = 0; k < 3; k++) runner_run(m);
 #endif
     instance_get(m.i, last, again);
     CHECK(!memcmp(first, again, (size_t)n * sizeof *first));
-    machine_stop(m);
+    runner_stop(m);
     free(first), free(again), free(block);
     graph_free(roll.net.g);
     params_clear(&p);
@@ -198,11 +198,11 @@ TEST(a_stage_needs_nothing_of_the_next_one)
                                                         op_matmul(g, x, early, false, false),
                                                         op_matmul(g, late, late, true, false)},
                                        3)};
-    double *a = drawn(25, 1), *b = drawn(25, 2), got[4][25];
+    double *a = random_numbers(25, 1), *b = random_numbers(25, 2), got[4][25];
     double nan[25];
     for (int i = 0; i < 25; i++) nan[i] = NAN;
     for (int form = 0; form < 2; form++) {
-        machine m = machine_start(g, y, 2, form ? PROGRAM_FAST : PROGRAM_REFERENCE);
+        graph_runner m = runner_start(g, y, 2, form ? PROGRAM_FAST : PROGRAM_REFERENCE);
         CHECK_EQUAL(program_stats(m.p).stages, 2);
         for (int round = 0; round < 2; round++) { // the second on what the first has left behind
             instance_set(m.i, x, a);
@@ -213,7 +213,7 @@ TEST(a_stage_needs_nothing_of_the_next_one)
             instance_run(m.i, 1);
             instance_get(m.i, 1, got[2 * form + 1]);
         }
-        machine_stop(m);
+        runner_stop(m);
     }
     for (int i = 0; i < 25; i++) {
         double sum = 0.0;
@@ -242,16 +242,17 @@ TEST(a_bias_that_comes_later_is_not_added_before)
     graph_node *w = op_input(g, "w", 0, 4, (int64_t[]){3, 3, 2, 2});
     graph_node *bias = op_input(g, "bias", 1, 1, (int64_t[]){2});
     graph_node *y = op_leaky_relu(g, op_bias(g, op_conv(g, x, w, 1, OP_SAME), bias), 0.1);
-    double *a = drawn(18, 1), *b = drawn(36, 2), late[2] = {3.0, -3.0}, got[2][18];
+    double *a = random_numbers(18, 1), *b = random_numbers(36, 2), late[2] = {3.0, -3.0},
+           got[2][18];
     for (int form = 0; form < 2; form++) {
-        machine m = machine_start(g, &y, 1, form ? PROGRAM_FAST : PROGRAM_REFERENCE);
+        graph_runner m = runner_start(g, &y, 1, form ? PROGRAM_FAST : PROGRAM_REFERENCE);
         instance_set(m.i, x, a);
         instance_set(m.i, w, b);
         instance_run(m.i, 0);
         instance_set(m.i, bias, late);
         instance_run(m.i, 1);
         instance_get(m.i, 0, got[form]);
-        machine_stop(m);
+        runner_stop(m);
     }
     for (int i = 0; i < 18; i++) CHECK_NEAR(got[1][i], got[0][i], 1e-5);
     free(a), free(b);
@@ -272,7 +273,7 @@ static void picture_net_start(picture_net *n)
     CHECK_OK(graph_create(&n->g));
     n->x = op_input(n->g, "x", 0, 4, (int64_t[]){2, SIDE, SIDE, CHANNELS});
     n->w = op_parameter(n->g, "w", 4, (int64_t[]){3, 3, CHANNELS, CHANNELS});
-    double *drawn_weights = drawn(2 * TAPS, 3);
+    double *drawn_weights = random_numbers(2 * TAPS, 3);
     for (int i = 0; i < TAPS; i++) {
         n->first[i] = (float)(0.05 * drawn_weights[i]);
         n->second[i] = (float)(0.05 * drawn_weights[TAPS + i]);
@@ -289,7 +290,7 @@ static void picture_run(program_instance *i, const picture_net *n, const double 
     instance_get(i, 0, out);
 }
 
-TEST(weights_of_many_steps_are_made_ready_in_every_run)
+TEST(weights_of_many_steps_are_packed_in_every_run)
 {
     // They change between runs where they are kept, as an optimiser changes them.
     static picture_net n;
@@ -298,42 +299,44 @@ TEST(weights_of_many_steps_are_made_ready_in_every_run)
     graph_node *y = op_conv(g, op_conv(g, n.x, n.w, 1, OP_SAME), n.w, 1, OP_SAME), *dx, *loss;
     loss = op_sum(g, op_square(g, y), 0, 4);
     graph_gradient(g, &dx, &n.x, 1, &loss, NULL, 1);
-    machine m = machine_start(g, &dx, 1, PROGRAM_FAST);
+    graph_runner m = runner_start(g, &dx, 1, PROGRAM_FAST);
     CHECK(program_stats(m.p).packed_bytes >= 2 * 36 * CHANNELS * CHANNELS * (int64_t)sizeof(float));
 
-    double *x = drawn(PIXELS, 1), *got = drawn(PIXELS, 1), *want = drawn(PIXELS, 1);
+    double *x = random_numbers(PIXELS, 1), *got = random_numbers(PIXELS, 1),
+           *want = random_numbers(PIXELS, 1);
     float *kept = malloc(sizeof n.first);
     CHECK(kept);
     for (int turn = 0; turn < 2; turn++) {
         memcpy(kept, turn ? n.second : n.first, sizeof n.first);
         picture_run(m.i, &n, x, kept, got);
-        double *w = drawn(TAPS, 1);
+        double *w = random_numbers(TAPS, 1);
         for (int i = 0; i < TAPS; i++) w[i] = (double)kept[i];
-        machine judge = machine_start(g, &dx, 1, PROGRAM_REFERENCE);
-        instance_set(judge.i, n.x, x);
-        instance_set(judge.i, n.w, w);
-        instance_run(judge.i, 0);
-        instance_get(judge.i, 0, want);
-        machine_stop(judge);
+        graph_runner reference = runner_start(g, &dx, 1, PROGRAM_REFERENCE);
+        instance_set(reference.i, n.x, x);
+        instance_set(reference.i, n.w, w);
+        instance_run(reference.i, 0);
+        instance_get(reference.i, 0, want);
+        runner_stop(reference);
         double most = 0.0;
         for (int i = 0; i < PIXELS; i++) most = fmax(most, fabs(want[i]));
         for (int i = 0; i < PIXELS; i++) CHECK_NEAR(got[i], want[i], 1e-5 * most);
         free(w);
     }
-    machine_stop(m);
+    runner_stop(m);
     free(x), free(got), free(want), free(kept);
     graph_free(g);
 }
 
-TEST(steady_instances_give_the_same_bits)
+TEST(frozen_instances_give_the_same_bits)
 {
     static picture_net n;
     picture_net_start(&n);
     graph_node *y = op_conv(n.g, n.x, n.w, 1, OP_SAME);
-    machine m = machine_start(n.g, &y, 1, PROGRAM_FAST);
+    graph_runner m = runner_start(n.g, &y, 1, PROGRAM_FAST);
     CHECK_EQUAL(program_stats(m.p).packed_bytes, 0); // one use a run is not worth the memory
 
-    double *x = drawn(PIXELS, 1), *want = drawn(PIXELS, 1), *got = drawn(PIXELS, 1);
+    double *x = random_numbers(PIXELS, 1), *want = random_numbers(PIXELS, 1),
+           *got = random_numbers(PIXELS, 1);
     picture_run(m.i, &n, x, n.first, want);
     CHECK_OK(instance_freeze_parameters(m.i, NULL));
     program_instance *other;
@@ -348,7 +351,7 @@ TEST(steady_instances_give_the_same_bits)
     picture_run(m.i, &n, x, n.second, got);
     CHECK(memcmp(got, want, PIXELS * sizeof *got) == 0);
     instance_free(other);
-    machine_stop(m);
+    runner_stop(m);
     free(x), free(want), free(got);
     graph_free(n.g);
 }

@@ -9,7 +9,7 @@
 enum { N = 100003 };
 static double x[N], y[N], z[N];
 
-static void fill(void)
+static void fill_random(void)
 {
     rng r = rng_at(3, 1);
     for (int i = 0; i < N; i++) x[i] = 2.0 * rng_uniform(&r) - 1.0;
@@ -19,7 +19,7 @@ static void fill(void)
 
 TEST(it_is_the_arc_sine_of_the_c_library)
 {
-    fill();
+    fill_random();
     memcpy(y, x, sizeof x);
     arcsine_all(y, N);
     for (int i = 0; i < N; i++) CHECK_NEAR(y[i], asin(x[i]), 3e-16);
@@ -27,7 +27,7 @@ TEST(it_is_the_arc_sine_of_the_c_library)
 
 TEST(every_instruction_set_gives_the_same_bits)
 {
-    fill();
+    fill_random();
     memcpy(y, x, sizeof x);
     memcpy(z, x, sizeof x);
     assert_true(arcsine_select("portable"));

@@ -10,7 +10,7 @@
 // Small whole numbers: every sum is exact, so the plain loops are the answer.
 enum { M = 7, N = 5, K = 33, SPARE = 3 };
 
-static double number(int i, int j)
+static double random_number(int i, int j)
 {
     return (double)((i * 31 + j * 17) % 13 - 6);
 }
@@ -19,9 +19,9 @@ TEST(products_equal_plain_loops_with_and_without_transposing)
 {
     double a[M * (K + SPARE)], at[K * M], b[K * N], bt[N * K], c[M * N];
     for (int i = 0; i < M; i++)
-        for (int k = 0; k < K; k++) a[i * (K + SPARE) + k] = at[k * M + i] = number(i, k);
+        for (int k = 0; k < K; k++) a[i * (K + SPARE) + k] = at[k * M + i] = random_number(i, k);
     for (int k = 0; k < K; k++)
-        for (int j = 0; j < N; j++) b[k * N + j] = bt[j * K + k] = number(k + 3, j);
+        for (int j = 0; j < N; j++) b[k * N + j] = bt[j * K + k] = random_number(k + 3, j);
     CHECK_OK(blas_library_load());
     for (int which = 0; which < 4; which++) {
         const bool ta = which & 1, tb = which & 2;
@@ -31,7 +31,7 @@ TEST(products_equal_plain_loops_with_and_without_transposing)
         for (int i = 0; i < M; i++)
             for (int j = 0; j < N; j++) {
                 double sum = 0;
-                for (int k = 0; k < K; k++) sum += number(i, k) * number(k + 3, j);
+                for (int k = 0; k < K; k++) sum += random_number(i, k) * random_number(k + 3, j);
                 CHECK_NEAR(c[i * N + j], 2 * sum + 3 * (i * N + j), 0);
             }
     }
@@ -41,13 +41,13 @@ TEST(a_gram_matrix_has_both_halves)
 {
     double a[K * (N + SPARE)], g[N * N];
     for (int k = 0; k < K; k++)
-        for (int j = 0; j < N; j++) a[k * (N + SPARE) + j] = number(k, j);
+        for (int j = 0; j < N; j++) a[k * (N + SPARE) + j] = random_number(k, j);
     CHECK_OK(blas_library_load());
     blas_gram(g, N, a, N + SPARE, K, N);
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
             double sum = 0;
-            for (int k = 0; k < K; k++) sum += number(k, i) * number(k, j);
+            for (int k = 0; k < K; k++) sum += random_number(k, i) * random_number(k, j);
             CHECK_NEAR(g[i * N + j], sum, 0);
         }
 }

@@ -9,7 +9,7 @@
 #include "support/test.h"
 
 // A = V^T diag V with orthogonal V, largest error of A v = l v and of V V^T = I.
-static void check(const double *a, int64_t n, double tolerance)
+static void check_eigenvectors(const double *a, int64_t n, double tolerance)
 {
     arena mem = {0};
     double *l = calloc(256, 8), *v = calloc(256 * 256, 8);
@@ -43,19 +43,19 @@ TEST(eigenvectors_are_eigenvectors_at_odd_sizes)
         double *a = calloc(256 * 256, 8);
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j <= i; j++) a[i * n + j] = a[j * n + i] = rng_normal(&r);
-        check(a, n, 1e-14);
+        check_eigenvectors(a, n, 1e-14);
         free(a);
     }
 }
 
-TEST(what_is_diagonal_or_of_low_rank_is_no_trouble)
+TEST(diagonal_and_low_rank_matrices_are_solved)
 {
     double zero[16] = {0}, diagonal[16] = {0}, one[16];
     for (int i = 0; i < 4; i++) diagonal[5 * i] = i == 2 ? 9.0 : 1.0;
     for (int i = 0; i < 16; i++) one[i] = 1e-9;
-    check(zero, 4, 0.0);
-    check(diagonal, 4, 0.0);
-    check(one, 4, 1e-14);
+    check_eigenvectors(zero, 4, 0.0);
+    check_eigenvectors(diagonal, 4, 0.0);
+    check_eigenvectors(one, 4, 1e-14);
     double values[4], vectors[16];
     arena mem = {0};
     CHECK_OK(eigen_symmetric(values, vectors, &mem, one, 4));
@@ -82,7 +82,7 @@ TEST(covariances_of_few_rows_converge)
             for (int i = 0; i < N; i++)
                 for (int j = 0; j < N; j++) a[i * N + j] += x[i] * x[j] / rows;
         }
-        check(a, N, 1e-12);
+        check_eigenvectors(a, N, 1e-12);
     }
     free(a);
 }

@@ -12,7 +12,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double slow(const double *rows, int64_t n, const double *query, int64_t d, int64_t k)
+static double kth_by_sorting(const double *rows, int64_t n, const double *query, int64_t d,
+                             int64_t k)
 {
     double *all = calloc((size_t)n, sizeof *all);
     for (int64_t i = 0; i < n; i++) {
@@ -26,7 +27,7 @@ static double slow(const double *rows, int64_t n, const double *query, int64_t d
     return r;
 }
 
-static void check(const double *rows, int64_t n, const double *queries, int64_t m, int64_t d)
+static void check_points(const double *rows, int64_t n, const double *queries, int64_t m, int64_t d)
 {
     arena mem = {0};
     knn_index points;
@@ -37,7 +38,7 @@ static void check(const double *rows, int64_t n, const double *queries, int64_t 
         const int64_t k = ks[i] > n ? n : ks[i];
         CHECK_OK(knn_kth_distance(r, &points, queries, m, k, 1));
         for (int64_t q = 0; q < m; q++) {
-            const double want = slow(rows, n, queries + q * d, d, k);
+            const double want = kth_by_sorting(rows, n, queries + q * d, d, k);
             CHECK_NEAR(r[q], want, 1e-13 * want);
         }
         // Not a bit depends on threads or instructions.
@@ -62,7 +63,7 @@ TEST(the_kth_distance_is_that_of_sorting_all_at_odd_sizes)
         double *rows = calloc((size_t)(n * d), 8), *queries = calloc((size_t)(m * d), 8);
         for (int64_t i = 0; i < n * d; i++) rows[i] = rng_normal(&r);
         for (int64_t i = 0; i < m * d; i++) queries[i] = rng_normal(&r);
-        check(rows, n, queries, m, d);
+        check_points(rows, n, queries, m, d);
         free(rows);
         free(queries);
     }
@@ -78,14 +79,14 @@ TEST(rounding_to_sixteen_bits_loses_no_neighbour)
         for (int j = 0; j < D; j++) rows[i * D + j] = 100.0 * (i % 3) + 1e-6 * rng_normal(&r);
     for (int i = 0; i < M; i++)
         for (int j = 0; j < D; j++) queries[i * D + j] = 100.0 * (i % 4) + 1e-6 * rng_normal(&r);
-    check(rows, N, queries, M, D);
+    check_points(rows, N, queries, M, D);
     // All the same, and a query that is one of them.
     for (int i = 0; i < N * D; i++) rows[i] = 0.25;
     for (int i = 0; i < M * D; i++) queries[i] = i < D ? 0.25 : 3.0;
-    check(rows, N, queries, M, D);
+    check_points(rows, N, queries, M, D);
     // One point so far out that the others have no digits left.
     for (int i = 0; i < N * D; i++) rows[i] = rng_normal(&r);
     for (int i = 0; i < M * D; i++) queries[i] = rng_normal(&r);
     rows[17] = 1e20;
-    check(rows, N, queries, M, D);
+    check_points(rows, N, queries, M, D);
 }

@@ -10,7 +10,7 @@ static const poly_design_kind kinds[] = {POLY_DESIGN_GRAM, POLY_DESIGN_PLAIN};
 enum { PENALTIES = 8 };
 
 // Penalties from just below the largest that does anything to 10^-5 of it, largest first.
-static double penalty(const dense *d, int i)
+static double penalty_at(const dense *d, int i)
 {
     return 0.7 * dense_largest(d) * pow(10.0, -5.0 * i / (PENALTIES - 1));
 }
@@ -40,7 +40,7 @@ static void check_path(dense *d, poly_design_kind kind, double objective[PENALTI
     CHECK_OK(lasso_active_set_create(&path, &d->mem, &target));
     for (int i = 0; i < PENALTIES; i++) {
         lasso_fit fit;
-        const double a = penalty(d, i);
+        const double a = penalty_at(d, i);
         CHECK_OK(lasso_active_set_solve(&fit, &d->mem, path, a, 1e-11));
         const double *w = dense_weights(d, &fit);
         CHECK(fit.converged);
@@ -98,9 +98,9 @@ TEST(of_equal_columns_the_first_is_used)
         CHECK_OK(lasso_active_set_create(&path, &d.mem, &target));
         for (int i = 0; i < PENALTIES; i++) {
             lasso_fit fit;
-            CHECK_OK(lasso_active_set_solve(&fit, &d.mem, path, penalty(&d, i), 1e-11));
+            CHECK_OK(lasso_active_set_solve(&fit, &d.mem, path, penalty_at(&d, i), 1e-11));
             const double *w = dense_weights(&d, &fit);
-            check_optimal(&d, w, penalty(&d, i));
+            check_optimal(&d, w, penalty_at(&d, i));
             CHECK_NEAR(w[2], 0.0, 0.0);
             CHECK_NEAR(w[3], 0.0, 0.0);
             if (i > 2) CHECK(w[0] != 0.0 && w[1] != 0.0);
@@ -169,7 +169,7 @@ TEST(easy_problems_agree_with_descent_run_to_the_end)
         CHECK_OK(lasso_active_set_create(&path, &d.mem, &target));
         for (int i = 0; i < PENALTIES; i++) {
             lasso_fit fit, slow;
-            const double a = penalty(&d, i);
+            const double a = penalty_at(&d, i);
             CHECK_OK(lasso_active_set_solve(&fit, &d.mem, path, a, 1e-11));
             CHECK_OK(lasso_coordinate_descent_solve(&slow, &d.mem, &scratch, &target, a, 1000000,
                                                     1e-15));

@@ -9,13 +9,13 @@
 static const poly_design_kind kinds[] = {POLY_DESIGN_GRAM, POLY_DESIGN_STORED};
 static const char *const kind_names[] = {"Gram", "blocks"};
 
-static double soft(double t, double a)
+static double soft_threshold(double t, double a)
 {
     return t > a ? t - a : t < -a ? t + a : 0.0;
 }
 
-static lasso_fit solve(dense *d, poly_design_kind kind, double a, int64_t max_sweeps,
-                       double tolerance)
+static lasso_fit solve_problem(dense *d, poly_design_kind kind, double a, int64_t max_sweeps,
+                               double tolerance)
 {
     poly_design design_;
     lasso_target target;
@@ -58,7 +58,7 @@ static literal_walk walk_literally(dense *d, double a, int64_t max_sweeps, doubl
         for (int64_t j = 0; j < count; j++) {
             if (d->norm2[j] == 0.0) continue;
             const double *x = d->columns + j * n, old = w[j];
-            w[j] = soft(dense_dot(x, r, n) + d->norm2[j] * old, a) / d->norm2[j];
+            w[j] = soft_threshold(dense_dot(x, r, n) + d->norm2[j] * old, a) / d->norm2[j];
             for (int64_t i = 0; i < n && w[j] != old; i++) r[i] -= (w[j] - old) * x[i];
             change = fmax(change, fabs(w[j] - old));
             largest = fmax(largest, fabs(w[j]));
@@ -79,9 +79,9 @@ TEST(one_feature_is_soft_thresholding)
             dense_random(&d, 7, 1.0);
             dense_expand(&d);
             const double xy = dense_dot(d.columns, d.centred, 33), a = share * fabs(xy);
-            const lasso_fit fit = solve(&d, kinds[k], a, 1000, 1e-4);
+            const lasso_fit fit = solve_problem(&d, kinds[k], a, 1000, 1e-4);
             CHECK_EQUAL(fit.count, share < 1.0);
-            if (fit.count) CHECK_NEAR(fit.weights[0], soft(xy, a) / d.norm2[0], 1e-14);
+            if (fit.count) CHECK_NEAR(fit.weights[0], soft_threshold(xy, a) / d.norm2[0], 1e-14);
             CHECK(fit.converged);
             // Nothing moves: seen at once. Something did: the second sweep finds it settled.
             CHECK_EQUAL(fit.sweeps, share < 1.0 ? 2 : 1);
@@ -103,7 +103,7 @@ TEST(orthogonal_columns_are_thresholded_one_by_one)
             for (int v = 0; v < 3; v++) d.x[v * d.stride + i] = i >> v & 1 ? 1.0 : -1.0;
             d.y[i] = 5.0 + 3.0 * d.x[i] - 0.5 * d.x[d.stride + i] + 1.0 * d.x[2 * d.stride + i];
         }
-        const lasso_fit fit = solve(&d, kinds[k], 0.75 * 8.0, 1000, 1e-4);
+        const lasso_fit fit = solve_problem(&d, kinds[k], 0.75 * 8.0, 1000, 1e-4);
         CHECK_EQUAL(fit.count, 2);
         CHECK_EQUAL(fit.features[0], 0);
         CHECK_EQUAL(fit.features[1], 2);
@@ -125,7 +125,7 @@ static const struct {
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
-TEST(the_walk_is_the_literal_one_step_by_step)
+TEST(the_iterates_are_those_of_the_literal_algorithm)
 {
     int stopped = 0, settled = 0, wide = 0;
     for (int p = 0; p < PROBLEMS; p++)
@@ -139,7 +139,7 @@ TEST(the_walk_is_the_literal_one_step_by_step)
             double size = 1.0;
             for (int64_t j = 0; j < d.poly.count; j++) size = fmax(size, fabs(want.w[j]));
             for (int k = 0; k < 2; k++) {
-                const lasso_fit fit = solve(&d, kinds[k], a, 200, 1e-4);
+                const lasso_fit fit = solve_problem(&d, kinds[k], a, 200, 1e-4);
                 const double *w = dense_weights(&d, &fit);
                 if (fit.sweeps != want.sweeps)
                     print_error("problem %d, a = %g, %s\n", p, a, kind_names[k]);
@@ -157,7 +157,7 @@ TEST(the_walk_is_the_literal_one_step_by_step)
     CHECK(stopped >= 5 && settled >= 5 && wide >= 5);
 }
 
-TEST(gram_and_blocks_walk_alike)
+TEST(gram_matrix_and_blocks_give_the_same_iterates)
 {
     for (int p = 0; p < PROBLEMS; p++) {
         dense d;
@@ -165,8 +165,8 @@ TEST(gram_and_blocks_walk_alike)
         dense_random(&d, (uint64_t)(50 + p), problems[p].noise);
         dense_expand(&d);
         const double a = 0.003 * dense_largest(&d);
-        const lasso_fit gram = solve(&d, POLY_DESIGN_GRAM, a, 1000, 1e-4);
-        const lasso_fit blocks = solve(&d, POLY_DESIGN_STORED, a, 1000, 1e-4);
+        const lasso_fit gram = solve_problem(&d, POLY_DESIGN_GRAM, a, 1000, 1e-4);
+        const lasso_fit blocks = solve_problem(&d, POLY_DESIGN_STORED, a, 1000, 1e-4);
         CHECK_EQUAL(gram.sweeps, blocks.sweeps);
         CHECK_EQUAL(gram.converged, blocks.converged);
         const double *v = dense_weights(&d, &gram), *w = dense_weights(&d, &blocks);
@@ -177,7 +177,7 @@ TEST(gram_and_blocks_walk_alike)
     }
 }
 
-TEST(few_sweeps_are_few_and_said_to_be)
+TEST(a_fit_stopped_by_max_sweeps_says_so)
 {
     for (int k = 0; k < 2; k++) {
         dense d;
@@ -186,7 +186,7 @@ TEST(few_sweeps_are_few_and_said_to_be)
         dense_expand(&d);
         const double a = 1e-4 * dense_largest(&d);
         for (int64_t sweeps = 1; sweeps <= 3; sweeps++) {
-            const lasso_fit fit = solve(&d, kinds[k], a, sweeps, 1e-12);
+            const lasso_fit fit = solve_problem(&d, kinds[k], a, sweeps, 1e-12);
             CHECK_EQUAL(fit.sweeps, sweeps);
             CHECK(!fit.converged);
         }
@@ -202,7 +202,7 @@ TEST(a_constant_target_runs_all_sweeps_to_no_weight)
         dense_init(&d, 2, 2, 33);
         dense_random(&d, 10, 0.0);
         for (int i = 0; i < 33; i++) d.y[i] = 0.7;
-        const lasso_fit fit = solve(&d, kinds[k], 1.0, 1000, 1e-4);
+        const lasso_fit fit = solve_problem(&d, kinds[k], 1.0, 1000, 1e-4);
         CHECK_EQUAL(fit.count, 0);
         CHECK_EQUAL(fit.sweeps, 1000);
         CHECK_NEAR(fit.intercept, 0.7, 1e-15);
@@ -210,14 +210,14 @@ TEST(a_constant_target_runs_all_sweeps_to_no_weight)
     }
 }
 
-TEST(columns_without_length_are_never_used)
+TEST(columns_of_zero_length_are_never_used)
 {
     for (int k = 0; k < 2; k++) {
         dense d;
         dense_init(&d, 3, 2, 33);
         dense_random(&d, 11, 0.1);
         for (int i = 0; i < 33; i++) d.x[d.stride + i] = 0.0;
-        const lasso_fit fit = solve(&d, kinds[k], 0.01, 1000, 1e-4);
+        const lasso_fit fit = solve_problem(&d, kinds[k], 0.01, 1000, 1e-4);
         CHECK(fit.count > 0);
         for (int64_t f = 0; f < fit.count; f++) {
             int64_t v[POLY_MAX_ORDER];
@@ -228,7 +228,7 @@ TEST(columns_without_length_are_never_used)
     }
 }
 
-TEST(scratch_is_given_back)
+TEST(scratch_memory_is_rewound)
 {
     dense d;
     dense_init(&d, 3, 2, 33);

@@ -6,7 +6,7 @@
 #include "math/rng.h"
 #include "support/test.h"
 
-static int64_t choose(int64_t n, int64_t k)
+static int64_t binomial(int64_t n, int64_t k)
 {
     int64_t row[64] = {1}; // Pascal's triangle needs no division
     for (int64_t i = 1; i <= n; i++)
@@ -18,12 +18,12 @@ TEST(the_count_is_a_binomial_less_the_constant)
 {
     for (int64_t dims = 1; dims <= 20; dims++)
         for (int order = 1; order <= POLY_MAX_ORDER; order++)
-            CHECK_EQUAL(poly_count(dims, order), choose(dims + order, order) - 1);
+            CHECK_EQUAL(poly_count(dims, order), binomial(dims + order, order) - 1);
     CHECK_EQUAL(poly_count(32, 5), 435896);
     CHECK_EQUAL(poly_count(1024, 1), 1024);
 }
 
-TEST(a_count_beyond_64_bits_is_refused)
+TEST(a_count_beyond_64_bits_is_rejected)
 {
     CHECK_EQUAL(poly_count(1000000, 8), -1);
     CHECK_EQUAL(poly_count(INT64_MAX - 10, 2), -1);
@@ -34,7 +34,7 @@ TEST(a_count_beyond_64_bits_is_refused)
     arena_clear(&mem);
 }
 
-TEST(monomials_come_by_degree_then_as_in_a_dictionary)
+TEST(monomials_are_ordered_by_degree_then_lexicographically)
 {
     // Two variables up to order 3, by hand.
     static const struct {
@@ -55,7 +55,7 @@ TEST(monomials_come_by_degree_then_as_in_a_dictionary)
 }
 
 // The next multiset in dictionary order: an odometer whose wheels never fall below the one before.
-static bool advance(int64_t *v, int degree, int64_t dims)
+static bool next_monomial(int64_t *v, int degree, int64_t dims)
 {
     for (int k = degree - 1; k >= 0; k--) {
         if (v[k] + 1 == dims) continue;
@@ -82,7 +82,7 @@ TEST(every_number_is_the_monomial_an_odometer_reaches)
                     for (int k = 0; k < degree; k++) CHECK_EQUAL(got[k], want[k]);
                     CHECK_EQUAL(poly_index(&p, want, degree), number);
                     number++;
-                } while (advance(want, degree, dims));
+                } while (next_monomial(want, degree, dims));
             }
             CHECK_EQUAL(number, p.count);
             CHECK_EQUAL(p.first[order + 1], p.count);

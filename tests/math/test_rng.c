@@ -174,7 +174,7 @@ TEST(distinct_numbers_come_in_every_order_equally)
     check_orders_equally_likely(3, 3, 6, 20.5);  // 5
 }
 
-TEST(a_resample_draws_as_many_as_there_are_and_each_as_likely)
+TEST(a_resample_draws_n_items_and_each_is_equally_likely)
 {
     enum { N = 7, ROUNDS = 20000 };
     rng r = rng_at(5, 9);

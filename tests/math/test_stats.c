@@ -19,7 +19,7 @@ TEST(mean_median_and_quantiles_of_a_few)
     CHECK_NEAR(stats_quantile((double[]){7.0}, 1, 0.3), 7.0, 0.0);
 }
 
-TEST(nan_and_nothing_give_nan_but_infinity_is_a_number)
+TEST(nan_and_no_numbers_give_nan_but_infinity_is_a_number)
 {
     CHECK(isnan(stats_median((double[]){1.0, NAN, 3.0}, 3)));
     CHECK(isnan(stats_quantile((double[]){NAN, 1.0}, 2, 0.5)));

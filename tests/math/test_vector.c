@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The portable loops are the judge of the wider ones, bit for bit; a sum in long double judges
+// The portable loops are the reference of the wider ones, bit for bit; a sum in long double checks
 // them.
 #include "math/vector.h"
 
@@ -35,7 +35,7 @@ static const char *const sets[] = {"portable", "avx2", "avx512"};
 static double rows[ROWS * STRIDE], z[STRIDE];
 
 // Numbers of very different size, so that another order of summing shows in the last bits.
-static void fill(void)
+static void fill_random(void)
 {
     rng r = rng_at(3, 0);
     for (int64_t i = 0; i < ROWS * STRIDE; i++)
@@ -52,7 +52,7 @@ typedef struct results {
 static const vector_kernels chosen = {vector_dot,  vector_dots,         vector_moments,
                                       vector_axpy, vector_axpy_product, vector_product};
 
-static void run(results *out, const vector_kernels *k, int64_t n)
+static void run_kernels(results *out, const vector_kernels *k, int64_t n)
 {
     memset(out, 0, sizeof *out);
     out->dot = k->dot(rows, z, n);
@@ -68,14 +68,14 @@ static void run(results *out, const vector_kernels *k, int64_t n)
 
 static void run_all(results *out, int64_t n)
 {
-    run(out, &chosen, n);
+    run_kernels(out, &chosen, n);
 }
 
 TEST(every_instruction_set_gives_the_bits_of_the_portable_one)
 {
     static results portable, wide;
     const char *best = vector_instructions();
-    fill();
+    fill_random();
     int compared = 0;
     for (int s = 0; s < 3; s++) {
         if (!vector_select(sets[s])) continue;
@@ -99,17 +99,17 @@ TEST(eight_wide_loops_give_the_bits_of_four_wide_ones)
 {
     static results four, eight;
     const char *best = vector_instructions();
-    fill();
+    fill_random();
     CHECK(vector_select("portable"));
     for (int i = 0; i < LENGTHS; i++) {
         run_all(&four, lengths[i]);
-        run(&eight, &eight_wide, lengths[i]);
+        run_kernels(&eight, &eight_wide, lengths[i]);
         CHECK(memcmp(&four, &eight, sizeof four) == 0);
     }
     CHECK(vector_select(best));
 }
 
-TEST(a_set_that_is_not_there_is_refused_and_changes_nothing)
+TEST(an_unknown_instruction_set_is_rejected_and_changes_nothing)
 {
     const char *best = vector_instructions();
     CHECK(!vector_select("abacus"));
@@ -126,7 +126,7 @@ static void check_sum(double got, long double exact, long double sizes, int64_t 
 TEST(sums_agree_with_long_double)
 {
     static results got;
-    fill();
+    fill_random();
     for (int i = 0; i < LENGTHS; i++) {
         const int64_t n = lengths[i];
         run_all(&got, n);
@@ -150,7 +150,7 @@ TEST(sums_agree_with_long_double)
 TEST(elementwise_loops_round_each_step_and_stop_at_the_end)
 {
     static results got;
-    fill();
+    fill_random();
     for (int i = 0; i < LENGTHS; i++) {
         const int64_t n = lengths[i];
         run_all(&got, n);
@@ -168,7 +168,7 @@ TEST(elementwise_loops_round_each_step_and_stop_at_the_end)
 TEST(few_rows_give_the_same_bits_as_many)
 {
     // Rows are taken four at a time; which of them go together must not matter.
-    fill();
+    fill_random();
     double all[ROWS], one;
     vector_dots(all, rows, STRIDE, ROWS, z, 152);
     for (int k = 0; k < ROWS; k++) {

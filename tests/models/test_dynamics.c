@@ -45,18 +45,18 @@ static double *values_of(const graph_node *leaf, const given *g, uint64_t stream
     int64_t n = shape_count(&leaf->shape), columns = leaf->shape.size[leaf->shape.rank - 1];
     for (; g && g->name; g++)
         if (!strcmp(g->name, leaf->name)) {
-            double *x = numbers(n);
+            double *x = new_numbers(n);
             for (int64_t i = 0; i < n; i++)
                 if (leaf->shape.rank == 1 || i / columns == i % columns) x[i] = g->value;
             return x;
         }
-    return g ? numbers(n) : drawn(n, stream); // beside what is set by hand all is zero
+    return g ? new_numbers(n) : random_numbers(n, stream); // beside what is set by hand all is zero
 }
 
 static void evaluate(bench *b, graph_node *const *output, int outputs, const given *g,
                      const double *q, const double *p, double **out)
 {
-    machine m = machine_start(b->net.g, output, outputs, PROGRAM_REFERENCE);
+    graph_runner m = runner_start(b->net.g, output, outputs, PROGRAM_REFERENCE);
     for (int k = 0; k < b->net.leaves; k++) {
         double *x = values_of(b->net.leaf[k].leaf, g, 100 + (uint64_t)k);
         instance_set(m.i, b->net.leaf[k].leaf, x);
@@ -64,9 +64,9 @@ static void evaluate(bench *b, graph_node *const *output, int outputs, const giv
     }
     instance_set(m.i, b->q, q);
     instance_set(m.i, b->p, p);
-    machine_run(m);
+    runner_run(m);
     for (int i = 0; i < outputs; i++) instance_get(m.i, i, out[i]);
-    machine_stop(m);
+    runner_stop(m);
 }
 
 static void evaluate_one(bench *b, graph_node *output, const double *q, const double *p,
@@ -82,7 +82,8 @@ TEST(momenta_are_the_slope_of_the_lagrangian_by_the_velocity)
     state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
     phase_state at = {b.q, b.p};
     graph_node *K = lagrangian_kinetic(&m.e, at), *momenta = lagrangian_momenta(&m.e, at);
-    double *q = drawn(N, 1), *v = drawn(N, 2), p[N], low[ITEMS], high[ITEMS], h = 1e-5;
+    double *q = random_numbers(N, 1), *v = random_numbers(N, 2), p[N], low[ITEMS], high[ITEMS],
+           h = 1e-5;
     evaluate_one(&b, momenta, q, v, p);
     for (int k = 0; k < N; k++) {
         double keep = v[k];
@@ -107,7 +108,8 @@ TEST(accelerations_obey_the_equation_of_euler_and_lagrange)
     vector_field f = lagrangian_flow(&m.e);
     graph_node *acceleration = f.force(f.self, at), *momenta = lagrangian_momenta(&m.e, at);
     graph_node *L = op_subtract(b.net.g, lagrangian_kinetic(&m.e, at), energy_potential(&m.e, at));
-    double *q = drawn(N, 1), *v = drawn(N, 2), a[N], p[2][N], l[2][ITEMS], h = 1e-5;
+    double *q = random_numbers(N, 1), *v = random_numbers(N, 2), a[N], p[2][N], l[2][ITEMS],
+           h = 1e-5;
     evaluate_one(&b, acceleration, q, v, a);
     for (int side = 0; side < 2; side++) {
         double q1[N], v1[N], s = side ? h : -h;
@@ -148,8 +150,9 @@ TEST(an_oscillator_set_by_hand_follows_the_exact_solution)
     graph_node *E = dynamics_energy(&m, at);
     // The triangle of U, row after row, has its diagonal at 0, 3 and 5: from the bias of the net.
     given set[] = {{"pot.ff0.w", sqrt(stiffness)}, {"kin.ff0.b", 0.0}, {NULL, 0.0}};
-    double *q = drawn(N, 1), *v = drawn(N, 2), qT[N], vT[N], e[ITEMS], e0[ITEMS];
-    machine run = machine_start(b.net.g, (graph_node *[]){at.q, at.p, E, V}, 4, PROGRAM_REFERENCE);
+    double *q = random_numbers(N, 1), *v = random_numbers(N, 2), qT[N], vT[N], e[ITEMS], e0[ITEMS];
+    graph_runner run =
+        runner_start(b.net.g, (graph_node *[]){at.q, at.p, E, V}, 4, PROGRAM_REFERENCE);
     for (int k = 0; k < b.net.leaves; k++) {
         const graph_node *leaf = b.net.leaf[k].leaf;
         double *x = values_of(leaf, set, 0);
@@ -159,7 +162,7 @@ TEST(an_oscillator_set_by_hand_follows_the_exact_solution)
     }
     instance_set(run.i, b.q, q);
     instance_set(run.i, b.p, v);
-    machine_run(run);
+    runner_run(run);
     instance_get(run.i, 0, qT);
     instance_get(run.i, 1, vT);
     instance_get(run.i, 2, e);
@@ -171,7 +174,7 @@ TEST(an_oscillator_set_by_hand_follows_the_exact_solution)
         e0[k / PAIRS] += 0.5 * (u * u + 1.0) * v[k] * v[k];
     }
     for (int i = 0; i < ITEMS; i++) CHECK_NEAR(e[i], e0[i], 1e-5);
-    machine_stop(run);
+    runner_stop(run);
     free(q), free(v);
     bench_stop(&b);
 }
@@ -185,7 +188,8 @@ TEST(a_learnt_lagrangian_conserves_its_energy)
     graph_node *before = dynamics_energy(&m, at);
     for (int t = 0; t < 40; t++) at = dynamics_step(&m, at, 0.02, NULL);
     graph_node *output[] = {before, dynamics_energy(&m, at), at.q};
-    double *q = drawn(N, 1), *v = drawn(N, 2), e0[ITEMS], e1[ITEMS], end[N], moved = 0.0;
+    double *q = random_numbers(N, 1), *v = random_numbers(N, 2), e0[ITEMS], e1[ITEMS], end[N],
+           moved = 0.0;
     evaluate(&b, output, 3, NULL, q, v, (double *[]){e0, e1, end});
     for (int i = 0; i < ITEMS; i++) CHECK_NEAR(e1[i], e0[i], 1e-7);
     for (int k = 0; k < N; k++) moved = fmax(moved, fabs(end[k] - q[k]));
@@ -204,7 +208,7 @@ TEST(a_linear_field_takes_the_midpoint_step)
     state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
     phase_state next = dynamics_step(&m, (phase_state){b.q, b.p}, h, NULL);
     const given set[] = {{"ode.ff0.w", a}, {"ode.ff0.b", shift}, {NULL, 0.0}};
-    double *q = drawn(N, 1), *p = drawn(N, 2), q1[N], p1[N];
+    double *q = random_numbers(N, 1), *p = random_numbers(N, 2), q1[N], p1[N];
     evaluate(&b, (graph_node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
     for (int k = 0; k < N; k++) {
         CHECK_NEAR(q1[k], q[k] + h * (a + h * a * a / 2) * (q[k] + shift / a), 1e-14);
@@ -228,7 +232,8 @@ TEST(time_turned_round_leads_back)
         for (int t = 0; t < 10; t++) at = dynamics_step(&m, at, 0.02, NULL);
         phase_state far = at;
         for (int t = 0; t < 10; t++) at = dynamics_step(&m, at, 0.02, back);
-        double *q = drawn(N, 1), *p = drawn(N, 2), q0[N], p0[N], q1[N], away = 0.0;
+        double *q = random_numbers(N, 1), *p = random_numbers(N, 2), q0[N], p0[N], q1[N],
+               away = 0.0;
         evaluate(&b, (graph_node *[]){at.q, at.p, far.q}, 3, NULL, q, p, (double *[]){q0, p0, q1});
         for (int k = 0; k < N; k++) {
             CHECK_NEAR(q0[k], q[k], 1e-8);
@@ -251,7 +256,7 @@ TEST(a_map_gives_the_next_state_or_adds_to_it)
         state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
         phase_state next = dynamics_step(&m, (phase_state){b.q, b.p}, 0.1, NULL);
         const given set[] = {{"map.ff0.w", 0.5}, {"map.ff0.b", 2.0}, {NULL, 0.0}};
-        double *q = drawn(N, 1), *p = drawn(N, 2), q1[N], p1[N];
+        double *q = random_numbers(N, 1), *p = random_numbers(N, 2), q1[N], p1[N];
         evaluate(&b, (graph_node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
         for (int k = 0; k < N; k++) {
             CHECK_NEAR(q1[k], (0.5 + residual) * q[k] + 2.0, 1e-14);

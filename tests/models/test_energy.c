@@ -33,18 +33,18 @@ static void bench_stop(bench *b)
 // Parameters off their start, states, one run in double.
 static void evaluate(bench *b, graph_node *output, const double *q, const double *p, double *out)
 {
-    machine m = machine_start(b->net.g, &output, 1, PROGRAM_REFERENCE);
+    graph_runner m = runner_start(b->net.g, &output, 1, PROGRAM_REFERENCE);
     for (int k = 0; k < b->net.leaves; k++) {
         const graph_node *leaf = b->net.leaf[k].leaf;
-        double *x = drawn(shape_count(&leaf->shape), 100 + (uint64_t)k);
+        double *x = random_numbers(shape_count(&leaf->shape), 100 + (uint64_t)k);
         instance_set(m.i, leaf, x);
         free(x);
     }
     instance_set(m.i, b->q, q);
     instance_set(m.i, b->p, p);
-    machine_run(m);
+    runner_run(m);
     instance_get(m.i, 0, out);
-    machine_stop(m);
+    runner_stop(m);
 }
 
 // dq/dt = dH/dp and dp/dt = -dH/dq against differences of H, at a state whose p was made from q.
@@ -59,7 +59,8 @@ static void check_flow(energy_form potential, energy_form kinetic)
     graph_node *H = op_add(g, energy_potential(&b.e, leaves), energy_kinetic(&b.e, leaves));
     CHECK_OK(graph_status(g));
     enum { N = ITEMS * PAIRS };
-    double *q = drawn(N, 1), *p = drawn(N, 2), at[N], v[N], F[N], low[ITEMS], high[ITEMS];
+    double *q = random_numbers(N, 1), *p = random_numbers(N, 2), at[N], v[N], F[N], low[ITEMS],
+           high[ITEMS];
     evaluate(&b, velocity, q, p, v);
     evaluate(&b, force, q, p, F);
     for (int i = 0; i < N; i++) at[i] = p[i] + sin(q[i]);
@@ -97,14 +98,14 @@ static void check_start(energy_form kinetic, double mass, double grade)
     graph_node *K = energy_kinetic(&b.e, (phase_state){b.q, b.p});
     float *block = calloc((size_t)b.params.size + 1, sizeof *block);
     params_init_values(&b.params, block, 3);
-    machine m = machine_start(b.net.g, &K, 1, PROGRAM_FAST);
+    graph_runner m = runner_start(b.net.g, &K, 1, PROGRAM_FAST);
     for (int k = 0; k < b.net.leaves; k++)
         instance_bind(m.i, b.net.leaf[k].leaf, block + b.params.at[b.net.leaf[k].param].offset);
-    double *p = drawn(ITEMS * PAIRS, 2), got[ITEMS];
+    double *p = random_numbers(ITEMS * PAIRS, 2), got[ITEMS];
     instance_set(m.i, b.p, p);
-    machine_run(m);
+    runner_run(m);
     instance_get(m.i, 0, got);
-    machine_stop(m);
+    runner_stop(m);
     for (int i = 0; i < ITEMS; i++) {
         double sum = 0.0;
         for (int k = 0; k < PAIRS; k++) sum += pow(grade, k) * p[i * PAIRS + k] * p[i * PAIRS + k];
@@ -127,10 +128,10 @@ TEST(a_free_matrix_is_the_upper_triangle_row_after_row)
     bench b;
     bench_start(&b, ENERGY_NET, ENERGY_MATRIX_QUAD);
     graph_node *K = energy_kinetic(&b.e, (phase_state){b.q, b.p});
-    double *q = drawn(ITEMS * PAIRS, 1), *p = drawn(ITEMS * PAIRS, 2), got[ITEMS];
+    double *q = random_numbers(ITEMS * PAIRS, 1), *p = random_numbers(ITEMS * PAIRS, 2), got[ITEMS];
     evaluate(&b, K, q, p, got);
     CHECK_EQUAL(b.net.leaves, 1);
-    double *u = drawn(6, 100); // 1 + u on the diagonal
+    double *u = random_numbers(6, 100); // 1 + u on the diagonal
     const double U[3][3] = {{1 + u[0], u[1], u[2]}, {0, 1 + u[3], u[4]}, {0, 0, 1 + u[5]}};
     for (int i = 0; i < ITEMS; i++) {
         double sum = 0.0;
@@ -148,7 +149,8 @@ TEST(a_free_matrix_is_the_upper_triangle_row_after_row)
 // By how much the energy of the first item changes when one of its positions does.
 static double change(bench *b, graph_node *of, int position)
 {
-    double *q = drawn(ITEMS * PAIRS, 1), *p = drawn(ITEMS * PAIRS, 2), before[ITEMS], after[ITEMS];
+    double *q = random_numbers(ITEMS * PAIRS, 1), *p = random_numbers(ITEMS * PAIRS, 2),
+           before[ITEMS], after[ITEMS];
     evaluate(b, of, q, p, before);
     q[position] += 1.0;
     evaluate(b, of, q, p, after);
