@@ -69,6 +69,8 @@ graph_node *graph_error(graph *g, plumb_status status)
     return &g->placeholder;
 }
 
+// ---- shapes ----
+
 int64_t shape_count(const tensor_shape *shape)
 {
     int64_t n = 1;
@@ -99,6 +101,7 @@ static uint64_t hash_mix(uint64_t h, uint64_t x)
     return h ^ (h >> 29);
 }
 
+// A hash of all that makes a node what it is: operation, parameters, inputs and shape.
 static uint64_t hash_node(op_kind op, int inputs, graph_node *const *in, const op_attr *attr,
                           const tensor_shape *shape)
 {
@@ -113,6 +116,7 @@ static uint64_t hash_node(op_kind op, int inputs, graph_node *const *in, const o
     return h;
 }
 
+// Compares values bit by bit, so that 0 and -0 differ and NaN equals itself.
 static bool attr_equal(const op_attr *a, const op_attr *b)
 {
     const conv_geometry *c = &a->conv, *d = &b->conv;
@@ -122,6 +126,7 @@ static bool attr_equal(const op_attr *a, const op_attr *b)
            c->h == d->h && c->w == d->w;
 }
 
+// Whether an existing node is the one that is asked for.
 static bool node_matches(const graph_node *node, op_kind op, int inputs, graph_node *const *in,
                          const op_attr *attr, const tensor_shape *shape)
 {
@@ -156,6 +161,7 @@ static plumb_status grow_buckets(graph *g)
 static graph_node *append_node(graph *g, op_kind op, int inputs, graph_node *const *in,
                                const op_attr *attr, const tensor_shape *shape)
 {
+    // Room for one more node in the list.
     if (g->count == g->capacity) {
         int capacity = g->capacity ? g->capacity * 2 : 256;
         graph_node **nodes = realloc(g->node, (size_t)capacity * sizeof(graph_node *));
@@ -171,6 +177,7 @@ static graph_node *append_node(graph *g, op_kind op, int inputs, graph_node *con
     *node = (graph_node){
         .op = op, .id = g->count, .inputs = inputs, .in = inputs_copy, .shape = *shape};
     node->attr = *attr;
+    // A node runs in the latest stage of its inputs.
     for (int i = 0; i < inputs; i++) {
         node->in[i] = in[i];
         if (in[i]->stage > node->stage) node->stage = in[i]->stage;
@@ -199,10 +206,12 @@ graph_node *graph_make_node(graph *g, op_kind op, int inputs, graph_node *const 
     plumb_status st = op_infer_shape(&shape, &complete, op, inputs, in);
     if (st) return graph_error(g, st);
 
+    // Return the node if it exists.
     uint64_t h = hash_node(op, inputs, in, &complete, &shape);
     for (graph_node *node = g->bucket[h & (uint64_t)(g->buckets - 1)]; node; node = node->next_hash)
         if (node_matches(node, op, inputs, in, &complete, &shape)) return node;
 
+    // Else make it and enter it into the hash table.
     if (g->count >= g->buckets && (st = grow_buckets(g))) return graph_error(g, st);
     graph_node *node = append_node(g, op, inputs, in, &complete, &shape);
     if (node == &g->placeholder) return node;

@@ -121,7 +121,7 @@ static void mark_dependent(gradient_walk *walk, graph_node *const *x, int xs)
 }
 
 static plumb_status build_gradient(gradient_walk *walk, graph_node **dx, graph_node *const *x,
-                                  int xs, graph_node *const *y, graph_node *const *seed, int ys)
+                                   int xs, graph_node *const *y, graph_node *const *seed, int ys)
 {
     // Only nodes from the first x to the last y can matter.
     walk->first = x[0]->id;

@@ -114,6 +114,7 @@ void op_fast_batch_solve(float *out, const graph_node *node, const float *const 
     }
 }
 
+// Row r of a triangle has side - r elements, from the diagonal on.
 void op_reference_fill_upper(double *out, const graph_node *node, const double *const *in)
 {
     int64_t items = node->shape.size[0], side = node->shape.size[1];
@@ -123,6 +124,7 @@ void op_reference_fill_upper(double *out, const graph_node *node, const double *
             for (int64_t c = 0; c < side; c++) *out++ = c < r ? 0.0 : *x++;
 }
 
+// One row at a time: zeros before the diagonal, then a copy.
 void op_fast_fill_upper(float *out, const graph_node *node, const float *const *in, bool accumulate,
                         float *scratch)
 {

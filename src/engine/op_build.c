@@ -29,6 +29,8 @@ static tensor_shape make_shape(int rank, const int64_t *size)
     return shape;
 }
 
+// ---- leaves and constants ----
+
 graph_node *op_input(graph *g, const char *name, int stage, int rank, const int64_t *size)
 {
     tensor_shape shape = make_shape(rank, size);
@@ -74,11 +76,13 @@ graph_node *op_multiply(graph *g, graph_node *a, graph_node *b)
     return make_binary(g, OP_MULTIPLY, a, b);
 }
 
+// No folding here: x / constant is not exactly x times its reciprocal.
 graph_node *op_divide(graph *g, graph_node *a, graph_node *b)
 {
     return make_binary(g, OP_DIVIDE, a, b);
 }
 
+// Factors of constants and of scaled nodes are multiplied now.
 graph_node *op_scale(graph *g, graph_node *x, double factor)
 {
     if (factor == 1.0) return x;
@@ -142,6 +146,7 @@ graph_node *op_softplus(graph *g, graph_node *x)
     return make_unary(g, OP_SOFTPLUS, x, 0.0);
 }
 
+// Swish takes sigmoid(x) as its second input, so that its derivatives can share it.
 graph_node *op_swish(graph *g, graph_node *x)
 {
     return make_binary(g, OP_SWISH, x, op_sigmoid(g, x));
@@ -198,6 +203,7 @@ graph_node *op_add_n(graph *g, graph_node *const *x, int count)
     return sum;
 }
 
+// The transpose of a transpose is the matrix itself.
 graph_node *op_transpose(graph *g, graph_node *x)
 {
     if (x->op == OP_TRANSPOSE) return x->in[0];
@@ -265,17 +271,19 @@ static void compute_padding(int64_t *out, int64_t *before, int64_t in, int64_t k
 {
     *before = 0;
     *out = in < kernel ? 0 : (in - kernel) / stride + 1;
-    if (padding == OP_VALID) return;
+    if (padding == OP_VALID) return; // only whole windows
     if (padding == OP_CENTRED) {
         *before = kernel / 2;
         *out = (in + 2 * *before - kernel) / stride + 1;
         return;
     }
+    // OP_SAME: ceil(in / stride) outputs, and half of the zeros before, rounded down.
     *out = (in + stride - 1) / stride;
     int64_t total = (*out - 1) * stride + kernel - in;
     if (total > 0) *before = total / 2;
 }
 
+// Completes the geometry: `upsampling` is 2 if x is upsampled first, else 1.
 static graph_node *make_convolution(graph *g, op_kind op, graph_node *x, graph_node *w, int stride,
                                     op_padding padding, int upsampling)
 {
@@ -313,6 +321,9 @@ graph_node *op_sum_pool2(graph *g, graph_node *x)
     return make_unary(g, OP_SUM_POOL2, x, 0.0);
 }
 
+// ---- axes ----
+
+// A reshape of a reshape is one reshape; of a constant, a constant.
 graph_node *op_reshape(graph *g, graph_node *x, int rank, const int64_t *size)
 {
     tensor_shape shape = make_shape(rank, size);
@@ -330,6 +341,7 @@ static tensor_shape resize_axis(const graph_node *x, int axis, int64_t count)
     return shape;
 }
 
+// The whole axis is x itself; the same for padding by nothing.
 graph_node *op_slice(graph *g, graph_node *x, int axis, int64_t start, int64_t count)
 {
     tensor_shape shape = resize_axis(x, axis, count);
@@ -351,6 +363,7 @@ graph_node *op_concat(graph *g, graph_node *const *x, int count, int axis)
     return graph_make_node(g, OP_CONCAT, count, x, &(op_attr){.axis = axis}, NULL);
 }
 
+// Sizes: those of x, with the new ones inserted before `axis`.
 graph_node *op_broadcast(graph *g, graph_node *x, int axis, int axes, const int64_t *size)
 {
     if (!axes) return x;

@@ -20,6 +20,7 @@ static void clear_floats(float *out, int64_t count)
     memset(out, 0, (size_t)count * sizeof *out);
 }
 
+// The constant, once per element.
 void op_fast_constant(float *out, const graph_node *node, const float *const *in, bool accumulate,
                       float *scratch)
 {
@@ -33,6 +34,7 @@ static int64_t inner_size(const graph_node *node)
     return node->in[0]->shape.size[!node->attr.ta];
 }
 
+// (m, k) times (k, n), either stored transposed.
 void op_fast_matmul(float *out, const graph_node *node, const float *const *in, bool accumulate,
                     float *scratch)
 {
@@ -56,6 +58,9 @@ int64_t op_fast_upconv_scratch(const graph_node *node)
     return upconv_scratch(&node->attr.conv);
 }
 
+// ---- convolutions: in[0] and in[1] in the order of the kernel ----
+
+// Only without bias and leaky ReLU; with them instance.c calls the kernel itself.
 void op_fast_conv(float *out, const graph_node *node, const float *const *in, bool accumulate,
                   float *scratch)
 {
@@ -63,6 +68,7 @@ void op_fast_conv(float *out, const graph_node *node, const float *const *in, bo
     conv_forward(out, in[0], in[1], NULL, 1.0f, &node->attr.conv, scratch);
 }
 
+// dx from dy and w.
 void op_fast_conv_grad_input(float *out, const graph_node *node, const float *const *in,
                              bool accumulate, float *scratch)
 {
@@ -70,6 +76,7 @@ void op_fast_conv_grad_input(float *out, const graph_node *node, const float *co
     conv_grad_input(out, in[0], in[1], &node->attr.conv, scratch);
 }
 
+// dw from x and dy.
 void op_fast_conv_grad_weights(float *out, const graph_node *node, const float *const *in,
                                bool accumulate, float *scratch)
 {
@@ -113,6 +120,7 @@ void op_fast_upsample(float *out, const graph_node *node, const float *const *in
     }
 }
 
+// Sums of 2x2 pixels, in pairs: (left + right) of the upper row plus that of the lower.
 void op_fast_sum_pool2(float *out, const graph_node *node, const float *const *in, bool accumulate,
                        float *scratch)
 {
@@ -134,6 +142,9 @@ void op_fast_reshape(float *out, const graph_node *node, const float *const *in,
     copy_floats(out, in[0], shape_count(&node->shape));
 }
 
+// ---- axes: one copy per contiguous run ----
+
+// Rows of `part` elements out of rows of `whole`.
 void op_fast_slice(float *out, const graph_node *node, const float *const *in, bool accumulate,
                    float *scratch)
 {
@@ -145,6 +156,7 @@ void op_fast_slice(float *out, const graph_node *node, const float *const *in, b
         copy_floats(out + o * part, in[0] + o * whole + node->attr.start * layout.inner, part);
 }
 
+// Rows of `part` elements into rows of `whole`, with zeros before and after.
 void op_fast_pad_slice(float *out, const graph_node *node, const float *const *in, bool accumulate,
                        float *scratch)
 {
@@ -160,6 +172,7 @@ void op_fast_pad_slice(float *out, const graph_node *node, const float *const *i
     }
 }
 
+// For every index before the axis, the rows of all inputs one after the other.
 void op_fast_concat(float *out, const graph_node *node, const float *const *in, bool accumulate,
                     float *scratch)
 {
@@ -173,6 +186,7 @@ void op_fast_concat(float *out, const graph_node *node, const float *const *in, 
         }
 }
 
+// Every run of `inner` elements, `middle` times.
 void op_fast_broadcast(float *out, const graph_node *node, const float *const *in, bool accumulate,
                        float *scratch)
 {

@@ -260,8 +260,8 @@ void op_gradient_sum_pool2(graph *g, graph_node **d, graph_node *y, graph_node *
 
 void op_gradient_reshape(graph *g, graph_node **d, graph_node *y, graph_node *dy)
 {
-    const tensor_shape *s = &y->in[0]->shape;
-    d[0] = op_reshape(g, dy, s->rank, s->size);
+    const tensor_shape *shape = &y->in[0]->shape;
+    d[0] = op_reshape(g, dy, shape->rank, shape->size);
 }
 
 void op_gradient_slice(graph *g, graph_node **d, graph_node *y, graph_node *dy)

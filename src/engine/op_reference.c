@@ -15,6 +15,7 @@ void op_reference_constant(double *out, const graph_node *node, const double *co
     for (int64_t i = 0; i < shape_count(&node->shape); i++) out[i] = node->attr.value;
 }
 
+// Sum of all inputs, in their order.
 void op_reference_add_n(double *out, const graph_node *node, const double *const *in)
 {
     for (int64_t i = 0; i < shape_count(&node->shape); i++) {
@@ -23,12 +24,15 @@ void op_reference_add_n(double *out, const graph_node *node, const double *const
     }
 }
 
+// (m, k) times (k, n); the inner size k is an axis of the first input.
 void op_reference_matmul(double *out, const graph_node *node, const double *const *in)
 {
     int64_t k = node->in[0]->shape.size[!node->attr.ta];
     gemm_reference(out, in[0], in[1], node->shape.size[0], node->shape.size[1], k, node->attr.ta,
                    node->attr.tb, false);
 }
+
+// ---- convolutions ----
 
 void op_reference_conv(double *out, const graph_node *node, const double *const *in)
 {
@@ -101,6 +105,7 @@ void op_reference_slice(double *out, const graph_node *node, const double *const
                 *out++ = in[0][(o * whole + node->attr.start + m) * layout.inner + i];
 }
 
+// Zero outside start .. start+part-1.
 void op_reference_pad_slice(double *out, const graph_node *node, const double *const *in)
 {
     op_layout layout = op_layout_along(&node->shape, node->attr.axis, 1);
@@ -113,6 +118,7 @@ void op_reference_pad_slice(double *out, const graph_node *node, const double *c
                              : 0.0;
 }
 
+// The inputs one after the other along the axis.
 void op_reference_concat(double *out, const graph_node *node, const double *const *in)
 {
     op_layout layout = op_layout_along(&node->shape, node->attr.axis, 1);
@@ -123,6 +129,7 @@ void op_reference_concat(double *out, const graph_node *node, const double *cons
         }
 }
 
+// The same for every index m of the new axes.
 void op_reference_broadcast(double *out, const graph_node *node, const double *const *in)
 {
     op_layout layout = op_layout_along(&node->shape, node->attr.axis, node->attr.axes);
@@ -131,6 +138,7 @@ void op_reference_broadcast(double *out, const graph_node *node, const double *c
             for (int64_t i = 0; i < layout.inner; i++) *out++ = in[0][o * layout.inner + i];
 }
 
+// Sum over m, in order.
 void op_reference_sum(double *out, const graph_node *node, const double *const *in)
 {
     op_layout layout = op_layout_along(&node->in[0]->shape, node->attr.axis, node->attr.axes);

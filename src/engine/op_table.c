@@ -76,6 +76,7 @@ static plumb_status infer_broadcast(tensor_shape *out, op_attr *attr, graph_node
     return PLUMB_OK;
 }
 
+// (m, k) times (k, n) is (m, n), each possibly stored transposed.
 static plumb_status infer_matmul(tensor_shape *out, op_attr *attr, graph_node *const *in,
                                  int inputs)
 {
@@ -106,39 +107,42 @@ static plumb_status infer_conv(tensor_shape *out, op_attr *attr, graph_node *con
 {
     (void)inputs;
     const tensor_shape *x = &in[0]->shape, *w = &in[1]->shape;
-    const conv_geometry *g = &attr->conv;
+    const conv_geometry *conv = &attr->conv;
     char a[SHAPE_TEXT_SIZE], b[SHAPE_TEXT_SIZE];
-    if (x->rank != 4 || w->rank != 4 || x->size[3] != w->size[2] || g->oh < 1 || g->ow < 1)
+    if (x->rank != 4 || w->rank != 4 || x->size[3] != w->size[2] || conv->oh < 1 || conv->ow < 1)
         return fail(PLUMB_ESHAPE, "images %s cannot be convolved with weights %s",
                     shape_format(a, x), shape_format(b, w));
-    *out = (tensor_shape){4, {g->n, g->oh, g->ow, g->k}};
+    *out = (tensor_shape){4, {conv->n, conv->oh, conv->ow, conv->k}};
     return PLUMB_OK;
 }
 
+// The shape of the input that the convolution had.
 static plumb_status infer_conv_grad_input(tensor_shape *out, op_attr *attr, graph_node *const *in,
                                           int inputs)
 {
     (void)in, (void)inputs;
-    const conv_geometry *g = &attr->conv;
-    *out = (tensor_shape){4, {g->n, g->h, g->w, g->c}};
+    const conv_geometry *conv = &attr->conv;
+    *out = (tensor_shape){4, {conv->n, conv->h, conv->w, conv->c}};
     return PLUMB_OK;
 }
 
+// That of the input before the upsampling: half as high and wide.
 static plumb_status infer_upconv_grad_input(tensor_shape *out, op_attr *attr, graph_node *const *in,
                                             int inputs)
 {
     (void)in, (void)inputs;
-    const conv_geometry *g = &attr->conv;
-    *out = (tensor_shape){4, {g->n, g->h / 2, g->w / 2, g->c}};
+    const conv_geometry *conv = &attr->conv;
+    *out = (tensor_shape){4, {conv->n, conv->h / 2, conv->w / 2, conv->c}};
     return PLUMB_OK;
 }
 
+// The shape of the weights.
 static plumb_status infer_conv_grad_weights(tensor_shape *out, op_attr *attr, graph_node *const *in,
                                             int inputs)
 {
     (void)in, (void)inputs;
-    const conv_geometry *g = &attr->conv;
-    *out = (tensor_shape){4, {g->kh, g->kw, g->c, g->k}};
+    const conv_geometry *conv = &attr->conv;
+    *out = (tensor_shape){4, {conv->kh, conv->kw, conv->c, conv->k}};
     return PLUMB_OK;
 }
 
@@ -169,6 +173,7 @@ static plumb_status infer_sum_pool2(tensor_shape *out, op_attr *attr, graph_node
     return PLUMB_OK;
 }
 
+// The caller gives the shape; it must have as many elements.
 static plumb_status infer_reshape(tensor_shape *out, op_attr *attr, graph_node *const *in,
                                   int inputs)
 {
@@ -180,24 +185,26 @@ static plumb_status infer_reshape(tensor_shape *out, op_attr *attr, graph_node *
     return PLUMB_OK;
 }
 
+// All sizes agree but that of the axis, which is their sum.
 static plumb_status infer_concat(tensor_shape *out, op_attr *attr, graph_node *const *in,
                                  int inputs)
 {
     *out = in[0]->shape;
     for (int i = 1; i < inputs; i++) {
-        const tensor_shape *s = &in[i]->shape;
-        bool fits = s->rank == out->rank && attr->axis < s->rank;
-        for (int j = 0; fits && j < s->rank; j++)
-            if (j != attr->axis && s->size[j] != out->size[j]) fits = false;
+        const tensor_shape *shape = &in[i]->shape;
+        bool fits = shape->rank == out->rank && attr->axis < shape->rank;
+        for (int j = 0; fits && j < shape->rank; j++)
+            if (j != attr->axis && shape->size[j] != out->size[j]) fits = false;
         char a[SHAPE_TEXT_SIZE], b[SHAPE_TEXT_SIZE];
         if (!fits)
             return fail(PLUMB_ESHAPE, "%s and %s cannot be joined along axis %d",
-                        shape_format(a, &in[0]->shape), shape_format(b, s), attr->axis);
-        out->size[attr->axis] += s->size[attr->axis];
+                        shape_format(a, &in[0]->shape), shape_format(b, shape), attr->axis);
+        out->size[attr->axis] += shape->size[attr->axis];
     }
     return PLUMB_OK;
 }
 
+// The axes that are summed over disappear.
 static plumb_status infer_sum(tensor_shape *out, op_attr *attr, graph_node *const *in, int inputs)
 {
     (void)inputs;
@@ -212,6 +219,7 @@ static plumb_status infer_sum(tensor_shape *out, op_attr *attr, graph_node *cons
     return PLUMB_OK;
 }
 
+// As infer_matmul(), with the same number of items in front.
 static plumb_status infer_batch_matmul(tensor_shape *out, op_attr *attr, graph_node *const *in,
                                        int inputs)
 {
@@ -227,6 +235,7 @@ static plumb_status infer_batch_matmul(tensor_shape *out, op_attr *attr, graph_n
     return PLUMB_OK;
 }
 
+// Square matrices (items, n, n) and right sides (items, n).
 static plumb_status infer_batch_solve(tensor_shape *out, op_attr *attr, graph_node *const *in,
                                       int inputs)
 {
@@ -310,22 +319,23 @@ SCALAR(leaky_relu_grad, x[0] > 0 || (x[0] == 0 && attr->value > 0) ? 1.0 : attr-
 
 // ---- cost: a multiplication and an addition count as two ----
 
-static double matmul_flops(const graph_node *n)
+static double matmul_flops(const graph_node *node)
 {
-    const tensor_shape *a = &n->in[0]->shape;
-    return 2.0 * (double)shape_count(&n->shape) * (double)a->size[!n->attr.ta];
+    const tensor_shape *a = &node->in[0]->shape;
+    return 2.0 * (double)shape_count(&node->shape) * (double)a->size[!node->attr.ta];
 }
 
-static double batch_matmul_flops(const graph_node *n)
+static double batch_matmul_flops(const graph_node *node)
 {
-    const tensor_shape *a = &n->in[0]->shape;
-    return 2.0 * (double)shape_count(&n->shape) * (double)a->size[n->attr.ta ? 1 : 2];
+    const tensor_shape *a = &node->in[0]->shape;
+    return 2.0 * (double)shape_count(&node->shape) * (double)a->size[node->attr.ta ? 1 : 2];
 }
 
-static double conv_flops(const graph_node *n)
+static double conv_flops(const graph_node *node)
 {
-    const conv_geometry *g = &n->attr.conv;
-    return 2.0 * (double)(g->n * g->oh * g->ow * g->k) * (double)(g->kh * g->kw * g->c);
+    const conv_geometry *conv = &node->attr.conv;
+    return 2.0 * (double)(conv->n * conv->oh * conv->ow * conv->k) *
+           (double)(conv->kh * conv->kw * conv->c);
 }
 
 // clang-format off

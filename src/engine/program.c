@@ -14,6 +14,7 @@ typedef struct program_builder {
     graph_program *program;
 } program_builder;
 
+// The memory of a value: that of its home, which is a bound leaf or an offset of the block.
 static program_location locate_value(const program_builder *builder, int v)
 {
     const graph_plan *plan = &builder->plan;
@@ -160,6 +161,7 @@ static void make_op_step(program_builder *builder, program_step *step, const pla
         add_operand(builder, plan_find_storage(plan, call->bias, false));
         step->ins++;
     }
+    // Cost and scratch memory of the kernel.
     const op_kind_info *info = op_info(node->op);
     if (info->flops) builder->program->flops += info->flops(node);
     require_scratch(builder->program, info->scratch && !plan->reference ? info->scratch(node) : 0);
@@ -179,6 +181,7 @@ static plumb_status make_steps(program_builder *builder)
                             : 2;
         program->stages = call->stage >= program->stages ? call->stage + 1 : program->stages;
     }
+    // One step per call, in order; stage_end[k] counts the steps up to stage k.
     program->step = ARENA_ALLOC(&program->memory, program_step, plan->calls);
     program->operand = ARENA_ALLOC(&program->memory, program_location, max_operands);
     program->stage_end = ARENA_ALLOC(&program->memory, int, (program->stages + 1));
@@ -234,6 +237,7 @@ static plumb_status make_slots(graph_program *program)
     program->slot =
         ARENA_ALLOC(&program->memory, packed_weights, (2 * (int64_t)program->leaves + 1));
     if (!program->slot) return PLUMB_EMEMORY;
+    // Which steps use which packed weights.
     for (int k = 0, stage = 0; k < program->steps; k++) {
         while (k >= program->stage_end[stage]) stage++;
         assign_slot(program, &program->step[k], stage);
@@ -252,6 +256,7 @@ static plumb_status make_slots(graph_program *program)
 
 // ---- programs ----
 
+// Bound leaves are in the caller's memory, the other leaves in the block.
 static plumb_status list_leaves(program_builder *builder)
 {
     graph_program *program = builder->program;

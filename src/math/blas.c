@@ -53,6 +53,7 @@ static bool find_symbol(void *function, const char *name)
     return found;
 }
 
+// Loads the library and its functions; remembers the names of its kernels and version.
 static bool open_library(void)
 {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so", NULL};
@@ -103,6 +104,7 @@ static void restore_variable(environment_variable v)
     free(v.old_value);
 }
 
+// Runs once.
 static void load_library(void)
 {
     // One thread: the bits of its results depend on its number of threads.
@@ -146,6 +148,7 @@ void blas_gram(double *g, int64_t ldg, const double *a, int64_t lda, int64_t row
 {
     assert(blas.syrk);
     blas.syrk(ROW_MAJOR, UPPER, TRANSPOSE, (int)n, (int)rows, 1.0, a, (int)lda, 0.0, g, (int)ldg);
+    // syrk fills the upper triangle only.
     for (int64_t i = 1; i < n; i++)
         for (int64_t j = 0; j < i; j++) g[i * ldg + j] = g[j * ldg + i];
 }

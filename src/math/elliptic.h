@@ -18,6 +18,6 @@ typedef struct elliptic {
 elliptic elliptic_make(double m1);
 
 /// out = sn(u), cn(u), dn(u), to a few times the rounding error of u.
-void elliptic_sncndn(double out[3], const elliptic *e, double u);
+void elliptic_sncndn(double out[3], const elliptic *modulus, double u);
 
 #endif

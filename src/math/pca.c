@@ -171,6 +171,7 @@ plumb_status pca_components_fit(pca_components *out, double **projected, arena *
     out->deviation = ARENA_ALLOC(mem, double, max_count);
     double *components = ARENA_ALLOC(mem, double, (max_count * stride));
     const arena_mark mark = arena_get_mark(mem);
+    // Scratch memory, freed before the projection.
     double *square = ARENA_ALLOC(mem, double, (dims * dims)),
            *values = ARENA_ALLOC(mem, double, dims);
     double *vectors = ARENA_ALLOC(mem, double, (dims * dims));

@@ -88,6 +88,7 @@ static void split_column(const double **low, const double **x, const poly_design
     *x = design->x + i * design->stride;
 }
 
+// A column before centring, whether or not the lower degrees are stored.
 static void raw_column(double *out, const poly_design *design, int64_t feature)
 {
     if (design->stored) {
@@ -113,6 +114,7 @@ void poly_design_column(double *out, const poly_design *design, int64_t feature)
     for (int64_t i = 0; i < design->rows; i++) out[i] -= mean;
 }
 
+// Sums the raw columns, then subtracts the sum of weight times mean.
 void poly_design_apply(double *y, const poly_design *design, const int64_t *features,
                        const double *weights, int64_t count)
 {

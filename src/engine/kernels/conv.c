@@ -20,12 +20,14 @@ static bool winograd_suits(const conv_geometry *conv, int64_t h, int64_t w, int6
            tiles_fit(conv->n, h, w, 8);
 }
 
+// The gradient by the weights: both numbers of channels matter alike.
 static bool winograd_suits_weights(const conv_geometry *conv)
 {
     return conv->kh == 3 && conv->kw == 3 && conv->stride == 1 && conv->c >= 8 && conv->k >= 8 &&
            tiles_fit(conv->n, conv->oh, conv->ow, 8);
 }
 
+// After upsampling: tiles of the four 2x2 convolutions, which have half the height and width.
 static bool winograd_suits_upsample(const conv_geometry *conv, int64_t in, int64_t out)
 {
     return in >= 8 && out >= 12 && tiles_fit(conv->n, conv->h / 2, conv->w / 2, 16);
@@ -75,6 +77,7 @@ void conv_forward(float *restrict y, const float *restrict x, const float *restr
         conv_direct_forward(y, x, w, bias, slope, conv, scratch);
         return;
     }
+    // Transformed weights first in scratch, then what the convolution itself needs.
     conv_winograd_pack_weights(scratch, w, conv, CONV_PASS_FORWARD, scratch + size);
     conv_winograd_forward(y, x, scratch, bias, slope, conv, scratch + size);
 }
@@ -123,6 +126,8 @@ void upconv_grad_weights(float *restrict dw, const float *restrict x, const floa
         conv_winograd_upsample_grad_weights(dw, x, dy, accumulate, conv, scratch);
     else conv_direct_upsample_grad_weights(dw, x, dy, accumulate, conv, scratch);
 }
+
+// ---- scratch memory: enough for every pass, whichever algorithm it uses ----
 
 int64_t conv_scratch(const conv_geometry *conv)
 {

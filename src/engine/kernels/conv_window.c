@@ -46,6 +46,7 @@ int64_t conv_window_plane_size(const padded_plane *plane)
     return plane->high * plane->wide * plane->c;
 }
 
+// Rows of zeros above and below, zeros left and right of each row of the frame.
 const float *conv_window_pad(float *memory, const float *frame, const padded_plane *plane)
 {
     if (!plane->top && !plane->left && plane->high <= plane->h && plane->wide == plane->w)
@@ -67,6 +68,7 @@ const float *conv_window_pad(float *memory, const float *frame, const padded_pla
     return memory;
 }
 
+// The last panel may be narrower; its rows still lie `wide` apart.
 const float *conv_window_panels(float *memory, const float *b, int64_t rows, int64_t columns,
                                 int64_t wide)
 {
@@ -92,6 +94,7 @@ void conv_window_correlate(float *out, const float *in, const float *weights, in
     const kernel_set *set = kernel_set_for(columns);
     const int64_t wide = 2 * set->lanes, rows = job.runs * job.length;
     const int64_t runs = job.runs, parts = rows * wide > CACHED_FLOATS ? runs : 1;
+    // Bias and leaky ReLU are applied with the last part of the sum.
     job.b_step = conv_window_min(wide, columns);
     job.b_run = job.length * job.b_step;
     job.runs = runs / parts;

@@ -40,6 +40,7 @@ static int64_t pad_to_registers(int64_t n, int64_t lanes)
     return (n + lanes - 1) / lanes * lanes;
 }
 
+// Tiles per group, at most all of them.
 static void set_group(winograd_plan *plan, int64_t group)
 {
     plan->group_tiles = conv_window_min(group, plan->tiles);
@@ -146,6 +147,7 @@ static int64_t packed_weights_size(const winograd_plan *plan)
     return plan->side * plan->side * plan->depth * pad_to_registers(plan->out.c, wide);
 }
 
+// Floats of M from product to product.
 static int64_t output_slice(const winograd_plan *plan)
 {
     return plan->group_tiles * 2 * plan->set->lanes + 16;
@@ -174,6 +176,7 @@ static void run_plan(float *out, const float *u, const float *bias, float slope,
     for (int64_t first = 0; first < plan->tiles; first += plan->group_tiles) {
         const int64_t count = conv_window_min(plan->group_tiles, plan->tiles - first);
         transform_input(v, plan, first, count);
+        // M = V U, two registers of output channels at a time, and back to pixels.
         job.rows = job.line = count;
         for (int64_t at = 0; at < plan->out.c; at += wide) {
             const int64_t columns = conv_window_min(wide, plan->out.c - at);
@@ -202,6 +205,8 @@ static image_layout make_strided_image(int64_t h, int64_t w, int64_t c)
     return (image_layout){h / 2, w / 2, c, h * w * c, 2 * w * c, 2 * c};
 }
 
+// ---- plans: which image is read, which is written ----
+
 static winograd_plan plan_forward(const conv_geometry *conv)
 {
     const image_layout in = make_image(conv->h, conv->w, conv->c),
@@ -211,6 +216,7 @@ static winograd_plan plan_forward(const conv_geometry *conv)
     return plan;
 }
 
+// The gradient by the input is a convolution of dy with the weights flipped and transposed.
 static winograd_plan plan_grad_input(const conv_geometry *conv)
 {
     const image_layout in = make_image(conv->oh, conv->ow, conv->k),
@@ -298,6 +304,7 @@ static void run_weights_plan(float *du, const float *dy, const winograd_plan *pl
                                                      at.column * plan->out.pixel,
                                                  &grad_tile);
         }
+        // dU += V^T E for each product.
         job.length = count;
         job.accumulate = first > 0;
         for (int64_t q = 0; q < products; q++)
@@ -355,6 +362,8 @@ int64_t conv_winograd_scratch(const conv_geometry *conv)
     return 9 * conv->c * conv->k + conv_window_max(scratch_size, weights_plan_scratch(&weights));
 }
 
+// ---- after upsampling: one 2x2 convolution for each parity of rows and columns ----
+
 static winograd_plan plan_upsample_forward(const conv_geometry *conv)
 {
     const image_layout in = make_image(conv->h / 2, conv->w / 2, conv->c),
@@ -395,6 +404,7 @@ void conv_winograd_upsample_grad_input(float *restrict dx, const float *restrict
     const int64_t size = conv->c * conv->k;
     float *transposed = scratch + 16 * size, *u = transposed + 16 * size;
     conv_direct_upsample_parities(scratch, w, size);
+    // The four parities of dy are four sources, whose results are added.
     for (int q = 0; q < 4; q++) {
         const int row = q >> 1, column = q & 1;
         plan.source[q] = dy + (row * conv->w + column) * conv->k;
