@@ -31,3 +31,11 @@ plumb_status options_resolve(void *full, size_t full_size, const void *given, co
     memcpy(full, &full_size, sizeof full_size);
     return PLUMB_OK;
 }
+
+plumb_status options_check_ranges(const option_table *table, const void *options)
+{
+    char error[600];
+    return option_check(table->specs, options, error, sizeof error)
+               ? fail(PLUMB_EVALUE, "%s", error)
+               : PLUMB_OK;
+}

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "base/option.h"
 #include "base/status.h"
 
 /// Writes the first `size` bytes of `defaults`, a struct of `full_size` bytes, to `options` and
@@ -20,5 +21,9 @@ void options_init(void *options, size_t size, const void *defaults, size_t full_
 /// message. Fails with PLUMB_EVALUE if the member `size` of `given` was not set, or if it is larger
 /// than `full_size`, as in a program that was built against a newer plumb.
 plumb_status options_resolve(void *full, size_t full_size, const void *given, const char *type);
+
+/// Checks all numbers and enums of a resolved struct against its table. Fails with PLUMB_EVALUE,
+/// naming the member.
+plumb_status options_check_ranges(const option_table *table, const void *options);
 
 #endif

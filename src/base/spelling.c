@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: MIT
+// Optimal string alignment distance by dynamic programming [Wagner74], with the exchange of two
+// neighbours as a fourth operation.
 #include "base/spelling.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static int smallest(int a, int b)
+static int get_smaller(int a, int b)
 {
     return a < b ? a : b;
 }
 
 int spelling_distance(const char *a, const char *b)
 {
-    enum { LONGEST = 32 };
-    const size_t la = strlen(a), lb = strlen(b);
-    if (la > LONGEST || lb > LONGEST) return 2 * LONGEST;
-    const int m = (int)la, n = (int)lb;
-    int d[LONGEST + 1][LONGEST + 1];
+    enum { MAX_LETTERS = 32 };
+    const size_t length_a = strlen(a), length_b = strlen(b);
+    if (length_a > MAX_LETTERS || length_b > MAX_LETTERS) return 2 * MAX_LETTERS;
+    // d[i][j]: distance of the first i letters of a and the first j letters of b.
+    const int m = (int)length_a, n = (int)length_b;
+    int d[MAX_LETTERS + 1][MAX_LETTERS + 1];
     for (int i = 0; i <= m; i++) d[i][0] = i;
     for (int j = 0; j <= n; j++) d[0][j] = j;
     for (int i = 1; i <= m; i++)
         for (int j = 1; j <= n; j++) {
-            d[i][j] = smallest(smallest(d[i - 1][j], d[i][j - 1]) + 1,
-                               d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            d[i][j] = get_smaller(get_smaller(d[i - 1][j], d[i][j - 1]) + 1,
+                                  d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                d[i][j] = smallest(d[i][j], d[i - 2][j - 2] + 1);
+                d[i][j] = get_smaller(d[i][j], d[i - 2][j - 2] + 1);
         }
     return d[m][n];
 }
@@ -32,4 +36,31 @@ const char *spelling_closer(const char *word, const char *a, const char *b)
     if (!b) return a;
     if (!a) return b;
     return spelling_distance(word, b) < spelling_distance(word, a) ? b : a;
+}
+
+const char *spelling_nearest(const char *word, const char *const *words)
+{
+    const char *best = NULL;
+    for (; *words; words++) best = spelling_closer(word, best, *words);
+    return best;
+}
+
+const char *spelling_suggest(const char *word, const char *const *words)
+{
+    const char *best = spelling_nearest(word, words);
+    const int limit = get_smaller(1 + (int)(strlen(word) / 3), 3);
+    return best && spelling_distance(word, best) <= limit ? best : NULL;
+}
+
+const char *spelling_list(char *text, size_t size, const char *const *words)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; words[i] && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 !i             ? ""
+                                 : words[i + 1] ? ", "
+                                                : " or ",
+                                 words[i]);
+    return text;
 }

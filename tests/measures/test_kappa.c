@@ -403,7 +403,7 @@ TEST(what_cannot_be_measured_is_refused)
     CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, NULL, &f.truth, &opt), PLUMB_EVALUE, "centres");
     opt = plumb_kappa_defaults();
     opt.size = 0;
-    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, NULL, &f.truth, &opt), PLUMB_EVALUE, "defaults");
+    CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, NULL, &f.truth, &opt), PLUMB_EVALUE, "size");
 
     f.latent_data[5] = (double)NAN;
     CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, NULL, &f.truth, NULL), PLUMB_ENUMERIC, "latent");

@@ -210,24 +210,26 @@ TEST(options_outside_their_range_are_refused)
     REFUSED(PLUMB_EVALUE, "plumb_symetric_options.size is 0", a.opt.size = 0);
     REFUSED(PLUMB_EVALUE, "newer plumb", a.opt.size += 8);
     ACCEPTED(a.opt.size -= 8); // an older program
-    REFUSED(PLUMB_EVALUE, "the highest order is 0, it must be 1 to 8", a.opt.max_order = 0);
-    REFUSED(PLUMB_EVALUE, "the highest order is 9, it must be 1 to 8", a.opt.max_order = 9);
-    REFUSED(PLUMB_EVALUE, "a batch of 1: wanted 2 trajectories or more", a.opt.batch = 1);
-    REFUSED(PLUMB_EVALUE, "a batch of -2", a.opt.batch = -2);
-    REFUSED(PLUMB_EVALUE, "0 penalties from 0.0001", a.opt.alphas = 0);
-    REFUSED(PLUMB_EVALUE, "penalties from 0 ", a.opt.alpha_min = 0.0);
-    REFUSED(PLUMB_EVALUE, "penalties from nan", a.opt.alpha_min = (double)NAN);
-    REFUSED(PLUMB_EVALUE, "penalties from 0.5 to 0.1",
+    REFUSED(PLUMB_EVALUE, "max_order is 0; it must be a whole number from 1 to 8",
+            a.opt.max_order = 0);
+    REFUSED(PLUMB_EVALUE, "max_order is 9; it must be a whole number from 1 to 8",
+            a.opt.max_order = 9);
+    REFUSED(PLUMB_EVALUE, "batch is 1; it must be 2 trajectories or more", a.opt.batch = 1);
+    REFUSED(PLUMB_EVALUE, "batch is -2", a.opt.batch = -2);
+    REFUSED(PLUMB_EVALUE, "alphas is 0", a.opt.alphas = 0);
+    REFUSED(PLUMB_EVALUE, "alpha_min is 0", a.opt.alpha_min = 0.0);
+    REFUSED(PLUMB_EVALUE, "alpha_min is nan", a.opt.alpha_min = (double)NAN);
+    REFUSED(PLUMB_EVALUE, "alpha_min is 0.5 and alpha_max 0.1",
             (a.opt.alpha_min = 0.5, a.opt.alpha_max = 0.1));
-    REFUSED(PLUMB_EVALUE, "penalties from 0.0001 to inf", a.opt.alpha_max = (double)INFINITY);
-    REFUSED(PLUMB_EVALUE, "negative", a.opt.points = -1);
-    REFUSED(PLUMB_EVALUE, "-1 resamples: wanted 0 to 1000000", a.opt.resamples = -1);
-    REFUSED(PLUMB_EVALUE, "1000001 resamples", a.opt.resamples = 1000001);
-    REFUSED(PLUMB_EVALUE, "0 sweeps: wanted at least 1", a.opt.max_sweeps = 0);
-    REFUSED(PLUMB_EVALUE, "negative", a.opt.max_batches = -1);
-    REFUSED(PLUMB_EVALUE, "the gap and the tolerance must be positive", a.opt.gap = 0.0);
-    REFUSED(PLUMB_EVALUE, "the gap and the tolerance must be positive",
-            a.opt.tolerance = (double)NAN);
+    REFUSED(PLUMB_EVALUE, "alpha_max inf", a.opt.alpha_max = (double)INFINITY);
+    REFUSED(PLUMB_EVALUE, "points is -1", a.opt.points = -1);
+    REFUSED(PLUMB_EVALUE, "resamples is -1; it must be a whole number from 0 to 1000000",
+            a.opt.resamples = -1);
+    REFUSED(PLUMB_EVALUE, "resamples is 1000001", a.opt.resamples = 1000001);
+    REFUSED(PLUMB_EVALUE, "max_sweeps is 0", a.opt.max_sweeps = 0);
+    REFUSED(PLUMB_EVALUE, "max_batches is -1", a.opt.max_batches = -1);
+    REFUSED(PLUMB_EVALUE, "they must be positive", a.opt.gap = 0.0);
+    REFUSED(PLUMB_EVALUE, "they must be positive", a.opt.tolerance = (double)NAN);
     ACCEPTED((a.opt.alphas = 1, a.opt.max_order = 8));
 }
 

@@ -16,66 +16,10 @@
 #include "math/stats.h"
 #include "measures/forecast/frame_errors.h"
 #include "measures/forecast/lyapunov.h"
+#include "measures/forecast/options.h"
 
 // One stream of random numbers for all intervals: they resample the same trajectories together.
 enum { BOOTSTRAP_STREAM = 0x766f7265 };
-
-void plumb_forecast_options_init(plumb_forecast_options *options, size_t size)
-{
-    const plumb_forecast_options defaults = {
-        .size = sizeof(plumb_forecast_options),
-        .frames = PLUMB_FORECAST_FRAMES_PLAIN,
-        .split = 60,
-        .extrapolate = 60,
-        .inference = 5,
-        .target = 60,
-        .threshold = 0.025,
-        .backward_count = PLUMB_FORECAST_COUNT_FROM_INFERRED,
-        .average = PLUMB_FORECAST_AVERAGE_MEDIAN,
-        .batch = 5,
-        .resamples = 2000,
-        .seed = 1,
-    };
-    options_init(options, size, &defaults, sizeof defaults);
-}
-
-// Frame counts beyond this are a slip of the hand; below it their sums cannot overflow.
-static const int64_t most_frames = INT64_C(1) << 40;
-
-static plumb_status check_count(const char *name, int64_t value, int64_t least, int64_t most)
-{
-    if (value >= least && value <= most) return PLUMB_OK;
-    return fail(PLUMB_EVALUE, "%s is %lld; it can be %lld to %lld", name, (long long)value,
-                (long long)least, (long long)most);
-}
-
-static plumb_status check_options(plumb_forecast_options *out, const plumb_forecast_options *opt)
-{
-    *out = plumb_forecast_defaults();
-    plumb_status st = options_resolve(out, sizeof *out, opt, "plumb_forecast_options");
-    if (st) return st;
-    // A model that predicts each frame from the one before is not scored on its first; one that is
-    // scored on all it sees need not predict more, and HGN does not.
-    const int64_t least_target = out->frames == PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE      ? 2
-                                 : out->frames == PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE ? 0
-                                                                                          : 1;
-    if ((st = check_count("frames", (int64_t)out->frames, 0,
-                          PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE)) ||
-        (st = check_count("backward_count", (int64_t)out->backward_count, 0,
-                          PLUMB_FORECAST_COUNT_PUBLISHED)) ||
-        (st = check_count("average", (int64_t)out->average, 0, PLUMB_FORECAST_AVERAGE_MEAN)) ||
-        (st = check_count("split", out->split, 0, most_frames)) ||
-        (st = check_count("extrapolate", out->extrapolate, 0, most_frames)) ||
-        (st = check_count("inference", out->inference, 1, most_frames)) ||
-        (st = check_count("target", out->target, least_target, most_frames)) ||
-        (st = check_count("batch", out->batch, 0, INT64_MAX)) ||
-        (st = check_count("resamples", out->resamples, 0, 100000000)) ||
-        (st = check_count("threads", out->threads, 0, PARALLEL_MAX_THREADS)))
-        return st;
-    if (!(out->threshold >= 0.0) || isinf(out->threshold))
-        return fail(PLUMB_EVALUE, "threshold is %g; it must be a number from 0 on", out->threshold);
-    return PLUMB_OK;
-}
 
 // In one sentence, why the mean over a window is not a number.
 static const char *why_undefined(arena *mem, const frame_errors *e, forecast_window window)
@@ -293,8 +237,9 @@ plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *pred
 {
     assert(out && truth && prediction);
     const double start = clock_now();
-    plumb_forecast_options checked;
-    plumb_status st = check_options(&checked, opt);
+    plumb_forecast_options checked = plumb_forecast_defaults();
+    plumb_status st = options_resolve(&checked, sizeof checked, opt, "plumb_forecast_options");
+    if (!st) st = forecast_options_check(&checked);
     if (st) return st;
 
     plumb_forecast result = {0};

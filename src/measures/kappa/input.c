@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "measures/fit/phase_space_check.h"
 #include "measures/kappa/kappa.h"
+#include "measures/kappa/options.h"
 
 // More states than these sharpen nothing, and are thinned out evenly in time.
 enum { MOST_ROWS = 12000, SEARCH_ROWS = 2000, FEWEST_TRAJECTORIES = 4 };
@@ -14,18 +15,6 @@ enum { MOST_ROWS = 12000, SEARCH_ROWS = 2000, FEWEST_TRAJECTORIES = 4 };
 // What moves by less than this share of its variance is constant along a trajectory: learnt
 // constants drift.
 static const double nearly_constant = 1e-3;
-
-static plumb_status check_options(const plumb_kappa_options *o)
-{
-    if (o->centres < 1 || o->centres > 4000 || o->state_centres < 1 || o->state_centres > 4000)
-        return fail(PLUMB_EVALUE, "%lld and %lld centres: wanted 1 to 4000", (long long)o->centres,
-                    (long long)o->state_centres);
-    if (o->resamples < 0 || o->resamples > 1000000)
-        return fail(PLUMB_EVALUE, "%lld resamples: wanted 0 to 1000000", (long long)o->resamples);
-    if (!isfinite(o->kappa_bar) || !isfinite(o->r2_bar))
-        return fail(PLUMB_EVALUE, "bars must be finite");
-    return PLUMB_OK;
-}
 
 static plumb_status check_momenta(const plumb_array *momenta, const plumb_array *latent)
 {
@@ -103,7 +92,7 @@ plumb_status kappa_input_read(kappa_rows *out, arena *mem, const plumb_array *la
                               const plumb_kappa_options *opt)
 {
     *out = (kappa_rows){0};
-    plumb_status st = check_options(opt);
+    plumb_status st = kappa_options_check(opt);
     if (!st) st = phase_space_check(latent, truth);
     if (!st) st = check_momenta(momenta, latent);
     if (!st) st = choose(out, mem, latent, momenta, truth, opt);

@@ -18,20 +18,6 @@
 
 enum { STREAM_KAPPA = 21 };
 
-void plumb_kappa_options_init(plumb_kappa_options *options, size_t size)
-{
-    const plumb_kappa_options defaults = {
-        .size = sizeof(plumb_kappa_options),
-        .kappa_bar = 0.9,
-        .r2_bar = 0.9,
-        .centres = 400,
-        .state_centres = 250,
-        .resamples = 2000,
-        .seed = 1,
-    };
-    options_init(options, size, &defaults, sizeof defaults);
-}
-
 // --- the number ---------------------------------------------------------------------------------
 
 typedef struct sums {

@@ -19,6 +19,7 @@
 #include "measures/surprise/isolation_forest.h"
 #include "measures/surprise/observation_set.h"
 #include "measures/surprise/one_class_svm.h"
+#include "measures/surprise/options.h"
 #include "measures/surprise/scorers.h"
 #include "measures/surprise/tuple_metrics.h"
 #include "measures/surprise/uniformity.h"
@@ -44,73 +45,6 @@ plumb_scorer plumb_scorer_find(const char *name)
 bool plumb_scorer_available(plumb_scorer scorer)
 {
     return scorer != PLUMB_SCORER_OCSVM || one_class_svm_load() == PLUMB_OK;
-}
-
-void plumb_surprise_options_init(plumb_surprise_options *options, size_t size)
-{
-    plumb_surprise_options defaults = {
-        .size = sizeof(plumb_surprise_options),
-        .k = 50,
-        .gamma = 0.01,
-        .normalise = true,
-        .share = 0.2,
-        .frames = PLUMB_SURPRISE_FRAMES_MEAN,
-        .pca = PLUMB_SURPRISE_PCA_RECON,
-        .nu = 0.5,
-        .tolerance = 1e-6,
-        .trees = 100,
-        .sample = 256,
-        .temperature = 1.0,
-        .prior = 0.5,
-        .type1 = 0.05,
-        .resamples = 2000,
-        .seed = 1,
-    };
-    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) defaults.gammas[i] = (double)NAN;
-    options_init(options, size, &defaults, sizeof defaults);
-}
-
-// ---- options ----
-
-static plumb_status check_count(const char *name, int64_t value, int64_t least, int64_t most)
-{
-    if (value >= least && value <= most) return PLUMB_OK;
-    return fail(PLUMB_EVALUE, "%s is %lld; it can be %lld to %lld", name, (long long)value,
-                (long long)least, (long long)most);
-}
-
-static plumb_status check_open(const char *name, double value, double low, double high)
-{
-    if (value > low && value < high) return PLUMB_OK;
-    return fail(PLUMB_EVALUE, "%s is %g; it must be between %g and %g", name, value, low, high);
-}
-
-static plumb_status check_options(plumb_surprise_options *out, const plumb_surprise_options *opt)
-{
-    *out = plumb_surprise_defaults();
-    plumb_status st = options_resolve(out, sizeof *out, opt, "plumb_surprise_options");
-    if (st) return st;
-    const double huge = 1e300;
-    if ((st = check_count("k", out->k, 1, INT64_MAX)) ||
-        (st = check_count("trees", out->trees, 1, 100000)) ||
-        (st = check_count("sample", out->sample, 2, ISOLATION_FOREST_MAX_SAMPLE)) ||
-        (st = check_count("frames", (int64_t)out->frames, 0, PLUMB_SURPRISE_FRAMES_SUM)) ||
-        (st = check_count("pca", (int64_t)out->pca, 0, PLUMB_SURPRISE_PCA_SHYU)) ||
-        (st = check_count("resamples", out->resamples, 0, 100000000)) ||
-        (st = check_count("threads", out->threads, 0, PARALLEL_MAX_THREADS)) ||
-        (st = check_open("gamma", out->gamma, -huge, huge)) ||
-        (st = check_open("share", out->share, 0.0, 1.0)) ||
-        (st = check_open("nu", out->nu, 0.0, 1.0)) ||
-        (st = check_open("tolerance", out->tolerance, 0.0, 1.0)) ||
-        (st = check_open("temperature", out->temperature, 0.0, huge)) ||
-        (st = check_open("prior", out->prior, 0.0, 1.0)) ||
-        (st = check_open("type1", out->type1, 0.0, 1.0)))
-        return st;
-    for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
-        if (isinf(out->gammas[i]))
-            return fail(PLUMB_EVALUE, "gamma of %s is not finite",
-                        plumb_scorer_name((plumb_scorer)i));
-    return PLUMB_OK;
 }
 
 // ---- which scorers ----
@@ -460,9 +394,10 @@ plumb_status plumb_surprise_measure(plumb_surprise *out, const plumb_surprise_in
 {
     assert(out && input);
     const double start = clock_now();
-    plumb_surprise_options checked;
+    plumb_surprise_options checked = plumb_surprise_defaults();
     plumb_surprise_input in = {0};
-    plumb_status st = check_options(&checked, opt);
+    plumb_status st = options_resolve(&checked, sizeof checked, opt, "plumb_surprise_options");
+    if (!st) st = surprise_options_check(&checked);
     if (!st) st = options_resolve(&in, sizeof in, input, "plumb_surprise_input");
     if (st) return st;
 

@@ -6,37 +6,8 @@
 #include "base/status.h"
 #include "math/rng.h"
 #include "measures/fit/phase_space_check.h"
+#include "measures/symetric/options.h"
 #include "measures/symetric/symetric.h"
-
-static plumb_status check_options(const plumb_symetric_options *o)
-{
-    if (o->max_order < 1 || o->max_order > POLY_MAX_ORDER)
-        return fail(PLUMB_EVALUE, "the highest order is %d, it must be 1 to %d", o->max_order,
-                    POLY_MAX_ORDER);
-    if (o->alphas < 1 || o->alphas > 1000 || !(o->alpha_min > 0.0) ||
-        !(o->alpha_max >= o->alpha_min) || !isfinite(o->alpha_max))
-        return fail(PLUMB_EVALUE,
-                    "%lld penalties from %g to %g: wanted 1 to 1000, positive, rising",
-                    (long long)o->alphas, o->alpha_min, o->alpha_max);
-    if (o->batch < -1 || o->batch == 1)
-        return fail(PLUMB_EVALUE, "a batch of %lld: wanted 2 trajectories or more, or 0 for all",
-                    (long long)o->batch);
-    if (o->points < 0 || o->max_batches < 0 || o->max_features < 0)
-        return fail(PLUMB_EVALUE, "points, batches and features cannot be negative");
-    if (o->resamples < 0 || o->resamples > 1000000)
-        return fail(PLUMB_EVALUE, "%lld resamples: wanted 0 to 1000000", (long long)o->resamples);
-    if (o->max_sweeps < 1)
-        return fail(PLUMB_EVALUE, "%lld sweeps: wanted at least 1", (long long)o->max_sweeps);
-    if (!(o->gap > 0.0) || !(o->tolerance > 0.0))
-        return fail(PLUMB_EVALUE, "the gap and the tolerance must be positive");
-    const double finite[] = {o->r2_bar,       o->sym_bar, o->sym_cap, o->degenerate_bar,
-                             o->variance_bar, o->kl_bar,  o->shift,   o->weight_tolerance};
-    for (size_t i = 0; i < sizeof finite / sizeof *finite; i++)
-        if (!isfinite(finite[i])) return fail(PLUMB_EVALUE, "bars and tolerances must be finite");
-    if (o->threads < 0)
-        return fail(PLUMB_EVALUE, "%d threads: wanted 1 or more, or 0 for all cores", o->threads);
-    return PLUMB_OK;
-}
 
 static plumb_status check_shapes(const plumb_array *latent, const plumb_array *truth,
                                  const plumb_array *variance)
@@ -212,8 +183,7 @@ plumb_status symetric_input(symetric_batch_input *in, int64_t *dropped, symetric
                             const plumb_array *latent, const plumb_array *truth,
                             const plumb_array *variance, const plumb_symetric_options *opt)
 {
-    plumb_status st = check_options(opt);
-    if (!st) st = symetric_network_check(opt);
+    plumb_status st = symetric_options_check(opt);
     if (!st) st = check_shapes(latent, truth, variance);
     if (st) return st;
     *in = (symetric_batch_input){

@@ -48,41 +48,6 @@ int64_t symetric_required_trajectories(int64_t latents, int64_t states, int64_t 
     return count;
 }
 
-plumb_status symetric_network_check(const plumb_symetric_options *opt)
-{
-    if (opt->method != PLUMB_SYMETRIC_METHOD_MLP) return PLUMB_OK;
-    if (opt->mode == PLUMB_SYMETRIC_MODE_REFERENCE)
-        return fail(PLUMB_EVALUE, "no code of the network was published, so there is nothing for "
-                                  "the reference mode to repeat");
-    if (opt->network_layers < 2 || opt->network_layers > MLP_MOST_LAYERS ||
-        opt->network_width < 0 || opt->network_width > 1024)
-        return fail(PLUMB_EVALUE, "%d layers of %lld units: wanted 2 to %d of 1 to 1024",
-                    opt->network_layers, (long long)opt->network_width, MLP_MOST_LAYERS);
-    if (opt->network_updates < 1 || opt->network_rows < 1 || opt->network_starts < 1 ||
-        opt->network_starts > 1000)
-        return fail(PLUMB_EVALUE,
-                    "%lld updates of %lld rows from %lld starts: wanted 1 of each at least, and "
-                    "1000 starts at most",
-                    (long long)opt->network_updates, (long long)opt->network_rows,
-                    (long long)opt->network_starts);
-    if (!(opt->network_rate > 0.0) || !isfinite(opt->network_rate) ||
-        !(opt->network_ridge >= 0.0) || !isfinite(opt->network_ridge))
-        return fail(PLUMB_EVALUE,
-                    "a rate of %g and a ridge of %g: wanted one above 0 and one not "
-                    "below",
-                    opt->network_rate, opt->network_ridge);
-    if (opt->network_components < 0 || opt->network_components > 4096)
-        return fail(PLUMB_EVALUE, "%lld components: wanted 1 to 4096, or 0 for all latents",
-                    (long long)opt->network_components);
-    if (opt->network_heldout < 1 || opt->network_points_per_parameter < 0 ||
-        opt->network_points_per_parameter > 1000000)
-        return fail(PLUMB_EVALUE,
-                    "%lld trajectories held out and %lld points a parameter: wanted 1 at least, "
-                    "and 0 to 1000000",
-                    (long long)opt->network_heldout, (long long)opt->network_points_per_parameter);
-    return PLUMB_OK;
-}
-
 // Those held out first, each part in the order of the arrays; their points go with them.
 static plumb_status part_trajectories(symetric_batch_input *in, arena *mem, int64_t heldout)
 {

@@ -16,44 +16,6 @@
 #include "measures/symetric/batch.h"
 #include "measures/symetric/symetric.h"
 
-void plumb_symetric_options_init(plumb_symetric_options *options, size_t size)
-{
-    const plumb_symetric_options defaults = {
-        .size = sizeof(plumb_symetric_options),
-        .mode = PLUMB_SYMETRIC_MODE_CONVERGED,
-        .batch = -1,
-        .max_order = 5,
-        .order_one_above = 32,
-        .r2_bar = 0.9,
-        .sym_bar = 0.05,
-        .sym_cap = 1000.0,
-        .degenerate_bar = 1e-4,
-        .points = 10,
-        .shift = 1e-6,
-        .weight_tolerance = 1e-3,
-        .alphas = 10,
-        .alpha_min = 1e-4,
-        .alpha_max = 0.31622776601683794, // 10^-0.5
-        .max_sweeps = 1000,
-        .tolerance = 1e-4,
-        .gap = 1e-11,
-        .variance_bar = 0.5,
-        .kl_bar = 0.01,
-        .resamples = 2000,
-        .seed = 1,
-        .network_layers = 4,
-        .network_updates = 6000,
-        .network_rows = 3840,
-        .network_rate = 0.01,
-        .network_starts = 2,
-        .network_heldout = 50,
-        .network_points_per_parameter = 1000,
-        .network_components = PCA_MAX_COMPONENTS,
-        .max_features = 10000,
-    };
-    options_init(options, size, &defaults, sizeof defaults);
-}
-
 // --- all batches --------------------------------------------------------------------------------
 
 typedef struct batch_job {

@@ -23,9 +23,6 @@ plumb_status symetric_input(symetric_batch_input *in, int64_t *dropped, symetric
 
 plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in);
 
-/// Are the settings of the network good ones?
-plumb_status symetric_network_check(const plumb_symetric_options *o);
-
 /// The same by a network: one batch, of the trajectories kept from it, which come first in `in`
 /// afterwards.
 plumb_status symetric_network(symetric_work *out, plumb_symetric_training *training,
