@@ -7,6 +7,7 @@
 #include "plumb/array.h"
 #include "plumb/audit.h"
 #include "plumb/dataset.h"
+#include "plumb/distributed.h"
 #include "plumb/evaluation.h"
 #include "plumb/file.h"
 #include "plumb/forecast.h"

@@ -48,8 +48,6 @@ typedef enum plumb_scorer {
 PLUMB_API const char *plumb_scorer_name(plumb_scorer scorer);
 /// The scorer of this name, or PLUMB_SCORER_COUNT.
 PLUMB_API plumb_scorer plumb_scorer_find(const char *name);
-/// Is it part of this build on this machine? Only ocsvm, which needs libsvm, may not be.
-PLUMB_API bool plumb_scorer_available(plumb_scorer scorer);
 
 /// How the frames of a clip become its surprise.
 typedef enum plumb_surprise_frames {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What this build and this machine can do.
+// What this build and this machine can do, and what the options structs are made of.
 #ifndef PLUMB_SYSTEM_H
 #define PLUMB_SYSTEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "plumb/record.h"
 #include "plumb/status.h"
@@ -10,51 +14,58 @@
 extern "C" {
 #endif
 
-/// "avx512", "avx2" or "portable": the kernels in use.
-PLUMB_API const char *plumb_system_instructions(void);
+/// What this build and this machine can do. Strings are constant and never freed.
+typedef struct plumb_system_info {
+    const char *instructions; ///< Kernels in use: "avx512", "avx2" or "portable".
+    int threads;              ///< Threads that an option of 0 means; see plumb_system_threads().
+    int cores;                ///< Cores this process may use.
+    const char *blas;         ///< Kernels of OpenBLAS, as "Haswell", or "none".
+    const char *blas_version; ///< As "OpenBLAS 0.3.21", or "".
+    /// Value that OPENBLAS_CORETYPE should have, if the host program loaded OpenBLAS with the wrong
+    /// kernels before plumb could correct them (OpenMathLib/OpenBLAS#4267); else NULL.
+    const char *blas_fix;
+    const char *compiler;   ///< Compiler of this library, as "gcc 12.2.0".
+    const char *build_type; ///< As "Release".
+    bool hdf5;              ///< .h5 files can be read and written.
+    bool libsvm;            ///< The scorer ocsvm is available.
+    bool mpi;               ///< This build can run under mpirun.
+} plumb_system_info;
 
-/// Threads that work when an option says 0: PLUMB_THREADS, else the cores this process may use.
+/// Fills `info`. Loads OpenBLAS if it was not loaded before.
+PLUMB_API void plumb_system_get_info(plumb_system_info *info);
+
+/// Number of threads that an option of 0 means: PLUMB_THREADS, or the cores this process may use.
 PLUMB_API int plumb_system_threads(void);
 
-/// The cores this process may use.
-PLUMB_API int plumb_system_cores(void);
-
-/// The kernel set of OpenBLAS, "Haswell", "Zen" ...; "none" if there is no OpenBLAS. plumb loads it
-/// when it is first needed (asking here counts) and mends its choice of kernels: version 0.3.21
-/// does not know recent processors and falls back to kernels of 2004, five times slower
-/// (OpenMathLib/OpenBLAS#4267).
-PLUMB_API const char *plumb_system_blas(void);
-
-/// "OpenBLAS 0.3.21", or "".
-PLUMB_API const char *plumb_system_blas_version(void);
-
-/// What OPENBLAS_CORETYPE should be, if the host program had loaded OpenBLAS with the wrong kernels
-/// before plumb could mend them; else NULL.
-PLUMB_API const char *plumb_system_blas_fix(void);
-
-/// The compiler that made this library, and the kind of build, "Release".
-PLUMB_API const char *plumb_system_compiler(void);
-PLUMB_API const char *plumb_system_build_type(void);
-
-/// Everything above and the optional parts, as a record.
+/// Writes the info as a record.
 PLUMB_API void plumb_system_record(plumb_record *record);
 
-// ---- several processes ----
-//
-// Several processes at one work: what a program started by mpirun calls around plumb_training_run
-// and plumb_sweep_run.
+/// Type of a member of an options struct.
+typedef enum plumb_option_kind {
+    PLUMB_OPTION_BOOL,
+    PLUMB_OPTION_STRING, ///< const char *
+    PLUMB_OPTION_INT,
+    PLUMB_OPTION_INT64,
+    PLUMB_OPTION_UINT64,
+    PLUMB_OPTION_DOUBLE,
+    PLUMB_OPTION_ENUM,    ///< an enum whose values 0, 1, .. are `words`
+    PLUMB_OPTION_POINTER, ///< a pointer to `type`, or, as "bool[8]", an array in the struct
+} plumb_option_kind;
 
-/// Joins the other processes that mpirun (or srun with PMIx) started; alone, it does nothing and
-/// costs nothing. Then plumb_training_run is one training that all ranks share, and plumb_sweep_run
-/// one study. Call it once, on the main thread. Fails with PLUMB_EMISSING if there are others and
-/// this build or machine has no MPI.
-PLUMB_API plumb_status plumb_distributed_init(void);
-/// Leaves them. `failed`: this rank alone has failed, so the others are ended too.
-PLUMB_API void plumb_distributed_finalize(bool failed);
+/// A member of an options struct. The command line and Python are built from it.
+typedef struct plumb_option_info {
+    const char *name;         ///< Name of the member.
+    plumb_option_kind kind;   ///< Its type.
+    size_t offset;            ///< Its offset in the struct, in bytes.
+    const char *const *words; ///< Names of an enum's values, NULL at the end; else NULL.
+    double low, high;         ///< Range of a number, both included; both 0: any.
+    const char *help;         ///< What it is, in one sentence.
+    const char *type;         ///< PLUMB_OPTION_POINTER: what it points to; else NULL.
+} plumb_option_info;
 
-PLUMB_API int plumb_distributed_rank(void);       ///< 0 if alone
-PLUMB_API int plumb_distributed_size(void);       ///< 1 if alone
-PLUMB_API bool plumb_distributed_available(void); ///< was plumb built with MPI?
+/// Member number `index` of the struct plumb_NAME, as "symetric_options"; `size` is not counted.
+/// False past the last member and for an unknown struct.
+PLUMB_API bool plumb_option_info_at(plumb_option_info *info, const char *name, int64_t index);
 
 #ifdef __cplusplus
 }

@@ -18,25 +18,14 @@ LETTERS = {"z": ctypes.c_size_t, "i": ctypes.c_int, "q": ctypes.c_int64, "Q": ct
            "d": ctypes.c_double, "b": ctypes.c_bool, "s": ctypes.c_char_p, "p": ctypes.c_void_p,
            "B": ctypes.c_uint8}
 STRUCTS = {
-    "array": f"data:p dtype:i ndim:i shape:q{MAX_DIMS}",
     "named_array": "name:s array:array",
     "interval": "low:d high:d",
     "symetric_training": "width:q parameters:q trajectories:q points:q loss:d r2:d components:q",
-    "symetric_options":
-        "size:z mode:i batch:q max_batches:q max_order:i order_one_above:q r2_bar:d sym_bar:d sym_cap:d "
-        "degenerate_bar:d points:q shift:d weight_tolerance:d alphas:q alpha_min:d alpha_max:d "
-        "max_sweeps:q tolerance:d gap:d mask:i variance_bar:d kl_bar:d r2:i scale:i nonfinite:i "
-        "resamples:q seed:Q threads:i eval_index:array* method:i network_width:q network_layers:i "
-        "network_updates:q network_rows:q network_rate:d network_ridge:d network_starts:q network_heldout:q "
-        "network_points_per_parameter:q network_few_points:b network_components:q max_features:q",
     "symetric":
         "r2:d sym:d symetric:d r2_heldout:d rho:d degenerate:b why:s order:i alpha:d trajectories:q "
         "dropped:q steps:q n:q m:q unconverged:q r2_ci:interval sym_ci:interval symetric_ci:interval "
         "r2_heldout_ci:interval latents:q latents_used:q* items:p batches:p batch_count:q mode:i "
         "seconds:d input_hash:B33 memory:p method:i training:symetric_training",
-    "kappa_options":
-        "size:z estimator:i kappa_bar:d r2_bar:d centres:q state_centres:q symplectic:b drop_nonfinite:b "
-        "resamples:q seed:Q angles:b*",
     "kappa":
         "measured:b kappa:d kappa_ci:interval canonical:i why:s r2_state:d r2_latent:d r2_local:d c:d form_error:d "
         "form_low:d form_high:d symplectic_r2:d n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
@@ -48,9 +37,6 @@ STRUCTS = {
     "phase_space":
         "verdict:i why:s has_polynomial:b has_network:b polynomial:symetric network:symetric kappa:kappa sym_floor:d "
         "canonical_dims:q",
-    "forecast_options":
-        "size:z frames:i split:q extrapolate:q inference:q target:q threshold:d backward_count:i "
-        "average:i batch:q resamples:q seed:Q threads:i",
     "lyapunov": "exponent:d ci:interval why:s",
     "forecast_mse":
         "relative:d published:d ci:interval published_ci:interval first:q frames:q why:s "
@@ -63,10 +49,6 @@ STRUCTS = {
         "forward:forecast_direction backward:forecast_direction vpt:d vpt_relative:d vpt_ci:interval "
         "vpt_per_trajectory:d* trajectories:q steps:q height:q width:q channels:q lyapunov:lyapunov seconds:d "
         "input_hash:B33 memory:p",
-    "surprise_options":
-        f"size:z scorers:b{len(SCORERS)} k:q gamma:d gammas:d{len(SCORERS)} normalise:b share:d frames:i "
-        "pca:i nu:d tolerance:d trees:q sample:q temperature:d prior:d type1:d resamples:q seed:Q "
-        "threads:i",
     "surprise_input":
         "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
         "surprise_voe:array* concept:array*",
@@ -116,23 +98,11 @@ STRUCTS = {
     "rollout_options": "size:z count:q steps:q first:q world:s data:s backward:b threads:i",
 }
 
-# Words for the fields that are enums: what --help of the program calls them.
-WORDS = {
-    ("symetric_options", "method"): ("pr", "mlp"),
-    ("kappa_options", "estimator"): ("network", "gaussian", "polynomial"),
-    ("symetric_options", "mode"): ("converged", "reference"),
-    ("symetric_options", "mask"): ("variance", "kl", "none"),
-    ("symetric_options", "r2"): ("residual", "explained"),
-    ("symetric_options", "scale"): ("mean-max", "minimise"),
-    ("symetric_options", "nonfinite"): ("by-mode", "refuse", "drop", "mean"),
-    ("forecast_options", "frames"): ("plain", "overlap-by-one", "no-overlap", "include-inference",
-                                     "autoregressive"),
-    ("forecast_options", "backward_count"): ("inferred", "published"),
-    ("forecast_options", "average"): ("median", "mean"),
-    ("surprise_options", "frames"): ("mean", "max", "sum"),
-    ("surprise_options", "pca"): ("recon", "shyu"),
-    ("world_options", "colors"): ("world", "fixed", "six"),
-}
+# Words of the enums that plumb_option_info does not describe.
+WORDS = {("world_options", "colors"): ("world", "fixed", "six")}
+
+# Options structs that the library describes member by member, through plumb_option_info_at.
+DESCRIBED = ("symetric_options", "kappa_options", "forecast_options", "surprise_options")
 
 types = {}
 
@@ -146,9 +116,62 @@ def _type(word):
     return kind * int(rest) if rest else kind
 
 
+def _load():
+    here = Path(__file__).parent / "libplumb.so"
+    path = os.environ.get("PLUMB_LIBRARY") or str(here)
+    try:
+        return ctypes.CDLL(path)
+    except OSError as why:
+        raise ImportError(f"{path}: {why}; install the package with pip, or name the library in PLUMB_LIBRARY") from None
+
+
+lib = _load()
+
+
+class OptionInfo(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("kind", ctypes.c_int), ("offset", ctypes.c_size_t),
+                ("words", ctypes.POINTER(ctypes.c_char_p)), ("low", ctypes.c_double), ("high", ctypes.c_double),
+                ("help", ctypes.c_char_p), ("type", ctypes.c_char_p)]
+
+
+lib.plumb_option_info_at.restype = ctypes.c_bool
+lib.plumb_option_info_at.argtypes = [ctypes.POINTER(OptionInfo), ctypes.c_char_p, ctypes.c_int64]
+KINDS = "bsiqQdi"  # letters of plumb_option_kind, without the pointer
+
+
+def _describe(struct):
+    """The members of an options struct as (name, ctype), and its enums into WORDS."""
+    members, info = [(0, "size", ctypes.c_size_t)], OptionInfo()
+    for index in range(1000):
+        if not lib.plumb_option_info_at(ctypes.byref(info), struct.encode(), index):
+            break
+        name = info.name.decode()
+        if info.kind < len(KINDS):
+            kind = LETTERS[KINDS[info.kind]]
+        else:
+            word = info.type.decode()
+            base, _, count = word.rstrip("]").partition("[")
+            base = {"bool": "b", "double": "d"}.get(base, base)
+            kind = _type(base + (count or "*"))
+        if info.words:
+            words = []
+            while info.words[len(words)]:
+                words.append(info.words[len(words)].decode())
+            WORDS[struct, name] = tuple(words)
+        members.append((info.offset, name, kind))
+    return [(name, kind) for _, name, kind in sorted(members, key=lambda member: member[0])]
+
+
+def _structure(name, fields):
+    types[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+_structure("array", [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("ndim", ctypes.c_int),
+                     ("shape", ctypes.c_int64 * MAX_DIMS)])
+for _name in DESCRIBED:
+    _structure(_name, _describe(_name))
 for _name, _fields in STRUCTS.items():
-    types[_name] = type(_name, (ctypes.Structure,),
-                        {"_fields_": [(f.split(":")[0], _type(f.split(":")[1])) for f in _fields.split()]})
+    _structure(_name, [(f.split(":")[0], _type(f.split(":")[1])) for f in _fields.split()])
 
 
 # ---- what can go wrong ----
@@ -196,17 +219,6 @@ ERRORS = {"EFILE": FileError, "EFORMAT": FormatError, "ESHAPE": ShapeError, "EVA
 
 
 # ---- the library ----
-
-def _load():
-    here = Path(__file__).parent / "libplumb.so"
-    path = os.environ.get("PLUMB_LIBRARY") or str(here)
-    try:
-        return ctypes.CDLL(path)
-    except OSError as why:
-        raise ImportError(f"{path}: {why}; install the package with pip, or name the library in PLUMB_LIBRARY") from None
-
-
-lib = _load()
 
 # Result, name, arguments: as _type reads them, "" nothing.
 FUNCTIONS = """

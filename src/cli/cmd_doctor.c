@@ -16,52 +16,49 @@ static const cli_option rows[] = {
     {0},
 };
 
-static void line(const char *part, const char *found, const char *verdict)
+static void print_part(const char *part, const char *found, const char *assessment)
 {
-    printf("  %-13s %-26s %s\n", part, found, verdict);
+    printf("  %-13s %-26s %s\n", part, found, assessment);
 }
 
-// Returns how many things are off.
-static int table(void)
+static void print_info(const plumb_system_info *info)
 {
     char text[96];
-    int off = 0;
-    const char *instructions = plumb_system_instructions();
-    const char *remedy = plumb_system_blas_fix();
-    const int threads = plumb_system_threads(), cores = plumb_system_cores();
-
     printf("plumb %s on this machine\n\n", plumb_version());
-    snprintf(text, sizeof text, "%s, %s", plumb_system_compiler(), plumb_system_build_type());
-    line("build", text, "fine");
-    line("instructions", instructions,
-         instructions[0] == 'p' ? "fine, but newer processors are faster" : "fine");
-    snprintf(text, sizeof text, "%d for %d core%s", threads, cores, cores == 1 ? "" : "s");
-    line("threads", text, threads == cores ? "fine" : "as PLUMB_THREADS says");
-    snprintf(text, sizeof text, "%s, %s", plumb_system_blas(), plumb_system_blas_version());
-    line("BLAS kernels", text, remedy ? "SLOW" : "fine");
-    line("HDF5", plumb_file_hdf5() ? "yes" : "no", plumb_file_hdf5() ? "fine" : "MISSING");
-    const bool svm = plumb_scorer_available(PLUMB_SCORER_OCSVM);
-    line("libsvm", svm ? "yes" : "no", svm ? "fine" : "MISSING");
-    line("MPI", plumb_distributed_available() ? "yes" : "not in this build",
-         plumb_distributed_available() ? "loaded under mpirun" : "only mpirun needs it");
-    line("oneDNN", "not in this build", "nothing here needs it");
+    snprintf(text, sizeof text, "%s, %s", info->compiler, info->build_type);
+    print_part("build", text, "fine");
+    print_part("instructions", info->instructions,
+               info->instructions[0] == 'p' ? "fine, but newer processors are faster" : "fine");
+    snprintf(text, sizeof text, "%d for %d core%s", info->threads, info->cores,
+             info->cores == 1 ? "" : "s");
+    print_part("threads", text, info->threads == info->cores ? "fine" : "as PLUMB_THREADS says");
+    snprintf(text, sizeof text, "%s, %s", info->blas, info->blas_version);
+    print_part("BLAS kernels", text, info->blas_fix ? "SLOW" : "fine");
+    print_part("HDF5", info->hdf5 ? "yes" : "no", info->hdf5 ? "fine" : "MISSING");
+    print_part("libsvm", info->libsvm ? "yes" : "no", info->libsvm ? "fine" : "MISSING");
+    print_part("MPI", info->mpi ? "yes" : "not in this build",
+               info->mpi ? "loaded under mpirun" : "only mpirun needs it");
+    print_part("oneDNN", "not in this build", "not needed");
     putchar('\n');
+}
 
-    if (remedy && ++off)
+// Prints what to do about each problem. Returns how many there are.
+static int print_problems(const plumb_system_info *info)
+{
+    int problems = 0;
+    if (info->blas_fix && ++problems)
         printf(
-            "OpenBLAS was loaded before plumb could mend its choice of kernels, which are far "
-            "older "
-            "than\n"
-            "this processor and several times slower. Set OPENBLAS_CORETYPE=%s, or install a newer "
-            "OpenBLAS.\n",
-            remedy);
-    if (!plumb_file_hdf5() && ++off)
-        puts("Files that end in .h5 cannot be read or written. Install libhdf5-dev and build "
-             "again, or\n"
-             "keep the helper plumb-h5 where plumb was installed. .npy and .npz work without it.");
-    if (!svm && ++off)
+            "OpenBLAS was loaded before plumb could choose its kernels. They are far older than\n"
+            "this processor and several times slower. Set OPENBLAS_CORETYPE=%s, or install a\n"
+            "newer OpenBLAS.\n",
+            info->blas_fix);
+    if (!info->hdf5 && ++problems)
+        puts("Files that end in .h5 cannot be read or written. Install libhdf5-dev and build\n"
+             "again, or keep the helper plumb-h5 where plumb was installed. .npy and .npz work\n"
+             "without it.");
+    if (!info->libsvm && ++problems)
         puts("The scorer ocsvm of plumb surprise is left out. Install libsvm-dev and build again.");
-    return off;
+    return problems;
 }
 
 static int run(void *given, int files, char **file)
@@ -69,7 +66,10 @@ static int run(void *given, int files, char **file)
     const settings *s = given;
     if (files) return cli_error(&cmd_doctor, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
     if (!s->json) {
-        if (!table()) puts("All is well.");
+        plumb_system_info info;
+        plumb_system_get_info(&info);
+        print_info(&info);
+        if (!print_problems(&info)) puts("All is well.");
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();

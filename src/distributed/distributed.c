@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "plumb/system.h"
+// The public functions for several processes.
+#include "plumb/distributed.h"
 
 #include "distributed/comm.h"
 
@@ -21,9 +22,4 @@ int plumb_distributed_rank(void)
 int plumb_distributed_size(void)
 {
     return comm_size();
-}
-
-bool plumb_distributed_available(void)
-{
-    return comm_available();
 }

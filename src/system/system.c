@@ -6,72 +6,56 @@
 #include <sched.h>
 
 #include "base/parallel_for.h"
+#include "distributed/comm.h"
+#include "io/hdf5/client.h"
 #include "math/blas.h"
 #include "math/vector.h"
-#include "plumb/file.h"
-#include "plumb/surprise.h"
-
-const char *plumb_system_instructions(void)
-{
-    return vector_instructions();
-}
+#include "measures/surprise/scorers.h"
 
 int plumb_system_threads(void)
 {
     return parallel_threads();
 }
 
-int plumb_system_cores(void)
+static int count_cores(void)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set)) return 1;
-    return CPU_COUNT(&set);
+    return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
 }
 
-const char *plumb_system_blas(void)
+void plumb_system_get_info(plumb_system_info *info)
 {
-    return blas_kernel();
-}
-
-const char *plumb_system_blas_version(void)
-{
-    return blas_version();
-}
-
-const char *plumb_system_blas_fix(void)
-{
-    return blas_wanted_kernel();
-}
-
-const char *plumb_system_compiler(void)
-{
+    *info = (plumb_system_info)
+    {
+        .instructions = vector_instructions(), .threads = parallel_threads(),
+        .cores = count_cores(), .blas = blas_kernel(), .blas_version = blas_version(),
+        .blas_fix = blas_wanted_kernel(),
 #if defined(__clang__)
-    return __VERSION__; // "Debian Clang 14.0.6": says its name itself
+        .compiler = __VERSION__, // "Debian Clang 14.0.6": it contains the name
 #else
-    return "gcc " __VERSION__;
+        .compiler = "gcc " __VERSION__,
 #endif
-}
-
-const char *plumb_system_build_type(void)
-{
-    return PLUMB_BUILD_TYPE;
+            .build_type = PLUMB_BUILD_TYPE, .hdf5 = hdf5_client_available(),
+        .libsvm = scorer_available(PLUMB_SCORER_OCSVM), .mpi = comm_available(),
+    };
 }
 
 void plumb_system_record(plumb_record *record)
 {
+    plumb_system_info info;
+    plumb_system_get_info(&info);
     plumb_record_set_string(record, "version", plumb_version());
-    plumb_record_set_string(record, "instructions", plumb_system_instructions());
-    plumb_record_set_int(record, "threads", plumb_system_threads());
-    plumb_record_set_int(record, "cores", plumb_system_cores());
-    plumb_record_set_string(record, "blas", plumb_system_blas());
-    plumb_record_set_string(record, "blas_version", plumb_system_blas_version());
-    const char *remedy = plumb_system_blas_fix();
-    if (remedy) plumb_record_set_string(record, "blas_remedy", remedy);
+    plumb_record_set_string(record, "instructions", info.instructions);
+    plumb_record_set_int(record, "threads", info.threads);
+    plumb_record_set_int(record, "cores", info.cores);
+    plumb_record_set_string(record, "blas", info.blas);
+    plumb_record_set_string(record, "blas_version", info.blas_version);
+    if (info.blas_fix) plumb_record_set_string(record, "blas_remedy", info.blas_fix);
     else plumb_record_set_null(record, "blas_remedy");
-    plumb_record_set_bool(record, "hdf5", plumb_file_hdf5());
-    plumb_record_set_bool(record, "libsvm", plumb_scorer_available(PLUMB_SCORER_OCSVM));
-    plumb_record_set_bool(record, "mpi", plumb_distributed_available());
-    plumb_record_set_bool(record, "onednn", false); // comes with training
-    plumb_record_set_string(record, "compiler", plumb_system_compiler());
-    plumb_record_set_string(record, "build_type", plumb_system_build_type());
+    plumb_record_set_bool(record, "hdf5", info.hdf5);
+    plumb_record_set_bool(record, "libsvm", info.libsvm);
+    plumb_record_set_bool(record, "mpi", info.mpi);
+    plumb_record_set_bool(record, "onednn", false); // kept for readers of the record
+    plumb_record_set_string(record, "compiler", info.compiler);
+    plumb_record_set_string(record, "build_type", info.build_type);
 }

@@ -8,6 +8,7 @@
 
 #include "evaluate/baselines.h"
 #include "evaluate/probe_source.h"
+#include "measures/surprise/scorers.h"
 #include "plumb/plumb.h"
 #include "support/test.h"
 
@@ -97,7 +98,7 @@ TEST(references_score_what_theory_says_and_every_scorer_scores)
     CHECK(isnan(r.video.free_clips.baselines[PLUMB_BASELINE_ORACLE]));
     for (int k = 0; k < PLUMB_SCORER_COUNT; k++)
         CHECK(r.video.surprise.scorers[k].measured ==
-              (k != PLUMB_SCORER_KNN_LOG && plumb_scorer_available((plumb_scorer)k)));
+              (k != PLUMB_SCORER_KNN_LOG && scorer_available((plumb_scorer)k)));
     CHECK(r.video.surprise.uniformity.measured);
     check_baselines(&r.video);
     plumb_evaluation_clear(&r);

@@ -27,7 +27,7 @@ ALLOWED = {  # module: what it may include, besides itself: modules, X/* for all
     "models/hgn": {"base", "math", "engine", "dataset/video.h", "models"},
     "models/predrnn": {"base", "math", "engine", "dataset/video.h", "models"},
     "models/plato": {"base", "math", "engine", "dataset/video.h", "models"},
-    "distributed": {"base", "engine", "plumb/system.h"},
+    "distributed": {"base", "engine"},
     "train": {"base", "io", "worlds", "engine", "dataset", "models", "distributed"},
     "evaluate": {"base", "math", "io", "worlds", "dataset", "measures/*", "models", "train"},
     "sweep": {"base", "math", "io", "dataset", "models", "distributed", "train", "evaluate"},
@@ -44,7 +44,7 @@ PUBLIC = {
     "dataset": "dataset", "loader": "dataset", "symetric": "measures", "kappa": "measures", "phase_space": "measures",
     "forecast": "measures", "surprise": "measures", "rank_correlation": "measures", "train": "train",
     "evaluation": "evaluate", "rollout": "evaluate", "audit": "evaluate", "sweep": "sweep", "report": "report",
-    "system": "system", "plumb": "cli",
+    "system": "system", "distributed": "distributed", "plumb": "cli",
 }
 
 # (file, header): includes that break the table and are still to be mended. One that is mended must go from here.

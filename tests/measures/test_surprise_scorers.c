@@ -34,7 +34,7 @@ TEST(every_scorer_finds_the_strangers)
 {
     const plumb_surprise_options opt = plumb_surprise_defaults();
     for (int s = PLUMB_SCORER_KNN; s <= PLUMB_SCORER_MAHALANOBIS; s++) {
-        if (!plumb_scorer_available((plumb_scorer)s)) continue;
+        if (!scorer_available((plumb_scorer)s)) continue;
         const scorer_task task = plant(seen, asked, &opt);
         arena mem = {0};
         double r[M];
@@ -54,7 +54,7 @@ TEST(threads_change_no_bit_of_any_scorer)
 {
     plumb_surprise_options opt = plumb_surprise_defaults();
     for (int s = PLUMB_SCORER_KNN; s <= PLUMB_SCORER_MAHALANOBIS; s++) {
-        if (!plumb_scorer_available((plumb_scorer)s)) continue;
+        if (!scorer_available((plumb_scorer)s)) continue;
         arena mem = {0};
         double r[2][M];
         for (int t = 0; t < 2; t++) {

@@ -29,4 +29,7 @@ scorer_function scorer_mahalanobis; ///< squared, population covariance, pseudo-
 /// The measure of a scorer, or NULL: plain and naive have none, knn-log is made of knn's.
 scorer_function *scorer_find(plumb_scorer scorer);
 
+/// False for a scorer whose library is missing on this machine.
+bool scorer_available(plumb_scorer scorer);
+
 #endif

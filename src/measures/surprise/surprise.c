@@ -42,7 +42,7 @@ plumb_scorer plumb_scorer_find(const char *name)
     return (plumb_scorer)i;
 }
 
-bool plumb_scorer_available(plumb_scorer scorer)
+bool scorer_available(plumb_scorer scorer)
 {
     return scorer != PLUMB_SCORER_OCSVM || one_class_svm_load() == PLUMB_OK;
 }
@@ -72,7 +72,7 @@ static plumb_status choose(bool wanted[PLUMB_SCORER_COUNT], plumb_surprise *out,
         if (!wanted[i]) continue;
         if (why && any)
             return fail(PLUMB_ESHAPE, "the scorer %s %s", plumb_scorer_name(scorer), why);
-        if (!why && !plumb_scorer_available(scorer)) {
+        if (!why && !scorer_available(scorer)) {
             if (any) return PLUMB_EMISSING; // one_class_svm_load has said what is missing
             why = "this build or this machine lacks libsvm";
         }
