@@ -40,7 +40,7 @@ static void check_replies(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const size_t have = size < H5CLIENT_START ? size : H5CLIENT_START;
+    const size_t have = size < HDF5_CLIENT_START ? size : HDF5_CLIENT_START;
     (void)hdf5_client_precheck(data, have, size, "input");
     check_replies(data, size);
     return 0;

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (header.offset + header.bytes != size) abort();
     // The writer's header says the same.
     plumb_array array = plumb_array_view(NULL, header.dtype, header.ndim, header.shape);
-    unsigned char text[NPY_WRITE_LIMIT];
+    unsigned char text[NPY_MAX_WRITTEN];
     const size_t written = npy_format_header(text, &array);
     npy_header again;
     if (npy_parse(&again, text, written, written + header.bytes, "copy")) abort();

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         sum = sum + out[i];
     if (!st) { // what was read can be written and read again
         buffer again = {0};
-        if (png_write(&again, out, want, PNG_USE_FILM) ||
+        if (png_write(&again, out, want, PNG_USE_VIDEO) ||
             png_read(out, want, again.data, again.size, "x"))
             abort();
         buffer_clear(&again);

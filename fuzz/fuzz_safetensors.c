@@ -35,8 +35,8 @@ static void read_all(void)
             for (size_t k = 0; k < bytes; k++) sum = sum + ((const uint8_t *)a.data)[k];
             arena_rewind(&mem, mark);
         }
-        for (int64_t i = 0; i < s.notes; i++)
-            if (!safetensors_metadata(&s, s.note[i].key)) abort();
+        for (int64_t i = 0; i < s.metadata_count; i++)
+            if (!safetensors_metadata(&s, s.metadata[i].key)) abort();
         safetensors_end(&s);
     }
     arena_clear(&mem);

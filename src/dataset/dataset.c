@@ -223,7 +223,7 @@ static plumb_status read_record(plumb_dataset *d, field *f, int64_t item)
     if (st) return st;
     char what[512];
     snprintf(what, sizeof what, "%.400s: record %lld", tfrecord_shards_path(&d->records, record),
-             (long long)tfrecord_shards_local(&d->records, record));
+             (long long)tfrecord_shards_local_index(&d->records, record));
     if (d->is_physical)
         st = physical_concepts_read(&f->held, &d->layout, f->which, data, bytes, what);
     else st = tf_decode_feature(&f->held, f->array.dtype, f->feature, data, bytes, what);
@@ -253,11 +253,11 @@ static plumb_status choose_split(plumb_dataset *d, const char *folder, const cha
         bool found = !access(path, F_OK);
         if (!found) {
             snprintf(path, sizeof path, "%s%s%s/", folder, slash, wishes[i]);
-            found = tfrecord_shards_in(path);
+            found = tfrecord_shards_in_folder(path);
         }
         if (!found && !split) {
             snprintf(path, sizeof path, "%s%s", folder, slash);
-            found = tfrecord_shards_in(path);
+            found = tfrecord_shards_in_folder(path);
         }
         if (!found) continue;
         d->path = arena_strdup(&d->mem, path);
@@ -279,7 +279,8 @@ static plumb_status open_any(plumb_dataset *d, const char *path, const char *spl
     } else if (split) {
         return fail(PLUMB_EVALUE, "%s: a split is for a folder, and this is none", path);
     }
-    if (ends_with(d->path, ".tfrecord") || ends_with(d->path, "/") || tfrecord_shards_is(d->path))
+    if (ends_with(d->path, ".tfrecord") || ends_with(d->path, "/") ||
+        tfrecord_shards_is_name(d->path))
         return open_records(d);
     if (ends_with(d->path, ".npz") || ends_with(d->path, ".h5") || ends_with(d->path, ".hdf5"))
         return open_arrays(d);

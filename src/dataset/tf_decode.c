@@ -54,8 +54,8 @@ static plumb_status read_film(buffer *out, const tf_feature *f, const feature_sp
     const int channels = (int)want->shape[3];
     if (parts != 1 && parts != frames) return wrong_count(what, parts, 1, "pictures");
     int64_t height;
-    if (__builtin_mul_overflow(frames / parts, rows, &height) || height > PNG_LIMIT ||
-        width > PNG_LIMIT)
+    if (__builtin_mul_overflow(frames / parts, rows, &height) || height > PNG_MAX_EDGE ||
+        width > PNG_MAX_EDGE)
         return fail(PLUMB_EFORMAT, "%s: a PNG of so many rows cannot be", what);
     const size_t size = (size_t)height * (size_t)width * (size_t)channels;
     for (int64_t i = 0; i < parts; i++) {

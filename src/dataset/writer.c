@@ -87,7 +87,7 @@ plumb_status writer_open(writer **out, const char *path, const writer_field *fie
         options_resolve(&chosen, sizeof chosen, opt, "plumb_dataset_write_options");
     if (resolved) return resolved;
     const bool room = has_field(fields, count, "mask") && has_field(fields, count, "camera_pose");
-    if (chosen.published && room && (format == &writer_tfrecord || tfrecord_shards_is(path)))
+    if (chosen.published && room && (format == &writer_tfrecord || tfrecord_shards_is_name(path)))
         format = &writer_physical;
     if (!format)
         return fail(PLUMB_EFILE, "%s: the name ends in none of .npz, .h5, .hdf5, .tfrecord", path);

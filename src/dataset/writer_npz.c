@@ -134,7 +134,7 @@ static plumb_status feed(writer *w, member *m, const void *data, size_t bytes)
 
 static plumb_status begin_member(writer *w, member *m, const writer_field *f, uint64_t *end)
 {
-    unsigned char header[NPY_WRITE_LIMIT];
+    unsigned char header[NPY_MAX_WRITTEN];
     const plumb_array whole = writer_full_array(w, f);
     const size_t head = npy_format_header(header, &whole), length = strlen(f->name);
     if (length > 1000) return fail(PLUMB_EVALUE, "%s: a name of %zu bytes", w->path, length);

@@ -39,7 +39,7 @@ static plumb_status put_film(buffer *out, const feature_spec *f, const void *dat
 {
     buffer picture = {0};
     const png_shape shape = {f->shape[2], f->shape[0] * f->shape[1], (int)f->shape[3]};
-    const plumb_status st = png_write(&picture, data, shape, PNG_USE_FILM);
+    const plumb_status st = png_write(&picture, data, shape, PNG_USE_VIDEO);
     if (!st) tf_example_put_bytes(out, f->key, picture.data, picture.size);
     buffer_clear(&picture);
     return st;
@@ -129,7 +129,7 @@ static plumb_status tf_pack(buffer *out, const writer *w, const void *const *dat
         unsigned char head[TFRECORD_HEAD], tail[TFRECORD_TAIL];
         tf_example_finish(&example, &rows);
         if (!example.failed) tfrecord_frame(head, tail, example.data, example.size);
-        if (!example.failed && example.size >= TFRECORD_LIMIT)
+        if (!example.failed && example.size >= TFRECORD_MAX_LENGTH)
             st = fail(PLUMB_EVALUE, "an item of %zu bytes is more than a record holds",
                       example.size);
         buffer_put(out, head, sizeof head);
@@ -159,10 +159,10 @@ static plumb_status choose(writer *w, state *s)
         if (st) return fail(st, "%s: %s", w->path, plumb_last_error());
         if (w->opt.published && !only) continue;
         if (w->opt.narrow && row->dtype == PLUMB_FLOAT64) row->dtype = PLUMB_FLOAT32;
-        if (is_film(row) && row->shape[0] > PNG_LIMIT / row->shape[1])
+        if (is_film(row) && row->shape[0] > PNG_MAX_EDGE / row->shape[1])
             return fail(PLUMB_EVALUE,
                         "%s: %lld frames of %lld rows; a PNG in a record has at most %d rows",
-                        w->path, (long long)row->shape[0], (long long)row->shape[1], PNG_LIMIT);
+                        w->path, (long long)row->shape[0], (long long)row->shape[1], PNG_MAX_EDGE);
         s->field[s->list.count++] = i;
     }
     return s->list.count ? PLUMB_OK

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One table of formats, chosen by the end of the name; everything read lives in the file's arena.
+// plumb_file: opens a file of arrays in one of several formats. One table lists the formats; the
+// suffix of the path selects the entry. The arena of the file owns everything that was read.
 #define _GNU_SOURCE
 #include "io/array_file.h"
 
@@ -27,7 +28,7 @@ static const array_file_format formats[] = {
     {".pt", pth_open, pth_read, pth_close, pth_save, NULL},
     {".safetensors", safetensors_open, safetensors_read, safetensors_close, safetensors_save, NULL},
 };
-enum { FORMATS = sizeof formats / sizeof *formats };
+enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
 struct plumb_file {
     arena mem;
@@ -35,13 +36,14 @@ struct plumb_file {
     const char *path;
     void *state;
     array_file_names names;
-    plumb_array *array; // those read so far; `known` says which
-    bool *known;
+    plumb_array *arrays; // valid where is_read is true
+    bool *is_read;
 };
 
-static const array_file_format *format_of(const char *path, size_t length)
+// Compares the end of the first `length` characters with all suffixes. NULL if none matches.
+static const array_file_format *find_format(const char *path, size_t length)
 {
-    for (int i = 0; i < FORMATS; i++) {
+    for (int i = 0; i < FORMAT_COUNT; i++) {
         const size_t suffix = strlen(formats[i].suffix);
         if (length > suffix && strncasecmp(path + length - suffix, formats[i].suffix, suffix) == 0)
             return &formats[i];
@@ -49,7 +51,7 @@ static const array_file_format *format_of(const char *path, size_t length)
     return NULL;
 }
 
-static plumb_status unknown_format(const char *path)
+static plumb_status reject_format(const char *path)
 {
     return fail(PLUMB_EFILE,
                 "%s: the name ends in none of .npy, .npz, .h5, .hdf5, .pth, .safetensors", path);
@@ -57,8 +59,8 @@ static plumb_status unknown_format(const char *path)
 
 plumb_status plumb_file_open(plumb_file **out, const char *path)
 {
-    const array_file_format *format = format_of(path, strlen(path));
-    if (!format) return unknown_format(path);
+    const array_file_format *format = find_format(path, strlen(path));
+    if (!format) return reject_format(path);
     plumb_file *file = calloc(1, sizeof *file);
     if (!file) return fail(PLUMB_EMEMORY, "%s: no memory to open it", path);
     file->format = format;
@@ -66,9 +68,9 @@ plumb_status plumb_file_open(plumb_file **out, const char *path)
     plumb_status st = PLUMB_EMEMORY;
     if (file->path) st = format->open(&file->state, &file->names, &file->mem, file->path);
     if (!st) {
-        file->array = ARENA_ALLOC(&file->mem, plumb_array, file->names.count);
-        file->known = ARENA_ALLOC(&file->mem, bool, file->names.count);
-        if (!file->array || !file->known) st = PLUMB_EMEMORY;
+        file->arrays = ARENA_ALLOC(&file->mem, plumb_array, file->names.count);
+        file->is_read = ARENA_ALLOC(&file->mem, bool, file->names.count);
+        if (!file->arrays || !file->is_read) st = PLUMB_EMEMORY;
     }
     if (st) {
         plumb_file_close(file);
@@ -98,8 +100,8 @@ const char *plumb_file_array_name(const plumb_file *file, int64_t index)
     return file->names.name[index];
 }
 
-// -1 if there is none of this name.
-static int64_t find(const plumb_file *file, const char *name)
+// Returns the index of an array, or -1. HDF5 names start with a slash that may be left out.
+static int64_t find_array(const plumb_file *file, const char *name)
 {
     for (int64_t i = 0; i < file->names.count; i++) {
         const char *candidate = file->names.name[i];
@@ -112,10 +114,10 @@ static int64_t find(const plumb_file *file, const char *name)
 
 bool plumb_file_has_array(const plumb_file *file, const char *name)
 {
-    return find(file, name) >= 0;
+    return find_array(file, name) >= 0;
 }
 
-// "a, b, c ..." as far as it fits.
+// Writes "a, b, c ..." into `text`, as many names as fit.
 static const char *list_names(char *text, size_t size, const plumb_file *file)
 {
     size_t used = 0;
@@ -135,8 +137,8 @@ plumb_status array_file_info(plumb_array *out, uint64_t *offset, const input_fil
                              plumb_file *file, int64_t index)
 {
     *offset = 0;
-    if (!file->known[index] && file->format->look) {
-        const plumb_status st = file->format->look(out, offset, in, file->state, index);
+    if (!file->is_read[index] && file->format->info) {
+        const plumb_status st = file->format->info(out, offset, in, file->state, index);
         if (st || out->ndim >= 0) return st;
     }
     return plumb_file_read_array(out, file, file->names.name[index]);
@@ -144,7 +146,7 @@ plumb_status array_file_info(plumb_array *out, uint64_t *offset, const input_fil
 
 plumb_status plumb_file_read_array(plumb_array *out, plumb_file *file, const char *name)
 {
-    const int64_t index = find(file, name);
+    const int64_t index = find_array(file, name);
     if (index < 0) {
         char names[400];
         if (file->names.count == 1 && !file->names.name[0][0])
@@ -153,20 +155,22 @@ plumb_status plumb_file_read_array(plumb_array *out, plumb_file *file, const cha
         return fail(PLUMB_EFILE, "%s: has no array \"%s\"; it has %s", file->path, name,
                     list_names(names, sizeof names, file));
     }
-    if (!file->known[index]) {
+    // Each array is read once. A failed read gives its memory back.
+    if (!file->is_read[index]) {
         const arena_mark mark = arena_get_mark(&file->mem);
         const plumb_status st =
-            file->format->read(&file->array[index], &file->mem, file->state, index);
+            file->format->read(&file->arrays[index], &file->mem, file->state, index);
         if (st) {
             arena_rewind(&file->mem, mark);
             return st;
         }
-        file->known[index] = true;
+        file->is_read[index] = true;
     }
-    *out = file->array[index];
+    *out = file->arrays[index];
     return PLUMB_OK;
 }
 
+// Reads the array `fallback`, or the only array of the file. May be NULL: fallback.
 static plumb_status read_default(plumb_array *out, plumb_file *file, const char *fallback)
 {
     if (fallback && plumb_file_has_array(file, fallback))
@@ -184,12 +188,14 @@ static plumb_status read_default(plumb_array *out, plumb_file *file, const char 
 plumb_status plumb_file_read_spec(plumb_array *out, plumb_file **file, const char *argument,
                                   const char *fallback)
 {
-    // The key starts at the first colon behind a known suffix; other colons belong to the path.
+    // The key starts after the first colon that follows a known suffix. Other colons belong to the
+    // path.
     size_t length = strlen(argument);
     const char *key = NULL;
-    if (!format_of(argument, length))
-        for (const char *c = strchr(argument, ':'); c && !key; c = strchr(c + 1, ':'))
-            if (format_of(argument, (size_t)(c - argument))) key = c + 1;
+    if (!find_format(argument, length))
+        for (const char *colon = strchr(argument, ':'); colon && !key;
+             colon = strchr(colon + 1, ':'))
+            if (find_format(argument, (size_t)(colon - argument))) key = colon + 1;
     char *path = strdup(argument);
     if (!path) return fail(PLUMB_EMEMORY, "%s: no memory to open it", argument);
     if (key) path[key - argument - 1] = 0;
@@ -207,8 +213,8 @@ plumb_status plumb_file_read_spec(plumb_array *out, plumb_file **file, const cha
 plumb_status plumb_file_write(const char *path, const plumb_named_array *arrays, int64_t count,
                               bool compress)
 {
-    const array_file_format *format = format_of(path, strlen(path));
-    if (!format) return unknown_format(path);
+    const array_file_format *format = find_format(path, strlen(path));
+    if (!format) return reject_format(path);
     if (count < 1) return fail(PLUMB_EVALUE, "%s: no array to write", path);
     return format->save(path, arrays, count, compress);
 }

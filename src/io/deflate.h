@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The door to zlib: gzip files in, deflate and gzip streams out, and the checksum of zip.
+// Wrapper of zlib: reads gzip files, writes deflate and gzip streams, and computes the checksum of
+// zip.
 #ifndef IO_DEFLATE_H
 #define IO_DEFLATE_H
 
@@ -7,37 +8,41 @@
 
 #include "base/input_file.h"
 
-/// Reads a gzip file from its start, piece by piece; members one behind the other are one stream.
+/// Reads a gzip file from its start. Several members in one file are read as one stream.
 typedef struct deflate_reader deflate_reader;
 
-/// Does the file start like gzip?
+/// Sets `*out` to true if the file starts with the two bytes of gzip.
 plumb_status deflate_is_gzip(bool *out, const input_file *file);
 
-/// `file` is the caller's and must outlive it.
+/// `file` belongs to the caller and must outlive the reader.
 plumb_status deflate_open(deflate_reader **out, const input_file *file);
-void deflate_close(deflate_reader *source);
-/// Back to the start.
-void deflate_rewind(deflate_reader *source);
+/// May be NULL: reader.
+void deflate_close(deflate_reader *reader);
+/// Returns to the start of the stream.
+void deflate_rewind(deflate_reader *reader);
 
-/// As many bytes as there are, at most `bytes`; fewer only at the end. Fails with PLUMB_EFORMAT if
-/// the stream is damaged or cut.
-plumb_status deflate_read(size_t *got, deflate_reader *source, void *out, size_t bytes);
+/// Reads up to `bytes` bytes; `*got` is smaller only at the end of the stream. Fails with
+/// PLUMB_EFORMAT if the stream is damaged or truncated.
+plumb_status deflate_read(size_t *got, deflate_reader *reader, void *out, size_t bytes);
 
-/// Packs bytes into a stream, piece by piece.
+/// Compresses bytes into a stream.
 typedef struct deflate_writer deflate_writer;
+/// DEFLATE_RAW has no header, as inside a zip file.
 typedef enum deflate_kind { DEFLATE_RAW, DEFLATE_GZIP } deflate_kind;
 
-/// Takes what is packed; returns false if it cannot, and says why by errno.
+/// Receives compressed bytes. Returns false and sets errno if it cannot store them.
 typedef bool deflate_output(void *context, const void *data, size_t bytes);
 
+/// `path` is used in messages and must outlive the writer.
 plumb_status deflate_create(deflate_writer **out, deflate_kind kind, deflate_output *write,
                             void *context, const char *path);
-plumb_status deflate_write(deflate_writer *sink, const void *data, size_t bytes);
-/// Ends the stream.
-plumb_status deflate_finish(deflate_writer *sink);
-void deflate_free(deflate_writer *sink);
+plumb_status deflate_write(deflate_writer *writer, const void *data, size_t bytes);
+/// Writes the end of the stream.
+plumb_status deflate_finish(deflate_writer *writer);
+/// May be NULL: writer.
+void deflate_free(deflate_writer *writer);
 
-/// CRC-32 as zip and gzip have it; start with 0.
+/// CRC-32 of zip and gzip, continued from `crc`; start with 0.
 uint32_t deflate_crc(uint32_t crc, const void *data, size_t bytes);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The door to libzip. zip_directory.c has checked the directory before libzip opens the file.
+// Wrapper of libzip. zip_directory.c checks the directory before libzip opens the file.
 //
-// What is packed may lie about what comes out. So a member has to show its .npy header first,
-// which must promise exactly the bytes the directory promises; and if these are more than twice
-// the packed ones, everything is unpacked once into a small buffer, counted and summed, before
-// memory for the array is taken. A member that unpacks to BOMB_SIZE and more at over BOMB_RATIO
-// (nothing but repetition does) is refused.
+// The declared size of a compressed member may be false. So the .npy header is read first and must
+// declare exactly the size in the directory. If that is more than twice the compressed size, the
+// member is decompressed once into a small buffer, counted and checksummed, before memory for the
+// array is allocated. A member of BOMB_SIZE bytes or more with a ratio above BOMB_RATIO is
+// rejected: only repetition compresses that well.
 #define _GNU_SOURCE
 #include "io/npz.h"
 
@@ -22,17 +22,17 @@
 enum {
     BOMB_RATIO = 1000,
     BOMB_SIZE = 1 << 26,
-    BUFFER = 1 << 16,
-    UNPROVEN = 1 << 22, // what may be taken beyond twice the packed size without proof
+    BUFFER_SIZE = 1 << 16,
+    MAX_UNVERIFIED = 1 << 22, // bytes beyond twice the compressed size that need no verification
 };
 
-typedef struct npz {
+typedef struct npz_file {
     input_file file;
-    zip_directory dir;
+    zip_directory directory;
     zip_t *zip;
-    int64_t *member; // which member each array is
-    const char **name;
-} npz;
+    int64_t *member;   // index of each array in the directory
+    const char **name; // of each array
+} npz_file;
 
 // ---- opening ----
 
@@ -41,7 +41,7 @@ static bool is_bomb(uint64_t size, uint64_t packed)
     return size >= BOMB_SIZE && size / BOMB_RATIO >= packed;
 }
 
-static plumb_status refuse_bomb(const char *what, uint64_t size, uint64_t packed)
+static plumb_status reject_bomb(const char *what, uint64_t size, uint64_t packed)
 {
     return fail(PLUMB_EFORMAT,
                 "%s: %llu bytes would unpack to %llu, as in a zip bomb; if it is "
@@ -49,216 +49,232 @@ static plumb_status refuse_bomb(const char *what, uint64_t size, uint64_t packed
                 what, (unsigned long long)packed, (unsigned long long)size);
 }
 
-static plumb_status check_total(const npz *z)
+// Applies the bomb rule to the sum of all members.
+static plumb_status check_total_size(const npz_file *npz)
 {
     uint64_t size = 0, packed = 0;
-    for (int64_t i = 0; i < z->dir.count; i++) {
-        if (__builtin_add_overflow(size, z->dir.member[i].size, &size)) size = UINT64_MAX;
-        packed += z->dir.member[i].packed; // members do not overlap, so the sum is below the file
+    for (int64_t i = 0; i < npz->directory.count; i++) {
+        if (__builtin_add_overflow(size, npz->directory.member[i].size, &size)) size = UINT64_MAX;
+        packed += npz->directory.member[i].packed; // members do not overlap: no overflow
     }
-    return is_bomb(size, packed) ? refuse_bomb(z->file.path, size, packed) : PLUMB_OK;
+    return is_bomb(size, packed) ? reject_bomb(npz->file.path, size, packed) : PLUMB_OK;
 }
 
-// libzip looks for the directory in its own way; it has to have found the same one.
-static plumb_status compare(const npz *z)
+// libzip searches for the directory in its own way. It must have found the same one.
+static plumb_status compare_directories(const npz_file *npz)
 {
-    bool same = zip_get_num_entries(z->zip, 0) == z->dir.count;
-    for (int64_t i = 0; same && i < z->dir.count; i++) {
-        const zip_member *m = &z->dir.member[i];
-        zip_stat_t about;
-        const char *name = zip_get_name(z->zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-        same = name && strcmp(name, m->name) == 0 &&
-               zip_stat_index(z->zip, (zip_uint64_t)i, 0, &about) == 0 && about.size == m->size &&
-               about.comp_size == m->packed && about.crc == m->crc &&
-               about.comp_method == m->method;
+    bool same = zip_get_num_entries(npz->zip, 0) == npz->directory.count;
+    for (int64_t i = 0; same && i < npz->directory.count; i++) {
+        const zip_member *member = &npz->directory.member[i];
+        zip_stat_t stat;
+        const char *name = zip_get_name(npz->zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        same = name && strcmp(name, member->name) == 0 &&
+               zip_stat_index(npz->zip, (zip_uint64_t)i, 0, &stat) == 0 &&
+               stat.size == member->size && stat.comp_size == member->packed &&
+               stat.crc == member->crc && stat.comp_method == member->method;
     }
     return same ? PLUMB_OK
-                : fail(PLUMB_EFORMAT, "%s: can be read as two different zip files", z->file.path);
+                : fail(PLUMB_EFORMAT, "%s: can be read as two different zip files", npz->file.path);
 }
 
-static plumb_status open_zip(npz *z)
+static plumb_status open_zip(npz_file *npz)
 {
-    const int fd = dup(z->file.fd);
-    if (fd < 0) return fail(PLUMB_EFILE, "%s: %s", z->file.path, strerror(errno));
+    const int fd = dup(npz->file.fd);
+    if (fd < 0) return fail(PLUMB_EFILE, "%s: %s", npz->file.path, strerror(errno));
     int code;
-    z->zip = zip_fdopen(fd, ZIP_CHECKCONS, &code);
-    if (z->zip) return compare(z);
+    npz->zip = zip_fdopen(fd, ZIP_CHECKCONS, &code);
+    if (npz->zip) return compare_directories(npz);
     close(fd);
-    zip_error_t why;
-    zip_error_init_with_code(&why, code);
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
     const plumb_status st = fail(code == ZIP_ER_MEMORY ? PLUMB_EMEMORY : PLUMB_EFORMAT, "%s: %s",
-                                 z->file.path, zip_error_strerror(&why));
-    zip_error_fini(&why);
+                                 npz->file.path, zip_error_strerror(&error));
+    zip_error_fini(&error);
     return st;
 }
 
-// Members that are not .npy are left alone, as NumPy does.
-static plumb_status list(npz *z, array_file_names *names, arena *mem)
+// Lists the members KEY.npy. Other members are ignored, as in NumPy.
+static plumb_status list_arrays(npz_file *npz, array_file_names *names, arena *mem)
 {
-    names->name = ARENA_ALLOC(mem, const char *, z->dir.count);
-    z->member = ARENA_ALLOC(mem, int64_t, z->dir.count);
-    if (!names->name || !z->member) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < z->dir.count; i++) {
-        const char *name = z->dir.member[i].name;
+    names->name = ARENA_ALLOC(mem, const char *, npz->directory.count);
+    npz->member = ARENA_ALLOC(mem, int64_t, npz->directory.count);
+    if (!names->name || !npz->member) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < npz->directory.count; i++) {
+        const char *name = npz->directory.member[i].name;
         const size_t length = strlen(name);
         if (length <= 4 || strcmp(name + length - 4, ".npy") != 0) continue;
         char *key = arena_strdup(mem, name);
         if (!key) return PLUMB_EMEMORY;
         key[length - 4] = 0;
         names->name[names->count] = key;
-        z->member[names->count++] = i;
+        npz->member[names->count++] = i;
     }
-    z->name = names->name;
-    return names->count ? PLUMB_OK : fail(PLUMB_EFORMAT, "%s: holds no .npy member", z->file.path);
+    npz->name = names->name;
+    return names->count ? PLUMB_OK
+                        : fail(PLUMB_EFORMAT, "%s: holds no .npy member", npz->file.path);
 }
 
 plumb_status npz_open(void **state, array_file_names *names, arena *mem, const char *path)
 {
-    npz *z = ARENA_ALLOC(mem, npz, 1);
-    if (!z) return PLUMB_EMEMORY;
-    plumb_status st = input_file_open(&z->file, path);
+    npz_file *npz = ARENA_ALLOC(mem, npz_file, 1);
+    if (!npz) return PLUMB_EMEMORY;
+    plumb_status st = input_file_open(&npz->file, path);
     if (st) return st;
-    st = zip_directory_read(&z->dir, mem, &z->file);
-    if (!st) st = check_total(z);
-    if (!st) st = open_zip(z);
-    if (!st) st = list(z, names, mem);
-    if (st) npz_close(z);
-    else *state = z;
+    st = zip_directory_read(&npz->directory, mem, &npz->file);
+    if (!st) st = check_total_size(npz);
+    if (!st) st = open_zip(npz);
+    if (!st) st = list_arrays(npz, names, mem);
+    if (st) npz_close(npz);
+    else *state = npz;
     return st;
 }
 
 void npz_close(void *state)
 {
-    npz *z = state;
-    if (z->zip) zip_discard(z->zip);
-    input_file_close(&z->file);
+    npz_file *npz = state;
+    if (npz->zip) zip_discard(npz->zip);
+    input_file_close(&npz->file);
 }
 
 // ---- reading ----
 
-typedef struct stream {
+// Uncompressed bytes of one member. The first bytes are read ahead for the .npy header.
+typedef struct member_stream {
     zip_file_t *file;
-    const char *what;
-    unsigned char *prefix; // of the member, already read
-    size_t have, used;
-} stream;
+    const char *what;      // name in messages
+    unsigned char *prefix; // bytes read ahead
+    size_t prefix_size, prefix_used;
+} member_stream;
 
-static plumb_status damaged(stream *s)
+static plumb_status fail_damaged(member_stream *stream)
 {
-    return fail(PLUMB_EFORMAT, "%s: %s", s->what, zip_error_strerror(zip_file_get_error(s->file)));
+    return fail(PLUMB_EFORMAT, "%s: %s", stream->what,
+                zip_error_strerror(zip_file_get_error(stream->file)));
 }
 
-static plumb_status open_member(stream *s, npz *z, int64_t member)
+static plumb_status open_member(member_stream *stream, npz_file *npz, int64_t member)
 {
-    s->file = zip_fopen_index(z->zip, (zip_uint64_t)member, 0);
-    if (s->file) return PLUMB_OK;
-    return fail(PLUMB_EFORMAT, "%s: %s", s->what, zip_strerror(z->zip));
+    stream->file = zip_fopen_index(npz->zip, (zip_uint64_t)member, 0);
+    if (stream->file) return PLUMB_OK;
+    return fail(PLUMB_EFORMAT, "%s: %s", stream->what, zip_strerror(npz->zip));
 }
 
-// Exactly `bytes` bytes.
-static plumb_status pull(stream *s, void *out, size_t bytes)
+// Reads exactly `bytes` bytes.
+static plumb_status read_exactly(member_stream *stream, void *out, size_t bytes)
 {
     size_t done = 0;
     while (done < bytes) {
-        const zip_int64_t got = zip_fread(s->file, (unsigned char *)out + done, bytes - done);
-        if (got < 0) return damaged(s);
+        const zip_int64_t got = zip_fread(stream->file, (unsigned char *)out + done, bytes - done);
+        if (got < 0) return fail_damaged(stream);
         if (got == 0)
             return fail(PLUMB_EFORMAT, "%s: unpacks to fewer bytes than the directory promises",
-                        s->what);
+                        stream->what);
         done += (size_t)got;
     }
     return PLUMB_OK;
 }
 
-// Nothing may follow; libzip compares the checksum when it meets the end.
-static plumb_status pull_end(stream *s)
+// No byte may follow. libzip compares the checksum when it reaches the end.
+static plumb_status expect_end(member_stream *stream)
 {
     unsigned char more;
-    const zip_int64_t got = zip_fread(s->file, &more, 1);
-    if (got < 0) return damaged(s);
+    const zip_int64_t got = zip_fread(stream->file, &more, 1);
+    if (got < 0) return fail_damaged(stream);
     return got == 0 ? PLUMB_OK
                     : fail(PLUMB_EFORMAT, "%s: unpacks to more bytes than the directory promises",
-                           s->what);
+                           stream->what);
 }
 
-static plumb_status prove(npz *z, int64_t member, const stream *first)
+// Decompresses a member into a small buffer: its size and checksum must be as declared.
+static plumb_status verify_member(npz_file *npz, int64_t member, const member_stream *first)
 {
-    stream s = {.what = first->what};
-    plumb_status st = open_member(&s, z, member);
+    member_stream stream = {.what = first->what};
+    plumb_status st = open_member(&stream, npz, member);
     if (st) return st;
-    unsigned char buffer[BUFFER];
-    for (uint64_t left = z->dir.member[member].size; left && !st;) {
-        const size_t step = left < sizeof buffer ? (size_t)left : sizeof buffer;
-        st = pull(&s, buffer, step);
-        left -= step;
+    unsigned char buffer[BUFFER_SIZE];
+    for (uint64_t remaining = npz->directory.member[member].size; remaining && !st;) {
+        const size_t step = remaining < sizeof buffer ? (size_t)remaining : sizeof buffer;
+        st = read_exactly(&stream, buffer, step);
+        remaining -= step;
     }
-    if (!st) st = pull_end(&s);
-    zip_fclose(s.file);
+    if (!st) st = expect_end(&stream);
+    zip_fclose(stream.file);
     return st;
 }
 
-static plumb_status from_member(void *context, void *out, size_t bytes)
+// The npy_source of a member: first the bytes read ahead, then the stream.
+static plumb_status read_array_bytes(void *context, void *out, size_t bytes)
 {
-    stream *s = context;
-    const size_t kept = s->have - s->used < bytes ? s->have - s->used : bytes;
-    memcpy(out, s->prefix + s->used, kept);
-    s->used += kept;
-    const plumb_status st = pull(s, (unsigned char *)out + kept, bytes - kept);
-    return st ? st : pull_end(s);
+    member_stream *stream = context;
+    const size_t kept = stream->prefix_size - stream->prefix_used < bytes
+                            ? stream->prefix_size - stream->prefix_used
+                            : bytes;
+    memcpy(out, stream->prefix + stream->prefix_used, kept);
+    stream->prefix_used += kept;
+    const plumb_status st = read_exactly(stream, (unsigned char *)out + kept, bytes - kept);
+    return st ? st : expect_end(stream);
 }
 
-static plumb_status read_member(plumb_array *out, arena *mem, npz *z, int64_t member, stream *s)
+static plumb_status read_member(plumb_array *out, arena *mem, npz_file *npz, int64_t index,
+                                member_stream *stream)
 {
-    const zip_member *m = &z->dir.member[member];
-    if (m->size > input_file_memory_limit())
-        return fail(PLUMB_EMEMORY, "%s: has %llu bytes, more than this machine's memory", s->what,
-                    (unsigned long long)m->size);
-    if (is_bomb(m->size, m->packed)) return refuse_bomb(s->what, m->size, m->packed);
-    s->have = m->size < NPY_PREFIX_LIMIT ? (size_t)m->size : (size_t)NPY_PREFIX_LIMIT;
-    plumb_status st = open_member(s, z, member);
-    if (!st) st = pull(s, s->prefix, s->have);
+    const zip_member *member = &npz->directory.member[index];
+    if (member->size > input_file_memory_limit())
+        return fail(PLUMB_EMEMORY, "%s: has %llu bytes, more than this machine's memory",
+                    stream->what, (unsigned long long)member->size);
+    if (is_bomb(member->size, member->packed))
+        return reject_bomb(stream->what, member->size, member->packed);
+    stream->prefix_size =
+        member->size < NPY_MAX_PREFIX ? (size_t)member->size : (size_t)NPY_MAX_PREFIX;
+    plumb_status st = open_member(stream, npz, index);
+    if (!st) st = read_exactly(stream, stream->prefix, stream->prefix_size);
     npy_header header;
-    if (!st) st = npy_parse(&header, s->prefix, s->have, m->size, s->what);
-    if (!st && m->size > UNPROVEN && m->size - UNPROVEN > 2 * m->packed) st = prove(z, member, s);
+    if (!st)
+        st = npy_parse(&header, stream->prefix, stream->prefix_size, member->size, stream->what);
+    if (!st && member->size > MAX_UNVERIFIED && member->size - MAX_UNVERIFIED > 2 * member->packed)
+        st = verify_member(npz, index, stream);
     if (st) return st;
-    s->used = header.offset;
-    return npy_load(out, mem, &header, from_member, s, s->what);
+    stream->prefix_used = header.offset;
+    return npy_load(out, mem, &header, read_array_bytes, stream, stream->what);
 }
 
 plumb_status npz_read(plumb_array *out, arena *mem, void *state, int64_t index)
 {
-    npz *z = state;
+    npz_file *npz = state;
     char what[512];
-    snprintf(what, sizeof what, "%.300s:%.200s", z->file.path, z->name[index]);
+    snprintf(what, sizeof what, "%.300s:%.200s", npz->file.path, npz->name[index]);
     arena scratch = {0};
-    stream s = {.what = what, .prefix = arena_alloc(&scratch, NPY_PREFIX_LIMIT, 1)};
+    member_stream stream = {.what = what, .prefix = arena_alloc(&scratch, NPY_MAX_PREFIX, 1)};
     const plumb_status st =
-        s.prefix ? read_member(out, mem, z, z->member[index], &s) : PLUMB_EMEMORY;
-    if (s.file) zip_fclose(s.file);
+        stream.prefix ? read_member(out, mem, npz, npz->member[index], &stream) : PLUMB_EMEMORY;
+    if (stream.file) zip_fclose(stream.file);
     arena_clear(&scratch);
     return st;
 }
 
-static plumb_status look_member(plumb_array *out, uint64_t *offset, npz *z, int64_t member,
-                                stream *s)
+static plumb_status read_member_info(plumb_array *out, uint64_t *offset, npz_file *npz,
+                                     int64_t index, member_stream *stream)
 {
-    const zip_member *m = &z->dir.member[member];
+    const zip_member *member = &npz->directory.member[index];
     npy_header header;
-    s->have = m->size < NPY_PREFIX_LIMIT ? (size_t)m->size : (size_t)NPY_PREFIX_LIMIT;
-    plumb_status st = open_member(s, z, member);
-    if (!st) st = pull(s, s->prefix, s->have);
-    if (!st) st = npy_parse(&header, s->prefix, s->have, m->size, s->what);
+    stream->prefix_size =
+        member->size < NPY_MAX_PREFIX ? (size_t)member->size : (size_t)NPY_MAX_PREFIX;
+    plumb_status st = open_member(stream, npz, index);
+    if (!st) st = read_exactly(stream, stream->prefix, stream->prefix_size);
+    if (!st)
+        st = npy_parse(&header, stream->prefix, stream->prefix_size, member->size, stream->what);
     if (st) return st;
     *out = plumb_array_view(NULL, header.dtype, header.ndim, header.shape);
-    if (m->method != ZIP_DIRECTORY_STORED || header.swapped || header.fortran ||
+    if (member->method != ZIP_DIRECTORY_STORED || header.swapped || header.fortran ||
         header.dtype == PLUMB_BOOL)
         return PLUMB_OK;
-    // Name and extra field stand between the local header and the data.
+    // The data of an uncompressed member can be read in place once its checksum is verified. The
+    // name and the extra field are between the local header and the data.
     unsigned char local[30];
-    st = input_file_read(local, &z->file, m->offset, sizeof local);
-    if (!st) st = prove(z, member, s);
+    st = input_file_read(local, &npz->file, member->offset, sizeof local);
+    if (!st) st = verify_member(npz, index, stream);
     if (st) return st;
-    *offset = m->offset + sizeof local + (uint64_t)(local[26] | local[27] << 8) +
+    *offset = member->offset + sizeof local + (uint64_t)(local[26] | local[27] << 8) +
               (uint64_t)(local[28] | local[29] << 8) + header.offset;
     return PLUMB_OK;
 }
@@ -266,46 +282,48 @@ static plumb_status look_member(plumb_array *out, uint64_t *offset, npz *z, int6
 plumb_status npz_info(plumb_array *out, uint64_t *offset, const input_file **file, void *state,
                       int64_t index)
 {
-    npz *z = state;
+    npz_file *npz = state;
     char what[512];
-    snprintf(what, sizeof what, "%.300s:%.200s", z->file.path, z->name[index]);
+    snprintf(what, sizeof what, "%.300s:%.200s", npz->file.path, npz->name[index]);
     arena scratch = {0};
-    stream s = {.what = what, .prefix = arena_alloc(&scratch, NPY_PREFIX_LIMIT, 1)};
-    *file = &z->file;
-    const plumb_status st =
-        s.prefix ? look_member(out, offset, z, z->member[index], &s) : PLUMB_EMEMORY;
-    if (s.file) zip_fclose(s.file);
+    member_stream stream = {.what = what, .prefix = arena_alloc(&scratch, NPY_MAX_PREFIX, 1)};
+    *file = &npz->file;
+    const plumb_status st = stream.prefix
+                                ? read_member_info(out, offset, npz, npz->member[index], &stream)
+                                : PLUMB_EMEMORY;
+    if (stream.file) zip_fclose(stream.file);
     arena_clear(&scratch);
     return st;
 }
 
 // ---- writing ----
 
-// libzip would write its own temporary file and not sync it; handed this sink instead, it writes
-// into the stream of an outfile, which appears whole or not at all.
-typedef struct sink {
+// libzip would write a temporary file of its own and not sync it. With this sink it writes into the
+// stream of an output_file, which is atomic.
+typedef struct zip_sink {
     FILE *stream;
     zip_error_t error;
-} sink;
+} zip_sink;
 
-static zip_int64_t sink_fail(sink *s, int code)
+static zip_int64_t fail_sink(zip_sink *sink, int code)
 {
-    zip_error_set(&s->error, code, errno);
+    zip_error_set(&sink->error, code, errno);
     return -1;
 }
 
-static zip_int64_t sink_seek(sink *s, void *data, zip_uint64_t length)
+static zip_int64_t seek_sink(zip_sink *sink, void *data, zip_uint64_t length)
 {
-    // It wants to know the length so as not to go beyond; in a file that grows there is no such.
-    const zip_int64_t to = zip_source_seek_compute_offset((zip_uint64_t)ftello(s->stream),
-                                                          INT64_MAX, data, length, &s->error);
+    // libzip checks the position against a length; a file that grows has none.
+    const zip_int64_t to = zip_source_seek_compute_offset((zip_uint64_t)ftello(sink->stream),
+                                                          INT64_MAX, data, length, &sink->error);
     if (to < 0) return -1;
-    return fseeko(s->stream, (off_t)to, SEEK_SET) ? sink_fail(s, ZIP_ER_SEEK) : 0;
+    return fseeko(sink->stream, (off_t)to, SEEK_SET) ? fail_sink(sink, ZIP_ER_SEEK) : 0;
 }
 
-static zip_int64_t sink_call(void *context, void *data, zip_uint64_t length, zip_source_cmd_t call)
+static zip_int64_t handle_sink_call(void *context, void *data, zip_uint64_t length,
+                                    zip_source_cmd_t call)
 {
-    sink *s = context;
+    zip_sink *sink = context;
     switch (call) {
     case ZIP_SOURCE_SUPPORTS:
         return zip_source_make_command_bitmap(
@@ -314,67 +332,70 @@ static zip_int64_t sink_call(void *context, void *data, zip_uint64_t length, zip
             ZIP_SOURCE_BEGIN_WRITE, ZIP_SOURCE_WRITE, ZIP_SOURCE_SEEK_WRITE, ZIP_SOURCE_TELL_WRITE,
             ZIP_SOURCE_COMMIT_WRITE, ZIP_SOURCE_ROLLBACK_WRITE, ZIP_SOURCE_REMOVE, -1);
     case ZIP_SOURCE_STAT: {
-        zip_stat_t *about = data;
-        zip_stat_init(about);
-        about->size = 0;
-        about->valid = ZIP_STAT_SIZE;
-        return sizeof *about;
+        zip_stat_t *stat = data;
+        zip_stat_init(stat);
+        stat->size = 0;
+        stat->valid = ZIP_STAT_SIZE;
+        return sizeof *stat;
     }
-    case ZIP_SOURCE_ERROR: return zip_error_to_data(&s->error, data, length);
+    case ZIP_SOURCE_ERROR: return zip_error_to_data(&sink->error, data, length);
     case ZIP_SOURCE_WRITE:
-        if (fwrite(data, 1, (size_t)length, s->stream) != length) return sink_fail(s, ZIP_ER_WRITE);
+        if (fwrite(data, 1, (size_t)length, sink->stream) != length)
+            return fail_sink(sink, ZIP_ER_WRITE);
         return (zip_int64_t)length;
-    case ZIP_SOURCE_SEEK_WRITE: return sink_seek(s, data, length);
-    case ZIP_SOURCE_TELL_WRITE: return (zip_int64_t)ftello(s->stream);
-    default: return 0; // nothing to do, and nothing to read back
+    case ZIP_SOURCE_SEEK_WRITE: return seek_sink(sink, data, length);
+    case ZIP_SOURCE_TELL_WRITE: return (zip_int64_t)ftello(sink->stream);
+    default: return 0; // the other calls need no action
     }
 }
 
-static plumb_status unwritten(const char *path, zip_error_t *why)
+static plumb_status fail_write(const char *path, zip_error_t *error)
 {
-    const int code = zip_error_code_zip(why); // libzip may forget to say that memory ran out
+    const int code = zip_error_code_zip(error); // libzip may report ZIP_ER_OK if memory ran out
     if (code == ZIP_ER_MEMORY || code == ZIP_ER_OK)
         return fail(PLUMB_EMEMORY, "%s: no memory to write it", path);
-    return fail(PLUMB_EFILE, "%s: cannot be written: %s", path, zip_error_strerror(why));
+    return fail(PLUMB_EFILE, "%s: cannot be written: %s", path, zip_error_strerror(error));
 }
 
-static plumb_status add(zip_t *zip, arena *mem, const plumb_named_array *named, bool compress,
-                        const char *path)
+// Adds KEY.npy: header and data as two fragments that libzip reads when the archive is closed.
+static plumb_status add_array(zip_t *zip, arena *mem, const plumb_named_array *named, bool compress,
+                              const char *path)
 {
     const size_t length = strlen(named->name);
     char *name = arena_alloc(mem, (int64_t)length + 5, 1);
-    unsigned char *header = arena_alloc(mem, NPY_WRITE_LIMIT, 1);
+    unsigned char *header = arena_alloc(mem, NPY_MAX_WRITTEN, 1);
     if (!name || !header) return PLUMB_EMEMORY;
     memcpy(name, named->name, length);
     memcpy(name + length, ".npy", 5);
     const plumb_array *array = &named->array;
-    zip_buffer_fragment_t part[2] = {
+    zip_buffer_fragment_t fragments[2] = {
         {header, npy_format_header(header, array)},
         {array->data, (zip_uint64_t)plumb_array_count(array) * plumb_dtype_size(array->dtype)},
     };
-    zip_source_t *source = zip_source_buffer_fragment(zip, part, part[1].length ? 2 : 1, 0);
-    if (!source) return unwritten(path, zip_get_error(zip));
+    zip_source_t *source =
+        zip_source_buffer_fragment(zip, fragments, fragments[1].length ? 2 : 1, 0);
+    if (!source) return fail_write(path, zip_get_error(zip));
     const zip_int64_t index = zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8);
     if (index < 0) {
         zip_source_free(source);
         return fail(PLUMB_EVALUE, "%s: cannot hold an array called \"%s\": %s", path, named->name,
                     zip_strerror(zip));
     }
-    // 1 January 1980, as NumPy does: equal arrays make equal files.
+    // The date is 1 January 1980, as in NumPy, so that equal arrays make equal files.
     if (zip_set_file_compression(zip, (zip_uint64_t)index, compress ? ZIP_CM_DEFLATE : ZIP_CM_STORE,
                                  0) ||
         zip_file_set_dostime(zip, (zip_uint64_t)index, 0, 0x21, 0))
-        return unwritten(path, zip_get_error(zip));
+        return fail_write(path, zip_get_error(zip));
     return PLUMB_OK;
 }
 
-static plumb_status fill(zip_t *zip, arena *mem, const char *path, const plumb_named_array *arrays,
-                         int64_t count, bool compress)
+static plumb_status write_archive(zip_t *zip, arena *mem, const char *path,
+                                  const plumb_named_array *arrays, int64_t count, bool compress)
 {
     plumb_status st = PLUMB_OK;
-    for (int64_t i = 0; i < count && !st; i++) st = add(zip, mem, &arrays[i], compress, path);
+    for (int64_t i = 0; i < count && !st; i++) st = add_array(zip, mem, &arrays[i], compress, path);
     if (!st && zip_close(zip) == 0) return PLUMB_OK;
-    if (!st) st = unwritten(path, zip_get_error(zip));
+    if (!st) st = fail_write(path, zip_get_error(zip));
     zip_discard(zip);
     return st;
 }
@@ -388,21 +409,21 @@ plumb_status npz_save(const char *path, const plumb_named_array *arrays, int64_t
     output_file file;
     plumb_status st = output_file_open(&file, path);
     if (st) return st;
-    sink s = {.stream = file.stream};
+    zip_sink sink = {.stream = file.stream};
     zip_error_t error;
     zip_error_init(&error);
-    zip_error_init(&s.error);
+    zip_error_init(&sink.error);
     arena scratch = {0};
-    zip_source_t *source = zip_source_function_create(sink_call, &s, &error);
+    zip_source_t *source = zip_source_function_create(handle_sink_call, &sink, &error);
     zip_t *zip = source ? zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &error) : NULL;
     if (zip) {
-        st = fill(zip, &scratch, path, arrays, count, compress);
+        st = write_archive(zip, &scratch, path, arrays, count, compress);
     } else {
-        st = unwritten(path, &error);
+        st = fail_write(path, &error);
         if (source) zip_source_free(source);
     }
     arena_clear(&scratch);
-    zip_error_fini(&s.error);
+    zip_error_fini(&sink.error);
     zip_error_fini(&error);
     if (st) output_file_discard(&file);
     else st = output_file_commit(&file);

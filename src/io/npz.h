@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NumPy's .npz: a zip file whose members KEY.npy are the arrays.
+// NumPy .npz files: a zip file whose members KEY.npy are the arrays.
 #ifndef IO_NPZ_H
 #define IO_NPZ_H
 
@@ -10,7 +10,7 @@ plumb_status npz_read(plumb_array *out, arena *mem, void *state, int64_t index);
 void npz_close(void *state);
 plumb_status npz_save(const char *path, const plumb_named_array *arrays, int64_t count,
                       bool compress);
-/// A stored array is read through once, for its checksum; of a deflated one only the header.
+/// Reads an uncompressed array once to verify its checksum; of a compressed one only the header.
 plumb_status npz_info(plumb_array *out, uint64_t *offset, const input_file **file, void *state,
                       int64_t index);
 

@@ -1,245 +1,258 @@
 // SPDX-License-Identifier: MIT
-// A pickle is a program for a machine with a stack. This is that machine without its dangerous
-// instruction: REDUCE, which calls a function, here only recognises five names, and builds what
-// they would have built. Everything is bounded: bytes, values, entries, and the stack.
+// A pickle is a program for a stack machine. This is that machine without its dangerous
+// instruction: REDUCE, which calls a function in Python, here recognises five names and builds the
+// value they would have returned. Bytes, values, entries and the stack are limited.
 #include "io/pickle.h"
 
 #include <string.h>
 
 #include "base/status.h"
 
-// The closed list: what a pickle may name, and what that is to us.
-typedef enum word {
-    WORD_ORDERED_DICT,
-    WORD_REBUILD_TENSOR,
-    WORD_STORAGE,
-    WORD_RECONSTRUCT,
-    WORD_NDARRAY,
-    WORD_DTYPE,
-    WORD_ENCODE,
-} word;
+// The closed list of global names that a pickle may use.
+typedef enum global_kind {
+    GLOBAL_ORDERED_DICT,
+    GLOBAL_REBUILD_TENSOR,
+    GLOBAL_STORAGE,
+    GLOBAL_RECONSTRUCT,
+    GLOBAL_NDARRAY,
+    GLOBAL_DTYPE,
+    GLOBAL_ENCODE,
+} global_kind;
 
 static const struct {
     const char *module, *name;
-    word word;
-    plumb_dtype dtype;
-    bool brain; // bfloat16
-} words[] = {
-    {"collections", "OrderedDict", WORD_ORDERED_DICT, 0, false},
-    {"torch._utils", "_rebuild_tensor_v2", WORD_REBUILD_TENSOR, 0, false},
-    {"torch", "DoubleStorage", WORD_STORAGE, PLUMB_FLOAT64, false},
-    {"torch", "FloatStorage", WORD_STORAGE, PLUMB_FLOAT32, false},
-    {"torch", "HalfStorage", WORD_STORAGE, PLUMB_FLOAT16, false},
-    {"torch", "BFloat16Storage", WORD_STORAGE, PLUMB_UINT16, true},
-    {"torch", "LongStorage", WORD_STORAGE, PLUMB_INT64, false},
-    {"torch", "IntStorage", WORD_STORAGE, PLUMB_INT32, false},
-    {"torch", "ShortStorage", WORD_STORAGE, PLUMB_INT16, false},
-    {"torch", "CharStorage", WORD_STORAGE, PLUMB_INT8, false},
-    {"torch", "ByteStorage", WORD_STORAGE, PLUMB_UINT8, false},
-    {"torch", "BoolStorage", WORD_STORAGE, PLUMB_BOOL, false},
-    {"numpy.core.multiarray", "_reconstruct", WORD_RECONSTRUCT, 0, false},
-    {"numpy._core.multiarray", "_reconstruct", WORD_RECONSTRUCT, 0, false},
-    {"numpy", "ndarray", WORD_NDARRAY, 0, false},
-    {"numpy", "dtype", WORD_DTYPE, 0, false},
-    {"_codecs", "encode", WORD_ENCODE, 0, false},
+    global_kind kind;
+    plumb_dtype dtype; // GLOBAL_STORAGE: type of the elements
+    bool bfloat16;     // GLOBAL_STORAGE
+} known_globals[] = {
+    {"collections", "OrderedDict", GLOBAL_ORDERED_DICT, 0, false},
+    {"torch._utils", "_rebuild_tensor_v2", GLOBAL_REBUILD_TENSOR, 0, false},
+    {"torch", "DoubleStorage", GLOBAL_STORAGE, PLUMB_FLOAT64, false},
+    {"torch", "FloatStorage", GLOBAL_STORAGE, PLUMB_FLOAT32, false},
+    {"torch", "HalfStorage", GLOBAL_STORAGE, PLUMB_FLOAT16, false},
+    {"torch", "BFloat16Storage", GLOBAL_STORAGE, PLUMB_UINT16, true},
+    {"torch", "LongStorage", GLOBAL_STORAGE, PLUMB_INT64, false},
+    {"torch", "IntStorage", GLOBAL_STORAGE, PLUMB_INT32, false},
+    {"torch", "ShortStorage", GLOBAL_STORAGE, PLUMB_INT16, false},
+    {"torch", "CharStorage", GLOBAL_STORAGE, PLUMB_INT8, false},
+    {"torch", "ByteStorage", GLOBAL_STORAGE, PLUMB_UINT8, false},
+    {"torch", "BoolStorage", GLOBAL_STORAGE, PLUMB_BOOL, false},
+    {"numpy.core.multiarray", "_reconstruct", GLOBAL_RECONSTRUCT, 0, false},
+    {"numpy._core.multiarray", "_reconstruct", GLOBAL_RECONSTRUCT, 0, false},
+    {"numpy", "ndarray", GLOBAL_NDARRAY, 0, false},
+    {"numpy", "dtype", GLOBAL_DTYPE, 0, false},
+    {"_codecs", "encode", GLOBAL_ENCODE, 0, false},
 };
 
-typedef struct machine {
+typedef struct pickle_machine {
     arena *mem;
-    const unsigned char *at, *end;
-    const char *what;
+    const unsigned char *position, *end; // of the program
+    const char *what;                    // name in messages
     pickle_value **stack;
-    int64_t depth, room;
-    int64_t *mark;
-    int64_t marks, mark_room;
-    pickle_value **memo;
-    int64_t memo_room, memo_count;
-    int64_t values, entries;
-    bool no_memory;
-} machine;
+    int64_t depth, capacity;
+    int64_t *mark; // stack depths set by MARK
+    int64_t mark_count, mark_capacity;
+    pickle_value **memo; // values that later instructions refer to
+    int64_t memo_capacity, memo_count;
+    int64_t value_count, entry_count; // limited by PICKLE_MAX_VALUES
+    bool out_of_memory;
+} pickle_machine;
 
-static plumb_status refuse(const machine *m, const char *why)
+static plumb_status reject_pickle(const pickle_machine *machine, const char *why)
 {
-    return fail(PLUMB_EFORMAT, "%s: %s", m->what, why);
+    return fail(PLUMB_EFORMAT, "%s: %s", machine->what, why);
 }
 
-static plumb_status damaged(const machine *m)
+static plumb_status reject_damaged(const pickle_machine *machine)
 {
-    return refuse(m, "the pickle is damaged");
+    return reject_pickle(machine, "the pickle is damaged");
 }
 
-// ---- memory ----
+// ---- stack, marks and memo ----
 
-static pickle_value *fresh(machine *m, pickle_kind kind)
+// Allocates a value. NULL at the limit, or out of memory.
+static pickle_value *new_value(pickle_machine *machine, pickle_kind kind)
 {
-    if (m->values >= PICKLE_MOST_VALUES) return NULL;
-    m->values++;
-    pickle_value *v = ARENA_ALLOC(m->mem, pickle_value, 1);
-    if (!v) m->no_memory = true;
-    else v->kind = kind;
-    return v;
+    if (machine->value_count >= PICKLE_MAX_VALUES) return NULL;
+    machine->value_count++;
+    pickle_value *value = ARENA_ALLOC(machine->mem, pickle_value, 1);
+    if (!value) machine->out_of_memory = true;
+    else value->kind = kind;
+    return value;
 }
 
-// Twice the room for an array of `size` bytes an entry; what was there moves along.
-static void *grow(machine *m, void *old, int64_t used, int64_t *room, size_t size)
+// Doubles the capacity of an array with entries of `size` bytes and copies the used entries.
+static void *grow_array(pickle_machine *machine, void *old, int64_t used, int64_t *capacity,
+                        size_t size)
 {
-    const int64_t more = *room ? 2 * *room : 16;
-    void *out = arena_alloc(m->mem, more, size);
+    const int64_t more = *capacity ? 2 * *capacity : 16;
+    void *out = arena_alloc(machine->mem, more, size);
     if (!out) {
-        m->no_memory = true;
+        machine->out_of_memory = true;
         return NULL;
     }
     if (used) memcpy(out, old, (size_t)used * size);
-    *room = more;
+    *capacity = more;
     return out;
 }
 
-static bool push(machine *m, pickle_value *v)
+static bool push_value(pickle_machine *machine, pickle_value *value)
 {
-    if (!v) return false;
-    if (m->depth == m->room) {
-        if (m->depth >= PICKLE_MOST_VALUES) return false;
-        void *more = grow(m, m->stack, m->depth, &m->room, sizeof *m->stack);
+    if (!value) return false;
+    if (machine->depth == machine->capacity) {
+        if (machine->depth >= PICKLE_MAX_VALUES) return false;
+        void *more = grow_array(machine, machine->stack, machine->depth, &machine->capacity,
+                                sizeof *machine->stack);
         if (!more) return false;
-        m->stack = more;
+        machine->stack = more;
     }
-    m->stack[m->depth++] = v;
+    machine->stack[machine->depth++] = value;
     return true;
 }
 
-// Nothing below the newest mark may be taken.
-static pickle_value *pop(machine *m)
+// Values below the newest mark cannot be popped.
+static pickle_value *pop_value(pickle_machine *machine)
 {
-    const int64_t floor = m->marks ? m->mark[m->marks - 1] : 0;
-    return m->depth > floor ? m->stack[--m->depth] : NULL;
+    const int64_t floor = machine->mark_count ? machine->mark[machine->mark_count - 1] : 0;
+    return machine->depth > floor ? machine->stack[--machine->depth] : NULL;
 }
 
-static pickle_value *top(const machine *m)
+static pickle_value *peek_value(const pickle_machine *machine)
 {
-    const int64_t floor = m->marks ? m->mark[m->marks - 1] : 0;
-    return m->depth > floor ? m->stack[m->depth - 1] : NULL;
+    const int64_t floor = machine->mark_count ? machine->mark[machine->mark_count - 1] : 0;
+    return machine->depth > floor ? machine->stack[machine->depth - 1] : NULL;
 }
 
-static bool push_mark(machine *m)
+static bool push_mark(pickle_machine *machine)
 {
-    if (m->marks == m->mark_room) {
-        if (m->marks >= PICKLE_MOST_VALUES) return false;
-        void *more = grow(m, m->mark, m->marks, &m->mark_room, sizeof *m->mark);
+    if (machine->mark_count == machine->mark_capacity) {
+        if (machine->mark_count >= PICKLE_MAX_VALUES) return false;
+        void *more = grow_array(machine, machine->mark, machine->mark_count,
+                                &machine->mark_capacity, sizeof *machine->mark);
         if (!more) return false;
-        m->mark = more;
+        machine->mark = more;
     }
-    m->mark[m->marks++] = m->depth;
+    machine->mark[machine->mark_count++] = machine->depth;
     return true;
 }
 
-// Appends the `count` values on top of the stack, from `first` on, to a container.
-static bool append(machine *m, pickle_value *to, int64_t first, int64_t count)
+// Appends the `count` stack values from index `first` on to a container.
+static bool append_items(pickle_machine *machine, pickle_value *container, int64_t first,
+                         int64_t count)
 {
-    if (count > PICKLE_MOST_VALUES - m->entries) return false;
-    m->entries += count;
-    // Rooms are powers of two, so that the count tells how much there is.
-    int64_t room = to->count ? 16 : 0;
-    while (room < to->count) room *= 2;
-    while (room < to->count + count) {
-        void *more = grow(m, to->item, to->count, &room, sizeof *to->item);
+    if (count > PICKLE_MAX_VALUES - machine->entry_count) return false;
+    machine->entry_count += count;
+    // Capacities are powers of two from 16 on, so the capacity follows from the count.
+    int64_t capacity = container->count ? 16 : 0;
+    while (capacity < container->count) capacity *= 2;
+    while (capacity < container->count + count) {
+        void *more = grow_array(machine, container->item, container->count, &capacity,
+                                sizeof *container->item);
         if (!more) return false;
-        to->item = more;
+        container->item = more;
     }
-    for (int64_t i = 0; i < count; i++) to->item[to->count++] = m->stack[first + i];
+    for (int64_t i = 0; i < count; i++)
+        container->item[container->count++] = machine->stack[first + i];
     return true;
 }
 
-static bool remember(machine *m, int64_t place)
+static bool store_memo(pickle_machine *machine, int64_t place)
 {
-    pickle_value *v = top(m);
-    if (!v || place < 0 || place >= PICKLE_MOST_VALUES) return false;
-    while (place >= m->memo_room) {
-        void *more = grow(m, m->memo, m->memo_room, &m->memo_room, sizeof *m->memo);
+    pickle_value *value = peek_value(machine);
+    if (!value || place < 0 || place >= PICKLE_MAX_VALUES) return false;
+    while (place >= machine->memo_capacity) {
+        void *more = grow_array(machine, machine->memo, machine->memo_capacity,
+                                &machine->memo_capacity, sizeof *machine->memo);
         if (!more) return false;
-        m->memo = more;
+        machine->memo = more;
     }
-    m->memo[place] = v;
-    if (place >= m->memo_count) m->memo_count = place + 1;
+    machine->memo[place] = value;
+    if (place >= machine->memo_count) machine->memo_count = place + 1;
     return true;
 }
 
-static bool recall(machine *m, int64_t place)
+static bool push_memo(pickle_machine *machine, int64_t place)
 {
-    return place >= 0 && place < m->memo_room && m->memo[place] && push(m, m->memo[place]);
+    return place >= 0 && place < machine->memo_capacity && machine->memo[place] &&
+           push_value(machine, machine->memo[place]);
 }
 
-// ---- bytes ----
+// ---- numbers and strings ----
 
-// An unsigned number of `bytes` bytes; false at the end.
-static bool take_number(machine *m, uint64_t *out, int bytes)
+// Reads an unsigned little-endian number of `bytes` bytes. False at the end of the program.
+static bool read_number(pickle_machine *machine, uint64_t *out, int bytes)
 {
-    if (m->end - m->at < bytes) return false;
+    if (machine->end - machine->position < bytes) return false;
     *out = 0;
-    for (int i = 0; i < bytes; i++) *out |= (uint64_t)m->at[i] << 8 * i;
-    m->at += bytes;
+    for (int i = 0; i < bytes; i++) *out |= (uint64_t)machine->position[i] << 8 * i;
+    machine->position += bytes;
     return true;
 }
 
-static bool push_bytes(machine *m, pickle_kind kind, uint64_t length)
+// Pushes a copy of the next `length` bytes, with a zero at its end.
+static bool push_bytes(pickle_machine *machine, pickle_kind kind, uint64_t length)
 {
-    if (length > (uint64_t)(m->end - m->at)) return false;
-    pickle_value *v = fresh(m, kind);
-    char *copy = v ? arena_alloc(m->mem, (int64_t)length + 1, 1) : NULL;
+    if (length > (uint64_t)(machine->end - machine->position)) return false;
+    pickle_value *value = new_value(machine, kind);
+    char *copy = value ? arena_alloc(machine->mem, (int64_t)length + 1, 1) : NULL;
     if (!copy) {
-        m->no_memory = m->no_memory || v;
+        machine->out_of_memory = machine->out_of_memory || value;
         return false;
     }
-    memcpy(copy, m->at, (size_t)length);
-    m->at += length;
-    v->bytes = copy;
-    v->count = (int64_t)length;
-    return push(m, v);
+    memcpy(copy, machine->position, (size_t)length);
+    machine->position += length;
+    value->bytes = copy;
+    value->count = (int64_t)length;
+    return push_value(machine, value);
 }
 
-static bool push_integer(machine *m, pickle_kind kind, int64_t value)
+static bool push_integer(pickle_machine *machine, pickle_kind kind, int64_t integer)
 {
-    pickle_value *v = fresh(m, kind);
-    if (v) v->integer = value;
-    return push(m, v);
+    pickle_value *value = new_value(machine, kind);
+    if (value) value->integer = integer;
+    return push_value(machine, value);
 }
 
-// LONG1: little-endian two's complement of up to eight bytes.
-static bool push_long(machine *m)
+// LONG1: little-endian two's complement of up to eight bytes. The sign bit is extended.
+static bool push_long(pickle_machine *machine)
 {
     uint64_t length, value = 0;
-    if (!take_number(m, &length, 1) || length > 8 || !take_number(m, &value, (int)length))
+    if (!read_number(machine, &length, 1) || length > 8 ||
+        !read_number(machine, &value, (int)length))
         return false;
     if (length && length < 8 && value >> (8 * length - 1)) value |= ~UINT64_C(0) << 8 * length;
-    return push_integer(m, PICKLE_INTEGER, (int64_t)value);
+    return push_integer(machine, PICKLE_INTEGER, (int64_t)value);
 }
 
-static bool push_real(machine *m)
+static bool push_real(pickle_machine *machine)
 {
-    if (m->end - m->at < 8) return false;
+    if (machine->end - machine->position < 8) return false;
     uint64_t bits = 0;
-    for (int i = 0; i < 8; i++) bits = bits << 8 | m->at[i]; // big-endian
-    m->at += 8;
-    pickle_value *v = fresh(m, PICKLE_REAL);
-    if (v) memcpy(&v->real, &bits, sizeof bits);
-    return push(m, v);
+    for (int i = 0; i < 8; i++) bits = bits << 8 | machine->position[i]; // big-endian
+    machine->position += 8;
+    pickle_value *value = new_value(machine, PICKLE_REAL);
+    if (value) memcpy(&value->real, &bits, sizeof bits);
+    return push_value(machine, value);
 }
 
-// ---- names ----
+// ---- global names ----
 
-static plumb_status push_name(machine *m, const char *module, size_t module_size, const char *name,
-                              size_t name_size)
+// Pushes a name of the closed list. All other names are rejected.
+static plumb_status push_global(pickle_machine *machine, const char *module, size_t module_size,
+                                const char *name, size_t name_size)
 {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strlen(words[i].module) != module_size || strlen(words[i].name) != name_size ||
-            memcmp(words[i].module, module, module_size) != 0 ||
-            memcmp(words[i].name, name, name_size) != 0)
+    for (size_t i = 0; i < sizeof known_globals / sizeof *known_globals; i++) {
+        if (strlen(known_globals[i].module) != module_size ||
+            strlen(known_globals[i].name) != name_size ||
+            memcmp(known_globals[i].module, module, module_size) != 0 ||
+            memcmp(known_globals[i].name, name, name_size) != 0)
             continue;
-        pickle_value *v = fresh(m, PICKLE_NAME);
-        if (!push(m, v)) return damaged(m);
-        v->integer = (int64_t)i;
+        pickle_value *value = new_value(machine, PICKLE_NAME);
+        if (!push_value(machine, value)) return reject_damaged(machine);
+        value->integer = (int64_t)i;
         return PLUMB_OK;
     }
-    // Only letters that cannot disturb a terminal are repeated.
+    // The message shows printable characters only, so that a file cannot control the terminal.
     char shown[2][48];
     const char *given[2] = {module, name};
     const size_t size[2] = {module_size, name_size};
@@ -251,90 +264,93 @@ static plumb_status push_name(machine *m, const char *module, size_t module_size
         }
         shown[k][n] = 0;
     }
-    return fail(PLUMB_EFORMAT, "%s: names %s.%s, which no dictionary of scores needs", m->what,
-                shown[0], shown[1]);
+    return fail(PLUMB_EFORMAT, "%s: names %s.%s, which no dictionary of scores needs",
+                machine->what, shown[0], shown[1]);
 }
 
-// GLOBAL: two lines of text.
-static plumb_status take_global(machine *m)
+// GLOBAL: module and name as two lines of text.
+static plumb_status read_global(pickle_machine *machine)
 {
     const char *line[2];
     size_t size[2];
     for (int i = 0; i < 2; i++) {
-        const unsigned char *stop = memchr(m->at, '\n', (size_t)(m->end - m->at));
-        if (!stop) return damaged(m);
-        line[i] = (const char *)m->at;
-        size[i] = (size_t)(stop - m->at);
-        m->at = stop + 1;
+        const unsigned char *stop =
+            memchr(machine->position, '\n', (size_t)(machine->end - machine->position));
+        if (!stop) return reject_damaged(machine);
+        line[i] = (const char *)machine->position;
+        size[i] = (size_t)(stop - machine->position);
+        machine->position = stop + 1;
     }
-    return push_name(m, line[0], size[0], line[1], size[1]);
+    return push_global(machine, line[0], size[0], line[1], size[1]);
 }
 
-static plumb_status stack_global(machine *m)
+// STACK_GLOBAL: module and name from the stack.
+static plumb_status pop_global(pickle_machine *machine)
 {
-    const pickle_value *name = pop(m), *module = pop(m);
+    const pickle_value *name = pop_value(machine), *module = pop_value(machine);
     if (!name || !module || name->kind != PICKLE_TEXT || module->kind != PICKLE_TEXT)
-        return damaged(m);
-    return push_name(m, module->bytes, (size_t)module->count, name->bytes, (size_t)name->count);
+        return reject_damaged(machine);
+    return push_global(machine, module->bytes, (size_t)module->count, name->bytes,
+                       (size_t)name->count);
 }
 
-static bool is_word(const pickle_value *v, word w)
+static bool is_global(const pickle_value *value, global_kind kind)
 {
-    return v && v->kind == PICKLE_NAME && words[v->integer].word == w;
+    return value && value->kind == PICKLE_NAME && known_globals[value->integer].kind == kind;
 }
 
-// ---- what functions would have built ----
+// ---- objects ----
 
-static bool is_list(const pickle_value *v, int64_t least)
+static bool is_list(const pickle_value *value, int64_t min_count)
 {
-    return v && v->kind == PICKLE_LIST && v->count >= least;
+    return value && value->kind == PICKLE_LIST && value->count >= min_count;
 }
 
-// ('storage', class, key, place, count)
-static plumb_status build_storage(machine *m)
+// BINPERSID with ('storage', class, key, device, count): the data of a tensor, in another member.
+static plumb_status build_storage(pickle_machine *machine)
 {
-    const pickle_value *id = pop(m);
+    const pickle_value *id = pop_value(machine);
     if (!is_list(id, 5) || id->item[0]->kind != PICKLE_TEXT ||
-        strcmp(id->item[0]->bytes, "storage") != 0 || !is_word(id->item[1], WORD_STORAGE) ||
+        strcmp(id->item[0]->bytes, "storage") != 0 || !is_global(id->item[1], GLOBAL_STORAGE) ||
         id->item[2]->kind != PICKLE_TEXT || id->item[4]->kind != PICKLE_INTEGER ||
         id->item[4]->integer < 0)
-        return refuse(m, "a persistent object is not a tensor's storage");
-    pickle_value *v = fresh(m, PICKLE_STORAGE);
-    if (!push(m, v)) return damaged(m);
+        return reject_pickle(machine, "a persistent object is not a tensor's storage");
+    pickle_value *value = new_value(machine, PICKLE_STORAGE);
+    if (!push_value(machine, value)) return reject_damaged(machine);
     const int64_t which = id->item[1]->integer;
-    v->dtype = words[which].dtype;
-    v->text = words[which].brain;
-    v->bytes = id->item[2]->bytes;
-    v->count = id->item[2]->count;
-    v->integer = id->item[4]->integer;
+    value->dtype = known_globals[which].dtype;
+    value->bfloat16 = known_globals[which].bfloat16;
+    value->bytes = id->item[2]->bytes;
+    value->count = id->item[2]->count;
+    value->integer = id->item[4]->integer;
     return PLUMB_OK;
 }
 
-static bool is_counts(const pickle_value *v)
+static bool is_count_list(const pickle_value *value)
 {
-    if (!is_list(v, 0)) return false;
-    for (int64_t i = 0; i < v->count; i++)
-        if (v->item[i]->kind != PICKLE_INTEGER || v->item[i]->integer < 0) return false;
+    if (!is_list(value, 0)) return false;
+    for (int64_t i = 0; i < value->count; i++)
+        if (value->item[i]->kind != PICKLE_INTEGER || value->item[i]->integer < 0) return false;
     return true;
 }
 
-// (storage, offset, sizes, strides, requires_grad, hooks)
-static plumb_status build_tensor(machine *m, const pickle_value *given)
+// _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks)
+static plumb_status build_tensor(pickle_machine *machine, const pickle_value *arguments)
 {
-    if (given->count < 4 || given->item[0]->kind != PICKLE_STORAGE ||
-        given->item[1]->kind != PICKLE_INTEGER || given->item[1]->integer < 0 ||
-        !is_counts(given->item[2]) || !is_counts(given->item[3]) ||
-        given->item[2]->count != given->item[3]->count)
-        return refuse(m, "a tensor is not described as PyTorch does");
-    pickle_value *v = fresh(m, PICKLE_TENSOR);
-    if (!push(m, v)) return damaged(m);
-    v->item = given->item;
-    v->count = 4;
+    if (arguments->count < 4 || arguments->item[0]->kind != PICKLE_STORAGE ||
+        arguments->item[1]->kind != PICKLE_INTEGER || arguments->item[1]->integer < 0 ||
+        !is_count_list(arguments->item[2]) || !is_count_list(arguments->item[3]) ||
+        arguments->item[2]->count != arguments->item[3]->count)
+        return reject_pickle(machine, "a tensor is not described as PyTorch does");
+    pickle_value *value = new_value(machine, PICKLE_TENSOR);
+    if (!push_value(machine, value)) return reject_damaged(machine);
+    value->item = arguments->item;
+    value->count = 4;
     return PLUMB_OK;
 }
 
-// dtype('f8', ...): the byte order comes later, by BUILD.
-static plumb_status build_dtype(machine *m, const pickle_value *given)
+// dtype('f8', ...). BUILD sets the byte order later.
+static plumb_status build_dtype(pickle_machine *machine, const pickle_value *arguments)
 {
     static const struct {
         char kind, bytes;
@@ -343,213 +359,227 @@ static plumb_status build_dtype(machine *m, const pickle_value *given)
         PLUMB_DTYPE_LIST(KNOWN)
 #undef KNOWN
     };
-    const pickle_value *name = given->count ? given->item[0] : NULL;
+    const pickle_value *name = arguments->count ? arguments->item[0] : NULL;
     if (!name || name->kind != PICKLE_TEXT || name->count < 2 || name->count > 12)
-        return refuse(m, "an array's dtype is not described as NumPy does");
-    pickle_value *v = fresh(m, PICKLE_DTYPE);
-    if (!push(m, v)) return damaged(m);
-    const char *s = name->bytes;
-    if (s[0] == 'U' || s[0] == 'S') {
+        return reject_pickle(machine, "an array's dtype is not described as NumPy does");
+    pickle_value *value = new_value(machine, PICKLE_DTYPE);
+    if (!push_value(machine, value)) return reject_damaged(machine);
+    const char *code = name->bytes;
+    if (code[0] == 'U' || code[0] == 'S') {
         int64_t length = 0;
-        for (const char *c = s + 1; *c; c++) {
-            if (*c < '0' || *c > '9' || length > 100000) return refuse(m, "a dtype is damaged");
-            length = 10 * length + (*c - '0');
+        for (const char *digit = code + 1; *digit; digit++) {
+            if (*digit < '0' || *digit > '9' || length > 100000)
+                return reject_pickle(machine, "a dtype is damaged");
+            length = 10 * length + (*digit - '0');
         }
-        v->text = true;
-        v->dtype = s[0] == 'U' ? PLUMB_UINT32 : PLUMB_UINT8;
-        v->count = length;
+        value->text = true;
+        value->dtype = code[0] == 'U' ? PLUMB_UINT32 : PLUMB_UINT8;
+        value->count = length;
         return PLUMB_OK;
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (s[0] == known[i].kind && s[1] == known[i].bytes && !s[2]) {
-            v->dtype = (plumb_dtype)i;
+        if (code[0] == known[i].kind && code[1] == known[i].bytes && !code[2]) {
+            value->dtype = (plumb_dtype)i;
             return PLUMB_OK;
         }
-    return refuse(m, "an array has a dtype that is neither numbers nor text");
+    return reject_pickle(machine, "an array has a dtype that is neither numbers nor text");
 }
 
-// encode(text, 'latin1') is how protocol 2 writes bytes: code points below 256, as UTF-8.
-static plumb_status build_bytes(machine *m, const pickle_value *given)
+// encode(text, 'latin1'): protocol 2 writes bytes as code points below 256 in UTF-8.
+static plumb_status build_bytes(pickle_machine *machine, const pickle_value *arguments)
 {
-    if (!given->count || given->item[0]->kind != PICKLE_TEXT) return damaged(m);
-    const pickle_value *text = given->item[0];
-    pickle_value *v = fresh(m, PICKLE_BYTES);
-    if (!push(m, v)) return damaged(m);
-    char *out = arena_alloc(m->mem, text->count + 1, 1);
+    if (!arguments->count || arguments->item[0]->kind != PICKLE_TEXT)
+        return reject_damaged(machine);
+    const pickle_value *text = arguments->item[0];
+    pickle_value *value = new_value(machine, PICKLE_BYTES);
+    if (!push_value(machine, value)) return reject_damaged(machine);
+    char *out = arena_alloc(machine->mem, text->count + 1, 1);
     if (!out) return PLUMB_EMEMORY;
-    const unsigned char *s = (const unsigned char *)text->bytes;
+    const unsigned char *utf8 = (const unsigned char *)text->bytes;
     for (int64_t i = 0; i < text->count; i++) {
-        if (s[i] < 0x80) {
-            out[v->count++] = (char)s[i];
-        } else if ((s[i] == 0xc2 || s[i] == 0xc3) && i + 1 < text->count && s[i + 1] >> 6 == 2) {
-            out[v->count++] = (char)((s[i] & 3) << 6 | (s[i + 1] & 63));
+        if (utf8[i] < 0x80) {
+            out[value->count++] = (char)utf8[i];
+        } else if ((utf8[i] == 0xc2 || utf8[i] == 0xc3) && i + 1 < text->count &&
+                   utf8[i + 1] >> 6 == 2) {
+            out[value->count++] = (char)((utf8[i] & 3) << 6 | (utf8[i + 1] & 63));
             i++;
         } else {
-            return refuse(m, "bytes are not written in Latin-1");
+            return reject_pickle(machine, "bytes are not written in Latin-1");
         }
     }
-    v->bytes = out;
+    value->bytes = out;
     return PLUMB_OK;
 }
 
-static plumb_status reduce(machine *m)
+// REDUCE: builds what the named function would have returned. Calls nothing.
+static plumb_status reduce_call(pickle_machine *machine)
 {
-    const pickle_value *given = pop(m), *function = pop(m);
-    if (!is_list(given, 0) || !function || function->kind != PICKLE_NAME) return damaged(m);
-    switch (words[function->integer].word) {
-    case WORD_ORDERED_DICT:
-        if (given->count) return refuse(m, "an OrderedDict is made from something");
-        return push(m, fresh(m, PICKLE_DICT)) ? PLUMB_OK : damaged(m);
-    case WORD_REBUILD_TENSOR: return build_tensor(m, given);
-    case WORD_RECONSTRUCT:
-        if (!given->count || !is_word(given->item[0], WORD_NDARRAY))
-            return refuse(m, "something else than a NumPy array is reconstructed");
-        return push(m, fresh(m, PICKLE_NDARRAY)) ? PLUMB_OK : damaged(m);
-    case WORD_DTYPE: return build_dtype(m, given);
-    case WORD_ENCODE: return build_bytes(m, given);
-    default: return refuse(m, "what is called is no function");
+    const pickle_value *arguments = pop_value(machine), *function = pop_value(machine);
+    if (!is_list(arguments, 0) || !function || function->kind != PICKLE_NAME)
+        return reject_damaged(machine);
+    switch (known_globals[function->integer].kind) {
+    case GLOBAL_ORDERED_DICT:
+        if (arguments->count)
+            return reject_pickle(machine, "an OrderedDict is made from something");
+        return push_value(machine, new_value(machine, PICKLE_DICT)) ? PLUMB_OK
+                                                                    : reject_damaged(machine);
+    case GLOBAL_REBUILD_TENSOR: return build_tensor(machine, arguments);
+    case GLOBAL_RECONSTRUCT:
+        if (!arguments->count || !is_global(arguments->item[0], GLOBAL_NDARRAY))
+            return reject_pickle(machine, "something else than a NumPy array is reconstructed");
+        return push_value(machine, new_value(machine, PICKLE_NDARRAY)) ? PLUMB_OK
+                                                                       : reject_damaged(machine);
+    case GLOBAL_DTYPE: return build_dtype(machine, arguments);
+    case GLOBAL_ENCODE: return build_bytes(machine, arguments);
+    default: return reject_pickle(machine, "what is called is no function");
     }
 }
 
-// BUILD gives an array its shape, dtype, order and bytes, and a dtype its byte order.
-static plumb_status build(machine *m)
+// BUILD: sets shape, dtype, order and bytes of an array, or the byte order of a dtype.
+static plumb_status build_object(pickle_machine *machine)
 {
-    const pickle_value *state = pop(m);
-    pickle_value *v = top(m);
-    if (!v || !is_list(state, 2)) return damaged(m);
-    if (v->kind == PICKLE_DTYPE) {
+    const pickle_value *state = pop_value(machine);
+    pickle_value *value = peek_value(machine);
+    if (!value || !is_list(state, 2)) return reject_damaged(machine);
+    if (value->kind == PICKLE_DTYPE) {
         const pickle_value *order = state->item[1];
         if (order->kind != PICKLE_TEXT || order->count != 1 || !strchr("<>|=", order->bytes[0]))
-            return refuse(m, "a dtype has no byte order");
+            return reject_pickle(machine, "a dtype has no byte order");
         const uint16_t one = 1;
         const bool little = *(const unsigned char *)&one;
-        v->swapped = order->bytes[0] == (little ? '>' : '<') && plumb_dtype_size(v->dtype) > 1;
+        value->swapped =
+            order->bytes[0] == (little ? '>' : '<') && plumb_dtype_size(value->dtype) > 1;
         return PLUMB_OK;
     }
-    if (v->kind != PICKLE_NDARRAY || v->item || state->count != 5 || !is_counts(state->item[1]) ||
-        state->item[2]->kind != PICKLE_DTYPE || state->item[3]->kind != PICKLE_BOOL ||
-        state->item[4]->kind != PICKLE_BYTES)
-        return refuse(m, "an object is filled that is no NumPy array of numbers or text");
-    v->fortran = state->item[3]->integer;
-    v->item = state->item;
-    v->count = state->count;
+    if (value->kind != PICKLE_NDARRAY || value->item || state->count != 5 ||
+        !is_count_list(state->item[1]) || state->item[2]->kind != PICKLE_DTYPE ||
+        state->item[3]->kind != PICKLE_BOOL || state->item[4]->kind != PICKLE_BYTES)
+        return reject_pickle(machine,
+                             "an object is filled that is no NumPy array of numbers or text");
+    value->fortran = state->item[3]->integer;
+    value->item = state->item;
+    value->count = state->count;
     return PLUMB_OK;
 }
 
 // ---- containers ----
 
-static bool make_tuple(machine *m, int64_t first)
+// Replaces the stack values from index `first` on by a tuple of them.
+static bool push_tuple(pickle_machine *machine, int64_t first)
 {
-    pickle_value *v = fresh(m, PICKLE_LIST);
-    if (!v || !append(m, v, first, m->depth - first)) return false;
-    m->depth = first;
-    return push(m, v);
+    pickle_value *value = new_value(machine, PICKLE_LIST);
+    if (!value || !append_items(machine, value, first, machine->depth - first)) return false;
+    machine->depth = first;
+    return push_value(machine, value);
 }
 
-static bool small_tuple(machine *m, int64_t count)
+static bool push_small_tuple(pickle_machine *machine, int64_t count)
 {
-    const int64_t floor = m->marks ? m->mark[m->marks - 1] : 0;
-    return m->depth - floor >= count && make_tuple(m, m->depth - count);
+    const int64_t floor = machine->mark_count ? machine->mark[machine->mark_count - 1] : 0;
+    return machine->depth - floor >= count && push_tuple(machine, machine->depth - count);
 }
 
-static bool marked_tuple(machine *m)
+static bool push_marked_tuple(pickle_machine *machine)
 {
-    return m->marks && make_tuple(m, m->mark[--m->marks]);
+    return machine->mark_count && push_tuple(machine, machine->mark[--machine->mark_count]);
 }
 
-// The values above the newest mark, or `count` of them, into the container below.
-static bool fill(machine *m, pickle_kind kind, int64_t count)
+// Moves the values above the newest mark, or the top `count` values, into the container below them.
+static bool fill_container(pickle_machine *machine, pickle_kind kind, int64_t count)
 {
-    const int64_t first = count ? m->depth - count : m->marks ? m->mark[--m->marks] : -1;
-    const int64_t floor = m->marks ? m->mark[m->marks - 1] : 0;
+    const int64_t first = count                 ? machine->depth - count
+                          : machine->mark_count ? machine->mark[--machine->mark_count]
+                                                : -1;
+    const int64_t floor = machine->mark_count ? machine->mark[machine->mark_count - 1] : 0;
     if (first < floor + 1) return false;
-    pickle_value *to = m->stack[first - 1];
-    const int64_t given = m->depth - first;
-    if (to->kind != kind || (kind == PICKLE_DICT && given % 2)) return false;
-    if (!append(m, to, first, given)) return false;
-    m->depth = first;
+    pickle_value *container = machine->stack[first - 1];
+    const int64_t count_given = machine->depth - first;
+    if (container->kind != kind || (kind == PICKLE_DICT && count_given % 2)) return false;
+    if (!append_items(machine, container, first, count_given)) return false;
+    machine->depth = first;
     return true;
 }
 
 // ---- instructions ----
 
 // clang-format off
-static plumb_status obey(machine *m, unsigned char code, bool *done)
+static plumb_status run_instruction(pickle_machine *machine, unsigned char code, bool *done)
 {
-    uint64_t n = 0;
-    bool good = true;
+    uint64_t number = 0;
+    bool valid = true;
     switch (code) {
-    case 0x80: good = take_number(m, &n, 1) && n <= 5; break;    // PROTO
-    case 0x95: good = take_number(m, &n, 8); break;              // FRAME
+    case 0x80: valid = read_number(machine, &number, 1) && number <= 5; break;    // PROTO
+    case 0x95: valid = read_number(machine, &number, 8); break;              // FRAME
     case '.': *done = true; break;                               // STOP
-    case '(': good = push_mark(m); break;                        // MARK
-    case '0': good = pop(m); break;                              // POP
-    case '}': good = push(m, fresh(m, PICKLE_DICT)); break;      // EMPTY_DICT
-    case ']': good = push(m, fresh(m, PICKLE_LIST)); break;      // EMPTY_LIST
-    case ')': good = push(m, fresh(m, PICKLE_LIST)); break;      // EMPTY_TUPLE
-    case 'a': good = fill(m, PICKLE_LIST, 1); break;             // APPEND
-    case 'e': good = fill(m, PICKLE_LIST, 0); break;             // APPENDS
-    case 's': good = fill(m, PICKLE_DICT, 2); break;             // SETITEM
-    case 'u': good = fill(m, PICKLE_DICT, 0); break;             // SETITEMS
-    case 't': good = marked_tuple(m); break;                     // TUPLE
-    case 0x85: case 0x86: case 0x87: good = small_tuple(m, code - 0x84); break; // TUPLE1 .. 3
-    case 'N': good = push(m, fresh(m, PICKLE_NONE)); break;      // NONE
-    case 0x88: good = push_integer(m, PICKLE_BOOL, 1); break;    // NEWTRUE
-    case 0x89: good = push_integer(m, PICKLE_BOOL, 0); break;    // NEWFALSE
-    case 'K': good = take_number(m, &n, 1) && push_integer(m, PICKLE_INTEGER, (int64_t)n); break;
-    case 'M': good = take_number(m, &n, 2) && push_integer(m, PICKLE_INTEGER, (int64_t)n); break;
+    case '(': valid = push_mark(machine); break;                        // MARK
+    case '0': valid = pop_value(machine); break;                              // POP
+    case '}': valid = push_value(machine, new_value(machine, PICKLE_DICT)); break;      // EMPTY_DICT
+    case ']': valid = push_value(machine, new_value(machine, PICKLE_LIST)); break;      // EMPTY_LIST
+    case ')': valid = push_value(machine, new_value(machine, PICKLE_LIST)); break;      // EMPTY_TUPLE
+    case 'a': valid = fill_container(machine, PICKLE_LIST, 1); break;             // APPEND
+    case 'e': valid = fill_container(machine, PICKLE_LIST, 0); break;             // APPENDS
+    case 's': valid = fill_container(machine, PICKLE_DICT, 2); break;             // SETITEM
+    case 'u': valid = fill_container(machine, PICKLE_DICT, 0); break;             // SETITEMS
+    case 't': valid = push_marked_tuple(machine); break;                     // TUPLE
+    case 0x85: case 0x86: case 0x87: valid = push_small_tuple(machine, code - 0x84); break; // TUPLE1 .. 3
+    case 'N': valid = push_value(machine, new_value(machine, PICKLE_NONE)); break;      // NONE
+    case 0x88: valid = push_integer(machine, PICKLE_BOOL, 1); break;    // NEWTRUE
+    case 0x89: valid = push_integer(machine, PICKLE_BOOL, 0); break;    // NEWFALSE
+    case 'K': valid = read_number(machine, &number, 1) && push_integer(machine, PICKLE_INTEGER, (int64_t)number); break;
+    case 'M': valid = read_number(machine, &number, 2) && push_integer(machine, PICKLE_INTEGER, (int64_t)number); break;
     case 'J':                                                    // BININT
-        good = take_number(m, &n, 4) &&
-               push_integer(m, PICKLE_INTEGER, n >> 31 ? (int64_t)n - (INT64_C(1) << 32) : (int64_t)n);
+        valid = read_number(machine, &number, 4) &&
+               push_integer(machine, PICKLE_INTEGER, number >> 31 ? (int64_t)number - (INT64_C(1) << 32) : (int64_t)number);
         break;
-    case 0x8a: good = push_long(m); break;                       // LONG1
-    case 'G': good = push_real(m); break;                        // BINFLOAT
-    case 'X': good = take_number(m, &n, 4) && push_bytes(m, PICKLE_TEXT, n); break;
-    case 0x8c: good = take_number(m, &n, 1) && push_bytes(m, PICKLE_TEXT, n); break;
-    case 'C': good = take_number(m, &n, 1) && push_bytes(m, PICKLE_BYTES, n); break;
-    case 'B': good = take_number(m, &n, 4) && push_bytes(m, PICKLE_BYTES, n); break;
-    case 'q': good = take_number(m, &n, 1) && remember(m, (int64_t)n); break; // BINPUT
-    case 'r': good = take_number(m, &n, 4) && remember(m, (int64_t)n); break; // LONG_BINPUT
-    case 0x94: good = remember(m, m->memo_count); break;         // MEMOIZE
-    case 'h': good = take_number(m, &n, 1) && recall(m, (int64_t)n); break; // BINGET
-    case 'j': good = take_number(m, &n, 4) && recall(m, (int64_t)n); break; // LONG_BINGET
-    case 'c': return take_global(m);                             // GLOBAL
-    case 0x93: return stack_global(m);                           // STACK_GLOBAL
-    case 'R': return reduce(m);                                  // REDUCE
-    case 'b': return build(m);                                   // BUILD
-    case 'Q': return build_storage(m);                           // BINPERSID
+    case 0x8a: valid = push_long(machine); break;                       // LONG1
+    case 'G': valid = push_real(machine); break;                        // BINFLOAT
+    case 'X': valid = read_number(machine, &number, 4) && push_bytes(machine, PICKLE_TEXT, number); break;
+    case 0x8c: valid = read_number(machine, &number, 1) && push_bytes(machine, PICKLE_TEXT, number); break;
+    case 'C': valid = read_number(machine, &number, 1) && push_bytes(machine, PICKLE_BYTES, number); break;
+    case 'B': valid = read_number(machine, &number, 4) && push_bytes(machine, PICKLE_BYTES, number); break;
+    case 'q': valid = read_number(machine, &number, 1) && store_memo(machine, (int64_t)number); break; // BINPUT
+    case 'r': valid = read_number(machine, &number, 4) && store_memo(machine, (int64_t)number); break; // LONG_BINPUT
+    case 0x94: valid = store_memo(machine, machine->memo_count); break;         // MEMOIZE
+    case 'h': valid = read_number(machine, &number, 1) && push_memo(machine, (int64_t)number); break; // BINGET
+    case 'j': valid = read_number(machine, &number, 4) && push_memo(machine, (int64_t)number); break; // LONG_BINGET
+    case 'c': return read_global(machine);                             // GLOBAL
+    case 0x93: return pop_global(machine);                           // STACK_GLOBAL
+    case 'R': return reduce_call(machine);                                  // REDUCE
+    case 'b': return build_object(machine);                                   // BUILD
+    case 'Q': return build_storage(machine);                           // BINPERSID
     default:
         return fail(PLUMB_EFORMAT, "%s: the pickle has instruction 0x%02x, which no dictionary of "
-                                   "scores needs", m->what, code);
+                                   "scores needs", machine->what, code);
     }
-    return good ? PLUMB_OK : damaged(m);
+    return valid ? PLUMB_OK : reject_damaged(machine);
 }
 // clang-format on
 
 plumb_status pickle_parse(pickle_value **out, arena *mem, const unsigned char *bytes, size_t size,
                           const char *what)
 {
-    machine m = {.mem = mem, .at = bytes, .end = bytes + size, .what = what};
-    if (size > PICKLE_MOST_BYTES) return refuse(&m, "the pickle is too large for scores");
+    pickle_machine machine = {.mem = mem, .position = bytes, .end = bytes + size, .what = what};
+    if (size > PICKLE_MAX_BYTES)
+        return reject_pickle(&machine, "the pickle is too large for scores");
     bool done = false;
     while (!done) {
-        if (m.at == m.end) return damaged(&m);
-        const plumb_status st = obey(&m, *m.at++, &done);
-        if (m.no_memory) return PLUMB_EMEMORY;
+        if (machine.position == machine.end) return reject_damaged(&machine);
+        const plumb_status st = run_instruction(&machine, *machine.position++, &done);
+        if (machine.out_of_memory) return PLUMB_EMEMORY;
         if (!st) continue;
-        if (m.values >= PICKLE_MOST_VALUES || m.entries >= PICKLE_MOST_VALUES)
-            return refuse(&m, "the pickle has too many values for scores");
+        if (machine.value_count >= PICKLE_MAX_VALUES || machine.entry_count >= PICKLE_MAX_VALUES)
+            return reject_pickle(&machine, "the pickle has too many values for scores");
         return st;
     }
-    if (m.depth != 1 || m.marks) return damaged(&m);
-    *out = m.stack[0];
+    if (machine.depth != 1 || machine.mark_count) return reject_damaged(&machine);
+    *out = machine.stack[0];
     return PLUMB_OK;
 }
 
 const pickle_value *pickle_find(const pickle_value *dict, const char *key)
 {
     if (!dict || dict->kind != PICKLE_DICT) return NULL;
-    // The last of equal keys counts, as in Python.
+    // The last of equal keys wins, as in Python.
     for (int64_t i = dict->count - 2; i >= 0; i -= 2)
         if (dict->item[i]->kind == PICKLE_TEXT && strcmp(dict->item[i]->bytes, key) == 0 &&
             (int64_t)strlen(key) == dict->item[i]->count)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of Python's pickle that dictionaries of scores are made of, read without ever calling
-// anything: names are looked up in a closed list, and whatever is not in it is refused.
+// Reads the subset of Python's pickle format that dictionaries of scores and tensors need, without
+// calling anything: global names are looked up in a closed list and all others are rejected.
 #ifndef IO_PICKLE_H
 #define IO_PICKLE_H
 
@@ -8,8 +8,8 @@
 #include "plumb/array.h"
 
 enum {
-    PICKLE_MOST_BYTES = 4 << 20,
-    PICKLE_MOST_VALUES = 1 << 16, ///< and as many entries of lists and dictionaries
+    PICKLE_MAX_BYTES = 4 << 20,
+    PICKLE_MAX_VALUES = 1 << 16, ///< Also the limit on entries of all lists and dictionaries.
 };
 
 typedef enum pickle_kind {
@@ -19,11 +19,11 @@ typedef enum pickle_kind {
     PICKLE_REAL,
     PICKLE_TEXT,
     PICKLE_BYTES,
-    PICKLE_LIST, ///< and tuples
-    PICKLE_DICT, ///< items are key, value, key, value ...
-    PICKLE_NAME, ///< one of the closed list
+    PICKLE_LIST, ///< Lists and tuples.
+    PICKLE_DICT, ///< Items are key, value, key, value ...
+    PICKLE_NAME, ///< A global name of the closed list.
     PICKLE_STORAGE,
-    PICKLE_TENSOR, ///< items: storage, offset, sizes, strides
+    PICKLE_TENSOR, ///< Items: storage, offset, sizes, strides.
     PICKLE_DTYPE,
     PICKLE_NDARRAY,
 } pickle_kind;
@@ -31,23 +31,24 @@ typedef enum pickle_kind {
 typedef struct pickle_value pickle_value;
 struct pickle_value {
     pickle_kind kind;
-    bool fortran; ///< PICKLE_NDARRAY
-    bool text;    ///< PICKLE_DTYPE: code points, `count` a string
-    bool swapped; ///< PICKLE_DTYPE: the other byte order
-    plumb_dtype dtype;
-    int64_t integer; ///< PICKLE_BOOL too; PICKLE_STORAGE: how many elements
-    double real;
-    const char *bytes; ///< PICKLE_TEXT, PICKLE_BYTES, PICKLE_STORAGE (its key); ends with a zero
+    bool fortran;      ///< PICKLE_NDARRAY: column-major.
+    bool text;         ///< PICKLE_DTYPE: strings of `count` characters each.
+    bool bfloat16;     ///< PICKLE_STORAGE: elements are bfloat16, stored as u2.
+    bool swapped;      ///< PICKLE_DTYPE: the byte order differs from this machine's.
+    plumb_dtype dtype; ///< PICKLE_STORAGE, PICKLE_DTYPE.
+    int64_t integer;   ///< PICKLE_INTEGER, PICKLE_BOOL; PICKLE_STORAGE: number of elements.
+    double real;       ///< PICKLE_REAL.
+    const char *bytes; ///< PICKLE_TEXT, PICKLE_BYTES, PICKLE_STORAGE (its key); zero-terminated.
     pickle_value **item;
-    int64_t count; ///< of items or bytes; PICKLE_DTYPE: characters a string
+    int64_t count; ///< Number of items or bytes; PICKLE_DTYPE: characters per string.
 };
 
-/// The value that `size` bytes stand for; it lives in `mem`, and so does everything it points to.
-/// `what` names the thing in messages. Fails with PLUMB_EFORMAT or PLUMB_EMEMORY.
+/// Parses `size` bytes. The value and everything it points to live in `mem`. `what` names the file
+/// in messages. Fails with PLUMB_EFORMAT or PLUMB_EMEMORY.
 plumb_status pickle_parse(pickle_value **out, arena *mem, const unsigned char *bytes, size_t size,
                           const char *what);
 
-/// The value of a text key, or NULL.
+/// Returns the value of a text key, or NULL.
 const pickle_value *pickle_find(const pickle_value *dict, const char *key);
 
 #endif

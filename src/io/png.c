@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// libpng's plain interface rather than the simplified one, which would change bytes where a file
-// speaks of gamma. It reports errors by longjmp: functions below that call it hold nothing that
-// would be lost.
+// Reads and writes PNG with libpng's standard interface. The simplified interface would change
+// pixels if a file has a gamma chunk. libpng reports errors by longjmp, so the functions below that
+// call it own no memory that a jump would leak.
 #include "io/png.h"
 
 #include <png.h>
@@ -10,55 +10,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct door {
-    jmp_buf back;
-    char why[128];
-    const unsigned char *data;
-    size_t size, at;
-    buffer *out;
-} door;
+typedef struct png_context {
+    jmp_buf on_error;
+    char message[128];         // of the error that caused the jump
+    const unsigned char *data; // reading: the file
+    size_t size, position;
+    buffer *out; // writing
+} png_context;
 
-static void complain(png_structp png, png_const_charp why)
+static void handle_error(png_structp png, png_const_charp why)
 {
-    door *d = png_get_error_ptr(png);
-    snprintf(d->why, sizeof d->why, "%s", why);
-    longjmp(d->back, 1);
+    png_context *context = png_get_error_ptr(png);
+    snprintf(context->message, sizeof context->message, "%s", why);
+    longjmp(context->on_error, 1);
 }
 
-static void keep_quiet(png_structp png, png_const_charp why)
+static void ignore_warning(png_structp png, png_const_charp why)
 {
     (void)png;
     (void)why;
 }
 
-static void give(png_structp png, png_bytep out, png_size_t bytes)
+static void read_bytes(png_structp png, png_bytep out, png_size_t bytes)
 {
-    door *d = png_get_io_ptr(png);
-    if (bytes > d->size - d->at) png_error(png, "cut short");
-    memcpy(out, d->data + d->at, bytes);
-    d->at += bytes;
+    png_context *context = png_get_io_ptr(png);
+    if (bytes > context->size - context->position) png_error(png, "cut short");
+    memcpy(out, context->data + context->position, bytes);
+    context->position += bytes;
 }
 
-static void take(png_structp png, png_bytep data, png_size_t bytes)
+static void write_bytes(png_structp png, png_bytep data, png_size_t bytes)
 {
-    door *d = png_get_io_ptr(png);
-    buffer_put(d->out, data, bytes);
-    if (d->out->failed) png_error(png, "no memory");
+    png_context *context = png_get_io_ptr(png);
+    buffer_put(context->out, data, bytes);
+    if (context->out->failed) png_error(png, "no memory");
 }
 
-static void flush(png_structp png)
+static void flush_nothing(png_structp png)
 {
     (void)png;
 }
 
-static int color_of(int channels)
+static int get_color_type(int channels)
 {
     static const int types[] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
                                 PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
     return types[channels];
 }
 
-static const char *color_name(int type)
+static const char *get_color_name(int type)
 {
     switch (type) {
     case PNG_COLOR_TYPE_GRAY: return "grey";
@@ -69,7 +69,7 @@ static const char *color_name(int type)
     }
 }
 
-// The header must say what is wanted before a row is read.
+// Checks the header against the wanted shape before any row is read.
 static plumb_status check_header(png_structp png, png_infop info, png_shape want, const char *what)
 {
     const int64_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);
@@ -78,19 +78,20 @@ static plumb_status check_header(png_structp png, png_infop info, png_shape want
         return fail(PLUMB_EFORMAT, "%s: the PNG is %lld x %lld, wanted %lld x %lld", what,
                     (long long)width, (long long)height, (long long)want.width,
                     (long long)want.height);
-    if (depth != 8 || color != color_of(want.channels))
+    if (depth != 8 || color != get_color_type(want.channels))
         return fail(PLUMB_EFORMAT, "%s: the PNG is %s at %d bits, wanted %s at 8", what,
-                    color_name(color), depth, color_name(color_of(want.channels)));
+                    get_color_name(color), depth, get_color_name(get_color_type(want.channels)));
     return PLUMB_OK;
 }
 
-// An interlaced picture is read in passes over the whole of it, which is in `out` anyway.
-static plumb_status read_rows(door *d, png_structp png, png_infop info, uint8_t *out,
+// Reads all rows into `out`. An interlaced image is read in several passes over all rows.
+static plumb_status read_rows(png_context *context, png_structp png, png_infop info, uint8_t *out,
                               png_shape want, const char *what)
 {
-    if (setjmp(d->back)) return fail(PLUMB_EFORMAT, "%s: damaged PNG: %s", what, d->why);
-    png_set_read_fn(png, d, give);
-    png_set_user_limits(png, PNG_LIMIT, PNG_LIMIT);
+    if (setjmp(context->on_error))
+        return fail(PLUMB_EFORMAT, "%s: damaged PNG: %s", what, context->message);
+    png_set_read_fn(png, context, read_bytes);
+    png_set_user_limits(png, PNG_MAX_EDGE, PNG_MAX_EDGE);
     png_set_chunk_cache_max(png, 16);
     png_set_chunk_malloc_max(png, 1 << 20);
     png_read_info(png, info);
@@ -108,26 +109,28 @@ static plumb_status read_rows(door *d, png_structp png, png_infop info, uint8_t 
 
 plumb_status png_read(uint8_t *out, png_shape want, const void *data, size_t size, const char *what)
 {
-    door d = {.data = data, .size = size};
-    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &d, complain, keep_quiet);
+    png_context context = {.data = data, .size = size};
+    png_structp png =
+        png_create_read_struct(PNG_LIBPNG_VER_STRING, &context, handle_error, ignore_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    const plumb_status st = info ? read_rows(&d, png, info, out, want, what)
+    const plumb_status st = info ? read_rows(&context, png, info, out, want, what)
                                  : fail(PLUMB_EMEMORY, "%s: no memory to read a PNG", what);
     png_destroy_read_struct(&png, &info, NULL);
     return st;
 }
 
-static plumb_status write_rows(door *d, png_structp png, png_infop info, const uint8_t *pixels,
-                               png_shape shape, png_use use)
+static plumb_status write_rows(png_context *context, png_structp png, png_infop info,
+                               const uint8_t *pixels, png_shape shape, png_use use)
 {
-    if (setjmp(d->back)) return fail(PLUMB_EMEMORY, "a PNG cannot be made: %s", d->why);
-    png_set_write_fn(png, d, take, flush);
-    png_set_user_limits(png, PNG_LIMIT, PNG_LIMIT);
+    if (setjmp(context->on_error))
+        return fail(PLUMB_EMEMORY, "a PNG cannot be made: %s", context->message);
+    png_set_write_fn(png, context, write_bytes, flush_nothing);
+    png_set_user_limits(png, PNG_MAX_EDGE, PNG_MAX_EDGE);
     png_set_compression_level(png, use == PNG_USE_DRAWING ? 9 : 6);
-    // Predicting a pixel from its neighbours pays for shades, not for areas of one colour.
+    // The PNG filters help with shades, not with areas of one colour.
     if (use == PNG_USE_DRAWING) png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
     png_set_IHDR(png, info, (png_uint_32)shape.width, (png_uint_32)shape.height, 8,
-                 color_of(shape.channels), PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 get_color_type(shape.channels), PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
     const size_t stride = (size_t)shape.width * (size_t)shape.channels;
@@ -138,13 +141,15 @@ static plumb_status write_rows(door *d, png_structp png, png_infop info, const u
 
 plumb_status png_write(buffer *out, const uint8_t *pixels, png_shape shape, png_use use)
 {
-    if (shape.width < 1 || shape.height < 1 || shape.width > PNG_LIMIT || shape.height > PNG_LIMIT)
+    if (shape.width < 1 || shape.height < 1 || shape.width > PNG_MAX_EDGE ||
+        shape.height > PNG_MAX_EDGE)
         return fail(PLUMB_EVALUE, "a PNG of %lld x %lld: between 1 and %d each way fit",
-                    (long long)shape.width, (long long)shape.height, PNG_LIMIT);
-    door d = {.out = out};
-    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &d, complain, keep_quiet);
+                    (long long)shape.width, (long long)shape.height, PNG_MAX_EDGE);
+    png_context context = {.out = out};
+    png_structp png =
+        png_create_write_struct(PNG_LIBPNG_VER_STRING, &context, handle_error, ignore_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    const plumb_status st = info ? write_rows(&d, png, info, pixels, shape, use)
+    const plumb_status st = info ? write_rows(&context, png, info, pixels, shape, use)
                                  : fail(PLUMB_EMEMORY, "no memory to make a PNG");
     png_destroy_write_struct(&png, &info);
     return st;

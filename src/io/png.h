@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The door to libpng: 8-bit pictures in memory.
+// Wrapper of libpng: 8-bit images in memory.
 #ifndef IO_PNG_H
 #define IO_PNG_H
 
@@ -8,26 +8,25 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
-/// Largest width or height, libpng's own limit.
-enum { PNG_LIMIT = 1000000 };
+/// Largest width or height in pixels, the limit of libpng itself.
+enum { PNG_MAX_EDGE = 1000000 };
 
-/// What a picture has to be: rows of `width` pixels of `channels` bytes (1 grey, 2 grey and alpha,
-/// 3 RGB, 4 RGBA).
+/// Size of an image: rows of `width` pixels with `channels` bytes each.
 typedef struct png_shape {
-    int64_t width, height;
-    int channels;
+    int64_t width, height; ///< In pixels.
+    int channels;          ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA.
 } png_shape;
 
-/// Reads a picture of exactly this shape into `out`, which has room for it. `what` names it in
-/// messages. Fails with PLUMB_EFORMAT if it is another shape, not 8-bit, or damaged.
+/// Reads an image of exactly this shape into `out`, which has space for it. `what` names it in
+/// messages. Fails with PLUMB_EFORMAT if it has another shape, is not 8-bit, or is damaged.
 plumb_status png_read(uint8_t *out, png_shape want, const void *data, size_t size,
                       const char *what);
 
-/// For what a picture is packed best: a strip of frames, as the published files have it, or a
+/// Chooses the compression settings: a strip of video frames, as the DeepMind files have it, or a
 /// drawing with large areas of one colour.
-typedef enum png_use { PNG_USE_FILM, PNG_USE_DRAWING } png_use;
+typedef enum png_use { PNG_USE_VIDEO, PNG_USE_DRAWING } png_use;
 
-/// Appends a picture to `out`.
+/// Appends the image to `out` as a PNG file.
 plumb_status png_write(buffer *out, const uint8_t *pixels, png_shape shape, png_use use);
 
 #endif

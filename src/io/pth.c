@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// zip_directory.c has checked where members lie; PyTorch stores them, so that they are read as they
-// are. A tensor is a view of a storage: its sizes, strides and offset are checked against the
-// storage's length, and that against the member's, before anything is taken.
+// Reads .pth files. zip_directory.c checks the positions of the members. PyTorch does not compress
+// members, so they are read directly. A tensor is a view of a storage: its sizes, strides and
+// offset are checked against the length of the storage, and that against the length of the member,
+// before any memory is allocated.
 #define _GNU_SOURCE
 #include "io/pth.h"
 
@@ -14,103 +15,109 @@
 #include "io/pickle.h"
 #include "io/zip_directory.h"
 
-typedef struct pth {
+typedef struct pth_file {
     input_file file;
-    zip_directory dir;
-    const char *folder; // "archive/" and the like
-    const pickle_value **value;
-    const char **name;
-} pth;
+    zip_directory directory;
+    const char *folder;          // prefix of all member names, such as "archive/"
+    const pickle_value **values; // of each array
+    const char **name;           // of each array
+} pth_file;
 
 // ---- members ----
 
-// The usual CRC-32, four bits at a time.
-static uint32_t crc_of(const unsigned char *b, size_t n)
+// CRC-32 of zip, four bits at a time.
+static uint32_t compute_crc(const unsigned char *bytes, size_t count)
 {
     static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
                                        0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
                                        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
                                        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
     uint32_t crc = ~UINT32_C(0);
-    for (size_t i = 0; i < n; i++) {
-        crc = table[(crc ^ b[i]) & 15] ^ crc >> 4;
-        crc = table[(crc ^ (uint32_t)b[i] >> 4) & 15] ^ crc >> 4;
+    for (size_t i = 0; i < count; i++) {
+        crc = table[(crc ^ bytes[i]) & 15] ^ crc >> 4;
+        crc = table[(crc ^ (uint32_t)bytes[i] >> 4) & 15] ^ crc >> 4;
     }
     return ~crc;
 }
 
-static const zip_member *find_member(const pth *p, const char *name)
+static const zip_member *find_member(const pth_file *pth, const char *name)
 {
-    const size_t folder = strlen(p->folder);
-    for (int64_t i = 0; i < p->dir.count; i++) {
-        const char *other = p->dir.member[i].name;
-        if (strncmp(other, p->folder, folder) == 0 && strcmp(other + folder, name) == 0)
-            return &p->dir.member[i];
+    const size_t folder = strlen(pth->folder);
+    for (int64_t i = 0; i < pth->directory.count; i++) {
+        const char *other = pth->directory.member[i].name;
+        if (strncmp(other, pth->folder, folder) == 0 && strcmp(other + folder, name) == 0)
+            return &pth->directory.member[i];
     }
     return NULL;
 }
 
-static plumb_status read_member(unsigned char *out, const pth *p, const zip_member *m)
+// Reads the bytes of an uncompressed member and checks their checksum.
+static plumb_status read_member(unsigned char *out, const pth_file *pth, const zip_member *member)
 {
     enum { LOCAL_SIZE = 30 };
-    unsigned char b[LOCAL_SIZE];
-    if (m->method != ZIP_DIRECTORY_STORED)
+    unsigned char local[LOCAL_SIZE];
+    if (member->method != ZIP_DIRECTORY_STORED)
         return fail(PLUMB_EFORMAT, "%s: member \"%s\" is compressed, which PyTorch never does",
-                    p->file.path, m->name);
-    plumb_status st = input_file_read(b, &p->file, m->offset, LOCAL_SIZE);
-    const uint64_t start =
-        m->offset + LOCAL_SIZE + (uint64_t)(b[26] | b[27] << 8) + (uint64_t)(b[28] | b[29] << 8);
-    if (!st) st = input_file_read(out, &p->file, start, (size_t)m->size);
-    if (!st && crc_of(out, (size_t)m->size) != m->crc)
+                    pth->file.path, member->name);
+    plumb_status st = input_file_read(local, &pth->file, member->offset, LOCAL_SIZE);
+    const uint64_t start = member->offset + LOCAL_SIZE + (uint64_t)(local[26] | local[27] << 8) +
+                           (uint64_t)(local[28] | local[29] << 8);
+    if (!st) st = input_file_read(out, &pth->file, start, (size_t)member->size);
+    if (!st && compute_crc(out, (size_t)member->size) != member->crc)
         st = fail(PLUMB_EFORMAT, "%s: member \"%s\" is damaged, its checksum is wrong",
-                  p->file.path, m->name);
+                  pth->file.path, member->name);
     return st;
 }
 
 // ---- opening ----
 
-static bool is_numbers(const pickle_value *v)
+static bool is_number_list(const pickle_value *value)
 {
-    if (v->kind != PICKLE_LIST || !v->count) return false;
-    for (int64_t i = 0; i < v->count; i++)
-        if (v->item[i]->kind != PICKLE_INTEGER && v->item[i]->kind != PICKLE_REAL) return false;
+    if (value->kind != PICKLE_LIST || !value->count) return false;
+    for (int64_t i = 0; i < value->count; i++)
+        if (value->item[i]->kind != PICKLE_INTEGER && value->item[i]->kind != PICKLE_REAL)
+            return false;
     return true;
 }
 
-static bool is_readable(const pickle_value *v)
+static bool is_readable(const pickle_value *value)
 {
-    switch (v->kind) {
+    switch (value->kind) {
     case PICKLE_TENSOR:
     case PICKLE_INTEGER:
     case PICKLE_REAL:
     case PICKLE_BOOL: return true;
-    case PICKLE_NDARRAY: return v->item;
-    case PICKLE_TEXT: return v->count > 0;
-    default: return is_numbers(v);
+    case PICKLE_NDARRAY: return value->item;
+    case PICKLE_TEXT: return value->count > 0;
+    default: return is_number_list(value);
     }
 }
 
-// Text that can be shown as a name.
-static bool is_name(const pickle_value *v)
+// Text of at most 200 printable characters.
+static bool is_name(const pickle_value *value)
 {
-    if (v->kind != PICKLE_TEXT || !v->count || v->count > 200) return false;
-    for (int64_t i = 0; i < v->count; i++)
-        if ((unsigned char)v->bytes[i] < ' ' || (unsigned char)v->bytes[i] > 126) return false;
+    if (value->kind != PICKLE_TEXT || !value->count || value->count > 200) return false;
+    for (int64_t i = 0; i < value->count; i++)
+        if ((unsigned char)value->bytes[i] < ' ' || (unsigned char)value->bytes[i] > 126)
+            return false;
     return true;
 }
 
-static plumb_status list(pth *p, array_file_names *names, arena *mem, const pickle_value *root)
+// Lists the readable entries of the dictionary, or the value itself if it is no dictionary.
+static plumb_status list_arrays(pth_file *pth, array_file_names *names, arena *mem,
+                                const pickle_value *root)
 {
-    const int64_t most = root->kind == PICKLE_DICT ? root->count / 2 : 1;
-    names->name = ARENA_ALLOC(mem, const char *, most);
-    p->value = ARENA_ALLOC(mem, const pickle_value *, most);
-    if (!names->name || !p->value) return PLUMB_EMEMORY;
-    p->name = names->name;
+    const int64_t max_arrays = root->kind == PICKLE_DICT ? root->count / 2 : 1;
+    names->name = ARENA_ALLOC(mem, const char *, max_arrays);
+    pth->values = ARENA_ALLOC(mem, const pickle_value *, max_arrays);
+    if (!names->name || !pth->values) return PLUMB_EMEMORY;
+    pth->name = names->name;
     if (root->kind != PICKLE_DICT) {
         if (!is_readable(root))
-            return fail(PLUMB_EFORMAT, "%s: holds neither a dictionary nor numbers", p->file.path);
+            return fail(PLUMB_EFORMAT, "%s: holds neither a dictionary nor numbers",
+                        pth->file.path);
         names->name[0] = "";
-        p->value[0] = root;
+        pth->values[0] = root;
         names->count = 1;
         return PLUMB_OK;
     }
@@ -118,92 +125,94 @@ static plumb_status list(pth *p, array_file_names *names, arena *mem, const pick
         const pickle_value *key = root->item[i], *value = root->item[i + 1];
         if (!is_name(key) || !is_readable(value) || pickle_find(root, key->bytes) != value)
             continue;
-        bool known = false; // set twice to one value
+        bool known = false; // a key that was set twice to the same value
         for (int64_t j = 0; j < names->count; j++)
             known = known || strcmp(names->name[j], key->bytes) == 0;
         if (known) continue;
         names->name[names->count] = key->bytes;
-        p->value[names->count++] = value;
+        pth->values[names->count++] = value;
     }
-    return names->count ? PLUMB_OK
-                        : fail(PLUMB_EFORMAT, "%s: its dictionary holds no numbers", p->file.path);
+    return names->count
+               ? PLUMB_OK
+               : fail(PLUMB_EFORMAT, "%s: its dictionary holds no numbers", pth->file.path);
 }
 
-static plumb_status check_order(const pth *p)
+static plumb_status check_byte_order(const pth_file *pth)
 {
-    const zip_member *m = find_member(p, "byteorder");
+    const zip_member *member = find_member(pth, "byteorder");
     unsigned char text[8] = {0};
-    if (!m) return PLUMB_OK; // older than the question
-    if (m->size != 6) return fail(PLUMB_EFORMAT, "%s: is not little-endian", p->file.path);
-    const plumb_status st = read_member(text, p, m);
+    if (!member) return PLUMB_OK; // old versions of PyTorch do not write it
+    if (member->size != 6) return fail(PLUMB_EFORMAT, "%s: is not little-endian", pth->file.path);
+    const plumb_status st = read_member(text, pth, member);
     if (st) return st;
     return memcmp(text, "little", 6) == 0
                ? PLUMB_OK
-               : fail(PLUMB_EFORMAT, "%s: is not little-endian", p->file.path);
+               : fail(PLUMB_EFORMAT, "%s: is not little-endian", pth->file.path);
 }
 
-static plumb_status find_folder(pth *p, arena *mem)
+// All members are in the folder of data.pkl.
+static plumb_status find_folder(pth_file *pth, arena *mem)
 {
     static const char *last = "data.pkl";
-    for (int64_t i = 0; i < p->dir.count; i++) {
-        const char *name = p->dir.member[i].name;
+    for (int64_t i = 0; i < pth->directory.count; i++) {
+        const char *name = pth->directory.member[i].name;
         const size_t length = strlen(name), end = strlen(last);
         if (length < end || strcmp(name + length - end, last) != 0) continue;
         if (length > end && name[length - end - 1] != '/') continue;
         char *folder = arena_strdup(mem, name);
         if (!folder) return PLUMB_EMEMORY;
         folder[length - end] = 0;
-        p->folder = folder;
+        pth->folder = folder;
         return PLUMB_OK;
     }
     return fail(PLUMB_EFORMAT, "%s: holds no data.pkl, so torch.save did not write it",
-                p->file.path);
+                pth->file.path);
 }
 
-static plumb_status parse(pth *p, array_file_names *names, arena *mem)
+static plumb_status parse_archive(pth_file *pth, array_file_names *names, arena *mem)
 {
-    plumb_status st = find_folder(p, mem);
-    if (!st) st = check_order(p);
+    plumb_status st = find_folder(pth, mem);
+    if (!st) st = check_byte_order(pth);
     if (st) return st;
-    const zip_member *m = find_member(p, "data.pkl");
-    if (m->size > PICKLE_MOST_BYTES)
+    const zip_member *member = find_member(pth, "data.pkl");
+    if (member->size > PICKLE_MAX_BYTES)
         return fail(PLUMB_EFORMAT, "%s: its pickle has %llu bytes, too many for scores",
-                    p->file.path, (unsigned long long)m->size);
-    unsigned char *bytes = arena_alloc(mem, (int64_t)m->size, 1);
+                    pth->file.path, (unsigned long long)member->size);
+    unsigned char *bytes = arena_alloc(mem, (int64_t)member->size, 1);
     pickle_value *root = NULL;
     if (!bytes) return PLUMB_EMEMORY;
-    st = read_member(bytes, p, m);
-    if (!st) st = pickle_parse(&root, mem, bytes, (size_t)m->size, p->file.path);
-    return st ? st : list(p, names, mem, root);
+    st = read_member(bytes, pth, member);
+    if (!st) st = pickle_parse(&root, mem, bytes, (size_t)member->size, pth->file.path);
+    return st ? st : list_arrays(pth, names, mem, root);
 }
 
 plumb_status pth_open(void **state, array_file_names *names, arena *mem, const char *path)
 {
-    pth *p = ARENA_ALLOC(mem, pth, 1);
-    if (!p) return PLUMB_EMEMORY;
-    plumb_status st = input_file_open(&p->file, path);
+    pth_file *pth = ARENA_ALLOC(mem, pth_file, 1);
+    if (!pth) return PLUMB_EMEMORY;
+    plumb_status st = input_file_open(&pth->file, path);
     if (st) return st;
-    st = zip_directory_read(&p->dir, mem, &p->file);
-    if (!st) st = parse(p, names, mem);
-    if (st) pth_close(p);
-    else *state = p;
+    st = zip_directory_read(&pth->directory, mem, &pth->file);
+    if (!st) st = parse_archive(pth, names, mem);
+    if (st) pth_close(pth);
+    else *state = pth;
     return st;
 }
 
 void pth_close(void *state)
 {
-    input_file_close(&((pth *)state)->file);
+    input_file_close(&((pth_file *)state)->file);
 }
 
 // ---- reading ----
 
-static plumb_status wrong(const pth *p, int64_t index, const char *why)
+static plumb_status reject_entry(const pth_file *pth, int64_t index, const char *why)
 {
-    return fail(PLUMB_EFORMAT, "%s:%s: %s", p->file.path, p->name[index], why);
+    return fail(PLUMB_EFORMAT, "%s:%s: %s", pth->file.path, pth->name[index], why);
 }
 
-// bfloat16 is the upper half of a float.
-static void widen_brain(float *out, const unsigned char *in, int64_t count)
+// bfloat16 is the upper half of a float32.
+static void convert_bfloat16(float *out, const unsigned char *in, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
         const uint32_t bits = (uint32_t)(in[2 * i] | in[2 * i + 1] << 8) << 16;
@@ -211,45 +220,47 @@ static void widen_brain(float *out, const unsigned char *in, int64_t count)
     }
 }
 
-static plumb_status read_tensor(plumb_array *out, arena *mem, const pth *p, int64_t index)
+static plumb_status read_tensor(plumb_array *out, arena *mem, const pth_file *pth, int64_t index)
 {
-    const pickle_value *v = p->value[index], *storage = v->item[0];
-    const pickle_value *sizes = v->item[2], *strides = v->item[3];
+    const pickle_value *value = pth->values[index], *storage = value->item[0];
+    const pickle_value *sizes = value->item[2], *strides = value->item[3];
     const size_t size = plumb_dtype_size(storage->dtype);
-    int64_t shape[PLUMB_MAX_DIMS], count, last = v->item[1]->integer;
-    if (sizes->count > PLUMB_MAX_DIMS) return wrong(p, index, "the tensor has too many axes");
+    int64_t shape[PLUMB_MAX_DIMS], count, last = value->item[1]->integer;
+    if (sizes->count > PLUMB_MAX_DIMS)
+        return reject_entry(pth, index, "the tensor has too many axes");
     for (int64_t i = 0; i < sizes->count; i++) shape[i] = sizes->item[i]->integer;
     if (!array_count_checked(&count, shape, (int)sizes->count, size))
-        return wrong(p, index, "the tensor's shape is too large");
+        return reject_entry(pth, index, "the tensor's shape is too large");
     for (int64_t i = 0; count && i < sizes->count; i++) {
         int64_t reach;
         if (__builtin_mul_overflow(shape[i] - 1, strides->item[i]->integer, &reach) ||
             __builtin_add_overflow(last, reach, &last))
-            return wrong(p, index, "the tensor's strides are too large");
+            return reject_entry(pth, index, "the tensor's strides are too large");
     }
-    // Fewer numbers than elements would let a few bytes stand for any amount of memory.
+    // A storage smaller than the tensor would let a few bytes declare any amount of memory.
     if (count > storage->integer || (count && last >= storage->integer))
-        return wrong(p, index, "the tensor reaches beyond its storage");
+        return reject_entry(pth, index, "the tensor reaches beyond its storage");
 
     char name[64];
     if (storage->count > 40 || (int64_t)strlen(storage->bytes) != storage->count)
-        return wrong(p, index, "the tensor's storage has no proper name");
+        return reject_entry(pth, index, "the tensor's storage has no proper name");
     snprintf(name, sizeof name, "data/%s", storage->bytes);
-    const zip_member *m = find_member(p, name);
-    if (!m) return wrong(p, index, "the tensor's storage is not in the file");
-    if (m->size / size != (uint64_t)storage->integer || m->size % size)
-        return wrong(p, index, "the tensor's storage is not as long as the pickle says");
-    const plumb_dtype dtype = storage->text ? PLUMB_FLOAT32 : storage->dtype;
+    const zip_member *member = find_member(pth, name);
+    if (!member) return reject_entry(pth, index, "the tensor's storage is not in the file");
+    if (member->size / size != (uint64_t)storage->integer || member->size % size)
+        return reject_entry(pth, index, "the tensor's storage is not as long as the pickle says");
+    const plumb_dtype dtype = storage->bfloat16 ? PLUMB_FLOAT32 : storage->dtype;
     plumb_status st = array_create(out, mem, dtype, (int)sizes->count, shape);
     if (st) return st;
     arena scratch = {0};
-    unsigned char *bytes = arena_alloc(&scratch, (int64_t)m->size, 1);
-    st = bytes ? read_member(bytes, p, m) : PLUMB_EMEMORY;
+    unsigned char *bytes = arena_alloc(&scratch, (int64_t)member->size, 1);
+    st = bytes ? read_member(bytes, pth, member) : PLUMB_EMEMORY;
+    // Copy the elements in row-major order; `at` is the index along each axis.
     int64_t at[PLUMB_MAX_DIMS] = {0};
     for (int64_t i = 0; i < count && !st; i++) {
-        int64_t from = v->item[1]->integer;
+        int64_t from = value->item[1]->integer;
         for (int64_t k = 0; k < sizes->count; k++) from += at[k] * strides->item[k]->integer;
-        if (storage->text) widen_brain((float *)out->data + i, bytes + from * 2, 1);
+        if (storage->bfloat16) convert_bfloat16((float *)out->data + i, bytes + from * 2, 1);
         else memcpy((char *)out->data + i * (int64_t)size, bytes + from * (int64_t)size, size);
         for (int64_t k = sizes->count - 1; k >= 0 && ++at[k] == shape[k]; k--) at[k] = 0;
     }
@@ -260,22 +271,24 @@ static plumb_status read_tensor(plumb_array *out, arena *mem, const pth *p, int6
     return st;
 }
 
-static plumb_status read_ndarray(plumb_array *out, arena *mem, const pth *p, int64_t index)
+static plumb_status read_ndarray(plumb_array *out, arena *mem, const pth_file *pth, int64_t index)
 {
-    const pickle_value *v = p->value[index], *sizes = v->item[1], *type = v->item[2];
-    const pickle_value *bytes = v->item[4];
+    const pickle_value *value = pth->values[index], *sizes = value->item[1], *type = value->item[2];
+    const pickle_value *bytes = value->item[4];
     int64_t shape[PLUMB_MAX_DIMS], count;
     int axes = (int)sizes->count;
     if (sizes->count + type->text > PLUMB_MAX_DIMS)
-        return wrong(p, index, "the array has too many axes");
+        return reject_entry(pth, index, "the array has too many axes");
     for (int i = 0; i < axes; i++) shape[i] = sizes->item[i]->integer;
-    if (v->fortran && axes > 1) return wrong(p, index, "the array is in column-major order");
+    if (value->fortran && axes > 1)
+        return reject_entry(pth, index, "the array is in column-major order");
     if (type->text) shape[axes++] = type->count;
     const size_t size = plumb_dtype_size(type->dtype);
     if (!array_count_checked(&count, shape, axes, size) || count * (int64_t)size != bytes->count)
-        return wrong(p, index, "the array's shape is not that of its bytes");
+        return reject_entry(pth, index, "the array's shape is not that of its bytes");
     const plumb_status st = array_create(out, mem, type->dtype, axes, shape);
     if (st) return st;
+    // Copy the bytes; if the order is swapped, reverse them within each element.
     for (int64_t i = 0; i < bytes->count; i++) {
         const int64_t from =
             type->swapped ? i - i % (int64_t)size + (int64_t)size - 1 - i % (int64_t)size : i;
@@ -287,15 +300,16 @@ static plumb_status read_ndarray(plumb_array *out, arena *mem, const pth *p, int
     return PLUMB_OK;
 }
 
+// Converts numbers to int64 if all are integers, else to float64.
 static plumb_status read_list(plumb_array *out, arena *mem, pickle_value *const *item,
                               int64_t count, int axes)
 {
-    bool whole = true;
-    for (int64_t i = 0; i < count; i++) whole = whole && item[i]->kind != PICKLE_REAL;
+    bool all_integers = true;
+    for (int64_t i = 0; i < count; i++) all_integers = all_integers && item[i]->kind != PICKLE_REAL;
     const plumb_status st =
-        array_create(out, mem, whole ? PLUMB_INT64 : PLUMB_FLOAT64, axes, &count);
+        array_create(out, mem, all_integers ? PLUMB_INT64 : PLUMB_FLOAT64, axes, &count);
     for (int64_t i = 0; i < count && !st; i++) {
-        if (whole) ((int64_t *)out->data)[i] = item[i]->integer;
+        if (all_integers) ((int64_t *)out->data)[i] = item[i]->integer;
         else
             ((double *)out->data)[i] =
                 item[i]->kind == PICKLE_REAL ? item[i]->real : (double)item[i]->integer;
@@ -305,19 +319,19 @@ static plumb_status read_list(plumb_array *out, arena *mem, pickle_value *const 
 
 plumb_status pth_read(plumb_array *out, arena *mem, void *state, int64_t index)
 {
-    const pth *p = state;
-    const pickle_value *v = p->value[index];
-    switch (v->kind) {
-    case PICKLE_TENSOR: return read_tensor(out, mem, p, index);
-    case PICKLE_NDARRAY: return read_ndarray(out, mem, p, index);
-    case PICKLE_LIST: return read_list(out, mem, v->item, v->count, 1);
+    const pth_file *pth = state;
+    const pickle_value *value = pth->values[index];
+    switch (value->kind) {
+    case PICKLE_TENSOR: return read_tensor(out, mem, pth, index);
+    case PICKLE_NDARRAY: return read_ndarray(out, mem, pth, index);
+    case PICKLE_LIST: return read_list(out, mem, value->item, value->count, 1);
     case PICKLE_TEXT: {
-        const plumb_status st = array_create(out, mem, PLUMB_UINT8, 1, &v->count);
-        if (!st) memcpy(out->data, v->bytes, (size_t)v->count);
+        const plumb_status st = array_create(out, mem, PLUMB_UINT8, 1, &value->count);
+        if (!st) memcpy(out->data, value->bytes, (size_t)value->count);
         return st;
     }
     default: {
-        pickle_value *one[1] = {(pickle_value *)v};
+        pickle_value *one[1] = {(pickle_value *)value};
         return read_list(out, mem, one, 1, 0);
     }
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What torch.save writes: a zip file with a pickle and, apart from it, the numbers. Read only.
-// Entries of the dictionary that are tensors, NumPy arrays, numbers, lists of numbers or text are
-// arrays of that name; text is code points, u1 or u4, (length) or (strings, length).
+// Files of torch.save: a zip file with a pickle and, in other members, the tensor data. Read only.
+// Entries of the dictionary that are tensors, NumPy arrays, numbers, lists of numbers or text
+// become arrays of that name. Text becomes character codes, u1 or u4: (length) or (strings,
+// length).
 #ifndef IO_PTH_H
 #define IO_PTH_H
 
@@ -10,6 +11,7 @@
 plumb_status pth_open(void **state, array_file_names *names, arena *mem, const char *path);
 plumb_status pth_read(plumb_array *out, arena *mem, void *state, int64_t index);
 void pth_close(void *state);
+/// Always fails: plumb does not write pickles.
 plumb_status pth_save(const char *path, const plumb_named_array *arrays, int64_t count,
                       bool compress);
 

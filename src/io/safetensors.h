@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// safetensors: eight bytes of length, a header in JSON, then the numbers, little-endian and without
-// a gap. What plumb keeps its weights in, and what PyTorch and JAX read and write.
+// The safetensors format: eight bytes of length, a JSON header, then the data, little-endian and
+// without gaps. plumb stores weights in it; PyTorch and JAX read and write it.
 #ifndef IO_SAFETENSORS_H
 #define IO_SAFETENSORS_H
 
@@ -8,45 +8,47 @@
 #include "base/input_file.h"
 #include "io/array_file.h"
 
-enum { SAFETENSORS_HEADER_LIMIT = 16 << 20 };
+enum { SAFETENSORS_MAX_HEADER = 16 << 20 };
 
-/// A line of __metadata__.
+/// One key and value of __metadata__.
 typedef struct safetensors_metadata_entry {
     const char *key, *value;
 } safetensors_metadata_entry;
 
 typedef struct safetensors_entry safetensors_entry;
 
-/// An open file, its whole header checked: every tensor's bytes are inside the file, none overlap
-/// and none are left over. Lives in the arena it was opened with.
+/// An open file whose header is checked: the bytes of every tensor are inside the file, none
+/// overlap and none are left over. It lives in the arena it was opened with.
 typedef struct safetensors {
     input_file file;
-    int64_t count;
-    safetensors_entry *entry;
-    int64_t notes;
-    safetensors_metadata_entry *note;
-    uint64_t data; ///< where the numbers begin
+    int64_t count;            ///< Number of tensors.
+    safetensors_entry *entry; ///< Tensors in the order of their bytes.
+    int64_t metadata_count;
+    safetensors_metadata_entry *metadata;
+    uint64_t data; ///< Position of the first data byte in the file.
 } safetensors;
 
-/// Fails with PLUMB_EFILE or PLUMB_EFORMAT. `path` must outlive it.
+/// Opens a file and checks its header. `path` must outlive it. Fails with PLUMB_EFILE or
+/// PLUMB_EFORMAT.
 plumb_status safetensors_begin(safetensors *out, arena *mem, const char *path);
-void safetensors_end(safetensors *s);
+void safetensors_end(safetensors *file);
 
-/// The tensor of this name; -1 if there is none.
-int64_t safetensors_find(const safetensors *s, const char *name);
-const char *safetensors_name(const safetensors *s, int64_t index);
-/// Type and shape; `data` is NULL. BF16 is given as F4.
-plumb_array safetensors_shape(const safetensors *s, int64_t index);
-/// The numbers into memory of the caller's, as many and of the type that the shape says.
-plumb_status safetensors_load(void *out, const safetensors *s, int64_t index);
-/// The value of a line of __metadata__, or NULL.
-const char *safetensors_metadata(const safetensors *s, const char *key);
+/// Returns the index of a tensor, or -1.
+int64_t safetensors_find(const safetensors *file, const char *name);
+const char *safetensors_name(const safetensors *file, int64_t index);
+/// Returns type and shape; `data` is NULL. BF16 is returned as float32.
+plumb_array safetensors_shape(const safetensors *file, int64_t index);
+/// Reads the values into memory of the caller, in the type and number of safetensors_shape().
+plumb_status safetensors_load(void *out, const safetensors *file, int64_t index);
+/// Returns the value of a key of __metadata__, or NULL.
+const char *safetensors_metadata(const safetensors *file, const char *key);
 
-/// Writes a file, whole or not at all. Names must differ.
+/// Writes a file atomically. Names must differ. May be NULL: metadata, if metadata_count is 0.
 plumb_status safetensors_write(const char *path, const plumb_named_array *arrays, int64_t count,
-                               const safetensors_metadata_entry *notes, int64_t note_count);
+                               const safetensors_metadata_entry *metadata, int64_t metadata_count);
 
-/// As a file of arrays.
+// ---- the format for plumb_file ----
+
 plumb_status safetensors_open(void **state, array_file_names *names, arena *mem, const char *path);
 plumb_status safetensors_read(plumb_array *out, arena *mem, void *state, int64_t index);
 void safetensors_close(void *state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TensorBoard's scalars: TFRecords of Event messages. Other programs read them too.
+// TensorBoard event files with scalars: TFRecords of Event messages.
 #ifndef IO_TENSORBOARD_H
 #define IO_TENSORBOARD_H
 
@@ -9,24 +9,24 @@
 
 typedef struct tensorboard_writer tensorboard_writer;
 
-/// Opens a file to append to; its name must have "tfevents" in it, or nobody looks at it. Events of
-/// steps beyond `step` are cut off, and all behind anything damaged.
+/// Opens a file to append to. TensorBoard reads only files with "tfevents" in their name. Events of
+/// steps after `step` are removed, and everything from the first damaged record on.
 plumb_status tensorboard_open(tensorboard_writer **out, const char *path, int64_t step);
-/// NULL is allowed.
-void tensorboard_close(tensorboard_writer *e);
+/// May be NULL: writer.
+void tensorboard_close(tensorboard_writer *writer);
 
-/// `count` numbers of one step, under their tags. Written through at once.
-plumb_status tensorboard_write(tensorboard_writer *e, int64_t step, const char *const *tags,
+/// Appends `count` values of one step under their tags, in one write call.
+plumb_status tensorboard_write(tensorboard_writer *writer, int64_t step, const char *const *tags,
                                const double *values, int64_t count);
 
-/// One event, as far as plumb writes them, for tests: the step, and the first value's tag and
-/// number; `tag` is "" if it has none. False if it is none.
+/// One event as plumb writes it. Tests read files with it.
 typedef struct tensorboard_event {
-    double wall;
-    int64_t step;
-    char tag[64];
-    float value;
+    double wall;  ///< Seconds since 1970.
+    int64_t step; ///< Training step.
+    char tag[64]; ///< Tag of the first value; "" if there is none.
+    float value;  ///< The first value.
 } tensorboard_event;
+/// Returns false if the bytes are not an Event message.
 bool tensorboard_parse(tensorboard_event *out, const unsigned char *data, uint64_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one protobuf message plumb knows, tf.train.Example: a map from keys to lists of bytes, floats
-// or integers. Reading copies nothing; every length is checked against what is there.
+// The protobuf message tf.train.Example: a map from keys to lists of bytes, floats or integers.
+// Reading copies nothing. Every length is checked against the bytes that exist.
 #ifndef IO_TF_EXAMPLE_H
 #define IO_TF_EXAMPLE_H
 
@@ -9,50 +9,53 @@
 #include "base/buffer.h"
 #include "base/status.h"
 
+/// Bytes inside a message.
 typedef struct tf_span {
     const unsigned char *at;
     size_t size;
 } tf_span;
 
+/// Type of the values in a list; the numbers are those of the protobuf fields.
 typedef enum tf_kind {
-    TF_EMPTY, ///< a feature that says nothing
+    TF_EMPTY, ///< The feature has no list.
     TF_BYTES,
     TF_FLOATS,
     TF_INTEGERS,
 } tf_kind;
 
+/// One entry of the map.
 typedef struct tf_feature {
     tf_span key;
     tf_kind kind;
-    tf_span list; ///< the list message, not yet looked into
+    tf_span list; ///< The list message, not parsed yet.
 } tf_feature;
 
-/// A walk over the features of one Example. Everything points into the message.
+/// Iterates over the features of one Example. All spans point into the message.
 typedef struct tf_example_reader {
-    tf_span example;  ///< what is left of it
-    tf_span features; ///< what is left of the part we are in
+    tf_span example;  ///< Unread bytes of the Example.
+    tf_span features; ///< Unread bytes of the current Features message.
 } tf_example_reader;
 
 tf_example_reader tf_example_begin(const void *message, size_t bytes);
-/// The next feature; `*there` is false behind the last. `what` names the record in messages.
-plumb_status tf_example_next(bool *there, tf_feature *out, tf_example_reader *walk,
+/// Reads the next feature; `*present` is false past the end. `what` names the record in messages.
+plumb_status tf_example_next(bool *present, tf_feature *out, tf_example_reader *reader,
                              const char *what);
 
-/// How many values a list has.
+/// Counts the values of a list.
 plumb_status tf_example_count(int64_t *out, const tf_feature *feature, const char *what);
-/// All of them, as many as tf_example_count said; the list is of the right kind.
+/// Reads all values, as many as tf_example_count() returned. The list must be of that kind.
 plumb_status tf_example_integers(int64_t *out, const tf_feature *feature, const char *what);
 plumb_status tf_example_floats(float *out, const tf_feature *feature, const char *what);
-/// Value `index` of a list of bytes.
+/// Gets value `index` of a list of bytes.
 plumb_status tf_example_bytes(tf_span *out, const tf_feature *feature, int64_t index,
                               const char *what);
 
-/// Puts an Example together: features first, each with its list, then the frame around them.
+/// Appends one feature with its list.
 void tf_example_put_bytes(buffer *features, const char *key, const void *data, size_t bytes);
 void tf_example_put_floats(buffer *features, const char *key, const float *values, int64_t count);
 void tf_example_put_integers(buffer *features, const char *key, const int64_t *values,
                              int64_t count);
-/// `out` becomes the Example around the features.
+/// Replaces `out` by the Example that contains the features.
 void tf_example_finish(buffer *out, const buffer *features);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Records of a plain file are found when it is opened, by going from length to length; a gzip file
-// is unpacked once for that, and again when it is read.
+// Reads TFRecord files. The records of a plain file are found when it is opened, by following the
+// lengths. A gzip file is decompressed once for that, and again when it is read.
 #define _GNU_SOURCE
 #include "io/tfrecord.h"
 
@@ -15,55 +15,56 @@
 
 // ---- checksum ----
 
-static uint32_t table[8][256];
+static uint32_t crc_table[8][256];
 
-// Eight tables, so that eight bytes go at once.
-static void make_table(void)
+// Eight tables, so that eight bytes are processed at a time ("slicing by 8"). 0x82f63b78 is the
+// reversed polynomial of CRC-32C.
+static void init_table(void)
 {
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t crc = i;
         for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
-        table[0][i] = crc;
+        crc_table[0][i] = crc;
     }
     for (int t = 1; t < 8; t++)
         for (int i = 0; i < 256; i++)
-            table[t][i] = table[t - 1][i] >> 8 ^ table[0][table[t - 1][i] & 255];
+            crc_table[t][i] = crc_table[t - 1][i] >> 8 ^ crc_table[0][crc_table[t - 1][i] & 255];
 }
 
-static uint64_t get(const unsigned char *b, int bytes)
+static uint64_t read_little_endian(const unsigned char *bytes_in, int bytes)
 {
     uint64_t value = 0;
-    for (int i = 0; i < bytes; i++) value |= (uint64_t)b[i] << 8 * i;
+    for (int i = 0; i < bytes; i++) value |= (uint64_t)bytes_in[i] << 8 * i;
     return value;
 }
 
-uint32_t tfrecord_crc_table(const void *data, size_t bytes)
+uint32_t tfrecord_crc_reference(const void *data, size_t bytes)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_table);
-    const unsigned char *b = data;
+    pthread_once(&once, init_table);
+    const unsigned char *bytes_in = data;
     uint32_t crc = ~0u;
-    for (; bytes >= 8; b += 8, bytes -= 8) {
-        const uint64_t word = get(b, 8) ^ crc;
+    for (; bytes >= 8; bytes_in += 8, bytes -= 8) {
+        const uint64_t word = read_little_endian(bytes_in, 8) ^ crc;
         crc = 0;
-        for (int i = 0; i < 8; i++) crc ^= table[7 - i][word >> 8 * i & 255];
+        for (int i = 0; i < 8; i++) crc ^= crc_table[7 - i][word >> 8 * i & 255];
     }
-    for (; bytes; b++, bytes--) crc = crc >> 8 ^ table[0][(crc ^ *b) & 255];
+    for (; bytes; bytes_in++, bytes--) crc = crc >> 8 ^ crc_table[0][(crc ^ *bytes_in) & 255];
     return ~crc;
 }
 
 #if defined(__x86_64__)
-// The processor's own instruction, eight bytes at a time.
-__attribute__((target("sse4.2"))) static uint32_t crc_instruction(const void *data, size_t bytes)
+// The CRC-32C instruction of SSE 4.2, eight bytes at a time.
+__attribute__((target("sse4.2"))) static uint32_t compute_crc_sse42(const void *data, size_t bytes)
 {
-    const unsigned char *b = data;
+    const unsigned char *bytes_in = data;
     uint64_t crc = ~0u;
-    for (; bytes >= 8; b += 8, bytes -= 8) {
+    for (; bytes >= 8; bytes_in += 8, bytes -= 8) {
         uint64_t word;
-        memcpy(&word, b, 8);
+        memcpy(&word, bytes_in, 8);
         crc = _mm_crc32_u64(crc, word);
     }
-    for (; bytes; b++, bytes--) crc = _mm_crc32_u8((uint32_t)crc, *b);
+    for (; bytes; bytes_in++, bytes--) crc = _mm_crc32_u8((uint32_t)crc, *bytes_in);
     return ~(uint32_t)crc;
 }
 #endif
@@ -71,12 +72,12 @@ __attribute__((target("sse4.2"))) static uint32_t crc_instruction(const void *da
 uint32_t tfrecord_crc(const void *data, size_t bytes)
 {
 #if defined(__x86_64__)
-    if (cpu_has("sse4.2")) return crc_instruction(data, bytes);
+    if (cpu_has("sse4.2")) return compute_crc_sse42(data, bytes);
 #endif
-    return tfrecord_crc_table(data, bytes);
+    return tfrecord_crc_reference(data, bytes);
 }
 
-uint32_t tfrecord_masked(const void *data, size_t bytes)
+uint32_t tfrecord_masked_crc(const void *data, size_t bytes)
 {
     const uint32_t crc = tfrecord_crc(data, bytes);
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
@@ -86,122 +87,127 @@ void tfrecord_frame(unsigned char head[TFRECORD_HEAD], unsigned char tail[TFRECO
                     const void *data, size_t bytes)
 {
     for (int i = 0; i < 8; i++) head[i] = (unsigned char)((uint64_t)bytes >> 8 * i);
-    const uint32_t length = tfrecord_masked(head, 8), sum = tfrecord_masked(data, bytes);
+    const uint32_t length_crc = tfrecord_masked_crc(head, 8),
+                   data_crc = tfrecord_masked_crc(data, bytes);
     for (int i = 0; i < 4; i++) {
-        head[8 + i] = (unsigned char)(length >> 8 * i);
-        tail[i] = (unsigned char)(sum >> 8 * i);
+        head[8 + i] = (unsigned char)(length_crc >> 8 * i);
+        tail[i] = (unsigned char)(data_crc >> 8 * i);
     }
 }
 
 // ---- finding records ----
 
-static plumb_status cut_short(const tfrecord *f, int64_t record)
+static plumb_status reject_truncated(const tfrecord *file, int64_t record)
 {
-    return fail(PLUMB_EFORMAT, "%s: record %lld is cut short", f->file.path, (long long)record);
+    return fail(PLUMB_EFORMAT, "%s: record %lld is cut short", file->file.path, (long long)record);
 }
 
+// Checks the checksum of a length and returns the length.
 static plumb_status check_head(uint64_t *length, const unsigned char head[TFRECORD_HEAD],
-                               const tfrecord *f, int64_t record)
+                               const tfrecord *file, int64_t record)
 {
-    if (get(head + 8, 4) != tfrecord_masked(head, 8))
+    if (read_little_endian(head + 8, 4) != tfrecord_masked_crc(head, 8))
         return fail(PLUMB_EFORMAT, "%s: record %lld: the checksum of the length is wrong%s",
-                    f->file.path, (long long)record,
+                    file->file.path, (long long)record,
                     record ? "" : "; damaged, or not a TFRecord file");
-    *length = get(head, 8);
-    if (*length >= TFRECORD_LIMIT)
+    *length = read_little_endian(head, 8);
+    if (*length >= TFRECORD_MAX_LENGTH)
         return fail(PLUMB_EFORMAT, "%s: record %lld promises %llu bytes, more than a record can be",
-                    f->file.path, (long long)record, (unsigned long long)*length);
+                    file->file.path, (long long)record, (unsigned long long)*length);
     return PLUMB_OK;
 }
 
-static plumb_status note(tfrecord *f, uint64_t offset)
+static plumb_status append_offset(tfrecord *file, uint64_t offset)
 {
-    if ((size_t)f->count >= f->room) {
-        const size_t room = f->room ? 2 * f->room : 64;
-        uint64_t *grown = realloc(f->offset, room * sizeof *grown);
-        if (!grown) return fail(PLUMB_EMEMORY, "%s: no memory for its records", f->file.path);
-        f->offset = grown;
-        f->room = room;
+    if ((size_t)file->count >= file->capacity) {
+        const size_t capacity = file->capacity ? 2 * file->capacity : 64;
+        uint64_t *grown = realloc(file->offset, capacity * sizeof *grown);
+        if (!grown) return fail(PLUMB_EMEMORY, "%s: no memory for its records", file->file.path);
+        file->offset = grown;
+        file->capacity = capacity;
     }
-    f->offset[f->count] = offset;
+    file->offset[file->count] = offset;
     return PLUMB_OK;
 }
 
-static plumb_status scan_plain(tfrecord *f)
+static plumb_status scan_plain(tfrecord *file)
 {
-    const uint64_t size = (uint64_t)f->file.size;
-    uint64_t at = 0;
-    while (at < size) {
+    const uint64_t size = (uint64_t)file->file.size;
+    uint64_t position = 0;
+    while (position < size) {
         unsigned char head[TFRECORD_HEAD];
         uint64_t length = 0;
-        if (size - at < TFRECORD_HEAD) return cut_short(f, f->count);
-        plumb_status st = input_file_read(head, &f->file, at, TFRECORD_HEAD);
-        if (!st) st = check_head(&length, head, f, f->count);
-        if (!st && size - at - TFRECORD_HEAD < length + TFRECORD_TAIL)
+        if (size - position < TFRECORD_HEAD) return reject_truncated(file, file->count);
+        plumb_status st = input_file_read(head, &file->file, position, TFRECORD_HEAD);
+        if (!st) st = check_head(&length, head, file, file->count);
+        if (!st && size - position - TFRECORD_HEAD < length + TFRECORD_TAIL)
             st = fail(PLUMB_EFORMAT,
                       "%s: record %lld is cut short: %llu bytes are promised, %llu are there",
-                      f->file.path, (long long)f->count,
+                      file->file.path, (long long)file->count,
                       (unsigned long long)(length + TFRECORD_TAIL),
-                      (unsigned long long)(size - at - TFRECORD_HEAD));
-        if (!st) st = note(f, at);
+                      (unsigned long long)(size - position - TFRECORD_HEAD));
+        if (!st) st = append_offset(file, position);
         if (st) return st;
-        at += TFRECORD_HEAD + length + TFRECORD_TAIL;
-        f->count++;
+        position += TFRECORD_HEAD + length + TFRECORD_TAIL;
+        file->count++;
     }
-    return note(f, at);
+    return append_offset(file, position);
 }
 
-// All of it, or nothing at the very end; in between it is cut.
-static plumb_status pull(bool *there, tfrecord *f, void *out, size_t bytes, bool may_end)
+// Reads `bytes` bytes of a gzip file. `*present` is false at the end of the stream, which is an
+// error unless `may_end`.
+static plumb_status read_stream(bool *present, tfrecord *file, void *out, size_t bytes,
+                                bool may_end)
 {
     size_t got;
-    const plumb_status st = deflate_read(&got, f->unpack, out, bytes);
-    if (st) return fail(st, "%s, in record %lld", plumb_last_error(), (long long)f->next);
-    *there = got == bytes;
-    return *there || (may_end && got == 0) ? PLUMB_OK : cut_short(f, f->next);
+    const plumb_status st = deflate_read(&got, file->reader, out, bytes);
+    if (st) return fail(st, "%s, in record %lld", plumb_last_error(), (long long)file->next);
+    *present = got == bytes;
+    return *present || (may_end && got == 0) ? PLUMB_OK : reject_truncated(file, file->next);
 }
 
-// The bytes are taken as they come, so that a length that lies costs no more than what is there.
-static plumb_status pull_payload(tfrecord *f, uint64_t length, bool keep)
+// Reads data and checksum in steps of 1 MiB, so that a false length allocates no more than the
+// stream contains. Without `keep` the bytes are only skipped.
+static plumb_status read_payload(tfrecord *file, uint64_t length, bool keep)
 {
-    bool there;
-    buffer_reset(&f->bytes);
-    for (uint64_t left = length + TFRECORD_TAIL; left;) {
-        const size_t step = left < 1 << 20 ? (size_t)left : 1 << 20;
-        if (!keep) buffer_reset(&f->bytes);
-        unsigned char *place = buffer_grow(&f->bytes, step);
+    bool present;
+    buffer_reset(&file->bytes);
+    for (uint64_t remaining = length + TFRECORD_TAIL; remaining;) {
+        const size_t step = remaining < 1 << 20 ? (size_t)remaining : 1 << 20;
+        if (!keep) buffer_reset(&file->bytes);
+        unsigned char *place = buffer_grow(&file->bytes, step);
         if (!place)
-            return fail(PLUMB_EMEMORY, "%s: no memory for record %lld of %llu bytes", f->file.path,
-                        (long long)f->next, (unsigned long long)length);
-        const plumb_status st = pull(&there, f, place, step, false);
+            return fail(PLUMB_EMEMORY, "%s: no memory for record %lld of %llu bytes",
+                        file->file.path, (long long)file->next, (unsigned long long)length);
+        const plumb_status st = read_stream(&present, file, place, step, false);
         if (st) return st;
-        left -= step;
+        remaining -= step;
     }
     return PLUMB_OK;
 }
 
-// The next record of a gzip file; `*there` is false behind the last.
-static plumb_status pull_record(bool *there, tfrecord *f, bool keep)
+// Reads the next record of a gzip file. `*present` is false past the end.
+static plumb_status read_next_record(bool *present, tfrecord *file, bool keep)
 {
     unsigned char head[TFRECORD_HEAD];
     uint64_t length = 0;
-    plumb_status st = pull(there, f, head, TFRECORD_HEAD, true);
-    if (st || !*there) return st;
-    st = check_head(&length, head, f, f->next);
-    if (!st) st = pull_payload(f, length, keep);
-    if (!st) f->next++;
+    plumb_status st = read_stream(present, file, head, TFRECORD_HEAD, true);
+    if (st || !*present) return st;
+    st = check_head(&length, head, file, file->next);
+    if (!st) st = read_payload(file, length, keep);
+    if (!st) file->next++;
     return st;
 }
 
-static plumb_status scan_gzip(tfrecord *f)
+static plumb_status scan_gzip(tfrecord *file)
 {
-    bool there = true;
-    plumb_status st = deflate_open(&f->unpack, &f->file);
-    while (!st && there) st = pull_record(&there, f, false);
+    bool present = true;
+    plumb_status st = deflate_open(&file->reader, &file->file);
+    while (!st && present) st = read_next_record(&present, file, false);
     if (st) return st;
-    f->count = f->next;
-    f->next = 0;
-    deflate_rewind(f->unpack);
+    file->count = file->next;
+    file->next = 0;
+    deflate_rewind(file->reader);
     return PLUMB_OK;
 }
 
@@ -222,52 +228,55 @@ plumb_status tfrecord_open(tfrecord *out, const char *path)
 
 void tfrecord_close(tfrecord *file)
 {
-    deflate_close(file->unpack);
+    deflate_close(file->reader);
     buffer_clear(&file->bytes);
     free(file->offset);
     input_file_close(&file->file);
     *file = (tfrecord){.file.fd = -1};
 }
 
-// ---- reading them ----
+// ---- reading records ----
 
-static plumb_status load_gzip(tfrecord *f, int64_t record)
+static plumb_status load_gzip(tfrecord *file, int64_t record)
 {
-    bool there = true;
+    bool present = true;
     plumb_status st = PLUMB_OK;
-    if (record < f->next) {
-        deflate_rewind(f->unpack);
-        f->next = 0;
+    if (record < file->next) {
+        deflate_rewind(file->reader);
+        file->next = 0;
     }
-    while (!st && there && f->next <= record) st = pull_record(&there, f, f->next == record);
-    return st || there ? st : cut_short(f, record);
+    while (!st && present && file->next <= record)
+        st = read_next_record(&present, file, file->next == record);
+    return st || present ? st : reject_truncated(file, record);
 }
 
-static plumb_status load_plain(tfrecord *f, int64_t record)
+static plumb_status load_plain(tfrecord *file, int64_t record)
 {
-    const uint64_t start = f->offset[record] + TFRECORD_HEAD;
-    const size_t bytes = (size_t)(f->offset[record + 1] - start);
-    buffer_reset(&f->bytes);
-    unsigned char *place = buffer_grow(&f->bytes, bytes);
+    const uint64_t start = file->offset[record] + TFRECORD_HEAD;
+    const size_t bytes = (size_t)(file->offset[record + 1] - start);
+    buffer_reset(&file->bytes);
+    unsigned char *place = buffer_grow(&file->bytes, bytes);
     if (!place)
-        return fail(PLUMB_EMEMORY, "%s: no memory for record %lld of %zu bytes", f->file.path,
+        return fail(PLUMB_EMEMORY, "%s: no memory for record %lld of %zu bytes", file->file.path,
                     (long long)record, bytes);
-    return input_file_read(place, &f->file, start, bytes);
+    return input_file_read(place, &file->file, start, bytes);
 }
 
-plumb_status tfrecord_read(const unsigned char **data, size_t *bytes, tfrecord *f, int64_t record)
+plumb_status tfrecord_read(const unsigned char **data, size_t *bytes, tfrecord *file,
+                           int64_t record)
 {
-    if (f->loaded != record) {
-        f->loaded = -1;
-        const plumb_status st = f->unpack ? load_gzip(f, record) : load_plain(f, record);
+    if (file->loaded != record) {
+        file->loaded = -1;
+        const plumb_status st = file->reader ? load_gzip(file, record) : load_plain(file, record);
         if (st) return st;
-        const size_t length = f->bytes.size - TFRECORD_TAIL;
-        if (get(f->bytes.data + length, 4) != tfrecord_masked(f->bytes.data, length))
+        const size_t length = file->bytes.size - TFRECORD_TAIL;
+        if (read_little_endian(file->bytes.data + length, 4) !=
+            tfrecord_masked_crc(file->bytes.data, length))
             return fail(PLUMB_EFORMAT, "%s: record %lld: the checksum of the data is wrong",
-                        f->file.path, (long long)record);
-        f->loaded = record;
+                        file->file.path, (long long)record);
+        file->loaded = record;
     }
-    *data = f->bytes.data;
-    *bytes = f->bytes.size - TFRECORD_TAIL;
+    *data = file->bytes.data;
+    *bytes = file->bytes.size - TFRECORD_TAIL;
     return PLUMB_OK;
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Joins the TFRecord shards of a folder. All files are opened at once; a record is found by the
+// index of the first record of each file.
 #define _GNU_SOURCE
 #include "io/tfrecord_shards.h"
 
@@ -8,115 +10,115 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 4096 };
+enum { MAX_SHARDS = 4096 };
 
-static bool digits(const char *at, size_t count)
+static bool are_digits(const char *at, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (at[i] < '0' || at[i] > '9') return false;
     return true;
 }
 
-bool tfrecord_shards_is(const char *name)
+bool tfrecord_shards_is_name(const char *name)
 {
     static const char form[] = ".tfrecord-00000-of-00000";
     const size_t length = strlen(name), tail = sizeof form - 1;
     if (length <= tail) return false;
     const char *at = name + length - tail;
-    return !strncmp(at, ".tfrecord-", 10) && digits(at + 10, 5) && !strncmp(at + 15, "-of-", 4) &&
-           digits(at + 19, 5);
+    return !strncmp(at, ".tfrecord-", 10) && are_digits(at + 10, 5) &&
+           !strncmp(at + 15, "-of-", 4) && are_digits(at + 19, 5);
 }
 
-bool tfrecord_shards_in(const char *folder)
+bool tfrecord_shards_in_folder(const char *folder)
 {
     DIR *dir = opendir(folder);
     bool any = false;
     if (!dir) return false;
     for (struct dirent *entry; !any && (entry = readdir(dir));)
-        any = tfrecord_shards_is(entry->d_name);
+        any = tfrecord_shards_is_name(entry->d_name);
     closedir(dir);
     return any;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_names(const void *left, const void *right)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-static plumb_status list(tfrecord_shards *s, arena *mem, const char *folder)
+static plumb_status list_shards(tfrecord_shards *shards, arena *mem, const char *folder)
 {
     DIR *dir = opendir(folder);
     plumb_status st = PLUMB_OK;
     if (!dir) return fail(PLUMB_EFILE, "%s: %s", folder, strerror(errno));
     for (struct dirent *entry; !st && (entry = readdir(dir));) {
         char path[4096];
-        if (!tfrecord_shards_is(entry->d_name)) continue;
-        if (s->count == MOST) {
-            st = fail(PLUMB_EFILE, "%s: more than %d shards", folder, MOST);
+        if (!tfrecord_shards_is_name(entry->d_name)) continue;
+        if (shards->count == MAX_SHARDS) {
+            st = fail(PLUMB_EFILE, "%s: more than %d shards", folder, MAX_SHARDS);
         } else if ((size_t)snprintf(path, sizeof path, "%s%s", folder, entry->d_name) >=
                    sizeof path) {
             st = fail(PLUMB_EFILE, "%.80s...: the path is too long", folder);
         } else {
-            s->path[s->count] = arena_strdup(mem, path);
-            if (!s->path[s->count++]) st = PLUMB_EMEMORY;
+            shards->path[shards->count] = arena_strdup(mem, path);
+            if (!shards->path[shards->count++]) st = PLUMB_EMEMORY;
         }
     }
     closedir(dir);
-    if (!st) qsort(s->path, (size_t)s->count, sizeof *s->path, by_name);
+    if (!st) qsort(shards->path, (size_t)shards->count, sizeof *shards->path, compare_names);
     return st;
 }
 
-plumb_status tfrecord_shards_open(tfrecord_shards *s, arena *mem, const char *path)
+plumb_status tfrecord_shards_open(tfrecord_shards *shards, arena *mem, const char *path)
 {
     const size_t length = strlen(path);
     const bool folder = length && path[length - 1] == '/';
-    *s = (tfrecord_shards){.path = ARENA_ALLOC(mem, const char *, folder ? MOST : 1)};
-    if (!s->path) return PLUMB_EMEMORY;
+    *shards = (tfrecord_shards){.path = ARENA_ALLOC(mem, const char *, folder ? MAX_SHARDS : 1)};
+    if (!shards->path) return PLUMB_EMEMORY;
     plumb_status st = PLUMB_OK;
-    if (folder) st = list(s, mem, path);
-    else s->path[s->count++] = path;
+    if (folder) st = list_shards(shards, mem, path);
+    else shards->path[shards->count++] = path;
     if (st) return st;
-    const int64_t wanted = s->count;
-    s->file = ARENA_ALLOC(mem, tfrecord, wanted);
-    s->first = ARENA_ALLOC(mem, int64_t, wanted + 1);
-    if (!s->file || !s->first) return PLUMB_EMEMORY;
-    for (s->count = 0; s->count < wanted && !st; s->count += !st) {
-        st = tfrecord_open(&s->file[s->count], s->path[s->count]);
+    const int64_t wanted = shards->count;
+    shards->file = ARENA_ALLOC(mem, tfrecord, wanted);
+    shards->first = ARENA_ALLOC(mem, int64_t, wanted + 1);
+    if (!shards->file || !shards->first) return PLUMB_EMEMORY;
+    for (shards->count = 0; shards->count < wanted && !st; shards->count += !st) {
+        st = tfrecord_open(&shards->file[shards->count], shards->path[shards->count]);
         if (st) break;
-        s->first[s->count] = s->items;
-        s->items += s->file[s->count].count;
+        shards->first[shards->count] = shards->items;
+        shards->items += shards->file[shards->count].count;
     }
-    s->first[s->count] = s->items;
-    if (st) tfrecord_shards_close(s);
+    shards->first[shards->count] = shards->items;
+    if (st) tfrecord_shards_close(shards);
     return st;
 }
 
-void tfrecord_shards_close(tfrecord_shards *s)
+void tfrecord_shards_close(tfrecord_shards *shards)
 {
-    for (int64_t i = 0; i < s->count; i++) tfrecord_close(&s->file[i]);
-    s->count = 0;
+    for (int64_t i = 0; i < shards->count; i++) tfrecord_close(&shards->file[i]);
+    shards->count = 0;
 }
 
-static int64_t which(const tfrecord_shards *s, int64_t record)
+static int64_t find_shard(const tfrecord_shards *shards, int64_t record)
 {
     int64_t i = 0;
-    while (i + 1 < s->count && record >= s->first[i + 1]) i++;
+    while (i + 1 < shards->count && record >= shards->first[i + 1]) i++;
     return i;
 }
 
-plumb_status tfrecord_shards_read(const unsigned char **data, size_t *bytes, tfrecord_shards *s,
-                                  int64_t record)
+plumb_status tfrecord_shards_read(const unsigned char **data, size_t *bytes,
+                                  tfrecord_shards *shards, int64_t record)
 {
-    const int64_t i = which(s, record);
-    return tfrecord_read(data, bytes, &s->file[i], record - s->first[i]);
+    const int64_t shard = find_shard(shards, record);
+    return tfrecord_read(data, bytes, &shards->file[shard], record - shards->first[shard]);
 }
 
-const char *tfrecord_shards_path(const tfrecord_shards *s, int64_t record)
+const char *tfrecord_shards_path(const tfrecord_shards *shards, int64_t record)
 {
-    return s->path[which(s, record)];
+    return shards->path[find_shard(shards, record)];
 }
 
-int64_t tfrecord_shards_local(const tfrecord_shards *s, int64_t record)
+int64_t tfrecord_shards_local_index(const tfrecord_shards *shards, int64_t record)
 {
-    return record - s->first[which(s, record)];
+    return record - shards->first[find_shard(shards, record)];
 }

@@ -262,7 +262,7 @@ static plumb_status put_sheet(buffer *b, const report_model *s, const report_vid
     }
     if (!st)
         st = png_write(&png, all, (png_shape){SHEET_COLUMNS * f->width, rows * f->height, 3},
-                       PNG_USE_FILM);
+                       PNG_USE_VIDEO);
     if (!st) {
         buffer_printf(b, "url(data:image/png;base64,");
         svg_base64(b, png.data, png.size);

@@ -528,9 +528,9 @@ plumb_status study_file_open(study_file *out, const char *path)
     plumb_status st = input_file_open(&in, path);
     if (st) return st;
     char *text = NULL;
-    if (in.size > YAML_LONGEST)
+    if (in.size > YAML_MAX_BYTES)
         st = fail(PLUMB_EFORMAT, "%s: is %lld bytes long, a study at most %d", path,
-                  (long long)in.size, YAML_LONGEST);
+                  (long long)in.size, YAML_MAX_BYTES);
     else if (!(text = arena_alloc(&mem, in.size + 1, 1))) st = PLUMB_EMEMORY;
     else st = input_file_read(text, &in, 0, (size_t)in.size);
     if (!st) st = study_file_read(out, text, (size_t)in.size, path, true);

@@ -174,11 +174,11 @@ TEST(damage_is_named)
 
 TEST(names_of_shards_and_worlds)
 {
-    CHECK(tfrecord_shards_is("a/data.tfrecord-00003-of-00020"));
-    CHECK(!tfrecord_shards_is("data.tfrecord"));
-    CHECK(!tfrecord_shards_is("data.tfrecord-0003-of-00020"));
-    CHECK(!tfrecord_shards_is("data.tfrecord-0000x-of-00020"));
-    CHECK(!tfrecord_shards_is(".tfrecord-00000-of-00001"));
+    CHECK(tfrecord_shards_is_name("a/data.tfrecord-00003-of-00020"));
+    CHECK(!tfrecord_shards_is_name("data.tfrecord"));
+    CHECK(!tfrecord_shards_is_name("data.tfrecord-0003-of-00020"));
+    CHECK(!tfrecord_shards_is_name("data.tfrecord-0000x-of-00020"));
+    CHECK(!tfrecord_shards_is_name(".tfrecord-00000-of-00001"));
     char world[64], concept[32];
     physical_concepts_world(world, concept,
                             "x/probes/directional_inertia/data.tfrecord-00000-of-00020");

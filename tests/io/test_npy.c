@@ -130,7 +130,7 @@ TEST(what_is_written_is_what_numpy_writes)
 {
     const int64_t shape[] = {3, 4};
     const plumb_array a = plumb_array_view(NULL, PLUMB_FLOAT64, 2, shape);
-    unsigned char text[NPY_WRITE_LIMIT];
+    unsigned char text[NPY_MAX_WRITTEN];
     CHECK_EQUAL(npy_format_header(text, &a), 128);
     const char want[] =
         "\x93NUMPY\1\0v\0{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }";
@@ -147,7 +147,7 @@ TEST(every_header_that_is_written_can_be_read)
             for (int d = 0; d < ndim; d++) shape[d] = d == 0 ? 0 : 1;
             if (ndim > 1) shape[1] = INT64_MAX / 8;
             const plumb_array a = plumb_array_view(NULL, (plumb_dtype)type, ndim, shape);
-            unsigned char text[NPY_WRITE_LIMIT];
+            unsigned char text[NPY_MAX_WRITTEN];
             const size_t size = npy_format_header(text, &a);
             CHECK_EQUAL(size % 64, 0);
             npy_header h;

@@ -13,7 +13,7 @@ static png_shape picture(buffer *out, int channels)
 {
     const png_shape shape = {8, 60, channels};
     for (int i = 0; i < 60 * 8 * channels; i++) pixels[i] = (uint8_t)(i * 7 + i / 32);
-    CHECK_OK(png_write(out, pixels, shape, PNG_USE_FILM));
+    CHECK_OK(png_write(out, pixels, shape, PNG_USE_VIDEO));
     return shape;
 }
 
@@ -46,8 +46,8 @@ TEST(another_size_or_kind_than_wanted_is_refused_before_a_row_is_read)
     CHECK_FAILS(png_read(back, (png_shape){8, 60, 3}, "GIF89a..", 8, "x"), PLUMB_EFORMAT,
                 "damaged PNG");
     buffer_clear(&b);
-    CHECK_FAILS(png_write(&b, pixels, (png_shape){8, PNG_LIMIT + 1, 3}, PNG_USE_FILM), PLUMB_EVALUE,
-                "fit");
+    CHECK_FAILS(png_write(&b, pixels, (png_shape){8, PNG_MAX_EDGE + 1, 3}, PNG_USE_VIDEO),
+                PLUMB_EVALUE, "fit");
 }
 
 TEST(a_cut_picture_is_refused_wherever_it_was_cut)

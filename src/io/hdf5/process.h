@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs the program plumb-h5 and waits for it.
+// Starts the helper program plumb-h5 and waits for its end.
 #ifndef IO_HDF5_PROCESS_H
 #define IO_HDF5_PROCESS_H
 
@@ -8,16 +8,16 @@
 
 #include "base/status.h"
 
-/// Where the program is: PLUMB_H5, else beside the library or the program, else where it was
-/// installed. False if it is nowhere.
+/// Finds the helper: the environment variable PLUMB_H5, else next to the library or the running
+/// program, else the install path. Returns false if it is in none of them.
 bool hdf5_process_find(char *path, size_t size);
 
-/// Memory that both can see.
+/// Creates shared memory for request and reply. `path` is used in messages.
 plumb_status hdf5_process_memory(int *out, const char *path);
 
-/// Runs `plumb-h5 verb [name]` on the descriptors of an HDF5 file and of shared memory, for at most
-/// `seconds`. PLUMB_OK means that it ended by itself, not that it was content. `path` is for
-/// messages.
+/// Runs `plumb-h5 verb [name]` with the descriptors of an HDF5 file and of shared memory, for at
+/// most `seconds`. PLUMB_OK means that it exited normally; the reply has its result. `path` is used
+/// in messages. May be NULL: name.
 plumb_status hdf5_process_run(const char *verb, const char *name, int file, int memory,
                               double seconds, const char *path);
 

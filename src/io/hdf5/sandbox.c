@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Everything here is done as far as the kernel allows: an old one gives fewer walls, and the file
-// is still checked. Under the sanitizers, which need calls and address space of their own, the
-// walls on these two are left out.
+// Applies every limit that the kernel supports. On an old kernel fewer apply; files are checked all
+// the same. The sanitizers need system calls and address space of their own, so builds with them
+// leave out these two limits.
 #define _GNU_SOURCE
 #include "io/hdf5/sandbox.h"
 
@@ -60,24 +60,25 @@ void hdf5_sandbox_enter(void)
     set_limit(RLIMIT_NOFILE, 16);
 }
 
-static uint64_t memory_in_use(void)
+static uint64_t get_memory_in_use(void)
 {
     unsigned long long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    if (!f) return (uint64_t)1 << 28;
-    if (fscanf(f, "%llu", &pages) != 1) pages = 1 << 16;
-    fclose(f);
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (!statm) return (uint64_t)1 << 28;
+    if (fscanf(statm, "%llu", &pages) != 1) pages = 1 << 16;
+    fclose(statm);
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 void hdf5_sandbox_limit(uint64_t memory, uint64_t milliseconds, uint64_t output)
 {
-    static uint64_t base; // asked once, before the door to /proc closes
-    if (!base) base = memory_in_use();
+    static uint64_t base; // read once, before /proc becomes inaccessible
+    if (!base) base = get_memory_in_use();
     set_limit(RLIMIT_FSIZE, output);
     if (SANITIZED) return;
     set_limit(RLIMIT_AS, base + memory);
-    // RLIMIT_CPU knows whole seconds only; it stands behind the timer, whose signal ends us too.
+    // The timer's signal ends the process. RLIMIT_CPU has a resolution of seconds and is the
+    // backup.
     const struct itimerval timer = {.it_value = {.tv_sec = (time_t)(milliseconds / 1000),
                                                  .tv_usec = (long)(milliseconds % 1000) * 1000}};
     setitimer(ITIMER_PROF, &timer, NULL);
@@ -87,7 +88,7 @@ void hdf5_sandbox_limit(uint64_t memory, uint64_t milliseconds, uint64_t output)
 }
 
 // clang-format off
-static const unsigned short reading[] = {
+static const unsigned short reading_calls[] = {
     SYS_read, SYS_pread64, SYS_readv, SYS_lseek, SYS_fstat, SYS_newfstatat, SYS_close,
     SYS_write, SYS_pwrite64, SYS_ftruncate, SYS_fsync, SYS_flock, SYS_fcntl,
     SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk, SYS_futex,
@@ -96,22 +97,22 @@ static const unsigned short reading[] = {
     SYS_clock_gettime, SYS_gettimeofday, SYS_sysinfo, SYS_getrandom, SYS_sched_yield,
     SYS_getrlimit, SYS_setrlimit, SYS_prlimit64, SYS_setitimer, SYS_exit, SYS_exit_group,
 };
-static const unsigned short opening[] = {
-    SYS_openat, SYS_readlinkat, SYS_faccessat, SYS_prctl, // prctl for the second filter
-#ifdef SYS_open // newer machines do not have the old forms
+static const unsigned short opening_calls[] = {
+    SYS_openat, SYS_readlinkat, SYS_faccessat, SYS_prctl, // prctl: the second filter is set later
+#ifdef SYS_open // newer architectures do not have the old calls
     SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink,
 #endif
 };
 // clang-format on
 enum {
-    READING = sizeof reading / sizeof *reading,
-    OPENING = sizeof opening / sizeof *opening,
+    READING_COUNT = sizeof reading_calls / sizeof *reading_calls,
+    OPENING_COUNT = sizeof opening_calls / sizeof *opening_calls,
 };
 
 void hdf5_sandbox_restrict_calls(bool may_open)
 {
     if (SANITIZED || !ARCHITECTURE) return;
-    struct sock_filter code[5 + 2 * (READING + OPENING)];
+    struct sock_filter code[5 + 2 * (READING_COUNT + OPENING_COUNT)];
     unsigned short n = 0;
 #define WORD(field) \
     (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
@@ -121,11 +122,13 @@ void hdf5_sandbox_restrict_calls(bool may_open)
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
     code[n++] = RETURN(SECCOMP_RET_KILL);
     code[n++] = WORD(nr);
-    for (int i = 0; i < READING + (may_open ? OPENING : 0); i++) {
-        code[n++] = SKIP_UNLESS(i < READING ? reading[i] : opening[i - READING]);
+    for (int i = 0; i < READING_COUNT + (may_open ? OPENING_COUNT : 0); i++) {
+        code[n++] =
+            SKIP_UNLESS(i < READING_COUNT ? reading_calls[i] : opening_calls[i - READING_COUNT]);
         code[n++] = RETURN(SECCOMP_RET_ALLOW);
     }
-    // Refused rather than killed: a C library that tries something new gets an answer.
+    // Other calls return EPERM instead of killing the process, so that a newer C library still
+    // runs.
     code[n++] = RETURN(SECCOMP_RET_ERRNO | EPERM);
     const struct sock_fprog program = {.len = n, .filter = code};
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);

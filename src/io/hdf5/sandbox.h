@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
-// The walls around HDF5: what a process that reads a stranger's file may still do.
+// Sandbox of the HDF5 helper: resource limits and a system-call filter for a process that reads
+// untrusted files.
 #ifndef IO_HDF5_SANDBOX_H
 #define IO_HDF5_SANDBOX_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/// No core files, no new privileges, few descriptors, and an end when the parent ends.
+/// Sets what holds from the start: no core files, no new privileges, 16 descriptors, and the end of
+/// the process when its parent ends.
 void hdf5_sandbox_enter(void);
 
-/// This much memory beyond what was in use at the first call, milliseconds of the processor from
-/// now, and bytes of output.
+/// Limits memory to `memory` bytes more than were in use at the first call, processor time to
+/// `milliseconds` from now, and written files to `output` bytes.
 void hdf5_sandbox_limit(uint64_t memory, uint64_t milliseconds, uint64_t output);
 
-/// From here on only the system calls that reading needs: no network, no programs, no processes;
-/// and without `may_open` no other files.
+/// Allows from now on only the system calls that reading needs: no network, no programs, no
+/// processes. Without `may_open`, no opening of files either.
 void hdf5_sandbox_restrict_calls(bool may_open);
 
 #endif

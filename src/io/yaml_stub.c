@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Stands in for yaml.c where libyaml's header was not found when plumb was built.
+// Replaces yaml.c in a build without the header of libyaml. Every call fails with PLUMB_EMISSING.
 #include "io/yaml.h"
 
-plumb_status yaml_load(void)
+plumb_status yaml_library_load(void)
 {
     return fail(PLUMB_EMISSING, "this build has no plumb sweep: libyaml-dev was not there");
 }
@@ -11,5 +11,5 @@ plumb_status yaml_read(yaml **out, arena *mem, const char *text, size_t size, co
 {
     (void)mem, (void)text, (void)size, (void)what;
     *out = NULL;
-    return yaml_load();
+    return yaml_library_load();
 }
