@@ -40,6 +40,7 @@ static bool accept_char(header_parser *parser, char wanted)
     return true;
 }
 
+// Skips spaces and then `word`; false if something else follows.
 static bool accept_word(header_parser *parser, const char *word)
 {
     const size_t length = strlen(word);
@@ -171,6 +172,7 @@ static plumb_status parse_shape(npy_header *header, header_parser *parser)
     return PLUMB_OK;
 }
 
+// Parses the value of key 0 (descr), 1 (fortran_order) or 2 (shape).
 static plumb_status parse_key_value(npy_header *header, header_parser *parser, unsigned key)
 {
     switch (key) {

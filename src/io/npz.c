@@ -36,6 +36,7 @@ typedef struct npz_file {
 
 // ---- opening ----
 
+// True if a size is large and the compression ratio implausible.
 static bool is_bomb(uint64_t size, uint64_t packed)
 {
     return size >= BOMB_SIZE && size / BOMB_RATIO >= packed;
@@ -77,6 +78,7 @@ static plumb_status compare_directories(const npz_file *npz)
                 : fail(PLUMB_EFORMAT, "%s: can be read as two different zip files", npz->file.path);
 }
 
+// Opens the file in libzip. libzip closes its copy of the descriptor itself.
 static plumb_status open_zip(npz_file *npz)
 {
     const int fd = dup(npz->file.fd);
@@ -146,6 +148,7 @@ typedef struct member_stream {
     size_t prefix_size, prefix_used;
 } member_stream;
 
+// Fails with the error of libzip.
 static plumb_status fail_damaged(member_stream *stream)
 {
     return fail(PLUMB_EFORMAT, "%s: %s", stream->what,
@@ -215,6 +218,7 @@ static plumb_status read_array_bytes(void *context, void *out, size_t bytes)
     return st ? st : expect_end(stream);
 }
 
+// Reads a member: size checks, .npy header, verification if needed, then the array.
 static plumb_status read_member(plumb_array *out, arena *mem, npz_file *npz, int64_t index,
                                 member_stream *stream)
 {
@@ -252,6 +256,7 @@ plumb_status npz_read(plumb_array *out, arena *mem, void *state, int64_t index)
     return st;
 }
 
+// Reads the .npy header of a member and finds the position of its data.
 static plumb_status read_member_info(plumb_array *out, uint64_t *offset, npz_file *npz,
                                      int64_t index, member_stream *stream)
 {
@@ -311,6 +316,7 @@ static zip_int64_t fail_sink(zip_sink *sink, int code)
     return -1;
 }
 
+// Moves the position of the output file.
 static zip_int64_t seek_sink(zip_sink *sink, void *data, zip_uint64_t length)
 {
     // libzip checks the position against a length; a file that grows has none.
@@ -320,6 +326,7 @@ static zip_int64_t seek_sink(zip_sink *sink, void *data, zip_uint64_t length)
     return fseeko(sink->stream, (off_t)to, SEEK_SET) ? fail_sink(sink, ZIP_ER_SEEK) : 0;
 }
 
+// The callback of libzip: one function for all operations on the output.
 static zip_int64_t handle_sink_call(void *context, void *data, zip_uint64_t length,
                                     zip_source_cmd_t call)
 {
@@ -389,6 +396,7 @@ static plumb_status add_array(zip_t *zip, arena *mem, const plumb_named_array *n
     return PLUMB_OK;
 }
 
+// Adds all arrays and writes the file.
 static plumb_status write_archive(zip_t *zip, arena *mem, const char *path,
                                   const plumb_named_array *arrays, int64_t count, bool compress)
 {

@@ -96,6 +96,7 @@ static void *grow_array(pickle_machine *machine, void *old, int64_t used, int64_
     return out;
 }
 
+// Pushes a value; false if it is NULL or the stack is full.
 static bool push_value(pickle_machine *machine, pickle_value *value)
 {
     if (!value) return false;
@@ -123,6 +124,7 @@ static pickle_value *peek_value(const pickle_machine *machine)
     return machine->depth > floor ? machine->stack[machine->depth - 1] : NULL;
 }
 
+// MARK: remembers the depth of the stack.
 static bool push_mark(pickle_machine *machine)
 {
     if (machine->mark_count == machine->mark_capacity) {
@@ -156,6 +158,7 @@ static bool append_items(pickle_machine *machine, pickle_value *container, int64
     return true;
 }
 
+// BINPUT, MEMOIZE: stores the top of the stack in the memo.
 static bool store_memo(pickle_machine *machine, int64_t place)
 {
     pickle_value *value = peek_value(machine);
@@ -171,6 +174,7 @@ static bool store_memo(pickle_machine *machine, int64_t place)
     return true;
 }
 
+// BINGET: pushes a value of the memo.
 static bool push_memo(pickle_machine *machine, int64_t place)
 {
     return place >= 0 && place < machine->memo_capacity && machine->memo[place] &&
@@ -224,6 +228,7 @@ static bool push_long(pickle_machine *machine)
     return push_integer(machine, PICKLE_INTEGER, (int64_t)value);
 }
 
+// BINFLOAT: eight bytes, big-endian.
 static bool push_real(pickle_machine *machine)
 {
     if (machine->end - machine->position < 8) return false;
@@ -326,6 +331,7 @@ static plumb_status build_storage(pickle_machine *machine)
     return PLUMB_OK;
 }
 
+// True for a list of integers that are not negative: sizes or strides.
 static bool is_count_list(const pickle_value *value)
 {
     if (!is_list(value, 0)) return false;
@@ -473,12 +479,14 @@ static bool push_tuple(pickle_machine *machine, int64_t first)
     return push_value(machine, value);
 }
 
+// TUPLE1 to TUPLE3: a tuple of the top `count` values.
 static bool push_small_tuple(pickle_machine *machine, int64_t count)
 {
     const int64_t floor = machine->mark_count ? machine->mark[machine->mark_count - 1] : 0;
     return machine->depth - floor >= count && push_tuple(machine, machine->depth - count);
 }
 
+// TUPLE: a tuple of the values above the newest mark.
 static bool push_marked_tuple(pickle_machine *machine)
 {
     return machine->mark_count && push_tuple(machine, machine->mark[--machine->mark_count]);

@@ -18,6 +18,7 @@ typedef struct png_context {
     buffer *out; // writing
 } png_context;
 
+// Error callback: keeps the message and jumps back.
 static void handle_error(png_structp png, png_const_charp why)
 {
     png_context *context = png_get_error_ptr(png);
@@ -31,6 +32,7 @@ static void ignore_warning(png_structp png, png_const_charp why)
     (void)why;
 }
 
+// Input callback: copies from memory.
 static void read_bytes(png_structp png, png_bytep out, png_size_t bytes)
 {
     png_context *context = png_get_io_ptr(png);
@@ -39,6 +41,7 @@ static void read_bytes(png_structp png, png_bytep out, png_size_t bytes)
     context->position += bytes;
 }
 
+// Output callback: appends to the buffer.
 static void write_bytes(png_structp png, png_bytep data, png_size_t bytes)
 {
     png_context *context = png_get_io_ptr(png);
@@ -119,6 +122,7 @@ plumb_status png_read(uint8_t *out, png_shape want, const void *data, size_t siz
     return st;
 }
 
+// Writes header and rows into the buffer.
 static plumb_status write_rows(png_context *context, png_structp png, png_infop info,
                                const uint8_t *pixels, png_shape shape, png_use use)
 {

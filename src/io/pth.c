@@ -40,6 +40,7 @@ static uint32_t compute_crc(const unsigned char *bytes, size_t count)
     return ~crc;
 }
 
+// Finds a member by its name inside the folder. NULL if there is none.
 static const zip_member *find_member(const pth_file *pth, const char *name)
 {
     const size_t folder = strlen(pth->folder);
@@ -80,6 +81,7 @@ static bool is_number_list(const pickle_value *value)
     return true;
 }
 
+// True for a value that becomes an array.
 static bool is_readable(const pickle_value *value)
 {
     switch (value->kind) {
@@ -137,6 +139,7 @@ static plumb_status list_arrays(pth_file *pth, array_file_names *names, arena *m
                : fail(PLUMB_EFORMAT, "%s: its dictionary holds no numbers", pth->file.path);
 }
 
+// The member "byteorder" must say "little".
 static plumb_status check_byte_order(const pth_file *pth)
 {
     const zip_member *member = find_member(pth, "byteorder");
@@ -169,6 +172,7 @@ static plumb_status find_folder(pth_file *pth, arena *mem)
                 pth->file.path);
 }
 
+// Finds the folder, parses data.pkl and lists the arrays.
 static plumb_status parse_archive(pth_file *pth, array_file_names *names, arena *mem)
 {
     plumb_status st = find_folder(pth, mem);
@@ -220,6 +224,7 @@ static void convert_bfloat16(float *out, const unsigned char *in, int64_t count)
     }
 }
 
+// Reads a tensor: checks sizes, strides and offset against its storage, then copies it row-major.
 static plumb_status read_tensor(plumb_array *out, arena *mem, const pth_file *pth, int64_t index)
 {
     const pickle_value *value = pth->values[index], *storage = value->item[0];
@@ -271,6 +276,7 @@ static plumb_status read_tensor(plumb_array *out, arena *mem, const pth_file *pt
     return st;
 }
 
+// Reads a NumPy array whose bytes are in the pickle.
 static plumb_status read_ndarray(plumb_array *out, arena *mem, const pth_file *pth, int64_t index)
 {
     const pickle_value *value = pth->values[index], *sizes = value->item[1], *type = value->item[2];

@@ -43,6 +43,7 @@ static const struct type {
 // clang-format on
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
+// Bytes per element in the file.
 static size_t get_type_size(int type)
 {
     return types[type].bfloat16 ? 2 : plumb_dtype_size(types[type].dtype);
@@ -142,6 +143,7 @@ static plumb_status read_entry(safetensors_entry *entry, const safetensors *file
     return PLUMB_OK;
 }
 
+// Parses __metadata__: keys with text values.
 static plumb_status read_metadata(safetensors *file, json *reader, int64_t max_metadata)
 {
     json_object(reader);
@@ -155,6 +157,7 @@ static plumb_status read_metadata(safetensors *file, json *reader, int64_t max_m
     return reader->st;
 }
 
+// Order by position; the order in the header decides between empty tensors.
 static int compare_positions(const void *left, const void *right)
 {
     const safetensors_entry *x = left, *y = right;
@@ -312,6 +315,7 @@ const char *safetensors_metadata(const safetensors *file, const char *key)
 
 // ---- writing ----
 
+// Index in `types` of a plumb dtype.
 static int find_type(plumb_dtype dtype)
 {
     int i = 0;
@@ -319,6 +323,7 @@ static int find_type(plumb_dtype dtype)
     return i;
 }
 
+// Writes the JSON header: metadata first, then the tensors with their offsets.
 static plumb_status compose_header(plumb_record *record, const char *path,
                                    const plumb_named_array *arrays, int64_t count,
                                    const safetensors_metadata_entry *metadata,
@@ -351,6 +356,7 @@ static plumb_status compose_header(plumb_record *record, const char *path,
     return PLUMB_OK;
 }
 
+// Writes length, header padded with spaces to a multiple of 8, and data.
 static plumb_status write_file(FILE *stream, const char *header, const plumb_named_array *arrays,
                                int64_t count, const char *path)
 {

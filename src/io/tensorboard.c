@@ -30,6 +30,7 @@ struct tensorboard_writer {
 
 // ---- writing messages ----
 
+// Appends a varint: 7 bits per byte, low bits first.
 static void put_varint(buffer *out, uint64_t value)
 {
     for (; value >= 128; value >>= 7)
@@ -42,6 +43,7 @@ static void put_tag(buffer *out, unsigned number, unsigned wire_type)
     put_varint(out, number << 3 | wire_type);
 }
 
+// Appends a field of bytes: tag, length, data.
 static void put_bytes(buffer *out, unsigned number, const void *data, size_t bytes)
 {
     put_tag(out, number, WIRE_LENGTH);
@@ -80,6 +82,7 @@ static void frame_event(tensorboard_writer *writer)
     buffer_put(&writer->records, tail, sizeof tail);
 }
 
+// Writes `records` to the file.
 static plumb_status flush_records(tensorboard_writer *writer)
 {
     if (writer->event.failed || writer->value.failed || writer->records.failed)
@@ -119,6 +122,7 @@ plumb_status tensorboard_write(tensorboard_writer *writer, int64_t step, const c
 
 // ---- reading messages ----
 
+// Parses a varint and advances `*at`. False at the end.
 static bool parse_varint(uint64_t *out, const unsigned char **at, const unsigned char *end)
 {
     *out = 0;

@@ -253,6 +253,7 @@ static size_t get_framed_size(size_t bytes)
     return 1 + get_varint_size(bytes) + bytes;
 }
 
+// Writes tag and length of a field of bytes.
 static unsigned char *put_frame(unsigned char *at, unsigned number, size_t bytes)
 {
     *at++ = (unsigned char)(number << 3 | WIRE_LENGTH);

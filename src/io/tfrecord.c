@@ -117,6 +117,7 @@ static plumb_status check_head(uint64_t *length, const unsigned char head[TFRECO
     return PLUMB_OK;
 }
 
+// Appends the start of a record to the list of offsets.
 static plumb_status append_offset(tfrecord *file, uint64_t offset)
 {
     if ((size_t)file->count >= file->capacity) {
@@ -130,6 +131,7 @@ static plumb_status append_offset(tfrecord *file, uint64_t offset)
     return PLUMB_OK;
 }
 
+// Follows the lengths through a plain file. The last offset is the end of the file.
 static plumb_status scan_plain(tfrecord *file)
 {
     const uint64_t size = (uint64_t)file->file.size;
@@ -199,6 +201,7 @@ static plumb_status read_next_record(bool *present, tfrecord *file, bool keep)
     return st;
 }
 
+// Decompresses the whole file once to count the records.
 static plumb_status scan_gzip(tfrecord *file)
 {
     bool present = true;
@@ -237,6 +240,7 @@ void tfrecord_close(tfrecord *file)
 
 // ---- reading records ----
 
+// Reads forward to a record, from the start if it is behind the current position.
 static plumb_status load_gzip(tfrecord *file, int64_t record)
 {
     bool present = true;
@@ -250,6 +254,7 @@ static plumb_status load_gzip(tfrecord *file, int64_t record)
     return st || present ? st : reject_truncated(file, record);
 }
 
+// Reads the data and checksum of a record at its offset.
 static plumb_status load_plain(tfrecord *file, int64_t record)
 {
     const uint64_t start = file->offset[record] + TFRECORD_HEAD;

@@ -45,6 +45,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
+// Lists the shards of a folder, sorted by name. readdir has no order.
 static plumb_status list_shards(tfrecord_shards *shards, arena *mem, const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -99,6 +100,7 @@ void tfrecord_shards_close(tfrecord_shards *shards)
     shards->count = 0;
 }
 
+// Index of the file that holds a record.
 static int64_t find_shard(const tfrecord_shards *shards, int64_t record)
 {
     int64_t i = 0;

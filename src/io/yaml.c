@@ -23,6 +23,7 @@ static struct {
 } library;
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
+// Loads libyaml and finds its six functions.
 static void load_library(void)
 {
     library.handle = dlopen("libyaml-0.so.2", RTLD_NOW | RTLD_LOCAL);
@@ -109,6 +110,7 @@ static bool wants_key(const tree_reader *reader)
            !reader->key[reader->depth];
 }
 
+// Stores the key of the next value. Duplicate keys are errors.
 static plumb_status set_key(tree_reader *reader, int line, char *text)
 {
     if (!text) return PLUMB_EMEMORY;
@@ -123,6 +125,7 @@ static plumb_status set_key(tree_reader *reader, int line, char *text)
     return PLUMB_OK;
 }
 
+// Adds one event of the parser to the tree.
 static plumb_status handle_event(tree_reader *reader, const yaml_event_t *event)
 {
     const int line = get_line(&event->start_mark);
@@ -162,6 +165,7 @@ static plumb_status handle_event(tree_reader *reader, const yaml_event_t *event)
     }
 }
 
+// Turns a syntax error of libyaml into a message with its line.
 static plumb_status reject_syntax(const tree_reader *reader)
 {
     const yaml_parser_t *parser = &reader->parser;

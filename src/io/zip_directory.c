@@ -138,6 +138,7 @@ static bool read_zip64_sizes(zip_member *member, const unsigned char *extra, siz
     return false;
 }
 
+// Rejects encryption, other methods, and sizes that contradict each other.
 static plumb_status check_member(const zip_member *member, unsigned flags, const char *path)
 {
     if (flags & (1u | 1u << 6 | 1u << 13))

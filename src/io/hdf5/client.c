@@ -169,6 +169,7 @@ static plumb_status run_helper(unsigned char **place, size_t *size, const input_
 
 // ---- reading ----
 
+// Checks the superblock of an open file.
 static plumb_status precheck_file(const input_file *file)
 {
     unsigned char start[HDF5_CLIENT_START];
@@ -282,6 +283,7 @@ typedef struct memory_writer {
     bool failed;
 } memory_writer;
 
+// Writes bytes at a position; `failed` records an error.
 static void write_at(memory_writer *writer, uint64_t at, const void *data, size_t bytes)
 {
     const unsigned char *from = data;

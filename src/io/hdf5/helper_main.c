@@ -69,6 +69,7 @@ static hid_t make_half_type(hid_t like)
     return type;
 }
 
+// The enumeration that h5py uses for bool.
 static hid_t make_bool_type(hid_t base)
 {
     const signed char no = 0, yes = 1;
@@ -130,6 +131,7 @@ static const char *get_class_name(H5T_class_t class)
     }
 }
 
+// Finds the dtype of a dataset. Types that are not plain numbers are errors.
 static type_entry find_type(hid_t dataset, const char *name)
 {
     type_entry table[TYPE_COUNT];
@@ -228,6 +230,7 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *link, 
     return 0;
 }
 
+// `plumb-h5 list`: sends the paths of all datasets.
 static _Noreturn void list_names(void)
 {
     name_list names = {0};
@@ -243,6 +246,7 @@ static _Noreturn void list_names(void)
         &(hdf5_reply){.magic = HDF5_PROTOCOL_REPLY, .count = names.count, .bytes = names.used});
 }
 
+// Rejects unknown filters. True if the dataset is compressed.
 static bool check_filters(hid_t plist, const char *name)
 {
     bool packed = false;
@@ -312,6 +316,7 @@ static uint64_t find_offset(hid_t dataset)
     return offset == HADDR_UNDEF ? 0 : offset;
 }
 
+// Reads the values of a chunked dataset into the shared memory.
 static void read_values(hid_t dataset, hid_t type, uint64_t bytes, uint64_t chunk, uint64_t memory,
                         const char *name)
 {
@@ -327,6 +332,7 @@ static void read_values(hid_t dataset, hid_t type, uint64_t bytes, uint64_t chun
         send_error(PLUMB_EFORMAT, "the numbers of \"%s\" cannot be read: damaged or cut", name);
 }
 
+// `plumb-h5 read NAME`: sends type, shape, and either position or values.
 static _Noreturn void read_dataset(const char *name)
 {
     const uint64_t size = get_file_size();
@@ -392,6 +398,7 @@ static bool report_offset(hid_t dataset, uint64_t index)
                   place + (off_t)offsetof(hdf5_entry, data)) == (ssize_t)sizeof at;
 }
 
+// Writes one array, or only allocates it if `reserve`.
 static bool write_dataset(hid_t file, const hdf5_entry *entries, uint64_t index,
                           const unsigned char *memory, bool compress, bool reserve)
 {
@@ -432,6 +439,7 @@ static bool write_dataset(hid_t file, const hdf5_entry *entries, uint64_t index,
     return H5Dclose(dataset) >= 0 && done;
 }
 
+// `plumb-h5 write` and `plumb-h5 reserve`.
 static _Noreturn void write_file(bool reserve)
 {
     hdf5_request request;

@@ -23,6 +23,7 @@
 
 // ---- finding the helper ----
 
+// Joins folder and rest into `path`. True if it is an executable file.
 static bool find_program(char *path, size_t size, const char *folder, const char *rest)
 {
     const int length = snprintf(path, size, "%s%s", folder, rest);
@@ -90,6 +91,7 @@ static void make_environment(char *out[8], char (*storage)[4200])
     out[n] = NULL;
 }
 
+// Starts the helper with the three descriptors as 3, 4 and 5 and no other.
 static int spawn_helper(pid_t *child, const char *program, const char *verb, const char *name,
                         const int from[3])
 {
@@ -122,6 +124,7 @@ static int spawn_helper(pid_t *child, const char *program, const char *verb, con
     return error;
 }
 
+// True if the pipe closed within `seconds`, false if not or on a request to stop.
 static bool wait_for_pipe(int alive, double seconds)
 {
     const double end = clock_now() + seconds;

@@ -41,6 +41,7 @@
 #define ARCHITECTURE 0
 #endif
 
+// Lowers a resource limit; it never raises the hard limit.
 static void set_limit(int which, rlim_t value)
 {
     struct rlimit limit;
@@ -60,6 +61,7 @@ void hdf5_sandbox_enter(void)
     set_limit(RLIMIT_NOFILE, 16);
 }
 
+// Address space in use, in bytes.
 static uint64_t get_memory_in_use(void)
 {
     unsigned long long pages = 0;
