@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table of worlds, and the walk every trajectory takes: draw, move, publish, draw pictures.
+// The table of worlds, and how every trajectory is made: resolve the options, sample parameters and
+// initial state, then for each frame compute the phase, record it and render it.
 #include "worlds/world.h"
 
 #include <assert.h>
@@ -10,9 +11,10 @@
 #include "base/options_struct.h"
 #include "base/status.h"
 
-// A new world is a new file and a row here. The first thirteen are the paper's, in its order.
+// A new world is a new file and an entry here. The first thirteen are those of [Higgins21], in the
+// order of the paper.
 // clang-format off
-static const plumb_world *const table[] = {
+static const plumb_world *const world_table[] = {
     &mass_spring_plain,
     &mass_spring_varied,
     &pendulum_plain,
@@ -33,17 +35,17 @@ static const plumb_world *const table[] = {
 };
 // clang-format on
 
-enum { WORLDS = (int)(sizeof table / sizeof *table) };
+enum { WORLD_COUNT = (int)(sizeof world_table / sizeof *world_table) };
 
 int64_t plumb_world_count(void)
 {
-    return WORLDS;
+    return WORLD_COUNT;
 }
 
 const plumb_world *plumb_world_at(int64_t index)
 {
-    assert(index >= 0 && index < WORLDS);
-    return table[index];
+    assert(index >= 0 && index < WORLD_COUNT);
+    return world_table[index];
 }
 
 // How many letters must be put in, taken out or changed [Wagner74].
@@ -70,16 +72,17 @@ static int64_t distance(const char *a, const char *b)
 plumb_status plumb_world_find(const plumb_world **out, const char *name)
 {
     int nearest = 0;
-    for (int i = 0; i < WORLDS; i++) {
-        if (!strcmp(table[i]->info.name, name)) {
-            *out = table[i];
+    for (int i = 0; i < WORLD_COUNT; i++) {
+        if (!strcmp(world_table[i]->info.name, name)) {
+            *out = world_table[i];
             return PLUMB_OK;
         }
-        if (distance(name, table[i]->info.name) < distance(name, table[nearest]->info.name))
+        if (distance(name, world_table[i]->info.name) <
+            distance(name, world_table[nearest]->info.name))
             nearest = i;
     }
     return fail(PLUMB_EVALUE, "no world \"%.64s\"; the nearest is \"%s\"", name,
-                table[nearest]->info.name);
+                world_table[nearest]->info.name);
 }
 
 const plumb_world_info *plumb_world_get_info(const plumb_world *world)
@@ -106,102 +109,106 @@ rng world_rng(const plumb_world *world, uint64_t seed, int64_t item, world_strea
     return rng_at(seed, (uint64_t)world->id << 56 | (uint64_t)purpose << 48 | (uint64_t)item);
 }
 
-double world_uniform(rng *r, double low, double high)
+double world_uniform(rng *random, double low, double high)
 {
-    return low + (high - low) * rng_uniform(r);
+    return low + (high - low) * rng_uniform(random);
 }
 
-void world_annulus(double out[2], rng *r, double low, double high, bool by_area)
+void world_annulus(double out[2], rng *random, double low, double high, bool by_area)
 {
-    const double u = rng_uniform(r), turn = 0x1.921fb54442d18p+2 * rng_uniform(r);
+    const double u = rng_uniform(random), turn = 0x1.921fb54442d18p+2 * rng_uniform(random);
     const double radius =
         by_area ? sqrt(low * low + (high * high - low * low) * u) : low + (high - low) * u;
     out[0] = radius * cos(turn);
     out[1] = radius * sin(turn);
 }
 
-// One trajectory under way.
-typedef struct walk {
+// State of one simulation.
+typedef struct trajectory_run {
     const plumb_world *world;
     world_plan plan;
-    int64_t first;
-    arena mem;
+    int64_t first; // frames skipped at the start
+    arena mem;     // motion and style
     double phase[WORLD_MAX_STATE];
     double parameters[WORLD_MAX_PARAMETERS];
-} walk;
+} trajectory_run;
 
-static plumb_status resolve_time(walk *w, const plumb_world_options *o)
+// Resolves dt, stride and direction into the interval between frames.
+static plumb_status resolve_time(trajectory_run *run, const plumb_world_options *options)
 {
-    const plumb_world_info *facts = &w->world->info;
-    world_plan *plan = &w->plan;
-    if (!(o->dt >= 0.0) || o->dt > 1e6)
-        return fail(PLUMB_EVALUE, "%s: dt is %g; wanted 0 (the world's own) to 1e6", facts->name,
-                    o->dt);
-    if (o->stride < 0 || o->stride > 1000000)
-        return fail(PLUMB_EVALUE, "%s: stride is %lld; wanted 0 to 1000000", facts->name,
-                    (long long)o->stride);
-    if (o->backward && !facts->reversible)
-        return fail(PLUMB_EVALUE, "%s: friction cannot be followed backward in time", facts->name);
+    const plumb_world_info *info = &run->world->info;
+    world_plan *plan = &run->plan;
+    if (!(options->dt >= 0.0) || options->dt > 1e6)
+        return fail(PLUMB_EVALUE, "%s: dt is %g; wanted 0 (the world's own) to 1e6", info->name,
+                    options->dt);
+    if (options->stride < 0 || options->stride > 1000000)
+        return fail(PLUMB_EVALUE, "%s: stride is %lld; wanted 0 to 1000000", info->name,
+                    (long long)options->stride);
+    if (options->backward && !info->reversible)
+        return fail(PLUMB_EVALUE, "%s: friction cannot be followed backward in time", info->name);
 
-    const int64_t substeps = w->world->substeps;
-    if (substeps) { // the integration step is the world's own unless the caller says otherwise
-        const double step = facts->dt / (double)substeps;
-        plan->stride = o->stride     ? o->stride
-                       : o->dt > 0.0 ? (int64_t)ceil(o->dt / step - 1e-9)
-                                     : substeps;
-        plan->interval = o->dt > 0.0 ? o->dt : step * (double)plan->stride;
+    const int64_t substeps = run->world->substeps;
+    if (substeps) { // md: keep the integration step of the world unless dt and stride say otherwise
+        const double step = info->dt / (double)substeps;
+        plan->stride = options->stride     ? options->stride
+                       : options->dt > 0.0 ? (int64_t)ceil(options->dt / step - 1e-9)
+                                           : substeps;
+        plan->interval = options->dt > 0.0 ? options->dt : step * (double)plan->stride;
         if (plan->interval / (double)plan->stride > 4.0 * step)
             return fail(PLUMB_EVALUE,
-                        "%s: an integration step of %g; wanted at most %g: more stride",
-                        facts->name, plan->interval / (double)plan->stride, 4.0 * step);
+                        "%s: an integration step of %g; wanted at most %g: more stride", info->name,
+                        plan->interval / (double)plan->stride, 4.0 * step);
     } else {
         plan->stride = 1;
-        plan->interval = (o->dt > 0.0 ? o->dt : facts->dt) * (double)(o->stride ? o->stride : 1);
+        plan->interval = (options->dt > 0.0 ? options->dt : info->dt) *
+                         (double)(options->stride ? options->stride : 1);
     }
-    if (o->backward) plan->interval = -plan->interval;
+    if (options->backward) plan->interval = -plan->interval;
     return PLUMB_OK;
 }
 
-static plumb_status resolve(walk *w, const plumb_world *world, int64_t steps,
-                            const plumb_world_options *opt)
+static plumb_status resolve_options(trajectory_run *run, const plumb_world *world, int64_t steps,
+                                    const plumb_world_options *given)
 {
-    static const int64_t longest = 1000000000;
-    plumb_world_options o = plumb_world_defaults();
-    const plumb_status st = options_resolve(&o, sizeof o, opt, "plumb_world_options");
+    static const int64_t max_steps = 1000000000;
+    plumb_world_options options = plumb_world_defaults();
+    const plumb_status st = options_resolve(&options, sizeof options, given, "plumb_world_options");
     if (st) return st;
-    *w = (walk){.world = world, .first = o.first};
-    if (steps < 0 || steps > longest || o.first < 0 || o.first > longest || o.reject_steps < 0 ||
-        o.reject_steps > longest)
+    *run = (trajectory_run){.world = world, .first = options.first};
+    if (steps < 0 || steps > max_steps || options.first < 0 || options.first > max_steps ||
+        options.reject_steps < 0 || options.reject_steps > max_steps)
         return fail(PLUMB_EVALUE, "%s: steps, first and reject_steps are 0 to 1000000000",
                     world->info.name);
-    if (o.image < 4 || o.image > WORLD_MAX_IMAGE || o.image % 4)
+    if (options.image < 4 || options.image > WORLD_MAX_IMAGE || options.image % 4)
         return fail(PLUMB_EVALUE, "%s: image is %lld; wanted a multiple of 4 up to %d",
-                    world->info.name, (long long)o.image, WORLD_MAX_IMAGE);
-    if ((int)o.colors < PLUMB_WORLD_COLORS_WORLD || o.colors > PLUMB_WORLD_COLORS_SIX)
-        return fail(PLUMB_EVALUE, "%s: no colour rule %d", world->info.name, (int)o.colors);
-    if (o.colors != PLUMB_WORLD_COLORS_WORLD && !world->colored)
+                    world->info.name, (long long)options.image, WORLD_MAX_IMAGE);
+    if ((int)options.colors < PLUMB_WORLD_COLORS_WORLD || options.colors > PLUMB_WORLD_COLORS_SIX)
+        return fail(PLUMB_EVALUE, "%s: no colour rule %d", world->info.name, (int)options.colors);
+    if (options.colors != PLUMB_WORLD_COLORS_WORLD && !world->colored)
         return fail(PLUMB_EVALUE, "%s has no colours to choose", world->info.name);
-    w->plan.image = o.image;
-    w->plan.colors = o.colors;
-    w->plan.reject_steps = o.reject_steps ? o.reject_steps : o.first + steps;
-    return resolve_time(w, &o);
+    run->plan.image = options.image;
+    run->plan.colors = options.colors;
+    run->plan.reject_steps = options.reject_steps ? options.reject_steps : options.first + steps;
+    return resolve_time(run, &options);
 }
 
-static plumb_status begin_given(walk *w, const double *state, const double *parameters)
+// Sets phase and parameters from values of the caller. May be NULL: parameters.
+static plumb_status set_start(trajectory_run *run, const double *state, const double *parameters)
 {
-    const plumb_world *world = w->world;
+    const plumb_world *world = run->world;
     const int64_t size = plumb_world_parameter_size(world);
     if (parameters) {
-        memcpy(w->parameters, parameters, (size_t)size * sizeof *parameters);
+        memcpy(run->parameters, parameters, (size_t)size * sizeof *parameters);
     } else {
-        const plumb_status st = world->sample(w->phase, w->parameters, world, &w->plan, 0, 0);
+        const plumb_status st =
+            world->sample_start(run->phase, run->parameters, world, &run->plan, 0, 0);
         if (st) return st;
     }
     for (int64_t i = 0; i < size; i++)
-        if (!isfinite(w->parameters[i]) ||
-            (i < 32 && world->positive >> i & 1 && !(w->parameters[i] > 0.0)))
+        if (!isfinite(run->parameters[i]) ||
+            (i < 32 && world->positive >> i & 1 && !(run->parameters[i] > 0.0)))
             return fail(PLUMB_EVALUE, "%s: number %lld of the parameters is %g", world->info.name,
-                        (long long)i, w->parameters[i]);
+                        (long long)i, run->parameters[i]);
     for (int64_t i = 0; i < 2 * world->info.n; i++) {
         if (!(fabs(state[i]) <= 1e6))
             return fail(PLUMB_EVALUE, "%s: number %lld of the state is %g; wanted -1e6 to 1e6",
@@ -209,54 +216,55 @@ static plumb_status begin_given(walk *w, const double *state, const double *para
         if (world->interior && !(state[i] > 0.0))
             return fail(PLUMB_EVALUE, "%s: number %lld of the state is %g; wanted above 0",
                         world->info.name, (long long)i, state[i]);
-        w->phase[i] = state[i];
+        run->phase[i] = state[i];
     }
     return PLUMB_OK;
 }
 
-// Everything about one frame but its picture.
-static void record(const plumb_world_item *out, const walk *w, int64_t t)
+// Writes all outputs of one frame except its image.
+static void record_frame(const plumb_world_item *out, const trajectory_run *run, int64_t frame)
 {
-    const plumb_world *world = w->world;
+    const plumb_world *world = run->world;
     const int64_t n2 = 2 * world->info.n, c2 = 2 * world->info.canonical_n;
-    if (out->time) out->time[t] = w->plan.interval * (double)(w->first + t);
+    if (out->time) out->time[frame] = run->plan.interval * (double)(run->first + frame);
     if (out->state) {
-        if (world->to_published) world->to_published(out->state + t * n2, world, w->phase);
-        else memcpy(out->state + t * n2, w->phase, (size_t)n2 * sizeof(double));
+        if (world->to_published) world->to_published(out->state + frame * n2, world, run->phase);
+        else memcpy(out->state + frame * n2, run->phase, (size_t)n2 * sizeof(double));
     }
     if (out->derivative)
-        world->derivative(out->derivative + t * n2, world, w->phase, w->parameters);
+        world->compute_derivative(out->derivative + frame * n2, world, run->phase, run->parameters);
     if (out->canonical) {
-        if (world->canonical)
-            world->canonical(out->canonical + t * c2, world, w->phase, w->parameters);
-        else memcpy(out->canonical + t * c2, w->phase, (size_t)c2 * sizeof(double));
+        if (world->compute_canonical)
+            world->compute_canonical(out->canonical + frame * c2, world, run->phase,
+                                     run->parameters);
+        else memcpy(out->canonical + frame * c2, run->phase, (size_t)c2 * sizeof(double));
     }
-    if (out->energy) out->energy[t] = world->energy(world, w->phase, w->parameters);
+    if (out->energy) out->energy[frame] = world->compute_energy(world, run->phase, run->parameters);
 }
 
-// From w->phase and w->parameters on.
-static plumb_status go(const plumb_world_item *out, walk *w, int64_t steps)
+// Simulates `steps` frames from run->phase with run->parameters.
+static plumb_status run_trajectory(const plumb_world_item *out, trajectory_run *run, int64_t steps)
 {
-    const plumb_world *world = w->world;
+    const plumb_world *world = run->world;
     if (out->parameters)
-        memcpy(out->parameters, w->parameters,
+        memcpy(out->parameters, run->parameters,
                (size_t)plumb_world_parameter_size(world) * sizeof(double));
     if (!(out->time || out->state || out->derivative || out->canonical || out->energy ||
           out->frames))
         return PLUMB_OK;
 
-    void *motion = arena_alloc(&w->mem, 1, world->motion_size);
-    void *look = out->frames ? arena_alloc(&w->mem, 1, world->style_size) : NULL;
-    if (!motion || (out->frames && !look)) return PLUMB_EMEMORY; // arena_alloc has said so
+    void *motion = arena_alloc(&run->mem, 1, world->motion_size);
+    void *style = out->frames ? arena_alloc(&run->mem, 1, world->style_size) : NULL;
+    if (!motion || (out->frames && !style)) return PLUMB_EMEMORY; // arena_alloc has said so
 
-    const int64_t bytes = w->plan.image * w->plan.image * world->info.channels;
-    world->start(motion, world, w->phase, w->parameters, &w->plan);
-    if (look) world->style(look, world, w->parameters, &w->plan);
+    const int64_t bytes = run->plan.image * run->plan.image * world->info.channels;
+    world->begin_motion(motion, world, run->phase, run->parameters, &run->plan);
+    if (style) world->prepare_style(style, world, run->parameters, &run->plan);
     for (int64_t t = 0; t < steps; t++) {
-        // Frame 0 is what was drawn or given, to the last bit.
-        if (w->first + t > 0) world->state_at(w->phase, motion, w->first + t);
-        record(out, w, t);
-        if (look) world->render(out->frames + t * bytes, look, w->phase);
+        // Frame 0 is the sampled or given state itself, bit-identical.
+        if (run->first + t > 0) world->compute_phase(run->phase, motion, run->first + t);
+        record_frame(out, run, t);
+        if (style) world->render_frame(out->frames + t * bytes, style, run->phase);
     }
     return PLUMB_OK;
 }
@@ -265,14 +273,14 @@ plumb_status plumb_world_simulate(const plumb_world_item *out, const plumb_world
                                   uint64_t seed, int64_t item, int64_t steps,
                                   const plumb_world_options *opt)
 {
-    walk w = {0};
-    plumb_status st = resolve(&w, world, steps, opt);
+    trajectory_run run = {0};
+    plumb_status st = resolve_options(&run, world, steps, opt);
     if (!st && (item < 0 || item >> 48))
         st = fail(PLUMB_EVALUE, "%s: item is %lld; wanted 0 to 2^48 - 1", world->info.name,
                   (long long)item);
-    if (!st) st = world->sample(w.phase, w.parameters, world, &w.plan, seed, item);
-    if (!st) st = go(out, &w, steps);
-    arena_clear(&w.mem);
+    if (!st) st = world->sample_start(run.phase, run.parameters, world, &run.plan, seed, item);
+    if (!st) st = run_trajectory(out, &run, steps);
+    arena_clear(&run.mem);
     return st;
 }
 
@@ -280,29 +288,29 @@ plumb_status plumb_world_simulate_from(const plumb_world_item *out, const plumb_
                                        const double *state, const double *parameters, int64_t steps,
                                        const plumb_world_options *opt)
 {
-    walk w = {0};
-    plumb_status st = resolve(&w, world, steps, opt);
-    if (!st) st = begin_given(&w, state, parameters);
-    if (!st) st = go(out, &w, steps);
-    arena_clear(&w.mem);
+    trajectory_run run = {0};
+    plumb_status st = resolve_options(&run, world, steps, opt);
+    if (!st) st = set_start(&run, state, parameters);
+    if (!st) st = run_trajectory(out, &run, steps);
+    arena_clear(&run.mem);
     return st;
 }
 
 plumb_status plumb_world_render(uint8_t *frame, const plumb_world *world, const double *state,
                                 const double *parameters, const plumb_world_options *opt)
 {
-    walk w = {0};
-    plumb_status st = resolve(&w, world, 1, opt);
-    if (!st) st = begin_given(&w, state, parameters);
+    trajectory_run run = {0};
+    plumb_status st = resolve_options(&run, world, 1, opt);
+    if (!st) st = set_start(&run, state, parameters);
     if (!st) {
-        void *look = arena_alloc(&w.mem, 1, world->style_size);
-        if (look) {
-            world->style(look, world, w.parameters, &w.plan);
-            world->render(frame, look, w.phase);
+        void *style = arena_alloc(&run.mem, 1, world->style_size);
+        if (style) {
+            world->prepare_style(style, world, run.parameters, &run.plan);
+            world->render_frame(frame, style, run.phase);
         } else {
             st = PLUMB_EMEMORY;
         }
     }
-    arena_clear(&w.mem);
+    arena_clear(&run.mem);
     return st;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "golden/golden_worlds.h"
-#include "worlds/render/particles.h"
+#include "worlds/render/discs.h"
 
 typedef struct bodies {
     golden_worlds g;

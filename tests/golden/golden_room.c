@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "golden/golden_worlds.h"
-#include "worlds/render/raytrace_room.h"
+#include "worlds/render/raytrace_arena.h"
 
 enum { PIXELS = 32 * 32, BYTES = PIXELS * 3 };
 

@@ -76,7 +76,7 @@ TEST(windows_change_no_byte)
             if (!p->ball && rng_below(&r, 2)) turn(p, &r);
         }
         raytrace_boxes_draw(fast, fast_mask, &s.view, &scene);
-        raytrace_boxes_draw_ref(plain, plain_mask, &s.view, &scene);
+        raytrace_boxes_draw_reference(plain, plain_mask, &s.view, &scene);
         CHECK(!memcmp(fast, plain, sizeof fast));
         CHECK(!memcmp(fast_mask, plain_mask, sizeof fast_mask));
         free(s.memory);

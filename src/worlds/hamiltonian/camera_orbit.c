@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// A camera on the unit half-sphere above a room, looking at its middle. The published rooms have no
-// published generator; this is plumb's substitute (docs/worlds.md).
+// A camera on the unit hemisphere above an arena that looks at its middle. The generator of the
+// room data of [Higgins21] is not public; this is plumb's substitute (docs/worlds.md).
 //
 // Circle: constant height and angular velocity w. In the published coordinates, position and
-// velocity, the motion is Hamiltonian with H = |p|^2 / 2 + w^2 (x^2 + y^2) / 2; minimal coordinates
-// are the azimuth and its angular momentum, H = w L.
-// Spiral: the azimuth goes on as before, and the polar angle a swings about a middle one:
+// velocity, the motion is Hamiltonian with H = |p|^2 / 2 + w^2 (x^2 + y^2) / 2. Minimal coordinates
+// are the azimuth and its angular momentum L, with H = w L.
+// Spiral: the azimuth moves in the same way, and the polar angle a oscillates about a middle value:
 // H = (a'^2 + v^2 (a - middle)^2 + w^2) / 2 in the canonical coordinates (a, azimuth, a', w).
 #include <math.h>
 #include <string.h>
 
-#include "worlds/render/raytrace_room.h"
+#include "worlds/render/raytrace_arena.h"
 #include "worlds/world.h"
 
 enum {
@@ -21,122 +21,129 @@ enum {
     WALL = FLOOR + 3,
     SKY = WALL + 3,
     OBJECTS = SKY + 3,
-    OBJECT = 11, // numbers of an object
-    MIDDLE = OBJECTS + RAYTRACE_OBJECTS * OBJECT,
+    OBJECT_SIZE = 11, // numbers of an object
+    MIDDLE = OBJECTS + RAYTRACE_OBJECTS * OBJECT_SIZE,
     SWING,
 };
 
-static const double turn = 0x1.921fb54442d18p+2;
+static const double full_turn = 0x1.921fb54442d18p+2;
 static const double degree = 0x1.1df46a2529d39p-6;
 
-static const double room_half = 1.5, room_height = 1.2;
+static const double arena_half = 1.5, arena_height = 1.2;
 
-static void color(double *out, rng *r)
+static void sample_color(double *out, rng *random)
 {
-    for (int k = 0; k < 3; k++) out[k] = world_uniform(r, 0.1, 0.9);
+    for (int k = 0; k < 3; k++) out[k] = world_uniform(random, 0.1, 0.9);
 }
 
-// One thing, resting on the floor: kind, centre, size, yaw, colour. Returns its footprint.
-static double draw_object(double *o, rng *r)
+// Samples an object that rests on the floor: kind, centre, size, yaw, colour. Returns the radius of
+// its footprint.
+static double sample_object(double *object, rng *random)
 {
-    const raytrace_shape kind = (raytrace_shape)rng_below(r, 4);
-    const double radius = world_uniform(r, 0.08, 0.18), half = world_uniform(r, 0.05, 0.15);
-    const double away = 0.6 * sqrt(rng_uniform(r)), toward = turn * rng_uniform(r);
-    const double yaw = turn * rng_uniform(r);
-    o[0] = kind;
-    o[1] = away * cos(toward);
-    o[2] = away * sin(toward);
-    o[3] = kind == RAYTRACE_SHAPE_SPHERE    ? radius
-           : kind == RAYTRACE_SHAPE_CAPSULE ? radius + half
-                                            : half;
-    o[4] = o[5] = radius;
-    o[6] = kind == RAYTRACE_SHAPE_SPHERE ? radius : half;
-    o[7] = kind == RAYTRACE_SHAPE_BOX ? yaw : 0.0;
-    color(o + 8, r);
+    const raytrace_shape kind = (raytrace_shape)rng_below(random, 4);
+    const double radius = world_uniform(random, 0.08, 0.18),
+                 half = world_uniform(random, 0.05, 0.15);
+    const double away = 0.6 * sqrt(rng_uniform(random)), toward = full_turn * rng_uniform(random);
+    const double yaw = full_turn * rng_uniform(random);
+    object[0] = kind;
+    object[1] = away * cos(toward);
+    object[2] = away * sin(toward);
+    object[3] = kind == RAYTRACE_SHAPE_SPHERE    ? radius
+                : kind == RAYTRACE_SHAPE_CAPSULE ? radius + half
+                                                 : half;
+    object[4] = object[5] = radius;
+    object[6] = kind == RAYTRACE_SHAPE_SPHERE ? radius : half;
+    object[7] = kind == RAYTRACE_SHAPE_BOX ? yaw : 0.0;
+    sample_color(object + 8, random);
     return kind == RAYTRACE_SHAPE_BOX ? sqrt(2.0) * radius : radius;
 }
 
-static void draw_room(double *par, rng *r)
+// Samples colours and five objects that do not overlap.
+static void sample_arena(double *parameters, rng *random)
 {
-    // Just above 0.6, as in single precision: 255 times 0.6 is an integer, and sums would round it
+    // Slightly above 0.6, as in single precision: 255 * 0.6 is an integer, and sums could round it
     // down.
     static const double sky[3] = {0.6000000238418579, 0.75, 0.8999999761581421};
-    color(par + FLOOR, r);
-    color(par + WALL, r);
-    memcpy(par + SKY, sky, sizeof sky);
+    sample_color(parameters + FLOOR, random);
+    sample_color(parameters + WALL, random);
+    memcpy(parameters + SKY, sky, sizeof sky);
     double footprint[RAYTRACE_OBJECTS];
     int placed = 0, attempts = 0;
     while (placed < RAYTRACE_OBJECTS) {
-        double *o = par + OBJECTS + placed * OBJECT;
-        footprint[placed] = draw_object(o, r);
-        bool free = true;
+        double *object = parameters + OBJECTS + placed * OBJECT_SIZE;
+        footprint[placed] = sample_object(object, random);
+        bool is_free = true;
         for (int k = 0; k < placed; k++) {
-            const double *other = par + OBJECTS + k * OBJECT;
-            free &= hypot(o[1] - other[1], o[2] - other[2]) > footprint[placed] + footprint[k];
+            const double *other = parameters + OBJECTS + k * OBJECT_SIZE;
+            is_free &= hypot(object[1] - other[1], object[2] - other[2]) >
+                       footprint[placed] + footprint[k];
         }
-        placed += free;
-        if (++attempts % 100 == 0) placed = 0; // no room left: all over again
+        placed += is_free;
+        if (++attempts % 100 == 0) placed = 0; // no space left: start again
     }
 }
 
-static raytrace_room_scene room_of(const double *par)
+// Converts parameter values to a scene.
+static raytrace_arena make_arena(const double *parameters)
 {
-    raytrace_room_scene room = {.half = room_half, .height = room_height};
-    memcpy(room.floor, par + FLOOR, sizeof room.floor);
-    memcpy(room.wall, par + WALL, sizeof room.wall);
-    memcpy(room.sky, par + SKY, sizeof room.sky);
+    raytrace_arena arena = {.half = arena_half, .height = arena_height};
+    memcpy(arena.floor, parameters + FLOOR, sizeof arena.floor);
+    memcpy(arena.wall, parameters + WALL, sizeof arena.wall);
+    memcpy(arena.sky, parameters + SKY, sizeof arena.sky);
     for (int k = 0; k < RAYTRACE_OBJECTS; k++) {
-        const double *from = par + OBJECTS + k * OBJECT;
-        raytrace_object *o = &room.object[k];
-        o->kind = from[0] < 0.5   ? RAYTRACE_SHAPE_SPHERE
-                  : from[0] < 1.5 ? RAYTRACE_SHAPE_CAPSULE
-                  : from[0] < 2.5 ? RAYTRACE_SHAPE_CYLINDER
-                                  : RAYTRACE_SHAPE_BOX;
-        memcpy(o->center, from + 1, sizeof o->center);
-        memcpy(o->size, from + 4, sizeof o->size);
-        o->heading[0] = cos(from[7]);
-        o->heading[1] = sin(from[7]);
-        memcpy(o->color, from + 8, sizeof o->color);
+        const double *values = parameters + OBJECTS + k * OBJECT_SIZE;
+        raytrace_object *object = &arena.object[k];
+        object->kind = values[0] < 0.5   ? RAYTRACE_SHAPE_SPHERE
+                       : values[0] < 1.5 ? RAYTRACE_SHAPE_CAPSULE
+                       : values[0] < 2.5 ? RAYTRACE_SHAPE_CYLINDER
+                                         : RAYTRACE_SHAPE_BOX;
+        memcpy(object->center, values + 1, sizeof object->center);
+        memcpy(object->size, values + 4, sizeof object->size);
+        object->heading[0] = cos(values[7]);
+        object->heading[1] = sin(values[7]);
+        memcpy(object->color, values + 8, sizeof object->color);
     }
-    return room;
+    return arena;
 }
 
-typedef struct picture {
+typedef struct arena_style {
     int64_t size;
-    raytrace_room_scene room;
-} picture;
+    raytrace_arena arena;
+} arena_style;
 
-static void look(void *to, const plumb_world *world, const double *par, const world_plan *plan)
+static void prepare_style(void *storage, const plumb_world *world, const double *parameters,
+                          const world_plan *plan)
 {
     (void)world;
-    picture *p = to;
-    p->size = plan->image;
-    p->room = room_of(par);
+    arena_style *style = storage;
+    style->size = plan->image;
+    style->arena = make_arena(parameters);
 }
 
-static void draw(uint8_t *frame, const void *from, const double *x)
+static void render_frame(uint8_t *frame, const void *storage, const double *x)
 {
-    const picture *p = from;
-    raytrace_room_draw(frame, p->size, &p->room, x);
+    const arena_style *style = storage;
+    raytrace_arena_draw(frame, style->size, &style->arena, x);
 }
 
-// Circle
+// ---- circle ----
 
-typedef struct motion {
+typedef struct camera_motion {
     double interval, rate, middle, swing;
     double x[6];             // circle: the state at time 0
     double a, da, phi, dphi; // spiral: the angles and their rates at time 0
-} motion;
+} camera_motion;
 
-static plumb_status circle_begin(double *x, double *par, const plumb_world *world,
-                                 const world_plan *plan, uint64_t seed, int64_t item)
+static plumb_status sample_circle_start(double *x, double *parameters, const plumb_world *world,
+                                        const world_plan *plan, uint64_t seed, int64_t item)
 {
     (void)plan;
-    rng state = world_rng(world, seed, item, WORLD_STREAM_STATE);
-    rng parameters = world_rng(world, seed, item, WORLD_STREAM_PARAMETERS);
-    draw_room(par, &parameters);
-    const double r = par[RADIUS] = world_uniform(&state, 0.4, 0.95);
-    const double phi = par[PHI] = turn * rng_uniform(&state), w = par[RATE] = degree;
+    rng state_rng = world_rng(world, seed, item, WORLD_STREAM_STATE);
+    rng parameter_rng = world_rng(world, seed, item, WORLD_STREAM_PARAMETERS);
+    sample_arena(parameters, &parameter_rng);
+    const double r = parameters[RADIUS] = world_uniform(&state_rng, 0.4, 0.95);
+    const double phi = parameters[PHI] = full_turn * rng_uniform(&state_rng),
+                 w = parameters[RATE] = degree;
     const double start[6] = {r * cos(phi), r * sin(phi), sqrt(1.0 - r * r)};
     memcpy(x, start, sizeof start);
     x[3] = -w * x[1];
@@ -144,65 +151,68 @@ static plumb_status circle_begin(double *x, double *par, const plumb_world *worl
     return PLUMB_OK;
 }
 
-static void circle_start(void *to, const plumb_world *world, const double *x, const double *par,
-                         const world_plan *plan)
+static void begin_circle_motion(void *storage, const plumb_world *world, const double *x,
+                                const double *parameters, const world_plan *plan)
 {
     (void)world;
-    motion *o = to;
-    o->interval = plan->interval;
-    o->rate = par[RATE];
-    memcpy(o->x, x, sizeof o->x);
+    camera_motion *motion = storage;
+    motion->interval = plan->interval;
+    motion->rate = parameters[RATE];
+    memcpy(motion->x, x, sizeof motion->x);
 }
 
-// Any state, not only those of the circle, moves as H has it: an oscillator in x and in y.
-static void circle_at(double *x, void *from, int64_t frame)
+// The motion of H for any state, not only for circles: an oscillator in x and in y.
+static void compute_circle_phase(double *x, void *storage, int64_t frame)
 {
-    const motion *o = from;
-    const double t = o->interval * (double)frame, c = cos(o->rate * t), s = sin(o->rate * t);
+    const camera_motion *motion = storage;
+    const double t = motion->interval * (double)frame, c = cos(motion->rate * t),
+                 s = sin(motion->rate * t);
     for (int k = 0; k < 2; k++) {
-        x[k] = o->x[k] * c + o->x[3 + k] / o->rate * s;
-        x[3 + k] = o->x[3 + k] * c - o->rate * o->x[k] * s;
+        x[k] = motion->x[k] * c + motion->x[3 + k] / motion->rate * s;
+        x[3 + k] = motion->x[3 + k] * c - motion->rate * motion->x[k] * s;
     }
-    x[2] = o->x[2] + o->x[5] * t;
-    x[5] = o->x[5];
+    x[2] = motion->x[2] + motion->x[5] * t;
+    x[5] = motion->x[5];
 }
 
-static void circle_derivative(double *out, const plumb_world *world, const double *x,
-                              const double *par)
+static void compute_circle_derivative(double *out, const plumb_world *world, const double *x,
+                                      const double *parameters)
 {
     (void)world;
-    const double w2 = par[RATE] * par[RATE];
+    const double w2 = parameters[RATE] * parameters[RATE];
     memcpy(out, x + 3, 3 * sizeof *out);
     out[3] = -w2 * x[0];
     out[4] = -w2 * x[1];
     out[5] = 0.0;
 }
 
-static double circle_energy(const plumb_world *world, const double *x, const double *par)
+static double compute_circle_energy(const plumb_world *world, const double *x,
+                                    const double *parameters)
 {
     (void)world;
     return 0.5 * (x[3] * x[3] + x[4] * x[4] + x[5] * x[5]) +
-           0.5 * par[RATE] * par[RATE] * (x[0] * x[0] + x[1] * x[1]);
+           0.5 * parameters[RATE] * parameters[RATE] * (x[0] * x[0] + x[1] * x[1]);
 }
 
-// The state does not know how many turns the azimuth has made: it is given within half a turn of
-// the first one, so that it runs on without a jump for the first 1800 frames.
-static double azimuth(const double *x, const double *par)
+// The state does not contain the number of turns of the azimuth. It is returned within half a turn
+// of the initial azimuth, so that it has no jump in the first 1800 frames.
+static double get_azimuth(const double *x, const double *parameters)
 {
-    return par[PHI] + remainder(atan2(x[1], x[0]) - par[PHI], turn);
+    return parameters[PHI] + remainder(atan2(x[1], x[0]) - parameters[PHI], full_turn);
 }
 
-static void circle_canonical(double *out, const plumb_world *world, const double *x,
-                             const double *par)
+static void compute_circle_canonical(double *out, const plumb_world *world, const double *x,
+                                     const double *parameters)
 {
     (void)world;
-    out[0] = azimuth(x, par);
+    out[0] = get_azimuth(x, parameters);
     out[1] = x[0] * x[4] - x[1] * x[3];
 }
 
-// Spiral
+// ---- spiral ----
 
-static void angles_of(double out[4], const double *x)
+// Polar angle, azimuth and their rates from position and velocity.
+static void compute_angles(double out[4], const double *x)
 {
     const double r = hypot(x[0], x[1]);
     out[0] = atan2(r, x[2]);
@@ -211,7 +221,8 @@ static void angles_of(double out[4], const double *x)
     out[3] = (x[0] * x[4] - x[1] * x[3]) / (r * r);
 }
 
-static void state_of(double *x, double a, double phi, double da, double dphi)
+// Position and velocity from the angles and their rates.
+static void compute_state(double *x, double a, double phi, double da, double dphi)
 {
     const double r = sin(a), dr = cos(a) * da, c = cos(phi), s = sin(phi);
     x[0] = r * c;
@@ -222,56 +233,59 @@ static void state_of(double *x, double a, double phi, double da, double dphi)
     x[5] = -r * da;
 }
 
-static plumb_status spiral_begin(double *x, double *par, const plumb_world *world,
-                                 const world_plan *plan, uint64_t seed, int64_t item)
+static plumb_status sample_spiral_start(double *x, double *parameters, const plumb_world *world,
+                                        const world_plan *plan, uint64_t seed, int64_t item)
 {
     (void)plan;
-    rng state = world_rng(world, seed, item, WORLD_STREAM_STATE);
-    rng parameters = world_rng(world, seed, item, WORLD_STREAM_PARAMETERS);
-    draw_room(par, &parameters);
-    // Between the heights of the circles: radius 0.4 to 0.95. Up and down once in two turns.
+    rng state_rng = world_rng(world, seed, item, WORLD_STREAM_STATE);
+    rng parameter_rng = world_rng(world, seed, item, WORLD_STREAM_PARAMETERS);
+    sample_arena(parameters, &parameter_rng);
+    // Between the heights of the circles, radius 0.4 to 0.95. One oscillation per two turns.
     const double high = asin(0.4), low = asin(0.95);
-    const double size = world_uniform(&state, 0.5, 1.0) * 0.5 * (low - high);
-    const double at = turn * rng_uniform(&state);
-    par[PHI] = turn * rng_uniform(&state);
-    par[RATE] = degree;
-    par[MIDDLE] = 0.5 * (low + high);
-    par[SWING] = 0.5 * degree;
-    const double a = par[MIDDLE] + size * cos(at);
-    par[RADIUS] = sin(a);
-    state_of(x, a, par[PHI], -par[SWING] * size * sin(at), par[RATE]);
+    const double size = world_uniform(&state_rng, 0.5, 1.0) * 0.5 * (low - high);
+    const double at = full_turn * rng_uniform(&state_rng);
+    parameters[PHI] = full_turn * rng_uniform(&state_rng);
+    parameters[RATE] = degree;
+    parameters[MIDDLE] = 0.5 * (low + high);
+    parameters[SWING] = 0.5 * degree;
+    const double a = parameters[MIDDLE] + size * cos(at);
+    parameters[RADIUS] = sin(a);
+    compute_state(x, a, parameters[PHI], -parameters[SWING] * size * sin(at), parameters[RATE]);
     return PLUMB_OK;
 }
 
-static void spiral_start(void *to, const plumb_world *world, const double *x, const double *par,
-                         const world_plan *plan)
+static void begin_spiral_motion(void *storage, const plumb_world *world, const double *x,
+                                const double *parameters, const world_plan *plan)
 {
     (void)world;
-    motion *o = to;
+    camera_motion *motion = storage;
     double angle[4];
-    angles_of(angle, x);
-    o->interval = plan->interval;
-    o->middle = par[MIDDLE];
-    o->swing = par[SWING];
-    o->a = angle[0] - o->middle, o->phi = angle[1], o->da = angle[2], o->dphi = angle[3];
+    compute_angles(angle, x);
+    motion->interval = plan->interval;
+    motion->middle = parameters[MIDDLE];
+    motion->swing = parameters[SWING];
+    motion->a = angle[0] - motion->middle, motion->phi = angle[1], motion->da = angle[2],
+    motion->dphi = angle[3];
 }
 
-static void spiral_at(double *x, void *from, int64_t frame)
+static void compute_spiral_phase(double *x, void *storage, int64_t frame)
 {
-    const motion *o = from;
-    const double t = o->interval * (double)frame, c = cos(o->swing * t), s = sin(o->swing * t);
-    state_of(x, o->middle + o->a * c + o->da / o->swing * s, o->phi + o->dphi * t,
-             o->da * c - o->swing * o->a * s, o->dphi);
+    const camera_motion *motion = storage;
+    const double t = motion->interval * (double)frame, c = cos(motion->swing * t),
+                 s = sin(motion->swing * t);
+    compute_state(x, motion->middle + motion->a * c + motion->da / motion->swing * s,
+                  motion->phi + motion->dphi * t, motion->da * c - motion->swing * motion->a * s,
+                  motion->dphi);
 }
 
-static void spiral_derivative(double *out, const plumb_world *world, const double *x,
-                              const double *par)
+static void compute_spiral_derivative(double *out, const plumb_world *world, const double *x,
+                                      const double *parameters)
 {
     (void)world;
     double angle[4];
-    angles_of(angle, x);
+    compute_angles(angle, x);
     const double a = angle[0], da = angle[2], dphi = angle[3];
-    const double dda = -par[SWING] * par[SWING] * (a - par[MIDDLE]);
+    const double dda = -parameters[SWING] * parameters[SWING] * (a - parameters[MIDDLE]);
     const double r = sin(a), c = cos(angle[1]), s = sin(angle[1]);
     const double dr = cos(a) * da, ddr = cos(a) * dda - r * da * da;
     memcpy(out, x + 3, 3 * sizeof *out);
@@ -280,33 +294,35 @@ static void spiral_derivative(double *out, const plumb_world *world, const doubl
     out[5] = -r * dda - cos(a) * da * da;
 }
 
-static double spiral_energy(const plumb_world *world, const double *x, const double *par)
+static double compute_spiral_energy(const plumb_world *world, const double *x,
+                                    const double *parameters)
 {
     (void)world;
     double angle[4];
-    angles_of(angle, x);
-    const double off = par[SWING] * (angle[0] - par[MIDDLE]);
+    compute_angles(angle, x);
+    const double off = parameters[SWING] * (angle[0] - parameters[MIDDLE]);
     return 0.5 * (angle[2] * angle[2] + off * off + angle[3] * angle[3]);
 }
 
-static void spiral_canonical(double *out, const plumb_world *world, const double *x,
-                             const double *par)
+static void compute_spiral_canonical(double *out, const plumb_world *world, const double *x,
+                                     const double *parameters)
 {
     (void)world;
-    angles_of(out, x);
-    out[1] = azimuth(x, par);
+    compute_angles(out, x);
+    out[1] = get_azimuth(x, parameters);
 }
 
-static const plumb_world_parameter parameters[] = {{"radius", 1, false},
-                                                   {"phi0", 1, false},
-                                                   {"rate", 1, false},
-                                                   {"floor_rgb", 3, false},
-                                                   {"wall_rgb", 3, false},
-                                                   {"sky_rgb", 3, false},
-                                                   {"objects", RAYTRACE_OBJECTS *OBJECT, false},
-                                                   {"middle", 1, false},
-                                                   {"swing", 1, false}};
-static const char *const names[] = {"x", "y", "z", "vx", "vy", "vz"};
+static const plumb_world_parameter parameter_table[] = {
+    {"radius", 1, false},
+    {"phi0", 1, false},
+    {"rate", 1, false},
+    {"floor_rgb", 3, false},
+    {"wall_rgb", 3, false},
+    {"sky_rgb", 3, false},
+    {"objects", RAYTRACE_OBJECTS *OBJECT_SIZE, false},
+    {"middle", 1, false},
+    {"swing", 1, false}};
+static const char *const state_names[] = {"x", "y", "z", "vx", "vy", "vz"};
 static const char *const circle_names[] = {"phi", "L"};
 static const char *const spiral_names[] = {"a", "phi", "da/dt", "dphi/dt"};
 static const bool circle_angles[] = {true}, spiral_angles[] = {false, true};
@@ -316,13 +332,13 @@ static const bool circle_angles[] = {true}, spiral_angles[] = {false, true};
     const plumb_world variable = {                                                          \
         .info = {.name = title, .summary = line, .n = 3, .canonical_n = dof, .dt = 0.1,     \
                   .height = 32, .width = 32, .channels = 3, .upright = true,                \
-                  .reversible = true, .parameters = parameters, .parameter_count = count,   \
-                  .state_names = names, .canonical_names = which##_names,                   \
+                  .reversible = true, .parameters = parameter_table, .parameter_count = count,   \
+                  .state_names = state_names, .canonical_names = which##_names,                   \
                   .angles = which##_angles},                                                \
-        .id = number, .positive = above, .motion_size = sizeof(motion),                     \
-        .style_size = sizeof(picture), .sample = which##_begin, .start = which##_start,     \
-        .state_at = which##_at, .derivative = which##_derivative, .energy = which##_energy, \
-        .canonical = which##_canonical, .style = look, .render = draw,                      \
+        .id = number, .positive = above, .motion_size = sizeof(camera_motion),                     \
+        .style_size = sizeof(arena_style), .sample_start = sample_##which##_start, .begin_motion = begin_##which##_motion,     \
+        .compute_phase = compute_##which##_phase, .compute_derivative = compute_##which##_derivative, .compute_energy = compute_##which##_energy, \
+        .compute_canonical = compute_##which##_canonical, .prepare_style = prepare_style, .render_frame = render_frame,                      \
     }
 
 ROW(camera_circle, 11, "room-circle", "a camera circling above a room with five things in it",

@@ -7,46 +7,50 @@
 
 #include "math/rng.h"
 
-enum { LENNARD_JONES_MAX = 16 };
+enum { LENNARD_JONES_MAX_COUNT = 16 };
 
-/// What a box is like. The pair potential 4 (r^-12 - r^-6) is cut off at half the box.
+/// Constants of a box. The pair potential 4 (r^-12 - r^-6) is cut off at half the side.
 typedef struct lennard_jones {
-    int count; ///< particles, a multiple of 4
-    double side, temperature;
-    double mean_energy;  ///< of the thermostatted box, the shifted potential included
-    double soak, settle; ///< time under the thermostat, and after it
+    int count;              ///< Number of particles, a multiple of 4.
+    double side;            ///< Side of the box.
+    double temperature;     ///< In units of epsilon / k_B.
+    double mean_energy;     ///< Mean total energy under the thermostat, with the shifted potential.
+    double thermostat_time; ///< Time with the thermostat.
+    double settle_time;     ///< Time without it, before the first frame.
 } lennard_jones;
 
-extern const lennard_jones lennard_jones_gas, lennard_jones_liquid; ///< md-4 and md-16
+extern const lennard_jones lennard_jones_gas, lennard_jones_liquid; ///< md-4 and md-16.
 
-/// Positions (never wrapped), velocities and forces, an axis at a time.
+/// Positions (never wrapped), velocities and forces; axis first, then particle.
 typedef struct lennard_jones_box {
-    double q[2][LENNARD_JONES_MAX], v[2][LENNARD_JONES_MAX], f[2][LENNARD_JONES_MAX];
+    double q[2][LENNARD_JONES_MAX_COUNT], v[2][LENNARD_JONES_MAX_COUNT];
+    double f[2][LENNARD_JONES_MAX_COUNT];
 } lennard_jones_box;
 
-/// Fills in the forces.
+/// Computes the forces.
 void lennard_jones_force(lennard_jones_box *box, const lennard_jones *model);
 
-/// `count` steps of velocity Verlet; the forces must be there, and are there afterwards.
+/// Integrates `count` steps of velocity Verlet. The forces must be set, and are set afterwards.
 void lennard_jones_move(lennard_jones_box *box, const lennard_jones *model, double step,
                         int64_t count);
 
 /// The same with a Langevin thermostat that keeps the total momentum at zero.
 void lennard_jones_thermostat(lennard_jones_box *box, const lennard_jones *model, double step,
-                              int64_t count, rng *r);
+                              int64_t count, rng *random);
 
 double lennard_jones_kinetic(const lennard_jones_box *box, const lennard_jones *model);
-/// Shifted to be zero at the cut-off: this is what the forces conserve.
+/// Potential energy, shifted to zero at the cut-off: kinetic plus this is what the forces conserve.
 double lennard_jones_potential(const lennard_jones_box *box, const lennard_jones *model);
 
-/// Random points pushed apart, with velocities at the temperature.
-void lennard_jones_random_start(lennard_jones_box *box, const lennard_jones *model, rng *r);
+/// Samples random positions, pushes them apart, and samples velocities at the temperature.
+void lennard_jones_random_start(lennard_jones_box *box, const lennard_jones *model, rng *random);
 
-/// A box in equilibrium at the mean energy of its temperature.
-void lennard_jones_equilibrate(lennard_jones_box *box, const lennard_jones *model, rng *place,
-                               rng *heat);
+/// Samples a box in equilibrium whose energy is the mean energy of its temperature.
+void lennard_jones_equilibrate(lennard_jones_box *box, const lennard_jones *model, rng *state_rng,
+                               rng *thermostat_rng);
 
-/// For tests: uses "avx2" or "portable" loops, the same bits; zero if this processor lacks them.
+/// Selects "avx2" or "portable" loops, for tests; both give the same bits. Returns 0 if the
+/// processor lacks them.
 int lennard_jones_select(const char *set);
 
 #endif

@@ -1,54 +1,57 @@
 // SPDX-License-Identifier: MIT
-// Looks of bodies. Rules and numbers as in the published generator [Botev21].
+// Appearance of bodies. Rules and numbers are those of the generator of [Botev21].
 #include "worlds/render/particle_style.h"
 
 #include <math.h>
 
 static const double pi = 0x1.921fb54442d18p+1;
 
-// The published edge: 10 to 90 % in 0.055 of the canvas.
+// Edge as in [Botev21]: coverage rises from 10 to 90 % over 0.055 of the canvas.
 static const double sharpness = 80.0;
 
-static int64_t colors_of(const particle_style *style, plumb_world_colors rule)
+static int64_t get_color_count(const particle_style *style, plumb_world_colors rule)
 {
     if (rule != PLUMB_WORLD_COLORS_SIX) return style->colors;
     return 6;
 }
 
-void particle_style_sample(double *offset, double *color_index, const particle_style *style, rng *r,
-                           plumb_world_colors rule)
+void particle_style_sample(double *offset, double *color_index, const particle_style *style,
+                           rng *random, plumb_world_colors rule)
 {
-    // Drawn whether used or not, so that a colour rule moves no drawing.
-    const double along = rng_uniform(r), spread = 0.4 * style->half;
-    const double e1 = world_uniform(r, -spread, spread), e2 = world_uniform(r, -spread, spread);
+    // All numbers are drawn whether used or not, so that a colour rule does not move the drawing.
+    const double along = rng_uniform(random), spread = 0.4 * style->half_side;
+    const double e1 = world_uniform(random, -spread, spread),
+                 e2 = world_uniform(random, -spread, spread);
     offset[0] = offset[1] = 0.0;
-    if (style->jitter == BODIES_DIAGONAL) {
+    if (style->jitter == PARTICLE_JITTER_DIAGONAL) {
         offset[0] = along + e1;
         offset[1] = e1;
-    } else if (style->jitter == BODIES_FREE) {
+    } else if (style->jitter == PARTICLE_JITTER_FREE) {
         offset[0] = e1;
         offset[1] = e2;
     }
 
     int64_t order[2] = {0, 1};
     if (rule != PLUMB_WORLD_COLORS_FIXED)
-        rng_distinct(order, r, style->count, colors_of(style, rule));
+        rng_distinct(order, random, style->count, get_color_count(style, rule));
     for (int k = 0; k < style->count; k++) color_index[k] = (double)order[k];
 }
 
-void particle_style_picture(particles *p, const particle_style *style, const double *mass,
-                            const double *offset, const double *color_index, const world_plan *plan)
+void particle_style_make_discs(disc_style *discs, const particle_style *style, const double *mass,
+                               const double *offset, const double *color_index,
+                               const world_plan *plan)
 {
-    const double half = style->jitter == BODIES_STILL ? style->half : 1.4 * style->half;
-    *p = particles_make(plan->image, style->count, -half, half, sharpness);
-    p->shift[0] = offset[0];
-    p->shift[1] = offset[1];
-    const int64_t colors = colors_of(style, plan->colors);
+    const double half =
+        style->jitter == PARTICLE_JITTER_NONE ? style->half_side : 1.4 * style->half_side;
+    *discs = discs_make_style(plan->image, style->count, -half, half, sharpness);
+    discs->shift[0] = offset[0];
+    discs->shift[1] = offset[1];
+    const int64_t colors = get_color_count(style, plan->colors);
     for (int k = 0; k < style->count; k++) {
-        p->radius[k] = sqrt(mass[k] / pi) / (2.0 * half);
-        // Any finite number is a hue; out of its range it goes round the circle.
+        discs->radius[k] = sqrt(mass[k] / pi) / (2.0 * half);
+        // Any finite number is a colour index; it wraps around.
         const double index = fmod(floor(color_index[k]), (double)colors);
-        particles_color(p->color[k], (int64_t)(index < 0.0 ? index + (double)colors : index),
-                        colors);
+        discs_color(discs->color[k], (int64_t)(index < 0.0 ? index + (double)colors : index),
+                    colors);
     }
 }

@@ -191,7 +191,7 @@ void body_add_to_scene(raytrace_box_scene *scene, const body *b, uint8_t id)
     double axis[3][3];
     body_axes(axis, b->q);
     for (int i = 0; i < b->parts; i++) {
-        assert(scene->count < RAYTRACE_BOXES_PARTS);
+        assert(scene->count < RAYTRACE_BOXES_MAX_PARTS);
         raytrace_box_part *p = &scene->part[scene->count++];
         *p = (raytrace_box_part){.ball = b->part[i].ball, .id = id};
         memcpy(p->axis, axis, sizeof axis);

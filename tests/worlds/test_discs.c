@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The fast renderer draws the bytes of its judge.
-#include "worlds/render/particles.h"
+#include "worlds/render/discs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +10,18 @@
 
 enum { LARGEST = 64, BYTES = LARGEST * LARGEST * 3 };
 
-static particles random_picture(double *xy, rng *r)
+static disc_style random_picture(double *xy, rng *r)
 {
     static const int64_t sizes[] = {32, 32, 32, 32, 16, 48, 64, 4};
     const int count = 1 + (int)rng_below(r, 16) % (1 + (int)rng_below(r, 16));
     const int64_t size = sizes[rng_below(r, 8)];
     const double half = 1.0 + 4.0 * rng_uniform(r);
     const double sharpness = rng_below(r, 4) ? 80.0 : 20.0 + 400.0 * rng_uniform(r);
-    particles p = particles_make(size, count, -half, half, sharpness);
+    disc_style p = discs_make_style(size, count, -half, half, sharpness);
     for (int k = 0; k < count; k++) {
         p.radius[k] = 0.01 + 0.15 * rng_uniform(r);
         if (!rng_below(r, 50)) p.radius[k] = 2.0 * rng_uniform(r);
-        particles_color(p.color[k], rng_below(r, 6), 6);
+        discs_color(p.color[k], rng_below(r, 6), 6);
         for (int i = 0; i < 2; i++) xy[2 * k + i] = 1.3 * half * (2.0 * rng_uniform(r) - 1.0);
     }
     return p;
@@ -36,12 +36,12 @@ TEST(bytes_are_the_judges_on_random_pictures)
     const int64_t count = wish ? atoll(wish) : 10000;
     rng r = rng_at(1, 0);
     for (int64_t i = 0; i < count; i++) {
-        double xy[2 * PARTICLES_MAX];
-        const particles p = random_picture(xy, &r);
-        particles_draw_ref(want, &p, xy);
+        double xy[2 * DISCS_MAX];
+        const disc_style p = random_picture(xy, &r);
+        discs_draw_reference(want, &p, xy);
         for (int s = 0; s < 2; s++) {
-            if (!particles_select(sets[s])) continue;
-            particles_draw(got, &p, xy);
+            if (!discs_select(sets[s])) continue;
+            discs_draw(got, &p, xy);
             CHECK(!memcmp(want, got, (size_t)(p.size * p.size * 3)));
         }
     }
@@ -57,12 +57,12 @@ TEST(bytes_are_the_judges_for_every_world_of_particles)
         const plumb_world_item out = {.state = state, .parameters = par, .frames = frames};
         CHECK_OK(plumb_world_simulate(&out, world, 1, item, 40, NULL));
         const double half = 1.4 * (1.0 + sqrt(1.0 / 3.141592653589793));
-        particles p = particles_make(32, 1, -half, half, 80.0);
+        disc_style p = discs_make_style(32, 1, -half, half, 80.0);
         p.radius[0] = sqrt(par[1] / 3.141592653589793) / (2.0 * half);
-        particles_color(p.color[0], (int64_t)par[4], 6);
+        discs_color(p.color[0], (int64_t)par[4], 6);
         for (int t = 0; t < 40; t++) {
             const double xy[2] = {par[2], par[3] + state[2 * t]};
-            particles_draw_ref(want, &p, xy);
+            discs_draw_reference(want, &p, xy);
             CHECK(!memcmp(want, frames + t * 3072, 3072));
         }
     }
@@ -71,10 +71,10 @@ TEST(bytes_are_the_judges_for_every_world_of_particles)
 TEST(background_is_the_published_one)
 {
     uint8_t frame[32 * 32 * 3];
-    particles p = particles_make(32, 1, -1.0, 1.0, 80.0);
+    disc_style p = discs_make_style(32, 1, -1.0, 1.0, 80.0);
     p.radius[0] = 0.1;
     const double away[2] = {50.0, -3.0};
-    particles_draw(frame, &p, away);
+    discs_draw(frame, &p, away);
     for (int i = 0; i < 32 * 32; i++) {
         CHECK_EQUAL(frame[3 * i], 81);
         CHECK_EQUAL(frame[3 * i + 1], 88);
@@ -88,7 +88,7 @@ TEST(six_colours)
                                       {0, 1, 1}, {0, 0, 1}, {1, 0, 1}};
     for (int i = 0; i < 6; i++) {
         double rgb[3];
-        particles_color(rgb, i, 6);
+        discs_color(rgb, i, 6);
         for (int k = 0; k < 3; k++) CHECK_NEAR(rgb[k], want[i][k], 0.0);
     }
 }
@@ -96,12 +96,12 @@ TEST(six_colours)
 TEST(row_0_is_the_bottom_and_particle_0_is_in_front)
 {
     uint8_t frame[32 * 32 * 3];
-    particles p = particles_make(32, 2, -1.0, 1.0, 80.0);
+    disc_style p = discs_make_style(32, 2, -1.0, 1.0, 80.0);
     p.radius[0] = p.radius[1] = 0.15;
-    particles_color(p.color[0], 0, 2); // red
-    particles_color(p.color[1], 1, 2); // cyan
+    discs_color(p.color[0], 0, 2); // red
+    discs_color(p.color[1], 1, 2); // cyan
     const double low[4] = {0.0, -0.8, 0.0, -0.8};
-    particles_draw(frame, &p, low);
+    discs_draw(frame, &p, low);
     const uint8_t *bottom = frame + 3 * (3 * 32 + 16), *top = frame + 3 * (28 * 32 + 16);
     CHECK(bottom[0] > 240 && bottom[1] < 10);
     CHECK(top[0] == 81 && top[1] == 88);
@@ -110,14 +110,14 @@ TEST(row_0_is_the_bottom_and_particle_0_is_in_front)
 TEST(places_that_are_no_numbers_draw_something_and_nothing_breaks)
 {
     uint8_t frame[32 * 32 * 3];
-    particles p = particles_make(32, 3, -1.0, 1.0, 80.0);
+    disc_style p = discs_make_style(32, 3, -1.0, 1.0, 80.0);
     for (int k = 0; k < 3; k++) p.radius[k] = 0.1;
     p.radius[2] = 1e6;
     const double xy[6] = {(double)NAN, 0.0, 0.0, 1e300, 0.0, 0.0};
-    particles_draw(frame, &p, xy);
+    discs_draw(frame, &p, xy);
     p.radius[2] = 0.1;
-    particles_draw(frame, &p, xy);
+    discs_draw(frame, &p, xy);
     const double nowhere[6] = {(double)INFINITY, 0.0, -(double)INFINITY, (double)NAN, 1e9, -1e9};
-    particles_draw(frame, &p, nowhere);
+    discs_draw(frame, &p, nowhere);
     CHECK_EQUAL(frame[0], 81);
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "worlds/render/raytrace_room.h"
+#include "worlds/render/raytrace_arena.h"
 
 #include <stdlib.h>
 
 #include "worlds/world_fixtures.h"
 
 // One thing in the middle, the others far below the floor.
-static raytrace_room_scene room_with(raytrace_shape kind)
+static raytrace_arena room_with(raytrace_shape kind)
 {
-    raytrace_room_scene room = {.half = 1.5,
-                                .height = 1.2,
-                                .floor = {0.5, 0.5, 0.5},
-                                .wall = {0.2, 0.2, 0.2},
-                                .sky = {0.6, 0.75, 0.9}};
+    raytrace_arena room = {.half = 1.5,
+                           .height = 1.2,
+                           .floor = {0.5, 0.5, 0.5},
+                           .wall = {0.2, 0.2, 0.2},
+                           .sky = {0.6, 0.75, 0.9}};
     for (int k = 0; k < RAYTRACE_OBJECTS; k++)
         room.object[k] = (raytrace_object){
             RAYTRACE_SHAPE_SPHERE, {0, 0, -50.0 - k}, {0.1, 0.1, 0.1}, {1, 0}, {0}};
@@ -21,18 +21,18 @@ static raytrace_room_scene room_with(raytrace_shape kind)
 }
 
 // How many pixels a thing covers, all samples red.
-static int64_t red_pixels(const raytrace_room_scene *room, const double camera[3])
+static int64_t red_pixels(const raytrace_arena *room, const double camera[3])
 {
     static double values[32 * 32 * 3];
     int64_t count = 0;
-    raytrace_room_draw_ref(values, 32, room, camera);
+    raytrace_arena_draw_reference(values, 32, room, camera);
     for (int i = 0; i < 32 * 32; i++) count += values[3 * i] > 0.0 && values[3 * i + 1] == 0.0;
     return count;
 }
 
 TEST(a_sphere_covers_what_its_angle_says)
 {
-    const raytrace_room_scene room = room_with(RAYTRACE_SHAPE_SPHERE);
+    const raytrace_arena room = room_with(RAYTRACE_SHAPE_SPHERE);
     const double camera[3] = {0.8, 0.0, 0.6};
     // The centre is 0.2 above the point looked at. Solid angle of a cone against the picture's;
     // the edges are pixels only partly red.
@@ -47,7 +47,7 @@ TEST(a_box_is_larger_than_its_cylinder_and_a_capsule_than_its_sphere)
     const double camera[3] = {0.7, 0.3, 0.648074069840786};
     int64_t seen[4];
     for (int k = 0; k < 4; k++) {
-        const raytrace_room_scene room = room_with((raytrace_shape)k);
+        const raytrace_arena room = room_with((raytrace_shape)k);
         seen[k] = red_pixels(&room, camera);
         CHECK(seen[k] > 50);
     }
@@ -71,7 +71,7 @@ TEST(windows_change_no_byte)
             state[2] = low;
         }
         CHECK_OK(plumb_world_render(frame, world, state, par, NULL));
-        raytrace_room_scene room = {.half = 1.5, .height = 1.2};
+        raytrace_arena room = {.half = 1.5, .height = 1.2};
         memcpy(room.floor, par + 3, sizeof room.floor);
         memcpy(room.wall, par + 6, sizeof room.wall);
         memcpy(room.sky, par + 9, sizeof room.sky);
@@ -83,7 +83,7 @@ TEST(windows_change_no_byte)
                                                {cos(o[7]), sin(o[7])},
                                                {o[8], o[9], o[10]}};
         }
-        raytrace_room_draw_ref(values, 32, &room, state);
+        raytrace_arena_draw_reference(values, 32, &room, state);
         for (int i = 0; i < 32 * 32 * 3; i++) CHECK_EQUAL(frame[i], (int)(255.0 * values[i]));
     }
 }
