@@ -94,13 +94,6 @@ PLUMB_API plumb_status plumb_room_simulate(const char *path, const plumb_room *r
                                            uint64_t seed, int64_t first, int64_t image,
                                            const plumb_dataset_write_options *opt, int threads);
 
-/// Are the impossible clips of a tuple the possible ones joined crosswise? `clips` has four clips
-/// of `steps` frames of `bytes` bytes, the first two possible. Returns -1 if at every time the pair
-/// of frames is the same in both, with `pairs` if that holds for the pair of consecutive frame
-/// pairs, from which the first follows; else the first time at which it does not, of two frames the
-/// second.
-PLUMB_API int64_t plumb_room_splice(const void *clips, int64_t steps, int64_t bytes, bool pairs);
-
 #ifdef __cplusplus
 }
 #endif

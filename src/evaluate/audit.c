@@ -11,7 +11,7 @@
 #include "base/options_struct.h"
 #include "base/status.h"
 #include "measures/surprise/shortcut_classifier.h"
-#include "plumb/room.h"
+#include "worlds/rooms/splice.h"
 
 enum { CLIPS = 4, FEWEST = 8 };
 
@@ -52,8 +52,8 @@ static void compare(plumb_audit_splice *out, const plumb_array *clips, int64_t t
     const int64_t steps = clips->shape[1];
     const int64_t bytes =
         plumb_array_count(clips) / CLIPS / steps * (int64_t)plumb_dtype_size(clips->dtype);
-    const int64_t pair = plumb_room_splice(clips->data, steps, bytes, true);
-    out->frames_hold += pair < 0 || plumb_room_splice(clips->data, steps, bytes, false) < 0;
+    const int64_t pair = room_find_splice_error(clips->data, steps, bytes, true);
+    out->frames_hold += pair < 0 || room_find_splice_error(clips->data, steps, bytes, false) < 0;
     out->pairs_hold += pair < 0;
     if (pair < 0 || out->bad_tuple >= 0) return;
     out->bad_tuple = tuple;

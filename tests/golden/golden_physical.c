@@ -14,6 +14,7 @@
 #include "io/tfrecord.h"
 #include "plumb/dataset.h"
 #include "plumb/room.h"
+#include "worlds/rooms/splice.h"
 
 static const char *const fields[] = {"frames", "mask", "camera_pose"};
 
@@ -180,12 +181,12 @@ int golden_probes(plumb_file *file, const char *path)
     if (plumb_file_read_array(&image, file, "possible_image")) return failures + 1;
     unsigned char *clips = wanted(&bytes, file, 0, true, 0);
     const int64_t steps = image.shape[1], frame = (int64_t)bytes / 4 / steps;
-    if (plumb_room_splice(clips, steps, frame, true) >= 0) {
+    if (room_find_splice_error(clips, steps, frame, true) >= 0) {
         printf("%s: the splice is not seen to hold\n", path);
         failures++;
     }
     if (clips) clips[0] ^= 1;
-    if (plumb_room_splice(clips, steps, frame, false) != 0) {
+    if (room_find_splice_error(clips, steps, frame, false) != 0) {
         printf("%s: a splice that is broken in frame 0 is not caught\n", path);
         failures++;
     }

@@ -7,8 +7,10 @@
 #include "base/parallel_for.h"
 #include "math/rng.h"
 #include "support/test.h"
+#include "worlds/rooms/freeform.h"
+#include "worlds/rooms/probes.h"
 #include "worlds/rooms/rigid.h"
-#include "worlds/rooms/scene.h"
+#include "worlds/rooms/splice.h"
 
 enum { STEPS = PLUMB_ROOM_STEPS, ROW = PLUMB_ROOM_OBJECT_SIZE, PLACES = PLUMB_ROOM_OBJECTS };
 
@@ -61,10 +63,10 @@ static plumb_status check_tuple(void *context, int64_t item, int worker)
     const sweep *s = context;
     const int64_t frame = s->image * s->image;
     made *m = make(s->room, 5, item, s->image);
-    int faults = plumb_room_splice(m->item.frames, STEPS, 3 * frame, true) >= 0;
-    faults += plumb_room_splice(m->item.frames, STEPS, 3 * frame, false) >= 0;
-    faults += plumb_room_splice(m->item.mask, STEPS, frame, true) >= 0;
-    faults += plumb_room_splice(m->item.camera, STEPS, 6 * sizeof(float), true) >= 0;
+    int faults = room_find_splice_error(m->item.frames, STEPS, 3 * frame, true) >= 0;
+    faults += room_find_splice_error(m->item.frames, STEPS, 3 * frame, false) >= 0;
+    faults += room_find_splice_error(m->item.mask, STEPS, frame, true) >= 0;
+    faults += room_find_splice_error(m->item.camera, STEPS, 6 * sizeof(float), true) >= 0;
     const size_t clip = (size_t)(STEPS * 3 * frame);
     const uint8_t *f = m->item.frames;
     // The impossible clips begin as the possible ones, and are others.
@@ -111,11 +113,11 @@ TEST(a_splice_that_is_broken_is_caught)
     CHECK_OK(plumb_room_find(&room, "rooms/continuity"));
     made *m = make(room, 1, 0, 32);
     const int64_t frame = 3 * 32 * 32;
-    CHECK_EQUAL(plumb_room_splice(m->item.frames, STEPS, frame, true), -1);
+    CHECK_EQUAL(room_find_splice_error(m->item.frames, STEPS, frame, true), -1);
     // One level in one pixel of one frame of one clip.
     m->item.frames[(2 * STEPS + 6) * frame + 100] ^= 1;
-    CHECK_EQUAL(plumb_room_splice(m->item.frames, STEPS, frame, false), 6);
-    CHECK_EQUAL(plumb_room_splice(m->item.frames, STEPS, frame, true), 6);
+    CHECK_EQUAL(room_find_splice_error(m->item.frames, STEPS, frame, false), 6);
+    CHECK_EQUAL(room_find_splice_error(m->item.frames, STEPS, frame, true), 6);
     m->item.frames[(2 * STEPS + 6) * frame + 100] ^= 1;
     // Impossible clips that change over where the pictures differ: frames balance, pairs do not.
     uint8_t *f = m->item.frames, *copy = malloc((size_t)(STEPS * frame));
@@ -126,8 +128,8 @@ TEST(a_splice_that_is_broken_is_caught)
         for (int k = 0; k < 2; k++)
             memcpy(f + ((k + 2) * STEPS + t) * frame, f + ((1 - k) * STEPS + t) * frame,
                    (size_t)frame);
-    CHECK_EQUAL(plumb_room_splice(f, STEPS, frame, false), -1);
-    CHECK_EQUAL(plumb_room_splice(f, STEPS, frame, true), 8);
+    CHECK_EQUAL(room_find_splice_error(f, STEPS, frame, false), -1);
+    CHECK_EQUAL(room_find_splice_error(f, STEPS, frame, true), 8);
     free(copy);
     drop(m);
 }
@@ -167,14 +169,14 @@ TEST(objects_of_possible_clips_do_not_change)
 static double energy_of(const room_scene *s, int t)
 {
     double sum = 0.0;
-    for (int i = 0; i < ROOM_SCENE_BODIES; i++) sum += body_energy(&s->body[t][i]);
+    for (int i = 0; i < ROOM_SCENE_BODIES; i++) sum += body_energy(&s->bodies[t][i]);
     return sum;
 }
 
 // The plank of the probes falls as a thin rod on a hinge; its thickness is only drawn.
 static double probe_energy(const room_scene *s, int t, bool rod)
 {
-    const body *b = &s->body[t][0];
+    const rigid_body *b = &s->bodies[t][0];
     const double length = 2.0 * b->half[1], angle = -2.0 * atan2(b->q[1], b->q[0]);
     if (!rod) return energy_of(s, t);
     return b->mass * (9.81 * 0.5 * length * sin(angle) + length * length * b->w[0] * b->w[0] / 6.0);
@@ -182,10 +184,10 @@ static double probe_energy(const room_scene *s, int t, bool rod)
 
 static bool overlap(const room_scene *s, int t, double depth)
 {
-    rigid r = {.count = ROOM_SCENE_BODIES};
-    memcpy(r.body, s->body[t], sizeof r.body);
+    rigid_world r = {.count = ROOM_SCENE_BODIES};
+    memcpy(r.bodies, s->bodies[t], sizeof r.bodies);
     for (int i = 0; i < ROOM_SCENE_BODIES; i++)
-        if (r.body[i].kind == PLUMB_ROOM_SHAPE_NONE) r.body[i].ghost = true;
+        if (r.bodies[i].shape == PLUMB_ROOM_SHAPE_NONE) r.bodies[i].intangible = true;
     return rigid_overlaps(&r, depth);
 }
 
@@ -208,9 +210,9 @@ TEST(possible_probes_lose_energy_and_do_not_overlap)
                     // The plank is pushed once, when it is let go.
                     const double gain =
                         probe_energy(&s[c], t, k == 2) - probe_energy(&s[c], t - 1, k == 2);
-                    const bool starts = k == 2 && !pushed && s[c].body[t][0].w[0] != 0.0;
+                    const bool starts = k == 2 && !pushed && s[c].bodies[t][0].w[0] != 0.0;
                     if (!starts) CHECK(gain <= 1e-6 * energy_of(&s[c], 0) + 1e-9);
-                    pushed |= s[c].body[t][0].w[0] != 0.0;
+                    pushed |= s[c].bodies[t][0].w[0] != 0.0;
                 }
             }
         }
@@ -238,11 +240,11 @@ TEST(free_scenes_lose_energy_and_do_not_overlap)
 
 // By points: none of a box's corners, and no ball's centre, is inside another thing's box. Knows
 // nothing of contacts.
-static bool inside(const body *b, const double x[3], double depth)
+static bool inside(const rigid_body *b, const double x[3], double depth)
 {
     double axis[3][3];
     body_axes(axis, b->q);
-    for (int i = 0; i < b->parts; i++) {
+    for (int i = 0; i < b->part_count; i++) {
         const body_part *p = &b->part[i];
         double local[3] = {0.0, 0.0, 0.0}, square = 0.0;
         bool in = true;
@@ -257,11 +259,11 @@ static bool inside(const body *b, const double x[3], double depth)
     return false;
 }
 
-static bool pokes(const body *a, const body *b, double depth)
+static bool pokes(const rigid_body *a, const rigid_body *b, double depth)
 {
     double axis[3][3];
     body_axes(axis, a->q);
-    for (int i = 0; i < a->parts; i++)
+    for (int i = 0; i < a->part_count; i++)
         for (int corner = 0; corner < 8; corner++) {
             const body_part *p = &a->part[i];
             double x[3];
@@ -287,8 +289,8 @@ TEST(no_corner_is_inside_another_thing)
         for (int t = 0; t < STEPS; t++)
             for (int i = 0; i < ROOM_SCENE_BODIES; i++)
                 for (int j = 0; j < ROOM_SCENE_BODIES; j++) {
-                    const body *a = &s.body[t][i], *b = &s.body[t][j];
-                    if (i != j && !a->ghost) CHECK(!pokes(a, b, 3e-3));
+                    const rigid_body *a = &s.bodies[t][i], *b = &s.bodies[t][j];
+                    if (i != j && !a->intangible) CHECK(!pokes(a, b, 3e-3));
                 }
     }
 }

@@ -1,63 +1,69 @@
 // SPDX-License-Identifier: MIT
-// Things in a room: balls, boxes, and what can be built of boxes. A body's own frame has its origin
-// in the centre of mass and its axes along those of inertia.
+// Rigid bodies of a room: balls, boxes, and bodies made of boxes. The coordinates of a body have
+// their origin in its centre of mass and their axes along those of inertia.
 #ifndef WORLDS_ROOMS_BODY_H
 #define WORLDS_ROOMS_BODY_H
 
 #include "plumb/room.h"
 #include "worlds/render/raytrace_boxes.h"
 
-enum { BODY_PARTS = 6 };
+enum { BODY_MAX_PARTS = 6 };
 
 typedef struct body_part {
-    bool ball; ///< of radius half[0]
-    double offset[3], half[3];
+    bool ball;                 ///< A ball of radius half[0], else a box.
+    double offset[3], half[3]; ///< Centre and half extents in the coordinates of the body.
 } body_part;
 
-typedef struct body {
-    plumb_room_shape kind;
-    double half[3], color[3];
-    double mass; ///< 0: nothing moves it
-    int parts;
-    body_part part[BODY_PARTS];
-    double inertia[3], radius; ///< radius of a ball around all of it
-    double x[3], q[4], v[3], w[3];
-    double friction, restitution;
-    double release; ///< seconds it is held for
-    bool ghost;     ///< nothing touches it: a curtain and its pole
-    bool mirror;    ///< two of these bounce elastically and without friction
-    bool hinged;    ///< turns about its own first axis at `pivot` and does nothing else
+typedef struct rigid_body {
+    plumb_room_shape shape;
+    double half[3];  ///< Half extents of the whole body; of a ball its radius.
+    double color[3]; ///< Red, green, blue, 0 to 1.
+    double mass;     ///< 0 if nothing moves it.
+    int part_count;
+    body_part part[BODY_MAX_PARTS];
+    double inertia[3]; ///< Moments of inertia about the axes of the body.
+    double radius;     ///< Radius of a ball around the whole body.
+    double x[3],
+        q[4]; ///< Position of the centre of mass; orientation, a unit quaternion (w first).
+    double v[3], w[3];  ///< Velocity and angular velocity in room coordinates.
+    double friction;    ///< Coefficient of friction.
+    double restitution; ///< 0: no bounce, 1: elastic.
+    double release;     ///< Time in seconds until which the body is held in place.
+    bool intangible;    ///< No contacts: a curtain and its pole.
+    bool mirror;        ///< Two such bodies bounce elastically and without friction.
+    bool hinged;        ///< Can only rotate about its first axis at `pivot`.
     double pivot[3];
-} body;
+} rigid_body;
 
-body body_ball(double radius, double mass);
-body body_box(plumb_room_shape kind, const double half[3], double mass);
-/// Open above. `half` is to the middle of the walls, which are `wall` thick on either side of it;
-/// half[2] is half the height. The floor is `wall` thick. Stands with its lower side at `x[2] -
-/// body_lowest_point`.
-body body_container(const double half[3], double wall, double mass);
-body body_cover(const double half[3], double wall, double mass); ///< open below
-/// Two legs `leg` wide and a lintel as thick.
-body body_arch(const double half[3], double leg, double mass);
+rigid_body body_make_ball(double radius, double mass);
+rigid_body body_make_box(plumb_room_shape shape, const double half[3], double mass);
+/// Makes a box without lid. `half` reaches to the middle of the walls, which extend `wall` to
+/// either side of it; half[2] is half the height. The floor is `wall` thick. To stand on the floor
+/// of the room, x[2] must be body_lowest_point().
+rigid_body body_make_container(const double half[3], double wall, double mass);
+/// Makes the same upside down: open below.
+rigid_body body_make_cover(const double half[3], double wall, double mass);
+/// Makes two legs of width `leg` and a lintel of the same thickness.
+rigid_body body_make_arch(const double half[3], double leg, double mass);
 
-/// How far the lowest point is below the centre of mass, as the body is turned.
-double body_lowest_point(const body *b);
-void body_rotate(body *b, const double axis[3], double angle);
-/// From here on it is hinged on its edge at +y below, where that is now.
-void body_hinge(body *b);
-/// Place and velocity of a hinged body, from how it is turned and turns.
-void body_update_hinged(body *b);
+/// Height of the centre of mass above the lowest point, for the current orientation.
+double body_lowest_point(const rigid_body *body);
+void body_rotate(rigid_body *body, const double axis[3], double angle);
+/// Hinges the body at its lower edge at +y, at its current position.
+void body_hinge(rigid_body *body);
+/// Sets position and velocity of a hinged body from orientation and angular velocity.
+void body_update_hinged(rigid_body *body);
 
-/// Rows are the body's axes in the world.
+/// Computes the axes of the body in room coordinates, as rows.
 void body_axes(double axis[3][3], const double q[4]);
 
-/// Energy of motion and of height.
-double body_energy(const body *b);
+/// Kinetic plus potential energy.
+double body_energy(const rigid_body *body);
 
-/// The row of a data file, PLUMB_ROOM_OBJECT_SIZE.
-void body_write(double *row, const body *b);
+/// Writes the PLUMB_ROOM_OBJECT_SIZE values of a data file.
+void body_write(double *row, const rigid_body *body);
 
-/// Adds the parts to a scene, all of them with one id.
-void body_add_to_scene(raytrace_box_scene *scene, const body *b, uint8_t id);
+/// Adds the parts to a scene, all with the same id.
+void body_add_to_scene(raytrace_box_scene *scene, const rigid_body *body, uint8_t id);
 
 #endif

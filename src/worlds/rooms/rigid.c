@@ -1,69 +1,66 @@
 // SPDX-License-Identifier: MIT
-// Impulses one contact after the other, again and again [Catto05]. Contacts are found before they
-// happen: a pair may approach by its gap within a step, and no faster, so that nothing sinks in.
-// Bounces come after, overlaps that rounding leaves are taken out of the positions and not of the
-// velocities, and where impulses have added energy (frictional bounces at several points can) the
-// step is solved again without bounces, then without friction: then it cannot grow, for the dual
-// problem goes down with every impulse. Free flight is exact.
+// Sequential impulses [Catto05]: impulses are applied contact by contact, in several rounds.
+// Contacts are found before bodies touch: within a step a pair may approach by its gap and not
+// more, so that no overlap arises. Bounces are applied afterwards. Overlaps left by rounding are
+// removed from the positions, not through the velocities. If impulses added energy (bounces with
+// friction at several points can), the step is solved again without bounces, then without friction.
+// Then the energy cannot grow, because every impulse lowers the dual objective. Free flight is
+// exact.
 //
-// Why not a library: the same bits on every machine and any thread count, at ten times the speed.
+// No physics library is used, for bit-identical results on every machine and number of threads, at
+// ten times the speed.
 #include "worlds/rooms/rigid.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 16, REPAIRS = 4 };
+#include "worlds/vec3.h"
+
+enum { SOLVER_ROUNDS = 16, CORRECTION_ROUNDS = 4 };
 static const double gravity = 9.81;
-static const double settled = 1e-5; // change of velocity in a round that is the last
-static const double slow = 0.2;     // approaches below this do not bounce
-static const double slop = 2e-4;    // overlap that is left alone
-static const double repair = 0.3;   // share of the rest that goes in a round
+static const double converged_change = 1e-5; // largest change of velocity in the last round
+static const double min_bounce_speed = 0.2;  // slower approaches do not bounce
+static const double allowed_overlap = 2e-4;  // smaller overlaps are not corrected
+static const double correction_share = 0.3;  // share of the overlap that a round removes
 
-typedef struct moving {
-    bool moves;
-    double by_mass, by_inertia[3][3]; // 0 for what does not move
-    double v[3], w[3];                // v: of the point it turns about
-} moving;
+// Velocities of a body during a step.
+typedef struct moving_body {
+    bool is_moving;
+    double inverse_mass, inverse_inertia[3][3]; // 0 if the body does not move
+    double v[3], w[3];                          // v is that of the pivot
+} moving_body;
 
-// A direction in which a contact acts, and what an impulse along it does.
-typedef struct lever {
-    double along[3], turn_a[3], turn_b[3]; // arm x direction
-    double spin_a[3], spin_b[3];           // the same by inertia
-    double mass;
-} lever;
+// A direction in which a contact acts, and the effect of an impulse along it.
+typedef struct contact_axis {
+    double direction[3];
+    double moment_a[3], moment_b[3]; // arm x direction
+    double spin_a[3], spin_b[3];     // inverse inertia * moment
+    double mass;                     // effective mass: impulse per change of speed
+} contact_axis;
 
-// A contact made ready.
-typedef struct joint {
-    contact *c;
-    moving *a, *b; // b: the floor's is at rest
-    lever normal, across[2];
-    double friction, restitution, approach, allowed;
-} joint;
+// A contact, prepared for the solver.
+typedef struct contact_constraint {
+    contact_point *contact;
+    moving_body *a, *b; // the floor is a body at rest
+    contact_axis normal, tangent[2];
+    double friction, restitution;
+    double approach_speed; // before the step; negative if they approach
+    double allowed_speed;  // -gap / h, or 0 if they touch
+} contact_constraint;
 
-static double dot(const double a[3], const double b[3])
+static void multiply_matrix(double out[3], double m[3][3], const double v[3])
 {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    for (int k = 0; k < 3; k++) out[k] = vec3_dot(m[k], v);
 }
 
-static void cross(double out[3], const double a[3], const double b[3])
+// True for a body that moves: it has mass, has contacts, and is released.
+static bool is_free(const rigid_world *world, const rigid_body *body)
 {
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
+    return body->mass > 0.0 && !body->intangible && world->time >= body->release;
 }
 
-static void times(double out[3], double m[3][3], const double v[3])
-{
-    for (int k = 0; k < 3; k++) out[k] = dot(m[k], v);
-}
-
-static bool is_free(const rigid *r, const body *b)
-{
-    return b->mass > 0.0 && !b->ghost && r->time >= b->release;
-}
-
-// sum over axes of axis axis^T f_k
-static void spread(double out[3][3], const double q[4], const double f[3])
+// Tensor with eigenvalues f along the axes of the body: sum_k axis_k axis_k^T f_k.
+static void build_tensor(double out[3][3], const double q[4], const double f[3])
 {
     double axis[3][3];
     body_axes(axis, q);
@@ -73,384 +70,441 @@ static void spread(double out[3][3], const double q[4], const double f[3])
                         axis[2][i] * axis[2][j] * f[2];
 }
 
-// What impulses act about: a hinge, or the centre of mass.
-static const double *about(const body *b)
+// The point that impulses rotate a body about: its hinge or its centre of mass.
+static const double *get_pivot(const rigid_body *body)
 {
-    return b->hinged ? b->pivot : b->x;
+    return body->hinged ? body->pivot : body->x;
 }
 
-static double hinge_inertia(const body *b)
+// Moment of inertia about the hinge (Steiner).
+static double get_hinge_inertia(const rigid_body *body)
 {
-    return b->inertia[0] + b->mass * (b->half[1] * b->half[1] + b->half[2] * b->half[2]);
+    return body->inertia[0] +
+           body->mass * (body->half[1] * body->half[1] + body->half[2] * body->half[2]);
 }
 
-static void by_inertia(double out[3][3], const body *b)
+static void compute_inverse_inertia(double out[3][3], const rigid_body *body)
 {
-    if (b->hinged) {
-        const double only[3] = {1.0 / hinge_inertia(b), 0.0, 0.0};
-        spread(out, b->q, only);
+    if (body->hinged) {
+        const double only[3] = {1.0 / get_hinge_inertia(body), 0.0, 0.0};
+        build_tensor(out, body->q, only);
         return;
     }
-    const double f[3] = {1.0 / b->inertia[0], 1.0 / b->inertia[1], 1.0 / b->inertia[2]};
-    spread(out, b->q, f);
+    const double f[3] = {1.0 / body->inertia[0], 1.0 / body->inertia[1], 1.0 / body->inertia[2]};
+    build_tensor(out, body->q, f);
 }
 
 // ---- contacts ----
 
-static void find_contacts(contact_list *out, const rigid *r, double h, bool all)
+// Contacts of all pairs that can touch within two steps at their current speeds. With `all`, also
+// of bodies that do not move.
+static void find_contacts(contact_list *out, const rigid_world *world, double h, bool all)
 {
     out->count = 0;
-    for (int i = 0; i < r->count; i++) {
-        const body *p = &r->body[i];
-        if (p->ghost) continue;
-        const bool moves = is_free(r, p);
-        const double fast = sqrt(dot(p->v, p->v)) + p->radius * sqrt(dot(p->w, p->w));
-        if (moves || all) contact_find_floor(out, r->body, i, 0.005 + 2.0 * h * fast);
+    for (int i = 0; i < world->count; i++) {
+        const rigid_body *first = &world->bodies[i];
+        if (first->intangible) continue;
+        const bool is_moving = is_free(world, first);
+        const double first_speed =
+            sqrt(vec3_dot(first->v, first->v)) + first->radius * sqrt(vec3_dot(first->w, first->w));
+        if (is_moving || all)
+            contact_find_floor(out, world->bodies, i, 0.005 + 2.0 * h * first_speed);
         for (int j = 0; j < i; j++) {
-            const body *q = &r->body[j];
-            if (q->ghost || !(moves || all || is_free(r, q))) continue;
-            const double also = sqrt(dot(q->v, q->v)) + q->radius * sqrt(dot(q->w, q->w));
-            contact_find(out, r->body, i, j, 0.005 + 2.0 * h * (fast + also));
+            const rigid_body *second = &world->bodies[j];
+            if (second->intangible || !(is_moving || all || is_free(world, second))) continue;
+            const double second_speed = sqrt(vec3_dot(second->v, second->v)) +
+                                        second->radius * sqrt(vec3_dot(second->w, second->w));
+            contact_find(out, world->bodies, i, j, 0.005 + 2.0 * h * (first_speed + second_speed));
         }
     }
 }
 
-// Impulses of the step before, where the contact is still there.
-static void remember(contact_list *now, const contact_list *before)
+// Warm start: contacts that existed in the previous step start with their impulses.
+static void reuse_impulses(contact_list *list, const contact_list *before)
 {
-    for (int i = 0; i < now->count; i++) {
-        contact *c = &now->at[i];
+    for (int i = 0; i < list->count; i++) {
+        contact_point *current = &list->contacts[i];
         double nearest = 4e-4;
         for (int j = 0; j < before->count; j++) {
-            const contact *o = &before->at[j];
-            if (o->a != c->a || o->b != c->b || o->part != c->part) continue;
+            const contact_point *previous = &before->contacts[j];
+            if (previous->a != current->a || previous->b != current->b ||
+                previous->part != current->part)
+                continue;
             double off[3];
-            for (int k = 0; k < 3; k++) off[k] = o->point[k] - c->point[k];
-            if (dot(off, off) >= nearest) continue;
-            nearest = dot(off, off);
-            c->normal_impulse = o->normal_impulse;
-            memcpy(c->tangent_impulse, o->tangent_impulse, sizeof c->tangent_impulse);
+            for (int k = 0; k < 3; k++) off[k] = previous->point[k] - current->point[k];
+            if (vec3_dot(off, off) >= nearest) continue;
+            nearest = vec3_dot(off, off);
+            current->normal_impulse = previous->normal_impulse;
+            memcpy(current->tangent_impulse, previous->tangent_impulse,
+                   sizeof current->tangent_impulse);
         }
     }
 }
 
-static void lever_set(lever *l, const joint *j, const double arm_a[3], const double arm_b[3],
-                      const double along[3])
+// Effective mass of the pair along a direction: 1 / (1/m_a + 1/m_b + moments by inverse inertia).
+static void init_axis(contact_axis *axis, const contact_constraint *constraint,
+                      const double arm_a[3], const double arm_b[3], const double direction[3])
 {
-    memcpy(l->along, along, sizeof l->along);
-    cross(l->turn_a, arm_a, along);
-    cross(l->turn_b, arm_b, along);
-    times(l->spin_a, j->a->by_inertia, l->turn_a);
-    times(l->spin_b, j->b->by_inertia, l->turn_b);
-    const double ease =
-        j->a->by_mass + j->b->by_mass + dot(l->turn_a, l->spin_a) + dot(l->turn_b, l->spin_b);
-    l->mass = ease > 1e-9 ? 1.0 / ease : 0.0; // 0: along a hinge, nothing gives way
+    memcpy(axis->direction, direction, sizeof axis->direction);
+    vec3_cross(axis->moment_a, arm_a, direction);
+    vec3_cross(axis->moment_b, arm_b, direction);
+    multiply_matrix(axis->spin_a, constraint->a->inverse_inertia, axis->moment_a);
+    multiply_matrix(axis->spin_b, constraint->b->inverse_inertia, axis->moment_b);
+    const double inverse_mass = constraint->a->inverse_mass + constraint->b->inverse_mass +
+                                vec3_dot(axis->moment_a, axis->spin_a) +
+                                vec3_dot(axis->moment_b, axis->spin_b);
+    axis->mass = inverse_mass > 1e-9 ? 1.0 / inverse_mass : 0.0; // 0 along the axis of a hinge
 }
 
-// How much an impulse changes the velocity along its lever.
-static double effect(const lever *l, double impulse)
+// Change of speed that an impulse causes along its axis.
+static double get_speed_change(const contact_axis *axis, double impulse)
 {
-    return l->mass > 0.0 ? fabs(impulse) / l->mass : 0.0;
+    return axis->mass > 0.0 ? fabs(impulse) / axis->mass : 0.0;
 }
 
-static inline double speed_along(const joint *j, const lever *l)
+// Relative speed of the two contact points along an axis.
+static inline double get_relative_speed(const contact_constraint *constraint,
+                                        const contact_axis *axis)
 {
-    const moving *a = j->a, *b = j->b;
-    return dot(l->along, a->v) - dot(l->along, b->v) + dot(l->turn_a, a->w) - dot(l->turn_b, b->w);
+    const moving_body *a = constraint->a, *b = constraint->b;
+    return vec3_dot(axis->direction, a->v) - vec3_dot(axis->direction, b->v) +
+           vec3_dot(axis->moment_a, a->w) - vec3_dot(axis->moment_b, b->w);
 }
 
-static inline void kick(const joint *j, const lever *l, double by)
+// Applies an impulse to a and its opposite to b.
+static inline void apply_impulse(const contact_constraint *constraint, const contact_axis *axis,
+                                 double impulse)
 {
-    moving *a = j->a, *b = j->b;
-    const double of_a = by * a->by_mass, of_b = by * b->by_mass;
+    moving_body *a = constraint->a, *b = constraint->b;
+    const double change_a = impulse * a->inverse_mass, change_b = impulse * b->inverse_mass;
     for (int k = 0; k < 3; k++) {
-        a->v[k] += of_a * l->along[k];
-        a->w[k] += by * l->spin_a[k];
-        b->v[k] -= of_b * l->along[k];
-        b->w[k] -= by * l->spin_b[k];
+        a->v[k] += change_a * axis->direction[k];
+        a->w[k] += impulse * axis->spin_a[k];
+        b->v[k] -= change_b * axis->direction[k];
+        b->w[k] -= impulse * axis->spin_b[k];
     }
 }
 
-// Two directions across the normal, the same for the same normal.
-static void across(double out[2][3], const double n[3])
+// Two unit vectors perpendicular to n and to each other; a function of n only.
+static void make_tangents(double out[2][3], const double n[3])
 {
     const int thin = fabs(n[0]) < 0.6 ? 0 : 1;
     const double e[3] = {(double)(thin == 0), (double)(thin == 1), 0.0};
-    cross(out[0], n, e);
-    const double length = sqrt(dot(out[0], out[0]));
+    vec3_cross(out[0], n, e);
+    const double length = sqrt(vec3_dot(out[0], out[0]));
     for (int k = 0; k < 3; k++) out[0][k] /= length;
-    cross(out[1], n, out[0]);
+    vec3_cross(out[1], n, out[0]);
 }
 
-static void prepare(joint *j, contact *c, const rigid *r, moving *m, moving *still, double h)
+// Prepares a contact: axes, friction, restitution, approach speed, and the approach that its gap
+// allows within this step.
+static void init_constraint(contact_constraint *constraint, contact_point *found,
+                            const rigid_world *world, moving_body *moving, moving_body *floor,
+                            double h)
 {
-    static const body ground = {.friction = 0.5};
-    const body *a = &r->body[c->a], *b = c->b == CONTACT_FLOOR ? &ground : &r->body[c->b];
-    *j = (joint){.c = c, .a = &m[c->a], .b = c->b == CONTACT_FLOOR ? still : &m[c->b]};
+    static const rigid_body ground = {.friction = 0.5};
+    const rigid_body *a = &world->bodies[found->a],
+                     *b = found->b == CONTACT_FLOOR ? &ground : &world->bodies[found->b];
+    *constraint = (contact_constraint){.contact = found,
+                                       .a = &moving[found->a],
+                                       .b = found->b == CONTACT_FLOOR ? floor : &moving[found->b]};
     double arm_a[3], arm_b[3], sides[2][3];
     for (int k = 0; k < 3; k++) {
-        arm_a[k] = c->point[k] - about(a)[k];
-        arm_b[k] = c->point[k] - about(b)[k];
+        arm_a[k] = found->point[k] - get_pivot(a)[k];
+        arm_b[k] = found->point[k] - get_pivot(b)[k];
     }
-    across(sides, c->normal);
-    lever_set(&j->normal, j, arm_a, arm_b, c->normal);
-    for (int t = 0; t < 2; t++) lever_set(&j->across[t], j, arm_a, arm_b, sides[t]);
-    j->friction = sqrt(a->friction * b->friction);
-    j->restitution = fmax(a->restitution, b->restitution);
-    if (a->mirror && b->mirror) j->restitution = 1.0, j->friction = 0.0;
-    j->approach = speed_along(j, &j->normal);
-    j->allowed = c->gap > 0.0 ? -c->gap / h : 0.0;
+    make_tangents(sides, found->normal);
+    init_axis(&constraint->normal, constraint, arm_a, arm_b, found->normal);
+    for (int t = 0; t < 2; t++)
+        init_axis(&constraint->tangent[t], constraint, arm_a, arm_b, sides[t]);
+    constraint->friction = sqrt(a->friction * b->friction);
+    constraint->restitution = fmax(a->restitution, b->restitution);
+    if (a->mirror && b->mirror) constraint->restitution = 1.0, constraint->friction = 0.0;
+    constraint->approach_speed = get_relative_speed(constraint, &constraint->normal);
+    constraint->allowed_speed = found->gap > 0.0 ? -found->gap / h : 0.0;
 }
 
 // ---- solving ----
 
-// Each returns how much it has changed a velocity.
-static double push(joint *j)
+// The impulse that stops the approach at the allowed speed; the accumulated impulse stays >= 0.
+// Returns the change of speed.
+static double solve_normal(contact_constraint *constraint)
 {
-    contact *c = j->c;
-    const double by = (j->allowed - speed_along(j, &j->normal)) * j->normal.mass;
-    const double wanted = c->normal_impulse + by, sum = wanted > 0.0 ? wanted : 0.0,
-                 change = sum - c->normal_impulse;
-    c->normal_impulse = sum;
-    if (change != 0.0) kick(j, &j->normal, change);
-    return effect(&j->normal, change);
+    contact_point *contact = constraint->contact;
+    const double by =
+        (constraint->allowed_speed - get_relative_speed(constraint, &constraint->normal)) *
+        constraint->normal.mass;
+    const double wanted = contact->normal_impulse + by, sum = wanted > 0.0 ? wanted : 0.0,
+                 change = sum - contact->normal_impulse;
+    contact->normal_impulse = sum;
+    if (change != 0.0) apply_impulse(constraint, &constraint->normal, change);
+    return get_speed_change(&constraint->normal, change);
 }
 
-static double rub(joint *j)
+// The impulses that stop sliding, limited to the friction cone. Returns the change of speed.
+static double solve_friction(contact_constraint *constraint)
 {
-    contact *c = j->c;
+    contact_point *contact = constraint->contact;
     double sum[2], changed = 0.0;
-    if (!(c->normal_impulse > 0.0) && c->tangent_impulse[0] == 0.0 && c->tangent_impulse[1] == 0.0)
+    if (!(contact->normal_impulse > 0.0) && contact->tangent_impulse[0] == 0.0 &&
+        contact->tangent_impulse[1] == 0.0)
         return 0.0;
     for (int t = 0; t < 2; t++)
-        sum[t] = c->tangent_impulse[t] - speed_along(j, &j->across[t]) * j->across[t].mass;
-    const double most = j->friction * c->normal_impulse, square = sum[0] * sum[0] + sum[1] * sum[1];
-    const double share = square > most * most ? most / sqrt(square) : 1.0;
+        sum[t] =
+            contact->tangent_impulse[t] -
+            get_relative_speed(constraint, &constraint->tangent[t]) * constraint->tangent[t].mass;
+    const double max_friction = constraint->friction * contact->normal_impulse,
+                 square = sum[0] * sum[0] + sum[1] * sum[1];
+    const double scale = square > max_friction * max_friction ? max_friction / sqrt(square) : 1.0;
     for (int t = 0; t < 2; t++) {
-        const double change = share * sum[t] - c->tangent_impulse[t];
-        c->tangent_impulse[t] = share * sum[t];
-        if (change != 0.0) kick(j, &j->across[t], change);
-        changed += effect(&j->across[t], change);
+        const double change = scale * sum[t] - contact->tangent_impulse[t];
+        contact->tangent_impulse[t] = scale * sum[t];
+        if (change != 0.0) apply_impulse(constraint, &constraint->tangent[t], change);
+        changed += get_speed_change(&constraint->tangent[t], change);
     }
     return changed;
 }
 
-static void bounce(joint *j)
+// Makes the pair separate at restitution times its approach speed.
+static void apply_restitution(contact_constraint *constraint)
 {
-    contact *c = j->c;
-    if (!(j->approach < -slow) || !(c->normal_impulse > 0.0)) return;
-    const double by = (-j->restitution * j->approach - speed_along(j, &j->normal)) * j->normal.mass;
-    const double sum = fmax(c->normal_impulse + by, 0.0), change = sum - c->normal_impulse;
-    c->normal_impulse = sum;
-    if (change != 0.0) kick(j, &j->normal, change);
+    contact_point *contact = constraint->contact;
+    if (!(constraint->approach_speed < -min_bounce_speed) || !(contact->normal_impulse > 0.0))
+        return;
+    const double by = (-constraint->restitution * constraint->approach_speed -
+                       get_relative_speed(constraint, &constraint->normal)) *
+                      constraint->normal.mass;
+    const double sum = fmax(contact->normal_impulse + by, 0.0),
+                 change = sum - contact->normal_impulse;
+    contact->normal_impulse = sum;
+    if (change != 0.0) apply_impulse(constraint, &constraint->normal, change);
 }
 
-static double dynamics_energy(const rigid *r, const moving *m)
+// Kinetic energy with the velocities of the step.
+static double compute_motion_energy(const rigid_world *world, const moving_body *moving)
 {
     double sum = 0.0;
-    for (int i = 0; i < r->count; i++) {
-        if (!m[i].moves) continue;
-        body b = r->body[i];
-        memcpy(b.v, m[i].v, sizeof b.v);
-        memcpy(b.w, m[i].w, sizeof b.w);
-        if (b.hinged) body_update_hinged(&b);
-        b.x[2] = 0.0;
-        sum += body_energy(&b);
+    for (int i = 0; i < world->count; i++) {
+        if (!moving[i].is_moving) continue;
+        rigid_body body = world->bodies[i];
+        memcpy(body.v, moving[i].v, sizeof body.v);
+        memcpy(body.w, moving[i].w, sizeof body.w);
+        if (body.hinged) body_update_hinged(&body);
+        body.x[2] = 0.0;
+        sum += body_energy(&body);
     }
     return sum;
 }
 
-typedef enum effort { ALL, NO_BOUNCE, NO_FRICTION } effort;
+typedef enum solve_mode { SOLVE_ALL, SOLVE_NO_BOUNCE, SOLVE_NO_FRICTION } solve_mode;
 
-static double larger(double a, double b)
+static double get_larger(double a, double b)
 {
     return a > b ? a : b;
 }
 
-static void solve(joint *joints, int count, effort how)
+// Rounds of friction and normal impulses until the velocities converge, then bounces.
+static void solve_constraints(contact_constraint *constraints, int count, solve_mode mode)
 {
     for (int i = 0; i < count; i++) {
-        joint *j = &joints[i];
-        contact *c = j->c;
-        if (how == ALL) {
-            kick(j, &j->normal, c->normal_impulse);
-            for (int t = 0; t < 2; t++) kick(j, &j->across[t], c->tangent_impulse[t]);
+        contact_constraint *constraint = &constraints[i];
+        contact_point *contact = constraint->contact;
+        if (mode == SOLVE_ALL) {
+            apply_impulse(constraint, &constraint->normal, contact->normal_impulse);
+            for (int t = 0; t < 2; t++)
+                apply_impulse(constraint, &constraint->tangent[t], contact->tangent_impulse[t]);
         } else {
-            c->normal_impulse = c->tangent_impulse[0] = c->tangent_impulse[1] = 0.0;
+            contact->normal_impulse = contact->tangent_impulse[0] = contact->tangent_impulse[1] =
+                0.0;
         }
     }
     double changed = 1.0;
-    for (int round = 0; round < ROUNDS && changed > settled; round++) {
+    for (int round = 0; round < SOLVER_ROUNDS && changed > converged_change; round++) {
         changed = 0.0;
-        for (int i = 0; i < count && how != NO_FRICTION; i++)
-            changed = larger(changed, rub(&joints[i]));
-        for (int i = 0; i < count; i++) changed = larger(changed, push(&joints[i]));
+        for (int i = 0; i < count && mode != SOLVE_NO_FRICTION; i++)
+            changed = get_larger(changed, solve_friction(&constraints[i]));
+        for (int i = 0; i < count; i++)
+            changed = get_larger(changed, solve_normal(&constraints[i]));
     }
-    for (int i = 0; i < count && how == ALL; i++) bounce(&joints[i]);
+    for (int i = 0; i < count && mode == SOLVE_ALL; i++) apply_restitution(&constraints[i]);
 }
 
-// With the most of it that adds no energy.
-static void solve_all(rigid *r, moving *m, joint *joints, int count)
+// Solves with bounces and friction, and without them if that added energy.
+static void solve_without_gain(rigid_world *world, moving_body *moving,
+                               contact_constraint *constraints, int count)
 {
-    moving saved[PLUMB_ROOM_OBJECTS];
-    memcpy(saved, m, sizeof saved);
-    const double before = dynamics_energy(r, m);
-    for (effort how = ALL;; how++) {
-        solve(joints, count, how);
-        if (how == NO_FRICTION || dynamics_energy(r, m) <= before * (1.0 + 1e-12) + 1e-15) return;
-        memcpy(m, saved, sizeof saved);
+    moving_body saved[PLUMB_ROOM_OBJECTS];
+    memcpy(saved, moving, sizeof saved);
+    const double before = compute_motion_energy(world, moving);
+    for (solve_mode mode = SOLVE_ALL;; mode++) {
+        solve_constraints(constraints, count, mode);
+        if (mode == SOLVE_NO_FRICTION ||
+            compute_motion_energy(world, moving) <= before * (1.0 + 1e-12) + 1e-15)
+            return;
+        memcpy(moving, saved, sizeof saved);
     }
 }
 
-// ---- moving on ----
+// ---- integration ----
 
-static void turn(double q[4], const double w[3], double h)
+// Rotates q by the angular velocity w during h and normalises it.
+static void rotate_quaternion(double q[4], const double w[3], double h)
 {
-    const double fast = sqrt(dot(w, w));
-    if (fast * h < 1e-12) return;
-    body b = {.q = {q[0], q[1], q[2], q[3]}};
-    const double axis[3] = {w[0] / fast, w[1] / fast, w[2] / fast};
-    body_rotate(&b, axis, fast * h);
+    const double speed = sqrt(vec3_dot(w, w));
+    if (speed * h < 1e-12) return;
+    rigid_body body = {.q = {q[0], q[1], q[2], q[3]}};
+    const double axis[3] = {w[0] / speed, w[1] / speed, w[2] / speed};
+    body_rotate(&body, axis, speed * h);
     double length = 0.0;
-    for (int k = 0; k < 4; k++) length += b.q[k] * b.q[k];
-    for (int k = 0; k < 4; k++) q[k] = b.q[k] / sqrt(length);
+    for (int k = 0; k < 4; k++) length += body.q[k] * body.q[k];
+    for (int k = 0; k < 4; k++) q[k] = body.q[k] / sqrt(length);
 }
 
-// Angular momentum stays; the midpoint rule keeps energy to second order.
-static void spin(body *b, double h)
+// Free rotation: angular momentum is conserved exactly, energy to second order by the midpoint
+// rule.
+static void advance_rotation(rigid_body *body, double h)
 {
-    if (b->kind == PLUMB_ROOM_SHAPE_BALL) {
-        turn(b->q, b->w, h);
+    if (body->shape == PLUMB_ROOM_SHAPE_BALL) {
+        rotate_quaternion(body->q, body->w, h);
         return;
     }
     double tensor[3][3], momentum[3];
-    body half = *b;
-    spread(tensor, b->q, b->inertia);
-    times(momentum, tensor, b->w);
-    turn(half.q, b->w, 0.5 * h);
-    by_inertia(tensor, &half);
-    times(half.w, tensor, momentum);
-    turn(b->q, half.w, h);
-    by_inertia(tensor, b);
-    times(b->w, tensor, momentum);
+    rigid_body half = *body;
+    build_tensor(tensor, body->q, body->inertia);
+    multiply_matrix(momentum, tensor, body->w);
+    rotate_quaternion(half.q, body->w, 0.5 * h);
+    compute_inverse_inertia(tensor, &half);
+    multiply_matrix(half.w, tensor, momentum);
+    rotate_quaternion(body->q, half.w, h);
+    compute_inverse_inertia(tensor, body);
+    multiply_matrix(body->w, tensor, momentum);
 }
 
-// Takes overlaps out of the positions. `moved` is how far each has gone since contacts were found.
-static void unsink(rigid *r, moving *m, joint *joints, int count, double h)
+// Removes overlaps from the positions.
+static void correct_positions(rigid_world *world, moving_body *moving,
+                              contact_constraint *constraints, int count, double h)
 {
-    // Velocities serve as displacements from here on.
-    for (int i = 0; i < r->count; i++)
-        for (int k = 0; k < 3; k++) m[i].v[k] *= h, m[i].w[k] *= h;
-    moving start[PLUMB_ROOM_OBJECTS];
-    memcpy(start, m, sizeof start);
+    // From here on the velocities are displacements during the step.
+    for (int i = 0; i < world->count; i++)
+        for (int k = 0; k < 3; k++) moving[i].v[k] *= h, moving[i].w[k] *= h;
+    moving_body start[PLUMB_ROOM_OBJECTS];
+    memcpy(start, moving, sizeof start);
     bool any = false;
-    for (int round = 0; round < REPAIRS; round++)
+    for (int round = 0; round < CORRECTION_ROUNDS; round++)
         for (int i = 0; i < count; i++) {
-            joint *j = &joints[i];
-            const double gap = j->c->gap + speed_along(j, &j->normal);
-            if (gap >= -slop) continue;
-            kick(j, &j->normal, repair * (-gap - slop) * j->normal.mass);
+            contact_constraint *constraint = &constraints[i];
+            const double gap =
+                constraint->contact->gap + get_relative_speed(constraint, &constraint->normal);
+            if (gap >= -allowed_overlap) continue;
+            apply_impulse(constraint, &constraint->normal,
+                          correction_share * (-gap - allowed_overlap) * constraint->normal.mass);
             any = true;
         }
-    for (int i = 0; i < r->count && any; i++) {
-        body *b = &r->body[i];
-        if (!m[i].moves) continue;
+    for (int i = 0; i < world->count && any; i++) {
+        rigid_body *body = &world->bodies[i];
+        if (!moving[i].is_moving) continue;
         double by[3];
         for (int k = 0; k < 3; k++) {
-            b->x[k] += m[i].v[k] - start[i].v[k];
-            by[k] = m[i].w[k] - start[i].w[k];
+            body->x[k] += moving[i].v[k] - start[i].v[k];
+            by[k] = moving[i].w[k] - start[i].w[k];
         }
-        turn(b->q, by, 1.0);
-        if (b->hinged) body_update_hinged(b);
+        rotate_quaternion(body->q, by, 1.0);
+        if (body->hinged) body_update_hinged(body);
     }
 }
 
-static void start_moving(moving *m, const rigid *r, double h)
+// Velocities after gravity, before contacts. Gravity turns a hinged body about its pivot.
+static void init_moving_bodies(moving_body *moving, const rigid_world *world, double h)
 {
-    for (int i = 0; i < r->count; i++) {
-        const body *b = &r->body[i];
-        m[i] = (moving){0};
-        if (!is_free(r, b)) continue;
-        m[i].moves = true;
-        by_inertia(m[i].by_inertia, b);
-        memcpy(m[i].w, b->w, sizeof m[i].w);
-        if (b->hinged) {
-            const double arm[3] = {b->x[0] - b->pivot[0], b->x[1] - b->pivot[1], 0.0};
-            const double weight[3] = {0.0, 0.0, -b->mass * gravity * h};
+    for (int i = 0; i < world->count; i++) {
+        const rigid_body *body = &world->bodies[i];
+        moving[i] = (moving_body){0};
+        if (!is_free(world, body)) continue;
+        moving[i].is_moving = true;
+        compute_inverse_inertia(moving[i].inverse_inertia, body);
+        memcpy(moving[i].w, body->w, sizeof moving[i].w);
+        if (body->hinged) {
+            const double arm[3] = {body->x[0] - body->pivot[0], body->x[1] - body->pivot[1], 0.0};
+            const double weight[3] = {0.0, 0.0, -body->mass * gravity * h};
             double twist[3], more[3];
-            cross(twist, arm, weight);
-            times(more, m[i].by_inertia, twist);
-            for (int k = 0; k < 3; k++) m[i].w[k] += more[k];
+            vec3_cross(twist, arm, weight);
+            multiply_matrix(more, moving[i].inverse_inertia, twist);
+            for (int k = 0; k < 3; k++) moving[i].w[k] += more[k];
             continue;
         }
-        m[i].by_mass = 1.0 / b->mass;
-        memcpy(m[i].v, b->v, sizeof m[i].v);
-        m[i].v[2] -= gravity * h;
+        moving[i].inverse_mass = 1.0 / body->mass;
+        memcpy(moving[i].v, body->v, sizeof moving[i].v);
+        moving[i].v[2] -= gravity * h;
     }
 }
 
-static void note(rigid *r, const contact_list *found)
+// Updates max_overlap and hit_while_held.
+static void record_contacts(rigid_world *world, const contact_list *found)
 {
     for (int i = 0; i < found->count; i++) {
-        const contact *c = &found->at[i];
-        r->deepest = fmax(r->deepest, -c->gap);
-        if (!(c->normal_impulse > 0.0) || c->b == CONTACT_FLOOR) continue;
+        const contact_point *contact = &found->contacts[i];
+        world->max_overlap = fmax(world->max_overlap, -contact->gap);
+        if (!(contact->normal_impulse > 0.0) || contact->b == CONTACT_FLOOR) continue;
         for (int k = 0; k < 2; k++) {
-            const body *b = &r->body[k ? c->b : c->a];
-            r->knocked |= b->mass > 0.0 && r->time < b->release;
+            const rigid_body *body = &world->bodies[k ? contact->b : contact->a];
+            world->hit_while_held |= body->mass > 0.0 && world->time < body->release;
         }
     }
 }
 
-void rigid_step(rigid *r, double h)
+void rigid_step(rigid_world *world, double h)
 {
     contact_list found;
-    moving m[PLUMB_ROOM_OBJECTS], still = {0};
-    joint joints[CONTACT_MAX];
+    moving_body moving[PLUMB_ROOM_OBJECTS], floor = {0};
+    contact_constraint constraints[CONTACT_MAX];
     bool touched[PLUMB_ROOM_OBJECTS] = {false};
-    find_contacts(&found, r, h, false);
-    remember(&found, &r->touching);
-    start_moving(m, r, h);
-    for (int i = 0; i < found.count; i++) prepare(&joints[i], &found.at[i], r, m, &still, h);
-    if (found.count) solve_all(r, m, joints, found.count);
-    note(r, &found);
+    // Contacts, then velocities that satisfy them.
+    find_contacts(&found, world, h, false);
+    reuse_impulses(&found, &world->contacts);
+    init_moving_bodies(moving, world, h);
     for (int i = 0; i < found.count; i++)
-        if (found.at[i].normal_impulse > 0.0) {
-            touched[found.at[i].a] = true;
-            if (found.at[i].b != CONTACT_FLOOR) touched[found.at[i].b] = true;
+        init_constraint(&constraints[i], &found.contacts[i], world, moving, &floor, h);
+    if (found.count) solve_without_gain(world, moving, constraints, found.count);
+    record_contacts(world, &found);
+    for (int i = 0; i < found.count; i++)
+        if (found.contacts[i].normal_impulse > 0.0) {
+            touched[found.contacts[i].a] = true;
+            if (found.contacts[i].b != CONTACT_FLOOR) touched[found.contacts[i].b] = true;
         }
-    for (int i = 0; i < r->count; i++) {
-        body *b = &r->body[i];
-        if (!m[i].moves) continue;
-        memcpy(b->v, m[i].v, sizeof b->v);
-        memcpy(b->w, m[i].w, sizeof b->w);
-        if (b->hinged) {
-            turn(b->q, b->w, h);
-            body_update_hinged(b);
+    // Positions and orientations.
+    for (int i = 0; i < world->count; i++) {
+        rigid_body *body = &world->bodies[i];
+        if (!moving[i].is_moving) continue;
+        memcpy(body->v, moving[i].v, sizeof body->v);
+        memcpy(body->w, moving[i].w, sizeof body->w);
+        if (body->hinged) {
+            rotate_quaternion(body->q, body->w, h);
+            body_update_hinged(body);
             continue;
         }
-        for (int k = 0; k < 3; k++) b->x[k] += h * b->v[k];
-        if (!touched[i]) b->x[2] += 0.5 * gravity * h * h; // a parabola, exactly
-        spin(b, h);
+        for (int k = 0; k < 3; k++) body->x[k] += h * body->v[k];
+        if (!touched[i]) body->x[2] += 0.5 * gravity * h * h; // exact parabola in free flight
+        advance_rotation(body, h);
     }
-    if (found.count) unsink(r, m, joints, found.count, h);
-    r->touching = found;
-    r->time += h;
+    if (found.count) correct_positions(world, moving, constraints, found.count, h);
+    world->contacts = found;
+    world->time += h;
 }
 
-double rigid_energy(const rigid *r)
+double rigid_energy(const rigid_world *world)
 {
     double sum = 0.0;
-    for (int i = 0; i < r->count; i++)
-        if (r->body[i].mass > 0.0 && !r->body[i].ghost) sum += body_energy(&r->body[i]);
+    for (int i = 0; i < world->count; i++)
+        if (world->bodies[i].mass > 0.0 && !world->bodies[i].intangible)
+            sum += body_energy(&world->bodies[i]);
     return sum;
 }
 
-bool rigid_overlaps(const rigid *r, double depth)
+bool rigid_overlaps(const rigid_world *world, double depth)
 {
     contact_list found;
-    find_contacts(&found, r, 0.0, true);
+    find_contacts(&found, world, 0.0, true);
     for (int i = 0; i < found.count; i++)
-        if (found.at[i].gap < -depth) return true;
+        if (found.contacts[i].gap < -depth) return true;
     return false;
 }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Rigid bodies that fall, touch, rub and bounce.
+// Simulates rigid bodies with contacts, friction and bounces.
 #ifndef WORLDS_ROOMS_RIGID_H
 #define WORLDS_ROOMS_RIGID_H
 
 #include "worlds/rooms/contact.h"
 
-enum { RIGID_SUBSTEPS = 30 }; ///< of a frame
+enum { RIGID_SUBSTEPS = 30 }; ///< Steps per frame.
 
-typedef struct rigid {
-    int count;
-    body body[PLUMB_ROOM_OBJECTS];
-    double time;
-    contact_list touching; ///< of the last step
-    double deepest;        ///< the deepest overlap seen so far
-    bool knocked;          ///< something hit a body while it was held
-} rigid;
+typedef struct rigid_world {
+    int count; ///< Number of bodies.
+    rigid_body bodies[PLUMB_ROOM_OBJECTS];
+    double time;           ///< In seconds.
+    contact_list contacts; ///< Of the last step.
+    double max_overlap;    ///< Deepest overlap so far.
+    bool hit_while_held;   ///< Some body was hit before its release.
+} rigid_world;
 
-/// Goes on by `h` seconds.
-void rigid_step(rigid *r, double h);
+/// Advances by `h` seconds.
+void rigid_step(rigid_world *world, double h);
 
 /// Energy of all bodies that can move.
-double rigid_energy(const rigid *r);
+double rigid_energy(const rigid_world *world);
 
-/// Do two bodies overlap, or one and the floor, by more than `depth`?
-bool rigid_overlaps(const rigid *r, double depth);
+/// Returns true if two bodies, or one and the floor, overlap by more than `depth`.
+bool rigid_overlaps(const rigid_world *world, double depth);
 
 #endif

@@ -1,37 +1,40 @@
 // SPDX-License-Identifier: MIT
+// Floor, camera and curtain of a room; rendering and writing of one frame.
 #include "worlds/rooms/scene.h"
 
 #include <math.h>
 #include <string.h>
 
-double room_scene_uniform(rng *r, double low, double high)
+double room_scene_uniform(rng *random, double low, double high)
 {
-    return low + (high - low) * rng_uniform(r);
+    return low + (high - low) * rng_uniform(random);
 }
 
-void room_scene_init(room_scene *s, rng *r)
+void room_scene_init(room_scene *scene, rng *random)
 {
-    memset(s, 0, sizeof *s);
-    for (int k = 0; k < 2; k++) s->floor.offset[k] = rng_uniform(r);
+    memset(scene, 0, sizeof *scene);
+    for (int k = 0; k < 2; k++) scene->floor.offset[k] = rng_uniform(random);
     for (int c = 0; c < 2; c++)
-        for (int k = 0; k < 3; k++) s->floor.color[c][k] = room_scene_uniform(r, 0.15, 1.0);
+        for (int k = 0; k < 3; k++)
+            scene->floor.color[c][k] = room_scene_uniform(random, 0.15, 1.0);
     for (int t = 0; t < ROOM_SCENE_STEPS; t++)
-        s->camera[t] = (raytrace_camera){
+        scene->camera[t] = (raytrace_camera){
             .look = {0.0, 0.0, 0.3}, .distance = 3.0, .azimuth = 90.0, .elevation = -40.0};
 }
 
-static double apart(const double a[3], const double b[3])
+double room_scene_color_distance(const double a[3], const double b[3])
 {
-    double most = 0.0;
-    for (int k = 0; k < 3; k++) most = fmax(most, fabs(a[k] - b[k]));
-    return most;
+    double largest = 0.0;
+    for (int k = 0; k < 3; k++) largest = fmax(largest, fabs(a[k] - b[k]));
+    return largest;
 }
 
-void room_scene_color(double color[3], const raytrace_floor *floor, rng *r)
+void room_scene_color(double color[3], const raytrace_floor *floor, rng *random)
 {
     do
-        for (int k = 0; k < 3; k++) color[k] = room_scene_uniform(r, 0.1, 1.0);
-    while (apart(color, floor->color[0]) < 0.25 || apart(color, floor->color[1]) < 0.25);
+        for (int k = 0; k < 3; k++) color[k] = room_scene_uniform(random, 0.1, 1.0);
+    while (room_scene_color_distance(color, floor->color[0]) < 0.25 ||
+           room_scene_color_distance(color, floor->color[1]) < 0.25);
 }
 
 double room_scene_curtain(double *speed, const double down[4], double t)
@@ -51,24 +54,24 @@ double room_scene_curtain(double *speed, const double down[4], double t)
     return z;
 }
 
-void room_scene_draw(uint8_t *frame, uint8_t *mask, raytrace_view *view, const room_scene *s,
+void room_scene_draw(uint8_t *frame, uint8_t *mask, raytrace_view *view, const room_scene *scene,
                      int64_t t)
 {
-    raytrace_box_scene scene;
-    scene.count = 0;
+    raytrace_box_scene drawing;
+    drawing.count = 0;
     for (int i = 0; i < ROOM_SCENE_BODIES; i++)
-        body_add_to_scene(&scene, &s->body[t][i], (uint8_t)(i + 1));
-    raytrace_boxes_view_aim(view, &s->camera[t], &s->floor);
-    raytrace_boxes_draw(frame, mask, view, &scene);
+        body_add_to_scene(&drawing, &scene->bodies[t][i], (uint8_t)(i + 1));
+    raytrace_boxes_view_aim(view, &scene->camera[t], &scene->floor);
+    raytrace_boxes_draw(frame, mask, view, &drawing);
 }
 
-void room_scene_write(double *objects, float *camera, const room_scene *s, int64_t t)
+void room_scene_write(double *objects, float *camera, const room_scene *scene, int64_t t)
 {
     for (int i = 0; i < ROOM_SCENE_BODIES; i++)
-        body_write(objects + (int64_t)i * PLUMB_ROOM_OBJECT_SIZE, &s->body[t][i]);
-    const raytrace_camera *c = &s->camera[t];
-    const double pose[6] = {c->look[0],  c->look[1], c->look[2],
-                            c->distance, c->azimuth, c->elevation};
+        body_write(objects + (int64_t)i * PLUMB_ROOM_OBJECT_SIZE, &scene->bodies[t][i]);
+    const raytrace_camera *camera_now = &scene->camera[t];
+    const double pose[6] = {camera_now->look[0],  camera_now->look[1], camera_now->look[2],
+                            camera_now->distance, camera_now->azimuth, camera_now->elevation};
     for (int k = 0; k < 6; k++) camera[k] = (float)pose[k];
 }
 
