@@ -18,7 +18,7 @@ static void write_again(const feature_specs *list)
         again.count != list->count)
         abort();
     for (int64_t i = 0; i < list->count; i++) {
-        const feature_spec *a = &list->row[i], *b = &again.row[i];
+        const feature_spec *a = &list->spec[i], *b = &again.spec[i];
         if (strcmp(a->key, b->key) || a->dtype != b->dtype || a->ndim != b->ndim ||
             memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape))
             abort();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A dataset into another kind of file, item by item.
+// Copies a dataset into a file of another format, item by item.
 
 #include "base/status.h"
 #include "dataset/writer.h"
@@ -9,65 +9,65 @@ typedef struct convert_job {
     plumb_dataset *from;
     arena mem;
     writer_field *field;
-    const void **data;
-    int64_t fields;
-    writer *to;
+    const void **data; // of the current item, one pointer per field
+    int64_t field_count;
+    dataset_writer *to;
     buffer packed;
 } convert_job;
 
-// Types and shapes are those of the first item; a file that is open has them the same for all.
-static plumb_status list_fields(convert_job *c)
+// Types and shapes are those of the first item; in an open dataset they are the same for all.
+static plumb_status list_fields(convert_job *job)
 {
-    c->fields = plumb_dataset_field_count(c->from);
-    c->field = ARENA_ALLOC(&c->mem, writer_field, c->fields);
-    c->data = ARENA_ALLOC(&c->mem, const void *, c->fields);
-    if (!c->field || !c->data) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < c->fields; i++) {
-        writer_field *f = &c->field[i];
-        f->name = plumb_dataset_field_name(c->from, i);
-        f->shared = plumb_dataset_is_shared(c->from, f->name);
-        const plumb_status st = plumb_dataset_read_field(&f->array, c->from, 0, f->name);
+    job->field_count = plumb_dataset_field_count(job->from);
+    job->field = ARENA_ALLOC(&job->mem, writer_field, job->field_count);
+    job->data = ARENA_ALLOC(&job->mem, const void *, job->field_count);
+    if (!job->field || !job->data) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < job->field_count; i++) {
+        writer_field *field = &job->field[i];
+        field->name = plumb_dataset_field_name(job->from, i);
+        field->shared = plumb_dataset_is_shared(job->from, field->name);
+        const plumb_status st = plumb_dataset_read_field(&field->array, job->from, 0, field->name);
         if (st) return st;
     }
     return PLUMB_OK;
 }
 
-static plumb_status copy_item(convert_job *c, int64_t item)
+static plumb_status copy_item(convert_job *job, int64_t item)
 {
     plumb_status st = status_check_stop();
-    for (int64_t i = 0; i < c->fields && !st; i++) {
+    for (int64_t i = 0; i < job->field_count && !st; i++) {
         plumb_array array;
-        if (c->field[i].shared) continue;
-        st = plumb_dataset_read_field(&array, c->from, item, c->field[i].name);
-        c->data[i] = array.data;
+        if (job->field[i].shared) continue;
+        st = plumb_dataset_read_field(&array, job->from, item, job->field[i].name);
+        job->data[i] = array.data;
     }
-    if (!st) st = writer_pack(&c->packed, c->to, c->data);
-    return st ? st : writer_append(c->to, c->data, &c->packed);
+    if (!st) st = writer_pack(&job->packed, job->to, job->data);
+    return st ? st : writer_append(job->to, job->data, &job->packed);
 }
 
 plumb_status plumb_dataset_convert(int64_t *records, const char *to, const char *from,
-                                   const char *split, const plumb_dataset_write_options *opt)
+                                   const char *split, const plumb_dataset_write_options *options)
 {
-    convert_job c = {0};
-    plumb_status st = plumb_dataset_open(&c.from, from, split);
-    const int64_t items = st ? 0 : plumb_dataset_item_count(c.from);
+    convert_job job = {0};
+    plumb_status st = plumb_dataset_open(&job.from, from, split);
+    const int64_t items = st ? 0 : plumb_dataset_item_count(job.from);
     if (!st && !items) st = fail(PLUMB_EFORMAT, "%s: holds no record", from);
-    // The published sets have been taken for as many records as they have shards.
-    if (!st && plumb_dataset_shards(c.from) > 1)
+    // Say how many records there are; the number of shards is easily mistaken for it.
+    if (!st && plumb_dataset_shards(job.from) > 1)
         status_log("%s: %lld records in %lld shards", from, (long long)items,
-                   (long long)plumb_dataset_shards(c.from));
-    if (!st) st = list_fields(&c);
-    if (!st) st = writer_open(&c.to, to, c.field, c.fields, items, opt);
+                   (long long)plumb_dataset_shards(job.from));
+    if (!st) st = list_fields(&job);
+    if (!st) st = writer_open(&job.to, to, job.field, job.field_count, items, options);
     for (int64_t i = 0; i < items && !st; i++) {
-        st = copy_item(&c, i);
+        st = copy_item(&job, i);
         if (!st && (i % 16 == 15 || i == items - 1))
             status_progress((double)(i + 1) / (double)items);
     }
-    if (st) writer_discard(c.to);
-    else st = writer_commit(c.to);
-    buffer_clear(&c.packed);
-    arena_clear(&c.mem);
-    plumb_dataset_close(c.from);
+    if (st) writer_discard(job.to);
+    else st = writer_commit(job.to);
+    buffer_clear(&job.packed);
+    arena_clear(&job.mem);
+    plumb_dataset_close(job.from);
     if (!st && records) *records = items;
     return st;
 }

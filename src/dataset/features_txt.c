@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Reads and writes features.txt: one line "key, (shape), type" per feature.
 #define _GNU_SOURCE
 #include "dataset/features_txt.h"
 
@@ -9,16 +10,16 @@
 #include "base/array.h"
 #include "base/input_file.h"
 
-// NumPy's names of the types; an unknown integer class of Python's is int64, as the published
-// writer leaves one in 32-bit mode.
+// Types by their NumPy names. The writer of [Botev21] leaves the name of a Python class for int64
+// in 32-bit mode, so an unknown name that contains "int64" is int64.
 static const char *const type_names[] = {"float64", "float32", "float16", "int64",
                                          "int32",   "int16",   "int8",    "uint64",
                                          "uint32",  "uint16",  "uint8",   "bool"};
-enum { TYPES = sizeof type_names / sizeof *type_names };
+enum { TYPE_COUNT = sizeof type_names / sizeof *type_names };
 
 static bool find_type(plumb_dtype *out, const char *name, size_t length)
 {
-    for (int i = 0; i < TYPES; i++)
+    for (int i = 0; i < TYPE_COUNT; i++)
         if (strlen(type_names[i]) == length && !memcmp(type_names[i], name, length)) {
             *out = (plumb_dtype)i;
             return true;
@@ -27,13 +28,13 @@ static bool find_type(plumb_dtype *out, const char *name, size_t length)
     return memmem(name, length, "int64", 5) && !memmem(name, length, "uint64", 6);
 }
 
-static plumb_status bad_line(const char *path, int64_t number, const char *why)
+static plumb_status reject_line(const char *path, int64_t number, const char *why)
 {
     return fail(PLUMB_EFORMAT, "%s: line %" PRId64 ": %s; wanted key, (shape), type", path, number,
                 why);
 }
 
-// "(10, 32, 32, 3)", "(1,)" or "()".
+// Parses "(10, 32, 32, 3)", "(1,)" or "()".
 static bool parse_shape(feature_spec *out, const char *at, const char *end)
 {
     out->ndim = 0;
@@ -61,14 +62,14 @@ static plumb_status parse_line(feature_spec *out, arena *mem, const char *line, 
 {
     const char *end = line + length;
     const char *open = memmem(line, length, ", (", 3);
-    if (!open || open == line) return bad_line(path, number, "no key and shape");
+    if (!open || open == line) return reject_line(path, number, "no key and shape");
     const char *close = memchr(open, ')', (size_t)(end - open));
     if (!close || end - close < 4 || close[1] != ',' || close[2] != ' ')
-        return bad_line(path, number, "no type");
-    if (memchr(line, 0, length)) return bad_line(path, number, "a zero byte");
-    if (!parse_shape(out, open + 3, close)) return bad_line(path, number, "the shape is none");
+        return reject_line(path, number, "no type");
+    if (memchr(line, 0, length)) return reject_line(path, number, "a zero byte");
+    if (!parse_shape(out, open + 3, close)) return reject_line(path, number, "the shape is none");
     if (!find_type(&out->dtype, close + 3, (size_t)(end - close - 3)))
-        return bad_line(path, number, "the type is unknown");
+        return reject_line(path, number, "the type is unknown");
     char *key = arena_alloc(mem, open - line + 1, 1);
     if (!key) return PLUMB_EMEMORY;
     memcpy(key, line, (size_t)(open - line));
@@ -84,8 +85,8 @@ plumb_status features_txt_parse(feature_specs *out, arena *mem, const char *text
     if (lines > FEATURES_MAX)
         return fail(PLUMB_EFORMAT, "%s: %lld lines, at most %d are read", path, (long long)lines,
                     FEATURES_MAX);
-    *out = (feature_specs){.row = ARENA_ALLOC(mem, feature_spec, lines)};
-    if (!out->row) return PLUMB_EMEMORY;
+    *out = (feature_specs){.spec = ARENA_ALLOC(mem, feature_spec, lines)};
+    if (!out->spec) return PLUMB_EMEMORY;
     int64_t number = 1;
     for (const char *at = text, *end = text + size; at < end; number++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -93,13 +94,13 @@ plumb_status features_txt_parse(feature_specs *out, arena *mem, const char *text
         size_t length = (size_t)((newline ? newline : end) - at);
         while (length && (at[length - 1] == '\r' || at[length - 1] == ' ')) length--;
         if (length) {
-            feature_spec *f = &out->row[out->count];
-            const plumb_status st = parse_line(f, mem, at, length, number, path);
+            feature_spec *spec = &out->spec[out->count];
+            const plumb_status st = parse_line(spec, mem, at, length, number, path);
             if (st) return st;
             for (int64_t i = 0; i < out->count; i++)
-                if (!strcmp(out->row[i].key, f->key))
+                if (!strcmp(out->spec[i].key, spec->key))
                     return fail(PLUMB_EFORMAT, "%s: line %" PRId64 ": \"%s\" stands there twice",
-                                path, number, f->key);
+                                path, number, spec->key);
             out->count++;
         }
         at = next;
@@ -123,13 +124,13 @@ plumb_status features_txt_read(feature_specs *out, arena *mem, const char *path)
     return st;
 }
 
-void features_txt_print(buffer *out, const feature_specs *list)
+void features_txt_print(buffer *out, const feature_specs *specs)
 {
-    for (int64_t i = 0; i < list->count; i++) {
-        const feature_spec *f = &list->row[i];
-        buffer_printf(out, "%s, (", f->key);
-        for (int k = 0; k < f->ndim; k++)
-            buffer_printf(out, "%s%" PRId64, k ? ", " : "", f->shape[k]);
-        buffer_printf(out, "%s), %s\n", f->ndim == 1 ? "," : "", type_names[f->dtype]);
+    for (int64_t i = 0; i < specs->count; i++) {
+        const feature_spec *spec = &specs->spec[i];
+        buffer_printf(out, "%s, (", spec->key);
+        for (int k = 0; k < spec->ndim; k++)
+            buffer_printf(out, "%s%" PRId64, k ? ", " : "", spec->shape[k]);
+        buffer_printf(out, "%s), %s\n", spec->ndim == 1 ? "," : "", type_names[spec->dtype]);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// features.txt, the list beside a TFRecord file of what every record holds: key, shape, type.
+// features.txt, the file next to a TFRecord file that lists the features of its records: key, shape
+// and type.
 #ifndef DATASET_FEATURES_TXT_H
 #define DATASET_FEATURES_TXT_H
 
@@ -15,18 +16,18 @@ typedef struct feature_spec {
 } feature_spec;
 
 typedef struct feature_specs {
-    feature_spec *row;
+    feature_spec *spec;
     int64_t count;
 } feature_specs;
 
 enum { FEATURES_MAX = 1024, FEATURES_MAX_BYTES = 1 << 20 };
 
-/// Reads the text of a features.txt. `path` is for messages.
+/// Parses the text of a features.txt. `path` is used in messages.
 plumb_status features_txt_parse(feature_specs *out, arena *mem, const char *text, size_t size,
                                 const char *path);
 plumb_status features_txt_read(feature_specs *out, arena *mem, const char *path);
 
-/// The text for these features.
-void features_txt_print(buffer *out, const feature_specs *list);
+/// Appends the text for these features to `out`.
+void features_txt_print(buffer *out, const feature_specs *specs);
 
 #endif

@@ -1,49 +1,52 @@
 // SPDX-License-Identifier: MIT
-// Items into a file: made, and packed where the format needs it, a handful at a time by all
-// threads, and then written in order. The file has the same bytes for any number of threads.
+// Writes a dataset: all threads make and pack a few items at a time, which are then written in
+// order. The file has the same bytes for any number of threads.
 #ifndef DATASET_ITEM_PIPELINE_H
 #define DATASET_ITEM_PIPELINE_H
 
 #include "base/arena.h"
 #include "dataset/writer.h"
 
-enum { ITEM_PIPELINE_FIELDS = 64 };
+enum { ITEM_PIPELINE_MAX_FIELDS = 64 };
 
-/// One item on its way.
+/// One item in flight.
 typedef struct pipeline_item {
-    const void *data[ITEM_PIPELINE_FIELDS]; ///< one place a field that is not shared
+    const void *data[ITEM_PIPELINE_MAX_FIELDS]; ///< One pointer per field, NULL if it is shared.
     buffer packed;
 } pipeline_item;
 
 typedef struct item_pipeline {
-    writer *out;
-    writer_field field[ITEM_PIPELINE_FIELDS];
-    int64_t fields;
+    dataset_writer *writer;
+    writer_field field[ITEM_PIPELINE_MAX_FIELDS];
+    int64_t field_count;
     arena mem;
-    pipeline_item *slot;
-    int64_t slots, next;
-    plumb_status (*make)(void *context, int64_t slot, int64_t item); ///< on any thread
+    pipeline_item *items;  ///< Items in flight.
+    int64_t item_capacity; ///< Number of items in flight at a time.
+    int64_t next;          ///< Index of the first item in flight.
+    /// Makes item `item` in place `place` of the items in flight. Called on any thread.
+    plumb_status (*make)(void *context, int64_t place, int64_t item);
     void *context;
-    int64_t origin[3];
+    int64_t origin[3]; ///< upright, seed, first.
     double dt;
 } item_pipeline;
 
-/// An array of every item, of this shape.
-void item_pipeline_add_field(item_pipeline *a, const char *name, plumb_dtype dtype, int ndim,
+/// Adds an array that every item has, with this type and shape.
+void item_pipeline_add_field(item_pipeline *pipeline, const char *name, plumb_dtype dtype, int ndim,
                              const int64_t *shape);
-/// Where items come from, once for the whole file; `world` is needed until item_pipeline_open
-/// returns.
-void item_pipeline_add_origin(item_pipeline *a, const char *world, bool upright, uint64_t seed,
-                              int64_t first, double dt);
+/// Adds the shared fields world, upright, seed, first and dt. `world` must stay valid until
+/// item_pipeline_open() returns.
+void item_pipeline_add_origin(item_pipeline *pipeline, const char *world, bool upright,
+                              uint64_t seed, int64_t first, double dt);
 /// Bytes of one item.
-size_t item_pipeline_bytes(const item_pipeline *a);
+size_t item_pipeline_bytes(const item_pipeline *pipeline);
 
-/// Begins the file. At most `slots` items are on their way at a time; their places are still to be
-/// filled in.
-plumb_status item_pipeline_open(item_pipeline *a, const char *path, int64_t count, int64_t slots,
-                                const plumb_dataset_write_options *opt);
-plumb_status item_pipeline_run(item_pipeline *a, int64_t count, int threads);
-/// Ends the file, or leaves none if `st` is a failure; returns what became of it.
-plumb_status item_pipeline_close(item_pipeline *a, plumb_status st);
+/// Starts the file, with at most `capacity` items in flight. The caller then sets their data
+/// pointers. May be NULL: options.
+plumb_status item_pipeline_open(item_pipeline *pipeline, const char *path, int64_t count,
+                                int64_t capacity, const plumb_dataset_write_options *options);
+/// Makes and writes all items.
+plumb_status item_pipeline_run(item_pipeline *pipeline, int64_t count, int threads);
+/// Ends the file, or removes it if `st` is a failure. Returns the final status.
+plumb_status item_pipeline_close(item_pipeline *pipeline, plumb_status st);
 
 #endif

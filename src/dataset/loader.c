@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A ring of batches. Threads take items one after the other, without end, as long as the batch an
-// item belongs to has a place in the ring; the consumer holds one place and frees it when it comes
-// for the next. Which thread makes an item decides nothing about it.
+// A ring of batches. Worker threads take the next item as long as its batch has a buffer in the
+// ring. The consumer uses one buffer and releases it when it asks for the next batch. An item does
+// not depend on the thread that makes it.
 #define _GNU_SOURCE
 #include "plumb/loader.h"
 
@@ -17,29 +17,29 @@
 #include "base/status.h"
 #include "math/rng.h"
 
-typedef struct place {
+typedef struct batch_buffer {
     uint8_t *frames;
     double *state, *canonical, *time;
-    int64_t done; // items of the batch that is being made here
-} place;
+    int64_t items_done; // finished items of the batch in this buffer
+} batch_buffer;
 
 struct plumb_loader {
     arena mem;
     const plumb_world *world;
-    plumb_loader_options opt;
-    plumb_world_options world_opt;                  // opt.world, resolved
-    int64_t frame_size, state_size, canonical_size; // of a trajectory
-    place *ring;
-    int64_t places;
+    plumb_loader_options options;
+    plumb_world_options world_options;              // options.world, resolved
+    int64_t frame_size, state_size, canonical_size; // elements per trajectory
+    batch_buffer *ring;
+    int64_t ring_size;
 
-    pthread_mutex_t lock; // for all below
-    pthread_cond_t room, ready;
-    int64_t next;  // item that nobody has taken, counted over all batches
-    int64_t given; // batches the consumer has had; the last of them is in use
+    pthread_mutex_t lock; // protects everything below
+    pthread_cond_t space_free, batch_ready;
+    int64_t next;          // next item that no thread has taken, counted over all batches
+    int64_t batches_taken; // batches the consumer has received; the last of them is in use
     bool ended;
     task_error error; // of the first item that failed
 
-    pthread_t handle[PARALLEL_MAX_THREADS];
+    pthread_t thread_handles[PARALLEL_MAX_THREADS];
     int threads;
 };
 
@@ -55,186 +55,202 @@ void plumb_loader_options_init(plumb_loader_options *options, size_t size)
     options_init(options, size, &defaults, sizeof defaults);
 }
 
-// ---- making ----
+// ---- worker threads ----
 
-// Worlds count their streams of random numbers from 1 << 56 on, so this one is of no world, and a
-// cut moves no particle.
+// Streams of worlds start at 1 << 56, so this stream belongs to no world, and the choice of a
+// window does not change a trajectory.
 static const uint64_t window_stream = (uint64_t)0x77 << 48;
 
-static int64_t cut_of(const plumb_loader *s, int64_t item)
+static int64_t get_window_start(const plumb_loader *loader, int64_t item)
 {
-    rng r = rng_at(s->opt.seed, window_stream | (uint64_t)item);
-    return rng_below(&r, s->opt.steps - s->opt.window + 1);
+    rng random = rng_at(loader->options.seed, window_stream | (uint64_t)item);
+    return rng_below(&random, loader->options.steps - loader->options.window + 1);
 }
 
-static plumb_status make(const plumb_loader *s, place *p, int64_t number)
+static plumb_status make_item(const plumb_loader *loader, batch_buffer *buffer, int64_t number)
 {
-    const int64_t item = s->opt.first + number, at = number % s->opt.batch;
+    const int64_t item = loader->options.first + number, at = number % loader->options.batch;
     const plumb_world_item out = {
-        .frames = p->frames + at * s->frame_size,
-        .state = p->state ? p->state + at * s->state_size : NULL,
-        .canonical = p->canonical ? p->canonical + at * s->canonical_size : NULL,
-        .time = p->time ? p->time + at * s->opt.window : NULL,
+        .frames = buffer->frames + at * loader->frame_size,
+        .state = buffer->state ? buffer->state + at * loader->state_size : NULL,
+        .canonical = buffer->canonical ? buffer->canonical + at * loader->canonical_size : NULL,
+        .time = buffer->time ? buffer->time + at * loader->options.window : NULL,
     };
-    plumb_world_options opt = s->world_opt;
-    opt.first = cut_of(s, item);
+    plumb_world_options world_options = loader->world_options;
+    world_options.first = get_window_start(loader, item);
     const plumb_status st = status_check_stop();
-    return st ? st : plumb_world_simulate(&out, s->world, s->opt.seed, item, s->opt.window, &opt);
+    return st ? st
+              : plumb_world_simulate(&out, loader->world, loader->options.seed, item,
+                                     loader->options.window, &world_options);
 }
 
-static bool has_room(const plumb_loader *s)
+static bool has_free_buffer(const plumb_loader *loader)
 {
-    // The place of the batch in use is not free yet.
-    const int64_t oldest = s->given ? s->given - 1 : 0;
-    return s->next / s->opt.batch < oldest + s->places;
+    // The buffer of the batch in use is not free yet.
+    const int64_t oldest = loader->batches_taken ? loader->batches_taken - 1 : 0;
+    return loader->next / loader->options.batch < oldest + loader->ring_size;
 }
 
-static void *serve(void *argument)
+static void *run_worker(void *argument)
 {
-    plumb_loader *s = argument;
-    pthread_mutex_lock(&s->lock);
+    plumb_loader *loader = argument;
+    pthread_mutex_lock(&loader->lock);
     for (;;) {
-        while (!s->ended && !has_room(s)) pthread_cond_wait(&s->room, &s->lock);
-        if (s->ended) break;
-        const int64_t number = s->next++;
-        place *p = &s->ring[number / s->opt.batch % s->places];
-        pthread_mutex_unlock(&s->lock);
-        const plumb_status st = make(s, p, number);
-        pthread_mutex_lock(&s->lock);
-        if (st && !s->error.status) task_error_store(&s->error, st);
-        if (s->error.status) {
-            s->ended = true;
-            pthread_cond_broadcast(&s->room);
+        while (!loader->ended && !has_free_buffer(loader))
+            pthread_cond_wait(&loader->space_free, &loader->lock);
+        if (loader->ended) break;
+        const int64_t number = loader->next++;
+        batch_buffer *buffer = &loader->ring[number / loader->options.batch % loader->ring_size];
+        pthread_mutex_unlock(&loader->lock);
+        const plumb_status st = make_item(loader, buffer, number);
+        pthread_mutex_lock(&loader->lock);
+        if (st && !loader->error.status) task_error_store(&loader->error, st);
+        if (loader->error.status) {
+            loader->ended = true;
+            pthread_cond_broadcast(&loader->space_free);
         }
-        if (++p->done == s->opt.batch || s->error.status) pthread_cond_signal(&s->ready);
+        if (++buffer->items_done == loader->options.batch || loader->error.status)
+            pthread_cond_signal(&loader->batch_ready);
     }
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&loader->lock);
     return NULL;
 }
 
 // ---- opening and closing ----
 
-static plumb_status check(const plumb_loader *s, const plumb_world_info *w)
+static plumb_status check_options(const plumb_loader *loader, const plumb_world_info *info)
 {
-    const plumb_loader_options *o = &s->opt;
-    static const int64_t most = (int64_t)1 << 31;
+    const plumb_loader_options *options = &loader->options;
+    static const int64_t max_value = (int64_t)1 << 31;
     const struct {
         const char *name;
         int64_t value, least;
-    } rows[] = {{"batch", o->batch, 1},
-                {"window", o->window, 1},
-                {"steps", o->steps, o->window},
-                {"ahead", o->ahead, 1}};
+    } rows[] = {{"batch", options->batch, 1},
+                {"window", options->window, 1},
+                {"steps", options->steps, options->window},
+                {"ahead", options->ahead, 1}};
     for (int i = 0; i < 4; i++)
-        if (rows[i].value < rows[i].least || rows[i].value > most)
+        if (rows[i].value < rows[i].least || rows[i].value > max_value)
             return fail(PLUMB_EVALUE, "%s is %lld, wanted %lld to %lld", rows[i].name,
-                        (long long)rows[i].value, (long long)rows[i].least, (long long)most);
-    if (o->first < 0) return fail(PLUMB_EVALUE, "first is %lld", (long long)o->first);
-    const int64_t shape[] = {o->ahead + 1,       o->batch,           o->window,
-                             s->world_opt.image, s->world_opt.image, w->channels + 16 * w->n};
+                        (long long)rows[i].value, (long long)rows[i].least, (long long)max_value);
+    if (options->first < 0) return fail(PLUMB_EVALUE, "first is %lld", (long long)options->first);
+    const int64_t shape[] = {options->ahead + 1,
+                             options->batch,
+                             options->window,
+                             loader->world_options.image,
+                             loader->world_options.image,
+                             info->channels + 16 * info->n};
     int64_t count;
-    if (s->world_opt.image < 1 || !array_count_checked(&count, shape, 6, 8))
+    if (loader->world_options.image < 1 || !array_count_checked(&count, shape, 6, 8))
         return fail(PLUMB_EVALUE, "so large a batch does not fit into any memory");
-    // What the world itself refuses is better refused here than by the first batch.
+    // Simulate one frame, so that options the world rejects fail here and not in the first batch.
     double time;
-    plumb_world_options opt = s->world_opt;
-    if (!opt.reject_steps) opt.reject_steps = 1;
-    return plumb_world_simulate(&(plumb_world_item){.time = &time}, s->world, o->seed, o->first, 1,
-                                &opt);
+    plumb_world_options world_options = loader->world_options;
+    if (!world_options.reject_steps) world_options.reject_steps = 1;
+    return plumb_world_simulate(&(plumb_world_item){.time = &time}, loader->world, options->seed,
+                                options->first, 1, &world_options);
 }
 
-static plumb_status make_ring(plumb_loader *s, const plumb_world_info *w)
+static plumb_status alloc_ring(plumb_loader *loader, const plumb_world_info *info)
 {
-    const plumb_loader_options *o = &s->opt;
-    s->frame_size = o->window * s->world_opt.image * s->world_opt.image * w->channels;
-    s->state_size = o->window * 2 * w->n;
-    s->canonical_size = o->window * 2 * w->canonical_n;
-    s->places = o->ahead + 1;
-    s->ring = ARENA_ALLOC(&s->mem, place, s->places);
-    bool whole = s->ring;
-    for (int64_t i = 0; i < s->places && whole; i++) {
-        place *p = &s->ring[i];
-        p->frames = ARENA_ALLOC(&s->mem, uint8_t, o->batch * s->frame_size);
-        whole = p->frames;
-        if (!o->states || !whole) continue;
-        p->state = ARENA_ALLOC(&s->mem, double, o->batch * s->state_size);
-        p->canonical = ARENA_ALLOC(&s->mem, double, o->batch * s->canonical_size);
-        p->time = ARENA_ALLOC(&s->mem, double, o->batch * o->window);
-        whole = p->state && p->canonical && p->time;
+    const plumb_loader_options *options = &loader->options;
+    loader->frame_size = options->window * loader->world_options.image *
+                         loader->world_options.image * info->channels;
+    loader->state_size = options->window * 2 * info->n;
+    loader->canonical_size = options->window * 2 * info->canonical_n;
+    loader->ring_size = options->ahead + 1;
+    loader->ring = ARENA_ALLOC(&loader->mem, batch_buffer, loader->ring_size);
+    bool complete = loader->ring;
+    for (int64_t i = 0; i < loader->ring_size && complete; i++) {
+        batch_buffer *buffer = &loader->ring[i];
+        buffer->frames = ARENA_ALLOC(&loader->mem, uint8_t, options->batch * loader->frame_size);
+        complete = buffer->frames;
+        if (!options->states || !complete) continue;
+        buffer->state = ARENA_ALLOC(&loader->mem, double, options->batch * loader->state_size);
+        buffer->canonical =
+            ARENA_ALLOC(&loader->mem, double, options->batch * loader->canonical_size);
+        buffer->time = ARENA_ALLOC(&loader->mem, double, options->batch * options->window);
+        complete = buffer->state && buffer->canonical && buffer->time;
     }
-    return whole ? PLUMB_OK : PLUMB_EMEMORY;
+    return complete ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status start(plumb_loader *s)
+static plumb_status start_workers(plumb_loader *loader)
 {
-    int threads = s->opt.threads > 0 ? s->opt.threads : parallel_threads();
+    int threads = loader->options.threads > 0 ? loader->options.threads : parallel_threads();
     if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
     for (int i = 0; i < threads; i++) {
-        if (pthread_create(&s->handle[i], NULL, serve, s)) break; // fewer do the work
-        s->threads++;
+        if (pthread_create(&loader->thread_handles[i], NULL, run_worker, loader))
+            break; // go on with fewer threads
+        loader->threads++;
     }
-    return s->threads ? PLUMB_OK : fail(PLUMB_EMEMORY, "no thread for a stream can be had");
+    return loader->threads ? PLUMB_OK : fail(PLUMB_EMEMORY, "no thread for a stream can be had");
 }
 
 plumb_status plumb_loader_open(plumb_loader **out, const plumb_world *world,
-                               const plumb_loader_options *opt)
+                               const plumb_loader_options *options)
 {
-    plumb_loader *s = calloc(1, sizeof *s);
-    if (!s) return fail(PLUMB_EMEMORY, "no memory for a stream");
-    const plumb_world_info *w = plumb_world_get_info(world);
-    s->world = world;
-    s->opt = plumb_loader_defaults();
-    s->world_opt = plumb_world_defaults();
-    plumb_status st = options_resolve(&s->opt, sizeof s->opt, opt, "plumb_loader_options");
+    plumb_loader *loader = calloc(1, sizeof *loader);
+    if (!loader) return fail(PLUMB_EMEMORY, "no memory for a stream");
+    const plumb_world_info *info = plumb_world_get_info(world);
+    loader->world = world;
+    loader->options = plumb_loader_defaults();
+    loader->world_options = plumb_world_defaults();
+    plumb_status st =
+        options_resolve(&loader->options, sizeof loader->options, options, "plumb_loader_options");
     if (!st)
-        st = options_resolve(&s->world_opt, sizeof s->world_opt, s->opt.world,
-                             "plumb_world_options");
-    if (!s->opt.steps) s->opt.steps = s->opt.window;
-    if (!s->world_opt.image) s->world_opt.image = w->height;
-    // A trajectory is judged by all of its length, wherever its window is.
-    if (!s->world_opt.reject_steps) s->world_opt.reject_steps = s->opt.steps;
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->room, NULL);
-    pthread_cond_init(&s->ready, NULL);
-    if (!st) st = check(s, w);
-    if (!st) st = make_ring(s, w);
-    if (!st) st = start(s);
-    if (st) plumb_loader_close(s);
-    else *out = s;
+        st = options_resolve(&loader->world_options, sizeof loader->world_options,
+                             loader->options.world, "plumb_world_options");
+    if (!loader->options.steps) loader->options.steps = loader->options.window;
+    if (!loader->world_options.image) loader->world_options.image = info->height;
+    // The rule that rejects a trajectory covers its whole length, wherever its window is.
+    if (!loader->world_options.reject_steps)
+        loader->world_options.reject_steps = loader->options.steps;
+    pthread_mutex_init(&loader->lock, NULL);
+    pthread_cond_init(&loader->space_free, NULL);
+    pthread_cond_init(&loader->batch_ready, NULL);
+    if (!st) st = check_options(loader, info);
+    if (!st) st = alloc_ring(loader, info);
+    if (!st) st = start_workers(loader);
+    if (st) plumb_loader_close(loader);
+    else *out = loader;
     return st;
 }
 
-plumb_status plumb_loader_next(plumb_loader_batch *out, plumb_loader *s)
+plumb_status plumb_loader_next(plumb_loader_batch *out, plumb_loader *loader)
 {
-    pthread_mutex_lock(&s->lock);
-    if (s->given) s->ring[(s->given - 1) % s->places].done = 0; // the one before is given back
-    const int64_t index = s->given++;
-    pthread_cond_broadcast(&s->room);
-    place *p = &s->ring[index % s->places];
-    while (p->done < s->opt.batch && !s->error.status) pthread_cond_wait(&s->ready, &s->lock);
-    const plumb_status st = s->error.status;
-    pthread_mutex_unlock(&s->lock);
-    if (st) return task_error_raise(&s->error); // written once, before it is read
+    pthread_mutex_lock(&loader->lock);
+    if (loader->batches_taken)
+        loader->ring[(loader->batches_taken - 1) % loader->ring_size].items_done =
+            0; // release the previous batch
+    const int64_t index = loader->batches_taken++;
+    pthread_cond_broadcast(&loader->space_free);
+    batch_buffer *buffer = &loader->ring[index % loader->ring_size];
+    while (buffer->items_done < loader->options.batch && !loader->error.status)
+        pthread_cond_wait(&loader->batch_ready, &loader->lock);
+    const plumb_status st = loader->error.status;
+    pthread_mutex_unlock(&loader->lock);
+    if (st) return task_error_raise(&loader->error); // written once, before it is read
     *out = (plumb_loader_batch){.index = index,
-                                .frames = p->frames,
-                                .state = p->state,
-                                .canonical = p->canonical,
-                                .time = p->time};
+                                .frames = buffer->frames,
+                                .state = buffer->state,
+                                .canonical = buffer->canonical,
+                                .time = buffer->time};
     return PLUMB_OK;
 }
 
-void plumb_loader_close(plumb_loader *s)
+void plumb_loader_close(plumb_loader *loader)
 {
-    if (!s) return;
-    pthread_mutex_lock(&s->lock);
-    s->ended = true;
-    pthread_cond_broadcast(&s->room);
-    pthread_mutex_unlock(&s->lock);
-    for (int i = 0; i < s->threads; i++) pthread_join(s->handle[i], NULL);
-    pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->room);
-    pthread_cond_destroy(&s->ready);
-    arena mem = s->mem;
+    if (!loader) return;
+    pthread_mutex_lock(&loader->lock);
+    loader->ended = true;
+    pthread_cond_broadcast(&loader->space_free);
+    pthread_mutex_unlock(&loader->lock);
+    for (int i = 0; i < loader->threads; i++) pthread_join(loader->thread_handles[i], NULL);
+    pthread_mutex_destroy(&loader->lock);
+    pthread_cond_destroy(&loader->space_free);
+    pthread_cond_destroy(&loader->batch_ready);
+    arena mem = loader->mem;
     arena_clear(&mem);
-    free(s);
+    free(loader);
 }

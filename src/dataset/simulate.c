@@ -39,7 +39,7 @@ static plumb_status list_fields(simulate_job *j, bool published)
 {
     const plumb_world_info *w = j->facts;
     const int64_t t = j->steps;
-    if (w->parameter_count > ITEM_PIPELINE_FIELDS - 16)
+    if (w->parameter_count > ITEM_PIPELINE_MAX_FIELDS - 16)
         return fail(PLUMB_EVALUE, "%s has too many parameters", w->name);
     item_pipeline_add_field(&j->line, "frames", PLUMB_UINT8, 4,
                             (int64_t[]){t, j->opt.image, j->opt.image, w->channels});
@@ -64,11 +64,11 @@ static plumb_status make_items(simulate_job *j)
 {
     const int64_t size = plumb_world_parameter_size(j->world);
     arena *mem = &j->line.mem;
-    j->items = ARENA_ALLOC(mem, item, j->line.slots);
+    j->items = ARENA_ALLOC(mem, item, j->line.item_capacity);
     if (!j->items) return PLUMB_EMEMORY;
-    for (int64_t k = 0; k < j->line.slots; k++) {
+    for (int64_t k = 0; k < j->line.item_capacity; k++) {
         item *one = &j->items[k];
-        const void **data = j->line.slot[k].data;
+        const void **data = j->line.items[k].data;
         void *place[FIRST_PARAMETER];
         for (int i = FRAMES; i <= TIME; i++) {
             data[i] = place[i] = arena_alloc(mem, (int64_t)writer_bytes(&j->line.field[i]), 1);

@@ -43,10 +43,10 @@ static void list_fields(room_job *j)
 static plumb_status make_items(room_job *j)
 {
     const bool probe = j->facts->concept;
-    j->items = ARENA_ALLOC(&j->line.mem, plumb_room_item, j->line.slots);
+    j->items = ARENA_ALLOC(&j->line.mem, plumb_room_item, j->line.item_capacity);
     if (!j->items) return PLUMB_EMEMORY;
-    for (int64_t k = 0; k < j->line.slots; k++) {
-        const void **data = j->line.slot[k].data;
+    for (int64_t k = 0; k < j->line.item_capacity; k++) {
+        const void **data = j->line.items[k].data;
         void *place[CONCEPT];
         for (int i = FRAMES; i <= CUT_OR_BLOCKS; i++) {
             const int64_t bytes = (int64_t)writer_bytes(&j->line.field[i]);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Chooses the format of a dataset file by its suffix and passes items to it.
 #define _GNU_SOURCE
 #include "dataset/writer.h"
 
@@ -17,7 +18,7 @@
 
 static const writer_format *const formats[] = {&writer_npz, &writer_h5, &writer_hdf5,
                                                &writer_tfrecord};
-enum { FORMATS = sizeof formats / sizeof *formats };
+enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
 void plumb_dataset_write_options_init(plumb_dataset_write_options *options, size_t size)
 {
@@ -30,37 +31,38 @@ size_t writer_bytes(const writer_field *field)
     return (size_t)plumb_array_count(&field->array) * plumb_dtype_size(field->array.dtype);
 }
 
-plumb_array writer_full_array(const writer *w, const writer_field *field)
+plumb_array writer_full_array(const dataset_writer *writer, const writer_field *field)
 {
     plumb_array whole = field->array;
     if (field->shared) return whole;
     whole.ndim++;
     for (int i = whole.ndim - 1; i > 0; i--) whole.shape[i] = field->array.shape[i - 1];
-    whole.shape[0] = w->items;
+    whole.shape[0] = writer->items;
     return whole;
 }
 
-static plumb_status copy_fields(writer *w, const writer_field *fields, int64_t count)
+// Copies names and shared data, and checks that each array of the file has a valid size.
+static plumb_status copy_fields(dataset_writer *writer, const writer_field *fields, int64_t count)
 {
-    w->field = ARENA_ALLOC(&w->mem, writer_field, count);
-    if (!w->field) return PLUMB_EMEMORY;
-    w->fields = count;
+    writer->field = ARENA_ALLOC(&writer->mem, writer_field, count);
+    if (!writer->field) return PLUMB_EMEMORY;
+    writer->field_count = count;
     for (int64_t i = 0; i < count; i++) {
-        writer_field *f = &w->field[i];
-        *f = fields[i];
+        writer_field *field = &writer->field[i];
+        *field = fields[i];
         int64_t total;
-        const plumb_array whole = writer_full_array(w, f);
-        if (f->array.ndim >= PLUMB_MAX_DIMS ||
+        const plumb_array whole = writer_full_array(writer, field);
+        if (field->array.ndim >= PLUMB_MAX_DIMS ||
             !array_count_checked(&total, whole.shape, whole.ndim, 8))
             return fail(PLUMB_EVALUE, "%s: \"%s\" of %lld items is more than a file can hold",
-                        w->path, f->name, (long long)w->items);
-        f->name = arena_strdup(&w->mem, f->name);
-        if (!f->name) return PLUMB_EMEMORY;
-        if (!f->shared) continue;
-        void *copy = arena_alloc(&w->mem, (int64_t)writer_bytes(f), 1);
+                        writer->path, field->name, (long long)writer->items);
+        field->name = arena_strdup(&writer->mem, field->name);
+        if (!field->name) return PLUMB_EMEMORY;
+        if (!field->shared) continue;
+        void *copy = arena_alloc(&writer->mem, (int64_t)writer_bytes(field), 1);
         if (!copy) return PLUMB_EMEMORY;
-        memcpy(copy, fields[i].array.data, writer_bytes(f));
-        f->array.data = copy;
+        memcpy(copy, fields[i].array.data, writer_bytes(field));
+        field->array.data = copy;
     }
     return PLUMB_OK;
 }
@@ -72,75 +74,77 @@ static bool has_field(const writer_field *fields, int64_t count, const char *nam
     return false;
 }
 
-plumb_status writer_open(writer **out, const char *path, const writer_field *fields, int64_t count,
-                         int64_t items, const plumb_dataset_write_options *opt)
+plumb_status writer_open(dataset_writer **out, const char *path, const writer_field *fields,
+                         int64_t count, int64_t items, const plumb_dataset_write_options *options)
 {
     const writer_format *format = NULL;
     const size_t length = strlen(path);
-    for (int i = 0; i < FORMATS; i++) {
+    for (int i = 0; i < FORMAT_COUNT; i++) {
         const size_t suffix = strlen(formats[i]->suffix);
         if (length > suffix && !strcasecmp(path + length - suffix, formats[i]->suffix))
             format = formats[i];
     }
-    plumb_dataset_write_options chosen = plumb_dataset_write_defaults();
-    const plumb_status resolved =
-        options_resolve(&chosen, sizeof chosen, opt, "plumb_dataset_write_options");
+    plumb_dataset_write_options resolved_options = plumb_dataset_write_defaults();
+    const plumb_status resolved = options_resolve(&resolved_options, sizeof resolved_options,
+                                                  options, "plumb_dataset_write_options");
     if (resolved) return resolved;
-    const bool room = has_field(fields, count, "mask") && has_field(fields, count, "camera_pose");
-    if (chosen.published && room && (format == &writer_tfrecord || tfrecord_shards_is_name(path)))
+    const bool is_room =
+        has_field(fields, count, "mask") && has_field(fields, count, "camera_pose");
+    if (resolved_options.published && is_room &&
+        (format == &writer_tfrecord || tfrecord_shards_is_name(path)))
         format = &writer_physical;
     if (!format)
         return fail(PLUMB_EFILE, "%s: the name ends in none of .npz, .h5, .hdf5, .tfrecord", path);
     if (items < 1 || count < 1)
         return fail(PLUMB_EVALUE, "%s: no %s to write", path, items < 1 ? "item" : "array");
-    if (!chosen.replace && access(path, F_OK) == 0)
+    if (!resolved_options.replace && access(path, F_OK) == 0)
         return fail(PLUMB_EFILE, "%s: is there already; --force replaces it", path);
-    writer *w = calloc(1, sizeof *w);
-    if (!w) return fail(PLUMB_EMEMORY, "%s: no memory to write it", path);
-    w->format = format;
-    w->items = items;
-    w->opt = chosen;
-    w->path = arena_strdup(&w->mem, path);
-    plumb_status st = w->path ? copy_fields(w, fields, count) : PLUMB_EMEMORY;
-    if (!st) st = format->open(&w->state, w);
-    if (st) writer_discard(w);
-    else *out = w;
+    dataset_writer *writer = calloc(1, sizeof *writer);
+    if (!writer) return fail(PLUMB_EMEMORY, "%s: no memory to write it", path);
+    writer->format = format;
+    writer->items = items;
+    writer->options = resolved_options;
+    writer->path = arena_strdup(&writer->mem, path);
+    plumb_status st = writer->path ? copy_fields(writer, fields, count) : PLUMB_EMEMORY;
+    if (!st) st = format->open(&writer->state, writer);
+    if (st) writer_discard(writer);
+    else *out = writer;
     return st;
 }
 
-plumb_status writer_pack(buffer *out, const writer *w, const void *const *data)
+plumb_status writer_pack(buffer *out, const dataset_writer *writer, const void *const *data)
 {
     buffer_reset(out);
-    return w->format->pack ? w->format->pack(out, w, data) : PLUMB_OK;
+    return writer->format->pack ? writer->format->pack(out, writer, data) : PLUMB_OK;
 }
 
-plumb_status writer_append(writer *w, const void *const *data, const buffer *packed)
+plumb_status writer_append(dataset_writer *writer, const void *const *data, const buffer *packed)
 {
-    const plumb_status st = w->format->put(w, data, packed);
-    if (!st) w->done++;
+    const plumb_status st = writer->format->append(writer, data, packed);
+    if (!st) writer->appended++;
     return st;
 }
 
-static void writer_end(writer *w)
+static void free_writer(dataset_writer *writer)
 {
-    arena mem = w->mem;
+    arena mem = writer->mem;
     arena_clear(&mem);
-    free(w);
+    free(writer);
 }
 
-plumb_status writer_commit(writer *w)
+plumb_status writer_commit(dataset_writer *writer)
 {
-    const plumb_status st = w->format->commit(w);
-    w->format->close(w);
-    writer_end(w);
+    const plumb_status st = writer->format->commit(writer);
+    writer->format->close(writer);
+    free_writer(writer);
     return st;
 }
 
-void writer_discard(writer *w)
+void writer_discard(dataset_writer *writer)
 {
-    if (!w) return;
-    if (w->state) w->format->close(w);
-    writer_end(w);
+    if (!writer) return;
+    if (writer->state) writer->format->close(writer);
+    free_writer(writer);
 }
 
 plumb_status writer_temp_file(int *fd, const char *path)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// HDF5 item by item. Without compression plumb-h5 makes the file with room for every array and says
-// where it is, and the numbers go there without HDF5. Compressed, chunks have to pass through HDF5:
-// items gather in a scratch file, which plumb-h5 gets in place of shared memory at the end.
+// Writes HDF5 item by item. Without compression, plumb-h5 creates the file with space for every
+// array and returns the positions; the values are then written there without HDF5. Compressed
+// chunks must go through HDF5: the items are collected in a temporary file, which plumb-h5 gets at
+// the end in place of shared memory.
 #define _GNU_SOURCE
 #include <string.h>
 #include <sys/stat.h>
@@ -13,136 +14,145 @@
 #include "io/hdf5/client.h"
 #include "io/hdf5/process.h"
 
-typedef struct state {
+typedef struct hdf5_state {
     output_file file;
-    int memory;     // the request
-    uint64_t *next; // where the next item of each array goes: in the file, or in the request
-    uint64_t bytes; // of the request
-} state;
+    int memory;     // descriptor of the request
+    uint64_t *next; // position of the next item of each array, in the file or in the request
+    uint64_t bytes; // size of the request
+} hdf5_state;
 
-// Request, entries, then every name, and behind each room for its array if it goes there.
-static plumb_status compose(writer *w)
+// Writes the request, the entries, and the names. With compression each name is followed by space
+// for its array.
+static plumb_status compose_request(dataset_writer *writer)
 {
-    state *s = w->state;
-    uint64_t at = HDF5_PROTOCOL_BODY + (uint64_t)w->fields * sizeof(hdf5_entry);
+    hdf5_state *hdf5 = writer->state;
+    uint64_t at = HDF5_PROTOCOL_BODY + (uint64_t)writer->field_count * sizeof(hdf5_entry);
     plumb_status st = PLUMB_OK;
-    for (int64_t i = 0; i < w->fields && !st; i++) {
-        const writer_field *f = &w->field[i];
-        const plumb_array whole = writer_full_array(w, f);
-        const size_t name = strlen(f->name) + 1;
-        hdf5_entry e = {.dtype = whole.dtype, .ndim = (uint32_t)whole.ndim, .name = at};
-        memcpy(e.shape, whole.shape, (size_t)whole.ndim * sizeof *e.shape);
-        e.data = (e.name + name + 63) / 64 * 64;
-        at = e.data;
-        if (w->opt.compress) at += writer_bytes(f) * (f->shared ? 1 : (uint64_t)w->items);
-        s->next[i] = e.data;
-        st = writer_write_at(s->memory, HDF5_PROTOCOL_BODY + (uint64_t)i * sizeof e, &e, sizeof e,
-                             w->path);
-        if (!st) st = writer_write_at(s->memory, e.name, f->name, name, w->path);
+    for (int64_t i = 0; i < writer->field_count && !st; i++) {
+        const writer_field *field = &writer->field[i];
+        const plumb_array whole = writer_full_array(writer, field);
+        const size_t name_size = strlen(field->name) + 1;
+        hdf5_entry entry = {.dtype = whole.dtype, .ndim = (uint32_t)whole.ndim, .name = at};
+        memcpy(entry.shape, whole.shape, (size_t)whole.ndim * sizeof *entry.shape);
+        entry.data = (entry.name + name_size + 63) / 64 * 64;
+        at = entry.data;
+        if (writer->options.compress)
+            at += writer_bytes(field) * (field->shared ? 1 : (uint64_t)writer->items);
+        hdf5->next[i] = entry.data;
+        st = writer_write_at(hdf5->memory, HDF5_PROTOCOL_BODY + (uint64_t)i * sizeof entry, &entry,
+                             sizeof entry, writer->path);
+        if (!st)
+            st = writer_write_at(hdf5->memory, entry.name, field->name, name_size, writer->path);
     }
-    const hdf5_request request = {HDF5_PROTOCOL_REQUEST, (uint64_t)w->fields, w->opt.compress, at};
-    if (!st) st = writer_write_at(s->memory, 0, &request, sizeof request, w->path);
-    s->bytes = at;
-    if (!st && ftruncate(s->memory, (off_t)at))
-        st = fail(PLUMB_EFILE, "%s: cannot be written: no room for its %llu bytes", w->path,
+    const hdf5_request request = {HDF5_PROTOCOL_REQUEST, (uint64_t)writer->field_count,
+                                  writer->options.compress, at};
+    if (!st) st = writer_write_at(hdf5->memory, 0, &request, sizeof request, writer->path);
+    hdf5->bytes = at;
+    if (!st && ftruncate(hdf5->memory, (off_t)at))
+        st = fail(PLUMB_EFILE, "%s: cannot be written: no room for its %llu bytes", writer->path,
                   (unsigned long long)at);
     return st;
 }
 
-static plumb_status run(writer *w, const char *verb)
+// Runs plumb-h5 on the request and checks its reply.
+static plumb_status run_helper(dataset_writer *writer, const char *verb)
 {
-    state *s = w->state;
-    const double seconds = 60 + (double)s->bytes / 1e6;
-    plumb_status st =
-        hdf5_process_run(verb, NULL, fileno(s->file.stream), s->memory, seconds, w->path);
+    hdf5_state *hdf5 = writer->state;
+    const double seconds = 60 + (double)hdf5->bytes / 1e6;
+    plumb_status st = hdf5_process_run(verb, NULL, fileno(hdf5->file.stream), hdf5->memory, seconds,
+                                       writer->path);
     hdf5_reply reply;
-    if (!st && pread(s->memory, &reply, sizeof reply, 0) != (ssize_t)sizeof reply)
-        st = fail(PLUMB_EFILE, "%s: the HDF5 writer said nothing", w->path);
-    return st ? st : hdf5_client_check_written(&reply, w->path);
+    if (!st && pread(hdf5->memory, &reply, sizeof reply, 0) != (ssize_t)sizeof reply)
+        st = fail(PLUMB_EFILE, "%s: the HDF5 writer said nothing", writer->path);
+    return st ? st : hdf5_client_check_written(&reply, writer->path);
 }
 
-// Asks where the arrays go, and looks whether that is inside the file.
-static plumb_status reserve(writer *w)
+// Gets the positions of the arrays and checks that they are inside the file.
+static plumb_status reserve_space(dataset_writer *writer)
 {
-    state *s = w->state;
-    plumb_status st = run(w, "reserve");
-    struct stat about;
-    if (!st && fstat(fileno(s->file.stream), &about))
-        st = fail(PLUMB_EFILE, "%s: cannot be written", w->path);
-    for (int64_t i = 0; i < w->fields && !st; i++) {
-        hdf5_entry e;
-        const writer_field *f = &w->field[i];
-        const uint64_t bytes = writer_bytes(f) * (f->shared ? 1 : (uint64_t)w->items);
-        const off_t at = (off_t)(HDF5_PROTOCOL_BODY + (uint64_t)i * sizeof e);
-        if (pread(s->memory, &e, sizeof e, at) != (ssize_t)sizeof e ||
-            (bytes && (!e.data || e.data > (uint64_t)about.st_size ||
-                       bytes > (uint64_t)about.st_size - e.data)))
-            st = fail(PLUMB_EFILE, "%s: the HDF5 writer left no room for \"%s\"", w->path, f->name);
-        s->next[i] = e.data;
+    hdf5_state *hdf5 = writer->state;
+    plumb_status st = run_helper(writer, "reserve");
+    struct stat info;
+    if (!st && fstat(fileno(hdf5->file.stream), &info))
+        st = fail(PLUMB_EFILE, "%s: cannot be written", writer->path);
+    for (int64_t i = 0; i < writer->field_count && !st; i++) {
+        hdf5_entry entry;
+        const writer_field *field = &writer->field[i];
+        const uint64_t bytes = writer_bytes(field) * (field->shared ? 1 : (uint64_t)writer->items);
+        const off_t at = (off_t)(HDF5_PROTOCOL_BODY + (uint64_t)i * sizeof entry);
+        if (pread(hdf5->memory, &entry, sizeof entry, at) != (ssize_t)sizeof entry ||
+            (bytes && (!entry.data || entry.data > (uint64_t)info.st_size ||
+                       bytes > (uint64_t)info.st_size - entry.data)))
+            st = fail(PLUMB_EFILE, "%s: the HDF5 writer left no room for \"%s\"", writer->path,
+                      field->name);
+        hdf5->next[i] = entry.data;
     }
     return st;
 }
 
-static int target(const writer *w)
+// The file that items are written to.
+static int get_target(const dataset_writer *writer)
 {
-    const state *s = w->state;
-    return w->opt.compress ? s->memory : fileno(s->file.stream);
+    const hdf5_state *hdf5 = writer->state;
+    return writer->options.compress ? hdf5->memory : fileno(hdf5->file.stream);
 }
 
-static plumb_status h5_begin(void **out, writer *w)
+static plumb_status open_hdf5(void **out, dataset_writer *writer)
 {
-    if (!hdf5_client_available()) return hdf5_process_run("write", NULL, -1, -1, 0, w->path);
-    for (int64_t i = 0; i < w->fields; i++)
-        if (!w->field[i].name[0])
-            return fail(PLUMB_EVALUE, "%s: an array in HDF5 needs a name", w->path);
-    state *s = ARENA_ALLOC(&w->mem, state, 1);
-    if (!s) return PLUMB_EMEMORY;
-    s->memory = -1;
-    s->next = ARENA_ALLOC(&w->mem, uint64_t, w->fields);
-    if (!s->next) return PLUMB_EMEMORY;
-    plumb_status st = output_file_open(&s->file, w->path);
+    if (!hdf5_client_available()) return hdf5_process_run("write", NULL, -1, -1, 0, writer->path);
+    for (int64_t i = 0; i < writer->field_count; i++)
+        if (!writer->field[i].name[0])
+            return fail(PLUMB_EVALUE, "%s: an array in HDF5 needs a name", writer->path);
+    hdf5_state *hdf5 = ARENA_ALLOC(&writer->mem, hdf5_state, 1);
+    if (!hdf5) return PLUMB_EMEMORY;
+    hdf5->memory = -1;
+    hdf5->next = ARENA_ALLOC(&writer->mem, uint64_t, writer->field_count);
+    if (!hdf5->next) return PLUMB_EMEMORY;
+    plumb_status st = output_file_open(&hdf5->file, writer->path);
     if (st) return st;
-    *out = s;
-    st = w->opt.compress ? writer_temp_file(&s->memory, w->path)
-                         : hdf5_process_memory(&s->memory, w->path);
-    if (!st) st = compose(w);
-    if (!st && !w->opt.compress) st = reserve(w);
-    for (int64_t i = 0; i < w->fields && !st; i++) {
-        const writer_field *f = &w->field[i];
-        if (f->shared)
-            st = writer_write_at(target(w), s->next[i], f->array.data, writer_bytes(f), w->path);
+    *out = hdf5;
+    st = writer->options.compress ? writer_temp_file(&hdf5->memory, writer->path)
+                                  : hdf5_process_memory(&hdf5->memory, writer->path);
+    if (!st) st = compose_request(writer);
+    if (!st && !writer->options.compress) st = reserve_space(writer);
+    for (int64_t i = 0; i < writer->field_count && !st; i++) {
+        const writer_field *field = &writer->field[i];
+        if (field->shared)
+            st = writer_write_at(get_target(writer), hdf5->next[i], field->array.data,
+                                 writer_bytes(field), writer->path);
     }
     return st;
 }
 
-static plumb_status h5_put(writer *w, const void *const *data, const buffer *packed)
+static plumb_status append_hdf5(dataset_writer *writer, const void *const *data,
+                                const buffer *packed)
 {
     (void)packed;
-    state *s = w->state;
+    hdf5_state *hdf5 = writer->state;
     plumb_status st = PLUMB_OK;
-    for (int64_t i = 0; i < w->fields && !st; i++) {
-        if (w->field[i].shared) continue;
-        const size_t bytes = writer_bytes(&w->field[i]);
-        st = writer_write_at(target(w), s->next[i], data[i], bytes, w->path);
-        s->next[i] += bytes;
+    for (int64_t i = 0; i < writer->field_count && !st; i++) {
+        if (writer->field[i].shared) continue;
+        const size_t bytes = writer_bytes(&writer->field[i]);
+        st = writer_write_at(get_target(writer), hdf5->next[i], data[i], bytes, writer->path);
+        hdf5->next[i] += bytes;
     }
     return st;
 }
 
-static plumb_status h5_commit(writer *w)
+static plumb_status commit_hdf5(dataset_writer *writer)
 {
-    state *s = w->state;
-    const plumb_status st = w->opt.compress ? run(w, "write") : PLUMB_OK;
-    return st ? st : output_file_commit(&s->file);
+    hdf5_state *hdf5 = writer->state;
+    const plumb_status st = writer->options.compress ? run_helper(writer, "write") : PLUMB_OK;
+    return st ? st : output_file_commit(&hdf5->file);
 }
 
-static void h5_end(writer *w)
+static void close_hdf5(dataset_writer *writer)
 {
-    state *s = w->state;
-    if (s->memory >= 0) close(s->memory);
-    s->memory = -1;
-    output_file_discard(&s->file);
+    hdf5_state *hdf5 = writer->state;
+    if (hdf5->memory >= 0) close(hdf5->memory);
+    hdf5->memory = -1;
+    output_file_discard(&hdf5->file);
 }
 
-const writer_format writer_h5 = {".h5", h5_begin, NULL, h5_put, h5_commit, h5_end};
-const writer_format writer_hdf5 = {".hdf5", h5_begin, NULL, h5_put, h5_commit, h5_end};
+const writer_format writer_h5 = {".h5", open_hdf5, NULL, append_hdf5, commit_hdf5, close_hdf5};
+const writer_format writer_hdf5 = {".hdf5", open_hdf5, NULL, append_hdf5, commit_hdf5, close_hdf5};

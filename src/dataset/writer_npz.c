@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Sizes are known before the first item, so every member has its place in the file from the start:
-// an item goes to as many places as there are arrays, and the checksums, which grow with the
-// items, are filled in at the end. Deflated members have no place yet; each grows in a scratch file
-// of its own and is copied at the end.
+// Writes .npz item by item. All sizes are known before the first item, so every uncompressed member
+// has its position in the file from the start. Each item is written to one position per array, and
+// the headers with the checksums are written at the end. A compressed member has no known size: it
+// is written to a temporary file of its own, which is copied at the end.
 #define _GNU_SOURCE
 #include <string.h>
 #include <unistd.h>
@@ -14,231 +14,253 @@
 #include "io/npy.h"
 #include "io/zip_directory.h"
 
-enum { LOCAL = 30, EXTRA = 20, ENTRY = 46, ENTRY_EXTRA = 28, PIECE = 1 << 16 };
+enum {
+    LOCAL_SIZE = 30,
+    EXTRA_SIZE = 20,
+    ENTRY_SIZE = 46,
+    ENTRY_EXTRA_SIZE = 28,
+    CHUNK_SIZE = 1 << 16
+};
 
-typedef struct member {
-    const char *name; // with .npy
-    uint64_t size, packed;
-    uint64_t offset; // of the local header
-    uint64_t at;     // where the next bytes go
+typedef struct npz_member {
+    const char *name;      // with .npy
+    uint64_t size, packed; // uncompressed and compressed bytes
+    uint64_t offset;       // of the local header
+    uint64_t position;     // of the next bytes
     uint32_t crc;
-    int scratch; // deflated: the file it grows in
-    deflate_writer *sink;
-    const char *path; // for the sink's messages
-} member;
+    int scratch;             // compressed: descriptor of the temporary file
+    deflate_writer *deflate; // compressed, else NULL
+    const char *path;        // for messages
+} npz_member;
 
-typedef struct state {
+typedef struct npz_state {
     output_file file;
-    member *member;
-} state;
+    npz_member *member;
+} npz_state;
 
-// ---- numbers as zip has them ----
+// ---- zip headers ----
 
-static unsigned char *put(unsigned char *at, uint64_t value, int bytes)
+// Appends a little-endian number.
+static unsigned char *put_number(unsigned char *at, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++) *at++ = (unsigned char)(value >> 8 * i);
     return at;
 }
 
-// The local header; sizes always stand in the zip64 field, as NumPy's do.
-static size_t compose_local(unsigned char *out, const member *m, bool deflated)
+// The local header. Sizes are always in the zip64 field, as in NumPy.
+static size_t compose_local(unsigned char *out, const npz_member *member, bool deflated)
 {
-    const size_t name = strlen(m->name);
-    unsigned char *at = put(out, 0x04034b50, 4);
-    at = put(at, 45, 2);      // version that knows zip64
-    at = put(at, 1 << 11, 2); // the name is UTF-8
-    at = put(at, deflated ? ZIP_DIRECTORY_DEFLATED : ZIP_DIRECTORY_STORED, 2);
-    at = put(at, 0x00210000, 4); // 1 January 1980, as NumPy does: equal arrays make equal files
-    at = put(at, m->crc, 4);
-    at = put(at, 0xffffffff, 4);
-    at = put(at, 0xffffffff, 4);
-    at = put(at, name, 2);
-    at = put(at, EXTRA, 2);
-    memcpy(at, m->name, name);
-    at = put(at + name, 1, 2);
-    at = put(at, 16, 2);
-    at = put(at, m->size, 8);
-    at = put(at, m->packed, 8);
+    const size_t name = strlen(member->name);
+    unsigned char *at = put_number(out, 0x04034b50, 4);
+    at = put_number(at, 45, 2);      // version with zip64
+    at = put_number(at, 1 << 11, 2); // the name is UTF-8
+    at = put_number(at, deflated ? ZIP_DIRECTORY_DEFLATED : ZIP_DIRECTORY_STORED, 2);
+    at =
+        put_number(at, 0x00210000, 4); // 1 January 1980, as in NumPy: equal arrays make equal files
+    at = put_number(at, member->crc, 4);
+    at = put_number(at, 0xffffffff, 4);
+    at = put_number(at, 0xffffffff, 4);
+    at = put_number(at, name, 2);
+    at = put_number(at, EXTRA_SIZE, 2);
+    memcpy(at, member->name, name);
+    at = put_number(at + name, 1, 2);
+    at = put_number(at, 16, 2);
+    at = put_number(at, member->size, 8);
+    at = put_number(at, member->packed, 8);
     return (size_t)(at - out);
 }
 
-static size_t compose_entry(unsigned char *out, const member *m, bool deflated)
+// The entry of the directory.
+static size_t compose_entry(unsigned char *out, const npz_member *member, bool deflated)
 {
-    const size_t name = strlen(m->name);
-    unsigned char *at = put(out, 0x02014b50, 4);
-    at = put(at, 45 | 3 << 8, 2); // made on Unix
-    at = put(at, 45, 2);
-    at = put(at, 1 << 11, 2);
-    at = put(at, deflated ? ZIP_DIRECTORY_DEFLATED : ZIP_DIRECTORY_STORED, 2);
-    at = put(at, 0x00210000, 4);
-    at = put(at, m->crc, 4);
-    at = put(at, 0xffffffff, 4);
-    at = put(at, 0xffffffff, 4);
-    at = put(at, name, 2);
-    at = put(at, ENTRY_EXTRA, 2);
-    at = put(at, 0, 6); // no comment, first disk, binary
-    at = put(at, 0100644u << 16, 4);
-    at = put(at, 0xffffffff, 4);
-    memcpy(at, m->name, name);
-    at = put(at + name, 1, 2);
-    at = put(at, 24, 2);
-    at = put(at, m->size, 8);
-    at = put(at, m->packed, 8);
-    at = put(at, m->offset, 8);
+    const size_t name = strlen(member->name);
+    unsigned char *at = put_number(out, 0x02014b50, 4);
+    at = put_number(at, 45 | 3 << 8, 2); // made on Unix
+    at = put_number(at, 45, 2);
+    at = put_number(at, 1 << 11, 2);
+    at = put_number(at, deflated ? ZIP_DIRECTORY_DEFLATED : ZIP_DIRECTORY_STORED, 2);
+    at = put_number(at, 0x00210000, 4);
+    at = put_number(at, member->crc, 4);
+    at = put_number(at, 0xffffffff, 4);
+    at = put_number(at, 0xffffffff, 4);
+    at = put_number(at, name, 2);
+    at = put_number(at, ENTRY_EXTRA_SIZE, 2);
+    at = put_number(at, 0, 6); // no comment, first disk, binary
+    at = put_number(at, 0100644u << 16, 4);
+    at = put_number(at, 0xffffffff, 4);
+    memcpy(at, member->name, name);
+    at = put_number(at + name, 1, 2);
+    at = put_number(at, 24, 2);
+    at = put_number(at, member->size, 8);
+    at = put_number(at, member->packed, 8);
+    at = put_number(at, member->offset, 8);
     return (size_t)(at - out);
 }
 
+// The zip64 end record, its locator, and the end record.
 static size_t compose_end(unsigned char *out, int64_t count, uint64_t start, uint64_t size)
 {
-    unsigned char *at = put(out, 0x06064b50, 4);
-    at = put(at, 44, 8);
-    at = put(at, 45 | 45 << 16, 4);
-    at = put(at, 0, 8);
-    at = put(at, (uint64_t)count, 8);
-    at = put(at, (uint64_t)count, 8);
-    at = put(at, size, 8);
-    at = put(at, start, 8);
-    at = put(at, 0x07064b50, 4);
-    at = put(at, 0, 4);
-    at = put(at, start + size, 8);
-    at = put(at, 1, 4);
-    at = put(at, 0x06054b50, 4);
-    at = put(at, 0, 4);
-    at = put(at, 0xffff, 2);
-    at = put(at, 0xffff, 2);
-    at = put(at, 0xffffffff, 4);
-    at = put(at, 0xffffffff, 4);
-    at = put(at, 0, 2);
+    unsigned char *at = put_number(out, 0x06064b50, 4);
+    at = put_number(at, 44, 8);
+    at = put_number(at, 45 | 45 << 16, 4);
+    at = put_number(at, 0, 8);
+    at = put_number(at, (uint64_t)count, 8);
+    at = put_number(at, (uint64_t)count, 8);
+    at = put_number(at, size, 8);
+    at = put_number(at, start, 8);
+    at = put_number(at, 0x07064b50, 4);
+    at = put_number(at, 0, 4);
+    at = put_number(at, start + size, 8);
+    at = put_number(at, 1, 4);
+    at = put_number(at, 0x06054b50, 4);
+    at = put_number(at, 0, 4);
+    at = put_number(at, 0xffff, 2);
+    at = put_number(at, 0xffff, 2);
+    at = put_number(at, 0xffffffff, 4);
+    at = put_number(at, 0xffffffff, 4);
+    at = put_number(at, 0, 2);
     return (size_t)(at - out);
 }
 
 // ---- writing ----
 
-static bool to_scratch(void *context, const void *data, size_t bytes)
+// Receives the compressed bytes of a member.
+static bool write_scratch(void *context, const void *data, size_t bytes)
 {
-    member *m = context;
-    if (writer_write_at(m->scratch, m->packed, data, bytes, m->path)) return false;
-    m->packed += bytes;
+    npz_member *member = context;
+    if (writer_write_at(member->scratch, member->packed, data, bytes, member->path)) return false;
+    member->packed += bytes;
     return true;
 }
 
-// The next bytes of a member.
-static plumb_status feed(writer *w, member *m, const void *data, size_t bytes)
+// Writes the next bytes of a member.
+static plumb_status write_member(dataset_writer *writer, npz_member *member, const void *data,
+                                 size_t bytes)
 {
-    state *s = w->state;
-    m->crc = deflate_crc(m->crc, data, bytes);
-    m->at += bytes;
-    if (m->sink) return deflate_write(m->sink, data, bytes);
-    return writer_write_at(fileno(s->file.stream), m->at - bytes, data, bytes, w->path);
+    npz_state *npz = writer->state;
+    member->crc = deflate_crc(member->crc, data, bytes);
+    member->position += bytes;
+    if (member->deflate) return deflate_write(member->deflate, data, bytes);
+    return writer_write_at(fileno(npz->file.stream), member->position - bytes, data, bytes,
+                           writer->path);
 }
 
-static plumb_status begin_member(writer *w, member *m, const writer_field *f, uint64_t *end)
+// Reserves the space of a member and writes its .npy header, and the data if it is shared.
+static plumb_status begin_member(dataset_writer *writer, npz_member *member,
+                                 const writer_field *field, uint64_t *end)
 {
     unsigned char header[NPY_MAX_WRITTEN];
-    const plumb_array whole = writer_full_array(w, f);
-    const size_t head = npy_format_header(header, &whole), length = strlen(f->name);
-    if (length > 1000) return fail(PLUMB_EVALUE, "%s: a name of %zu bytes", w->path, length);
-    char *name = arena_alloc(&w->mem, (int64_t)length + 5, 1);
+    const plumb_array whole = writer_full_array(writer, field);
+    const size_t head = npy_format_header(header, &whole), length = strlen(field->name);
+    if (length > 1000) return fail(PLUMB_EVALUE, "%s: a name of %zu bytes", writer->path, length);
+    char *name = arena_alloc(&writer->mem, (int64_t)length + 5, 1);
     if (!name) return PLUMB_EMEMORY;
-    memcpy(name, f->name, length);
+    memcpy(name, field->name, length);
     memcpy(name + length, ".npy", 5);
-    *m = (member){.name = name, .offset = *end, .scratch = -1, .path = w->path};
-    m->size = head + writer_bytes(f) * (f->shared ? 1 : (uint64_t)w->items);
-    m->at = m->offset + LOCAL + length + 4 + EXTRA;
-    if (w->opt.compress) {
-        plumb_status st = writer_temp_file(&m->scratch, w->path);
-        if (!st) st = deflate_create(&m->sink, DEFLATE_RAW, to_scratch, m, w->path);
+    *member = (npz_member){.name = name, .offset = *end, .scratch = -1, .path = writer->path};
+    member->size = head + writer_bytes(field) * (field->shared ? 1 : (uint64_t)writer->items);
+    member->position = member->offset + LOCAL_SIZE + length + 4 + EXTRA_SIZE;
+    if (writer->options.compress) {
+        plumb_status st = writer_temp_file(&member->scratch, writer->path);
+        if (!st)
+            st = deflate_create(&member->deflate, DEFLATE_RAW, write_scratch, member, writer->path);
         if (st) return st;
     } else {
-        m->packed = m->size;
-        *end = m->at + m->size;
+        member->packed = member->size;
+        *end = member->position + member->size;
     }
-    const plumb_status st = feed(w, m, header, head);
-    return st || !f->shared ? st : feed(w, m, f->array.data, writer_bytes(f));
+    const plumb_status st = write_member(writer, member, header, head);
+    return st || !field->shared
+               ? st
+               : write_member(writer, member, field->array.data, writer_bytes(field));
 }
 
-static plumb_status npz_begin(void **out, writer *w)
+static plumb_status open_npz(void **out, dataset_writer *writer)
 {
-    if (w->fields > ZIP_DIRECTORY_MAX_MEMBERS)
-        return fail(PLUMB_EVALUE, "%s: %lld arrays, at most %d fit", w->path, (long long)w->fields,
-                    ZIP_DIRECTORY_MAX_MEMBERS);
-    state *s = ARENA_ALLOC(&w->mem, state, 1);
-    if (!s) return PLUMB_EMEMORY;
-    s->member = ARENA_ALLOC(&w->mem, member, w->fields);
-    if (!s->member) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < w->fields; i++) s->member[i].scratch = -1;
-    plumb_status st = output_file_open(&s->file, w->path);
+    if (writer->field_count > ZIP_DIRECTORY_MAX_MEMBERS)
+        return fail(PLUMB_EVALUE, "%s: %lld arrays, at most %d fit", writer->path,
+                    (long long)writer->field_count, ZIP_DIRECTORY_MAX_MEMBERS);
+    npz_state *npz = ARENA_ALLOC(&writer->mem, npz_state, 1);
+    if (!npz) return PLUMB_EMEMORY;
+    npz->member = ARENA_ALLOC(&writer->mem, npz_member, writer->field_count);
+    if (!npz->member) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < writer->field_count; i++) npz->member[i].scratch = -1;
+    plumb_status st = output_file_open(&npz->file, writer->path);
     if (st) return st;
-    *out = s;
+    *out = npz;
     uint64_t end = 0;
-    for (int64_t i = 0; i < w->fields && !st; i++)
-        st = begin_member(w, &s->member[i], &w->field[i], &end);
+    for (int64_t i = 0; i < writer->field_count && !st; i++)
+        st = begin_member(writer, &npz->member[i], &writer->field[i], &end);
     return st;
 }
 
-static plumb_status npz_put(writer *w, const void *const *data, const buffer *packed)
+static plumb_status append_npz(dataset_writer *writer, const void *const *data,
+                               const buffer *packed)
 {
     (void)packed;
-    state *s = w->state;
+    npz_state *npz = writer->state;
     plumb_status st = PLUMB_OK;
-    for (int64_t i = 0; i < w->fields && !st; i++)
-        if (!w->field[i].shared) st = feed(w, &s->member[i], data[i], writer_bytes(&w->field[i]));
+    for (int64_t i = 0; i < writer->field_count && !st; i++)
+        if (!writer->field[i].shared)
+            st = write_member(writer, &npz->member[i], data[i], writer_bytes(&writer->field[i]));
     return st;
 }
 
-// A deflated member finds its place behind the one before.
-static plumb_status settle(writer *w, member *m, uint64_t end)
+// Copies a compressed member from its temporary file to the end of the file.
+static plumb_status copy_scratch(dataset_writer *writer, npz_member *member, uint64_t end)
 {
-    state *s = w->state;
-    plumb_status st = deflate_finish(m->sink);
-    unsigned char piece[PIECE];
-    m->offset = end;
-    uint64_t at = end + LOCAL + strlen(m->name) + EXTRA;
-    for (uint64_t done = 0; done < m->packed && !st;) {
-        const ssize_t got = pread(m->scratch, piece, PIECE, (off_t)done);
-        if (got <= 0) return fail(PLUMB_EFILE, "%s: a scratch file is gone", w->path);
-        st = writer_write_at(fileno(s->file.stream), at, piece, (size_t)got, w->path);
+    npz_state *npz = writer->state;
+    plumb_status st = deflate_finish(member->deflate);
+    unsigned char chunk[CHUNK_SIZE];
+    member->offset = end;
+    uint64_t at = end + LOCAL_SIZE + strlen(member->name) + EXTRA_SIZE;
+    for (uint64_t done = 0; done < member->packed && !st;) {
+        const ssize_t got = pread(member->scratch, chunk, CHUNK_SIZE, (off_t)done);
+        if (got <= 0) return fail(PLUMB_EFILE, "%s: a scratch file is gone", writer->path);
+        st = writer_write_at(fileno(npz->file.stream), at, chunk, (size_t)got, writer->path);
         done += (uint64_t)got;
         at += (uint64_t)got;
     }
     return st;
 }
 
-static plumb_status npz_commit(writer *w)
+static plumb_status commit_npz(dataset_writer *writer)
 {
-    state *s = w->state;
-    const int fd = fileno(s->file.stream);
+    npz_state *npz = writer->state;
+    const int fd = fileno(npz->file.stream);
     unsigned char text[1200];
     uint64_t end = 0;
     plumb_status st = PLUMB_OK;
-    for (int64_t i = 0; i < w->fields && !st; i++) {
-        member *m = &s->member[i];
-        if (m->sink) st = settle(w, m, end);
-        const size_t size = compose_local(text, m, m->sink);
-        if (!st) st = writer_write_at(fd, m->offset, text, size, w->path);
-        end = m->offset + size + m->packed;
+    for (int64_t i = 0; i < writer->field_count && !st; i++) {
+        npz_member *member = &npz->member[i];
+        if (member->deflate) st = copy_scratch(writer, member, end);
+        const size_t size = compose_local(text, member, member->deflate);
+        if (!st) st = writer_write_at(fd, member->offset, text, size, writer->path);
+        end = member->offset + size + member->packed;
     }
+    // The directory follows the members.
     const uint64_t start = end;
-    for (int64_t i = 0; i < w->fields && !st; i++) {
-        const size_t size = compose_entry(text, &s->member[i], s->member[i].sink);
-        st = writer_write_at(fd, end, text, size, w->path);
+    for (int64_t i = 0; i < writer->field_count && !st; i++) {
+        const size_t size = compose_entry(text, &npz->member[i], npz->member[i].deflate);
+        st = writer_write_at(fd, end, text, size, writer->path);
         end += size;
     }
     if (!st)
-        st = writer_write_at(fd, end, text, compose_end(text, w->fields, start, end - start),
-                             w->path);
-    return st ? st : output_file_commit(&s->file);
+        st = writer_write_at(fd, end, text,
+                             compose_end(text, writer->field_count, start, end - start),
+                             writer->path);
+    return st ? st : output_file_commit(&npz->file);
 }
 
-static void npz_end(writer *w)
+static void close_npz(dataset_writer *writer)
 {
-    state *s = w->state;
-    for (int64_t i = 0; i < w->fields; i++) {
-        deflate_free(s->member[i].sink);
-        if (s->member[i].scratch >= 0) close(s->member[i].scratch);
-        s->member[i] = (member){.scratch = -1};
+    npz_state *npz = writer->state;
+    for (int64_t i = 0; i < writer->field_count; i++) {
+        deflate_free(npz->member[i].deflate);
+        if (npz->member[i].scratch >= 0) close(npz->member[i].scratch);
+        npz->member[i] = (npz_member){.scratch = -1};
     }
-    output_file_discard(&s->file);
+    output_file_discard(&npz->file);
 }
 
-const writer_format writer_npz = {".npz", npz_begin, NULL, npz_put, npz_commit, npz_end};
+const writer_format writer_npz = {".npz", open_npz, NULL, append_npz, commit_npz, close_npz};

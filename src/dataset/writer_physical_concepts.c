@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Physical Concepts as it is published: GZIP, and nothing beside the file.
+// Writes TFRecord files in the layout of Physical Concepts [Piloto22]: gzip, no features.txt.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -12,119 +12,125 @@
 #include "io/tf_example.h"
 #include "io/tfrecord.h"
 
-typedef struct state {
+typedef struct physical_state {
     output_file file;
-    deflate_writer *sink;
+    deflate_writer *deflate;
     physical_concepts_layout layout;
-    int64_t field[PHYSICAL_CONCEPTS_FIELDS]; // where in the writer's list they are
-} state;
+    int64_t field[PHYSICAL_CONCEPTS_FIELDS]; // indices of frames, mask and camera_pose
+} physical_state;
 
-static bool to_stream(void *context, const void *data, size_t bytes)
+static bool write_stream(void *context, const void *data, size_t bytes)
 {
     return fwrite(data, 1, bytes, context) == bytes;
 }
 
-static bool same_shape(const plumb_array *a, const plumb_array *b)
+static bool has_same_shape(const plumb_array *a, const plumb_array *b)
 {
     return a->ndim == b->ndim && !memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape);
 }
 
-static plumb_status choose(writer *w, state *s)
+// Finds the three fields and checks their types and shapes.
+static plumb_status choose_fields(dataset_writer *writer, physical_state *physical)
 {
     for (int k = 0; k < PHYSICAL_CONCEPTS_FIELDS; k++) {
-        s->field[k] = -1;
-        for (int64_t i = 0; i < w->fields; i++)
-            if (!strcmp(w->field[i].name, physical_concepts_name(k)) && !w->field[i].shared)
-                s->field[k] = i;
-        if (s->field[k] < 0)
-            return fail(PLUMB_EVALUE, "%s: there is no \"%s\" to write", w->path,
+        physical->field[k] = -1;
+        for (int64_t i = 0; i < writer->field_count; i++)
+            if (!strcmp(writer->field[i].name, physical_concepts_name(k)) &&
+                !writer->field[i].shared)
+                physical->field[k] = i;
+        if (physical->field[k] < 0)
+            return fail(PLUMB_EVALUE, "%s: there is no \"%s\" to write", writer->path,
                         physical_concepts_name(k));
     }
-    const plumb_array *frames = &w->field[s->field[0]].array;
+    const plumb_array *frames = &writer->field[physical->field[0]].array;
     const bool probe = frames->ndim == 5;
     const int at = probe ? 1 : 0;
     if (frames->ndim != 4 + at || frames->shape[at + 1] != frames->shape[at + 2])
         return fail(PLUMB_ESHAPE,
                     "%s: \"frames\" of an item is neither a clip nor four of square "
                     "frames",
-                    w->path);
-    s->layout = (physical_concepts_layout){
+                    writer->path);
+    physical->layout = (physical_concepts_layout){
         .probe = probe, .steps = frames->shape[at], .size = frames->shape[at + 1]};
     for (int k = 0; k < PHYSICAL_CONCEPTS_FIELDS; k++) {
-        const plumb_array *have = &w->field[s->field[k]].array,
-                          want = physical_concepts_array(&s->layout, k);
+        const plumb_array *have = &writer->field[physical->field[k]].array,
+                          want = physical_concepts_array(&physical->layout, k);
         const bool wide = k == 2 && have->dtype == PLUMB_FLOAT64;
-        if (!same_shape(have, &want) || (have->dtype != want.dtype && !wide))
+        if (!has_same_shape(have, &want) || (have->dtype != want.dtype && !wide))
             return fail(PLUMB_ESHAPE,
                         "%s: \"%s\" has not the shape and type it has in Physical "
                         "Concepts",
-                        w->path, physical_concepts_name(k));
+                        writer->path, physical_concepts_name(k));
     }
     return PLUMB_OK;
 }
 
-static plumb_status physical_begin(void **out, writer *w)
+static plumb_status open_physical(void **out, dataset_writer *writer)
 {
-    state *s = ARENA_ALLOC(&w->mem, state, 1);
-    if (!s) return PLUMB_EMEMORY;
-    plumb_status st = choose(w, s);
-    if (!st) st = output_file_open(&s->file, w->path);
+    physical_state *physical = ARENA_ALLOC(&writer->mem, physical_state, 1);
+    if (!physical) return PLUMB_EMEMORY;
+    plumb_status st = choose_fields(writer, physical);
+    if (!st) st = output_file_open(&physical->file, writer->path);
     if (st) return st;
-    *out = s;
-    return deflate_create(&s->sink, DEFLATE_GZIP, to_stream, s->file.stream, w->path);
+    *out = physical;
+    return deflate_create(&physical->deflate, DEFLATE_GZIP, write_stream, physical->file.stream,
+                          writer->path);
 }
 
-static plumb_status physical_pack(buffer *out, const writer *w, const void *const *data)
+// Makes the record of an item. The camera pose is stored as float32.
+static plumb_status pack_physical(buffer *out, const dataset_writer *writer,
+                                  const void *const *data)
 {
-    const state *s = w->state;
-    const writer_field *pose = &w->field[s->field[2]];
+    const physical_state *physical = writer->state;
+    const writer_field *pose = &writer->field[physical->field[2]];
     const int64_t count = plumb_array_count(&pose->array);
-    const void *numbers = data[s->field[2]];
-    float *narrow = NULL;
+    const void *pose_values = data[physical->field[2]];
+    float *floats = NULL;
     if (pose->array.dtype == PLUMB_FLOAT64) {
-        narrow = malloc((size_t)count * sizeof *narrow + 1);
-        if (!narrow) return fail(PLUMB_EMEMORY, "%s: no memory for an item", w->path);
-        for (int64_t i = 0; i < count; i++) narrow[i] = (float)((const double *)numbers)[i];
+        floats = malloc((size_t)count * sizeof *floats + 1);
+        if (!floats) return fail(PLUMB_EMEMORY, "%s: no memory for an item", writer->path);
+        for (int64_t i = 0; i < count; i++) floats[i] = (float)((const double *)pose_values)[i];
     }
-    buffer rows = {0}, example = {0};
+    buffer features = {0}, example = {0};
     unsigned char head[TFRECORD_HEAD], tail[TFRECORD_TAIL];
-    physical_concepts_append(&rows, &s->layout, data[s->field[0]], data[s->field[1]],
-                             narrow ? narrow : numbers);
-    tf_example_finish(&example, &rows);
+    physical_concepts_append(&features, &physical->layout, data[physical->field[0]],
+                             data[physical->field[1]], floats ? floats : pose_values);
+    tf_example_finish(&example, &features);
     if (!example.failed) {
         tfrecord_frame(head, tail, example.data, example.size);
         buffer_put(out, head, sizeof head);
         buffer_put(out, example.data, example.size);
         buffer_put(out, tail, sizeof tail);
     }
-    const bool broken = example.failed || out->failed;
-    buffer_clear(&rows);
+    const bool failed = example.failed || out->failed;
+    buffer_clear(&features);
     buffer_clear(&example);
-    free(narrow);
-    return broken ? fail(PLUMB_EMEMORY, "%s: no memory for an item", w->path) : PLUMB_OK;
+    free(floats);
+    return failed ? fail(PLUMB_EMEMORY, "%s: no memory for an item", writer->path) : PLUMB_OK;
 }
 
-static plumb_status physical_append(writer *w, const void *const *data, const buffer *packed)
+static plumb_status append_physical(dataset_writer *writer, const void *const *data,
+                                    const buffer *packed)
 {
     (void)data;
-    const state *s = w->state;
-    return deflate_write(s->sink, packed->data, packed->size);
+    const physical_state *physical = writer->state;
+    return deflate_write(physical->deflate, packed->data, packed->size);
 }
 
-static plumb_status physical_commit(writer *w)
+static plumb_status commit_physical(dataset_writer *writer)
 {
-    state *s = w->state;
-    const plumb_status st = deflate_finish(s->sink);
-    return st ? st : output_file_commit(&s->file);
+    physical_state *physical = writer->state;
+    const plumb_status st = deflate_finish(physical->deflate);
+    return st ? st : output_file_commit(&physical->file);
 }
 
-static void physical_end(writer *w)
+static void close_physical(dataset_writer *writer)
 {
-    state *s = w->state;
-    deflate_free(s->sink);
-    s->sink = NULL;
-    output_file_discard(&s->file);
+    physical_state *physical = writer->state;
+    deflate_free(physical->deflate);
+    physical->deflate = NULL;
+    output_file_discard(&physical->file);
 }
 
-const writer_format writer_physical = {".tfrecord",     physical_begin,  physical_pack,
-                                       physical_append, physical_commit, physical_end};
+const writer_format writer_physical = {".tfrecord",     open_physical,   pack_physical,
+                                       append_physical, commit_physical, close_physical};

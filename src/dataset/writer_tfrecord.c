@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A record an item, and features.txt beside the file: the published layout [Botev21]. Reals are
-// their bits as integers, pictures are one PNG of all frames one below the other.
+// Writes TFRecord files in the layout of [Botev21]: one record per item, and features.txt next to
+// the file. Real numbers are stored as the integers with the same bits, frames as one PNG with all
+// frames one below the other.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -17,31 +18,31 @@
 #include "io/tf_example.h"
 #include "io/tfrecord.h"
 
-typedef struct state {
+typedef struct tfrecord_state {
     output_file file;
-    deflate_writer *sink; // gzip
-    feature_specs list;   // what is written
-    int64_t *field;       // of which field each is
-    char beside[4096];    // features.txt
+    deflate_writer *deflate; // gzip, else NULL
+    feature_specs specs;     // features that are written
+    int64_t *field;          // index of the field of each feature
+    char text_path[4096];    // of features.txt
     output_file text;
-} state;
+} tfrecord_state;
 
 // ---- values ----
 
-// Frames: (steps, height, width, channels) of bytes.
-static bool is_film(const feature_spec *f)
+// True for frames: bytes of shape (steps, height, width, channels).
+static bool is_video(const feature_spec *spec)
 {
-    return f->dtype == PLUMB_UINT8 && f->ndim == 4 && f->shape[3] >= 1 && f->shape[3] <= 4 &&
-           f->shape[0] >= 1 && f->shape[1] >= 1 && f->shape[2] >= 1;
+    return spec->dtype == PLUMB_UINT8 && spec->ndim == 4 && spec->shape[3] >= 1 &&
+           spec->shape[3] <= 4 && spec->shape[0] >= 1 && spec->shape[1] >= 1 && spec->shape[2] >= 1;
 }
 
-static plumb_status put_film(buffer *out, const feature_spec *f, const void *data)
+static plumb_status put_video(buffer *out, const feature_spec *spec, const void *data)
 {
-    buffer picture = {0};
-    const png_shape shape = {f->shape[2], f->shape[0] * f->shape[1], (int)f->shape[3]};
-    const plumb_status st = png_write(&picture, data, shape, PNG_USE_VIDEO);
-    if (!st) tf_example_put_bytes(out, f->key, picture.data, picture.size);
-    buffer_clear(&picture);
+    buffer png = {0};
+    const png_shape shape = {spec->shape[2], spec->shape[0] * spec->shape[1], (int)spec->shape[3]};
+    const plumb_status st = png_write(&png, data, shape, PNG_USE_VIDEO);
+    if (!st) tf_example_put_bytes(out, spec->key, png.data, png.size);
+    buffer_clear(&png);
     return st;
 }
 
@@ -51,6 +52,7 @@ static plumb_status put_film(buffer *out, const feature_spec *f, const void *dat
         for (int64_t i = 0; i < count; i++) values[i] = (int64_t)in[i]; \
     } while (0)
 
+// Converts values to the integers that are stored; reals of 8 or 2 bytes by their bits.
 static void to_integers(int64_t *values, plumb_dtype dtype, const void *data, int64_t count)
 {
     switch (dtype) {
@@ -65,17 +67,17 @@ static void to_integers(int64_t *values, plumb_dtype dtype, const void *data, in
     case PLUMB_INT8: WIDEN(int8_t); break;
     case PLUMB_UINT8:
     case PLUMB_BOOL: WIDEN(uint8_t); break;
-    case PLUMB_FLOAT32: break; // two an integer, elsewhere
+    case PLUMB_FLOAT32: break; // two per integer, see put_floats
     }
 }
 
-// Two consecutive floats in one integer, the first in the low half. An odd number of them, which
-// the published writer cannot do, is a plain list of floats.
-static void put_floats(buffer *out, const feature_spec *f, const float *data, int64_t count,
+// Stores two consecutive floats in one integer, the first in the low half. An odd number of floats,
+// which the writer of [Botev21] does not support, becomes a plain list.
+static void put_floats(buffer *out, const feature_spec *spec, const float *data, int64_t count,
                        int64_t *values)
 {
     if (count % 2) {
-        tf_example_put_floats(out, f->key, data, count);
+        tf_example_put_floats(out, spec->key, data, count);
         return;
     }
     for (int64_t i = 0; i < count / 2; i++) {
@@ -84,50 +86,52 @@ static void put_floats(buffer *out, const feature_spec *f, const float *data, in
         memcpy(&high, &data[2 * i + 1], 4);
         values[i] = (int64_t)((uint64_t)high << 32 | low);
     }
-    tf_example_put_integers(out, f->key, values, count / 2);
+    tf_example_put_integers(out, spec->key, values, count / 2);
 }
 
-static plumb_status put_feature(buffer *out, const feature_spec *f, plumb_dtype from,
+static plumb_status put_feature(buffer *out, const feature_spec *spec, plumb_dtype from,
                                 const void *data)
 {
-    if (is_film(f)) return put_film(out, f, data);
+    if (is_video(spec)) return put_video(out, spec, data);
     int64_t count = 1;
-    for (int i = 0; i < f->ndim; i++) count *= f->shape[i];
-    if (f->dtype == PLUMB_UINT8 && f->ndim >= 3) { // masks, and films of several clips
-        tf_example_put_bytes(out, f->key, data, (size_t)count);
+    for (int i = 0; i < spec->ndim; i++) count *= spec->shape[i];
+    if (spec->dtype == PLUMB_UINT8 && spec->ndim >= 3) { // masks, and videos of several clips
+        tf_example_put_bytes(out, spec->key, data, (size_t)count);
         return PLUMB_OK;
     }
     int64_t *values = malloc((size_t)count * 8 + 8);
-    float *narrow =
-        f->dtype == PLUMB_FLOAT32 && from == PLUMB_FLOAT64 ? malloc((size_t)count * 4 + 4) : NULL;
+    float *floats = spec->dtype == PLUMB_FLOAT32 && from == PLUMB_FLOAT64
+                        ? malloc((size_t)count * 4 + 4)
+                        : NULL;
     plumb_status st = PLUMB_OK;
-    if (!values || (f->dtype == PLUMB_FLOAT32 && from == PLUMB_FLOAT64 && !narrow)) {
-        st = fail(PLUMB_EMEMORY, "no memory for \"%s\"", f->key);
-    } else if (f->dtype == PLUMB_FLOAT32) {
-        for (int64_t i = 0; narrow && i < count; i++) narrow[i] = (float)((const double *)data)[i];
-        put_floats(out, f, narrow ? narrow : data, count, values);
+    if (!values || (spec->dtype == PLUMB_FLOAT32 && from == PLUMB_FLOAT64 && !floats)) {
+        st = fail(PLUMB_EMEMORY, "no memory for \"%s\"", spec->key);
+    } else if (spec->dtype == PLUMB_FLOAT32) {
+        for (int64_t i = 0; floats && i < count; i++) floats[i] = (float)((const double *)data)[i];
+        put_floats(out, spec, floats ? floats : data, count, values);
     } else {
         to_integers(values, from, data, count);
-        tf_example_put_integers(out, f->key, values, count);
+        tf_example_put_integers(out, spec->key, values, count);
     }
-    free(narrow);
+    free(floats);
     free(values);
     return st;
 }
 
-static plumb_status tf_pack(buffer *out, const writer *w, const void *const *data)
+static plumb_status pack_tfrecord(buffer *out, const dataset_writer *writer,
+                                  const void *const *data)
 {
-    const state *s = w->state;
-    buffer rows = {0}, example = {0};
+    const tfrecord_state *state = writer->state;
+    buffer features = {0}, example = {0};
     plumb_status st = PLUMB_OK;
-    for (int64_t i = 0; i < s->list.count && !st; i++) {
-        const writer_field *f = &w->field[s->field[i]];
-        st = put_feature(&rows, &s->list.row[i], f->array.dtype,
-                         f->shared ? f->array.data : data[s->field[i]]);
+    for (int64_t i = 0; i < state->specs.count && !st; i++) {
+        const writer_field *field = &writer->field[state->field[i]];
+        st = put_feature(&features, &state->specs.spec[i], field->array.dtype,
+                         field->shared ? field->array.data : data[state->field[i]]);
     }
     if (!st) {
         unsigned char head[TFRECORD_HEAD], tail[TFRECORD_TAIL];
-        tf_example_finish(&example, &rows);
+        tf_example_finish(&example, &features);
         if (!example.failed) tfrecord_frame(head, tail, example.data, example.size);
         if (!example.failed && example.size >= TFRECORD_MAX_LENGTH)
             st = fail(PLUMB_EVALUE, "an item of %zu bytes is more than a record holds",
@@ -138,55 +142,57 @@ static plumb_status tf_pack(buffer *out, const writer *w, const void *const *dat
         if (!st && (example.failed || out->failed))
             st = fail(PLUMB_EMEMORY, "no memory for an item");
     }
-    buffer_clear(&rows);
+    buffer_clear(&features);
     buffer_clear(&example);
-    return st ? fail(st, "%s: %s", w->path, plumb_last_error()) : PLUMB_OK;
+    return st ? fail(st, "%s: %s", writer->path, plumb_last_error()) : PLUMB_OK;
 }
 
 // ---- the files ----
 
-static plumb_status choose(writer *w, state *s)
+// Chooses the features to write and their types.
+static plumb_status choose_features(dataset_writer *writer, tfrecord_state *state)
 {
-    s->list.row = ARENA_ALLOC(&w->mem, feature_spec, w->fields);
-    s->field = ARENA_ALLOC(&w->mem, int64_t, w->fields);
-    if (!s->list.row || !s->field) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < w->fields; i++) {
-        const writer_field *f = &w->field[i];
-        feature_spec *row = &s->list.row[s->list.count];
-        bool only;
-        const plumb_status st =
-            dm_hamiltonian_from_plumb(row, &only, &w->mem, f->name, &f->array, f->shared);
-        if (st) return fail(st, "%s: %s", w->path, plumb_last_error());
-        if (w->opt.published && !only) continue;
-        if (w->opt.narrow && row->dtype == PLUMB_FLOAT64) row->dtype = PLUMB_FLOAT32;
-        if (is_film(row) && row->shape[0] > PNG_MAX_EDGE / row->shape[1])
-            return fail(PLUMB_EVALUE,
-                        "%s: %lld frames of %lld rows; a PNG in a record has at most %d rows",
-                        w->path, (long long)row->shape[0], (long long)row->shape[1], PNG_MAX_EDGE);
-        s->field[s->list.count++] = i;
+    state->specs.spec = ARENA_ALLOC(&writer->mem, feature_spec, writer->field_count);
+    state->field = ARENA_ALLOC(&writer->mem, int64_t, writer->field_count);
+    if (!state->specs.spec || !state->field) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < writer->field_count; i++) {
+        const writer_field *field = &writer->field[i];
+        feature_spec *spec = &state->specs.spec[state->specs.count];
+        bool published;
+        const plumb_status st = dm_hamiltonian_from_plumb(
+            spec, &published, &writer->mem, field->name, &field->array, field->shared);
+        if (st) return fail(st, "%s: %s", writer->path, plumb_last_error());
+        if (writer->options.published && !published) continue;
+        if (writer->options.narrow && spec->dtype == PLUMB_FLOAT64) spec->dtype = PLUMB_FLOAT32;
+        if (is_video(spec) && spec->shape[0] > PNG_MAX_EDGE / spec->shape[1])
+            return fail(
+                PLUMB_EVALUE, "%s: %lld frames of %lld rows; a PNG in a record has at most %d rows",
+                writer->path, (long long)spec->shape[0], (long long)spec->shape[1], PNG_MAX_EDGE);
+        state->field[state->specs.count++] = i;
     }
-    return s->list.count ? PLUMB_OK
-                         : fail(PLUMB_EVALUE, "%s: nothing that published files have", w->path);
+    return state->specs.count
+               ? PLUMB_OK
+               : fail(PLUMB_EVALUE, "%s: nothing that published files have", writer->path);
 }
 
-// features.txt belongs to all TFRecord files of its folder, so one that says otherwise is not
-// touched.
-static plumb_status prepare_text(writer *w, state *s)
+// features.txt belongs to all TFRecord files of its folder, so an existing one with other contents
+// is not replaced.
+static plumb_status prepare_features_txt(dataset_writer *writer, tfrecord_state *state)
 {
-    const char *slash = strrchr(w->path, '/');
-    const int folder = slash ? (int)(slash - w->path) + 1 : 0;
-    if ((size_t)snprintf(s->beside, sizeof s->beside, "%.*sfeatures.txt", folder, w->path) >=
-        sizeof s->beside)
-        return fail(PLUMB_EFILE, "%.80s...: the path is too long", w->path);
+    const char *slash = strrchr(writer->path, '/');
+    const int folder = slash ? (int)(slash - writer->path) + 1 : 0;
+    if ((size_t)snprintf(state->text_path, sizeof state->text_path, "%.*sfeatures.txt", folder,
+                         writer->path) >= sizeof state->text_path)
+        return fail(PLUMB_EFILE, "%.80s...: the path is too long", writer->path);
     buffer text = {0};
-    features_txt_print(&text, &s->list);
+    features_txt_print(&text, &state->specs);
     if (text.failed) {
         buffer_clear(&text);
-        return fail(PLUMB_EMEMORY, "%s: no memory to write it", w->path);
+        return fail(PLUMB_EMEMORY, "%s: no memory to write it", writer->path);
     }
     input_file old;
-    bool same = false, there = access(s->beside, F_OK) == 0;
-    if (there && !input_file_open(&old, s->beside)) {
+    bool same = false, exists = access(state->text_path, F_OK) == 0;
+    if (exists && !input_file_open(&old, state->text_path)) {
         char *found = old.size == (int64_t)text.size ? malloc(text.size) : NULL;
         same = found && !input_file_read(found, &old, 0, text.size) &&
                !memcmp(found, text.data, text.size);
@@ -194,67 +200,70 @@ static plumb_status prepare_text(writer *w, state *s)
         input_file_close(&old);
     }
     plumb_status st = PLUMB_OK;
-    if (there && !same && !w->opt.replace)
+    if (exists && !same && !writer->options.replace)
         st = fail(PLUMB_EFILE,
                   "%s: is there already and describes other records than those of %s; choose "
                   "another folder",
-                  s->beside, w->path);
+                  state->text_path, writer->path);
     if (!st && !same) {
-        st = output_file_open(&s->text, s->beside);
-        if (!st) fwrite(text.data, 1, text.size, s->text.stream);
+        st = output_file_open(&state->text, state->text_path);
+        if (!st) fwrite(text.data, 1, text.size, state->text.stream);
     }
     buffer_clear(&text);
     return st;
 }
 
-static bool to_stream(void *context, const void *data, size_t bytes)
+static bool write_stream(void *context, const void *data, size_t bytes)
 {
     return fwrite(data, 1, bytes, context) == bytes;
 }
 
-static plumb_status tf_begin(void **out, writer *w)
+static plumb_status open_tfrecord(void **out, dataset_writer *writer)
 {
-    state *s = ARENA_ALLOC(&w->mem, state, 1);
-    if (!s) return PLUMB_EMEMORY;
-    plumb_status st = choose(w, s);
-    if (!st) st = output_file_open(&s->file, w->path);
+    tfrecord_state *state = ARENA_ALLOC(&writer->mem, tfrecord_state, 1);
+    if (!state) return PLUMB_EMEMORY;
+    plumb_status st = choose_features(writer, state);
+    if (!st) st = output_file_open(&state->file, writer->path);
     if (st) return st;
-    *out = s;
-    st = prepare_text(w, s);
-    if (!st && w->opt.compress)
-        st = deflate_create(&s->sink, DEFLATE_GZIP, to_stream, s->file.stream, w->path);
+    *out = state;
+    st = prepare_features_txt(writer, state);
+    if (!st && writer->options.compress)
+        st = deflate_create(&state->deflate, DEFLATE_GZIP, write_stream, state->file.stream,
+                            writer->path);
     return st;
 }
 
-static plumb_status tf_put(writer *w, const void *const *data, const buffer *packed)
+static plumb_status append_tfrecord(dataset_writer *writer, const void *const *data,
+                                    const buffer *packed)
 {
     (void)data;
-    state *s = w->state;
-    if (s->sink) return deflate_write(s->sink, packed->data, packed->size);
-    if (to_stream(s->file.stream, packed->data, packed->size)) return PLUMB_OK;
-    return fail(PLUMB_EFILE, "%s: cannot be written: %s", w->path, strerror(errno));
+    tfrecord_state *state = writer->state;
+    if (state->deflate) return deflate_write(state->deflate, packed->data, packed->size);
+    if (write_stream(state->file.stream, packed->data, packed->size)) return PLUMB_OK;
+    return fail(PLUMB_EFILE, "%s: cannot be written: %s", writer->path, strerror(errno));
 }
 
-// The list first: records that nobody can read are worse than a list without records.
-static plumb_status tf_commit(writer *w)
+// Commits features.txt first: records without it could not be read.
+static plumb_status commit_tfrecord(dataset_writer *writer)
 {
-    state *s = w->state;
-    plumb_status st = s->sink ? deflate_finish(s->sink) : PLUMB_OK;
-    const bool fresh = s->text.stream && access(s->beside, F_OK) != 0;
-    if (!st && s->text.stream) st = output_file_commit(&s->text);
+    tfrecord_state *state = writer->state;
+    plumb_status st = state->deflate ? deflate_finish(state->deflate) : PLUMB_OK;
+    const bool fresh = state->text.stream && access(state->text_path, F_OK) != 0;
+    if (!st && state->text.stream) st = output_file_commit(&state->text);
     if (st) return st;
-    st = output_file_commit(&s->file);
-    if (st && fresh) unlink(s->beside);
+    st = output_file_commit(&state->file);
+    if (st && fresh) unlink(state->text_path);
     return st;
 }
 
-static void tf_end(writer *w)
+static void close_tfrecord(dataset_writer *writer)
 {
-    state *s = w->state;
-    deflate_free(s->sink);
-    s->sink = NULL;
-    output_file_discard(&s->file);
-    output_file_discard(&s->text);
+    tfrecord_state *state = writer->state;
+    deflate_free(state->deflate);
+    state->deflate = NULL;
+    output_file_discard(&state->file);
+    output_file_discard(&state->text);
 }
 
-const writer_format writer_tfrecord = {".tfrecord", tf_begin, tf_pack, tf_put, tf_commit, tf_end};
+const writer_format writer_tfrecord = {".tfrecord",     open_tfrecord,   pack_tfrecord,
+                                       append_tfrecord, commit_tfrecord, close_tfrecord};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Axes of a plot: range, ticks, grid and labels.
 #define _GNU_SOURCE
 #include "plot/axes.h"
 
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+// The multiple 1, 2 or 5 of a power of ten nearest to span / ticks.
 double axes_step(double span, int ticks)
 {
     const double rough = span / ticks;
@@ -13,22 +15,22 @@ double axes_step(double span, int ticks)
     return (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10) * power;
 }
 
-axes_span axes_span_of(const double *v, int64_t count, int64_t stride, int ticks)
+axes_span axes_span_of(const double *values, int64_t count, int64_t stride, int ticks)
 {
     double low = INFINITY, high = -INFINITY;
     for (int64_t i = 0; i < count; i++) {
-        const double x = v[i * stride];
-        if (!(fabs(x) < 1e300)) continue; // nor any so large that a difference is not a number
+        const double x = values[i * stride];
+        if (!(fabs(x) < 1e300)) continue; // skips NaN, and values whose difference overflows
         if (x < low) low = x;
         if (x > high) high = x;
     }
     if (!(low <= high)) low = high = 0.0;
-    // What does not move is shown in the middle, not as the noise of its last digit.
+    // A constant is drawn in the middle, instead of its rounding noise over the whole height.
     const double size = fmax(fabs(low), fabs(high));
     if (high - low <= 1e-6 * size || high - low <= 1e-12) {
-        const double room = size > 1e-12 ? 0.25 * size : 1.0;
-        low -= room;
-        high += room;
+        const double margin = size > 1e-12 ? 0.25 * size : 1.0;
+        low -= margin;
+        high += margin;
     }
     const double pad = 0.06 * (high - low);
     return axes_between(low - pad, high + pad, ticks);
@@ -50,55 +52,61 @@ axes_span axes_join(axes_span a, axes_span b, int ticks)
     return axes_between(fmin(a.low, b.low), fmax(a.high, b.high), ticks);
 }
 
-double axes_x(const axes_panel *p, double v)
+double axes_x(const axes_panel *panel, double v)
 {
-    return p->x + p->w * (v - p->across.low) / (p->across.high - p->across.low);
+    return panel->x + panel->w * (v - panel->across.low) / (panel->across.high - panel->across.low);
 }
 
-double axes_y(const axes_panel *p, double v)
+double axes_y(const axes_panel *panel, double v)
 {
-    return p->y + p->h * (p->up.high - v) / (p->up.high - p->up.low);
+    return panel->y + panel->h * (panel->up.high - v) / (panel->up.high - panel->up.low);
 }
 
-void axes_line(drawing *s, double x0, double y0, double x1, double y1, int color)
+void axes_line(drawing *target, double x0, double y0, double x1, double y1, int color)
 {
     const double points[] = {x0, y0, x1, y1};
-    s->path(s, points, 2, 1.0, drawing_rgb(color));
+    target->path(target, points, 2, 1.0, drawing_rgb(color));
 }
 
-static const char *label_of(char out[32], double v, const axes_span *a)
+static const char *format_label(char out[32], double v, const axes_span *span)
 {
-    if (fabs(v) < 1e-9 * a->step) v = 0.0;
-    snprintf(out, 32, "%.6g", a->decades ? pow(10.0, v) : v);
+    if (fabs(v) < 1e-9 * span->step) v = 0.0;
+    snprintf(out, 32, "%.6g", span->decades ? pow(10.0, v) : v);
     return out;
 }
 
-void axes_draw(drawing *s, const axes_panel *p, const char *across, const char *up)
+void axes_draw(drawing *target, const axes_panel *panel, const char *across, const char *up)
 {
     char label[32];
     const double size = 13;
-    for (double k = ceil(p->across.low / p->across.step);
-         p->across.step > 0 && k * p->across.step <= p->across.high; k++) {
-        const double v = k * p->across.step, x = floor(axes_x(p, v)) + 0.5;
-        axes_line(s, x, p->y, x, p->y + p->h, PALETTE_GRID);
-        s->text(s, x, p->y + p->h + 18, size, DRAWING_MIDDLE, drawing_rgb(PALETTE_PALE),
-                label_of(label, v, &p->across));
+    // Grid lines and tick labels along x, then along y.
+    for (double k = ceil(panel->across.low / panel->across.step);
+         panel->across.step > 0 && k * panel->across.step <= panel->across.high; k++) {
+        const double v = k * panel->across.step, x = floor(axes_x(panel, v)) + 0.5;
+        axes_line(target, x, panel->y, x, panel->y + panel->h, PALETTE_GRID);
+        target->text(target, x, panel->y + panel->h + 18, size, DRAWING_MIDDLE,
+                     drawing_rgb(PALETTE_PALE), format_label(label, v, &panel->across));
     }
-    for (double k = ceil(p->up.low / p->up.step); p->up.step > 0 && k * p->up.step <= p->up.high;
-         k++) {
-        const double v = k * p->up.step, y = floor(axes_y(p, v)) + 0.5;
-        axes_line(s, p->x, y, p->x + p->w, y, PALETTE_GRID);
-        s->text(s, p->x - 8, y + 4.5, size, DRAWING_RIGHT, drawing_rgb(PALETTE_PALE),
-                label_of(label, v, &p->up));
+    for (double k = ceil(panel->up.low / panel->up.step);
+         panel->up.step > 0 && k * panel->up.step <= panel->up.high; k++) {
+        const double v = k * panel->up.step, y = floor(axes_y(panel, v)) + 0.5;
+        axes_line(target, panel->x, y, panel->x + panel->w, y, PALETTE_GRID);
+        target->text(target, panel->x - 8, y + 4.5, size, DRAWING_RIGHT, drawing_rgb(PALETTE_PALE),
+                     format_label(label, v, &panel->up));
     }
-    axes_line(s, p->x + 0.5, p->y, p->x + 0.5, p->y + p->h, PALETTE_AXIS);
-    axes_line(s, p->x, p->y + p->h - 0.5, p->x + p->w, p->y + p->h - 0.5, PALETTE_AXIS);
+    // Axis lines and axis labels.
+    axes_line(target, panel->x + 0.5, panel->y, panel->x + 0.5, panel->y + panel->h, PALETTE_AXIS);
+    axes_line(target, panel->x, panel->y + panel->h - 0.5, panel->x + panel->w,
+              panel->y + panel->h - 0.5, PALETTE_AXIS);
     if (across)
-        s->text(s, p->x + p->w / 2, p->y + p->h + 38, 15, DRAWING_MIDDLE, drawing_rgb(PALETTE_INK),
-                across);
+        target->text(target, panel->x + panel->w / 2, panel->y + panel->h + 38, 15, DRAWING_MIDDLE,
+                     drawing_rgb(PALETTE_INK), across);
     if (!up) return;
-    // A letter stands over the numbers, a word begins over them.
+    // A short label is right-aligned above the tick labels; a long one starts there.
     if (strlen(up) < 5)
-        s->text(s, p->x - 8, p->y - 10, 15, DRAWING_RIGHT, drawing_rgb(PALETTE_INK), up);
-    else s->text(s, p->x - 44, p->y - 12, 15, DRAWING_LEFT, drawing_rgb(PALETTE_INK), up);
+        target->text(target, panel->x - 8, panel->y - 10, 15, DRAWING_RIGHT,
+                     drawing_rgb(PALETTE_INK), up);
+    else
+        target->text(target, panel->x - 44, panel->y - 12, 15, DRAWING_LEFT,
+                     drawing_rgb(PALETTE_INK), up);
 }

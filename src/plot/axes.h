@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A field with axes: where a number falls on it, and its grid, ticks and labels.
+// Axes of a plot: conversion of values to pixels; grid, ticks and labels.
 #ifndef PLOT_AXES_H
 #define PLOT_AXES_H
 
@@ -9,32 +9,35 @@
 #include "plot/palette.h"
 
 typedef struct axes_span {
-    double low, high, step; ///< step between ticks; 0 for an axis without
-    bool decades;           ///< numbers are log10: labels are 0.1, 1, 10
+    double low, high; ///< Ends of the axis.
+    double step;      ///< Distance of the ticks; 0 for an axis without ticks.
+    bool decades;     ///< Values are log10; labels are 0.1, 1, 10.
 } axes_span;
 
 typedef struct axes_panel {
-    double x, y, w, h; ///< of the field itself
-    axes_span across, up;
+    double x, y, w, h;    ///< The area inside the axes, in pixels.
+    axes_span across, up; ///< Horizontal and vertical axis.
 } axes_panel;
 
-/// 1, 2 or 5 times a power of ten.
+/// Chooses a tick distance: 1, 2 or 5 times a power of ten.
 double axes_step(double span, int ticks);
 
-/// A little more than the numbers need; those that are not finite do not count.
-axes_span axes_span_of(const double *v, int64_t count, int64_t stride, int ticks);
-/// These ends.
+/// Chooses an axis for values, with a margin. NaN and infinity are ignored.
+axes_span axes_span_of(const double *values, int64_t count, int64_t stride, int ticks);
+/// Makes an axis with these ends.
 axes_span axes_between(double low, double high, int ticks);
-/// One turn of an angle.
+/// Makes an axis for an angle from -pi to pi.
 axes_span axes_angle(void);
-/// Both together.
+/// Makes an axis that covers both.
 axes_span axes_join(axes_span a, axes_span b, int ticks);
 
-double axes_x(const axes_panel *p, double v);
-double axes_y(const axes_panel *p, double v);
+/// Convert a value to pixels.
+double axes_x(const axes_panel *panel, double v);
+double axes_y(const axes_panel *panel, double v);
 
-void axes_line(drawing *s, double x0, double y0, double x1, double y1, int color);
-/// `across` stands below the field, `up` over its left edge; either may be NULL.
-void axes_draw(drawing *s, const axes_panel *p, const char *across, const char *up);
+void axes_line(drawing *target, double x0, double y0, double x1, double y1, int color);
+/// Draws grid, ticks and labels. The label `across` is below the axes, `up` above their left edge.
+/// May be NULL: across, up.
+void axes_draw(drawing *target, const axes_panel *panel, const char *across, const char *up);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The colours of every figure, on light paper and on dark. A page takes its style from the same
-// list, so that a drawing inside it follows the reader's choice.
+// The colours of all figures, for light and dark background. HTML pages make their style from the
+// same list, so that drawings in them follow the reader's choice.
 #ifndef PLOT_PALETTE_H
 #define PLOT_PALETTE_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Outlines of the printable ASCII characters, drawn for plumb.
 #include "plot/stroke_font.h"
 
 #include <stddef.h>
@@ -13,7 +14,7 @@ typedef struct glyph {
 #define RING "M5 3Q5 6 2.5 6Q0 6 0 3Q0 0 2.5 0Q5 0 5 3"
 
 // clang-format off
-static const glyph table[] = {
+static const glyph glyph_table[] = {
     {'0', 3.8F, "M3.8 3Q3.8 6 1.9 6Q0 6 0 3Q0 0 1.9 0Q3.8 0 3.8 3"},
     {'1', 2.6F, "M0.4 4.7L2 6L2 0"},
     {'2', 3.8F, "M0.1 4.6Q0.2 6 1.9 6Q3.7 6 3.7 4.4Q3.7 3.2 2.2 2.1L0 0L3.8 0"},
@@ -100,10 +101,10 @@ static const glyph table[] = {
 
 const char *stroke_font_find(double *width, char letter)
 {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (table[i].letter == letter) {
-            *width = (double)table[i].width;
-            return table[i].path;
+    for (size_t i = 0; i < sizeof glyph_table / sizeof *glyph_table; i++)
+        if (glyph_table[i].letter == letter) {
+            *width = (double)glyph_table[i].width;
+            return glyph_table[i].path;
         }
     *width = STROKE_FONT_SPACE;
     return "";

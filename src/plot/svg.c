@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A sketch as SVG: one file, no script, pictures inside it as PNG.
+// A drawing as SVG: one file without scripts; images are embedded as PNG.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +9,16 @@
 #include "plot/drawing.h"
 #include "plot/palette.h"
 
-typedef struct svg {
+typedef struct svg_drawing {
     drawing base;
     buffer text;
     plumb_status st;
-    bool inside; // a page
-} svg;
+    bool is_inline; // part of an HTML page
+} svg_drawing;
 
-// fill="#2a7fb8", or inside a page class="fBLUE", which its style gives a colour.
-static const char *paint(char out[32], const drawing *s, const char *what, drawing_color c)
+// Formats fill="#2a7fb8", or in a page class="fBLUE", whose colour is in the style of the page.
+static const char *format_paint(char out[32], const drawing *base, const char *what,
+                                drawing_color c)
 {
     static const struct {
         const char *name;
@@ -30,7 +31,8 @@ static const char *paint(char out[32], const drawing *s, const char *what, drawi
     const unsigned rgb = ((unsigned)lroundf(255.0f * c.r) & 255) << 16 |
                          ((unsigned)lroundf(255.0f * c.g) & 255) << 8 |
                          ((unsigned)lroundf(255.0f * c.b) & 255);
-    for (size_t i = 0; ((const svg *)s)->inside && i < sizeof palette / sizeof *palette; i++)
+    for (size_t i = 0;
+         ((const svg_drawing *)base)->is_inline && i < sizeof palette / sizeof *palette; i++)
         if ((int)rgb == palette[i].rgb) {
             snprintf(out, 32, "class=\"%c%s\"", *what, palette[i].name);
             return out;
@@ -39,76 +41,79 @@ static const char *paint(char out[32], const drawing *s, const char *what, drawi
     return out;
 }
 
-static void rectangle(drawing *s, double x, double y, double w, double h, drawing_color color)
+static void draw_rectangle(drawing *base, double x, double y, double w, double h,
+                           drawing_color color)
 {
-    char c[32];
-    buffer_printf(&((svg *)s)->text,
+    char paint[32];
+    buffer_printf(&((svg_drawing *)base)->text,
                   "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" %s/>\n", x, y, w, h,
-                  paint(c, s, "fill", color));
+                  format_paint(paint, base, "fill", color));
 }
 
-static void path(drawing *s, const double *points, int64_t count, double width, drawing_color color)
+static void draw_path(drawing *base, const double *points, int64_t count, double width,
+                      drawing_color color)
 {
-    buffer *b = &((svg *)s)->text;
-    char c[32];
+    buffer *out = &((svg_drawing *)base)->text;
+    char paint[32];
     bool down = false;
-    buffer_printf(b,
+    buffer_printf(out,
                   "<path fill=\"none\" %s stroke-width=\"%.4g\" stroke-linecap=\"round\" "
                   "stroke-linejoin=\"round\" d=\"",
-                  paint(c, s, "stroke", color), width);
+                  format_paint(paint, base, "stroke", color), width);
     for (int64_t i = 0; i < count; i++) {
         const double x = points[2 * i], y = points[2 * i + 1];
-        if (isfinite(x + y)) buffer_printf(b, "%c%.6g %.6g", down ? 'L' : 'M', x, y);
+        if (isfinite(x + y)) buffer_printf(out, "%c%.6g %.6g", down ? 'L' : 'M', x, y);
         down = isfinite(x + y);
     }
-    buffer_printf(b, "\"/>\n");
+    buffer_printf(out, "\"/>\n");
 }
 
-static void disc(drawing *s, double x, double y, double radius, drawing_color color)
+static void draw_disc(drawing *base, double x, double y, double radius, drawing_color color)
 {
-    char c[32];
-    buffer_printf(&((svg *)s)->text, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.4g\" %s/>\n", x, y,
-                  radius, paint(c, s, "fill", color));
+    char paint[32];
+    buffer_printf(&((svg_drawing *)base)->text, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.4g\" %s/>\n",
+                  x, y, radius, format_paint(paint, base, "fill", color));
 }
 
-// One path of strokes without length, whose round ends are the dots: a tenth of the bytes.
-static void dots(drawing *s, const double *points, int64_t count, double radius,
-                 drawing_color color)
+// One path of strokes of length zero, whose round ends are the dots: a tenth of the bytes.
+static void draw_dots(drawing *base, const double *points, int64_t count, double radius,
+                      drawing_color color)
 {
-    buffer *b = &((svg *)s)->text;
-    char c[32];
-    buffer_printf(b, "<path fill=\"none\" %s stroke-width=\"%.4g\" stroke-linecap=\"round\" d=\"",
-                  paint(c, s, "stroke", color), 2 * radius);
+    buffer *out = &((svg_drawing *)base)->text;
+    char paint[32];
+    buffer_printf(out, "<path fill=\"none\" %s stroke-width=\"%.4g\" stroke-linecap=\"round\" d=\"",
+                  format_paint(paint, base, "stroke", color), 2 * radius);
     for (int64_t i = 0; i < count; i++)
         if (isfinite(points[2 * i] + points[2 * i + 1]))
-            buffer_printf(b, "M%.1f %.1fh0", points[2 * i], points[2 * i + 1]);
-    buffer_printf(b, "\"/>\n");
+            buffer_printf(out, "M%.1f %.1fh0", points[2 * i], points[2 * i + 1]);
+    buffer_printf(out, "\"/>\n");
 }
 
-static void put_words(buffer *b, const char *words)
+// Appends text with the special characters of XML escaped.
+static void put_escaped(buffer *out, const char *words)
 {
     for (; *words; words++) {
-        if (*words == '<') buffer_printf(b, "&lt;");
-        else if (*words == '>') buffer_printf(b, "&gt;");
-        else if (*words == '&') buffer_printf(b, "&amp;");
+        if (*words == '<') buffer_printf(out, "&lt;");
+        else if (*words == '>') buffer_printf(out, "&gt;");
+        else if (*words == '&') buffer_printf(out, "&amp;");
         else if ((unsigned char)*words >= 0x20 && (unsigned char)*words < 0x7f)
-            buffer_put(b, words, 1);
-        else buffer_printf(b, "?"); // a name out of a file may hold anything
+            buffer_put(out, words, 1);
+        else buffer_printf(out, "?"); // names from files may contain anything
     }
 }
 
-static void text(drawing *s, double x, double y, double size, drawing_anchor anchor,
-                 drawing_color color, const char *words)
+static void draw_text(drawing *base, double x, double y, double size, drawing_anchor anchor,
+                      drawing_color color, const char *words)
 {
     static const char *const anchors[] = {"start", "middle", "end"};
-    buffer *b = &((svg *)s)->text;
-    char c[32];
-    buffer_printf(b,
+    buffer *out = &((svg_drawing *)base)->text;
+    char paint[32];
+    buffer_printf(out,
                   "<text x=\"%.6g\" y=\"%.6g\" font-size=\"%.4g\" text-anchor=\"%s\" "
                   "%s>",
-                  x, y, size, anchors[anchor], paint(c, s, "fill", color));
-    put_words(b, words);
-    buffer_printf(b, "</text>\n");
+                  x, y, size, anchors[anchor], format_paint(paint, base, "fill", color));
+    put_escaped(out, words);
+    buffer_printf(out, "</text>\n");
 }
 
 void svg_base64(buffer *out, const unsigned char *data, size_t size)
@@ -126,70 +131,71 @@ void svg_base64(buffer *out, const unsigned char *data, size_t size)
     }
 }
 
-static void picture(drawing *s, double x, double y, int scale, const uint8_t *rgb, int64_t w,
-                    int64_t h)
+static void draw_image(drawing *base, double x, double y, int scale, const uint8_t *rgb, int64_t w,
+                       int64_t h)
 {
-    svg *v = (svg *)s;
+    svg_drawing *svg = (svg_drawing *)base;
     buffer png = {0};
-    if (!v->st) v->st = png_write(&png, rgb, (png_shape){w, h, 3}, PNG_USE_DRAWING);
-    buffer_printf(&v->text,
+    if (!svg->st) svg->st = png_write(&png, rgb, (png_shape){w, h, 3}, PNG_USE_DRAWING);
+    buffer_printf(&svg->text,
                   "<image x=\"%.6g\" y=\"%.6g\" width=\"%lld\" height=\"%lld\" "
                   "style=\"image-rendering:pixelated\" href=\"data:image/png;base64,",
                   x, y, (long long)(w * scale), (long long)(h * scale));
-    if (!v->st) svg_base64(&v->text, png.data, png.size);
-    buffer_printf(&v->text, "\"/>\n");
+    if (!svg->st) svg_base64(&svg->text, png.data, png.size);
+    buffer_printf(&svg->text, "\"/>\n");
     buffer_clear(&png);
 }
 
-static plumb_status finish(buffer *out, drawing *s)
+static plumb_status finish_svg(buffer *out, drawing *base)
 {
-    svg *v = (svg *)s;
-    buffer_printf(&v->text, "</svg>\n");
-    if (v->st) return v->st;
-    buffer_put(out, v->text.data, v->text.size);
-    return v->text.failed || out->failed ? fail(PLUMB_EMEMORY, "no memory for a picture")
-                                         : PLUMB_OK;
+    svg_drawing *svg = (svg_drawing *)base;
+    buffer_printf(&svg->text, "</svg>\n");
+    if (svg->st) return svg->st;
+    buffer_put(out, svg->text.data, svg->text.size);
+    return svg->text.failed || out->failed ? fail(PLUMB_EMEMORY, "no memory for a picture")
+                                           : PLUMB_OK;
 }
 
-static void svg_free(drawing *s)
+static void free_svg(drawing *base)
 {
-    buffer_clear(&((svg *)s)->text);
-    free(s);
+    buffer_clear(&((svg_drawing *)base)->text);
+    free(base);
 }
 
-static plumb_status create(svg **out, int64_t width, int64_t height)
+static plumb_status create_svg(svg_drawing **out, int64_t width, int64_t height)
 {
-    svg *v = calloc(1, sizeof *v);
-    if (!v) return fail(PLUMB_EMEMORY, "no memory for a picture");
-    v->base = (drawing){rectangle, path, disc, dots, text, picture, finish, svg_free};
-    buffer_printf(&v->text,
+    svg_drawing *svg = calloc(1, sizeof *svg);
+    if (!svg) return fail(PLUMB_EMEMORY, "no memory for a picture");
+    svg->base = (drawing){draw_rectangle, draw_path,  draw_disc,  draw_dots,
+                          draw_text,      draw_image, finish_svg, free_svg};
+    buffer_printf(&svg->text,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%lld\" height=\"%lld\" "
                   "viewBox=\"0 0 %lld %lld\" font-family=\"Helvetica, Arial, sans-serif\" ",
                   (long long)width, (long long)height, (long long)width, (long long)height);
-    *out = v;
+    *out = svg;
     return PLUMB_OK;
 }
 
 plumb_status svg_create(drawing **out, int64_t width, int64_t height, drawing_color paper)
 {
-    svg *v = NULL;
-    const plumb_status st = create(&v, width, height);
+    svg_drawing *svg = NULL;
+    const plumb_status st = create_svg(&svg, width, height);
     if (st) return st;
-    buffer_printf(&v->text, "font-weight=\"300\">\n");
-    *out = &v->base;
-    rectangle(*out, 0, 0, (double)width, (double)height, paper);
+    buffer_printf(&svg->text, "font-weight=\"300\">\n");
+    *out = &svg->base;
+    draw_rectangle(*out, 0, 0, (double)width, (double)height, paper);
     return PLUMB_OK;
 }
 
 plumb_status svg_create_inline(drawing **out, int64_t width, int64_t height, const char *title)
 {
-    svg *v = NULL;
-    const plumb_status st = create(&v, width, height);
+    svg_drawing *svg = NULL;
+    const plumb_status st = create_svg(&svg, width, height);
     if (st) return st;
-    v->inside = true;
-    buffer_printf(&v->text, "role=\"img\">\n<title>");
-    put_words(&v->text, title);
-    buffer_printf(&v->text, "</title>\n");
-    *out = &v->base;
+    svg->is_inline = true;
+    buffer_printf(&svg->text, "role=\"img\">\n<title>");
+    put_escaped(&svg->text, title);
+    buffer_printf(&svg->text, "</title>\n");
+    *out = &svg->base;
     return PLUMB_OK;
 }

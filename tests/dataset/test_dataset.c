@@ -100,7 +100,7 @@ static plumb_status write_items(const char *path, int items, const plumb_dataset
 {
     writer_field field[FIELDS];
     fill(field);
-    writer *w;
+    dataset_writer *w;
     plumb_status st = writer_open(&w, path, field, FIELDS, ITEMS, opt);
     if (st) return st;
     buffer packed = {0};
@@ -262,9 +262,11 @@ TEST(lists_of_features_are_read_as_published_writers_leave_them)
                        "i, (2,), <class 'jax.numpy.int64'>";
     CHECK_OK(features_txt_parse(&list, &mem, text, strlen(text), "f.txt"));
     CHECK_EQUAL(list.count, 4);
-    CHECK(list.row[0].ndim == 2 && list.row[0].shape[1] == 2 && list.row[0].dtype == PLUMB_FLOAT64);
-    CHECK(list.row[1].ndim == 1 && list.row[1].shape[0] == 1 && list.row[1].dtype == PLUMB_FLOAT32);
-    CHECK(list.row[2].ndim == 0 && list.row[3].dtype == PLUMB_INT64);
+    CHECK(list.spec[0].ndim == 2 && list.spec[0].shape[1] == 2 &&
+          list.spec[0].dtype == PLUMB_FLOAT64);
+    CHECK(list.spec[1].ndim == 1 && list.spec[1].shape[0] == 1 &&
+          list.spec[1].dtype == PLUMB_FLOAT32);
+    CHECK(list.spec[2].ndim == 0 && list.spec[3].dtype == PLUMB_INT64);
     arena_clear(&mem);
     CHECK_FAILS(parse(""), PLUMB_EFORMAT, "names no feature");
     CHECK_FAILS(parse("x\n"), PLUMB_EFORMAT, "line 1: no key and shape");
