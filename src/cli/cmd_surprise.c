@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spelling.h"
 #include "cli/cmd_surprise_losses.h"
 #include "cli/common/command.h"
 
@@ -175,7 +176,7 @@ static int unknown_scorer(const char *word)
 {
     const char *names[PLUMB_SCORER_COUNT + 2] = {"all"};
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) names[i + 1] = plumb_scorer_name((plumb_scorer)i);
-    const char *near = options_nearest(word, names);
+    const char *near = spelling_suggest(word, names);
     return cli_error(&cmd_surprise, EXIT_USAGE, "there is no scorer \"%s\"%s%s%s", word,
                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }

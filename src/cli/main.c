@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/spelling.h"
 #include "cli/common/command.h"
 
 const cli_command *const cli_commands[] = {&cmd_worlds, &cmd_simulate, &cmd_convert,  &cmd_show,
@@ -48,7 +49,7 @@ static int unknown(const char *word)
     int count = 0;
     for (int i = 0; cli_commands[i] && count < 31; i++) names[count++] = cli_commands[i]->name;
     names[count] = NULL;
-    const char *near = options_nearest(word, names);
+    const char *near = spelling_suggest(word, names);
     if (near)
         return cli_error(NULL, EXIT_USAGE, "there is no command \"%s\"; did you mean plumb %s?",
                          word, near);

@@ -46,7 +46,7 @@ plumb_status registry_find(const registry_entry **out, const char *name)
             *out = row;
             return PLUMB_OK;
         }
-        best = spelling_closer(name, best ? best : row->name, row->name);
+        best = spelling_closer(name, best, row->name);
     }
     if (!best)
         return fail(PLUMB_EMISSING, "no model \"%.64s\": this build has no models to train", name);

@@ -15,28 +15,12 @@ enum { TEXT_ROOM = 512 };
 static const char *const preset_names[] = {"paper",     "cpu",           "tiny", "cpu-angles",
                                            "cpu-state", "cpu-constants", NULL};
 
-// "a, b or c".
-static const char *list_words(char *text, size_t size, const char *const *words)
-{
-    size_t used = 0;
-    text[0] = 0;
-    for (int i = 0; words[i] && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                 !i             ? ""
-                                 : words[i + 1] ? ", "
-                                                : " or ",
-                                 words[i]);
-    return text;
-}
-
 // The nearest of `words`, for messages; "" if none is near.
 static const char *did_you_mean(char *text, size_t size, const char *word, const char *const *words)
 {
-    const char *best = NULL;
-    for (; *words; words++) best = spelling_closer(word, best ? best : *words, *words);
+    const char *near = spelling_suggest(word, words);
     text[0] = 0;
-    if (best && spelling_distance(word, best) <= 3)
-        snprintf(text, size, "; did you mean %s?", best);
+    if (near) snprintf(text, size, "; did you mean %s?", near);
     return text;
 }
 
@@ -49,7 +33,7 @@ plumb_status settings_find_preset(settings_preset *out, const char *name)
             return PLUMB_OK;
         }
     return fail(PLUMB_EVALUE, "there is no preset \"%.64s\", only %s%s", name,
-                list_words(list, sizeof list, preset_names),
+                spelling_list(list, sizeof list, preset_names),
                 did_you_mean(near, sizeof near, name, preset_names));
 }
 
@@ -97,7 +81,7 @@ static plumb_status store_choice(void *target, const setting_spec *row, const ch
             return PLUMB_OK;
         }
     return fail(PLUMB_EVALUE, "%s takes %s, not \"%.80s\"%s", row->name,
-                list_words(list, sizeof list, row->choices), value,
+                spelling_list(list, sizeof list, row->choices), value,
                 did_you_mean(near, sizeof near, value, row->choices));
 }
 
@@ -184,7 +168,7 @@ static plumb_status unknown(const settings *s, const char *name)
     const char *best = NULL;
     for (int p = 0; p < s->count; p++)
         for (const setting_spec *row = s->part[p].row; row->name; row++)
-            best = spelling_closer(name, best ? best : row->name, row->name);
+            best = spelling_closer(name, best, row->name);
     return fail(PLUMB_EVALUE, "there is no setting \"%.64s\"; the nearest is \"%s\"", name,
                 best ? best : "");
 }

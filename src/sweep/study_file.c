@@ -64,11 +64,9 @@ static plumb_status refuse(const study_file *s, int line, const char *why)
 plumb_status study_check_key(const study_file *s, const yaml *node, const char *const *keys,
                              const char *where)
 {
-    const char *best = NULL;
-    for (int i = 0; keys[i]; i++) {
+    for (int i = 0; keys[i]; i++)
         if (!strcmp(keys[i], node->key)) return PLUMB_OK;
-        best = spelling_closer(node->key, best ? best : keys[i], keys[i]);
-    }
+    const char *best = spelling_nearest(node->key, keys);
     return fail(PLUMB_EFORMAT, "%s:%d: there is no \"%.64s\" in %s; the nearest is \"%s\"", s->path,
                 node->line, node->key, where, best ? best : "");
 }

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/options_struct.h"
+#include "base/spelling.h"
 #include "base/status.h"
 
 // A new world is a new file and an entry here. The first thirteen are those of [Higgins21], in the
@@ -48,41 +49,17 @@ const plumb_world *plumb_world_at(int64_t index)
     return world_table[index];
 }
 
-// How many letters must be put in, taken out or changed [Wagner74].
-static int64_t distance(const char *a, const char *b)
-{
-    enum { LONGEST = 64 };
-    int64_t row[LONGEST + 1];
-    const size_t n = strlen(b) < LONGEST ? strlen(b) : LONGEST;
-    for (size_t j = 0; j <= n; j++) row[j] = (int64_t)j;
-    for (size_t i = 0; a[i] && i < LONGEST; i++) {
-        int64_t corner = row[0];
-        row[0] = (int64_t)i + 1;
-        for (size_t j = 0; j < n; j++) {
-            int64_t best = corner + (a[i] != b[j]);
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j + 1] + 1 < best) best = row[j + 1] + 1;
-            corner = row[j + 1];
-            row[j + 1] = best;
-        }
-    }
-    return row[n];
-}
-
 plumb_status plumb_world_find(const plumb_world **out, const char *name)
 {
-    int nearest = 0;
+    const char *nearest = NULL;
     for (int i = 0; i < WORLD_COUNT; i++) {
         if (!strcmp(world_table[i]->info.name, name)) {
             *out = world_table[i];
             return PLUMB_OK;
         }
-        if (distance(name, world_table[i]->info.name) <
-            distance(name, world_table[nearest]->info.name))
-            nearest = i;
+        nearest = spelling_closer(name, nearest, world_table[i]->info.name);
     }
-    return fail(PLUMB_EVALUE, "no world \"%.64s\"; the nearest is \"%s\"", name,
-                world_table[nearest]->info.name);
+    return fail(PLUMB_EVALUE, "no world \"%.64s\"; the nearest is \"%s\"", name, nearest);
 }
 
 const plumb_world_info *plumb_world_get_info(const plumb_world *world)

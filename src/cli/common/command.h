@@ -69,9 +69,6 @@ void options_help(const cli_command *c);
 void options_manual(void);     // the manual page of all commands, as roff
 void options_completion(void); // for bash
 
-/// The nearest of `names` (NULL at the end) to `word`, or NULL if none is near.
-const char *options_nearest(const char *word, const char *const *names);
-
 /// One line on stderr, "plumb NAME: message"; returns `code`.
 int cli_error(const cli_command *c, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

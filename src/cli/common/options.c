@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/spelling.h"
 #include "cli/common/command.h"
 
 enum { MAX_OPTIONS = 64 };
@@ -29,46 +30,6 @@ int cli_last_error(const cli_command *c)
     return cli_error(c, EXIT_FAILED, "%s", plumb_last_error());
 }
 
-static int smallest(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-// Edit distance with exchange of neighbours counted as one; words longer than the table never
-// match.
-static int distance(const char *a, const char *b)
-{
-    enum { LONGEST = 32 };
-    const int m = (int)strlen(a), n = (int)strlen(b);
-    if (m > LONGEST || n > LONGEST) return LONGEST;
-    int d[LONGEST + 1][LONGEST + 1];
-    for (int i = 0; i <= m; i++) d[i][0] = i;
-    for (int j = 0; j <= n; j++) d[0][j] = j;
-    for (int i = 1; i <= m; i++)
-        for (int j = 1; j <= n; j++) {
-            d[i][j] = smallest(smallest(d[i - 1][j], d[i][j - 1]) + 1,
-                               d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                d[i][j] = smallest(d[i][j], d[i - 2][j - 2] + 1);
-        }
-    return d[m][n];
-}
-
-const char *options_nearest(const char *word, const char *const *names)
-{
-    const char *best = NULL;
-    int least = 1 + (int)strlen(word) / 3;
-    if (least > 3) least = 3;
-    for (; *names; names++) {
-        const int d = distance(word, *names);
-        if (d <= least && (!best || d < least)) {
-            best = *names;
-            least = d;
-        }
-    }
-    return best;
-}
-
 static int unknown_option(const cli_command *c, const char *word)
 {
     const char *names[MAX_OPTIONS + 1];
@@ -79,7 +40,7 @@ static int unknown_option(const cli_command *c, const char *word)
     names[count] = NULL;
     char bare[64];
     snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
-    const char *near = options_nearest(bare, names);
+    const char *near = spelling_suggest(bare, names);
     if (near)
         return cli_error(c, EXIT_USAGE, "there is no option --%s; did you mean --%s?", bare, near);
     return cli_error(c, EXIT_USAGE, "there is no option --%s; see plumb %s --help", bare, c->name);
@@ -93,15 +54,9 @@ static int bad_value(const cli_command *c, const cli_option *o, const char *valu
 
 static int bad_choice(const cli_command *c, const cli_option *o, const char *value)
 {
-    char list[256] = "";
-    size_t used = 0;
-    for (int i = 0; o->choices[i] && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                 !i                  ? ""
-                                 : o->choices[i + 1] ? ", "
-                                                     : " or ",
-                                 o->choices[i]);
-    const char *near = options_nearest(value, o->choices);
+    char list[256];
+    spelling_list(list, sizeof list, o->choices);
+    const char *near = spelling_suggest(value, o->choices);
     if (near)
         return cli_error(c, EXIT_USAGE, "--%s takes %s, not \"%s\"; did you mean %s?", o->name,
                          list, value, near);
