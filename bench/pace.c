@@ -39,7 +39,7 @@ static int make(const plumb_world *world, int64_t steps, double seconds)
         .time = take((size_t)steps * 8),
         .state = take((size_t)(steps * 2 * f->n) * 8),
         .derivative = take((size_t)(steps * 2 * f->n) * 8),
-        .parameters = take((size_t)(plumb_world_parameter_size(world) + 1) * 8),
+        .parameters = take((size_t)(plumb_world_get_info(world)->parameter_total + 1) * 8),
         .frames = take((size_t)(steps * f->height * f->width * f->channels)),
     };
     double *took = take(ROUNDS * sizeof *took);

@@ -18,7 +18,6 @@
 #include "plumb/record.h"
 #include "plumb/report.h"
 #include "plumb/rollout.h"
-#include "plumb/room.h"
 #include "plumb/status.h"
 #include "plumb/surprise.h"
 #include "plumb/sweep.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Worlds: what is true. Systems whose states are known exactly, and pictures of them
-// [Higgins21, Botev21].
+// Simulated systems whose exact states are known, and images of them [Higgins21, Botev21]; rooms
+// with rigid bodies, and probes of physical concepts in them [Piloto22].
 //
-// Item I of world W with seed S is always the same, whatever the count, the thread or the batch.
+// Item I of world W with seed S is always the same, for any count, thread or batch.
 #ifndef PLUMB_WORLD_H
 #define PLUMB_WORLD_H
 
@@ -15,68 +15,100 @@
 extern "C" {
 #endif
 
-/// One row of the table of worlds. It is there for ever; nothing to free.
+/// One entry of the table of worlds. It is constant and never freed.
 typedef struct plumb_world plumb_world;
 
-/// The worlds there are, in the order of the paper's table.
+/// What one item of a world is.
+typedef enum plumb_world_kind {
+    /// A trajectory of a dynamical system: any number of steps, with state and energy.
+    PLUMB_WORLD_TRAJECTORY,
+    /// A clip of a room with rigid bodies: PLUMB_ROOM_STEPS frames, masks and objects, no phase
+    /// space.
+    PLUMB_WORLD_ROOM,
+    /// A tuple of clips of a room. The impossible clips are the possible ones, cut where both show
+    /// the
+    /// same image and joined crosswise. So at every time the two frames of the possible pair are
+    /// those of the impossible pair, byte for byte, and so are the two pairs of consecutive frames:
+    /// a
+    /// program that sees fewer than three frames cannot tell them apart.
+    PLUMB_WORLD_PROBE,
+} plumb_world_kind;
+
+// ---- the table ----
+
+/// Number of worlds: trajectories in the order of the paper's table, then rooms, then probes.
 PLUMB_API int64_t plumb_world_count(void);
 PLUMB_API const plumb_world *plumb_world_at(int64_t index);
 
-/// By name, "pendulum+c". Fails with PLUMB_EVALUE, naming the nearest world there is.
+/// Finds a world by name, "pendulum+c". "rooms/impossible" is found by name only: each of its items
+/// is the two impossible clips of a tuple, of all concepts in turn, for training. Fails with
+/// PLUMB_EVALUE and a message with the nearest name.
 PLUMB_API plumb_status plumb_world_find(const plumb_world **out, const char *name);
 
-/// A parameter that is drawn once a trajectory: mass, colour, offset ...
+/// A parameter that is drawn once per trajectory: mass, colour, offset ...
 typedef struct plumb_world_parameter {
-    const char *name; ///< as in a data file: "m", "color_index"
-    int64_t count;    ///< numbers a trajectory
-    bool integer;
+    const char *name; ///< Name in data files: "m", "color_index".
+    int64_t count;    ///< Values per trajectory.
+    bool integer;     ///< The values are integers.
 } plumb_world_parameter;
 
-/// What a world is like. Lengths are those of the arrays of one trajectory.
+/// Description of a world.
 typedef struct plumb_world_info {
-    const char *name;
-    const char *summary;             ///< one line
-    int64_t n;                       ///< half the length of the published state
-    int64_t canonical_n;             ///< half the length of the minimal canonical coordinates
-    double dt;                       ///< time between frames by default
-    int64_t height, width, channels; ///< of a frame by default
-    bool upright;    ///< row 0 is the top; else the bottom of the world, as published
-    bool reversible; ///< can be followed backward in time
-    const plumb_world_parameter *parameters;
+    const char *name;                ///< "pendulum+c".
+    const char *summary;             ///< One line.
+    int64_t n;                       ///< Half the dimension of the published state; 0 in rooms.
+    int64_t canonical_n;             ///< Half the dimension of the minimal canonical coordinates.
+    double dt;                       ///< Default time between frames.
+    int64_t height, width, channels; ///< Default size of a frame in pixels.
+    bool upright;                    ///< Row 0 of a frame is the top; else the bottom.
+    bool reversible;                 ///< Can be simulated backward in time.
+    const plumb_world_parameter *parameters; ///< (parameter_count)
     int64_t parameter_count;
-    const char *const *state_names;     ///< (2n) "q", "p", "x1" ...: for the axes of plots
+    const char *const *state_names;     ///< (2n) "q", "p", "x1" ...: labels for plots.
     const char *const *canonical_names; ///< (2 canonical_n)
-    const bool *angles;                 ///< (canonical_n) is this canonical position an angle?
+    const bool *angles;                 ///< (canonical_n) true if a canonical position is an angle.
+    int64_t parameter_total;            ///< Values of all parameters together, per trajectory.
+    plumb_world_kind kind;              ///< What an item is.
+    int64_t clips;            ///< Clips per item: 4 in a probe, else 1; 2 in rooms/impossible.
+    int64_t steps;            ///< Frames per clip if fixed, as in rooms; 0: any number.
+    const char *concept_name; ///< Probes: "continuity" ...; else NULL.
+    const char *const *event_names; ///< rooms/freeform: (PLUMB_ROOM_EVENTS) "roll" ...; else NULL.
 } plumb_world_info;
 
 PLUMB_API const plumb_world_info *plumb_world_get_info(const plumb_world *world);
 
-/// How colours are drawn.
+// ---- options ----
+
+/// How colours are chosen.
 typedef enum plumb_world_colors {
-    PLUMB_WORLD_COLORS_WORLD, ///< as the world's own rule says
-    PLUMB_WORLD_COLORS_FIXED, ///< particle k always has colour k
-    PLUMB_WORLD_COLORS_SIX,   ///< drawn from six, as in the +c worlds
+    PLUMB_WORLD_COLORS_WORLD, ///< By the rule of the world.
+    PLUMB_WORLD_COLORS_FIXED, ///< Particle k always has colour k.
+    PLUMB_WORLD_COLORS_SIX,   ///< Drawn from six, as in the +c worlds.
 } plumb_world_colors;
 
+/// Options of a simulation. Rooms have none except `image`: the others must keep their defaults.
 typedef struct plumb_world_options {
-    size_t size; ///< sizeof(plumb_world_options)
-    double dt;   ///< time between frames; 0: the world's own
-    /// Keep every so manieth frame, so that frame t is at t stride dt; 0: every one. For md the
-    /// integration steps in a frame (of dt / stride each); 0: 10 of 0.002, or as many as dt needs.
+    size_t size; ///< sizeof(plumb_world_options).
+    double dt;   ///< Time between frames, up to 1e6. Default 0: the dt of the world.
+    /// Keep every stride-th frame, so that frame t is at time t stride dt; 0 to 1000000. In the md
+    /// worlds: integration steps per frame, of dt / stride each. Default 0: every frame; md: 10
+    /// steps of 0.002, or as many as dt needs.
     int64_t stride;
-    int64_t image; ///< height and width of a frame, a multiple of 4 up to 1024; 32
-    bool backward; ///< time runs backward from the initial state: frame t is at -t dt
-    plumb_world_colors colors;
-    /// Length in frames for the rule that throws a trajectory away when it leaves the canvas
-    /// (two-body+c); 0: first + the steps asked for.
+    /// Height and width of a frame in pixels, a multiple of 4: up to 1024, in rooms 16 to 256.
+    /// Default 0: the size of the world, 32, in rooms 64.
+    int64_t image;
+    bool backward;             ///< Time runs backward: frame t is at time -t dt. Default false.
+    plumb_world_colors colors; ///< Default PLUMB_WORLD_COLORS_WORLD.
+    /// two-body+c rejects orbits that leave the canvas within this many frames. Default 0: first
+    /// plus the number of steps.
     int64_t reject_steps;
-    int64_t first; ///< frames to leave out at the beginning, 0: the same bits as without, sooner
+    int64_t first; ///< Frames to skip at the start; the others are bit-identical. Default 0.
 } plumb_world_options;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_world_defaults() calls it.
 PLUMB_API void plumb_world_options_init(plumb_world_options *options, size_t size);
 
-/// The defaults.
+/// Returns the defaults.
 static inline plumb_world_options plumb_world_defaults(void)
 {
     plumb_world_options options;
@@ -84,39 +116,84 @@ static inline plumb_world_options plumb_world_defaults(void)
     return options;
 }
 
-/// One trajectory. The caller brings memory for what is wanted and leaves the rest NULL.
+/// Checks a number of steps and options without simulating. Fails with PLUMB_EVALUE as
+/// plumb_world_simulate() would. May be NULL: options.
+PLUMB_API plumb_status plumb_world_check_options(const plumb_world *world, int64_t steps,
+                                                 const plumb_world_options *options);
+
+// ---- simulation ----
+
+/// Sizes of rooms.
+enum {
+    PLUMB_ROOM_STEPS = 15,       ///< Frames per clip.
+    PLUMB_ROOM_OBJECTS = 8,      ///< Places for objects; object i has the value i + 1 in a mask.
+    PLUMB_ROOM_OBJECT_SIZE = 21, ///< Values per object and frame, in the columns below.
+    PLUMB_ROOM_CUTS = 2,         ///< Cuts per tuple.
+    PLUMB_ROOM_EVENTS = 12,      ///< Kinds of event in a free scene.
+};
+
+/// First column of each quantity of an object. Lengths and times are in units in which g is 9.81.
+enum {
+    PLUMB_ROOM_COLUMN_SHAPE = 0,             ///< A plumb_room_shape.
+    PLUMB_ROOM_COLUMN_HALF_EXTENT = 1,       ///< 3: half extents; of a ball its radius.
+    PLUMB_ROOM_COLUMN_COLOR = 4,             ///< 3: red, green, blue, 0 to 1.
+    PLUMB_ROOM_COLUMN_MASS = 7,              ///< 0 if nothing moves it.
+    PLUMB_ROOM_COLUMN_POSITION = 8,          ///< 3: of the centre of mass; z is up.
+    PLUMB_ROOM_COLUMN_ORIENTATION = 11,      ///< 4: a unit quaternion, w first.
+    PLUMB_ROOM_COLUMN_VELOCITY = 15,         ///< 3: of the centre of mass.
+    PLUMB_ROOM_COLUMN_ANGULAR_VELOCITY = 18, ///< 3: in the axes of the room.
+};
+
+/// Shape of an object. The values are in data files.
+typedef enum plumb_room_shape {
+    PLUMB_ROOM_SHAPE_NONE, ///< The place is unused.
+    PLUMB_ROOM_SHAPE_BALL,
+    PLUMB_ROOM_SHAPE_BOX,
+    PLUMB_ROOM_SHAPE_CONTAINER, ///< Open above.
+    PLUMB_ROOM_SHAPE_COVER,     ///< Open below.
+    PLUMB_ROOM_SHAPE_ARCH,
+    PLUMB_ROOM_SHAPE_PLANK,
+    PLUMB_ROOM_SHAPE_PILLAR,
+    PLUMB_ROOM_SHAPE_RAMP,
+    PLUMB_ROOM_SHAPE_CURTAIN,
+    PLUMB_ROOM_SHAPE_POLE,
+} plumb_room_shape;
+
+/// Memory of the caller for one item. Set a pointer to NULL to leave out an array. `image` is the
+/// size of a frame. The axis of clips exists only if info.clips is not 1.
 typedef struct plumb_world_item {
     double *time;       ///< (steps)
-    double *state;      ///< (steps, 2n) published coordinates, q first
-    double *derivative; ///< (steps, 2n) d state / dt, friction included
-    double *canonical;  ///< (steps, 2 canonical_n) minimal canonical coordinates
-    double *energy;     ///< (steps) the conserved quantity (but for friction)
-    double *parameters; ///< all parameters one after the other, in the order of the facts
-    uint8_t *frames;    ///< (steps, image, image, channels)
+    double *state;      ///< (steps, 2n) published coordinates, q first. Trajectories.
+    double *derivative; ///< (steps, 2n) d state / dt, with friction. Trajectories.
+    double *canonical;  ///< (steps, 2 canonical_n) minimal canonical coordinates. Trajectories.
+    double *energy;     ///< (steps) the quantity that is conserved without friction. Trajectories.
+    double
+        *parameters; ///< (parameter_total) all parameters in the order of the info. Trajectories.
+    uint8_t *frames; ///< (clips, steps, image, image, channels)
+    uint8_t *mask;   ///< (clips, steps, image, image) index of the object, 0 the floor. Rooms.
+    float *camera;   ///< (clips, steps, 6) look x, y, z, distance, azimuth, elevation in degrees.
+                     ///< Rooms.
+    double *objects; ///< (clips, steps, 8, 21) objects by the columns above. Rooms.
+    int64_t *cut;    ///< (2) last frame before each cut, -1 if there is no cut. Rooms: probes.
+    uint8_t *event_counts; ///< (12) events of each kind. rooms/freeform; zeros in probes.
 } plumb_world_item;
 
-/// Numbers of all parameters together.
-PLUMB_API int64_t plumb_world_parameter_size(const plumb_world *world);
-
-/// Makes item `item` with seed `seed`. `opt` may be NULL. Steps are frames: the first is the
-/// initial state. Any number of threads may call this at once. Fails with PLUMB_EVALUE for options
-/// out of range (items go up to 2^48 - 1) and PLUMB_EMEMORY.
+/// Simulates item `item` (0 to 2^48 - 1) with seed `seed`. Steps are frames, and the first is the
+/// initial state. In a probe, clips 0 and 1 are possible, clip 2 starts as 0 and clip 3 as 1.
+/// Arrays that the world does not have are not written. Any number of threads may call it at once.
+/// Fails with PLUMB_EVALUE for invalid options, PLUMB_EMEMORY. May be NULL: options.
 PLUMB_API plumb_status plumb_world_simulate(const plumb_world_item *out, const plumb_world *world,
                                             uint64_t seed, int64_t item, int64_t steps,
-                                            const plumb_world_options *opt);
+                                            const plumb_world_options *options);
 
-/// The same from a published state and parameters of the caller's (as in plumb_world_item; NULL:
-/// those of item 0 with seed 0). Nothing is thrown away. Fails with PLUMB_EVALUE for numbers that
-/// are not finite, masses that are not positive and the like.
+/// Simulates from a given published state. `parameters` are as in plumb_world_item. Orbits are not
+/// rejected. Fails with PLUMB_EVALUE for values that are not finite, masses that are not positive,
+/// and in rooms, which have no state. May be NULL: parameters, for those of item 0 with seed 0;
+/// options.
 PLUMB_API plumb_status plumb_world_simulate_from(const plumb_world_item *out,
                                                  const plumb_world *world, const double *state,
                                                  const double *parameters, int64_t steps,
-                                                 const plumb_world_options *opt);
-
-/// One frame of a published state: (image, image, channels). `parameters` as above.
-PLUMB_API plumb_status plumb_world_render(uint8_t *frame, const plumb_world *world,
-                                          const double *state, const double *parameters,
-                                          const plumb_world_options *opt);
+                                                 const plumb_world_options *options);
 
 #ifdef __cplusplus
 }

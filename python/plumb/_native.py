@@ -76,10 +76,13 @@ STRUCTS = {
     "world_parameter": "name:s count:q integer:b",
     "world_info":
         "name:s summary:s n:q canonical_n:q dt:d height:q width:q channels:q upright:b reversible:b "
-        "parameters:world_parameter* parameter_count:q state_names:s* canonical_names:s* angles:b*",
+        "parameters:world_parameter* parameter_count:q state_names:s* canonical_names:s* angles:b* "
+        "parameter_total:q kind:i clips:q steps:q concept_name:s event_names:s*",
     "world_options":
         "size:z dt:d stride:q image:q backward:b colors:i reject_steps:q first:q",
-    "world_item": "time:p state:p derivative:p canonical:p energy:p parameters:p frames:p",
+    "world_item":
+        "time:p state:p derivative:p canonical:p energy:p parameters:p frames:p mask:p camera:p objects:p cut:p "
+        "event_counts:p",
     "loader_options":
         "size:z batch:q window:q steps:q ahead:q seed:Q first:q threads:i states:b world:world_options*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
@@ -254,7 +257,7 @@ p plumb_world_at q
 i plumb_world_find p* s
 world_info* plumb_world_get_info p
   plumb_world_options_init world_options* z
-q plumb_world_parameter_size p
+i plumb_world_check_options p q world_options*
 i plumb_world_simulate world_item* p Q q q world_options*
 i plumb_world_simulate_from world_item* p p p q world_options*
   plumb_loader_options_init loader_options* z

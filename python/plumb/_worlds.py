@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Worlds: what is true. Item I of world W with seed S is always the same, whatever the batch or the thread."""
+"""Simulated worlds whose exact states are known. Item I of world W with seed S is always the same, for any batch or
+thread."""
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,9 +10,17 @@ from ._arrays import numbers, options_struct
 from ._native import _check, call, lib, types
 
 
+KINDS = ("trajectory", "room", "probe")
+ROOM_STEPS, ROOM_OBJECTS, ROOM_OBJECT_SIZE, ROOM_CUTS, ROOM_EVENTS = 15, 8, 21, 2, 12
+# Arrays of rooms: name in data files, and member of plumb_world_item.
+ROOM_MEMBERS = {"frames": "frames", "mask": "mask", "camera_pose": "camera", "objects": "objects", "cut": "cut",
+                "blocks": "event_counts"}
+
+
 class Batch:
-    """Trajectories as arrays: frames (count, steps, height, width, channels) uint8; state, canonical,
-    derivative, energy and time as doubles; parameters by name."""
+    """Items as arrays. Trajectories: frames (count, steps, height, width, channels) uint8; state, canonical,
+    derivative, energy and time as doubles; parameters by name. Rooms: frames, mask, camera_pose, objects, and cut
+    (probes) or blocks (free scenes), as in data files; probes have an axis of four clips after the first."""
 
     def __init__(self, arrays, parameters=None):
         self.__dict__.update(arrays)
@@ -19,7 +28,7 @@ class Batch:
         self._names = list(arrays)
 
     def to_dict(self):
-        """All arrays by name, parameters among them: what a data file holds."""
+        """All arrays by name, with the parameters, as in a data file."""
         return {**{name: getattr(self, name) for name in self._names}, **self.parameters}
 
     def __len__(self):
@@ -30,22 +39,27 @@ class Batch:
 
 
 class World:
-    """One world, by name. Attributes tell what it is like: n, dt, image, summary, state_names ..."""
+    """One world, by name. Its attributes describe it: n, dt, image, summary, state_names ... `kind` is "trajectory",
+    "room" or "probe"; `clips` is the number of clips per item, `steps` the fixed number of frames of a room, else 0."""
 
     def __init__(self, name):
         handle = ctypes.c_void_p()
         _check(lib.plumb_world_find(ctypes.byref(handle), str(name).encode()), None)
         self._handle = handle
-        facts = lib.plumb_world_get_info(handle).contents
-        self.name, self.summary = facts.name.decode(), facts.summary.decode()
-        self.n, self.canonical_n, self.dt = facts.n, facts.canonical_n, facts.dt
-        self.image = (facts.height, facts.width, facts.channels)
-        self.upright, self.reversible = facts.upright, facts.reversible
-        self.state_names = [facts.state_names[i].decode() for i in range(2 * self.n)]
-        self.canonical_names = [facts.canonical_names[i].decode() for i in range(2 * self.canonical_n)]
-        self.angles = [facts.angles[i] for i in range(self.canonical_n)]
-        self.parameters = {facts.parameters[i].name.decode(): facts.parameters[i].count
-                           for i in range(facts.parameter_count)}
+        info = lib.plumb_world_get_info(handle).contents
+        self.name, self.summary = info.name.decode(), info.summary.decode()
+        self.n, self.canonical_n, self.dt = info.n, info.canonical_n, info.dt
+        self.image = (info.height, info.width, info.channels)
+        self.upright, self.reversible = info.upright, info.reversible
+        self.state_names = [info.state_names[i].decode() for i in range(2 * self.n)]
+        self.canonical_names = [info.canonical_names[i].decode() for i in range(2 * self.canonical_n)]
+        self.angles = [info.angles[i] for i in range(self.canonical_n)]
+        self.parameters = {info.parameters[i].name.decode(): info.parameters[i].count
+                           for i in range(info.parameter_count)}
+        self.kind, self.clips, self.steps = KINDS[info.kind], info.clips, info.steps
+        self.concept = info.concept_name.decode() if info.concept_name else None
+        self.event_names = [info.event_names[i].decode() for i in range(ROOM_EVENTS)] if info.event_names else []
+        self._parameter_total = info.parameter_total
 
     def __repr__(self):
         return f"<World {self.name}: {self.summary}>"
@@ -53,39 +67,55 @@ class World:
     def __reduce__(self):
         return World, (self.name,)
 
-    def _room(self, count, steps, opt):
+    def _allocate(self, count, steps, opt):
+        """Arrays for `count` items, by their names in data files."""
         image = opt.image or self.image[0]
-        shapes = {"frames": (steps, image, image, self.image[2]), "state": (steps, 2 * self.n),
-                  "canonical": (steps, 2 * self.canonical_n), "derivative": (steps, 2 * self.n),
-                  "energy": (steps,), "time": (steps,)}
-        arrays = {name: np.empty((count, *shape), np.uint8 if name == "frames" else np.float64)
-                  for name, shape in shapes.items()}
-        arrays["parameters"] = np.empty((count, lib.plumb_world_parameter_size(self._handle)))
-        return arrays
+        clips = () if self.clips == 1 else (self.clips,)
+        frames = (*clips, steps, image, image, self.image[2])
+        if self.kind == "trajectory":
+            shapes = {"frames": (frames, np.uint8), "state": ((steps, 2 * self.n), np.float64),
+                      "canonical": ((steps, 2 * self.canonical_n), np.float64),
+                      "derivative": ((steps, 2 * self.n), np.float64), "energy": ((steps,), np.float64),
+                      "time": ((steps,), np.float64), "parameters": ((self._parameter_total,), np.float64)}
+        else:
+            shapes = {"frames": (frames, np.uint8), "mask": (frames[:-1], np.uint8),
+                      "camera_pose": ((*clips, steps, 6), np.float32),
+                      "objects": ((*clips, steps, ROOM_OBJECTS, ROOM_OBJECT_SIZE), np.float64)}
+            if self.kind == "probe":
+                shapes["cut"] = ((ROOM_CUTS,), np.int64)
+            else:
+                shapes["blocks"] = ((ROOM_EVENTS,), np.uint8)
+        return {name: np.empty((count, *shape), dtype) for name, (shape, dtype) in shapes.items()}
 
     def _pack(self, arrays):
-        flat, at, parameters = arrays.pop("parameters"), 0, {}
+        flat, at, parameters = arrays.pop("parameters", None), 0, {}
         for name, count in self.parameters.items():
             parameters[name] = flat[:, at:at + count]
             at += count
         return Batch(arrays, parameters)
 
-    def batch(self, count, steps=60, *, seed=0, first=0, threads=0, **options):
-        """Items first .. first+count-1 of this seed, as arrays. Options are those of plumb_world_options:
-        dt=0.05, image=64, stride=2, colors="six" ...
+    def batch(self, count, steps=None, *, seed=0, first=0, threads=0, **options):
+        """Items first .. first+count-1 of this seed, as arrays. `steps` is 60 by default, in rooms 15. Options are those
+        of plumb_world_options: dt=0.05, image=64, stride=2, colors="six" ...; rooms have only image.
 
         >>> import plumb
         >>> batch = plumb.world("pendulum").batch(2, steps=5, seed=3)
         >>> batch.frames.shape, batch.state.shape
         ((2, 5, 32, 32, 3), (2, 5, 2))
+        >>> plumb.world("rooms/solidity").batch(1, image=32).frames.shape
+        (1, 4, 15, 32, 32, 3)
         """
         opt = options_struct("world_options", options)
+        steps = steps if steps is not None else self.steps or 60
         if count < 0 or steps < 1:
             raise ValueError(f"{count} items of {steps} steps")
-        arrays = self._room(count, steps, opt)
+        _check(lib.plumb_world_check_options(self._handle, steps, ctypes.byref(opt)), None)
+        arrays = self._allocate(count, steps, opt)
+        members = ROOM_MEMBERS if self.kind != "trajectory" else {}
 
         def make(item):
-            row = types["world_item"](**{name: array[item:].ctypes.data for name, array in arrays.items()})
+            row = types["world_item"](**{members.get(name, name): array[item:].ctypes.data
+                                         for name, array in arrays.items()})
             _check(lib.plumb_world_simulate(ctypes.byref(row), self._handle, seed, first + item, steps,
                                         ctypes.byref(opt)), None)
 
@@ -99,7 +129,7 @@ class World:
                 raise
         return self._pack(arrays)
 
-    def dataset(self, items, steps=60, *, seed=0, first=0, **options):
+    def dataset(self, items, steps=None, *, seed=0, first=0, **options):
         """A sequence of `items` dicts of arrays, made when asked for: give it to torch.utils.data.DataLoader
         as it is, with any number of workers.
 
@@ -133,6 +163,7 @@ class Dataset:
         self.world, self.items, self.steps, self.seed, self.first = world, items, steps, seed, first
         self.options = options
         options_struct("world_options", options)
+        self.steps = steps if steps is not None else world.steps or 60
 
     def __len__(self):
         return self.items

@@ -2,18 +2,16 @@
 // plumb simulate: trajectories of a world into a file.
 #define _GNU_SOURCE
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "cli/common/command.h"
 
 typedef struct settings {
     const char *out;
-    int64_t count, steps, first;
-    uint64_t seed;
-    int colors, threads;
+    plumb_dataset_simulate_options simulate;
     plumb_world_options world;
     plumb_dataset_write_options data;
+    int colors;
     bool json;
 } settings;
 
@@ -24,12 +22,12 @@ static const char *const color_rules[] = {"world", "fixed", "six", NULL};
 static const cli_option rows[] = {
     {.name = "out", .letter = 'o', .kind = OPTION_TEXT, AT(out), .value = "F",
      .help = "the file to write: F.h5, F.npz or F.tfrecord"},
-    {.name = "count", .letter = 'n', .kind = OPTION_INTEGER, AT(count), .help = "trajectories"},
-    {.name = "steps", .kind = OPTION_INTEGER, AT(steps), .value = "T",
+    {.name = "count", .letter = 'n', .kind = OPTION_INTEGER, AT(simulate.count), .help = "trajectories"},
+    {.name = "steps", .kind = OPTION_INTEGER, AT(simulate.steps), .value = "T",
      .help = "frames of each; the first is the initial state; 0: 256, of rooms 15"},
-    {.name = "seed", .kind = OPTION_SEED, AT(seed), .value = "S",
+    {.name = "seed", .kind = OPTION_SEED, AT(simulate.seed), .value = "S",
      .help = "trajectory I with seed S is always the same"},
-    {.name = "first", .kind = OPTION_INTEGER, AT(first), .value = "I",
+    {.name = "first", .kind = OPTION_INTEGER, AT(simulate.first), .value = "I",
      .help = "the first trajectory; a test set begins where training ends"},
     {.name = "dt", .kind = OPTION_REAL, AT(world.dt), .value = "X",
      .help = "time between frames; 0: the world's own"},
@@ -47,7 +45,7 @@ static const cli_option rows[] = {
      .help = "in a .tfrecord only what the published files have; rooms as Physical Concepts"},
     {.name = "narrow", .kind = OPTION_FLAG, AT(data.narrow),
      .help = "in a .tfrecord real numbers as float32"},
-    {.name = "threads", .kind = OPTION_INT, AT(threads),
+    {.name = "threads", .kind = OPTION_INT, AT(simulate.threads),
      .help = "0: all cores; changes no result"},
     {.name = "force", .letter = 'f', .kind = OPTION_FLAG, AT(data.replace),
      .help = "overwrite a file that is there"},
@@ -59,10 +57,8 @@ static const cli_option rows[] = {
 static void defaults(void *given)
 {
     settings *s = given;
-    s->count = 100;
-    s->seed = 1;
+    s->simulate = plumb_dataset_simulate_defaults();
     s->world = plumb_world_defaults();
-    s->world.image = 0;
     s->colors = (int)s->world.colors;
     s->data = plumb_dataset_write_defaults();
 }
@@ -74,28 +70,24 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool is_room(const char *name)
+static int report(const settings *s, const plumb_world_info *info, double seconds)
 {
-    return !strncmp(name, "rooms/", 6);
-}
-
-static int report(const settings *s, const char *name, double seconds)
-{
+    const plumb_dataset_simulate_options *o = &s->simulate;
+    static const char *const items[] = {[PLUMB_WORLD_TRAJECTORY] = "trajectories",
+                                        [PLUMB_WORLD_ROOM] = "clips",
+                                        [PLUMB_WORLD_PROBE] = "tuples of four clips"};
     if (!s->json) {
-        const char *what = !is_room(name)                    ? "trajectories"
-                           : !strcmp(name, "rooms/freeform") ? "clips"
-                                                             : "tuples of four clips";
-        printf("%s: %lld %s of %s, %lld frames each, in %.3g s\n", s->out, (long long)s->count,
-               what, name, (long long)s->steps, seconds);
+        printf("%s: %lld %s of %s, %lld frames each, in %.3g s\n", s->out, (long long)o->count,
+               items[info->kind], info->name, (long long)o->steps, seconds);
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(&cmd_simulate, EXIT_FAILED, "no memory");
-    plumb_record_set_string(record, "world", name);
-    plumb_record_set_int(record, "count", s->count);
-    plumb_record_set_int(record, "steps", s->steps);
-    plumb_record_set_int(record, "seed", (int64_t)s->seed);
-    plumb_record_set_int(record, "first", s->first);
+    plumb_record_set_string(record, "world", info->name);
+    plumb_record_set_int(record, "count", o->count);
+    plumb_record_set_int(record, "steps", o->steps);
+    plumb_record_set_int(record, "seed", (int64_t)o->seed);
+    plumb_record_set_int(record, "first", o->first);
     plumb_record_set_double(record, "seconds", seconds);
     plumb_record_set_string(record, "file", s->out);
     plumb_record_set_string(record, "version", plumb_version());
@@ -104,32 +96,13 @@ static int report(const settings *s, const char *name, double seconds)
     return code;
 }
 
-// What a room has no use for is refused, not ignored.
-static const char *needless(const settings *s)
+// An option that rooms do not have is wrong usage. The size of the image is checked later.
+static bool is_misused(const settings *s, const plumb_world *world)
 {
-    if (s->steps && s->steps != PLUMB_ROOM_STEPS) return "a clip of a room has 15 frames";
-    if (s->world.dt != 0.0 || s->world.stride) return "a room has its own time between frames";
-    if (s->world.backward) return "a room is not followed backward in time";
-    if (s->colors) return "a room has no colours to choose";
-    return NULL;
-}
-
-static int run_room(settings *s, const char *name)
-{
-    const cli_command *c = &cmd_simulate;
-    const plumb_room *room;
-    if (plumb_room_find(&room, name)) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
-    const char *why = needless(s);
-    if (why) return cli_error(c, EXIT_USAGE, "%s: %s", name, why);
-    s->steps = PLUMB_ROOM_STEPS;
-    const double started = now();
-    signals_begin();
-    progress_begin("simulate");
-    const plumb_status st = plumb_room_simulate(s->out, room, s->count, s->seed, s->first,
-                                                s->world.image, &s->data, s->threads);
-    progress_end();
-    if (st) return signals_end(cli_last_error(c));
-    return signals_end(report(s, name, now() - started));
+    plumb_world_options options = s->world;
+    options.image = 0;
+    return plumb_world_get_info(world)->kind != PLUMB_WORLD_TRAJECTORY &&
+           plumb_world_check_options(world, s->simulate.steps, &options);
 }
 
 static int run(void *given, int files, char **file)
@@ -139,21 +112,25 @@ static int run(void *given, int files, char **file)
     if (files != 1)
         return cli_error(c, EXIT_USAGE, "takes one world, not %d; plumb worlds lists them", files);
     if (!s->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb simulate --help");
-    if (is_room(file[0])) return run_room(s, file[0]);
     const plumb_world *world;
-    if (!s->steps) s->steps = 256;
     if (plumb_world_find(&world, file[0]))
         return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
+    const plumb_world_info *info = plumb_world_get_info(world);
+    if (!s->simulate.steps) s->simulate.steps = info->steps ? info->steps : 256;
     s->world.colors = (plumb_world_colors)s->colors;
+    s->simulate.world = &s->world;
+    s->simulate.write = &s->data;
+    if (info->clips != 1 && !info->concept_name)
+        return cli_error(c, EXIT_USAGE, "%s is for training; simulate the probes", info->name);
+    if (is_misused(s, world)) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
 
     const double started = now();
     signals_begin();
     progress_begin("simulate");
-    const plumb_status st = plumb_dataset_simulate(s->out, world, s->count, s->steps, s->seed,
-                                                   s->first, &s->world, &s->data, s->threads);
+    const plumb_status st = plumb_dataset_simulate(s->out, world, &s->simulate);
     progress_end();
     if (st) return signals_end(cli_last_error(c));
-    return signals_end(report(s, plumb_world_get_info(world)->name, now() - started));
+    return signals_end(report(s, info, now() - started));
 }
 
 const cli_command cmd_simulate = {

@@ -16,32 +16,6 @@ static const cli_option rows[] = {
 };
 // clang-format on
 
-// Rooms have no phase space: n is 0.
-static int print_rooms(void)
-{
-    for (int64_t i = 0; i < plumb_room_count(); i++) {
-        const plumb_room_facts *w = plumb_room_describe(plumb_room_at(i));
-        plumb_record *record = plumb_record_create();
-        if (!record) return cli_error(&cmd_worlds, EXIT_FAILED, "no memory");
-        plumb_record_set_string(record, "name", w->name);
-        plumb_record_set_int(record, "n", 0);
-        plumb_record_set_ints(record, "image", (int64_t[]){64, 64, 3}, 3);
-        plumb_record_set_double(record, "dt", w->dt);
-        plumb_record_set_string(record, "summary", w->summary);
-        plumb_record_set_int(record, "canonical_n", 0);
-        plumb_record_set_bool(record, "upright", true);
-        plumb_record_set_bool(record, "reversible", false);
-        plumb_record_set_strings(record, "parameters", NULL, 0);
-        plumb_record_set_int(record, "clips", w->clips);
-        const char *line;
-        const plumb_status st = plumb_record_to_json(&line, record);
-        if (!st) printf(", %s", line);
-        plumb_record_free(record);
-        if (st) return cli_last_error(&cmd_worlds);
-    }
-    return EXIT_DONE;
-}
-
 static int print_list(void)
 {
     putchar('[');
@@ -62,15 +36,15 @@ static int print_list(void)
         for (; count < w->parameter_count && count < 64; count++)
             names[count] = w->parameters[count].name;
         plumb_record_set_strings(record, "parameters", names, count);
+        if (w->kind != PLUMB_WORLD_TRAJECTORY) plumb_record_set_int(record, "clips", w->clips);
         const char *line;
         const plumb_status st = plumb_record_to_json(&line, record);
         if (!st) printf("%s%s", i ? ", " : "", line);
         plumb_record_free(record);
         if (st) return cli_last_error(&cmd_worlds);
     }
-    const int code = print_rooms();
-    if (!code) puts("]");
-    return code;
+    puts("]");
+    return EXIT_DONE;
 }
 
 static void print_table(void)
@@ -81,12 +55,9 @@ static void print_table(void)
         char image[64];
         snprintf(image, sizeof image, "%lld x %lld x %lld", (long long)w->height,
                  (long long)w->width, (long long)w->channels);
-        printf("  %-26s %4lld  %-11s %-6g %s\n", w->name, (long long)(2 * w->n), image, w->dt,
-               w->summary);
-    }
-    for (int64_t i = 0; i < plumb_room_count(); i++) {
-        const plumb_room_facts *w = plumb_room_describe(plumb_room_at(i));
-        printf("  %-26s %4s  %-11s %-6g %s\n", w->name, "-", "64 x 64 x 3", w->dt, w->summary);
+        char dimension[24] = "-"; // rooms have no phase space
+        if (w->n) snprintf(dimension, sizeof dimension, "%lld", (long long)(2 * w->n));
+        printf("  %-26s %4s  %-11s %-6g %s\n", w->name, dimension, image, w->dt, w->summary);
     }
 }
 

@@ -45,7 +45,7 @@ static plumb_status copy_item(convert_job *job, int64_t item)
     return st ? st : writer_append(job->to, job->data, &job->packed);
 }
 
-plumb_status plumb_dataset_convert(int64_t *records, const char *to, const char *from,
+plumb_status plumb_dataset_convert(int64_t *item_count, const char *to, const char *from,
                                    const char *split, const plumb_dataset_write_options *options)
 {
     convert_job job = {0};
@@ -53,9 +53,9 @@ plumb_status plumb_dataset_convert(int64_t *records, const char *to, const char 
     const int64_t items = st ? 0 : plumb_dataset_item_count(job.from);
     if (!st && !items) st = fail(PLUMB_EFORMAT, "%s: holds no record", from);
     // Say how many records there are; the number of shards is easily mistaken for it.
-    if (!st && plumb_dataset_shards(job.from) > 1)
+    if (!st && plumb_dataset_shard_count(job.from) > 1)
         status_log("%s: %lld records in %lld shards", from, (long long)items,
-                   (long long)plumb_dataset_shards(job.from));
+                   (long long)plumb_dataset_shard_count(job.from));
     if (!st) st = list_fields(&job);
     if (!st) st = writer_open(&job.to, to, job.field, job.field_count, items, options);
     for (int64_t i = 0; i < items && !st; i++) {
@@ -68,6 +68,6 @@ plumb_status plumb_dataset_convert(int64_t *records, const char *to, const char 
     buffer_clear(&job.packed);
     arena_clear(&job.mem);
     plumb_dataset_close(job.from);
-    if (!st && records) *records = items;
+    if (!st && item_count) *item_count = items;
     return st;
 }

@@ -336,7 +336,7 @@ int64_t plumb_dataset_item_count(const plumb_dataset *dataset)
     return dataset->items;
 }
 
-int64_t plumb_dataset_shards(const plumb_dataset *dataset)
+int64_t plumb_dataset_shard_count(const plumb_dataset *dataset)
 {
     return dataset->is_records ? dataset->records.count : 1;
 }

@@ -133,6 +133,9 @@ static plumb_status check_options(const plumb_loader *loader, const plumb_world_
         if (rows[i].value < rows[i].least || rows[i].value > max_value)
             return fail(PLUMB_EVALUE, "%s is %lld, wanted %lld to %lld", rows[i].name,
                         (long long)rows[i].value, (long long)rows[i].least, (long long)max_value);
+    if (info->clips != 1)
+        return fail(PLUMB_EVALUE, "%s: an item has %lld clips; a loader takes worlds with one",
+                    info->name, (long long)info->clips);
     if (options->first < 0) return fail(PLUMB_EVALUE, "first is %lld", (long long)options->first);
     const int64_t shape[] = {options->ahead + 1,
                              options->batch,
@@ -143,12 +146,11 @@ static plumb_status check_options(const plumb_loader *loader, const plumb_world_
     int64_t count;
     if (loader->world_options.image < 1 || !array_count_checked(&count, shape, 6, 8))
         return fail(PLUMB_EVALUE, "so large a batch does not fit into any memory");
-    // Simulate one frame, so that options the world rejects fail here and not in the first batch.
-    double time;
+    // Start the first item, so that options the world rejects fail here and not in the first batch.
     plumb_world_options world_options = loader->world_options;
     if (!world_options.reject_steps) world_options.reject_steps = 1;
-    return plumb_world_simulate(&(plumb_world_item){.time = &time}, loader->world, options->seed,
-                                options->first, 1, &world_options);
+    return plumb_world_simulate(&(plumb_world_item){0}, loader->world, options->seed,
+                                options->first, info->steps ? options->steps : 1, &world_options);
 }
 
 static plumb_status alloc_ring(plumb_loader *loader, const plumb_world_info *info)

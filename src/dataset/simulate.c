@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A world into a file.
+// Simulates items of a world into a file. The fields are listed once; the memory of each item in
+// flight is bound to the members of plumb_world_item by their offsets.
 #define _GNU_SOURCE
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/options_struct.h"
@@ -9,164 +12,254 @@
 #include "dataset/item_pipeline.h"
 #include "plumb/dataset.h"
 
-enum { SLOTS_PER_THREAD = 4, SLOT_BYTES = 1 << 26 };
+enum {
+    DEFAULT_STEPS = 256,
+    TRAJECTORIES_PER_THREAD = 4, // items in flight
+    ROOMS_PER_THREAD = 16,       // more, because the time per item varies more
+    MAX_IN_FLIGHT_BYTES = 1 << 26,
+    CONCEPT_LETTERS = 32,
+};
 
-// The fixed arrays come first, the parameters behind them, what is shared at the end.
-enum { FRAMES, STATE, DERIVATIVE, CANONICAL, ENERGY, TIME, FIRST_PARAMETER };
+// Offset of a field that is no member of plumb_world_item.
+static const size_t no_member = SIZE_MAX;
 
-typedef struct item {
-    plumb_world_item made;
-    int64_t *integers; // parameters that are whole numbers
-} item;
+// Memory of one item in flight.
+typedef struct simulated_item {
+    plumb_world_item arrays;
+    int64_t *integers; // parameters that are integers, converted
+} simulated_item;
 
 typedef struct simulate_job {
     const plumb_world *world;
-    const plumb_world_info *facts;
-    plumb_world_options opt;
+    const plumb_world_info *info;
+    plumb_world_options options;
     int64_t steps, first;
     uint64_t seed;
-    item_pipeline line;
-    item *items;
+    double dt; // time between frames
+    char concept_name[CONCEPT_LETTERS];
+    size_t member[ITEM_PIPELINE_MAX_FIELDS]; // offset of each field in plumb_world_item
+    int64_t first_parameter;                 // index of the field of the first parameter
+    int64_t concept_field;                   // probes: index of the field "concept"
+    item_pipeline pipeline;
+    simulated_item *items;
 } simulate_job;
 
-// Colours and offsets are a row even if it is of one number, as in the published records.
-static bool is_row(const plumb_world_parameter *p)
+// ---- fields ----
+
+static void add_field(simulate_job *job, const char *name, size_t member, plumb_dtype dtype,
+                      int ndim, const int64_t *shape)
 {
-    return p->count > 1 || !strcmp(p->name, "color_index") || !strcmp(p->name, "offset");
+    job->member[job->pipeline.field_count] = member;
+    item_pipeline_add_field(&job->pipeline, name, dtype, ndim, shape);
 }
 
-static plumb_status list_fields(simulate_job *j, bool published)
+#define MEMBER(name) offsetof(plumb_world_item, name)
+
+// Colours and offsets have an axis even if it has length one, as in [Botev21].
+static bool has_axis(const plumb_world_parameter *parameter)
 {
-    const plumb_world_info *w = j->facts;
-    const int64_t t = j->steps;
-    if (w->parameter_count > ITEM_PIPELINE_MAX_FIELDS - 16)
-        return fail(PLUMB_EVALUE, "%s has too many parameters", w->name);
-    item_pipeline_add_field(&j->line, "frames", PLUMB_UINT8, 4,
-                            (int64_t[]){t, j->opt.image, j->opt.image, w->channels});
-    item_pipeline_add_field(&j->line, "state", PLUMB_FLOAT64, 2, (int64_t[]){t, 2 * w->n});
-    item_pipeline_add_field(&j->line, "derivative", PLUMB_FLOAT64, 2, (int64_t[]){t, 2 * w->n});
-    item_pipeline_add_field(&j->line, "canonical", PLUMB_FLOAT64, 2,
-                            (int64_t[]){t, 2 * w->canonical_n});
-    item_pipeline_add_field(&j->line, "energy", PLUMB_FLOAT64, 1, &t);
-    item_pipeline_add_field(&j->line, "time", PLUMB_FLOAT64, 1, &t);
-    for (int64_t i = 0; i < w->parameter_count; i++) {
-        const plumb_world_parameter *p = &w->parameters[i];
-        int64_t count = p->count;
-        // The published mass-spring without colours has one offset, 0, where all others have two.
-        if (published && !strcmp(w->name, "mass-spring") && !strcmp(p->name, "offset")) count = 1;
-        item_pipeline_add_field(&j->line, p->name, p->integer ? PLUMB_INT64 : PLUMB_FLOAT64,
-                                is_row(p), &count);
+    return parameter->count > 1 || !strcmp(parameter->name, "color_index") ||
+           !strcmp(parameter->name, "offset");
+}
+
+static plumb_status list_trajectory_fields(simulate_job *job, bool published)
+{
+    const plumb_world_info *info = job->info;
+    const int64_t t = job->steps, image = job->options.image;
+    if (info->parameter_count > ITEM_PIPELINE_MAX_FIELDS - 16)
+        return fail(PLUMB_EVALUE, "%s has too many parameters", info->name);
+    add_field(job, "frames", MEMBER(frames), PLUMB_UINT8, 4,
+              (int64_t[]){t, image, image, info->channels});
+    add_field(job, "state", MEMBER(state), PLUMB_FLOAT64, 2, (int64_t[]){t, 2 * info->n});
+    add_field(job, "derivative", MEMBER(derivative), PLUMB_FLOAT64, 2, (int64_t[]){t, 2 * info->n});
+    add_field(job, "canonical", MEMBER(canonical), PLUMB_FLOAT64, 2,
+              (int64_t[]){t, 2 * info->canonical_n});
+    add_field(job, "energy", MEMBER(energy), PLUMB_FLOAT64, 1, &t);
+    add_field(job, "time", MEMBER(time), PLUMB_FLOAT64, 1, &t);
+    job->first_parameter = job->pipeline.field_count;
+    for (int64_t i = 0; i < info->parameter_count; i++) {
+        const plumb_world_parameter *parameter = &info->parameters[i];
+        int64_t count = parameter->count;
+        // mass-spring without colours has one offset, 0, in [Botev21]; all others have two.
+        if (published && !strcmp(info->name, "mass-spring") && !strcmp(parameter->name, "offset"))
+            count = 1;
+        add_field(job, parameter->name, no_member, parameter->integer ? PLUMB_INT64 : PLUMB_FLOAT64,
+                  has_axis(parameter), &count);
     }
     return PLUMB_OK;
 }
 
-static plumb_status make_items(simulate_job *j)
+// A free scene is one clip and has no axis of clips.
+static void list_room_fields(simulate_job *job)
 {
-    const int64_t size = plumb_world_parameter_size(j->world);
-    arena *mem = &j->line.mem;
-    j->items = ARENA_ALLOC(mem, item, j->line.item_capacity);
-    if (!j->items) return PLUMB_EMEMORY;
-    for (int64_t k = 0; k < j->line.item_capacity; k++) {
-        item *one = &j->items[k];
-        const void **data = j->line.items[k].data;
-        void *place[FIRST_PARAMETER];
-        for (int i = FRAMES; i <= TIME; i++) {
-            data[i] = place[i] = arena_alloc(mem, (int64_t)writer_bytes(&j->line.field[i]), 1);
-            if (!place[i]) return PLUMB_EMEMORY;
-        }
-        double *parameters = ARENA_ALLOC(mem, double, size);
-        one->integers = ARENA_ALLOC(mem, int64_t, size);
-        if (!parameters || !one->integers) return PLUMB_EMEMORY;
-        one->made = (plumb_world_item){.frames = place[FRAMES],
-                                       .state = place[STATE],
-                                       .derivative = place[DERIVATIVE],
-                                       .canonical = place[CANONICAL],
-                                       .energy = place[ENERGY],
-                                       .time = place[TIME],
-                                       .parameters = parameters};
-        int64_t at = 0;
-        for (int64_t i = 0; i < j->facts->parameter_count; i++) {
-            const plumb_world_parameter *p = &j->facts->parameters[i];
-            data[FIRST_PARAMETER + i] =
-                p->integer ? (const void *)(one->integers + at) : (const void *)(parameters + at);
-            at += p->count;
-        }
+    const plumb_world_info *info = job->info;
+    const int skip = info->clips == 1;
+    const int64_t clips = info->clips, n = job->options.image, t = job->steps;
+    const int64_t cuts = PLUMB_ROOM_CUTS, events = PLUMB_ROOM_EVENTS, letters = CONCEPT_LETTERS;
+    add_field(job, "frames", MEMBER(frames), PLUMB_UINT8, 5 - skip,
+              (int64_t[]){clips, t, n, n, info->channels} + skip);
+    add_field(job, "mask", MEMBER(mask), PLUMB_UINT8, 4 - skip, (int64_t[]){clips, t, n, n} + skip);
+    add_field(job, "camera_pose", MEMBER(camera), PLUMB_FLOAT32, 3 - skip,
+              (int64_t[]){clips, t, 6} + skip);
+    add_field(job, "objects", MEMBER(objects), PLUMB_FLOAT64, 4 - skip,
+              (int64_t[]){clips, t, PLUMB_ROOM_OBJECTS, PLUMB_ROOM_OBJECT_SIZE} + skip);
+    if (info->kind == PLUMB_WORLD_PROBE) {
+        add_field(job, "cut", MEMBER(cut), PLUMB_INT64, 1, &cuts);
+        job->concept_field = job->pipeline.field_count;
+        add_field(job, "concept", no_member, PLUMB_UINT8, 1, &letters);
+        snprintf(job->concept_name, sizeof job->concept_name, "%s", info->concept_name);
+    } else {
+        add_field(job, "blocks", MEMBER(event_counts), PLUMB_UINT8, 1, &events);
+    }
+}
+
+// ---- items in flight ----
+
+// Points the fields of the parameters into the array of all parameters, or its integer copy.
+static plumb_status bind_parameters(simulate_job *job, simulated_item *item, const void **data)
+{
+    const int64_t total = job->info->parameter_total;
+    item->arrays.parameters = ARENA_ALLOC(&job->pipeline.mem, double, total);
+    item->integers = ARENA_ALLOC(&job->pipeline.mem, int64_t, total);
+    if (!item->arrays.parameters || !item->integers) return PLUMB_EMEMORY;
+    int64_t at = 0;
+    for (int64_t i = 0; i < job->info->parameter_count; i++) {
+        const plumb_world_parameter *parameter = &job->info->parameters[i];
+        data[job->first_parameter + i] = parameter->integer
+                                             ? (const void *)(item->integers + at)
+                                             : (const void *)(item->arrays.parameters + at);
+        at += parameter->count;
     }
     return PLUMB_OK;
 }
 
-static plumb_status make(void *context, int64_t slot, int64_t number)
+// Allocates the arrays of all items in flight.
+static plumb_status bind_items(simulate_job *job)
 {
-    const simulate_job *j = context;
-    const item *one = &j->items[slot];
-    const plumb_status st =
-        plumb_world_simulate(&one->made, j->world, j->seed, j->first + number, j->steps, &j->opt);
-    const int64_t size = plumb_world_parameter_size(j->world);
-    for (int64_t i = 0; i < size && !st; i++) one->integers[i] = (int64_t)one->made.parameters[i];
+    item_pipeline *pipeline = &job->pipeline;
+    job->items = ARENA_ALLOC(&pipeline->mem, simulated_item, pipeline->item_capacity);
+    if (!job->items) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < pipeline->item_capacity; k++) {
+        simulated_item *item = &job->items[k];
+        const void **data = pipeline->items[k].data;
+        for (int64_t i = 0; i < pipeline->field_count; i++) {
+            if (pipeline->field[i].shared || job->member[i] == no_member) continue;
+            void *memory =
+                arena_alloc(&pipeline->mem, (int64_t)writer_bytes(&pipeline->field[i]), 1);
+            if (!memory) return PLUMB_EMEMORY;
+            data[i] = memory;
+            memcpy((char *)&item->arrays + job->member[i], &memory, sizeof memory);
+        }
+        if (job->info->kind == PLUMB_WORLD_PROBE) data[job->concept_field] = job->concept_name;
+        if (job->info->kind != PLUMB_WORLD_TRAJECTORY) continue;
+        const plumb_status st = bind_parameters(job, item, data);
+        if (st) return st;
+    }
+    return PLUMB_OK;
+}
+
+// Called on any thread.
+static plumb_status make_item(void *context, int64_t place, int64_t number)
+{
+    const simulate_job *job = context;
+    const simulated_item *item = &job->items[place];
+    const plumb_status st = plumb_world_simulate(&item->arrays, job->world, job->seed,
+                                                 job->first + number, job->steps, &job->options);
+    const int64_t total = job->info->parameter_total;
+    for (int64_t i = 0; i < total && !st; i++)
+        item->integers[i] = (int64_t)item->arrays.parameters[i];
     return st;
 }
 
-// Several a thread, so that none waits for the slowest; fewer where items are large.
-static int64_t slots_for(const simulate_job *j, int threads)
+// Several items per thread, so that no thread waits for the slowest; fewer if items are large.
+static int64_t choose_capacity(const simulate_job *job, int threads)
 {
-    const size_t bytes = item_pipeline_bytes(&j->line);
-    int64_t slots = (int64_t)threads * SLOTS_PER_THREAD;
-    while (slots > threads && (size_t)slots * bytes > SLOT_BYTES) slots--;
-    return slots;
+    const bool trajectory = job->info->kind == PLUMB_WORLD_TRAJECTORY;
+    const size_t bytes = item_pipeline_bytes(&job->pipeline);
+    int64_t capacity = (int64_t)threads * (trajectory ? TRAJECTORIES_PER_THREAD : ROOMS_PER_THREAD);
+    while (trajectory && capacity > threads && (size_t)capacity * bytes > MAX_IN_FLIGHT_BYTES)
+        capacity--;
+    return capacity;
 }
 
-static plumb_status check(const simulate_job *j, int64_t count, const char *path)
+// ---- checks ----
+
+static plumb_status check_job(const simulate_job *job, int64_t count, const char *path)
 {
+    const plumb_world_info *info = job->info;
     if (count < 1) return fail(PLUMB_EVALUE, "count is %lld, wanted at least 1", (long long)count);
-    if (j->steps < 1)
-        return fail(PLUMB_EVALUE, "steps is %lld, wanted at least 1", (long long)j->steps);
-    if (j->first < 0 || j->first > INT64_MAX - count)
-        return fail(PLUMB_EVALUE, "first is %lld, wanted at least 0", (long long)j->first);
-    if (j->steps > (int64_t)1 << 32 || count > (int64_t)1 << 40)
+    if (job->steps < 1)
+        return fail(PLUMB_EVALUE, "steps is %lld, wanted at least 1", (long long)job->steps);
+    if (job->steps > (int64_t)1 << 32 || count > (int64_t)1 << 40)
         return fail(PLUMB_EVALUE, "%s: %lld items of %lld steps are more than a file holds", path,
-                    (long long)count, (long long)j->steps);
+                    (long long)count, (long long)job->steps);
+    if (job->first < 0 || job->first > ((int64_t)1 << 48) - count)
+        return fail(PLUMB_EVALUE, "first is %lld, wanted 0 to 2^48 - count", (long long)job->first);
+    if (info->kind == PLUMB_WORLD_PROBE && !info->concept_name)
+        return fail(PLUMB_EVALUE, "%s is for training; simulate the probes themselves", info->name);
     return PLUMB_OK;
 }
 
-// Options that the world refuses are refused before a file is begun; and the time of the second
-// frame is the time between frames.
-static plumb_status probe(const simulate_job *j, double *dt)
+// Simulates the start of the first item, so that options the world rejects fail before a file is
+// started. The time of the second frame is the time between frames.
+static plumb_status try_first_item(simulate_job *job)
 {
     double time[2] = {0};
-    const plumb_world_item one = {.time = time};
-    plumb_world_options opt = j->opt;
-    if (!opt.reject_steps) opt.reject_steps = 2; // any will do
-    const plumb_status st = plumb_world_simulate(&one, j->world, j->seed, j->first, 2, &opt);
-    *dt = time[1] - time[0];
+    plumb_world_options options = job->options;
+    job->dt = job->info->dt;
+    if (job->info->kind != PLUMB_WORLD_TRAJECTORY)
+        return plumb_world_simulate(&(plumb_world_item){0}, job->world, job->seed, job->first,
+                                    job->steps, &options);
+    if (!options.reject_steps) options.reject_steps = 2; // any number is fine
+    const plumb_status st = plumb_world_simulate(&(plumb_world_item){.time = time}, job->world,
+                                                 job->seed, job->first, 2, &options);
+    job->dt = time[1] - time[0];
     return st;
 }
 
-plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world, int64_t count,
-                                    int64_t steps, uint64_t seed, int64_t first,
-                                    const plumb_world_options *world_opt,
-                                    const plumb_dataset_write_options *opt, int threads)
+void plumb_dataset_simulate_options_init(plumb_dataset_simulate_options *options, size_t size)
 {
-    simulate_job j = {.world = world,
-                      .facts = plumb_world_get_info(world),
-                      .opt = plumb_world_defaults(),
-                      .steps = steps,
-                      .first = first,
-                      .seed = seed};
-    double dt = 0.0;
-    plumb_status st = options_resolve(&j.opt, sizeof j.opt, world_opt, "plumb_world_options");
+    const plumb_dataset_simulate_options defaults = {
+        .size = sizeof(plumb_dataset_simulate_options), .count = 100, .seed = 1};
+    options_init(options, size, &defaults, sizeof defaults);
+}
+
+plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
+                                    const plumb_dataset_simulate_options *options)
+{
+    plumb_dataset_simulate_options resolved = plumb_dataset_simulate_defaults();
+    plumb_dataset_write_options write = plumb_dataset_write_defaults();
+    simulate_job job = {
+        .world = world, .info = plumb_world_get_info(world), .options = plumb_world_defaults()};
+    plumb_status st =
+        options_resolve(&resolved, sizeof resolved, options, "plumb_dataset_simulate_options");
+    if (!st)
+        st = options_resolve(&job.options, sizeof job.options, resolved.world,
+                             "plumb_world_options");
+    if (!st)
+        st = options_resolve(&write, sizeof write, resolved.write, "plumb_dataset_write_options");
     if (st) return st;
-    j.line.make = make;
-    j.line.context = &j;
-    if (!j.opt.image) j.opt.image = j.facts->height;
-    if (threads <= 0) threads = parallel_threads();
+    const int64_t own_steps = job.info->steps ? job.info->steps : DEFAULT_STEPS;
+    job.steps = resolved.steps ? resolved.steps : own_steps;
+    job.first = resolved.first;
+    job.seed = resolved.seed;
+    if (!job.options.image) job.options.image = job.info->height;
+    int threads = resolved.threads > 0 ? resolved.threads : parallel_threads();
     if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
-    st = check(&j, count, path);
-    if (!st) st = probe(&j, &dt);
-    if (!st) st = list_fields(&j, opt && opt->published);
+
+    st = check_job(&job, resolved.count, path);
+    if (!st) st = try_first_item(&job);
+    if (!st && job.info->kind == PLUMB_WORLD_TRAJECTORY)
+        st = list_trajectory_fields(&job, write.published);
+    else if (!st) list_room_fields(&job);
     if (st) return st;
-    item_pipeline_add_origin(&j.line, j.facts->name, j.facts->upright, seed, first, dt);
-    st = item_pipeline_open(&j.line, path, count, slots_for(&j, threads), opt);
-    if (!st) st = make_items(&j);
-    if (!st) st = item_pipeline_run(&j.line, count, threads);
-    return item_pipeline_close(&j.line, st);
+    item_pipeline_add_origin(&job.pipeline, job.info->name, job.info->upright, job.seed, job.first,
+                             job.dt);
+    job.pipeline.make = make_item;
+    job.pipeline.context = &job;
+    st = item_pipeline_open(&job.pipeline, path, resolved.count, choose_capacity(&job, threads),
+                            &write);
+    if (!st) st = bind_items(&job);
+    if (!st) st = item_pipeline_run(&job.pipeline, resolved.count, threads);
+    return item_pipeline_close(&job.pipeline, st);
 }

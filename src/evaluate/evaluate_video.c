@@ -46,7 +46,7 @@ typedef struct probe_results {
 static plumb_status check_source(const probe_results *p, const probe_source *source)
 {
     const video_set *shape = &p->trained->shape;
-    const char *name = source->room ? plumb_room_describe(source->room)->name : source->path;
+    const char *name = source->world ? plumb_world_get_info(source->world)->name : source->path;
     if (source->height != shape->height || source->width != shape->width ||
         source->channels != shape->channels)
         return fail(
@@ -94,23 +94,18 @@ static plumb_status load_free_clips(probe_results *p)
     const video_set *shape = &p->trained->shape;
     const trainable_model *model = &p->trained->model;
     const char *name = opt->world ? opt->world : data->world;
-    const int64_t count = opt->free_clips, first = VIDEO_TEST_FIRST + opt->first;
-    const uint64_t seed = (uint64_t)data->data_seed;
-    bool room = false;
-    if (!count || !name[0]) return PLUMB_OK;
-    plumb_status st = video_load_is_room(&room, name);
-    if (!st && !room && model->masks)
+    video_request request = {.seed = (uint64_t)data->data_seed,
+                             .first = VIDEO_TEST_FIRST + opt->first,
+                             .count = opt->free_clips,
+                             .steps = shape->steps,
+                             .image = shape->height,
+                             .masks = model->masks,
+                             .threads = opt->threads};
+    if (!request.count || !name[0]) return PLUMB_OK;
+    plumb_status st = plumb_world_find(&request.world, name);
+    if (!st && model->masks && !video_has_masks(request.world))
         st = fail(PLUMB_EVALUE, "%s needs object masks, and %s has no masks", model->model, name);
-    if (!st && room)
-        st = video_load_room(&p->free_clips, &p->mem, name, seed, first, count, shape->height,
-                             model->masks, opt->threads);
-    else if (!st) {
-        const plumb_world *world;
-        st = plumb_world_find(&world, name);
-        if (!st)
-            st = video_load_world(&p->free_clips, &p->mem, world, seed, first, count, shape->steps,
-                                  shape->height, opt->threads);
-    }
+    if (!st) st = video_load_world(&p->free_clips, &p->mem, &request);
     const video_set *clips = &p->free_clips;
     if (!st && (clips->width != shape->width || clips->channels != shape->channels))
         st = fail(PLUMB_ESHAPE,

@@ -11,14 +11,15 @@
 
 bool probe_source_room(probe_source *out, int64_t index, int64_t image)
 {
-    for (int64_t i = 0; i < plumb_room_count(); i++) {
-        const plumb_room *room = plumb_room_at(i);
-        if (!plumb_room_describe(room)->concept || index--) continue;
-        *out = (probe_source){.room = room,
-                              .steps = PLUMB_ROOM_STEPS,
+    for (int64_t i = 0; i < plumb_world_count(); i++) {
+        const plumb_world *world = plumb_world_at(i);
+        const plumb_world_info *info = plumb_world_get_info(world);
+        if (info->kind != PLUMB_WORLD_PROBE || index--) continue;
+        *out = (probe_source){.world = world,
+                              .steps = info->steps,
                               .height = image,
                               .width = image,
-                              .channels = 3};
+                              .channels = info->channels};
         return true;
     }
     return false;
@@ -69,9 +70,12 @@ static plumb_status make_tuple(void *context, int64_t index, int worker)
     probe_job *j = context;
     const probe_source *p = j->p;
     const int64_t pixels = 4 * p->steps * p->height * p->width;
-    const plumb_room_item out = {.frames = j->frames + index * pixels * p->channels,
-                                 .mask = j->mask ? j->mask + index * pixels : NULL};
-    return plumb_room_make(&out, p->room, p->seed, p->first + j->from + index, p->height);
+    const plumb_world_item out = {.frames = j->frames + index * pixels * p->channels,
+                                  .mask = j->mask ? j->mask + index * pixels : NULL};
+    plumb_world_options options = plumb_world_defaults();
+    options.image = p->height;
+    return plumb_world_simulate(&out, p->world, p->seed, p->first + j->from + index, p->steps,
+                                &options);
 }
 
 // ---- files ----
@@ -96,8 +100,9 @@ static plumb_status name_concept(uint8_t *out, const probe_source *p, int64_t it
 {
     plumb_array a;
     memset(out, 0, PROBE_SOURCE_NAME_SIZE);
-    if (p->room || !plumb_dataset_has_field(p->data, "concept")) {
-        const char *name = p->room ? plumb_room_describe(p->room)->concept : basename(p->path);
+    if (p->world || !plumb_dataset_has_field(p->data, "concept")) {
+        const char *name =
+            p->world ? plumb_world_get_info(p->world)->concept_name : basename(p->path);
         snprintf((char *)out, PROBE_SOURCE_NAME_SIZE, "%s", name);
         return PLUMB_OK;
     }
@@ -117,13 +122,13 @@ plumb_status probe_source_read(const probe_source *p, int64_t from, int64_t coun
 {
     const int64_t pixels = 4 * p->steps * p->height * p->width;
     plumb_status st = PLUMB_OK;
-    if (p->room) {
+    if (p->world) {
         probe_job job = {.p = p, .from = from, .frames = frames, .mask = mask};
         st = parallel_for(count, threads, make_tuple, &job);
     }
     for (int64_t i = 0; i < count && !st; i++) {
         st = name_concept(concept + i * PROBE_SOURCE_NAME_SIZE, p, from + i);
-        if (p->room || st) continue;
+        if (p->world || st) continue;
         st = read_bytes(frames + i * pixels * p->channels, p, from + i, "frames",
                         pixels * p->channels);
         if (!st && mask) st = read_bytes(mask + i * pixels, p, from + i, "mask", pixels);

@@ -5,13 +5,13 @@
 
 #include "base/arena.h"
 #include "plumb/dataset.h"
-#include "plumb/room.h"
+#include "plumb/world.h"
 
 enum { PROBE_SOURCE_NAME_SIZE = 32 };
 
 /// Tuples of one kind, in frames of one shape.
 typedef struct probe_source {
-    const plumb_room *room; ///< or NULL:
+    const plumb_world *world; ///< or NULL:
     plumb_dataset *data;
     const char *path;
     int64_t tuples, steps, height, width, channels;

@@ -57,6 +57,8 @@ static plumb_status simulate_videos(test_videos *out, trained_model *trained, co
     const plumb_status st = plumb_world_find(&c.world, name);
     if (st) return st;
     const plumb_world_info *info = plumb_world_get_info(c.world);
+    if (info->kind != PLUMB_WORLD_TRAJECTORY)
+        return fail(PLUMB_EVALUE, "%s is a room and has no states to compare with", name);
     const int64_t count = request->count;
     out->videos = (video_set){.count = count,
                               .steps = request->rendered_steps,

@@ -219,7 +219,7 @@ plumb_status plumb_file_write(const char *path, const plumb_named_array *arrays,
     return format->save(path, arrays, count, compress);
 }
 
-bool plumb_file_hdf5(void)
+bool plumb_file_hdf5_available(void)
 {
     return hdf5_client_available();
 }

@@ -79,7 +79,8 @@ static plumb_status read_reals(double **out, plumb_array *shape, scene *s, plumb
 static void find_world(scene *s, plumb_dataset *d)
 {
     const plumb_world *world;
-    if (*plumb_dataset_world_name(s->name, d) && !plumb_world_find(&world, s->name))
+    if (*plumb_dataset_world_name(s->name, d) && !plumb_world_find(&world, s->name) &&
+        plumb_world_get_info(world)->kind == PLUMB_WORLD_TRAJECTORY)
         s->world = plumb_world_get_info(world);
 }
 

@@ -45,7 +45,9 @@ report_model *report_model_find(plumb_report *r, const char *name)
 static void find_world(report_model *s, const char *name)
 {
     const plumb_world *world;
-    if (name && *name && !plumb_world_find(&world, name)) s->world = plumb_world_get_info(world);
+    if (name && *name && !plumb_world_find(&world, name) &&
+        plumb_world_get_info(world)->kind == PLUMB_WORLD_TRAJECTORY)
+        s->world = plumb_world_get_info(world);
 }
 
 // True if something of it is known.

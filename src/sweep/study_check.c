@@ -163,12 +163,12 @@ plumb_status study_check_runs(study_file *s)
         const study_run *run = &s->run[i];
         arena mem = {0};
         run_config r;
-        bool room = false;
+        const plumb_world *world = NULL;
         st = status_check_stop();
         if (!st) st = study_file_run_config(&r, &mem, s, run);
         if (!st && run->world)
-            st = at_line(video_load_is_room(&room, run->world), s, run->where_line);
-        if (!st && run->world && !room && r.model->masks)
+            st = at_line(plumb_world_find(&world, run->world), s, run->where_line);
+        if (!st && world && r.model->masks && !video_has_masks(world))
             st =
                 fail(PLUMB_EFORMAT,
                      "%s:%d: %s must be shown objects, and %s has no masks of them; the rooms have",

@@ -144,12 +144,15 @@ plumb_status run_config_check(const run_config *r)
     if (world && r->data.frames < clip)
         return fail(PLUMB_EVALUE, "frames=%lld is fewer than the %lld of a clip of this model",
                     (long long)r->data.frames, (long long)clip);
-    const int64_t most = PLUMB_ROOM_STEPS;
-    if (world && !strncmp(r->data.world, "rooms/", 6) && (clip > most || r->data.frames != most))
+    // Rooms have a fixed length. A wrong name is an error of whoever loads the videos.
+    const plumb_world *found;
+    const int64_t fixed =
+        world && !plumb_world_find(&found, r->data.world) ? plumb_world_get_info(found)->steps : 0;
+    if (fixed && (clip > fixed || r->data.frames != fixed))
         return fail(PLUMB_EVALUE,
                     "%s has %lld frames a clip; frames=%lld and the %lld of this "
                     "model do not fit",
-                    r->data.world, (long long)most, (long long)r->data.frames, (long long)clip);
+                    r->data.world, (long long)fixed, (long long)r->data.frames, (long long)clip);
     return PLUMB_OK;
 }
 
@@ -181,21 +184,19 @@ plumb_status run_config_hash(char out[33], const run_config *r)
 plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *r, int threads)
 {
     plumb_status st;
-    bool room = false;
     if (r->data.world[0]) {
-        const plumb_world *world;
-        st = video_load_is_room(&room, r->data.world);
-        if (!st && room)
-            return video_load_room(out, mem, r->data.world, (uint64_t)r->data.data_seed, 0,
-                                   r->data.trajectories, r->data.image, r->model->masks, threads);
-        if (!st && r->model->masks)
+        video_request request = {.seed = (uint64_t)r->data.data_seed,
+                                 .count = r->data.trajectories,
+                                 .steps = r->data.frames,
+                                 .image = r->data.image,
+                                 .masks = r->model->masks,
+                                 .threads = threads};
+        st = plumb_world_find(&request.world, r->data.world);
+        if (!st && r->model->masks && !video_has_masks(request.world))
             st = fail(PLUMB_EVALUE,
                       "%s must be shown objects, and %s has no masks of them; the rooms have",
                       r->model->name, r->data.world);
-        if (!st) st = plumb_world_find(&world, r->data.world);
-        if (!st)
-            st = video_load_world(out, mem, world, (uint64_t)r->data.data_seed, 0,
-                                  r->data.trajectories, r->data.frames, r->data.image, threads);
+        if (!st) st = video_load_world(out, mem, &request);
     } else {
         st = video_load_file(out, mem, r->data.data, r->data.trajectories, r->model->masks);
     }
@@ -215,11 +216,7 @@ plumb_status run_config_video_shape(video_set *out, const run_config *r)
                        .channels = 3};
     if (r->data.world[0]) {
         const plumb_world *world;
-        bool room;
-        plumb_status st = video_load_is_room(&room, r->data.world);
-        if (!st && room && !r->data.image) out->height = out->width = 64;
-        if (st || room) return st;
-        st = plumb_world_find(&world, r->data.world);
+        const plumb_status st = plumb_world_find(&world, r->data.world);
         if (st) return st;
         const plumb_world_info *f = plumb_world_get_info(world);
         out->channels = f->channels;

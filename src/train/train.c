@@ -97,7 +97,7 @@ static plumb_status begin(training_job *j)
 {
     const plumb_training_options *o = j->opt;
     settings_preset preset = SETTINGS_CPU;
-    bool room;
+    const plumb_world *world;
     if (!o->model) return fail(PLUMB_EVALUE, "no model is given");
     plumb_status st = o->preset ? settings_find_preset(&preset, o->preset) : PLUMB_OK;
     if (!st) st = run_config_init(&j->recipe, &j->mem, o->model, preset);
@@ -107,7 +107,7 @@ static plumb_status begin(training_job *j)
     if (!st) st = run_config_check(&j->recipe);
     if (!st) st = check_ranks(j);
     // A wrong name is better refused before there is a directory.
-    if (!st && j->recipe.data.world[0]) st = video_load_is_room(&room, j->recipe.data.world);
+    if (!st && j->recipe.data.world[0]) st = plumb_world_find(&world, j->recipe.data.world);
     if (!st && !comm_rank()) {
         st = run_dir_open(&j->run, o->out, o->force ? RUN_DIR_FORCE : RUN_DIR_NEW);
         j->opened = !st;

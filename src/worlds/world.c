@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -24,8 +25,8 @@ static const plumb_world *const world_table[] = {
     &double_pendulum_varied,
     &two_body_plain,
     &two_body_varied,
-    &matching_pennies_row,
-    &rock_paper_scissors_row,
+    &matching_pennies_entry,
+    &rock_paper_scissors_entry,
     &camera_circle,
     &lennard_jones_4,
     &lennard_jones_16,
@@ -33,10 +34,20 @@ static const plumb_world *const world_table[] = {
     &pendulum_damped,
     &double_pendulum_damped,
     &camera_spiral,
+    &room_freeform,
+    &room_continuity,
+    &room_inertia,
+    &room_persistence,
+    &room_solidity,
+    &room_unchangeableness,
+    &room_impossible, // found by name, not counted
 };
 // clang-format on
 
-enum { WORLD_COUNT = (int)(sizeof world_table / sizeof *world_table) };
+enum {
+    ENTRY_COUNT = (int)(sizeof world_table / sizeof *world_table),
+    WORLD_COUNT = ENTRY_COUNT - 1
+};
 
 int64_t plumb_world_count(void)
 {
@@ -49,16 +60,33 @@ const plumb_world *plumb_world_at(int64_t index)
     return world_table[index];
 }
 
+// Lists the counted rooms: "rooms/freeform, rooms/continuity ...".
+static const char *list_rooms(char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < WORLD_COUNT && used < size; i++)
+        if (world_table[i]->info.kind != PLUMB_WORLD_TRAJECTORY)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+                                     world_table[i]->info.name);
+    return text;
+}
+
 plumb_status plumb_world_find(const plumb_world **out, const char *name)
 {
     const char *nearest = NULL;
-    for (int i = 0; i < WORLD_COUNT; i++) {
+    for (int i = 0; i < ENTRY_COUNT; i++) {
         if (!strcmp(world_table[i]->info.name, name)) {
             *out = world_table[i];
             return PLUMB_OK;
         }
-        nearest = spelling_closer(name, nearest, world_table[i]->info.name);
+        if (world_table[i]->info.kind == PLUMB_WORLD_TRAJECTORY)
+            nearest = spelling_closer(name, nearest, world_table[i]->info.name);
     }
+    char rooms[256];
+    if (!strncmp(name, "rooms/", 6))
+        return fail(PLUMB_EVALUE, "no room \"%.64s\"; there are %s", name,
+                    list_rooms(rooms, sizeof rooms));
     return fail(PLUMB_EVALUE, "no world \"%.64s\"; the nearest is \"%s\"", name, nearest);
 }
 
@@ -69,16 +97,8 @@ const plumb_world_info *plumb_world_get_info(const plumb_world *world)
 
 void plumb_world_options_init(plumb_world_options *options, size_t size)
 {
-    const plumb_world_options defaults = {.size = sizeof(plumb_world_options), .image = 32};
+    const plumb_world_options defaults = {.size = sizeof(plumb_world_options)};
     options_init(options, size, &defaults, sizeof defaults);
-}
-
-int64_t plumb_world_parameter_size(const plumb_world *world)
-{
-    int64_t size = 0;
-    for (int64_t i = 0; i < world->info.parameter_count; i++)
-        size += world->info.parameters[i].count;
-    return size;
 }
 
 rng world_rng(const plumb_world *world, uint64_t seed, int64_t item, world_stream purpose)
@@ -144,6 +164,7 @@ static plumb_status resolve_time(trajectory_run *run, const plumb_world_options 
     return PLUMB_OK;
 }
 
+// Checks the options and resolves them into run->plan.
 static plumb_status resolve_options(trajectory_run *run, const plumb_world *world, int64_t steps,
                                     const plumb_world_options *given)
 {
@@ -151,7 +172,12 @@ static plumb_status resolve_options(trajectory_run *run, const plumb_world *worl
     plumb_world_options options = plumb_world_defaults();
     const plumb_status st = options_resolve(&options, sizeof options, given, "plumb_world_options");
     if (st) return st;
+    if (!options.image) options.image = world->info.height;
     *run = (trajectory_run){.world = world, .first = options.first};
+    if (world->check_options) {
+        run->plan.image = options.image;
+        return world->check_options(world, steps, &options);
+    }
     if (steps < 0 || steps > max_steps || options.first < 0 || options.first > max_steps ||
         options.reject_steps < 0 || options.reject_steps > max_steps)
         return fail(PLUMB_EVALUE, "%s: steps, first and reject_steps are 0 to 1000000000",
@@ -173,7 +199,9 @@ static plumb_status resolve_options(trajectory_run *run, const plumb_world *worl
 static plumb_status set_start(trajectory_run *run, const double *state, const double *parameters)
 {
     const plumb_world *world = run->world;
-    const int64_t size = plumb_world_parameter_size(world);
+    if (world->simulate_item)
+        return fail(PLUMB_EVALUE, "%s: a room has no state to start from", world->info.name);
+    const int64_t size = world->info.parameter_total;
     if (parameters) {
         memcpy(run->parameters, parameters, (size_t)size * sizeof *parameters);
     } else {
@@ -225,7 +253,7 @@ static plumb_status run_trajectory(const plumb_world_item *out, trajectory_run *
     const plumb_world *world = run->world;
     if (out->parameters)
         memcpy(out->parameters, run->parameters,
-               (size_t)plumb_world_parameter_size(world) * sizeof(double));
+               (size_t)world->info.parameter_total * sizeof(double));
     if (!(out->time || out->state || out->derivative || out->canonical || out->energy ||
           out->frames))
         return PLUMB_OK;
@@ -246,15 +274,23 @@ static plumb_status run_trajectory(const plumb_world_item *out, trajectory_run *
     return PLUMB_OK;
 }
 
-plumb_status plumb_world_simulate(const plumb_world_item *out, const plumb_world *world,
-                                  uint64_t seed, int64_t item, int64_t steps,
-                                  const plumb_world_options *opt)
+plumb_status plumb_world_check_options(const plumb_world *world, int64_t steps,
+                                       const plumb_world_options *options)
 {
     trajectory_run run = {0};
-    plumb_status st = resolve_options(&run, world, steps, opt);
+    return resolve_options(&run, world, steps, options);
+}
+
+plumb_status plumb_world_simulate(const plumb_world_item *out, const plumb_world *world,
+                                  uint64_t seed, int64_t item, int64_t steps,
+                                  const plumb_world_options *options)
+{
+    trajectory_run run = {0};
+    plumb_status st = resolve_options(&run, world, steps, options);
     if (!st && (item < 0 || item >> 48))
         st = fail(PLUMB_EVALUE, "%s: item is %lld; wanted 0 to 2^48 - 1", world->info.name,
                   (long long)item);
+    if (!st && world->simulate_item) return world->simulate_item(out, world, &run.plan, seed, item);
     if (!st) st = world->sample_start(run.phase, run.parameters, world, &run.plan, seed, item);
     if (!st) st = run_trajectory(out, &run, steps);
     arena_clear(&run.mem);
@@ -263,21 +299,21 @@ plumb_status plumb_world_simulate(const plumb_world_item *out, const plumb_world
 
 plumb_status plumb_world_simulate_from(const plumb_world_item *out, const plumb_world *world,
                                        const double *state, const double *parameters, int64_t steps,
-                                       const plumb_world_options *opt)
+                                       const plumb_world_options *options)
 {
     trajectory_run run = {0};
-    plumb_status st = resolve_options(&run, world, steps, opt);
+    plumb_status st = resolve_options(&run, world, steps, options);
     if (!st) st = set_start(&run, state, parameters);
     if (!st) st = run_trajectory(out, &run, steps);
     arena_clear(&run.mem);
     return st;
 }
 
-plumb_status plumb_world_render(uint8_t *frame, const plumb_world *world, const double *state,
-                                const double *parameters, const plumb_world_options *opt)
+plumb_status world_render(uint8_t *frame, const plumb_world *world, const double *state,
+                          const double *parameters, const plumb_world_options *options)
 {
     trajectory_run run = {0};
-    plumb_status st = resolve_options(&run, world, 1, opt);
+    plumb_status st = resolve_options(&run, world, 1, options);
     if (!st) st = set_start(&run, state, parameters);
     if (!st) {
         void *style = arena_alloc(&run.mem, 1, world->style_size);

@@ -40,7 +40,7 @@ struct plumb_world {
     bool colored;       ///< The world accepts a colour rule.
     bool interior;      ///< Every value of a state must be above zero.
     int64_t substeps;   ///< md: default integration steps per frame; else 0.
-    const void *model;  ///< Constants of the entry, used by its own file only.
+    const void *model;  ///< Constants of the entry, used by its own file only. Rooms: the probe.
     size_t motion_size; ///< Bytes of the motion that begin_motion prepares.
     size_t style_size;  ///< Bytes of the style that prepare_style prepares.
 
@@ -67,7 +67,18 @@ struct plumb_world {
                           const world_plan *plan);
     /// Renders a phase into (image, image, channels).
     void (*render_frame)(uint8_t *frame, const void *style, const double *phase);
+
+    /// Rooms only: checks the options instead of the common rules, and makes a whole item.
+    plumb_status (*check_options)(const plumb_world *world, int64_t steps,
+                                  const plumb_world_options *options);
+    plumb_status (*simulate_item)(const plumb_world_item *out, const plumb_world *world,
+                                  const world_plan *plan, uint64_t seed, int64_t item);
 };
+
+/// Renders one frame of a published state into (image, image, channels), for tests. May be NULL:
+/// parameters, as in plumb_world_simulate_from(); options.
+plumb_status world_render(uint8_t *frame, const plumb_world *world, const double *state,
+                          const double *parameters, const plumb_world_options *options);
 
 /// Returns the random stream of one item of one world for one purpose.
 rng world_rng(const plumb_world *world, uint64_t seed, int64_t item, world_stream purpose);
@@ -78,16 +89,22 @@ double world_uniform(rng *random, double low, double high);
 /// Draws a point of an annulus: isotropic direction, radius low to high, uniform in radius or area.
 void world_annulus(double out[2], rng *random, double low, double high, bool by_area);
 
-// The entries of the table, each in the file it is named after.
+/// Number of concepts that have probes.
+enum { ROOM_CONCEPTS = 5 };
+
+// The entries of the table, each in the file it is named after; rooms are in rooms/room.c.
 // clang-format off
 extern const plumb_world
     mass_spring_plain, mass_spring_varied, mass_spring_damped,
     pendulum_plain, pendulum_varied, pendulum_damped,
     double_pendulum_plain, double_pendulum_varied, double_pendulum_damped,
     two_body_plain, two_body_varied,
-    matching_pennies_row, rock_paper_scissors_row,
+    matching_pennies_entry, rock_paper_scissors_entry,
     camera_circle, camera_spiral,
-    lennard_jones_4, lennard_jones_16;
+    lennard_jones_4, lennard_jones_16,
+    room_freeform,
+    room_continuity, room_inertia, room_persistence, room_solidity, room_unchangeableness,
+    room_impossible;
 // clang-format on
 
 #endif

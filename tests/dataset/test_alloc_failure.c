@@ -12,6 +12,7 @@
 
 #include "plumb/plumb.h"
 #include "support/alloc_failure.h"
+#include "support/simulate.h"
 #include "support/test.h"
 
 #if !STARVE
@@ -31,7 +32,8 @@ static plumb_status simulate(void)
     plumb_dataset_write_options opt = plumb_dataset_write_defaults();
     opt.replace = true;
     opt.compress = compress;
-    return plumb_dataset_simulate(to, world, 2, 2, 1, 0, NULL, &opt, 1);
+    return plumb_dataset_simulate(
+        to, world, SIMULATE(.count = 2, .steps = 2, .seed = 1, .threads = 1, .write = &opt));
 }
 
 static plumb_status convert(void)
@@ -65,13 +67,15 @@ static plumb_status stream(void)
     return st;
 }
 
-static plumb_status simulate_room(void)
+static plumb_status write_probes(void)
 {
-    const plumb_room *room;
+    const plumb_world *room;
     plumb_dataset_write_options opt = plumb_dataset_write_defaults();
     opt.replace = opt.published = true;
-    const plumb_status st = plumb_room_find(&room, "rooms/directional-inertia");
-    return st ? st : plumb_room_simulate(to, room, 8, 1, 0, 16, &opt, 1);
+    const plumb_status st = plumb_world_find(&room, "rooms/directional-inertia");
+    return st ? st
+              : write_room(to, room, (room_file){.count = 8, .seed = 1, .image = 16, .threads = 1},
+                           &opt);
 }
 
 static plumb_status audit(void)
@@ -129,7 +133,7 @@ TEST(memory_that_runs_out_is_a_message_and_no_half_file)
     CHECK(mkdtemp(folder));
     CHECK_OK(plumb_world_find(&world, "pendulum+c"));
     snprintf(film, sizeof film, "%s/film.png", folder);
-    for (int i = 0; i < (plumb_file_hdf5() ? 3 : 2); i++)
+    for (int i = 0; i < (plumb_file_hdf5_available() ? 3 : 2); i++)
         for (int packed = 0; packed < 2; packed++) {
             // libzip 1.7.3, which reads .npz, loses a block in some of its own failures.
             compress = packed;
@@ -139,7 +143,7 @@ TEST(memory_that_runs_out_is_a_message_and_no_half_file)
             if (i == 2) continue; // every array read is a process; data-failing has reading
             memcpy(from, to, sizeof to);
             snprintf(to, sizeof to, "%s/y.%s", folder,
-                     kinds[(i + 1) % (plumb_file_hdf5() ? 3 : 2)]);
+                     kinds[(i + 1) % (plumb_file_hdf5_available() ? 3 : 2)]);
             const long converted = exhaust(convert, i == 0);
             const long drawn = exhaust(draw, i == 0);
             print_message("  %s: %ld requests to make, %ld to convert, %ld to draw\n", kinds[i],
@@ -152,7 +156,7 @@ TEST(memory_that_runs_out_is_a_message_and_no_half_file)
     snprintf(from, sizeof from, "%s/features.txt", folder);
     unlink(from);
     snprintf(to, sizeof to, "%s/r.tfrecord", folder);
-    CHECK(exhaust(simulate_room, 0) > 5);
+    CHECK(exhaust(write_probes, 0) > 5);
     memcpy(from, to, sizeof to);
     snprintf(to, sizeof to, "%s/r.npz", folder);
     CHECK(exhaust(convert, 0) > 5);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "plumb/dataset.h"
+#include "support/simulate.h"
 #include "support/test.h"
 
 static char folder[] = "/tmp/plumb-simulate-XXXXXX";
@@ -71,14 +72,16 @@ static void same_file(const char *a, const char *b)
 TEST(threads_change_no_byte_of_any_file)
 {
     static const char *const names[] = {".npz", ".tfrecord", ".h5"};
-    for (int i = 0; i < (plumb_file_hdf5() ? 3 : 2); i++) {
+    for (int i = 0; i < (plumb_file_hdf5_available() ? 3 : 2); i++) {
         char one[16], many[16];
         snprintf(one, sizeof one, "1%s", names[i]);
         snprintf(many, sizeof many, "3%s", names[i]);
-        CHECK_OK(plumb_dataset_simulate(in_folder(one), world("pendulum+c"), 17, 9, 5, 0, NULL,
-                                        NULL, 1));
-        CHECK_OK(plumb_dataset_simulate(in_folder(many), world("pendulum+c"), 17, 9, 5, 0, NULL,
-                                        NULL, 3));
+        CHECK_OK(
+            plumb_dataset_simulate(in_folder(one), world("pendulum+c"),
+                                   SIMULATE(.count = 17, .steps = 9, .seed = 5, .threads = 1)));
+        CHECK_OK(
+            plumb_dataset_simulate(in_folder(many), world("pendulum+c"),
+                                   SIMULATE(.count = 17, .steps = 9, .seed = 5, .threads = 3)));
         same_file(in_folder(one), in_folder(many));
     }
     CHECK(files_left() >= 4);
@@ -89,8 +92,11 @@ TEST(an_item_is_the_same_wherever_it_stands_and_as_the_world_makes_it)
     const plumb_world *w = world("mass-spring+c");
     const plumb_world_info *facts = plumb_world_get_info(w);
     plumb_dataset *a, *b;
-    CHECK_OK(plumb_dataset_simulate(in_folder("a.npz"), w, 7, 6, 9, 0, NULL, NULL, 2));
-    CHECK_OK(plumb_dataset_simulate(in_folder("b.npz"), w, 2, 6, 9, 4, NULL, NULL, 2));
+    CHECK_OK(plumb_dataset_simulate(in_folder("a.npz"), w,
+                                    SIMULATE(.count = 7, .steps = 6, .seed = 9, .threads = 2)));
+    CHECK_OK(plumb_dataset_simulate(
+        in_folder("b.npz"), w,
+        SIMULATE(.count = 2, .steps = 6, .seed = 9, .first = 4, .threads = 2)));
     CHECK_OK(plumb_dataset_open(&a, in_folder("a.npz"), NULL));
     CHECK_OK(plumb_dataset_open(&b, in_folder("b.npz"), NULL));
     for (int64_t i = 0; i < plumb_dataset_field_count(a); i++) {
@@ -138,8 +144,9 @@ TEST(options_of_the_world_go_into_the_file)
     opt.stride = 5;
     opt.image = 8;
     opt.backward = true;
-    CHECK_OK(
-        plumb_dataset_simulate(in_folder("a.npz"), world("pendulum"), 1, 4, 1, 0, &opt, NULL, 1));
+    CHECK_OK(plumb_dataset_simulate(
+        in_folder("a.npz"), world("pendulum"),
+        SIMULATE(.count = 1, .steps = 4, .seed = 1, .threads = 1, .world = &opt)));
     CHECK_OK(plumb_dataset_open(&d, in_folder("a.npz"), NULL));
     CHECK_OK(plumb_dataset_read_field(&a, d, 0, "frames"));
     CHECK(a.shape[0] == 4 && a.shape[1] == 8 && a.shape[2] == 8 && a.shape[3] == 3);
@@ -158,16 +165,24 @@ TEST(what_cannot_be_made_is_refused_and_leaves_nothing)
     const plumb_world *w = world("pendulum");
     plumb_world_options opt = plumb_world_defaults();
     opt.image = 7;
-    CHECK_FAILS(plumb_dataset_simulate(in_folder("a.npz"), w, 1, 4, 1, 0, &opt, NULL, 1),
+    CHECK_FAILS(plumb_dataset_simulate(
+                    in_folder("a.npz"), w,
+                    SIMULATE(.count = 1, .steps = 4, .seed = 1, .threads = 1, .world = &opt)),
                 PLUMB_EVALUE, "");
-    CHECK_FAILS(plumb_dataset_simulate(in_folder("a.npz"), w, 0, 4, 1, 0, NULL, NULL, 1),
+    CHECK_FAILS(plumb_dataset_simulate(in_folder("a.npz"), w,
+                                       SIMULATE(.count = 0, .steps = 4, .seed = 1, .threads = 1)),
                 PLUMB_EVALUE, "count is 0");
-    CHECK_FAILS(plumb_dataset_simulate(in_folder("a.npz"), w, 1, 0, 1, 0, NULL, NULL, 1),
-                PLUMB_EVALUE, "steps is 0");
-    CHECK_FAILS(plumb_dataset_simulate(in_folder("a.npz"), w, 1, 4, 1, -1, NULL, NULL, 1),
+    CHECK_FAILS(plumb_dataset_simulate(in_folder("a.npz"), w,
+                                       SIMULATE(.count = 1, .steps = -1, .seed = 1, .threads = 1)),
+                PLUMB_EVALUE, "steps is -1");
+    CHECK_FAILS(plumb_dataset_simulate(
+                    in_folder("a.npz"), w,
+                    SIMULATE(.count = 1, .steps = 4, .seed = 1, .first = -1, .threads = 1)),
                 PLUMB_EVALUE, "first is -1");
-    CHECK_FAILS(plumb_dataset_simulate(in_folder("a.tfrecord"), w, 1, 40000, 1, 0, NULL, NULL, 1),
-                PLUMB_EVALUE, "at most 1000000 rows");
+    CHECK_FAILS(
+        plumb_dataset_simulate(in_folder("a.tfrecord"), w,
+                               SIMULATE(.count = 1, .steps = 40000, .seed = 1, .threads = 1)),
+        PLUMB_EVALUE, "at most 1000000 rows");
     CHECK_EQUAL(files_left(), 0);
 }
 
@@ -183,14 +198,15 @@ static void stop_soon(void *context, double fraction)
 TEST(a_request_to_stop_is_heard_and_leaves_nothing)
 {
     static const char *const names[] = {"x.npz", "x.tfrecord", "x.h5"};
-    for (int i = 0; i < (plumb_file_hdf5() ? 3 : 2); i++)
+    for (int i = 0; i < (plumb_file_hdf5_available() ? 3 : 2); i++)
         for (int compress = 0; compress < 2; compress++) {
             plumb_dataset_write_options opt = plumb_dataset_write_defaults();
             opt.compress = compress;
             reports = 0;
             plumb_set_progress(stop_soon, NULL);
-            CHECK_FAILS(plumb_dataset_simulate(in_folder(names[i]), world("pendulum"), 1000000, 4,
-                                               1, 0, NULL, &opt, 2),
+            CHECK_FAILS(plumb_dataset_simulate(in_folder(names[i]), world("pendulum"),
+                                               SIMULATE(.count = 1000000, .steps = 4, .seed = 1,
+                                                        .threads = 2, .write = &opt)),
                         PLUMB_ESTOPPED, "stopped");
             plumb_set_progress(NULL, NULL);
             plumb_set_stop(false);

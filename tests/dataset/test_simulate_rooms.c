@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "evaluate/probe_fixtures.h"
+#include "support/simulate.h"
 
 static char folder[] = "/tmp/plumb-roomset-XXXXXX";
 
@@ -43,10 +44,10 @@ static void same_files(const char *a, const char *b)
     free(y);
 }
 
-static const plumb_room *room(const char *name)
+static const plumb_world *room(const char *name)
 {
-    const plumb_room *found = NULL;
-    CHECK_OK(plumb_room_find(&found, name));
+    const plumb_world *found = NULL;
+    CHECK_OK(plumb_world_find(&found, name));
     return found;
 }
 
@@ -79,11 +80,16 @@ static void same_items(const char *x, int64_t a, const char *y, int64_t b, int64
 
 TEST(threads_change_no_byte_of_a_file)
 {
-    for (int64_t i = 0; i < plumb_room_count(); i++) {
-        const plumb_room *r = plumb_room_at(i);
+    for (int64_t i = 0; i < plumb_world_count(); i++) {
+        const plumb_world *r = plumb_world_at(i);
+        if (plumb_world_get_info(r)->kind == PLUMB_WORLD_TRAJECTORY) continue;
         const char *one = in_folder("one.npz"), *many = in_folder("many.npz");
-        CHECK_OK(plumb_room_simulate(one, r, 7, 4, 2, 32, NULL, 1));
-        CHECK_OK(plumb_room_simulate(many, r, 7, 4, 2, 32, NULL, 5));
+        CHECK_OK(write_room(
+            one, r, (room_file){.count = 7, .seed = 4, .first = 2, .image = 32, .threads = 1},
+            NULL));
+        CHECK_OK(write_room(
+            many, r, (room_file){.count = 7, .seed = 4, .first = 2, .image = 32, .threads = 5},
+            NULL));
         same_files(one, many);
         unlink(one);
         unlink(many);
@@ -93,8 +99,11 @@ TEST(threads_change_no_byte_of_a_file)
 TEST(a_file_that_begins_later_has_the_same_items)
 {
     const char *all = in_folder("all.npz"), *part = in_folder("part.npz");
-    CHECK_OK(plumb_room_simulate(all, room("rooms/solidity"), 6, 4, 0, 16, NULL, 2));
-    CHECK_OK(plumb_room_simulate(part, room("rooms/solidity"), 2, 4, 3, 16, NULL, 2));
+    CHECK_OK(write_room(all, room("rooms/solidity"),
+                        (room_file){.count = 6, .seed = 4, .image = 16, .threads = 2}, NULL));
+    CHECK_OK(write_room(part, room("rooms/solidity"),
+                        (room_file){.count = 2, .seed = 4, .first = 3, .image = 16, .threads = 2},
+                        NULL));
     same_items(all, 3, part, 0, 2, 6);
     unlink(all);
     unlink(part);
@@ -109,8 +118,10 @@ static void round_trip(const char *name, const char *sub, int64_t fields)
     mkdir(path, 0777);
     snprintf(shard, sizeof shard, "%s/data.tfrecord-00000-of-00001", path);
     const char *npz = in_folder("x.npz"), *back = in_folder("back.npz");
-    CHECK_OK(plumb_room_simulate(npz, room(name), 3, 1, 0, 32, NULL, 1));
-    CHECK_OK(plumb_room_simulate(shard, room(name), 3, 1, 0, 32, &opt, 1));
+    CHECK_OK(write_room(npz, room(name),
+                        (room_file){.count = 3, .seed = 1, .image = 32, .threads = 1}, NULL));
+    CHECK_OK(write_room(shard, room(name),
+                        (room_file){.count = 3, .seed = 1, .image = 32, .threads = 1}, &opt));
     same_items(npz, 0, shard, 0, 3, fields);
     same_items(npz, 0, path, 0, 3, fields); // the folder
     int64_t records = 0;
@@ -138,8 +149,10 @@ TEST(physical_concepts_and_back)
 TEST(plumbs_own_records_have_everything)
 {
     const char *npz = in_folder("y.npz"), *own = in_folder("y.tfrecord");
-    CHECK_OK(plumb_room_simulate(npz, room("rooms/solidity"), 2, 1, 0, 16, NULL, 1));
-    CHECK_OK(plumb_room_simulate(own, room("rooms/solidity"), 2, 1, 0, 16, NULL, 1));
+    CHECK_OK(write_room(npz, room("rooms/solidity"),
+                        (room_file){.count = 2, .seed = 1, .image = 16, .threads = 1}, NULL));
+    CHECK_OK(write_room(own, room("rooms/solidity"),
+                        (room_file){.count = 2, .seed = 1, .image = 16, .threads = 1}, NULL));
     same_items(npz, 0, own, 0, 2, 6);
     unlink(npz);
     unlink(own);
@@ -155,18 +168,22 @@ TEST(shards_are_one_row_and_empty_ones_are_no_fault)
     mkdir(path, 0777);
     for (int i = 0; i < 3; i++)
         snprintf(shard[i], sizeof shard[i], "%s/data.tfrecord-0000%d-of-00003", path, i);
-    CHECK_OK(plumb_room_simulate(shard[0], room("rooms/solidity"), 2, 1, 0, 16, &opt, 1));
-    CHECK_OK(plumb_room_simulate(shard[2], room("rooms/solidity"), 3, 1, 2, 16, &opt, 1));
+    CHECK_OK(write_room(shard[0], room("rooms/solidity"),
+                        (room_file){.count = 2, .seed = 1, .image = 16, .threads = 1}, &opt));
+    CHECK_OK(write_room(shard[2], room("rooms/solidity"),
+                        (room_file){.count = 3, .seed = 1, .first = 2, .image = 16, .threads = 1},
+                        &opt));
     FILE *empty = fopen(shard[1], "wb");
     CHECK(empty);
     fclose(empty);
     const char *npz = in_folder("z.npz");
-    CHECK_OK(plumb_room_simulate(npz, room("rooms/solidity"), 5, 1, 0, 16, NULL, 1));
+    CHECK_OK(write_room(npz, room("rooms/solidity"),
+                        (room_file){.count = 5, .seed = 1, .image = 16, .threads = 1}, NULL));
     same_items(npz, 0, path, 0, 5, 4);
     plumb_dataset *d = NULL;
     plumb_array a;
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
-    CHECK_EQUAL(plumb_dataset_shards(d), 3);
+    CHECK_EQUAL(plumb_dataset_shard_count(d), 3);
     CHECK_EQUAL(plumb_dataset_item_count(d), 5);
     plumb_dataset_close(d);
     CHECK_OK(plumb_dataset_open(&d, shard[1], NULL));
@@ -180,16 +197,25 @@ TEST(shards_are_one_row_and_empty_ones_are_no_fault)
 
 TEST(what_cannot_be_written_is_refused_and_leaves_nothing)
 {
-    const plumb_room *r = room("rooms/solidity");
+    const plumb_world *r = room("rooms/solidity");
     const char *path = in_folder("none.npz");
-    CHECK_FAILS(plumb_room_simulate(path, r, 0, 1, 0, 16, NULL, 1), PLUMB_EVALUE, "count is 0");
-    CHECK_FAILS(plumb_room_simulate(path, r, 1, 1, -1, 16, NULL, 1), PLUMB_EVALUE, "first is -1");
-    CHECK_FAILS(plumb_room_simulate(path, r, 1, 1, 0, 17, NULL, 1), PLUMB_EVALUE, "image is 17");
-    CHECK_FAILS(plumb_room_simulate(in_folder("x.txt"), r, 1, 1, 0, 16, NULL, 1), PLUMB_EFILE,
-                "ends in none");
     CHECK_FAILS(
-        plumb_room_simulate(in_folder("x.tfrecord-00000-of-00001"), r, 1, 1, 0, 16, NULL, 1),
-        PLUMB_EFILE, "ends in none");
+        write_room(path, r, (room_file){.count = 0, .seed = 1, .image = 16, .threads = 1}, NULL),
+        PLUMB_EVALUE, "count is 0");
+    CHECK_FAILS(
+        write_room(path, r,
+                   (room_file){.count = 1, .seed = 1, .first = -1, .image = 16, .threads = 1},
+                   NULL),
+        PLUMB_EVALUE, "first is -1");
+    CHECK_FAILS(
+        write_room(path, r, (room_file){.count = 1, .seed = 1, .image = 17, .threads = 1}, NULL),
+        PLUMB_EVALUE, "image is 17");
+    CHECK_FAILS(write_room(in_folder("x.txt"), r,
+                           (room_file){.count = 1, .seed = 1, .image = 16, .threads = 1}, NULL),
+                PLUMB_EFILE, "ends in none");
+    CHECK_FAILS(write_room(in_folder("x.tfrecord-00000-of-00001"), r,
+                           (room_file){.count = 1, .seed = 1, .image = 16, .threads = 1}, NULL),
+                PLUMB_EFILE, "ends in none");
     CHECK(access(path, F_OK));
     CHECK(!rmdir(folder));
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "plumb/dataset.h"
+#include "support/simulate.h"
 #include "support/test.h"
 
 static const plumb_world *world(const char *name)
@@ -22,8 +23,14 @@ TEST(film_is_the_worlds_own_on_any_threads)
     arena mem = {0};
     video_set f[3];
     for (int threads = 1; threads <= 3; threads++)
-        CHECK_OK(
-            video_load_world(&f[threads - 1], &mem, world("pendulum"), 4, 2, 70, 5, 16, threads));
+        CHECK_OK(video_load_world(&f[threads - 1], &mem,
+                                  &(video_request){.world = world("pendulum"),
+                                                   .seed = 4,
+                                                   .first = 2,
+                                                   .count = 70,
+                                                   .steps = 5,
+                                                   .image = 16,
+                                                   .threads = threads}));
     const size_t item = 5 * 16 * 16 * 3;
     CHECK(f[0].count == 70 && f[0].steps == 5 && f[0].height == 16 && f[0].width == 16 &&
           f[0].channels == 3);
@@ -61,7 +68,13 @@ TEST(training_and_test_items_never_meet)
     CHECK(VIDEO_TEST_FIRST > 1000000000 && VIDEO_TEST_FIRST < (int64_t)1 << 48);
     arena mem = {0};
     video_set f;
-    CHECK_OK(video_load_world(&f, &mem, world("mass-spring"), 1, VIDEO_TEST_FIRST, 2, 3, 0, 1));
+    CHECK_OK(video_load_world(&f, &mem,
+                              &(video_request){.world = world("mass-spring"),
+                                               .seed = 1,
+                                               .first = VIDEO_TEST_FIRST,
+                                               .count = 2,
+                                               .steps = 3,
+                                               .threads = 1}));
     CHECK_EQUAL(f.height, 32);
     arena_clear(&mem);
 }
@@ -70,15 +83,33 @@ TEST(what_cannot_be_is_refused)
 {
     arena mem = {0};
     video_set f;
-    CHECK_FAILS(video_load_world(&f, &mem, world("pendulum"), 1, 0, 1000000000, 1000, 32, 1),
+    CHECK_FAILS(video_load_world(&f, &mem,
+                                 &(video_request){.world = world("pendulum"),
+                                                  .seed = 1,
+                                                  .count = 1000000000,
+                                                  .steps = 1000,
+                                                  .image = 32,
+                                                  .threads = 1}),
                 PLUMB_EVALUE, "do not fit into memory");
-    CHECK_FAILS(video_load_world(&f, &mem, world("pendulum"), 1, 0, 1, 5, 17, 1), PLUMB_EVALUE,
-                "image");
+    CHECK_FAILS(video_load_world(&f, &mem,
+                                 &(video_request){.world = world("pendulum"),
+                                                  .seed = 1,
+                                                  .count = 1,
+                                                  .steps = 5,
+                                                  .image = 17,
+                                                  .threads = 1}),
+                PLUMB_EVALUE, "image");
     CHECK_FAILS(video_load_file(&f, &mem, "/no/such/file.npz", 0, false), PLUMB_EFILE,
                 "/no/such/file.npz");
     plumb_set_stop(true);
-    CHECK_FAILS(video_load_world(&f, &mem, world("pendulum"), 1, 0, 100, 5, 32, 2), PLUMB_ESTOPPED,
-                "stopped");
+    CHECK_FAILS(video_load_world(&f, &mem,
+                                 &(video_request){.world = world("pendulum"),
+                                                  .seed = 1,
+                                                  .count = 100,
+                                                  .steps = 5,
+                                                  .image = 32,
+                                                  .threads = 2}),
+                PLUMB_ESTOPPED, "stopped");
     plumb_set_stop(false);
     arena_clear(&mem);
 }
@@ -88,10 +119,14 @@ TEST(film_of_a_file_is_what_the_file_has)
     char dir[] = "/tmp/plumb-gather-XXXXXX", path[64];
     CHECK(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/x.npz", dir);
-    CHECK_OK(plumb_dataset_simulate(path, world("two-body"), 6, 4, 9, 0, NULL, NULL, 1));
+    CHECK_OK(plumb_dataset_simulate(path, world("two-body"),
+                                    SIMULATE(.count = 6, .steps = 4, .seed = 9, .threads = 1)));
     arena mem = {0};
     video_set a, b;
-    CHECK_OK(video_load_world(&a, &mem, world("two-body"), 9, 0, 6, 4, 0, 1));
+    CHECK_OK(video_load_world(
+        &a, &mem,
+        &(video_request){
+            .world = world("two-body"), .seed = 9, .count = 6, .steps = 4, .threads = 1}));
     CHECK_OK(video_load_file(&b, &mem, path, 0, false));
     CHECK(a.count == b.count && a.steps == b.steps && a.channels == b.channels && a.mean == b.mean);
     CHECK_NEAR(a.dt, b.dt, 1e-12);
@@ -126,31 +161,40 @@ TEST(of_probes_the_impossible_clips_are_learnt_from)
     char dir[] = "/tmp/plumb-gather-XXXXXX", path[128];
     arena mem = {0};
     video_set a, b, all;
-    const plumb_room *room;
+    const plumb_world *room;
     CHECK(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/probes.npz", dir);
-    CHECK_OK(plumb_room_find(&room, "rooms/solidity"));
-    CHECK_OK(plumb_room_simulate(path, room, 3, 9, 0, IMAGE, NULL, 1));
-    CHECK_OK(video_load_room(&a, &mem, "rooms/solidity", 9, 0, 5, IMAGE, true, 2));
+    CHECK_OK(plumb_world_find(&room, "rooms/solidity"));
+    CHECK_OK(write_room(path, room,
+                        (room_file){.count = 3, .seed = 9, .image = IMAGE, .threads = 1}, NULL));
+    video_request request = {
+        .world = room, .seed = 9, .count = 5, .image = IMAGE, .masks = true, .threads = 2};
+    CHECK_OK(video_load_world(&a, &mem, &request));
     CHECK_OK(video_load_file(&b, &mem, path, 5, true));
     CHECK_EQUAL(a.count, 5);
     CHECK_EQUAL(a.steps, PLUMB_ROOM_STEPS);
     CHECK(!memcmp(a.frames, b.frames, 5 * CLIP * 3));
     CHECK(!memcmp(a.mask, b.mask, 5 * CLIP));
     for (int64_t i = 0; i < 5; i++) {
-        const plumb_room_item item = {.frames = frames, .mask = mask};
-        CHECK_OK(plumb_room_make(&item, room, 9, i / 2, IMAGE));
+        const plumb_world_item item = {.frames = frames, .mask = mask};
+        CHECK_OK(simulate_room(&item, room, 9, i / 2, IMAGE));
         CHECK(!memcmp(a.frames + i * CLIP * 3, frames + (2 + i % 2) * CLIP * 3, CLIP * 3));
         CHECK(!memcmp(a.mask + i * CLIP, mask + (2 + i % 2) * CLIP, CLIP));
     }
-    CHECK_OK(video_load_room(&all, &mem, "rooms/impossible", 9, 0, 20, IMAGE, false, 1));
+    request = (video_request){
+        .world = world("rooms/impossible"), .seed = 9, .count = 20, .image = IMAGE, .threads = 1};
+    CHECK_OK(video_load_world(&all, &mem, &request));
     CHECK(!all.mask);
     bool found = false; // one of the first five tuples is the first of solidity
     for (int64_t i = 0; i < 10; i += 2)
         found = found || !memcmp(all.frames + i * CLIP * 3, a.frames, 2 * CLIP * 3);
     CHECK(found);
-    CHECK_FAILS(video_load_room(&b, &mem, "rooms/kitchen", 9, 0, 5, IMAGE, true, 1), PLUMB_EVALUE,
-                "kitchen");
+    // `first` counts tuples of each concept: these are the tuples that follow.
+    video_set later;
+    request.first = 1, request.count = 10;
+    CHECK_OK(video_load_world(&later, &mem, &request));
+    CHECK(!memcmp(later.frames, all.frames + 10 * CLIP * 3, 10 * CLIP * 3));
+    CHECK(video_has_masks(room) && !video_has_masks(world("pendulum")));
     unlink(path);
     rmdir(dir);
     arena_clear(&mem);

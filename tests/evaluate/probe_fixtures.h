@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "plumb/plumb.h"
+#include "support/simulate.h"
 #include "support/test.h"
 
 enum { PROBES_IMAGE = 32, PROBES_STEPS = PLUMB_ROOM_STEPS };
@@ -22,14 +23,14 @@ typedef struct probes {
 
 static inline probes probes_make(const char *name, int64_t tuples)
 {
-    const plumb_room *room = NULL;
-    CHECK_OK(plumb_room_find(&room, name));
+    const plumb_world *room = NULL;
+    CHECK_OK(plumb_world_find(&room, name));
     probes p = {tuples, malloc((size_t)(tuples * 4 * PROBES_STEPS * PROBES_FRAME)),
                 malloc((size_t)tuples * 2 * sizeof(int64_t))};
     for (int64_t i = 0; i < tuples; i++) {
-        const plumb_room_item item = {.frames = p.frames + i * 4 * PROBES_STEPS * PROBES_FRAME,
-                                      .cut = p.cut + 2 * i};
-        CHECK_OK(plumb_room_make(&item, room, 21, i, PROBES_IMAGE));
+        const plumb_world_item item = {.frames = p.frames + i * 4 * PROBES_STEPS * PROBES_FRAME,
+                                       .cut = p.cut + 2 * i};
+        CHECK_OK(simulate_room(&item, room, 21, i, PROBES_IMAGE));
     }
     return p;
 }

@@ -10,6 +10,7 @@
 #include "evaluate/probe_source.h"
 #include "measures/surprise/scorers.h"
 #include "plumb/plumb.h"
+#include "support/simulate.h"
 #include "support/test.h"
 
 enum { TUPLES = 10 };
@@ -127,9 +128,10 @@ TEST(a_file_of_probes_is_as_good_as_the_room)
     train("run", "plato", "rooms/freeform");
     probe_source own, filed;
     for (int64_t i = 0; probe_source_room(&own, i, 16); i++)
-        if (!strcmp(plumb_room_describe(own.room)->name, "rooms/solidity")) break;
+        if (!strcmp(plumb_world_get_info(own.world)->name, "rooms/solidity")) break;
     own.seed = 1;
-    CHECK_OK(plumb_room_simulate(path_of(file, "solid.npz"), own.room, TUPLES, 1, 0, 16, NULL, 1));
+    CHECK_OK(write_room(path_of(file, "solid.npz"), own.world,
+                        (room_file){.count = TUPLES, .seed = 1, .image = 16, .threads = 1}, NULL));
     CHECK_OK(probe_source_open(&filed, file, 1000));
     CHECK_EQUAL(filed.tuples, TUPLES);
     CHECK_OK(probe_source_read(&own, 3, 1, frames[0], mask[0], names[0], 1));
@@ -178,15 +180,17 @@ TEST(what_does_not_fit_is_refused)
     o.data = "some.npz";
     CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_EVALUE, "not by --data");
     o.data = NULL;
-    const plumb_room *solid;
-    CHECK_OK(plumb_room_find(&solid, "rooms/solidity"));
-    CHECK_OK(plumb_room_simulate(path_of(file, "large.npz"), solid, 3, 1, 0, 32, NULL, 1));
+    const plumb_world *solid;
+    CHECK_OK(plumb_world_find(&solid, "rooms/solidity"));
+    CHECK_OK(write_room(path_of(file, "large.npz"), solid,
+                        (room_file){.count = 3, .seed = 1, .image = 32, .threads = 1}, NULL));
     const char *files[] = {file};
     o.probes = files;
     o.probe_count = 1;
     CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_ESHAPE, "trained on 16x16x3");
-    CHECK_OK(plumb_room_find(&solid, "rooms/freeform"));
-    CHECK_OK(plumb_room_simulate(path_of(file, "free.npz"), solid, 3, 1, 0, 16, NULL, 1));
+    CHECK_OK(plumb_world_find(&solid, "rooms/freeform"));
+    CHECK_OK(write_room(path_of(file, "free.npz"), solid,
+                        (room_file){.count = 3, .seed = 1, .image = 16, .threads = 1}, NULL));
     CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_ESHAPE, "wanted u1 (4, steps");
     o.tuples = 1;
     CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_EVALUE, "tuples is 1");

@@ -10,6 +10,7 @@
 
 #include "golden/golden_worlds.h"
 #include "worlds/render/discs.h"
+#include "worlds/world.h"
 
 typedef struct bodies {
     golden_worlds g;
@@ -70,7 +71,7 @@ static void judge_picture(bodies *b, int64_t row, const double *parameters)
     enum { BYTES = 32 * 32 * 3 };
     uint8_t frame[BYTES];
     char what[64];
-    if (plumb_world_render(frame, b->world, b->x_ref + row * b->n2, parameters, NULL)) {
+    if (world_render(frame, b->world, b->x_ref + row * b->n2, parameters, NULL)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
         return;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "golden/golden_worlds.h"
+#include "worlds/world.h"
 
 enum { BYTES = 32 * 32 * 3 };
 
@@ -27,7 +28,7 @@ static void judge_frame(game *b, const plumb_world_item *got, int64_t row, int64
     const plumb_world_item one = {.derivative = rate};
     uint8_t frame[BYTES];
     if (plumb_world_simulate_from(&one, b->world, b->x_suite + row * n2, NULL, 1, NULL) ||
-        plumb_world_render(frame, b->world, b->x_ref + row * n2, NULL, NULL)) {
+        world_render(frame, b->world, b->x_ref + row * n2, NULL, NULL)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
         return;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "golden/golden_worlds.h"
+#include "worlds/world.h"
 
 enum { BYTES = 32 * 32 * 3 };
 
@@ -49,7 +50,7 @@ static void judge_frame(molecules *b, const plumb_world_item *got, int64_t row, 
     uint8_t frame[BYTES];
     const plumb_world_item one = {.derivative = rate};
     if (plumb_world_simulate_from(&one, b->world, b->x + row * n2, NULL, 1, NULL) ||
-        plumb_world_render(frame, b->world, b->x + row * n2, NULL, NULL)) {
+        world_render(frame, b->world, b->x + row * n2, NULL, NULL)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
         return;

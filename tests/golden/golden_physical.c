@@ -13,7 +13,6 @@
 #include "golden/golden.h"
 #include "io/tfrecord.h"
 #include "plumb/dataset.h"
-#include "plumb/room.h"
 #include "worlds/rooms/splice.h"
 
 static const char *const fields[] = {"frames", "mask", "camera_pose"};

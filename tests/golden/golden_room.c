@@ -9,6 +9,7 @@
 
 #include "golden/golden_worlds.h"
 #include "worlds/render/raytrace_arena.h"
+#include "worlds/world.h"
 
 enum { PIXELS = 32 * 32, BYTES = PIXELS * 3 };
 
@@ -22,7 +23,7 @@ typedef struct room_case {
 static void judge_picture(room_case *b, int64_t row, const double *parameters)
 {
     uint8_t frame[BYTES];
-    if (plumb_world_render(frame, b->world, b->x_ref + row * 6, parameters, NULL)) {
+    if (world_render(frame, b->world, b->x_ref + row * 6, parameters, NULL)) {
         printf("%s: %s\n", b->g.path, plumb_last_error());
         b->g.failures++;
         return;

@@ -105,7 +105,7 @@ static void judge_world(golden_worlds *g, const char *prefix, const char *title)
         return;
     }
     const plumb_world_info *facts = plumb_world_get_info(world);
-    const int64_t width = 2 * facts->n, size = plumb_world_parameter_size(world);
+    const int64_t width = 2 * facts->n, size = plumb_world_get_info(world)->parameter_total;
     sample golden = {.rows = count / width}, own = {.rows = DRAWS};
     double *states = malloc((size_t)(DRAWS * width) * sizeof(double));
     double *parameters = malloc((size_t)(DRAWS * size + 1) * sizeof(double));

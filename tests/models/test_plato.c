@@ -11,7 +11,7 @@
 #include "engine/gradient_sum.h"
 #include "math/rng.h"
 #include "models/registry.h"
-#include "plumb/room.h"
+#include "support/simulate.h"
 #include "support/test.h"
 
 enum { SIZE = 16, FILMS = 6, STEPS = 15, FRAME = SIZE * SIZE * 3, CLIP = STEPS * FRAME };
@@ -59,13 +59,13 @@ typedef struct bench {
 static void begin_as(bench *b, int64_t perception, const char *set)
 {
     *b = (bench){.frames = room(4 * FILMS * CLIP), .mask = room(4 * FILMS * CLIP / 3)};
-    const plumb_room *solid;
+    const plumb_world *solid;
     const registry_entry *row;
-    CHECK_OK(plumb_room_find(&solid, "rooms/solidity"));
+    CHECK_OK(plumb_world_find(&solid, "rooms/solidity"));
     for (int64_t i = 0; i < FILMS; i++) {
-        const plumb_room_item item = {.frames = b->frames + 4 * i * CLIP,
-                                      .mask = b->mask + 4 * i * CLIP / 3};
-        CHECK_OK(plumb_room_make(&item, solid, 2, i, SIZE));
+        const plumb_world_item item = {.frames = b->frames + 4 * i * CLIP,
+                                       .mask = b->mask + 4 * i * CLIP / 3};
+        CHECK_OK(simulate_room(&item, solid, 2, i, SIZE));
     }
     b->film = (video_set){.frames = b->frames,
                           .mask = b->mask,

@@ -17,6 +17,9 @@ check = support.Checks()
 check(len(plumb.worlds()) >= 13 and "pendulum+c" in plumb.worlds(), f"worlds {plumb.worlds()}")
 for name in plumb.worlds():
     world = plumb.world(name)
+    check(world.kind == ("trajectory" if not name.startswith("rooms/") else "room" if world.clips == 1 else "probe"), f"{name}: kind")
+    if world.kind != "trajectory":
+        continue
     batch = world.batch(2, steps=3, seed=5)
     check(batch.frames.shape == (2, 3, *world.image) and batch.frames.dtype == np.uint8 and batch.frames.any(), f"{name}: frames")
     check(batch.state.shape == (2, 3, 2 * world.n) and np.isfinite(batch.state).all(), f"{name}: state")
@@ -32,6 +35,36 @@ with tempfile.TemporaryDirectory() as folder:
     with np.load(path) as file:
         for name in ("frames", "state", "canonical", "derivative", "energy"):
             check(np.array_equal(file[name], batch[name]), f"{name} is not the program's")
+
+# Rooms: the arrays of the program's files, in the same names.
+for name in ("rooms/freeform", "rooms/solidity"):
+    room = plumb.world(name)
+    clips = () if room.clips == 1 else (room.clips,)
+    check(room.n == 0 and room.steps == 15 and room.image == (64, 64, 3) and room.state_names == [], f"{name}: attributes")
+    batch = room.batch(2, seed=9, first=4, image=32, threads=2)
+    check(batch.frames.shape == (2, *clips, 15, 32, 32, 3) and batch.mask.shape == (2, *clips, 15, 32, 32), f"{name}: shapes")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "x.npz")
+        subprocess.run([os.environ["PLUMB"], "simulate", name, "--count", "2", "--seed", "9", "--first", "4", "--image", "32",
+                        "--out", path], check=True, capture_output=True)
+        with np.load(path) as file:
+            for field, array in batch.to_dict().items():
+                check(file[field].dtype == array.dtype and np.array_equal(file[field], array), f"{name}: {field} is not the program's")
+    item = room.dataset(3, seed=9, first=4, image=32)[1]
+    check(np.array_equal(item["frames"], batch.frames[1]), f"{name}: a sequence has other items")
+    check.raises(plumb.RangeError, "15 frames", lambda: room.batch(1, 20))
+    check.raises(plumb.RangeError, "backward", lambda: room.batch(1, backward=True))
+check(plumb.world("rooms/solidity").concept == "solidity" and plumb.world("pendulum").concept is None, "concepts")
+check(plumb.world("rooms/freeform").event_names[5] == "curtain", "names of events")
+check("rooms/impossible" not in plumb.worlds(), "rooms/impossible is not listed")
+impossible, probes = plumb.world("rooms/impossible").batch(6, seed=2, image=16), plumb.world("rooms/continuity").batch(2, seed=2, image=16)
+check(np.array_equal(impossible.frames[5], probes.frames[1, 2:]), "rooms/impossible has the impossible clips, concept by concept")
+check.raises(plumb.RangeError, "no room", lambda: plumb.world("rooms/kitchen"))
+with plumb.world("rooms/freeform").loader(batch=2, window=15, seed=3, world_options={"image": 16}) as stream:
+    batch = next(stream)
+    check(np.array_equal(batch.frames, plumb.world("rooms/freeform").batch(2, seed=3, image=16).frames), "a loader of a room")
+    check(np.allclose(batch.time[0], 0.06 * np.arange(15)), "times of a room")
+check.raises(plumb.RangeError, "4 clips", lambda: plumb.world("rooms/solidity").loader(batch=2, window=15))
 
 # Any cut, any threads: the same items.
 world = plumb.world("two-body")

@@ -5,8 +5,8 @@
 
 #include "worlds/world_fixtures.h"
 
-#define EACH_WORLD(world)                                            \
-    for (int64_t index_ = 0; index_ < plumb_world_count(); index_++) \
+#define EACH_WORLD(world)                                     \
+    for (int64_t index_ = 0; index_ < walk_count(); index_++) \
         for (const plumb_world *world = plumb_world_at(index_), *once_ = world; once_; once_ = NULL)
 
 static bool chaotic(const plumb_world *world)

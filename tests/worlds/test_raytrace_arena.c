@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "worlds/world.h"
 #include "worlds/world_fixtures.h"
 
 // One thing in the middle, the others far below the floor.
@@ -70,7 +71,7 @@ TEST(windows_change_no_byte)
             state[1] = scale * sin((double)item);
             state[2] = low;
         }
-        CHECK_OK(plumb_world_render(frame, world, state, par, NULL));
+        CHECK_OK(world_render(frame, world, state, par, NULL));
         raytrace_arena room = {.half = 1.5, .height = 1.2};
         memcpy(room.floor, par + 3, sizeof room.floor);
         memcpy(room.wall, par + 6, sizeof room.wall);
@@ -96,7 +97,7 @@ TEST(row_0_is_the_top)
     walk_begin(state, par, world, 1, 0);
     // Low and looking level: sky above the walls
     const double low[6] = {0.9998, 0.0, 0.02, 0.0, 0.99, 0.0};
-    CHECK_OK(plumb_world_render(frame, world, low, par, NULL));
+    CHECK_OK(world_render(frame, world, low, par, NULL));
     CHECK_EQUAL(frame[0], 153);
     CHECK_EQUAL(frame[2], 229);
     CHECK(frame[3 * 31 * 32 + 2] != 229);
@@ -106,6 +107,6 @@ TEST(a_camera_straight_above_breaks_nothing)
 {
     static uint8_t frame[32 * 32 * 3];
     const double above[6] = {0.0, 0.0, 1.0}, inside[6] = {0.0, 0.0, 0.0};
-    CHECK_OK(plumb_world_render(frame, walk_world("room-circle"), above, NULL, NULL));
-    CHECK_OK(plumb_world_render(frame, walk_world("room-spiral"), inside, NULL, NULL));
+    CHECK_OK(world_render(frame, walk_world("room-circle"), above, NULL, NULL));
+    CHECK_OK(world_render(frame, walk_world("room-spiral"), inside, NULL, NULL));
 }

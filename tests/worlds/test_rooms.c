@@ -6,6 +6,7 @@
 
 #include "base/parallel_for.h"
 #include "math/rng.h"
+#include "support/simulate.h"
 #include "support/test.h"
 #include "worlds/rooms/freeform.h"
 #include "worlds/rooms/probes.h"
@@ -14,23 +15,31 @@
 
 enum { STEPS = PLUMB_ROOM_STEPS, ROW = PLUMB_ROOM_OBJECT_SIZE, PLACES = PLUMB_ROOM_OBJECTS };
 
+enum { ROOM_COUNT = 6 };
+
+// Rooms come after the worlds with trajectories.
+static const plumb_world *room_at(int64_t index)
+{
+    return plumb_world_at(plumb_world_count() - ROOM_COUNT + index);
+}
+
 typedef struct made {
-    plumb_room_item item;
+    plumb_world_item item;
     int64_t cut[PLUMB_ROOM_CUTS];
-    uint8_t blocks[PLUMB_ROOM_EVENTS];
+    uint8_t event_counts[PLUMB_ROOM_EVENTS];
 } made;
 
-static made *make(const plumb_room *room, uint64_t seed, int64_t item, int64_t image)
+static made *make(const plumb_world *room, uint64_t seed, int64_t item, int64_t image)
 {
-    const size_t clips = (size_t)plumb_room_describe(room)->clips, n = (size_t)image;
+    const size_t clips = (size_t)plumb_world_get_info(room)->clips, n = (size_t)image;
     made *m = calloc(1, sizeof *m);
-    m->item = (plumb_room_item){.frames = malloc(clips * STEPS * n * n * 3),
-                                .mask = malloc(clips * STEPS * n * n),
-                                .camera = malloc(clips * STEPS * 6 * sizeof(float)),
-                                .objects = malloc(clips * STEPS * PLACES * ROW * sizeof(double)),
-                                .cut = m->cut,
-                                .blocks = m->blocks};
-    if (plumb_room_make(&m->item, room, seed, item, image)) abort();
+    m->item = (plumb_world_item){.frames = malloc(clips * STEPS * n * n * 3),
+                                 .mask = malloc(clips * STEPS * n * n),
+                                 .camera = malloc(clips * STEPS * 6 * sizeof(float)),
+                                 .objects = malloc(clips * STEPS * PLACES * ROW * sizeof(double)),
+                                 .cut = m->cut,
+                                 .event_counts = m->event_counts};
+    if (simulate_room(&m->item, room, seed, item, image)) abort();
     return m;
 }
 
@@ -51,7 +60,7 @@ static const double *object(const made *m, int64_t clip, int64_t t, int64_t whic
 // ---- probes ----
 
 typedef struct sweep {
-    const plumb_room *room;
+    const plumb_world *room;
     int64_t image;
     int *faults; // a tuple each
 } sweep;
@@ -89,9 +98,10 @@ static plumb_status check_tuple(void *context, int64_t item, int worker)
 
 static void check_probes(int64_t count, int64_t image)
 {
-    for (int64_t i = 0; i < plumb_room_count(); i++) {
-        sweep s = {plumb_room_at(i), image, calloc((size_t)count, sizeof *s.faults)};
-        if (plumb_room_describe(s.room)->concept) CHECK_OK(parallel_for(count, 2, check_tuple, &s));
+    for (int64_t i = 0; i < ROOM_COUNT; i++) {
+        sweep s = {room_at(i), image, calloc((size_t)count, sizeof *s.faults)};
+        if (plumb_world_get_info(s.room)->concept_name)
+            CHECK_OK(parallel_for(count, 2, check_tuple, &s));
         for (int64_t k = 0; k < count; k++) CHECK_EQUAL(s.faults[k], 0);
         free(s.faults);
     }
@@ -109,8 +119,8 @@ TEST(two_thousand_small_tuples_are_spliced_byte_for_byte)
 
 TEST(a_splice_that_is_broken_is_caught)
 {
-    const plumb_room *room;
-    CHECK_OK(plumb_room_find(&room, "rooms/continuity"));
+    const plumb_world *room;
+    CHECK_OK(plumb_world_find(&room, "rooms/continuity"));
     made *m = make(room, 1, 0, 32);
     const int64_t frame = 3 * 32 * 32;
     CHECK_EQUAL(room_find_splice_error(m->item.frames, STEPS, frame, true), -1);
@@ -143,9 +153,9 @@ static bool same_thing(const double *a, const double *b)
 
 TEST(objects_of_possible_clips_do_not_change)
 {
-    for (int64_t i = 0; i < plumb_room_count(); i++) {
-        const plumb_room *room = plumb_room_at(i);
-        const int64_t possible = plumb_room_describe(room)->clips == 4 ? 2 : 1;
+    for (int64_t i = 0; i < ROOM_COUNT; i++) {
+        const plumb_world *room = room_at(i);
+        const int64_t possible = plumb_world_get_info(room)->clips == 4 ? 2 : 1;
         for (int64_t item = 0; item < 20; item++) {
             made *m = make(room, 7, item, 32);
             for (int64_t c = 0; c < possible; c++)
@@ -222,12 +232,12 @@ TEST(possible_probes_lose_energy_and_do_not_overlap)
 TEST(free_scenes_lose_energy_and_do_not_overlap)
 {
     static room_scene s;
-    uint8_t blocks[PLUMB_ROOM_EVENTS];
+    uint8_t event_counts[PLUMB_ROOM_EVENTS];
     rng r = rng_at(11, 0);
     int scenes = 0;
     for (int trial = 0; trial < 300; trial++) {
         room_scene_init(&s, &r);
-        if (!freeform_sample(&s, blocks, &r)) continue;
+        if (!freeform_sample(&s, event_counts, &r)) continue;
         scenes++;
         for (int t = 0; t < STEPS; t++) {
             CHECK(!overlap(&s, t, 2e-3));
@@ -281,11 +291,11 @@ static bool pokes(const rigid_body *a, const rigid_body *b, double depth)
 TEST(no_corner_is_inside_another_thing)
 {
     static room_scene s;
-    uint8_t blocks[PLUMB_ROOM_EVENTS];
+    uint8_t event_counts[PLUMB_ROOM_EVENTS];
     rng r = rng_at(12, 0);
     for (int trial = 0; trial < 200; trial++) {
         room_scene_init(&s, &r);
-        if (!freeform_sample(&s, blocks, &r)) continue;
+        if (!freeform_sample(&s, event_counts, &r)) continue;
         for (int t = 0; t < STEPS; t++)
             for (int i = 0; i < ROOM_SCENE_BODIES; i++)
                 for (int j = 0; j < ROOM_SCENE_BODIES; j++) {
@@ -301,7 +311,7 @@ static plumb_status make_into(void *context, int64_t item, int worker)
 {
     (void)worker;
     made **out = context;
-    out[item] = make(plumb_room_at(item % plumb_room_count()), 3, item / 6, 32);
+    out[item] = make(room_at(item % ROOM_COUNT), 3, item / 6, 32);
     return PLUMB_OK;
 }
 
@@ -312,8 +322,8 @@ TEST(an_item_is_the_same_whoever_asks)
     CHECK_OK(parallel_for(ITEMS, 4, make_into, many));
     for (int64_t i = ITEMS - 1; i >= 0; i--) CHECK_OK(make_into(one, i, 0));
     for (int64_t i = 0; i < ITEMS; i++) {
-        const size_t clips = (size_t)plumb_room_describe(plumb_room_at(i % 6))->clips;
-        const plumb_room_item *a = &one[i]->item, *b = &many[i]->item;
+        const size_t clips = (size_t)plumb_world_get_info(room_at(i % 6))->clips;
+        const plumb_world_item *a = &one[i]->item, *b = &many[i]->item;
         CHECK(!memcmp(a->frames, b->frames, clips * STEPS * 32 * 32 * 3));
         CHECK(!memcmp(a->mask, b->mask, clips * STEPS * 32 * 32));
         CHECK(!memcmp(a->objects, b->objects, clips * STEPS * PLACES * ROW * sizeof(double)));
@@ -324,8 +334,8 @@ TEST(an_item_is_the_same_whoever_asks)
 
 TEST(seeds_and_items_differ)
 {
-    made *a = make(plumb_room_at(0), 1, 0, 32), *b = make(plumb_room_at(0), 1, 1, 32),
-         *c = make(plumb_room_at(0), 2, 0, 32);
+    made *a = make(room_at(0), 1, 0, 32), *b = make(room_at(0), 1, 1, 32),
+         *c = make(room_at(0), 2, 0, 32);
     const size_t bytes = STEPS * 32 * 32 * 3;
     CHECK(memcmp(a->item.frames, b->item.frames, bytes));
     CHECK(memcmp(a->item.frames, c->item.frames, bytes));
@@ -341,11 +351,11 @@ TEST(free_scenes_are_varied)
     enum { SCENES = 150 };
     int share[PLUMB_ROOM_EVENTS] = {0}, moving = 0;
     for (int64_t i = 0; i < SCENES; i++) {
-        made *m = make(plumb_room_at(0), 1, i, 16);
+        made *m = make(room_at(0), 1, i, 16);
         int events = 0;
         for (int k = 0; k < PLUMB_ROOM_EVENTS; k++) {
-            share[k] += m->blocks[k] > 0;
-            events += m->blocks[k];
+            share[k] += m->event_counts[k] > 0;
+            events += m->event_counts[k];
         }
         CHECK(events >= 2 && events <= 4);
         moving += memcmp(m->item.camera, m->item.camera + 6 * 14, 6 * sizeof(float)) != 0;
@@ -364,13 +374,70 @@ TEST(free_scenes_are_varied)
 
 TEST(what_cannot_be_is_refused)
 {
-    const plumb_room *room = plumb_room_at(0);
-    const plumb_room_item none = {0};
-    CHECK_FAILS(plumb_room_find(&room, "rooms/none"), PLUMB_EVALUE, "rooms/solidity");
-    CHECK_FAILS(plumb_room_make(&none, room, 1, -1, 64), PLUMB_EVALUE, "item is -1");
-    CHECK_FAILS(plumb_room_make(&none, room, 1, (int64_t)1 << 48, 64), PLUMB_EVALUE, "2^48");
-    CHECK_FAILS(plumb_room_make(&none, room, 1, 0, 63), PLUMB_EVALUE, "multiple of 4");
-    CHECK_FAILS(plumb_room_make(&none, room, 1, 0, 260), PLUMB_EVALUE, "16 to 256");
-    CHECK_OK(plumb_room_make(&none, room, 1, 0, 0));
-    CHECK_TEXT(plumb_room_block(5), "curtain");
+    const plumb_world *room = room_at(0);
+    const plumb_world_item none = {0};
+    CHECK_FAILS(plumb_world_find(&room, "rooms/none"), PLUMB_EVALUE, "rooms/solidity");
+    CHECK_FAILS(simulate_room(&none, room, 1, -1, 64), PLUMB_EVALUE, "item is -1");
+    CHECK_FAILS(simulate_room(&none, room, 1, (int64_t)1 << 48, 64), PLUMB_EVALUE, "2^48");
+    CHECK_FAILS(simulate_room(&none, room, 1, 0, 63), PLUMB_EVALUE, "multiple of 4");
+    CHECK_FAILS(simulate_room(&none, room, 1, 0, 260), PLUMB_EVALUE, "16 to 256");
+    CHECK_OK(simulate_room(&none, room, 1, 0, 0));
+    CHECK_TEXT(plumb_world_get_info(room)->event_names[5], "curtain");
+    plumb_world_options options = plumb_world_defaults();
+    CHECK_FAILS(plumb_world_check_options(room, 14, NULL), PLUMB_EVALUE, "15 frames");
+    CHECK_FAILS(plumb_world_simulate(&none, room, 1, 0, 16, NULL), PLUMB_EVALUE, "15 frames");
+    options.dt = 0.1;
+    CHECK_FAILS(plumb_world_check_options(room, 15, &options), PLUMB_EVALUE, "time between");
+    options = plumb_world_defaults();
+    options.stride = 2;
+    CHECK_FAILS(plumb_world_check_options(room, 15, &options), PLUMB_EVALUE, "time between");
+    options = plumb_world_defaults();
+    options.backward = true;
+    CHECK_FAILS(plumb_world_check_options(room, 15, &options), PLUMB_EVALUE, "backward");
+    options = plumb_world_defaults();
+    options.colors = PLUMB_WORLD_COLORS_SIX;
+    CHECK_FAILS(plumb_world_check_options(room, 15, &options), PLUMB_EVALUE, "colours");
+    options = plumb_world_defaults();
+    options.first = 1;
+    CHECK_FAILS(plumb_world_check_options(room, 15, &options), PLUMB_EVALUE, "first frame");
+    CHECK_OK(plumb_world_check_options(room, 15, NULL));
+    CHECK_FAILS(plumb_world_simulate_from(&none, room, (double[]){0.0}, NULL, 15, NULL),
+                PLUMB_EVALUE, "no state");
+}
+
+TEST(rooms_are_entries_of_the_table_of_worlds)
+{
+    for (int64_t i = 0; i < ROOM_COUNT; i++) {
+        const plumb_world_info *info = plumb_world_get_info(room_at(i));
+        const plumb_world *found;
+        CHECK_OK(plumb_world_find(&found, info->name));
+        CHECK(found == room_at(i));
+        CHECK(info->kind == (i ? PLUMB_WORLD_PROBE : PLUMB_WORLD_ROOM));
+        CHECK(info->clips == (i ? 4 : 1) && info->steps == STEPS && info->n == 0);
+        CHECK(!info->concept_name == !i && !info->event_names == (i > 0));
+        CHECK(info->height == 64 && info->width == 64 && info->channels == 3 && info->upright);
+    }
+}
+
+// Found by name and not counted; item i is the impossible clips of tuple i / 5 of concept i % 5.
+TEST(the_impossible_clips_of_all_concepts_are_a_world)
+{
+    const plumb_world *impossible;
+    CHECK_OK(plumb_world_find(&impossible, "rooms/impossible"));
+    CHECK_EQUAL(plumb_world_get_info(impossible)->clips, 2);
+    for (int64_t i = 0; i < plumb_world_count(); i++) CHECK(plumb_world_at(i) != impossible);
+    const size_t clip = STEPS * 16 * 16;
+    for (int64_t item = 0; item < 12; item++) {
+        made *pair = make(impossible, 3, item, 16),
+             *tuple = make(room_at(1 + item % 5), 3, item / 5, 16);
+        CHECK(!memcmp(pair->item.frames, tuple->item.frames + 2 * clip * 3, 2 * clip * 3));
+        CHECK(!memcmp(pair->item.mask, tuple->item.mask + 2 * clip, 2 * clip));
+        CHECK(!memcmp(pair->item.camera, tuple->item.camera + 2 * STEPS * 6,
+                      2 * STEPS * 6 * sizeof(float)));
+        CHECK(!memcmp(pair->item.objects, tuple->item.objects + 2 * STEPS * PLACES * ROW,
+                      2 * STEPS * PLACES * ROW * sizeof(double)));
+        CHECK(!memcmp(pair->cut, tuple->cut, sizeof pair->cut));
+        drop(pair);
+        drop(tuple);
+    }
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/parallel_for.h"
+#include "worlds/world.h"
 #include "worlds/world_fixtures.h"
 
 TEST(there_are_thirteen_and_four)
@@ -24,14 +25,15 @@ TEST(there_are_thirteen_and_four)
                                         "pendulum+c-friction",
                                         "double-pendulum+c-friction",
                                         "room-spiral"};
-    CHECK_EQUAL(plumb_world_count(), 17);
+    CHECK_EQUAL(walk_count(), 17);
+    CHECK_EQUAL(plumb_world_count(), 17 + 6);
     for (int i = 0; i < 17; i++)
         CHECK_TEXT(plumb_world_get_info(plumb_world_at(i))->name, names[i]);
 }
 
 TEST(facts_are_whole)
 {
-    for (int64_t w = 0; w < plumb_world_count(); w++) {
+    for (int64_t w = 0; w < walk_count(); w++) {
         const plumb_world *world = plumb_world_at(w), *found = NULL;
         const plumb_world_info *f = plumb_world_get_info(world);
         CHECK_OK(plumb_world_find(&found, f->name));
@@ -41,7 +43,12 @@ TEST(facts_are_whole)
         CHECK(strlen(f->summary) > 10);
         for (int64_t i = 0; i < 2 * f->n; i++) CHECK(strlen(f->state_names[i]) > 0);
         for (int64_t i = 0; i < 2 * f->canonical_n; i++) CHECK(strlen(f->canonical_names[i]) > 0);
-        CHECK(plumb_world_parameter_size(world) <= WALK_PARAMETERS);
+        int64_t total = 0;
+        for (int64_t i = 0; i < f->parameter_count; i++) total += f->parameters[i].count;
+        CHECK_EQUAL(f->parameter_total, total);
+        CHECK(total <= WALK_PARAMETERS);
+        CHECK(f->kind == PLUMB_WORLD_TRAJECTORY && f->clips == 1 && f->steps == 0);
+        CHECK(!f->concept_name && !f->event_names);
     }
 }
 
@@ -66,8 +73,13 @@ static plumb_status make(whole *out, const plumb_world *world, uint64_t seed, in
                          int64_t steps, const plumb_world_options *opt)
 {
     memset(out, 0, sizeof *out);
-    const plumb_world_item to = {out->time,   out->state,      out->derivative, out->canonical,
-                                 out->energy, out->parameters, out->frames};
+    const plumb_world_item to = {.time = out->time,
+                                 .state = out->state,
+                                 .derivative = out->derivative,
+                                 .canonical = out->canonical,
+                                 .energy = out->energy,
+                                 .parameters = out->parameters,
+                                 .frames = out->frames};
     return plumb_world_simulate(&to, world, seed, item, steps, opt);
 }
 
@@ -90,7 +102,7 @@ TEST(an_item_is_the_same_alone_in_any_order_and_on_any_thread)
 {
     enum { COUNT = 6 };
     whole *many = malloc(COUNT * sizeof *many), *one = malloc(sizeof *one);
-    for (int64_t w = 0; w < plumb_world_count(); w++) {
+    for (int64_t w = 0; w < walk_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
         crowd c = {world, many, walk_is(world, "md-16") ? 2 : COUNT};
         CHECK_OK(parallel_for(c.count, 2, make_one, &c));
@@ -117,7 +129,7 @@ TEST(worlds_of_one_seed_have_random_numbers_of_their_own)
 TEST(a_trajectory_does_not_depend_on_its_length)
 {
     static double a[400 * 64], b[400 * 64];
-    for (int64_t w = 0; w < plumb_world_count(); w++) {
+    for (int64_t w = 0; w < walk_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
         const int64_t n2 = 2 * plumb_world_get_info(world)->n;
         plumb_world_options opt = plumb_world_defaults();
@@ -132,7 +144,7 @@ TEST(a_trajectory_does_not_depend_on_its_length)
 TEST(leaving_out_the_first_frames_changes_no_bit)
 {
     whole *all = malloc(sizeof *all), *rest = malloc(sizeof *rest);
-    for (int64_t w = 0; w < plumb_world_count(); w++) {
+    for (int64_t w = 0; w < walk_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
         const int64_t n2 = 2 * plumb_world_get_info(world)->n;
         plumb_world_options opt = plumb_world_defaults();
@@ -150,19 +162,23 @@ TEST(leaving_out_the_first_frames_changes_no_bit)
 TEST(following_an_item_from_its_state_repeats_it)
 {
     whole *made = malloc(sizeof *made), *followed = malloc(sizeof *followed);
-    for (int64_t w = 0; w < plumb_world_count(); w++) {
+    for (int64_t w = 0; w < walk_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
         CHECK_OK(make(made, world, 9, 1, FRAMES, NULL));
         memset(followed, 0, sizeof *followed);
-        const plumb_world_item to = {followed->time,      followed->state,  followed->derivative,
-                                     followed->canonical, followed->energy, followed->parameters,
-                                     followed->frames};
+        const plumb_world_item to = {.time = followed->time,
+                                     .state = followed->state,
+                                     .derivative = followed->derivative,
+                                     .canonical = followed->canonical,
+                                     .energy = followed->energy,
+                                     .parameters = followed->parameters,
+                                     .frames = followed->frames};
         CHECK_OK(
             plumb_world_simulate_from(&to, world, made->state, made->parameters, FRAMES, NULL));
         CHECK(!memcmp(made, followed, sizeof *made));
         uint8_t frame[BYTES];
         const int64_t n2 = 2 * plumb_world_get_info(world)->n;
-        CHECK_OK(plumb_world_render(frame, world, made->state + 2 * n2, made->parameters, NULL));
+        CHECK_OK(world_render(frame, world, made->state + 2 * n2, made->parameters, NULL));
         CHECK(!memcmp(frame, made->frames + 2 * BYTES, BYTES));
     }
     free(made);
@@ -172,7 +188,7 @@ TEST(following_an_item_from_its_state_repeats_it)
 TEST(stride_keeps_every_so_manieth_frame)
 {
     static double fine[61 * 64], coarse[7 * 64], time[7];
-    for (int64_t w = 0; w < plumb_world_count(); w++) {
+    for (int64_t w = 0; w < walk_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
         const int64_t n2 = 2 * plumb_world_get_info(world)->n;
         const bool md = walk_is(world, "md-");
@@ -214,7 +230,7 @@ TEST(backward_is_the_mirror_of_forward)
 TEST(a_colour_rule_moves_nothing)
 {
     whole *own = malloc(sizeof *own), *other = malloc(sizeof *other);
-    for (int64_t w = 0; w < plumb_world_count(); w++) {
+    for (int64_t w = 0; w < walk_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
         plumb_world_options opt = plumb_world_defaults();
         opt.colors = PLUMB_WORLD_COLORS_FIXED;
@@ -223,7 +239,8 @@ TEST(a_colour_rule_moves_nothing)
             continue;
         }
         const int64_t count = walk_is(world, "double") || walk_is(world, "two") ? 2 : 1;
-        const double *color = other->parameters + plumb_world_parameter_size(world) - count;
+        const double *color =
+            other->parameters + plumb_world_get_info(world)->parameter_total - count;
         for (int64_t i = 0; i < 20; i++) {
             CHECK_OK(make(own, world, 1, i, FRAMES, NULL));
             CHECK_OK(make(other, world, 1, i, FRAMES, &opt));
@@ -247,7 +264,7 @@ TEST(a_colour_rule_moves_nothing)
 TEST(images_have_any_size_that_four_divides)
 {
     static uint8_t frame[128 * 128 * 3];
-    for (int64_t w = 0; w < plumb_world_count(); w++) {
+    for (int64_t w = 0; w < walk_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
         for (int64_t size = 4; size <= 128; size += 4) {
             if (walk_is(world, "room") && size > 40 && size != 128) continue; // slow, all alike
@@ -279,7 +296,7 @@ TEST(options_out_of_range_are_refused)
     REFUSED(dt, (double)INFINITY, "dt is");
     REFUSED(stride, -1, "stride is -1");
     REFUSED(image, 30, "image is 30");
-    REFUSED(image, 0, "image is 0");
+    REFUSED(image, -4, "image is -4");
     REFUSED(image, 2048, "image is 2048");
     REFUSED(first, -1, "first");
     REFUSED(reject_steps, -1, "reject_steps");

@@ -18,6 +18,14 @@ static inline const plumb_world *walk_world(const char *name)
     return world;
 }
 
+/// Number of worlds with trajectories; they are the first of the table.
+static inline int64_t walk_count(void)
+{
+    int64_t count = 0;
+    while (plumb_world_get_info(plumb_world_at(count))->kind == PLUMB_WORLD_TRAJECTORY) count++;
+    return count;
+}
+
 static inline bool walk_is(const plumb_world *world, const char *prefix)
 {
     return !strncmp(plumb_world_get_info(world)->name, prefix, strlen(prefix));

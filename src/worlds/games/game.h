@@ -33,16 +33,19 @@ void game_render_frame(uint8_t *frame, const void *from, const double *x);
 
 // The table entry of a game. Games differ in names, size, motion and canonical coordinates.
 // clang-format off
-#define GAME_ROW(title, line, number, strategies, pairs)                                          \
-    {                                                                                             \
-        .info = {.name = title, .summary = line, .n = strategies, .canonical_n = pairs,           \
-                  .dt = 0.1, .height = 32, .width = 32, .channels = 3, .upright = true,           \
-                  .reversible = true, .state_names = state_names, .canonical_names = canonical_names,   \
-                  .angles = angles},                                                              \
-        .id = number, .model = payoff, .interior = true, .motion_size = sizeof(game_motion),           \
-        .style_size = sizeof(game_style), .sample_start = game_sample_start, .begin_motion = begin_motion, .compute_phase = compute_phase, \
-        .compute_derivative = game_compute_derivative, .compute_energy = game_compute_energy, .compute_canonical = compute_canonical,             \
-        .prepare_style = game_prepare_style, .render_frame = game_render_frame,                                                 \
+#define GAME_ENTRY(title, line, number, strategies, pairs)                                    \
+    {                                                                                         \
+        .info = {.name = title, .summary = line, .n = strategies, .canonical_n = pairs,       \
+                  .dt = 0.1, .height = 32, .width = 32, .channels = 3, .upright = true,       \
+                  .reversible = true, .state_names = state_names,                             \
+                  .canonical_names = canonical_names,                                         \
+                  .angles = angles, .clips = 1},                                              \
+        .id = number, .model = payoff, .interior = true, .motion_size = sizeof(game_motion),  \
+        .style_size = sizeof(game_style), .sample_start = game_sample_start,                  \
+        .begin_motion = begin_motion, .compute_phase = compute_phase,                         \
+        .compute_derivative = game_compute_derivative, .compute_energy = game_compute_energy, \
+        .compute_canonical = compute_canonical,                                               \
+        .prepare_style = game_prepare_style, .render_frame = game_render_frame,               \
     }
 // clang-format on
 

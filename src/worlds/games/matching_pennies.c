@@ -66,6 +66,6 @@ static const char *const state_names[] = {"x1", "x2", "y1", "y2"};
 static const char *const canonical_names[] = {"u", "v/4"};
 static const bool angles[] = {false};
 
-const plumb_world matching_pennies_row =
-    GAME_ROW("matching-pennies",
-             "two players learn matching pennies; joint strategy as grey blocks", 9, 2, 1);
+const plumb_world matching_pennies_entry =
+    GAME_ENTRY("matching-pennies",
+               "two players learn matching pennies; joint strategy as grey blocks", 9, 2, 1);

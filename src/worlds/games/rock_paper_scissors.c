@@ -65,6 +65,6 @@ static const char *const state_names[] = {"x1", "x2", "x3", "y1", "y2", "y3"};
 static const char *const canonical_names[] = {"u1", "u2", "-v2/3", "v1/3"};
 static const bool angles[] = {false, false};
 
-const plumb_world rock_paper_scissors_row =
-    GAME_ROW("rock-paper-scissors",
-             "two players learn rock, paper, scissors; joint strategy as grey blocks", 10, 3, 2);
+const plumb_world rock_paper_scissors_entry =
+    GAME_ENTRY("rock-paper-scissors",
+               "two players learn rock, paper, scissors; joint strategy as grey blocks", 10, 3, 2);

@@ -24,6 +24,7 @@ enum {
     OBJECT_SIZE = 11, // numbers of an object
     MIDDLE = OBJECTS + RAYTRACE_OBJECTS * OBJECT_SIZE,
     SWING,
+    PARAMETER_TOTAL,
 };
 
 static const double full_turn = 0x1.921fb54442d18p+2;
@@ -328,21 +329,25 @@ static const char *const spiral_names[] = {"a", "phi", "da/dt", "dphi/dt"};
 static const bool circle_angles[] = {true}, spiral_angles[] = {false, true};
 
 // clang-format off
-#define ROW(variable, number, title, line, which, dof, count, above)                        \
-    const plumb_world variable = {                                                          \
-        .info = {.name = title, .summary = line, .n = 3, .canonical_n = dof, .dt = 0.1,     \
-                  .height = 32, .width = 32, .channels = 3, .upright = true,                \
-                  .reversible = true, .parameters = parameter_table, .parameter_count = count,   \
-                  .state_names = state_names, .canonical_names = which##_names,                   \
-                  .angles = which##_angles},                                                \
-        .id = number, .positive = above, .motion_size = sizeof(camera_motion),                     \
-        .style_size = sizeof(arena_style), .sample_start = sample_##which##_start, .begin_motion = begin_##which##_motion,     \
-        .compute_phase = compute_##which##_phase, .compute_derivative = compute_##which##_derivative, .compute_energy = compute_##which##_energy, \
-        .compute_canonical = compute_##which##_canonical, .prepare_style = prepare_style, .render_frame = render_frame,                      \
+#define ENTRY(variable, number, title, line, which, dof, count, total, above)                  \
+    const plumb_world variable = {                                                             \
+        .info = {.name = title, .summary = line, .n = 3, .canonical_n = dof, .dt = 0.1,        \
+                  .height = 32, .width = 32, .channels = 3, .upright = true,                   \
+                  .reversible = true, .parameters = parameter_table, .parameter_count = count, \
+                  .state_names = state_names, .canonical_names = which##_names,                \
+                  .angles = which##_angles, .parameter_total = total, .clips = 1},             \
+        .id = number, .positive = above, .motion_size = sizeof(camera_motion),                 \
+        .style_size = sizeof(arena_style), .sample_start = sample_##which##_start,             \
+        .begin_motion = begin_##which##_motion,                                                \
+        .compute_phase = compute_##which##_phase,                                              \
+        .compute_derivative = compute_##which##_derivative,                                    \
+        .compute_energy = compute_##which##_energy,                                            \
+        .compute_canonical = compute_##which##_canonical, .prepare_style = prepare_style,      \
+        .render_frame = render_frame,                                                          \
     }
 
-ROW(camera_circle, 11, "room-circle", "a camera circling above a room with five things in it",
-    circle, 1, 7, 1u << RATE);
-ROW(camera_spiral, 17, "room-spiral", "a camera winding up and down above a room",
-    spiral, 2, 9, 1u << RATE);
+ENTRY(camera_circle, 11, "room-circle", "a camera circling above a room with five things in it",
+    circle, 1, 7, MIDDLE, 1u << RATE);
+ENTRY(camera_spiral, 17, "room-spiral", "a camera winding up and down above a room",
+    spiral, 2, 9, PARAMETER_TOTAL, 1u << RATE);
 // clang-format on

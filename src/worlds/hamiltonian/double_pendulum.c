@@ -16,7 +16,7 @@ typedef struct pendulum_model {
     double friction;
 } pendulum_model;
 
-enum { M1, M2, L1, L2, G, OFFSET, COLOR = OFFSET + 2, PARAMETER_COUNT = COLOR + 2 };
+enum { M1, M2, L1, L2, G, OFFSET, COLOR = OFFSET + 2, PARAMETER_TOTAL = COLOR + 2 };
 
 typedef struct pendulum_motion {
     double interval, friction;
@@ -169,25 +169,30 @@ static const char *const state_names[] = {"q1", "q2", "p1", "p2"};
 static const bool angles[] = {true, true};
 
 // clang-format off
-#define ROW(variable, number, title, line, forth, back, gamma, colors, canvas, shake)   \
-    const plumb_world variable = {                                                      \
-        .info = {.name = title, .summary = line, .n = 2, .canonical_n = 2, .dt = 0.05,  \
-                  .height = 32, .width = 32, .channels = 3, .reversible = back,         \
-                  .parameters = parameter_table, .parameter_count = 7, .state_names = state_names, \
-                  .canonical_names = state_names, .angles = angles},                          \
-        .id = number, .positive = 0x1f, .colored = true,                                \
-        .model = &(const pendulum_model){{2, colors, canvas, shake}, forth, gamma},              \
-        .motion_size = sizeof(pendulum_motion), .style_size = sizeof(pendulum_style),                   \
-        .sample_start = sample_start, .begin_motion = begin_motion, .compute_phase = compute_phase, .compute_derivative = compute_derivative,      \
-        .compute_energy = compute_energy, .prepare_style = prepare_style, .render_frame = render_frame,                                \
+#define ENTRY(variable, number, title, line, is_varied, is_reversible, gamma, colors, canvas, jitter_rule) \
+    const plumb_world variable = {                                                                         \
+        .info = {.name = title, .summary = line, .n = 2, .canonical_n = 2, .dt = 0.05,                     \
+                  .height = 32, .width = 32, .channels = 3, .reversible = is_reversible,                   \
+                  .parameters = parameter_table, .parameter_count = 7,                                     \
+                  .state_names = state_names,                                                              \
+                  .canonical_names = state_names, .angles = angles,                                        \
+                  .parameter_total = PARAMETER_TOTAL, .clips = 1},                                         \
+        .id = number, .positive = 0x1f, .colored = true,                                                   \
+        .model = &(const pendulum_model){{2, colors, canvas, jitter_rule}, is_varied, gamma},              \
+        .motion_size = sizeof(pendulum_motion), .style_size = sizeof(pendulum_style),                      \
+        .sample_start = sample_start, .begin_motion = begin_motion,                                        \
+        .compute_phase = compute_phase, .compute_derivative = compute_derivative,                          \
+        .compute_energy = compute_energy, .prepare_style = prepare_style,                                  \
+        .render_frame = render_frame,                                                                      \
     }
 
 // Half the side of the canvas is both arms plus the largest radius, 2 + sqrt(m / pi).
-ROW(double_pendulum_plain, 5, "double-pendulum", "two pendulums in a chain; chaotic",
+ENTRY(double_pendulum_plain, 5, "double-pendulum", "two pendulums in a chain; chaotic",
     false, true, 0.0, 2, 2.3989422804014326, PARTICLE_JITTER_NONE);
-ROW(double_pendulum_varied, 6, "double-pendulum+c",
+ENTRY(double_pendulum_varied, 6, "double-pendulum+c",
     "two pendulums in a chain: masses, lengths, gravity, place and colours vary",
     true, true, 0.0, 6, 2.4370193722368317, PARTICLE_JITTER_FREE);
-ROW(double_pendulum_damped, 16, "double-pendulum+c-friction",
-    "double-pendulum+c slowed by friction 0.05", true, false, 0.05, 6, 2.4370193722368317, PARTICLE_JITTER_FREE);
+ENTRY(double_pendulum_damped, 16, "double-pendulum+c-friction",
+    "double-pendulum+c slowed by friction 0.05",
+    true, false, 0.05, 6, 2.4370193722368317, PARTICLE_JITTER_FREE);
 // clang-format on

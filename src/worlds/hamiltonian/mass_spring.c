@@ -11,7 +11,7 @@ typedef struct spring_model {
     double friction;
 } spring_model;
 
-enum { K, M, OFFSET, COLOR = OFFSET + 2, PARAMETER_COUNT };
+enum { K, M, OFFSET, COLOR = OFFSET + 2, PARAMETER_TOTAL };
 
 typedef struct spring_motion {
     double q, p, k, m, friction, interval;
@@ -92,24 +92,28 @@ static const char *const state_names[] = {"q", "p"};
 static const bool angles[] = {false};
 
 // clang-format off
-#define ROW(variable, number, title, line, forth, back, gamma, colors, canvas, shake)   \
-    const plumb_world variable = {                                                      \
-        .info = {.name = title, .summary = line, .n = 1, .canonical_n = 1, .dt = 0.05,  \
-                  .height = 32, .width = 32, .channels = 3, .reversible = back,         \
-                  .parameters = parameter_table, .parameter_count = 4, .state_names = state_names, \
-                  .canonical_names = state_names, .angles = angles},                          \
-        .id = number, .positive = 1u << K | 1u << M, .colored = true,                   \
-        .model = &(const spring_model){{1, colors, canvas, shake}, forth, gamma},              \
-        .motion_size = sizeof(spring_motion), .style_size = sizeof(disc_style),                 \
-        .sample_start = sample_start, .begin_motion = begin_motion, .compute_phase = compute_phase, .compute_derivative = compute_derivative,      \
-        .compute_energy = compute_energy, .prepare_style = prepare_style, .render_frame = render_frame,                                \
+#define ENTRY(variable, number, title, line, is_varied, is_reversible, gamma, colors, canvas, jitter_rule) \
+    const plumb_world variable = {                                                                         \
+        .info = {.name = title, .summary = line, .n = 1, .canonical_n = 1, .dt = 0.05,                     \
+                  .height = 32, .width = 32, .channels = 3, .reversible = is_reversible,                   \
+                  .parameters = parameter_table, .parameter_count = 4,                                     \
+                  .state_names = state_names,                                                              \
+                  .canonical_names = state_names, .angles = angles,                                        \
+                  .parameter_total = PARAMETER_TOTAL, .clips = 1},                                         \
+        .id = number, .positive = 1u << K | 1u << M, .colored = true,                                      \
+        .model = &(const spring_model){{1, colors, canvas, jitter_rule}, is_varied, gamma},                \
+        .motion_size = sizeof(spring_motion), .style_size = sizeof(disc_style),                            \
+        .sample_start = sample_start, .begin_motion = begin_motion,                                        \
+        .compute_phase = compute_phase, .compute_derivative = compute_derivative,                          \
+        .compute_energy = compute_energy, .prepare_style = prepare_style,                                  \
+        .render_frame = render_frame,                                                                      \
     }
 
 // Half the side of the canvas is the largest amplitude plus the largest radius, 1 + sqrt(m / pi).
-ROW(mass_spring_plain, 1, "mass-spring", "a mass on a spring",
+ENTRY(mass_spring_plain, 1, "mass-spring", "a mass on a spring",
     false, true, 0.0, 1, 1.3989422804014326, PARTICLE_JITTER_NONE);
-ROW(mass_spring_varied, 2, "mass-spring+c", "a mass on a spring: mass, place and colour vary",
+ENTRY(mass_spring_varied, 2, "mass-spring+c", "a mass on a spring: mass, place and colour vary",
     true, true, 0.0, 6, 1.5641895835477563, PARTICLE_JITTER_DIAGONAL);
-ROW(mass_spring_damped, 14, "mass-spring+c-friction", "mass-spring+c slowed by friction 0.05",
+ENTRY(mass_spring_damped, 14, "mass-spring+c-friction", "mass-spring+c slowed by friction 0.05",
     true, false, 0.05, 6, 1.5641895835477563, PARTICLE_JITTER_DIAGONAL);
 // clang-format on

@@ -19,7 +19,7 @@ typedef struct pendulum_model {
     double friction;
 } pendulum_model;
 
-enum { M, L, G, OFFSET, COLOR = OFFSET + 2, PARAMETER_COUNT };
+enum { M, L, G, OFFSET, COLOR = OFFSET + 2, PARAMETER_TOTAL };
 
 typedef struct pendulum_motion {
     double interval;
@@ -160,24 +160,28 @@ static const char *const state_names[] = {"q", "p"};
 static const bool angles[] = {true};
 
 // clang-format off
-#define ROW(variable, number, title, line, forth, back, gamma, colors, canvas, shake)   \
-    const plumb_world variable = {                                                      \
-        .info = {.name = title, .summary = line, .n = 1, .canonical_n = 1, .dt = 0.05,  \
-                  .height = 32, .width = 32, .channels = 3, .reversible = back,         \
-                  .parameters = parameter_table, .parameter_count = 5, .state_names = state_names, \
-                  .canonical_names = state_names, .angles = angles},                          \
-        .id = number, .positive = 1u << M | 1u << L | 1u << G, .colored = true,         \
-        .model = &(const pendulum_model){{1, colors, canvas, shake}, forth, gamma},              \
-        .motion_size = sizeof(pendulum_motion), .style_size = sizeof(pendulum_style),                   \
-        .sample_start = sample_start, .begin_motion = begin_motion, .compute_phase = compute_phase, .compute_derivative = compute_derivative,      \
-        .compute_energy = compute_energy, .prepare_style = prepare_style, .render_frame = render_frame,                                \
+#define ENTRY(variable, number, title, line, is_varied, is_reversible, gamma, colors, canvas, jitter_rule) \
+    const plumb_world variable = {                                                                         \
+        .info = {.name = title, .summary = line, .n = 1, .canonical_n = 1, .dt = 0.05,                     \
+                  .height = 32, .width = 32, .channels = 3, .reversible = is_reversible,                   \
+                  .parameters = parameter_table, .parameter_count = 5,                                     \
+                  .state_names = state_names,                                                              \
+                  .canonical_names = state_names, .angles = angles,                                        \
+                  .parameter_total = PARAMETER_TOTAL, .clips = 1},                                         \
+        .id = number, .positive = 1u << M | 1u << L | 1u << G, .colored = true,                            \
+        .model = &(const pendulum_model){{1, colors, canvas, jitter_rule}, is_varied, gamma},              \
+        .motion_size = sizeof(pendulum_motion), .style_size = sizeof(pendulum_style),                      \
+        .sample_start = sample_start, .begin_motion = begin_motion,                                        \
+        .compute_phase = compute_phase, .compute_derivative = compute_derivative,                          \
+        .compute_energy = compute_energy, .prepare_style = prepare_style,                                  \
+        .render_frame = render_frame,                                                                      \
     }
 
 // Half the side of the canvas is the longest arm plus the largest radius, 1 + sqrt(m / pi).
-ROW(pendulum_plain, 3, "pendulum", "a pendulum; a third of them turn over",
+ENTRY(pendulum_plain, 3, "pendulum", "a pendulum; a third of them turn over",
     false, true, 0.0, 1, 1.3989422804014326, PARTICLE_JITTER_NONE);
-ROW(pendulum_varied, 4, "pendulum+c", "a pendulum: mass, length, gravity, place and colour vary",
+ENTRY(pendulum_varied, 4, "pendulum+c", "a pendulum: mass, length, gravity, place and colour vary",
     true, true, 0.0, 6, 1.6909882989426712, PARTICLE_JITTER_FREE);
-ROW(pendulum_damped, 15, "pendulum+c-friction", "pendulum+c slowed by friction 0.05",
+ENTRY(pendulum_damped, 15, "pendulum+c-friction", "pendulum+c slowed by friction 0.05",
     true, false, 0.05, 6, 1.6909882989426712, PARTICLE_JITTER_FREE);
 // clang-format on

@@ -15,7 +15,7 @@ typedef struct body_model {
     bool varied;
 } body_model;
 
-enum { MASS, G = MASS + 2, OFFSET, COLOR = OFFSET + 2, PARAMETER_COUNT = COLOR + 2 };
+enum { MASS, G = MASS + 2, OFFSET, COLOR = OFFSET + 2, PARAMETER_TOTAL = COLOR + 2 };
 
 static const double full_turn = 0x1.921fb54442d18p+2;
 
@@ -283,20 +283,24 @@ static const char *const canonical_names[] = {"x", "y", "px", "py"};
 static const bool angles[] = {false, false};
 
 // clang-format off
-#define ROW(variable, number, title, line, forth, colors, canvas)                       \
-    const plumb_world variable = {                                                      \
-        .info = {.name = title, .summary = line, .n = 4, .canonical_n = 2, .dt = 0.05,  \
-                  .height = 32, .width = 32, .channels = 3, .reversible = true,         \
-                  .parameters = parameter_table, .parameter_count = 4, .state_names = state_names, \
-                  .canonical_names = canonical_names, .angles = angles},                \
-        .id = number, .positive = 7, .colored = true,                                   \
-        .model = &(const body_model){{2, colors, canvas, PARTICLE_JITTER_NONE}, forth},              \
-        .motion_size = sizeof(body_motion), .style_size = sizeof(disc_style),                 \
-        .sample_start = sample_start, .begin_motion = begin_motion, .compute_phase = compute_phase, .compute_derivative = compute_derivative,      \
-        .compute_energy = compute_energy, .compute_canonical = compute_canonical, .prepare_style = prepare_style, .render_frame = render_frame,        \
+#define ENTRY(variable, number, title, line, is_varied, colors, canvas)                     \
+    const plumb_world variable = {                                                          \
+        .info = {.name = title, .summary = line, .n = 4, .canonical_n = 2, .dt = 0.05,      \
+                  .height = 32, .width = 32, .channels = 3, .reversible = true,             \
+                  .parameters = parameter_table, .parameter_count = 4,                      \
+                  .state_names = state_names,                                               \
+                  .canonical_names = canonical_names, .angles = angles,                     \
+                  .parameter_total = PARAMETER_TOTAL, .clips = 1},                          \
+        .id = number, .positive = 7, .colored = true,                                       \
+        .model = &(const body_model){{2, colors, canvas, PARTICLE_JITTER_NONE}, is_varied}, \
+        .motion_size = sizeof(body_motion), .style_size = sizeof(disc_style),               \
+        .sample_start = sample_start, .begin_motion = begin_motion,                         \
+        .compute_phase = compute_phase, .compute_derivative = compute_derivative,           \
+        .compute_energy = compute_energy, .compute_canonical = compute_canonical,           \
+        .prepare_style = prepare_style, .render_frame = render_frame,                       \
     }
 
-ROW(two_body_plain, 7, "two-body", "two equal bodies circling each other", false, 2, 2.75);
-ROW(two_body_varied, 8, "two-body+c",
+ENTRY(two_body_plain, 7, "two-body", "two equal bodies circling each other", false, 2, 2.75);
+ENTRY(two_body_varied, 8, "two-body+c",
     "two bodies on ellipses about each other: masses, gravity and colours vary", true, 6, 5.0);
 // clang-format on

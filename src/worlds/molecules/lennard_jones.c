@@ -368,20 +368,22 @@ static const char *const state_names_16[] = {
     "vx13", "vy13", "vx14", "vy14", "vx15", "vy15", "vx16", "vy16"};
 static const bool angles[2 * LENNARD_JONES_MAX_COUNT] = {0};
 
-#define ROW(variable, number, title, line, box, labels, half)                           \
+#define ENTRY(variable, number, title, line, box, labels, half)                         \
     const plumb_world variable = {                                                      \
         .info = {.name = title, .summary = line, .n = half, .canonical_n = half,        \
                   .dt = 0.02, .height = 32, .width = 32, .channels = 3,                 \
                   .reversible = true, .state_names = labels, .canonical_names = labels, \
-                  .angles = angles},                                                    \
+                  .angles = angles, .clips = 1},                                        \
         .id = number, .substeps = 10, .model = &box,                                    \
-        .motion_size = sizeof(box_motion), .style_size = sizeof(disc_style),                 \
-        .sample_start = sample_start, .begin_motion = begin_motion, .compute_phase = compute_phase, .compute_derivative = compute_derivative,      \
-        .compute_energy = compute_energy, .to_published = to_published, .prepare_style = prepare_style, .render_frame = render_frame,       \
+        .motion_size = sizeof(box_motion), .style_size = sizeof(disc_style),            \
+        .sample_start = sample_start, .begin_motion = begin_motion,                     \
+        .compute_phase = compute_phase, .compute_derivative = compute_derivative,       \
+        .compute_energy = compute_energy, .to_published = to_published,                 \
+        .prepare_style = prepare_style, .render_frame = render_frame,                   \
     }
 
-ROW(lennard_jones_4, 12, "md-4", "4 Lennard-Jones particles, a gas in a periodic box",
+ENTRY(lennard_jones_4, 12, "md-4", "4 Lennard-Jones particles, a gas in a periodic box",
     lennard_jones_gas, state_names, 8);
-ROW(lennard_jones_16, 13, "md-16", "16 Lennard-Jones particles, a liquid in a periodic box",
+ENTRY(lennard_jones_16, 13, "md-16", "16 Lennard-Jones particles, a liquid in a periodic box",
     lennard_jones_liquid, state_names_16, 32);
 // clang-format on

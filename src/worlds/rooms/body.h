@@ -4,7 +4,7 @@
 #ifndef WORLDS_ROOMS_BODY_H
 #define WORLDS_ROOMS_BODY_H
 
-#include "plumb/room.h"
+#include "plumb/world.h"
 #include "worlds/render/raytrace_boxes.h"
 
 enum { BODY_MAX_PARTS = 6 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table of rooms, and how an item is made: scenes are sampled until one is accepted. A tuple is
-// returned only after its splice has been compared byte by byte.
-#include <assert.h>
+// The rooms as entries of the table of worlds, and how an item is made: scenes are sampled until
+// one is accepted. A tuple is returned only after its splice has been compared byte by byte.
 #include <stdio.h>
 #include <string.h>
 
@@ -10,78 +9,32 @@
 #include "worlds/rooms/freeform.h"
 #include "worlds/rooms/probes.h"
 #include "worlds/rooms/splice.h"
+#include "worlds/world.h"
 
-struct plumb_room {
-    plumb_room_facts facts;
-    uint8_t id;              // in the random streams, beyond those of the worlds: never changed
-    const room_probe *probe; // NULL: free scenes
-};
+enum { MAX_ATTEMPTS = 10000, PROBE_CLIPS = 4, POSSIBLE_CLIPS = 2, MIN_IMAGE = 16 };
 
-#define ROW(number, title, line, about, how) \
-    {                                        \
-        .facts = {.name = "rooms/" title,    \
-                  .summary = line,           \
-                  .concept = about,          \
-                  .clips = (about) ? 4 : 1,  \
-                  .dt = ROOM_SCENE_DT},      \
-        .id = number, .probe = how,          \
-    }
-// clang-format off
-static const plumb_room room_table[] = {
-    ROW(64, "freeform", "things that fall, roll, collide and hide, to train on", NULL, NULL),
-    ROW(65, "continuity", "probes: a ball that rolls behind two pillars is also between them",
-        "continuity", &probes_continuity),
-    ROW(66, "directional-inertia", "probes: a ball that hits a block is thrown back like light",
-        "directional_inertia", &probes_inertia),
-    ROW(67, "object-persistence", "probes: a plank does not fall flat on what is under it",
-        "object_persistence", &probes_persistence),
-    ROW(68, "solidity", "probes: a tall block does not sink into a container's floor",
-        "solidity", &probes_solidity),
-    ROW(69, "unchangeableness", "probes: what is behind a curtain stays what it is",
-        "unchangeableness", &probes_unchangeableness),
-};
-// clang-format on
-#undef ROW
+// ---- options ----
 
-enum {
-    ROOM_COUNT = (int)(sizeof room_table / sizeof *room_table),
-    MAX_ATTEMPTS = 10000,
-    PROBE_CLIPS = 4
-};
-
-int64_t plumb_room_count(void)
+// Rooms have a fixed length and a fixed time between frames, and no phase space.
+static plumb_status check_options(const plumb_world *world, int64_t steps,
+                                  const plumb_world_options *options)
 {
-    return ROOM_COUNT;
-}
-
-const plumb_room *plumb_room_at(int64_t index)
-{
-    assert(index >= 0 && index < ROOM_COUNT);
-    return &room_table[index];
-}
-
-plumb_status plumb_room_find(const plumb_room **out, const char *name)
-{
-    char list[256] = "";
-    for (int i = 0; i < ROOM_COUNT; i++) {
-        if (!strcmp(room_table[i].facts.name, name)) {
-            *out = &room_table[i];
-            return PLUMB_OK;
-        }
-        const size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", room_table[i].facts.name);
-    }
-    return fail(PLUMB_EVALUE, "no room \"%.64s\"; there are %s", name, list);
-}
-
-const plumb_room_facts *plumb_room_describe(const plumb_room *room)
-{
-    return &room->facts;
-}
-
-const char *plumb_room_block(int64_t block)
-{
-    return block >= 0 && block < PLUMB_ROOM_EVENTS ? freeform_event_names[block] : "";
+    const char *name = world->info.name;
+    if (steps != PLUMB_ROOM_STEPS)
+        return fail(PLUMB_EVALUE, "%s: a clip of a room has %d frames", name, PLUMB_ROOM_STEPS);
+    if (options->dt != 0.0 || options->stride)
+        return fail(PLUMB_EVALUE, "%s: a room has its own time between frames", name);
+    if (options->backward)
+        return fail(PLUMB_EVALUE, "%s: a room is not followed backward in time", name);
+    if (options->colors != PLUMB_WORLD_COLORS_WORLD)
+        return fail(PLUMB_EVALUE, "%s: a room has no colours to choose", name);
+    if (options->first)
+        return fail(PLUMB_EVALUE, "%s: a clip of a room starts at its first frame", name);
+    if (options->image < MIN_IMAGE || options->image > RAYTRACE_BOXES_MAX_IMAGE ||
+        options->image % 4)
+        return fail(PLUMB_EVALUE, "%s: image is %lld; wanted a multiple of 4 from %d to %d", name,
+                    (long long)options->image, MIN_IMAGE, RAYTRACE_BOXES_MAX_IMAGE);
+    return PLUMB_OK;
 }
 
 // ---- one item ----
@@ -211,27 +164,37 @@ static bool try_free(uint8_t event_counts[PLUMB_ROOM_EVENTS], room_renderer *ren
     return freeform_accept(renderer->scenes[0], renderer->masks[0], renderer->image);
 }
 
+// What to make: clips `first_clip` to `first_clip + clips - 1` of an item.
+typedef struct room_request {
+    const plumb_world *world; // gives the random stream and the probe
+    uint64_t seed;
+    int64_t item, image, first_clip, clips;
+} room_request;
+
 // Copies what the caller wants.
-static void write_item(const plumb_room_item *out, const room_renderer *renderer,
-                       const int64_t *cut, const uint8_t *event_counts, bool probe)
+static void write_item(const plumb_world_item *out, const room_request *request,
+                       const room_renderer *renderer, const int64_t *cut,
+                       const uint8_t *event_counts)
 {
-    const int64_t clips = probe ? PROBE_CLIPS : 1,
-                  bytes = clips * ROOM_SCENE_STEPS * renderer->frame_size;
-    if (out->frames)
-        memcpy(out->frames, probe ? renderer->all_frames : renderer->frames[0],
-               (size_t)(3 * bytes));
-    if (out->mask)
-        memcpy(out->mask, probe ? renderer->all_masks : renderer->masks[0], (size_t)bytes);
+    const bool probe = request->world->model;
+    const int64_t clip_size = ROOM_SCENE_STEPS * renderer->frame_size;
+    const int64_t skipped = request->first_clip * clip_size, bytes = request->clips * clip_size;
+    const uint8_t *frames = probe ? renderer->all_frames : renderer->frames[0];
+    const uint8_t *masks = probe ? renderer->all_masks : renderer->masks[0];
+    if (out->frames) memcpy(out->frames, frames + 3 * skipped, (size_t)(3 * bytes));
+    if (out->mask) memcpy(out->mask, masks + skipped, (size_t)bytes);
     if (out->cut) memcpy(out->cut, cut, PLUMB_ROOM_CUTS * sizeof *cut);
-    if (out->blocks) memcpy(out->blocks, event_counts, PLUMB_ROOM_EVENTS);
+    if (out->event_counts) memcpy(out->event_counts, event_counts, PLUMB_ROOM_EVENTS);
+    for (int64_t t = 0; out->time && t < ROOM_SCENE_STEPS; t++)
+        out->time[t] = ROOM_SCENE_DT * (double)t;
     if (!out->objects && !out->camera) return;
-    for (int64_t clip = 0; clip < clips; clip++)
+    for (int64_t clip = 0; clip < request->clips; clip++)
         for (int64_t t = 0; t < ROOM_SCENE_STEPS; t++) {
             const int64_t at = clip * ROOM_SCENE_STEPS + t;
+            const int source = room_splice_source(request->first_clip + clip, cut, t);
             double objects[PLUMB_ROOM_OBJECTS * PLUMB_ROOM_OBJECT_SIZE];
             float camera[6];
-            room_scene_write(objects, camera, renderer->scenes[room_splice_source(clip, cut, t)],
-                             t);
+            room_scene_write(objects, camera, renderer->scenes[source], t);
             if (out->objects)
                 memcpy(out->objects + at * PLUMB_ROOM_OBJECTS * PLUMB_ROOM_OBJECT_SIZE, objects,
                        sizeof objects);
@@ -239,31 +202,89 @@ static void write_item(const plumb_room_item *out, const room_renderer *renderer
         }
 }
 
-plumb_status plumb_room_make(const plumb_room_item *out, const plumb_room *room, uint64_t seed,
-                             int64_t item, int64_t image)
+// Samples scenes from the stream of the item until one is accepted.
+static plumb_status make_item(const plumb_world_item *out, const room_request *request)
 {
-    const char *name = room->facts.name;
-    if (!image) image = 64;
-    if (image < 16 || image > RAYTRACE_BOXES_MAX_IMAGE || image % 4)
-        return fail(PLUMB_EVALUE, "%s: image is %lld; wanted a multiple of 4 from 16 to %d", name,
-                    (long long)image, RAYTRACE_BOXES_MAX_IMAGE);
-    if (item < 0 || item >> 48)
-        return fail(PLUMB_EVALUE, "%s: item is %lld; wanted 0 to 2^48 - 1", name, (long long)item);
+    const plumb_world *world = request->world;
+    const room_probe *probe = world->model;
     room_renderer renderer;
     int64_t cut[PLUMB_ROOM_CUTS] = {-1, -1};
     uint8_t event_counts[PLUMB_ROOM_EVENTS] = {0};
     bool done = false;
-    plumb_status st = init_renderer(&renderer, image, room->probe);
-    rng random = rng_at(seed, (uint64_t)room->id << 56 | (uint64_t)item);
+    plumb_status st = init_renderer(&renderer, request->image, probe);
+    rng random = rng_at(request->seed, (uint64_t)world->id << 56 | (uint64_t)request->item);
     for (int i = 0; i < MAX_ATTEMPTS && !st && !done; i++)
-        done = room->probe ? try_probe(cut, &renderer, room->probe, &random)
-                           : try_free(event_counts, &renderer, &random);
+        done = probe ? try_probe(cut, &renderer, probe, &random)
+                     : try_free(event_counts, &renderer, &random);
     if (!st && !done)
         st = fail(PLUMB_EVALUE,
-                  "%s: in %d scenes of %lld x %lld pixels there was none that shows "
-                  "what it must",
-                  name, MAX_ATTEMPTS, (long long)image, (long long)image);
-    if (!st) write_item(out, &renderer, cut, event_counts, room->probe);
+                  "%s: in %d scenes of %lld x %lld pixels there was none that shows what it must",
+                  world->info.name, MAX_ATTEMPTS, (long long)request->image,
+                  (long long)request->image);
+    if (!st) write_item(out, request, &renderer, cut, event_counts);
     arena_clear(&renderer.mem);
     return st;
 }
+
+// ---- entries of the table of worlds ----
+
+static plumb_status simulate_item(const plumb_world_item *out, const plumb_world *world,
+                                  const world_plan *plan, uint64_t seed, int64_t item)
+{
+    const room_request request = {.world = world,
+                                  .seed = seed,
+                                  .item = item,
+                                  .image = plan->image,
+                                  .clips = world->info.clips};
+    return make_item(out, &request);
+}
+
+// Item i is the impossible clips of tuple i / 5 of concept i % 5.
+static plumb_status simulate_impossible(const plumb_world_item *out, const plumb_world *world,
+                                        const world_plan *plan, uint64_t seed, int64_t item)
+{
+    static const plumb_world *const concepts[ROOM_CONCEPTS] = {
+        &room_continuity, &room_inertia, &room_persistence, &room_solidity, &room_unchangeableness};
+    const room_request request = {.world = concepts[item % ROOM_CONCEPTS],
+                                  .seed = seed,
+                                  .item = item / ROOM_CONCEPTS,
+                                  .image = plan->image,
+                                  .first_clip = POSSIBLE_CLIPS,
+                                  .clips = world->info.clips};
+    return make_item(out, &request);
+}
+
+// clang-format off
+#define ENTRY(variable, number, title, line, item_kind, clip_count, about, events, probe, fill) \
+    const plumb_world variable = {                                                              \
+        .info = {.name = "rooms/" title, .summary = line, .dt = ROOM_SCENE_DT, .height = 64,    \
+                 .width = 64, .channels = 3, .upright = true, .kind = item_kind,                \
+                 .clips = clip_count, .steps = PLUMB_ROOM_STEPS, .concept_name = about,         \
+                 .event_names = events},                                                        \
+        .id = number, .model = probe, .check_options = check_options, .simulate_item = fill,    \
+    }
+#define PROBE(variable, number, title, line, about, probe)                                   \
+    ENTRY(variable, number, title, line, PLUMB_WORLD_PROBE, PROBE_CLIPS, about, NULL, probe, \
+          simulate_item)
+
+ENTRY(room_freeform, 64, "freeform", "things that fall, roll, collide and hide, to train on",
+      PLUMB_WORLD_ROOM, 1, NULL, freeform_event_names, NULL, simulate_item);
+PROBE(room_continuity, 65, "continuity",
+      "probes: a ball that rolls behind two pillars is also between them",
+      "continuity", &probes_continuity);
+PROBE(room_inertia, 66, "directional-inertia",
+      "probes: a ball that hits a block is thrown back like light",
+      "directional_inertia", &probes_inertia);
+PROBE(room_persistence, 67, "object-persistence",
+      "probes: a plank does not fall flat on what is under it",
+      "object_persistence", &probes_persistence);
+PROBE(room_solidity, 68, "solidity",
+      "probes: a tall block does not sink into a container's floor",
+      "solidity", &probes_solidity);
+PROBE(room_unchangeableness, 69, "unchangeableness",
+      "probes: what is behind a curtain stays what it is",
+      "unchangeableness", &probes_unchangeableness);
+// It uses the random streams of the probes, so it has no number of its own.
+ENTRY(room_impossible, 0, "impossible", "the impossible clips of all probes, to train on",
+      PLUMB_WORLD_PROBE, PROBE_CLIPS - POSSIBLE_CLIPS, NULL, NULL, NULL, simulate_impossible);
+// clang-format on

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "plumb/room.h"
+#include "plumb/world.h"
 
 int room_splice_source(int64_t clip, const int64_t *cut, int64_t t)
 {
