@@ -23,10 +23,11 @@ static void decode(const tf_feature *f, const uint8_t *data, size_t size)
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         const feature_spec exact = {.key = key, .dtype = types[i], .ndim = 1, .shape = {count}};
         const feature_spec twice = {.key = key, .dtype = types[i], .ndim = 1, .shape = {2 * count}};
-        const feature_spec film = {.key = key, .dtype = types[i], .ndim = 4, .shape = {2, 2, 2, 3}};
+        const feature_spec video = {
+            .key = key, .dtype = types[i], .ndim = 4, .shape = {2, 2, 2, 3}};
         tf_decode_feature(&out, types[i], &exact, data, size, "x");
         tf_decode_feature(&out, types[i], &twice, data, size, "x");
-        tf_decode_feature(&out, types[i], &film, data, size, "x");
+        tf_decode_feature(&out, types[i], &video, data, size, "x");
     }
     buffer_clear(&out);
 }

@@ -32,6 +32,7 @@ static plumb_status list_fields(convert_job *job)
     return PLUMB_OK;
 }
 
+// Reads all fields of an item and appends it.
 static plumb_status copy_item(convert_job *job, int64_t item)
 {
     plumb_status st = status_check_stop();

@@ -142,6 +142,7 @@ static bool is_name_taken(const plumb_dataset *dataset, int64_t count, const cha
     return false;
 }
 
+// Lists the features of features.txt under the names of plumb.
 static plumb_status open_with_features(plumb_dataset *dataset, const char *text_path)
 {
     const plumb_status st =
@@ -223,6 +224,7 @@ static plumb_status open_records(plumb_dataset *dataset)
     return dataset->items ? open_physical(dataset) : PLUMB_OK;
 }
 
+// Decodes a field of a record into `item`.
 static plumb_status read_record(plumb_dataset *dataset, dataset_field *field, int64_t item)
 {
     const unsigned char *data;
@@ -287,6 +289,7 @@ static plumb_status choose_split(plumb_dataset *dataset, const char *folder, con
                  : fail(PLUMB_EFILE, "%s: has neither train.tfrecord nor test.tfrecord", folder);
 }
 
+// Chooses arrays or records by the suffix.
 static plumb_status open_any(plumb_dataset *dataset, const char *path, const char *split)
 {
     struct stat info;

@@ -57,6 +57,7 @@ static bool parse_shape(feature_spec *out, const char *at, const char *end)
     return array_count_checked(&count, out->shape, out->ndim, 8);
 }
 
+// Parses "key, (shape), type".
 static plumb_status parse_line(feature_spec *out, arena *mem, const char *line, size_t length,
                                int64_t number, const char *path)
 {

@@ -17,6 +17,7 @@ void item_pipeline_add_field(item_pipeline *pipeline, const char *name, plumb_dt
         (writer_field){.name = name, .array = plumb_array_view(NULL, dtype, ndim, shape)};
 }
 
+// Adds a field that the whole file shares.
 static void add_shared(item_pipeline *pipeline, const char *name, plumb_dtype dtype, int64_t count,
                        void *data)
 {
@@ -58,6 +59,7 @@ plumb_status item_pipeline_open(item_pipeline *pipeline, const char *path, int64
     return pipeline->items ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
+// Makes and packs one item, on any thread.
 static plumb_status make_item(void *context, int64_t place, int worker)
 {
     (void)worker;

@@ -61,12 +61,14 @@ void plumb_loader_options_init(plumb_loader_options *options, size_t size)
 // window does not change a trajectory.
 static const uint64_t window_stream = (uint64_t)0x77 << 48;
 
+// The start of the window is a function of seed and item only.
 static int64_t get_window_start(const plumb_loader *loader, int64_t item)
 {
     rng random = rng_at(loader->options.seed, window_stream | (uint64_t)item);
     return rng_below(&random, loader->options.steps - loader->options.window + 1);
 }
 
+// Simulates an item into its place in the buffer of its batch.
 static plumb_status make_item(const plumb_loader *loader, batch_buffer *buffer, int64_t number)
 {
     const int64_t item = loader->options.first + number, at = number % loader->options.batch;
@@ -91,6 +93,7 @@ static bool has_free_buffer(const plumb_loader *loader)
     return loader->next / loader->options.batch < oldest + loader->ring_size;
 }
 
+// A worker thread: takes the next item, makes it, and signals when its batch is complete.
 static void *run_worker(void *argument)
 {
     plumb_loader *loader = argument;
@@ -153,6 +156,7 @@ static plumb_status check_options(const plumb_loader *loader, const plumb_world_
                                 options->first, info->steps ? options->steps : 1, &world_options);
 }
 
+// Allocates the buffers of all batches in the ring.
 static plumb_status alloc_ring(plumb_loader *loader, const plumb_world_info *info)
 {
     const plumb_loader_options *options = &loader->options;

@@ -62,6 +62,7 @@ static bool has_axis(const plumb_world_parameter *parameter)
            !strcmp(parameter->name, "offset");
 }
 
+// The arrays of a trajectory, then one field per parameter.
 static plumb_status list_trajectory_fields(simulate_job *job, bool published)
 {
     const plumb_world_info *info = job->info;
@@ -184,6 +185,7 @@ static int64_t choose_capacity(const simulate_job *job, int threads)
 
 // ---- checks ----
 
+// Checks count, steps and first.
 static plumb_status check_job(const simulate_job *job, int64_t count, const char *path)
 {
     const plumb_world_info *info = job->info;
@@ -239,8 +241,8 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
     if (!st)
         st = options_resolve(&write, sizeof write, resolved.write, "plumb_dataset_write_options");
     if (st) return st;
-    const int64_t own_steps = job.info->steps ? job.info->steps : DEFAULT_STEPS;
-    job.steps = resolved.steps ? resolved.steps : own_steps;
+    const int64_t default_steps = job.info->steps ? job.info->steps : DEFAULT_STEPS;
+    job.steps = resolved.steps ? resolved.steps : default_steps;
     job.first = resolved.first;
     job.seed = resolved.seed;
     if (!job.options.image) job.options.image = job.info->height;

@@ -40,9 +40,10 @@ static plumb_status find_feature(tf_feature *out, const char *key, const void *e
     return found ? PLUMB_OK : fail(PLUMB_EFORMAT, "%s has no feature \"%s\"", what, key);
 }
 
-static plumb_status reject_count(const char *what, int64_t got, int64_t want, const char *unit_name)
+static plumb_status reject_count(const char *what, int64_t got, int64_t want,
+                                 const char *what_counted)
 {
-    return fail(PLUMB_EFORMAT, "%s has %lld %s, wanted %lld", what, (long long)got, unit_name,
+    return fail(PLUMB_EFORMAT, "%s has %lld %s, wanted %lld", what, (long long)got, what_counted,
                 (long long)want);
 }
 
@@ -125,6 +126,7 @@ static bool convert_integers(unsigned char *place, plumb_dtype dtype, const int6
     return fits;
 }
 
+// Reads a list of integers and converts it to `dtype`.
 static plumb_status read_integers(buffer *out, const tf_feature *feature, plumb_dtype dtype,
                                   int64_t have, int64_t count, const char *what)
 {
@@ -140,6 +142,7 @@ static plumb_status read_integers(buffer *out, const tf_feature *feature, plumb_
     return st;
 }
 
+// Reads a list of floats as float32 or float64.
 static plumb_status read_floats(buffer *out, const tf_feature *feature, plumb_dtype dtype,
                                 int64_t have, int64_t count, const char *what)
 {

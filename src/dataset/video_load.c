@@ -14,6 +14,7 @@
 #include "plumb/dataset.h"
 #include "worlds/world.h"
 
+// Allocates the frames of all videos, if they fit into memory.
 static plumb_status alloc_frames(uint8_t **out, video_set *videos, arena *mem)
 {
     const int64_t shape[] = {videos->count, videos->steps, videos->height, videos->width,
@@ -163,6 +164,7 @@ typedef struct video_file {
     plumb_array first; // frames of item 0
 } video_file;
 
+// Items must be clips of bytes, or tuples of four clips.
 static plumb_status check_frames(video_file *file)
 {
     const plumb_array *frames = &file->first;
@@ -226,6 +228,7 @@ static plumb_status read_shape(video_set *videos, video_file *file, int64_t coun
     return PLUMB_OK;
 }
 
+// Reads the frames and masks of all items.
 static plumb_status read_all(video_set *videos, arena *mem, video_file *file, int64_t count,
                              bool masks)
 {

@@ -97,6 +97,7 @@ static int get_target(const dataset_writer *writer)
     return writer->options.compress ? hdf5->memory : fileno(hdf5->file.stream);
 }
 
+// Starts the file, writes the request and the shared arrays.
 static plumb_status open_hdf5(void **out, dataset_writer *writer)
 {
     if (!hdf5_client_available()) return hdf5_process_run("write", NULL, -1, -1, 0, writer->path);
@@ -139,6 +140,7 @@ static plumb_status append_hdf5(dataset_writer *writer, const void *const *data,
     return st;
 }
 
+// With compression, plumb-h5 writes the file now.
 static plumb_status commit_hdf5(dataset_writer *writer)
 {
     hdf5_state *hdf5 = writer->state;

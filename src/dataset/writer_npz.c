@@ -175,6 +175,7 @@ static plumb_status begin_member(dataset_writer *writer, npz_member *member,
                : write_member(writer, member, field->array.data, writer_bytes(field));
 }
 
+// Starts all members.
 static plumb_status open_npz(void **out, dataset_writer *writer)
 {
     if (writer->field_count > ZIP_DIRECTORY_MAX_MEMBERS)
@@ -194,6 +195,7 @@ static plumb_status open_npz(void **out, dataset_writer *writer)
     return st;
 }
 
+// Appends an item to every member that is not shared.
 static plumb_status append_npz(dataset_writer *writer, const void *const *data,
                                const buffer *packed)
 {
@@ -224,6 +226,7 @@ static plumb_status copy_scratch(dataset_writer *writer, npz_member *member, uin
     return st;
 }
 
+// Writes local headers, the directory and the end records.
 static plumb_status commit_npz(dataset_writer *writer)
 {
     npz_state *npz = writer->state;

@@ -65,6 +65,7 @@ static plumb_status choose_fields(dataset_writer *writer, physical_state *physic
     return PLUMB_OK;
 }
 
+// Starts the gzip stream.
 static plumb_status open_physical(void **out, dataset_writer *writer)
 {
     physical_state *physical = ARENA_ALLOC(&writer->mem, physical_state, 1);

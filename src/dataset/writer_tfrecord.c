@@ -36,6 +36,7 @@ static bool is_video(const feature_spec *spec)
            spec->shape[3] <= 4 && spec->shape[0] >= 1 && spec->shape[1] >= 1 && spec->shape[2] >= 1;
 }
 
+// Stores frames as one PNG, one frame below the other.
 static plumb_status put_video(buffer *out, const feature_spec *spec, const void *data)
 {
     buffer png = {0};
@@ -89,6 +90,7 @@ static void put_floats(buffer *out, const feature_spec *spec, const float *data,
     tf_example_put_integers(out, spec->key, values, count / 2);
 }
 
+// Stores one array by its type: video, bytes, floats or integers.
 static plumb_status put_feature(buffer *out, const feature_spec *spec, plumb_dtype from,
                                 const void *data)
 {
@@ -118,6 +120,7 @@ static plumb_status put_feature(buffer *out, const feature_spec *spec, plumb_dty
     return st;
 }
 
+// Makes the framed record of an item.
 static plumb_status pack_tfrecord(buffer *out, const dataset_writer *writer,
                                   const void *const *data)
 {
@@ -218,6 +221,7 @@ static bool write_stream(void *context, const void *data, size_t bytes)
     return fwrite(data, 1, bytes, context) == bytes;
 }
 
+// Starts the file and prepares features.txt.
 static plumb_status open_tfrecord(void **out, dataset_writer *writer)
 {
     tfrecord_state *state = ARENA_ALLOC(&writer->mem, tfrecord_state, 1);

@@ -68,6 +68,7 @@ void axes_line(drawing *target, double x0, double y0, double x1, double y1, int 
     target->path(target, points, 2, 1.0, drawing_rgb(color));
 }
 
+// Formats a tick label; values near zero become 0.
 static const char *format_label(char out[32], double v, const axes_span *span)
 {
     if (fabs(v) < 1e-9 * span->step) v = 0.0;

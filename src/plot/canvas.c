@@ -26,6 +26,7 @@ static int64_t clamp_index(double v, int64_t high)
     return !(v > 0) ? 0 : v > (double)high ? high : (int64_t)v; // NaN becomes 0
 }
 
+// color = cover * color + (1 - cover) * pixel.
 static void blend_pixel(pixel_canvas *canvas, int64_t at, float cover, drawing_color color)
 {
     float *pixel = canvas->rgb + 3 * at;
@@ -34,6 +35,7 @@ static void blend_pixel(pixel_canvas *canvas, int64_t at, float cover, drawing_c
     pixel[2] += cover * (color.b - pixel[2]);
 }
 
+// Exact coverage: the area of each pixel inside the rectangle.
 static void draw_rectangle(drawing *base, double x, double y, double w, double h,
                            drawing_color color)
 {
@@ -97,6 +99,7 @@ static pixel_area make_empty_area(const pixel_canvas *canvas)
     return (pixel_area){canvas->width, canvas->height, 0, 0};
 }
 
+// A polyline; segments with NaN are skipped.
 static void draw_path(drawing *base, const double *points, int64_t count, double width,
                       drawing_color color)
 {
@@ -136,6 +139,7 @@ typedef struct letter_pen {
     double position[2];  // of the pen, in units of the font
 } letter_pen;
 
+// Draws a segment from the pen to a point in units of the font.
 static void draw_to(letter_pen *pen, double x, double y)
 {
     add_segment(pen->canvas, &pen->area, pen->x + pen->position[0] * pen->scale,
@@ -174,6 +178,7 @@ static void draw_letter(letter_pen *pen, const char *outline)
     }
 }
 
+// Places the letters one after the other from the anchor.
 static void draw_text(drawing *base, double x, double y, double size, drawing_anchor anchor,
                       drawing_color color, const char *words)
 {
@@ -183,7 +188,7 @@ static void draw_text(drawing *base, double x, double y, double size, drawing_an
                       .area = make_empty_area(canvas),
                       .x = x,
                       .y = y,
-                      .scale = STROKE_FONT_UNIT(size)};
+                      .scale = STROKE_FONT_SCALE(size)};
     pen.width = fmax(0.9, 0.085 * size);
     if (anchor != DRAWING_LEFT) pen.x -= anchor == DRAWING_MIDDLE ? wide / 2 : wide;
     for (; *words; words++) {
@@ -196,6 +201,7 @@ static void draw_text(drawing *base, double x, double y, double size, drawing_an
 
 // ---- images and output ----
 
+// Enlarges each pixel to a square.
 static void draw_image(drawing *base, double x, double y, int scale, const uint8_t *rgb, int64_t w,
                        int64_t h)
 {

@@ -117,5 +117,5 @@ double stroke_font_width(const char *text, double size)
         stroke_font_find(&width, *text);
         units += width + (text[1] ? STROKE_FONT_GAP : 0.0);
     }
-    return units * STROKE_FONT_UNIT(size);
+    return units * STROKE_FONT_SCALE(size);
 }

@@ -4,7 +4,7 @@
 #define PLOT_STROKE_FONT_H
 
 /// Pixels per unit of the font for a line of text of `size` pixels. Capitals are six units high.
-#define STROKE_FONT_UNIT(size) ((size)*0.122)
+#define STROKE_FONT_SCALE(size) ((size)*0.122)
 
 /// Returns the outline of a letter: "M x y", "L x y" and "Q cx cy x y" commands, y up from the base
 /// line. `*width` is its width without the gap to the next letter.

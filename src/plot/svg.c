@@ -50,6 +50,7 @@ static void draw_rectangle(drawing *base, double x, double y, double w, double h
                   format_paint(paint, base, "fill", color));
 }
 
+// NaN interrupts the line.
 static void draw_path(drawing *base, const double *points, int64_t count, double width,
                       drawing_color color)
 {
@@ -131,6 +132,7 @@ void svg_base64(buffer *out, const unsigned char *data, size_t size)
     }
 }
 
+// Embeds the image as a PNG data URL.
 static void draw_image(drawing *base, double x, double y, int scale, const uint8_t *rgb, int64_t w,
                        int64_t h)
 {
@@ -162,6 +164,7 @@ static void free_svg(drawing *base)
     free(base);
 }
 
+// Writes the opening tag, without its last attributes.
 static plumb_status create_svg(svg_drawing **out, int64_t width, int64_t height)
 {
     svg_drawing *svg = calloc(1, sizeof *svg);

@@ -111,6 +111,7 @@ double world_uniform(rng *random, double low, double high)
     return low + (high - low) * rng_uniform(random);
 }
 
+// by_area: radius^2 is uniform; otherwise the radius is.
 void world_annulus(double out[2], rng *random, double low, double high, bool by_area)
 {
     const double u = rng_uniform(random), turn = 0x1.921fb54442d18p+2 * rng_uniform(random);

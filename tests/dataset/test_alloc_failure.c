@@ -23,7 +23,7 @@ TEST(memory_that_runs_out_is_tested_without_sanitizers)
 #else
 
 static char folder[] = "/tmp/plumb-starving-XXXXXX";
-static char from[128], to[128], film[128];
+static char from[128], to[128], figure[128];
 static const plumb_world *world;
 static bool compress;
 
@@ -51,7 +51,7 @@ static plumb_status draw(void)
     plumb_image_size size;
     plumb_status st = plumb_dataset_open(&d, from, NULL);
     if (st) return st;
-    st = plumb_item_figure_save(&size, film, d, 1, NULL);
+    st = plumb_item_figure_save(&size, figure, d, 1, NULL);
     plumb_dataset_close(d);
     return st;
 }
@@ -132,7 +132,7 @@ TEST(memory_that_runs_out_is_a_message_and_no_half_file)
     tzset(); // the C library keeps a time zone, for libzip
     CHECK(mkdtemp(folder));
     CHECK_OK(plumb_world_find(&world, "pendulum+c"));
-    snprintf(film, sizeof film, "%s/film.png", folder);
+    snprintf(figure, sizeof figure, "%s/figure.png", folder);
     for (int i = 0; i < (plumb_file_hdf5_available() ? 3 : 2); i++)
         for (int packed = 0; packed < 2; packed++) {
             // libzip 1.7.3, which reads .npz, loses a block in some of its own failures.

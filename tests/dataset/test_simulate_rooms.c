@@ -148,14 +148,14 @@ TEST(physical_concepts_and_back)
 // Without --published a .tfrecord has all fields, and features.txt beside it.
 TEST(plumbs_own_records_have_everything)
 {
-    const char *npz = in_folder("y.npz"), *own = in_folder("y.tfrecord");
+    const char *npz = in_folder("y.npz"), *records = in_folder("y.tfrecord");
     CHECK_OK(write_room(npz, room("rooms/solidity"),
                         (room_file){.count = 2, .seed = 1, .image = 16, .threads = 1}, NULL));
-    CHECK_OK(write_room(own, room("rooms/solidity"),
+    CHECK_OK(write_room(records, room("rooms/solidity"),
                         (room_file){.count = 2, .seed = 1, .image = 16, .threads = 1}, NULL));
-    same_items(npz, 0, own, 0, 2, 6);
+    same_items(npz, 0, records, 0, 2, 6);
     unlink(npz);
-    unlink(own);
+    unlink(records);
     unlink(in_folder("features.txt"));
 }
 

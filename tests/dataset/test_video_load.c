@@ -18,7 +18,7 @@ static const plumb_world *world(const char *name)
     return w;
 }
 
-TEST(film_is_the_worlds_own_on_any_threads)
+TEST(videos_are_those_of_the_world_on_any_threads)
 {
     arena mem = {0};
     video_set f[3];
@@ -114,9 +114,9 @@ TEST(what_cannot_be_is_refused)
     arena_clear(&mem);
 }
 
-TEST(film_of_a_file_is_what_the_file_has)
+TEST(videos_of_a_file_are_its_frames)
 {
-    char dir[] = "/tmp/plumb-gather-XXXXXX", path[64];
+    char dir[] = "/tmp/plumb-video-XXXXXX", path[64];
     CHECK(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/x.npz", dir);
     CHECK_OK(plumb_dataset_simulate(path, world("two-body"),
@@ -158,7 +158,7 @@ TEST(of_probes_the_impossible_clips_are_learnt_from)
 {
     enum { IMAGE = 16, CLIP = PLUMB_ROOM_STEPS * IMAGE * IMAGE };
     static uint8_t frames[4 * CLIP * 3], mask[4 * CLIP];
-    char dir[] = "/tmp/plumb-gather-XXXXXX", path[128];
+    char dir[] = "/tmp/plumb-video-XXXXXX", path[128];
     arena mem = {0};
     video_set a, b, all;
     const plumb_world *room;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Files that lie, one function each, and their table: what each is, and words its refusal must
-// have. Included by the test that judges them.
+// have. Included by the test that reads them.
 #ifndef TESTS_IO_MALFORMED_H
 #define TESTS_IO_MALFORMED_H
 

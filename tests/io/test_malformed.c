@@ -51,7 +51,7 @@ static double seconds_of(const struct rusage *r)
            1e-6 * (double)(r->ru_utime.tv_usec + r->ru_stime.tv_usec);
 }
 
-static void judge_here(verdict *v, const char *path)
+static void read_here(verdict *v, const char *path)
 {
     const int quiet = memfd_create("output", 0);
     const int saved[2] = {dup(1), dup(2)};
@@ -75,7 +75,7 @@ static void judge_here(verdict *v, const char *path)
     v->helper = children.ru_maxrss;
 }
 
-static verdict judge(const char *path)
+static verdict read_in_child(const char *path)
 {
     verdict *v = mmap(NULL, sizeof *v, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(v != MAP_FAILED);
@@ -83,7 +83,7 @@ static verdict judge(const char *path)
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
-        judge_here(v, path);
+        read_here(v, path);
         _exit(0);
     }
     int how;
@@ -120,7 +120,7 @@ static long baseline(void)
     path_of(path, sizeof path, "honest", ".npy");
     assert_true(forge_save(&f, path));
     forge_clear(&f);
-    const verdict v = judge(path);
+    const verdict v = read_in_child(path);
     assert_int_equal(v.status, 0);
     return v.memory;
 }
@@ -139,7 +139,8 @@ static const char *fault(const lie *l, const verdict *v, long base, int64_t size
     if (SANITIZED) return NULL;
     const long limit = 16 * 1024 + (long)(2 * size / 1024);
     if (v->memory - base + v->helper > limit) return "took too much memory";
-    // On a machine busy with other things the clock is unfair; then its own work has to be short.
+    // On a machine busy with other things the clock is unfair; then its processor time has to be
+    // short.
     if (v->seconds > 0.1 && (v->work > 0.1 || v->seconds > 2)) return "took too long";
     return NULL;
 }
@@ -149,7 +150,7 @@ TEST(every_lie_is_refused_in_one_line_and_cheaply)
     begin();
     const long base = baseline();
     const bool h5 = plumb_file_hdf5_available();
-    int bad = 0, judged = 0;
+    int bad = 0, files_read = 0;
     double slowest = 0;
     long largest = 0, largest_h5 = 0;
     for (int i = 0; i < LIES; i++) {
@@ -160,15 +161,16 @@ TEST(every_lie_is_refused_in_one_line_and_cheaply)
         forge f = {0};
         l->make(&f);
         assert_true(forge_save(&f, path));
-        verdict v = judge(path);
-        for (int again = 0; again < 4 && v.seconds > 0.1 && !SANITIZED; again++) v = judge(path);
+        verdict v = read_in_child(path);
+        for (int again = 0; again < 4 && v.seconds > 0.1 && !SANITIZED; again++)
+            v = read_in_child(path);
         const char *why = fault(l, &v, base, (int64_t)f.n);
         const long memory = v.memory - base + v.helper;
         print_message("  %-32s %-5s %6.1f ms %6ld KiB  %s\n", l->claim, l->suffix, 1e3 * v.seconds,
                       memory, v.status > 0 ? v.message + strlen(folder) + 1 : "");
         if (why) print_error("\"%s\" %s: %s\n", l->claim, why, v.message);
         bad += why != NULL;
-        judged++;
+        files_read++;
         if (v.seconds > slowest) slowest = v.seconds;
         if (v.helper > 0 && memory > largest_h5) largest_h5 = memory;
         if (v.helper == 0 && memory > largest) largest = memory;
@@ -176,9 +178,9 @@ TEST(every_lie_is_refused_in_one_line_and_cheaply)
         forge_clear(&f);
     }
     print_message("  %d lies: slowest %.1f ms, most memory %ld KiB, with plumb-h5 %ld KiB\n",
-                  judged, 1e3 * slowest, largest, largest_h5);
+                  files_read, 1e3 * slowest, largest, largest_h5);
     CHECK_EQUAL(bad, 0);
-    CHECK(judged >= 45);
+    CHECK(files_read >= 45);
 }
 
 TEST(what_is_not_a_regular_file_is_refused_without_waiting)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The fast renderer draws the bytes of its judge.
+// The fast renderer draws the bytes of its reference implementation.
 #include "worlds/render/discs.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { LARGEST = 64, BYTES = LARGEST * LARGEST * 3 };
 
-static disc_style random_picture(double *xy, rng *r)
+static disc_style random_style(double *xy, rng *r)
 {
     static const int64_t sizes[] = {32, 32, 32, 32, 16, 48, 64, 4};
     const int count = 1 + (int)rng_below(r, 16) % (1 + (int)rng_below(r, 16));
@@ -27,7 +27,7 @@ static disc_style random_picture(double *xy, rng *r)
     return p;
 }
 
-TEST(bytes_are_the_judges_on_random_pictures)
+TEST(bytes_are_those_of_the_reference_on_random_images)
 {
     static uint8_t want[BYTES], got[BYTES];
     static const char *const sets[] = {"portable", "avx2"};
@@ -37,7 +37,7 @@ TEST(bytes_are_the_judges_on_random_pictures)
     rng r = rng_at(1, 0);
     for (int64_t i = 0; i < count; i++) {
         double xy[2 * DISCS_MAX];
-        const disc_style p = random_picture(xy, &r);
+        const disc_style p = random_style(xy, &r);
         discs_draw_reference(want, &p, xy);
         for (int s = 0; s < 2; s++) {
             if (!discs_select(sets[s])) continue;
@@ -47,10 +47,10 @@ TEST(bytes_are_the_judges_on_random_pictures)
     }
 }
 
-TEST(bytes_are_the_judges_for_every_world_of_particles)
+TEST(bytes_are_those_of_the_reference_for_every_world_of_particles)
 {
     static uint8_t frames[40 * 32 * 32 * 3], want[BYTES];
-    // As the worlds make them, through the front door; the judge is fed by hand.
+    // Images of the worlds against the reference, which is called directly.
     const plumb_world *world = walk_world("mass-spring+c");
     for (int64_t item = 0; item < 50; item++) {
         double state[40 * 2], par[WALK_PARAMETERS];

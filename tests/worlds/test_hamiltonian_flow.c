@@ -155,16 +155,16 @@ TEST(the_flow_is_symplectic)
         if (!walk_hamiltonian(world)) continue;
         const plumb_world_info *facts = plumb_world_get_info(world);
         const bool md = walk_is(world, "md-");
-        int judged = 0;
-        for (int64_t item = 0; item < 20 && judged < (md ? 1 : 5); item++) {
+        int tested = 0;
+        for (int64_t item = 0; item < 20 && tested < (md ? 1 : 5); item++) {
             double x[WALK_NUMBERS], par[WALK_PARAMETERS];
             walk_begin(x, par, world, 5, item);
             if (md && nearest_cut(world, x) < 1e-4) continue;
-            judged++;
+            tested++;
             jacobian(J, world, x, par, md ? 3 : 20);
             CHECK_NEAR(not_symplectic(J, facts->canonical_n), 0.0, 2e-7);
         }
-        CHECK(judged > 0);
+        CHECK(tested > 0);
     }
 }
 
@@ -247,7 +247,7 @@ TEST(derivatives_are_those_of_the_motion)
 }
 
 // Gragg's midpoint steps, extrapolated [Hairer93]: knows only the derivative.
-static void judge_step(double *x, const plumb_world *world, const double *par, double h)
+static void reference_step(double *x, const plumb_world *world, const double *par, double h)
 {
     enum { COLUMNS = 8 };
     const int64_t n2 = 2 * plumb_world_get_info(world)->n;
@@ -291,7 +291,7 @@ TEST(a_second_integrator_agrees)
             walk_begin(x, par, world, 8, item);
             walk_on(y, world, x, par, facts->dt, frames);
             for (int64_t t = 0; t < frames * parts; t++)
-                judge_step(x, world, par, facts->dt / parts);
+                reference_step(x, world, par, facts->dt / parts);
             for (int64_t i = 0; i < 2 * facts->n; i++) CHECK_NEAR(x[i], y[i], 1e-11);
         }
     }

@@ -12,14 +12,14 @@ enum { SIZE = 64, PIXELS = SIZE * SIZE };
 static const raytrace_camera front = {{0.0, 0.0, 0.3}, 3.0, 90.0, -40.0};
 static const raytrace_floor chess = {{0.3, 0.6}, {{0.9, 0.8, 0.7}, {0.3, 0.4, 0.5}}};
 
-typedef struct studio {
+typedef struct test_view {
     void *memory;
     raytrace_view view;
-} studio;
+} test_view;
 
-static studio studio_open(const raytrace_camera *camera)
+static test_view open_test_view(const raytrace_camera *camera)
 {
-    studio s = {.memory = malloc((size_t)raytrace_boxes_view_size(SIZE))};
+    test_view s = {.memory = malloc((size_t)raytrace_boxes_view_size(SIZE))};
     raytrace_boxes_view_init(&s.view, s.memory, SIZE);
     raytrace_boxes_view_aim(&s.view, camera, &chess);
     return s;
@@ -66,7 +66,7 @@ TEST(windows_change_no_byte)
     for (int i = 0; i < 60; i++) {
         const raytrace_camera camera = {
             {u(&r, -0.2, 0.2), 0.0, 0.3}, u(&r, 2.4, 3.4), u(&r, 50.0, 130.0), u(&r, -60.0, -10.0)};
-        studio s = studio_open(&camera);
+        test_view s = open_test_view(&camera);
         raytrace_box_scene scene = {.count = 1 + (int)rng_below(&r, 12)};
         for (int k = 0; k < scene.count; k++) {
             raytrace_box_part *p = &scene.part[k];
@@ -86,7 +86,7 @@ TEST(windows_change_no_byte)
 TEST(what_is_hidden_leaves_no_trace)
 {
     static uint8_t with[3 * PIXELS], without[3 * PIXELS], mask[2][PIXELS];
-    studio s = studio_open(&front);
+    test_view s = open_test_view(&front);
     raytrace_box_scene scene = {.count = 2};
     scene.part[0] = box_at(0.0, -0.3, 0.4, 0.4, 1);
     scene.part[1] = ball_at(0.05, 0.35, 0.15, 0.15, 2);
@@ -107,7 +107,7 @@ TEST(what_is_hidden_leaves_no_trace)
 TEST(a_shadow_is_under_its_thing)
 {
     static uint8_t lit[3 * PIXELS], dark[3 * PIXELS], mask[PIXELS];
-    studio s = studio_open(&front);
+    test_view s = open_test_view(&front);
     raytrace_box_scene none = {0}, one = {.count = 1};
     one.part[0] = ball_at(0.0, 0.0, 1.5, 0.3, 1);
     raytrace_boxes_draw(lit, mask, &s.view, &none);
@@ -130,7 +130,7 @@ TEST(a_shadow_is_under_its_thing)
 TEST(the_top_of_a_box_is_lighter_than_its_side)
 {
     static uint8_t frame[3 * PIXELS], mask[PIXELS];
-    studio s = studio_open(&front);
+    test_view s = open_test_view(&front);
     raytrace_box_scene one = {.count = 1};
     one.part[0] = box_at(0.0, 0.0, 0.3, 0.3, 5);
     raytrace_boxes_draw(frame, mask, &s.view, &one);
@@ -151,7 +151,7 @@ TEST(the_top_of_a_box_is_lighter_than_its_side)
 TEST(of_two_in_one_place_the_first_is_seen)
 {
     static uint8_t frame[3 * PIXELS], mask[PIXELS];
-    studio s = studio_open(&front);
+    test_view s = open_test_view(&front);
     raytrace_box_scene two = {.count = 2};
     two.part[0] = box_at(0.0, 0.0, 0.3, 0.3, 3);
     two.part[1] = box_at(0.0, 0.0, 0.3, 0.3, 4);

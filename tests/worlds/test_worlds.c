@@ -229,7 +229,7 @@ TEST(backward_is_the_mirror_of_forward)
 
 TEST(a_colour_rule_moves_nothing)
 {
-    whole *own = malloc(sizeof *own), *other = malloc(sizeof *other);
+    whole *plain = malloc(sizeof *plain), *other = malloc(sizeof *other);
     for (int64_t w = 0; w < walk_count(); w++) {
         const plumb_world *world = plumb_world_at(w);
         plumb_world_options opt = plumb_world_defaults();
@@ -242,9 +242,9 @@ TEST(a_colour_rule_moves_nothing)
         const double *color =
             other->parameters + plumb_world_get_info(world)->parameter_total - count;
         for (int64_t i = 0; i < 20; i++) {
-            CHECK_OK(make(own, world, 1, i, FRAMES, NULL));
+            CHECK_OK(make(plain, world, 1, i, FRAMES, NULL));
             CHECK_OK(make(other, world, 1, i, FRAMES, &opt));
-            CHECK(!memcmp(own->state, other->state, sizeof own->state));
+            CHECK(!memcmp(plain->state, other->state, sizeof plain->state));
             for (int64_t k = 0; k < count; k++) CHECK(color[k] == (double)k);
         }
         opt.colors = PLUMB_WORLD_COLORS_SIX;
@@ -257,7 +257,7 @@ TEST(a_colour_rule_moves_nothing)
         }
         CHECK(beyond);
     }
-    free(own);
+    free(plain);
     free(other);
 }
 

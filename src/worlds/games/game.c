@@ -57,6 +57,7 @@ void game_compute_derivative(double *out, const plumb_world *world, const double
     }
 }
 
+// H = -(sum ln x + sum ln y) / k.
 double game_compute_energy(const plumb_world *world, const double *x, const double *parameters)
 {
     (void)parameters;

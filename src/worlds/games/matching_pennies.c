@@ -15,6 +15,7 @@ typedef struct game_motion {
     elliptic modulus;
 } game_motion;
 
+// X = sinh a and Y = sinh b at time 0, and the modulus of the elliptic functions.
 static void begin_motion(void *storage, const plumb_world *world, const double *x,
                          const double *parameters, const world_plan *plan)
 {

@@ -43,6 +43,7 @@ static void begin_motion(void *storage, const plumb_world *world, const double *
     taylor_start(&motion->taylor, extend_series, NULL, 6, x, plan->interval < 0.0, true);
 }
 
+// Evaluates the Taylor solution at the time of a frame.
 static void compute_phase(double *x, void *storage, int64_t frame)
 {
     game_motion *motion = storage;

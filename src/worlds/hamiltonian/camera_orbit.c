@@ -135,6 +135,7 @@ typedef struct camera_motion {
     double a, da, phi, dphi; // spiral: the angles and their rates at time 0
 } camera_motion;
 
+// Radius, azimuth and the constant rate of one degree per unit of time.
 static plumb_status sample_circle_start(double *x, double *parameters, const plumb_world *world,
                                         const world_plan *plan, uint64_t seed, int64_t item)
 {
@@ -176,6 +177,7 @@ static void compute_circle_phase(double *x, void *storage, int64_t frame)
     x[5] = motion->x[5];
 }
 
+// x' = v, v' = -w^2 (x, y, 0).
 static void compute_circle_derivative(double *out, const plumb_world *world, const double *x,
                                       const double *parameters)
 {
@@ -187,6 +189,7 @@ static void compute_circle_derivative(double *out, const plumb_world *world, con
     out[5] = 0.0;
 }
 
+// H = |p|^2 / 2 + w^2 (x^2 + y^2) / 2.
 static double compute_circle_energy(const plumb_world *world, const double *x,
                                     const double *parameters)
 {
@@ -202,6 +205,7 @@ static double get_azimuth(const double *x, const double *parameters)
     return parameters[PHI] + remainder(atan2(x[1], x[0]) - parameters[PHI], full_turn);
 }
 
+// Azimuth and angular momentum L = x vy - y vx.
 static void compute_circle_canonical(double *out, const plumb_world *world, const double *x,
                                      const double *parameters)
 {
@@ -234,6 +238,7 @@ static void compute_state(double *x, double a, double phi, double da, double dph
     x[5] = -r * da;
 }
 
+// Random amplitude and phase of the oscillation of the polar angle.
 static plumb_status sample_spiral_start(double *x, double *parameters, const plumb_world *world,
                                         const world_plan *plan, uint64_t seed, int64_t item)
 {
@@ -255,6 +260,7 @@ static plumb_status sample_spiral_start(double *x, double *parameters, const plu
     return PLUMB_OK;
 }
 
+// The motion is kept as angles and their rates at time 0.
 static void begin_spiral_motion(void *storage, const plumb_world *world, const double *x,
                                 const double *parameters, const world_plan *plan)
 {
@@ -269,6 +275,7 @@ static void begin_spiral_motion(void *storage, const plumb_world *world, const d
     motion->dphi = angle[3];
 }
 
+// Closed form: the polar angle is an oscillator, the azimuth is linear in time.
 static void compute_spiral_phase(double *x, void *storage, int64_t frame)
 {
     const camera_motion *motion = storage;
@@ -279,6 +286,7 @@ static void compute_spiral_phase(double *x, void *storage, int64_t frame)
                   motion->dphi);
 }
 
+// Second derivative of the position, from a'' = -v^2 (a - middle).
 static void compute_spiral_derivative(double *out, const plumb_world *world, const double *x,
                                       const double *parameters)
 {
@@ -295,6 +303,7 @@ static void compute_spiral_derivative(double *out, const plumb_world *world, con
     out[5] = -r * dda - cos(a) * da * da;
 }
 
+// H = (a'^2 + v^2 (a - middle)^2 + w^2) / 2.
 static double compute_spiral_energy(const plumb_world *world, const double *x,
                                     const double *parameters)
 {

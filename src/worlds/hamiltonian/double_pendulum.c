@@ -24,6 +24,7 @@ typedef struct pendulum_motion {
     taylor_solution taylor;
 } pendulum_motion;
 
+// Two independent points (q, p), each in an annulus.
 static plumb_status sample_start(double *x, double *parameters, const plumb_world *world,
                                  const world_plan *plan, uint64_t seed, int64_t item)
 {
@@ -104,12 +105,14 @@ static void begin_motion(void *storage, const plumb_world *world, const double *
     taylor_start(&motion->taylor, extend_series, motion, 4, x, plan->interval < 0.0, false);
 }
 
+// Evaluates the Taylor solution at the time of a frame.
 static void compute_phase(double *x, void *storage, int64_t frame)
 {
     pendulum_motion *motion = storage;
     taylor_evaluate(x, &motion->taylor, motion->interval * (double)frame);
 }
 
+// Hamilton's equations, with friction -gamma w.
 static void compute_derivative(double *out, const plumb_world *world, const double *x,
                                const double *parameters)
 {
@@ -126,6 +129,7 @@ static void compute_derivative(double *out, const plumb_world *world, const doub
     out[3] = -m2 * g * l2 * sin(x[1]) + force - model->friction * w2;
 }
 
+// H as at the top of this file.
 static double compute_energy(const plumb_world *world, const double *x, const double *parameters)
 {
     (void)world;
@@ -154,6 +158,7 @@ static void prepare_style(void *storage, const plumb_world *world, const double 
     style->l2 = parameters[L2];
 }
 
+// Positions of both masses from the two angles.
 static void render_frame(uint8_t *frame, const void *storage, const double *x)
 {
     const pendulum_style *style = storage;

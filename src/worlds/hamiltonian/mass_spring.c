@@ -42,6 +42,7 @@ static void begin_motion(void *storage, const plumb_world *world, const double *
         (spring_motion){x[0], x[1], parameters[K], parameters[M], model->friction, plan->interval};
 }
 
+// Closed form of the damped oscillator.
 static void compute_phase(double *x, void *storage, int64_t frame)
 {
     const spring_motion *motion = storage;
@@ -57,6 +58,7 @@ static void compute_phase(double *x, void *storage, int64_t frame)
     x[1] = decay * (motion->p * C - (motion->k * motion->q + a * motion->p) * S);
 }
 
+// q' = p / m, p' = -k q - gamma q'.
 static void compute_derivative(double *out, const plumb_world *world, const double *x,
                                const double *parameters)
 {
@@ -66,6 +68,7 @@ static void compute_derivative(double *out, const plumb_world *world, const doub
     out[1] = -parameters[K] * x[0] - model->friction * velocity;
 }
 
+// H = k q^2 / 2 + p^2 / (2 m).
 static double compute_energy(const plumb_world *world, const double *x, const double *parameters)
 {
     (void)world;
@@ -80,6 +83,7 @@ static void prepare_style(void *storage, const plumb_world *world, const double 
                               parameters + COLOR, plan);
 }
 
+// The mass moves on the y axis.
 static void render_frame(uint8_t *frame, const void *style, const double *x)
 {
     const double xy[2] = {0.0, x[0]};

@@ -29,6 +29,7 @@ typedef struct pendulum_motion {
     taylor_solution taylor; // with friction
 } pendulum_motion;
 
+// Samples m, l and g in the varied worlds, and (q, p) in an annulus.
 static plumb_status sample_start(double *x, double *parameters, const plumb_world *world,
                                  const world_plan *plan, uint64_t seed, int64_t item)
 {
@@ -61,6 +62,7 @@ static void extend_series(double (*x)[TAYLOR_TERMS], const void *system)
     }
 }
 
+// Initial values of S, C and D, and the modulus with 1 - k^2 = D^2 - C^2.
 static void begin_motion(void *storage, const plumb_world *world, const double *x,
                          const double *parameters, const world_plan *plan)
 {
@@ -81,6 +83,7 @@ static void begin_motion(void *storage, const plumb_world *world, const double *
         taylor_start(&motion->taylor, extend_series, motion, 2, x, plan->interval < 0.0, false);
 }
 
+// Closed form without friction, Taylor series with it.
 static void compute_phase(double *x, void *storage, int64_t frame)
 {
     pendulum_motion *motion = storage;
@@ -111,6 +114,7 @@ static void compute_phase(double *x, void *storage, int64_t frame)
     x[1] = 2.0 * motion->w * motion->inertia * C;
 }
 
+// q' = p / (m l^2), p' = -m g l sin q - gamma q'.
 static void compute_derivative(double *out, const plumb_world *world, const double *x,
                                const double *parameters)
 {
@@ -121,6 +125,7 @@ static void compute_derivative(double *out, const plumb_world *world, const doub
         -parameters[M] * parameters[G] * parameters[L] * sin(x[0]) - model->friction * velocity;
 }
 
+// H = m g l (1 - cos q) + p^2 / (2 m l^2).
 static double compute_energy(const plumb_world *world, const double *x, const double *parameters)
 {
     (void)world;

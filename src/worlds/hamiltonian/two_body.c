@@ -26,6 +26,8 @@ typedef struct kepler_orbit {
     double period; // infinite if unbound
 } kepler_orbit;
 
+// Constants of the relative motion: r = |x|, eta = x . v, beta = 2 mu / r - v^2, zeta = mu - beta
+// r.
 static kepler_orbit make_kepler(const double x[2], const double v[2], double mu)
 {
     kepler_orbit orbit = {.x = {x[0], x[1]}, .v = {v[0], v[1]}, .mu = mu};
@@ -122,6 +124,7 @@ typedef struct body_motion {
     kepler_orbit orbit;
 } body_motion;
 
+// Splits the state into the centre of mass and the relative motion.
 static void begin_motion(void *storage, const plumb_world *world, const double *x,
                          const double *parameters, const world_plan *plan)
 {
@@ -141,6 +144,7 @@ static void begin_motion(void *storage, const plumb_world *world, const double *
     motion->orbit = make_kepler(r, v, parameters[G] * M);
 }
 
+// Joins the centre of mass and the relative motion.
 static void compute_at_time(double *x, const body_motion *motion, double t)
 {
     const double M = motion->m1 + motion->m2;
@@ -203,6 +207,7 @@ static void sample_state(double *x, rng *random)
     x[4] = t * speed, x[5] = -s * speed, x[6] = -x[4], x[7] = -x[5];
 }
 
+// Samples masses and g in the varied world, and rejects orbits that leave the canvas.
 static plumb_status sample_start(double *x, double *parameters, const plumb_world *world,
                                  const world_plan *plan, uint64_t seed, int64_t item)
 {
@@ -230,6 +235,7 @@ static plumb_status sample_start(double *x, double *parameters, const plumb_worl
                 world->info.name, (long long)plan->reject_steps, plan->interval);
 }
 
+// q' = p / m, p' = -g m1 m2 (q1 - q2) / r^3.
 static void compute_derivative(double *out, const plumb_world *world, const double *x,
                                const double *parameters)
 {
@@ -241,6 +247,7 @@ static void compute_derivative(double *out, const plumb_world *world, const doub
     out[4] = -pull * dx, out[5] = -pull * dy, out[6] = pull * dx, out[7] = pull * dy;
 }
 
+// H as at the top of this file.
 static double compute_energy(const plumb_world *world, const double *x, const double *parameters)
 {
     (void)world;

@@ -258,6 +258,7 @@ static double wrap_position(double q, double side)
     return q < -0.5 * side ? -0.5 * side : q;
 }
 
+// A box in equilibrium, with its positions wrapped.
 static plumb_status sample_start(double *x, double *parameters, const plumb_world *world,
                                  const world_plan *plan, uint64_t seed, int64_t item)
 {
@@ -285,6 +286,7 @@ static void begin_motion(void *storage, const plumb_world *world, const double *
     lennard_jones_force(&motion->box, motion->model);
 }
 
+// Integrates from the last frame that was computed.
 static void compute_phase(double *x, void *storage, int64_t frame)
 {
     box_motion *motion = storage;
@@ -294,6 +296,7 @@ static void compute_phase(double *x, void *storage, int64_t frame)
     pack_state(x, &motion->box, motion->model->count);
 }
 
+// q' = v, v' = f.
 static void compute_derivative(double *out, const plumb_world *world, const double *x,
                                const double *parameters)
 {
@@ -318,6 +321,7 @@ static double compute_energy(const plumb_world *world, const double *x, const do
     return lennard_jones_kinetic(&box, model) + lennard_jones_potential(&box, model);
 }
 
+// Wraps the positions into the box.
 static void to_published(double *state, const plumb_world *world, const double *x)
 {
     const lennard_jones *model = world->model;

@@ -114,6 +114,7 @@ static void hit_box(ray_hit *best, const scene_ray *ray, const raytrace_object *
                  object->color);
 }
 
+// Tests the surfaces that an object consists of.
 static void hit_object(ray_hit *best, const scene_ray *ray, const raytrace_object *object)
 {
     const double half = object->size[2], all = (double)INFINITY;
@@ -175,6 +176,7 @@ static void hit_from_inside(ray_hit *best, const scene_ray *ray, const raytrace_
         *best = (ray_hit){wall, {tx <= ty, tx > ty, 0.0}, arena->wall};
 }
 
+// True if the camera is inside the arena, away from its walls and floor.
 static bool is_inside(const double x[3], const raytrace_arena *arena)
 {
     return fabs(x[0]) < arena->half - 0.01 && fabs(x[1]) < arena->half - 0.01 && x[2] > 0.01;

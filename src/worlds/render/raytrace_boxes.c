@@ -198,6 +198,7 @@ typedef struct posed_part {
     double reach2;                               // square of the horizontal radius
 } posed_part;
 
+// Transforms the camera into the coordinates of a part, once per frame.
 static posed_part pose_part(const raytrace_box_part *part, const raytrace_view *view)
 {
     posed_part out = {.part = part};

@@ -83,6 +83,7 @@ void contact_find_floor(contact_list *out, const rigid_body *bodies, int a, doub
 
 // ---- balls ----
 
+// The normal is the direction between the centres.
 static void collide_balls(contact_list *out, const contact_point *pair, const placed_part *a,
                           const placed_part *b, double margin)
 {
@@ -287,6 +288,7 @@ static void add_edge_contact(contact_list *out, const contact_point *pair, const
     add_contact(out, pair, point, separation->normal, gap, margin);
 }
 
+// Contacts of two boxes, by a face or by two edges.
 static void collide_boxes(contact_list *out, const contact_point *pair, const placed_part *a,
                           const placed_part *b, double margin)
 {

@@ -120,6 +120,7 @@ static rigid_body *add_rolling_ball(scene_builder *builder, const double at[2], 
     return add_body(builder, ball);
 }
 
+// A ball that rolls through the field of view.
 static bool add_roll(scene_builder *builder)
 {
     double at[2];
@@ -155,6 +156,7 @@ static bool add_hitting_ball(scene_builder *builder, const rigid_body *what)
     return add_rolling_ball(builder, at, when, heading, draw_uniform(builder, 0.13, 0.2), false);
 }
 
+// A ball that rolls towards a resting body.
 static bool add_collide(scene_builder *builder)
 {
     const rigid_body *what = find_target(builder);

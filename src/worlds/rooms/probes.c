@@ -115,6 +115,7 @@ static bool pose_solidity(room_scene *a, room_scene *b, rng *random)
     return true;
 }
 
+// In the last frame the tall block must be visible and the short one hidden.
 static bool accept_solidity(const uint8_t *a, const uint8_t *b, int64_t size)
 {
     return room_scene_visible_pixels(a, size, LAST_FRAME, 2) >= 8 &&
@@ -225,6 +226,7 @@ static bool pose_persistence(room_scene *a, room_scene *b, rng *random)
     return release > 0.5;
 }
 
+// The object must be visible in the first frame.
 static bool accept_persistence(const uint8_t *a, const uint8_t *b, int64_t size)
 {
     (void)b;
@@ -236,6 +238,7 @@ const room_probe probes_persistence = {
 
 // ---- unchangeableness: a curtain falls and rises ----
 
+// A ball or a cube of this size.
 static rigid_body make_trinket(bool ball, double size, double yaw)
 {
     const double half[3] = {size, size, size};
@@ -321,6 +324,7 @@ static bool pose_unchangeableness(room_scene *a, room_scene *b, rng *random)
     return true;
 }
 
+// All three objects must be visible in the first frame.
 static bool accept_unchangeableness(const uint8_t *a, const uint8_t *b, int64_t size)
 {
     for (int id = 1; id <= 3; id++)
@@ -383,6 +387,7 @@ static bool pose_inertia(room_scene *a, room_scene *b, rng *random)
     return true;
 }
 
+// The ball must be visible in all frames.
 static bool accept_inertia(const uint8_t *a, const uint8_t *b, int64_t size)
 {
     (void)b;

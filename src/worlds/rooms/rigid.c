@@ -83,6 +83,7 @@ static double get_hinge_inertia(const rigid_body *body)
            body->mass * (body->half[1] * body->half[1] + body->half[2] * body->half[2]);
 }
 
+// Inverse inertia tensor in room coordinates; of a hinged body only about its hinge.
 static void compute_inverse_inertia(double out[3][3], const rigid_body *body)
 {
     if (body->hinged) {

@@ -50,6 +50,7 @@ typedef struct room_renderer {
     uint8_t *all_frames, *all_masks; // probes: of all four clips
 } room_renderer;
 
+// Allocates the scenes and images of one item.
 static plumb_status init_renderer(room_renderer *renderer, int64_t image, bool probe)
 {
     *renderer = (room_renderer){.image = image, .frame_size = image * image};

@@ -10,6 +10,7 @@ double room_scene_uniform(rng *random, double low, double high)
     return low + (high - low) * rng_uniform(random);
 }
 
+// Random floor; the camera of the probes in all frames.
 void room_scene_init(room_scene *scene, rng *random)
 {
     memset(scene, 0, sizeof *scene);
@@ -29,6 +30,7 @@ double room_scene_color_distance(const double a[3], const double b[3])
     return largest;
 }
 
+// Samples until the colour differs by 0.25 from both colours of the floor.
 void room_scene_color(double color[3], const raytrace_floor *floor, rng *random)
 {
     do
@@ -37,6 +39,7 @@ void room_scene_color(double color[3], const raytrace_floor *floor, rng *random)
            room_scene_color_distance(color, floor->color[1]) < 0.25);
 }
 
+// Piecewise linear between up, down and up again.
 double room_scene_curtain(double *speed, const double down[4], double t)
 {
     const double high = 2.2, low = 0.03;
