@@ -5,33 +5,33 @@
 
 #include "cli/common/command.h"
 
-typedef struct settings {
+typedef struct audit_command {
     const char *split, *require;
     plumb_audit_options opt;
     bool json;
-} settings;
+} audit_command;
 
 // clang-format off
-#define AT(member) .offset = offsetof(settings, member)
+#define AT(member) .offset = offsetof(audit_command, member)
 static const cli_option rows[] = {
-    {.name = "judged", .kind = OPTION_INTEGER, AT(opt.judged), .value = "N",
-     .help = "at most so many tuples for the classifiers, evenly from all"},
-    {.name = "bootstrap", .kind = OPTION_INTEGER, AT(opt.bootstrap), .value = "N",
-     .help = "draws for the intervals"},
-    {.name = "seed", .kind = OPTION_SEED, AT(opt.seed), .value = "S",
-     .help = "of the halves that the classifiers learn from, and of the draws"},
-    {.name = "split", .kind = OPTION_TEXT, AT(split), .value = "train|test",
+    {.name = "judged", .kind = OPTION_INT64, AT(opt.judged), .value = "N",
+     .help = "at most this many tuples for the classifiers, evenly spaced"},
+    {.name = "bootstrap", .kind = OPTION_INT64, AT(opt.bootstrap), .value = "N",
+     .help = "bootstrap draws for the intervals"},
+    {.name = "seed", .kind = OPTION_UINT64, AT(opt.seed), .value = "S",
+     .help = "seed of the halves that the classifiers are trained on, and of the bootstrap"},
+    {.name = "split", .kind = OPTION_STRING, AT(split), .value = "train|test",
      .help = "which part of a published folder"},
-    {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "clean",
-     .help = "exit 3 if the splice does not hold in every tuple, or a classifier finds a leak"},
-    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {.name = "require", .kind = OPTION_STRING, AT(require), .value = "clean",
+     .help = "exit 3 if the splice fails in a tuple, or a classifier finds a leak"},
+    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };
 // clang-format on
 
 static void defaults(void *given)
 {
-    ((settings *)given)->opt = plumb_audit_defaults();
+    ((audit_command *)given)->opt = plumb_audit_defaults();
 }
 
 static void print_bytes(const char *what, const plumb_audit_splice *b, int64_t tuples)
@@ -49,9 +49,9 @@ static void print_eye(const char *what, const plumb_audit_classifier *e)
 {
     char text[64];
     printf("  %-12s %6.2f %%  %-18s", what, 100.0 * e->accuracy,
-           cli_format_interval(text, sizeof text, e->accuracy_ci));
+           table_interval(text, sizeof text, e->accuracy_ci));
     printf("  tuples %6.2f %%  %-18s  %s\n", 100.0 * e->tuple_accuracy,
-           cli_format_interval(text, sizeof text, e->tuple_ci), e->leak ? "LEAK" : "chance");
+           table_interval(text, sizeof text, e->tuple_ci), e->leak ? "LEAK" : "chance");
 }
 
 static void print_table(const char *file, const plumb_audit *a)
@@ -75,55 +75,57 @@ static void print_table(const char *file, const plumb_audit *a)
                     "nothing shows that they cannot");
 }
 
-static int report(const settings *s, const char *file, const plumb_audit *a)
+static int report(const audit_command *cmd, const char *file, const plumb_audit *a)
 {
     int code = EXIT_DONE;
-    if (s->json) {
-        plumb_record *record = plumb_audit_record(a, &s->opt);
-        if (!record) return cli_error(&cmd_audit, EXIT_FAILED, "no memory");
+    if (cmd->json) {
+        plumb_record *record = plumb_audit_record(a, &cmd->opt);
+        if (!record) return cli_error(&cmd_audit, EXIT_FAILED, "out of memory");
         code = cli_print_record(&cmd_audit, record);
         plumb_record_free(record);
     } else {
         print_table(file, a);
     }
     const requirement bars[] = {{"clean", a->clean ? 1.0 : 0.0, 1.0, false}};
-    return code == EXIT_DONE ? require_check(&cmd_audit, s->require, bars, 1) : code;
+    return code == EXIT_DONE ? require_check(&cmd_audit, cmd->require, bars, 1) : code;
 }
 
 static int run(void *given, int files, char **file)
 {
-    const settings *s = given;
+    const audit_command *cmd = given;
     const cli_command *c = &cmd_audit;
     if (files != 1)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb audit --help", files);
     const requirement bars[] = {{"clean", 0.0, 1.0, false}};
-    const int bad = require_parse(c, s->require, bars, 1);
+    const int bad = require_parse(c, cmd->require, bars, 1);
     if (bad != EXIT_DONE) return bad;
     plumb_dataset *probes = NULL;
     plumb_audit result;
     signals_begin();
     progress_begin("audit");
-    plumb_status st = plumb_dataset_open(&probes, file[0], s->split);
-    if (!st) st = plumb_audit_measure(&result, probes, &s->opt);
+    plumb_status st = plumb_dataset_open(&probes, file[0], cmd->split);
+    if (!st) st = plumb_audit_measure(&result, probes, &cmd->opt);
     progress_end();
     plumb_dataset_close(probes);
     if (st && probes)
         return signals_end(cli_error(c, EXIT_FAILED, "%s: %s", file[0], plumb_last_error()));
-    return signals_end(st ? cli_last_error(c) : report(s, file[0], &result));
+    return signals_end(st ? cli_last_error(c) : report(cmd, file[0], &result));
 }
 
 const cli_command cmd_audit = {
     .name = "audit",
     .summary = "can probes be told apart without physics?",
     .usage = "FILE [options]",
-    .text = "Looks at tuples of two possible and two impossible clips, frames (tuples, 4, steps,\n"
-            "height, width, channels) in x.npz, x.h5, x.tfrecord or a published folder. Compares\n"
-            "bytes: at every time the possible pair of frames must be the impossible one, and so\n"
-            "must the pair of consecutive frame pairs. Then trains a classifier on single frames\n"
-            "and one on pairs, on half of the tuples each way: their accuracy must be one half.",
+    .text =
+        "Checks tuples of two possible and two impossible clips, frames (tuples, 4, steps, height, "
+        "width, channels) in x.npz, x.h5, x.tfrecord or a published folder. It compares bytes: at "
+        "every time the possible pair of frames must equal the impossible pair, and so must the "
+        "pairs of consecutive frames. Then it trains a classifier on single frames and one on "
+        "pairs "
+        "of frames, on half of the tuples each way: their accuracy must be one half.",
     .example = "plumb audit probes.npz --require clean",
     .options = rows,
-    .settings_size = sizeof(settings),
+    .options_size = sizeof(audit_command),
     .defaults = defaults,
     .run = run,
 };

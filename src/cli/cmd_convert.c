@@ -4,43 +4,43 @@
 
 #include "cli/common/command.h"
 
-typedef struct settings {
+typedef struct convert_command {
     const char *split;
     plumb_dataset_write_options data;
     bool json;
-} settings;
+} convert_command;
 
 // clang-format off
-#define AT(member) .offset = offsetof(settings, member)
+#define AT(member) .offset = offsetof(convert_command, member)
 static const cli_option rows[] = {
-    {.name = "split", .kind = OPTION_TEXT, AT(split), .value = "train|test",
-     .help = "which part of a published folder; without it train, or what there is"},
-    {.name = "compress", .kind = OPTION_FLAG, AT(data.compress),
+    {.name = "split", .kind = OPTION_STRING, AT(split), .value = "train|test",
+     .help = "which part of a published folder; by default train, or what exists"},
+    {.name = "compress", .kind = OPTION_BOOL, AT(data.compress),
      .help = "deflate the arrays (.npz, .h5), GZIP the file (.tfrecord)"},
-    {.name = "published", .kind = OPTION_FLAG, AT(data.published),
-     .help = "in a .tfrecord only what the published files have"},
-    {.name = "narrow", .kind = OPTION_FLAG, AT(data.narrow),
-     .help = "in a .tfrecord real numbers as float32"},
-    {.name = "force", .letter = 'f', .kind = OPTION_FLAG, AT(data.replace),
-     .help = "overwrite a file that is there"},
-    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {.name = "published", .kind = OPTION_BOOL, AT(data.published),
+     .help = "write to a .tfrecord only what the published files have"},
+    {.name = "narrow", .kind = OPTION_BOOL, AT(data.narrow),
+     .help = "write real numbers to a .tfrecord as float32"},
+    {.name = "force", .letter = 'f', .kind = OPTION_BOOL, AT(data.replace),
+     .help = "overwrite an existing file"},
+    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };
 // clang-format on
 
 static void defaults(void *given)
 {
-    ((settings *)given)->data = plumb_dataset_write_defaults();
+    ((convert_command *)given)->data = plumb_dataset_write_defaults();
 }
 
-static int report(const settings *s, const char *in, const char *out, int64_t records)
+static int report(const convert_command *cmd, const char *in, const char *out, int64_t records)
 {
-    if (!s->json) {
+    if (!cmd->json) {
         printf("%s: %lld record%s from %s\n", out, (long long)records, records == 1 ? "" : "s", in);
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_convert, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_convert, EXIT_FAILED, "out of memory");
     plumb_record_set_string(record, "in", in);
     plumb_record_set_string(record, "out", out);
     plumb_record_set_int(record, "records", records);
@@ -50,40 +50,37 @@ static int report(const settings *s, const char *in, const char *out, int64_t re
     return code;
 }
 
-static void say(void *context, const char *line)
-{
-    (void)context;
-    cli_error(&cmd_convert, EXIT_DONE, "%s", line);
-}
-
 static int run(void *given, int files, char **file)
 {
-    const settings *s = given;
+    const convert_command *cmd = given;
     const cli_command *c = &cmd_convert;
     if (files != 2)
         return cli_error(c, EXIT_USAGE, "takes IN and OUT, not %d file%s; see plumb convert --help",
                          files, files == 1 ? "" : "s");
     int64_t records = 0;
-    plumb_set_log(say, NULL);
+    cli_show_log(&cmd_convert);
     signals_begin();
     progress_begin("convert");
-    const plumb_status st = plumb_dataset_convert(&records, file[1], file[0], s->split, &s->data);
+    const plumb_status st =
+        plumb_dataset_convert(&records, file[1], file[0], cmd->split, &cmd->data);
     progress_end();
-    return signals_end(st ? cli_last_error(c) : report(s, file[0], file[1], records));
+    return signals_end(st ? cli_last_error(c) : report(cmd, file[0], file[1], records));
 }
 
 const cli_command cmd_convert = {
     .name = "convert",
-    .summary = "a dataset into another kind of file",
+    .summary = "convert a dataset to another file format",
     .usage = "IN OUT [options]",
-    .text = "Reads x.h5, x.npz, x.tfrecord (plain or GZIP, with features.txt beside it), a\n"
-            "published folder, or shards of Physical Concepts, one or a folder; writes x.h5, x.npz "
-            "or x.tfrecord. Arrays get plumb's names: x,\n"
-            "dx_dt and image of the published records are state, derivative and frames. No number\n"
-            "changes. A record that is damaged is named, and nothing is written.",
+    .text =
+        "Reads x.h5, x.npz, x.tfrecord (plain or GZIP, with features.txt next to it), a published "
+        "folder, or shards of Physical Concepts, one or a folder. Writes x.h5, x.npz or "
+        "x.tfrecord. "
+        "Arrays get plumb's names: x, dx_dt and image of the published records are state, "
+        "derivative and frames. No number changes. A damaged record is reported, and nothing is "
+        "written.",
     .example = "plumb convert toy_physics/pendulum/ pendulum-test.h5 --split test",
     .options = rows,
-    .settings_size = sizeof(settings),
+    .options_size = sizeof(convert_command),
     .defaults = defaults,
     .run = run,
 };

@@ -10,21 +10,22 @@
 
 #include "cli/common/command.h"
 
-typedef struct settings {
+typedef struct demo_command {
     const char *out, *page;
     bool json;
-} settings;
+} demo_command;
 
 static const char usual_page[] = "plumb-demo.html";
 
 // clang-format off
 static const cli_option rows[] = {
-    {.name = "out", .kind = OPTION_TEXT, .offset = offsetof(settings, out), .value = "F.json",
+    {.name = "out", .kind = OPTION_STRING, .offset = offsetof(demo_command, out), .value = "F.json",
      .help = "also write the numbers to a file"},
-    {.name = "report", .kind = OPTION_TEXT, .offset = offsetof(settings, page), .value = "F.html",
-     .help = "where the page with the figures goes; by default plumb-demo.html here, none with --json"},
-    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(settings, json),
-     .help = "the numbers as one line of JSON, nothing else"},
+    {.name = "report", .kind = OPTION_STRING, .offset = offsetof(demo_command, page),
+     .value = "F.html",
+     .help = "the page with the figures; by default plumb-demo.html, with --json none"},
+    {.name = "json", .kind = OPTION_BOOL, .offset = offsetof(demo_command, json),
+     .help = "print the numbers as one line of JSON"},
     {0},
 };
 // clang-format on
@@ -92,8 +93,8 @@ static plumb_status measure_sample(plumb_phase_space *out, const char *path)
 static void cell(const char *name, double value, plumb_interval interval, const char *wanted)
 {
     char text[64];
-    printf("    %-9s %-9.4g %-28s %s\n", name, value,
-           cli_format_interval(text, sizeof text, interval), wanted);
+    printf("    %-9s %-9.4g %-28s %s\n", name, value, table_interval(text, sizeof text, interval),
+           wanted);
 }
 
 // Words of `text` in lines of at most 92 columns, each after `indent` spaces.
@@ -225,7 +226,7 @@ static plumb_status write_page(const char *page)
 }
 
 // The page, and where it is. A folder that cannot be written to is no fault of the demo.
-static int finish(const settings *s)
+static int finish(const demo_command *s)
 {
     const char *page = s->page ? s->page : usual_page;
     if (s->json && !s->page) return EXIT_DONE;
@@ -239,10 +240,10 @@ static int finish(const settings *s)
 
 static int run(void *given, int files, char **file)
 {
-    const settings *s = given;
+    const demo_command *s = given;
     if (files) return cli_error(&cmd_demo, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
     plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_demo, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_demo, EXIT_FAILED, "out of memory");
 
     if (!s->json)
         puts("Three models of the same mass on a spring. The right verdicts are known: the latents "
@@ -266,14 +267,13 @@ static int run(void *given, int files, char **file)
 
 const cli_command cmd_demo = {
     .name = "demo",
-    .summary = "a good model, a bad one and a cheat, measured and judged",
+    .summary = "measure a good model, a bad one and a cheat",
     .usage = "[--out F.json] [--report F.html] [--json]",
-    .text =
-        "Measures three sample models that come with plumb and says in plain words which of them\n"
-        "learnt the physics and why. Fails if a verdict is not the known one, so it is also a\n"
-        "quick check of an installation. It ends with the name of a page that shows them all.",
+    .text = "Measures three sample models that come with plumb and says which of them learnt the "
+            "physics, and why. It fails if a verdict is not the known one, so it also checks an "
+            "installation. It writes a page that shows all of them.",
     .example = "plumb demo",
     .options = rows,
-    .settings_size = sizeof(settings),
+    .options_size = sizeof(demo_command),
     .run = run,
 };

@@ -4,15 +4,15 @@
 
 #include "cli/common/command.h"
 
-typedef struct settings {
+typedef struct doctor_command {
     bool json;
-} settings;
+} doctor_command;
 
 static const cli_option rows[] = {
     {.name = "json",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(settings, json),
-     .help = "one line of JSON"},
+     .kind = OPTION_BOOL,
+     .offset = offsetof(doctor_command, json),
+     .help = "print one line of JSON"},
     {0},
 };
 
@@ -63,9 +63,9 @@ static int print_problems(const plumb_system_info *info)
 
 static int run(void *given, int files, char **file)
 {
-    const settings *s = given;
+    const doctor_command *cmd = given;
     if (files) return cli_error(&cmd_doctor, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
-    if (!s->json) {
+    if (!cmd->json) {
         plumb_system_info info;
         plumb_system_get_info(&info);
         print_info(&info);
@@ -73,7 +73,7 @@ static int run(void *given, int files, char **file)
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_doctor, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_doctor, EXIT_FAILED, "out of memory");
     plumb_system_record(record);
     const int code = cli_print_record(&cmd_doctor, record);
     plumb_record_free(record);
@@ -89,6 +89,6 @@ const cli_command cmd_doctor = {
             "of this build, and says what to do where something is off.",
     .example = "plumb doctor",
     .options = rows,
-    .settings_size = sizeof(settings),
+    .options_size = sizeof(doctor_command),
     .run = run,
 };

@@ -53,8 +53,7 @@ static void print_accuracy(const char *name, const plumb_surprise_metrics *all,
     printf("  %-13s", name);
     for (int64_t i = 0; i < count; i++) printf(" %*.1f", WIDTH, 100.0 * concepts[i].accuracy);
     plumb_interval ci = {100.0 * all->accuracy_ci.low, 100.0 * all->accuracy_ci.high};
-    printf(" %*.2f  %s\n", WIDTH, 100.0 * all->accuracy,
-           cli_format_interval(text, sizeof text, ci));
+    printf(" %*.2f  %s\n", WIDTH, 100.0 * all->accuracy, table_interval(text, sizeof text, ci));
 }
 
 static void print_relative(const char *name, const plumb_surprise_metrics *all,

@@ -6,70 +6,57 @@
 
 #include "cli/common/command.h"
 
-typedef struct settings {
+typedef struct forecast_command {
     const char *truth, *prediction, *backward, *state;
     const char *items, *require;
-    int frames, backward_count, average;
     plumb_forecast_options opt;
     bool json;
-} settings;
-
-static const char *const protocols[] = {
-    "plain", "overlap-by-one", "no-overlap", "include-inference", "autoregressive", NULL};
-static const char *const counts[] = {"inferred", "published", NULL};
-static const char *const averages[] = {"median", "mean", NULL};
+} forecast_command;
 
 // clang-format off
-#define AT(member) .offset = offsetof(settings, member)
+#define AT(member) .offset = offsetof(forecast_command, member)
 static const cli_option rows[] = {
-    {.name = "truth", .kind = OPTION_TEXT, AT(truth), .value = "F",
+    {.name = "truth", .group = "input", .kind = OPTION_STRING, AT(truth), .value = "F",
      .help = "true frames (trajectories, steps, height, width, channels)"},
-    {.name = "prediction", .kind = OPTION_TEXT, AT(prediction), .value = "F",
-     .help = "predicted frames, in increasing time"},
-    {.name = "backward", .kind = OPTION_TEXT, AT(backward), .value = "F",
-     .help = "frames predicted back from the last ones, in increasing time"},
-    {.name = "state", .kind = OPTION_TEXT, AT(state), .value = "F",
-     .help = "true states (trajectories, steps, numbers), one a frame: VPT in Lyapunov times too"},
-    {.name = "split", .kind = OPTION_INTEGER, AT(opt.split),
-     .help = "plain frames: the first N are reconstruction, all after them extrapolation"},
-    {.name = "threshold", .kind = OPTION_REAL, AT(opt.threshold), .value = "X",
-     .help = "a prediction is valid until a frame's relative error exceeds X"},
-    {.name = "extrapolate", .kind = OPTION_INTEGER, AT(opt.extrapolate),
-     .help = "frames of extrapolation in the Ext MSE, the nearest; 0 all"},
-    {.name = "frames", .kind = OPTION_CHOICE, AT(frames), .choices = protocols,
-     .help = "which frames the model saw and which it was trained to predict"},
-    {.name = "inference", .kind = OPTION_INTEGER, AT(opt.inference),
-     .help = "frames the state is inferred from (not for plain)"},
-    {.name = "target", .kind = OPTION_INTEGER, AT(opt.target),
-     .help = "frames the model was trained to predict (not for plain)"},
-    {.name = "backward-count", .kind = OPTION_CHOICE, AT(backward_count), .choices = counts,
-     .help = "from where backward VPT counts: the inferred state, or the far end as published"},
-    {.name = "average", .kind = OPTION_CHOICE, AT(average), .choices = averages,
-     .help = "VPT: median of batches, then mean, as published; or mean, as the paper says"},
-    {.name = "batch", .kind = OPTION_INTEGER, AT(opt.batch),
-     .help = "trajectories a median; 0 all"},
-    {.name = "resamples", .kind = OPTION_INTEGER, AT(opt.resamples),
-     .help = "bootstrap draws for the 95 % intervals; 0 none"},
-    {.name = "seed", .kind = OPTION_SEED, AT(opt.seed), .help = "of the bootstrap"},
-    {.name = "threads", .kind = OPTION_INT, AT(opt.threads),
-     .help = "0: all cores; changes no result"},
-    {.name = "items", .kind = OPTION_TEXT, AT(items), .value = "F.jsonl",
-     .help = "write one record a trajectory, with the error of every frame"},
-    {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "NAME[=BAR],...",
-     .help = "exit 3 if vpt, vpt_relative, vpt_forward or vpt_backward is below its bar, or "
+    {.name = "prediction", .kind = OPTION_STRING, AT(prediction), .value = "F",
+     .help = "predicted frames"},
+    {.name = "backward", .kind = OPTION_STRING, AT(backward), .value = "F",
+     .help = "frames predicted backward from the last ones"},
+    {.name = "state", .kind = OPTION_STRING, AT(state), .value = "F",
+     .help = "true states (trajectories, steps, dimension): VPT in Lyapunov times too"},
+    {.name = "frames", .table = "forecast_options", AT(opt), .member = "frames", .group = "frames"},
+    {.name = "split", .table = "forecast_options", AT(opt), .member = "split"},
+    {.name = "inference", .table = "forecast_options", AT(opt), .member = "inference"},
+    {.name = "target", .table = "forecast_options", AT(opt), .member = "target"},
+    {.name = "extrapolate", .table = "forecast_options", AT(opt), .member = "extrapolate"},
+    {.name = "threshold", .table = "forecast_options", AT(opt), .member = "threshold", .group = "measure"},
+    {.name = "backward-count", .table = "forecast_options", AT(opt), .member = "backward_count"},
+    {.name = "average", .table = "forecast_options", AT(opt), .member = "average"},
+    {.name = "batch", .table = "forecast_options", AT(opt), .member = "batch"},
+    {.name = "resamples", .table = "forecast_options", AT(opt), .member = "resamples"},
+    {.name = "seed", .table = "forecast_options", AT(opt), .member = "seed"},
+    {.name = "threads", .table = "forecast_options", AT(opt), .member = "threads"},
+    {.name = "items", .group = "output", .kind = OPTION_STRING, AT(items), .value = "F.jsonl",
+     .help = "write one record per trajectory, with the error of every frame"},
+    {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
+     .help = "exit 3 if vpt, vpt_relative, vpt_forward or vpt_backward is below its threshold, or "
              "rec_mse, ext_mse, rec_mse_relative or ext_mse_relative above it"},
-    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };
 // clang-format on
 
+// The word of --frames.
+static const char *protocol_name(const plumb_forecast_options *opt)
+{
+    plumb_option_info info;
+    return plumb_option_info_at(&info, "forecast_options", 0) ? info.words[opt->frames] : "";
+}
+
 static void defaults(void *given)
 {
-    settings *s = given;
-    s->opt = plumb_forecast_defaults();
-    s->frames = (int)s->opt.frames;
-    s->backward_count = (int)s->opt.backward_count;
-    s->average = (int)s->opt.average;
+    forecast_command *cmd = given;
+    cmd->opt = plumb_forecast_defaults();
 }
 
 // The arrays and the files they belong to.
@@ -84,14 +71,14 @@ static void input_close(input *in)
     for (int i = 0; i < 4; i++) plumb_file_close(in->files[i]);
 }
 
-static int read_apart(input *in, const settings *s)
+static int read_apart(input *in, const forecast_command *cmd)
 {
-    if (plumb_file_read_spec(&in->truth, &in->files[0], s->truth, "truth") ||
-        plumb_file_read_spec(&in->prediction, &in->files[1], s->prediction, "prediction"))
+    if (plumb_file_read_spec(&in->truth, &in->files[0], cmd->truth, "truth") ||
+        plumb_file_read_spec(&in->prediction, &in->files[1], cmd->prediction, "prediction"))
         return cli_last_error(&cmd_forecast);
-    in->has_backward = s->backward;
-    if (s->backward &&
-        plumb_file_read_spec(&in->backward, &in->files[2], s->backward, "prediction_backward"))
+    in->has_backward = cmd->backward;
+    if (cmd->backward &&
+        plumb_file_read_spec(&in->backward, &in->files[2], cmd->backward, "prediction_backward"))
         return cli_last_error(&cmd_forecast);
     return EXIT_DONE;
 }
@@ -122,25 +109,25 @@ static int read_together(input *in, const char *path)
     return EXIT_DONE;
 }
 
-static int input_read(input *in, const settings *s, int files, char **file)
+static int input_read(input *in, const forecast_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_forecast;
-    const bool apart = s->truth || s->prediction || s->backward;
+    const bool apart = cmd->truth || cmd->prediction || cmd->backward;
     if (files > 1)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb %s --help", files,
                          c->name);
     if (files && apart)
         return cli_error(c, EXIT_USAGE, "takes a file or --truth and --prediction, not both");
-    if (apart && (!s->truth || !s->prediction))
-        return cli_error(c, EXIT_USAGE, "--%s is missing", s->truth ? "prediction" : "truth");
+    if (apart && (!cmd->truth || !cmd->prediction))
+        return cli_error(c, EXIT_USAGE, "--%s is missing", cmd->truth ? "prediction" : "truth");
     if (!files && !apart)
         return cli_error(c, EXIT_USAGE,
                          "wants F.npz or --truth F --prediction F; see plumb %s "
                          "--help",
                          c->name);
-    const int code = apart ? read_apart(in, s) : read_together(in, file[0]);
-    if (code == EXIT_DONE && s->state &&
-        plumb_file_read_spec(&in->state, &in->files[3], s->state, "truth"))
+    const int code = apart ? read_apart(in, cmd) : read_together(in, file[0]);
+    if (code == EXIT_DONE && cmd->state &&
+        plumb_file_read_spec(&in->state, &in->files[3], cmd->state, "truth"))
         return cli_last_error(c);
     return code;
 }
@@ -148,13 +135,6 @@ static int input_read(input *in, const settings *s, int files, char **file)
 static void fill_item(plumb_record *record, const void *result, int64_t index)
 {
     plumb_forecast_item_record(record, result, index);
-}
-
-static void row(const char *name, double value, plumb_interval ci, const char *note)
-{
-    char text[64];
-    printf("  %-14s %-11.4g %-29s %s\n", name, value, cli_format_interval(text, sizeof text, ci),
-           note);
 }
 
 static void mse_rows(const char *name, const plumb_forecast_mse *mse)
@@ -166,8 +146,8 @@ static void mse_rows(const char *name, const plumb_forecast_mse *mse)
     }
     snprintf(note, sizeof note, "frames %lld to %lld", (long long)mse->first,
              (long long)(mse->first + mse->frames - 1));
-    row(name, mse->published, mse->published_ci, note);
-    row("  relative", mse->relative, mse->ci, "not divided by height x width x channels");
+    table_row(name, mse->published, mse->published_ci, note);
+    table_row("  relative", mse->relative, mse->ci, "not divided by height x width x channels");
 }
 
 static void print_direction(const char *name, const plumb_forecast_direction *d)
@@ -177,7 +157,7 @@ static void print_direction(const char *name, const plumb_forecast_direction *d)
     mse_rows("MSE Rec", &d->rec);
     mse_rows("MSE Ext", &d->ext);
     snprintf(note, sizeof note, "of %lld frames", (long long)d->length);
-    row("VPT", d->vpt, d->vpt_ci, note);
+    table_row("VPT", d->vpt, d->vpt_ci, note);
     if (d->vpt_published != d->vpt)
         printf("  %-14s %-11.4g counted from the far end, as the published code does\n",
                "  published", d->vpt_published);
@@ -187,25 +167,26 @@ static void print_lyapunov(const plumb_forecast *r)
 {
     const plumb_lyapunov *l = &r->lyapunov;
     puts("\nchaos");
-    row("Lyapunov", l->exponent, l->ci, "a frame, of the true states");
-    row("VPT", r->vpt * l->exponent,
-        (plumb_interval){r->vpt_ci.low * l->exponent, r->vpt_ci.high * l->exponent},
-        "in Lyapunov times");
+    table_row("Lyapunov", l->exponent, l->ci, "a frame, of the true states");
+    table_row("VPT", r->vpt * l->exponent,
+              (plumb_interval){r->vpt_ci.low * l->exponent, r->vpt_ci.high * l->exponent},
+              "in Lyapunov times");
 }
 
-static void print_table(const plumb_forecast *r, const settings *s)
+static void print_table(const plumb_forecast *r, const forecast_command *cmd)
 {
     printf("%lld trajectories of %lld frames, %lld x %lld x %lld, frames %s, threshold %g\n",
            (long long)r->trajectories, (long long)r->steps, (long long)r->height,
-           (long long)r->width, (long long)r->channels, protocols[s->frames], s->opt.threshold);
+           (long long)r->width, (long long)r->channels, protocol_name(&cmd->opt),
+           cmd->opt.threshold);
     print_direction("forward", &r->forward);
     if (!r->backward.measured) return;
     print_direction("backward", &r->backward);
     puts("\nboth");
-    row("VPT", r->vpt, r->vpt_ci, "mean of the two");
+    table_row("VPT", r->vpt, r->vpt_ci, "mean of the two");
 }
 
-static int check_bars(const settings *s, const plumb_forecast *r, require_use *use)
+static int check_bars(const forecast_command *cmd, const plumb_forecast *r, require_use *use)
 {
     const plumb_forecast_direction *f = &r->forward, *b = &r->backward;
     const double whole = b->measured ? 0.5 * (double)(f->length + b->length) : (double)f->length;
@@ -216,60 +197,52 @@ static int check_bars(const settings *s, const plumb_forecast *r, require_use *u
         {"vpt_relative", r->vpt_relative, 1.0, false},
         {"vpt_forward", f->vpt, (double)f->length, false},
         {"vpt_backward", b->measured ? b->vpt : (double)NAN, (double)b->length, false},
-        {"rec_mse", f->rec.published, s->opt.threshold / pixels, true},
-        {"ext_mse", f->ext.published, s->opt.threshold / pixels, true},
-        {"rec_mse_relative", f->rec.relative, s->opt.threshold, true},
-        {"ext_mse_relative", f->ext.relative, s->opt.threshold, true},
+        {"rec_mse", f->rec.published, cmd->opt.threshold / pixels, true},
+        {"ext_mse", f->ext.published, cmd->opt.threshold / pixels, true},
+        {"rec_mse_relative", f->rec.relative, cmd->opt.threshold, true},
+        {"ext_mse_relative", f->ext.relative, cmd->opt.threshold, true},
     };
-    return use(&cmd_forecast, s->require, bars, sizeof bars / sizeof *bars);
+    return use(&cmd_forecast, cmd->require, bars, sizeof bars / sizeof *bars);
 }
 
-static int report(const settings *s, const plumb_forecast *r)
+static int report(const forecast_command *cmd, const plumb_forecast *r)
 {
     int code = EXIT_DONE;
-    if (s->items) code = cli_write_items(&cmd_forecast, s->items, r->trajectories, fill_item, r);
-    if (code == EXIT_DONE && s->json) {
+    if (cmd->items)
+        code = cli_write_items(&cmd_forecast, cmd->items, r->trajectories, fill_item, r);
+    if (code == EXIT_DONE && cmd->json) {
         plumb_record *record = plumb_record_create();
-        if (!record) return cli_error(&cmd_forecast, EXIT_FAILED, "no memory");
-        plumb_forecast_record(record, r, &s->opt);
+        if (!record) return cli_error(&cmd_forecast, EXIT_FAILED, "out of memory");
+        plumb_forecast_record(record, r, &cmd->opt);
         code = cli_print_record(&cmd_forecast, record);
         plumb_record_free(record);
     } else if (code == EXIT_DONE) {
-        print_table(r, s);
-        if (s->state) print_lyapunov(r);
+        print_table(r, cmd);
+        if (cmd->state) print_lyapunov(r);
     }
-    return code == EXIT_DONE ? check_bars(s, r, require_check) : code;
-}
-
-static void say(void *context, const char *line)
-{
-    (void)context;
-    cli_error(&cmd_forecast, EXIT_DONE, "%s", line);
+    return code == EXIT_DONE ? check_bars(cmd, r, require_check) : code;
 }
 
 static int run(void *given, int files, char **file)
 {
-    settings *s = given;
-    s->opt.frames = (plumb_forecast_frames)s->frames;
-    s->opt.backward_count = (plumb_forecast_count)s->backward_count;
-    s->opt.average = (plumb_forecast_average)s->average;
+    forecast_command *cmd = given;
     const plumb_forecast_options usual = plumb_forecast_defaults();
-    if (s->opt.frames != PLUMB_FORECAST_FRAMES_PLAIN && s->opt.split != usual.split)
+    if (cmd->opt.frames != PLUMB_FORECAST_FRAMES_PLAIN && cmd->opt.split != usual.split)
         return cli_error(&cmd_forecast, EXIT_USAGE,
                          "--split is for --frames plain; %s is set by --inference and --target",
-                         protocols[s->frames]);
+                         protocol_name(&cmd->opt));
 
-    int code = check_bars(s, &(plumb_forecast){0}, require_parse);
+    int code = check_bars(cmd, &(plumb_forecast){0}, require_parse);
     if (code != EXIT_DONE) return code;
     input in = {0};
-    code = input_read(&in, s, files, file);
+    code = input_read(&in, cmd, files, file);
     if (code == EXIT_DONE) {
         plumb_forecast result;
-        plumb_set_log(say, NULL);
+        cli_show_log(&cmd_forecast);
         progress_begin("forecast");
         const plumb_status st =
             plumb_forecast_measure(&result, &in.prediction, in.has_backward ? &in.backward : NULL,
-                                   &in.truth, s->state ? &in.state : NULL, &s->opt);
+                                   &in.truth, cmd->state ? &in.state : NULL, &cmd->opt);
         progress_end();
         if (st) {
             // Of several files the message says by itself which array it is about.
@@ -279,7 +252,7 @@ static int run(void *given, int files, char **file)
         } else {
             code = result.lyapunov.why
                        ? cli_error(&cmd_forecast, EXIT_FAILED, "%s", result.lyapunov.why)
-                       : report(s, &result);
+                       : report(cmd, &result);
             plumb_forecast_clear(&result);
         }
     }
@@ -289,22 +262,19 @@ static int run(void *given, int files, char **file)
 
 const cli_command cmd_forecast = {
     .name = "forecast",
-    .summary = "MSE of reconstruction and extrapolation, and valid prediction time",
+    .summary = "how close are predicted frames, and for how long? MSE, VPT",
     .usage = "F.npz | --truth F --prediction F [--backward F] [options]",
     .text =
-        "Compares predicted frames with true ones. F.npz has arrays \"truth\" (or \"frames\") and\n"
+        "Compares predicted frames with true ones. F.npz has arrays \"truth\" (or \"frames\") and "
         "\"prediction\", and may have \"prediction_backward\" (or \"backward\"). The error of a "
-        "frame\n"
-        "is |x - y|^2 / |x|^2. MSE Rec is its mean over the frames a model was trained to "
-        "predict,\n"
-        "MSE Ext over those after them, both divided by height x width x channels as published;\n"
-        "VPT is the number of extrapolated frames before the first whose error exceeds the\n"
-        "threshold. With --state it is given in Lyapunov times as well: how far a model sees "
-        "compared\n"
-        "with how far anybody could.",
+        "frame is |x - y|^2 / |x|^2. MSE Rec is its mean over the frames that the model was "
+        "trained "
+        "to predict, MSE Ext over those after them, both divided by height x width x channels as "
+        "published. VPT, the valid prediction time, is the number of extrapolated frames before "
+        "the first whose error exceeds the threshold.",
     .example = "plumb forecast frames.npz --split 60 --require vpt=40 --json",
     .options = rows,
-    .settings_size = sizeof(settings),
+    .options_size = sizeof(forecast_command),
     .defaults = defaults,
     .run = run,
 };

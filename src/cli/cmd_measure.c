@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plumb measure: R2, Sym and SyMetric of a model's latents as published, and plumb's own kappa.
+// plumb measure: kappa, R2, Sym and SyMetric of the latents of a model.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,158 +9,110 @@
 
 enum { MOST_ANGLES = 256 };
 
-typedef struct settings {
+typedef struct measure_command {
     const char *latent, *truth, *canonical, *variance, *points_at;
     const char *items, *require;
-    int method, mode, mask, r2, scale, nonfinite;
+    int method;
     const char *angles, *momenta;
     bool lagrangian;
-    int estimator;
-    plumb_symetric_options opt;
-    plumb_kappa_options own;
+    plumb_symetric_options symetric;
+    plumb_kappa_options kappa;
     bool angle[MOST_ANGLES];
     bool published;
     bool json;
-} settings;
+} measure_command;
 
 static const char *const methods[] = {"pr", "mlp", "both", NULL};
 enum { METHOD_PR, METHOD_MLP, METHOD_BOTH };
-static const char *const modes[] = {"converged", "reference", NULL};
-static const char *const masks[] = {"variance", "kl", "none", NULL};
-static const char *const r2s[] = {"residual", "explained", NULL};
-static const char *const scales[] = {"mean-max", "minimise", NULL};
-static const char *const estimators[] = {"network", "gaussian", "polynomial", NULL};
-static const char *const rules[] = {"by-mode", "refuse", "drop", "mean", NULL};
 
 // clang-format off
-#define AT(member) .offset = offsetof(settings, member)
+#define AT(member) .offset = offsetof(measure_command, member)
 static const cli_option rows[] = {
-    {.name = "latent", .kind = OPTION_TEXT, AT(latent), .value = "F",
-     .help = "the model's latents (trajectories, steps, 2m), q first then p"},
-    {.name = "truth", .kind = OPTION_TEXT, AT(truth), .value = "F",
+    {.name = "latent", .group = "input", .kind = OPTION_STRING, AT(latent), .value = "F",
+     .help = "the latents of the model (trajectories, steps, 2m), q first then p"},
+    {.name = "truth", .kind = OPTION_STRING, AT(truth), .value = "F",
      .help = "the true states (trajectories, steps, 2n), q first then p"},
-    {.name = "canonical", .kind = OPTION_TEXT, AT(canonical), .value = "F",
-     .help = "the true state in its fewest canonical coordinates, for kappa, where truth has more; "
-             "an array \"canonical\" beside truth is taken by itself"},
-    {.name = "variance", .kind = OPTION_TEXT, AT(variance), .value = "F",
-     .help = "posterior variance (trajectories, 2m) or (trajectories, steps, 2m)"},
-    {.name = "method", .kind = OPTION_CHOICE, AT(method), .choices = methods,
-     .help = "the map from latents to truth: polynomial regression, a small network, or one after "
-             "the other"},
-    {.name = "mode", .kind = OPTION_CHOICE, AT(mode), .choices = modes,
-     .help = "solve each Lasso problem, or repeat the published iterates and their stops"},
-    {.name = "batch", .kind = OPTION_INTEGER, AT(opt.batch),
-     .help = "trajectories a fit; 0 all in one; -1 by mode: all converged, 5 reference"},
-    {.name = "batches", .kind = OPTION_INTEGER, AT(opt.max_batches),
-     .help = "measure only the first N batches; 0 all"},
-    {.name = "max-order", .kind = OPTION_INT, AT(opt.max_order),
-     .help = "highest polynomial order tried"},
-    {.name = "max-features", .kind = OPTION_INTEGER, AT(opt.max_features),
-     .help = "converged mode tries no order with more features than N; 0: all"},
-    {.name = "order-one-above", .kind = OPTION_INTEGER, AT(opt.order_one_above),
-     .help = "with more latents than N only order 1 is tried"},
-    {.name = "r2-bar", .kind = OPTION_REAL, AT(opt.r2_bar), .value = "X",
-     .help = "R2 must be above it; the search for an order stops there too"},
-    {.name = "sym-bar", .kind = OPTION_REAL, AT(opt.sym_bar), .value = "X",
-     .help = "Sym must be below it"},
-    {.name = "sym-cap", .kind = OPTION_REAL, AT(opt.sym_cap), .value = "X",
-     .help = "a larger Sym counts as this"},
-    {.name = "degenerate-bar", .kind = OPTION_REAL, AT(opt.degenerate_bar), .value = "X",
-     .help = "rho below it: the map sees no area in the latent space"},
-    {.name = "points", .kind = OPTION_INTEGER, AT(opt.points),
-     .help = "steps of a trajectory where the Jacobian is taken, drawn by --seed; 0 all"},
-    {.name = "points-at", .kind = OPTION_TEXT, AT(points_at), .value = "F",
-     .help = "those steps themselves, whole numbers (trajectories, points)"},
-    {.name = "alphas", .kind = OPTION_INTEGER, AT(opt.alphas),
-     .help = "how many Lasso penalties, log-spaced"},
-    {.name = "alpha-min", .kind = OPTION_REAL, AT(opt.alpha_min), .value = "X",
-     .help = "the smallest; the published function alone has 1e-8"},
-    {.name = "alpha-max", .kind = OPTION_REAL, AT(opt.alpha_max), .value = "X",
-     .help = "the largest; the published function alone has 1e-2"},
-    {.name = "weight-tolerance", .kind = OPTION_REAL, AT(opt.weight_tolerance), .value = "X",
-     .help = "smaller weights stay out of the Jacobian; the published function alone has 1e-5"},
-    {.name = "shift", .kind = OPTION_REAL, AT(opt.shift), .value = "X",
-     .help = "added to every entry of the Jacobian, as published"},
-    {.name = "max-sweeps", .kind = OPTION_INTEGER, AT(opt.max_sweeps),
-     .help = "reference mode: sweeps of a Lasso problem"},
-    {.name = "tolerance", .kind = OPTION_REAL, AT(opt.tolerance), .value = "X",
-     .help = "reference mode: relative duality gap that ends them"},
-    {.name = "gap", .kind = OPTION_REAL, AT(opt.gap), .value = "X",
-     .help = "converged mode: relative duality gap to reach"},
-    {.name = "few-points", .kind = OPTION_FLAG, AT(opt.network_few_points),
-     .help = "mlp: train on fewer points than it should have"},
-    {.name = "points-per-parameter", .kind = OPTION_INTEGER, AT(opt.network_points_per_parameter),
-     .help = "mlp: how many it should have to train on, for each number of the network"},
-    {.name = "heldout", .kind = OPTION_INTEGER, AT(opt.network_heldout),
-     .help = "mlp: trajectories it is not trained on but measured; a fifth at most"},
-    {.name = "width", .kind = OPTION_INTEGER, AT(opt.network_width),
-     .help = "mlp: tanh units of a layer; 0: 4, or 2n where that is more"},
-    {.name = "layers", .kind = OPTION_INT, AT(opt.network_layers),
-     .help = "mlp: layers, the linear one at the end included"},
-    {.name = "components", .kind = OPTION_INTEGER, AT(opt.network_components),
-     .help = "mlp: of more latents it sees so many principal components; 0: any number of latents"},
-    {.name = "starts", .kind = OPTION_INTEGER, AT(opt.network_starts),
-     .help = "mlp: networks trained; the one that fits best counts"},
-    {.name = "updates", .kind = OPTION_INTEGER, AT(opt.network_updates),
-     .help = "mlp: steps of Adam"},
-    {.name = "rows", .kind = OPTION_INTEGER, AT(opt.network_rows),
-     .help = "mlp: points an update"},
-    {.name = "rate", .kind = OPTION_REAL, AT(opt.network_rate), .value = "X",
-     .help = "mlp: learning rate; along a cosine to 1 % of it"},
-    {.name = "ridge", .kind = OPTION_REAL, AT(opt.network_ridge), .value = "X",
-     .help = "mlp: times the sum of squared weights, beside the mean squared error"},
-    {.name = "mask", .kind = OPTION_CHOICE, AT(mask), .choices = masks,
-     .help = "with --variance, a pair of latents counts if a mean variance is small (the code) "
-             "or a mean KL to the prior is large (the paper)"},
-    {.name = "variance-bar", .kind = OPTION_REAL, AT(opt.variance_bar), .value = "X",
-     .help = "for --mask variance"},
-    {.name = "kl-bar", .kind = OPTION_REAL, AT(opt.kl_bar), .value = "X",
-     .help = "for --mask kl"},
-    {.name = "r2", .kind = OPTION_CHOICE, AT(r2), .choices = r2s,
-     .help = "1 - SSres/SStot (the code) or SSexplained/SStot (the paper)"},
-    {.name = "scale", .kind = OPTION_CHOICE, AT(scale), .choices = scales,
-     .help = "c in Sym: 1/mean(max |A^ A^T|) (both), or what minimises Sym (the paper's words)"},
-    {.name = "nonfinite", .kind = OPTION_CHOICE, AT(nonfinite), .choices = rules,
-     .help = "NaN in the latents: refuse, drop the trajectory, or set to the mean as published"},
-    {.name = "drop-nonfinite", .kind = OPTION_SET, AT(nonfinite), .set_to = PLUMB_SYMETRIC_NONFINITE_DROP,
-     .help = "leave out whole trajectories that are not finite, and say how many"},
-    {.name = "published", .kind = OPTION_FLAG, AT(published),
-     .help = "only the published numbers: no kappa, which takes most of the time, and no floor"},
-    {.name = "kappa-bar", .kind = OPTION_REAL, AT(own.kappa_bar), .value = "X",
-     .help = "kappa must be above it for a model to be canonical"},
-    {.name = "estimator", .kind = OPTION_CHOICE, AT(estimator), .choices = estimators,
-     .help = "how kappa fits the map from truth to latents"},
-    {.name = "centres", .kind = OPTION_INTEGER, AT(own.centres),
-     .help = "of the kernels of that map"},
-    {.name = "angles", .kind = OPTION_TEXT, AT(angles), .value = "I,...|none",
-     .help = "which true positions, counted from 0, are angles; by default those that range over "
-             "more than a turn may be"},
-    {.name = "momenta", .kind = OPTION_TEXT, AT(momenta), .value = "F",
+    {.name = "canonical", .kind = OPTION_STRING, AT(canonical), .value = "F",
+     .help = "the true states in their fewest canonical coordinates, for kappa; an array "
+             "\"canonical\" next to truth is used by itself"},
+    {.name = "variance", .kind = OPTION_STRING, AT(variance), .value = "F",
+     .help = "posterior variance of the latents (trajectories, 2m) or (trajectories, steps, 2m)"},
+    {.name = "momenta", .kind = OPTION_STRING, AT(momenta), .value = "F",
      .help = "the latents are (q, velocity) of a Lagrangian model: its momenta dL/dv "
              "(trajectories, steps, m), for kappa"},
-    {.name = "lagrangian", .kind = OPTION_FLAG, AT(lagrangian),
-     .help = "the same, and the momenta are fitted to the motion of the latents"},
-    {.name = "symplectic", .kind = OPTION_FLAG, AT(own.symplectic),
-     .help = "symplectic_r2 too: fit a map that is symplectic by design; takes seconds"},
-    {.name = "resamples", .kind = OPTION_INTEGER, AT(opt.resamples),
-     .help = "bootstrap draws for the 95 % intervals; 0 none"},
-    {.name = "seed", .kind = OPTION_SEED, AT(opt.seed), .help = "of the points and the bootstrap"},
-    {.name = "threads", .kind = OPTION_INT, AT(opt.threads),
-     .help = "0: all cores; changes no result"},
-    {.name = "items", .kind = OPTION_TEXT, AT(items), .value = "F.jsonl",
-     .help = "write one record a trajectory"},
-    {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "NAME[=BAR],...",
-     .help = "exit 3 if canonical, kappa, symetric, r2 or r2_heldout is below its bar, or sym above it"},
-    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {.name = "lagrangian", .kind = OPTION_BOOL, AT(lagrangian),
+     .help = "the same, but the momenta are fitted to the motion of the latents"},
+    {.name = "angles", .kind = OPTION_STRING, AT(angles), .value = "I,...|none",
+     .help = "which true positions, counted from 0, are angles; by default those that range over "
+             "more than a turn may be"},
+    {.name = "nonfinite", .table = "symetric_options", AT(symetric), .member = "nonfinite"},
+    {.name = "drop-nonfinite", .sets = true, .kind = OPTION_ENUM, AT(symetric.nonfinite),
+     .set_to = PLUMB_SYMETRIC_NONFINITE_DROP,
+     .help = "leave out trajectories that are not finite, and say how many"},
+    {.name = "method", .group = "measures", .kind = OPTION_ENUM, AT(method), .words = methods,
+     .help = "the map from latents to truth: polynomial regression, a small network, or both"},
+    {.name = "published", .kind = OPTION_BOOL, AT(published),
+     .help = "only the published numbers: no kappa, which takes most of the time, and no Sym of "
+             "the truth"},
+    {.name = "resamples", .table = "symetric_options", AT(symetric), .member = "resamples"},
+    {.name = "seed", .table = "symetric_options", AT(symetric), .member = "seed"},
+    {.name = "threads", .table = "symetric_options", AT(symetric), .member = "threads"},
+    {.name = "kappa-bar", .table = "kappa_options", AT(kappa), .member = "kappa_bar", .group = "kappa"},
+    {.name = "estimator", .table = "kappa_options", AT(kappa), .member = "estimator"},
+    {.name = "centres", .table = "kappa_options", AT(kappa), .member = "centres"},
+    {.name = "symplectic", .table = "kappa_options", AT(kappa), .member = "symplectic"},
+    {.name = "mode", .table = "symetric_options", AT(symetric), .member = "mode", .group = "SyMetric"},
+    {.name = "batch", .table = "symetric_options", AT(symetric), .member = "batch"},
+    {.name = "batches", .table = "symetric_options", AT(symetric), .member = "max_batches"},
+    {.name = "max-order", .table = "symetric_options", AT(symetric), .member = "max_order"},
+    {.name = "max-features", .table = "symetric_options", AT(symetric), .member = "max_features"},
+    {.name = "order-one-above", .table = "symetric_options", AT(symetric), .member = "order_one_above"},
+    {.name = "r2-bar", .table = "symetric_options", AT(symetric), .member = "r2_bar"},
+    {.name = "sym-bar", .table = "symetric_options", AT(symetric), .member = "sym_bar"},
+    {.name = "sym-cap", .table = "symetric_options", AT(symetric), .member = "sym_cap"},
+    {.name = "degenerate-bar", .table = "symetric_options", AT(symetric), .member = "degenerate_bar"},
+    {.name = "points", .table = "symetric_options", AT(symetric), .member = "points"},
+    {.name = "points-at", .kind = OPTION_STRING, AT(points_at), .value = "F",
+     .help = "those steps themselves, whole numbers (trajectories, points)"},
+    {.name = "alphas", .table = "symetric_options", AT(symetric), .member = "alphas"},
+    {.name = "alpha-min", .table = "symetric_options", AT(symetric), .member = "alpha_min"},
+    {.name = "alpha-max", .table = "symetric_options", AT(symetric), .member = "alpha_max"},
+    {.name = "weight-tolerance", .table = "symetric_options", AT(symetric), .member = "weight_tolerance"},
+    {.name = "shift", .table = "symetric_options", AT(symetric), .member = "shift"},
+    {.name = "max-sweeps", .table = "symetric_options", AT(symetric), .member = "max_sweeps"},
+    {.name = "tolerance", .table = "symetric_options", AT(symetric), .member = "tolerance"},
+    {.name = "gap", .table = "symetric_options", AT(symetric), .member = "gap"},
+    {.name = "mask", .table = "symetric_options", AT(symetric), .member = "mask"},
+    {.name = "variance-bar", .table = "symetric_options", AT(symetric), .member = "variance_bar"},
+    {.name = "kl-bar", .table = "symetric_options", AT(symetric), .member = "kl_bar"},
+    {.name = "r2", .table = "symetric_options", AT(symetric), .member = "r2"},
+    {.name = "scale", .table = "symetric_options", AT(symetric), .member = "scale"},
+    {.name = "few-points", .table = "symetric_options", AT(symetric), .member = "network_few_points", .group = "network of --method mlp"},
+    {.name = "points-per-parameter", .table = "symetric_options", AT(symetric), .member = "network_points_per_parameter"},
+    {.name = "heldout", .table = "symetric_options", AT(symetric), .member = "network_heldout"},
+    {.name = "width", .table = "symetric_options", AT(symetric), .member = "network_width"},
+    {.name = "layers", .table = "symetric_options", AT(symetric), .member = "network_layers"},
+    {.name = "components", .table = "symetric_options", AT(symetric), .member = "network_components"},
+    {.name = "starts", .table = "symetric_options", AT(symetric), .member = "network_starts"},
+    {.name = "updates", .table = "symetric_options", AT(symetric), .member = "network_updates"},
+    {.name = "rows", .table = "symetric_options", AT(symetric), .member = "network_rows"},
+    {.name = "rate", .table = "symetric_options", AT(symetric), .member = "network_rate"},
+    {.name = "ridge", .table = "symetric_options", AT(symetric), .member = "network_ridge"},
+    {.name = "items", .group = "output", .kind = OPTION_STRING, AT(items), .value = "F.jsonl",
+     .help = "write one record per trajectory"},
+    {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
+     .help = "exit 3 if canonical, kappa, symetric, r2 or r2_heldout is below its threshold, or sym "
+             "above it"},
+    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };
 // clang-format on
 
 static void defaults(void *given)
 {
-    settings *s = given;
-    s->opt = plumb_symetric_defaults();
-    s->own = plumb_kappa_defaults();
+    measure_command *cmd = given;
+    cmd->symetric = plumb_symetric_defaults();
+    cmd->kappa = plumb_kappa_defaults();
 }
 
 // The arrays and the files they belong to.
@@ -192,43 +144,43 @@ static plumb_status read_together(input *in, const char *path)
     return st;
 }
 
-static plumb_status read_apart(input *in, const settings *s)
+static plumb_status read_apart(input *in, const measure_command *cmd)
 {
-    plumb_status st = plumb_file_read_spec(&in->latent, &in->files[0], s->latent, "latent");
-    if (!st) st = plumb_file_read_spec(&in->truth, &in->files[1], s->truth, "truth");
+    plumb_status st = plumb_file_read_spec(&in->latent, &in->files[0], cmd->latent, "latent");
+    if (!st) st = plumb_file_read_spec(&in->truth, &in->files[1], cmd->truth, "truth");
     return st;
 }
 
-static int input_read(input *in, settings *s, int files, char **file)
+static int input_read(input *in, measure_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_measure;
-    const bool apart = s->latent || s->truth;
+    const bool apart = cmd->latent || cmd->truth;
     if (files > 1)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb measure --help", files);
-    if (s->momenta && s->lagrangian)
+    if (cmd->momenta && cmd->lagrangian)
         return cli_error(c, EXIT_USAGE, "takes --momenta or --lagrangian, not both");
     if (files && apart)
         return cli_error(c, EXIT_USAGE, "takes a file or --latent and --truth, not both");
-    if (apart && (!s->latent || !s->truth))
-        return cli_error(c, EXIT_USAGE, "--%s is missing", s->latent ? "truth" : "latent");
+    if (apart && (!cmd->latent || !cmd->truth))
+        return cli_error(c, EXIT_USAGE, "--%s is missing", cmd->latent ? "truth" : "latent");
     if (!files && !apart)
         return cli_error(c, EXIT_USAGE,
                          "wants F.npz or --latent F --truth F; see plumb measure --help");
-    plumb_status st = apart ? read_apart(in, s) : read_together(in, file[0]);
-    if (!st && s->variance) {
+    plumb_status st = apart ? read_apart(in, cmd) : read_together(in, file[0]);
+    if (!st && cmd->variance) {
         in->has_variance = true;
-        st = plumb_file_read_spec(&in->variance, &in->files[2], s->variance, "variance");
+        st = plumb_file_read_spec(&in->variance, &in->files[2], cmd->variance, "variance");
     }
-    if (!st && s->canonical) {
+    if (!st && cmd->canonical) {
         in->has_canonical = true;
-        st = plumb_file_read_spec(&in->canonical, &in->files[5], s->canonical, "canonical");
+        st = plumb_file_read_spec(&in->canonical, &in->files[5], cmd->canonical, "canonical");
     }
-    if (!st && s->points_at) {
-        s->opt.eval_index = &in->points;
-        st = plumb_file_read_spec(&in->points, &in->files[3], s->points_at, "points");
+    if (!st && cmd->points_at) {
+        cmd->symetric.eval_index = &in->points;
+        st = plumb_file_read_spec(&in->points, &in->files[3], cmd->points_at, "points");
     }
-    if (!st && s->momenta) {
-        st = plumb_file_read_spec(&in->momenta, &in->files[4], s->momenta, "momenta");
+    if (!st && cmd->momenta) {
+        st = plumb_file_read_spec(&in->momenta, &in->files[4], cmd->momenta, "momenta");
     }
     return st ? cli_last_error(c) : EXIT_DONE;
 }
@@ -238,19 +190,12 @@ static void fill_item(plumb_record *record, const void *result, int64_t index)
     plumb_symetric_item_record(record, result, index);
 }
 
-static void row(const char *name, double value, plumb_interval ci, const char *note)
-{
-    char text[64];
-    printf("  %-14s %-11.4g %-29s %s\n", name, value, cli_format_interval(text, sizeof text, ci),
-           note);
-}
-
-static void print_network(const plumb_symetric *r, const settings *s)
+static void print_network(const plumb_symetric *r, const measure_command *cmd)
 {
     const plumb_symetric_training *t = &r->training;
     printf("  %-14s %d layers of %lld, %lld parameters, best of %lld\n", "network",
-           s->opt.network_layers, (long long)t->width, (long long)t->parameters,
-           (long long)s->opt.network_starts);
+           cmd->symetric.network_layers, (long long)t->width, (long long)t->parameters,
+           (long long)cmd->symetric.network_starts);
     if (t->components)
         printf("  %-14s %lld principal components of %lld latents\n", "which sees",
                (long long)t->components, (long long)r->latents);
@@ -266,7 +211,7 @@ static void print_order(const plumb_symetric *r)
     else printf("  %-14s up to %d\n", "order", r->order);
 }
 
-static void print_table(const plumb_symetric *r, double floor, const settings *s)
+static void print_table(const plumb_symetric *r, double floor, const measure_command *cmd)
 {
     char note[96];
     const bool mlp = r->method == PLUMB_SYMETRIC_METHOD_MLP;
@@ -275,19 +220,20 @@ static void print_table(const plumb_symetric *r, double floor, const settings *s
            (long long)r->latents, (long long)(2 * r->m));
     if (mlp) printf("by a network\n\n");
     else
-        printf("%s, %lld fit%s\n\n", modes[s->mode], (long long)r->batch_count,
-               r->batch_count == 1 ? "" : "s");
-    snprintf(note, sizeof note, "must be above %g", s->opt.r2_bar);
-    row("R2", r->r2, r->r2_ci, note);
+        printf("%s, %lld fit%s\n\n",
+               cmd->symetric.mode == PLUMB_SYMETRIC_MODE_REFERENCE ? "reference" : "converged",
+               (long long)r->batch_count, r->batch_count == 1 ? "" : "s");
+    snprintf(note, sizeof note, "must be above %g", cmd->symetric.r2_bar);
+    table_row("R2", r->r2, r->r2_ci, note);
     if (!mlp)
-        row("R2 held out", r->r2_heldout, r->r2_heldout_ci,
-            "fit on half, scored on the other half");
-    snprintf(note, sizeof note, "must be below %g", s->opt.sym_bar);
-    row("Sym", r->sym, r->sym_ci, note);
-    if (floor > 0.1 * s->opt.sym_bar)
+        table_row("R2 held out", r->r2_heldout, r->r2_heldout_ci,
+                  "fit on half, scored on the other half");
+    snprintf(note, sizeof note, "must be below %g", cmd->symetric.sym_bar);
+    table_row("Sym", r->sym, r->sym_ci, note);
+    if (floor > 0.1 * cmd->symetric.sym_bar)
         printf("  %-14s %-11.4g the true state itself has no less%s\n", "floor of Sym", floor,
-               floor < s->opt.sym_bar ? "" : ", so that no model can pass");
-    if (mlp) print_network(r, s);
+               floor < cmd->symetric.sym_bar ? "" : ", so that no model can pass");
+    if (mlp) print_network(r, cmd);
     else print_order(r);
     if (r->unconverged)
         printf("  %-14s %lld Lasso problems stopped before their bar%s\n", "unconverged",
@@ -300,7 +246,7 @@ static void print_table(const plumb_symetric *r, double floor, const settings *s
     else printf("\nSyMetric %.4g: %s\n", r->symetric, r->why);
 }
 
-static void print_kappa(const plumb_phase_space *result, const settings *s)
+static void print_kappa(const plumb_phase_space *result, const measure_command *cmd)
 {
     const plumb_kappa *r = &result->kappa;
     const plumb_interval none = {(double)NAN, (double)NAN};
@@ -310,14 +256,14 @@ static void print_kappa(const plumb_phase_space *result, const settings *s)
         return;
     }
     printf("\n");
-    snprintf(note, sizeof note, "must be above %g", s->own.kappa_bar);
-    row("kappa", r->kappa, r->kappa_ci, note);
-    snprintf(note, sizeof note, "must be above %g; latents to truth, held out", s->own.r2_bar);
-    row("R2 of state", r->r2_state, none, note);
-    row("R2 of latents", r->r2_latent, none, "truth to latents, held out");
-    if (s->own.symplectic)
-        row("symplectic R2", r->symplectic_r2, none,
-            "truth to latents by a map symplectic by design, held out");
+    snprintf(note, sizeof note, "must be above %g", cmd->kappa.kappa_bar);
+    table_row("kappa", r->kappa, r->kappa_ci, note);
+    snprintf(note, sizeof note, "must be above %g; latents to truth, held out", cmd->kappa.r2_bar);
+    table_row("R2 of state", r->r2_state, none, note);
+    table_row("R2 of latents", r->r2_latent, none, "truth to latents, held out");
+    if (cmd->kappa.symplectic)
+        table_row("symplectic R2", r->symplectic_r2, none,
+                  "truth to latents by a map symplectic by design, held out");
     if (result->canonical_dims)
         printf("  %-14s %lld canonical coordinates instead of the truth\n", "kappa uses",
                (long long)result->canonical_dims);
@@ -340,20 +286,21 @@ static double worst(const plumb_phase_space *r, size_t member, bool high)
 }
 
 #define WORST(member, high) worst(r, offsetof(plumb_symetric, member), high)
-static int check_requirements(const settings *s, const plumb_phase_space *r, require_use *use)
+static int check_requirements(const measure_command *cmd, const plumb_phase_space *r,
+                              require_use *use)
 {
     const double none = (double)NAN;
     const plumb_kappa *kappa = &r->kappa;
     const bool known = kappa->measured && kappa->canonical != PLUMB_VERDICT_NOT_DETERMINED;
     const requirement bars[] = {
-        {"kappa", kappa->measured ? kappa->kappa : none, s->own.kappa_bar, false},
+        {"kappa", kappa->measured ? kappa->kappa : none, cmd->kappa.kappa_bar, false},
         {"canonical", known ? (double)kappa->canonical : none, 1.0, false},
         {"symetric", WORST(symetric, false), 1.0, false},
-        {"r2", WORST(r2, false), s->opt.r2_bar, false},
-        {"r2_heldout", WORST(r2_heldout, false), s->opt.r2_bar, false},
-        {"sym", WORST(sym, true), s->opt.sym_bar, true},
+        {"r2", WORST(r2, false), cmd->symetric.r2_bar, false},
+        {"r2_heldout", WORST(r2_heldout, false), cmd->symetric.r2_bar, false},
+        {"sym", WORST(sym, true), cmd->symetric.sym_bar, true},
     };
-    return use(&cmd_measure, s->require, bars, sizeof bars / sizeof *bars);
+    return use(&cmd_measure, cmd->require, bars, sizeof bars / sizeof *bars);
 }
 
 static int print_json(const plumb_phase_space *r, const plumb_phase_space_options *opt)
@@ -366,132 +313,117 @@ static int print_json(const plumb_phase_space *r, const plumb_phase_space_option
     return code;
 }
 
-static void print_text(const settings *s, const plumb_phase_space *r)
+static void print_text(const measure_command *cmd, const plumb_phase_space *r)
 {
-    if (r->has_polynomial) print_table(&r->polynomial, r->sym_floor, s);
+    if (r->has_polynomial) print_table(&r->polynomial, r->sym_floor, cmd);
     if (r->has_polynomial && r->has_network) puts("");
-    if (r->has_network) print_table(&r->network, r->sym_floor, s);
-    print_kappa(r, s);
+    if (r->has_network) print_table(&r->network, r->sym_floor, cmd);
+    print_kappa(r, cmd);
     printf("\nVerdict: %s\n", plumb_verdict_name(r->verdict));
 }
 
-static int print_result(const settings *s, const plumb_phase_space *r,
+static int print_result(const measure_command *cmd, const plumb_phase_space *r,
                         const plumb_phase_space_options *opt)
 {
     int code = EXIT_DONE;
     const plumb_symetric *first = r->has_polynomial ? &r->polynomial : &r->network;
-    if (s->items)
-        code = cli_write_items(&cmd_measure, s->items, first->trajectories, fill_item, first);
-    if (code == EXIT_DONE && s->json) code = print_json(r, opt);
-    else if (code == EXIT_DONE) print_text(s, r);
-    return code == EXIT_DONE ? check_requirements(s, r, require_check) : code;
-}
-
-static void say(void *context, const char *line)
-{
-    (void)context;
-    cli_error(&cmd_measure, EXIT_DONE, "%s", line);
+    if (cmd->items)
+        code = cli_write_items(&cmd_measure, cmd->items, first->trajectories, fill_item, first);
+    if (code == EXIT_DONE && cmd->json) code = print_json(r, opt);
+    else if (code == EXIT_DONE) print_text(cmd, r);
+    return code == EXIT_DONE ? check_requirements(cmd, r, require_check) : code;
 }
 
 // "0,2" or "none" into the list of flags.
-static int parse_angles(settings *s)
+static int parse_angles(measure_command *cmd)
 {
-    if (!s->angles || !strcmp(s->angles, "none")) return EXIT_DONE;
-    for (const char *at = s->angles; *at;) {
+    if (!cmd->angles || !strcmp(cmd->angles, "none")) return EXIT_DONE;
+    for (const char *at = cmd->angles; *at;) {
         char *end;
         const long i = strtol(at, &end, 10);
         if (end == at || i < 0 || i >= MOST_ANGLES || (*end && *end != ','))
             return cli_error(&cmd_measure, EXIT_USAGE,
                              "--angles %s: wanted positions counted from 0, as in 0,2, or none",
-                             s->angles);
-        s->angle[i] = true;
+                             cmd->angles);
+        cmd->angle[i] = true;
         at = *end ? end + 1 : end;
     }
     return EXIT_DONE;
 }
 
-static void set_options(settings *s)
+// Options that SyMetric and kappa share.
+static void share_options(measure_command *cmd)
 {
-    s->opt.mode = (plumb_symetric_mode)s->mode;
-    s->opt.mask = (plumb_symetric_mask)s->mask;
-    s->opt.r2 = (plumb_symetric_r2)s->r2;
-    s->opt.scale = (plumb_symetric_scale)s->scale;
-    s->opt.nonfinite = (plumb_symetric_nonfinite)s->nonfinite;
-    s->own.resamples = s->opt.resamples;
-    s->own.seed = s->opt.seed;
-    s->own.estimator = (plumb_kappa_estimator)s->estimator;
-    s->own.drop_nonfinite = s->opt.nonfinite == PLUMB_SYMETRIC_NONFINITE_DROP;
+    cmd->kappa.resamples = cmd->symetric.resamples;
+    cmd->kappa.seed = cmd->symetric.seed;
+    cmd->kappa.drop_nonfinite = cmd->symetric.nonfinite == PLUMB_SYMETRIC_NONFINITE_DROP;
 }
 
-static int measure_input(const settings *s, const input *in, const char *file)
+static int measure_input(const measure_command *cmd, const input *in, const char *file)
 {
     plumb_phase_space result;
-    plumb_kappa_options kappa = s->own;
+    plumb_kappa_options kappa = cmd->kappa;
     const plumb_array *states = in->has_canonical ? &in->canonical : &in->truth;
-    if (s->angles && states->ndim == 3 && states->shape[2] <= 2 * MOST_ANGLES)
-        kappa.angles = s->angle;
+    if (cmd->angles && states->ndim == 3 && states->shape[2] <= 2 * MOST_ANGLES)
+        kappa.angles = cmd->angle;
     const plumb_phase_space_input arrays = {.size = sizeof arrays,
                                             .latent = &in->latent,
                                             .variance = in->has_variance ? &in->variance : NULL,
-                                            .momenta = s->momenta ? &in->momenta : NULL,
+                                            .momenta = cmd->momenta ? &in->momenta : NULL,
                                             .truth = &in->truth,
                                             .canonical = in->has_canonical ? states : NULL};
     plumb_phase_space_options opt = plumb_phase_space_defaults();
-    opt.symetric = &s->opt;
+    opt.symetric = &cmd->symetric;
     opt.kappa = &kappa;
-    opt.polynomial = s->method != METHOD_MLP;
-    opt.network = s->method != METHOD_PR;
-    opt.published_only = s->published;
-    opt.fit_momenta = s->lagrangian;
-    plumb_set_log(say, NULL);
+    opt.polynomial = cmd->method != METHOD_MLP;
+    opt.network = cmd->method != METHOD_PR;
+    opt.published_only = cmd->published;
+    opt.fit_momenta = cmd->lagrangian;
+    cli_show_log(&cmd_measure);
     progress_begin(opt.polynomial ? "measure" : "measure: training a network");
     const plumb_status st = plumb_phase_space_measure(&result, &arrays, &opt);
     progress_end();
     // With several files the message says by itself which array it is about.
     if (st && file) return cli_error(&cmd_measure, EXIT_FAILED, "%s: %s", file, plumb_last_error());
     if (st) return cli_last_error(&cmd_measure);
-    const int code = print_result(s, &result, &opt);
+    const int code = print_result(cmd, &result, &opt);
     plumb_phase_space_clear(&result);
     return code;
 }
 
 static int run(void *given, int files, char **file)
 {
-    settings *s = given;
-    set_options(s);
-    int code = check_requirements(s, &(plumb_phase_space){0}, require_parse);
-    if (code == EXIT_DONE) code = parse_angles(s);
+    measure_command *cmd = given;
+    share_options(cmd);
+    int code = check_requirements(cmd, &(plumb_phase_space){0}, require_parse);
+    if (code == EXIT_DONE) code = parse_angles(cmd);
     if (code != EXIT_DONE) return code;
     input in = {0};
-    code = input_read(&in, s, files, file);
-    if (code == EXIT_DONE) code = measure_input(s, &in, files ? file[0] : NULL);
+    code = input_read(&in, cmd, files, file);
+    if (code == EXIT_DONE) code = measure_input(cmd, &in, files ? file[0] : NULL);
     input_close(&in);
     return code;
 }
 
 const cli_command cmd_measure = {
     .name = "measure",
-    .summary = "R2, Sym, SyMetric and kappa: did the latents learn the phase space?",
+    .summary = "did the latents learn the phase space? kappa, R2, Sym, SyMetric",
     .usage = "F.npz | --latent F --truth F [--variance F] [options]",
     .text =
-        "Is there a canonical map from a model's latent space to the true phase space? F.npz has\n"
-        "arrays \"latent\" (trajectories, steps, 2m) and \"truth\" (trajectories, steps, 2n), q "
-        "first\n"
-        "then p, and may have \"variance\" and \"canonical\". A map F is fitted, polynomials by "
-        "Lasso or\n"
-        "a small network. R2 says whether the latents hold the state, Sym = MSE(c A^ A^T, I) with "
-        "A^ = J A J^T whether F keeps the\n"
-        "symplectic form; SyMetric = (R2 > 0.9 and Sym < 0.05). Intervals are over trajectories\n"
-        "(over fits, if there are several), the fits staying as they are.\n"
-        "\n"
-        "kappa is plumb's own: the latent symplectic form, pulled back along a map fitted from\n"
-        "truth to latents, against the true one. canonical = (kappa > 0.9 and the latents hold "
-        "the\n"
-        "state), or null where the data do not determine it, with the reason. It is right where\n"
-        "SyMetric is wrong: docs/measures.md.",
+        "Is there a canonical map from the latent space of a model to the true phase space? F.npz "
+        "has arrays \"latent\" (trajectories, steps, 2m) and \"truth\" (trajectories, steps, 2n), "
+        "q first then p. It may have \"variance\" and \"canonical\".\n\n"
+        "kappa decides: it pulls the symplectic form of the latents back to the true phase space "
+        "and compares it with the true form. canonical is 1 if kappa is above 0.9 and the latents "
+        "hold the state, 0 if not, and null, with the reason, where the data do not determine "
+        "it.\n\n"
+        "SyMetric is the published measure: a map F from latents to truth is fitted. R2 says "
+        "whether the latents hold the state, Sym = MSE(c A^ A^T, I) with A^ = J A J^T whether F "
+        "keeps the symplectic form. SyMetric is 1 if R2 is above 0.9 and Sym below 0.05. "
+        "Intervals are over trajectories, or over fits if there are several.",
     .example = "plumb measure latents.npz --require symetric --json",
     .options = rows,
-    .settings_size = sizeof(settings),
+    .options_size = sizeof(measure_command),
     .defaults = defaults,
     .run = run,
 };

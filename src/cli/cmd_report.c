@@ -6,35 +6,36 @@
 
 #include "cli/common/command.h"
 
-typedef struct settings {
+typedef struct report_command {
     const char *out, *figure;
     plumb_report_options opt;
     bool json, list;
-} settings;
+} report_command;
 
 // clang-format off
-#define AT(member) .offset = offsetof(settings, member)
+#define AT(member) .offset = offsetof(report_command, member)
 static const cli_option rows[] = {
-    {.name = "out", .letter = 'o', .kind = OPTION_TEXT, AT(out), .value = "report.html|f.svg|f.png",
+    {.name = "out", .letter = 'o', .kind = OPTION_STRING, AT(out), .value = "F.html|F.svg|F.png",
      .help = "the page or the figure to write"},
-    {.name = "figure", .kind = OPTION_TEXT, AT(figure), .value = "NAME",
-     .help = "this figure alone, as .svg or .png"},
-    {.name = "figures", .kind = OPTION_FLAG, AT(list), .help = "list the figures there are, and write nothing"},
-    {.name = "films", .kind = OPTION_INTEGER, AT(opt.films), .value = "N",
-     .help = "films that a run rolls out for its figures; 0 none, which is quick"},
-    {.name = "steps", .kind = OPTION_INTEGER, AT(opt.steps), .value = "T",
-     .help = "frames of each; 0 as many as the run was judged on, or 1000"},
-    {.name = "name", .kind = OPTION_TEXT, AT(opt.name), .value = "NAME",
-     .help = "what the model is called; by default the name of the file"},
-    {.name = "threads", .kind = OPTION_INT, AT(opt.threads), .help = "0: all cores; changes no result"},
-    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {.name = "figure", .kind = OPTION_STRING, AT(figure), .value = "NAME",
+     .complete = CLI_COMPLETE_FIGURES, .help = "only this figure, as .svg or .png"},
+    {.name = "figures", .kind = OPTION_BOOL, AT(list), .help = "list the figures, and write nothing"},
+    {.name = "films", .kind = OPTION_INT64, AT(opt.films), .value = "N",
+     .help = "videos that a run rolls out for its figures; 0: none, which is fast"},
+    {.name = "steps", .kind = OPTION_INT64, AT(opt.steps), .value = "T",
+     .help = "frames per video; 0: as many as the run was evaluated on, or 1000"},
+    {.name = "name", .kind = OPTION_STRING, AT(opt.name), .value = "NAME",
+     .help = "name of the model; by default the name of the file"},
+    {.name = "threads", .kind = OPTION_INT, AT(opt.threads),
+     .help = "0: all cores; does not affect the result"},
+    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };
 // clang-format on
 
 static void defaults(void *given)
 {
-    ((settings *)given)->opt = plumb_report_defaults();
+    ((report_command *)given)->opt = plumb_report_defaults();
 }
 
 static int print_known(void)
@@ -91,24 +92,24 @@ static void record_correlations(plumb_record *record, const plumb_report *report
     if (plumb_report_correlation_at(&c, report, 0)) plumb_record_end(record);
 }
 
-static int tell(const settings *s, const plumb_report *report)
+static int tell(const report_command *cmd, const plumb_report *report)
 {
-    const int64_t count = s->figure ? 1 : plumb_report_figure_count(report);
-    if (!s->json) {
-        if (s->figure) printf("%s: %s\n", s->out, s->figure);
-        else printf("%s: %lld figures\n", s->out, (long long)count);
-        if (!s->figure) print_correlations(report);
+    const int64_t count = cmd->figure ? 1 : plumb_report_figure_count(report);
+    if (!cmd->json) {
+        if (cmd->figure) printf("%s: %s\n", cmd->out, cmd->figure);
+        else printf("%s: %lld figures\n", cmd->out, (long long)count);
+        if (!cmd->figure) print_correlations(report);
         return EXIT_DONE;
     }
     const char *names[64];
     int64_t n = 0;
     for (; n < count && n < 64; n++)
-        names[n] = s->figure ? s->figure : plumb_report_figure_name(report, n);
+        names[n] = cmd->figure ? cmd->figure : plumb_report_figure_name(report, n);
     plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_report, EXIT_FAILED, "no memory");
-    plumb_record_set_string(record, "file", s->out);
+    if (!record) return cli_error(&cmd_report, EXIT_FAILED, "out of memory");
+    plumb_record_set_string(record, "file", cmd->out);
     plumb_record_set_strings(record, "figures", names, n);
-    if (!s->figure) record_correlations(record, report);
+    if (!cmd->figure) record_correlations(record, report);
     plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(&cmd_report, record);
     plumb_record_free(record);
@@ -117,26 +118,26 @@ static int tell(const settings *s, const plumb_report *report)
 
 static int run(void *given, int files, char **file)
 {
-    const settings *s = given;
+    const report_command *cmd = given;
     const cli_command *c = &cmd_report;
-    if (s->list) return print_known();
+    if (cmd->list) return print_known();
     // The counter-example needs no model.
-    const bool alone = s->figure && !strcmp(s->figure, "example");
+    const bool alone = cmd->figure && !strcmp(cmd->figure, "example");
     if (!files && !alone)
         return cli_error(
             c, EXIT_USAGE,
             "wants a run, a directory, results.jsonl or arrays; see plumb report --help");
-    if (!s->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb report --help");
-    if (s->opt.name && files > 1)
+    if (!cmd->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb report --help");
+    if (cmd->opt.name && files > 1)
         return cli_error(c, EXIT_USAGE, "--name is for one file, not %d", files);
     plumb_report *report = NULL;
     signals_begin();
     plumb_status st = plumb_report_create(&report);
-    for (int i = 0; i < files && !st; i++) st = plumb_report_add_path(report, file[i], &s->opt);
+    for (int i = 0; i < files && !st; i++) st = plumb_report_add_path(report, file[i], &cmd->opt);
     if (!st)
-        st = s->figure ? plumb_report_save_figure(report, s->figure, s->out)
-                       : plumb_report_save(report, s->out);
-    const int code = st ? cli_last_error(c) : tell(s, report);
+        st = cmd->figure ? plumb_report_save_figure(report, cmd->figure, cmd->out)
+                         : plumb_report_save(report, cmd->out);
+    const int code = st ? cli_last_error(c) : tell(cmd, report);
     plumb_report_free(report);
     return signals_end(code);
 }
@@ -146,13 +147,14 @@ const cli_command cmd_report = {
     .summary = "one HTML page with verdict, numbers and figures",
     .usage = "RUN/|DIR/|results.jsonl|F.npz ... --out report.html [options]",
     .text =
-        "Writes one page that needs nothing else: the verdict in words, the numbers with their\n"
-        "intervals, and the figures that what is given allows. A run directory is rolled out for\n"
-        "its pictures; arrays are measured first, by every measure they have the arrays for. With\n"
-        "--figure NAME one figure comes out alone; --figures lists them.",
+        "Writes one self-contained page: the verdict in words, the numbers with their intervals, "
+        "and all figures that the input allows. A run directory is rolled out for its figures. "
+        "Arrays are measured first, by every measure that applies to them. --figure NAME writes "
+        "one "
+        "figure alone; --figures lists them.",
     .example = "plumb report run/ --out report.html",
     .options = rows,
-    .settings_size = sizeof(settings),
+    .options_size = sizeof(report_command),
     .defaults = defaults,
     .run = run,
 };

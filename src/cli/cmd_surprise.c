@@ -12,91 +12,78 @@
 
 enum { ARRAYS = 7 };
 
-typedef struct settings {
+typedef struct surprise_command {
     const char *from[ARRAYS]; // files for single arrays, in the order of array_names
     const char *scorer, *gammas, *items, *require, *metadata;
     int64_t context;
-    int frames, pca;
     plumb_surprise_options opt;
     bool raw, example, json;
-} settings;
+} surprise_command;
 
 static const char *const array_names[ARRAYS] = {
     "surprise", "truth", "prediction", "feature", "observation", "surprise_voe", "concept"};
-static const char *const joins[] = {"mean", "max", "sum", NULL};
-static const char *const pcas[] = {"recon", "shyu", NULL};
 
 // clang-format off
-#define AT(member) .offset = offsetof(settings, member)
+#define AT(member) .offset = offsetof(surprise_command, member)
 static const cli_option rows[] = {
-    {.name = "scorer", .kind = OPTION_TEXT, AT(scorer), .value = "NAME,...",
-     .help = "plain, naive, knn, iforest, ocsvm, pca, mahalanobis, knn-log; all: those the arrays allow"},
-    {.name = "k", .letter = 'k', .kind = OPTION_INTEGER, AT(opt.k),
-     .help = "which neighbour knn measures the distance to"},
-    {.name = "gamma", .kind = OPTION_REAL, AT(opt.gamma), .value = "X",
-     .help = "weight of knn's distance, and what the others are scaled to; naive has 1"},
-    {.name = "gammas", .kind = OPTION_TEXT, AT(gammas), .value = "NAME=X,...",
-     .help = "weights of single scorers, taken as they are"},
-    {.name = "frames", .kind = OPTION_CHOICE, AT(frames), .choices = joins,
-     .help = "how the frames of a clip become its surprise"},
-    {.name = "surprise", .kind = OPTION_TEXT, AT(from[0]), .value = "F",
-     .help = "surprise (tuples, 4[, frames]) from a file of its own; so the six below"},
-    {.name = "truth", .kind = OPTION_TEXT, AT(from[1]), .value = "F",
+    {.name = "surprise", .group = "input, each array from a file of its own", .kind = OPTION_STRING,
+     AT(from[0]), .value = "F", .help = "surprise (tuples, 4) or (tuples, 4, frames)"},
+    {.name = "truth", .kind = OPTION_STRING, AT(from[1]), .value = "F",
      .help = "true frames (tuples, 4, frames, height, width, channels)"},
-    {.name = "prediction", .kind = OPTION_TEXT, AT(from[2]), .value = "F",
+    {.name = "prediction", .kind = OPTION_STRING, AT(from[2]), .value = "F",
      .help = "predicted frames, of all or of all but the first"},
-    {.name = "feature", .kind = OPTION_TEXT, AT(from[3]), .value = "F",
+    {.name = "feature", .kind = OPTION_STRING, AT(from[3]), .value = "F",
      .help = "features of the clips (tuples, 4, d)"},
-    {.name = "observation", .kind = OPTION_TEXT, AT(from[4]), .value = "F",
-     .help = "features of impossible clips seen before (N, d)"},
-    {.name = "surprise-voe", .kind = OPTION_TEXT, AT(from[5]), .value = "F",
+    {.name = "observation", .kind = OPTION_STRING, AT(from[4]), .value = "F",
+     .help = "features of impossible clips observed before (N, d)"},
+    {.name = "surprise-voe", .kind = OPTION_STRING, AT(from[5]), .value = "F",
      .help = "surprise of a model trained on impossible clips"},
-    {.name = "concept", .kind = OPTION_TEXT, AT(from[6]), .value = "F",
+    {.name = "concept", .kind = OPTION_STRING, AT(from[6]), .value = "F",
      .help = "concept of each tuple"},
-    {.name = "metadata", .kind = OPTION_TEXT, AT(metadata), .value = "F.csv",
+    {.name = "metadata", .kind = OPTION_STRING, AT(metadata), .value = "F.csv",
      .help = "what the clips of a .pth file without labels are, as IntPhys 2 has it"},
-    {.name = "context", .kind = OPTION_INTEGER, AT(context),
-     .help = "which context length of a .pth file, from 0; -1 the least loss of all"},
-    {.name = "share", .kind = OPTION_REAL, AT(opt.share), .value = "X",
-     .help = "of the tuples, set apart as observation set if there is none"},
-    {.name = "raw", .kind = OPTION_FLAG, AT(raw),
-     .help = "take features as they are, not at unit length"},
-    {.name = "pca", .kind = OPTION_CHOICE, AT(pca), .choices = pcas,
-     .help = "what pca measures: the residual, or Shyu's sums"},
-    {.name = "nu", .kind = OPTION_REAL, AT(opt.nu), .value = "X", .help = "of ocsvm"},
-    {.name = "tolerance", .kind = OPTION_REAL, AT(opt.tolerance), .value = "X",
-     .help = "at which ocsvm's solver stops"},
-    {.name = "trees", .kind = OPTION_INTEGER, AT(opt.trees), .help = "of iforest"},
-    {.name = "temperature", .kind = OPTION_REAL, AT(opt.temperature), .value = "T",
-     .help = "of p(possible) = exp(-surprise/T), for the likelihood ratio"},
-    {.name = "prior", .kind = OPTION_REAL, AT(opt.prior), .value = "P",
-     .help = "probability of an impossible clip; the ratio's threshold is (1-P)/P"},
-    {.name = "type1", .kind = OPTION_REAL, AT(opt.type1), .value = "P",
-     .help = "share of impossible clips that may pass as possible"},
-    {.name = "resamples", .kind = OPTION_INTEGER, AT(opt.resamples),
-     .help = "bootstrap draws for the 95 % intervals; 0 none"},
-    {.name = "seed", .kind = OPTION_SEED, AT(opt.seed), .help = "of split, forest and bootstrap"},
-    {.name = "threads", .kind = OPTION_INT, AT(opt.threads),
-     .help = "0: all cores; changes no result"},
-    {.name = "items", .kind = OPTION_TEXT, AT(items), .value = "F.jsonl",
-     .help = "write one record a tuple, with the scores of its clips"},
-    {.name = "require", .kind = OPTION_TEXT, AT(require), .value = "NAME[=BAR],...",
-     .help = "exit 3 if accuracy, relative_surprise or auroc of the first scorer is below its bar"},
-    {.name = "example", .kind = OPTION_FLAG, AT(example),
-     .help = "show why surprise alone misleads, on two Gaussians; reads no file"},
-    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+    {.name = "context", .kind = OPTION_INT64, AT(context),
+     .help = "which context length of a .pth file, from 0; -1: the least loss of all"},
+    {.name = "scorer", .group = "scorers", .kind = OPTION_STRING, AT(scorer), .value = "NAME,...",
+     .complete = CLI_COMPLETE_SCORERS,
+     .help = "plain, naive, knn, iforest, ocsvm, pca, mahalanobis, knn-log; all: those that the "
+             "arrays allow"},
+    {.name = "k", .table = "surprise_options", AT(opt), .member = "k", .letter = 'k'},
+    {.name = "gamma", .table = "surprise_options", AT(opt), .member = "gamma"},
+    {.name = "gammas", .kind = OPTION_STRING, AT(gammas), .value = "NAME=X,...",
+     .help = "weights of single scorers, used as they are"},
+    {.name = "frames", .table = "surprise_options", AT(opt), .member = "frames"},
+    {.name = "share", .table = "surprise_options", AT(opt), .member = "share"},
+    {.name = "raw", .kind = OPTION_BOOL, AT(raw),
+     .help = "use features as they are, not scaled to unit length"},
+    {.name = "pca", .table = "surprise_options", AT(opt), .member = "pca"},
+    {.name = "nu", .table = "surprise_options", AT(opt), .member = "nu"},
+    {.name = "tolerance", .table = "surprise_options", AT(opt), .member = "tolerance"},
+    {.name = "trees", .table = "surprise_options", AT(opt), .member = "trees"},
+    {.name = "temperature", .table = "surprise_options", AT(opt), .member = "temperature", .group = "likelihood ratio"},
+    {.name = "prior", .table = "surprise_options", AT(opt), .member = "prior"},
+    {.name = "type1", .table = "surprise_options", AT(opt), .member = "type1"},
+    {.name = "resamples", .table = "surprise_options", AT(opt), .member = "resamples", .group = "output"},
+    {.name = "seed", .table = "surprise_options", AT(opt), .member = "seed"},
+    {.name = "threads", .table = "surprise_options", AT(opt), .member = "threads"},
+    {.name = "items", .kind = OPTION_STRING, AT(items), .value = "F.jsonl",
+     .help = "write one record per tuple, with the scores of its clips"},
+    {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
+     .help = "exit 3 if accuracy, relative_surprise or auroc of the first scorer is below its "
+             "threshold"},
+    {.name = "example", .kind = OPTION_BOOL, AT(example),
+     .help = "show on two Gaussians why surprise alone misleads; reads no file"},
+    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };
 // clang-format on
 
 static void defaults(void *given)
 {
-    settings *s = given;
-    s->opt = plumb_surprise_defaults();
-    s->frames = (int)s->opt.frames;
-    s->pca = (int)s->opt.pca;
-    s->scorer = "all";
-    s->context = -1;
+    surprise_command *cmd = given;
+    cmd->opt = plumb_surprise_defaults();
+    cmd->scorer = "all";
+    cmd->context = -1;
 }
 
 // ---- input ----
@@ -114,21 +101,21 @@ static void input_close(input *in)
     losses_clear(&in->losses);
 }
 
-static int input_read(input *in, const settings *s, int files, char **file)
+static int input_read(input *in, const surprise_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_surprise;
     if (files > 1)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb %s --help", files,
                          c->name);
     bool any = files;
-    for (int i = 0; i < ARRAYS; i++) any = any || s->from[i];
+    for (int i = 0; i < ARRAYS; i++) any = any || cmd->from[i];
     if (!any)
         return cli_error(c, EXIT_USAGE, "wants F.npz or --surprise F; see plumb %s --help",
                          c->name);
     if (files && plumb_file_open(&in->files[ARRAYS], file[0])) return cli_last_error(c);
     for (int i = 0; i < ARRAYS; i++) {
-        if (s->from[i]) {
-            if (plumb_file_read_spec(&in->array[i], &in->files[i], s->from[i], array_names[i]))
+        if (cmd->from[i]) {
+            if (plumb_file_read_spec(&in->array[i], &in->files[i], cmd->from[i], array_names[i]))
                 return cli_last_error(c);
         } else if (files && plumb_file_has_array(in->files[ARRAYS], array_names[i])) {
             // Frames are large, and surprise has been computed from them already.
@@ -142,8 +129,8 @@ static int input_read(input *in, const settings *s, int files, char **file)
     }
     // The score files of other benchmarks.
     if (files && !in->has[0] && plumb_file_has_array(in->files[ARRAYS], "losses")) {
-        const int code = losses_read(&in->losses, c, in->files[ARRAYS], file[0], s->metadata,
-                                     s->context, s->opt.frames);
+        const int code = losses_read(&in->losses, c, in->files[ARRAYS], file[0], cmd->metadata,
+                                     cmd->context, cmd->opt.frames);
         if (code != EXIT_DONE) return code;
         in->array[0] = in->losses.losses.surprise;
         in->has[0] = true;
@@ -191,26 +178,26 @@ static bool next_word(char *word, size_t size, const char **text)
     return true;
 }
 
-static int parse_scorers(settings *s)
+static int parse_scorers(surprise_command *cmd)
 {
     char word[64];
-    for (const char *text = s->scorer; next_word(word, sizeof word, &text);) {
+    for (const char *text = cmd->scorer; next_word(word, sizeof word, &text);) {
         if (!strcmp(word, "all")) {
-            if (strcmp(s->scorer, "all") != 0)
+            if (strcmp(cmd->scorer, "all") != 0)
                 return cli_error(&cmd_surprise, EXIT_USAGE, "all stands alone in --scorer");
             return EXIT_DONE;
         }
         const plumb_scorer found = plumb_scorer_find(word);
         if (found == PLUMB_SCORER_COUNT) return unknown_scorer(word);
-        s->opt.scorers[found] = true;
+        cmd->opt.scorers[found] = true;
     }
     return EXIT_DONE;
 }
 
-static int parse_gammas(settings *s)
+static int parse_gammas(surprise_command *cmd)
 {
     char word[64];
-    for (const char *text = s->gammas ? s->gammas : ""; next_word(word, sizeof word, &text);) {
+    for (const char *text = cmd->gammas ? cmd->gammas : ""; next_word(word, sizeof word, &text);) {
         char *equals = strchr(word, '='), *end = NULL;
         if (equals) *equals = 0;
         const plumb_scorer found = plumb_scorer_find(word);
@@ -218,7 +205,7 @@ static int parse_gammas(settings *s)
         const double value = equals ? strtod(equals + 1, &end) : 0.0;
         if (!equals || end == equals + 1 || *end || !isfinite(value))
             return cli_error(&cmd_surprise, EXIT_USAGE, "--gammas wants %s=X, X a number", word);
-        s->opt.gammas[found] = value;
+        cmd->opt.gammas[found] = value;
     }
     return EXIT_DONE;
 }
@@ -230,10 +217,9 @@ static void row(const char *name, const plumb_surprise_metrics *m, double gamma)
     char a[64], b[64];
     printf(
         "  %-12s %6.2f %%  %-21s %11.4g  %-24s %6.4f  %8.2g", name, 100.0 * m->accuracy,
-        cli_format_interval(
-            a, sizeof a, (plumb_interval){100.0 * m->accuracy_ci.low, 100.0 * m->accuracy_ci.high}),
-        m->relative_surprise, cli_format_interval(b, sizeof b, m->relative_ci), m->auroc,
-        m->chance_p);
+        table_interval(a, sizeof a,
+                       (plumb_interval){100.0 * m->accuracy_ci.low, 100.0 * m->accuracy_ci.high}),
+        m->relative_surprise, table_interval(b, sizeof b, m->relative_ci), m->auroc, m->chance_p);
     if (isfinite(gamma)) printf("  %.4g", gamma);
     putchar('\n');
 }
@@ -329,14 +315,14 @@ static void print_example(void)
     puts("\nSurprise calls x = 1 the stranger one; the likelihood ratio, rightly, x = 0.");
 }
 
-static int run_example(const settings *s)
+static int run_example(const surprise_command *cmd)
 {
-    if (!s->json) {
+    if (!cmd->json) {
         print_example();
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_surprise, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_surprise, EXIT_FAILED, "out of memory");
     plumb_surprise_example_record(record);
     const int code = cli_print_record(&cmd_surprise, record);
     plumb_record_free(record);
@@ -350,7 +336,7 @@ static void fill_item(plumb_record *record, const void *result, int64_t index)
     plumb_surprise_item_record(record, result, index);
 }
 
-static int check_bars(const settings *s, const plumb_surprise *r, require_use *use)
+static int check_bars(const surprise_command *cmd, const plumb_surprise *r, require_use *use)
 {
     // Without a number: better than chance.
     const plumb_surprise_metrics *m = &r->scorers[0].all;
@@ -361,63 +347,55 @@ static int check_bars(const settings *s, const plumb_surprise *r, require_use *u
         {"relative_surprise", m->relative_surprise, 0.0, false},
         {"auroc", m->auroc, 0.5, false},
     };
-    return use(&cmd_surprise, s->require, bars, sizeof bars / sizeof *bars);
+    return use(&cmd_surprise, cmd->require, bars, sizeof bars / sizeof *bars);
 }
 
-static int report(const settings *s, const plumb_surprise *r)
+static int report(const surprise_command *cmd, const plumb_surprise *r)
 {
     int code = EXIT_DONE;
-    if (s->items) code = cli_write_items(&cmd_surprise, s->items, r->tested, fill_item, r);
-    if (code == EXIT_DONE && s->json) {
+    if (cmd->items) code = cli_write_items(&cmd_surprise, cmd->items, r->tested, fill_item, r);
+    if (code == EXIT_DONE && cmd->json) {
         plumb_record *record = plumb_record_create();
-        if (!record) return cli_error(&cmd_surprise, EXIT_FAILED, "no memory");
-        plumb_surprise_record(record, r, &s->opt);
+        if (!record) return cli_error(&cmd_surprise, EXIT_FAILED, "out of memory");
+        plumb_surprise_record(record, r, &cmd->opt);
         code = cli_print_record(&cmd_surprise, record);
         plumb_record_free(record);
     } else if (code == EXIT_DONE) {
         print_table(r);
     }
-    return code == EXIT_DONE ? check_bars(s, r, require_check) : code;
-}
-
-static void say(void *context, const char *line)
-{
-    (void)context;
-    cli_error(&cmd_surprise, EXIT_DONE, "%s", line);
+    return code == EXIT_DONE ? check_bars(cmd, r, require_check) : code;
 }
 
 static int run(void *given, int files, char **file)
 {
-    settings *s = given;
-    s->opt.frames = (plumb_surprise_frames)s->frames;
-    s->opt.pca = (plumb_surprise_pca)s->pca;
-    s->opt.normalise = !s->raw;
-    int code = parse_scorers(s);
-    if (code == EXIT_DONE) code = parse_gammas(s);
-    if (code == EXIT_DONE) code = check_bars(s, &(plumb_surprise){0}, require_parse);
+    surprise_command *cmd = given;
+    cmd->opt.normalise = !cmd->raw;
+    int code = parse_scorers(cmd);
+    if (code == EXIT_DONE) code = parse_gammas(cmd);
+    if (code == EXIT_DONE) code = check_bars(cmd, &(plumb_surprise){0}, require_parse);
     if (code != EXIT_DONE) return code;
-    if (s->example) {
+    if (cmd->example) {
         if (files) return cli_error(&cmd_surprise, EXIT_USAGE, "--example reads no file");
-        return run_example(s);
+        return run_example(cmd);
     }
     input in = {0};
-    code = input_read(&in, s, files, file);
+    code = input_read(&in, cmd, files, file);
     if (code == EXIT_DONE) {
         const plumb_array *a[ARRAYS];
         for (int i = 0; i < ARRAYS; i++) a[i] = in.has[i] ? &in.array[i] : NULL;
         const plumb_surprise_input arrays = {sizeof arrays, a[0], a[1], a[2],
                                              a[3],          a[4], a[5], a[6]};
         plumb_surprise result;
-        plumb_set_log(say, NULL);
+        cli_show_log(&cmd_surprise);
         progress_begin("surprise");
-        const plumb_status st = plumb_surprise_measure(&result, &arrays, &s->opt);
+        const plumb_status st = plumb_surprise_measure(&result, &arrays, &cmd->opt);
         progress_end();
         if (st) {
             code =
                 files ? cli_error(&cmd_surprise, EXIT_FAILED, "%s: %s", file[0], plumb_last_error())
                       : cli_last_error(&cmd_surprise);
         } else {
-            code = report(s, &result);
+            code = report(cmd, &result);
             plumb_surprise_clear(&result);
         }
     }
@@ -427,26 +405,21 @@ static int run(void *given, int files, char **file)
 
 const cli_command cmd_surprise = {
     .name = "surprise",
-    .summary = "violation of expectation: is the impossible more surprising than the possible?",
+    .summary = "violation of expectation: are impossible clips more surprising?",
     .usage = "F.npz | --surprise F [--feature F] [options]",
     .text =
-        "Judges surprise on tuples of four clips: 0 and 1 possible, 2 and 3 impossible. F.npz has\n"
+        "Scores surprise on tuples of four clips: 0 and 1 possible, 2 and 3 impossible. F.npz has "
         "\"surprise\" (tuples, 4) or (tuples, 4, frames), or \"truth\" and \"prediction\" (tuples, "
-        "4,\n"
-        "frames, height, width, channels). With \"feature\" (tuples, 4, d) the likelihood of "
-        "being\n"
-        "impossible is taken off: score = surprise - gamma r, r small near the impossible clips "
-        "in\n"
-        "\"observation\" (N, d), or in a fifth of the tuples, which are then not judged. "
-        "\"surprise_voe\"\n"
-        "is the surprise of a model trained on impossible clips, \"concept\" names what a tuple "
-        "tests.\n"
-        "A tuple is right if its impossible clips have the higher sum of scores. F may also be a "
-        ".pth\n"
-        "file with the \"losses\" that the code of the V-JEPA study or of IntPhys 2 saves.",
+        "4, frames, height, width, channels). A tuple is right if its impossible clips have the "
+        "higher sum of scores.\n\n"
+        "With \"feature\" (tuples, 4, d) the likelihood of being impossible is subtracted: score = "
+        "surprise - gamma r, where r is small near the impossible clips of \"observation\" (N, d), "
+        "or of a fifth of the tuples, which are then not scored. \"surprise_voe\" is the surprise "
+        "of a model trained on impossible clips. \"concept\" names what a tuple tests. F may also "
+        "be a .pth file with the \"losses\" of the V-JEPA study or of IntPhys 2.",
     .example = "plumb surprise probes.npz --scorer plain,knn -k 50 --gamma 0.01 --json",
     .options = rows,
-    .settings_size = sizeof(settings),
+    .options_size = sizeof(surprise_command),
     .defaults = defaults,
     .run = run,
 };

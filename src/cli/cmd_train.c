@@ -8,48 +8,50 @@
 
 #include "cli/common/command.h"
 
-typedef struct settings {
+typedef struct train_command {
     plumb_training_options train;
     option_list set;
     bool list, plan, json;
-} settings;
+} train_command;
 
 // clang-format off
-#define AT(member) .offset = offsetof(settings, member)
+#define AT(member) .offset = offsetof(train_command, member)
 static const cli_option rows[] = {
-    {.name = "world", .kind = OPTION_TEXT, AT(train.world), .value = "W",
-     .help = "the world it watches; plumb worlds lists them"},
-    {.name = "data", .kind = OPTION_TEXT, AT(train.data), .value = "F",
-     .help = "or a file of plumb simulate"},
-    {.name = "out", .letter = 'o', .kind = OPTION_TEXT, AT(train.out), .value = "RUN",
-     .help = "the run directory"},
-    {.name = "preset", .kind = OPTION_TEXT, AT(train.preset), .value = "P",
+    {.name = "world", .group = "training data", .kind = OPTION_STRING, AT(train.world),
+     .value = "W", .complete = CLI_COMPLETE_WORLDS,
+     .help = "the world to train on; plumb worlds lists them"},
+    {.name = "data", .kind = OPTION_STRING, AT(train.data), .value = "F",
+     .help = "a file of plumb simulate instead of a world"},
+    {.name = "preset", .group = "model", .kind = OPTION_STRING, AT(train.preset), .value = "P",
+     .complete = CLI_COMPLETE_PRESETS,
      .help = "paper (published sizes), cpu (minutes on two cores) or tiny (for tests) [cpu]"},
-    {.name = "set", .letter = 's', .kind = OPTION_LIST, AT(set), .value = "NAME=VALUE",
-     .help = "a setting; may be given often. --settings lists them"},
-    {.name = "steps", .kind = OPTION_INTEGER, AT(train.steps), .value = "N",
-     .help = "updates of the parameters; -1: as the preset has it"},
-    {.name = "minutes", .kind = OPTION_REAL, AT(train.minutes), .value = "M",
-     .help = "save and end after so long; 0: no limit"},
-    {.name = "resume", .kind = OPTION_FLAG, AT(train.resume),
-     .help = "go on with the run, to the same bits as if it had never stopped"},
-    {.name = "force", .letter = 'f', .kind = OPTION_FLAG, AT(train.force),
-     .help = "overwrite a run that is there"},
+    {.name = "set", .letter = 's', .is_list = true, .kind = OPTION_POINTER, AT(set),
+     .value = "NAME=VALUE", .help = "change a setting; can be repeated. --settings lists them"},
+    {.name = "settings", .kind = OPTION_BOOL, AT(list),
+     .help = "list the settings of the model with their presets, and do not train"},
+    {.name = "plan", .kind = OPTION_BOOL, AT(plan),
+     .help = "print the memory and arithmetic of a step, and do not train"},
+    {.name = "steps", .group = "run", .kind = OPTION_INT64, AT(train.steps), .value = "N",
+     .help = "training steps; -1: those of the preset"},
+    {.name = "minutes", .kind = OPTION_DOUBLE, AT(train.minutes), .value = "M",
+     .help = "save and stop after this time; 0: no limit"},
+    {.name = "out", .letter = 'o', .kind = OPTION_STRING, AT(train.out), .value = "RUN",
+     .help = "the run directory"},
+    {.name = "resume", .kind = OPTION_BOOL, AT(train.resume),
+     .help = "resume the run; the result is bit-identical to a run that was never stopped"},
+    {.name = "force", .letter = 'f', .kind = OPTION_BOOL, AT(train.force),
+     .help = "overwrite an existing run"},
     {.name = "threads", .kind = OPTION_INT, AT(train.threads),
-     .help = "0: all cores; changes no result"},
-    {.name = "settings", .kind = OPTION_FLAG, AT(list),
-     .help = "list the model's settings with their presets, and train nothing"},
-    {.name = "plan", .kind = OPTION_FLAG, AT(plan),
-     .help = "tell what a step takes in memory and arithmetic, and train nothing"},
-    {.name = "json", .kind = OPTION_FLAG, AT(json), .help = "one line of JSON"},
+     .help = "0: all cores; does not affect the result"},
+    {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };
 // clang-format on
 
 static void defaults(void *given)
 {
-    settings *s = given;
-    s->train = plumb_training_defaults();
+    train_command *cmd = given;
+    cmd->train = plumb_training_defaults();
 }
 
 // ---- progress ----
@@ -60,30 +62,15 @@ static struct {
     int64_t said_step;
 } bar_state;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static const char *duration(char *text, size_t size, double seconds)
-{
-    if (seconds < 120.0) snprintf(text, size, "%.0f s", seconds);
-    else if (seconds < 7200.0) snprintf(text, size, "%.0f min", seconds / 60.0);
-    else snprintf(text, size, "%.1f h", seconds / 3600.0);
-    return text;
-}
-
 // A bar on a terminal; in a batch log a line every 30 s or 5 %, but none in the first second.
 static void progress(void *context, const plumb_training_progress *p)
 {
     (void)context;
-    const double t = now();
+    const double t = progress_clock();
     char left[32], pace[32];
     if (p->seconds < 1.0) return;
     snprintf(pace, sizeof pace, p->pace < 9.95 ? "%.2g" : "%.0f", p->pace);
-    duration(left, sizeof left, p->left);
+    table_duration(left, sizeof left, p->left);
     if (bar_state.terminal) {
         if (t - bar_state.said < 0.1) return;
         char gauge[21];
@@ -103,13 +90,13 @@ static void progress(void *context, const plumb_training_progress *p)
     bar_state.said_step = p->step;
 }
 
-static plumb_status train(plumb_training *result, settings *s)
+static plumb_status train(plumb_training *result, train_command *cmd)
 {
     const bool speaks = !plumb_distributed_rank();
     bar_state.terminal = isatty(STDERR_FILENO);
-    s->train.progress = speaks ? progress : NULL;
+    cmd->train.progress = speaks ? progress : NULL;
     if (speaks) progress_begin("train: making the film");
-    const plumb_status st = plumb_training_run(result, &s->train);
+    const plumb_status st = plumb_training_run(result, &cmd->train);
     if (speaks) progress_end();
     if (bar_state.shown) fprintf(stderr, "\r\033[K");
     return st;
@@ -117,11 +104,11 @@ static plumb_status train(plumb_training *result, settings *s)
 
 // ---- answers ----
 
-static int list_settings(const settings *s, const char *model)
+static int list_settings(const train_command *cmd, const char *model)
 {
     const cli_command *c = &cmd_train;
-    plumb_record *record = s->json ? plumb_record_create() : NULL;
-    if (s->json && !record) return cli_error(c, EXIT_FAILED, "no memory");
+    plumb_record *record = cmd->json ? plumb_record_create() : NULL;
+    if (cmd->json && !record) return cli_error(c, EXIT_FAILED, "out of memory");
     if (record) plumb_record_set_string(record, "model", model);
     if (record) plumb_record_begin_array(record, "settings");
     plumb_model_setting row;
@@ -156,21 +143,21 @@ static int list_settings(const settings *s, const char *model)
     return code;
 }
 
-static int report(const settings *s, const plumb_training *r)
+static int report(const train_command *cmd, const plumb_training *r)
 {
-    if (!s->json) {
-        printf("%s: %s, %lld steps, loss %.4g, %.3g s%s\n", s->train.out, r->model,
+    if (!cmd->json) {
+        printf("%s: %s, %lld steps, loss %.4g, %.3g s%s\n", cmd->train.out, r->model,
                (long long)r->steps, r->loss, r->seconds,
                r->finished ? "" : "; the time was up, --resume goes on");
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_train, EXIT_FAILED, "no memory");
+    if (!record) return cli_error(&cmd_train, EXIT_FAILED, "out of memory");
     plumb_record_set_string(record, "model", r->model);
     plumb_record_set_int(record, "steps", r->steps);
     plumb_record_set_double(record, "loss", r->loss);
     plumb_record_set_double(record, "seconds", r->seconds);
-    plumb_record_set_string(record, "run", s->train.out);
+    plumb_record_set_string(record, "run", cmd->train.out);
     plumb_record_set_bool(record, "finished", r->finished);
     plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(&cmd_train, record);
@@ -179,12 +166,12 @@ static int report(const settings *s, const plumb_training *r)
 }
 
 // The plan is for machines and for the curious: JSON in both cases.
-static int tell_plan(const settings *s)
+static int tell_plan(const train_command *cmd)
 {
     const cli_command *c = &cmd_train;
     plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(c, EXIT_FAILED, "no memory");
-    const plumb_status st = plumb_training_plan(record, &s->train);
+    if (!record) return cli_error(c, EXIT_FAILED, "out of memory");
+    const plumb_status st = plumb_training_plan(record, &cmd->train);
     const int code = st == PLUMB_EVALUE ? cli_error(c, EXIT_USAGE, "%s", plumb_last_error())
                      : st               ? cli_last_error(c)
                                         : cli_print_record(c, record);
@@ -194,47 +181,49 @@ static int tell_plan(const settings *s)
 
 static int run(void *given, int files, char **file)
 {
-    settings *s = given;
+    train_command *cmd = given;
     const cli_command *c = &cmd_train;
-    if (files > 1 || (files < 1 && !s->train.resume))
+    if (files > 1 || (files < 1 && !cmd->train.resume))
         return cli_error(c, EXIT_USAGE, "takes one model, not %d; see plumb train --help", files);
-    s->train.model = files ? file[0] : NULL;
-    if (s->list && files) return list_settings(s, file[0]);
-    s->train.set = s->set.item;
-    s->train.set_count = s->set.count;
-    if (s->plan && files) return tell_plan(s);
-    if (!s->train.out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb train --help");
-    if (s->train.world && s->train.data)
+    cmd->train.model = files ? file[0] : NULL;
+    if (cmd->list && files) return list_settings(cmd, file[0]);
+    cmd->train.set = cmd->set.item;
+    cmd->train.set_count = cmd->set.count;
+    if (cmd->plan && files) return tell_plan(cmd);
+    if (!cmd->train.out)
+        return cli_error(c, EXIT_USAGE, "--out is missing; see plumb train --help");
+    if (cmd->train.world && cmd->train.data)
         return cli_error(c, EXIT_USAGE, "--world and --data cannot both be given");
-    if (s->train.resume && s->train.force)
+    if (cmd->train.resume && cmd->train.force)
         return cli_error(c, EXIT_USAGE, "--resume and --force cannot both be given");
     signals_begin_resumable();
     if (plumb_distributed_init()) return signals_end(cli_last_error(c));
     plumb_training result;
-    const plumb_status st = train(&result, s);
+    const plumb_status st = train(&result, cmd);
     // Rank 0 speaks for all.
     int code = st == PLUMB_EVALUE ? EXIT_USAGE : st ? EXIT_FAILED : EXIT_DONE;
     if (!plumb_distributed_rank())
-        code = st ? cli_error(c, code, "%s", plumb_last_error()) : report(s, &result);
+        code = st ? cli_error(c, code, "%s", plumb_last_error()) : report(cmd, &result);
     plumb_distributed_finalize(false);
     return signals_end(code);
 }
 
 const cli_command cmd_train = {
     .name = "train",
-    .summary = "a model learns from a world or a file, into a run directory",
+    .summary = "train a model on a world or a file",
     .usage = "MODEL --world W | --data F --out RUN [options]",
     .text =
-        "Trains a model from pixels and keeps everything in a directory: config.json (all "
-        "settings),\n"
-        "weights.safetensors, optimizer.safetensors (the checkpoint), log.jsonl, results.json and\n"
-        "events for TensorBoard. Ctrl-C and SIGTERM save and leave; a run that was stopped or "
-        "killed\n"
-        "at any moment goes on with --resume, to the same bits. The number of threads changes "
-        "none.",
+        "Trains a model from frames and writes a run directory: config.json (all settings), "
+        "weights.safetensors, optimizer.safetensors (the checkpoint), log.jsonl, results.json and "
+        "events for TensorBoard. Ctrl-C and SIGTERM save and stop. A run that was stopped or "
+        "killed "
+        "at any moment resumes with --resume and ends bit-identical. The number of threads does "
+        "not "
+        "affect the result.",
     .example = "plumb train hgn++ --world mass-spring --preset cpu --out run",
+    .complete = CLI_COMPLETE_MODELS,
     .options = rows,
-    .settings_size = sizeof(settings),
+    .options_size = sizeof(train_command),
     .defaults = defaults,
     .run = run,
 };

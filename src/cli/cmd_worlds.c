@@ -4,14 +4,14 @@
 
 #include "cli/common/command.h"
 
-typedef struct settings {
+typedef struct worlds_command {
     bool json;
-} settings;
+} worlds_command;
 
 // clang-format off
 static const cli_option rows[] = {
-    {.name = "json", .kind = OPTION_FLAG, .offset = offsetof(settings, json),
-     .help = "one line of JSON, a list"},
+    {.name = "json", .kind = OPTION_BOOL, .offset = offsetof(worlds_command, json),
+     .help = "print one line of JSON, a list"},
     {0},
 };
 // clang-format on
@@ -22,7 +22,7 @@ static int print_list(void)
     for (int64_t i = 0; i < plumb_world_count(); i++) {
         const plumb_world_info *w = plumb_world_get_info(plumb_world_at(i));
         plumb_record *record = plumb_record_create();
-        if (!record) return cli_error(&cmd_worlds, EXIT_FAILED, "no memory");
+        if (!record) return cli_error(&cmd_worlds, EXIT_FAILED, "out of memory");
         plumb_record_set_string(record, "name", w->name);
         plumb_record_set_int(record, "n", w->n);
         plumb_record_set_ints(record, "image", (int64_t[]){w->height, w->width, w->channels}, 3);
@@ -63,22 +63,22 @@ static void print_table(void)
 
 static int run(void *given, int files, char **file)
 {
-    const settings *s = given;
+    const worlds_command *cmd = given;
     if (files) return cli_error(&cmd_worlds, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
-    if (s->json) return print_list();
+    if (cmd->json) return print_list();
     print_table();
     return EXIT_DONE;
 }
 
 const cli_command cmd_worlds = {
     .name = "worlds",
-    .summary = "the worlds that plumb simulate can make",
+    .summary = "list the worlds that plumb simulate can make",
     .usage = "[--json]",
     .text =
-        "Lists the worlds: name, length of the published state (q first, then p), frame size,\n"
-        "time between frames, and what moves in it. Rooms have no phase space, so n is 0 there.",
+        "Lists the worlds: name, length of the published state (q first, then p), frame size, time "
+        "between frames, and what moves. Rooms have no phase space, so n is 0.",
     .example = "plumb worlds",
     .options = rows,
-    .settings_size = sizeof(settings),
+    .options_size = sizeof(worlds_command),
     .run = run,
 };

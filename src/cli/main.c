@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The plumb program: finds the command, gives it its settings, lets it run.
+// The plumb program: finds the command, parses its options, runs it.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,40 +10,60 @@
 #include "base/spelling.h"
 #include "cli/common/command.h"
 
-const cli_command *const cli_commands[] = {&cmd_worlds, &cmd_simulate, &cmd_convert,  &cmd_show,
-                                           &cmd_train,  &cmd_evaluate, &cmd_sweep,    &cmd_rollout,
-                                           &cmd_report, &cmd_measure,  &cmd_forecast, &cmd_surprise,
-                                           &cmd_audit,  &cmd_demo,     &cmd_doctor,   NULL};
+const cli_command *const cli_commands[] = {&cmd_measure, &cmd_forecast, &cmd_surprise, &cmd_report,
+                                           &cmd_worlds,  &cmd_simulate, &cmd_convert,  &cmd_show,
+                                           &cmd_audit,   &cmd_train,    &cmd_evaluate, &cmd_rollout,
+                                           &cmd_sweep,   &cmd_demo,     &cmd_doctor,   NULL};
 
-static void overview(FILE *to)
+// Headings of the list of commands, each before the command it names.
+static const struct {
+    const char *before, *title;
+} headings[] = {{"measure", "Measure your own model"},
+                {"worlds", "Data"},
+                {"train", "Train and evaluate"},
+                {"demo", "First steps"}};
+
+static void print_usage(FILE *to)
 {
-    fprintf(to,
-            "plumb %s: did this model learn the physics, or does it only draw good pictures?\n\n"
-            "usage: plumb COMMAND [options] [files]\n\n",
-            plumb_version());
-    for (int i = 0; cli_commands[i]; i++)
+    fprintf(
+        to,
+        "plumb %s: did this model learn the physics, or does it only produce plausible frames?\n\n"
+        "usage: plumb COMMAND [options] [files]\n",
+        plumb_version());
+    for (int i = 0; cli_commands[i]; i++) {
+        for (size_t k = 0; k < sizeof headings / sizeof *headings; k++)
+            if (!strcmp(headings[k].before, cli_commands[i]->name))
+                fprintf(to, "\n%s\n", headings[k].title);
         fprintf(to, "  %-10s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
-    fprintf(to, "\nplumb COMMAND --help tells more. A file argument is x.npy, x.npz, x.npz:key or "
-                "x.h5:/path.\n");
+    }
+    fprintf(to, "\nplumb help COMMAND explains a command. A file argument is x.npy, x.npz, "
+                "x.npz:key or\nx.h5:/path.\n");
 }
 
-// A closed stdout must not be given away to the next file that is opened, or results would be
-// written into it. Held open for reading, it refuses every write.
+// A closed stdout must not become the next file that is opened, or results would be written into
+// that file. Opened for reading it rejects every write.
 static void hold_descriptors(void)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) exit(EXIT_FAILED);
 }
 
-// Results that did not arrive are a failure, whatever the command says.
-static int deliver(const cli_command *c, int code)
+// Results that were not written are a failure, whatever the command returned.
+static int flush_output(const cli_command *c, int code)
 {
     if (fflush(stdout) || ferror(stdout))
         return cli_error(c, EXIT_FAILED, "the results cannot be written to standard output");
     return code;
 }
 
-static int unknown(const char *word)
+const cli_command *cli_find_command(const char *name)
+{
+    for (int i = 0; cli_commands[i]; i++)
+        if (!strcmp(cli_commands[i]->name, name)) return cli_commands[i];
+    return NULL;
+}
+
+static int reject_command(const char *word)
 {
     const char *names[32];
     int count = 0;
@@ -56,44 +76,61 @@ static int unknown(const char *word)
     return cli_error(NULL, EXIT_USAGE, "there is no command \"%s\"; plumb --help lists them", word);
 }
 
-static int run(const cli_command *c, int argc, char **argv)
+static int run_command(const cli_command *c, int argc, char **argv)
 {
-    void *settings = calloc(1, c->settings_size + 1);
-    if (!settings) return cli_error(c, EXIT_FAILED, "no memory");
-    if (c->defaults) c->defaults(settings);
+    void *options = calloc(1, c->options_size + 1);
+    if (!options) return cli_error(c, EXIT_FAILED, "out of memory");
+    if (c->defaults) c->defaults(options);
     int files;
     char **file;
-    int code = options_parse(c, settings, argc, argv, &files, &file);
-    if (code < 0) code = c->run(settings, files, file);
-    free(settings);
-    return deliver(c, code);
+    int code = options_parse(c, options, argc, argv, &files, &file);
+    if (code < 0) code = c->run(options, files, file);
+    free(options);
+    return code;
+}
+
+// plumb help [COMMAND].
+static int print_help(const char *name)
+{
+    const cli_command *c = name ? cli_find_command(name) : NULL;
+    if (name && !c) return reject_command(name);
+    if (c) help_print(c);
+    else print_usage(stdout);
+    return EXIT_DONE;
+}
+
+static int print_completion(const char *shell)
+{
+    if (completion_print(shell ? shell : "bash")) return EXIT_DONE;
+    return cli_error(NULL, EXIT_USAGE, "--completion takes bash, zsh or fish, not \"%s\"", shell);
+}
+
+// Words that are no command. Returns -1 for a command.
+static int run_word(const char *word, const char *argument)
+{
+    if (!strcmp(word, "--help") || !strcmp(word, "-h")) return print_help(NULL);
+    if (!strcmp(word, "help")) return print_help(argument);
+    if (!strcmp(word, "--version") || !strcmp(word, "version")) {
+        printf("plumb %s\n", plumb_version());
+        return EXIT_DONE;
+    }
+    if (!strcmp(word, "--manual")) {
+        help_manual();
+        return EXIT_DONE;
+    }
+    if (!strcmp(word, "--completion")) return print_completion(argument);
+    return -1;
 }
 
 int main(int argc, char **argv)
 {
     hold_descriptors();
     if (argc < 2) {
-        overview(stderr);
+        print_usage(stderr);
         return EXIT_USAGE;
     }
-    const char *word = argv[1];
-    if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
-        overview(stdout);
-        return deliver(NULL, EXIT_DONE);
-    }
-    if (!strcmp(word, "--version")) {
-        printf("plumb %s\n", plumb_version());
-        return deliver(NULL, EXIT_DONE);
-    }
-    if (!strcmp(word, "--manual")) {
-        options_manual();
-        return deliver(NULL, EXIT_DONE);
-    }
-    if (!strcmp(word, "--completion")) {
-        options_completion();
-        return deliver(NULL, EXIT_DONE);
-    }
-    for (int i = 0; cli_commands[i]; i++)
-        if (!strcmp(cli_commands[i]->name, word)) return run(cli_commands[i], argc - 1, argv + 1);
-    return unknown(word);
+    const int code = run_word(argv[1], argc > 2 ? argv[2] : NULL);
+    if (code >= 0) return flush_output(NULL, code);
+    const cli_command *c = cli_find_command(argv[1]);
+    return c ? flush_output(c, run_command(c, argc - 1, argv + 1)) : reject_command(argv[1]);
 }

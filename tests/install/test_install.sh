@@ -56,7 +56,9 @@ int main(void)
     plumb_file_close(file);
     if (bad || plumb_file_open(&file, "missing.npz") == PLUMB_OK) return 1;
     const plumb_symetric_options opt = plumb_symetric_defaults();
-    printf("%s %s %d\n", plumb_version(), plumb_system_blas(), opt.max_order);
+    plumb_system_info info;
+    plumb_system_get_info(&info);
+    printf("%s %s %d\n", plumb_version(), info.blas, opt.max_order);
     return 0;
 }
 C

@@ -34,7 +34,7 @@ ALLOWED = {  # module: what it may include, besides itself: modules, X/* for all
     "plot": {"base", "io"},
     "report": {"base", "math", "io", "worlds", "dataset", "measures/*", "evaluate", "plot"},
     "system": {"base", "math", "io", "measures/*", "distributed"},
-    "cli": {"base/spelling.h"},
+    "cli": {"base/option.h", "base/spelling.h"},
     "python": set(),
 }
 

@@ -1,38 +1,161 @@
 // SPDX-License-Identifier: MIT
-// The tables of all commands turned into a completion for bash.
+// Completion scripts for bash, zsh and fish, from the tables of the commands.
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/common/command.h"
 
-static void words(const char *const *choices)
+static const char *const preset_names[] = {"paper",     "cpu",           "tiny", "cpu-angles",
+                                           "cpu-state", "cpu-constants", NULL};
+
+// ---- words ----
+
+static void print_word(const char *word, bool *first)
 {
-    for (int i = 0; choices[i]; i++) printf("%s%s", i ? " " : "", choices[i]);
+    printf("%s%s", *first ? "" : " ", word);
+    *first = false;
 }
 
-void options_completion(void)
+static void print_words(cli_complete complete)
 {
-    puts("# bash completion for plumb, written by plumb --completion\n"
-         "_plumb() {\n"
+    bool first = true;
+    const char *name, *title;
+    switch (complete) {
+    case CLI_COMPLETE_WORLDS:
+        for (int64_t i = 0; i < plumb_world_count(); i++)
+            print_word(plumb_world_get_info(plumb_world_at(i))->name, &first);
+        break;
+    case CLI_COMPLETE_MODELS:
+        for (int64_t i = 0; i < plumb_model_count(); i++) print_word(plumb_model_name(i), &first);
+        break;
+    case CLI_COMPLETE_PRESETS:
+        for (int i = 0; preset_names[i]; i++) print_word(preset_names[i], &first);
+        break;
+    case CLI_COMPLETE_SCORERS:
+        print_word("all", &first);
+        for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
+            print_word(plumb_scorer_name((plumb_scorer)i), &first);
+        break;
+    case CLI_COMPLETE_FIGURES:
+        for (int64_t i = 0; (name = plumb_figure_name(i, &title)); i++) print_word(name, &first);
+        break;
+    case CLI_COMPLETE_COMMANDS:
+        for (int i = 0; cli_commands[i]; i++) print_word(cli_commands[i]->name, &first);
+        break;
+    case CLI_COMPLETE_FILES: break;
+    }
+}
+
+// The values of an option; false if they are files or free text.
+static bool print_values(const cli_option *option)
+{
+    const option_spec spec = options_spec(option);
+    bool first = true;
+    if (option->complete != CLI_COMPLETE_FILES) {
+        print_words(option->complete);
+        return true;
+    }
+    if (spec.kind != OPTION_ENUM || option->sets) return false;
+    for (int i = 0; spec.words[i]; i++) print_word(spec.words[i], &first);
+    return true;
+}
+
+static bool has_values(const cli_option *option)
+{
+    return option->complete != CLI_COMPLETE_FILES ||
+           (options_spec(option).kind == OPTION_ENUM && !option->sets);
+}
+
+// ---- bash and zsh ----
+
+static void print_bash_function(void)
+{
+    puts("_plumb() {\n"
          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} list=\n"
          "    case \"$COMP_CWORD ${COMP_WORDS[1]} $before\" in");
     printf("    \"1 \"*) list=\"");
-    for (int i = 0; cli_commands[i]; i++) printf("%s%s", i ? " " : "", cli_commands[i]->name);
+    print_words(CLI_COMPLETE_COMMANDS);
+    printf(" help version\" ;;\n    \"2 help \"*) list=\"");
+    print_words(CLI_COMPLETE_COMMANDS);
     puts("\" ;;");
     for (int i = 0; cli_commands[i]; i++)
         for (const cli_option *o = cli_commands[i]->options; o->name; o++) {
-            if (o->kind != OPTION_CHOICE) continue;
+            if (!has_values(o)) continue;
             printf("    *\" %s --%s\") list=\"", cli_commands[i]->name, o->name);
-            words(o->choices);
+            print_values(o);
             puts("\" ;;");
         }
     for (int i = 0; cli_commands[i]; i++) {
-        printf("    *\" %s \"*) [[ $word == -* ]] && list=\"--help", cli_commands[i]->name);
-        for (const cli_option *o = cli_commands[i]->options; o->name; o++) printf(" --%s", o->name);
-        puts("\" ;;");
+        const cli_command *c = cli_commands[i];
+        printf("    *\" %s \"*) if [[ $word == -* ]]; then list=\"--help", c->name);
+        for (const cli_option *o = c->options; o->name; o++) printf(" --%s", o->name);
+        printf("\"");
+        if (c->complete != CLI_COMPLETE_FILES) {
+            printf("; else list=\"");
+            print_words(c->complete);
+            printf("\"");
+        }
+        puts("; fi ;;");
     }
     puts("    esac\n"
          "    # No list: file names, by -o default.\n"
          "    COMPREPLY=($(compgen -W \"$list\" -- \"$word\"))\n"
          "}\n"
          "complete -o default -F _plumb plumb");
+}
+
+// ---- fish ----
+
+static void print_fish_quoted(const char *text)
+{
+    putchar('\'');
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '\\') putchar('\\');
+        putchar(*text);
+    }
+    putchar('\'');
+}
+
+static void print_fish(void)
+{
+    puts("# fish completion for plumb, written by plumb --completion fish");
+    for (int i = 0; cli_commands[i]; i++) {
+        const cli_command *c = cli_commands[i];
+        printf("complete -c plumb -n __fish_use_subcommand -f -a %s -d ", c->name);
+        print_fish_quoted(c->summary);
+        puts("");
+        if (c->complete != CLI_COMPLETE_FILES) {
+            printf("complete -c plumb -n '__fish_seen_subcommand_from %s' -f -a '", c->name);
+            print_words(c->complete);
+            puts("'");
+        }
+        for (const cli_option *o = c->options; o->name; o++) {
+            const option_spec spec = options_spec(o);
+            printf("complete -c plumb -n '__fish_seen_subcommand_from %s' -l %s", c->name, o->name);
+            if (o->letter) printf(" -s %c", o->letter);
+            if (options_takes_value(o)) printf(" -r");
+            if (has_values(o)) {
+                printf(" -f -a '");
+                print_values(o);
+                printf("'");
+            }
+            printf(" -d ");
+            print_fish_quoted(spec.help);
+            puts("");
+        }
+    }
+}
+
+bool completion_print(const char *shell)
+{
+    if (!strcmp(shell, "bash")) {
+        puts("# bash completion for plumb, written by plumb --completion bash");
+        print_bash_function();
+    } else if (!strcmp(shell, "zsh")) {
+        puts("#compdef plumb\n# zsh completion for plumb, written by plumb --completion zsh\n"
+             "autoload -U +X bashcompinit && bashcompinit");
+        print_bash_function();
+    } else if (!strcmp(shell, "fish")) print_fish();
+    else return false;
+    return true;
 }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Text tables: rows of name, value, interval and note.
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cli/common/command.h"
+
+enum { NOTE_COLUMN = 53 };
+
+const char *table_interval(char *text, size_t size, plumb_interval interval)
+{
+    if (isnan(interval.low)) text[0] = 0;
+    else snprintf(text, size, "95 %% [%.4g, %.4g]", interval.low, interval.high);
+    return text;
+}
+
+void table_row(const char *name, double value, plumb_interval interval, const char *note)
+{
+    char text[64];
+    const int column =
+        printf("  %-14s %-9.4g %-25s ", name, value, table_interval(text, sizeof text, interval));
+    if (note[0]) help_wrap(note, column, NOTE_COLUMN);
+    putchar('\n');
+}
+
+void table_value(const char *name, double value, const char *note)
+{
+    const int column = printf("  %-14s %-9.4g ", name, value);
+    if (note[0]) help_wrap(note, column, 27);
+    putchar('\n');
+}
+
+void table_text(const char *name, const char *format, ...)
+{
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const int column = printf("  %-14s ", name);
+    help_wrap(text, column, 17);
+    putchar('\n');
+}
+
+const char *table_duration(char *text, size_t size, double seconds)
+{
+    if (seconds < 120.0) snprintf(text, size, "%.0f s", seconds);
+    else if (seconds < 7200.0) snprintf(text, size, "%.0f min", seconds / 60.0);
+    else snprintf(text, size, "%.1f h", seconds / 3600.0);
+    return text;
+}
+
+void table_kappa(const plumb_kappa *kappa)
+{
+    if (kappa->reduced) table_text("reduced", "%s", kappa->reduced);
+    if (isfinite(kappa->symplectic_r2))
+        table_value("symplectic R2", kappa->symplectic_r2,
+                    "truth to latents by a map symplectic by design, held out");
+    char head[32];
+    if (kappa->canonical == PLUMB_VERDICT_NOT_DETERMINED)
+        snprintf(head, sizeof head, "canonical ?: ");
+    else snprintf(head, sizeof head, "canonical %d: ", (int)kappa->canonical);
+    help_wrap(kappa->why, printf("\n%s", head) - 1, 0);
+    putchar('\n');
+}
+
+void table_direction(const char *name, const plumb_forecast_direction *direction)
+{
+    char note[64];
+    printf("\n%s\n", name);
+    table_row("MSE Rec", direction->rec.published, direction->rec.published_ci, "");
+    table_row("MSE Ext", direction->ext.published, direction->ext.published_ci, "");
+    snprintf(note, sizeof note, "of %lld frames", (long long)direction->length);
+    table_row("VPT", direction->vpt, direction->vpt_ci, note);
+}
