@@ -39,8 +39,9 @@ static bool find_near(char *path, size_t size, const char *file)
     char *slash = strrchr(folder, '/');
     if (!slash) return false;
     *slash = 0;
-    // On Debian, lib has one more folder for the architecture.
-    static const char *const places[] = {"/../libexec/plumb/plumb-h5",
+    // As installed; then the usual layouts: Debian's lib has one folder more, for the machine.
+    static const char *const places[] = {"/" PLUMB_LIB_TO_LIBEXEC "/plumb-h5",
+                                         "/../libexec/plumb/plumb-h5",
                                          "/../../libexec/plumb/plumb-h5", "/plumb-h5"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (find_program(path, size, folder, places[i])) return true;
@@ -61,7 +62,9 @@ bool hdf5_process_find(char *path, size_t size)
         program[length] = 0;
         if (find_near(path, size, program)) return true;
     }
-    return find_program(path, size, PLUMB_LIBEXEC, "/plumb-h5");
+    // A program that is linked with the static library may be anywhere.
+    return find_program(path, size, "/usr/local/libexec/plumb", "/plumb-h5") ||
+           find_program(path, size, "/usr/libexec/plumb", "/plumb-h5");
 }
 
 plumb_status hdf5_process_memory(int *out, const char *path)
