@@ -1,72 +1,90 @@
 # SPDX-License-Identifier: MIT
 """plumb evaluate as a user runs it, on a run that has learnt nothing yet: what it measures, and on what."""
 import json
-import os
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
-sys.path.insert(0, os.path.join(os.environ["PLUMB_SOURCE"], "tests", "support"))
-from program import Program  # noqa: E402
+import pytest
 
-PLUMB = os.environ["PLUMB"]
+from program import Program, numbers
+
 plumb = Program("evaluate")
-check = plumb.check
+FEW = ("--count", 2, "--steps", 5, "--measured", 10)
+QUICK = (*FEW, "--updates", 20)
 
 
-def numbers(record):
-    return {k: numbers(v) if isinstance(v, dict) else v for k, v in record.items() if k != "seconds"}
+@pytest.fixture(scope="module")
+def run(shared):
+    Program("train").run("hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", 2, "--out", shared / "run")
+    return shared / "run"
 
 
-with tempfile.TemporaryDirectory() as folder:
-    folder = Path(folder)
-    run = folder / "run"
-    subprocess.run([PLUMB, "train", "hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", "2", "--out", run],
-                   check=True, capture_output=True)
-    few = (run, "--count", 2, "--steps", 5, "--measured", 10)
-    quick = (*few, "--updates", 20)
+@pytest.fixture(scope="module")
+def got(run):
+    return plumb.answer(run, *QUICK)
 
-    got = plumb.answer(*quick)
-    check({"rec_mse", "ext_mse", "vpt_forward", "vpt_backward", "vpt", "pr", "mlp"} <= got.keys(), f"keys {list(got)}")
-    check({"r2", "sym", "symetric", "order"} <= got["pr"].keys() and got["pr"]["method"] == "pr", f"pr {got['pr']}")
-    # A model that has learnt nothing: kappa has a number and an interval, and the verdict is not a right model.
-    own = {"kappa", "kappa_ci", "canonical", "canonical_why", "r2_state", "r2_heldout", "symplectic_r2", "sym_floor", "form"}
-    check(own <= got.keys() and 0 <= got["kappa"] <= 1 and got["canonical"] != 1, f"kappa {got}")
-    check(got["form"]["n"] == 1 and got["sym_floor"] < 1e-9 and got["symplectic_r2"] is None, f"form {got['form']}")
-    check(got["lyapunov"] is None and got["vpt_lyapunov"] is None, "an exponent of two films")
-    mlp = got["mlp"]
-    check({"r2", "sym", "symetric", "sym_per_trajectory", "why"} <= mlp.keys() and mlp["method"] == "mlp", f"mlp {mlp}")
-    # As many trajectories as the network wants, and no more than the 50 it is measured on besides.
-    check(mlp["points_per_parameter"] >= 1000 and mlp["updates"] == 20 and mlp["steps"] == 60, f"mlp {mlp}")
-    check(mlp["trajectories"] == 50 and (mlp["train_trajectories"] - 1) * 60 < 1000 * mlp["parameters"], f"mlp {mlp}")
-    check(len(mlp["latents_used"]) == len(got["pr"]["latents_used"]), "the two see other latents")
-    kept = json.loads((run / "results.json").read_text())["evaluate"]
-    check(numbers(kept)["mlp"] == numbers(got)["mlp"], "results.json")
-    check(numbers(plumb.answer(*quick, "--threads", 1)) == numbers(got), "threads change numbers")
 
+def test_all_keys_are_there(got):
+    assert {"rec_mse", "ext_mse", "vpt_forward", "vpt_backward", "vpt", "pr", "mlp"} <= got.keys()
+    assert {"r2", "sym", "symetric", "order"} <= got["pr"].keys() and got["pr"]["method"] == "pr"
+    assert {"r2", "sym", "symetric", "sym_per_trajectory", "why"} <= got["mlp"].keys() and got["mlp"]["method"] == "mlp"
+
+
+def test_kappa_has_a_number_and_the_verdict_is_not_a_right_model(got):
+    keys = {"kappa", "kappa_ci", "canonical", "canonical_why", "r2_state", "r2_heldout", "symplectic_r2", "sym_floor", "form"}
+    assert keys <= got.keys() and 0 <= got["kappa"] <= 1 and got["canonical"] != 1
+    assert got["form"]["n"] == 1 and got["sym_floor"] < 1e-9 and got["symplectic_r2"] is None
+
+
+def test_two_videos_have_no_lyapunov_exponent(got):
+    assert got["lyapunov"] is None and got["vpt_lyapunov"] is None
+
+
+def test_eight_videos_have_a_lyapunov_exponent(run):
     eight = plumb.answer(run, "--count", 8, "--steps", 12, "--measured", 10, "--method", "pr")
-    check(eight["lyapunov"] is not None and eight["vpt_lyapunov"] == 0, f"eight films, an exponent {eight['lyapunov']}")
-    strict = plumb.run(*few, "--method", "pr", "--require", "canonical", code=3)
-    check("canonical is 0, required at least 1" in strict.stderr, f"a bar {strict}")
+    assert eight["lyapunov"] is not None and eight["vpt_lyapunov"] == 0
 
-    table = plumb.run(*quick)
-    check("kappa" in table.stdout and "of the true state" in table.stdout, f"the table {table.stdout}")
-    check("phase space by a network, 50 trajectories" in table.stdout, f"the table {table.stdout}")
 
-    alone = plumb.answer(*few, "--method", "pr")
-    check(alone["mlp"]["symetric"] is None and alone["mlp"]["why"] == "not asked for", f"mlp {alone['mlp']}")
-    check(numbers(alone["pr"]) == numbers(got["pr"]), "pr depends on mlp")
+def test_the_network_gets_the_points_it_wants_and_is_measured_on_50_more(got):
+    mlp = got["mlp"]
+    assert mlp["points_per_parameter"] >= 1000 and mlp["updates"] == 20 and mlp["steps"] == 60, mlp
+    assert mlp["trajectories"] == 50 and (mlp["train_trajectories"] - 1) * 60 < 1000 * mlp["parameters"], mlp
+    assert len(mlp["latents_used"]) == len(got["pr"]["latents_used"]), "the two methods see other latents"
 
-    # A file has as many films as it has; the network then says what it lacks.
-    films = folder / "films.npz"
-    subprocess.run([PLUMB, "simulate", "mass-spring", "--count", "4", "--steps", "70", "--seed", "9", "--out", films],
-                   check=True, capture_output=True)
-    lacks = plumb.run(*quick, "--data", films)
-    check("phase space by a network: 180 points to train a network of" in lacks.stdout, f"too few films {lacks.stdout}")
-    check(plumb.answer(*quick, "--data", films, "--few-points")["mlp"]["train_points"] == 180, "--few-points")
 
-    plumb.complaint("not 0; see plumb evaluate --help", code=2)
-    plumb.complaint("did you mean both", run, "--method", "bth", code=2)
+def test_results_json_holds_the_same_numbers(run):
+    here = plumb.answer(run, *QUICK)
+    kept = json.loads((run / "results.json").read_text())["evaluate"]
+    assert numbers(kept)["mlp"] == numbers(here)["mlp"]
 
-sys.exit(plumb.failures > 0)
+
+def test_threads_change_no_number(run, got):
+    assert numbers(plumb.answer(run, *QUICK, "--threads", 1)) == numbers(got)
+
+
+def test_a_required_bar_that_is_not_met_exits_3(run):
+    done = plumb.run(run, *FEW, "--method", "pr", "--require", "canonical", code=3)
+    assert "canonical is 0, required at least 1" in done.stderr
+
+
+def test_the_table_shows_kappa_and_the_network(run):
+    table = plumb.run(run, *QUICK).stdout
+    assert "kappa" in table and "of the true state" in table
+    assert "phase space by a network, 50 trajectories" in table
+
+
+def test_method_pr_leaves_the_network_out_and_changes_nothing_else(run, got):
+    alone = plumb.answer(run, *FEW, "--method", "pr")
+    assert alone["mlp"]["symetric"] is None and alone["mlp"]["why"] == "not asked for"
+    assert numbers(alone["pr"]) == numbers(got["pr"]), "pr depends on mlp"
+
+
+def test_a_file_with_too_few_trajectories_says_what_the_network_lacks(run, tmp_path):
+    data = tmp_path / "data.npz"
+    Program("simulate").run("mass-spring", "--count", 4, "--steps", 70, "--seed", 9, "--out", data)
+    lacks = plumb.run(run, *QUICK, "--data", data)
+    assert "phase space by a network: 180 points to train a network of" in lacks.stdout
+    assert plumb.answer(run, *QUICK, "--data", data, "--few-points")["mlp"]["train_points"] == 180
+
+
+def test_wrong_usage_is_one_line(run):
+    plumb.refused("not 0; see plumb evaluate --help", code=2)
+    plumb.refused("did you mean both", run, "--method", "bth", code=2)

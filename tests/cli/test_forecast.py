@@ -1,146 +1,193 @@
 # SPDX-License-Identifier: MIT
-"""plumb forecast as a user runs it: numbers against NumPy's, files of every kind, one line for every
-mistake."""
+"""plumb forecast as a user runs it: numbers against NumPy's, files of every kind, one line for every mistake."""
 import json
-import os
-import sys
-import tempfile
-from pathlib import Path
 
 import numpy as np
+import pytest
 
-sys.path.insert(0, os.path.join(os.environ["PLUMB_SOURCE"], "tests/support"))
-from program import Program  # noqa: E402
+from program import Program, numbers
 
 plumb = Program("forecast")
-check, run, answer, complaint = plumb.check, plumb.run, plumb.answer, plumb.complaint
+run, answer, refused = plumb.run, plumb.answer, plumb.refused
 
 
 def valid(errors, threshold=0.025):
+    """Steps until the error passes the threshold, per trajectory."""
     above = errors > threshold
     return np.where(above.any(1), above.argmax(1), errors.shape[1]).astype(float)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    folder = Path(folder)
-    rng = np.random.default_rng(1)
-    truth = rng.integers(1, 256, (5, 130, 4, 6, 3)).astype(np.uint8)
-    x = truth / 255.0
-    growth = np.linspace(0, 0.25, 130)[None, :, None, None, None]
-    prediction = (x + growth * rng.normal(0, 0.5, x.shape)).astype(np.float32)
-    backward = (x + growth[:, ::-1] * rng.normal(0, 0.5, x.shape)).astype(np.float32)
-    np.savez(folder / "all.npz", truth=truth, prediction=prediction, prediction_backward=backward)
-    np.savez_compressed(folder / "short.npz", truth=truth, prediction=prediction, backward=backward)
-    np.savez(folder / "rollout.npz", latent=x[:, :, 0, 0, :2], truth=x[:, :, 0, 0, :2], frames=truth,
-             prediction=prediction)
-    np.save(folder / "truth.npy", truth)
+class Data:
+    """Five noisy predictions of random videos, and files of them."""
 
-    def errors(y):
+    def __init__(self, folder):
+        self.folder = folder
+        rng = np.random.default_rng(1)
+        self.truth = truth = rng.integers(1, 256, (5, 130, 4, 6, 3)).astype(np.uint8)
+        self.x = x = truth / 255.0
+        growth = np.linspace(0, 0.25, 130)[None, :, None, None, None]
+        self.prediction = prediction = (x + growth * rng.normal(0, 0.5, x.shape)).astype(np.float32)
+        self.backward = backward = (x + growth[:, ::-1] * rng.normal(0, 0.5, x.shape)).astype(np.float32)
+        self.all, self.short, self.rollout = folder / "all.npz", folder / "short.npz", folder / "rollout.npz"
+        np.savez(self.all, truth=truth, prediction=prediction, prediction_backward=backward)
+        np.savez_compressed(self.short, truth=truth, prediction=prediction, backward=backward)
+        np.savez(self.rollout, latent=x[:, :, 0, 0, :2], truth=x[:, :, 0, 0, :2], frames=truth, prediction=prediction)
+        np.save(folder / "truth.npy", truth)
+        np.savez(folder / "same.npz", truth=x[:2], prediction=x[:2])
+        self.same = folder / "same.npz"
+        self.e, self.b = self.errors(prediction), self.errors(backward)
+        self.ahead, self.back = valid(self.e[:, 60:]), valid(self.b[:, :70][:, ::-1])
+        state = np.empty((60, 130, 1))
+        state[:, 0, 0] = rng.uniform(0.1, 0.9, 60)
+        for t in range(129):
+            state[:, t + 1] = 4 * state[:, t] * (1 - state[:, t])
+        np.save(folder / "state.npy", state)
+
+    def errors(self, y):
+        x = self.x
         return ((x - y.astype(float)) ** 2).sum((2, 3, 4)) / (x ** 2).sum((2, 3, 4))
 
-    got = answer(folder / "all.npz")
-    e, b = errors(prediction), errors(backward)
-    check(abs(got["rec_mse"] - e[:, :60].mean() / 72) < 1e-15, "rec_mse")
-    check(abs(got["ext_mse"] - e[:, 60:120].mean() / 72) < 1e-15, "ext_mse")
-    check(abs(got["ext_mse_relative"] - e[:, 60:120].mean()) < 1e-13, "ext_mse_relative")
-    check(got["ext_mse_ci"][0] < got["ext_mse"] < got["ext_mse_ci"][1], "ext_mse_ci")
-    ahead, back = valid(e[:, 60:]), valid(b[:, :70][:, ::-1])
-    check(0 < np.median(ahead) < 70 and 0 < np.median(back) < 70, "the test says nothing")
-    check(got["forward"]["vpt_per_trajectory"] == ahead.tolist(), "forward vpt_per_trajectory")
-    check(got["backward"]["vpt_per_trajectory"] == back.tolist(), "backward vpt_per_trajectory")
-    check(got["vpt_per_trajectory"] == ((ahead + back) / 2).tolist(), "vpt_per_trajectory")
-    check(got["vpt_forward"] == np.median(ahead), "vpt_forward")
-    check(got["vpt"] == (np.median(ahead) + np.median(back)) / 2, "vpt")
-    check(got["vpt_backward_published"] == np.median(valid(b[:, :70])), "vpt_backward_published")
-    check(got["n"] == 5 and got["seed"] == 1 and got["measure_version"] == 1, "n, seed, version")
-    check(len(got["input_hash"]) == 32, "input_hash")
+    def save(self, **arrays):
+        np.savez(self.folder / "other.npz", **arrays)
+        return self.folder / "other.npz"
 
-    # In Lyapunov times: states of the logistic map, whose exponent is log 2 a step.
-    check(got["lyapunov"] is None and got["vpt_lyapunov"] is None, "no states, no exponent")
-    state = np.empty((60, 130, 1))
-    state[:, 0, 0] = rng.uniform(0.1, 0.9, 60)
-    for t in range(129): state[:, t + 1] = 4 * state[:, t] * (1 - state[:, t])
-    np.save(folder / "state.npy", state)
-    chaos = answer(folder / "all.npz", "--state", folder / "state.npy")
-    check(0.4 < chaos["lyapunov"] < 0.9, f"lyapunov {chaos['lyapunov']}")
-    check(abs(chaos["vpt_lyapunov"] - chaos["vpt"] * chaos["lyapunov"]) < 1e-9, "vpt_lyapunov")
-    check("in Lyapunov times" in run(folder / "all.npz", "--state", folder / "state.npy").stdout, "the table")
-    complaint("16 steps", folder / "all.npz", "--state", folder / "rollout.npz")
 
-    mean = answer(folder / "all.npz", "--average", "mean", "--backward-count", "published")
-    check(abs(mean["vpt"] - (ahead.mean() + valid(b[:, :70]).mean()) / 2) < 1e-12, "mean, published")
+@pytest.fixture(scope="module")
+def data(shared):
+    return Data(shared)
 
-    def numbers(record):
-        return {k: v for k, v in record.items() if k != "seconds"}
 
-    check(numbers(answer(folder / "short.npz")) == numbers(got), "the key backward, deflated")
-    check(numbers(answer(folder / "all.npz", "--threads", 1)) ==
-          numbers(answer(folder / "all.npz", "--threads", 3)), "threads change numbers")
-    apart = answer("--truth", folder / "truth.npy", "--prediction", f"{folder / 'all.npz'}:prediction",
-                   "--backward", f"{folder / 'short.npz'}:backward")
-    check(numbers(apart) == numbers(got), "files apart")
-    rolled = answer(folder / "rollout.npz")
-    check(rolled["ext_mse"] == got["ext_mse"] and rolled["backward"] is None, "a rollout's frames")
-    check(rolled["vpt"] == rolled["vpt_forward"] and rolled["vpt_backward"] is None, "forward only")
-    check(rolled.keys() == got.keys(), "keys come and go")
+@pytest.fixture(scope="module")
+def got(data):
+    return answer(data.all)
 
-    short = answer(folder / "all.npz", "--split", 10, "--threshold", 0.01, "--extrapolate", 0)
-    check(abs(short["ext_mse_relative"] - e[:, 10:].mean()) < 1e-13, "--extrapolate 0")
-    check(short["forward"]["vpt_per_trajectory"] == valid(e[:, 10:], 0.01).tolist(), "--split 10")
 
-    overlap = answer(folder / "all.npz", "--frames", "overlap-by-one")
-    check(overlap["forward"]["rec_frames"] == [4, 64] and overlap["forward"]["vpt_frames"] == [64, 130]
-          and overlap["backward"]["rec_frames"] == [66, 126]
-          and overlap["backward"]["ext_frames"] == [6, 66]
-          and overlap["backward"]["vpt_frames"] == [0, 66], "frames of overlap-by-one")
-    check(abs(overlap["rec_mse_relative"] - e[:, 4:64].mean()) < 1e-13, "overlap-by-one")
+def test_mse_is_numpys(data, got):
+    assert abs(got["rec_mse"] - data.e[:, :60].mean() / 72) < 1e-15
+    assert abs(got["ext_mse"] - data.e[:, 60:120].mean() / 72) < 1e-15
+    assert abs(got["ext_mse_relative"] - data.e[:, 60:120].mean()) < 1e-13
+    assert got["ext_mse_ci"][0] < got["ext_mse"] < got["ext_mse_ci"][1]
 
-    answer(folder / "all.npz", "--items", folder / "items.jsonl")
-    items = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
-    check(len(items) == 5 and [i["trajectory"] for i in items] == list(range(5)), "--items")
-    check(np.allclose([i["forward"]["error"] for i in items], e, rtol=1e-12), "--items error")
 
-    table = run(folder / "all.npz").stdout
-    check("MSE Ext" in table and "VPT" in table and "backward" in table, "the table")
-    run(folder / "all.npz", "--require", f"vpt={got['vpt']},ext_mse=1")
-    bad = run(folder / "all.npz", "--require", f"vpt={got['vpt'] + 1}", code=3)
-    check("required at least" in bad.stderr and bad.stdout == table, "--require")
-    run(folder / "all.npz", "--require", "ext_mse=0", code=3)
-    run(folder / "all.npz", "--require", "beauty", code=2)
+def test_vpt_is_numpys(data, got):
+    ahead, back = data.ahead, data.back
+    assert 0 < np.median(ahead) < 70 and 0 < np.median(back) < 70, "the test says nothing"
+    assert got["forward"]["vpt_per_trajectory"] == ahead.tolist()
+    assert got["backward"]["vpt_per_trajectory"] == back.tolist()
+    assert got["vpt_per_trajectory"] == ((ahead + back) / 2).tolist()
+    assert got["vpt_forward"] == np.median(ahead)
+    assert got["vpt"] == (np.median(ahead) + np.median(back)) / 2
+    assert got["vpt_backward_published"] == np.median(valid(data.b[:, :70]))
 
-    # The same twice must be perfect, and a black frame must be said.
-    np.savez(folder / "same.npz", truth=x[:2], prediction=x[:2])
-    same = answer(folder / "same.npz", "--require", "vpt,rec_mse=0")
-    check(same["rec_mse"] == 0 and same["ext_mse"] == 0 and same["vpt_per_trajectory"] == [70, 70],
-          "a perfect prediction")
-    dark = x[:2].copy()
+
+def test_n_seed_version_and_hash_are_there(got):
+    assert got["n"] == 5 and got["seed"] == 1 and got["measure_version"] == 1
+    assert len(got["input_hash"]) == 32
+
+
+def test_vpt_in_lyapunov_times_of_the_logistic_map(data, got):
+    assert got["lyapunov"] is None and got["vpt_lyapunov"] is None, "no states, no exponent"
+    state = data.folder / "state.npy"  # exponent log 2 per step
+    chaos = answer(data.all, "--state", state)
+    assert 0.4 < chaos["lyapunov"] < 0.9
+    assert abs(chaos["vpt_lyapunov"] - chaos["vpt"] * chaos["lyapunov"]) < 1e-9
+    assert "in Lyapunov times" in run(data.all, "--state", state).stdout
+    refused("16 steps", data.all, "--state", data.rollout)
+
+
+def test_the_mean_and_the_published_count_are_options(data):
+    mean = answer(data.all, "--average", "mean", "--backward-count", "published")
+    assert abs(mean["vpt"] - (data.ahead.mean() + valid(data.b[:, :70]).mean()) / 2) < 1e-12
+
+
+def test_the_form_of_the_files_changes_no_number(data, got):
+    assert numbers(answer(data.short)) == numbers(got), "the key backward, deflated"
+    apart = answer("--truth", data.folder / "truth.npy", "--prediction", f"{data.all}:prediction",
+                   "--backward", f"{data.short}:backward")
+    assert numbers(apart) == numbers(got), "files apart"
+
+
+def test_threads_change_no_number(data):
+    assert numbers(answer(data.all, "--threads", 1)) == numbers(answer(data.all, "--threads", 3))
+
+
+def test_a_rollout_is_measured_forward_with_the_same_keys(data, got):
+    rolled = answer(data.rollout)
+    assert rolled["ext_mse"] == got["ext_mse"] and rolled["backward"] is None
+    assert rolled["vpt"] == rolled["vpt_forward"] and rolled["vpt_backward"] is None
+    assert rolled.keys() == got.keys()
+
+
+def test_split_threshold_and_extrapolate_are_taken(data):
+    short = answer(data.all, "--split", 10, "--threshold", 0.01, "--extrapolate", 0)
+    assert abs(short["ext_mse_relative"] - data.e[:, 10:].mean()) < 1e-13
+    assert short["forward"]["vpt_per_trajectory"] == valid(data.e[:, 10:], 0.01).tolist()
+
+
+def test_the_frames_of_overlap_by_one(data):
+    overlap = answer(data.all, "--frames", "overlap-by-one")
+    assert overlap["forward"]["rec_frames"] == [4, 64] and overlap["forward"]["vpt_frames"] == [64, 130]
+    assert overlap["backward"]["rec_frames"] == [66, 126] and overlap["backward"]["ext_frames"] == [6, 66]
+    assert overlap["backward"]["vpt_frames"] == [0, 66]
+    assert abs(overlap["rec_mse_relative"] - data.e[:, 4:64].mean()) < 1e-13
+
+
+def test_items_has_the_errors_of_every_trajectory(data):
+    answer(data.all, "--items", data.folder / "items.jsonl")
+    items = [json.loads(line) for line in (data.folder / "items.jsonl").read_text().splitlines()]
+    assert len(items) == 5 and [i["trajectory"] for i in items] == list(range(5))
+    assert np.allclose([i["forward"]["error"] for i in items], data.e, rtol=1e-12)
+
+
+def test_require_passes_or_exits_3_and_prints_the_same_table(data, got):
+    table = run(data.all).stdout
+    assert "MSE Ext" in table and "VPT" in table and "backward" in table
+    run(data.all, "--require", f"vpt={got['vpt']},ext_mse=1")
+    bad = run(data.all, "--require", f"vpt={got['vpt'] + 1}", code=3)
+    assert "required at least" in bad.stderr and bad.stdout == table
+    run(data.all, "--require", "ext_mse=0", code=3)
+    run(data.all, "--require", "beauty", code=2)
+
+
+def test_the_same_twice_is_perfect(data):
+    same = answer(data.same, "--require", "vpt,rec_mse=0")
+    assert same["rec_mse"] == 0 and same["ext_mse"] == 0 and same["vpt_per_trajectory"] == [70, 70]
+
+
+def test_a_black_frame_makes_the_mse_undefined_and_says_where(data):
+    dark = data.x[:2].copy()
     dark[1, 70] = 0
-    np.savez(folder / "dark.npz", truth=dark, prediction=x[:2])
-    got = answer(folder / "dark.npz", "--require", "vpt_forward=40")
-    check(got["ext_mse"] is None and "trajectory 1, frame 70" in got["ext_mse_reason"], "ext_mse_reason")
-    check(got["vpt_per_trajectory"] == [70, 10] and got["rec_mse"] == 0, "a black frame and the VPT")
-    check("undefined" in run(folder / "dark.npz").stdout, "a black frame in the table")
+    path = data.save(truth=dark, prediction=data.x[:2])
+    got = answer(path, "--require", "vpt_forward=40")
+    assert got["ext_mse"] is None and "trajectory 1, frame 70" in got["ext_mse_reason"]
+    assert got["vpt_per_trajectory"] == [70, 10] and got["rec_mse"] == 0
+    assert "undefined" in run(path).stdout
 
-    # One line each.
-    broken = x[:2].copy()
+
+def test_nan_is_refused_with_its_place(data):
+    broken = data.x[:2].copy()
     broken[1, 3, 2, 1, 0] = np.nan
     broken[1, 4, 0, 0, :] = np.inf
-    np.savez(folder / "nan.npz", truth=x[:2], prediction=broken)
-    complaint("4 values that are not finite, the first a NaN at (1, 3, 2, 1, 0)", folder / "nan.npz")
-    np.savez(folder / "shape.npz", truth=x[:2], prediction=x[:2, :, :3])
-    complaint("(2, 130, 3, 6, 3)", folder / "shape.npz")
-    np.savez(folder / "steps.npz", truth=x[:2], prediction=x[:2, :129])
-    complaint("129 frames", folder / "steps.npz")
-    np.savez(folder / "few.npz", truth=x[:2, :60], prediction=x[:2, :60])
-    complaint("the truth has 60 frames", folder / "few.npz")
-    complaint("has no array", "--truth", folder / "same.npz:x", "--prediction", folder / "same.npz")
-    complaint("", folder / "not-there.npz")
-    complaint("--prediction is missing", "--truth", folder / "truth.npy", code=2)
-    complaint("not both", folder / "same.npz", "--truth", folder / "truth.npy", code=2)
-    complaint("wants F.npz", code=2)
-    complaint("--split is for --frames plain", folder / "same.npz", "--frames", "no-overlap", "--split",
-              7, code=2)
-    complaint("did you mean", folder / "same.npz", "--treshold", 1, code=2)
-    complaint("split is -1", folder / "same.npz", "--split", -1)
+    refused("4 values that are not finite, the first a NaN at (1, 3, 2, 1, 0)", data.save(truth=data.x[:2], prediction=broken))
 
-sys.exit(plumb.failures > 0)
+
+def test_arrays_of_the_wrong_shape_are_one_line(data):
+    x = data.x[:2]
+    refused("(2, 130, 3, 6, 3)", data.save(truth=x, prediction=x[:, :, :3]))
+    refused("129 frames", data.save(truth=x, prediction=x[:, :129]))
+    refused("the truth has 60 frames", data.save(truth=x[:, :60], prediction=x[:, :60]))
+
+
+def test_missing_arrays_and_files_are_one_line(data):
+    refused("has no array", "--truth", f"{data.same}:x", "--prediction", data.same)
+    refused("", data.folder / "not-there.npz")
+
+
+def test_wrong_usage_is_one_line(data):
+    truth = data.folder / "truth.npy"
+    refused("--prediction is missing", "--truth", truth, code=2)
+    refused("not both", data.same, "--truth", truth, code=2)
+    refused("wants F.npz", code=2)
+    refused("--split is for --frames plain", data.same, "--frames", "no-overlap", "--split", 7, code=2)
+    refused("did you mean", data.same, "--treshold", 1, code=2)
+    refused("split is -1", data.same, "--split", -1)

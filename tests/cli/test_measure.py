@@ -1,35 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""plumb measure as a user runs it: files of every kind, both faces of the result, one line for every
-mistake."""
+"""plumb measure as a user runs it: files of every kind, results for people and for programs, one line for every mistake."""
 import json
-import os
 import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
 import numpy as np
+import pytest
 
-try:
-    import h5py
-except ImportError:
-    h5py = None
+from paths import PLUMB
+from program import Program, numbers
 
-PLUMB = os.environ["PLUMB"]
 KEYS = {"method", "mode", "r2", "sym", "symetric", "order", "alpha", "sym_per_trajectory",
         "latents_used", "degenerate", "n", "m", "r2_heldout", "seconds", "version", "r2_ci", "sym_ci",
         "symetric_ci", "r2_heldout_ci", "why", "rho", "trajectories", "dropped", "steps", "seed",
         "input_hash", "measure_version", "unconverged", "sym_floor", "kappa", "kappa_ci", "canonical",
         "canonical_why", "r2_state", "r2_latent", "r2_local", "symplectic_r2", "form"}
-sys.path.insert(0, os.path.join(os.environ["PLUMB_SOURCE"], "tests/support"))
-from program import Program  # noqa: E402
+MLP = ("--method", "mlp", "--few-points", "--updates", 600)
 
 plumb = Program("measure")
-check, run, answer, complaint = plumb.check, plumb.run, plumb.answer, plumb.complaint
-
-
-def numbers(record, *but):
-    return {k: v for k, v in record.items() if k not in ("seconds", *but)}
+run, answer, refused = plumb.run, plumb.answer, plumb.refused
 
 
 def springs(n, trajectories, steps, rng):
@@ -39,238 +27,318 @@ def springs(n, trajectories, steps, rng):
     return np.concatenate([radius * np.cos(angle), -radius * np.sin(angle)], 2)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    folder = Path(folder)
-    rng = np.random.default_rng(1)
-    truth = springs(1, 12, 40, rng).astype(np.float32).astype(float)
-    q, p = truth[..., :1], truth[..., 1:]
-    turned = np.concatenate([0.8 * q + 0.6 * p, -0.6 * q + 0.8 * p], 2)
-    noisy = (turned + rng.normal(0, 0.2, turned.shape)).astype(np.float32).astype(float)
-    np.savez(folder / "right.npz", latent=turned, truth=truth)
-    np.savez_compressed(folder / "noisy.npz", latent=noisy, truth=truth)
-    pad = rng.normal(0, 1, (12, 40, 3))
-    np.savez(folder / "crossed.npz", truth=truth,
-             latent=np.concatenate([q, pad[..., :1], pad[..., 1:2], p], 2))
+class Data:
+    """12 trajectories of a spring, latents made of them, and files of both."""
 
-    # For people: the verdict and its reason; for programs: one line with all the keys.
-    table = run(folder / "right.npz")
-    check("SyMetric 1: " in table.stdout and "passes as canonical" in table.stdout
-          and "12 trajectories of 40 steps" in table.stdout, f"the table {table.stdout}")
-    check(table.stderr == "", f"a good run says {table.stderr!r}")
-    right = answer(folder / "right.npz")
-    check(KEYS <= right.keys(), f"keys {KEYS - right.keys()}")
-    check(right["symetric"] == 1 and right["r2"] > 0.9999 and right["sym"] < 1e-6, "the right latents")
-    check(right["method"] == "pr" and right["mode"] == "converged" and right["degenerate"] is False,
-          "method, mode")
-    check(right["n"] == 1 and right["m"] == 1 and right["order"] == 1 and right["seed"] == 1
-          and right["latents_used"] == [0, 1] and len(right["sym_per_trajectory"]) == 12, "n, m, ...")
-    check(right["symetric_ci"] == [1, 1] and len(right["input_hash"]) == 32, "symetric_ci, input_hash")
+    def __init__(self, folder):
+        self.folder = folder
+        rng = np.random.default_rng(1)
+        self.truth = springs(1, 12, 40, rng).astype(np.float32).astype(float)
+        self.q, self.p = q, p = self.truth[..., :1], self.truth[..., 1:]
+        self.turned = np.concatenate([0.8 * q + 0.6 * p, -0.6 * q + 0.8 * p], 2)
+        self.noisy = (self.turned + rng.normal(0, 0.2, self.turned.shape)).astype(np.float32).astype(float)
+        self.pad = rng.normal(0, 1, (12, 40, 3))
+        self.wide = np.concatenate([self.turned[..., :1], self.pad[..., :2], self.turned[..., 1:], self.pad[..., 1:]], 2)
+        self.right = self.save("right.npz", latent=self.turned)
+        self.noise = folder / "noisy.npz"
+        np.savez_compressed(self.noise, latent=self.noisy, truth=self.truth)
+        self.crossed = self.save("crossed.npz", latent=np.concatenate([q, self.pad[..., :1], self.pad[..., 1:2], p], 2))
+        self.states = folder / "states.npz"
+        np.savez(self.states, state=self.truth, other=self.truth[:3])
+        self.noisy_npy = folder / "noisy.npy"
+        np.save(self.noisy_npy, self.noisy)
 
-    crossed = answer(folder / "crossed.npz")
-    check(crossed["symetric"] == 0 and crossed["degenerate"] is True and crossed["r2"] > 0.999,
-          "p in the wrong pair")
-    check("degenerate" in run(folder / "crossed.npz").stdout, "the table says degenerate")
-    # plumb's own: right is right, wrong is wrong, and what is not determined is null, with the reason.
-    check(right["canonical"] == 1 and right["kappa"] > 0.999 and right["kappa_ci"][0] > 0.99
-          and right["r2_state"] > 0.99 and right["symplectic_r2"] is None, "canonical, right")
-    check(crossed["canonical"] == 0 and crossed["kappa"] < 0.1, "canonical, p in the wrong pair")
-    check("canonical 1: " in table.stdout and "kappa" in table.stdout, "the table has kappa")
-    check(right["sym_floor"] < 1e-6, "sym_floor of springs")
+    def save(self, name, **arrays):
+        np.savez(self.folder / name, **{"truth": self.truth, **arrays})
+        return self.folder / name
+
+
+@pytest.fixture(scope="module")
+def data(shared):
+    return Data(shared)
+
+
+@pytest.fixture(scope="module")
+def right(data):
+    return answer(data.right)
+
+
+@pytest.fixture(scope="module")
+def noise(data):
+    return answer(data.noise)
+
+
+# ---- published: SyMetric ----
+
+def test_the_table_has_the_verdict_and_its_reason(data):
+    table = run(data.right)
+    for words in ("SyMetric 1: ", "passes as canonical", "12 trajectories of 40 steps", "canonical 1: ", "kappa"):
+        assert words in table.stdout
+    assert table.stderr == ""
+
+
+def test_rotated_latents_pass_with_all_keys(right):
+    assert KEYS <= right.keys()
+    assert right["symetric"] == 1 and right["r2"] > 0.9999 and right["sym"] < 1e-6
+    assert right["method"] == "pr" and right["mode"] == "converged" and right["degenerate"] is False
+    assert right["n"] == 1 and right["m"] == 1 and right["order"] == 1 and right["seed"] == 1
+    assert right["latents_used"] == [0, 1] and len(right["sym_per_trajectory"]) == 12
+    assert right["symetric_ci"] == [1, 1] and len(right["input_hash"]) == 32
+    assert right["sym_floor"] < 1e-6, "sym_floor of springs"
+
+
+def test_p_in_the_wrong_pair_is_degenerate_and_fails(data):
+    crossed = answer(data.crossed)
+    assert crossed["symetric"] == 0 and crossed["degenerate"] is True and crossed["r2"] > 0.999
+    assert "degenerate" in run(data.crossed).stdout
+    assert crossed["canonical"] == 0 and crossed["kappa"] < 0.1
+
+
+def test_reference_mode_repeats_the_published_flaw(data):
+    published = answer(data.crossed, "--mode", "reference")
+    assert published["symetric"] == 1 and published["degenerate"] is True
+    assert published["mode"] == "reference" and published["fits"] == 2 and len(published["batches"]) == 2
+    done = run(data.crossed, "--mode", "reference")
+    assert "10 of 12 trajectories are measured, 5 a batch" in done.stderr, "what is left out is said"
+    assert "up to 1" in done.stdout and "all the same" in done.stdout, "the table of several fits"
+
+
+def test_noisy_latents_fail_with_an_interval(data, right, noise):
+    assert noise["symetric"] == 0 and noise["order"] == 5 and "R2" in noise["why"]
+    assert noise["r2_ci"][0] < noise["r2"] < noise["r2_ci"][1]
+    assert answer(data.noise, "--resamples", 0)["r2_ci"] is None
+    assert set(noise) == set(right), "keys come and go"
+
+
+# ---- plumb's own: kappa ----
+
+def test_kappa_accepts_rotated_latents(right):
+    assert right["canonical"] == 1 and right["kappa"] > 0.999 and right["kappa_ci"][0] > 0.99
+    assert right["r2_state"] > 0.99 and right["symplectic_r2"] is None
+
+
+def test_a_centre_at_rest_has_a_floor_and_is_reduced(data):
+    q, p = data.q, data.p
     still = np.concatenate([q, -q, p, -p], 2)
-    np.savez(folder / "still.npz", latent=still, truth=still)
-    redundant = answer(folder / "still.npz")
-    check(redundant["sym_floor"] > 0.05 and redundant["symetric"] == 0, "a centre at rest has a floor")
-    check(redundant["canonical"] == 1 and redundant["form"]["n"] == 1 and "2 dimensions" in redundant["form"]["reduced"],
-          "and is reduced")
-    quick = answer(folder / "right.npz", "--published")
-    check(quick["kappa"] is None and quick["canonical"] is None and "published" in quick["canonical_why"]
-          and set(quick) == set(right), "--published")
-    np.savez(folder / "few.npz", latent=turned[:3], truth=truth[:3])
-    few = answer(folder / "few.npz")
-    check(few["kappa"] is None and "at least 4" in few["canonical_why"] and few["r2"] > 0.9, "three trajectories")
-    run(folder / "right.npz", "--require", "canonical,kappa=0.99")
-    run(folder / "crossed.npz", "--require", "canonical", code=3)
-    run(folder / "few.npz", "--require", "canonical", code=3)
-    complaint("wanted positions counted from 0", folder / "right.npz", "--angles", "0;1", code=2)
-    check(answer(folder / "right.npz", "--angles", "none")["canonical"] == 1, "--angles none")
-    check(answer(folder / "right.npz", "--estimator", "polynomial")["canonical"] == 1, "--estimator")
+    redundant = answer(data.save("rest.npz", latent=still, truth=still))
+    assert redundant["sym_floor"] > 0.05 and redundant["symetric"] == 0
+    assert redundant["canonical"] == 1 and redundant["form"]["n"] == 1 and "2 dimensions" in redundant["form"]["reduced"]
 
-    published = answer(folder / "crossed.npz", "--mode", "reference")
-    check(published["symetric"] == 1 and published["degenerate"] is True
-          and published["mode"] == "reference" and published["fits"] == 2
-          and len(published["batches"]) == 2, "p in the wrong pair, as published")
-    left = run(folder / "crossed.npz", "--mode", "reference")
-    check("10 of 12 trajectories are measured, 5 a batch" in left.stderr, "what is left out is said")
-    check("up to 1" in left.stdout and "all the same" in left.stdout, "the table of several fits")
 
-    noise = answer(folder / "noisy.npz")
-    check(noise["symetric"] == 0 and noise["order"] == 5 and "R2" in noise["why"], "noisy latents")
-    check(noise["r2_ci"][0] < noise["r2"] < noise["r2_ci"][1], "r2_ci")
-    check(answer(folder / "noisy.npz", "--resamples", 0)["r2_ci"] is None, "--resamples 0")
-    check(set(noise) == set(right), "keys come and go")
+def test_published_leaves_kappa_out_with_the_same_keys(data, right):
+    quick = answer(data.right, "--published")
+    assert quick["kappa"] is None and quick["canonical"] is None and "published" in quick["canonical_why"]
+    assert set(quick) == set(right)
 
-    # The same arrays by every door, of every type and order, on any number of threads.
-    np.save(folder / "noisy.npy", noisy)
-    np.save(folder / "turned.npy", np.asfortranarray(noisy))
-    np.save(folder / "narrow.npy", noisy.astype(np.float32))
-    np.savez(folder / "states.npz", state=truth, other=truth[:3])
-    np.savez(folder / "narrow.npz", latent=np.asfortranarray(noisy.astype(np.float32)),
-             truth=truth.astype(np.float32))
-    state = f"{folder / 'states.npz'}:state"
-    for latent in ("noisy.npy", "turned.npy", "noisy.npz:latent"):
-        got = answer("--latent", folder / latent, "--truth", state)
-        check(numbers(got) == numbers(noise), f"{latent} and states.npz:state")
-    for arguments in (("--latent", folder / "narrow.npy", "--truth", state), (folder / "narrow.npz",)):
-        got = answer(*arguments)
-        check(numbers(got, "input_hash") == numbers(noise, "input_hash"), f"float32: {arguments}")
-    for mode in ("converged", "reference"):
-        one = answer(folder / "noisy.npz", "--mode", mode, "--threads", 1)
-        check(numbers(one) == numbers(answer(folder / "noisy.npz", "--mode", mode, "--threads", 2)),
-              f"threads change numbers in mode {mode}")
-    if h5py:
-        with h5py.File(folder / "run.h5", "w") as f:
-            f["model/z"] = noisy
-            f["state"] = truth
-        h5 = folder / "run.h5"
-        got = subprocess.run([PLUMB, "measure", "--latent", f"{h5}:/model/z", "--truth", f"{h5}:/state",
-                              "--json"], capture_output=True, text=True)
-        if "without HDF5" in got.stderr or "HDF5 is not" in got.stderr:
-            print("this build has no HDF5: not tried")
-        else:
-            check(got.returncode == 0 and numbers(json.loads(got.stdout)) == numbers(noise),
-                  f"HDF5: {got.stderr}")
-    else:
-        print("h5py is not here: HDF5 was not tried")
 
-    # The mask, from a file of its own or with the rest.
+def test_three_trajectories_are_too_few_for_kappa(data):
+    few = answer(data.save("few.npz", latent=data.turned[:3], truth=data.truth[:3]))
+    assert few["kappa"] is None and "at least 4" in few["canonical_why"] and few["r2"] > 0.9
+    run(data.folder / "few.npz", "--require", "canonical", code=3)
+
+
+def test_angles_and_estimator_are_taken(data):
+    refused("wanted positions counted from 0", data.right, "--angles", "0;1", code=2)
+    assert answer(data.right, "--angles", "none")["canonical"] == 1
+    assert answer(data.right, "--estimator", "polynomial")["canonical"] == 1
+
+
+def test_kappa_looks_at_the_canonical_coordinates_beside_the_truth(data):
+    q, p = data.q, data.p
+    bent = np.concatenate([q, p + q**3, q**2, p], 2)
+    plain = data.save("bent.npz", latent=data.turned, truth=bent, canonical=1)  # a number of that name is no array of coordinates
+    both = data.save("beside.npz", latent=data.turned, truth=bent, canonical=data.truth)
+    np.save(data.folder / "coordinates.npy", data.truth)
+    beside, given = answer(both), answer(plain, "--canonical", data.folder / "coordinates.npy")
+    assert beside["canonical"] == 1 and answer(plain)["canonical"] != 1
+    assert numbers(beside) == numbers(given), "--canonical is not the array beside truth"
+    assert "2 canonical coordinates instead of the truth" in run(both).stdout
+    np.save(data.folder / "fewer.npy", data.truth[:5])
+    refused("canonical is (5, 40, 2) for a truth (12, 40, 4)", plain, "--canonical", data.folder / "fewer.npy")
+    refused("nowhere.npy", plain, "--canonical", data.folder / "nowhere.npy")
+
+
+# ---- the same arrays by every way in ----
+
+@pytest.mark.parametrize("form", ["npy", "Fortran order", "npz:key"])
+def test_the_form_of_the_file_changes_no_number(data, noise, form):
+    path = data.noisy_npy if form == "npy" else f"{data.noise}:latent"
+    if form == "Fortran order":
+        path = data.folder / "fortran.npy"
+        np.save(path, np.asfortranarray(data.noisy))
+    assert numbers(answer("--latent", path, "--truth", f"{data.states}:state")) == numbers(noise)
+
+
+def test_float32_changes_only_the_hash(data, noise):
+    np.save(data.folder / "narrow.npy", data.noisy.astype(np.float32))
+    narrow = data.save("narrow.npz", latent=np.asfortranarray(data.noisy.astype(np.float32)), truth=data.truth.astype(np.float32))
+    for arguments in (("--latent", data.folder / "narrow.npy", "--truth", f"{data.states}:state"), (narrow,)):
+        assert numbers(answer(*arguments), "input_hash") == numbers(noise, "input_hash")
+
+
+@pytest.mark.parametrize("mode", ["converged", "reference"])
+def test_threads_change_no_number(data, mode):
+    one = answer(data.noise, "--mode", mode, "--threads", 1)
+    assert numbers(one) == numbers(answer(data.noise, "--mode", mode, "--threads", 2))
+
+
+def test_hdf5_gives_the_same_numbers(data, noise):
+    h5py = pytest.importorskip("h5py")
+    path = data.folder / "run.h5"
+    with h5py.File(path, "w") as f:
+        f["model/z"] = data.noisy
+        f["state"] = data.truth
+    got = subprocess.run([PLUMB, "measure", "--latent", f"{path}:/model/z", "--truth", f"{path}:/state", "--json"],
+                         capture_output=True, text=True)
+    if "without HDF5" in got.stderr or "HDF5 is not" in got.stderr:
+        pytest.skip("this build has no HDF5")
+    assert got.returncode == 0, got.stderr
+    assert numbers(json.loads(got.stdout)) == numbers(noise)
+
+
+# ---- options ----
+
+def test_the_variance_masks_latents(data):
     variance = np.tile([0.01, 1.0, 1.0, 0.01, 1.0, 1.0], (12, 1))
-    wide = np.concatenate([turned[..., :1], pad[..., :2], turned[..., 1:], pad[..., 1:]], 2)
-    np.savez(folder / "masked.npz", latent=wide, truth=truth, variance=variance)
-    np.savez(folder / "wide.npz", latent=wide, truth=truth)
-    np.save(folder / "variance.npy", variance)
-    masked = answer(folder / "masked.npz")
-    check(masked["latents_used"] == [0, 3] and masked["m"] == 3, "the mask")
-    check(numbers(answer(folder / "wide.npz", "--variance", folder / "variance.npy"))
-          == numbers(masked), "--variance")
-    check(answer(folder / "masked.npz", "--mask", "none")["latents_used"] == list(range(6)), "no mask")
+    masked = data.save("masked.npz", latent=data.wide, variance=variance)
+    np.save(data.folder / "variance.npy", variance)
+    got = answer(masked)
+    assert got["latents_used"] == [0, 3] and got["m"] == 3
+    given = answer(data.save("wide.npz", latent=data.wide), "--variance", data.folder / "variance.npy")
+    assert numbers(given) == numbers(got)
+    assert answer(masked, "--mask", "none")["latents_used"] == list(range(6))
 
-    # Points given, points all.
-    np.save(folder / "points.npy", np.tile(np.arange(40), (12, 1)))
-    every = answer(folder / "noisy.npz", "--points", 0)
-    check(numbers(answer(folder / "noisy.npz", "--points-at", folder / "points.npy")) == numbers(every),
-          "--points-at")
-    check(every["sym"] != noise["sym"] and every["r2"] == noise["r2"], "--points 0")
 
-    answer(folder / "noisy.npz", "--items", folder / "items.jsonl")
-    items = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
-    check([i["trajectory"] for i in items] == list(range(12)), "--items: one line a trajectory")
-    check([i["sym"] for i in items] == noise["sym_per_trajectory"], "--items: sym")
-    check(set(items[0]) == {"trajectory", "batch", "r2", "r2_heldout", "sym"}, "--items: keys")
+def test_points_are_chosen_or_all(data, noise):
+    np.save(data.folder / "points.npy", np.tile(np.arange(40), (12, 1)))
+    every = answer(data.noise, "--points", 0)
+    assert numbers(answer(data.noise, "--points-at", data.folder / "points.npy")) == numbers(every)
+    assert every["sym"] != noise["sym"] and every["r2"] == noise["r2"]
 
-    # Bars.
-    run(folder / "right.npz", "--require", "symetric")
-    run(folder / "right.npz", "--require", "symetric,r2=0.99,r2_heldout,sym")
-    bad = run(folder / "noisy.npz", "--require", "symetric", code=3)
-    check("symetric is 0, required at least 1" in bad.stderr and "SyMetric 0" in bad.stdout,
-          "--require says what is missing, and prints all the same")
-    run(folder / "noisy.npz", "--require", "r2=0.5")
-    run(folder / "crossed.npz", "--require", "sym=1e-40", code=3)
-    complaint("not \"nonsense\"", folder / "right.npz", "--require", "nonsense", code=2)
-    complaint("the bar is not a number", folder / "right.npz", "--require", "r2=good", code=2)
 
-    # By a network: it wants many points, says so, and can be told to go on.
-    mlp = ("--method", "mlp", "--few-points", "--updates", 600)
-    complaint("right.npz: 400 points to train a network of 62 parameters on; wanted 1000 a parameter, that is 1600 trajectories "
-              "of 40 steps, not 12 (--few-points goes on all the same)", folder / "right.npz", "--method", "mlp")
-    net = answer(folder / "right.npz", *mlp)
-    check(KEYS <= net.keys(), f"keys of mlp {KEYS - net.keys()}")
-    check(net["method"] == "mlp" and net["mode"] == "own" and net["order"] is None and net["alpha"] is None, f"mlp {net}")
-    check(net["symetric"] == 1 and net["r2"] > 0.95 and net["parameters"] == 62 and net["width"] == 4
-          and net["train_points"] == 400 and net["train_trajectories"] == 10 and net["updates"] == 600
-          and len(net["sym_per_trajectory"]) == net["trajectories"] == 2, f"mlp {net}")
-    check(numbers(answer(folder / "right.npz", *mlp, "--threads", 1)) == numbers(net), "threads change a network")
-    check(answer(folder / "right.npz", *mlp, "--seed", 2)["sym"] != net["sym"], "--seed and the network")
-    both = answer(folder / "right.npz", *mlp, "--method", "both")
+def test_items_has_one_line_per_trajectory(data, noise):
+    answer(data.noise, "--items", data.folder / "items.jsonl")
+    items = [json.loads(line) for line in (data.folder / "items.jsonl").read_text().splitlines()]
+    assert [i["trajectory"] for i in items] == list(range(12))
+    assert [i["sym"] for i in items] == noise["sym_per_trajectory"]
+    assert set(items[0]) == {"trajectory", "batch", "r2", "r2_heldout", "sym"}
+
+
+def test_require_passes_or_exits_3(data):
+    run(data.right, "--require", "canonical,kappa=0.99")
+    run(data.crossed, "--require", "canonical", code=3)
+    run(data.right, "--require", "symetric")
+    run(data.right, "--require", "symetric,r2=0.99,r2_heldout,sym")
+    bad = run(data.noise, "--require", "symetric", code=3)
+    assert "symetric is 0, required at least 1" in bad.stderr and "SyMetric 0" in bad.stdout, "it prints all the same"
+    run(data.noise, "--require", "r2=0.5")
+    run(data.crossed, "--require", "sym=1e-40", code=3)
+    refused("not \"nonsense\"", data.right, "--require", "nonsense", code=2)
+    refused("the bar is not a number", data.right, "--require", "r2=good", code=2)
+
+
+# ---- by a network ----
+
+@pytest.fixture(scope="module")
+def net(data):
+    return answer(data.right, *MLP)
+
+
+def test_a_network_with_too_few_points_is_refused(data):
+    refused("right.npz: 400 points to train a network of 62 parameters on; wanted 1000 a parameter, that is 1600 trajectories "
+            "of 40 steps, not 12 (--few-points goes on all the same)", data.right, "--method", "mlp")
+
+
+def test_a_network_passes_rotated_latents(net):
+    assert KEYS <= net.keys(), KEYS - net.keys()
+    assert net["method"] == "mlp" and net["mode"] == "own" and net["order"] is None and net["alpha"] is None
+    assert net["symetric"] == 1 and net["r2"] > 0.95 and net["parameters"] == 62 and net["width"] == 4
+    assert net["train_points"] == 400 and net["train_trajectories"] == 10 and net["updates"] == 600
+    assert len(net["sym_per_trajectory"]) == net["trajectories"] == 2
+
+
+def test_a_network_depends_on_the_seed_and_not_on_threads(data, net):
+    assert numbers(answer(data.right, *MLP, "--threads", 1)) == numbers(net)
+    assert answer(data.right, *MLP, "--seed", 2)["sym"] != net["sym"]
+
+
+def test_both_methods_are_the_two_together(data, right, net):
+    both = answer(data.right, *MLP, "--method", "both")
     # kappa stands once, beside the polynomials.
     alone = {key: value for key, value in numbers(net).items() if key in both["mlp"]}
-    check(numbers(both["mlp"]) == alone and "sym" in alone and numbers(both, "mlp") == numbers(right), "both are not the two")
-    check("mlp" not in right and "mlp" not in net, "mlp unasked for")
-    table = run(folder / "right.npz", *mlp, "--method", "both")
-    check(table.stdout.count("SyMetric 1: ") == 2 and "62 parameters, best of 2" in table.stdout
-          and "10 other trajectories, 400 points" in table.stdout, f"the table of both {table.stdout}")
-    run(folder / "right.npz", *mlp, "--method", "both", "--require", "symetric")
-    lazy = run(folder / "right.npz", *mlp, "--method", "both", "--updates", 1, "--require", "symetric", code=3)
-    check("symetric is 0, required at least 1" in lazy.stderr, "a bar holds for both methods")
-    run(folder / "right.npz", "--method", "pr", "--updates", 1, "--require", "symetric")
-    check(answer(folder / "right.npz", *mlp, "--method", "both", "--mode", "reference")["mlp"]["mode"] == "own", "both in reference mode")
-    complaint("no code of the network was published", folder / "right.npz", *mlp, "--mode", "reference")
-    complaint("network_layers is 1", folder / "right.npz", *mlp, "--layers", 1)
-    complaint("did you mean mlp", folder / "right.npz", "--method", "mpl", code=2)
-    complaint("did you mean --few-points", folder / "right.npz", "--few-pionts", code=2)
+    assert numbers(both["mlp"]) == alone and "sym" in alone and numbers(both, "mlp") == numbers(right)
+    assert "mlp" not in right and "mlp" not in net
+    table = run(data.right, *MLP, "--method", "both").stdout
+    assert table.count("SyMetric 1: ") == 2 and "62 parameters, best of 2" in table
+    assert "10 other trajectories, 400 points" in table
 
-    # What is not finite.
-    broken = turned.copy()
-    broken[3, 7, 1] = np.nan
-    broken[5, 0, 0] = np.inf
-    np.savez(folder / "broken.npz", latent=broken, truth=truth)
-    complaint("latent has 2 values that are not finite, the first a NaN at (3, 7, 1); "
-              "--drop-nonfinite", folder / "broken.npz")
-    complaint("latent has 2 values that are not finite", folder / "broken.npz", *mlp)
-    dropped = answer(folder / "broken.npz", "--drop-nonfinite")
-    check(dropped["dropped"] == 2 and dropped["trajectories"] == 10 and dropped["symetric"] == 1,
-          "--drop-nonfinite")
-    said = run(folder / "broken.npz", "--drop-nonfinite")
-    check("2 trajectories not finite throughout" in said.stdout, f"dropped is said: {said.stdout}")
-    check("10 trajectories of 40 steps" in said.stdout, "how many are left")
-    broken[5, 0, 0] = 0
-    np.savez(folder / "broken.npz", latent=broken, truth=truth)
-    check(answer(folder / "broken.npz", "--mode", "reference")["dropped"] == 0, "NaN as published")
-    lost = truth.copy()
-    lost[0, 0, 0] = np.nan
-    np.savez(folder / "lost.npz", latent=turned, truth=lost)
-    complaint("truth has 1 value that is not finite", folder / "lost.npz", "--mode", "reference")
 
-    # kappa looks at the canonical coordinates beside a truth that is no phase space; a number of that name is none.
-    bent = np.concatenate([q, p + q**3, q**2, p], 2)
-    np.savez(folder / "bent.npz", latent=turned, truth=bent, canonical=1)
-    np.savez(folder / "beside.npz", latent=turned, truth=bent, canonical=truth)
-    np.save(folder / "coordinates.npy", truth)
-    beside, given = answer(folder / "beside.npz"), answer(folder / "bent.npz", "--canonical", folder / "coordinates.npy")
-    check(beside["canonical"] == 1 and answer(folder / "bent.npz")["canonical"] != 1, f"canonical beside truth: {beside}")
-    check(numbers(beside) == numbers(given), "--canonical is not the array beside truth")
-    check("2 canonical coordinates instead of the truth" in run(folder / "beside.npz").stdout, "which truth kappa sees")
+def test_a_bar_holds_for_both_methods(data):
+    run(data.right, *MLP, "--method", "both", "--require", "symetric")
+    lazy = run(data.right, *MLP, "--method", "both", "--updates", 1, "--require", "symetric", code=3)
+    assert "symetric is 0, required at least 1" in lazy.stderr
+    run(data.right, "--method", "pr", "--updates", 1, "--require", "symetric")
 
-    np.save(folder / "fewer.npy", truth[:5])
-    complaint("canonical is (5, 40, 2) for a truth (12, 40, 4)", folder / "bent.npz", "--canonical", folder / "fewer.npy")
-    complaint("nowhere.npy", folder / "bent.npz", "--canonical", folder / "nowhere.npy")
 
-    # One line each.
-    np.savez(folder / "odd.npz", latent=wide[..., :5], truth=truth)
-    complaint("odd.npz: latent is (12, 40, 5); phase space needs an even last axis",
-              folder / "odd.npz")
-    np.savez(folder / "short.npz", latent=turned[:, :30], truth=truth)
-    complaint("the latents end before the truth", folder / "short.npz")
-    np.savez(folder / "one.npz", latent=turned[:1], truth=truth[:1])
-    complaint("at least two trajectories", folder / "one.npz")
-    np.savez(folder / "still.npz", latent=turned, truth=np.ones_like(truth))
-    complaint("truth is constant", folder / "still.npz")
-    np.savez(folder / "brief.npz", latent=turned[:, :5], truth=truth[:, :5])
-    complaint("10 points a trajectory are asked for and there are 5 steps; --points 5",
-              folder / "brief.npz")
-    complaint("\"latent\"", folder / "states.npz")
-    complaint("state, other", folder / "states.npz")
-    complaint("other", "--latent", folder / "noisy.npy", "--truth", f"{folder / 'states.npz'}:staet")
-    complaint("not-there.npz: No such file", folder / "not-there.npz")
-    complaint("max_order is 9", folder / "right.npz", "--max-order", 9)
-    complaint("batch is 1", folder / "right.npz", "--batch", 1)
-    complaint("--truth is missing", "--latent", folder / "noisy.npy", code=2)
-    complaint("--latent is missing", "--truth", folder / "noisy.npy", code=2)
-    complaint("not both", folder / "right.npz", "--truth", folder / "noisy.npy", code=2)
-    complaint("takes one file, not 2", folder / "right.npz", folder / "noisy.npz", code=2)
-    complaint("wants F.npz", code=2)
-    complaint("did you mean reference", folder / "right.npz", "--mode", "refrence", code=2)
-    complaint("did you mean --drop-nonfinite", folder / "right.npz", "--drop-nonfinate", code=2)
-    complaint("a whole number", folder / "right.npz", "--points", "many", code=2)
-    complaint("items", folder / "right.npz", "--items", folder / "no" / "items.jsonl")
+def test_there_is_no_published_network(data):
+    assert answer(data.right, *MLP, "--method", "both", "--mode", "reference")["mlp"]["mode"] == "own"
+    refused("no code of the network was published", data.right, *MLP, "--mode", "reference")
+    refused("network_layers is 1", data.right, *MLP, "--layers", 1)
 
-sys.exit(plumb.failures > 0)
+
+# ---- what is not finite ----
+
+def test_nan_is_refused_or_dropped_with_its_trajectory(data):
+    broken = data.turned.copy()
+    broken[3, 7, 1], broken[5, 0, 0] = np.nan, np.inf
+    path = data.save("broken.npz", latent=broken)
+    refused("latent has 2 values that are not finite, the first a NaN at (3, 7, 1); --drop-nonfinite", path)
+    refused("latent has 2 values that are not finite", path, *MLP)
+    dropped = answer(path, "--drop-nonfinite")
+    assert dropped["dropped"] == 2 and dropped["trajectories"] == 10 and dropped["symetric"] == 1
+    table = run(path, "--drop-nonfinite").stdout
+    assert "2 trajectories not finite throughout" in table and "10 trajectories of 40 steps" in table
+
+
+def test_reference_mode_takes_nan_in_latents_but_not_in_the_truth(data):
+    broken, lost = data.turned.copy(), data.truth.copy()
+    broken[3, 7, 1] = lost[0, 0, 0] = np.nan
+    assert answer(data.save("nan.npz", latent=broken), "--mode", "reference")["dropped"] == 0
+    refused("truth has 1 value that is not finite", data.save("lost.npz", latent=data.turned, truth=lost), "--mode", "reference")
+
+
+# ---- one line for every mistake ----
+
+def test_arrays_of_the_wrong_shape_are_one_line(data):
+    turned, truth = data.turned, data.truth
+    refused("odd.npz: latent is (12, 40, 5); phase space needs an even last axis", data.save("odd.npz", latent=data.wide[..., :5]))
+    refused("the latents end before the truth", data.save("short.npz", latent=turned[:, :30]))
+    refused("at least two trajectories", data.save("one.npz", latent=turned[:1], truth=truth[:1]))
+    refused("truth is constant", data.save("still.npz", latent=turned, truth=np.ones_like(truth)))
+    refused("10 points a trajectory are asked for and there are 5 steps; --points 5",
+            data.save("brief.npz", latent=turned[:, :5], truth=truth[:, :5]))
+
+
+def test_missing_arrays_and_files_are_one_line(data):
+    refused("\"latent\"", data.states)
+    refused("state, other", data.states)
+    refused("other", "--latent", data.noisy_npy, "--truth", f"{data.states}:staet")
+    refused("not-there.npz: No such file", data.folder / "not-there.npz")
+    refused("items", data.right, "--items", data.folder / "no" / "items.jsonl")
+
+
+def test_wrong_values_are_one_line(data):
+    refused("max_order is 9", data.right, "--max-order", 9)
+    refused("batch is 1", data.right, "--batch", 1)
+    refused("a whole number", data.right, "--points", "many", code=2)
+
+
+def test_wrong_usage_is_one_line(data):
+    refused("--truth is missing", "--latent", data.noisy_npy, code=2)
+    refused("--latent is missing", "--truth", data.noisy_npy, code=2)
+    refused("not both", data.right, "--truth", data.noisy_npy, code=2)
+    refused("takes one file, not 2", data.right, data.noise, code=2)
+    refused("wants F.npz", code=2)
+    for nearest, arguments in (("reference", ("--mode", "refrence")), ("--drop-nonfinite", ("--drop-nonfinate",)),
+                               ("mlp", ("--method", "mpl")), ("--few-points", ("--few-pionts",))):
+        refused(f"did you mean {nearest}", data.right, *arguments, code=2)

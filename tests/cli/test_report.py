@@ -1,110 +1,170 @@
 # SPDX-License-Identifier: MIT
 """plumb report as a user runs it: pages and figures of runs, directories, records and arrays; and what it refuses."""
 import json
-import os
 import re
-import sys
-import tempfile
-from pathlib import Path
 from xml.etree import ElementTree
 
-sys.path.insert(0, os.path.join(os.environ["PLUMB_SOURCE"], "tests", "support"))
-from program import Program  # noqa: E402
+import pytest
+
+from paths import SOURCE
+from program import Program
 
 plumb, report = Program(), Program("report")
-check = report.check
-folder = Path(tempfile.mkdtemp())
-samples = Path(os.environ["PLUMB_SOURCE"]) / "examples/latents"
-page = folder / "x.html"
+SAMPLES = [SOURCE / f"examples/latents/{name}.npz" for name in ("good", "bad", "cheat")]
+GOOD = SAMPLES[0]
+RECORD = {"r2": 0.99, "sym": 0.01, "symetric": 1}
 
 
 def verdicts(path):
     return re.findall(r'class="verdict (\w*)"', path.read_text())
 
 
-# ---- arrays: measured, and the verdicts are the known ones ----
-answer = report.answer(samples / "good.npz", samples / "bad.npz", samples / "cheat.npz", "--out", page)
-check(list(answer)[:2] == ["file", "figures"] and answer["file"] == str(page), f"keys {answer}")
-check(verdicts(page) == ["yes", "no", "no"], f"verdicts {verdicts(page)}")
-text = page.read_text()
-check(not re.search(r'(src|href)="?(https?:|//)', text) and "@import" not in text, "the page names an address")
-for name in ("phase-space", "trajectory"):
-    for suffix in ("svg", "png"):
-        out = folder / f"{name}.{suffix}"
-        answer = report.answer(samples / "good.npz", "--figure", name, "--out", out)
-        check(answer["figures"] == [name], f"figures {answer}")
-        data = out.read_bytes()
-        check(data[:4] == b"\x89PNG" if suffix == "png" else ElementTree.fromstring(data).tag.endswith("svg"), f"{out.name}")
-again = folder / "again.html"
-report.run(samples / "good.npz", samples / "bad.npz", samples / "cheat.npz", "--out", again, "--threads", 1)
-strip = lambda t: re.sub(r"seconds[^<]*", "", t)
-check(strip(again.read_text()) == strip(text), "the same input gives another page")
+@pytest.fixture
+def page(tmp_path):
+    return tmp_path / "x.html"
+
+
+@pytest.fixture(scope="module")
+def runs(shared):
+    """Two short runs; the first is evaluated."""
+    (shared / "runs").mkdir()
+    for name, steps in (("one", 30), ("two", 20)):
+        plumb.run("train", "hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", steps, "--out", shared / "runs" / name)
+    plumb.run("evaluate", shared / "runs/one", "--count", 2, "--steps", 20, "--measured", 6)
+    return shared / "runs"
+
+
+# ---- arrays ----
+
+def test_the_samples_get_the_known_verdicts_on_a_page_without_addresses(page):
+    answer = report.answer(*SAMPLES, "--out", page)
+    assert list(answer)[:2] == ["file", "figures"] and answer["file"] == str(page)
+    assert verdicts(page) == ["yes", "no", "no"]
+    text = page.read_text()
+    assert not re.search(r'(src|href)="?(https?:|//)', text) and "@import" not in text
+
+
+def test_the_same_input_gives_the_same_page(page, tmp_path):
+    def text(path):
+        return re.sub(r"seconds[^<]*", "", path.read_text())
+
+    report.run(*SAMPLES, "--out", page)
+    report.run(*SAMPLES, "--out", tmp_path / "again.html", "--threads", 1)
+    assert text(tmp_path / "again.html") == text(page)
+
+
+@pytest.mark.parametrize("name", ["phase-space", "trajectory"])
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+def test_a_figure_is_a_picture(name, suffix, tmp_path):
+    out = tmp_path / f"{name}.{suffix}"
+    assert report.answer(GOOD, "--figure", name, "--out", out)["figures"] == [name]
+    data = out.read_bytes()
+    assert data[:4] == b"\x89PNG" if suffix == "png" else ElementTree.fromstring(data).tag.endswith("svg")
+
+
+def test_figures_lists_them(tmp_path):
+    done = report.run("--figures")
+    assert "phase-space" in done.stdout and "Film strips" in done.stdout
+    report.run("--figure", "example", "--out", tmp_path / "example.svg")
+
 
 # ---- runs ----
-run = folder / "runs/one"
-run.parent.mkdir()
-plumb.run("train", "hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", 30, "--out", run)
-report.run(run, "--out", page)
-check("not yet judged" in page.read_text() and verdicts(page) == [""], "a run that was not evaluated")
-plumb.run("evaluate", run, "--count", 2, "--steps", 20, "--measured", 6)
-before = {p.name: p.read_bytes() for p in run.iterdir()}
-answer = report.answer(run, "--out", page)
-check({"trajectory", "film", "error", "loss"} <= set(answer["figures"]), f"figures of a run: {answer}")
-check({p.name: p.read_bytes() for p in run.iterdir()} == before, "a report changes the run")
-check("<h2 id=m0>one</h2>" in page.read_text() and "id=rollout" in page.read_text(), "the page of a run")
-answer = report.answer(run, "--films", 0, "--out", page)
-check("film" not in answer["figures"] and "loss" in answer["figures"], f"--films 0: {answer}")
-plumb.run("train", "hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", 20, "--out", folder / "runs/two")
-report.run(folder / "runs", "--films", 2, "--steps", 30, "--out", page)
-check(page.read_text().count("<section>") == 2 and "id=overview" in page.read_text(), "a directory of runs")
-report.run(run, "--name", "a <name>", "--films", 0, "--out", page)
-check("a &lt;name&gt;" in page.read_text(), "--name")
+
+def test_a_run_that_was_not_evaluated_has_no_verdict(runs, page):
+    report.run(runs / "two", "--out", page)
+    assert "not yet judged" in page.read_text() and verdicts(page) == [""]
+
+
+def test_an_evaluated_run_has_its_figures_and_is_not_changed(runs, page):
+    run = runs / "one"
+    before = {p.name: p.read_bytes() for p in run.iterdir()}
+    answer = report.answer(run, "--out", page)
+    assert {"trajectory", "film", "error", "loss"} <= set(answer["figures"])
+    assert {p.name: p.read_bytes() for p in run.iterdir()} == before
+    assert "<h2 id=m0>one</h2>" in page.read_text() and "id=rollout" in page.read_text()
+
+
+def test_films_0_leaves_the_videos_out(runs, page):
+    answer = report.answer(runs / "one", "--films", 0, "--out", page)
+    assert "film" not in answer["figures"] and "loss" in answer["figures"]
+
+
+def test_a_directory_of_runs_has_an_overview(runs, page):
+    report.run(runs, "--films", 2, "--steps", 30, "--out", page)
+    assert page.read_text().count("<section>") == 2 and "id=overview" in page.read_text()
+
+
+def test_a_name_is_escaped(runs, page):
+    report.run(runs / "one", "--name", "a <name>", "--films", 0, "--out", page)
+    assert "a &lt;name&gt;" in page.read_text()
+
 
 # ---- records ----
-lines = folder / "results.jsonl"
-record = {"r2": 0.99, "sym": 0.01, "symetric": 1}
-lines.write_text("".join(json.dumps({"run": f"runs/m{i}", **record, "vpt": 10 * i}) + "\n" for i in range(4)))
-answer = report.answer(lines, "--out", page)
-check("models" in answer["figures"] and "m3" in page.read_text(), f"records {answer}")
-check("correlation" not in answer, f"measures that do not vary correlate with nothing: {answer}")
-lines.write_text("".join(json.dumps({"run": f"m{i}", **record, "kappa": k, "r2": -k, "vpt": 10 * i}) + "\n"
-                         for i, k in enumerate((0.1, 0.3, 0.2, 0.9, 0.8))))
-answer = report.answer(lines, "--out", page)["correlation"]
-check(abs(answer["kappa"]["all"]["rho"] - 0.8) < 1e-12 and abs(answer["r2"]["all"]["rho"] + 0.8) < 1e-12 and "sym" not in answer,
-      f"correlations {answer}")
-check(answer["kappa"]["best"] == {"models": 0, "rho": None, "rho_ci": None}, f"of one model there is no correlation: {answer}")
-table = report.run(lines, "--out", page).stdout
-check(re.search(r"kappa +\+0\.80 .*of 5 +-", table) and "0.59 (0.41)" in table, f"the table {table}")
-done = plumb.run("demo", "--json")
-(folder / "demo.json").write_text(done.stdout)
-report.run(folder / "demo.json", "--out", page)
-check(sorted(verdicts(page)) == ["no", "no", "yes"], "the record of the demo")
 
-# ---- what it refuses; an old page stays ----
-page.write_text("old")
-report.complaint("--out is missing", run, code=2)
-report.complaint("wants a run", "--out", page, code=2)
-report.complaint("no such file", folder / "nowhere", "--out", page)
-report.complaint("is for one file", run, run, "--name", "x", "--out", page, code=2)
-report.complaint("neither .svg nor .png", samples / "good.npz", "--figure", "phase-space", "--out", folder / "x.pdf")
-report.complaint("not enough", samples / "good.npz", "--figure", "film", "--out", folder / "x.svg")
-report.complaint("no figure", samples / "good.npz", "--figure", "flim", "--out", folder / "x.svg")
-(folder / "empty").mkdir()
-report.complaint("neither a run", folder / "empty", "--out", page)
-lines.write_text('{"r2": 1, "sym"')
-report.complaint("results", lines, "--out", page)
-lines.write_text('{"weather": "fine"}\n')
-report.complaint("not one of plumb's", lines, "--out", page)
-lines.write_text("")
-report.complaint("holds no record", lines, "--out", page)
-(run / "results.json").write_text("{")
-report.complaint("", run, "--out", page)
-report.complaint("", samples / "good.npz", "--out", folder / "no/such/place.html")
-check(page.read_text() == "old", "a failure changes the page that was there")
-check(not list(folder.glob("*.part-*")), "leavings")
-done = report.run("--figures")
-check("phase-space" in done.stdout and "Film strips" in done.stdout, "--figures")
-report.run("--figure", "example", "--out", folder / "example.svg")
+def test_records_of_models_make_a_table_without_correlations_of_constants(page, tmp_path):
+    lines = tmp_path / "results.jsonl"
+    lines.write_text("".join(json.dumps({"run": f"runs/m{i}", **RECORD, "vpt": 10 * i}) + "\n" for i in range(4)))
+    answer = report.answer(lines, "--out", page)
+    assert "models" in answer["figures"] and "m3" in page.read_text()
+    assert "correlation" not in answer
 
-print("all is well" if not report.failures + plumb.failures else "failed")
-sys.exit(bool(report.failures + plumb.failures))
+
+def test_correlations_over_models_are_those_of_the_ranks(page, tmp_path):
+    lines = tmp_path / "results.jsonl"
+    lines.write_text("".join(json.dumps({"run": f"m{i}", **RECORD, "kappa": k, "r2": -k, "vpt": 10 * i}) + "\n"
+                             for i, k in enumerate((0.1, 0.3, 0.2, 0.9, 0.8))))
+    answer = report.answer(lines, "--out", page)["correlation"]
+    assert abs(answer["kappa"]["all"]["rho"] - 0.8) < 1e-12 and abs(answer["r2"]["all"]["rho"] + 0.8) < 1e-12
+    assert "sym" not in answer
+    assert answer["kappa"]["best"] == {"models": 0, "rho": None, "rho_ci": None}, "of one model there is no correlation"
+    table = report.run(lines, "--out", page).stdout
+    assert re.search(r"kappa +\+0\.80 .*of 5 +-", table) and "0.59 (0.41)" in table
+
+
+def test_the_record_of_the_demo_is_a_page(page, tmp_path):
+    (tmp_path / "demo.json").write_text(plumb.run("demo", "--json").stdout)
+    report.run(tmp_path / "demo.json", "--out", page)
+    assert sorted(verdicts(page)) == ["no", "no", "yes"]
+
+
+# ---- what it refuses ----
+
+@pytest.fixture
+def old(page, tmp_path):
+    """A page that is there already and must not change."""
+    page.write_text("old")
+    yield page
+    assert page.read_text() == "old"
+    assert not list(tmp_path.glob("*.part-*")), "a part of a file is left"
+
+
+def test_wrong_usage_is_one_line(runs, old):
+    report.refused("--out is missing", runs / "one", code=2)
+    report.refused("wants a run", "--out", old, code=2)
+    report.refused("is for one file", runs / "one", runs / "one", "--name", "x", "--out", old, code=2)
+
+
+def test_figures_that_cannot_be_made_are_one_line(tmp_path):
+    report.refused("neither .svg nor .png", GOOD, "--figure", "phase-space", "--out", tmp_path / "x.pdf")
+    report.refused("not enough", GOOD, "--figure", "film", "--out", tmp_path / "x.svg")
+    report.refused("no figure", GOOD, "--figure", "flim", "--out", tmp_path / "x.svg")
+
+
+def test_what_is_no_run_is_one_line(old, tmp_path):
+    report.refused("no such file", tmp_path / "nowhere", "--out", old)
+    (tmp_path / "empty").mkdir()
+    report.refused("neither a run", tmp_path / "empty", "--out", old)
+
+
+@pytest.mark.parametrize("text, words", [('{"r2": 1, "sym"', "results"), ('{"weather": "fine"}\n', "not one of plumb's"),
+                                         ("", "holds no record")], ids=["cut", "other", "empty"])
+def test_what_is_no_record_is_one_line(text, words, old, tmp_path):
+    (tmp_path / "results.jsonl").write_text(text)
+    report.refused(words, tmp_path / "results.jsonl", "--out", old)
+
+
+def test_damaged_results_and_missing_folders_are_one_line(runs, old, tmp_path):
+    (runs / "two/results.json").write_text("{")
+    report.refused("", runs / "two", "--out", old)
+    (runs / "two/results.json").unlink()
+    report.refused("", GOOD, "--out", tmp_path / "no/such/place.html")

@@ -1,25 +1,22 @@
 # SPDX-License-Identifier: MIT
 """plumb surprise as a user runs it: numbers against NumPy's, one line for every mistake."""
 import json
-import os
-import sys
-import tempfile
-from pathlib import Path
 
 import numpy as np
+import pytest
 
-sys.path.insert(0, os.path.join(os.environ["PLUMB_SOURCE"], "tests/support"))
-from program import Program  # noqa: E402
+from program import Program, numbers
 
 plumb = Program("surprise")
-check, run, answer, complaint = plumb.check, plumb.run, plumb.answer, plumb.complaint
+run, answer, refused = plumb.run, plumb.answer, plumb.refused
+N, D = 120, 9
 
 
-def unit(x):
+def normalized(x):
     return x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-12)
 
 
-def rk(seen, asked, k):
+def kth_distance(seen, asked, k):
     d = np.sqrt(((asked[:, None] - seen[None]) ** 2).sum(-1))
     return np.sort(d, axis=1)[:, k - 1]
 
@@ -28,150 +25,195 @@ def accuracy(score):
     return (score[:, 2:].sum(1) > score[:, :2].sum(1)).mean()
 
 
-with tempfile.TemporaryDirectory() as folder:
-    folder = Path(folder)
-    rng = np.random.default_rng(1)
-    n, d = 120, 9
-    surprise = rng.gamma(2.0, 0.01, (n, 4, 7))
-    surprise[:, 2:] += 0.004
-    feature = rng.normal(size=(n, 4, d)).astype(np.float32)
-    feature[:, 2:, 0] += 1
-    seen = rng.normal(size=(150, d)).astype(np.float32)
-    seen[:, 0] += 1
-    voe = rng.gamma(2.0, 0.01, (n, 4))
-    concept = np.arange(n) % 4
-    everything = dict(surprise=surprise, feature=feature, observation=seen, surprise_voe=voe,
-                      concept=concept)
-    np.savez(folder / "all.npz", **everything)
+class Data:
+    """120 tuples of four concepts with all arrays that a scorer may ask for."""
 
-    got = answer(folder / "all.npz", "-k", 5)
-    s = surprise.mean(2)
-    r = rk(unit(seen.astype(float)), unit(feature.astype(float)).reshape(-1, d), 5).reshape(n, 4)
+    def __init__(self, folder):
+        self.folder, self.all = folder, folder / "all.npz"
+        rng = np.random.default_rng(1)
+        self.surprise = rng.gamma(2.0, 0.01, (N, 4, 7))
+        self.surprise[:, 2:] += 0.004
+        self.feature = rng.normal(size=(N, 4, D)).astype(np.float32)
+        self.feature[:, 2:, 0] += 1
+        self.seen = rng.normal(size=(150, D)).astype(np.float32)
+        self.seen[:, 0] += 1
+        self.voe = rng.gamma(2.0, 0.01, (N, 4))
+        self.concept = np.arange(N) % 4
+        self.arrays = dict(surprise=self.surprise, feature=self.feature, observation=self.seen, surprise_voe=self.voe,
+                           concept=self.concept)
+        np.savez(self.all, **self.arrays)
+        self.s = self.surprise.mean(2)
+        self.r = kth_distance(normalized(self.seen.astype(float)), normalized(self.feature.astype(float)).reshape(-1, D), 5).reshape(N, 4)
+
+    def save(self, **arrays):
+        np.savez(self.folder / "other.npz", **arrays)
+        return self.folder / "other.npz"
+
+    def changed(self, **arrays):
+        """A file of all arrays with some changed, or left out where None."""
+        return self.save(**{k: v for k, v in {**self.arrays, **arrays}.items() if v is not None})
+
+
+@pytest.fixture(scope="module")
+def data(shared):
+    return Data(shared)
+
+
+@pytest.fixture(scope="module")
+def got(data):
+    return answer(data.all, "-k", 5)
+
+
+# ---- numbers ----
+
+def test_scores_are_numpys(data, got):
     knn = got["scorers"]["knn"]
-    check(np.allclose(knn["score"], s - 0.01 * r, rtol=0, atol=1e-14), "knn scores")
-    check(np.allclose(got["scorers"]["naive"]["score"], s - voe, rtol=0, atol=1e-15), "naive scores")
-    check(np.allclose(got["scorers"]["plain"]["score"], s, rtol=0, atol=1e-15), "plain scores")
-    check(np.array(knn["score"]).shape == (n, 4), "a row of scores a tuple")
+    assert np.allclose(knn["score"], data.s - 0.01 * data.r, rtol=0, atol=1e-14)
+    assert np.allclose(got["scorers"]["naive"]["score"], data.s - data.voe, rtol=0, atol=1e-15)
+    assert np.allclose(got["scorers"]["plain"]["score"], data.s, rtol=0, atol=1e-15)
+    assert np.array(knn["score"]).shape == (N, 4)
+
+
+def test_metrics_of_every_scorer_are_numpys(data, got):
+    concept = data.concept
     for name, one in got["scorers"].items():
         score = np.array(one["score"])
         each = [accuracy(score[concept == c]) for c in range(4)]
-        check(abs(one["accuracy"] - np.mean(each)) < 1e-15, f"{name}: accuracy over concepts")
-        check(one["accuracy_ci"][0] <= one["accuracy"] <= one["accuracy_ci"][1], f"{name}: interval")
+        assert abs(one["accuracy"] - np.mean(each)) < 1e-15, name
+        assert one["accuracy_ci"][0] <= one["accuracy"] <= one["accuracy_ci"][1], name
         p, i = score[:, :2].sum(1), score[:, 2:].sum(1)
         relative = (i - p) / (abs(i) + abs(p))
-        check(abs(one["relative_surprise"] - np.mean([relative[concept == c].mean() for c in range(4)]))
-              < 1e-14, f"{name}: relative surprise")
+        assert abs(one["relative_surprise"] - np.mean([relative[concept == c].mean() for c in range(4)])) < 1e-14, name
         auroc = (score[:, 2:].reshape(-1, 1) > score[:, :2].reshape(1, -1)).mean()
-        check(abs(one["auroc"] - auroc) < 1e-14, f"{name}: AUROC")
+        assert abs(one["auroc"] - auroc) < 1e-14, name
         for c, entry in enumerate(got["concepts"]):
-            check(entry["name"] == str(c) and entry["scorers"][name]["accuracy"] == each[c],
-                  f"{name}: concept {c}")
-    largest = np.array(surprise.max(2))
-    check(abs(got["scorers"]["plain"]["maximum"]["accuracy"] -
-              np.mean([accuracy(largest[concept == c]) for c in range(4)])) < 1e-15, "max over frames")
-    check(0 <= got["uniformity"]["p"] <= 1 and 0 < got["uniformity"]["statistic"] < 1
-          and sum(got["uniformity"]["paper"]["histogram"]) == 4 * n, "uniformity")
-    check(got["likelihood_ratio"]["auroc"] > 0.5 and len(got["comparisons"]) >= 15, "ratio, McNemar")
-    check(got["n"] == n and got["seed"] == 1 and got["measure_version"] == 1 and
-          len(got["input_hash"]) == 32 and not got["split"], "n, seed, version, hash")
+            assert entry["name"] == str(c) and entry["scorers"][name]["accuracy"] == each[c], name
 
-    def numbers(record):
-        if not isinstance(record, dict):
-            return record
-        return {k: numbers(v) for k, v in record.items() if k != "seconds"}
 
-    check(numbers(answer(folder / "all.npz", "-k", 5, "--threads", 1)) ==
-          numbers(answer(folder / "all.npz", "-k", 5, "--threads", 3)), "threads change numbers")
+def test_the_maximum_over_frames_is_scored_too(data, got):
+    largest = np.array(data.surprise.max(2))
+    want = np.mean([accuracy(largest[data.concept == c]) for c in range(4)])
+    assert abs(got["scorers"]["plain"]["maximum"]["accuracy"] - want) < 1e-15
 
-    # Arrays from files of their own.
-    for name, array in everything.items():
-        np.save(folder / f"{name}.npy", array)
-    apart = answer("--surprise", folder / "surprise.npy", "--feature", folder / "feature.npy",
-                   "--observation", f"{folder / 'all.npz'}:observation", "--surprise-voe",
-                   folder / "surprise_voe.npy", "--concept", folder / "concept.npy", "-k", 5)
-    check(numbers(apart) == numbers(got), "files apart")
-    alone = answer(folder / "surprise.npy")
-    check(list(alone["scorers"]) == ["plain"] and "naive" in alone["left_out"] and
-          alone["uniformity"] is None, "a lone .npy is the surprise")
-    check(alone.keys() == got.keys(), "keys come and go")
 
-    # Concepts by name, in both kinds of NumPy's text and in either byte order.
-    words = np.array(["continuity", "solidity", "object_persistence", "unchangeable\u00e4"])[concept]
-    for text in (words, words.astype(words.dtype.newbyteorder(">")), np.array(list("abcd"), "S1")[concept]):
-        np.savez(folder / "words.npz", surprise=s, concept=text)
-        named = answer(folder / "words.npz")
-        want = [t.decode() if isinstance(t, bytes) else str(t) for t in text[:4]]
-        check([c["name"] for c in named["concepts"]] == want, f"concepts by name: {want}")
+def test_uniformity_ratio_and_comparisons_are_there(got):
+    assert 0 <= got["uniformity"]["p"] <= 1 and 0 < got["uniformity"]["statistic"] < 1
+    assert sum(got["uniformity"]["paper"]["histogram"]) == 4 * N
+    assert got["likelihood_ratio"]["auroc"] > 0.5 and len(got["comparisons"]) >= 15
+    assert got["n"] == N and got["seed"] == 1 and got["measure_version"] == 1 and len(got["input_hash"]) == 32 and not got["split"]
 
-    # The split: a fifth of every concept is observed, and not judged.
-    np.savez(folder / "split.npz", surprise=s, feature=feature, concept=concept)
-    split = answer(folder / "split.npz", "-k", 3, "--scorer", "plain,knn")
-    check(split["split"] and split["n"] == 96 and split["observed"] == 48, "the split")
+
+def test_threads_change_no_number(data):
+    assert numbers(answer(data.all, "-k", 5, "--threads", 1)) == numbers(answer(data.all, "-k", 5, "--threads", 3))
+
+
+def test_raw_features_are_not_normalized(data):
+    raw = answer(data.all, "-k", 5, "--raw", "--scorer", "knn")
+    far = kth_distance(data.seen.astype(float), data.feature.astype(float).reshape(-1, D), 5).reshape(N, 4)
+    assert np.allclose(raw["scorers"]["knn"]["score"], data.s - 0.01 * far, rtol=0, atol=1e-13)
+
+
+def test_gammas_are_per_scorer(data):
+    got = answer(data.all, "-k", 5, "--scorer", "pca,knn-log", "--gammas", "pca=0.5,knn-log=1e-3")
+    assert got["scorers"]["pca"]["gamma"] == 0.5
+    assert np.allclose(got["scorers"]["knn-log"]["score"], data.s - 1e-3 * (D - 1) * np.log(data.r), atol=1e-13)
+
+
+def test_the_example_of_the_paper_is_printed():
+    assert "-496.046" in run("--example").stdout
+    assert abs(answer("--example")["variance_0.001"]["log_likelihood_ratio"][0] - 3.453878) < 1e-6
+
+
+# ---- input ----
+
+def test_arrays_may_come_from_files_of_their_own(data, got):
+    for name, array in data.arrays.items():
+        np.save(data.folder / f"{name}.npy", array)
+    apart = answer("--surprise", data.folder / "surprise.npy", "--feature", data.folder / "feature.npy", "--observation",
+                   f"{data.all}:observation", "--surprise-voe", data.folder / "surprise_voe.npy",
+                   "--concept", data.folder / "concept.npy", "-k", 5)
+    assert numbers(apart) == numbers(got)
+    alone = answer(data.folder / "surprise.npy")
+    assert list(alone["scorers"]) == ["plain"] and "naive" in alone["left_out"] and alone["uniformity"] is None
+    assert alone.keys() == got.keys(), "keys come and go"
+
+
+@pytest.mark.parametrize("kind", ["native", "big-endian", "bytes"])
+def test_concepts_may_be_names(data, kind):
+    words = np.array(["continuity", "solidity", "object_persistence", "unchangeable\u00e4"])[data.concept]
+    text = {"native": words, "big-endian": words.astype(words.dtype.newbyteorder(">")),
+            "bytes": np.array(list("abcd"), "S1")[data.concept]}[kind]
+    named = answer(data.save(surprise=data.s, concept=text))
+    assert [c["name"] for c in named["concepts"]] == [t.decode() if isinstance(t, bytes) else str(t) for t in text[:4]]
+
+
+def test_without_observations_a_fifth_of_every_concept_is_observed_and_not_judged(data):
+    concept, s = data.concept, data.s
+    split = answer(data.save(surprise=s, feature=data.feature, concept=concept), "-k", 3, "--scorer", "plain,knn")
+    assert split["split"] and split["n"] == 96 and split["observed"] == 48
     judged = np.array(split["tested"])
-    check(all((concept[judged] == c).sum() == 24 for c in range(4)), "the split by concept")
-    x = unit(feature.astype(float))
-    for c in range(4):
+    assert all((concept[judged] == c).sum() == 24 for c in range(4))
+    x = normalized(data.feature.astype(float))
+    for c in range(4):  # the density of concept c alone
         test = judged[concept[judged] == c]
         rest = [t for t in np.flatnonzero(concept == c) if t not in test]
-        want = s[test] - 0.01 * rk(x[rest][:, 2:].reshape(-1, d), x[test].reshape(-1, d), 3).reshape(-1, 4)
+        want = s[test] - 0.01 * kth_distance(x[rest][:, 2:].reshape(-1, D), x[test].reshape(-1, D), 3).reshape(-1, 4)
         have = np.array(split["scorers"]["knn"]["score"])[concept[judged] == c]
-        check(np.allclose(have, want, rtol=0, atol=1e-14), f"the density of concept {c} alone")
+        assert np.allclose(have, want, rtol=0, atol=1e-14), c
 
-    # Frames: a perfect prediction of the possible, a gray picture.
+
+def test_frames_of_a_perfect_prediction_score_1_and_a_tie_is_wrong(data):
     truth = np.zeros((6, 4, 5, 4, 4, 3), np.uint8)
     truth[:, 2:, 3] = 255
-    np.savez(folder / "frames.npz", truth=truth, prediction=np.zeros(truth.shape, np.float32))
-    frames = answer(folder / "frames.npz")
-    check(frames["scorers"]["plain"]["accuracy"] == 1 and
-          np.allclose(frames["scorers"]["plain"]["score"], [[0, 0, 0.2, 0.2]] * 6), "frames")
-    np.savez(folder / "gray.npz", truth=truth, prediction=np.full(truth.shape, 0.5))
-    check(answer(folder / "gray.npz")["scorers"]["plain"]["accuracy"] == 0, "a tie is wrong")
+    plain = answer(data.save(truth=truth, prediction=np.zeros(truth.shape, np.float32)))["scorers"]["plain"]
+    assert plain["accuracy"] == 1 and np.allclose(plain["score"], [[0, 0, 0.2, 0.2]] * 6)
+    gray = answer(data.save(truth=truth, prediction=np.full(truth.shape, 0.5)))
+    assert gray["scorers"]["plain"]["accuracy"] == 0
 
-    raw = answer(folder / "all.npz", "-k", 5, "--raw", "--scorer", "knn")
-    far = rk(seen.astype(float), feature.astype(float).reshape(-1, d), 5).reshape(n, 4)
-    check(np.allclose(raw["scorers"]["knn"]["score"], s - 0.01 * far, rtol=0, atol=1e-13), "--raw")
-    own = answer(folder / "all.npz", "-k", 5, "--scorer", "pca,knn-log", "--gammas", "pca=0.5,knn-log=1e-3")
-    check(own["scorers"]["pca"]["gamma"] == 0.5, "--gammas")
-    check(np.allclose(own["scorers"]["knn-log"]["score"], s - 1e-3 * (d - 1) * np.log(r), atol=1e-13),
-          "knn-log")
 
-    answer(folder / "all.npz", "-k", 5, "--items", folder / "items.jsonl")
-    items = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
-    check(len(items) == n and np.allclose([i["scorers"]["knn"]["distance"] for i in items], r, atol=1e-13)
-          and np.allclose([i["frame_surprise"] for i in items], surprise), "--items")
+# ---- output ----
 
-    table = run(folder / "all.npz", "-k", 5).stdout
-    check("accuracy" in table and "uniformity" in table and "McNemar" in table, "the table")
-    run(folder / "all.npz", "-k", 5, "--require", "accuracy=0.5")
-    run(folder / "all.npz", "-k", 5, "--require", "accuracy=1.01", code=3)
-    run(folder / "all.npz", "--require", "beauty", code=2)
-    check("-496.046" in run("--example").stdout, "--example")
-    example = answer("--example")
-    check(abs(example["variance_0.001"]["log_likelihood_ratio"][0] - 3.453878) < 1e-6, "--example --json")
+def test_items_has_one_line_per_tuple(data):
+    answer(data.all, "-k", 5, "--items", data.folder / "items.jsonl")
+    items = [json.loads(line) for line in (data.folder / "items.jsonl").read_text().splitlines()]
+    assert len(items) == N and np.allclose([i["scorers"]["knn"]["distance"] for i in items], data.r, atol=1e-13)
+    assert np.allclose([i["frame_surprise"] for i in items], data.surprise)
 
-    # One line each.
-    def wrong(words, *arguments, code=1, **change):
-        np.savez(folder / "bad.npz", **{k: v for k, v in {**everything, **change}.items() if v is not None})
-        complaint(words, folder / "bad.npz", *arguments, code=code)
 
-    broken = feature.copy()
+def test_the_table_and_require(data):
+    table = run(data.all, "-k", 5).stdout
+    assert "accuracy" in table and "uniformity" in table and "McNemar" in table
+    run(data.all, "-k", 5, "--require", "accuracy=0.5")
+    run(data.all, "-k", 5, "--require", "accuracy=1.01", code=3)
+    run(data.all, "--require", "beauty", code=2)
+
+
+# ---- one line for every mistake ----
+
+def test_wrong_arrays_are_one_line(data):
+    broken = data.feature.copy()
     broken[3, 1, 2] = np.nan
-    wrong("feature has 1 value that is not finite, the first a NaN at (3, 1, 2)", feature=broken)
-    wrong("k is 151", "-k", 151)
-    wrong("a tuple has 4 clips", surprise=surprise[:, :3])
-    wrong("overlaps the test set", observation=np.concatenate([seen, feature[5, 2:]]))
-    wrong("dimensions", observation=seen[:, :5])
-    wrong("the scorer naive needs surprise_voe", "--scorer", "naive", surprise_voe=None)
-    wrong("has no array \"surprise\"", surprise=None)
-    complaint("there is no scorer \"kmn\"; did you mean knn?", folder / "all.npz", "--scorer", "kmn", code=2)
-    complaint("--gammas wants", folder / "all.npz", "--gammas", "knn=x", code=2)
-    complaint("wants F.npz", code=2)
-    complaint("", folder / "not-there.npz")
-    zero = feature.copy()
-    zero[0, 0] = 0
-    np.savez(folder / "zero.npz", **{**everything, "feature": zero, "observation": np.concatenate([seen, seen[:2]])})
-    said = run(folder / "zero.npz", "-k", 5, "--scorer", "knn").stderr.splitlines()
-    check(len(said) == 2 and "1 features are zero vectors" in said[0] and "2 of 152" in said[1],
-          f"zero vectors and repeats: {said}")
+    for words, arguments, change in (
+            ("feature has 1 value that is not finite, the first a NaN at (3, 1, 2)", (), {"feature": broken}),
+            ("k is 151", ("-k", 151), {}),
+            ("a tuple has 4 clips", (), {"surprise": data.surprise[:, :3]}),
+            ("overlaps the test set", (), {"observation": np.concatenate([data.seen, data.feature[5, 2:]])}),
+            ("dimensions", (), {"observation": data.seen[:, :5]}),
+            ("the scorer naive needs surprise_voe", ("--scorer", "naive"), {"surprise_voe": None}),
+            ("has no array \"surprise\"", (), {"surprise": None})):
+        refused(words, data.changed(**change), *arguments)
 
-sys.exit(plumb.failures > 0)
+
+def test_wrong_usage_is_one_line(data):
+    refused("there is no scorer \"kmn\"; did you mean knn?", data.all, "--scorer", "kmn", code=2)
+    refused("--gammas wants", data.all, "--gammas", "knn=x", code=2)
+    refused("wants F.npz", code=2)
+    refused("", data.folder / "not-there.npz")
+
+
+def test_zero_vectors_and_repeats_are_said(data):
+    zero = data.feature.copy()
+    zero[0, 0] = 0
+    path = data.changed(feature=zero, observation=np.concatenate([data.seen, data.seen[:2]]))
+    said = run(path, "-k", 5, "--scorer", "knn").stderr.splitlines()
+    assert len(said) == 2 and "1 features are zero vectors" in said[0] and "2 of 152" in said[1], said

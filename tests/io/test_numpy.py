@@ -1,35 +1,25 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""NumPy and h5py against plumb, both ways: what they write, plumb reads, and what plumb writes,
-they read, to the last bit."""
+"""NumPy and h5py against plumb, both ways: what they write, plumb reads, and what plumb writes, they read, to the last bit."""
 import io
 import itertools
 import os
 import struct
 import subprocess
-import sys
-import tempfile
-import unittest
 import zipfile
 import zlib
 
-try:
-    import numpy as np
-except ImportError:
-    print("NumPy is not here")
-    sys.exit(77)
+import pytest
+
+from paths import BUILD, ROUNDTRIP, SANITIZE
+
+np = pytest.importorskip("numpy")
 try:
     import h5py
 except ImportError:
     h5py = None
 
-ROUNDTRIP = os.environ.get("PLUMB_ROUNDTRIP")
-if not ROUNDTRIP:
-    print("PLUMB_ROUNDTRIP is not set")
-    sys.exit(77)
-
 TYPES = ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
-HDF5 = os.path.exists(os.path.join(os.environ.get("PLUMB_BUILD", ""), "libexec/plumb/plumb-h5"))
+HDF5 = (BUILD / "libexec/plumb/plumb-h5").exists()
 
 
 def sample(dtype, order, shape=(3, 4, 5), fortran=False):
@@ -58,34 +48,31 @@ def zoo():
     return arrays
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="plumb-numpy-")
-        self.addCleanup(self.folder.cleanup)
+class Case:
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path):
+        self.tmp_path = tmp_path
 
     def path(self, name):
-        return os.path.join(self.folder.name, name)
+        return str(self.tmp_path / name)
 
     def run_plumb(self, source, target, compress=False):
-        done = subprocess.run([ROUNDTRIP] + ["-z"] * compress + [source, target],
-                              capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = subprocess.run([ROUNDTRIP] + ["-z"] * compress + [source, target], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
     def refused(self, source, words):
         done = subprocess.run([ROUNDTRIP, source], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertIn(words, done.stderr)
+        assert done.returncode == 1, done.stdout
+        assert done.stderr.count("\n") == 1 and words in done.stderr
 
     def same(self, got, want, what=""):
         native = np.dtype(want.dtype).newbyteorder("=")
-        self.assertEqual(got.dtype, native, what)
-        self.assertTrue(got.dtype.isnative, what)
-        self.assertEqual(got.shape, want.shape, what)
-        self.assertEqual(got.tobytes(), want.astype(native).tobytes(), what)
+        assert got.dtype == native and got.dtype.isnative, what
+        assert got.shape == want.shape, what
+        assert got.tobytes() == want.astype(native).tobytes(), what
 
 
-class NumPyRoundTrip(Case):
+class TestNumPy(Case):
     def test_npy_of_every_type_order_and_version(self):
         for (name, array), version in itertools.product(zoo().items(), [(1, 0), (2, 0), (3, 0)]):
             with open(self.path("in.npy"), "wb") as f:
@@ -98,7 +85,7 @@ class NumPyRoundTrip(Case):
             np.save(self.path("in.npy"), array)
             self.run_plumb(self.path("in.npy"), self.path("out.npy"))
             with open(self.path("in.npy"), "rb") as a, open(self.path("out.npy"), "rb") as b:
-                self.assertEqual(a.read(), b.read())
+                assert a.read() == b.read()
 
     def test_npz_stored_and_deflated(self):
         arrays = zoo()
@@ -106,13 +93,13 @@ class NumPyRoundTrip(Case):
             save(self.path("in.npz"), **arrays)
             self.run_plumb(self.path("in.npz"), self.path("out.npz"), compress)
             with np.load(self.path("out.npz")) as back:
-                self.assertEqual(back.files, list(arrays))
+                assert back.files == list(arrays)
                 for name in arrays:
                     self.same(back[name], arrays[name], name)
             with zipfile.ZipFile(self.path("out.npz")) as z:
-                self.assertIsNone(z.testzip())
+                assert z.testzip() is None
                 kinds = {i.compress_type for i in z.infolist()}
-                self.assertEqual(kinds, {zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED})
+                assert kinds == {zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED}
 
     def test_npz_written_to_a_pipe_has_data_descriptors(self):
         class Pipe(io.RawIOBase):
@@ -129,7 +116,7 @@ class NumPyRoundTrip(Case):
             with open(self.path("in.npz"), "wb") as f:
                 save(Pipe(f), x=np.arange(1000.0), y=np.arange(5))
             with zipfile.ZipFile(self.path("in.npz")) as z:
-                self.assertTrue(all(i.flag_bits & 8 for i in z.infolist()))
+                assert all(i.flag_bits & 8 for i in z.infolist())
             self.run_plumb(self.path("in.npz"), self.path("out.npz"))
             with np.load(self.path("out.npz")) as back:
                 self.same(back["x"], np.arange(1000.0))
@@ -138,7 +125,7 @@ class NumPyRoundTrip(Case):
         np.savez(self.path("in.npz"), **{"größe": np.arange(3), "位置": np.arange(4)})
         self.run_plumb(self.path("in.npz"), self.path("out.npz"))
         with np.load(self.path("out.npz")) as back:
-            self.assertEqual(sorted(back.files), sorted(["größe", "位置"]))
+            assert sorted(back.files) == sorted(["größe", "位置"])
 
     def test_zeros_that_pack_well_are_read(self):
         np.savez_compressed(self.path("in.npz"), x=np.zeros(4_000_000))
@@ -155,8 +142,8 @@ class NumPyRoundTrip(Case):
         self.refused(self.path("in.npy"), "Python objects")
 
 
-@unittest.skipIf(h5py is None or not HDF5, "no h5py, or no HDF5 in this build")
-class HDF5RoundTrip(Case):
+@pytest.mark.skipif(h5py is None or not HDF5, reason="no h5py, or no HDF5 in this build")
+class TestHDF5(Case):
     LAYOUTS = {
         "contiguous": {},
         "chunked": {"chunks": True},
@@ -176,15 +163,14 @@ class HDF5RoundTrip(Case):
             for name in arrays:
                 self.same(back[name][()], arrays[name], name)
 
-    def test_every_type_and_layout(self):
+    @pytest.mark.parametrize("layout", LAYOUTS)
+    @pytest.mark.parametrize("library", ["earliest", "latest"])
+    def test_every_type_and_layout(self, layout, library):
         arrays = {"group/" + name: array for name, array in zoo().items()}
         arrays["top"] = np.arange(3)
-        for (layout, options), library in itertools.product(self.LAYOUTS.items(),
-                                                            ("earliest", "latest")):
-            with self.subTest(layout=layout, library=library):
-                self.write(arrays, library, **dict(options))
-                self.run_plumb(self.path("in.h5"), self.path("out.h5"), layout == "gzip")
-                self.compare(arrays)
+        self.write(arrays, library, **dict(self.LAYOUTS[layout]))
+        self.run_plumb(self.path("in.h5"), self.path("out.h5"), layout == "gzip")
+        self.compare(arrays)
 
     def test_from_hdf5_to_npz_and_back(self):
         arrays = {"a": sample("f4", "<"), "b/c": sample("?", "<")}
@@ -197,8 +183,8 @@ class HDF5RoundTrip(Case):
         self.write({"x": np.zeros((300, 64, 64, 3), "u1"), "y": np.arange(3_000_000.0)})
         self.run_plumb(self.path("in.h5"), self.path("out.h5"), True)
         with h5py.File(self.path("out.h5")) as f:
-            self.assertEqual(f["x"].compression, "gzip")
-            self.assertLessEqual(np.prod(f["x"].chunks), 1 << 20)
+            assert f["x"].compression == "gzip"
+            assert np.prod(f["x"].chunks) <= 1 << 20
             self.same(f["y"][()], np.arange(3_000_000.0))
 
     def test_chunks_larger_than_usual(self):
@@ -217,8 +203,8 @@ class HDF5RoundTrip(Case):
             self.write({k: np.asarray(v) for k, v in arrays.items()}, library)
             done = subprocess.run([ROUNDTRIP, "-l", self.path("in.h5")], capture_output=True,
                                   text=True)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(sorted(done.stdout.split()), sorted("/" + k for k in arrays))
+            assert done.returncode == 0, done.stderr
+            assert sorted(done.stdout.split()) == sorted("/" + k for k in arrays)
 
     def test_a_user_block_in_front(self):
         self.write({"x": np.arange(9.0)}, file={"userblock_size": 512})
@@ -246,16 +232,16 @@ class HDF5RoundTrip(Case):
 
     # HDF5 takes the first bytes of such a chunk and drops the rest without a word; only the wall
     # on its memory refuses a large one, and the sanitizers leave no room for that wall.
-    @unittest.skipIf(os.environ.get("PLUMB_SANITIZE"), "no wall on memory under the sanitizers")
+    @pytest.mark.skipif(bool(SANITIZE), reason="no wall on memory under the sanitizers")
     def test_a_chunk_that_unpacks_to_far_more_than_a_chunk_is_refused_cheaply(self):
         with h5py.File(self.path("in.h5"), "w") as f:
             d = f.create_dataset("x", data=np.arange(1000.0), compression="gzip", chunks=(1000,))
             d.id.write_direct_chunk((0,), zlib.compress(bytes(200_000_000), 9))
         done = subprocess.run([ROUNDTRIP, self.path("in.h5")], capture_output=True, text=True,
                               env=dict(os.environ, PLUMB_ROUNDTRIP_MEMORY="1"))
-        self.assertEqual(done.returncode, 1, done.stdout)
-        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertLess(int(done.stdout.split()[-1]), 24 * 1024)
+        assert done.returncode == 1, done.stdout
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert int(done.stdout.split()[-1]) < 24 * 1024
 
     def test_an_address_beyond_the_end_is_refused(self):
         self.write({"x": np.arange(100.0)})
@@ -264,11 +250,8 @@ class HDF5RoundTrip(Case):
         with h5py.File(self.path("in.h5")) as f:
             at = f["x"].id.get_offset()
         wrong = b.replace(struct.pack("<Q", at), struct.pack("<Q", len(b) - 8))
-        self.assertNotEqual(b, wrong)
+        assert b != wrong
         with open(self.path("in.h5"), "wb") as f:
             f.write(wrong)
         self.refused(self.path("in.h5"), "in.h5")
 
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,42 +1,35 @@
 # SPDX-License-Identifier: MIT
-"""The page in a real browser: nothing on the console, every figure has size, the slider moves the film, nothing
-comes from the network; in the light and in the dark. Screenshots are kept in the build, under artefacts/."""
+"""The page in a real browser: nothing on the console, every figure has size, the slider moves the video, nothing comes from the
+network; in light and in dark. Screenshots are kept in the build, under artefacts/."""
 import json
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
 
-sys.path.insert(0, os.path.join(os.environ["PLUMB_SOURCE"], "tests", "support"))
-from browser import Browser, find_browser  # noqa: E402
-from program import Program  # noqa: E402
+import pytest
 
-chromium = find_browser()
-if not chromium:
-    print("no Chromium here (Debian: apt-get install chromium): the page was not looked at")
-    sys.exit(77)
-try:
-    import numpy as np
-except ImportError:
-    print("NumPy is not here (Debian: python3-numpy): there is nothing to draw")
-    sys.exit(77)
+from browser import Browser, find_browser
+from paths import BUILD, SANITIZE, SOURCE
+from program import Program
 
-plumb = Program("report")
-check = plumb.check
-folder = Path(tempfile.mkdtemp())
-artefacts = Path(os.environ["PLUMB_BUILD"], "artefacts")
-artefacts.mkdir(exist_ok=True)
+np = pytest.importorskip("numpy")
+CHROMIUM = find_browser()
+if not CHROMIUM:
+    pytest.skip("no Chromium here (Debian: apt-get install chromium)", allow_module_level=True)
 
-
-def run(*words):
-    done = subprocess.run([os.environ["PLUMB"], *map(str, words)], capture_output=True, text=True)
-    check(done.returncode == 0, f"{words[:2]}: {done.stderr}")
+report = Program("report")
+FIGURES = {  # of each page
+    "run": {"phase-space", "trajectory", "film", "error", "traversal", "loss"},
+    "runs": {"models", "phase-space"},
+    "models": {"models", "correlation"},
+    "samples": {"phase-space", "trajectory"},
+    "clips": {"concepts", "surprise", "uniformity", "example"},
+}
+SIZES = """[...document.querySelectorAll('figure')].map(f => [f.dataset.name || f.id, f.offsetWidth, f.offsetHeight,
+    f.querySelector('svg, i') ? f.querySelector('svg, i').getBoundingClientRect().height : 0])"""
+VIDEO = "[...document.querySelectorAll('#rollout i')].map(i => i.style.backgroundPosition).join()"
+FITS = "document.documentElement.scrollWidth <= window.innerWidth"
 
 
-def clips():
+def write_clips(path):
     """Tuples of four: a disc that moves on, and in the impossible ones jumps."""
     rng = np.random.default_rng(1)
     tuples, frames, size = 60, 12, 24
@@ -53,82 +46,85 @@ def clips():
                 prediction[i, clip, t, ..., 0] = np.exp(-((x - at)**2 + (y - row)**2) / 6)
     feature = rng.standard_normal((tuples, 4, 16))
     concept = np.array(["continuity", "solidity"])[np.arange(tuples) % 2]
-    np.savez(folder / "clips.npz", truth=truth, prediction=prediction, feature=feature, concept=concept)
+    np.savez(path, truth=truth, prediction=prediction, feature=feature, concept=concept)
 
 
-(folder / "runs").mkdir()
-for name, steps in (("first", 400), ("second", 20)):
-    run("train", "hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", steps, "--out", folder / "runs" / name)
-    run("evaluate", folder / "runs" / name, "--count", 2, "--steps", 60, "--measured", 8)
-# Models that were judged elsewhere: records alone.
-with open(folder / "results.jsonl", "w") as file:
-    for i in range(6):
-        file.write(json.dumps({"run": f"sweep/model {i}", "model": "hgn", "vpt_forward": 40 * i, "vpt": 40 * i, "vpt_ci": [35 * i, 45 * i],
-                               "rec_mse": 1e-6, "ext_mse": 1e-3 / (i + 1),
-                               "pr": {"r2": 0.7 + 0.05 * i, "sym": 0.5 / (i + 1), "symetric": int(i > 4), "n": 1, "order": 2}}) + "\n")
-clips()
-samples = sorted((Path(os.environ["PLUMB_SOURCE"]) / "examples/latents").glob("*.npz"))
-pages = {  # name: what it is of, and the figures that must be there
-    "run": ([folder / "runs/first"], {"phase-space", "trajectory", "film", "error", "traversal", "loss"}),
-    "runs": ([folder / "runs", "--films", 2], {"models", "phase-space"}),
-    "models": ([folder / "results.jsonl"], {"models", "correlation"}),
-    "samples": (samples, {"phase-space", "trajectory"}),
-    "clips": ([folder / "clips.npz"], {"concepts", "surprise", "uniformity", "example"}),
-}
-SIZES = """[...document.querySelectorAll('figure')].map(f => [f.dataset.name || f.id, f.offsetWidth, f.offsetHeight,
-    f.querySelector('svg, i') ? f.querySelector('svg, i').getBoundingClientRect().height : 0])"""
-FILM = "[...document.querySelectorAll('#rollout i')].map(i => i.style.backgroundPosition).join()"
-WIDE = "document.documentElement.scrollWidth <= window.innerWidth"
+def write_records(path):
+    """Models that were evaluated elsewhere: records alone."""
+    with open(path, "w") as file:
+        for i in range(6):
+            file.write(json.dumps({
+                "run": f"sweep/model {i}", "model": "hgn", "vpt_forward": 40 * i, "vpt": 40 * i, "vpt_ci": [35 * i, 45 * i], "rec_mse": 1e-6,
+                "ext_mse": 1e-3 / (i + 1),
+                "pr": {"r2": 0.7 + 0.05 * i, "sym": 0.5 / (i + 1), "symetric": int(i > 4), "n": 1, "order": 2}}) + "\n")
 
 
-def complaints(browser, wanted):
+@pytest.fixture(scope="module")
+def pages(shared):
+    """A page of each kind: where it is, and what plumb report said."""
+    (shared / "runs").mkdir()
+    for name, steps in (("first", 100 if SANITIZE else 400), ("second", 20)):
+        run = shared / "runs" / name
+        Program("train").run("hgn++", "--world", "mass-spring", "--preset", "tiny", "--steps", steps, "--out", run)
+        Program("evaluate").run(run, "--count", 2, "--steps", 60, "--measured", 8, *(["--method", "pr"] if SANITIZE else []))
+    write_records(shared / "results.jsonl")
+    write_clips(shared / "clips.npz")
+    sources = {"run": [shared / "runs/first"], "runs": [shared / "runs", "--films", 2], "models": [shared / "results.jsonl"],
+               "samples": sorted((SOURCE / "examples/latents").glob("*.npz")), "clips": [shared / "clips.npz"]}
+    return {name: (shared / f"{name}.html", report.answer(*sources[name], "--out", shared / f"{name}.html")) for name in FIGURES}
+
+
+@pytest.fixture(scope="module")
+def browser(shared):
+    with Browser(CHROMIUM, shared / "profile") as open_browser:
+        yield open_browser
+
+
+def faults(browser, wanted):
     """What is wrong with the page that was opened."""
     found = [f"console: {text}" for text in browser.console]
     found += [f"fetched {url[:80]}" for url in browser.requests if not url.startswith(("file:", "data:"))]
     sizes = browser.evaluate(SIZES)
-    names = {row[0] for row in sizes}
-    found += [f"no figure {name}" for name in wanted - names]
+    found += [f"no figure {name}" for name in wanted - {row[0] for row in sizes}]
     found += [f"{name} is {wide} x {high}, drawn {inner}" for name, wide, high, inner in sizes if wide < 100 or high < 40 or inner < 20]
     return found
 
 
-with Browser(chromium, folder / "profile") as browser:
-    for name, (sources, wanted) in pages.items():
-        page = folder / f"{name}.html"
-        answer = plumb.answer(*sources, "--out", page)
-        check(answer["file"] == str(page) and wanted <= set(answer["figures"]), f"{name}: {answer}")
-        for scheme in ("light", "dark"):
-            browser.open(page, scheme)
-            for line in complaints(browser, wanted):
-                check(False, f"{name}, {scheme}: {line}")
-            check(browser.evaluate(WIDE), f"{name}: wider than the window")
-            paper = browser.evaluate("getComputedStyle(document.body).backgroundColor")
-            check(("255, 255, 255" in paper) == (scheme == "light"), f"{name}, {scheme}: paper {paper}")
-            (artefacts / f"report-{name}-{scheme}.png").write_bytes(browser.screenshot())
-    # The slider, by its own event and by the keyboard.
-    browser.open(folder / "run.html", "light")
-    before = browser.evaluate(FILM)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_page_shows_its_figures_without_faults(pages, browser, name, scheme):
+    path, answer = pages[name]
+    assert answer["file"] == str(path) and FIGURES[name] <= set(answer["figures"])
+    browser.open(path, scheme)
+    assert not faults(browser, FIGURES[name])
+    assert browser.evaluate(FITS), "wider than the window"
+    paper = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ("255, 255, 255" in paper) == (scheme == "light"), paper
+    (BUILD / "artefacts").mkdir(exist_ok=True)
+    (BUILD / f"artefacts/report-{name}-{scheme}.png").write_bytes(browser.screenshot())
+
+
+def test_slider_keyboard_and_play_move_the_video(pages, browser):
+    browser.open(pages["run"][0], "light")
+    before = browser.evaluate(VIDEO)
     browser.evaluate("(s => { s.value = 40; s.dispatchEvent(new Event('input')) })(document.querySelector('#rollout input'))")
-    moved = browser.evaluate(FILM)
-    check(before != moved, f"the slider does not move the film: {before}")
-    check(browser.evaluate("document.querySelector('#rollout output').textContent") != "frame 0", "the frame number stays")
+    moved = browser.evaluate(VIDEO)
+    assert before != moved, "the slider"
+    assert browser.evaluate("document.querySelector('#rollout output').textContent") != "frame 0", "the frame number stays"
     browser.evaluate("document.querySelector('#rollout input').focus()")
     browser.press("ArrowRight")
-    check(browser.evaluate(FILM) != moved, "the keyboard does not move the film")
+    assert browser.evaluate(VIDEO) != moved, "the keyboard"
     browser.evaluate("document.querySelector('#rollout button').click()")
-    now = browser.evaluate(FILM)
+    now = browser.evaluate(VIDEO)
     time.sleep(0.5)
-    check(browser.evaluate(FILM) != now, "play does not play")
+    assert browser.evaluate(VIDEO) != now, "play"
 
-    # Is the check awake? A page with a fault of each kind.
-    (folder / "faulty.html").write_text("<figure data-name=x style='width:5px;height:5px'></figure><script>fetch('http://127.0.0.1:9/');"
-                                        "console.error('planted');</script>")
-    browser.open(folder / "faulty.html", "light")
+
+def test_planted_faults_are_seen(browser, tmp_path):
+    page = tmp_path / "faulty.html"
+    page.write_text("<figure data-name=x style='width:5px;height:5px'></figure><script>fetch('http://127.0.0.1:9/');"
+                    "console.error('planted');</script>")
+    browser.open(page, "light")
     time.sleep(0.3)
-    found = "\n".join(complaints(browser, {"y"}))
-    check(all(word in found for word in ("planted", "127.0.0.1", "no figure y", "x is 5")), f"planted faults were not seen: {found}")
-
-if not plumb.failures:
-    print(f"all is well; screenshots are in {artefacts}")
-shutil.rmtree(folder, ignore_errors=True)
-sys.exit(bool(plumb.failures))
+    found = "\n".join(faults(browser, {"y"}))
+    assert all(word in found for word in ("planted", "127.0.0.1", "no figure y", "x is 5")), found

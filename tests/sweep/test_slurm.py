@@ -1,81 +1,53 @@
 # SPDX-License-Identifier: MIT
-"""A job array of plumb sweep on a real Slurm: one node, its daemons started here as this user, in a folder of their own. Skipped, with
-the reason, where Slurm or munge is not installed, or its daemons do not start."""
+"""A job array of plumb sweep on a real Slurm: one node, its daemons started here as this user, in a folder of their own. Skipped,
+with the reason, where Slurm or munge is not installed, or its daemons do not start."""
 import getpass
-import json
 import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-PLUMB = os.environ["PLUMB"]
+import pytest
+
+from paths import SANITIZE
+from processes import wait_until
+from program import Program
+
+plumb = Program("sweep")
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "squeue")
 
 
-def skip(why):
-    print("skipped:", why)
-    sys.exit(77)
-
-
-for program in ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "squeue"):
-    if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin"):
-        skip(f"there is no {program}; slurm-wlm and munge bring it")
-if os.geteuid() != 0:
-    skip("slurmd starts jobs as their user, and only root may")
-if os.environ.get("PLUMB_SANITIZE"):
-    skip("once is enough, without sanitizers")
-os.environ["PATH"] += ":/usr/sbin"
-folder = Path(tempfile.mkdtemp(prefix="plumb-slurm-"))
-folder.chmod(0o755)
-daemons = []
-
-
-def port():
+def free_port():
     with socket.socket() as s:
         s.bind(("", 0))
         return s.getsockname()[1]
 
 
-def start(*arguments):
-    log = open(folder / f"{Path(arguments[0]).name}.log", "wb")
-    daemons.append(subprocess.Popen(arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+class Slurm:
+    """One node and its daemons."""
 
-
-def end():
-    for daemon in reversed(daemons):
-        daemon.terminate()
-        try:
-            daemon.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            daemon.kill()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def give_up(why):
-    said = " | ".join(p.read_text(errors="replace")[-200:].replace("\n", " ") for p in sorted(folder.glob("*.log")))
-    end()
-    skip(f"{why}: {said}")
-
-
-host = socket.gethostname().split(".")[0]
-for name in ("state", "spool", "run", "munge"):
-    (folder / name).mkdir(mode=0o755)
-(folder / "munge").chmod(0o755)
-key = folder / "munge/key"
-key.write_bytes(os.urandom(128))
-key.chmod(0o600)
-(folder / "slurm.conf").write_text(f"""ClusterName=test
+    def __init__(self, folder):
+        self.folder, self.daemons = folder, []
+        host = socket.gethostname().split(".")[0]
+        for name in ("state", "spool", "run", "munge"):
+            (folder / name).mkdir(mode=0o755)
+        (folder / "munge").chmod(0o755)
+        key = folder / "munge/key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o600)
+        conf = folder / "slurm.conf"
+        conf.write_text(f"""ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 SlurmUser={getpass.getuser()}
 SlurmdUser=root
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge/socket
 CredType=cred/munge
-SlurmctldPort={port()}
-SlurmdPort={port()}
+SlurmctldPort={free_port()}
+SlurmdPort={free_port()}
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/run/slurmctld.pid
@@ -92,67 +64,81 @@ JobRequeue=1
 NodeName={host} NodeAddr=127.0.0.1 CPUs={os.cpu_count()} State=UNKNOWN
 PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
 """)
-os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
-start("munged", "--foreground", "--force", "--socket", f"{folder}/munge/socket", "--key-file", str(key), "--log-file", f"{folder}/munge/log",
-      "--pid-file", f"{folder}/munge/pid", "--seed-file", f"{folder}/munge/seed")
-time.sleep(1)
-start("slurmctld", "-D", "-f", os.environ["SLURM_CONF"])
-time.sleep(1)
-start("slurmd", "-D", "-f", os.environ["SLURM_CONF"], "-N", host)
-limit = time.time() + 40
-while time.time() < limit:
-    state = subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True)
-    if state.returncode == 0 and state.stdout.strip() in ("idle", "mixed", "allocated"):
-        break
-    if any(daemon.poll() is not None for daemon in daemons):
-        give_up("a daemon of Slurm ended")
-    time.sleep(0.5)
-else:
-    give_up(f"no node came up in 40 s ({state.stdout.strip()} {state.stderr.strip()})")
+        os.environ["SLURM_CONF"] = str(conf)
+        self.start("munged", "--foreground", "--force", "--socket", f"{folder}/munge/socket", "--key-file", str(key), "--log-file",
+                   f"{folder}/munge/log", "--pid-file", f"{folder}/munge/pid", "--seed-file", f"{folder}/munge/seed")
+        self.start("slurmctld", "-D", "-f", str(conf))
+        self.start("slurmd", "-D", "-f", str(conf), "-N", host)
 
-failures = 0
+    def start(self, *command):
+        with open(self.folder / f"{command[0]}.log", "wb") as log:
+            self.daemons.append(subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+        time.sleep(1)
+
+    def is_up(self):
+        if any(daemon.poll() is not None for daemon in self.daemons):
+            self.give_up("a daemon of Slurm ended")
+        state = subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True)
+        return state.returncode == 0 and state.stdout.strip() in ("idle", "mixed", "allocated")
+
+    def give_up(self, why):
+        said = " | ".join(p.read_text(errors="replace")[-200:].replace("\n", " ") for p in sorted(self.folder.glob("*.log")))
+        pytest.skip(f"{why}: {said}")
+
+    def stop(self):
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+            try:
+                daemon.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
 
 
-def check(condition, what):
-    global failures
-    if not condition:
-        print("FAILED:", what)
-        failures += 1
+@pytest.fixture
+def slurm(monkeypatch):
+    monkeypatch.setenv("PATH", os.environ["PATH"] + ":/usr/sbin")
+    for program in PROGRAMS:
+        if not shutil.which(program):
+            pytest.skip(f"there is no {program}; slurm-wlm and munge bring it")
+    if os.geteuid() != 0:
+        pytest.skip("slurmd starts jobs as their user, and only root may")
+    if SANITIZE:
+        pytest.skip("once is enough, without sanitizers")
+    folder = Path(tempfile.mkdtemp(prefix="plumb-slurm-"))  # a short path that others may read
+    folder.chmod(0o755)
+    monkeypatch.setenv("SLURM_CONF", "")
+    monkeypatch.chdir(folder)
+    cluster = Slurm(folder)
+    try:
+        if not wait_until(cluster.is_up, 40):
+            cluster.give_up("no node came up in 40 s")
+        yield cluster
+    finally:
+        cluster.stop()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-os.chdir(folder)
-Path("study.yaml").write_text("""defaults: {preset: tiny, steps: 300}
+def output_of(*command):
+    return subprocess.run(command, capture_output=True, text=True).stdout
+
+
+def test_a_task_that_is_warned_saves_is_queued_again_and_nothing_is_lost(slurm):
+    Path("study.yaml").write_text("""defaults: {preset: tiny, steps: 300}
 runs:
   - {model: hgn++, world: [mass-spring, pendulum], seed: [1, 2]}
 evaluate: {count: 2, steps: 10, measured: 4, method: pr}
 """)
-try:
-    subprocess.run([PLUMB, "sweep", "study.yaml", "--out", "runs", "--slurm", "--tasks", "2", "--cores", "1", "--minutes", "5"], check=True,
-                   capture_output=True)
+    plumb.run("study.yaml", "--out", "runs", "--slurm", "--tasks", 2, "--cores", 1, "--minutes", 5)
     job = subprocess.run(["sbatch", "--parsable", "runs/sweep.slurm"], capture_output=True, text=True, check=True).stdout.strip()
-    limit = time.time() + 60
-    while time.time() < limit and not list(Path("runs").glob("hgn*/log.jsonl")):
-        time.sleep(0.1)
-    # As Slurm does two minutes before the end: the batch shell hears it, the task saves and is queued again.
+    assert wait_until(lambda: list(Path("runs").glob("hgn*/log.jsonl")))
+    # As Slurm does two minutes before the end: the batch shell gets the signal, the task saves and is queued again.
     subprocess.run(["scancel", "--batch", "--signal=USR1", f"{job}_0"], check=True)
-    limit = time.time() + 15
-    seen = ""
-    while time.time() < limit and "Requeue" not in seen and "Restarts=1" not in seen:
-        seen = subprocess.run(["scontrol", "show", "job", f"{job}_0"], capture_output=True, text=True).stdout.replace("Requeue=1", "")
-        time.sleep(0.2)
-    check("Restarts=1" in seen, f"not queued again: {seen[:400]}")
+    assert wait_until(lambda: "Restarts=1" in output_of("scontrol", "show", "job", f"{job}_0"), 15), "not queued again"
     # A job that was queued again waits two minutes before it starts; what is left is done at once, by hand.
-    limit = time.time() + 60
-    while time.time() < limit and subprocess.run(["squeue", "-h", "-j", job, "-t", "R"], capture_output=True, text=True).stdout.strip():
-        time.sleep(0.2)
+    wait_until(lambda: not output_of("squeue", "-h", "-j", job, "-t", "R").strip())
     subprocess.run(["scancel", job])
-    done = subprocess.run([PLUMB, "sweep", "study.yaml", "--out", "runs", "--json"], capture_output=True, text=True)
-    said = json.loads(done.stdout)
-    check(said["skipped"] >= 2 and said["skipped"] + said["done"] == 4, f"what the array left: {said}")
+    said = plumb.answer("study.yaml", "--out", "runs")
+    assert said["skipped"] >= 2 and said["skipped"] + said["done"] == 4
     log = Path(f"plumb-{job}_0.log").read_text()
-    check("task 0 of 2, start 1" in log and "stopped" in log, f"the log: {log}")
-except subprocess.CalledProcessError as failed:
-    check(False, f"{failed.cmd}: {failed.stderr}")
-end()
-print("all is well" if not failures else f"{failures} failed")
-sys.exit(failures > 0)
+    assert "task 0 of 2, start 1" in log and "stopped" in log
