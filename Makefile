@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
-# The two that matter are `make demo` and `make test`; both work on a fresh Debian 12.
+# All of them work on a fresh Debian 12, for they install what they need by scripts/setup.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 BUILD := build/release
 
-.PHONY: help setup build demo test bench install uninstall format clean
+.PHONY: help setup build demo check test test-long docs bench install uninstall format clean
 help:
 	@echo "make demo       set up, build, and judge three sample models"
-	@echo "make test       set up, build, and run every test, also under ASan and UBSan"
 	@echo "make build      the library and the program, in $(BUILD)"
+	@echo "make check      set up, build, and run the quick tests: a minute or two"
+	@echo "make test       every test, also under ASan and UBSan: ten minutes on two cores"
+	@echo "make test-long  ThreadSanitizer, fuzzing, more kills, other compilers, Slurm, ABI: an hour"
+	@echo "make docs       the documentation as a site, in build/docs"
 	@echo "make bench      speed against the published method in Python"
 	@echo "make install    into PREFIX, $(PREFIX)"
 	@echo "make uninstall  remove what make install put there"
@@ -29,9 +32,20 @@ demo: setup build
 	@echo
 	@$(BUILD)/bin/plumb demo --out out/demo.json --report out/demo.html
 
+check:
+	@scripts/setup tests
+	@JOBS=$(JOBS) scripts/test check
+
 test:
 	@scripts/setup tests
-	@scripts/test release asan
+	@JOBS=$(JOBS) scripts/test test
+
+test-long:
+	@scripts/setup long
+	@JOBS=$(JOBS) scripts/test long
+
+docs: build
+	@scripts/docs
 
 bench: build
 	@bench/measure
