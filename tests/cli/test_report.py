@@ -84,7 +84,7 @@ def test_an_evaluated_run_has_its_figures_and_is_not_changed(runs, page):
     assert "<h2 id=m0>one</h2>" in page.read_text() and "id=rollout" in page.read_text()
 
 
-def test_films_0_leaves_the_videos_out(runs, page):
+def test_a_page_without_videos(runs, page):
     answer = report.answer(runs / "one", "--films", 0, "--out", page)
     assert "film" not in answer["figures"] and "loss" in answer["figures"]
 
