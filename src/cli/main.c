@@ -9,6 +9,7 @@
 
 #include "base/spelling.h"
 #include "cli/common/command.h"
+#include "cli/common/version.h"
 
 const cli_command *const cli_commands[] = {&cmd_measure, &cmd_forecast, &cmd_surprise, &cmd_report,
                                            &cmd_worlds,  &cmd_simulate, &cmd_convert,  &cmd_show,
@@ -111,7 +112,7 @@ static int run_word(const char *word, const char *argument)
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) return print_help(NULL);
     if (!strcmp(word, "help")) return print_help(argument);
     if (!strcmp(word, "--version") || !strcmp(word, "version")) {
-        printf("plumb %s\n", plumb_version());
+        printf("plumb %s\n", cli_version);
         return EXIT_DONE;
     }
     if (!strcmp(word, "--manual")) {

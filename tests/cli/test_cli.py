@@ -36,8 +36,8 @@ def test_help_names_the_commands():
     assert len(COMMANDS) >= 4, COMMANDS
 
 
-def test_version_and_manual_are_printed():
-    assert "plumb" in plumb.run("--version").stdout
+def test_version_names_the_commit_and_the_manual_is_printed():
+    assert re.fullmatch(r"plumb \d+\.\d+\.\d+(\.dev)?( \([0-9a-f]+(-dirty)?\))?\n", plumb.run("--version").stdout)
     assert ".TH PLUMB 1" in plumb.run("--manual").stdout
 
 

@@ -92,3 +92,22 @@ def test_c_files_are_formatted():
 @pytest.mark.skipif(not clang_format(), reason="clang-format 14 is not installed")
 def test_planted_unformatted_code_is_found(tmp_path):
     assert unformatted(plant(tmp_path, {"a.c": SPDX + "int  f( void ){return 1;}\n"}))
+
+
+def readme_faults(root):
+    """Folders of src/ without a README of at most 30 lines."""
+    for folder in sorted(path for path in (root / "src").iterdir() if path.is_dir()):
+        readme = folder / "README.md"
+        if not readme.exists():
+            yield f"{folder.name} has no README.md"
+        elif readme.read_text().count("\n") > 30:
+            yield f"{folder.name}/README.md has more than 30 lines"
+
+
+def test_every_module_has_a_short_readme():
+    assert not list(readme_faults(SOURCE))
+
+
+def test_a_missing_and_a_long_readme_are_found(tmp_path):
+    plant(tmp_path, {"src/a/x.c": SPDX, "src/b/README.md": "x\n" * 31})
+    assert len(list(readme_faults(tmp_path))) == 2

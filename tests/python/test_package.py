@@ -47,6 +47,16 @@ def test_the_stub_has_the_same_arguments(name):
         assert words == list(inspect.signature(thing).parameters)
 
 
+def test_pyproject_and_wheel_have_the_same_metadata():
+    tomllib = pytest.importorskip("tomllib")  # Python 3.11
+    project = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
+    rows = [tuple(line.split(": ", 1)) for line in plumb_build.metadata().split("\n\n")[0].split("\n")]
+    given = {key: [value for name, value in rows if name == key] for key, _ in rows}
+    assert [project["name"]] == given["Name"] and [project["description"]] == given["Summary"]
+    assert [project["license"]["text"]] == given["License"] and [project["requires-python"]] == given["Requires-Python"]
+    assert project["dependencies"] == given["Requires-Dist"] and project["classifiers"] == given["Classifier"]
+
+
 def test_the_version_is_that_of_the_library():
     assert plumb.__version__ == plumb_build.version()
 
