@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from paths import SANITIZE, SOURCE
+from paths import LONG, SANITIZE, SOURCE
 from program import Program
 
 ZOO = SOURCE / "zoo"
@@ -48,6 +48,7 @@ def test_predrnn_is_surprised_as_it_was_with_the_naive_model_beside(copy):
     assert "naive" in got["overall"]
 
 
+@pytest.mark.skipif(bool(SANITIZE) and not LONG, reason="takes a minute under a sanitizer: make test-long")
 def test_plato_is_surprised_as_it_was(copy):
     got = evaluate("plato", copy("plato-rooms"))
     assert is_known("plato", got), (got["mse"], got["concepts"])
