@@ -24,20 +24,20 @@ extern "C" {
 /// from and t to predict. Truth frames 0 .. T-1; "skips s, trains on l" means that forward targets
 /// are frames s .. T-1, the first l - s of them rec, and backward targets are frames
 /// 0 .. T-1-s, the last l - s of them rec; the others are extrapolation.
-typedef enum plumb_forecast_frames {
-    PLUMB_FORECAST_FRAMES_PLAIN, ///< skips none, trains on `split`; all arrays of one length
-    PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE,    ///< skips i-1, trains on i+t-1
-    PLUMB_FORECAST_FRAMES_NO_OVERLAP,        ///< skips i, trains on i+t
-    PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE, ///< skips none, trains on i+t
-    PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE,    ///< skips 1, trains on t
-} plumb_forecast_frames;
+typedef enum plumb_forecast_protocol {
+    PLUMB_FORECAST_PROTOCOL_PLAIN, ///< skips none, trains on `split`; all arrays of one length
+    PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE,    ///< skips i-1, trains on i+t-1
+    PLUMB_FORECAST_PROTOCOL_NO_OVERLAP,        ///< skips i, trains on i+t
+    PLUMB_FORECAST_PROTOCOL_INCLUDE_INFERENCE, ///< skips none, trains on i+t
+    PLUMB_FORECAST_PROTOCOL_AUTOREGRESSIVE,    ///< skips 1, trains on t
+} plumb_forecast_protocol;
 
 /// From which end backward VPT counts.
-typedef enum plumb_forecast_count {
-    PLUMB_FORECAST_COUNT_FROM_INFERRED, ///< from the frame of extrapolation nearest to the inferred
+typedef enum plumb_forecast_vpt_origin {
+    PLUMB_FORECAST_VPT_ORIGIN_INFERRED, ///< from the frame of extrapolation nearest to the inferred
                                         ///< state
-    PLUMB_FORECAST_COUNT_PUBLISHED,     ///< from the farthest one, as the published code does
-} plumb_forecast_count;
+    PLUMB_FORECAST_VPT_ORIGIN_PUBLISHED, ///< from the farthest one, as the published code does
+} plumb_forecast_vpt_origin;
 
 /// How the VPTs of many trajectories become one number.
 typedef enum plumb_forecast_average {
@@ -49,13 +49,13 @@ typedef enum plumb_forecast_average {
 /// The settings. Take them from plumb_forecast_defaults() and change what you need.
 typedef struct plumb_forecast_options {
     size_t size; ///< sizeof(plumb_forecast_options)
-    plumb_forecast_frames frames;
-    int64_t split;       ///< frames of rec in PLUMB_FORECAST_FRAMES_PLAIN, 60; 0: there are none
+    plumb_forecast_protocol frames;
+    int64_t split;       ///< frames of rec in PLUMB_FORECAST_PROTOCOL_PLAIN, 60; 0: there are none
     int64_t extrapolate; ///< frames of extrapolation, the nearest, in the Ext MSE, 60; 0 all
     int64_t inference;   ///< i, 5
     int64_t target;      ///< t, 60
     double threshold;    ///< of the VPT, 0.025
-    plumb_forecast_count backward_count;
+    plumb_forecast_vpt_origin backward_count;
     plumb_forecast_average average;
     int64_t batch; ///< trajectories a median, 5; 0 all in one. A last, smaller batch weighs less
     int64_t resamples; ///< bootstrap draws for the 95 % intervals, 2000; 0 none
@@ -128,13 +128,13 @@ static inline plumb_forecast_options plumb_forecast_defaults(void)
 
 /// How close is `prediction` to `truth`, and for how long?
 /// All are (trajectories, steps, height, width, channels) in increasing time. In
-/// PLUMB_FORECAST_FRAMES_PLAIN predictions have as many steps as the truth; in the other protocols
-/// at least as many as there are targets, of which a forward one keeps the last and a backward one
-/// the first. `backward` is the prediction of a model run back from the last frames. `states`
-/// (trajectories, steps, dimension) are the true states, for the Lyapunov exponent, which needs 8
-/// trajectories of 16 steps. May be NULL: backward, states, opt. Arrays of different types are
-/// brought to one scale: u1 is divided by 255, u2 by 65535. On failure `out` is left as it was. A
-/// black true frame has no relative error: 0/0 is NaN and never ends a VPT, x/0 is infinite and
+/// PLUMB_FORECAST_PROTOCOL_PLAIN predictions have as many steps as the truth; in the other
+/// protocols at least as many as there are targets, of which a forward one keeps the last and a
+/// backward one the first. `backward` is the prediction of a model run back from the last frames.
+/// `states` (trajectories, steps, dimension) are the true states, for the Lyapunov exponent, which
+/// needs 8 trajectories of 16 steps. May be NULL: backward, states, opt. Arrays of different types
+/// are brought to one scale: u1 is divided by 255, u2 by 65535. On failure `out` is left as it was.
+/// A black true frame has no relative error: 0/0 is NaN and never ends a VPT, x/0 is infinite and
 /// does, and an MSE over it is NaN or infinite with `why` set.
 /// Fails with PLUMB_ESHAPE if shapes or types do not fit together, PLUMB_ENUMERIC if a value is not
 /// finite or no frame is left to extrapolate, PLUMB_EVALUE if an option makes no sense.

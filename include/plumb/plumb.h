@@ -14,7 +14,6 @@
 #include "plumb/kappa.h"
 #include "plumb/loader.h"
 #include "plumb/phase_space.h"
-#include "plumb/rank_correlation.h"
 #include "plumb/record.h"
 #include "plumb/report.h"
 #include "plumb/rollout.h"

@@ -12,7 +12,6 @@
 
 #include "plumb/dataset.h"
 #include "plumb/file.h"
-#include "plumb/rank_correlation.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -78,7 +77,15 @@ PLUMB_API plumb_status plumb_report_save_figure(plumb_report *report, const char
 PLUMB_API plumb_status plumb_report_figure_svg(const char **out, plumb_report *report,
                                                const char *figure);
 
-/// How a measure goes with the valid prediction time over the models of a report.
+/// Spearman's rank correlation between a measure and the valid prediction time.
+typedef struct plumb_rank_correlation {
+    double rho;            ///< -1 to 1; equal values share their mean rank.
+    plumb_interval rho_ci; ///< 95 % interval, bootstrap over models. NaN: too few models.
+    double p;              ///< Two-sided p-value by Student's t.
+    int64_t n;             ///< Models. 0: too few, the rest is not defined.
+} plumb_rank_correlation;
+
+/// How a measure correlates with the valid prediction time over the models of a report.
 typedef struct plumb_report_correlation {
     const char *measure; ///< "r2", "sym_mlp", "kappa" ...
     bool smaller;        ///< is better: the sign was turned, so more is always good

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Surprise: is a model more surprised by impossible clips than by possible ones? Violation of
-// expectation judged by a likelihood ratio [Lin23], on anybody's arrays.
+// Surprise: does a model find impossible clips more surprising than possible ones? Violation of
+// expectation, decided by a likelihood ratio [Lin23]. The input is arrays of any model.
 //
-// Clips come in tuples of four: 0 and 1 are possible, 2 and 3 impossible, and 2 opens as 0 does, 3
-// as 1. Squared prediction error s is -log p(possible) up to scale. Deciding well needs the
-// likelihood of being impossible beside it, so a scorer takes off gamma times r, a number that is
-// small near impossible clips seen before:
+// Clips come in tuples of four: 0 and 1 are possible, 2 and 3 impossible; 2 has the same first
+// frames as 0, and 3 as 1. The squared prediction error s is -log p(possible) up to scale. The best
+// decision also needs the likelihood of the impossible, so a scorer subtracts gamma times r, a
+// number that is small near impossible clips that were observed before:
 //     score = s - gamma r
-// A tuple is right if the scores of its impossible clips add up to more than those of its possible
-// ones. A tie, but for rounding, is wrong.
+// A tuple is correct if the scores of its impossible clips have the larger sum. A tie (up to
+// rounding) is wrong.
 #ifndef PLUMB_SURPRISE_H
 #define PLUMB_SURPRISE_H
 
@@ -24,7 +24,7 @@ extern "C" {
 /// The version of this measure's numbers; it rises when a value changes for the same input.
 #define PLUMB_SURPRISE_VERSION 1
 
-// One list makes the enum, the names and what each needs: name, word, features, paper's default.
+// One list makes the enum and the names: name, word.
 // clang-format off
 #define PLUMB_SCORER_LIST(X)                                                          \
     X(PLAIN,       "plain")       /* s alone */                                       \
@@ -32,181 +32,203 @@ extern "C" {
     X(KNN,         "knn")         /* r = distance to the k-th nearest impossible clip */ \
     X(IFOREST,     "iforest")     /* r = anomaly score of an isolation forest */      \
     X(OCSVM,       "ocsvm")       /* r = minus the decision of a one-class SVM */     \
-    X(PCA,         "pca")         /* r = what principal components leave over */      \
+    X(PCA,         "pca")         /* r = squared residual of principal components */      \
     X(MAHALANOBIS, "mahalanobis") /* r = squared Mahalanobis distance */              \
     X(KNN_LOG,     "knn-log")     /* r = (d - 1) log of knn's, the density itself */
 // clang-format on
 
+/// How a clip is scored: which r is subtracted from its surprise.
 typedef enum plumb_scorer {
 #define PLUMB_SCORER_ENUM(name, word) PLUMB_SCORER_##name,
     PLUMB_SCORER_LIST(PLUMB_SCORER_ENUM)
 #undef PLUMB_SCORER_ENUM
-        PLUMB_SCORER_COUNT ///< how many there are
+        PLUMB_SCORER_COUNT ///< Number of scorers.
 } plumb_scorer;
 
-/// "knn" and so on.
+/// The name of a scorer: "knn" and so on.
 PLUMB_API const char *plumb_scorer_name(plumb_scorer scorer);
-/// The scorer of this name, or PLUMB_SCORER_COUNT.
+/// The scorer of this name, or PLUMB_SCORER_COUNT if there is none.
 PLUMB_API plumb_scorer plumb_scorer_find(const char *name);
 
-/// How the frames of a clip become its surprise.
+/// How the surprise of a clip is made from that of its frames.
 typedef enum plumb_surprise_frames {
-    PLUMB_SURPRISE_FRAMES_MEAN, ///< mean over frames, the unit in which the default gamma makes
-                                ///< sense
-    PLUMB_SURPRISE_FRAMES_MAX,  ///< the most surprising frame
-    PLUMB_SURPRISE_FRAMES_SUM,
+    PLUMB_SURPRISE_FRAMES_MEAN, ///< Mean over frames. The default gamma is meant for this unit.
+    PLUMB_SURPRISE_FRAMES_MAX,  ///< The most surprising frame.
+    PLUMB_SURPRISE_FRAMES_SUM,  ///< Sum over frames.
 } plumb_surprise_frames;
 
 /// What r is for PCA.
 typedef enum plumb_surprise_pca {
-    PLUMB_SURPRISE_PCA_RECON, ///< squared residual behind the components that hold 95 % of the
-                              ///< variance
-    PLUMB_SURPRISE_PCA_SHYU,  ///< the larger of the major and the minor sum of [Shyu03]
+    /// Squared residual after the fewest components that hold 95 % of the variance.
+    PLUMB_SURPRISE_PCA_RECON,
+    PLUMB_SURPRISE_PCA_SHYU, ///< The larger of the major and the minor sum of [Shyu03].
 } plumb_surprise_pca;
 
 /// The settings. Take them from plumb_surprise_defaults() and change what you need.
 typedef struct plumb_surprise_options {
-    size_t size;                       ///< sizeof(plumb_surprise_options)
-    bool scorers[PLUMB_SCORER_COUNT];  ///< which to compute; none: all the arrays allow but knn-log
-    int64_t k;                         ///< 50
-    double gamma;                      ///< of knn and knn-log, and where others are scaled to, 0.01
-    double gammas[PLUMB_SCORER_COUNT]; ///< one's own, or NaN: naive 1, knn `gamma`, the others
-                                       ///< gamma std(r_knn) / std(r) over the observation set
-    bool normalise;                    ///< features to unit length, true
-    double share;                      ///< of the tuples that is set apart as observation set if
-                                       ///< there is none, 0.2
-    plumb_surprise_frames frames;      ///< mean
-    plumb_surprise_pca pca;            ///< recon
-    double nu;                         ///< of the SVM, 0.5
-    double tolerance;                  ///< at which its solver stops, 1e-6
-    int64_t trees;                     ///< of the forest, 100
-    int64_t sample;                    ///< points a tree, 256
-    double temperature;                ///< T of p(possible) = exp(-s/T), 1
-    double prior;                      ///< P(impossible), 0.5: the ratio's threshold is (1 - p)/p
-    double type1;      ///< share of impossible clips that may pass as possible, 0.05
-    int64_t resamples; ///< bootstrap draws for the 95 % intervals, 2000; 0 none
-    uint64_t seed;     ///< of split, forest and bootstrap, 1
-    int threads;       ///< 0: plumb_system_threads(). Changes no result
+    size_t size; ///< sizeof(plumb_surprise_options)
+    /// Which scorers to compute. None set (the default): all that the arrays allow but knn-log.
+    bool scorers[PLUMB_SCORER_COUNT];
+    int64_t k;    ///< Which nearest neighbour counts, 1 to the observed clips. Default 50.
+    double gamma; ///< Gamma of knn and knn-log; the others are scaled to it. Default 0.01.
+    /// Gamma of each scorer. NaN (the default): plain 0, naive 1, knn `gamma`, the others
+    /// gamma std(r_knn) / std(r) over the observation set.
+    double gammas[PLUMB_SCORER_COUNT];
+    bool normalise; ///< Scale features to unit length. Default true.
+    /// Share of the tuples that becomes the observation set if none is given, in (0, 1).
+    /// Default 0.2.
+    double share;
+    plumb_surprise_frames frames; ///< Default PLUMB_SURPRISE_FRAMES_MEAN.
+    plumb_surprise_pca pca;       ///< Default PLUMB_SURPRISE_PCA_RECON.
+    double nu;                    ///< Nu of the one-class SVM, in (0, 1). Default 0.5.
+    double tolerance;             ///< Tolerance of the SVM solver, in (0, 1). Default 1e-6.
+    int64_t trees;                ///< Trees of the isolation forest. Default 100.
+    int64_t sample;               ///< Points per tree, at most 4096. Default 256.
+    double temperature;           ///< T of p(possible) = exp(-s/T), above 0. Default 1.
+    /// P(impossible) before the clip is seen, in (0, 1). The threshold of the ratio is (1 - p)/p.
+    /// Default 0.5.
+    double prior;
+    double type1;      ///< Share of impossible clips that may pass as possible. Default 0.05.
+    int64_t resamples; ///< Bootstrap draws for the 95 % intervals; 0: none. Default 2000.
+    uint64_t seed;     ///< Of the split, the forest and the bootstrap. Default 1.
+    int threads;       ///< 0: plumb_system_threads(). Does not affect the result. Default 0.
 } plumb_surprise_options;
 
-/// What there is to be judged; what is NULL is not there.
+/// The arrays. Give `surprise`, or `truth` and `prediction`. All others may be NULL.
 typedef struct plumb_surprise_input {
-    size_t size;                     ///< sizeof(plumb_surprise_input)
-    const plumb_array *surprise;     ///< (tuples, 4) or, frame by frame, (tuples, 4, frames)
-    const plumb_array *truth;        ///< or these two: (tuples, 4, frames, height, width,
-    const plumb_array *prediction;   ///< channels); one frame less: of all but the first
-    const plumb_array *feature;      ///< (tuples, 4, d), for all scorers but plain and naive
-    const plumb_array *observation;  ///< (N, d): features of impossible clips not in the tuples
-    const plumb_array *surprise_voe; ///< as `surprise`, of the model trained on impossible clips
-    const plumb_array *concept; ///< (tuples): whole numbers; or text, (tuples, length) u1 or u4
+    size_t size;                    ///< sizeof(plumb_surprise_input)
+    const plumb_array *surprise;    ///< (tuples, 4) or (tuples, 4, frames).
+    const plumb_array *truth;       ///< (tuples, 4, frames, height, width, channels).
+    const plumb_array *prediction;  ///< As `truth`, or without the first frame.
+    const plumb_array *feature;     ///< (tuples, 4, d), for all scorers but plain and naive.
+    const plumb_array *observation; ///< (N, d): features of impossible clips of other tuples.
+    /// As `surprise`, of a model trained on impossible clips, for the scorer naive. Its name in
+    /// files is surprise_voe.
+    const plumb_array *surprise_naive;
+    const plumb_array *concepts; ///< (tuples) integers, or (tuples, length) text, u1 or u4.
 } plumb_surprise_input;
 
-/// Scores of many tuples, and what they are worth. n is the number of tuples.
+/// Metrics of the scores of many tuples. P and I are the sums of the scores of the possible and of
+/// the impossible clips of a tuple.
 typedef struct plumb_surprise_metrics {
-    int64_t tuples, correct, ties;
-    double accuracy;                ///< right tuples; over several concepts the mean of theirs
-    plumb_interval accuracy_ci;     ///< bootstrap over tuples, inside each concept
-    plumb_interval accuracy_wilson; ///< Wilson's interval [Wilson27] of all tuples
-    double chance_p;                ///< P(as many right or more by chance), exact binomial
-    double relative_surprise;       ///< mean of (I - P) / (|I| + |P|), sums over two clips
-    plumb_interval relative_ci;
-    double difference; ///< mean of (I - P) / 2, a clip's own unit
-    plumb_interval difference_ci;
-    double t, t_p;         ///< one-sided t test that relative surprise exceeds 0
-    double pairwise;       ///< each possible against each impossible clip, ties half
-    double permutation_p;  ///< of `pairwise`, labels exchanged inside each tuple
-    double matched;        ///< clips with the same opening, ties half
-    double matched_strict; ///< the same, a tie being wrong
-    double midpoint;       ///< clips 1 and 3 against the middle of 0 and 2, ties half
-    double auroc;          ///< of single clips
-    plumb_interval auroc_ci;
-    double auprc, auprc_possible;     ///< impossible or possible clips being what is looked for
-    double threshold;                 ///< the score that `type1` of the impossible clips are below
-    double type1, type2;              ///< share of impossible below it, of possible above
-    double threshold_90, accuracy_90; ///< 90 % of the possible clips below; clips told apart right
-    double best_threshold, best_accuracy; ///< the best there is in hindsight
+    int64_t tuples;  ///< Tuples tested.
+    int64_t correct; ///< Tuples with I > P.
+    int64_t ties;    ///< Tuples with I = P up to rounding.
+    double accuracy; ///< Share of correct tuples, 0 to 1; with concepts the mean of theirs.
+    plumb_interval accuracy_ci;     ///< 95 %, bootstrap over tuples inside each concept.
+    plumb_interval accuracy_wilson; ///< 95 %, the interval of [Wilson27] of all tuples.
+    double chance_p;                ///< P(as many correct or more by chance), exact binomial.
+    double relative_surprise;       ///< Mean of (I - P) / (|I| + |P|), -1 to 1.
+    plumb_interval relative_ci;     ///< 95 % interval of `relative_surprise`.
+    double difference;              ///< Mean of (I - P) / 2, in the unit of surprise.
+    plumb_interval difference_ci;   ///< 95 % interval of `difference`.
+    double t;                       ///< Student's t of relative surprise against 0.
+    double t_p;                     ///< Its p-value, one-sided.
+    double pairwise;         ///< Share of pairs (possible, impossible) in a tuple, ties one half.
+    double permutation_p;    ///< p-value of `pairwise`, labels exchanged inside each tuple.
+    double matched;          ///< Share of pairs with the same first frames, ties one half.
+    double matched_strict;   ///< The same with a tie as wrong.
+    double midpoint;         ///< Clips 1 and 3 against the mean of clips 0 and 2, ties one half.
+    double auroc;            ///< Area under the ROC curve of single clips, 0 to 1.
+    plumb_interval auroc_ci; ///< 95 % interval of `auroc`.
+    double auprc;            ///< Area under precision-recall, impossible clips positive.
+    double auprc_possible;   ///< The same, possible clips positive.
+    double threshold;        ///< The score below which `type1` of the impossible clips lie.
+    double type1;            ///< Share of impossible clips below `threshold`.
+    double type2;            ///< Share of possible clips at or above it.
+    double threshold_90;     ///< The score below which 90 % of the possible clips lie.
+    double accuracy_90;      ///< Share of clips that `threshold_90` classifies correctly.
+    double best_threshold;   ///< The threshold that is best in hindsight.
+    double best_accuracy;    ///< Share of clips that it classifies correctly.
 } plumb_surprise_metrics;
 
-/// log p(impossible) - log p(possible) of a clip, from the k-th neighbour and s / T.
+/// The log likelihood ratio of clips, log p(impossible) - log p(possible), from the k-th neighbour
+/// and s / T.
 typedef struct plumb_surprise_ratio {
-    bool measured;
-    double log_threshold;                     ///< log((1 - prior) / prior)
-    double type1, type2;                      ///< impossible clips below it, possible clips above
-    double accuracy, auroc;                   ///< of single clips
-    double best_log_threshold, best_accuracy; ///< in hindsight
-    const double *log_ratio;                  ///< (tested, 4)
+    bool measured;             ///< False without knn; the rest is then zero.
+    double log_threshold;      ///< log((1 - prior) / prior).
+    double type1;              ///< Share of impossible clips below it.
+    double type2;              ///< Share of possible clips at or above it.
+    double accuracy;           ///< Share of clips classified correctly.
+    double auroc;              ///< Area under the ROC curve of single clips.
+    double best_log_threshold; ///< The threshold that is best in hindsight.
+    double best_accuracy;      ///< Share of clips that it classifies correctly.
+    const double *log_ratio;   ///< (tested, 4).
 } plumb_surprise_ratio;
 
-/// One scorer.
+/// The result of one scorer.
 typedef struct plumb_surprise_score {
-    plumb_scorer scorer;
-    bool measured;   ///< the rest is zero if not
-    const char *why; ///< why not, if `measured` is false and it was wanted
-    double gamma;
-    plumb_surprise_metrics all;
-    const plumb_surprise_metrics *concepts; ///< one each, in the order of the names
-    bool has_maximum;                       ///< frames were given:
-    plumb_surprise_metrics maximum;         ///< with the most surprising frame in the place of all
-    const double *score;                    ///< (tested, 4)
-    const double *distance;                 ///< r, (tested, 4); NULL for plain
-    double seconds; ///< to fit the observed clips and to find r of the tested ones
+    plumb_scorer scorer;                    ///< Which.
+    bool measured;                          ///< The rest is zero if false.
+    const char *why;                        ///< Why it was asked for but not measured, or NULL.
+    double gamma;                           ///< The gamma used.
+    plumb_surprise_metrics all;             ///< Metrics of all tested tuples.
+    const plumb_surprise_metrics *concepts; ///< (concept_count), or NULL.
+    bool has_maximum;                       ///< Frames were given, so `maximum` is measured.
+    plumb_surprise_metrics maximum; ///< As `all`, with the most surprising frame of each clip.
+    const double *score;            ///< (tested, 4).
+    const double *distance;         ///< r, (tested, 4); NULL for plain.
+    double seconds; ///< Time to fit the observed clips and to compute r of the tested ones.
 } plumb_surprise_score;
 
-/// One test of r_k.
+/// One test of uniformity.
 typedef struct plumb_surprise_test {
-    double statistic, p;
+    double statistic; ///< The statistic of the test.
+    double p;         ///< Its p-value.
 } plumb_surprise_test;
 
-/// Are the features of the tested clips spread evenly? "paper" asks whether r_k is uniform between
-/// its least and greatest value, which it is not even for features that are; "exact" whether the
-/// share of the sphere nearer than r_k follows Beta(k, N - k + 1), which it does for them.
+/// Are the features of the tested clips uniform on the sphere? "paper" tests whether r_k is uniform
+/// between its least and greatest value, which does not hold even for uniform features; "exact"
+/// tests whether the share of the sphere nearer than r_k follows Beta(k, N - k + 1), which does.
 typedef struct plumb_surprise_uniformity {
-    bool measured;
-    const char *why;               ///< why not
-    plumb_surprise_test exact;     ///< Kolmogorov-Smirnov
-    plumb_surprise_test paper;     ///< Kolmogorov-Smirnov
-    plumb_surprise_test paper_chi; ///< chi-square, 20 bins
-    int64_t histogram[20];         ///< of r_k between `least` and `greatest`
-    double least, greatest;
-    double cap_log10; ///< median log10 of the share of the sphere
-    int64_t clips;
+    bool measured;                 ///< The rest is zero if false.
+    const char *why;               ///< Why it was not measured, or NULL.
+    plumb_surprise_test exact;     ///< Kolmogorov-Smirnov.
+    plumb_surprise_test paper;     ///< Kolmogorov-Smirnov.
+    plumb_surprise_test paper_chi; ///< Chi-square, 20 bins.
+    int64_t histogram[20];         ///< Of r_k between `least` and `greatest`.
+    double least, greatest;        ///< Range of r_k.
+    double cap_log10;              ///< Median log10 of the share of the sphere nearer than r_k.
+    int64_t clips;                 ///< Clips tested.
 } plumb_surprise_uniformity;
 
 /// McNemar's exact test between two scorers on the same tuples.
 typedef struct plumb_surprise_comparison {
-    plumb_scorer first, second;
-    int64_t first_only, second_only; ///< tuples only one of them gets right
-    double p;                        ///< two-sided
+    plumb_scorer first, second; ///< Which scorers.
+    int64_t first_only;         ///< Tuples that only the first gets right.
+    int64_t second_only;        ///< Tuples that only the second gets right.
+    double p;                   ///< Two-sided p-value.
 } plumb_surprise_comparison;
 
-/// What was measured. Free what it points to with plumb_surprise_clear.
+/// The result. Free what it owns with plumb_surprise_clear().
 typedef struct plumb_surprise {
-    plumb_surprise_score scorers[PLUMB_SCORER_COUNT];
-    plumb_surprise_ratio ratio;
-    plumb_surprise_uniformity uniformity;
-    const plumb_surprise_comparison *pairs;
-    int64_t pair_count;
-    int64_t tuples;              ///< given
-    int64_t tested;              ///< judged
-    const int64_t *tested_tuple; ///< which
-    int64_t observed;            ///< rows of the observation set, over all concepts
-    bool split;                  ///< they were taken from the tuples given
-    int64_t dims;                ///< of features
-    int64_t concept_count;       ///< 0: none given
-    const char *const *concept_names;
-    const int64_t *concept_of;                 ///< (tested)
-    int64_t frames;                            ///< 0: only whole clips were given
-    const double *frame_surprise;              ///< (tested, 4, frames)
-    int64_t zero_features, equal_observations; ///< rows that are no direction; that repeat another
-    double seconds;
-    char input_hash[33]; ///< XXH3-128 of the arrays
-    void *memory;        ///< private
+    plumb_surprise_score scorers[PLUMB_SCORER_COUNT]; ///< By plumb_scorer.
+    plumb_surprise_ratio ratio;                       ///< Measured together with knn.
+    plumb_surprise_uniformity uniformity;             ///< Measured together with knn.
+    const plumb_surprise_comparison *pairs;           ///< (pair_count) every two scorers.
+    int64_t pair_count;                               ///< Number of comparisons.
+    int64_t tuples;                                   ///< Tuples given.
+    int64_t tested;                                   ///< Tuples tested.
+    const int64_t *tested_tuple;                      ///< (tested) indices of the tested tuples.
+    int64_t observed;                 ///< Rows of the observation set, over all concepts.
+    bool split;                       ///< The observation set was taken from the tuples given.
+    int64_t dims;                     ///< Dimension of the features; 0: no features.
+    int64_t concept_count;            ///< 0: no concepts were given.
+    const char *const *concept_names; ///< (concept_count).
+    const int64_t *concept_of;        ///< (tested) index of the concept of each tuple.
+    int64_t frames;                   ///< 0: only surprise of whole clips was given.
+    const double *frame_surprise;     ///< (tested, 4, frames), or NULL.
+    int64_t zero_features;            ///< Features of length 0, which have no direction.
+    int64_t equal_observations;       ///< Observed features that repeat another.
+    double seconds;                   ///< Time of the call.
+    char input_hash[33];              ///< XXH3-128 of the arrays, in hexadecimal.
+    void *memory;                     ///< Private.
 } plumb_surprise;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_surprise_defaults() calls it.
 PLUMB_API void plumb_surprise_options_init(plumb_surprise_options *options, size_t size);
 
-/// The paper's settings.
+/// The settings of [Lin23].
 static inline plumb_surprise_options plumb_surprise_defaults(void)
 {
     plumb_surprise_options options;
@@ -214,67 +236,95 @@ static inline plumb_surprise_options plumb_surprise_defaults(void)
     return options;
 }
 
-/// Judges scores, or what scores are made of. `opt` may be NULL. On failure `out` is left as it
-/// was. Without `observation`, a share of each concept's tuples is drawn, the features of their
-/// impossible clips are the observation set of that concept, and every scorer is judged on the
-/// tuples that are left.
-/// Fails with PLUMB_ESHAPE if shapes do not fit together, PLUMB_EVALUE if an option makes no sense
-/// or k is larger than an observation set, PLUMB_ENUMERIC if a value is not finite or observation
-/// and tuples share a feature, PLUMB_EMISSING for a scorer this build does not have.
-PLUMB_API plumb_status plumb_surprise_measure(plumb_surprise *out,
+/// Scores the clips and measures the scores. Without `observation`, a share of the tuples of each
+/// concept is drawn; the features of their impossible clips are the observation set of that
+/// concept, and every scorer is tested on the other tuples.
+/// May be NULL: options. On failure `result` is unchanged.
+/// Fails with PLUMB_ESHAPE if shapes do not fit together, PLUMB_EVALUE if an option is invalid or
+/// k is larger than an observation set, PLUMB_ENUMERIC if a value is NaN or infinite or if
+/// observation and tuples share a feature, PLUMB_EMISSING for a scorer that this build lacks.
+PLUMB_API plumb_status plumb_surprise_measure(plumb_surprise *result,
                                               const plumb_surprise_input *input,
-                                              const plumb_surprise_options *opt);
+                                              const plumb_surprise_options *options);
 
+/// Frees what the result owns. May be NULL: result.
 PLUMB_API void plumb_surprise_clear(plumb_surprise *result);
 
-/// The result under the names that `plumb surprise --json` prints.
+/// Writes the result under the names that `plumb surprise --json` prints. May be NULL: options.
 PLUMB_API void plumb_surprise_record(plumb_record *record, const plumb_surprise *result,
-                                     const plumb_surprise_options *opt);
+                                     const plumb_surprise_options *options);
 
-/// One tested tuple of it, as a line of --items.
+/// Writes tested tuple `tested`, 0 to tested - 1, as one line of `--items`.
 PLUMB_API void plumb_surprise_item_record(plumb_record *record, const plumb_surprise *result,
                                           int64_t tested);
 
-/// Scores as the code of the V-JEPA study and of IntPhys 2 saves them, put into tuples.
+// ---- loss files of other benchmarks ----
+
+/// How a loss file is read. Take them from plumb_surprise_losses_defaults().
+typedef struct plumb_surprise_losses_options {
+    size_t size; ///< sizeof(plumb_surprise_losses_options)
+    /// Path of a CSV table that says what each clip is (IntPhys 2). NULL (the default): the file
+    /// has labels (V-JEPA study).
+    const char *metadata;
+    /// Index of the context length to take. Negative (the default): the least loss over all
+    /// context lengths, the row "filtered" of the study.
+    int64_t context;
+    /// How the windows of a clip are reduced if clips differ in length. Default
+    /// PLUMB_SURPRISE_FRAMES_MEAN.
+    plumb_surprise_frames frames;
+} plumb_surprise_losses_options;
+
+/// Losses arranged in tuples. Free what it owns with plumb_surprise_losses_clear().
 typedef struct plumb_surprise_losses {
-    plumb_array surprise; ///< (tuples, 4, windows), or (tuples, 4) if clips differ in length
-    bool pairs;           ///< there were two clips a tuple, and each stands for two
-    int64_t padded;       ///< clips with windows of exactly 0 at their end, which are left out
-    void *memory;         ///< private
+    plumb_array surprise; ///< (tuples, 4, windows), or (tuples, 4) if clips differ in length.
+    bool has_concepts;    ///< `concepts` is set.
+    plumb_array concepts; ///< (tuples, length) text u1: the conditions of the table.
+    bool pairs;           ///< The file has two clips per tuple; each takes two places.
+    int64_t padded;       ///< Clips that end with windows of exactly 0, which are left out.
+    void *memory;         ///< Private.
 } plumb_surprise_losses;
 
-/// losses (clips, contexts, windows) and, a clip each, `slot`: its tuple times four plus its place
-/// in it, or negative for a clip to be left out. Places 0 and 1 are possible, 2 and 3 impossible;
-/// with places 0 and 2 alone in every tuple it is pairs. `context` chooses one context length by
-/// its index; negative takes the least loss over all of them, the study's "filtered" row. Clips
-/// that differ in length are joined over their own windows as `frames` says. Free `out` with
-/// plumb_surprise_losses_clear. Fails with PLUMB_ESHAPE or PLUMB_EVALUE.
-PLUMB_API plumb_status plumb_surprise_losses_make(plumb_surprise_losses *out,
-                                                  const plumb_array *losses, const int64_t *slot,
-                                                  int64_t context, plumb_surprise_frames frames);
-PLUMB_API void plumb_surprise_losses_clear(plumb_surprise_losses *losses);
+/// Sets the first `size` bytes of `options` to the defaults.
+PLUMB_API void plumb_surprise_losses_options_init(plumb_surprise_losses_options *options,
+                                                  size_t size);
 
-/// slot (clips) from labels (clips), 1 possible and 0 impossible, in matched pairs one after the
-/// other; two pairs make a tuple if `quadruples`. Fails with PLUMB_EVALUE if they do not alternate
-/// so.
-PLUMB_API plumb_status plumb_surprise_slots(int64_t *slot, const plumb_array *labels,
-                                            bool quadruples);
+/// The defaults.
+static inline plumb_surprise_losses_options plumb_surprise_losses_defaults(void)
+{
+    plumb_surprise_losses_options options;
+    plumb_surprise_losses_options_init(&options, sizeof options);
+    return options;
+}
 
-/// The paper's counter-example: impossible x ~ N(0, 0.001), possible x ~ N(0, 1). Surprise calls
-/// x = 1 the stranger, the likelihood ratio x = 0.
-typedef struct plumb_surprise_example {
-    double deviation;    ///< of the narrow one
-    double surprise[2];  ///< of x = 0 and x = 1
-    double log_ratio[2]; ///< log p(impossible) - log p(possible)
-    double posterior[2]; ///< P(impossible), prior one half
-    double even;         ///< |x| where the ratio is 1
-} plumb_surprise_example;
+/// Reads the losses (clips, contexts, windows) that the code of the V-JEPA study or of IntPhys 2
+/// saves, and arranges them in tuples. Clips that differ in length are reduced over their own
+/// windows. May be NULL: options. On failure `result` is unchanged.
+/// Fails as plumb_file_open() does, with PLUMB_EFORMAT if labels, names or table are missing or
+/// wrong, PLUMB_ESHAPE or PLUMB_EVALUE if the clips do not form tuples, PLUMB_ENUMERIC if a loss is
+/// NaN or infinite.
+PLUMB_API plumb_status plumb_surprise_losses_read(plumb_surprise_losses *result, const char *path,
+                                                  const plumb_surprise_losses_options *options);
 
-/// `deviation` sqrt(0.001) if 0.001 is read as a variance, 0.001 if as a standard deviation.
-PLUMB_API plumb_surprise_example plumb_surprise_example_compute(double deviation);
-/// log p(impossible) - log p(possible) at x.
-PLUMB_API double plumb_surprise_example_log_ratio(double x, double deviation);
-PLUMB_API void plumb_surprise_example_record(plumb_record *record);
+/// Frees what the result owns. May be NULL: result.
+PLUMB_API void plumb_surprise_losses_clear(plumb_surprise_losses *result);
+
+// ---- the counter-example of [Lin23] ----
+
+/// Impossible x ~ N(0, deviation^2), possible x ~ N(0, 1). Surprise is larger at x = 1, but the
+/// likelihood ratio says that x = 0 is the impossible one.
+typedef struct plumb_surprise_counterexample {
+    double deviation;    ///< Standard deviation of the impossible distribution.
+    double surprise[2];  ///< At x = 0 and x = 1.
+    double log_ratio[2]; ///< log p(impossible) - log p(possible).
+    double posterior[2]; ///< P(impossible) for a prior of one half.
+    double even;         ///< |x| where the ratio is 1.
+} plumb_surprise_counterexample;
+
+/// The paper writes N(0, 0.001): `deviation` is sqrt(0.001) if that is a variance, or 0.001.
+PLUMB_API plumb_surprise_counterexample plumb_surprise_counterexample_compute(double deviation);
+
+/// Writes both readings as `plumb surprise --example --json` prints them.
+PLUMB_API void plumb_surprise_counterexample_record(plumb_record *record);
 
 #ifdef __cplusplus
 }

@@ -27,7 +27,7 @@ __all__ = ["symetric", "kappa", "forecast", "surprise", "surprise_example", "wor
 
 def surprise_example():
     """The paper's counter-example, in numbers: why surprise alone misleads."""
-    return _json.loads(_record(_lib.plumb_surprise_example_record))
+    return _json.loads(_record(_lib.plumb_surprise_counterexample_record))
 
 
 def doctor():

@@ -152,7 +152,7 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
     1
     """
     views = _views({"surprise": surprise, "truth": truth, "prediction": prediction, "feature": feature,
-                    "observation": observation, "surprise_voe": surprise_voe, "concept": concept})
+                    "observation": observation, "surprise_naive": surprise_voe, "concepts": concept})
     given = types["surprise_input"](size=ctypes.sizeof(types["surprise_input"]))
     for name, array in views.items():
         if array is not None:

@@ -51,7 +51,7 @@ STRUCTS = {
         "input_hash:B33 memory:p",
     "surprise_input":
         "size:z surprise:array* truth:array* prediction:array* feature:array* observation:array* "
-        "surprise_voe:array* concept:array*",
+        "surprise_naive:array* concepts:array*",
     "surprise_metrics":
         "tuples:q correct:q ties:q accuracy:d accuracy_ci:interval accuracy_wilson:interval chance_p:d "
         "relative_surprise:d relative_ci:interval difference:d difference_ci:interval t:d t_p:d "
@@ -251,7 +251,7 @@ i plumb_forecast_measure forecast* array* array* array* array* forecast_options*
 i plumb_surprise_measure surprise* surprise_input* surprise_options*
   plumb_surprise_clear surprise*
   plumb_surprise_record p surprise* surprise_options*
-  plumb_surprise_example_record p
+  plumb_surprise_counterexample_record p
 q plumb_world_count
 p plumb_world_at q
 i plumb_world_find p* s

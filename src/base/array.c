@@ -144,3 +144,13 @@ const double *array_as_doubles(arena *mem, const plumb_array *array)
     if (copy) plumb_array_to_double(copy, array, 0, count);
     return copy;
 }
+
+double array_white_level(plumb_dtype dtype)
+{
+    if (dtype == PLUMB_UINT8) return 255.0;
+    if (dtype == PLUMB_UINT16) return 65535.0;
+    return dtype == PLUMB_FLOAT64 || dtype == PLUMB_FLOAT32 || dtype == PLUMB_FLOAT16 ||
+                   dtype == PLUMB_BOOL
+               ? 1.0
+               : 0.0;
+}

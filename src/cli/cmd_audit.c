@@ -14,9 +14,9 @@ typedef struct audit_command {
 // clang-format off
 #define AT(member) .offset = offsetof(audit_command, member)
 static const cli_option rows[] = {
-    {.name = "judged", .kind = OPTION_INT64, AT(opt.judged), .value = "N",
+    {.name = "judged", .kind = OPTION_INT64, AT(opt.max_tuples), .value = "N",
      .help = "at most this many tuples for the classifiers, evenly spaced"},
-    {.name = "bootstrap", .kind = OPTION_INT64, AT(opt.bootstrap), .value = "N",
+    {.name = "bootstrap", .kind = OPTION_INT64, AT(opt.resamples), .value = "N",
      .help = "bootstrap draws for the intervals"},
     {.name = "seed", .kind = OPTION_UINT64, AT(opt.seed), .value = "S",
      .help = "seed of the halves that the classifiers are trained on, and of the bootstrap"},
@@ -36,7 +36,7 @@ static void defaults(void *given)
 
 static void print_bytes(const char *what, const plumb_audit_splice *b, int64_t tuples)
 {
-    if (!b->there) return;
+    if (!b->present) return;
     printf("  %-12s %lld of %lld tuples hold frame by frame, %lld pair by pair", what,
            (long long)b->frames_hold, (long long)tuples, (long long)b->pairs_hold);
     if (b->bad_tuple >= 0)
@@ -61,8 +61,9 @@ static void print_table(const char *file, const plumb_audit *a)
     print_bytes("frames", &a->frames, a->tuples);
     print_bytes("mask", &a->mask, a->tuples);
     print_bytes("camera_pose", &a->camera, a->tuples);
-    if (a->idle)
-        printf("  in %lld tuples the impossible clips are the possible ones\n", (long long)a->idle);
+    if (a->identical)
+        printf("  in %lld tuples the impossible clips are the possible ones\n",
+               (long long)a->identical);
     if (a->judged) {
         printf("\nclassifiers, on %lld tuples they were not trained on\n", (long long)a->judged);
         print_eye("one frame", &a->frame);
@@ -79,8 +80,9 @@ static int report(const audit_command *cmd, const char *file, const plumb_audit 
 {
     int code = EXIT_DONE;
     if (cmd->json) {
-        plumb_record *record = plumb_audit_record(a, &cmd->opt);
+        plumb_record *record = plumb_record_create();
         if (!record) return cli_error(&cmd_audit, EXIT_FAILED, "out of memory");
+        plumb_audit_record(record, a, &cmd->opt);
         code = cli_print_record(&cmd_audit, record);
         plumb_record_free(record);
     } else {

@@ -227,7 +227,7 @@ static int run(void *given, int files, char **file)
 {
     forecast_command *cmd = given;
     const plumb_forecast_options usual = plumb_forecast_defaults();
-    if (cmd->opt.frames != PLUMB_FORECAST_FRAMES_PLAIN && cmd->opt.split != usual.split)
+    if (cmd->opt.frames != PLUMB_FORECAST_PROTOCOL_PLAIN && cmd->opt.split != usual.split)
         return cli_error(&cmd_forecast, EXIT_USAGE,
                          "--split is for --frames plain; %s is set by --inference and --target",
                          protocol_name(&cmd->opt));

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/spelling.h"
-#include "cli/cmd_surprise_losses.h"
 #include "cli/common/command.h"
 
 enum { ARRAYS = 7 };
@@ -92,13 +91,13 @@ typedef struct input {
     plumb_file *files[ARRAYS + 1];
     plumb_array array[ARRAYS];
     bool has[ARRAYS];
-    losses_file losses;
+    plumb_surprise_losses losses;
 } input;
 
 static void input_close(input *in)
 {
     for (int i = 0; i <= ARRAYS; i++) plumb_file_close(in->files[i]);
-    losses_clear(&in->losses);
+    plumb_surprise_losses_clear(&in->losses);
 }
 
 static int input_read(input *in, const surprise_command *cmd, int files, char **file)
@@ -129,20 +128,22 @@ static int input_read(input *in, const surprise_command *cmd, int files, char **
     }
     // The score files of other benchmarks.
     if (files && !in->has[0] && plumb_file_has_array(in->files[ARRAYS], "losses")) {
-        const int code = losses_read(&in->losses, c, in->files[ARRAYS], file[0], cmd->metadata,
-                                     cmd->context, cmd->opt.frames);
-        if (code != EXIT_DONE) return code;
-        in->array[0] = in->losses.losses.surprise;
+        plumb_surprise_losses_options opt = plumb_surprise_losses_defaults();
+        opt.metadata = cmd->metadata;
+        opt.context = cmd->context;
+        opt.frames = cmd->opt.frames;
+        if (plumb_surprise_losses_read(&in->losses, file[0], &opt)) return cli_last_error(c);
+        in->array[0] = in->losses.surprise;
         in->has[0] = true;
-        if (in->losses.has_concept && !in->has[6]) {
-            in->array[6] = in->losses.concept;
+        if (in->losses.has_concepts && !in->has[6]) {
+            in->array[6] = in->losses.concepts;
             in->has[6] = true;
         }
-        if (in->losses.losses.padded)
+        if (in->losses.padded)
             cli_error(
                 c, EXIT_DONE,
                 "%s: %lld clips are shorter than the longest; each is judged by its own windows",
-                file[0], (long long)in->losses.losses.padded);
+                file[0], (long long)in->losses.padded);
     }
     // A single array without a name is the surprise.
     if (files && !in->has[0] && plumb_file_array_count(in->files[ARRAYS]) == 1 &&
@@ -304,7 +305,8 @@ static void print_example(void)
     printf("  %-34s %12s %12s\n", "", "x = 0", "x = 1");
     static const char *const reading[] = {"variance", "deviation"};
     for (int i = 0; i < 2; i++) {
-        const plumb_surprise_example e = plumb_surprise_example_compute(i ? 0.001 : sqrt(0.001));
+        const plumb_surprise_counterexample e =
+            plumb_surprise_counterexample_compute(i ? 0.001 : sqrt(0.001));
         if (!i) printf("  %-34s %12.6f %12.6f\n", "surprise", e.surprise[0], e.surprise[1]);
         printf("  log LR, 0.001 read as %-12s %12.6f %12.6g\n", reading[i], e.log_ratio[0],
                e.log_ratio[1]);
@@ -323,7 +325,7 @@ static int run_example(const surprise_command *cmd)
     }
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(&cmd_surprise, EXIT_FAILED, "out of memory");
-    plumb_surprise_example_record(record);
+    plumb_surprise_counterexample_record(record);
     const int code = cli_print_record(&cmd_surprise, record);
     plumb_record_free(record);
     return code;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tuple by tuple through a file: bytes are compared at once, features kept for the classifiers.
+// The audit of a probe file, tuple by tuple: the bytes of possible and impossible clips are
+// compared at once; features of some tuples are kept for the two classifiers.
 #include "plumb/audit.h"
 
 #include <math.h>
@@ -13,26 +14,26 @@
 #include "measures/surprise/shortcut_classifier.h"
 #include "worlds/rooms/splice.h"
 
-enum { CLIPS = 4, FEWEST = 8 };
+enum { CLIPS = 4, MIN_TUPLES = 8 };
 
 void plumb_audit_options_init(plumb_audit_options *options, size_t size)
 {
     const plumb_audit_options defaults = {
-        .size = sizeof(plumb_audit_options), .judged = 500, .bootstrap = 2000, .seed = 1};
+        .size = sizeof(plumb_audit_options), .max_tuples = 500, .resamples = 2000, .seed = 1};
     options_init(options, size, &defaults, sizeof defaults);
 }
 
-typedef struct work {
+typedef struct audit_work {
     arena mem;
     plumb_dataset *probes;
-    const char *name; // of the pictures
+    const char *name; // of the array of frames
     plumb_audit_options opt;
     int64_t height, width, channels;
-    float *frame, *pair; // (judged, 4, steps or steps - 1, ...)
+    float *frame, *pair; // (judged, 4, steps or steps - 1, features)
     uint8_t *scratch;
-} work;
+} audit_work;
 
-static plumb_status read_frames(plumb_array *out, const work *w, int64_t item)
+static plumb_status read_frames(plumb_array *out, const audit_work *w, int64_t item)
 {
     char shape[256];
     const plumb_status st = plumb_dataset_read_field(out, w->probes, item, w->name);
@@ -40,14 +41,14 @@ static plumb_status read_frames(plumb_array *out, const work *w, int64_t item)
     if (out->dtype == PLUMB_UINT8 && out->ndim == 5 && out->shape[0] == CLIPS &&
         out->shape[1] > 1 && plumb_array_count(out) > 0)
         return PLUMB_OK;
-    return fail(PLUMB_ESHAPE,
-                "\"%s\" of an item is %s of %s; a tuple is bytes, (4, steps, height, width, "
-                "channels), two possible clips and then two impossible ones",
-                w->name, plumb_array_shape_string(shape, sizeof shape, out),
-                plumb_dtype_name(out->dtype));
+    return fail(
+        PLUMB_ESHAPE,
+        "\"%s\" of an item is %s of %s; expected u1 (4, steps, height, width, channels): two "
+        "possible clips, then two impossible ones",
+        w->name, plumb_array_shape_string(shape, sizeof shape, out), plumb_dtype_name(out->dtype));
 }
 
-static void compare(plumb_audit_splice *out, const plumb_array *clips, int64_t tuple)
+static void compare_clips(plumb_audit_splice *out, const plumb_array *clips, int64_t tuple)
 {
     const int64_t steps = clips->shape[1];
     const int64_t bytes =
@@ -60,9 +61,9 @@ static void compare(plumb_audit_splice *out, const plumb_array *clips, int64_t t
     out->bad_time = pair;
 }
 
-// An array that goes with the pictures, if it is there and of tuples.
-static plumb_status compare_also(plumb_audit_splice *out, work *w, const char *name, int64_t steps,
-                                 int64_t tuple)
+// Compares an array that belongs to the frames, if the file has it per tuple.
+static plumb_status compare_optional_field(plumb_audit_splice *out, audit_work *w, const char *name,
+                                           int64_t steps, int64_t tuple)
 {
     plumb_array a;
     if (!plumb_dataset_has_field(w->probes, name) || plumb_dataset_is_shared(w->probes, name))
@@ -70,15 +71,15 @@ static plumb_status compare_also(plumb_audit_splice *out, work *w, const char *n
     const plumb_status st = plumb_dataset_read_field(&a, w->probes, tuple, name);
     if (st) return st;
     if (a.ndim < 3 || a.shape[0] != CLIPS || a.shape[1] != steps || plumb_array_count(&a) < 1)
-        return fail(PLUMB_ESHAPE, "\"%s\" of an item is not of four clips of %lld frames", name,
+        return fail(PLUMB_ESHAPE, "\"%s\" of an item must have four clips of %lld frames", name,
                     (long long)steps);
-    out->there = true;
-    compare(out, &a, tuple);
+    out->present = true;
+    compare_clips(out, &a, tuple);
     return PLUMB_OK;
 }
 
-// Do the impossible clips show nothing but the possible ones?
-static bool is_idle(const plumb_array *clips)
+// Are the impossible clips byte for byte the possible ones, in either order?
+static bool is_identical(const plumb_array *clips)
 {
     const size_t half = (size_t)plumb_array_count(clips) / 2, one = half / 2;
     const uint8_t *x = clips->data;
@@ -86,7 +87,7 @@ static bool is_idle(const plumb_array *clips)
            (!memcmp(x, x + half + one, one) && !memcmp(x + one, x + half, one));
 }
 
-static void describe(work *w, const plumb_array *clips, int64_t place)
+static void keep_features(audit_work *w, const plumb_array *clips, int64_t place)
 {
     const int64_t steps = clips->shape[1], bytes = w->height * w->width * w->channels;
     const uint8_t *x = clips->data;
@@ -102,11 +103,11 @@ static void describe(work *w, const plumb_array *clips, int64_t place)
         }
 }
 
-static plumb_status prepare(plumb_audit *a, work *w)
+static plumb_status prepare_features(plumb_audit *a, audit_work *w)
 {
     plumb_array first;
     a->tuples = plumb_dataset_item_count(w->probes);
-    if (!a->tuples) return fail(PLUMB_EFORMAT, "there is no tuple");
+    if (!a->tuples) return fail(PLUMB_EFORMAT, "the file has no tuple");
     w->name = plumb_dataset_has_field(w->probes, "frames") ? "frames" : "truth";
     const plumb_status st = read_frames(&first, w, 0);
     if (st) return st;
@@ -114,8 +115,8 @@ static plumb_status prepare(plumb_audit *a, work *w)
     w->height = first.shape[2];
     w->width = first.shape[3];
     w->channels = first.shape[4];
-    a->judged = a->tuples < w->opt.judged ? a->tuples : w->opt.judged;
-    if (a->judged < FEWEST) a->judged = 0;
+    a->judged = a->tuples < w->opt.max_tuples ? a->tuples : w->opt.max_tuples;
+    if (a->judged < MIN_TUPLES) a->judged = 0;
     const int64_t clips = a->judged * CLIPS;
     w->frame = ARENA_ALLOC(&w->mem, float, clips * a->steps * SHORTCUT_FRAME);
     w->pair = ARENA_ALLOC(&w->mem, float, clips *(a->steps - 1) * SHORTCUT_PAIR);
@@ -123,7 +124,7 @@ static plumb_status prepare(plumb_audit *a, work *w)
     return w->frame && w->pair && w->scratch ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status walk(plumb_audit *a, work *w)
+static plumb_status scan_tuples(plumb_audit *a, audit_work *w)
 {
     plumb_status st = PLUMB_OK;
     int64_t described = 0;
@@ -132,21 +133,42 @@ static plumb_status walk(plumb_audit *a, work *w)
         st = status_check_stop();
         if (!st) st = read_frames(&clips, w, i);
         if (st) return st;
-        compare(&a->frames, &clips, i);
-        a->idle += is_idle(&clips);
-        // Evenly from all: tuple number floor(k tuples / judged).
+        compare_clips(&a->frames, &clips, i);
+        a->identical += is_identical(&clips);
+        // The k-th tuple for the classifiers is number floor(k tuples / judged).
         if (described < a->judged && described * a->tuples / a->judged == i)
-            describe(w, &clips, described++);
-        st = compare_also(&a->mask, w, "mask", a->steps, i);
-        if (!st) st = compare_also(&a->camera, w, "camera_pose", a->steps, i);
+            keep_features(w, &clips, described++);
+        st = compare_optional_field(&a->mask, w, "mask", a->steps, i);
+        if (!st) st = compare_optional_field(&a->camera, w, "camera_pose", a->steps, i);
         status_progress((double)(i + 1) / (double)(a->tuples + 1));
     }
     return st;
 }
 
-static bool holds(const plumb_audit *a, const plumb_audit_splice *b)
+static plumb_status evaluate_classifier(plumb_audit_classifier *out, audit_work *w, const float *x,
+                                        int64_t tuples, int64_t times, int64_t width)
 {
-    return !b->there || b->pairs_hold == a->tuples;
+    shortcut_result found;
+    const shortcut_task task = {.x = x,
+                                .tuples = tuples,
+                                .times = times,
+                                .width = width,
+                                .resamples = w->opt.resamples,
+                                .seed = w->opt.seed};
+    const plumb_status st = shortcut_classifier_evaluate(&found, &w->mem, &task);
+    if (!st)
+        *out = (plumb_audit_classifier){.accuracy = found.accuracy,
+                                        .accuracy_ci = found.accuracy_ci,
+                                        .tuple_accuracy = found.tuple_accuracy,
+                                        .tuple_ci = found.tuple_ci,
+                                        .leak = found.leak};
+    return st;
+}
+
+// Does the splice hold in all tuples, or is the array missing?
+static bool is_splice_valid(const plumb_audit *a, const plumb_audit_splice *b)
+{
+    return !b->present || b->pairs_hold == a->tuples;
 }
 
 plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
@@ -154,35 +176,34 @@ plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
 {
     const plumb_audit_splice none = {.bad_tuple = -1, .bad_time = -1};
     const double nan = (double)NAN;
-    const plumb_audit_classifier blind = {
+    const plumb_audit_classifier unmeasured = {
         .accuracy = nan, .accuracy_ci = {nan, nan}, .tuple_accuracy = nan, .tuple_ci = {nan, nan}};
-    plumb_audit a = {.frames = none, .mask = none, .camera = none, .frame = blind, .pair = blind};
-    work w = {.probes = probes, .opt = plumb_audit_defaults()};
+    plumb_audit a = {
+        .frames = none, .mask = none, .camera = none, .frame = unmeasured, .pair = unmeasured};
+    audit_work w = {.probes = probes, .opt = plumb_audit_defaults()};
     plumb_status st = options_resolve(&w.opt, sizeof w.opt, opt, "plumb_audit_options");
     if (st) return st;
-    a.frames.there = true;
-    if (w.opt.judged < 0 || w.opt.judged > 100000 || w.opt.bootstrap < 0 ||
-        w.opt.bootstrap > 1000000)
-        return fail(PLUMB_EVALUE, "tuples to judge are 0 to 100000, bootstrap draws 0 to 1000000");
-    st = prepare(&a, &w);
-    if (!st) st = walk(&a, &w);
+    a.frames.present = true;
+    if (w.opt.max_tuples < 0 || w.opt.max_tuples > 100000 || w.opt.resamples < 0 ||
+        w.opt.resamples > 1000000)
+        return fail(PLUMB_EVALUE, "max_tuples must be 0 to 100000 and resamples 0 to 1000000");
+    st = prepare_features(&a, &w);
+    if (!st) st = scan_tuples(&a, &w);
     if (!st && a.judged)
-        st = shortcut_classifier_evaluate(&a.frame, &w.mem, w.frame, a.judged, a.steps,
-                                          SHORTCUT_FRAME, &w.opt);
+        st = evaluate_classifier(&a.frame, &w, w.frame, a.judged, a.steps, SHORTCUT_FRAME);
     if (!st && a.judged)
-        st = shortcut_classifier_evaluate(&a.pair, &w.mem, w.pair, a.judged, a.steps - 1,
-                                          SHORTCUT_PAIR, &w.opt);
+        st = evaluate_classifier(&a.pair, &w, w.pair, a.judged, a.steps - 1, SHORTCUT_PAIR);
     arena_clear(&w.mem);
     if (st) return st;
-    a.clean = holds(&a, &a.frames) && holds(&a, &a.mask) && holds(&a, &a.camera) && !a.idle &&
-              !a.frame.leak && !a.pair.leak;
+    a.clean = is_splice_valid(&a, &a.frames) && is_splice_valid(&a, &a.mask) &&
+              is_splice_valid(&a, &a.camera) && !a.identical && !a.frame.leak && !a.pair.leak;
     *out = a;
     return PLUMB_OK;
 }
 
-static void put_bytes(plumb_record *r, const char *key, const plumb_audit_splice *b)
+static void put_splice(plumb_record *r, const char *key, const plumb_audit_splice *b)
 {
-    if (!b->there) {
+    if (!b->present) {
         plumb_record_set_null(r, key);
         return;
     }
@@ -194,7 +215,7 @@ static void put_bytes(plumb_record *r, const char *key, const plumb_audit_splice
     plumb_record_end(r);
 }
 
-static void put_eye(plumb_record *r, const char *key, const plumb_audit_classifier *e)
+static void put_classifier(plumb_record *r, const char *key, const plumb_audit_classifier *e)
 {
     plumb_record_begin_object(r, key);
     plumb_record_set_double(r, "accuracy", e->accuracy);
@@ -205,27 +226,29 @@ static void put_eye(plumb_record *r, const char *key, const plumb_audit_classifi
     plumb_record_end(r);
 }
 
-plumb_record *plumb_audit_record(const plumb_audit *a, const plumb_audit_options *opt)
+void plumb_audit_record(plumb_record *r, const plumb_audit *a, const plumb_audit_options *options)
 {
-    plumb_audit_options o = plumb_audit_defaults();
-    if (options_resolve(&o, sizeof o, opt, "plumb_audit_options")) return NULL;
-    plumb_record *r = plumb_record_create();
-    if (!r) return NULL;
+    plumb_audit_options opt = plumb_audit_defaults();
+    if (options_resolve(&opt, sizeof opt, options, "plumb_audit_options")) return;
     plumb_record_set_bool(r, "clean", a->clean);
     plumb_record_set_int(r, "tuples", a->tuples);
     plumb_record_set_int(r, "steps", a->steps);
-    plumb_record_set_int(r, "idle", a->idle);
+    plumb_record_set_int(r, "idle", a->identical);
     plumb_record_begin_object(r, "splice");
-    put_bytes(r, "frames", &a->frames);
-    put_bytes(r, "mask", &a->mask);
-    put_bytes(r, "camera_pose", &a->camera);
+    put_splice(r, "frames", &a->frames);
+    put_splice(r, "mask", &a->mask);
+    put_splice(r, "camera_pose", &a->camera);
     plumb_record_end(r);
     plumb_record_set_int(r, "judged", a->judged);
-    put_eye(r, "frame", &a->frame);
-    put_eye(r, "pair", &a->pair);
-    plumb_record_set_int(r, "bootstrap", o.bootstrap);
-    plumb_record_set_int(r, "seed", (int64_t)o.seed);
+    put_classifier(r, "frame", &a->frame);
+    put_classifier(r, "pair", &a->pair);
+    plumb_record_set_int(r, "bootstrap", opt.resamples);
+    plumb_record_set_int(r, "seed", (int64_t)opt.seed);
     plumb_record_set_int(r, "measure_version", PLUMB_AUDIT_VERSION);
     plumb_record_set_string(r, "version", plumb_version());
-    return r;
+}
+
+void plumb_audit_clear(plumb_audit *result)
+{
+    if (result) *result = (plumb_audit){0};
 }

@@ -18,8 +18,9 @@ enum { MEASURED_STEPS = 60 }; // frames 0 .. 59, as published [Higgins21]
 // Frames per video that the model takes as input or predicts in training.
 static int64_t training_frames(const trainable_model *model)
 {
-    if (model->frames == PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE) return model->targets;
-    return model->window + model->targets - (model->frames == PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE);
+    if (model->frames == PLUMB_FORECAST_PROTOCOL_AUTOREGRESSIVE) return model->targets;
+    return model->window + model->targets -
+           (model->frames == PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE);
 }
 
 static test_videos_request request_videos(const evaluation_config *config, test_videos_use use,

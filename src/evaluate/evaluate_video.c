@@ -211,8 +211,8 @@ static plumb_status measure_surprise(plumb_surprise *out, probe_results *p)
     const plumb_surprise_input in = {.size = sizeof in,
                                      .surprise = &error,
                                      .feature = features ? &feature : NULL,
-                                     .surprise_voe = p->has_naive ? &naive : NULL,
-                                     .concept = &concept};
+                                     .surprise_naive = p->has_naive ? &naive : NULL,
+                                     .concepts = &concept};
     return plumb_surprise_measure(out, &in, &p->config->surprise);
 }
 
@@ -240,7 +240,7 @@ static plumb_status measure_baselines(plumb_evaluation_video *out, probe_results
         const plumb_array concept =
             plumb_array_view(names, PLUMB_UINT8, 2, (int64_t[]){n, PROBE_SOURCE_NAME_SIZE});
         const plumb_surprise_input in = {
-            .size = sizeof in, .surprise = &surprise, .concept = &concept};
+            .size = sizeof in, .surprise = &surprise, .concepts = &concept};
         st = plumb_surprise_measure(&out->baselines[k], &in, &opt);
     }
     return st;

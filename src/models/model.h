@@ -80,7 +80,7 @@ typedef struct trainable_model {
     /// was trained to predict, and what it tells of films.
     int64_t latents;
     int64_t window, targets;
-    plumb_forecast_frames frames;
+    plumb_forecast_protocol frames;
     int64_t begins; ///< the first frame of a film that it can tell of
     bool one_way;   ///< it cannot be run into the past
     bool momenta;   ///< its latents are (q, velocity), and it knows its own momenta

@@ -142,8 +142,8 @@ static plumb_status measure_surprise(plumb_report *r, const char *name, const pl
                                .prediction = find(a, count, "prediction", 6),
                                .feature = find(a, count, "feature", 0),
                                .observation = find(a, count, "observation", 0),
-                               .surprise_voe = find(a, count, "surprise_voe", 0),
-                               .concept = find(a, count, "concept", 0)};
+                               .surprise_naive = find(a, count, "surprise_voe", 0),
+                               .concepts = find(a, count, "concept", 0)};
     if (!in.surprise) in.truth = find(a, count, "truth", 6);
     if (in.surprise) in.prediction = NULL;
     if (!in.surprise && !(in.truth && in.prediction)) return PLUMB_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "measures/rank_correlation.h"
 #include "plot/axes.h"
 #include "plumb/report.h"
 #include "report/report_model.h"
@@ -170,22 +171,27 @@ static double token_value(const report_model *s, const predictor *t)
 }
 
 // Over all models that have both, or the best; n is 0 where that is not defined.
-static plumb_rank_correlation correlate(const plumb_report *r, const predictor *t, double top,
-                                        int64_t resamples)
+static rank_correlation correlate(const plumb_report *r, const predictor *t, double top,
+                                  int64_t resamples)
 {
     const report_model *all[MOST];
     double x[MOST], y[MOST];
     const int64_t n = ordered(all, MOST, r);
-    plumb_rank_correlation_options o = plumb_rank_correlation_defaults();
-    plumb_rank_correlation out = {.rho_ci = {(double)NAN, (double)NAN}};
+    rank_correlation_options o = rank_correlation_defaults();
+    rank_correlation out = {.rho_ci = {(double)NAN, (double)NAN}};
     o.top = top;
     o.resamples = resamples;
     for (int64_t i = 0; i < n; i++) {
         x[i] = token_value(all[i], t);
         y[i] = report_model_vpt(all[i]);
     }
-    if (plumb_rank_correlation_measure(&out, x, y, n, &o)) out.n = 0;
+    if (rank_correlation_measure(&out, x, y, n, &o)) out.n = 0;
     return out;
+}
+
+static plumb_rank_correlation export_correlation(rank_correlation found)
+{
+    return (plumb_rank_correlation){found.rho, found.rho_ci, found.p, found.n};
 }
 
 bool plumb_report_correlation_at(plumb_report_correlation *out, const plumb_report *report,
@@ -194,12 +200,13 @@ bool plumb_report_correlation_at(plumb_report_correlation *out, const plumb_repo
     for (int i = 0; i < TOKENS; i++) {
         const predictor *t = &tokens[i];
         if (!correlate(report, t, 1.0, 0).n || index--) continue;
-        const plumb_rank_correlation_options o = plumb_rank_correlation_defaults();
-        *out = (plumb_report_correlation){.measure = t->name,
-                                          .smaller = t->smaller,
-                                          .all = correlate(report, t, 1.0, o.resamples),
-                                          .best = correlate(report, t, 0.2, o.resamples),
-                                          .paper = t->printed};
+        const rank_correlation_options o = rank_correlation_defaults();
+        *out = (plumb_report_correlation){
+            .measure = t->name,
+            .smaller = t->smaller,
+            .all = export_correlation(correlate(report, t, 1.0, o.resamples)),
+            .best = export_correlation(correlate(report, t, 0.2, o.resamples)),
+            .paper = t->printed};
         return true;
     }
     return false;
@@ -213,8 +220,8 @@ static double correlation_height(const plumb_report *r, const report_model *none
     return rows ? 24 + (double)(rows * TALL_ROW) + 58 : 0;
 }
 
-static void correlation_bar(drawing *k, const axes_panel *p, const plumb_rank_correlation *f,
-                            double y, const char *which, unsigned color)
+static void correlation_bar(drawing *k, const axes_panel *p, const rank_correlation *f, double y,
+                            const char *which, unsigned color)
 {
     char text[80], ci[40] = "";
     const double zero = axes_x(p, 0), at = axes_x(p, f->rho);
@@ -243,8 +250,7 @@ static plumb_status correlation_draw(drawing *k, arena *mem, const plumb_report 
     double y = p.y + TALL_ROW / 2.0;
     for (int i = 0; i < TOKENS; i++) {
         const predictor *t = &tokens[i];
-        const plumb_rank_correlation all = correlate(r, t, 1.0, 2000),
-                                     top = correlate(r, t, 0.2, 2000);
+        const rank_correlation all = correlate(r, t, 1.0, 2000), top = correlate(r, t, 0.2, 2000);
         char text[64];
         if (!all.n) continue;
         k->text(k, LEFT - 10, y - 1, 13, DRAWING_RIGHT, drawing_rgb(PALETTE_INK), t->label);

@@ -250,7 +250,7 @@ static plumb_status example_draw(drawing *k, arena *mem, const plumb_report *r,
     (void)mem, (void)none, (void)r;
     enum { N = 401 };
     const double narrow = sqrt(0.001);
-    const plumb_surprise_example e = plumb_surprise_example_compute(narrow);
+    const plumb_surprise_counterexample e = plumb_surprise_counterexample_compute(narrow);
     double points[2 * N];
     axes_panel p = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = FIELD};
     p.across = axes_between(-2, 2, 8);

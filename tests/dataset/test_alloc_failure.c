@@ -83,7 +83,7 @@ static plumb_status audit(void)
     plumb_dataset *d;
     plumb_audit result;
     plumb_audit_options opt = plumb_audit_defaults();
-    opt.bootstrap = 10;
+    opt.resamples = 10;
     plumb_status st = plumb_dataset_open(&d, from, NULL);
     if (st) return st;
     st = plumb_audit_measure(&result, d, &opt);

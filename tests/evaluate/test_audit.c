@@ -36,7 +36,7 @@ TEST(honest_probes_are_at_one_half_exactly)
         CHECK_NEAR(a.frame.tuple_accuracy, 0.5, 1e-12);
         CHECK_NEAR(a.pair.tuple_accuracy, 0.5, 1e-12);
         CHECK(a.frame.accuracy_ci.low <= 0.5 && a.frame.accuracy_ci.high >= 0.5);
-        CHECK(!a.mask.there && !a.idle);
+        CHECK(!a.mask.present && !a.identical);
         probes_free(&p);
     }
 }
@@ -108,7 +108,7 @@ TEST(a_tuple_in_which_nothing_is_impossible_is_idle)
     memcpy(probes_at(&p, 3, 2, 0), probes_at(&p, 3, 0, 0),
            (size_t)(2 * PROBES_STEPS * PROBES_FRAME));
     const plumb_audit a = audit(&p);
-    CHECK_EQUAL(a.idle, 1);
+    CHECK_EQUAL(a.identical, 1);
     CHECK_EQUAL(a.frames.pairs_hold, 10);
     CHECK(!a.clean);
     probes_free(&p);

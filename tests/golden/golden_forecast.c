@@ -106,7 +106,7 @@ static int check_all_frames(image_case *c)
 {
     plumb_forecast f;
     const plumb_array *backward = c->has_backward ? &c->backward : NULL;
-    c->opt.backward_count = PLUMB_FORECAST_COUNT_PUBLISHED;
+    c->opt.backward_count = PLUMB_FORECAST_VPT_ORIGIN_PUBLISHED;
     if (plumb_forecast_measure(&f, &c->forward, backward, &c->truth, NULL, &c->opt)) {
         printf("%s: %s\n", c->path, plumb_last_error());
         return 1;
@@ -118,7 +118,7 @@ static int check_all_frames(image_case *c)
     plumb_forecast_clear(&f);
     if (!backward) return failures;
 
-    c->opt.backward_count = PLUMB_FORECAST_COUNT_FROM_INFERRED;
+    c->opt.backward_count = PLUMB_FORECAST_VPT_ORIGIN_INFERRED;
     if (plumb_forecast_measure(&f, &c->forward, backward, &c->truth, NULL, &c->opt)) {
         printf("%s: %s\n", c->path, plumb_last_error());
         return failures + 1;
@@ -204,8 +204,8 @@ int golden_forecast(plumb_file *file, const char *path)
                      is_video(&c.backward);
 
     // 0 overlap_by_one, 1 no_overlap, 2 include_inference, 3 autoregressive: our order too.
-    c.opt.frames = (plumb_forecast_frames)(PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE +
-                                           (int)golden_scalar(file, "cfg_split_code", 0.0));
+    c.opt.frames = (plumb_forecast_protocol)(PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE +
+                                             (int)golden_scalar(file, "cfg_split_code", 0.0));
     c.opt.inference = (int64_t)golden_scalar(file, "cfg_num_inference_steps", 5.0);
     c.opt.target = (int64_t)golden_scalar(file, "cfg_num_target_steps", 60.0);
     c.opt.threshold = golden_scalar(file, "cfg_vpt_threshold", 0.025);

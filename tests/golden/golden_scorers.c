@@ -133,7 +133,7 @@ static int check_scores(plumb_file *file, const char *path, const double *ks, in
                                          .surprise = &surprise,
                                          .feature = &feature,
                                          .observation = &observation,
-                                         .surprise_voe = &voe};
+                                         .surprise_naive = &voe};
         plumb_surprise result;
         if (plumb_surprise_measure(&result, &in, &opt)) {
             printf("%s: %s\n", path, plumb_last_error());

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "golden/golden.h"
+#include "measures/surprise/counterexample.h"
 #include "measures/surprise/input.h"
 #include "measures/surprise/scorers.h"
 #include "measures/surprise/tuple_metrics.h"
@@ -101,7 +102,7 @@ int golden_tuples(plumb_file *file, const char *path)
     // r is given, and naive is the scorer that takes it as it is.
     opt.gammas[PLUMB_SCORER_NAIVE] = golden_scalar(file, "gamma", 0.01);
     const plumb_surprise_input in = {
-        .size = sizeof in, .surprise = &surprise, .surprise_voe = &voe};
+        .size = sizeof in, .surprise = &surprise, .surprise_naive = &voe};
     plumb_surprise result;
     int failures = 1;
     if (plumb_surprise_measure(&result, &in, &opt)) {
@@ -179,9 +180,10 @@ int golden_example(plumb_file *file, const char *path)
     int failures = !x || !ratio;
     for (int i = 0; i < 2 && !failures; i++) {
         char name[64];
-        const plumb_surprise_example e = plumb_surprise_example_compute(readings[i].deviation);
+        const plumb_surprise_counterexample e =
+            plumb_surprise_counterexample_compute(readings[i].deviation);
         for (int64_t j = 0; j < n; j++)
-            ratio[j] = plumb_surprise_example_log_ratio(x[j], readings[i].deviation);
+            ratio[j] = counterexample_log_ratio(x[j], readings[i].deviation);
         snprintf(name, sizeof name, "%s/log_LR", readings[i].name);
         failures += golden_same(file, path, name, ratio, n, 1e-12, 1e-12);
         for (int64_t j = 0; j < n; j++) ratio[j] = 1.0 / (1.0 + exp(-ratio[j]));

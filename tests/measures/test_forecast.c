@@ -89,7 +89,7 @@ TEST(an_error_planted_at_frame_k_ends_the_vpt_at_k)
     CHECK_NEAR(f.backward.vpt_published, (39.0 + 38.0 + 22.0 + 0.0 - 39.0) / 2.0, 0.0);
     plumb_forecast_clear(&f);
 
-    opt.backward_count = PLUMB_FORECAST_COUNT_PUBLISHED;
+    opt.backward_count = PLUMB_FORECAST_VPT_ORIGIN_PUBLISHED;
     opt.average = PLUMB_FORECAST_AVERAGE_MEAN;
     CHECK_OK(plumb_forecast_measure(&f, &ahead, &back, &truth, NULL, &opt));
     for (int i = 0; i < N; i++)
@@ -126,7 +126,7 @@ static void check_window(forecast_window got, int64_t first, int64_t count)
     CHECK_EQUAL(got.count, count);
 }
 
-static forecast_plan plan_of(plumb_forecast_frames frames, int64_t steps, int64_t predicted,
+static forecast_plan plan_of(plumb_forecast_protocol frames, int64_t steps, int64_t predicted,
                              bool backward)
 {
     plumb_forecast_options opt = plumb_forecast_defaults();
@@ -140,13 +140,13 @@ static forecast_plan plan_of(plumb_forecast_frames frames, int64_t steps, int64_
 TEST(every_protocol_has_its_windows)
 {
     static const struct {
-        plumb_forecast_frames frames;
+        plumb_forecast_protocol frames;
         int64_t skip, rec;
-    } rows[] = {{PLUMB_FORECAST_FRAMES_PLAIN, 0, 60},
-                {PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE, 4, 60},
-                {PLUMB_FORECAST_FRAMES_NO_OVERLAP, 5, 60},
-                {PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE, 0, 65},
-                {PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE, 1, 59}};
+    } rows[] = {{PLUMB_FORECAST_PROTOCOL_PLAIN, 0, 60},
+                {PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE, 4, 60},
+                {PLUMB_FORECAST_PROTOCOL_NO_OVERLAP, 5, 60},
+                {PLUMB_FORECAST_PROTOCOL_INCLUDE_INFERENCE, 0, 65},
+                {PLUMB_FORECAST_PROTOCOL_AUTOREGRESSIVE, 1, 59}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t skip = rows[i].skip, rec = rows[i].rec;
         forecast_plan p = plan_of(rows[i].frames, 150, 150, false);
@@ -171,18 +171,18 @@ TEST(every_protocol_has_its_windows)
 TEST(a_shorter_prediction_starts_where_the_targets_do)
 {
     // Targets are truth frames 4 .. 149. A model that gives just those starts with frame 4.
-    forecast_plan p = plan_of(PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE, 150, 146, false);
+    forecast_plan p = plan_of(PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE, 150, 146, false);
     CHECK_EQUAL(p.first + p.shift, 0);
-    p = plan_of(PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE, 150, 148, false); // keeps the last
+    p = plan_of(PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE, 150, 148, false); // keeps the last
     CHECK_EQUAL(p.first + p.shift, 2);
-    p = plan_of(PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE, 150, 148, true); // keeps the first
+    p = plan_of(PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE, 150, 148, true); // keeps the first
     CHECK_EQUAL(p.first + p.shift, 0);
     CHECK_EQUAL(p.count, 146);
 
     plumb_forecast_options opt = plumb_forecast_defaults();
     CHECK_FAILS(forecast_protocol_plan(&p, &opt, 150, 149, false), PLUMB_ESHAPE,
                 "the prediction has 149 frames, the truth 150");
-    opt.frames = PLUMB_FORECAST_FRAMES_NO_OVERLAP;
+    opt.frames = PLUMB_FORECAST_PROTOCOL_NO_OVERLAP;
     CHECK_FAILS(forecast_protocol_plan(&p, &opt, 150, 144, true), PLUMB_ESHAPE, "need 145");
     CHECK_FAILS(forecast_protocol_plan(&p, &opt, 65, 65, false), PLUMB_ENUMERIC, "has 65 frames");
     CHECK_OK(forecast_protocol_plan(&p, &opt, 66, 66, false));
@@ -215,7 +215,7 @@ TEST(a_protocol_is_used_by_the_measure)
     scale_frame(y, T, 0, 12, 1.2); // third of extrapolation
     const plumb_array truth = video(x, N, T), ahead = video(y, N, T);
     plumb_forecast_options opt = plumb_forecast_defaults();
-    opt.frames = PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE;
+    opt.frames = PLUMB_FORECAST_PROTOCOL_AUTOREGRESSIVE;
     opt.inference = 2;
     opt.target = 10;
     plumb_forecast f;
@@ -236,7 +236,7 @@ TEST(a_model_may_be_scored_on_what_it_sees_alone)
     double *x = bright(1, 40);
     const plumb_array truth = video(x, 1, 40);
     plumb_forecast_options opt = plumb_forecast_defaults();
-    opt.frames = PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE;
+    opt.frames = PLUMB_FORECAST_PROTOCOL_INCLUDE_INFERENCE;
     opt.inference = 31;
     opt.target = 0;
     plumb_forecast f;
@@ -501,10 +501,11 @@ TEST(options_out_of_range_are_refused)
     REFUSED(opt.split = INT64_MAX, "split is");
     REFUSED(opt.inference = 0, "inference is 0");
     REFUSED(opt.target = INT64_MAX, "target is");
-    REFUSED(opt.frames = (plumb_forecast_frames)9, "frames is 9");
-    REFUSED(opt.frames = PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE; opt.target = 1, "target is 1");
-    REFUSED(opt.frames = PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE; opt.target = 0, "target is 0");
-    REFUSED(opt.frames = PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE; opt.target = -1, "target is -1");
+    REFUSED(opt.frames = (plumb_forecast_protocol)9, "frames is 9");
+    REFUSED(opt.frames = PLUMB_FORECAST_PROTOCOL_AUTOREGRESSIVE; opt.target = 1, "target is 1");
+    REFUSED(opt.frames = PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE; opt.target = 0, "target is 0");
+    REFUSED(opt.frames = PLUMB_FORECAST_PROTOCOL_INCLUDE_INFERENCE;
+            opt.target = -1, "target is -1");
     REFUSED(opt.threshold = NAN, "threshold");
     REFUSED(opt.threshold = -1.0, "threshold");
     REFUSED(opt.extrapolate = -2, "extrapolate is -2");

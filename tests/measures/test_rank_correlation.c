@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Spearman's rank correlation against scipy.stats.spearmanr (SciPy 1.x, which averages ties), and
 // what is not defined is said.
-#include "plumb/rank_correlation.h"
+#include "measures/rank_correlation.h"
 
 #include "support/test.h"
 
-static plumb_rank_correlation over(const double *x, const double *y, int64_t n, double top)
+static rank_correlation over(const double *x, const double *y, int64_t n, double top)
 {
-    plumb_rank_correlation r;
-    plumb_rank_correlation_options o = plumb_rank_correlation_defaults();
+    rank_correlation r;
+    rank_correlation_options o = rank_correlation_defaults();
     o.top = top;
-    CHECK_OK(plumb_rank_correlation_measure(&r, x, y, n, &o));
+    CHECK_OK(rank_correlation_measure(&r, x, y, n, &o));
     return r;
 }
 
 TEST(the_correlation_is_that_of_scipy)
 {
     const double x[] = {1.2, 3.4, 2.2, 9.1, 5.5, 4.1, 0.3}, y[] = {10, 30, 25, 70, 90, 40, 5};
-    const plumb_rank_correlation r = over(x, y, 7, 1);
+    const rank_correlation r = over(x, y, 7, 1);
     CHECK_NEAR(r.rho, 0.9642857142857145, 1e-14);
     CHECK_NEAR(r.p, 0.00045414916919416935, 1e-12);
     CHECK_EQUAL(r.n, 7);
@@ -36,7 +36,7 @@ TEST(ties_share_their_mean_rank)
 TEST(the_best_are_those_with_the_greatest_outcome_and_their_equals)
 {
     const double x[] = {1, 2, 2, 3, 3, 3, 4, 5, 5, 6}, y[] = {2, 1, 4, 4, 4, 6, 5, 8, 8, 7};
-    const plumb_rank_correlation half = over(x, y, 10, 0.5), more = over(x, y, 10, 0.6);
+    const rank_correlation half = over(x, y, 10, 0.5), more = over(x, y, 10, 0.6);
     CHECK_NEAR(half.rho, 0.5789473684210528, 1e-14);
     CHECK_EQUAL(half.n, 5);
     CHECK_EQUAL(more.n, 8); // three models have a 4
@@ -57,7 +57,7 @@ TEST(the_interval_is_that_of_a_bootstrap_and_repeats)
         x[i] = sin(1.7 * i) + 0.05 * i;
         y[i] = round(10 * (x[i] + 0.8 * cos(2.3 * i))) / 10;
     }
-    const plumb_rank_correlation r = over(x, y, N, 1), again = over(x, y, N, 1);
+    const rank_correlation r = over(x, y, N, 1), again = over(x, y, N, 1);
     CHECK_NEAR(r.rho, 0.8417300678011052, 1e-12);
     // SciPy and NumPy, 4000 resamples: 0.715 to 0.902
     CHECK_NEAR(r.rho_ci.low, 0.715, 0.02);
@@ -68,19 +68,18 @@ TEST(the_interval_is_that_of_a_bootstrap_and_repeats)
 TEST(models_without_a_number_are_left_out)
 {
     const double x[] = {1, NAN, 2, 3, 7}, y[] = {1, 5, 2, 3, INFINITY};
-    const plumb_rank_correlation r = over(x, y, 5, 1);
+    const rank_correlation r = over(x, y, 5, 1);
     CHECK_EQUAL(r.n, 3);
     CHECK_NEAR(r.rho, 1.0, 1e-15);
 }
 
 TEST(what_is_not_defined_is_said)
 {
-    plumb_rank_correlation r;
-    plumb_rank_correlation_options o = plumb_rank_correlation_defaults();
+    rank_correlation r;
+    rank_correlation_options o = rank_correlation_defaults();
     const double x[] = {1, 2, 3}, same[] = {4, 4, 4};
-    CHECK_FAILS(plumb_rank_correlation_measure(&r, x, same, 3, NULL), PLUMB_ENUMERIC,
-                "the same for all 3");
-    CHECK_FAILS(plumb_rank_correlation_measure(&r, x, x, 2, NULL), PLUMB_ENUMERIC, "want 3");
+    CHECK_FAILS(rank_correlation_measure(&r, x, same, 3, &o), PLUMB_ENUMERIC, "the same for all 3");
+    CHECK_FAILS(rank_correlation_measure(&r, x, x, 2, &o), PLUMB_ENUMERIC, "at least 3");
     o.top = 0;
-    CHECK_FAILS(plumb_rank_correlation_measure(&r, x, x, 3, &o), PLUMB_EVALUE, "top");
+    CHECK_FAILS(rank_correlation_measure(&r, x, x, 3, &o), PLUMB_EVALUE, "top");
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "math/rng.h"
+#include "measures/surprise/counterexample.h"
 #include "support/test.h"
 
 enum { TUPLES = 60, D = 6, SEEN = 200 };
@@ -39,8 +40,8 @@ static void forge_probes(probes *p, uint64_t seed)
                                    .surprise = &p->arrays[0],
                                    .feature = &p->arrays[1],
                                    .observation = &p->arrays[2],
-                                   .surprise_voe = &p->arrays[3],
-                                   .concept = &p->arrays[4]};
+                                   .surprise_naive = &p->arrays[3],
+                                   .concepts = &p->arrays[4]};
 }
 
 static plumb_surprise_options quick(void)
@@ -249,7 +250,7 @@ TEST(what_cannot_be_judged_is_refused_in_one_line)
     forge_probes(&p, 5);
     p.arrays[4].shape[0] = TUPLES - 1;
     CHECK_FAILS(plumb_surprise_measure(&result, &p.in, &opt), PLUMB_ESHAPE, "concept is (59,)");
-    p.in.concept = NULL;
+    p.in.concepts = NULL;
     p.in.feature = NULL;
     CHECK_FAILS(plumb_surprise_measure(&result, &p.in, &opt), PLUMB_ESHAPE, "without feature");
     p.in.observation = NULL;
@@ -295,8 +296,8 @@ TEST(zero_vectors_and_repeats_are_counted_and_said)
 
 TEST(the_counter_example_turns_round)
 {
-    const plumb_surprise_example e = plumb_surprise_example_compute(sqrt(0.001));
+    const plumb_surprise_counterexample e = plumb_surprise_counterexample_compute(sqrt(0.001));
     CHECK(e.surprise[1] > e.surprise[0] && e.log_ratio[1] < e.log_ratio[0]);
     CHECK_NEAR(e.log_ratio[0], 3.453878, 1e-6);
-    CHECK_NEAR(plumb_surprise_example_log_ratio(e.even, e.deviation), 0.0, 1e-12);
+    CHECK_NEAR(counterexample_log_ratio(e.even, e.deviation), 0.0, 1e-12);
 }

@@ -148,7 +148,7 @@ static plumb_status measure_vpt(plumb_forecast_direction *out, arena *mem, const
     double *published = backward ? count_valid(mem, e, a->opt->threshold, false) : near;
     if (!near || !published) return PLUMB_EMEMORY;
     out->vpt_per_trajectory =
-        a->opt->backward_count == PLUMB_FORECAST_COUNT_PUBLISHED ? published : near;
+        a->opt->backward_count == PLUMB_FORECAST_VPT_ORIGIN_PUBLISHED ? published : near;
     out->length = e->plan.vpt.count;
     plumb_status st = average_vpt(&out->vpt_published, NULL, mem, a, published, NULL);
     if (!st) st = average_vpt(&out->vpt, &out->vpt_ci, mem, a, out->vpt_per_trajectory, NULL);

@@ -53,13 +53,13 @@ void plumb_forecast_options_init(plumb_forecast_options *options, size_t size)
 {
     const plumb_forecast_options defaults = {
         .size = sizeof defaults,
-        .frames = PLUMB_FORECAST_FRAMES_PLAIN,
+        .frames = PLUMB_FORECAST_PROTOCOL_PLAIN,
         .split = 60,
         .extrapolate = 60,
         .inference = 5,
         .target = 60,
         .threshold = 0.025,
-        .backward_count = PLUMB_FORECAST_COUNT_FROM_INFERRED,
+        .backward_count = PLUMB_FORECAST_VPT_ORIGIN_INFERRED,
         .average = PLUMB_FORECAST_AVERAGE_MEDIAN,
         .batch = 5,
         .resamples = 2000,
@@ -74,9 +74,9 @@ plumb_status forecast_options_check(const plumb_forecast_options *opt)
     if (st) return st;
     // A model that predicts each frame from the one before is not scored on its first frame. A
     // model that is scored on all its input need not predict more, and HGN does not.
-    const int64_t least = opt->frames == PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE      ? 2
-                          : opt->frames == PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE ? 0
-                                                                                   : 1;
+    const int64_t least = opt->frames == PLUMB_FORECAST_PROTOCOL_AUTOREGRESSIVE      ? 2
+                          : opt->frames == PLUMB_FORECAST_PROTOCOL_INCLUDE_INFERENCE ? 0
+                                                                                     : 1;
     if (opt->target < least)
         return fail(PLUMB_EVALUE, "target is %lld; it must be at least %lld for these frames",
                     (long long)opt->target, (long long)least);

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "base/array.h"
+
 enum { BLOCK = 1024, LANES = 4 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -84,17 +86,10 @@ double pixels_error(bool *black, pixels x, int64_t x_first, pixels y, int64_t y_
     return sum / whole;
 }
 
-static double white_of(plumb_dtype dtype)
-{
-    if (is_float(dtype) || dtype == PLUMB_BOOL) return 1.0;
-    if (dtype == PLUMB_UINT8) return 255.0;
-    return dtype == PLUMB_UINT16 ? 65535.0 : 0.0;
-}
-
 bool pixels_pair(pixels *x, pixels *y, const plumb_array *truth, const plumb_array *prediction)
 {
     const bool same = truth->dtype == prediction->dtype;
-    *x = (pixels){truth, same ? 1.0 : white_of(truth->dtype)};
-    *y = (pixels){prediction, same ? 1.0 : white_of(prediction->dtype)};
+    *x = (pixels){truth, same ? 1.0 : array_white_level(truth->dtype)};
+    *y = (pixels){prediction, same ? 1.0 : array_white_level(prediction->dtype)};
     return x->white > 0.0 && y->white > 0.0;
 }

@@ -11,15 +11,15 @@ static void protocol(int64_t *skip, int64_t *training, const plumb_forecast_opti
     *skip = 0;
     *training = opt->split;
     switch (opt->frames) {
-    case PLUMB_FORECAST_FRAMES_PLAIN: break;
-    case PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE: *skip = i - 1, *training = i + t - 1; break;
-    case PLUMB_FORECAST_FRAMES_NO_OVERLAP: *skip = i, *training = i + t; break;
-    case PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE: *training = i + t; break;
-    case PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE: *skip = 1, *training = t; break;
+    case PLUMB_FORECAST_PROTOCOL_PLAIN: break;
+    case PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE: *skip = i - 1, *training = i + t - 1; break;
+    case PLUMB_FORECAST_PROTOCOL_NO_OVERLAP: *skip = i, *training = i + t; break;
+    case PLUMB_FORECAST_PROTOCOL_INCLUDE_INFERENCE: *training = i + t; break;
+    case PLUMB_FORECAST_PROTOCOL_AUTOREGRESSIVE: *skip = 1, *training = t; break;
     }
 }
 
-const char *forecast_protocol_name(plumb_forecast_frames frames)
+const char *forecast_protocol_name(plumb_forecast_protocol frames)
 {
     static const char *const names[] = {"plain", "overlap-by-one", "no-overlap",
                                         "include-inference", "autoregressive"};
@@ -40,7 +40,7 @@ plumb_status forecast_protocol_plan(forecast_plan *out, const plumb_forecast_opt
 
     const char *what = backward ? "the backward prediction" : "the prediction";
     const int64_t count = steps - skip, rec = training - skip;
-    if (opt->frames == PLUMB_FORECAST_FRAMES_PLAIN && predicted != steps)
+    if (opt->frames == PLUMB_FORECAST_PROTOCOL_PLAIN && predicted != steps)
         return fail(PLUMB_ESHAPE, "%s has %lld frames, the truth %lld; both need the same", what,
                     (long long)predicted, (long long)steps);
     if (predicted < count)

@@ -26,6 +26,6 @@ int64_t forecast_protocol_valid_steps(const double *errors, int64_t count, doubl
                                       bool reversed);
 
 /// "overlap-by-one" and so on: the names the command line uses.
-const char *forecast_protocol_name(plumb_forecast_frames frames);
+const char *forecast_protocol_name(plumb_forecast_protocol frames);
 
 #endif

@@ -101,7 +101,7 @@ void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
     plumb_record_set_interval(r, "lyapunov_ci", result->lyapunov.ci);
     plumb_record_set_double(r, "vpt_lyapunov", result->vpt * result->lyapunov.exponent);
     plumb_record_set_string(r, "frames", forecast_protocol_name(opt->frames));
-    if (opt->frames == PLUMB_FORECAST_FRAMES_PLAIN) {
+    if (opt->frames == PLUMB_FORECAST_PROTOCOL_PLAIN) {
         plumb_record_set_int(r, "split", opt->split);
         plumb_record_set_null(r, "inference");
         plumb_record_set_null(r, "target");
@@ -111,9 +111,9 @@ void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
         plumb_record_set_int(r, "target", opt->target);
     }
     plumb_record_set_double(r, "threshold", opt->threshold);
-    plumb_record_set_string(r, "backward_count",
-                            opt->backward_count == PLUMB_FORECAST_COUNT_PUBLISHED ? "published"
-                                                                                  : "inferred");
+    plumb_record_set_string(
+        r, "backward_count",
+        opt->backward_count == PLUMB_FORECAST_VPT_ORIGIN_PUBLISHED ? "published" : "inferred");
     plumb_record_set_string(r, "average",
                             opt->average == PLUMB_FORECAST_AVERAGE_MEAN ? "mean" : "median");
     plumb_record_set_int(r, "batch", opt->batch);

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: MIT
-// [Lin23]'s counter-example in one dimension, in closed form and in logarithms.
+// The counter-example of [Lin23] in one dimension, in closed form and in logarithms: the more
+// surprising of two points is not the one that the likelihood ratio calls impossible.
+#include "measures/surprise/counterexample.h"
+
 #include <math.h>
 
 #include "plumb/surprise.h"
 
-static double log_normal(double x, double deviation)
+// log of the density of N(0, deviation^2) at x.
+static double log_normal_density(double x, double deviation)
 {
     return -0.5 * (x / deviation) * (x / deviation) - log(deviation) -
            0.5 * log(2.0 * 3.141592653589793238462643383279503);
 }
 
-double plumb_surprise_example_log_ratio(double x, double deviation)
+double counterexample_log_ratio(double x, double deviation)
 {
-    return log_normal(x, deviation) - log_normal(x, 1.0);
+    return log_normal_density(x, deviation) - log_normal_density(x, 1.0);
 }
 
-plumb_surprise_example plumb_surprise_example_compute(double deviation)
+plumb_surprise_counterexample plumb_surprise_counterexample_compute(double deviation)
 {
-    plumb_surprise_example e = {.deviation = deviation};
+    plumb_surprise_counterexample e = {.deviation = deviation};
     for (int x = 0; x < 2; x++) {
-        e.surprise[x] = -log_normal(x, 1.0);
-        e.log_ratio[x] = plumb_surprise_example_log_ratio(x, deviation);
+        e.surprise[x] = -log_normal_density(x, 1.0);
+        e.log_ratio[x] = counterexample_log_ratio(x, deviation);
         e.posterior[x] = 1.0 / (1.0 + exp(-e.log_ratio[x]));
     }
     // log ratio = -log d - x^2 (1/d^2 - 1)/2 = 0
@@ -28,9 +32,9 @@ plumb_surprise_example plumb_surprise_example_compute(double deviation)
     return e;
 }
 
-static void put(plumb_record *r, const char *key, double deviation)
+static void put_case(plumb_record *r, const char *key, double deviation)
 {
-    const plumb_surprise_example e = plumb_surprise_example_compute(deviation);
+    const plumb_surprise_counterexample e = plumb_surprise_counterexample_compute(deviation);
     plumb_record_begin_object(r, key);
     plumb_record_set_double(r, "deviation", e.deviation);
     plumb_record_set_doubles(r, "surprise", e.surprise, 2);
@@ -40,11 +44,11 @@ static void put(plumb_record *r, const char *key, double deviation)
     plumb_record_end(r);
 }
 
-void plumb_surprise_example_record(plumb_record *r)
+void plumb_surprise_counterexample_record(plumb_record *r)
 {
     plumb_record_set_doubles(r, "x", (double[]){0.0, 1.0}, 2);
-    put(r, "variance_0.001", sqrt(0.001));
-    put(r, "deviation_0.001", 0.001);
+    put_case(r, "variance_0.001", sqrt(0.001));
+    put_case(r, "deviation_0.001", 0.001);
     plumb_record_set_string(r, "meaning",
                             "surprise calls x = 1 the stranger one, the likelihood ratio x = 0");
     plumb_record_set_int(r, "measure_version", PLUMB_SURPRISE_VERSION);

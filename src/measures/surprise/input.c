@@ -31,18 +31,18 @@ bool surprise_input_normalise(double *x, int64_t dims)
     return false;
 }
 
-static plumb_status wrong_shape(const plumb_array *array, const char *name, const char *want)
+static plumb_status reject_shape(const plumb_array *array, const char *name, const char *expected)
 {
     char shape[256];
     return fail(PLUMB_ESHAPE, "%s is %s; it must be %s", name,
-                plumb_array_shape_string(shape, sizeof shape, array), want);
+                plumb_array_shape_string(shape, sizeof shape, array), expected);
 }
 
 // (tuples, 4, ...) with at least two and at most `axes` axes, as many tuples as others have.
-static plumb_status check_tuples(const plumb_array *array, const char *name, const char *want,
-                                 int least, int most, int64_t tuples)
+static plumb_status check_tuple_shape(const plumb_array *array, const char *name,
+                                      const char *expected, int least, int most, int64_t tuples)
 {
-    if (array->ndim < least || array->ndim > most) return wrong_shape(array, name, want);
+    if (array->ndim < least || array->ndim > most) return reject_shape(array, name, expected);
     char shape[256];
     plumb_array_shape_string(shape, sizeof shape, array);
     if (array->shape[1] != 4)
@@ -71,29 +71,19 @@ static plumb_status read_finite(const double **out, arena *mem, const plumb_arra
     return PLUMB_OK;
 }
 
-// ---- pictures ----
+// ---- frames ----
 
 enum { BLOCK = 1024, LANES = 4 };
 
-typedef struct film {
+typedef struct frame_pair {
     const plumb_array *truth, *prediction;
     double white[2];
     int64_t frames, pixels, skip; // `skip` frames of the truth have no prediction
     double *out;
-} film;
-
-static double white_of(plumb_dtype dtype)
-{
-    if (dtype == PLUMB_UINT8) return 255.0;
-    if (dtype == PLUMB_UINT16) return 65535.0;
-    return dtype == PLUMB_FLOAT64 || dtype == PLUMB_FLOAT32 || dtype == PLUMB_FLOAT16 ||
-                   dtype == PLUMB_BOOL
-               ? 1.0
-               : 0.0;
-}
+} frame_pair;
 
 // Mean of (x - y)^2 over the pixels of one frame.
-static double frame_surprise(const film *f, int64_t x_first, int64_t y_first)
+static double frame_surprise(const frame_pair *f, int64_t x_first, int64_t y_first)
 {
     double a[BLOCK], b[BLOCK], sum[LANES] = {0.0};
     for (int64_t start = 0; start < f->pixels; start += BLOCK) {
@@ -108,17 +98,18 @@ static double frame_surprise(const film *f, int64_t x_first, int64_t y_first)
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)f->pixels;
 }
 
-static plumb_status watch_clip(void *context, int64_t item, int worker)
+static plumb_status score_clip(void *context, int64_t item, int worker)
 {
     (void)worker;
-    const film *f = context;
+    const frame_pair *f = context;
     const int64_t x = item * (f->frames + f->skip) + f->skip, y = item * f->frames;
     for (int64_t t = 0; t < f->frames; t++)
         f->out[item * f->frames + t] = frame_surprise(f, (x + t) * f->pixels, (y + t) * f->pixels);
     return PLUMB_OK;
 }
 
-static plumb_status refuse_pixels(const plumb_array *array, const char *name)
+// Fails for the values of `array` that are NaN or infinite; PLUMB_OK if all are finite.
+static plumb_status reject_nonfinite_pixels(const plumb_array *array, const char *name)
 {
     double x[BLOCK];
     int64_t bad = 0, first = 0;
@@ -129,53 +120,55 @@ static plumb_status refuse_pixels(const plumb_array *array, const char *name)
         for (int64_t i = 0; i < n; i++)
             if (!isfinite(x[i]) && !bad++) first = start + i;
     }
-    return bad ? array_reject_nonfinite(array, name, bad, first, "")
-               : fail(PLUMB_ENUMERIC, "%s has values whose squares overflow", name);
+    return bad ? array_reject_nonfinite(array, name, bad, first, "") : PLUMB_OK;
 }
 
-static plumb_status read_film(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
-                              int threads)
+static plumb_status read_frames(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
+                                int threads)
 {
-    static const char *want = "(tuples, 4, frames, height, width, channels)";
+    static const char *expected = "(tuples, 4, frames, height, width, channels)";
     const plumb_array *x = in->truth, *y = in->prediction;
     if (!x || !y)
-        return fail(PLUMB_ESHAPE, "%s is there without %s", x ? "truth" : "prediction",
+        return fail(PLUMB_ESHAPE, "%s is given without %s", x ? "truth" : "prediction",
                     x ? "prediction" : "truth");
-    plumb_status st = check_tuples(x, "truth", want, 6, 6, 0);
-    if (!st) st = check_tuples(y, "prediction", want, 6, 6, x->shape[0]);
+    plumb_status st = check_tuple_shape(x, "truth", expected, 6, 6, 0);
+    if (!st) st = check_tuple_shape(y, "prediction", expected, 6, 6, x->shape[0]);
     if (st) return st;
     char a[256], b[256];
     plumb_array_shape_string(a, sizeof a, x);
     plumb_array_shape_string(b, sizeof b, y);
     for (int i = 3; i < 6; i++)
         if (x->shape[i] != y->shape[i])
-            return fail(PLUMB_ESHAPE, "prediction is %s and truth %s: the pictures differ in size",
-                        b, a);
-    film f = {.truth = x,
-              .prediction = y,
-              .white = {white_of(x->dtype), white_of(y->dtype)},
-              .frames = y->shape[2],
-              .skip = x->shape[2] - y->shape[2],
-              .pixels = x->shape[3] * x->shape[4] * x->shape[5]};
+            return fail(PLUMB_ESHAPE, "prediction is %s and truth %s: the images differ in size", b,
+                        a);
+    frame_pair f = {.truth = x,
+                    .prediction = y,
+                    .white = {array_white_level(x->dtype), array_white_level(y->dtype)},
+                    .frames = y->shape[2],
+                    .skip = x->shape[2] - y->shape[2],
+                    .pixels = x->shape[3] * x->shape[4] * x->shape[5]};
     if (f.skip != 0 && f.skip != 1)
         return fail(PLUMB_ESHAPE,
                     "prediction is %s and truth %s: it must predict every frame, or every frame "
                     "but the first",
                     b, a);
     if (f.white[0] == 0.0 || f.white[1] == 0.0)
-        return fail(PLUMB_ESHAPE, "truth is %s and prediction %s: it is not clear what is white",
+        return fail(PLUMB_ESHAPE,
+                    "truth is %s and prediction %s: types without a value of white; expected u1, "
+                    "u2 or floats",
                     plumb_dtype_name(x->dtype), plumb_dtype_name(y->dtype));
     const int64_t count = x->shape[0] * 4;
     f.out = ARENA_ALLOC(mem, double, count *f.frames);
     if (!f.out) return PLUMB_EMEMORY;
-    st = parallel_for(count, threads, watch_clip, &f);
+    st = parallel_for(count, threads, score_clip, &f);
     if (st) return st;
     for (int64_t i = 0; i < count * f.frames; i++)
         if (!isfinite(f.out[i])) {
-            st = refuse_pixels(x, "truth");
-            return st == PLUMB_ENUMERIC && strstr(plumb_last_error(), "overflow")
-                       ? refuse_pixels(y, "prediction")
-                       : st;
+            st = reject_nonfinite_pixels(x, "truth");
+            if (!st) st = reject_nonfinite_pixels(y, "prediction");
+            return st ? st
+                      : fail(PLUMB_ENUMERIC,
+                             "truth or prediction has values whose squares overflow");
         }
     out->tuples = x->shape[0];
     out->frames = f.frames;
@@ -185,34 +178,35 @@ static plumb_status read_film(surprise_arrays *out, arena *mem, const plumb_surp
 
 // ---- frames to clips ----
 
-static double join(const double *frame, int64_t frames, plumb_surprise_frames how)
+double surprise_reduce_frames(const double *frame, int64_t frames, plumb_surprise_frames how)
 {
-    double sum = 0.0, most = frame[0];
+    double sum = 0.0, greatest = frames ? frame[0] : 0.0;
     for (int64_t t = 0; t < frames; t++) {
         sum += frame[t];
-        most = fmax(most, frame[t]);
+        greatest = fmax(greatest, frame[t]);
     }
-    if (how == PLUMB_SURPRISE_FRAMES_MAX) return most;
-    return how == PLUMB_SURPRISE_FRAMES_SUM ? sum : sum / (double)frames;
+    if (how == PLUMB_SURPRISE_FRAMES_MAX) return greatest;
+    return how == PLUMB_SURPRISE_FRAMES_SUM || !frames ? sum : sum / (double)frames;
 }
 
-static const double *join_all(arena *mem, const double *frame, int64_t count, int64_t frames,
-                              plumb_surprise_frames how)
+static const double *reduce_clips(arena *mem, const double *frame, int64_t count, int64_t frames,
+                                  plumb_surprise_frames how)
 {
     double *out = ARENA_ALLOC(mem, double, count);
-    for (int64_t i = 0; out && i < count; i++) out[i] = join(frame + i * frames, frames, how);
+    for (int64_t i = 0; out && i < count; i++)
+        out[i] = surprise_reduce_frames(frame + i * frames, frames, how);
     return out;
 }
 
 static plumb_status read_surprise(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
                                   const plumb_surprise_options *opt)
 {
-    static const char *want = "(tuples, 4) or (tuples, 4, frames)";
+    static const char *expected = "(tuples, 4) or (tuples, 4, frames)";
     plumb_status st;
     if (in->surprise) {
         const plumb_array *s = in->surprise;
         const double *x = NULL;
-        st = check_tuples(s, "surprise", want, 2, 3, 0);
+        st = check_tuple_shape(s, "surprise", expected, 2, 3, 0);
         if (!st) st = read_finite(&x, mem, s, "surprise");
         if (st) return st;
         out->tuples = s->shape[0];
@@ -223,27 +217,28 @@ static plumb_status read_surprise(surprise_arrays *out, arena *mem, const plumb_
         out->frames = s->shape[2];
         out->frame = x;
     } else if (in->truth || in->prediction) {
-        st = read_film(out, mem, in, opt->threads);
+        st = read_frames(out, mem, in, opt->threads);
         if (st) return st;
     } else {
-        return fail(PLUMB_ESHAPE, "there is neither surprise nor truth and prediction");
+        return fail(PLUMB_ESHAPE, "neither surprise nor truth and prediction are given");
     }
-    out->clip = join_all(mem, out->frame, out->tuples * 4, out->frames, opt->frames);
+    out->clip = reduce_clips(mem, out->frame, out->tuples * 4, out->frames, opt->frames);
     out->maximum =
-        join_all(mem, out->frame, out->tuples * 4, out->frames, PLUMB_SURPRISE_FRAMES_MAX);
+        reduce_clips(mem, out->frame, out->tuples * 4, out->frames, PLUMB_SURPRISE_FRAMES_MAX);
     return out->clip && out->maximum ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status read_voe(surprise_arrays *out, arena *mem, const plumb_array *voe,
-                             const plumb_surprise_options *opt)
+static plumb_status read_naive(surprise_arrays *out, arena *mem, const plumb_array *naive,
+                               const plumb_surprise_options *opt)
 {
     const double *x = NULL;
-    plumb_status st =
-        check_tuples(voe, "surprise_voe", "(tuples, 4) or (tuples, 4, frames)", 2, 3, out->tuples);
-    if (!st) st = read_finite(&x, mem, voe, "surprise_voe");
+    plumb_status st = check_tuple_shape(naive, "surprise_voe", "(tuples, 4) or (tuples, 4, frames)",
+                                        2, 3, out->tuples);
+    if (!st) st = read_finite(&x, mem, naive, "surprise_voe");
     if (st) return st;
-    out->voe = voe->ndim == 2 ? x : join_all(mem, x, out->tuples * 4, voe->shape[2], opt->frames);
-    return out->voe ? PLUMB_OK : PLUMB_EMEMORY;
+    out->naive =
+        naive->ndim == 2 ? x : reduce_clips(mem, x, out->tuples * 4, naive->shape[2], opt->frames);
+    return out->naive ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
 // ---- features ----
@@ -273,9 +268,11 @@ static plumb_status read_features(surprise_arrays *out, arena *mem, const plumb_
                                   const plumb_surprise_options *opt)
 {
     const plumb_array *f = in->feature, *o = in->observation;
-    if (!f && o) return fail(PLUMB_ESHAPE, "observation is there without feature, the clips' own");
+    if (!f && o)
+        return fail(PLUMB_ESHAPE,
+                    "observation is given without feature, the features of the clips");
     if (!f) return PLUMB_OK;
-    plumb_status st = check_tuples(f, "feature", "(tuples, 4, d)", 3, 3, out->tuples);
+    plumb_status st = check_tuple_shape(f, "feature", "(tuples, 4, d)", 3, 3, out->tuples);
     if (st) return st;
     out->dims = f->shape[2];
     if (o) {
@@ -298,13 +295,13 @@ static plumb_status read_features(surprise_arrays *out, arena *mem, const plumb_
 
 // ---- concepts ----
 
-enum { LONGEST_NAME = 255 };
+enum { MAX_NAME_LENGTH = 255 };
 
 // Code points as UTF-8, up to the first zero.
-static void encode(char *out, const double *code, int64_t length)
+static void encode_utf8(char *out, const double *code, int64_t length)
 {
     size_t used = 0;
-    for (int64_t i = 0; i < length && code[i] > 0.0 && used + 4 < LONGEST_NAME; i++) {
+    for (int64_t i = 0; i < length && code[i] > 0.0 && used + 4 < MAX_NAME_LENGTH; i++) {
         const uint32_t c = code[i] < 1114112.0 ? (uint32_t)code[i] : 0xfffd;
         if (c < 0x80) {
             out[used++] = (char)c;
@@ -327,31 +324,32 @@ static void encode(char *out, const double *code, int64_t length)
 
 static plumb_status read_concepts(surprise_arrays *out, arena *mem, const plumb_array *c)
 {
-    enum { MOST_CONCEPTS = 1000 };
+    enum { MAX_CONCEPTS = 1000 };
     const bool text = c->ndim == 2 && (c->dtype == PLUMB_UINT8 || c->dtype == PLUMB_UINT32);
     if ((c->ndim != 1 && !text) || c->shape[0] != out->tuples) {
-        char want[96];
-        snprintf(want, sizeof want, "(%lld,), one number or text a tuple", (long long)out->tuples);
-        return wrong_shape(c, "concept", want);
+        char expected[96];
+        snprintf(expected, sizeof expected, "(%lld,), one number or text per tuple",
+                 (long long)out->tuples);
+        return reject_shape(c, "concept", expected);
     }
     const double *x = NULL;
     const plumb_status st = read_finite(&x, mem, c, "concept");
     if (st) return st;
     int64_t *of = ARENA_ALLOC(mem, int64_t, out->tuples);
-    out->concept_name = ARENA_ALLOC(mem, const char *, MOST_CONCEPTS);
+    out->concept_name = ARENA_ALLOC(mem, const char *, MAX_CONCEPTS);
     if (!of || !out->concept_name) return PLUMB_EMEMORY;
     const int64_t length = text ? c->shape[1] : 1;
     for (int64_t i = 0; i < out->tuples; i++) {
-        char name[LONGEST_NAME + 1];
-        if (text) encode(name, x + i * length, length);
+        char name[MAX_NAME_LENGTH + 1];
+        if (text) encode_utf8(name, x + i * length, length);
         else if (x[i] == rint(x[i])) snprintf(name, sizeof name, "%.0f", x[i]);
         else
-            return fail(PLUMB_EVALUE, "concept of tuple %lld is %g, not a whole number",
+            return fail(PLUMB_EVALUE, "concept of tuple %lld is %g, expected an integer",
                         (long long)i, x[i]);
         int64_t at = 0;
         while (at < out->concepts && strcmp(out->concept_name[at], name) != 0) at++;
-        if (at == MOST_CONCEPTS)
-            return fail(PLUMB_EVALUE, "concept has more than %d different values", MOST_CONCEPTS);
+        if (at == MAX_CONCEPTS)
+            return fail(PLUMB_EVALUE, "concept has more than %d different values", MAX_CONCEPTS);
         if (at == out->concepts) {
             out->concept_name[at] = arena_strdup(mem, name);
             if (!out->concept_name[at]) return PLUMB_EMEMORY;
@@ -368,8 +366,8 @@ plumb_status surprise_input_read(surprise_arrays *out, arena *mem, const plumb_s
 {
     *out = (surprise_arrays){0};
     plumb_status st = read_surprise(out, mem, in, opt);
-    if (!st && in->surprise_voe) st = read_voe(out, mem, in->surprise_voe, opt);
+    if (!st && in->surprise_naive) st = read_naive(out, mem, in->surprise_naive, opt);
     if (!st) st = read_features(out, mem, in, opt);
-    if (!st && in->concept) st = read_concepts(out, mem, in->concept);
+    if (!st && in->concepts) st = read_concepts(out, mem, in->concepts);
     return st;
 }

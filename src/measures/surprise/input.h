@@ -14,7 +14,7 @@ typedef struct surprise_arrays {
     const double *frame;   ///< (tuples, 4, frames)
     const double *clip;    ///< (tuples, 4), frames taken together as the options say
     const double *maximum; ///< (tuples, 4): the greatest frame, or NULL
-    const double *voe;     ///< (tuples, 4), of the model of impossible clips, or NULL
+    const double *naive;   ///< (tuples, 4), of the model of impossible clips, or NULL
     int64_t dims;          ///< 0: no features
     const double *feature; ///< (tuples, 4, dims), of unit length if the options say so
     const double *seen;    ///< (seen_count, dims), or NULL
@@ -28,6 +28,9 @@ typedef struct surprise_arrays {
 /// Everything lives in `mem`.
 plumb_status surprise_input_read(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
                                  const plumb_surprise_options *opt);
+
+/// The surprise of a clip from that of its frames (frames): mean, maximum or sum. 0 without frames.
+double surprise_reduce_frames(const double *frame, int64_t frames, plumb_surprise_frames how);
 
 /// x / max(|x|, 1e-12) in place; true if the length is below 1e-12. No length overflows.
 bool surprise_input_normalise(double *x, int64_t dims);

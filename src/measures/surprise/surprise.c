@@ -54,8 +54,8 @@ static const char *lacks(plumb_scorer scorer, const surprise_arrays *c)
 {
     if (scorer == PLUMB_SCORER_PLAIN) return NULL;
     if (scorer == PLUMB_SCORER_NAIVE)
-        return c->voe ? NULL
-                      : "needs surprise_voe, the surprise of a model trained on impossible clips";
+        return c->naive ? NULL
+                        : "needs surprise_voe, the surprise of a model trained on impossible clips";
     return c->dims ? NULL : "needs feature, (tuples, 4, d)";
 }
 
@@ -374,7 +374,7 @@ static plumb_status measure(plumb_surprise *out, arena *mem, const plumb_surpris
         double *r = w->r[PLUMB_SCORER_NAIVE] = ARENA_ALLOC(mem, double, 4 * out->tested);
         if (!r) return PLUMB_EMEMORY;
         for (int64_t i = 0; i < 4 * out->tested; i++)
-            r[i] = c->voe[4 * out->tested_tuple[i / 4] + i % 4];
+            r[i] = c->naive[4 * out->tested_tuple[i / 4] + i % 4];
     }
     if (dense) st = measure_distances(w, wanted);
     for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++)
@@ -384,7 +384,7 @@ static plumb_status measure(plumb_surprise *out, arena *mem, const plumb_surpris
     if (!st) st = compare_all(w);
     hash_arrays(out->input_hash,
                 (const plumb_array *[]){in->surprise, in->truth, in->prediction, in->feature,
-                                        in->observation, in->surprise_voe, in->concept},
+                                        in->observation, in->surprise_naive, in->concepts},
                 7);
     return st;
 }

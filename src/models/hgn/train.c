@@ -406,12 +406,12 @@ static void plan(void *self, plumb_record *record)
     plumb_record_end(record);
 }
 
-static plumb_forecast_frames frames_of(const hgn_config *c)
+static plumb_forecast_protocol frames_of(const hgn_config *c)
 {
-    if (c->dynamics == HGN_RECURRENT) return PLUMB_FORECAST_FRAMES_AUTOREGRESSIVE;
-    if (c->both_ways || c->split == HGN_INCLUDE) return PLUMB_FORECAST_FRAMES_INCLUDE_INFERENCE;
-    return c->split == HGN_OVERLAP ? PLUMB_FORECAST_FRAMES_OVERLAP_BY_ONE
-                                   : PLUMB_FORECAST_FRAMES_NO_OVERLAP;
+    if (c->dynamics == HGN_RECURRENT) return PLUMB_FORECAST_PROTOCOL_AUTOREGRESSIVE;
+    if (c->both_ways || c->split == HGN_INCLUDE) return PLUMB_FORECAST_PROTOCOL_INCLUDE_INFERENCE;
+    return c->split == HGN_OVERLAP ? PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE
+                                   : PLUMB_FORECAST_PROTOCOL_NO_OVERLAP;
 }
 
 plumb_status hgn_train_create(trainable_model *out, arena *mem, const hgn_settings *own,
