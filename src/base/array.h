@@ -21,8 +21,8 @@ plumb_status array_create(plumb_array *out, arena *mem, plumb_dtype dtype, int n
 plumb_status array_reject_nonfinite(const plumb_array *array, const char *name, int64_t count,
                                     int64_t first, const char *advice);
 
-/// The value of white of images of this type: 255 for u1, 65535 for u2, 1 for floats and bool, 0 for
-/// types that have none.
+/// The value of white of images of this type: 255 for u1, 65535 for u2, 1 for floats and bool, 0
+/// for types that have none.
 double array_white_level(plumb_dtype dtype);
 
 /// The whole array as doubles: the array's own memory if it is F8 already, else a copy in `mem`;

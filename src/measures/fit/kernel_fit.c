@@ -69,7 +69,7 @@ static void prepare_centres(double *cc, const kernel_fit *f, double scale)
     const double s = 2.0 * scale / (double)f->dims;
     for (int64_t j = 0; j < f->centres; j++) {
         cc[j] = square(f->centre + j * f->dims, f->dims);
-        if (f->family != PLUMB_KAPPA_ESTIMATOR_GAUSSIAN)
+        if (f->estimator != PLUMB_KAPPA_ESTIMATOR_GAUSSIAN)
             cc[j] = 1.0 / sqrt(1.0 + s * (1.0 + cc[j]));
     }
 }
@@ -80,7 +80,7 @@ static void kernel_row(double *restrict k, double *restrict a, double *restrict 
                        const kernel_fit *f, double scale, double xx, const double *restrict cc)
 {
     const int64_t n = f->centres;
-    if (f->family == PLUMB_KAPPA_ESTIMATOR_GAUSSIAN) {
+    if (f->estimator == PLUMB_KAPPA_ESTIMATOR_GAUSSIAN) {
         const double inverse = 1.0 / (scale * scale);
         for (int64_t j = 0; j < n; j++) {
             const double value = exp(-0.5 * inverse * fmax(xx + cc[j] - 2.0 * k[j], 0.0));
@@ -168,7 +168,7 @@ typedef struct search {
 
 static plumb_status search_init(search *s, arena *mem, const kernel_fit_input *in, int64_t widest)
 {
-    const int64_t thin = in->thin > 1 ? in->thin : 1, most = in->rows / thin + 2;
+    const int64_t thin = in->search_stride > 1 ? in->search_stride : 1, most = in->rows / thin + 2;
     double *x = ARENA_ALLOC(mem, double, (most * in->dims));
     double *y = ARENA_ALLOC(mem, double, (most * in->outputs));
     *s = (search){.x = x, .y = y, .outputs = in->outputs};
@@ -187,20 +187,20 @@ static plumb_status search_init(search *s, arena *mem, const kernel_fit_input *i
         !s->total)
         return PLUMB_EMEMORY;
     for (int64_t r = 0; r < in->rows; r++) {
-        if ((r < in->first ? r : r - in->first) % thin) continue;
+        if ((r < in->first_half_rows ? r : r - in->first_half_rows) % thin) continue;
         memcpy(x + s->rows * in->dims, in->x + r * in->dims, (size_t)in->dims * sizeof *x);
         memcpy(y + s->rows * in->outputs, in->y + r * in->outputs, (size_t)in->outputs * sizeof *y);
         for (int64_t o = 0; o < in->outputs; o++)
             s->total[o] += in->y[r * in->outputs + o] * in->y[r * in->outputs + o];
         s->rows++;
-        if (r < in->first) s->first++;
+        if (r < in->first_half_rows) s->first++;
     }
     return PLUMB_OK;
 }
 
 static bool shrinks(const kernel_fit *f)
 {
-    return f->firm < f->dims;
+    return f->unpenalised_dims < f->dims;
 }
 
 // gram + ridge, factored. The constant is (all but) free, and the lines that are to be.
@@ -210,7 +210,7 @@ static bool factor(double *out, const double *gram, const kernel_fit *f, const k
     const int64_t n = feature_count(f, c);
     memcpy(out, gram, (size_t)(n * n) * sizeof *out);
     for (int64_t i = 0; i < n; i++) {
-        const bool free = i <= f->firm || (!c->kernel && !shrinks(f));
+        const bool free = i <= f->unpenalised_dims || (!c->kernel && !shrinks(f));
         out[i * n + i] += rows * (free ? least_ridge : c->ridge);
     }
     return cholesky_factor(out, n);
@@ -256,15 +256,16 @@ static bool try_features(kernel_fit *f, search *s, double *left, kernel_fit_choi
         memset(left, 0, (size_t)(2 * o) * sizeof *left);
         if (!miss(left, s, f, &c, 0) || !miss(left, s, f, &c, 1)) continue;
         for (int64_t k = 0; k < o; k++) {
-            c.left = left[k] / s->total[k];
-            c.smooth = left[k] > 0.0 ? fmax(1.0 - 0.5 * left[o + k] / left[k], 0.0) : 0.0;
+            c.unexplained = left[k] / s->total[k];
+            c.smooth_share = left[k] > 0.0 ? fmax(1.0 - 0.5 * left[o + k] / left[k], 0.0) : 0.0;
             const bool nothing = !f->choice[k].kernel && !f->choice[k].order;
-            const double bar = nothing ? fmin(f->choice[k].left, by_chance) : f->choice[k].left;
-            if (c.left < bar * preference - least_ridge) f->choice[k] = c;
+            const double bar =
+                nothing ? fmin(f->choice[k].unexplained, by_chance) : f->choice[k].unexplained;
+            if (c.unexplained < bar * preference - least_ridge) f->choice[k] = c;
         }
     }
     bool done = true;
-    for (int64_t k = 0; k < o; k++) done = done && f->choice[k].left < f->enough;
+    for (int64_t k = 0; k < o; k++) done = done && f->choice[k].unexplained < f->target_error;
     return done;
 }
 
@@ -279,7 +280,7 @@ static bool wanted(const kernel_fit *f, double scale)
 // From the middle scale outwards, on either side for as long as that helps some output.
 static plumb_status choose_kernel(kernel_fit *f, search *s, double *left)
 {
-    const bool gaussian = f->family == PLUMB_KAPPA_ESTIMATOR_GAUSSIAN;
+    const bool gaussian = f->estimator == PLUMB_KAPPA_ESTIMATOR_GAUSSIAN;
     const double *scales = gaussian ? gaussian_scales : network_scales;
     const int count = gaussian ? (int)(sizeof gaussian_scales / sizeof *gaussian_scales)
                                : (int)(sizeof network_scales / sizeof *network_scales);
@@ -312,16 +313,18 @@ plumb_status kernel_fit_choose(kernel_fit *out, arena *mem, const kernel_fit_inp
 {
     plumb_status st = blas_library_load();
     if (st) return st;
-    kernel_fit f = {
-        .dims = in->dims, .outputs = in->outputs, .family = in->family, .firm = in->firm};
-    f.enough = fmax(in->enough, exact);
-    f.centres = in->family == PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL ? 0 : in->centres;
+    kernel_fit f = {.dims = in->dims,
+                    .outputs = in->outputs,
+                    .estimator = in->estimator,
+                    .unpenalised_dims = in->unpenalised_dims};
+    f.target_error = fmax(in->target_error, exact);
+    f.centres = in->estimator == PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL ? 0 : in->centres;
     int order = 1;
-    while (order < in->most_order && poly_count(in->dims, order + 1) <= in->most_terms) order++;
+    while (order < in->max_order && poly_count(in->dims, order + 1) <= in->max_terms) order++;
     st = poly_init(&f.poly, mem, in->dims, order);
     f.choice = ARENA_ALLOC(mem, kernel_fit_choice, in->outputs);
     if (st || !f.choice) return PLUMB_EMEMORY;
-    for (int64_t k = 0; k < in->outputs; k++) f.choice[k].left = 1.0;
+    for (int64_t k = 0; k < in->outputs; k++) f.choice[k].unexplained = 1.0;
     f.stride =
         1 + f.dims + f.centres > 1 + f.poly.count ? 1 + f.dims + f.centres : 1 + f.poly.count;
 
@@ -384,8 +387,9 @@ static plumb_status normal_init(normal *e, arena *mem, const kernel_fit *f,
         for (int64_t i = 0; i < count; i++) y[r * count + i] = in->y[r * in->outputs + members[i]];
     fill(features, cc, f, c, in->x, rows);
     for (int h = KERNEL_FIT_FIRST; h <= KERNEL_FIT_SECOND; h++) {
-        const int64_t at = h == KERNEL_FIT_FIRST ? 0 : in->first;
-        const int64_t some = h == KERNEL_FIT_FIRST ? in->first : rows - in->first;
+        const int64_t at = h == KERNEL_FIT_FIRST ? 0 : in->first_half_rows;
+        const int64_t some =
+            h == KERNEL_FIT_FIRST ? in->first_half_rows : rows - in->first_half_rows;
         e->rows[h] = (double)some;
         blas_gram(e->gram[h], n, features + at * n, n, some, n);
         blas_gemm(e->right[h], count, features + at * n, n, true, y + at * count, count, false, n,

@@ -1,86 +1,103 @@
 // SPDX-License-Identifier: MIT
-// What the parts of the canonical measure hand to each other.
+// The stages of kappa and what they pass on: read the arrays, reduce the truth, fit the map from
+// truth to latents and pull the form back, fit the map from latents to truth, decide.
 //
-// Rows are states, trajectory after trajectory: first every second trajectory, then the others, so
-// that either half lies together.
+// A row is one state. Rows are ordered trajectory after trajectory: first every second trajectory,
+// then the others, so that each half is contiguous.
 #ifndef MEASURES_KAPPA_KAPPA_H
 #define MEASURES_KAPPA_KAPPA_H
 
 #include "measures/fit/kernel_fit.h"
 
+/// The arrays as rows of doubles.
 typedef struct kappa_rows {
-    double *truth, *latent; // (rows, 2n), (rows, 2m) as given
-    int64_t *trajectory;    // (trajectories) indices in the arrays given, in the order of rows
-    int64_t trajectories, steps, rows, first;
-    int64_t n2, m2; // 2n, 2m
-    int64_t dropped;
-    int64_t thin; // for searches
+    double *truth, *latent;        // (rows, 2n), (rows, 2m) as given
+    int64_t *trajectory;           // (trajectories) indices in the arrays given, in row order
+    int64_t trajectories, steps;   // steps: per trajectory, after thinning in time
+    int64_t rows, first_half_rows; // of all trajectories; of the first half
+    int64_t truth_dims;            // 2n
+    int64_t latent_dims;           // 2m
+    int64_t dropped;               // trajectories left out because of NaN or infinity
+    int64_t search_stride;         // searches take every Nth row
 } kappa_rows;
 
-/// The truth in coordinates that the data fill: balanced, redundancy taken out.
+/// The truth in coordinates that the data span: balanced, without redundancy.
 typedef struct kappa_truth {
     int64_t dims;        // coordinates
-    int64_t form;        // the first so many carry the form; the others are held fixed
+    int64_t form_dims;   // the first form_dims carry the form; the others are held fixed
     double *w;           // (rows, dims) mean 0
     double *deviation;   // (dims)
-    double *turn;        // (dims) w per radian if the coordinate may be an angle, else 0
-    double *area;        // (form, form) the true form, or (rows, form, form) where it is bent
-    int64_t area_stride; // 0 or form^2
-    bool plain;          // coordinates are the given ones, balanced
-    char note[400];      // what was taken out; "" nothing
+    double *per_radian;  // (dims) w per radian if the coordinate may be an angle, else 0
+    double *true_form;   // (form_dims, form_dims) the true form A, or one per row if it is curved
+    int64_t form_stride; // 0, or form_dims^2 with one form per row
+    bool is_plain;       // the coordinates are the given ones, balanced
+    char note[400];      // what was removed; "" if nothing
 } kappa_truth;
+
+/// The latents, and which of them move.
+typedef struct kappa_latent {
+    double *deviation;    // (2m)
+    bool *varies;         // (2m) differs at all
+    bool *constant;       // (2m) constant along each trajectory
+    bool *unpaired;       // (2m) its partner is constant: at fixed constants they span no area
+    double max_deviation; // largest of the deviations
+    double *y;            // (rows, 2m) mean 0, mean square 1; 0 if it does not vary
+} kappa_latent;
+
+/// The map G from truth to latents, and the latent form O = J^T A J pulled back along it, summed
+/// over each trajectory.
+typedef struct kappa_pullback_form {
+    double local_r2;      // share of the truth's variance that the latents determine, by slope
+    double relative_area; // |O|^2 over its value if the slopes of each pair were orthogonal
+    double missed;        // share of the latents' variance that is neither explained nor noise
+    double *unexplained;  // (2m) share of the variance; 0 for latents that are no output of G
+    double r2;            // of G, weighted by variance
+    double *dot;          // (trajectories) <O, A>
+    double *form_norm2;   // (trajectories) |O|^2
+    double *true_norm2;   // (trajectories) |A|^2
+    double *halves_diff2; // (trajectories) |O1 - O2|^2 of the fits to the two halves
+    double *mean;         // (form_dims, form_dims) mean of O
+    double *pairs;        // (form_dims / 2, m) share of each latent pair, or NULL
+} kappa_pullback_form;
+
+/// The context of one call; each stage fills its part.
+typedef struct kappa_work {
+    arena *mem;  // scratch for the whole call
+    arena *keep; // memory of the result
+    const plumb_kappa_options *opt;
+    kappa_rows rows;
+    kappa_truth truth;
+    kappa_latent latent;
+    kappa_pullback_form form;
+} kappa_work;
 
 /// Makes `out` a result that was not measured, for the reason `why`.
 plumb_status kappa_set_unmeasured(plumb_kappa *out, const char *why);
 
-/// Reads and checks the arrays.
-/// May be NULL: momenta.
-plumb_status kappa_input_read(kappa_rows *out, arena *mem, const plumb_array *latent,
-                              const plumb_array *momenta, const plumb_array *truth,
-                              const plumb_kappa_options *opt);
+/// Checks the arrays and reads them: work->rows. May be NULL: momenta.
+plumb_status kappa_input_read(kappa_work *work, const plumb_array *latent,
+                              const plumb_array *momenta, const plumb_array *truth);
 
-plumb_status kappa_reduce_truth(kappa_truth *out, arena *mem, const kappa_rows *rows,
-                                const plumb_kappa_options *opt);
+/// Standardises the latents and finds those that do not move: work->latent.
+plumb_status kappa_input_latents(kappa_work *work);
 
-/// Latents, and which of them move.
-typedef struct kappa_latent {
-    double *deviation;      // (2m)
-    bool *alive, *constant; // (2m) differs at all; is constant along each trajectory
-    bool *idle;             // (2m) its partner is constant: at fixed constants they span no area
-    double largest;         // of the deviations
-    double *y;              // (rows, 2m) mean 0, mean square 1; dead ones 0
-} kappa_latent;
+/// Removes redundant coordinates of the truth: work->truth.
+plumb_status kappa_reduce_truth(kappa_work *work);
 
-plumb_status kappa_input_latents(kappa_latent *out, arena *mem, const kappa_rows *rows);
-
-/// The map from truth to latents and the form it pulls back, summed over each trajectory.
-typedef struct kappa_pullback_form {
-    double local;  // share of the truth's variance that the latents tell where G can be inverted
-    double span;   // |O|^2 over what it would be, were all latent pairs at right angles
-    double missed; // share of the latents' variance that is neither explained nor noise
-    double *left;  // (2m) not explained; 0 for dead and constant latents
-    double r2;     // by variance
-    double *along, *norm, *area, *apart; // (trajectories) <O,A>, |O|^2, |A|^2, |O1 - O2|^2
-    double *mean;                        // (form, form) of O
-    double *pairs;                       // (form/2, m) or NULL
-} kappa_pullback_form;
-
-/// Also finds out which constant latents are functions of the state, and marks them as moving.
-plumb_status kappa_pullback(kappa_pullback_form *out, arena *mem, const kappa_rows *rows,
-                            const kappa_truth *truth, kappa_latent *latent,
-                            const plumb_kappa_options *opt);
+/// Fits G and pulls the form back: work->form. Constant latents that turn out to be functions of
+/// the state are marked as moving in work->latent.
+plumb_status kappa_pullback(kappa_work *work);
 
 /// Held-out R2 of the map from latents to truth.
-plumb_status kappa_state_r2(double *r2, arena *mem, const kappa_rows *rows,
-                            const kappa_truth *truth, const kappa_latent *latent,
-                            const double *left, const plumb_kappa_options *opt);
+plumb_status kappa_state_r2(double *r2, const kappa_work *work);
 
-/// Held-out R2 of a map that is symplectic by design, truth to latents; NaN where the true pairs
-/// were mixed to take redundancy out. free_r2: that of the free map for the same latents, those
-/// that are no noise. `sign` is that of c.
-plumb_status kappa_symplectic_map(double *r2, double *free_r2, arena *mem, const kappa_rows *rows,
-                                  const kappa_truth *truth, const kappa_latent *latent,
-                                  const kappa_pullback_form *form, double sign,
-                                  const plumb_kappa_options *opt);
+/// Held-out R2 of a map from truth to latents that is symplectic by design, and that of G for the
+/// same latents (`free_r2`; latents that are noise do not count). NaN if the true pairs were mixed
+/// to remove redundancy. `sign` is that of c.
+plumb_status kappa_symplectic_map(double *r2, double *free_r2, const kappa_work *work, double sign);
+
+/// The verdict on measured numbers: canonical, why and symplectic_r2 of `result`. Where the
+/// symplectic map is the better estimate, it also sets kappa to 1.
+plumb_status kappa_decide(plumb_kappa *result, const kappa_work *work);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The latent form pulled back to the true phase space, O = J^T A J with J the slope of the map from
-// truth to latents: once from the fit to all trajectories, once from the fit to either half, whose
-// difference tells how well the data determine it.
+// The latent form pulled back to the true phase space: O = J^T A J, with J the Jacobian of the map
+// G from truth to latents. O comes from the fit of G to all trajectories. The fits to the two
+// halves give O1 and O2, whose difference shows how well the data determine O.
 #include <math.h>
 #include <string.h>
 
@@ -9,49 +9,54 @@
 #include "math/cholesky.h"
 #include "measures/kappa/kappa.h"
 
-// A circle is tried where a line leaves more than this.
-static const double good_enough = 1e-4;
-// Above this another kernel is tried, which must leave so much less.
-static const double too_bent = 0.05, far_better = 0.5;
-// What is constant along trajectories and leaves less than this open is a function of the state.
+// Angles are also tried as sine and cosine if more than this is unexplained without.
+static const double exact_fit = 1e-4;
+// Above the first value Gaussian kernels are tried; they must leave less than the second times it.
+static const double poor_fit = 0.05, clear_gain = 0.5;
+// A latent that is constant along trajectories and less unexplained than this is conserved: a
+// function of the state.
 static const double conserved = 0.1;
 
-// Inputs of the map: true coordinates, an angle perhaps as sine and cosine, and what is constant.
-typedef struct inputs {
+// ---- inputs and outputs of G ----
+
+// Inputs of G: true coordinates (angles perhaps as sine and cosine), then constant latents.
+typedef struct map_inputs {
     int64_t dims;
     double *x;     // (rows, dims)
-    int64_t *base; // (dims) the true coordinate it belongs to, -1 none
+    int64_t *base; // (dims) its true coordinate i, or -1 - i for constant latent i
     double *slope; // (rows, dims) d input / d coordinate
-} inputs;
+} map_inputs;
 
-static plumb_status inputs_init(inputs *in, arena *mem, const kappa_rows *rows,
-                                const kappa_truth *t, const kappa_latent *l, bool round)
+static plumb_status inputs_init(map_inputs *in, arena *mem, const kappa_work *work,
+                                const kappa_latent *l, bool circular)
 {
-    const int64_t most = 2 * t->dims + rows->m2;
-    in->x = ARENA_ALLOC(mem, double, (rows->rows * most));
-    in->slope = ARENA_ALLOC(mem, double, (rows->rows * most));
-    in->base = ARENA_ALLOC(mem, int64_t, most);
+    const kappa_rows *rows = &work->rows;
+    const kappa_truth *t = &work->truth;
+    const int64_t max_dims = 2 * t->dims + rows->latent_dims;
+    in->x = ARENA_ALLOC(mem, double, (rows->rows * max_dims));
+    in->slope = ARENA_ALLOC(mem, double, (rows->rows * max_dims));
+    in->base = ARENA_ALLOC(mem, int64_t, max_dims);
     if (!in->x || !in->slope || !in->base) return PLUMB_EMEMORY;
     in->dims = 0;
     for (int64_t i = 0; i < t->dims; i++) {
         in->base[in->dims++] = i;
-        if (round && t->turn[i] > 0.0) in->base[in->dims++] = i;
+        if (circular && t->per_radian[i] > 0.0) in->base[in->dims++] = i;
     }
-    for (int64_t i = 0; i < rows->m2; i++)
+    for (int64_t i = 0; i < rows->latent_dims; i++)
         if (l->constant[i]) in->base[in->dims++] = -1 - i;
     for (int64_t r = 0; r < rows->rows; r++)
         for (int64_t k = 0; k < in->dims; k++) {
             const int64_t i = in->base[k], at = r * in->dims + k;
             if (i < 0) {
-                in->x[at] = l->y[r * rows->m2 - 1 - i];
+                in->x[at] = l->y[r * rows->latent_dims - 1 - i];
                 continue;
             }
             const double w = t->w[r * t->dims + i];
-            if (round && t->turn[i] > 0.0) {
+            if (circular && t->per_radian[i] > 0.0) {
                 const bool cosine = k && in->base[k - 1] == i;
-                const double angle = w / t->turn[i];
+                const double angle = w / t->per_radian[i];
                 in->x[at] = cosine ? cos(angle) : sin(angle);
-                in->slope[at] = (cosine ? -sin(angle) : cos(angle)) / t->turn[i];
+                in->slope[at] = (cosine ? -sin(angle) : cos(angle)) / t->per_radian[i];
             } else {
                 in->x[at] = w;
                 in->slope[at] = 1.0;
@@ -60,8 +65,8 @@ static plumb_status inputs_init(inputs *in, arena *mem, const kappa_rows *rows,
     return PLUMB_OK;
 }
 
-// Mean 0 and deviation 1, the slopes with them.
-static void standardise(inputs *in, int64_t rows)
+// Scales inputs to mean 0 and deviation 1, and their slopes with them.
+static void standardise_inputs(map_inputs *in, int64_t rows)
 {
     for (int64_t k = 0; k < in->dims; k++) {
         double mean = 0.0, square = 0.0;
@@ -78,133 +83,145 @@ static void standardise(inputs *in, int64_t rows)
     }
 }
 
-// What the map is fitted to: latents that move.
-typedef struct outputs {
+// Outputs of G: the latents that move and whose partner is not constant.
+typedef struct map_outputs {
     int64_t count;
     int64_t *which; // (count)
     double *y;      // (rows, count)
     double weight;  // sum of their variances
-} outputs;
+} map_outputs;
 
-static plumb_status outputs_init(outputs *o, arena *mem, const kappa_rows *rows,
+static plumb_status outputs_init(map_outputs *o, arena *mem, const kappa_rows *rows,
                                  const kappa_latent *l)
 {
-    *o = (outputs){.which = ARENA_ALLOC(mem, int64_t, rows->m2)};
-    o->y = ARENA_ALLOC(mem, double, (rows->rows * rows->m2));
+    *o = (map_outputs){.which = ARENA_ALLOC(mem, int64_t, rows->latent_dims)};
+    o->y = ARENA_ALLOC(mem, double, (rows->rows * rows->latent_dims));
     if (!o->which || !o->y) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < rows->m2; i++)
-        if (l->alive[i] && !l->constant[i] && !l->idle[i]) {
+    for (int64_t i = 0; i < rows->latent_dims; i++)
+        if (l->varies[i] && !l->constant[i] && !l->unpaired[i]) {
             o->which[o->count++] = i;
             o->weight += l->deviation[i] * l->deviation[i];
         }
     for (int64_t r = 0; r < rows->rows; r++)
         for (int64_t k = 0; k < o->count; k++)
-            o->y[r * o->count + k] = l->y[r * rows->m2 + o->which[k]];
+            o->y[r * o->count + k] = l->y[r * rows->latent_dims + o->which[k]];
     return PLUMB_OK;
 }
 
-static double total_left(const kernel_fit *fit, const outputs *o, const kappa_latent *l)
+// Unexplained share of all outputs, weighted by variance.
+static double sum_unexplained(const kernel_fit *fit, const map_outputs *o, const kappa_latent *l)
 {
-    double left = 0.0;
+    double sum = 0.0;
     for (int64_t k = 0; k < o->count; k++) {
         const double sd = l->deviation[o->which[k]];
-        left += fit->choice[k].left * sd * sd / o->weight;
+        sum += fit->choice[k].unexplained * sd * sd / o->weight;
     }
-    return left;
+    return sum;
 }
 
-typedef struct map {
-    inputs in;
-    outputs out;
+// G: what goes in, what comes out, and the fit.
+typedef struct latent_map {
+    map_inputs in;
+    map_outputs out;
     kernel_fit fit;
-    kernel_fit_input how;
-    double left;
-} map;
+    kernel_fit_input request;
+    double unexplained; // share of the variance of the outputs
+} latent_map;
 
-static plumb_status choose_map(map *g, arena *mem, const kappa_rows *rows, const kappa_truth *t,
-                               const kappa_latent *l, const plumb_kappa_options *opt, bool round)
+// Chooses the fit of G for the outputs g->out. `l` says which latents are constant.
+static plumb_status choose_map(latent_map *g, arena *mem, const kappa_work *work,
+                               const kappa_latent *l, plumb_kappa_estimator estimator,
+                               bool circular)
 {
-    plumb_status st = inputs_init(&g->in, mem, rows, t, l, round);
+    const kappa_rows *rows = &work->rows;
+    plumb_status st = inputs_init(&g->in, mem, work, l, circular);
     if (st) return st;
-    standardise(&g->in, rows->rows);
-    int64_t firm = 0;
-    while (firm < g->in.dims && g->in.base[firm] >= 0) firm++;
-    g->how = (kernel_fit_input){.x = g->in.x,
-                                .y = g->out.y,
-                                .rows = rows->rows,
-                                .first = rows->first,
-                                .dims = g->in.dims,
-                                .firm = firm,
-                                .outputs = g->out.count,
-                                .thin = rows->thin,
-                                .centres = opt->centres,
-                                .most_terms = 250,
-                                .most_order = 5,
-                                .family = opt->estimator};
-    st = kernel_fit_choose(&g->fit, mem, &g->how);
-    if (!st) g->left = total_left(&g->fit, &g->out, l);
+    standardise_inputs(&g->in, rows->rows);
+    int64_t true_dims = 0;
+    while (true_dims < g->in.dims && g->in.base[true_dims] >= 0) true_dims++;
+    g->request = (kernel_fit_input){.x = g->in.x,
+                                    .y = g->out.y,
+                                    .rows = rows->rows,
+                                    .first_half_rows = rows->first_half_rows,
+                                    .dims = g->in.dims,
+                                    .unpenalised_dims = true_dims,
+                                    .outputs = g->out.count,
+                                    .search_stride = rows->search_stride,
+                                    .centres = work->opt->centres,
+                                    .max_terms = 250,
+                                    .max_order = 5,
+                                    .estimator = estimator};
+    st = kernel_fit_choose(&g->fit, mem, &g->request);
+    if (!st) g->unexplained = sum_unexplained(&g->fit, &g->out, l);
     return st;
 }
 
-// A latent may be constant along each trajectory because it is a conserved quantity, a function of
-// the state like any other: then it is no parameter.
-static plumb_status release_conserved(kappa_latent *l, arena *mem, const kappa_rows *rows,
-                                      const kappa_truth *t, const plumb_kappa_options *opt)
+// A latent may be constant along each trajectory because it is a conserved quantity, which is a
+// function of the state. Then it is an output of G, not an input.
+static plumb_status release_conserved(kappa_work *work)
 {
+    arena *mem = work->mem;
+    const kappa_rows *rows = &work->rows;
+    kappa_latent *l = &work->latent;
     kappa_latent only = *l;
-    only.alive = ARENA_ALLOC(mem, bool, rows->m2);
-    only.constant = ARENA_ALLOC(mem, bool, rows->m2); // as if there were none
-    only.idle = only.constant;
-    if (!only.alive || !only.constant) return PLUMB_EMEMORY;
-    memcpy(only.alive, l->constant, (size_t)rows->m2 * sizeof *only.alive);
-    map g;
+    only.varies = ARENA_ALLOC(mem, bool, rows->latent_dims);
+    only.constant = ARENA_ALLOC(mem, bool, rows->latent_dims); // none is an input
+    only.unpaired = only.constant;
+    if (!only.varies || !only.constant) return PLUMB_EMEMORY;
+    memcpy(only.varies, l->constant, (size_t)rows->latent_dims * sizeof *only.varies);
+    latent_map g;
     plumb_status st = outputs_init(&g.out, mem, rows, &only);
     if (st || !g.out.count) return st;
-    st = choose_map(&g, mem, rows, t, &only, opt, false);
+    st = choose_map(&g, mem, work, &only, work->opt->estimator, false);
     for (int64_t k = 0; !st && k < g.out.count; k++)
-        if (g.fit.choice[k].left < conserved) l->constant[g.out.which[k]] = false;
+        if (g.fit.choice[k].unexplained < conserved) l->constant[g.out.which[k]] = false;
     return st;
 }
 
-// The partner of a constant c drifts as -dH/dc adds up, which the state does not tell, nor has to.
-static void set_idle(kappa_latent *l, int64_t m)
+// The partner of a constant c drifts by the integral of -dH/dc, which is no function of the state.
+// At fixed c the two span no area, so it is not fitted.
+static void mark_unpaired(kappa_latent *l, int64_t m)
 {
-    for (int64_t i = 0; i < 2 * m; i++) l->idle[i] = l->constant[i < m ? i + m : i - m];
+    for (int64_t i = 0; i < 2 * m; i++) l->unpaired[i] = l->constant[i < m ? i + m : i - m];
 }
 
-// Of maps that a network with one layer hardly follows, bumps may follow more.
-static plumb_status fit_map(map *g, arena *mem, const kappa_rows *rows, const kappa_truth *t,
-                            const kappa_latent *l, const plumb_kappa_options *opt)
+// Chooses between plain coordinates, sines and cosines of angles, and Gaussian kernels; then fits.
+static plumb_status fit_map(latent_map *g, arena *mem, const kappa_work *work)
 {
-    plumb_status st = choose_map(g, mem, rows, t, l, opt, false);
-    bool turns = false;
-    for (int64_t i = 0; i < t->dims; i++) turns = turns || t->turn[i] > 0.0;
-    if (!st && turns && g->left > good_enough) {
-        map circle = *g;
-        st = choose_map(&circle, mem, rows, t, l, opt, true);
-        if (!st && circle.left < g->left) *g = circle;
+    const kappa_truth *t = &work->truth;
+    const kappa_latent *l = &work->latent;
+    const plumb_kappa_estimator estimator = work->opt->estimator;
+    plumb_status st = choose_map(g, mem, work, l, estimator, false);
+    bool has_angle = false;
+    for (int64_t i = 0; i < t->dims; i++) has_angle = has_angle || t->per_radian[i] > 0.0;
+    if (!st && has_angle && g->unexplained > exact_fit) {
+        latent_map circle = *g;
+        st = choose_map(&circle, mem, work, l, estimator, true);
+        if (!st && circle.unexplained < g->unexplained) *g = circle;
     }
-    if (!st && opt->estimator == PLUMB_KAPPA_ESTIMATOR_NETWORK && g->left > too_bent) {
-        plumb_kappa_options bumps = *opt;
-        map other = *g;
-        bumps.estimator = PLUMB_KAPPA_ESTIMATOR_GAUSSIAN;
-        st = choose_map(&other, mem, rows, t, l, &bumps, false);
-        if (!st && other.left < far_better * g->left) *g = other;
+    if (!st && estimator == PLUMB_KAPPA_ESTIMATOR_NETWORK && g->unexplained > poor_fit) {
+        latent_map gaussian = *g;
+        st = choose_map(&gaussian, mem, work, l, PLUMB_KAPPA_ESTIMATOR_GAUSSIAN, false);
+        if (!st && gaussian.unexplained < clear_gain * g->unexplained) *g = gaussian;
     }
-    if (!st) st = kernel_fit_solve(&g->fit, mem, &g->how);
+    if (!st) st = kernel_fit_solve(&g->fit, mem, &g->request);
     return st;
 }
 
-// --- the form -----------------------------------------------------------------------------------
+// ---- the form ----
 
-// J (2m, form): slopes of all latents, in units of the largest deviation, at one row.
-static void slopes(double *J, const map *g, const double *jacobian, int64_t row, int64_t form,
-                   const kappa_latent *l, int64_t m2)
+// J (2m, form_dims) at one row: slopes of all latents by the true coordinates that carry the form,
+// in units of the largest deviation. jacobian (outputs, inputs) is that of the fit; the chain rule
+// adds the slopes of the inputs.
+static void compute_slopes(double *J, const latent_map *g, const double *jacobian, int64_t row,
+                           const kappa_work *work)
 {
-    memset(J, 0, (size_t)(m2 * form) * sizeof *J);
+    const int64_t form = work->truth.form_dims;
+    const kappa_latent *l = &work->latent;
+    memset(J, 0, (size_t)(work->rows.latent_dims * form) * sizeof *J);
     for (int64_t k = 0; k < g->out.count; k++) {
         const int64_t i = g->out.which[k];
-        const double scale = l->deviation[i] / l->largest;
+        const double scale = l->deviation[i] / l->max_deviation;
         for (int64_t v = 0; v < g->in.dims; v++) {
             const int64_t b = g->in.base[v];
             if (b >= 0 && b < form)
@@ -214,6 +231,7 @@ static void slopes(double *J, const map *g, const double *jacobian, int64_t row,
     }
 }
 
+// omega (form, form) = J^T A J = sum over pairs k of q_k p_k^T - p_k q_k^T, with the rows of J.
 static void pull_back(double *omega, const double *J, int64_t m, int64_t form)
 {
     memset(omega, 0, (size_t)(form * form) * sizeof *omega);
@@ -228,23 +246,25 @@ static void pull_back(double *omega, const double *J, int64_t m, int64_t form)
     }
 }
 
+// Adds <O, A>, |O|^2 and |A|^2 of one row to its trajectory, and O to the mean.
 static void add_row(kappa_pullback_form *out, const kappa_truth *t, const double *omega,
                     int64_t trajectory, int64_t row, double share)
 {
-    const int64_t size = t->form * t->form;
-    const double *area = t->area + row * t->area_stride;
-    double along = 0.0, norm = 0.0, true_norm = 0.0;
+    const int64_t size = t->form_dims * t->form_dims;
+    const double *true_form = t->true_form + row * t->form_stride;
+    double dot = 0.0, norm2 = 0.0, true_norm2 = 0.0;
     for (int64_t i = 0; i < size; i++) {
-        along += omega[i] * area[i];
-        norm += omega[i] * omega[i];
-        true_norm += area[i] * area[i];
+        dot += omega[i] * true_form[i];
+        norm2 += omega[i] * omega[i];
+        true_norm2 += true_form[i] * true_form[i];
         out->mean[i] += omega[i] * share;
     }
-    out->along[trajectory] += along;
-    out->norm[trajectory] += norm;
-    out->area[trajectory] += true_norm;
+    out->dot[trajectory] += dot;
+    out->form_norm2[trajectory] += norm2;
+    out->true_norm2[trajectory] += true_norm2;
 }
 
+// pairs (n, m) += O on true pair i, from latent pair k alone.
 static void add_pairs(double *pairs, const double *J, int64_t m, int64_t form, double share)
 {
     const int64_t n = form / 2;
@@ -255,9 +275,8 @@ static void add_pairs(double *pairs, const double *J, int64_t m, int64_t form, d
         }
 }
 
-// The square of the form that latents with these slopes would have, were the slopes of each pair at
-// right angles.
-static double widest(const double *J, int64_t m, int64_t form)
+// |O|^2 if the slopes of each latent pair were orthogonal: sum over pairs of 2 |q_k|^2 |p_k|^2.
+static double max_form_norm2(const double *J, int64_t m, int64_t form)
 {
     double sum = 0.0;
     for (int64_t k = 0; k < m; k++) {
@@ -273,79 +292,89 @@ static double widest(const double *J, int64_t m, int64_t form)
 
 enum { CHUNK = 600 };
 
-// How well the latents of one row tell the state, to first order: with N the variance of each
-// latent that the state does not explain and V that of the truth, the state is left open by (J^T
-// N^-1 J + V^-1)^-1. The mean over coordinates of 1 - that / V.
-static double told(double *work, const double *J, const kappa_truth *t, const kappa_latent *l,
-                   const double *noise, int64_t m2)
+// How well the latents of one row determine the state, to first order. N is the unexplained
+// variance of each latent, V the variance of the truth. The covariance of the state given the
+// latents is C = (J^T N^-1 J + V^-1)^-1; returns the mean over coordinates of 1 - C / V.
+static double compute_local_r2(double *scratch, const double *J, const kappa_work *work,
+                               const double *noise)
 {
-    const int64_t d = t->form;
-    double *precision = work, *inverse = work + d * d;
-    memset(work, 0, (size_t)(2 * d * d) * sizeof *work);
-    for (int64_t i = 0; i < m2; i++) {
-        const double scale = l->deviation[i] / l->largest;
+    const kappa_truth *t = &work->truth;
+    const kappa_latent *l = &work->latent;
+    const int64_t latent_dims = work->rows.latent_dims;
+    const int64_t d = t->form_dims;
+    double *precision = scratch, *inverse = scratch + d * d;
+    memset(scratch, 0, (size_t)(2 * d * d) * sizeof *scratch);
+    for (int64_t i = 0; i < latent_dims; i++) {
+        const double scale = l->deviation[i] / l->max_deviation;
         if (!(scale > 0.0) || l->constant[i]) continue;
         const double weight = 1.0 / (scale * scale * fmax(noise[i], 1e-10));
         for (int64_t a = 0; a < d; a++)
             for (int64_t b = 0; b < d; b++)
                 precision[a * d + b] += weight * J[i * d + a] * J[i * d + b];
     }
-    // In units of the truth's deviation, so that V is 1.
+    // In units of the deviation of the truth, so that V is 1.
     for (int64_t a = 0; a < d; a++)
         for (int64_t b = 0; b < d; b++) precision[a * d + b] *= t->deviation[a] * t->deviation[b];
     for (int64_t a = 0; a < d; a++) precision[a * d + a] += 1.0, inverse[a * d + a] = 1.0;
     if (!cholesky_factor(precision, d)) return 0.0;
     cholesky_solve(inverse, precision, d, d);
-    double open = 0.0;
-    for (int64_t a = 0; a < d; a++) open += inverse[a * d + a] / (double)d;
-    return 1.0 - open;
+    double unexplained = 0.0;
+    for (int64_t a = 0; a < d; a++) unexplained += inverse[a * d + a] / (double)d;
+    return 1.0 - unexplained;
 }
 
-static plumb_status sum_form(kappa_pullback_form *out, arena *mem, const kappa_rows *rows,
-                             const kappa_truth *t, const kappa_latent *l, const map *g)
+// Pulls the form back at every row and adds up what kappa needs.
+static plumb_status sum_form(kappa_work *work, arena *mem, const latent_map *g)
 {
-    const int64_t wide = g->out.count * g->in.dims, m = rows->m2 / 2;
+    kappa_pullback_form *out = &work->form;
+    const kappa_rows *rows = &work->rows;
+    const kappa_truth *t = &work->truth;
+    const int64_t wide = g->out.count * g->in.dims, m = rows->latent_dims / 2;
     double *jacobian = ARENA_ALLOC(mem, double, (CHUNK * wide));
-    double *J = ARENA_ALLOC(mem, double, (rows->m2 * t->form));
-    double *omega = ARENA_ALLOC(mem, double, (t->form * t->form));
-    double *work = ARENA_ALLOC(mem, double, (2 * t->form * t->form));
-    if (!jacobian || !J || !omega || !work) return PLUMB_EMEMORY;
+    double *J = ARENA_ALLOC(mem, double, (rows->latent_dims * t->form_dims));
+    double *omega = ARENA_ALLOC(mem, double, (t->form_dims * t->form_dims));
+    double *scratch = ARENA_ALLOC(mem, double, (2 * t->form_dims * t->form_dims));
+    if (!jacobian || !J || !omega || !scratch) return PLUMB_EMEMORY;
     const double share = 1.0 / (double)rows->rows;
-    double wide_form = 0.0, norm = 0.0;
-    enum { EVERY = 11 }; // rows for the last sum: a mean of smooth numbers
-    const int64_t told_rows = (rows->rows + EVERY - 1) / EVERY;
+    double max_norm2 = 0.0, norm2 = 0.0;
+    enum { EVERY = 11 }; // every Nth row suffices for local_r2, which varies slowly
+    const int64_t local_rows = (rows->rows + EVERY - 1) / EVERY;
     for (int64_t at = 0; at < rows->rows; at += CHUNK) {
         const int64_t some = rows->rows - at < CHUNK ? rows->rows - at : CHUNK;
         const plumb_status st = kernel_fit_jacobian(jacobian, &g->fit, mem, KERNEL_FIT_ALL,
                                                     g->in.x + at * g->in.dims, some);
         if (st) return st;
         for (int64_t r = at; r < at + some; r++) {
-            slopes(J, g, jacobian + (r - at) * wide, r, t->form, l, rows->m2);
-            pull_back(omega, J, m, t->form);
-            if (out->pairs) add_pairs(out->pairs, J, m, t->form, share);
-            wide_form += widest(J, m, t->form);
+            compute_slopes(J, g, jacobian + (r - at) * wide, r, work);
+            pull_back(omega, J, m, t->form_dims);
+            if (out->pairs) add_pairs(out->pairs, J, m, t->form_dims, share);
+            max_norm2 += max_form_norm2(J, m, t->form_dims);
             add_row(out, t, omega, r / rows->steps, r, share);
             if (r % EVERY == 0)
-                out->local += told(work, J, t, l, out->left, rows->m2) / (double)told_rows;
+                out->local_r2 +=
+                    compute_local_r2(scratch, J, work, out->unexplained) / (double)local_rows;
         }
     }
-    for (int64_t k = 0; k < rows->trajectories; k++) norm += out->norm[k];
-    out->span = wide_form > 0.0 ? norm / wide_form : 0.0;
+    for (int64_t k = 0; k < rows->trajectories; k++) norm2 += out->form_norm2[k];
+    out->relative_area = max_norm2 > 0.0 ? norm2 / max_norm2 : 0.0;
     return PLUMB_OK;
 }
 
-// |O1 - O2|^2 of the fits to either half, summed over each trajectory; at every third step, times
-// what is left out, for it is an error only.
-static plumb_status compare_halves(kappa_pullback_form *out, arena *mem, const kappa_rows *rows,
-                                   const kappa_truth *t, const kappa_latent *l, const map *g)
+// |O1 - O2|^2 of the fits to the two halves, summed over each trajectory. It is an error estimate,
+// so every third step suffices, scaled up to all steps.
+static plumb_status compare_halves(kappa_work *work, arena *mem, const latent_map *g)
 {
+    kappa_pullback_form *out = &work->form;
+    const kappa_rows *rows = &work->rows;
+    const kappa_truth *t = &work->truth;
     enum { EVERY = 3 };
-    const int64_t wide = g->out.count * g->in.dims, size = t->form * t->form, d = g->in.dims;
+    const int64_t wide = g->out.count * g->in.dims, size = t->form_dims * t->form_dims,
+                  d = g->in.dims;
     const int64_t steps = (rows->steps + EVERY - 1) / EVERY;
     double *x = ARENA_ALLOC(mem, double, (steps * d)),
            *omega = ARENA_ALLOC(mem, double, (2 * size));
     double *jacobian = ARENA_ALLOC(mem, double, (2 * steps * wide));
-    double *J = ARENA_ALLOC(mem, double, (rows->m2 * t->form));
+    double *J = ARENA_ALLOC(mem, double, (rows->latent_dims * t->form_dims));
     if (!x || !omega || !jacobian || !J) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < rows->trajectories; k++) {
         for (int64_t i = 0; i < steps; i++)
@@ -355,60 +384,70 @@ static plumb_status compare_halves(kappa_pullback_form *out, arena *mem, const k
                                                         KERNEL_FIT_FIRST + w, x, steps);
             if (st) return st;
         }
-        double apart = 0.0;
+        double diff2 = 0.0;
         for (int64_t i = 0; i < steps; i++) {
             for (int w = 0; w < 2; w++) {
-                slopes(J, g, jacobian + (w * steps + i) * wide, k * rows->steps + i * EVERY,
-                       t->form, l, rows->m2);
-                pull_back(omega + w * size, J, rows->m2 / 2, t->form);
+                compute_slopes(J, g, jacobian + (w * steps + i) * wide, k * rows->steps + i * EVERY,
+                               work);
+                pull_back(omega + w * size, J, rows->latent_dims / 2, t->form_dims);
             }
             for (int64_t j = 0; j < size; j++)
-                apart += (omega[j] - omega[size + j]) * (omega[j] - omega[size + j]);
+                diff2 += (omega[j] - omega[size + j]) * (omega[j] - omega[size + j]);
         }
-        out->apart[k] = apart * (double)rows->steps / (double)steps;
+        out->halves_diff2[k] = diff2 * (double)rows->steps / (double)steps;
     }
     return PLUMB_OK;
 }
 
-static void note_misses(kappa_pullback_form *out, const kappa_latent *l, const map *g)
+// The unexplained variance of G, and how much of it is smooth in time and therefore no noise.
+static void note_unexplained(kappa_work *work, const latent_map *g)
 {
-    out->r2 = 1.0 - g->left;
+    kappa_pullback_form *out = &work->form;
+    const kappa_latent *l = &work->latent;
+    out->r2 = 1.0 - g->unexplained;
     for (int64_t k = 0; k < g->out.count; k++) {
         const int64_t i = g->out.which[k];
         const kernel_fit_choice *c = &g->fit.choice[k];
-        out->left[i] = c->left;
-        out->missed += c->left * c->smooth * l->deviation[i] * l->deviation[i] / g->out.weight;
+        out->unexplained[i] = c->unexplained;
+        out->missed +=
+            c->unexplained * c->smooth_share * l->deviation[i] * l->deviation[i] / g->out.weight;
     }
 }
 
-plumb_status kappa_pullback(kappa_pullback_form *out, arena *mem, const kappa_rows *rows,
-                            const kappa_truth *truth, kappa_latent *latent,
-                            const plumb_kappa_options *opt)
+static plumb_status form_init(kappa_pullback_form *out, const kappa_work *work)
 {
+    const kappa_rows *rows = &work->rows;
+    const int64_t form = work->truth.form_dims;
     *out = (kappa_pullback_form){0};
-    out->left = ARENA_ALLOC(mem, double, rows->m2);
-    double **sums[] = {&out->along, &out->norm, &out->area, &out->apart};
+    out->unexplained = ARENA_ALLOC(work->mem, double, rows->latent_dims);
+    double **sums[] = {&out->dot, &out->form_norm2, &out->true_norm2, &out->halves_diff2};
     for (int i = 0; i < 4; i++) {
-        *sums[i] = ARENA_ALLOC(mem, double, rows->trajectories);
+        *sums[i] = ARENA_ALLOC(work->mem, double, rows->trajectories);
         if (!*sums[i]) return PLUMB_EMEMORY;
     }
-    out->mean = ARENA_ALLOC(mem, double, (truth->form * truth->form));
-    if (truth->plain) {
-        out->pairs = ARENA_ALLOC(mem, double, (rows->n2 / 2 * (rows->m2 / 2)));
+    out->mean = ARENA_ALLOC(work->mem, double, (form * form));
+    if (work->truth.is_plain) {
+        out->pairs =
+            ARENA_ALLOC(work->mem, double, (rows->truth_dims / 2 * (rows->latent_dims / 2)));
         if (!out->pairs) return PLUMB_EMEMORY;
     }
-    if (!out->left || !out->mean) return PLUMB_EMEMORY;
-    plumb_status st = release_conserved(latent, mem, rows, truth, opt);
-    if (!st) set_idle(latent, rows->m2 / 2);
-    map g;
-    if (!st) st = outputs_init(&g.out, mem, rows, latent);
+    return out->unexplained && out->mean ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+plumb_status kappa_pullback(kappa_work *work)
+{
+    plumb_status st = form_init(&work->form, work);
+    if (!st) st = release_conserved(work);
+    if (!st) mark_unpaired(&work->latent, work->rows.latent_dims / 2);
+    latent_map g;
+    if (!st) st = outputs_init(&g.out, work->mem, &work->rows, &work->latent);
     if (st) return st;
-    if (!g.out.count) return PLUMB_OK; // nothing moves: no form at all
+    if (!g.out.count) return PLUMB_OK; // nothing moves: the form is 0
     arena scratch = {0};
-    st = fit_map(&g, &scratch, rows, truth, latent, opt);
-    if (!st) note_misses(out, latent, &g);
-    if (!st) st = sum_form(out, &scratch, rows, truth, latent, &g);
-    if (!st) st = compare_halves(out, &scratch, rows, truth, latent, &g);
+    st = fit_map(&g, &scratch, work);
+    if (!st) note_unexplained(work, &g);
+    if (!st) st = sum_form(work, &scratch, &g);
+    if (!st) st = compare_halves(work, &scratch, &g);
     arena_clear(&scratch);
     return st;
 }

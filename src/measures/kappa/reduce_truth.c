@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Truth in coordinates that the data fill. In each pair q -> a q, p -> p / a, so that both spread
-// alike; then what is linearly redundant goes (a centre of mass at rest, strategies that sum to
-// one), then what is a function of the rest (circular orbits: the momentum follows from the place).
+// The truth in coordinates that the data span. In each pair q -> a q, p -> p / a, so that both have
+// the same deviation. Then linearly redundant coordinates are removed (a centre of mass at rest,
+// strategies that sum to one), then functions of the others (circular orbits: the momentum follows
+// from the position).
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,28 +11,32 @@
 #include "math/eigen.h"
 #include "measures/kappa/kappa.h"
 
-// Spread below this share of what it could be is rounding.
-static const double flat = 1e-8;
-// A coordinate of which the others leave less than this open is a function of them.
-static const double follows = 1e-3;
+// An eigenvalue below this share of the largest is rounding.
+static const double rounding = 1e-8;
+// A coordinate of which the others leave less than this unexplained is a function of them.
+static const double function_limit = 1e-3;
 
+// Entry (i, j) of the canonical form A = [[0, I], [-I, 0]].
 static double form_entry(int64_t n, int64_t i, int64_t j)
 {
     return j == i + n ? 1.0 : i == j + n ? -1.0 : 0.0;
 }
 
-// w becomes the given coordinates, balanced, mean 0.
-static plumb_status balance(kappa_truth *t, arena *mem, const kappa_rows *rows,
-                            const plumb_kappa_options *opt)
+// w (rows, 2n): the given coordinates minus their mean, each pair scaled by a = sqrt(sd p / sd q).
+static plumb_status balance_pairs(kappa_work *work)
 {
-    const int64_t d = rows->n2, n = d / 2, count = rows->rows;
-    t->dims = t->form = d;
+    kappa_truth *t = &work->truth;
+    arena *mem = work->mem;
+    const kappa_rows *rows = &work->rows;
+    const plumb_kappa_options *opt = work->opt;
+    const int64_t d = rows->truth_dims, n = d / 2, count = rows->rows;
+    t->dims = t->form_dims = d;
     t->w = ARENA_ALLOC(mem, double, (count * d));
     t->deviation = ARENA_ALLOC(mem, double, d);
-    t->turn = ARENA_ALLOC(mem, double, d);
-    t->area = ARENA_ALLOC(mem, double, (d * d));
-    if (!t->w || !t->deviation || !t->turn || !t->area) return PLUMB_EMEMORY;
-    t->plain = true;
+    t->per_radian = ARENA_ALLOC(mem, double, d);
+    t->true_form = ARENA_ALLOC(mem, double, (d * d));
+    if (!t->w || !t->deviation || !t->per_radian || !t->true_form) return PLUMB_EMEMORY;
+    t->is_plain = true;
     for (int64_t i = 0; i < d; i++) {
         double mean = 0.0, square = 0.0, low = (double)INFINITY, high = -low, size = 0.0;
         for (int64_t r = 0; r < count; r++) {
@@ -45,8 +50,9 @@ static plumb_status balance(kappa_truth *t, arena *mem, const kappa_rows *rows,
             square += t->w[r * d + i] * t->w[r * d + i] / (double)count;
         }
         t->deviation[i] = sqrt(square) > 1e-6 * size ? sqrt(square) : 0.0;
+        // A position that ranges over more than a turn may be an angle.
         if (i < n && (opt->angles ? opt->angles[i] : high - low > 6.283185307179586))
-            t->turn[i] = 1.0;
+            t->per_radian[i] = 1.0;
     }
     for (int64_t i = 0; i < n; i++) {
         double *q = &t->deviation[i], *p = &t->deviation[i + n];
@@ -56,14 +62,15 @@ static plumb_status balance(kappa_truth *t, arena *mem, const kappa_rows *rows,
             t->w[r * d + i + n] /= a;
         }
         *q *= a, *p /= a;
-        t->turn[i] *= a;
+        t->per_radian[i] *= a;
     }
     for (int64_t i = 0; i < d; i++)
-        for (int64_t j = 0; j < d; j++) t->area[i * d + j] = form_entry(n, i, j);
+        for (int64_t j = 0; j < d; j++) t->true_form[i * d + j] = form_entry(n, i, j);
     return PLUMB_OK;
 }
 
-// basis (rank, d): orthonormal, spanning what the data span.
+// basis (rank, d): an orthonormal basis of the span of the data, from the eigenvectors of their
+// correlation; Gram-Schmidt runs twice against rounding.
 static plumb_status find_span(double *basis, int64_t *rank, arena *mem, const kappa_truth *t,
                               int64_t rows)
 {
@@ -84,7 +91,7 @@ static plumb_status find_span(double *basis, int64_t *rank, arena *mem, const ka
     const plumb_status st = eigen_symmetric(values, vectors, mem, cov, d);
     if (st) return st;
     *rank = 0;
-    while (*rank < d && values[*rank] > flat * values[0]) ++*rank;
+    while (*rank < d && values[*rank] > rounding * values[0]) ++*rank;
     for (int64_t k = 0; k < *rank; k++) {
         double *row = basis + k * d;
         for (int64_t i = 0; i < d; i++) row[i] = vectors[k * d + i] * t->deviation[i];
@@ -101,7 +108,7 @@ static plumb_status find_span(double *basis, int64_t *rank, arena *mem, const ka
     return PLUMB_OK;
 }
 
-// out (k, k) = rows of b (k, d) on both sides of the canonical form.
+// out (k, k) = b A b^T for b (k, d): the canonical form on the rows of b.
 static void restrict_form(double *out, const double *b, int64_t k, int64_t d)
 {
     const int64_t n = d / 2;
@@ -114,7 +121,8 @@ static void restrict_form(double *out, const double *b, int64_t k, int64_t d)
         }
 }
 
-// Turns the basis so that directions with area come first; returns how many there are.
+// Rotates the basis so that directions on which the form does not vanish come first; *form is their
+// number. They are the eigenvectors of a^T a, a the restricted form, with eigenvalue above 0.
 static plumb_status sort_by_area(double *basis, int64_t *form, arena *mem, int64_t rank, int64_t d)
 {
     double *a = ARENA_ALLOC(mem, double, (rank * rank));
@@ -131,7 +139,7 @@ static plumb_status sort_by_area(double *basis, int64_t *form, arena *mem, int64
     const plumb_status st = eigen_symmetric(values, vectors, mem, square, rank);
     if (st) return st;
     *form = 0;
-    while (*form < rank && values[*form] > flat) ++*form;
+    while (*form < rank && values[*form] > rounding) ++*form;
     for (int64_t k = 0; k < rank; k++)
         for (int64_t s = 0; s < rank; s++)
             for (int64_t i = 0; i < d; i++)
@@ -140,7 +148,7 @@ static plumb_status sort_by_area(double *basis, int64_t *form, arena *mem, int64
     return PLUMB_OK;
 }
 
-static void measure_deviation(kappa_truth *t, int64_t rows)
+static void compute_deviations(kappa_truth *t, int64_t rows)
 {
     for (int64_t i = 0; i < t->dims; i++) {
         double square = 0.0;
@@ -150,8 +158,12 @@ static void measure_deviation(kappa_truth *t, int64_t rows)
     }
 }
 
-static plumb_status take_out_linear(kappa_truth *t, arena *mem, const kappa_rows *rows)
+// Linear redundancy: coordinates of the span, those that carry the form first.
+static plumb_status remove_linear(kappa_work *work)
 {
+    kappa_truth *t = &work->truth;
+    arena *mem = work->mem;
+    const kappa_rows *rows = &work->rows;
     const int64_t d = t->dims;
     double *basis = ARENA_ALLOC(mem, double, (d * d));
     int64_t rank = 0, form = 0;
@@ -170,55 +182,61 @@ static plumb_status take_out_linear(kappa_truth *t, arena *mem, const kappa_rows
     restrict_form(whole, basis, rank, d);
     for (int64_t i = 0; i < form; i++)
         for (int64_t j = 0; j < form; j++) area[i * form + j] = whole[i * rank + j];
-    t->w = w, t->area = area, t->dims = rank, t->form = form, t->plain = false;
-    memset(t->turn, 0, (size_t)d * sizeof *t->turn);
-    measure_deviation(t, rows->rows);
+    t->w = w, t->true_form = area, t->dims = rank, t->form_dims = form, t->is_plain = false;
+    memset(t->per_radian, 0, (size_t)d * sizeof *t->per_radian);
+    compute_deviations(t, rows->rows);
     snprintf(t->note, sizeof t->note,
              "the %lld true coordinates lie in %lld dimensions, %lld of which carry the form",
              (long long)d, (long long)rank, (long long)form);
     return PLUMB_OK;
 }
 
-// --- curved redundancy --------------------------------------------------------------------------
+// ---- curved redundancy ----
 
-static void gather(double *out, const kappa_truth *t, const int64_t *which, int64_t count,
-                   int64_t rows)
+// out (rows, count): the given coordinates in units of their deviation.
+static void copy_coordinates(double *out, const kappa_truth *t, const int64_t *which, int64_t count,
+                             int64_t rows)
 {
     for (int64_t r = 0; r < rows; r++)
         for (int64_t k = 0; k < count; k++)
             out[r * count + k] = t->w[r * t->dims + which[k]] / t->deviation[which[k]];
 }
 
-// The share of coordinate i that polynomials in the others leave open.
-static plumb_status left_open(double *left, arena *mem, const kappa_rows *rows,
-                              const kappa_truth *t, int64_t i, const int64_t *others, int64_t count)
+// The share of the variance of coordinate i that polynomials in the others leave unexplained.
+static plumb_status fit_by_others(double *unexplained, const kappa_work *work, int64_t i,
+                                  const int64_t *others, int64_t count)
 {
+    arena *mem = work->mem;
+    const kappa_rows *rows = &work->rows;
+    const kappa_truth *t = &work->truth;
     double *x = ARENA_ALLOC(mem, double, (rows->rows * count));
     double *y = ARENA_ALLOC(mem, double, rows->rows);
     if (!x || !y) return PLUMB_EMEMORY;
-    gather(x, t, others, count, rows->rows);
-    gather(y, t, &i, 1, rows->rows);
+    copy_coordinates(x, t, others, count, rows->rows);
+    copy_coordinates(y, t, &i, 1, rows->rows);
     kernel_fit fit;
     const plumb_status st =
         kernel_fit_choose(&fit, mem,
                           &(kernel_fit_input){.x = x,
                                               .y = y,
                                               .rows = rows->rows,
-                                              .first = rows->first,
+                                              .first_half_rows = rows->first_half_rows,
                                               .dims = count,
                                               .outputs = 1,
-                                              .thin = rows->thin,
-                                              .most_terms = 150,
-                                              .most_order = 5,
-                                              .family = PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL});
-    if (!st) *left = fit.choice[0].left;
+                                              .search_stride = rows->search_stride,
+                                              .max_terms = 150,
+                                              .max_order = 5,
+                                              .estimator = PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL});
+    if (!st) *unexplained = fit.choice[0].unexplained;
     return st;
 }
 
-// kept: coordinates that are no function of the others kept; their number.
-static plumb_status find_chart(int64_t *kept, int64_t *count, arena *mem, const kappa_rows *rows,
-                               const kappa_truth *t)
+// kept (count): coordinates that are no function of the others kept, tried from the last to the
+// first.
+static plumb_status find_chart(int64_t *kept, int64_t *count, const kappa_work *work)
 {
+    arena *mem = work->mem;
+    const kappa_truth *t = &work->truth;
     *count = t->dims;
     for (int64_t i = 0; i < t->dims; i++) kept[i] = i;
     for (int64_t i = t->dims - 1; i >= 0 && *count > 2; i--) {
@@ -226,21 +244,25 @@ static plumb_status find_chart(int64_t *kept, int64_t *count, arena *mem, const 
         for (int64_t k = 0; k < *count; k++)
             if (kept[k] != i) others[some++] = kept[k];
         const arena_mark mark = arena_get_mark(mem);
-        double left = 1.0;
-        const plumb_status st = left_open(&left, mem, rows, t, i, others, some);
+        double unexplained = 1.0;
+        const plumb_status st = fit_by_others(&unexplained, work, i, others, some);
         arena_rewind(mem, mark);
         if (st) return st;
-        if (left >= follows) continue;
+        if (unexplained >= function_limit) continue;
         memcpy(kept, others, (size_t)some * sizeof *kept);
         *count = some;
     }
     return PLUMB_OK;
 }
 
-// The true form in the coordinates kept, at every row: T^T A T with T the slope of all of them.
-static plumb_status bend_form(double *out, arena *mem, const kappa_rows *rows, const kappa_truth *t,
-                              const int64_t *kept, int64_t count)
+// out (rows, count, count): the true form in the coordinates kept, T^T A T at each row, with T the
+// slope of all coordinates by those kept (the identity for them, a fitted map for the others).
+static plumb_status restrict_form_to_surface(double *out, const kappa_work *work,
+                                             const int64_t *kept, int64_t count)
 {
+    arena *mem = work->mem;
+    const kappa_rows *rows = &work->rows;
+    const kappa_truth *t = &work->truth;
     const int64_t d = t->dims, rest = d - count, all = rows->rows;
     int64_t other[64], o = 0;
     for (int64_t i = 0, k = 0; i < d; i++)
@@ -251,18 +273,18 @@ static plumb_status bend_form(double *out, arena *mem, const kappa_rows *rows, c
     double *slope = ARENA_ALLOC(mem, double, (all * rest * count));
     double *T = ARENA_ALLOC(mem, double, (d * count));
     if (!x || !y || !slope || !T) return PLUMB_EMEMORY;
-    gather(x, t, kept, count, all);
-    gather(y, t, other, rest, all);
+    copy_coordinates(x, t, kept, count, all);
+    copy_coordinates(y, t, other, rest, all);
     const kernel_fit_input in = {.x = x,
                                  .y = y,
                                  .rows = all,
-                                 .first = rows->first,
+                                 .first_half_rows = rows->first_half_rows,
                                  .dims = count,
                                  .outputs = rest,
-                                 .thin = rows->thin,
+                                 .search_stride = rows->search_stride,
                                  .centres = 200,
-                                 .most_terms = 150,
-                                 .most_order = 5};
+                                 .max_terms = 150,
+                                 .max_order = 5};
     kernel_fit fit;
     plumb_status st = kernel_fit_choose(&fit, mem, &in);
     if (!st) st = kernel_fit_solve(&fit, mem, &in);
@@ -277,7 +299,7 @@ static plumb_status bend_form(double *out, arena *mem, const kappa_rows *rows, c
         double *a = out + r * count * count;
         for (int64_t i = 0; i < d; i++)
             for (int64_t j = 0; j < d; j++) {
-                const double area = t->area[i * d + j];
+                const double area = t->true_form[i * d + j];
                 if (area == 0.0) continue;
                 for (int64_t k = 0; k < count; k++)
                     for (int64_t l = 0; l < count; l++)
@@ -287,45 +309,46 @@ static plumb_status bend_form(double *out, arena *mem, const kappa_rows *rows, c
     return PLUMB_OK;
 }
 
-static plumb_status take_out_curved(kappa_truth *t, arena *mem, const kappa_rows *rows)
+// Curved redundancy: only the coordinates of a chart are kept.
+static plumb_status remove_curved(kappa_work *work)
 {
-    enum { MOST = 12 }; // with more coordinates there are too many to try, and too few data
-    if (t->dims > MOST || t->form < t->dims) return PLUMB_OK;
-    int64_t kept[MOST], count;
-    plumb_status st = find_chart(kept, &count, mem, rows, t);
+    enum { MAX_DIMS = 12 }; // with more coordinates there are too many fits and too few data
+    kappa_truth *t = &work->truth;
+    arena *mem = work->mem;
+    const kappa_rows *rows = &work->rows;
+    if (t->dims > MAX_DIMS || t->form_dims < t->dims) return PLUMB_OK;
+    int64_t kept[MAX_DIMS], count;
+    plumb_status st = find_chart(kept, &count, work);
     if (st || count == t->dims) return st;
     double *area = ARENA_ALLOC(mem, double, (rows->rows * count * count));
     double *w = ARENA_ALLOC(mem, double, (rows->rows * count));
     if (!area || !w) return PLUMB_EMEMORY;
     const arena_mark mark = arena_get_mark(mem);
-    st = bend_form(area, mem, rows, t, kept, count);
+    st = restrict_form_to_surface(area, work, kept, count);
     arena_rewind(mem, mark);
     if (st) return st;
     for (int64_t k = 0; k < count; k++) {
         for (int64_t r = 0; r < rows->rows; r++) w[r * count + k] = t->w[r * t->dims + kept[k]];
-        t->turn[k] = t->turn[kept[k]];
+        t->per_radian[k] = t->per_radian[kept[k]];
     }
     snprintf(t->note + strlen(t->note), sizeof t->note - strlen(t->note),
              "%s%lld of %lld true coordinates are functions of the others, so that the data "
              "determine the form on a surface of %lld dimensions only",
              *t->note ? "; " : "", (long long)(t->dims - count), (long long)t->dims,
              (long long)count);
-    t->w = w, t->area = area, t->area_stride = count * count;
-    t->dims = t->form = count, t->plain = false;
-    measure_deviation(t, rows->rows);
+    t->w = w, t->true_form = area, t->form_stride = count * count;
+    t->dims = t->form_dims = count, t->is_plain = false;
+    compute_deviations(t, rows->rows);
     return PLUMB_OK;
 }
 
-plumb_status kappa_reduce_truth(kappa_truth *out, arena *mem, const kappa_rows *rows,
-                                const plumb_kappa_options *opt)
+plumb_status kappa_reduce_truth(kappa_work *work)
 {
-    *out = (kappa_truth){0};
-    plumb_status st = balance(out, mem, rows, opt);
-    if (!st) st = take_out_linear(out, mem, rows);
-    if (!st && out->form < 2)
+    work->truth = (kappa_truth){0};
+    plumb_status st = balance_pairs(work);
+    if (!st) st = remove_linear(work);
+    if (!st && work->truth.form_dims < 2)
         return fail(PLUMB_ENUMERIC,
-                    "truth has no area: no position in it moves together with a momentum of its "
-                    "own");
-    if (!st) st = take_out_curved(out, mem, rows);
-    return st;
+                    "truth has no area: no position in it moves together with its momentum");
+    return st ? st : remove_curved(work);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Do the latents hold the state? Held-out R2 of a map from latents to truth. Here any invertible
-// change of a latent is welcome, so heavy tails may be drawn in, and latents that are noise left
-// out.
+// Do the latents hold the state? Held-out R2 of a map from latents to truth. Any invertible change
+// of a latent is allowed here, so heavy tails may be compressed and noisy latents left out. Several
+// ways are tried until one is good enough; the best counts.
 #include <math.h>
 #include <string.h>
 
@@ -10,68 +10,78 @@
 #include "measures/fit/polynomial_fit.h"
 #include "measures/kappa/kappa.h"
 
-// Below this another way of putting the latents in is tried.
+// R2 below this: another way of preparing the latents is tried.
 static const double good_enough = 0.97;
+// The search for a fit ends when no target has more unexplained variance than this.
+static const double target_error = 0.005;
+// Latents that the state explains less than this are left out in one of the tries.
+static const double noise_limit = 0.5;
 
-typedef struct targets {
+// The true coordinates as targets, angles also by sine and cosine.
+typedef struct target_set {
     int64_t count;
     double *y;      // (rows, count)
     int64_t *base;  // (count) which true coordinate
     bool *circular; // (count) its sine or cosine
-} targets;
+} target_set;
 
-static void add_target(targets *y, int64_t rows, int64_t base, bool circular, const double *values)
+// Appends one target, standardised.
+static void add_target(target_set *y, int64_t rows, int64_t base, bool circular,
+                       const double *values)
 {
     double mean = 0.0, square = 0.0;
     for (int64_t r = 0; r < rows; r++) mean += values[r] / (double)rows;
     for (int64_t r = 0; r < rows; r++)
         square += (values[r] - mean) * (values[r] - mean) / (double)rows;
-    double *to = y->y + y->count * rows; // columns for now
+    double *to = y->y + y->count * rows; // columns here, rows at the end
     for (int64_t r = 0; r < rows; r++) to[r] = (values[r] - mean) / sqrt(square);
     y->base[y->count] = base;
     y->circular[y->count++] = circular;
 }
 
-static plumb_status targets_init(targets *y, arena *mem, const kappa_rows *rows,
-                                 const kappa_truth *t, bool round)
+static plumb_status targets_init(target_set *y, arena *mem, const kappa_work *work, bool circular)
 {
-    const int64_t all = rows->rows, most = 3 * t->form;
-    *y = (targets){.y = ARENA_ALLOC(mem, double, (all * most))};
-    y->base = ARENA_ALLOC(mem, int64_t, most);
-    y->circular = ARENA_ALLOC(mem, bool, most);
+    const kappa_rows *rows = &work->rows;
+    const kappa_truth *t = &work->truth;
+    const int64_t all = rows->rows, max_count = 3 * t->form_dims;
+    *y = (target_set){.y = ARENA_ALLOC(mem, double, (all * max_count))};
+    y->base = ARENA_ALLOC(mem, int64_t, max_count);
+    y->circular = ARENA_ALLOC(mem, bool, max_count);
     double *values = ARENA_ALLOC(mem, double, all),
-           *turned = ARENA_ALLOC(mem, double, (all * most));
-    if (!y->y || !y->base || !y->circular || !values || !turned) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < t->form; i++) {
+           *by_row = ARENA_ALLOC(mem, double, (all * max_count));
+    if (!y->y || !y->base || !y->circular || !values || !by_row) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < t->form_dims; i++) {
         for (int64_t r = 0; r < all; r++) values[r] = t->w[r * t->dims + i];
         add_target(y, all, i, false, values);
-        for (int way = 0; way < 2 && round && t->turn[i] > 0.0; way++) {
+        for (int cosine = 0; cosine < 2 && circular && t->per_radian[i] > 0.0; cosine++) {
             for (int64_t r = 0; r < all; r++) {
-                const double angle = t->w[r * t->dims + i] / t->turn[i];
-                values[r] = way ? cos(angle) : sin(angle);
+                const double angle = t->w[r * t->dims + i] / t->per_radian[i];
+                values[r] = cosine ? cos(angle) : sin(angle);
             }
             add_target(y, all, i, true, values);
         }
     }
     for (int64_t k = 0; k < y->count; k++)
-        for (int64_t r = 0; r < all; r++) turned[r * y->count + k] = y->y[k * all + r];
-    y->y = turned;
+        for (int64_t r = 0; r < all; r++) by_row[r * y->count + k] = y->y[k * all + r];
+    y->y = by_row;
     return PLUMB_OK;
 }
 
-// x (rows, kept) from the latents wanted; `drawn` takes their tails in. Their number.
-static int64_t put_in(double *x, const kappa_rows *rows, const kappa_latent *l, const bool *wanted,
-                      bool drawn)
+// x (rows, kept) from the latents `used`, standardised; `compressed` takes asinh(4 y) of them
+// first. Returns kept.
+static int64_t prepare_latents(double *x, const kappa_work *work, const bool *used, bool compressed)
 {
+    const kappa_rows *rows = &work->rows;
+    const kappa_latent *l = &work->latent;
     int64_t kept = 0, at = 0;
-    for (int64_t i = 0; i < rows->m2; i++) kept += wanted[i];
-    for (int64_t i = 0; i < rows->m2; i++) {
-        if (!wanted[i]) continue;
+    for (int64_t i = 0; i < rows->latent_dims; i++) kept += used[i];
+    for (int64_t i = 0; i < rows->latent_dims; i++) {
+        if (!used[i]) continue;
         double mean = 0.0, square = 0.0;
         const double all = (double)rows->rows;
         for (int64_t r = 0; r < rows->rows; r++) {
-            const double y = l->y[r * rows->m2 + i];
-            x[r * kept + at] = drawn ? asinh(4.0 * y) : y;
+            const double y = l->y[r * rows->latent_dims + i];
+            x[r * kept + at] = compressed ? asinh(4.0 * y) : y;
             mean += x[r * kept + at] / all;
         }
         for (int64_t r = 0; r < rows->rows; r++) {
@@ -84,8 +94,9 @@ static int64_t put_in(double *x, const kappa_rows *rows, const kappa_latent *l, 
     return kept;
 }
 
-// Of more than a fit can take, the first principal components, as large as they are. Their number.
-static plumb_status fewer(int64_t *dims, double *x, arena *mem, int64_t rows)
+// x (rows, *dims) becomes its first principal components, unscaled, if it has more columns than a
+// fit can take.
+static plumb_status reduce_dims(int64_t *dims, double *x, arena *mem, int64_t rows)
 {
     if (*dims <= PCA_MAX_COMPONENTS) return PLUMB_OK;
     const int64_t all = *dims;
@@ -104,79 +115,85 @@ static plumb_status fewer(int64_t *dims, double *x, arena *mem, int64_t rows)
     return PLUMB_OK;
 }
 
-// A coordinate counts by its value, or by its sine and cosine, whichever is better known; left
-// (targets) is the share that is not.
-static double mean_r2(const double *left, const targets *y, int64_t form)
+// Mean R2 over coordinates. A coordinate counts by its value or by its sine and cosine, whichever
+// is better explained. unexplained (targets) is the share of the variance.
+static double compute_mean_r2(const double *unexplained, const target_set *y, int64_t form)
 {
     double sum = 0.0;
     for (int64_t i = 0; i < form; i++) {
         double line = 0.0, circle = 0.0;
         for (int64_t k = 0; k < y->count; k++) {
             if (y->base[k] != i) continue;
-            if (y->circular[k]) circle += 0.5 * (1.0 - left[k]);
-            else line = 1.0 - left[k];
+            if (y->circular[k]) circle += 0.5 * (1.0 - unexplained[k]);
+            else line = 1.0 - unexplained[k];
         }
         sum += fmax(line, circle) / (double)form;
     }
     return sum;
 }
 
-static plumb_status attempt(double *r2, arena *mem, const kappa_rows *rows, const kappa_truth *t,
-                            const kappa_latent *l, const targets *y, const bool *wanted, bool drawn,
-                            const plumb_kappa_options *opt)
+// Raises *r2 to that of a kernel fit from the latents `used`, if it is better.
+static plumb_status try_kernel_fit(double *r2, const kappa_work *work, const target_set *y,
+                                   const bool *used, bool compressed)
 {
+    arena *mem = work->mem;
+    const kappa_rows *rows = &work->rows;
+    const kappa_truth *t = &work->truth;
     const arena_mark mark = arena_get_mark(mem);
-    double *x = ARENA_ALLOC(mem, double, (rows->rows * rows->m2));
+    double *x = ARENA_ALLOC(mem, double, (rows->rows * rows->latent_dims));
     if (!x) return PLUMB_EMEMORY;
-    int64_t dims = put_in(x, rows, l, wanted, drawn);
+    int64_t dims = prepare_latents(x, work, used, compressed);
     kernel_fit fit;
-    plumb_status st = fewer(&dims, x, mem, rows->rows);
+    plumb_status st = reduce_dims(&dims, x, mem, rows->rows);
     if (!st && dims) {
         st = kernel_fit_choose(&fit, mem,
                                &(kernel_fit_input){.x = x,
                                                    .y = y->y,
                                                    .rows = rows->rows,
-                                                   .first = rows->first,
+                                                   .first_half_rows = rows->first_half_rows,
                                                    .dims = dims,
                                                    .outputs = y->count,
-                                                   .thin = rows->thin,
-                                                   .centres = opt->state_centres,
-                                                   .most_terms = 100,
-                                                   .most_order = 3,
-                                                   .enough = 0.005,
-                                                   .family = opt->estimator});
-        double *left = ARENA_ALLOC(mem, double, y->count);
-        if (!st && !left) st = PLUMB_EMEMORY;
-        for (int64_t k = 0; k < y->count && !st; k++) left[k] = fit.choice[k].left;
-        if (!st) *r2 = fmax(*r2, mean_r2(left, y, t->form));
+                                                   .search_stride = rows->search_stride,
+                                                   .centres = work->opt->state_centres,
+                                                   .max_terms = 100,
+                                                   .max_order = 3,
+                                                   .target_error = target_error,
+                                                   .estimator = work->opt->estimator});
+        double *unexplained = ARENA_ALLOC(mem, double, y->count);
+        if (!st && !unexplained) st = PLUMB_EMEMORY;
+        for (int64_t k = 0; k < y->count && !st; k++) unexplained[k] = fit.choice[k].unexplained;
+        if (!st) *r2 = fmax(*r2, compute_mean_r2(unexplained, y, t->form_dims));
     }
     arena_rewind(mem, mark);
     return st;
 }
 
-// What a fit to the other half misses. The two halves may cut a trajectory, which then does not
-// count.
-static void heldout_left(double *left, const polynomial_fit *fit, const polynomial_fit_problem *p,
-                         const kappa_rows *rows)
+// unexplained (targets): of each half by the fit to the other half. A trajectory that the border
+// between the halves cuts does not count.
+static void compute_heldout(double *unexplained, const polynomial_fit *fit,
+                            const polynomial_fit_problem *p, const kappa_rows *rows)
 {
-    const bool cut = rows->first != polynomial_fit_half(rows->rows);
+    const bool cut = rows->first_half_rows != polynomial_fit_half(rows->rows);
     for (int64_t k = 0; k < p->targets; k++) {
         double missed = 0.0, all = 0.0;
         for (int64_t r = 0; r < rows->rows; r++) {
-            if (cut && r >= rows->first - rows->steps && r < rows->first) continue;
+            if (cut && r >= rows->first_half_rows - rows->steps && r < rows->first_half_rows)
+                continue;
             const double e = fit->heldout[k * p->stride + r], v = p->y[k * p->stride + r];
             missed += e * e;
             all += v * v;
         }
-        left[k] = missed / all;
+        unexplained[k] = missed / all;
     }
 }
 
-// Constants that each trajectory has for itself are as many examples as there are trajectories, and
-// where the state hangs on a few of many latents only a sparse fit finds them.
-static plumb_status attempt_sparse(double *r2, arena *mem, const kappa_rows *rows,
-                                   const kappa_truth *t, const kappa_latent *l, const targets *y)
+// Raises *r2 to that of a Lasso of order one or two, if it is better. If the state depends on a few
+// of many latents, or on constants with as few examples as trajectories, only a sparse fit works.
+static plumb_status try_sparse_fit(double *r2, const kappa_work *work, const target_set *y)
 {
+    arena *mem = work->mem;
+    const kappa_rows *rows = &work->rows;
+    const kappa_truth *t = &work->truth;
     enum { ALPHAS = 10 };
     const arena_mark mark = arena_get_mark(mem);
     const int64_t all = rows->rows, stride = vector_padded(all);
@@ -192,12 +209,12 @@ static plumb_status attempt_sparse(double *r2, arena *mem, const kappa_rows *row
                                 .alpha_count = ALPHAS,
                                 .threads = 1,
                                 .opt = &opt};
-    double *flat = ARENA_ALLOC(mem, double, (all * rows->m2)),
-           *left = ARENA_ALLOC(mem, double, y->count);
-    double *x = ARENA_ALLOC(mem, double, (rows->m2 * stride));
+    double *flat = ARENA_ALLOC(mem, double, (all * rows->latent_dims)),
+           *unexplained = ARENA_ALLOC(mem, double, y->count);
+    double *x = ARENA_ALLOC(mem, double, (rows->latent_dims * stride));
     double *to = ARENA_ALLOC(mem, double, (y->count * stride));
-    if (!flat || !left || !x || !to) return PLUMB_EMEMORY;
-    p.dims = put_in(flat, rows, l, l->alive, false);
+    if (!flat || !unexplained || !x || !to) return PLUMB_EMEMORY;
+    p.dims = prepare_latents(flat, work, work->latent.varies, false);
     for (int64_t r = 0; r < all; r++) {
         for (int64_t i = 0; i < p.dims; i++) x[i * stride + r] = flat[r * p.dims + i];
         for (int64_t k = 0; k < y->count; k++) to[k * stride + r] = y->y[r * y->count + k];
@@ -207,42 +224,40 @@ static plumb_status attempt_sparse(double *r2, arena *mem, const kappa_rows *row
     p.max_order = poly_count(p.dims, 2) <= 600 ? 2 : 1;
     plumb_status st = p.dims ? polynomial_fit_search(&fit, mem, &p) : PLUMB_OK;
     if (!st && p.dims) {
-        heldout_left(left, &fit, &p, rows);
-        *r2 = fmax(*r2, mean_r2(left, y, t->form));
+        compute_heldout(unexplained, &fit, &p, rows);
+        *r2 = fmax(*r2, compute_mean_r2(unexplained, y, t->form_dims));
     }
     arena_rewind(mem, mark);
     return st;
 }
 
-// With coordinates as they are, or angles by sine and cosine as well.
-static plumb_status attempts(double *r2, arena *mem, const kappa_rows *rows, const kappa_truth *t,
-                             const kappa_latent *l, const double *left, bool round,
-                             const plumb_kappa_options *opt)
+// All tries, with angles also by sine and cosine if `circular`.
+static plumb_status try_all(double *r2, const kappa_work *work, bool circular)
 {
-    targets y;
-    bool *some = ARENA_ALLOC(mem, bool, rows->m2), fewer = false;
-    plumb_status st = targets_init(&y, mem, rows, t, round);
-    if (st || !some) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < rows->m2; i++) {
-        some[i] = l->alive[i] && left[i] < 0.5;
-        fewer = fewer || (l->alive[i] && !some[i]);
+    const kappa_rows *rows = &work->rows;
+    const bool *varies = work->latent.varies;
+    target_set y;
+    bool *explained = ARENA_ALLOC(work->mem, bool, rows->latent_dims), some_noise = false;
+    plumb_status st = targets_init(&y, work->mem, work, circular);
+    if (st || !explained) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < rows->latent_dims; i++) {
+        explained[i] = varies[i] && work->form.unexplained[i] < noise_limit;
+        some_noise = some_noise || (varies[i] && !explained[i]);
     }
-    st = attempt(r2, mem, rows, t, l, &y, l->alive, false, opt);
-    if (!st && *r2 < good_enough) st = attempt(r2, mem, rows, t, l, &y, l->alive, true, opt);
-    if (!st && *r2 < good_enough && fewer) st = attempt(r2, mem, rows, t, l, &y, some, false, opt);
-    if (!st && *r2 < good_enough) st = attempt_sparse(r2, mem, rows, t, l, &y);
+    st = try_kernel_fit(r2, work, &y, varies, false);
+    if (!st && *r2 < good_enough) st = try_kernel_fit(r2, work, &y, varies, true);
+    if (!st && *r2 < good_enough && some_noise) st = try_kernel_fit(r2, work, &y, explained, false);
+    if (!st && *r2 < good_enough) st = try_sparse_fit(r2, work, &y);
     return st;
 }
 
-plumb_status kappa_state_r2(double *r2, arena *mem, const kappa_rows *rows,
-                            const kappa_truth *truth, const kappa_latent *latent,
-                            const double *left, const plumb_kappa_options *opt)
+plumb_status kappa_state_r2(double *r2, const kappa_work *work)
 {
-    bool turns = false;
-    for (int64_t i = 0; i < truth->form; i++) turns = turns || truth->turn[i] > 0.0;
+    const kappa_truth *t = &work->truth;
+    bool has_angle = false;
+    for (int64_t i = 0; i < t->form_dims; i++) has_angle = has_angle || t->per_radian[i] > 0.0;
     *r2 = 0.0;
-    plumb_status st = attempts(r2, mem, rows, truth, latent, left, false, opt);
-    if (!st && *r2 < good_enough && turns)
-        st = attempts(r2, mem, rows, truth, latent, left, true, opt);
+    plumb_status st = try_all(r2, work, false);
+    if (!st && *r2 < good_enough && has_angle) st = try_all(r2, work, true);
     return st;
 }

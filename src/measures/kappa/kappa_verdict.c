@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// The verdict of kappa. First the numbers decide on a reason, then the reason gets its text. Where
+// the fit is uncertain, a map that is symplectic by design is fitted as a second opinion.
+#include <math.h>
+#include <stdio.h>
+
+#include "measures/kappa/kappa.h"
+
+// More motion than this that is neither explained nor noise could hide a wrong map.
+static const double max_missed = 0.05;
+// Above this form error the correction for it decides, not the data.
+static const double max_form_error = 0.1;
+// Below this form error a low kappa is certain.
+static const double certain_form_error = 0.005;
+// kappa below this is wrong whatever the form error.
+static const double min_doubtful_kappa = 0.1;
+// A low kappa is certain only if this many form errors below the bar.
+static const double error_margin = 6.0;
+// Latents that hold this share of the state may hold all of it by a map that is hard to fit.
+static const double most_of_state = 0.85;
+// A form this small relative to what it could be is only the error of the fit.
+static const double min_relative_area = 1e-3;
+// A latent of which more than this is unexplained is no function of the state.
+static const double function_limit = 0.5;
+// What the training of the symplectic map may leave unexplained.
+static const double training_error = 0.002;
+
+typedef enum verdict_reason {
+    REASON_HALVES_DIFFER,    // the fits to the two halves differ too much
+    REASON_STATE_LOST,       // the latents do not hold the state
+    REASON_MAP_TOO_CURVED,   // too much motion is neither explained nor noise
+    REASON_CANONICAL,        // kappa is above its bar
+    REASON_NOT_A_FUNCTION,   // some latents are no function of the state
+    REASON_FORM_BROKEN,      // kappa is below its bar
+    REASON_SYMPLECTIC_FITS,  // the symplectic map predicts at least as well as the free one
+    REASON_SYMPLECTIC_FAILS, // the symplectic map predicts clearly worse
+    REASON_NO_AREA,          // q and p of each pair carry the same
+} verdict_reason;
+
+static plumb_verdict verdict_of(verdict_reason reason)
+{
+    switch (reason) {
+    case REASON_CANONICAL:
+    case REASON_SYMPLECTIC_FITS: return PLUMB_VERDICT_LEARNT;
+    case REASON_STATE_LOST:
+    case REASON_FORM_BROKEN:
+    case REASON_SYMPLECTIC_FAILS:
+    case REASON_NO_AREA: return PLUMB_VERDICT_NOT_LEARNT;
+    default: return PLUMB_VERDICT_NOT_DETERMINED;
+    }
+}
+
+// ---- decisions ----
+
+// Is there a latent that moves smoothly, is no function of the state, and has a partner that
+// varies? The area that the two span cannot be computed from the state. Noise is not smooth: for
+// white noise the mean squared step is twice the variance.
+static bool has_hidden_motion(const kappa_work *work)
+{
+    const kappa_rows *rows = &work->rows;
+    const kappa_latent *l = &work->latent;
+    const int64_t m = rows->latent_dims / 2;
+    for (int64_t i = 0; i < rows->latent_dims; i++) {
+        const int64_t partner = i < m ? i + m : i - m;
+        if (!l->varies[i] || l->constant[i] || l->unpaired[i] ||
+            work->form.unexplained[i] < function_limit)
+            continue;
+        if (!l->varies[partner]) continue;
+        double step2 = 0.0, square = 0.0;
+        for (int64_t k = 0; k < rows->trajectories; k++)
+            for (int64_t t = 0; t < rows->steps; t++) {
+                const double *y = l->y + (k * rows->steps + t) * rows->latent_dims + i;
+                square += *y * *y;
+                if (t) step2 += (*y - y[-rows->latent_dims]) * (*y - y[-rows->latent_dims]);
+            }
+        if (step2 < 0.5 * 2.0 * square) return true;
+    }
+    return false;
+}
+
+// Is the form error too large for a certain verdict?
+static bool is_uncertain(const plumb_kappa *r, const plumb_kappa_options *opt)
+{
+    const double limit = r->kappa > opt->kappa_bar ? max_form_error : certain_form_error;
+    return r->r2_state > opt->r2_bar && r->kappa > min_doubtful_kappa && r->form_error > limit;
+}
+
+// How much of the state the latents hold. A canonical map is invertible everywhere. Where its
+// inverse is hard to fit, it suffices that the latents follow from the state with little noise.
+static double state_held(const plumb_kappa *r, const plumb_kappa_options *opt)
+{
+    return r->kappa > opt->kappa_bar ? fmax(r->r2_state, r->r2_local) : r->r2_state;
+}
+
+// What the free fit alone says.
+static verdict_reason decide_by_kappa(const plumb_kappa *r, const kappa_work *work, bool hidden)
+{
+    const plumb_kappa_options *opt = work->opt;
+    const double held = state_held(r, opt);
+    const bool high = r->kappa > opt->kappa_bar;
+    if (held > most_of_state && r->form_error > max_form_error) return REASON_HALVES_DIFFER;
+    if (!(held > opt->r2_bar)) return REASON_STATE_LOST;
+    if (high) return work->form.missed > max_missed ? REASON_MAP_TOO_CURVED : REASON_CANONICAL;
+    if (hidden) return REASON_NOT_A_FUNCTION;
+    if (is_uncertain(r, opt) && r->kappa + error_margin * r->form_error > opt->kappa_bar)
+        return REASON_HALVES_DIFFER;
+    return REASON_FORM_BROKEN;
+}
+
+// The symplectic map against the free one, on trajectories that neither has seen.
+static verdict_reason decide_by_symplectic_map(const plumb_kappa *r, double free_r2,
+                                               verdict_reason reason)
+{
+    const double unexplained = 1.0 - r->symplectic_r2, free_unexplained = 1.0 - free_r2;
+    if (unexplained <= free_unexplained) return REASON_SYMPLECTIC_FITS;
+    if (unexplained > 2.0 * free_unexplained + training_error && r->form_error < max_form_error)
+        return REASON_SYMPLECTIC_FAILS;
+    return reason;
+}
+
+// ---- text ----
+
+static void format_reason(char *text, size_t size, verdict_reason reason, const plumb_kappa *r,
+                          const kappa_work *work, double free_r2)
+{
+    const plumb_kappa_options *opt = work->opt;
+    switch (reason) {
+    case REASON_HALVES_DIFFER:
+        snprintf(text, size,
+                 "not determined: kappa %.4f, but the fits to two halves of the trajectories "
+                 "differ in %.2g of the form; more trajectories would tell",
+                 r->kappa, 4.0 * r->form_error);
+        break;
+    case REASON_STATE_LOST:
+        snprintf(text, size,
+                 "held-out R2 %.4f is not above %g: the latents do not hold the true state",
+                 r->r2_state, opt->r2_bar);
+        break;
+    case REASON_MAP_TOO_CURVED:
+        snprintf(text, size,
+                 "not determined: the map to the latents is too bent for so few trajectories: %.2g "
+                 "of their motion is neither explained by the state nor noise",
+                 work->form.missed);
+        break;
+    case REASON_CANONICAL:
+        snprintf(text, size,
+                 "kappa %.4f is above %g and held-out R2 %.4f above %g: the latents are the true "
+                 "phase space in other canonical coordinates",
+                 r->kappa, opt->kappa_bar, state_held(r, opt), opt->r2_bar);
+        break;
+    case REASON_NOT_A_FUNCTION:
+        snprintf(text, size,
+                 "not determined: some latents move in ways that are no single-valued function of "
+                 "the true state (R2 %.4f), so the area they span cannot be seen",
+                 r->r2_latent);
+        break;
+    case REASON_FORM_BROKEN:
+        snprintf(text, size,
+                 "kappa %.4f is not above %g: the latents hold the true state, but do not keep its "
+                 "symplectic form",
+                 r->kappa, opt->kappa_bar);
+        break;
+    case REASON_SYMPLECTIC_FITS:
+        snprintf(text, size,
+                 "a map symplectic by design predicts unseen latents better than a free one does "
+                 "(R2 %.4f, %.4f), whose kappa is %.4f: the latents are the true phase space in "
+                 "other canonical coordinates",
+                 r->symplectic_r2, free_r2, r->kappa);
+        break;
+    case REASON_SYMPLECTIC_FAILS:
+        snprintf(text, size,
+                 "kappa %.4f, and a map symplectic by design predicts unseen latents worse than a "
+                 "free one does (R2 %.4f, %.4f): the latents hold the true state, but do not keep "
+                 "its symplectic form",
+                 r->kappa, r->symplectic_r2, free_r2);
+        break;
+    case REASON_NO_AREA:
+        snprintf(text, size,
+                 "kappa %.4f: the latents hold the true state, but positions and momenta that "
+                 "belong together say the same, and span no area",
+                 r->kappa);
+        break;
+    }
+}
+
+// ---- all of it ----
+
+plumb_status kappa_decide(plumb_kappa *result, const kappa_work *work)
+{
+    const plumb_kappa_options *opt = work->opt;
+    const bool hidden = has_hidden_motion(work);
+    verdict_reason reason = decide_by_kappa(result, work, hidden);
+    // The second opinion, where the fit is uncertain or the caller asks for it.
+    double free_r2 = (double)NAN;
+    const bool uncertain = is_uncertain(result, opt) && !hidden;
+    if (uncertain || opt->symplectic) {
+        const plumb_status st =
+            kappa_symplectic_map(&result->symplectic_r2, &free_r2, work, result->c);
+        if (st) return st;
+    }
+    if (uncertain && !isnan(free_r2)) reason = decide_by_symplectic_map(result, free_r2, reason);
+    // A correct map may be sheared until hardly any area is left, so this test comes last.
+    if (verdict_of(reason) == PLUMB_VERDICT_NOT_DETERMINED && !hidden &&
+        result->kappa <= opt->kappa_bar && work->form.relative_area < min_relative_area)
+        reason = REASON_NO_AREA;
+    result->canonical = verdict_of(reason);
+
+    char text[500];
+    format_reason(text, sizeof text, reason, result, work, free_r2);
+    result->why = arena_strdup(work->keep, text);
+    // The symplectic map is then the better estimate of the two, and its kappa is 1.
+    if (reason == REASON_SYMPLECTIC_FITS) result->kappa = result->kappa_ci.high = 1.0;
+    return result->why ? PLUMB_OK : PLUMB_EMEMORY;
+}
