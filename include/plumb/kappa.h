@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// kappa: are a model's latents a canonical image of the true state? plumb's own score.
+// kappa: are the latents of a model canonical coordinates of the true state?
 //
-// SyMetric fits a map from latents to truth and looks at its Jacobian off the data as well, where
-// it is arbitrary. kappa pulls the latent symplectic form back along the map from truth to latents,
-// which the data determine, and compares it with the true form. docs/measures.md derives it.
+// SyMetric fits a map from latents to truth and uses its Jacobian also off the data, where it is
+// arbitrary. kappa pulls the latent symplectic form back along the map from truth to latents, which
+// the data determine, and compares it with the true form. docs/measures.md derives it.
 #ifndef PLUMB_KAPPA_H
 #define PLUMB_KAPPA_H
 
@@ -21,68 +21,72 @@ extern "C" {
 
 /// How the maps between truth and latents are fitted.
 typedef enum plumb_kappa_estimator {
-    PLUMB_KAPPA_ESTIMATOR_NETWORK, ///< a line and the kernel of an endless network, or a polynomial
-    PLUMB_KAPPA_ESTIMATOR_GAUSSIAN,   ///< a line and Gaussian bumps, or a polynomial
-    PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL, ///< polynomials of rising order
+    /// A polynomial, or a line plus the kernel of an infinite network [Williams98].
+    PLUMB_KAPPA_ESTIMATOR_NETWORK,
+    PLUMB_KAPPA_ESTIMATOR_GAUSSIAN,   ///< A polynomial, or a line plus Gaussian kernels.
+    PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL, ///< Polynomials of increasing order.
 } plumb_kappa_estimator;
 
 /// The settings. Take them from plumb_kappa_defaults() and change what you need.
 typedef struct plumb_kappa_options {
-    size_t size; ///< sizeof(plumb_kappa_options)
-    plumb_kappa_estimator estimator;
-    double kappa_bar;      ///< kappa must be above it, 0.9
-    double r2_bar;         ///< r2_state must be above it, 0.9
-    int64_t centres;       ///< of the kernels for the map from truth to latents, 400
-    int64_t state_centres; ///< of those for the map from latents to truth, 250
-    bool symplectic;       ///< fit a map symplectic by design in any case; takes seconds
-    bool drop_nonfinite;   ///< leave out trajectories that are not finite; else refuse them
-    int64_t resamples;     ///< bootstrap draws for the 95 % interval, 2000; 0 none
-    uint64_t seed;         ///< of the bootstrap and of the symplectic map, 1
-    /// (n) which true positions are angles; NULL: those that range over more than a turn may be.
+    size_t size;                     ///< sizeof(plumb_kappa_options)
+    plumb_kappa_estimator estimator; ///< Default PLUMB_KAPPA_ESTIMATOR_NETWORK.
+    double kappa_bar;                ///< kappa must be above it, 0 to 1. Default 0.9.
+    double r2_bar;                   ///< r2_state must be above it, 0 to 1. Default 0.9.
+    int64_t centres;       ///< Kernel centres of the map from truth to latents. Default 400.
+    int64_t state_centres; ///< Kernel centres of the map from latents to truth. Default 250.
+    bool symplectic;       ///< Always fit a symplectic map too; takes seconds. Default false.
+    /// Leave out trajectories with NaN or infinity instead of failing. Default false.
+    bool drop_nonfinite;
+    int64_t resamples; ///< Bootstrap draws for the 95 % interval; 0: none. Default 2000.
+    uint64_t seed;     ///< Of the bootstrap and the symplectic map. Default 1.
+    /// (n) which true positions are angles. NULL (the default): those that range over more than a
+    /// turn may be.
     const bool *angles;
 } plumb_kappa_options;
 
 /// The verdict on a model.
 typedef enum plumb_verdict {
-    PLUMB_VERDICT_NOT_DETERMINED =
-        -1, ///< The data do not determine it; `why` says what is missing.
-    PLUMB_VERDICT_NOT_LEARNT = 0,
-    PLUMB_VERDICT_LEARNT = 1,
+    PLUMB_VERDICT_NOT_DETERMINED = -1, ///< The data do not decide; `why` says what is missing.
+    PLUMB_VERDICT_NOT_LEARNT = 0,      ///< The latents are not the true phase space.
+    PLUMB_VERDICT_LEARNT = 1,          ///< The latents are the true phase space.
 } plumb_verdict;
 
 /// One trajectory.
 typedef struct plumb_kappa_item {
-    int64_t trajectory; ///< its index in the arrays given
-    double kappa;       ///< of its states alone, with their own constant
-    double lost;        ///< its share of what keeps kappa from 1; all shares add up to 1
+    int64_t trajectory; ///< Its index in the arrays given.
+    double kappa;       ///< kappa of its states alone, with a c of its own, 0 to 1.
+    double lost;        ///< Its share of the deficit of kappa; the shares add up to 1.
 } plumb_kappa_item;
 
-/// What was measured. Free what it points to with plumb_kappa_clear.
+/// The result. Free what it owns with plumb_kappa_clear().
 typedef struct plumb_kappa {
-    bool measured;           ///< false if kappa is undefined here; `why` then has the reason
-    double kappa;            ///< 1: the pulled back form is the true one everywhere, up to c
-    plumb_interval kappa_ci; ///< 95 %: over trajectories, and for the error of the fit
-    plumb_verdict canonical; ///< are the latents canonical coordinates of the true state?
-    const char *why;         ///< the verdict in one sentence
-    double r2_state;         ///< held-out R2 of the map from latents to truth
-    double r2_latent;        ///< held-out R2 of the map from truth to latents
-    double r2_local;         ///< the same as r2_state, from the slope of that map and its noise
-    double c;                ///< the constant; negative if q and p changed places
-    double form_error;       ///< share of the form's square in which the fits to two halves differ
-    double form_low, form_high; ///< least and greatest singular value of the mean form, over |c|
-    double symplectic_r2;       ///< held-out R2 of a map symplectic by design; NaN if not asked for
-    int64_t n, m;               ///< degrees of freedom: of the truth, of the latent space
-    int64_t n_used;             ///< of the truth after redundant coordinates were taken out
-    const char *reduced;        ///< what was taken out, in words; NULL if nothing
-    const double *pairs;        ///< (n, m) share of each latent pair in each true pair; NULL if
-                                ///< the true pairs were mixed to take redundancy out
-    const plumb_kappa_item *items;
-    int64_t trajectories; ///< measured
-    int64_t dropped;      ///< left out because not finite
-    int64_t steps;
-    double seconds;
-    char input_hash[33]; ///< XXH3-128 of the arrays
-    void *memory;        ///< private
+    bool measured; ///< False if kappa is not defined here; `why` has the reason.
+    double kappa;  ///< 0 to 1; 1: the pulled back form is c times the true one everywhere.
+    plumb_interval kappa_ci; ///< 95 %: over trajectories, and for the error of the fit.
+    plumb_verdict canonical; ///< Are the latents canonical coordinates of the true state?
+    const char *why;         ///< The verdict in one sentence.
+    double r2_state;         ///< Held-out R2 of the map from latents to truth.
+    double r2_latent;        ///< Held-out R2 of the map from truth to latents.
+    double r2_local;         ///< As r2_state, from the slope of the map to latents and its noise.
+    double c;                ///< The constant; negative if q and p are exchanged.
+    double form_error;       ///< Share of the squared form that is error of the fit, 0 or more.
+    double form_low;         ///< Least singular value of the mean form, over |c|.
+    double form_high;        ///< Greatest singular value of the mean form, over |c|.
+    double symplectic_r2;    ///< Held-out R2 of the symplectic map; NaN if it was not fitted.
+    int64_t n, m;            ///< Degrees of freedom of the truth and of the latents.
+    int64_t n_used;          ///< Of the truth without redundant coordinates.
+    const char *reduced;     ///< Which redundancy was removed, in words; NULL if none.
+    /// (n, m) share of each latent pair in each true pair. NULL if the true pairs were mixed to
+    /// remove redundancy.
+    const double *pairs;
+    const plumb_kappa_item *items; ///< (trajectories).
+    int64_t trajectories;          ///< Trajectories measured.
+    int64_t dropped;               ///< Trajectories left out because of NaN or infinity.
+    int64_t steps;                 ///< Steps of the truth.
+    double seconds;                ///< Time of the call.
+    char input_hash[33];           ///< XXH3-128 of the arrays, in hexadecimal.
+    void *memory;                  ///< Private.
 } plumb_kappa;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_kappa_defaults() calls it.
@@ -96,17 +100,17 @@ static inline plumb_kappa_options plumb_kappa_defaults(void)
     return options;
 }
 
-/// Are the latents the true phase space in other canonical coordinates?
-/// latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n): q first, then p; latents
-/// longer in time than the truth are cut. `momenta` (trajectories, steps, m) is for a Lagrangian
-/// model, whose latents are (q, velocity): its momenta dL/dv, which replace the velocities.
-/// May be NULL: momenta, opt. On failure `out` is unchanged.
-/// Fails with PLUMB_ESHAPE if shapes do not fit together, PLUMB_ENUMERIC where the measure is not
-/// defined (not finite, fewer than four trajectories, truth without area), PLUMB_EMISSING without
-/// OpenBLAS. A verdict that the data do not determine is no failure.
-PLUMB_API plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
+/// Measures whether the latents are the true phase space in other canonical coordinates.
+/// latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n): q first, then p. Latents
+/// past the end of the truth are cut. `momenta` (trajectories, steps, m) is for a Lagrangian model,
+/// whose latents are (q, velocity): its momenta dL/dv, which replace the velocities.
+/// May be NULL: momenta, options. On failure `result` is unchanged.
+/// Fails with PLUMB_ESHAPE if shapes do not fit together, PLUMB_ENUMERIC if the measure is not
+/// defined (NaN or infinity, fewer than four trajectories, truth without area), PLUMB_EMISSING
+/// without OpenBLAS. A verdict that is not determined is no failure.
+PLUMB_API plumb_status plumb_kappa_measure(plumb_kappa *result, const plumb_array *latent,
                                            const plumb_array *momenta, const plumb_array *truth,
-                                           const plumb_kappa_options *opt);
+                                           const plumb_kappa_options *options);
 
 /// Frees what the result owns. May be NULL: result.
 PLUMB_API void plumb_kappa_clear(plumb_kappa *result);

@@ -17,81 +17,86 @@ extern "C" {
 
 /// How the Lasso problems are solved.
 typedef enum plumb_symetric_mode {
-    PLUMB_SYMETRIC_MODE_CONVERGED, ///< solved to a relative duality gap of 1e-11
-    PLUMB_SYMETRIC_MODE_REFERENCE, ///< the published iterates: cold starts, at most 1000 sweeps,
-                                   ///< gap 1e-4
+    PLUMB_SYMETRIC_MODE_CONVERGED, ///< To a relative duality gap of 1e-11.
+    /// The published iterates: cold starts, at most 1000 sweeps, gap 1e-4.
+    PLUMB_SYMETRIC_MODE_REFERENCE,
 } plumb_symetric_mode;
 
-/// Which latents take part when their posterior variance is given.
+/// Which latents are used if their posterior variance is given.
 typedef enum plumb_symetric_mask {
-    PLUMB_SYMETRIC_MASK_VARIANCE, ///< the published code: a pair stays if a mean variance is below
-                                  ///< the bar
-    PLUMB_SYMETRIC_MASK_KL, ///< the paper: a pair stays if a mean KL to the prior exceeds the bar
-    PLUMB_SYMETRIC_MASK_NONE,
+    /// The published code: pairs of which a mean variance is below variance_bar.
+    PLUMB_SYMETRIC_MASK_VARIANCE,
+    PLUMB_SYMETRIC_MASK_KL,   ///< The paper: pairs of which a mean KL to the prior exceeds kl_bar.
+    PLUMB_SYMETRIC_MASK_NONE, ///< All.
 } plumb_symetric_mask;
 
-/// What R2 is.
+/// The definition of R2.
 typedef enum plumb_symetric_r2 {
-    PLUMB_SYMETRIC_R2_RESIDUAL,  ///< 1 - SSres/SStot, as the published code has it
-    PLUMB_SYMETRIC_R2_EXPLAINED, ///< SSexplained/SStot, as the paper prints it
+    PLUMB_SYMETRIC_R2_RESIDUAL, ///< 1 - SSres/SStot, as in the published code.
+    /// SSexplained/SStot, what the paper means. The paper prints
+    /// 1 - sum (F - mean)^2 / sum (s - mean)^2, which is a misprint.
+    PLUMB_SYMETRIC_R2_EXPLAINED,
 } plumb_symetric_r2;
 
-/// The constant c in Sym = MSE(c A^ A^T, I).
+/// The constant c in Sym = MSE(c A^ A^^T, I).
 typedef enum plumb_symetric_scale {
-    PLUMB_SYMETRIC_SCALE_MEAN_MAX, ///< 1 / mean over points of max |A^ A^T|: what is computed in
-                                   ///< both
-    PLUMB_SYMETRIC_SCALE_MINIMISE, ///< the c that minimises Sym: what the paper says in words
+    /// 1 / mean over points of max |A^ A^^T|, the formula of the paper and of its code.
+    PLUMB_SYMETRIC_SCALE_MEAN_MAX,
+    PLUMB_SYMETRIC_SCALE_MINIMISE, ///< The c that minimises Sym, the words of the paper.
 } plumb_symetric_scale;
 
-/// What to do with latents that are not finite.
+/// What to do with NaN and infinity.
 typedef enum plumb_symetric_nonfinite {
-    PLUMB_SYMETRIC_NONFINITE_BY_MODE, ///< refuse in converged mode, as published in reference mode
-    PLUMB_SYMETRIC_NONFINITE_REFUSE,  ///< fail, naming the first and how many there are
-    PLUMB_SYMETRIC_NONFINITE_DROP,    ///< leave out whole trajectories
-    PLUMB_SYMETRIC_NONFINITE_MEAN,    ///< as published: NaN is left out of mean and sd, then set to
-                                      ///< the mean
+    PLUMB_SYMETRIC_NONFINITE_BY_MODE, ///< Refuse in converged mode, mean in reference mode.
+    PLUMB_SYMETRIC_NONFINITE_REFUSE,  ///< Fail; the message has the first index and the count.
+    PLUMB_SYMETRIC_NONFINITE_DROP,    ///< Leave out whole trajectories.
+    /// As published: NaN in latents is left out of mean and deviation, then set to the mean.
+    PLUMB_SYMETRIC_NONFINITE_MEAN,
 } plumb_symetric_nonfinite;
 
-/// What the map from latents to truth is.
+/// The map from latents to truth.
 typedef enum plumb_symetric_method {
-    PLUMB_SYMETRIC_METHOD_POLYNOMIAL,
-    PLUMB_SYMETRIC_METHOD_MLP, ///< a network of tanh units; plumb's own definition, for none was
-                               ///< published
+    PLUMB_SYMETRIC_METHOD_POLYNOMIAL, ///< Polynomials of increasing order, fitted by Lasso.
+    /// A network of tanh units. The definition is plumb's; none was published.
+    PLUMB_SYMETRIC_METHOD_MLP,
 } plumb_symetric_method;
 
 /// The settings. Take them from plumb_symetric_defaults() and change what you need.
 typedef struct plumb_symetric_options {
-    size_t size; ///< sizeof(plumb_symetric_options)
-    plumb_symetric_mode mode;
-    int64_t batch;           ///< trajectories a fit; 0 all in one, -1 by mode: 5 or all
-    int64_t max_batches;     ///< 0 all
-    int max_order;           ///< highest polynomial order tried, 5
-    int64_t order_one_above; ///< more latents than this: order 1 only, 32
-    double r2_bar;           ///< 0.9
-    double sym_bar;          ///< 0.05
-    double sym_cap;          ///< 1000
-    double degenerate_bar;   ///< rho below this is degenerate, 1e-4
-    int64_t points;          ///< points a trajectory where the Jacobian is taken, 10; 0 all
-    double shift;            ///< added to every entry of J, 1e-6
-    double weight_tolerance; ///< smaller weights do not enter J, 1e-3
-    int64_t alphas;          ///< how many Lasso weights, 10
-    double alpha_min;        ///< 1e-4
-    double alpha_max;        ///< 10^-0.5; the weights are log-spaced
-    int64_t max_sweeps;      ///< reference mode, 1000
-    double tolerance;        ///< reference mode, 1e-4
-    double gap;              ///< converged mode, 1e-11
-    plumb_symetric_mask mask;
-    double variance_bar; ///< 0.5
-    double kl_bar;       ///< 0.01
-    plumb_symetric_r2 r2;
-    plumb_symetric_scale scale;
-    plumb_symetric_nonfinite nonfinite;
-    int64_t resamples; ///< bootstrap draws for the 95 % intervals, 2000; 0 none
-    uint64_t seed;     ///< draws the points and the bootstrap, 1
-    int threads;       ///< 0: plumb_system_threads(). Changes no result
-    /// Where the Jacobian is taken, (trajectories, points) integers, instead of a draw. NULL: draw.
+    size_t size;              ///< sizeof(plumb_symetric_options)
+    plumb_symetric_mode mode; ///< Default PLUMB_SYMETRIC_MODE_CONVERGED.
+    /// Trajectories per fit. 0: all in one. -1 (the default): all in converged mode, 5 in
+    /// reference mode.
+    int64_t batch;
+    int64_t max_batches;      ///< Maximum of fits; 0: all. Default 0.
+    int max_order;            ///< Highest polynomial order tried, from 1. Default 5.
+    int64_t order_one_above;  ///< With more latents than this only order 1 is tried. Default 32.
+    double r2_bar;            ///< R2 must be above it. Default 0.9.
+    double sym_bar;           ///< Sym must be below it. Default 0.05.
+    double sym_cap;           ///< Maximum of Sym; larger values are cut. Default 1000.
+    double degenerate_bar;    ///< A fit with rho below it is degenerate. Default 1e-4.
+    int64_t points;           ///< Points of the Jacobian per trajectory; 0: all steps. Default 10.
+    double shift;             ///< Added to every entry of J. Default 1e-6.
+    double weight_tolerance;  ///< Weights up to this size are left out of J. Default 1e-3.
+    int64_t alphas;           ///< Number of Lasso penalties, spaced evenly in log. Default 10.
+    double alpha_min;         ///< Smallest penalty, above 0. Default 1e-4.
+    double alpha_max;         ///< Largest penalty. Default 10^-0.5.
+    int64_t max_sweeps;       ///< Sweeps of coordinate descent in reference mode. Default 1000.
+    double tolerance;         ///< Stopping tolerance in reference mode. Default 1e-4.
+    double gap;               ///< Relative duality gap in converged mode. Default 1e-11.
+    plumb_symetric_mask mask; ///< Default PLUMB_SYMETRIC_MASK_VARIANCE.
+    double variance_bar;      ///< For PLUMB_SYMETRIC_MASK_VARIANCE. Default 0.5.
+    double kl_bar;            ///< For PLUMB_SYMETRIC_MASK_KL, in nats. Default 0.01.
+    plumb_symetric_r2 r2;     ///< Default PLUMB_SYMETRIC_R2_RESIDUAL.
+    plumb_symetric_scale scale;         ///< Default PLUMB_SYMETRIC_SCALE_MEAN_MAX.
+    plumb_symetric_nonfinite nonfinite; ///< Default PLUMB_SYMETRIC_NONFINITE_BY_MODE.
+    int64_t resamples; ///< Bootstrap draws for the 95 % intervals; 0: none. Default 2000.
+    uint64_t seed;     ///< Of the points and the bootstrap. Default 1.
+    int threads;       ///< 0: plumb_system_threads(). Does not affect the result. Default 0.
+    /// (trajectories, points) integers: the steps where the Jacobian is taken. NULL (the default):
+    /// they are drawn.
     const plumb_array *eval_index;
-    plumb_symetric_method method;
+    plumb_symetric_method method; ///< Default PLUMB_SYMETRIC_METHOD_POLYNOMIAL.
 
     // The network of PLUMB_SYMETRIC_METHOD_MLP and its training.
     int64_t network_width;   ///< Units per layer. 0: 4, or 2n if that is more. Default 0.
@@ -109,72 +114,72 @@ typedef struct plumb_symetric_options {
     /// 0: never. Default 32.
     int64_t network_components;
 
-    /// Converged mode does not try an order of more monomials than this, 10000; 0: it tries all.
-    /// 32 latents have 435896 of order 5, which take 20 GB for 6000 rows and hours.
+    /// Converged mode tries no order with more monomials than this; 0: no limit. Default 10000. 32
+    /// latents have 435896 monomials of order 5, which take 20 GB for 6000 rows and hours.
     int64_t max_features;
 } plumb_symetric_options;
 
 /// One fit: a batch of trajectories.
 typedef struct plumb_symetric_batch {
-    int64_t first, trajectories; ///< which ones, counted among those kept
-    int order;                   ///< the polynomial that was used
-    int alpha_index;
-    double alpha;
-    int64_t features;    ///< monomials of that order
-    int64_t nonzero;     ///< weights that are not zero, all targets together
-    int64_t unconverged; ///< Lasso problems that stopped before their bar
-    double r2, sym;
-    double rho; ///< median over points of max |A^| / max squared row norm of J
-    bool symetric;
-    bool degenerate;
+    int64_t first, trajectories; ///< Range among the trajectories kept.
+    int order;                   ///< Order of the polynomial used.
+    int alpha_index;             ///< Index of the penalty chosen.
+    double alpha;                ///< The penalty chosen.
+    int64_t features;            ///< Monomials of that order.
+    int64_t nonzero;             ///< Nonzero weights, all targets together.
+    int64_t unconverged;         ///< Lasso problems that did not converge.
+    double r2, sym;              ///< R2, best 1; Sym, best 0.
+    double rho;      ///< Median over points of max |A^| / largest squared row norm of J.
+    bool symetric;   ///< R2 and Sym pass their bars.
+    bool degenerate; ///< rho is below degenerate_bar.
 } plumb_symetric_batch;
 
 /// One trajectory.
 typedef struct plumb_symetric_item {
-    int64_t trajectory; ///< its index in the arrays given
-    int64_t batch;      ///< the fit it took part in
-    double r2;          ///< of its own rows, against the batch's mean
-    double r2_heldout;  ///< the same from the fit that had not seen it
-    double sym;
+    int64_t trajectory; ///< Its index in the arrays given.
+    int64_t batch;      ///< The fit that it belongs to.
+    double r2;          ///< R2 of its rows, against the mean of the batch.
+    double r2_heldout;  ///< The same by the fit to the other half.
+    double sym;         ///< Sym of its points.
 } plumb_symetric_item;
 
 /// How a network was trained.
 typedef struct plumb_symetric_training {
-    int64_t width, parameters;
-    int64_t trajectories, points; ///< it was trained on, none of them measured
-    double loss;                  ///< mean square over them after the last update
-    double r2;                    ///< on them
-    int64_t components;           ///< principal components it saw; 0: the latents themselves
+    int64_t width, parameters;    ///< Units per layer; parameters of the network.
+    int64_t trajectories, points; ///< Trajectories and rows trained on; none of them is measured.
+    double loss;                  ///< Mean squared error on them after the last update.
+    double r2;                    ///< R2 on them.
+    int64_t components;           ///< Principal components used as input; 0: the latents.
 } plumb_symetric_training;
 
-/// What was measured. Free what it points to with plumb_symetric_clear.
+/// The result. Free what it owns with plumb_symetric_clear().
 typedef struct plumb_symetric {
-    double r2;            ///< mean over fits, best 1
-    double sym;           ///< mean over fits, best 0
-    double symetric;      ///< share of fits that pass; 0 or 1 for a single fit
-    double r2_heldout;    ///< fit on half of the trajectories, scored on the other half
-    double rho;           ///< smallest over fits
-    bool degenerate;      ///< some fit found no area in the latent space
-    const char *why;      ///< the verdict in one sentence
-    int order;            ///< of a single fit; the highest over several; 0 for a network
-    double alpha;         ///< of a single fit; NaN if fits differ
-    int64_t trajectories; ///< measured
-    int64_t dropped;      ///< left out because not finite
-    int64_t steps;
-    int64_t n, m;        ///< degrees of freedom: of the truth, of the latent space
-    int64_t unconverged; ///< Lasso problems that stopped before their bar, all fits
-    plumb_interval r2_ci, sym_ci, symetric_ci, r2_heldout_ci; ///< NaN where undefined
-    int64_t latents;                  ///< latent dimensions used, after the mask
-    const int64_t *latents_used;      ///< their indices
-    const plumb_symetric_item *items; ///< one a trajectory measured
-    const plumb_symetric_batch *batches;
-    int64_t batch_count;
-    plumb_symetric_mode mode;
-    double seconds;
-    char input_hash[33]; ///< XXH3-128 of the arrays
-    void *memory;        ///< private
-    plumb_symetric_method method;
-    plumb_symetric_training training; ///< PLUMB_SYMETRIC_METHOD_MLP, else zeros
+    double r2;            ///< Mean over fits, best 1.
+    double sym;           ///< Mean over fits, best 0.
+    double symetric;      ///< Share of fits that pass; 0 or 1 for a single fit.
+    double r2_heldout;    ///< Fitted on half of the trajectories, scored on the other half.
+    double rho;           ///< Smallest over fits.
+    bool degenerate;      ///< Some fit found no area in the latent space.
+    const char *why;      ///< The verdict in one sentence.
+    int order;            ///< Highest order over fits; 0 for a network.
+    double alpha;         ///< Penalty of all fits; NaN if they differ.
+    int64_t trajectories; ///< Trajectories measured.
+    int64_t dropped;      ///< Trajectories left out because of NaN or infinity.
+    int64_t steps;        ///< Steps of the truth.
+    int64_t n, m;         ///< Degrees of freedom of the truth and of the latents.
+    int64_t unconverged;  ///< Lasso problems that did not converge, all fits.
+    plumb_interval r2_ci, sym_ci, symetric_ci, r2_heldout_ci; ///< 95 %; NaN if undefined.
+    int64_t latents;                     ///< Latent dimensions used, after the mask.
+    const int64_t *latents_used;         ///< (latents) their indices.
+    const plumb_symetric_item *items;    ///< (trajectories).
+    const plumb_symetric_batch *batches; ///< (batch_count).
+    int64_t batch_count;                 ///< Number of fits.
+    plumb_symetric_mode mode;            ///< The mode used.
+    double seconds;                      ///< Time of the call.
+    char input_hash[33];                 ///< XXH3-128 of the arrays, in hexadecimal.
+    void *memory;                        ///< Private.
+    plumb_symetric_method method;        ///< The method used.
+    plumb_symetric_training training;    ///< Zeros unless the method is a network.
 } plumb_symetric;
 
 /// Sets the first `size` bytes of `options` to the defaults. plumb_symetric_defaults() calls it.
@@ -188,23 +193,24 @@ static inline plumb_symetric_options plumb_symetric_defaults(void)
     return options;
 }
 
-/// Is `latent` the true phase space, up to a change of canonical coordinates?
-/// latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n): q first, then p; latents
-/// longer in time than the truth are cut. `variance`, if not NULL, is the posterior variance,
-/// (trajectories, 2m) or (trajectories, steps, 2m). `opt` may be NULL.
-/// On failure `out` is left as it was.
-/// Fails with PLUMB_ESHAPE if shapes do not fit together, PLUMB_ENUMERIC where the measure is not
-/// defined: not finite, constant truth, a single trajectory, too few points.
-PLUMB_API plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *latent,
+/// Measures whether `latent` is the true phase space, up to a change of canonical coordinates.
+/// latent (trajectories, steps, 2m) and truth (trajectories, steps, 2n): q first, then p. Latents
+/// past the end of the truth are cut. `variance` is the posterior variance, (trajectories, 2m) or
+/// (trajectories, steps, 2m).
+/// May be NULL: variance, options. On failure `result` is unchanged.
+/// Fails with PLUMB_ESHAPE if shapes do not fit together, PLUMB_EVALUE if an option is invalid,
+/// PLUMB_ENUMERIC if the measure is not defined: NaN or infinity, constant truth, a single
+/// trajectory, too few points.
+PLUMB_API plumb_status plumb_symetric_measure(plumb_symetric *result, const plumb_array *latent,
                                               const plumb_array *variance, const plumb_array *truth,
-                                              const plumb_symetric_options *opt);
+                                              const plumb_symetric_options *options);
 
 /// Frees what the result owns. May be NULL: result.
 PLUMB_API void plumb_symetric_clear(plumb_symetric *result);
 
-/// Writes the result under the names that `plumb measure --json` prints. May be NULL: opt.
+/// Writes the result under the names that `plumb measure --json` prints. May be NULL: options.
 PLUMB_API void plumb_symetric_record(plumb_record *record, const plumb_symetric *result,
-                                     const plumb_symetric_options *opt);
+                                     const plumb_symetric_options *options);
 
 /// Writes trajectory `index`, 0 to trajectories - 1, as one line of `--items`.
 PLUMB_API void plumb_symetric_item_record(plumb_record *record, const plumb_symetric *result,

@@ -99,7 +99,7 @@ def test_reference_mode_repeats_the_published_flaw(data):
     assert published["symetric"] == 1 and published["degenerate"] is True
     assert published["mode"] == "reference" and published["fits"] == 2 and len(published["batches"]) == 2
     done = run(data.crossed, "--mode", "reference")
-    assert "10 of 12 trajectories are measured, 5 a batch" in done.stderr, "what is left out is said"
+    assert "10 of 12 trajectories are measured, 5 per batch" in done.stderr, "what is left out is said"
     assert "up to 1" in done.stdout and "all the same" in done.stdout, "the table of several fits"
 
 
@@ -245,8 +245,8 @@ def net(data):
 
 
 def test_a_network_with_too_few_points_is_refused(data):
-    refused("right.npz: 400 points to train a network of 62 parameters on; wanted 1000 a parameter, that is 1600 trajectories "
-            "of 40 steps, not 12 (--few-points goes on all the same)", data.right, "--method", "mlp")
+    refused("right.npz: 400 points to train a network of 62 parameters; expected 1000 per parameter, that is 1600 trajectories "
+            "of 40 steps, not 12 (--few-points accepts fewer)", data.right, "--method", "mlp")
 
 
 def test_a_network_passes_rotated_latents(net):
@@ -311,11 +311,11 @@ def test_reference_mode_takes_nan_in_latents_but_not_in_the_truth(data):
 
 def test_arrays_of_the_wrong_shape_are_one_line(data):
     turned, truth = data.turned, data.truth
-    refused("odd.npz: latent is (12, 40, 5); phase space needs an even last axis", data.save("odd.npz", latent=data.wide[..., :5]))
-    refused("the latents end before the truth", data.save("short.npz", latent=turned[:, :30]))
+    refused("odd.npz: latent is (12, 40, 5); the last axis must be even", data.save("odd.npz", latent=data.wide[..., :5]))
+    refused("the latents must have at least as many steps", data.save("short.npz", latent=turned[:, :30]))
     refused("at least two trajectories", data.save("one.npz", latent=turned[:1], truth=truth[:1]))
     refused("truth is constant", data.save("still.npz", latent=turned, truth=np.ones_like(truth)))
-    refused("10 points a trajectory are asked for and there are 5 steps; --points 5",
+    refused("points is 10 per trajectory; there are 5 steps, and --points 5",
             data.save("brief.npz", latent=turned[:, :5], truth=truth[:, :5]))
 
 

@@ -126,7 +126,7 @@ def test_a_planted_leak_is_found(many, tmp_path):
 
 
 def test_what_cannot_be_audited_is_one_line(files, tmp_path):
-    refused("a tuple is bytes", "audit", files["freeform"][0])
+    refused("expected u1 (4, steps", "audit", files["freeform"][0])
     refused("takes one file", "audit", code=2)
     refused("none.npz", "audit", tmp_path / "none.npz")
 

@@ -115,8 +115,9 @@ static void compare_points(network_case *c)
         if (mlp_fit_jacobians(j, &c->shape, c->value, x, points)) c->failures++;
         if (k == 0) same(c, "exp_jac_first5", j, 5 * in * out);
         sym_score s = {.score = scores + k * points, .rho = rho};
-        sym_score_compute(&s, j, points, out / 2, in / 2, 1e-6, PLUMB_SYMETRIC_SCALE_MEAN_MAX,
-                          scratch);
+        sym_score_compute(
+            &s, j, &(sym_score_input){points, out / 2, in / 2, 1e-6, PLUMB_SYMETRIC_SCALE_MEAN_MAX},
+            scratch);
         // The second half of the scratch is A^ A^T.
         if (k == 0) same(c, "exp_aat_first5", scratch + points * out * out, 5 * out * out);
         sym += s.sym / (double)index.shape[0];
@@ -163,7 +164,7 @@ int golden_mlp(plumb_file *file, const char *path)
     c.updates = (int64_t)golden_scalar(file, "cfg_steps", 0.0);
     c.x = columns_of(&c.shape.inputs, file, "in_x");
     c.y = columns_of(&c.shape.outputs, file, "in_y");
-    while (c.shape.layers < MLP_MOST_LAYERS) {
+    while (c.shape.layers < MLP_MAX_LAYERS) {
         char name[32];
         snprintf(name, sizeof name, "in_w%d", c.shape.layers);
         if (!plumb_file_has_array(file, name)) break;

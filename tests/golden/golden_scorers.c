@@ -47,9 +47,9 @@ static void points_free(points *p)
 static scorer_task task_of(const points *p, const plumb_surprise_options *opt)
 {
     return (scorer_task){.observed = p->seen,
-                         .seen_count = p->seen_count,
+                         .observed_count = p->seen_count,
                          .queries = p->asked,
-                         .asked_count = p->asked_count,
+                         .query_count = p->asked_count,
                          .dims = p->dims,
                          .opt = opt};
 }
@@ -249,8 +249,10 @@ static int check_svm(plumb_file *file, const char *path, const points *p)
                 .linear = cases[i].linear, .nu = cases[i].nu, .tolerance = loose ? 1e-3 : 1e-8};
             arena mem = {0};
             double rho = 0.0, most = 0.0;
-            if (one_class_svm_decide(decision, &rho, &mem, p->seen, p->seen_count, p->asked,
-                                     p->asked_count, p->dims, &settings)) {
+            if (one_class_svm_decide(decision, &rho, &mem,
+                                     &(one_class_svm_points){p->seen, p->seen_count, p->asked,
+                                                             p->asked_count, p->dims},
+                                     &settings)) {
                 printf("%s: %s\n", path, plumb_last_error());
                 failures++;
             }

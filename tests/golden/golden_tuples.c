@@ -136,9 +136,9 @@ int golden_uniformity(plumb_file *file, const char *path)
     plumb_surprise_options opt = plumb_surprise_defaults();
     opt.k = (int64_t)golden_scalar(file, "k", 0);
     const scorer_task task = {.observed = seen,
-                              .seen_count = n,
+                              .observed_count = n,
                               .queries = asked,
-                              .asked_count = m,
+                              .query_count = m,
                               .dims = d,
                               .opt = &opt};
     arena mem = {0};

@@ -181,7 +181,7 @@ TEST(a_shorter_prediction_starts_where_the_targets_do)
 
     plumb_forecast_options opt = plumb_forecast_defaults();
     CHECK_FAILS(forecast_protocol_plan(&p, &opt, 150, 149, false), PLUMB_ESHAPE,
-                "the prediction has 149 frames, the truth 150");
+                "the prediction has 149 frames and the truth 150");
     opt.frames = PLUMB_FORECAST_PROTOCOL_NO_OVERLAP;
     CHECK_FAILS(forecast_protocol_plan(&p, &opt, 150, 144, true), PLUMB_ESHAPE, "need 145");
     CHECK_FAILS(forecast_protocol_plan(&p, &opt, 65, 65, false), PLUMB_ENUMERIC, "has 65 frames");
@@ -463,9 +463,9 @@ TEST(what_does_not_fit_is_refused_in_one_line)
     plumb_forecast f;
     other.ndim = 4;
     CHECK_FAILS(plumb_forecast_measure(&f, &other, NULL, &truth, NULL, NULL), PLUMB_ESHAPE,
-                "the prediction is (2, 70, 3, 4); it must have 5 axes");
+                "the prediction is (2, 70, 3, 4); expected 5 axes");
     CHECK_FAILS(plumb_forecast_measure(&f, &truth, NULL, &other, NULL, NULL), PLUMB_ESHAPE,
-                "the truth is (2, 70, 3, 4); it must have 5 axes");
+                "the truth is (2, 70, 3, 4); expected 5 axes");
     other.ndim = 0;
     CHECK_FAILS(plumb_forecast_measure(&f, &truth, NULL, &other, NULL, NULL), PLUMB_ESHAPE,
                 "is ()");

@@ -391,7 +391,7 @@ TEST(what_cannot_be_measured_is_refused)
     plumb_array bad = f.truth;
     bad.shape[0] = 3;
     CHECK_FAILS(plumb_kappa_measure(&r, &f.latent, NULL, &bad, NULL), PLUMB_ESHAPE,
-                "as many trajectories");
+                "number of trajectories must be equal");
     bad = f.latent;
     bad.shape[2] = 1;
     CHECK_FAILS(plumb_kappa_measure(&r, &bad, NULL, &f.truth, NULL), PLUMB_ESHAPE, "even");

@@ -21,9 +21,9 @@ static scorer_task plant(double *seen, double *asked, const plumb_surprise_optio
     for (int i = 0; i < M * D; i++) asked[i] = rng_normal(&r) / (1 + i % D);
     for (int i = 0; i < STRANGERS; i++) asked[i * D + D - 1] = 2.0 + 0.1 * i;
     return (scorer_task){.observed = seen,
-                         .seen_count = N,
+                         .observed_count = N,
                          .queries = asked,
-                         .asked_count = M,
+                         .query_count = M,
                          .dims = D,
                          .opt = opt};
 }
@@ -77,7 +77,7 @@ TEST(mahalanobis_by_cholesky_is_mahalanobis_by_eigenvectors)
     pca_axes s;
     CHECK_OK(pca_axes_fit(&s, &mem, seen, N, D, N, false));
     for (int i = 0; i < D; i++) weight[i] = 1.0 / s.values[i];
-    CHECK_OK(principal_axes_project(slow, &mem, &s, asked, M, 0, D, weight, 1));
+    CHECK_OK(principal_axes_project(slow, &mem, &s, asked, M, &(axis_range){0, D, weight}, 1));
     for (int i = 0; i < M; i++) CHECK_NEAR(fast[i], slow[i], 1e-10 * slow[i]);
     arena_clear(&mem);
 }
@@ -121,14 +121,14 @@ TEST(an_svm_keeps_its_own_conditions)
     const one_class_svm_settings settings = {.nu = 0.3, .tolerance = 1e-8};
     arena mem = {0};
     double decision[N], rho;
-    CHECK_OK(one_class_svm_decide(decision, &rho, &mem, seen, N, seen, N, D, &settings));
+    const one_class_svm_points points = {seen, N, seen, N, D};
+    CHECK_OK(one_class_svm_decide(decision, &rho, &mem, &points, &settings));
     int outside = 0;
     for (int i = 0; i < N; i++) outside += decision[i] < -1e-6;
     CHECK(outside <= 0.3 * N + 1); // nu bounds the share of those left outside
     CHECK(outside > 0.25 * N);
     const one_class_svm_settings wild = {.nu = 1.5, .tolerance = 1e-3};
-    CHECK_FAILS(one_class_svm_decide(decision, &rho, &mem, seen, N, seen, N, D, &wild),
-                PLUMB_EVALUE, "nu");
+    CHECK_FAILS(one_class_svm_decide(decision, &rho, &mem, &points, &wild), PLUMB_EVALUE, "nu");
     arena_clear(&mem);
 }
 
@@ -160,9 +160,9 @@ static plumb_surprise_uniformity test_sphere(int dims, double lean, uint64_t see
     plumb_surprise_options opt = plumb_surprise_defaults();
     opt.k = 20;
     const scorer_task task = {.observed = x,
-                              .seen_count = SEEN,
+                              .observed_count = SEEN,
                               .queries = x + SEEN * dims,
-                              .asked_count = ASKED,
+                              .query_count = ASKED,
                               .dims = dims,
                               .opt = &opt};
     arena mem = {0};

@@ -16,7 +16,7 @@ static sym_score measure(const double *jacobians, int64_t points, int64_t n, int
     static double copy[POINTS * MOST * MOST], scratch[2 * POINTS * MOST * MOST];
     memcpy(copy, jacobians, (size_t)(points * 4 * n * m) * sizeof *copy);
     sym_score out = {.score = score, .rho = rho};
-    sym_score_compute(&out, copy, points, n, m, shift, scale, scratch);
+    sym_score_compute(&out, copy, &(sym_score_input){points, n, m, shift, scale}, scratch);
     return out;
 }
 
@@ -131,7 +131,8 @@ TEST(the_shift_is_left_in_the_jacobian)
 {
     double j[4] = {1.0, 0.0, 0.0, 1.0}, scratch[8];
     sym_score out = {.score = score, .rho = rho};
-    sym_score_compute(&out, j, 1, 1, 1, 0.25, PLUMB_SYMETRIC_SCALE_MEAN_MAX, scratch);
+    sym_score_compute(&out, j, &(sym_score_input){1, 1, 1, 0.25, PLUMB_SYMETRIC_SCALE_MEAN_MAX},
+                      scratch);
     CHECK_NEAR(j[0], 1.25, 0.0);
     CHECK_NEAR(j[1], 0.25, 0.0);
     CHECK_NEAR(out.norm, pow(1.25 * 1.25 - 0.25 * 0.25, 2.0), 1e-15);

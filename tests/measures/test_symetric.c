@@ -500,7 +500,7 @@ TEST(batches_are_counted_and_what_is_left_over_is_said)
     plumb_set_log(NULL, NULL);
     CHECK_EQUAL(r.batch_count, 3);
     CHECK_EQUAL(r.trajectories, 15);
-    CHECK_TEXT(said, "15 of 17 trajectories are measured, 5 a batch; the rest is left out");
+    CHECK_TEXT(said, "15 of 17 trajectories are measured, 5 per batch; the others are left out");
     plumb_symetric_clear(&r);
     opt.max_batches = 2;
     r = measure(&f, NULL, &opt);

@@ -51,21 +51,23 @@ TEST(the_example_the_others_are_changed_from_is_accepted)
 
 TEST(shapes_that_are_no_phase_space_are_refused)
 {
-    REFUSED(PLUMB_ESHAPE, "latent is (6, 20, 3); phase space needs an even last axis",
+    REFUSED(PLUMB_ESHAPE, "latent is (6, 20, 3); the last axis must be even",
             (a.f.latent.shape[1] = 20, a.f.latent.shape[2] = 3));
-    REFUSED(PLUMB_ESHAPE, "truth is (6, 60, 1); phase space needs an even last axis",
+    REFUSED(PLUMB_ESHAPE, "truth is (6, 60, 1); the last axis must be even",
             (a.f.truth.shape[1] = 60, a.f.truth.shape[2] = 1));
     REFUSED(PLUMB_ESHAPE, "latent is (6, 30, 0); phase space", a.f.latent.shape[2] = 0);
-    REFUSED(PLUMB_ESHAPE, "latent is (6, 30); wanted (trajectories, steps, 2", a.f.latent.ndim = 2);
-    REFUSED(PLUMB_ESHAPE, "truth is (6, 30); wanted (trajectories, steps, 2", a.f.truth.ndim = 2);
+    REFUSED(PLUMB_ESHAPE, "latent is (6, 30); expected (trajectories, steps, 2",
+            a.f.latent.ndim = 2);
+    REFUSED(PLUMB_ESHAPE, "truth is (6, 30); expected (trajectories, steps, 2", a.f.truth.ndim = 2);
     REFUSED(PLUMB_ESHAPE, "latent is ()", a.f.latent.ndim = 0);
 }
 
 TEST(arrays_that_do_not_go_together_are_refused)
 {
-    REFUSED(PLUMB_ESHAPE, "latent is (5, 30, 2) and truth (6, 30, 2); they need as many",
+    REFUSED(PLUMB_ESHAPE,
+            "latent is (5, 30, 2) and truth (6, 30, 2); the number of trajectories must be equal",
             a.f.latent.shape[0] = 5);
-    REFUSED(PLUMB_ESHAPE, "latent is (6, 29, 2) and truth (6, 30, 2); the latents end before",
+    REFUSED(PLUMB_ESHAPE, "latent is (6, 29, 2) and truth (6, 30, 2); the latents must have",
             a.f.latent.shape[1] = 29);
 }
 
@@ -77,11 +79,11 @@ TEST(too_little_to_measure_is_refused)
             a.f.latent.shape[0] = a.f.truth.shape[0] = 0);
     REFUSED(PLUMB_ENUMERIC, "at least two steps", a.f.truth.shape[1] = 1);
     REFUSED(PLUMB_ENUMERIC, "at least two steps", a.f.truth.shape[1] = 0);
-    REFUSED(PLUMB_ENUMERIC, "10 points a trajectory are asked for and there are 9 steps",
+    REFUSED(PLUMB_ENUMERIC, "points is 10 per trajectory; there are 9 steps",
             a.f.truth.shape[1] = 9);
     ACCEPTED((a.f.truth.shape[1] = 9, a.opt.points = 9));
     ACCEPTED((a.f.truth.shape[1] = 9, a.opt.points = 0));
-    REFUSED(PLUMB_ENUMERIC, "truth is constant: there is nothing for the latents to explain",
+    REFUSED(PLUMB_ENUMERIC, "truth is constant: the measure is not defined",
             for (int i = 0; i < 6 * 30 * 2; i++) a.f.truth_data[i] = i % 2 ? 0.3 : 1.0);
     // One number that moves is enough to be asked for.
     ACCEPTED(for (int i = 0; i < 6 * 30 * 2; i++) a.f.truth_data[i] = i == 7);
@@ -173,7 +175,7 @@ TEST(points_that_are_no_steps_are_refused)
     plumb_array points = plumb_array_view(at, PLUMB_FLOAT64, 2, (int64_t[]){6, 2});
     ACCEPTED(a.opt.eval_index = &points);
     at[7] = 30.0;
-    REFUSED(PLUMB_EVALUE, "point (3, 1) is 30; wanted a step from 0 to 29",
+    REFUSED(PLUMB_EVALUE, "point (3, 1) is 30; expected a step from 0 to 29",
             a.opt.eval_index = &points);
     at[7] = -1.0;
     REFUSED(PLUMB_EVALUE, "point (3, 1) is -1", a.opt.eval_index = &points);
@@ -182,7 +184,7 @@ TEST(points_that_are_no_steps_are_refused)
     at[7] = (double)NAN;
     REFUSED(PLUMB_EVALUE, "point (3, 1) is", a.opt.eval_index = &points);
     points.shape[0] = 5;
-    REFUSED(PLUMB_ESHAPE, "the points are (5, 2); wanted (6 trajectories, points)",
+    REFUSED(PLUMB_ESHAPE, "the points are (5, 2); expected (6 trajectories, points)",
             a.opt.eval_index = &points);
     points.ndim = 1;
     REFUSED(PLUMB_ESHAPE, "the points are (5,)", a.opt.eval_index = &points);
@@ -200,7 +202,7 @@ TEST(a_variance_of_another_shape_is_refused)
     } wrong[] = {{1, {6}}, {2, {6, 4}}, {2, {5, 2}}, {3, {6, 29, 2}}, {3, {6, 30, 4}}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         REFUSED(
-            PLUMB_ESHAPE, "for a latent (6, 30, 2); wanted (trajectories, 2m)",
+            PLUMB_ESHAPE, "for a latent (6, 30, 2); expected (trajectories, 2m)",
             (a.variance = plumb_array_view(variance, PLUMB_FLOAT64, wrong[i].ndim, wrong[i].shape),
              a.has_variance = true));
 }

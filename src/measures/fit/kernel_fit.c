@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The search: features once for each scale, normal equations once for each half, a factor for each
-// ridge. All products are OpenBLAS's.
+// Fits of outputs by ridge regression on features: monomials, or 1, x and a kernel at centres. The
+// search computes features once per scale, normal equations once per half, and one Cholesky factor
+// per ridge. All products are done by OpenBLAS.
 #include "measures/fit/kernel_fit.h"
 
 #include <math.h>
@@ -11,20 +12,21 @@
 #include "math/blas.h"
 #include "math/cholesky.h"
 
-// Hardly any: keeps the factor of exact fits from failing.
+// Almost none; it keeps the Cholesky factor of exact fits from failing.
 static const double least_ridge = 1e-13;
 static const double ridges[] = {1e-13, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2};
-// Latents that stay constant are as many examples as there are trajectories, not states.
+// For lines in constants, of which there are as many examples as trajectories, not rows.
 static const double line_ridges[] = {1e-13, 1e-4, 1e-3, 1e-2, 1e-1};
 static const double network_scales[] = {1.0, 5.0, 25.0, 100.0};
 static const double gaussian_scales[] = {0.4, 0.6, 1.0, 1.7, 3.0, 6.0};
-// A fit this good is exact: states come in single precision.
+// A fit with less unexplained variance is exact: states are given in single precision.
 static const double exact = 1e-10;
-// What is simpler stays, unless the other leaves so much less.
+// A simpler fit stays unless the next one has less than this share of its unexplained variance.
 static const double preference = 0.99;
 
-// A tenth of the variance explained may be chance, and the slopes of chance make areas of nothing.
-static const double by_chance = 0.9;
+// A fit must leave less than this unexplained to replace the mean: a tenth of the variance may be
+// explained by chance, and random slopes would make area out of nothing.
+static const double chance_limit = 0.9;
 
 enum {
     SHRINKING = (int)(sizeof ridges / sizeof *ridges),
@@ -38,10 +40,10 @@ static int64_t feature_count(const kernel_fit *f, const kernel_fit_choice *c)
     return 1 + (c->order ? f->poly.first[c->order + 1] : 0);
 }
 
-// --- features -----------------------------------------------------------------------------------
+// ---- features ----
 
 // 1, x and all monomials up to `order` of one point.
-static void expand(double *out, const poly *p, int order, const double *x)
+static void expand_monomials(double *out, const poly *p, int order, const double *x)
 {
     out[0] = 1.0;
     if (order < 1) return;
@@ -56,19 +58,20 @@ static void expand(double *out, const poly *p, int order, const double *x)
         }
 }
 
-static double square(const double *x, int64_t n)
+static double square_norm(const double *x, int64_t n)
 {
     double sum = 0.0;
     for (int64_t i = 0; i < n; i++) sum += x[i] * x[i];
     return sum;
 }
 
-// What of a centre the kernel needs at one scale: |c|^2, or 1 / sqrt(1 + s (1 + |c|^2)).
+// cc (centres): what the kernel needs of each centre at one scale: |c|^2, or 1 / sqrt(1 + s (1 +
+// |c|^2)).
 static void prepare_centres(double *cc, const kernel_fit *f, double scale)
 {
     const double s = 2.0 * scale / (double)f->dims;
     for (int64_t j = 0; j < f->centres; j++) {
-        cc[j] = square(f->centre + j * f->dims, f->dims);
+        cc[j] = square_norm(f->centre + j * f->dims, f->dims);
         if (f->estimator != PLUMB_KAPPA_ESTIMATOR_GAUSSIAN)
             cc[j] = 1.0 / sqrt(1.0 + s * (1.0 + cc[j]));
     }
@@ -89,26 +92,27 @@ static void kernel_row(double *restrict k, double *restrict a, double *restrict 
         }
         return;
     }
-    // asin(t) with t < 1: the bias and the 1 beside it see to that
-    const double s = 2.0 * scale / (double)f->dims, own = 1.0 + s * (1.0 + xx);
-    const double size = s / sqrt(own);
+    // asin(t), t = s (1 + c.x) / sqrt((1 + s (1 + |x|^2)) (1 + s (1 + |c|^2))) < 1 [Williams98]
+    const double s = 2.0 * scale / (double)f->dims, scale_x = 1.0 + s * (1.0 + xx);
+    const double size = s / sqrt(scale_x);
     for (int64_t j = 0; j < n; j++) k[j] = (1.0 + k[j]) * (size * cc[j]);
     if (a)
         for (int64_t j = 0; j < n; j++) {
             const double slope = 1.0 / sqrt(fmax(1.0 - k[j] * k[j], 1e-12));
             a[j] = size * cc[j] * slope;
-            b[j] = -k[j] * s / own * slope;
+            b[j] = -k[j] * s / scale_x * slope;
         }
     else arcsine_all(k, n);
 }
 
 // out (rows, count) for a choice; cc (centres) is scratch, filled here.
-static void fill(double *out, double *cc, const kernel_fit *f, const kernel_fit_choice *c,
-                 const double *x, int64_t rows)
+static void fill_features(double *out, double *cc, const kernel_fit *f, const kernel_fit_choice *c,
+                          const double *x, int64_t rows)
 {
     const int64_t count = feature_count(f, c), d = f->dims;
     if (!c->kernel) {
-        for (int64_t r = 0; r < rows; r++) expand(out + r * count, &f->poly, c->order, x + r * d);
+        for (int64_t r = 0; r < rows; r++)
+            expand_monomials(out + r * count, &f->poly, c->order, x + r * d);
         return;
     }
     prepare_centres(cc, f, c->scale);
@@ -117,22 +121,23 @@ static void fill(double *out, double *cc, const kernel_fit *f, const kernel_fit_
         double *row = out + r * count;
         row[0] = 1.0;
         memcpy(row + 1, x + r * d, (size_t)d * sizeof *row);
-        kernel_row(row + 1 + d, NULL, NULL, f, c->scale, square(x + r * d, d), cc);
+        kernel_row(row + 1 + d, NULL, NULL, f, c->scale, square_norm(x + r * d, d), cc);
     }
 }
 
-// Each next centre is the row farthest from all before it: they cover the data evenly, edges too.
+// Farthest-point sampling: the first centre is the row nearest to 0, each next one the row farthest
+// from all before it. So the centres cover the data evenly, edges included.
 static plumb_status place_centres(kernel_fit *f, arena *mem, const double *x, int64_t rows)
 {
     const int64_t d = f->dims;
     if (f->centres > rows) f->centres = rows;
     f->centre = ARENA_ALLOC(mem, double, (f->centres * d));
-    double *away = ARENA_ALLOC(mem, double, rows);
-    if (!f->centre || !away) return PLUMB_EMEMORY;
+    double *distance2 = ARENA_ALLOC(mem, double, rows);
+    if (!f->centre || !distance2) return PLUMB_EMEMORY;
     int64_t next = 0;
     for (int64_t r = 0; r < rows; r++) {
-        away[r] = (double)INFINITY;
-        if (square(x + r * d, d) < square(x + next * d, d)) next = r;
+        distance2[r] = (double)INFINITY;
+        if (square_norm(x + r * d, d) < square_norm(x + next * d, d)) next = r;
     }
     int64_t count = 0;
     while (count < f->centres) {
@@ -145,33 +150,35 @@ static plumb_status place_centres(kernel_fit *f, arena *mem, const double *x, in
                 const double by = x[r * d + i] - c[i];
                 sum += by * by;
             }
-            if (sum < away[r]) away[r] = sum;
-            if (away[r] > away[farthest]) farthest = r;
+            if (sum < distance2[r]) distance2[r] = sum;
+            if (distance2[r] > distance2[farthest]) farthest = r;
         }
-        if (away[farthest] <= 1e-12) break; // the rest are repeats
+        if (distance2[farthest] <= 1e-12) break; // all other rows are repeats
         next = farthest;
     }
     f->centres = count;
     return PLUMB_OK;
 }
 
-// --- the search ---------------------------------------------------------------------------------
+// ---- the search ----
 
-typedef struct search {
-    const double *x, *y; // thinned
-    int64_t rows, first, outputs;
+// The rows of the search, and its normal equations.
+typedef struct fit_search {
+    const double *x, *y; // every Nth row
+    int64_t rows, first_half_rows, outputs;
     double *features, *cc;
-    double *gram[2], *right[2]; // of either half
+    double *gram[2], *right[2]; // X^T X and X^T y of each half
     double *factor, *weights, *residual;
     double *total; // (outputs) of y^2
-} search;
+} fit_search;
 
-static plumb_status search_init(search *s, arena *mem, const kernel_fit_input *in, int64_t widest)
+static plumb_status search_init(fit_search *s, arena *mem, const kernel_fit_input *in,
+                                int64_t widest)
 {
     const int64_t thin = in->search_stride > 1 ? in->search_stride : 1, most = in->rows / thin + 2;
     double *x = ARENA_ALLOC(mem, double, (most * in->dims));
     double *y = ARENA_ALLOC(mem, double, (most * in->outputs));
-    *s = (search){.x = x, .y = y, .outputs = in->outputs};
+    *s = (fit_search){.x = x, .y = y, .outputs = in->outputs};
     s->features = ARENA_ALLOC(mem, double, (most * widest));
     s->cc = ARENA_ALLOC(mem, double, widest);
     for (int h = 0; h < 2; h++) {
@@ -193,37 +200,41 @@ static plumb_status search_init(search *s, arena *mem, const kernel_fit_input *i
         for (int64_t o = 0; o < in->outputs; o++)
             s->total[o] += in->y[r * in->outputs + o] * in->y[r * in->outputs + o];
         s->rows++;
-        if (r < in->first_half_rows) s->first++;
+        if (r < in->first_half_rows) s->first_half_rows++;
     }
     return PLUMB_OK;
 }
 
-static bool shrinks(const kernel_fit *f)
+static bool has_penalised_lines(const kernel_fit *f)
 {
     return f->unpenalised_dims < f->dims;
 }
 
-// gram + ridge, factored. The constant is (all but) free, and the lines that are to be.
-static bool factor(double *out, const double *gram, const kernel_fit *f, const kernel_fit_choice *c,
-                   double rows)
+// out: Cholesky factor of X^T X + rows * ridge. The constant and the unpenalised lines have almost
+// no ridge.
+static bool factor_gram(double *out, const double *gram, const kernel_fit *f,
+                        const kernel_fit_choice *c, double rows)
 {
     const int64_t n = feature_count(f, c);
     memcpy(out, gram, (size_t)(n * n) * sizeof *out);
     for (int64_t i = 0; i < n; i++) {
-        const bool free = i <= f->unpenalised_dims || (!c->kernel && !shrinks(f));
-        out[i * n + i] += rows * (free ? least_ridge : c->ridge);
+        const bool unpenalised =
+            i <= f->unpenalised_dims || (!c->kernel && !has_penalised_lines(f));
+        out[i * n + i] += rows * (unpenalised ? least_ridge : c->ridge);
     }
     return cholesky_factor(out, n);
 }
 
-// Fits one half and adds to `left` (2, outputs) what it misses in the other, and the squared jumps
-// of that from row to row.
-static bool miss(double *left, search *s, const kernel_fit *f, const kernel_fit_choice *c, int half)
+// Fits one half and adds to `residual2` (2, outputs) the squared residuals on the other half, and
+// the squared differences of these from row to row.
+static bool score_half(double *residual2, fit_search *s, const kernel_fit *f,
+                       const kernel_fit_choice *c, int half)
 {
     const int64_t n = feature_count(f, c), o = s->outputs;
-    const int64_t fitted = half ? s->rows - s->first : s->first, other = s->rows - fitted;
-    const int64_t at = half ? 0 : s->first;
-    if (!factor(s->factor, s->gram[half], f, c, (double)fitted)) return false;
+    const int64_t fitted = half ? s->rows - s->first_half_rows : s->first_half_rows,
+                  other = s->rows - fitted;
+    const int64_t at = half ? 0 : s->first_half_rows;
+    if (!factor_gram(s->factor, s->gram[half], f, c, (double)fitted)) return false;
     memcpy(s->weights, s->right[half], (size_t)(n * o) * sizeof *s->weights);
     cholesky_solve(s->weights, s->factor, n, o);
     memcpy(s->residual, s->y + at * o, (size_t)(other * o) * sizeof *s->residual);
@@ -232,36 +243,38 @@ static bool miss(double *left, search *s, const kernel_fit *f, const kernel_fit_
     for (int64_t r = 0; r < other; r++) {
         const double *now = s->residual + r * o, *before = r ? now - o : now;
         for (int64_t k = 0; k < o; k++) {
-            left[k] += now[k] * now[k];
-            left[o + k] += (now[k] - before[k]) * (now[k] - before[k]);
+            residual2[k] += now[k] * now[k];
+            residual2[o + k] += (now[k] - before[k]) * (now[k] - before[k]);
         }
     }
     return true;
 }
 
-// Tries one kind of features with some ridges; true if nothing is left to explain.
-static bool try_features(kernel_fit *f, search *s, double *left, kernel_fit_choice c,
+// Tries one kind of features with some ridges. True if every output reaches the target error.
+static bool try_features(kernel_fit *f, fit_search *s, double *residual2, kernel_fit_choice c,
                          const double *ridge, int count)
 {
     const int64_t n = feature_count(f, &c), o = s->outputs;
-    fill(s->features, s->cc, f, &c, s->x, s->rows);
+    fill_features(s->features, s->cc, f, &c, s->x, s->rows);
     for (int h = 0; h < 2; h++) {
-        const int64_t at = h ? s->first : 0, rows = h ? s->rows - s->first : s->first;
+        const int64_t at = h ? s->first_half_rows : 0,
+                      rows = h ? s->rows - s->first_half_rows : s->first_half_rows;
         blas_gram(s->gram[h], n, s->features + at * n, n, rows, n);
         blas_gemm(s->right[h], o, s->features + at * n, n, true, s->y + at * o, o, false, n, o,
                   rows, 1.0, 0.0);
     }
     for (int i = 0; i < count; i++) {
         c.ridge = ridge[i];
-        memset(left, 0, (size_t)(2 * o) * sizeof *left);
-        if (!miss(left, s, f, &c, 0) || !miss(left, s, f, &c, 1)) continue;
+        memset(residual2, 0, (size_t)(2 * o) * sizeof *residual2);
+        if (!score_half(residual2, s, f, &c, 0) || !score_half(residual2, s, f, &c, 1)) continue;
         for (int64_t k = 0; k < o; k++) {
-            c.unexplained = left[k] / s->total[k];
-            c.smooth_share = left[k] > 0.0 ? fmax(1.0 - 0.5 * left[o + k] / left[k], 0.0) : 0.0;
-            const bool nothing = !f->choice[k].kernel && !f->choice[k].order;
-            const double bar =
-                nothing ? fmin(f->choice[k].unexplained, by_chance) : f->choice[k].unexplained;
-            if (c.unexplained < bar * preference - least_ridge) f->choice[k] = c;
+            c.unexplained = residual2[k] / s->total[k];
+            c.smooth_share =
+                residual2[k] > 0.0 ? fmax(1.0 - 0.5 * residual2[o + k] / residual2[k], 0.0) : 0.0;
+            const bool mean_only = !f->choice[k].kernel && !f->choice[k].order;
+            const double limit =
+                mean_only ? fmin(f->choice[k].unexplained, chance_limit) : f->choice[k].unexplained;
+            if (c.unexplained < limit * preference - least_ridge) f->choice[k] = c;
         }
     }
     bool done = true;
@@ -269,16 +282,16 @@ static bool try_features(kernel_fit *f, search *s, double *left, kernel_fit_choi
     return done;
 }
 
-// Does some output have this scale?
-static bool wanted(const kernel_fit *f, double scale)
+// Has some output chosen this scale?
+static bool is_scale_chosen(const kernel_fit *f, double scale)
 {
     for (int64_t k = 0; k < f->outputs; k++)
         if (f->choice[k].kernel && f->choice[k].scale == scale) return true;
     return false;
 }
 
-// From the middle scale outwards, on either side for as long as that helps some output.
-static plumb_status choose_kernel(kernel_fit *f, search *s, double *left)
+// From the middle scale outwards, to each side as long as some output improves.
+static plumb_status choose_kernel(kernel_fit *f, fit_search *s, double *residual2)
 {
     const bool gaussian = f->estimator == PLUMB_KAPPA_ESTIMATOR_GAUSSIAN;
     const double *scales = gaussian ? gaussian_scales : network_scales;
@@ -289,24 +302,27 @@ static plumb_status choose_kernel(kernel_fit *f, search *s, double *left)
         for (int i = step < 0 ? middle : middle + 1; i >= 0 && i < count; i += step) {
             const plumb_status st = status_check_stop();
             if (st) return st;
-            if (i != middle && i != middle + 1 && i != middle - 1 && !wanted(f, scales[i - step]))
+            if (i != middle && i != middle + 1 && i != middle - 1 &&
+                !is_scale_chosen(f, scales[i - step]))
                 break;
-            if (try_features(f, s, left, (kernel_fit_choice){.kernel = true, .scale = scales[i]},
-                             ridges, shrinks(f) ? SHRINKING : RIDGES))
+            if (try_features(f, s, residual2,
+                             (kernel_fit_choice){.kernel = true, .scale = scales[i]}, ridges,
+                             has_penalised_lines(f) ? SHRINKING : RIDGES))
                 return PLUMB_OK;
         }
     return PLUMB_OK;
 }
 
-static plumb_status choose(kernel_fit *f, arena *mem, search *s)
+static plumb_status choose_features(kernel_fit *f, arena *mem, fit_search *s)
 {
-    double *left = ARENA_ALLOC(mem, double, (2 * s->outputs));
-    if (!left) return PLUMB_EMEMORY;
+    double *residual2 = ARENA_ALLOC(mem, double, (2 * s->outputs));
+    if (!residual2) return PLUMB_EMEMORY;
     for (int order = 0; order <= f->poly.order; order++)
-        if (try_features(f, s, left, (kernel_fit_choice){.order = order},
-                         shrinks(f) ? line_ridges : &least_ridge, shrinks(f) ? LINE_RIDGES : 1))
+        if (try_features(f, s, residual2, (kernel_fit_choice){.order = order},
+                         has_penalised_lines(f) ? line_ridges : &least_ridge,
+                         has_penalised_lines(f) ? LINE_RIDGES : 1))
             return PLUMB_OK;
-    return f->centres ? choose_kernel(f, s, left) : PLUMB_OK;
+    return f->centres ? choose_kernel(f, s, residual2) : PLUMB_OK;
 }
 
 plumb_status kernel_fit_choose(kernel_fit *out, arena *mem, const kernel_fit_input *in)
@@ -329,24 +345,25 @@ plumb_status kernel_fit_choose(kernel_fit *out, arena *mem, const kernel_fit_inp
         1 + f.dims + f.centres > 1 + f.poly.count ? 1 + f.dims + f.centres : 1 + f.poly.count;
 
     arena scratch = {0};
-    search s;
+    fit_search s;
     st = search_init(&s, &scratch, in, f.stride);
     if (!st && f.centres) st = place_centres(&f, mem, s.x, s.rows);
-    if (!st) st = choose(&f, &scratch, &s);
+    if (!st) st = choose_features(&f, &scratch, &s);
     arena_clear(&scratch);
     if (!st) *out = f;
     return st;
 }
 
-// --- the final fits -----------------------------------------------------------------------------
+// ---- the final fits ----
 
 static bool same_features(const kernel_fit_choice *a, const kernel_fit_choice *b)
 {
     return a->kernel == b->kernel && a->order == b->order && a->scale == b->scale;
 }
 
-// The outputs that have the features of output k, unless an earlier one has; their number.
-static int64_t alike(int64_t *members, const kernel_fit *f, int64_t k)
+// members: the outputs with the features of output k. Returns their number; 0 if an earlier output
+// has these features.
+static int64_t find_group(int64_t *members, const kernel_fit *f, int64_t k)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < f->outputs; i++) {
@@ -385,7 +402,7 @@ static plumb_status normal_init(normal *e, arena *mem, const kernel_fit *f,
     if (!features || !cc || !y || !e->lower || !e->some) return PLUMB_EMEMORY;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < count; i++) y[r * count + i] = in->y[r * in->outputs + members[i]];
-    fill(features, cc, f, c, in->x, rows);
+    fill_features(features, cc, f, c, in->x, rows);
     for (int h = KERNEL_FIT_FIRST; h <= KERNEL_FIT_SECOND; h++) {
         const int64_t at = h == KERNEL_FIT_FIRST ? 0 : in->first_half_rows;
         const int64_t some =
@@ -410,10 +427,11 @@ static plumb_status solve_ridge(kernel_fit *f, normal *e, int64_t first)
     for (int64_t i = first; i < e->count; i++) count += f->choice[e->members[i]].ridge == c.ridge;
     for (int w = 0; w < KERNEL_FIT_FITS; w++) {
         double rows = e->rows[w];
-        while (!factor(e->lower, e->gram[w], f, &c, rows)) { // rounding: lean a little harder
+        while (!factor_gram(e->lower, e->gram[w], f, &c, rows)) { // rounding: a larger ridge
             rows *= 10.0;
             if (!(rows < 1e12 * e->rows[w]))
-                return fail(PLUMB_ENUMERIC, "the normal equations of a fit are not positive");
+                return fail(PLUMB_ENUMERIC,
+                            "the normal equations of a fit are not positive definite");
         }
         for (int64_t i = first, k = 0; i < e->count; i++) {
             if (f->choice[e->members[i]].ridge != c.ridge) continue;
@@ -456,7 +474,7 @@ plumb_status kernel_fit_solve(kernel_fit *fit, arena *mem, const kernel_fit_inpu
     int64_t *members = ARENA_ALLOC(&scratch, int64_t, fit->outputs);
     if (!members) st = PLUMB_EMEMORY;
     for (int64_t k = 0; k < fit->outputs && !st; k++) {
-        const int64_t count = alike(members, fit, k);
+        const int64_t count = find_group(members, fit, k);
         if (!count || (!fit->choice[k].kernel && !fit->choice[k].order)) continue;
         const arena_mark mark = arena_get_mark(&scratch);
         st = solve_group(fit, &scratch, in, members, count);
@@ -467,11 +485,11 @@ plumb_status kernel_fit_solve(kernel_fit *fit, arena *mem, const kernel_fit_inpu
     return st;
 }
 
-// --- Jacobians ----------------------------------------------------------------------------------
+// ---- Jacobians ----
 
 // to (features of one order less, count * dims): the coefficients of all derivatives.
-static void differentiate(double *to, const kernel_fit *f, int which, const int64_t *members,
-                          int64_t count)
+static void differentiate_monomials(double *to, const kernel_fit *f, int which,
+                                    const int64_t *members, int64_t count)
 {
     const int order = f->choice[members[0]].order;
     const int64_t d = f->dims, terms = f->poly.first[order + 1];
@@ -479,10 +497,10 @@ static void differentiate(double *to, const kernel_fit *f, int which, const int6
         int64_t v[POLY_MAX_ORDER], rest[POLY_MAX_ORDER];
         const int degree = poly_variables(v, &f->poly, m);
         for (int skip = 0; skip < degree; skip++) {
-            int left = 0;
+            int residual2 = 0;
             for (int i = 0; i < degree; i++)
-                if (i != skip) rest[left++] = v[i];
-            const int64_t row = left ? 1 + poly_index(&f->poly, rest, left) : 0;
+                if (i != skip) rest[residual2++] = v[i];
+            const int64_t row = residual2 ? 1 + poly_index(&f->poly, rest, residual2) : 0;
             for (int64_t i = 0; i < count; i++)
                 to[(row * count + i) * d + v[skip]] +=
                     f->weight[which][members[i] * f->stride + 1 + m];
@@ -490,36 +508,50 @@ static void differentiate(double *to, const kernel_fit *f, int which, const int6
     }
 }
 
-static plumb_status jacobian_of_polynomial(double *out, const kernel_fit *f, arena *mem, int which,
-                                           const int64_t *members, int64_t count, const double *x,
-                                           int64_t rows)
+// Outputs that share their features, and where their Jacobian is wanted.
+typedef struct jacobian_task {
+    const kernel_fit *fit;
+    int which;              // of the three fits
+    const int64_t *members; // (count) outputs
+    int64_t count;
+    const double *x; // (rows, dims)
+    int64_t rows;
+} jacobian_task;
+
+// out (rows, count, dims): features of one order less times the coefficients of the derivatives.
+static plumb_status differentiate_polynomial(double *out, arena *mem, const jacobian_task *task)
 {
-    const kernel_fit_choice lower = {.order = f->choice[members[0]].order - 1};
+    const kernel_fit *f = task->fit;
+    const int64_t rows = task->rows, wide = task->count * f->dims;
+    const kernel_fit_choice lower = {.order = f->choice[task->members[0]].order - 1};
     const int64_t n = feature_count(f, &lower);
     double *features = ARENA_ALLOC(mem, double, (rows * n));
-    double *slopes = ARENA_ALLOC(mem, double, (n * count * f->dims));
+    double *slopes = ARENA_ALLOC(mem, double, (n * wide));
     if (!features || !slopes) return PLUMB_EMEMORY;
-    differentiate(slopes, f, which, members, count);
-    fill(features, NULL, f, &lower, x, rows);
-    blas_gemm(out, count * f->dims, features, n, false, slopes, count * f->dims, false, rows,
-              count * f->dims, n, 1.0, 0.0);
+    differentiate_monomials(slopes, f, task->which, task->members, task->count);
+    fill_features(features, NULL, f, &lower, task->x, rows);
+    blas_gemm(out, wide, features, n, false, slopes, wide, false, rows, wide, n, 1.0, 0.0);
     return PLUMB_OK;
 }
 
-static plumb_status jacobian_of_kernel(double *out, const kernel_fit *f, arena *mem, int which,
-                                       const int64_t *members, int64_t count, const double *x,
-                                       int64_t rows)
+// out (rows, count, dims): the line, plus the sum over centres c of weight (a c + b x).
+static plumb_status differentiate_kernel(double *out, arena *mem, const jacobian_task *task)
 {
+    const kernel_fit *f = task->fit;
+    const int64_t *members = task->members;
+    const double *x = task->x, *weights = f->weight[task->which];
+    const int64_t count = task->count, rows = task->rows;
     const int64_t d = f->dims, n = f->centres, wide = count * d;
     double *k = ARENA_ALLOC(mem, double, (rows * n)), *a = ARENA_ALLOC(mem, double, (rows * n));
     double *b = ARENA_ALLOC(mem, double, (rows * n)), *cc = ARENA_ALLOC(mem, double, n);
     double *w = ARENA_ALLOC(mem, double, (n * count)), *wc = ARENA_ALLOC(mem, double, (n * wide));
-    double *along = ARENA_ALLOC(mem, double, (rows * count));
-    if (!k || !a || !b || !cc || !w || !wc || !along) return PLUMB_EMEMORY;
+    double *along_x = ARENA_ALLOC(mem, double, (rows * count));
+    if (!k || !a || !b || !cc || !w || !wc || !along_x) return PLUMB_EMEMORY;
     prepare_centres(cc, f, f->choice[members[0]].scale);
+    // w (centres, count), and wc (centres, count, dims) = weight * centre.
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < count; i++) {
-            const double weight = f->weight[which][members[i] * f->stride + 1 + d + j];
+            const double weight = weights[members[i] * f->stride + 1 + d + j];
             w[j * count + i] = weight;
             for (int64_t v = 0; v < d; v++)
                 wc[j * wide + i * d + v] = weight * f->centre[j * d + v];
@@ -527,19 +559,20 @@ static plumb_status jacobian_of_kernel(double *out, const kernel_fit *f, arena *
     blas_gemm(k, n, x, d, false, f->centre, d, true, rows, n, d, 1.0, 0.0);
     for (int64_t r = 0; r < rows; r++)
         kernel_row(k + r * n, a + r * n, b + r * n, f, f->choice[members[0]].scale,
-                   square(x + r * d, d), cc);
+                   square_norm(x + r * d, d), cc);
     blas_gemm(out, wide, a, n, false, wc, wide, false, rows, wide, n, 1.0, 0.0);
-    blas_gemm(along, count, b, n, false, w, count, false, rows, count, n, 1.0, 0.0);
+    blas_gemm(along_x, count, b, n, false, w, count, false, rows, count, n, 1.0, 0.0);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < count; i++)
             for (int64_t v = 0; v < d; v++)
-                out[r * wide + i * d + v] += along[r * count + i] * x[r * d + v] +
-                                             f->weight[which][members[i] * f->stride + 1 + v];
+                out[r * wide + i * d + v] +=
+                    along_x[r * count + i] * x[r * d + v] + weights[members[i] * f->stride + 1 + v];
     return PLUMB_OK;
 }
 
-static plumb_status jacobian(double *out, const kernel_fit *f, arena *mem, int which,
-                             const double *x, int64_t rows)
+// Group after group of outputs with the same features.
+static plumb_status compute_jacobian(double *out, const kernel_fit *f, arena *mem, int which,
+                                     const double *x, int64_t rows)
 {
     const int64_t d = f->dims;
     int64_t *members = ARENA_ALLOC(mem, int64_t, f->outputs);
@@ -547,12 +580,11 @@ static plumb_status jacobian(double *out, const kernel_fit *f, arena *mem, int w
     if (!members || !part) return PLUMB_EMEMORY;
     memset(out, 0, (size_t)(rows * f->outputs * d) * sizeof *out);
     for (int64_t k = 0; k < f->outputs; k++) {
-        const int64_t count = alike(members, f, k);
+        const int64_t count = find_group(members, f, k);
         if (!count || (!f->choice[k].kernel && !f->choice[k].order)) continue;
-        const plumb_status st =
-            f->choice[k].kernel
-                ? jacobian_of_kernel(part, f, mem, which, members, count, x, rows)
-                : jacobian_of_polynomial(part, f, mem, which, members, count, x, rows);
+        const jacobian_task task = {f, which, members, count, x, rows};
+        const plumb_status st = f->choice[k].kernel ? differentiate_kernel(part, mem, &task)
+                                                    : differentiate_polynomial(part, mem, &task);
         if (st) return st;
         for (int64_t r = 0; r < rows; r++)
             for (int64_t i = 0; i < count; i++)
@@ -566,7 +598,7 @@ plumb_status kernel_fit_jacobian(double *out, const kernel_fit *fit, arena *mem,
                                  const double *x, int64_t rows)
 {
     const arena_mark mark = arena_get_mark(mem);
-    const plumb_status st = jacobian(out, fit, mem, which, x, rows);
+    const plumb_status st = compute_jacobian(out, fit, mem, which, x, rows);
     arena_rewind(mem, mark);
     return st;
 }

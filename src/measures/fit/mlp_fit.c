@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Builds the network as a graph of the engine, trains it by Adam [Kingma15], and evaluates it and
+// its Jacobian in double.
 #include "measures/fit/mlp_fit.h"
 
 #include <math.h>
@@ -7,7 +9,7 @@
 
 #include "math/rng.h"
 
-enum { CHUNK = 4096, LEAVES = 2 * MLP_MOST_LAYERS };
+enum { CHUNK = 4096, LEAVES = 2 * MLP_MAX_LAYERS };
 
 static int64_t layer_in(const mlp_fit_shape *s, int layer)
 {
@@ -26,6 +28,7 @@ int64_t mlp_fit_parameters(const mlp_fit_shape *s)
     return count;
 }
 
+// Normal weights, cut at two deviations, over sqrt(inputs); biases 0.
 void mlp_fit_init(double *value, const mlp_fit_shape *s, uint64_t seed, uint64_t stream)
 {
     rng r = rng_at(seed, stream);
@@ -41,52 +44,53 @@ void mlp_fit_init(double *value, const mlp_fit_shape *s, uint64_t seed, uint64_t
     }
 }
 
-// --- the network as a graph ---------------------------------------------------------------------
+// ---- the network as a graph ----
 
-typedef struct described {
+typedef struct mlp_network {
     graph *g;
     graph_program *p;
     program_instance *i;
     int leaves;
     graph_node *leaf[LEAVES]; // w0, b0, w1, ..
-    graph_node *x, *y;        // (inputs, rows), (outputs, rows): what goes in, what is to come out
-    graph_node *told;         // (outputs, rows)
-} described;
+    graph_node *x, *y;        // (inputs, rows), (outputs, rows): input and target
+    graph_node *output;       // (outputs, rows) F(x)
+} mlp_network;
 
-static plumb_status describe(described *d, const mlp_fit_shape *s, int64_t rows)
+// F(x) = W_L tanh(.. tanh(W_1 x + b_1) ..) + b_L for `rows` points, columns of x.
+static plumb_status build_graph(mlp_network *d, const mlp_fit_shape *s, int64_t rows)
 {
-    *d = (described){0};
+    *d = (mlp_network){0};
     plumb_status st = graph_create(&d->g);
     if (st) return st;
     graph *g = d->g;
     d->x = op_input(g, "x", 0, 2, (int64_t[]){s->inputs, rows});
-    d->told = d->x;
+    d->output = d->x;
     for (int i = 0; i < s->layers; i++) {
         const int64_t in = layer_in(s, i), out = layer_out(s, i);
         graph_node *w = d->leaf[d->leaves++] = op_input(g, "w", 0, 2, (int64_t[]){in, out});
         graph_node *b = d->leaf[d->leaves++] = op_input(g, "b", 0, 1, (int64_t[]){out});
-        d->told = op_add(g, op_matmul(g, w, d->told, true, false),
-                         op_broadcast(g, b, 1, 1, (int64_t[]){rows}));
-        if (i < s->layers - 1) d->told = op_tanh(g, d->told);
+        d->output = op_add(g, op_matmul(g, w, d->output, true, false),
+                           op_broadcast(g, b, 1, 1, (int64_t[]){rows}));
+        if (i < s->layers - 1) d->output = op_tanh(g, d->output);
     }
     return PLUMB_OK;
 }
 
-static plumb_status make_ready(described *d, graph_node *const *output, int outputs,
-                               program_form form)
+static plumb_status compile_graph(mlp_network *d, graph_node *const *output, int outputs,
+                                  program_form form)
 {
     plumb_status st = program_build(&d->p, d->g, output, outputs, form);
     return st ? st : instance_create(&d->i, d->p);
 }
 
-static void described_free(described *d)
+static void mlp_network_free(mlp_network *d)
 {
     instance_free(d->i);
     program_free(d->p);
     graph_free(d->g);
 }
 
-static void set_parameters(described *d, const double *value)
+static void set_parameters(mlp_network *d, const double *value)
 {
     for (int k = 0; k < d->leaves; k++) {
         instance_set(d->i, d->leaf[k], value);
@@ -95,21 +99,21 @@ static void set_parameters(described *d, const double *value)
 }
 
 // mean (F(x) - y)^2 + ridge sum w^2
-static graph_node *loss_of(described *d, const mlp_fit_shape *s, int64_t rows, double ridge)
+static graph_node *add_loss(mlp_network *d, const mlp_fit_shape *s, int64_t rows, double ridge)
 {
     graph *g = d->g;
     d->y = op_input(g, "y", 0, 2, (int64_t[]){s->outputs, rows});
-    graph_node *square = op_square(g, op_subtract(g, d->told, d->y));
+    graph_node *square = op_square(g, op_subtract(g, d->output, d->y));
     graph_node *loss = op_scale(g, op_sum(g, square, 0, 2), 1.0 / (double)(rows * s->outputs));
     for (int i = 0; ridge != 0.0 && i < s->layers; i++)
         loss = op_add(g, loss, op_scale(g, op_sum(g, op_square(g, d->leaf[2 * i]), 0, 2), ridge));
     return loss;
 }
 
-// --- training -----------------------------------------------------------------------------------
+// ---- training ----
 
 typedef struct trainer {
-    described d;
+    mlp_network d;
     double *gradient, *m, *v; // (parameters)
     double *rows;             // (columns, batch)
 } trainer;
@@ -123,14 +127,14 @@ static plumb_status trainer_init(trainer *r, const mlp_fit_training *t, arena *m
     r->v = ARENA_ALLOC(mem, double, size);
     r->rows = ARENA_ALLOC(mem, double, (most * t->batch));
     if (!r->gradient || !r->m || !r->v || !r->rows) return PLUMB_EMEMORY;
-    plumb_status st = describe(&r->d, &t->shape, t->batch);
+    plumb_status st = build_graph(&r->d, &t->shape, t->batch);
     if (st) return st;
-    graph_node *output[1 + LEAVES] = {loss_of(&r->d, &t->shape, t->batch, t->ridge)};
+    graph_node *output[1 + LEAVES] = {add_loss(&r->d, &t->shape, t->batch, t->ridge)};
     graph_gradient(r->d.g, output + 1, r->d.leaf, r->d.leaves, output, NULL, 1);
-    return make_ready(&r->d, output, 1 + r->d.leaves, t->form);
+    return compile_graph(&r->d, output, 1 + r->d.leaves, t->form);
 }
 
-// Rows first .. first + batch - 1 of each column, beginning anew after the last.
+// Sets rows first .. first + batch - 1 of each column; after the last row comes the first.
 static void set_rows(trainer *r, const mlp_fit_training *t, graph_node *leaf, const double *from,
                      int64_t first)
 {
@@ -144,9 +148,10 @@ static void set_rows(trainer *r, const mlp_fit_training *t, graph_node *leaf, co
     instance_set(r->d.i, leaf, r->rows);
 }
 
-static double update(trainer *r, const mlp_fit_training *t, double *value, int64_t step)
+// One step of Adam on the next batch; returns the loss before it.
+static double run_update(trainer *r, const mlp_fit_training *t, double *value, int64_t step)
 {
-    static const adam_options usual = {0.9, 0.999, 1e-8};
+    static const adam_options adam = {0.9, 0.999, 1e-8};
     double loss, *gradient = r->gradient;
     const int64_t first = step % t->rows * t->batch % t->rows;
     set_parameters(&r->d, value);
@@ -159,46 +164,46 @@ static double update(trainer *r, const mlp_fit_training *t, double *value, int64
         gradient += shape_count(&r->d.leaf[k]->shape);
     }
     adam_step_reference(value, r->m, r->v, r->gradient, mlp_fit_parameters(&t->shape),
-                        &(adam_update){&usual, adam_schedule_rate(&t->rate, step), 1.0, step + 1});
+                        &(adam_update){&adam, adam_schedule_rate(&t->rate, step), 1.0, step + 1});
     return loss;
 }
 
 plumb_status mlp_fit_train(double *value, const mlp_fit_training *t)
 {
-    enum { GLANCE = 64 };
+    enum { CHECK_EVERY = 64 };
     arena mem = {0};
     trainer r = {0};
     plumb_status st = trainer_init(&r, t, &mem);
     for (int64_t step = 0; !st && step < t->rate.steps; step++) {
-        const double loss = update(&r, t, value, step);
+        const double loss = run_update(&r, t, value, step);
         if (t->loss) t->loss[step] = loss;
         if (!isfinite(loss))
-            st =
-                fail(PLUMB_ENUMERIC, "the network's error is %g at update %lld; a lower rate helps",
-                     loss, (long long)step);
+            st = fail(PLUMB_ENUMERIC,
+                      "the loss of the network is %g at update %lld; try a lower rate", loss,
+                      (long long)step);
         if (t->done) ++*t->done;
-        if (st || step % GLANCE) continue;
+        if (st || step % CHECK_EVERY) continue;
         st = status_check_stop();
         if (t->reports) status_progress((double)*t->done / (double)t->all);
     }
-    described_free(&r.d);
+    mlp_network_free(&r.d);
     arena_clear(&mem);
     return st;
 }
 
-// --- what was learnt ----------------------------------------------------------------------------
+// ---- evaluation ----
 
 plumb_status mlp_fit_apply(double *y, const mlp_fit_shape *s, const double *value, const double *x,
                            int64_t rows, int64_t stride)
 {
     const int64_t chunk = rows < CHUNK ? rows : CHUNK;
     arena mem = {0};
-    described d;
+    mlp_network d;
     double *in = ARENA_ALLOC(&mem, double, (s->inputs * chunk));
     double *out = ARENA_ALLOC(&mem, double, (s->outputs * chunk));
-    plumb_status st = in && out ? describe(&d, s, chunk) : PLUMB_EMEMORY;
+    plumb_status st = in && out ? build_graph(&d, s, chunk) : PLUMB_EMEMORY;
     if (!st) {
-        st = make_ready(&d, &d.told, 1, PROGRAM_REFERENCE);
+        st = compile_graph(&d, &d.output, 1, PROGRAM_REFERENCE);
         for (int64_t first = 0; !st && first < rows; first += chunk) {
             const int64_t now = rows - first < chunk ? rows - first : chunk;
             for (int64_t c = 0; c < s->inputs; c++)
@@ -210,28 +215,28 @@ plumb_status mlp_fit_apply(double *y, const mlp_fit_shape *s, const double *valu
             for (int64_t c = 0; c < s->outputs; c++)
                 memcpy(y + c * stride + first, out + c * chunk, (size_t)now * sizeof *y);
         }
-        described_free(&d);
+        mlp_network_free(&d);
     }
     arena_clear(&mem);
     return st;
 }
 
-// Points do not meet in F, so the gradient of the sum of an output over them is, at each point,
-// that of the output there.
+// F acts on each point alone, so the gradient of the sum of an output over all points is, at each
+// point, the gradient of the output there.
 plumb_status mlp_fit_jacobians(double *j, const mlp_fit_shape *s, const double *value,
                                const double *x, int64_t points)
 {
     arena mem = {0};
-    described d;
+    mlp_network d;
     double *rows = ARENA_ALLOC(&mem, double, (s->inputs * points));
     graph_node **output = ARENA_ALLOC(&mem, graph_node *, s->outputs);
-    plumb_status st = rows && output ? describe(&d, s, points) : PLUMB_EMEMORY;
+    plumb_status st = rows && output ? build_graph(&d, s, points) : PLUMB_EMEMORY;
     if (!st) {
         for (int64_t t = 0; t < s->outputs; t++) {
-            graph_node *one = op_slice(d.g, d.told, 0, t, 1);
+            graph_node *one = op_slice(d.g, d.output, 0, t, 1);
             graph_gradient(d.g, &output[t], &d.x, 1, &one, NULL, 1);
         }
-        st = make_ready(&d, output, (int)s->outputs, PROGRAM_REFERENCE);
+        st = compile_graph(&d, output, (int)s->outputs, PROGRAM_REFERENCE);
         if (!st) {
             set_parameters(&d, value);
             instance_set(d.i, d.x, x);
@@ -243,7 +248,7 @@ plumb_status mlp_fit_jacobians(double *j, const mlp_fit_shape *s, const double *
                 for (int64_t p = 0; p < points; p++)
                     j[(p * s->outputs + t) * s->inputs + c] = rows[c * points + p];
         }
-        described_free(&d);
+        mlp_network_free(&d);
     }
     arena_clear(&mem);
     return st;

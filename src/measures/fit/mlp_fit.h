@@ -2,8 +2,8 @@
 // The map F from latents to truth as a small network on the engine: layers of tanh units, then a
 // linear one, fitted by Adam.
 //
-// Numbers of the network are one block: w0, b0, w1, b1, .., each w (in, out) row by row. Data come
-// as columns, one for each coordinate, so that the long side of every product is contiguous.
+// The parameters are one block: w0, b0, w1, b1, .., each w (in, out) in row order. Data are
+// columns, one per coordinate, so that the long side of every product is contiguous.
 #ifndef MEASURES_FIT_MLP_FIT_H
 #define MEASURES_FIT_MLP_FIT_H
 
@@ -11,7 +11,7 @@
 #include "engine/adam.h"
 #include "engine/program.h"
 
-enum { MLP_MOST_LAYERS = 16 };
+enum { MLP_MAX_LAYERS = 16 };
 
 typedef struct mlp_fit_shape {
     int64_t inputs, outputs;
@@ -28,18 +28,18 @@ typedef struct mlp_fit_training {
     mlp_fit_shape shape;
     const double *x, *y; // (inputs, stride), (outputs, stride)
     int64_t rows, stride;
-    int64_t batch; // rows an update; update t takes those from t * batch on, round and round
+    int64_t batch; // rows per update; update t takes those from t * batch on, cyclically
     adam_schedule rate;
-    double ridge;      // times the sum of squared weights, biases left out, beside the mean square
-    program_form form; // float, or double throughout
-    double *loss;      // (updates) before each update, or NULL
+    double ridge; // times the sum of squared weights, biases left out, added to the mean square
+    program_form form;     // float, or double throughout
+    double *loss;          // (updates) before each update, or NULL
     _Atomic int64_t *done; // updates done, of `all` on several threads; NULL: not counted
     int64_t all;
-    bool reports; // this thread tells how far they are
+    bool reports; // this thread reports progress
 } mlp_fit_training;
 
-/// From the first values in `value` to the last. Fails with PLUMB_ENUMERIC if the loss is not
-/// finite, PLUMB_ESTOPPED on request.
+/// Trains in place: `value` (parameters) has the first weights, then the last. Fails with
+/// PLUMB_ENUMERIC if the loss is not finite, PLUMB_ESTOPPED on request.
 plumb_status mlp_fit_train(double *value, const mlp_fit_training *t);
 
 /// y (outputs, stride) = F(x), x (inputs, stride), in double.

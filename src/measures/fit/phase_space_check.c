@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Checks the shapes of latents and truth, and names both in the message.
 #include "measures/fit/phase_space_check.h"
 
 #include "base/array.h"
@@ -9,10 +10,10 @@ static plumb_status check_one(const plumb_array *a, const char *name)
     char shape[256];
     plumb_array_shape_string(shape, sizeof shape, a);
     if (a->ndim != 3)
-        return fail(PLUMB_ESHAPE, "%s is %s; wanted (trajectories, steps, 2n), q first then p",
+        return fail(PLUMB_ESHAPE, "%s is %s; expected (trajectories, steps, 2n), q first then p",
                     name, shape);
     if (a->shape[2] < 2 || a->shape[2] % 2)
-        return fail(PLUMB_ESHAPE, "%s is %s; phase space needs an even last axis", name, shape);
+        return fail(PLUMB_ESHAPE, "%s is %s; the last axis must be even", name, shape);
     return PLUMB_OK;
 }
 
@@ -25,10 +26,11 @@ plumb_status phase_space_check(const plumb_array *latent, const plumb_array *tru
     plumb_array_shape_string(a, sizeof a, latent);
     plumb_array_shape_string(b, sizeof b, truth);
     if (latent->shape[0] != truth->shape[0])
-        return fail(PLUMB_ESHAPE, "latent is %s and truth %s; they need as many trajectories", a,
-                    b);
+        return fail(PLUMB_ESHAPE,
+                    "latent is %s and truth %s; the number of trajectories must be equal", a, b);
     if (latent->shape[1] < truth->shape[1])
-        return fail(PLUMB_ESHAPE, "latent is %s and truth %s; the latents end before the truth", a,
+        return fail(PLUMB_ESHAPE,
+                    "latent is %s and truth %s; the latents must have at least as many steps", a,
                     b);
     if (truth->shape[1] < 2)
         return fail(PLUMB_ENUMERIC, "truth is %s; the measure needs at least two steps", b);

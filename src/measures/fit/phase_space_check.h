@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What every measure of latents against a true state asks of the two arrays.
+// Checks the shapes of latents and truth, for all measures that compare the two.
 #ifndef MEASURES_FIT_PHASE_SPACE_CHECK_H
 #define MEASURES_FIT_PHASE_SPACE_CHECK_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One order after the other until R2 is enough. Within an order the Lasso problems (half, target,
-// and in reference mode penalty) are independent, so threads share them out without changing a bit.
+// Lasso on monomials, one order after the other until R2 reaches its bar [Higgins21, section 4].
+// Within an order the Lasso problems (half, target, and in reference mode penalty) are independent
+// tasks of the threads; the result is bit-identical on any number of them.
 #include "measures/fit/polynomial_fit.h"
 
 #include <math.h>
@@ -12,39 +13,39 @@
 #include "math/vector.h"
 
 enum {
-    GRAM_FEW = 384,   // converged mode: up to here a whole Gram matrix is always cheapest,
-    GRAM_MOST = 2048, // up to here if there are enough rows for the targets to share it
+    GRAM_ALWAYS = 384, // features up to which converged mode always uses a Gram matrix
+    GRAM_MAX = 2048,   // features up to which it does so if there are twice as many rows
 };
 
 // One order being tried.
-typedef struct attempt {
+typedef struct order_attempt {
     const polynomial_fit_problem *problem;
     poly poly;
     poly_design half[2], full;
-    lasso_target *target[3]; // (targets) on either half and on all rows
+    lasso_target *target[3]; // (targets) on each half and on all rows
     lasso_fit *fits;         // (2, targets, alphas)
     double *scores;          // (2, targets, alphas)
     lasso_fit *final;        // (targets)
     int alpha_index;
-    arena *keep, *scratch; // one a worker
-} attempt;
+    arena *keep, *scratch; // one per worker
+} order_attempt;
 
-static bool reference(const attempt *a)
+static bool is_reference(const order_attempt *a)
 {
     return a->problem->opt->mode == PLUMB_SYMETRIC_MODE_REFERENCE;
 }
 
-static poly_design_kind kind_of(const attempt *a, int64_t rows)
+static poly_design_kind choose_design(const order_attempt *a, int64_t rows)
 {
     const int64_t count = a->poly.count;
-    if (reference(a))
-        return count <= rows && count <= GRAM_MOST ? POLY_DESIGN_GRAM : POLY_DESIGN_STORED;
-    return count <= GRAM_FEW || (count <= GRAM_MOST && 2 * count <= rows) ? POLY_DESIGN_GRAM
-                                                                          : POLY_DESIGN_PLAIN;
+    if (is_reference(a))
+        return count <= rows && count <= GRAM_MAX ? POLY_DESIGN_GRAM : POLY_DESIGN_STORED;
+    return count <= GRAM_ALWAYS || (count <= GRAM_MAX && 2 * count <= rows) ? POLY_DESIGN_GRAM
+                                                                            : POLY_DESIGN_PLAIN;
 }
 
-// 1 - var(y - yhat) / var(y) on the other half; a constant target is all or nothing.
-static double explained(const lasso_target *test, const lasso_fit *fit, double *scratch)
+// 1 - var(y - yhat) / var(y) on the other half; a constant target has 1 or 0.
+static double score_heldout(const lasso_target *test, const lasso_fit *fit, double *scratch)
 {
     const poly_design *d = test->design;
     double left = 0.0;
@@ -69,7 +70,7 @@ static double explained(const lasso_target *test, const lasso_fit *fit, double *
     return 1.0 - left / test->yy;
 }
 
-static plumb_status solve_reference(attempt *a, lasso_fit *out, const lasso_target *t,
+static plumb_status solve_reference(order_attempt *a, lasso_fit *out, const lasso_target *t,
                                     int64_t alpha, int worker)
 {
     const polynomial_fit_problem *p = a->problem;
@@ -79,8 +80,8 @@ static plumb_status solve_reference(attempt *a, lasso_fit *out, const lasso_targ
 }
 
 // All penalties from the largest down to number `last`; fits[alpha] are filled in.
-static plumb_status solve_path(attempt *a, lasso_fit *fits, const lasso_target *t, int64_t last,
-                               int worker)
+static plumb_status solve_path(order_attempt *a, lasso_fit *fits, const lasso_target *t,
+                               int64_t last, int worker)
 {
     const polynomial_fit_problem *p = a->problem;
     const arena_mark mark = arena_get_mark(&a->scratch[worker]);
@@ -96,55 +97,57 @@ static plumb_status solve_path(attempt *a, lasso_fit *fits, const lasso_target *
     return st;
 }
 
+// A task of cross-validation: fit on one half, score on the other.
 static plumb_status work_half(void *context, int64_t task, int worker)
 {
-    attempt *a = context;
+    order_attempt *a = context;
     const polynomial_fit_problem *p = a->problem;
-    const int64_t per = reference(a) ? p->alpha_count : 1;
+    const int64_t per = is_reference(a) ? p->alpha_count : 1;
     const int64_t which = task / per;
     const int64_t half = which / p->targets, target = which % p->targets;
     const lasso_target *t = &a->target[half][target];
     lasso_fit *fits = a->fits + which * p->alpha_count;
-    const int64_t first = reference(a) ? task % per : 0;
-    const int64_t last = reference(a) ? first : p->alpha_count - 1;
-    const plumb_status st = reference(a) ? solve_reference(a, &fits[first], t, first, worker)
-                                         : solve_path(a, fits, t, 0, worker);
+    const int64_t first = is_reference(a) ? task % per : 0;
+    const int64_t last = is_reference(a) ? first : p->alpha_count - 1;
+    const plumb_status st = is_reference(a) ? solve_reference(a, &fits[first], t, first, worker)
+                                            : solve_path(a, fits, t, 0, worker);
     if (st) return st;
     const lasso_target *test = &a->target[1 - half][target];
     const arena_mark mark = arena_get_mark(&a->scratch[worker]);
     double *scratch = ARENA_ALLOC(&a->scratch[worker], double, test->design->stride);
     if (!scratch) return PLUMB_EMEMORY;
     for (int64_t i = first; i <= last; i++)
-        a->scores[which * p->alpha_count + i] = explained(test, &fits[i], scratch);
+        a->scores[which * p->alpha_count + i] = score_heldout(test, &fits[i], scratch);
     arena_rewind(&a->scratch[worker], mark);
     return PLUMB_OK;
 }
 
+// A task of the refit on all rows, at the chosen alpha.
 static plumb_status work_full(void *context, int64_t target, int worker)
 {
-    attempt *a = context;
+    order_attempt *a = context;
     const lasso_target *t = &a->target[2][target];
-    if (reference(a)) return solve_reference(a, &a->final[target], t, a->alpha_index, worker);
+    if (is_reference(a)) return solve_reference(a, &a->final[target], t, a->alpha_index, worker);
     lasso_fit *fits = ARENA_ALLOC(&a->keep[worker], lasso_fit, a->problem->alpha_count);
     const plumb_status st = fits ? solve_path(a, fits, t, a->alpha_index, worker) : PLUMB_EMEMORY;
     if (!st) a->final[target] = fits[a->alpha_index];
     return st;
 }
 
-static plumb_status run_tasks(attempt *a, int64_t tasks, parallel_task *work)
+static plumb_status run_tasks(order_attempt *a, int64_t tasks, parallel_task *work)
 {
-    // Threads cost more than they save on what is done within a millisecond.
+    // Threads do not pay off for work of less than a millisecond.
     const polynomial_fit_problem *p = a->problem;
     const bool small = (double)a->poly.count * (double)p->rows * (double)p->targets < 1e6;
     return parallel_for(tasks, small ? 1 : p->threads, work, a);
 }
 
-static plumb_status init_rows(attempt *a, arena *mem, int set, int64_t first, int64_t rows)
+static plumb_status init_rows(order_attempt *a, arena *mem, int set, int64_t first, int64_t rows)
 {
     const polynomial_fit_problem *p = a->problem;
     poly_design *d = set < 2 ? &a->half[set] : &a->full;
     plumb_status st = poly_design_init(d, mem, &a->poly, &(poly_rows){p->x, p->stride, first, rows},
-                                       kind_of(a, rows));
+                                       choose_design(a, rows));
     a->target[set] = ARENA_ALLOC(mem, lasso_target, p->targets);
     if (!a->target[set]) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < p->targets && !st; i++)
@@ -152,8 +155,8 @@ static plumb_status init_rows(attempt *a, arena *mem, int set, int64_t first, in
     return st;
 }
 
-// Mean over targets, then over halves; the first maximum wins, so ties go to the smaller penalty.
-static int choose_alpha(const attempt *a, double *cv)
+// Mean over targets, then over halves; the first maximum wins, so ties go to the smaller alpha.
+static int choose_alpha(const order_attempt *a, double *cv)
 {
     const polynomial_fit_problem *p = a->problem;
     int best = 0;
@@ -174,19 +177,20 @@ static int choose_alpha(const attempt *a, double *cv)
     return best;
 }
 
-static double r2_of(const lasso_target *t, const lasso_fit *fit, double *residual,
-                    plumb_symetric_r2 kind)
+// R2 of a fit on its own rows: 1 - SSres/SStot or SSexplained/SStot. `residual` becomes y - F(x).
+static double compute_r2(const lasso_target *t, const lasso_fit *fit, double *residual,
+                         plumb_symetric_r2 kind)
 {
     const poly_design *d = t->design;
     poly_design_apply(residual, d, fit->features, fit->weights, fit->count);
-    double left = 0.0, gone = 0.0;
+    double residual2 = 0.0, explained2 = 0.0;
     for (int64_t i = 0; i < d->rows; i++) {
-        gone += residual[i] * residual[i];
+        explained2 += residual[i] * residual[i];
         residual[i] = t->y[i] - residual[i];
-        left += residual[i] * residual[i];
+        residual2 += residual[i] * residual[i];
     }
-    if (t->yy == 0.0) return left == 0.0 ? 1.0 : 0.0;
-    return kind == PLUMB_SYMETRIC_R2_EXPLAINED ? gone / t->yy : 1.0 - left / t->yy;
+    if (t->yy == 0.0) return residual2 == 0.0 ? 1.0 : 0.0;
+    return kind == PLUMB_SYMETRIC_R2_EXPLAINED ? explained2 / t->yy : 1.0 - residual2 / t->yy;
 }
 
 static plumb_status copy_fit(lasso_fit *out, arena *mem, const lasso_fit *from)
@@ -202,9 +206,9 @@ static plumb_status copy_fit(lasso_fit *out, arena *mem, const lasso_fit *from)
     return PLUMB_OK;
 }
 
-// y - yhat on the rows of `d`, for a fit made on other rows.
-static void residual_elsewhere(double *out, const poly_design *d, const lasso_fit *fit,
-                               const double *y)
+// out: y - F(x) on the rows of `d`, for a fit made on other rows.
+static void compute_residual(double *out, const poly_design *d, const lasso_fit *fit,
+                             const double *y)
 {
     poly_design_apply(out, d, fit->features, fit->weights, fit->count);
     double shift = fit->intercept;
@@ -212,7 +216,7 @@ static void residual_elsewhere(double *out, const poly_design *d, const lasso_fi
     for (int64_t i = 0; i < d->rows; i++) out[i] = y[i] - shift - out[i];
 }
 
-static plumb_status keep_results(polynomial_fit *out, arena *mem, attempt *a)
+static plumb_status keep_results(polynomial_fit *out, arena *mem, order_attempt *a)
 {
     const polynomial_fit_problem *p = a->problem;
     const int64_t first = a->half[0].rows;
@@ -228,7 +232,7 @@ static plumb_status keep_results(polynomial_fit *out, arena *mem, attempt *a)
             double *residual = ARENA_ALLOC(&a->scratch[0], double, other->stride);
             if (!residual) return PLUMB_EMEMORY;
             const int64_t start = half ? 0 : first;
-            residual_elsewhere(residual, other, fit, p->y + t * p->stride + start);
+            compute_residual(residual, other, fit, p->y + t * p->stride + start);
             memcpy(out->heldout + t * p->stride + start, residual,
                    (size_t)other->rows * sizeof *residual);
             arena_rewind(&a->scratch[0], mark);
@@ -238,31 +242,34 @@ static plumb_status keep_results(polynomial_fit *out, arena *mem, attempt *a)
     return PLUMB_OK;
 }
 
-static plumb_status try_order(polynomial_fit *out, arena *mem, arena *room, attempt *a, int order)
+// Fits one order: cross-validates alpha on two halves, refits on all rows, computes R2.
+static plumb_status try_order(polynomial_fit *out, arena *mem, arena *order_mem, order_attempt *a,
+                              int order)
 {
     const polynomial_fit_problem *p = a->problem;
-    plumb_status st = poly_init(&a->poly, room, p->dims, order);
+    plumb_status st = poly_init(&a->poly, order_mem, p->dims, order);
     const int64_t half = polynomial_fit_half(p->rows);
-    if (!st) st = init_rows(a, room, 0, 0, half);
-    if (!st) st = init_rows(a, room, 1, half, p->rows - half);
+    if (!st) st = init_rows(a, order_mem, 0, 0, half);
+    if (!st) st = init_rows(a, order_mem, 1, half, p->rows - half);
     if (st) return st;
     const int64_t problems = 2 * p->targets * p->alpha_count;
-    a->fits = ARENA_ALLOC(room, lasso_fit, problems);
-    a->scores = ARENA_ALLOC(room, double, problems);
-    a->final = ARENA_ALLOC(room, lasso_fit, p->targets);
+    a->fits = ARENA_ALLOC(order_mem, lasso_fit, problems);
+    a->scores = ARENA_ALLOC(order_mem, double, problems);
+    a->final = ARENA_ALLOC(order_mem, lasso_fit, p->targets);
     double *cv = out->cv_by_order[order] = ARENA_ALLOC(mem, double, (2 * p->alpha_count));
     if (!a->fits || !a->scores || !a->final || !cv) return PLUMB_EMEMORY;
 
-    st = run_tasks(a, reference(a) ? problems : 2 * p->targets, work_half);
+    st = run_tasks(a, is_reference(a) ? problems : 2 * p->targets, work_half);
     if (st) return st;
     a->alpha_index = choose_alpha(a, cv);
-    st = init_rows(a, room, 2, 0, p->rows);
+    st = init_rows(a, order_mem, 2, 0, p->rows);
     if (!st) st = run_tasks(a, p->targets, work_full);
     if (st) return st;
 
     double sum = 0.0;
     for (int64_t t = 0; t < p->targets; t++)
-        sum += r2_of(&a->target[2][t], &a->final[t], out->residual + t * p->stride, p->opt->r2);
+        sum +=
+            compute_r2(&a->target[2][t], &a->final[t], out->residual + t * p->stride, p->opt->r2);
     out->r2 = sum / (double)p->targets;
     out->order = order;
     out->alpha_index = a->alpha_index;
@@ -292,10 +299,10 @@ plumb_status polynomial_fit_search(polynomial_fit *out, arena *mem, const polyno
 
     plumb_status st = PLUMB_OK;
     for (int order = 1; order <= p->max_order && !st; order++) {
-        arena room = {0};
-        attempt a = {.problem = p, .keep = arenas, .scratch = arenas + workers};
-        st = try_order(out, mem, &room, &a, order);
-        arena_clear(&room);
+        arena order_mem = {0};
+        order_attempt a = {.problem = p, .keep = arenas, .scratch = arenas + workers};
+        st = try_order(out, mem, &order_mem, &a, order);
+        arena_clear(&order_mem);
         for (int i = 0; i < 2 * workers; i++) arena_clear(&arenas[i]);
         if (!st && !(out->r2 < p->opt->r2_bar)) break;
     }

@@ -8,10 +8,10 @@
 #include "plumb/symetric.h"
 
 typedef struct polynomial_fit_problem {
-    const double *x; // (dims, stride), standardised, zero behind the rows
+    const double *x; // (dims, stride), standardised, zero past the rows
     const double *y; // (targets, stride)
     int64_t dims, targets, rows, stride;
-    const double *alphas; // rising
+    const double *alphas; // increasing
     int64_t alpha_count;
     int max_order;
     int threads;
@@ -23,18 +23,18 @@ typedef struct polynomial_fit {
     int alpha_index;
     poly poly;
     lasso_fit *full;    // (targets) on all rows
-    lasso_fit *half[2]; // (targets) on the first and on the second half, same penalty
+    lasso_fit *half[2]; // (targets) on the first and second half, same alpha
     double *residual;   // (targets, stride) of `full`
-    double *heldout;    // (targets, stride) each row from the half that had not seen it
+    double *heldout;    // (targets, stride) residuals; each row by the fit to the other half
     double r2;
     double r2_by_order[POLY_MAX_ORDER + 1];  // NaN where not tried
     int alpha_by_order[POLY_MAX_ORDER + 1];  // -1 where not tried
     double *cv_by_order[POLY_MAX_ORDER + 1]; // (2, alphas) explained variance on the half held out;
                                              // NULL where not tried
-    int64_t unconverged;                     // problems that missed their bar, all orders
+    int64_t unconverged;                     // Lasso problems that did not converge, all orders
 } polynomial_fit;
 
-/// Rows of the first half: ceil(rows / 2), whatever trajectory that cuts.
+/// Rows of the first half: ceil(rows / 2), even if that cuts a trajectory.
 static inline int64_t polynomial_fit_half(int64_t rows)
 {
     return (rows + 1) / 2;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The measure itself: the errors of all frames first, in parallel over trajectories; every number
-// is then a mean, a count or a median over that small table, and so is every bootstrap draw.
+// The measure itself. First the errors e of all frames, in parallel over trajectories. Every
+// number, also of a bootstrap draw, is then a mean, a count or a median over that small table
+// [Higgins21].
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,8 +22,8 @@
 // One stream of random numbers for all intervals: they resample the same trajectories together.
 enum { BOOTSTRAP_STREAM = 0x766f7265 };
 
-// In one sentence, why the mean over a window is not a number.
-static const char *why_undefined(arena *mem, const frame_errors *e, forecast_window window)
+// Why the mean over a window is NaN or infinite, in one sentence.
+static const char *explain_undefined(arena *mem, const frame_errors *e, forecast_window window)
 {
     if (!window.count) return "there are no frames of reconstruction";
     int64_t total = 0, trajectory = 0, frame = 0;
@@ -31,7 +32,7 @@ static const char *why_undefined(arena *mem, const frame_errors *e, forecast_win
             if (!e->black[i * e->plan.count + t]) continue;
             if (!total++) trajectory = i, frame = e->plan.first + t;
         }
-    if (!total) return "the errors are too large to be added";
+    if (!total) return "the sum of the errors overflows";
     char text[200];
     snprintf(text, sizeof text,
              "%lld true frame%s black, which leaves a relative error undefined; the first is "
@@ -41,6 +42,7 @@ static const char *why_undefined(arena *mem, const frame_errors *e, forecast_win
     return arena_strdup(mem, text);
 }
 
+// Mean over trajectories of the mean of e over a window of frames.
 static plumb_status measure_mse(plumb_forecast_mse *out, arena *mem, const frame_errors *e,
                                 forecast_window window, const plumb_forecast_options *opt,
                                 double pixels)
@@ -60,7 +62,7 @@ static plumb_status measure_mse(plumb_forecast_mse *out, arena *mem, const frame
         const plumb_status st = stats_bootstrap_mean(&out->ci, mem, each, &draws);
         if (st) return st;
     } else {
-        out->why = why_undefined(mem, e, window);
+        out->why = explain_undefined(mem, e, window);
         if (!out->why) return PLUMB_EMEMORY;
     }
     out->published = out->relative / pixels;
@@ -71,13 +73,13 @@ static plumb_status measure_mse(plumb_forecast_mse *out, arena *mem, const frame
 // VPTs of one or two directions, and how they become one number.
 typedef struct vpt_table {
     const double *each[2]; // the second NULL if there is only one
-    int64_t batch;         // trajectories a median; 0: the mean of all
+    int64_t batch;         // trajectories per median; 0: the mean of all
     double *scratch;       // of `batch`
 } vpt_table;
 
 // Median of each batch, mean over directions, mean over batches. A batch that is not full weighs
-// by its size, so that one left-over trajectory does not outvote four.
-static double vpt_of_draw(const void *context, const int64_t *index, int64_t count)
+// by its size.
+static double compute_vpt(const void *context, const int64_t *index, int64_t count)
 {
     const vpt_table *v = context;
     const int directions = v->each[1] ? 2 : 1;
@@ -121,14 +123,15 @@ static plumb_status average_vpt(double *vpt, plumb_interval *ci, arena *mem, con
                                 const double *first, const double *second)
 {
     const vpt_table table = {{first, second}, a->batch, a->scratch};
-    *vpt = vpt_of_draw(&table, a->all, a->trajectories);
+    *vpt = compute_vpt(&table, a->all, a->trajectories);
     if (!ci) return PLUMB_OK;
     const bootstrap_options draws = {a->trajectories, a->opt->resamples, a->opt->seed,
                                      BOOTSTRAP_STREAM};
-    return stats_bootstrap(ci, mem, &draws, vpt_of_draw, &table);
+    return stats_bootstrap(ci, mem, &draws, compute_vpt, &table);
 }
 
-static double *count_valid(arena *mem, const frame_errors *e, double threshold, bool reversed)
+// VPT per trajectory: frames before the first with e > threshold.
+static double *count_valid_steps(arena *mem, const frame_errors *e, double threshold, bool reversed)
 {
     double *each = ARENA_ALLOC(mem, double, e->trajectories);
     if (!each) return NULL;
@@ -142,13 +145,14 @@ static double *count_valid(arena *mem, const frame_errors *e, double threshold, 
 static plumb_status measure_vpt(plumb_forecast_direction *out, arena *mem, const averager *a,
                                 const frame_errors *e, bool backward)
 {
-    // The arrays are in increasing time, so that backward the inferred state is at the far end.
-    // The published code counts from the first index all the same.
-    double *near = count_valid(mem, e, a->opt->threshold, backward);
-    double *published = backward ? count_valid(mem, e, a->opt->threshold, false) : near;
-    if (!near || !published) return PLUMB_EMEMORY;
+    // The arrays are in increasing time, so for a backward prediction the inferred state is at the
+    // last index. The published code counts from the first index.
+    double *from_inferred = count_valid_steps(mem, e, a->opt->threshold, backward);
+    double *published =
+        backward ? count_valid_steps(mem, e, a->opt->threshold, false) : from_inferred;
+    if (!from_inferred || !published) return PLUMB_EMEMORY;
     out->vpt_per_trajectory =
-        a->opt->backward_count == PLUMB_FORECAST_VPT_ORIGIN_PUBLISHED ? published : near;
+        a->opt->backward_count == PLUMB_FORECAST_VPT_ORIGIN_PUBLISHED ? published : from_inferred;
     out->length = e->plan.vpt.count;
     plumb_status st = average_vpt(&out->vpt_published, NULL, mem, a, published, NULL);
     if (!st) st = average_vpt(&out->vpt, &out->vpt_ci, mem, a, out->vpt_per_trajectory, NULL);
@@ -175,7 +179,8 @@ static plumb_status measure_direction(plumb_forecast_direction *out, arena *mem,
     return measure_vpt(out, mem, a, &e, from->backward);
 }
 
-static plumb_status combine(plumb_forecast *out, arena *mem, const averager *a)
+// VPT over both directions, if both are measured.
+static plumb_status combine_directions(plumb_forecast *out, arena *mem, const averager *a)
 {
     const plumb_forecast_direction *f = &out->forward, *b = &out->backward;
     const double *second = b->measured ? b->vpt_per_trajectory : NULL;
@@ -199,9 +204,9 @@ static plumb_status measure_lyapunov(plumb_lyapunov *out, arena *mem, const plum
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status measure(plumb_forecast *out, arena *mem, const plumb_array *truth,
-                            const plumb_array *prediction, const plumb_array *backward,
-                            const plumb_forecast_options *opt)
+static plumb_status measure_frames(plumb_forecast *out, arena *mem, const plumb_array *truth,
+                                   const plumb_array *prediction, const plumb_array *backward,
+                                   const plumb_forecast_options *opt)
 {
     averager a;
     plumb_status st = frame_errors_check_shape(truth, truth, "the truth");
@@ -220,7 +225,7 @@ static plumb_status measure(plumb_forecast *out, arena *mem, const plumb_array *
                                           .share = share};
         st = measure_direction(&out->backward, mem, &a, &back);
     }
-    if (!st) st = combine(out, mem, &a);
+    if (!st) st = combine_directions(out, mem, &a);
     if (st) return st;
     out->trajectories = truth->shape[0];
     out->steps = truth->shape[1];
@@ -244,7 +249,7 @@ plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *pred
 
     plumb_forecast result = {0};
     arena *mem = result_begin(&result.memory);
-    st = mem ? measure(&result, mem, truth, prediction, backward, &checked) : PLUMB_EMEMORY;
+    st = mem ? measure_frames(&result, mem, truth, prediction, backward, &checked) : PLUMB_EMEMORY;
     if (!st) st = measure_lyapunov(&result.lyapunov, mem, states);
     st = result_end(st, &result.memory);
     if (st) return st;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The error of every frame of one direction, in parallel over trajectories, and the refusal of what
-// cannot be compared.
+// The error of every frame of one direction, in parallel over trajectories. Arrays that cannot be
+// compared are rejected.
 #include "measures/forecast/frame_errors.h"
 
 #include "base/array.h"
@@ -15,8 +15,8 @@ plumb_status frame_errors_check_shape(const plumb_array *array, const plumb_arra
     plumb_array_shape_string(got, sizeof got, array);
     if (array->ndim != 5)
         return fail(PLUMB_ESHAPE,
-                    "%s is %s; it must have 5 axes: trajectories, steps, height, width, channels",
-                    name, got);
+                    "%s is %s; expected 5 axes: trajectories, steps, height, width, channels", name,
+                    got);
     for (int i = 0; i < 5; i++)
         if (array->shape[i] < 1) return fail(PLUMB_ESHAPE, "%s is %s, which is empty", name, got);
     for (int i = 0; i < 5; i++) {
@@ -35,7 +35,7 @@ typedef struct scan {
     double *errors;
     bool *black;
     int64_t *bad[2], *where[2]; // not finite, per trajectory: in the truth, in the prediction
-    bool truth_is_new;          // not looked through yet
+    bool truth_is_new;          // not checked for NaN yet
 } scan;
 
 static plumb_status scan_trajectory(void *context, int64_t item, int worker)
@@ -58,8 +58,8 @@ static plumb_status scan_trajectory(void *context, int64_t item, int worker)
     return PLUMB_OK;
 }
 
-static plumb_status refuse_not_finite(const plumb_array *array, const char *name,
-                                      const int64_t *bad, const int64_t *where)
+static plumb_status reject_nonfinite(const plumb_array *array, const char *name, const int64_t *bad,
+                                     const int64_t *where)
 {
     int64_t total = 0, first = -1;
     for (int64_t i = 0; i < array->shape[0]; i++) {
@@ -70,7 +70,7 @@ static plumb_status refuse_not_finite(const plumb_array *array, const char *name
     return array_reject_nonfinite(array, name, total, first, "");
 }
 
-static void hint_at_scale(const plumb_array *array, const plumb_array *other, const char *name)
+static void warn_about_scale(const plumb_array *array, const plumb_array *other, const char *name)
 {
     const bool mixed = plumb_dtype_size(array->dtype) > 1 && array->dtype != PLUMB_UINT16 &&
                        (other->dtype == PLUMB_UINT8 || other->dtype == PLUMB_UINT16);
@@ -99,11 +99,11 @@ plumb_status frame_errors_compute(frame_errors *out, arena *mem, const frame_err
               .truth_is_new = from->truth_is_new};
     if (!pixels_pair(&s.x, &s.y, truth, prediction))
         return fail(PLUMB_ESHAPE,
-                    "the truth is %s and %s %s: it is not clear what is white in these; convert "
+                    "the truth is %s and %s %s: types without a value of white; convert "
                     "both to one type, or to floats in 0 to 1",
                     plumb_dtype_name(truth->dtype), name, plumb_dtype_name(prediction->dtype));
-    hint_at_scale(prediction, truth, name);
-    hint_at_scale(truth, prediction, "the truth");
+    warn_about_scale(prediction, truth, name);
+    warn_about_scale(truth, prediction, "the truth");
 
     // The product is at most the number of values of the truth.
     s.errors = ARENA_ALLOC(mem, double, (n * plan.count));
@@ -115,8 +115,8 @@ plumb_status frame_errors_compute(frame_errors *out, arena *mem, const frame_err
     }
     if (!s.errors || !s.black) return PLUMB_EMEMORY;
     st = parallel_for_progress(n, from->opt->threads, scan_trajectory, &s, from->from, from->share);
-    if (!st) st = refuse_not_finite(truth, "the truth", s.bad[0], s.where[0]);
-    if (!st) st = refuse_not_finite(prediction, name, s.bad[1], s.where[1]);
+    if (!st) st = reject_nonfinite(truth, "the truth", s.bad[0], s.where[0]);
+    if (!st) st = reject_nonfinite(prediction, name, s.bad[1], s.where[1]);
     if (st) return st;
     *out = (frame_errors){n, plan, s.errors, s.black};
     return PLUMB_OK;

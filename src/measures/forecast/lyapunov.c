@@ -12,13 +12,13 @@
 
 enum {
     REFERENCES = 6,
-    MOST_WINDOW = 120,
+    MAX_WINDOW = 120,
     RESAMPLES = 500,
     STREAM_LYAPUNOV = 31,
-    MOST_TARGETS = 40000
+    MAX_CANDIDATES = 40000
 };
-// The straight part of the curve: until it has gone this share of the way to where it ends.
-static const double straight = 0.6;
+// The linear part of the curve ends when it has covered this share of its rise.
+static const double linear_share = 0.6;
 
 typedef struct cloud {
     int64_t trajectories, steps, dims, window;
@@ -30,14 +30,13 @@ static plumb_status cloud_init(cloud *c, arena *mem, const plumb_array *state)
     char text[256];
     plumb_array_shape_string(text, sizeof text, state);
     if (state->ndim != 3 || state->shape[0] < 8 || state->shape[1] < 16 || state->shape[2] < 1)
-        return fail(
-            PLUMB_ESHAPE,
-            "state is %s; a Lyapunov exponent needs (8 trajectories, 16 steps, 1 number) or "
-            "more",
-            text);
+        return fail(PLUMB_ESHAPE,
+                    "state is %s; a Lyapunov exponent needs at least (8 trajectories, 16 steps, 1 "
+                    "dimension)",
+                    text);
     *c =
         (cloud){.trajectories = state->shape[0], .steps = state->shape[1], .dims = state->shape[2]};
-    c->window = c->steps / 2 < MOST_WINDOW ? c->steps / 2 : MOST_WINDOW;
+    c->window = c->steps / 2 < MAX_WINDOW ? c->steps / 2 : MAX_WINDOW;
     const int64_t count = plumb_array_count(state), rows = count / c->dims;
     c->x = ARENA_ALLOC(mem, double, count);
     if (!c->x) return PLUMB_EMEMORY;
@@ -49,14 +48,14 @@ static plumb_status cloud_init(cloud *c, arena *mem, const plumb_array *state)
             const double by = c->x[r * c->dims + i] - mean;
             square += by * by / (double)rows;
         }
-        if (!isfinite(square)) return fail(PLUMB_ENUMERIC, "state has values that are not finite");
+        if (!isfinite(square)) return fail(PLUMB_ENUMERIC, "state has NaN or infinity");
         for (int64_t r = 0; r < rows; r++)
             c->x[r * c->dims + i] /= square > 0.0 ? sqrt(square) : 1.0;
     }
     return PLUMB_OK;
 }
 
-static double distance2(const cloud *c, int64_t a, int64_t s, int64_t b, int64_t t)
+static double compute_distance2(const cloud *c, int64_t a, int64_t s, int64_t b, int64_t t)
 {
     const double *x = c->x + (a * c->steps + s) * c->dims, *y = c->x + (b * c->steps + t) * c->dims;
     double sum = 0.0;
@@ -65,32 +64,33 @@ static double distance2(const cloud *c, int64_t a, int64_t s, int64_t b, int64_t
 }
 
 // The curve of one reference: log distance from its nearest state of another trajectory, step by
-// step. False if there is none apart from it.
-static bool follow(double *curve, const cloud *c, int64_t k, int64_t s)
+// step. False if all other states are equal to it.
+static bool follow_neighbour(double *curve, const cloud *c, int64_t k, int64_t s)
 {
     const int64_t last = c->steps - c->window;
-    const int64_t every = c->trajectories * last / MOST_TARGETS + 1;
+    const int64_t every = c->trajectories * last / MAX_CANDIDATES + 1;
     double nearest = (double)INFINITY;
     int64_t who = -1, when = 0;
     for (int64_t b = 0; b < c->trajectories; b++) {
         if (b == k) continue;
         for (int64_t t = b % every; t < last; t += every) {
-            const double by = distance2(c, k, s, b, t);
+            const double by = compute_distance2(c, k, s, b, t);
             if (by > 0.0 && by < nearest) nearest = by, who = b, when = t;
         }
     }
     if (who < 0) return false;
     for (int64_t i = 0; i < c->window; i++)
-        curve[i] = 0.5 * log(fmax(distance2(c, k, s + i, who, when + i), 1e-30));
+        curve[i] = 0.5 * log(fmax(compute_distance2(c, k, s + i, who, when + i), 1e-30));
     return true;
 }
 
-// Slope of the straight part of the mean of the curves that were drawn.
-static double slope_of(const double *mean, int64_t window, double end)
+// Least-squares slope of the linear part of the mean curve; `end` is the log distance of unrelated
+// states, where the growth saturates.
+static double fit_slope(const double *mean, int64_t window, double end)
 {
     int64_t n = window;
     for (int64_t i = 5; i < window; i++)
-        if (mean[i] > mean[0] + straight * (end - mean[0])) {
+        if (mean[i] > mean[0] + linear_share * (end - mean[0])) {
             n = i + 1;
             break;
         }
@@ -102,12 +102,13 @@ static double slope_of(const double *mean, int64_t window, double end)
     return ((double)n * sty - st * sy) / ((double)n * stt - st * st);
 }
 
-static plumb_status estimate(plumb_lyapunov *out, arena *mem, const plumb_array *state)
+static plumb_status estimate_exponent(plumb_lyapunov *out, arena *mem, const plumb_array *state)
 {
     cloud c = {0};
     plumb_status st = cloud_init(&c, mem, state);
     if (st) return st;
-    // One curve a trajectory, the mean of its references, so that draws are of trajectories.
+    // One curve per trajectory, the mean over its reference states, so that the bootstrap draws
+    // trajectories.
     double *curves = ARENA_ALLOC(mem, double, (c.trajectories * c.window));
     double *one = ARENA_ALLOC(mem, double, c.window), *mean = ARENA_ALLOC(mem, double, c.window);
     double *times = ARENA_ALLOC(mem, double, c.trajectories);
@@ -118,18 +119,19 @@ static plumb_status estimate(plumb_lyapunov *out, arena *mem, const plumb_array 
     for (int64_t k = 0; k < c.trajectories; k++) {
         int64_t found = 0;
         for (int64_t r = 0; r < REFERENCES; r++) {
-            if (!follow(one, &c, k, r * (c.steps - c.window) / REFERENCES)) continue;
+            if (!follow_neighbour(one, &c, k, r * (c.steps - c.window) / REFERENCES)) continue;
             for (int64_t i = 0; i < c.window; i++) curves[k * c.window + i] += one[i];
             found++;
         }
         if (!found) return fail(PLUMB_ENUMERIC, "state is constant: it has no Lyapunov exponent");
         for (int64_t i = 0; i < c.window; i++) curves[k * c.window + i] /= (double)found;
         const int64_t other = (k + c.trajectories / 2) % c.trajectories;
-        const double by = distance2(&c, k, c.steps - 1, other, c.steps - 1);
+        const double by = compute_distance2(&c, k, c.steps - 1, other, c.steps - 1);
         if (by > 0.0) end += 0.5 * log(by), apart++;
     }
     end /= (double)(apart ? apart : 1);
     rng random = rng_at(1, STREAM_LYAPUNOV);
+    // Draw -1 is the estimate itself, the others are the bootstrap.
     for (int64_t d = -1; d < RESAMPLES; d++) {
         if (d < 0)
             for (int64_t k = 0; k < c.trajectories; k++) times[k] = 1.0;
@@ -138,7 +140,7 @@ static plumb_status estimate(plumb_lyapunov *out, arena *mem, const plumb_array 
         for (int64_t k = 0; k < c.trajectories; k++)
             for (int64_t i = 0; i < c.window && times[k] > 0.0; i++)
                 mean[i] += times[k] * curves[k * c.window + i] / (double)c.trajectories;
-        const double slope = slope_of(mean, c.window, end);
+        const double slope = fit_slope(mean, c.window, end);
         if (d < 0) out->exponent = slope;
         else draws[d] = slope;
     }
@@ -150,7 +152,7 @@ plumb_status lyapunov_estimate(plumb_lyapunov *out, const plumb_array *state)
 {
     arena mem = {0};
     plumb_lyapunov found = {0};
-    const plumb_status st = estimate(&found, &mem, state);
+    const plumb_status st = estimate_exponent(&found, &mem, state);
     arena_clear(&mem);
     if (!st) *out = found;
     return st;

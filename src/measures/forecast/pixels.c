@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Blocks small enough for the first cache, sums in four lanes: fast without -ffast-math, and the
-// same bits whoever does the work.
+// Pixels are read in blocks that fit the L1 cache and added in four lanes: fast without
+// -ffast-math, and bit-identical on any number of threads.
 #include "measures/forecast/pixels.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { BLOCK = 1024, LANES = 4 };
 
-static int64_t smaller(int64_t a, int64_t b)
+static int64_t min_count(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -25,9 +25,9 @@ int64_t pixels_not_finite(int64_t *where, const plumb_array *array, int64_t firs
     int64_t bad = 0;
     double x[BLOCK];
     for (int64_t start = 0; start < count; start += BLOCK) {
-        const int64_t n = smaller(BLOCK, count - start);
+        const int64_t n = min_count(BLOCK, count - start);
         plumb_array_to_double(x, array, first + start, n);
-        // 0 times a number is 0, times anything else NaN: one sum tells whether to look closer.
+        // 0 * x is NaN for NaN and infinity, so one sum shows whether the block has any.
         double sum[LANES] = {0.0};
         int64_t i = 0;
         for (; i + LANES <= n; i += LANES)
@@ -44,30 +44,32 @@ double pixels_greatest(const plumb_array *array, int64_t first, int64_t count)
 {
     double greatest = 0.0, x[BLOCK];
     for (int64_t start = 0; start < count; start += BLOCK) {
-        const int64_t n = smaller(BLOCK, count - start);
+        const int64_t n = min_count(BLOCK, count - start);
         plumb_array_to_double(x, array, first + start, n);
         for (int64_t i = 0; i < n; i++) greatest = fmax(greatest, fabs(x[i]));
     }
     return greatest;
 }
 
-// Divided rather than multiplied by 1/255, so that u1 equals the same picture as k/255 exactly.
-static void widen(double *out, pixels p, int64_t first, int64_t n)
+// Divides instead of multiplying by 1/255, so that u1 equals the same image in floats k/255
+// exactly.
+static void read_block(double *out, pixels p, int64_t first, int64_t n)
 {
     plumb_array_to_double(out, p.array, first, n);
     if (p.white == 1.0) return;
     for (int64_t i = 0; i < n; i++) out[i] /= p.white;
 }
 
+// e = sum (x - y)^2 / sum x^2.
 double pixels_error(bool *black, pixels x, int64_t x_first, pixels y, int64_t y_first,
                     int64_t count)
 {
     double a[BLOCK], b[BLOCK];
     double error[LANES] = {0.0}, power[LANES] = {0.0};
     for (int64_t start = 0; start < count; start += BLOCK) {
-        const int64_t n = smaller(BLOCK, count - start);
-        widen(a, x, x_first + start, n);
-        widen(b, y, y_first + start, n);
+        const int64_t n = min_count(BLOCK, count - start);
+        read_block(a, x, x_first + start, n);
+        read_block(b, y, y_first + start, n);
         int64_t i = 0;
         for (; i + LANES <= n; i += LANES)
             for (int k = 0; k < LANES; k++) {

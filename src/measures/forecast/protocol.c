@@ -4,8 +4,8 @@
 
 #include "base/status.h"
 
-// How many frames are no targets, and how many the model was trained on.
-static void protocol(int64_t *skip, int64_t *training, const plumb_forecast_options *opt)
+// skip: frames that are no targets. training: frames that the model was trained on.
+static void count_skipped(int64_t *skip, int64_t *training, const plumb_forecast_options *opt)
 {
     const int64_t i = opt->inference, t = opt->target;
     *skip = 0;
@@ -30,18 +30,18 @@ plumb_status forecast_protocol_plan(forecast_plan *out, const plumb_forecast_opt
                                     int64_t steps, int64_t predicted, bool backward)
 {
     int64_t skip, training;
-    protocol(&skip, &training, opt);
+    count_skipped(&skip, &training, opt);
     if (training >= steps)
         return fail(
             PLUMB_ENUMERIC,
             "the truth has %lld frames, of which %s takes %lld before extrapolation begins; "
-            "more are needed",
+            "the truth must be longer",
             (long long)steps, forecast_protocol_name(opt->frames), (long long)training);
 
     const char *what = backward ? "the backward prediction" : "the prediction";
     const int64_t count = steps - skip, rec = training - skip;
     if (opt->frames == PLUMB_FORECAST_PROTOCOL_PLAIN && predicted != steps)
-        return fail(PLUMB_ESHAPE, "%s has %lld frames, the truth %lld; both need the same", what,
+        return fail(PLUMB_ESHAPE, "%s has %lld frames and the truth %lld; they must be equal", what,
                     (long long)predicted, (long long)steps);
     if (predicted < count)
         return fail(PLUMB_ESHAPE, "%s has %lld frames; %s and a truth of %lld need %lld", what,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Momenta of a system known by positions and velocities: a Lagrangian is fitted, p = dL/dv.
 //
-// L = sum of v_i v_j c(q) and of c(q), with c from a list of powers, sines and cosines. Its weights
-// are those for which p(t+2) - p(t) is the integral of dL/dq over the two steps (Simpson), per unit
-// of momentum: the least eigenvalue of a small matrix. Terms linear in v would only add a gradient
-// to the momenta, which no equation of motion sees, and are left out.
+// L = sum of w v_i v_j c(q) + sum of w c(q), with c from a list of powers, sines and cosines. The
+// weights w minimise |p(t+2) - p(t) - integral of dL/dq|^2 (Simpson's rule) for a given size of the
+// momenta: the smallest eigenvalue of a small matrix. Terms linear in v are left out: they add a
+// gradient to the momenta, which does not change the equations of motion.
 #include <math.h>
 #include <string.h>
 
@@ -15,18 +15,18 @@
 #include "math/eigen.h"
 #include "measures/kappa/lagrangian_momenta.h"
 
-enum { MOST_PAIRS = 4, MOST_SHAPES = 64, MOST_TERMS = 800 };
+enum { MAX_PAIRS = 4, MAX_SHAPES = 64, MAX_TERMS = 800 };
 
-// c(q) and its gradient, at one place.
+// c(q) and its gradient at one q.
 typedef struct shape {
-    double value, slope[MOST_PAIRS];
+    double value, slope[MAX_PAIRS];
 } shape;
 
-// All of them; the first is 1. Their number.
-static int shapes_at(shape *c, const double *q, int64_t m)
+// All shapes at q; the first is 1. Returns their number.
+static int evaluate_shapes(shape *c, const double *q, int64_t m)
 {
     int n = 0;
-    memset(c, 0, MOST_SHAPES * sizeof *c);
+    memset(c, 0, MAX_SHAPES * sizeof *c);
     c[n++].value = 1.0;
     for (int64_t i = 0; i < m; i++) {
         c[n].value = q[i], c[n++].slope[i] = 1.0;
@@ -44,11 +44,12 @@ static int shapes_at(shape *c, const double *q, int64_t m)
     return n;
 }
 
-// Of each term (kinetic ones first), dL/dv and dL/dq by coordinate i: p, f (terms).
-static void terms_at(double *p, double *f, const double *q, const double *v, int64_t m, int64_t i)
+// p, f (terms): dL/dv_i and dL/dq_i of each term, kinetic terms first.
+static void evaluate_terms(double *p, double *f, const double *q, const double *v, int64_t m,
+                           int64_t i)
 {
-    shape c[MOST_SHAPES];
-    const int shapes = shapes_at(c, q, m);
+    shape c[MAX_SHAPES];
+    const int shapes = evaluate_shapes(c, q, m);
     int64_t at = 0;
     for (int64_t a = 0; a < m; a++)
         for (int64_t b = 0; b <= a; b++)
@@ -59,16 +60,16 @@ static void terms_at(double *p, double *f, const double *q, const double *v, int
     for (int k = 1; k < shapes; k++, at++) p[at] = 0.0, f[at] = c[k].slope[i];
 }
 
-typedef struct fit {
+typedef struct lagrangian_fit {
     int64_t m, trajectories, steps, kinetic, terms;
     const double *x; // (trajectories, steps, 2m)
     double dt;
     double *residual, *size; // (terms, terms), (kinetic, kinetic)
     double *weight;          // (kinetic)
-} fit;
+} lagrangian_fit;
 
-// The step of time that makes the velocities those of the positions.
-static plumb_status find_step(fit *f)
+// dt by least squares from (q(t+1) - q(t-1)) / 2 = v dt.
+static plumb_status find_step(lagrangian_fit *f)
 {
     double vv = 0.0, vq = 0.0, qq = 0.0;
     for (int64_t k = 0; k < f->trajectories; k++)
@@ -81,8 +82,8 @@ static plumb_status find_step(fit *f)
     f->dt = vv > 0.0 ? vq / vv : 0.0;
     if (!(f->dt > 0.0) || vq * vq < 0.9 * vv * qq)
         return fail(PLUMB_ENUMERIC,
-                    "the second half of latent is not the velocity of the first: no Lagrangian can "
-                    "be fitted");
+                    "the second half of latent is not the velocity of the first half: a Lagrangian "
+                    "cannot be fitted");
     return PLUMB_OK;
 }
 
@@ -94,7 +95,9 @@ static void add_outer(double *to, const double *x, int64_t n)
     }
 }
 
-static plumb_status gather(fit *f, arena *mem)
+// residual (terms, terms) and size (kinetic, kinetic): sums of outer products over windows of 3
+// steps.
+static plumb_status sum_residuals(lagrangian_fit *f, arena *mem)
 {
     const int64_t n = f->terms, d = 2 * f->m;
     double *p[3], *force[3], *row = ARENA_ALLOC(mem, double, n);
@@ -104,14 +107,14 @@ static plumb_status gather(fit *f, arena *mem)
         if (!p[s] || !force[s]) return PLUMB_EMEMORY;
     }
     if (!row) return PLUMB_EMEMORY;
-    // A few thousand rows fix a few dozen weights.
+    // A few thousand rows suffice for a few dozen weights.
     const int64_t windows = (f->steps - 1) / 2, all = f->trajectories * windows;
     const int64_t every = all > 4000 ? all / 4000 : 1;
     for (int64_t w = 0; w < all; w += every) {
         const double *x = f->x + (w / windows * f->steps + w % windows * 2) * d;
         for (int64_t i = 0; i < f->m; i++) {
             for (int s = 0; s < 3; s++)
-                terms_at(p[s], force[s], x + s * d, x + s * d + f->m, f->m, i);
+                evaluate_terms(p[s], force[s], x + s * d, x + s * d + f->m, f->m, i);
             for (int64_t k = 0; k < n; k++)
                 row[k] = p[2][k] - p[0][k] -
                          f->dt / 3.0 * (force[0][k] + 4.0 * force[1][k] + force[2][k]);
@@ -122,8 +125,9 @@ static plumb_status gather(fit *f, arena *mem)
     return PLUMB_OK;
 }
 
-// Takes out of the residual of the kinetic terms what the potential ones explain: out (k, k).
-static plumb_status project(double *out, arena *mem, const fit *f)
+// out (k, k) = K - P^T U^-1 P: the residual of the kinetic terms after the potential ones are
+// fitted.
+static plumb_status eliminate_potential(double *out, arena *mem, const lagrangian_fit *f)
 {
     const int64_t k = f->kinetic, n = f->terms, u = n - k;
     double *uu = ARENA_ALLOC(mem, double, (u * u)), *uk = ARENA_ALLOC(mem, double, (u * k));
@@ -135,7 +139,7 @@ static plumb_status project(double *out, arena *mem, const fit *f)
             uu[i * u + j] = f->residual[(k + i) * n + k + j] + (i == j ? 1e-10 * trace : 0.0);
         for (int64_t j = 0; j < k; j++) uk[i * k + j] = f->residual[(k + i) * n + j];
     }
-    if (!cholesky_factor(uu, u)) return fail(PLUMB_ENUMERIC, "no Lagrangian can be fitted");
+    if (!cholesky_factor(uu, u)) return fail(PLUMB_ENUMERIC, "a Lagrangian cannot be fitted");
     cholesky_solve(uk, uu, u, k);
     for (int64_t i = 0; i < k; i++)
         for (int64_t j = 0; j < k; j++) {
@@ -146,15 +150,15 @@ static plumb_status project(double *out, arena *mem, const fit *f)
     return PLUMB_OK;
 }
 
-// The least residual per unit of momentum.
-static plumb_status solve(fit *f, arena *mem)
+// The eigenvector of the smallest residual per unit of momentum, in axes that whiten the momenta.
+static plumb_status solve_weights(lagrangian_fit *f, arena *mem)
 {
     const int64_t k = f->kinetic;
     double *left = ARENA_ALLOC(mem, double, (k * k)), *values = ARENA_ALLOC(mem, double, k);
     double *axes = ARENA_ALLOC(mem, double, (k * k)), *half = ARENA_ALLOC(mem, double, (k * k));
     double *small = ARENA_ALLOC(mem, double, (k * k)), *vectors = ARENA_ALLOC(mem, double, (k * k));
     if (!left || !values || !axes || !half || !small || !vectors) return PLUMB_EMEMORY;
-    plumb_status st = project(left, mem, f);
+    plumb_status st = eliminate_potential(left, mem, f);
     if (!st) st = eigen_symmetric(values, axes, mem, f->size, k);
     if (st) return st;
     int64_t rank = 0;
@@ -175,27 +179,27 @@ static plumb_status solve(fit *f, arena *mem)
     return PLUMB_OK;
 }
 
-static plumb_status momenta(double *out, arena *mem, const plumb_array *latent)
+static plumb_status compute_momenta(double *out, arena *mem, const plumb_array *latent)
 {
     char text[256];
     plumb_array_shape_string(text, sizeof text, latent);
     if (latent->ndim != 3 || latent->shape[2] % 2 || latent->shape[2] < 2 ||
-        latent->shape[2] > 2 * MOST_PAIRS || latent->shape[1] < 5)
+        latent->shape[2] > 2 * MAX_PAIRS || latent->shape[1] < 5)
         return fail(
             PLUMB_ESHAPE,
             "latent is %s; a Lagrangian is fitted to (trajectories, 5 steps or more, 2m), q "
             "then dq/dt, of at most %d pairs",
-            text, MOST_PAIRS);
-    fit f = {
+            text, MAX_PAIRS);
+    lagrangian_fit f = {
         .m = latent->shape[2] / 2, .trajectories = latent->shape[0], .steps = latent->shape[1]};
     double *x = ARENA_ALLOC(mem, double, plumb_array_count(latent));
     if (!x) return PLUMB_EMEMORY;
     plumb_array_to_double(x, latent, 0, plumb_array_count(latent));
     for (int64_t i = 0; i < plumb_array_count(latent); i++)
-        if (!isfinite(x[i])) return fail(PLUMB_ENUMERIC, "latent has values that are not finite");
+        if (!isfinite(x[i])) return fail(PLUMB_ENUMERIC, "latent has NaN or infinity");
     f.x = x;
-    shape c[MOST_SHAPES];
-    const int shapes = shapes_at(c, x, f.m);
+    shape c[MAX_SHAPES];
+    const int shapes = evaluate_shapes(c, x, f.m);
     f.kinetic = f.m * (f.m + 1) / 2 * shapes;
     f.terms = f.kinetic + shapes - 1;
     f.residual = ARENA_ALLOC(mem, double, (f.terms * f.terms));
@@ -205,11 +209,11 @@ static plumb_status momenta(double *out, arena *mem, const plumb_array *latent)
     if (!f.residual || !f.size || !f.weight || !p || !force) return PLUMB_EMEMORY;
     plumb_status st = blas_library_load();
     if (!st) st = find_step(&f);
-    if (!st) st = gather(&f, mem);
-    if (!st) st = solve(&f, mem);
+    if (!st) st = sum_residuals(&f, mem);
+    if (!st) st = solve_weights(&f, mem);
     for (int64_t r = 0; !st && r < f.trajectories * f.steps; r++)
         for (int64_t i = 0; i < f.m; i++) {
-            terms_at(p, force, x + r * 2 * f.m, x + r * 2 * f.m + f.m, f.m, i);
+            evaluate_terms(p, force, x + r * 2 * f.m, x + r * 2 * f.m + f.m, f.m, i);
             out[r * f.m + i] = 0.0;
             for (int64_t k = 0; k < f.kinetic; k++) out[r * f.m + i] += f.weight[k] * p[k];
         }
@@ -219,7 +223,7 @@ static plumb_status momenta(double *out, arena *mem, const plumb_array *latent)
 plumb_status kappa_fit_momenta(double *out, const plumb_array *latent)
 {
     arena mem = {0};
-    const plumb_status st = momenta(out, &mem, latent);
+    const plumb_status st = compute_momenta(out, &mem, latent);
     arena_clear(&mem);
     return st;
 }

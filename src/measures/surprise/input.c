@@ -283,8 +283,8 @@ static plumb_status read_features(surprise_arrays *out, arena *mem, const plumb_
         if (o->shape[1] != out->dims)
             return fail(PLUMB_ESHAPE, "observation is %s, but features have %lld dimensions", shape,
                         (long long)out->dims);
-        out->seen_count = o->shape[0];
-        st = read_rows(&out->seen, mem, o, "observation", out->dims, opt->normalise,
+        out->observed_count = o->shape[0];
+        st = read_rows(&out->observed, mem, o, "observation", out->dims, opt->normalise,
                        &out->zero_features);
     }
     if (!st)

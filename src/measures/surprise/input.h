@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT
-// From arrays to one surprise a clip and frame, to features and to concepts: what is wrong with an
-// array is said here.
+// Reads and checks the arrays of surprise: surprise per clip and frame, features and concepts.
 #ifndef MEASURES_SURPRISE_INPUT_H
 #define MEASURES_SURPRISE_INPUT_H
 
 #include "base/arena.h"
 #include "plumb/surprise.h"
 
-/// All of it, finite and in double.
+/// The arrays as doubles, all finite.
 typedef struct surprise_arrays {
     int64_t tuples;
-    int64_t frames;        ///< 0: `frame` is NULL
-    const double *frame;   ///< (tuples, 4, frames)
-    const double *clip;    ///< (tuples, 4), frames taken together as the options say
-    const double *maximum; ///< (tuples, 4): the greatest frame, or NULL
-    const double *naive;   ///< (tuples, 4), of the model of impossible clips, or NULL
-    int64_t dims;          ///< 0: no features
-    const double *feature; ///< (tuples, 4, dims), of unit length if the options say so
-    const double *seen;    ///< (seen_count, dims), or NULL
-    int64_t seen_count;
-    int64_t zero_features; ///< rows, seen ones included, that are shorter than 1e-12
+    int64_t frames;         ///< 0: `frame` is NULL
+    const double *frame;    ///< (tuples, 4, frames)
+    const double *clip;     ///< (tuples, 4), frames taken together as the options say
+    const double *maximum;  ///< (tuples, 4): the greatest frame, or NULL
+    const double *naive;    ///< (tuples, 4), of the model of impossible clips, or NULL
+    int64_t dims;           ///< 0: no features
+    const double *feature;  ///< (tuples, 4, dims), of unit length if the options say so
+    const double *observed; ///< (observed_count, dims), or NULL
+    int64_t observed_count;
+    int64_t zero_features; ///< rows, observed ones included, that are shorter than 1e-12
     int64_t concepts;      ///< 0: none given
     const char **concept_name;
     const int64_t *concept_of; ///< (tuples)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Each tree has a stream of random numbers of its own, so that it is the same on any thread.
+// Isolation forest [Liu08]. Each tree has its own random stream, so the result does not depend on
+// the threads.
 #include "measures/surprise/isolation_forest.h"
 
 #include <math.h>
@@ -44,16 +45,16 @@ typedef struct node {
 
 typedef struct forest {
     const scorer_task *task;
-    int64_t sample, trees, height, most;
-    node *nodes;     // (trees, most)
-    double *r;       // of those asked
+    int64_t sample, trees, height, max_nodes;
+    node *nodes;     // (trees, max_nodes)
+    double *r;       // (query_count)
     int32_t *points; // per tree: the sample
     int32_t *features;
 } forest;
 
 // Moves points with x <= threshold to the front; returns how many.
-static int64_t part(int32_t *points, int64_t count, const scorer_task *t, int64_t feature,
-                    double threshold)
+static int64_t partition_points(int32_t *points, int64_t count, const scorer_task *t,
+                                int64_t feature, double threshold)
 {
     int64_t low = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -66,7 +67,7 @@ static int64_t part(int32_t *points, int64_t count, const scorer_task *t, int64_
 }
 
 // A feature that varies among the points and a cut between its least and greatest value; false if
-// all points are equal. Features that turn out constant are not asked twice.
+// all points are equal. Constant features are not tried twice.
 static bool choose_cut(int64_t *feature, double *threshold, const int32_t *points, int64_t count,
                        int32_t *features, const scorer_task *t, rng *r)
 {
@@ -95,7 +96,8 @@ typedef struct branch {
     int64_t first, count, depth;
 } branch;
 
-static plumb_status grow(void *context, int64_t tree, int worker)
+// Splits the sample at random cuts, depth first with a stack, down to single points or `height`.
+static plumb_status grow_tree(void *context, int64_t tree, int worker)
 {
     (void)worker;
     const forest *f = context;
@@ -104,11 +106,11 @@ static plumb_status grow(void *context, int64_t tree, int worker)
                                      (uint64_t)tree);
     int32_t *points = f->points + tree * f->sample, *features = f->features + tree * t->dims;
     int64_t chosen[ISOLATION_FOREST_MAX_SAMPLE];
-    rng_distinct(chosen, &r, f->sample, t->seen_count);
+    rng_distinct(chosen, &r, f->sample, t->observed_count);
     for (int64_t i = 0; i < f->sample; i++) points[i] = (int32_t)chosen[i];
     for (int64_t i = 0; i < t->dims; i++) features[i] = (int32_t)i;
 
-    node *nodes = f->nodes + tree * f->most;
+    node *nodes = f->nodes + tree * f->max_nodes;
     int32_t used = 1;
     branch stack[64] = {{0, 0, f->sample, 0}};
     for (int top = 1; top > 0;) {
@@ -120,7 +122,7 @@ static plumb_status grow(void *context, int64_t tree, int worker)
             nodes[b.node] = (node){.path = (double)b.depth + isolation_forest_average(b.count)};
             continue;
         }
-        const int64_t low = part(points + b.first, b.count, t, feature, threshold);
+        const int64_t low = partition_points(points + b.first, b.count, t, feature, threshold);
         nodes[b.node] = (node){.threshold = threshold, .feature = (int32_t)feature, .left = used};
         stack[top++] = (branch){used + 1, b.first + low, b.count - low, b.depth + 1};
         stack[top++] = (branch){used, b.first, low, b.depth + 1};
@@ -129,14 +131,15 @@ static plumb_status grow(void *context, int64_t tree, int worker)
     return PLUMB_OK;
 }
 
-static plumb_status ask(void *context, int64_t item, int worker)
+// r = 2^(-mean path / c), c the mean path of a search that fails.
+static plumb_status score_query(void *context, int64_t item, int worker)
 {
     (void)worker;
     const forest *f = context;
     const double *x = f->task->queries + item * f->task->dims;
     double sum = 0.0;
     for (int64_t tree = 0; tree < f->trees; tree++) {
-        const node *nodes = f->nodes + tree * f->most, *at = nodes;
+        const node *nodes = f->nodes + tree * f->max_nodes, *at = nodes;
         while (at->left) at = nodes + at->left + (x[at->feature] <= at->threshold ? 0 : 1);
         sum += at->path;
     }
@@ -148,19 +151,19 @@ plumb_status scorer_iforest(double *r, arena *mem, const scorer_task *task)
 {
     const arena_mark mark = arena_get_mark(mem);
     forest f = {.task = task, .trees = task->opt->trees, .r = r, .sample = task->opt->sample};
-    if (task->seen_count < 2)
+    if (task->observed_count < 2)
         return fail(PLUMB_ENUMERIC, "an isolation forest needs two observed clips, not %lld",
-                    (long long)task->seen_count);
-    if (f.sample > task->seen_count) f.sample = task->seen_count;
+                    (long long)task->observed_count);
+    if (f.sample > task->observed_count) f.sample = task->observed_count;
     while ((INT64_C(1) << f.height) < f.sample) f.height++;
-    f.most = 2 * f.sample;
-    f.nodes = ARENA_ALLOC(mem, node, f.trees * f.most);
+    f.max_nodes = 2 * f.sample;
+    f.nodes = ARENA_ALLOC(mem, node, f.trees * f.max_nodes);
     f.points = ARENA_ALLOC(mem, int32_t, f.trees * f.sample);
     f.features = ARENA_ALLOC(mem, int32_t, f.trees * task->dims);
     plumb_status st = PLUMB_EMEMORY;
     if (f.nodes && f.points && f.features) {
-        st = parallel_for(f.trees, task->opt->threads, grow, &f);
-        if (!st) st = parallel_for(task->asked_count, task->opt->threads, ask, &f);
+        st = parallel_for(f.trees, task->opt->threads, grow_tree, &f);
+        if (!st) st = parallel_for(task->query_count, task->opt->threads, score_query, &f);
     }
     arena_rewind(mem, mark);
     return st;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Isolation forest [Liu08]: what few random cuts set apart is strange.
+// Isolation forest [Liu08]: points that few random cuts isolate are anomalies.
 #ifndef MEASURES_SURPRISE_ISOLATION_FOREST_H
 #define MEASURES_SURPRISE_ISOLATION_FOREST_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tuples are split, never clips: both impossible clips of a drawn tuple are observed, its possible
-// ones are dropped, so that nothing that is judged was seen. [Lin23] takes 20 % per concept.
+// The observation sets. Tuples are split, never clips: both impossible clips of a drawn tuple are
+// observed and its possible ones dropped, so that no tested clip was observed. [Lin23] draws 20 %
+// per concept.
 #include "measures/surprise/observation_set.h"
 
 #include <math.h>
@@ -10,16 +11,16 @@
 #include "base/status.h"
 #include "math/rng.h"
 
-enum { SPLIT_STREAM = 0x74706c73, MOST_SAMPLED = 2000 };
+enum { SPLIT_STREAM = 0x74706c73, MAX_SAMPLED = 2000 };
 
-// ---- rows that are the same ----
+// ---- equal rows ----
 
-typedef struct marked {
-    uint64_t mark;
+typedef struct hashed_row {
+    uint64_t hash;
     int64_t row;
-} marked;
+} hashed_row;
 
-static uint64_t mark_of(const double *row, int64_t dims)
+static uint64_t hash_row(const double *row, int64_t dims)
 {
     uint64_t h = 0x9e3779b97f4a7c15u;
     for (int64_t i = 0; i < dims; i++) {
@@ -31,14 +32,14 @@ static uint64_t mark_of(const double *row, int64_t dims)
     return h;
 }
 
-static int by_mark(const void *a, const void *b)
+static int compare_hashes(const void *a, const void *b)
 {
-    const marked *x = a, *y = b;
-    if (x->mark != y->mark) return x->mark < y->mark ? -1 : 1;
+    const hashed_row *x = a, *y = b;
+    if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
     return (x->row > y->row) - (x->row < y->row);
 }
 
-// A row of zeros says nothing, so it is not evidence of anything.
+// Rows of zeros have no direction; they do not count as equal.
 static bool is_zero(const double *row, int64_t dims)
 {
     for (int64_t i = 0; i < dims; i++)
@@ -46,44 +47,44 @@ static bool is_zero(const double *row, int64_t dims)
     return true;
 }
 
-static marked *mark_all(arena *mem, const double *rows, int64_t count, int64_t dims)
+static hashed_row *hash_rows(arena *mem, const double *rows, int64_t count, int64_t dims)
 {
-    marked *m = ARENA_ALLOC(mem, marked, count);
+    hashed_row *m = ARENA_ALLOC(mem, hashed_row, count);
     if (!m) return NULL;
-    for (int64_t i = 0; i < count; i++) m[i] = (marked){mark_of(rows + i * dims, dims), i};
-    qsort(m, (size_t)count, sizeof *m, by_mark);
+    for (int64_t i = 0; i < count; i++) m[i] = (hashed_row){hash_row(rows + i * dims, dims), i};
+    qsort(m, (size_t)count, sizeof *m, compare_hashes);
     return m;
 }
 
-static bool same(const double *a, const double *b, int64_t dims)
+static bool is_same_row(const double *a, const double *b, int64_t dims)
 {
     return memcmp(a, b, (size_t)dims * sizeof *a) == 0 && !is_zero(a, dims);
 }
 
-static int64_t count_equal(const marked *m, const double *rows, int64_t count, int64_t dims)
+static int64_t count_equal(const hashed_row *m, const double *rows, int64_t count, int64_t dims)
 {
     int64_t equal = 0;
     for (int64_t i = 1; i < count; i++)
-        equal += m[i].mark == m[i - 1].mark &&
-                 same(rows + m[i].row * dims, rows + m[i - 1].row * dims, dims);
+        equal += m[i].hash == m[i - 1].hash &&
+                 is_same_row(rows + m[i].row * dims, rows + m[i - 1].row * dims, dims);
     return equal;
 }
 
-static plumb_status refuse_overlap(const marked *m, const surprise_arrays *c)
+static plumb_status reject_overlap(const hashed_row *m, const surprise_arrays *c)
 {
     const int64_t d = c->dims;
     int64_t shared = 0, clip = 0, row = 0;
     for (int64_t i = 0; i < 4 * c->tuples; i++) {
         const double *feature = c->feature + i * d;
-        const uint64_t mark = mark_of(feature, d);
-        int64_t low = 0, high = c->seen_count;
+        const uint64_t hash = hash_row(feature, d);
+        int64_t low = 0, high = c->observed_count;
         while (low < high) {
             const int64_t middle = low + (high - low) / 2;
-            if (m[middle].mark < mark) low = middle + 1;
+            if (m[middle].hash < hash) low = middle + 1;
             else high = middle;
         }
-        for (; low < c->seen_count && m[low].mark == mark; low++) {
-            if (!same(c->seen + m[low].row * d, feature, d)) continue;
+        for (; low < c->observed_count && m[low].hash == hash; low++) {
+            if (!is_same_row(c->observed + m[low].row * d, feature, d)) continue;
             if (!shared++) clip = i, row = m[low].row;
             break;
         }
@@ -98,16 +99,16 @@ static plumb_status refuse_overlap(const marked *m, const surprise_arrays *c)
 
 // ---- sets ----
 
-// Every so many rows, so that the spread of a large set costs no more than that of a small one.
+// Every Nth row, so that the deviation of r costs the same for large sets.
 static plumb_status take_sample(observation_sets *o, observation_set *s, arena *mem, int64_t dims)
 {
-    s->sample_count = s->seen_count < MOST_SAMPLED ? s->seen_count : MOST_SAMPLED;
+    s->sample_count = s->observed_count < MAX_SAMPLED ? s->observed_count : MAX_SAMPLED;
     s->sample_first = o->sample_count;
     o->sample_count += s->sample_count;
     double *sample = ARENA_ALLOC(mem, double, s->sample_count *dims);
     if (!sample) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < s->sample_count; i++)
-        memcpy(sample + i * dims, s->seen + i * s->seen_count / s->sample_count * dims,
+        memcpy(sample + i * dims, s->observed + i * s->observed_count / s->sample_count * dims,
                (size_t)dims * sizeof *sample);
     s->sample = sample;
     return PLUMB_OK;
@@ -119,21 +120,23 @@ static plumb_status use_given(observation_sets *o, arena *mem, const surprise_ar
             *of = ARENA_ALLOC(mem, int64_t, c->tuples);
     o->set = ARENA_ALLOC(mem, observation_set, 1);
     if (!tuple || !of || !o->set) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < c->tuples; i++) tuple[i] = i, of[i] = c->seen_count;
+    for (int64_t i = 0; i < c->tuples; i++) tuple[i] = i, of[i] = c->observed_count;
     o->tested = c->tuples;
     o->tested_tuple = tuple;
     o->tested_feature = c->feature;
     o->concept_of = c->concept_of;
-    o->seen_of = of;
-    if (!c->seen) return PLUMB_OK; // nothing dense is wanted
+    o->observed_of = of;
+    if (!c->observed) return PLUMB_OK; // nothing dense is wanted
     o->sets = 1;
-    o->observed = c->seen_count;
-    *o->set = (observation_set){
-        .seen = c->seen, .seen_count = c->seen_count, .asked = tuple, .asked_count = c->tuples};
+    o->observed = c->observed_count;
+    *o->set = (observation_set){.observed = c->observed,
+                                .observed_count = c->observed_count,
+                                .queries = tuple,
+                                .query_count = c->tuples};
     arena scratch = {0};
-    const marked *m = mark_all(&scratch, c->seen, c->seen_count, c->dims);
-    plumb_status st = m ? refuse_overlap(m, c) : PLUMB_EMEMORY;
-    if (!st) o->equal = count_equal(m, c->seen, c->seen_count, c->dims);
+    const hashed_row *m = hash_rows(&scratch, c->observed, c->observed_count, c->dims);
+    plumb_status st = m ? reject_overlap(m, c) : PLUMB_EMEMORY;
+    if (!st) o->equal = count_equal(m, c->observed, c->observed_count, c->dims);
     arena_clear(&scratch);
     return st ? st : take_sample(o, o->set, mem, c->dims);
 }
@@ -144,8 +147,8 @@ static int64_t concept_of(const surprise_arrays *c, int64_t tuple)
 }
 
 // Draws the tuples of one concept; `drawn` marks them. Returns how many.
-static plumb_status draw(bool *drawn, int64_t *count, arena *mem, const surprise_arrays *c,
-                         int64_t concept, const plumb_surprise_options *opt)
+static plumb_status draw_tuples(bool *drawn, int64_t *count, arena *mem, const surprise_arrays *c,
+                                int64_t concept, const plumb_surprise_options *opt)
 {
     int64_t *member = ARENA_ALLOC(mem, int64_t, c->tuples);
     int64_t *order = ARENA_ALLOC(mem, int64_t, c->tuples);
@@ -154,10 +157,10 @@ static plumb_status draw(bool *drawn, int64_t *count, arena *mem, const surprise
     for (int64_t i = 0; i < c->tuples; i++)
         if (concept_of(c, i) == concept) member[n++] = i;
     if (n < 2)
-        return fail(PLUMB_EVALUE,
-                    "there is no observation, and %s%s has one tuple, too few to set some apart",
-                    c->concepts ? "concept " : "the file",
-                    c->concepts ? c->concept_name[concept] : "");
+        return fail(
+            PLUMB_EVALUE,
+            "observation is not given, and %s%s has one tuple; at least 2 are needed to split",
+            c->concepts ? "concept " : "the file", c->concepts ? c->concept_name[concept] : "");
     int64_t take = (int64_t)floor(opt->share * (double)n + 0.5);
     take = take < 1 ? 1 : take > n - 1 ? n - 1 : take;
     rng r = rng_at(opt->seed, ((uint64_t)SPLIT_STREAM << 32) + (uint64_t) concept);
@@ -168,34 +171,34 @@ static plumb_status draw(bool *drawn, int64_t *count, arena *mem, const surprise
 }
 
 // Features of the impossible clips of the drawn tuples of one concept, in the order of the tuples.
-static plumb_status gather(observation_sets *o, observation_set *s, arena *mem,
-                           const surprise_arrays *c, const bool *drawn, int64_t concept,
-                           int64_t tuples)
+static plumb_status collect_observed(observation_sets *o, observation_set *s, arena *mem,
+                                     const surprise_arrays *c, const bool *drawn, int64_t concept,
+                                     int64_t tuples)
 {
     const int64_t d = c->dims;
-    double *seen = ARENA_ALLOC(mem, double, 2 * tuples * d);
-    int64_t *asked = ARENA_ALLOC(mem, int64_t, o->tested);
-    if (!seen || !asked) return PLUMB_EMEMORY;
+    double *observed = ARENA_ALLOC(mem, double, 2 * tuples * d);
+    int64_t *queries = ARENA_ALLOC(mem, int64_t, o->tested);
+    if (!observed || !queries) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < c->tuples; i++) {
         if (!drawn[i] || concept_of(c, i) != concept) continue;
-        memcpy(seen + s->seen_count * d, c->feature + (4 * i + 2) * d,
-               (size_t)(2 * d) * sizeof *seen);
-        s->seen_count += 2;
+        memcpy(observed + s->observed_count * d, c->feature + (4 * i + 2) * d,
+               (size_t)(2 * d) * sizeof *observed);
+        s->observed_count += 2;
     }
     for (int64_t i = 0; i < o->tested; i++)
-        if (concept_of(c, o->tested_tuple[i]) == concept) asked[s->asked_count++] = i;
-    s->seen = seen;
-    s->asked = asked;
-    o->observed += s->seen_count;
+        if (concept_of(c, o->tested_tuple[i]) == concept) queries[s->query_count++] = i;
+    s->observed = observed;
+    s->queries = queries;
+    o->observed += s->observed_count;
     arena scratch = {0};
-    const marked *m = mark_all(&scratch, seen, s->seen_count, d);
-    if (m) o->equal += count_equal(m, seen, s->seen_count, d);
+    const hashed_row *m = hash_rows(&scratch, observed, s->observed_count, d);
+    if (m) o->equal += count_equal(m, observed, s->observed_count, d);
     arena_clear(&scratch);
     return m ? take_sample(o, s, mem, d) : PLUMB_EMEMORY;
 }
 
-static plumb_status split(observation_sets *o, arena *mem, const surprise_arrays *c,
-                          const plumb_surprise_options *opt)
+static plumb_status split_tuples(observation_sets *o, arena *mem, const surprise_arrays *c,
+                                 const plumb_surprise_options *opt)
 {
     const int64_t n = c->tuples, d = c->dims, concepts = c->concepts ? c->concepts : 1;
     bool *drawn = ARENA_ALLOC(mem, bool, n);
@@ -206,7 +209,8 @@ static plumb_status split(observation_sets *o, arena *mem, const surprise_arrays
     o->split = true;
     o->sets = concepts;
     plumb_status st = PLUMB_OK;
-    for (int64_t i = 0; i < concepts && !st; i++) st = draw(drawn, &count[i], mem, c, i, opt);
+    for (int64_t i = 0; i < concepts && !st; i++)
+        st = draw_tuples(drawn, &count[i], mem, c, i, opt);
     if (st) return st;
     for (int64_t i = 0; i < n; i++) {
         if (drawn[i]) continue;
@@ -215,7 +219,7 @@ static plumb_status split(observation_sets *o, arena *mem, const surprise_arrays
         tuple[o->tested++] = i;
     }
     o->tested_tuple = tuple;
-    o->seen_of = of;
+    o->observed_of = of;
     o->concept_of = c->concepts ? concept : NULL;
     double *feature = ARENA_ALLOC(mem, double, o->tested * 4 * d);
     if (!feature) return PLUMB_EMEMORY;
@@ -224,7 +228,7 @@ static plumb_status split(observation_sets *o, arena *mem, const surprise_arrays
                (size_t)(4 * d) * sizeof *feature);
     o->tested_feature = feature;
     for (int64_t i = 0; i < concepts && !st; i++)
-        st = gather(o, &o->set[i], mem, c, drawn, i, count[i]);
+        st = collect_observed(o, &o->set[i], mem, c, drawn, i, count[i]);
     return st;
 }
 
@@ -233,9 +237,9 @@ plumb_status observation_set_make(observation_sets *out, arena *mem, const surpr
 {
     *out = (observation_sets){0};
     surprise_arrays bare = *c;
-    if (!dense) bare.seen = NULL;
+    if (!dense) bare.observed = NULL;
     const plumb_status st =
-        dense && !c->seen ? split(out, mem, c, opt) : use_given(out, mem, &bare);
+        dense && !c->observed ? split_tuples(out, mem, c, opt) : use_given(out, mem, &bare);
     if (st || !dense) return st;
     if (c->zero_features)
         status_log("%lld features are zero vectors, which have no direction: they stay zero, at "

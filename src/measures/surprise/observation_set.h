@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Which impossible clips count as seen before, and which tuples are left to be judged.
+// Which impossible clips are observed, and which tuples are tested.
 #ifndef MEASURES_SURPRISE_OBSERVATION_SET_H
 #define MEASURES_SURPRISE_OBSERVATION_SET_H
 
 #include "measures/surprise/input.h"
 
-/// One observation set and the tuples judged by it.
+/// One observation set and the tuples tested with it.
 typedef struct observation_set {
-    const double *seen; ///< (seen_count, dims)
-    int64_t seen_count;
-    const int64_t *asked; ///< which of the tested tuples
-    int64_t asked_count;
-    const double *sample; ///< rows of `seen` that stand for all where only their spread matters
+    const double *observed; ///< (observed_count, dims)
+    int64_t observed_count;
+    const int64_t *queries; ///< which of the tested tuples
+    int64_t query_count;
+    const double *sample; ///< rows of `observed` for the deviation of r
     int64_t sample_count, sample_first;
 } observation_set;
 
@@ -23,7 +23,7 @@ typedef struct observation_sets {
     const int64_t *tested_tuple;
     const double *tested_feature; ///< (tested, 4, dims)
     const int64_t *concept_of;    ///< (tested), or NULL
-    const int64_t *seen_of;       ///< (tested): the size of its observation set
+    const int64_t *observed_of;   ///< (tested): the size of its observation set
     bool split;
     int64_t observed; ///< rows over all sets
     int64_t equal;    ///< rows that repeat another of their set

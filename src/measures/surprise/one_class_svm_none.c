@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Stands in for one_class_svm.c where libsvm's header was not found when plumb was built.
+// Replaces one_class_svm.c if the header of libsvm was not found at build time.
 #include "base/status.h"
 #include "measures/surprise/one_class_svm.h"
 #include "measures/surprise/scorers.h"
 
 plumb_status one_class_svm_load(void)
 {
-    return fail(PLUMB_EMISSING, "this build has no scorer ocsvm: libsvm-dev was not there");
+    return fail(PLUMB_EMISSING, "this build has no scorer ocsvm: it was built without libsvm-dev");
 }
 
-plumb_status one_class_svm_decide(double *decision, double *rho, arena *mem, const double *seen,
-                                  int64_t seen_count, const double *asked, int64_t asked_count,
-                                  int64_t dims, const one_class_svm_settings *settings)
+plumb_status one_class_svm_decide(double *decision, double *rho, arena *mem,
+                                  const one_class_svm_points *points,
+                                  const one_class_svm_settings *settings)
 {
-    (void)decision, (void)rho, (void)mem, (void)seen, (void)seen_count, (void)asked;
-    (void)asked_count, (void)dims, (void)settings;
+    (void)decision, (void)rho, (void)mem, (void)points, (void)settings;
     return one_class_svm_load();
 }
 

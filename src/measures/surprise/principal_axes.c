@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Distances of points along the principal axes of others (math/pca.h), and the scorers made of
-// them. Projections are products of rows in the fixed order of math/vector.h.
+// Squared distances of points along the principal axes of other points (math/pca.h), and the
+// scorers pca and mahalanobis. Projections add up in the fixed order of math/vector.h.
 #include "measures/surprise/principal_axes.h"
 
 #include <math.h>
@@ -20,7 +20,8 @@ typedef struct projection {
     int64_t count, first, last;
 } projection;
 
-static plumb_status project(void *context, int64_t item, int worker)
+// (x - mean) / scale of BATCH rows, along the axes, squared and added up.
+static plumb_status project_batch(void *context, int64_t item, int worker)
 {
     const projection *p = context;
     const pca_axes *s = p->s;
@@ -31,7 +32,7 @@ static plumb_status project(void *context, int64_t item, int worker)
         for (int64_t i = 0; i < s->dims; i++)
             point[r * s->width + i] =
                 (p->rows[(start + r) * s->dims + i] - s->mean[i]) / s->scale[i];
-    if (s->triangular) // the zeros of the upper triangle need not be multiplied
+    if (s->triangular) // skip the zeros of the upper triangle
         for (int64_t i = 0; i < axes; i += TILE) {
             const int64_t some = axes - i < TILE ? axes - i : TILE;
             vector_products(
@@ -53,8 +54,7 @@ static plumb_status project(void *context, int64_t item, int worker)
 }
 
 plumb_status principal_axes_project(double *out, arena *mem, const pca_axes *s, const double *rows,
-                                    int64_t count, int64_t first, int64_t last,
-                                    const double *weight, int threads)
+                                    int64_t count, const axis_range *range, int threads)
 {
     const arena_mark mark = arena_get_mark(mem);
     const int64_t items = (count + BATCH - 1) / BATCH;
@@ -62,20 +62,21 @@ plumb_status principal_axes_project(double *out, arena *mem, const pca_axes *s, 
     if (threads > items) threads = items > 0 ? (int)items : 1;
     projection p = {.s = s,
                     .rows = rows,
-                    .weight = weight,
+                    .weight = range->weight,
                     .out = out,
                     .count = count,
-                    .first = first,
-                    .last = last};
+                    .first = range->first,
+                    .last = range->last};
     p.point = ARENA_ALLOC(mem, double *, threads);
     p.along = ARENA_ALLOC(mem, double *, threads);
-    bool whole = p.point && p.along;
-    for (int i = 0; whole && i < threads; i++) {
+    bool allocated = p.point && p.along;
+    for (int i = 0; allocated && i < threads; i++) {
         p.point[i] = ARENA_ALLOC(mem, double, BATCH * s->width);
-        p.along[i] = ARENA_ALLOC(mem, double, BATCH *(last - first));
-        whole = p.point[i] && p.along[i];
+        p.along[i] = ARENA_ALLOC(mem, double, BATCH *(range->last - range->first));
+        allocated = p.point[i] && p.along[i];
     }
-    const plumb_status st = whole ? parallel_for(items, threads, project, &p) : PLUMB_EMEMORY;
+    const plumb_status st =
+        allocated ? parallel_for(items, threads, project_batch, &p) : PLUMB_EMEMORY;
     arena_rewind(mem, mark);
     return st;
 }
@@ -105,21 +106,23 @@ plumb_status principal_axes_shyu(double *major, double *minor, arena *mem, const
     while (small > 0 && s->values[small - 1] < 0.2) small--;
     while (used > 0 && s->values[used - 1] <= PCA_SINGULAR * s->largest) used--;
     for (int64_t i = 0; i < used; i++) weight[i] = 1.0 / s->values[i];
-    plumb_status st = principal_axes_project(major, mem, s, rows, count, 0,
-                                             pca_axes_leading(s, 0.5), weight, threads);
+    plumb_status st = principal_axes_project(
+        major, mem, s, rows, count, &(axis_range){0, pca_axes_leading(s, 0.5), weight}, threads);
     if (!st)
-        st = principal_axes_project(minor, mem, s, rows, count, small, used > small ? used : small,
-                                    weight, threads);
+        st = principal_axes_project(minor, mem, s, rows, count,
+                                    &(axis_range){small, used > small ? used : small, weight},
+                                    threads);
     return st;
 }
 
 // ---- the scorers ----
 
+// (z - m)^T C^-1 (z - m) = sum over axes of y^2 / eigenvalue, inside the rank of the covariance C.
 plumb_status scorer_mahalanobis(double *r, arena *mem, const scorer_task *task)
 {
     const arena_mark mark = arena_get_mark(mem);
     pca_axes s;
-    plumb_status st = pca_axes_whiten(&s, mem, task->observed, task->seen_count, task->dims);
+    plumb_status st = pca_axes_whiten(&s, mem, task->observed, task->observed_count, task->dims);
     double *weight = ARENA_ALLOC(mem, double, task->dims);
     if (!st && !weight) st = PLUMB_EMEMORY;
     int64_t rank = 0;
@@ -130,17 +133,18 @@ plumb_status scorer_mahalanobis(double *r, arena *mem, const scorer_task *task)
     if (!st && rank < task->dims)
         status_log("the covariance of %lld observed clips has rank %lld of %lld: Mahalanobis "
                    "distances are taken inside it",
-                   (long long)task->seen_count, (long long)rank, (long long)task->dims);
+                   (long long)task->observed_count, (long long)rank, (long long)task->dims);
     if (!st)
-        st = principal_axes_project(r, mem, &s, task->queries, task->asked_count, 0, rank,
-                                    s.triangular ? NULL : weight, task->opt->threads);
+        st = principal_axes_project(r, mem, &s, task->queries, task->query_count,
+                                    &(axis_range){0, rank, s.triangular ? NULL : weight},
+                                    task->opt->threads);
     arena_rewind(mem, mark);
     return st;
 }
 
 static plumb_status measure_pca(double *r, arena *mem, const scorer_task *task)
 {
-    const int64_t n = task->seen_count, m = task->asked_count;
+    const int64_t n = task->observed_count, m = task->query_count;
     if (n < 2)
         return fail(PLUMB_ENUMERIC, "principal components need two observed clips, not %lld",
                     (long long)n);
@@ -151,9 +155,11 @@ static plumb_status measure_pca(double *r, arena *mem, const scorer_task *task)
         st = fail(PLUMB_ENUMERIC, "all observed features are equal; they have no components");
     if (st) return st;
     if (!shyu)
-        // What is left over is the sum over the axes left out: a difference of sums would cancel.
-        return principal_axes_project(r, mem, &s, task->queries, m, pca_axes_leading(&s, 0.95),
-                                      task->dims, NULL, task->opt->threads);
+        // The squared residual is the sum over the axes left out. A difference of sums would
+        // cancel.
+        return principal_axes_project(r, mem, &s, task->queries, m,
+                                      &(axis_range){pca_axes_leading(&s, 0.95), task->dims, NULL},
+                                      task->opt->threads);
     double *minor = ARENA_ALLOC(mem, double, m);
     if (!minor) return PLUMB_EMEMORY;
     st = principal_axes_shyu(r, minor, mem, &s, task->queries, m, task->opt->threads);

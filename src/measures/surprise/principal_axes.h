@@ -5,10 +5,15 @@
 
 #include "math/pca.h"
 
-/// out[i] = sum over axes first .. last-1 of (x . axis)^2 * weight[axis] (NULL: 1).
+/// Axes first .. last-1, and the weight of each axis (NULL: 1).
+typedef struct axis_range {
+    int64_t first, last;
+    const double *weight;
+} axis_range;
+
+/// out (count) = sum over the axes of `range` of (x . axis)^2 * weight[axis], x the centred row.
 plumb_status principal_axes_project(double *out, arena *mem, const pca_axes *s, const double *rows,
-                                    int64_t count, int64_t first, int64_t last,
-                                    const double *weight, int threads);
+                                    int64_t count, const axis_range *range, int threads);
 
 /// Sum over axes of |x - axis| / share of variance: PyOD's, which takes axes for points.
 double principal_axes_pyod(const double *x, const double *axes, int64_t width, const double *shares,

@@ -20,14 +20,14 @@ scorer_function *scorer_find(plumb_scorer scorer)
 plumb_status scorer_knn(double *r, arena *mem, const scorer_task *task)
 {
     const int64_t k = task->opt->k;
-    if (k < 1 || k > task->seen_count)
+    if (k < 1 || k > task->observed_count)
         return fail(PLUMB_EVALUE, "k is %lld; with %lld observed clips it can be 1 to %lld",
-                    (long long)k, (long long)task->seen_count, (long long)task->seen_count);
+                    (long long)k, (long long)task->observed_count, (long long)task->observed_count);
     const arena_mark mark = arena_get_mark(mem);
     knn_index points;
-    plumb_status st = knn_init(&points, mem, task->observed, task->seen_count, task->dims);
+    plumb_status st = knn_init(&points, mem, task->observed, task->observed_count, task->dims);
     if (!st)
-        st = knn_kth_distance(r, &points, task->queries, task->asked_count, k, task->opt->threads);
+        st = knn_kth_distance(r, &points, task->queries, task->query_count, k, task->opt->threads);
     arena_rewind(mem, mark);
     return st;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The measure itself: arrays are read and checked, an observation set is found for each concept,
-// every scorer gives r, and scores are s - gamma r.
+// The measure itself: read the arrays, make an observation set per concept, compute r by each
+// scorer, then scores s - gamma r and their metrics [Lin23].
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ bool scorer_available(plumb_scorer scorer)
 // ---- which scorers ----
 
 // Why the arrays do not allow a scorer, or NULL.
-static const char *lacks(plumb_scorer scorer, const surprise_arrays *c)
+static const char *find_missing_array(plumb_scorer scorer, const surprise_arrays *c)
 {
     if (scorer == PLUMB_SCORER_PLAIN) return NULL;
     if (scorer == PLUMB_SCORER_NAIVE)
@@ -59,21 +59,21 @@ static const char *lacks(plumb_scorer scorer, const surprise_arrays *c)
     return c->dims ? NULL : "needs feature, (tuples, 4, d)";
 }
 
-static plumb_status choose(bool wanted[PLUMB_SCORER_COUNT], plumb_surprise *out,
-                           const surprise_arrays *c, const plumb_surprise_options *opt)
+static plumb_status choose_scorers(bool wanted[PLUMB_SCORER_COUNT], plumb_surprise *out,
+                                   const surprise_arrays *c, const plumb_surprise_options *opt)
 {
     bool any = false;
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) any = any || opt->scorers[i];
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) {
         const plumb_scorer scorer = (plumb_scorer)i;
         out->scorers[i].scorer = scorer;
-        const char *why = lacks(scorer, c);
+        const char *why = find_missing_array(scorer, c);
         wanted[i] = any ? opt->scorers[i] : i != PLUMB_SCORER_KNN_LOG;
         if (!wanted[i]) continue;
         if (why && any)
             return fail(PLUMB_ESHAPE, "the scorer %s %s", plumb_scorer_name(scorer), why);
         if (!why && !scorer_available(scorer)) {
-            if (any) return PLUMB_EMISSING; // one_class_svm_load has said what is missing
+            if (any) return PLUMB_EMISSING; // one_class_svm_load set the message
             why = "this build or this machine lacks libsvm";
         }
         out->scorers[i].why = why;
@@ -84,70 +84,71 @@ static plumb_status choose(bool wanted[PLUMB_SCORER_COUNT], plumb_surprise *out,
 
 // ---- r ----
 
-typedef struct run {
+typedef struct surprise_work {
     plumb_surprise *out;
     arena *mem;
     const surprise_arrays *clips;
     const plumb_surprise_options *opt;
     observation_sets set;
-    const double *tested;               // (tested, 4, dims)
-    double *r[PLUMB_SCORER_COUNT];      // (tested, 4)
-    double *spread[PLUMB_SCORER_COUNT]; // of the sample of observed clips
-    bool scaled;                        // some gamma is made from these
-} run;
+    const double *tested;                 // (tested, 4, dims)
+    double *r[PLUMB_SCORER_COUNT];        // (tested, 4)
+    double *sample_r[PLUMB_SCORER_COUNT]; // r of the sample of observed clips
+    bool scales_gamma;                    // some gamma is scaled by them
+} surprise_work;
 
 // One scorer by one observation set: r of the tested clips it has, then of the sample.
-static plumb_status measure_set(run *w, plumb_scorer scorer, const observation_set *s, int64_t set)
+static plumb_status measure_set(surprise_work *w, plumb_scorer scorer, const observation_set *s,
+                                int64_t set)
 {
-    const int64_t dims = w->clips->dims, asked = 4 * s->asked_count;
-    const int64_t sample = w->scaled ? s->sample_count : 0;
-    const bool all = s->asked_count == w->out->tested; // then they are as they lie
-    scorer_function *measure = scorer_find(scorer);
+    const int64_t dims = w->clips->dims, queries = 4 * s->query_count;
+    const int64_t sample = w->scales_gamma ? s->sample_count : 0;
+    const bool all = s->query_count == w->out->tested; // no copy needed
+    scorer_function *score = scorer_find(scorer);
     arena scratch = {0};
-    double *rows = all ? NULL : ARENA_ALLOC(&scratch, double, asked *dims);
-    double *r = ARENA_ALLOC(&scratch, double, asked + sample);
+    double *rows = all ? NULL : ARENA_ALLOC(&scratch, double, queries *dims);
+    double *r = ARENA_ALLOC(&scratch, double, queries + sample);
     plumb_status st = (all || rows) && r ? PLUMB_OK : PLUMB_EMEMORY;
-    for (int64_t j = 0; !all && !st && j < s->asked_count; j++)
-        memcpy(rows + 4 * j * dims, w->tested + 4 * s->asked[j] * dims,
+    for (int64_t j = 0; !all && !st && j < s->query_count; j++)
+        memcpy(rows + 4 * j * dims, w->tested + 4 * s->queries[j] * dims,
                (size_t)(4 * dims) * sizeof *rows);
-    scorer_task task = {.observed = s->seen,
-                        .seen_count = s->seen_count,
+    scorer_task task = {.observed = s->observed,
+                        .observed_count = s->observed_count,
                         .queries = all ? w->tested : rows,
-                        .asked_count = asked,
+                        .query_count = queries,
                         .dims = dims,
                         .opt = w->opt,
                         .stream = (uint64_t)set};
     const double start = clock_now();
-    if (!st) st = measure(r, &scratch, &task);
+    if (!st) st = score(r, &scratch, &task);
     w->out->scorers[scorer].seconds += clock_now() - start;
     if (!st && sample) {
-        // A clip that was seen finds itself first among its neighbours, which must not count.
+        // An observed clip is its own nearest neighbour, which must not count.
         plumb_surprise_options next = *w->opt;
-        if (scorer == PLUMB_SCORER_KNN && next.k < s->seen_count) next.k++;
+        if (scorer == PLUMB_SCORER_KNN && next.k < s->observed_count) next.k++;
         task.opt = &next;
         task.queries = s->sample;
-        task.asked_count = sample;
-        st = measure(r + asked, &scratch, &task);
+        task.query_count = sample;
+        st = score(r + queries, &scratch, &task);
     }
-    for (int64_t j = 0; !st && j < asked; j++) w->r[scorer][4 * s->asked[j / 4] + j % 4] = r[j];
+    for (int64_t j = 0; !st && j < queries; j++) w->r[scorer][4 * s->queries[j / 4] + j % 4] = r[j];
     for (int64_t j = 0; !st && j < sample; j++)
-        w->spread[scorer][s->sample_first + j] = r[asked + j];
+        w->sample_r[scorer][s->sample_first + j] = r[queries + j];
     arena_clear(&scratch);
     return st;
 }
 
-static plumb_status measure_r(run *w, plumb_scorer scorer)
+static plumb_status measure_distance(surprise_work *w, plumb_scorer scorer)
 {
     w->r[scorer] = ARENA_ALLOC(w->mem, double, w->out->tested * 4);
-    w->spread[scorer] = ARENA_ALLOC(w->mem, double, w->set.sample_count);
-    if (!w->r[scorer] || !w->spread[scorer]) return PLUMB_EMEMORY;
+    w->sample_r[scorer] = ARENA_ALLOC(w->mem, double, w->set.sample_count);
+    if (!w->r[scorer] || !w->sample_r[scorer]) return PLUMB_EMEMORY;
     plumb_status st = PLUMB_OK;
     for (int64_t i = 0; i < w->set.sets && !st; i++)
-        if (w->set.set[i].asked_count) st = measure_set(w, scorer, &w->set.set[i], i);
+        if (w->set.set[i].query_count) st = measure_set(w, scorer, &w->set.set[i], i);
     return st;
 }
 
-static double deviation(const double *x, int64_t n)
+static double compute_deviation(const double *x, int64_t n)
 {
     double mean = 0.0, square = 0.0;
     for (int64_t i = 0; i < n; i++) mean += x[i];
@@ -156,7 +157,8 @@ static double deviation(const double *x, int64_t n)
     return sqrt(square / (double)n);
 }
 
-static plumb_status log_distances(run *w)
+// r of knn-log: (d - 1) log r_k, the log of the density up to a constant.
+static plumb_status compute_log_distances(surprise_work *w)
 {
     const int64_t n = 4 * w->out->tested;
     double *r = w->r[PLUMB_SCORER_KNN_LOG] = ARENA_ALLOC(w->mem, double, n);
@@ -174,7 +176,8 @@ static plumb_status log_distances(run *w)
     return PLUMB_OK;
 }
 
-static double gamma_of(const run *w, plumb_scorer scorer)
+// gamma: as given, or gamma std(r_knn) / std(r) over the sample of observed clips.
+static double choose_gamma(const surprise_work *w, plumb_scorer scorer)
 {
     const plumb_surprise_options *opt = w->opt;
     if (!isnan(opt->gammas[scorer])) return opt->gammas[scorer];
@@ -185,21 +188,22 @@ static double gamma_of(const run *w, plumb_scorer scorer)
     case PLUMB_SCORER_KNN_LOG: return opt->gamma;
     default: break;
     }
-    const double own = deviation(w->spread[scorer], w->set.sample_count);
-    const double knn = deviation(w->spread[PLUMB_SCORER_KNN], w->set.sample_count);
-    return own > 0.0 ? opt->gamma * knn / own : 0.0;
+    const double deviation = compute_deviation(w->sample_r[scorer], w->set.sample_count);
+    const double knn = compute_deviation(w->sample_r[PLUMB_SCORER_KNN], w->set.sample_count);
+    return deviation > 0.0 ? opt->gamma * knn / deviation : 0.0;
 }
 
 // ---- scores ----
 
-static plumb_status judge(run *w, plumb_scorer scorer)
+// Scores of the tested tuples by one scorer, and their metrics.
+static plumb_status score_tuples(surprise_work *w, plumb_scorer scorer)
 {
     plumb_surprise *out = w->out;
     plumb_surprise_score *to = &out->scorers[scorer];
     const int64_t n = out->tested;
     double *score = ARENA_ALLOC(w->mem, double, 4 * n), *most = ARENA_ALLOC(w->mem, double, 4 * n);
     if (!score || !most) return PLUMB_EMEMORY;
-    to->gamma = gamma_of(w, scorer);
+    to->gamma = choose_gamma(w, scorer);
     to->distance = w->r[scorer];
     for (int64_t i = 0; i < 4 * n; i++) {
         const int64_t from = 4 * out->tested_tuple[i / 4] + i % 4;
@@ -207,7 +211,8 @@ static plumb_status judge(run *w, plumb_scorer scorer)
         score[i] = w->clips->clip[from] - off;
         if (w->clips->maximum) most[i] = w->clips->maximum[from] - off;
         if (!isfinite(score[i]))
-            return fail(PLUMB_ENUMERIC, "the score of tuple %lld, clip %lld by %s is not finite",
+            return fail(PLUMB_ENUMERIC,
+                        "the score of tuple %lld, clip %lld by %s is NaN or infinity",
                         (long long)(from / 4), (long long)(from % 4), plumb_scorer_name(scorer));
     }
     to->score = score;
@@ -241,27 +246,27 @@ static plumb_status judge(run *w, plumb_scorer scorer)
 }
 
 // log of the volume of the unit ball in m dimensions.
-static double log_ball(double m)
+static double log_ball_volume(double m)
 {
     return 0.5 * m * log(3.141592653589793238462643383279503) - special_log_gamma(0.5 * m + 1.0);
 }
 
 // log p(impossible) by the k-th neighbour, p = k / (c N r^(d-1)), and -log p(possible) = s / T.
-static plumb_status measure_ratio(run *w)
+static plumb_status measure_ratio(surprise_work *w)
 {
     plumb_surprise *out = w->out;
     plumb_surprise_ratio *to = &out->ratio;
     const double *r = w->r[PLUMB_SCORER_KNN];
     if (w->clips->dims < 2 || !w->opt->normalise) return PLUMB_OK;
     const int64_t n = out->tested;
-    const double m = (double)(w->clips->dims - 1), ball = log_ball(m);
+    const double m = (double)(w->clips->dims - 1), ball = log_ball_volume(m);
     double *ratio = ARENA_ALLOC(w->mem, double, 4 * n);
     if (!ratio) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < 4 * n; i++) {
-        const double seen = (double)w->set.seen_of[i / 4];
-        // A clip that was seen k times over has an infinite density; a large number will do.
+        const double observed = (double)w->set.observed_of[i / 4];
+        // A clip that was observed k times has an infinite density; cut it.
         const double near = log(fmax(r[i], 1e-300));
-        ratio[i] = log((double)w->opt->k) - ball - log(seen) - m * near +
+        ratio[i] = log((double)w->opt->k) - ball - log(observed) - m * near +
                    w->clips->clip[4 * out->tested_tuple[i / 4] + i % 4] / w->opt->temperature;
         if (!isfinite(ratio[i])) return PLUMB_OK; // not measured
     }
@@ -281,7 +286,7 @@ static plumb_status measure_ratio(run *w)
     return st;
 }
 
-static plumb_status measure_uniformity(run *w)
+static plumb_status measure_uniformity(surprise_work *w)
 {
     plumb_surprise_uniformity *to = &w->out->uniformity;
     if (!w->opt->normalise) {
@@ -289,14 +294,14 @@ static plumb_status measure_uniformity(run *w)
         return PLUMB_OK;
     }
     const int64_t n = 4 * w->out->tested;
-    int64_t *seen = ARENA_ALLOC(w->mem, int64_t, n);
-    if (!seen) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < n; i++) seen[i] = w->set.seen_of[i / 4];
-    return uniformity_measure(to, w->mem, w->r[PLUMB_SCORER_KNN], seen, n, w->opt->k,
+    int64_t *observed = ARENA_ALLOC(w->mem, int64_t, n);
+    if (!observed) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < n; i++) observed[i] = w->set.observed_of[i / 4];
+    return uniformity_measure(to, w->mem, w->r[PLUMB_SCORER_KNN], observed, n, w->opt->k,
                               w->clips->dims);
 }
 
-static plumb_status compare_all(run *w)
+static plumb_status compare_scorers(surprise_work *w)
 {
     plumb_surprise *out = w->out;
     plumb_surprise_comparison *pairs =
@@ -316,37 +321,38 @@ static plumb_status compare_all(run *w)
 
 // ---- all of it ----
 
-static plumb_status measure_distances(run *w, const bool wanted[PLUMB_SCORER_COUNT])
+static plumb_status measure_distances(surprise_work *w, const bool wanted[PLUMB_SCORER_COUNT])
 {
     for (int i = PLUMB_SCORER_IFOREST; i <= PLUMB_SCORER_MAHALANOBIS; i++)
-        w->scaled = w->scaled || (wanted[i] && isnan(w->opt->gammas[i]));
+        w->scales_gamma = w->scales_gamma || (wanted[i] && isnan(w->opt->gammas[i]));
     bool needed[PLUMB_SCORER_COUNT];
     memcpy(needed, wanted, sizeof needed);
     needed[PLUMB_SCORER_KNN] =
-        wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] || w->scaled;
+        wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] || w->scales_gamma;
     plumb_status st = PLUMB_OK;
     for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++) {
         if (!needed[i] || !scorer_find((plumb_scorer)i)) continue;
-        st = measure_r(w, (plumb_scorer)i);
+        st = measure_distance(w, (plumb_scorer)i);
         status_progress(0.9 * (i + 1) / PLUMB_SCORER_COUNT);
     }
-    if (!st && wanted[PLUMB_SCORER_KNN_LOG]) st = log_distances(w);
+    if (!st && wanted[PLUMB_SCORER_KNN_LOG]) st = compute_log_distances(w);
     return st;
 }
 
-static plumb_status measure(plumb_surprise *out, arena *mem, const plumb_surprise_input *in,
-                            const plumb_surprise_options *opt)
+static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
+                                     const plumb_surprise_input *in,
+                                     const plumb_surprise_options *opt)
 {
     surprise_arrays *c = ARENA_ALLOC(mem, surprise_arrays, 1);
-    run *w = ARENA_ALLOC(mem, run, 1);
+    surprise_work *w = ARENA_ALLOC(mem, surprise_work, 1);
     if (!c || !w) return PLUMB_EMEMORY;
     bool wanted[PLUMB_SCORER_COUNT];
     plumb_status st = surprise_input_read(c, mem, in, opt);
-    if (!st) st = choose(wanted, out, c, opt);
+    if (!st) st = choose_scorers(wanted, out, c, opt);
     if (st) return st;
     bool dense = false;
     for (int i = PLUMB_SCORER_KNN; i < PLUMB_SCORER_COUNT; i++) dense = dense || wanted[i];
-    *w = (run){.out = out, .mem = mem, .clips = c, .opt = opt};
+    *w = (surprise_work){.out = out, .mem = mem, .clips = c, .opt = opt};
     out->tuples = c->tuples;
     out->dims = c->dims;
     out->frames = c->frames;
@@ -378,10 +384,10 @@ static plumb_status measure(plumb_surprise *out, arena *mem, const plumb_surpris
     }
     if (dense) st = measure_distances(w, wanted);
     for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++)
-        if (wanted[i]) st = judge(w, (plumb_scorer)i);
+        if (wanted[i]) st = score_tuples(w, (plumb_scorer)i);
     if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_ratio(w);
     if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_uniformity(w);
-    if (!st) st = compare_all(w);
+    if (!st) st = compare_scorers(w);
     hash_arrays(out->input_hash,
                 (const plumb_array *[]){in->surprise, in->truth, in->prediction, in->feature,
                                         in->observation, in->surprise_naive, in->concepts},
@@ -403,7 +409,7 @@ plumb_status plumb_surprise_measure(plumb_surprise *out, const plumb_surprise_in
 
     plumb_surprise result = {0};
     arena *mem = result_begin(&result.memory);
-    st = mem ? measure(&result, mem, &in, &checked) : PLUMB_EMEMORY;
+    st = mem ? measure_surprise(&result, mem, &in, &checked) : PLUMB_EMEMORY;
     st = result_end(st, &result.memory);
     if (st) return st;
     result.seconds = clock_now() - start;

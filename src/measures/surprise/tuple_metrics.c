@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Clips are sorted by score once; a bootstrap draw is then a weight for each tuple, and every
-// number of it one walk along that order.
+// Metrics of tuples of scores. Clips are sorted by score once. A bootstrap draw is a weight per
+// tuple, so each metric of a draw is one pass over the sorted clips.
 #include "measures/surprise/tuple_metrics.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@ enum { BOOTSTRAP_STREAM = 0x73727073, EXACT_PERMUTATION = 200 };
 
 void tuple_metrics_sums(double *possible, double *impossible, const double score[4])
 {
-    // What is equal in exact arithmetic, as where a predictor learnt nothing and the splice holds,
-    // must not be decided by the order of additions, which is worth some 2^-50 of the sums.
+    // Sums that are equal in exact arithmetic (a constant predictor on a valid splice) must stay a
+    // tie. The order of additions changes them by about 2^-50.
     const double rounding = 0x1p-46;
     *possible = score[0] + score[1];
     *impossible = score[2] + score[3];
@@ -47,7 +47,7 @@ typedef struct clip {
     bool impossible;
 } clip;
 
-static int by_score(const void *a, const void *b)
+static int compare_clips(const void *a, const void *b)
 {
     const double x = ((const clip *)a)->score, y = ((const clip *)b)->score;
     return (x > y) - (x < y);
@@ -59,12 +59,12 @@ static clip *sort_clips(arena *mem, const double *score, int64_t count)
     if (!clips) return NULL;
     for (int64_t i = 0; i < 4 * count; i++)
         clips[i] = (clip){score[i] == 0.0 ? 0.0 : score[i], i / 4, i % 4 >= 2};
-    if (count) qsort(clips, (size_t)(4 * count), sizeof *clips, by_score);
+    if (count) qsort(clips, (size_t)(4 * count), sizeof *clips, compare_clips);
     return clips;
 }
 
-// Each tuple counts `weight` times (NULL: once).
-static double area(const clip *clips, int64_t count, const double *weight)
+// Area under the ROC curve: P(impossible > possible) + P(equal) / 2. weight (tuples), NULL: 1.
+static double compute_auroc(const clip *clips, int64_t count, const double *weight)
 {
     double below = 0.0, won = 0.0, possible = 0.0, impossible = 0.0;
     for (int64_t i = 0; i < 4 * count;) {
@@ -86,7 +86,7 @@ static double area(const clip *clips, int64_t count, const double *weight)
 // Area under precision over recall, straight lines between the points, as scikit-learn's
 // precision_recall_curve and auc draw it. Clips are taken from the top for impossible ones, from
 // the bottom for possible ones.
-static double precision_area(const clip *clips, int64_t count, bool impossible)
+static double compute_auprc(const clip *clips, int64_t count, bool impossible)
 {
     const int64_t n = 4 * count;
     double found = 0.0, taken = 0.0, sum = 0.0, recall = 0.0, precision = 1.0;
@@ -106,7 +106,8 @@ static double precision_area(const clip *clips, int64_t count, bool impossible)
 
 // A clip is called impossible if its score is above the threshold. Thresholds lie in the middle
 // between neighbours; the lowest of equally good ones is taken.
-static void best_cut(double *threshold, double *accuracy, const clip *clips, int64_t count)
+static void find_best_threshold(double *threshold, double *accuracy, const clip *clips,
+                                int64_t count)
 {
     const int64_t n = 4 * count;
     int64_t right = 2 * count, best = right; // below all: every impossible one is right
@@ -125,7 +126,7 @@ plumb_status tuple_metrics_auroc(double *out, arena *mem, const double *score, i
 {
     const arena_mark mark = arena_get_mark(mem);
     const clip *clips = sort_clips(mem, score, count);
-    if (clips) *out = area(clips, count, NULL);
+    if (clips) *out = compute_auroc(clips, count, NULL);
     arena_rewind(mem, mark);
     return clips ? PLUMB_OK : PLUMB_EMEMORY;
 }
@@ -135,7 +136,7 @@ plumb_status tuple_metrics_best(double *threshold, double *accuracy, arena *mem,
 {
     const arena_mark mark = arena_get_mark(mem);
     const clip *clips = sort_clips(mem, score, count);
-    if (clips) best_cut(threshold, accuracy, clips, count);
+    if (clips) find_best_threshold(threshold, accuracy, clips, count);
     arena_rewind(mem, mark);
     return clips ? PLUMB_OK : PLUMB_EMEMORY;
 }
@@ -143,22 +144,23 @@ plumb_status tuple_metrics_best(double *threshold, double *accuracy, arena *mem,
 // ---- thresholds ----
 
 // The k-th lowest score of one kind of clip, k from 0.
-static double kth_score(const clip *clips, int64_t count, bool impossible, int64_t k)
+static double find_kth_score(const clip *clips, int64_t count, bool impossible, int64_t k)
 {
     for (int64_t i = 0; i < 4 * count; i++)
         if (clips[i].impossible == impossible && k-- == 0) return clips[i].score;
     return (double)INFINITY;
 }
 
-static void cut(plumb_surprise_metrics *m, const clip *clips, const tuple_metrics_plan *plan)
+static void apply_thresholds(plumb_surprise_metrics *m, const clip *clips,
+                             const tuple_metrics_plan *plan)
 {
     const int64_t n = plan->count;
     // The highest threshold that no more than the allowed share of impossible clips is below.
-    m->threshold = kth_score(clips, n, true, (int64_t)floor(plan->type1 * 2.0 * (double)n));
+    m->threshold = find_kth_score(clips, n, true, (int64_t)floor(plan->type1 * 2.0 * (double)n));
     // As the V-JEPA study has it: entry ceil(0.9 n) of the sorted scores of possible clips; beyond
     // the last of a few, the last.
     const int64_t at = (int64_t)ceil(0.90 * 2.0 * (double)n);
-    m->threshold_90 = kth_score(clips, n, false, at < 2 * n ? at : 2 * n - 1);
+    m->threshold_90 = find_kth_score(clips, n, false, at < 2 * n ? at : 2 * n - 1);
     int64_t low = 0, high = 0, right = 0;
     for (int64_t i = 0; i < 4 * n; i++) {
         const bool impossible = clips[i].impossible;
@@ -169,34 +171,36 @@ static void cut(plumb_surprise_metrics *m, const clip *clips, const tuple_metric
     m->type1 = (double)low / (2.0 * (double)n);
     m->type2 = (double)high / (2.0 * (double)n);
     m->accuracy_90 = (double)right / (4.0 * (double)n);
-    best_cut(&m->best_threshold, &m->best_accuracy, clips, n);
+    find_best_threshold(&m->best_threshold, &m->best_accuracy, clips, n);
 }
 
 // ---- comparisons inside a tuple ----
 
-// In halves: 2 if a is above b, 1 for a tie.
-static int wins(double a, double b)
+// 2 if a > b, 1 for a tie, 0 otherwise.
+static int compare_scores(double a, double b)
 {
     return (a > b) - (a < b) + 1;
 }
 
-static int pairs_won(const double s[4], int p1, int p2, int i1, int i2)
+static int count_pairs_won(const double s[4], int p1, int p2, int i1, int i2)
 {
-    return wins(s[i1], s[p1]) + wins(s[i1], s[p2]) + wins(s[i2], s[p1]) + wins(s[i2], s[p2]);
+    return compare_scores(s[i1], s[p1]) + compare_scores(s[i1], s[p2]) +
+           compare_scores(s[i2], s[p1]) + compare_scores(s[i2], s[p2]);
 }
 
-// What `pairwise` would have been for each of the six ways to call two of four clips impossible.
-static void six_ways(int won[6], const double s[4])
+// Pairs won for each of the six ways to label two of four clips impossible; the first is the true
+// one.
+static void count_permutations(int won[6], const double s[4])
 {
     static const int ways[6][4] = {{0, 1, 2, 3}, {2, 3, 0, 1}, {0, 2, 1, 3},
                                    {1, 3, 0, 2}, {0, 3, 1, 2}, {1, 2, 0, 3}};
     for (int i = 0; i < 6; i++)
-        won[i] = pairs_won(s, ways[i][0], ways[i][1], ways[i][2], ways[i][3]);
+        won[i] = count_pairs_won(s, ways[i][0], ways[i][1], ways[i][2], ways[i][3]);
 }
 
 // P(sum of pairs won >= observed) if the labels inside each tuple say nothing: the exact
 // distribution for a few hundred tuples, the normal one for more.
-static plumb_status permutation(double *p, arena *mem, const double *score, int64_t count)
+static plumb_status permutation_test(double *p, arena *mem, const double *score, int64_t count)
 {
     int64_t observed = 0;
     double mean = 0.0, variance = 0.0;
@@ -207,7 +211,7 @@ static plumb_status permutation(double *p, arena *mem, const double *score, int6
     now[0] = 1.0;
     for (int64_t t = 0; t < count; t++) {
         int won[6];
-        six_ways(won, score + 4 * t);
+        count_permutations(won, score + 4 * t);
         observed += won[0];
         double sum = 0.0, square = 0.0;
         for (int i = 0; i < 6; i++) sum += won[i] / 6.0, square += won[i] * won[i] / 6.0;
@@ -231,7 +235,7 @@ static plumb_status permutation(double *p, arena *mem, const double *score, int6
     return PLUMB_OK;
 }
 
-static void inside(plumb_surprise_metrics *m, const double *score, int64_t count)
+static void compare_inside_tuples(plumb_surprise_metrics *m, const double *score, int64_t count)
 {
     int64_t pairwise = 0, matched = 0, strict = 0, midpoint = 0;
     for (int64_t t = 0; t < count; t++) {
@@ -240,11 +244,11 @@ static void inside(plumb_surprise_metrics *m, const double *score, int64_t count
         tuple_metrics_sums(&p, &i, s);
         m->correct += i > p;
         m->ties += i == p;
-        pairwise += pairs_won(s, 0, 1, 2, 3);
-        matched += wins(s[2], s[0]) + wins(s[3], s[1]);
+        pairwise += count_pairs_won(s, 0, 1, 2, 3);
+        matched += compare_scores(s[2], s[0]) + compare_scores(s[3], s[1]);
         strict += (s[2] > s[0]) + (s[3] > s[1]);
         const double middle = s[0] + 0.5 * (s[2] - s[0]);
-        midpoint += wins(middle, s[1]) + wins(s[3], middle);
+        midpoint += compare_scores(middle, s[1]) + compare_scores(s[3], middle);
     }
     const double n = (double)count;
     m->pairwise = (double)pairwise / (8.0 * n);
@@ -255,20 +259,21 @@ static void inside(plumb_surprise_metrics *m, const double *score, int64_t count
 
 // ---- means over concepts, and how sure they are ----
 
-typedef struct table {
+typedef struct tuple_table {
     const tuple_metrics_plan *plan;
     double *right, *relative, *difference; // a tuple each
     const clip *clips;
     double *sum[4]; // a concept each: weights, right, relative, difference
-} table;
+} tuple_table;
 
 static int64_t concept_of(const tuple_metrics_plan *plan, int64_t tuple)
 {
     return plan->concept_of ? plan->concept_of[tuple] : 0;
 }
 
-// The mean of the concepts' means. A concept without tuples is left out.
-static void means(double out[3], const table *t, const double *weight)
+// out: accuracy, relative surprise and difference, the mean over concepts of the mean over tuples.
+// A concept without tuples is left out.
+static void compute_means(double out[3], const tuple_table *t, const double *weight)
 {
     const tuple_metrics_plan *plan = t->plan;
     for (int j = 0; j < 4; j++)
@@ -291,9 +296,9 @@ static void means(double out[3], const table *t, const double *weight)
     for (int j = 0; j < 3; j++) out[j] /= concepts;
 }
 
-// Draws each concept's tuples among themselves.
-static void draw(double *weight, double *times, const int64_t *order, const int64_t *sizes,
-                 int64_t concepts, rng *r)
+// Resamples the tuples of each concept.
+static void draw_weights(double *weight, double *times, const int64_t *order, const int64_t *sizes,
+                         int64_t concepts, rng *r)
 {
     for (int64_t c = 0, first = 0; c < concepts; first += sizes[c++]) {
         rng_resample(times, r, sizes[c]);
@@ -301,7 +306,7 @@ static void draw(double *weight, double *times, const int64_t *order, const int6
     }
 }
 
-static plumb_status intervals(plumb_surprise_metrics *m, arena *mem, const table *t)
+static plumb_status compute_intervals(plumb_surprise_metrics *m, arena *mem, const tuple_table *t)
 {
     const tuple_metrics_plan *plan = t->plan;
     const int64_t n = plan->count, draws = plan->resamples;
@@ -323,10 +328,10 @@ static plumb_status intervals(plumb_surprise_metrics *m, arena *mem, const table
     rng r = rng_at(plan->seed, BOOTSTRAP_STREAM);
     for (int64_t d = 0; d < draws; d++) {
         double three[3];
-        draw(weight, times, order, sizes, plan->concepts, &r);
-        means(three, t, weight);
+        draw_weights(weight, times, order, sizes, plan->concepts, &r);
+        compute_means(three, t, weight);
         for (int j = 0; j < 3; j++) value[j][d] = three[j];
-        value[3][d] = area(t->clips, n, weight);
+        value[3][d] = compute_auroc(t->clips, n, weight);
     }
     m->accuracy_ci = stats_interval_95(value[0], draws);
     m->relative_ci = stats_interval_95(value[1], draws);
@@ -336,7 +341,7 @@ static plumb_status intervals(plumb_surprise_metrics *m, arena *mem, const table
 }
 
 // [Wilson27], z at 97.5 %.
-static plumb_interval wilson(int64_t right, int64_t count)
+static plumb_interval wilson_interval(int64_t right, int64_t count)
 {
     const double z = 1.959963984540054, n = (double)count, p = (double)right / n;
     const double centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
@@ -344,6 +349,7 @@ static plumb_interval wilson(int64_t right, int64_t count)
     return (plumb_interval){centre - half, centre + half};
 }
 
+// One-sided t test that the mean of x is above 0.
 static void t_test(plumb_surprise_metrics *m, const double *x, int64_t n)
 {
     const double mean = stats_mean(x, n);
@@ -353,15 +359,15 @@ static void t_test(plumb_surprise_metrics *m, const double *x, int64_t n)
     m->t_p = special_t_tail(m->t, (double)(n - 1));
 }
 
-static plumb_status judge(plumb_surprise_metrics *m, arena *mem, const double *score,
-                          const tuple_metrics_plan *plan)
+static plumb_status compute_metrics(plumb_surprise_metrics *m, arena *mem, const double *score,
+                                    const tuple_metrics_plan *plan)
 {
     const int64_t n = plan->count;
-    table t = {.plan = plan,
-               .right = ARENA_ALLOC(mem, double, n),
-               .relative = ARENA_ALLOC(mem, double, n),
-               .difference = ARENA_ALLOC(mem, double, n),
-               .clips = sort_clips(mem, score, n)};
+    tuple_table t = {.plan = plan,
+                     .right = ARENA_ALLOC(mem, double, n),
+                     .relative = ARENA_ALLOC(mem, double, n),
+                     .difference = ARENA_ALLOC(mem, double, n),
+                     .clips = sort_clips(mem, score, n)};
     if (!t.right || !t.relative || !t.difference || !t.clips) return PLUMB_EMEMORY;
     for (int j = 0; j < 4; j++)
         if (!(t.sum[j] = ARENA_ALLOC(mem, double, plan->concepts))) return PLUMB_EMEMORY;
@@ -373,21 +379,21 @@ static plumb_status judge(plumb_surprise_metrics *m, arena *mem, const double *s
         t.difference[i] = (impossible - possible) / 2.0;
     }
     double three[3];
-    means(three, &t, NULL);
+    compute_means(three, &t, NULL);
     *m = (plumb_surprise_metrics){.tuples = n,
                                   .accuracy = three[0],
                                   .relative_surprise = three[1],
                                   .difference = three[2],
-                                  .auroc = area(t.clips, n, NULL),
-                                  .auprc = precision_area(t.clips, n, true),
-                                  .auprc_possible = precision_area(t.clips, n, false)};
-    inside(m, score, n);
-    cut(m, t.clips, plan);
-    m->accuracy_wilson = wilson(m->correct, n);
+                                  .auroc = compute_auroc(t.clips, n, NULL),
+                                  .auprc = compute_auprc(t.clips, n, true),
+                                  .auprc_possible = compute_auprc(t.clips, n, false)};
+    compare_inside_tuples(m, score, n);
+    apply_thresholds(m, t.clips, plan);
+    m->accuracy_wilson = wilson_interval(m->correct, n);
     m->chance_p = special_coin_tail(m->correct, n);
     t_test(m, t.relative, n);
-    plumb_status st = permutation(&m->permutation_p, mem, score, n);
-    if (!st) st = intervals(m, mem, &t);
+    plumb_status st = permutation_test(&m->permutation_p, mem, score, n);
+    if (!st) st = compute_intervals(m, mem, &t);
     return st;
 }
 
@@ -395,7 +401,7 @@ plumb_status tuple_metrics_compute(plumb_surprise_metrics *out, arena *mem, cons
                                    const tuple_metrics_plan *plan)
 {
     const arena_mark mark = arena_get_mark(mem);
-    const plumb_status st = judge(out, mem, score, plan);
+    const plumb_status st = compute_metrics(out, mem, score, plan);
     arena_rewind(mem, mark);
     return st;
 }
@@ -409,8 +415,8 @@ plumb_surprise_comparison tuple_metrics_compare(const double *first, const doubl
         pair.first_only += a && !b;
         pair.second_only += b && !a;
     }
-    const int64_t apart = pair.first_only + pair.second_only;
+    const int64_t discordant = pair.first_only + pair.second_only;
     const int64_t more = pair.first_only > pair.second_only ? pair.first_only : pair.second_only;
-    pair.p = fmin(1.0, 2.0 * special_coin_tail(more, apart));
+    pair.p = fmin(1.0, 2.0 * special_coin_tail(more, discordant));
     return pair;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// If z is uniform on the sphere, each of N other points is nearer than r with probability u(r), the
-// share of the cap, so u(r_k) is the k-th of N uniform numbers: Beta(k, N - k + 1), whatever the
-// dimension. The test asks that of the u found. [Lin23] asks whether r_k itself is uniform instead,
-// which is false for uniform z: r_k concentrates.
+// Tests of uniformity. If z is uniform on the sphere, each of N other points is nearer than r with
+// probability u(r), the share of the cap. So u(r_k) is the k-th smallest of N uniform numbers and
+// follows Beta(k, N - k + 1) in any dimension. The exact test checks that. [Lin23] tests whether
+// r_k itself is uniform, which is false for uniform z, because r_k concentrates.
 #include "measures/surprise/uniformity.h"
 
 #include <math.h>
@@ -12,6 +12,7 @@
 #include "math/special.h"
 #include "math/stats.h"
 
+// u = I(sin^2; (d-1)/2, 1/2) / 2 for an angle below 90 degrees, 1 minus that above.
 double uniformity_cap(double r, int64_t dims)
 {
     if (r <= 0.0) return 0.0;
@@ -23,23 +24,25 @@ double uniformity_cap(double r, int64_t dims)
     return cosine >= 0.0 ? half : 1.0 - half;
 }
 
-static int by_value(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
+// Kolmogorov-Smirnov against the uniform distribution on [0, 1].
 plumb_surprise_test uniformity_ks(double *x, int64_t n)
 {
-    qsort(x, (size_t)n, sizeof *x, by_value);
-    double most = 0.0;
+    qsort(x, (size_t)n, sizeof *x, compare_values);
+    double greatest = 0.0;
     for (int64_t i = 0; i < n; i++) {
-        most = fmax(most, (double)(i + 1) / (double)n - x[i]);
-        most = fmax(most, x[i] - (double)i / (double)n);
+        greatest = fmax(greatest, (double)(i + 1) / (double)n - x[i]);
+        greatest = fmax(greatest, x[i] - (double)i / (double)n);
     }
-    return (plumb_surprise_test){most, special_kolmogorov_tail(sqrt((double)n) * most)};
+    return (plumb_surprise_test){greatest, special_kolmogorov_tail(sqrt((double)n) * greatest)};
 }
 
+// The histogram of r_k and its chi-square.
 static void count_bins(plumb_surprise_uniformity *out, const double *r, int64_t count)
 {
     enum { BINS = sizeof out->histogram / sizeof *out->histogram };
@@ -62,7 +65,7 @@ static void count_bins(plumb_surprise_uniformity *out, const double *r, int64_t 
 }
 
 plumb_status uniformity_measure(plumb_surprise_uniformity *out, arena *mem, const double *r,
-                                const int64_t *seen, int64_t count, int64_t k, int64_t dims)
+                                const int64_t *observed, int64_t count, int64_t k, int64_t dims)
 {
     const arena_mark mark = arena_get_mark(mem);
     double *x = ARENA_ALLOC(mem, double, count), *cap = ARENA_ALLOC(mem, double, count);
@@ -87,7 +90,7 @@ plumb_status uniformity_measure(plumb_surprise_uniformity *out, arena *mem, cons
         count_bins(out, r, count);
         for (int64_t i = 0; i < count; i++) {
             const double u = cap[i] = uniformity_cap(r[i], dims);
-            x[i] = special_beta(u, 1.0 - u, (double)k, (double)(seen[i] - k + 1));
+            x[i] = special_beta(u, 1.0 - u, (double)k, (double)(observed[i] - k + 1));
         }
         out->exact = uniformity_ks(x, count);
         out->cap_log10 = log10(stats_median(cap, count));

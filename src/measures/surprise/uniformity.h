@@ -13,8 +13,8 @@ double uniformity_cap(double r, int64_t dims);
 /// Kolmogorov's limit.
 plumb_surprise_test uniformity_ks(double *x, int64_t n);
 
-/// r (count): distances to the k-th of seen[i] unit vectors in `dims` dimensions.
+/// r (count): distances to the k-th of observed[i] unit vectors in `dims` dimensions.
 plumb_status uniformity_measure(plumb_surprise_uniformity *out, arena *mem, const double *r,
-                                const int64_t *seen, int64_t count, int64_t k, int64_t dims);
+                                const int64_t *observed, int64_t count, int64_t k, int64_t dims);
 
 #endif

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// One batch of SyMetric [Higgins21, section 4]: choose latents by their posterior variance or KL,
+// standardise columns, fit F from latents to truth, take its Jacobian at some points, compute Sym.
 #include "measures/symetric/batch.h"
 
 #include <math.h>
@@ -7,14 +9,15 @@
 #include "math/stats.h"
 #include "math/vector.h"
 
-static const double CLIP = 999999.0; // as published
+// Standardised values are cut to +-max_value, as published.
+static const double max_value = 999999.0;
 
-// --- which latents ------------------------------------------------------------------------------
+// ---- which latents ----
 
-// Mean over trajectories (and steps, if there are any) of the posterior variance v of one latent,
-// or of its KL divergence to the standard normal, the mean being the latent at the first step.
-static double latent_evidence(const symetric_batch_input *in, int64_t first, int64_t count,
-                              int64_t latent)
+// Mean over trajectories (and steps, if the array has them) of the posterior variance v of one
+// latent, or of its KL divergence to the standard normal, (v + mean^2 - 1 - log v) / 2.
+static double average_evidence(const symetric_batch_input *in, int64_t first, int64_t count,
+                               int64_t latent)
 {
     const plumb_array *v = in->variance;
     const int64_t steps = v->ndim == 3 ? v->shape[1] : 1;
@@ -37,35 +40,37 @@ static double latent_evidence(const symetric_batch_input *in, int64_t first, int
     return sum / (double)(count * steps);
 }
 
-// A pair stays if its q or its p says something; if no pair does, all stay.
+// A pair is used if its q or its p passes the bar; if no pair does, all are used.
 plumb_status symetric_batch_select_latents(symetric_batch *out, arena *mem,
                                            const symetric_batch_input *in, int64_t first,
                                            int64_t count)
 {
     const int64_t m = in->latent_dims / 2;
-    bool *stays = ARENA_ALLOC(mem, bool, m);
+    bool *is_used = ARENA_ALLOC(mem, bool, m);
     out->used = ARENA_ALLOC(mem, int64_t, (2 * m));
-    if (!stays || !out->used) return PLUMB_EMEMORY;
+    if (!is_used || !out->used) return PLUMB_EMEMORY;
     int64_t pairs = 0;
     for (int64_t i = 0; i < m && in->variance && in->opt->mask != PLUMB_SYMETRIC_MASK_NONE; i++) {
-        const double q = latent_evidence(in, first, count, i);
-        const double p = latent_evidence(in, first, count, m + i);
-        stays[i] = in->opt->mask == PLUMB_SYMETRIC_MASK_KL
-                       ? q >= in->opt->kl_bar || p >= in->opt->kl_bar
-                       : q < in->opt->variance_bar || p < in->opt->variance_bar;
-        pairs += stays[i];
+        const double q = average_evidence(in, first, count, i);
+        const double p = average_evidence(in, first, count, m + i);
+        is_used[i] = in->opt->mask == PLUMB_SYMETRIC_MASK_KL
+                         ? q >= in->opt->kl_bar || p >= in->opt->kl_bar
+                         : q < in->opt->variance_bar || p < in->opt->variance_bar;
+        pairs += is_used[i];
     }
     for (int half = 0; half < 2; half++)
         for (int64_t i = 0; i < m; i++)
-            if (stays[i] || !pairs) out->used[out->dims++] = half * m + i;
+            if (is_used[i] || !pairs) out->used[out->dims++] = half * m + i;
     return PLUMB_OK;
 }
 
-// --- standardising ------------------------------------------------------------------------------
+// ---- standardising ----
 
-// One column to mean 0 and population sd 1. NaN is left out of both, then set to the mean; a column
-// counts as constant by the rule of scikit-learn's scaler. Rows before `from` have no say in it.
-static void standardise(double *x, int64_t from, int64_t rows, double *mean_out, double *scale_out)
+// Scales one column to mean 0 and population deviation 1, both over rows from .. rows-1. NaN is
+// left out of both, then set to the mean. A column is constant by the rule of the StandardScaler of
+// scikit-learn; it is then divided by 1.
+static void standardise_column(double *x, int64_t from, int64_t rows, double *mean_out,
+                               double *scale_out)
 {
     double sum = 0.0;
     int64_t n = 0;
@@ -90,40 +95,47 @@ static void standardise(double *x, int64_t from, int64_t rows, double *mean_out,
     const double scale = constant || !(variance > 0.0) ? 1.0 : sqrt(variance);
     for (int64_t i = 0; i < rows; i++) {
         const double z = isnan(x[i]) ? 0.0 : (x[i] - mean) / scale;
-        x[i] = z > CLIP ? CLIP : z < -CLIP ? -CLIP : z;
+        x[i] = z > max_value ? max_value : z < -max_value ? -max_value : z;
     }
     *mean_out = mean;
     *scale_out = scale;
 }
 
-// Columns `used` (or all) of an array (.., array_steps, dims) as (used, stride), standardised.
-static double *columns_of(arena *mem, const symetric_batch_input *in, const plumb_array *array,
-                          int64_t array_steps, int64_t dims, const int64_t *used,
-                          int64_t used_count, int64_t first, int64_t count, int64_t stride,
-                          int64_t from, double *mean, double *scale)
+// Where columns come from: an array (trajectories, steps, dims), of which some dims are used.
+typedef struct column_source {
+    const plumb_array *array;
+    int64_t steps, dims;
+    const int64_t *used; // (used_count), or NULL: all
+    int64_t used_count;
+} column_source;
+
+// Columns (used_count, stride), standardised; mean and scale (used_count) are what was taken out.
+static double *make_columns(arena *mem, const symetric_batch_input *in, const column_source *source,
+                            const row_range *range, double *mean, double *scale)
 {
-    double *columns = ARENA_ALLOC(mem, double, (used_count * stride));
+    const int64_t dims = source->dims, stride = range->stride;
+    double *columns = ARENA_ALLOC(mem, double, (source->used_count * stride));
     const arena_mark mark = arena_get_mark(mem);
     double *rows = ARENA_ALLOC(mem, double, (in->steps * dims));
     if (!columns || !rows) return NULL;
-    for (int64_t k = 0; k < count; k++) {
-        plumb_array_to_double(rows, array, in->kept[first + k] * array_steps * dims,
-                              in->steps * dims);
-        for (int64_t j = 0; j < used_count; j++) {
+    for (int64_t k = 0; k < range->count; k++) {
+        plumb_array_to_double(rows, source->array,
+                              in->kept[range->first + k] * source->steps * dims, in->steps * dims);
+        for (int64_t j = 0; j < source->used_count; j++) {
             double *to = columns + j * stride + k * in->steps;
-            const double *source = rows + (used ? used[j] : j);
-            for (int64_t s = 0; s < in->steps; s++) to[s] = source[s * dims];
+            const double *column = rows + (source->used ? source->used[j] : j);
+            for (int64_t s = 0; s < in->steps; s++) to[s] = column[s * dims];
         }
     }
     arena_rewind(mem, mark);
-    for (int64_t j = 0; j < used_count; j++)
-        standardise(columns + j * stride, from * in->steps, count * in->steps, &mean[j], &scale[j]);
+    for (int64_t j = 0; j < source->used_count; j++)
+        standardise_column(columns + j * stride, range->from * in->steps, range->count * in->steps,
+                           &mean[j], &scale[j]);
     return columns;
 }
 
 plumb_status symetric_batch_columns(double **x, double **y, symetric_batch *out, arena *mem,
-                                    const symetric_batch_input *in, int64_t first, int64_t count,
-                                    int64_t stride, int64_t from)
+                                    const symetric_batch_input *in, const row_range *range)
 {
     out->latent_mean = ARENA_ALLOC(mem, double, out->dims);
     out->latent_scale = ARENA_ALLOC(mem, double, out->dims);
@@ -131,44 +143,47 @@ plumb_status symetric_batch_columns(double **x, double **y, symetric_batch *out,
     out->truth_scale = ARENA_ALLOC(mem, double, in->targets);
     if (!out->latent_mean || !out->latent_scale || !out->truth_mean || !out->truth_scale)
         return PLUMB_EMEMORY;
-    *x = columns_of(mem, in, in->latent, in->latent_steps, in->latent_dims, out->used, out->dims,
-                    first, count, stride, from, out->latent_mean, out->latent_scale);
-    *y = columns_of(mem, in, in->truth, in->steps, in->targets, NULL, in->targets, first, count,
-                    stride, from, out->truth_mean, out->truth_scale);
+    const column_source latent = {in->latent, in->latent_steps, in->latent_dims, out->used,
+                                  out->dims};
+    const column_source truth = {in->truth, in->steps, in->targets, NULL, in->targets};
+    *x = make_columns(mem, in, &latent, range, out->latent_mean, out->latent_scale);
+    *y = make_columns(mem, in, &truth, range, out->truth_mean, out->truth_scale);
     return *x && *y ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-// --- Jacobians and Sym --------------------------------------------------------------------------
+// ---- Jacobians and Sym ----
 
-// J (targets, dims) of F at one row of x, small weights left out [Higgins21, code].
-static void jacobian_at(double *j, const polynomial_fit *fit, const double *x, int64_t stride,
-                        int64_t row, int64_t dims, int64_t targets, double tolerance, double *point)
+// The polynomial fit of a batch and the rows it was made on.
+typedef struct fitted_batch {
+    const symetric_batch *batch;
+    const symetric_batch_input *in;
+    const double *x; // (dims, stride)
+    int64_t stride, first;
+    double *point; // (dims) scratch
+} fitted_batch;
+
+// j (targets, dims): J of F at one row of x. Weights with |w| <= weight_tolerance are left out
+// [Higgins21, code].
+static void compute_jacobian(double *j, const fitted_batch *f, int64_t row)
 {
-    for (int64_t i = 0; i < dims; i++) point[i] = x[i * stride + row];
+    const polynomial_fit *fit = &f->batch->fit;
+    const int64_t dims = f->batch->dims, targets = f->in->targets;
+    for (int64_t i = 0; i < dims; i++) f->point[i] = f->x[i * f->stride + row];
     memset(j, 0, (size_t)(targets * dims) * sizeof *j);
     for (int64_t t = 0; t < targets; t++)
         for (int64_t k = 0; k < fit->full[t].count; k++)
-            if (fabs(fit->full[t].weights[k]) > tolerance)
+            if (fabs(fit->full[t].weights[k]) > f->in->opt->weight_tolerance)
                 poly_gradient(j + t * dims, &fit->poly, fit->full[t].features[k],
-                              fit->full[t].weights[k], point);
+                              fit->full[t].weights[k], f->point);
 }
-
-typedef struct fitted {
-    const symetric_batch *b;
-    const symetric_batch_input *in;
-    const double *x;
-    int64_t stride, first;
-    double *point;
-} fitted;
 
 static void fill_jacobians(double *j, const void *context, int64_t k)
 {
-    const fitted *f = context;
+    const fitted_batch *f = context;
     const symetric_batch_input *in = f->in;
     for (int64_t p = 0; p < in->points; p++)
-        jacobian_at(j + p * in->targets * f->b->dims, &f->b->fit, f->x, f->stride,
-                    k * in->steps + in->eval_index[(f->first + k) * in->points + p], f->b->dims,
-                    in->targets, in->opt->weight_tolerance, f->point);
+        compute_jacobian(j + p * in->targets * f->batch->dims, f,
+                         k * in->steps + in->eval_index[(f->first + k) * in->points + p]);
 }
 
 plumb_status symetric_batch_score(symetric_batch *out, arena *mem, const symetric_batch_input *in,
@@ -185,14 +200,15 @@ plumb_status symetric_batch_score(symetric_batch *out, arena *mem, const symetri
     double *others = ARENA_ALLOC(mem, double, (points * size));
     if (!others || !out->jacobian || !out->sym || !scores || !rhos || !scratch || !sorted)
         return PLUMB_EMEMORY;
+    const sym_score_input problem = {points, in->targets / 2, out->dims / 2, in->opt->shift,
+                                     in->opt->scale};
     double sum = 0.0;
     for (int64_t k = 0; k < count; k++) {
         double *j = k ? others : out->jacobian;
         fill(j, context, k);
         out->sym[k].score = scores + k * points;
         out->sym[k].rho = rhos + k * points;
-        sym_score_compute(&out->sym[k], j, points, in->targets / 2, out->dims / 2, in->opt->shift,
-                          in->opt->scale, scratch);
+        sym_score_compute(&out->sym[k], j, &problem, scratch);
         sum += out->sym[k].sym;
     }
     memcpy(sorted, rhos, (size_t)(count * points) * sizeof *sorted);
@@ -203,57 +219,60 @@ plumb_status symetric_batch_score(symetric_batch *out, arena *mem, const symetri
     return PLUMB_OK;
 }
 
-// --- sums per trajectory ------------------------------------------------------------------------
+// ---- sums per trajectory ----
 
-static double heldout_r2(const symetric_batch *b, int64_t count, int64_t targets, int64_t steps);
+static double compute_heldout_r2(const symetric_batch *b, int64_t count, int64_t targets,
+                                 int64_t steps);
 
 plumb_status symetric_batch_sums(symetric_batch *out, arena *mem, const symetric_batch_input *in,
-                                 const double *y, const double *residual, const double *heldout,
-                                 int64_t half, int64_t stride, int64_t count)
+                                 const fit_residuals *residuals, int64_t count)
 {
-    const int64_t cells = count * in->targets;
-    out->residual2 = ARENA_ALLOC(mem, double, cells);
-    out->sum = ARENA_ALLOC(mem, double, cells);
-    out->square = ARENA_ALLOC(mem, double, cells);
-    out->heldout2 = ARENA_ALLOC(mem, double, cells);
+    const int64_t half = residuals->half, stride = residuals->stride;
+    const int64_t entries = count * in->targets;
+    out->residual2 = ARENA_ALLOC(mem, double, entries);
+    out->sum = ARENA_ALLOC(mem, double, entries);
+    out->square = ARENA_ALLOC(mem, double, entries);
+    out->heldout2 = ARENA_ALLOC(mem, double, entries);
     if (!out->residual2 || !out->sum || !out->square || !out->heldout2) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < count; k++) {
         const int64_t start = k * in->steps, end = start + in->steps;
         const bool cut = start < half && half < end;
         for (int64_t t = 0; t < in->targets; t++) {
-            const int64_t cell = k * in->targets + t;
+            const int64_t entry = k * in->targets + t;
             for (int64_t i = start; i < end; i++) {
-                const double r = residual[t * stride + i], v = y[t * stride + i];
-                const double h = heldout[t * stride + i];
-                out->residual2[cell] += r * r;
-                out->heldout2[cell] += h * h;
-                out->sum[cell] += v;
-                out->square[cell] += v * v;
+                const double r = residuals->residual[t * stride + i];
+                const double v = residuals->y[t * stride + i];
+                const double h = residuals->heldout[t * stride + i];
+                out->residual2[entry] += r * r;
+                out->heldout2[entry] += h * h;
+                out->sum[entry] += v;
+                out->square[entry] += v * v;
             }
-            if (cut) out->heldout2[cell] = (double)NAN;
+            if (cut) out->heldout2[entry] = (double)NAN;
         }
     }
-    out->r2_heldout = heldout_r2(out, count, in->targets, in->steps);
+    out->r2_heldout = compute_heldout_r2(out, count, in->targets, in->steps);
     return PLUMB_OK;
 }
 
 // 1 - SSres/SStot over the whole trajectories of either half, mean over targets.
-static double heldout_r2(const symetric_batch *b, int64_t count, int64_t targets, int64_t steps)
+static double compute_heldout_r2(const symetric_batch *b, int64_t count, int64_t targets,
+                                 int64_t steps)
 {
     double total = 0.0;
     for (int64_t t = 0; t < targets; t++) {
-        double left = 0.0, sum = 0.0, square = 0.0, n = 0.0;
+        double residual2 = 0.0, sum = 0.0, square = 0.0, n = 0.0;
         for (int64_t k = 0; k < count; k++) {
-            const int64_t cell = k * targets + t;
-            if (isnan(b->heldout2[cell])) continue;
-            left += b->heldout2[cell];
-            sum += b->sum[cell];
-            square += b->square[cell];
+            const int64_t entry = k * targets + t;
+            if (isnan(b->heldout2[entry])) continue;
+            residual2 += b->heldout2[entry];
+            sum += b->sum[entry];
+            square += b->square[entry];
             n += (double)steps;
         }
         if (n == 0.0) return (double)NAN;
-        const double spread = square - sum * sum / n;
-        total += spread > 0.0 ? 1.0 - left / spread : left == 0.0 ? 1.0 : 0.0;
+        const double total_square = square - sum * sum / n;
+        total += total_square > 0.0 ? 1.0 - residual2 / total_square : residual2 == 0.0 ? 1.0 : 0.0;
     }
     return total / (double)targets;
 }
@@ -267,7 +286,8 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
     if (st) return st;
     const int64_t rows = count * in->steps, stride = vector_padded(rows);
     double *x, *y;
-    st = symetric_batch_columns(&x, &y, out, mem, in, first, count, stride, 0);
+    const row_range range = {.first = first, .count = count, .stride = stride};
+    st = symetric_batch_columns(&x, &y, out, mem, in, &range);
     if (st) return st;
 
     const polynomial_fit_problem problem = {
@@ -284,12 +304,14 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
         .opt = opt,
     };
     st = polynomial_fit_search(&out->fit, mem, &problem);
-    const fitted fit = {out, in, x, stride, first, ARENA_ALLOC(mem, double, out->dims)};
+    const fitted_batch fit = {out, in, x, stride, first, ARENA_ALLOC(mem, double, out->dims)};
     if (!st && !fit.point) st = PLUMB_EMEMORY;
     if (!st) st = symetric_batch_score(out, mem, in, count, fill_jacobians, &fit);
     if (!st)
-        st = symetric_batch_sums(out, mem, in, y, out->fit.residual, out->fit.heldout,
-                                 polynomial_fit_half(rows), stride, count);
+        st = symetric_batch_sums(out, mem, in,
+                                 &(fit_residuals){y, out->fit.residual, out->fit.heldout,
+                                                  polynomial_fit_half(rows), stride},
+                                 count);
     if (st) return st;
 
     plumb_symetric_batch *b = &out->numbers;
@@ -306,12 +328,12 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
 
 int symetric_batch_orders(int64_t dims, const plumb_symetric_options *opt)
 {
-    int most = dims > opt->order_one_above ? 1 : opt->max_order;
+    int order = dims > opt->order_one_above ? 1 : opt->max_order;
     if (opt->mode == PLUMB_SYMETRIC_MODE_CONVERGED && opt->max_features > 0)
-        while (most > 1 &&
-               (poly_count(dims, most) < 0 || poly_count(dims, most) > opt->max_features))
-            most--;
-    return most;
+        while (order > 1 &&
+               (poly_count(dims, order) < 0 || poly_count(dims, order) > opt->max_features))
+            order--;
+    return order;
 }
 
 void symetric_batch_decide(plumb_symetric_batch *b, const plumb_symetric_options *opt)

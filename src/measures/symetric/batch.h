@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One evaluation of the measure: mask, standardise, fit, Jacobians, Sym, on a few trajectories.
+// One fit of SyMetric to a batch of trajectories: mask, standardise, fit, Jacobians, Sym.
 #ifndef MEASURES_SYMETRIC_BATCH_H
 #define MEASURES_SYMETRIC_BATCH_H
 
@@ -35,30 +35,41 @@ typedef struct symetric_batch {
     double *heldout2;                 // (trajectories, targets) NaN where cut by the halves
 } symetric_batch;
 
+/// Which trajectories become rows.
+typedef struct row_range {
+    int64_t first, count; // of the trajectories kept
+    int64_t from;         // mean and deviation are of trajectories from .. count-1 of these
+    int64_t stride;       // of the columns
+} row_range;
+
+/// Targets and residuals of the trajectories measured, (targets, stride) each.
+typedef struct fit_residuals {
+    const double *y, *residual;
+    const double *heldout; // residuals by the fit to the other half
+    int64_t half; // row where the second half begins; a trajectory that it cuts is left out
+    int64_t stride;
+} fit_residuals;
+
 // The steps that both ways of fitting share, on trajectories first .. first+count-1 of those kept.
 
 /// Which latents take part: out->dims, out->used.
 plumb_status symetric_batch_select_latents(symetric_batch *out, arena *mem,
                                            const symetric_batch_input *in, int64_t first,
                                            int64_t count);
-/// x (dims, stride) and y (targets, stride), standardised by the trajectories after the first
-/// `from` of them.
+/// x (dims, stride) and y (targets, stride), standardised.
 plumb_status symetric_batch_columns(double **x, double **y, symetric_batch *out, arena *mem,
-                                    const symetric_batch_input *in, int64_t first, int64_t count,
-                                    int64_t stride, int64_t from);
+                                    const symetric_batch_input *in, const row_range *range);
 /// Writes j (points, targets, dims) of trajectory k, 0 <= k < count.
 typedef void symetric_jacobians(double *j, const void *context, int64_t k);
 /// Sym and rho.
 plumb_status symetric_batch_score(symetric_batch *out, arena *mem, const symetric_batch_input *in,
                                   int64_t count, symetric_jacobians *fill, const void *context);
-/// What intervals and items are made of, and held-out R2. A trajectory that row `half` cuts is in
-/// neither half.
+/// Sums per trajectory, from which intervals and items are made, and held-out R2.
 plumb_status symetric_batch_sums(symetric_batch *out, arena *mem, const symetric_batch_input *in,
-                                 const double *y, const double *residual, const double *heldout,
-                                 int64_t half, int64_t stride, int64_t count);
-/// The verdict, from r2, sym and rho.
-/// The highest order tried with so many latents.
+                                 const fit_residuals *residuals, int64_t count);
+/// The highest polynomial order that is tried with `dims` latents.
 int symetric_batch_orders(int64_t dims, const plumb_symetric_options *opt);
+/// The verdict, from r2, sym and rho.
 void symetric_batch_decide(plumb_symetric_batch *b, const plumb_symetric_options *opt);
 
 /// By polynomials: trajectories first .. first+count-1 of the kept ones, on `threads` threads.

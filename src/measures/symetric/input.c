@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is allowed in: options, shapes, finite numbers, a truth that moves; and the draw of points.
+// Checks options, shapes and values of the arrays, and draws the points of the Jacobian.
 #include <math.h>
 
 #include "base/array.h"
@@ -25,22 +25,22 @@ static plumb_status check_shapes(const plumb_array *latent, const plumb_array *t
     if ((variance->ndim != 2 && variance->ndim != 3) || variance->shape[0] != latent->shape[0] ||
         last != latent->shape[2] || (variance->ndim == 3 && variance->shape[1] != latent->shape[1]))
         return fail(PLUMB_ESHAPE,
-                    "variance is %s for a latent %s; wanted (trajectories, 2m) or "
+                    "variance is %s for a latent %s; expected (trajectories, 2m) or "
                     "(trajectories, steps, 2m)",
                     b, a);
     return PLUMB_OK;
 }
 
-typedef struct census {
+typedef struct nonfinite_count {
     int64_t count, nan;
-    int64_t first; // flat index of the first value that is not finite
-} census;
+    int64_t first; // flat index of the first
+} nonfinite_count;
 
-// Counts what is not finite in the first `steps` of each trajectory; bad (trajectories).
-static plumb_status count_nonfinite(census *out, bool *bad, arena *mem, const plumb_array *a,
-                                    int64_t steps)
+// Counts NaN and infinity in the first `steps` of each trajectory; bad (trajectories).
+static plumb_status count_nonfinite(nonfinite_count *out, bool *bad, arena *mem,
+                                    const plumb_array *a, int64_t steps)
 {
-    *out = (census){0};
+    *out = (nonfinite_count){0};
     if (a->dtype != PLUMB_FLOAT64 && a->dtype != PLUMB_FLOAT32 && a->dtype != PLUMB_FLOAT16)
         return PLUMB_OK;
     const int64_t total = plumb_array_count(a);
@@ -78,8 +78,8 @@ static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, in
     const char *const names[3] = {"latent", "truth", "variance"};
     for (int i = 0; i < 3; i++) {
         if (!arrays[i]) continue;
-        census c;
-        // Latents that run on after the truth has ended are cut, whatever they are.
+        nonfinite_count c;
+        // Latents past the end of the truth are cut and not checked.
         const int64_t steps = i == 0 ? in->steps : arrays[i]->shape[1];
         plumb_status st = count_nonfinite(&c, bad, mem, arrays[i], steps);
         if (st) return st;
@@ -101,7 +101,7 @@ static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, in
     return PLUMB_OK;
 }
 
-static plumb_status refuse_negative_variance(const symetric_batch_input *in)
+static plumb_status reject_negative_variance(const symetric_batch_input *in)
 {
     if (!in->variance) return PLUMB_OK;
     const int64_t count = plumb_array_count(in->variance);
@@ -117,7 +117,7 @@ static plumb_status refuse_negative_variance(const symetric_batch_input *in)
     return PLUMB_OK;
 }
 
-static plumb_status refuse_constant_truth(const symetric_batch_input *in, arena *mem)
+static plumb_status reject_constant_truth(const symetric_batch_input *in, arena *mem)
 {
     const arena_mark mark = arena_get_mark(mem);
     double *first = ARENA_ALLOC(mem, double, in->targets);
@@ -133,10 +133,10 @@ static plumb_status refuse_constant_truth(const symetric_batch_input *in, arena 
     }
     arena_rewind(mem, mark);
     if (moves) return PLUMB_OK;
-    return fail(PLUMB_ENUMERIC, "truth is constant: there is nothing for the latents to explain");
+    return fail(PLUMB_ENUMERIC, "truth is constant: the measure is not defined");
 }
 
-static plumb_status take_points(symetric_batch_input *in, arena *mem)
+static plumb_status choose_points(symetric_batch_input *in, arena *mem)
 {
     const plumb_symetric_options *o = in->opt;
     const plumb_array *given = o->eval_index;
@@ -144,14 +144,14 @@ static plumb_status take_points(symetric_batch_input *in, arena *mem)
     if (given) {
         plumb_array_shape_string(shape, sizeof shape, given);
         if (given->ndim != 2 || given->shape[0] != in->truth->shape[0] || given->shape[1] < 1)
-            return fail(PLUMB_ESHAPE, "the points are %s; wanted (%lld trajectories, points)",
+            return fail(PLUMB_ESHAPE, "the points are %s; expected (%lld trajectories, points)",
                         shape, (long long)in->truth->shape[0]);
         in->points = given->shape[1];
     } else {
         in->points = o->points ? o->points : in->steps;
         if (in->points > in->steps)
             return fail(PLUMB_ENUMERIC,
-                        "%lld points a trajectory are asked for and there are %lld steps; --points "
+                        "points is %lld per trajectory; there are %lld steps, and --points "
                         "%lld takes them all",
                         (long long)in->points, (long long)in->steps, (long long)in->steps);
     }
@@ -171,7 +171,8 @@ static plumb_status take_points(symetric_batch_input *in, arena *mem)
             double value;
             plumb_array_to_double(&value, given, in->kept[k] * in->points + p, 1);
             if (!(value >= 0.0 && value < (double)in->steps) || value != floor(value))
-                return fail(PLUMB_EVALUE, "point (%lld, %lld) is %g; wanted a step from 0 to %lld",
+                return fail(PLUMB_EVALUE,
+                            "point (%lld, %lld) is %g; expected a step from 0 to %lld",
                             (long long)in->kept[k], (long long)p, value, (long long)in->steps - 1);
             out[p] = (int64_t)value;
         }
@@ -197,9 +198,9 @@ plumb_status symetric_input(symetric_batch_input *in, int64_t *dropped, symetric
         .opt = opt,
     };
     st = choose_trajectories(in, &work->mem, dropped);
-    if (!st) st = refuse_negative_variance(in);
-    if (!st) st = refuse_constant_truth(in, &work->mem);
-    if (!st) st = take_points(in, &work->mem);
+    if (!st) st = reject_negative_variance(in);
+    if (!st) st = reject_constant_truth(in, &work->mem);
+    if (!st) st = choose_points(in, &work->mem);
     if (st) return st;
     double *alphas = ARENA_ALLOC(&work->mem, double, opt->alphas);
     if (!alphas) return PLUMB_EMEMORY;

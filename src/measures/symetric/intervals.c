@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// 95 % intervals by the bootstrap [Efron79]: over trajectories of a single fit, which itself stays
-// as it is, or over fits.
+// 95 % intervals by the bootstrap [Efron79]: over the trajectories of a single fit, with the fit
+// held fixed, or over fits.
 #include <math.h>
 
 #include "math/rng.h"
@@ -8,11 +8,11 @@
 #include "math/vector.h"
 #include "measures/symetric/symetric.h"
 
-// Each draw of trajectories is a
-// vector of how often each trajectory came up, and every statistic follows from products with it.
+// A draw is a vector of how often each trajectory was drawn. Every statistic follows from products
+// of these rows with it.
 enum { ROW_RESIDUAL, ROW_SUM, ROW_SQUARE, ROW_HELDOUT, ROW_HELD_SUM, ROW_HELD_SQUARE, ROWS };
 
-typedef struct resample {
+typedef struct resampler {
     const symetric_batch *b;
     int64_t targets, trajectories, stride;
     double steps;
@@ -20,31 +20,31 @@ typedef struct resample {
     double *sums;  // (ROWS * targets + 2)
     double *times; // (stride) how often each trajectory was drawn
     const plumb_symetric_options *opt;
-} resample;
+} resampler;
 
-static plumb_status resample_init(resample *s, arena *mem, const symetric_batch_input *in,
+static plumb_status resample_init(resampler *s, arena *mem, const symetric_batch_input *in,
                                   const symetric_batch *b)
 {
     const int64_t n = b->numbers.trajectories, stride = vector_padded(n);
     const int64_t rows = ROWS * in->targets + 2;
-    *s = (resample){.b = b,
-                    .targets = in->targets,
-                    .trajectories = n,
-                    .stride = stride,
-                    .steps = (double)in->steps,
-                    .opt = in->opt};
+    *s = (resampler){.b = b,
+                     .targets = in->targets,
+                     .trajectories = n,
+                     .stride = stride,
+                     .steps = (double)in->steps,
+                     .opt = in->opt};
     s->rows = ARENA_ALLOC(mem, double, (rows * stride));
     s->sums = ARENA_ALLOC(mem, double, rows);
     s->times = ARENA_ALLOC(mem, double, stride);
     if (!s->rows || !s->sums || !s->times) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < n; k++) {
         for (int64_t t = 0; t < in->targets; t++) {
-            const int64_t cell = k * in->targets + t;
-            const bool held = !isnan(b->heldout2[cell]);
+            const int64_t entry = k * in->targets + t;
+            const bool held = !isnan(b->heldout2[entry]);
             const double values[ROWS] = {
-                b->residual2[cell],        b->sum[cell],
-                b->square[cell],           held ? b->heldout2[cell] : 0.0,
-                held ? b->sum[cell] : 0.0, held ? b->square[cell] : 0.0,
+                b->residual2[entry],        b->sum[entry],
+                b->square[entry],           held ? b->heldout2[entry] : 0.0,
+                held ? b->sum[entry] : 0.0, held ? b->square[entry] : 0.0,
             };
             for (int i = 0; i < ROWS; i++) s->rows[(i * in->targets + t) * stride + k] = values[i];
         }
@@ -54,29 +54,29 @@ static plumb_status resample_init(resample *s, arena *mem, const symetric_batch_
     return PLUMB_OK;
 }
 
-static double r2_of_sums(const resample *s, int first, double trajectories)
+static double compute_r2(const resampler *s, int first, double trajectories)
 {
-    const double *left = s->sums + first * s->targets;
-    const double *sum = left + s->targets, *square = sum + s->targets;
+    const double *residual2 = s->sums + first * s->targets;
+    const double *sum = residual2 + s->targets, *square = sum + s->targets;
     double total = 0.0;
     for (int64_t t = 0; t < s->targets; t++) {
-        const double spread = square[t] - sum[t] * sum[t] / (trajectories * s->steps);
-        total += spread > 0.0 ? 1.0 - left[t] / spread : left[t] == 0.0 ? 1.0 : 0.0;
+        const double total2 = square[t] - sum[t] * sum[t] / (trajectories * s->steps);
+        total += total2 > 0.0 ? 1.0 - residual2[t] / total2 : residual2[t] == 0.0 ? 1.0 : 0.0;
     }
     return total / (double)s->targets;
 }
 
 enum { DRAW_R2, DRAW_SYM, DRAW_VERDICT, DRAW_HELDOUT, DRAWS };
 
-static void draw(double out[DRAWS], resample *s, rng *r)
+static void draw_statistics(double out[DRAWS], resampler *s, rng *r)
 {
     rng_resample(s->times, r, s->trajectories);
     const int64_t rows = ROWS * s->targets + 2;
     vector_dots(s->sums, s->rows, s->stride, rows, s->times, s->stride);
     const double n = (double)s->trajectories, held = s->sums[rows - 2];
-    out[DRAW_R2] = r2_of_sums(s, ROW_RESIDUAL, n);
+    out[DRAW_R2] = compute_r2(s, ROW_RESIDUAL, n);
     out[DRAW_SYM] = fmin(s->sums[rows - 1] / n, s->opt->sym_cap);
-    out[DRAW_HELDOUT] = held > 0.0 ? r2_of_sums(s, ROW_HELDOUT, held) : (double)NAN;
+    out[DRAW_HELDOUT] = held > 0.0 ? compute_r2(s, ROW_HELDOUT, held) : (double)NAN;
     const bool degenerate =
         s->b->numbers.degenerate && s->opt->mode == PLUMB_SYMETRIC_MODE_CONVERGED;
     out[DRAW_VERDICT] =
@@ -89,18 +89,18 @@ static plumb_status intervals_of_one(plumb_symetric *out, arena *mem,
     const int64_t n = in->opt->resamples;
     plumb_interval *const to[DRAWS] = {&out->r2_ci, &out->sym_ci, &out->symetric_ci,
                                        &out->r2_heldout_ci};
-    resample s;
+    resampler s;
     plumb_status st = resample_init(&s, mem, in, b);
     double *draws = ARENA_ALLOC(mem, double, (DRAWS * n));
     if (st || !draws) return PLUMB_EMEMORY;
     rng r = rng_at(in->opt->seed, STREAM_BOOTSTRAP);
     for (int64_t i = 0; i < n; i++) {
         double values[DRAWS];
-        draw(values, &s, &r);
+        draw_statistics(values, &s, &r);
         for (int k = 0; k < DRAWS; k++) draws[k * n + i] = values[k];
     }
     for (int k = 0; k < DRAWS; k++) {
-        // A draw of nothing but the trajectory that the halves cut says nothing of held-out R2.
+        // A draw that has only the trajectory cut by the halves has no held-out R2.
         double *kept = draws + k * n;
         int64_t count = 0;
         for (int64_t i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// R2 and Sym of a small network trained on most trajectories and measured on the others. The
-// published code has the settings of such a network and no network; docs/measures.md says what is
-// taken from them and what is not.
+// R2 and Sym by a small network, trained on most trajectories and measured on the others. The
+// published code has settings of such a network but no network; docs/measures.md says which of them
+// are used here.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,42 +14,44 @@
 #include "measures/fit/mlp_fit.h"
 #include "measures/symetric/symetric.h"
 
-// How many numbers it sees of so many latents.
-static int64_t inputs_of(const plumb_symetric_options *opt, int64_t latents)
+// Inputs of the network: the latents, or as many principal components as the options allow.
+static int64_t count_inputs(const plumb_symetric_options *opt, int64_t latents)
 {
     return opt->network_components && latents > opt->network_components ? opt->network_components
                                                                         : latents;
 }
 
 // A layer narrower than the truth would cap the rank of J below 2n, and Sym could not be 0.
-static mlp_fit_shape shape_of(const plumb_symetric_options *opt, int64_t latents, int64_t states)
+static mlp_fit_shape choose_shape(const plumb_symetric_options *opt, int64_t latents,
+                                  int64_t states)
 {
-    enum { PUBLISHED = 4 };
-    const int64_t width = opt->network_width   ? opt->network_width
-                          : states > PUBLISHED ? states
-                                               : PUBLISHED;
-    return (mlp_fit_shape){inputs_of(opt, latents), states, width, opt->network_layers};
+    enum { PUBLISHED_WIDTH = 4 };
+    const int64_t width = opt->network_width         ? opt->network_width
+                          : states > PUBLISHED_WIDTH ? states
+                                                     : PUBLISHED_WIDTH;
+    return (mlp_fit_shape){count_inputs(opt, latents), states, width, opt->network_layers};
 }
 
-static int64_t heldout_of(const plumb_symetric_options *opt, int64_t trajectories)
+static int64_t count_heldout(const plumb_symetric_options *opt, int64_t trajectories)
 {
-    const int64_t most = trajectories < 10 ? 1 : trajectories / 5;
-    return opt->network_heldout < most ? opt->network_heldout : most;
+    const int64_t max_heldout = trajectories < 10 ? 1 : trajectories / 5;
+    return opt->network_heldout < max_heldout ? opt->network_heldout : max_heldout;
 }
 
 int64_t symetric_required_trajectories(int64_t latents, int64_t states, int64_t steps,
                                        const plumb_symetric_options *opt)
 {
-    const mlp_fit_shape net = shape_of(opt, latents, states);
+    const mlp_fit_shape net = choose_shape(opt, latents, states);
     const int64_t points = mlp_fit_parameters(&net) * opt->network_points_per_parameter;
     int64_t count = (points + steps - 1) / steps;
     const int64_t train = count > 1 ? count : 1;
-    while (count - heldout_of(opt, count) < train) count++;
+    while (count - count_heldout(opt, count) < train) count++;
     return count;
 }
 
-// Those held out first, each part in the order of the arrays; their points go with them.
-static plumb_status part_trajectories(symetric_batch_input *in, arena *mem, int64_t heldout)
+// Draws the held-out trajectories and puts them first, each part in the order of the arrays, with
+// the points of each.
+static plumb_status split_trajectories(symetric_batch_input *in, arena *mem, int64_t heldout)
 {
     const int64_t all = in->trajectories;
     int64_t *drawn = ARENA_ALLOC(mem, int64_t, all), *kept = ARENA_ALLOC(mem, int64_t, all);
@@ -71,8 +73,8 @@ static plumb_status part_trajectories(symetric_batch_input *in, arena *mem, int6
     return PLUMB_OK;
 }
 
-static plumb_status refuse_few(const symetric_batch_input *in, const mlp_fit_shape *net,
-                               int64_t train)
+static plumb_status reject_few_points(const symetric_batch_input *in, const mlp_fit_shape *net,
+                                      int64_t train)
 {
     const plumb_symetric_options *opt = in->opt;
     const int64_t parameters = mlp_fit_parameters(net), points = train * in->steps;
@@ -82,15 +84,15 @@ static plumb_status refuse_few(const symetric_batch_input *in, const mlp_fit_sha
         symetric_required_trajectories(net->inputs, net->outputs, in->steps, in->opt);
     return fail(
         PLUMB_ENUMERIC,
-        "%lld points to train a network of %lld parameters on; wanted %lld a parameter, that "
-        "is %lld trajectories of %lld steps, not %lld (--few-points goes on all the same)",
+        "%lld points to train a network of %lld parameters; expected %lld per parameter, that "
+        "is %lld trajectories of %lld steps, not %lld (--few-points accepts fewer)",
         (long long)points, (long long)parameters, (long long)opt->network_points_per_parameter,
         (long long)wanted, (long long)in->steps, (long long)in->trajectories);
 }
 
-// --- training from several starts ---------------------------------------------------------------
+// ---- training from several starts ----
 
-typedef struct starts {
+typedef struct network_starts {
     mlp_fit_training job;
     uint64_t seed;
     double *values; // (starts, parameters)
@@ -98,15 +100,15 @@ typedef struct starts {
     int64_t count;
     int threads;
     _Atomic int64_t done;
-} starts;
+} network_starts;
 
-static double error_of(const starts *s, const double *told)
+static double sum_squared_error(const network_starts *s, const double *predicted)
 {
     const mlp_fit_training *t = &s->job;
     double sum = 0.0;
     for (int64_t c = 0; c < t->shape.outputs; c++)
         for (int64_t i = 0; i < t->rows; i++) {
-            const double e = t->y[c * t->stride + i] - told[c * t->stride + i];
+            const double e = t->y[c * t->stride + i] - predicted[c * t->stride + i];
             sum += e * e;
         }
     return sum;
@@ -114,63 +116,73 @@ static double error_of(const starts *s, const double *told)
 
 static plumb_status work_start(void *context, int64_t item, int worker)
 {
-    starts *s = context;
+    network_starts *s = context;
     mlp_fit_training t = s->job;
     double *value = s->values + item * mlp_fit_parameters(&t.shape);
     arena mem = {0};
-    double *told = ARENA_ALLOC(&mem, double, (t.shape.outputs * t.stride));
-    // Worker 0 is the caller's own thread, the only one its callback may be run on.
+    double *predicted = ARENA_ALLOC(&mem, double, (t.shape.outputs * t.stride));
+    // Worker 0 is the thread of the caller, the only one that may run its callback.
     t.reports = worker == 0;
     t.done = &s->done;
     t.all = s->count * t.rate.steps;
     mlp_fit_init(value, &t.shape, s->seed, (uint64_t)STREAM_WEIGHTS << 32 | (uint64_t)item);
-    plumb_status st = told ? mlp_fit_train(value, &t) : PLUMB_EMEMORY;
-    if (!st) st = mlp_fit_apply(told, &t.shape, value, t.x, t.rows, t.stride);
-    if (!st) s->errors[item] = error_of(s, told);
+    plumb_status st = predicted ? mlp_fit_train(value, &t) : PLUMB_EMEMORY;
+    if (!st) st = mlp_fit_apply(predicted, &t.shape, value, t.x, t.rows, t.stride);
+    if (!st) s->errors[item] = sum_squared_error(s, predicted);
     arena_clear(&mem);
     return st;
 }
 
-// The training rows in an order of chance, so that every batch has all trajectories in it.
-static plumb_status shuffle_rows(double **out, arena *mem, const double *columns, int64_t count,
-                                 int64_t stride, int64_t first, const int64_t *order, int64_t rows)
+// Standardised columns and the rows of them that a network is trained on.
+typedef struct training_rows {
+    const double *x, *y; // (inputs, stride), (targets, stride)
+    int64_t stride;
+    int64_t first, count; // rows first .. first+count-1
+} training_rows;
+
+// (columns, rows.count): the training rows in random order, so that every batch has rows of all
+// trajectories.
+static double *shuffle_rows(arena *mem, const double *column, int64_t columns,
+                            const training_rows *rows, const int64_t *order)
 {
-    *out = ARENA_ALLOC(mem, double, (count * rows));
-    if (!*out) return PLUMB_EMEMORY;
-    for (int64_t c = 0; c < count; c++)
-        for (int64_t i = 0; i < rows; i++)
-            (*out)[c * rows + i] = columns[c * stride + first + order[i]];
-    return PLUMB_OK;
+    double *out = ARENA_ALLOC(mem, double, (columns * rows->count));
+    for (int64_t c = 0; out && c < columns; c++)
+        for (int64_t i = 0; i < rows->count; i++)
+            out[c * rows->count + i] = column[c * rows->stride + rows->first + order[i]];
+    return out;
 }
 
-static double mean_r2(const double *y, const double *told, int64_t targets, int64_t rows,
-                      int64_t stride, plumb_symetric_r2 kind)
+// Mean over targets of 1 - SSres/SStot, or of SSexplained/SStot; a constant target has 1 or 0.
+static double compute_mean_r2(const double *y, const double *predicted, int64_t targets,
+                              int64_t rows, int64_t stride, plumb_symetric_r2 kind)
 {
     double total = 0.0;
     for (int64_t t = 0; t < targets; t++) {
-        double sum = 0.0, spread = 0.0, left = 0.0, gone = 0.0;
+        double sum = 0.0, total2 = 0.0, residual2 = 0.0, explained2 = 0.0;
         for (int64_t i = 0; i < rows; i++) sum += y[t * stride + i];
         const double mean = sum / (double)rows;
         for (int64_t i = 0; i < rows; i++) {
-            const double v = y[t * stride + i], f = told[t * stride + i];
-            spread += (v - mean) * (v - mean);
-            gone += (f - mean) * (f - mean);
-            left += (v - f) * (v - f);
+            const double v = y[t * stride + i], f = predicted[t * stride + i];
+            total2 += (v - mean) * (v - mean);
+            explained2 += (f - mean) * (f - mean);
+            residual2 += (v - f) * (v - f);
         }
-        if (spread == 0.0) total += left == 0.0 ? 1.0 : 0.0;
-        else total += kind == PLUMB_SYMETRIC_R2_EXPLAINED ? gone / spread : 1.0 - left / spread;
+        if (total2 == 0.0) total += residual2 == 0.0 ? 1.0 : 0.0;
+        else
+            total += kind == PLUMB_SYMETRIC_R2_EXPLAINED ? explained2 / total2
+                                                         : 1.0 - residual2 / total2;
     }
     return total / (double)targets;
 }
 
-// `best` becomes the numbers of the network that fits its training rows best.
-static plumb_status train(double **best, plumb_symetric_training *training, arena *mem,
-                          const symetric_batch_input *in, const mlp_fit_shape *net, const double *x,
-                          const double *y, int64_t stride, int64_t first, int64_t rows)
+// Trains from several first weights; `best` becomes the parameters with the least training error.
+static plumb_status train_networks(double **best, plumb_symetric_training *training, arena *mem,
+                                   const plumb_symetric_options *opt, const mlp_fit_shape *net,
+                                   const training_rows *data)
 {
-    const plumb_symetric_options *opt = in->opt;
+    const int64_t rows = data->count;
     const int64_t size = mlp_fit_parameters(net);
-    starts s = {
+    network_starts s = {
         .seed = opt->seed,
         .count = opt->network_starts,
         .threads = opt->threads > 0 ? opt->threads : parallel_threads(),
@@ -184,30 +196,27 @@ static plumb_status train(double **best, plumb_symetric_training *training, aren
     int64_t *order = ARENA_ALLOC(mem, int64_t, rows);
     s.values = ARENA_ALLOC(mem, double, (s.count * size));
     s.errors = ARENA_ALLOC(mem, double, s.count);
-    double *told = ARENA_ALLOC(mem, double, (net->outputs * rows));
-    if (!order || !s.values || !s.errors || !told) return PLUMB_EMEMORY;
+    double *predicted = ARENA_ALLOC(mem, double, (net->outputs * rows));
+    if (!order || !s.values || !s.errors || !predicted) return PLUMB_EMEMORY;
     rng r = rng_at(opt->seed, STREAM_SHUFFLE);
     rng_distinct(order, &r, rows, rows);
-    double *mixed[2];
-    plumb_status st = shuffle_rows(&mixed[0], mem, x, net->inputs, stride, first, order, rows);
-    if (!st) st = shuffle_rows(&mixed[1], mem, y, net->outputs, stride, first, order, rows);
-    if (st) return st;
-    s.job.x = mixed[0];
-    s.job.y = mixed[1];
-    st = parallel_for(s.count, s.threads, work_start, &s);
+    s.job.x = shuffle_rows(mem, data->x, net->inputs, data, order);
+    s.job.y = shuffle_rows(mem, data->y, net->outputs, data, order);
+    if (!s.job.x || !s.job.y) return PLUMB_EMEMORY;
+    plumb_status st = parallel_for(s.count, s.threads, work_start, &s);
     if (st) return st;
     int64_t winner = 0;
     for (int64_t i = 0; i < s.count; i++)
         if (s.errors[i] < s.errors[winner]) winner = i;
     *best = s.values + winner * size;
     training->loss = s.errors[winner] / (double)(rows * net->outputs);
-    st = mlp_fit_apply(told, net, *best, s.job.x, rows, rows);
+    st = mlp_fit_apply(predicted, net, *best, s.job.x, rows, rows);
     if (st) return st;
-    training->r2 = mean_r2(s.job.y, told, net->outputs, rows, rows, opt->r2);
+    training->r2 = compute_mean_r2(s.job.y, predicted, net->outputs, rows, rows, opt->r2);
     return PLUMB_OK;
 }
 
-// --- measuring on the others --------------------------------------------------------------------
+// ---- measuring on held-out trajectories ----
 
 typedef struct jacobians {
     const double *all; // (heldout, points, targets, dims)
@@ -220,9 +229,9 @@ static void fill_jacobians(double *j, const void *context, int64_t k)
     memcpy(j, f->all + k * f->size, (size_t)f->size * sizeof *j);
 }
 
-// Does a standardised column never move in the rows trained on, those from `first` on? Rounding is
-// then taken from all of it.
-static bool rests(double *column, double mean, int64_t first, int64_t rows)
+// Is a standardised column constant in the training rows, from `first` on? Then rounding errors in
+// all of its rows are set to 0.
+static bool clear_if_constant(double *column, double mean, int64_t first, int64_t rows)
 {
     const double least = 1e-12 * (1.0 + fabs(mean));
     for (int64_t i = first; i < rows; i++)
@@ -232,17 +241,18 @@ static bool rests(double *column, double mean, int64_t first, int64_t rows)
     return true;
 }
 
-typedef struct rows_seen {
+typedef struct prepared_rows {
     double *x, *y;               // (inputs, stride), (targets, stride)
-    bool *latent, *truth;        // (dims), (targets) that never move
-    const pca_components *parts; // in the place of latents, or NULL
+    bool *latent, *truth;        // (dims), (targets) constant columns
+    const pca_components *parts; // inputs instead of the latents, or NULL
     int64_t stride;
-} rows_seen;
+} prepared_rows;
 
-// What never moves has no slope. A true coordinate at rest needs no network. A latent at rest gave
-// it nothing to learn from: its weights are still those that were drawn, and would make areas out
-// of nothing.
-static void flatten(double *j, const rows_seen *s, int64_t dims, int64_t targets, int64_t points)
+// Slopes of or by constant columns are set to 0. A constant true coordinate needs no network. The
+// weights of a constant latent were never trained; they are still random and would make area out of
+// nothing.
+static void clear_dead_slopes(double *j, const prepared_rows *s, int64_t dims, int64_t targets,
+                              int64_t points)
 {
     for (int64_t p = 0; p < points; p++)
         for (int64_t t = 0; t < targets; t++)
@@ -250,53 +260,56 @@ static void flatten(double *j, const rows_seen *s, int64_t dims, int64_t targets
                 if (s->latent[d] || s->truth[t]) *j = 0.0;
 }
 
-static plumb_status measure(symetric_batch *out, arena *mem, const symetric_batch_input *in,
-                            const mlp_fit_shape *net, const double *value, const rows_seen *s,
-                            int64_t heldout)
+static plumb_status measure_heldout(symetric_batch *out, arena *mem, const symetric_batch_input *in,
+                                    const mlp_fit_shape *net, const double *value,
+                                    const prepared_rows *s, int64_t heldout)
 {
     const int64_t rows = heldout * in->steps, points = heldout * in->points, stride = s->stride;
-    double *told = ARENA_ALLOC(mem, double, (net->outputs * stride));
+    double *predicted = ARENA_ALLOC(mem, double, (net->outputs * stride));
     double *residual = ARENA_ALLOC(mem, double, (net->outputs * stride));
     double *at = ARENA_ALLOC(mem, double, (net->inputs * points));
     double *j = ARENA_ALLOC(mem, double, (points * net->outputs * out->dims)), *inner = j;
     if (s->parts) inner = ARENA_ALLOC(mem, double, (points * net->outputs * net->inputs));
-    if (!told || !residual || !at || !j || !inner) return PLUMB_EMEMORY;
-    plumb_status st = mlp_fit_apply(told, net, value, s->x, rows, stride);
+    if (!predicted || !residual || !at || !j || !inner) return PLUMB_EMEMORY;
+    plumb_status st = mlp_fit_apply(predicted, net, value, s->x, rows, stride);
     if (st) return st;
     for (int64_t t = 0; t < net->outputs; t++)
-        if (s->truth[t]) memset(told + t * stride, 0, (size_t)rows * sizeof *told);
-    out->numbers.r2 = mean_r2(s->y, told, net->outputs, rows, stride, in->opt->r2);
+        if (s->truth[t]) memset(predicted + t * stride, 0, (size_t)rows * sizeof *predicted);
+    out->numbers.r2 = compute_mean_r2(s->y, predicted, net->outputs, rows, stride, in->opt->r2);
     for (int64_t t = 0; t < net->outputs; t++)
         for (int64_t i = 0; i < rows; i++)
-            residual[t * stride + i] = s->y[t * stride + i] - told[t * stride + i];
+            residual[t * stride + i] = s->y[t * stride + i] - predicted[t * stride + i];
     for (int64_t d = 0; d < net->inputs; d++)
         for (int64_t p = 0; p < points; p++)
             at[d * points + p] = s->x[d * stride + p / in->points * in->steps + in->eval_index[p]];
     st = mlp_fit_jacobians(inner, net, value, at, points);
     if (!st && s->parts) pca_components_chain(j, s->parts, inner, points * net->outputs);
-    flatten(j, s, out->dims, net->outputs, points);
+    clear_dead_slopes(j, s, out->dims, net->outputs, points);
     const jacobians all = {j, in->points * net->outputs * out->dims};
     if (!st) st = symetric_batch_score(out, mem, in, heldout, fill_jacobians, &all);
-    if (!st) st = symetric_batch_sums(out, mem, in, s->y, residual, residual, -1, stride, heldout);
+    if (!st)
+        st = symetric_batch_sums(out, mem, in,
+                                 &(fit_residuals){s->y, residual, residual, -1, stride}, heldout);
     return st;
 }
 
-// Standardised columns, those at rest, and components where there are too many latents.
-static plumb_status see_rows(rows_seen *s, pca_components *parts, symetric_batch *b, arena *mem,
-                             const symetric_batch_input *in, int64_t heldout)
+// Standardised columns, which of them are constant, and principal components of many latents.
+static plumb_status prepare_rows(prepared_rows *s, pca_components *parts, symetric_batch *b,
+                                 arena *mem, const symetric_batch_input *in, int64_t heldout)
 {
     const int64_t all = in->trajectories, first = heldout * in->steps, end = all * in->steps;
     s->stride = vector_padded(end);
-    plumb_status st = symetric_batch_columns(&s->x, &s->y, b, mem, in, 0, all, s->stride, heldout);
+    plumb_status st = symetric_batch_columns(
+        &s->x, &s->y, b, mem, in, &(row_range){.count = all, .from = heldout, .stride = s->stride});
     if (st) return st;
     s->latent = ARENA_ALLOC(mem, bool, b->dims);
     s->truth = ARENA_ALLOC(mem, bool, in->targets);
     if (!s->latent || !s->truth) return PLUMB_EMEMORY;
     for (int64_t d = 0; d < b->dims; d++)
-        s->latent[d] = rests(s->x + d * s->stride, b->latent_mean[d], first, end);
+        s->latent[d] = clear_if_constant(s->x + d * s->stride, b->latent_mean[d], first, end);
     for (int64_t t = 0; t < in->targets; t++)
-        s->truth[t] = rests(s->y + t * s->stride, b->truth_mean[t], first, end);
-    const int64_t most = inputs_of(in->opt, b->dims);
+        s->truth[t] = clear_if_constant(s->y + t * s->stride, b->truth_mean[t], first, end);
+    const int64_t most = count_inputs(in->opt, b->dims);
     if (most == b->dims) return PLUMB_OK;
     s->parts = parts;
     const pca_variables variables = {s->x, b->dims, s->stride, first, end};
@@ -307,7 +320,7 @@ plumb_status symetric_network(symetric_work *work, plumb_symetric_training *trai
                               symetric_batch_input *in)
 {
     arena *mem = &work->mem;
-    const int64_t all = in->trajectories, heldout = heldout_of(in->opt, all);
+    const int64_t all = in->trajectories, heldout = count_heldout(in->opt, all);
     symetric_batch *b = ARENA_ALLOC(mem, symetric_batch, 1);
     work->batch_memory = ARENA_ALLOC(mem, arena, 1);
     if (!b || !work->batch_memory) return PLUMB_EMEMORY;
@@ -315,25 +328,26 @@ plumb_status symetric_network(symetric_work *work, plumb_symetric_training *trai
     work->count = 1;
     work->size = heldout;
     b->numbers = (plumb_symetric_batch){.trajectories = heldout, .alpha = (double)NAN};
-    plumb_status st = part_trajectories(in, mem, heldout);
+    plumb_status st = split_trajectories(in, mem, heldout);
     if (!st) st = symetric_batch_select_latents(b, mem, in, 0, all);
     if (st) return st;
-    mlp_fit_shape net = shape_of(in->opt, b->dims, in->targets);
-    st = refuse_few(in, &net, all - heldout);
-    rows_seen seen = {0};
+    mlp_fit_shape net = choose_shape(in->opt, b->dims, in->targets);
+    st = reject_few_points(in, &net, all - heldout);
+    prepared_rows prepared = {0};
     pca_components parts = {0};
     double *value = NULL;
-    if (!st) st = see_rows(&seen, &parts, b, mem, in, heldout);
+    if (!st) st = prepare_rows(&prepared, &parts, b, mem, in, heldout);
     if (st) return st;
-    if (seen.parts) net.inputs = parts.count;
+    if (prepared.parts) net.inputs = parts.count;
     *training = (plumb_symetric_training){.width = net.width,
                                           .parameters = mlp_fit_parameters(&net),
                                           .trajectories = all - heldout,
                                           .points = (all - heldout) * in->steps,
                                           .components = parts.count};
-    st = train(&value, training, mem, in, &net, seen.x, seen.y, seen.stride, heldout * in->steps,
-               training->points);
-    if (!st) st = measure(b, mem, in, &net, value, &seen, heldout);
+    const training_rows data = {prepared.x, prepared.y, prepared.stride, heldout * in->steps,
+                                training->points};
+    st = train_networks(&value, training, mem, in->opt, &net, &data);
+    if (!st) st = measure_heldout(b, mem, in, &net, value, &prepared, heldout);
     if (st) return st;
     b->numbers.features = b->numbers.nonzero = training->parameters;
     symetric_batch_decide(&b->numbers, in->opt);

@@ -80,7 +80,7 @@ static const option_spec specs[] = {
      .help = "the map from latents to truth: polynomial regression or a small network"},
     {MEMBER(network_width), .kind = OPTION_INT64, .low = 0, .high = 1024,
      .help = "mlp: tanh units per layer; 0: 4, or 2n if that is more"},
-    {MEMBER(network_layers), .kind = OPTION_INT, .low = 2, .high = MLP_MOST_LAYERS,
+    {MEMBER(network_layers), .kind = OPTION_INT, .low = 2, .high = MLP_MAX_LAYERS,
      .help = "mlp: layers, the linear output layer included"},
     {MEMBER(network_updates), .kind = OPTION_INT64, .low = 1, .high = 1e15,
      .help = "mlp: Adam steps"},

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
+// Sym [Higgins21, section 4]: A^ = J A J^T, Q = A^ A^^T, Sym = mean over entries of (Q / c - I)^2.
 #include "measures/symetric/sym_score.h"
 
 #include <math.h>
 
-// A^ = J A J^T with A = [[0, I], [-I, 0]]: antisymmetric, so half of it is computed. The sign of A
-// is the opposite in the published code, which A^ A^T does not see.
-static double form(double *out, const double *j, int64_t n, int64_t m)
+// out (2n, 2n) = A^ = J A J^T with A = [[0, I], [-I, 0]]; returns max |A^|. A^ is antisymmetric, so
+// half of it is computed. The published code has A with the opposite sign, which has no effect on
+// Q.
+static double transformform(double *out, const double *j, int64_t n, int64_t m)
 {
     const int64_t rows = 2 * n, columns = 2 * m;
     double largest = 0.0;
@@ -23,7 +25,8 @@ static double form(double *out, const double *j, int64_t n, int64_t m)
     return largest;
 }
 
-static double largest_row(const double *j, int64_t rows, int64_t columns)
+// The largest squared row norm of J.
+static double max_row_norm2(const double *j, int64_t rows, int64_t columns)
 {
     double largest = 0.0;
     for (int64_t a = 0; a < rows; a++) {
@@ -34,13 +37,14 @@ static double largest_row(const double *j, int64_t rows, int64_t columns)
     return largest;
 }
 
-static double square_of(double *q, const double *form_, int64_t rows)
+// q = form form^T; returns max |q|.
+static double multiply_form(double *q, const double *form, int64_t rows)
 {
     double largest = 0.0;
     for (int64_t a = 0; a < rows; a++)
         for (int64_t b = 0; b < rows; b++) {
             double sum = 0.0;
-            for (int64_t k = 0; k < rows; k++) sum += form_[a * rows + k] * form_[b * rows + k];
+            for (int64_t k = 0; k < rows; k++) sum += form[a * rows + k] * form[b * rows + k];
             q[a * rows + b] = sum;
             largest = fmax(largest, fabs(sum));
         }
@@ -48,7 +52,7 @@ static double square_of(double *q, const double *form_, int64_t rows)
 }
 
 // 1/c for the c that minimises sum |c Q - I|^2: sum |Q|^2 / sum <Q, I>.
-static double best_norm(const double *q, int64_t points, int64_t rows)
+static double minimising_norm(const double *q, int64_t points, int64_t rows)
 {
     double squares = 0.0, trace = 0.0;
     for (int64_t i = 0; i < points * rows * rows; i++) squares += q[i] * q[i];
@@ -57,23 +61,26 @@ static double best_norm(const double *q, int64_t points, int64_t rows)
     return trace > 0.0 ? squares / trace : 0.0;
 }
 
-void sym_score_compute(sym_score *out, double *jacobians, int64_t points, int64_t n, int64_t m,
-                       double shift, plumb_symetric_scale scale, double *scratch)
+void sym_score_compute(sym_score *out, double *jacobians, const sym_score_input *in,
+                       double *scratch)
 {
-    const int64_t rows = 2 * n, size = rows * rows;
+    const int64_t points = in->points, m = in->m;
+    const int64_t rows = 2 * in->n, size = rows * rows;
     double *forms = scratch, *squares = scratch + points * size;
     double norm = 0.0;
+    // A^, rho and Q of each point.
     for (int64_t p = 0; p < points; p++) {
         double *j = jacobians + p * rows * 2 * m;
-        const double length = largest_row(j, rows, 2 * m);
-        for (int64_t i = 0; i < rows * 2 * m; i++) j[i] += shift;
-        const double area = form(forms + p * size, j, n, m);
+        const double length = max_row_norm2(j, rows, 2 * m);
+        for (int64_t i = 0; i < rows * 2 * m; i++) j[i] += in->shift;
+        const double area = transformform(forms + p * size, j, in->n, m);
         out->rho[p] = length > 0.0 ? area / length : 0.0;
-        norm += square_of(squares + p * size, forms + p * size, rows);
+        norm += multiply_form(squares + p * size, forms + p * size, rows);
     }
+    // c is 1 / mean over points of max |Q|, or minimises Sym.
     norm /= (double)points;
     out->norm = norm;
-    if (scale == PLUMB_SYMETRIC_SCALE_MINIMISE) norm = best_norm(squares, points, rows);
+    if (in->scale == PLUMB_SYMETRIC_SCALE_MINIMISE) norm = minimising_norm(squares, points, rows);
     const double c = norm == 0.0 ? 1.0 : norm;
     double sum = 0.0;
     for (int64_t p = 0; p < points; p++) {

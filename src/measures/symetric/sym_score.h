@@ -14,9 +14,18 @@ typedef struct sym_score {
     double *rho;   // (points) max |A^| / largest squared row norm of J
 } sym_score;
 
-/// jacobians (points, 2n, 2m), q first then p on both sides; they are shifted in place.
-/// `out->score` and `out->rho` are the caller's, (points). `scratch` has 2 (2n)^2 points doubles.
-void sym_score_compute(sym_score *out, double *jacobians, int64_t points, int64_t n, int64_t m,
-                       double shift, plumb_symetric_scale scale, double *scratch);
+/// The size of the problem and two options of plumb_symetric_options.
+typedef struct sym_score_input {
+    int64_t points; // Jacobians
+    int64_t n, m;   // degrees of freedom of the truth and of the latents
+    double shift;   // added to every entry of J
+    plumb_symetric_scale scale;
+} sym_score_input;
+
+/// jacobians (points, 2n, 2m), q first then p on both axes; they are shifted in place.
+/// `out->score` and `out->rho` (points) are given by the caller. `scratch` has 2 (2n)^2 points
+/// doubles; its second half becomes Q = A^ A^^T.
+void sym_score_compute(sym_score *out, double *jacobians, const sym_score_input *in,
+                       double *scratch);
 
 #endif

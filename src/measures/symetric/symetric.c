@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The protocol around the batches: which trajectories go together, the averages, and the verdict in
-// words.
+// SyMetric over all batches: which trajectories form a batch, averages over batches, and the text
+// of the verdict [Higgins21].
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +16,12 @@
 #include "measures/symetric/batch.h"
 #include "measures/symetric/symetric.h"
 
-// --- all batches --------------------------------------------------------------------------------
+// ---- all batches ----
 
 typedef struct batch_job {
     const symetric_batch_input *in;
     symetric_batch *batches;
-    arena *memory; // one a batch: what a batch measured outlives the thread that did it
+    arena *memory; // one per batch: the result of a batch outlives its thread
     int64_t size, count;
     int inner_threads;
 } batch_job;
@@ -43,8 +43,9 @@ plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in
     int64_t count = in->trajectories / size;
     if (o->max_batches && o->max_batches < count) count = o->max_batches;
     if (count * size < in->trajectories && !in->quiet)
-        status_log("%lld of %lld trajectories are measured, %lld a batch; the rest is left out",
-                   (long long)(count * size), (long long)in->trajectories, (long long)size);
+        status_log(
+            "%lld of %lld trajectories are measured, %lld per batch; the others are left out",
+            (long long)(count * size), (long long)in->trajectories, (long long)size);
     arena *mem = &out->mem;
     batch_job j = {.in = in, .size = size, .count = count};
     j.batches = ARENA_ALLOC(mem, symetric_batch, count);
@@ -65,9 +66,9 @@ void symetric_work_clear(symetric_work *work)
     arena_clear(&work->mem);
 }
 
-// --- averages and words -------------------------------------------------------------------------
+// ---- averages and text ----
 
-static void average(plumb_symetric *out, const symetric_work *work)
+static void average_batches(plumb_symetric *out, const symetric_work *work)
 {
     const double count = (double)work->count;
     out->alpha = work->batches[0].numbers.alpha;
@@ -84,14 +85,16 @@ static void average(plumb_symetric *out, const symetric_work *work)
         if (b->order > out->order) out->order = b->order;
         if (b->alpha != out->alpha) out->alpha = (double)NAN;
     }
-    // A share of batches is a fraction of whole numbers: do not let the sum's rounding blur it.
+    // The share of batches is a ratio of integers; remove the rounding of the sum.
     out->symetric = round(out->symetric * count) / count;
 }
 
-// 1 - left / square; a target that rests is all or nothing, as in the fit.
-static double explained_share(double left, double square)
+// 1 - residual2 / square; a constant target has 1 or 0, as in the fit.
+static double explained_share(double residual2, double square)
 {
-    return square > 0.0 || isnan(left) ? 1.0 - left / square : left == 0.0 ? 1.0 : 0.0;
+    return square > 0.0 || isnan(residual2) ? 1.0 - residual2 / square
+           : residual2 == 0.0               ? 1.0
+                                            : 0.0;
 }
 
 static plumb_status list_items(plumb_symetric *out, arena *mem, const symetric_batch_input *in,
@@ -109,9 +112,9 @@ static plumb_status list_items(plumb_symetric *out, arena *mem, const symetric_b
         for (int64_t k = 0; k < work->size; k++) {
             double r2 = 0.0, heldout = 0.0;
             for (int64_t t = 0; t < in->targets; t++) {
-                const int64_t cell = k * in->targets + t;
-                r2 += explained_share(b->residual2[cell], b->square[cell]);
-                heldout += explained_share(b->heldout2[cell], b->square[cell]);
+                const int64_t entry = k * in->targets + t;
+                r2 += explained_share(b->residual2[entry], b->square[entry]);
+                heldout += explained_share(b->heldout2[entry], b->square[entry]);
             }
             items[i * work->size + k] = (plumb_symetric_item){
                 .trajectory = in->kept[i * work->size + k],
@@ -132,7 +135,8 @@ static plumb_status list_items(plumb_symetric *out, arena *mem, const symetric_b
     return PLUMB_OK;
 }
 
-static plumb_status explain(plumb_symetric *out, arena *mem, const plumb_symetric_options *o)
+static plumb_status explain_verdict(plumb_symetric *out, arena *mem,
+                                    const plumb_symetric_options *o)
 {
     char text[400];
     const bool good_r2 = out->r2 > o->r2_bar, good_sym = out->sym < o->sym_bar;
@@ -177,20 +181,20 @@ static plumb_status explain(plumb_symetric *out, arena *mem, const plumb_symetri
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status conclude(plumb_symetric *out, arena *mem, const symetric_batch_input *in,
-                             symetric_work *work)
+static plumb_status finish_result(plumb_symetric *out, arena *mem, const symetric_batch_input *in,
+                                  symetric_work *work)
 {
-    average(out, work);
+    average_batches(out, work);
     plumb_status st = list_items(out, mem, in, work);
     if (!st) st = symetric_intervals(out, work, in);
-    if (!st) st = explain(out, mem, in->opt);
+    if (!st) st = explain_verdict(out, mem, in->opt);
     return st;
 }
 
-// `quiet`: without log lines.
-static plumb_status measure(plumb_symetric *out, const plumb_array *latent,
-                            const plumb_array *variance, const plumb_array *truth,
-                            const plumb_symetric_options *opt, bool quiet)
+// `quiet`: writes no log lines.
+static plumb_status measure_symetric(plumb_symetric *out, const plumb_array *latent,
+                                     const plumb_array *variance, const plumb_array *truth,
+                                     const plumb_symetric_options *opt, bool quiet)
 {
     const double started = clock_now();
     symetric_work work = {0};
@@ -204,7 +208,7 @@ static plumb_status measure(plumb_symetric *out, const plumb_array *latent,
         st = opt->method == PLUMB_SYMETRIC_METHOD_MLP
                  ? symetric_network(&work, &result.training, &in)
                  : symetric_batches(&work, &in);
-    if (!st) st = conclude(&result, keep, &in, &work);
+    if (!st) st = finish_result(&result, keep, &in, &work);
     symetric_work_clear(&work);
     st = result_end(st, &result.memory);
     if (st) return st;
@@ -224,7 +228,7 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
 {
     plumb_symetric_options opt = plumb_symetric_defaults();
     const plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_symetric_options");
-    return st ? st : measure(out, latent, variance, truth, &opt, false);
+    return st ? st : measure_symetric(out, latent, variance, truth, &opt, false);
 }
 
 plumb_status symetric_floor(double *sym, const plumb_array *truth,
@@ -233,7 +237,7 @@ plumb_status symetric_floor(double *sym, const plumb_array *truth,
     plumb_symetric_options plain = *opt;
     plain.resamples = 0;
     plumb_symetric of_truth;
-    const plumb_status st = measure(&of_truth, truth, NULL, truth, &plain, true);
+    const plumb_status st = measure_symetric(&of_truth, truth, NULL, truth, &plain, true);
     if (st) return st;
     *sym = of_truth.sym;
     plumb_symetric_clear(&of_truth);

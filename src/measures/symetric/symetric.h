@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parts of SyMetric: input, batches, network, intervals.
+// The stages of SyMetric: input, batches or network, intervals.
 #ifndef MEASURES_SYMETRIC_SYMETRIC_H
 #define MEASURES_SYMETRIC_SYMETRIC_H
 
@@ -13,7 +13,7 @@ typedef struct symetric_work {
     symetric_batch *batches; // (count)
     arena *batch_memory;
     int64_t count;
-    int64_t size; // trajectories a batch
+    int64_t size; // trajectories per batch
 } symetric_work;
 
 /// Checks the arrays and options and prepares what all batches share, in work->mem.
@@ -23,8 +23,7 @@ plumb_status symetric_input(symetric_batch_input *in, int64_t *dropped, symetric
 
 plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in);
 
-/// The same by a network: one batch, of the trajectories kept from it, which come first in `in`
-/// afterwards.
+/// The same by a network: one batch, of the held-out trajectories, which `in` then has first.
 plumb_status symetric_network(symetric_work *out, plumb_symetric_training *training,
                               symetric_batch_input *in);
 
@@ -32,8 +31,8 @@ plumb_status symetric_network(symetric_work *out, plumb_symetric_training *train
 plumb_status symetric_intervals(plumb_symetric *out, symetric_work *work,
                                 const symetric_batch_input *in);
 
-/// Sym of the true state itself, used as latents: no model can have less. It is above 0 if the
-/// truth is redundant, as a centre of mass at rest. Writes no log. Fails as
+/// Sym of the true state itself, used as latents: no model can have a lower Sym. It is above 0 if
+/// the truth is redundant, as a centre of mass at rest. Writes no log. Fails as
 /// plumb_symetric_measure() does.
 plumb_status symetric_floor(double *sym, const plumb_array *truth,
                             const plumb_symetric_options *opt);
@@ -43,7 +42,7 @@ plumb_status symetric_floor(double *sym, const plumb_array *truth,
 int64_t symetric_required_trajectories(int64_t latents, int64_t states, int64_t steps,
                                        const plumb_symetric_options *opt);
 
-/// Also after a failure of either.
+/// Frees the memory, also after a failure.
 void symetric_work_clear(symetric_work *work);
 
 #endif
