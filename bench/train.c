@@ -14,7 +14,7 @@
 #include "engine/adam.h"
 #include "engine/kernels/gemm.h"
 #include "math/rng.h"
-#include "models/hgn/train_step.h"
+#include "models/latent_dynamics/train_step.h"
 
 static double seconds(clockid_t which)
 {
@@ -90,7 +90,11 @@ int main(int argc, char **argv)
     hgn_step *step;
     hgn_replica *replica;
     double begun = seconds(CLOCK_MONOTONIC);
-    if (hgn_step_create(&step, &p, &c, batch, decoded, group, false)) return 1;
+    if (hgn_step_create(
+            &step, &p, &c,
+            &(hgn_step_spec){
+                .batch = batch, .decoded = decoded, .microbatch = group, .nested = false}))
+        return 1;
     float *value = zeros(p.size, 4), *gradient = zeros(p.size, 4);
     float *m = zeros(p.size, 4), *v = zeros(p.size, 4);
     double *l2 = zeros(frames, 8), *kl = zeros(batch, 8);
@@ -111,8 +115,8 @@ int main(int argc, char **argv)
         best = cpu < best ? cpu : best;
         best_wall = wall < best_wall ? wall : best_wall;
     }
-    program_statistics roll = program_stats(hgn_step_program(step, false));
-    program_statistics decode = program_stats(hgn_step_program(step, true));
+    program_statistics roll = program_stats(hgn_step_rollout_program(step));
+    program_statistics decode = program_stats(hgn_step_decoder_program(step));
     double work = 1e-9 * (roll.flops + decode.flops * (double)((frames + group - 1) / group));
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);

@@ -15,12 +15,22 @@ enum { MEASURED_STEPS = 60 }; // frames 0 .. 59, as published [Higgins21]
 
 // ---- forecast ----
 
-// Frames per video that the model takes as input or predicts in training.
-static int64_t training_frames(const trainable_model *model)
+// The frame protocol of the model as an option of the forecast.
+static plumb_forecast_protocol forecast_frames(frame_protocol protocol)
 {
-    if (model->frames == PLUMB_FORECAST_PROTOCOL_AUTOREGRESSIVE) return model->targets;
-    return model->window + model->targets -
-           (model->frames == PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE);
+    switch (protocol) {
+    case FRAMES_OVERLAP_BY_ONE: return PLUMB_FORECAST_PROTOCOL_OVERLAP_BY_ONE;
+    case FRAMES_NO_OVERLAP: return PLUMB_FORECAST_PROTOCOL_NO_OVERLAP;
+    case FRAMES_INCLUDE_INFERENCE: return PLUMB_FORECAST_PROTOCOL_INCLUDE_INFERENCE;
+    default: return PLUMB_FORECAST_PROTOCOL_AUTOREGRESSIVE;
+    }
+}
+
+// Frames per video that the model takes as input or predicts in training.
+static int64_t training_frames(const model_dynamics *dynamics)
+{
+    if (dynamics->protocol == FRAMES_AUTOREGRESSIVE) return dynamics->targets;
+    return dynamics->window + dynamics->targets - (dynamics->protocol == FRAMES_OVERLAP_BY_ONE);
 }
 
 static test_videos_request request_videos(const evaluation_config *config, test_videos_use use,
@@ -49,9 +59,9 @@ static plumb_array true_states(const test_videos *test, int64_t steps)
 static plumb_status measure_forecast(plumb_evaluation_dynamics *out, trained_model *trained,
                                      const evaluation_config *config)
 {
-    const trainable_model *model = &trained->model;
-    const int64_t steps = training_frames(model) + config->all.forecast_steps;
-    const bool reversible = !model->one_way;
+    const model_dynamics *dynamics = trained->model.dynamics;
+    const int64_t steps = training_frames(dynamics) + config->all.forecast_steps;
+    const bool reversible = !dynamics->forward_only;
     test_videos test;
     rollout_arrays forward, backward;
     status_log("making %lld videos of %lld frames for the forecast",
@@ -76,9 +86,9 @@ static plumb_status measure_forecast(plumb_evaluation_dynamics *out, trained_mod
         back = model_rollout_frames(backward.prediction, PLUMB_FLOAT32, videos, backward.steps);
     const plumb_array states = true_states(&test, videos->steps);
     plumb_forecast_options opt = config->forecast;
-    opt.frames = model->frames;
-    opt.inference = model->window;
-    opt.target = model->targets;
+    opt.frames = forecast_frames(dynamics->protocol);
+    opt.inference = dynamics->window;
+    opt.target = dynamics->targets;
     return plumb_forecast_measure(&out->forecast, &ahead, reversible ? &back : NULL, &truth,
                                   &states, &opt);
 }
@@ -91,16 +101,17 @@ typedef struct state_arrays {
 } state_arrays;
 
 // Frames that are simulated, those before the model's first step included.
-static int64_t measured_steps(const trainable_model *model)
+static int64_t measured_steps(const model_dynamics *dynamics)
 {
-    return (model->window > MEASURED_STEPS ? model->window : MEASURED_STEPS) + model->begins;
+    return (dynamics->window > MEASURED_STEPS ? dynamics->window : MEASURED_STEPS) +
+           dynamics->first_step;
 }
 
 // The latents of a Lagrangian model are (q, v); this replaces v by its momenta p.
 static plumb_status replace_velocities(plumb_array *latent, trained_model *trained,
                                        const rollout_arrays *rollout, int64_t count)
 {
-    const int64_t m = trained->model.latents / 2, rows = count * rollout->steps;
+    const int64_t m = trained->model.dynamics->latents / 2, rows = count * rollout->steps;
     float *phase = ARENA_ALLOC(&trained->mem, float, (rows * 2 * m));
     if (!phase) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < rows; i++) {
@@ -115,7 +126,7 @@ static plumb_status infer_states(state_arrays *out, trained_model *trained, test
                                  int64_t steps, int threads)
 {
     rollout_arrays rollout;
-    const int64_t count = test->videos.count, latents = trained->model.latents;
+    const int64_t count = test->videos.count, latents = trained->model.dynamics->latents;
     const rollout_request request = {.steps = steps, .threads = threads};
     const plumb_status st = model_rollout_run(&rollout, trained, &test->videos, &request);
     if (st) return st;
@@ -144,14 +155,15 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
 {
     test_videos test;
     state_arrays states;
-    const int64_t steps = measured_steps(&trained->model), count = config->all.phase_trajectories;
+    const int64_t steps = measured_steps(trained->model.dynamics),
+                  count = config->all.phase_trajectories;
     status_log("making %lld videos of %lld frames for R2 and Sym", (long long)count,
                (long long)steps);
     const test_videos_request wanted = request_videos(config, TEST_VIDEOS_MEASURE, count, steps);
     plumb_status st = test_videos_get(&test, trained, &wanted);
     if (!st) st = infer_states(&states, trained, &test, steps, config->all.threads);
     if (st) return st;
-    status_log("fitting polynomials of %lld latents", (long long)trained->model.latents);
+    status_log("fitting polynomials of %lld latents", (long long)trained->model.dynamics->latents);
     const plumb_array canonical = true_states(&test, states.truth.shape[1]);
     plumb_kappa_options kappa = config->kappa;
     const bool *angles = find_angles(trained, &config->all);
@@ -173,20 +185,20 @@ static plumb_status measure_phase_space(plumb_evaluation_dynamics *out, trained_
 static plumb_status measure_network(plumb_evaluation_dynamics *out, trained_model *trained,
                                     const evaluation_config *config)
 {
-    const trainable_model *model = &trained->model;
+    const model_dynamics *dynamics = trained->model.dynamics;
     plumb_phase_space *phase_space = &out->phase_space;
-    const int64_t steps = measured_steps(model), all = model->latents;
+    const int64_t steps = measured_steps(dynamics), all = dynamics->latents;
     plumb_symetric_options opt = config->symetric;
     opt.method = PLUMB_SYMETRIC_METHOD_MLP;
     opt.mode = PLUMB_SYMETRIC_MODE_CONVERGED;
     for (int64_t latents = phase_space->polynomial.latents;; latents = all) {
         const int64_t count = symetric_required_trajectories(latents, 2 * phase_space->polynomial.n,
-                                                             steps - model->begins, &opt);
+                                                             steps - dynamics->first_step, &opt);
         if (!config->all.data)
             status_log("training a network on %lld short trajectories", (long long)count);
         test_videos_request wanted = request_videos(config, TEST_VIDEOS_MEASURE,
                                                     config->all.data ? INT64_MAX : count, steps);
-        wanted.rendered_steps = model->window;
+        wanted.rendered_steps = dynamics->window;
         wanted.canonical = false;
         test_videos test;
         state_arrays states;
@@ -208,7 +220,7 @@ static plumb_status measure_network(plumb_evaluation_dynamics *out, trained_mode
 plumb_status evaluate_dynamics(plumb_evaluation_dynamics *out, trained_model *trained,
                                const evaluation_config *config)
 {
-    out->latents = trained->model.latents;
+    out->latents = trained->model.dynamics->latents;
     plumb_status st = measure_forecast(out, trained, config);
     if (!st) st = measure_phase_space(out, trained, config);
     if (!st && config->all.network) st = measure_network(out, trained, config);

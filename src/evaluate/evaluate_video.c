@@ -99,12 +99,12 @@ static plumb_status load_free_clips(probe_results *p)
                              .count = opt->free_clips,
                              .steps = shape->steps,
                              .image = shape->height,
-                             .masks = model->masks,
+                             .masks = model->video->needs_masks,
                              .threads = opt->threads};
     if (!request.count || !name[0]) return PLUMB_OK;
     plumb_status st = plumb_world_find(&request.world, name);
-    if (!st && model->masks && !video_has_masks(request.world))
-        st = fail(PLUMB_EVALUE, "%s needs object masks, and %s has no masks", model->model, name);
+    if (!st && model->video->needs_masks && !video_has_masks(request.world))
+        st = fail(PLUMB_EVALUE, "%s needs object masks, and %s has no masks", model->name, name);
     if (!st) st = video_load_world(&p->free_clips, &p->mem, &request);
     const video_set *clips = &p->free_clips;
     if (!st && (clips->width != shape->width || clips->channels != shape->channels))
@@ -120,13 +120,14 @@ static plumb_status allocate_arrays(probe_results *p)
     const video_set *shape = &p->trained->shape;
     const int64_t clips = 4 * p->tuples;
     const int64_t pixels = 4 * TUPLES_AT_ONCE * (p->steps + 1) * shape->height * shape->width;
-    const bool masks = p->trained->model.masks || (p->has_naive && p->naive.model.masks);
+    const bool masks =
+        p->trained->model.video->needs_masks || (p->has_naive && p->naive.model.video->needs_masks);
     p->error = ARENA_ALLOC(&p->mem, double, (clips * p->steps));
     p->naive_error = ARENA_ALLOC(&p->mem, double, (p->has_naive ? clips * p->steps : 0));
     for (int k = 0; k < PLUMB_BASELINE_COUNT; k++)
         if (!(p->baseline_error[k] = ARENA_ALLOC(&p->mem, double, (clips * p->steps))))
             return PLUMB_EMEMORY;
-    p->feature = ARENA_ALLOC(&p->mem, float, (clips * p->trained->model.features));
+    p->feature = ARENA_ALLOC(&p->mem, float, (clips * p->trained->model.video->features));
     p->concept = ARENA_ALLOC(&p->mem, uint8_t, (p->tuples * PROBE_SOURCE_NAME_SIZE));
     p->frames = ARENA_ALLOC(&p->mem, uint8_t, (pixels * shape->channels));
     if (masks) p->mask = ARENA_ALLOC(&p->mem, uint8_t, pixels);
@@ -150,12 +151,12 @@ static plumb_status predict_tuples(probe_results *p, int64_t first, int64_t coun
                              .steps = p->steps + 1,
                              .threads = p->config->all.threads,
                              .error = p->error + clip * p->steps,
-                             .feature = p->feature + clip * model->features};
-    plumb_status st = model->watch(model->self, &job);
+                             .feature = p->feature + clip * model->video->features};
+    plumb_status st = model->video->predict(model->context, &job);
     if (!st && p->has_naive) {
         job.error = p->naive_error + clip * p->steps;
         job.feature = NULL;
-        st = p->naive.model.watch(p->naive.model.self, &job);
+        st = p->naive.model.video->predict(p->naive.model.context, &job);
     }
     for (int k = 0; k < PLUMB_BASELINE_COUNT; k++)
         baseline_errors(p->baseline_error[k] + clip * p->steps, (plumb_baseline)k, p->frames,
@@ -193,7 +194,7 @@ static plumb_array view_clips(void *data, int64_t tuples, int64_t last, plumb_dt
 
 static plumb_status measure_surprise(plumb_surprise *out, probe_results *p)
 {
-    const int64_t features = p->trained->model.features;
+    const int64_t features = p->trained->model.video->features;
     const plumb_array error = view_clips(p->error, p->tuples, p->steps, PLUMB_FLOAT64);
     const plumb_array naive = view_clips(p->naive_error, p->tuples, p->steps, PLUMB_FLOAT64);
     const plumb_array feature = view_clips(p->feature, p->tuples, features, PLUMB_FLOAT32);
@@ -280,7 +281,7 @@ static plumb_status measure_free_clips(plumb_evaluation_errors *out, probe_resul
                                    .steps = clips->steps,
                                    .threads = p->config->all.threads,
                                    .error = error};
-    const plumb_status st = model->watch(model->self, &job);
+    const plumb_status st = model->video->predict(model->context, &job);
     if (st) return st;
     for (int k = 0; k < 3; k++) {
         if (k)

@@ -88,9 +88,9 @@ static plumb_status evaluate_model(plumb_evaluation *out, arena *keep, trained_m
                                    const evaluation_config *config)
 {
     const run_config_data *data = &trained->config.data;
-    snprintf(out->model, sizeof out->model, "%s", trained->model.model);
+    snprintf(out->model, sizeof out->model, "%s", trained->model.name);
     out->training_steps = trained->training_steps;
-    if (trained->model.watch) {
+    if (trained->model.video) {
         out->kind = PLUMB_EVALUATION_VIDEO;
         if (config->all.data)
             return fail(PLUMB_EVALUE, "a video model is evaluated by --probes, not by --data");

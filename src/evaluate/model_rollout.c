@@ -11,33 +11,35 @@ plumb_status model_rollout_run(rollout_arrays *out, trained_model *trained, cons
 {
     const trainable_model *model = &trained->model;
     const int64_t frame = videos->height * videos->width * videos->channels;
-    const int64_t steps = request->steps - model->begins, latents = model->latents;
+    const int64_t steps = request->steps - model->dynamics->first_step,
+                  latents = model->dynamics->latents;
     const int64_t rows = videos->count * steps;
-    if (request->backward && model->one_way)
-        return fail(PLUMB_EVALUE, "%s cannot be run backward in time", model->model);
+    if (request->backward && model->dynamics->forward_only)
+        return fail(PLUMB_EVALUE, "%s cannot be run backward in time", model->name);
     if (steps < 1)
         return fail(PLUMB_ESHAPE, "videos of %lld frames; %s predicts from frame %lld on",
-                    (long long)request->steps, model->model, (long long)model->begins);
+                    (long long)request->steps, model->name, (long long)model->dynamics->first_step);
     *out = (rollout_arrays){.steps = steps};
     arena *mem = &trained->mem;
     out->latent = ARENA_ALLOC(mem, float, (rows * latents));
     out->variance = ARENA_ALLOC(mem, float, (videos->count * latents));
     if (request->decode_frames) out->prediction = ARENA_ALLOC(mem, float, (rows * frame));
-    if (model->momenta) out->momenta = ARENA_ALLOC(mem, float, (rows * (latents / 2)));
+    if (model->dynamics->has_momenta)
+        out->momenta = ARENA_ALLOC(mem, float, (rows * (latents / 2)));
     if (!out->latent || !out->variance || (request->decode_frames && !out->prediction) ||
-        (model->momenta && !out->momenta))
+        (model->dynamics->has_momenta && !out->momenta))
         return PLUMB_EMEMORY;
     const model_rollout_job job = {.frames = videos->frames,
                                    .count = videos->count,
                                    .steps = request->steps,
-                                   .filmed = videos->steps,
+                                   .input_steps = videos->steps,
                                    .backward = request->backward,
                                    .threads = request->threads,
                                    .latent = out->latent,
                                    .variance = out->variance,
                                    .momenta = out->momenta,
                                    .prediction = out->prediction};
-    return model->play(model->self, &job);
+    return model->dynamics->rollout(model->context, &job);
 }
 
 void model_rollout_drop_first(void *data, int64_t count, int64_t steps, size_t row_size,
@@ -51,7 +53,7 @@ void model_rollout_drop_first(void *data, int64_t count, int64_t steps, size_t r
 
 void model_rollout_drop_states(test_videos *test, const trained_model *trained, int64_t steps)
 {
-    const int64_t count = test->videos.count, first = trained->model.begins;
+    const int64_t count = test->videos.count, first = trained->model.dynamics->first_step;
     model_rollout_drop_first(test->state, count, steps, (size_t)test->state_dims * sizeof(double),
                              first);
     model_rollout_drop_first(test->canonical, count, steps,

@@ -25,7 +25,7 @@ static plumb_status make_traversal(float **out, trained_model *trained, const vi
     enum { VALUES = 3, MAX_PAIRS = 64 };
     static const float values[VALUES] = {-2, 0, 2};
     const trainable_model *model = &trained->model;
-    const int64_t n = model->latents, m = n / 2;
+    const int64_t n = model->dynamics->latents, m = n / 2;
     const int64_t frame = videos->height * videos->width * videos->channels;
     *out = NULL;
     if (m > MAX_PAIRS) return PLUMB_OK;
@@ -40,7 +40,7 @@ static plumb_status make_traversal(float **out, trained_model *trained, const vi
         }
     const model_rollout_job job = {
         .count = m, .steps = VALUES, .threads = threads, .latent = latent, .prediction = decoded};
-    const plumb_status st = model->play(model->self, &job);
+    const plumb_status st = model->dynamics->rollout(model->context, &job);
     if (!st) *out = decoded;
     return st;
 }
@@ -49,12 +49,12 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
                                   const rollout_arrays *rollout, float *traversal)
 {
     const video_set *videos = &test->videos;
-    const int64_t m = trained->model.latents, n = videos->count, steps = rollout->steps;
+    const int64_t m = trained->model.dynamics->latents, n = videos->count, steps = rollout->steps;
     const size_t frame = (size_t)(videos->height * videos->width * videos->channels);
     int64_t count = 5;
     model_rollout_drop_states(test, trained, videos->steps);
     model_rollout_drop_first((void *)videos->frames, n, videos->steps, frame,
-                             trained->model.begins);
+                             trained->model.dynamics->first_step);
     plumb_named_array arrays[] = {
         {"latent", plumb_array_view(rollout->latent, PLUMB_FLOAT32, 3, (int64_t[]){n, steps, m})},
         {"truth",

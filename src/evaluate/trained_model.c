@@ -28,21 +28,20 @@ plumb_status trained_model_open(trained_model *out, const char *run)
 plumb_status trained_model_open_dynamics(trained_model *out, const char *run)
 {
     const plumb_status st = trained_model_open(out, run);
-    if (st || out->model.play) return st;
-    return fail(PLUMB_EVALUE, "%s: %s has no phase space to look into", run,
-                out->config.model->name);
+    if (st || out->model.dynamics) return st;
+    return fail(PLUMB_EVALUE, "%s: %s has no phase space", run, out->config.model->name);
 }
 
 plumb_status trained_model_open_video(trained_model *out, const char *run)
 {
     const plumb_status st = trained_model_open(out, run);
-    if (st || out->model.watch) return st;
+    if (st || out->model.video) return st;
     return fail(PLUMB_EVALUE, "%s: %s is not a video model", run, out->config.model->name);
 }
 
 void trained_model_close(trained_model *trained)
 {
-    if (trained->created && trained->model.end) trained->model.end(trained->model.self);
+    if (trained->created && trained->model.destroy) trained->model.destroy(trained->model.context);
     arena_clear(&trained->mem);
     *trained = (trained_model){0};
 }

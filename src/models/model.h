@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What is trained, as the trainer sees it: one block of numbers with names, and a function that
-// gives a gradient. The trainer knows no graph, and a model knows no loop, file or thread.
+// Interface between the trainer and a model: one block of named parameters, and a function that
+// computes its gradient. The trainer knows no graph; a model knows no training loop, file or
+// thread. What only some models can do is in `dynamics` and `video`.
 #ifndef MODELS_MODEL_H
 #define MODELS_MODEL_H
 
@@ -8,93 +9,117 @@
 #include <stdint.h>
 
 #include "plumb/array.h"
-#include "plumb/forecast.h"
+#include "plumb/record.h"
 
 /// A named part of the block of parameters.
 typedef struct model_tensor {
     const char *name;
     int rank;
     int64_t shape[8];
-    int64_t offset; ///< in floats
+    int64_t offset; ///< in the block, in floats
 } model_tensor;
 
-/// Films to be told by a model that knows states: it watches one end of each and tells all of it.
+// ---- models with a state ----
+
+/// Which frames a model predicts, in the order of plumb_forecast_frames.
+typedef enum frame_protocol {
+    FRAMES_OVERLAP_BY_ONE,    ///< the last input frame is also the first target
+    FRAMES_NO_OVERLAP,        ///< targets begin after the input frames
+    FRAMES_INCLUDE_INFERENCE, ///< the input frames are targets too
+    FRAMES_AUTOREGRESSIVE,    ///< each frame is predicted from the frames before it
+} frame_protocol;
+
+/// Rollouts to compute: a model with a state takes one end of each video as input and predicts the
+/// whole video. Without frames the latents are given and only decoded.
 typedef struct model_rollout_job {
-    /// (count, filmed, height, width, channels); NULL: the latents are given, and only drawn.
-    const uint8_t *frames;
-    int64_t count, steps;
-    int64_t filmed; ///< frames of each film that are there, from its first; 0: all
-    bool backward;  ///< it watches the last frames, not the first
-    int threads;    ///< more than 0; changes no bit
-    /// (count, told, latents): q first, then p. Told are `begins` .. steps - 1 of the frames where
-    /// there are any, else all steps.
+    const uint8_t *frames; ///< (count, input_steps, height, width, channels), or NULL
+    int64_t count;         ///< videos
+    int64_t steps;         ///< steps of each rollout, those before `first_step` included
+    int64_t input_steps;   ///< frames per video in `frames`, from the first on; 0: `steps`
+    bool backward;         ///< the last frames are the input, not the first
+    int threads;           ///< at least 1; does not affect the result
+    /// (count, output_steps, latents): q first, then p. output_steps is steps - first_step with
+    /// frames and steps without.
     float *latent;
-    float *momenta;    ///< (count, told, latents / 2), of models that have them; may be NULL
-    float *variance;   ///< (count, latents), of the posterior; may be NULL
-    float *prediction; ///< (count, told, height, width, channels); may be NULL
+    float *momenta;    ///< (count, output_steps, latents / 2), if the model has them; may be NULL
+    float *variance;   ///< (count, latents) of the posterior; may be NULL
+    float *prediction; ///< (count, output_steps, height, width, channels); may be NULL
 } model_rollout_job;
 
-/// Clips to be watched by a model of films: it sees all of each and is asked for every frame before
-/// it comes.
+/// A model whose latents are a state in a phase space.
+typedef struct model_dynamics {
+    int64_t latents;         ///< dimension of a state, q and p together
+    int64_t window;          ///< input frames
+    int64_t targets;         ///< frames to predict in training
+    frame_protocol protocol; ///< which frames the targets are
+    int64_t first_step;      ///< first frame of a video that it can predict
+    bool forward_only;       ///< it cannot be run backward in time
+    bool has_momenta;        ///< its latents are (q, velocity), and it can compute momenta
+    plumb_status (*rollout)(void *context, const model_rollout_job *job);
+} model_dynamics;
+
+// ---- models of videos ----
+
+/// Clips to predict frame by frame: every frame from the true frames before it.
 typedef struct model_predict_job {
     const uint8_t *frames; ///< (count, steps, height, width, channels)
-    const uint8_t *mask;   ///< (count, steps, height, width): objects; only where `masks`
-    int64_t count, steps;
-    int threads;       ///< more than 0; changes no bit
-    double *error;     ///< (count, steps - 1): mean squared error of frames 1 ..
-    float *feature;    ///< (count, features); may be NULL
-    float *prediction; ///< (count, steps - 1, height, width, channels); may be NULL
+    const uint8_t *mask;   ///< (count, steps, height, width), object numbers; if `needs_masks`
+    int64_t count, steps;  ///< clips, and frames per clip
+    int threads;           ///< at least 1; does not affect the result
+    double *error;         ///< (count, steps - 1): mean squared error of frames 1, 2, ..
+    float *feature;        ///< (count, features); may be NULL
+    float *prediction;     ///< (count, steps - 1, height, width, channels); may be NULL
 } model_predict_job;
 
-typedef struct trainable_model {
-    const char *model; ///< "hgn++"
-    int64_t tensors;
-    const model_tensor *tensor; ///< in the order of their offsets, without a gap
-    int64_t size;
-    float *value; ///< all parameters, (size)
+/// A model that predicts the next frame. Clips that begin with the same frames have bit-identical
+/// errors for these frames.
+typedef struct model_video {
+    int64_t features; ///< dimension of the feature vector of a clip
+    bool needs_masks; ///< it takes object masks as input
+    plumb_status (*predict)(void *context, const model_predict_job *job);
+} model_video;
 
-    /// The batch is cut into so many shares. A setting, never the number of cores: it is part of
-    /// what the bits are.
+// ---- training ----
+
+typedef struct trainable_model {
+    const char *name; ///< "hgn++"
+
+    int64_t tensor_count;
+    const model_tensor *tensors; ///< in the order of their offsets, without a gap
+    int64_t parameter_count;     ///< floats in `parameters`
+    float *parameters;           ///< all of them, one block
+
+    /// The batch is cut into this many shards. A setting, never the number of cores: the sums of
+    /// floats depend on it.
     int64_t replicas;
 
-    int64_t terms;
-    const char *const *term; ///< names of loss terms; the first is what is minimised
+    int64_t term_count;
+    const char *const *term_names; ///< loss terms; the first is minimised
 
-    /// Named numbers that change in training and belong into a checkpoint.
-    int64_t states;
-    const char *const *state_name;
+    /// Named numbers that training changes and a checkpoint holds.
+    int64_t state_count;
+    const char *const *state_names;
     double *state;
 
-    void *self;
-    /// Once before anything else, on the thread that will compute this replica. May be NULL.
-    plumb_status (*enter)(void *self, int64_t replica);
-    /// The gradient of this replica's share of the batch of `step`, and its share of each term,
-    /// scaled so that sums over replicas are those of the batch. Overwrites. Called on any thread,
-    /// for several replicas at once, for one replica always on the same thread.
-    /// A function of step, value and state alone.
-    plumb_status (*gradient)(void *self, int64_t replica, int64_t step, float *gradient,
+    void *context; ///< first argument of all callbacks
+    /// Called once before anything else, on the thread that will compute this replica. May be NULL.
+    plumb_status (*init_replica)(void *context, int64_t replica);
+    /// Computes the gradient of this replica's shard of the batch of `step`, and its share of each
+    /// term. Both are scaled so that sums over replicas are those of the batch. Overwrites. Called
+    /// on any thread, for several replicas at once, for one replica always on the same thread. A
+    /// function of step, parameters and state alone.
+    plumb_status (*gradient)(void *context, int64_t replica, int64_t step, float *gradient,
                              double *terms);
-    /// After the update of `step`; `terms` are those of the batch. May change `state`; may be NULL.
-    plumb_status (*after)(void *self, int64_t step, const double *terms);
-    /// Models of states in a phase space, else NULL: how many numbers a state has, which frames it
-    /// was trained to predict, and what it tells of films.
-    int64_t latents;
-    int64_t window, targets;
-    plumb_forecast_protocol frames;
-    int64_t begins; ///< the first frame of a film that it can tell of
-    bool one_way;   ///< it cannot be run into the past
-    bool momenta;   ///< its latents are (q, velocity), and it knows its own momenta
-    plumb_status (*play)(void *self, const model_rollout_job *job);
-    /// Models of films, else NULL: how many numbers tell of a clip, and whether it must be shown
-    /// which pixels belong to which object. Clips that begin alike have the same errors, bit by
-    /// bit, as long as they do.
-    int64_t features;
-    bool masks;
-    plumb_status (*watch)(void *self, const model_predict_job *job);
-    /// What a step costs, into the record: memory, arithmetic, calls. May be NULL.
-    void (*plan)(void *self, plumb_record *record);
-    /// Ends what is not in the arena the model was made in. May be NULL.
-    void (*end)(void *self);
+    /// Called after the update of `step` with the terms of the batch. May change `state`; may be
+    /// NULL.
+    plumb_status (*after_step)(void *context, int64_t step, const double *terms);
+    /// Records what a step costs: memory, arithmetic, kernel calls. May be NULL.
+    void (*record_cost)(void *context, plumb_record *record);
+    /// Frees what is not in the arena that the model was created in. May be NULL.
+    void (*destroy)(void *context);
+
+    const model_dynamics *dynamics; ///< NULL: no state in a phase space
+    const model_video *video;       ///< NULL: does not predict clips
 } trainable_model;
 
 #endif

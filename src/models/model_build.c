@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// What the models share between their networks and the trainer.
 #include "models/model_build.h"
 
 #include <string.h>
@@ -6,87 +7,96 @@
 #include "base/status.h"
 #include "engine/gradient_sum.h"
 
-plumb_status model_build_parameters(trainable_model *out, arena *mem, const params *p,
+plumb_status model_build_parameters(trainable_model *model, arena *mem, const params *layout,
                                     uint64_t seed)
 {
-    model_tensor *tensor = ARENA_ALLOC(mem, model_tensor, p->count);
-    out->value = ARENA_ALLOC(mem, float, p->size);
-    if (!tensor || !out->value) return PLUMB_EMEMORY;
-    for (int i = 0; i < p->count; i++) {
-        const param *q = &p->at[i];
-        tensor[i] = (model_tensor){.name = q->name, .rank = q->shape.rank, .offset = q->offset};
-        memcpy(tensor[i].shape, q->shape.size, (size_t)q->shape.rank * sizeof(int64_t));
+    model_tensor *tensors = ARENA_ALLOC(mem, model_tensor, layout->count);
+    model->parameters = ARENA_ALLOC(mem, float, layout->size);
+    if (!tensors || !model->parameters) return PLUMB_EMEMORY;
+    for (int i = 0; i < layout->count; i++) {
+        const param *p = &layout->at[i];
+        tensors[i] = (model_tensor){.name = p->name, .rank = p->shape.rank, .offset = p->offset};
+        memcpy(tensors[i].shape, p->shape.size, (size_t)p->shape.rank * sizeof(int64_t));
     }
-    out->tensors = p->count;
-    out->tensor = tensor;
-    out->size = p->size;
-    params_init_values(p, out->value, seed);
+    model->tensor_count = layout->count;
+    model->tensors = tensors;
+    model->parameter_count = layout->size;
+    params_init_values(layout, model->parameters, seed);
     return PLUMB_OK;
 }
 
-plumb_status model_build_instance(program_instance **out, const graph_program *ready,
-                                  const network_builder *n, const float *value)
+plumb_status model_build_instance(program_instance **out, const graph_program *program,
+                                  const network_builder *net, const float *parameters)
 {
-    plumb_status st = instance_create(out, ready);
-    for (int k = 0; !st && k < n->leaves; k++)
-        instance_bind(*out, n->leaf[k].leaf, value + n->params->at[n->leaf[k].param].offset);
+    plumb_status st = instance_create(out, program);
+    for (int i = 0; !st && i < net->leaf_count; i++) {
+        const param_leaf *leaf = &net->leaves[i];
+        instance_bind(*out, leaf->node, parameters + net->params->at[leaf->param].offset);
+    }
     return st;
 }
 
-void model_build_add_gradient(float *gradient, const program_instance *i, const network_builder *n,
-                              int first)
+void model_build_add_gradient(float *gradient, const program_instance *instance,
+                              const network_builder *net, int first)
 {
-    for (int k = 0; k < n->leaves; k++) {
-        const param *p = &n->params->at[n->leaf[k].param];
-        gradient_add(gradient + p->offset, instance_output(i, first + k), shape_count(&p->shape));
+    for (int i = 0; i < net->leaf_count; i++) {
+        const param *p = &net->params->at[net->leaves[i].param];
+        gradient_add(gradient + p->offset, instance_output(instance, first + i),
+                     shape_count(&p->shape));
     }
 }
 
-void model_build_record_program(plumb_record *record, const char *name, const graph_program *p)
+plumb_status model_build_program(graph_program **out, arena *mem, const network_builder *net,
+                                 graph_node *const *terms, int term_count,
+                                 graph_node *const *gradients)
 {
-    program_statistics r = program_stats(p);
-    plumb_record_begin_object(record, name);
-    plumb_record_set_int(record, "nodes", r.nodes);
-    plumb_record_set_int(record, "steps", r.steps);
-    plumb_record_set_int(record, "tapes", r.fused_loops);
-    plumb_record_set_int(record, "fused", r.fused_ops);
-    plumb_record_set_int(record, "block_bytes", r.block_bytes);
-    plumb_record_set_int(record, "ready_bytes", r.packed_bytes);
-    plumb_record_set_int(record, "scratch_bytes", r.scratch_bytes);
-    plumb_record_set_int(record, "activation_bytes", r.total_bytes);
-    plumb_record_set_double(record, "gflop", 1e-9 * r.flops);
-    plumb_record_end(record);
+    const int count = term_count + net->leaf_count;
+    graph_node **outputs = ARENA_ALLOC(mem, graph_node *, count);
+    if (!outputs) return PLUMB_EMEMORY;
+    memcpy(outputs, terms, (size_t)term_count * sizeof *outputs);
+    memcpy(outputs + term_count, gradients, (size_t)net->leaf_count * sizeof *outputs);
+    return program_build(out, net->g, outputs, count, PROGRAM_FAST);
 }
 
-plumb_status model_build_program(graph_program **out, arena *mem, const network_builder *n,
-                                 graph_node *const *term, int terms, graph_node *const *gradient)
+plumb_status model_build_shard(int64_t *shard, const training_settings *training)
 {
-    graph_node **output = ARENA_ALLOC(mem, graph_node *, (terms + n->leaves));
-    if (!output) return PLUMB_EMEMORY;
-    memcpy(output, term, (size_t)terms * sizeof *output);
-    memcpy(output + terms, gradient, (size_t)n->leaves * sizeof *output);
-    return program_build(out, n->g, output, terms + n->leaves, PROGRAM_FAST);
-}
-
-plumb_status model_build_shards(int64_t *share, int64_t *group, const training_settings *t,
-                                int64_t wanted)
-{
-    if (t->batch % t->replicas)
-        return fail(PLUMB_EVALUE, "batch=%lld cannot be cut into replicas=%lld equal shares",
-                    (long long)t->batch, (long long)t->replicas);
-    *share = t->batch / t->replicas;
-    *group = wanted < *share ? wanted : *share;
-    if (*share % *group)
-        return fail(PLUMB_EVALUE, "group=%lld does not divide the %lld clips of a share",
-                    (long long)*group, (long long)*share);
+    if (training->batch % training->replicas)
+        return fail(PLUMB_EVALUE, "batch=%lld cannot be cut into replicas=%lld equal shards",
+                    (long long)training->batch, (long long)training->replicas);
+    *shard = training->batch / training->replicas;
     return PLUMB_OK;
 }
 
-void model_build_record_shards(plumb_record *record, const params *p, const training_settings *t,
-                               int64_t share, int64_t group)
+plumb_status model_build_microbatch(int64_t *microbatch, int64_t shard, int64_t wanted)
 {
-    plumb_record_set_int(record, "parameters", p->size);
-    plumb_record_set_int(record, "replicas", t->replicas);
-    plumb_record_set_int(record, "items", share);
-    plumb_record_set_int(record, "groups", share / group);
+    *microbatch = wanted < shard ? wanted : shard;
+    if (shard % *microbatch)
+        return fail(PLUMB_EVALUE, "group=%lld does not divide the %lld clips of a shard",
+                    (long long)*microbatch, (long long)shard);
+    return PLUMB_OK;
+}
+
+void model_build_record_shards(plumb_record *record, const params *layout,
+                               const training_settings *training, int64_t shard)
+{
+    plumb_record_set_int(record, "parameters", layout->size);
+    plumb_record_set_int(record, "replicas", training->replicas);
+    plumb_record_set_int(record, "items", shard);
+}
+
+void model_build_record_program(plumb_record *record, const char *name,
+                                const graph_program *program)
+{
+    const program_statistics stats = program_stats(program);
+    plumb_record_begin_object(record, name);
+    plumb_record_set_int(record, "nodes", stats.nodes);
+    plumb_record_set_int(record, "steps", stats.steps);
+    plumb_record_set_int(record, "tapes", stats.fused_loops);
+    plumb_record_set_int(record, "fused", stats.fused_ops);
+    plumb_record_set_int(record, "block_bytes", stats.block_bytes);
+    plumb_record_set_int(record, "ready_bytes", stats.packed_bytes);
+    plumb_record_set_int(record, "scratch_bytes", stats.scratch_bytes);
+    plumb_record_set_int(record, "activation_bytes", stats.total_bytes);
+    plumb_record_set_double(record, "gflop", 1e-9 * stats.flops);
+    plumb_record_end(record);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Named parameters in one block, their initial values, and the layers that use them.
 #include "models/params.h"
 
 #include <math.h>
@@ -10,46 +11,61 @@
 const char *const activation_names[ACTIVATIONS] = {
     "none", "relu", "leaky_relu", "tf_leaky_relu", "swish", "softplus", "tanh", "sigmoid"};
 
-void params_clear(params *p)
+void params_clear(params *layout)
 {
-    arena_clear(&p->mem);
-    *p = (params){0};
+    arena_clear(&layout->mem);
+    memset(layout, 0, sizeof *layout);
 }
 
-int params_find(const params *p, const char *name)
+int params_find(const params *layout, const char *name)
 {
-    for (int i = 0; i < p->count; i++)
-        if (!strcmp(p->at[i].name, name)) return i;
+    for (int i = 0; i < layout->count; i++)
+        if (!strcmp(layout->at[i].name, name)) return i;
     return -1;
 }
 
-int params_add(params *p, const char *name, const tensor_shape *s, param_init start, double value)
+float *params_value(const params *layout, float *block, const char *name)
 {
-    int i = params_find(p, name);
-    if (i >= 0) return i;
-    if (p->count == p->room) {
-        int room = p->room ? 2 * p->room : 64;
-        param *at = ARENA_ALLOC(&p->mem, param, room);
-        if (!at) return -1;
-        if (p->count) memcpy(at, p->at, (size_t)p->count * sizeof *at);
-        p->at = at;
-        p->room = room;
-    }
-    char *copy = arena_strdup(&p->mem, name);
-    if (!copy) return -1;
-    p->at[p->count] =
-        (param){.name = copy, .shape = *s, .offset = p->size, .start = start, .value = value};
-    p->size += shape_count(s);
-    return p->count++;
+    const int i = params_find(layout, name);
+    return i < 0 ? NULL : block + layout->at[i].offset;
 }
 
-// Normal numbers beyond two deviations are drawn again; the spread that is lost is not made up for,
-// as in the published code.
-static void draw_weights(const param *p, float *x, rng *r)
+int params_add(params *layout, const char *name, const tensor_shape *shape, param_init init,
+               double value)
 {
-    int64_t n = shape_count(&p->shape), out = p->shape.size[p->shape.rank - 1];
-    double scale = 1.0 / sqrt((double)(n / (out ? out : 1)));
-    for (int64_t i = 0; i < n; i++) {
+    int i = params_find(layout, name);
+    if (i >= 0) return i;
+    if (layout->count == layout->capacity) {
+        int capacity = layout->capacity ? 2 * layout->capacity : 64;
+        param *at = ARENA_ALLOC(&layout->mem, param, capacity);
+        if (!at) return -1;
+        if (layout->count) memcpy(at, layout->at, (size_t)layout->count * sizeof *at);
+        layout->at = at;
+        layout->capacity = capacity;
+    }
+    char *copy = arena_strdup(&layout->mem, name);
+    if (!copy) return -1;
+    layout->at[layout->count] = (param){
+        .name = copy, .shape = *shape, .offset = layout->size, .init = init, .value = value};
+    layout->size += shape_count(shape);
+    return layout->count++;
+}
+
+// ---- initial values ----
+
+// Inputs of one output: all elements over the last axis.
+static int64_t fan_in(const param *p)
+{
+    int64_t outputs = p->shape.size[p->shape.rank - 1];
+    return shape_count(&p->shape) / (outputs ? outputs : 1);
+}
+
+// Truncated normal: values beyond two deviations are drawn again. The smaller variance that
+// results is not corrected, as in the code of [Higgins21].
+static void draw_normal(const param *p, float *x, rng *r)
+{
+    double scale = 1.0 / sqrt((double)fan_in(p));
+    for (int64_t i = 0; i < shape_count(&p->shape); i++) {
         double z;
         do z = rng_normal(r);
         while (fabs(z) > 2.0);
@@ -59,69 +75,73 @@ static void draw_weights(const param *p, float *x, rng *r)
 
 static void draw_uniform(const param *p, float *x, rng *r)
 {
-    int64_t n = shape_count(&p->shape), out = p->shape.size[p->shape.rank - 1];
-    double inputs = p->value > 0 ? p->value : (double)(n / (out ? out : 1));
-    for (int64_t i = 0; i < n; i++) x[i] = (float)((2.0 * rng_uniform(r) - 1.0) / sqrt(inputs));
+    double inputs = p->value > 0 ? p->value : (double)fan_in(p);
+    for (int64_t i = 0; i < shape_count(&p->shape); i++)
+        x[i] = (float)((2.0 * rng_uniform(r) - 1.0) / sqrt(inputs));
 }
 
-void params_init_values(const params *p, float *block, uint64_t seed)
+void params_init_values(const params *layout, float *block, uint64_t seed)
 {
-    memset(block, 0, (size_t)p->size * sizeof *block);
-    for (int i = 0; i < p->count; i++) {
-        const param *q = &p->at[i];
+    memset(block, 0, (size_t)layout->size * sizeof *block);
+    for (int i = 0; i < layout->count; i++) {
+        const param *p = &layout->at[i];
         rng r = rng_at(seed, (uint64_t)i);
-        if (q->start == PARAM_INIT_WEIGHTS) draw_weights(q, block + q->offset, &r);
-        else if (q->start == PARAM_INIT_UNIFORM) draw_uniform(q, block + q->offset, &r);
+        if (p->init == PARAM_INIT_WEIGHTS) draw_normal(p, block + p->offset, &r);
+        else if (p->init == PARAM_INIT_UNIFORM) draw_uniform(p, block + p->offset, &r);
         else
-            for (int64_t k = 0; k < shape_count(&q->shape); k++)
-                block[q->offset + k] = (float)q->value;
+            for (int64_t k = 0; k < shape_count(&p->shape); k++)
+                block[p->offset + k] = (float)p->value;
     }
 }
+
+// ---- parameters in a graph ----
 
 graph_node *network_param(network_builder *n, const char *name, int rank, const int64_t *size,
-                          param_init start, double value)
+                          param_init init, double value)
 {
-    tensor_shape s = {.rank = rank};
-    if (rank) memcpy(s.size, size, (size_t)rank * sizeof *size);
-    int i = params_add(n->params, name, &s, start, value);
+    tensor_shape shape = {.rank = rank};
+    if (rank) memcpy(shape.size, size, (size_t)rank * sizeof *size);
+    int i = params_add(n->params, name, &shape, init, value);
     if (i < 0) return graph_error(n->g, PLUMB_EMEMORY);
-    for (int k = 0; k < n->leaves; k++)
-        if (n->leaf[k].param == i) return n->leaf[k].leaf;
-    if (n->leaves == n->room) {
-        int room = n->room ? 2 * n->room : 64;
-        param_leaf *leaf = ARENA_ALLOC(graph_memory(n->g), param_leaf, room);
-        if (!leaf) return graph_error(n->g, PLUMB_EMEMORY);
-        if (n->leaves) memcpy(leaf, n->leaf, (size_t)n->leaves * sizeof *leaf);
-        n->leaf = leaf;
-        n->room = room;
+    for (int k = 0; k < n->leaf_count; k++)
+        if (n->leaves[k].param == i) return n->leaves[k].node;
+    if (n->leaf_count == n->leaf_capacity) {
+        int capacity = n->leaf_capacity ? 2 * n->leaf_capacity : 64;
+        param_leaf *leaves = ARENA_ALLOC(graph_memory(n->g), param_leaf, capacity);
+        if (!leaves) return graph_error(n->g, PLUMB_EMEMORY);
+        if (n->leaf_count) memcpy(leaves, n->leaves, (size_t)n->leaf_count * sizeof *leaves);
+        n->leaves = leaves;
+        n->leaf_capacity = capacity;
     }
-    graph_node *leaf = op_parameter(n->g, name, rank, size);
-    n->leaf[n->leaves++] = (param_leaf){.param = i, .leaf = leaf};
-    return leaf;
+    graph_node *node = op_parameter(n->g, name, rank, size);
+    n->leaves[n->leaf_count++] = (param_leaf){.param = i, .node = node};
+    return node;
 }
 
-static bool fixed(const network_builder *n, int leaf)
+static bool is_fixed(const network_builder *n, int leaf)
 {
-    return n->params->at[n->leaf[leaf].param].start == PARAM_INIT_FIXED;
+    return n->params->at[n->leaves[leaf].param].init == PARAM_INIT_FIXED;
 }
 
 int network_gradients(network_builder *n, graph_node **output, graph_node *const *y,
-                      graph_node *const *seed, int ys)
+                      graph_node *const *seed, int count)
 {
-    graph_node **leaf = ARENA_ALLOC(graph_memory(n->g), graph_node *, n->leaves);
-    graph_node **d = ARENA_ALLOC(graph_memory(n->g), graph_node *, n->leaves);
-    if (!leaf || !d) {
+    graph_node **trained = ARENA_ALLOC(graph_memory(n->g), graph_node *, n->leaf_count);
+    graph_node **gradients = ARENA_ALLOC(graph_memory(n->g), graph_node *, n->leaf_count);
+    if (!trained || !gradients) {
         graph_error(n->g, PLUMB_EMEMORY);
         return 0;
     }
-    int trained = 0;
-    for (int k = 0; k < n->leaves; k++)
-        if (!fixed(n, k)) leaf[trained++] = n->leaf[k].leaf;
-    graph_gradient(n->g, d, leaf, trained, y, seed, ys);
-    for (int k = 0, i = 0; k < n->leaves; k++)
-        output[k] = fixed(n, k) ? op_zeros_like(n->g, n->leaf[k].leaf) : d[i++];
-    return n->leaves;
+    int trained_count = 0;
+    for (int k = 0; k < n->leaf_count; k++)
+        if (!is_fixed(n, k)) trained[trained_count++] = n->leaves[k].node;
+    graph_gradient(n->g, gradients, trained, trained_count, y, seed, count);
+    for (int k = 0, i = 0; k < n->leaf_count; k++)
+        output[k] = is_fixed(n, k) ? op_zeros_like(n->g, n->leaves[k].node) : gradients[i++];
+    return n->leaf_count;
 }
+
+// ---- layers ----
 
 graph_node *network_activate(network_builder *n, graph_node *x, activation a)
 {
@@ -137,14 +157,14 @@ graph_node *network_activate(network_builder *n, graph_node *x, activation a)
     }
 }
 
-static graph_node *weights(network_builder *n, const char *name, int rank, const int64_t *size)
+static graph_node *add_weights(network_builder *n, const char *name, int rank, const int64_t *size)
 {
     char full[128];
     snprintf(full, sizeof full, "%s.w", name);
     return network_param(n, full, rank, size, PARAM_INIT_WEIGHTS, 0.0);
 }
 
-static graph_node *bias(network_builder *n, const char *name, int64_t out)
+static graph_node *add_bias(network_builder *n, const char *name, int64_t out)
 {
     char full[128];
     snprintf(full, sizeof full, "%s.b", name);
@@ -153,19 +173,19 @@ static graph_node *bias(network_builder *n, const char *name, int64_t out)
 
 graph_node *network_dense(network_builder *n, const char *name, graph_node *x, int64_t out)
 {
-    graph_node *w = weights(n, name, 2, (int64_t[]){x->shape.size[1], out});
-    return op_dense(n->g, x, w, bias(n, name, out));
+    graph_node *w = add_weights(n, name, 2, (int64_t[]){x->shape.size[1], out});
+    return op_dense(n->g, x, w, add_bias(n, name, out));
 }
 
 graph_node *network_conv(network_builder *n, const char *name, graph_node *x, int64_t out,
                          int64_t kernel, int stride, op_padding padding)
 {
-    graph_node *w = weights(n, name, 4, (int64_t[]){kernel, kernel, x->shape.size[3], out});
-    return op_bias(n->g, op_conv(n->g, x, w, stride, padding), bias(n, name, out));
+    graph_node *w = add_weights(n, name, 4, (int64_t[]){kernel, kernel, x->shape.size[3], out});
+    return op_bias(n->g, op_conv(n->g, x, w, stride, padding), add_bias(n, name, out));
 }
 
 graph_node *network_upconv(network_builder *n, const char *name, graph_node *x, int64_t out)
 {
-    graph_node *w = weights(n, name, 4, (int64_t[]){3, 3, x->shape.size[3], out});
-    return op_bias(n->g, op_upconv(n->g, x, w), bias(n, name, out));
+    graph_node *w = add_weights(n, name, 4, (int64_t[]){3, 3, x->shape.size[3], out});
+    return op_bias(n->g, op_upconv(n->g, x, w), add_bias(n, name, out));
 }

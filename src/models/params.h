@@ -1,65 +1,68 @@
 // SPDX-License-Identifier: MIT
-// The parameters of a model: names, shapes and places in one flat block. Gradients and the
-// optimiser's moments are blocks of the same layout, so that sums over replicas and updates are
-// single loops.
+// The parameters of a model: names, shapes and offsets in one flat block. Gradients and the
+// optimiser's moments are blocks of the same layout, so sums over replicas and updates are single
+// loops. And the layers that networks are built of.
 #ifndef MODELS_PARAMS_H
 #define MODELS_PARAMS_H
 
 #include "engine/op.h"
 
 typedef enum param_init {
-    PARAM_INIT_WEIGHTS, // normal cut at two deviations, over the root of the inputs
-    PARAM_INIT_UNIFORM, // from -1 to 1 over the root of the inputs, or over that of `value` if
-                        // given
-    PARAM_INIT_VALUE,   // a number
-    PARAM_INIT_FIXED,   // a number that is not trained
+    PARAM_INIT_WEIGHTS, ///< normal, truncated at two deviations, divided by sqrt(inputs)
+    PARAM_INIT_UNIFORM, ///< uniform in -1 .. 1, divided by sqrt(inputs), or sqrt(value) if given
+    PARAM_INIT_VALUE,   ///< `value`
+    PARAM_INIT_FIXED,   ///< `value`, and not trained
 } param_init;
 
 typedef struct param {
-    const char *name; // "enc.block0.conv0.w"
+    const char *name; ///< "enc.block0.conv0.w"
     tensor_shape shape;
-    int64_t offset; // in the block
-    param_init start;
-    double value;
+    int64_t offset; ///< in the block, in floats
+    param_init init;
+    double value; ///< see param_init
 } param;
 
 typedef struct params {
     arena mem;
-    int count, room;
+    int count, capacity;
     param *at;
-    int64_t size; // floats of a block
+    int64_t size; ///< floats of a block
 } params;
 
-void params_clear(params *p);
-/// The parameter of that name, made if it is new. -1 if there is no memory.
-int params_add(params *p, const char *name, const tensor_shape *s, param_init start, double value);
-int params_find(const params *p, const char *name); ///< or -1
-/// First values: a function of (seed, name's position).
-void params_init_values(const params *p, float *block, uint64_t seed);
+void params_clear(params *layout);
+/// Index of the parameter of that name, which is added if it is new. -1 if out of memory.
+int params_add(params *layout, const char *name, const tensor_shape *shape, param_init init,
+               double value);
+/// Index of the parameter of that name, or -1.
+int params_find(const params *layout, const char *name);
+/// Where the parameter of that name is in `block`; NULL if there is none.
+float *params_value(const params *layout, float *block, const char *name);
+/// Draws initial values, a function of (seed, index of the parameter).
+void params_init_values(const params *layout, float *block, uint64_t seed);
 
-/// The leaves that one graph made of the parameters.
+/// The node that stands for a parameter in one graph.
 typedef struct param_leaf {
-    int param;
-    graph_node *leaf;
+    int param; ///< index in params
+    graph_node *node;
 } param_leaf;
 
-/// A graph under construction, and what its layers are made of.
+/// A graph under construction and the parameters of its layers.
 typedef struct network_builder {
     graph *g;
     params *params;
-    param_leaf *leaf;
-    int leaves, room;
+    param_leaf *leaves;
+    int leaf_count, leaf_capacity;
 } network_builder;
 
-/// The leaf of a parameter in this graph; made if it is new.
+/// The node of a parameter in this graph, added if it is new.
 graph_node *network_param(network_builder *n, const char *name, int rank, const int64_t *size,
-                          param_init start, double value);
-/// d loss / d parameter for all leaves of the net: appended to `output`, in the order of the
-/// leaves. Returns their number.
+                          param_init init, double value);
+/// Appends d loss / d parameter to `output`, in the order of the leaves; zeros for fixed ones.
+/// `seed` holds d loss / d y of the `count` nodes y. Returns the number of leaves.
 int network_gradients(network_builder *n, graph_node **output, graph_node *const *y,
-                      graph_node *const *seed, int ys);
+                      graph_node *const *seed, int count);
 
-/// What follows a layer.
+/// Activation after a layer, in the order of activation_names.
 typedef enum activation {
     ACT_NONE,
     ACT_RELU,
@@ -74,11 +77,11 @@ typedef enum activation {
 extern const char *const activation_names[ACTIVATIONS];
 graph_node *network_activate(network_builder *n, graph_node *x, activation a);
 
-/// "NAME.w" and "NAME.b": x (.., in) -> (.., out).
+/// Layers with the parameters "NAME.w" and "NAME.b": x (.., in) -> (.., out).
 graph_node *network_dense(network_builder *n, const char *name, graph_node *x, int64_t out);
 graph_node *network_conv(network_builder *n, const char *name, graph_node *x, int64_t out,
                          int64_t kernel, int stride, op_padding padding);
-/// Nearest x2, then 3x3.
+/// Nearest-neighbour upsampling by 2, then a 3x3 convolution.
 graph_node *network_upconv(network_builder *n, const char *name, graph_node *x, int64_t out);
 
 #endif

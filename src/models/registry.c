@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Registry of models. A new model is one new entry.
 #include "models/registry.h"
 
 #include <assert.h>
@@ -6,55 +7,54 @@
 
 #include "base/spelling.h"
 #include "base/status.h"
-#include "models/registry_rows.h"
+#include "models/registry_entries.h"
 
-// A new model is one new row.
-static const registry_entry *const rows[] = {
-    &hgn_plus_plus_row,
-    &hgn_row,
-    &lgn_row,
-    &ode_row,
-    &rgn_row,
-    &ar_row,
-    &predrnn_row,
-    &plato_row,
+static const registry_entry *const entries[] = {
+    &hgn_plus_plus_entry,
+    &hgn_entry,
+    &lgn_entry,
+    &ode_entry,
+    &rgn_entry,
+    &ar_entry,
+    &predrnn_entry,
+    &plato_entry,
     NULL, // ends the table
 };
-enum { ROWS = sizeof rows / sizeof *rows - 1 };
+enum { ENTRY_COUNT = sizeof entries / sizeof *entries - 1 };
 
-enum { MOST_ADDED = 8 };
-static const registry_entry *added[MOST_ADDED];
+enum { MAX_ADDED = 8 };
+static const registry_entry *added[MAX_ADDED];
 static int64_t added_count;
 
 int64_t registry_count(void)
 {
-    return ROWS + added_count;
+    return ENTRY_COUNT + added_count;
 }
 
 const registry_entry *registry_at(int64_t index)
 {
     assert(index >= 0 && index < registry_count());
-    return index < ROWS ? rows[index] : added[index - ROWS];
+    return index < ENTRY_COUNT ? entries[index] : added[index - ENTRY_COUNT];
 }
 
 plumb_status registry_find(const registry_entry **out, const char *name)
 {
     const char *best = NULL;
     for (int64_t i = 0; i < registry_count(); i++) {
-        const registry_entry *row = registry_at(i);
-        if (!strcmp(row->name, name)) {
-            *out = row;
+        const registry_entry *entry = registry_at(i);
+        if (!strcmp(entry->name, name)) {
+            *out = entry;
             return PLUMB_OK;
         }
-        best = spelling_closer(name, best, row->name);
+        best = spelling_closer(name, best, entry->name);
     }
     if (!best)
         return fail(PLUMB_EMISSING, "no model \"%.64s\": this build has no models to train", name);
     return fail(PLUMB_EVALUE, "no model \"%.64s\"; the nearest is \"%s\"", name, best);
 }
 
-void registry_add(const registry_entry *row)
+void registry_add(const registry_entry *entry)
 {
-    assert(added_count < MOST_ADDED);
-    added[added_count++] = row;
+    assert(added_count < MAX_ADDED);
+    added[added_count++] = entry;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The models there are: one row each.
+// Registry of models: one entry per model.
 #ifndef MODELS_REGISTRY_H
 #define MODELS_REGISTRY_H
 
@@ -8,42 +8,47 @@
 #include "models/model.h"
 #include "models/settings.h"
 
-/// What every model's training has, whatever the model; the rows are in train/run_config.c.
+/// Settings of training that all models have. Their table is in train/run_config.c.
 typedef struct training_settings {
-    int64_t steps, batch, replicas, seed;
-    double rate;
-    int64_t warmup;
-    int decay; ///< adam_decay
-    double hold, last;
-    double beta1, beta2, epsilon, clip;
-    int64_t log, save;
+    int64_t steps;                ///< parameter updates
+    int64_t batch;                ///< clips per step
+    int64_t replicas;             ///< shards of the batch, computed in parallel
+    int64_t seed;                 ///< of initial parameters, clips and noise
+    double rate;                  ///< learning rate
+    int64_t warmup;               ///< steps of linear warm-up
+    int decay;                    ///< adam_decay
+    double hold;                  ///< share of the steps before the rate falls, 0 to 1
+    double last;                  ///< final rate as a share of `rate`, 0 to 1
+    double beta1, beta2, epsilon; ///< of Adam
+    double clip;                  ///< largest norm of the gradient; 0: no limit
+    int64_t log;                  ///< steps per line of log.jsonl
+    int64_t save;                 ///< steps per checkpoint; 0: by time only
 } training_settings;
 
 typedef struct registry_entry {
-    const char *name;
-    const char *summary;
-    const setting_spec *settings; ///< of the model's own
-    size_t settings_size;
-    /// Settings of training and data that are others for this model: "rate=2e-3", NULL at the end;
-    /// or NULL.
-    const char *const *adjust[SETTINGS_NAMES];
-    /// Frames of a trajectory that training needs at least, by its settings.
-    int64_t (*clip)(const void *own);
-    bool video; ///< it predicts the frames of clips and has no phase space
-    bool masks; ///< it must be shown which pixels belong to which object
-    /// Makes the model with its first parameters, which are a function of the seed. Everything it
-    /// takes is in `mem`; `film` stays where it is. Refuses settings that do not fit together, and
-    /// film that does not fit the settings, with PLUMB_EVALUE or PLUMB_ESHAPE.
-    plumb_status (*create)(trainable_model *out, arena *mem, const void *own,
-                           const training_settings *training, const video_set *film);
+    const char *name;                  ///< "hgn++"
+    const char *summary;               ///< one line
+    const setting_spec *setting_specs; ///< settings of the model; ends with a spec without a name
+    size_t settings_size;              ///< bytes of the struct that they fill
+    /// Per preset: settings that differ from the tables, "rate=2e-3", NULL at the end; or NULL.
+    const char *const *preset_changes[SETTINGS_NAMES];
+    /// Frames of a training clip, by the model's settings. NULL: 1.
+    int64_t (*clip_length)(const void *options);
+    bool video;       ///< it predicts the frames of clips and has no phase space
+    bool needs_masks; ///< it takes object masks as input
+    /// Creates the model with its initial parameters, which are a function of the seed. Everything
+    /// it allocates is in `mem`. `settings` and `videos` must outlive it. Fails with PLUMB_EVALUE
+    /// if settings do not fit together, PLUMB_ESHAPE if the videos do not fit the settings.
+    plumb_status (*create)(trainable_model *out, arena *mem, const void *options,
+                           const training_settings *training, const video_set *videos);
 } registry_entry;
 
 int64_t registry_count(void);
 const registry_entry *registry_at(int64_t index);
-/// Fails with PLUMB_EVALUE, naming the nearest there is.
+/// Fails with PLUMB_EVALUE and names the nearest model.
 plumb_status registry_find(const registry_entry **out, const char *name);
 
-/// For tests: one more row, for as long as the program runs.
-void registry_add(const registry_entry *row);
+/// For tests: adds an entry until the program ends.
+void registry_add(const registry_entry *entry);
 
 #endif

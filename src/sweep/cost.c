@@ -80,9 +80,9 @@ static plumb_status time_steps(double *out, int64_t *latents, const run_config *
     if (!st) st = r->model->create(&t, mem, r->own, s, &film);
     if (st) return st;
     st = trainer_run(&result, &t, NULL, &opt);
-    if (t.end) t.end(t.self);
+    if (t.destroy) t.destroy(t.context);
     *out = w.least;
-    *latents = t.latents;
+    *latents = t.dynamics ? t.dynamics->latents : 0;
     return st;
 }
 

@@ -149,7 +149,7 @@ static plumb_status make_model(const run_config *r, arena *mem)
     trainable_model t;
     plumb_status st = run_config_video_shape(&film, r);
     if (!st) st = r->model->create(&t, mem, r->own, &r->training, &film);
-    if (!st && t.end) t.end(t.self);
+    if (!st && t.destroy) t.destroy(t.context);
     return st;
 }
 
@@ -168,7 +168,7 @@ plumb_status study_check_runs(study_file *s)
         if (!st) st = study_file_run_config(&r, &mem, s, run);
         if (!st && run->world)
             st = at_line(plumb_world_find(&world, run->world), s, run->where_line);
-        if (!st && world && r.model->masks && !video_has_masks(world))
+        if (!st && world && r.model->needs_masks && !video_has_masks(world))
             st =
                 fail(PLUMB_EFORMAT,
                      "%s:%d: %s must be shown objects, and %s has no masks of them; the rooms have",

@@ -62,7 +62,7 @@ static plumb_status attach(run_config *r, arena *mem, const char *model)
                         .count = 3,
                         .part = {{"data", run_config_data_rows, &r->data},
                                  {"training", run_config_training_rows, &r->training},
-                                 {"settings", r->model->settings, r->own}}};
+                                 {"settings", r->model->setting_specs, r->own}}};
     return PLUMB_OK;
 }
 
@@ -72,7 +72,7 @@ plumb_status run_config_init(run_config *r, arena *mem, const char *model, setti
     if (!st) st = settings_apply_preset(&r->all, preset);
     if (st) return st;
     r->preset = preset;
-    for (const char *const *a = r->model->adjust[preset]; !st && a && *a; a++)
+    for (const char *const *a = r->model->preset_changes[preset]; !st && a && *a; a++)
         st = settings_set(&r->all, *a);
     return st;
 }
@@ -140,7 +140,7 @@ plumb_status run_config_check(const run_config *r)
     if (r->training.replicas > r->training.batch)
         return fail(PLUMB_EVALUE, "replicas=%lld is more than batch=%lld: some would have no clip",
                     (long long)r->training.replicas, (long long)r->training.batch);
-    const int64_t clip = r->model->clip ? r->model->clip(r->own) : 1;
+    const int64_t clip = r->model->clip_length ? r->model->clip_length(r->own) : 1;
     if (world && r->data.frames < clip)
         return fail(PLUMB_EVALUE, "frames=%lld is fewer than the %lld of a clip of this model",
                     (long long)r->data.frames, (long long)clip);
@@ -189,18 +189,18 @@ plumb_status run_config_load_video(video_set *out, arena *mem, const run_config 
                                  .count = r->data.trajectories,
                                  .steps = r->data.frames,
                                  .image = r->data.image,
-                                 .masks = r->model->masks,
+                                 .masks = r->model->needs_masks,
                                  .threads = threads};
         st = plumb_world_find(&request.world, r->data.world);
-        if (!st && r->model->masks && !video_has_masks(request.world))
+        if (!st && r->model->needs_masks && !video_has_masks(request.world))
             st = fail(PLUMB_EVALUE,
                       "%s must be shown objects, and %s has no masks of them; the rooms have",
                       r->model->name, r->data.world);
         if (!st) st = video_load_world(out, mem, &request);
     } else {
-        st = video_load_file(out, mem, r->data.data, r->data.trajectories, r->model->masks);
+        st = video_load_file(out, mem, r->data.data, r->data.trajectories, r->model->needs_masks);
     }
-    const int64_t clip = r->model->clip ? r->model->clip(r->own) : 1;
+    const int64_t clip = r->model->clip_length ? r->model->clip_length(r->own) : 1;
     if (!st && out->steps < clip)
         st = fail(PLUMB_ESHAPE, "%s: has %lld frames a trajectory, a clip of this model %lld",
                   r->data.data, (long long)out->steps, (long long)clip);
@@ -210,7 +210,7 @@ plumb_status run_config_load_video(video_set *out, arena *mem, const run_config 
 plumb_status run_config_video_shape(video_set *out, const run_config *r)
 {
     *out = (video_set){.count = 1,
-                       .steps = r->model->clip ? r->model->clip(r->own) : 1,
+                       .steps = r->model->clip_length ? r->model->clip_length(r->own) : 1,
                        .height = r->data.image,
                        .width = r->data.image,
                        .channels = 3};

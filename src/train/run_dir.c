@@ -236,14 +236,14 @@ enum { BLOCKS = 7, NOTES = 7 };
 static plumb_status hash_layout(char out[33], const trainable_model *t)
 {
     buffer b = {0};
-    for (int64_t i = 0; i < t->tensors; i++) {
-        buffer_printf(&b, "%s:%lld", t->tensor[i].name, (long long)t->tensor[i].offset);
-        for (int k = 0; k < t->tensor[i].rank; k++)
-            buffer_printf(&b, ",%lld", (long long)t->tensor[i].shape[k]);
+    for (int64_t i = 0; i < t->tensor_count; i++) {
+        buffer_printf(&b, "%s:%lld", t->tensors[i].name, (long long)t->tensors[i].offset);
+        for (int k = 0; k < t->tensors[i].rank; k++)
+            buffer_printf(&b, ",%lld", (long long)t->tensors[i].shape[k]);
         buffer_put(&b, "\n", 1);
     }
-    for (int64_t i = 0; i < t->states; i++) buffer_printf(&b, "state %s\n", t->state_name[i]);
-    for (int64_t i = 0; i < t->terms; i++) buffer_printf(&b, "term %s\n", t->term[i]);
+    for (int64_t i = 0; i < t->state_count; i++) buffer_printf(&b, "state %s\n", t->state_names[i]);
+    for (int64_t i = 0; i < t->term_count; i++) buffer_printf(&b, "term %s\n", t->term_names[i]);
     buffer_put(&b, "", 1);
     if (!b.failed) hash_bytes(out, (const char *)b.data, strlen((const char *)b.data));
     const plumb_status st = b.failed ? fail(PLUMB_EMEMORY, "no memory for a checkpoint") : PLUMB_OK;
@@ -256,25 +256,28 @@ static void list_blocks(plumb_named_array out[BLOCKS], const trainable_model *t,
                         const checkpoint_state *s, int64_t counts[2])
 {
     const int64_t two = 2;
-    out[0] = (plumb_named_array){"value", plumb_array_view(t->value, PLUMB_FLOAT32, 1, &t->size)};
-    out[1] =
-        (plumb_named_array){"first_moment", plumb_array_view(s->m, PLUMB_FLOAT32, 1, &t->size)};
-    out[2] =
-        (plumb_named_array){"second_moment", plumb_array_view(s->v, PLUMB_FLOAT32, 1, &t->size)};
-    out[3] = (plumb_named_array){"state", plumb_array_view(t->state, PLUMB_FLOAT64, 1, &t->states)};
-    out[4] = (plumb_named_array){"sum", plumb_array_view(s->sum, PLUMB_FLOAT64, 1, &t->terms)};
-    out[5] = (plumb_named_array){"line", plumb_array_view(s->line, PLUMB_FLOAT64, 1, &t->terms)};
+    out[0] = (plumb_named_array){
+        "value", plumb_array_view(t->parameters, PLUMB_FLOAT32, 1, &t->parameter_count)};
+    out[1] = (plumb_named_array){"first_moment",
+                                 plumb_array_view(s->m, PLUMB_FLOAT32, 1, &t->parameter_count)};
+    out[2] = (plumb_named_array){"second_moment",
+                                 plumb_array_view(s->v, PLUMB_FLOAT32, 1, &t->parameter_count)};
+    out[3] =
+        (plumb_named_array){"state", plumb_array_view(t->state, PLUMB_FLOAT64, 1, &t->state_count)};
+    out[4] = (plumb_named_array){"sum", plumb_array_view(s->sum, PLUMB_FLOAT64, 1, &t->term_count)};
+    out[5] =
+        (plumb_named_array){"line", plumb_array_view(s->line, PLUMB_FLOAT64, 1, &t->term_count)};
     out[6] = (plumb_named_array){"counts", plumb_array_view(counts, PLUMB_INT64, 1, &two)};
 }
 
 static plumb_status list_weights(plumb_named_array **out, arena *mem, const trainable_model *t)
 {
-    *out = ARENA_ALLOC(mem, plumb_named_array, t->tensors);
+    *out = ARENA_ALLOC(mem, plumb_named_array, t->tensor_count);
     if (!*out) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < t->tensors; i++) {
-        const model_tensor *x = &t->tensor[i];
+    for (int64_t i = 0; i < t->tensor_count; i++) {
+        const model_tensor *x = &t->tensors[i];
         (*out)[i] = (plumb_named_array){
-            x->name, plumb_array_view(t->value + x->offset, PLUMB_FLOAT32, x->rank, x->shape)};
+            x->name, plumb_array_view(t->parameters + x->offset, PLUMB_FLOAT32, x->rank, x->shape)};
     }
     return PLUMB_OK;
 }
@@ -300,13 +303,8 @@ static plumb_status write_file(const run_dir *r, const char *file, const trainab
     if (st) return st;
     snprintf(number, sizeof number, "%lld", (long long)step);
     const safetensors_metadata_entry notes[NOTES] = {
-        {"plumb", plumb_version()},
-        {"model", t->model},
-        {"step", number},
-        {"settings", r->identity},
-        {"layout", layout},
-        {"data", r->film},
-        {"hash", sum},
+        {"plumb", plumb_version()}, {"model", t->name}, {"step", number}, {"settings", r->identity},
+        {"layout", layout},         {"data", r->film},  {"hash", sum},
     };
     return safetensors_write(in_run(name, r->path, file), arrays, count, notes, NOTES);
 }
@@ -316,7 +314,7 @@ static plumb_status save_weights(const run_dir *r, const trainable_model *t, int
     arena mem = {0};
     plumb_named_array *weights;
     plumb_status st = list_weights(&weights, &mem, t);
-    if (!st) st = write_file(r, "weights.safetensors", t, step, weights, t->tensors, &mem);
+    if (!st) st = write_file(r, "weights.safetensors", t, step, weights, t->tensor_count, &mem);
     arena_clear(&mem);
     return st;
 }
@@ -351,9 +349,9 @@ static plumb_status check_notes(const safetensors *f, const trainable_model *t,
     };
     if (!safetensors_metadata(f, "plumb") || !model || !safetensors_metadata(f, "hash"))
         return fail(PLUMB_EFORMAT, "%s: is not a file of a run of plumb; %s", name, advice);
-    if (strcmp(model, t->model))
+    if (strcmp(model, t->name))
         return fail(PLUMB_EFORMAT, "%s: is of the model %.40s, config.json is of %s; %s", name,
-                    model, t->model, advice);
+                    model, t->name, advice);
     for (int i = 0; i < 3; i++) {
         const char *got = safetensors_metadata(f, rows[i].key);
         if (rows[i].want && (!got || strcmp(got, rows[i].want)))
@@ -470,7 +468,7 @@ plumb_status checkpoint_load_weights(trainable_model *t, int64_t *step, const ch
     if (!st) {
         st = check_notes(&f, t, identity, NULL, advice);
         if (!st) st = list_weights(&weights, &mem, t);
-        if (!st) st = load_arrays(&f, weights, t->tensors, &mem, advice);
+        if (!st) st = load_arrays(&f, weights, t->tensor_count, &mem, advice);
         const char *text = safetensors_metadata(&f, "step");
         *step = text ? strtoll(text, NULL, 10) : -1;
         safetensors_end(&f);
@@ -538,7 +536,8 @@ plumb_status run_log_write(run_dir *r, const trainable_model *t, int64_t step, c
     plumb_record *record = plumb_record_create();
     if (!record) return fail(PLUMB_EMEMORY, "no memory for a line of the log");
     plumb_record_set_int(record, "step", step);
-    for (int64_t i = 0; i < t->terms; i++) plumb_record_set_double(record, t->term[i], terms[i]);
+    for (int64_t i = 0; i < t->term_count; i++)
+        plumb_record_set_double(record, t->term_names[i], terms[i]);
     plumb_record_set_double(record, "rate", rate);
     plumb_record_set_double(record, "seconds", seconds);
     const char *line;
@@ -546,7 +545,7 @@ plumb_status run_log_write(run_dir *r, const trainable_model *t, int64_t step, c
     if (!st && (fprintf(r->log, "%s\n", line) < 0 || fflush(r->log)))
         st = fail(PLUMB_EFILE, "%s/log.jsonl: cannot be written: %s", r->path, strerror(errno));
     plumb_record_free(record);
-    if (!st) st = tensorboard_write(r->events, step, t->term, terms, t->terms);
+    if (!st) st = tensorboard_write(r->events, step, t->term_names, terms, t->term_count);
     if (!st) st = tensorboard_write(r->events, step, (const char *const[]){"rate"}, &rate, 1);
     return st;
 }

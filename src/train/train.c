@@ -158,7 +158,8 @@ static plumb_status make_model(training_job *j)
     j->created = !st;
     if (st) return st;
     const trainable_model *t = &j->trainee;
-    assert(t->size > 0 && t->terms > 0 && t->replicas == j->recipe.training.replicas);
+    assert(t->parameter_count > 0 && t->term_count > 0 &&
+           t->replicas == j->recipe.training.replicas);
     (void)t;
     return run_config_hash(j->run.identity, &j->recipe);
 }
@@ -250,7 +251,7 @@ plumb_status plumb_training_run(plumb_training *out, const plumb_training_option
     if (!st) st = comm_all_ok(make_model(&j));
     if (!st) st = comm_all_ok(write_config(&j));
     if (!st) st = train(out, &j);
-    if (j.created && j.trainee.end) j.trainee.end(j.trainee.self);
+    if (j.created && j.trainee.destroy) j.trainee.destroy(j.trainee.context);
     if (j.opened) run_dir_close(&j.run);
     arena_clear(&j.mem);
     return st;
@@ -278,9 +279,9 @@ plumb_status plumb_training_plan(plumb_record *record, const plumb_training_opti
     if (!st) {
         plumb_record_set_string(record, "model", j.recipe.model->name);
         plumb_record_set_string(record, "preset", settings_preset_name(preset));
-        if (j.trainee.plan) j.trainee.plan(j.trainee.self, record);
+        if (j.trainee.record_cost) j.trainee.record_cost(j.trainee.context, record);
     }
-    if (j.created && j.trainee.end) j.trainee.end(j.trainee.self);
+    if (j.created && j.trainee.destroy) j.trainee.destroy(j.trainee.context);
     arena_clear(&j.mem);
     return st;
 }

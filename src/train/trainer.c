@@ -60,7 +60,7 @@ static plumb_status enter_all(void *context, int worker, int workers)
     int64_t size;
     const int64_t first = share_of(&size, x, worker, workers);
     plumb_status st = PLUMB_OK;
-    for (int64_t r = first; r < first + size && !st; r++) st = x->t->enter(x->t->self, r);
+    for (int64_t r = first; r < first + size && !st; r++) st = x->t->init_replica(x->t->context, r);
     return st;
 }
 
@@ -71,15 +71,15 @@ static plumb_status compute(void *context, int worker, int workers)
     const int64_t first = share_of(&size, x, worker, workers);
     plumb_status st = PLUMB_OK;
     for (int64_t r = first; r < first + size && !st; r++)
-        st =
-            x->t->gradient(x->t->self, r, x->s.step, x->gradient + (r - x->ranks.first) * x->stride,
-                           x->terms + r * x->t->terms);
+        st = x->t->gradient(x->t->context, r, x->s.step,
+                            x->gradient + (r - x->ranks.first) * x->stride,
+                            x->terms + r * x->t->term_count);
     return st;
 }
 
 static int64_t part_size(const trainer *x, int64_t part)
 {
-    const int64_t left = x->t->size - part * GRADIENT_CHUNK;
+    const int64_t left = x->t->parameter_count - part * GRADIENT_CHUNK;
     return left < GRADIENT_CHUNK ? left : GRADIENT_CHUNK;
 }
 
@@ -122,14 +122,14 @@ static plumb_status update(void *context, int worker, int workers)
     if (!size) return PLUMB_OK;
     const int64_t at = first * GRADIENT_CHUNK;
     const int64_t count = (size - 1) * GRADIENT_CHUNK + part_size(x, first + size - 1);
-    adam_step(x->t->value + at, x->s.m + at, x->s.v + at, x->gradient + at, count,
+    adam_step(x->t->parameters + at, x->s.m + at, x->s.v + at, x->gradient + at, count,
               &(adam_update){&x->opt->adam, x->rate, x->scale, x->s.step + 1});
     return PLUMB_OK;
 }
 
 static void add_terms(trainer *x)
 {
-    const int64_t n = x->t->terms;
+    const int64_t n = x->t->term_count;
     for (int64_t reach = 1; reach < x->t->replicas; reach *= 2)
         for (int64_t r = 0; r + reach < x->t->replicas; r += 2 * reach)
             for (int64_t i = 0; i < n; i++) x->terms[r * n + i] += x->terms[(r + reach) * n + i];
@@ -138,7 +138,7 @@ static void add_terms(trainer *x)
 // The terms of everybody's replicas, and whether any of them failed.
 static plumb_status share_terms(trainer *x, plumb_status st)
 {
-    const int64_t n = x->t->terms;
+    const int64_t n = x->t->term_count;
     if (x->ranks.ranks == 1) return st;
     x->report[0] = (double)st;
     memcpy(x->report + 1, x->terms + x->ranks.first * n,
@@ -171,10 +171,10 @@ static plumb_status sum_up(trainer *x)
 // The tensor of the first element that is not finite, or NULL.
 static const char *culprit(const trainable_model *t, const float *block)
 {
-    for (int64_t i = 0; i < t->tensors; i++) {
-        const int64_t end = i + 1 < t->tensors ? t->tensor[i + 1].offset : t->size;
-        for (int64_t k = t->tensor[i].offset; k < end; k++)
-            if (!isfinite(block[k])) return t->tensor[i].name;
+    for (int64_t i = 0; i < t->tensor_count; i++) {
+        const int64_t end = i + 1 < t->tensor_count ? t->tensors[i + 1].offset : t->parameter_count;
+        for (int64_t k = t->tensors[i].offset; k < end; k++)
+            if (!isfinite(block[k])) return t->tensors[i].name;
     }
     return NULL;
 }
@@ -183,10 +183,10 @@ static plumb_status refuse(const trainer *x)
 {
     const trainable_model *t = x->t;
     char what[300] = "", last[4200] = "";
-    const char *value = culprit(t, t->value), *gradient = culprit(t, x->gradient);
-    for (int64_t i = 0; i < t->terms && !what[0]; i++)
+    const char *value = culprit(t, t->parameters), *gradient = culprit(t, x->gradient);
+    for (int64_t i = 0; i < t->term_count && !what[0]; i++)
         if (!isfinite(x->terms[i]))
-            snprintf(what, sizeof what, "\"%.60s\" is %s", t->term[i],
+            snprintf(what, sizeof what, "\"%.60s\" is %s", t->term_names[i],
                      isnan(x->terms[i]) ? "NaN" : "infinite");
     const size_t used = strlen(what);
     if (value)
@@ -213,14 +213,14 @@ static plumb_status advance(trainer *x)
     double square = 0.0;
     bool finite = true;
     for (int64_t p = 0; p < x->parts; p++) square += x->square[p];
-    for (int64_t i = 0; i < x->t->terms; i++) finite = finite && isfinite(x->terms[i]);
+    for (int64_t i = 0; i < x->t->term_count; i++) finite = finite && isfinite(x->terms[i]);
     if (!finite || !isfinite(square)) return refuse(x);
     x->rate = adam_schedule_rate(&x->opt->schedule, x->s.step);
     x->scale = adam_clip_factor(sqrt(square), x->opt->clip);
     st = thread_team_run(x->crew, update, x);
-    if (!st && x->t->after) st = x->t->after(x->t->self, x->s.step, x->terms);
+    if (!st && x->t->after_step) st = x->t->after_step(x->t->context, x->s.step, x->terms);
     if (st) return st;
-    for (int64_t i = 0; i < x->t->terms; i++) x->s.sum[i] += x->terms[i];
+    for (int64_t i = 0; i < x->t->term_count; i++) x->s.sum[i] += x->terms[i];
     x->s.summed++;
     x->s.step++;
     return PLUMB_OK;
@@ -242,7 +242,7 @@ static plumb_status write_line(trainer *x)
 {
     const bool end = x->s.step == x->opt->schedule.steps;
     if (!end && (x->opt->log < 1 || x->s.step % x->opt->log)) return PLUMB_OK;
-    for (int64_t i = 0; i < x->t->terms; i++) {
+    for (int64_t i = 0; i < x->t->term_count; i++) {
         x->s.line[i] = x->s.sum[i] / (double)x->s.summed;
         x->s.sum[i] = 0.0;
     }
@@ -334,23 +334,23 @@ static plumb_status loop(trainer *x)
 static plumb_status prepare(trainer *x)
 {
     trainable_model *t = x->t;
-    x->stride = (t->size + 15) / 16 * 16;
-    x->parts = (t->size + GRADIENT_CHUNK - 1) / GRADIENT_CHUNK;
-    plumb_status st =
-        all_reduce_init(&x->ranks, &x->mem, t->replicas, t->size, GRADIENT_CHUNK, x->stride);
+    x->stride = (t->parameter_count + 15) / 16 * 16;
+    x->parts = (t->parameter_count + GRADIENT_CHUNK - 1) / GRADIENT_CHUNK;
+    plumb_status st = all_reduce_init(&x->ranks, &x->mem, t->replicas, t->parameter_count,
+                                      GRADIENT_CHUNK, x->stride);
     if (st) return st;
     const int64_t most = (t->replicas + x->ranks.ranks - 1) / x->ranks.ranks;
-    x->report_size = 1 + most * t->terms;
+    x->report_size = 1 + most * t->term_count;
     x->report = ARENA_ALLOC(&x->mem, double, x->report_size);
     x->reports = ARENA_ALLOC(&x->mem, double, x->report_size * x->ranks.ranks);
     x->votes = ARENA_ALLOC(&x->mem, int32_t, x->ranks.ranks);
     x->gradient = ARENA_ALLOC(&x->mem, float, x->stride * x->ranks.count);
-    x->terms = ARENA_ALLOC(&x->mem, double, t->replicas * t->terms);
+    x->terms = ARENA_ALLOC(&x->mem, double, t->replicas * t->term_count);
     x->square = ARENA_ALLOC(&x->mem, double, x->parts);
-    x->s.m = ARENA_ALLOC(&x->mem, float, t->size);
-    x->s.v = ARENA_ALLOC(&x->mem, float, t->size);
-    x->s.sum = ARENA_ALLOC(&x->mem, double, t->terms);
-    x->s.line = ARENA_ALLOC(&x->mem, double, t->terms);
+    x->s.m = ARENA_ALLOC(&x->mem, float, t->parameter_count);
+    x->s.v = ARENA_ALLOC(&x->mem, float, t->parameter_count);
+    x->s.sum = ARENA_ALLOC(&x->mem, double, t->term_count);
+    x->s.line = ARENA_ALLOC(&x->mem, double, t->term_count);
     if (!x->gradient || !x->terms || !x->square || !x->s.m || !x->s.v || !x->s.sum || !x->s.line ||
         !x->report || !x->reports || !x->votes)
         return PLUMB_EMEMORY;
@@ -361,13 +361,13 @@ static plumb_status prepare(trainer *x)
 static plumb_status hand_out(trainer *x)
 {
     trainable_model *t = x->t;
-    const size_t floats = (size_t)t->size * sizeof(float),
-                 terms = (size_t)t->terms * sizeof(double);
+    const size_t floats = (size_t)t->parameter_count * sizeof(float),
+                 terms = (size_t)t->term_count * sizeof(double);
     int64_t counts[2] = {x->s.step, x->s.summed};
-    plumb_status st = comm_broadcast(t->value, floats);
+    plumb_status st = comm_broadcast(t->parameters, floats);
     if (!st) st = comm_broadcast(x->s.m, floats);
     if (!st) st = comm_broadcast(x->s.v, floats);
-    if (!st) st = comm_broadcast(t->state, (size_t)t->states * sizeof(double));
+    if (!st) st = comm_broadcast(t->state, (size_t)t->state_count * sizeof(double));
     if (!st) st = comm_broadcast(x->s.sum, terms);
     if (!st) st = comm_broadcast(x->s.line, terms);
     if (!st) st = comm_broadcast(counts, sizeof counts);
@@ -394,7 +394,7 @@ static plumb_status set_up(trainer *x)
     st = comm_all_ok(st);
     if (!st) st = hand_out(x);
     if (!st) st = thread_team_create(&x->crew, threads_of(x));
-    if (!st && t->enter) st = thread_team_run(x->crew, enter_all, x);
+    if (!st && t->init_replica) st = thread_team_run(x->crew, enter_all, x);
     return comm_all_ok(st);
 }
 

@@ -5,8 +5,9 @@
 #include "support/alloc_failure.h"
 // after the allocator
 #include "engine/run_graph.h"
-#include "models/hgn/energy.h"
-#include "models/hgn/hgn.h"
+#include "models/latent_dynamics/decoder.h"
+#include "models/latent_dynamics/energy.h"
+#include "models/latent_dynamics/rollout_graph.h"
 
 enum { ITEMS = 4, PAIRS = 3, WIDTH = 6, HIDDEN = 3 };
 
@@ -22,9 +23,9 @@ static void mechanics_start(mechanics *m)
 {
     *m = (mechanics){.net = {.params = &m->params}};
     CHECK_OK(graph_create(&m->net.g));
-    m->e =
-        (energy){.net = &m->net,
-                 .shape = {.layers = HIDDEN + 1, .width = {WIDTH, WIDTH, WIDTH}, .act = ACT_SWISH}};
+    m->e = (energy){
+        .net = &m->net,
+        .layers = {.layers = HIDDEN + 1, .width = {WIDTH, WIDTH, WIDTH}, .act = ACT_SWISH}};
     m->f = energy_flow(&m->e);
     m->start.q = op_input(m->net.g, "q", 0, 2, (int64_t[]){ITEMS, PAIRS});
     m->start.p = op_input(m->net.g, "p", 0, 2, (int64_t[]){ITEMS, PAIRS});
@@ -50,7 +51,7 @@ TEST(a_force_and_its_reverse_pass_take_six_products_a_hidden_layer)
     mechanics m;
     mechanics_start(&m);
     graph *g = m.net.g;
-    graph_node *force = m.f.force(m.f.self, m.start), *output[16] = {force};
+    graph_node *force = m.f.force(m.f.context, m.start), *output[16] = {force};
     CHECK_EQUAL(count_products(g, output, 1), 2 * HIDDEN + 1);
 
     graph_node *seed = op_input(g, "seed", 0, 2, force->shape.size);
@@ -95,7 +96,7 @@ static hgn_config make_tiny_model(void)
     c.window = 3;
     c.targets = 12;
     c.encoder_blocks = c.decoder_blocks = 2;
-    c.decoder_start = 2;
+    c.decoder_input_channels = 2;
     for (int b = 0; b < 2; b++) {
         c.encoder[b].layers = b ? 3 : 2;
         for (int i = 0; i < 3; i++) c.encoder[b].width[i] = 4, c.encoder[b].kernel[i] = 3;
@@ -110,12 +111,18 @@ TEST(one_block_is_smaller_than_all_activations_together)
     hgn_config c = make_tiny_model();
     params p = {0};
     hgn_rollout_graph roll;
-    hgn_decode decode;
-    CHECK_OK(hgn_rollout_build(&roll, &p, &c, 8, 0, 11, true, false, true));
-    CHECK_OK(hgn_decode_build(&decode, &p, &c, 8, true));
+    hgn_decoder_graph decode;
+    CHECK_OK(hgn_rollout_build(&roll, &p, &c,
+                               &(hgn_rollout_spec){.batch = 8,
+                                                   .backward = 0,
+                                                   .forward = 11,
+                                                   .decode_start = true,
+                                                   .masked = false,
+                                                   .train = true}));
+    CHECK_OK(hgn_decoder_build(&decode, &p, &c, 8, true));
     graph_program *a, *b;
-    CHECK_OK(program_build(&a, roll.net.g, roll.output, roll.outputs, PROGRAM_FAST));
-    CHECK_OK(program_build(&b, decode.net.g, decode.output, decode.outputs, PROGRAM_FAST));
+    CHECK_OK(program_build(&a, roll.net.g, roll.outputs, roll.output_count, PROGRAM_FAST));
+    CHECK_OK(program_build(&b, decode.net.g, decode.outputs, decode.output_count, PROGRAM_FAST));
     program_statistics of_roll = program_stats(a), of_decode = program_stats(b);
     CHECK_EQUAL(of_roll.stages, 2);
     CHECK_EQUAL(of_decode.stages, 1);
@@ -150,12 +157,18 @@ TEST(running_allocates_no_memory)
     hgn_config c = make_tiny_model();
     params p = {0};
     hgn_rollout_graph roll;
-    CHECK_OK(hgn_rollout_build(&roll, &p, &c, 4, 0, 11, true, false, true));
+    CHECK_OK(hgn_rollout_build(&roll, &p, &c,
+                               &(hgn_rollout_spec){.batch = 4,
+                                                   .backward = 0,
+                                                   .forward = 11,
+                                                   .decode_start = true,
+                                                   .masked = false,
+                                                   .train = true}));
     float *block = calloc((size_t)p.size, sizeof *block);
     params_init_values(&p, block, 1);
-    graph_runner m = runner_start(roll.net.g, roll.output, roll.outputs, PROGRAM_FAST);
-    for (int k = 0; k < roll.net.leaves; k++)
-        instance_bind(m.i, roll.net.leaf[k].leaf, block + p.at[roll.net.leaf[k].param].offset);
+    graph_runner m = runner_start(roll.net.g, roll.outputs, roll.output_count, PROGRAM_FAST);
+    for (int k = 0; k < roll.net.leaf_count; k++)
+        instance_bind(m.i, roll.net.leaves[k].node, block + p.at[roll.net.leaves[k].param].offset);
     const graph_node *leaf[] = {roll.frames, roll.noise, roll.dq, roll.kl_weight};
     for (int k = 0; k < 4; k++) {
         double *x = random_numbers(shape_count(&leaf[k]->shape), (uint64_t)k);
@@ -163,8 +176,8 @@ TEST(running_allocates_no_memory)
         free(x);
     }
     runner_run(m);
-    int last = roll.outputs - 1;
-    int64_t n = shape_count(&roll.output[last]->shape);
+    int last = roll.output_count - 1;
+    int64_t n = shape_count(&roll.outputs[last]->shape);
     double *first = new_numbers(n), *again = new_numbers(n);
     instance_get(m.i, last, first);
 #if STARVE

@@ -39,12 +39,12 @@ static bool decode_all(double *out, evaluation *e, const double *q)
 {
     const golden_model *m = e->r->m;
     params p = e->r->params; // the same layout; nothing is added
-    hgn_decode d;
+    hgn_decoder_graph d;
     golden_machine machine = {0};
     int64_t frame = frame_size(m);
     double *now = ARENA_ALLOC(&e->mem, double, m->batch *frame);
-    bool good = !hgn_decode_build(&d, &p, &m->c, m->batch, false) &&
-                golden_start(&machine, d.net.g, d.output, d.outputs, e->r->form);
+    bool good = !hgn_decoder_build(&d, &p, &m->c, m->batch, false) &&
+                golden_start(&machine, d.net.g, d.outputs, d.output_count, e->r->form);
     if (good) golden_rig_bind(e->r, &machine, &d.net);
     for (int64_t t = 0; good && t < e->frames; t++) {
         instance_set(machine.i, d.q, q + t * shape_count(&d.q->shape));
@@ -67,9 +67,14 @@ static bool roll_all(double *q, evaluation *e, int64_t start, int64_t back)
     hgn_rollout_graph r;
     golden_machine machine = {0};
     double *window = ARENA_ALLOC(&e->mem, double, m->batch *frame * m->c.window);
-    bool good = !hgn_rollout_build(&r, &p, &m->c, m->batch, back, e->frames - back - 1, true, false,
-                                   false) &&
-                golden_start(&machine, r.net.g, r.output, r.outputs, e->r->form);
+    bool good = !hgn_rollout_build(&r, &p, &m->c,
+                                   &(hgn_rollout_spec){.batch = m->batch,
+                                                       .backward = back,
+                                                       .forward = e->frames - back - 1,
+                                                       .decode_start = true,
+                                                       .masked = false,
+                                                       .train = false}) &&
+                golden_start(&machine, r.net.g, r.outputs, r.output_count, e->r->form);
     if (good) {
         for (int64_t b = 0; b < m->batch; b++)
             golden_window(window + b * frame * m->c.window, m, e->x + b * e->frames * frame, start);
@@ -120,7 +125,7 @@ static void evaluate(evaluation *e, int way)
     tensor_shape s = hgn_state_shape(&m->c, m->batch);
     double *q = ARENA_ALLOC(&e->mem, double, N *shape_count(&s));
     double *frames = ARENA_ALLOC(&e->mem, double, m->batch *N *frame_size(m));
-    if (!roll_all(q, e, way ? N - K : 0, way ? N - K + t->at : t->at) ||
+    if (!roll_all(q, e, way ? N - K : 0, way ? N - K + t->inferred : t->inferred) ||
         !decode_all(frames, e, q)) {
         golden_wrong(e->j, plumb_last_error());
         return;
@@ -237,7 +242,7 @@ void golden_layers_of(golden_judgement *j, const golden_rig *r)
         seen++;
     }
     if (!seen) golden_wrong(j, "no layers");
-    if (r->m->c.transform_layers && r->m->c.maps)
+    if (r->m->c.transform_layers && r->m->c.state_layout)
         check_node(j, r, "z_raw", input_of(r->roll.net.g, "lt.conv0.w"), false, r->m->batch);
     else golden_close(j, "z_raw", r->z0, shape_count(&r->roll.noise->shape), GOLDEN_STATE);
 }
@@ -248,20 +253,20 @@ void golden_carry(golden_judgement *j, const golden_rig *r)
 {
     const golden_model *m = r->m;
     const hgn_frame_plan *t = &m->times;
-    int64_t from = t->now ? t->back : 0, steps = t->targets - from - 1;
+    int64_t from = t->decode_start ? t->backward : 0, steps = t->targets - from - 1;
     if (steps < 1) from = 0, steps = t->targets - 1; // a model that looks back only
     params p = r->params;
-    hgn_advance c;
+    hgn_advance_graph c;
     golden_machine machine = {0};
     arena mem = {0};
     if (hgn_advance_build(&c, &p, &m->c, m->batch, steps) ||
-        !golden_start(&machine, c.net.g, c.output, 2, r->form)) {
+        !golden_start(&machine, c.net.g, c.outputs, 2, r->form)) {
         golden_wrong(j, "no carry");
         return;
     }
     int64_t state = shape_count(&c.q->shape);
     double *sign = ones(&mem, m->batch), *got = ARENA_ALLOC(&mem, double, steps *state);
-    for (int64_t b = m->batch / 2; m->c.both_ways && b < m->batch; b++) sign[b] = -1.0;
+    for (int64_t b = m->batch / 2; m->c.direction && b < m->batch; b++) sign[b] = -1.0;
     golden_rig_bind(r, &machine, &c.net);
     instance_set(machine.i, c.q, r->q + from * state);
     instance_set(machine.i, c.p, r->p + from * state);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "golden/golden_models.h"
-#include "models/hgn/integrator.h"
+#include "models/latent_dynamics/integrator.h"
 
 typedef struct hamiltonian {
     graph *g;
@@ -79,17 +79,17 @@ static void slopes(const hamiltonian *h, graph_node **d, phase_state s)
     graph_gradient(h->g, d, (graph_node *[]){s.q, s.p}, 2, &H, NULL, 1);
 }
 
-static graph_node *velocity(void *self, phase_state s)
+static graph_node *velocity(void *context, phase_state s)
 {
-    const hamiltonian *h = self;
+    const hamiltonian *h = context;
     graph_node *d[2];
     slopes(h, d, s);
     return d[1];
 }
 
-static graph_node *force(void *self, phase_state s)
+static graph_node *force(void *context, phase_state s)
 {
-    const hamiltonian *h = self;
+    const hamiltonian *h = context;
     graph_node *d[2];
     slopes(h, d, s);
     return op_scale(h->g, d[0], -1.0);
@@ -119,7 +119,7 @@ static bool begin(trial *t, golden_judgement *j, int system)
     int64_t size[2] = {3, t->count / 3};
     t->start.q = op_input(t->h.g, "q", 0, 2, size);
     t->start.p = op_input(t->h.g, "p", 0, 2, size);
-    t->f = (vector_field){.self = &t->h, .velocity = velocity, .force = force};
+    t->f = (vector_field){.context = &t->h, .velocity = velocity, .force = force};
     if (!t->q0 || !t->p0) golden_wrong(j, "no start");
     return t->q0 && t->p0;
 }

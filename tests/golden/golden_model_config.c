@@ -138,7 +138,7 @@ static void encoder(settings *s, hgn_config *c, const literal *e)
     c->encoder_act = act(s, e);
     c->encoder_blocks = whole(s, e, "num_blocks");
     int depth = whole(s, e, "blocks_depth");
-    if (!width || c->encoder_blocks > HGN_BLOCKS || depth >= HGN_DEPTH) {
+    if (!width || c->encoder_blocks > HGN_MAX_BLOCKS || depth >= HGN_MAX_DEPTH) {
         complain(s, "enc", "too large");
         return;
     }
@@ -160,9 +160,9 @@ static void decoder(settings *s, hgn_config *c, const literal *d)
     c->decoder_act = act(s, d);
     c->decoder_blocks = whole(s, d, "num_blocks");
     c->decoder_depth = whole(s, d, "blocks_depth");
-    for (int b = 0; b < c->decoder_blocks && b < HGN_BLOCKS; b++)
+    for (int b = 0; b < c->decoder_blocks && b < HGN_MAX_BLOCKS; b++)
         c->decoder_width[b] = whole(s, d, "conv_channels");
-    c->decoder_start = c->latent / 2;
+    c->decoder_input_channels = c->latent / 2;
 }
 
 static void energies(settings *s, hgn_config *c, const literal *n)
@@ -172,8 +172,8 @@ static void energies(settings *s, hgn_config *c, const literal *n)
     *e = (energy_net){.conv = type && !strcmp(type->text, "conv"),
                       .layers = whole(s, n, "num_layers"),
                       .act = act(s, n)};
-    c->maps = e->conv;
-    for (int i = 0; i < e->layers && i < ENERGY_LAYERS; i++) {
+    c->state_layout = e->conv;
+    for (int i = 0; i < e->layers && i < ENERGY_MAX_LAYERS; i++) {
         const literal *width = literal_find(n, e->conv ? "conv_channels" : "num_units");
         e->width[i] = (int64_t)entry(s, width, i, 0);
         if (!e->conv) continue;
@@ -188,7 +188,7 @@ static void transform(settings *s, hgn_config *c)
     const literal *t = get(s, "lt");
     if (!t) return;
     c->transform_layers = whole(s, t, "num_layers");
-    c->transform_width = whole(s, t, c->maps ? "conv_channels" : "num_units");
+    c->transform_width = whole(s, t, c->state_layout ? "conv_channels" : "num_units");
     if (act(s, t) != c->encoder_act) complain(s, "lt", "another activation than the encoder's");
 }
 
@@ -197,15 +197,15 @@ static void objective(settings *s, hgn_config *c)
     static const char *const names[] = {"ELBO", "GECO", "NON-PROB"};
     c->objective = (hgn_objective)choice(s, get(s, "obj"), "obj", names, HGN_OBJECTIVES);
     c->beta = number(s, get(s, "beta"), "beta", 1.0);
-    c->kappa = number(s, get(s, "kappa"), "kappa", 0.001);
-    c->alpha = number(s, get(s, "alpha"), "alpha", 0.0);
+    c->geco_tolerance = number(s, get(s, "kappa"), "kappa", 0.001);
+    c->geco_alpha = number(s, get(s, "alpha"), "alpha", 0.0);
 }
 
 static void configure(settings *s)
 {
     golden_model *m = s->m;
     hgn_config *c = &m->c;
-    *c = (hgn_config){.channels = 3, .integrator = "leap_frog", .parts = 1};
+    *c = (hgn_config){.channels = 3, .integrator = "leap_frog", .substeps = 1};
     m->batch = whole_line(s, "batch");
     const literal *hw = get(s, "hw"), *both = get(s, "train"), *formula = get(s, "formula");
     c->image = (int64_t)entry(s, hw, 0, 0);
@@ -214,7 +214,7 @@ static void configure(settings *s)
     c->targets = whole_line(s, "tgt");
     c->latent = whole_line(s, "latent");
     c->split = (hgn_split)choice(s, get(s, "split"), "split", hgn_split_names, HGN_SPLITS);
-    c->both_ways = both && !strcmp(both->text, "forward_backward");
+    c->direction = both && !strcmp(both->text, "forward_backward");
     c->dt = number(s, get(s, "dt"), "dt", 0.125);
     energies(s, c, get(s, "net"));
     encoder(s, c, get(s, "enc"));
@@ -258,7 +258,7 @@ bool golden_model_read(golden_model *m, plumb_file *file, const char *path)
     m->names = names ? lines_of(names, (char **)m->name, GOLDEN_NAMES) : -1;
     m->times = hgn_frame_plan_make(&m->c);
     int64_t frame = m->c.image * m->c.image * m->c.channels;
-    int64_t place = m->c.maps ? m->c.image >> m->c.decoder_blocks : 1;
+    int64_t place = m->c.state_layout ? m->c.image >> m->c.decoder_blocks : 1;
     m->x = numbers(m, "x_u8", m->steps * m->batch * m->times.length * frame);
     m->noise = numbers(m, "eps", m->steps * m->batch * place * place * m->c.latent);
     return m->names > 0 && m->x && m->noise;

@@ -110,8 +110,8 @@ static report make_report(const golden_rig *r, arena *mem)
         o.kl[b] = r->kl[b] / D;
         o.nll[b] = o.l2[b] + half;
         o.neg_elbo[b] = o.nll[b] + o.kl[b];
-        o.constraint[b] = o.l2[b] - c->kappa;
-        o.ema[b] = (1.0 - c->alpha) * o.constraint[b];
+        o.constraint[b] = o.l2[b] - c->geco_tolerance;
+        o.ema[b] = (1.0 - c->geco_alpha) * o.constraint[b];
         o.lambda[b] = r->lambda;
         o.loss[b] = c->objective == HGN_GECO ? r->lambda * o.ema[b] + o.kl[b]
                                              : o.nll[b] + c->beta * o.kl[b];
@@ -122,7 +122,8 @@ static report make_report(const golden_rig *r, arena *mem)
     int64_t places = 2 * shape_count(&one), informative = 0;
     for (int64_t i = 0; i < places; i++)
         informative += exp(2.0 * r->log_scale[i]) < 0.5 && fabs(r->loc[i]) > 0.1;
-    o.small = (double)informative / (double)places * (double)(c->maps ? one.size[1] : c->latent);
+    o.small =
+        (double)informative / (double)places * (double)(c->state_layout ? one.size[1] : c->latent);
     return o;
 }
 

@@ -6,7 +6,8 @@
 
 #include "engine/program.h"
 #include "golden/golden.h"
-#include "models/hgn/hgn.h"
+#include "models/latent_dynamics/decoder.h"
+#include "models/latent_dynamics/rollout_graph.h"
 
 // ---- comparisons, relative to the largest entry of an array ----
 
@@ -85,7 +86,7 @@ typedef struct golden_rig {
     arena mem;
     params params;
     hgn_rollout_graph roll;
-    hgn_decode decode;
+    hgn_decoder_graph decode;
     golden_machine roller, decoder;
     int64_t group; // frames decoded at once
     double *value, *gradient, *mean, *square;

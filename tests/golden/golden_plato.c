@@ -78,12 +78,12 @@ static float *begin(video_case *v, const network_builder *n, graph_node *const *
     }
     each_tensor(v, n->params, block, "w/");
     float *narrow = fast ? calloc((size_t)n->params->size, sizeof *narrow) : NULL;
-    for (int k = 0; k < n->leaves; k++) {
-        const param *p = &n->params->at[n->leaf[k].param];
-        if (!fast) instance_set(v->i, n->leaf[k].leaf, block + p->offset);
+    for (int k = 0; k < n->leaf_count; k++) {
+        const param *p = &n->params->at[n->leaves[k].param];
+        if (!fast) instance_set(v->i, n->leaves[k].node, block + p->offset);
         for (int64_t i = 0; fast && i < shape_count(&p->shape); i++)
             narrow[p->offset + i] = (float)block[p->offset + i];
-        if (fast) instance_bind(v->i, n->leaf[k].leaf, narrow + p->offset);
+        if (fast) instance_bind(v->i, n->leaves[k].node, narrow + p->offset);
     }
     return narrow;
 }
@@ -93,8 +93,8 @@ static void judge_gradients(video_case *v, const network_builder *n, int first, 
 {
     int64_t size = n->params->size, wanted = 0;
     double *d = zeros(size), *m = zeros(size), *s = zeros(size);
-    for (int k = 0; k < n->leaves; k++)
-        instance_get(v->i, first + k, d + n->params->at[n->leaf[k].param].offset);
+    for (int k = 0; k < n->leaf_count; k++)
+        instance_get(v->i, first + k, d + n->params->at[n->leaves[k].param].offset);
     each_tensor(v, n->params, d, "grad/");
     static const adam_options usual = {0.9, 0.999, 1e-8};
     double *norm = golden_read(&wanted, v->file, "step1_norm"), *got = zeros(wanted);
@@ -145,7 +145,7 @@ static void set_perception(video_case *v, const plato_perception *k, const plato
 {
     int64_t K = c->slots, pixels = c->height * c->width;
     double *image = video_read(v, "image", B * 3 * pixels),
-           *eps = video_read(v, "eps", B * K * c->code);
+           *eps = video_read(v, "eps", B * K * c->code_size);
     double *mask = video_read(v, "mask", B * K * pixels);
     double *seen = zeros(B * K * pixels * 4), *picture = zeros(B * pixels * 3);
     double *places = zeros(pixels * 2);
@@ -171,10 +171,10 @@ static void set_perception(video_case *v, const plato_perception *k, const plato
         }
     for (int64_t i = 0; i < 2 * pixels; i++)
         v->failures += golden_near(v->path, "places", i, (double)narrow[i], places[i], 1e-6, 0.0);
-    instance_set(v->i, k->seen, seen);
-    instance_set(v->i, k->picture, picture);
+    instance_set(v->i, k->masked, seen);
+    instance_set(v->i, k->image, picture);
     instance_set(v->i, k->noise, eps);
-    instance_set(v->i, k->places, places);
+    instance_set(v->i, k->coordinates, places);
     free(image), free(eps), free(mask), free(seen), free(picture), free(places), free(narrow);
 }
 
@@ -183,34 +183,35 @@ static int judge_perception(plumb_file *file, const char *path, bool fast)
     video_case v = form_of(file, path, fast);
     int64_t B = meta(file, "meta/B"), four = 0;
     plato_config c = {.slots = meta(file, "meta/K"),
-                      .code = meta(file, "meta/D"),
-                      .dense = meta(file, "meta/dense"),
-                      .decoder = meta(file, "meta/dec"),
+                      .code_size = meta(file, "meta/D"),
+                      .dense_units = meta(file, "meta/dense"),
+                      .decoder_channels = meta(file, "meta/dec"),
                       .sigma = golden_scalar(file, "meta/sigma", 0),
                       .beta = golden_scalar(file, "meta/beta", 0),
-                      .gamma = golden_scalar(file, "meta/gamma", 0),
-                      .length = 2};
+                      .mask_weight = golden_scalar(file, "meta/gamma", 0),
+                      .clip_length = 2};
     c.height = c.width = meta(file, "meta/H");
     double *channels = golden_read(&four, file, "meta/enc_channels");
-    for (int i = 0; i < PLATO_BLOCKS && i < four; i++) c.encoder[i] = (int64_t)channels[i];
+    for (int i = 0; i < PLATO_BLOCKS && i < four; i++) c.encoder_channels[i] = (int64_t)channels[i];
     free(channels);
     params p = {0};
     plato_perception k;
     if (plato_perception_build(&k, &p, &c, B, B)) abort();
     int64_t K = c.slots, pixels = c.height * c.width;
-    graph_node *out[64] = {
-        k.codes.mean, k.codes.log_variance, k.decoded.colour, plato_compose(&k.net, &c, k.decoded),
-        k.error,      k.divergence,         k.masks};
-    memcpy(out + 7, k.gradient, (size_t)k.net.leaves * sizeof *out);
+    graph_node *out[64] = {k.codes.mean,     k.codes.log_variance,
+                           k.decoded.colour, plato_compose(&k.net, &c, k.decoded),
+                           k.error,          k.kl,
+                           k.mask_loss};
+    memcpy(out + 7, k.gradient, (size_t)k.net.leaf_count * sizeof *out);
     double *block = zeros(p.size);
-    float *narrow = begin(&v, &k.net, out, 7 + k.net.leaves, block);
+    float *narrow = begin(&v, &k.net, out, 7 + k.net.leaf_count, block);
     set_perception(&v, &k, &c, B);
     instance_run(v.i, 0);
 
-    double *mean = video_output(&v, 0, B * K * c.code),
-           *spread = video_output(&v, 1, B * K * c.code);
-    video_same(&v, "mu", mean, B * K * c.code, v.outputs);
-    video_same(&v, "logvar", spread, B * K * c.code, v.outputs);
+    double *mean = video_output(&v, 0, B * K * c.code_size),
+           *spread = video_output(&v, 1, B * K * c.code_size);
+    video_same(&v, "mu", mean, B * K * c.code_size, v.outputs);
+    video_same(&v, "logvar", spread, B * K * c.code_size, v.outputs);
     same_slots(&v, "rgb", 2, B * K, pixels, 3);
     same_slots(&v, "composite", 3, B, pixels, 3);
     double *e = video_output(&v, 4, B), *d = video_output(&v, 5, B), *m = video_output(&v, 6, B);
@@ -218,7 +219,8 @@ static int judge_perception(plumb_file *file, const char *path, bool fast)
     video_same(&v, "kl", d, B, v.outputs);
     video_same(&v, "ce", m, B, v.outputs);
     double loss = 0.0;
-    for (int64_t b = 0; b < B; b++) loss += (e[b] + c.beta * d[b] + c.gamma * m[b]) / (double)B;
+    for (int64_t b = 0; b < B; b++)
+        loss += (e[b] + c.beta * d[b] + c.mask_weight * m[b]) / (double)B;
     video_same(&v, "loss", &loss, 1, v.outputs);
     judge_gradients(&v, &k.net, 7, block);
     free(mean), free(spread), free(e), free(d), free(m), free(block), free(narrow);
@@ -238,21 +240,21 @@ static int judge_dynamics(plumb_file *file, const char *path, bool fast)
     plato_config c = {.height = 16,
                       .width = 16,
                       .slots = K,
-                      .code = meta(file, "meta/D"),
-                      .length = T,
-                      .buffer = meta(file, "meta/buffer"),
-                      .units = meta(file, "meta/mlp"),
+                      .code_size = meta(file, "meta/D"),
+                      .clip_length = T,
+                      .buffer_units = meta(file, "meta/buffer"),
+                      .interaction_units = meta(file, "meta/mlp"),
                       .hidden = meta(file, "meta/hidden")};
-    int64_t D = c.code, steps = T - 1;
+    int64_t D = c.code_size, steps = T - 1;
     params p = {0};
     plato_dynamics k;
     if (plato_dynamics_build(&k, &p, &c, B, B)) abort();
     graph_node *out[128];
     memcpy(out, k.prediction, (size_t)steps * sizeof *out);
     out[steps] = k.error;
-    memcpy(out + steps + 1, k.gradient, (size_t)k.net.leaves * sizeof *out);
+    memcpy(out + steps + 1, k.gradient, (size_t)k.net.leaf_count * sizeof *out);
     double *block = zeros(p.size), *codes = zeros(B * T * K * D), *told = zeros(B * steps * K * D);
-    float *narrow = begin(&v, &k.net, out, (int)steps + 1 + k.net.leaves, block);
+    float *narrow = begin(&v, &k.net, out, (int)steps + 1 + k.net.leaf_count, block);
     double *z = video_read(&v, "z", B * T * K * D), loss = 0.0;
     for (int64_t b = 0; b < B; b++)
         for (int64_t t = 0; t < T; t++)

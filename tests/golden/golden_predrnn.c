@@ -161,22 +161,22 @@ static void each_tensor(video_case *v, const params *p, const predrnn_config *c,
 
 static void set_params(video_case *v, const network_builder *n, const double *block, float *narrow)
 {
-    for (int k = 0; k < n->leaves; k++) {
-        const param *p = &n->params->at[n->leaf[k].param];
+    for (int k = 0; k < n->leaf_count; k++) {
+        const param *p = &n->params->at[n->leaves[k].param];
         if (!narrow) {
-            instance_set(v->i, n->leaf[k].leaf, block + p->offset);
+            instance_set(v->i, n->leaves[k].node, block + p->offset);
             continue;
         }
         for (int64_t i = 0; i < shape_count(&p->shape); i++)
             narrow[p->offset + i] = (float)block[p->offset + i];
-        instance_bind(v->i, n->leaf[k].leaf, narrow + p->offset);
+        instance_bind(v->i, n->leaves[k].node, narrow + p->offset);
     }
 }
 
 static void get_gradients(const video_case *v, const network_builder *n, int first, double *block)
 {
-    for (int k = 0; k < n->leaves; k++)
-        instance_get(v->i, first + k, block + n->params->at[n->leaf[k].param].offset);
+    for (int k = 0; k < n->leaf_count; k++)
+        instance_get(v->i, first + k, block + n->params->at[n->leaves[k].param].offset);
 }
 
 static double *zeros(int64_t n)
@@ -288,9 +288,9 @@ static predrnn_config config_of(plumb_file *f)
                         .hidden = (int64_t)golden_scalar(f, "meta/hidden", 0),
                         .kernel = (int64_t)golden_scalar(f, "meta/filter", 0),
                         .layer_norm = golden_scalar(f, "meta/layer_norm", 0) > 0,
-                        .decouple = golden_scalar(f, "meta/decouple_beta", 0),
-                        .length = (int64_t)golden_scalar(f, "meta/total_length", 0),
-                        .given = (int64_t)golden_scalar(f, "meta/input_length", 0),
+                        .decoupling_weight = golden_scalar(f, "meta/decouple_beta", 0),
+                        .clip_length = (int64_t)golden_scalar(f, "meta/total_length", 0),
+                        .input_frames = (int64_t)golden_scalar(f, "meta/input_length", 0),
                         .sampling = PREDRNN_SCHEDULED};
     c.height = c.width = (int64_t)golden_scalar(f, "meta/hw", 0);
     if (golden_scalar(f, "meta/reverse_scheduled_sampling", 0) > 0) c.sampling = PREDRNN_REVERSE;
@@ -305,7 +305,7 @@ static predrnn_config config_of(plumb_file *f)
 
 static void build(whole *w, bool fast)
 {
-    int64_t steps = w->c.length - 1, states = steps * w->c.layers;
+    int64_t steps = w->c.clip_length - 1, states = steps * w->c.layers;
     graph_node *out[1024];
     int count = 0;
     if (predrnn_clip_build(&w->k, &w->p, &w->c, w->batch, w->batch)) goto broken;
@@ -320,7 +320,7 @@ static void build(whole *w, bool fast)
     out[count++] = w->k.error;
     out[count++] = w->k.decoupling ? w->k.decoupling : w->k.error;
     w->first_gradient = count;
-    for (int k = 0; k < w->k.net.leaves; k++) out[count++] = w->k.gradient[k];
+    for (int k = 0; k < w->k.net.leaf_count; k++) out[count++] = w->k.gradient[k];
     if (!program_build(&w->v.p, w->k.net.g, out, count, fast ? PROGRAM_FAST : PROGRAM_REFERENCE) &&
         !instance_create(&w->v.i, w->v.p))
         return;
@@ -332,7 +332,7 @@ broken:
 // Frames, and a mask that has its numbers where it is looked at.
 static void set_inputs(whole *w)
 {
-    int64_t T = w->c.length, B = w->batch;
+    int64_t T = w->c.clip_length, B = w->batch;
     tensor_shape f = predrnn_frame(&w->c, 1);
     int64_t n = shape_count(&f), tokens = 0;
     double *frames = video_read(&w->v, "frames_patched", B * T * n), *x = zeros(B * n);
@@ -344,7 +344,7 @@ static void set_inputs(whole *w)
     free(frames), free(x);
     if (!w->k.mask) return;
     double *token = golden_read(&tokens, w->v.file, "mask_tokens"), *mask = zeros((T - 1) * B);
-    int64_t first = w->c.sampling == PREDRNN_REVERSE ? 1 : w->c.given, kept = T - 1 - first;
+    int64_t first = w->c.sampling == PREDRNN_REVERSE ? 1 : w->c.input_frames, kept = T - 1 - first;
     if (!token || tokens != kept * B) w->v.failures++, printf("%s: mask_tokens\n", w->v.path);
     else
         for (int64_t t = 0; t < kept; t++)
@@ -355,7 +355,7 @@ static void set_inputs(whole *w)
 
 static void judge_predictions(whole *w)
 {
-    int64_t T = w->c.length, B = w->batch, n = w->c.height * w->c.width * w->c.channels;
+    int64_t T = w->c.clip_length, B = w->batch, n = w->c.height * w->c.width * w->c.channels;
     double *all = zeros(B * (T - 1) * n);
     float *narrow = calloc((size_t)n, sizeof *narrow), *flat = calloc((size_t)n, sizeof *flat);
     // Patches are moved as numbers of places, so that nothing is lost in float.
@@ -375,7 +375,7 @@ static void judge_predictions(whole *w)
 static void judge_states(whole *w)
 {
     static const char letter[] = "hcm";
-    int64_t steps = w->c.length - 1, B = w->batch, L = w->c.layers;
+    int64_t steps = w->c.clip_length - 1, B = w->batch, L = w->c.layers;
     tensor_shape map = predrnn_map(&w->c, 1);
     int64_t n = shape_count(&map);
     double *all = zeros(B * steps * n), *torch = zeros(n);
@@ -399,7 +399,7 @@ static void judge_states(whole *w)
 
 static double judge_losses(whole *w, bool compare)
 {
-    int64_t steps = w->c.length - 1, B = w->batch;
+    int64_t steps = w->c.clip_length - 1, B = w->batch;
     double pixels = (double)(w->c.height * w->c.width * w->c.channels), mse = 0.0, apart = 0.0;
     double *error = video_output(&w->v, w->first_error, steps * B), *sum = zeros(steps * B);
     for (int64_t t = 0; t < steps; t++)
@@ -412,7 +412,7 @@ static double judge_losses(whole *w, bool compare)
         for (int64_t b = 0; b < B; b++) apart += d[b] / (double)B;
         free(d);
     }
-    double loss = mse + w->c.decouple * apart;
+    double loss = mse + w->c.decoupling_weight * apart;
     if (compare) {
         video_same(&w->v, "f64/surprise_t_sum", sum, steps * B, w->v.outputs);
         video_same(&w->v, "f64/mse", &mse, 1, w->v.outputs);

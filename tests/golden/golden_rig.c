@@ -112,9 +112,14 @@ bool golden_rig_create(golden_rig *r, const golden_model *m, program_form form)
 {
     *r = (golden_rig){.m = m, .form = form, .group = group_size(items(m))};
     const hgn_frame_plan *t = &m->times;
-    if (hgn_rollout_build(&r->roll, &r->params, &m->c, m->batch, t->back, t->forward, t->now, false,
-                          true) ||
-        hgn_decode_build(&r->decode, &r->params, &m->c, r->group, true)) {
+    if (hgn_rollout_build(&r->roll, &r->params, &m->c,
+                          &(hgn_rollout_spec){.batch = m->batch,
+                                              .backward = t->backward,
+                                              .forward = t->forward,
+                                              .decode_start = t->decode_start,
+                                              .masked = false,
+                                              .train = true}) ||
+        hgn_decoder_build(&r->decode, &r->params, &m->c, r->group, true)) {
         printf("%s: %s\n", m->path, plumb_last_error());
         return false;
     }
@@ -127,8 +132,9 @@ bool golden_rig_create(golden_rig *r, const golden_model *m, program_form form)
         return false;
     }
     take_room(r);
-    return golden_start(&r->roller, r->roll.net.g, r->roll.output, r->roll.outputs, form) &&
-           golden_start(&r->decoder, r->decode.net.g, r->decode.output, r->decode.outputs, form) &&
+    return golden_start(&r->roller, r->roll.net.g, r->roll.outputs, r->roll.output_count, form) &&
+           golden_start(&r->decoder, r->decode.net.g, r->decode.outputs, r->decode.output_count,
+                        form) &&
            load(r);
 }
 
@@ -144,10 +150,10 @@ void golden_rig_free(golden_rig *r)
 
 void golden_rig_bind(const golden_rig *r, golden_machine *to, const network_builder *n)
 {
-    for (int k = 0; k < n->leaves; k++) {
-        int64_t offset = r->params.at[n->leaf[k].param].offset;
-        if (r->form == PROGRAM_REFERENCE) instance_set(to->i, n->leaf[k].leaf, r->value + offset);
-        else instance_bind(to->i, n->leaf[k].leaf, r->value4 + offset);
+    for (int k = 0; k < n->leaf_count; k++) {
+        int64_t offset = r->params.at[n->leaves[k].param].offset;
+        if (r->form == PROGRAM_REFERENCE) instance_set(to->i, n->leaves[k].node, r->value + offset);
+        else instance_bind(to->i, n->leaves[k].node, r->value4 + offset);
     }
 }
 
@@ -155,8 +161,8 @@ void golden_rig_bind(const golden_rig *r, golden_machine *to, const network_buil
 static void add_gradients(golden_rig *r, const golden_machine *from, const network_builder *n,
                           int first, double *scratch)
 {
-    for (int k = 0; k < n->leaves; k++) {
-        const param *p = &r->params.at[n->leaf[k].param];
+    for (int k = 0; k < n->leaf_count; k++) {
+        const param *p = &r->params.at[n->leaves[k].param];
         instance_get(from->i, first + k, scratch);
         for (int64_t i = 0; i < shape_count(&p->shape); i++)
             r->gradient[p->offset + i] += scratch[i];
@@ -176,7 +182,7 @@ void golden_window(double *out, const golden_model *m, const double *clip, int64
 
 static bool backwards(const golden_model *m, int64_t b)
 {
-    return m->c.both_ways && b >= m->batch / 2;
+    return m->c.direction && b >= m->batch / 2;
 }
 
 static void fill(golden_rig *r, int64_t step)
@@ -206,7 +212,7 @@ static void fill(golden_rig *r, int64_t step)
 static void decode(golden_rig *r, double weight, double *scratch)
 {
     const golden_model *m = r->m;
-    const hgn_decode *d = &r->decode;
+    const hgn_decoder_graph *d = &r->decode;
     int64_t frame = frame_size(m), state = shape_count(&d->q->shape) / r->group;
     double weights[8];
     for (int64_t i = 0; i < r->group; i++) weights[i] = weight;
@@ -217,7 +223,7 @@ static void decode(golden_rig *r, double weight, double *scratch)
         instance_run(r->decoder.i, 0);
         instance_get(r->decoder.i, HGN_FRAMES, r->frames + first * frame);
         instance_get(r->decoder.i, HGN_L2, r->l2 + first);
-        instance_get(r->decoder.i, HGN_DQ, r->dq + first * state);
+        instance_get(r->decoder.i, HGN_DECODE_DQ, r->dq + first * state);
         add_gradients(r, &r->decoder, &d->net, HGN_DECODE_OUTPUTS, scratch);
     }
 }
@@ -236,8 +242,8 @@ static void tell_loss(golden_rig *r, double D)
         return;
     }
     const param *p = &r->params.at[params_find(&r->params, "geco.lambda")];
-    double constraint = l2 - c->kappa;
-    r->ema = c->alpha * r->ema + (1.0 - c->alpha) * constraint;
+    double constraint = l2 - c->geco_tolerance;
+    r->ema = c->geco_alpha * r->ema + (1.0 - c->geco_alpha) * constraint;
     r->loss = r->lambda * r->ema + kl;
     r->gradient[p->offset] = -constraint / (1.0 + exp(-r->value[p->offset]));
 }
@@ -261,20 +267,20 @@ void golden_rig_step(golden_rig *r, int64_t step)
 
     program_instance *roller = r->roller.i;
     instance_run(roller, 0);
-    double *const first[HGN_ROLL_OUTPUTS] = {[HGN_Q] = r->q,
-                                             [HGN_P] = r->p,
-                                             [HGN_KL] = r->kl,
-                                             [HGN_LOC] = r->loc,
-                                             [HGN_LOG_SCALE] = r->log_scale,
-                                             [HGN_Z0] = r->z0,
-                                             [HGN_ENERGY] = r->energy};
-    for (int i = 0; i < HGN_ROLL_OUTPUTS; i++)
+    double *const first[HGN_ROLLOUT_OUTPUTS] = {[HGN_Q] = r->q,
+                                                [HGN_P] = r->p,
+                                                [HGN_KL] = r->kl,
+                                                [HGN_LOC] = r->loc,
+                                                [HGN_LOG_SCALE] = r->log_scale,
+                                                [HGN_Z0] = r->z0,
+                                                [HGN_ENERGY] = r->energy};
+    for (int i = 0; i < HGN_ROLLOUT_OUTPUTS; i++)
         if (first[i]) instance_get(roller, i, first[i]);
     decode(r, geco ? r->lambda * each : each, scratch);
     instance_set(roller, r->roll.dq, r->dq);
     instance_set(roller, r->roll.kl_weight, (double[]){geco ? each : beta * each});
     instance_run(roller, 1);
-    add_gradients(r, &r->roller, &r->roll.net, HGN_ROLL_OUTPUTS, scratch);
+    add_gradients(r, &r->roller, &r->roll.net, HGN_ROLLOUT_OUTPUTS, scratch);
     tell_loss(r, D);
     arena_rewind(&r->mem, mark);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // AR left alone: what it tells is what training would have made of the same frames, true ones while
 // it watches and its own after that.
-#include "models/hgn/autoregressive_rollout.h"
+#include "models/latent_dynamics/autoregressive.h"
+#include "models/latent_dynamics/autoregressive_rollout.h"
+#include "models/latent_dynamics/decoder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +13,12 @@
 
 enum { IMAGE = 8, CHANNELS = 3, FRAME = IMAGE * IMAGE * CHANNELS, STEPS = 6, LATENT = 4 };
 
-static hgn_config small(hgn_core core, int64_t window)
+static hgn_config small(hgn_recurrent_core core, int64_t window)
 {
     hgn_config c = hgn_config_plus_plus();
     c.dynamics = HGN_RECURRENT;
-    c.core = core;
-    c.whole = true;
+    c.recurrent_core = core;
+    c.decoder_input = true;
     c.image = IMAGE;
     c.window = window;
     c.targets = STEPS;
@@ -25,9 +27,9 @@ static hgn_config small(hgn_core core, int64_t window)
     c.encoder[0].layers = 2;
     for (int i = 0; i < 2; i++) c.encoder[0].width[i] = 5, c.encoder[0].kernel[i] = 3;
     c.decoder_width[0] = 5;
-    c.decoder_start = 2;
+    c.decoder_input_channels = 2;
     c.energy = (energy_net){.layers = 3, .width = {7, 6}, .act = ACT_SWISH};
-    c.objective = HGN_PLAIN;
+    c.objective = HGN_MSE;
     CHECK_OK(hgn_config_check(&c));
     return c;
 }
@@ -44,16 +46,22 @@ typedef struct trial {
     float latent[(STEPS - 1) * LATENT], prediction[(STEPS - 1) * FRAME], variance[LATENT];
 } trial;
 
-static trial *begin(hgn_core core, int64_t window)
+static trial *begin(hgn_recurrent_core core, int64_t window)
 {
     trial *t = calloc(1, sizeof *t);
     CHECK(t != NULL);
     t->c = small(core, window);
-    CHECK_OK(hgn_rollout_build(&t->roll, &t->p, &t->c, 1, 0, STEPS - 1, false, false, false));
-    CHECK_OK(
-        program_build(&t->program, t->roll.net.g, t->roll.output, t->roll.outputs, PROGRAM_FAST));
-    hgn_decode d;
-    CHECK_OK(hgn_decode_build(&d, &t->p, &t->c, 1, false));
+    CHECK_OK(hgn_rollout_build(&t->roll, &t->p, &t->c,
+                               &(hgn_rollout_spec){.batch = 1,
+                                                   .backward = 0,
+                                                   .forward = STEPS - 1,
+                                                   .decode_start = false,
+                                                   .masked = false,
+                                                   .train = false}));
+    CHECK_OK(program_build(&t->program, t->roll.net.g, t->roll.outputs, t->roll.output_count,
+                           PROGRAM_FAST));
+    hgn_decoder_graph d;
+    CHECK_OK(hgn_decoder_build(&d, &t->p, &t->c, 1, false));
     graph_free(d.net.g);
     t->value = calloc((size_t)t->p.size, sizeof(float));
     params_init_values(&t->p, t->value, 5);
@@ -107,7 +115,7 @@ TEST(what_it_tells_is_what_training_makes_of_the_same_frames)
 {
     for (int core = HGN_VANILLA; core <= HGN_GRU; core++)
         for (int64_t window = 1; window < STEPS; window += 2) {
-            trial *t = begin((hgn_core)core, window);
+            trial *t = begin((hgn_recurrent_core)core, window);
             play(t);
             CHECK(difference(t) < 1e-5);
             end(t);

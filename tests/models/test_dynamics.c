@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What moves a state, where the answer is known: Euler's and Lagrange's equation by differences, an
 // oscillator set by hand, a linear field's Runge-Kutta step, time turned round.
-#include "models/hgn/dynamics.h"
+#include "models/latent_dynamics/dynamics.h"
 
 #include "engine/run_graph.h"
-#include "models/hgn/lagrangian.h"
+#include "models/latent_dynamics/lagrangian.h"
 
 enum { ITEMS = 2, PAIRS = 3, N = ITEMS * PAIRS };
 
@@ -23,7 +23,7 @@ static void bench_start(bench *b, hgn_dynamics dynamics, const char *integrator)
                         .latent = 2 * PAIRS,
                         .energy = {.layers = 3, .width = {5, 4}, .act = ACT_SWISH},
                         .integrator = integrator,
-                        .parts = 1};
+                        .substeps = 1};
     b->q = op_input(b->net.g, "q", 0, 2, (int64_t[]){ITEMS, PAIRS});
     b->p = op_input(b->net.g, "p", 0, 2, (int64_t[]){ITEMS, PAIRS});
 }
@@ -57,9 +57,9 @@ static void evaluate(bench *b, graph_node *const *output, int outputs, const giv
                      const double *q, const double *p, double **out)
 {
     graph_runner m = runner_start(b->net.g, output, outputs, PROGRAM_REFERENCE);
-    for (int k = 0; k < b->net.leaves; k++) {
-        double *x = values_of(b->net.leaf[k].leaf, g, 100 + (uint64_t)k);
-        instance_set(m.i, b->net.leaf[k].leaf, x);
+    for (int k = 0; k < b->net.leaf_count; k++) {
+        double *x = values_of(b->net.leaves[k].node, g, 100 + (uint64_t)k);
+        instance_set(m.i, b->net.leaves[k].node, x);
         free(x);
     }
     instance_set(m.i, b->q, q);
@@ -81,7 +81,7 @@ TEST(momenta_are_the_slope_of_the_lagrangian_by_the_velocity)
     bench_start(&b, HGN_LAGRANGIAN, "rk2");
     state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
     phase_state at = {b.q, b.p};
-    graph_node *K = lagrangian_kinetic(&m.e, at), *momenta = lagrangian_momenta(&m.e, at);
+    graph_node *K = lagrangian_kinetic(&m.energy, at), *momenta = lagrangian_momenta(&m.energy, at);
     double *q = random_numbers(N, 1), *v = random_numbers(N, 2), p[N], low[ITEMS], high[ITEMS],
            h = 1e-5;
     evaluate_one(&b, momenta, q, v, p);
@@ -105,9 +105,10 @@ TEST(accelerations_obey_the_equation_of_euler_and_lagrange)
     bench_start(&b, HGN_LAGRANGIAN, "rk2");
     state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
     phase_state at = {b.q, b.p};
-    vector_field f = lagrangian_flow(&m.e);
-    graph_node *acceleration = f.force(f.self, at), *momenta = lagrangian_momenta(&m.e, at);
-    graph_node *L = op_subtract(b.net.g, lagrangian_kinetic(&m.e, at), energy_potential(&m.e, at));
+    vector_field f = lagrangian_flow(&m.energy);
+    graph_node *acceleration = f.force(f.context, at), *momenta = lagrangian_momenta(&m.energy, at);
+    graph_node *L =
+        op_subtract(b.net.g, lagrangian_kinetic(&m.energy, at), energy_potential(&m.energy, at));
     double *q = random_numbers(N, 1), *v = random_numbers(N, 2), a[N], p[2][N], l[2][ITEMS],
            h = 1e-5;
     evaluate_one(&b, acceleration, q, v, a);
@@ -145,7 +146,7 @@ TEST(an_oscillator_set_by_hand_follows_the_exact_solution)
     b.c.potential = ENERGY_EMBED_QUAD;
     state_dynamics m = dynamics_make(&b.c, &b.net, NULL, NULL);
     phase_state at = {b.q, b.p};
-    graph_node *V = energy_potential(&m.e, at);
+    graph_node *V = energy_potential(&m.energy, at);
     for (int t = 0; t < STEPS; t++) at = dynamics_step(&m, at, dt, NULL);
     graph_node *E = dynamics_energy(&m, at);
     // The triangle of U, row after row, has its diagonal at 0, 3 and 5: from the bias of the net.
@@ -153,8 +154,8 @@ TEST(an_oscillator_set_by_hand_follows_the_exact_solution)
     double *q = random_numbers(N, 1), *v = random_numbers(N, 2), qT[N], vT[N], e[ITEMS], e0[ITEMS];
     graph_runner run =
         runner_start(b.net.g, (graph_node *[]){at.q, at.p, E, V}, 4, PROGRAM_REFERENCE);
-    for (int k = 0; k < b.net.leaves; k++) {
-        const graph_node *leaf = b.net.leaf[k].leaf;
+    for (int k = 0; k < b.net.leaf_count; k++) {
+        const graph_node *leaf = b.net.leaves[k].node;
         double *x = values_of(leaf, set, 0);
         if (!strcmp(leaf->name, "kin.ff0.b")) x[0] = x[3] = x[5] = u;
         instance_set(run.i, leaf, x);
@@ -275,9 +276,9 @@ TEST(what_dynamics_cannot_do_is_refused)
     CHECK_OK(hgn_config_check(&c));
     CHECK(!hgn_config_reversible(&c));
     CHECK_EQUAL(hgn_first_step(&c), 4);
-    c.both_ways = true;
+    c.direction = HGN_FORWARD_BACKWARD;
     CHECK_FAILS(hgn_config_check(&c), PLUMB_EVALUE, "backward");
-    c.both_ways = false;
+    c.direction = false;
     c.split = HGN_INCLUDE;
     CHECK_FAILS(hgn_config_check(&c), PLUMB_EVALUE, "backward");
     c = hgn_config_original();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "models/hgn/energy.h"
+#include "models/latent_dynamics/energy.h"
 
 #include "engine/run_graph.h"
 
@@ -19,7 +19,7 @@ static void bench_start(bench *b, energy_form potential, energy_form kinetic)
     b->e = (energy){.net = &b->net,
                     .potential = potential,
                     .kinetic = kinetic,
-                    .shape = {.layers = 3, .width = {5, 4}, .act = ACT_SWISH}};
+                    .layers = {.layers = 3, .width = {5, 4}, .act = ACT_SWISH}};
     b->q = op_input(b->net.g, "q", 0, 2, (int64_t[]){ITEMS, PAIRS});
     b->p = op_input(b->net.g, "p", 0, 2, (int64_t[]){ITEMS, PAIRS});
 }
@@ -34,8 +34,8 @@ static void bench_stop(bench *b)
 static void evaluate(bench *b, graph_node *output, const double *q, const double *p, double *out)
 {
     graph_runner m = runner_start(b->net.g, &output, 1, PROGRAM_REFERENCE);
-    for (int k = 0; k < b->net.leaves; k++) {
-        const graph_node *leaf = b->net.leaf[k].leaf;
+    for (int k = 0; k < b->net.leaf_count; k++) {
+        const graph_node *leaf = b->net.leaves[k].node;
         double *x = random_numbers(shape_count(&leaf->shape), 100 + (uint64_t)k);
         instance_set(m.i, leaf, x);
         free(x);
@@ -55,7 +55,7 @@ static void check_flow(energy_form potential, energy_form kinetic)
     graph *g = b.net.g;
     phase_state leaves = {b.q, b.p}, bent = {b.q, op_add(g, b.p, op_sin(g, b.q))};
     vector_field f = energy_flow(&b.e);
-    graph_node *velocity = f.velocity(f.self, bent), *force = f.force(f.self, bent);
+    graph_node *velocity = f.velocity(f.context, bent), *force = f.force(f.context, bent);
     graph_node *H = op_add(g, energy_potential(&b.e, leaves), energy_kinetic(&b.e, leaves));
     CHECK_OK(graph_status(g));
     enum { N = ITEMS * PAIRS };
@@ -99,8 +99,8 @@ static void check_start(energy_form kinetic, double mass, double grade)
     float *block = calloc((size_t)b.params.size + 1, sizeof *block);
     params_init_values(&b.params, block, 3);
     graph_runner m = runner_start(b.net.g, &K, 1, PROGRAM_FAST);
-    for (int k = 0; k < b.net.leaves; k++)
-        instance_bind(m.i, b.net.leaf[k].leaf, block + b.params.at[b.net.leaf[k].param].offset);
+    for (int k = 0; k < b.net.leaf_count; k++)
+        instance_bind(m.i, b.net.leaves[k].node, block + b.params.at[b.net.leaves[k].param].offset);
     double *p = random_numbers(ITEMS * PAIRS, 2), got[ITEMS];
     instance_set(m.i, b.p, p);
     runner_run(m);
@@ -130,7 +130,7 @@ TEST(a_free_matrix_is_the_upper_triangle_row_after_row)
     graph_node *K = energy_kinetic(&b.e, (phase_state){b.q, b.p});
     double *q = random_numbers(ITEMS * PAIRS, 1), *p = random_numbers(ITEMS * PAIRS, 2), got[ITEMS];
     evaluate(&b, K, q, p, got);
-    CHECK_EQUAL(b.net.leaves, 1);
+    CHECK_EQUAL(b.net.leaf_count, 1);
     double *u = random_numbers(6, 100); // 1 + u on the diagonal
     const double U[3][3] = {{1 + u[0], u[1], u[2]}, {0, 1 + u[3], u[4]}, {0, 0, 1 + u[5]}};
     for (int i = 0; i < ITEMS; i++) {

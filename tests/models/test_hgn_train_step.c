@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The training step of HGN++: cut in groups it is the same step, pairs that are not in use stay
 // still, and the published sizes fit into little memory.
-#include "models/hgn/train_step.h"
+#include "models/latent_dynamics/decoder.h"
+#include "models/latent_dynamics/rollout_graph.h"
+#include "models/latent_dynamics/train_step.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "math/rng.h"
-#include "models/hgn/rollout.h"
+#include "models/latent_dynamics/rollout.h"
 #include "support/test.h"
 
 enum { BATCH = 3, TARGETS = 7, IMAGE = 16 };
@@ -25,7 +27,7 @@ static hgn_config small(void)
         for (int i = 0; i < 3; i++) c.encoder[b].width[i] = 6, c.encoder[b].kernel[i] = 3;
         c.decoder_width[b] = 6;
     }
-    c.decoder_start = 3;
+    c.decoder_input_channels = 3;
     c.energy = (energy_net){.layers = 3, .width = {10, 10}, .act = ACT_SWISH};
     return c;
 }
@@ -37,8 +39,8 @@ static hgn_config relative(hgn_dynamics dynamics)
     c.dynamics = dynamics;
     c.integrator = dynamics == HGN_HAMILTONIAN ? "leap_frog" : "rk2";
     c.residual = true;
-    c.whole = dynamics >= HGN_FIELD;
-    if (dynamics == HGN_RECURRENT) c.targets++, c.objective = HGN_PLAIN;
+    c.decoder_input = dynamics >= HGN_FIELD;
+    if (dynamics == HGN_RECURRENT) c.targets++, c.objective = HGN_MSE;
     return c;
 }
 
@@ -61,7 +63,10 @@ static void begin(trial *t, hgn_config c, int64_t group, bool nested)
 {
     *t = (trial){.c = c};
     CHECK_OK(hgn_config_check(&t->c));
-    CHECK_OK(hgn_step_create(&t->step, &t->p, &t->c, BATCH, TARGETS, group, nested));
+    CHECK_OK(hgn_step_create(
+        &t->step, &t->p, &t->c,
+        &(hgn_step_spec){
+            .batch = BATCH, .decoded = TARGETS, .microbatch = group, .nested = nested}));
     t->value = calloc((size_t)t->p.size, sizeof(float));
     t->gradient = calloc((size_t)t->p.size, sizeof(float));
     params_init_values(&t->p, t->value, 5);
@@ -135,15 +140,15 @@ enum { ANGLES = 1, WHOLE = 2, PIXELS = 4, STANDARD = 8, SIZES = 16, HUES = 32, V
 static hgn_config variant(int which)
 {
     hgn_config c = small();
-    c.angles = which & ANGLES;
-    c.whole = c.base = which & WHOLE;
-    c.pixels = which & PIXELS;
-    c.standard = which & STANDARD;
-    c.sizes = which & SIZES;
-    c.hues = c.sizes && which & HUES;
-    if (c.sizes) c.kinetic = ENERGY_GRADED_QUAD;
-    c.spread = c.standard ? 0.3 : 0.0;
-    c.bound = c.hues ? 0.5 : 0.0;
+    c.angular_positions = which & ANGLES;
+    c.decoder_input = c.add_spring_energy = which & WHOLE;
+    c.decoder = which & PIXELS;
+    c.standardise_frames = which & STANDARD;
+    c.add_magnitudes = which & SIZES;
+    c.colour_gate = c.add_magnitudes && which & HUES;
+    if (c.add_magnitudes) c.kinetic = ENERGY_GRADED_QUAD;
+    c.initial_scale = c.standardise_frames ? 0.3 : 0.0;
+    c.log_scale_bound = c.colour_gate ? 0.5 : 0.0;
     return c;
 }
 
@@ -186,7 +191,7 @@ TEST(the_gradient_is_the_slope_of_the_loss)
     for (int d = HGN_HAMILTONIAN; d <= HGN_RECURRENT; d++) check_slope(relative((hgn_dynamics)d));
     for (int k = HGN_LSTM; k <= HGN_GRU; k++) {
         hgn_config c = relative(HGN_RECURRENT);
-        c.core = (hgn_core)k;
+        c.recurrent_core = (hgn_recurrent_core)k;
         check_slope(c);
     }
     hgn_config c = relative(HGN_MAP);
@@ -314,7 +319,7 @@ TEST(a_film_is_told_no_further_when_asked_to_stop)
     const model_rollout_job job = {.frames = a.clips,
                                    .count = 1,
                                    .steps = LONG,
-                                   .filmed = hgn_frame_plan_make(&a.c).length,
+                                   .input_steps = hgn_frame_plan_make(&a.c).length,
                                    .threads = 1,
                                    .latent = latent};
     for (int stop = 1; stop >= 0; stop--) {
@@ -330,7 +335,7 @@ TEST(a_film_is_told_no_further_when_asked_to_stop)
 static void check_unused(hgn_config c)
 {
     trial a, b;
-    c.chooses = true;
+    c.nested_pairs = true;
     begin(&a, c, 8, true);
     begin(&b, c, 8, true);
     for (int i = 0; i < BATCH; i++) a.item[i].pairs = b.item[i].pairs = 2;
@@ -367,12 +372,18 @@ TEST(relatives_have_as_many_parameters_as_published)
     for (int d = HGN_HAMILTONIAN; d < HGN_RECURRENT; d++) {
         hgn_config c = hgn_config_plus_plus();
         c.dynamics = (hgn_dynamics)d;
-        c.whole = d >= HGN_FIELD;
+        c.decoder_input = d >= HGN_FIELD;
         params p = {0};
         hgn_rollout_graph roll;
-        hgn_decode decode;
-        CHECK_OK(hgn_rollout_build(&roll, &p, &c, 1, 0, 1, true, false, false));
-        CHECK_OK(hgn_decode_build(&decode, &p, &c, 1, false));
+        hgn_decoder_graph decode;
+        CHECK_OK(hgn_rollout_build(&roll, &p, &c,
+                                   &(hgn_rollout_spec){.batch = 1,
+                                                       .backward = 0,
+                                                       .forward = 1,
+                                                       .decode_start = true,
+                                                       .masked = false,
+                                                       .train = false}));
+        CHECK_OK(hgn_decoder_build(&decode, &p, &c, 1, false));
         CHECK_EQUAL(p.size, want[d]);
         graph_free(roll.net.g), graph_free(decode.net.g);
         params_clear(&p);
@@ -384,12 +395,14 @@ TEST(a_batch_of_32_rollouts_of_60_frames_at_64_channels_takes_less_than_2_GiB)
     hgn_config c = hgn_config_plus_plus();
     params p = {0};
     hgn_step *step;
-    CHECK_OK(hgn_step_create(&step, &p, &c, 32, 60, 8, false));
+    CHECK_OK(hgn_step_create(
+        &step, &p, &c,
+        &(hgn_step_spec){.batch = 32, .decoded = 60, .microbatch = 8, .nested = false}));
     int64_t parameters = 0;
     for (int i = 0; i < p.count; i++) parameters += shape_count(&p.at[i].shape);
     CHECK_EQUAL(parameters, 882561); // as published
-    program_statistics roll = program_stats(hgn_step_program(step, false));
-    program_statistics decode = program_stats(hgn_step_program(step, true));
+    program_statistics roll = program_stats(hgn_step_rollout_program(step));
+    program_statistics decode = program_stats(hgn_step_decoder_program(step));
     CHECK(roll.block_bytes + roll.scratch_bytes + decode.block_bytes + decode.scratch_bytes <
           INT64_C(2) << 30);
     CHECK(roll.block_bytes < roll.total_bytes && decode.block_bytes < decode.total_bytes);

@@ -45,7 +45,7 @@ TEST(a_slot_is_shown_its_own_pixels)
 
 TEST(odd_sizes_are_refused)
 {
-    plato_config c = {.height = 24, .width = 16, .slots = 3, .length = 5};
+    plato_config c = {.height = 24, .width = 16, .slots = 3, .clip_length = 5};
     CHECK_FAILS(plato_check(&c), PLUMB_ESHAPE, "multiples of 16");
 }
 
@@ -75,9 +75,9 @@ static void begin_as(bench *b, int64_t perception, const char *set)
                           .width = SIZE,
                           .channels = 3};
     CHECK_OK(registry_find(&row, "plato"));
-    CHECK(row->masks);
+    CHECK(row->needs_masks);
     void *own = arena_alloc(&b->mem, 1, row->settings_size);
-    settings all = {.mem = &b->mem, .count = 1, .part = {{"settings", row->settings, own}}};
+    settings all = {.mem = &b->mem, .count = 1, .part = {{"settings", row->setting_specs, own}}};
     char text[64];
     snprintf(text, sizeof text, "perception_steps=%d", (int)perception);
     CHECK_OK(settings_apply_preset(&all, SETTINGS_TINY));
@@ -85,7 +85,7 @@ static void begin_as(bench *b, int64_t perception, const char *set)
     CHECK_OK(settings_set(&all, set));
     training_settings training = {.steps = 100, .batch = 4, .replicas = 2, .seed = 1};
     CHECK_OK(row->create(&b->t, &b->mem, own, &training, &b->film));
-    for (int r = 0; r < 2; r++) CHECK_OK(b->t.enter(b->t.self, r));
+    for (int r = 0; r < 2; r++) CHECK_OK(b->t.init_replica(b->t.context, r));
 }
 
 static void begin(bench *b, int64_t perception)
@@ -95,7 +95,7 @@ static void begin(bench *b, int64_t perception)
 
 static void end(bench *b)
 {
-    b->t.end(b->t.self);
+    b->t.destroy(b->t.context);
     free(b->frames), free(b->mask);
     arena_clear(&b->mem);
 }
@@ -103,16 +103,16 @@ static void end(bench *b)
 // Mean of the loss over the first and the last ten of `rounds` steps from `from` on.
 static void train(bench *b, int64_t from, int64_t rounds, double *first, double *last)
 {
-    int64_t n = b->t.size;
+    int64_t n = b->t.parameter_count;
     float *d = room(2 * n * 4), *m = room(n * 4), *v = room(n * 4);
     adam_options a = {0.9, 0.999, 1e-8};
     double terms[2][8];
     *first = *last = 0.0;
     for (int64_t i = 0; i < rounds; i++) {
         for (int r = 0; r < 2; r++)
-            CHECK_OK(b->t.gradient(b->t.self, r, from + i, d + r * n, terms[r]));
+            CHECK_OK(b->t.gradient(b->t.context, r, from + i, d + r * n, terms[r]));
         gradient_add(d, d + n, n);
-        adam_step(b->t.value, m, v, d, n, &(adam_update){&a, 3e-3, 1.0, i + 1});
+        adam_step(b->t.parameters, m, v, d, n, &(adam_update){&a, 3e-3, 1.0, i + 1});
         double loss = terms[0][0] + terms[1][0];
         if (i < 10) *first += loss / 10;
         if (i >= rounds - 10) *last += loss / 10;
@@ -144,10 +144,10 @@ TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
                              .steps = STEPS,
                              .threads = 1,
                              .error = one};
-    CHECK_OK(b.t.watch(b.t.self, &job));
+    CHECK_OK(b.t.video->predict(b.t.context, &job));
     job.threads = 3;
     job.error = two;
-    CHECK_OK(b.t.watch(b.t.self, &job));
+    CHECK_OK(b.t.video->predict(b.t.context, &job));
     CHECK(!memcmp(one, two, ALL * sizeof *one));
     // Clip 2 of a tuple is clip 0 up to the cut, and another from there on.
     for (int64_t i = 0; i < FILMS; i++) {
@@ -164,11 +164,13 @@ static double surprise_of_a_still(const char *set)
 {
     bench b;
     begin_as(&b, 10, set);
-    for (int64_t i = 0; i < b.t.tensors; i++) {
-        const model_tensor *t = &b.t.tensor[i];
-        const int64_t last = i + 1 < b.t.tensors ? b.t.tensor[i + 1].offset : b.t.size;
+    for (int64_t i = 0; i < b.t.tensor_count; i++) {
+        const model_tensor *t = &b.t.tensors[i];
+        const int64_t last =
+            i + 1 < b.t.tensor_count ? b.t.tensors[i + 1].offset : b.t.parameter_count;
         if (strstr(t->name, "head"))
-            memset(b.t.value + t->offset, 0, (size_t)(last - t->offset) * sizeof *b.t.value);
+            memset(b.t.parameters + t->offset, 0,
+                   (size_t)(last - t->offset) * sizeof *b.t.parameters);
     }
     for (int64_t t = 1; t < STEPS; t++) {
         memcpy(b.frames + t * CLIP / STEPS, b.frames, CLIP / STEPS);
@@ -181,7 +183,7 @@ static double surprise_of_a_still(const char *set)
                              .steps = STEPS,
                              .threads = 1,
                              .error = error};
-    CHECK_OK(b.t.watch(b.t.self, &job));
+    CHECK_OK(b.t.video->predict(b.t.context, &job));
     for (int t = 0; t < STEPS - 1; t++) sum += error[t];
     end(&b);
     return sum;

@@ -23,7 +23,7 @@ static const predrnn_config small = {.height = 16,
                                      .layers = 2,
                                      .hidden = 6,
                                      .kernel = 3,
-                                     .length = STEPS};
+                                     .clip_length = STEPS};
 
 static int64_t frame_of(const predrnn_config *c)
 {
@@ -150,7 +150,7 @@ TEST(sizes_that_do_not_fit_are_refused)
     CHECK_FAILS(predrnn_check(&c), PLUMB_ESHAPE, "patches of 4");
     c = small, c.kernel = 4;
     CHECK_FAILS(predrnn_check(&c), PLUMB_EVALUE, "kernel=4");
-    c = small, c.sampling = PREDRNN_SCHEDULED, c.given = STEPS;
+    c = small, c.sampling = PREDRNN_SCHEDULED, c.input_frames = STEPS;
     CHECK_FAILS(predrnn_check(&c), PLUMB_EVALUE, "given=9");
 }
 
@@ -194,7 +194,7 @@ TEST(it_learns_to_beat_the_last_frame)
     arena mem = {0};
     CHECK_OK(registry_find(&row, "predrnn"));
     void *own = arena_alloc(&mem, 1, row->settings_size);
-    settings all = {.mem = &mem, .count = 1, .part = {{"settings", row->settings, own}}};
+    settings all = {.mem = &mem, .count = 1, .part = {{"settings", row->setting_specs, own}}};
     CHECK_OK(settings_apply_preset(&all, SETTINGS_TINY));
     CHECK_OK(settings_set(&all, "hidden=8"));
     CHECK_OK(settings_set(&all, "length=8"));
@@ -209,15 +209,18 @@ TEST(it_learns_to_beat_the_last_frame)
     training_settings training = {.steps = ROUNDS, .batch = 4, .replicas = 2, .seed = 1};
     trainable_model t;
     CHECK_OK(row->create(&t, &mem, own, &training, &film));
-    CHECK(t.watch && !t.play && t.features == 8);
-    float *d = room(2 * t.size * 4), *m = room(t.size * 4), *v = room(t.size * 4);
-    for (int r = 0; r < 2; r++) CHECK_OK(t.enter(t.self, r));
+    CHECK(t.video && !t.dynamics && t.video->features == 8);
+    float *d = room(2 * t.parameter_count * 4), *m = room(t.parameter_count * 4),
+          *v = room(t.parameter_count * 4);
+    for (int r = 0; r < 2; r++) CHECK_OK(t.init_replica(t.context, r));
     adam_options a = {0.9, 0.95, 1e-8};
     double first = 0.0, last = 0.0, terms[2][3];
     for (int64_t step = 0; step < ROUNDS; step++) {
-        for (int r = 0; r < 2; r++) CHECK_OK(t.gradient(t.self, r, step, d + r * t.size, terms[r]));
-        gradient_add(d, d + t.size, t.size);
-        adam_step(t.value, m, v, d, t.size, &(adam_update){&a, 1e-2, 1.0, step + 1});
+        for (int r = 0; r < 2; r++)
+            CHECK_OK(t.gradient(t.context, r, step, d + r * t.parameter_count, terms[r]));
+        gradient_add(d, d + t.parameter_count, t.parameter_count);
+        adam_step(t.parameters, m, v, d, t.parameter_count,
+                  &(adam_update){&a, 1e-2, 1.0, step + 1});
         last = terms[0][0] + terms[1][0];
         if (!step) first = last;
     }
@@ -225,7 +228,7 @@ TEST(it_learns_to_beat_the_last_frame)
     double *error = room(FILMS * (LONG - 1) * 8);
     const model_predict_job job = {
         .frames = frames, .count = FILMS, .steps = LONG, .threads = 1, .error = error};
-    CHECK_OK(t.watch(t.self, &job));
+    CHECK_OK(t.video->predict(t.context, &job));
     for (int64_t i = 0; i < FILMS * (LONG - 1); i++) model += error[i];
     for (int64_t k = 0; k < FILMS; k++)
         for (int64_t i = SIZE * SIZE; i < LONG * SIZE * SIZE; i++) {
@@ -235,7 +238,7 @@ TEST(it_learns_to_beat_the_last_frame)
         }
     CHECK(last < 0.2 * first);
     CHECK(model < 0.5 * copy);
-    t.end(t.self);
+    t.destroy(t.context);
     free(frames), free(d), free(m), free(v), free(error);
     arena_clear(&mem);
 }

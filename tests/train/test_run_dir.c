@@ -96,7 +96,7 @@ TEST(weights_are_read_by_those_who_do_not_train)
     CHECK_OK(load(&step, &t, &mem, &film));
     CHECK_EQUAL(step, 3);
     float first[TOY_SIZE];
-    memcpy(first, t.value, sizeof first);
+    memcpy(first, t.parameters, sizeof first);
     poke("weights.safetensors", -100);
     CHECK_FAILS(
         load(&step, &t, &mem, &film), PLUMB_EFORMAT,
@@ -112,13 +112,13 @@ TEST(weights_are_read_by_those_who_do_not_train)
     o.resume = true;
     CHECK_OK(plumb_training_run(&r, &o));
     CHECK_OK(load(&step, &t, &mem, &film));
-    CHECK(!memcmp(first, t.value, sizeof first));
-    t.model = "other";
+    CHECK(!memcmp(first, t.parameters, sizeof first));
+    t.name = "other";
     CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL), PLUMB_EFORMAT,
                 "is of the model toy, config.json is of other");
-    t.model = "toy";
+    t.name = "toy";
     CHECK_FAILS(checkpoint_load_weights(&t, &step, out, "0"), PLUMB_EFORMAT, "other settings");
-    t.tensors = 1;
+    t.tensor_count = 1;
     CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL), PLUMB_EFORMAT, "other parameters");
     unlink(in("config.json"));
     CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFILE, "config.json: is missing");

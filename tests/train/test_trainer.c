@@ -41,7 +41,8 @@ static void begin(int64_t replicas, int64_t steps)
 static double distance(void)
 {
     double most = 0.0;
-    for (int i = 0; i < TOY_SIZE; i++) most = fmax(most, fabs((double)model.value[i] - toy_aim(i)));
+    for (int i = 0; i < TOY_SIZE; i++)
+        most = fmax(most, fabs((double)model.parameters[i] - toy_aim(i)));
     return most;
 }
 
@@ -71,10 +72,10 @@ TEST(threads_change_no_bit_and_replicas_may)
             trainer_result r;
             CHECK_OK(trainer_run(&r, &model, NULL, &opt));
             if (threads == 1) {
-                memcpy(first, model.value, sizeof first);
+                memcpy(first, model.parameters, sizeof first);
                 loss[k] = r.loss;
             }
-            CHECK(!memcmp(first, model.value, sizeof first));
+            CHECK(!memcmp(first, model.parameters, sizeof first));
             CHECK(r.loss == loss[k]);
             CHECK_NEAR(r.loss, loss[0], 1e-5); // the same training, rounded elsewhere
         }
@@ -99,14 +100,14 @@ TEST(the_sum_walks_a_tree_of_replica_numbers)
     const double want[] = {1.0, 1.0, 1.0, 1.0 + 0x1p-23, 0x1p-23};
     for (int64_t replicas = 1; replicas <= 5; replicas++) {
         float value = 0.0f;
-        trainable_model t = {.model = "x",
-                             .tensors = 1,
-                             .tensor = &one,
-                             .size = 1,
-                             .value = &value,
+        trainable_model t = {.name = "x",
+                             .tensor_count = 1,
+                             .tensors = &one,
+                             .parameter_count = 1,
+                             .parameters = &value,
                              .replicas = replicas,
-                             .terms = 1,
-                             .term = &term,
+                             .term_count = 1,
+                             .term_names = &term,
                              .gradient = planted};
         // beta 0 and a great epsilon make the step rate * gradient / epsilon.
         const trainer_options plain = {
@@ -123,22 +124,22 @@ TEST(what_is_not_finite_stops_by_name)
     static float before[TOY_SIZE];
     begin(3, 50);
     own.poison = 0;
-    ((toy *)model.self)->s.poison = 0;
-    memcpy(before, model.value, sizeof before);
+    ((toy *)model.context)->s.poison = 0;
+    memcpy(before, model.parameters, sizeof before);
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_ENUMERIC,
                 "step 0: the gradient of \"b\" is not finite");
-    CHECK(!memcmp(before, model.value, sizeof before));
+    CHECK(!memcmp(before, model.parameters, sizeof before));
     begin(3, 50);
-    ((toy *)model.self)->s.wreck = 20;
+    ((toy *)model.context)->s.wreck = 20;
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_ENUMERIC,
                 "step 20: \"spread\" is infinite");
     begin(3, 50);
     opt.threads = 3;
-    ((toy *)model.self)->s.poison = ((toy *)model.self)->s.wreck = 7;
+    ((toy *)model.context)->s.poison = ((toy *)model.context)->s.wreck = 7;
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_ENUMERIC,
                 "step 7: \"spread\" is infinite, and the gradient of \"b\" is not finite");
     begin(1, 50);
-    model.value[3] = INFINITY;
+    model.parameters[3] = INFINITY;
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_ENUMERIC, "the parameter \"a\"");
     arena_clear(&mem);
 }
@@ -148,7 +149,7 @@ TEST(a_failure_on_another_thread_keeps_its_words)
     trainer_result r;
     begin(4, 50);
     opt.threads = 4;
-    ((toy *)model.self)->s.refuse = 9;
+    ((toy *)model.context)->s.refuse = 9;
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_EVALUE, "the toy refuses");
     arena_clear(&mem);
 }

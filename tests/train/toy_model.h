@@ -30,7 +30,7 @@ static const char *const toy_flavours[] = {"plain", "bitter", "sweet", NULL};
 
 // clang-format off
 #define AT(member) offsetof(toy_settings, member)
-static const setting_spec toy_rows[] = {
+static const setting_spec toy_specs[] = {
     {"noise", SETTINGS_REAL, AT(noise), {"0.1", "0.1", "0.5"}, 0, 10, NULL, "of the samples", false},
     {"length", SETTINGS_INTEGER, AT(length), {"5", "5", "3"}, 1, 1000, NULL, "frames of a clip", false},
     {"poison", SETTINGS_INTEGER, AT(poison), {"-1"}, -1, 1e9, NULL, "step of a NaN", true},
@@ -57,11 +57,11 @@ static const char *const toy_states[] = {"average"};
 typedef struct toy {
     toy_settings s;
     training_settings training;
-    const video_set *film;
+    const video_set *videos;
     float value[TOY_SIZE];
     double state[1];
-    bool entered[256];
-    trainable_model *t;
+    bool initialised[256];
+    trainable_model *model;
 } toy;
 
 static double toy_aim(int64_t i)
@@ -71,28 +71,28 @@ static double toy_aim(int64_t i)
 
 static plumb_status toy_refuse(const char *why);
 
-static plumb_status toy_enter(void *self, int64_t replica)
+static plumb_status toy_init_replica(void *context, int64_t replica)
 {
-    ((toy *)self)->entered[replica] = true;
+    ((toy *)context)->initialised[replica] = true;
     return PLUMB_OK;
 }
 
 // Mean over the batch of |value - aim - noise|^2 / 2, this replica's samples of it.
-static plumb_status toy_gradient(void *self, int64_t replica, int64_t step, float *gradient,
+static plumb_status toy_gradient(void *context, int64_t replica, int64_t step, float *gradient,
                                  double *terms)
 {
-    toy *y = self;
+    toy *y = context;
     const int64_t batch = y->training.batch, replicas = y->training.replicas;
     const int64_t first = batch * replica / replicas, end = batch * (replica + 1) / replicas;
     const double scale = y->s.feedback ? 1.0 + 0.1 * fmin(y->state[0], 1.0) : 1.0;
-    if (!y->entered[replica]) return toy_refuse("a replica was not entered");
+    if (!y->initialised[replica]) return toy_refuse("a replica was not initialised");
     if (step == y->s.refuse) return toy_refuse("the toy refuses");
     memset(gradient, 0, TOY_SIZE * sizeof *gradient);
     terms[0] = terms[1] = 0.0;
     for (int64_t k = first; k < end; k++) {
-        const uint8_t *frame =
-            video_window_frames(y->film, video_sample_window(y->film, (uint64_t)y->training.seed,
-                                                             step, k, y->s.length));
+        const uint8_t *frame = video_window_frames(
+            y->videos,
+            video_sample_window(y->videos, (uint64_t)y->training.seed, step, k, y->s.length));
         rng r = rng_at((uint64_t)y->training.seed, (uint64_t)(step * batch + k) << 8);
         double square = 0.0;
         for (int i = 0; i < TOY_SIZE; i++) {
@@ -111,62 +111,62 @@ static plumb_status toy_gradient(void *self, int64_t replica, int64_t step, floa
     return PLUMB_OK;
 }
 
-static plumb_status toy_after(void *self, int64_t step, const double *terms)
+static plumb_status toy_after_step(void *context, int64_t step, const double *terms)
 {
     (void)step;
-    toy *y = self;
+    toy *y = context;
     y->state[0] = 0.9 * y->state[0] + 0.1 * terms[0];
     return PLUMB_OK;
 }
 
-static int64_t toy_clip(const void *own)
+static int64_t toy_clip_length(const void *options)
 {
-    return ((const toy_settings *)own)->length;
+    return ((const toy_settings *)options)->length;
 }
 
-static plumb_status toy_create(trainable_model *out, arena *mem, const void *own,
-                               const training_settings *training, const video_set *film)
+static plumb_status toy_create(trainable_model *out, arena *mem, const void *options,
+                               const training_settings *training, const video_set *videos)
 {
     toy *y = ARENA_ALLOC(mem, toy, 1);
     if (!y) return PLUMB_EMEMORY;
-    y->s = *(const toy_settings *)own;
+    y->s = *(const toy_settings *)options;
     y->training = *training;
-    y->film = film;
+    y->videos = videos;
     rng r = rng_at((uint64_t)training->seed, 99);
     for (int i = 0; i < TOY_SIZE; i++) y->value[i] = (float)rng_normal(&r);
-    *out = (trainable_model){.model = "toy",
-                             .tensors = 2,
-                             .tensor = toy_tensors,
-                             .size = TOY_SIZE,
-                             .value = y->value,
+    *out = (trainable_model){.name = "toy",
+                             .tensor_count = 2,
+                             .tensors = toy_tensors,
+                             .parameter_count = TOY_SIZE,
+                             .parameters = y->value,
                              .replicas = training->replicas,
-                             .terms = 2,
-                             .term = toy_terms,
-                             .states = 1,
-                             .state_name = toy_states,
+                             .term_count = 2,
+                             .term_names = toy_terms,
+                             .state_count = 1,
+                             .state_names = toy_states,
                              .state = y->state,
-                             .self = y,
-                             .enter = toy_enter,
+                             .context = y,
+                             .init_replica = toy_init_replica,
                              .gradient = toy_gradient,
-                             .after = toy_after};
+                             .after_step = toy_after_step};
     return PLUMB_OK;
 }
 
 static const char *const toy_cpu[] = {"rate=0.02", "trajectories=4", "frames=8", "image=8", NULL};
 
-static const registry_entry toy_row = {
+static const registry_entry toy_entry = {
     .name = "toy",
     .summary = "for tests",
-    .settings = toy_rows,
+    .setting_specs = toy_specs,
     .settings_size = sizeof(toy_settings),
-    .adjust = {toy_cpu, toy_cpu, toy_cpu},
-    .clip = toy_clip,
+    .preset_changes = {toy_cpu, toy_cpu, toy_cpu},
+    .clip_length = toy_clip_length,
     .create = toy_create,
 };
 
 __attribute__((constructor)) static void toy_register(void)
 {
-    registry_add(&toy_row);
+    registry_add(&toy_entry);
 }
 
 #include "base/status.h"

@@ -1,180 +1,193 @@
 // SPDX-License-Identifier: MIT
-// One clip at a time, so that a frame is always at the same place of every program: clips that
-// begin alike then have the same bits as long as they do.
+// Predictions of a trained PLATO. One clip per program run, so that a frame is always at the same
+// place of every program: clips that begin with the same frames have bit-identical errors there.
 #include "models/plato/predict.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/parallel_for.h"
-#include "models/model_build.h"
+#include "models/model_workers.h"
 
-plumb_status plato_encoder_create(plato_encoder *out, params *p, const plato_config *c,
-                                  int64_t frames)
+// ---- graphs ----
+
+plumb_status plato_encoder_build(plato_encoder *out, params *layout, const plato_config *config,
+                                 int64_t frames)
 {
-    plato_encoder e = {.net = {.params = p}, .frames = frames};
-    plumb_status st = plato_check(c);
+    plato_encoder e = {.net = {.params = layout}, .frames = frames};
+    plumb_status st = plato_check(config);
     if (!st) st = graph_create(&e.net.g);
     if (st) return st;
-    e.seen =
-        op_input(e.net.g, "seen", 0, 4, (int64_t[]){frames * c->slots, c->height, c->width, 4});
-    e.mean = plato_encode(&e.net, c, e.seen).mean;
+    e.masked = op_input(e.net.g, "masked", 0, 4,
+                        (int64_t[]){frames * config->slots, config->height, config->width, 4});
+    e.mean = plato_encode(&e.net, config, e.masked).mean;
     st = graph_status(e.net.g);
-    if (!st) st = program_build(&e.program, e.net.g, &e.mean, 1, PROGRAM_FAST);
     if (st) graph_free(e.net.g);
     else *out = e;
     return st;
 }
 
-void plato_encoder_clear(plato_encoder *e)
+void plato_encoder_run(float *codes, program_instance *instance, const plato_encoder *encoder,
+                       const plato_config *config, const uint8_t *frames, const uint8_t *mask)
 {
-    program_free(e->program);
-    if (e->net.g) graph_free(e->net.g);
-    *e = (plato_encoder){0};
-}
-
-void plato_encoder_run(float *codes, program_instance *i, const plato_encoder *e,
-                       const plato_config *c, const uint8_t *frames, const uint8_t *mask)
-{
-    int64_t pixels = c->height * c->width, K = c->slots, D = c->code;
-    float *seen = instance_input(i, e->seen);
-    for (int64_t t = 0; t < e->frames; t++)
-        plato_pack_input(seen + t * K * pixels * 4, frames + t * pixels * 3, mask + t * pixels, c);
-    instance_run(i, 0);
-    const float *mean = instance_output(i, 0);
-    for (int64_t t = 0; t < e->frames; t++)
+    int64_t pixels = config->height * config->width, K = config->slots, D = config->code_size;
+    float *masked = instance_input(instance, encoder->masked);
+    for (int64_t t = 0; t < encoder->frames; t++)
+        plato_pack_input(masked + t * K * pixels * 4, frames + t * pixels * 3, mask + t * pixels,
+                         config);
+    instance_run(instance, 0);
+    // (frames, slots, code) to (slots, frames, code).
+    const float *mean = instance_output(instance, 0);
+    for (int64_t t = 0; t < encoder->frames; t++)
         for (int64_t k = 0; k < K; k++)
-            memcpy(codes + (k * e->frames + t) * D, mean + (t * K + k) * D,
+            memcpy(codes + (k * encoder->frames + t) * D, mean + (t * K + k) * D,
                    (size_t)D * sizeof *codes);
 }
 
-// Codes of one frame, drawn.
-typedef struct artist {
+// The decoder of the codes of one frame.
+typedef struct frame_decoder {
     network_builder net;
-    graph_node *code, *places, *picture;
-    graph_program *program;
-} artist;
+    graph_node *code, *coordinates, *image;
+} frame_decoder;
 
-static plumb_status make_artist(artist *out, params *p, const plato_config *c)
+static plumb_status build_decoder(frame_decoder *out, params *layout, const plato_config *config)
 {
-    artist a = {.net = {.params = p}};
-    plumb_status st = graph_create(&a.net.g);
+    frame_decoder d = {.net = {.params = layout}};
+    plumb_status st = graph_create(&d.net.g);
     if (st) return st;
-    graph *g = a.net.g;
-    a.code = op_input(g, "code", 0, 2, (int64_t[]){c->slots, c->code});
-    a.places = op_input(g, "places", 0, 3, (int64_t[]){c->height, c->width, 2});
-    a.picture = plato_compose(&a.net, c, plato_decode(&a.net, c, a.code, a.places));
+    graph *g = d.net.g;
+    d.code = op_input(g, "code", 0, 2, (int64_t[]){config->slots, config->code_size});
+    d.coordinates = op_input(g, "coordinates", 0, 3, (int64_t[]){config->height, config->width, 2});
+    d.image = plato_compose(&d.net, config, plato_decode(&d.net, config, d.code, d.coordinates));
     st = graph_status(g);
-    if (!st) st = program_build(&a.program, g, &a.picture, 1, PROGRAM_FAST);
     if (st) graph_free(g);
-    else *out = a;
+    else *out = d;
     return st;
 }
 
-typedef struct worker {
-    program_instance *eye, *mind, *hand;
-    float *codes, *picture;
-} worker;
+// ---- workers ----
 
-typedef struct watcher {
-    plato_config c; // its length is that of the clips
+// Programs of a worker, in the order in which they are added.
+enum { PROGRAM_ENCODER, PROGRAM_DYNAMICS, PROGRAM_DECODER };
+
+typedef struct clip_buffers {
+    float *codes; // (slots, frames, code_size)
+    float *image; // of one frame
+} clip_buffers;
+
+typedef struct predict_context {
+    const plato_config *config;
     const model_predict_job *job;
-    plato_encoder eye;
-    plato_dynamics mind;
-    graph_program *mind_program;
-    artist hand;
-    worker *worker;
-    int workers;
-} watcher;
+    plato_encoder encoder;
+    plato_dynamics dynamics;
+    frame_decoder decoder;
+    model_workers workers;
+    clip_buffers *buffers; // (workers)
+} predict_context;
 
-static plumb_status make_mind(watcher *x, params *p)
+// Outputs: the predicted codes of every frame, then the last state.
+static plumb_status add_dynamics(predict_context *x, params *layout)
 {
-    int64_t steps = x->c.length - 1;
-    plumb_status st = plato_dynamics_build(&x->mind, p, &x->c, 1, 0);
+    int64_t steps = x->config->clip_length - 1;
+    plumb_status st = plato_dynamics_build(&x->dynamics, layout, x->config, 1, 0);
     if (st) return st;
-    graph_node **output = malloc((size_t)(steps + 1) * sizeof *output);
-    if (!output) return fail(PLUMB_EMEMORY, "no memory for a program");
-    memcpy(output, x->mind.prediction, (size_t)steps * sizeof *output);
-    output[steps] = x->mind.hidden;
-    st = program_build(&x->mind_program, x->mind.net.g, output, (int)steps + 1, PROGRAM_FAST);
-    free(output);
-    return st;
-}
-
-static plumb_status prepare(watcher *x, params *p, const float *value)
-{
-    const plato_config *c = &x->c;
-    plumb_status st = plato_encoder_create(&x->eye, p, c, c->length);
-    if (!st) st = make_mind(x, p);
-    if (!st) st = make_artist(&x->hand, p, c);
-    x->worker = calloc((size_t)x->workers, sizeof *x->worker);
-    if (!st && !x->worker) st = fail(PLUMB_EMEMORY, "no memory for %d workers", x->workers);
-    for (int i = 0; !st && i < x->workers; i++) {
-        worker *w = &x->worker[i];
-        w->codes = malloc((size_t)(c->slots * c->length * c->code) * sizeof *w->codes);
-        w->picture = malloc((size_t)(c->height * c->width * 3) * sizeof *w->picture);
-        if (!w->codes || !w->picture) return fail(PLUMB_EMEMORY, "no memory for a clip");
-        st = model_build_instance(&w->eye, x->eye.program, &x->eye.net, value);
-        if (!st) st = model_build_instance(&w->mind, x->mind_program, &x->mind.net, value);
-        if (!st) st = model_build_instance(&w->hand, x->hand.program, &x->hand.net, value);
-        if (!st) plato_coordinates(instance_input(w->hand, x->hand.places), c);
+    graph_node **outputs = ARENA_ALLOC(graph_memory(x->dynamics.net.g), graph_node *, (steps + 1));
+    if (!outputs) {
+        graph_free(x->dynamics.net.g);
+        return PLUMB_EMEMORY;
     }
-    return st;
+    memcpy(outputs, x->dynamics.prediction, (size_t)steps * sizeof *outputs);
+    outputs[steps] = x->dynamics.hidden;
+    return model_workers_add(&x->workers, &x->dynamics.net, outputs, (int)steps + 1, false);
 }
 
-static void finish(watcher *x)
+static plumb_status alloc_buffers(predict_context *x)
 {
-    for (int i = 0; x->worker && i < x->workers; i++) {
-        instance_free(x->worker[i].eye);
-        instance_free(x->worker[i].mind);
-        instance_free(x->worker[i].hand);
-        free(x->worker[i].codes);
-        free(x->worker[i].picture);
+    const plato_config *c = x->config;
+    const int64_t count = x->workers.count; // at least 1
+    x->buffers = count > 0 ? calloc((size_t)count, sizeof *x->buffers) : NULL;
+    bool ok = x->buffers;
+    for (int i = 0; ok && i < x->workers.count; i++) {
+        clip_buffers *b = &x->buffers[i];
+        b->codes = malloc((size_t)(c->slots * c->clip_length * c->code_size) * sizeof *b->codes);
+        b->image = malloc((size_t)(c->height * c->width * 3) * sizeof *b->image);
+        ok = b->codes && b->image;
     }
-    free(x->worker);
-    plato_encoder_clear(&x->eye);
-    program_free(x->mind_program);
-    program_free(x->hand.program);
-    if (x->mind.net.g) graph_free(x->mind.net.g);
-    if (x->hand.net.g) graph_free(x->hand.net.g);
+    return ok ? PLUMB_OK : fail(PLUMB_EMEMORY, "out of memory for a clip");
 }
 
-static const float *draw(const watcher *x, const worker *w, const float *code, int64_t stride)
+static plumb_status create_workers(predict_context *x, params *layout)
 {
-    int64_t D = x->c.code;
-    float *to = instance_input(w->hand, x->hand.code);
-    for (int64_t k = 0; k < x->c.slots; k++)
-        memcpy(to + k * D, code + k * stride, (size_t)D * sizeof *to);
-    instance_run(w->hand, 0);
-    return instance_output(w->hand, 0);
+    const plato_config *config = x->config;
+    plumb_status st = plato_encoder_build(&x->encoder, layout, config, config->clip_length);
+    if (!st) st = model_workers_add(&x->workers, &x->encoder.net, &x->encoder.mean, 1, false);
+    if (!st) st = add_dynamics(x, layout);
+    if (!st) st = build_decoder(&x->decoder, layout, config);
+    if (!st) st = model_workers_add(&x->workers, &x->decoder.net, &x->decoder.image, 1, false);
+    for (int i = 0; !st && i < x->workers.count; i++) {
+        program_instance *decoder = model_workers_instance(&x->workers, i, PROGRAM_DECODER);
+        plato_coordinates(instance_input(decoder, x->decoder.coordinates), config);
+    }
+    return st ? st : alloc_buffers(x);
 }
 
-static plumb_status watch_clip(void *context, int64_t item, int which)
+static void free_workers(predict_context *x)
 {
-    const watcher *x = context;
+    for (int i = 0; x->buffers && i < x->workers.count; i++) {
+        free(x->buffers[i].codes);
+        free(x->buffers[i].image);
+    }
+    free(x->buffers);
+    model_workers_clear(&x->workers);
+}
+
+// ---- a clip ----
+
+// Decodes the codes of one frame; those of the slots are `stride` floats apart.
+static const float *decode_frame(const predict_context *x, int worker, const float *code,
+                                 int64_t stride)
+{
+    program_instance *decoder = model_workers_instance(&x->workers, worker, PROGRAM_DECODER);
+    int64_t D = x->config->code_size;
+    float *input = instance_input(decoder, x->decoder.code);
+    for (int64_t k = 0; k < x->config->slots; k++)
+        memcpy(input + k * D, code + k * stride, (size_t)D * sizeof *input);
+    instance_run(decoder, 0);
+    return instance_output(decoder, 0);
+}
+
+static plumb_status predict_clip(void *context, int64_t item, int worker)
+{
+    const predict_context *x = context;
     const model_predict_job *job = x->job;
-    const plato_config *c = &x->c;
-    const worker *w = &x->worker[which];
-    int64_t pixels = c->height * c->width, T = c->length, D = c->code, H = c->hidden;
-    size_t size = (size_t)(3 * pixels) * sizeof(float);
-    plato_encoder_run(w->codes, w->eye, &x->eye, c, job->frames + item * T * pixels * 3,
+    const plato_config *c = x->config;
+    const clip_buffers *buffers = &x->buffers[worker];
+    program_instance *encoder = model_workers_instance(&x->workers, worker, PROGRAM_ENCODER);
+    program_instance *dynamics = model_workers_instance(&x->workers, worker, PROGRAM_DYNAMICS);
+    int64_t pixels = c->height * c->width, T = c->clip_length, D = c->code_size, H = c->hidden;
+    size_t bytes = (size_t)(3 * pixels) * sizeof(float);
+    // Codes of all frames, and predictions of the next ones.
+    plato_encoder_run(buffers->codes, encoder, &x->encoder, c, job->frames + item * T * pixels * 3,
                       job->mask + item * T * pixels);
-    memcpy(instance_input(w->mind, x->mind.codes), w->codes,
+    memcpy(instance_input(dynamics, x->dynamics.codes), buffers->codes,
            (size_t)(c->slots * T * D) * sizeof(float));
-    instance_run(w->mind, 0);
+    instance_run(dynamics, 0);
+    // Errors between decoded predictions and decoded true codes.
     for (int64_t t = 1; t < T; t++) {
-        memcpy(w->picture, draw(x, w, instance_output(w->mind, (int)t - 1), D), size);
-        if (job->prediction)
-            memcpy(job->prediction + (item * (T - 1) + t - 1) * 3 * pixels, w->picture, size);
-        const float *seen = draw(x, w, w->codes + t * D, T * D);
+        const int64_t at = item * (T - 1) + t - 1;
+        memcpy(buffers->image, decode_frame(x, worker, instance_output(dynamics, (int)t - 1), D),
+               bytes);
+        if (job->prediction) memcpy(job->prediction + at * 3 * pixels, buffers->image, bytes);
+        const float *truth = decode_frame(x, worker, buffers->codes + t * D, T * D);
         double sum = 0.0;
         for (int64_t i = 0; i < 3 * pixels; i++) {
-            double d = (double)w->picture[i] - (double)seen[i];
+            double d = (double)buffers->image[i] - (double)truth[i];
             sum += d * d;
         }
-        job->error[item * (T - 1) + t - 1] = sum / (double)(3 * pixels);
+        job->error[at] = sum / (double)(3 * pixels);
     }
-    const float *h = instance_output(w->mind, (int)T - 1);
+    // Features: maximum of the last state over slots.
+    const float *h = instance_output(dynamics, (int)T - 1);
     for (int64_t i = 0; job->feature && i < H; i++) {
         float most = h[i];
         for (int64_t k = 1; k < c->slots; k++) most = h[k * H + i] > most ? h[k * H + i] : most;
@@ -183,17 +196,18 @@ static plumb_status watch_clip(void *context, int64_t item, int which)
     return PLUMB_OK;
 }
 
-plumb_status plato_predict_clips(const plato_config *c, params *p, const float *value,
-                                 const model_predict_job *job)
+plumb_status plato_predict_clips(const plato_config *config, params *layout,
+                                 const float *parameters, const model_predict_job *job)
 {
-    if (job->steps != c->length)
+    if (job->steps != config->clip_length)
         return fail(PLUMB_ESHAPE,
-                    "clips of %lld frames; PLATO was trained on %lld, and its buffer "
-                    "has room for no others",
-                    (long long)job->steps, (long long)c->length);
-    watcher x = {.c = *c, .job = job, .workers = job->threads};
-    plumb_status st = prepare(&x, p, value);
-    if (!st) st = parallel_for(job->count, job->threads, watch_clip, &x);
-    finish(&x);
+                    "clips of %lld frames; PLATO was trained on %lld, and its buffer holds no "
+                    "other number",
+                    (long long)job->steps, (long long)config->clip_length);
+    predict_context x = {
+        .config = config, .job = job, .workers = {.count = job->threads, .parameters = parameters}};
+    plumb_status st = create_workers(&x, layout);
+    if (!st) st = parallel_for(job->count, job->threads, predict_clip, &x);
+    free_workers(&x);
     return st;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A PredRNN watching clips: what it expects of every frame before it is shown.
+// Predictions of a trained PredRNN: every frame of a clip from the true frames before it.
 #ifndef MODELS_PREDRNN_PREDICT_H
 #define MODELS_PREDRNN_PREDICT_H
 
 #include "models/model.h"
 #include "models/predrnn/predrnn.h"
 
-/// The features of a clip: the greatest value of each channel of the top layer's h when the last
-/// frame is asked for [Lin23].
-plumb_status predrnn_predict_clips(const predrnn_config *c, params *p, const float *value,
-                                   const model_predict_job *job);
+/// Features of a clip: the maximum over pixels of each channel of the top layer's h when the last
+/// frame is predicted [Lin23]. Fails with PLUMB_ESHAPE for clips of less than 2 frames.
+plumb_status predrnn_predict_clips(const predrnn_config *config, params *layout,
+                                   const float *parameters, const model_predict_job *job);
 
 #endif

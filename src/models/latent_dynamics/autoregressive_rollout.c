@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Rollouts of AR, one video per task: encode a frame, advance the cores, decode the next frame.
+#include "models/latent_dynamics/autoregressive_rollout.h"
+
+#include <string.h>
+
+#include "base/parallel_for.h"
+#include "models/latent_dynamics/autoregressive.h"
+#include "models/latent_dynamics/decoder.h"
+#include "models/latent_dynamics/encoder.h"
+#include "models/model_workers.h"
+
+// Programs of a worker, in the order in which they are added.
+enum { PROGRAM_STEP, PROGRAM_DECODE };
+
+typedef struct rollout_context {
+    const hgn_config *config;
+    const model_rollout_job *job;
+    autoregressive_step step;
+    hgn_decoder_graph decoder;
+    model_workers workers;
+} rollout_context;
+
+static plumb_status create_workers(rollout_context *x, params *layout)
+{
+    plumb_status st = autoregressive_step_build(&x->step, layout, x->config);
+    if (!st) st = model_workers_add(&x->workers, &x->step.net, x->step.outputs, 2, false);
+    if (!st) st = hgn_decoder_build(&x->decoder, layout, x->config, 1, false);
+    if (!st) st = model_workers_add(&x->workers, &x->decoder.net, x->decoder.outputs, 1, false);
+    return st;
+}
+
+static const float *decode_frame(const rollout_context *x, int worker, const float *latent)
+{
+    program_instance *decode = model_workers_instance(&x->workers, worker, PROGRAM_DECODE);
+    memcpy(instance_input(decode, x->decoder.q), latent,
+           (size_t)x->config->latent * sizeof *latent);
+    instance_run(decode, 0);
+    return instance_output(decode, HGN_FRAMES);
+}
+
+// Latents are given: decodes them.
+static void decode_latents(const rollout_context *x, int worker, const float *latent, float *frames,
+                           int64_t steps)
+{
+    const hgn_config *config = x->config;
+    int64_t frame = config->image * config->image * config->channels;
+    for (int64_t t = 0; t < steps; t++)
+        memcpy(frames + t * frame, decode_frame(x, worker, latent + t * config->latent),
+               (size_t)frame * sizeof *frames);
+}
+
+static plumb_status roll_out_video(void *context, int64_t item, int worker)
+{
+    const rollout_context *x = context;
+    const model_rollout_job *job = x->job;
+    const hgn_config *config = x->config;
+    int64_t frame = config->image * config->image * config->channels, L = config->latent;
+    int64_t steps = job->steps - (job->frames ? 1 : 0);
+    float *latent = job->latent + item * steps * L;
+    float *frames = job->prediction ? job->prediction + item * steps * frame : NULL;
+    if (!job->frames) {
+        decode_latents(x, worker, latent, frames, steps);
+        return PLUMB_OK;
+    }
+    program_instance *step = model_workers_instance(&x->workers, worker, PROGRAM_STEP);
+    const uint8_t *video =
+        job->frames + item * (job->input_steps ? job->input_steps : job->steps) * frame;
+    float *state = instance_input(step, x->step.state),
+          *input = instance_input(step, x->step.frame);
+    size_t state_bytes = (size_t)x->step.state_size * sizeof *state;
+    const float *predicted = NULL;
+    memset(state, 0, state_bytes);
+    for (int64_t t = 0; t < steps && !status_stopped(); t++) {
+        // True frames within the window, then the last prediction.
+        if (t < config->window) hgn_pack_window(input, video + t * frame, config, 1);
+        else memcpy(input, predicted, (size_t)frame * sizeof *input);
+        instance_run(step, 0);
+        memcpy(latent + t * L, instance_output(step, 0), (size_t)L * sizeof *latent);
+        memcpy(state, instance_output(step, 1), state_bytes);
+        // Within the window a prediction is needed only if it was asked for.
+        if (t + 1 < config->window && !frames) continue;
+        predicted = decode_frame(x, worker, latent + t * L);
+        if (frames) memcpy(frames + t * frame, predicted, (size_t)frame * sizeof *frames);
+    }
+    if (job->variance) memset(job->variance + item * L, 0, (size_t)L * sizeof *job->variance);
+    return PLUMB_OK;
+}
+
+plumb_status autoregressive_rollout(const hgn_config *config, params *layout,
+                                    const float *parameters, const model_rollout_job *job)
+{
+    rollout_context x = {
+        .config = config, .job = job, .workers = {.count = job->threads, .parameters = parameters}};
+    if (job->backward) return fail(PLUMB_EVALUE, "this model cannot be run backward in time");
+    if (job->frames && job->steps <= config->window)
+        return fail(PLUMB_ESHAPE,
+                    "videos of %lld frames; the model takes %lld as input and predicts the next",
+                    (long long)job->steps, (long long)config->window);
+    plumb_status st = create_workers(&x, layout);
+    if (!st) st = parallel_for(job->count, job->threads, roll_out_video, &x);
+    if (!st) st = status_check_stop();
+    model_workers_clear(&x.workers);
+    return st;
+}

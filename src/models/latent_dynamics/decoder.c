@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Decoder of the HGN family. Either upsampling convolutions from a small map [Higgins21], or one
+// dense network that is applied to every pixel and takes its coordinates.
+#include "models/latent_dynamics/decoder.h"
+
+#include <stdio.h>
+
+// Coordinates of every pixel, from -1 to 1: (pixels, 2).
+static graph_node *pixel_coordinates(graph *g, int64_t size)
+{
+    graph_node **x = ARENA_ALLOC(graph_memory(g), graph_node *, size);
+    if (!x) return graph_error(g, PLUMB_EMEMORY);
+    for (int64_t i = 0; i < size; i++)
+        x[i] = op_constant(g, (double)(2 * i + 1) / (double)size - 1.0, &(tensor_shape){1, {1}});
+    graph_node *line = op_concat(g, x, (int)size, 0);
+    graph_node *column =
+        op_reshape(g, op_broadcast(g, line, 0, 1, &size), 2, (int64_t[]){size * size, 1});
+    graph_node *row =
+        op_reshape(g, op_broadcast(g, line, 1, 1, &size), 2, (int64_t[]){size * size, 1});
+    return op_concat(g, (graph_node *[]){column, row}, 2, 1);
+}
+
+// One network for all pixels. A moving object is the same function of pixel minus position
+// everywhere, so it need not be learnt at every pixel.
+static graph_node *decode_pixels(network_builder *n, const hgn_config *config, graph_node *q)
+{
+    graph *g = n->g;
+    int64_t items = q->shape.size[0], pixels = config->image * config->image;
+    int64_t width = config->decoder_width[0], flat[] = {items * pixels, width};
+    graph_node *x = op_broadcast(
+        g, network_dense(n, "dec.place", pixel_coordinates(g, config->image), width), 0, 1, &items);
+    x = op_reshape(g, x, 2, flat);
+    // Each layer adds a projection of the state to that of the pixel.
+    for (int i = 0; i < config->decoder_depth + 1; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "dec.pixel%d", i);
+        if (i) x = network_dense(n, name, x, width);
+        snprintf(name, sizeof name, "dec.state%d", i);
+        graph_node *state = op_broadcast(g, network_dense(n, name, q, width), 1, 1, &pixels);
+        x = network_activate(n, op_add(g, x, op_reshape(g, state, 2, flat)), config->decoder_act);
+    }
+    x = network_activate(n, network_dense(n, "dec.colour", x, config->channels), ACT_SIGMOID);
+    return op_reshape(g, x, 4, (int64_t[]){items, config->image, config->image, config->channels});
+}
+
+static graph_node *decode_convolutions(network_builder *n, const hgn_config *config, graph_node *q)
+{
+    graph *g = n->g;
+    int64_t m = hgn_map_size(config), items = q->shape.size[0];
+    int64_t start = config->decoder_input_channels;
+    graph_node *x = q;
+    // A vector is projected to a small map first.
+    if (config->state_layout == HGN_STATE_VECTOR) {
+        x = network_dense(n, "dec.proj", q, m * m * start);
+        x = op_reshape(g, x, 4, (int64_t[]){items, m, m, start});
+    }
+    // Two learnt channels that are the same for all states [Higgins21, code].
+    graph_node *h = network_param(n, "dec.h", 3, (int64_t[]){m, m, 2}, PARAM_INIT_VALUE, 1.0);
+    x = op_concat(g, (graph_node *[]){op_broadcast(g, h, 0, 1, &items), x}, 2, 3);
+    // Each block doubles the map; the last layer gives the colours.
+    for (int b = 0; b < config->decoder_blocks; b++) {
+        bool last = b == config->decoder_blocks - 1;
+        for (int i = 0; i < config->decoder_depth + last; i++) {
+            char name[64];
+            bool end = last && i == config->decoder_depth;
+            int64_t width = end ? config->channels : config->decoder_width[b];
+            snprintf(name, sizeof name, "dec.block%d.conv%d", b, i);
+            x = i ? network_conv(n, name, x, width, 3, 1, OP_SAME)
+                  : network_upconv(n, name, x, width);
+            x = network_activate(n, x, end ? ACT_SIGMOID : config->decoder_act);
+        }
+    }
+    return x;
+}
+
+static plumb_status build_graph(hgn_decoder_graph *d, const hgn_config *config, int64_t count,
+                                bool train)
+{
+    network_builder *n = &d->net;
+    graph *g = n->g;
+    tensor_shape input = hgn_decoder_input_shape(config, count);
+    d->q = op_input(g, "q", 0, input.rank, input.size);
+    graph_node *frames = config->decoder == HGN_DECODER_PIXELS
+                             ? decode_pixels(n, config, d->q)
+                             : decode_convolutions(n, config, d->q);
+    d->outputs = ARENA_ALLOC(graph_memory(g), graph_node *, (HGN_DECODE_OUTPUTS + n->leaf_count));
+    if (!d->outputs) return PLUMB_EMEMORY;
+    d->outputs[d->output_count++] = frames;
+    if (!train) return graph_status(g);
+    // Squared error per frame, its gradient by the input, its gradients by the parameters.
+    d->target = op_input(g, "target", 0, frames->shape.rank, frames->shape.size);
+    d->weight = op_input(g, "weight", 0, 1, &count);
+    graph_node *l2 = op_sum_per_item(g, op_square(g, op_subtract(g, frames, d->target)));
+    d->outputs[d->output_count++] = l2;
+    graph_gradient(g, &d->outputs[d->output_count++], &d->q, 1, &l2, &d->weight, 1);
+    d->output_count += network_gradients(n, d->outputs + HGN_DECODE_OUTPUTS, &l2, &d->weight, 1);
+    return graph_status(g);
+}
+
+plumb_status hgn_decoder_build(hgn_decoder_graph *out, params *layout, const hgn_config *config,
+                               int64_t count, bool train)
+{
+    *out = (hgn_decoder_graph){.net = {.params = layout}};
+    plumb_status st = graph_create(&out->net.g);
+    if (!st) st = build_graph(out, config, count, train);
+    if (st) {
+        graph_free(out->net.g);
+        out->net.g = NULL;
+    }
+    return st;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Decoder of the HGN family: states to frames, and in training their error and its gradients.
+#ifndef MODELS_LATENT_DYNAMICS_DECODER_H
+#define MODELS_LATENT_DYNAMICS_DECODER_H
+
+#include "models/latent_dynamics/config.h"
+
+/// Outputs of the decoder graph, in this order; the last two in training only.
+enum {
+    HGN_FRAMES,    ///< (count, image, image, channels)
+    HGN_L2,        ///< (count): squared error, summed over a frame
+    HGN_DECODE_DQ, ///< gradient of the weighted error by the input
+    HGN_DECODE_OUTPUTS
+};
+typedef struct hgn_decoder_graph {
+    network_builder net;
+    graph_node *q;        ///< input, of hgn_decoder_input_shape(count)
+    graph_node *target;   ///< (count, image, image, channels); training only
+    graph_node *weight;   ///< (count), of each frame's error; training only
+    graph_node **outputs; ///< see above; in training then a gradient per leaf of the net
+    int output_count;
+} hgn_decoder_graph;
+
+/// Builds the graph for `count` states. With `train` it has the error and its gradients.
+plumb_status hgn_decoder_build(hgn_decoder_graph *out, params *layout, const hgn_config *config,
+                               int64_t count, bool train);
+
+#endif

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// Rollouts of a trained model of the HGN family. One video per task: the encoder infers one state,
+// the dynamics take it to both ends of the video, the decoder draws the frames.
+#include "models/latent_dynamics/rollout.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel_for.h"
+#include "models/latent_dynamics/decoder.h"
+#include "models/latent_dynamics/encoder.h"
+#include "models/latent_dynamics/rollout_graph.h"
+#include "models/model_workers.h"
+
+enum { ADVANCE_STEPS = 16, DECODE_FRAMES = 32 }; // steps, and frames, per program run
+
+// Programs of a worker, in the order in which they are added.
+enum { PROGRAM_INFER, PROGRAM_ADVANCE, PROGRAM_DECODE, PROGRAM_MOMENTA };
+
+typedef struct rollout_context {
+    const hgn_config *config;
+    const model_rollout_job *job;
+    const float *pair_mask; // (pairs), 0 for unused ones; NULL: all are used
+    int64_t state_size;     // values of q
+    int64_t decoder_size;   // values of the decoder's input
+    int64_t output_steps;   // per video
+    hgn_rollout_graph infer;
+    hgn_advance_graph advance;
+    hgn_decoder_graph decoder;
+    hgn_momenta_graph momenta;
+    model_workers workers;
+} rollout_context;
+
+static plumb_status create_workers(rollout_context *x, params *layout)
+{
+    const hgn_config *config = x->config;
+    model_workers *workers = &x->workers;
+    plumb_status st = hgn_rollout_build(&x->infer, layout, config,
+                                        &(hgn_rollout_spec){.batch = 1, .decode_start = true});
+    if (!st)
+        st = model_workers_add(workers, &x->infer.net, x->infer.outputs, x->infer.output_count,
+                               false);
+    if (!st) st = hgn_advance_build(&x->advance, layout, config, 1, ADVANCE_STEPS);
+    if (!st) st = model_workers_add(workers, &x->advance.net, x->advance.outputs, 2, false);
+    if (!st) st = hgn_decoder_build(&x->decoder, layout, config, DECODE_FRAMES, false);
+    if (!st)
+        st = model_workers_add(workers, &x->decoder.net, x->decoder.outputs,
+                               x->decoder.output_count, false);
+    if (st || !x->job->momenta) return st;
+    st = hgn_momenta_build(&x->momenta, layout, config, DECODE_FRAMES);
+    return st ? st : model_workers_add(workers, &x->momenta.net, &x->momenta.output, 1, false);
+}
+
+// ---- inference ----
+
+static void store_state(const rollout_context *x, float *latent, const float *q, const float *p)
+{
+    memcpy(latent, q, (size_t)x->state_size * sizeof *q);
+    memcpy(latent + x->state_size, p, (size_t)x->state_size * sizeof *p);
+}
+
+// Variances of the posterior. Unused pairs have the prior's variance 1. Where a transform follows
+// the posterior the states have none: 0, so that nothing is left out of a measure.
+static void store_variance(const rollout_context *x, float *variance, const float *log_scale)
+{
+    const bool none = x->config->state_layout == HGN_STATE_MAP || x->config->transform_layers > 0;
+    for (int64_t i = 0; i < 2 * x->state_size; i++) {
+        bool used = !x->pair_mask || x->pair_mask[i % x->state_size] != 0.0f;
+        variance[i] = none ? 0.0f : used ? expf(2.0f * log_scale[i]) : 1.0f;
+    }
+}
+
+// Index among the output steps of the state that is inferred.
+static int64_t inferred_step(const rollout_context *x)
+{
+    int64_t first = x->job->backward ? x->job->steps - x->config->window : 0;
+    int64_t dropped = x->job->steps - x->output_steps;
+    return first + hgn_frame_plan_make(x->config).inferred - dropped;
+}
+
+static plumb_status infer_video(void *context, int64_t item, int worker)
+{
+    const rollout_context *x = context;
+    const model_rollout_job *job = x->job;
+    const hgn_config *config = x->config;
+    program_instance *infer = model_workers_instance(&x->workers, worker, PROGRAM_INFER);
+    int64_t frame = config->image * config->image * config->channels, n = x->state_size;
+    int64_t first = job->backward ? job->steps - config->window : 0;
+    const uint8_t *video =
+        job->frames + item * (job->input_steps ? job->input_steps : job->steps) * frame;
+    hgn_pack_window(instance_input(infer, x->infer.frames), video + first * frame, config,
+                    config->window);
+    // Without noise the sample is the posterior mean.
+    memset(instance_input(infer, x->infer.noise), 0, (size_t)(2 * n) * sizeof(float));
+    instance_run(infer, 0);
+    store_state(x, job->latent + (item * x->output_steps + inferred_step(x)) * 2 * n,
+                instance_output(infer, HGN_Q), instance_output(infer, HGN_P));
+    if (job->variance)
+        store_variance(x, job->variance + item * 2 * n, instance_output(infer, HGN_LOG_SCALE));
+    return PLUMB_OK;
+}
+
+// An angle is known up to full turns. Inferred angles of all videos are moved to within half a turn
+// of their mean direction, so that the cut of the circle is where there are fewest.
+static void unwrap_angles(const rollout_context *x)
+{
+    const double pi = 3.14159265358979323846;
+    int64_t n = x->state_size, stride = 2 * n * x->output_steps;
+    for (int64_t i = 0; i < n; i++) {
+        float *angle = x->job->latent + inferred_step(x) * 2 * n + i;
+        double sine = 0.0, cosine = 0.0;
+        for (int64_t k = 0; k < x->job->count; k++) {
+            sine += sin((double)angle[k * stride]);
+            cosine += cos((double)angle[k * stride]);
+        }
+        double mean = atan2(sine, cosine);
+        for (int64_t k = 0; k < x->job->count; k++) {
+            double turns = round(((double)angle[k * stride] - mean) / (2.0 * pi));
+            angle[k * stride] = (float)((double)angle[k * stride] - 2.0 * pi * turns);
+        }
+    }
+}
+
+// ---- rollout ----
+
+// Computes `count` states after the one at `latent`, in steps of `direction` (1 or -1).
+static void advance_states(const rollout_context *x, program_instance *instance, float *latent,
+                           int64_t count, int direction)
+{
+    int64_t n = x->state_size, row = 2 * n * direction;
+    float *q = instance_input(instance, x->advance.q), *p = instance_input(instance, x->advance.p);
+    float *sign = instance_input(instance, x->advance.sign);
+    if (sign) *sign = (float)direction; // a map has no direction
+    while (count > 0 && !status_stopped()) {
+        memcpy(q, latent, (size_t)n * sizeof *q);
+        memcpy(p, latent + n, (size_t)n * sizeof *p);
+        instance_run(instance, 0);
+        int64_t steps = count < ADVANCE_STEPS ? count : ADVANCE_STEPS;
+        for (int64_t t = 0; t < steps; t++) {
+            latent += row;
+            store_state(x, latent, instance_output(instance, 0) + t * n,
+                        instance_output(instance, 1) + t * n);
+        }
+        count -= steps;
+    }
+}
+
+// What the decoder takes of a state: q or its cosines and sines, and p if it takes the whole state.
+static void pack_decoder_input(const rollout_context *x, float *input, const float *latent)
+{
+    int64_t n = x->state_size;
+    if (x->config->angular_positions) {
+        for (int64_t i = 0; i < n; i++) {
+            const bool used = !x->pair_mask || x->pair_mask[i] != 0.0f;
+            input[i] = used ? cosf(latent[i]) : 0.0f;
+            input[n + i] = used ? sinf(latent[i]) : 0.0f;
+        }
+        input += n;
+    } else memcpy(input, latent, (size_t)n * sizeof *input);
+    if (x->config->decoder_input == HGN_DECODE_STATE)
+        memcpy(input + n, latent + n, (size_t)n * sizeof *input);
+}
+
+static void decode_states(const rollout_context *x, program_instance *instance, const float *latent,
+                          float *frames)
+{
+    int64_t n = x->state_size, steps = x->output_steps;
+    int64_t frame = x->config->image * x->config->image * x->config->channels;
+    float *input = instance_input(instance, x->decoder.q);
+    for (int64_t t = 0; t < steps; t += DECODE_FRAMES) {
+        int64_t count = steps - t < DECODE_FRAMES ? steps - t : DECODE_FRAMES;
+        for (int64_t k = 0; k < count; k++)
+            pack_decoder_input(x, input + k * x->decoder_size, latent + (t + k) * 2 * n);
+        instance_run(instance, 0);
+        memcpy(frames + t * frame, instance_output(instance, HGN_FRAMES),
+               (size_t)(count * frame) * sizeof *frames);
+    }
+}
+
+// Momenta of states (q, v) of a Lagrangian model.
+static void compute_momenta(const rollout_context *x, program_instance *instance,
+                            const float *latent, float *momenta)
+{
+    int64_t n = x->state_size, steps = x->output_steps;
+    float *q = instance_input(instance, x->momenta.q), *v = instance_input(instance, x->momenta.v);
+    for (int64_t t = 0; t < steps && !status_stopped(); t += DECODE_FRAMES) {
+        int64_t count = steps - t < DECODE_FRAMES ? steps - t : DECODE_FRAMES;
+        for (int64_t k = 0; k < count; k++) {
+            memcpy(q + k * n, latent + (t + k) * 2 * n, (size_t)n * sizeof *q);
+            memcpy(v + k * n, latent + (t + k) * 2 * n + n, (size_t)n * sizeof *v);
+        }
+        instance_run(instance, 0);
+        memcpy(momenta + t * n, instance_output(instance, 0),
+               (size_t)(count * n) * sizeof *momenta);
+    }
+}
+
+static plumb_status roll_out_video(void *context, int64_t item, int worker)
+{
+    const rollout_context *x = context;
+    const model_rollout_job *job = x->job;
+    const model_workers *workers = &x->workers;
+    int64_t frame = x->config->image * x->config->image * x->config->channels;
+    int64_t n = x->state_size, steps = x->output_steps;
+    float *latent = job->latent + item * steps * 2 * n;
+    if (job->frames) {
+        program_instance *advance = model_workers_instance(workers, worker, PROGRAM_ADVANCE);
+        int64_t at = inferred_step(x);
+        advance_states(x, advance, latent + at * 2 * n, at, -1);
+        advance_states(x, advance, latent + at * 2 * n, steps - 1 - at, 1);
+    }
+    if (job->prediction)
+        decode_states(x, model_workers_instance(workers, worker, PROGRAM_DECODE), latent,
+                      job->prediction + item * steps * frame);
+    if (job->momenta)
+        compute_momenta(x, model_workers_instance(workers, worker, PROGRAM_MOMENTA), latent,
+                        job->momenta + item * steps * n);
+    return PLUMB_OK;
+}
+
+plumb_status hgn_rollout(const hgn_config *config, params *layout, const float *parameters,
+                         const model_rollout_job *job)
+{
+    tensor_shape state = hgn_state_shape(config, 1), input = hgn_decoder_input_shape(config, 1);
+    const int mask = params_find(layout, "keep");
+    rollout_context x = {.config = config,
+                         .job = job,
+                         .pair_mask = mask < 0 ? NULL : parameters + layout->at[mask].offset,
+                         .state_size = shape_count(&state),
+                         .decoder_size = shape_count(&input),
+                         .output_steps = job->steps - (job->frames ? hgn_first_step(config) : 0),
+                         .workers = {.count = job->threads, .parameters = parameters}};
+    if (job->backward && !hgn_config_reversible(config))
+        return fail(PLUMB_EVALUE, "this model cannot be run backward in time");
+    if (job->frames && job->steps < config->window)
+        return fail(PLUMB_ESHAPE, "videos of %lld frames; the model takes %lld as input",
+                    (long long)job->steps, (long long)config->window);
+    plumb_status st = create_workers(&x, layout);
+    if (!st && job->frames) {
+        st = parallel_for(job->count, job->threads, infer_video, &x);
+        if (!st && config->angular_positions) unwrap_angles(&x);
+    }
+    if (!st) st = parallel_for(job->count, job->threads, roll_out_video, &x);
+    if (!st) st = status_check_stop();
+    model_workers_clear(&x.workers);
+    return st;
+}

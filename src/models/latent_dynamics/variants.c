@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// The variants of HGN++ in the published code: LGN, ODE, RGN and AR. They share its encoder,
+// decoder, objective, training and settings, and differ in what advances the state. So the settings
+// of a variant are those of HGN without the ones that do not apply, and with its own.
+#include <string.h>
+
+#include "models/latent_dynamics/model.h"
+#include "models/registry_entries.h"
+
+enum { MAX_SPECS = 64 };
+
+static const char *const cores[] = {"vanilla", "lstm", "gru", NULL}; // as hgn_core
+
+#define AT(member) offsetof(hgn_settings, member)
+// clang-format off
+static const setting_spec residual_spec = {"residual", SETTINGS_FLAG, AT(residual), {"on"}, 0, 0, NULL,
+                                      "the map adds to the state, or else gives the next one", false};
+static const setting_spec core_spec = {"core", SETTINGS_CHOICE, AT(recurrent_core), {"vanilla", "gru", "gru"}, 0, 0, cores,
+                                  "kind of the recurrent cores; energy_layers and energy_width are theirs", false};
+// clang-format on
+#undef AT
+
+static const char *const not_lgn[] = {"phase_space", "potential", "kinetic", "angles",
+                                      "soften",      "seen",      NULL};
+static const char *const not_rgn[] = {"base",        "angles",    "soften",   "seen",
+                                      "phase_space", "potential", "kinetic",  "direction",
+                                      "integrator",  "dt",        "substeps", NULL};
+static const char *const not_ar[] = {"base",
+                                     "angles",
+                                     "soften",
+                                     "seen",
+                                     "spread",
+                                     "bound",
+                                     "phase_space",
+                                     "potential",
+                                     "kinetic",
+                                     "direction",
+                                     "integrator",
+                                     "dt",
+                                     "substeps",
+                                     "split",
+                                     "objective",
+                                     "beta",
+                                     "beta_last",
+                                     "kappa",
+                                     "alpha",
+                                     "nested",
+                                     "settle",
+                                     "settle_ratio",
+                                     "settle_slack",
+                                     "transform_layers",
+                                     "transform_width",
+                                     NULL};
+
+static setting_spec lgn_specs[MAX_SPECS], ode_specs[MAX_SPECS], rgn_specs[MAX_SPECS],
+    ar_specs[MAX_SPECS];
+
+static bool is_among(const char *name, const char *const *list)
+{
+    while (*list && strcmp(*list, name)) list++;
+    return *list != NULL;
+}
+
+static void derive_specs(setting_spec *out, const char *const *without, const setting_spec *with)
+{
+    int count = 0;
+    for (const setting_spec *spec = hgn_setting_specs; spec->name && count < MAX_SPECS - 2; spec++)
+        if (!is_among(spec->name, without)) out[count++] = *spec;
+    if (with) out[count++] = *with;
+}
+
+__attribute__((constructor)) static void fill_tables(void)
+{
+    derive_specs(lgn_specs, not_lgn, NULL);
+    derive_specs(ode_specs, not_lgn, NULL);
+    derive_specs(rgn_specs, not_rgn, &residual_spec);
+    derive_specs(ar_specs, not_ar, &core_spec);
+}
+
+// The settings, with those that have no entry in the table of the variant.
+static hgn_settings complete_settings(const void *options, hgn_dynamics dynamics)
+{
+    hgn_settings s = *(const hgn_settings *)options;
+    s.dynamics = dynamics;
+    if (dynamics == HGN_MAP || dynamics == HGN_RECURRENT) {
+        s.integrator = "general_euler"; // not used
+        s.dt = 1.0;
+        s.substeps = 1;
+    }
+    if (dynamics == HGN_RECURRENT) s.objective = HGN_MSE;
+    return s;
+}
+
+static plumb_status create_variant(trainable_model *out, arena *mem, const void *options,
+                                   hgn_dynamics dynamics, const char *name,
+                                   const training_settings *training, const video_set *videos)
+{
+    hgn_settings *s = ARENA_ALLOC(mem, hgn_settings, 1);
+    if (!s) return PLUMB_EMEMORY;
+    *s = complete_settings(options, dynamics);
+    return hgn_model_create(out, mem, s, name, training, videos);
+}
+
+static int64_t variant_clip_length(const void *options, hgn_dynamics dynamics)
+{
+    hgn_settings s = complete_settings(options, dynamics);
+    return hgn_model_clip_length(&s);
+}
+
+#define VARIANT(id, text, dynamics)                                                             \
+    static plumb_status create_##id(trainable_model *out, arena *mem, const void *options,      \
+                                    const training_settings *training, const video_set *videos) \
+    {                                                                                           \
+        return create_variant(out, mem, options, dynamics, text, training, videos);             \
+    }                                                                                           \
+    static int64_t clip_##id(const void *options)                                               \
+    {                                                                                           \
+        return variant_clip_length(options, dynamics);                                          \
+    }
+VARIANT(lgn, "lgn", HGN_LAGRANGIAN)
+VARIANT(ode, "ode", HGN_FIELD)
+VARIANT(rgn, "rgn", HGN_MAP)
+VARIANT(ar, "ar", HGN_RECURRENT)
+
+static const char *const flow_paper[] = {"integrator=rk2", NULL};
+static const char *const flow_cpu[] = {"integrator=rk2", "steps=2000", "hold=0.4", NULL};
+static const char *const map_cpu[] = {"steps=2000", "hold=0.4", NULL};
+// All frames of a clip are encoded, not five: a narrower encoder and shorter clips save the time.
+static const char *const ar_cpu[] = {"steps=2000", "hold=0.4",    "encoder_width=16",
+                                     "targets=30", "horizons=10", "deadlines=0.25",
+                                     NULL};
+
+const registry_entry lgn_entry = {
+    .name = "lgn",
+    .summary = "Lagrangian generative network: positions and velocities [Higgins21, code]",
+    .setting_specs = lgn_specs,
+    .settings_size = sizeof(hgn_settings),
+    .preset_changes = {flow_paper, flow_cpu, flow_paper},
+    .clip_length = clip_lgn,
+    .create = create_lgn,
+};
+
+const registry_entry ode_entry = {
+    .name = "ode",
+    .summary = "the same with a field that need not conserve anything, dz/dt = f(z)",
+    .setting_specs = ode_specs,
+    .settings_size = sizeof(hgn_settings),
+    .preset_changes = {flow_paper, flow_cpu, flow_paper},
+    .clip_length = clip_ode,
+    .create = create_ode,
+};
+
+const registry_entry rgn_entry = {
+    .name = "rgn",
+    .summary = "the same with a map from frame to frame, forward only",
+    .setting_specs = rgn_specs,
+    .settings_size = sizeof(hgn_settings),
+    .preset_changes = {[SETTINGS_CPU] = map_cpu},
+    .clip_length = clip_rgn,
+    .create = create_rgn,
+};
+
+const registry_entry ar_entry = {
+    .name = "ar",
+    .summary = "autoregressive: recurrent cores shown frame after frame, forward only",
+    .setting_specs = ar_specs,
+    .settings_size = sizeof(hgn_settings),
+    .preset_changes = {[SETTINGS_CPU] = ar_cpu},
+    .clip_length = clip_ar,
+    .create = create_ar,
+};

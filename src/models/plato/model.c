@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// PLATO as a trainable model. First perception is trained on single frames; then the dynamics on
+// the codes of whole clips. Perception does not change then, but for the first few steps, in which
+// Adam's moments still move it.
+#include <string.h>
+
+#include "math/rng.h"
+#include "models/model_build.h"
+#include "models/plato/predict.h"
+#include "models/registry_entries.h"
+
+enum { TERM_LOSS, TERM_ERROR, TERM_KL, TERM_MASKS, TERM_CODES, TERM_COUNT };
+
+// Random stream apart from those of initial parameters and clips.
+static const uint64_t noise_stream = UINT64_C(7) << 60;
+
+typedef struct plato_settings {
+    int64_t slots, code_size, encoder_channels, dense_units, decoder_channels;
+    int64_t clip_length, buffer_units, interaction_units, hidden;
+    double sigma, beta, mask_weight;
+    bool residual;
+    int64_t perception_steps, microbatch;
+} plato_settings;
+
+// clang-format off
+#define AT(member) offsetof(plato_settings, member)
+static const setting_spec setting_specs[] = {
+    // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
+    {"slots", SETTINGS_INTEGER, AT(slots), {"8"}, 1, 64, NULL, "objects, the ground among them", false},
+    {"code", SETTINGS_INTEGER, AT(code_size), {"16", NULL, "4"}, 1, 4096, NULL, "numbers that tell of an object", false},
+    {"encoder", SETTINGS_INTEGER, AT(encoder_channels), {"32", "16", "8"}, 1, 4096, NULL, "channels of its first two blocks; then twice as many", false},
+    {"dense", SETTINGS_INTEGER, AT(dense_units), {"256", "128", "16"}, 1, 65536, NULL, "units between them and the code", false},
+    {"decoder", SETTINGS_INTEGER, AT(decoder_channels), {"32", "16", "8"}, 1, 4096, NULL, "channels of the decoder", false},
+    {"sigma", SETTINGS_REAL, AT(sigma), {"0.05"}, 1e-6, 1e6, NULL, "deviation of a pixel", false},
+    {"beta", SETTINGS_REAL, AT(beta), {"0.1"}, 0, 1e9, NULL, "weight of the KL divergence", false},
+    {"gamma", SETTINGS_REAL, AT(mask_weight), {"10"}, 0, 1e9, NULL, "weight of the masks", false},
+    {"length", SETTINGS_INTEGER, AT(clip_length), {"15"}, 2, 10000, NULL, "frames of a clip", false},
+    {"buffer", SETTINGS_INTEGER, AT(buffer_units), {"1680", "64", "8"}, 1, 65536, NULL, "units of the object buffer", false},
+    {"units", SETTINGS_INTEGER, AT(interaction_units), {"512", "64", "8"}, 1, 65536, NULL, "of the networks of pairs", false},
+    {"hidden", SETTINGS_INTEGER, AT(hidden), {"2056", "128", "8"}, 1, 65536, NULL, "of the LSTM", false},
+    {"residual", SETTINGS_FLAG, AT(residual), {"off", "on", "on"}, 0, 0, NULL,
+     "predict the change from the codes seen last; learns sooner, not published", SETTING_ADDED_LATER},
+    {"perception_steps", SETTINGS_INTEGER, AT(perception_steps), {"50000", "4000", "10"}, 0, 1e12, NULL, "steps in which the eye learns; then the mind", false},
+    {"group", SETTINGS_INTEGER, AT(microbatch), {"4", "4", "2"}, 1, 4096, NULL, "frames or clips of a share at once", false},
+    {0},
+};
+#undef AT
+// clang-format on
+
+static const char *const paper_changes[] = {"frames=15",  "image=64",  "trajectories=300000",
+                                            "batch=80",   "rate=4e-4", "steps=100000",
+                                            "replicas=4", NULL};
+static const char *const cpu_changes[] = {
+    "frames=15", "image=32",    "trajectories=60000", "batch=8",    "rate=1e-3",
+    "clip=0",    "steps=14000", "hold=0.3",           "replicas=2", NULL};
+static const char *const tiny_changes[] = {"frames=15", "image=16", "trajectories=8",
+                                           "rate=1e-3", "clip=0",   NULL};
+
+typedef struct replica_data {
+    program_instance *perception, *dynamics, *encoder;
+} replica_data;
+
+typedef struct plato_model {
+    const plato_settings *settings;
+    training_settings training;
+    const video_set *videos;
+    plato_config config;
+    params params;
+    int64_t shard, microbatch; // frames or clips of a replica, and of a program run
+    plato_perception perception;
+    plato_dynamics dynamics;
+    plato_encoder encoder;
+    graph_program *perception_program, *dynamics_program, *encoder_program;
+    replica_data *replicas;
+    model_video video;
+    float *parameters;
+} plato_model;
+
+static plato_config make_config(const plato_settings *s, const video_set *videos)
+{
+    const int64_t channels = s->encoder_channels;
+    return (plato_config){.height = videos->height,
+                          .width = videos->width,
+                          .slots = s->slots,
+                          .code_size = s->code_size,
+                          .encoder_channels = {channels, channels, 2 * channels, 2 * channels},
+                          .dense_units = s->dense_units,
+                          .decoder_channels = s->decoder_channels,
+                          .sigma = s->sigma,
+                          .beta = s->beta,
+                          .mask_weight = s->mask_weight,
+                          .clip_length = s->clip_length,
+                          .buffer_units = s->buffer_units,
+                          .interaction_units = s->interaction_units,
+                          .hidden = s->hidden,
+                          .residual = s->residual};
+}
+
+static video_window draw_window(const plato_model *model, int64_t step, int64_t sample,
+                                int64_t length)
+{
+    return video_sample_window(model->videos, (uint64_t)model->training.seed, step, sample, length);
+}
+
+// ---- perception ----
+
+// Inputs of item b of a program run: a frame, its masks and the noise of its codes.
+static void set_frame(const plato_model *model, program_instance *instance, int64_t step,
+                      int64_t sample, int64_t b)
+{
+    const plato_config *c = &model->config;
+    const plato_perception *p = &model->perception;
+    int64_t pixels = c->height * c->width, codes = c->slots * c->code_size;
+    video_window window = draw_window(model, step, sample, 1);
+    const uint8_t *frame = video_window_frames(model->videos, window);
+    plato_pack_input(instance_input(instance, p->masked) + b * c->slots * pixels * 4, frame,
+                     video_window_mask(model->videos, window), c);
+    float *image = instance_input(instance, p->image) + b * pixels * 3;
+    for (int64_t k = 0; k < 3 * pixels; k++) image[k] = (float)frame[k] / 255.0f;
+    float *noise = instance_input(instance, p->noise) + b * codes;
+    rng r = rng_at((uint64_t)model->training.seed,
+                   noise_stream + (uint64_t)(step * model->training.batch + sample));
+    for (int64_t k = 0; k < codes; k++) noise[k] = (float)rng_normal(&r);
+}
+
+static void train_perception(const plato_model *model, program_instance *instance, int64_t step,
+                             int64_t first, float *gradient, double *terms)
+{
+    double share = 1.0 / (double)model->training.batch;
+    for (int64_t b = 0; b < model->microbatch; b++) set_frame(model, instance, step, first + b, b);
+    instance_run(instance, 0);
+    for (int k = 0; k < 3; k++)
+        for (int64_t b = 0; b < model->microbatch; b++)
+            terms[TERM_ERROR + k] += (double)instance_output(instance, k)[b] * share;
+    model_build_add_gradient(gradient, instance, &model->perception.net, 3);
+}
+
+// ---- dynamics ----
+
+static void train_dynamics(const plato_model *model, const replica_data *r, int64_t step,
+                           int64_t first, float *gradient, double *terms)
+{
+    const plato_config *c = &model->config;
+    int64_t row = c->slots * c->clip_length * c->code_size, steps = c->clip_length - 1;
+    float *codes = instance_input(r->dynamics, model->dynamics.codes);
+    for (int64_t b = 0; b < model->microbatch; b++) {
+        video_window window = draw_window(model, step, first + b, c->clip_length);
+        plato_encoder_run(codes + b * row, r->encoder, &model->encoder, c,
+                          video_window_frames(model->videos, window),
+                          video_window_mask(model->videos, window));
+    }
+    instance_run(r->dynamics, 0);
+    double values = (double)(model->training.batch * steps * c->slots * c->code_size);
+    const float *error = instance_output(r->dynamics, 0);
+    for (int64_t k = 0; k < steps * model->microbatch; k++)
+        terms[TERM_CODES] += (double)error[k] / values;
+    model_build_add_gradient(gradient, r->dynamics, &model->dynamics.net, 1);
+}
+
+// ---- callbacks ----
+
+static plumb_status gradient(void *context, int64_t replica, int64_t step, float *gradient,
+                             double *terms)
+{
+    plato_model *model = context;
+    const replica_data *r = &model->replicas[replica];
+    const bool perception = step < model->settings->perception_steps;
+    memset(gradient, 0, (size_t)model->params.size * sizeof *gradient);
+    memset(terms, 0, TERM_COUNT * sizeof *terms);
+    for (int64_t b = 0; b < model->shard; b += model->microbatch) {
+        int64_t first = replica * model->shard + b;
+        if (perception) train_perception(model, r->perception, step, first, gradient, terms);
+        else train_dynamics(model, r, step, first, gradient, terms);
+    }
+    terms[TERM_LOSS] = perception ? terms[TERM_ERROR] + model->config.beta * terms[TERM_KL] +
+                                        model->config.mask_weight * terms[TERM_MASKS]
+                                  : terms[TERM_CODES];
+    return PLUMB_OK;
+}
+
+static plumb_status init_replica(void *context, int64_t replica)
+{
+    plato_model *model = context;
+    replica_data *r = &model->replicas[replica];
+    plumb_status st = model_build_instance(&r->perception, model->perception_program,
+                                           &model->perception.net, model->parameters);
+    if (!st)
+        plato_coordinates(instance_input(r->perception, model->perception.coordinates),
+                          &model->config);
+    if (!st)
+        st = model_build_instance(&r->dynamics, model->dynamics_program, &model->dynamics.net,
+                                  model->parameters);
+    if (!st)
+        st = model_build_instance(&r->encoder, model->encoder_program, &model->encoder.net,
+                                  model->parameters);
+    return st;
+}
+
+static plumb_status predict(void *context, const model_predict_job *job)
+{
+    plato_model *model = context;
+    return plato_predict_clips(&model->config, &model->params, model->parameters, job);
+}
+
+static void record_cost(void *context, plumb_record *record)
+{
+    const plato_model *model = context;
+    model_build_record_shards(record, &model->params, &model->training, model->shard);
+    plumb_record_set_int(record, "groups", model->shard / model->microbatch);
+    model_build_record_program(record, "perception", model->perception_program);
+    model_build_record_program(record, "dynamics", model->dynamics_program);
+    model_build_record_program(record, "encoder", model->encoder_program);
+}
+
+static void destroy(void *context)
+{
+    plato_model *model = context;
+    for (int64_t r = 0; model->replicas && r < model->training.replicas; r++) {
+        instance_free(model->replicas[r].perception);
+        instance_free(model->replicas[r].dynamics);
+        instance_free(model->replicas[r].encoder);
+    }
+    program_free(model->perception_program);
+    program_free(model->dynamics_program);
+    program_free(model->encoder_program);
+    if (model->perception.net.g) graph_free(model->perception.net.g);
+    if (model->dynamics.net.g) graph_free(model->dynamics.net.g);
+    if (model->encoder.net.g) graph_free(model->encoder.net.g);
+    params_clear(&model->params);
+}
+
+// ---- creation ----
+
+static plumb_status check_videos(const plato_model *model)
+{
+    const video_set *videos = model->videos;
+    if (videos->channels != 3)
+        return fail(PLUMB_ESHAPE, "frames of %lld channels; PLATO needs 3",
+                    (long long)videos->channels);
+    return video_check_length(videos, model->config.clip_length);
+}
+
+static plumb_status init_model(plato_model *model, arena *mem, trainable_model *out)
+{
+    plato_perception *perception = &model->perception;
+    plato_dynamics *dynamics = &model->dynamics;
+    plato_encoder *encoder = &model->encoder;
+    params *layout = &model->params;
+    const int64_t batch = model->training.batch;
+    model->config = make_config(model->settings, model->videos);
+    const plato_config *c = &model->config;
+    plumb_status st = check_videos(model);
+    if (!st) st = model_build_shard(&model->shard, &model->training);
+    if (!st)
+        st = model_build_microbatch(&model->microbatch, model->shard, model->settings->microbatch);
+    if (!st) st = plato_perception_build(perception, layout, c, model->microbatch, batch);
+    if (!st) st = plato_dynamics_build(dynamics, layout, c, model->microbatch, batch);
+    if (!st) st = plato_encoder_build(encoder, layout, c, c->clip_length);
+    if (st) return st;
+    model->replicas = ARENA_ALLOC(mem, replica_data, model->training.replicas);
+    if (!model->replicas) return PLUMB_EMEMORY;
+    graph_node *terms[] = {perception->error, perception->kl, perception->mask_loss};
+    st = model_build_program(&model->perception_program, mem, &perception->net, terms, 3,
+                             perception->gradient);
+    if (!st)
+        st = model_build_program(&model->dynamics_program, mem, &dynamics->net, &dynamics->error, 1,
+                                 dynamics->gradient);
+    if (!st)
+        st =
+            program_build(&model->encoder_program, encoder->net.g, &encoder->mean, 1, PROGRAM_FAST);
+    if (!st) st = model_build_parameters(out, mem, layout, (uint64_t)model->training.seed);
+    model->parameters = out->parameters;
+    return st;
+}
+
+static plumb_status create(trainable_model *out, arena *mem, const void *options,
+                           const training_settings *training, const video_set *videos)
+{
+    static const char *const term_names[] = {"loss", "error", "kl", "masks", "codes"};
+    plato_model *model = ARENA_ALLOC(mem, plato_model, 1);
+    if (!model) return PLUMB_EMEMORY;
+    model->settings = options;
+    model->training = *training;
+    model->videos = videos;
+    model->video =
+        (model_video){.features = model->settings->hidden, .needs_masks = true, .predict = predict};
+    *out = (trainable_model){.name = "plato",
+                             .replicas = training->replicas,
+                             .term_count = TERM_COUNT,
+                             .term_names = term_names,
+                             .context = model,
+                             .init_replica = init_replica,
+                             .gradient = gradient,
+                             .record_cost = record_cost,
+                             .destroy = destroy,
+                             .video = &model->video};
+    plumb_status st = init_model(model, mem, out);
+    if (st) destroy(model);
+    return st;
+}
+
+static int64_t clip_length(const void *options)
+{
+    return ((const plato_settings *)options)->clip_length;
+}
+
+const registry_entry plato_entry = {
+    .name = "plato",
+    .video = true,
+    .summary = "predicts codes of objects, whose masks it takes as input [Piloto22]",
+    .setting_specs = setting_specs,
+    .settings_size = sizeof(plato_settings),
+    .preset_changes = {paper_changes, cpu_changes, tiny_changes},
+    .clip_length = clip_length,
+    .needs_masks = true,
+    .create = create,
+};

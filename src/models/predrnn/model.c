@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+// PredRNN as a trainable model: which clips a step takes, and where it takes its own prediction as
+// input. All of it is a function of (seed, step, sample).
+#include <math.h>
+#include <string.h>
+
+#include "math/rng.h"
+#include "models/model_build.h"
+#include "models/predrnn/predict.h"
+#include "models/registry_entries.h"
+
+enum { TERM_LOSS, TERM_ERROR, TERM_DECOUPLING, TERM_COUNT };
+
+// Random streams apart from those of initial parameters and clips.
+static const uint64_t mask_stream = UINT64_C(5) << 60, clip_stream = UINT64_C(6) << 60;
+
+typedef struct predrnn_settings {
+    int64_t patch, layers, hidden, kernel;
+    bool layer_norm, residual;
+    double decoupling_weight;
+    int64_t clip_length;
+    int sampling;
+    int64_t input_frames, sampling_start, sampling_end;
+    double sampling_decay;
+    double change_scale, camera_motion_share;
+    int64_t camera_motion_steps;
+    int64_t microbatch;
+} predrnn_settings;
+
+static const char *const sampling_names[] = {"teacher", "scheduled", "reverse", NULL};
+
+// clang-format off
+#define AT(member) offsetof(predrnn_settings, member)
+static const setting_spec setting_specs[] = {
+    // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
+    {"patch", SETTINGS_INTEGER, AT(patch), {"4", "2", "4"}, 1, 64, NULL, "pixels on a side that become one place", false},
+    {"layers", SETTINGS_INTEGER, AT(layers), {"4", NULL, "2"}, 1, PREDRNN_MAX_LAYERS, NULL, "of ST-LSTM cells", false},
+    {"hidden", SETTINGS_INTEGER, AT(hidden), {"128", "24", "4"}, 1, 4096, NULL, "channels of a cell", false},
+    {"kernel", SETTINGS_INTEGER, AT(kernel), {"3"}, 1, 15, NULL, "of its convolutions; odd", false},
+    {"layer_norm", SETTINGS_FLAG, AT(layer_norm), {"off"}, 0, 0, NULL, "after its convolutions", false},
+    {"residual", SETTINGS_FLAG, AT(residual), {"off", "on", "on"}, 0, 0, NULL,
+     "predict the change from the last frame; learns sooner, not published", false},
+    {"decouple", SETTINGS_REAL, AT(decoupling_weight), {"0"}, 0, 1e9, NULL,
+     "weight of the decoupling loss of the second version; 0: the first", false},
+    {"length", SETTINGS_INTEGER, AT(clip_length), {"15", NULL, "6"}, 2, 10000, NULL, "frames of a clip", false},
+    {"sampling", SETTINGS_CHOICE, AT(sampling), {"teacher"}, 0, 0, sampling_names,
+     "whether a step may see its own prediction for the true frame", false},
+    {"given", SETTINGS_INTEGER, AT(input_frames), {"10", NULL, "3"}, 1, 10000, NULL, "of scheduled and reverse: frames to start from", false},
+    {"sampling_begin", SETTINGS_INTEGER, AT(sampling_start), {"25000", "1000", "5"}, 0, 1e12, NULL,
+     "of reverse: step at which the chance begins to change", false},
+    {"sampling_end", SETTINGS_INTEGER, AT(sampling_end), {"50000", "2000", "10"}, 1, 1e12, NULL, "step at which it is 0, or 1", false},
+    {"sampling_decay", SETTINGS_REAL, AT(sampling_decay), {"2500", "200", "2"}, 1e-9, 1e12, NULL,
+     "of reverse: steps in which it nears 1 by a factor e", false},
+    {"calm", SETTINGS_REAL, AT(change_scale), {"0", "1e-3"}, 0, 1e9, NULL,
+     "clips that change by more than this, in mean squares from frame to frame, are shown less often; 0: all alike", SETTING_ADDED_LATER},
+    {"still", SETTINGS_REAL, AT(camera_motion_share), {"0", "0.12"}, 0, 1, NULL,
+     "clips in which always more than this share of the pixels changes, as when the camera moves, are not shown; 0: all are", SETTING_ADDED_LATER},
+    {"settle", SETTINGS_INTEGER, AT(camera_motion_steps), {"0", "4000"}, 0, 1e12, NULL, "of still: steps before which they are shown all the same", SETTING_ADDED_LATER},
+    {"group", SETTINGS_INTEGER, AT(microbatch), {"2", "4", "2"}, 1, 4096, NULL,
+     "clips of a share at once: memory against speed", false},
+    {0},
+};
+#undef AT
+// clang-format on
+
+// Settings of training and data that differ from other models' [Lin23].
+static const char *const paper_changes[] = {"frames=15",   "image=64",   "trajectories=300000",
+                                            "batch=64",    "rate=3e-4",  "beta2=0.95",
+                                            "steps=50000", "replicas=2", NULL};
+static const char *const cpu_changes[] = {
+    "frames=15",  "image=32",    "trajectories=60000", "batch=8",    "rate=3e-3",
+    "beta2=0.95", "steps=20000", "hold=0.3",           "replicas=2", NULL};
+static const char *const tiny_changes[] = {"frames=15", "image=16", "trajectories=8", "rate=3e-3",
+                                           NULL};
+
+typedef struct predrnn_model {
+    const predrnn_settings *settings;
+    training_settings training;
+    const video_set *videos;
+    predrnn_config config;
+    params params;
+    int64_t shard, microbatch; // clips of a replica, and of a program run
+    predrnn_clip clip;
+    graph_program *program;
+    program_instance **replicas;
+    model_video video;
+    float *parameters;
+} predrnn_model;
+
+static predrnn_config make_config(const predrnn_settings *s, const video_set *videos)
+{
+    return (predrnn_config){.height = videos->height,
+                            .width = videos->width,
+                            .channels = videos->channels,
+                            .patch = s->patch,
+                            .layers = s->layers,
+                            .hidden = s->hidden,
+                            .kernel = s->kernel,
+                            .layer_norm = s->layer_norm,
+                            .residual = s->residual,
+                            .decoupling_weight = s->decoupling_weight,
+                            .clip_length = s->clip_length,
+                            .sampling = (predrnn_sampling)s->sampling,
+                            .input_frames = s->input_frames};
+}
+
+// ---- clips ----
+
+// Scheduled sampling: the probability that step t of a clip takes the true frame as input
+// [Wang23, code].
+static double true_frame_probability(const predrnn_settings *s, int64_t t, int64_t step)
+{
+    double x = (double)step, from = (double)s->sampling_start, to = (double)s->sampling_end;
+    if (s->sampling == PREDRNN_SCHEDULED) return x < to ? 1.0 - x / to : 0.0;
+    if (t < s->input_frames)
+        return x < from ? 0.5 : x < to ? 1.0 - 0.5 * exp(-(x - from) / s->sampling_decay) : 1.0;
+    return x < from ? 0.5 : x < to ? 0.5 * (to - x) / (to - from) : 0.0;
+}
+
+// Accepts a clip with probability scale / (scale + change), where change is its mean squared
+// difference from frame to frame. The error of a moving curtain or camera is tens of times that of
+// a ball behind a pillar, and nothing else would be learnt.
+static bool accept_change(const uint8_t *clip, const predrnn_config *c, double scale, rng *r)
+{
+    const int64_t frame = c->height * c->width * c->channels, n = (c->clip_length - 1) * frame;
+    int64_t sum = 0;
+    for (int64_t k = 0; k < n; k++) {
+        const int d = (int)clip[frame + k] - (int)clip[k];
+        sum += d * d;
+    }
+    const double change = (double)sum / ((double)n * 255.0 * 255.0);
+    return rng_uniform(r) < scale / (scale + change);
+}
+
+// Whether the camera is fixed: then in some frame at most `share` of the pixels change.
+static bool has_fixed_camera(const uint8_t *clip, const predrnn_config *c, double share)
+{
+    const int64_t pixels = c->height * c->width, frame = pixels * c->channels;
+    for (int64_t t = 0; t + 1 < c->clip_length; t++, clip += frame) {
+        int64_t changed = 0;
+        for (int64_t k = 0; k < frame; k += c->channels)
+            changed += memcmp(clip + k, clip + frame + k, (size_t)c->channels) != 0;
+        if ((double)changed <= share * (double)pixels) return true;
+    }
+    return false;
+}
+
+static bool accept_clip(const predrnn_model *model, const uint8_t *clip, int64_t step, rng *r)
+{
+    const predrnn_settings *s = model->settings;
+    const bool camera = s->camera_motion_share <= 0.0 || step < s->camera_motion_steps ||
+                        has_fixed_camera(clip, &model->config, s->camera_motion_share);
+    return camera &&
+           (s->change_scale <= 0.0 || accept_change(clip, &model->config, s->change_scale, r));
+}
+
+// The clip of a sample: the first accepted one of up to MAX_ATTEMPTS.
+static const uint8_t *draw_clip(const predrnn_model *model, int64_t step, int64_t sample, rng *r)
+{
+    enum { MAX_ATTEMPTS = 64 };
+    const uint8_t *clip = NULL;
+    for (int64_t k = 0; k < MAX_ATTEMPTS; k++) {
+        clip = video_window_frames(
+            model->videos, video_sample_window(model->videos, (uint64_t)model->training.seed, step,
+                                               sample + (k << 32), model->config.clip_length));
+        if (accept_clip(model, clip, step, r)) break;
+    }
+    return clip;
+}
+
+// Inputs of item b of a program run: frames, and which of them are the true ones.
+static void set_inputs(const predrnn_model *model, program_instance *instance, int64_t step,
+                       int64_t sample, int64_t b)
+{
+    const predrnn_config *c = &model->config;
+    const uint64_t seed = (uint64_t)model->training.seed;
+    const uint64_t counter = (uint64_t)(step * model->training.batch + sample);
+    int64_t frame = c->height * c->width * c->channels;
+    rng clip_rng = rng_at(seed, clip_stream + counter);
+    const uint8_t *clip = draw_clip(model, step, sample, &clip_rng);
+    for (int64_t t = 0; t < c->clip_length; t++)
+        predrnn_patch(instance_input(instance, model->clip.frame[t]) + b * frame, clip + t * frame,
+                      c);
+    float *mask = model->clip.mask ? instance_input(instance, model->clip.mask) : NULL;
+    rng mask_rng = rng_at(seed, mask_stream + counter);
+    for (int64_t t = 0; mask && t + 1 < c->clip_length; t++)
+        mask[t * model->microbatch + b] =
+            rng_uniform(&mask_rng) < true_frame_probability(model->settings, t, step) ? 1.0f : 0.0f;
+}
+
+// ---- callbacks ----
+
+static plumb_status gradient(void *context, int64_t replica, int64_t step, float *gradient,
+                             double *terms)
+{
+    predrnn_model *model = context;
+    program_instance *instance = model->replicas[replica];
+    const predrnn_config *c = &model->config;
+    int64_t steps = c->clip_length - 1, n = model->microbatch;
+    const double batch = (double)model->training.batch;
+    const double pixels = (double)(c->height * c->width * c->channels);
+    const double scale = 1.0 / ((double)(model->training.batch * steps) * pixels);
+    memset(gradient, 0, (size_t)model->params.size * sizeof *gradient);
+    double sum[TERM_COUNT] = {0};
+    for (int64_t first = 0; first < model->shard; first += n) {
+        for (int64_t b = 0; b < n; b++)
+            set_inputs(model, instance, step, replica * model->shard + first + b, b);
+        instance_run(instance, 0);
+        const float *error = instance_output(instance, 0);
+        const float *decoupling = instance_output(instance, 1);
+        for (int64_t k = 0; k < steps * n; k++) sum[TERM_ERROR] += (double)error[k] * scale;
+        for (int64_t b = 0; model->clip.decoupling && b < n; b++)
+            sum[TERM_DECOUPLING] += (double)decoupling[b] / batch;
+        model_build_add_gradient(gradient, instance, &model->clip.net, 2);
+    }
+    sum[TERM_LOSS] = sum[TERM_ERROR] + c->decoupling_weight * sum[TERM_DECOUPLING];
+    const int count = model->clip.decoupling ? TERM_COUNT : TERM_DECOUPLING;
+    memcpy(terms, sum, (size_t)count * sizeof *terms);
+    return PLUMB_OK;
+}
+
+static plumb_status init_replica(void *context, int64_t replica)
+{
+    predrnn_model *model = context;
+    return model_build_instance(&model->replicas[replica], model->program, &model->clip.net,
+                                model->parameters);
+}
+
+static plumb_status predict(void *context, const model_predict_job *job)
+{
+    predrnn_model *model = context;
+    return predrnn_predict_clips(&model->config, &model->params, model->parameters, job);
+}
+
+static void record_cost(void *context, plumb_record *record)
+{
+    const predrnn_model *model = context;
+    model_build_record_shards(record, &model->params, &model->training, model->shard);
+    plumb_record_set_int(record, "groups", model->shard / model->microbatch);
+    model_build_record_program(record, "clip", model->program);
+}
+
+static void destroy(void *context)
+{
+    predrnn_model *model = context;
+    for (int64_t r = 0; model->replicas && r < model->training.replicas; r++)
+        instance_free(model->replicas[r]);
+    program_free(model->program);
+    if (model->clip.net.g) graph_free(model->clip.net.g);
+    params_clear(&model->params);
+}
+
+// ---- creation ----
+
+static plumb_status init_model(predrnn_model *model, arena *mem, trainable_model *out)
+{
+    predrnn_clip *clip = &model->clip;
+    const int64_t batch = model->training.batch;
+    model->config = make_config(model->settings, model->videos);
+    plumb_status st = video_check_length(model->videos, model->config.clip_length);
+    if (!st) st = model_build_shard(&model->shard, &model->training);
+    if (!st)
+        st = model_build_microbatch(&model->microbatch, model->shard, model->settings->microbatch);
+    if (!st)
+        st = predrnn_clip_build(clip, &model->params, &model->config, model->microbatch, batch);
+    if (st) return st;
+    model->replicas = ARENA_ALLOC(mem, program_instance *, model->training.replicas);
+    if (!model->replicas) return PLUMB_EMEMORY;
+    graph_node *terms[] = {clip->error, clip->decoupling ? clip->decoupling : clip->error};
+    st = model_build_program(&model->program, mem, &clip->net, terms, 2, clip->gradient);
+    if (!st) st = model_build_parameters(out, mem, &model->params, (uint64_t)model->training.seed);
+    model->parameters = out->parameters;
+    return st;
+}
+
+static plumb_status create(trainable_model *out, arena *mem, const void *options,
+                           const training_settings *training, const video_set *videos)
+{
+    static const char *const term_names[] = {"loss", "mse", "decoupling"};
+    predrnn_model *model = ARENA_ALLOC(mem, predrnn_model, 1);
+    if (!model) return PLUMB_EMEMORY;
+    model->settings = options;
+    model->training = *training;
+    model->videos = videos;
+    model->video = (model_video){.features = model->settings->hidden, .predict = predict};
+    const bool decoupled = model->settings->decoupling_weight > 0;
+    *out = (trainable_model){.name = "predrnn",
+                             .replicas = training->replicas,
+                             .term_count = decoupled ? TERM_COUNT : TERM_COUNT - 1,
+                             .term_names = term_names,
+                             .context = model,
+                             .init_replica = init_replica,
+                             .gradient = gradient,
+                             .record_cost = record_cost,
+                             .destroy = destroy,
+                             .video = &model->video};
+    plumb_status st = init_model(model, mem, out);
+    if (st) destroy(model);
+    return st;
+}
+
+static int64_t clip_length(const void *options)
+{
+    return ((const predrnn_settings *)options)->clip_length;
+}
+
+const registry_entry predrnn_entry = {
+    .name = "predrnn",
+    .video = true,
+    .summary = "predicts the next frame by ST-LSTM cells [Wang17]",
+    .setting_specs = setting_specs,
+    .settings_size = sizeof(predrnn_settings),
+    .preset_changes = {paper_changes, cpu_changes, tiny_changes},
+    .clip_length = clip_length,
+    .create = create,
+};
