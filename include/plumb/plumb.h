@@ -13,6 +13,7 @@
 #include "plumb/forecast.h"
 #include "plumb/kappa.h"
 #include "plumb/loader.h"
+#include "plumb/model.h"
 #include "plumb/phase_space.h"
 #include "plumb/record.h"
 #include "plumb/report.h"
@@ -22,7 +23,7 @@
 #include "plumb/sweep.h"
 #include "plumb/symetric.h"
 #include "plumb/system.h"
-#include "plumb/train.h"
+#include "plumb/training.h"
 #include "plumb/world.h"
 
 #endif

@@ -36,7 +36,7 @@ static const cli_option rows[] = {
     {.name = "minutes", .kind = OPTION_DOUBLE, AT(train.minutes), .value = "M",
      .help = "save and stop after this time; 0: no limit"},
     {.name = "out", .letter = 'o', .kind = OPTION_STRING, AT(train.out), .value = "RUN",
-     .help = "the run directory"},
+     .help = "the run directory [MODEL-WORLD, or MODEL-STEM of a file]"},
     {.name = "resume", .kind = OPTION_BOOL, AT(train.resume),
      .help = "resume the run; the result is bit-identical to a run that was never stopped"},
     {.name = "force", .letter = 'f', .kind = OPTION_BOOL, AT(train.force),
@@ -69,8 +69,8 @@ static void progress(void *context, const plumb_training_progress *p)
     const double t = progress_clock();
     char left[32], pace[32];
     if (p->seconds < 1.0) return;
-    snprintf(pace, sizeof pace, p->pace < 9.95 ? "%.2g" : "%.0f", p->pace);
-    table_duration(left, sizeof left, p->left);
+    snprintf(pace, sizeof pace, p->steps_per_second < 9.95 ? "%.2g" : "%.0f", p->steps_per_second);
+    table_duration(left, sizeof left, p->seconds_left);
     if (bar_state.terminal) {
         if (t - bar_state.said < 0.1) return;
         char gauge[21];
@@ -122,12 +122,12 @@ static int list_settings(const train_command *cmd, const char *model)
         if (!record) {
             if (!i) printf("%-16s %-12s %-12s %-12s\n", "setting", "paper", "cpu", "tiny");
             printf("%-16s %-12s %-12s %-12s %s; %s\n", row.name, row.paper, row.cpu, row.tiny,
-                   row.help, row.takes);
+                   row.help, row.accepts);
             continue;
         }
         plumb_record_begin_object(record, NULL);
         plumb_record_set_string(record, "name", row.name);
-        plumb_record_set_string(record, "takes", row.takes);
+        plumb_record_set_string(record, "takes", row.accepts);
         plumb_record_set_string(record, "paper", row.paper);
         plumb_record_set_string(record, "cpu", row.cpu);
         plumb_record_set_string(record, "tiny", row.tiny);
@@ -146,9 +146,8 @@ static int list_settings(const train_command *cmd, const char *model)
 static int report(const train_command *cmd, const plumb_training *r)
 {
     if (!cmd->json) {
-        printf("%s: %s, %lld steps, loss %.4g, %.3g s%s\n", cmd->train.out, r->model,
-               (long long)r->steps, r->loss, r->seconds,
-               r->finished ? "" : "; the time was up, --resume goes on");
+        printf("%s: %s, %lld steps, loss %.4g, %.3g s%s\n", r->run, r->model, (long long)r->steps,
+               r->loss, r->seconds, r->finished ? "" : "; the time was up, --resume goes on");
         return EXIT_DONE;
     }
     plumb_record *record = plumb_record_create();
@@ -157,7 +156,7 @@ static int report(const train_command *cmd, const plumb_training *r)
     plumb_record_set_int(record, "steps", r->steps);
     plumb_record_set_double(record, "loss", r->loss);
     plumb_record_set_double(record, "seconds", r->seconds);
-    plumb_record_set_string(record, "run", cmd->train.out);
+    plumb_record_set_string(record, "run", r->run);
     plumb_record_set_bool(record, "finished", r->finished);
     plumb_record_set_string(record, "version", plumb_version());
     const int code = cli_print_record(&cmd_train, record);
@@ -190,8 +189,8 @@ static int run(void *given, int files, char **file)
     cmd->train.set = cmd->set.item;
     cmd->train.set_count = cmd->set.count;
     if (cmd->plan && files) return tell_plan(cmd);
-    if (!cmd->train.out)
-        return cli_error(c, EXIT_USAGE, "--out is missing; see plumb train --help");
+    if (!cmd->train.out && cmd->train.resume)
+        return cli_error(c, EXIT_USAGE, "--resume needs --out; see plumb train --help");
     if (cmd->train.world && cmd->train.data)
         return cli_error(c, EXIT_USAGE, "--world and --data cannot both be given");
     if (cmd->train.resume && cmd->train.force)
@@ -211,7 +210,7 @@ static int run(void *given, int files, char **file)
 const cli_command cmd_train = {
     .name = "train",
     .summary = "train a model on a world or a file",
-    .usage = "MODEL --world W | --data F --out RUN [options]",
+    .usage = "MODEL --world W | --data F [--out RUN] [options]",
     .text =
         "Trains a model from frames and writes a run directory: config.json (all settings), "
         "weights.safetensors, optimizer.safetensors (the checkpoint), log.jsonl, results.json and "
@@ -220,7 +219,7 @@ const cli_command cmd_train = {
         "at any moment resumes with --resume and ends bit-identical. The number of threads does "
         "not "
         "affect the result.",
-    .example = "plumb train hgn++ --world mass-spring --preset cpu --out run",
+    .example = "plumb train hgn++ --world mass-spring",
     .complete = CLI_COMPLETE_MODELS,
     .options = rows,
     .options_size = sizeof(train_command),

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
-#include "train/run_dir.h"
+#include "train/checkpoint.h"
 
 plumb_status trained_model_open(trained_model *out, const char *run)
 {
@@ -18,8 +18,8 @@ plumb_status trained_model_open(trained_model *out, const char *run)
     if (!st) st = run_config_hash(config_hash, &out->config);
     if (!st) st = run_config_video_shape(&out->shape, &out->config);
     if (st) return st;
-    st = out->config.model->create(&out->model, &out->mem, out->config.own, &out->config.training,
-                                   &out->shape);
+    st = out->config.model->create(&out->model, &out->mem, out->config.model_settings,
+                                   &out->config.training, &out->shape);
     out->created = !st;
     if (!st) st = checkpoint_load_weights(&out->model, &out->training_steps, run, config_hash);
     return st;

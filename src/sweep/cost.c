@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/parallel_for.h"
-#include "plumb/train.h"
 #include "sweep/run_task.h"
 #include "sweep/sweep.h"
 #include "train/trainer.h"
+#include "train/training.h"
 
 enum { STEPS = 4, FILMS = 2, FRAMES = 60, MEASURED = 8, MOST_LATENTS = 64 };
 
@@ -77,7 +77,7 @@ static plumb_status time_steps(double *out, int64_t *latents, const run_config *
                                  .context = &w};
     trainer_result result;
     plumb_status st = run_config_load_video(&film, mem, r, 1);
-    if (!st) st = r->model->create(&t, mem, r->own, s, &film);
+    if (!st) st = r->model->create(&t, mem, r->model_settings, s, &film);
     if (st) return st;
     st = trainer_run(&result, &t, NULL, &opt);
     if (t.destroy) t.destroy(t.context);
@@ -108,30 +108,19 @@ static int64_t frames_of(const plumb_evaluation_options *o)
 
 // Not of models with very many latents: all of them take part in the measures until training has
 // settled which it needs, and that would be no short timing.
-static plumb_status time_evaluation(double *frame, const study_run *run, arena *mem)
+static plumb_status time_evaluation(double *frame, const study_file *study, const study_run *run,
+                                    arena *mem)
 {
     char path[4096];
     const char *place = getenv("TMPDIR");
     snprintf(path, sizeof path, "%.3000s/plumb-plan-XXXXXX", place && *place ? place : "/tmp");
     if (!mkdtemp(path)) return fail(PLUMB_EFILE, "%s: cannot be made", path);
-    plumb_training_options o = plumb_training_defaults();
+    run_config config;
     plumb_training trained;
-    const int64_t count = run->sets + 2;
-    const char **set = ARENA_ALLOC(mem, const char *, count);
-    plumb_status st = set ? PLUMB_OK : PLUMB_EMEMORY;
-    for (int64_t i = 0; i < run->sets && !st; i++) {
-        char text[700];
-        snprintf(text, sizeof text, "%.60s=%.600s", run->set[i].name, run->set[i].value);
-        if (!(set[i] = arena_strdup(mem, text))) st = PLUMB_EMEMORY;
-    }
-    o.model = run->model, o.preset = run->preset, o.world = run->world, o.data = run->data;
-    o.out = path, o.set = set, o.set_count = count, o.threads = 1;
-    if (!st) {
-        // What is set last counts.
-        set[count - 2] = run->data ? "trajectories=0" : "trajectories=1";
-        set[count - 1] = "steps=0";
-        st = plumb_training_run(&trained, &o);
-    }
+    plumb_status st = study_file_run_config(&config, mem, study, run);
+    if (!st) st = settings_set(&config.all, run->data ? "trajectories=0" : "trajectories=1");
+    if (!st) st = settings_set(&config.all, "steps=0");
+    if (!st) st = training_run(&trained, &config, path, RUN_DIR_NEW, 1);
     plumb_evaluation_kind kind = PLUMB_EVALUATION_DYNAMICS;
     if (!st) st = plumb_evaluation_find_kind(&kind, path);
     *frame = (double)NAN;
@@ -175,7 +164,7 @@ static plumb_status cost_of_kind(const kind_cost **out, costing *c, const run_co
     int64_t latents = 0;
     k->frame = (double)NAN;
     if (!st) st = time_steps(&k->step, &latents, &few, &mem);
-    if (!st && latents <= MOST_LATENTS) st = time_evaluation(&k->frame, run, &mem);
+    if (!st && latents <= MOST_LATENTS) st = time_evaluation(&k->frame, c->study, run, &mem);
     arena_clear(&mem);
     if (!st) c->kinds++;
     return st;

@@ -15,9 +15,9 @@
 
 #include "base/buffer.h"
 #include "base/json.h"
-#include "plumb/train.h"
 #include "sweep/results_file.h"
 #include "train/run_dir.h"
+#include "train/training.h"
 
 typedef char filename[4096];
 
@@ -65,25 +65,21 @@ static void read_sweep(results *r, json *j)
     }
 }
 
-// A file that is damaged says nothing; what follows will say so if it matters.
+// A file that cannot be read counts as none; what follows reports it if it matters.
 static plumb_status read_results(results *out, arena *mem, const char *path)
 {
     filename name;
+    char *text;
+    size_t size;
     *out = (results){.steps = -1};
     snprintf(name, sizeof name, "%.3800s/results.json", path);
-    FILE *f = fopen(name, "rb");
-    struct stat about;
-    if (!f) return PLUMB_OK;
-    const bool fits = !fstat(fileno(f), &about) && about.st_size < 1 << 24;
-    const int64_t size = fits ? about.st_size : 0;
-    char *text = arena_alloc(mem, size + 1, 1);
-    out->text = arena_alloc(mem, size + 1, 1); // json changes what it reads
-    const bool read = text && out->text && fread(text, 1, (size_t)size, f) == (size_t)size;
-    fclose(f);
-    if (!text || !out->text) return PLUMB_EMEMORY;
-    if (!read) return PLUMB_OK;
-    memcpy(out->text, text, (size_t)size);
-    json j = json_begin(text, (size_t)size, name);
+    const plumb_status st = run_dir_read_results(&text, &size, mem, path);
+    if (st == PLUMB_EMEMORY) return st;
+    if (st || !text) return PLUMB_OK;
+    out->text = arena_alloc(mem, (int64_t)size + 1, 1); // json changes what it reads
+    if (!out->text) return PLUMB_EMEMORY;
+    memcpy(out->text, text, size);
+    json j = json_begin(text, size, name);
     json_object(&j);
     for (const char *key; (key = json_key(&j));) {
         const char *at = NULL;
@@ -128,8 +124,8 @@ static plumb_status compare(const run_config *there, const run_config *here, con
 }
 
 typedef struct run_state {
-    bool config;
-    int64_t steps; // that are wanted
+    bool config;       // config.json exists
+    run_config wanted; // what the study asks for
     results results;
 } run_state;
 
@@ -139,23 +135,22 @@ static plumb_status look(run_state *out, arena *mem, const study_file *s, const 
     filename name;
     char *text;
     size_t size;
-    run_config here, there;
+    run_config there;
     *out = (run_state){0};
-    plumb_status st = study_file_run_config(&here, mem, s, run);
+    plumb_status st = study_file_run_config(&out->wanted, mem, s, run);
     if (st) return st;
-    out->steps = here.training.steps;
     snprintf(name, sizeof name, "%.3800s/config.json", path);
     out->config = !access(name, F_OK);
     if (out->config) st = run_dir_read_config(&text, &size, mem, path);
     if (!st && out->config) st = run_config_parse(&there, mem, text, size, name);
-    if (!st && out->config) st = compare(&there, &here, path);
+    if (!st && out->config) st = compare(&there, &out->wanted, path);
     if (!st && out->config) st = read_results(&out->results, mem, path);
     return st;
 }
 
 static bool trained(const run_state *s)
 {
-    return s->config && s->results.finished && s->results.steps >= s->steps;
+    return s->config && s->results.finished && s->results.steps >= s->wanted.training.steps;
 }
 
 static bool judged(const run_state *at, const study_file *s)
@@ -250,32 +245,6 @@ static plumb_status mark(const study_file *s, const char *path, const char *fail
 
 // ---- the rest of it ----
 
-static plumb_status train(arena *mem, const study_run *run, const char *path, bool resume,
-                          int threads)
-{
-    plumb_training_options o = plumb_training_defaults();
-    plumb_training result;
-    const char **set = ARENA_ALLOC(mem, const char *, run->sets);
-    if (!set) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < run->sets; i++) {
-        const size_t room = strlen(run->set[i].name) + strlen(run->set[i].value) + 2;
-        char *text = arena_alloc(mem, (int64_t)room, 1);
-        if (!text) return PLUMB_EMEMORY;
-        snprintf(text, room, "%s=%s", run->set[i].name, run->set[i].value);
-        set[i] = text;
-    }
-    o.model = run->model;
-    o.preset = run->preset;
-    o.world = run->world;
-    o.data = run->data;
-    o.out = path;
-    o.set = set;
-    o.set_count = run->sets;
-    o.resume = resume;
-    o.threads = threads;
-    return plumb_training_run(&result, &o);
-}
-
 static plumb_status evaluate_run(const study_file *s, const char *path, int threads)
 {
     plumb_evaluation result;
@@ -312,7 +281,10 @@ static plumb_status go_on(const study_file *s, const study_run *run, const char 
     arena mem = {0};
     run_state at;
     plumb_status st = look(&at, &mem, s, run, path);
-    if (!st && !trained(&at)) st = train(&mem, run, path, at.config, threads);
+    plumb_training result;
+    if (!st && !trained(&at))
+        st = training_run(&result, &at.wanted, path, at.config ? RUN_DIR_RESUME : RUN_DIR_NEW,
+                          threads);
     if (!st && !judged(&at, s)) st = evaluate_run(s, path, threads);
     if (!st) st = run_task_append_result(s, run, folder, NULL, PLUMB_OK);
     arena_clear(&mem);

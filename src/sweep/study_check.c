@@ -93,34 +93,53 @@ static plumb_status at_line(plumb_status st, const study_file *s, int line)
     return fail(PLUMB_EFORMAT, "%s:%d: %s", s->path, line, plumb_last_error());
 }
 
-static plumb_status set_one(run_config *r, const char *name, const char *value)
+// "name=value" of a setting, in `mem`.
+static plumb_status join_setting(const char **out, arena *mem, const study_file *s,
+                                 const study_setting *setting)
 {
-    char text[700];
-    if ((size_t)snprintf(text, sizeof text, "%s=%s", name, value) >= sizeof text)
-        return fail(PLUMB_EVALUE, "%.60s: its value is too long", name);
-    if (strchr(name, '=')) return fail(PLUMB_EVALUE, "\"%.60s\": a name has no \"=\"", name);
-    return settings_set(&r->all, text);
+    if (!strcmp(setting->name, "world") || !strcmp(setting->name, "data"))
+        return fail(PLUMB_EFORMAT, "%s:%d: \"%s\" stands beside \"set\", not in it", s->path,
+                    setting->line, setting->name);
+    if (strchr(setting->name, '='))
+        return fail(PLUMB_EFORMAT, "%s:%d: \"%.60s\": a name has no \"=\"", s->path, setting->line,
+                    setting->name);
+    const size_t size = strlen(setting->name) + strlen(setting->value) + 2;
+    char *text = ARENA_ALLOC(mem, char, (int64_t)size);
+    if (!text) return PLUMB_EMEMORY;
+    snprintf(text, size, "%s=%s", setting->name, setting->value);
+    *out = text;
+    return PLUMB_OK;
+}
+
+// The line of the study file that a failed part of a request comes from.
+static int find_line(const study_run *run, int64_t failed_at)
+{
+    switch (failed_at) {
+    case RUN_REQUEST_MODEL: return run->model_line;
+    case RUN_REQUEST_PRESET: return run->preset_line;
+    case RUN_REQUEST_DATA: return run->where_line;
+    case RUN_REQUEST_WHOLE: return run->line;
+    default: return run->set[failed_at].line;
+    }
 }
 
 plumb_status study_file_run_config(run_config *out, arena *mem, const study_file *s,
                                    const study_run *run)
 {
-    settings_preset preset = SETTINGS_CPU;
-    plumb_status st = PLUMB_OK;
-    if (run->preset) st = at_line(settings_find_preset(&preset, run->preset), s, run->preset_line);
-    if (!st) st = at_line(run_config_init(out, mem, run->model, preset), s, run->model_line);
-    if (!st && run->data) st = settings_set(&out->all, "trajectories=0"); // all that it has
-    if (!st)
-        st = at_line(set_one(out, run->data ? "data" : "world", run->data ? run->data : run->world),
-                     s, run->where_line);
-    for (int64_t i = 0; i < run->sets && !st; i++) {
-        const study_setting *v = &run->set[i];
-        if (!strcmp(v->name, "world") || !strcmp(v->name, "data"))
-            st = fail(PLUMB_EFORMAT, "%s:%d: \"%s\" stands beside \"set\", not in it", s->path,
-                      v->line, v->name);
-        else st = at_line(set_one(out, v->name, v->value), s, v->line);
-    }
-    return st ? st : at_line(run_config_check(out), s, run->line);
+    const char **set = ARENA_ALLOC(mem, const char *, (run->sets + 1));
+    plumb_status st = set ? PLUMB_OK : PLUMB_EMEMORY;
+    for (int64_t i = 0; i < run->sets && !st; i++) st = join_setting(&set[i], mem, s, &run->set[i]);
+    if (st) return st;
+    const run_request request = {.model = run->model,
+                                 .preset = run->preset,
+                                 .world = run->data ? NULL : run->world,
+                                 .data = run->data,
+                                 .set = set,
+                                 .set_count = run->sets,
+                                 .steps = -1};
+    int64_t failed_at = RUN_REQUEST_WHOLE;
+    st = run_config_resolve(out, mem, &request, &failed_at);
+    return at_line(st, s, find_line(run, failed_at));
 }
 
 plumb_status study_file_cost_class(char out[33], const run_config *r)
@@ -148,7 +167,7 @@ static plumb_status make_model(const run_config *r, arena *mem)
     video_set film;
     trainable_model t;
     plumb_status st = run_config_video_shape(&film, r);
-    if (!st) st = r->model->create(&t, mem, r->own, &r->training, &film);
+    if (!st) st = r->model->create(&t, mem, r->model_settings, &r->training, &film);
     if (!st && t.destroy) t.destroy(t.context);
     return st;
 }
@@ -169,10 +188,9 @@ plumb_status study_check_runs(study_file *s)
         if (!st && run->world)
             st = at_line(plumb_world_find(&world, run->world), s, run->where_line);
         if (!st && world && r.model->needs_masks && !video_has_masks(world))
-            st =
-                fail(PLUMB_EFORMAT,
-                     "%s:%d: %s must be shown objects, and %s has no masks of them; the rooms have",
-                     s->path, run->where_line, run->model, run->world);
+            st = fail(PLUMB_EFORMAT,
+                      "%s:%d: %s needs object masks, and %s has none; the rooms have them", s->path,
+                      run->where_line, run->model, run->world);
         if (!st) st = at_line(study_file_cost_class(seen[kinds], &r), s, run->where_line);
         int64_t k = 0;
         while (!st && k < kinds && strcmp(seen[k], seen[kinds])) k++;

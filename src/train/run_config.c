@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Resolved configuration of a training run: tables of the shared settings, requests, config.json,
+// the hash of a configuration, and the videos it asks for.
 #define _GNU_SOURCE
 #include "train/run_config.h"
 
@@ -15,7 +17,7 @@ static const char *const decays[] = {"constant", "cosine", NULL}; // as adam_dec
 
 // clang-format off
 #define AT(member) offsetof(run_config_data, member)
-const setting_spec run_config_data_rows[] = {
+const setting_spec run_config_data_specs[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
     {"world", SETTINGS_TEXT, AT(world), {""}, 0, 0, NULL, "the world that is watched; plumb worlds lists them", false},
     {"data", SETTINGS_TEXT, AT(data), {""}, 0, 0, NULL, "or a file of plumb simulate", true},
@@ -28,7 +30,7 @@ const setting_spec run_config_data_rows[] = {
 };
 #undef AT
 #define AT(member) offsetof(training_settings, member)
-const setting_spec run_config_training_rows[] = {
+const setting_spec run_config_training_specs[] = {
     {"steps", SETTINGS_INTEGER, AT(steps), {"500000", "1500", "20"}, 0, 1e12, NULL, "updates of the parameters", true},
     {"batch", SETTINGS_INTEGER, AT(batch), {"128", "16", "4"}, 1, 65536, NULL, "clips a step", false},
     {"replicas", SETTINGS_INTEGER, AT(replicas), {"4", "2", "2"}, 1, 256, NULL,
@@ -51,181 +53,235 @@ const setting_spec run_config_training_rows[] = {
 #undef AT
 // clang-format on
 
-static plumb_status attach(run_config *r, arena *mem, const char *model)
+static plumb_status attach_tables(run_config *config, arena *mem, const char *model)
 {
-    *r = (run_config){0};
-    plumb_status st = registry_find(&r->model, model);
+    *config = (run_config){0};
+    plumb_status st = registry_find(&config->model, model);
     if (st) return st;
-    r->own = arena_alloc(mem, 1, r->model->settings_size);
-    if (!r->own) return PLUMB_EMEMORY;
-    r->all = (settings){.mem = mem,
-                        .count = 3,
-                        .part = {{"data", run_config_data_rows, &r->data},
-                                 {"training", run_config_training_rows, &r->training},
-                                 {"settings", r->model->setting_specs, r->own}}};
+    config->model_settings = arena_alloc(mem, 1, config->model->settings_size);
+    if (!config->model_settings) return PLUMB_EMEMORY;
+    config->all =
+        (settings){.mem = mem,
+                   .count = 3,
+                   .part = {{"data", run_config_data_specs, &config->data},
+                            {"training", run_config_training_specs, &config->training},
+                            {"settings", config->model->setting_specs, config->model_settings}}};
     return PLUMB_OK;
 }
 
-plumb_status run_config_init(run_config *r, arena *mem, const char *model, settings_preset preset)
+plumb_status run_config_init(run_config *config, arena *mem, const char *model,
+                             settings_preset preset)
 {
-    plumb_status st = attach(r, mem, model);
-    if (!st) st = settings_apply_preset(&r->all, preset);
+    plumb_status st = attach_tables(config, mem, model);
+    if (!st) st = settings_apply_preset(&config->all, preset);
     if (st) return st;
-    r->preset = preset;
-    for (const char *const *a = r->model->preset_changes[preset]; !st && a && *a; a++)
-        st = settings_set(&r->all, *a);
+    config->preset = preset;
+    for (const char *const *a = config->model->preset_changes[preset]; !st && a && *a; a++)
+        st = settings_set(&config->all, *a);
     return st;
 }
 
-void run_config_record(plumb_record *record, const run_config *r)
+// Sets "name=value" from its two parts.
+static plumb_status set_text(run_config *config, const char *name, const char *value)
+{
+    buffer text = {0};
+    buffer_printf(&text, "%s=%s", name, value);
+    buffer_put(&text, "", 1);
+    const plumb_status st = text.failed ? fail(PLUMB_EMEMORY, "out of memory for a setting")
+                                        : settings_set(&config->all, (const char *)text.data);
+    buffer_clear(&text);
+    return st;
+}
+
+plumb_status run_config_resolve(run_config *config, arena *mem, const run_request *request,
+                                int64_t *failed_at)
+{
+    int64_t ignored, *at = failed_at ? failed_at : &ignored;
+    settings_preset preset = SETTINGS_CPU;
+    char number[32];
+    *at = RUN_REQUEST_PRESET;
+    plumb_status st = request->preset ? settings_find_preset(&preset, request->preset) : PLUMB_OK;
+    if (st) return st;
+    *at = RUN_REQUEST_MODEL;
+    st = request->model ? run_config_init(config, mem, request->model, preset)
+                        : fail(PLUMB_EVALUE, "no model is given");
+    if (st) return st;
+    *at = RUN_REQUEST_DATA;
+    if (request->data) config->data.trajectories = 0; // all of the file
+    if (request->world) st = set_text(config, "world", request->world);
+    if (!st && request->data) st = set_text(config, "data", request->data);
+    if (st) return st;
+    *at = RUN_REQUEST_WHOLE;
+    snprintf(number, sizeof number, "%lld", (long long)request->steps);
+    if (request->steps >= 0) st = set_text(config, "steps", number);
+    for (int64_t i = 0; i < request->set_count && !st; i++) {
+        *at = i;
+        st = settings_set(&config->all, request->set[i]);
+    }
+    if (st) return st;
+    *at = RUN_REQUEST_WHOLE;
+    return request->skip_check ? PLUMB_OK : run_config_check(config);
+}
+
+void run_config_record(plumb_record *record, const run_config *config)
 {
     plumb_record_set_string(record, "plumb", plumb_version());
-    plumb_record_set_string(record, "model", r->model->name);
-    plumb_record_set_string(record, "preset", settings_preset_name(r->preset));
-    settings_record(record, &r->all);
+    plumb_record_set_string(record, "model", config->model->name);
+    plumb_record_set_string(record, "preset", settings_preset_name(config->preset));
+    settings_record(record, &config->all);
 }
 
-static plumb_status read_part(run_config *r, bool seen[3], json *j, const char *key)
+static plumb_status read_part(run_config *config, bool seen[3], json *j, const char *key)
 {
-    if (!r->model) return json_error(j, "no \"model\" before it");
+    if (!config->model) return json_error(j, "no \"model\" before it");
     for (int p = 0; p < 3; p++) {
-        if (strcmp(r->all.part[p].title, key)) continue;
-        if (seen[p]) return json_error(j, "an object stands there twice");
+        if (strcmp(config->all.part[p].title, key)) continue;
+        if (seen[p]) return json_error(j, "an object appears twice");
         seen[p] = true;
-        return settings_read(&r->all, p, j);
+        return settings_read(&config->all, p, j);
     }
-    return fail(PLUMB_EFORMAT, "%s: \"%.64s\" is nothing that a run has", j->what, key);
+    return fail(PLUMB_EFORMAT, "%s: \"%.64s\" is not a key of a run", j->what, key);
 }
 
-plumb_status run_config_parse(run_config *r, arena *mem, char *text, size_t size, const char *path)
+plumb_status run_config_parse(run_config *config, arena *mem, char *text, size_t size,
+                              const char *path)
 {
     static const char *const titles[] = {"data", "training", "settings"};
     bool seen[3] = {0};
     settings_preset preset = SETTINGS_PAPER;
-    *r = (run_config){0};
+    *config = (run_config){0};
     plumb_status st = PLUMB_OK;
     json j = json_begin(text, size, path);
     json_object(&j);
     for (const char *key; !st && (key = json_key(&j));) {
         if (!strcmp(key, "plumb")) {
             json_string(&j);
-        } else if (!strcmp(key, "model") && !r->model) {
+        } else if (!strcmp(key, "model") && !config->model) {
             const char *name = json_string(&j);
-            if (name) st = attach(r, mem, name);
+            if (name) st = attach_tables(config, mem, name);
             if (st == PLUMB_EVALUE) st = fail(PLUMB_EFORMAT, "%s: %s", path, plumb_last_error());
         } else if (!strcmp(key, "preset")) {
             const char *name = json_string(&j);
             if (name && settings_find_preset(&preset, name))
                 st = fail(PLUMB_EFORMAT, "%s: %s", path, plumb_last_error());
         } else {
-            st = read_part(r, seen, &j, key);
+            st = read_part(config, seen, &j, key);
         }
     }
     if (!st) st = json_end(&j);
-    if (!st && !r->model) st = fail(PLUMB_EFORMAT, "%s: names no model; it is of no run", path);
+    if (!st && !config->model)
+        st = fail(PLUMB_EFORMAT, "%s: names no model, so it is not of a run", path);
     for (int p = 0; p < 3 && !st; p++)
         if (!seen[p]) st = fail(PLUMB_EFORMAT, "%s: has no \"%s\"", path, titles[p]);
-    r->preset = preset;
-    return st ? st : run_config_check(r);
+    config->preset = preset;
+    return st ? st : run_config_check(config);
 }
 
-plumb_status run_config_check(const run_config *r)
+plumb_status run_config_check(const run_config *config)
 {
-    const bool world = r->data.world[0], data = r->data.data[0];
+    const bool world = config->data.world[0], data = config->data.data[0];
     if (world == data)
-        return fail(PLUMB_EVALUE, world ? "give a world or a file of data, not both"
+        return fail(PLUMB_EVALUE, world ? "a world and a file of data conflict; give one of them"
                                         : "a world or a file of data must be given");
-    if (world && r->data.trajectories < 1)
-        return fail(PLUMB_EVALUE, "trajectories takes a whole number from 1 on for a world");
-    if (r->training.replicas > r->training.batch)
+    if (world && config->data.trajectories < 1)
+        return fail(PLUMB_EVALUE, "trajectories must be at least 1 for a world");
+    if (config->training.replicas > config->training.batch)
         return fail(PLUMB_EVALUE, "replicas=%lld is more than batch=%lld: some would have no clip",
-                    (long long)r->training.replicas, (long long)r->training.batch);
-    const int64_t clip = r->model->clip_length ? r->model->clip_length(r->own) : 1;
-    if (world && r->data.frames < clip)
+                    (long long)config->training.replicas, (long long)config->training.batch);
+    const int64_t clip =
+        config->model->clip_length ? config->model->clip_length(config->model_settings) : 1;
+    if (world && config->data.frames < clip)
         return fail(PLUMB_EVALUE, "frames=%lld is fewer than the %lld of a clip of this model",
-                    (long long)r->data.frames, (long long)clip);
+                    (long long)config->data.frames, (long long)clip);
     // Rooms have a fixed length. A wrong name is an error of whoever loads the videos.
     const plumb_world *found;
-    const int64_t fixed =
-        world && !plumb_world_find(&found, r->data.world) ? plumb_world_get_info(found)->steps : 0;
-    if (fixed && (clip > fixed || r->data.frames != fixed))
+    const int64_t fixed = world && !plumb_world_find(&found, config->data.world)
+                              ? plumb_world_get_info(found)->steps
+                              : 0;
+    if (fixed && (clip > fixed || config->data.frames != fixed))
         return fail(PLUMB_EVALUE,
-                    "%s has %lld frames a clip; frames=%lld and the %lld of this "
-                    "model do not fit",
-                    r->data.world, (long long)fixed, (long long)r->data.frames, (long long)clip);
+                    "%s has %lld frames per clip; frames=%lld and clips of %lld "
+                    "frames do not fit",
+                    config->data.world, (long long)fixed, (long long)config->data.frames,
+                    (long long)clip);
     return PLUMB_OK;
 }
 
-plumb_status run_config_hash(char out[33], const run_config *r)
+plumb_status run_config_hash(char out[33], const run_config *config)
 {
     buffer b = {0};
     char text[600];
-    buffer_printf(&b, "%s\n", r->model->name);
-    for (int p = 0; p < r->all.count; p++)
-        for (const setting_spec *row = r->all.part[p].row; row->name; row++) {
-            settings_format(text, sizeof text, row, r->all.part[p].values);
-            // What older runs do not have is no part of what they are.
+    buffer_printf(&b, "%s\n", config->model->name);
+    for (int p = 0; p < config->all.count; p++)
+        for (const setting_spec *row = config->all.part[p].row; row->name; row++) {
+            settings_format(text, sizeof text, row, config->all.part[p].values);
+            // A setting that older runs do not have must not change their hash.
             const bool unknown =
                 row->manner == SETTING_ADDED_LATER && !strcmp(row->value[SETTINGS_PAPER], text);
             if (row->manner == SETTING_MAY_CHANGE || unknown) continue;
             buffer_printf(&b, "%s=%s\n", row->name, text);
         }
-    // The length of training shapes the rate only where it falls.
-    if (r->training.decay) buffer_printf(&b, "steps=%lld\n", (long long)r->training.steps);
+    // The number of steps matters only if the learning rate depends on it.
+    if (config->training.decay)
+        buffer_printf(&b, "steps=%lld\n", (long long)config->training.steps);
     if (b.failed) {
         buffer_clear(&b);
-        return fail(PLUMB_EMEMORY, "no memory for the settings");
+        return fail(PLUMB_EMEMORY, "out of memory for the settings");
     }
     hash_bytes(out, b.data, b.size);
     buffer_clear(&b);
     return PLUMB_OK;
 }
 
-plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *r, int threads)
+plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *config,
+                                   int threads)
 {
     plumb_status st;
-    if (r->data.world[0]) {
-        video_request request = {.seed = (uint64_t)r->data.data_seed,
-                                 .count = r->data.trajectories,
-                                 .steps = r->data.frames,
-                                 .image = r->data.image,
-                                 .masks = r->model->needs_masks,
+    if (config->data.world[0]) {
+        video_request request = {.seed = (uint64_t)config->data.data_seed,
+                                 .count = config->data.trajectories,
+                                 .steps = config->data.frames,
+                                 .image = config->data.image,
+                                 .masks = config->model->needs_masks,
                                  .threads = threads};
-        st = plumb_world_find(&request.world, r->data.world);
-        if (!st && r->model->needs_masks && !video_has_masks(request.world))
-            st = fail(PLUMB_EVALUE,
-                      "%s must be shown objects, and %s has no masks of them; the rooms have",
-                      r->model->name, r->data.world);
+        st = plumb_world_find(&request.world, config->data.world);
+        if (!st && config->model->needs_masks && !video_has_masks(request.world))
+            st = fail(PLUMB_EVALUE, "%s needs object masks, and %s has none; the rooms have them",
+                      config->model->name, config->data.world);
         if (!st) st = video_load_world(out, mem, &request);
     } else {
-        st = video_load_file(out, mem, r->data.data, r->data.trajectories, r->model->needs_masks);
+        st = video_load_file(out, mem, config->data.data, config->data.trajectories,
+                             config->model->needs_masks);
     }
-    const int64_t clip = r->model->clip_length ? r->model->clip_length(r->own) : 1;
+    const int64_t clip =
+        config->model->clip_length ? config->model->clip_length(config->model_settings) : 1;
     if (!st && out->steps < clip)
-        st = fail(PLUMB_ESHAPE, "%s: has %lld frames a trajectory, a clip of this model %lld",
-                  r->data.data, (long long)out->steps, (long long)clip);
+        st = fail(PLUMB_ESHAPE, "%s: has %lld frames per trajectory; a clip of this model has %lld",
+                  config->data.data, (long long)out->steps, (long long)clip);
     return st;
 }
 
-plumb_status run_config_video_shape(video_set *out, const run_config *r)
+plumb_status run_config_video_shape(video_set *out, const run_config *config)
 {
     *out = (video_set){.count = 1,
-                       .steps = r->model->clip_length ? r->model->clip_length(r->own) : 1,
-                       .height = r->data.image,
-                       .width = r->data.image,
+                       .steps = config->model->clip_length
+                                    ? config->model->clip_length(config->model_settings)
+                                    : 1,
+                       .height = config->data.image,
+                       .width = config->data.image,
                        .channels = 3};
-    if (r->data.world[0]) {
+    if (config->data.world[0]) {
         const plumb_world *world;
-        const plumb_status st = plumb_world_find(&world, r->data.world);
+        const plumb_status st = plumb_world_find(&world, config->data.world);
         if (st) return st;
         const plumb_world_info *f = plumb_world_get_info(world);
         out->channels = f->channels;
-        if (!r->data.image) out->height = f->height, out->width = f->width;
+        if (!config->data.image) out->height = f->height, out->width = f->width;
         return PLUMB_OK;
     }
     plumb_dataset *d;
     plumb_array a;
-    plumb_status st = plumb_dataset_open(&d, r->data.data, NULL);
+    plumb_status st = plumb_dataset_open(&d, config->data.data, NULL);
     if (st) return st;
     st = plumb_dataset_read_field(&a, d, 0, "frames");
     const int64_t *shape = a.shape + (!st && a.ndim == 5); // a tuple has an axis of clips

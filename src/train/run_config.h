@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Everything that decides what a training run does: the model, and all settings, resolved. What
-// config.json holds.
+// Resolved configuration of a training run: the model and all settings. config.json holds it.
 #ifndef TRAIN_RUN_CONFIG_H
 #define TRAIN_RUN_CONFIG_H
 
 #include "models/registry.h"
 
 typedef struct run_config_data {
-    const char *world; ///< or ""
-    const char *data;  ///< a file, or ""
-    int64_t trajectories, frames, data_seed, image;
+    const char *world;    ///< name of a world, or ""
+    const char *data;     ///< a file, or ""; one of the two is given
+    int64_t trajectories; ///< training videos; for a file 0 means all
+    int64_t frames;       ///< per video, of a world
+    int64_t data_seed;    ///< of the world
+    int64_t image;        ///< height and width of frames, of a world; 0: those of the world
 } run_config_data;
 
 typedef struct run_config {
@@ -17,32 +19,60 @@ typedef struct run_config {
     settings_preset preset;
     run_config_data data;
     training_settings training;
-    void *own;    ///< the model's
-    settings all; ///< of data, training and model
+    void *model_settings; ///< the struct of the model
+    settings all;         ///< tables of data, training and model, and the structs they fill
 } run_config;
 
-/// All settings as the preset has them, for this model. Lives in `mem`, and must stay in its place.
-plumb_status run_config_init(run_config *r, arena *mem, const char *model, settings_preset preset);
+/// What a user asks for. All members may be NULL or 0 except `model`.
+typedef struct run_request {
+    const char *model;
+    const char *preset;       ///< NULL: "cpu"
+    const char *world, *data; ///< one of them, or set by `set`
+    const char *const *set;   ///< "name=value", applied in order
+    int64_t set_count;
+    int64_t steps;   ///< negative: those of the preset
+    bool skip_check; ///< does not check that settings fit together
+} run_request;
 
-/// From the text of a config.json, which is changed.
-plumb_status run_config_parse(run_config *r, arena *mem, char *text, size_t size, const char *path);
+/// Which part of a request failed; an index of `set` from 0 on.
+enum {
+    RUN_REQUEST_WHOLE = -1,
+    RUN_REQUEST_MODEL = -2,
+    RUN_REQUEST_PRESET = -3,
+    RUN_REQUEST_DATA = -4,
+};
 
-/// Into config.json.
-void run_config_record(plumb_record *record, const run_config *r);
+/// Resolves a request: the preset, then the members of the request, then its settings; and checks
+/// the result. Lives in `mem` and must not be moved. `*failed_at` says what failed; may be NULL.
+plumb_status run_config_resolve(run_config *config, arena *mem, const run_request *request,
+                                int64_t *failed_at);
 
-/// Settings that make no sense together, with PLUMB_EVALUE.
-plumb_status run_config_check(const run_config *r);
+/// All settings of a preset for this model. Lives in `mem` and must not be moved.
+plumb_status run_config_init(run_config *config, arena *mem, const char *model,
+                             settings_preset preset);
 
-/// Of all settings but the loose ones: equal for the runs that give the same bits.
-plumb_status run_config_hash(char out[33], const run_config *r);
+/// Parses the text of a config.json, which is changed.
+plumb_status run_config_parse(run_config *config, arena *mem, char *text, size_t size,
+                              const char *path);
 
-/// The film it asks for. `path` of the data is as it was given when the run was begun.
-plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *r, int threads);
+/// Records it as config.json.
+void run_config_record(plumb_record *record, const run_config *config);
 
-/// The shape of its frames alone, with as many steps as a clip has; no frames.
-plumb_status run_config_video_shape(video_set *out, const run_config *r);
+/// Fails with PLUMB_EVALUE if settings do not fit together.
+plumb_status run_config_check(const run_config *config);
 
-/// The rows that all models share, for lists: "data" and "training".
-extern const setting_spec run_config_data_rows[], run_config_training_rows[];
+/// Hash of all settings but those that may change on resume: equal for runs with bit-identical
+/// results.
+plumb_status run_config_hash(char out[33], const run_config *config);
+
+/// Loads the training videos.
+plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *config,
+                                   int threads);
+
+/// The shape of the training videos, with the steps of one clip; no frames.
+plumb_status run_config_video_shape(video_set *out, const run_config *config);
+
+/// Tables of the settings that all models share: "data" and "training".
+extern const setting_spec run_config_data_specs[], run_config_training_specs[];
 
 #endif

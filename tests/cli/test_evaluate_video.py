@@ -99,8 +99,8 @@ def test_a_run_in_two_parts_and_on_other_threads_has_the_same_bits(model, more, 
 def test_what_goes_wrong_is_one_line_and_leaves_no_weights(runs, predrnn, tmp_path):
     out = ("--out", tmp_path / "x")
     plumb.refused("k is 50", "evaluate", predrnn, "--tuples", 10, code=2)
-    plumb.refused("15 frames a clip", "train", "predrnn", "--world", "rooms/freeform", "--set", "frames=20", *out, code=2)
+    plumb.refused("15 frames per clip", "train", "predrnn", "--world", "rooms/freeform", "--set", "frames=20", *out, code=2)
     plumb.refused("rooms/", "train", "predrnn", "--world", "rooms/attic", *out, code=2)
-    plumb.refused("has no masks", "train", "plato", "--world", "pendulum", *out, code=2)
-    plumb.refused("has no masks", "evaluate", runs[0] / "plato", *FEW, "--world", "pendulum", code=2)
+    plumb.refused("needs object masks", "train", "plato", "--world", "pendulum", *out, code=2)
+    plumb.refused("needs object masks", "evaluate", runs[0] / "plato", *FEW, "--world", "pendulum", code=2)
     assert not (tmp_path / "x").exists() or not list((tmp_path / "x").glob("*.safetensors"))

@@ -93,7 +93,7 @@ def test_a_run_knows_the_data_file_it_was_trained_on(tmp_path):
     assert toy.answer("toy", "--data", data, "--steps", 4, "--out", run)["steps"] == 4
     plumb.run("simulate", "pendulum", "--count", 3, "--steps", 9, "--seed", 2, "--force", "--out", data)
     toy.refused("was trained on other data", "--resume", "--out", run)
-    toy.refused("has 9 frames a trajectory, a clip of this model 12", "toy", "--data", data, "--set", "length=12", "--out", tmp_path / "x")
+    toy.refused("has 9 frames per trajectory; a clip of this model has 12", "toy", "--data", data, "--set", "length=12", "--out", tmp_path / "x")
     toy.refused("a run is a directory", "toy", *QUICK, "--out", data)
 
 
@@ -119,7 +119,7 @@ REFUSED = [
     ("do not fit into memory", 2, ("toy", *QUICK, "--set", "trajectories=1000000000")),
     ("minutes is -1", 2, ("toy", *QUICK, "--minutes", "-1")),
     ("no-such-file.npz", 1, ("toy", "--data", "no-such-file.npz")),
-    ("there is no such run; begin one without --resume", 1, ("toy", "--resume"))]
+    ("there is no such run; start one without --resume", 1, ("toy", "--resume"))]
 
 
 @pytest.mark.parametrize("words, code, arguments", REFUSED, ids=[words[:40] for words, _, _ in REFUSED])
@@ -132,17 +132,22 @@ def test_a_run_is_not_overwritten_or_resumed_with_other_settings(whole, tmp_path
     run = whole[0]
     before = weights(run)
     for words, code, arguments in (
-            ("a run is there already; go on with --resume, or begin anew with --force", 1, ("toy", *QUICK)),
+            ("a run exists already; resume it with --resume, or overwrite it with --force", 1, ("toy", *QUICK)),
             ("was begun with batch=2, not 3", 2, ("--resume", "--set", "batch=3")),
-            ("was begun with steps=200, over which its rate falls", 2, ("--resume", "--steps", 300)),
-            ("was begun with the preset cpu, not tiny", 2, ("--resume", "--preset", "tiny"))):
+            ("was started with steps=200, over which its learning rate falls", 2, ("--resume", "--steps", 300)),
+            ("was started with the preset cpu, not tiny", 2, ("--resume", "--preset", "tiny"))):
         toy.refused(words, *arguments, "--out", run, code=code)
     assert weights(run) == before
 
 
+def test_without_out_the_run_is_named_by_model_and_world(tmp_path):
+    answer = toy.answer("toy", *QUICK, "--steps", 2, cwd=tmp_path)
+    assert answer["run"] == "toy-mass-spring" and (tmp_path / "toy-mass-spring/weights.safetensors").exists()
+
+
 def test_out_must_be_a_place_for_a_run(tmp_path):
-    toy.refused("--out is missing", "toy", *QUICK, code=2)
-    toy.refused("cannot be made", "toy", *QUICK, "--out", tmp_path / "no/such/place")
+    toy.refused("--resume needs --out", "toy", "--resume", code=2)
+    toy.refused("cannot be created", "toy", *QUICK, "--out", tmp_path / "no/such/place")
 
 
 def test_a_directory_of_somebody_else_is_not_touched(tmp_path):
@@ -172,7 +177,7 @@ def test_a_damaged_checkpoint_is_refused(short, whole):
     good, all_weights = path.read_bytes(), weights(short)
     toy.run("toy", *QUICK, "--set", "decay=constant", "--steps", 4, "--out", short.parent / "other")
     other = (short.parent / "other/optimizer.safetensors").read_bytes()
-    for data, words in ((flip(good), "optimizer.safetensors: is damaged, its checksum is wrong; put the right file back"),
+    for data, words in ((flip(good), "optimizer.safetensors: is damaged, its checksum is wrong; restore the right file"),
                         (good[:-9], "optimizer.safetensors: "),
                         (b"hello, world", "optimizer.safetensors: "),
                         (all_weights, 'has no tensor "value"'),
@@ -180,7 +185,7 @@ def test_a_damaged_checkpoint_is_refused(short, whole):
         path.write_bytes(data)
         toy.refused(words, "--resume", "--out", short)
     path.unlink()
-    toy.refused("optimizer.safetensors: is missing, so the run cannot go on", "--resume", "--out", short)
+    toy.refused("optimizer.safetensors: is missing, so the run cannot be resumed", "--resume", "--out", short)
 
 
 def test_a_damaged_config_is_refused(short):

@@ -77,7 +77,7 @@ def test_a_run_may_be_stopped_on_some_ranks_and_resumed_on_others(alone, tmp_pat
 @pytest.mark.parametrize("words, code, arguments", [
     ("some would have nothing to do", 2, ("toy", *QUICK, "--set", "replicas=2", "--out", "x")),
     ('no model "tyo"', 2, ("tyo", "--world", "mass-spring", "--out", "x")),
-    ("a run is there already", 1, (*PART, "--out", "toy")),
+    ("a run exists already", 1, (*PART, "--out", "toy")),
     ("there is no such run", 1, ("--resume", "--out", "nothing")),
     ("the toy refuses", 2, (*PART, "--set", "refuse=3", "--out", "y"))], ids=lambda value: value if isinstance(value, str) else "")
 def test_a_mistake_is_said_once_by_all_ranks(alone, words, code, arguments, monkeypatch):

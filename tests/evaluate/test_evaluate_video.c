@@ -204,7 +204,7 @@ TEST(what_does_not_fit_is_refused)
     CHECK_FAILS(plumb_training_run(&result, &t), PLUMB_EVALUE, "rooms/kitchen");
     const char *longer[] = {"frames=20"};
     t.world = "rooms/freeform", t.set = longer, t.set_count = 1;
-    CHECK_FAILS(plumb_training_run(&result, &t), PLUMB_EVALUE, "has 15 frames a clip");
+    CHECK_FAILS(plumb_training_run(&result, &t), PLUMB_EVALUE, "has 15 frames per clip");
     char command[160];
     snprintf(command, sizeof command, "rm -r %s", folder);
     CHECK(!system(command));

@@ -48,7 +48,7 @@ PUBLIC = {
     "status": "base", "array": "base", "record": "base", "file": "io", "world": "worlds",
     "dataset": "dataset", "loader": "dataset", "symetric": "measures/symetric", "kappa": "measures/kappa",
     "phase_space": "measures/phase_space", "forecast": "measures/forecast", "surprise": "measures/surprise",
-    "train": "train", "evaluation": "evaluate", "rollout": "evaluate", "audit": "evaluate",
+    "training": "train", "model": "train", "evaluation": "evaluate", "rollout": "evaluate", "audit": "evaluate",
     "sweep": "sweep", "report": "report", "system": "system", "distributed": "distributed", "plumb": "cli",
 }
 

@@ -21,9 +21,9 @@ class Program:
         assert done.returncode == code, f"{self.command(*arguments)} exits {done.returncode}, not {code}: {done.stderr[-1500:]}"
         return done
 
-    def answer(self, *arguments, code=0):
+    def answer(self, *arguments, code=0, **how):
         """What it prints with --json: one line with one object."""
-        done = self.run(*arguments, "--json", code=code)
+        done = self.run(*arguments, "--json", code=code, **how)
         assert done.stdout.count("\n") == 1, f"{arguments} prints {done.stdout!r}"
         return json.loads(done.stdout)
 

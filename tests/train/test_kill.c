@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plumb/train.h"
+#include "plumb/training.h"
 #include "train/toy_model.h"
 
 // Behind the others: cmocka has a macro called fail.

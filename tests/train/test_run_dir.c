@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #define _GNU_SOURCE
-#include "train/run_dir.h"
+#include "train/checkpoint.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plumb/train.h"
+#include "plumb/training.h"
 #include "support/alloc_failure.h"
 #include "train/run_config.h"
 #include "train/toy_model.h"
@@ -81,7 +81,7 @@ static plumb_status load(int64_t *step, trainable_model *t, arena *mem, video_se
     if (!st) st = run_config_parse(r, mem, text, size, "config.json");
     if (!st) st = run_config_hash(identity, r);
     if (!st) st = run_config_load_video(film, mem, r, 1);
-    if (!st) st = r->model->create(t, mem, r->own, &r->training, film);
+    if (!st) st = r->model->create(t, mem, r->model_settings, &r->training, film);
     return st ? st : checkpoint_load_weights(t, step, out, identity);
 }
 
@@ -102,7 +102,7 @@ TEST(weights_are_read_by_those_who_do_not_train)
         load(&step, &t, &mem, &film), PLUMB_EFORMAT,
         "weights.safetensors: is damaged, its checksum is wrong; plumb train --resume --out");
     CHECK_EQUAL(truncate(in("weights.safetensors"), 100), 0);
-    CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFORMAT, "writes it anew");
+    CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFORMAT, "writes it again");
     unlink(in("weights.safetensors"));
     CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFILE,
                 "weights.safetensors: is missing; plumb train --resume");

@@ -180,7 +180,7 @@ TEST(a_time_limit_ends_it_early_and_says_so)
     begin(2, 1000000);
     opt.seconds = 0.05;
     CHECK_OK(trainer_run(&r, &model, NULL, &opt));
-    CHECK(!r.finished && r.step < 1000000 && r.here >= 0.05);
+    CHECK(!r.finished && r.step < 1000000 && r.seconds_here >= 0.05);
     arena_clear(&mem);
 }
 

@@ -26,7 +26,7 @@ static void print_words(cli_complete complete)
             print_word(plumb_world_get_info(plumb_world_at(i))->name, &first);
         break;
     case CLI_COMPLETE_MODELS:
-        for (int64_t i = 0; i < plumb_model_count(); i++) print_word(plumb_model_name(i), &first);
+        for (int64_t i = 0; plumb_model_name(i); i++) print_word(plumb_model_name(i), &first);
         break;
     case CLI_COMPLETE_PRESETS:
         for (int i = 0; preset_names[i]; i++) print_word(preset_names[i], &first);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Training: a model is trained on videos of a world or a file, into a run directory.
+//
+//     plumb_training_options opt = plumb_training_defaults();
+//     opt.model = "hgn++";
+//     opt.world = "mass-spring";
+//     plumb_training result;
+//     if (plumb_training_run(&result, &opt)) puts(plumb_last_error());
+//
+// A run directory holds config.json (all settings), weights.safetensors, optimizer.safetensors (the
+// checkpoint), log.jsonl, results.json and TensorBoard events. Every step is a function of the
+// settings and the step alone: weights are bit-identical for any number of threads, and after any
+// stop, kill and resume.
+#ifndef PLUMB_TRAINING_H
+#define PLUMB_TRAINING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plumb/record.h"
+#include "plumb/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Progress of a training. Valid during the call only.
+typedef struct plumb_training_progress {
+    int64_t step;            ///< Steps done.
+    int64_t steps;           ///< Steps in all.
+    double loss;             ///< Mean over the last few steps.
+    double steps_per_second; ///< Since this call began to train.
+    double seconds;          ///< Since this call began to train.
+    double seconds_left;     ///< Estimate.
+} plumb_training_progress;
+
+typedef struct plumb_training_options {
+    size_t size;            ///< Set by plumb_training_defaults().
+    const char *model;      ///< "hgn++". With `resume` it may be NULL: that of the run.
+    const char *world;      ///< Name of a world; NULL if `data` is given.
+    const char *data;       ///< A file of plumb_dataset_simulate(); NULL if `world` is given.
+    const char *out;        ///< Run directory. NULL: MODEL-WORLD, or MODEL-STEM of `data`.
+    const char *preset;     ///< "paper", "cpu", "tiny", "cpu-angles", "cpu-state" or
+                            ///< "cpu-constants". NULL: "cpu".
+    const char *const *set; ///< Settings "name=value", applied in order. NULL if set_count is 0.
+    int64_t set_count;      ///< Number of settings in `set`. Default 0.
+    int64_t steps;          ///< Updates of the parameters. Negative (default): of the preset.
+    double minutes;         ///< Stop and save after this time. 0 (default): no limit.
+    bool resume;            ///< Resume the run in `out`; bit-identical to one without a stop.
+    bool force;             ///< Overwrite a run in `out`.
+    int threads;            ///< 0 (default): all cores. Does not affect the result.
+    /// Called after every step, on the caller's thread. May be NULL.
+    void (*progress)(void *context, const plumb_training_progress *progress);
+    void *context; ///< First argument of `progress`. May be NULL.
+} plumb_training_options;
+/// Sets the first `size` bytes of `options` to the defaults. plumb_training_defaults() calls it.
+PLUMB_API void plumb_training_options_init(plumb_training_options *options, size_t size);
+
+/// The defaults.
+static inline plumb_training_options plumb_training_defaults(void)
+{
+    plumb_training_options options;
+    plumb_training_options_init(&options, sizeof options);
+    return options;
+}
+
+/// Result of plumb_training_run().
+typedef struct plumb_training {
+    char model[64];
+    int64_t steps;  ///< Updates done in all.
+    bool finished;  ///< All steps are done; else the time was up.
+    double loss;    ///< Mean over the steps of the last line of the log. NaN without a step.
+    double seconds; ///< Training time, earlier calls included.
+    char run[4096]; ///< The run directory.
+} plumb_training;
+
+/// Trains. Fails with PLUMB_ESTOPPED, after saving, if plumb_set_stop() was called; PLUMB_ENUMERIC
+/// if a loss or a gradient is not finite, and names step, tensor and the last good checkpoint;
+/// PLUMB_EFILE if `out` holds a run and neither `resume` nor `force` is set, or if another process
+/// trains into it; PLUMB_EVALUE for invalid settings, and names the nearest valid one.
+PLUMB_API plumb_status plumb_training_run(plumb_training *out, const plumb_training_options *opt);
+
+/// Records what a step of such a training would cost, and does not train: parameters, and per stage
+/// of training the memory, kernel calls and arithmetic of one replica. `out` is not used.
+PLUMB_API plumb_status plumb_training_plan(plumb_record *record, const plumb_training_options *opt);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// Checkpoints: optimizer.safetensors and weights.safetensors of a run. Both name the configuration,
+// data and layout they belong to in their metadata, and carry a checksum.
+#include "train/checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include "io/safetensors.h"
+
+enum { BLOCK_COUNT = 7, METADATA_COUNT = 7 };
+
+// Hash of the names, shapes and order of all tensors, states and terms.
+static plumb_status hash_layout(char out[33], const trainable_model *model)
+{
+    buffer b = {0};
+    for (int64_t i = 0; i < model->tensor_count; i++) {
+        buffer_printf(&b, "%s:%lld", model->tensors[i].name, (long long)model->tensors[i].offset);
+        for (int k = 0; k < model->tensors[i].rank; k++)
+            buffer_printf(&b, ",%lld", (long long)model->tensors[i].shape[k]);
+        buffer_put(&b, "\n", 1);
+    }
+    for (int64_t i = 0; i < model->state_count; i++)
+        buffer_printf(&b, "state %s\n", model->state_names[i]);
+    for (int64_t i = 0; i < model->term_count; i++)
+        buffer_printf(&b, "term %s\n", model->term_names[i]);
+    buffer_put(&b, "", 1);
+    if (!b.failed) hash_bytes(out, (const char *)b.data, strlen((const char *)b.data));
+    const plumb_status st =
+        b.failed ? fail(PLUMB_EMEMORY, "out of memory for a checkpoint") : PLUMB_OK;
+    buffer_clear(&b);
+    return st;
+}
+
+// The arrays of optimizer.safetensors. `counts` are step and summed.
+static void list_blocks(plumb_named_array out[BLOCK_COUNT], const trainable_model *model,
+                        const checkpoint_state *state, int64_t counts[2])
+{
+    const int64_t two = 2;
+    out[0] = (plumb_named_array){
+        "value", plumb_array_view(model->parameters, PLUMB_FLOAT32, 1, &model->parameter_count)};
+    out[1] =
+        (plumb_named_array){"first_moment", plumb_array_view(state->first_moment, PLUMB_FLOAT32, 1,
+                                                             &model->parameter_count)};
+    out[2] =
+        (plumb_named_array){"second_moment", plumb_array_view(state->second_moment, PLUMB_FLOAT32,
+                                                              1, &model->parameter_count)};
+    out[3] = (plumb_named_array){
+        "state", plumb_array_view(model->state, PLUMB_FLOAT64, 1, &model->state_count)};
+    out[4] = (plumb_named_array){
+        "sum", plumb_array_view(state->sum, PLUMB_FLOAT64, 1, &model->term_count)};
+    out[5] = (plumb_named_array){
+        "line", plumb_array_view(state->line, PLUMB_FLOAT64, 1, &model->term_count)};
+    out[6] = (plumb_named_array){"counts", plumb_array_view(counts, PLUMB_INT64, 1, &two)};
+}
+
+static plumb_status list_weights(plumb_named_array **out, arena *mem, const trainable_model *model)
+{
+    *out = ARENA_ALLOC(mem, plumb_named_array, model->tensor_count);
+    if (!*out) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < model->tensor_count; i++) {
+        const model_tensor *x = &model->tensors[i];
+        (*out)[i] =
+            (plumb_named_array){x->name, plumb_array_view(model->parameters + x->offset,
+                                                          PLUMB_FLOAT32, x->rank, x->shape)};
+    }
+    return PLUMB_OK;
+}
+
+static plumb_status hash_named(char out[33], arena *mem, const plumb_named_array *arrays,
+                               int64_t count)
+{
+    const plumb_array **list = ARENA_ALLOC(mem, const plumb_array *, count);
+    if (!list) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < count; i++) list[i] = &arrays[i].array;
+    hash_arrays(out, list, (int)count);
+    return PLUMB_OK;
+}
+
+static plumb_status write_file(const run_dir *run, const char *file, const trainable_model *model,
+                               int64_t step, const plumb_named_array *arrays, int64_t count,
+                               arena *mem)
+{
+    char sum[33], layout[33], number[24];
+    run_dir_filename name;
+    plumb_status st = hash_named(sum, mem, arrays, count);
+    if (!st) st = hash_layout(layout, model);
+    if (st) return st;
+    snprintf(number, sizeof number, "%lld", (long long)step);
+    const safetensors_metadata_entry metadata[METADATA_COUNT] = {
+        {"plumb", plumb_version()},
+        {"model", model->name},
+        {"step", number},
+        {"settings", run->config_hash},
+        {"layout", layout},
+        {"data", run->data_hash},
+        {"hash", sum},
+    };
+    return safetensors_write(run_dir_file(name, run->path, file), arrays, count, metadata,
+                             METADATA_COUNT);
+}
+
+static plumb_status save_weights(const run_dir *run, const trainable_model *model, int64_t step)
+{
+    arena mem = {0};
+    plumb_named_array *weights;
+    plumb_status st = list_weights(&weights, &mem, model);
+    if (!st)
+        st =
+            write_file(run, "weights.safetensors", model, step, weights, model->tensor_count, &mem);
+    arena_clear(&mem);
+    return st;
+}
+
+plumb_status checkpoint_save(run_dir *run, const trainable_model *model,
+                             const checkpoint_state *state)
+{
+    arena mem = {0};
+    plumb_named_array blocks[BLOCK_COUNT];
+    int64_t counts[2] = {state->step, state->summed};
+    list_blocks(blocks, model, state, counts);
+    plumb_status st =
+        write_file(run, "optimizer.safetensors", model, state->step, blocks, BLOCK_COUNT, &mem);
+    arena_clear(&mem);
+    if (st) return st;
+    run->saved_step = state->step;
+    return save_weights(run, model, state->step);
+}
+
+// Checks that the file belongs to this run and this model. `advice` says what to do if not.
+static plumb_status check_metadata(const safetensors *f, const trainable_model *model,
+                                   const char *config_hash, const char *data_hash,
+                                   const char *advice)
+{
+    char layout[33];
+    const plumb_status st = hash_layout(layout, model);
+    if (st) return st;
+    const char *name = f->file.path, *written_by = safetensors_metadata(f, "model");
+    const struct {
+        const char *key, *want, *why;
+    } rows[] = {
+        {"settings", config_hash, "was made with other settings than config.json has"},
+        {"layout", layout, "has other parameters than this version's model"},
+        {"data", data_hash, "was trained on other data than these"},
+    };
+    if (!safetensors_metadata(f, "plumb") || !written_by || !safetensors_metadata(f, "hash"))
+        return fail(PLUMB_EFORMAT, "%s: is not a file of a plumb run; %s", name, advice);
+    if (strcmp(written_by, model->name))
+        return fail(PLUMB_EFORMAT, "%s: is of the model %.40s, config.json is of %s; %s", name,
+                    written_by, model->name, advice);
+    for (int i = 0; i < 3; i++) {
+        const char *got = safetensors_metadata(f, rows[i].key);
+        if (rows[i].want && (!got || strcmp(got, rows[i].want)))
+            return fail(PLUMB_EFORMAT, "%s: %s; %s", name, rows[i].why, advice);
+    }
+    return PLUMB_OK;
+}
+
+// Reads all arrays of the list from the file into their memory and checks their checksum.
+static plumb_status load_arrays(const safetensors *f, const plumb_named_array *arrays,
+                                int64_t count, arena *mem, const char *advice)
+{
+    char sum[33];
+    const char *name = f->file.path;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t at = safetensors_find(f, arrays[i].name);
+        const plumb_array *want = &arrays[i].array;
+        if (at < 0)
+            return fail(PLUMB_EFORMAT, "%s: has no tensor \"%s\"; %s", name, arrays[i].name,
+                        advice);
+        const plumb_array got = safetensors_shape(f, at);
+        if (got.dtype != want->dtype || got.ndim != want->ndim ||
+            memcmp(got.shape, want->shape, (size_t)got.ndim * sizeof *got.shape)) {
+            char found[200], wanted[200];
+            return fail(PLUMB_EFORMAT, "%s: tensor \"%s\" is %s %s, wanted %s %s; %s", name,
+                        arrays[i].name, plumb_dtype_name(got.dtype),
+                        plumb_array_shape_string(found, sizeof found, &got),
+                        plumb_dtype_name(want->dtype),
+                        plumb_array_shape_string(wanted, sizeof wanted, want), advice);
+        }
+        const plumb_status st = safetensors_load(want->data, f, at);
+        if (st) return st;
+    }
+    const plumb_status st = hash_named(sum, mem, arrays, count);
+    if (st) return st;
+    return strcmp(sum, safetensors_metadata(f, "hash"))
+               ? fail(PLUMB_EFORMAT, "%s: is damaged, its checksum is wrong; %s", name, advice)
+               : PLUMB_OK;
+}
+
+static const char restore_advice[] = "restore the right file, or start again with --force";
+
+static plumb_status add_advice(plumb_status st, const char *advice)
+{
+    return st == PLUMB_EFORMAT || st == PLUMB_EFILE ? fail(st, "%s; %s", plumb_last_error(), advice)
+                                                    : st;
+}
+
+// Step of weights.safetensors; -1 if it is missing, damaged or of another run.
+static int64_t find_weights_step(const run_dir *run, const trainable_model *model)
+{
+    run_dir_filename name;
+    arena mem = {0};
+    safetensors f;
+    int64_t step = -1;
+    if (!safetensors_begin(&f, &mem, run_dir_file(name, run->path, "weights.safetensors"))) {
+        const char *text = safetensors_metadata(&f, "step");
+        if (text && !check_metadata(&f, model, run->config_hash, run->data_hash, ""))
+            step = strtoll(text, NULL, 10);
+        safetensors_end(&f);
+    }
+    arena_clear(&mem);
+    return step;
+}
+
+static plumb_status read_checkpoint(const run_dir *run, trainable_model *model,
+                                    checkpoint_state *state, const char *name)
+{
+    arena mem = {0};
+    safetensors f;
+    plumb_named_array blocks[BLOCK_COUNT];
+    int64_t counts[2] = {0};
+    list_blocks(blocks, model, state, counts);
+    plumb_status st = add_advice(safetensors_begin(&f, &mem, name), restore_advice);
+    if (!st) {
+        st = check_metadata(&f, model, run->config_hash, run->data_hash, restore_advice);
+        if (!st) st = load_arrays(&f, blocks, BLOCK_COUNT, &mem, restore_advice);
+        if (!st && (counts[0] < 0 || counts[1] < 0))
+            st = fail(PLUMB_EFORMAT, "%s: its step is negative; %s", name, restore_advice);
+        safetensors_end(&f);
+    }
+    state->step = counts[0];
+    state->summed = counts[1];
+    arena_clear(&mem);
+    return st;
+}
+
+plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
+                             checkpoint_state *state)
+{
+    run_dir_filename name, other;
+    *exists = !access(run_dir_file(name, run->path, "optimizer.safetensors"), F_OK);
+    if (!*exists) {
+        // Weights are written after the first checkpoint: without one it was lost.
+        if (access(run_dir_file(other, run->path, "weights.safetensors"), F_OK)) return PLUMB_OK;
+        return fail(PLUMB_EFILE, "%s: is missing, so the run cannot be resumed; %s", name,
+                    restore_advice);
+    }
+    plumb_status st = read_checkpoint(run, model, state, name);
+    if (st) return st;
+    run->saved_step = state->step;
+    return find_weights_step(run, model) == state->step ? PLUMB_OK
+                                                        : save_weights(run, model, state->step);
+}
+
+plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, const char *path,
+                                     const char *config_hash)
+{
+    run_dir_filename name;
+    arena mem = {0};
+    safetensors f;
+    plumb_named_array *weights;
+    char advice[4200];
+    snprintf(advice, sizeof advice, "plumb train --resume --out %s writes it again", path);
+    if (access(run_dir_file(name, path, "weights.safetensors"), F_OK))
+        return fail(PLUMB_EFILE, "%s: is missing; %s", name, advice);
+    plumb_status st = add_advice(safetensors_begin(&f, &mem, name), advice);
+    if (!st) {
+        st = check_metadata(&f, model, config_hash, NULL, advice);
+        if (!st) st = list_weights(&weights, &mem, model);
+        if (!st) st = load_arrays(&f, weights, model->tensor_count, &mem, advice);
+        const char *text = safetensors_metadata(&f, "step");
+        *step = text ? strtoll(text, NULL, 10) : -1;
+        safetensors_end(&f);
+    }
+    arena_clear(&mem);
+    return st;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Checkpoints of a run.
+//
+// optimizer.safetensors alone is the checkpoint: it holds everything that training needs to resume,
+// the parameters included, and is replaced by one rename. weights.safetensors, for all other
+// readers, is written after it and can be restored from it. So a run that is killed at any moment
+// resumes bit-identically.
+#ifndef TRAIN_CHECKPOINT_H
+#define TRAIN_CHECKPOINT_H
+
+#include "models/model.h"
+#include "train/run_dir.h"
+
+/// What a checkpoint holds besides the parameters and the state of the model.
+typedef struct checkpoint_state {
+    int64_t step;                        ///< updates done
+    float *first_moment, *second_moment; ///< of Adam, (parameters)
+    double *sum;                         ///< terms summed since the last line of the log, (terms)
+    int64_t summed;                      ///< steps in `sum`
+    double *line;                        ///< terms of the last line of the log, (terms)
+} checkpoint_state;
+
+/// Writes the checkpoint, then the weights.
+plumb_status checkpoint_save(run_dir *run, const trainable_model *model,
+                             const checkpoint_state *state);
+/// Reads the checkpoint; `*exists` is false if the run has none yet. Restores the weights if they
+/// are missing or older.
+plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
+                             checkpoint_state *state);
+
+/// Reads the weights of the run `path` into a model that was created from its config.json. `*step`
+/// is the number of training steps done. `config_hash` may be NULL: then it is not checked.
+plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, const char *path,
+                                     const char *config_hash);
+
+#endif

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+// plumb_training_run(): from a request to a configuration, from the configuration to videos and a
+// model, and both to the trainer.
+#define _GNU_SOURCE
+#include "train/training.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/options_struct.h"
+#include "base/status.h"
+#include "dataset/video_load.h"
+#include "distributed/comm.h"
+#include "plumb/world.h"
+#include "train/checkpoint.h"
+#include "train/trainer.h"
+
+enum { SAVE_SECONDS = 60 };
+
+typedef struct training_job {
+    plumb_training_options opt;
+    arena mem;
+    run_config resolved;      // if this call resolved it
+    const run_config *config; // what is trained
+    run_dir run;
+    bool opened;       // `run` must be closed
+    bool resumed;      // the run existed
+    bool write_config; // config.json must be written
+    video_set videos;
+    trainable_model model;
+    bool created; // `model` must be destroyed
+} training_job;
+
+void plumb_training_options_init(plumb_training_options *options, size_t size)
+{
+    const plumb_training_options defaults = {.size = sizeof(plumb_training_options), .steps = -1};
+    options_init(options, size, &defaults, sizeof defaults);
+}
+
+// ---- the configuration ----
+
+static plumb_status check_ranks(const run_config *config)
+{
+    const long long replicas = config->training.replicas;
+    if (replicas >= comm_size()) return PLUMB_OK;
+    return fail(PLUMB_EVALUE,
+                "replicas=%lld and %d ranks: some would have nothing to do; --set replicas=%d, or "
+                "fewer ranks",
+                replicas, comm_size(), comm_size());
+}
+
+static run_request make_request(const plumb_training_options *opt)
+{
+    return (run_request){.model = opt->model,
+                         .preset = opt->preset,
+                         .world = opt->world,
+                         .data = opt->data,
+                         .set = opt->set,
+                         .set_count = opt->set_count,
+                         .steps = opt->steps};
+}
+
+// Rank 0 opens and locks the directory.
+static plumb_status open_dir(training_job *job, const char *path, run_dir_mode mode)
+{
+    if (comm_rank()) {
+        snprintf(job->run.path, sizeof job->run.path, "%s", path);
+        return PLUMB_OK;
+    }
+    const plumb_status st = run_dir_open(&job->run, path, mode);
+    job->opened = !st;
+    return st;
+}
+
+// "MODEL-WORLD", or "MODEL-STEM" for a file of data. Slashes in the name of a world become dashes.
+static plumb_status make_default_dir(training_job *job)
+{
+    const run_config *config = job->config;
+    const char *from = config->data.world;
+    if (!from[0]) {
+        const char *slash = strrchr(config->data.data, '/');
+        from = slash ? slash + 1 : config->data.data;
+    }
+    const size_t size = strlen(config->model->name) + strlen(from) + 2;
+    char *name = ARENA_ALLOC(&job->mem, char, (int64_t)size);
+    if (!name) return PLUMB_EMEMORY;
+    snprintf(name, size, "%s-%s", config->model->name, from);
+    if (!config->data.world[0]) {
+        char *dot = strrchr(name, '.');
+        if (dot && dot > name + strlen(config->model->name) + 1) *dot = 0;
+    }
+    for (char *c = name; *c; c++)
+        if (*c == '/') *c = '-';
+    job->opt.out = name;
+    if (!comm_rank()) status_log("writing the run to %s", name);
+    return PLUMB_OK;
+}
+
+static plumb_status start_new(training_job *job)
+{
+    const plumb_training_options *opt = &job->opt;
+    const run_request request = make_request(opt);
+    const plumb_world *world;
+    job->config = &job->resolved;
+    job->write_config = true;
+    plumb_status st = run_config_resolve(&job->resolved, &job->mem, &request, NULL);
+    if (!st) st = check_ranks(job->config);
+    // A wrong name is reported before a directory is created.
+    if (!st && job->config->data.world[0]) st = plumb_world_find(&world, job->config->data.world);
+    if (!st && !opt->out) st = make_default_dir(job);
+    return st ? st : open_dir(job, opt->out, opt->force ? RUN_DIR_FORCE : RUN_DIR_NEW);
+}
+
+// Applies an assignment to the configuration of an existing run; fails if it would change it.
+static plumb_status apply_resumed(training_job *job, const char *assignment)
+{
+    training_settings *training = &job->resolved.training;
+    const int64_t steps = training->steps;
+    const plumb_status st = settings_check_resumed(&job->resolved.all, assignment, job->opt.out);
+    if (st) return st;
+    job->write_config = true;
+    if (training->decay && training->steps != steps)
+        return fail(PLUMB_EVALUE,
+                    "%s: was started with steps=%lld, over which its learning rate falls; leave "
+                    "that out, or start again with --force",
+                    job->opt.out, (long long)steps);
+    return PLUMB_OK;
+}
+
+static plumb_status apply_pair(training_job *job, const char *name, const char *value)
+{
+    const size_t size = strlen(name) + strlen(value) + 2;
+    char *text = ARENA_ALLOC(&job->mem, char, (int64_t)size);
+    if (!text) return PLUMB_EMEMORY;
+    snprintf(text, size, "%s=%s", name, value);
+    return apply_resumed(job, text);
+}
+
+// Applies the options to the configuration of an existing run.
+static plumb_status apply_options(training_job *job)
+{
+    const plumb_training_options *opt = &job->opt;
+    char steps[32];
+    plumb_status st = opt->world ? apply_pair(job, "world", opt->world) : PLUMB_OK;
+    if (!st && opt->data) st = apply_pair(job, "data", opt->data);
+    snprintf(steps, sizeof steps, "%lld", (long long)opt->steps);
+    if (!st && opt->steps >= 0) st = apply_pair(job, "steps", steps);
+    for (int64_t i = 0; i < opt->set_count && !st; i++) st = apply_resumed(job, opt->set[i]);
+    return st;
+}
+
+static plumb_status read_config(training_job *job)
+{
+    char *text;
+    run_dir_filename name;
+    size_t size;
+    run_dir_file(name, job->run.path, "config.json");
+    plumb_status st = run_dir_read_config(&text, &size, &job->mem, job->run.path);
+    if (!st) st = run_config_parse(&job->resolved, &job->mem, text, size, name);
+    if (st == PLUMB_EFORMAT)
+        st =
+            fail(st, "%s; restore the right file, or start again with --force", plumb_last_error());
+    return st;
+}
+
+static plumb_status resume_existing(training_job *job)
+{
+    const plumb_training_options *opt = &job->opt;
+    settings_preset preset;
+    job->config = &job->resolved;
+    job->resumed = true;
+    plumb_status st = open_dir(job, opt->out, RUN_DIR_RESUME);
+    if (!st) st = read_config(job);
+    if (st) return st;
+    if (opt->model && strcmp(opt->model, job->config->model->name))
+        return fail(PLUMB_EVALUE, "%s: is a run of %s, not of %s", opt->out,
+                    job->config->model->name, opt->model);
+    st = opt->preset ? settings_find_preset(&preset, opt->preset) : PLUMB_OK;
+    if (!st && opt->preset && preset != job->config->preset)
+        st = fail(PLUMB_EVALUE, "%s: was started with the preset %s, not %s", opt->out,
+                  settings_preset_name(job->config->preset), opt->preset);
+    if (!st) st = apply_options(job);
+    if (!st) st = run_config_check(job->config);
+    return st ? st : check_ranks(job->config);
+}
+
+// ---- the run ----
+
+static plumb_status create_model(training_job *job)
+{
+    plumb_status st = run_config_load_video(&job->videos, &job->mem, job->config, job->opt.threads);
+    if (st) return st;
+    video_hash(job->run.data_hash, &job->videos);
+    st = job->config->model->create(&job->model, &job->mem, job->config->model_settings,
+                                    &job->config->training, &job->videos);
+    job->created = !st;
+    if (st) return st;
+    const trainable_model *model = &job->model;
+    assert(t->parameter_count > 0 && t->term_count > 0 &&
+           t->replicas == job->config->training.replicas);
+    (void)model;
+    return run_config_hash(job->run.config_hash, job->config);
+}
+
+static plumb_status write_config(training_job *job)
+{
+    if (!job->write_config || comm_rank()) return PLUMB_OK;
+    plumb_status st = job->resumed ? PLUMB_OK : run_dir_remove_files(&job->run);
+    plumb_record *config = plumb_record_create();
+    if (!config) return fail(PLUMB_EMEMORY, "out of memory for config.json");
+    run_config_record(config, job->config);
+    if (!st) st = run_dir_write_config(&job->run, config);
+    plumb_record_free(config);
+    return st;
+}
+
+static plumb_status write_results(const training_job *job, const plumb_training *r)
+{
+    plumb_record *record = plumb_record_create();
+    if (!record) return fail(PLUMB_EMEMORY, "out of memory for results.json");
+    plumb_record_set_string(record, "model", r->model);
+    plumb_record_set_int(record, "steps", r->steps);
+    plumb_record_set_bool(record, "finished", r->finished);
+    plumb_record_set_double(record, "loss", r->loss);
+    plumb_record_set_double(record, "seconds", r->seconds);
+    plumb_record_set_string(record, "data", job->run.data_hash);
+    plumb_record_set_string(record, "version", plumb_version());
+    const plumb_status st = run_dir_write_results(job->run.path, "train", record);
+    plumb_record_free(record);
+    return st;
+}
+
+static void forward_progress(void *context, const trainer_progress *r)
+{
+    const plumb_training_options *opt = context;
+    const plumb_training_progress p = {.step = r->step,
+                                       .steps = r->steps,
+                                       .loss = r->loss,
+                                       .steps_per_second = r->steps_per_second,
+                                       .seconds = r->seconds,
+                                       .seconds_left = r->seconds_left};
+    opt->progress(opt->context, &p);
+}
+
+static plumb_status run_trainer(plumb_training *out, training_job *job)
+{
+    const training_settings *s = &job->config->training;
+    const trainer_options opt = {
+        .adam = {s->beta1, s->beta2, s->epsilon},
+        .schedule = {.rate = s->rate,
+                     .steps = s->steps,
+                     .warmup = s->warmup,
+                     .decay = (adam_decay)s->decay,
+                     .hold = s->hold,
+                     .last = s->last},
+        .clip = s->clip,
+        .log = s->log,
+        .save = s->save,
+        .save_seconds = SAVE_SECONDS,
+        .seconds = 60.0 * job->opt.minutes,
+        .threads = job->opt.threads,
+        .report = job->opt.progress ? forward_progress : NULL,
+        .context = &job->opt,
+    };
+    trainer_result r;
+    plumb_status st = trainer_run(&r, &job->model, comm_rank() ? NULL : &job->run, &opt);
+    if (st) return st;
+    plumb_training result = {
+        .steps = r.step, .finished = r.finished, .loss = r.loss, .seconds = r.seconds};
+    snprintf(result.model, sizeof result.model, "%s", job->config->model->name);
+    snprintf(result.run, sizeof result.run, "%s", job->run.path);
+    if (!comm_rank()) st = write_results(job, &result);
+    if (!st) *out = result;
+    return st;
+}
+
+static void destroy_model(training_job *job)
+{
+    if (job->created && job->model.destroy) job->model.destroy(job->model.context);
+}
+
+// Trains a job whose configuration is known, unless `st` is a failure. Ranks of one training go
+// from step to step together: what fails for one fails for all.
+static plumb_status finish_job(plumb_training *out, training_job *job, plumb_status st)
+{
+    st = comm_all_ok(st);
+    if (!st) st = comm_all_ok(create_model(job));
+    if (!st) st = comm_all_ok(write_config(job));
+    if (!st) st = run_trainer(out, job);
+    destroy_model(job);
+    if (job->opened) run_dir_close(&job->run);
+    arena_clear(&job->mem);
+    return st;
+}
+
+plumb_status training_run(plumb_training *result, const run_config *config, const char *out,
+                          run_dir_mode mode, int threads)
+{
+    training_job job = {.opt = plumb_training_defaults(),
+                        .config = config,
+                        .run.lock = -1,
+                        .resumed = mode == RUN_DIR_RESUME,
+                        .write_config = true};
+    job.opt.threads = threads;
+    plumb_status st = check_ranks(config);
+    if (!st) st = open_dir(&job, out, mode);
+    return finish_job(result, &job, st);
+}
+
+plumb_status plumb_training_run(plumb_training *out, const plumb_training_options *options)
+{
+    training_job job = {.opt = plumb_training_defaults(), .run.lock = -1};
+    plumb_training_options *opt = &job.opt;
+    plumb_status st = options_resolve(opt, sizeof *opt, options, "plumb_training_options");
+    if (st) return st;
+    if (opt->out && !opt->out[0]) return fail(PLUMB_EVALUE, "out is empty");
+    if (opt->resume && !opt->out)
+        return fail(PLUMB_EVALUE, "out is missing: which run is to be resumed?");
+    if (opt->resume && opt->force) return fail(PLUMB_EVALUE, "resume conflicts with force");
+    if (!(opt->minutes >= 0.0) || isinf(opt->minutes))
+        return fail(PLUMB_EVALUE, "minutes is %g; it must be at least 0", opt->minutes);
+    return finish_job(out, &job, opt->resume ? resume_existing(&job) : start_new(&job));
+}
+
+// ---- cost ----
+
+static bool sets_data(const plumb_training_options *opt)
+{
+    bool found = opt->world || opt->data;
+    for (int64_t i = 0; i < opt->set_count && !found; i++)
+        found = !strncmp(opt->set[i], "world=", 6) || !strncmp(opt->set[i], "data=", 5);
+    return found;
+}
+
+plumb_status plumb_training_plan(plumb_record *record, const plumb_training_options *options)
+{
+    training_job job = {.opt = plumb_training_defaults(), .config = &job.resolved, .run.lock = -1};
+    plumb_training_options *opt = &job.opt;
+    plumb_status st = options_resolve(opt, sizeof *opt, options, "plumb_training_options");
+    if (st) return st;
+    run_request request = make_request(opt);
+    request.skip_check = true;
+    if (!sets_data(opt)) request.world = "mass-spring"; // any world: only the frame size matters
+    st = run_config_resolve(&job.resolved, &job.mem, &request, NULL);
+    if (!st) st = run_config_video_shape(&job.videos, job.config);
+    if (!st)
+        st = job.config->model->create(&job.model, &job.mem, job.config->model_settings,
+                                       &job.config->training, &job.videos);
+    job.created = !st;
+    if (!st) {
+        plumb_record_set_string(record, "model", job.config->model->name);
+        plumb_record_set_string(record, "preset", settings_preset_name(job.config->preset));
+        if (job.model.record_cost) job.model.record_cost(job.model.context, record);
+    }
+    destroy_model(&job);
+    arena_clear(&job.mem);
+    return st;
+}
