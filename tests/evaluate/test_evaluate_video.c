@@ -194,12 +194,12 @@ TEST(what_does_not_fit_is_refused)
     CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_ESHAPE, "wanted u1 (4, steps");
     o.tuples = 1;
     CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_EVALUE, "tuples is 1");
-    // PLATO must be shown objects.
+    // PLATO needs object masks.
     plumb_training_options t = plumb_training_defaults();
     plumb_training result;
     t.model = "plato", t.world = "mass-spring", t.preset = "tiny";
     t.out = path_of(other, "blind");
-    CHECK_FAILS(plumb_training_run(&result, &t), PLUMB_EVALUE, "has no masks");
+    CHECK_FAILS(plumb_training_run(&result, &t), PLUMB_EVALUE, "needs object masks");
     t.model = "predrnn", t.world = "rooms/kitchen";
     CHECK_FAILS(plumb_training_run(&result, &t), PLUMB_EVALUE, "rooms/kitchen");
     const char *longer[] = {"frames=20"};
