@@ -169,7 +169,7 @@ def test_intphys_2_is_read_with_its_table_of_clips(study, tmp_path):
     each = (by_clip[:, :, 1].sum(1) > by_clip[:, :, 0].sum(1))
     assert abs(got["scorers"]["plain"]["accuracy"] - (each[:5].mean() + each[5:].mean()) / 2) < 1e-12
     assert sorted(c["name"] for c in got["concepts"]) == ["permanence", "solidity"]
-    refused("say what its clips are by --metadata", second)
+    refused("metadata.csv must say what its clips are", second)
     (tmp_path / "short.csv").write_text(table.rsplit("\n", 5)[0] + "\n")
     refused("is not in the table", second, "--metadata", tmp_path / "short.csv")
     (tmp_path / "bare.csv").write_text("name,type\na,b\n")
@@ -196,7 +196,7 @@ def test_tensors_that_reach_beyond_their_storage_are_refused(study, path):
 
 
 def test_labels_byte_order_and_context_are_checked(study, path):
-    refused("a pair has one 1", save(path, {**study.thing, "labels": Tensor(np.ones(CLIPS, np.int64))}))
+    refused("expected one 1", save(path, {**study.thing, "labels": Tensor(np.ones(CLIPS, np.int64))}))
     refused("40 clips, but 39 labels", save(path, {**study.thing, "labels": Tensor(study.labels[:-1])}))
     refused("is not little-endian", save(path, study.thing, order=b"bigend"))
     refused("context is 3", save(path, study.thing), "--context", 3)

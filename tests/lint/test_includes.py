@@ -29,7 +29,7 @@ ALLOWED = {
     "models/predrnn": {"base", "math", "engine", "models"},
     "models/plato": {"base", "math", "engine", "models"},
     "distributed": {"base", "engine"},
-    "train": {"base", "io", "engine", "dataset", "models", "distributed"},
+    "train": {"base", "io", "worlds", "engine", "dataset", "models", "distributed"},
     "evaluate": {"base", "io", "worlds", "dataset", "measures/symetric", "measures/phase_space", "measures/forecast",
                  "measures/surprise", "models", "train"},
     "sweep": {"base", "math", "io", "dataset", "distributed", "train", "evaluate"},

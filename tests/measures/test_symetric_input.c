@@ -55,7 +55,7 @@ TEST(shapes_that_are_no_phase_space_are_refused)
             (a.f.latent.shape[1] = 20, a.f.latent.shape[2] = 3));
     REFUSED(PLUMB_ESHAPE, "truth is (6, 60, 1); the last axis must be even",
             (a.f.truth.shape[1] = 60, a.f.truth.shape[2] = 1));
-    REFUSED(PLUMB_ESHAPE, "latent is (6, 30, 0); phase space", a.f.latent.shape[2] = 0);
+    REFUSED(PLUMB_ESHAPE, "latent is (6, 30, 0); the last axis", a.f.latent.shape[2] = 0);
     REFUSED(PLUMB_ESHAPE, "latent is (6, 30); expected (trajectories, steps, 2",
             a.f.latent.ndim = 2);
     REFUSED(PLUMB_ESHAPE, "truth is (6, 30); expected (trajectories, steps, 2", a.f.truth.ndim = 2);

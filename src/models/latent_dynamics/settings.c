@@ -73,7 +73,7 @@ const setting_spec hgn_setting_specs[] = {
 
 const char *const hgn_plus_plus_cpu[] = {"steps=2000", "hold=0.4", NULL};
 
-// What the first trials of other worlds needed beyond that: films that are hard to predict far
+// What the first trials of other worlds needed beyond that: videos that are hard to predict far
 // ahead take more clips, a rate that falls before the horizon is long, and no step led by one
 // clip's gradient.
 #define FURTHER                                                                              \
@@ -92,9 +92,9 @@ const char *const hgn_plus_plus_angles[] = {FURTHER,
 const char *const hgn_plus_plus_state[] = {
     FURTHER, "seen=state", "pairs=1", "deadlines=0.2,0.3,0.4", "extend=0.02", "steps=2500", NULL};
 
-// What differs from film to film and stays, a mass or a colour, needs places where nothing moves,
-// and a window long enough to see where the middle of a swing is. A film leaves open by how much
-// its masses and its forces are too large alike: forces that are the same in all films settle it.
+// What differs from video to video and stays, a mass or a colour, needs places where nothing moves,
+// and a window long enough to see where the middle of a swing is. A video leaves open by how much
+// its masses and its forces are too large alike: forces that are the same in all videos settle it.
 const char *const hgn_plus_plus_constants[] = {FURTHER,
                                                "trajectories=3000",
                                                "frames=100",
