@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/name_index.h"
 #include "base/status.h"
 #include "io/hdf5/client.h"
 #include "io/npy.h"
@@ -36,6 +37,7 @@ struct plumb_file {
     const char *path;
     void *state;
     array_file_names names;
+    name_index index;    // of the names
     plumb_array *arrays; // valid where is_read is true
     bool *is_read;
 };
@@ -72,6 +74,7 @@ plumb_status plumb_file_open(plumb_file **out, const char *path)
         file->is_read = ARENA_ALLOC(&file->mem, bool, file->names.count);
         if (!file->arrays || !file->is_read) st = PLUMB_EMEMORY;
     }
+    if (!st) st = name_index_create(&file->index, &file->mem, file->names.name, file->names.count);
     if (st) {
         plumb_file_close(file);
         return st;
@@ -103,13 +106,11 @@ const char *plumb_file_array_name(const plumb_file *file, int64_t index)
 // Returns the index of an array, or -1. HDF5 names start with a slash that may be left out.
 static int64_t find_array(const plumb_file *file, const char *name)
 {
-    for (int64_t i = 0; i < file->names.count; i++) {
-        const char *candidate = file->names.name[i];
-        if (strcmp(candidate, name) == 0 ||
-            (candidate[0] == '/' && name[0] != '/' && strcmp(candidate + 1, name) == 0))
-            return i;
-    }
-    return -1;
+    const int64_t index = name_index_find(&file->index, name);
+    if (index >= 0 || name[0] == '/') return index;
+    char path[1024];
+    const int length = snprintf(path, sizeof path, "/%s", name);
+    return length < (int)sizeof path ? name_index_find(&file->index, path) : -1;
 }
 
 bool plumb_file_has_array(const plumb_file *file, const char *name)

@@ -2,6 +2,9 @@
 // A pickle is a program for a stack machine. This is that machine without its dangerous
 // instruction: REDUCE, which calls a function in Python, here recognises five names and builds the
 // value they would have returned. Bytes, values, entries and the stack are limited.
+//
+// A value stays reachable through the memo after it became part of an object. So everything an
+// object was checked with is frozen: an instruction that changes it later is rejected.
 #include "io/pickle.h"
 
 #include <string.h>
@@ -66,6 +69,12 @@ static plumb_status reject_pickle(const pickle_machine *machine, const char *why
 static plumb_status reject_damaged(const pickle_machine *machine)
 {
     return reject_pickle(machine, "the pickle is damaged");
+}
+
+static plumb_status reject_frozen(const pickle_machine *machine)
+{
+    return reject_pickle(machine,
+                         "the pickle changes a tuple, a tensor or an array after it is made");
 }
 
 // ---- stack, marks and memo ----
@@ -331,25 +340,28 @@ static plumb_status build_storage(pickle_machine *machine)
     return PLUMB_OK;
 }
 
-// True for a list of integers that are not negative: sizes or strides.
-static bool is_count_list(const pickle_value *value)
+// True for a list of integers that are not negative: sizes or strides. Freezes it, so that it stays
+// what was checked.
+static bool freeze_counts(pickle_value *value)
 {
     if (!is_list(value, 0)) return false;
     for (int64_t i = 0; i < value->count; i++)
         if (value->item[i]->kind != PICKLE_INTEGER || value->item[i]->integer < 0) return false;
+    value->frozen = true;
     return true;
 }
 
 // _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks)
-static plumb_status build_tensor(pickle_machine *machine, const pickle_value *arguments)
+static plumb_status build_tensor(pickle_machine *machine, pickle_value *arguments)
 {
     if (arguments->count < 4 || arguments->item[0]->kind != PICKLE_STORAGE ||
         arguments->item[1]->kind != PICKLE_INTEGER || arguments->item[1]->integer < 0 ||
-        !is_count_list(arguments->item[2]) || !is_count_list(arguments->item[3]) ||
+        !freeze_counts(arguments->item[2]) || !freeze_counts(arguments->item[3]) ||
         arguments->item[2]->count != arguments->item[3]->count)
         return reject_pickle(machine, "a tensor is not described as PyTorch does");
     pickle_value *value = new_value(machine, PICKLE_TENSOR);
     if (!push_value(machine, value)) return reject_damaged(machine);
+    arguments->frozen = true;
     value->item = arguments->item;
     value->count = 4;
     return PLUMB_OK;
@@ -420,7 +432,8 @@ static plumb_status build_bytes(pickle_machine *machine, const pickle_value *arg
 // REDUCE: builds what the named function would have returned. Calls nothing.
 static plumb_status reduce_call(pickle_machine *machine)
 {
-    const pickle_value *arguments = pop_value(machine), *function = pop_value(machine);
+    pickle_value *arguments = pop_value(machine);
+    const pickle_value *function = pop_value(machine);
     if (!is_list(arguments, 0) || !function || function->kind != PICKLE_NAME)
         return reject_damaged(machine);
     switch (known_globals[function->integer].kind) {
@@ -444,9 +457,9 @@ static plumb_status reduce_call(pickle_machine *machine)
 // BUILD: sets shape, dtype, order and bytes of an array, or the byte order of a dtype.
 static plumb_status build_object(pickle_machine *machine)
 {
-    const pickle_value *state = pop_value(machine);
-    pickle_value *value = peek_value(machine);
+    pickle_value *state = pop_value(machine), *value = peek_value(machine);
     if (!value || !is_list(state, 2)) return reject_damaged(machine);
+    if (value->frozen) return reject_frozen(machine);
     if (value->kind == PICKLE_DTYPE) {
         const pickle_value *order = state->item[1];
         if (order->kind != PICKLE_TEXT || order->count != 1 || !strchr("<>|=", order->bytes[0]))
@@ -457,12 +470,13 @@ static plumb_status build_object(pickle_machine *machine)
             order->bytes[0] == (little ? '>' : '<') && plumb_dtype_size(value->dtype) > 1;
         return PLUMB_OK;
     }
-    if (value->kind != PICKLE_NDARRAY || value->item || state->count != 5 ||
-        !is_count_list(state->item[1]) || state->item[2]->kind != PICKLE_DTYPE ||
-        state->item[3]->kind != PICKLE_BOOL || state->item[4]->kind != PICKLE_BYTES)
+    if (value->kind != PICKLE_NDARRAY || state->count != 5 || !freeze_counts(state->item[1]) ||
+        state->item[2]->kind != PICKLE_DTYPE || state->item[3]->kind != PICKLE_BOOL ||
+        state->item[4]->kind != PICKLE_BYTES)
         return reject_pickle(machine,
                              "an object is filled that is no NumPy array of numbers or text");
     value->fortran = state->item[3]->integer;
+    value->frozen = state->frozen = state->item[2]->frozen = true;
     value->item = state->item;
     value->count = state->count;
     return PLUMB_OK;
@@ -476,6 +490,7 @@ static bool push_tuple(pickle_machine *machine, int64_t first)
     pickle_value *value = new_value(machine, PICKLE_LIST);
     if (!value || !append_items(machine, value, first, machine->depth - first)) return false;
     machine->depth = first;
+    value->frozen = true;
     return push_value(machine, value);
 }
 
@@ -493,19 +508,21 @@ static bool push_marked_tuple(pickle_machine *machine)
 }
 
 // Moves the values above the newest mark, or the top `count` values, into the container below them.
-static bool fill_container(pickle_machine *machine, pickle_kind kind, int64_t count)
+static plumb_status fill_container(pickle_machine *machine, pickle_kind kind, int64_t count)
 {
     const int64_t first = count                 ? machine->depth - count
                           : machine->mark_count ? machine->mark[--machine->mark_count]
                                                 : -1;
     const int64_t floor = machine->mark_count ? machine->mark[machine->mark_count - 1] : 0;
-    if (first < floor + 1) return false;
+    if (first < floor + 1) return reject_damaged(machine);
     pickle_value *container = machine->stack[first - 1];
     const int64_t count_given = machine->depth - first;
-    if (container->kind != kind || (kind == PICKLE_DICT && count_given % 2)) return false;
-    if (!append_items(machine, container, first, count_given)) return false;
+    if (container->kind != kind || (kind == PICKLE_DICT && count_given % 2))
+        return reject_damaged(machine);
+    if (container->frozen) return reject_frozen(machine);
+    if (!append_items(machine, container, first, count_given)) return reject_damaged(machine);
     machine->depth = first;
-    return true;
+    return PLUMB_OK;
 }
 
 // ---- instructions ----
@@ -523,11 +540,11 @@ static plumb_status run_instruction(pickle_machine *machine, unsigned char code,
     case '0': valid = pop_value(machine); break;                              // POP
     case '}': valid = push_value(machine, new_value(machine, PICKLE_DICT)); break;      // EMPTY_DICT
     case ']': valid = push_value(machine, new_value(machine, PICKLE_LIST)); break;      // EMPTY_LIST
-    case ')': valid = push_value(machine, new_value(machine, PICKLE_LIST)); break;      // EMPTY_TUPLE
-    case 'a': valid = fill_container(machine, PICKLE_LIST, 1); break;             // APPEND
-    case 'e': valid = fill_container(machine, PICKLE_LIST, 0); break;             // APPENDS
-    case 's': valid = fill_container(machine, PICKLE_DICT, 2); break;             // SETITEM
-    case 'u': valid = fill_container(machine, PICKLE_DICT, 0); break;             // SETITEMS
+    case ')': valid = push_tuple(machine, machine->depth); break;        // EMPTY_TUPLE
+    case 'a': return fill_container(machine, PICKLE_LIST, 1);             // APPEND
+    case 'e': return fill_container(machine, PICKLE_LIST, 0);             // APPENDS
+    case 's': return fill_container(machine, PICKLE_DICT, 2);             // SETITEM
+    case 'u': return fill_container(machine, PICKLE_DICT, 0);             // SETITEMS
     case 't': valid = push_marked_tuple(machine); break;                     // TUPLE
     case 0x85: case 0x86: case 0x87: valid = push_small_tuple(machine, code - 0x84); break; // TUPLE1 .. 3
     case 'N': valid = push_value(machine, new_value(machine, PICKLE_NONE)); break;      // NONE
@@ -582,15 +599,4 @@ plumb_status pickle_parse(pickle_value **out, arena *mem, const unsigned char *b
     if (machine.depth != 1 || machine.mark_count) return reject_damaged(&machine);
     *out = machine.stack[0];
     return PLUMB_OK;
-}
-
-const pickle_value *pickle_find(const pickle_value *dict, const char *key)
-{
-    if (!dict || dict->kind != PICKLE_DICT) return NULL;
-    // The last of equal keys wins, as in Python.
-    for (int64_t i = dict->count - 2; i >= 0; i -= 2)
-        if (dict->item[i]->kind == PICKLE_TEXT && strcmp(dict->item[i]->bytes, key) == 0 &&
-            (int64_t)strlen(key) == dict->item[i]->count)
-            return dict->item[i + 1];
-    return NULL;
 }

@@ -31,10 +31,11 @@ typedef enum pickle_kind {
 typedef struct pickle_value pickle_value;
 struct pickle_value {
     pickle_kind kind;
-    bool fortran;      ///< PICKLE_NDARRAY: column-major.
-    bool text;         ///< PICKLE_DTYPE: strings of `count` characters each.
-    bool bfloat16;     ///< PICKLE_STORAGE: elements are bfloat16, stored as u2.
-    bool swapped;      ///< PICKLE_DTYPE: the byte order differs from this machine's.
+    bool frozen;   ///< Later instructions may not change it: a tuple, or part of a checked object.
+    bool fortran;  ///< PICKLE_NDARRAY: column-major.
+    bool text;     ///< PICKLE_DTYPE: strings of `count` characters each.
+    bool bfloat16; ///< PICKLE_STORAGE: elements are bfloat16, stored as u2.
+    bool swapped;  ///< PICKLE_DTYPE: the byte order differs from this machine's.
     plumb_dtype dtype; ///< PICKLE_STORAGE, PICKLE_DTYPE.
     int64_t integer;   ///< PICKLE_INTEGER, PICKLE_BOOL; PICKLE_STORAGE: number of elements.
     double real;       ///< PICKLE_REAL.
@@ -47,8 +48,5 @@ struct pickle_value {
 /// in messages. Fails with PLUMB_EFORMAT or PLUMB_EMEMORY.
 plumb_status pickle_parse(pickle_value **out, arena *mem, const unsigned char *bytes, size_t size,
                           const char *what);
-
-/// Returns the value of a text key, or NULL.
-const pickle_value *pickle_find(const pickle_value *dict, const char *key);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/input_file.h"
+#include "base/name_index.h"
 #include "base/status.h"
 #include "io/pickle.h"
 #include "io/zip_directory.h"
@@ -18,12 +19,15 @@
 typedef struct pth_file {
     input_file file;
     zip_directory directory;
+    name_index member_names;     // of the directory
     const char *folder;          // prefix of all member names, such as "archive/"
     const pickle_value **values; // of each array
     const char **name;           // of each array
 } pth_file;
 
 // ---- members ----
+
+enum { ZIP_MEMBER_NAME = 512 };
 
 // CRC-32 of zip, four bits at a time.
 static uint32_t compute_crc(const unsigned char *bytes, size_t count)
@@ -43,13 +47,11 @@ static uint32_t compute_crc(const unsigned char *bytes, size_t count)
 // Finds a member by its name inside the folder. NULL if there is none.
 static const zip_member *find_member(const pth_file *pth, const char *name)
 {
-    const size_t folder = strlen(pth->folder);
-    for (int64_t i = 0; i < pth->directory.count; i++) {
-        const char *other = pth->directory.member[i].name;
-        if (strncmp(other, pth->folder, folder) == 0 && strcmp(other + folder, name) == 0)
-            return &pth->directory.member[i];
-    }
-    return NULL;
+    char path[ZIP_MEMBER_NAME];
+    const int length = snprintf(path, sizeof path, "%s%s", pth->folder, name);
+    if (length < 0 || length >= (int)sizeof path) return NULL;
+    const int64_t index = name_index_find(&pth->member_names, path);
+    return index < 0 ? NULL : &pth->directory.member[index];
 }
 
 // Reads the bytes of an uncompressed member and checks their checksum.
@@ -105,6 +107,41 @@ static bool is_name(const pickle_value *value)
     return true;
 }
 
+// Lists the readable entries of a dictionary. A key that is set twice has the place of the first
+// and the value of the last, as in Python.
+static plumb_status list_entries(pth_file *pth, array_file_names *names, arena *mem,
+                                 const pickle_value *root)
+{
+    const int64_t entries = root->count / 2;
+    const char **keys = ARENA_ALLOC(mem, const char *, entries);
+    const pickle_value **values = ARENA_ALLOC(mem, const pickle_value *, entries);
+    if (!keys || !values) return PLUMB_EMEMORY;
+    int64_t count = 0;
+    for (int64_t i = 0; i < entries; i++)
+        if (is_name(root->item[2 * i])) {
+            keys[count] = root->item[2 * i]->bytes;
+            values[count++] = root->item[2 * i + 1];
+        }
+    name_index index;
+    const plumb_status st = name_index_create(&index, mem, keys, count);
+    if (st) return st;
+    // In the index equal keys are neighbours, in the order of the file.
+    for (int64_t i = 0; i < count; i++) {
+        int64_t last = i;
+        while (last + 1 < count && !strcmp(index.entry[last + 1].name, index.entry[i].name)) last++;
+        const pickle_value *value = values[index.entry[last].index];
+        for (int64_t k = i; k <= last; k++) values[index.entry[k].index] = NULL;
+        values[index.entry[i].index] = value;
+        i = last;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (!values[i] || !is_readable(values[i])) continue;
+        names->name[names->count] = keys[i];
+        pth->values[names->count++] = values[i];
+    }
+    return PLUMB_OK;
+}
+
 // Lists the readable entries of the dictionary, or the value itself if it is no dictionary.
 static plumb_status list_arrays(pth_file *pth, array_file_names *names, arena *mem,
                                 const pickle_value *root)
@@ -123,17 +160,8 @@ static plumb_status list_arrays(pth_file *pth, array_file_names *names, arena *m
         names->count = 1;
         return PLUMB_OK;
     }
-    for (int64_t i = 0; i + 1 < root->count; i += 2) {
-        const pickle_value *key = root->item[i], *value = root->item[i + 1];
-        if (!is_name(key) || !is_readable(value) || pickle_find(root, key->bytes) != value)
-            continue;
-        bool known = false; // a key that was set twice to the same value
-        for (int64_t j = 0; j < names->count; j++)
-            known = known || strcmp(names->name[j], key->bytes) == 0;
-        if (known) continue;
-        names->name[names->count] = key->bytes;
-        pth->values[names->count++] = value;
-    }
+    const plumb_status st = list_entries(pth, names, mem, root);
+    if (st) return st;
     return names->count
                ? PLUMB_OK
                : fail(PLUMB_EFORMAT, "%s: its dictionary holds no numbers", pth->file.path);
@@ -175,10 +203,16 @@ static plumb_status find_folder(pth_file *pth, arena *mem)
 // Finds the folder, parses data.pkl and lists the arrays.
 static plumb_status parse_archive(pth_file *pth, array_file_names *names, arena *mem)
 {
-    plumb_status st = find_folder(pth, mem);
+    const char **members = ARENA_ALLOC(mem, const char *, pth->directory.count);
+    if (!members) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < pth->directory.count; i++) members[i] = pth->directory.member[i].name;
+    plumb_status st = name_index_create(&pth->member_names, mem, members, pth->directory.count);
+    if (!st) st = find_folder(pth, mem);
     if (!st) st = check_byte_order(pth);
     if (st) return st;
     const zip_member *member = find_member(pth, "data.pkl");
+    if (!member)
+        return fail(PLUMB_EFORMAT, "%s: the name of its folder is too long", pth->file.path);
     if (member->size > PICKLE_MAX_BYTES)
         return fail(PLUMB_EFORMAT, "%s: its pickle has %llu bytes, too many for scores",
                     pth->file.path, (unsigned long long)member->size);
