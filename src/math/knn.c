@@ -190,7 +190,9 @@ static double round_point(int16_t *out, int64_t step, const double *x, const knn
     double error[2] = {0.0};
     for (int64_t i = 0; i < dims; i += 2, out += step)
         for (int64_t j = 0; j < 2 && i + j < dims; j++) {
-            const double exact = scale * (x[i + j] - centre[i + j]);
+            // Without a scale (a distance overflows) every point becomes 0: infinity times 0 would
+            // be NaN, which has no integer.
+            const double exact = scale > 0.0 ? scale * (x[i + j] - centre[i + j]) : 0.0;
             const double whole = (exact + rounder) - rounder;
             out[j] = (int16_t)whole;
             error[j] += (exact - whole) * (exact - whole);
@@ -209,7 +211,7 @@ static void pack_rows(knn_search *search)
         }
         int16_t *to = search->packed + r / PANEL * search->pairs * 2 * PANEL + r % PANEL * 2;
         const double error = round_point(to, 2 * PANEL, points->rows + r * points->dims, search);
-        const double length = search->scale * points->deviation[r];
+        const double length = search->scale > 0.0 ? search->scale * points->deviation[r] : 0.0;
         *half = (int32_t)rint(0.5 * length * length);
         if (error > search->max_row_error) search->max_row_error = error;
         if (length > search->max_row_length) search->max_row_length = length;
@@ -353,7 +355,9 @@ static void start_group(knn_scratch *scratch, int32_t *limit, const knn_search *
         int16_t *to = scratch->pack + i / QUERIES * search->pairs * 2 * QUERIES + i % QUERIES * 2;
         const double error = round_point(to, 2 * QUERIES, query, search);
         const double length =
-            search->scale * euclidean_distance(query, search->points->centre, search->points->dims);
+            search->scale > 0.0 ? search->scale * euclidean_distance(query, search->points->centre,
+                                                                     search->points->dims)
+                                : 0.0;
         scratch->found[i].count = 0;
         scratch->found[i].thin_at = 8 * search->k + 112;
         scratch->found[i].slack = rounding_slack(search, length, error);

@@ -114,11 +114,63 @@ static int64_t select_models(double *x, double *y, indexed_value *order, const d
     return n;
 }
 
-// Two-sided p by Student: t = |rho| sqrt((n - 2) / (1 - rho^2)), n - 2 degrees of freedom.
-static double compute_p(double rho, int64_t n)
+// Up to this many models p is computed from all n! orders, 362,880 for nine.
+enum { MAX_EXACT = 9 };
+
+// The share of the orders of y whose |sum of rank products| is at least that of the data. a, b (n):
+// ranks minus their mean. Heap's algorithm visits every order by exchanging two ranks at a time.
+static double compute_exact_p(const double *a, double *b, int64_t n)
 {
-    if (n < 3) return (double)NAN;
-    if (fabs(rho) >= 1.0) return 0.0;
+    int64_t counter[MAX_EXACT] = {0}, orders = 0, extreme = 0;
+    double observed = 0.0;
+    for (int64_t i = 0; i < n; i++) observed += a[i] * b[i];
+    for (int64_t i = 0; i < n;) {
+        if (i == 0 || counter[i] < i) {
+            if (i) {
+                const int64_t other = i % 2 ? counter[i] : 0;
+                const double swap = b[other];
+                b[other] = b[i];
+                b[i] = swap;
+                counter[i]++;
+            }
+            double sum = 0.0;
+            for (int64_t k = 0; k < n; k++) sum += a[k] * b[k];
+            orders++;
+            extreme += fabs(sum) >= fabs(observed) - 1e-9; // ranks are multiples of a half
+            i = 1;
+        } else {
+            counter[i++] = 0;
+        }
+    }
+    return (double)extreme / (double)orders;
+}
+
+// ln of the product of t! over groups of t equal ranks, which are multiples of a half.
+static double log_tie_orders(const double *rank, int64_t n)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        double before = 0.0;
+        for (int64_t k = 0; k < i; k++) before += rank[k] == rank[i];
+        sum += log(before + 1.0);
+    }
+    return sum;
+}
+
+// Two-sided p: exact for few models, else by Student: t = |rho| sqrt((n - 2) / (1 - rho^2)), n - 2
+// degrees of freedom. For |rho| = 1 Student has p = 0; there the data's order and its reverse are
+// counted among all n!, each once for every order of equal values. d has the ranks.
+static double compute_p(correlation_scratch *d, double rho, int64_t n)
+{
+    if (n < 3 || isnan(rho)) return (double)NAN;
+    const double mean = 0.5 * (double)(n - 1);
+    if (n <= MAX_EXACT) {
+        double a[MAX_EXACT], b[MAX_EXACT];
+        for (int64_t i = 0; i < n; i++) a[i] = d->rank_x[i] - mean, b[i] = d->rank_y[i] - mean;
+        return compute_exact_p(a, b, n);
+    }
+    if (fabs(rho) >= 1.0 - 1e-12)
+        return fmin(2.0 * exp(log_tie_orders(d->rank_y, n) - lgamma((double)n + 1.0)), 1.0);
     const double freedom = (double)(n - 2);
     return 2.0 * special_t_tail(fabs(rho) * sqrt(freedom / (1.0 - rho * rho)), freedom);
 }
@@ -137,7 +189,7 @@ plumb_status rank_correlation_measure(rank_correlation *out, const double *measu
     if (!st) {
         found.n = select_models(d.x, d.y, d.scratch, measure, outcome, count, options->top);
         found.rho = found.n > 2 ? compute_rho(&d, found.n) : (double)NAN;
-        found.p = compute_p(found.rho, found.n);
+        found.p = compute_p(&d, found.rho, found.n);
         if (found.n < 3)
             st = fail(PLUMB_ENUMERIC, "%lld models have both numbers; at least 3 are needed",
                       (long long)found.n);

@@ -16,7 +16,7 @@ typedef struct rank_correlation_options {
 typedef struct rank_correlation {
     double rho;            ///< -1 to 1; equal values share their mean rank
     plumb_interval rho_ci; ///< 95 %, bootstrap over models; NaN: too few models, or no draws
-    double p;              ///< two-sided p-value by Student's t
+    double p;              ///< two-sided p-value; exact up to nine models, else by Student's t
     int64_t n;             ///< models that counted
 } rank_correlation;
 

@@ -39,7 +39,25 @@ axes_span axes_span_of(const double *values, int64_t count, int64_t stride, int 
 axes_span axes_between(double low, double high, int ticks)
 {
     if (!(high > low)) high = low + 1;
+    // Values that differ by rounding only: widen the range, or a step would be below their
+    // rounding.
+    const double size = fmax(fabs(low), fabs(high));
+    if (high - low <= 1e-9 * size) {
+        low -= 0.25 * size;
+        high += 0.25 * size;
+    }
     return (axes_span){.low = low, .high = high, .step = axes_step(high - low, ticks)};
+}
+
+int64_t axes_ticks(int64_t *first, const axes_span *span)
+{
+    enum { MAX_TICKS = 200 };
+    const double low = ceil(span->low / span->step), high = floor(span->high / span->step);
+    *first = 0;
+    // Beyond 2^52 neighbouring multiples of the step are the same number.
+    if (!(span->step > 0.0) || !(fabs(low) < 4503599627370496.0) || !(high >= low)) return 0;
+    *first = (int64_t)low;
+    return high - low < MAX_TICKS ? (int64_t)(high - low) + 1 : 0;
 }
 
 axes_span axes_angle(void)
@@ -81,16 +99,16 @@ void axes_draw(drawing *target, const axes_panel *panel, const char *across, con
     char label[32];
     const double size = 13;
     // Grid lines and tick labels along x, then along y.
-    for (double k = ceil(panel->across.low / panel->across.step);
-         panel->across.step > 0 && k * panel->across.step <= panel->across.high; k++) {
-        const double v = k * panel->across.step, x = floor(axes_x(panel, v)) + 0.5;
+    int64_t first, count = axes_ticks(&first, &panel->across);
+    for (int64_t k = first; k < first + count; k++) {
+        const double v = (double)k * panel->across.step, x = floor(axes_x(panel, v)) + 0.5;
         axes_line(target, x, panel->y, x, panel->y + panel->h, PALETTE_GRID);
         target->text(target, x, panel->y + panel->h + 18, size, DRAWING_MIDDLE,
                      drawing_rgb(PALETTE_PALE), format_label(label, v, &panel->across));
     }
-    for (double k = ceil(panel->up.low / panel->up.step);
-         panel->up.step > 0 && k * panel->up.step <= panel->up.high; k++) {
-        const double v = k * panel->up.step, y = floor(axes_y(panel, v)) + 0.5;
+    count = axes_ticks(&first, &panel->up);
+    for (int64_t k = first; k < first + count; k++) {
+        const double v = (double)k * panel->up.step, y = floor(axes_y(panel, v)) + 0.5;
         axes_line(target, panel->x, y, panel->x + panel->w, y, PALETTE_GRID);
         target->text(target, panel->x - 8, y + 4.5, size, DRAWING_RIGHT, drawing_rgb(PALETTE_PALE),
                      format_label(label, v, &panel->up));

@@ -24,8 +24,11 @@ double axes_step(double span, int ticks);
 
 /// Chooses an axis for values, with a margin. NaN and infinity are ignored.
 axes_span axes_span_of(const double *values, int64_t count, int64_t stride, int ticks);
-/// Makes an axis with these ends.
+/// Makes an axis with these ends; wider if they differ by rounding only.
 axes_span axes_between(double low, double high, int ticks);
+/// Counts the ticks inside an axis, at most 200; tick k is at k * step, from k = *first on. 0 if
+/// the step is so small against the values that ticks cannot be told apart.
+int64_t axes_ticks(int64_t *first, const axes_span *span);
 /// Makes an axis for an angle from -pi to pi.
 axes_span axes_angle(void);
 /// Makes an axis that covers both.

@@ -90,3 +90,19 @@ TEST(rounding_to_sixteen_bits_loses_no_neighbour)
     rows[17] = 1e20;
     check_points(rows, N, queries, M, D);
 }
+
+TEST(distances_that_overflow_are_infinite_and_nothing_else_happens)
+{
+    // Twice 1.5e308 is infinity: the differences from the centre have no integer part.
+    double rows[3 * 40];
+    for (int i = 0; i < 3 * 40; i++) rows[i] = i % 2 ? 1.5e308 : -1.5e308;
+    arena mem = {0};
+    knn_index points;
+    double r[40];
+    CHECK_OK(knn_init(&points, &mem, rows, 40, 3));
+    CHECK_OK(knn_kth_distance(r, &points, rows, 40, 1, 1));
+    for (int i = 0; i < 40; i++) CHECK(r[i] == 0.0); // each row is its own nearest
+    CHECK_OK(knn_kth_distance(r, &points, rows, 40, 40, 1));
+    for (int i = 0; i < 40; i++) CHECK(isinf(r[i]));
+    arena_clear(&mem);
+}

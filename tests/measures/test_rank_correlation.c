@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Spearman's rank correlation against scipy.stats.spearmanr (SciPy 1.x, which averages ties), and
-// what is not defined is said.
+// Spearman's rank correlation against scipy.stats.spearmanr (SciPy 1.x, which averages ties), its p
+// of few models against a count of all orders, and what is not defined is reported.
 #include "measures/rank_correlation.h"
 
 #include "support/test.h"
@@ -19,7 +19,7 @@ TEST(the_correlation_is_that_of_scipy)
     const double x[] = {1.2, 3.4, 2.2, 9.1, 5.5, 4.1, 0.3}, y[] = {10, 30, 25, 70, 90, 40, 5};
     const rank_correlation r = over(x, y, 7, 1);
     CHECK_NEAR(r.rho, 0.9642857142857145, 1e-14);
-    CHECK_NEAR(r.p, 0.00045414916919416935, 1e-12);
+    CHECK_NEAR(r.p, 14.0 / 5040.0, 1e-15); // Student: 0.00045
     CHECK_EQUAL(r.n, 7);
 }
 
@@ -30,7 +30,7 @@ TEST(ties_share_their_mean_rank)
     CHECK_NEAR(over(x, y, 10, 1).p, 0.0006867426732525197, 1e-12);
     const double a[] = {0, 0, 0, 1, 1, 1, 1, 2}, b[] = {5, 5, 3, 3, 9, 9, 9, 1};
     CHECK_NEAR(over(a, b, 8, 1).rho, -0.047366546671567096, 1e-14);
-    CHECK_NEAR(over(a, b, 8, 1).p, 0.9113204744529089, 1e-12);
+    CHECK_NEAR(over(a, b, 8, 1).p, 38160.0 / 40320.0, 1e-15); // Student: 0.911
 }
 
 TEST(the_best_are_those_with_the_greatest_outcome_and_their_equals)
@@ -46,7 +46,21 @@ TEST(order_alone_counts)
 {
     const double x[] = {5, 4, 3, 2, 1}, y[] = {1, 2, 3, 4, 1e300};
     CHECK_NEAR(over(x, y, 5, 1).rho, -1.0, 1e-15);
-    CHECK_NEAR(over(x, y, 5, 1).p, 0.0, 1e-20);
+    CHECK_NEAR(over(x, y, 5, 1).p, 2.0 / 120.0, 1e-15);
+}
+
+TEST(p_is_never_0)
+{
+    const double x[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 11};
+    CHECK_NEAR(over(x, x, 3, 1).p, 1.0 / 3.0, 1e-15);
+    const double swapped[] = {1, 3, 2};
+    CHECK_NEAR(over(x, swapped, 3, 1).p, 1.0, 1e-15); // every order is as extreme
+    for (int64_t n = 4; n <= 11; n++) {
+        double orders = 1.0;
+        for (int64_t i = 2; i <= n; i++) orders *= (double)i;
+        CHECK_NEAR(over(x, x, n, 1).p, 2.0 / orders, 1e-12 / orders);
+    }
+    CHECK_NEAR(over(x, x, 12, 1).p, 4.0 / 479001600.0, 1e-20); // two are equal
 }
 
 TEST(the_interval_is_that_of_a_bootstrap_and_repeats)
