@@ -158,3 +158,79 @@ TEST(kappa_takes_seed_and_resamples_of_symetric_unless_it_has_its_own)
     plumb_phase_space_clear(&r);
     forged_free(&f);
 }
+
+// ---- shift and scale ----
+
+static void bend(double *latent, const double *truth, int64_t step, rng *noise)
+{
+    (void)step, (void)noise;
+    latent[0] = truth[0];
+    latent[1] = truth[1] + truth[1] * truth[1] * truth[1]; // areas grow with p^2
+}
+
+// A canonical map in a latent space of two pairs, the second of which is noise.
+static void add_noise(double *latent, const double *truth, int64_t step, rng *noise)
+{
+    (void)step;
+    latent[0] = truth[0];
+    latent[2] = truth[1] + 0.3 * truth[0] * truth[0];
+    latent[1] = rng_normal(noise);
+    latent[3] = rng_normal(noise);
+}
+
+static plumb_phase_space measure_changed(const forged *plain, double latent_scale,
+                                         double latent_shift, double truth_scale,
+                                         double truth_shift)
+{
+    forged f = *plain;
+    const int64_t latents = plumb_array_count(&f.latent), truths = plumb_array_count(&f.truth);
+    double *latent = forge_room(latents), *truth = forge_room(truths);
+    for (int64_t i = 0; i < latents; i++)
+        latent[i] = plain->latent_data[i] * latent_scale + latent_shift;
+    for (int64_t i = 0; i < truths; i++)
+        truth[i] = plain->truth_data[i] * truth_scale + truth_shift;
+    f.latent.data = latent, f.truth.data = truth;
+    const plumb_phase_space r = measure(&f, NULL);
+    free(latent);
+    free(truth);
+    return r;
+}
+
+TEST(neither_shift_nor_unit_changes_a_verdict)
+{
+    static const struct {
+        forge_map *map;
+        int64_t m;
+    } models[] = {{rotate, 1}, {bend, 1}, {stretch, 1}, {freeze, 2}, {add_noise, 2}};
+    static const double changes[][4] = {{1, 1e6, 1, 0},        {1, 0, 1, 1e6},
+                                        {1, -1e7, 1, 1e7},     {1e50, 0, 1, 0},
+                                        {1e-50, 0, 1, 0},      {1, 0, 1e50, 0},
+                                        {1, 0, 1e-50, 0},      {1e100, 0, 1e100, 0},
+                                        {1e-100, 0, 1e100, 0}, {1e50, 1e56, 1e-50, 1e-44}};
+    for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+        forged f = forge(1, models[k].m, TRAJECTORIES, STEPS, models[k].map);
+        plumb_phase_space plain = measure(&f, NULL);
+        for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+            const double *by = changes[i];
+            plumb_phase_space r = measure_changed(&f, by[0], by[1], by[2], by[3]);
+            CHECK_EQUAL(r.verdict, plain.verdict);
+            CHECK_EQUAL(r.kappa.canonical, plain.kappa.canonical);
+            CHECK(r.kappa.measured);
+            CHECK_NEAR(r.kappa.kappa, plain.kappa.kappa, 1e-6);
+            CHECK_NEAR(r.kappa.r2_state, plain.kappa.r2_state, 1e-6);
+            CHECK_NEAR(r.polynomial.r2, plain.polynomial.r2, 1e-6);
+            CHECK_EQUAL(r.polynomial.degenerate, plain.polynomial.degenerate);
+            // Without area Sym is a ratio of roundings and has no meaning.
+            if (!plain.polynomial.degenerate) {
+                CHECK_NEAR(r.polynomial.sym, plain.polynomial.sym, 1e-6);
+                CHECK_NEAR(r.polynomial.symetric, plain.polynomial.symetric, 0);
+            }
+            // c is in units of the arrays.
+            const double c = plain.kappa.c * (by[0] / by[2]) * (by[0] / by[2]);
+            CHECK_NEAR(r.kappa.c, c, 1e-6 * fabs(c));
+            plumb_phase_space_clear(&r);
+        }
+        plumb_phase_space_clear(&plain);
+        forged_free(&f);
+    }
+}

@@ -90,6 +90,28 @@ static plumb_status select_trajectories(kappa_work *work, const plumb_array *lat
     return PLUMB_OK;
 }
 
+// What rounding leaves of a constant, relative to its size, with a margin for the arithmetic
+// before.
+static double rounding_of(plumb_dtype dtype)
+{
+    switch (dtype) {
+    case PLUMB_FLOAT16: return 1e-3;
+    case PLUMB_FLOAT32: return 1e-6;
+    default: return 1e-10;
+    }
+}
+
+// Divides by a power of two, so that no digit changes, and returns it.
+static double scale_to_unit(double *values, int64_t count)
+{
+    double size = 0.0;
+    for (int64_t i = 0; i < count; i++) size = fmax(size, fabs(values[i]));
+    if (!(size > 0.0)) return 1.0;
+    const int power = ilogb(size);
+    for (int64_t i = 0; i < count; i++) values[i] = ldexp(values[i], -power);
+    return ldexp(1.0, power);
+}
+
 plumb_status kappa_input_read(kappa_work *work, const plumb_array *latent,
                               const plumb_array *momenta, const plumb_array *truth)
 {
@@ -131,6 +153,11 @@ plumb_status kappa_input_read(kappa_work *work, const plumb_array *latent,
             memcpy(out->latent + (k * out->steps + t) * out->latent_dims + m,
                    values + t * steps / out->steps * m, (size_t)m * sizeof *values);
     }
+    out->truth_rounding = rounding_of(truth->dtype);
+    out->latent_rounding = rounding_of(latent->dtype);
+    if (momenta) out->latent_rounding = fmax(out->latent_rounding, rounding_of(momenta->dtype));
+    out->truth_unit = scale_to_unit(out->truth, out->rows * out->truth_dims);
+    out->latent_unit = scale_to_unit(out->latent, out->rows * out->latent_dims);
     return PLUMB_OK;
 }
 
@@ -171,7 +198,7 @@ plumb_status kappa_input_latents(kappa_work *work)
         inside /= (double)rows->trajectories;
         const double all = column_variance(rows, i, 0, rows->rows, &mean), sd = sqrt(all);
         for (int64_t r = 0; r < rows->rows; r++) size = fmax(size, fabs(rows->latent[r * d + i]));
-        out->varies[i] = sd > 1e-6 * size;
+        out->varies[i] = sd > rows->latent_rounding * size;
         if (!out->varies[i]) continue;
         out->deviation[i] = sd;
         out->constant[i] = inside < constant_share * all;

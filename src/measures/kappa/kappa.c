@@ -154,12 +154,14 @@ static plumb_status list_pairs(plumb_kappa *out, const kappa_work *work, double 
 static plumb_status fill_result(plumb_kappa *out, const kappa_work *work)
 {
     const form_sums s = add_trajectories(&work->form, NULL, work->rows.trajectories);
-    const double scale = work->latent.max_deviation;
+    const double scale =
+        work->latent.max_deviation * (work->rows.latent_unit / work->rows.truth_unit);
     out->kappa = compute_kappa(s);
     out->form_error = compute_form_error(s);
     out->r2_latent = work->form.r2;
     out->r2_local = work->form.local_r2;
-    // c = <O,A> / |A|^2 minimises |O - c A|^2. The latents were divided by `scale`.
+    // c = <O,A> / |A|^2 minimises |O - c A|^2. In units of the arrays it has `scale`
+    // squared: the latents were divided by their unit and largest deviation, the truth by its unit.
     const double c = s.true_norm2 > 0.0 ? s.dot / s.true_norm2 : 0.0;
     out->c = c * scale * scale;
     plumb_status st = compute_interval(&out->kappa_ci, work);

@@ -49,10 +49,12 @@ static plumb_status balance_pairs(kappa_work *work)
             t->w[r * d + i] = rows->truth[r * d + i] - mean;
             square += t->w[r * d + i] * t->w[r * d + i] / (double)count;
         }
-        t->deviation[i] = sqrt(square) > 1e-6 * size ? sqrt(square) : 0.0;
-        // A position that ranges over more than a turn may be an angle.
-        if (i < n && (opt->angles ? opt->angles[i] : high - low > 6.283185307179586))
-            t->per_radian[i] = 1.0;
+        t->deviation[i] = sqrt(square) > rows->truth_rounding * size ? sqrt(square) : 0.0;
+        // A position that ranges over more than a turn may be an angle. It is given in radians;
+        // beyond a million of them its sine is rounding.
+        const double range = (high - low) * rows->truth_unit;
+        if (i < n && (opt->angles ? opt->angles[i] : range > 6.283185307179586 && range < 1e6))
+            t->per_radian[i] = 1.0 / rows->truth_unit;
     }
     for (int64_t i = 0; i < n; i++) {
         double *q = &t->deviation[i], *p = &t->deviation[i + n];
