@@ -169,11 +169,12 @@ graph_node *op_gelu(graph *g, graph_node *x)
     return op_scale(g, op_multiply(g, x, up), 0.5);
 }
 
-// x above 0, e^x - 1 below: max(x, 0) + exp(min(x, 0)) - 1.
+// x above 0, e^x - 1 below: max(x, 0) + exp(min(x, 0)) - 1, with min(x, 0) = x - max(x, 0). At
+// exactly 0, where the slope of max(x, 0) is 0, this has the slope 1 of an ELU.
 graph_node *op_elu(graph *g, graph_node *x)
 {
-    graph_node *below = op_scale(g, op_leaky_relu(g, op_scale(g, x, -1.0), 0.0), -1.0);
-    return op_add(g, op_leaky_relu(g, x, 0.0), op_add_scalar(g, op_exp(g, below), -1.0));
+    graph_node *above = op_leaky_relu(g, x, 0.0), *below = op_subtract(g, x, above);
+    return op_add(g, above, op_add_scalar(g, op_exp(g, below), -1.0));
 }
 
 // a + max(b - a, 0)

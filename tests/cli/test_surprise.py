@@ -180,6 +180,19 @@ def test_items_has_one_line_per_tuple(data):
     assert np.allclose([i["frame_surprise"] for i in items], data.surprise)
 
 
+def test_items_count_right_tuples_and_ties_as_the_result_does(data):
+    """A constant predictor on clips that are spliced from the same frames: sums are equal but for their rounding."""
+    rng = np.random.default_rng(3)
+    a, b, c, d = rng.gamma(2.0, 0.01, (4, 200, 9))
+    joined = np.stack([np.hstack([a, b]), np.hstack([c, d]), np.hstack([a, d]), np.hstack([c, b])], 1)
+    path = data.save(surprise=joined)
+    got = answer(path, "--items", data.folder / "ties.jsonl")["scorers"]["plain"]
+    items = [json.loads(line)["scorers"]["plain"] for line in (data.folder / "ties.jsonl").read_text().splitlines()]
+    assert got["ties"] == 200 and got["correct"] == 0
+    assert sum(i["right"] for i in items) == got["correct"]
+    assert sum(i["relative_surprise"] == 0 for i in items) == got["ties"]
+
+
 def test_the_table_and_require(data):
     table = run(data.all, "-k", 5).stdout
     assert "accuracy" in table and "uniformity" in table and "McNemar" in table

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "engine/op.h"
+
+#include <math.h>
+
 #include "engine/run_graph.h"
 
 static graph *new_graph(void)
@@ -152,5 +155,32 @@ TEST(layer_norm_is_what_its_definition_says)
         }
     }
     free(a), free(k), free(b), free(s);
+    graph_free(g);
+}
+
+// Activations by name, at points where a piecewise definition changes its branch.
+TEST(activations_have_their_slope_also_at_zero)
+{
+    const double x_values[3] = {-0.5, 0.0, 0.5};
+    const double slopes[4][3] = {{exp(-0.5), 1.0, 1.0},
+                                 {0.0, 0.0, 1.0},
+                                 {0.1, 1.0, 1.0},
+                                 {0.13250487534383712, 0.5, 0.8674951246561629}};
+    graph *g = new_graph();
+    graph_node *x = matrix_input(g, "x", 3, 1), *d[4];
+    graph_node *y[4] = {op_elu(g, x), op_leaky_relu(g, x, 0.0), op_leaky_relu(g, x, 0.1),
+                        op_gelu(g, x)};
+    for (int i = 0; i < 4; i++) graph_gradient(g, &d[i], &x, 1, &y[i], NULL, 1);
+    for (int form = 0; form < 2; form++) {
+        graph_runner m = runner_start(g, d, 4, form ? PROGRAM_FAST : PROGRAM_REFERENCE);
+        instance_set(m.i, x, x_values);
+        runner_run(m);
+        for (int i = 0; i < 4; i++) {
+            double got[3];
+            instance_get(m.i, i, got);
+            for (int k = 0; k < 3; k++) CHECK_NEAR(got[k], slopes[i][k], 1e-6);
+        }
+        runner_stop(m);
+    }
     graph_free(g);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The result as a record. Keys are always the same; what was not measured is null.
-#include <math.h>
 #include <string.h>
 
 #include "base/options_struct.h"
+#include "measures/surprise/tuple_metrics.h"
 #include "plumb/surprise.h"
 
 static void put_metrics(plumb_record *r, const plumb_surprise_metrics *m)
@@ -241,12 +241,9 @@ void plumb_surprise_item_record(plumb_record *r, const plumb_surprise *result, i
         const plumb_surprise_score *s = &result->scorers[i];
         if (!s->measured) continue;
         const double *score = s->score + 4 * tested;
-        const double possible = score[0] + score[1], impossible = score[2] + score[3];
-        const double whole = fabs(possible) + fabs(impossible);
         plumb_record_begin_object(r, plumb_scorer_name(s->scorer));
-        plumb_record_set_bool(r, "right", impossible > possible);
-        plumb_record_set_double(r, "relative_surprise",
-                                whole > 0.0 ? (impossible - possible) / whole : 0.0);
+        plumb_record_set_bool(r, "right", tuple_metrics_right(score));
+        plumb_record_set_double(r, "relative_surprise", tuple_metrics_relative(score));
         plumb_record_set_doubles(r, "score", score, 4);
         if (s->distance) plumb_record_set_doubles(r, "distance", s->distance + 4 * tested, 4);
         else plumb_record_set_null(r, "distance");
