@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_SYMETRIC_VERSION 1
+#define PLUMB_SYMETRIC_VERSION 2
 
 /// How the Lasso problems are solved.
 typedef enum plumb_symetric_mode {
@@ -26,7 +26,9 @@ typedef enum plumb_symetric_mode {
 typedef enum plumb_symetric_mask {
     /// The published code: pairs of which a mean variance is below variance_bar.
     PLUMB_SYMETRIC_MASK_VARIANCE,
-    PLUMB_SYMETRIC_MASK_KL,   ///< The paper: pairs of which a mean KL to the prior exceeds kl_bar.
+    /// The paper: latents whose mean KL to the prior is kl_bar or more, each q and p by itself. A
+    /// latent that is left out is no input of the map, and its column of the Jacobian is 0.
+    PLUMB_SYMETRIC_MASK_KL,
     PLUMB_SYMETRIC_MASK_NONE, ///< All.
 } plumb_symetric_mask;
 
@@ -117,6 +119,9 @@ typedef struct plumb_symetric_options {
     /// Converged mode tries no order with more monomials than this; 0: no limit. Default 10000. 32
     /// latents have 435896 monomials of order 5, which take 20 GB for 6000 rows and hours.
     int64_t max_features;
+    /// For PLUMB_SYMETRIC_MASK_KL with a variance (trajectories, 2m): the step of the latents that
+    /// the variance belongs to, from 0. Default 0.
+    int64_t inferred_step;
 } plumb_symetric_options;
 
 /// One fit: a batch of trajectories.
@@ -169,8 +174,9 @@ typedef struct plumb_symetric {
     int64_t n, m;         ///< Degrees of freedom of the truth and of the latents.
     int64_t unconverged;  ///< Lasso problems that did not converge, all fits.
     plumb_interval r2_ci, sym_ci, symetric_ci, r2_heldout_ci; ///< 95 %; NaN if undefined.
-    int64_t latents;                     ///< Latent dimensions used, after the mask.
-    const int64_t *latents_used;         ///< (latents) their indices.
+    int64_t latents;             ///< Latent dimensions used, after the mask.
+    const int64_t *latents_used; ///< (latents) their indices.
+    int64_t informative; ///< Latents that pass the mask in some batch; -1 if there is no mask.
     const plumb_symetric_item *items;    ///< (trajectories).
     const plumb_symetric_batch *batches; ///< (batch_count).
     int64_t batch_count;                 ///< Number of fits.

@@ -40,6 +40,7 @@ class Symetric(Result):
     alpha: Optional[float]
     sym_per_trajectory: List[float]
     latents_used: List[int]
+    informative_dimensions: Optional[int]
     degenerate: bool
     n: int
     m: int

@@ -24,7 +24,7 @@ STRUCTS = {
     "symetric":
         "r2:d sym:d symetric:d r2_heldout:d rho:d degenerate:b why:s order:i alpha:d trajectories:q "
         "dropped:q steps:q n:q m:q unconverged:q r2_ci:interval sym_ci:interval symetric_ci:interval "
-        "r2_heldout_ci:interval latents:q latents_used:q* items:p batches:p batch_count:q mode:i "
+        "r2_heldout_ci:interval latents:q latents_used:q* informative:q items:p batches:p batch_count:q mode:i "
         "seconds:d input_hash:B33 memory:p method:i training:symetric_training",
     "kappa":
         "measured:b kappa:d kappa_ci:interval canonical:i why:s r2_state:d r2_latent:d r2_local:d c:d form_error:d "

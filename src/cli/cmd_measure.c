@@ -85,6 +85,7 @@ static const cli_option rows[] = {
     {.name = "mask", .table = "symetric_options", AT(symetric), .member = "mask"},
     {.name = "variance-bar", .table = "symetric_options", AT(symetric), .member = "variance_bar"},
     {.name = "kl-bar", .table = "symetric_options", AT(symetric), .member = "kl_bar"},
+    {.name = "inferred-step", .table = "symetric_options", AT(symetric), .member = "inferred_step"},
     {.name = "r2", .table = "symetric_options", AT(symetric), .member = "r2"},
     {.name = "scale", .table = "symetric_options", AT(symetric), .member = "scale"},
     {.name = "few-points", .table = "symetric_options", AT(symetric), .member = "network_few_points", .group = "network of --method mlp"},

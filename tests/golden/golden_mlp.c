@@ -115,9 +115,17 @@ static void compare_points(network_case *c)
         if (mlp_fit_jacobians(j, &c->shape, c->value, x, points)) c->failures++;
         if (k == 0) same(c, "exp_jac_first5", j, 5 * in * out);
         sym_score s = {.score = scores + k * points, .rho = rho};
-        sym_score_compute(
-            &s, j, &(sym_score_input){points, out / 2, in / 2, 1e-6, PLUMB_SYMETRIC_SCALE_MEAN_MAX},
-            scratch);
+        int64_t pair_q[DIMS], pair_p[DIMS];
+        for (int64_t i = 0; i < in / 2; i++) pair_q[i] = i, pair_p[i] = in / 2 + i;
+        sym_score_compute(&s, j,
+                          &(sym_score_input){.points = points,
+                                             .n = out / 2,
+                                             .columns = in,
+                                             .pairs = in / 2,
+                                             .q = pair_q,
+                                             .p = pair_p,
+                                             .shift = 1e-6},
+                          scratch);
         // The second half of the scratch is A^ A^T.
         if (k == 0) same(c, "exp_aat_first5", scratch + points * out * out, 5 * out * out);
         sym += s.sym / (double)index.shape[0];

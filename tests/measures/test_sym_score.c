@@ -16,7 +16,18 @@ static sym_score measure(const double *jacobians, int64_t points, int64_t n, int
     static double copy[POINTS * MOST * MOST], scratch[2 * POINTS * MOST * MOST];
     memcpy(copy, jacobians, (size_t)(points * 4 * n * m) * sizeof *copy);
     sym_score out = {.score = score, .rho = rho};
-    sym_score_compute(&out, copy, &(sym_score_input){points, n, m, shift, scale}, scratch);
+    int64_t q[MOST], p[MOST];
+    for (int64_t i = 0; i < m; i++) q[i] = i, p[i] = m + i;
+    sym_score_compute(&out, copy,
+                      &(sym_score_input){.points = points,
+                                         .n = n,
+                                         .columns = 2 * m,
+                                         .pairs = m,
+                                         .q = q,
+                                         .p = p,
+                                         .shift = shift,
+                                         .scale = scale},
+                      scratch);
     return out;
 }
 
@@ -131,7 +142,14 @@ TEST(the_shift_is_left_in_the_jacobian)
 {
     double j[4] = {1.0, 0.0, 0.0, 1.0}, scratch[8];
     sym_score out = {.score = score, .rho = rho};
-    sym_score_compute(&out, j, &(sym_score_input){1, 1, 1, 0.25, PLUMB_SYMETRIC_SCALE_MEAN_MAX},
+    sym_score_compute(&out, j,
+                      &(sym_score_input){.points = 1,
+                                         .n = 1,
+                                         .columns = 2,
+                                         .pairs = 1,
+                                         .q = (int64_t[]){0},
+                                         .p = (int64_t[]){1},
+                                         .shift = 0.25},
                       scratch);
     CHECK_NEAR(j[0], 1.25, 0.0);
     CHECK_NEAR(j[1], 0.25, 0.0);
@@ -187,4 +205,28 @@ TEST(random_maps_score_as_the_formula_says_and_minimise_is_never_more)
         const double least = measure(j, points, n, m, 0.0, PLUMB_SYMETRIC_SCALE_MINIMISE).sym;
         CHECK(least <= sym * (1.0 + 1e-12));
     }
+}
+
+TEST(a_latent_without_its_partner_is_a_column_of_zeros_for_the_partner)
+{
+    // Three latent pairs (columns 0..2 are q, 3..5 are p); the map takes q0, q1, p0, p2 only.
+    rng r = rng_at(5, 0);
+    static const int64_t taken[4] = {0, 1, 3, 5};
+    double few[4 * 4], all[4 * 6] = {0.0}, copy[16], scratch[2 * 16];
+    for (int row = 0; row < 4; row++)
+        for (int k = 0; k < 4; k++) few[row * 4 + k] = all[row * 6 + taken[k]] = rng_normal(&r);
+    const double whole = measure(all, 1, 2, 3, 0.0, PLUMB_SYMETRIC_SCALE_MEAN_MAX).sym;
+    const double whole_rho = rho[0];
+    memcpy(copy, few, sizeof copy);
+    sym_score out = {.score = score, .rho = rho};
+    sym_score_compute(&out, copy,
+                      &(sym_score_input){.points = 1,
+                                         .n = 2,
+                                         .columns = 4,
+                                         .pairs = 1,
+                                         .q = (int64_t[]){0},
+                                         .p = (int64_t[]){2}},
+                      scratch);
+    CHECK_NEAR(out.sym, whole, 1e-15);
+    CHECK_NEAR(rho[0], whole_rho, 1e-15);
 }

@@ -608,10 +608,52 @@ TEST(the_papers_mask_asks_for_divergence_from_the_prior)
     plumb_symetric_options opt = plumb_symetric_defaults();
     opt.mask = PLUMB_SYMETRIC_MASK_KL;
     plumb_symetric r = measure(&f, &v, &opt);
-    const int64_t used[6] = {0, 2, 3, 4, 6, 7};
-    CHECK_EQUAL(r.latents, 6);
+    // Each latent by itself: q of pair 3 goes, its p stays.
+    const int64_t used[5] = {0, 2, 4, 6, 7};
+    CHECK_EQUAL(r.latents, 5);
+    CHECK_EQUAL(r.informative, 5);
     CHECK(memcmp(r.latents_used, used, sizeof used) == 0);
+    CHECK_NEAR(r.symetric, 1.0, 0.0);
     plumb_symetric_clear(&r);
+    // All are the prior: none is informative and all are used.
+    for (int i = 0; i < K * 2 * M; i++) variance[i] = 1.0;
+    for (int64_t i = 0; i < K; i++)
+        for (int k = 0; k < 2 * M; k++) f.latent_data[(i * 30 + 12) * 8 + k] = 0.0;
+    opt.inferred_step = 12;
+    r = measure(&f, &v, &opt);
+    CHECK_EQUAL(r.informative, 0);
+    CHECK_EQUAL(r.latents, 2 * M);
+    plumb_symetric_clear(&r);
+    r = measure(&f, NULL, &opt);
+    CHECK_EQUAL(r.informative, -1);
+    plumb_symetric_clear(&r);
+    forged_free(&f);
+}
+
+TEST(the_divergence_is_that_of_the_inferred_step)
+{
+    enum { K = 10, M = 4, STEP = 12 };
+    forged f = forge(1, M, K, 30, map_padded);
+    // The variance is 1 everywhere. Pairs 1 and 3 have mean 0 at the inferred step, and only there.
+    for (int64_t i = 0; i < K * 30; i++)
+        f.latent_data[i * 8 + 1] = f.latent_data[i * 8 + 7] = i % 30 == STEP ? 0.0 : 3.0;
+    double variance[K * 2 * M];
+    for (int i = 0; i < K * 2 * M; i++) variance[i] = 1.0;
+    const plumb_array v = plumb_array_view(variance, PLUMB_FLOAT64, 2, (int64_t[]){K, 2 * M});
+    plumb_symetric_options opt = plumb_symetric_defaults();
+    opt.mask = PLUMB_SYMETRIC_MASK_KL;
+    plumb_symetric r = measure(&f, &v, &opt);
+    CHECK_EQUAL(r.latents, 8);
+    plumb_symetric_clear(&r);
+    opt.inferred_step = STEP;
+    r = measure(&f, &v, &opt);
+    CHECK_EQUAL(r.latents, 6);
+    CHECK_EQUAL(r.latents_used[1], 2);
+    CHECK_EQUAL(r.latents_used[5], 6);
+    plumb_symetric_clear(&r);
+    opt.inferred_step = 30;
+    CHECK_FAILS(plumb_symetric_measure(&r, &f.latent, &v, &f.truth, &opt), PLUMB_EVALUE,
+                "inferred_step is 30");
     forged_free(&f);
 }
 

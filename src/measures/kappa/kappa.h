@@ -11,10 +11,10 @@
 
 /// The arrays as rows of doubles.
 typedef struct kappa_rows {
-    double *truth, *latent;        // (rows, 2n), (rows, 2m) in units of truth_unit, latent_unit
-    double truth_unit;             // powers of two that bring the largest value to about 1, so that
-    double latent_unit;            // no power of a value overflows
-    double truth_rounding;         // a deviation below this share of the largest value is rounding
+    double *truth, *latent; // (rows, 2n), (rows, 2m) in units of truth_unit, latent_unit
+    double truth_unit;      // powers of two that bring the largest value to about 1, so that
+    double latent_unit;     // no power of a value overflows
+    double truth_rounding;  // a deviation below this share of the largest value is rounding
     double latent_rounding;
     int64_t *trajectory;           // (trajectories) indices in the arrays given, in row order
     int64_t trajectories, steps;   // steps: per trajectory, after thinning in time

@@ -15,7 +15,8 @@ static const double max_value = 999999.0;
 // ---- which latents ----
 
 // Mean over trajectories (and steps, if the array has them) of the posterior variance v of one
-// latent, or of its KL divergence to the standard normal, (v + mean^2 - 1 - log v) / 2.
+// latent, or of its KL divergence to the standard normal, (v + mean^2 - 1 - log v) / 2. Without an
+// axis of steps the posterior is that of one step, `inferred_step`.
 static double average_evidence(const symetric_batch_input *in, int64_t first, int64_t count,
                                int64_t latent)
 {
@@ -29,7 +30,7 @@ static double average_evidence(const symetric_batch_input *in, int64_t first, in
             plumb_array_to_double(&value, v, (row * steps + s) * in->latent_dims + latent, 1);
             if (in->opt->mask == PLUMB_SYMETRIC_MASK_KL) {
                 double mean;
-                const int64_t step = v->ndim == 3 ? s : 0;
+                const int64_t step = v->ndim == 3 ? s : in->opt->inferred_step;
                 plumb_array_to_double(&mean, in->latent,
                                       (row * in->latent_steps + step) * in->latent_dims + latent,
                                       1);
@@ -40,27 +41,50 @@ static double average_evidence(const symetric_batch_input *in, int64_t first, in
     return sum / (double)(count * steps);
 }
 
-// A pair is used if its q or its p passes the bar; if no pair does, all are used.
+// passes (2m): by variance a pair passes if its q or its p is below the bar, as in the published
+// code; by KL each latent passes alone, as in the paper. Returns how many.
+static int64_t apply_mask(bool *passes, const symetric_batch_input *in, int64_t first,
+                          int64_t count)
+{
+    const int64_t m = in->latent_dims / 2;
+    const bool kl = in->opt->mask == PLUMB_SYMETRIC_MASK_KL;
+    for (int64_t i = 0; i < 2 * m; i++) {
+        const double evidence = average_evidence(in, first, count, i);
+        passes[i] = kl ? evidence >= in->opt->kl_bar : evidence < in->opt->variance_bar;
+    }
+    int64_t passed = 0;
+    for (int64_t i = 0; i < m; i++) {
+        if (!kl) passes[i] = passes[i + m] = passes[i] || passes[i + m];
+        passed += passes[i] + passes[i + m];
+    }
+    return passed;
+}
+
+// The latents that pass the mask; if none does, all are used.
 plumb_status symetric_batch_select_latents(symetric_batch *out, arena *mem,
                                            const symetric_batch_input *in, int64_t first,
                                            int64_t count)
 {
     const int64_t m = in->latent_dims / 2;
-    bool *is_used = ARENA_ALLOC(mem, bool, m);
+    bool *passes = ARENA_ALLOC(mem, bool, (2 * m));
+    int64_t *place = ARENA_ALLOC(mem, int64_t, (2 * m));
     out->used = ARENA_ALLOC(mem, int64_t, (2 * m));
-    if (!is_used || !out->used) return PLUMB_EMEMORY;
-    int64_t pairs = 0;
-    for (int64_t i = 0; i < m && in->variance && in->opt->mask != PLUMB_SYMETRIC_MASK_NONE; i++) {
-        const double q = average_evidence(in, first, count, i);
-        const double p = average_evidence(in, first, count, m + i);
-        is_used[i] = in->opt->mask == PLUMB_SYMETRIC_MASK_KL
-                         ? q >= in->opt->kl_bar || p >= in->opt->kl_bar
-                         : q < in->opt->variance_bar || p < in->opt->variance_bar;
-        pairs += is_used[i];
+    out->pair_q = ARENA_ALLOC(mem, int64_t, m);
+    out->pair_p = ARENA_ALLOC(mem, int64_t, m);
+    if (!passes || !place || !out->used || !out->pair_q || !out->pair_p) return PLUMB_EMEMORY;
+    const bool masked = in->variance && in->opt->mask != PLUMB_SYMETRIC_MASK_NONE;
+    out->informative = masked ? apply_mask(passes, in, first, count) : -1;
+    for (int64_t i = 0; i < 2 * m; i++) {
+        place[i] = -1;
+        if (!passes[i] && out->informative > 0) continue;
+        place[i] = out->dims;
+        out->used[out->dims++] = i;
     }
-    for (int half = 0; half < 2; half++)
-        for (int64_t i = 0; i < m; i++)
-            if (is_used[i] || !pairs) out->used[out->dims++] = half * m + i;
+    for (int64_t i = 0; i < m; i++)
+        if (place[i] >= 0 && place[m + i] >= 0) {
+            out->pair_q[out->pairs] = place[i];
+            out->pair_p[out->pairs++] = place[m + i];
+        }
     return PLUMB_OK;
 }
 
@@ -200,8 +224,14 @@ plumb_status symetric_batch_score(symetric_batch *out, arena *mem, const symetri
     double *others = ARENA_ALLOC(mem, double, (points * size));
     if (!others || !out->jacobian || !out->sym || !scores || !rhos || !scratch || !sorted)
         return PLUMB_EMEMORY;
-    const sym_score_input problem = {points, in->targets / 2, out->dims / 2, in->opt->shift,
-                                     in->opt->scale};
+    const sym_score_input problem = {.points = points,
+                                     .n = in->targets / 2,
+                                     .columns = out->dims,
+                                     .pairs = out->pairs,
+                                     .q = out->pair_q,
+                                     .p = out->pair_p,
+                                     .shift = in->opt->shift,
+                                     .scale = in->opt->scale};
     double sum = 0.0;
     for (int64_t k = 0; k < count; k++) {
         double *j = k ? others : out->jacobian;

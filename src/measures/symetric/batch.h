@@ -24,7 +24,10 @@ typedef struct symetric_batch_input {
 typedef struct symetric_batch {
     plumb_symetric_batch numbers;
     int64_t dims;                       // latents used
-    int64_t *used;                      // (dims) which
+    int64_t *used;                      // (dims) which, increasing
+    int64_t informative;                // latents that pass the mask; -1 without a variance
+    int64_t pairs;                      // pairs of which both are used
+    int64_t *pair_q, *pair_p;           // (pairs) their places in `used`
     double *latent_mean, *latent_scale; // (dims)
     double *truth_mean, *truth_scale;   // (targets)
     polynomial_fit fit;
@@ -52,7 +55,7 @@ typedef struct fit_residuals {
 
 // The steps that both ways of fitting share, on trajectories first .. first+count-1 of those kept.
 
-/// Which latents take part: out->dims, out->used.
+/// Which latents take part: dims, used, informative, pairs.
 plumb_status symetric_batch_select_latents(symetric_batch *out, arena *mem,
                                            const symetric_batch_input *in, int64_t first,
                                            int64_t count);

@@ -101,6 +101,16 @@ static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, in
     return PLUMB_OK;
 }
 
+static plumb_status check_inferred_step(const symetric_batch_input *in)
+{
+    const int64_t step = in->opt->inferred_step;
+    if (!in->variance || in->opt->mask != PLUMB_SYMETRIC_MASK_KL || in->variance->ndim != 2 ||
+        step < in->latent_steps)
+        return PLUMB_OK;
+    return fail(PLUMB_EVALUE, "inferred_step is %lld; the latents have %lld steps, from 0 on",
+                (long long)step, (long long)in->latent_steps);
+}
+
 static plumb_status reject_negative_variance(const symetric_batch_input *in)
 {
     if (!in->variance) return PLUMB_OK;
@@ -198,6 +208,7 @@ plumb_status symetric_input(symetric_batch_input *in, int64_t *dropped, symetric
         .opt = opt,
     };
     st = choose_trajectories(in, &work->mem, dropped);
+    if (!st) st = check_inferred_step(in);
     if (!st) st = reject_negative_variance(in);
     if (!st) st = reject_constant_truth(in, &work->mem);
     if (!st) st = choose_points(in, &work->mem);

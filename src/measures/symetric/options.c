@@ -57,12 +57,14 @@ static const option_spec specs[] = {
     {MEMBER(gap), .kind = OPTION_DOUBLE,
      .help = "converged mode: relative duality gap to reach"},
     {MEMBER(mask), .kind = OPTION_ENUM, .words = mask_words,
-     .help = "with a variance, a pair of latents counts if a mean variance is small (published "
-             "code) or a mean KL to the prior is large (paper)"},
+     .help = "with a variance, a pair of latents counts if a mean variance of it is small "
+             "(published code), or a latent if its mean KL to the prior is large (paper)"},
     {MEMBER(variance_bar), .kind = OPTION_DOUBLE, .low = -1e300, .high = 1e300,
      .help = "threshold of the mask variance"},
     {MEMBER(kl_bar), .kind = OPTION_DOUBLE, .low = -1e300, .high = 1e300,
      .help = "threshold of the mask kl"},
+    {MEMBER(inferred_step), .kind = OPTION_INT64, .low = 0, .high = 1e15,
+     .help = "mask kl: the step that a variance of shape (trajectories, 2m) belongs to"},
     {MEMBER(r2), .kind = OPTION_ENUM, .words = r2_words,
      .help = "1 - SSres/SStot (published code) or SSexplained/SStot (paper)"},
     {MEMBER(scale), .kind = OPTION_ENUM, .words = scale_words,

@@ -73,6 +73,8 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
         plumb_record_set_double(record, NULL, r->items[i].sym);
     plumb_record_end(record);
     plumb_record_set_ints(record, "latents_used", r->latents_used, r->latents);
+    if (r->informative >= 0) plumb_record_set_int(record, "informative_dimensions", r->informative);
+    else plumb_record_set_null(record, "informative_dimensions");
     plumb_record_set_bool(record, "degenerate", r->degenerate);
     plumb_record_set_double(record, "rho", r->rho);
     plumb_record_set_int(record, "n", r->n);

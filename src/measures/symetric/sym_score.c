@@ -4,19 +4,22 @@
 
 #include <math.h>
 
-// out (2n, 2n) = A^ = J A J^T with A = [[0, I], [-I, 0]]; returns max |A^|. A^ is antisymmetric, so
-// half of it is computed. The published code has A with the opposite sign, which has no effect on
-// Q.
-static double transformform(double *out, const double *j, int64_t n, int64_t m)
+// out (2n, 2n) = A^ = J A J^T with A = [[0, I], [-I, 0]], as a sum over the pairs (q, p) of which
+// both are columns of J; returns max |A^|. A^ is antisymmetric, so half of it is computed. The
+// published code has A with the opposite sign, which has no effect on Q.
+static double transform_form(double *out, const double *j, const sym_score_input *in)
 {
-    const int64_t rows = 2 * n, columns = 2 * m;
+    const int64_t rows = 2 * in->n, columns = in->columns;
     double largest = 0.0;
     for (int64_t a = 0; a < rows; a++) {
         out[a * rows + a] = 0.0;
         for (int64_t b = 0; b < a; b++) {
             const double *ja = j + a * columns, *jb = j + b * columns;
             double sum = 0.0;
-            for (int64_t k = 0; k < m; k++) sum += ja[k] * jb[m + k] - ja[m + k] * jb[k];
+            for (int64_t k = 0; k < in->pairs; k++) {
+                const int64_t q = in->q[k], p = in->p[k];
+                sum += ja[q] * jb[p] - ja[p] * jb[q];
+            }
             out[a * rows + b] = sum;
             out[b * rows + a] = -sum;
             largest = fmax(largest, fabs(sum));
@@ -64,16 +67,16 @@ static double minimising_norm(const double *q, int64_t points, int64_t rows)
 void sym_score_compute(sym_score *out, double *jacobians, const sym_score_input *in,
                        double *scratch)
 {
-    const int64_t points = in->points, m = in->m;
+    const int64_t points = in->points, columns = in->columns;
     const int64_t rows = 2 * in->n, size = rows * rows;
     double *forms = scratch, *squares = scratch + points * size;
     double norm = 0.0;
     // A^, rho and Q of each point.
     for (int64_t p = 0; p < points; p++) {
-        double *j = jacobians + p * rows * 2 * m;
-        const double length = max_row_norm2(j, rows, 2 * m);
-        for (int64_t i = 0; i < rows * 2 * m; i++) j[i] += in->shift;
-        const double area = transformform(forms + p * size, j, in->n, m);
+        double *j = jacobians + p * rows * columns;
+        const double length = max_row_norm2(j, rows, columns);
+        for (int64_t i = 0; i < rows * columns; i++) j[i] += in->shift;
+        const double area = transform_form(forms + p * size, j, in);
         out->rho[p] = length > 0.0 ? area / length : 0.0;
         norm += multiply_form(squares + p * size, forms + p * size, rows);
     }

@@ -16,13 +16,17 @@ typedef struct sym_score {
 
 /// The size of the problem and two options of plumb_symetric_options.
 typedef struct sym_score_input {
-    int64_t points; // Jacobians
-    int64_t n, m;   // degrees of freedom of the truth and of the latents
-    double shift;   // added to every entry of J
+    int64_t points;       // Jacobians
+    int64_t n;            // degrees of freedom of the truth
+    int64_t columns;      // of J: latents that the map takes
+    int64_t pairs;        // latent pairs of which both are columns
+    const int64_t *q, *p; // (pairs) their columns. A latent without its partner adds nothing to A^:
+                          // the column of the partner is 0
+    double shift;         // added to every entry of J
     plumb_symetric_scale scale;
 } sym_score_input;
 
-/// jacobians (points, 2n, 2m), q first then p on both axes; they are shifted in place.
+/// jacobians (points, 2n, columns), q first then p on the first axis; they are shifted in place.
 /// `out->score` and `out->rho` (points) are given by the caller. `scratch` has 2 (2n)^2 points
 /// doubles; its second half becomes Q = A^ A^^T.
 void sym_score_compute(sym_score *out, double *jacobians, const sym_score_input *in,

@@ -104,11 +104,15 @@ static plumb_status list_items(plumb_symetric *out, arena *mem, const symetric_b
     plumb_symetric_item *items = ARENA_ALLOC(mem, plumb_symetric_item, (work->count * work->size));
     int64_t *used = ARENA_ALLOC(mem, int64_t, in->latent_dims);
     bool *is_used = ARENA_ALLOC(mem, bool, in->latent_dims);
-    if (!batches || !items || !used || !is_used) return PLUMB_EMEMORY;
+    bool *is_informative = ARENA_ALLOC(mem, bool, in->latent_dims);
+    if (!batches || !items || !used || !is_used || !is_informative) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < work->count; i++) {
         const symetric_batch *b = &work->batches[i];
         batches[i] = b->numbers;
-        for (int64_t j = 0; j < b->dims; j++) is_used[b->used[j]] = true;
+        for (int64_t j = 0; j < b->dims; j++) {
+            is_used[b->used[j]] = true;
+            is_informative[b->used[j]] = is_informative[b->used[j]] || b->informative > 0;
+        }
         for (int64_t k = 0; k < work->size; k++) {
             double r2 = 0.0, heldout = 0.0;
             for (int64_t t = 0; t < in->targets; t++) {
@@ -128,6 +132,8 @@ static plumb_status list_items(plumb_symetric *out, arena *mem, const symetric_b
     out->latents_used = used;
     for (int64_t j = 0; j < in->latent_dims; j++)
         if (is_used[j]) used[out->latents++] = j;
+    out->informative = work->batches[0].informative < 0 ? -1 : 0;
+    for (int64_t j = 0; j < in->latent_dims; j++) out->informative += is_informative[j];
     out->batches = batches;
     out->batch_count = work->count;
     out->items = items;
