@@ -41,7 +41,7 @@ PLUMB_API plumb_status plumb_report_add_arrays(plumb_report *report, const char 
 /// How plumb_report_add_path looks at what it finds.
 typedef struct plumb_report_options {
     size_t size;      ///< sizeof(plumb_report_options)
-    int64_t films;    ///< of a run that are rolled out for its figures, 4; 0 none
+    int64_t videos;   ///< of a run that are rolled out for its figures, 4; 0 none
     int64_t steps;    ///< frames of each; 0: as many as its forecast was judged on, or 1000
     const char *name; ///< of the model; NULL: that of the file or directory
     int threads;      ///< 0: plumb_system_threads(). Changes nothing

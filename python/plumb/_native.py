@@ -31,9 +31,6 @@ STRUCTS = {
         "form_low:d form_high:d symplectic_r2:d n:q m:q n_used:q reduced:s pairs:d* items:p trajectories:q "
         "dropped:q steps:q seconds:d input_hash:B33 memory:p",
     "phase_space_input": "size:z latent:array* variance:array* momenta:array* truth:array* canonical:array*",
-    "phase_space_options":
-        "size:z symetric:symetric_options* kappa:kappa_options* polynomial:b network:b published_only:b fit_momenta:b "
-        "threads:i",
     "phase_space":
         "verdict:i why:s has_polynomial:b has_network:b polynomial:symetric network:symetric kappa:kappa sym_floor:d "
         "canonical_dims:q",
@@ -78,19 +75,10 @@ STRUCTS = {
         "name:s summary:s n:q canonical_n:q dt:d height:q width:q channels:q upright:b reversible:b "
         "parameters:world_parameter* parameter_count:q state_names:s* canonical_names:s* angles:b* "
         "parameter_total:q kind:i clips:q steps:q concept_name:s event_names:s*",
-    "world_options":
-        "size:z dt:d stride:q image:q backward:b colors:i reject_steps:q first:q",
     "world_item":
         "time:p state:p derivative:p canonical:p energy:p parameters:p frames:p mask:p camera:p objects:p cut:p "
         "event_counts:p",
-    "loader_options":
-        "size:z batch:q window:q steps:q ahead:q seed:Q first:q threads:i states:b world:world_options*",
     "loader_batch": "index:q frames:p state:p canonical:p time:p",
-    "report_options": "size:z films:q steps:q name:s threads:i",
-    "evaluation_options":
-        "size:z first:q world:s threads:i forecast_videos:q forecast_steps:q phase_trajectories:q data:s network:b "
-        "symetric:symetric_options* kappa:kappa_options* forecast:forecast_options* tuples:q free_clips:q probes:s* "
-        "probe_count:q naive:s save:s surprise:surprise_options*",
     "evaluation_dynamics": "latents:q forecast:forecast phase_space:phase_space network_why:B256",
     "evaluation_errors": "clips:q model:d baselines:d3",
     "evaluation_video":
@@ -98,14 +86,13 @@ STRUCTS = {
     "evaluation":
         "model:B64 world:B512 training_steps:q kind:i dynamics:evaluation_dynamics video:evaluation_video seconds:d "
         "memory:p",
-    "rollout_options": "size:z count:q steps:q first:q world:s data:s backward:b threads:i",
 }
 
-# Words of the enums that plumb_option_info does not describe.
-WORDS = {("world_options", "colors"): ("world", "fixed", "six")}
-
-# Options structs that the library describes member by member, through plumb_option_info_at.
-DESCRIBED = ("symetric_options", "kappa_options", "forecast_options", "surprise_options")
+# Options structs, which the library describes member by member through plumb_option_info_at. A struct comes
+# after those it points to.
+DESCRIBED = ("world_options", "loader_options", "symetric_options", "kappa_options", "phase_space_options",
+             "forecast_options", "surprise_options", "evaluation_options", "rollout_options", "report_options")
+WORDS = {}  # (struct, member): the words of an enum
 
 types = {}
 
@@ -154,7 +141,7 @@ def _describe(struct):
         else:
             word = info.type.decode()
             base, _, count = word.rstrip("]").partition("[")
-            base = {"bool": "b", "double": "d"}.get(base, base)
+            base = {"bool": "b", "double": "d", "string": "s"}.get(base, base)
             kind = _type(base + (count or "*"))
         if info.words:
             words = []

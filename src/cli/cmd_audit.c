@@ -14,12 +14,9 @@ typedef struct audit_command {
 // clang-format off
 #define AT(member) .offset = offsetof(audit_command, member)
 static const cli_option rows[] = {
-    {.name = "judged", .kind = OPTION_INT64, AT(opt.max_tuples), .value = "N",
-     .help = "at most this many tuples for the classifiers, evenly spaced"},
-    {.name = "bootstrap", .kind = OPTION_INT64, AT(opt.resamples), .value = "N",
-     .help = "bootstrap draws for the intervals"},
-    {.name = "seed", .kind = OPTION_UINT64, AT(opt.seed), .value = "S",
-     .help = "seed of the halves that the classifiers are trained on, and of the bootstrap"},
+    {.name = "judged", FROM(audit_options, opt, "max_tuples"), .value = "N"},
+    {.name = "bootstrap", FROM(audit_options, opt, "resamples"), .value = "N"},
+    {.name = "seed", FROM(audit_options, opt, "seed"), .value = "S"},
     {.name = "split", .kind = OPTION_STRING, AT(split), .value = "train|test",
      .help = "which part of a published folder"},
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "clean",

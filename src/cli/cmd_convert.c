@@ -15,14 +15,10 @@ typedef struct convert_command {
 static const cli_option rows[] = {
     {.name = "split", .kind = OPTION_STRING, AT(split), .value = "train|test",
      .help = "which part of a published folder; by default train, or what exists"},
-    {.name = "compress", .kind = OPTION_BOOL, AT(data.compress),
-     .help = "deflate the arrays (.npz, .h5), GZIP the file (.tfrecord)"},
-    {.name = "published", .kind = OPTION_BOOL, AT(data.published),
-     .help = "write to a .tfrecord only what the published files have"},
-    {.name = "narrow", .kind = OPTION_BOOL, AT(data.narrow),
-     .help = "write real numbers to a .tfrecord as float32"},
-    {.name = "force", .letter = 'f', .kind = OPTION_BOOL, AT(data.replace),
-     .help = "overwrite an existing file"},
+    {.name = "compress", FROM(dataset_write_options, data, "compress")},
+    {.name = "published", FROM(dataset_write_options, data, "published")},
+    {.name = "narrow", FROM(dataset_write_options, data, "narrow")},
+    {.name = "force", .letter = 'f', FROM(dataset_write_options, data, "replace")},
     {.name = "json", .kind = OPTION_BOOL, AT(json), .help = "print one line of JSON"},
     {0},
 };

@@ -14,11 +14,10 @@ typedef struct measure_command {
     const char *items, *require;
     int method;
     const char *angles, *momenta;
-    bool lagrangian;
-    plumb_symetric_options symetric;
+    plumb_phase_space_options phase_space;
+    plumb_symetric_options symetric; // the nested options of `phase_space`
     plumb_kappa_options kappa;
     bool angle[MOST_ANGLES];
-    bool published;
     bool json;
 } measure_command;
 
@@ -40,65 +39,62 @@ static const cli_option rows[] = {
     {.name = "momenta", .kind = OPTION_STRING, AT(momenta), .value = "F",
      .help = "the latents are (q, velocity) of a Lagrangian model: its momenta dL/dv "
              "(trajectories, steps, m), for kappa"},
-    {.name = "lagrangian", .kind = OPTION_BOOL, AT(lagrangian),
-     .help = "the same, but the momenta are fitted to the motion of the latents"},
+    {.name = "lagrangian", FROM(phase_space_options, phase_space, "fit_momenta")},
     {.name = "angles", .kind = OPTION_STRING, AT(angles), .value = "I,...|none",
      .help = "which true positions, counted from 0, are angles; by default those that range over "
              "more than a turn may be"},
-    {.name = "nonfinite", .table = "symetric_options", AT(symetric), .member = "nonfinite"},
+    {.name = "nonfinite", FROM(symetric_options, symetric, "nonfinite")},
     {.name = "drop-nonfinite", .sets = true, .kind = OPTION_ENUM, AT(symetric.nonfinite),
      .set_to = PLUMB_SYMETRIC_NONFINITE_DROP,
      .help = "leave out trajectories that are not finite, and say how many"},
     {.name = "method", .group = "measures", .kind = OPTION_ENUM, AT(method), .words = methods,
      .help = "the map from latents to truth: polynomial regression, a small network, or both"},
-    {.name = "published", .kind = OPTION_BOOL, AT(published),
-     .help = "only the published numbers: no kappa, which takes most of the time, and no Sym of "
-             "the truth"},
-    {.name = "resamples", .table = "symetric_options", AT(symetric), .member = "resamples"},
-    {.name = "seed", .table = "symetric_options", AT(symetric), .member = "seed"},
-    {.name = "threads", .table = "symetric_options", AT(symetric), .member = "threads"},
-    {.name = "kappa-bar", .table = "kappa_options", AT(kappa), .member = "kappa_bar", .group = "kappa"},
-    {.name = "estimator", .table = "kappa_options", AT(kappa), .member = "estimator"},
-    {.name = "centres", .table = "kappa_options", AT(kappa), .member = "centres"},
-    {.name = "symplectic", .table = "kappa_options", AT(kappa), .member = "symplectic"},
-    {.name = "mode", .table = "symetric_options", AT(symetric), .member = "mode", .group = "SyMetric"},
-    {.name = "batch", .table = "symetric_options", AT(symetric), .member = "batch"},
-    {.name = "batches", .table = "symetric_options", AT(symetric), .member = "max_batches"},
-    {.name = "max-order", .table = "symetric_options", AT(symetric), .member = "max_order"},
-    {.name = "max-features", .table = "symetric_options", AT(symetric), .member = "max_features"},
-    {.name = "order-one-above", .table = "symetric_options", AT(symetric), .member = "order_one_above"},
-    {.name = "r2-bar", .table = "symetric_options", AT(symetric), .member = "r2_bar"},
-    {.name = "sym-bar", .table = "symetric_options", AT(symetric), .member = "sym_bar"},
-    {.name = "sym-cap", .table = "symetric_options", AT(symetric), .member = "sym_cap"},
-    {.name = "degenerate-bar", .table = "symetric_options", AT(symetric), .member = "degenerate_bar"},
-    {.name = "points", .table = "symetric_options", AT(symetric), .member = "points"},
+    {.name = "published", FROM(phase_space_options, phase_space, "published_only")},
+    {.name = "resamples", FROM(symetric_options, symetric, "resamples")},
+    {.name = "seed", FROM(symetric_options, symetric, "seed")},
+    {.name = "threads", FROM(symetric_options, symetric, "threads")},
+    {.name = "kappa-bar", FROM(kappa_options, kappa, "kappa_bar"), .group = "kappa"},
+    {.name = "estimator", FROM(kappa_options, kappa, "estimator")},
+    {.name = "centres", FROM(kappa_options, kappa, "centres")},
+    {.name = "symplectic", FROM(kappa_options, kappa, "symplectic")},
+    {.name = "mode", FROM(symetric_options, symetric, "mode"), .group = "SyMetric"},
+    {.name = "batch", FROM(symetric_options, symetric, "batch")},
+    {.name = "batches", FROM(symetric_options, symetric, "max_batches")},
+    {.name = "max-order", FROM(symetric_options, symetric, "max_order")},
+    {.name = "max-features", FROM(symetric_options, symetric, "max_features")},
+    {.name = "order-one-above", FROM(symetric_options, symetric, "order_one_above")},
+    {.name = "r2-bar", FROM(symetric_options, symetric, "r2_bar")},
+    {.name = "sym-bar", FROM(symetric_options, symetric, "sym_bar")},
+    {.name = "sym-cap", FROM(symetric_options, symetric, "sym_cap")},
+    {.name = "degenerate-bar", FROM(symetric_options, symetric, "degenerate_bar")},
+    {.name = "points", FROM(symetric_options, symetric, "points")},
     {.name = "points-at", .kind = OPTION_STRING, AT(points_at), .value = "F",
      .help = "those steps themselves, whole numbers (trajectories, points)"},
-    {.name = "alphas", .table = "symetric_options", AT(symetric), .member = "alphas"},
-    {.name = "alpha-min", .table = "symetric_options", AT(symetric), .member = "alpha_min"},
-    {.name = "alpha-max", .table = "symetric_options", AT(symetric), .member = "alpha_max"},
-    {.name = "weight-tolerance", .table = "symetric_options", AT(symetric), .member = "weight_tolerance"},
-    {.name = "shift", .table = "symetric_options", AT(symetric), .member = "shift"},
-    {.name = "max-sweeps", .table = "symetric_options", AT(symetric), .member = "max_sweeps"},
-    {.name = "tolerance", .table = "symetric_options", AT(symetric), .member = "tolerance"},
-    {.name = "gap", .table = "symetric_options", AT(symetric), .member = "gap"},
-    {.name = "mask", .table = "symetric_options", AT(symetric), .member = "mask"},
-    {.name = "variance-bar", .table = "symetric_options", AT(symetric), .member = "variance_bar"},
-    {.name = "kl-bar", .table = "symetric_options", AT(symetric), .member = "kl_bar"},
-    {.name = "inferred-step", .table = "symetric_options", AT(symetric), .member = "inferred_step"},
-    {.name = "r2", .table = "symetric_options", AT(symetric), .member = "r2"},
-    {.name = "scale", .table = "symetric_options", AT(symetric), .member = "scale"},
-    {.name = "few-points", .table = "symetric_options", AT(symetric), .member = "network_few_points", .group = "network of --method mlp"},
-    {.name = "points-per-parameter", .table = "symetric_options", AT(symetric), .member = "network_points_per_parameter"},
-    {.name = "heldout", .table = "symetric_options", AT(symetric), .member = "network_heldout"},
-    {.name = "width", .table = "symetric_options", AT(symetric), .member = "network_width"},
-    {.name = "layers", .table = "symetric_options", AT(symetric), .member = "network_layers"},
-    {.name = "components", .table = "symetric_options", AT(symetric), .member = "network_components"},
-    {.name = "starts", .table = "symetric_options", AT(symetric), .member = "network_starts"},
-    {.name = "updates", .table = "symetric_options", AT(symetric), .member = "network_updates"},
-    {.name = "rows", .table = "symetric_options", AT(symetric), .member = "network_rows"},
-    {.name = "rate", .table = "symetric_options", AT(symetric), .member = "network_rate"},
-    {.name = "ridge", .table = "symetric_options", AT(symetric), .member = "network_ridge"},
+    {.name = "alphas", FROM(symetric_options, symetric, "alphas")},
+    {.name = "alpha-min", FROM(symetric_options, symetric, "alpha_min")},
+    {.name = "alpha-max", FROM(symetric_options, symetric, "alpha_max")},
+    {.name = "weight-tolerance", FROM(symetric_options, symetric, "weight_tolerance")},
+    {.name = "shift", FROM(symetric_options, symetric, "shift")},
+    {.name = "max-sweeps", FROM(symetric_options, symetric, "max_sweeps")},
+    {.name = "tolerance", FROM(symetric_options, symetric, "tolerance")},
+    {.name = "gap", FROM(symetric_options, symetric, "gap")},
+    {.name = "mask", FROM(symetric_options, symetric, "mask")},
+    {.name = "variance-bar", FROM(symetric_options, symetric, "variance_bar")},
+    {.name = "kl-bar", FROM(symetric_options, symetric, "kl_bar")},
+    {.name = "inferred-step", FROM(symetric_options, symetric, "inferred_step")},
+    {.name = "r2", FROM(symetric_options, symetric, "r2")},
+    {.name = "scale", FROM(symetric_options, symetric, "scale")},
+    {.name = "few-points", FROM(symetric_options, symetric, "network_few_points"), .group = "network of --method mlp"},
+    {.name = "points-per-parameter", FROM(symetric_options, symetric, "network_points_per_parameter")},
+    {.name = "heldout", FROM(symetric_options, symetric, "network_heldout")},
+    {.name = "width", FROM(symetric_options, symetric, "network_width")},
+    {.name = "layers", FROM(symetric_options, symetric, "network_layers")},
+    {.name = "components", FROM(symetric_options, symetric, "network_components")},
+    {.name = "starts", FROM(symetric_options, symetric, "network_starts")},
+    {.name = "updates", FROM(symetric_options, symetric, "network_updates")},
+    {.name = "rows", FROM(symetric_options, symetric, "network_rows")},
+    {.name = "rate", FROM(symetric_options, symetric, "network_rate")},
+    {.name = "ridge", FROM(symetric_options, symetric, "network_ridge")},
     {.name = "items", .group = "output", .kind = OPTION_STRING, AT(items), .value = "F.jsonl",
      .help = "write one record per trajectory"},
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
@@ -112,6 +108,7 @@ static const cli_option rows[] = {
 static void defaults(void *given)
 {
     measure_command *cmd = given;
+    cmd->phase_space = plumb_phase_space_defaults();
     cmd->symetric = plumb_symetric_defaults();
     cmd->kappa = plumb_kappa_defaults();
 }
@@ -158,7 +155,7 @@ static int input_read(input *in, measure_command *cmd, int files, char **file)
     const bool apart = cmd->latent || cmd->truth;
     if (files > 1)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb measure --help", files);
-    if (cmd->momenta && cmd->lagrangian)
+    if (cmd->momenta && cmd->phase_space.fit_momenta)
         return cli_error(c, EXIT_USAGE, "takes --momenta or --lagrangian, not both");
     if (files && apart)
         return cli_error(c, EXIT_USAGE, "takes a file or --latent and --truth, not both");
@@ -373,13 +370,11 @@ static int measure_input(const measure_command *cmd, const input *in, const char
                                             .momenta = cmd->momenta ? &in->momenta : NULL,
                                             .truth = &in->truth,
                                             .canonical = in->has_canonical ? states : NULL};
-    plumb_phase_space_options opt = plumb_phase_space_defaults();
+    plumb_phase_space_options opt = cmd->phase_space;
     opt.symetric = &cmd->symetric;
     opt.kappa = &kappa;
     opt.polynomial = cmd->method != METHOD_MLP;
     opt.network = cmd->method != METHOD_PR;
-    opt.published_only = cmd->published;
-    opt.fit_momenta = cmd->lagrangian;
     cli_show_log(&cmd_measure);
     progress_begin(opt.polynomial ? "measure" : "measure: training a network");
     const plumb_status st = plumb_phase_space_measure(&result, &arrays, &opt);

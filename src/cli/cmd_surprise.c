@@ -13,8 +13,8 @@ enum { ARRAYS = 7 };
 
 typedef struct surprise_command {
     const char *from[ARRAYS]; // files for single arrays, in the order of array_names
-    const char *scorer, *gammas, *items, *require, *metadata;
-    int64_t context;
+    const char *scorer, *gammas, *items, *require;
+    plumb_surprise_losses_options losses;
     plumb_surprise_options opt;
     bool raw, example, json;
 } surprise_command;
@@ -39,32 +39,30 @@ static const cli_option rows[] = {
      .help = "surprise of a model trained on impossible clips"},
     {.name = "concept", .kind = OPTION_STRING, AT(from[6]), .value = "F",
      .help = "concept of each tuple"},
-    {.name = "metadata", .kind = OPTION_STRING, AT(metadata), .value = "F.csv",
-     .help = "what the clips of a .pth file without labels are, as IntPhys 2 has it"},
-    {.name = "context", .kind = OPTION_INT64, AT(context),
-     .help = "which context length of a .pth file, from 0; -1: the least loss of all"},
+    {.name = "metadata", FROM(surprise_losses_options, losses, "metadata"), .value = "F.csv"},
+    {.name = "context", FROM(surprise_losses_options, losses, "context")},
     {.name = "scorer", .group = "scorers", .kind = OPTION_STRING, AT(scorer), .value = "NAME,...",
      .complete = CLI_COMPLETE_SCORERS,
      .help = "plain, naive, knn, iforest, ocsvm, pca, mahalanobis, knn-log; all: those that the "
              "arrays allow"},
-    {.name = "k", .table = "surprise_options", AT(opt), .member = "k", .letter = 'k'},
-    {.name = "gamma", .table = "surprise_options", AT(opt), .member = "gamma"},
+    {.name = "k", FROM(surprise_options, opt, "k"), .letter = 'k'},
+    {.name = "gamma", FROM(surprise_options, opt, "gamma")},
     {.name = "gammas", .kind = OPTION_STRING, AT(gammas), .value = "NAME=X,...",
      .help = "weights of single scorers, used as they are"},
-    {.name = "frames", .table = "surprise_options", AT(opt), .member = "frames"},
-    {.name = "share", .table = "surprise_options", AT(opt), .member = "share"},
+    {.name = "frames", FROM(surprise_options, opt, "frames")},
+    {.name = "share", FROM(surprise_options, opt, "share")},
     {.name = "raw", .kind = OPTION_BOOL, AT(raw),
      .help = "use features as they are, not scaled to unit length"},
-    {.name = "pca", .table = "surprise_options", AT(opt), .member = "pca"},
-    {.name = "nu", .table = "surprise_options", AT(opt), .member = "nu"},
-    {.name = "tolerance", .table = "surprise_options", AT(opt), .member = "tolerance"},
-    {.name = "trees", .table = "surprise_options", AT(opt), .member = "trees"},
-    {.name = "temperature", .table = "surprise_options", AT(opt), .member = "temperature", .group = "likelihood ratio"},
-    {.name = "prior", .table = "surprise_options", AT(opt), .member = "prior"},
-    {.name = "type1", .table = "surprise_options", AT(opt), .member = "type1"},
-    {.name = "resamples", .table = "surprise_options", AT(opt), .member = "resamples", .group = "output"},
-    {.name = "seed", .table = "surprise_options", AT(opt), .member = "seed"},
-    {.name = "threads", .table = "surprise_options", AT(opt), .member = "threads"},
+    {.name = "pca", FROM(surprise_options, opt, "pca")},
+    {.name = "nu", FROM(surprise_options, opt, "nu")},
+    {.name = "tolerance", FROM(surprise_options, opt, "tolerance")},
+    {.name = "trees", FROM(surprise_options, opt, "trees")},
+    {.name = "temperature", FROM(surprise_options, opt, "temperature"), .group = "likelihood ratio"},
+    {.name = "prior", FROM(surprise_options, opt, "prior")},
+    {.name = "type1", FROM(surprise_options, opt, "type1")},
+    {.name = "resamples", FROM(surprise_options, opt, "resamples"), .group = "output"},
+    {.name = "seed", FROM(surprise_options, opt, "seed")},
+    {.name = "threads", FROM(surprise_options, opt, "threads")},
     {.name = "items", .kind = OPTION_STRING, AT(items), .value = "F.jsonl",
      .help = "write one record per tuple, with the scores of its clips"},
     {.name = "require", .kind = OPTION_STRING, AT(require), .value = "NAME[=X],...",
@@ -82,7 +80,7 @@ static void defaults(void *given)
     surprise_command *cmd = given;
     cmd->opt = plumb_surprise_defaults();
     cmd->scorer = "all";
-    cmd->context = -1;
+    cmd->losses = plumb_surprise_losses_defaults();
 }
 
 // ---- input ----
@@ -128,9 +126,7 @@ static int input_read(input *in, const surprise_command *cmd, int files, char **
     }
     // The score files of other benchmarks.
     if (files && !in->has[0] && plumb_file_has_array(in->files[ARRAYS], "losses")) {
-        plumb_surprise_losses_options opt = plumb_surprise_losses_defaults();
-        opt.metadata = cmd->metadata;
-        opt.context = cmd->context;
+        plumb_surprise_losses_options opt = cmd->losses;
         opt.frames = cmd->opt.frames;
         if (plumb_surprise_losses_read(&in->losses, file[0], &opt)) return cli_last_error(c);
         in->array[0] = in->losses.surprise;

@@ -20,16 +20,12 @@ typedef struct sweep_command {
 // clang-format off
 #define AT(member) .offset = offsetof(sweep_command, member)
 static const cli_option rows[] = {
-    {.name = "out", .letter = 'o', .kind = OPTION_STRING, AT(sweep.out), .value = "DIR",
-     .help = "the directory of all runs and of results.jsonl"},
-    {.name = "workers", .letter = 'w', .kind = OPTION_INT, AT(sweep.workers),
-     .help = "runs at a time, each in its own process"},
-    {.name = "threads", .kind = OPTION_INT, AT(sweep.threads),
-     .help = "threads per run; 0: the cores are shared; does not affect the result"},
+    {.name = "out", .letter = 'o', FROM(sweep_options, sweep, "out"), .value = "DIR"},
+    {.name = "workers", .letter = 'w', FROM(sweep_options, sweep, "workers")},
+    {.name = "threads", FROM(sweep_options, sweep, "threads")},
     {.name = "plan", .kind = OPTION_BOOL, AT(plan),
      .help = "print what would run and what it would cost, by a short timing, and run nothing"},
-    {.name = "retry", .kind = OPTION_BOOL, AT(sweep.retry),
-     .help = "also repeat runs that failed for good, as by NaN"},
+    {.name = "retry", FROM(sweep_options, sweep, "retry")},
     {.name = "slurm", .group = "Slurm", .kind = OPTION_BOOL, AT(slurm),
      .help = "write a job array to DIR/sweep.slurm, and run nothing"},
     {.name = "tasks", .kind = OPTION_INT64, AT(tasks), .value = "N",

@@ -15,6 +15,7 @@
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
+#include "dataset/options.h"
 #include "math/rng.h"
 
 typedef struct batch_buffer {
@@ -42,18 +43,6 @@ struct plumb_loader {
     pthread_t thread_handles[PARALLEL_MAX_THREADS];
     int threads;
 };
-
-void plumb_loader_options_init(plumb_loader_options *options, size_t size)
-{
-    const plumb_loader_options defaults = {
-        .size = sizeof(plumb_loader_options),
-        .batch = 32,
-        .window = 64,
-        .ahead = 2,
-        .seed = 1,
-    };
-    options_init(options, size, &defaults, sizeof defaults);
-}
 
 // ---- worker threads ----
 
@@ -124,22 +113,14 @@ static void *run_worker(void *argument)
 static plumb_status check_options(const plumb_loader *loader, const plumb_world_info *info)
 {
     const plumb_loader_options *options = &loader->options;
-    static const int64_t max_value = (int64_t)1 << 31;
-    const struct {
-        const char *name;
-        int64_t value, least;
-    } rows[] = {{"batch", options->batch, 1},
-                {"window", options->window, 1},
-                {"steps", options->steps, options->window},
-                {"ahead", options->ahead, 1}};
-    for (int i = 0; i < 4; i++)
-        if (rows[i].value < rows[i].least || rows[i].value > max_value)
-            return fail(PLUMB_EVALUE, "%s is %lld, wanted %lld to %lld", rows[i].name,
-                        (long long)rows[i].value, (long long)rows[i].least, (long long)max_value);
+    const plumb_status st = options_check_ranges(&loader_option_table, options);
+    if (st) return st;
+    if (options->steps < options->window)
+        return fail(PLUMB_EVALUE, "steps is %lld; it must be at least the window, %lld",
+                    (long long)options->steps, (long long)options->window);
     if (info->clips != 1)
         return fail(PLUMB_EVALUE, "%s: an item has %lld clips; a loader takes worlds with one",
                     info->name, (long long)info->clips);
-    if (options->first < 0) return fail(PLUMB_EVALUE, "first is %lld", (long long)options->first);
     const int64_t shape[] = {options->ahead + 1,
                              options->batch,
                              options->window,

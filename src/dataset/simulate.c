@@ -10,6 +10,7 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "dataset/item_pipeline.h"
+#include "dataset/options.h"
 #include "plumb/dataset.h"
 
 enum {
@@ -186,17 +187,12 @@ static int64_t choose_capacity(const simulate_job *job, int threads)
 // ---- checks ----
 
 // Checks count, steps and first.
-static plumb_status check_job(const simulate_job *job, int64_t count, const char *path)
+static plumb_status check_job(const simulate_job *job, int64_t count)
 {
     const plumb_world_info *info = job->info;
-    if (count < 1) return fail(PLUMB_EVALUE, "count is %lld, wanted at least 1", (long long)count);
-    if (job->steps < 1)
-        return fail(PLUMB_EVALUE, "steps is %lld, wanted at least 1", (long long)job->steps);
-    if (job->steps > (int64_t)1 << 32 || count > (int64_t)1 << 40)
-        return fail(PLUMB_EVALUE, "%s: %lld items of %lld steps are more than a file holds", path,
-                    (long long)count, (long long)job->steps);
-    if (job->first < 0 || job->first > ((int64_t)1 << 48) - count)
-        return fail(PLUMB_EVALUE, "first is %lld, wanted 0 to 2^48 - count", (long long)job->first);
+    if (job->first > ((int64_t)1 << 48) - count)
+        return fail(PLUMB_EVALUE, "first is %lld; it must be 0 to 2^48 - count",
+                    (long long)job->first);
     if (info->kind == PLUMB_WORLD_PROBE && !info->concept_name)
         return fail(PLUMB_EVALUE, "%s is for training; simulate the probes themselves", info->name);
     return PLUMB_OK;
@@ -219,13 +215,6 @@ static plumb_status try_first_item(simulate_job *job)
     return st;
 }
 
-void plumb_dataset_simulate_options_init(plumb_dataset_simulate_options *options, size_t size)
-{
-    const plumb_dataset_simulate_options defaults = {
-        .size = sizeof(plumb_dataset_simulate_options), .count = 100, .seed = 1};
-    options_init(options, size, &defaults, sizeof defaults);
-}
-
 plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
                                     const plumb_dataset_simulate_options *options)
 {
@@ -235,6 +224,7 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
         .world = world, .info = plumb_world_get_info(world), .options = plumb_world_defaults()};
     plumb_status st =
         options_resolve(&resolved, sizeof resolved, options, "plumb_dataset_simulate_options");
+    if (!st) st = options_check_ranges(&dataset_simulate_option_table, &resolved);
     if (!st)
         st = options_resolve(&job.options, sizeof job.options, resolved.world,
                              "plumb_world_options");
@@ -246,10 +236,9 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
     job.first = resolved.first;
     job.seed = resolved.seed;
     if (!job.options.image) job.options.image = job.info->height;
-    int threads = resolved.threads > 0 ? resolved.threads : parallel_threads();
-    if (threads > PARALLEL_MAX_THREADS) threads = PARALLEL_MAX_THREADS;
+    const int threads = resolved.threads ? resolved.threads : parallel_threads();
 
-    st = check_job(&job, resolved.count, path);
+    st = check_job(&job, resolved.count);
     if (!st) st = try_first_item(&job);
     if (!st && job.info->kind == PLUMB_WORLD_TRAJECTORY)
         st = list_trajectory_fields(&job, write.published);

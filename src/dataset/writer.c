@@ -20,12 +20,6 @@ static const writer_format *const formats[] = {&writer_npz, &writer_h5, &writer_
                                                &writer_tfrecord};
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
-void plumb_dataset_write_options_init(plumb_dataset_write_options *options, size_t size)
-{
-    const plumb_dataset_write_options defaults = {.size = sizeof(plumb_dataset_write_options)};
-    options_init(options, size, &defaults, sizeof defaults);
-}
-
 size_t writer_bytes(const writer_field *field)
 {
     return (size_t)plumb_array_count(&field->array) * plumb_dtype_size(field->array.dtype);

@@ -11,17 +11,11 @@
 #include "base/array.h"
 #include "base/options_struct.h"
 #include "base/status.h"
+#include "evaluate/options.h"
 #include "measures/surprise/shortcut_classifier.h"
 #include "worlds/rooms/splice.h"
 
 enum { CLIPS = 4, MIN_TUPLES = 8 };
-
-void plumb_audit_options_init(plumb_audit_options *options, size_t size)
-{
-    const plumb_audit_options defaults = {
-        .size = sizeof(plumb_audit_options), .max_tuples = 500, .resamples = 2000, .seed = 1};
-    options_init(options, size, &defaults, sizeof defaults);
-}
 
 typedef struct audit_work {
     arena mem;
@@ -182,11 +176,9 @@ plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
         .frames = none, .mask = none, .camera = none, .frame = unmeasured, .pair = unmeasured};
     audit_work w = {.probes = probes, .opt = plumb_audit_defaults()};
     plumb_status st = options_resolve(&w.opt, sizeof w.opt, opt, "plumb_audit_options");
+    if (!st) st = options_check_ranges(&audit_option_table, &w.opt);
     if (st) return st;
     a.frames.present = true;
-    if (w.opt.max_tuples < 0 || w.opt.max_tuples > 100000 || w.opt.resamples < 0 ||
-        w.opt.resamples > 1000000)
-        return fail(PLUMB_EVALUE, "max_tuples must be 0 to 100000 and resamples 0 to 1000000");
     st = prepare_features(&a, &w);
     if (!st) st = scan_tuples(&a, &w);
     if (!st && a.judged)

@@ -10,21 +10,10 @@
 #include "base/result.h"
 #include "base/status.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/options.h"
 #include "train/run_dir.h"
 
 // ---- options ----
-
-void plumb_evaluation_options_init(plumb_evaluation_options *options, size_t size)
-{
-    const plumb_evaluation_options defaults = {.size = sizeof defaults,
-                                               .forecast_videos = 30,
-                                               .forecast_steps = 1000,
-                                               .phase_trajectories = 100,
-                                               .network = true,
-                                               .tuples = 250,
-                                               .free_clips = 64};
-    options_init(options, size, &defaults, sizeof defaults);
-}
 
 static plumb_status resolve_options(evaluation_config *out, const plumb_evaluation_options *options)
 {
@@ -48,23 +37,8 @@ static plumb_status resolve_options(evaluation_config *out, const plumb_evaluati
         st = options_resolve(&out->surprise, sizeof out->surprise, all->surprise,
                              "plumb_surprise_options");
     if (st) return st;
-    if (all->threads <= 0) all->threads = parallel_threads();
+    if (!all->threads) all->threads = parallel_threads();
     out->symetric.threads = out->forecast.threads = out->surprise.threads = all->threads;
-    return PLUMB_OK;
-}
-
-static plumb_status check_options(const plumb_evaluation_options *opt)
-{
-    if (opt->forecast_videos < 2 || opt->phase_trajectories < 2 || opt->forecast_steps < 1 ||
-        opt->first < 0)
-        return fail(PLUMB_EVALUE,
-                    "count is %lld, measured %lld, steps %lld, first %lld; they must be at least "
-                    "2, 2, 1 and 0",
-                    (long long)opt->forecast_videos, (long long)opt->phase_trajectories,
-                    (long long)opt->forecast_steps, (long long)opt->first);
-    if (opt->tuples < 2 || opt->free_clips < 0)
-        return fail(PLUMB_EVALUE, "tuples is %lld, films %lld; they must be at least 2 and 0",
-                    (long long)opt->tuples, (long long)opt->free_clips);
     return PLUMB_OK;
 }
 
@@ -109,7 +83,7 @@ plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
     const double started = clock_now();
     evaluation_config config;
     plumb_status st = resolve_options(&config, options);
-    if (!st) st = check_options(&config.all);
+    if (!st) st = options_check_ranges(&evaluation_option_table, &config.all);
     if (st) return st;
     plumb_evaluation found = {0};
     trained_model trained = {0};

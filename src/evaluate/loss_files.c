@@ -249,13 +249,6 @@ static plumb_status read_losses(plumb_surprise_losses *out, arena *mem, plumb_fi
     return add_path(loss_tuples_make(out, mem, &losses, slot, opt->context, opt->frames), path);
 }
 
-void plumb_surprise_losses_options_init(plumb_surprise_losses_options *options, size_t size)
-{
-    const plumb_surprise_losses_options defaults = {
-        .size = sizeof defaults, .context = -1, .frames = PLUMB_SURPRISE_FRAMES_MEAN};
-    options_init(options, size, &defaults, sizeof defaults);
-}
-
 plumb_status plumb_surprise_losses_read(plumb_surprise_losses *result, const char *path,
                                         const plumb_surprise_losses_options *options)
 {

@@ -8,13 +8,8 @@
 #include "base/parallel_for.h"
 #include "base/status.h"
 #include "evaluate/model_rollout.h"
+#include "evaluate/options.h"
 #include "plumb/file.h"
-
-void plumb_rollout_options_init(plumb_rollout_options *options, size_t size)
-{
-    const plumb_rollout_options defaults = {.size = sizeof defaults, .count = 10, .steps = 120};
-    options_init(options, size, &defaults, sizeof defaults);
-}
 
 // The first frame of the first video, decoded with one latent position at -2, 0 and 2 and the
 // others as they are [Higgins21]: (m, 3, height, width, channels). NULL for latents that are
@@ -82,22 +77,14 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
     return plumb_file_write(path, arrays, count, false);
 }
 
-static plumb_status check_options(const plumb_rollout_options *opt)
-{
-    if (opt->count >= 2 && opt->steps >= 1 && opt->first >= 0) return PLUMB_OK;
-    return fail(PLUMB_EVALUE,
-                "count is %lld, steps %lld, first %lld; they must be at least 2, 1 and 0",
-                (long long)opt->count, (long long)opt->steps, (long long)opt->first);
-}
-
 plumb_status plumb_rollout_save(const char *path, const char *run,
                                 const plumb_rollout_options *options)
 {
     plumb_rollout_options opt = plumb_rollout_defaults();
     plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_rollout_options");
-    if (!st) st = check_options(&opt);
+    if (!st) st = options_check_ranges(&rollout_option_table, &opt);
     if (st) return st;
-    const int threads = opt.threads > 0 ? opt.threads : parallel_threads();
+    const int threads = opt.threads ? opt.threads : parallel_threads();
     const test_videos_request wanted = {.world = opt.world,
                                         .data = opt.data,
                                         .first = opt.first,

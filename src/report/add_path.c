@@ -20,14 +20,9 @@
 #include "plumb/report.h"
 #include "plumb/rollout.h"
 #include "plumb/surprise.h"
+#include "report/options.h"
 
 enum { LONGEST = 4096, DEEPEST = 3 };
-
-void plumb_report_options_init(plumb_report_options *options, size_t size)
-{
-    const plumb_report_options defaults = {.size = sizeof(plumb_report_options), .films = 4};
-    options_init(options, size, &defaults, sizeof defaults);
-}
 
 // A whole file with a zero behind it; NULL text and PLUMB_OK if there is none.
 static plumb_status read_text(char **out, arena *mem, const char *folder, const char *name)
@@ -259,7 +254,7 @@ static plumb_status add_rollout(plumb_report *r, const char *name, const char *r
     if (fd < 0) return fail(PLUMB_EFILE, "%s: cannot be made", path);
     close(fd);
     plumb_rollout_options o = plumb_rollout_defaults();
-    o.count = opt->films > 2 ? opt->films : 2;
+    o.count = opt->videos > 2 ? opt->videos : 2;
     o.steps = opt->steps > 0 ? opt->steps : judged_steps(results) ? judged_steps(results) : 1000;
     o.threads = opt->threads;
     plumb_status st = plumb_rollout_save(path, run, &o);
@@ -280,7 +275,7 @@ static plumb_status add_run(plumb_report *r, const char *path, const plumb_repor
     if (!st && config) st = plumb_report_add_record(r, name, config);
     if (!st && results) st = plumb_report_add_record(r, name, results);
     if (!st && log) st = add_log(r, name, log, &mem);
-    if (!st && opt->films > 0) {
+    if (!st && opt->videos > 0) {
         // A video model has no phase space to roll out; its records speak for it.
         st = add_rollout(r, name, path, results, opt);
         if (st == PLUMB_EVALUE) st = PLUMB_OK;
@@ -388,10 +383,7 @@ plumb_status plumb_report_add_path(plumb_report *r, const char *path,
                                    const plumb_report_options *given)
 {
     plumb_report_options opt = plumb_report_defaults();
-    const plumb_status st = options_resolve(&opt, sizeof opt, given, "plumb_report_options");
-    if (st) return st;
-    if (opt.films < 0 || opt.films > 64 || opt.steps < 0 || opt.steps > 100000)
-        return fail(PLUMB_EVALUE, "films %lld, steps %lld; want at most 64 and 100000",
-                    (long long)opt.films, (long long)opt.steps);
-    return add_any(r, path, &opt, 0);
+    plumb_status st = options_resolve(&opt, sizeof opt, given, "plumb_report_options");
+    if (!st) st = options_check_ranges(&report_option_table, &opt);
+    return st ? st : add_any(r, path, &opt, 0);
 }

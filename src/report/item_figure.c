@@ -19,6 +19,7 @@
 #include "plot/axes.h"
 #include "plot/drawing.h"
 #include "plumb/world.h"
+#include "report/options.h"
 #include "report/tuple_figure.h"
 
 enum {
@@ -32,14 +33,7 @@ enum {
     BOTTOM = 46,     // below a panel
     SPACE = 46,      // between the strip and the panels
     NARROWEST = 640, // of a picture
-    MAX_FRAMES = 1000,
 };
-
-void plumb_item_figure_options_init(plumb_item_figure_options *options, size_t size)
-{
-    const plumb_item_figure_options defaults = {.size = sizeof(plumb_item_figure_options)};
-    options_init(options, size, &defaults, sizeof defaults);
-}
 
 // ---- what is shown ----
 
@@ -470,10 +464,8 @@ plumb_status plumb_item_figure_save(plumb_image_size *out, const char *path, plu
     const bool svg = length > 4 && !strcasecmp(path + length - 4, ".svg");
     if (!svg && !(length > 4 && !strcasecmp(path + length - 4, ".png")))
         return fail(PLUMB_EFILE, "%s: the name ends in neither .png nor .svg", path);
-    if (opt.frames < 0 || opt.frames > MAX_FRAMES)
-        return fail(PLUMB_EVALUE, "frames is %lld, wanted 0 to %d", (long long)opt.frames,
-                    MAX_FRAMES);
-    if (opt.steps < 0) return fail(PLUMB_EVALUE, "steps is %lld", (long long)opt.steps);
+    st = options_check_ranges(&item_figure_option_table, &opt);
+    if (st) return st;
     plumb_image_size film = {0};
     buffer bytes = {0};
     st = tuple_figure_applies(dataset, item)

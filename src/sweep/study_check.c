@@ -10,6 +10,10 @@
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "dataset/video_load.h"
+#include "evaluate/options.h"
+#include "measures/kappa/options.h"
+#include "measures/surprise/options.h"
+#include "measures/symetric/options.h"
 
 // ---- evaluation ----
 
@@ -29,60 +33,68 @@ static plumb_status hash_options(char out[33], const study_file *s)
     return st;
 }
 
-static plumb_status read_method(study_file *s, const yaml *node)
+// A key of the block "evaluate": the member of an options struct that it sets. Its type, range and
+// default are those of the table.
+typedef struct evaluate_key {
+    const char *name;
+    const option_table *table;
+    const char *member;
+    size_t offset; // of the options struct in study_file
+} evaluate_key;
+
+// clang-format off
+#define AT(member) offsetof(study_file, member)
+static const evaluate_key evaluate_keys[] = {
+    {"count", &evaluation_option_table, "forecast_videos", AT(evaluate)},
+    {"steps", &evaluation_option_table, "forecast_steps", AT(evaluate)},
+    {"measured", &evaluation_option_table, "phase_trajectories", AT(evaluate)},
+    {"first", &evaluation_option_table, "first", AT(evaluate)},
+    {"updates", &symetric_option_table, "network_updates", AT(symetric)},
+    {"tuples", &evaluation_option_table, "tuples", AT(evaluate)},
+    {"films", &evaluation_option_table, "free_clips", AT(evaluate)},
+    {"k", &surprise_option_table, "k", AT(surprise)},
+    {"symplectic", &kappa_option_table, "symplectic", AT(kappa)},
+    {"method", NULL, NULL, 0}, // "both" or "pr": evaluate.network
+};
+#undef AT
+// clang-format on
+enum { EVALUATE_KEYS = sizeof evaluate_keys / sizeof *evaluate_keys };
+
+static plumb_status read_method(study_file *study, const yaml *node)
 {
     const bool both = node->kind == YAML_VALUE && !strcmp(node->text, "both");
     if (!both && (node->kind != YAML_VALUE || strcmp(node->text, "pr")))
-        return fail(PLUMB_EFORMAT, "%s:%d: method takes both or pr, not \"%.64s\"", s->path,
+        return fail(PLUMB_EFORMAT, "%s:%d: \"method\" takes both or pr, not \"%.64s\"", study->path,
                     node->line, node->text);
-    s->evaluate.network = both;
+    study->evaluate.network = both;
     return PLUMB_OK;
 }
 
-static plumb_status read_symplectic(study_file *s, const yaml *node)
+static plumb_status read_evaluate_key(study_file *study, const yaml *node, const evaluate_key *key)
 {
-    const bool on = node->kind == YAML_VALUE && !strcmp(node->text, "on");
-    if (!on && (node->kind != YAML_VALUE || strcmp(node->text, "off")))
-        return fail(PLUMB_EFORMAT, "%s:%d: symplectic takes on or off, not \"%.64s\"", s->path,
-                    node->line, node->text);
-    s->kappa.symplectic = on;
-    return PLUMB_OK;
+    if (!key->table) return read_method(study, node);
+    const option_spec *spec = key->table->specs;
+    while (strcmp(spec->name, key->member)) spec++;
+    char error[600];
+    const char *text = node->kind == YAML_VALUE ? node->text : "a list or a map";
+    if (option_store((char *)study + key->offset, spec, text, error, sizeof error)) return PLUMB_OK;
+    return fail(PLUMB_EFORMAT, "%s:%d: \"%s\" %s", study->path, node->line, key->name, error);
 }
 
-plumb_status study_check_evaluate(study_file *s, const yaml *node)
+plumb_status study_check_evaluate(study_file *study, const yaml *node)
 {
-    const int64_t most = 1000000;
-    enum { METHOD = 8, SYMPLECTIC = 9 };
-    static const char *const keys[] = {"count",   "steps",      "measured", "first",
-                                       "updates", "tuples",     "films",    "k",
-                                       "method",  "symplectic", NULL};
-    struct {
-        int64_t *target, low, high;
-    } numbers[] = {
-        {&s->evaluate.forecast_videos, 2, most},
-        {&s->evaluate.forecast_steps, 1, most},
-        {&s->evaluate.phase_trajectories, 2, most},
-        {&s->evaluate.first, 0, INT64_C(1) << 39},
-        {&s->symetric.network_updates, 1, 1000 * most},
-        {&s->evaluate.tuples, 1, most},
-        {&s->evaluate.free_clips, 0, most},
-        {&s->surprise.k, 1, most},
-    };
+    const char *names[EVALUATE_KEYS + 1] = {0};
+    for (int i = 0; i < EVALUATE_KEYS; i++) names[i] = evaluate_keys[i].name;
     if (node && node->kind != YAML_MAP && node->text[0])
-        return fail(PLUMB_EFORMAT, "%s:%d: evaluate is a map", s->path, node->line);
-    plumb_status st = PLUMB_OK;
-    for (const yaml *c = node ? node->child : NULL; c && !st; c = c->next) {
-        st = study_check_key(s, c, keys, "evaluate");
+        return fail(PLUMB_EFORMAT, "%s:%d: \"evaluate\" takes a map", study->path, node->line);
+    for (const yaml *child = node ? node->child : NULL; child; child = child->next) {
+        plumb_status st = study_check_key(study, child, names, "evaluate");
         int i = 0;
-        while (!st && strcmp(keys[i], c->key)) i++;
+        while (!st && strcmp(names[i], child->key)) i++;
+        if (!st) st = read_evaluate_key(study, child, &evaluate_keys[i]);
         if (st) return st;
-        int64_t value = 0;
-        if (i == METHOD) st = read_method(s, c);
-        else if (i == SYMPLECTIC) st = read_symplectic(s, c);
-        else st = study_check_whole(&value, s, c, numbers[i].low, numbers[i].high);
-        if (!st && i < METHOD) *numbers[i].target = value;
     }
-    return st ? st : hash_options(s->options, s);
+    return hash_options(study->options, study);
 }
 
 // ---- runs ----

@@ -21,18 +21,10 @@
 #include "base/parallel_for.h"
 #include "distributed/comm.h"
 #include "plumb/sweep.h"
+#include "sweep/options.h"
 #include "sweep/results_file.h"
 #include "sweep/run_task.h"
 #include "sweep/sweep.h"
-
-enum { MOST_WORKERS = 256 };
-
-void plumb_sweep_options_init(plumb_sweep_options *options, size_t size)
-{
-    const plumb_sweep_options defaults = {
-        .size = sizeof(plumb_sweep_options), .workers = 1, .tasks = 1};
-    options_init(options, size, &defaults, sizeof defaults);
-}
 
 plumb_status plumb_sweep_open(plumb_sweep **out, const char *study)
 {
@@ -81,18 +73,19 @@ plumb_status plumb_sweep_run_state(plumb_sweep_state *state, const plumb_sweep *
 
 plumb_status sweep_check(const plumb_sweep_options *o)
 {
-    if (o->workers < 1 || o->workers > MOST_WORKERS)
-        return fail(PLUMB_EVALUE, "workers is %d, wanted 1 to %d", o->workers, MOST_WORKERS);
-    if (o->tasks < 1 || o->task < 0 || o->task >= o->tasks)
-        return fail(PLUMB_EVALUE, "task %lld of %lld: wanted 0 to one less than their number",
+    const plumb_status st = options_check_ranges(&sweep_option_table, o);
+    if (st) return st;
+    if (o->task >= o->tasks)
+        return fail(PLUMB_EVALUE, "task is %lld; it must be below tasks, which is %lld",
                     (long long)o->task, (long long)o->tasks);
-    if (!o->out || !o->out[0]) return fail(PLUMB_EVALUE, "no directory for the runs is given");
+    if (!o->out || !o->out[0])
+        return fail(PLUMB_EVALUE, "out is missing: no directory for the runs");
     return PLUMB_OK;
 }
 
 int sweep_threads(const plumb_sweep_options *o)
 {
-    if (o->threads > 0) return o->threads;
+    if (o->threads) return o->threads;
     const int each = parallel_threads() / (o->workers * comm_local_size());
     return each > 1 ? each : 1;
 }

@@ -6,6 +6,8 @@
 #include "plumb/sweep.h"
 #include "sweep/study_file.h"
 
+enum { SWEEP_MAX_WORKERS = 256 };
+
 struct plumb_sweep {
     study_file study;
 };

@@ -15,6 +15,7 @@
 #include "distributed/comm.h"
 #include "plumb/world.h"
 #include "train/checkpoint.h"
+#include "train/options.h"
 #include "train/trainer.h"
 
 enum { SAVE_SECONDS = 60 };
@@ -32,12 +33,6 @@ typedef struct training_job {
     trainable_model model;
     bool created; // `model` must be destroyed
 } training_job;
-
-void plumb_training_options_init(plumb_training_options *options, size_t size)
-{
-    const plumb_training_options defaults = {.size = sizeof(plumb_training_options), .steps = -1};
-    options_init(options, size, &defaults, sizeof defaults);
-}
 
 // ---- the configuration ----
 
@@ -314,13 +309,12 @@ plumb_status plumb_training_run(plumb_training *out, const plumb_training_option
     training_job job = {.opt = plumb_training_defaults(), .run.lock = -1};
     plumb_training_options *opt = &job.opt;
     plumb_status st = options_resolve(opt, sizeof *opt, options, "plumb_training_options");
+    if (!st) st = options_check_ranges(&training_option_table, opt);
     if (st) return st;
     if (opt->out && !opt->out[0]) return fail(PLUMB_EVALUE, "out is empty");
     if (opt->resume && !opt->out)
         return fail(PLUMB_EVALUE, "out is missing: which run is to be resumed?");
     if (opt->resume && opt->force) return fail(PLUMB_EVALUE, "resume conflicts with force");
-    if (!(opt->minutes >= 0.0) || isinf(opt->minutes))
-        return fail(PLUMB_EVALUE, "minutes is %g; it must be at least 0", opt->minutes);
     return finish_job(out, &job, opt->resume ? resume_existing(&job) : start_new(&job));
 }
 

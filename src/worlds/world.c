@@ -12,6 +12,7 @@
 #include "base/options_struct.h"
 #include "base/spelling.h"
 #include "base/status.h"
+#include "worlds/options.h"
 
 // A new world is a new file and an entry here. The first thirteen are those of [Higgins21], in the
 // order of the paper.
@@ -95,12 +96,6 @@ const plumb_world_info *plumb_world_get_info(const plumb_world *world)
     return &world->info;
 }
 
-void plumb_world_options_init(plumb_world_options *options, size_t size)
-{
-    const plumb_world_options defaults = {.size = sizeof(plumb_world_options)};
-    options_init(options, size, &defaults, sizeof defaults);
-}
-
 rng world_rng(const plumb_world *world, uint64_t seed, int64_t item, world_stream purpose)
 {
     return rng_at(seed, (uint64_t)world->id << 56 | (uint64_t)purpose << 48 | (uint64_t)item);
@@ -136,12 +131,6 @@ static plumb_status resolve_time(trajectory_run *run, const plumb_world_options 
 {
     const plumb_world_info *info = &run->world->info;
     world_plan *plan = &run->plan;
-    if (!(options->dt >= 0.0) || options->dt > 1e6)
-        return fail(PLUMB_EVALUE, "%s: dt is %g; wanted 0 (the world's own) to 1e6", info->name,
-                    options->dt);
-    if (options->stride < 0 || options->stride > 1000000)
-        return fail(PLUMB_EVALUE, "%s: stride is %lld; wanted 0 to 1000000", info->name,
-                    (long long)options->stride);
     if (options->backward && !info->reversible)
         return fail(PLUMB_EVALUE, "%s: friction cannot be followed backward in time", info->name);
 
@@ -179,15 +168,15 @@ static plumb_status resolve_options(trajectory_run *run, const plumb_world *worl
         run->plan.image = options.image;
         return world->check_options(world, steps, &options);
     }
-    if (steps < 0 || steps > max_steps || options.first < 0 || options.first > max_steps ||
-        options.reject_steps < 0 || options.reject_steps > max_steps)
-        return fail(PLUMB_EVALUE, "%s: steps, first and reject_steps are 0 to 1000000000",
-                    world->info.name);
-    if (options.image < 4 || options.image > WORLD_MAX_IMAGE || options.image % 4)
-        return fail(PLUMB_EVALUE, "%s: image is %lld; wanted a multiple of 4 up to %d",
+    char error[600];
+    if (option_check(world_option_table.specs, &options, error, sizeof error))
+        return fail(PLUMB_EVALUE, "%s: %s", world->info.name, error);
+    if (steps < 0 || steps > max_steps)
+        return fail(PLUMB_EVALUE, "%s: steps is %lld; it must be 0 to %lld", world->info.name,
+                    (long long)steps, (long long)max_steps);
+    if (options.image % 4)
+        return fail(PLUMB_EVALUE, "%s: image is %lld; it must be a multiple of 4 up to %d",
                     world->info.name, (long long)options.image, WORLD_MAX_IMAGE);
-    if ((int)options.colors < PLUMB_WORLD_COLORS_WORLD || options.colors > PLUMB_WORLD_COLORS_SIX)
-        return fail(PLUMB_EVALUE, "%s: no colour rule %d", world->info.name, (int)options.colors);
     if (options.colors != PLUMB_WORLD_COLORS_WORLD && !world->colored)
         return fail(PLUMB_EVALUE, "%s has no colours to choose", world->info.name);
     run->plan.image = options.image;

@@ -154,7 +154,8 @@ TEST(options_out_of_range_are_refused)
     CHECK_FAILS(plumb_loader_open(&s, w, &opt), PLUMB_EVALUE, "batch is 0");
     opt = small(1);
     opt.steps = 3;
-    CHECK_FAILS(plumb_loader_open(&s, w, &opt), PLUMB_EVALUE, "steps is 3, wanted 4");
+    CHECK_FAILS(plumb_loader_open(&s, w, &opt), PLUMB_EVALUE,
+                "steps is 3; it must be at least the window, 4");
     opt = small(1);
     opt.ahead = 0;
     CHECK_FAILS(plumb_loader_open(&s, w, &opt), PLUMB_EVALUE, "ahead is 0");

@@ -32,13 +32,15 @@ ALLOWED = {
     "train": {"base", "io", "worlds", "engine", "dataset", "models", "distributed"},
     "evaluate": {"base", "io", "worlds", "dataset", "measures/symetric", "measures/phase_space", "measures/forecast",
                  "measures/surprise", "models", "train"},
-    "sweep": {"base", "math", "io", "dataset", "distributed", "train", "evaluate"},
+    "sweep": {"base", "math", "io", "dataset", "measures/symetric", "measures/kappa", "measures/surprise", "distributed", "train",
+              "evaluate"},
     "plot": {"base", "io"},
     # Of worlds, measures and evaluate the report sees what every user sees.
     "report": {"base", "math", "io", "plot", "plumb/world.h", "plumb/dataset.h", "plumb/kappa.h", "plumb/phase_space.h",
                "plumb/surprise.h", "measures/rank_correlation.h", "plumb/evaluation.h", "plumb/rollout.h"},
-    "system": {"base", "math", "io", "measures/symetric", "measures/kappa", "measures/forecast", "measures/surprise",
-               "distributed"},
+    # The list of all options.
+    "system": {"base", "math", "io", "worlds", "dataset", "measures/symetric", "measures/kappa", "measures/phase_space",
+               "measures/forecast", "measures/surprise", "distributed", "train", "evaluate", "sweep", "report"},
     "cli": {"plumb/*", "base/option.h", "base/spelling.h"},
     "python": {"plumb/*"},
 }

@@ -301,7 +301,7 @@ TEST(options_out_of_range_are_refused)
     REFUSED(first, -1, "first");
     REFUSED(reject_steps, -1, "reject_steps");
     REFUSED(size, 3, "plumb_world_options.size");
-    REFUSED(colors, (plumb_world_colors)9, "no colour rule 9");
+    REFUSED(colors, (plumb_world_colors)9, "colors is 9; it must be world, fixed or six");
     CHECK_FAILS(plumb_world_simulate(&out, world, 1, -1, 4, NULL), PLUMB_EVALUE, "item is -1");
     CHECK_FAILS(plumb_world_simulate(&out, world, 1, (int64_t)1 << 48, 4, NULL), PLUMB_EVALUE,
                 "item");

@@ -54,6 +54,10 @@ typedef struct cli_option {
     const char *table, *member;
 } cli_option;
 
+/// An option of a command that is `option`, a member of plumb_STRUCT. The struct is the member
+/// `field` of the command's options, by the macro AT of the command.
+#define FROM(struct_name, field, option) AT(field), .table = #struct_name, .member = option
+
 typedef struct cli_command {
     const char *name;
     const char *summary;

@@ -13,12 +13,6 @@
 #include "measures/kappa/lagrangian_momenta.h"
 #include "measures/symetric/symetric.h"
 
-void plumb_phase_space_options_init(plumb_phase_space_options *options, size_t size)
-{
-    const plumb_phase_space_options defaults = {.size = sizeof defaults, .polynomial = true};
-    options_init(options, size, &defaults, sizeof defaults);
-}
-
 // ---- options ----
 
 // All options of one call, resolved.

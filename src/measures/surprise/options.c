@@ -8,7 +8,7 @@
 #include "base/parallel_for.h"
 #include "measures/surprise/isolation_forest.h"
 
-static const char *const frames_words[] = {"mean", "max", "sum", NULL};
+const char *const surprise_frames_words[] = {"mean", "max", "sum", NULL};
 static const char *const pca_words[] = {"recon", "shyu", NULL};
 
 // clang-format off
@@ -25,7 +25,7 @@ static const option_spec specs[] = {
     {MEMBER(normalise), .kind = OPTION_BOOL, .help = "scale features to unit length"},
     {MEMBER(share), .kind = OPTION_DOUBLE,
      .help = "share of the tuples that become the observation set if there is none"},
-    {MEMBER(frames), .kind = OPTION_ENUM, .words = frames_words,
+    {MEMBER(frames), .kind = OPTION_ENUM, .words = surprise_frames_words,
      .help = "how surprise per frame becomes surprise per clip"},
     {MEMBER(pca), .kind = OPTION_ENUM, .words = pca_words,
      .help = "score of pca: squared residual, or the larger of the two sums of Shyu et al."},
