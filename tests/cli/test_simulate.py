@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from paths import PLUMB
+from processes import wait_until
 from program import Program
 
 plumb = Program()
@@ -219,13 +220,11 @@ def test_damaged_records_are_named_and_nothing_is_written(inside):
 def test_a_signal_leaves_no_file(kind, pack, number, inside):
     process = subprocess.Popen([PLUMB, "simulate", "pendulum", "--count", "1000000", "--steps", "64", "--out", "stop" + kind, *pack],
                                stderr=subprocess.PIPE, text=True)
-    end = time.time() + 60
-    while time.time() < end and not list(inside.iterdir()):
-        time.sleep(0.01)
+    wait_until(lambda: list(inside.iterdir()))
     assert any(p.name.startswith("stop" + kind) for p in inside.iterdir()), "it had not begun"
     time.sleep(0.1)
     process.send_signal(number)
-    words = process.communicate(timeout=60)[1]
+    words = process.communicate(timeout=300)[1]
     assert process.returncode == -number and "stopped" in words
     assert not list(inside.iterdir())
 

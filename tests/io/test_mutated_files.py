@@ -68,7 +68,7 @@ def test_changed_files_are_read_or_refused_in_one_line_with_little_memory(tmp_pa
         said = done.stdout.split(b"memory ")
         used = int(said[1]) if len(said) == 2 else 10**9
         memory = max(memory, used)
-        if (done.returncode == 0) != (done.stderr == b"") or done.returncode not in (0, 1) or done.stderr.count(b"\n") > 1 or took > 10:
+        if (done.returncode == 0) != (done.stderr == b"") or done.returncode not in (0, 1) or done.stderr.count(b"\n") > 1 or took > 60:
             bad.append(f"{path}: exit {done.returncode} after {took:.1f} s: {done.stderr}")
         else:
             path.unlink()

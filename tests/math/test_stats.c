@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "math/stats.h"
 
-#include "base/clock.h"
+#include <time.h>
+
 #include "math/rng.h"
 #include "support/test.h"
 
@@ -105,9 +106,9 @@ TEST(bootstrap_is_cheap)
     double x[100];
     plumb_interval ci;
     for (int i = 0; i < 100; i++) x[i] = i;
-    const double start = clock_now();
+    const clock_t start = clock(); // of the processor: the machine may be busy
     CHECK_OK(stats_bootstrap_mean(&ci, &mem, x, &(bootstrap_options){100, 10000, 1, 0}));
-    CHECK(clock_now() - start < 1.0);
+    CHECK(clock() - start < CLOCKS_PER_SEC);
     arena_clear(&mem);
 }
 

@@ -2,12 +2,12 @@
 """The page in a real browser: nothing on the console, every figure has size, the slider moves the video, nothing comes from the
 network; in light and in dark. Screenshots are kept in the build, under artefacts/."""
 import json
-import time
 
 import pytest
 
 from browser import Browser, find_browser
 from paths import BUILD, SANITIZE, SOURCE
+from processes import wait_until
 from program import Program
 
 np = pytest.importorskip("numpy")
@@ -116,8 +116,7 @@ def test_slider_keyboard_and_play_move_the_video(pages, browser):
     assert browser.evaluate(VIDEO) != moved, "the keyboard"
     browser.evaluate("document.querySelector('#rollout button').click()")
     now = browser.evaluate(VIDEO)
-    time.sleep(0.5)
-    assert browser.evaluate(VIDEO) != now, "play"
+    assert wait_until(lambda: browser.evaluate(VIDEO) != now), "play"
 
 
 def test_planted_faults_are_seen(browser, tmp_path):
@@ -125,6 +124,9 @@ def test_planted_faults_are_seen(browser, tmp_path):
     page.write_text("<figure data-name=x style='width:5px;height:5px'></figure><script>fetch('http://127.0.0.1:9/');"
                     "console.error('planted');</script>")
     browser.open(page, "light")
-    time.sleep(0.3)
-    found = "\n".join(faults(browser, {"y"}))
-    assert all(word in found for word in ("planted", "127.0.0.1", "no figure y", "x is 5")), found
+    found = []
+
+    def all_are_seen():
+        found.extend(faults(browser, {"y"}))
+        return all(any(word in fault for fault in found) for word in ("planted", "127.0.0.1", "no figure y", "x is 5"))
+    assert wait_until(all_are_seen), "\n".join(found)
