@@ -86,9 +86,9 @@ class Child:
 
     def __init__(self, command, core, limit=None):
         env = dict(os.environ, **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")})
-        with tempfile.TemporaryFile("w+") as complaints, subprocess.Popen(
+        with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
                 ["sh", "-c", LAUNCHER, "sh", *map(str, command)], env=env, text=True, stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=complaints,
+                stdout=subprocess.PIPE, stderr=errors,
                 preexec_fn=lambda: os.sched_setaffinity(0, {core})) as shell:
             pid = int(shell.stdout.readline())
             shell.wait()
@@ -110,8 +110,8 @@ class Child:
             self.kb, self.cpu = usage.ru_maxrss, usage.ru_utime + usage.ru_stime
             self.late = limit is not None and self.code == -signal.SIGKILL and self.wall >= limit
             if self.code and not self.late:
-                complaints.seek(0)
-                say(complaints.read().rstrip())
+                errors.seek(0)
+                say(errors.read().rstrip())
 
 
 def problem(kind, latents, trajectories):

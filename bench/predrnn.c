@@ -40,7 +40,7 @@ static void check(plumb_status st)
     exit(1);
 }
 
-static uint8_t *film(const predrnn_config *c, int64_t clips)
+static uint8_t *make_clips(const predrnn_config *c, int64_t clips)
 {
     const int64_t bytes = clips * LENGTH * frame_of(c);
     uint8_t *x = malloc((size_t)bytes);
@@ -63,7 +63,7 @@ static double train(const predrnn_config *c, int64_t batch, int rounds, bool pla
     int leaves = k.net.leaves;
     graph_node **output = malloc((size_t)(leaves + 1) * sizeof *output);
     float *value = calloc((size_t)p.size, sizeof *value), *sum = calloc((size_t)p.size, 4);
-    uint8_t *clips = film(c, batch);
+    uint8_t *clips = make_clips(c, batch);
     if (!output || !value || !sum) abort();
     output[0] = k.error;
     memcpy(output + 1, k.gradient, (size_t)leaves * sizeof *output);
@@ -99,7 +99,7 @@ static double watch(const predrnn_config *c, int64_t batch, int rounds)
     check(predrnn_step_build(&k, &p, c, 1, false));
     float *value = calloc((size_t)p.size, sizeof *value);
     double *error = calloc((size_t)(batch * LENGTH), sizeof *error), best = 1e30;
-    uint8_t *clips = film(c, batch);
+    uint8_t *clips = make_clips(c, batch);
     if (!value || !error) abort();
     params_init_values(&p, value, 1);
     model_predict_job job = {

@@ -14,13 +14,13 @@ from pathlib import Path
 CORES = 32  # of a machine, which share its network
 MEMORY = 4e9  # bytes a second between ranks of one machine, each; assumed
 NETWORKS = (("1 GbE", 0.118e9, 50e-6), ("10 GbE", 1.18e9, 20e-6), ("25 GbE", 2.9e9, 10e-6), ("InfiniBand HDR100", 12e9, 1.5e-6))
-MODELS = (("paper", 882561, 2, 0.344), ("cpu", 168605, 8, 0.016))  # parameters, clips a replica, seconds of a core for them: measured
+MODELS = (("paper", 882561, 2, 0.344), ("cpu", 168605, 8, 0.016))  # parameters, clips per replica, measured seconds of one core for them
 
 
 def messages(ranks, machines, parameters, bandwidth, latency):
-    """Seconds a step: every rank sends (R - 1) / R of a gradient and as much of the sum; all of it goes through
+    """Seconds per step: every rank sends (R - 1) / R of a gradient and as much of the sum; all of it goes through
     memory, and what leaves a machine shares its network.
-    2 (R - 1) messages one after another, and two short gathers in log2 R rounds."""
+    2 (R - 1) messages one after another, and two short messages from all to all in log2 R rounds."""
     if ranks == 1:
         return 0.0
     each = ranks / machines
@@ -33,8 +33,8 @@ def messages(ranks, machines, parameters, bandwidth, latency):
 
 def model():
     for name, parameters, clips, compute in MODELS:
-        print(f"\n{name}: {parameters} parameters, {4 * parameters / 1e6:.2f} MB a gradient, {clips} clips a replica in {compute} s\n")
-        print("| network | " + " | ".join(f"{r} ranks" for r in (8, 32, 64, 128, 256)) + " | 256 replicas, a rank a machine |")
+        print(f"\n{name}: {parameters} parameters, {4 * parameters / 1e6:.2f} MB per gradient, {clips} clips per replica in {compute} s\n")
+        print("| network | " + " | ".join(f"{r} ranks" for r in (8, 32, 64, 128, 256)) + " | 256 replicas, one rank per machine |")
         print("|---|" + "---|" * 6)
         for network, bandwidth, latency in NETWORKS:
             row = []
@@ -77,7 +77,7 @@ with tempfile.TemporaryDirectory() as folder:
     for turn in range(rounds):
         for case in cases:
             pieces[case] += seconds(*case, folder)
-            print(f"scale: round {turn + 1} of {rounds}, {case[0]} {case[1]}: {1e3 * statistics.median(pieces[case]):.1f} ms a step", file=sys.stderr)
+            print(f"scale: round {turn + 1} of {rounds}, {case[0]} {case[1]}: {1e3 * statistics.median(pieces[case]):.1f} ms per step", file=sys.stderr)
     parameters = json.loads(subprocess.run([plumb, "train", *SETTINGS[:3], "--preset", "cpu", "--plan"], capture_output=True,
                                            check=True).stdout)["parameters"]
 if not ranks:

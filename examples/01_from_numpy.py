@@ -4,7 +4,7 @@
 
     python3 examples/01_from_numpy.py
 
-The "model" here is a rotation of the true phase space of a harmonic oscillator, so it passes; put
+The "model" here is a rotation of the true phase space of a harmonic oscillator, so it passes. Put
 your own latents in its place.
 """
 import json

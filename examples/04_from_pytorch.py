@@ -4,8 +4,8 @@
 
     python3 examples/04_from_pytorch.py
 
-An encoder learns to read (q, p) off short clips of a mass on a spring. It is trained on the states themselves,
-so it should pass; put your own model in its place.
+An encoder learns to predict (q, p) from short clips of a mass on a spring. It is trained on the states themselves,
+so it should pass. Put your own model in its place.
 """
 import sys
 
@@ -18,7 +18,7 @@ except ImportError:
 
 torch.manual_seed(1)
 torch.set_num_threads(1)
-WINDOW = 5  # frames the encoder sees at once
+WINDOW = 5  # input frames of the encoder
 world = plumb.world("mass-spring")
 train, test = world.batch(32, steps=32, seed=1), world.batch(40, steps=64, seed=1, first=1000)
 
@@ -42,7 +42,7 @@ for step in range(250):
     loss.backward()
     optimiser.step()
 
-result = plumb.symetric(latent=encoder(clips(test)), truth=states(test))  # tensors as they are, gradient and all
+result = plumb.symetric(latent=encoder(clips(test)), truth=states(test))  # tensors work as they are, also with gradients
 print(f"R2 {result.r2:.4f} {result.r2_ci}, Sym {result.sym:.2g}, SyMetric {result.symetric:g}")
 print(result.why)
 if len(sys.argv) > 1:

@@ -3,7 +3,7 @@
 """6. Read a published TFRecord into NumPy, without TensorFlow.
 
     python3 examples/06_published_tfrecord.py dm_hamiltonian_dynamics_suite/mass_spring    # a folder of the suite
-    python3 examples/06_published_tfrecord.py            # none at hand: one is made, in the published layout
+    python3 examples/06_published_tfrecord.py            # simulates one in the published layout
 """
 import os
 import subprocess

@@ -4,9 +4,8 @@
 
     python3 examples/make_latents.py [DIRECTORY]      (default: examples/latents)
 
-Nothing here was learnt. Each file holds the exact trajectories of a mass on a spring, `truth`, and
-what a model might have made of them, `latent`, by a map that is written down below. So the right
-verdict is known before plumb is asked.
+No model is involved. Each file holds exact trajectories of a mass on a spring, `truth`, and an image
+of them under a known map, `latent`. So the right verdict is known.
 """
 import sys
 from pathlib import Path
@@ -37,14 +36,14 @@ def good(q, p, rng):
 
 
 def bad(q, p, rng):
-    """All of the state is there, but area is squeezed where |q| is large: not canonical."""
+    """Holds the whole state, but squeezes areas where |q| is large: not canonical."""
     a, b = q, p / (1.0 + 20.0 * q**2)
     c, s = np.cos(0.4), np.sin(0.4)
     return [c * a + s * b, -s * a + c * b]
 
 
 def cheat(q, p, rng):
-    """Positions [q, dq/dt, t] and dead momenta: a clock, not a phase space [Higgins21]."""
+    """Positions [q, dq/dt, t] and constant momenta: a clock, not a phase space [Higgins21]."""
     t = np.broadcast_to(DT * np.arange(STEPS), q.shape)
     zero = np.zeros_like(q)
     return [q, p / MASS, t, zero, zero, zero]
