@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 unsigned char *buffer_grow(buffer *b, size_t bytes)
 {
     size_t wanted;
@@ -41,14 +43,14 @@ void buffer_printf(buffer *b, const char *format, ...)
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    const int length = vsnprintf(line, sizeof line, format, arguments);
+    const int length = text_format_list(line, sizeof line, format, arguments);
     va_end(arguments);
     if (length >= 0 && (size_t)length < sizeof line) {
         buffer_put(b, line, (size_t)length);
     } else if (length >= 0) {
         unsigned char *place = buffer_grow(b, (size_t)length + 1);
         if (place) {
-            vsnprintf((char *)place, (size_t)length + 1, format, again);
+            text_format_list((char *)place, (size_t)length + 1, format, again);
             b->size--; // without the zero
         }
     }

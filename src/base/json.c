@@ -4,10 +4,11 @@
 #include "base/json.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 enum { LONGEST_NUMBER = 64 };
 
@@ -291,10 +292,7 @@ double json_double(json *j)
     char text[LONGEST_NUMBER];
     bool whole;
     if (!take_number(j, text, &whole)) return 0.0;
-    // A host program may have set a locale whose decimal point is a comma.
-    char *point = strchr(text, '.');
-    if (point) *point = localeconv()->decimal_point[0];
-    const double value = strtod(text, NULL);
+    const double value = text_parse_double(text, NULL);
     if (isfinite(value)) return value;
     json_error(j, "a number that no double holds");
     return 0.0;

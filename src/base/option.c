@@ -9,12 +9,13 @@
 #include <string.h>
 
 #include "base/spelling.h"
+#include "base/text.h"
 
 const char *option_format_number(char *text, size_t size, double value)
 {
     for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
+        text_format(text, size, "%.*g", digits, value);
+        if (text_parse_double(text, NULL) == value) break;
     }
     return text;
 }
@@ -40,7 +41,7 @@ static bool is_whole(const option_spec *spec)
 static const char *format_limit(char *text, size_t size, const option_spec *spec, double limit)
 {
     if (!is_whole(spec)) return option_format_number(text, size, limit);
-    snprintf(text, size, "%.0f", limit);
+    text_format(text, size, "%.0f", limit);
     return text;
 }
 
@@ -139,7 +140,7 @@ bool option_store(void *target, const option_spec *spec, const char *text, char 
         break;
     }
     case OPTION_DOUBLE: {
-        const double value = strtod(text, &end);
+        const double value = text_parse_double(text, &end);
         good = end != text && !*end && !isnan(value) && is_in_range(spec, value);
         if (good) *(double *)member = value;
         break;

@@ -8,6 +8,7 @@
 
 #include "base/output_file.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "plumb/record.h"
 
 enum { MAX_DEPTH = 16 };
@@ -61,8 +62,8 @@ static void put_real(plumb_record *r, double value)
     }
     char text[40];
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
+        text_format(text, sizeof text, "%.*g", digits, value);
+        if (text_parse_double(text, NULL) == value) break;
     }
     put(r, text, strlen(text));
 }

@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/text.h"
+
 static _Thread_local char message[STATUS_MESSAGE_SIZE];
 
 static void (*log_write)(void *, const char *);
@@ -28,7 +30,7 @@ plumb_status fail(plumb_status status, const char *format, ...)
     char fresh[sizeof message];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(fresh, sizeof fresh, format, arguments);
+    text_format_list(fresh, sizeof fresh, format, arguments);
     va_end(arguments);
     keep_one_line(fresh);
     snprintf(message, sizeof message, "%s", fresh);
@@ -41,7 +43,7 @@ void status_log(const char *format, ...)
     char line[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    text_format_list(line, sizeof line, format, arguments);
     va_end(arguments);
     keep_one_line(line);
     log_write(log_context, line);

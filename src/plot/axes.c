@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 // The multiple 1, 2 or 5 of a power of ten nearest to span / ticks.
 double axes_step(double span, int ticks)
 {
@@ -90,7 +92,7 @@ void axes_line(drawing *target, double x0, double y0, double x1, double y1, int 
 static const char *format_label(char out[32], double v, const axes_span *span)
 {
     if (fabs(v) < 1e-9 * span->step) v = 0.0;
-    snprintf(out, 32, "%.6g", span->decades ? pow(10.0, v) : v);
+    text_format(out, 32, "%.6g", span->decades ? pow(10.0, v) : v);
     return out;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "io/png.h"
 #include "plot/drawing.h"
 #include "plot/stroke_font.h"
@@ -159,7 +160,7 @@ static void draw_letter(letter_pen *pen, const char *outline)
         const int count = kind == 'Q' ? 4 : 2;
         for (int i = 0; i < count; i++) {
             char *end;
-            v[i] = strtod(outline, &end);
+            v[i] = text_parse_double(outline, &end);
             outline = end;
         }
         if (kind == 'M') {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "measures/kappa/kappa.h"
 
 // More motion than this that is neither explained nor noise could hide a wrong map.
@@ -126,59 +127,65 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
     const plumb_kappa_options *opt = work->opt;
     switch (reason) {
     case REASON_HALVES_DIFFER:
-        snprintf(text, size,
-                 "not determined: kappa %.4f, but the fits to two halves of the trajectories "
-                 "differ in %.2g of the form; more trajectories would tell",
-                 r->kappa, 4.0 * r->form_error);
+        text_format(text, size,
+                    "not determined: kappa %.4f, but the fits to two halves of the trajectories "
+                    "differ in %.2g of the form; more trajectories would tell",
+                    r->kappa, 4.0 * r->form_error);
         break;
     case REASON_STATE_LOST:
-        snprintf(text, size,
-                 "held-out R2 %.4f is not above %g: the latents do not hold the true state",
-                 r->r2_state, opt->r2_bar);
+        text_format(text, size,
+                    "held-out R2 %.4f is not above %g: the latents do not hold the true state",
+                    r->r2_state, opt->r2_bar);
         break;
     case REASON_MAP_TOO_CURVED:
-        snprintf(text, size,
-                 "not determined: the map to the latents is too bent for so few trajectories: %.2g "
-                 "of their motion is neither explained by the state nor noise",
-                 work->form.missed);
+        text_format(
+            text, size,
+            "not determined: the map to the latents is too bent for so few trajectories: %.2g "
+            "of their motion is neither explained by the state nor noise",
+            work->form.missed);
         break;
     case REASON_CANONICAL:
-        snprintf(text, size,
-                 "kappa %.4f is above %g and held-out R2 %.4f above %g: the latents are the true "
-                 "phase space in other canonical coordinates",
-                 r->kappa, opt->kappa_bar, state_held(r, opt), opt->r2_bar);
+        text_format(
+            text, size,
+            "kappa %.4f is above %g and held-out R2 %.4f above %g: the latents are the true "
+            "phase space in other canonical coordinates",
+            r->kappa, opt->kappa_bar, state_held(r, opt), opt->r2_bar);
         break;
     case REASON_NOT_A_FUNCTION:
-        snprintf(text, size,
-                 "not determined: some latents move in ways that are no single-valued function of "
-                 "the true state (R2 %.4f), so the area they span cannot be seen",
-                 r->r2_latent);
+        text_format(
+            text, size,
+            "not determined: some latents move in ways that are no single-valued function of "
+            "the true state (R2 %.4f), so the area they span cannot be seen",
+            r->r2_latent);
         break;
     case REASON_FORM_BROKEN:
-        snprintf(text, size,
-                 "kappa %.4f is not above %g: the latents hold the true state, but do not keep its "
-                 "symplectic form",
-                 r->kappa, opt->kappa_bar);
+        text_format(
+            text, size,
+            "kappa %.4f is not above %g: the latents hold the true state, but do not keep its "
+            "symplectic form",
+            r->kappa, opt->kappa_bar);
         break;
     case REASON_SYMPLECTIC_FITS:
-        snprintf(text, size,
-                 "a map symplectic by design predicts unseen latents better than a free one does "
-                 "(R2 %.4f, %.4f), whose kappa is %.4f: the latents are the true phase space in "
-                 "other canonical coordinates",
-                 r->symplectic_r2, free_r2, r->kappa);
+        text_format(
+            text, size,
+            "a map symplectic by design predicts unseen latents better than a free one does "
+            "(R2 %.4f, %.4f), whose kappa is %.4f: the latents are the true phase space in "
+            "other canonical coordinates",
+            r->symplectic_r2, free_r2, r->kappa);
         break;
     case REASON_SYMPLECTIC_FAILS:
-        snprintf(text, size,
-                 "kappa %.4f, and a map symplectic by design predicts unseen latents worse than a "
-                 "free one does (R2 %.4f, %.4f): the latents hold the true state, but do not keep "
-                 "its symplectic form",
-                 r->kappa, r->symplectic_r2, free_r2);
+        text_format(
+            text, size,
+            "kappa %.4f, and a map symplectic by design predicts unseen latents worse than a "
+            "free one does (R2 %.4f, %.4f): the latents hold the true state, but do not keep "
+            "its symplectic form",
+            r->kappa, r->symplectic_r2, free_r2);
         break;
     case REASON_NO_AREA:
-        snprintf(text, size,
-                 "kappa %.4f: the latents hold the true state, but positions and momenta that "
-                 "belong together say the same, and span no area",
-                 r->kappa);
+        text_format(text, size,
+                    "kappa %.4f: the latents hold the true state, but positions and momenta that "
+                    "belong together say the same, and span no area",
+                    r->kappa);
         break;
     }
 }

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "math/stats.h"
 
 bool surprise_input_normalise(double *x, int64_t dims)
@@ -342,7 +343,7 @@ static plumb_status read_concepts(surprise_arrays *out, arena *mem, const plumb_
     for (int64_t i = 0; i < out->tuples; i++) {
         char name[MAX_NAME_LENGTH + 1];
         if (text) encode_utf8(name, x + i * length, length);
-        else if (x[i] == rint(x[i])) snprintf(name, sizeof name, "%.0f", x[i]);
+        else if (x[i] == rint(x[i])) text_format(name, sizeof name, "%.0f", x[i]);
         else
             return fail(PLUMB_EVALUE, "concept of tuple %lld is %g, expected an integer",
                         (long long)i, x[i]);

@@ -12,6 +12,7 @@
 #include "base/parallel_for.h"
 #include "base/result.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "math/pca.h"
 #include "measures/symetric/batch.h"
 #include "measures/symetric/symetric.h"
@@ -147,42 +148,43 @@ static plumb_status explain_verdict(plumb_symetric *out, arena *mem,
     char text[400];
     const bool good_r2 = out->r2 > o->r2_bar, good_sym = out->sym < o->sym_bar;
     if (out->degenerate)
-        snprintf(text, sizeof text,
-                 "degenerate: the map sees no area in the latent space (rho %.1e, healthy above "
-                 "%.0e), so Sym has no meaning%s",
-                 out->rho, o->degenerate_bar,
-                 o->mode == PLUMB_SYMETRIC_MODE_REFERENCE
-                     ? "; reference mode reports the published verdict all "
-                       "the same"
-                     : "");
+        text_format(text, sizeof text,
+                    "degenerate: the map sees no area in the latent space (rho %.1e, healthy above "
+                    "%.0e), so Sym has no meaning%s",
+                    out->rho, o->degenerate_bar,
+                    o->mode == PLUMB_SYMETRIC_MODE_REFERENCE
+                        ? "; reference mode reports the published verdict all "
+                          "the same"
+                        : "");
     else if (out->batch_count > 1)
-        snprintf(text, sizeof text, "%.0f of %lld fits pass (R2 above %g and Sym below %g)",
-                 out->symetric * (double)out->batch_count, (long long)out->batch_count, o->r2_bar,
-                 o->sym_bar);
+        text_format(text, sizeof text, "%.0f of %lld fits pass (R2 above %g and Sym below %g)",
+                    out->symetric * (double)out->batch_count, (long long)out->batch_count,
+                    o->r2_bar, o->sym_bar);
     else if (good_r2 && good_sym)
-        snprintf(text, sizeof text,
-                 "R2 %.4f is above %g and Sym %.3g below %g: the latents hold the true phase space "
-                 "and the map to it passes as canonical",
-                 out->r2, o->r2_bar, out->sym, o->sym_bar);
+        text_format(
+            text, sizeof text,
+            "R2 %.4f is above %g and Sym %.3g below %g: the latents hold the true phase space "
+            "and the map to it passes as canonical",
+            out->r2, o->r2_bar, out->sym, o->sym_bar);
     else if (good_r2)
-        snprintf(text, sizeof text,
-                 "Sym %.3g is not below %g: the latents hold the true state, but the map to it "
-                 "does not keep the symplectic form",
-                 out->sym, o->sym_bar);
+        text_format(text, sizeof text,
+                    "Sym %.3g is not below %g: the latents hold the true state, but the map to it "
+                    "does not keep the symplectic form",
+                    out->sym, o->sym_bar);
     else if (o->method == PLUMB_SYMETRIC_METHOD_MLP)
-        snprintf(text, sizeof text,
-                 "R2 %.4f is not above %g: no network of %d layers of %lld units was found that "
-                 "recovers the true state from the latents",
-                 out->r2, o->r2_bar, o->network_layers, (long long)out->training.width);
+        text_format(text, sizeof text,
+                    "R2 %.4f is not above %g: no network of %d layers of %lld units was found that "
+                    "recovers the true state from the latents",
+                    out->r2, o->r2_bar, o->network_layers, (long long)out->training.width);
     else
-        snprintf(text, sizeof text,
-                 "R2 %.4f is not above %g: no polynomial up to order %d recovers the true state "
-                 "from the latents%s",
-                 out->r2, o->r2_bar, out->order,
-                 symetric_batch_orders(out->latents, o) <
-                         (out->latents > o->order_one_above ? 1 : o->max_order)
-                     ? "; higher ones have more features than max_features allows"
-                     : "");
+        text_format(text, sizeof text,
+                    "R2 %.4f is not above %g: no polynomial up to order %d recovers the true state "
+                    "from the latents%s",
+                    out->r2, o->r2_bar, out->order,
+                    symetric_batch_orders(out->latents, o) <
+                            (out->latents > o->order_one_above ? 1 : o->max_order)
+                        ? "; higher ones have more features than max_features allows"
+                        : "");
     out->why = arena_strdup(mem, text);
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Numbers as text, the same in every locale. A program that uses the library may have set a locale
+// with a decimal comma; snprintf and strtod then write and read "0,5".
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/// snprintf with a decimal point.
+int text_format(char *out, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/// vsnprintf with a decimal point.
+int text_format_list(char *out, size_t size, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
+
+/// strtod with a decimal point. May be NULL: end.
+double text_parse_double(const char *text, char **end);
+
+#endif
