@@ -57,8 +57,8 @@ if not os.access(plumb, os.X_OK):
     sys.exit("bench/scale: build first: cmake --preset release && cmake --build --preset release")
 
 # One stage of full horizon, so that all steps cost the same.
-SETTINGS = ["hgn++", "--world", "mass-spring", "--preset", "cpu", "--steps", str(steps), "--set", "horizons=", "--set", "deadlines=",
-            "--set", "trajectories=32", "--set", "log=5", "--set", "save=0"]
+SETTINGS = ["hgn++", "--world", "mass-spring", "--preset", "cpu", "--steps", str(steps), "--set", "curriculum_targets=", "--set", "curriculum_deadlines=",
+            "--set", "trajectories=32", "--set", "log_steps=5", "--set", "checkpoint_steps=0"]
 
 
 def seconds(replicas, how, folder):

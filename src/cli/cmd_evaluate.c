@@ -210,6 +210,7 @@ static int evaluate_run(evaluate_command *cmd, const char *path)
 {
     const cli_command *c = &cmd_evaluate;
     plumb_evaluation result = {0};
+    cli_show_log(c); // old names of settings
     if (plumb_evaluation_find_kind(&result.kind, path)) return cli_last_error(c);
     int code = check_requirements(cmd, &result, require_parse);
     if (code) return code;

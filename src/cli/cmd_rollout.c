@@ -43,6 +43,7 @@ static int run(void *given, int files, char **file)
                          files);
     if (!cmd->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb rollout --help");
     signals_begin();
+    cli_show_log(c);
     progress_begin("rollout: making films");
     const plumb_status st = plumb_rollout_save(cmd->out, file[0], &cmd->opt);
     progress_end();

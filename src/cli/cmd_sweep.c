@@ -220,9 +220,11 @@ static int run(void *given, int files, char **file)
     signals_begin_resumable();
     const bool ranks = !cmd->plan && !cmd->slurm;
     if (ranks && plumb_distributed_init()) return signals_end(cli_last_error(c));
+    if (!plumb_distributed_rank()) cli_show_log(c); // old names of settings
     if (plumb_sweep_open(&sweep, file[0]))
         code = plumb_distributed_rank() ? EXIT_FAILED : cli_last_error(c);
-    else
+    plumb_set_log(NULL, NULL);
+    if (sweep)
         code = cmd->slurm  ? write_script(cmd, sweep)
                : cmd->plan ? tell_plan(cmd, sweep)
                            : sweep_all(cmd, sweep);

@@ -86,6 +86,7 @@ static plumb_status train(plumb_training *result, train_command *cmd)
     const bool speaks = !plumb_distributed_rank();
     bar_state.terminal = isatty(STDERR_FILENO);
     cmd->train.progress = speaks ? progress : NULL;
+    if (speaks) cli_show_log(&cmd_train);
     if (speaks) progress_begin("train: making the film");
     const plumb_status st = plumb_training_run(result, &cmd->train);
     if (speaks) progress_end();
@@ -111,8 +112,8 @@ static int list_settings(const train_command *cmd, const char *model)
         }
         if (!there) break;
         if (!record) {
-            if (!i) printf("%-16s %-12s %-12s %-12s\n", "setting", "paper", "cpu", "tiny");
-            printf("%-16s %-12s %-12s %-12s %s; %s\n", row.name, row.paper, row.cpu, row.tiny,
+            if (!i) printf("%-23s %-12s %-12s %-12s\n", "setting", "paper", "cpu", "tiny");
+            printf("%-23s %-12s %-12s %-12s %s; %s\n", row.name, row.paper, row.cpu, row.tiny,
                    row.help, row.accepts);
             continue;
         }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "models/renames.h"
 #include "plumb/array.h"
 #include "plumb/record.h"
 
@@ -85,9 +86,10 @@ typedef struct trainable_model {
     const char *name; ///< "hgn++"
 
     int64_t tensor_count;
-    const model_tensor *tensors; ///< in the order of their offsets, without a gap
-    int64_t parameter_count;     ///< floats in `parameters`
-    float *parameters;           ///< all of them, one block
+    const model_tensor *tensors;  ///< in the order of their offsets, without a gap
+    name_change *renamed_tensors; ///< old names of tensors; may be NULL
+    int64_t parameter_count;      ///< floats in `parameters`
+    float *parameters;            ///< all of them, one block
 
     /// The batch is cut into this many shards. A setting, never the number of cores: the sums of
     /// floats depend on it.

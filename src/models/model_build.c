@@ -71,7 +71,7 @@ plumb_status model_build_microbatch(int64_t *microbatch, int64_t shard, int64_t 
 {
     *microbatch = wanted < shard ? wanted : shard;
     if (shard % *microbatch)
-        return fail(PLUMB_EVALUE, "group=%lld does not divide the %lld clips of a shard",
+        return fail(PLUMB_EVALUE, "microbatch=%lld does not divide the %lld clips of a shard",
                     (long long)*microbatch, (long long)shard);
     return PLUMB_OK;
 }

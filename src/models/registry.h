@@ -10,27 +10,29 @@
 
 /// Settings of training that all models have. Their table is in train/run_config.c.
 typedef struct training_settings {
-    int64_t steps;                ///< parameter updates
-    int64_t batch;                ///< clips per step
-    int64_t replicas;             ///< shards of the batch, computed in parallel
-    int64_t seed;                 ///< of initial parameters, clips and noise
-    double rate;                  ///< learning rate
+    int64_t steps;    ///< parameter updates
+    int64_t batch;    ///< clips per step
+    int64_t replicas; ///< shards of the batch, computed in parallel
+    int64_t seed;     ///< of initial parameters, clips and noise
+    double learning_rate;
     int64_t warmup;               ///< steps of linear warm-up
     int decay;                    ///< adam_decay
-    double hold;                  ///< share of the steps before the rate falls, 0 to 1
-    double last;                  ///< final rate as a share of `rate`, 0 to 1
+    double decay_start;           ///< share of the steps after which the rate falls, 0 to 1
+    double final_rate;            ///< rate at the end as a share of `learning_rate`, 0 to 1
     double beta1, beta2, epsilon; ///< of Adam
-    double clip;                  ///< largest norm of the gradient; 0: no limit
-    int64_t log;                  ///< steps per line of log.jsonl
-    int64_t save;                 ///< steps per checkpoint; 0: by time only
+    double clip_norm;             ///< largest norm of the gradient; 0: no limit
+    int64_t log_steps;            ///< steps per line of log.jsonl
+    int64_t checkpoint_steps;     ///< steps per checkpoint; 0: by time only
 } training_settings;
 
 typedef struct registry_entry {
     const char *name;                  ///< "hgn++"
     const char *summary;               ///< one line
     const setting_spec *setting_specs; ///< settings of the model; ends with a spec without a name
+    name_change *renamed_settings;     ///< old names of these settings; may be NULL
     size_t settings_size;              ///< bytes of the struct that they fill
-    /// Per preset: settings that differ from the tables, "rate=2e-3", NULL at the end; or NULL.
+    /// Per preset: settings that differ from the tables, "learning_rate=2e-3", NULL at the end; or
+    /// NULL.
     const char *const *preset_changes[SETTINGS_NAMES];
     /// Frames of a training clip, by the model's settings. NULL: 1.
     int64_t (*clip_length)(const void *options);

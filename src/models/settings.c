@@ -138,6 +138,20 @@ const char *settings_format(char *text, size_t size, const setting_spec *row, co
     return text;
 }
 
+const char *settings_format_old(char *text, size_t size, const char **name, const setting_spec *row,
+                                const struct settings_part *part)
+{
+    char assignment[TEXT_ROOM];
+    settings_format(text, size, row, part->values);
+    const name_change *change = renames_find_new(part->renames, row->name);
+    *name = change ? change->old_name : row->name;
+    if (row->kind != SETTINGS_CHOICE) return text;
+    snprintf(assignment, sizeof assignment, "%s=%s", row->name, text);
+    change = renames_find_new(part->renames, assignment);
+    if (change) snprintf(text, size, "%s", strchr(change->old_name, '=') + 1);
+    return text;
+}
+
 // ---- all of them ----
 
 plumb_status settings_apply_preset(settings *s, settings_preset preset)
@@ -152,15 +166,58 @@ plumb_status settings_apply_preset(settings *s, settings_preset preset)
     return PLUMB_OK;
 }
 
-static const setting_spec *find(const settings *s, const char *name, size_t length, void **values)
+static plumb_status refuse_both_names(const name_change *change)
 {
-    for (int p = 0; p < s->count; p++)
-        for (const setting_spec *row = s->part[p].row; row->name; row++)
-            if (strlen(row->name) == length && !memcmp(row->name, name, length)) {
-                *values = s->part[p].values;
-                return row;
-            }
+    return fail(PLUMB_EVALUE, "%s and %s are the same setting; give one of them, %s",
+                change->old_name, change->new_name, change->new_name);
+}
+
+// What an assignment is about.
+typedef struct assignment_target {
+    const setting_spec *row;
+    const struct settings_part *part;
+    const char *value;       // where the value begins in the assignment
+    name_change *old_name;   // the entry if it has an old name, else NULL
+    name_change *old_choice; // the entry if the value is an old word, else NULL
+} assignment_target;
+
+static const setting_spec *find_row(const struct settings_part *part, const char *name,
+                                    size_t length)
+{
+    for (const setting_spec *row = part->row; row->name; row++)
+        if (strlen(row->name) == length && !memcmp(row->name, name, length)) return row;
     return NULL;
+}
+
+// The row of a name or, where there is none, of an old name. `part` and `old_name` are set too.
+static bool find_setting(assignment_target *out, const settings *s, const char *name, size_t length)
+{
+    *out = (assignment_target){0};
+    for (int p = 0; p < s->count; p++) {
+        out->part = &s->part[p];
+        out->row = find_row(out->part, name, length);
+        if (out->row) return true;
+    }
+    for (int p = 0; p < s->count; p++) {
+        out->part = &s->part[p];
+        out->old_name = renames_find_old(out->part->renames, name, length);
+        const char *now = out->old_name ? out->old_name->new_name : NULL;
+        out->row = now ? find_row(out->part, now, strlen(now)) : NULL;
+        if (out->row) return true;
+    }
+    return false;
+}
+
+// The present word for a value of a choice; `value` itself unless it is an old word.
+static const char *new_choice(const struct settings_part *part, const setting_spec *row,
+                              const char *value, name_change **change)
+{
+    char text[TEXT_ROOM];
+    const int length = snprintf(text, sizeof text, "%s=%s", row->name, value);
+    *change = row->kind == SETTINGS_CHOICE && length < TEXT_ROOM
+                  ? renames_find_old(part->renames, text, (size_t)length)
+                  : NULL;
+    return *change ? strchr((*change)->new_name, '=') + 1 : value;
 }
 
 static plumb_status unknown(const settings *s, const char *name)
@@ -173,28 +230,61 @@ static plumb_status unknown(const settings *s, const char *name)
                 best ? best : "");
 }
 
-// The row an assignment is about, and where its value begins.
-static plumb_status parse(const setting_spec **row, void **values, const char **value,
-                          const settings *s, const char *assignment)
+static plumb_status parse_assignment(assignment_target *out, const settings *s,
+                                     const char *assignment)
 {
     const char *sign = strchr(assignment, '=');
     if (!sign) return fail(PLUMB_EVALUE, "a setting is name=value, not \"%.80s\"", assignment);
-    *row = find(s, assignment, (size_t)(sign - assignment), values);
-    *value = sign + 1;
-    if (*row) return PLUMB_OK;
+    if (find_setting(out, s, assignment, (size_t)(sign - assignment))) {
+        out->value = new_choice(out->part, out->row, sign + 1, &out->old_choice);
+        return PLUMB_OK;
+    }
     char name[65];
     snprintf(name, sizeof name, "%.*s", (int)(sign - assignment < 64 ? sign - assignment : 64),
              assignment);
     return unknown(s, name);
 }
 
+static void log_old_names(const assignment_target *target)
+{
+    rename_list used = {0};
+    if (target->old_name) renames_add(&used, target->old_name);
+    if (target->old_choice) renames_add(&used, target->old_choice);
+    renames_log(&used, NULL, "setting");
+}
+
 plumb_status settings_set(settings *s, const char *assignment)
 {
-    const setting_spec *row;
-    const char *value;
-    void *values;
-    const plumb_status st = parse(&row, &values, &value, s, assignment);
-    return st ? st : store(values, s->mem, row, value);
+    assignment_target target;
+    const plumb_status st = parse_assignment(&target, s, assignment);
+    if (st) return st;
+    log_old_names(&target);
+    return store(target.part->values, s->mem, target.row, target.value);
+}
+
+plumb_status settings_check_names(const settings *s, const char *const *assignments, int64_t count,
+                                  int64_t *failed_at)
+{
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t k = 0; k < i; k++) {
+            assignment_target one, other;
+            const char *first = assignments[k], *second = assignments[i];
+            if (!find_setting(&one, s, first, strcspn(first, "=")) ||
+                !find_setting(&other, s, second, strcspn(second, "=")) || one.row != other.row ||
+                one.old_name == other.old_name)
+                continue;
+            *failed_at = i;
+            return refuse_both_names(one.old_name ? one.old_name : other.old_name);
+        }
+    return PLUMB_OK;
+}
+
+void settings_use_new_names(const settings *s, const char **name, const char **value)
+{
+    assignment_target target;
+    if (!find_setting(&target, s, *name, strlen(*name))) return;
+    *name = target.row->name;
+    *value = new_choice(target.part, target.row, *value, &target.old_choice);
 }
 
 // Eight bytes hold the value of any kind; this keeps one aside.
@@ -218,20 +308,21 @@ static size_t kept_size(const setting_spec *row)
 
 plumb_status settings_check_resumed(settings *s, const char *assignment, const char *run)
 {
-    const setting_spec *row;
-    const char *value;
-    void *values;
-    plumb_status st = parse(&row, &values, &value, s, assignment);
+    assignment_target target;
+    plumb_status st = parse_assignment(&target, s, assignment);
     if (st) return st;
+    log_old_names(&target);
+    const setting_spec *row = target.row;
+    void *values = target.part->values;
     char before[TEXT_ROOM], after[TEXT_ROOM];
     kept old;
-    void *target = (char *)values + row->offset;
-    memcpy(&old, target, kept_size(row));
+    void *member = (char *)values + row->offset;
+    memcpy(&old, member, kept_size(row));
     settings_format(before, sizeof before, row, values);
-    st = store(values, s->mem, row, value);
+    st = store(values, s->mem, row, target.value);
     if (st || row->manner == SETTING_MAY_CHANGE) return st;
     settings_format(after, sizeof after, row, values);
-    memcpy(target, &old, kept_size(row));
+    memcpy(member, &old, kept_size(row));
     if (!strcmp(before, after)) return PLUMB_OK;
     return fail(PLUMB_EVALUE,
                 "%s: was begun with %s=%s, not %s; leave that out, or begin anew with --force", run,
@@ -268,8 +359,8 @@ void settings_record(plumb_record *record, const settings *s)
     }
 }
 
-static plumb_status read_value(struct settings_part *part, arena *mem, const setting_spec *row,
-                               json *j)
+static plumb_status read_value(settings *s, const struct settings_part *part,
+                               const setting_spec *row, json *j)
 {
     char text[TEXT_ROOM];
     const char *value = text;
@@ -280,9 +371,20 @@ static plumb_status read_value(struct settings_part *part, arena *mem, const set
     default: value = json_string(j);
     }
     if (j->st) return j->st;
-    const plumb_status st = store(part->values, mem, row, value);
+    name_change *change;
+    value = new_choice(part, row, value, &change);
+    if (change) renames_add(&s->renamed, change);
+    const plumb_status st = store(part->values, s->mem, row, value);
     // fail() may be given its own message.
     return st == PLUMB_EVALUE ? fail(PLUMB_EFORMAT, "%s: %s", j->what, plumb_last_error()) : st;
+}
+
+static plumb_status refuse_twice(const struct settings_part *part, const setting_spec *row,
+                                 const char *path)
+{
+    const name_change *change = renames_find_new(part->renames, row->name);
+    return fail(PLUMB_EFORMAT, "%s: the setting \"%s\" appears twice%s%s", path, row->name,
+                change ? "; its old name is " : "", change ? change->old_name : "");
 }
 
 plumb_status settings_read(settings *s, int index, json *j)
@@ -291,18 +393,18 @@ plumb_status settings_read(settings *s, int index, json *j)
     struct settings_part *part = &s->part[index];
     bool seen[MOST_ROWS] = {0};
     json_object(j);
+    const settings one_part = {.count = 1, .part = {*part}};
     for (const char *key; (key = json_key(j));) {
-        int i = 0;
-        while (part->row[i].name && strcmp(part->row[i].name, key)) i++;
-        if (!part->row[i].name) {
-            const settings one = {.count = 1, .part = {*part}};
-            unknown(&one, key);
+        assignment_target target;
+        if (!find_setting(&target, &one_part, key, strlen(key))) {
+            unknown(&one_part, key);
             return fail(PLUMB_EFORMAT, "%s: %s", j->what, plumb_last_error());
         }
-        if (i < MOST_ROWS && seen[i])
-            return fail(PLUMB_EFORMAT, "%s: \"%s\" stands there twice", j->what, key);
+        const int64_t i = target.row - part->row;
+        if (i < MOST_ROWS && seen[i]) return refuse_twice(part, target.row, j->what);
         if (i < MOST_ROWS) seen[i] = true;
-        const plumb_status st = read_value(part, s->mem, &part->row[i], j);
+        if (target.old_name) renames_add(&s->renamed, target.old_name);
+        const plumb_status st = read_value(s, part, target.row, j);
         if (st) return st;
     }
     if (j->st) return j->st;
@@ -315,4 +417,9 @@ plumb_status settings_read(settings *s, int index, json *j)
         if (st) return st;
     }
     return PLUMB_OK;
+}
+
+void settings_log_renamed(const settings *s, const char *path)
+{
+    renames_log(&s->renamed, path, "setting");
 }

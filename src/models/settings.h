@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "models/renames.h"
 #include "plumb/record.h"
 
 typedef enum settings_preset {
@@ -61,7 +62,9 @@ typedef struct settings {
         const char *title;       ///< the object of config.json
         const setting_spec *row; ///< ends with a row without a name
         void *values;
+        name_change *renames; ///< old names of its settings; may be NULL
     } part[4];
+    rename_list renamed; ///< old names that settings_read() met
 } settings;
 
 /// "paper", "cpu", "tiny", "cpu-angles", "cpu-state", "cpu-constants". Fails with PLUMB_EVALUE,
@@ -73,14 +76,25 @@ const char *settings_preset_name(settings_preset preset);
 plumb_status settings_apply_preset(settings *s, settings_preset preset);
 
 /// "name=value". Fails with PLUMB_EVALUE: an unknown name or choice names the nearest, a number out
-/// of range its range.
+/// of range its range. An old name is accepted and logged.
 plumb_status settings_set(settings *s, const char *assignment);
+
+/// Fails with PLUMB_EVALUE if a list of assignments has both an old and the new name of a setting.
+/// `*failed_at` is the index of the later one.
+plumb_status settings_check_names(const settings *s, const char *const *assignments, int64_t count,
+                                  int64_t *failed_at);
+
+/// Replaces an old name of a setting, or an old word of its value, by the new one. Structs that are
+/// filled are not needed.
+void settings_use_new_names(const settings *s, const char **name, const char **value);
 
 /// Every part as an object of its title.
 void settings_record(plumb_record *record, const settings *s);
 
-/// The object of part `index` of a config.json: every row there must be, and nothing else.
+/// The object of part `index` of a config.json: every row there must be, and nothing else. Old
+/// names are accepted and added to `renamed`; settings_log_renamed() logs them.
 plumb_status settings_read(settings *s, int index, json *j);
+void settings_log_renamed(const settings *s, const char *path);
 
 /// PLUMB_OK if `assignment` says what is set already. Else fails with PLUMB_EVALUE and what is set,
 /// unless the row is SETTING_MAY_CHANGE: then it is set.
@@ -88,5 +102,8 @@ plumb_status settings_check_resumed(settings *s, const char *assignment, const c
 
 /// The value of a row as --set would write it; `text` is returned.
 const char *settings_format(char *text, size_t size, const setting_spec *row, const void *values);
+/// The same value as it was written before settings were renamed. `*name` is the row's old name.
+const char *settings_format_old(char *text, size_t size, const char **name, const setting_spec *row,
+                                const struct settings_part *part);
 
 #endif

@@ -69,9 +69,9 @@ static plumb_status time_steps(double *out, int64_t *latents, const run_config *
     const training_settings *s = &r->training;
     stopwatch w = {.least = INFINITY};
     const trainer_options opt = {.adam = {s->beta1, s->beta2, s->epsilon},
-                                 .schedule = {.rate = s->rate, .steps = STEPS},
-                                 .clip = s->clip,
-                                 .log = s->log,
+                                 .schedule = {.rate = s->learning_rate, .steps = STEPS},
+                                 .clip = s->clip_norm,
+                                 .log = s->log_steps,
                                  .threads = 1,
                                  .report = on_step,
                                  .context = &w};
@@ -160,7 +160,9 @@ static plumb_status cost_of_kind(const kind_cost **out, costing *c, const run_co
     st = study_file_run_config(&few, &mem, c->study, run);
     if (!st && run->world) st = settings_set(&few.all, "trajectories=4");
     // A model whose horizon grows is timed at the longest.
-    if (!st) (void)(settings_set(&few.all, "horizons=") || settings_set(&few.all, "deadlines="));
+    if (!st)
+        (void)(settings_set(&few.all, "curriculum_targets=") ||
+               settings_set(&few.all, "curriculum_deadlines="));
     int64_t latents = 0;
     k->frame = (double)NAN;
     if (!st) st = time_steps(&k->step, &latents, &few, &mem);

@@ -191,8 +191,11 @@ static void describe(plumb_record *r, const study_file *s, const study_run *run)
     plumb_record_set_string(r, run->world ? "world" : "data", run->world ? run->world : run->data);
     plumb_record_set_string(r, "preset", run->preset ? run->preset : "cpu");
     plumb_record_begin_object(r, "set");
-    for (int64_t i = 0; i < run->sets; i++)
-        plumb_record_set_string(r, run->set[i].name, run->set[i].value);
+    for (int64_t i = 0; i < run->sets; i++) {
+        const char *name = run->set[i].name, *value = run->set[i].value;
+        run_config_use_new_names(run->model, &name, &value);
+        plumb_record_set_string(r, name, value);
+    }
     plumb_record_end(r);
 }
 

@@ -12,14 +12,20 @@
 #include "base/status.h"
 #include "io/safetensors.h"
 
-enum { BLOCK_COUNT = 7, METADATA_COUNT = 7 };
+enum { BLOCK_COUNT = 7, METADATA_COUNT = 7, MAX_TENSOR_NAME = 160 };
 
-// Hash of the names, shapes and order of all tensors, states and terms.
-static plumb_status hash_layout(char out[33], const trainable_model *model)
+// Hash of the names, shapes and order of all tensors, states and terms. With `old_names` tensors
+// have the names of version 0.1.0.
+static plumb_status hash_layout(char out[33], const trainable_model *model, bool old_names)
 {
     buffer b = {0};
+    char old_name[MAX_TENSOR_NAME];
     for (int64_t i = 0; i < model->tensor_count; i++) {
-        buffer_printf(&b, "%s:%lld", model->tensors[i].name, (long long)model->tensors[i].offset);
+        const char *name = model->tensors[i].name;
+        if (old_names)
+            name =
+                renames_old_tensor(old_name, sizeof old_name, model->renamed_tensors, name, NULL);
+        buffer_printf(&b, "%s:%lld", name, (long long)model->tensors[i].offset);
         for (int k = 0; k < model->tensors[i].rank; k++)
             buffer_printf(&b, ",%lld", (long long)model->tensors[i].shape[k]);
         buffer_put(&b, "\n", 1);
@@ -88,7 +94,7 @@ static plumb_status write_file(const run_dir *run, const char *file, const train
     char sum[33], layout[33], number[24];
     run_dir_filename name;
     plumb_status st = hash_named(sum, mem, arrays, count);
-    if (!st) st = hash_layout(layout, model);
+    if (!st) st = hash_layout(layout, model, false);
     if (st) return st;
     snprintf(number, sizeof number, "%lld", (long long)step);
     const safetensors_metadata_entry metadata[METADATA_COUNT] = {
@@ -131,21 +137,35 @@ plumb_status checkpoint_save(run_dir *run, const trainable_model *model,
     return save_weights(run, model, state->step);
 }
 
-// Checks that the file belongs to this run and this model. `advice` says what to do if not.
-static plumb_status check_metadata(const safetensors *f, const trainable_model *model,
-                                   const char *config_hash, const char *data_hash,
-                                   const char *advice)
+// Hashes that the metadata of a file must have. Either may be NULL: then it is not checked.
+typedef struct expected_hashes {
+    const char *config, *old_config; // under the new and the old names of settings
+    const char *data;
+} expected_hashes;
+
+static expected_hashes expect_run(const run_dir *run)
 {
-    char layout[33];
-    const plumb_status st = hash_layout(layout, model);
+    return (expected_hashes){
+        .config = run->config_hash, .old_config = run->old_config_hash, .data = run->data_hash};
+}
+
+// Checks that the file belongs to this run and this model. Hashes under the old names of settings
+// and tensors are accepted. `advice` says what to do if it does not belong.
+static plumb_status check_metadata(const safetensors *f, const trainable_model *model,
+                                   expected_hashes expected, const char *advice)
+{
+    char layout[33], old_layout[33];
+    plumb_status st = hash_layout(layout, model, false);
+    if (!st) st = hash_layout(old_layout, model, true);
     if (st) return st;
     const char *name = f->file.path, *written_by = safetensors_metadata(f, "model");
     const struct {
-        const char *key, *want, *why;
+        const char *key, *want, *or_want, *why;
     } rows[] = {
-        {"settings", config_hash, "was made with other settings than config.json has"},
-        {"layout", layout, "has other parameters than this version's model"},
-        {"data", data_hash, "was trained on other data than these"},
+        {"settings", expected.config, expected.old_config,
+         "was made with other settings than config.json has"},
+        {"layout", layout, old_layout, "has other parameters than this version's model"},
+        {"data", expected.data, NULL, "was trained on other data than these"},
     };
     if (!safetensors_metadata(f, "plumb") || !written_by || !safetensors_metadata(f, "hash"))
         return fail(PLUMB_EFORMAT, "%s: is not a file of a plumb run; %s", name, advice);
@@ -154,20 +174,39 @@ static plumb_status check_metadata(const safetensors *f, const trainable_model *
                     written_by, model->name, advice);
     for (int i = 0; i < 3; i++) {
         const char *got = safetensors_metadata(f, rows[i].key);
-        if (rows[i].want && (!got || strcmp(got, rows[i].want)))
+        const bool is_right =
+            got && rows[i].want &&
+            (!strcmp(got, rows[i].want) || (rows[i].or_want && !strcmp(got, rows[i].or_want)));
+        if (rows[i].want && !is_right)
             return fail(PLUMB_EFORMAT, "%s: %s; %s", name, rows[i].why, advice);
     }
     return PLUMB_OK;
 }
 
-// Reads all arrays of the list from the file into their memory and checks their checksum.
+// The index of a tensor by its name or, if the file has it not, by its old name. -1: neither.
+static int64_t find_tensor(const safetensors *f, const char *name, name_change *renames,
+                           rename_list *used)
+{
+    char old_name[MAX_TENSOR_NAME];
+    name_change *change;
+    int64_t at = safetensors_find(f, name);
+    if (at >= 0) return at;
+    const char *old = renames_old_tensor(old_name, sizeof old_name, renames, name, &change);
+    if (change) at = safetensors_find(f, old);
+    if (at >= 0) renames_add(used, change);
+    return at;
+}
+
+// Reads all arrays of the list from the file into their memory and checks their checksum. `renames`
+// are old names of tensors; may be NULL.
 static plumb_status load_arrays(const safetensors *f, const plumb_named_array *arrays,
-                                int64_t count, arena *mem, const char *advice)
+                                int64_t count, name_change *renames, arena *mem, const char *advice)
 {
     char sum[33];
     const char *name = f->file.path;
+    rename_list used = {0};
     for (int64_t i = 0; i < count; i++) {
-        const int64_t at = safetensors_find(f, arrays[i].name);
+        const int64_t at = find_tensor(f, arrays[i].name, renames, &used);
         const plumb_array *want = &arrays[i].array;
         if (at < 0)
             return fail(PLUMB_EFORMAT, "%s: has no tensor \"%s\"; %s", name, arrays[i].name,
@@ -185,6 +224,7 @@ static plumb_status load_arrays(const safetensors *f, const plumb_named_array *a
         const plumb_status st = safetensors_load(want->data, f, at);
         if (st) return st;
     }
+    renames_log(&used, name, "tensor");
     const plumb_status st = hash_named(sum, mem, arrays, count);
     if (st) return st;
     return strcmp(sum, safetensors_metadata(f, "hash"))
@@ -209,8 +249,7 @@ static int64_t find_weights_step(const run_dir *run, const trainable_model *mode
     int64_t step = -1;
     if (!safetensors_begin(&f, &mem, run_dir_file(name, run->path, "weights.safetensors"))) {
         const char *text = safetensors_metadata(&f, "step");
-        if (text && !check_metadata(&f, model, run->config_hash, run->data_hash, ""))
-            step = strtoll(text, NULL, 10);
+        if (text && !check_metadata(&f, model, expect_run(run), "")) step = strtoll(text, NULL, 10);
         safetensors_end(&f);
     }
     arena_clear(&mem);
@@ -227,8 +266,8 @@ static plumb_status read_checkpoint(const run_dir *run, trainable_model *model,
     list_blocks(blocks, model, state, counts);
     plumb_status st = add_advice(safetensors_begin(&f, &mem, name), restore_advice);
     if (!st) {
-        st = check_metadata(&f, model, run->config_hash, run->data_hash, restore_advice);
-        if (!st) st = load_arrays(&f, blocks, BLOCK_COUNT, &mem, restore_advice);
+        st = check_metadata(&f, model, expect_run(run), restore_advice);
+        if (!st) st = load_arrays(&f, blocks, BLOCK_COUNT, NULL, &mem, restore_advice);
         if (!st && (counts[0] < 0 || counts[1] < 0))
             st = fail(PLUMB_EFORMAT, "%s: its step is negative; %s", name, restore_advice);
         safetensors_end(&f);
@@ -258,8 +297,9 @@ plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
 }
 
 plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, const char *path,
-                                     const char *config_hash)
+                                     const char *config_hash, const char *old_config_hash)
 {
+    const expected_hashes expected = {.config = config_hash, .old_config = old_config_hash};
     run_dir_filename name;
     arena mem = {0};
     safetensors f;
@@ -270,9 +310,11 @@ plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, cons
         return fail(PLUMB_EFILE, "%s: is missing; %s", name, advice);
     plumb_status st = add_advice(safetensors_begin(&f, &mem, name), advice);
     if (!st) {
-        st = check_metadata(&f, model, config_hash, NULL, advice);
+        st = check_metadata(&f, model, expected, advice);
         if (!st) st = list_weights(&weights, &mem, model);
-        if (!st) st = load_arrays(&f, weights, model->tensor_count, &mem, advice);
+        if (!st)
+            st =
+                load_arrays(&f, weights, model->tensor_count, model->renamed_tensors, &mem, advice);
         const char *text = safetensors_metadata(&f, "step");
         *step = text ? strtoll(text, NULL, 10) : -1;
         safetensors_end(&f);

@@ -19,54 +19,71 @@ static const char *const decays[] = {"constant", "cosine", NULL}; // as adam_dec
 #define AT(member) offsetof(run_config_data, member)
 const setting_spec run_config_data_specs[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
-    {"world", SETTINGS_TEXT, AT(world), {""}, 0, 0, NULL, "the world that is watched; plumb worlds lists them", false},
-    {"data", SETTINGS_TEXT, AT(data), {""}, 0, 0, NULL, "or a file of plumb simulate", true},
+    {"world", SETTINGS_TEXT, AT(world), {""}, 0, 0, NULL, "world to train on; plumb worlds lists them", false},
+    {"data", SETTINGS_TEXT, AT(data), {""}, 0, 0, NULL, "file of plumb simulate to train on, in place of a world", true},
     {"trajectories", SETTINGS_INTEGER, AT(trajectories), {"1000", "200", "8"}, 0, 1e9, NULL,
-     "how many there are to learn from; of a file 0 means all", false},
-    {"frames", SETTINGS_INTEGER, AT(frames), {"256", "128", "24"}, 1, 1e6, NULL, "frames of each; a file has its own", false},
+     "training videos; for a file 0 means all", false},
+    {"frames", SETTINGS_INTEGER, AT(frames), {"256", "128", "24"}, 1, 1e6, NULL,
+     "frames per video of a world; a file has its own", false},
     {"data_seed", SETTINGS_INTEGER, AT(data_seed), {"1"}, 0, 9e18, NULL, "seed of the world", false},
-    {"image", SETTINGS_INTEGER, AT(image), {"32"}, 0, 1024, NULL, "height and width of a frame; a file has its own", false},
+    {"image", SETTINGS_INTEGER, AT(image), {"32"}, 0, 1024, NULL,
+     "height and width of a frame in pixels; 0: as the world draws it; a file has its own", false},
     {0},
 };
 #undef AT
 #define AT(member) offsetof(training_settings, member)
 const setting_spec run_config_training_specs[] = {
-    {"steps", SETTINGS_INTEGER, AT(steps), {"500000", "1500", "20"}, 0, 1e12, NULL, "updates of the parameters", true},
-    {"batch", SETTINGS_INTEGER, AT(batch), {"128", "16", "4"}, 1, 65536, NULL, "clips a step", false},
+    {"steps", SETTINGS_INTEGER, AT(steps), {"500000", "1500", "20"}, 0, 1e12, NULL, "parameter updates", true},
+    {"batch", SETTINGS_INTEGER, AT(batch), {"128", "16", "4"}, 1, 65536, NULL, "clips per step", false},
     {"replicas", SETTINGS_INTEGER, AT(replicas), {"4", "2", "2"}, 1, 256, NULL,
-     "shares the batch is cut into, each computed by one core; another number gives other bits", false},
-    {"seed", SETTINGS_INTEGER, AT(seed), {"1"}, 0, 9e18, NULL, "of first parameters, clips and noise", false},
-    {"rate", SETTINGS_REAL, AT(rate), {"1.5e-4", "2e-3", "2e-3"}, 0, 1e3, NULL, "learning rate", false},
-    {"warmup", SETTINGS_INTEGER, AT(warmup), {"0", "100", "2"}, 0, 1e12, NULL, "steps over which the rate rises", false},
-    {"decay", SETTINGS_CHOICE, AT(decay), {"constant", "cosine", "cosine"}, 0, 0, decays, "what the rate does then", false},
-    {"hold", SETTINGS_REAL, AT(hold), {"0"}, 0, 1, NULL, "share of the steps before it falls", false},
-    {"last", SETTINGS_REAL, AT(last), {"0.01"}, 0, 1, NULL, "what it falls to, as a share of itself", false},
-    {"beta1", SETTINGS_REAL, AT(beta1), {"0.9"}, 0, 0.999999, NULL, "of Adam", false},
-    {"beta2", SETTINGS_REAL, AT(beta2), {"0.999"}, 0, 0.99999999, NULL, "of Adam", false},
-    {"epsilon", SETTINGS_REAL, AT(epsilon), {"1e-8"}, 1e-30, 1, NULL, "of Adam, outside the root", false},
-    {"clip", SETTINGS_REAL, AT(clip), {"0", "1", "1"}, 0, 1e30, NULL, "longest gradient; 0: any", false},
-    {"log", SETTINGS_INTEGER, AT(log), {"100", "10", "5"}, 1, 1e12, NULL, "steps a line of log.jsonl", false},
-    {"save", SETTINGS_INTEGER, AT(save), {"1000", "250", "10"}, 0, 1e12, NULL,
-     "steps a checkpoint; one comes every minute and at the end anyway", true},
+     "shards of the batch, computed in parallel; another number gives other rounding errors", false},
+    {"seed", SETTINGS_INTEGER, AT(seed), {"1"}, 0, 9e18, NULL, "seed of initial parameters, clips and noise", false},
+    {"learning_rate", SETTINGS_REAL, AT(learning_rate), {"1.5e-4", "2e-3", "2e-3"}, 0, 1e3, NULL, "learning rate of Adam", false},
+    {"warmup", SETTINGS_INTEGER, AT(warmup), {"0", "100", "2"}, 0, 1e12, NULL, "steps over which the learning rate rises from 0", false},
+    {"decay", SETTINGS_CHOICE, AT(decay), {"constant", "cosine", "cosine"}, 0, 0, decays, "how the learning rate falls after that", false},
+    {"decay_start", SETTINGS_REAL, AT(decay_start), {"0"}, 0, 1, NULL, "share of the steps after which the learning rate falls", false},
+    {"final_rate", SETTINGS_REAL, AT(final_rate), {"0.01"}, 0, 1, NULL, "learning rate at the end, as a share of learning_rate", false},
+    {"beta1", SETTINGS_REAL, AT(beta1), {"0.9"}, 0, 0.999999, NULL, "Adam's decay of the first moment", false},
+    {"beta2", SETTINGS_REAL, AT(beta2), {"0.999"}, 0, 0.99999999, NULL, "Adam's decay of the second moment", false},
+    {"epsilon", SETTINGS_REAL, AT(epsilon), {"1e-8"}, 1e-30, 1, NULL, "Adam's epsilon, added to the square root", false},
+    {"clip_norm", SETTINGS_REAL, AT(clip_norm), {"0", "1", "1"}, 0, 1e30, NULL, "largest norm of the gradient; 0: no limit", false},
+    {"log_steps", SETTINGS_INTEGER, AT(log_steps), {"100", "10", "5"}, 1, 1e12, NULL, "steps per line of log.jsonl", false},
+    {"checkpoint_steps", SETTINGS_INTEGER, AT(checkpoint_steps), {"1000", "250", "10"}, 0, 1e12, NULL,
+     "steps per checkpoint; one is also written every minute and at the end", true},
     {0},
 };
 #undef AT
 // clang-format on
 
-static plumb_status attach_tables(run_config *config, arena *mem, const char *model)
+// The tables of data, training and model, without a struct for the settings of the model.
+static plumb_status find_tables(run_config *config, arena *mem, const char *model)
 {
     *config = (run_config){0};
-    plumb_status st = registry_find(&config->model, model);
+    const plumb_status st = registry_find(&config->model, model);
+    if (st) return st;
+    config->all = (settings){
+        .mem = mem,
+        .count = 3,
+        .part = {
+            {"data", run_config_data_specs, &config->data, NULL},
+            {"training", run_config_training_specs, &config->training, renames_training},
+            {"settings", config->model->setting_specs, NULL, config->model->renamed_settings}}};
+    return PLUMB_OK;
+}
+
+static plumb_status attach_tables(run_config *config, arena *mem, const char *model)
+{
+    const plumb_status st = find_tables(config, mem, model);
     if (st) return st;
     config->model_settings = arena_alloc(mem, 1, config->model->settings_size);
-    if (!config->model_settings) return PLUMB_EMEMORY;
-    config->all =
-        (settings){.mem = mem,
-                   .count = 3,
-                   .part = {{"data", run_config_data_specs, &config->data},
-                            {"training", run_config_training_specs, &config->training},
-                            {"settings", config->model->setting_specs, config->model_settings}}};
-    return PLUMB_OK;
+    config->all.part[2].values = config->model_settings;
+    return config->model_settings ? PLUMB_OK : PLUMB_EMEMORY;
+}
+
+void run_config_use_new_names(const char *model, const char **name, const char **value)
+{
+    run_config config;
+    if (!find_tables(&config, NULL, model)) settings_use_new_names(&config.all, name, value);
 }
 
 plumb_status run_config_init(run_config *config, arena *mem, const char *model,
@@ -114,6 +131,7 @@ plumb_status run_config_resolve(run_config *config, arena *mem, const run_reques
     *at = RUN_REQUEST_WHOLE;
     snprintf(number, sizeof number, "%lld", (long long)request->steps);
     if (request->steps >= 0) st = set_text(config, "steps", number);
+    if (!st) st = settings_check_names(&config->all, request->set, request->set_count, at);
     for (int64_t i = 0; i < request->set_count && !st; i++) {
         *at = i;
         st = settings_set(&config->all, request->set[i]);
@@ -174,6 +192,7 @@ plumb_status run_config_parse(run_config *config, arena *mem, char *text, size_t
     for (int p = 0; p < 3 && !st; p++)
         if (!seen[p]) st = fail(PLUMB_EFORMAT, "%s: has no \"%s\"", path, titles[p]);
     config->preset = preset;
+    if (!st) settings_log_renamed(&config->all, path);
     return st ? st : run_config_check(config);
 }
 
@@ -207,7 +226,8 @@ plumb_status run_config_check(const run_config *config)
     return PLUMB_OK;
 }
 
-plumb_status run_config_hash(char out[33], const run_config *config)
+// Hash of "name=value" lines. With `old_names` those of version 0.1.0.
+static plumb_status hash_settings(char out[33], const run_config *config, bool old_names)
 {
     buffer b = {0};
     char text[600];
@@ -219,7 +239,9 @@ plumb_status run_config_hash(char out[33], const run_config *config)
             const bool unknown =
                 row->manner == SETTING_ADDED_LATER && !strcmp(row->value[SETTINGS_PAPER], text);
             if (row->manner == SETTING_MAY_CHANGE || unknown) continue;
-            buffer_printf(&b, "%s=%s\n", row->name, text);
+            const char *name = row->name;
+            if (old_names) settings_format_old(text, sizeof text, &name, row, &config->all.part[p]);
+            buffer_printf(&b, "%s=%s\n", name, text);
         }
     // The number of steps matters only if the learning rate depends on it.
     if (config->training.decay)
@@ -231,6 +253,16 @@ plumb_status run_config_hash(char out[33], const run_config *config)
     hash_bytes(out, b.data, b.size);
     buffer_clear(&b);
     return PLUMB_OK;
+}
+
+plumb_status run_config_hash(char out[33], const run_config *config)
+{
+    return hash_settings(out, config, false);
+}
+
+plumb_status run_config_old_hash(char out[33], const run_config *config)
+{
+    return hash_settings(out, config, true);
 }
 
 plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *config,

@@ -58,12 +58,20 @@ plumb_status run_config_parse(run_config *config, arena *mem, char *text, size_t
 /// Records it as config.json.
 void run_config_record(plumb_record *record, const run_config *config);
 
+/// Replaces an old name of a setting of `model`, or an old word of its value, by the new one.
+void run_config_use_new_names(const char *model, const char **name, const char **value);
+
+/// Replaces an old name of a setting of `model`, or an old word of its value, by the new one.
+void run_config_use_new_names(const char *model, const char **name, const char **value);
+
 /// Fails with PLUMB_EVALUE if settings do not fit together.
 plumb_status run_config_check(const run_config *config);
 
 /// Hash of all settings but those that may change on resume: equal for runs with bit-identical
 /// results.
 plumb_status run_config_hash(char out[33], const run_config *config);
+/// The same under the old names of the settings, as files of version 0.1.0 have it.
+plumb_status run_config_old_hash(char out[33], const run_config *config);
 
 /// Loads the training videos.
 plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *config,

@@ -14,11 +14,12 @@ typedef char run_dir_filename[4096];
 
 typedef struct run_dir {
     char path[3800];
-    int lock;             ///< file descriptor of the lock; -1: none
-    bool created;         ///< by this process; removed again if it holds no run in the end
-    int64_t saved_step;   ///< step of the checkpoint on disk; -1: none
-    char config_hash[33]; ///< of the settings; in the metadata of checkpoints
-    char data_hash[33];   ///< of the training videos; likewise
+    int lock;                 ///< file descriptor of the lock; -1: none
+    bool created;             ///< by this process; removed again if it holds no run in the end
+    int64_t saved_step;       ///< step of the checkpoint on disk; -1: none
+    char config_hash[33];     ///< of the settings; in the metadata of checkpoints
+    char old_config_hash[33]; ///< under the old names of settings; accepted when reading
+    char data_hash[33];       ///< of the training videos; in the metadata of checkpoints
     run_log log;
 } run_dir;
 

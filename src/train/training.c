@@ -142,6 +142,8 @@ static plumb_status apply_options(training_job *job)
     if (!st && opt->data) st = apply_pair(job, "data", opt->data);
     snprintf(steps, sizeof steps, "%lld", (long long)opt->steps);
     if (!st && opt->steps >= 0) st = apply_pair(job, "steps", steps);
+    int64_t failed_at;
+    if (!st) st = settings_check_names(&job->resolved.all, opt->set, opt->set_count, &failed_at);
     for (int64_t i = 0; i < opt->set_count && !st; i++) st = apply_resumed(job, opt->set[i]);
     return st;
 }
@@ -169,6 +171,7 @@ static plumb_status resume_existing(training_job *job)
     plumb_status st = open_dir(job, opt->out, RUN_DIR_RESUME);
     if (!st) st = read_config(job);
     if (st) return st;
+    job->write_config = job->resolved.all.renamed.count > 0; // with the new names
     if (opt->model && strcmp(opt->model, job->config->model->name))
         return fail(PLUMB_EVALUE, "%s: is a run of %s, not of %s", opt->out,
                     job->config->model->name, opt->model);
@@ -193,10 +196,11 @@ static plumb_status create_model(training_job *job)
     job->created = !st;
     if (st) return st;
     const trainable_model *model = &job->model;
-    assert(t->parameter_count > 0 && t->term_count > 0 &&
-           t->replicas == job->config->training.replicas);
+    assert(model->parameter_count > 0 && model->term_count > 0 &&
+           model->replicas == job->config->training.replicas);
     (void)model;
-    return run_config_hash(job->run.config_hash, job->config);
+    st = run_config_hash(job->run.config_hash, job->config);
+    return st ? st : run_config_old_hash(job->run.old_config_hash, job->config);
 }
 
 static plumb_status write_config(training_job *job)
@@ -244,15 +248,15 @@ static plumb_status run_trainer(plumb_training *out, training_job *job)
     const training_settings *s = &job->config->training;
     const trainer_options opt = {
         .adam = {s->beta1, s->beta2, s->epsilon},
-        .schedule = {.rate = s->rate,
+        .schedule = {.rate = s->learning_rate,
                      .steps = s->steps,
                      .warmup = s->warmup,
                      .decay = (adam_decay)s->decay,
-                     .hold = s->hold,
-                     .last = s->last},
-        .clip = s->clip,
-        .log = s->log,
-        .save = s->save,
+                     .hold = s->decay_start,
+                     .last = s->final_rate},
+        .clip = s->clip_norm,
+        .log = s->log_steps,
+        .save = s->checkpoint_steps,
         .save_seconds = SAVE_SECONDS,
         .seconds = 60.0 * job->opt.minutes,
         .threads = job->opt.threads,

@@ -12,7 +12,7 @@ FEW = ("--tuples", 10, "-k", 3, "--films", 4)
 CONCEPTS = ["continuity", "directional_inertia", "object_persistence", "solidity", "unchangeableness"]
 MODELS = ["predrnn", "plato"]
 # With sampling, layer norm and the second version of PredRNN too.
-PARTS = ("--set", "decay=constant", "--set", "sampling=reverse", "--set", "layer_norm=on", "--set", "decouple=0.1")
+PARTS = ("--set", "decay=constant", "--set", "sampling=reverse", "--set", "layer_norm=on", "--set", "decoupling_weight=0.1")
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +68,10 @@ def test_calm_and_still_choose_the_clips_and_threads_change_no_bit(tmp_path):
                             "batch=32", "--steps", 1, *how, "--out", tmp_path / name)["loss"]
 
     any_clips = first("any")
-    assert first("calm", "--set", "calm=1e-4") < 0.8 * any_clips, "calm clips are not shown more often"
-    assert first("still", "--set", "still=0.12") < 0.8 * any_clips, "cameras that move are shown"
-    assert first("settle", "--set", "still=0.12", "--set", "settle=2") == any_clips, "they are not shown before it settles"
-    first("calm-1", "--set", "calm=1e-4", "--threads", 1)
+    assert first("calm", "--set", "change_scale=1e-4") < 0.8 * any_clips, "calm clips are not shown more often"
+    assert first("still", "--set", "camera_motion_share=0.12") < 0.8 * any_clips, "cameras that move are shown"
+    assert first("settle", "--set", "camera_motion_share=0.12", "--set", "camera_motion_steps=2") == any_clips, "they are not shown before it settles"
+    first("calm-1", "--set", "change_scale=1e-4", "--threads", 1)
     assert (tmp_path / "calm/weights.safetensors").read_bytes() == (tmp_path / "calm-1/weights.safetensors").read_bytes()
 
 

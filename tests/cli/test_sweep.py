@@ -159,7 +159,7 @@ def test_done_runs_are_skipped_and_other_settings_are_refused(whole, study):
 
 def test_a_failed_run_is_recorded_shown_and_tried_again_only_with_retry(study, inside):
     name = study(HEAD + """runs:
-  - {model: hgn++, world: mass-spring, variants: {wild: {rate: 1000, clip: 0, steps: 30}}}
+  - {model: hgn++, world: mass-spring, variants: {wild: {learning_rate: 1000, clip_norm: 0, steps: 30}}}
   - {model: hgn++, world: mass-spring, seed: [1]}
 """ + EVALUATE)
     done = plumb.run(name, "--out", "wild", code=1)
@@ -190,7 +190,7 @@ def test_draws_are_in_range_and_the_same_for_every_world(study):
     preset: tiny
     draw: 3
     set:
-      rate: {log: [1e-4, 1e-2]}
+      learning_rate: {log: [1e-4, 1e-2]}
       pairs: {integer: [1, 3]}
       beta: {uniform: [0.5, 1]}
       integrator: {choose: [leap_frog, so4]}
@@ -201,8 +201,8 @@ def test_draws_are_in_range_and_the_same_for_every_world(study):
     plumb.run(name, "--out", "draw", "--workers", 2)
     drawn = {record["run"]: record["set"] for record in lines("draw")}
     assert all(drawn[f"hgn++-mass-spring-d{d}"] == drawn[f"hgn++-pendulum-d{d}"] for d in (1, 2, 3))
-    assert len({one["rate"] for one in drawn.values()}) == 3
-    assert all(1e-4 <= float(one["rate"]) <= 1e-2 and one["pairs"] in "123" and one["integrator"] in ("leap_frog", "so4")
+    assert len({one["learning_rate"] for one in drawn.values()}) == 3
+    assert all(1e-4 <= float(one["learning_rate"]) <= 1e-2 and one["pairs"] in "123" and one["integrator"] in ("leap_frog", "so4")
                for one in drawn.values())
 
 

@@ -14,7 +14,7 @@ from program import Program
 
 plumb, toy = Program(), Program("train", path=TOY)
 QUICK = ("--world", "mass-spring", "--set", "batch=2")
-SLOW_TOY = ("toy", *QUICK, "--steps", 100000, "--set", "pause=2000", "--set", "save=0")
+SLOW_TOY = ("toy", *QUICK, "--steps", 100000, "--set", "pause=2000", "--set", "checkpoint_steps=0")
 SHOWN_TOY = ("toy", *QUICK, "--set", "pause=20000", "--steps", 80)
 
 
@@ -110,7 +110,7 @@ REFUSED = [
     ('there is no setting "bach"; the nearest is "batch"', 2, ("toy", *QUICK, "--set", "bach=3")),
     ("a setting is name=value", 2, ("toy", *QUICK, "--set", "batch")),
     ("batch takes a whole number from 1 to 65536, not 0", 2, ("toy", *QUICK, "--set", "batch=0")),
-    ('rate takes a number, not "fast"', 2, ("toy", *QUICK, "--set", "rate=fast")),
+    ('learning_rate takes a number, not "fast"', 2, ("toy", *QUICK, "--set", "learning_rate=fast")),
     ("flavour takes plain, bitter or sweet, not \"swet\"; did you mean sweet?", 2, ("toy", *QUICK, "--set", "flavour=swet")),
     ('there is no preset "cpy", only paper, cpu, tiny, cpu-angles, cpu-state or cpu-constants; did you mean cpu?', 2,
      ("toy", *QUICK, "--preset", "cpy")),
@@ -193,9 +193,9 @@ def test_a_damaged_config_is_refused(short):
     good = path.read_bytes()
     for data, words in ((good[:-20], "config.json: "),
                         (b"{}\n", "config.json: names no model"),
-                        (good.replace(b'"rate"', b'"rat"'), 'there is no setting "rat"; the nearest is "rate"'),
-                        (good.replace(b'"rate": 0.02, ', b""), '"training" has no "rate"'),
-                        (good.replace(b'"rate": 0.02', b'"rate": -1'), "rate takes a number from 0 to 1000, not -1"),
+                        (good.replace(b'"learning_rate"', b'"learning_rat"'), 'there is no setting "learning_rat"; the nearest is "learning_rate"'),
+                        (good.replace(b'"learning_rate": 0.02, ', b""), '"training" has no "learning_rate"'),
+                        (good.replace(b'"learning_rate": 0.02', b'"learning_rate": -1'), "learning_rate takes a number from 0 to 1000, not -1"),
                         (good.replace(b'"model": "toy"', b'"model": "tpy"'), 'no model "tpy"; the nearest is "toy"'),
                         (good.replace(b'"noise": 0.1', b'"noise": 0.2'), "was made with other settings")):
         assert data != good
@@ -224,7 +224,7 @@ def test_files_that_can_be_made_again_are(short):
 def test_a_gradient_that_is_nan_ends_the_run_at_a_good_checkpoint(tmp_path):
     run = tmp_path / "nan"
     toy.refused(f'step 13: the gradient of "b" is not finite; the last good checkpoint is step 10 in {run}', "toy", *QUICK,
-                "--steps", 50, "--set", "save=5", "--set", "poison=13", "--out", run)
+                "--steps", 50, "--set", "checkpoint_steps=5", "--set", "poison=13", "--out", run)
     toy.run("--resume", "--set", "poison=-1", "--out", run)
 
 
@@ -282,7 +282,7 @@ def test_a_terminal_has_a_bar_and_a_file_plain_lines(tmp_path):
 
 def test_settings_are_listed_with_the_value_of_every_preset():
     done = toy.run("toy", "--settings")
-    assert "flavour" in done.stdout and "rate" in done.stdout and "plain|bitter|sweet" in done.stdout
+    assert "flavour" in done.stdout and "learning_rate" in done.stdout and "plain|bitter|sweet" in done.stdout
     rows = {row["name"]: row for row in toy.answer("toy", "--settings")["settings"]}
-    assert rows["noise"]["tiny"] == "0.5" and rows["rate"]["cpu"] == "0.02" and rows["flavour"]["paper"] == "plain"
+    assert rows["noise"]["tiny"] == "0.5" and rows["learning_rate"]["cpu"] == "0.02" and rows["flavour"]["paper"] == "plain"
     toy.refused("the nearest is", "tou", "--settings", code=2)

@@ -104,7 +104,7 @@ def test_settings_that_mean_nothing_to_a_model_are_refused(tmp_path):
     for model, setting in (("ode", "kinetic=pure_quad"), ("rgn", "direction=forward_backward"), ("ar", "beta=2"), ("lgn", "residual=on")):
         plumb.refused(setting.split("=")[0], "train", model, *QUICK, "--set", setting, *out, code=2)
     plumb.refused("potential=pure_quad is a form of kinetic energy", "train", "hgn++", *QUICK, "--set", "potential=pure_quad", *out, code=2)
-    plumb.refused("sizes=on", "train", "hgn++", *QUICK, "--set", "colours=0.5", *out, code=2)
+    plumb.refused("add_magnitudes=on", "train", "hgn++", *QUICK, "--set", "colour_ramp_end=0.5", *out, code=2)
     plumb.refused("backward", "train", "rgn", *QUICK, "--set", "split=include_inference", *out, code=2)
 
 

@@ -137,7 +137,7 @@ def test_ranks_share_the_runs_of_a_study(inside):
     Path("study.yaml").write_text("""defaults: {preset: tiny, steps: 4}
 runs:
   - {model: hgn++, world: [mass-spring, pendulum], seed: [1, 2, 3]}
-  - {model: hgn++, world: pendulum, variants: {wild: {rate: 1000, clip: 0, steps: 30}}}
+  - {model: hgn++, world: pendulum, variants: {wild: {learning_rate: 1000, clip_norm: 0, steps: 30}}}
 evaluate: {count: 2, steps: 10, measured: 4, method: pr}
 """)
     Program("sweep").run("study.yaml", "--out", "alone", "--workers", 2, code=1)

@@ -188,6 +188,10 @@ static graph_node *biased(const graph *g, const char *layer)
         for (int k = 0; n->op == OP_ADD && k < 2; k++) {
             const graph_node *b = n->in[k];
             const char *name = b->op == OP_BROADCAST ? b->in[0]->name : NULL;
+            char text[160];
+            if (name)
+                name = renames_old_tensor(text, sizeof text, renames_latent_dynamics_tensors, name,
+                                          NULL);
             if (name && !strncmp(name, layer, length) && !strcmp(name + length, ".b")) return n;
         }
     }
@@ -243,7 +247,7 @@ void golden_layers_of(golden_judgement *j, const golden_rig *r)
     }
     if (!seen) golden_wrong(j, "no layers");
     if (r->m->c.transform_layers && r->m->c.state_layout)
-        check_node(j, r, "z_raw", input_of(r->roll.net.g, "lt.conv0.w"), false, r->m->batch);
+        check_node(j, r, "z_raw", input_of(r->roll.net.g, "transform.conv0.w"), false, r->m->batch);
     else golden_close(j, "z_raw", r->z0, shape_count(&r->roll.noise->shape), GOLDEN_STATE);
 }
 

@@ -166,8 +166,8 @@ static void check_block(golden_judgement *j, const golden_rig *r, const char *pr
                         const double *block, golden_class class)
 {
     for (int i = 0; i < r->m->names; i++) {
-        const param *p = &r->params.at[params_find(&r->params, r->m->name[i])];
-        GOLDEN_NAME(name, "%s.%s", prefix, p->name);
+        const param *p = &r->params.at[golden_rig_param(&r->params, r->m->name[i])];
+        GOLDEN_NAME(name, "%s.%s", prefix, r->m->name[i]);
         golden_close(j, name, block + p->offset, shape_count(&p->shape), class);
     }
 }
@@ -185,12 +185,12 @@ static void check_digest(golden_judgement *j, const golden_rig *r, const char *p
     double *want_sum = golden_read(&sums, m->file, sum_name);
     if (norms != m->names) golden_wrong(j, norm_name);
     for (int i = 0; i < m->names && norms == m->names; i++) {
-        const param *p = &r->params.at[params_find(&r->params, m->name[i])];
+        const param *p = &r->params.at[golden_rig_param(&r->params, m->name[i])];
         int64_t n = shape_count(&p->shape), few = n < 8 ? n : 8, count = 0;
         const double *x = block + p->offset;
         norm[i] = sqrt(square_sum(x, n));
         for (int64_t k = 0; k < n; k++) sum[i] += x[k];
-        GOLDEN_NAME(name, "%s8.%s", prefix, p->name);
+        GOLDEN_NAME(name, "%s8.%s", prefix, m->name[i]);
         double *want = golden_read(&count, m->file, name), scale = want_norm[i];
         if (!want || count != few) golden_wrong(j, name);
         else golden_close_to(j, name, x, want, few, scale, class);

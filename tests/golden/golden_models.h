@@ -8,6 +8,7 @@
 #include "golden/golden.h"
 #include "models/latent_dynamics/decoder.h"
 #include "models/latent_dynamics/rollout_graph.h"
+#include "models/renames.h"
 
 // ---- comparisons, relative to the largest entry of an array ----
 
@@ -97,6 +98,8 @@ typedef struct golden_rig {
     double loss, ema, lambda;
 } golden_rig;
 
+/// Index of a parameter by its name in the file, which is the name of version 0.1.0; or -1.
+int golden_rig_param(const params *layout, const char *name);
 bool golden_rig_create(golden_rig *r, const golden_model *m, program_form form);
 void golden_rig_free(golden_rig *r);
 /// Forwards and backwards on the clips of one step; gradients are left in the rig.

@@ -78,6 +78,16 @@ static void draw(double *x, const param *p, uint64_t seed, uint64_t tensor)
     }
 }
 
+int golden_rig_param(const params *layout, const char *name)
+{
+    char text[160];
+    for (int i = 0; i < layout->count; i++)
+        if (!strcmp(name, renames_old_tensor(text, sizeof text, renames_latent_dynamics_tensors,
+                                             layout->at[i].name, NULL)))
+            return i;
+    return -1;
+}
+
 // Every parameter of ours has a name in the file, and the other way round.
 static bool load(golden_rig *r)
 {
@@ -85,7 +95,7 @@ static bool load(golden_rig *r)
     bool right = m->names == r->params.count;
     if (!right) printf("%s: %d parameters, wanted %d\n", m->path, r->params.count, m->names);
     for (int i = 0; i < m->names; i++) {
-        int k = params_find(&r->params, m->name[i]);
+        int k = golden_rig_param(&r->params, m->name[i]);
         if (k < 0) {
             printf("%s: no parameter is called %s\n", m->path, m->name[i]);
             right = false;

@@ -162,7 +162,7 @@ static void check_slope(hgn_config c)
 {
     trial a;
     begin(&a, c, 8, false);
-    set(&a, "soft", 0.4f), set(&a, "film.mean", 0.45f), set(&a, "film.deviation", 0.3f);
+    set(&a, "circle_softness", 0.4f), set(&a, "frames.mean", 0.45f), set(&a, "frames.std", 0.3f);
     run(&a);
     // Along the gradient itself, by differences in float: a coarse check of the whole chain; the
     // sharp one is golden.
@@ -208,7 +208,7 @@ TEST(sizes_are_alike_in_all_colours)
 {
     trial a;
     begin(&a, variant(STANDARD | SIZES), 8, false);
-    set(&a, "film.mean", 0.5f), set(&a, "film.deviation", 0.3f);
+    set(&a, "frames.mean", 0.5f), set(&a, "frames.std", 0.3f);
     const param *w = &a.p.at[params_find(&a.p, "enc.block0.conv0.w")];
     const int64_t out = w->shape.size[3], half = w->shape.size[2] / 2;
     const int64_t bytes = BATCH * hgn_frame_plan_make(&a.c).length * IMAGE * IMAGE * 3;
@@ -239,7 +239,7 @@ static double recoloured(hgn_config c, float hue)
         CHECK(a.value[w->offset + k] == 0.0f); // they disturb nothing when they come
         a.value[w->offset + k] = 0.1f * (float)(k % 7);
     }
-    set(&a, "film.mean", 0.5f), set(&a, "film.deviation", 0.3f), set(&a, "hue", hue);
+    set(&a, "frames.mean", 0.5f), set(&a, "frames.std", 0.3f), set(&a, "colour_gate", hue);
     const int64_t pixels = BATCH * hgn_frame_plan_make(&a.c).length * IMAGE * IMAGE;
     double before[BATCH], most = 0.0;
     run(&a);
@@ -347,7 +347,7 @@ static void check_unused(hgn_config c)
     CHECK(!memcmp(a.l2, b.l2, sizeof a.l2) && !memcmp(a.kl, b.kl, sizeof a.kl));
     CHECK(!memcmp(a.gradient, b.gradient, (size_t)a.p.size * sizeof(float)));
     // The same, decided by the model and not by the item.
-    float *keep = b.value + b.p.at[params_find(&b.p, "keep")].offset;
+    float *keep = b.value + b.p.at[params_find(&b.p, "pair_mask")].offset;
     keep[2] = keep[3] = 0.0f;
     for (int i = 0; i < BATCH; i++) b.item[i].pairs = 4;
     run(&b);

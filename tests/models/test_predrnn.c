@@ -151,7 +151,7 @@ TEST(sizes_that_do_not_fit_are_refused)
     c = small, c.kernel = 4;
     CHECK_FAILS(predrnn_check(&c), PLUMB_EVALUE, "kernel=4");
     c = small, c.sampling = PREDRNN_SCHEDULED, c.input_frames = STEPS;
-    CHECK_FAILS(predrnn_check(&c), PLUMB_EVALUE, "given=9");
+    CHECK_FAILS(predrnn_check(&c), PLUMB_EVALUE, "input_frames=9");
 }
 
 // Of a cell forwards: two convolutions of gates, one loop for both memories, a joining, two more
@@ -197,7 +197,7 @@ TEST(it_learns_to_beat_the_last_frame)
     settings all = {.mem = &mem, .count = 1, .part = {{"settings", row->setting_specs, own}}};
     CHECK_OK(settings_apply_preset(&all, SETTINGS_TINY));
     CHECK_OK(settings_set(&all, "hidden=8"));
-    CHECK_OK(settings_set(&all, "length=8"));
+    CHECK_OK(settings_set(&all, "clip_length=8"));
     uint8_t *frames = room(FILMS * LONG * SIZE * SIZE);
     make_walk(frames, FILMS, LONG, SIZE);
     video_set film = {.frames = frames,

@@ -35,6 +35,10 @@ static const setting_spec second_rows[] = {
 };
 // clang-format on
 
+static name_change old_names[] = {{.old_name = "speed", .new_name = "rate"},
+                                  {.old_name = "loss=simple", .new_name = "loss=plain"},
+                                  {0}};
+
 static arena mem;
 static first a;
 static second b;
@@ -43,7 +47,9 @@ static settings s;
 static void begin(settings_preset preset)
 {
     arena_clear(&mem);
-    s = (settings){&mem, 2, {{"model", first_rows, &a}, {"data", second_rows, &b}}};
+    s = (settings){.mem = &mem,
+                   .count = 2,
+                   .part = {{"model", first_rows, &a, old_names}, {"data", second_rows, &b, NULL}}};
     CHECK_OK(settings_apply_preset(&s, preset));
 }
 
@@ -195,5 +201,47 @@ TEST(a_config_must_have_every_setting_once_and_no_other)
     CHECK_FAILS(
         read_part("{\"channels\": 1, \"rate\": 1, \"nested\": true, \"loss\": \"elbow\"}", 0),
         PLUMB_EFORMAT, "did you mean elbo?");
+    arena_clear(&mem);
+}
+
+TEST(old_names_are_read_and_new_ones_written)
+{
+    char text[64];
+    const char *name = "speed", *value = "1";
+    begin(SETTINGS_PAPER);
+    CHECK_OK(settings_set(&s, "speed=0.5"));
+    CHECK_OK(settings_set(&s, "loss=simple"));
+    CHECK(a.rate == 0.5 && a.loss == 2);
+    CHECK_OK(
+        read_part("{\"channels\": 1, \"speed\": 0.25, \"nested\": true, \"loss\": \"simple\"}", 0));
+    CHECK(a.rate == 0.25 && a.loss == 2);
+    CHECK_EQUAL(s.renamed.count, 2);
+    settings_use_new_names(&s, &name, &value);
+    CHECK_TEXT(name, "rate");
+    name = "loss", value = "simple";
+    settings_use_new_names(&s, &name, &value);
+    CHECK_TEXT(value, "plain");
+    // Under the old names, for hashes of old files.
+    CHECK_TEXT(settings_format_old(text, sizeof text, &name, &first_rows[1], &s.part[0]), "0.25");
+    CHECK_TEXT(name, "speed");
+    CHECK_TEXT(settings_format_old(text, sizeof text, &name, &first_rows[3], &s.part[0]), "simple");
+    CHECK_TEXT(name, "loss");
+    CHECK_OK(settings_check_resumed(&s, "speed=0.25", "run"));
+    CHECK_FAILS(settings_check_resumed(&s, "speed=0.5", "run"), PLUMB_EVALUE, "rate=0.25");
+    arena_clear(&mem);
+}
+
+TEST(an_old_and_the_new_name_of_a_setting_conflict)
+{
+    int64_t failed_at = -1;
+    const char *const both[] = {"channels=1", "rate=1", "speed=1"};
+    const char *const twice[] = {"speed=1", "speed=0.5", "channels=1", "channels=2"};
+    begin(SETTINGS_PAPER);
+    CHECK_FAILS(settings_check_names(&s, both, 3, &failed_at), PLUMB_EVALUE,
+                "speed and rate are the same setting");
+    CHECK_EQUAL(failed_at, 2);
+    CHECK_OK(settings_check_names(&s, twice, 4, &failed_at));
+    CHECK_FAILS(read_part("{\"channels\": 1, \"rate\": 1, \"speed\": 1}", 0), PLUMB_EFORMAT,
+                "\"rate\" appears twice; its old name is speed");
     arena_clear(&mem);
 }

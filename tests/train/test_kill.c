@@ -131,7 +131,7 @@ static plumb_status train(const char *name, bool resume, int threads, int pause)
     char out[100], slow[32];
     snprintf(out, sizeof out, "%s/%s", root, name);
     snprintf(slow, sizeof slow, "pause=%d", pause);
-    const char *const set[] = {save, "log=3", "batch=2", slow};
+    const char *const set[] = {save, "log_steps=3", "batch=2", slow};
     plumb_training_options o = plumb_training_defaults();
     if (!resume) {
         o.model = "toy";
@@ -255,7 +255,7 @@ static void end(void)
 
 TEST(killed_at_every_call_it_resumes_to_the_same_bytes)
 {
-    begin(7, "save=4");
+    begin(7, "checkpoint_steps=4");
     int kills = 0;
     for (int behind = 0; behind < 2; behind++)
         for (long at = 0;; at++) {
@@ -274,7 +274,7 @@ TEST(killed_at_every_call_it_resumes_to_the_same_bytes)
 
 TEST(killed_a_hundred_times_anywhere_it_resumes_to_the_same_bytes)
 {
-    begin(40, "save=5");
+    begin(40, "checkpoint_steps=5");
     const int enough = getenv("PLUMB_LONG") ? 1000 : 100;
     int kills = 0;
     for (int i = 0; kills < enough && i < 10 * enough; i++) {

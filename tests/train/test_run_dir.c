@@ -82,7 +82,7 @@ static plumb_status load(int64_t *step, trainable_model *t, arena *mem, video_se
     if (!st) st = run_config_hash(identity, r);
     if (!st) st = run_config_load_video(film, mem, r, 1);
     if (!st) st = r->model->create(t, mem, r->model_settings, &r->training, film);
-    return st ? st : checkpoint_load_weights(t, step, out, identity);
+    return st ? st : checkpoint_load_weights(t, step, out, identity, NULL);
 }
 
 TEST(weights_are_read_by_those_who_do_not_train)
@@ -114,12 +114,14 @@ TEST(weights_are_read_by_those_who_do_not_train)
     CHECK_OK(load(&step, &t, &mem, &film));
     CHECK(!memcmp(first, t.parameters, sizeof first));
     t.name = "other";
-    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL), PLUMB_EFORMAT,
+    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL, NULL), PLUMB_EFORMAT,
                 "is of the model toy, config.json is of other");
     t.name = "toy";
-    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, "0"), PLUMB_EFORMAT, "other settings");
+    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, "0", NULL), PLUMB_EFORMAT,
+                "other settings");
     t.tensor_count = 1;
-    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL), PLUMB_EFORMAT, "other parameters");
+    CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL, NULL), PLUMB_EFORMAT,
+                "other parameters");
     unlink(in("config.json"));
     CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFILE, "config.json: is missing");
     arena_clear(&mem);

@@ -152,7 +152,8 @@ static plumb_status toy_create(trainable_model *out, arena *mem, const void *opt
     return PLUMB_OK;
 }
 
-static const char *const toy_cpu[] = {"rate=0.02", "trajectories=4", "frames=8", "image=8", NULL};
+static const char *const toy_cpu[] = {"learning_rate=0.02", "trajectories=4", "frames=8", "image=8",
+                                      NULL};
 
 static const registry_entry toy_entry = {
     .name = "toy",

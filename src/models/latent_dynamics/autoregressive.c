@@ -22,8 +22,8 @@ static graph_node *vanilla_core(network_builder *n, const char *name, graph_node
                                 int64_t width)
 {
     char input[80], recurrent[80];
-    snprintf(input, sizeof input, "%s.in", name);
-    snprintf(recurrent, sizeof recurrent, "%s.again", name);
+    snprintf(input, sizeof input, "%s.input", name);
+    snprintf(recurrent, sizeof recurrent, "%s.recurrent", name);
     graph_node *sum =
         op_add(n->g, network_dense(n, input, x, width), network_dense(n, recurrent, h, width));
     return op_leaky_relu(n->g, sum, 0.0);
@@ -52,7 +52,7 @@ static graph_node *gru_core(network_builder *n, const char *name, graph_node *x,
     graph *g = n->g;
     char gates[80], candidate[80];
     snprintf(gates, sizeof gates, "%s.gates", name);
-    snprintf(candidate, sizeof candidate, "%s.fresh", name);
+    snprintf(candidate, sizeof candidate, "%s.candidate", name);
     graph_node *zr = network_dense(n, gates, op_concat(g, (graph_node *[]){x, h}, 2, 1), 2 * width);
     graph_node *z = op_sigmoid(g, op_slice(g, zr, 1, 0, width));
     graph_node *r = op_sigmoid(g, op_slice(g, zr, 1, width, width));

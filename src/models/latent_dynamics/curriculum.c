@@ -29,22 +29,25 @@ plumb_status hgn_stages_read(hgn_stages *out, const hgn_settings *options)
     double targets[HGN_MAX_STAGES], deadline[HGN_MAX_STAGES];
     const char *list = options->curriculum_targets, *times = options->curriculum_deadlines;
     int count, deadlines;
-    plumb_status st = read_list(targets, &count, list, "horizons");
-    if (!st) st = read_list(deadline, &deadlines, times, "deadlines");
+    plumb_status st = read_list(targets, &count, list, "curriculum_targets");
+    if (!st) st = read_list(deadline, &deadlines, times, "curriculum_deadlines");
     if (st) return st;
     if (deadlines != count)
-        return fail(PLUMB_EVALUE,
-                    "horizons=%s has %d stages and deadlines=%s has %d; the numbers must be equal",
-                    list, count, times, deadlines);
+        return fail(
+            PLUMB_EVALUE,
+            "curriculum_targets=%s has %d stages and curriculum_deadlines=%s has %d; the numbers "
+            "must be equal",
+            list, count, times, deadlines);
     *out = (hgn_stages){.count = count + 1};
     for (int i = 0; i < count; i++) {
         double before = i ? targets[i - 1] : 0.0, due = i ? deadline[i - 1] : 0.0;
         if (targets[i] < 1 || targets[i] <= before || targets[i] >= (double)options->targets)
             return fail(PLUMB_EVALUE,
-                        "horizons=%s; the numbers must rise and be below targets=%lld", list,
-                        (long long)options->targets);
+                        "curriculum_targets=%s; the numbers must rise and be below targets=%lld",
+                        list, (long long)options->targets);
         if (deadline[i] < due || deadline[i] > 1)
-            return fail(PLUMB_EVALUE, "deadlines=%s; the numbers must rise from 0 to 1", times);
+            return fail(PLUMB_EVALUE, "curriculum_deadlines=%s; the numbers must rise from 0 to 1",
+                        times);
         out->targets[i] = (int64_t)targets[i];
         out->deadline[i] = deadline[i];
     }
@@ -111,7 +114,7 @@ static void select_pairs(hgn_curriculum *c, double done)
     if (done < c->settings->selection_start) return;
     int64_t count = select_pair_count(c);
     c->state[HGN_STATE_SELECTED_PAIRS] = (double)count;
-    float *mask = params_value(c->layout, c->parameters, "keep");
+    float *mask = params_value(c->layout, c->parameters, "pair_mask");
     for (int64_t i = count; i < c->config->latent / 2; i++) mask[i] = 0.0f;
 }
 
@@ -122,7 +125,8 @@ static void update_circle(hgn_curriculum *c, double done)
 {
     if (!c->config->angular_positions) return;
     const double end = c->settings->circle_ramp_end;
-    *params_value(c->layout, c->parameters, "soft") = done < end ? (float)(1.0 - done / end) : 0.0f;
+    *params_value(c->layout, c->parameters, "circle_softness") =
+        done < end ? (float)(1.0 - done / end) : 0.0f;
 }
 
 // The colour gate is closed in the first half of its ramp and then opens linearly: the sign of a
@@ -130,7 +134,7 @@ static void update_circle(hgn_curriculum *c, double done)
 static void update_colours(hgn_curriculum *c, double done)
 {
     if (!c->config->colour_gate) return;
-    *params_value(c->layout, c->parameters, "hue") =
+    *params_value(c->layout, c->parameters, "colour_gate") =
         (float)fmin(fmax(2.0 * done / c->settings->colour_ramp_end - 1.0, 0.0), 1.0);
 }
 

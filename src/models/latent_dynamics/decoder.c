@@ -28,7 +28,8 @@ static graph_node *decode_pixels(network_builder *n, const hgn_config *config, g
     int64_t items = q->shape.size[0], pixels = config->image * config->image;
     int64_t width = config->decoder_width[0], flat[] = {items * pixels, width};
     graph_node *x = op_broadcast(
-        g, network_dense(n, "dec.place", pixel_coordinates(g, config->image), width), 0, 1, &items);
+        g, network_dense(n, "dec.coordinates", pixel_coordinates(g, config->image), width), 0, 1,
+        &items);
     x = op_reshape(g, x, 2, flat);
     // Each layer adds a projection of the state to that of the pixel.
     for (int i = 0; i < config->decoder_depth + 1; i++) {
@@ -55,7 +56,7 @@ static graph_node *decode_convolutions(network_builder *n, const hgn_config *con
         x = op_reshape(g, x, 4, (int64_t[]){items, m, m, start});
     }
     // Two learnt channels that are the same for all states [Higgins21, code].
-    graph_node *h = network_param(n, "dec.h", 3, (int64_t[]){m, m, 2}, PARAM_INIT_VALUE, 1.0);
+    graph_node *h = network_param(n, "dec.start", 3, (int64_t[]){m, m, 2}, PARAM_INIT_VALUE, 1.0);
     x = op_concat(g, (graph_node *[]){op_broadcast(g, h, 0, 1, &items), x}, 2, 3);
     // Each block doubles the map; the last layer gives the colours.
     for (int b = 0; b < config->decoder_blocks; b++) {

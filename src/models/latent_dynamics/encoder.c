@@ -12,8 +12,8 @@
 static graph_node *standardise_frames(network_builder *n, graph_node *frames)
 {
     graph *g = n->g;
-    graph_node *mean = network_param(n, "film.mean", 0, NULL, PARAM_INIT_FIXED, 0.0);
-    graph_node *deviation = network_param(n, "film.deviation", 0, NULL, PARAM_INIT_FIXED, 1.0);
+    graph_node *mean = network_param(n, "frames.mean", 0, NULL, PARAM_INIT_FIXED, 0.0);
+    graph_node *deviation = network_param(n, "frames.std", 0, NULL, PARAM_INIT_FIXED, 1.0);
     graph_node *centred = op_subtract(g, frames, op_broadcast_like(g, mean, frames));
     return op_divide(g, centred, op_broadcast_like(g, deviation, frames));
 }
@@ -51,7 +51,7 @@ static graph_node *add_magnitudes(network_builder *n, const hgn_config *config, 
     graph_node *part[] = {op_divide(g, x, scale), op_divide(g, magnitude, scale)};
     graph_node *both = op_concat(g, part, 2, x->shape.rank - 1);
     if (!config->colour_gate) return both;
-    graph_node *gate = network_param(n, "hue", 0, NULL, PARAM_INIT_FIXED, 1.0);
+    graph_node *gate = network_param(n, "colour_gate", 0, NULL, PARAM_INIT_FIXED, 1.0);
     *coloured = op_multiply(g, both, op_broadcast_like(g, gate, both));
     return remove_colours(g, part[1], config->channels);
 }
@@ -123,7 +123,7 @@ graph_node *hgn_latent_transform(network_builder *n, const hgn_config *config, g
         char name[64];
         bool last = i == config->transform_layers - 1;
         int64_t width = last ? config->latent : config->transform_width;
-        snprintf(name, sizeof name, "lt.%s%d", map ? "conv" : "ff", i);
+        snprintf(name, sizeof name, "transform.%s%d", map ? "conv" : "ff", i);
         z = map ? network_conv(n, name, z, width, 3, 1, OP_SAME) : network_dense(n, name, z, width);
         if (!last) z = network_activate(n, z, config->encoder_act);
     }

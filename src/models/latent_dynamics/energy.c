@@ -175,7 +175,7 @@ static graph_node *graded_quad(const energy *e, const char *prefix, phase_state 
     if (state.p->shape.rank != 2)
         return graph_error(g, fail(PLUMB_EVALUE, "kinetic=%s needs state_layout=vector",
                                    energy_names[e->kinetic]));
-    snprintf(name, sizeof name, "%s.grades", prefix);
+    snprintf(name, sizeof name, "%s.log_inverse_mass", prefix);
     graph_node *trained = network_param(e->net, name, 1, &n, PARAM_INIT_VALUE, 0.0);
     graph_node *grades = repeat_per_item(
         g, op_add(g, trained, falling_logs(g, n, masses ? SLOWDOWN : 10.0)), state.p);

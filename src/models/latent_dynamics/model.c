@@ -336,9 +336,9 @@ static void set_frame_statistics(hgn_model *model)
 {
     if (!model->config.standardise_frames) return;
     const video_set *videos = model->videos;
-    *params_value(&model->params, model->parameters, "film.mean") = (float)videos->mean;
+    *params_value(&model->params, model->parameters, "frames.mean") = (float)videos->mean;
     if (videos->variance > 0.0)
-        *params_value(&model->params, model->parameters, "film.deviation") =
+        *params_value(&model->params, model->parameters, "frames.std") =
             (float)sqrt(videos->variance);
 }
 
@@ -391,6 +391,7 @@ plumb_status hgn_model_create(trainable_model *out, arena *mem, const hgn_settin
     model->training = *training;
     model->videos = videos;
     *out = (trainable_model){.name = name,
+                             .renamed_tensors = renames_latent_dynamics_tensors,
                              .replicas = training->replicas,
                              .context = model,
                              .init_replica = init_replica,
@@ -446,6 +447,7 @@ const registry_entry hgn_plus_plus_entry = {
     .name = "hgn++",
     .summary = "Hamiltonian generative network, improved [Higgins21]",
     .setting_specs = hgn_setting_specs,
+    .renamed_settings = renames_latent_dynamics,
     .settings_size = sizeof(hgn_settings),
     .preset_changes = {[SETTINGS_CPU] = hgn_plus_plus_cpu,
                        [SETTINGS_CPU_ANGLES] = hgn_plus_plus_angles,
@@ -459,6 +461,7 @@ const registry_entry hgn_entry = {
     .name = "hgn",
     .summary = "Hamiltonian generative network [Toth20], as in the SyMetric paper",
     .setting_specs = hgn_setting_specs,
+    .renamed_settings = renames_latent_dynamics,
     .settings_size = sizeof(hgn_settings),
     .preset_changes = {hgn_original_paper, hgn_original_cpu, hgn_original_tiny, hgn_original_cpu,
                        hgn_original_cpu, hgn_original_cpu},

@@ -222,7 +222,7 @@ plumb_status hgn_rollout(const hgn_config *config, params *layout, const float *
                          const model_rollout_job *job)
 {
     tensor_shape state = hgn_state_shape(config, 1), input = hgn_decoder_input_shape(config, 1);
-    const int mask = params_find(layout, "keep");
+    const int mask = params_find(layout, "pair_mask");
     rollout_context x = {.config = config,
                          .job = job,
                          .pair_mask = mask < 0 ? NULL : parameters + layout->at[mask].offset,

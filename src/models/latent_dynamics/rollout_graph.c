@@ -53,7 +53,7 @@ static graph_node *used_pairs(network_builder *n, const hgn_config *config, grap
 {
     if (!config->nested_pairs) return item_mask;
     int64_t pairs = config->latent / 2;
-    graph_node *selected = network_param(n, "keep", 1, &pairs, PARAM_INIT_FIXED, 1.0);
+    graph_node *selected = network_param(n, "pair_mask", 1, &pairs, PARAM_INIT_FIXED, 1.0);
     selected = op_broadcast(n->g, selected, 0, 1, state->size);
     return item_mask ? op_multiply(n->g, selected, item_mask) : selected;
 }
@@ -67,7 +67,7 @@ static graph_node *circle_radius(network_builder *n, const hgn_config *config, g
 {
     graph *g = n->g;
     if (!config->angular_positions) return NULL;
-    graph_node *softness = network_param(n, "soft", 0, NULL, PARAM_INIT_FIXED, 0.0);
+    graph_node *softness = network_param(n, "circle_softness", 0, NULL, PARAM_INIT_FIXED, 0.0);
     graph_node *square = op_add(g, op_square(g, sine), op_square(g, cosine));
     graph_node *sum = op_add(g, square, op_broadcast_like(g, op_square(g, softness), square));
     graph_node *share = op_divide(g, op_add_scalar(g, square, 1e-12), op_add_scalar(g, sum, 1e-12));

@@ -4,11 +4,11 @@
 
 // In the order of the enumerations they stand for.
 static const char *const directions[] = {"forward", "forward_backward", NULL};
-static const char *const spaces[] = {"vector", "map", NULL};
-static const char *const encoders[] = {"3x3", "2x2_4x4", NULL};
-static const char *const sights[] = {"positions", "state", NULL};
+static const char *const state_layouts[] = {"vector", "map", NULL};
+static const char *const encoder_kernels[] = {"3x3", "2x2_4x4", NULL};
+static const char *const decoder_inputs[] = {"positions", "state", NULL};
 static const char *const decoders[] = {"convolutions", "pixels", NULL};
-static const char *const objectives[] = {"elbo", "geco", "plain", NULL};
+static const char *const objectives[] = {"elbo", "geco", "mse", NULL};
 static const char *const activations[] = {
     "none", "relu", "leaky_relu", "tf_leaky_relu", "swish", "softplus", "tanh", "sigmoid", NULL};
 
@@ -16,81 +16,115 @@ static const char *const activations[] = {
 #define AT(member) offsetof(hgn_settings, member)
 const setting_spec hgn_setting_specs[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
-    {"window", SETTINGS_INTEGER, AT(window), {"5", NULL, "3"}, 1, 1000, NULL, "frames the encoder sees", false},
-    {"targets", SETTINGS_INTEGER, AT(targets), {"60", NULL, "6"}, 0, 100000, NULL, "frames to be predicted", false},
-    {"split", SETTINGS_CHOICE, AT(split), {"overlap_by_one"}, 0, 0, hgn_split_names, "where prediction begins", false},
+    {"window", SETTINGS_INTEGER, AT(window), {"5", NULL, "3"}, 1, 1000, NULL, "input frames of the encoder", false},
+    {"targets", SETTINGS_INTEGER, AT(targets), {"60", NULL, "6"}, 0, 100000, NULL, "frames to predict", false},
+    {"split", SETTINGS_CHOICE, AT(split), {"overlap_by_one"}, 0, 0, hgn_split_names,
+     "where the targets begin: at the last input frame, after it, or at the first one", false},
     {"direction", SETTINGS_CHOICE, AT(direction), {"forward", "forward_backward", "forward"}, 0, 0, directions,
-     "forward, or half of the batch backward", false},
-    {"pairs", SETTINGS_INTEGER, AT(pairs), {"16", NULL, "2"}, 1, 4096, NULL, "pairs (q, p) of latents, or of channels", false},
-    {"spread", SETTINGS_REAL, AT(initial_scale), {"1", "0.1", "1"}, 1e-9, 1e9, NULL, "deviation of a latent before training, about", SETTING_ADDED_LATER},
-    {"bound", SETTINGS_REAL, AT(log_scale_bound), {"0"}, 0, 1e9, NULL, "of the logarithm of that deviation, smoothly; 0: none", SETTING_ADDED_LATER},
-    {"standard", SETTINGS_FLAG, AT(standardise_frames), {"off", "on", "off"}, 0, 0, NULL, "the encoder sees frames less their mean, over their deviation", SETTING_ADDED_LATER},
-    {"sizes", SETTINGS_FLAG, AT(add_magnitudes), {"off"}, 0, 0, NULL, "and their absolute values, in which colours are alike", SETTING_ADDED_LATER},
-    {"colours", SETTINGS_REAL, AT(colour_ramp_end), {"0"}, 0, 1, NULL, "of sizes: part of training by which the encoder sees colours; none in its first half", SETTING_ADDED_LATER},
-    {"angles", SETTINGS_FLAG, AT(angular_positions), {"off"}, 0, 0, NULL, "positions are angles: energy and decoder see cosines and sines", SETTING_ADDED_LATER},
-    {"soften", SETTINGS_REAL, AT(circle_ramp_end), {"0.3"}, 0, 1, NULL, "part of training by which they lie on the circle", SETTING_ADDED_LATER},
-    {"seen", SETTINGS_CHOICE, AT(decoder_input), {"positions"}, 0, 0, sights, "what frames are drawn from: q, or q and p", SETTING_ADDED_LATER},
-    {"phase_space", SETTINGS_CHOICE, AT(state_layout), {"vector"}, 0, 0, spaces, "a vector, or a map of channels", false},
-    {"encoder", SETTINGS_CHOICE, AT(encoder_kernels), {"3x3"}, 0, 0, encoders, "its kernels", false},
-    {"encoder_width", SETTINGS_INTEGER, AT(encoder_width), {"64", "32", "4"}, 1, 4096, NULL, "its channels", false},
+     "roll out forward in time, or half of the batch backward", false},
+    {"pairs", SETTINGS_INTEGER, AT(pairs), {"16", NULL, "2"}, 1, 4096, NULL,
+     "pairs (q, p) of latents; with state_layout=map, of channels", false},
+    {"initial_posterior_scale", SETTINGS_REAL, AT(initial_scale), {"1", "0.1", "1"}, 1e-9, 1e9, NULL,
+     "approximate standard deviation of the posterior before training", SETTING_ADDED_LATER},
+    {"log_scale_bound", SETTINGS_REAL, AT(log_scale_bound), {"0"}, 0, 1e9, NULL,
+     "smooth bound of the logarithm of the posterior's standard deviation; 0: none", SETTING_ADDED_LATER},
+    {"standardise_frames", SETTINGS_FLAG, AT(standardise_frames), {"off", "on", "off"}, 0, 0, NULL,
+     "the encoder takes (frames - mean) / standard deviation", SETTING_ADDED_LATER},
+    {"add_magnitudes", SETTINGS_FLAG, AT(add_magnitudes), {"off"}, 0, 0, NULL,
+     "the encoder also takes the absolute values, which are equal for all colours", SETTING_ADDED_LATER},
+    {"colour_ramp_end", SETTINGS_REAL, AT(colour_ramp_end), {"0"}, 0, 1, NULL,
+     "with add_magnitudes: colours are faded in between half of this share of training and this share; 0: from the start",
+     SETTING_ADDED_LATER},
+    {"angular_positions", SETTINGS_FLAG, AT(angular_positions), {"off"}, 0, 0, NULL,
+     "positions are angles: energy and decoder take their cosines and sines", SETTING_ADDED_LATER},
+    {"circle_ramp_end", SETTINGS_REAL, AT(circle_ramp_end), {"0.3"}, 0, 1, NULL,
+     "with angular_positions: share of training after which positions lie on the circle", SETTING_ADDED_LATER},
+    {"decoder_input", SETTINGS_CHOICE, AT(decoder_input), {"positions"}, 0, 0, decoder_inputs,
+     "what frames are decoded from: q, or q and p", SETTING_ADDED_LATER},
+    {"state_layout", SETTINGS_CHOICE, AT(state_layout), {"vector"}, 0, 0, state_layouts,
+     "a state is a vector, or a map of channels", false},
+    {"encoder_kernels", SETTINGS_CHOICE, AT(encoder_kernels), {"3x3"}, 0, 0, encoder_kernels,
+     "kernel sizes of the encoder: those of HGN++, or of HGN", false},
+    {"encoder_width", SETTINGS_INTEGER, AT(encoder_width), {"64", "32", "4"}, 1, 4096, NULL, "channels of the encoder", false},
     {"transform_layers", SETTINGS_INTEGER, AT(transform_layers), {"0"}, 0, 16, NULL,
-     "between the sample and the first state; 0: none", false},
-    {"transform_width", SETTINGS_INTEGER, AT(transform_width), {"64", "32", "4"}, 1, 4096, NULL, "their channels", false},
+     "layers between the posterior sample and the first state; 0: none", false},
+    {"transform_width", SETTINGS_INTEGER, AT(transform_width), {"64", "32", "4"}, 1, 4096, NULL,
+     "channels or units of these layers", false},
     {"potential", SETTINGS_CHOICE, AT(potential), {"separable_net"}, 0, 0, energy_names, "form of the potential energy", false},
     {"kinetic", SETTINGS_CHOICE, AT(kinetic), {"separable_net"}, 0, 0, energy_names, "form of the kinetic energy", false},
-    {"base", SETTINGS_FLAG, AT(add_spring_energy), {"off"}, 0, 0, NULL, "energies are added to |q|^2/2 and |p|^2/2; of angles to the latter", SETTING_ADDED_LATER},
+    {"add_spring_energy", SETTINGS_FLAG, AT(add_spring_energy), {"off"}, 0, 0, NULL,
+     "add |q|^2/2 to the potential and |p|^2/2 to the kinetic energy; for angles only the latter", SETTING_ADDED_LATER},
     {"energy_layers", SETTINGS_INTEGER, AT(energy_layers), {"4", "2", "2"}, 1, 7, NULL, "hidden layers of each energy", false},
-    {"energy_width", SETTINGS_INTEGER, AT(energy_width), {"250", "64", "8"}, 1, 65536, NULL, "their units", false},
-    {"energy_activation", SETTINGS_CHOICE, AT(energy_activation), {"swish"}, 0, 0, activations, "after each of them", false},
+    {"energy_width", SETTINGS_INTEGER, AT(energy_width), {"250", "64", "8"}, 1, 65536, NULL, "units of each hidden layer", false},
+    {"energy_activation", SETTINGS_CHOICE, AT(energy_activation), {"swish"}, 0, 0, activations,
+     "activation after each hidden layer", false},
     {"integrator", SETTINGS_TEXT, AT(integrator), {"leap_frog"}, 0, 0, NULL, "leap_frog, so4, so6, so8, sym4, ruth4, rk4, ..", false},
-    {"dt", SETTINGS_REAL, AT(dt), {"0.125"}, 1e-9, 1e9, NULL, "model time between frames", false},
-    {"substeps", SETTINGS_INTEGER, AT(substeps), {"1"}, 1, 1000, NULL, "steps of the integrator a frame", false},
-    {"decoder", SETTINGS_CHOICE, AT(decoder), {"convolutions"}, 0, 0, decoders, "convolutions, or one network for all pixels that sees their place", SETTING_ADDED_LATER},
-    {"decoder_width", SETTINGS_INTEGER, AT(decoder_width), {"64", "32", "4"}, 1, 4096, NULL, "channels of its first block", false},
-    {"decoder_taper", SETTINGS_FLAG, AT(decoder_halve_width), {"off", "on", "off"}, 0, 0, NULL, "half the channels from block to block", false},
-    {"decoder_start", SETTINGS_INTEGER, AT(decoder_input_channels), {"16", "8", "2"}, 1, 4096, NULL, "channels that q is projected to", false},
-    {"objective", SETTINGS_CHOICE, AT(objective), {"elbo"}, 0, 0, objectives, "what is minimised", false},
+    {"dt", SETTINGS_REAL, AT(dt), {"0.125"}, 1e-9, 1e9, NULL, "model time between two frames", false},
+    {"substeps", SETTINGS_INTEGER, AT(substeps), {"1"}, 1, 1000, NULL, "integrator steps per frame", false},
+    {"decoder", SETTINGS_CHOICE, AT(decoder), {"convolutions"}, 0, 0, decoders,
+     "convolutions, or one network for all pixels that takes pixel coordinates", SETTING_ADDED_LATER},
+    {"decoder_width", SETTINGS_INTEGER, AT(decoder_width), {"64", "32", "4"}, 1, 4096, NULL, "channels of the decoder's first block", false},
+    {"decoder_halve_width", SETTINGS_FLAG, AT(decoder_halve_width), {"off", "on", "off"}, 0, 0, NULL,
+     "each decoder block has half the channels of the one before", false},
+    {"decoder_input_channels", SETTINGS_INTEGER, AT(decoder_input_channels), {"16", "8", "2"}, 1, 4096, NULL,
+     "channels of the map that q is projected to", false},
+    {"objective", SETTINGS_CHOICE, AT(objective), {"elbo"}, 0, 0, objectives, "loss function: ELBO, GECO, or mean squared error", false},
     {"beta", SETTINGS_REAL, AT(beta), {"1", "0.1", "1"}, 0, 1e9, NULL, "weight of the KL divergence", false},
-    {"beta_last", SETTINGS_REAL, AT(beta_final), {"0"}, 0, 1e9, NULL, "what it grows to between 30 % and 80 % of training; 0: it stays", SETTING_ADDED_LATER},
-    {"kappa", SETTINGS_REAL, AT(geco_tolerance), {"0.001"}, 0, 1, NULL, "of GECO: the squared error that will do", false},
-    {"alpha", SETTINGS_REAL, AT(geco_alpha), {"0"}, 0, 1, NULL, "of GECO: memory of its average", false},
-    {"decoded", SETTINGS_INTEGER, AT(decoded_targets), {"0", "4", "2"}, 0, 100000, NULL,
-     "targets decoded of each rollout, drawn anew every step; 0: all", false},
-    {"group", SETTINGS_INTEGER, AT(decoder_microbatch), {"8", "32", "4"}, 1, 4096, NULL, "frames decoded at once: memory against speed", false},
-    {"horizons", SETTINGS_TEXT, AT(curriculum_targets), {"", "10,30", ""}, 0, 0, NULL, "targets in the first stages of training, 10,30", false},
-    {"extend", SETTINGS_REAL, AT(curriculum_error), {"0.1"}, 0, 1e9, NULL,
-     "squared error, in variances of a pixel, below which a stage ends", false},
-    {"deadlines", SETTINGS_TEXT, AT(curriculum_deadlines), {"", "0.25,0.45", ""}, 0, 0, NULL, "parts of training at which it ends at the latest", false},
-    {"nested", SETTINGS_FLAG, AT(nested_pairs), {"off", "on", "off"}, 0, 0, NULL,
-     "items use their first 1, 2, 4, .. pairs, until one size is settled on", false},
-    {"settle", SETTINGS_REAL, AT(selection_start), {"0.4"}, 0, 1, NULL, "part of training at which that is", false},
-    {"settle_ratio", SETTINGS_REAL, AT(selection_ratio), {"1.5"}, 1, 1e9, NULL, "the smallest whose error is within this of the best,", false},
-    {"settle_slack", SETTINGS_REAL, AT(selection_slack), {"0.03"}, 0, 1e9, NULL, "and so many variances of a pixel", false},
+    {"beta_final", SETTINGS_REAL, AT(beta_final), {"0"}, 0, 1e9, NULL,
+     "what beta changes to between 30 % and 80 % of training; 0: it stays", SETTING_ADDED_LATER},
+    {"geco_tolerance", SETTINGS_REAL, AT(geco_tolerance), {"0.001"}, 0, 1, NULL,
+     "with objective=geco: the squared error per pixel to reach", false},
+    {"geco_alpha", SETTINGS_REAL, AT(geco_alpha), {"0"}, 0, 1, NULL,
+     "with objective=geco: weight of the past in the moving average of the error", false},
+    {"decoded_targets", SETTINGS_INTEGER, AT(decoded_targets), {"0", "4", "2"}, 0, 100000, NULL,
+     "targets of each rollout that are decoded, drawn at random in every step; 0: all", false},
+    {"decoder_microbatch", SETTINGS_INTEGER, AT(decoder_microbatch), {"8", "32", "4"}, 1, 4096, NULL,
+     "frames decoded together; more take more memory and less time", false},
+    {"curriculum_targets", SETTINGS_TEXT, AT(curriculum_targets), {"", "10,30", ""}, 0, 0, NULL,
+     "targets of the first stages of training, as 10,30; empty: one stage", false},
+    {"curriculum_error", SETTINGS_REAL, AT(curriculum_error), {"0.1"}, 0, 1e9, NULL,
+     "squared error, in units of the pixel variance, below which a stage ends", false},
+    {"curriculum_deadlines", SETTINGS_TEXT, AT(curriculum_deadlines), {"", "0.25,0.45", ""}, 0, 0, NULL,
+     "shares of training at which the stages end at the latest", false},
+    {"nested_pairs", SETTINGS_FLAG, AT(nested_pairs), {"off", "on", "off"}, 0, 0, NULL,
+     "clips use their first 1, 2, 4, .. pairs until one number is selected", false},
+    {"selection_start", SETTINGS_REAL, AT(selection_start), {"0.4"}, 0, 1, NULL,
+     "with nested_pairs: share of training after which the number of pairs is selected", false},
+    {"selection_ratio", SETTINGS_REAL, AT(selection_ratio), {"1.5"}, 1, 1e9, NULL,
+     "select the smallest number whose error is at most this times the best,", false},
+    {"selection_slack", SETTINGS_REAL, AT(selection_slack), {"0.03"}, 0, 1e9, NULL,
+     "plus this, in units of the pixel variance", false},
     {0},
 };
 #undef AT
 // clang-format on
 
-const char *const hgn_plus_plus_cpu[] = {"steps=2000", "hold=0.4", NULL};
+const char *const hgn_plus_plus_cpu[] = {"steps=2000", "decay_start=0.4", NULL};
 
 // What the first trials of other worlds needed beyond that: videos that are hard to predict far
 // ahead take more clips, a rate that falls before the horizon is long, and no step led by one
 // clip's gradient.
 #define FURTHER                                                                              \
-    "spread=0.1", "standard=on", "nested=off", "trajectories=1000", "batch=32", "decoded=2", \
-        "horizons=10,20,40", "hold=0.2", "clip=0.03"
+    "initial_posterior_scale=0.1", "standardise_frames=on", "nested_pairs=off",              \
+        "trajectories=1000", "batch=32", "decoded_targets=2", "curriculum_targets=10,20,40", \
+        "decay_start=0.2", "clip_norm=0.03"
 const char *const hgn_plus_plus_angles[] = {FURTHER,
-                                            "angles=on",
+                                            "angular_positions=on",
                                             "trajectories=500",
                                             "pairs=1",
                                             "kinetic=pure_quad",
-                                            "rate=0.0015",
-                                            "deadlines=0.2,0.35,0.5",
-                                            "extend=0.04",
+                                            "learning_rate=0.0015",
+                                            "curriculum_deadlines=0.2,0.35,0.5",
+                                            "curriculum_error=0.04",
                                             "steps=4000",
                                             NULL};
-const char *const hgn_plus_plus_state[] = {
-    FURTHER, "seen=state", "pairs=1", "deadlines=0.2,0.3,0.4", "extend=0.02", "steps=2500", NULL};
+const char *const hgn_plus_plus_state[] = {FURTHER,
+                                           "decoder_input=state",
+                                           "pairs=1",
+                                           "curriculum_deadlines=0.2,0.3,0.4",
+                                           "curriculum_error=0.02",
+                                           "steps=2500",
+                                           NULL};
 
 // What differs from video to video and stays, a mass or a colour, needs places where nothing moves,
 // and a window long enough to see where the middle of a swing is. A video leaves open by how much
@@ -101,29 +135,30 @@ const char *const hgn_plus_plus_constants[] = {FURTHER,
                                                "window=25",
                                                "pairs=6",
                                                "kinetic=graded_masses",
-                                               "sizes=on",
-                                               "colours=0.8",
-                                               "bound=8",
+                                               "add_magnitudes=on",
+                                               "colour_ramp_end=0.8",
+                                               "log_scale_bound=8",
                                                "beta2=0.99",
                                                "beta=0.3",
-                                               "beta_last=5",
-                                               "horizons=5,15,30",
-                                               "deadlines=0.15,0.25,0.35",
-                                               "extend=0.08",
-                                               "hold=0.5",
+                                               "beta_final=5",
+                                               "curriculum_targets=5,15,30",
+                                               "curriculum_deadlines=0.15,0.25,0.35",
+                                               "curriculum_error=0.08",
+                                               "decay_start=0.5",
                                                "steps=12000",
                                                NULL};
 
 // The original: maps, a long window that is rebuilt backwards, GECO [Higgins21, code].
-#define ORIGINAL                                                                         \
-    "targets=0", "split=include_inference", "direction=forward", "phase_space=map",      \
-        "encoder=2x2_4x4", "energy_activation=softplus", "objective=geco", "nested=off", \
-        "horizons=", "deadlines="
+#define ORIGINAL                                                                     \
+    "targets=0", "split=include_inference", "direction=forward", "state_layout=map", \
+        "encoder_kernels=2x2_4x4", "energy_activation=softplus", "objective=geco",   \
+        "nested_pairs=off", "curriculum_targets=", "curriculum_deadlines="
 const char *const hgn_original_paper[] = {
     ORIGINAL, "window=31", "transform_layers=5", "energy_layers=4", "energy_width=64", NULL};
-const char *const hgn_original_cpu[] = {ORIGINAL,          "window=31",       "transform_layers=3",
-                                        "energy_layers=4", "energy_width=32", "decoder_start=16",
-                                        "steps=2000",      "hold=0.4",        NULL};
+const char *const hgn_original_cpu[] = {
+    ORIGINAL,          "window=31",       "transform_layers=3",
+    "energy_layers=4", "energy_width=32", "decoder_input_channels=16",
+    "steps=2000",      "decay_start=0.4", NULL};
 const char *const hgn_original_tiny[] = {ORIGINAL,          "window=5",       "transform_layers=2",
                                          "energy_layers=4", "energy_width=4", NULL};
 
@@ -222,13 +257,14 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, i
     set_energy(&c, options);
     if (is_map && options->nested_pairs)
         return fail(PLUMB_EVALUE,
-                    "nested=on needs phase_space=vector; a map has no pairs to leave out");
+                    "nested_pairs=on needs state_layout=vector; a map has no pairs to leave out");
     if (options->colour_ramp_end > 0.0 && !options->add_magnitudes)
-        return fail(PLUMB_EVALUE, "colours=%g needs sizes=on", options->colour_ramp_end);
+        return fail(PLUMB_EVALUE, "colour_ramp_end=%g needs add_magnitudes=on",
+                    options->colour_ramp_end);
     if (is_map && (options->angular_positions || takes_state || c.decoder == HGN_DECODER_PIXELS))
-        return fail(PLUMB_EVALUE, "%s needs phase_space=vector",
-                    options->angular_positions ? "angles=on"
-                    : takes_state              ? "seen=state"
+        return fail(PLUMB_EVALUE, "%s needs state_layout=vector",
+                    options->angular_positions ? "angular_positions=on"
+                    : takes_state              ? "decoder_input=state"
                                                : "decoder=pixels");
     if (c.direction == HGN_FORWARD_BACKWARD) c.split = HGN_INCLUDE;
     plumb_status st = hgn_config_check(&c);

@@ -14,24 +14,28 @@ static const char *const cores[] = {"vanilla", "lstm", "gru", NULL}; // as hgn_c
 #define AT(member) offsetof(hgn_settings, member)
 // clang-format off
 static const setting_spec residual_spec = {"residual", SETTINGS_FLAG, AT(residual), {"on"}, 0, 0, NULL,
-                                      "the map adds to the state, or else gives the next one", false};
-static const setting_spec core_spec = {"core", SETTINGS_CHOICE, AT(recurrent_core), {"vanilla", "gru", "gru"}, 0, 0, cores,
-                                  "kind of the recurrent cores; energy_layers and energy_width are theirs", false};
+                                      "the network gives the change of the state, not the next state", false};
+static const setting_spec core_spec = {"recurrent_core", SETTINGS_CHOICE, AT(recurrent_core), {"vanilla", "gru", "gru"}, 0, 0, cores,
+                                  "kind of the recurrent cores; energy_layers and energy_width are their layers and units", false};
 // clang-format on
 #undef AT
 
-static const char *const not_lgn[] = {"phase_space", "potential", "kinetic", "angles",
-                                      "soften",      "seen",      NULL};
-static const char *const not_rgn[] = {"base",        "angles",    "soften",   "seen",
-                                      "phase_space", "potential", "kinetic",  "direction",
-                                      "integrator",  "dt",        "substeps", NULL};
-static const char *const not_ar[] = {"base",
-                                     "angles",
-                                     "soften",
-                                     "seen",
-                                     "spread",
-                                     "bound",
-                                     "phase_space",
+static const char *const not_lgn[] = {
+    "state_layout",    "potential",     "kinetic", "angular_positions",
+    "circle_ramp_end", "decoder_input", NULL};
+static const char *const not_rgn[] = {"add_spring_energy", "angular_positions",
+                                      "circle_ramp_end",   "decoder_input",
+                                      "state_layout",      "potential",
+                                      "kinetic",           "direction",
+                                      "integrator",        "dt",
+                                      "substeps",          NULL};
+static const char *const not_ar[] = {"add_spring_energy",
+                                     "angular_positions",
+                                     "circle_ramp_end",
+                                     "decoder_input",
+                                     "initial_posterior_scale",
+                                     "log_scale_bound",
+                                     "state_layout",
                                      "potential",
                                      "kinetic",
                                      "direction",
@@ -41,13 +45,13 @@ static const char *const not_ar[] = {"base",
                                      "split",
                                      "objective",
                                      "beta",
-                                     "beta_last",
-                                     "kappa",
-                                     "alpha",
-                                     "nested",
-                                     "settle",
-                                     "settle_ratio",
-                                     "settle_slack",
+                                     "beta_final",
+                                     "geco_tolerance",
+                                     "geco_alpha",
+                                     "nested_pairs",
+                                     "selection_start",
+                                     "selection_ratio",
+                                     "selection_slack",
                                      "transform_layers",
                                      "transform_width",
                                      NULL};
@@ -123,17 +127,19 @@ VARIANT(rgn, "rgn", HGN_MAP)
 VARIANT(ar, "ar", HGN_RECURRENT)
 
 static const char *const flow_paper[] = {"integrator=rk2", NULL};
-static const char *const flow_cpu[] = {"integrator=rk2", "steps=2000", "hold=0.4", NULL};
-static const char *const map_cpu[] = {"steps=2000", "hold=0.4", NULL};
+static const char *const flow_cpu[] = {"integrator=rk2", "steps=2000", "decay_start=0.4", NULL};
+static const char *const map_cpu[] = {"steps=2000", "decay_start=0.4", NULL};
 // All frames of a clip are encoded, not five: a narrower encoder and shorter clips save the time.
-static const char *const ar_cpu[] = {"steps=2000", "hold=0.4",    "encoder_width=16",
-                                     "targets=30", "horizons=10", "deadlines=0.25",
-                                     NULL};
+static const char *const ar_cpu[] = {
+    "steps=2000", "decay_start=0.4",       "encoder_width=16",
+    "targets=30", "curriculum_targets=10", "curriculum_deadlines=0.25",
+    NULL};
 
 const registry_entry lgn_entry = {
     .name = "lgn",
     .summary = "Lagrangian generative network: positions and velocities [Higgins21, code]",
     .setting_specs = lgn_specs,
+    .renamed_settings = renames_latent_dynamics,
     .settings_size = sizeof(hgn_settings),
     .preset_changes = {flow_paper, flow_cpu, flow_paper},
     .clip_length = clip_lgn,
@@ -144,6 +150,7 @@ const registry_entry ode_entry = {
     .name = "ode",
     .summary = "the same with a field that need not conserve anything, dz/dt = f(z)",
     .setting_specs = ode_specs,
+    .renamed_settings = renames_latent_dynamics,
     .settings_size = sizeof(hgn_settings),
     .preset_changes = {flow_paper, flow_cpu, flow_paper},
     .clip_length = clip_ode,
@@ -154,6 +161,7 @@ const registry_entry rgn_entry = {
     .name = "rgn",
     .summary = "the same with a map from frame to frame, forward only",
     .setting_specs = rgn_specs,
+    .renamed_settings = renames_latent_dynamics,
     .settings_size = sizeof(hgn_settings),
     .preset_changes = {[SETTINGS_CPU] = map_cpu},
     .clip_length = clip_rgn,
@@ -164,6 +172,7 @@ const registry_entry ar_entry = {
     .name = "ar",
     .summary = "autoregressive: recurrent cores shown frame after frame, forward only",
     .setting_specs = ar_specs,
+    .renamed_settings = renames_latent_dynamics,
     .settings_size = sizeof(hgn_settings),
     .preset_changes = {[SETTINGS_CPU] = ar_cpu},
     .clip_length = clip_ar,

@@ -26,35 +26,40 @@ typedef struct plato_settings {
 #define AT(member) offsetof(plato_settings, member)
 static const setting_spec setting_specs[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
-    {"slots", SETTINGS_INTEGER, AT(slots), {"8"}, 1, 64, NULL, "objects, the ground among them", false},
-    {"code", SETTINGS_INTEGER, AT(code_size), {"16", NULL, "4"}, 1, 4096, NULL, "numbers that tell of an object", false},
-    {"encoder", SETTINGS_INTEGER, AT(encoder_channels), {"32", "16", "8"}, 1, 4096, NULL, "channels of its first two blocks; then twice as many", false},
-    {"dense", SETTINGS_INTEGER, AT(dense_units), {"256", "128", "16"}, 1, 65536, NULL, "units between them and the code", false},
-    {"decoder", SETTINGS_INTEGER, AT(decoder_channels), {"32", "16", "8"}, 1, 4096, NULL, "channels of the decoder", false},
-    {"sigma", SETTINGS_REAL, AT(sigma), {"0.05"}, 1e-6, 1e6, NULL, "deviation of a pixel", false},
+    {"slots", SETTINGS_INTEGER, AT(slots), {"8"}, 1, 64, NULL, "objects per frame, the background included", false},
+    {"code_size", SETTINGS_INTEGER, AT(code_size), {"16", NULL, "4"}, 1, 4096, NULL, "dimension of the code of an object", false},
+    {"encoder_channels", SETTINGS_INTEGER, AT(encoder_channels), {"32", "16", "8"}, 1, 4096, NULL,
+     "channels of the encoder's first two blocks; the next two have twice as many", false},
+    {"dense_units", SETTINGS_INTEGER, AT(dense_units), {"256", "128", "16"}, 1, 65536, NULL,
+     "units of the dense layer between the encoder's blocks and the code", false},
+    {"decoder_channels", SETTINGS_INTEGER, AT(decoder_channels), {"32", "16", "8"}, 1, 4096, NULL, "channels of the decoder", false},
+    {"sigma", SETTINGS_REAL, AT(sigma), {"0.05"}, 1e-6, 1e6, NULL, "standard deviation of a pixel in the reconstruction loss", false},
     {"beta", SETTINGS_REAL, AT(beta), {"0.1"}, 0, 1e9, NULL, "weight of the KL divergence", false},
-    {"gamma", SETTINGS_REAL, AT(mask_weight), {"10"}, 0, 1e9, NULL, "weight of the masks", false},
-    {"length", SETTINGS_INTEGER, AT(clip_length), {"15"}, 2, 10000, NULL, "frames of a clip", false},
-    {"buffer", SETTINGS_INTEGER, AT(buffer_units), {"1680", "64", "8"}, 1, 65536, NULL, "units of the object buffer", false},
-    {"units", SETTINGS_INTEGER, AT(interaction_units), {"512", "64", "8"}, 1, 65536, NULL, "of the networks of pairs", false},
-    {"hidden", SETTINGS_INTEGER, AT(hidden), {"2056", "128", "8"}, 1, 65536, NULL, "of the LSTM", false},
+    {"mask_weight", SETTINGS_REAL, AT(mask_weight), {"10"}, 0, 1e9, NULL, "weight of the mask loss", false},
+    {"clip_length", SETTINGS_INTEGER, AT(clip_length), {"15"}, 2, 10000, NULL, "frames of a training clip", false},
+    {"buffer_units", SETTINGS_INTEGER, AT(buffer_units), {"1680", "64", "8"}, 1, 65536, NULL, "units of the object buffer", false},
+    {"interaction_units", SETTINGS_INTEGER, AT(interaction_units), {"512", "64", "8"}, 1, 65536, NULL,
+     "units of the interaction networks, which take pairs of objects", false},
+    {"hidden", SETTINGS_INTEGER, AT(hidden), {"2056", "128", "8"}, 1, 65536, NULL, "units of the LSTM", false},
     {"residual", SETTINGS_FLAG, AT(residual), {"off", "on", "on"}, 0, 0, NULL,
-     "predict the change from the codes seen last; learns sooner, not published", SETTING_ADDED_LATER},
-    {"perception_steps", SETTINGS_INTEGER, AT(perception_steps), {"50000", "4000", "10"}, 0, 1e12, NULL, "steps in which the eye learns; then the mind", false},
-    {"group", SETTINGS_INTEGER, AT(microbatch), {"4", "4", "2"}, 1, 4096, NULL, "frames or clips of a share at once", false},
+     "predict the change from the last codes; learns sooner, not in the paper", SETTING_ADDED_LATER},
+    {"perception_steps", SETTINGS_INTEGER, AT(perception_steps), {"50000", "4000", "10"}, 0, 1e12, NULL,
+     "steps in which the perception module is trained; the dynamics are trained after them", false},
+    {"microbatch", SETTINGS_INTEGER, AT(microbatch), {"4", "4", "2"}, 1, 4096, NULL,
+     "frames or clips of a shard computed together; more take more memory and less time", false},
     {0},
 };
 #undef AT
 // clang-format on
 
-static const char *const paper_changes[] = {"frames=15",  "image=64",  "trajectories=300000",
-                                            "batch=80",   "rate=4e-4", "steps=100000",
-                                            "replicas=4", NULL};
+static const char *const paper_changes[] = {
+    "frames=15",          "image=64",     "trajectories=300000", "batch=80",
+    "learning_rate=4e-4", "steps=100000", "replicas=4",          NULL};
 static const char *const cpu_changes[] = {
-    "frames=15", "image=32",    "trajectories=60000", "batch=8",    "rate=1e-3",
-    "clip=0",    "steps=14000", "hold=0.3",           "replicas=2", NULL};
-static const char *const tiny_changes[] = {"frames=15", "image=16", "trajectories=8",
-                                           "rate=1e-3", "clip=0",   NULL};
+    "frames=15",   "image=32",    "trajectories=60000", "batch=8",    "learning_rate=1e-3",
+    "clip_norm=0", "steps=14000", "decay_start=0.3",    "replicas=2", NULL};
+static const char *const tiny_changes[] = {"frames=15",          "image=16",    "trajectories=8",
+                                           "learning_rate=1e-3", "clip_norm=0", NULL};
 
 typedef struct replica_data {
     program_instance *perception, *dynamics, *encoder;
@@ -285,6 +290,7 @@ static plumb_status create(trainable_model *out, arena *mem, const void *options
     model->video =
         (model_video){.features = model->settings->hidden, .needs_masks = true, .predict = predict};
     *out = (trainable_model){.name = "plato",
+                             .renamed_tensors = renames_plato_tensors,
                              .replicas = training->replicas,
                              .term_count = TERM_COUNT,
                              .term_names = term_names,
@@ -309,6 +315,7 @@ const registry_entry plato_entry = {
     .video = true,
     .summary = "predicts codes of objects, whose masks it takes as input [Piloto22]",
     .setting_specs = setting_specs,
+    .renamed_settings = renames_plato,
     .settings_size = sizeof(plato_settings),
     .preset_changes = {paper_changes, cpu_changes, tiny_changes},
     .clip_length = clip_length,

@@ -12,7 +12,7 @@ plumb_status plato_check(const plato_config *config)
         return fail(PLUMB_ESHAPE, "frames of %lld x %lld; PLATO needs multiples of 16",
                     (long long)config->height, (long long)config->width);
     if (config->clip_length < 2)
-        return fail(PLUMB_EVALUE, "length=%lld; a clip has at least 2 frames",
+        return fail(PLUMB_EVALUE, "clip_length=%lld; a clip has at least 2 frames",
                     (long long)config->clip_length);
     return PLUMB_OK;
 }
@@ -297,8 +297,8 @@ static object_memory advance_objects(network_builder *n, const plato_config *con
     m.buffer = op_add(g, m.buffer, op_matmul(g, code, op_slice(g, w, 0, t * D, D), false, false));
     graph_node *b =
         op_elu(g, op_bias(g, m.buffer, add_bias(n, "buffer", "b", config->buffer_units, all)));
-    graph_node *e = op_add(g, pair_network(n, config, "state", m.h, m.h, items),
-                           pair_network(n, config, "seen", m.h, b, items));
+    graph_node *e = op_add(g, pair_network(n, config, "state_pairs", m.h, m.h, items),
+                           pair_network(n, config, "buffer_pairs", m.h, b, items));
     graph_node *x = op_concat(g, (graph_node *[]){b, pool_pairs(n, config, e, items)}, 2, 1);
     graph_node *from_x =
         op_matmul(g, x, add_weights(n, "lstm", "w", 2, (int64_t[]){in, G}), false, false);
@@ -306,7 +306,7 @@ static object_memory advance_objects(network_builder *n, const plato_config *con
         op_matmul(g, m.h, add_weights(n, "lstm", "u", 2, (int64_t[]){H, G}), false, false);
     // Two biases, as in PyTorch: together they learn twice as fast.
     graph_node *gates = op_add(g, op_bias(g, from_x, add_bias(n, "lstm", "b", G, H)),
-                               op_bias(g, from_h, add_bias(n, "lstm", "c", G, H)));
+                               op_bias(g, from_h, add_bias(n, "lstm", "recurrent_b", G, H)));
     graph_node *part[4];
     for (int i = 0; i < 4; i++) part[i] = op_slice(g, gates, 1, i * H, H);
     m.c = op_add(g, op_multiply(g, op_sigmoid(g, part[1]), m.c),

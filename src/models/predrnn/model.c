@@ -33,45 +33,48 @@ static const char *const sampling_names[] = {"teacher", "scheduled", "reverse", 
 #define AT(member) offsetof(predrnn_settings, member)
 static const setting_spec setting_specs[] = {
     // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
-    {"patch", SETTINGS_INTEGER, AT(patch), {"4", "2", "4"}, 1, 64, NULL, "pixels on a side that become one place", false},
-    {"layers", SETTINGS_INTEGER, AT(layers), {"4", NULL, "2"}, 1, PREDRNN_MAX_LAYERS, NULL, "of ST-LSTM cells", false},
-    {"hidden", SETTINGS_INTEGER, AT(hidden), {"128", "24", "4"}, 1, 4096, NULL, "channels of a cell", false},
-    {"kernel", SETTINGS_INTEGER, AT(kernel), {"3"}, 1, 15, NULL, "of its convolutions; odd", false},
-    {"layer_norm", SETTINGS_FLAG, AT(layer_norm), {"off"}, 0, 0, NULL, "after its convolutions", false},
+    {"patch", SETTINGS_INTEGER, AT(patch), {"4", "2", "4"}, 1, 64, NULL, "pixels on a side of a patch, which becomes one place of the map", false},
+    {"layers", SETTINGS_INTEGER, AT(layers), {"4", NULL, "2"}, 1, PREDRNN_MAX_LAYERS, NULL, "ST-LSTM layers", false},
+    {"hidden", SETTINGS_INTEGER, AT(hidden), {"128", "24", "4"}, 1, 4096, NULL, "channels of a layer", false},
+    {"kernel", SETTINGS_INTEGER, AT(kernel), {"3"}, 1, 15, NULL, "size of its convolutions; odd", false},
+    {"layer_norm", SETTINGS_FLAG, AT(layer_norm), {"off"}, 0, 0, NULL, "layer norm after its convolutions", false},
     {"residual", SETTINGS_FLAG, AT(residual), {"off", "on", "on"}, 0, 0, NULL,
-     "predict the change from the last frame; learns sooner, not published", false},
-    {"decouple", SETTINGS_REAL, AT(decoupling_weight), {"0"}, 0, 1e9, NULL,
-     "weight of the decoupling loss of the second version; 0: the first", false},
-    {"length", SETTINGS_INTEGER, AT(clip_length), {"15", NULL, "6"}, 2, 10000, NULL, "frames of a clip", false},
+     "predict the change from the last frame; learns sooner, not in the papers", false},
+    {"decoupling_weight", SETTINGS_REAL, AT(decoupling_weight), {"0"}, 0, 1e9, NULL,
+     "weight of the decoupling loss of PredRNN-V2; 0: the first version", false},
+    {"clip_length", SETTINGS_INTEGER, AT(clip_length), {"15", NULL, "6"}, 2, 10000, NULL, "frames of a training clip", false},
     {"sampling", SETTINGS_CHOICE, AT(sampling), {"teacher"}, 0, 0, sampling_names,
-     "whether a step may see its own prediction for the true frame", false},
-    {"given", SETTINGS_INTEGER, AT(input_frames), {"10", NULL, "3"}, 1, 10000, NULL, "of scheduled and reverse: frames to start from", false},
+     "input of a step: the true frame, or at random its own prediction (scheduled, reverse)", false},
+    {"input_frames", SETTINGS_INTEGER, AT(input_frames), {"10", NULL, "3"}, 1, 10000, NULL,
+     "with sampling=scheduled or reverse: frames at the start of a clip that count as input", false},
     {"sampling_begin", SETTINGS_INTEGER, AT(sampling_start), {"25000", "1000", "5"}, 0, 1e12, NULL,
-     "of reverse: step at which the chance begins to change", false},
-    {"sampling_end", SETTINGS_INTEGER, AT(sampling_end), {"50000", "2000", "10"}, 1, 1e12, NULL, "step at which it is 0, or 1", false},
+     "with sampling=reverse: step at which the probability begins to change", false},
+    {"sampling_end", SETTINGS_INTEGER, AT(sampling_end), {"50000", "2000", "10"}, 1, 1e12, NULL,
+     "with sampling=scheduled or reverse: step at which the probability is 0 or 1", false},
     {"sampling_decay", SETTINGS_REAL, AT(sampling_decay), {"2500", "200", "2"}, 1e-9, 1e12, NULL,
-     "of reverse: steps in which it nears 1 by a factor e", false},
-    {"calm", SETTINGS_REAL, AT(change_scale), {"0", "1e-3"}, 0, 1e9, NULL,
-     "clips that change by more than this, in mean squares from frame to frame, are shown less often; 0: all alike", SETTING_ADDED_LATER},
-    {"still", SETTINGS_REAL, AT(camera_motion_share), {"0", "0.12"}, 0, 1, NULL,
-     "clips in which always more than this share of the pixels changes, as when the camera moves, are not shown; 0: all are", SETTING_ADDED_LATER},
-    {"settle", SETTINGS_INTEGER, AT(camera_motion_steps), {"0", "4000"}, 0, 1e12, NULL, "of still: steps before which they are shown all the same", SETTING_ADDED_LATER},
-    {"group", SETTINGS_INTEGER, AT(microbatch), {"2", "4", "2"}, 1, 4096, NULL,
-     "clips of a share at once: memory against speed", false},
+     "with sampling=reverse: steps in which the distance of the probability to 1 falls by a factor e", false},
+    {"change_scale", SETTINGS_REAL, AT(change_scale), {"0", "1e-3"}, 0, 1e9, NULL,
+     "clips whose mean squared change from frame to frame is above this are drawn less often; 0: all alike", SETTING_ADDED_LATER},
+    {"camera_motion_share", SETTINGS_REAL, AT(camera_motion_share), {"0", "0.12"}, 0, 1, NULL,
+     "clips in which every frame changes more than this share of the pixels, as when the camera moves, are left out; 0: none are", SETTING_ADDED_LATER},
+    {"camera_motion_steps", SETTINGS_INTEGER, AT(camera_motion_steps), {"0", "4000"}, 0, 1e12, NULL,
+     "with camera_motion_share: steps at the start in which these clips are not left out", SETTING_ADDED_LATER},
+    {"microbatch", SETTINGS_INTEGER, AT(microbatch), {"2", "4", "2"}, 1, 4096, NULL,
+     "clips of a shard computed together; more take more memory and less time", false},
     {0},
 };
 #undef AT
 // clang-format on
 
 // Settings of training and data that differ from other models' [Lin23].
-static const char *const paper_changes[] = {"frames=15",   "image=64",   "trajectories=300000",
-                                            "batch=64",    "rate=3e-4",  "beta2=0.95",
-                                            "steps=50000", "replicas=2", NULL};
+static const char *const paper_changes[] = {
+    "frames=15",  "image=64",    "trajectories=300000", "batch=64", "learning_rate=3e-4",
+    "beta2=0.95", "steps=50000", "replicas=2",          NULL};
 static const char *const cpu_changes[] = {
-    "frames=15",  "image=32",    "trajectories=60000", "batch=8",    "rate=3e-3",
-    "beta2=0.95", "steps=20000", "hold=0.3",           "replicas=2", NULL};
-static const char *const tiny_changes[] = {"frames=15", "image=16", "trajectories=8", "rate=3e-3",
-                                           NULL};
+    "frames=15",  "image=32",    "trajectories=60000", "batch=8",    "learning_rate=3e-3",
+    "beta2=0.95", "steps=20000", "decay_start=0.3",    "replicas=2", NULL};
+static const char *const tiny_changes[] = {"frames=15", "image=16", "trajectories=8",
+                                           "learning_rate=3e-3", NULL};
 
 typedef struct predrnn_model {
     const predrnn_settings *settings;
@@ -309,6 +312,7 @@ const registry_entry predrnn_entry = {
     .video = true,
     .summary = "predicts the next frame by ST-LSTM cells [Wang17]",
     .setting_specs = setting_specs,
+    .renamed_settings = renames_predrnn,
     .settings_size = sizeof(predrnn_settings),
     .preset_changes = {paper_changes, cpu_changes, tiny_changes},
     .clip_length = clip_length,

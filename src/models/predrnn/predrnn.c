@@ -19,12 +19,12 @@ plumb_status predrnn_check(const predrnn_config *config)
         return fail(PLUMB_EVALUE, "layers=%lld; it must be 1 to %d", (long long)config->layers,
                     PREDRNN_MAX_LAYERS);
     if (config->clip_length < 2)
-        return fail(PLUMB_EVALUE, "length=%lld; a clip has at least 2 frames",
+        return fail(PLUMB_EVALUE, "clip_length=%lld; a clip has at least 2 frames",
                     (long long)config->clip_length);
     if (config->sampling == PREDRNN_SCHEDULED &&
         (config->input_frames < 1 || config->input_frames >= config->clip_length))
         return fail(PLUMB_EVALUE,
-                    "given=%lld; it must be 1 to %lld, less than the frames of a clip",
+                    "input_frames=%lld; it must be 1 to %lld, less than the frames of a clip",
                     (long long)config->input_frames, (long long)(config->clip_length - 1));
     return PLUMB_OK;
 }
