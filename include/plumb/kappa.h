@@ -3,7 +3,7 @@
 //
 // SyMetric fits a map from latents to truth and uses its Jacobian also off the data, where it is
 // arbitrary. kappa pulls the latent symplectic form back along the map from truth to latents, which
-// the data determine, and compares it with the true form. docs/measures.md derives it.
+// the data determine, and compares it with the true form. docs/measures-kappa.md derives it.
 #ifndef PLUMB_KAPPA_H
 #define PLUMB_KAPPA_H
 

@@ -68,7 +68,7 @@ def interval(value):
 
 
 class Symetric(Result):
-    """R2, Sym, SyMetric and the reason; docs/measures.md says what they mean."""
+    """R2, Sym, SyMetric and the reason; docs/measures-symetric.md says what they mean."""
 
     @property
     def passes(self):

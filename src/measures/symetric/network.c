@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // R2 and Sym by a small network, trained on most trajectories and measured on the others. The
-// published code has settings of such a network but no network; docs/measures.md says which of them
-// are used here.
+// published code has settings of such a network but no network; docs/measures-symetric.md says
+// which of them are used here.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
