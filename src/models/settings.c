@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/spelling.h"
+#include "base/text.h"
 
 enum { TEXT_ROOM = 512 };
 
@@ -47,8 +48,8 @@ const char *settings_preset_name(settings_preset preset)
 static const char *number_text(char *text, size_t size, double value)
 {
     for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
+        text_format(text, size, "%.*g", digits, value);
+        if (text_parse_double(text, NULL) == value) break;
     }
     return text;
 }
@@ -99,7 +100,7 @@ static plumb_status store(void *values, arena *mem, const setting_spec *row, con
         return PLUMB_OK;
     }
     case SETTINGS_REAL: {
-        const double number = strtod(value, &end);
+        const double number = text_parse_double(value, &end);
         if (end == value || *end || !isfinite(number)) return refuse(row, "a number", value);
         if (!in_range(row, number)) return out_of_range(row, value);
         *(double *)target = number;
@@ -366,7 +367,7 @@ static plumb_status read_value(settings *s, const struct settings_part *part,
     const char *value = text;
     switch (row->kind) {
     case SETTINGS_INTEGER: snprintf(text, sizeof text, "%lld", (long long)json_int(j)); break;
-    case SETTINGS_REAL: snprintf(text, sizeof text, "%.17g", json_double(j)); break;
+    case SETTINGS_REAL: text_format(text, sizeof text, "%.17g", json_double(j)); break;
     case SETTINGS_FLAG: snprintf(text, sizeof text, "%s", json_bool(j) ? "on" : "off"); break;
     default: value = json_string(j);
     }

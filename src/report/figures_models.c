@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "measures/rank_correlation.h"
 #include "plot/axes.h"
 #include "plumb/report.h"
@@ -98,8 +99,8 @@ static void models_row(drawing *k, const axes_panel *p, const report_model *s, d
     for (int i = 0; i < 3; i++) {
         if (!isfinite(numbers[i])) continue;
         if (i == 1 && numbers[i] < 1e-9) snprintf(text, sizeof text, "< 1e-9");
-        else if (i == 1) snprintf(text, sizeof text, "%.2g", numbers[i]);
-        else snprintf(text, sizeof text, "%.3f", fabs(numbers[i]) < 5e-4 ? 0.0 : numbers[i]);
+        else if (i == 1) text_format(text, sizeof text, "%.2g", numbers[i]);
+        else text_format(text, sizeof text, "%.3f", fabs(numbers[i]) < 5e-4 ? 0.0 : numbers[i]);
         k->text(k, FIGURE_WIDTH - RIGHT + 14 + 60 * i, y + 0.35 * size, size, DRAWING_LEFT, ink,
                 text);
     }
@@ -230,9 +231,9 @@ static void correlation_bar(drawing *k, const axes_panel *p, const rank_correlat
     if (isfinite(f->rho_ci.low)) {
         const double whisker[] = {axes_x(p, f->rho_ci.low), y, axes_x(p, f->rho_ci.high), y};
         k->path(k, whisker, 2, 1.6, drawing_rgb(PALETTE_INK));
-        snprintf(ci, sizeof ci, " [%.2f, %.2f]", f->rho_ci.low, f->rho_ci.high);
+        text_format(ci, sizeof ci, " [%.2f, %.2f]", f->rho_ci.low, f->rho_ci.high);
     }
-    snprintf(text, sizeof text, "%+.2f%s %s %lld", f->rho, ci, which, (long long)f->n);
+    text_format(text, sizeof text, "%+.2f%s %s %lld", f->rho, ci, which, (long long)f->n);
     k->text(k, FIGURE_WIDTH - RIGHT + 10, y + 4, 12, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), text);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "plot/axes.h"
 #include "plumb/surprise.h"
 #include "report/report_model.h"
@@ -211,9 +212,9 @@ static plumb_status uniformity_draw(drawing *k, arena *mem, const plumb_report *
     }
     const double y = axes_y(&p, sum / BINS), even[] = {p.x, y, p.x + p.w, y};
     k->path(k, even, 2, 1.6, drawing_rgb(PALETTE_ORANGE));
-    snprintf(text, sizeof text,
-             "evenly spread on the sphere? exact test p = %.3g; flat as drawn? p = %.3g",
-             json_tree_double(u, "p"), json_tree_double(u, "paper.p"));
+    text_format(text, sizeof text,
+                "evenly spread on the sphere? exact test p = %.3g; flat as drawn? p = %.3g",
+                json_tree_double(u, "p"), json_tree_double(u, "paper.p"));
     k->text(k, p.x + p.w, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_INK), text);
     return PLUMB_OK;
 }
@@ -272,10 +273,10 @@ static plumb_status example_draw(drawing *k, arena *mem, const plumb_report *r,
         const double x = axes_x(&p, i), line[] = {x, p.y, x, p.y + p.h};
         k->path(k, line, 2, 1.2, drawing_rgb(PALETTE_AXIS));
         k->text(k, x + 8, p.y + 92, 14, DRAWING_LEFT, drawing_rgb(PALETTE_INK), names[i]);
-        snprintf(text, sizeof text, "surprise %.3g", e.surprise[i]);
+        text_format(text, sizeof text, "surprise %.3g", e.surprise[i]);
         k->text(k, x + 8, p.y + 112, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), text);
         if (e.posterior[i] < 1e-9) snprintf(text, sizeof text, "P(impossible) < 1e-9");
-        else snprintf(text, sizeof text, "P(impossible) %.3g", e.posterior[i]);
+        else text_format(text, sizeof text, "P(impossible) %.3g", e.posterior[i]);
         k->text(k, x + 8, p.y + 130, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), text);
     }
     k->text(k, p.x + p.w, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_RED),

@@ -16,6 +16,7 @@
 #include "base/options_struct.h"
 #include "base/output_file.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "plot/axes.h"
 #include "plot/drawing.h"
 #include "plumb/world.h"
@@ -376,7 +377,7 @@ static void draw_strip(drawing *k, const scene *s)
         const double x = MARGIN + (double)i * step;
         k->picture(k, x, STRIP_TOP, s->scale, s->rgb + i * s->height * s->width * 3, s->width,
                    s->height);
-        snprintf(label, sizeof label, "%s%.4g", i ? "" : "t = ", s->time[s->which[i]]);
+        text_format(label, sizeof label, "%s%.4g", i ? "" : "t = ", s->time[s->which[i]]);
         k->text(k, x + (step - GAP) / 2, STRIP_TOP + (double)(s->height * s->scale) + 17, 13,
                 DRAWING_MIDDLE, drawing_rgb(PALETTE_PALE), label);
     }
@@ -388,8 +389,8 @@ static void draw_title(drawing *k, const scene *s, const page *p)
     const char *name = s->name[0] ? s->name : "trajectory";
     k->text(k, MARGIN, 36, 22, DRAWING_LEFT, drawing_rgb(PALETTE_INK), name);
     const double dt = s->steps > 1 ? s->time[1] - s->time[0] : 0.0;
-    snprintf(line, sizeof line, "item %lld, %lld frames, dt = %.4g",
-             (long long)(s->first + s->item), (long long)s->steps, dt);
+    text_format(line, sizeof line, "item %lld, %lld frames, dt = %.4g",
+                (long long)(s->first + s->item), (long long)s->steps, dt);
     if (s->phase && p->portraits < s->n && !(s->n == 2 && p->series)) {
         const size_t used = strlen(line);
         snprintf(line + used, sizeof line - used, "; %d of %lld pairs", p->portraits,

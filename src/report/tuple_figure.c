@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/status.h"
+#include "base/text.h"
 
 enum {
     CLIPS = 4,
@@ -201,8 +202,8 @@ static void draw_words(drawing *k, const tuple *p, double width, double height)
 {
     char line[96];
     k->text(k, MARGIN, 36, 22, DRAWING_LEFT, drawing_rgb(ink), p->title);
-    snprintf(line, sizeof line, "tuple %lld, %lld frames, dt = %.4g",
-             (long long)(p->first + p->item), (long long)p->steps, p->dt);
+    text_format(line, sizeof line, "tuple %lld, %lld frames, dt = %.4g",
+                (long long)(p->first + p->item), (long long)p->steps, p->dt);
     k->text(k, width - MARGIN, 36, 14, DRAWING_RIGHT, drawing_rgb(pale), line);
     static const char *const words[4] = {"", "as possible 1", "as possible 2", "as both"};
     double x = MARGIN;

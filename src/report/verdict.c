@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "plumb/phase_space.h"
 #include "report/report_model.h"
 
@@ -26,10 +27,10 @@ static void explain_undetermined(char *text, size_t size, const report_model *mo
 {
     const bool measured = isfinite(json_tree_double(model->own, "kappa"));
     if (measured)
-        snprintf(text, size,
-                 "The data do not determine whether the latents keep the true symplectic form "
-                 "(kappa %.4g): longer or more trajectories may decide. %s",
-                 json_tree_double(model->own, "kappa"), published);
+        text_format(text, size,
+                    "The data do not determine whether the latents keep the true symplectic form "
+                    "(kappa %.4g): longer or more trajectories may decide. %s",
+                    json_tree_double(model->own, "kappa"), published);
     else
         snprintf(text, size,
                  "kappa was not measured, and the published numbers alone do not decide. %s",
@@ -45,43 +46,45 @@ static plumb_verdict describe_phase_space(char *text, size_t size, const report_
     const plumb_verdict verdict = find_verdict(model, m);
     char sym[32], published[160];
     if (json_tree_double(m, "sym") < 1e-9) snprintf(sym, sizeof sym, "0 to nine digits");
-    else snprintf(sym, sizeof sym, "%.2g", json_tree_double(m, "sym"));
-    snprintf(published, sizeof published,
-             "The published measure, SyMetric, %s this model (R2 %.4g, Sym %s).",
-             passes ? "accepts" : "rejects", r2, sym);
+    else text_format(sym, sizeof sym, "%.2g", json_tree_double(m, "sym"));
+    text_format(published, sizeof published,
+                "The published measure, SyMetric, %s this model (R2 %.4g, Sym %s).",
+                passes ? "accepts" : "rejects", r2, sym);
     if (verdict == PLUMB_VERDICT_NOT_DETERMINED) explain_undetermined(text, size, model, published);
     else if (json_tree_double(m, "degenerate") > 0.5)
-        snprintf(text, size,
-                 "The latents hold the state (R2 %.4g), but some of them never change: the latent "
-                 "space has no area, and no Hamiltonian moves it. This model stores the state; it "
-                 "did not learn the dynamics.",
-                 r2);
+        text_format(
+            text, size,
+            "The latents hold the state (R2 %.4g), but some of them never change: the latent "
+            "space has no area, and no Hamiltonian moves it. This model stores the state; it "
+            "did not learn the dynamics.",
+            r2);
     else if (verdict == PLUMB_VERDICT_LEARNT && passes)
-        snprintf(text, size,
-                 "The latents hold the state (R2 %.4g) and keep the true symplectic form (kappa "
-                 "%.4g, Sym %s): this model learnt the dynamics.",
-                 r2, kappa, sym);
+        text_format(text, size,
+                    "The latents hold the state (R2 %.4g) and keep the true symplectic form (kappa "
+                    "%.4g, Sym %s): this model learnt the dynamics.",
+                    r2, kappa, sym);
     else if (verdict == PLUMB_VERDICT_LEARNT)
-        snprintf(text, size,
-                 "The latents keep the true symplectic form where the data are (kappa %.4g), so "
-                 "this model learnt the dynamics. %s It also uses the map off the data, where it "
-                 "is arbitrary.",
-                 kappa, published);
+        text_format(
+            text, size,
+            "The latents keep the true symplectic form where the data are (kappa %.4g), so "
+            "this model learnt the dynamics. %s It also uses the map off the data, where it "
+            "is arbitrary.",
+            kappa, published);
     else if (passes)
-        snprintf(text, size,
-                 "The latents do not keep the true symplectic form where the data are (kappa "
-                 "%.4g): this model did not learn the dynamics. %s",
-                 kappa, published);
+        text_format(text, size,
+                    "The latents do not keep the true symplectic form where the data are (kappa "
+                    "%.4g): this model did not learn the dynamics. %s",
+                    kappa, published);
     else if (r2 > 0.9)
-        snprintf(text, size,
-                 "The latents hold the state (R2 %.4g), but not in canonical coordinates (kappa "
-                 "%.4g, Sym %s): areas of phase space are not kept. Good images, wrong physics.",
-                 r2, kappa, sym);
+        text_format(text, size,
+                    "The latents hold the state (R2 %.4g), but not in canonical coordinates (kappa "
+                    "%.4g, Sym %s): areas of phase space are not kept. Good images, wrong physics.",
+                    r2, kappa, sym);
     else
-        snprintf(text, size,
-                 "The state cannot be read off the latents (R2 %.4g, must be above 0.9): this "
-                 "model did not learn the state.",
-                 r2);
+        text_format(text, size,
+                    "The state cannot be read off the latents (R2 %.4g, must be above 0.9): this "
+                    "model did not learn the state.",
+                    r2);
     return verdict;
 }
 
@@ -105,15 +108,15 @@ static int of_surprise(char *text, size_t size, const report_model *s)
     double ci[2] = {0};
     json_tree_doubles(ci, 2, best, "accuracy_ci");
     const bool tells = ci[0] > 0.5;
-    snprintf(more, sizeof more,
-             "It tells impossible clips from possible ones in %.0f %% of the tuples by "
-             "%s%s; chance is 50 %%.",
-             100 * json_tree_double(best, "accuracy"), best == plain ? "surprise alone" : best->key,
-             tells ? "" : ", which may be luck");
+    text_format(more, sizeof more,
+                "It tells impossible clips from possible ones in %.0f %% of the tuples by "
+                "%s%s; chance is 50 %%.",
+                100 * json_tree_double(best, "accuracy"),
+                best == plain ? "surprise alone" : best->key, tells ? "" : ", which may be luck");
     add(text, size, more);
     if (plain && plain != best) {
-        snprintf(more, sizeof more, "Surprise alone does in %.0f %%.",
-                 100 * json_tree_double(plain, "accuracy"));
+        text_format(more, sizeof more, "Surprise alone does in %.0f %%.",
+                    100 * json_tree_double(plain, "accuracy"));
         add(text, size, more);
     }
     return tells;
@@ -129,16 +132,17 @@ int verdict_text(char *text, size_t size, const report_model *s)
                  length = json_tree_double(s->forecast, "forward.length");
     if (isfinite(vpt)) {
         if (isfinite(length))
-            snprintf(
+            text_format(
                 more, sizeof more,
                 "Its predicted frames stay right for %.4g of the %.4g frames beyond those it was "
                 "trained to predict.",
                 vpt, length);
         else
-            snprintf(more, sizeof more,
-                     "Its predicted frames stay right for %.4g frames beyond those it was trained "
-                     "to predict.",
-                     vpt);
+            text_format(
+                more, sizeof more,
+                "Its predicted frames stay right for %.4g frames beyond those it was trained "
+                "to predict.",
+                vpt);
         add(text, size, more);
     }
     if (s->surprise) {

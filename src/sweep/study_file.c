@@ -11,6 +11,7 @@
 
 #include "base/input_file.h"
 #include "base/spelling.h"
+#include "base/text.h"
 #include "io/yaml.h"
 #include "math/rng.h"
 #include "sweep/study_check.h"
@@ -110,7 +111,7 @@ static plumb_status place(axis **out, block *b, axis_kind kind, const char *name
 static plumb_status read_number(double *out, const study_file *s, const yaml *node)
 {
     char *end = NULL;
-    *out = node->kind == YAML_VALUE ? strtod(node->text, &end) : (double)NAN;
+    *out = node->kind == YAML_VALUE ? text_parse_double(node->text, &end) : (double)NAN;
     if (!end || end == node->text || *end || !isfinite(*out))
         return refuse(s, node->line, "a number should stand here");
     return PLUMB_OK;
@@ -298,9 +299,9 @@ static const char *drawn_value(arena *mem, const axis *a, uint64_t seed, int64_t
         snprintf(text, sizeof text, "%lld", (long long)(low + rng_below(&r, high - low + 1)));
     } else {
         const double u = rng_uniform(&r);
-        snprintf(text, sizeof text, "%.6g",
-                 a->draw == DRAW_LOG ? a->low * pow(a->high / a->low, u)
-                                     : a->low + u * (a->high - a->low));
+        text_format(text, sizeof text, "%.6g",
+                    a->draw == DRAW_LOG ? a->low * pow(a->high / a->low, u)
+                                        : a->low + u * (a->high - a->low));
     }
     return arena_strdup(mem, text);
 }

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
 #include "train/run_config.h"
 
 const char *plumb_model_name(int64_t index)
@@ -26,8 +27,8 @@ static void describe_setting(plumb_model_setting *out, const setting_spec *spec)
                                      i ? "|" : "", spec->choices[i]);
         break;
     default:
-        snprintf(out->accepts, sizeof out->accepts, "a %snumber from %g to %g",
-                 spec->kind == SETTINGS_INTEGER ? "whole " : "", spec->low, spec->high);
+        text_format(out->accepts, sizeof out->accepts, "a %snumber from %g to %g",
+                    spec->kind == SETTINGS_INTEGER ? "whole " : "", spec->low, spec->high);
     }
 }
 

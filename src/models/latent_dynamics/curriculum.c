@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/text.h"
+
 // ---- stages ----
 
 // Numbers separated by commas.
@@ -14,7 +16,7 @@ static plumb_status read_list(double *out, int *count, const char *text, const c
     *count = 0;
     for (const char *at = text; *at;) {
         char *end;
-        double x = strtod(at, &end);
+        double x = text_parse_double(at, &end);
         if (end == at || (*end && *end != ',') || *count == HGN_MAX_STAGES - 1)
             return fail(PLUMB_EVALUE, "%s=%s: it takes up to %d numbers, separated by commas",
                         setting, text, HGN_MAX_STAGES - 1);

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""Calls that are wrong in a library, each by a rule: they depend on the locale, change state of the whole process, or never end."""
+import re
+
+import pytest
+
+from paths import SOURCE
+
+# (rule, pattern, files that may, why). The program itself never sets a locale, so cli is free to print numbers.
+RULES = [
+    ("number from text", r"\b(strtod|strtof|atof)\(", {"base/text.c", "cli/"}, "use text_parse_double: strtod reads a decimal comma in some locales"),
+    ("number to text", r"\bsnprintf\(.*%[-+ 0#]*[0-9]*(?:\.[0-9*]+)?[gfeEG]", {"base/text.c", "cli/"},
+     "use text_format: snprintf writes a decimal comma in some locales"),
+    ("umask", r"\bumask\(", set(), "it changes the permissions of files that other threads create"),
+    ("real loop counter", r"\bfor \((?:const )?(?:double|float) ", set(), "count in integers: adding to a large number may not change it"),
+    ("locale", r"\bsetlocale\(", set(), "it belongs to the host program"),
+]
+
+
+def statements(text):
+    """The text without comments, cut after every semicolon, so that no pattern runs into the next statement."""
+    return re.split(r"(?<=;)", re.sub(r"//[^\n]*", "", text))
+
+
+def faults(root):
+    for path in sorted((root / "src").rglob("*.c")):
+        where = path.relative_to(root / "src").as_posix()
+        for part in statements(path.read_text()):
+            for rule, pattern, free, why in RULES:
+                if any(where == name or (name.endswith("/") and where.startswith(name)) for name in free):
+                    continue
+                if re.search(pattern, part, re.S):
+                    yield f"{where}: {rule}: {why}\n    {part.strip()[:120]}"
+
+
+def test_no_forbidden_call():
+    found = list(faults(SOURCE))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("line", [
+    "double x = strtod(text, NULL);", 'snprintf(out, size, "rate %g", rate);', 'snprintf(out, sizeof out,\n    "a %s "\n    "and %.3f", s, x);',
+    "umask(0);", "for (double x = 0; x < 1; x += 0.1) draw(x);", 'setlocale(LC_ALL, "");'])
+def test_a_planted_call_is_found(line, tmp_path):
+    (tmp_path / "src/io").mkdir(parents=True)
+    (tmp_path / "src/io/planted.c").write_text("void f(void)\n{\n    " + line + "\n}\n")
+    assert len(list(faults(tmp_path))) == 1
+
+
+def test_what_is_allowed_is_not_found(tmp_path):
+    (tmp_path / "src/io").mkdir(parents=True)
+    (tmp_path / "src/io/fine.c").write_text('// strtod( in a comment\nint n = snprintf(out, size, "%d of %s", a, b);\nfail(E, "is %g", x);\n')
+    assert not list(faults(tmp_path))
