@@ -58,6 +58,11 @@ PLUMB_API void plumb_set_progress(void (*report)(void *context, double fraction)
 /// plumb_set_stop(false).
 PLUMB_API void plumb_set_stop(bool stop);
 
+/// Work that the calling thread starts also stops while *flag is not 0, on all of its threads. The
+/// flag may be set from any thread or signal handler, and must stay valid until the work has
+/// returned. NULL (the default): no flag. So one of several calls can be stopped.
+PLUMB_API void plumb_set_stop_flag(const volatile int *flag);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,12 @@ KINDS = {np.dtype(name): index for index, name in enumerate(DTYPES)}
 
 def to_numpy(value, name):
     """NumPy arrays as they are; else __array__, __dlpack__ or a buffer, which share memory where they can."""
+    if value is None or isinstance(value, (str, bytes, bytearray)):
+        raise TypeError(f"{name} is {'None' if value is None else type(value).__name__}, wanted an array of real numbers")
+    if np.ma.isMaskedArray(value):
+        if np.ma.is_masked(value):
+            raise ValueError(f"{name} has {np.ma.count_masked(value)} masked values; fill them or leave their trajectories out")
+        value = value.data
     if isinstance(value, np.ndarray):
         array = value
     elif hasattr(value, "detach"):  # torch: NumPy is refused where there is a gradient, and has no bfloat16
@@ -40,7 +46,7 @@ def to_numpy(value, name):
             array = array.astype(np.float64)
         else:
             raise TypeError(f"{name} is an array of {array.dtype}, wanted real numbers")
-    return np.ascontiguousarray(array) if array.ndim else array
+    return np.require(array, requirements=["C_CONTIGUOUS", "ALIGNED"]) if array.ndim else array
 
 
 def view(array):

@@ -3,13 +3,18 @@
 import ctypes
 
 from ._arrays import fill, numbers, options_struct, pointer, to_numpy, view
-from ._native import SCORERS, call, lib, record, types
+from ._native import SCORERS, ShapeError, call, lib, new_result, record, types
 from ._results import Forecast, Kappa, Surprise, Symetric
 
 
-def _views(given):
-    """name: array or None, as views the library can read; the arrays stay alive with them."""
-    return {name: None if value is None else view(to_numpy(value, name)) for name, value in given.items()}
+def _views(optional=(), **given):
+    """The arrays as views the library can read, which keep them alive. None stands for one of `optional` that is not given."""
+    views = {}
+    for name, value in given.items():
+        if value is None and name not in optional:
+            raise TypeError(f"{name} is None, wanted an array")
+        views[name] = None if value is None else view(to_numpy(value, name))
+    return views
 
 
 def _kept(views):
@@ -18,12 +23,10 @@ def _kept(views):
 
 
 def _measure(kind, arguments, options):
-    """Calls plumb_KIND_measure; gives the struct, the record, and what must be called in the end."""
-    out = types[kind]()
-    clear = getattr(lib, f"plumb_{kind}_clear")
-    end = lambda: clear(ctypes.byref(out))
-    call(getattr(lib, f"plumb_{kind}_measure"), ctypes.byref(out), *arguments, ctypes.byref(options), after=end)
-    return out, record(getattr(lib, f"plumb_{kind}_record"), ctypes.byref(out), ctypes.byref(options)), end
+    """Calls plumb_KIND_measure; gives the struct and the record."""
+    out = new_result(kind)
+    call(getattr(lib, f"plumb_{kind}_measure"), ctypes.byref(out), *arguments, ctypes.byref(options))
+    return out, record(getattr(lib, f"plumb_{kind}_record"), ctypes.byref(out), ctypes.byref(options))
 
 
 def _kappa_options(given, positions):
@@ -48,10 +51,11 @@ def kappa(latent, truth, *, momenta=None, **options):
     >>> plumb.kappa(3 * state, state).canonical
     1
     """
-    views = _views({"latent": latent, "momenta": momenta, "truth": truth})
+    views = _views(["momenta"], latent=latent, momenta=momenta, truth=truth)
+    if views["truth"].ndim != 3:
+        raise ShapeError("truth has %d axes, wanted (trajectories, steps, 2n)" % views["truth"].ndim)
     opt = _kappa_options(options, views["truth"].shape[2] // 2)
-    _, text, end = _measure("kappa", [pointer(views[n]) for n in ("latent", "momenta", "truth")], opt)
-    end()
+    _, text = _measure("kappa", [pointer(views[n]) for n in ("latent", "momenta", "truth")], opt)
     views.pop("momenta")
     return Kappa(text, None, "phase-space", _kept(views))
 
@@ -66,8 +70,7 @@ def _phase_space(views, symetric_options):
     opt.symetric = ctypes.pointer(symetric_options)
     opt.network = symetric_options.method == 1
     opt.polynomial = not opt.network
-    _, text, end = _measure("phase_space", [ctypes.byref(given)], opt)
-    end()
+    _, text = _measure("phase_space", [ctypes.byref(given)], opt)
     return text
 
 
@@ -90,7 +93,7 @@ def symetric(latent, truth, variance=None, *, kappa=True, **options):
     >>> round(result.r2, 3), result.sym < 1e-6
     (1.0, True)
     """
-    views = _views({"latent": latent, "truth": truth, "variance": variance})
+    views = _views(["variance"], latent=latent, truth=truth, variance=variance)
     points = options.pop("eval_index", None)
     opt = options_struct("symetric_options", options)
     if points is not None:
@@ -99,8 +102,7 @@ def symetric(latent, truth, variance=None, *, kappa=True, **options):
     if kappa:
         text = _phase_space(views, opt)
     else:
-        _, text, end = _measure("symetric", [pointer(views[n]) for n in ("latent", "variance", "truth")], opt)
-        end()
+        _, text = _measure("symetric", [pointer(views[n]) for n in ("latent", "variance", "truth")], opt)
     return Symetric(text, None, "phase-space", _kept(views))
 
 
@@ -119,16 +121,13 @@ def forecast(truth, prediction, backward=None, *, states=None, **options):
     >>> plumb.forecast(truth, prediction).vpt
     10
     """
-    views = _views({"truth": truth, "prediction": prediction, "backward": backward, "states": states})
+    views = _views(["backward", "states"], truth=truth, prediction=prediction, backward=backward, states=states)
     opt = options_struct("forecast_options", options)
-    out, text, end = _measure("forecast", [pointer(views[n]) for n in ("prediction", "backward", "truth", "states")], opt)
-    try:
-        arrays = {}
-        for name, side in (("errors", out.forward), ("errors_backward", out.backward)):
-            if side.measured:
-                arrays[name] = numbers(side.errors, (out.trajectories, side.frames))
-    finally:
-        end()
+    out, text = _measure("forecast", [pointer(views[n]) for n in ("prediction", "backward", "truth", "states")], opt)
+    arrays = {}
+    for name, side in (("errors", out.forward), ("errors_backward", out.backward)):
+        if side.measured:
+            arrays[name] = numbers(side.errors, (out.trajectories, side.frames))
     kept = _kept(views)
     kept.pop("backward", None)
     kept.pop("states", None)
@@ -151,8 +150,9 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
     >>> result.scorers["plain"]["accuracy"]
     1
     """
-    views = _views({"surprise": surprise, "truth": truth, "prediction": prediction, "feature": feature,
-                    "observation": observation, "surprise_naive": surprise_voe, "concepts": concept})
+    arrays = {"surprise": surprise, "truth": truth, "prediction": prediction, "feature": feature,
+              "observation": observation, "surprise_naive": surprise_voe, "concepts": concept}
+    views = _views(arrays, **arrays)
     given = types["surprise_input"](size=ctypes.sizeof(types["surprise_input"]))
     for name, array in views.items():
         if array is not None:
@@ -168,18 +168,15 @@ def surprise(surprise=None, *, truth=None, prediction=None, feature=None, observ
             raise ValueError(f"gammas has {name!r}, wanted {', '.join(SCORERS)}")
         opt.gammas[SCORERS.index(name)] = value
     fill(opt, "surprise_options", options)
-    out, text, end = _measure("surprise", [ctypes.byref(given)], opt)
-    try:
-        arrays = {"score": {}, "distance": {}}
-        for index, name in enumerate(SCORERS):
-            s = out.scorers[index]
-            if s.measured:
-                arrays["score"][name] = numbers(s.score, (out.tested, 4))
-                arrays["distance"][name] = numbers(s.distance, (out.tested, 4))
-        if out.frames:
-            arrays["frame_surprise"] = numbers(out.frame_surprise, (out.tested, 4, out.frames))
-    finally:
-        end()
+    out, text = _measure("surprise", [ctypes.byref(given)], opt)
+    arrays = {"score": {}, "distance": {}}
+    for index, name in enumerate(SCORERS):
+        s = out.scorers[index]
+        if s.measured:
+            arrays["score"][name] = numbers(s.score, (out.tested, 4))
+            arrays["distance"][name] = numbers(s.distance, (out.tested, 4))
+    if out.frames:
+        arrays["frame_surprise"] = numbers(out.frame_surprise, (out.tested, 4, out.frames))
     kept = _kept({name: views[name] for name in ("surprise", "truth")})
     if "frame_surprise" in arrays:
         kept["surprise"] = arrays["frame_surprise"]

@@ -3,6 +3,7 @@
 
 A field or a struct that the headers gain is one more word here; tests/python/test_layout.py compiles the
 headers and compares every offset with this table, so a mistake cannot pass unseen."""
+import atexit
 import ctypes
 import os
 import threading
@@ -214,7 +215,7 @@ ERRORS = {"EFILE": FileError, "EFORMAT": FormatError, "ESHAPE": ShapeError, "EVA
 FUNCTIONS = """
 s plumb_version
 s plumb_last_error
-  plumb_set_stop b
+  plumb_set_stop_flag i*
 p plumb_record_create
   plumb_record_free p
 i plumb_record_to_json s* p
@@ -275,37 +276,67 @@ for _line in FUNCTIONS.strip("\n").split("\n"):
     _function.restype = None if _result == "-" else _type(_result)
     _function.argtypes = [_type(word) for word in _arguments]
 
-PATIENCE = 2.0  # seconds that Ctrl-C waits for a call to stop by itself
 
 
-def call(function, *arguments, after=None):
+class Handle:
+    """An object of the library. It is freed when nobody uses it any more; a call that was left behind still does."""
+
+    def __init__(self, free):
+        self._as_parameter_ = ctypes.c_void_p()
+        self._free = free
+
+    def __bool__(self):
+        return bool(self._as_parameter_)
+
+    def __del__(self):
+        if self:
+            self._free(self._as_parameter_)
+
+
+def new_result(kind):
+    """A struct for a result. What the library puts into it is freed with it."""
+    clear = getattr(lib, f"plumb_{kind}_clear")
+    # A class of its own: a part of a larger result has the plain one, and must not be freed.
+    owner = type(kind, (types[kind],), {"__del__": lambda self: clear(ctypes.byref(self))})
+    return owner()
+
+
+PATIENCE = 0.9  # seconds that Ctrl-C waits for a call to stop by itself
+
+
+_left_behind = []  # events of the calls that were interrupted
+
+
+@atexit.register
+def _wait_for_calls():
+    """Interrupted calls end before the interpreter does: libraries cannot shut down while they are in use."""
+    for done in _left_behind:
+        done.wait(10)
+
+
+def call(function, *arguments):
     """Calls a function that returns a status; a failure becomes an exception.
 
-    The work runs on a thread of its own, so that the main thread can hear Ctrl-C. A call that does not
-    stop in time is left behind: it keeps its memory until it returns, and `after` then ends its result."""
+    The work runs on a thread of its own, so that the main thread can hear Ctrl-C, and has a flag of its own to stop it.
+    A call that does not stop in time is left behind: it keeps its arguments alive until it returns."""
     if threading.current_thread() is not threading.main_thread():
         return _check(function(*arguments), None)
-    answer = []
-    done, gone = threading.Event(), threading.Event()
+    answer, done, stop = [], threading.Event(), ctypes.c_int(0)
 
     def work():
+        lib.plumb_set_stop_flag(stop)
         status = function(*arguments)
         answer.append((status, lib.plumb_last_error() if status else b""))
         done.set()
-        if gone.is_set() and not status and after:
-            after()
 
-    threading.Thread(target=work, daemon=True).start()
     try:
+        threading.Thread(target=work, daemon=True).start()
         while not done.wait(0.1):  # not Thread.join, which an interrupt breaks before Python 3.13
             pass
-    except KeyboardInterrupt:
-        lib.plumb_set_stop(True)
-        if not done.wait(PATIENCE):
-            gone.set()
-        elif not answer[0][0] and after:
-            after()
-        lib.plumb_set_stop(False)
+    except BaseException:  # Ctrl-C, or what another signal handler raises
+        stop.value = 1
+        _left_behind.append(done)
+        done.wait(PATIENCE)
         raise
     return _check(*answer[0])
 

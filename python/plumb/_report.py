@@ -4,20 +4,16 @@ import ctypes
 import os
 
 from ._arrays import options_struct, to_numpy, view
-from ._native import _check, call, lib, types
+from ._native import Handle, _check, call, lib, types
 from ._results import Result
 
 
 class _Report:
-    """The library's report, ended with the `with`."""
+    """The library's report."""
 
-    def __enter__(self):
-        self.handle = ctypes.c_void_p()
-        _check(lib.plumb_report_create(ctypes.byref(self.handle)), None)
-        return self
-
-    def __exit__(self, *_):
-        lib.plumb_report_free(self.handle)
+    def __init__(self):
+        self.handle = Handle(lib.plumb_report_free)
+        _check(lib.plumb_report_create(ctypes.byref(self.handle._as_parameter_)), None)
 
     def record(self, name, text):
         call(lib.plumb_report_add_record, self.handle, name.encode(), text.encode())
@@ -42,10 +38,10 @@ class _Report:
 def drawing(figure, text, arrays):
     """A function that draws a figure of a result and its arrays, when somebody looks."""
     def draw():
-        with _Report() as report:
-            report.record("model", text)
-            report.arrays("model", arrays)
-            return report.svg(figure)
+        report = _Report()
+        report.record("model", text)
+        report.arrays("model", arrays)
+        return report.svg(figure)
     return draw
 
 
@@ -66,21 +62,21 @@ def report(out, *sources, name=None, figure=None, **options):
     if not sources and figure != "example":
         raise TypeError("wants at least one source: a path, a result or arrays")
     options = {"videos" if option == "films" else option: value for option, value in options.items()}
-    with _Report() as page:
-        for source in sources:
-            if isinstance(source, Result):
-                page.record(name or type(source).__name__.lower(), source._text)
-                for arrays in source._kept:
-                    page.arrays(name or type(source).__name__.lower(), arrays)
-            elif isinstance(source, (str, os.PathLike)):
-                page.add(source, dict(options, name=name) if name else options)
-            elif hasattr(source, "to_dict") or isinstance(source, dict):
-                arrays = source if isinstance(source, dict) else source.to_dict()
-                page.arrays(name or "model", arrays)
-            else:
-                raise TypeError(f"{source!r} is neither a path, nor a result, nor arrays")
-        if figure:
-            call(lib.plumb_report_save_figure, page.handle, figure.encode(), os.fsencode(out))
+    page = _Report()
+    for source in sources:
+        if isinstance(source, Result):
+            page.record(name or type(source).__name__.lower(), source._text)
+            for arrays in source._kept:
+                page.arrays(name or type(source).__name__.lower(), arrays)
+        elif isinstance(source, (str, os.PathLike)):
+            page.add(source, dict(options, name=name) if name else options)
+        elif hasattr(source, "to_dict") or isinstance(source, dict):
+            arrays = source if isinstance(source, dict) else source.to_dict()
+            page.arrays(name or "model", arrays)
         else:
-            call(lib.plumb_report_save, page.handle, os.fsencode(out))
+            raise TypeError(f"{source!r} is neither a path, nor a result, nor arrays")
+    if figure:
+        call(lib.plumb_report_save_figure, page.handle, figure.encode(), os.fsencode(out))
+    else:
+        call(lib.plumb_report_save, page.handle, os.fsencode(out))
     return out

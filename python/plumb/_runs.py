@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ._arrays import options_struct
-from ._native import FileError, FormatError, call, lib, record, types
+from ._native import call, FileError, FormatError, lib, new_result, record
 from ._results import Evaluation
 
 
@@ -96,12 +96,9 @@ class Run:
         opt = options_struct("evaluation_options", given)
         paths = [os.fsencode(path) for path in probes]
         opt.probes, opt.probe_count = (ctypes.c_char_p * max(len(paths), 1))(*paths), len(paths)
-        out = types["evaluation"]()
-        end = lambda: lib.plumb_evaluation_clear(ctypes.byref(out))
-        call(lib.plumb_evaluation_measure, ctypes.byref(out), os.fsencode(self.path), ctypes.byref(opt), after=end)
-        text = record(lib.plumb_evaluation_record, ctypes.byref(out), ctypes.byref(opt))
-        end()
-        return Evaluation(text)
+        out = new_result("evaluation")
+        call(lib.plumb_evaluation_measure, ctypes.byref(out), os.fsencode(self.path), ctypes.byref(opt))
+        return Evaluation(record(lib.plumb_evaluation_record, ctypes.byref(out), ctypes.byref(opt)))
 
     def __repr__(self):
         return f"<Run {self.path}: {self.model} on {self.world or 'a file'}>"

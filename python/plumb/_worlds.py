@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from ._arrays import numbers, options_struct
-from ._native import _check, call, lib, types
+from ._native import Handle, _check, call, lib, types
 
 
 KINDS = ("trajectory", "room", "probe")
@@ -185,9 +185,9 @@ class Loader:
 
     def __init__(self, world, options, world_options, copy):
         opt = options_struct("loader_options", dict(options, world=world_options))
-        self._handle = ctypes.c_void_p()
+        self._handle = Handle(lib.plumb_loader_close)
         self._copy, self._opt, self._world = copy, opt, world
-        _check(lib.plumb_loader_open(ctypes.byref(self._handle), world._handle, ctypes.byref(opt)), None)
+        _check(lib.plumb_loader_open(ctypes.byref(self._handle._as_parameter_), world._handle, ctypes.byref(opt)), None)
 
     def __iter__(self):
         return self
@@ -219,19 +219,13 @@ class Loader:
 
     def close(self):
         """Ends the threads; harmless when closed."""
-        handle, self._handle = self._handle, ctypes.c_void_p()
-        if handle:
-            lib.plumb_loader_close(handle)
+        self._handle = None
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.close()
-
-    def __del__(self):
-        if getattr(self, "_handle", None):
-            self.close()
 
 
 def world(name):

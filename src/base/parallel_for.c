@@ -15,6 +15,7 @@ typedef struct parallel_region {
     parallel_task *task;
     void *context;
     int64_t count;
+    const volatile int *stop_flag; // of the caller's thread
     bool report_progress;
     double progress_first, progress_share;
     _Atomic int64_t next; // the next index to run
@@ -46,6 +47,7 @@ static void *run_tasks(void *argument)
 {
     const parallel_worker *self = argument;
     parallel_region *region = self->region;
+    if (self->worker) plumb_set_stop_flag(region->stop_flag);
     while (!atomic_load(&region->failed)) {
         const int64_t index = atomic_fetch_add(&region->next, 1);
         if (index >= region->count) break;
@@ -73,6 +75,7 @@ static plumb_status run_region(parallel_region *region, int threads)
     parallel_worker workers[PARALLEL_MAX_THREADS];
     pthread_t handles[PARALLEL_MAX_THREADS];
     int started = 0;
+    region->stop_flag = status_stop_flag();
     pthread_mutex_init(&region->lock, NULL);
     for (int i = 1; i < threads; i++) {
         workers[i] = (parallel_worker){region, i};

@@ -16,6 +16,7 @@ static void *log_context;
 static void (*progress_report)(void *, double);
 static void *progress_context;
 static atomic_bool stop_wanted; // lock-free, so a signal handler may set it
+static _Thread_local const volatile int *stop_flag; // of the work on this thread; may be NULL
 
 // A message is one line, even if a file put control bytes into a name: they become '?'.
 static void keep_one_line(char *text)
@@ -92,9 +93,20 @@ void plumb_set_stop(bool stop)
     atomic_store(&stop_wanted, stop);
 }
 
+void plumb_set_stop_flag(const volatile int *flag)
+{
+    stop_flag = flag;
+}
+
+const volatile int *status_stop_flag(void)
+{
+    return stop_flag;
+}
+
 bool status_stopped(void)
 {
-    return atomic_load_explicit(&stop_wanted, memory_order_relaxed);
+    return atomic_load_explicit(&stop_wanted, memory_order_relaxed) ||
+           (stop_flag && __atomic_load_n(stop_flag, __ATOMIC_RELAXED));
 }
 
 plumb_status status_check_stop(void)

@@ -18,9 +18,11 @@ void status_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// Reports progress, 0 to 1, to the progress callback of the user.
 void status_progress(double fraction);
 
-/// True if plumb_set_stop(true) was called.
+/// True if plumb_set_stop(true) was called, or the flag of the thread is set.
 bool status_stopped(void);
-/// Fails with PLUMB_ESTOPPED if plumb_set_stop(true) was called.
+/// The flag of the calling thread, for the threads that it starts. May be NULL.
+const volatile int *status_stop_flag(void);
+/// Fails with PLUMB_ESTOPPED if status_stopped().
 plumb_status status_check_stop(void);
 
 /// A failure of another thread, kept until the caller's thread can report it.

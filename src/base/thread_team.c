@@ -24,6 +24,7 @@ struct thread_team {
     _Atomic bool ended;
     thread_team_task *task; // set before `region` is incremented
     void *context;
+    const volatile int *stop_flag; // of the caller's thread
 
     int threads; // without the caller
     team_worker workers[PARALLEL_MAX_THREADS];
@@ -50,6 +51,7 @@ static bool must_wait(const thread_team *team, uint64_t last_region)
 static void run_share(team_worker *self)
 {
     thread_team *team = self->team;
+    if (self->worker) plumb_set_stop_flag(team->stop_flag);
     const plumb_status st = team->task(team->context, self->worker, team->threads + 1);
     self->error.status = PLUMB_OK;
     if (st) task_error_store(&self->error, st);
@@ -134,6 +136,7 @@ plumb_status thread_team_run(thread_team *team, thread_team_task *task, void *co
 {
     team->task = task;
     team->context = context;
+    team->stop_flag = status_stop_flag();
     if (team->threads) {
         atomic_store(&team->running, team->threads);
         pthread_mutex_lock(&team->lock);

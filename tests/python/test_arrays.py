@@ -89,3 +89,50 @@ def test_torch_tensors_are_not_copied():
 def test_jax_arrays_are_taken():
     jax = pytest.importorskip("jax.numpy")
     assert (to_numpy(jax.asarray(BASE), "x") == BASE).all()
+
+
+STATE = np.random.default_rng(1).normal(size=(10, 12, 2))
+# name: a call with one array replaced. None is nonsense for each of these.
+CALLS = {
+    "symetric latent": lambda x: plumb.symetric(x, STATE), "symetric truth": lambda x: plumb.symetric(STATE, x),
+    "kappa latent": lambda x: plumb.kappa(x, STATE), "kappa truth": lambda x: plumb.kappa(STATE, x),
+    "forecast truth": lambda x: plumb.forecast(x, STATE), "forecast prediction": lambda x: plumb.forecast(STATE, x),
+    "report": lambda x: plumb.report("/tmp/never.html", {"latent": x}),
+}
+NONSENSE = {
+    "None": None, "str": "text", "bytes": b"text", "a number": 3, "a list of text": ["a", "b"], "object": object(), "a function": len,
+    "objects": np.array([None, 1], object), "complex": STATE + 1j, "dates": np.array(["2020-01-01"], "M8[D]"),
+    "ragged": [[1.0, 2.0], [3.0]], "empty": [], "no rows": np.empty((0, 12, 2)), "no columns": np.empty((10, 12, 0)), "no steps": np.empty((10, 0, 2)),
+    "flat": np.ones(5), "a dict": {"latent": STATE}, "a generator": (x for x in range(3)),
+    "all NaN": np.full((10, 12, 2), np.nan), "infinite": np.full((10, 12, 2), np.inf), "masked": np.ma.masked_less(STATE, 0),
+}
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE)
+@pytest.mark.parametrize("name", CALLS)
+def test_nonsense_is_an_exception_and_never_a_crash(name, nonsense):
+    with pytest.raises((TypeError, ValueError, plumb.PlumbError)) as raised:
+        CALLS[name](NONSENSE[nonsense])
+        if name == "report": raise TypeError("arrays of any kind may be in a report")
+    assert str(raised.value)
+
+
+def test_surprise_takes_none_and_no_nonsense():
+    with pytest.raises((TypeError, ValueError)):
+        plumb.surprise(None)
+    with pytest.raises(TypeError, match="feature is str"):
+        plumb.surprise(np.ones((5, 4)), feature="text")
+
+
+def test_a_masked_array_without_masked_values_is_an_array():
+    assert plumb.symetric(np.ma.array(STATE), STATE).symetric == plumb.symetric(STATE, STATE).symetric
+    with pytest.raises(ValueError, match="latent has 1 masked value"):
+        plumb.symetric(np.ma.array(STATE, mask=np.arange(STATE.size).reshape(STATE.shape) == 7), STATE)
+
+
+def test_a_misaligned_array_is_copied():
+    store = np.zeros(STATE.nbytes + 1, np.uint8)
+    odd = store[1:].view(np.float64).reshape(STATE.shape)
+    odd[...] = STATE
+    assert not odd.flags.aligned and to_numpy(odd, "x").flags.aligned
+    assert plumb.symetric(odd, STATE).r2 == plumb.symetric(STATE, STATE).r2
