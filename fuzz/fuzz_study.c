@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sweep/study_file.h"
+#include "sweep/study_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,13 +17,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (study_file_read(&s, text, size, "input", false)) {
         if (!plumb_last_error()[0] || strchr(plumb_last_error(), '\n')) abort();
     } else {
-        if (s.count < 1 || s.count > STUDY_FILE_MAX) abort();
-        for (int64_t i = 0; i < s.count && i < 50; i++) {
+        if (s.run_count < 1 || s.run_count > STUDY_FILE_MAX_RUNS) abort();
+        for (int64_t i = 0; i < s.run_count && i < 50; i++) {
             arena mem = {0};
             run_config r;
-            if (!s.run[i].name[0] || strchr(s.run[i].name, '/') || s.run[i].name[0] == '.') abort();
-            if (i && !strcmp(s.run[i].name, s.run[i - 1].name)) abort();
-            if (study_file_run_config(&r, &mem, &s, &s.run[i]) && !plumb_last_error()[0]) abort();
+            if (!s.runs[i].name[0] || strchr(s.runs[i].name, '/') || s.runs[i].name[0] == '.')
+                abort();
+            if (i && !strcmp(s.runs[i].name, s.runs[i - 1].name)) abort();
+            if (study_run_resolve(&r, &mem, &s, &s.runs[i]) && !plumb_last_error()[0]) abort();
             arena_clear(&mem);
         }
         study_file_clear(&s);

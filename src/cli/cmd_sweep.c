@@ -58,7 +58,7 @@ static void progress(void *context, const plumb_sweep_progress *p)
         return;
     }
     fprintf(stderr, "sweep: %lld of %lld: %s: %s after %s%s%s\n", (long long)(p->done + p->failed),
-            (long long)p->of, p->run, plumb_sweep_state_name(p->state),
+            (long long)p->total, p->run, plumb_sweep_state_name(p->state),
             table_duration(text, sizeof text, p->seconds), p->why[0] ? ": " : "", p->why);
 }
 
@@ -147,7 +147,7 @@ static int tell_plan(const sweep_command *cmd, const plumb_sweep *sweep)
                (long long)cost.left, (long long)cost.runs, (long long)cost.kinds,
                table_duration(core, sizeof core, cost.core_seconds),
                table_duration(wall, sizeof wall, cost.seconds), cmd->sweep.workers, cost.threads);
-        if (cost.without[0]) printf("not counted: %s\n", cost.without);
+        if (cost.not_counted[0]) printf("not counted: %s\n", cost.not_counted);
     }
     plumb_record_free(record);
     return code;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a study will cost, by a short timing: of each kind of run a few steps, of each world a
-// trajectory, and a small evaluation of a model that has learnt nothing. Measured in seconds of a
-// core, not of the clock, so that what else the machine is doing does not count.
+// Estimates the cost of a study by short timings: a few training steps and a small evaluation of an
+// untrained model for each cost class of runs, and one trajectory for each world. Times are
+// processor time, not wall-clock time, so that other work on the machine does not count.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <math.h>
@@ -13,32 +13,39 @@
 
 #include "base/parallel_for.h"
 #include "sweep/run_task.h"
+#include "sweep/study_run.h"
 #include "sweep/sweep.h"
 #include "train/trainer.h"
 #include "train/training.h"
 
-enum { STEPS = 4, FILMS = 2, FRAMES = 60, MEASURED = 8, MOST_LATENTS = 64 };
+enum {
+    TIMED_STEPS = 4,
+    TIMED_VIDEOS = 2,
+    TIMED_FRAMES = 60,
+    TIMED_TRAJECTORIES = 8,
+    MAX_LATENTS = 64
+};
 
-typedef struct kind_cost {
-    char kind[33];
-    double step;  // seconds of a core
-    double frame; // of an evaluation, a frame; NaN: not known
-} kind_cost;
+typedef struct class_cost {
+    char name[33]; // by study_run_cost_class()
+    double step;   // core seconds per training step
+    double frame;  // core seconds per frame of an evaluation; NaN: unknown
+} class_cost;
 
 typedef struct world_cost {
     const char *world;
-    double frame; // of film
+    double frame; // core seconds to simulate a frame
 } world_cost;
 
-typedef struct costing {
+typedef struct cost_table {
     arena mem;
     const study_file *study;
-    kind_cost *kind;
-    world_cost *world;
-    int64_t kinds, worlds;
-} costing;
+    class_cost *classes; // timed so far
+    world_cost *worlds;
+    int64_t class_count, world_count;
+} cost_table;
 
-static double core_time(void)
+static double get_core_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -47,77 +54,82 @@ static double core_time(void)
 
 // ---- steps ----
 
+// The least time of a step, of all but the first.
 typedef struct stopwatch {
-    double last, least;
+    double last, least; // core seconds
     int steps;
 } stopwatch;
 
-static void on_step(void *context, const trainer_progress *report)
+static void record_step(void *context, const trainer_progress *report)
 {
     (void)report;
-    stopwatch *w = context;
-    const double now = core_time();
-    if (w->steps++) w->least = fmin(w->least, now - w->last);
-    w->last = now;
+    stopwatch *watch = context;
+    const double now = get_core_seconds();
+    if (watch->steps++) watch->least = fmin(watch->least, now - watch->last);
+    watch->last = now;
 }
 
-// The least of three steps behind the first, in which memory is touched for the first time.
-static plumb_status time_steps(double *out, int64_t *latents, const run_config *r, arena *mem)
+// The least time of three steps. The step before them, which touches memory for the first time,
+// does not count.
+static plumb_status time_steps(double *out, int64_t *latents, const run_config *config, arena *mem)
 {
-    video_set film;
-    trainable_model t;
-    const training_settings *s = &r->training;
-    stopwatch w = {.least = INFINITY};
-    const trainer_options opt = {.adam = {s->beta1, s->beta2, s->epsilon},
-                                 .schedule = {.rate = s->learning_rate, .steps = STEPS},
-                                 .clip = s->clip_norm,
-                                 .log = s->log_steps,
-                                 .threads = 1,
-                                 .report = on_step,
-                                 .context = &w};
+    video_set videos;
+    trainable_model model;
+    const training_settings *training = &config->training;
+    stopwatch watch = {.least = INFINITY};
+    const trainer_options options = {
+        .adam = {training->beta1, training->beta2, training->epsilon},
+        .schedule = {.rate = training->learning_rate, .steps = TIMED_STEPS},
+        .clip = training->clip_norm,
+        .log = training->log_steps,
+        .threads = 1,
+        .report = record_step,
+        .context = &watch};
     trainer_result result;
-    plumb_status st = run_config_load_video(&film, mem, r, 1);
-    if (!st) st = r->model->create(&t, mem, r->model_settings, s, &film);
+    plumb_status st = run_config_load_video(&videos, mem, config, 1);
+    if (!st) st = config->model->create(&model, mem, config->model_settings, training, &videos);
     if (st) return st;
-    st = trainer_run(&result, &t, NULL, &opt);
-    if (t.destroy) t.destroy(t.context);
-    *out = w.least;
-    *latents = t.dynamics ? t.dynamics->latents : 0;
+    st = trainer_run(&result, &model, NULL, &options);
+    if (model.destroy) model.destroy(model.context);
+    *out = watch.least;
+    *latents = model.dynamics ? model.dynamics->latents : 0;
     return st;
 }
 
 // ---- evaluations ----
 
+// Removes a directory and the files in it.
 static void remove_folder(const char *path)
 {
     char name[4400];
-    DIR *d = opendir(path);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+    DIR *directory = opendir(path);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
         unlink(name);
     }
-    if (d) closedir(d);
+    if (directory) closedir(directory);
     rmdir(path);
 }
 
-static int64_t frames_of(const plumb_evaluation_options *o)
+// Frames that an evaluation predicts.
+static int64_t count_frames(const plumb_evaluation_options *options)
 {
-    return 2 * o->forecast_videos * (o->forecast_steps + 64) +
-           o->phase_trajectories * 60; // forward and backward
+    return 2 * options->forecast_videos * (options->forecast_steps + 64) +
+           options->phase_trajectories * 60; // forward and backward
 }
 
-// Not of models with very many latents: all of them take part in the measures until training has
-// settled which it needs, and that would be no short timing.
+// Times a small evaluation of an untrained model, in a temporary directory. Models with very many
+// latents are left out: before training all latents take part in the measures, which takes long.
 static plumb_status time_evaluation(double *frame, const study_file *study, const study_run *run,
                                     arena *mem)
 {
     char path[4096];
     const char *place = getenv("TMPDIR");
     snprintf(path, sizeof path, "%.3000s/plumb-plan-XXXXXX", place && *place ? place : "/tmp");
-    if (!mkdtemp(path)) return fail(PLUMB_EFILE, "%s: cannot be made", path);
+    if (!mkdtemp(path)) return fail(PLUMB_EFILE, "%s: cannot be created", path);
     run_config config;
     plumb_training trained;
-    plumb_status st = study_file_run_config(&config, mem, study, run);
+    plumb_status st = study_run_resolve(&config, mem, study, run);
     if (!st) st = settings_set(&config.all, run->data ? "trajectories=0" : "trajectories=1");
     if (!st) st = settings_set(&config.all, "steps=0");
     if (!st) st = training_run(&trained, &config, path, RUN_DIR_NEW, 1);
@@ -126,171 +138,177 @@ static plumb_status time_evaluation(double *frame, const study_file *study, cons
     *frame = (double)NAN;
     if (!st && kind == PLUMB_EVALUATION_DYNAMICS) {
         plumb_evaluation result;
-        plumb_evaluation_options e = plumb_evaluation_defaults();
+        plumb_evaluation_options options = plumb_evaluation_defaults();
         plumb_symetric_options symetric = plumb_symetric_defaults();
-        symetric.max_order = 1; // untrained latents would make it try every order, which takes long
-        e.forecast_videos = FILMS, e.forecast_steps = FRAMES, e.phase_trajectories = MEASURED;
-        e.threads = 1;
-        e.network = false;
-        e.symetric = &symetric;
-        const double begun = core_time();
-        st = plumb_evaluation_measure(&result, path, &e);
-        if (!st) *frame = (core_time() - begun) / (double)frames_of(&e);
+        symetric.max_order = 1; // untrained latents would make it try every order
+        options.forecast_videos = TIMED_VIDEOS, options.forecast_steps = TIMED_FRAMES,
+        options.phase_trajectories = TIMED_TRAJECTORIES;
+        options.threads = 1;
+        options.network = false;
+        options.symetric = &symetric;
+        const double started = get_core_seconds();
+        st = plumb_evaluation_measure(&result, path, &options);
+        if (!st) *frame = (get_core_seconds() - started) / (double)count_frames(&options);
         if (!st) plumb_evaluation_clear(&result);
-        // It has learnt nothing yet, and need not be fit to be judged: then that is not known.
+        // A measure may be undefined for an untrained model. Then the cost stays unknown.
         if (st != PLUMB_EMEMORY && st != PLUMB_ESTOPPED) st = PLUMB_OK;
     }
     remove_folder(path);
     return st;
 }
 
-// ---- kinds and worlds ----
+// ---- cost classes, worlds and runs ----
 
-static plumb_status cost_of_kind(const kind_cost **out, costing *c, const run_config *r,
-                                 const study_run *run)
+// The cost of the class of a run, timed the first time it is asked for.
+static plumb_status get_class_cost(const class_cost **out, cost_table *table,
+                                   const run_config *config, const study_run *run)
 {
-    kind_cost *k = &c->kind[c->kinds];
-    plumb_status st = study_file_cost_class(k->kind, r);
+    class_cost *class = &table->classes[table->class_count];
+    plumb_status st = study_run_cost_class(class->name, config);
     if (st) return st;
-    for (*out = c->kind; *out < k; ++*out)
-        if (!strcmp((*out)->kind, k->kind)) return PLUMB_OK;
+    for (*out = table->classes; *out < class; ++*out)
+        if (!strcmp((*out)->name, class->name)) return PLUMB_OK;
     arena mem = {0};
-    run_config few;
+    run_config small;
     status_log("timing %s", run->name);
-    st = study_file_run_config(&few, &mem, c->study, run);
-    if (!st && run->world) st = settings_set(&few.all, "trajectories=4");
+    st = study_run_resolve(&small, &mem, table->study, run);
+    if (!st && run->world) st = settings_set(&small.all, "trajectories=4");
     // A model whose horizon grows is timed at the longest.
     if (!st)
-        (void)(settings_set(&few.all, "curriculum_targets=") ||
-               settings_set(&few.all, "curriculum_deadlines="));
+        (void)(settings_set(&small.all, "curriculum_targets=") ||
+               settings_set(&small.all, "curriculum_deadlines="));
     int64_t latents = 0;
-    k->frame = (double)NAN;
-    if (!st) st = time_steps(&k->step, &latents, &few, &mem);
-    if (!st && latents <= MOST_LATENTS) st = time_evaluation(&k->frame, c->study, run, &mem);
+    class->frame = (double)NAN;
+    if (!st) st = time_steps(&class->step, &latents, &small, &mem);
+    if (!st && latents <= MAX_LATENTS) st = time_evaluation(&class->frame, table->study, run, &mem);
     arena_clear(&mem);
-    if (!st) c->kinds++;
+    if (!st) table->class_count++;
     return st;
 }
 
-static plumb_status cost_of_world(double *frame, costing *c, const study_run *run)
+// The cost of a frame of the world of a run, timed the first time it is asked for.
+static plumb_status get_world_cost(double *frame, cost_table *table, const study_run *run)
 {
     *frame = 0.0;
     if (!run->world) return PLUMB_OK;
-    for (int64_t i = 0; i < c->worlds; i++)
-        if (!strcmp(c->world[i].world, run->world)) {
-            *frame = c->world[i].frame;
+    for (int64_t i = 0; i < table->world_count; i++)
+        if (!strcmp(table->worlds[i].world, run->world)) {
+            *frame = table->worlds[i].frame;
             return PLUMB_OK;
         }
     arena mem = {0};
-    run_config few;
-    video_set film;
-    plumb_status st = study_file_run_config(&few, &mem, c->study, run);
-    if (!st) st = settings_set(&few.all, "trajectories=1");
-    const double begun = core_time();
-    if (!st) st = run_config_load_video(&film, &mem, &few, 1);
+    run_config small;
+    video_set videos;
+    plumb_status st = study_run_resolve(&small, &mem, table->study, run);
+    if (!st) st = settings_set(&small.all, "trajectories=1");
+    const double started = get_core_seconds();
+    if (!st) st = run_config_load_video(&videos, &mem, &small, 1);
     if (!st) {
-        *frame = (core_time() - begun) / (double)film.steps;
-        c->world[c->worlds++] = (world_cost){run->world, *frame};
+        *frame = (get_core_seconds() - started) / (double)videos.steps;
+        table->worlds[table->world_count++] = (world_cost){run->world, *frame};
     }
     arena_clear(&mem);
     return st;
 }
 
-static plumb_status cost_of_run(double *train, double *judge, costing *c, const study_run *run)
+// Core seconds of training, with its data, and of evaluating a run.
+static plumb_status get_run_cost(double *train, double *evaluate, cost_table *table,
+                                 const study_run *run)
 {
     arena mem = {0};
-    run_config r;
+    run_config config;
     double frame;
-    const kind_cost *k = NULL;
-    plumb_status st = study_file_run_config(&r, &mem, c->study, run);
-    if (!st) st = cost_of_kind(&k, c, &r, run);
-    if (!st) st = cost_of_world(&frame, c, run);
+    const class_cost *class = NULL;
+    plumb_status st = study_run_resolve(&config, &mem, table->study, run);
+    if (!st) st = get_class_cost(&class, table, &config, run);
+    if (!st) st = get_world_cost(&frame, table, run);
     if (!st) {
-        *train = (double)r.training.steps * k->step +
-                 frame * (double)r.data.trajectories * (double)r.data.frames;
-        *judge = k->frame * (double)frames_of(&c->study->evaluate);
+        *train = (double)config.training.steps * class->step +
+                 frame * (double)config.data.trajectories * (double)config.data.frames;
+        *evaluate = class->frame * (double)count_frames(&table->study->evaluate);
     }
     arena_clear(&mem);
     return st;
 }
 
 static void record_run(plumb_record *record, const char *name, plumb_sweep_state state,
-                       double train, double judge)
+                       double train, double evaluate)
 {
     if (!record) return;
     plumb_record_begin_object(record, NULL);
     plumb_record_set_string(record, "name", name);
     plumb_record_set_string(record, "state", plumb_sweep_state_name(state));
     plumb_record_set_double(record, "train_seconds", train);
-    plumb_record_set_double(record, "judge_seconds", judge);
+    plumb_record_set_double(record, "judge_seconds", evaluate);
     plumb_record_end(record);
 }
 
-static void record_cost(plumb_record *record, const plumb_sweep_cost *c, int workers)
+static void record_cost(plumb_record *record, const plumb_sweep_cost *cost, int workers)
 {
     if (!record) return;
-    plumb_record_set_int(record, "count", c->runs);
-    plumb_record_set_int(record, "left", c->left);
-    plumb_record_set_int(record, "kinds", c->kinds);
+    plumb_record_set_int(record, "count", cost->runs);
+    plumb_record_set_int(record, "left", cost->left);
+    plumb_record_set_int(record, "kinds", cost->kinds);
     plumb_record_set_int(record, "workers", workers);
-    plumb_record_set_int(record, "threads", c->threads);
-    plumb_record_set_double(record, "core_seconds", c->core_seconds);
-    plumb_record_set_double(record, "seconds", c->seconds);
-    plumb_record_set_string(record, "without", c->without);
+    plumb_record_set_int(record, "threads", cost->threads);
+    plumb_record_set_double(record, "core_seconds", cost->core_seconds);
+    plumb_record_set_double(record, "seconds", cost->seconds);
+    plumb_record_set_string(record, "without", cost->not_counted);
 }
 
-// Runs that are to be done, and what each costs.
-static plumb_status add_up(plumb_sweep_cost *out, bool *films, costing *c, plumb_record *record,
-                           const plumb_sweep_options *opt)
+// Adds up the runs of this task that are to be done. `incomplete` is set if the cost of an
+// evaluation is unknown.
+static plumb_status sum_costs(plumb_sweep_cost *out, bool *incomplete, cost_table *table,
+                              plumb_record *record, const plumb_sweep_options *opt)
 {
-    const study_file *f = c->study;
+    const study_file *study = table->study;
     plumb_status st = PLUMB_OK;
-    for (int64_t i = 0; i < f->count && !st; i++) {
+    for (int64_t i = 0; i < study->run_count && !st; i++) {
         plumb_sweep_state state;
-        double train = 0.0, judge = 0.0;
+        double train = 0.0, evaluate = 0.0;
         if (i % opt->tasks != opt->task) continue;
         st = status_check_stop();
-        if (!st) st = run_task_state(&state, f, &f->run[i], opt->out);
+        if (!st) st = run_task_state(&state, study, &study->runs[i], opt->out);
         const bool runs = !st && state != PLUMB_SWEEP_STATE_DONE &&
                           (state != PLUMB_SWEEP_STATE_FAILED || opt->retry);
-        if (runs) st = cost_of_run(&train, &judge, c, &f->run[i]);
+        if (runs) st = get_run_cost(&train, &evaluate, table, &study->runs[i]);
         if (st) break;
-        status_progress((double)(i + 1) / (double)f->count);
-        record_run(record, f->run[i].name, state, train, judge);
+        status_progress((double)(i + 1) / (double)study->run_count);
+        record_run(record, study->runs[i].name, state, train, evaluate);
         out->runs++;
         out->left += runs;
-        *films = *films || isnan(judge);
-        out->core_seconds += train + (isnan(judge) ? 0.0 : judge);
+        *incomplete = *incomplete || isnan(evaluate);
+        out->core_seconds += train + (isnan(evaluate) ? 0.0 : evaluate);
     }
     return st;
 }
 
-plumb_status plumb_sweep_estimate(plumb_sweep_cost *out, plumb_record *record, const plumb_sweep *s,
-                                  const plumb_sweep_options *opt)
+plumb_status plumb_sweep_estimate(plumb_sweep_cost *out, plumb_record *record,
+                                  const plumb_sweep *sweep, const plumb_sweep_options *opt)
 {
     plumb_status st = sweep_check(opt);
     if (st) return st;
-    const study_file *f = &s->study;
-    costing c = {.study = f};
+    const study_file *study = &sweep->study;
+    cost_table table = {.study = study};
     plumb_sweep_cost cost = {.threads = sweep_threads(opt)};
-    bool films = false;
-    c.kind = ARENA_ALLOC(&c.mem, kind_cost, f->count + 1);
-    c.world = ARENA_ALLOC(&c.mem, world_cost, f->count + 1);
-    if (!c.kind || !c.world) st = PLUMB_EMEMORY;
-    if (record) plumb_record_set_string(record, "study", f->name);
+    bool incomplete = false;
+    table.classes = ARENA_ALLOC(&table.mem, class_cost, study->run_count + 1);
+    table.worlds = ARENA_ALLOC(&table.mem, world_cost, study->run_count + 1);
+    if (!table.classes || !table.worlds) st = PLUMB_EMEMORY;
+    if (record) plumb_record_set_string(record, "study", study->name);
     if (record) plumb_record_begin_array(record, "runs");
-    if (!st) st = add_up(&cost, &films, &c, record, opt);
+    if (!st) st = sum_costs(&cost, &incomplete, &table, record, opt);
     if (record) plumb_record_end(record);
-    arena_clear(&c.mem);
+    arena_clear(&table.mem);
     if (st) return st;
     const int cores = parallel_threads(), busy = opt->workers * cost.threads;
-    cost.kinds = c.kinds;
+    cost.kinds = table.class_count;
     cost.seconds = cost.core_seconds / (double)(busy < cores ? busy : cores);
-    snprintf(cost.without, sizeof cost.without, "%s",
-             films ? "the judging of some: of films, of more than 64 latents"
-             : f->evaluate.network
-                 ? "the network of the phase-space measures, whose size depends on "
-                   "what is learnt"
+    snprintf(cost.not_counted, sizeof cost.not_counted, "%s",
+             incomplete
+                 ? "the evaluation of some runs: of video models, and with more than 64 latents"
+             : study->evaluate.network
+                 ? "the network of the phase-space measures, whose size depends on the latents"
                  : "");
     record_cost(record, &cost, opt->workers);
     *out = cost;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// results.jsonl of a study. Several processes append to it, so each takes a lock, cuts off a line
+// that a kill left incomplete, and writes its line with one newline at the end.
 #define _GNU_SOURCE
 #include "sweep/results_file.h"
 
@@ -16,33 +18,34 @@
 
 typedef char filename[4096];
 
-static const char *path_in(filename name, const char *folder)
+static const char *make_path(filename name, const char *folder)
 {
     snprintf(name, sizeof(filename), "%s/results.jsonl", folder);
     return name;
 }
 
-// Cuts the file behind its last newline. The file is locked.
-static bool cut_half_line(int fd)
+// Cuts the file after its last newline. The caller has the lock.
+static bool cut_half_line(int file)
 {
     struct stat about;
-    if (fstat(fd, &about)) return false;
+    if (fstat(file, &about)) return false;
     off_t end = about.st_size;
     for (char block[4096]; end > 0;) {
         const off_t from = end > (off_t)sizeof block ? end - (off_t)sizeof block : 0;
-        const ssize_t got = pread(fd, block, (size_t)(end - from), from);
+        const ssize_t got = pread(file, block, (size_t)(end - from), from);
         if (got != end - from) return false;
         const char *newline = memrchr(block, '\n', (size_t)got);
         end = newline ? from + (newline - block) + 1 : from;
         if (newline) break;
     }
-    return end == about.st_size || !ftruncate(fd, end);
+    return end == about.st_size || !ftruncate(file, end);
 }
 
-static bool write_all(int fd, const char *text, size_t size)
+// Writes all bytes, also after interruptions.
+static bool write_all(int file, const char *text, size_t size)
 {
     while (size) {
-        const ssize_t done = write(fd, text, size);
+        const ssize_t done = write(file, text, size);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return false;
         text += done;
@@ -56,41 +59,41 @@ plumb_status results_file_append(const char *folder, const char *line)
     filename name;
     const size_t length = strlen(line);
     char *text = malloc(length + 2);
-    if (!text) return fail(PLUMB_EMEMORY, "no memory for a line of results");
+    if (!text) return fail(PLUMB_EMEMORY, "out of memory for a line of results");
     memcpy(text, line, length);
     memcpy(text + length, "\n", 2);
-    const int fd = open(path_in(name, folder), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    const int file = open(make_path(name, folder), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     plumb_status st = PLUMB_OK;
-    if (fd < 0) st = fail(PLUMB_EFILE, "%s: %s", name, strerror(errno));
+    if (file < 0) st = fail(PLUMB_EFILE, "%s: %s", name, strerror(errno));
     // Where there are no locks, O_APPEND still keeps lines apart.
-    while (!st && flock(fd, LOCK_EX) && errno == EINTR) {}
-    if (!st && (!cut_half_line(fd) || !write_all(fd, text, length + 1) || fsync(fd)))
+    while (!st && flock(file, LOCK_EX) && errno == EINTR) {}
+    if (!st && (!cut_half_line(file) || !write_all(file, text, length + 1) || fsync(file)))
         st = fail(PLUMB_EFILE, "%s: cannot be written: %s", name, strerror(errno));
-    if (fd >= 0) close(fd);
+    if (file >= 0) close(file);
     free(text);
     return st;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-// The run that a line tells of; NULL if it failed, or the line is none.
-static const char *run_of(char *line, size_t size, const char *path)
+// The run of a line; NULL if it failed, or the line is not valid JSON.
+static const char *find_finished_run(char *line, size_t size, const char *path)
 {
     const char *run = NULL;
     bool failed = false;
-    json j = json_begin(line, size, path);
-    json_object(&j);
-    for (const char *key; (key = json_key(&j));) {
-        if (!strcmp(key, "run") && json_peek(&j) == JSON_STRING) run = json_string(&j);
+    json in = json_begin(line, size, path);
+    json_object(&in);
+    for (const char *key; (key = json_key(&in));) {
+        if (!strcmp(key, "run") && json_peek(&in) == JSON_STRING) run = json_string(&in);
         else {
             failed = failed || !strcmp(key, "failed");
-            json_skip(&j, NULL, NULL);
+            json_skip(&in, NULL, NULL);
         }
     }
-    return json_end(&j) || failed ? NULL : run;
+    return json_end(&in) || failed ? NULL : run;
 }
 
 plumb_status results_file_finished(results_file_names *out, arena *mem, const char *folder)
@@ -98,7 +101,7 @@ plumb_status results_file_finished(results_file_names *out, arena *mem, const ch
     filename name;
     input_file in;
     *out = (results_file_names){0};
-    if (access(path_in(name, folder), F_OK)) return PLUMB_OK;
+    if (access(make_path(name, folder), F_OK)) return PLUMB_OK;
     plumb_status st = input_file_open(&in, name);
     if (st) return st;
     char *text = arena_alloc(mem, in.size + 1, 1);
@@ -107,18 +110,18 @@ plumb_status results_file_finished(results_file_names *out, arena *mem, const ch
     input_file_close(&in);
     int64_t lines = 0;
     for (int64_t i = 0; i < size && !st; i++) lines += text[i] == '\n';
-    if (!st && !(out->name = ARENA_ALLOC(mem, const char *, lines + 1))) st = PLUMB_EMEMORY;
+    if (!st && !(out->names = ARENA_ALLOC(mem, const char *, lines + 1))) st = PLUMB_EMEMORY;
     for (char *line = text, *end; !st && (end = memchr(line, '\n', (size_t)(text + size - line)));
          line = end + 1) {
-        const char *run = run_of(line, (size_t)(end - line), name);
-        if (run) out->name[out->count++] = run;
+        const char *run = find_finished_run(line, (size_t)(end - line), name);
+        if (run) out->names[out->count++] = run;
     }
-    if (!st) qsort(out->name, (size_t)out->count, sizeof *out->name, compare);
+    if (!st) qsort(out->names, (size_t)out->count, sizeof *out->names, compare_names);
     return st;
 }
 
 bool results_file_has(const results_file_names *names, const char *name)
 {
     return names->count &&
-           bsearch(&name, names->name, (size_t)names->count, sizeof *names->name, compare);
+           bsearch(&name, names->names, (size_t)names->count, sizeof *names->names, compare_names);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The script of a job array. It asks Slurm for a signal before the time is up, on which plumb saves
-// and leaves with code 75 (EX_TEMPFAIL: try again), and has itself queued again then.
+// Writes the script of a Slurm job array. Slurm sends a signal before the time limit; plumb then
+// saves and exits with code 75 (EX_TEMPFAIL), and the script puts itself into the queue again.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #include "base/status.h"
 #include "sweep/sweep.h"
 
-// In single quotes for a shell.
-static void quoted(FILE *to, const char *text)
+// Prints a text in single quotes for the shell.
+static void print_quoted(FILE *to, const char *text)
 {
     fputc('\'', to);
     for (; *text; text++)
@@ -22,28 +22,28 @@ static void quoted(FILE *to, const char *text)
     fputc('\'', to);
 }
 
-// From the root, so that the script means the same wherever it is handed in.
-static void put_path(FILE *to, const char *path)
+// Prints an absolute path, so that the script can be submitted from any directory.
+static void print_path(FILE *to, const char *path)
 {
-    char *whole = realpath(path, NULL), here[4096];
-    if (whole) quoted(to, whole);
-    else if (path[0] == '/' || !getcwd(here, sizeof here)) quoted(to, path);
+    char *absolute = realpath(path, NULL), here[4096];
+    if (absolute) print_quoted(to, absolute);
+    else if (path[0] == '/' || !getcwd(here, sizeof here)) print_quoted(to, path);
     else {
         char joined[8400];
         snprintf(joined, sizeof joined, "%s/%s", here, path);
-        quoted(to, joined);
+        print_quoted(to, joined);
     }
-    free(whole);
+    free(absolute);
 }
 
-static void write_head(FILE *to, const study_file *s, int64_t tasks, int cores, int64_t minutes)
+// The requests to Slurm: array, cores, time, and a signal 120 s before the end.
+static void write_head(FILE *to, const study_file *study, int64_t tasks, int cores, int64_t minutes)
 {
     fprintf(
         to,
-        "#!/bin/bash\n# %s: %lld runs by %lld tasks. Hand it in with sbatch; again, it goes on\n",
-        s->name, (long long)s->count, (long long)tasks);
-    fputs("# with what is left. Add what your cluster wants: an account, a partition, memory.\n",
-          to);
+        "#!/bin/bash\n# %s: %lld runs by %lld tasks. Submit it with sbatch; submitted again, it\n",
+        study->name, (long long)study->run_count, (long long)tasks);
+    fputs("# resumes. Add what your cluster needs: an account, a partition, memory.\n", to);
     fprintf(to, "#SBATCH --job-name=plumb\n#SBATCH --array=0-%lld\n#SBATCH --ntasks=1\n",
             (long long)tasks - 1);
     fprintf(to, "#SBATCH --cpus-per-task=%d\n#SBATCH --time=%lld\n", cores, (long long)minutes);
@@ -51,44 +51,46 @@ static void write_head(FILE *to, const study_file *s, int64_t tasks, int cores, 
     fputs("#SBATCH --signal=B:USR1@120\n\n", to);
 }
 
-static void write_body(FILE *to, const study_file *s, const char *program,
-                       const plumb_sweep_options *opt)
+// The commands of a task: run its share in the background, pass signals on, queue again on exit 75.
+static void write_body(FILE *to, const study_file *study, const char *program,
+                       const plumb_sweep_options *options)
 {
     fputs("echo \"task $SLURM_ARRAY_TASK_ID, start ${SLURM_RESTART_COUNT:-0}\"\n", to);
-    put_path(to, program);
+    print_path(to, program);
     fputs(" sweep ", to);
-    put_path(to, s->path);
+    print_path(to, study->path);
     fputs(" --out ", to);
-    put_path(to, opt->out);
-    fprintf(to, " --array --workers %d --threads %d%s &\nchild=$!\n", opt->workers,
-            opt->threads > 0 ? opt->threads : 0, opt->retry ? " --retry" : "");
-    fputs("# The shell gets the signals of the batch step; the program saves and leaves.\n"
+    print_path(to, options->out);
+    fprintf(to, " --array --workers %d --threads %d%s &\nchild=$!\n", options->workers,
+            options->threads, options->retry ? " --retry" : "");
+    fputs("# The shell gets the signals of the batch step and passes them on; the program saves "
+          "and stops.\n"
           "trap 'kill -USR1 $child' USR1\ntrap 'kill -TERM $child' TERM\n"
           "wait $child\ncode=$?\n"
           "while kill -0 $child 2>/dev/null; do wait $child; code=$?; done\n"
-          "# 75: stopped and saved, there is more to do.\n"
+          "# 75: stopped and saved, runs are left.\n"
           "if [ $code = 75 ]; then\n"
           "    scontrol requeue \"${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}\" && exit 0\n"
           "fi\nexit $code\n",
           to);
 }
 
-plumb_status plumb_sweep_write_slurm(const char *path, const plumb_sweep *s, const char *program,
-                                     const plumb_sweep_options *opt, int64_t tasks, int cores,
-                                     int64_t minutes)
+plumb_status plumb_sweep_write_slurm(const char *path, const plumb_sweep *sweep,
+                                     const char *program, const plumb_sweep_options *options,
+                                     int64_t tasks, int cores, int64_t minutes)
 {
-    plumb_status st = sweep_check(opt);
+    plumb_status st = sweep_check(options);
     if (st) return st;
     if (tasks < 1 || cores < 1 || minutes < 5)
         return fail(PLUMB_EVALUE,
-                    "%lld tasks of %d cores and %lld minutes; want 1, 1 and 5 at least",
+                    "tasks is %lld, cores %d, minutes %lld; they must be at least 1, 1 and 5",
                     (long long)tasks, cores, (long long)minutes);
-    if (tasks > s->study.count) tasks = s->study.count;
+    if (tasks > sweep->study.run_count) tasks = sweep->study.run_count;
     output_file out;
     st = output_file_open(&out, path);
     if (st) return st;
-    write_head(out.stream, &s->study, tasks, cores, minutes);
-    write_body(out.stream, &s->study, program, opt);
+    write_head(out.stream, &sweep->study, tasks, cores, minutes);
+    write_body(out.stream, &sweep->study, program, options);
     fchmod(fileno(out.stream), 0755);
     return output_file_commit(&out);
 }

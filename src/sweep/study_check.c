@@ -1,35 +1,69 @@
 // SPDX-License-Identifier: MIT
-// Every setting of every run is set, in memory, as training would set it; and of each kind of run
-// one model is made. What training would refuse is refused here, with the line that asks for it.
+// Checks a study before anything runs. The settings of every run are resolved in memory as training
+// would resolve them, and one model of each cost class is created. So errors that training would
+// find after hours are found at once, with their line.
 #define _GNU_SOURCE
 #include "sweep/study_check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
 #include "base/hash.h"
+#include "base/spelling.h"
 #include "dataset/video_load.h"
 #include "evaluate/options.h"
 #include "measures/kappa/options.h"
 #include "measures/surprise/options.h"
 #include "measures/symetric/options.h"
+#include "sweep/study_run.h"
+
+// ---- keys and numbers ----
+
+plumb_status study_check_key(const study_file *study, const yaml *node, const char *const *keys,
+                             const char *where)
+{
+    for (int i = 0; keys[i]; i++)
+        if (!strcmp(keys[i], node->key)) return PLUMB_OK;
+    const char *best = spelling_nearest(node->key, keys);
+    return fail(PLUMB_EFORMAT, "%s:%d: there is no \"%.64s\" in %s; the nearest is \"%s\"",
+                study->path, node->line, node->key, where, best ? best : "");
+}
+
+plumb_status study_check_whole(int64_t *out, const study_file *study, const yaml *node, int64_t low,
+                               int64_t high)
+{
+    char *end;
+    const long long value = node->kind == YAML_VALUE ? strtoll(node->text, &end, 10) : 0;
+    if (node->kind != YAML_VALUE || end == node->text || *end || value < low || value > high)
+        return fail(PLUMB_EFORMAT,
+                    "%s:%d: \"%.64s\" takes a whole number from %lld to %lld, not \"%.64s\"",
+                    study->path, node->line, node->key ? node->key : "it", (long long)low,
+                    (long long)high, node->kind == YAML_VALUE ? node->text : "a list or a map");
+    *out = value;
+    return PLUMB_OK;
+}
 
 // ---- evaluation ----
 
-static plumb_status hash_options(char out[33], const study_file *s)
+// Hashes the options that decide an evaluation. A run whose results have another hash is evaluated
+// again, so this text must not change.
+static plumb_status hash_options(char out[33], const study_file *study)
 {
-    buffer b = {0};
-    const plumb_evaluation_options *e = &s->evaluate;
-    buffer_printf(&b, "%lld %lld %lld %lld %d %lld ", (long long)e->forecast_videos,
-                  (long long)e->forecast_steps, (long long)e->phase_trajectories,
-                  (long long)e->first, (int)e->network, (long long)s->symetric.network_updates);
-    buffer_printf(&b, "%lld %lld %lld", (long long)e->tuples, (long long)e->free_clips,
-                  (long long)s->surprise.k);
-    if (s->kappa.symplectic) buffer_printf(&b, " symplectic");
-    if (!b.failed) hash_bytes(out, b.data, b.size);
-    const plumb_status st = b.failed ? fail(PLUMB_EMEMORY, "no memory for a study") : PLUMB_OK;
-    buffer_clear(&b);
+    buffer text = {0};
+    const plumb_evaluation_options *options = &study->evaluate;
+    buffer_printf(&text, "%lld %lld %lld %lld %d %lld ", (long long)options->forecast_videos,
+                  (long long)options->forecast_steps, (long long)options->phase_trajectories,
+                  (long long)options->first, (int)options->network,
+                  (long long)study->symetric.network_updates);
+    buffer_printf(&text, "%lld %lld %lld", (long long)options->tuples,
+                  (long long)options->free_clips, (long long)study->surprise.k);
+    if (study->kappa.symplectic) buffer_printf(&text, " symplectic");
+    if (!text.failed) hash_bytes(out, text.data, text.size);
+    const plumb_status st =
+        text.failed ? fail(PLUMB_EMEMORY, "out of memory for a study") : PLUMB_OK;
+    buffer_clear(&text);
     return st;
 }
 
@@ -94,121 +128,60 @@ plumb_status study_check_evaluate(study_file *study, const yaml *node)
         if (!st) st = read_evaluate_key(study, child, &evaluate_keys[i]);
         if (st) return st;
     }
-    return hash_options(study->options, study);
+    return hash_options(study->options_hash, study);
 }
 
 // ---- runs ----
 
-static plumb_status at_line(plumb_status st, const study_file *s, int line)
+// Creates the model of a run and destroys it: its constructor checks what a single setting cannot
+// show.
+static plumb_status try_model(const run_config *config, arena *mem)
 {
-    if (!st || st == PLUMB_EMEMORY || st == PLUMB_ESTOPPED) return st;
-    return fail(PLUMB_EFORMAT, "%s:%d: %s", s->path, line, plumb_last_error());
-}
-
-// "name=value" of a setting, in `mem`.
-static plumb_status join_setting(const char **out, arena *mem, const study_file *s,
-                                 const study_setting *setting)
-{
-    if (!strcmp(setting->name, "world") || !strcmp(setting->name, "data"))
-        return fail(PLUMB_EFORMAT, "%s:%d: \"%s\" stands beside \"set\", not in it", s->path,
-                    setting->line, setting->name);
-    if (strchr(setting->name, '='))
-        return fail(PLUMB_EFORMAT, "%s:%d: \"%.60s\": a name has no \"=\"", s->path, setting->line,
-                    setting->name);
-    const size_t size = strlen(setting->name) + strlen(setting->value) + 2;
-    char *text = ARENA_ALLOC(mem, char, (int64_t)size);
-    if (!text) return PLUMB_EMEMORY;
-    snprintf(text, size, "%s=%s", setting->name, setting->value);
-    *out = text;
-    return PLUMB_OK;
-}
-
-// The line of the study file that a failed part of a request comes from.
-static int find_line(const study_run *run, int64_t failed_at)
-{
-    switch (failed_at) {
-    case RUN_REQUEST_MODEL: return run->model_line;
-    case RUN_REQUEST_PRESET: return run->preset_line;
-    case RUN_REQUEST_DATA: return run->where_line;
-    case RUN_REQUEST_WHOLE: return run->line;
-    default: return run->set[failed_at].line;
-    }
-}
-
-plumb_status study_file_run_config(run_config *out, arena *mem, const study_file *s,
-                                   const study_run *run)
-{
-    const char **set = ARENA_ALLOC(mem, const char *, (run->sets + 1));
-    plumb_status st = set ? PLUMB_OK : PLUMB_EMEMORY;
-    for (int64_t i = 0; i < run->sets && !st; i++) st = join_setting(&set[i], mem, s, &run->set[i]);
-    if (st) return st;
-    const run_request request = {.model = run->model,
-                                 .preset = run->preset,
-                                 .world = run->data ? NULL : run->world,
-                                 .data = run->data,
-                                 .set = set,
-                                 .set_count = run->sets,
-                                 .steps = -1};
-    int64_t failed_at = RUN_REQUEST_WHOLE;
-    st = run_config_resolve(out, mem, &request, &failed_at);
-    return at_line(st, s, find_line(run, failed_at));
-}
-
-plumb_status study_file_cost_class(char out[33], const run_config *r)
-{
-    video_set film;
-    plumb_status st = run_config_video_shape(&film, r);
-    if (st) return st;
-    buffer b = {0};
-    char text[600];
-    buffer_printf(&b, "%s %lld %lld %lld %lld %lld\n", r->model->name, (long long)film.height,
-                  (long long)film.width, (long long)film.channels, (long long)r->training.batch,
-                  (long long)r->training.replicas);
-    const struct settings_part *own = &r->all.part[2];
-    for (const setting_spec *row = own->row; row->name; row++)
-        buffer_printf(&b, "%s=%s\n", row->name,
-                      settings_format(text, sizeof text, row, own->values));
-    if (b.failed) st = fail(PLUMB_EMEMORY, "no memory for a study");
-    else hash_bytes(out, b.data, b.size);
-    buffer_clear(&b);
+    video_set videos;
+    trainable_model model;
+    plumb_status st = run_config_video_shape(&videos, config);
+    if (!st)
+        st = config->model->create(&model, mem, config->model_settings, &config->training, &videos);
+    if (!st && model.destroy) model.destroy(model.context);
     return st;
 }
 
-static plumb_status make_model(const run_config *r, arena *mem)
+// Resolves a run and checks that its world exists and has what the model needs.
+static plumb_status check_run(run_config *config, arena *mem, const study_file *study,
+                              const study_run *run)
 {
-    video_set film;
-    trainable_model t;
-    plumb_status st = run_config_video_shape(&film, r);
-    if (!st) st = r->model->create(&t, mem, r->model_settings, &r->training, &film);
-    if (!st && t.destroy) t.destroy(t.context);
+    const plumb_world *world = NULL;
+    plumb_status st = study_run_resolve(config, mem, study, run);
+    if (!st && run->world)
+        st = study_run_add_line(plumb_world_find(&world, run->world), study, run->data_line);
+    if (!st && world && config->model->needs_masks && !video_has_masks(world))
+        st = fail(PLUMB_EFORMAT,
+                  "%s:%d: %s needs object masks, and %s has none; the rooms have them", study->path,
+                  run->data_line, run->model, run->world);
     return st;
 }
 
-plumb_status study_check_runs(study_file *s)
+plumb_status study_check_runs(study_file *study)
 {
-    typedef char identity[33];
-    identity *seen = ARENA_ALLOC(&s->mem, identity, s->count);
-    int64_t kinds = 0;
+    typedef char cost_class[33];
+    cost_class *seen = ARENA_ALLOC(&study->mem, cost_class, study->run_count);
+    int64_t seen_count = 0;
     plumb_status st = seen ? PLUMB_OK : PLUMB_EMEMORY;
-    for (int64_t i = 0; i < s->count && !st; i++) {
-        const study_run *run = &s->run[i];
+    for (int64_t i = 0; i < study->run_count && !st; i++) {
+        const study_run *run = &study->runs[i];
         arena mem = {0};
-        run_config r;
-        const plumb_world *world = NULL;
+        run_config config;
         st = status_check_stop();
-        if (!st) st = study_file_run_config(&r, &mem, s, run);
-        if (!st && run->world)
-            st = at_line(plumb_world_find(&world, run->world), s, run->where_line);
-        if (!st && world && r.model->needs_masks && !video_has_masks(world))
-            st = fail(PLUMB_EFORMAT,
-                      "%s:%d: %s needs object masks, and %s has none; the rooms have them", s->path,
-                      run->where_line, run->model, run->world);
-        if (!st) st = at_line(study_file_cost_class(seen[kinds], &r), s, run->where_line);
-        int64_t k = 0;
-        while (!st && k < kinds && strcmp(seen[k], seen[kinds])) k++;
-        if (!st && k == kinds) {
-            kinds++;
-            st = at_line(make_model(&r, &mem), s, run->line);
+        if (!st) st = check_run(&config, &mem, study, run);
+        if (!st)
+            st = study_run_add_line(study_run_cost_class(seen[seen_count], &config), study,
+                                    run->data_line);
+        // One model per cost class is enough: the others differ in seeds, worlds and rates.
+        int64_t same = 0;
+        while (!st && same < seen_count && strcmp(seen[same], seen[seen_count])) same++;
+        if (!st && same == seen_count) {
+            seen_count++;
+            st = study_run_add_line(try_model(&config, &mem), study, run->line);
         }
         arena_clear(&mem);
     }

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
-// What is checked of a study before anything runs. For study_file.c.
+// Checks of a study file that are made before anything runs. For study_file.c.
 #ifndef SWEEP_STUDY_CHECK_H
 #define SWEEP_STUDY_CHECK_H
 
 #include "io/yaml.h"
 #include "sweep/study_file.h"
 
-/// Is the key of `node` one of `keys`? Else names the nearest.
-plumb_status study_check_key(const study_file *s, const yaml *node, const char *const *keys,
+/// Fails with PLUMB_EFORMAT, naming the nearest key, if the key of `node` is not in `keys`, a list
+/// with NULL at the end. `where` names the map, for the message.
+plumb_status study_check_key(const study_file *study, const yaml *node, const char *const *keys,
                              const char *where);
-plumb_status study_check_whole(int64_t *out, const study_file *s, const yaml *node, int64_t low,
+/// Reads a whole number from `low` to `high`. Fails with PLUMB_EFORMAT.
+plumb_status study_check_whole(int64_t *out, const study_file *study, const yaml *node, int64_t low,
                                int64_t high);
 
-/// Reads "evaluate" into the options of the study. `node` may be NULL.
-plumb_status study_check_evaluate(study_file *s, const yaml *node);
+/// Reads the block "evaluate" into the options of the study. May be NULL: node.
+plumb_status study_check_evaluate(study_file *study, const yaml *node);
 
-/// Every run: its model, world, settings, and whether a model can be made of them.
-plumb_status study_check_runs(study_file *s);
+/// Checks every run: its model, its world, its settings, and that its model can be created.
+plumb_status study_check_runs(study_file *study);
 
 #endif

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Blocks of a study become axes, axes a grid, a grid runs.
+// Reads a study file. Each entry of "runs" is a block. A block has axes: the values of one setting,
+// the variants, the draws. The runs of a block are all combinations of the values of its axes. The
+// values of an axis that is written as a list become part of the names of the runs.
 #define _GNU_SOURCE
 #include "sweep/study_file.h"
 
@@ -16,9 +18,10 @@
 #include "math/rng.h"
 #include "sweep/study_check.h"
 
-enum { MOST_AXES = 64, NAME_ROOM = 200 };
+enum { MAX_AXES = 64, NAME_SIZE = 200 };
 
-// What a list of values is a list of. A grid goes through them in this order, the last first.
+// What the values of an axis are. This is the order of the nested loops over a block: the last axis
+// varies fastest. Names of runs have their parts in the same order.
 typedef enum axis_kind {
     AXIS_MODEL,
     AXIS_WORLD,
@@ -29,205 +32,196 @@ typedef enum axis_kind {
     AXIS_VARIANT,
     AXIS_DRAW,
     AXIS_SEED,
-    AXES,
+    AXIS_KINDS,
 } axis_kind;
 
 static const char *const block_keys[] = {"model",    "world", "data", "preset",    "steps", "set",
                                          "variants", "draw",  "seed", "draw_seed", NULL};
 
-// How a number is drawn.
+// How the value of a setting is drawn.
 typedef enum draw_kind { DRAW_NONE, DRAW_UNIFORM, DRAW_LOG, DRAW_INTEGER, DRAW_CHOOSE } draw_kind;
 static const char *const draw_words[] = {"uniform", "log", "integer", "choose", NULL};
 
-typedef struct axis {
+typedef struct study_axis {
     axis_kind kind;
-    const char *name;   // of a setting
-    const yaml *values; // a list, a value, a map of variants; NULL for draws
-    int64_t count;
-    bool listed; // its value is part of a run's name
+    const char *name;   // of the setting; NULL for variants and draws
+    const yaml *values; // a list, a value or a map of variants; NULL for draws
+    int64_t count;      // of values
+    bool listed;        // the value is part of the name of a run
     draw_kind draw;
-    double low, high;
-} axis;
+    double low, high; // limits of a draw
+} study_axis;
 
-typedef struct block {
+// An entry of "runs", with what it inherits from "defaults".
+typedef struct run_block {
     study_file *study;
-    int line;
-    int axes;
-    axis axis[MOST_AXES];
+    int line; // of the entry, for messages
+    int axis_count;
+    study_axis axes[MAX_AXES];
     uint64_t draw_seed;
-} block;
+} run_block;
 
-static plumb_status refuse(const study_file *s, int line, const char *why)
+static plumb_status reject_line(const study_file *study, int line, const char *why)
 {
-    return fail(PLUMB_EFORMAT, "%s:%d: %s", s->path, line, why);
-}
-
-plumb_status study_check_key(const study_file *s, const yaml *node, const char *const *keys,
-                             const char *where)
-{
-    for (int i = 0; keys[i]; i++)
-        if (!strcmp(keys[i], node->key)) return PLUMB_OK;
-    const char *best = spelling_nearest(node->key, keys);
-    return fail(PLUMB_EFORMAT, "%s:%d: there is no \"%.64s\" in %s; the nearest is \"%s\"", s->path,
-                node->line, node->key, where, best ? best : "");
-}
-
-plumb_status study_check_whole(int64_t *out, const study_file *s, const yaml *node, int64_t low,
-                               int64_t high)
-{
-    char *end;
-    const long long value = node->kind == YAML_VALUE ? strtoll(node->text, &end, 10) : 0;
-    if (node->kind != YAML_VALUE || end == node->text || *end || value < low || value > high)
-        return fail(PLUMB_EFORMAT,
-                    "%s:%d: \"%.64s\" takes a whole number from %lld to %lld, not \"%.64s\"",
-                    s->path, node->line, node->key ? node->key : "it", (long long)low,
-                    (long long)high, node->kind == YAML_VALUE ? node->text : "a list or a map");
-    *out = value;
-    return PLUMB_OK;
+    return fail(PLUMB_EFORMAT, "%s:%d: %s", study->path, line, why);
 }
 
 // ---- axes ----
 
-static const yaml *find(const yaml *map, const char *key)
+static const yaml *find_child(const yaml *map, const char *key)
 {
-    for (const yaml *c = map ? map->child : NULL; c; c = c->next)
-        if (!strcmp(c->key, key)) return c;
+    for (const yaml *child = map ? map->child : NULL; child; child = child->next)
+        if (!strcmp(child->key, key)) return child;
     return NULL;
 }
 
-// The axis of this kind and name, made if there is none: what a block says replaces the defaults.
-static plumb_status place(axis **out, block *b, axis_kind kind, const char *name, int line)
+// Finds the axis of this kind and name, or adds one. So a block replaces what "defaults" gives.
+static plumb_status place_axis(study_axis **out, run_block *block, axis_kind kind, const char *name,
+                               int line)
 {
-    for (int i = 0; i < b->axes; i++)
-        if (b->axis[i].kind == kind && (!name || !strcmp(b->axis[i].name, name))) {
-            *out = &b->axis[i];
+    for (int i = 0; i < block->axis_count; i++)
+        if (block->axes[i].kind == kind && (!name || !strcmp(block->axes[i].name, name))) {
+            *out = &block->axes[i];
             return PLUMB_OK;
         }
-    if (b->axes == MOST_AXES) return refuse(b->study, line, "has more than 64 settings");
-    *out = &b->axis[b->axes++];
+    if (block->axis_count == MAX_AXES)
+        return reject_line(block->study, line, "a block has at most 64 settings");
+    *out = &block->axes[block->axis_count++];
     return PLUMB_OK;
 }
 
-static plumb_status read_number(double *out, const study_file *s, const yaml *node)
+static plumb_status read_number(double *out, const study_file *study, const yaml *node)
 {
     char *end = NULL;
     *out = node->kind == YAML_VALUE ? text_parse_double(node->text, &end) : (double)NAN;
     if (!end || end == node->text || *end || !isfinite(*out))
-        return refuse(s, node->line, "a number should stand here");
+        return reject_line(study, node->line, "expected a number");
     return PLUMB_OK;
 }
 
-// {log: [1e-4, 1e-2]} and its kin.
-static plumb_status read_draw(axis *a, const study_file *s, const yaml *node)
+// Reads how a setting is drawn: {log: [1e-4, 1e-2]}, {choose: [a, b]} and so on.
+static plumb_status read_draw(study_axis *axis, const study_file *study, const yaml *node)
 {
-    const yaml *how = node->child;
-    if (!how || how->next)
-        return refuse(s, node->line,
-                      "is drawn one way: uniform, log or integer with [from, to], or choose with a "
-                      "list");
-    plumb_status st = study_check_key(s, how, draw_words, "ways to draw");
+    const yaml *rule = node->child;
+    if (!rule || rule->next)
+        return reject_line(
+            study, node->line,
+            "a draw is one of uniform, log and integer with [from, to], or choose with a list");
+    plumb_status st = study_check_key(study, rule, draw_words, "ways to draw");
     if (st) return st;
     for (int i = 0; draw_words[i]; i++)
-        if (!strcmp(how->key, draw_words[i])) a->draw = (draw_kind)(i + 1);
-    if (how->kind != YAML_LIST || !how->count)
-        return refuse(s, how->line, "what is drawn from is a list");
-    a->values = how;
-    a->count = 1;
-    if (a->draw == DRAW_CHOOSE) {
-        for (const yaml *c = how->child; c; c = c->next)
-            if (c->kind != YAML_VALUE) return refuse(s, c->line, "what is chosen is a plain value");
+        if (!strcmp(rule->key, draw_words[i])) axis->draw = (draw_kind)(i + 1);
+    if (rule->kind != YAML_LIST || !rule->count)
+        return reject_line(study, rule->line, "a draw needs a list");
+    axis->values = rule;
+    axis->count = 1;
+    if (axis->draw == DRAW_CHOOSE) {
+        for (const yaml *child = rule->child; child; child = child->next)
+            if (child->kind != YAML_VALUE)
+                return reject_line(study, child->line, "choose takes plain values");
         return PLUMB_OK;
     }
-    if (how->count != 2) return refuse(s, how->line, "wants two numbers: [from, to]");
-    st = read_number(&a->low, s, how->child);
-    if (!st) st = read_number(&a->high, s, how->child->next);
+    if (rule->count != 2)
+        return reject_line(study, rule->line, "a draw needs two numbers: [from, to]");
+    st = read_number(&axis->low, study, rule->child);
+    if (!st) st = read_number(&axis->high, study, rule->child->next);
     if (st) return st;
-    if (a->low >= a->high) return refuse(s, how->line, "the second number must be the greater");
-    if (a->draw == DRAW_LOG && a->low <= 0)
-        return refuse(s, how->line, "numbers drawn on a log scale are greater than 0");
-    const double most = 1e15;
-    if (a->draw == DRAW_INTEGER && (floor(a->low) != a->low || floor(a->high) != a->high ||
-                                    fabs(a->low) > most || fabs(a->high) > most))
-        return refuse(s, how->line, "wants two whole numbers");
+    if (axis->low >= axis->high)
+        return reject_line(study, rule->line, "the second number must be greater than the first");
+    if (axis->draw == DRAW_LOG && axis->low <= 0)
+        return reject_line(study, rule->line, "limits of a log draw must be greater than 0");
+    const double max_value = 1e15;
+    if (axis->draw == DRAW_INTEGER &&
+        (floor(axis->low) != axis->low || floor(axis->high) != axis->high ||
+         fabs(axis->low) > max_value || fabs(axis->high) > max_value))
+        return reject_line(study, rule->line, "limits of an integer draw must be whole numbers");
     return PLUMB_OK;
 }
 
-static plumb_status read_axis(block *b, axis_kind kind, const char *name, const yaml *node)
+// Reads a value, a list of values or, for a setting, a draw.
+static plumb_status read_axis(run_block *block, axis_kind kind, const char *name, const yaml *node)
 {
-    axis *a = NULL;
-    const study_file *s = b->study;
-    plumb_status st = place(&a, b, kind, name, node->line);
+    study_axis *axis = NULL;
+    const study_file *study = block->study;
+    plumb_status st = place_axis(&axis, block, kind, name, node->line);
     if (st) return st;
-    *a = (axis){.kind = kind, .name = name, .values = node, .count = 1};
+    *axis = (study_axis){.kind = kind, .name = name, .values = node, .count = 1};
     if (node->kind == YAML_MAP) {
-        if (kind != AXIS_SET) return refuse(s, node->line, "takes a value or a list of values");
-        return read_draw(a, s, node);
+        if (kind != AXIS_SET)
+            return reject_line(study, node->line, "takes a value or a list of values");
+        return read_draw(axis, study, node);
     }
     if (node->kind == YAML_VALUE) return PLUMB_OK;
-    if (!node->count) return refuse(s, node->line, "is an empty list");
-    if (node->count > STUDY_FILE_MAX) return refuse(s, node->line, "is a list of too many values");
-    a->count = node->count;
-    a->listed = true;
-    for (const yaml *c = node->child; c; c = c->next) {
-        if (c->kind != YAML_VALUE) return refuse(s, c->line, "a plain value should stand here");
-        for (const yaml *d = node->child; d != c; d = d->next)
-            if (!strcmp(c->text, d->text))
-                return fail(PLUMB_EFORMAT, "%s:%d: \"%.64s\" stands twice in a list", s->path,
-                            c->line, c->text);
+    if (!node->count) return reject_line(study, node->line, "the list is empty");
+    if (node->count > STUDY_FILE_MAX_RUNS)
+        return reject_line(study, node->line, "the list has too many values");
+    axis->count = node->count;
+    axis->listed = true;
+    for (const yaml *child = node->child; child; child = child->next) {
+        if (child->kind != YAML_VALUE)
+            return reject_line(study, child->line, "expected a plain value");
+        for (const yaml *d = node->child; d != child; d = d->next)
+            if (!strcmp(child->text, d->text))
+                return fail(PLUMB_EFORMAT, "%s:%d: the list has \"%.64s\" twice", study->path,
+                            child->line, child->text);
     }
     return PLUMB_OK;
 }
 
-static plumb_status read_variants(block *b, const yaml *node)
+// Reads named groups of settings: a run takes one of them.
+static plumb_status read_variants(run_block *block, const yaml *node)
 {
-    axis *a = NULL;
-    const study_file *s = b->study;
+    study_axis *axis = NULL;
+    const study_file *study = block->study;
     if (node->kind != YAML_MAP || !node->count)
-        return refuse(s, node->line, "variants are a map of names to settings");
-    plumb_status st = place(&a, b, AXIS_VARIANT, NULL, node->line);
+        return reject_line(study, node->line, "variants must be a map of names to settings");
+    plumb_status st = place_axis(&axis, block, AXIS_VARIANT, NULL, node->line);
     if (st) return st;
-    *a = (axis){.kind = AXIS_VARIANT, .values = node, .count = node->count, .listed = true};
-    for (const yaml *v = node->child; v; v = v->next) {
-        if (v->kind == YAML_LIST || (v->kind == YAML_VALUE && v->text[0]))
-            return refuse(s, v->line, "a variant is a map of settings, or {}");
-        for (const yaml *c = v->child; c; c = c->next)
-            if (c->kind != YAML_VALUE)
-                return refuse(s, c->line, "in a variant a setting has one value");
+    *axis =
+        (study_axis){.kind = AXIS_VARIANT, .values = node, .count = node->count, .listed = true};
+    for (const yaml *variant = node->child; variant; variant = variant->next) {
+        if (variant->kind == YAML_LIST || (variant->kind == YAML_VALUE && variant->text[0]))
+            return reject_line(study, variant->line, "a variant must be a map of settings, or {}");
+        for (const yaml *child = variant->child; child; child = child->next)
+            if (child->kind != YAML_VALUE)
+                return reject_line(study, child->line, "a setting of a variant takes one value");
     }
     return PLUMB_OK;
 }
 
-static plumb_status read_draws(block *b, const yaml *node)
+// Reads "draw: N": every combination of the other axes is drawn N times.
+static plumb_status read_draws(run_block *block, const yaml *node)
 {
-    axis *a = NULL;
+    study_axis *axis = NULL;
     int64_t count;
-    plumb_status st = study_check_whole(&count, b->study, node, 1, STUDY_FILE_MAX);
-    if (!st) st = place(&a, b, AXIS_DRAW, NULL, node->line);
-    if (!st) *a = (axis){.kind = AXIS_DRAW, .count = count, .listed = true};
+    plumb_status st = study_check_whole(&count, block->study, node, 1, STUDY_FILE_MAX_RUNS);
+    if (!st) st = place_axis(&axis, block, AXIS_DRAW, NULL, node->line);
+    if (!st) *axis = (study_axis){.kind = AXIS_DRAW, .count = count, .listed = true};
     return st;
 }
 
-static plumb_status read_block(block *b, const yaml *node, const char *where)
+// Adds the axes of a map to the block. `where` is the key that holds the map, for messages.
+static plumb_status read_block(run_block *block, const yaml *node, const char *where)
 {
-    const study_file *s = b->study;
-    if (node->kind != YAML_MAP) return refuse(s, node->line, "a map of settings should stand here");
+    const study_file *study = block->study;
+    if (node->kind != YAML_MAP) return reject_line(study, node->line, "expected a map of settings");
     plumb_status st = PLUMB_OK;
-    for (const yaml *c = node->child; c && !st; c = c->next) {
-        st = study_check_key(s, c, block_keys, where);
+    for (const yaml *child = node->child; child && !st; child = child->next) {
+        st = study_check_key(study, child, block_keys, where);
         if (st) return st;
-        if (!strcmp(c->key, "set")) {
-            if (c->kind != YAML_MAP && c->text[0])
-                return refuse(s, c->line, "set is a map of settings");
-            for (const yaml *v = c->child; v && !st; v = v->next)
-                st = read_axis(b, AXIS_SET, v->key, v);
-        } else if (!strcmp(c->key, "variants")) {
-            st = read_variants(b, c);
-        } else if (!strcmp(c->key, "draw")) {
-            st = read_draws(b, c);
-        } else if (!strcmp(c->key, "draw_seed")) {
+        if (!strcmp(child->key, "set")) {
+            if (child->kind != YAML_MAP && child->text[0])
+                return reject_line(study, child->line, "set must be a map of settings");
+            for (const yaml *setting = child->child; setting && !st; setting = setting->next)
+                st = read_axis(block, AXIS_SET, setting->key, setting);
+        } else if (!strcmp(child->key, "variants")) {
+            st = read_variants(block, child);
+        } else if (!strcmp(child->key, "draw")) {
+            st = read_draws(block, child);
+        } else if (!strcmp(child->key, "draw_seed")) {
             int64_t seed;
-            st = study_check_whole(&seed, s, c, 0, INT64_MAX);
-            if (!st) b->draw_seed = (uint64_t)seed;
+            st = study_check_whole(&seed, study, child, 0, INT64_MAX);
+            if (!st) block->draw_seed = (uint64_t)seed;
         } else {
             static const struct {
                 const char *key;
@@ -235,273 +229,297 @@ static plumb_status read_block(block *b, const yaml *node, const char *where)
             } kinds[] = {{"model", AXIS_MODEL},   {"world", AXIS_WORLD}, {"data", AXIS_DATA},
                          {"preset", AXIS_PRESET}, {"steps", AXIS_STEPS}, {"seed", AXIS_SEED}};
             for (int i = 0; i < 6; i++)
-                if (!strcmp(c->key, kinds[i].key)) st = read_axis(b, kinds[i].kind, c->key, c);
+                if (!strcmp(child->key, kinds[i].key))
+                    st = read_axis(block, kinds[i].kind, child->key, child);
         }
     }
     return st;
 }
 
-static const axis *axis_of(const block *b, axis_kind kind)
+static const study_axis *find_axis(const run_block *block, axis_kind kind)
 {
-    for (int i = 0; i < b->axes; i++)
-        if (b->axis[i].kind == kind) return &b->axis[i];
+    for (int i = 0; i < block->axis_count; i++)
+        if (block->axes[i].kind == kind) return &block->axes[i];
     return NULL;
 }
 
-static plumb_status check_block(const block *b)
+// Checks what a single axis cannot show: keys that are missing or exclude each other.
+static plumb_status check_block(const run_block *block)
 {
-    const study_file *s = b->study;
-    if (!axis_of(b, AXIS_MODEL)) return refuse(s, b->line, "these runs have no model");
-    const axis *world = axis_of(b, AXIS_WORLD), *data = axis_of(b, AXIS_DATA);
-    if (!world && !data) return refuse(s, b->line, "these runs have neither a world nor data");
+    const study_file *study = block->study;
+    if (!find_axis(block, AXIS_MODEL))
+        return reject_line(study, block->line, "this block has no model");
+    const study_axis *world = find_axis(block, AXIS_WORLD), *data = find_axis(block, AXIS_DATA);
+    if (!world && !data)
+        return reject_line(study, block->line, "this block has neither a world nor data");
     if (world && data)
-        return refuse(s, data->values->line, "a world is given too; give one of the two");
+        return reject_line(study, data->values->line, "a world is given too; give one of the two");
     bool drawn = false;
-    for (int i = 0; i < b->axes; i++) drawn = drawn || b->axis[i].draw;
-    if (drawn && !axis_of(b, AXIS_DRAW))
-        return refuse(s, b->line, "something is drawn; \"draw: N\" says how often");
-    if (!drawn && axis_of(b, AXIS_DRAW))
-        return refuse(s, b->line, "\"draw\" is given, and nothing is drawn");
+    for (int i = 0; i < block->axis_count; i++) drawn = drawn || block->axes[i].draw;
+    if (drawn && !find_axis(block, AXIS_DRAW))
+        return reject_line(study, block->line, "a setting is drawn, but \"draw: N\" is missing");
+    if (!drawn && find_axis(block, AXIS_DRAW))
+        return reject_line(study, block->line, "\"draw\" is given, but nothing is drawn");
     return PLUMB_OK;
 }
 
 // ---- runs ----
 
-static const yaml *value_at(const axis *a, int64_t index)
+// Value `index` of an axis that is not drawn.
+static const yaml *get_value(const study_axis *axis, int64_t index)
 {
-    if (a->values->kind == YAML_VALUE) return a->values;
-    const yaml *v = a->values->child;
-    while (index--) v = v->next;
-    return v;
+    if (axis->values->kind == YAML_VALUE) return axis->values;
+    const yaml *value = axis->values->child;
+    while (index--) value = value->next;
+    return value;
 }
 
-static uint64_t stream_of(const char *name)
+// The random stream of a setting. It depends on the name of the setting.
+static uint64_t hash_name(const char *name)
 {
-    uint64_t h = UINT64_C(14695981039346656037); // FNV-1a
-    for (; *name; name++) h = (h ^ (unsigned char)*name) * UINT64_C(1099511628211);
-    return h;
+    uint64_t hash = UINT64_C(14695981039346656037); // FNV-1a
+    for (; *name; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
+    return hash;
 }
 
-// The value of draw `index`: a function of the seed, the setting's name and the index alone, so
-// that all models and worlds of a block are given the same ones.
-static const char *drawn_value(arena *mem, const axis *a, uint64_t seed, int64_t index)
+// The value of draw `index`. It is a function of the seed, the name of the setting and the index
+// only, so that all models and worlds of a block get the same values.
+static const char *draw_value(arena *mem, const study_axis *axis, uint64_t seed, int64_t index)
 {
     char text[40];
-    rng r = rng_at(seed, stream_of(a->name));
-    r.counter = (uint64_t)index * 16;
-    if (a->draw == DRAW_CHOOSE) {
-        const yaml *v = a->values->child;
-        for (int64_t k = rng_below(&r, a->values->count); k > 0; k--) v = v->next;
-        return v->text;
+    rng random = rng_at(seed, hash_name(axis->name));
+    random.counter = (uint64_t)index * 16;
+    if (axis->draw == DRAW_CHOOSE) {
+        const yaml *chosen = axis->values->child;
+        for (int64_t skip = rng_below(&random, axis->values->count); skip > 0; skip--)
+            chosen = chosen->next;
+        return chosen->text;
     }
-    if (a->draw == DRAW_INTEGER) {
-        const int64_t low = (int64_t)a->low, high = (int64_t)a->high;
-        snprintf(text, sizeof text, "%lld", (long long)(low + rng_below(&r, high - low + 1)));
+    if (axis->draw == DRAW_INTEGER) {
+        const int64_t low = (int64_t)axis->low, high = (int64_t)axis->high;
+        snprintf(text, sizeof text, "%lld", (long long)(low + rng_below(&random, high - low + 1)));
     } else {
-        const double u = rng_uniform(&r);
+        const double u = rng_uniform(&random);
         text_format(text, sizeof text, "%.6g",
-                    a->draw == DRAW_LOG ? a->low * pow(a->high / a->low, u)
-                                        : a->low + u * (a->high - a->low));
+                    axis->draw == DRAW_LOG ? axis->low * pow(axis->high / axis->low, u)
+                                           : axis->low + u * (axis->high - axis->low));
     }
     return arena_strdup(mem, text);
 }
 
-static void put_name(char name[NAME_ROOM], const char *before, const char *text)
+// Appends two texts to the name of a run. Characters that a directory name should not have become
+// dashes.
+static void append_name(char name[NAME_SIZE], const char *before, const char *text)
 {
     size_t used = strlen(name);
     for (const char *parts[] = {before, text}, **p = parts; p < parts + 2; p++)
-        for (const char *c = *p; *c && used < NAME_ROOM - 1; c++)
-            name[used++] = isalnum((unsigned char)*c) || strchr("+-_.=", *c) ? *c : '-';
+        for (const char *child = *p; *child && used < NAME_SIZE - 1; child++)
+            name[used++] = isalnum((unsigned char)*child) || strchr("+-_.=", *child) ? *child : '-';
     name[used] = 0;
 }
 
-static const char *short_file(const char *path)
+// The part of a path after the last slash.
+static const char *get_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
 }
 
-// What comes later takes the place of what was there.
-static void add_setting(study_run *r, const char *name, const char *value, int line)
+// Sets a setting of a run. A later value replaces an earlier one.
+static void add_setting(study_run *run, const char *name, const char *value, int line)
 {
-    for (int64_t i = 0; i < r->sets; i++)
-        if (!strcmp(r->set[i].name, name)) {
-            r->set[i] = (study_setting){name, value, line};
+    for (int64_t i = 0; i < run->setting_count; i++)
+        if (!strcmp(run->settings[i].name, name)) {
+            run->settings[i] = (study_setting){name, value, line};
             return;
         }
-    r->set[r->sets++] = (study_setting){name, value, line};
+    run->settings[run->setting_count++] = (study_setting){name, value, line};
 }
 
-// One value of one axis into a run. Settings of variants come behind those of "set", and win.
-static plumb_status apply(study_run *r, char name[NAME_ROOM], arena *mem, const block *b,
-                          const axis *a, int64_t index, int64_t draw)
+// Applies one value of one axis to a run. The axis of variants comes after those of "set", so a
+// variant replaces a setting of "set".
+static plumb_status apply_value(study_run *run, char name[NAME_SIZE], arena *mem,
+                                const run_block *block, const study_axis *axis, int64_t index,
+                                int64_t draw)
 {
     char number[32];
-    if (a->kind == AXIS_DRAW) {
+    if (axis->kind == AXIS_DRAW) {
         snprintf(number, sizeof number, "%lld", (long long)index + 1);
-        put_name(name, "-d", number);
+        append_name(name, "-d", number);
         return PLUMB_OK;
     }
-    if (a->draw) {
-        const char *value = drawn_value(mem, a, b->draw_seed, draw);
+    if (axis->draw) {
+        const char *value = draw_value(mem, axis, block->draw_seed, draw);
         if (!value) return PLUMB_EMEMORY;
-        add_setting(r, a->name, value, a->values->line);
+        add_setting(run, axis->name, value, axis->values->line);
         return PLUMB_OK;
     }
-    const yaml *v = value_at(a, index);
-    switch (a->kind) {
+    const yaml *node = get_value(axis, index);
+    switch (axis->kind) {
     case AXIS_MODEL:
-        r->model = v->text, r->model_line = v->line;
-        put_name(name, "", v->text);
+        run->model = node->text, run->model_line = node->line;
+        append_name(name, "", node->text);
         break;
     case AXIS_WORLD:
-        r->world = v->text, r->where_line = v->line;
-        put_name(name, "-", v->text);
+        run->world = node->text, run->data_line = node->line;
+        append_name(name, "-", node->text);
         break;
     case AXIS_DATA:
-        r->data = v->text, r->where_line = v->line;
-        put_name(name, "-", short_file(v->text));
+        run->data = node->text, run->data_line = node->line;
+        append_name(name, "-", get_file_name(node->text));
         break;
     case AXIS_PRESET:
-        r->preset = v->text, r->preset_line = v->line;
-        if (a->listed) put_name(name, "-", v->text);
+        run->preset = node->text, run->preset_line = node->line;
+        if (axis->listed) append_name(name, "-", node->text);
         break;
     case AXIS_VARIANT:
-        put_name(name, "-", v->key);
-        for (const yaml *c = v->child; c; c = c->next) add_setting(r, c->key, c->text, c->line);
+        append_name(name, "-", node->key);
+        for (const yaml *child = node->child; child; child = child->next)
+            add_setting(run, child->key, child->text, child->line);
         break;
     case AXIS_SEED:
-        add_setting(r, "seed", v->text, v->line);
-        if (a->listed) put_name(name, "-s", v->text);
+        add_setting(run, "seed", node->text, node->line);
+        if (axis->listed) append_name(name, "-s", node->text);
         break;
     default: {
-        const char *what = a->kind == AXIS_STEPS ? "steps" : a->name;
-        add_setting(r, what, v->text, v->line);
-        if (!a->listed) break;
-        put_name(name, "-", what);
-        put_name(name, "", v->text);
+        const char *setting_name = axis->kind == AXIS_STEPS ? "steps" : axis->name;
+        add_setting(run, setting_name, node->text, node->line);
+        if (!axis->listed) break;
+        append_name(name, "-", setting_name);
+        append_name(name, "", node->text);
     }
     }
     return PLUMB_OK;
 }
 
-// By kind; settings keep the order of the file.
-static void sort_axes(block *b)
+// Sorts the axes by kind. Settings keep the order of the file.
+static void sort_axes(run_block *block)
 {
-    axis sorted[MOST_AXES];
+    study_axis sorted[MAX_AXES];
     int n = 0;
-    for (int kind = 0; kind < AXES; kind++)
-        for (int i = 0; i < b->axes; i++)
-            if ((int)b->axis[i].kind == kind) sorted[n++] = b->axis[i];
-    memcpy(b->axis, sorted, (size_t)n * sizeof *sorted);
+    for (int kind = 0; kind < AXIS_KINDS; kind++)
+        for (int i = 0; i < block->axis_count; i++)
+            if ((int)block->axes[i].kind == kind) sorted[n++] = block->axes[i];
+    memcpy(block->axes, sorted, (size_t)n * sizeof *sorted);
 }
 
-static int64_t settings_of(const block *b)
+// The largest number of settings that a run of the block can have.
+static int64_t count_settings(const run_block *block)
 {
-    int64_t most = 0, count = b->axes;
-    const axis *variants = axis_of(b, AXIS_VARIANT);
-    for (const yaml *v = variants ? variants->values->child : NULL; v; v = v->next)
-        most = v->count > most ? v->count : most;
-    return count + most;
+    int64_t max_value = 0, count = block->axis_count;
+    const study_axis *variants = find_axis(block, AXIS_VARIANT);
+    for (const yaml *variant = variants ? variants->values->child : NULL; variant;
+         variant = variant->next)
+        max_value = variant->count > max_value ? variant->count : max_value;
+    return count + max_value;
 }
 
-static plumb_status make_run(study_run *r, study_file *s, const block *b, const int64_t *index)
+// Makes the run that takes value index[i] of axis i.
+static plumb_status make_run(study_run *run, study_file *study, const run_block *block,
+                             const int64_t *index)
 {
-    char name[NAME_ROOM] = "";
-    *r = (study_run){.line = b->line};
-    r->set = ARENA_ALLOC(&s->mem, study_setting, settings_of(b));
-    if (!r->set) return PLUMB_EMEMORY;
+    char name[NAME_SIZE] = "";
+    *run = (study_run){.line = block->line};
+    run->settings = ARENA_ALLOC(&study->mem, study_setting, count_settings(block));
+    if (!run->settings) return PLUMB_EMEMORY;
     int64_t draw = 0;
-    for (int i = 0; i < b->axes; i++)
-        if (b->axis[i].kind == AXIS_DRAW) draw = index[i];
+    for (int i = 0; i < block->axis_count; i++)
+        if (block->axes[i].kind == AXIS_DRAW) draw = index[i];
     plumb_status st = PLUMB_OK;
-    for (int i = 0; i < b->axes && !st; i++)
-        st = apply(r, name, &s->mem, b, &b->axis[i], index[i], draw);
+    for (int i = 0; i < block->axis_count && !st; i++)
+        st = apply_value(run, name, &study->mem, block, &block->axes[i], index[i], draw);
     if (st) return st;
-    if (strlen(name) >= NAME_ROOM - 1)
-        return refuse(s, b->line, "the name of a run is longer than 198 letters");
+    if (strlen(name) >= NAME_SIZE - 1)
+        return reject_line(study, block->line, "the name of a run has more than 198 characters");
     if (name[0] == '.' || name[0] == '-' || !name[0])
-        return fail(PLUMB_EFORMAT, "%s:%d: a run cannot be called \"%s\"", s->path, b->line, name);
-    r->name = arena_strdup(&s->mem, name);
-    return r->name ? PLUMB_OK : PLUMB_EMEMORY;
+        return fail(PLUMB_EFORMAT, "%s:%d: \"%s\" is not a valid name of a run", study->path,
+                    block->line, name);
+    run->name = arena_strdup(&study->mem, name);
+    return run->name ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status count_runs(int64_t *out, const block *b, int64_t before)
+// The product of the numbers of values.
+static plumb_status count_runs(int64_t *out, const run_block *block, int64_t before)
 {
     *out = 1;
-    for (int i = 0; i < b->axes; i++) {
-        *out *= b->axis[i].count;
-        if (*out + before > STUDY_FILE_MAX)
-            return fail(PLUMB_EFORMAT, "%s:%d: these are more than %d runs", b->study->path,
-                        b->line, STUDY_FILE_MAX);
+    for (int i = 0; i < block->axis_count; i++) {
+        *out *= block->axes[i].count;
+        if (*out + before > STUDY_FILE_MAX_RUNS)
+            return fail(PLUMB_EFORMAT, "%s:%d: the study has more than %d runs", block->study->path,
+                        block->line, STUDY_FILE_MAX_RUNS);
     }
     return PLUMB_OK;
 }
 
-static plumb_status make_runs(study_file *s, block *b)
+// Makes the runs of a block. `index` counts through all combinations like an odometer.
+static plumb_status make_runs(study_file *study, run_block *block)
 {
-    int64_t count, index[MOST_AXES] = {0};
-    sort_axes(b);
-    plumb_status st = count_runs(&count, b, s->count);
+    int64_t count, index[MAX_AXES] = {0};
+    sort_axes(block);
+    plumb_status st = count_runs(&count, block, study->run_count);
     for (int64_t k = 0; k < count && !st; k++) {
-        st = make_run(&s->run[s->count], s, b, index);
-        if (!st) s->count++;
-        for (int i = b->axes - 1; i >= 0 && ++index[i] == b->axis[i].count; i--) index[i] = 0;
+        st = make_run(&study->runs[study->run_count], study, block, index);
+        if (!st) study->run_count++;
+        for (int i = block->axis_count - 1; i >= 0 && ++index[i] == block->axes[i].count; i--)
+            index[i] = 0;
     }
     return st;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     return strcmp((*(const study_run *const *)a)->name, (*(const study_run *const *)b)->name);
 }
 
-static plumb_status check_names(study_file *s)
+// Two runs may not have the same name, because the name is the directory.
+static plumb_status check_names(study_file *study)
 {
-    const study_run **sorted = ARENA_ALLOC(&s->mem, const study_run *, s->count);
+    const study_run **sorted = ARENA_ALLOC(&study->mem, const study_run *, study->run_count);
     if (!sorted) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < s->count; i++) sorted[i] = &s->run[i];
-    qsort(sorted, (size_t)s->count, sizeof *sorted, by_name);
-    for (int64_t i = 1; i < s->count; i++)
+    for (int64_t i = 0; i < study->run_count; i++) sorted[i] = &study->runs[i];
+    qsort(sorted, (size_t)study->run_count, sizeof *sorted, compare_names);
+    for (int64_t i = 1; i < study->run_count; i++)
         if (!strcmp(sorted[i]->name, sorted[i - 1]->name))
-            return fail(PLUMB_EFORMAT,
-                        "%s:%d: two runs are called %s; write as a list what differs, or use "
-                        "variants, so that it is part of the name",
-                        s->path,
-                        sorted[i]->line > sorted[i - 1]->line ? sorted[i]->line
-                                                              : sorted[i - 1]->line,
-                        sorted[i]->name);
+            return fail(
+                PLUMB_EFORMAT,
+                "%s:%d: two runs are called %s; write what differs as a list or as variants, "
+                "so that it becomes part of the name",
+                study->path,
+                sorted[i]->line > sorted[i - 1]->line ? sorted[i]->line : sorted[i - 1]->line,
+                sorted[i]->name);
     return PLUMB_OK;
 }
 
 // ---- the file ----
 
-static plumb_status read_study(study_file *s, const yaml *root)
+static plumb_status read_study(study_file *study, const yaml *root)
 {
     static const char *const keys[] = {"name", "defaults", "runs", "evaluate", NULL};
     if (!root || root->kind != YAML_MAP)
-        return refuse(s, root ? root->line : 1, "a study is a map with \"runs\" in it");
+        return reject_line(study, root ? root->line : 1, "a study is a map with the key \"runs\"");
     plumb_status st = PLUMB_OK;
-    for (const yaml *c = root->child; c && !st; c = c->next)
-        st = study_check_key(s, c, keys, "a study");
-    const yaml *name = find(root, "name"), *runs = find(root, "runs"),
-               *common = find(root, "defaults"), *evaluate = find(root, "evaluate");
+    for (const yaml *child = root->child; child && !st; child = child->next)
+        st = study_check_key(study, child, keys, "a study");
+    const yaml *name = find_child(root, "name"), *runs = find_child(root, "runs"),
+               *defaults = find_child(root, "defaults"), *evaluate = find_child(root, "evaluate");
     if (st) return st;
-    if (name && name->kind != YAML_VALUE) return refuse(s, name->line, "name is a text");
-    s->name = name ? name->text : short_file(s->path);
+    if (name && name->kind != YAML_VALUE)
+        return reject_line(study, name->line, "name must be a text");
+    study->name = name ? name->text : get_file_name(study->path);
     if (!runs || runs->kind != YAML_LIST || !runs->count)
-        return refuse(s, runs ? runs->line : root->line, "\"runs\" is a list of at least one map");
-    s->run = ARENA_ALLOC(&s->mem, study_run, STUDY_FILE_MAX);
-    if (!s->run) return PLUMB_EMEMORY;
-    for (const yaml *c = runs->child; c && !st; c = c->next) {
-        block b = {.study = s, .line = c->line, .draw_seed = 1};
-        if (common) st = read_block(&b, common, "defaults");
-        if (!st) st = read_block(&b, c, "runs");
-        if (!st) st = check_block(&b);
-        if (!st) st = make_runs(s, &b);
+        return reject_line(study, runs ? runs->line : root->line,
+                           "\"runs\" must be a list of at least one map");
+    study->runs = ARENA_ALLOC(&study->mem, study_run, STUDY_FILE_MAX_RUNS);
+    if (!study->runs) return PLUMB_EMEMORY;
+    for (const yaml *child = runs->child; child && !st; child = child->next) {
+        run_block block = {.study = study, .line = child->line, .draw_seed = 1};
+        if (defaults) st = read_block(&block, defaults, "defaults");
+        if (!st) st = read_block(&block, child, "runs");
+        if (!st) st = check_block(&block);
+        if (!st) st = make_runs(study, &block);
     }
-    if (!st) st = study_check_evaluate(s, evaluate);
-    return st ? st : check_names(s);
+    if (!st) st = study_check_evaluate(study, evaluate);
+    return st ? st : check_names(study);
 }
 
 plumb_status study_file_read(study_file *out, const char *text, size_t size, const char *path,
@@ -528,7 +546,7 @@ plumb_status study_file_open(study_file *out, const char *path)
     if (st) return st;
     char *text = NULL;
     if (in.size > YAML_MAX_BYTES)
-        st = fail(PLUMB_EFORMAT, "%s: is %lld bytes long, a study at most %d", path,
+        st = fail(PLUMB_EFORMAT, "%s: has %lld bytes; a study has at most %d", path,
                   (long long)in.size, YAML_MAX_BYTES);
     else if (!(text = arena_alloc(&mem, in.size + 1, 1))) st = PLUMB_EMEMORY;
     else st = input_file_read(text, &in, 0, (size_t)in.size);
@@ -538,7 +556,7 @@ plumb_status study_file_open(study_file *out, const char *path)
     return st;
 }
 
-void study_file_clear(study_file *s)
+void study_file_clear(study_file *study)
 {
-    arena_clear(&s->mem);
+    arena_clear(&study->mem);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Every run is done in a forked process of its own, so that one that crashes takes nothing with it.
-// A process, or under MPI each rank, keeps `workers` of them busy and looks around a hundred times
-// a second; rank 0 has the list and hands runs to the ranks that ask. The children send no
-// messages.
+// Runs a study. Each run is done in a forked process, so that a crash ends only this run. A
+// process, or under MPI each rank, keeps `workers` child processes running and polls a hundred
+// times a second. Rank 0 has the list of pending runs; the other ranks request runs from it and
+// send it the outcomes. Children send no messages: they write their outcome to shared memory.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -28,34 +28,34 @@
 
 plumb_status plumb_sweep_open(plumb_sweep **out, const char *study)
 {
-    plumb_sweep *s = calloc(1, sizeof *s);
-    if (!s) return fail(PLUMB_EMEMORY, "no memory for a study");
-    const plumb_status st = study_file_open(&s->study, study);
-    if (st) free(s);
-    else *out = s;
+    plumb_sweep *sweep = calloc(1, sizeof *sweep);
+    if (!sweep) return fail(PLUMB_EMEMORY, "out of memory for a study");
+    const plumb_status st = study_file_open(&sweep->study, study);
+    if (st) free(sweep);
+    else *out = sweep;
     return st;
 }
 
-void plumb_sweep_close(plumb_sweep *s)
+void plumb_sweep_close(plumb_sweep *sweep)
 {
-    if (!s) return;
-    study_file_clear(&s->study);
-    free(s);
+    if (!sweep) return;
+    study_file_clear(&sweep->study);
+    free(sweep);
 }
 
-const char *plumb_sweep_name(const plumb_sweep *s)
+const char *plumb_sweep_name(const plumb_sweep *sweep)
 {
-    return s->study.name;
+    return sweep->study.name;
 }
 
-int64_t plumb_sweep_run_count(const plumb_sweep *s)
+int64_t plumb_sweep_run_count(const plumb_sweep *sweep)
 {
-    return s->study.count;
+    return sweep->study.run_count;
 }
 
-const char *plumb_sweep_run_name(const plumb_sweep *s, int64_t index)
+const char *plumb_sweep_run_name(const plumb_sweep *sweep, int64_t index)
 {
-    return s->study.run[index].name;
+    return sweep->study.runs[index].name;
 }
 
 const char *plumb_sweep_state_name(plumb_sweep_state state)
@@ -65,105 +65,112 @@ const char *plumb_sweep_state_name(plumb_sweep_state state)
     return names[state];
 }
 
-plumb_status plumb_sweep_run_state(plumb_sweep_state *state, const plumb_sweep *s, const char *out,
-                                   int64_t index)
+plumb_status plumb_sweep_run_state(plumb_sweep_state *state, const plumb_sweep *sweep,
+                                   const char *out, int64_t index)
 {
-    return run_task_state(state, &s->study, &s->study.run[index], out);
+    return run_task_state(state, &sweep->study, &sweep->study.runs[index], out);
 }
 
-plumb_status sweep_check(const plumb_sweep_options *o)
+plumb_status sweep_check(const plumb_sweep_options *options)
 {
-    const plumb_status st = options_check_ranges(&sweep_option_table, o);
+    const plumb_status st = options_check_ranges(&sweep_option_table, options);
     if (st) return st;
-    if (o->task >= o->tasks)
+    if (options->task >= options->tasks)
         return fail(PLUMB_EVALUE, "task is %lld; it must be below tasks, which is %lld",
-                    (long long)o->task, (long long)o->tasks);
-    if (!o->out || !o->out[0])
+                    (long long)options->task, (long long)options->tasks);
+    if (!options->out || !options->out[0])
         return fail(PLUMB_EVALUE, "out is missing: no directory for the runs");
     return PLUMB_OK;
 }
 
-int sweep_threads(const plumb_sweep_options *o)
+int sweep_threads(const plumb_sweep_options *options)
 {
-    if (o->threads) return o->threads;
-    const int each = parallel_threads() / (o->workers * comm_local_size());
+    if (options->threads) return options->threads;
+    const int each = parallel_threads() / (options->workers * comm_local_size());
     return each > 1 ? each : 1;
 }
 
-// ---- what is to be done ----
+// ---- pending runs ----
 
-// What a child, or a rank, has to say of a run.
+// The outcome of a run, in memory shared with a child; also the message between ranks.
 typedef struct sweep_outcome {
-    int32_t kind; // of a message
-    int32_t state;
-    int64_t index;
-    double seconds;
-    char why[600];
+    int32_t kind;   // of the message, see below
+    int32_t state;  // a plumb_sweep_state; -1: the child has not written it
+    int64_t index;  // of the run
+    double seconds; // it took
+    char why[600];  // reason of a failure, or ""
 } sweep_outcome;
 
-enum { ASK = 1, OVER, BYE, WORK, NONE };
+// To rank 0: a request for a run, the outcome of a run, and "this rank is finished". From rank 0: a
+// run, or "no run is left".
+enum { MESSAGE_REQUEST = 1, MESSAGE_RESULT, MESSAGE_LEAVE, MESSAGE_RUN, MESSAGE_NO_RUN };
 
 typedef struct worker {
-    pid_t pid; // 0: idle
-    int64_t index;
-    double started;
-    sweep_outcome *said; // shared with the child
+    pid_t pid;              // of the child; 0: idle
+    int64_t index;          // of its run
+    double started;         // by clock_now()
+    sweep_outcome *outcome; // shared with the child
 } worker;
 
 typedef struct sweep_job {
     const study_file *study;
     const plumb_sweep_options *opt;
-    int threads;
-    worker *worker;
-    int running;
-    int64_t *todo, count, next; // rank 0's
-    int left_ranks;             // that said goodbye
-    bool asked, dry, told;
+    int threads;      // of each run
+    worker *worker;   // (opt->workers)
+    int running;      // children
+    int64_t *pending; // rank 0: indices of the runs to do
+    int64_t pending_count, next_pending;
+    int ranks_left;    // rank 0: ranks that have finished
+    bool requested;    // other ranks: a request to rank 0 is not answered yet
+    bool no_more_runs; // all runs are started
+    bool stop_sent;    // the children got SIGTERM
     plumb_sweep_result result;
 } sweep_job;
 
-static void tell(sweep_job *j, int64_t index, plumb_sweep_state state, const char *why,
-                 double seconds, int rank)
+static void report_progress(sweep_job *job, int64_t index, plumb_sweep_state state, const char *why,
+                            double seconds, int rank)
 {
-    if (!j->opt->progress) return;
-    const plumb_sweep_progress p = {.run = j->study->run[index].name,
-                                    .state = state,
-                                    .why = why,
-                                    .seconds = seconds,
-                                    .done = j->result.done + j->result.skipped,
-                                    .failed = j->result.failed,
-                                    .of = j->result.runs,
-                                    .rank = rank};
-    j->opt->progress(j->opt->context, &p);
+    if (!job->opt->progress) return;
+    const plumb_sweep_progress progress = {.run = job->study->runs[index].name,
+                                           .state = state,
+                                           .why = why,
+                                           .seconds = seconds,
+                                           .done = job->result.done + job->result.skipped,
+                                           .failed = job->result.failed,
+                                           .total = job->result.runs,
+                                           .rank = rank};
+    job->opt->progress(job->opt->context, &progress);
 }
 
-static bool is_ours(const plumb_sweep_options *o, int64_t index)
+// A task of a job array does every opt->tasks-th run.
+static bool is_ours(const plumb_sweep_options *options, int64_t index)
 {
-    return index % o->tasks == o->task;
+    return index % options->tasks == options->task;
 }
 
-// Looks at every run. One that is done and has no line, because a kill came between, gets it now.
-static plumb_status survey(sweep_job *j, arena *mem)
+// Lists the runs that are not done. A run that is done but has no line in results.jsonl, because of
+// a kill between the two, gets its line now.
+static plumb_status list_runs(sweep_job *job, arena *mem)
 {
-    results_file_names lines;
-    const study_file *s = j->study;
-    plumb_status st = results_file_finished(&lines, mem, j->opt->out);
-    j->todo = ARENA_ALLOC(mem, int64_t, s->count);
-    if (!j->todo) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < s->count && !st; i++) {
+    results_file_names finished;
+    const study_file *study = job->study;
+    plumb_status st = results_file_finished(&finished, mem, job->opt->out);
+    job->pending = ARENA_ALLOC(mem, int64_t, study->run_count);
+    if (!job->pending) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < study->run_count && !st; i++) {
         plumb_sweep_state state;
-        if (!is_ours(j->opt, i)) continue;
-        j->result.runs++;
-        st = run_task_state(&state, s, &s->run[i], j->opt->out);
+        if (!is_ours(job->opt, i)) continue;
+        job->result.runs++;
+        st = run_task_state(&state, study, &study->runs[i], job->opt->out);
         if (st) break;
         if (state == PLUMB_SWEEP_STATE_DONE) {
-            j->result.skipped++;
-            if (!results_file_has(&lines, s->run[i].name))
-                st = run_task_append_result(s, &s->run[i], j->opt->out, NULL, PLUMB_OK);
-        } else if (state == PLUMB_SWEEP_STATE_FAILED && !j->opt->retry) {
-            j->result.failed++;
+            job->result.skipped++;
+            if (!results_file_has(&finished, study->runs[i].name))
+                st = run_task_append_result(study, &study->runs[i], job->opt->out, NULL, PLUMB_OK);
+        } else if (state == PLUMB_SWEEP_STATE_FAILED && !job->opt->retry) {
+            job->result.failed++;
         } else {
-            j->todo[j->count++] = i;
+            job->pending[job->pending_count++] = i;
         }
     }
     return st;
@@ -171,225 +178,244 @@ static plumb_status survey(sweep_job *j, arena *mem)
 
 // ---- children ----
 
-// Runs in the child, which shares nothing with us but the outcome.
-static void be_child(const sweep_job *j, const worker *w, pid_t parent)
+// The child process: does the run and writes its outcome.
+static void run_child(const sweep_job *job, const worker *child, pid_t parent)
 {
-    prctl(PR_SET_PDEATHSIG, SIGTERM); // who is orphaned saves and leaves
+    prctl(PR_SET_PDEATHSIG, SIGTERM); // without its parent it saves and stops
     if (getppid() != parent) _exit(1);
     comm_detach();
     plumb_set_progress(NULL, NULL);
     plumb_set_log(NULL, NULL);
     plumb_sweep_state state = PLUMB_SWEEP_STATE_FAILED;
-    const plumb_status st =
-        run_task_run(&state, j->study, &j->study->run[w->index], j->opt->out, j->threads);
-    w->said->state = (int32_t)state;
-    if (st) snprintf(w->said->why, sizeof w->said->why, "%s", plumb_last_error());
+    const plumb_status st = run_task_run(&state, job->study, &job->study->runs[child->index],
+                                         job->opt->out, job->threads);
+    child->outcome->state = (int32_t)state;
+    if (st) snprintf(child->outcome->why, sizeof child->outcome->why, "%s", plumb_last_error());
     _exit(0);
 }
 
-static plumb_status start(sweep_job *j, worker *w, int64_t index)
+// Forks a child for a run.
+static plumb_status start_child(sweep_job *job, worker *child, int64_t index)
 {
-    *w->said = (sweep_outcome){.kind = OVER, .state = -1, .index = index};
-    w->index = index;
-    w->started = clock_now();
+    *child->outcome = (sweep_outcome){.kind = MESSAGE_RESULT, .state = -1, .index = index};
+    child->index = index;
+    child->started = clock_now();
     const pid_t parent = getpid();
-    w->pid = fork();
-    if (w->pid < 0) {
-        w->pid = 0;
+    child->pid = fork();
+    if (child->pid < 0) {
+        child->pid = 0;
         return fail(PLUMB_EMEMORY, "a process for %s cannot be started: %s",
-                    j->study->run[index].name, strerror(errno));
+                    job->study->runs[index].name, strerror(errno));
     }
-    if (!w->pid) be_child(j, w, parent);
-    j->running++;
+    if (!child->pid) run_child(job, child, parent);
+    job->running++;
     return PLUMB_OK;
 }
 
-// A child that died without a word: its run is recorded by us, and tried again next time.
-static void bury(const sweep_job *j, worker *w, int how)
+// A child that ended without an outcome: records the run as failed. It is tried again next time.
+static void record_dead_child(const sweep_job *job, worker *child, int exit_status)
 {
-    sweep_outcome *o = w->said;
-    o->state = PLUMB_SWEEP_STATE_FAILED;
-    if (WIFSIGNALED(how))
-        snprintf(o->why, sizeof o->why, "its process was ended by signal %d (%s)%s", WTERMSIG(how),
-                 strsignal(WTERMSIG(how)),
-                 WTERMSIG(how) == SIGKILL ? ": perhaps there was not enough memory" : "");
-    else snprintf(o->why, sizeof o->why, "its process ended with code %d", WEXITSTATUS(how));
-    if (status_stopped()) o->state = PLUMB_SWEEP_STATE_STOPPED;
-    else run_task_append_result(j->study, &j->study->run[o->index], j->opt->out, o->why, PLUMB_OK);
+    sweep_outcome *outcome = child->outcome;
+    outcome->state = PLUMB_SWEEP_STATE_FAILED;
+    if (WIFSIGNALED(exit_status))
+        snprintf(outcome->why, sizeof outcome->why, "its process was ended by signal %d (%s)%s",
+                 WTERMSIG(exit_status), strsignal(WTERMSIG(exit_status)),
+                 WTERMSIG(exit_status) == SIGKILL ? ": perhaps there was not enough memory" : "");
+    else
+        snprintf(outcome->why, sizeof outcome->why, "its process ended with code %d",
+                 WEXITSTATUS(exit_status));
+    if (status_stopped()) outcome->state = PLUMB_SWEEP_STATE_STOPPED;
+    else
+        run_task_append_result(job->study, &job->study->runs[outcome->index], job->opt->out,
+                               outcome->why, PLUMB_OK);
 }
 
-static worker *idle(const sweep_job *j)
+// A worker without a child, or NULL.
+static worker *find_idle_worker(const sweep_job *job)
 {
-    for (int i = 0; i < j->opt->workers; i++)
-        if (!j->worker[i].pid) return &j->worker[i];
+    for (int i = 0; i < job->opt->workers; i++)
+        if (!job->worker[i].pid) return &job->worker[i];
     return NULL;
 }
 
-static void account(sweep_job *j, const sweep_outcome *o, int rank)
+// Rank 0: adds the outcome of a run to the result.
+static void count_outcome(sweep_job *job, const sweep_outcome *outcome, int rank)
 {
-    if (o->state == PLUMB_SWEEP_STATE_DONE) j->result.done++;
-    else if (o->state == PLUMB_SWEEP_STATE_FAILED) j->result.failed++;
-    else j->result.left++;
-    tell(j, o->index, (plumb_sweep_state)o->state, o->why, o->seconds, rank);
+    if (outcome->state == PLUMB_SWEEP_STATE_DONE) job->result.done++;
+    else if (outcome->state == PLUMB_SWEEP_STATE_FAILED) job->result.failed++;
+    else job->result.left++;
+    report_progress(job, outcome->index, (plumb_sweep_state)outcome->state, outcome->why,
+                    outcome->seconds, rank);
 }
 
-static plumb_status reap(sweep_job *j)
+// Collects children that have ended. Rank 0 counts the outcome, other ranks send it to rank 0.
+static plumb_status collect_children(sweep_job *job)
 {
     plumb_status st = PLUMB_OK;
-    for (int i = 0; i < j->opt->workers && !st; i++) {
-        worker *w = &j->worker[i];
-        int how;
-        if (!w->pid || waitpid(w->pid, &how, WNOHANG) != w->pid) continue;
-        w->pid = 0;
-        j->running--;
-        w->said->seconds = clock_now() - w->started;
-        if (w->said->state < 0) bury(j, w, how);
-        if (!comm_rank()) account(j, w->said, 0);
-        else st = comm_send(0, w->said, sizeof *w->said);
+    for (int i = 0; i < job->opt->workers && !st; i++) {
+        worker *child = &job->worker[i];
+        int exit_status;
+        if (!child->pid || waitpid(child->pid, &exit_status, WNOHANG) != child->pid) continue;
+        child->pid = 0;
+        job->running--;
+        child->outcome->seconds = clock_now() - child->started;
+        if (child->outcome->state < 0) record_dead_child(job, child, exit_status);
+        if (!comm_rank()) count_outcome(job, child->outcome, 0);
+        else st = comm_send(0, child->outcome, sizeof *child->outcome);
     }
     return st;
 }
 
-static void stop_children(sweep_job *j)
+// Asks all children to save and stop, once.
+static void stop_children(sweep_job *job)
 {
-    if (j->told) return;
-    j->told = true;
-    for (int i = 0; i < j->opt->workers; i++)
-        if (j->worker[i].pid) kill(j->worker[i].pid, SIGTERM);
+    if (job->stop_sent) return;
+    job->stop_sent = true;
+    for (int i = 0; i < job->opt->workers; i++)
+        if (job->worker[i].pid) kill(job->worker[i].pid, SIGTERM);
 }
 
 // ---- ranks ----
 
-static int64_t next_run(sweep_job *j)
+// Rank 0: takes the next pending run; -1 if there is none, or a stop was requested.
+static int64_t take_next_run(sweep_job *job)
 {
-    return j->next < j->count && !status_stopped() ? j->todo[j->next++] : -1;
+    return job->next_pending < job->pending_count && !status_stopped()
+               ? job->pending[job->next_pending++]
+               : -1;
 }
 
-// Rank 0 hears what others ask for and have done.
-static plumb_status serve(sweep_job *j)
+// Rank 0: answers the messages of the other ranks.
+static plumb_status serve_ranks(sweep_job *job)
 {
     for (;;) {
         int from;
-        sweep_outcome said;
-        plumb_status st = comm_try_receive(&from, &said, sizeof said);
+        sweep_outcome outcome;
+        plumb_status st = comm_try_receive(&from, &outcome, sizeof outcome);
         if (st || from < 0) return st;
-        if (said.kind == BYE) j->left_ranks++;
-        else if (said.kind == OVER) account(j, &said, from);
+        if (outcome.kind == MESSAGE_LEAVE) job->ranks_left++;
+        else if (outcome.kind == MESSAGE_RESULT) count_outcome(job, &outcome, from);
         else {
-            const int64_t index = next_run(j);
-            const sweep_outcome work = {.kind = index < 0 ? NONE : WORK, .index = index};
-            st = comm_send(from, &work, sizeof work);
-            if (index >= 0) tell(j, index, PLUMB_SWEEP_STATE_RUNNING, "", 0, from);
+            const int64_t index = take_next_run(job);
+            const sweep_outcome message = {.kind = index < 0 ? MESSAGE_NO_RUN : MESSAGE_RUN,
+                                           .index = index};
+            st = comm_send(from, &message, sizeof message);
+            if (index >= 0) report_progress(job, index, PLUMB_SWEEP_STATE_RUNNING, "", 0, from);
             if (st) return st;
         }
     }
 }
 
-// A run for an idle worker, if there is one: -1 none now, and `dry` none any more.
-static plumb_status fetch(int64_t *index, sweep_job *j)
+// Gets a run for an idle worker. `*index` is -1 if there is none at present; if there will be none,
+// `no_more_runs` is set.
+static plumb_status request_run(int64_t *index, sweep_job *job)
 {
     *index = -1;
     if (!comm_rank()) {
-        *index = next_run(j);
-        j->dry = *index < 0;
-        if (*index >= 0) tell(j, *index, PLUMB_SWEEP_STATE_RUNNING, "", 0, 0);
+        *index = take_next_run(job);
+        job->no_more_runs = *index < 0;
+        if (*index >= 0) report_progress(job, *index, PLUMB_SWEEP_STATE_RUNNING, "", 0, 0);
         return PLUMB_OK;
     }
-    sweep_outcome work = {.kind = ASK};
+    sweep_outcome message = {.kind = MESSAGE_REQUEST};
     plumb_status st = PLUMB_OK;
-    if (!j->asked) st = comm_send(0, &work, sizeof work);
-    j->asked = true;
+    if (!job->requested) st = comm_send(0, &message, sizeof message);
+    job->requested = true;
     int from = -1;
-    if (!st) st = comm_try_receive(&from, &work, sizeof work);
+    if (!st) st = comm_try_receive(&from, &message, sizeof message);
     if (st || from < 0) return st;
-    j->asked = false;
-    j->dry = work.kind == NONE;
-    *index = j->dry ? -1 : work.index;
+    job->requested = false;
+    job->no_more_runs = message.kind == MESSAGE_NO_RUN;
+    *index = job->no_more_runs ? -1 : message.index;
     return PLUMB_OK;
 }
 
-static plumb_status feed(sweep_job *j)
+// Starts a run on every idle worker.
+static plumb_status start_runs(sweep_job *job)
 {
-    for (worker *w; !j->dry && (w = idle(j));) {
+    for (worker *child; !job->no_more_runs && (child = find_idle_worker(job));) {
         int64_t index;
-        plumb_status st = fetch(&index, j);
+        plumb_status st = request_run(&index, job);
         if (st || index < 0) return st;
-        st = start(j, w, index);
+        st = start_child(job, child, index);
         if (st) return st;
     }
     return PLUMB_OK;
 }
 
-static bool is_over(const sweep_job *j)
+// Nothing is running, and on rank 0 all other ranks have finished.
+static bool is_finished(const sweep_job *job)
 {
-    return j->dry && !j->running && (comm_rank() || j->left_ranks == comm_size() - 1);
+    return job->no_more_runs && !job->running &&
+           (comm_rank() || job->ranks_left == comm_size() - 1);
 }
 
-static plumb_status keep_busy(sweep_job *j)
+// Runs everything: the main loop of each rank.
+static plumb_status run_all(sweep_job *job)
 {
     plumb_status st = PLUMB_OK;
-    while (!st && !is_over(j)) {
-        if (status_stopped()) stop_children(j);
-        if (!comm_rank()) st = serve(j);
-        if (!st) st = reap(j);
-        if (!st) st = feed(j);
-        if (status_stopped()) stop_children(j);
+    while (!st && !is_finished(job)) {
+        if (status_stopped()) stop_children(job);
+        if (!comm_rank()) st = serve_ranks(job);
+        if (!st) st = collect_children(job);
+        if (!st) st = start_runs(job);
+        if (status_stopped()) stop_children(job);
         nanosleep(&(struct timespec){0, 10000000}, NULL);
     }
-    const sweep_outcome bye = {.kind = BYE};
-    if (!st && comm_rank()) st = comm_send(0, &bye, sizeof bye);
-    while (st && j->running) { // nobody is left behind
-        stop_children(j);
-        for (int i = 0; i < j->opt->workers; i++)
-            if (j->worker[i].pid && waitpid(j->worker[i].pid, NULL, 0) > 0)
-                j->worker[i].pid = 0, j->running--;
+    const sweep_outcome leave = {.kind = MESSAGE_LEAVE};
+    if (!st && comm_rank()) st = comm_send(0, &leave, sizeof leave);
+    while (st && job->running) { // after an error, wait for all children
+        stop_children(job);
+        for (int i = 0; i < job->opt->workers; i++)
+            if (job->worker[i].pid && waitpid(job->worker[i].pid, NULL, 0) > 0)
+                job->worker[i].pid = 0, job->running--;
     }
     return st;
 }
 
-static plumb_status make_folder(const char *path)
+// Creates the directory of the study, or checks that it can be written.
+static plumb_status create_folder(const char *path)
 {
     struct stat about;
     if (mkdir(path, 0777) && errno != EEXIST)
-        return fail(PLUMB_EFILE, "%s: cannot be made: %s", path, strerror(errno));
+        return fail(PLUMB_EFILE, "%s: cannot be created: %s", path, strerror(errno));
     if (stat(path, &about) || !S_ISDIR(about.st_mode))
         return fail(PLUMB_EFILE, "%s: is not a directory", path);
     if (access(path, W_OK)) return fail(PLUMB_EFILE, "%s: %s", path, strerror(errno));
     return PLUMB_OK;
 }
 
-plumb_status plumb_sweep_run(plumb_sweep_result *out, const plumb_sweep *s,
+plumb_status plumb_sweep_run(plumb_sweep_result *out, const plumb_sweep *sweep,
                              const plumb_sweep_options *options)
 {
-    plumb_sweep_options full = plumb_sweep_defaults(), *opt = &full;
-    plumb_status st = options_resolve(&full, sizeof full, options, "plumb_sweep_options");
+    plumb_sweep_options resolved = plumb_sweep_defaults(), *opt = &resolved;
+    plumb_status st = options_resolve(&resolved, sizeof resolved, options, "plumb_sweep_options");
     if (!st) st = sweep_check(opt);
     if (st) return st;
-    const double begun = clock_now();
+    const double started = clock_now();
     arena mem = {0};
-    const size_t room = (size_t)opt->workers * sizeof(sweep_outcome);
-    sweep_job j = {.study = &s->study, .opt = opt, .threads = sweep_threads(opt)};
-    if (!comm_rank()) st = make_folder(opt->out);
-    if (!st && !comm_rank()) st = survey(&j, &mem);
+    const size_t shared_size = (size_t)opt->workers * sizeof(sweep_outcome);
+    sweep_job job = {.study = &sweep->study, .opt = opt, .threads = sweep_threads(opt)};
+    if (!comm_rank()) st = create_folder(opt->out);
+    if (!st && !comm_rank()) st = list_runs(&job, &mem);
     st = comm_all_ok(st);
-    sweep_outcome *said =
+    sweep_outcome *outcome =
         st ? MAP_FAILED
-           : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (!st && said == MAP_FAILED)
-        st = fail(PLUMB_EMEMORY, "no memory for %d workers", opt->workers);
-    j.worker = ARENA_ALLOC(&mem, worker, opt->workers);
-    if (!st && !j.worker) st = PLUMB_EMEMORY;
-    for (int i = 0; i < opt->workers && !st; i++) j.worker[i].said = &said[i];
-    if (!st) st = keep_busy(&j);
-    if (said != MAP_FAILED) munmap(said, room);
-    j.result.left += j.count - j.next;
-    j.result.seconds = clock_now() - begun;
+           : mmap(NULL, shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!st && outcome == MAP_FAILED)
+        st = fail(PLUMB_EMEMORY, "out of memory for %d workers", opt->workers);
+    job.worker = ARENA_ALLOC(&mem, worker, opt->workers);
+    if (!st && !job.worker) st = PLUMB_EMEMORY;
+    for (int i = 0; i < opt->workers && !st; i++) job.worker[i].outcome = &outcome[i];
+    if (!st) st = run_all(&job);
+    if (outcome != MAP_FAILED) munmap(outcome, shared_size);
+    job.result.left += job.pending_count - job.next_pending;
+    job.result.seconds = clock_now() - started;
     arena_clear(&mem);
     if (st) return st;
-    *out = j.result;
-    if (status_stopped() && j.result.left)
-        return fail(PLUMB_ESTOPPED,
-                    "stopped with %lld of %lld runs to do; the same command goes on",
-                    (long long)j.result.left, (long long)j.result.runs);
+    *out = job.result;
+    if (status_stopped() && job.result.left)
+        return fail(PLUMB_ESTOPPED, "stopped with %lld of %lld runs left; the same command resumes",
+                    (long long)job.result.left, (long long)job.result.runs);
     return PLUMB_OK;
 }

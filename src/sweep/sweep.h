@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the parts of plumb sweep share.
+// Declarations shared by the files of this module.
 #ifndef SWEEP_SWEEP_H
 #define SWEEP_SWEEP_H
 
@@ -12,10 +12,10 @@ struct plumb_sweep {
     study_file study;
 };
 
-/// Options that make no sense, with PLUMB_EVALUE.
-plumb_status sweep_check(const plumb_sweep_options *o);
+/// Checks the options. Fails with PLUMB_EVALUE.
+plumb_status sweep_check(const plumb_sweep_options *options);
 
-/// Threads of one run.
-int sweep_threads(const plumb_sweep_options *o);
+/// Number of threads of each run.
+int sweep_threads(const plumb_sweep_options *options);
 
 #endif

@@ -151,7 +151,7 @@ def test_done_runs_are_skipped_and_other_settings_are_refused(whole, study):
     said = plumb.answer(study(STUDY), "--out", out)
     assert said["skipped"] == COUNT and said["done"] == 0 and (out / "results.jsonl").read_bytes() == before
     done = plumb.run(study(STUDY.replace("beta: 0.5", "beta: 0.25")), "--out", out, code=2)
-    assert "was begun with beta=0.5" in done.stderr and "0.25" in done.stderr
+    assert "was started with beta=0.5" in done.stderr and "0.25" in done.stderr
     # Another evaluation of the same runs is made.
     said = plumb.answer(study(STUDY.replace("method: pr", "method: pr, symplectic: on")), "--out", out, "--workers", 2)
     assert said["done"] == COUNT and len(lines(out)) == 2 * COUNT
