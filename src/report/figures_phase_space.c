@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Phase space, of the truth and of the latents; and what the latents say of the truth over time.
+// Two figures of one model: the true states and the latents in phase space, and the true state over
+// time beside what a fit reads off the latents. All sizes are in pixels.
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -11,241 +12,285 @@
 #include "report/report_model.h"
 
 enum {
-    PANELS = 4,    // side by side
-    PANEL = 150,   // their height and width
-    LEFT = 50,     // of a panel
-    POINTS = 2400, // dots a panel, about
-    ROWS = 4,      // coordinates over time
-    ROW = 110,     // the height of one
-    LAST = 80,     // frames of the close look
-    CLOSE = 190,   // its width
+    PANELS = 4,        // side by side
+    PANEL = 150,       // height and width of a panel
+    LEFT = 50,         // of a panel
+    MAX_POINTS = 2400, // dots per panel, about
+    ROWS = 4,          // coordinates over time
+    ROW = 110,         // the height of one
+    CLOSE_FRAMES = 80, // frames of the close-up
+    CLOSE_WIDTH = 190, // of the close-up
 };
 
-static const int tones[] = {PALETTE_BLUE, PALETTE_ORANGE, PALETTE_GREEN, PALETTE_VIOLET,
-                            PALETTE_RED};
-enum { TONES = sizeof tones / sizeof *tones };
+static const int colors[] = {PALETTE_BLUE, PALETTE_ORANGE, PALETTE_GREEN, PALETTE_VIOLET,
+                             PALETTE_RED};
+enum { COLOR_COUNT = sizeof colors / sizeof *colors };
 
 // ---- phase space ----
 
-typedef struct cloud {
-    const double *v; // (count, steps, width)
-    int64_t count, steps, width, across, up;
-} cloud;
+typedef struct point_cloud {
+    const double *values; // (count, steps, width)
+    int64_t count, steps, width;
+    int64_t across, up; // columns of the two axes; up -1: one row per trajectory
+} point_cloud;
 
-// The name of a coordinate; latents are numbered as the model numbers them.
-static void put_name(char out[48], const report_model *s, bool latent, int64_t index)
+// The name of a coordinate. Latents have the numbers of the model.
+static void get_name(char out[48], const report_model *model, bool latent, int64_t index)
 {
-    const int64_t half = (latent ? s->latents : s->states) / 2;
+    const int64_t half = (latent ? model->latents : model->states) / 2;
     const char *letter = index < half ? "q" : "p";
-    if (!latent && s->world && s->world->n == half)
-        snprintf(out, 48, "%s", s->world->state_names[index]);
+    if (!latent && model->world && model->world->n == half)
+        snprintf(out, 48, "%s", model->world->state_names[index]);
     else if (half == 1) snprintf(out, 48, "%s", letter);
     else snprintf(out, 48, "%s%lld", letter, (long long)(index % half));
 }
 
-// One colour a trajectory, the same in every panel, so that an eye can follow it.
-static plumb_status draw_cloud(drawing *k, arena *mem, axes_panel *p, const cloud *c)
+// One color per trajectory, the same in every panel.
+static plumb_status draw_cloud(drawing *canvas, arena *mem, axes_panel *panel,
+                               const point_cloud *cloud)
 {
-    const int64_t all = c->count * c->steps;
-    const int64_t stride = all / POINTS + 1;
-    double *points = ARENA_ALLOC(mem, double, 2 * (c->steps + 1));
+    const int64_t all = cloud->count * cloud->steps;
+    const int64_t stride = all / MAX_POINTS + 1;
+    double *points = ARENA_ALLOC(mem, double, 2 * (cloud->steps + 1));
     if (!points) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < c->count; i++) {
+    for (int64_t i = 0; i < cloud->count; i++) {
         int64_t n = 0;
-        for (int64_t t = i % stride; t < c->steps; t += stride, n++) {
-            const double *at = c->v + (i * c->steps + t) * c->width;
-            points[2 * n] = axes_x(p, at[c->across]);
-            points[2 * n + 1] = c->up < 0 ? axes_y(p, (double)i) : axes_y(p, at[c->up]);
+        for (int64_t t = i % stride; t < cloud->steps; t += stride, n++) {
+            const double *at = cloud->values + (i * cloud->steps + t) * cloud->width;
+            points[2 * n] = axes_x(panel, at[cloud->across]);
+            points[2 * n + 1] =
+                cloud->up < 0 ? axes_y(panel, (double)i) : axes_y(panel, at[cloud->up]);
         }
-        k->dots(k, points, n, 1.4, drawing_rgb(tones[i % TONES]));
+        canvas->dots(canvas, points, n, 1.4, drawing_rgb(colors[i % COLOR_COUNT]));
     }
     return PLUMB_OK;
 }
 
-// A pair of latents, or one that says something beside one that does not.
-static int64_t latent_panels(cloud *out, const report_model *s)
+// One panel for each pair (q, p) of latents of which at least one is informative.
+static int64_t find_latent_clouds(point_cloud *out, const report_model *model)
 {
-    const int64_t m = s->latents / 2;
+    const int64_t m = model->latents / 2;
     int64_t n = 0;
     for (int64_t i = 0; i < m && n < PANELS; i++) {
-        const bool q = report_model_informative(s, i), p = report_model_informative(s, m + i);
+        const bool q = report_model_is_informative(model, i),
+                   p = report_model_is_informative(model, m + i);
         if (!q && !p) continue;
-        out[n++] =
-            (cloud){s->latent, s->count, s->steps, s->latents, q ? i : m + i, q && p ? m + i : -1};
+        out[n++] = (point_cloud){model->latent,  model->count,  model->steps,
+                                 model->latents, q ? i : m + i, q && p ? m + i : -1};
     }
     return n;
 }
 
-// Panels of `size` from x on, under a heading.
-static plumb_status draw_row(drawing *k, arena *mem, const report_model *s, double x, double y,
-                             double size, const cloud *c, int64_t count, bool latent)
+// A row of panels, under a heading.
+typedef struct panel_row {
+    const report_model *model;
+    double x, y, size; // top left corner; height and width of a panel
+    const point_cloud *clouds;
+    int64_t count;
+    bool latent; // the clouds are of latents, else of true states
+} panel_row;
+
+static plumb_status draw_row(drawing *canvas, arena *mem, const panel_row *row)
 {
     plumb_status st = PLUMB_OK;
-    k->text(k, x + 10, y - 36, 15, DRAWING_LEFT, drawing_rgb(PALETTE_PALE),
-            latent ? "latents" : "truth");
-    for (int64_t i = 0; i < count && !st; i++) {
+    canvas->text(canvas, row->x + 10, row->y - 36, 15, DRAWING_LEFT, drawing_rgb(PALETTE_PALE),
+                 row->latent ? "latents" : "truth");
+    for (int64_t i = 0; i < row->count && !st; i++) {
+        const point_cloud *cloud = &row->clouds[i];
         char across[48], up[48] = "film";
-        axes_panel p = {.x = x + LEFT + (double)i * (size + LEFT), .y = y, .w = size, .h = size};
-        const int64_t all = c[i].count * c[i].steps;
-        const int ticks = size > 200 ? 5 : 3;
-        p.across = axes_span_of(c[i].v + c[i].across, all, c[i].width, ticks);
-        p.up = c[i].up < 0 ? axes_between(-0.5, (double)c[i].count - 0.5, 4)
-                           : axes_span_of(c[i].v + c[i].up, all, c[i].width, ticks);
-        put_name(across, s, latent, c[i].across);
-        if (c[i].up >= 0) put_name(up, s, latent, c[i].up);
-        axes_draw(k, &p, across, up);
-        st = draw_cloud(k, mem, &p, &c[i]);
+        axes_panel panel = {.x = row->x + LEFT + (double)i * (row->size + LEFT),
+                            .y = row->y,
+                            .w = row->size,
+                            .h = row->size};
+        const int64_t all = cloud->count * cloud->steps;
+        const int ticks = row->size > 200 ? 5 : 3;
+        panel.across = axes_span_of(cloud->values + cloud->across, all, cloud->width, ticks);
+        panel.up = cloud->up < 0
+                       ? axes_between(-0.5, (double)cloud->count - 0.5, 4)
+                       : axes_span_of(cloud->values + cloud->up, all, cloud->width, ticks);
+        get_name(across, row->model, row->latent, cloud->across);
+        if (cloud->up >= 0) get_name(up, row->model, row->latent, cloud->up);
+        axes_draw(canvas, &panel, across, up);
+        st = draw_cloud(canvas, mem, &panel, cloud);
     }
-    if (!count)
-        k->text(k, x + LEFT, y + 40, 15, DRAWING_LEFT, drawing_rgb(PALETTE_INK),
-                "none says anything: the posterior is the prior");
+    if (!row->count)
+        canvas->text(canvas, row->x + LEFT, row->y + 40, 15, DRAWING_LEFT, drawing_rgb(PALETTE_INK),
+                     "none says anything: the posterior is the prior");
     return st;
 }
 
-// Few panels stand side by side, and are larger for it.
-typedef struct spread {
-    cloud truth[PANELS], latent[PANELS];
+// Truth and latents side by side if there are few panels, else one below the other.
+typedef struct phase_layout {
+    point_cloud truth[PANELS], latent[PANELS];
     int64_t truths, latents;
     bool beside;
     double size;
-} spread;
+} phase_layout;
 
-static spread spread_of(const report_model *s)
+// Chooses the panels, their places and their size.
+static phase_layout arrange_panels(const report_model *model)
 {
-    spread o = {0};
-    const int64_t n = s->states / 2;
-    for (; o.truths < n && o.truths < PANELS; o.truths++)
-        o.truth[o.truths] =
-            (cloud){s->truth, s->count, s->steps, s->states, o.truths, n + o.truths};
-    o.latents = latent_panels(o.latent, s);
-    const double each = o.latents ? (double)(o.truths + o.latents) : (double)o.truths + 1;
-    o.beside = each <= PANELS;
-    o.size = fmin(270, FIGURE_WIDTH / (o.beside ? each : PANELS) - LEFT - 4);
-    return o;
+    phase_layout layout = {0};
+    const int64_t n = model->states / 2;
+    for (; layout.truths < n && layout.truths < PANELS; layout.truths++)
+        layout.truth[layout.truths] =
+            (point_cloud){model->truth,  model->count,  model->steps,
+                          model->states, layout.truths, n + layout.truths};
+    layout.latents = find_latent_clouds(layout.latent, model);
+    const double each =
+        layout.latents ? (double)(layout.truths + layout.latents) : (double)layout.truths + 1;
+    layout.beside = each <= PANELS;
+    layout.size = fmin(270, FIGURE_WIDTH / (layout.beside ? each : PANELS) - LEFT - 4);
+    return layout;
 }
 
-static double phase_height(const plumb_report *r, const report_model *s)
+static double get_phase_height(const plumb_report *report, const report_model *model)
 {
-    (void)r;
-    if (!s->latent || !s->truth) return 0;
-    const spread o = spread_of(s);
-    return (o.size + 104) * (o.beside ? 1 : 2);
+    (void)report;
+    if (!model->latent || !model->truth) return 0;
+    const phase_layout layout = arrange_panels(model);
+    return (layout.size + 104) * (layout.beside ? 1 : 2);
 }
 
-static plumb_status phase_draw(drawing *k, arena *mem, const plumb_report *r, const report_model *s)
+static plumb_status draw_phase(drawing *canvas, arena *mem, const plumb_report *report,
+                               const report_model *model)
 {
-    (void)r;
-    const spread o = spread_of(s);
-    plumb_status st = draw_row(k, mem, s, 0, 56, o.size, o.truth, o.truths, false);
-    const double x = o.beside ? (double)o.truths * (o.size + LEFT) : 0;
-    const double y = o.beside ? 56 : 56 + o.size + 104;
-    return st ? st : draw_row(k, mem, s, x, y, o.size, o.latent, o.latents, true);
+    (void)report;
+    const phase_layout layout = arrange_panels(model);
+    const panel_row truth = {model, 0, 56, layout.size, layout.truth, layout.truths, false};
+    panel_row latents = {model, 0, 56, layout.size, layout.latent, layout.latents, true};
+    if (layout.beside) latents.x = (double)layout.truths * (layout.size + LEFT);
+    else latents.y += layout.size + 104;
+    const plumb_status st = draw_row(canvas, mem, &truth);
+    return st ? st : draw_row(canvas, mem, &latents);
 }
 
 const figure figure_phase = {
     .name = "phase-space",
     .title = "Phase space",
     .caption =
-        "Where the true states are, and where the informative latents are, one colour a film. A "
-        "canonical map may turn and bend one into the other, but must keep areas in "
-        "proportion. Latents whose partner says nothing are drawn as points, a line a film.",
-    .height = phase_height,
-    .draw = phase_draw,
+        "The true states and the informative latents, one color per video. A canonical map may "
+        "rotate and bend one into the other, but it must keep the ratio of areas. A latent whose "
+        "partner is not informative is drawn as points, one row per video.",
+    .height = get_phase_height,
+    .draw = draw_phase,
 };
 
 // ---- over time ----
 
-static int64_t shown_rows(const report_model *s)
+// Coordinates that are shown over time.
+static int64_t count_rows(const report_model *model)
 {
-    return s->states < ROWS ? s->states : ROWS;
+    return model->states < ROWS ? model->states : ROWS;
 }
 
-static double trajectory_height(const plumb_report *r, const report_model *s)
+static double get_trajectory_height(const plumb_report *report, const report_model *model)
 {
-    (void)r;
-    return s->latent && s->truth && s->steps > 2 ? 46 + (double)shown_rows(s) * (ROW + 34) + 34 : 0;
+    (void)report;
+    return model->latent && model->truth && model->steps > 2
+               ? 46 + (double)count_rows(model) * (ROW + 34) + 34
+               : 0;
 }
 
-// Coordinate `c` of trajectory 0, from `from` on.
-static void draw_curve(drawing *k, const axes_panel *p, const double *v, const report_model *s,
-                       int64_t c, double *points, double width, int color)
+// One coordinate of trajectory 0 over time.
+typedef struct time_series {
+    const report_model *model;
+    const double *readout; // (steps, states), read off the latents
+    int64_t coordinate;
+    double *points; // scratch, (2 steps)
+} time_series;
+
+// Draws the coordinate of `values` (steps, states) from the first frame of the panel on. Values
+// outside the panel are drawn on its edge.
+static void draw_curve(drawing *canvas, const axes_panel *panel, const time_series *series,
+                       const double *values, double width, int color)
 {
-    const int64_t from = (int64_t)p->across.low;
-    for (int64_t t = from; t < s->steps; t++) {
-        points[2 * (t - from)] = axes_x(p, (double)t);
+    const int64_t steps = series->model->steps, states = series->model->states;
+    const int64_t from = (int64_t)panel->across.low;
+    double *points = series->points;
+    for (int64_t t = from; t < steps; t++) {
+        const double value = values[t * states + series->coordinate];
+        points[2 * (t - from)] = axes_x(panel, (double)t);
         points[2 * (t - from) + 1] =
-            axes_y(p, fmin(fmax(v[t * s->states + c], p->up.low), p->up.high));
+            axes_y(panel, fmin(fmax(value, panel->up.low), panel->up.high));
     }
-    k->path(k, points, s->steps - from, width, drawing_rgb(color));
+    canvas->path(canvas, points, steps - from, width, drawing_rgb(color));
 }
 
-static void draw_part(drawing *k, axes_panel *p, const report_model *s, const double *said,
-                      int64_t c, double *points, const char *name)
+// Draws truth and readout into one panel, with the trained frames shaded and a line at the VPT.
+static void draw_part(drawing *canvas, axes_panel *panel, const time_series *series,
+                      const char *name)
 {
-    const double trained = (double)report_model_trained(s), wrong = report_model_vpt_frame(s, 0);
-    const axes_span truth = axes_span_of(s->truth + c, s->steps, s->states, 3);
-    p->up = axes_between(truth.low, truth.high, 3);
-    if (trained > p->across.low)
-        k->rectangle(k, p->x, p->y, axes_x(p, fmin(trained, p->across.high)) - p->x, p->h,
-                     drawing_rgb(PALETTE_BAND));
-    axes_draw(k, p, NULL, name);
-    draw_curve(k, p, s->truth, s, c, points, 2.6, PALETTE_AXIS);
-    draw_curve(k, p, said, s, c, points, 1.1, PALETTE_BLUE);
-    if (wrong >= p->across.low && wrong <= p->across.high) {
-        const double x = axes_x(p, wrong) - (wrong >= p->across.high ? 1 : 0);
-        const double line[] = {x, p->y, x, p->y + p->h};
-        k->path(k, line, 2, 2, drawing_rgb(PALETTE_RED));
+    const report_model *model = series->model;
+    const double trained = (double)report_model_trained_frames(model);
+    const double wrong = report_model_vpt_frame(model, 0);
+    const axes_span truth =
+        axes_span_of(model->truth + series->coordinate, model->steps, model->states, 3);
+    panel->up = axes_between(truth.low, truth.high, 3);
+    if (trained > panel->across.low)
+        canvas->rectangle(canvas, panel->x, panel->y,
+                          axes_x(panel, fmin(trained, panel->across.high)) - panel->x, panel->h,
+                          drawing_rgb(PALETTE_BAND));
+    axes_draw(canvas, panel, NULL, name);
+    draw_curve(canvas, panel, series, model->truth, 2.6, PALETTE_AXIS);
+    draw_curve(canvas, panel, series, series->readout, 1.1, PALETTE_BLUE);
+    if (wrong >= panel->across.low && wrong <= panel->across.high) {
+        const double x = axes_x(panel, wrong) - (wrong >= panel->across.high ? 1 : 0);
+        const double line[] = {x, panel->y, x, panel->y + panel->h};
+        canvas->path(canvas, line, 2, 2, drawing_rgb(PALETTE_RED));
     }
 }
 
-static void legend(drawing *k, double x, double width, int color, const char *text)
+// Draws a line and its name at the top.
+static void draw_legend(drawing *canvas, double x, double width, int color, const char *text)
 {
     const double line[] = {x, 17, x + 22, 17};
-    k->path(k, line, 2, width, drawing_rgb(color));
-    k->text(k, x + 30, 21.5, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), text);
+    canvas->path(canvas, line, 2, width, drawing_rgb(color));
+    canvas->text(canvas, x + 30, 21.5, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), text);
 }
 
-static plumb_status trajectory_draw(drawing *k, arena *mem, const plumb_report *r,
-                                    const report_model *s)
+static plumb_status draw_trajectory(drawing *canvas, arena *mem, const plumb_report *report,
+                                    const report_model *model)
 {
-    (void)r;
-    int64_t fitted = report_model_trained(s);
-    if (fitted < 2 || fitted > s->steps) fitted = s->steps;
-    const double *said = readout_fit_predict(mem, s, fitted);
-    double *points = ARENA_ALLOC(mem, double, 2 * s->steps);
-    if (!said || !points)
-        return said ? PLUMB_EMEMORY : fail(PLUMB_ENUMERIC, "the latents have no fit");
-    const bool close = s->steps > 2 * LAST;
-    legend(k, LEFT + 14, 2.6, PALETTE_AXIS, "truth");
-    legend(k, LEFT + 114, 1.4, PALETTE_BLUE, "read off the latents");
-    if (report_model_vpt_frame(s, 0) < (double)s->steps)
-        legend(k, LEFT + 300, 2, PALETTE_RED, "the picture is wrong from here (VPT)");
-    for (int64_t c = 0; c < shown_rows(s); c++) {
+    (void)report;
+    int64_t fitted = report_model_trained_frames(model);
+    if (fitted < 2 || fitted > model->steps) fitted = model->steps;
+    const double *readout = readout_fit_predict(mem, model, fitted);
+    double *points = ARENA_ALLOC(mem, double, 2 * model->steps);
+    if (!readout || !points)
+        return readout ? PLUMB_EMEMORY : fail(PLUMB_ENUMERIC, "the latents have no fit");
+    const bool close = model->steps > 2 * CLOSE_FRAMES;
+    draw_legend(canvas, LEFT + 14, 2.6, PALETTE_AXIS, "truth");
+    draw_legend(canvas, LEFT + 114, 1.4, PALETTE_BLUE, "read off the latents");
+    if (report_model_vpt_frame(model, 0) < (double)model->steps)
+        draw_legend(canvas, LEFT + 300, 2, PALETTE_RED, "the picture is wrong from here (VPT)");
+    for (int64_t i = 0; i < count_rows(model); i++) {
+        const time_series series = {model, readout, i, points};
         char name[48];
-        put_name(name, s, false, c);
-        axes_panel p = {.x = LEFT + 14, .y = 52 + (double)c * (ROW + 34), .h = ROW};
-        p.w = FIGURE_WIDTH - p.x - 16 - (close ? CLOSE + 44 : 0);
-        p.across = axes_between(0, (double)(s->steps - 1), 6);
-        draw_part(k, &p, s, said, c, points, name);
+        get_name(name, model, false, i);
+        axes_panel panel = {.x = LEFT + 14, .y = 52 + (double)i * (ROW + 34), .h = ROW};
+        panel.w = FIGURE_WIDTH - panel.x - 16 - (close ? CLOSE_WIDTH + 44 : 0);
+        panel.across = axes_between(0, (double)(model->steps - 1), 6);
+        draw_part(canvas, &panel, &series, name);
         if (!close) continue;
-        p.x = FIGURE_WIDTH - CLOSE - 14;
-        p.w = CLOSE;
-        p.across = axes_between((double)(s->steps - LAST), (double)(s->steps - 1), 3);
-        draw_part(k, &p, s, said, c, points, NULL);
+        panel.x = FIGURE_WIDTH - CLOSE_WIDTH - 14;
+        panel.w = CLOSE_WIDTH;
+        panel.across =
+            axes_between((double)(model->steps - CLOSE_FRAMES), (double)(model->steps - 1), 3);
+        draw_part(canvas, &panel, &series, NULL);
     }
-    k->text(k, FIGURE_WIDTH / 2.0, trajectory_height(r, s) - 10, 15, DRAWING_MIDDLE,
-            drawing_rgb(PALETTE_INK), close ? "frame, and the last 80 of them" : "frame");
+    canvas->text(canvas, FIGURE_WIDTH / 2.0, get_trajectory_height(report, model) - 10, 15,
+                 DRAWING_MIDDLE, drawing_rgb(PALETTE_INK),
+                 close ? "frame, and the last 80 of them" : "frame");
     return PLUMB_OK;
 }
 
 const figure figure_trajectory = {
     .name = "trajectory",
-    .title = "What the latents say, over time",
-    .caption = "One film. The true state, and what a least-squares fit on the frames the model was "
-               "trained "
-               "to predict (shaded) reads off its latents as it runs on. The red line is where its "
-               "picture "
-               "leaves the truth; without one it never does.",
-    .height = trajectory_height,
-    .draw = trajectory_draw,
+    .title = "State read off the latents, over time",
+    .caption = "One video: the true state, and the state that a least-squares fit reads off the "
+               "latents. The fit uses the frames that the model was trained to predict (shaded). "
+               "The red line marks the first predicted frame that is wrong, if there is one.",
+    .height = get_trajectory_height,
+    .draw = draw_trajectory,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Violation of expectation: accuracy by concept, surprise over time, the spread of features, and
-// the counter-example [Lin23].
+// Figures of violation of expectation: accuracy by concept, surprise over time, the distribution of
+// the features, and the counter-example of [Lin23]. All sizes are in pixels.
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -12,277 +12,294 @@
 #include "plumb/surprise.h"
 #include "report/report_model.h"
 
-enum { LEFT = 66, FIELD = 190, SCORERS = 8, BINS = 20 };
+enum { LEFT = 66, PANEL_HEIGHT = 190, MAX_SCORERS = 8, BINS = 20 };
 
-static const int tones[] = {PALETTE_BLUE, PALETTE_ORANGE, PALETTE_GREEN, PALETTE_VIOLET,
-                            PALETTE_RED,  PALETTE_PALE,   PALETTE_AXIS,  PALETTE_INK};
+static const int colors[] = {PALETTE_BLUE, PALETTE_ORANGE, PALETTE_GREEN, PALETTE_VIOLET,
+                             PALETTE_RED,  PALETTE_PALE,   PALETTE_AXIS,  PALETTE_INK};
 
-// ---- by concept ----
+// ---- accuracy by concept ----
 
-// Concepts, or all tuples together where there are none.
-static const json_tree *groups_of(const report_model *s)
+// The list of concepts; NULL if the tuples have none.
+static const json_tree *find_concepts(const report_model *model)
 {
-    const json_tree *t = json_tree_find(s->surprise, "concepts");
-    return t && t->child ? t : NULL;
+    const json_tree *concepts = json_tree_find(model->surprise, "concepts");
+    return concepts && concepts->child ? concepts : NULL;
 }
 
-static double concepts_height(const plumb_report *r, const report_model *s)
+static double get_concepts_height(const plumb_report *report, const report_model *model)
 {
-    (void)r;
-    const json_tree *t = groups_of(s) ? json_tree_find(groups_of(s)->child, "scorers")
-                                      : json_tree_find(s->surprise, "scorers");
-    return t && t->child ? FIELD + 104 : 0;
+    (void)report;
+    const json_tree *scorers = find_concepts(model)
+                                   ? json_tree_find(find_concepts(model)->child, "scorers")
+                                   : json_tree_find(model->surprise, "scorers");
+    return scorers && scorers->child ? PANEL_HEIGHT + 104 : 0;
 }
 
-static void draw_group(drawing *k, const axes_panel *p, double x, double wide,
+// The bars of one concept, one per scorer, with their intervals.
+static void draw_group(drawing *canvas, const axes_panel *panel, double x, double width,
                        const json_tree *scorers)
 {
     const int64_t n = json_tree_count(scorers);
-    const double bar = fmin(40, 0.82 * wide / (double)n);
-    x += (wide - bar * (double)n) / 2;
+    const double bar = fmin(40, 0.82 * width / (double)n);
+    x += (width - bar * (double)n) / 2;
     int i = 0;
-    for (const json_tree *c = scorers->child; c && i < SCORERS; c = c->next, i++, x += bar) {
-        const double v = json_tree_double(c, "accuracy");
+    for (const json_tree *scorer = scorers->child; scorer && i < MAX_SCORERS;
+         scorer = scorer->next, i++, x += bar) {
+        const double accuracy = json_tree_double(scorer, "accuracy");
         double ci[2];
-        if (!isfinite(v)) continue;
-        k->rectangle(k, x + 1, axes_y(p, v), bar - 2, p->y + p->h - axes_y(p, v),
-                     drawing_rgb(tones[i]));
-        if (json_tree_doubles(ci, 2, c, "accuracy_ci") == 2 && ci[1] > ci[0]) {
+        if (!isfinite(accuracy)) continue;
+        canvas->rectangle(canvas, x + 1, axes_y(panel, accuracy), bar - 2,
+                          panel->y + panel->h - axes_y(panel, accuracy), drawing_rgb(colors[i]));
+        if (json_tree_doubles(ci, 2, scorer, "accuracy_ci") == 2 && ci[1] > ci[0]) {
             const double mid = x + bar / 2,
-                         whisker[] = {mid, axes_y(p, ci[0]), mid, axes_y(p, ci[1])};
-            k->path(k, whisker, 2, 1.8, drawing_rgb(PALETTE_INK));
+                         whisker[] = {mid, axes_y(panel, ci[0]), mid, axes_y(panel, ci[1])};
+            canvas->path(canvas, whisker, 2, 1.8, drawing_rgb(PALETTE_INK));
         }
     }
 }
 
-static plumb_status concepts_draw(drawing *k, arena *mem, const plumb_report *r,
-                                  const report_model *s)
+static plumb_status draw_concepts(drawing *canvas, arena *mem, const plumb_report *report,
+                                  const report_model *model)
 {
-    (void)mem, (void)r;
-    const json_tree *groups = groups_of(s);
-    const json_tree *first = json_tree_find(groups ? groups->child : s->surprise, "scorers");
-    axes_panel p = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = FIELD};
-    p.up = (axes_span){.low = 0, .high = 1.04, .step = 0.25};
-    p.across = (axes_span){.low = 0, .high = 1};
-    axes_draw(k, &p, NULL, "accuracy");
+    (void)mem, (void)report;
+    const json_tree *groups = find_concepts(model);
+    const json_tree *first = json_tree_find(groups ? groups->child : model->surprise, "scorers");
+    axes_panel panel = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = PANEL_HEIGHT};
+    panel.up = (axes_span){.low = 0, .high = 1.04, .step = 0.25};
+    panel.across = (axes_span){.low = 0, .high = 1};
+    axes_draw(canvas, &panel, NULL, "accuracy");
     double x = LEFT + 10;
     int i = 0;
-    for (const json_tree *c = first->child; c && c->key && i < SCORERS; c = c->next, i++) {
-        k->rectangle(k, x, 8, 12, 12, drawing_rgb(tones[i]));
-        k->text(k, x + 18, 19, 13, DRAWING_LEFT, drawing_rgb(PALETTE_INK), c->key);
-        x += 40 + 8 * (double)strlen(c->key);
+    for (const json_tree *scorer = first->child; scorer && scorer->key && i < MAX_SCORERS;
+         scorer = scorer->next, i++) {
+        canvas->rectangle(canvas, x, 8, 12, 12, drawing_rgb(colors[i]));
+        canvas->text(canvas, x + 18, 19, 13, DRAWING_LEFT, drawing_rgb(PALETTE_INK), scorer->key);
+        x += 40 + 8 * (double)strlen(scorer->key);
     }
     const int64_t n = groups ? json_tree_count(groups) : 1;
-    const double wide = p.w / (double)n;
+    const double width = panel.w / (double)n;
     i = 0;
-    for (const json_tree *g = groups ? groups->child : s->surprise; g;
-         g = groups ? g->next : NULL, i++) {
-        const json_tree *scorers = json_tree_find(g, "scorers");
-        const char *name = groups ? json_tree_string(g, "name") : "all tuples";
-        if (scorers && scorers->child) draw_group(k, &p, p.x + i * wide, wide, scorers);
-        k->text(k, p.x + (i + 0.5) * wide, p.y + p.h + 20, 13, DRAWING_MIDDLE,
-                drawing_rgb(PALETTE_INK), name ? name : "");
+    for (const json_tree *concept = groups ? groups->child : model->surprise; concept;
+         concept = groups ? concept->next : NULL, i++) {
+        const json_tree *scorers = json_tree_find(concept, "scorers");
+        const char *name = groups ? json_tree_string(concept, "name") : "all tuples";
+        if (scorers && scorers->child)
+            draw_group(canvas, &panel, panel.x + i * width, width, scorers);
+        canvas->text(canvas, panel.x + (i + 0.5) * width, panel.y + panel.h + 20, 13,
+                     DRAWING_MIDDLE, drawing_rgb(PALETTE_INK), name ? name : "");
     }
-    const double y = axes_y(&p, 0.5), chance[] = {p.x, y, p.x + p.w, y};
-    k->path(k, chance, 2, 1.4, drawing_rgb(PALETTE_RED));
-    const double sample[] = {p.x + p.w - 72, 14, p.x + p.w - 52, 14};
-    k->path(k, sample, 2, 1.4, drawing_rgb(PALETTE_RED));
-    k->text(k, p.x + p.w, 18.5, 13, DRAWING_RIGHT, drawing_rgb(PALETTE_INK), "chance");
+    const double y = axes_y(&panel, 0.5), chance[] = {panel.x, y, panel.x + panel.w, y};
+    canvas->path(canvas, chance, 2, 1.4, drawing_rgb(PALETTE_RED));
+    const double sample[] = {panel.x + panel.w - 72, 14, panel.x + panel.w - 52, 14};
+    canvas->path(canvas, sample, 2, 1.4, drawing_rgb(PALETTE_RED));
+    canvas->text(canvas, panel.x + panel.w, 18.5, 13, DRAWING_RIGHT, drawing_rgb(PALETTE_INK),
+                 "chance");
     return PLUMB_OK;
 }
 
 const figure figure_concepts = {
     .name = "concepts",
     .title = "Accuracy by concept",
-    .caption = "In how many tuples the two impossible clips together are the more surprising ones, "
-               "by concept "
-               "and scorer, with 95 % bootstrap intervals over tuples.",
-    .height = concepts_height,
-    .draw = concepts_draw,
+    .caption =
+        "Share of tuples whose two impossible clips have the higher sum of scores, by concept "
+        "and scorer, with 95 % bootstrap intervals over tuples.",
+    .height = get_concepts_height,
+    .draw = draw_concepts,
 };
 
 // ---- one tuple over time ----
 
 enum { CLIP_FRAMES = 10, CLIP_LABEL = 100 };
 
-static int clip_scale(const report_video *f)
+static int get_clip_scale(const report_video *video)
 {
-    const int scale = (int)(((FIGURE_WIDTH - CLIP_LABEL - 10) / CLIP_FRAMES - 4) / f->width);
+    const int scale = (int)(((FIGURE_WIDTH - CLIP_LABEL - 10) / CLIP_FRAMES - 4) / video->width);
     return scale < 1 ? 1 : scale;
 }
 
-static double clips_height(const report_model *s)
+static double get_clips_height(const report_model *model)
 {
-    return s->clips.rgb ? 4 * ((double)(s->clips.height * clip_scale(&s->clips)) + 4) + 14 : 0;
+    return model->clips.rgb
+               ? 4 * ((double)(model->clips.height * get_clip_scale(&model->clips)) + 4) + 14
+               : 0;
 }
 
-static double surprise_height(const plumb_report *r, const report_model *s)
+static double get_surprise_height(const plumb_report *report, const report_model *model)
 {
-    (void)r;
-    return s->moments && s->moment_count > 1 ? FIELD + 96 + clips_height(s) : 0;
+    (void)report;
+    return model->frame_surprise && model->frame_surprise_count > 1
+               ? PANEL_HEIGHT + 96 + get_clips_height(model)
+               : 0;
 }
 
 static const char *const clip_names[] = {"possible 1", "possible 2", "impossible 1",
                                          "impossible 2"};
-static const int clip_tones[] = {PALETTE_BLUE, PALETTE_GREEN, PALETTE_RED, PALETTE_ORANGE};
+static const int clip_colors[] = {PALETTE_BLUE, PALETTE_GREEN, PALETTE_RED, PALETTE_ORANGE};
 
-static plumb_status draw_clips(drawing *k, arena *mem, const report_model *s, double y)
+// Frames of the four clips of the tuple, from y on.
+static plumb_status draw_clips(drawing *canvas, arena *mem, const report_model *model, double y)
 {
-    const report_video *f = &s->clips;
-    const int scale = clip_scale(f);
-    const double one = (double)(f->height * scale) + 4,
-                 wide = (FIGURE_WIDTH - CLIP_LABEL - 10) / (double)CLIP_FRAMES;
-    const int64_t shown = f->steps < CLIP_FRAMES ? f->steps : CLIP_FRAMES;
-    uint8_t *a = arena_alloc(mem, f->height * f->width, 3);
-    if (!a) return PLUMB_EMEMORY;
-    for (int c = 0; c < 4; c++) {
-        k->text(k, CLIP_LABEL - 8, y + one * c + one / 2 + 3, 13, DRAWING_RIGHT,
-                drawing_rgb(clip_tones[c]), clip_names[c]);
+    const report_video *video = &model->clips;
+    const int scale = get_clip_scale(video);
+    const double row_height = (double)(video->height * scale) + 4,
+                 width = (FIGURE_WIDTH - CLIP_LABEL - 10) / (double)CLIP_FRAMES;
+    const int64_t shown = video->steps < CLIP_FRAMES ? video->steps : CLIP_FRAMES;
+    uint8_t *rgb = arena_alloc(mem, video->height * video->width, 3);
+    if (!rgb) return PLUMB_EMEMORY;
+    for (int clip = 0; clip < 4; clip++) {
+        canvas->text(canvas, CLIP_LABEL - 8, y + row_height * clip + row_height / 2 + 3, 13,
+                     DRAWING_RIGHT, drawing_rgb(clip_colors[clip]), clip_names[clip]);
         for (int64_t i = 0; i < shown; i++) {
-            report_model_picture(a, s, f, c, shown < 2 ? 0 : i * (f->steps - 1) / (shown - 1));
-            k->picture(k, CLIP_LABEL + (double)i * wide, y + one * c, scale, a, f->width,
-                       f->height);
+            report_model_copy_frame(rgb, model, video, clip,
+                                    shown < 2 ? 0 : i * (video->steps - 1) / (shown - 1));
+            canvas->picture(canvas, CLIP_LABEL + (double)i * width, y + row_height * clip, scale,
+                            rgb, video->width, video->height);
         }
     }
     return PLUMB_OK;
 }
 
-static plumb_status surprise_draw(drawing *k, arena *mem, const plumb_report *r,
-                                  const report_model *s)
+static plumb_status draw_surprise(drawing *canvas, arena *mem, const plumb_report *report,
+                                  const report_model *model)
 {
-    (void)r;
-    const int64_t n = s->moment_count;
+    (void)report;
+    const int64_t n = model->frame_surprise_count;
     double *points = ARENA_ALLOC(mem, double, 2 * n);
     if (!points) return PLUMB_EMEMORY;
-    axes_panel p = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = FIELD};
-    p.across = axes_between(0, (double)(n - 1), 8);
-    p.up = axes_span_of(s->moments, 4 * n, 1, 4);
-    axes_draw(k, &p, "frame", "surprise");
-    for (int c = 0; c < 4; c++) {
+    axes_panel panel = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = PANEL_HEIGHT};
+    panel.across = axes_between(0, (double)(n - 1), 8);
+    panel.up = axes_span_of(model->frame_surprise, 4 * n, 1, 4);
+    axes_draw(canvas, &panel, "frame", "surprise");
+    for (int clip = 0; clip < 4; clip++) {
         for (int64_t t = 0; t < n; t++) {
-            points[2 * t] = axes_x(&p, (double)t);
-            points[2 * t + 1] = axes_y(&p, s->moments[c * n + t]);
+            points[2 * t] = axes_x(&panel, (double)t);
+            points[2 * t + 1] = axes_y(&panel, model->frame_surprise[clip * n + t]);
         }
-        k->path(k, points, n, 1.8, drawing_rgb(clip_tones[c]));
-        const double x = LEFT + 20 + 130 * c, line[] = {x, 17, x + 20, 17};
-        k->path(k, line, 2, 2.2, drawing_rgb(clip_tones[c]));
-        k->text(k, x + 28, 21.5, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), clip_names[c]);
+        canvas->path(canvas, points, n, 1.8, drawing_rgb(clip_colors[clip]));
+        const double x = LEFT + 20 + 130 * clip, line[] = {x, 17, x + 20, 17};
+        canvas->path(canvas, line, 2, 2.2, drawing_rgb(clip_colors[clip]));
+        canvas->text(canvas, x + 28, 21.5, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE),
+                     clip_names[clip]);
     }
-    return s->clips.rgb ? draw_clips(k, mem, s, FIELD + 100) : PLUMB_OK;
+    return model->clips.rgb ? draw_clips(canvas, mem, model, PANEL_HEIGHT + 100) : PLUMB_OK;
 }
 
 const figure figure_surprise = {
     .name = "surprise",
     .title = "Surprise over time",
-    .caption = "Squared prediction error, frame by frame, of the four clips of the first tuple. "
-               "Clips with the "
-               "same opening part where one of them becomes impossible.",
-    .height = surprise_height,
-    .draw = surprise_draw,
+    .caption = "Squared prediction error of each frame, for the four clips of the first tuple. The "
+               "curves of clips with the same beginning separate where one becomes impossible.",
+    .height = get_surprise_height,
+    .draw = draw_surprise,
 };
 
-// ---- are features spread evenly? ----
+// ---- uniformity of the features ----
 
-static double uniformity_height(const plumb_report *r, const report_model *s)
+static double get_uniformity_height(const plumb_report *report, const report_model *model)
 {
-    (void)r;
-    return json_tree_has(s->surprise, "uniformity.paper.histogram") ? FIELD + 100 : 0;
+    (void)report;
+    return json_tree_has(model->surprise, "uniformity.paper.histogram") ? PANEL_HEIGHT + 100 : 0;
 }
 
-static plumb_status uniformity_draw(drawing *k, arena *mem, const plumb_report *r,
-                                    const report_model *s)
+static plumb_status draw_uniformity(drawing *canvas, arena *mem, const plumb_report *report,
+                                    const report_model *model)
 {
-    (void)mem, (void)r;
-    const json_tree *u = json_tree_find(s->surprise, "uniformity");
-    double bins[BINS] = {0}, ends[2] = {0, 1}, most = 1, sum = 0;
+    (void)mem, (void)report;
+    const json_tree *uniformity = json_tree_find(model->surprise, "uniformity");
+    double bins[BINS] = {0}, ends[2] = {0, 1}, max_bin = 1, sum = 0;
     char text[160];
-    json_tree_doubles(bins, BINS, u, "paper.histogram");
-    json_tree_doubles(ends, 2, u, "paper.range");
+    json_tree_doubles(bins, BINS, uniformity, "paper.histogram");
+    json_tree_doubles(ends, 2, uniformity, "paper.range");
     for (int i = 0; i < BINS; i++) {
-        most = fmax(most, bins[i]);
+        max_bin = fmax(max_bin, bins[i]);
         sum += bins[i];
     }
-    axes_panel p = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = FIELD};
-    p.across = axes_between(ends[0], ends[1], 8);
-    p.up = axes_between(0, 1.06 * most, 4);
-    axes_draw(k, &p, "distance r_k to the k-th nearest impossible clip", "clips");
+    axes_panel panel = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = PANEL_HEIGHT};
+    panel.across = axes_between(ends[0], ends[1], 8);
+    panel.up = axes_between(0, 1.06 * max_bin, 4);
+    axes_draw(canvas, &panel, "distance r_k to the k-th nearest impossible clip", "clips");
     for (int i = 0; i < BINS; i++) {
-        const double x = p.x + p.w * i / BINS, y = axes_y(&p, bins[i]);
-        k->rectangle(k, x + 1.5, y, p.w / BINS - 3, p.y + p.h - y, drawing_rgb(PALETTE_BLUE));
+        const double x = panel.x + panel.w * i / BINS, y = axes_y(&panel, bins[i]);
+        canvas->rectangle(canvas, x + 1.5, y, panel.w / BINS - 3, panel.y + panel.h - y,
+                          drawing_rgb(PALETTE_BLUE));
     }
-    const double y = axes_y(&p, sum / BINS), even[] = {p.x, y, p.x + p.w, y};
-    k->path(k, even, 2, 1.6, drawing_rgb(PALETTE_ORANGE));
-    text_format(text, sizeof text,
-                "evenly spread on the sphere? exact test p = %.3g; flat as drawn? p = %.3g",
-                json_tree_double(u, "p"), json_tree_double(u, "paper.p"));
-    k->text(k, p.x + p.w, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_INK), text);
+    const double y = axes_y(&panel, sum / BINS), even[] = {panel.x, y, panel.x + panel.w, y};
+    canvas->path(canvas, even, 2, 1.6, drawing_rgb(PALETTE_ORANGE));
+    snprintf(text, sizeof text,
+             "evenly spread on the sphere? exact test p = %.3g; flat as drawn? p = %.3g",
+             json_tree_double(uniformity, "p"), json_tree_double(uniformity, "paper.p"));
+    canvas->text(canvas, panel.x + panel.w, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_INK), text);
     return PLUMB_OK;
 }
 
 const figure figure_uniformity = {
     .name = "uniformity",
     .title = "Are the features spread evenly?",
-    .caption = "If they were, surprise alone would decide as well as the likelihood ratio. The "
-               "line is a flat "
-               "histogram, which the paper tests for; the exact test asks for the distribution "
-               "that evenly "
-               "spread features really have.",
-    .height = uniformity_height,
-    .draw = uniformity_draw,
+    .caption =
+        "If they were, surprise alone would decide as well as the likelihood ratio. The line "
+        "is a flat histogram, which [Lin23] tests for; the exact test uses the distribution "
+        "that features spread evenly over the sphere have.",
+    .height = get_uniformity_height,
+    .draw = draw_uniformity,
 };
 
 // ---- the counter-example ----
 
-static double example_height(const plumb_report *r, const report_model *none)
+static double get_example_height(const plumb_report *report, const report_model *unused)
 {
-    (void)none;
-    (void)r;
-    return FIELD + 100;
+    (void)unused;
+    (void)report;
+    return PANEL_HEIGHT + 100;
 }
 
-static double density(double x, double deviation)
+// Density of a Gaussian with mean 0.
+static double gaussian_density(double x, double deviation)
 {
     return exp(-0.5 * x * x / (deviation * deviation)) / (deviation * sqrt(2 * M_PI));
 }
 
-static plumb_status example_draw(drawing *k, arena *mem, const plumb_report *r,
-                                 const report_model *none)
+static plumb_status draw_example(drawing *canvas, arena *mem, const plumb_report *report,
+                                 const report_model *unused)
 {
-    (void)mem, (void)none, (void)r;
+    (void)mem, (void)unused, (void)report;
     enum { N = 401 };
     const double narrow = sqrt(0.001);
-    const plumb_surprise_counterexample e = plumb_surprise_counterexample_compute(narrow);
+    const plumb_surprise_counterexample example = plumb_surprise_counterexample_compute(narrow);
     double points[2 * N];
-    axes_panel p = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = FIELD};
-    p.across = axes_between(-2, 2, 8);
-    p.up = axes_between(-3, 1.4, 4);
-    p.up.step = 1;
-    p.up.decades = true;
-    axes_draw(k, &p, "x", "density");
+    axes_panel panel = {.x = LEFT, .y = 50, .w = FIGURE_WIDTH - LEFT - 20, .h = PANEL_HEIGHT};
+    panel.across = axes_between(-2, 2, 8);
+    panel.up = axes_between(-3, 1.4, 4);
+    panel.up.step = 1;
+    panel.up.decades = true;
+    axes_draw(canvas, &panel, "x", "density");
     for (int which = 0; which < 2; which++) {
         for (int i = 0; i < N; i++) {
-            const double x = -2 + 4.0 * i / (N - 1), y = log10(density(x, which ? narrow : 1));
-            points[2 * i] = axes_x(&p, x);
-            points[2 * i + 1] = y > p.up.low ? axes_y(&p, y) : (double)NAN;
+            const double x = -2 + 4.0 * i / (N - 1),
+                         y = log10(gaussian_density(x, which ? narrow : 1));
+            points[2 * i] = axes_x(&panel, x);
+            points[2 * i + 1] = y > panel.up.low ? axes_y(&panel, y) : (double)NAN;
         }
-        k->path(k, points, N, 2, drawing_rgb(which ? PALETTE_RED : PALETTE_BLUE));
+        canvas->path(canvas, points, N, 2, drawing_rgb(which ? PALETTE_RED : PALETTE_BLUE));
     }
     char text[96];
     const char *const names[] = {"x = 0", "x = 1"};
     for (int i = 0; i < 2; i++) {
-        const double x = axes_x(&p, i), line[] = {x, p.y, x, p.y + p.h};
-        k->path(k, line, 2, 1.2, drawing_rgb(PALETTE_AXIS));
-        k->text(k, x + 8, p.y + 92, 14, DRAWING_LEFT, drawing_rgb(PALETTE_INK), names[i]);
-        text_format(text, sizeof text, "surprise %.3g", e.surprise[i]);
-        k->text(k, x + 8, p.y + 112, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), text);
-        if (e.posterior[i] < 1e-9) snprintf(text, sizeof text, "P(impossible) < 1e-9");
-        else text_format(text, sizeof text, "P(impossible) %.3g", e.posterior[i]);
-        k->text(k, x + 8, p.y + 130, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), text);
+        const double x = axes_x(&panel, i), line[] = {x, panel.y, x, panel.y + panel.h};
+        canvas->path(canvas, line, 2, 1.2, drawing_rgb(PALETTE_AXIS));
+        canvas->text(canvas, x + 8, panel.y + 92, 14, DRAWING_LEFT, drawing_rgb(PALETTE_INK),
+                     names[i]);
+        text_format(text, sizeof text, "surprise %.3g", example.surprise[i]);
+        canvas->text(canvas, x + 8, panel.y + 112, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE),
+                     text);
+        if (example.posterior[i] < 1e-9) snprintf(text, sizeof text, "P(impossible) < 1e-9");
+        else text_format(text, sizeof text, "P(impossible) %.3g", example.posterior[i]);
+        canvas->text(canvas, x + 8, panel.y + 130, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE),
+                     text);
     }
-    k->text(k, p.x + p.w, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_RED),
-            "impossible: N(0, 0.001)");
-    k->text(k, p.x + p.w - 200, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_BLUE),
-            "possible: N(0, 1)");
+    canvas->text(canvas, panel.x + panel.w, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_RED),
+                 "impossible: N(0, 0.001)");
+    canvas->text(canvas, panel.x + panel.w - 200, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_BLUE),
+                 "possible: N(0, 1)");
     return PLUMB_OK;
 }
 
@@ -290,10 +307,10 @@ const figure figure_example = {
     .name = "example",
     .title = "Why surprise alone misleads",
     .caption =
-        "Possible numbers are spread widely, impossible ones close to 0. Surprise calls x = 1 the "
-        "stranger of the two; but it is x = 0 that is most likely impossible. So plumb weighs both "
+        "Possible values have a wide distribution, impossible ones are close to 0. x = 1 has the "
+        "higher surprise, but x = 0 is more likely to be impossible. So plumb uses both "
         "likelihoods.",
     .all = true,
-    .height = example_height,
-    .draw = example_draw,
+    .height = get_example_height,
+    .draw = draw_example,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pictures: film strips of truth and prediction, the error of each frame, latents that are moved,
-// and the loss of training.
+// Figures of one model that show frames or curves: frames of truth and prediction, the error of
+// each frame, frames decoded with one latent changed, and the training loss. All sizes are in
+// pixels.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,182 +11,192 @@
 #include "plot/axes.h"
 #include "report/report_model.h"
 
-enum { FRAMES = 10, LABEL = 84, GAP = 5, MOST_LATENTS = 8, LEFT = 70, FIELD = 190 };
+enum { FRAMES = 10, LABEL = 84, GAP = 5, MAX_LATENTS = 8, LEFT = 70, PANEL_HEIGHT = 190 };
 
-static int scale_of(const report_video *f, double room)
+// Whole pixels of the figure per pixel of a frame, at least 1.
+static int get_scale(const report_video *video, double width)
 {
-    const int scale = (int)(room / (double)f->width);
+    const int scale = (int)(width / (double)video->width);
     return scale < 1 ? 1 : scale;
 }
 
-static double strip_room(void)
+static double get_frame_width(void)
 {
     return (double)(FIGURE_WIDTH - LABEL - 10) / FRAMES - GAP;
 }
 
-static int64_t shown_frames(const report_video *f)
+static int64_t count_shown_frames(const report_video *video)
 {
-    return f->steps < FRAMES ? f->steps : FRAMES;
+    return video->steps < FRAMES ? video->steps : FRAMES;
 }
 
-// ---- strips ----
+// ---- frames of truth and prediction ----
 
-static double film_height(const plumb_report *r, const report_model *s)
+static double get_frames_height(const plumb_report *report, const report_model *model)
 {
-    (void)r;
-    const report_video *f = &s->frames;
-    if (!f->rgb) return 0;
-    const double one = (double)(f->height * scale_of(f, strip_room())) + GAP;
-    return 8 + one * (s->prediction.rgb ? 3 : 1) + 26;
+    (void)report;
+    const report_video *video = &model->frames;
+    if (!video->rgb) return 0;
+    const double row_height = (double)(video->height * get_scale(video, get_frame_width())) + GAP;
+    return 8 + row_height * (model->prediction.rgb ? 3 : 1) + 26;
 }
 
-static void differ(uint8_t *a, const uint8_t *b, int64_t count)
+// a becomes |a - b|.
+static void subtract_frames(uint8_t *a, const uint8_t *b, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) a[i] = (uint8_t)abs(a[i] - b[i]);
 }
 
-static plumb_status film_draw(drawing *k, arena *mem, const plumb_report *r, const report_model *s)
+static plumb_status draw_frames(drawing *canvas, arena *mem, const plumb_report *report,
+                                const report_model *model)
 {
-    (void)r;
+    (void)report;
     static const char *const names[] = {"truth", "prediction", "difference"};
-    const report_video *f = &s->frames;
-    const int scale = scale_of(f, strip_room());
-    const int64_t shown = shown_frames(f), bytes = f->height * f->width * 3;
-    const int rows = s->prediction.rgb ? 3 : 1;
+    const report_video *video = &model->frames;
+    const int scale = get_scale(video, get_frame_width());
+    const int64_t shown = count_shown_frames(video), bytes = video->height * video->width * 3;
+    const int rows = model->prediction.rgb ? 3 : 1;
     uint8_t *a = arena_alloc(mem, bytes, 1), *b = arena_alloc(mem, bytes, 1);
     if (!a || !b) return PLUMB_EMEMORY;
-    const double wrong = report_model_vpt_frame(s, 0),
-                 wide = (double)(FIGURE_WIDTH - LABEL - 10) / FRAMES;
-    const double one = (double)(f->height * scale) + GAP;
+    const double wrong = report_model_vpt_frame(model, 0),
+                 step = (double)(FIGURE_WIDTH - LABEL - 10) / FRAMES;
+    const double row_height = (double)(video->height * scale) + GAP;
     for (int row = 0; row < rows; row++)
-        k->text(k, LABEL - 8, 8 + one * row + one / 2 + 3, 13, DRAWING_RIGHT,
-                drawing_rgb(PALETTE_PALE), names[row]);
+        canvas->text(canvas, LABEL - 8, 8 + row_height * row + row_height / 2 + 3, 13,
+                     DRAWING_RIGHT, drawing_rgb(PALETTE_PALE), names[row]);
     for (int64_t i = 0; i < shown; i++) {
-        const int64_t t = shown < 2 ? 0 : i * (f->steps - 1) / (shown - 1);
-        const double x = LABEL + (double)i * wide;
+        const int64_t t = shown < 2 ? 0 : i * (video->steps - 1) / (shown - 1);
+        const double x = LABEL + (double)i * step;
         char label[32];
         for (int row = 0; row < rows; row++) {
-            report_model_picture(a, s, row == 1 ? &s->prediction : f, 0, t);
+            report_model_copy_frame(a, model, row == 1 ? &model->prediction : video, 0, t);
             if (row == 2) {
-                report_model_picture(b, s, &s->prediction, 0, t);
-                differ(a, b, bytes);
+                report_model_copy_frame(b, model, &model->prediction, 0, t);
+                subtract_frames(a, b, bytes);
             }
-            k->picture(k, x, 8 + one * row, scale, a, f->width, f->height);
+            canvas->picture(canvas, x, 8 + row_height * row, scale, a, video->width, video->height);
         }
         snprintf(label, sizeof label, "%s%lld", i ? "" : "frame ", (long long)t);
-        k->text(k, x + (double)(f->width * scale) / 2, 8 + one * rows + 13, 13, DRAWING_MIDDLE,
-                drawing_rgb((double)t >= wrong ? PALETTE_RED : PALETTE_PALE), label);
+        canvas->text(canvas, x + (double)(video->width * scale) / 2, 8 + row_height * rows + 13, 13,
+                     DRAWING_MIDDLE, drawing_rgb((double)t >= wrong ? PALETTE_RED : PALETTE_PALE),
+                     label);
     }
     return PLUMB_OK;
 }
 
-const figure figure_film = {
+const figure figure_frames = {
     .name = "film",
-    .title = "Film strips",
+    .title = "Truth and prediction",
     .caption =
-        "A film the model has never seen, what it makes of it after watching its first frames, and "
-        "the difference. Frame numbers in red are beyond its valid prediction time.",
-    .height = film_height,
-    .draw = film_draw,
+        "A video that the model has never seen, its prediction from the first frames, and the "
+        "difference. Frame numbers in red are beyond the valid prediction time.",
+    .height = get_frames_height,
+    .draw = draw_frames,
 };
 
 // ---- the error of each frame ----
 
-static double error_height(const plumb_report *r, const report_model *s)
+static double get_error_height(const plumb_report *report, const report_model *model)
 {
-    (void)r;
-    return s->error && s->frames.steps > 2 ? FIELD + 84 : 0;
+    (void)report;
+    return model->error && model->frames.steps > 2 ? PANEL_HEIGHT + 84 : 0;
 }
 
-static plumb_status error_draw(drawing *k, arena *mem, const plumb_report *r, const report_model *s)
+static plumb_status draw_error(drawing *canvas, arena *mem, const plumb_report *report,
+                               const report_model *model)
 {
-    (void)r;
-    const int64_t steps = s->frames.steps, items = s->frames.items;
+    (void)report;
+    const int64_t steps = model->frames.steps, items = model->frames.items;
     double *log = ARENA_ALLOC(mem, double, items *steps + 1),
            *points = ARENA_ALLOC(mem, double, 2 * steps);
     if (!log || !points) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < items * steps; i++)
-        log[i] = s->error[i] > 0 ? log10(fmin(s->error[i], 1e6)) : (double)NAN;
-    double bar = json_tree_double(s->forecast, "threshold");
-    log[items * steps] = log10(isnan(bar) ? 0.025 : bar);
-    axes_panel p = {.x = LEFT, .y = 32, .w = FIGURE_WIDTH - LEFT - 20, .h = FIELD};
-    p.across = axes_between(0, (double)(steps - 1), 8);
-    p.up = axes_span_of(log, items * steps + 1, 1, 4);
-    p.up.step = fmax(1, round(p.up.step));
-    p.up.decades = true;
-    const double trained = (double)report_model_trained(s);
-    k->rectangle(k, p.x, p.y, axes_x(&p, fmin(trained, p.across.high)) - p.x, p.h,
-                 drawing_rgb(PALETTE_BAND));
-    axes_draw(k, &p, "frame", "error");
+        log[i] = model->error[i] > 0 ? log10(fmin(model->error[i], 1e6)) : (double)NAN;
+    // Errors on a logarithmic scale; the last entry is the threshold.
+    double threshold = json_tree_double(model->forecast, "threshold");
+    log[items * steps] = log10(isnan(threshold) ? 0.025 : threshold);
+    axes_panel panel = {.x = LEFT, .y = 32, .w = FIGURE_WIDTH - LEFT - 20, .h = PANEL_HEIGHT};
+    panel.across = axes_between(0, (double)(steps - 1), 8);
+    panel.up = axes_span_of(log, items * steps + 1, 1, 4);
+    panel.up.step = fmax(1, round(panel.up.step));
+    panel.up.decades = true;
+    const double trained = (double)report_model_trained_frames(model);
+    canvas->rectangle(canvas, panel.x, panel.y,
+                      axes_x(&panel, fmin(trained, panel.across.high)) - panel.x, panel.h,
+                      drawing_rgb(PALETTE_BAND));
+    axes_draw(canvas, &panel, "frame", "error");
     for (int64_t i = 0; i < items; i++) {
         for (int64_t t = 0; t < steps; t++) {
-            points[2 * t] = axes_x(&p, (double)t);
-            points[2 * t + 1] = axes_y(&p, log[i * steps + t]);
+            points[2 * t] = axes_x(&panel, (double)t);
+            points[2 * t + 1] = axes_y(&panel, log[i * steps + t]);
         }
-        k->path(k, points, steps, i ? 1 : 1.6, drawing_rgb(i ? PALETTE_AXIS : PALETTE_BLUE));
+        canvas->path(canvas, points, steps, i ? 1 : 1.6,
+                     drawing_rgb(i ? PALETTE_AXIS : PALETTE_BLUE));
     }
-    const double y = axes_y(&p, log[items * steps]);
-    const double line[] = {p.x, y, p.x + p.w, y};
-    k->path(k, line, 2, 1.6, drawing_rgb(PALETTE_RED));
-    k->text(k, p.x + p.w - 4, y - 6, 13, DRAWING_RIGHT, drawing_rgb(PALETTE_RED),
-            "wrong above this line");
+    const double y = axes_y(&panel, log[items * steps]);
+    const double line[] = {panel.x, y, panel.x + panel.w, y};
+    canvas->path(canvas, line, 2, 1.6, drawing_rgb(PALETTE_RED));
+    canvas->text(canvas, panel.x + panel.w - 4, y - 6, 13, DRAWING_RIGHT, drawing_rgb(PALETTE_RED),
+                 "wrong above this line");
     return PLUMB_OK;
 }
 
 const figure figure_error = {
     .name = "error",
-    .title = "How wrong the pictures are",
-    .caption = "Relative squared error of every frame, one line a film; the film of the strips is "
-               "blue. The "
-               "valid prediction time counts the frames after those the model was trained on "
-               "(shaded) until "
-               "the red line is crossed.",
-    .height = error_height,
-    .draw = error_draw,
+    .title = "Error of the predicted frames",
+    .caption =
+        "Relative squared error of every frame, one line per video; the video shown above is "
+        "blue. The valid prediction time is the number of frames after those the model was "
+        "trained on (shaded) until the red line is crossed.",
+    .height = get_error_height,
+    .draw = draw_error,
 };
 
-// ---- latents that are moved ----
+// ---- frames with one latent changed ----
 
-static int64_t moved(int64_t which[MOST_LATENTS], const report_model *s)
+// Informative latents, or all if the latents are unknown.
+static int64_t list_latents(int64_t which[MAX_LATENTS], const report_model *model)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < s->traversal.items && n < MOST_LATENTS; i++)
-        if (i >= s->latents || report_model_informative(s, i)) which[n++] = i;
+    for (int64_t i = 0; i < model->traversal.items && n < MAX_LATENTS; i++)
+        if (i >= model->latents || report_model_is_informative(model, i)) which[n++] = i;
     return n;
 }
 
-static double traversal_height(const plumb_report *r, const report_model *s)
+static double get_traversal_height(const plumb_report *report, const report_model *model)
 {
-    (void)r;
-    int64_t which[MOST_LATENTS];
-    const report_video *f = &s->traversal;
-    if (!f->rgb || !moved(which, s)) return 0;
-    return 3 * ((double)(f->height * scale_of(f, 84)) + GAP) + 44;
+    (void)report;
+    int64_t which[MAX_LATENTS];
+    const report_video *video = &model->traversal;
+    if (!video->rgb || !list_latents(which, model)) return 0;
+    return 3 * ((double)(video->height * get_scale(video, 84)) + GAP) + 44;
 }
 
-static plumb_status traversal_draw(drawing *k, arena *mem, const plumb_report *r,
-                                   const report_model *s)
+static plumb_status draw_traversal(drawing *canvas, arena *mem, const plumb_report *report,
+                                   const report_model *model)
 {
-    (void)r;
+    (void)report;
     static const char *const values[] = {"-2", "0", "2"};
-    const report_video *f = &s->traversal;
-    const int scale = scale_of(f, 84);
-    int64_t which[MOST_LATENTS];
-    const int64_t count = moved(which, s);
-    uint8_t *a = arena_alloc(mem, f->height * f->width, 3);
+    const report_video *video = &model->traversal;
+    const int scale = get_scale(video, 84);
+    int64_t which[MAX_LATENTS];
+    const int64_t count = list_latents(which, model);
+    uint8_t *a = arena_alloc(mem, video->height * video->width, 3);
     if (!a) return PLUMB_EMEMORY;
-    const double one = (double)(f->height * scale) + GAP, wide = (double)(f->width * scale);
+    const double row_height = (double)(video->height * scale) + GAP,
+                 step = (double)(video->width * scale);
     for (int64_t i = 0; i < count; i++) {
-        const double x = LABEL + (double)i * (wide + GAP + 4);
+        const double x = LABEL + (double)i * (step + GAP + 4);
         char label[32];
-        snprintf(label, sizeof label, s->latents == 2 ? "q" : "q%lld", (long long)which[i]);
-        k->text(k, x + wide / 2, 20, 15, DRAWING_MIDDLE, drawing_rgb(PALETTE_INK), label);
+        snprintf(label, sizeof label, model->latents == 2 ? "q" : "q%lld", (long long)which[i]);
+        canvas->text(canvas, x + step / 2, 20, 15, DRAWING_MIDDLE, drawing_rgb(PALETTE_INK), label);
         for (int row = 0; row < 3; row++) {
-            report_model_picture(a, s, f, which[i], row);
-            k->picture(k, x, 32 + one * row, scale, a, f->width, f->height);
+            report_model_copy_frame(a, model, video, which[i], row);
+            canvas->picture(canvas, x, 32 + row_height * row, scale, a, video->width,
+                            video->height);
             if (!i)
-                k->text(k, LABEL - 10, 32 + one * row + one / 2 + 4, 14, DRAWING_RIGHT,
-                        drawing_rgb(PALETTE_PALE), values[row]);
+                canvas->text(canvas, LABEL - 10, 32 + row_height * row + row_height / 2 + 4, 14,
+                             DRAWING_RIGHT, drawing_rgb(PALETTE_PALE), values[row]);
         }
     }
     return PLUMB_OK;
@@ -193,43 +204,43 @@ static plumb_status traversal_draw(drawing *k, arena *mem, const plumb_report *r
 
 const figure figure_traversal = {
     .name = "traversal",
-    .title = "Latents moved by hand",
-    .caption = "The first frame as the model draws it when one latent position is set to -2, 0 and "
-               "2 standard "
-               "deviations of its prior and the others stay.",
-    .height = traversal_height,
-    .draw = traversal_draw,
+    .title = "Latent traversal",
+    .caption = "The first frame, decoded with one latent position set to -2, 0 and 2 standard "
+               "deviations of its prior and the others unchanged.",
+    .height = get_traversal_height,
+    .draw = draw_traversal,
 };
 
 // ---- training ----
 
-static double loss_height(const plumb_report *r, const report_model *s)
+static double get_loss_height(const plumb_report *report, const report_model *model)
 {
-    (void)r;
-    return s->log_count > 2 ? FIELD + 84 : 0;
+    (void)report;
+    return model->log_count > 2 ? PANEL_HEIGHT + 84 : 0;
 }
 
-static plumb_status loss_draw(drawing *k, arena *mem, const plumb_report *r, const report_model *s)
+static plumb_status draw_loss(drawing *canvas, arena *mem, const plumb_report *report,
+                              const report_model *model)
 {
-    (void)r;
-    double *points = ARENA_ALLOC(mem, double, 2 * s->log_count);
+    (void)report;
+    double *points = ARENA_ALLOC(mem, double, 2 * model->log_count);
     if (!points) return PLUMB_EMEMORY;
-    axes_panel p = {.x = LEFT, .y = 32, .w = FIGURE_WIDTH - LEFT - 20, .h = FIELD};
-    p.across = axes_between(0, s->log_step[s->log_count - 1], 8);
-    p.up = axes_span_of(s->log_loss, s->log_count, 1, 5);
-    axes_draw(k, &p, "update", "loss");
-    for (int64_t i = 0; i < s->log_count; i++) {
-        points[2 * i] = axes_x(&p, s->log_step[i]);
-        points[2 * i + 1] = axes_y(&p, s->log_loss[i]);
+    axes_panel panel = {.x = LEFT, .y = 32, .w = FIGURE_WIDTH - LEFT - 20, .h = PANEL_HEIGHT};
+    panel.across = axes_between(0, model->log_step[model->log_count - 1], 8);
+    panel.up = axes_span_of(model->log_loss, model->log_count, 1, 5);
+    axes_draw(canvas, &panel, "update", "loss");
+    for (int64_t i = 0; i < model->log_count; i++) {
+        points[2 * i] = axes_x(&panel, model->log_step[i]);
+        points[2 * i + 1] = axes_y(&panel, model->log_loss[i]);
     }
-    k->path(k, points, s->log_count, 1.6, drawing_rgb(PALETTE_BLUE));
+    canvas->path(canvas, points, model->log_count, 1.6, drawing_rgb(PALETTE_BLUE));
     return PLUMB_OK;
 }
 
 const figure figure_loss = {
     .name = "loss",
     .title = "Training",
-    .caption = "What training minimised, update by update.",
-    .height = loss_height,
-    .draw = loss_draw,
+    .caption = "The loss at every logged step of training.",
+    .height = get_loss_height,
+    .draw = draw_loss,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One HTML file: verdict, numbers, figures. No script but the one that turns the pages of a film,
-// no font, no address of anything: it opens from disk, in the dark too, and prints.
+// Writes the report as one HTML file: verdict, numbers, figures. It needs no other file, no font
+// and no network. The only script plays the video. The page has a dark theme and can be printed.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "plot/palette.h"
 #include "report/report_model.h"
 
-enum { SHEET_FRAMES = 240, SHEET_COLUMNS = 20, STAGE = 192 };
+enum { SHEET_FRAMES = 240, SHEET_COLUMNS = 20, VIDEO_WIDTH = 192 };
 
 static const char style[] =
     "*{box-sizing:border-box}body{margin:0;background:var(--PAPER);color:var(--INK);"
@@ -69,29 +69,31 @@ static const char script[] =
 
 // ---- text ----
 
-static void words(buffer *b, const char *text)
+// Prints text with the special characters of HTML escaped.
+static void print_text(buffer *html, const char *text)
 {
     for (; text && *text; text++) {
-        if (*text == '<') buffer_printf(b, "&lt;");
-        else if (*text == '>') buffer_printf(b, "&gt;");
-        else if (*text == '&') buffer_printf(b, "&amp;");
-        else if (*text == '"') buffer_printf(b, "&quot;");
-        else if ((unsigned char)*text >= 0x20) buffer_put(b, text, 1);
-        else buffer_printf(b, " ");
+        if (*text == '<') buffer_printf(html, "&lt;");
+        else if (*text == '>') buffer_printf(html, "&gt;");
+        else if (*text == '&') buffer_printf(html, "&amp;");
+        else if (*text == '"') buffer_printf(html, "&quot;");
+        else if ((unsigned char)*text >= 0x20) buffer_put(html, text, 1);
+        else buffer_printf(html, " ");
     }
 }
 
-static void themes(buffer *b)
+// Prints the colors of both themes, and the classes that the figures use.
+static void print_colors(buffer *html)
 {
-    buffer_printf(b, ":root{color-scheme:light dark;");
-#define LIGHT(name, light, dark) buffer_printf(b, "--" #name ":#%06x;", light);
-#define DARK(name, light, dark) buffer_printf(b, "--" #name ":#%06x;", dark);
+    buffer_printf(html, ":root{color-scheme:light dark;");
+#define LIGHT(name, light, dark) buffer_printf(html, "--" #name ":#%06x;", light);
+#define DARK(name, light, dark) buffer_printf(html, "--" #name ":#%06x;", dark);
 #define CLASSES(name, light, dark) \
-    buffer_printf(b, ".f" #name "{fill:var(--" #name ")}.s" #name "{stroke:var(--" #name ")}");
+    buffer_printf(html, ".f" #name "{fill:var(--" #name ")}.s" #name "{stroke:var(--" #name ")}");
     PALETTE(LIGHT)
-    buffer_printf(b, "}@media screen and (prefers-color-scheme:dark){:root{");
+    buffer_printf(html, "}@media screen and (prefers-color-scheme:dark){:root{");
     PALETTE(DARK)
-    buffer_printf(b, "}}");
+    buffer_printf(html, "}}");
     PALETTE(CLASSES)
 #undef LIGHT
 #undef DARK
@@ -100,118 +102,126 @@ static void themes(buffer *b)
 
 // ---- numbers ----
 
-// Four digits; what is nothing but the rounding of zero says so.
-static void put_number(buffer *b, double v)
+// Four digits. Values that differ from zero only by rounding are shown as "< 1e-12".
+static void print_number(buffer *html, double value)
 {
-    if (fabs(v) < 1e-12) buffer_printf(b, v == 0 ? "0" : "&lt; 1e-12");
-    else buffer_printf(b, "%.4g", v);
+    if (fabs(value) < 1e-12) buffer_printf(html, value == 0 ? "0" : "&lt; 1e-12");
+    else buffer_printf(html, "%.4g", value);
 }
 
-static void put_interval(buffer *b, const json_tree *t, const char *path)
+static void print_interval(buffer *html, const json_tree *record, const char *path)
 {
     double ci[2];
-    if (json_tree_doubles(ci, 2, t, path) != 2) return;
-    put_number(b, ci[0]);
-    buffer_printf(b, " to ");
-    put_number(b, ci[1]);
+    if (json_tree_doubles(ci, 2, record, path) != 2) return;
+    print_number(html, ci[0]);
+    buffer_printf(html, " to ");
+    print_number(html, ci[1]);
 }
 
-typedef struct line {
+typedef struct table_line {
     const char *label, *key, *wanted, *question;
-} line;
+} table_line;
 
-static const line of_state[] = {
+static const table_line symetric_lines[] = {
     {"R2", "r2", "above 0.9", "Can the true state be read off the latents?"},
     {"R2, held out", "r2_heldout", "", "The same for trajectories the fit has not seen"},
     {"Sym", "sym", "below 0.05", "Does the map keep areas of phase space, up to one constant?"},
     {"SyMetric", "symetric", "1", "Both, as published"},
 };
-static const line of_own[] = {
+static const table_line kappa_lines[] = {
     {"kappa", "kappa", "above 0.9",
-     "plumb's own: is the true symplectic form kept where the data are?"},
-    {"R2 of state", "r2_state", "above 0.9", "Held out, by the map that kappa rests on"},
+     "plumb's measure: is the true symplectic form kept where the data are?"},
+    {"R2 of state", "r2_state", "above 0.9", "Held out, by the map that kappa uses"},
     {"symplectic R2", "symplectic_r2", "near 1", "How well a map symplectic by design fits"},
-    {"canonical", "canonical", "1", "plumb's own verdict: 1 right, 0 wrong"},
+    {"canonical", "canonical", "1", "plumb's verdict: 1 right, 0 wrong"},
 };
-static const line of_forecast[] = {
-    {"VPT", "vpt", "all frames", "For how many frames is the picture right?"},
-    {"VPT forward", "vpt_forward", "", "Run on from the first frames"},
-    {"VPT backward", "vpt_backward", "", "Run back from the last ones"},
+static const table_line forecast_lines[] = {
+    {"VPT", "vpt", "all frames", "How many predicted frames are right?"},
+    {"VPT forward", "vpt_forward", "", "Predicted forward from the first frames"},
+    {"VPT backward", "vpt_backward", "", "Predicted backward from the last frames"},
     {"MSE Rec", "rec_mse", "0", "Error of the frames it was trained to predict, as published"},
-    {"MSE Ext", "ext_mse", "0", "Error of as many after them"},
+    {"MSE Ext", "ext_mse", "0", "Error of the same number of frames after them"},
 };
 
-static void put_rows(buffer *b, const json_tree *t, const line *lines, int count)
+// Prints the rows of those measures that the record has.
+static void print_lines(buffer *html, const json_tree *record, const table_line *lines, int count)
 {
     for (int i = 0; i < count; i++) {
         char path[64];
-        const double v = json_tree_double(t, lines[i].key);
-        if (!isfinite(v)) continue;
-        buffer_printf(b, "<tr><td>%s</td><td class=n>", lines[i].label);
-        put_number(b, v);
-        buffer_printf(b, "</td><td>");
+        const double value = json_tree_double(record, lines[i].key);
+        if (!isfinite(value)) continue;
+        buffer_printf(html, "<tr><td>%s</td><td class=n>", lines[i].label);
+        print_number(html, value);
+        buffer_printf(html, "</td><td>");
         snprintf(path, sizeof path, "%s_ci", lines[i].key);
-        put_interval(b, t, path);
-        buffer_printf(b, "</td><td>%s</td><td class=pale>%s</td></tr>\n", lines[i].wanted,
+        print_interval(html, record, path);
+        buffer_printf(html, "</td><td>%s</td><td class=pale>%s</td></tr>\n", lines[i].wanted,
                       lines[i].question);
     }
 }
 
-static void put_scorers(buffer *b, const report_model *s)
+// Prints one row per scorer.
+static void print_scorers(buffer *html, const report_model *model)
 {
-    const json_tree *all = json_tree_find(s->surprise, "scorers");
-    if (!all) all = json_tree_find(s->surprise, "overall");
-    for (const json_tree *c = all ? all->child : NULL; c; c = c->next) {
-        if (!isfinite(json_tree_double(c, "accuracy"))) continue;
-        buffer_printf(b, "<tr><td>accuracy, ");
-        words(b, c->key);
-        buffer_printf(b, "</td><td class=n>%.4g</td><td>", json_tree_double(c, "accuracy"));
-        put_interval(b, c, "accuracy_ci");
-        buffer_printf(b, "</td><td>above 0.5</td><td class=pale>relative surprise %.4g</td></tr>\n",
-                      json_tree_double(c, "relative_surprise"));
+    const json_tree *scorers = json_tree_find(model->surprise, "scorers");
+    if (!scorers) scorers = json_tree_find(model->surprise, "overall");
+    for (const json_tree *scorer = scorers ? scorers->child : NULL; scorer; scorer = scorer->next) {
+        if (!isfinite(json_tree_double(scorer, "accuracy"))) continue;
+        buffer_printf(html, "<tr><td>accuracy, ");
+        print_text(html, scorer->key);
+        buffer_printf(html, "</td><td class=n>%.4g</td><td>", json_tree_double(scorer, "accuracy"));
+        print_interval(html, scorer, "accuracy_ci");
+        buffer_printf(html,
+                      "</td><td>above 0.5</td><td class=pale>relative surprise %.4g</td></tr>\n",
+                      json_tree_double(scorer, "relative_surprise"));
     }
 }
 
-static void put_numbers(buffer *b, const report_model *s)
+// Prints the table of all measures.
+static void print_numbers(buffer *html, const report_model *model)
 {
-    if (!s->measure && !s->mlp && !s->forecast && !s->surprise) return;
-    buffer_printf(b, "<table><tr><th>measure</th><th>value</th><th>95 %% "
-                     "interval</th><th>wanted</th><th>question</th></tr>\n");
-    put_rows(b, s->measure ? s->measure : s->mlp, of_state, sizeof of_state / sizeof *of_state);
-    if (s->measure && s->mlp) {
-        buffer_printf(b, "<tr><th colspan=5>the same by a network (MLP)</th></tr>\n");
-        put_rows(b, s->mlp, of_state, sizeof of_state / sizeof *of_state);
+    if (!model->measure && !model->mlp && !model->forecast && !model->surprise) return;
+    buffer_printf(html, "<table><tr><th>measure</th><th>value</th><th>95 %% "
+                        "interval</th><th>wanted</th><th>question</th></tr>\n");
+    print_lines(html, model->measure ? model->measure : model->mlp, symetric_lines,
+                sizeof symetric_lines / sizeof *symetric_lines);
+    if (model->measure && model->mlp) {
+        buffer_printf(html, "<tr><th colspan=5>the same by a network (MLP)</th></tr>\n");
+        print_lines(html, model->mlp, symetric_lines,
+                    sizeof symetric_lines / sizeof *symetric_lines);
     }
-    if (s->own) put_rows(b, s->own, of_own, sizeof of_own / sizeof *of_own);
-    if (s->forecast)
-        put_rows(b, s->forecast, of_forecast, sizeof of_forecast / sizeof *of_forecast);
-    put_scorers(b, s);
-    buffer_printf(b, "</table>\n");
+    if (model->kappa)
+        print_lines(html, model->kappa, kappa_lines, sizeof kappa_lines / sizeof *kappa_lines);
+    if (model->forecast)
+        print_lines(html, model->forecast, forecast_lines,
+                    sizeof forecast_lines / sizeof *forecast_lines);
+    print_scorers(html, model);
+    buffer_printf(html, "</table>\n");
 }
 
-// The reason in the measure's own words, and what makes the numbers repeatable.
-static void put_details(buffer *b, const report_model *s)
+// The reasons given by the measures, and what is needed to repeat the numbers.
+static void print_details(buffer *html, const report_model *model)
 {
-    const json_tree *const parts[] = {s->measure, s->mlp, s->forecast, s->surprise};
+    const json_tree *const parts[] = {model->measure, model->mlp, model->forecast, model->surprise};
     static const char *const names[] = {"phase space, polynomial", "phase space, MLP", "forecast",
                                         "surprise"};
-    if (s->measure && json_tree_string(s->measure, "why")) {
-        buffer_printf(b, "<p class=pale>In the measure's words: ");
-        words(b, json_tree_string(s->measure, "why"));
-        buffer_printf(b, ".</p>\n");
+    if (model->measure && json_tree_string(model->measure, "why")) {
+        buffer_printf(html, "<p class=pale>SyMetric: ");
+        print_text(html, json_tree_string(model->measure, "why"));
+        buffer_printf(html, ".</p>\n");
     }
-    const char *own = json_tree_string(s->own, "canonical_why");
-    if (own) {
-        buffer_printf(b, "<p class=pale>In the words of plumb's own: ");
-        words(b, own);
-        buffer_printf(b, ".</p>\n");
+    const char *why = json_tree_string(model->kappa, "canonical_why");
+    if (why) {
+        buffer_printf(html, "<p class=pale>kappa: ");
+        print_text(html, why);
+        buffer_printf(html, ".</p>\n");
     }
-    buffer_printf(b, "<details><summary>What these numbers rest on</summary><table>\n");
+    buffer_printf(html, "<details><summary>Inputs, seeds and settings</summary><table>\n");
     for (int i = 0; i < 4; i++) {
         if (!parts[i]) continue;
         const double n = json_tree_double(parts[i], "trajectories"),
                      m = json_tree_double(parts[i], "n");
-        buffer_printf(b,
+        buffer_printf(html,
                       "<tr><td>%s</td><td>%.6g %s</td><td>seed %.20g</td><td>measure version "
                       "%.3g</td><td>input <code>",
                       names[i],
@@ -220,93 +230,101 @@ static void put_details(buffer *b, const report_model *s)
                                : json_tree_double(parts[i], "tuples"),
                       i == 3 ? "tuples" : "trajectories", json_tree_double(parts[i], "seed"),
                       json_tree_double(parts[i], "measure_version"));
-        words(b, json_tree_string(parts[i], "input_hash"));
-        buffer_printf(b, "</code>");
+        print_text(html, json_tree_string(parts[i], "input_hash"));
+        buffer_printf(html, "</code>");
         if (isfinite(json_tree_double(parts[i], "k")))
-            buffer_printf(b, ", k = %.6g neighbours", json_tree_double(parts[i], "k"));
-        buffer_printf(b, "</td></tr>\n");
+            buffer_printf(html, ", k = %.6g neighbours", json_tree_double(parts[i], "k"));
+        buffer_printf(html, "</td></tr>\n");
     }
-    for (const json_tree *c = s->config ? json_tree_find(s->config, "settings")->child : NULL; c;
-         c = c->next) {
-        buffer_printf(b, "<tr><td>");
-        words(b, c->key);
-        buffer_printf(b, "</td><td colspan=4>");
-        if (c->text) words(b, c->text);
-        else if (c->kind == JSON_BOOL) buffer_printf(b, c->number > 0.5 ? "true" : "false");
-        else buffer_printf(b, "%.10g", c->number);
-        buffer_printf(b, "</td></tr>\n");
+    for (const json_tree *setting = model->config ? json_tree_find(model->config, "settings")->child
+                                                  : NULL;
+         setting; setting = setting->next) {
+        buffer_printf(html, "<tr><td>");
+        print_text(html, setting->key);
+        buffer_printf(html, "</td><td colspan=4>");
+        if (setting->text) print_text(html, setting->text);
+        else if (setting->kind == JSON_BOOL)
+            buffer_printf(html, setting->number > 0.5 ? "true" : "false");
+        else buffer_printf(html, "%.10g", setting->number);
+        buffer_printf(html, "</td></tr>\n");
     }
-    buffer_printf(b, "</table></details>\n");
+    buffer_printf(html, "</table></details>\n");
 }
 
-// ---- a film to scrub ----
+// ---- video ----
 
-// All frames on one picture, so that turning a page is moving it.
-static plumb_status put_sheet(buffer *b, const report_model *s, const report_video *f,
-                              int64_t frames)
+// Writes all frames as one image, SHEET_COLUMNS per row. The script shows a frame by moving it.
+static plumb_status print_sheet(buffer *html, const report_model *model, const report_video *video,
+                                int64_t frames)
 {
-    const int64_t rows = (frames + SHEET_COLUMNS - 1) / SHEET_COLUMNS, row = 3 * f->width;
+    const int64_t rows = (frames + SHEET_COLUMNS - 1) / SHEET_COLUMNS, row = 3 * video->width;
     arena mem = {0};
     buffer png = {0};
-    uint8_t *all = arena_alloc(&mem, rows * SHEET_COLUMNS * f->height, (size_t)row);
-    uint8_t *one = arena_alloc(&mem, f->height, (size_t)row);
-    plumb_status st = all && one ? PLUMB_OK : PLUMB_EMEMORY;
+    uint8_t *sheet = arena_alloc(&mem, rows * SHEET_COLUMNS * video->height, (size_t)row);
+    uint8_t *frame = arena_alloc(&mem, video->height, (size_t)row);
+    plumb_status st = sheet && frame ? PLUMB_OK : PLUMB_EMEMORY;
     for (int64_t k = 0; k < frames && !st; k++) {
-        report_model_picture(
-            one, s, f, 0,
-            frames < 2 ? 0 : (int64_t)llround((double)(k * (f->steps - 1)) / (double)(frames - 1)));
-        for (int64_t y = 0; y < f->height; y++)
-            memcpy(all + ((k / SHEET_COLUMNS * f->height + y) * SHEET_COLUMNS + k % SHEET_COLUMNS) *
-                             row,
-                   one + y * row, (size_t)row);
+        report_model_copy_frame(
+            frame, model, video, 0,
+            frames < 2 ? 0
+                       : (int64_t)llround((double)(k * (video->steps - 1)) / (double)(frames - 1)));
+        for (int64_t y = 0; y < video->height; y++)
+            memcpy(sheet + ((k / SHEET_COLUMNS * video->height + y) * SHEET_COLUMNS +
+                            k % SHEET_COLUMNS) *
+                               row,
+                   frame + y * row, (size_t)row);
     }
     if (!st)
-        st = png_write(&png, all, (png_shape){SHEET_COLUMNS * f->width, rows * f->height, 3},
+        st = png_write(&png, sheet,
+                       (png_shape){SHEET_COLUMNS * video->width, rows * video->height, 3},
                        PNG_USE_VIDEO);
     if (!st) {
-        buffer_printf(b, "url(data:image/png;base64,");
-        svg_base64(b, png.data, png.size);
-        buffer_printf(b, ")");
+        buffer_printf(html, "url(data:image/png;base64,");
+        svg_base64(html, png.data, png.size);
+        buffer_printf(html, ")");
     }
     buffer_clear(&png);
     arena_clear(&mem);
     return st;
 }
 
-static plumb_status put_film(buffer *b, const report_model *s)
+// Prints truth and prediction as a video with a slider.
+static plumb_status print_video(buffer *html, const report_model *model)
 {
-    const report_video *f = &s->frames;
+    const report_video *video = &model->frames;
     static const char *const names[] = {"truth", "prediction"};
-    if (!f->rgb || f->steps < 2 || f->width > 128) return PLUMB_OK;
-    const int64_t frames = f->steps < SHEET_FRAMES ? f->steps : SHEET_FRAMES;
-    const int64_t wide = STAGE / f->width * f->width > 0 ? STAGE / f->width * f->width : f->width;
-    const int64_t tall = wide * f->height / f->width;
+    if (!video->rgb || video->steps < 2 || video->width > 128) return PLUMB_OK;
+    const int64_t frames = video->steps < SHEET_FRAMES ? video->steps : SHEET_FRAMES;
+    const int64_t width = VIDEO_WIDTH / video->width * video->width > 0
+                              ? VIDEO_WIDTH / video->width * video->width
+                              : video->width;
+    const int64_t height = width * video->height / video->width;
     const int64_t rows = (frames + SHEET_COLUMNS - 1) / SHEET_COLUMNS;
     plumb_status st = PLUMB_OK;
-    buffer_printf(b,
-                  "<h3>The film</h3>\n<figure class=roll id=rollout data-frames=%lld "
+    buffer_printf(html,
+                  "<h3>Video</h3>\n<figure class=roll id=rollout data-frames=%lld "
                   "data-steps=%lld data-columns=%d data-size=%lld "
                   "data-tall=%lld data-wrong=%.6g><div class=stage>",
-                  (long long)frames, (long long)f->steps, SHEET_COLUMNS, (long long)wide,
-                  (long long)tall,
-                  isfinite(report_model_vpt_frame(s, 0)) ? report_model_vpt_frame(s, 0) : 1e9);
-    for (int i = 0; i < (s->prediction.rgb ? 2 : 1) && !st; i++) {
-        buffer_printf(b,
+                  (long long)frames, (long long)video->steps, SHEET_COLUMNS, (long long)width,
+                  (long long)height,
+                  isfinite(report_model_vpt_frame(model, 0)) ? report_model_vpt_frame(model, 0)
+                                                             : 1e9);
+    for (int i = 0; i < (model->prediction.rgb ? 2 : 1) && !st; i++) {
+        buffer_printf(html,
                       "<div><i style=\"width:%lldpx;height:%lldpx;background-size:%lldpx "
                       "%lldpx;background-image:",
-                      (long long)wide, (long long)tall, (long long)(wide * SHEET_COLUMNS),
-                      (long long)(tall * rows));
-        st = put_sheet(b, s, i ? &s->prediction : f, frames);
-        buffer_printf(b, "\"></i>%s</div>", names[i]);
+                      (long long)width, (long long)height, (long long)(width * SHEET_COLUMNS),
+                      (long long)(height * rows));
+        st = print_sheet(html, model, i ? &model->prediction : video, frames);
+        buffer_printf(html, "\"></i>%s</div>", names[i]);
     }
     buffer_printf(
-        b,
+        html,
         "</div><div class=scrub><button type=button>play</button><input type=range min=0 "
         "max=%lld value=0 "
         "aria-label=\"frame\"><output>frame 0</output></div><figcaption>Drag to any "
-        "moment. The model watches the "
-        "first frames and then runs on alone; the number turns red when its picture is no "
-        "longer right.</figcaption>"
+        "frame. The model takes the first frames as input and predicts the rest; the number turns "
+        "red when the prediction is wrong.</figcaption>"
         "</figure>\n",
         (long long)(frames - 1));
     return st;
@@ -314,132 +332,141 @@ static plumb_status put_film(buffer *b, const report_model *s)
 
 // ---- the page ----
 
-static plumb_status put_figure(buffer *b, const figure *f, const plumb_report *r,
-                               const report_model *s)
+// Prints a figure with its heading and caption, if the data for it exist.
+static plumb_status print_figure(buffer *html, const figure *entry, const plumb_report *report,
+                                 const report_model *model)
 {
-    if (!(f->height(r, s) > 0)) return PLUMB_OK;
-    buffer_printf(b, "<h3>%s</h3>\n<figure class=figure data-name=\"%s\">\n", f->title, f->name);
-    const plumb_status st = figure_render(b, f, FIGURE_INSIDE, r, s);
-    buffer_printf(b, "<figcaption>%s</figcaption></figure>\n", f->caption);
+    if (!(entry->height(report, model) > 0)) return PLUMB_OK;
+    buffer_printf(html, "<h3>%s</h3>\n<figure class=figure data-name=\"%s\">\n", entry->title,
+                  entry->name);
+    const plumb_status st = figure_render(html, entry, FIGURE_INLINE, report, model);
+    buffer_printf(html, "<figcaption>%s</figcaption></figure>\n", entry->caption);
     return st;
 }
 
-static void put_verdict(buffer *b, const report_model *s)
+// Prints the verdict box.
+static void print_verdict(buffer *html, const report_model *model)
 {
     static const char *const classes[] = {"", "no", "yes"};
-    static const char *const heads[] = {"Not judged", "It did not learn the physics",
-                                        "It learnt the physics"};
-    static const char *const heads_surprise[] = {"Not judged", "It does not expect the possible",
-                                                 "It expects the possible"};
+    static const char *const headings[] = {"Not judged", "It did not learn the physics",
+                                           "It learnt the physics"};
+    static const char *const surprise_headings[] = {"Not judged", "It does not expect the possible",
+                                                    "It expects the possible"};
     char text[1600];
-    const int v = 1 + verdict_text(text, sizeof text, s);
-    const bool state = s->measure || s->mlp;
-    buffer_printf(b, "<div class=\"verdict %s\"><b>%s</b>", classes[v],
-                  !v && state ? "Not decided"
-                              : (state || !s->surprise ? heads : heads_surprise)[v]);
-    words(b, text);
-    buffer_printf(b, "</div>\n");
+    const int verdict = 1 + verdict_text(text, sizeof text, model);
+    const bool state = model->measure || model->mlp;
+    buffer_printf(html, "<div class=\"verdict %s\"><b>%s</b>", classes[verdict],
+                  !verdict && state
+                      ? "Not decided"
+                      : (state || !model->surprise ? headings : surprise_headings)[verdict]);
+    print_text(html, text);
+    buffer_printf(html, "</div>\n");
 }
 
-static plumb_status put_subject(buffer *b, const plumb_report *r, const report_model *s,
+// Prints the section of one model.
+static plumb_status print_model(buffer *html, const plumb_report *report, const report_model *model,
                                 int64_t index)
 {
     plumb_status st = PLUMB_OK;
-    const char *model = json_tree_string(s->config, "model");
-    buffer_printf(b, "<section><h2 id=m%lld>", (long long)index);
-    words(b, s->name);
-    buffer_printf(b, "</h2>\n");
-    if (model || s->world) {
-        buffer_printf(b, "<p class=pale>");
-        words(b, model ? model : "a model");
-        if (s->world) buffer_printf(b, " on %s: %s", s->world->name, s->world->summary);
-        const double steps = json_tree_double(s->train, "steps"),
-                     seconds = json_tree_double(s->train, "seconds");
+    const char *model_name = json_tree_string(model->config, "model");
+    buffer_printf(html, "<section><h2 id=m%lld>", (long long)index);
+    print_text(html, model->name);
+    buffer_printf(html, "</h2>\n");
+    if (model_name || model->world) {
+        buffer_printf(html, "<p class=pale>");
+        print_text(html, model_name ? model_name : "a model");
+        if (model->world)
+            buffer_printf(html, " on %s: %s", model->world->name, model->world->summary);
+        const double steps = json_tree_double(model->train, "steps"),
+                     seconds = json_tree_double(model->train, "seconds");
         if (isfinite(steps))
-            buffer_printf(b, "; %.6g updates in %.3g minutes", steps, seconds / 60);
-        buffer_printf(b, "</p>\n");
+            buffer_printf(html, "; %.6g updates in %.3g minutes", steps, seconds / 60);
+        buffer_printf(html, "</p>\n");
     }
-    put_verdict(b, s);
-    put_numbers(b, s);
-    put_details(b, s);
-    if (!st) st = put_film(b, s);
+    print_verdict(html, model);
+    print_numbers(html, model);
+    print_details(html, model);
+    if (!st) st = print_video(html, model);
     for (int i = 0; figures[i] && !st; i++)
-        if (!figures[i]->all) st = put_figure(b, figures[i], r, s);
-    buffer_printf(b, "</section>\n");
+        if (!figures[i]->all) st = print_figure(html, figures[i], report, model);
+    buffer_printf(html, "</section>\n");
     return st;
 }
 
-static plumb_status put_overview(buffer *b, const plumb_report *r)
+// Prints the table of all models and the figures of all of them.
+static plumb_status print_overview(buffer *html, const plumb_report *report)
 {
     int64_t index = 0;
-    buffer_printf(b, "<table "
-                     "id=overview><tr><th>model</th><th>verdict</th><th>R2</th><th>Sym</"
-                     "th><th>kappa</th><th>VPT</th></tr>\n");
-    for (const report_model *s = r->first; s; s = s->next) {
+    buffer_printf(html, "<table "
+                        "id=overview><tr><th>model</th><th>verdict</th><th>R2</th><th>Sym</"
+                        "th><th>kappa</th><th>VPT</th></tr>\n");
+    for (const report_model *model = report->first; model; model = model->next) {
         static const char *const short_words[] = {"not judged", "did not learn it", "learnt it"};
         static const char *const classes[] = {"pale", "wrong", "right"};
         char text[1600];
-        const double numbers[] = {json_tree_double(s->measure, "r2"),
-                                  json_tree_double(s->measure, "sym"),
-                                  json_tree_double(s->own, "kappa"), report_model_vpt(s)};
-        const int v = 1 + verdict_text(text, sizeof text, s);
-        buffer_printf(b, "<tr><td><a href=\"#m%lld\">", (long long)index++);
-        words(b, s->name);
-        buffer_printf(b, "</a></td><td class=%s>%s</td>", classes[v],
-                      v            ? short_words[v]
-                      : s->failed  ? "failed"
-                      : s->measure ? "not decided"
-                                   : short_words[v]);
+        const double numbers[] = {json_tree_double(model->measure, "r2"),
+                                  json_tree_double(model->measure, "sym"),
+                                  json_tree_double(model->kappa, "kappa"), report_model_vpt(model)};
+        const int verdict = 1 + verdict_text(text, sizeof text, model);
+        buffer_printf(html, "<tr><td><a href=\"#m%lld\">", (long long)index++);
+        print_text(html, model->name);
+        buffer_printf(html, "</a></td><td class=%s>%s</td>", classes[verdict],
+                      verdict          ? short_words[verdict]
+                      : model->failed  ? "failed"
+                      : model->measure ? "not decided"
+                                       : short_words[verdict]);
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-            buffer_printf(b, "<td class=n>");
-            if (isfinite(numbers[i])) put_number(b, numbers[i]);
-            buffer_printf(b, "</td>");
+            buffer_printf(html, "<td class=n>");
+            if (isfinite(numbers[i])) print_number(html, numbers[i]);
+            buffer_printf(html, "</td>");
         }
-        buffer_printf(b, "</tr>\n");
+        buffer_printf(html, "</tr>\n");
     }
-    buffer_printf(b, "</table>\n");
+    buffer_printf(html, "</table>\n");
     plumb_status st = PLUMB_OK;
     for (int i = 0; figures[i] && !st; i++)
         if (figures[i]->all && figures[i] != &figure_example)
-            st = put_figure(b, figures[i], r, NULL);
+            st = print_figure(html, figures[i], report, NULL);
     return st;
 }
 
-plumb_status html_page_write(buffer *b, const plumb_report *r)
+plumb_status html_page_write(buffer *html, const plumb_report *report)
 {
     plumb_status st = PLUMB_OK;
     bool surprise = false;
     int64_t index = 0;
     buffer_printf(
-        b,
+        html,
         "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport "
         "content=\"width=device-width,initial-scale=1\"><meta name=generator content=\"plumb %s\">"
         "<link rel=icon href=\"data:,\"><title>plumb: ",
         plumb_version());
-    words(b, r->first->name);
-    if (r->subjects > 1) buffer_printf(b, " and %lld more", (long long)r->subjects - 1);
-    buffer_printf(b, "</title><style>");
-    themes(b);
-    buffer_put(b, style, sizeof style - 1);
-    buffer_printf(b,
+    print_text(html, report->first->name);
+    if (report->model_count > 1)
+        buffer_printf(html, " and %lld more", (long long)report->model_count - 1);
+    buffer_printf(html, "</title><style>");
+    print_colors(html);
+    buffer_put(html, style, sizeof style - 1);
+    buffer_printf(html,
                   ".right{color:var(--GREEN)}</style></head>\n<body><main>\n<h1>Did it learn the "
                   "physics?</h1>\n<p class=pale>"
-                  "%lld model%s, judged by plumb %s</p>\n",
-                  (long long)r->subjects, r->subjects > 1 ? "s" : "", plumb_version());
-    if (r->subjects > 1) st = put_overview(b, r);
-    for (const report_model *s = r->first; s && !st; s = s->next) {
-        st = put_subject(b, r, s, index++);
-        surprise |= s->surprise != NULL;
+                  "%lld model%s, measured by plumb %s</p>\n",
+                  (long long)report->model_count, report->model_count > 1 ? "s" : "",
+                  plumb_version());
+    if (report->model_count > 1) st = print_overview(html, report);
+    for (const report_model *model = report->first; model && !st; model = model->next) {
+        st = print_model(html, report, model, index++);
+        surprise |= model->surprise != NULL;
     }
-    if (!st && surprise) st = put_figure(b, &figure_example, r, NULL);
-    buffer_printf(b,
+    if (!st && surprise) st = print_figure(html, &figure_example, report, NULL);
+    buffer_printf(html,
                   "<footer>Made by plumb %s. SyMetric, MSE and VPT: Higgins et al., NeurIPS 2021. "
                   "Surprise: Lin, Ye and Liu, "
                   "2023. A high R2 or a long VPT alone does not make a model right; read the "
                   "numbers together.</footer>\n"
                   "</main>\n<script>",
                   plumb_version());
-    buffer_put(b, script, sizeof script - 1);
-    buffer_printf(b, "</script></body></html>\n");
-    return st ? st : b->failed ? fail(PLUMB_EMEMORY, "no memory for the page") : PLUMB_OK;
+    buffer_put(html, script, sizeof script - 1);
+    buffer_printf(html, "</script></body></html>\n");
+    return st ? st : html->failed ? fail(PLUMB_EMEMORY, "out of memory for the page") : PLUMB_OK;
 }

@@ -21,19 +21,21 @@ typedef struct readout_basis {
     int64_t variables[MAX_COLUMNS][POLY_MAX_ORDER]; // of each column, rising
 } readout_basis;
 
-static void standardise(readout_basis *b, const report_model *s, int64_t steps)
+// Mean and standard deviation of each latent that is used.
+static void standardise_latents(readout_basis *basis, const report_model *model, int64_t steps)
 {
-    for (int k = 0; k < b->count; k++) {
+    for (int k = 0; k < basis->count; k++) {
         double sum = 0, square = 0;
-        for (int64_t c = 0; c < s->count; c++)
+        for (int64_t i = 0; i < model->count; i++)
             for (int64_t t = 0; t < steps; t++) {
-                const double v = s->latent[(c * s->steps + t) * s->latents + b->used[k]];
+                const double v =
+                    model->latent[(i * model->steps + t) * model->latents + basis->used[k]];
                 sum += v;
                 square += v * v;
             }
-        const double n = (double)(s->count * steps);
-        b->mean[k] = sum / n;
-        b->scale[k] = sqrt(fmax(square / n - b->mean[k] * b->mean[k], 1e-24));
+        const double n = (double)(model->count * steps);
+        basis->mean[k] = sum / n;
+        basis->scale[k] = sqrt(fmax(square / n - basis->mean[k] * basis->mean[k], 1e-24));
     }
 }
 
@@ -44,63 +46,66 @@ static int64_t count_columns(int count, int order)
 }
 
 // The order that the measure used, or the highest for which there are columns and points enough.
-static plumb_status choose_basis(readout_basis *b, arena *mem, const report_model *s, int64_t steps)
+static plumb_status choose_basis(readout_basis *basis, arena *mem, const report_model *model,
+                                 int64_t steps)
 {
-    for (int64_t i = 0; i < s->latents && b->count < MAX_COLUMNS - 1; i++)
-        if (report_model_informative(s, i)) b->used[b->count++] = i;
-    standardise(b, s, steps);
-    const double wanted = json_tree_double(s->measure, "order");
-    b->order = wanted >= 1 && wanted <= POLY_MAX_ORDER ? (int)wanted : 2;
-    while (b->order > 1 && (count_columns(b->count, b->order) > MAX_COLUMNS ||
-                            4 * count_columns(b->count, b->order) > s->count * steps))
-        b->order--;
-    b->columns = count_columns(b->count, b->order);
+    for (int64_t i = 0; i < model->latents && basis->count < MAX_COLUMNS - 1; i++)
+        if (report_model_is_informative(model, i)) basis->used[basis->count++] = i;
+    standardise_latents(basis, model, steps);
+    const double wanted = json_tree_double(model->measure, "order");
+    basis->order = wanted >= 1 && wanted <= POLY_MAX_ORDER ? (int)wanted : 2;
+    while (basis->order > 1 &&
+           (count_columns(basis->count, basis->order) > MAX_COLUMNS ||
+            4 * count_columns(basis->count, basis->order) > model->count * steps))
+        basis->order--;
+    basis->columns = count_columns(basis->count, basis->order);
 
     // The variables of each monomial.
     poly monomials;
-    const plumb_status st = poly_init(&monomials, mem, b->count, b->order);
-    for (int64_t i = 1; !st && i < b->columns; i++)
-        b->degree[i] = poly_variables(b->variables[i], &monomials, i - 1);
+    const plumb_status st = poly_init(&monomials, mem, basis->count, basis->order);
+    for (int64_t i = 1; !st && i < basis->columns; i++)
+        basis->degree[i] = poly_variables(basis->variables[i], &monomials, i - 1);
     return st;
 }
 
 // x (columns) at one point.
-static void compute_columns(double *x, const readout_basis *b, const double *latent)
+static void compute_columns(double *x, const readout_basis *basis, const double *latent)
 {
     double z[MAX_COLUMNS];
-    for (int k = 0; k < b->count; k++) z[k] = (latent[b->used[k]] - b->mean[k]) / b->scale[k];
+    for (int k = 0; k < basis->count; k++)
+        z[k] = (latent[basis->used[k]] - basis->mean[k]) / basis->scale[k];
     x[0] = 1;
-    for (int64_t i = 1; i < b->columns; i++) {
-        x[i] = z[b->variables[i][0]];
-        for (int k = 1; k < b->degree[i]; k++) x[i] *= z[b->variables[i][k]];
+    for (int64_t i = 1; i < basis->columns; i++) {
+        x[i] = z[basis->variables[i][0]];
+        for (int k = 1; k < basis->degree[i]; k++) x[i] *= z[basis->variables[i][k]];
     }
 }
 
-double *readout_fit_predict(arena *mem, const report_model *s, int64_t steps)
+double *readout_fit_predict(arena *mem, const report_model *model, int64_t steps)
 {
-    readout_basis b = {0};
+    readout_basis basis = {0};
     double x[MAX_COLUMNS];
-    if (choose_basis(&b, mem, s, steps)) return NULL;
-    const int64_t n = b.columns, m = s->states;
+    if (choose_basis(&basis, mem, model, steps)) return NULL;
+    const int64_t n = basis.columns, m = model->states;
     double *a = ARENA_ALLOC(mem, double, n *n), *w = ARENA_ALLOC(mem, double, n *m);
-    double *out = ARENA_ALLOC(mem, double, s->count * s->steps * m);
+    double *out = ARENA_ALLOC(mem, double, model->count * model->steps * m);
     if (!a || !w || !out) return NULL;
     // a = X^T X (lower triangle), w = X^T y
-    for (int64_t c = 0; c < s->count; c++)
+    for (int64_t c = 0; c < model->count; c++)
         for (int64_t t = 0; t < steps; t++) {
-            compute_columns(x, &b, s->latent + (c * s->steps + t) * s->latents);
-            const double *y = s->truth + (c * s->steps + t) * m;
+            compute_columns(x, &basis, model->latent + (c * model->steps + t) * model->latents);
+            const double *y = model->truth + (c * model->steps + t) * m;
             for (int64_t i = 0; i < n; i++) {
                 for (int64_t j = 0; j <= i; j++) a[i * n + j] += x[i] * x[j];
                 for (int64_t k = 0; k < m; k++) w[i * m + k] += x[i] * y[k];
             }
         }
-    for (int64_t i = 0; i < n; i++) a[i * n + i] += 1e-8 * (double)(s->count * steps);
+    for (int64_t i = 0; i < n; i++) a[i * n + i] += 1e-8 * (double)(model->count * steps);
     // (X^T X + ridge) w = X^T y
     if (!cholesky_small_factor(a, n, 0.0)) return NULL;
     cholesky_small_solve(w, a, n, m);
-    for (int64_t r = 0; r < s->count * s->steps; r++) {
-        compute_columns(x, &b, s->latent + r * s->latents);
+    for (int64_t r = 0; r < model->count * model->steps; r++) {
+        compute_columns(x, &basis, model->latent + r * model->latents);
         for (int64_t k = 0; k < m; k++)
             for (int64_t i = 0; i < n; i++) out[r * m + k] += x[i] * w[i * m + k];
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a report knows of one model, and the figures that can be drawn of it.
+// The data of one model in a report, and the table of figures that can be drawn from it.
 #ifndef REPORT_REPORT_MODEL_H
 #define REPORT_REPORT_MODEL_H
 
@@ -10,13 +10,13 @@
 #include "plumb/world.h"
 
 enum {
-    SUBJECT_ITEMS = 8,  ///< films kept of a model
-    FIGURE_WIDTH = 800, ///< of every figure
+    REPORT_MODEL_VIDEOS = 8, ///< videos kept of a model
+    FIGURE_WIDTH = 800,      ///< of every figure, in pixels
 };
 
-/// Pictures as RGB, upright or not as their world says.
+/// Frames as RGB, row 0 as in the file: at the top or at the bottom, as the world says.
 typedef struct report_video {
-    uint8_t *rgb; ///< (items, steps, height, width, 3); NULL: none
+    uint8_t *rgb; ///< (items, steps, height, width, 3), or NULL
     int64_t items, steps, height, width;
 } report_video;
 
@@ -24,21 +24,26 @@ typedef struct report_model report_model;
 struct report_model {
     const char *name;
     const plumb_world_info *world; ///< or NULL
-    const json_tree *config, *train, *evaluate;
-    const json_tree *measure, *mlp; ///< phase space: by polynomial, by MLP
-    const json_tree *own;           ///< where kappa and canonical are
-    const json_tree *forecast, *surprise;
-    const char *failed; ///< why there is no more of it; or NULL
 
-    double *latent, *truth, *variance; ///< (count, steps, latents), .., (latents) mean over films
+    // Parts of its records, each NULL if there is none.
+    const json_tree *config, *train, *evaluate;
+    const json_tree *measure, *mlp; ///< SyMetric by polynomials and by a network
+    const json_tree *kappa;         ///< the record with the keys kappa and canonical
+    const json_tree *forecast, *surprise;
+    const char *failed; ///< why the run failed, or NULL
+
+    // Arrays, each NULL if there is none.
+
+    double *latent, *truth; ///< (count, steps, latents), (count, steps, states)
+    double *variance;       ///< (latents), the mean over all trajectories
     int64_t count, steps, latents, states;
     report_video frames, prediction;
-    double *error; ///< of the frames, (items, steps)
+    double *error; ///< relative squared error of the frames, (items, steps)
     report_video traversal;
-    double *moments; ///< surprise of one tuple, (4, moment_count)
-    int64_t moment_count;
-    report_video clips; ///< of that tuple, 4 items
-    double *log_step, *log_loss;
+    double *frame_surprise; ///< of the first tuple, (4, frame_surprise_count)
+    int64_t frame_surprise_count;
+    report_video clips;          ///< of that tuple, 4 items
+    double *log_step, *log_loss; ///< (log_count), of the training log
     int64_t log_count;
     report_model *next;
 };
@@ -46,53 +51,58 @@ struct report_model {
 struct plumb_report {
     arena mem;
     report_model *first;
-    int64_t subjects;
-    buffer text; ///< of plumb_report_figure_svg
+    int64_t model_count;
+    buffer text; ///< result of plumb_report_figure_svg()
 };
 
-/// The model of this name, made if it is not there; NULL if memory runs out.
-report_model *report_model_find(plumb_report *r, const char *name);
+/// Finds the model of this name, or adds one. NULL if out of memory.
+report_model *report_model_find(plumb_report *report, const char *name);
 
-/// A figure is a row. `height` is 0 where there is not enough to draw it from. `s` is the model it
-/// is about; NULL for figures of all models together.
+/// A kind of figure. `model` is NULL for figures of all models together.
 typedef struct figure {
     const char *name, *title;
-    const char *caption; ///< one or two sentences for a page
-    bool all;            ///< of all models together
-    double (*height)(const plumb_report *r, const report_model *s);
-    plumb_status (*draw)(drawing *k, arena *mem, const plumb_report *r, const report_model *s);
+    const char *caption; ///< one or two sentences for the page
+    bool all;            ///< shows all models together
+    /// Height in pixels; 0 if the data for it are missing.
+    double (*height)(const plumb_report *report, const report_model *model);
+    plumb_status (*draw)(drawing *canvas, arena *mem, const plumb_report *report,
+                         const report_model *model);
 } figure;
 
-extern const figure figure_phase, figure_trajectory, figure_film, figure_error, figure_traversal,
+extern const figure figure_phase, figure_trajectory, figure_frames, figure_error, figure_traversal,
     figure_loss, figure_models, figure_correlation, figure_concepts, figure_surprise,
     figure_uniformity, figure_example;
 
-/// All of them, in the order of a page; NULL at the end.
+/// All kinds of figure, in the order of the page; NULL at the end.
 extern const figure *const figures[];
 
-/// Draws one into a sketch that fits it, made by one of the three makers.
-typedef enum figure_kind { FIGURE_PNG, FIGURE_SVG, FIGURE_INSIDE } figure_kind;
-plumb_status figure_render(buffer *out, const figure *f, figure_kind kind, const plumb_report *r,
-                           const report_model *s);
+/// File formats of a figure: PNG, SVG, or SVG inside an HTML page.
+typedef enum figure_kind { FIGURE_PNG, FIGURE_SVG, FIGURE_INLINE } figure_kind;
+/// Draws a figure and appends the bytes to `out`.
+plumb_status figure_render(buffer *out, const figure *entry, figure_kind kind,
+                           const plumb_report *report, const report_model *model);
 
-/// The page.
-plumb_status html_page_write(buffer *out, const plumb_report *r);
+/// Writes the HTML page.
+plumb_status html_page_write(buffer *out, const plumb_report *report);
 
-// ---- what several figures ask ----
+// ---- values that several figures use ----
 
-/// Does this latent say something? By the measure's own choice, else by its variance, else yes.
-bool report_model_informative(const report_model *s, int64_t latent);
-/// Frames the model was trained to predict, from the beginning; 0 if unknown.
-int64_t report_model_trained(const report_model *s);
-/// The frame at which the prediction of a film is wrong for the first time; NaN if unknown, the
-/// number of frames if never.
-double report_model_vpt_frame(const report_model *s, int64_t item);
-double report_model_vpt(const report_model *s); ///< NaN if it was not measured
-/// One picture of a film, the right way up, into (height, width, 3).
-void report_model_picture(uint8_t *rgb, const report_model *s, const report_video *f, int64_t item,
-                          int64_t step);
+/// True if a latent carries information: SyMetric used it and its posterior variance is below 0.5,
+/// as far as both are known.
+bool report_model_is_informative(const report_model *model, int64_t latent);
+/// Number of frames that the model was trained to predict; 0 if unknown.
+int64_t report_model_trained_frames(const report_model *model);
+/// First frame of a video at which the error of the prediction exceeds the threshold. NaN if
+/// unknown; the number of frames if there is none.
+double report_model_vpt_frame(const report_model *model, int64_t item);
+/// Valid prediction time in frames; NaN if it was not measured.
+double report_model_vpt(const report_model *model);
+/// Copies one frame of a video to `rgb` (height, width, 3), row 0 at the top.
+void report_model_copy_frame(uint8_t *rgb, const report_model *model, const report_video *video,
+                             int64_t item, int64_t step);
 
-/// The verdict in words: 1 it learnt the physics, 0 it did not, -1 nobody asked. `text` holds it.
-int verdict_text(char *text, size_t size, const report_model *s);
+/// Writes the verdict in words to `text`. Returns 1 if the model learnt the physics, 0 if it did
+/// not, -1 if that was not measured or not determined.
+int verdict_text(char *text, size_t size, const report_model *model);
 
 #endif

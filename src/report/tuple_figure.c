@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Two possible clips, and below them two impossible ones. Under every frame of an impossible clip a
-// bar says which of the possible ones shows the same at that time: the first, the second, or both;
-// where the clip goes over from one to the other a red line stands. That is found by comparing
-// bytes, so it works on anybody's probes.
+// The figure of a tuple: two possible clips, and below them two impossible ones. A bar under every
+// frame says which of the possible clips has the same frame at that time: the first, the second, or
+// both. A red line marks where an impossible clip changes from one to the other. This is found by
+// comparing bytes, so it works for any probe file. All sizes are in pixels.
 #include "report/tuple_figure.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 enum {
     CLIPS = 4,
-    MOST_CUTS = 8,
+    MAX_CUTS = 8,
     MARGIN = 30,
     GAP = 6,
     TOP = 62,     // below the title
@@ -23,7 +23,7 @@ enum {
     BAR = 5,      // height of the bar
     BELOW = 18,   // below a strip
     CAPTION = 24, // below all of them
-    WIDEST = 1400,
+    MAX_WIDTH = 1400,
 };
 
 static const int ink = 0x2f3437, pale = 0x8a9299, paper = 0xffffff, red = 0xd1495b;
@@ -31,24 +31,25 @@ static const int tones[4] = {0x2f3437, 0x2a7fb8, 0xe07b39, 0xc9d1d6}; // neither
 static const char *const titles[CLIPS] = {"possible 1", "possible 2", "impossible 1",
                                           "impossible 2"};
 
-typedef struct tuple {
+typedef struct clip_tuple {
     arena mem;
     const uint8_t *frames; // (4, steps, height, width, channels)
     int64_t steps, height, width, channels, bytes;
     int64_t item, shown, *which;
-    int64_t first;          // number of the file's first item
-    int64_t cut[MOST_CUTS]; // as the file says
-    int64_t cuts;
-    int *from; // (4, steps): bit 0, shows what possible 1 shows; bit 1, possible 2
+    int64_t first;          // index of the first item of the file
+    int64_t cuts[MAX_CUTS]; // of the file
+    int64_t cut_count;
+    int *sources; // (4, steps): bit 0, equal to possible 1 at that time; bit 1, to possible 2
     char title[64];
     double dt;
     int scale;
     bool upright;
-} tuple;
+} clip_tuple;
 
-static plumb_status read_frames(plumb_array *out, plumb_dataset *d, int64_t item)
+// Reads four clips of bytes.
+static plumb_status read_frames(plumb_array *out, plumb_dataset *dataset, int64_t item)
 {
-    const plumb_status st = plumb_dataset_read_field(out, d, item, "frames");
+    const plumb_status st = plumb_dataset_read_field(out, dataset, item, "frames");
     if (st) return st;
     const bool fits = out->dtype == PLUMB_UINT8 && out->ndim == 5 && out->shape[0] == CLIPS &&
                       plumb_array_count(out) > 0 && out->shape[2] <= 4096 && out->shape[3] <= 4096;
@@ -61,179 +62,192 @@ bool tuple_figure_applies(plumb_dataset *dataset, int64_t item)
     return plumb_dataset_has_field(dataset, "frames") && !read_frames(&frames, dataset, item);
 }
 
-static const uint8_t *frame_of(const tuple *p, int64_t clip, int64_t t)
+static const uint8_t *get_frame(const clip_tuple *tuple, int64_t clip, int64_t t)
 {
-    return p->frames + (clip * p->steps + t) * p->bytes;
+    return tuple->frames + (clip * tuple->steps + t) * tuple->bytes;
 }
 
-// One number of the file, or what stands for it.
-static double number(plumb_dataset *d, const char *name, double otherwise)
+// Reads a shared number of the file; `fallback` if it has none.
+static double read_number(plumb_dataset *dataset, const char *name, double fallback)
 {
-    plumb_array a;
+    plumb_array array;
     double value;
-    if (!plumb_dataset_is_shared(d, name) || plumb_dataset_read_field(&a, d, 0, name) ||
-        plumb_array_count(&a) != 1)
-        return otherwise;
-    plumb_array_to_double(&value, &a, 0, 1);
+    if (!plumb_dataset_is_shared(dataset, name) ||
+        plumb_dataset_read_field(&array, dataset, 0, name) || plumb_array_count(&array) != 1)
+        return fallback;
+    plumb_array_to_double(&value, &array, 0, 1);
     return value;
 }
 
-// The cuts of the file, if it has them; a negative one is none.
-static void find_cuts(tuple *p, plumb_dataset *d)
+// Reads the cuts of the file, if it has them. Negative values mean no cut.
+static void find_cuts(clip_tuple *tuple, plumb_dataset *dataset)
 {
-    plumb_array a;
-    if (!plumb_dataset_has_field(d, "cut") || plumb_dataset_is_shared(d, "cut") ||
-        plumb_dataset_read_field(&a, d, p->item, "cut") || plumb_array_count(&a) > MOST_CUTS)
+    plumb_array array;
+    if (!plumb_dataset_has_field(dataset, "cut") || plumb_dataset_is_shared(dataset, "cut") ||
+        plumb_dataset_read_field(&array, dataset, tuple->item, "cut") ||
+        plumb_array_count(&array) > MAX_CUTS)
         return;
-    for (int64_t i = 0; i < plumb_array_count(&a); i++) {
+    for (int64_t i = 0; i < plumb_array_count(&array); i++) {
         double at;
-        plumb_array_to_double(&at, &a, i, 1);
-        if (at >= 0.0 && at < (double)p->steps) p->cut[p->cuts++] = (int64_t)at;
+        plumb_array_to_double(&at, &array, i, 1);
+        if (at >= 0.0 && at < (double)tuple->steps) tuple->cuts[tuple->cut_count++] = (int64_t)at;
     }
 }
 
-static plumb_status gather(tuple *p, plumb_dataset *d, const plumb_item_figure_options *opt)
+// Reads all that the figure shows, and compares all frames with those of the possible clips.
+static plumb_status read_tuple(clip_tuple *tuple, plumb_dataset *dataset,
+                               const plumb_item_figure_options *opt)
 {
-    plumb_array a;
-    plumb_status st = read_frames(&a, d, p->item);
+    plumb_array array;
+    plumb_status st = read_frames(&array, dataset, tuple->item);
     if (st) return st;
-    p->frames = a.data;
-    p->steps = a.shape[1];
-    p->height = a.shape[2];
-    p->width = a.shape[3];
-    p->channels = a.shape[4];
-    p->bytes = p->height * p->width * p->channels;
-    p->dt = number(d, "dt", 1.0);
-    p->upright = number(d, "upright", 1.0) != 0.0;
-    p->first = (int64_t)number(d, "first", 0.0);
-    if (!*plumb_dataset_world_name(p->title, d)) snprintf(p->title, sizeof p->title, "tuple");
-    const int64_t steps = opt->steps && opt->steps < p->steps ? opt->steps : p->steps;
-    const int64_t most = opt->frames ? opt->frames : 20;
-    p->shown = most < steps ? most : steps;
-    p->which = ARENA_ALLOC(&p->mem, int64_t, p->shown);
-    p->from = ARENA_ALLOC(&p->mem, int, CLIPS * p->steps);
-    if (!p->which || !p->from) return PLUMB_EMEMORY;
-    for (int64_t k = 0; k < p->shown; k++)
-        p->which[k] = p->shown == 1 ? 0 : (k * (steps - 1) + (p->shown - 1) / 2) / (p->shown - 1);
+    tuple->frames = array.data;
+    tuple->steps = array.shape[1];
+    tuple->height = array.shape[2];
+    tuple->width = array.shape[3];
+    tuple->channels = array.shape[4];
+    tuple->bytes = tuple->height * tuple->width * tuple->channels;
+    tuple->dt = read_number(dataset, "dt", 1.0);
+    tuple->upright = read_number(dataset, "upright", 1.0) != 0.0;
+    tuple->first = (int64_t)read_number(dataset, "first", 0.0);
+    if (!*plumb_dataset_world_name(tuple->title, dataset))
+        snprintf(tuple->title, sizeof tuple->title, "tuple");
+    const int64_t steps = opt->steps && opt->steps < tuple->steps ? opt->steps : tuple->steps;
+    const int64_t max_frames = opt->frames ? opt->frames : 20;
+    tuple->shown = max_frames < steps ? max_frames : steps;
+    tuple->which = ARENA_ALLOC(&tuple->mem, int64_t, tuple->shown);
+    tuple->sources = ARENA_ALLOC(&tuple->mem, int, CLIPS * tuple->steps);
+    if (!tuple->which || !tuple->sources) return PLUMB_EMEMORY;
+    for (int64_t k = 0; k < tuple->shown; k++)
+        tuple->which[k] =
+            tuple->shown == 1 ? 0 : (k * (steps - 1) + (tuple->shown - 1) / 2) / (tuple->shown - 1);
     for (int64_t clip = 0; clip < CLIPS; clip++)
-        for (int64_t t = 0; t < p->steps; t++)
+        for (int64_t t = 0; t < tuple->steps; t++)
             for (int k = 0; k < 2; k++)
-                if (!memcmp(frame_of(p, clip, t), frame_of(p, k, t), (size_t)p->bytes))
-                    p->from[clip * p->steps + t] |= 1 << k;
-    find_cuts(p, d);
-    for (p->scale = 8; p->scale > 1; p->scale--)
-        if (p->shown * (p->width * p->scale + GAP) + 2 * MARGIN <= WIDEST) break;
+                if (!memcmp(get_frame(tuple, clip, t), get_frame(tuple, k, t),
+                            (size_t)tuple->bytes))
+                    tuple->sources[clip * tuple->steps + t] |= 1 << k;
+    find_cuts(tuple, dataset);
+    for (tuple->scale = 8; tuple->scale > 1; tuple->scale--)
+        if (tuple->shown * (tuple->width * tuple->scale + GAP) + 2 * MARGIN <= MAX_WIDTH) break;
     return PLUMB_OK;
 }
 
-// The last time before `clip` goes over to the other possible clip, after `after`: the middle of
-// the frames that both show. -1 if it does not.
-static int64_t next_cut(const tuple *p, int64_t clip, int64_t after)
+// The last time before `clip` changes to the other possible clip, later than `after`: the middle of
+// the frames that both have. -1 if it does not change.
+static int64_t find_next_cut(const clip_tuple *tuple, int64_t clip, int64_t after)
 {
-    const int *from = p->from + clip * p->steps;
-    int now = 0;
-    int64_t both = after + 1;
-    for (int64_t t = after + 1; t < p->steps; t++) {
+    const int *from = tuple->sources + clip * tuple->steps;
+    int current = 0;
+    int64_t shared = after + 1;
+    for (int64_t t = after + 1; t < tuple->steps; t++) {
         if (from[t] != 1 && from[t] != 2) continue;
-        if (now && from[t] != now) return both < t ? (both + t - 1) / 2 : t - 1;
-        now = from[t];
-        both = t + 1;
+        if (current && from[t] != current) return shared < t ? (shared + t - 1) / 2 : t - 1;
+        current = from[t];
+        shared = t + 1;
     }
     return -1;
 }
 
-static void draw_line(drawing *k, double x, double y0, double y1)
+static void draw_line(drawing *canvas, double x, double y0, double y1)
 {
     const double points[] = {x, y0, x, y1};
-    k->path(k, points, 2, 2.4, drawing_rgb(red));
+    canvas->path(canvas, points, 2, 2.4, drawing_rgb(red));
 }
 
-static double strip_height(const tuple *p)
+static double get_strip_height(const clip_tuple *tuple)
 {
-    return LABEL + (double)(p->height * p->scale) + BELOW;
+    return LABEL + (double)(tuple->height * tuple->scale) + BELOW;
 }
 
-// Where a cut is on the strip: behind the last frame shown that is not after it.
-static double cut_x(const tuple *p, int64_t cut)
+// x of a cut on the strip: after the last frame shown that is not later than the cut.
+static double get_cut_x(const clip_tuple *tuple, int64_t cut)
 {
     int64_t k = 0;
-    while (k < p->shown && p->which[k] <= cut) k++;
-    return MARGIN + (double)k * (double)(p->width * p->scale + GAP) - 0.5 * GAP;
+    while (k < tuple->shown && tuple->which[k] <= cut) k++;
+    return MARGIN + (double)k * (double)(tuple->width * tuple->scale + GAP) - 0.5 * GAP;
 }
 
-// The cuts of the file, or else those that the bytes show.
-static void draw_cuts(drawing *k, const tuple *p, int64_t clip, double top, double bottom)
+// Draws the cuts of the file, or else those found by comparing bytes.
+static void draw_cuts(drawing *canvas, const clip_tuple *tuple, int64_t clip, double top,
+                      double bottom)
 {
-    for (int64_t i = 0; i < p->cuts; i++) draw_line(k, cut_x(p, p->cut[i]), top, bottom);
-    for (int64_t cut = -1; !p->cuts;) {
-        const int64_t next = next_cut(p, clip, cut);
+    for (int64_t i = 0; i < tuple->cut_count; i++)
+        draw_line(canvas, get_cut_x(tuple, tuple->cuts[i]), top, bottom);
+    for (int64_t cut = -1; !tuple->cut_count;) {
+        const int64_t next = find_next_cut(tuple, clip, cut);
         if (next <= cut) break;
-        draw_line(k, cut_x(p, next), top, bottom);
+        draw_line(canvas, get_cut_x(tuple, next), top, bottom);
         cut = next;
     }
 }
 
-static plumb_status draw_strip(drawing *k, tuple *p, int64_t clip)
+// Draws the frames of one clip, with bars and cuts.
+static plumb_status draw_strip(drawing *canvas, clip_tuple *tuple, int64_t clip)
 {
-    const double y = TOP + (double)clip * strip_height(p);
-    const double step = (double)(p->width * p->scale + GAP);
-    const double size = (double)(p->height * p->scale);
-    uint8_t *rgb = arena_alloc(&p->mem, p->height * p->width, 3);
+    const double y = TOP + (double)clip * get_strip_height(tuple);
+    const double step = (double)(tuple->width * tuple->scale + GAP);
+    const double size = (double)(tuple->height * tuple->scale);
+    uint8_t *rgb = arena_alloc(&tuple->mem, tuple->height * tuple->width, 3);
     if (!rgb) return PLUMB_EMEMORY;
-    k->text(k, MARGIN, y + 14, 14, DRAWING_LEFT, drawing_rgb(clip < 2 ? ink : red), titles[clip]);
-    for (int64_t i = 0; i < p->shown; i++) {
+    canvas->text(canvas, MARGIN, y + 14, 14, DRAWING_LEFT, drawing_rgb(clip < 2 ? ink : red),
+                 titles[clip]);
+    for (int64_t i = 0; i < tuple->shown; i++) {
         const double x = MARGIN + (double)i * step;
-        const uint8_t *in = frame_of(p, clip, p->which[i]);
+        const uint8_t *in = get_frame(tuple, clip, tuple->which[i]);
         uint8_t *to = rgb;
-        for (int64_t r = 0; r < p->height; r++) {
-            const uint8_t *at = in + (p->upright ? r : p->height - 1 - r) * p->width * p->channels;
-            for (int64_t c = 0; c < p->width; c++, at += p->channels)
-                for (int j = 0; j < 3; j++) *to++ = at[p->channels < 3 ? 0 : j];
+        for (int64_t r = 0; r < tuple->height; r++) {
+            const uint8_t *at =
+                in + (tuple->upright ? r : tuple->height - 1 - r) * tuple->width * tuple->channels;
+            for (int64_t c = 0; c < tuple->width; c++, at += tuple->channels)
+                for (int j = 0; j < 3; j++) *to++ = at[tuple->channels < 3 ? 0 : j];
         }
-        k->picture(k, x, y + LABEL, p->scale, rgb, p->width, p->height);
-        k->rectangle(k, x, y + LABEL + size + 2, step - GAP, BAR,
-                     drawing_rgb(tones[p->from[clip * p->steps + p->which[i]]]));
+        canvas->picture(canvas, x, y + LABEL, tuple->scale, rgb, tuple->width, tuple->height);
+        canvas->rectangle(
+            canvas, x, y + LABEL + size + 2, step - GAP, BAR,
+            drawing_rgb(tones[tuple->sources[clip * tuple->steps + tuple->which[i]]]));
     }
-    if (clip >= 2) draw_cuts(k, p, clip, y + LABEL - 4, y + LABEL + size + BAR + 5);
+    if (clip >= 2) draw_cuts(canvas, tuple, clip, y + LABEL - 4, y + LABEL + size + BAR + 5);
     return PLUMB_OK;
 }
 
-static void draw_words(drawing *k, const tuple *p, double width, double height)
+// Draws the title and the legend.
+static void draw_words(drawing *canvas, const clip_tuple *tuple, double width, double height)
 {
     char line[96];
-    k->text(k, MARGIN, 36, 22, DRAWING_LEFT, drawing_rgb(ink), p->title);
+    canvas->text(canvas, MARGIN, 36, 22, DRAWING_LEFT, drawing_rgb(ink), tuple->title);
     text_format(line, sizeof line, "tuple %lld, %lld frames, dt = %.4g",
-                (long long)(p->first + p->item), (long long)p->steps, p->dt);
-    k->text(k, width - MARGIN, 36, 14, DRAWING_RIGHT, drawing_rgb(pale), line);
+                (long long)(tuple->first + tuple->item), (long long)tuple->steps, tuple->dt);
+    canvas->text(canvas, width - MARGIN, 36, 14, DRAWING_RIGHT, drawing_rgb(pale), line);
     static const char *const words[4] = {"", "as possible 1", "as possible 2", "as both"};
     double x = MARGIN;
     for (int i = 1; i < 4; i++, x += 130) {
-        k->rectangle(k, x, height - 20, 18, BAR, drawing_rgb(tones[i]));
-        k->text(k, x + 25, height - 13, 13, DRAWING_LEFT, drawing_rgb(pale), words[i]);
+        canvas->rectangle(canvas, x, height - 20, 18, BAR, drawing_rgb(tones[i]));
+        canvas->text(canvas, x + 25, height - 13, 13, DRAWING_LEFT, drawing_rgb(pale), words[i]);
     }
-    draw_line(k, x + 4, height - 26, height - 8);
-    k->text(k, x + 15, height - 13, 13, DRAWING_LEFT, drawing_rgb(pale), "violation");
+    draw_line(canvas, x + 4, height - 26, height - 8);
+    canvas->text(canvas, x + 15, height - 13, 13, DRAWING_LEFT, drawing_rgb(pale), "violation");
 }
 
 plumb_status tuple_figure_draw(plumb_image_size *out, buffer *bytes, plumb_dataset *dataset,
                                int64_t item, const plumb_item_figure_options *opt, bool svg)
 {
-    tuple p = {.item = item};
-    drawing *k = NULL;
-    plumb_status st = gather(&p, dataset, opt);
+    clip_tuple tuple = {.item = item};
+    drawing *canvas = NULL;
+    plumb_status st = read_tuple(&tuple, dataset, opt);
     double width = 0.0, height = 0.0;
     if (!st) {
-        width = (double)(p.shown * (p.width * p.scale + GAP) - GAP) + 2 * MARGIN;
+        width = (double)(tuple.shown * (tuple.width * tuple.scale + GAP) - GAP) + 2 * MARGIN;
         if (width < 640) width = 640;
-        height = TOP + CLIPS * strip_height(&p) + CAPTION;
-        st = (svg ? svg_create : canvas_create)(&k, (int64_t)width, (int64_t)height,
+        height = TOP + CLIPS * get_strip_height(&tuple) + CAPTION;
+        st = (svg ? svg_create : canvas_create)(&canvas, (int64_t)width, (int64_t)height,
                                                 drawing_rgb(paper));
     }
-    if (!st) draw_words(k, &p, width, height);
-    for (int64_t clip = 0; clip < CLIPS && !st; clip++) st = draw_strip(k, &p, clip);
-    if (!st) st = k->finish(bytes, k);
-    if (k) k->free(k);
-    arena_clear(&p.mem);
+    if (!st) draw_words(canvas, &tuple, width, height);
+    for (int64_t clip = 0; clip < CLIPS && !st; clip++) st = draw_strip(canvas, &tuple, clip);
+    if (!st) st = canvas->finish(bytes, canvas);
+    if (canvas) canvas->free(canvas);
+    arena_clear(&tuple.mem);
     if (!st) *out = (plumb_image_size){(int64_t)width, (int64_t)height};
     return st;
 }

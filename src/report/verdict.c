@@ -11,10 +11,10 @@
 // The verdict that the measure wrote into the record. An older record has only its parts.
 static plumb_verdict find_verdict(const report_model *model, const json_tree *published)
 {
-    const char *name = json_tree_string(model->own, "verdict");
+    const char *name = json_tree_string(model->kappa, "verdict");
     for (int v = PLUMB_VERDICT_NOT_DETERMINED; name && v <= PLUMB_VERDICT_LEARNT; v++)
         if (!strcmp(name, plumb_verdict_name((plumb_verdict)v))) return (plumb_verdict)v;
-    const json_tree *canonical = json_tree_find(model->own, "canonical");
+    const json_tree *canonical = json_tree_find(model->kappa, "canonical");
     const bool known = canonical && isfinite(canonical->number);
     return plumb_phase_space_decide(json_tree_double(published, "degenerate") > 0.5,
                                     !known                    ? PLUMB_VERDICT_NOT_DETERMINED
@@ -22,15 +22,16 @@ static plumb_verdict find_verdict(const report_model *model, const json_tree *pu
                                                               : PLUMB_VERDICT_NOT_LEARNT);
 }
 
+// The words for a verdict that is not determined.
 static void explain_undetermined(char *text, size_t size, const report_model *model,
                                  const char *published)
 {
-    const bool measured = isfinite(json_tree_double(model->own, "kappa"));
+    const bool measured = isfinite(json_tree_double(model->kappa, "kappa"));
     if (measured)
         text_format(text, size,
                     "The data do not determine whether the latents keep the true symplectic form "
                     "(kappa %.4g): longer or more trajectories may decide. %s",
-                    json_tree_double(model->own, "kappa"), published);
+                    json_tree_double(model->kappa, "kappa"), published);
     else
         snprintf(text, size,
                  "kappa was not measured, and the published numbers alone do not decide. %s",
@@ -41,7 +42,7 @@ static void explain_undetermined(char *text, size_t size, const report_model *mo
 static plumb_verdict describe_phase_space(char *text, size_t size, const report_model *model)
 {
     const json_tree *m = model->measure ? model->measure : model->mlp;
-    const double r2 = json_tree_double(m, "r2"), kappa = json_tree_double(model->own, "kappa");
+    const double r2 = json_tree_double(m, "r2"), kappa = json_tree_double(model->kappa, "kappa");
     const bool passes = json_tree_double(m, "symetric") > 0.5;
     const plumb_verdict verdict = find_verdict(model, m);
     char sym[32], published[160];
@@ -88,75 +89,81 @@ static plumb_verdict describe_phase_space(char *text, size_t size, const report_
     return verdict;
 }
 
-static void add(char *text, size_t size, const char *more)
+// Appends a sentence to the text.
+static void append_sentence(char *text, size_t size, const char *more)
 {
     const size_t used = strlen(text);
     snprintf(text + used, size - used, "%s%s", used ? " " : "", more);
 }
 
-static int of_surprise(char *text, size_t size, const report_model *s)
+// The accuracy of the best scorer. Returns 1 if its interval lies above chance, 0 if not, -1 if
+// there is no scorer.
+static int describe_surprise(char *text, size_t size, const report_model *model)
 {
-    const json_tree *all = json_tree_find(s->surprise, "scorers"), *best = NULL, *plain = NULL;
-    if (!all) all = json_tree_find(s->surprise, "overall");
-    for (const json_tree *c = all ? all->child : NULL; c; c = c->next) {
-        if (!c->key) continue; // not as plumb writes it
-        if (!strcmp(c->key, "plain")) plain = c;
-        if (!best || json_tree_double(c, "accuracy") > json_tree_double(best, "accuracy")) best = c;
+    const json_tree *all = json_tree_find(model->surprise, "scorers"), *best = NULL, *plain = NULL;
+    if (!all) all = json_tree_find(model->surprise, "overall");
+    for (const json_tree *scorer = all ? all->child : NULL; scorer; scorer = scorer->next) {
+        if (!scorer->key) continue; // not as plumb writes it
+        if (!strcmp(scorer->key, "plain")) plain = scorer;
+        if (!best || json_tree_double(scorer, "accuracy") > json_tree_double(best, "accuracy"))
+            best = scorer;
     }
     if (!best) return -1;
-    char more[320];
+    char sentence[320];
     double ci[2] = {0};
     json_tree_doubles(ci, 2, best, "accuracy_ci");
-    const bool tells = ci[0] > 0.5;
-    text_format(more, sizeof more,
+    const bool above_chance = ci[0] > 0.5;
+    text_format(sentence, sizeof sentence,
                 "It tells impossible clips from possible ones in %.0f %% of the tuples by "
                 "%s%s; chance is 50 %%.",
                 100 * json_tree_double(best, "accuracy"),
-                best == plain ? "surprise alone" : best->key, tells ? "" : ", which may be luck");
-    add(text, size, more);
+                best == plain ? "surprise alone" : best->key,
+                above_chance ? "" : ", which may be luck");
+    append_sentence(text, size, sentence);
     if (plain && plain != best) {
-        text_format(more, sizeof more, "Surprise alone does in %.0f %%.",
+        text_format(sentence, sizeof sentence, "Surprise alone does in %.0f %%.",
                     100 * json_tree_double(plain, "accuracy"));
-        add(text, size, more);
+        append_sentence(text, size, sentence);
     }
-    return tells;
+    return above_chance;
 }
 
-int verdict_text(char *text, size_t size, const report_model *s)
+int verdict_text(char *text, size_t size, const report_model *model)
 {
-    char more[200];
+    char sentence[200];
     int verdict = -1;
     text[0] = 0;
-    if (s->measure || s->mlp) verdict = (int)describe_phase_space(text, size, s);
-    const double vpt = report_model_vpt(s),
-                 length = json_tree_double(s->forecast, "forward.length");
+    if (model->measure || model->mlp) verdict = (int)describe_phase_space(text, size, model);
+    const double vpt = report_model_vpt(model),
+                 length = json_tree_double(model->forecast, "forward.length");
     if (isfinite(vpt)) {
         if (isfinite(length))
             text_format(
-                more, sizeof more,
+                sentence, sizeof sentence,
                 "Its predicted frames stay right for %.4g of the %.4g frames beyond those it was "
                 "trained to predict.",
                 vpt, length);
         else
             text_format(
-                more, sizeof more,
+                sentence, sizeof sentence,
                 "Its predicted frames stay right for %.4g frames beyond those it was trained "
                 "to predict.",
                 vpt);
-        add(text, size, more);
+        append_sentence(text, size, sentence);
     }
-    if (s->surprise) {
-        const int tells = of_surprise(text, size, s);
-        if (verdict < 0) verdict = tells;
+    if (model->surprise) {
+        const int above_chance = describe_surprise(text, size, model);
+        if (verdict < 0) verdict = above_chance;
     }
-    if (!text[0] && s->failed) {
+    if (!text[0] && model->failed) {
         char reason[700];
-        snprintf(reason, sizeof reason, "This run failed: %.600s.", s->failed);
-        add(text, size, reason);
+        snprintf(reason, sizeof reason, "This run failed: %.600s.", model->failed);
+        append_sentence(text, size, reason);
     }
     if (!text[0])
-        add(text, size,
-            s->config ? "This run was trained and not yet judged: plumb evaluate does that."
-                      : "Nothing was measured.");
+        append_sentence(text, size,
+                        model->config
+                            ? "This run was trained but not evaluated; run plumb evaluate."
+                            : "Nothing was measured.");
     return verdict;
 }

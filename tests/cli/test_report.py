@@ -64,7 +64,7 @@ def test_a_figure_is_a_picture(name, suffix, tmp_path):
 
 def test_figures_lists_them(tmp_path):
     done = report.run("--figures")
-    assert "phase-space" in done.stdout and "Film strips" in done.stdout
+    assert "phase-space" in done.stdout and "Truth and prediction" in done.stdout
     report.run("--figure", "example", "--out", tmp_path / "example.svg")
 
 
@@ -72,7 +72,7 @@ def test_figures_lists_them(tmp_path):
 
 def test_a_run_that_was_not_evaluated_has_no_verdict(runs, page):
     report.run(runs / "two", "--steps", 30, "--out", page)
-    assert "not yet judged" in page.read_text() and verdicts(page) == [""]
+    assert "but not evaluated" in page.read_text() and verdicts(page) == [""]
 
 
 def test_an_evaluated_run_has_its_figures_and_is_not_changed(runs, page):
@@ -146,18 +146,18 @@ def test_wrong_usage_is_one_line(runs, old):
 
 def test_figures_that_cannot_be_made_are_one_line(tmp_path):
     report.refused("neither .svg nor .png", GOOD, "--figure", "phase-space", "--out", tmp_path / "x.pdf")
-    report.refused("not enough", GOOD, "--figure", "film", "--out", tmp_path / "x.svg")
+    report.refused("are missing", GOOD, "--figure", "film", "--out", tmp_path / "x.svg")
     report.refused("no figure", GOOD, "--figure", "flim", "--out", tmp_path / "x.svg")
 
 
 def test_what_is_no_run_is_one_line(old, tmp_path):
     report.refused("no such file", tmp_path / "nowhere", "--out", old)
     (tmp_path / "empty").mkdir()
-    report.refused("neither a run", tmp_path / "empty", "--out", old)
+    report.refused("is not a run", tmp_path / "empty", "--out", old)
 
 
 @pytest.mark.parametrize("text, words", [('{"r2": 1, "sym"', "results"), ('{"weather": "fine"}\n', "not one of plumb's"),
-                                         ("", "holds no record")], ids=["cut", "other", "empty"])
+                                         ("", "has no record")], ids=["cut", "other", "empty"])
 def test_what_is_no_record_is_one_line(text, words, old, tmp_path):
     (tmp_path / "results.jsonl").write_text(text)
     report.refused(words, tmp_path / "results.jsonl", "--out", old)

@@ -94,9 +94,9 @@ TEST(what_cannot_be_drawn_is_said)
     plumb_named_array odd = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 2, 3});
     CHECK_FAILS(draw(&odd, 1, &film), PLUMB_ESHAPE, "(steps, 2n)");
     odd = named("frames", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 2, 3});
-    CHECK_FAILS(draw(&odd, 1, &film), PLUMB_ESHAPE, "has to be bytes");
+    CHECK_FAILS(draw(&odd, 1, &film), PLUMB_ESHAPE, "must be bytes");
     odd = named("latent", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 2, 3});
-    CHECK_FAILS(draw(&odd, 1, &film), PLUMB_EFILE, "to show");
+    CHECK_FAILS(draw(&odd, 1, &film), PLUMB_EFILE, "has no frames, no state");
     odd = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 3, 2});
     CHECK_OK(draw(&odd, 1, &film));
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
@@ -104,7 +104,7 @@ TEST(what_cannot_be_drawn_is_said)
     opt.frames = -1;
     CHECK_FAILS(plumb_item_figure_save(&film, out, d, 0, &opt), PLUMB_EVALUE, "frames is -1");
     CHECK_FAILS(plumb_item_figure_save(&film, "x.gif", d, 0, NULL), PLUMB_EFILE,
-                "neither .png nor .svg");
+                "must end in .png or .svg");
     CHECK_FAILS(plumb_item_figure_save(&film, out, d, 1, NULL), PLUMB_EVALUE, "no item 1");
     CHECK_FAILS(plumb_item_figure_save(&film, "/no/x.png", d, 0, NULL), PLUMB_EFILE, "/no/x.png");
     plumb_dataset_close(d);

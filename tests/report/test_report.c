@@ -131,7 +131,7 @@ TEST(each_kind_of_failure_has_its_own_words)
         {"{\"scorers\": {\"plain\": {\"accuracy\": 0.5}, \"knn\": {\"accuracy\": 0.9, "
          "\"accuracy_ci\": [0.8, 1]}}}",
          "90 % of the tuples by knn"},
-        {"{\"settings\": {}, \"training\": {}}", "not yet judged"},
+        {"{\"settings\": {}, \"training\": {}}", "but not evaluated"},
         {"{\"pr\": {\"r2\": 0.95, \"sym\": 0, \"symetric\": 1}, \"mlp\": {\"r2\": 0.97, \"sym\": "
          "0.01}}",
          "by a network (MLP)"},
@@ -223,7 +223,7 @@ TEST(a_figure_is_drawn_where_there_is_enough_for_it_and_refused_where_not)
     }
     assert_false(has_figure(r, "models"));
     assert_int_equal(plumb_report_save_figure(r, "models", file(".png")), PLUMB_EVALUE);
-    assert_non_null(strstr(plumb_last_error(), "not enough"));
+    assert_non_null(strstr(plumb_last_error(), "are missing"));
     assert_int_equal(plumb_report_save_figure(r, "modles", file(".png")), PLUMB_EVALUE);
     assert_int_equal(plumb_report_save_figure(r, "film", file(".gif")), PLUMB_EFILE);
     const plumb_named_array wrong[] = {
