@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: MIT
+// All-reduce over a binary tree of replica numbers. In the step with distance d, replica r takes in
+// replica r + d, for all r that are multiples of 2d; d is 1, 2, 4 and so on. A rank does the steps
+// whose replicas are all its own. The replicas that are left are exchanged in slices, so that each
+// rank finishes the tree for its own slice of the gradient.
 #include "distributed/all_reduce.h"
 
 #include <limits.h>
@@ -8,87 +12,92 @@
 #include "distributed/comm.h"
 #include "engine/gradient_sum.h"
 
-// The replicas that the tree has joined in r once it has added r + reach to it: r .. end - 1.
-static int64_t end_of(const all_reduce *s, int64_t r, int64_t reach)
+// After replica r has taken in r + reach, it holds the sum of the replicas r .. end - 1.
+static int64_t get_end(const all_reduce *reduce, int64_t r, int64_t reach)
 {
-    return r + 2 * reach < s->replicas ? r + 2 * reach : s->replicas;
+    return r + 2 * reach < reduce->replicas ? r + 2 * reach : reduce->replicas;
 }
 
-static int rank_of(const all_reduce *s, int64_t replica)
+// The rank that has a replica.
+static int find_rank(const all_reduce *reduce, int64_t replica)
 {
     int64_t size;
-    for (int k = 0; k < s->ranks; k++)
-        if (replica < thread_team_split(&size, s->replicas, k, s->ranks) + size) return k;
-    return s->ranks - 1;
+    for (int k = 0; k < reduce->ranks; k++)
+        if (replica < thread_team_split(&size, reduce->replicas, k, reduce->ranks) + size) return k;
+    return reduce->ranks - 1;
 }
 
-// Does one rank have all that is added here?
-static bool is_own(const all_reduce *s, int64_t r, int64_t reach)
+// True if one rank has all replicas of this step.
+static bool is_local_sum(const all_reduce *reduce, int64_t r, int64_t reach)
 {
-    return rank_of(s, r) == rank_of(s, end_of(s, r, reach) - 1);
+    return find_rank(reduce, r) == find_rank(reduce, get_end(reduce, r, reach) - 1);
 }
 
-// Replicas that no rank adds to another by itself.
-static void find_live(all_reduce *s)
+// Lists the replicas that are left after all local steps.
+static void find_remaining(all_reduce *reduce)
 {
     int64_t n = 0;
-    for (int k = 0; k < s->ranks; k++) {
+    for (int k = 0; k < reduce->ranks; k++) {
         int64_t size;
-        const int64_t first = thread_team_split(&size, s->replicas, k, s->ranks);
-        s->live_first[k] = n;
+        const int64_t first = thread_team_split(&size, reduce->replicas, k, reduce->ranks);
+        reduce->remaining_first[k] = n;
         for (int64_t i = first; i < first + size; i++) {
-            bool taken = false;
-            for (int64_t reach = 1; reach < s->replicas && !taken; reach *= 2) {
+            bool added = false;
+            for (int64_t reach = 1; reach < reduce->replicas && !added; reach *= 2) {
                 const int64_t r = i - reach;
-                taken = r >= 0 && r % (2 * reach) == 0 && is_own(s, r, reach);
+                added = r >= 0 && r % (2 * reach) == 0 && is_local_sum(reduce, r, reach);
             }
-            if (!taken) s->live[n++] = i;
+            if (!added) reduce->remaining[n++] = i;
         }
     }
-    s->live_first[s->ranks] = s->live_count = n;
+    reduce->remaining_first[reduce->ranks] = reduce->remaining_count = n;
 }
 
-static void cut(all_reduce *s)
+// Splits the gradient into slices of whole parts, one per rank.
+static void split_slices(all_reduce *reduce)
 {
-    for (int k = 0; k < s->ranks; k++) {
+    for (int k = 0; k < reduce->ranks; k++) {
         int64_t count;
-        const int64_t first = thread_team_split(&count, s->parts, k, s->ranks);
-        const int64_t at = first * s->part, end = (first + count) * s->part;
-        s->part_first[k] = first;
-        s->part_count[k] = count;
-        s->slice_at[k] = (int)(at < s->size ? at : s->size);
-        s->slice[k] = (int)((end < s->size ? end : s->size) - s->slice_at[k]);
-        s->square_at[k] = (int)(2 * first); // a double is sent as two floats
-        s->square[k] = (int)(2 * count);
+        const int64_t first = thread_team_split(&count, reduce->parts, k, reduce->ranks);
+        const int64_t at = first * reduce->part, end = (first + count) * reduce->part;
+        reduce->part_first[k] = first;
+        reduce->part_count[k] = count;
+        reduce->slice_at[k] = (int)(at < reduce->size ? at : reduce->size);
+        reduce->slice[k] = (int)((end < reduce->size ? end : reduce->size) - reduce->slice_at[k]);
+        reduce->squares_at[k] = (int)(2 * first); // a double is sent as two floats
+        reduce->squares[k] = (int)(2 * count);
     }
 }
 
-static void address(all_reduce *s)
+// Counts and offsets of what this rank sends to and receives from every rank. One remaining replica
+// is sent from where it is; several are packed first.
+static void plan_messages(all_reduce *reduce)
 {
-    const int64_t own = s->live_first[s->rank + 1] - s->live_first[s->rank];
-    int64_t given = 0;
-    for (int k = 0; k < s->ranks; k++) {
-        const int64_t theirs = s->live_first[k + 1] - s->live_first[k];
-        s->give[k] = (int)(own * s->slice[k]);
-        s->give_at[k] = (int)(own == 1 ? s->slice_at[k] : given);
-        given += s->give[k];
-        s->take[k] = (int)(theirs * s->slice[s->rank]);
-        s->take_at[k] = (int)(s->live_first[k] * s->slice[s->rank]);
+    const int64_t sent_count =
+        reduce->remaining_first[reduce->rank + 1] - reduce->remaining_first[reduce->rank];
+    int64_t sent = 0;
+    for (int k = 0; k < reduce->ranks; k++) {
+        const int64_t received_count = reduce->remaining_first[k + 1] - reduce->remaining_first[k];
+        reduce->send[k] = (int)(sent_count * reduce->slice[k]);
+        reduce->send_at[k] = (int)(sent_count == 1 ? reduce->slice_at[k] : sent);
+        sent += reduce->send[k];
+        reduce->receive[k] = (int)(received_count * reduce->slice[reduce->rank]);
+        reduce->receive_at[k] = (int)(reduce->remaining_first[k] * reduce->slice[reduce->rank]);
     }
 }
 
-plumb_status all_reduce_init(all_reduce *s, arena *mem, int64_t replicas, int64_t size,
+plumb_status all_reduce_init(all_reduce *reduce, arena *mem, int64_t replicas, int64_t size,
                              int64_t part, int64_t stride)
 {
     const int ranks = comm_size();
-    *s = (all_reduce){.replicas = replicas,
-                      .rank = comm_rank(),
-                      .ranks = ranks,
-                      .part = part,
-                      .parts = (size + part - 1) / part,
-                      .size = size,
-                      .stride = stride};
-    s->first = thread_team_split(&s->count, replicas, s->rank, ranks);
+    *reduce = (all_reduce){.replicas = replicas,
+                           .rank = comm_rank(),
+                           .ranks = ranks,
+                           .part = part,
+                           .parts = (size + part - 1) / part,
+                           .size = size,
+                           .stride = stride};
+    reduce->first = thread_team_split(&reduce->count, replicas, reduce->rank, ranks);
     if (ranks == 1) return PLUMB_OK;
     if (size * replicas > INT_MAX)
         return fail(PLUMB_EVALUE, "%lld parameters of %lld replicas are too many for MPI",
@@ -96,73 +105,82 @@ plumb_status all_reduce_init(all_reduce *s, arena *mem, int64_t replicas, int64_
     int64_t *longs = ARENA_ALLOC(mem, int64_t, (3 * (ranks + 1) + replicas));
     int *ints = ARENA_ALLOC(mem, int, (8 * ranks));
     if (!longs || !ints) return PLUMB_EMEMORY;
-    s->part_first = longs, s->part_count = longs + ranks;
-    s->live_first = longs + 2 * ranks, s->live = longs + 3 * (ranks + 1);
-    s->slice_at = ints, s->slice = ints + ranks;
-    s->give = ints + 2 * ranks, s->give_at = ints + 3 * ranks;
-    s->take = ints + 4 * ranks, s->take_at = ints + 5 * ranks;
-    s->square_at = ints + 6 * ranks, s->square = ints + 7 * ranks;
-    cut(s);
-    find_live(s);
-    address(s);
-    const int64_t own = s->live_first[s->rank + 1] - s->live_first[s->rank];
-    if (own > 1) s->packed = ARENA_ALLOC(mem, float, (own * size));
-    s->rows = ARENA_ALLOC(mem, float, (s->live_count * s->slice[s->rank]));
-    return (own > 1 && !s->packed) || !s->rows ? PLUMB_EMEMORY : PLUMB_OK;
+    reduce->part_first = longs, reduce->part_count = longs + ranks;
+    reduce->remaining_first = longs + 2 * ranks, reduce->remaining = longs + 3 * (ranks + 1);
+    reduce->slice_at = ints, reduce->slice = ints + ranks;
+    reduce->send = ints + 2 * ranks, reduce->send_at = ints + 3 * ranks;
+    reduce->receive = ints + 4 * ranks, reduce->receive_at = ints + 5 * ranks;
+    reduce->squares_at = ints + 6 * ranks, reduce->squares = ints + 7 * ranks;
+    split_slices(reduce);
+    find_remaining(reduce);
+    plan_messages(reduce);
+    const int64_t sent_count =
+        reduce->remaining_first[reduce->rank + 1] - reduce->remaining_first[reduce->rank];
+    if (sent_count > 1) reduce->packed = ARENA_ALLOC(mem, float, (sent_count * size));
+    reduce->rows = ARENA_ALLOC(mem, float, (reduce->remaining_count * reduce->slice[reduce->rank]));
+    return (sent_count > 1 && !reduce->packed) || !reduce->rows ? PLUMB_EMEMORY : PLUMB_OK;
 }
 
-static int64_t part_size(const all_reduce *s, int64_t p)
+static int64_t part_size(const all_reduce *reduce, int64_t part)
 {
-    const int64_t left = s->size - p * s->part;
-    return left < s->part ? left : s->part;
+    const int64_t left = reduce->size - part * reduce->part;
+    return left < reduce->part ? left : reduce->part;
 }
 
-// Replica r takes in r + 1, then r + 2, then r + 4 ...: a binary tree of their numbers.
-void all_reduce_local(const all_reduce *s, float *gradient, int64_t p)
+// The steps of the tree whose replicas are all of this rank.
+void all_reduce_local(const all_reduce *reduce, float *gradient, int64_t part)
 {
-    float *at = gradient + p * s->part;
-    const int64_t end = s->first + s->count;
-    for (int64_t reach = 1; reach < s->replicas; reach *= 2)
-        for (int64_t r = 0; r + reach < s->replicas; r += 2 * reach)
-            if (r >= s->first && end_of(s, r, reach) <= end)
-                gradient_add(at + (r - s->first) * s->stride,
-                             at + (r + reach - s->first) * s->stride, part_size(s, p));
+    float *at = gradient + part * reduce->part;
+    const int64_t end = reduce->first + reduce->count;
+    for (int64_t reach = 1; reach < reduce->replicas; reach *= 2)
+        for (int64_t r = 0; r + reach < reduce->replicas; r += 2 * reach)
+            if (r >= reduce->first && get_end(reduce, r, reach) <= end)
+                gradient_add(at + (r - reduce->first) * reduce->stride,
+                             at + (r + reach - reduce->first) * reduce->stride,
+                             part_size(reduce, part));
 }
 
-plumb_status all_reduce_exchange(all_reduce *s, const float *gradient)
+// Packs the remaining replicas slice by slice, if there are several, and exchanges the slices.
+plumb_status all_reduce_exchange(all_reduce *reduce, const float *gradient)
 {
-    const int64_t from = s->live_first[s->rank], own = s->live_first[s->rank + 1] - from;
-    const float *data = gradient + (s->live[from] - s->first) * s->stride;
-    for (int k = 0; k < s->ranks && own > 1; k++)
-        for (int64_t i = 0; i < own; i++)
-            memcpy(s->packed + s->give_at[k] + i * s->slice[k],
-                   gradient + (s->live[from + i] - s->first) * s->stride + s->slice_at[k],
-                   (size_t)s->slice[k] * sizeof *gradient);
-    return comm_all_to_all(s->rows, s->take, s->take_at, own > 1 ? s->packed : data, s->give,
-                           s->give_at);
+    const int64_t from = reduce->remaining_first[reduce->rank],
+                  sent_count = reduce->remaining_first[reduce->rank + 1] - from;
+    const float *data = gradient + (reduce->remaining[from] - reduce->first) * reduce->stride;
+    for (int k = 0; k < reduce->ranks && sent_count > 1; k++)
+        for (int64_t i = 0; i < sent_count; i++)
+            memcpy(reduce->packed + reduce->send_at[k] + i * reduce->slice[k],
+                   gradient + (reduce->remaining[from + i] - reduce->first) * reduce->stride +
+                       reduce->slice_at[k],
+                   (size_t)reduce->slice[k] * sizeof *gradient);
+    return comm_all_to_all(reduce->rows, reduce->receive, reduce->receive_at,
+                           sent_count > 1 ? reduce->packed : data, reduce->send, reduce->send_at);
 }
 
-static int64_t row_of(const all_reduce *s, int64_t replica)
+// The row of a remaining replica in `rows`.
+static int64_t find_row(const all_reduce *reduce, int64_t replica)
 {
     int64_t i = 0;
-    while (s->live[i] != replica) i++;
+    while (reduce->remaining[i] != replica) i++;
     return i;
 }
 
-const float *all_reduce_remote(const all_reduce *s, int64_t p)
+// The other steps of the tree, in the same order as in one process.
+const float *all_reduce_remote(const all_reduce *reduce, int64_t part)
 {
-    const int64_t wide = s->slice[s->rank];
-    float *at = s->rows + p * s->part - s->slice_at[s->rank];
-    for (int64_t reach = 1; reach < s->replicas; reach *= 2)
-        for (int64_t r = 0; r + reach < s->replicas; r += 2 * reach)
-            if (!is_own(s, r, reach))
-                gradient_add(at + row_of(s, r) * wide, at + row_of(s, r + reach) * wide,
-                             part_size(s, p));
+    const int64_t slice = reduce->slice[reduce->rank];
+    float *at = reduce->rows + part * reduce->part - reduce->slice_at[reduce->rank];
+    for (int64_t reach = 1; reach < reduce->replicas; reach *= 2)
+        for (int64_t r = 0; r + reach < reduce->replicas; r += 2 * reach)
+            if (!is_local_sum(reduce, r, reach))
+                gradient_add(at + find_row(reduce, r) * slice,
+                             at + find_row(reduce, r + reach) * slice, part_size(reduce, part));
     return at;
 }
 
-plumb_status all_reduce_gather(const all_reduce *s, float *sum, double *square)
+plumb_status all_reduce_gather(const all_reduce *reduce, float *sum, double *square)
 {
-    const plumb_status st = comm_all_gather_slices(sum, s->slice, s->slice_at);
-    return st ? st : comm_all_gather_slices((float *)(void *)square, s->square, s->square_at);
+    const plumb_status st = comm_all_gather_slices(sum, reduce->slice, reduce->slice_at);
+    return st ? st
+              : comm_all_gather_slices((float *)(void *)square, reduce->squares,
+                                       reduce->squares_at);
 }

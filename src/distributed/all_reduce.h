@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Gradients of replicas on several ranks, summed over the same tree of replica numbers as in one
-// process, so that the bits are the same wherever the replicas are.
+// Sums the gradients of replicas on several ranks, over the same binary tree of replica numbers as
+// in one process. So the result is bit-identical for any distribution of the replicas.
 //
-// Each rank has a run of replica numbers and adds what the tree adds within it. What is left, one
-// block a rank where the numbers divide well, is cut into slices, one a rank; slices are exchanged,
-// each rank adds those of its own slice in the order of the tree, and the sums are joined. The
-// traffic is that of a ring all-reduce.
+// Each rank has consecutive replicas and does the steps of the tree within them. The gradients that
+// remain, one per rank if the numbers divide well, are cut into one slice per rank. Slices are
+// exchanged, each rank finishes the tree for its slice, and the sums are gathered. The traffic is
+// that of a ring all-reduce.
 #ifndef DISTRIBUTED_ALL_REDUCE_H
 #define DISTRIBUTED_ALL_REDUCE_H
 
@@ -13,34 +13,40 @@
 #include "base/status.h"
 
 typedef struct all_reduce {
-    int64_t replicas;
+    int64_t replicas; ///< of all ranks
     int rank, ranks;
     int64_t first, count; ///< replicas of this rank
-    int64_t part;         ///< floats a part; slices are whole parts
-    int64_t parts, size;
-    int64_t stride; ///< floats from one replica's gradient to the next, this rank's only
-    // Of all ranks: parts and floats of their slices, and the blocks that their own sums leave.
-    int64_t *part_first, *part_count;
-    int *slice_at, *slice;
-    int64_t live_count; ///< of all ranks
-    int64_t *live;      ///< replica numbers, in order
-    int64_t *live_first;
-    int *give, *give_at, *take, *take_at;
-    int *square_at, *square; ///< of the parts' squares, in floats
-    float *packed;           ///< what is sent, where a rank has more than one block left
-    float *rows;             ///< (live_count, own slice)
+    int64_t part;         ///< floats per part; a slice has whole parts
+    int64_t parts, size;  ///< parts and floats of a gradient
+    int64_t stride;       ///< floats from one gradient of this rank to the next
+
+    // Arrays over ranks.
+    int64_t *part_first, *part_count; ///< parts of the slice of each rank
+    int *slice_at, *slice;            ///< first float and number of floats of the slice
+    int *send, *send_at;              ///< floats sent to each rank, and where they start
+    int *receive, *receive_at;        ///< floats received from each rank, and where they go
+    int *squares_at, *squares;        ///< sums of squares per part, counted in floats
+
+    int64_t remaining_count;  ///< replicas that remain after the local steps, of all ranks
+    int64_t *remaining;       ///< their numbers, ascending
+    int64_t *remaining_first; ///< (ranks + 1) index of the first one of each rank
+    float *packed;            ///< what is sent, if more than one replica remains on this rank
+    float *rows;              ///< (remaining_count, floats of this rank's slice)
 } all_reduce;
 
-plumb_status all_reduce_init(all_reduce *s, arena *mem, int64_t replicas, int64_t size,
+/// Plans the all-reduce of gradients with `size` floats. `stride` is the distance of the gradients
+/// of this rank. Memory is taken from `mem`.
+plumb_status all_reduce_init(all_reduce *reduce, arena *mem, int64_t replicas, int64_t size,
                              int64_t part, int64_t stride);
 
-/// Adds, in part `p` of this rank's gradients, what the tree adds among its own replicas.
-void all_reduce_local(const all_reduce *s, float *gradient, int64_t p);
-/// All ranks together: what is left of the others' replicas of this rank's slice, into `rows`.
-plumb_status all_reduce_exchange(all_reduce *s, const float *gradient);
-/// Adds the rest in part `p`, which is this rank's, and returns the sum.
-const float *all_reduce_remote(const all_reduce *s, int64_t p);
-/// All ranks together: the whole sum, of which each has its slice, and the squares of all parts.
-plumb_status all_reduce_gather(const all_reduce *s, float *sum, double *square);
+/// Does the local steps of the tree in part `part` of the gradients of this rank.
+void all_reduce_local(const all_reduce *reduce, float *gradient, int64_t part);
+/// Called by all ranks together: receives the remaining gradients for the slice of this rank.
+plumb_status all_reduce_exchange(all_reduce *reduce, const float *gradient);
+/// Does the remaining steps in part `part` of the slice of this rank and returns the sum.
+const float *all_reduce_remote(const all_reduce *reduce, int64_t part);
+/// Called by all ranks together: gathers the slices of the sum, and the sums of squares of all
+/// parts.
+plumb_status all_reduce_gather(const all_reduce *reduce, float *sum, double *squares);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Messages between the processes of one job. Whoever is alone is rank 0 of 1, and nothing here does
-// anything. No sums: MPI promises no order for them, so they are the caller's (trainer.c).
+// Messages between the processes (ranks) of one job. A single process is rank 0 of 1, and all
+// functions return at once. There are no sums: MPI guarantees no order for them, so the caller adds
+// (all_reduce.c).
 #ifndef DISTRIBUTED_COMM_H
 #define DISTRIBUTED_COMM_H
 
@@ -9,36 +10,38 @@
 
 #include "base/status.h"
 
-bool comm_available(void); ///< with MPI?
+bool comm_available(void); ///< True if this build has MPI.
+/// See plumb_distributed_init().
 plumb_status comm_init(void);
+/// See plumb_distributed_finalize().
 void comm_finalize(bool failed);
-/// In a forked child: it is no rank of anything.
+/// In a forked child: makes it a single process that sends no messages.
 void comm_detach(void);
 
 int comm_rank(void);
 int comm_size(void);
-int comm_local_size(void); ///< ranks on this machine
+int comm_local_size(void); ///< Number of ranks on this machine.
 
 // All ranks call these together. They fail with PLUMB_ESTOPPED if another rank does not answer and
 // the job is being ended, PLUMB_EFILE if MPI fails.
 
-/// `mine` of every rank, in the order of ranks, into `all`.
+/// Collects `mine` of every rank, in the order of ranks, in `all`.
 plumb_status comm_all_gather(void *all, const void *mine, size_t bytes);
-/// Rank 0's bytes to all.
+/// Sends the bytes of rank 0 to all ranks.
 plumb_status comm_broadcast(void *data, size_t bytes);
-/// To rank k go `give[k]` floats from data + `give_at[k]`, from it come `take[k]` to into +
-/// `take_at[k]`.
-plumb_status comm_all_to_all(float *into, const int *take, const int *take_at, const float *data,
-                             const int *give, const int *give_at);
-/// Every rank k has `count[k]` floats of `data` at `at[k]`; afterwards everyone has all.
+/// Sends send[k] floats at data + send_at[k] to rank k, and receives receive[k] floats from it at
+/// into + receive_at[k], for all k.
+plumb_status comm_all_to_all(float *into, const int *receive, const int *receive_at,
+                             const float *data, const int *send, const int *send_at);
+/// Rank k has count[k] floats of `data` at at[k]; afterwards every rank has all of them.
 plumb_status comm_all_gather_slices(float *data, const int *count, const int *at);
 
-/// Did any rank fail? Then all fail, with the message of the first that did.
+/// If any rank has a bad status, fails on all ranks, with the message of the first such rank.
 plumb_status comm_all_ok(plumb_status st);
 
-// Short messages, up to 4 KiB, from one rank to another; nobody waits.
+// Short messages, up to 4 KiB, from one rank to another, without waiting.
 plumb_status comm_send(int to, const void *data, size_t bytes);
-/// A message if one is there: `*from` is -1 if not.
+/// Receives a message if one has arrived; else `*from` is -1.
 plumb_status comm_try_receive(int *from, void *data, size_t bytes);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The door to MPI: Open MPI, loaded when mpirun started us with others, and only then; so neither
-// the library nor a plain start of the program depends on it. Its handles are addresses of symbols,
-// which dlsym finds.
+// Messages by Open MPI. The library is loaded with dlopen, and only if mpirun started several
+// processes, so neither the library nor a normal start of the program depends on it. The handles of
+// Open MPI are addresses of symbols, which dlsym finds.
 //
-// A rank that dies makes mpirun end the others by SIGTERM and, a second later, SIGKILL. Whoever
-// waits for it must not wait inside MPI until then: so waiting is asking, and once somebody has
-// asked us to stop it ends soon, and there is time to save.
+// If a rank dies, mpirun sends SIGTERM to the others and, a second later, SIGKILL. A rank that
+// blocks inside MPI would have no time to save. So every wait polls, and ends soon after a stop was
+// requested or a rank on the same machine is gone.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,8 +25,8 @@
 #error "only Open MPI is known here: build with -DPLUMB_MPI=OFF"
 #endif
 
-enum { MOST_RANKS = 4096, TAG = 7 };
-static const double patience = 0.25; // seconds, once we are asked to stop
+enum { MAX_RANKS = 4096, TAG = 7 };
+static const double stop_timeout = 0.25; // seconds to wait for other ranks after a stop request
 
 typedef struct rank_place {
     char host[64];
@@ -58,9 +58,9 @@ static struct {
 
 static struct {
     int rank, size, local;
-    bool ours;   // we began it, so we end it
-    bool broken; // a rank is gone: no more messages
-    rank_place *place;
+    bool finalize_at_end; // MPI was initialised here
+    bool broken;          // a rank is gone: no more messages
+    rank_place *places;
 } job = {0, 1, 1, false, false, NULL};
 
 bool comm_available(void)
@@ -83,13 +83,14 @@ int comm_local_size(void)
     return job.local;
 }
 
-// ---- beginning and end ----
+// ---- start and end ----
 
-static bool load(void)
+// Loads Open MPI and finds all functions that are used.
+static bool load_library(void)
 {
     static const struct {
         const char *name;
-        void **place;
+        void **target;
     } rows[] = {
         {"ompi_mpi_comm_world", (void **)&mpi.world},
         {"ompi_mpi_byte", (void **)&mpi.byte},
@@ -110,127 +111,132 @@ static bool load(void)
         {"MPI_Comm_set_errhandler", (void **)&mpi.handler},
     };
     if (mpi.handle) return true;
-    // Its own plug-ins look for its symbols among those of everybody.
+    // Global: the plug-ins of Open MPI look for its symbols there.
     mpi.handle = dlopen("libmpi.so.40", RTLD_NOW | RTLD_GLOBAL);
     if (!mpi.handle) mpi.handle = dlopen("libmpi.so", RTLD_NOW | RTLD_GLOBAL);
-    bool whole = mpi.handle;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && whole; i++)
-        whole = (*rows[i].place = dlsym(mpi.handle, rows[i].name));
-    return whole;
+    bool complete = mpi.handle;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && complete; i++)
+        complete = (*rows[i].target = dlsym(mpi.handle, rows[i].name));
+    return complete;
 }
 
-// Were we started together with others? mpirun says so, and so does srun with PMIx.
-static bool has_company(void)
+// True if mpirun, or srun with PMIx, started several processes.
+static bool is_one_of_several(void)
 {
     const char *size = getenv("OMPI_COMM_WORLD_SIZE");
     if (!size && getenv("PMIX_RANK")) size = getenv("SLURM_NTASKS");
     return size && strtol(size, NULL, 10) > 1;
 }
 
-static plumb_status meet(void)
+// Exchanges host and process id of all ranks, to find ranks on the same machine and dead ranks.
+static plumb_status exchange_places(void)
 {
     rank_place mine = {.pid = getpid()};
     gethostname(mine.host, sizeof mine.host - 1);
-    job.place = calloc((size_t)job.size, sizeof *job.place);
-    if (!job.place) return fail(PLUMB_EMEMORY, "no memory for %d ranks", job.size);
-    const plumb_status st = comm_all_gather(job.place, &mine, sizeof mine);
+    job.places = calloc((size_t)job.size, sizeof *job.places);
+    if (!job.places) return fail(PLUMB_EMEMORY, "out of memory for %d ranks", job.size);
+    const plumb_status st = comm_all_gather(job.places, &mine, sizeof mine);
     job.local = 0;
-    for (int i = 0; i < job.size && !st; i++) job.local += !strcmp(job.place[i].host, mine.host);
+    for (int i = 0; i < job.size && !st; i++) job.local += !strcmp(job.places[i].host, mine.host);
     return st;
 }
 
 plumb_status comm_init(void)
 {
-    if (!has_company() || job.size > 1) return PLUMB_OK;
-    int given, begun = 0, rank = 0, size = 1;
-    if (!load())
+    if (!is_one_of_several() || job.size > 1) return PLUMB_OK;
+    int given, started = 0, rank = 0, size = 1;
+    if (!load_library())
         return fail(PLUMB_EMISSING,
-                    "mpirun started several ranks, and Open MPI cannot be loaded: %s",
-                    mpi.handle ? "it is of another kind" : "install openmpi-bin");
-    bool well = !mpi.initialized(&begun);
-    if (well && !begun) well = !mpi.init(NULL, NULL, MPI_THREAD_FUNNELED, &given);
-    if (well) well = !mpi.comm_rank(mpi.world, &rank) && !mpi.comm_size(mpi.world, &size);
+                    "mpirun started several ranks, but Open MPI cannot be loaded: %s",
+                    mpi.handle ? "the library is not Open MPI" : "install openmpi-bin");
+    bool good = !mpi.initialized(&started);
+    if (good && !started) good = !mpi.init(NULL, NULL, MPI_THREAD_FUNNELED, &given);
+    if (good) good = !mpi.comm_rank(mpi.world, &rank) && !mpi.comm_size(mpi.world, &size);
     void *quiet = dlsym(mpi.handle, "ompi_mpi_errors_return");
-    if (well && quiet) mpi.handler(mpi.world, (MPI_Errhandler)quiet);
-    if (!well || size > MOST_RANKS)
-        return fail(PLUMB_EMISSING, "MPI cannot be begun, or has more than %d ranks", MOST_RANKS);
-    job.ours = !begun;
+    if (good && quiet) mpi.handler(mpi.world, (MPI_Errhandler)quiet);
+    if (!good || size > MAX_RANKS)
+        return fail(PLUMB_EMISSING, "MPI cannot be initialised, or has more than %d ranks",
+                    MAX_RANKS);
+    job.finalize_at_end = !started;
     job.rank = rank;
     job.size = size;
-    return size > 1 ? meet() : PLUMB_OK;
+    return size > 1 ? exchange_places() : PLUMB_OK;
 }
 
 void comm_finalize(bool failed)
 {
-    // Without a rank, or with one that failed alone, the end of MPI would wait for ever.
+    // If a rank is missing, MPI_Finalize would wait forever.
     if (job.size > 1 && (job.broken || failed)) {
         fflush(NULL);
         if (failed && !job.broken) _exit(1); // mpirun ends the others
-        // mpirun is about to go, and may drop what it has not passed on of our last words.
+        // mpirun is ending, and may lose output that it has not passed on yet.
         nanosleep(&(struct timespec){0, 300000000}, NULL);
-    } else if (job.ours) mpi.finalize();
+    } else if (job.finalize_at_end) mpi.finalize();
     comm_detach();
 }
 
 void comm_detach(void)
 {
-    free(job.place);
-    job.place = NULL;
+    free(job.places);
+    job.places = NULL;
     job.rank = 0;
     job.size = job.local = 1;
-    job.ours = false;
+    job.finalize_at_end = false;
 }
 
 // ---- waiting ----
 
+// True if a rank on this machine has ended.
 static bool is_gone(int rank)
 {
-    return !strcmp(job.place[rank].host, job.place[job.rank].host) &&
-           kill((pid_t)job.place[rank].pid, 0) && errno == ESRCH;
+    return !strcmp(job.places[rank].host, job.places[job.rank].host) &&
+           kill((pid_t)job.places[rank].pid, 0) && errno == ESRCH;
 }
 
-// The first that is gone, or -1.
-static int lost_rank(void)
+// The first rank that is gone, or -1.
+static int find_lost_rank(void)
 {
-    for (int i = 0; i < job.size && job.place; i++)
+    for (int i = 0; i < job.size && job.places; i++)
         if (i != job.rank && is_gone(i)) return i;
     return -1;
 }
 
+// No more messages. The message names the lost rank, or says that the others do not answer.
 static plumb_status give_up(int lost)
 {
     job.broken = true;
     if (lost < 0) return fail(PLUMB_ESTOPPED, "the other ranks do not answer");
-    int speaker = 0; // somebody has to say it: the first that is left
-    while (speaker < job.rank && is_gone(speaker)) speaker++;
-    if (speaker == job.rank) job.rank = 0;
+    int first_alive = 0; // the first rank that is left prints the message
+    while (first_alive < job.rank && is_gone(first_alive)) first_alive++;
+    if (first_alive == job.rank) job.rank = 0;
     return fail(PLUMB_ESTOPPED, "rank %d is gone", lost);
 }
 
-// Asking yields where ranks are more than cores, and may then take long: what counts is the clock.
-static plumb_status wait_for(int code, MPI_Request *request)
+// Waits for a request by polling. With more ranks than cores it yields, which may take long, so the
+// limits are in seconds, not in polls.
+static plumb_status wait_for_request(int code, MPI_Request *request)
 {
-    const double begun = clock_now();
-    double asked = 0.0, looked = begun;
+    const double started = clock_now();
+    double asked = 0.0, looked = started;
     int done = 0;
     while (!code && !done) {
         code = mpi.test(request, &done, MPI_STATUS_IGNORE);
         const double now = clock_now();
-        if (done || now - begun < 1e-4) continue;
+        if (done || now - started < 1e-4) continue;
         sched_yield();
         if (now - looked > 0.02) {
-            const int lost = lost_rank();
+            const int lost = find_lost_rank();
             looked = now;
             if (lost >= 0) return give_up(lost);
         }
         if (!status_stopped()) continue;
         if (asked == 0.0) asked = now;
-        if (now - asked > patience) return give_up(-1);
+        if (now - asked > stop_timeout) return give_up(-1);
     }
     return code ? fail(PLUMB_EFILE, "MPI failed with code %d", code) : PLUMB_OK;
 }
 
-// ---- together ----
+// ---- calls of all ranks together ----
 
 plumb_status comm_all_gather(void *all, const void *mine, size_t bytes)
 {
@@ -239,37 +245,37 @@ plumb_status comm_all_gather(void *all, const void *mine, size_t bytes)
         return PLUMB_OK;
     }
     MPI_Request request;
-    return wait_for(
+    return wait_for_request(
         mpi.allgather(mine, (int)bytes, mpi.byte, all, (int)bytes, mpi.byte, mpi.world, &request),
         &request);
 }
 
 plumb_status comm_broadcast(void *data, size_t bytes)
 {
-    const size_t most = (size_t)1 << 28;
+    const size_t max_bytes = (size_t)1 << 28;
     plumb_status st = PLUMB_OK;
-    for (size_t at = 0; job.size > 1 && at < bytes && !st; at += most) {
+    for (size_t at = 0; job.size > 1 && at < bytes && !st; at += max_bytes) {
         MPI_Request request;
-        const size_t part = bytes - at < most ? bytes - at : most;
-        st = wait_for(mpi.bcast((char *)data + at, (int)part, mpi.byte, 0, mpi.world, &request),
-                      &request);
+        const size_t part = bytes - at < max_bytes ? bytes - at : max_bytes;
+        st = wait_for_request(
+            mpi.bcast((char *)data + at, (int)part, mpi.byte, 0, mpi.world, &request), &request);
     }
     return st;
 }
 
-plumb_status comm_all_to_all(float *into, const int *take, const int *take_at, const float *data,
-                             const int *give, const int *give_at)
+plumb_status comm_all_to_all(float *into, const int *receive, const int *receive_at,
+                             const float *data, const int *send, const int *send_at)
 {
     MPI_Request request;
-    return wait_for(mpi.alltoallv(data, give, give_at, mpi.real, into, take, take_at, mpi.real,
-                                  mpi.world, &request),
-                    &request);
+    return wait_for_request(mpi.alltoallv(data, send, send_at, mpi.real, into, receive, receive_at,
+                                          mpi.real, mpi.world, &request),
+                            &request);
 }
 
 plumb_status comm_all_gather_slices(float *data, const int *count, const int *at)
 {
     MPI_Request request;
-    return wait_for(
+    return wait_for_request(
         mpi.allgatherv(MPI_IN_PLACE, 0, mpi.real, data, count, at, mpi.real, mpi.world, &request),
         &request);
 }
@@ -282,29 +288,29 @@ plumb_status comm_all_ok(plumb_status st)
     } word;
     if (job.size == 1 || job.broken) return st;
     int32_t mine = (int32_t)st, *all = calloc((size_t)job.size, sizeof *all);
-    word say = {.st = mine}, *said = NULL;
-    if (st) snprintf(say.why, sizeof say.why, "%.500s", plumb_last_error());
-    if (!all) return fail(PLUMB_EMEMORY, "no memory for a message");
-    plumb_status met = comm_all_gather(all, &mine, sizeof mine);
+    word answer = {.st = mine}, *answers = NULL;
+    if (st) snprintf(answer.why, sizeof answer.why, "%.500s", plumb_last_error());
+    if (!all) return fail(PLUMB_EMEMORY, "out of memory for a message");
+    plumb_status result = comm_all_gather(all, &mine, sizeof mine);
     bool bad = false;
-    for (int i = 0; i < job.size && !met; i++) bad = bad || all[i];
-    if (!met && bad) {
-        said = calloc((size_t)job.size, sizeof *said);
-        met = said ? comm_all_gather(said, &say, sizeof say)
-                   : fail(PLUMB_EMEMORY, "no memory for a message");
-        for (int i = 0; i < job.size && !met; i++)
-            if (said[i].st) {
-                met = i == job.rank ? fail(st, "%s", say.why)
-                                    : fail((plumb_status)said[i].st, "%s", said[i].why);
+    for (int i = 0; i < job.size && !result; i++) bad = bad || all[i];
+    if (!result && bad) {
+        answers = calloc((size_t)job.size, sizeof *answers);
+        result = answers ? comm_all_gather(answers, &answer, sizeof answer)
+                         : fail(PLUMB_EMEMORY, "out of memory for a message");
+        for (int i = 0; i < job.size && !result; i++)
+            if (answers[i].st) {
+                result = i == job.rank ? fail(st, "%s", answer.why)
+                                       : fail((plumb_status)answers[i].st, "%s", answers[i].why);
                 break;
             }
     }
-    free(said);
+    free(answers);
     free(all);
-    return met;
+    return result;
 }
 
-// ---- one to one ----
+// ---- messages between two ranks ----
 
 plumb_status comm_send(int to, const void *data, size_t bytes)
 {
@@ -314,16 +320,16 @@ plumb_status comm_send(int to, const void *data, size_t bytes)
 
 plumb_status comm_try_receive(int *from, void *data, size_t bytes)
 {
-    int there = 0;
+    int arrived = 0;
     *from = -1;
     if (job.size == 1) return PLUMB_OK;
     if (status_stopped()) {
-        const int lost = lost_rank();
+        const int lost = find_lost_rank();
         if (lost >= 0) return give_up(lost);
     }
     MPI_Status status;
-    int code = mpi.probe(MPI_ANY_SOURCE, TAG, mpi.world, &there, &status);
-    if (!code && there) {
+    int code = mpi.probe(MPI_ANY_SOURCE, TAG, mpi.world, &arrived, &status);
+    if (!code && arrived) {
         code = mpi.receive(data, (int)bytes, mpi.byte, status.MPI_SOURCE, TAG, mpi.world,
                            MPI_STATUS_IGNORE);
         *from = status.MPI_SOURCE;

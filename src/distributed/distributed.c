@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The public functions for several processes.
+// The public functions for several processes: they pass on to comm.h.
 #include "plumb/distributed.h"
 
 #include "distributed/comm.h"

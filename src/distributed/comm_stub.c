@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stands in for comm_mpi.c where MPI was not found, or not wanted, when plumb was built.
+// Replaces comm_mpi.c in a build without MPI: one process, no messages.
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +10,14 @@ bool comm_available(void)
     return false;
 }
 
-// Copies that mpirun started would all do the same work into the same directory.
+// Fails under mpirun: all processes would do the same work in the same directory.
 plumb_status comm_init(void)
 {
     const char *size = getenv("OMPI_COMM_WORLD_SIZE");
     if (size && strtol(size, NULL, 10) > 1)
         return fail(PLUMB_EMISSING,
-                    "mpirun started %s ranks, and this build of plumb has no MPI: build it with "
-                    "libopenmpi-dev there, or start it without mpirun",
+                    "mpirun started %s ranks, but this build of plumb has no MPI: build it with "
+                    "libopenmpi-dev installed, or start it without mpirun",
                     size);
     return PLUMB_OK;
 }
@@ -58,10 +58,10 @@ plumb_status comm_broadcast(void *data, size_t bytes)
     return PLUMB_OK;
 }
 
-plumb_status comm_all_to_all(float *into, const int *take, const int *take_at, const float *data,
-                             const int *give, const int *give_at)
+plumb_status comm_all_to_all(float *into, const int *receive, const int *receive_at,
+                             const float *data, const int *send, const int *send_at)
 {
-    (void)into, (void)take, (void)take_at, (void)data, (void)give, (void)give_at;
+    (void)into, (void)receive, (void)receive_at, (void)data, (void)send, (void)send_at;
     return PLUMB_OK;
 }
 
