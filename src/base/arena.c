@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A stack of blocks. Each new block is at least as large as all before it together, so an arena
-// of any size costs few calls to malloc; a large request gets a block of its own.
+// Arena allocator: a stack of blocks. Each new block is as large as all blocks before it together,
+// up to 64 MiB, so that an arena needs few calls of malloc. Larger requests get their own block.
+// Memory that is not in use is poisoned under AddressSanitizer.
 #include "base/arena.h"
 
 #include <stdlib.h>
@@ -35,6 +36,7 @@ struct arena_block {
     unsigned char *data;
 };
 
+// Allocates a block on top of `below`. NULL if out of memory.
 static arena_block *block_create(arena_block *below, size_t size)
 {
     arena_block *block = malloc(sizeof *block);
@@ -78,13 +80,14 @@ void *arena_alloc(arena *mem, int64_t count, size_t size)
     }
     bytes = bytes ? (bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
 
+    // A new block if the request does not fit into the top one.
     if (!mem->top || mem->top->size - mem->top->used < bytes) {
         size_t want = mem->top ? mem->top->total : FIRST_BLOCK;
         if (want > ((size_t)1 << 26)) want = (size_t)1 << 26;
         if (want < bytes) want = bytes;
         arena_block *block = block_create(mem->top, want);
         if (!block) {
-            fail(PLUMB_EMEMORY, "no memory for %zu bytes", bytes);
+            fail(PLUMB_EMEMORY, "out of memory for %zu bytes", bytes);
             return NULL;
         }
         mem->top = block;

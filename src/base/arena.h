@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arenas: memory with the lifetime of something you can point at.
+// Arena allocator: many allocations, freed together.
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
@@ -9,7 +9,7 @@
 
 typedef struct arena_block arena_block;
 
-/// A plain struct the caller holds. `{0}` is an empty arena; blocks are taken as needed.
+/// `{0}` is an empty arena; blocks are allocated when they are needed.
 typedef struct arena {
     arena_block *top; // newest block; older ones hang below it
 } arena;
@@ -21,16 +21,16 @@ typedef struct arena_mark {
 
 void arena_clear(arena *mem);
 
-/// `count` times `size` bytes, zeroed and aligned to 64; NULL if there is no memory or the product
-/// overflows (the message is then already written, PLUMB_EMEMORY). Zero bytes give a valid pointer.
+/// Allocates `count` times `size` bytes, zeroed and aligned to 64. NULL, with the message of
+/// PLUMB_EMEMORY, if out of memory or if the product overflows. Zero bytes give a valid pointer.
 void *arena_alloc(arena *mem, int64_t count, size_t size);
-char *arena_strdup(arena *mem, const char *text); ///< a copy
+char *arena_strdup(arena *mem, const char *text); ///< Copies a string; NULL if out of memory.
 
-/// Scratch: what was taken after the mark is given back, and poisoned under AddressSanitizer.
+/// A mark for scratch memory: arena_rewind() frees what was allocated after it.
 arena_mark arena_get_mark(const arena *mem);
 void arena_rewind(arena *mem, arena_mark mark);
 
-/// Bytes taken from the system.
+/// Bytes allocated from the system.
 size_t arena_size(const arena *mem);
 
 #define ARENA_ALLOC(mem, type, count) ((type *)arena_alloc((mem), (count), sizeof(type)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Element types and their widening to double.
+// Public arrays: element types, views, and conversion to double.
 #include "base/array.h"
 
 #include <stdio.h>
@@ -92,8 +92,8 @@ const char *plumb_array_shape_string(char *text, size_t size, const plumb_array 
 
 bool array_count_checked(int64_t *count, const int64_t *shape, int ndim, size_t item_size)
 {
-    // An empty axis makes the product 0 whatever the others are, so overflow is looked for among
-    // the non-empty ones: (0, 2^62, 2^62) is as much a lie as (2^62, 2^62).
+    // An empty axis makes the product 0. So overflow is checked over the other axes: the shape
+    // (0, 2^62, 2^62) is as invalid as (2^62, 2^62).
     int64_t product = 1;
     bool empty = false;
     for (int i = 0; i < ndim; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Inside the house: arrays as doubles, and sizes that cannot overflow.
+// Arrays inside the library: sizes checked against overflow, conversion to double.
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
 
@@ -8,11 +8,11 @@
 #include "base/arena.h"
 #include "plumb/array.h"
 
-/// The number of elements of a shape that came from outside; false if it is negative or overflows,
-/// or if the bytes would.
+/// Counts the elements of a shape that was read from a file. False if an axis is negative, or if
+/// the number of elements or bytes overflows.
 bool array_count_checked(int64_t *count, const int64_t *shape, int ndim, size_t item_size);
 
-/// A fresh array in `mem`, zeroed. Fails with PLUMB_EMEMORY.
+/// Creates an array in `mem`, zeroed. Fails with PLUMB_EMEMORY.
 plumb_status array_create(plumb_array *out, arena *mem, plumb_dtype dtype, int ndim,
                           const int64_t *shape);
 
@@ -21,12 +21,12 @@ plumb_status array_create(plumb_array *out, arena *mem, plumb_dtype dtype, int n
 plumb_status array_reject_nonfinite(const plumb_array *array, const char *name, int64_t count,
                                     int64_t first, const char *advice);
 
-/// The value of white of images of this type: 255 for u1, 65535 for u2, 1 for floats and bool, 0
-/// for types that have none.
+/// The value of white in images of this type: 255 for u1, 65535 for u2, 1 for floats and bool, 0
+/// for other types.
 double array_white_level(plumb_dtype dtype);
 
-/// The whole array as doubles: the array's own memory if it is F8 already, else a copy in `mem`;
-/// NULL if memory runs out.
+/// Returns the elements as doubles: the memory of the array if it is f8, else a copy in `mem`; NULL
+/// if out of memory.
 const double *array_as_doubles(arena *mem, const plumb_array *array);
 
 #endif

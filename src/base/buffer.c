@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Growing byte buffer. It grows by half its size at a time, so that many small appends stay linear.
 #include "base/buffer.h"
 
 #include <stdarg.h>
@@ -16,6 +17,7 @@ unsigned char *buffer_grow(buffer *b, size_t bytes)
         b->failed = true;
         return NULL;
     }
+    // Reallocate with some room to spare.
     if (wanted > b->capacity || !b->data) {
         const size_t room = wanted < SIZE_MAX / 2 ? wanted + wanted / 2 + 64 : wanted;
         unsigned char *grown = realloc(b->data, room);
@@ -45,6 +47,7 @@ void buffer_printf(buffer *b, const char *format, ...)
     va_copy(again, arguments);
     const int length = text_format_list(line, sizeof line, format, arguments);
     va_end(arguments);
+    // Most texts fit into the line; longer ones are printed again, into the buffer itself.
     if (length >= 0 && (size_t)length < sizeof line) {
         buffer_put(b, line, (size_t)length);
     } else if (length >= 0) {

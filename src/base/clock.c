@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Monotonic clock in seconds.
 #define _POSIX_C_SOURCE 200809L
 #include "base/clock.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Identity of inputs. The wrapper of xxHash, which is header only.
+// Hashes that identify inputs. The wrapper of xxHash, which is a header-only library.
 #define XXH_INLINE_ALL
 #include "base/hash.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files are read, never mapped: a mapped file that another program cuts short kills the reader.
+// Input files. They are read with pread, not mapped: if another program truncates a mapped file,
+// the reader is killed.
 #define _GNU_SOURCE
 #include "base/input_file.h"
 
@@ -11,14 +12,14 @@
 
 plumb_status input_file_open(input_file *out, const char *path)
 {
-    // O_NONBLOCK: opening a FIFO without a writer would wait for ever.
+    // O_NONBLOCK: opening a FIFO without a writer would wait forever.
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return fail(PLUMB_EFILE, "%s: %s", path, strerror(errno));
     struct stat about;
     if (fstat(fd, &about) || !S_ISREG(about.st_mode)) {
         close(fd);
-        return fail(PLUMB_EFILE, "%s: %s, wanted a regular file", path,
-                    S_ISDIR(about.st_mode) ? "a directory" : "not a file of bytes");
+        return fail(PLUMB_EFILE, "%s: is %s; expected a regular file", path,
+                    S_ISDIR(about.st_mode) ? "a directory" : "not a regular file");
     }
     *out = (input_file){.fd = fd, .size = (int64_t)about.st_size, .path = path};
     return PLUMB_OK;
@@ -62,6 +63,7 @@ plumb_status input_file_read_all(char **text, size_t *size, arena *mem, const ch
     return st;
 }
 
+// The physical memory, or 16 GiB if it is unknown.
 uint64_t input_file_memory_limit(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES);

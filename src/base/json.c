@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// RFC 8259, strictly: no comments, no trailing commas, UTF-8 only, numbers that a double holds.
+// Reads JSON by RFC 8259, strictly: no comments, no trailing commas, UTF-8 only, and numbers that
+// fit into a double. Strings are decoded in place, which is possible because decoding never makes
+// them longer.
 #define _GNU_SOURCE
 #include "base/json.h"
 
@@ -10,7 +12,7 @@
 
 #include "base/text.h"
 
-enum { LONGEST_NUMBER = 64 };
+enum { NUMBER_SIZE = 64 };
 
 json json_begin(char *text, size_t size, const char *what)
 {
@@ -48,7 +50,8 @@ json_kind json_peek(json *j)
     }
 }
 
-static bool expect(json *j, json_kind kind, const char *wanted)
+// Fails unless a value of this kind follows.
+static bool expect_kind(json *j, json_kind kind, const char *wanted)
 {
     if (j->st) return false;
     if (json_peek(j) == kind) return true;
@@ -58,19 +61,20 @@ static bool expect(json *j, json_kind kind, const char *wanted)
 
 // ---- brackets ----
 
-static void enter(json *j, json_kind kind, const char *wanted)
+// Enters an object or an array.
+static void enter_bracket(json *j, json_kind kind, const char *wanted)
 {
-    if (!expect(j, kind, wanted)) return;
+    if (!expect_kind(j, kind, wanted)) return;
     if (j->depth == JSON_MAX_DEPTH) {
-        json_error(j, "too many brackets inside each other");
+        json_error(j, "brackets are nested too deeply");
         return;
     }
     j->at++;
     j->first[j->depth++] = true;
 }
 
-// Before the next member or item: false at the closing bracket, which is taken.
-static bool more(json *j, char closing)
+// True if another member or item follows. Reads the comma before it, or else the closing bracket.
+static bool has_more(json *j, char closing)
 {
     if (j->st) return false;
     skip_space(j);
@@ -81,8 +85,7 @@ static bool more(json *j, char closing)
     }
     if (!j->first[j->depth - 1]) {
         if (j->at == j->end || *j->at != ',') {
-            json_error(j, closing == '}' ? "no comma or } where one must be"
-                                         : "no comma or ] where one must be");
+            json_error(j, closing == '}' ? "expected a comma or }" : "expected a comma or ]");
             return false;
         }
         j->at++;
@@ -93,16 +96,16 @@ static bool more(json *j, char closing)
 
 void json_object(json *j)
 {
-    enter(j, JSON_OBJECT, "no { where an object must be");
+    enter_bracket(j, JSON_OBJECT, "expected an object");
 }
 
 char *json_key(json *j)
 {
-    if (!more(j, '}')) return NULL;
+    if (!has_more(j, '}')) return NULL;
     char *key = json_string(j);
     skip_space(j);
     if (key && (j->at == j->end || *j->at != ':')) {
-        json_error(j, "no colon behind a key");
+        json_error(j, "expected a colon after the key");
         return NULL;
     }
     if (key) j->at++;
@@ -111,17 +114,18 @@ char *json_key(json *j)
 
 void json_array(json *j)
 {
-    enter(j, JSON_ARRAY, "no [ where a list must be");
+    enter_bracket(j, JSON_ARRAY, "expected a list");
 }
 
 bool json_next(json *j)
 {
-    return more(j, ']');
+    return has_more(j, ']');
 }
 
-// ---- texts ----
+// ---- strings ----
 
-static int hex4(const char *at, const char *end)
+// Four hexadecimal digits; -1 if they are not.
+static int parse_hex4(const char *at, const char *end)
 {
     int value = 0;
     if (end - at < 4) return -1;
@@ -135,7 +139,8 @@ static int hex4(const char *at, const char *end)
     return value;
 }
 
-static char *put_utf8(char *to, int c)
+// Appends a character and returns the new end.
+static char *write_utf8(char *to, int c)
 {
     if (c < 0x80) {
         *to++ = (char)c;
@@ -155,7 +160,8 @@ static char *put_utf8(char *to, int c)
     return to;
 }
 
-// Bytes of the character at `at`, 0 if it is not UTF-8: too long a form and halves of pairs count.
+// Number of bytes of the character at `at`; 0 if it is not UTF-8. Overlong forms and surrogates are
+// not valid.
 static int utf8_length(const char *at, const char *end)
 {
     const unsigned char *b = (const unsigned char *)at;
@@ -170,8 +176,8 @@ static int utf8_length(const char *at, const char *end)
     return length;
 }
 
-// The character behind a backslash at j->at, which is moved past it; -1 if it is none.
-static int unescape(json *j)
+// Reads an escape sequence and returns its character; -1 if it is invalid.
+static int read_escape(json *j)
 {
     static const char names[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
     if (j->end - j->at < 2) return -1;
@@ -181,43 +187,44 @@ static int unescape(json *j)
         return means[plain - names];
     }
     if (j->at[1] != 'u') return -1;
-    int c = hex4(j->at + 2, j->end);
-    if (c <= 0 || (c >= 0xdc00 && c < 0xe000)) return -1; // a zero would end the text early
+    int c = parse_hex4(j->at + 2, j->end);
+    if (c <= 0 || (c >= 0xdc00 && c < 0xe000)) return -1; // a zero would end the string early
     j->at += 6;
     if (c < 0xd800 || c >= 0xdc00) return c;
     if (j->end - j->at < 6 || j->at[0] != '\\' || j->at[1] != 'u') return -1;
-    const int low = hex4(j->at + 2, j->end);
+    const int low = parse_hex4(j->at + 2, j->end);
     if (low < 0xdc00 || low >= 0xe000) return -1;
     j->at += 6;
     return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 }
 
-// Walks over a text; with `to` it is unescaped to there, which is never ahead of the reading.
+// Reads a string. If `to` is not NULL, the decoded string is written there; it may be the string
+// itself.
 static char *walk_text(json *j, char *to)
 {
-    if (!expect(j, JSON_STRING, "no \" where a text must be")) return NULL;
+    if (!expect_kind(j, JSON_STRING, "expected a string")) return NULL;
     j->at++;
     while (j->at < j->end && *j->at != '"') {
         int length = 0;
         if (*j->at == '\\') {
-            const int c = unescape(j);
+            const int c = read_escape(j);
             if (c < 0) {
-                json_error(j, "a backslash with nothing proper behind it");
+                json_error(j, "invalid escape sequence");
                 return NULL;
             }
-            if (to) to = put_utf8(to, c);
+            if (to) to = write_utf8(to, c);
             continue;
         }
         if ((unsigned char)*j->at >= 0x20) length = utf8_length(j->at, j->end);
         if (!length) {
-            json_error(j, "a text that is not UTF-8, or has a control byte");
+            json_error(j, "a string is not UTF-8 or has a control character");
             return NULL;
         }
         for (int i = 0; i < length; i++, j->at++)
             if (to) *to++ = *j->at;
     }
     if (j->at == j->end) {
-        json_error(j, "a text without an end");
+        json_error(j, "a string has no end");
         return NULL;
     }
     j->at++;
@@ -226,47 +233,47 @@ static char *walk_text(json *j, char *to)
 
 char *json_string(json *j)
 {
-    if (!expect(j, JSON_STRING, "no \" where a text must be")) return NULL;
-    char *text = j->at; // the opening quote gives the room for the zero
-    char *behind = walk_text(j, text);
-    if (!behind) return NULL;
-    *behind = 0;
+    if (!expect_kind(j, JSON_STRING, "expected a string")) return NULL;
+    char *text = j->at; // the opening quote makes room for the final zero
+    char *end = walk_text(j, text);
+    if (!end) return NULL;
+    *end = 0;
     return text;
 }
 
 // ---- numbers and words ----
 
-// Copies the number that comes next into `text`, checked by the grammar; `*whole` if it has
-// neither point nor exponent.
-static bool take_number(json *j, char text[LONGEST_NUMBER], bool *whole)
+// Copies the next number to `text` and checks it by the grammar. `*whole` is set if it has neither
+// point nor exponent.
+static bool read_number(json *j, char text[NUMBER_SIZE], bool *whole)
 {
-    if (!expect(j, JSON_NUMBER, "no number where one must be")) return false;
+    if (!expect_kind(j, JSON_NUMBER, "expected a number")) return false;
     const char *c = j->at;
     const char *const end = j->end;
     *whole = true;
-    bool right = true;
+    bool valid = true;
     if (c < end && *c == '-') c++;
     if (c < end && *c == '0') c++;
     else {
-        right = c < end && *c >= '1' && *c <= '9';
+        valid = c < end && *c >= '1' && *c <= '9';
         while (c < end && *c >= '0' && *c <= '9') c++;
     }
     if (c < end && *c == '.') {
         *whole = false;
         c++;
-        right = right && c < end && *c >= '0' && *c <= '9';
+        valid = valid && c < end && *c >= '0' && *c <= '9';
         while (c < end && *c >= '0' && *c <= '9') c++;
     }
     if (c < end && (*c == 'e' || *c == 'E')) {
         *whole = false;
         c++;
         if (c < end && (*c == '+' || *c == '-')) c++;
-        right = right && c < end && *c >= '0' && *c <= '9';
+        valid = valid && c < end && *c >= '0' && *c <= '9';
         while (c < end && *c >= '0' && *c <= '9') c++;
     }
     const size_t length = (size_t)(c - j->at);
-    if (!right || length >= LONGEST_NUMBER) {
-        json_error(j, "a number that is none");
+    if (!valid || length >= NUMBER_SIZE) {
+        json_error(j, "invalid number");
         return false;
     }
     memcpy(text, j->at, length);
@@ -277,28 +284,29 @@ static bool take_number(json *j, char text[LONGEST_NUMBER], bool *whole)
 
 int64_t json_int(json *j)
 {
-    char text[LONGEST_NUMBER];
+    char text[NUMBER_SIZE];
     bool whole;
-    if (!take_number(j, text, &whole)) return 0;
+    if (!read_number(j, text, &whole)) return 0;
     errno = 0;
     const long long value = strtoll(text, NULL, 10);
     if (whole && !errno) return value;
-    json_error(j, "a number that is not a whole one of 64 bits");
+    json_error(j, "expected a whole number of 64 bits");
     return 0;
 }
 
 double json_double(json *j)
 {
-    char text[LONGEST_NUMBER];
+    char text[NUMBER_SIZE];
     bool whole;
-    if (!take_number(j, text, &whole)) return 0.0;
+    if (!read_number(j, text, &whole)) return 0.0;
     const double value = text_parse_double(text, NULL);
     if (isfinite(value)) return value;
-    json_error(j, "a number that no double holds");
+    json_error(j, "a number is too large");
     return 0.0;
 }
 
-static bool take_word(json *j, const char *word)
+// Reads a word if it follows.
+static bool read_word(json *j, const char *word)
 {
     const size_t length = strlen(word);
     if ((size_t)(j->end - j->at) < length || memcmp(j->at, word, length)) return false;
@@ -308,27 +316,28 @@ static bool take_word(json *j, const char *word)
 
 bool json_bool(json *j)
 {
-    if (!expect(j, JSON_BOOL, "neither true nor false where one must be")) return false;
-    if (take_word(j, "true")) return true;
-    if (!take_word(j, "false")) json_error(j, "neither true nor false where one must be");
+    if (!expect_kind(j, JSON_BOOL, "expected true or false")) return false;
+    if (read_word(j, "true")) return true;
+    if (!read_word(j, "false")) json_error(j, "expected true or false");
     return false;
 }
 
-// ---- anything ----
+// ---- any value ----
 
+// Reads a value of any kind and ignores it.
 static void skip_value(json *j)
 {
-    char number[LONGEST_NUMBER];
+    char number[NUMBER_SIZE];
     bool whole;
     switch (json_peek(j)) {
     case JSON_OBJECT:
         json_object(j);
-        while (more(j, '}')) {
+        while (has_more(j, '}')) {
             walk_text(j, NULL);
             skip_space(j);
             if (j->st) return;
             if (j->at == j->end || *j->at != ':') {
-                json_error(j, "no colon behind a key");
+                json_error(j, "expected a colon after the key");
                 return;
             }
             j->at++;
@@ -340,12 +349,12 @@ static void skip_value(json *j)
         while (json_next(j)) skip_value(j);
         break;
     case JSON_STRING: walk_text(j, NULL); break;
-    case JSON_NUMBER: take_number(j, number, &whole); break;
+    case JSON_NUMBER: read_number(j, number, &whole); break;
     case JSON_BOOL: json_bool(j); break;
     case JSON_NULL:
-        if (!take_word(j, "null")) json_error(j, "a word that is no value");
+        if (!read_word(j, "null")) json_error(j, "invalid word");
         break;
-    case JSON_END: json_error(j, "no value where one must be"); break;
+    case JSON_END: json_error(j, "expected a value"); break;
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// JSON from outside, read in order: no tree, no memory. The caller says what must come next, and
-// anything else is a failure that names the place.
+// JSON reader that goes through the text once, without a tree and without memory. The caller states
+// what must come next; anything else is an error with its position.
 //
 //     json j = json_begin(text, size, "x.json");
 //     json_object(&j);
@@ -20,7 +20,7 @@
 enum { JSON_MAX_DEPTH = 32 };
 
 typedef enum json_kind {
-    JSON_END, ///< the end, or what is no JSON
+    JSON_END, ///< the end, or not JSON
     JSON_OBJECT,
     JSON_ARRAY,
     JSON_STRING,
@@ -29,37 +29,38 @@ typedef enum json_kind {
     JSON_NULL,
 } json_kind;
 
-/// A walk over a text of the caller's. After a failure every call does nothing and answers with
-/// nothing, so that one look at json_end is enough.
+/// A reader. After an error all calls do nothing and return zeros, so it is enough to check
+/// json_end().
 typedef struct json {
     char *start, *at, *end;
     const char *what; ///< the name in messages
     plumb_status st;
     int depth;
-    bool first[JSON_MAX_DEPTH]; ///< nothing yet in this bracket
+    bool first[JSON_MAX_DEPTH]; ///< no item was read in this bracket yet
 } json;
 
-/// `text` is changed: texts are unescaped where they stand, and end with a zero there.
+/// Starts to read. `text` is changed: strings are decoded in place. `what` is the name in messages.
 json json_begin(char *text, size_t size, const char *what);
 
-json_kind json_peek(json *j); ///< what comes next
+json_kind json_peek(json *j); ///< Kind of the next value.
 
-void json_object(json *j); ///< an object comes next; go in
-char *json_key(json *j);   ///< the key of the next member; NULL behind the last, and out again
+void json_object(json *j); ///< Enters an object.
+char *json_key(json *j);   ///< Key of the next member; at the end NULL, and the object is left.
 void json_array(json *j);
-bool json_next(json *j); ///< is there one more item? If not, out again
+bool json_next(json *j); ///< True if another item follows; else the array is left.
 
-char *json_string(json *j); ///< UTF-8 without zeros inside; NULL on failure
+char *json_string(json *j); ///< UTF-8 without zeros; NULL on failure.
 int64_t json_int(json *j);
-double json_double(json *j); ///< an integer will do
+double json_double(json *j); ///< Also reads integers.
 bool json_bool(json *j);
-/// Whatever comes next, checked but not changed; `*text` and `*size` are where it stands.
+/// Skips a value of any kind, which is checked but not changed. May be NULL: text, size, which are
+/// set to the place of the value.
 void json_skip(json *j, const char **text, size_t *size);
 
-/// Fails with PLUMB_EFORMAT at the place that was read last: what was found, `wanted`.
+/// Fails with PLUMB_EFORMAT at the present position, with the message `wanted`.
 plumb_status json_error(json *j, const char *why);
 
-/// Nothing but white space may be left. The first failure, or PLUMB_OK.
+/// Checks that only white space is left. Returns the first error, or PLUMB_OK.
 plumb_status json_end(json *j);
 
 #endif

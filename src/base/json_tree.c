@@ -1,52 +1,54 @@
 // SPDX-License-Identifier: MIT
+// JSON as a tree: each value has its key, its first child and its next sibling.
 #include "base/json_tree.h"
 
 #include <math.h>
 #include <string.h>
 
-static json_tree *read_value(json *j, arena *mem);
+static json_tree *read_value(json *in, arena *mem);
 
-// Members of an object or items of a list, in order.
-static const json_tree *read_members(json *j, arena *mem, bool object)
+// Reads the members of an object, or the items of an array, as a list.
+static const json_tree *read_members(json *in, arena *mem, bool object)
 {
     const json_tree *first = NULL, **end = &first;
     for (;;) {
         const char *key = NULL;
-        if (object ? !(key = json_key(j)) : !json_next(j)) return first;
-        json_tree *t = read_value(j, mem);
-        if (!t) return first;
-        t->key = key;
-        *end = t;
-        end = &t->next;
+        if (object ? !(key = json_key(in)) : !json_next(in)) return first;
+        json_tree *tree = read_value(in, mem);
+        if (!tree) return first;
+        tree->key = key;
+        *end = tree;
+        end = &tree->next;
     }
 }
 
-static json_tree *read_value(json *j, arena *mem)
+// Reads one value with all values inside it. NULL on failure.
+static json_tree *read_value(json *in, arena *mem)
 {
     const char *text;
     size_t size;
-    json_tree *t = ARENA_ALLOC(mem, json_tree, 1);
-    if (!t) {
-        j->st = PLUMB_EMEMORY;
+    json_tree *tree = ARENA_ALLOC(mem, json_tree, 1);
+    if (!tree) {
+        in->st = PLUMB_EMEMORY;
         return NULL;
     }
-    t->kind = json_peek(j);
-    t->number = (double)NAN;
-    switch (t->kind) {
+    tree->kind = json_peek(in);
+    tree->number = (double)NAN;
+    switch (tree->kind) {
     case JSON_OBJECT:
-        json_object(j);
-        t->child = read_members(j, mem, true);
+        json_object(in);
+        tree->child = read_members(in, mem, true);
         break;
     case JSON_ARRAY:
-        json_array(j);
-        t->child = read_members(j, mem, false);
+        json_array(in);
+        tree->child = read_members(in, mem, false);
         break;
-    case JSON_STRING: t->text = json_string(j); break;
-    case JSON_NUMBER: t->number = json_double(j); break;
-    case JSON_BOOL: t->number = json_bool(j); break;
-    default: json_skip(j, &text, &size); break;
+    case JSON_STRING: tree->text = json_string(in); break;
+    case JSON_NUMBER: tree->number = json_double(in); break;
+    case JSON_BOOL: tree->number = json_bool(in); break;
+    default: json_skip(in, &text, &size); break;
     }
-    return j->st ? NULL : t;
+    return in->st ? NULL : tree;
 }
 
 plumb_status json_tree_read(const json_tree **out, arena *mem, const char *text, size_t size,
@@ -55,55 +57,59 @@ plumb_status json_tree_read(const json_tree **out, arena *mem, const char *text,
     char *copy = arena_alloc(mem, (int64_t)size + 1, 1);
     if (!copy) return PLUMB_EMEMORY;
     memcpy(copy, text, size);
-    json j = json_begin(copy, size, what);
-    const json_tree *t = read_value(&j, mem);
-    const plumb_status st = json_end(&j);
-    if (!st) *out = t;
+    json in = json_begin(copy, size, what);
+    const json_tree *tree = read_value(&in, mem);
+    const plumb_status st = json_end(&in);
+    if (!st) *out = tree;
     return st;
 }
 
-const json_tree *json_tree_find(const json_tree *t, const char *path)
+// Follows the keys of a path, which are separated by dots.
+const json_tree *json_tree_find(const json_tree *tree, const char *path)
 {
-    while (t && *path) {
+    while (tree && *path) {
         const size_t length = strcspn(path, ".");
-        const json_tree *c = t->child;
-        while (c && !(c->key && strlen(c->key) == length && !memcmp(c->key, path, length)))
-            c = c->next;
-        t = c;
+        const json_tree *child = tree->child;
+        while (child &&
+               !(child->key && strlen(child->key) == length && !memcmp(child->key, path, length)))
+            child = child->next;
+        tree = child;
         path += length + (path[length] == '.');
     }
-    return t;
+    return tree;
 }
 
-double json_tree_double(const json_tree *t, const char *path)
+double json_tree_double(const json_tree *tree, const char *path)
 {
-    t = json_tree_find(t, path);
-    return t ? t->number : (double)NAN;
+    tree = json_tree_find(tree, path);
+    return tree ? tree->number : (double)NAN;
 }
 
-const char *json_tree_string(const json_tree *t, const char *path)
+const char *json_tree_string(const json_tree *tree, const char *path)
 {
-    t = json_tree_find(t, path);
-    return t ? t->text : NULL;
+    tree = json_tree_find(tree, path);
+    return tree ? tree->text : NULL;
 }
 
-bool json_tree_has(const json_tree *t, const char *path)
+bool json_tree_has(const json_tree *tree, const char *path)
 {
-    t = json_tree_find(t, path);
-    return t && t->kind != JSON_NULL;
+    tree = json_tree_find(tree, path);
+    return tree && tree->kind != JSON_NULL;
 }
 
-int64_t json_tree_count(const json_tree *t)
+int64_t json_tree_count(const json_tree *tree)
 {
-    int64_t n = 0;
-    for (const json_tree *c = t ? t->child : NULL; c; c = c->next) n++;
-    return n;
+    int64_t count = 0;
+    for (const json_tree *child = tree ? tree->child : NULL; child; child = child->next) count++;
+    return count;
 }
 
-int64_t json_tree_doubles(double *out, int64_t room, const json_tree *t, const char *path)
+int64_t json_tree_doubles(double *out, int64_t max_count, const json_tree *tree, const char *path)
 {
-    int64_t n = 0;
-    t = json_tree_find(t, path);
-    for (const json_tree *c = t ? t->child : NULL; c && n < room; c = c->next) out[n++] = c->number;
-    return n;
+    int64_t count = 0;
+    tree = json_tree_find(tree, path);
+    for (const json_tree *child = tree ? tree->child : NULL; child && count < max_count;
+         child = child->next)
+        out[count++] = child->number;
+    return count;
 }

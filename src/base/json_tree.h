@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// JSON kept as a tree, for records whose order nobody promised.
+// JSON as a tree, for records whose keys can come in any order.
 #ifndef BASE_JSON_TREE_H
 #define BASE_JSON_TREE_H
 
@@ -11,21 +11,21 @@ struct json_tree {
     json_kind kind;
     const char *key; ///< of a member of an object, else NULL
     const char *text;
-    double number; ///< of a flag 0 or 1
+    double number; ///< true is 1, false is 0
     const json_tree *child, *next;
 };
 
-/// Reads a whole text, copied into `mem`.
+/// Reads a JSON text. The tree and a copy of the text are in `mem`. `what` is its name in messages.
 plumb_status json_tree_read(const json_tree **out, arena *mem, const char *text, size_t size,
                             const char *what);
 
-/// By keys with dots between them, "pr.r2"; NULL if it is not there. `t` may be NULL.
+/// Finds a value by keys separated by dots, "pr.r2". NULL if it does not exist. May be NULL: t.
 const json_tree *json_tree_find(const json_tree *t, const char *path);
-double json_tree_double(const json_tree *t, const char *path);      ///< NaN if there is no number
-const char *json_tree_string(const json_tree *t, const char *path); ///< NULL if there is no text
-bool json_tree_has(const json_tree *t, const char *path);           ///< and it is not null
-int64_t json_tree_count(const json_tree *t);                        ///< members
-/// The numbers of a list, at most `room`; what is none is NaN. Returns how many.
+double json_tree_double(const json_tree *t, const char *path);      ///< NaN if it is not a number
+const char *json_tree_string(const json_tree *t, const char *path); ///< NULL if it is not a string
+bool json_tree_has(const json_tree *t, const char *path);           ///< It exists and is not null.
+int64_t json_tree_count(const json_tree *t);                        ///< Number of members or items.
+/// Copies the numbers of an array, at most `room`; other items become NaN. Returns their number.
 int64_t json_tree_doubles(double *out, int64_t room, const json_tree *t, const char *path);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parses, formats and checks members of options structs by a table.
+// Parses, formats and checks members of options structs by a table. A spec gives the place of the
+// member in its struct, its type and its range.
 #include "base/option.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@ const char *option_format_number(char *text, size_t size, double value)
     return text;
 }
 
+// A range of 0 to 0 means that every value is allowed.
 static bool has_range(const option_spec *spec)
 {
     return spec->low != 0.0 || spec->high != 0.0;
@@ -38,6 +40,7 @@ static bool is_whole(const option_spec *spec)
     return spec->kind == OPTION_INT || spec->kind == OPTION_INT64 || spec->kind == OPTION_UINT64;
 }
 
+// A limit of a range, as a whole number if the option is one.
 static const char *format_limit(char *text, size_t size, const option_spec *spec, double limit)
 {
     if (!is_whole(spec)) return option_format_number(text, size, limit);
@@ -45,6 +48,7 @@ static const char *format_limit(char *text, size_t size, const option_spec *spec
     return text;
 }
 
+// "a whole number from 1 to 64"; limits that are not a real limit are left out.
 static void describe_number(char *text, size_t size, const option_spec *spec)
 {
     char low[40], high[40];
@@ -72,6 +76,7 @@ const char *option_accepts(char *text, size_t size, const option_spec *spec)
 
 // ---- parsing ----
 
+// Writes what the option takes and what was given, with a suggestion for words.
 static bool reject_text(const option_spec *spec, const char *text, char *error, size_t size)
 {
     char accepts[400];

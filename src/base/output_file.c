@@ -109,6 +109,7 @@ static int close_stream(output_file *out)
     return why;
 }
 
+// Syncs before the rename, so that after a crash the file is either the old or the new one.
 plumb_status output_file_commit(output_file *out)
 {
     int why = close_stream(out);

@@ -43,6 +43,7 @@ static void store_error(parallel_region *region, int64_t index, plumb_status sta
     atomic_store(&region->failed, true);
 }
 
+// A worker: takes the next index until none is left or a task has failed.
 static void *run_tasks(void *argument)
 {
     const parallel_worker *self = argument;
@@ -66,6 +67,7 @@ static void *run_tasks(void *argument)
     return NULL;
 }
 
+// Runs a region on `threads` threads; worker 0 is the calling thread.
 static plumb_status run_region(parallel_region *region, int threads)
 {
     if (threads <= 0) threads = parallel_threads();
@@ -107,6 +109,7 @@ plumb_status parallel_for_progress(int64_t count, int threads, parallel_task *ta
     return run_region(&region, threads);
 }
 
+// PLUMB_THREADS, or the number of cores that this process may use.
 int parallel_threads(void)
 {
     const char *text = getenv("PLUMB_THREADS");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A growing text with a stack of open brackets. Written by hand rather than by a JSON library
+// Writes a record as JSON text, with a stack of open brackets. It does not use a JSON library
 // because numbers must be the shortest that read back exactly, and keys must keep their order.
 #include <math.h>
 #include <stdio.h>
@@ -17,47 +17,51 @@ struct plumb_record {
     char *text;
     size_t used, size;
     int depth;
-    char closing[MAX_DEPTH]; // '}' or ']'
-    bool some[MAX_DEPTH];    // something stands in this bracket already
-    bool broken;             // memory ran out
+    char closing[MAX_DEPTH];   // '}' or ']'
+    bool has_items[MAX_DEPTH]; // the bracket is not empty
+    bool failed;               // out of memory, or too deep
 };
 
-static void put(plumb_record *r, const char *text, size_t length)
+static void append_bytes(plumb_record *record, const char *text, size_t length)
 {
-    if (r->broken) return;
-    if (r->size - r->used < length + MAX_DEPTH + 2) { // room for all closing brackets stays
-        const size_t size = (r->size + length) * 2 + MAX_DEPTH + 2;
-        char *grown = realloc(r->text, size);
+    if (record->failed) return;
+    if (record->size - record->used <
+        length + MAX_DEPTH + 2) { // keep room for all closing brackets
+        const size_t size = (record->size + length) * 2 + MAX_DEPTH + 2;
+        char *grown = realloc(record->text, size);
         if (!grown) {
-            r->broken = true;
+            record->failed = true;
             return;
         }
-        r->text = grown;
-        r->size = size;
+        record->text = grown;
+        record->size = size;
     }
-    memcpy(r->text + r->used, text, length);
-    r->used += length;
+    memcpy(record->text + record->used, text, length);
+    record->used += length;
 }
 
-static void put_quoted(plumb_record *r, const char *text)
+// Appends a string with quotes and escapes.
+static void append_quoted(plumb_record *record, const char *text)
 {
-    put(r, "\"", 1);
+    append_bytes(record, "\"", 1);
     for (const char *c = text; *c; c++) {
         char escaped[8];
         if (*c == '"' || *c == '\\')
-            put(r, escaped, (size_t)snprintf(escaped, sizeof escaped, "\\%c", *c));
+            append_bytes(record, escaped, (size_t)snprintf(escaped, sizeof escaped, "\\%c", *c));
         else if ((unsigned char)*c < 0x20)
-            put(r, escaped,
+            append_bytes(
+                record, escaped,
                 (size_t)snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)(unsigned char)*c));
-        else put(r, c, 1);
+        else append_bytes(record, c, 1);
     }
-    put(r, "\"", 1);
+    append_bytes(record, "\"", 1);
 }
 
-static void put_real(plumb_record *r, double value)
+// Appends the shortest of 15 to 17 digits that reads back exactly; null for NaN and infinity.
+static void append_double(plumb_record *record, double value)
 {
     if (!isfinite(value)) {
-        put(r, "null", 4);
+        append_bytes(record, "null", 4);
         return;
     }
     char text[40];
@@ -65,145 +69,150 @@ static void put_real(plumb_record *r, double value)
         text_format(text, sizeof text, "%.*g", digits, value);
         if (text_parse_double(text, NULL) == value) break;
     }
-    put(r, text, strlen(text));
+    append_bytes(record, text, strlen(text));
 }
 
-static void put_integer(plumb_record *r, int64_t value)
+static void append_integer(plumb_record *record, int64_t value)
 {
     char text[24];
-    put(r, text, (size_t)snprintf(text, sizeof text, "%lld", (long long)value));
+    append_bytes(record, text, (size_t)snprintf(text, sizeof text, "%lld", (long long)value));
 }
 
-static void separate(plumb_record *r)
+// Appends a comma, except before the first item of a bracket.
+static void append_separator(plumb_record *record)
 {
-    if (r->some[r->depth]) put(r, ", ", 2);
-    r->some[r->depth] = true;
+    if (record->has_items[record->depth]) append_bytes(record, ", ", 2);
+    record->has_items[record->depth] = true;
 }
 
-static void put_key(plumb_record *r, const char *key)
+// Appends a comma and the key. `key` is NULL in arrays.
+static void append_key(plumb_record *record, const char *key)
 {
-    separate(r);
+    append_separator(record);
     if (!key) return;
-    put_quoted(r, key);
-    put(r, ": ", 2);
+    append_quoted(record, key);
+    append_bytes(record, ": ", 2);
 }
 
 plumb_record *plumb_record_create(void)
 {
-    plumb_record *r = calloc(1, sizeof *r);
-    if (!r) return NULL;
-    r->closing[0] = '}';
-    put(r, "{", 1);
-    return r;
+    plumb_record *record = calloc(1, sizeof *record);
+    if (!record) return NULL;
+    record->closing[0] = '}';
+    append_bytes(record, "{", 1);
+    return record;
 }
 
-void plumb_record_free(plumb_record *r)
+void plumb_record_free(plumb_record *record)
 {
-    if (!r) return;
-    free(r->text);
-    free(r);
+    if (!record) return;
+    free(record->text);
+    free(record);
 }
 
-void plumb_record_set_string(plumb_record *r, const char *key, const char *value)
+void plumb_record_set_string(plumb_record *record, const char *key, const char *value)
 {
-    put_key(r, key);
-    put_quoted(r, value);
+    append_key(record, key);
+    append_quoted(record, value);
 }
 
-void plumb_record_set_int(plumb_record *r, const char *key, int64_t value)
+void plumb_record_set_int(plumb_record *record, const char *key, int64_t value)
 {
-    put_key(r, key);
-    put_integer(r, value);
+    append_key(record, key);
+    append_integer(record, value);
 }
 
-void plumb_record_set_bool(plumb_record *r, const char *key, bool value)
+void plumb_record_set_bool(plumb_record *record, const char *key, bool value)
 {
-    put_key(r, key);
-    put(r, value ? "true" : "false", value ? 4 : 5);
+    append_key(record, key);
+    append_bytes(record, value ? "true" : "false", value ? 4 : 5);
 }
 
-void plumb_record_set_double(plumb_record *r, const char *key, double value)
+void plumb_record_set_double(plumb_record *record, const char *key, double value)
 {
-    put_key(r, key);
-    put_real(r, value);
+    append_key(record, key);
+    append_double(record, value);
 }
 
-void plumb_record_set_null(plumb_record *r, const char *key)
+void plumb_record_set_null(plumb_record *record, const char *key)
 {
-    put_key(r, key);
-    put(r, "null", 4);
+    append_key(record, key);
+    append_bytes(record, "null", 4);
 }
 
-void plumb_record_set_doubles(plumb_record *r, const char *key, const double *values, int64_t count)
-{
-    plumb_record_begin_array(r, key);
-    for (int64_t i = 0; i < count; i++) plumb_record_set_double(r, NULL, values[i]);
-    plumb_record_end(r);
-}
-
-void plumb_record_set_ints(plumb_record *r, const char *key, const int64_t *values, int64_t count)
-{
-    plumb_record_begin_array(r, key);
-    for (int64_t i = 0; i < count; i++) plumb_record_set_int(r, NULL, values[i]);
-    plumb_record_end(r);
-}
-
-void plumb_record_set_strings(plumb_record *r, const char *key, const char *const *values,
+void plumb_record_set_doubles(plumb_record *record, const char *key, const double *values,
                               int64_t count)
 {
-    plumb_record_begin_array(r, key);
-    for (int64_t i = 0; i < count; i++) plumb_record_set_string(r, NULL, values[i]);
-    plumb_record_end(r);
+    plumb_record_begin_array(record, key);
+    for (int64_t i = 0; i < count; i++) plumb_record_set_double(record, NULL, values[i]);
+    plumb_record_end(record);
 }
 
-void plumb_record_set_interval(plumb_record *r, const char *key, plumb_interval interval)
+void plumb_record_set_ints(plumb_record *record, const char *key, const int64_t *values,
+                           int64_t count)
+{
+    plumb_record_begin_array(record, key);
+    for (int64_t i = 0; i < count; i++) plumb_record_set_int(record, NULL, values[i]);
+    plumb_record_end(record);
+}
+
+void plumb_record_set_strings(plumb_record *record, const char *key, const char *const *values,
+                              int64_t count)
+{
+    plumb_record_begin_array(record, key);
+    for (int64_t i = 0; i < count; i++) plumb_record_set_string(record, NULL, values[i]);
+    plumb_record_end(record);
+}
+
+void plumb_record_set_interval(plumb_record *record, const char *key, plumb_interval interval)
 {
     if (!isfinite(interval.low) || !isfinite(interval.high)) {
-        plumb_record_set_null(r, key);
+        plumb_record_set_null(record, key);
         return;
     }
     const double ends[2] = {interval.low, interval.high};
-    plumb_record_set_doubles(r, key, ends, 2);
+    plumb_record_set_doubles(record, key, ends, 2);
 }
 
-static void open_bracket(plumb_record *r, const char *key, char opening, char closing)
+// Appends an opening bracket and remembers the closing one.
+static void open_bracket(plumb_record *record, const char *key, char opening, char closing)
 {
-    put_key(r, key);
-    put(r, &opening, 1);
-    if (r->depth + 1 >= MAX_DEPTH) {
-        r->broken = true;
+    append_key(record, key);
+    append_bytes(record, &opening, 1);
+    if (record->depth + 1 >= MAX_DEPTH) {
+        record->failed = true;
         return;
     }
-    r->depth++;
-    r->closing[r->depth] = closing;
-    r->some[r->depth] = false;
+    record->depth++;
+    record->closing[record->depth] = closing;
+    record->has_items[record->depth] = false;
 }
 
-void plumb_record_begin_object(plumb_record *r, const char *key)
+void plumb_record_begin_object(plumb_record *record, const char *key)
 {
-    open_bracket(r, key, '{', '}');
+    open_bracket(record, key, '{', '}');
 }
 
-void plumb_record_begin_array(plumb_record *r, const char *key)
+void plumb_record_begin_array(plumb_record *record, const char *key)
 {
-    open_bracket(r, key, '[', ']');
+    open_bracket(record, key, '[', ']');
 }
 
-void plumb_record_end(plumb_record *r)
+void plumb_record_end(plumb_record *record)
 {
-    if (!r->depth) return;
-    put(r, &r->closing[r->depth], 1);
-    r->depth--;
+    if (!record->depth) return;
+    append_bytes(record, &record->closing[record->depth], 1);
+    record->depth--;
 }
 
-plumb_status plumb_record_to_json(const char **out, plumb_record *r)
+plumb_status plumb_record_to_json(const char **out, plumb_record *record)
 {
-    if (r->broken) return fail(PLUMB_EMEMORY, "no memory for the result record");
-    // Closing brackets go behind the end, so that the record can still grow afterwards.
-    char *end = r->text + r->used;
-    for (int i = r->depth; i >= 0; i--) *end++ = r->closing[i];
+    if (record->failed) return fail(PLUMB_EMEMORY, "out of memory for a record");
+    // The closing brackets are written past the end, so that the record can still grow.
+    char *end = record->text + record->used;
+    for (int i = record->depth; i >= 0; i--) *end++ = record->closing[i];
     *end = 0;
-    *out = r->text;
+    *out = record->text;
     return PLUMB_OK;
 }
 

@@ -12,6 +12,7 @@ arena *result_begin(void **memory)
     return *memory;
 }
 
+// Frees the arena of a result with all it holds.
 static void free_memory(void *memory)
 {
     if (memory) arena_clear(memory);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Optimal string alignment distance by dynamic programming [Wagner74], with the exchange of two
-// neighbours as a fourth operation.
+// Edit distance for "did you mean" messages: optimal string alignment distance by dynamic
+// programming [Wagner74], with the exchange of two neighbours as a fourth operation.
 #include "base/spelling.h"
 
 #include <stdio.h>
@@ -45,6 +45,7 @@ const char *spelling_nearest(const char *word, const char *const *words)
     return best;
 }
 
+// A word with one error per three letters, at most three, is still close.
 const char *spelling_suggest(const char *word, const char *const *words)
 {
     const char *best = spelling_nearest(word, words);

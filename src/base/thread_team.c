@@ -43,11 +43,13 @@ static void spin_pause(void)
 #endif
 }
 
+// True until the next region starts, or the team ends.
 static bool must_wait(const thread_team *team, uint64_t last_region)
 {
     return !atomic_load(&team->ended) && atomic_load(&team->region) == last_region;
 }
 
+// Runs the task of one worker and keeps its error.
 static void run_share(team_worker *self)
 {
     thread_team *team = self->team;
@@ -57,6 +59,7 @@ static void run_share(team_worker *self)
     if (st) task_error_store(&self->error, st);
 }
 
+// A thread of the team: waits for a region, runs its share, reports when it is the last.
 static void *run_worker(void *argument)
 {
     team_worker *self = argument;
@@ -123,6 +126,7 @@ int thread_team_size(const thread_team *team)
     return team->threads + 1;
 }
 
+// Waits until all threads have finished the region.
 static void wait_until_done(thread_team *team)
 {
     for (int i = 0; i < SPIN_COUNT && atomic_load(&team->running); i++) spin_pause();
@@ -151,6 +155,7 @@ plumb_status thread_team_run(thread_team *team, thread_team_task *task, void *co
     return PLUMB_OK;
 }
 
+// Splits `count` items evenly; the first workers get one more.
 int64_t thread_team_split(int64_t *size, int64_t count, int worker, int workers)
 {
     const int64_t each = count / workers, rest = count % workers;

@@ -188,7 +188,7 @@ def test_wrong_usage_is_one_line_and_leaves_no_file(inside):
     refused("No such file", "convert", "none.npz", "bad.npz")
     refused("takes IN and OUT", "convert", "p.npz", code=2)
     refused("no item 2", "show", "p.npz", "--out", "bad.png", "--item", 2)
-    refused("neither .png nor .svg", "show", "p.npz", "--out", "bad.jpg")
+    refused("must end in .png or .svg", "show", "p.npz", "--out", "bad.jpg")
     refused("takes no files", "worlds", "p.npz", code=2)
     assert not list(inside.glob("bad.*"))
 

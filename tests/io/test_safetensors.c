@@ -168,10 +168,10 @@ static const struct {
      "stands there twice"},
     {"{\"a\":{" A4 ",\"data_offsets\":[0,4]},\"\\u0061\":{" A4 ",\"data_offsets\":[4,8]}}", -1, 8,
      "stands there twice"},
-    {"{\"__metadata__\":{\"a\":1}}", -1, 0, "text must be"},
+    {"{\"__metadata__\":{\"a\":1}}", -1, 0, "expected a string"},
     {"{\"__metadata__\":{},\"__metadata__\":{}}", -1, 0, "twice"},
-    {"{\"a\":[]}", -1, 0, "object must be"},
-    {"{\"a\":{" A4 ",\"data_offsets\":[0,4]},}", -1, 4, "text must be"},
+    {"{\"a\":[]}", -1, 0, "expected an object"},
+    {"{\"a\":{" A4 ",\"data_offsets\":[0,4]},}", -1, 4, "expected a string"},
     {"{} x", -1, 0, "more than one value"},
 };
 

@@ -191,7 +191,7 @@ TEST(a_config_must_have_every_setting_once_and_no_other)
     CHECK_FAILS(read_part("{\"world\": \"x\", \"any\": 3, \"any\": 3}", 1), PLUMB_EFORMAT, "twice");
     CHECK_FAILS(read_part("{\"wold\": \"x\", \"any\": 3}", 1), PLUMB_EFORMAT,
                 "c.json: there is no setting \"wold\"; the nearest is \"world\"");
-    CHECK_FAILS(read_part("{\"world\": 1, \"any\": 3}", 1), PLUMB_EFORMAT, "text must be");
+    CHECK_FAILS(read_part("{\"world\": 1, \"any\": 3}", 1), PLUMB_EFORMAT, "expected a string");
     CHECK_FAILS(read_part("{\"world\": \"x\", \"any\": 3.5}", 1), PLUMB_EFORMAT, "whole");
     CHECK_FAILS(
         read_part("{\"channels\": 0, \"rate\": 1, \"nested\": true, \"loss\": \"elbo\"}", 0),
