@@ -225,9 +225,9 @@ static plumb_status draw_uniformity(drawing *canvas, arena *mem, const plumb_rep
     }
     const double y = axes_y(&panel, sum / BINS), even[] = {panel.x, y, panel.x + panel.w, y};
     canvas->path(canvas, even, 2, 1.6, drawing_rgb(PALETTE_ORANGE));
-    snprintf(text, sizeof text,
-             "evenly spread on the sphere? exact test p = %.3g; flat as drawn? p = %.3g",
-             json_tree_double(uniformity, "p"), json_tree_double(uniformity, "paper.p"));
+    text_format(text, sizeof text,
+                "evenly spread on the sphere? exact test p = %.3g; flat as drawn? p = %.3g",
+                json_tree_double(uniformity, "p"), json_tree_double(uniformity, "paper.p"));
     canvas->text(canvas, panel.x + panel.w, 22, 14, DRAWING_RIGHT, drawing_rgb(PALETTE_INK), text);
     return PLUMB_OK;
 }

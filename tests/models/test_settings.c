@@ -197,7 +197,7 @@ TEST(a_config_must_have_every_setting_once_and_no_other)
         read_part("{\"channels\": 0, \"rate\": 1, \"nested\": true, \"loss\": \"elbo\"}", 0),
         PLUMB_EFORMAT, "c.json: channels takes a whole number from 1 to 512, not 0");
     CHECK_FAILS(read_part("{\"channels\": 1, \"rate\": 1, \"nested\": 1, \"loss\": \"elbo\"}", 0),
-                PLUMB_EFORMAT, "true nor false");
+                PLUMB_EFORMAT, "expected true or false");
     CHECK_FAILS(
         read_part("{\"channels\": 1, \"rate\": 1, \"nested\": true, \"loss\": \"elbow\"}", 0),
         PLUMB_EFORMAT, "did you mean elbo?");
