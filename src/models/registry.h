@@ -28,7 +28,7 @@ typedef struct training_settings {
 typedef struct registry_entry {
     const char *name;                  ///< "hgn++"
     const char *summary;               ///< one line
-    const setting_spec *setting_specs; ///< settings of the model; ends with a spec without a name
+    const setting_spec *setting_specs; ///< its settings; ends with one without a name
     name_change *renamed_settings;     ///< old names of these settings; may be NULL
     size_t settings_size;              ///< bytes of the struct that they fill
     /// Per preset: settings that differ from the tables, "learning_rate=2e-3", NULL at the end; or

@@ -115,15 +115,15 @@ static plumb_status compare_configs(const run_config *existing, const run_config
         return fail(PLUMB_EVALUE, "%s: is a run of %s, but the study asks for %s; %s", path,
                     existing->model->name, wanted->model->name, advice);
     for (int part = 0; part < wanted->all.count; part++)
-        for (const setting_spec *spec = wanted->all.part[part].row; spec->name; spec++) {
-            const bool steps = !strcmp(spec->name, "steps") && wanted->training.decay;
-            if (spec->manner == SETTING_MAY_CHANGE && !steps) continue;
+        for (const setting_spec *spec = wanted->all.part[part].row; spec->option.name; spec++) {
+            const bool steps = !strcmp(spec->option.name, "steps") && wanted->training.decay;
+            if (spec->rule == SETTING_MAY_CHANGE && !steps) continue;
             settings_format(old, sizeof old, spec, existing->all.part[part].values);
             settings_format(new, sizeof new, spec, wanted->all.part[part].values);
             if (strcmp(old, new))
                 return fail(PLUMB_EVALUE,
                             "%s: was started with %s=%.60s, but the study has %.60s; %s", path,
-                            spec->name, old, new, advice);
+                            spec->option.name, old, new, advice);
         }
     return PLUMB_OK;
 }

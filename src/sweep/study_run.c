@@ -78,8 +78,8 @@ plumb_status study_run_cost_class(char out[33], const run_config *config)
                   (long long)videos.height, (long long)videos.width, (long long)videos.channels,
                   (long long)config->training.batch, (long long)config->training.replicas);
     const struct settings_part *part = &config->all.part[2];
-    for (const setting_spec *spec = part->row; spec->name; spec++)
-        buffer_printf(&text, "%s=%s\n", spec->name,
+    for (const setting_spec *spec = part->row; spec->option.name; spec++)
+        buffer_printf(&text, "%s=%s\n", spec->option.name,
                       settings_format(value, sizeof value, spec, part->values));
     if (text.failed) st = fail(PLUMB_EMEMORY, "out of memory for a study");
     else hash_bytes(out, text.data, text.size);

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-#include "base/text.h"
 #include "train/run_config.h"
 
 const char *plumb_model_name(int64_t index)
@@ -12,23 +11,21 @@ const char *plumb_model_name(int64_t index)
     return index >= 0 && index < registry_count() ? registry_at(index)->name : NULL;
 }
 
-static void describe_setting(plumb_model_setting *out, const setting_spec *spec)
+// Words of a choice are separated by "|": they are what --set takes.
+static void describe_setting(plumb_model_setting *out, const option_spec *option)
 {
     size_t used = 0;
     *out = (plumb_model_setting){0};
-    snprintf(out->name, sizeof out->name, "%s", spec->name);
-    snprintf(out->help, sizeof out->help, "%s", spec->help);
-    switch (spec->kind) {
-    case SETTINGS_FLAG: snprintf(out->accepts, sizeof out->accepts, "on|off"); break;
-    case SETTINGS_TEXT: snprintf(out->accepts, sizeof out->accepts, "a text"); break;
-    case SETTINGS_CHOICE:
-        for (int i = 0; spec->choices[i] && used < sizeof out->accepts; i++)
+    snprintf(out->name, sizeof out->name, "%s", option->name);
+    snprintf(out->help, sizeof out->help, "%s", option->help);
+    if (option->kind == OPTION_BOOL) {
+        snprintf(out->accepts, sizeof out->accepts, "on|off");
+    } else if (option->kind == OPTION_ENUM) {
+        for (int i = 0; option->words[i] && used < sizeof out->accepts; i++)
             used += (size_t)snprintf(out->accepts + used, sizeof out->accepts - used, "%s%s",
-                                     i ? "|" : "", spec->choices[i]);
-        break;
-    default:
-        text_format(out->accepts, sizeof out->accepts, "a %snumber from %g to %g",
-                    spec->kind == SETTINGS_INTEGER ? "whole " : "", spec->low, spec->high);
+                                     i ? "|" : "", option->words[i]);
+    } else {
+        option_accepts(out->accepts, sizeof out->accepts, option);
     }
 }
 
@@ -43,10 +40,10 @@ plumb_status plumb_model_setting_at(plumb_model_setting *out, bool *exists, cons
         st = run_config_init(&config, &mem, model, (settings_preset)preset);
         int64_t at = 0;
         for (int p = 0; p < config.all.count && !st; p++)
-            for (const setting_spec *spec = config.all.part[p].row; spec->name; spec++) {
+            for (const setting_spec *spec = config.all.part[p].row; spec->option.name; spec++) {
                 if (at++ != index) continue;
                 char *const values[] = {out->paper, out->cpu, out->tiny};
-                if (!*exists) describe_setting(out, spec);
+                if (!*exists) describe_setting(out, &spec->option);
                 *exists = true;
                 settings_format(values[preset], sizeof out->paper, spec, config.all.part[p].values);
             }

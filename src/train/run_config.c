@@ -18,39 +18,53 @@ static const char *const decays[] = {"constant", "cosine", NULL}; // as adam_dec
 // clang-format off
 #define AT(member) offsetof(run_config_data, member)
 const setting_spec run_config_data_specs[] = {
-    // name, kind, where, {paper, cpu, tiny}, from, to, choices, help
-    {"world", SETTINGS_TEXT, AT(world), {""}, 0, 0, NULL, "world to train on; plumb worlds lists them", false},
-    {"data", SETTINGS_TEXT, AT(data), {""}, 0, 0, NULL, "file of plumb simulate to train on, in place of a world", true},
-    {"trajectories", SETTINGS_INTEGER, AT(trajectories), {"1000", "200", "8"}, 0, 1e9, NULL,
-     "training videos; for a file 0 means all", false},
-    {"frames", SETTINGS_INTEGER, AT(frames), {"256", "128", "24"}, 1, 1e6, NULL,
-     "frames per video of a world; a file has its own", false},
-    {"data_seed", SETTINGS_INTEGER, AT(data_seed), {"1"}, 0, 9e18, NULL, "seed of the world", false},
-    {"image", SETTINGS_INTEGER, AT(image), {"32"}, 0, 1024, NULL,
-     "height and width of a frame in pixels; 0: as the world draws it; a file has its own", false},
-    {0},
+    // {name, type, member, words, lowest, highest, help}, {paper, cpu, tiny}, rule
+    {{"world", OPTION_STRING, AT(world), NULL, 0, 0,
+      "world to train on; plumb worlds lists them", NULL}, {""}, SETTING_FIXED},
+    {{"data", OPTION_STRING, AT(data), NULL, 0, 0,
+      "file of plumb simulate to train on, in place of a world", NULL}, {""}, SETTING_MAY_CHANGE},
+    {{"trajectories", OPTION_INT64, AT(trajectories), NULL, 0, 1e9,
+      "training videos; for a file 0 means all", NULL}, {"1000", "200", "8"}, SETTING_FIXED},
+    {{"frames", OPTION_INT64, AT(frames), NULL, 1, 1e6,
+      "frames per video of a world; a file has its own", NULL}, {"256", "128", "24"}, SETTING_FIXED},
+    {{"data_seed", OPTION_INT64, AT(data_seed), NULL, 0, 9e18, "seed of the world", NULL}, {"1"}, SETTING_FIXED},
+    {{"image", OPTION_INT64, AT(image), NULL, 0, 1024,
+      "height and width of a frame in pixels; 0: as the world draws it; a file has its own", NULL}, {"32"}, SETTING_FIXED},
+    {.option = {0}},
 };
 #undef AT
 #define AT(member) offsetof(training_settings, member)
 const setting_spec run_config_training_specs[] = {
-    {"steps", SETTINGS_INTEGER, AT(steps), {"500000", "1500", "20"}, 0, 1e12, NULL, "parameter updates", true},
-    {"batch", SETTINGS_INTEGER, AT(batch), {"128", "16", "4"}, 1, 65536, NULL, "clips per step", false},
-    {"replicas", SETTINGS_INTEGER, AT(replicas), {"4", "2", "2"}, 1, 256, NULL,
-     "shards of the batch, computed in parallel; another number gives other rounding errors", false},
-    {"seed", SETTINGS_INTEGER, AT(seed), {"1"}, 0, 9e18, NULL, "seed of initial parameters, clips and noise", false},
-    {"learning_rate", SETTINGS_REAL, AT(learning_rate), {"1.5e-4", "2e-3", "2e-3"}, 0, 1e3, NULL, "learning rate of Adam", false},
-    {"warmup", SETTINGS_INTEGER, AT(warmup), {"0", "100", "2"}, 0, 1e12, NULL, "steps over which the learning rate rises from 0", false},
-    {"decay", SETTINGS_CHOICE, AT(decay), {"constant", "cosine", "cosine"}, 0, 0, decays, "how the learning rate falls after that", false},
-    {"decay_start", SETTINGS_REAL, AT(decay_start), {"0"}, 0, 1, NULL, "share of the steps after which the learning rate falls", false},
-    {"final_rate", SETTINGS_REAL, AT(final_rate), {"0.01"}, 0, 1, NULL, "learning rate at the end, as a share of learning_rate", false},
-    {"beta1", SETTINGS_REAL, AT(beta1), {"0.9"}, 0, 0.999999, NULL, "Adam's decay of the first moment", false},
-    {"beta2", SETTINGS_REAL, AT(beta2), {"0.999"}, 0, 0.99999999, NULL, "Adam's decay of the second moment", false},
-    {"epsilon", SETTINGS_REAL, AT(epsilon), {"1e-8"}, 1e-30, 1, NULL, "Adam's epsilon, added to the square root", false},
-    {"clip_norm", SETTINGS_REAL, AT(clip_norm), {"0", "1", "1"}, 0, 1e30, NULL, "largest norm of the gradient; 0: no limit", false},
-    {"log_steps", SETTINGS_INTEGER, AT(log_steps), {"100", "10", "5"}, 1, 1e12, NULL, "steps per line of log.jsonl", false},
-    {"checkpoint_steps", SETTINGS_INTEGER, AT(checkpoint_steps), {"1000", "250", "10"}, 0, 1e12, NULL,
-     "steps per checkpoint; one is also written every minute and at the end", true},
-    {0},
+    {{"steps", OPTION_INT64, AT(steps), NULL, 0, 1e12,
+      "parameter updates", NULL}, {"500000", "1500", "20"}, SETTING_MAY_CHANGE},
+    {{"batch", OPTION_INT64, AT(batch), NULL, 1, 65536, "clips per step", NULL}, {"128", "16", "4"}, SETTING_FIXED},
+    {{"replicas", OPTION_INT64, AT(replicas), NULL, 1, 256,
+      "shards of the batch, computed in parallel; another number gives other rounding errors", NULL}, {"4", "2", "2"}, SETTING_FIXED},
+    {{"seed", OPTION_INT64, AT(seed), NULL, 0, 9e18,
+      "seed of initial parameters, clips and noise", NULL}, {"1"}, SETTING_FIXED},
+    {{"learning_rate", OPTION_DOUBLE, AT(learning_rate), NULL, 0, 1e3,
+      "learning rate of Adam", NULL}, {"1.5e-4", "2e-3", "2e-3"}, SETTING_FIXED},
+    {{"warmup", OPTION_INT64, AT(warmup), NULL, 0, 1e12,
+      "steps over which the learning rate rises from 0", NULL}, {"0", "100", "2"}, SETTING_FIXED},
+    {{"decay", OPTION_ENUM, AT(decay), decays, 0, 0,
+      "how the learning rate falls after that", NULL}, {"constant", "cosine", "cosine"}, SETTING_FIXED},
+    {{"decay_start", OPTION_DOUBLE, AT(decay_start), NULL, 0, 1,
+      "share of the steps after which the learning rate falls", NULL}, {"0"}, SETTING_FIXED},
+    {{"final_rate", OPTION_DOUBLE, AT(final_rate), NULL, 0, 1,
+      "learning rate at the end, as a share of learning_rate", NULL}, {"0.01"}, SETTING_FIXED},
+    {{"beta1", OPTION_DOUBLE, AT(beta1), NULL, 0, 0.999999,
+      "Adam's decay of the first moment", NULL}, {"0.9"}, SETTING_FIXED},
+    {{"beta2", OPTION_DOUBLE, AT(beta2), NULL, 0, 0.99999999,
+      "Adam's decay of the second moment", NULL}, {"0.999"}, SETTING_FIXED},
+    {{"epsilon", OPTION_DOUBLE, AT(epsilon), NULL, 1e-30, 1,
+      "Adam's epsilon, added to the square root", NULL}, {"1e-8"}, SETTING_FIXED},
+    {{"clip_norm", OPTION_DOUBLE, AT(clip_norm), NULL, 0, 1e30,
+      "largest norm of the gradient; 0: no limit", NULL}, {"0", "1", "1"}, SETTING_FIXED},
+    {{"log_steps", OPTION_INT64, AT(log_steps), NULL, 1, 1e12,
+      "steps per line of log.jsonl", NULL}, {"100", "10", "5"}, SETTING_FIXED},
+    {{"checkpoint_steps", OPTION_INT64, AT(checkpoint_steps), NULL, 0, 1e12,
+      "steps per checkpoint; one is also written every minute and at the end", NULL}, {"1000", "250", "10"}, SETTING_MAY_CHANGE},
+    {.option = {0}},
 };
 #undef AT
 // clang-format on
@@ -233,13 +247,13 @@ static plumb_status hash_settings(char out[33], const run_config *config, bool o
     char text[600];
     buffer_printf(&b, "%s\n", config->model->name);
     for (int p = 0; p < config->all.count; p++)
-        for (const setting_spec *row = config->all.part[p].row; row->name; row++) {
+        for (const setting_spec *row = config->all.part[p].row; row->option.name; row++) {
             settings_format(text, sizeof text, row, config->all.part[p].values);
             // A setting that older runs do not have must not change their hash.
             const bool unknown =
-                row->manner == SETTING_ADDED_LATER && !strcmp(row->value[SETTINGS_PAPER], text);
-            if (row->manner == SETTING_MAY_CHANGE || unknown) continue;
-            const char *name = row->name;
+                row->rule == SETTING_ADDED_LATER && !strcmp(row->value[SETTINGS_PAPER], text);
+            if (row->rule == SETTING_MAY_CHANGE || unknown) continue;
+            const char *name = row->option.name;
             if (old_names) settings_format_old(text, sizeof text, &name, row, &config->all.part[p]);
             buffer_printf(&b, "%s=%s\n", name, text);
         }

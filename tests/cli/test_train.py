@@ -109,10 +109,10 @@ REFUSED = [
     ('no world "mass-sprung"; the nearest is "mass-spring"', 2, ("toy", "--world", "mass-sprung")),
     ('there is no setting "bach"; the nearest is "batch"', 2, ("toy", *QUICK, "--set", "bach=3")),
     ("a setting is name=value", 2, ("toy", *QUICK, "--set", "batch")),
-    ("batch takes a whole number from 1 to 65536, not 0", 2, ("toy", *QUICK, "--set", "batch=0")),
-    ('learning_rate takes a number, not "fast"', 2, ("toy", *QUICK, "--set", "learning_rate=fast")),
+    ('batch takes a whole number from 1 to 65536, not "0"', 2, ("toy", *QUICK, "--set", "batch=0")),
+    ('learning_rate takes a number from 0 to 1000, not "fast"', 2, ("toy", *QUICK, "--set", "learning_rate=fast")),
     ("flavour takes plain, bitter or sweet, not \"swet\"; did you mean sweet?", 2, ("toy", *QUICK, "--set", "flavour=swet")),
-    ('there is no preset "cpy", only paper, cpu, tiny, cpu-angles, cpu-state or cpu-constants; did you mean cpu?', 2,
+    ('preset takes paper, cpu, tiny, cpu-angles, cpu-state or cpu-constants, not "cpy"; did you mean cpu?', 2,
      ("toy", *QUICK, "--preset", "cpy")),
     ("replicas=4 is more than batch=2", 2, ("toy", *QUICK, "--set", "replicas=4")),
     ("frames=2 is fewer than the 5 of a clip", 2, ("toy", *QUICK, "--set", "frames=2")),
@@ -133,7 +133,7 @@ def test_a_run_is_not_overwritten_or_resumed_with_other_settings(whole, tmp_path
     before = weights(run)
     for words, code, arguments in (
             ("a run exists already; resume it with --resume, or overwrite it with --force", 1, ("toy", *QUICK)),
-            ("was begun with batch=2, not 3", 2, ("--resume", "--set", "batch=3")),
+            ("was started with batch=2, not 3", 2, ("--resume", "--set", "batch=3")),
             ("was started with steps=200, over which its learning rate falls", 2, ("--resume", "--steps", 300)),
             ("was started with the preset cpu, not tiny", 2, ("--resume", "--preset", "tiny"))):
         toy.refused(words, *arguments, "--out", run, code=code)
@@ -195,7 +195,7 @@ def test_a_damaged_config_is_refused(short):
                         (b"{}\n", "config.json: names no model"),
                         (good.replace(b'"learning_rate"', b'"learning_rat"'), 'there is no setting "learning_rat"; the nearest is "learning_rate"'),
                         (good.replace(b'"learning_rate": 0.02, ', b""), '"training" has no "learning_rate"'),
-                        (good.replace(b'"learning_rate": 0.02', b'"learning_rate": -1'), "learning_rate takes a number from 0 to 1000, not -1"),
+                        (good.replace(b'"learning_rate": 0.02', b'"learning_rate": -1'), 'learning_rate takes a number from 0 to 1000, not "-1"'),
                         (good.replace(b'"model": "toy"', b'"model": "tpy"'), 'no model "tpy"; the nearest is "toy"'),
                         (good.replace(b'"noise": 0.1', b'"noise": 0.2'), "was made with other settings")):
         assert data != good

@@ -21,8 +21,9 @@ static void keep_line(void *context, const char *line)
 
 static bool has_setting(const setting_spec *specs, const char *name, size_t length)
 {
-    for (; specs->name; specs++)
-        if (strlen(specs->name) == length && !strncmp(specs->name, name, length)) return true;
+    for (; specs->option.name; specs++)
+        if (strlen(specs->option.name) == length && !strncmp(specs->option.name, name, length))
+            return true;
     return false;
 }
 

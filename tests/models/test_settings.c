@@ -21,17 +21,20 @@ typedef struct second {
 static const char *const losses[] = {"elbo", "geco", "plain", NULL};
 // clang-format off
 static const setting_spec first_rows[] = {
-    {"channels", SETTINGS_INTEGER, offsetof(first, channels), {"64", "32", "4"}, 1, 512, NULL, "of a layer", false},
-    {"rate", SETTINGS_REAL, offsetof(first, rate), {"1.5e-4", "2e-3"}, 0, 1, NULL, "of learning", false},
-    {"nested", SETTINGS_FLAG, offsetof(first, nested), {"off", "on"}, 0, 0, NULL, "or not", false},
-    {"loss", SETTINGS_CHOICE, offsetof(first, loss), {"elbo", "plain"}, 0, 0, losses, "what is minimised", false},
-    {0},
+    {{"channels", OPTION_INT64, offsetof(first, channels), NULL, 1, 512,
+      "of a layer", NULL}, {"64", "32", "4"}, SETTING_FIXED},
+    {{"rate", OPTION_DOUBLE, offsetof(first, rate), NULL, 0, 1, "of learning", NULL}, {"1.5e-4", "2e-3"}, SETTING_FIXED},
+    {{"nested", OPTION_BOOL, offsetof(first, nested), NULL, 0, 0, "or not", NULL}, {"off", "on"}, SETTING_FIXED},
+    {{"loss", OPTION_ENUM, offsetof(first, loss), losses, 0, 0,
+      "what is minimised", NULL}, {"elbo", "plain"}, SETTING_FIXED},
+    {.option = {0}},
 };
 static const setting_spec second_rows[] = {
-    {"world", SETTINGS_TEXT, offsetof(second, world), {""}, 0, 0, NULL, "what is seen", false},
-    {"any", SETTINGS_INTEGER, offsetof(second, any), {"0"}, 0, 0, NULL, "any number", true},
-    {"later", SETTINGS_INTEGER, offsetof(second, later), {"7", "9"}, 0, 0, NULL, "not in the first runs", SETTING_ADDED_LATER},
-    {0},
+    {{"world", OPTION_STRING, offsetof(second, world), NULL, 0, 0, "what is seen", NULL}, {""}, SETTING_FIXED},
+    {{"any", OPTION_INT64, offsetof(second, any), NULL, 0, 0, "any number", NULL}, {"0"}, SETTING_MAY_CHANGE},
+    {{"later", OPTION_INT64, offsetof(second, later), NULL, 0, 0,
+      "not in the first runs", NULL}, {"7", "9"}, SETTING_ADDED_LATER},
+    {.option = {0}},
 };
 // clang-format on
 
@@ -103,13 +106,13 @@ TEST(what_is_wrong_is_named_with_what_is_right)
         {"=3", "there is no setting \"\""},
         {"channels", "name=value"},
         {"", "name=value"},
-        {"channels=", "takes a whole number, not \"\""},
-        {"channels=3.5", "takes a whole number, not \"3.5\""},
-        {"channels=0", "from 1 to 512, not 0"},
+        {"channels=", "takes a whole number from 1 to 512, not \"\""},
+        {"channels=3.5", "takes a whole number from 1 to 512, not \"3.5\""},
+        {"channels=0", "from 1 to 512, not \"0\""},
         {"channels=99999999999999999999", "takes a whole number"},
-        {"rate=nan", "takes a number, not \"nan\""},
+        {"rate=nan", "takes a number from 0 to 1, not \"nan\""},
         {"rate=inf", "takes a number"},
-        {"rate=1.5", "from 0 to 1, not 1.5"},
+        {"rate=1.5", "from 0 to 1, not \"1.5\""},
         {"rate=1,5", "takes a number"},
         {"nested=maybe", "takes on or off"},
         {"loss=gecco", "takes elbo, geco or plain, not \"gecco\"; did you mean geco?"},
@@ -122,7 +125,7 @@ TEST(what_is_wrong_is_named_with_what_is_right)
     memset(far, 'x', sizeof far - 1);
     far[sizeof far - 1] = 0;
     memcpy(far, "world=", 6);
-    CHECK_FAILS(settings_set(&s, far), PLUMB_EVALUE, "a shorter text");
+    CHECK_FAILS(settings_set(&s, far), PLUMB_EVALUE, "at most 511 characters");
     arena_clear(&mem);
 }
 
@@ -132,11 +135,11 @@ TEST(a_run_that_goes_on_keeps_its_settings)
     CHECK_OK(settings_check_resumed(&s, "channels=32", "run"));
     CHECK_OK(settings_check_resumed(&s, "rate=0.002", "run"));
     CHECK_FAILS(settings_check_resumed(&s, "channels=33", "run"), PLUMB_EVALUE,
-                "run: was begun with channels=32, not 33");
+                "run: was started with channels=32, not 33");
     CHECK_FAILS(settings_check_resumed(&s, "loss=elbo", "run"), PLUMB_EVALUE,
-                "was begun with loss=plain, not elbo");
+                "was started with loss=plain, not elbo");
     CHECK_FAILS(settings_check_resumed(&s, "world=x", "run"), PLUMB_EVALUE,
-                "was begun with world=, not x");
+                "was started with world=, not x");
     CHECK(a.channels == 32 && a.loss == 2 && !b.world[0]);
     CHECK_OK(settings_check_resumed(&s, "any=5", "run")); // a loose one
     CHECK_EQUAL(b.any, 5);
@@ -195,7 +198,7 @@ TEST(a_config_must_have_every_setting_once_and_no_other)
     CHECK_FAILS(read_part("{\"world\": \"x\", \"any\": 3.5}", 1), PLUMB_EFORMAT, "whole");
     CHECK_FAILS(
         read_part("{\"channels\": 0, \"rate\": 1, \"nested\": true, \"loss\": \"elbo\"}", 0),
-        PLUMB_EFORMAT, "c.json: channels takes a whole number from 1 to 512, not 0");
+        PLUMB_EFORMAT, "c.json: channels takes a whole number from 1 to 512, not \"0\"");
     CHECK_FAILS(read_part("{\"channels\": 1, \"rate\": 1, \"nested\": 1, \"loss\": \"elbo\"}", 0),
                 PLUMB_EFORMAT, "expected true or false");
     CHECK_FAILS(

@@ -31,16 +31,16 @@ static const char *const toy_flavours[] = {"plain", "bitter", "sweet", NULL};
 // clang-format off
 #define AT(member) offsetof(toy_settings, member)
 static const setting_spec toy_specs[] = {
-    {"noise", SETTINGS_REAL, AT(noise), {"0.1", "0.1", "0.5"}, 0, 10, NULL, "of the samples", false},
-    {"length", SETTINGS_INTEGER, AT(length), {"5", "5", "3"}, 1, 1000, NULL, "frames of a clip", false},
-    {"poison", SETTINGS_INTEGER, AT(poison), {"-1"}, -1, 1e9, NULL, "step of a NaN", true},
-    {"wreck", SETTINGS_INTEGER, AT(wreck), {"-1"}, -1, 1e9, NULL, "step of an infinite loss", true},
-    {"refuse", SETTINGS_INTEGER, AT(refuse), {"-1"}, -1, 1e9, NULL, "step of a failure", true},
-    {"pause", SETTINGS_INTEGER, AT(pause), {"0"}, 0, 1e6, NULL, "microseconds a gradient", true},
-    {"flavour", SETTINGS_CHOICE, AT(flavour), {"plain", "sweet"}, 0, 0, toy_flavours, "of no use", false},
-    {"feedback", SETTINGS_FLAG, AT(feedback), {"on"}, 0, 0, NULL, "the state scales the gradient", false},
-    {"remark", SETTINGS_TEXT, AT(remark), {""}, 0, 0, NULL, "any text", false},
-    {0},
+    {{"noise", OPTION_DOUBLE, AT(noise), NULL, 0, 10, "of the samples", NULL}, {"0.1", "0.1", "0.5"}, SETTING_FIXED},
+    {{"length", OPTION_INT64, AT(length), NULL, 1, 1000, "frames of a clip", NULL}, {"5", "5", "3"}, SETTING_FIXED},
+    {{"poison", OPTION_INT64, AT(poison), NULL, -1, 1e9, "step of a NaN", NULL}, {"-1"}, SETTING_MAY_CHANGE},
+    {{"wreck", OPTION_INT64, AT(wreck), NULL, -1, 1e9, "step of an infinite loss", NULL}, {"-1"}, SETTING_MAY_CHANGE},
+    {{"refuse", OPTION_INT64, AT(refuse), NULL, -1, 1e9, "step of a failure", NULL}, {"-1"}, SETTING_MAY_CHANGE},
+    {{"pause", OPTION_INT64, AT(pause), NULL, 0, 1e6, "microseconds a gradient", NULL}, {"0"}, SETTING_MAY_CHANGE},
+    {{"flavour", OPTION_ENUM, AT(flavour), toy_flavours, 0, 0, "of no use", NULL}, {"plain", "sweet"}, SETTING_FIXED},
+    {{"feedback", OPTION_BOOL, AT(feedback), NULL, 0, 0, "the state scales the gradient", NULL}, {"on"}, SETTING_FIXED},
+    {{"remark", OPTION_STRING, AT(remark), NULL, 0, 0, "any text", NULL}, {""}, SETTING_FIXED},
+    {.option = {0}},
 };
 #undef AT
 // clang-format on

@@ -13,10 +13,10 @@ static const char *const cores[] = {"vanilla", "lstm", "gru", NULL}; // as hgn_c
 
 #define AT(member) offsetof(hgn_settings, member)
 // clang-format off
-static const setting_spec residual_spec = {"residual", SETTINGS_FLAG, AT(residual), {"on"}, 0, 0, NULL,
-                                      "the network gives the change of the state, not the next state", false};
-static const setting_spec core_spec = {"recurrent_core", SETTINGS_CHOICE, AT(recurrent_core), {"vanilla", "gru", "gru"}, 0, 0, cores,
-                                  "kind of the recurrent cores; energy_layers and energy_width are their layers and units", false};
+static const setting_spec residual_spec = {{"residual", OPTION_BOOL, AT(residual), NULL, 0, 0,
+      "the network gives the change of the state, not the next state", NULL}, {"on"}, SETTING_FIXED};
+static const setting_spec core_spec = {{"recurrent_core", OPTION_ENUM, AT(recurrent_core), cores, 0, 0,
+      "kind of the recurrent cores; energy_layers and energy_width are their layers and units", NULL}, {"vanilla", "gru", "gru"}, SETTING_FIXED};
 // clang-format on
 #undef AT
 
@@ -68,8 +68,9 @@ static bool is_among(const char *name, const char *const *list)
 static void derive_specs(setting_spec *out, const char *const *without, const setting_spec *with)
 {
     int count = 0;
-    for (const setting_spec *spec = hgn_setting_specs; spec->name && count < MAX_SPECS - 2; spec++)
-        if (!is_among(spec->name, without)) out[count++] = *spec;
+    for (const setting_spec *spec = hgn_setting_specs; spec->option.name && count < MAX_SPECS - 2;
+         spec++)
+        if (!is_among(spec->option.name, without)) out[count++] = *spec;
     if (with) out[count++] = *with;
 }
 
