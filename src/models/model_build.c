@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "engine/gradient_sum.h"
 
+// Tensors in the order of the layout, and their initial values.
 plumb_status model_build_parameters(trainable_model *model, arena *mem, const params *layout,
                                     uint64_t seed)
 {
@@ -18,6 +19,7 @@ plumb_status model_build_parameters(trainable_model *model, arena *mem, const pa
         tensors[i] = (model_tensor){.name = p->name, .rank = p->shape.rank, .offset = p->offset};
         memcpy(tensors[i].shape, p->shape.size, (size_t)p->shape.rank * sizeof(int64_t));
     }
+    // The trainer and checkpoints see the same block, tensor by tensor.
     model->tensor_count = layout->count;
     model->tensors = tensors;
     model->parameter_count = layout->size;
@@ -25,6 +27,7 @@ plumb_status model_build_parameters(trainable_model *model, arena *mem, const pa
     return PLUMB_OK;
 }
 
+// Instances read parameters in place: an update of the block is seen by the next run.
 plumb_status model_build_instance(program_instance **out, const graph_program *program,
                                   const network_builder *net, const float *parameters)
 {
@@ -36,6 +39,7 @@ plumb_status model_build_instance(program_instance **out, const graph_program *p
     return st;
 }
 
+// Outputs from `first` on are the gradients, in the order of the leaves.
 void model_build_add_gradient(float *gradient, const program_instance *instance,
                               const network_builder *net, int first)
 {
@@ -46,6 +50,7 @@ void model_build_add_gradient(float *gradient, const program_instance *instance,
     }
 }
 
+// Outputs: terms, then one gradient per leaf.
 plumb_status model_build_program(graph_program **out, arena *mem, const network_builder *net,
                                  graph_node *const *terms, int term_count,
                                  graph_node *const *gradients)
@@ -58,6 +63,7 @@ plumb_status model_build_program(graph_program **out, arena *mem, const network_
     return program_build(out, net->g, outputs, count, PROGRAM_FAST);
 }
 
+// Shards must be equal: the trainer adds their gradients without weights.
 plumb_status model_build_shard(int64_t *shard, const training_settings *training)
 {
     if (training->batch % training->replicas)
@@ -67,6 +73,7 @@ plumb_status model_build_shard(int64_t *shard, const training_settings *training
     return PLUMB_OK;
 }
 
+// Microbatches must be equal too; a program has one size.
 plumb_status model_build_microbatch(int64_t *microbatch, int64_t shard, int64_t wanted)
 {
     *microbatch = wanted < shard ? wanted : shard;
@@ -84,6 +91,7 @@ void model_build_record_shards(plumb_record *record, const params *layout,
     plumb_record_set_int(record, "items", shard);
 }
 
+// Keys are part of the output of `plumb train --plan`.
 void model_build_record_program(plumb_record *record, const char *name,
                                 const graph_program *program)
 {

@@ -16,10 +16,13 @@ plumb_status model_workers_add(model_workers *workers, const network_builder *ne
     p->graph = net->g;
     plumb_status st = program_build(&p->program, net->g, outputs, output_count, PROGRAM_FAST);
     if (st) return st;
+    // One instance per worker, so that workers do not share memory that they write.
     p->instances = calloc((size_t)workers->count, sizeof(program_instance *));
     if (!p->instances) return fail(PLUMB_EMEMORY, "out of memory for %d workers", workers->count);
     for (int i = 0; i < workers->count && !st; i++) {
         st = model_build_instance(&p->instances[i], p->program, net, workers->parameters);
+        // Weights are packed once for all workers: the first instance has them, the others share
+        // them.
         if (!st && freeze)
             st = instance_freeze_parameters(p->instances[i], i ? p->instances[0] : NULL);
     }

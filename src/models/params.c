@@ -30,11 +30,13 @@ float *params_value(const params *layout, float *block, const char *name)
     return i < 0 ? NULL : block + layout->at[i].offset;
 }
 
+// A parameter of this name may exist: graphs of one model share parameters by name.
 int params_add(params *layout, const char *name, const tensor_shape *shape, param_init init,
                double value)
 {
     int i = params_find(layout, name);
     if (i >= 0) return i;
+    // The list grows in the arena; the old one is left behind.
     if (layout->count == layout->capacity) {
         int capacity = layout->capacity ? 2 * layout->capacity : 64;
         param *at = ARENA_ALLOC(&layout->mem, param, capacity);
@@ -45,6 +47,7 @@ int params_add(params *layout, const char *name, const tensor_shape *shape, para
     }
     char *copy = arena_strdup(&layout->mem, name);
     if (!copy) return -1;
+    // Its place is behind all others; offsets never change.
     layout->at[layout->count] = (param){
         .name = copy, .shape = *shape, .offset = layout->size, .init = init, .value = value};
     layout->size += shape_count(shape);
@@ -73,6 +76,7 @@ static void draw_normal(const param *p, float *x, rng *r)
     }
 }
 
+// Uniform in -1 .. 1 over sqrt(inputs), as PyTorch starts its layers.
 static void draw_uniform(const param *p, float *x, rng *r)
 {
     double inputs = p->value > 0 ? p->value : (double)fan_in(p);
@@ -80,6 +84,7 @@ static void draw_uniform(const param *p, float *x, rng *r)
         x[i] = (float)((2.0 * rng_uniform(r) - 1.0) / sqrt(inputs));
 }
 
+// One random stream per parameter, by its index.
 void params_init_values(const params *layout, float *block, uint64_t seed)
 {
     memset(block, 0, (size_t)layout->size * sizeof *block);
@@ -104,6 +109,7 @@ graph_node *network_param(network_builder *n, const char *name, int rank, const 
     int i = params_add(n->params, name, &shape, init, value);
     if (i < 0) return graph_error(n->g, PLUMB_EMEMORY);
     for (int k = 0; k < n->leaf_count; k++)
+        // Used before in this graph: the same node.
         if (n->leaves[k].param == i) return n->leaves[k].node;
     if (n->leaf_count == n->leaf_capacity) {
         int capacity = n->leaf_capacity ? 2 * n->leaf_capacity : 64;
@@ -123,6 +129,7 @@ static bool is_fixed(const network_builder *n, int leaf)
     return n->params->at[n->leaves[leaf].param].init == PARAM_INIT_FIXED;
 }
 
+// Fixed parameters have gradient zero, so that outputs and leaves have the same order.
 int network_gradients(network_builder *n, graph_node **output, graph_node *const *y,
                       graph_node *const *seed, int count)
 {
@@ -157,6 +164,7 @@ graph_node *network_activate(network_builder *n, graph_node *x, activation a)
     }
 }
 
+// "NAME.w".
 static graph_node *add_weights(network_builder *n, const char *name, int rank, const int64_t *size)
 {
     char full[128];
@@ -164,6 +172,7 @@ static graph_node *add_weights(network_builder *n, const char *name, int rank, c
     return network_param(n, full, rank, size, PARAM_INIT_WEIGHTS, 0.0);
 }
 
+// "NAME.b" (out), zero at the start.
 static graph_node *add_bias(network_builder *n, const char *name, int64_t out)
 {
     char full[128];

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "models/registry_entries.h"
 
+// In the order in which they are listed for the user.
 static const registry_entry *const entries[] = {
     &hgn_plus_plus_entry,
     &hgn_entry,
@@ -22,6 +23,7 @@ static const registry_entry *const entries[] = {
 };
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries - 1 };
 
+// Entries that tests add.
 enum { MAX_ADDED = 8 };
 static const registry_entry *added[MAX_ADDED];
 static int64_t added_count;
@@ -39,6 +41,7 @@ const registry_entry *registry_at(int64_t index)
 
 plumb_status registry_find(const registry_entry **out, const char *name)
 {
+    // The nearest name is for the message.
     const char *best = NULL;
     for (int64_t i = 0; i < registry_count(); i++) {
         const registry_entry *entry = registry_at(i);

@@ -10,6 +10,7 @@
 
 // ---- settings ----
 
+// Training, of all models.
 name_change renames_training[] = {
     {.old_name = "rate", .new_name = "learning_rate"},
     {.old_name = "hold", .new_name = "decay_start"},
@@ -20,6 +21,7 @@ name_change renames_training[] = {
     {0},
 };
 
+// HGN, HGN++, LGN, ODE, RGN and AR. A model need not have all of them.
 name_change renames_latent_dynamics[] = {
     {.old_name = "spread", .new_name = "initial_posterior_scale"},
     {.old_name = "bound", .new_name = "log_scale_bound"},
@@ -51,6 +53,7 @@ name_change renames_latent_dynamics[] = {
     {0},
 };
 
+// PredRNN. settle and group mean something else here than in the HGN family.
 name_change renames_predrnn[] = {
     {.old_name = "decouple", .new_name = "decoupling_weight"},
     {.old_name = "length", .new_name = "clip_length"},
@@ -62,6 +65,7 @@ name_change renames_predrnn[] = {
     {0},
 };
 
+// PLATO.
 name_change renames_plato[] = {
     {.old_name = "code", .new_name = "code_size"},
     {.old_name = "encoder", .new_name = "encoder_channels"},
@@ -121,6 +125,7 @@ const char *renames_old_tensor(char *text, size_t size, name_change *table, cons
                                name_change **change)
 {
     if (change) *change = NULL;
+    // The first entry that is part of the name; no name has two.
     for (name_change *row = table; row && row->old_name; row++) {
         const char *at = strstr(name, row->new_name);
         if (!at) continue;
@@ -150,6 +155,7 @@ void renames_log(const rename_list *list, const char *path, const char *what)
     int named = 0, left_out = 0;
     for (int i = 0; i < list->count; i++) {
         name_change *change = list->change[i];
+        // Several threads may read runs at the same time; one of them logs a name.
         if (atomic_exchange(&change->logged, true)) continue;
         if (used >= LINE_SIZE) {
             left_out++;

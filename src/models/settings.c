@@ -9,11 +9,13 @@
 
 #include "base/spelling.h"
 
+// Strings of settings are names and short lists.
 enum { MAX_TEXT = 512 }; // characters of a string, its end included
 
 static const char *const preset_names[] = {"paper",     "cpu",           "tiny", "cpu-angles",
                                            "cpu-state", "cpu-constants", NULL};
 
+// The name of a preset is parsed like any other choice.
 static const option_spec preset_option = {
     .name = "preset", .kind = OPTION_ENUM, .words = preset_names};
 
@@ -57,6 +59,7 @@ const char *settings_format(char *text, size_t size, const setting_spec *row, co
     return option_format(text, size, &row->option, values);
 }
 
+// Looks up the name and, for a choice, "name=word" among the new names.
 const char *settings_format_old(char *text, size_t size, const char **name, const setting_spec *row,
                                 const struct settings_part *part)
 {
@@ -75,6 +78,7 @@ const char *settings_format_old(char *text, size_t size, const char **name, cons
 
 plumb_status settings_apply_preset(settings *s, settings_preset preset)
 {
+    // A variant of cpu has the columns of cpu; the model changes some settings after this.
     if (preset >= SETTINGS_PRESETS) preset = SETTINGS_CPU;
     for (int p = 0; p < s->count; p++)
         for (const setting_spec *row = s->part[p].row; row->option.name; row++) {
@@ -85,6 +89,7 @@ plumb_status settings_apply_preset(settings *s, settings_preset preset)
     return PLUMB_OK;
 }
 
+// Which of the two is meant is not clear.
 static plumb_status refuse_both_names(const name_change *change)
 {
     return fail(PLUMB_EVALUE, "%s and %s are the same setting; give one of them, %s",
@@ -140,6 +145,7 @@ static const char *new_choice(const struct settings_part *part, const setting_sp
     return *change ? strchr((*change)->new_name, '=') + 1 : value;
 }
 
+// The nearest of all names of all parts; old names are not suggested.
 static plumb_status refuse_name(const settings *s, const char *name)
 {
     const char *best = NULL;
@@ -150,6 +156,7 @@ static plumb_status refuse_name(const settings *s, const char *name)
                 best ? best : "");
 }
 
+// Splits "name=value" at the first sign and finds its row.
 static plumb_status parse_assignment(assignment_target *out, const settings *s,
                                      const char *assignment)
 {
@@ -165,6 +172,7 @@ static plumb_status parse_assignment(assignment_target *out, const settings *s,
     return refuse_name(s, name);
 }
 
+// One line for the old names of an assignment, unless they were logged before.
 static void log_old_names(const assignment_target *target)
 {
     rename_list used = {0};
@@ -187,6 +195,7 @@ plumb_status settings_check_names(const settings *s, const char *const *assignme
 {
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < i; k++) {
+            // Two assignments of one row under different names.
             assignment_target one, other;
             const char *first = assignments[k], *second = assignments[i];
             if (!find_setting(&one, s, first, strcspn(first, "=")) ||
@@ -215,6 +224,7 @@ plumb_status settings_check_resumed(settings *s, const char *assignment, const c
     log_old_names(&target);
     const setting_spec *row = target.row;
     void *values = target.part->values;
+    // Set it, compare, and set it back if it is another value.
     char before[MAX_TEXT], after[MAX_TEXT];
     settings_format(before, sizeof before, row, values);
     st = store_value(values, s->mem, row, target.value);
@@ -231,6 +241,7 @@ plumb_status settings_check_resumed(settings *s, const char *assignment, const c
 
 // ---- config.json ----
 
+// Numbers and flags keep their JSON type; choices are words.
 static void record_value(plumb_record *record, const option_spec *option, const void *values)
 {
     char text[MAX_TEXT];
@@ -257,6 +268,7 @@ void settings_record(plumb_record *record, const settings *s)
     }
 }
 
+// JSON values become the text of an option, so that there is one parser and one range check.
 static plumb_status read_value(settings *s, const struct settings_part *part,
                                const setting_spec *row, json *j)
 {
@@ -290,6 +302,7 @@ plumb_status settings_read(settings *s, int index, json *j)
     enum { MAX_ROWS = 128 };
     struct settings_part *part = &s->part[index];
     bool seen[MAX_ROWS] = {0};
+    // Every key must be a row, once.
     json_object(j);
     const settings one_part = {.count = 1, .part = {*part}};
     for (const char *key; (key = json_key(j));) {
@@ -309,6 +322,7 @@ plumb_status settings_read(settings *s, int index, json *j)
     for (int i = 0; part->row[i].option.name && i < MAX_ROWS; i++) {
         const setting_spec *row = &part->row[i];
         if (seen[i]) continue;
+        // Rows that the file has not: only those that came after the first runs may be missing.
         if (row->rule != SETTING_ADDED_LATER)
             return fail(PLUMB_EFORMAT, "%s: \"%s\" has no \"%s\"", j->what, part->title,
                         row->option.name);

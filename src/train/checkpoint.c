@@ -64,6 +64,7 @@ static void list_blocks(plumb_named_array out[BLOCK_COUNT], const trainable_mode
     out[6] = (plumb_named_array){"counts", plumb_array_view(counts, PLUMB_INT64, 1, &two)};
 }
 
+// Views of the parameters by tensor, in the order of the layout.
 static plumb_status list_weights(plumb_named_array **out, arena *mem, const trainable_model *model)
 {
     *out = ARENA_ALLOC(mem, plumb_named_array, model->tensor_count);
@@ -77,6 +78,7 @@ static plumb_status list_weights(plumb_named_array **out, arena *mem, const trai
     return PLUMB_OK;
 }
 
+// Checksum of dtypes, shapes and numbers, without the names.
 static plumb_status hash_named(char out[33], arena *mem, const plumb_named_array *arrays,
                                int64_t count)
 {
@@ -87,6 +89,7 @@ static plumb_status hash_named(char out[33], arena *mem, const plumb_named_array
     return PLUMB_OK;
 }
 
+// Writes arrays with metadata; the file is replaced by one rename.
 static plumb_status write_file(const run_dir *run, const char *file, const trainable_model *model,
                                int64_t step, const plumb_named_array *arrays, int64_t count,
                                arena *mem)
@@ -97,6 +100,7 @@ static plumb_status write_file(const run_dir *run, const char *file, const train
     if (!st) st = hash_layout(layout, model, false);
     if (st) return st;
     snprintf(number, sizeof number, "%lld", (long long)step);
+    // Readers check these: which run, which data, which layout, and that no number changed.
     const safetensors_metadata_entry metadata[METADATA_COUNT] = {
         {"plumb", plumb_version()},
         {"model", model->name},
@@ -122,6 +126,7 @@ static plumb_status save_weights(const run_dir *run, const trainable_model *mode
     return st;
 }
 
+// The checkpoint first: weights can be restored from it, but not the other way round.
 plumb_status checkpoint_save(run_dir *run, const trainable_model *model,
                              const checkpoint_state *state)
 {
@@ -167,6 +172,7 @@ static plumb_status check_metadata(const safetensors *f, const trainable_model *
         {"layout", layout, old_layout, "has other parameters than this version's model"},
         {"data", expected.data, NULL, "was trained on other data than these"},
     };
+    // Files of other programs have none of these keys.
     if (!safetensors_metadata(f, "plumb") || !written_by || !safetensors_metadata(f, "hash"))
         return fail(PLUMB_EFORMAT, "%s: is not a file of a plumb run; %s", name, advice);
     if (strcmp(written_by, model->name))
@@ -211,6 +217,7 @@ static plumb_status load_arrays(const safetensors *f, const plumb_named_array *a
         if (at < 0)
             return fail(PLUMB_EFORMAT, "%s: has no tensor \"%s\"; %s", name, arrays[i].name,
                         advice);
+        // dtype and shape must be those of the model.
         const plumb_array got = safetensors_shape(f, at);
         if (got.dtype != want->dtype || got.ndim != want->ndim ||
             memcmp(got.shape, want->shape, (size_t)got.ndim * sizeof *got.shape)) {
@@ -234,6 +241,7 @@ static plumb_status load_arrays(const safetensors *f, const plumb_named_array *a
 
 static const char restore_advice[] = "restore the right file, or start again with --force";
 
+// Adds what to do to the message of a failure of a file.
 static plumb_status add_advice(plumb_status st, const char *advice)
 {
     return st == PLUMB_EFORMAT || st == PLUMB_EFILE ? fail(st, "%s; %s", plumb_last_error(), advice)
@@ -256,6 +264,7 @@ static int64_t find_weights_step(const run_dir *run, const trainable_model *mode
     return step;
 }
 
+// Reads parameters, moments, state and counts straight into their memory.
 static plumb_status read_checkpoint(const run_dir *run, trainable_model *model,
                                     checkpoint_state *state, const char *name)
 {
@@ -278,6 +287,7 @@ static plumb_status read_checkpoint(const run_dir *run, trainable_model *model,
     return st;
 }
 
+// No checkpoint and no weights: the run has not begun. Weights alone: a file was lost.
 plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
                              checkpoint_state *state)
 {
@@ -289,6 +299,7 @@ plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
         return fail(PLUMB_EFILE, "%s: is missing, so the run cannot be resumed; %s", name,
                     restore_advice);
     }
+    // A process may have been killed between the two files: then weights are written again.
     plumb_status st = read_checkpoint(run, model, state, name);
     if (st) return st;
     run->saved_step = state->step;
@@ -304,6 +315,7 @@ plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, cons
     arena mem = {0};
     safetensors f;
     plumb_named_array *weights;
+    // Weights can be made again from the checkpoint.
     char advice[4200];
     snprintf(advice, sizeof advice, "plumb train --resume --out %s writes it again", path);
     if (access(run_dir_file(name, path, "weights.safetensors"), F_OK))

@@ -35,6 +35,7 @@ plumb_status plumb_model_setting_at(plumb_model_setting *out, bool *exists, cons
     arena mem = {0};
     plumb_status st = PLUMB_OK;
     *exists = false;
+    // The row at `index` of all tables together, in each of the three presets.
     for (int preset = 0; preset < SETTINGS_PRESETS && !st; preset++) {
         run_config config;
         st = run_config_init(&config, &mem, model, (settings_preset)preset);

@@ -85,6 +85,7 @@ static plumb_status find_tables(run_config *config, arena *mem, const char *mode
     return PLUMB_OK;
 }
 
+// The same with a struct for them, which the tables fill.
 static plumb_status attach_tables(run_config *config, arena *mem, const char *model)
 {
     const plumb_status st = find_tables(config, mem, model);
@@ -107,6 +108,7 @@ plumb_status run_config_init(run_config *config, arena *mem, const char *model,
     if (!st) st = settings_apply_preset(&config->all, preset);
     if (st) return st;
     config->preset = preset;
+    // What the model changes beyond the columns of the preset.
     for (const char *const *a = config->model->preset_changes[preset]; !st && a && *a; a++)
         st = settings_set(&config->all, *a);
     return st;
@@ -130,6 +132,7 @@ plumb_status run_config_resolve(run_config *config, arena *mem, const run_reques
     int64_t ignored, *at = failed_at ? failed_at : &ignored;
     settings_preset preset = SETTINGS_CPU;
     char number[32];
+    // Preset, model, data, settings: later ones overwrite earlier ones.
     *at = RUN_REQUEST_PRESET;
     plumb_status st = request->preset ? settings_find_preset(&preset, request->preset) : PLUMB_OK;
     if (st) return st;
@@ -143,6 +146,7 @@ plumb_status run_config_resolve(run_config *config, arena *mem, const run_reques
     if (!st && request->data) st = set_text(config, "data", request->data);
     if (st) return st;
     *at = RUN_REQUEST_WHOLE;
+    // Settings in their order; a later one of the same name wins.
     snprintf(number, sizeof number, "%lld", (long long)request->steps);
     if (request->steps >= 0) st = set_text(config, "steps", number);
     if (!st) st = settings_check_names(&config->all, request->set, request->set_count, at);
@@ -163,6 +167,7 @@ void run_config_record(plumb_record *record, const run_config *config)
     settings_record(record, &config->all);
 }
 
+// One of the three objects of config.json; the model must be known before it.
 static plumb_status read_part(run_config *config, bool seen[3], json *j, const char *key)
 {
     if (!config->model) return json_error(j, "no \"model\" before it");
@@ -186,6 +191,7 @@ plumb_status run_config_parse(run_config *config, arena *mem, char *text, size_t
     json j = json_begin(text, size, path);
     json_object(&j);
     for (const char *key; !st && (key = json_key(&j));) {
+        // The version is not checked: files of other versions are read if their settings are known.
         if (!strcmp(key, "plumb")) {
             json_string(&j);
         } else if (!strcmp(key, "model") && !config->model) {
@@ -203,6 +209,7 @@ plumb_status run_config_parse(run_config *config, arena *mem, char *text, size_t
     if (!st) st = json_end(&j);
     if (!st && !config->model)
         st = fail(PLUMB_EFORMAT, "%s: names no model, so it is not of a run", path);
+    // All three must be there.
     for (int p = 0; p < 3 && !st; p++)
         if (!seen[p]) st = fail(PLUMB_EFORMAT, "%s: has no \"%s\"", path, titles[p]);
     config->preset = preset;
@@ -212,12 +219,14 @@ plumb_status run_config_parse(run_config *config, arena *mem, char *text, size_t
 
 plumb_status run_config_check(const run_config *config)
 {
+    // A world or a file, not both.
     const bool world = config->data.world[0], data = config->data.data[0];
     if (world == data)
         return fail(PLUMB_EVALUE, world ? "a world and a file of data conflict; give one of them"
                                         : "a world or a file of data must be given");
     if (world && config->data.trajectories < 1)
         return fail(PLUMB_EVALUE, "trajectories must be at least 1 for a world");
+    // Every replica needs at least one clip.
     if (config->training.replicas > config->training.batch)
         return fail(PLUMB_EVALUE, "replicas=%lld is more than batch=%lld: some would have no clip",
                     (long long)config->training.replicas, (long long)config->training.batch);
@@ -245,6 +254,7 @@ static plumb_status hash_settings(char out[33], const run_config *config, bool o
 {
     buffer b = {0};
     char text[600];
+    // One line per setting, in the order of the tables.
     buffer_printf(&b, "%s\n", config->model->name);
     for (int p = 0; p < config->all.count; p++)
         for (const setting_spec *row = config->all.part[p].row; row->option.name; row++) {
@@ -279,11 +289,13 @@ plumb_status run_config_old_hash(char out[33], const run_config *config)
     return hash_settings(out, config, true);
 }
 
+// Videos of a world are simulated; those of a file are read.
 plumb_status run_config_load_video(video_set *out, arena *mem, const run_config *config,
                                    int threads)
 {
     plumb_status st;
     if (config->data.world[0]) {
+        // Training videos are the first `trajectories` of the seed.
         video_request request = {.seed = (uint64_t)config->data.data_seed,
                                  .count = config->data.trajectories,
                                  .steps = config->data.frames,
@@ -320,11 +332,13 @@ plumb_status run_config_video_shape(video_set *out, const run_config *config)
         const plumb_world *world;
         const plumb_status st = plumb_world_find(&world, config->data.world);
         if (st) return st;
+        // The world has the number of channels, and the image size if none is set.
         const plumb_world_info *f = plumb_world_get_info(world);
         out->channels = f->channels;
         if (!config->data.image) out->height = f->height, out->width = f->width;
         return PLUMB_OK;
     }
+    // The first trajectory of the file has the shape of all.
     plumb_dataset *d;
     plumb_array a;
     plumb_status st = plumb_dataset_open(&d, config->data.data, NULL);

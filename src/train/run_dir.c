@@ -73,11 +73,13 @@ static plumb_status list_content(dir_content *out, const char *path, bool remove
     return PLUMB_OK;
 }
 
+// Only one process may train into a run.
 static plumb_status lock_dir(run_dir *run)
 {
     run_dir_filename name;
     run->lock = open(run_dir_file(name, run->path, lock_name), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (run->lock < 0) return fail(PLUMB_EFILE, "%s: %s", name, strerror(errno));
+    // The lock ends with the process; the number of the process in it is for messages.
     if (!flock(run->lock, LOCK_EX | LOCK_NB)) {
         char text[32];
         const int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
@@ -90,6 +92,7 @@ static plumb_status lock_dir(run_dir *run)
                    strerror(errno));
         return PLUMB_OK;
     }
+    // Another process has it: which one, if it is on this host.
     char text[32] = "";
     if (pread(run->lock, text, sizeof text - 1, 0) < 1) text[0] = 0;
     text[strspn(text, "0123456789")] = 0;
@@ -97,6 +100,7 @@ static plumb_status lock_dir(run_dir *run)
                 run->path, text[0] ? text : "of another host");
 }
 
+// Only files of a run are removed, never others in the directory.
 plumb_status run_dir_remove_files(const run_dir *run)
 {
     run_dir_filename name;
@@ -106,6 +110,7 @@ plumb_status run_dir_remove_files(const run_dir *run)
     return PLUMB_OK;
 }
 
+// A new run needs a directory without a run, a resumed one needs config.json.
 static plumb_status check_content(const run_dir *run, run_dir_mode mode)
 {
     dir_content c;
@@ -128,14 +133,18 @@ static plumb_status check_content(const run_dir *run, run_dir_mode mode)
     return PLUMB_OK;
 }
 
+// Creates the directory, locks it, then looks at its files again: another process may have been
+// faster.
 plumb_status run_dir_open(run_dir *run, const char *path, run_dir_mode mode)
 {
     *run = (run_dir){.lock = -1, .saved_step = -1};
+    // Without slashes at the end.
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/') length--;
     if (length >= sizeof run->path - 64)
         return fail(PLUMB_EFILE, "%.80s...: the path is too long", path);
     memcpy(run->path, path, length);
+    // It must be a directory, or nothing yet.
     struct stat about;
     const bool exists = !stat(run->path, &about);
     if (!length || (exists && !S_ISDIR(about.st_mode)))
@@ -213,6 +222,7 @@ plumb_status run_dir_write_results(const char *path, const char *section, plumb_
         arena_clear(&mem);
         return st;
     }
+    // Other sections are copied as text, so that their numbers keep all digits.
     fputc('{', out.stream);
     if (old) {
         json j = json_begin(old, size, name);

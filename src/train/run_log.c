@@ -21,6 +21,7 @@ static plumb_status find_end(off_t *keep, double *seconds, FILE *f, const char *
     size_t capacity = 0;
     int64_t before = -1;
     *keep = 0;
+    // Line by line until one is beyond the step, not complete or not a log line.
     for (ssize_t length; (length = getline(&line, &capacity, f)) > 0;) {
         if (line[length - 1] != '\n') break;
         json j = json_begin(line, (size_t)length, name);
@@ -50,6 +51,7 @@ plumb_status run_log_open(run_log *log, const char *path, int64_t step)
     run_dir_filename name;
     off_t keep = 0;
     run_dir_file(name, path, "log.jsonl");
+    // Opened without truncation, then cut behind the last line that belongs to the checkpoint.
     const int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     log->file = fd < 0 ? NULL : fdopen(fd, "r+");
     if (!log->file) {
@@ -69,6 +71,7 @@ plumb_status run_log_write(run_log *log, const trainable_model *model, const run
     const int64_t terms = model->term_count;
     plumb_record *record = plumb_record_create();
     if (!record) return fail(PLUMB_EMEMORY, "out of memory for a line of the log");
+    // One line of JSON: step, loss terms, learning rate, seconds of training in all.
     plumb_record_set_int(record, "step", line->step);
     for (int64_t i = 0; i < terms; i++)
         plumb_record_set_double(record, model->term_names[i], line->terms[i]);
@@ -76,6 +79,7 @@ plumb_status run_log_write(run_log *log, const trainable_model *model, const run
     plumb_record_set_double(record, "seconds", line->seconds);
     const char *text;
     plumb_status st = plumb_record_to_json(&text, record);
+    // Flushed, so that a reader sees every line at once.
     if (!st && (fprintf(log->file, "%s\n", text) < 0 || fflush(log->file)))
         st = fail(PLUMB_EFILE, "log.jsonl: cannot be written: %s", strerror(errno));
     plumb_record_free(record);

@@ -55,6 +55,7 @@ static int64_t first_replica(int64_t *size, const trainer *x, int worker, int wo
     return x->reduce.first + thread_team_split(size, x->reduce.count, worker, workers);
 }
 
+// A replica is set up by the thread that will compute it: its memory is near that core.
 static plumb_status init_replicas(void *context, int worker, int workers)
 {
     trainer *x = context;
@@ -66,6 +67,7 @@ static plumb_status init_replicas(void *context, int worker, int workers)
     return st;
 }
 
+// First region: each replica writes its own block and its own terms.
 static plumb_status compute_gradients(void *context, int worker, int workers)
 {
     trainer *x = context;
@@ -79,6 +81,7 @@ static plumb_status compute_gradients(void *context, int worker, int workers)
     return st;
 }
 
+// Floats of a chunk; the last one may be shorter.
 static int64_t chunk_size(const trainer *x, int64_t chunk)
 {
     const int64_t left = x->model->parameter_count - chunk * GRADIENT_CHUNK;
@@ -117,6 +120,7 @@ static plumb_status sum_remote(void *context, int worker, int workers)
     return PLUMB_OK;
 }
 
+// Third region: Adam on the chunks of this worker, which are neighbours.
 static plumb_status update_parameters(void *context, int worker, int workers)
 {
     trainer *x = context;
@@ -131,6 +135,7 @@ static plumb_status update_parameters(void *context, int worker, int workers)
     return PLUMB_OK;
 }
 
+// The same tree as the gradients: r += r + 1, then r += r + 2, then r += r + 4 ..
 static void add_terms(trainer *x)
 {
     const int64_t n = x->model->term_count;
@@ -160,6 +165,7 @@ static plumb_status share_terms(trainer *x, plumb_status st)
     return met ? met : bad ? comm_all_ok(st) : PLUMB_OK;
 }
 
+// Second region: sums within the rank, then across ranks, then all ranks get the whole.
 static plumb_status sum_gradients(trainer *x)
 {
     plumb_status st = thread_team_run(x->team, sum_local, x);
@@ -184,6 +190,7 @@ static const char *find_nonfinite(const trainable_model *model, const float *blo
     return NULL;
 }
 
+// Names the loss term and the tensor, and the last checkpoint that is still good.
 static plumb_status fail_nonfinite(const trainer *x)
 {
     const trainable_model *model = x->model;
@@ -216,17 +223,20 @@ static plumb_status run_step(trainer *x)
     add_terms(x);
     st = sum_gradients(x);
     if (st) return st;
+    // The norm of the whole gradient: chunks are added in their order, by every rank alike.
     double square = 0.0;
     bool finite = true;
     for (int64_t p = 0; p < x->chunks; p++) square += x->squares[p];
     for (int64_t i = 0; i < x->model->term_count; i++) finite = finite && isfinite(x->terms[i]);
     if (!finite || !isfinite(square)) return fail_nonfinite(x);
+    // Learning rate of this step; the gradient is scaled down to the largest norm.
     x->rate = adam_schedule_rate(&x->opt->schedule, x->checkpoint.step);
     x->scale = adam_clip_factor(sqrt(square), x->opt->clip);
     st = thread_team_run(x->team, update_parameters, x);
     if (!st && x->model->after_step)
         st = x->model->after_step(x->model->context, x->checkpoint.step, x->terms);
     if (st) return st;
+    // Terms are averaged until the next line of the log.
     for (int64_t i = 0; i < x->model->term_count; i++) x->checkpoint.sum[i] += x->terms[i];
     x->checkpoint.summed++;
     x->checkpoint.step++;
@@ -245,6 +255,7 @@ static double mean_loss(const trainer *x)
     return x->checkpoint.line[0];
 }
 
+// A line every log steps and at the end; it has the mean of the steps since the last one.
 static plumb_status write_line(trainer *x)
 {
     const bool end = x->checkpoint.step == x->opt->schedule.steps;
@@ -262,6 +273,7 @@ static plumb_status write_line(trainer *x)
                                          .seconds = total_seconds(x)});
 }
 
+// Does nothing on ranks without a run, or if this step is saved already.
 static plumb_status save_checkpoint(trainer *x)
 {
     if (!x->run || x->run->saved_step == x->checkpoint.step) return PLUMB_OK;
@@ -270,6 +282,7 @@ static plumb_status save_checkpoint(trainer *x)
     return st;
 }
 
+// By steps or by time.
 static bool is_time_to_save(const trainer *x)
 {
     const trainer_options *o = x->opt;
@@ -277,6 +290,7 @@ static bool is_time_to_save(const trainer *x)
            (o->save_seconds > 0.0 && clock_now() - x->saved_at >= o->save_seconds);
 }
 
+// The time left is by the pace of this call, and at most the time limit.
 static void report_progress(const trainer *x)
 {
     if (!x->opt->report) return;
@@ -325,6 +339,7 @@ static plumb_status agree_on_next(int *out, trainer *x, plumb_status st)
     return met ? met : *out == FAILED ? comm_all_ok(st) : PLUMB_OK;
 }
 
+// The loop: agree, step, log, report, save.
 static plumb_status run_loop(trainer *x)
 {
     plumb_status st = save_checkpoint(x); // a run can be resumed from step 0 on
@@ -349,6 +364,7 @@ static plumb_status run_loop(trainer *x)
 static plumb_status alloc_buffers(trainer *x)
 {
     trainable_model *model = x->model;
+    // Blocks are multiples of 64 bytes apart.
     x->stride = (model->parameter_count + 15) / 16 * 16;
     x->chunks = (model->parameter_count + GRADIENT_CHUNK - 1) / GRADIENT_CHUNK;
     plumb_status st = all_reduce_init(&x->reduce, &x->mem, model->replicas, model->parameter_count,
@@ -401,6 +417,7 @@ static int thread_count(const trainer *x)
     return all / local > 1 ? all / local : 1;
 }
 
+// Rank 0 reads the checkpoint and opens the log; all ranks get the state, then start threads.
 static plumb_status start_workers(trainer *x)
 {
     trainable_model *model = x->model;

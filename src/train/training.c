@@ -36,6 +36,7 @@ typedef struct training_job {
 
 // ---- the configuration ----
 
+// Each rank needs at least one replica.
 static plumb_status check_ranks(const run_config *config)
 {
     const long long replicas = config->training.replicas;
@@ -46,6 +47,7 @@ static plumb_status check_ranks(const run_config *config)
                 replicas, comm_size(), comm_size());
 }
 
+// Options of the call that are settings.
 static run_request make_request(const plumb_training_options *opt)
 {
     return (run_request){.model = opt->model,
@@ -93,6 +95,7 @@ static plumb_status make_default_dir(training_job *job)
     return PLUMB_OK;
 }
 
+// A new run: resolve and check all settings before a directory is created.
 static plumb_status start_new(training_job *job)
 {
     const plumb_training_options *opt = &job->opt;
@@ -116,6 +119,7 @@ static plumb_status apply_resumed(training_job *job, const char *assignment)
     const plumb_status st = settings_check_resumed(&job->resolved.all, assignment, job->opt.out);
     if (st) return st;
     job->write_config = true;
+    // The rate of every step depends on their number, so that the run would be another one.
     if (training->decay && training->steps != steps)
         return fail(PLUMB_EVALUE,
                     "%s: was started with steps=%lld, over which its learning rate falls; leave "
@@ -124,6 +128,7 @@ static plumb_status apply_resumed(training_job *job, const char *assignment)
     return PLUMB_OK;
 }
 
+// name=value from its two parts.
 static plumb_status apply_pair(training_job *job, const char *name, const char *value)
 {
     const size_t size = strlen(name) + strlen(value) + 2;
@@ -148,6 +153,7 @@ static plumb_status apply_options(training_job *job)
     return st;
 }
 
+// The configuration of the run that is resumed.
 static plumb_status read_config(training_job *job)
 {
     char *text;
@@ -162,6 +168,7 @@ static plumb_status read_config(training_job *job)
     return st;
 }
 
+// A resumed run: settings come from config.json, and options may only change some of them.
 static plumb_status resume_existing(training_job *job)
 {
     const plumb_training_options *opt = &job->opt;
@@ -175,6 +182,7 @@ static plumb_status resume_existing(training_job *job)
     if (opt->model && strcmp(opt->model, job->config->model->name))
         return fail(PLUMB_EVALUE, "%s: is a run of %s, not of %s", opt->out,
                     job->config->model->name, opt->model);
+    // Model and preset may be repeated, but not changed.
     st = opt->preset ? settings_find_preset(&preset, opt->preset) : PLUMB_OK;
     if (!st && opt->preset && preset != job->config->preset)
         st = fail(PLUMB_EVALUE, "%s: was started with the preset %s, not %s", opt->out,
@@ -186,6 +194,7 @@ static plumb_status resume_existing(training_job *job)
 
 // ---- the run ----
 
+// Videos, model with its initial parameters, and the hashes that checkpoints carry.
 static plumb_status create_model(training_job *job)
 {
     plumb_status st = run_config_load_video(&job->videos, &job->mem, job->config, job->opt.threads);
@@ -203,6 +212,7 @@ static plumb_status create_model(training_job *job)
     return st ? st : run_config_old_hash(job->run.old_config_hash, job->config);
 }
 
+// Rank 0 writes config.json. A run that is overwritten loses its files first.
 static plumb_status write_config(training_job *job)
 {
     if (!job->write_config || comm_rank()) return PLUMB_OK;
@@ -215,6 +225,7 @@ static plumb_status write_config(training_job *job)
     return st;
 }
 
+// The section "train" of results.json.
 static plumb_status write_results(const training_job *job, const plumb_training *r)
 {
     plumb_record *record = plumb_record_create();
@@ -231,6 +242,7 @@ static plumb_status write_results(const training_job *job, const plumb_training 
     return st;
 }
 
+// Progress of the trainer in the struct of the public API.
 static void forward_progress(void *context, const trainer_progress *r)
 {
     const plumb_training_options *opt = context;
@@ -243,6 +255,7 @@ static void forward_progress(void *context, const trainer_progress *r)
     opt->progress(opt->context, &p);
 }
 
+// Settings become options of the trainer.
 static plumb_status run_trainer(plumb_training *out, training_job *job)
 {
     const training_settings *s = &job->config->training;
@@ -324,6 +337,7 @@ plumb_status plumb_training_run(plumb_training *out, const plumb_training_option
 
 // ---- cost ----
 
+// Whether the options or the settings name a world or a file.
 static bool sets_data(const plumb_training_options *opt)
 {
     bool found = opt->world || opt->data;
@@ -339,6 +353,7 @@ plumb_status plumb_training_plan(plumb_record *record, const plumb_training_opti
     plumb_status st = options_resolve(opt, sizeof *opt, options, "plumb_training_options");
     if (st) return st;
     run_request request = make_request(opt);
+    // Sizes are enough for a plan: settings need not fit the data.
     request.skip_check = true;
     if (!sets_data(opt)) request.world = "mass-spring"; // any world: only the frame size matters
     st = run_config_resolve(&job.resolved, &job.mem, &request, NULL);

@@ -231,8 +231,8 @@ static int judge_cell(plumb_file *file, const char *path, bool fast)
     graph_node *leaf[4], *up[3], *out[9 + 64];
     for (int k = 0; k < 4; k++) leaf[k] = op_input(g, inputs[k], 0, 4, k ? map.size : in.size);
     for (int k = 0; k < 3; k++) up[k] = op_input(g, ups[k], 0, 4, map.size);
-    predrnn_state s =
-        predrnn_cell(&n, &c, 0, leaf[0], (predrnn_state){.h = leaf[1], .c = leaf[2], .m = leaf[3]});
+    predrnn_state s = predrnn_layer(&n, &c, 0, leaf[0],
+                                    (predrnn_state){.h = leaf[1], .c = leaf[2], .m = leaf[3]});
     graph_node *y[] = {s.h, s.c, s.m};
     memcpy(out, (graph_node *[]){s.h, s.c, s.m, s.dc, s.dm}, 5 * sizeof *out);
     graph_gradient(g, out + 5, leaf, 4, y, up, 3);

@@ -12,6 +12,7 @@ typedef struct core_state {
     graph_node *h[ENERGY_MAX_LAYERS], *c[ENERGY_MAX_LAYERS];
 } core_state;
 
+// Units of a core; the last one gives the latents.
 static int64_t core_width(const hgn_config *config, int core)
 {
     return core == config->energy.layers - 1 ? config->latent : config->energy.width[core];
@@ -24,9 +25,10 @@ static graph_node *vanilla_core(network_builder *n, const char *name, graph_node
     char input[80], recurrent[80];
     snprintf(input, sizeof input, "%s.input", name);
     snprintf(recurrent, sizeof recurrent, "%s.recurrent", name);
-    graph_node *sum =
-        op_add(n->g, network_dense(n, input, x, width), network_dense(n, recurrent, h, width));
-    return op_leaky_relu(n->g, sum, 0.0);
+    // The order of these two is the order of the parameters.
+    graph_node *from_h = network_dense(n, recurrent, h, width);
+    graph_node *from_x = network_dense(n, input, x, width);
+    return op_leaky_relu(n->g, op_add(n->g, from_x, from_h), 0.0);
 }
 
 // Gates i, g, f, o of (x, h); c = sigmoid(f + 1) c + sigmoid(i) tanh(g). The 1 makes it forget
@@ -79,6 +81,7 @@ static graph_node *run_cores(network_builder *n, const hgn_config *config, core_
     return x;
 }
 
+// States before the first frame: zero, (batch, units) each.
 static core_state zero_state(graph *g, const hgn_config *config, int64_t batch)
 {
     core_state state = {0};
@@ -96,9 +99,11 @@ plumb_status autoregressive_build(hgn_rollout_graph *out, const hgn_config *conf
     out->frames =
         op_input(g, "frames", 0, 4,
                  (int64_t[]){steps * batch, config->image, config->image, config->channels});
+    // All frames are encoded in one batch: (steps * batch, latent), time first.
     graph_node *code = hgn_encoder(n, config, out->frames, config->latent);
     graph_node **z = ARENA_ALLOC(graph_memory(g), graph_node *, steps);
     if (!z) return PLUMB_EMEMORY;
+    // The cores advance from frame to frame. Their output at time t predicts frame t + 1.
     core_state state = zero_state(g, config, batch);
     for (int64_t t = 0; t < steps; t++)
         z[t] = run_cores(n, config, &state, op_slice(g, code, 0, t * batch, batch));
@@ -107,11 +112,13 @@ plumb_status autoregressive_build(hgn_rollout_graph *out, const hgn_config *conf
     out->outputs =
         ARENA_ALLOC(graph_memory(g), graph_node *, (HGN_ROLLOUT_OUTPUTS + n->leaf_count));
     if (!out->outputs) return PLUMB_EMEMORY;
+    // There is no posterior and no energy: these outputs are zero.
     for (int i = 0; i < HGN_ROLLOUT_OUTPUTS; i++)
         out->outputs[i] = op_constant(g, 0.0, &(tensor_shape){1, {batch}});
     out->outputs[HGN_DECODER_INPUT] = decoded;
     out->output_count = HGN_ROLLOUT_OUTPUTS;
     if (!train) return graph_status(g);
+    // Gradients of the parameters from those of the decoder input.
     out->dq = op_input(g, "dq", 1, 3, decoded->shape.size);
     out->output_count +=
         network_gradients(n, out->outputs + HGN_ROLLOUT_OUTPUTS, &decoded, &out->dq, 1);
@@ -133,6 +140,7 @@ static core_state unpack_state(graph *g, const hgn_config *config, graph_node *r
     return state;
 }
 
+// Core after core: h, then c of an LSTM.
 static graph_node *pack_state(graph *g, const hgn_config *config, const core_state *state)
 {
     graph_node *part[2 * ENERGY_MAX_LAYERS];
@@ -155,6 +163,7 @@ plumb_status autoregressive_step_build(autoregressive_step *out, params *layout,
         out->state_size += core_width(config, i) * (config->recurrent_core == HGN_LSTM ? 2 : 1);
     out->frame =
         op_input(g, "frame", 0, 4, (int64_t[]){1, config->image, config->image, config->channels});
+    // One step: (frame, state) to (latents, next state), for one video.
     out->state = op_input(g, "state", 0, 2, (int64_t[]){1, out->state_size});
     core_state state = unpack_state(g, config, out->state);
     out->outputs[0] = run_cores(&out->net, config, &state,

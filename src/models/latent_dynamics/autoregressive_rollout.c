@@ -21,6 +21,7 @@ typedef struct rollout_context {
     model_workers workers;
 } rollout_context;
 
+// Programs of one step and of one decoded frame, one instance of each per worker.
 static plumb_status create_workers(rollout_context *x, params *layout)
 {
     plumb_status st = autoregressive_step_build(&x->step, layout, x->config);
@@ -30,6 +31,7 @@ static plumb_status create_workers(rollout_context *x, params *layout)
     return st;
 }
 
+// The frame (image, image, channels) of one state. Valid until the next call of this worker.
 static const float *decode_frame(const rollout_context *x, int worker, const float *latent)
 {
     program_instance *decode = model_workers_instance(&x->workers, worker, PROGRAM_DECODE);
@@ -50,6 +52,7 @@ static void decode_latents(const rollout_context *x, int worker, const float *la
                (size_t)frame * sizeof *frames);
 }
 
+// One video. The prediction of frame t + 1 is at index t: the first frame has none.
 static plumb_status roll_out_video(void *context, int64_t item, int worker)
 {
     const rollout_context *x = context;
@@ -57,6 +60,7 @@ static plumb_status roll_out_video(void *context, int64_t item, int worker)
     const hgn_config *config = x->config;
     int64_t frame = config->image * config->image * config->channels, L = config->latent;
     int64_t steps = job->steps - (job->frames ? 1 : 0);
+    // Outputs of this video: (steps, latent) and (steps, image, image, channels).
     float *latent = job->latent + item * steps * L;
     float *frames = job->prediction ? job->prediction + item * steps * frame : NULL;
     if (!job->frames) {
@@ -70,11 +74,13 @@ static plumb_status roll_out_video(void *context, int64_t item, int worker)
           *input = instance_input(step, x->step.frame);
     size_t state_bytes = (size_t)x->step.state_size * sizeof *state;
     const float *predicted = NULL;
+    // The state is zero before the first frame.
     memset(state, 0, state_bytes);
     for (int64_t t = 0; t < steps && !status_stopped(); t++) {
         // True frames within the window, then the last prediction.
         if (t < config->window) hgn_pack_window(input, video + t * frame, config, 1);
         else memcpy(input, predicted, (size_t)frame * sizeof *input);
+        // Encode, advance the cores, keep latents and state.
         instance_run(step, 0);
         memcpy(latent + t * L, instance_output(step, 0), (size_t)L * sizeof *latent);
         memcpy(state, instance_output(step, 1), state_bytes);
@@ -83,6 +89,7 @@ static plumb_status roll_out_video(void *context, int64_t item, int worker)
         predicted = decode_frame(x, worker, latent + t * L);
         if (frames) memcpy(frames + t * frame, predicted, (size_t)frame * sizeof *frames);
     }
+    // There is no posterior, so its variance is 0.
     if (job->variance) memset(job->variance + item * L, 0, (size_t)L * sizeof *job->variance);
     return PLUMB_OK;
 }

@@ -5,6 +5,7 @@
 const char *const hgn_split_names[HGN_SPLITS + 1] = {"overlap_by_one", "no_overlap",
                                                      "include_inference", NULL};
 
+// HGN++ as published: 32x32 frames, 16 pairs, networks of 4 hidden layers of 250 units.
 hgn_config hgn_config_plus_plus(void)
 {
     hgn_config c = {.image = 32,
@@ -27,6 +28,7 @@ hgn_config hgn_config_plus_plus(void)
                     .objective = HGN_ELBO,
                     .beta = 1.0,
                     .geco_tolerance = 0.001};
+    // Three blocks of 3x3 convolutions with 64 channels, each halving the image: 32, 16, 8, 4.
     for (int b = 0; b < 3; b++) {
         hgn_block *e = &c.encoder[b];
         e->layers = b == 2 ? 3 : 2;
@@ -37,6 +39,7 @@ hgn_config hgn_config_plus_plus(void)
     return c;
 }
 
+// HGN: states are maps, the window is reconstructed, and energies are convolutions.
 hgn_config hgn_config_original(void)
 {
     hgn_config c = hgn_config_plus_plus();
@@ -50,8 +53,10 @@ hgn_config hgn_config_original(void)
                                    .width = {b ? 64 : 32, 64},
                                    .kernel = {2, 4},
                                    .padding = {OP_VALID, OP_SAME}};
+    // The posterior sample passes five layers before it is the first state [Toth20].
     c.transform_layers = 5;
     c.transform_width = 64;
+    // A 3x3 convolution, then 2x2 ones, every second of which halves the map.
     c.energy = (energy_net){.conv = true,
                             .layers = 5,
                             .width = {32, 64, 64, 64},
@@ -66,6 +71,7 @@ hgn_config hgn_config_original(void)
 
 // ---- shapes ----
 
+// Every decoder block doubles the map, so it is image / 2^blocks.
 int64_t hgn_map_size(const hgn_config *config)
 {
     return config->image >> config->decoder_blocks;
@@ -81,6 +87,7 @@ tensor_shape hgn_state_shape(const hgn_config *config, int64_t items)
 tensor_shape hgn_decoder_input_shape(const hgn_config *config, int64_t items)
 {
     tensor_shape shape = hgn_state_shape(config, items);
+    // Angles have two values each, and p may come after q.
     shape.size[shape.rank - 1] *=
         1 + config->angular_positions + (config->decoder_input == HGN_DECODE_STATE);
     return shape;
@@ -96,6 +103,7 @@ bool hgn_config_reversible(const hgn_config *config)
 int64_t hgn_first_step(const hgn_config *config)
 {
     if (config->dynamics == HGN_RECURRENT) return 1;
+    // A map goes forward only, so the frames before the inferred one are not predicted.
     return config->dynamics == HGN_MAP ? hgn_frame_plan_make(config).inferred : 0;
 }
 
@@ -153,11 +161,13 @@ plumb_status hgn_config_check(const hgn_config *config)
 // With a window of K frames and T targets, see hgn_split.
 hgn_frame_plan hgn_frame_plan_make(const hgn_config *config)
 {
+    // The state of frame `inferred` is inferred; `backward` and `forward` steps start there.
     int64_t K = config->window, T = config->targets;
     hgn_frame_plan plan = {.inferred = K - 1, .decode_start = true};
     if (config->dynamics == HGN_RECURRENT)
         return (hgn_frame_plan){
             .inferred = K - 1, .length = T, .forward = T - 1, .first_target = 1, .targets = T - 1};
+    // Both directions start in the middle of the window and cover window and targets.
     if (config->direction == HGN_FORWARD_BACKWARD) {
         plan.inferred = K / 2;
         plan.length = plan.targets = K + T;

@@ -16,6 +16,7 @@ static plumb_status read_list(double *out, int *count, const char *text, const c
     *count = 0;
     for (const char *at = text; *at;) {
         char *end;
+        // A number, then a comma or the end.
         double x = text_parse_double(at, &end);
         if (end == at || (*end && *end != ',') || *count == HGN_MAX_STAGES - 1)
             return fail(PLUMB_EVALUE, "%s=%s: it takes up to %d numbers, separated by commas",
@@ -40,6 +41,7 @@ plumb_status hgn_stages_read(hgn_stages *out, const hgn_settings *options)
             "curriculum_targets=%s has %d stages and curriculum_deadlines=%s has %d; the numbers "
             "must be equal",
             list, count, times, deadlines);
+    // The listed stages, then one with all targets until the end of training.
     *out = (hgn_stages){.count = count + 1};
     for (int i = 0; i < count; i++) {
         double before = i ? targets[i - 1] : 0.0, due = i ? deadline[i - 1] : 0.0;
@@ -69,6 +71,7 @@ static void update_stage(hgn_curriculum *c, int64_t step, double done, double l2
     const int stage = (int)s[HGN_STATE_STAGE];
     const bool low =
         age >= 100 && s[HGN_STATE_STAGE_ERROR] < c->settings->curriculum_error * c->pixel_variance;
+    // The next stage begins with the next step, and its average anew.
     if (stage < c->stages.count - 1 && (low || done >= c->stages.deadline[stage])) {
         s[HGN_STATE_STAGE] = stage + 1;
         s[HGN_STATE_STAGE_START] = (double)(step + 1);
@@ -80,6 +83,7 @@ static void update_stage(hgn_curriculum *c, int64_t step, double done, double l2
 void hgn_curriculum_list_pairs(hgn_curriculum *c)
 {
     const int64_t pairs = c->settings->pairs;
+    // 1, 2, 4, .. and the number of all pairs.
     for (int64_t p = 1; c->settings->nested_pairs && p < 2 * pairs; p *= 2)
         if (c->pair_counts < HGN_MAX_PAIR_COUNTS)
             c->pair_count[c->pair_counts++] = p < pairs ? p : pairs;
@@ -92,6 +96,7 @@ static void update_pair_errors(hgn_curriculum *c, const double *pair_error)
         if (pair_error[2 * i + 1] <= 0) continue;
         double error = pair_error[2 * i] / pair_error[2 * i + 1];
         double *mean = &c->state[HGN_STATE_PAIR_ERRORS + i];
+        // -1 says that there is no mean yet. Weight of a new error: 0.02.
         *mean = *mean < 0 ? error : *mean + 0.02 * (error - *mean);
     }
 }
@@ -102,6 +107,7 @@ static int64_t select_pair_count(const hgn_curriculum *c)
     const double *error = c->state + HGN_STATE_PAIR_ERRORS;
     double best = INFINITY;
     for (int i = 0; i < c->pair_counts; i++) best = fmin(best, error[i]);
+    // Near: at most selection_ratio * best + selection_slack pixel variances.
     double threshold =
         c->settings->selection_ratio * best + c->settings->selection_slack * c->pixel_variance;
     for (int i = 0; i < c->pair_counts; i++)
@@ -144,6 +150,7 @@ static void update_colours(hgn_curriculum *c, double done)
 
 void hgn_curriculum_start(hgn_curriculum *c)
 {
+    // No error is known yet; ramps are at their start.
     for (int i = 0; i < c->pair_counts; i++) c->state[HGN_STATE_PAIR_ERRORS + i] = -1.0;
     update_circle(c, 0.0);
     update_colours(c, 0.0);
@@ -156,6 +163,7 @@ void hgn_curriculum_after_step(hgn_curriculum *c, int64_t step, double done, dou
     double *average = &c->state[HGN_STATE_GECO_AVERAGE];
     const double C = l2 - c->config->geco_tolerance, a = c->config->geco_alpha;
     *average = a * *average + (1.0 - a) * C;
+    // Then pairs, ramps and stage. A stage that ends here begins with the next step.
     update_pair_errors(c, pair_error);
     select_pairs(c, done);
     update_circle(c, done);

@@ -13,6 +13,7 @@ static graph_node *pixel_coordinates(graph *g, int64_t size)
     for (int64_t i = 0; i < size; i++)
         x[i] = op_constant(g, (double)(2 * i + 1) / (double)size - 1.0, &(tensor_shape){1, {1}});
     graph_node *line = op_concat(g, x, (int)size, 0);
+    // Every pixel has (column, row): a line repeated down, and a line repeated across.
     graph_node *column =
         op_reshape(g, op_broadcast(g, line, 0, 1, &size), 2, (int64_t[]){size * size, 1});
     graph_node *row =

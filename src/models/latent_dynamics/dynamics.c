@@ -4,6 +4,7 @@
 
 #include "models/latent_dynamics/lagrangian.h"
 
+// The energy that the configuration asks for. `used` and `radius` may be NULL.
 state_dynamics dynamics_make(const hgn_config *config, network_builder *net, graph_node *used,
                              graph_node *radius)
 {
@@ -31,6 +32,7 @@ static phase_state evaluate_field(const energy *e, const char *name, phase_state
     return out;
 }
 
+// dz/dt = f(z) in two halves. Both calls build the same nodes, which the engine merges.
 static graph_node *field_q(void *context, phase_state state)
 {
     return evaluate_field(context, "ode", state).q;
@@ -41,6 +43,7 @@ static graph_node *field_p(void *context, phase_state state)
     return evaluate_field(context, "ode", state).p;
 }
 
+// What integrators call: Hamilton, Euler-Lagrange, or a network without a conserved energy.
 static vector_field choose_field(state_dynamics *dynamics)
 {
     switch (dynamics->config->dynamics) {
@@ -55,16 +58,19 @@ phase_state dynamics_step(state_dynamics *dynamics, phase_state state, double dt
 {
     const hgn_config *config = dynamics->config;
     graph *g = dynamics->energy.net->g;
+    // A flow: one frame is dt of model time in `substeps` integrator steps.
     if (config->dynamics != HGN_MAP) {
         vector_field f = choose_field(dynamics);
         return integrator_step(integrator_find(config->integrator), g, &f, state, dt, sign,
                                config->substeps);
     }
+    // A map: one evaluation per frame, z -> f(z) or z + f(z).
     phase_state next = evaluate_field(&dynamics->energy, "map", state);
     if (!config->residual) return next;
     return (phase_state){op_add(g, state.q, next.q), op_add(g, state.p, next.p)};
 }
 
+// Energy per item, (items). Fields and maps have none: 0.
 graph_node *dynamics_energy(state_dynamics *dynamics, phase_state state)
 {
     graph *g = dynamics->energy.net->g;

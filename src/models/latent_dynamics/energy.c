@@ -17,6 +17,7 @@ bool energy_of_positions(energy_form form)
            form == ENERGY_REST_QUAD;
 }
 
+// Layers "PREFIX.ff0", .. or "PREFIX.conv0", ..; an activation after all but the last.
 graph_node *energy_layers(const energy *e, const char *prefix, graph_node *x, int64_t out)
 {
     const energy_net *net = &e->layers;
@@ -33,11 +34,13 @@ graph_node *energy_layers(const energy *e, const char *prefix, graph_node *x, in
     return x;
 }
 
+// |x|^2 / 2 per item, (items).
 static graph_node *half_square(graph *g, graph_node *x)
 {
     return op_scale(g, op_sum_per_item(g, op_square(g, x)), 0.5);
 }
 
+// (.., n) -> (.., 2 n): all cosines, then all sines.
 graph_node *energy_embed_angles(graph *g, graph_node *q, graph_node *radius)
 {
     graph_node *part[] = {op_cos(g, q), op_sin(g, q)};
@@ -56,11 +59,13 @@ static graph_node *falling_logs(graph *g, int64_t n, double factor)
     return out;
 }
 
+// (n) -> (items, n).
 static graph_node *repeat_per_item(graph *g, graph_node *one, const graph_node *like)
 {
     return op_broadcast(g, one, 0, 1, like->shape.size);
 }
 
+// Positions as networks take them.
 static graph_node *embed_positions(const energy *e, graph_node *q)
 {
     return e->angular_positions ? energy_embed_angles(e->net->g, q, e->radius) : q;
@@ -82,6 +87,7 @@ static graph_node *moving_positions(const energy *e, graph_node *q)
     graph *g = e->net->g;
     graph_node *x = embed_positions(e, q);
     if (e->kinetic != ENERGY_GRADED_MASSES || q->shape.rank != 2) return x;
+    // Multiply by how fast each pair moves: slow ones have next to no force.
     graph_node *share = energy_scales(g, q->shape.size[1]);
     if (e->angular_positions) share = op_concat(g, (graph_node *[]){share, share}, 2, 0);
     return op_multiply(g, x, repeat_per_item(g, share, x));
@@ -97,6 +103,7 @@ static graph_node *rest_quad(const energy *e, const char *prefix, graph_node *x,
     return half_square(g, op_subtract(g, at, least));
 }
 
+// (q, p) side by side, for energies that depend on both.
 static graph_node *phase_input(const energy *e, phase_state state)
 {
     int last = state.q->shape.rank - 1;
@@ -110,6 +117,7 @@ static graph_node *upper_times(graph *g, graph_node *upper, graph_node *p)
     if (n < 1 || n > 64) return graph_error(g, fail(PLUMB_EVALUE, "%d momenta", (int)n));
     graph_node *row[64];
     for (int64_t i = 0; i < n; i++) {
+        // Row i of U has n - i numbers; it meets the last n - i momenta.
         graph_node *u = op_slice(g, upper, 1, start, n - i);
         graph_node *tail = op_slice(g, p, 1, i, n - i);
         row[i] =
@@ -128,6 +136,7 @@ static graph_node *trained_upper(const energy *e, const char *prefix, const grap
     char name[64];
     snprintf(name, sizeof name, "%s.upper", prefix);
     graph_node *u = network_param(e->net, name, 1, &total, PARAM_INIT_VALUE, 0.0);
+    // 1 where a row of the triangle begins, which is its diagonal element.
     graph_node *diagonal = NULL;
     for (int64_t i = 0, start = 0; i < n; start += n - i, i++) {
         graph_node *one = op_constant(g, 1.0, &(tensor_shape){1, {1}});
@@ -144,6 +153,7 @@ static graph_node *matrix_quad(const energy *e, const char *prefix, phase_state 
     int64_t n = state.p->shape.size[1];
     char name[64];
     snprintf(name, sizeof name, "%s.diagonal", prefix);
+    // The part of the identity: |p|^2 / 2.
     graph_node *base = half_square(g, state.p), *added;
     if (e->kinetic == ENERGY_DIAG_QUAD || e->kinetic == ENERGY_DEP_DIAG_QUAD) {
         graph_node *d =
@@ -176,10 +186,12 @@ static graph_node *graded_quad(const energy *e, const char *prefix, phase_state 
         return graph_error(g, fail(PLUMB_EVALUE, "kinetic=%s needs state_layout=vector",
                                    energy_names[e->kinetic]));
     snprintf(name, sizeof name, "%s.log_inverse_mass", prefix);
+    // log of the inverse masses: trained numbers plus a falling start.
     graph_node *trained = network_param(e->net, name, 1, &n, PARAM_INIT_VALUE, 0.0);
     graph_node *grades = repeat_per_item(
         g, op_add(g, trained, falling_logs(g, n, masses ? SLOWDOWN : 10.0)), state.p);
     if (masses) {
+        // What does not move, q - moving part, may change the masses by at most e^MAX_LOG_MASS.
         graph_node *constant =
             op_subtract(g, embed_positions(e, state.q), moving_positions(e, state.q));
         graph_node *more =
@@ -190,6 +202,7 @@ static graph_node *graded_quad(const energy *e, const char *prefix, phase_state 
                     0.5);
 }
 
+// V(q), or V(q, p) for ENERGY_DEP_NET; one value per item.
 static graph_node *learnt_potential(const energy *e, phase_state state)
 {
     graph *g = e->net->g;
@@ -204,6 +217,7 @@ static graph_node *learnt_potential(const energy *e, phase_state state)
     return op_sum_per_item(g, energy_layers(e, "pot", moving_positions(e, state.q), 1));
 }
 
+// K(p), or K(q, p) where the form depends on q.
 static graph_node *learnt_kinetic(const energy *e, phase_state state)
 {
     graph *g = e->net->g;
@@ -239,6 +253,7 @@ graph_node *energy_kinetic(const energy *e, phase_state state)
                                 : learnt;
 }
 
+// Then the force has a part -dK/dq.
 static bool kinetic_depends_on_q(const energy *e)
 {
     return e->kinetic == ENERGY_DEP_NET || e->kinetic == ENERGY_DEP_DIAG_QUAD ||
@@ -259,12 +274,14 @@ static graph_node *energy_slope(const energy *e, phase_state state, bool by_p, b
     return e->used ? op_multiply(g, d[by_p], e->used) : d[by_p];
 }
 
+// dq/dt = dH/dp. A separable potential does not depend on p and is left out.
 static graph_node *velocity(void *context, phase_state state)
 {
     const energy *e = context;
     return energy_slope(e, state, true, e->potential == ENERGY_DEP_NET, true);
 }
 
+// dp/dt = -dH/dq.
 static graph_node *force(void *context, phase_state state)
 {
     const energy *e = context;

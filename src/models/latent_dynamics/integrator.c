@@ -85,12 +85,14 @@ static void add_leapfrogs(const char *name_p, const char *name_q, int length, co
     add_position_first(name_q, length + 1, outer, w);
 }
 
+// All methods, with the coefficients of the published code. p and q say which moves first.
 __attribute__((constructor)) static void fill_table(void)
 {
     integrator_method *s = add_method("symp_euler_p", 1);
     s->c[0] = s->d[0] = 1.0;
     add_position_first("symp_euler_q", 2, (double[]){1, 0}, (double[]){1});
     add_leapfrogs("leap_frog_p", "leap_frog_q", 1, NULL);
+    // Ruth and Forest: fourth order, three stages of force.
     double b = 1.2599210498948731648, x = 1 / (4 - 2 * b), y = 1 / (2 - b); // b = 2^(1/3)
     add_position_first("ruth4", 4, (double[]){x, 0.5 - x, 0.5 - x, x}, (double[]){y, 1 - 2 * y, y});
     add_momentum_first("sym4", 7,
@@ -110,6 +112,7 @@ __attribute__((constructor)) static void fill_table(void)
                              0.19075471029623837995, -0.57386247111608226666,
                              0.29906418130365592384, 0.33462491824529818378,
                              0.31529309239676659663});
+    // Runge-Kutta methods; `stages` is their row in the tableaux.
     for (int i = 0; i < TABLEAUX; i++) {
         s = add_method(tableaux[i].name, i);
         s->family = RUNGE_KUTTA;
@@ -135,6 +138,7 @@ const integrator_method *integrator_find(const char *name)
     return NULL;
 }
 
+// Methods first, then synonyms; NULL behind the last.
 const char *integrator_name(int i)
 {
     if (i < method_count) return methods[i].name;
@@ -151,6 +155,7 @@ static graph_node *add_scaled(graph *g, graph_node *x, graph_node *v, double h, 
     return op_add(g, x, step);
 }
 
+// Kicks and drifts in turn. Each sees what the one before has changed, so it is symplectic.
 static phase_state step_composed(const integrator_method *method, graph *g, const vector_field *f,
                                  phase_state state, double dt, graph_node *sign)
 {
@@ -164,11 +169,13 @@ static phase_state step_composed(const integrator_method *method, graph *g, cons
     return state;
 }
 
+// All stages from the state at the start, then their weighted sum.
 static phase_state step_runge_kutta(const tableau *t, graph *g, const vector_field *f,
                                     phase_state state, double dt, graph_node *sign)
 {
     phase_state k[4], end = state;
     for (int i = 0; i < t->stages; i++) {
+        // Stage i: the slope at the state moved along the stages before.
         phase_state here = state;
         for (int j = 0; j < i; j++) {
             here.q = add_scaled(g, here.q, k[j].q, t->a[i][j] * dt, sign);

@@ -49,6 +49,7 @@ typedef struct hgn_model {
     double *state;
 } hgn_model;
 
+// Stages differ in the number of targets alone.
 static hgn_config stage_config(const hgn_model *model, int stage)
 {
     hgn_config config = model->config;
@@ -64,6 +65,7 @@ static int64_t decoded_count(const hgn_model *model, int stage)
     return wanted && wanted < all ? wanted : all;
 }
 
+// Frames decoded together; fewer if a shard has fewer.
 static int64_t decoder_microbatch(const hgn_model *model, int stage)
 {
     const int64_t frames = model->shard * decoded_count(model, stage);
@@ -93,6 +95,7 @@ static void draw_item(const hgn_model *model, replica_data *r, int64_t b, int64_
     const hgn_config config = stage_config(model, stage);
     const hgn_frame_plan frames = hgn_frame_plan_make(&config);
     const uint64_t seed = (uint64_t)model->training.seed;
+    // One counter per sample, so that the number of replicas does not change what is drawn.
     const uint64_t counter = (uint64_t)(step * model->training.batch + sample);
     int64_t k = decoded_count(model, stage), n = model->state_size;
     video_window window = video_sample_window(model->videos, seed, step, sample, frames.length);
@@ -104,6 +107,7 @@ static void draw_item(const hgn_model *model, replica_data *r, int64_t b, int64_
     draw_times(r->times + b * k, r->weight + b * k, k, frames.targets, &frame_rng);
     for (int64_t j = 0; j < k; j++) r->weight[b * k + j] *= scale;
     int64_t pairs = c->pair_counts ? c->pair_count[rng_below(&frame_rng, c->pair_counts)] : 0;
+    // After the selection all items use the selected number.
     if (model->state[HGN_STATE_SELECTED_PAIRS] > 0)
         pairs = (int64_t)model->state[HGN_STATE_SELECTED_PAIRS];
     r->items[b] = (hgn_item){.clip = video_window_frames(model->videos, window),
@@ -141,11 +145,13 @@ static void sum_terms(const hgn_model *model, const replica_data *r, int64_t k, 
     const hgn_curriculum *c = &model->curriculum;
     double B = (double)model->training.batch, l2 = 0.0, kl = 0.0;
     for (int64_t b = 0; b < model->shard; b++) {
+        // Mean over decoded frames and pixels of this item.
         double error = 0.0;
         for (int64_t j = 0; j < k; j++) error += r->l2[b * k + j] / (frame_size(model) * (double)k);
         l2 += error / B;
         kl += r->kl[b] / B;
         for (int i = 0; i < c->pair_counts; i++)
+            // Sum and number of errors: their quotient is the mean of this pair count.
             if (c->pair_count[i] == r->items[b].pairs) {
                 terms[TERM_PAIRS + 2 * i] += error;
                 terms[TERM_PAIRS + 2 * i + 1] += 1.0;
@@ -155,10 +161,12 @@ static void sum_terms(const hgn_model *model, const replica_data *r, int64_t k, 
     terms[TERM_KL] = kl;
 }
 
+// The gradient of l2 + beta KL / D, or of lambda C + KL / D with GECO [Higgins21, code].
 static plumb_status gradient(void *context, int64_t replica, int64_t step, float *gradient,
                              double *terms)
 {
     hgn_model *model = context;
+    // Number of decoded frames, weights of the batch, and the multiplier of GECO.
     replica_data *r = &model->replicas[replica];
     const int stage = (int)model->state[HGN_STATE_STAGE];
     const int64_t k = decoded_count(model, stage);
@@ -173,8 +181,10 @@ static plumb_status gradient(void *context, int64_t replica, int64_t step, float
         draw_item(model, r, b, step, replica * model->shard + b, lambda / (B * frame_size(model)));
     hgn_replica_run(r->stages[stage], r->items, beta / (B * target_size(model)), gradient, r->l2,
                     r->kl);
+    // Errors and divergences of the shard; they are already shares of the batch.
     sum_terms(model, r, k, terms);
 
+    // The loss of this shard, as a share of that of the batch.
     double kl = beta * terms[TERM_KL] / target_size(model);
     if (model->lambda < 0) { // negative log likelihood of a Gaussian of variance 1/2
         terms[TERM_LOSS] = terms[TERM_L2] + share * 0.5 * log(3.14159265358979323846) + kl;
@@ -199,6 +209,7 @@ static plumb_status after_step(void *context, int64_t step, const double *terms)
 
 // ---- other callbacks ----
 
+// Programs of all stages, on the thread that will run them.
 static plumb_status init_replica(void *context, int64_t replica)
 {
     hgn_model *model = context;
@@ -217,6 +228,7 @@ static plumb_status rollout(void *context, const model_rollout_job *job)
                : hgn_rollout(&model->config, &model->params, model->parameters, job);
 }
 
+// Memory and arithmetic of every stage.
 static void record_cost(void *context, plumb_record *record)
 {
     const hgn_model *model = context;
@@ -248,6 +260,7 @@ static void destroy(void *context)
 
 // ---- creation ----
 
+// One pair of programs per stage. All share one layout of parameters.
 static plumb_status create_programs(hgn_model *model)
 {
     plumb_status st = PLUMB_OK;
@@ -262,6 +275,7 @@ static plumb_status create_programs(hgn_model *model)
     return st;
 }
 
+// Memory for the stage with the most decoded frames.
 static plumb_status alloc_replicas(hgn_model *model, arena *mem)
 {
     int64_t most = 0, shard = model->shard; // most decoded frames of any stage
@@ -311,6 +325,7 @@ static plumb_status name_terms(trainable_model *out, const hgn_curriculum *c, ar
     return PLUMB_OK;
 }
 
+// Frames must be square, and long enough for a clip of the last stage.
 static plumb_status check_videos(const hgn_model *model)
 {
     const video_set *videos = model->videos;
@@ -351,6 +366,7 @@ static plumb_status init_model(hgn_model *model, arena *mem, trainable_model *ou
     if (!st) st = check_videos(model);
     if (!st) st = model_build_shard(&model->shard, &model->training);
     if (st) return st;
+    // The order matters: programs add parameters, the layout is complete after add_lambda().
     tensor_shape one = hgn_state_shape(&model->config, 1);
     model->state_size = 2 * shape_count(&one);
     c->settings = model->settings;
@@ -373,6 +389,7 @@ static plumb_status init_model(hgn_model *model, arena *mem, trainable_model *ou
     return PLUMB_OK;
 }
 
+// How evaluation names the frames that this model predicts.
 static frame_protocol protocol_of(const hgn_config *config)
 {
     if (config->dynamics == HGN_RECURRENT) return FRAMES_AUTOREGRESSIVE;
@@ -417,6 +434,7 @@ plumb_status hgn_model_create(trainable_model *out, arena *mem, const hgn_settin
     return PLUMB_OK;
 }
 
+// Frames of a clip do not depend on the image; 32x32x3 stands for any.
 int64_t hgn_model_clip_length(const hgn_settings *options)
 {
     hgn_config config;

@@ -31,6 +31,7 @@ typedef struct rollout_context {
     model_workers workers;
 } rollout_context;
 
+// Programs without gradients: one window, ADVANCE_STEPS steps, DECODE_FRAMES frames, momenta.
 static plumb_status create_workers(rollout_context *x, params *layout)
 {
     const hgn_config *config = x->config;
@@ -53,6 +54,7 @@ static plumb_status create_workers(rollout_context *x, params *layout)
 
 // ---- inference ----
 
+// (q, p) side by side.
 static void store_state(const rollout_context *x, float *latent, const float *q, const float *p)
 {
     memcpy(latent, q, (size_t)x->state_size * sizeof *q);
@@ -73,11 +75,14 @@ static void store_variance(const rollout_context *x, float *variance, const floa
 // Index among the output steps of the state that is inferred.
 static int64_t inferred_step(const rollout_context *x)
 {
+    // The window is at the end of the video if time runs backward. Frames before the first
+    // predicted one are not among the output steps.
     int64_t first = x->job->backward ? x->job->steps - x->config->window : 0;
     int64_t dropped = x->job->steps - x->output_steps;
     return first + hgn_frame_plan_make(x->config).inferred - dropped;
 }
 
+// Infers one state of one video and stores it at its place in the rollout.
 static plumb_status infer_video(void *context, int64_t item, int worker)
 {
     const rollout_context *x = context;
@@ -108,6 +113,7 @@ static void unwrap_angles(const rollout_context *x)
     int64_t n = x->state_size, stride = 2 * n * x->output_steps;
     for (int64_t i = 0; i < n; i++) {
         float *angle = x->job->latent + inferred_step(x) * 2 * n + i;
+        // Mean direction of this angle over all videos.
         double sine = 0.0, cosine = 0.0;
         for (int64_t k = 0; k < x->job->count; k++) {
             sine += sin((double)angle[k * stride]);
@@ -115,6 +121,7 @@ static void unwrap_angles(const rollout_context *x)
         }
         double mean = atan2(sine, cosine);
         for (int64_t k = 0; k < x->job->count; k++) {
+            // Whole turns away from it.
             double turns = round(((double)angle[k * stride] - mean) / (2.0 * pi));
             angle[k * stride] = (float)((double)angle[k * stride] - 2.0 * pi * turns);
         }
@@ -132,6 +139,7 @@ static void advance_states(const rollout_context *x, program_instance *instance,
     float *sign = instance_input(instance, x->advance.sign);
     if (sign) *sign = (float)direction; // a map has no direction
     while (count > 0 && !status_stopped()) {
+        // From the last state that is known; steps beyond `count` are computed and dropped.
         memcpy(q, latent, (size_t)n * sizeof *q);
         memcpy(p, latent + n, (size_t)n * sizeof *p);
         instance_run(instance, 0);
@@ -161,6 +169,7 @@ static void pack_decoder_input(const rollout_context *x, float *input, const flo
         memcpy(input + n, latent + n, (size_t)n * sizeof *input);
 }
 
+// Decodes all states of a video, DECODE_FRAMES at a time.
 static void decode_states(const rollout_context *x, program_instance *instance, const float *latent,
                           float *frames)
 {
@@ -195,6 +204,7 @@ static void compute_momenta(const rollout_context *x, program_instance *instance
     }
 }
 
+// Rolls one video out to both ends, then decodes its states.
 static plumb_status roll_out_video(void *context, int64_t item, int worker)
 {
     const rollout_context *x = context;
@@ -236,6 +246,7 @@ plumb_status hgn_rollout(const hgn_config *config, params *layout, const float *
         return fail(PLUMB_ESHAPE, "videos of %lld frames; the model takes %lld as input",
                     (long long)job->steps, (long long)config->window);
     plumb_status st = create_workers(&x, layout);
+    // All states are inferred first: angles are unwrapped over all videos.
     if (!st && job->frames) {
         st = parallel_for(job->count, job->threads, infer_video, &x);
         if (!st && config->angular_positions) unwrap_angles(&x);

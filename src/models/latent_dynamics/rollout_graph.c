@@ -28,6 +28,7 @@ graph_node *hgn_kl(graph *g, graph_node *loc, graph_node *log_scale, graph_node 
     return op_sum_per_item(g, mask ? op_multiply(g, kl, mask) : kl);
 }
 
+// count nodes (batch, ..) -> (count, batch, ..).
 graph_node *hgn_stack_times(graph *g, graph_node *const *x, int64_t count)
 {
     graph_node **rows = ARENA_ALLOC(graph_memory(g), graph_node *, count);
@@ -129,6 +130,7 @@ static plumb_status follow_both_ways(trajectory *out, const rollout_motion *m, p
     out->q = ARENA_ALLOC(graph_memory(m->net->g), graph_node *, count);
     out->p = ARENA_ALLOC(graph_memory(m->net->g), graph_node *, count);
     if (!out->q || !out->p) return PLUMB_EMEMORY;
+    // Steps back from z0 come out in reverse order of time.
     append_steps(out, m, z0, -m->config->dt, spec->backward);
     reverse_order(out->q, spec->backward);
     reverse_order(out->p, spec->backward);
@@ -169,6 +171,7 @@ static posterior infer_posterior(hgn_rollout_graph *r, const hgn_config *config,
     int64_t L = config->latent;
     graph_node *code =
         hgn_encoder(n, config, r->frames, 2 * L + (config->angular_positions ? L / 2 : 0));
+    // The encoder gives mean and log deviation of all latents, and for angles also cosines.
     posterior out = {.loc = op_slice(g, code, last_axis, 0, L)};
     graph_node *log_scale = op_slice(g, code, last_axis, L, L);
     // bound * tanh(s / bound): without it one unusual video can overflow exp() and end a run.
@@ -181,6 +184,7 @@ static posterior infer_posterior(hgn_rollout_graph *r, const hgn_config *config,
     out.kl_loc = out.loc;
     out.used = used_pairs(n, config, r->pair_mask, half);
     if (config->angular_positions) {
+        // The part of q is the sine; atan2 of sine and cosine is the mean angle.
         graph_node *sine = op_slice(g, out.loc, 1, 0, L / 2);
         graph_node *p = op_slice(g, out.loc, 1, L / 2, L / 2);
         graph_node *cosine = op_slice(g, code, 1, 2 * L, L / 2), *q = op_atan2(g, sine, cosine);
@@ -208,6 +212,7 @@ static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config
                                                                : (tensor_shape){2, {batch, L}};
     tensor_shape half = hgn_state_shape(config, batch);
     int last = state.rank - 1;
+    // Inputs: frames of the window side by side as channels, noise, sign of time, pairs.
     r->frames = op_input(
         g, "frames", 0, 4,
         (int64_t[]){batch, config->image, config->image, config->window * config->channels});
@@ -282,6 +287,7 @@ plumb_status hgn_rollout_build(hgn_rollout_graph *out, params *layout, const hgn
 
 // ---- steps from a given state ----
 
+// `steps` states after a given one, (steps, batch, ..). The radius of used angles is 1.
 static plumb_status build_advance(hgn_advance_graph *out, const hgn_config *config, int64_t batch,
                                   int64_t steps)
 {
@@ -318,6 +324,7 @@ plumb_status hgn_advance_build(hgn_advance_graph *out, params *layout, const hgn
     return st;
 }
 
+// p = dL/dv of states (q, v) of a Lagrangian model.
 plumb_status hgn_momenta_build(hgn_momenta_graph *out, params *layout, const hgn_config *config,
                                int64_t count)
 {

@@ -9,6 +9,7 @@ static const char *const encoder_kernels[] = {"3x3", "2x2_4x4", NULL};
 static const char *const decoder_inputs[] = {"positions", "state", NULL};
 static const char *const decoders[] = {"convolutions", "pixels", NULL};
 static const char *const objectives[] = {"elbo", "geco", "mse", NULL};
+// As activation_names, with an end.
 static const char *const activations[] = {
     "none", "relu", "leaky_relu", "tf_leaky_relu", "swish", "softplus", "tanh", "sigmoid", NULL};
 
@@ -109,6 +110,7 @@ const setting_spec hgn_setting_specs[] = {
 #undef AT
 // clang-format on
 
+// What the presets change beyond the table.
 const char *const hgn_plus_plus_cpu[] = {"steps=2000", "decay_start=0.4", NULL};
 
 // What the first trials of other worlds needed beyond that: videos that are hard to predict far
@@ -172,6 +174,7 @@ const char *const hgn_original_cpu[] = {
 const char *const hgn_original_tiny[] = {ORIGINAL,          "window=5",       "transform_layers=2",
                                          "energy_layers=4", "energy_width=4", NULL};
 
+// Blocks of the encoder: 3x3 convolutions as in HGN++, or 2x2 and 4x4 ones as in HGN.
 static void set_encoder(hgn_config *c, const hgn_settings *options)
 {
     bool original = options->encoder_kernels == 1;
@@ -179,6 +182,7 @@ static void set_encoder(hgn_config *c, const hgn_settings *options)
     for (int b = 0; b < c->encoder_blocks; b++) {
         hgn_block *e = &c->encoder[b];
         *e = (hgn_block){.layers = 2};
+        // HGN++ has a third layer in its last block; HGN has half the channels in its first layer.
         if (!original && b == c->encoder_blocks - 1) e->layers = 3;
         for (int i = 0; i < e->layers; i++) {
             e->width[i] = options->encoder_width;
@@ -189,6 +193,7 @@ static void set_encoder(hgn_config *c, const hgn_settings *options)
     }
 }
 
+// Layers of all networks of the dynamics; one more than energy_layers, for the output.
 static void set_energy(hgn_config *c, const hgn_settings *options)
 {
     const bool is_map = c->state_layout == HGN_STATE_MAP;
@@ -213,6 +218,7 @@ static void set_energy(hgn_config *c, const hgn_settings *options)
 plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, int64_t image,
                                  int64_t channels)
 {
+    // Most members are settings; the sizes of blocks follow from the image below.
     hgn_config c = {.image = image,
                     .channels = channels,
                     .window = options->window,
@@ -259,12 +265,14 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, i
     for (int b = 0; b < c.decoder_blocks; b++) {
         int64_t width =
             options->decoder_halve_width ? options->decoder_width >> b : options->decoder_width;
+        // At least 4 channels, unless fewer were asked for.
         c.decoder_width[b] = width > 4                    ? width
                              : options->decoder_width < 4 ? options->decoder_width
                                                           : 4;
     }
     set_encoder(&c, options);
     set_energy(&c, options);
+    // Settings that exclude each other.
     if (is_map && options->nested_pairs)
         return fail(PLUMB_EVALUE,
                     "nested_pairs=on needs state_layout=vector; a map has no pairs to leave out");
@@ -276,6 +284,7 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, i
                     options->angular_positions ? "angular_positions=on"
                     : takes_state              ? "decoder_input=state"
                                                : "decoder=pixels");
+    // Rollouts to both sides cover the window as well.
     if (c.direction == HGN_FORWARD_BACKWARD) c.split = HGN_INCLUDE;
     plumb_status st = hgn_config_check(&c);
     if (!st) *out = c;

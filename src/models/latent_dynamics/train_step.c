@@ -43,6 +43,7 @@ plumb_status hgn_step_create(hgn_step **out, params *layout, const hgn_config *c
                        .spec = *spec,
                        .state_size = shape_count(&state),
                        .decoder_size = shape_count(&input)};
+    // Two graphs: the rollout of the shard, and the decoder of one microbatch of frames.
     hgn_rollout_graph *rollout = &step->rollout;
     hgn_decoder_graph *decoder = &step->decoder;
     plumb_status st = hgn_rollout_build(rollout, layout, config,
@@ -84,6 +85,7 @@ const graph_program *hgn_step_decoder_program(const hgn_step *step)
     return step->decoder_program;
 }
 
+// Programs are shared by all replicas; instances have memory of their own.
 plumb_status hgn_replica_create(hgn_replica **out, const hgn_step *step, const float *parameters)
 {
     hgn_replica *r = calloc(1, sizeof *r);
@@ -135,6 +137,7 @@ static void set_window(hgn_replica *r, const hgn_item *items)
     float *sign = rollout->sign ? instance_input(r->rollout, rollout->sign) : NULL;
     float *mask = rollout->pair_mask ? instance_input(r->rollout, rollout->pair_mask) : NULL;
     for (int64_t b = 0; b < step->spec.batch; b++) {
+        // Backward in time the window is at the end of the clip.
         int64_t first = items[b].backward ? step->frames.length - config->window : 0;
         hgn_pack_window(frames + b * window, items[b].clip + first * frame, config, config->window);
         memcpy(noise + b * n, items[b].noise, (size_t)n * sizeof *noise);
@@ -168,6 +171,7 @@ static void decode_microbatch(hgn_replica *r, const hgn_item *items, int64_t fir
     float *target = instance_input(r->decoder, step->decoder.target);
     float *weight = instance_input(r->decoder, step->decoder.weight);
     for (int64_t k = 0; k < step->spec.microbatch; k++) {
+        // A microbatch that is not full repeats its first frame.
         int64_t i = first + (k < count ? k : 0), b = i / decoded, j = i % decoded;
         int64_t time = items[b].times[j];
         const uint8_t *bytes = target_frame(step, &items[b], time);
@@ -199,6 +203,7 @@ void hgn_replica_run(hgn_replica *r, const hgn_item *items, double kl_weight, fl
     instance_run(r->rollout, 0);
     // Decoded frames, forward and backward.
     float *dq = instance_input(r->rollout, rollout->dq);
+    // Targets that are not decoded have gradient 0.
     memset(dq, 0, (size_t)(rollout->times * step->spec.batch * step->decoder_size) * sizeof *dq);
     int64_t frames = step->spec.batch * step->spec.decoded, most = step->spec.microbatch;
     for (int64_t first = 0; first < frames; first += most)
@@ -206,6 +211,7 @@ void hgn_replica_run(hgn_replica *r, const hgn_item *items, double kl_weight, fl
                           l2);
     // The rollout, backward.
     if (rollout->kl_weight) *instance_input(r->rollout, rollout->kl_weight) = (float)kl_weight;
+    // Stage 1 continues from the values of the forward run, which are still in memory.
     instance_run(r->rollout, 1);
     model_build_add_gradient(gradient, r->rollout, &rollout->net, HGN_ROLLOUT_OUTPUTS);
     const float *divergence = instance_output(r->rollout, HGN_KL);

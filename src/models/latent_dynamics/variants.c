@@ -20,6 +20,7 @@ static const setting_spec core_spec = {{"recurrent_core", OPTION_ENUM, AT(recurr
 // clang-format on
 #undef AT
 
+// Settings of HGN that mean nothing to a variant.
 static const char *const not_lgn[] = {
     "state_layout",    "potential",     "kinetic", "angular_positions",
     "circle_ramp_end", "decoder_input", NULL};
@@ -56,6 +57,7 @@ static const char *const not_ar[] = {"add_spring_energy",
                                      "transform_width",
                                      NULL};
 
+// Tables of the variants, filled before main().
 static setting_spec lgn_specs[MAX_SPECS], ode_specs[MAX_SPECS], rgn_specs[MAX_SPECS],
     ar_specs[MAX_SPECS];
 
@@ -65,6 +67,7 @@ static bool is_among(const char *name, const char *const *list)
     return *list != NULL;
 }
 
+// The table of HGN without some rows and with one more; `with` may be NULL.
 static void derive_specs(setting_spec *out, const char *const *without, const setting_spec *with)
 {
     int count = 0;
@@ -96,6 +99,7 @@ static hgn_settings complete_settings(const void *options, hgn_dynamics dynamics
     return s;
 }
 
+// The model of HGN with other dynamics. The completed settings live as long as the model.
 static plumb_status create_variant(trainable_model *out, arena *mem, const void *options,
                                    hgn_dynamics dynamics, const char *name,
                                    const training_settings *training, const video_set *videos)
@@ -106,6 +110,7 @@ static plumb_status create_variant(trainable_model *out, arena *mem, const void 
     return hgn_model_create(out, mem, s, name, training, videos);
 }
 
+// Frames of a training clip of a variant.
 static int64_t variant_clip_length(const void *options, hgn_dynamics dynamics)
 {
     hgn_settings s = complete_settings(options, dynamics);
@@ -127,6 +132,7 @@ VARIANT(ode, "ode", HGN_FIELD)
 VARIANT(rgn, "rgn", HGN_MAP)
 VARIANT(ar, "ar", HGN_RECURRENT)
 
+// Presets. General flows are not separable, so they need a Runge-Kutta method.
 static const char *const flow_paper[] = {"integrator=rk2", NULL};
 static const char *const flow_cpu[] = {"integrator=rk2", "steps=2000", "decay_start=0.4", NULL};
 static const char *const map_cpu[] = {"steps=2000", "decay_start=0.4", NULL};

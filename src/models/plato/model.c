@@ -69,6 +69,7 @@ static const char *const cpu_changes[] = {
 static const char *const tiny_changes[] = {"frames=15",          "image=16",    "trajectories=8",
                                            "learning_rate=1e-3", "clip_norm=0", NULL};
 
+// Programs of a replica. The encoder gives the dynamics their input, and has no gradient.
 typedef struct replica_data {
     program_instance *perception, *dynamics, *encoder;
 } replica_data;
@@ -89,6 +90,7 @@ typedef struct plato_model {
     float *parameters;
 } plato_model;
 
+// Blocks 3 and 4 of the encoder have twice the channels of blocks 1 and 2.
 static plato_config make_config(const plato_settings *s, const video_set *videos)
 {
     const int64_t channels = s->encoder_channels;
@@ -109,6 +111,7 @@ static plato_config make_config(const plato_settings *s, const video_set *videos
                           .residual = s->residual};
 }
 
+// The window of a sample, a function of (seed, step, sample).
 static video_window draw_window(const plato_model *model, int64_t step, int64_t sample,
                                 int64_t length)
 {
@@ -125,6 +128,7 @@ static void set_frame(const plato_model *model, program_instance *instance, int6
     const plato_perception *p = &model->perception;
     int64_t pixels = c->height * c->width, codes = c->slots * c->code_size;
     video_window window = draw_window(model, step, sample, 1);
+    // The frame cut into objects, the whole frame, and the noise of the codes.
     const uint8_t *frame = video_window_frames(model->videos, window);
     plato_pack_input(instance_input(instance, p->masked) + b * c->slots * pixels * 4, frame,
                      video_window_mask(model->videos, window), c);
@@ -136,6 +140,7 @@ static void set_frame(const plato_model *model, program_instance *instance, int6
     for (int64_t k = 0; k < codes; k++) noise[k] = (float)rng_normal(&r);
 }
 
+// Adds the gradient of one microbatch of frames, and its share of the terms.
 static void train_perception(const plato_model *model, program_instance *instance, int64_t step,
                              int64_t first, float *gradient, double *terms)
 {
@@ -150,6 +155,7 @@ static void train_perception(const plato_model *model, program_instance *instanc
 
 // ---- dynamics ----
 
+// Adds the gradient of one microbatch of clips. Codes are means of the encoder, without noise.
 static void train_dynamics(const plato_model *model, const replica_data *r, int64_t step,
                            int64_t first, float *gradient, double *terms)
 {
@@ -162,6 +168,7 @@ static void train_dynamics(const plato_model *model, const replica_data *r, int6
                           video_window_frames(model->videos, window),
                           video_window_mask(model->videos, window));
     }
+    // Mean squared error of a code value.
     instance_run(r->dynamics, 0);
     double values = (double)(model->training.batch * steps * c->slots * c->code_size);
     const float *error = instance_output(r->dynamics, 0);
@@ -177,6 +184,7 @@ static plumb_status gradient(void *context, int64_t replica, int64_t step, float
 {
     plato_model *model = context;
     const replica_data *r = &model->replicas[replica];
+    // Which of the two is trained in this step.
     const bool perception = step < model->settings->perception_steps;
     memset(gradient, 0, (size_t)model->params.size * sizeof *gradient);
     memset(terms, 0, TERM_COUNT * sizeof *terms);
@@ -185,6 +193,7 @@ static plumb_status gradient(void *context, int64_t replica, int64_t step, float
         if (perception) train_perception(model, r->perception, step, first, gradient, terms);
         else train_dynamics(model, r, step, first, gradient, terms);
     }
+    // The loss of the part that is trained; terms of the other part are 0.
     terms[TERM_LOSS] = perception ? terms[TERM_ERROR] + model->config.beta * terms[TERM_KL] +
                                         model->config.mask_weight * terms[TERM_MASKS]
                                   : terms[TERM_CODES];
@@ -215,6 +224,7 @@ static plumb_status predict(void *context, const model_predict_job *job)
     return plato_predict_clips(&model->config, &model->params, model->parameters, job);
 }
 
+// Memory and arithmetic of the three programs.
 static void record_cost(void *context, plumb_record *record)
 {
     const plato_model *model = context;
@@ -244,6 +254,7 @@ static void destroy(void *context)
 
 // ---- creation ----
 
+// PLATO takes RGB frames, and clips of one length.
 static plumb_status check_videos(const plato_model *model)
 {
     const video_set *videos = model->videos;
@@ -253,6 +264,7 @@ static plumb_status check_videos(const plato_model *model)
     return video_check_length(videos, model->config.clip_length);
 }
 
+// The order of the three builds is the order of the parameters.
 static plumb_status init_model(plato_model *model, arena *mem, trainable_model *out)
 {
     plato_perception *perception = &model->perception;
@@ -272,6 +284,7 @@ static plumb_status init_model(plato_model *model, arena *mem, trainable_model *
     if (st) return st;
     model->replicas = ARENA_ALLOC(mem, replica_data, model->training.replicas);
     if (!model->replicas) return PLUMB_EMEMORY;
+    // Outputs: loss terms first, then gradients.
     graph_node *terms[] = {perception->error, perception->kl, perception->mask_loss};
     st = model_build_program(&model->perception_program, mem, &perception->net, terms, 3,
                              perception->gradient);

@@ -17,6 +17,7 @@ plumb_status plato_check(const plato_config *config)
     return PLUMB_OK;
 }
 
+// A pixel belongs to one slot: there it has its colour and a 1, elsewhere zeros.
 void plato_pack_input(float *out, const uint8_t *frame, const uint8_t *mask,
                       const plato_config *config)
 {
@@ -30,6 +31,7 @@ void plato_pack_input(float *out, const uint8_t *frame, const uint8_t *mask,
     }
 }
 
+// First and last column are -1 and 1, and so are the rows.
 void plato_coordinates(float *out, const plato_config *config)
 {
     for (int64_t y = 0; y < config->height; y++)
@@ -58,6 +60,7 @@ static graph_node *add_bias(network_builder *n, const char *name, const char *wh
     return network_param(n, full, 1, &out, PARAM_INIT_UNIFORM, (double)inputs);
 }
 
+// Layer "PARTwhich": a convolution with padding on both sides, and a bias.
 static graph_node *conv_layer(network_builder *n, const char *part, int which, graph_node *x,
                               int64_t out, int64_t kernel, int stride)
 {
@@ -88,6 +91,7 @@ static graph_node *to_matrix(network_builder *n, graph_node *x, int64_t rows, in
 
 // ---- perception ----
 
+// Four convolutions of stride 2, a dense layer, then mean and log variance [Piloto22].
 plato_codes plato_encode(network_builder *n, const plato_config *config, graph_node *masked)
 {
     graph_node *x = masked;
@@ -123,11 +127,13 @@ plato_image plato_decode(network_builder *n, const plato_config *config, graph_n
     graph *g = n->g;
     int64_t items = code->shape.size[0], size[] = {config->height, config->width};
     int64_t frames = items / config->slots, pixels = config->height * config->width;
+    // Spatial broadcast: the code at every pixel, beside the coordinates of the pixel.
     graph_node *both[] = {op_broadcast(g, code, 1, 2, size),
                           op_broadcast(g, coordinates, 0, 1, &items)};
     graph_node *x = op_concat(g, both, 2, 3);
     for (int i = 0; i < 4; i++)
         x = apply_relu(n, conv_layer(n, "decoder", i, x, config->decoder_channels, 3, 1));
+    // Four channels: three of colour and one logit of the share in the pixel.
     x = conv_layer(n, "decoder", 4, x, 4, 1, 1);
     plato_image image = {.colour = op_slice(g, x, 3, 0, 3)};
     graph_node *logit =
@@ -137,6 +143,7 @@ plato_image plato_decode(network_builder *n, const plato_config *config, graph_n
         graph_error(g, PLUMB_EMEMORY);
         return image;
     }
+    // Softmax over slots, in logarithms: shares of all slots in a pixel sum to 1.
     for (int64_t k = 0; k < config->slots; k++) image.log_share[k] = take_slot(n, logit, k);
     graph_node *all = log_sum_exp(g, image.log_share, config->slots);
     for (int64_t k = 0; k < config->slots; k++)
@@ -144,6 +151,7 @@ plato_image plato_decode(network_builder *n, const plato_config *config, graph_n
     return image;
 }
 
+// sum over slots of share * colour.
 graph_node *plato_compose(network_builder *n, const plato_config *config, plato_image image)
 {
     graph *g = n->g;
@@ -187,11 +195,13 @@ static void add_losses(plato_perception *k, const plato_config *config)
     k->error = op_add(g, sum_per_frame(n, config, far),
                       op_scale(g, sum_per_frame(n, config, mask), level));
 
+    // KL to a standard normal: (m^2 + e^v - v - 1) / 2, v the log variance.
     graph_node *m = k->codes.mean, *v = k->codes.log_variance;
     graph_node *kl =
         op_add_scalar(g, op_subtract(g, op_add(g, op_square(g, m), op_exp(g, v)), v), -1.0);
     k->kl = op_scale(g, sum_per_frame(n, config, kl), 0.5);
 
+    // Cross entropy of the true masks and the shares of the slots.
     graph_node *truth = op_reshape(g, mask, 3, (int64_t[]){frames, slots, pixels}), *cross = NULL;
     for (int64_t i = 0; k->decoded.log_share && i < slots; i++) {
         graph_node *part = op_multiply(g, take_slot(n, truth, i), k->decoded.log_share[i]);
@@ -200,6 +210,7 @@ static void add_losses(plato_perception *k, const plato_config *config)
     if (cross) k->mask_loss = op_scale(g, op_sum(g, cross, 1, 1), -1.0);
 }
 
+// One gradient per leaf of the graph.
 static graph_node **add_gradients(network_builder *n, graph_node *const *y, graph_node *const *seed,
                                   int ys)
 {
@@ -218,16 +229,19 @@ plumb_status plato_perception_build(plato_perception *out, params *layout,
     if (st) return st;
     graph *g = k.net.g;
     int64_t items = frames * config->slots;
+    // Inputs.
     k.masked = op_input(g, "masked", 0, 4, (int64_t[]){items, config->height, config->width, 4});
     k.image = op_input(g, "image", 0, 4, (int64_t[]){frames, config->height, config->width, 3});
     k.noise = op_input(g, "noise", 0, 2, (int64_t[]){items, config->code_size});
     k.coordinates = op_input(g, "coordinates", 0, 3, (int64_t[]){config->height, config->width, 2});
     k.codes = plato_encode(&k.net, config, k.masked);
+    // A sample of each code, mean + deviation * noise.
     graph_node *deviation = op_exp(g, op_scale(g, k.codes.log_variance, 0.5));
     graph_node *code = op_add(g, k.codes.mean, op_multiply(g, deviation, k.noise));
     k.decoded = plato_decode(&k.net, config, code, k.coordinates);
     add_losses(&k, config);
     if (batch && !graph_status(g)) {
+        // Weights of error, KL and masks in the loss.
         double share = 1.0 / (double)batch;
         graph_node *y[] = {k.error, k.kl, k.mask_loss}, *seed[3];
         double weight[] = {share, config->beta * share, config->mask_weight * share};
@@ -297,16 +311,21 @@ static object_memory advance_objects(network_builder *n, const plato_config *con
     m.buffer = op_add(g, m.buffer, op_matmul(g, code, op_slice(g, w, 0, t * D, D), false, false));
     graph_node *b =
         op_elu(g, op_bias(g, m.buffer, add_bias(n, "buffer", "b", config->buffer_units, all)));
-    graph_node *e = op_add(g, pair_network(n, config, "state_pairs", m.h, m.h, items),
-                           pair_network(n, config, "buffer_pairs", m.h, b, items));
+    // Interactions with the buffers and with the states of all objects, then the LSTM. The order of
+    // these lines is the order of the parameters.
+    graph_node *with_buffers = pair_network(n, config, "buffer_pairs", m.h, b, items);
+    graph_node *with_states = pair_network(n, config, "state_pairs", m.h, m.h, items);
+    graph_node *e = op_add(g, with_states, with_buffers);
     graph_node *x = op_concat(g, (graph_node *[]){b, pool_pairs(n, config, e, items)}, 2, 1);
     graph_node *from_x =
         op_matmul(g, x, add_weights(n, "lstm", "w", 2, (int64_t[]){in, G}), false, false);
     graph_node *from_h =
         op_matmul(g, m.h, add_weights(n, "lstm", "u", 2, (int64_t[]){H, G}), false, false);
     // Two biases, as in PyTorch: together they learn twice as fast.
-    graph_node *gates = op_add(g, op_bias(g, from_x, add_bias(n, "lstm", "b", G, H)),
-                               op_bias(g, from_h, add_bias(n, "lstm", "recurrent_b", G, H)));
+    from_h = op_bias(g, from_h, add_bias(n, "lstm", "recurrent_b", G, H));
+    from_x = op_bias(g, from_x, add_bias(n, "lstm", "b", G, H));
+    graph_node *gates = op_add(g, from_x, from_h);
+    // i, f, g, o: c = sigmoid(f) c + sigmoid(i) tanh(g), h = sigmoid(o) tanh(c).
     graph_node *part[4];
     for (int i = 0; i < 4; i++) part[i] = op_slice(g, gates, 1, i * H, H);
     m.c = op_add(g, op_multiply(g, op_sigmoid(g, part[1]), m.c),

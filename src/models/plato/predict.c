@@ -50,6 +50,7 @@ typedef struct frame_decoder {
     graph_node *code, *coordinates, *image;
 } frame_decoder;
 
+// codes (slots, code_size) of one frame -> image (height * width, 3).
 static plumb_status build_decoder(frame_decoder *out, params *layout, const plato_config *config)
 {
     frame_decoder d = {.net = {.params = layout}};
@@ -101,6 +102,7 @@ static plumb_status add_dynamics(predict_context *x, params *layout)
     return model_workers_add(&x->workers, &x->dynamics.net, outputs, (int)steps + 1, false);
 }
 
+// Memory of each worker: codes of a clip, and one predicted frame.
 static plumb_status alloc_buffers(predict_context *x)
 {
     const plato_config *c = x->config;
@@ -116,6 +118,7 @@ static plumb_status alloc_buffers(predict_context *x)
     return ok ? PLUMB_OK : fail(PLUMB_EMEMORY, "out of memory for a clip");
 }
 
+// Programs of encoder, dynamics and decoder for one clip, without gradients.
 static plumb_status create_workers(predict_context *x, params *layout)
 {
     const plato_config *config = x->config;
@@ -156,6 +159,7 @@ static const float *decode_frame(const predict_context *x, int worker, const flo
     return instance_output(decoder, 0);
 }
 
+// One clip per task: encode, predict, decode, compare.
 static plumb_status predict_clip(void *context, int64_t item, int worker)
 {
     const predict_context *x = context;
@@ -175,6 +179,7 @@ static plumb_status predict_clip(void *context, int64_t item, int worker)
     // Errors between decoded predictions and decoded true codes.
     for (int64_t t = 1; t < T; t++) {
         const int64_t at = item * (T - 1) + t - 1;
+        // The decoder is run twice per frame; its memory is overwritten, so the first is copied.
         memcpy(buffers->image, decode_frame(x, worker, instance_output(dynamics, (int)t - 1), D),
                bytes);
         if (job->prediction) memcpy(job->prediction + at * 3 * pixels, buffers->image, bytes);

@@ -95,6 +95,7 @@ typedef struct predrnn_model {
     float *parameters;
 } predrnn_model;
 
+// Sizes of the frames come from the videos, the rest from the settings.
 static predrnn_config make_config(const predrnn_settings *s, const video_set *videos)
 {
     return (predrnn_config){.height = videos->height,
@@ -119,7 +120,9 @@ static predrnn_config make_config(const predrnn_settings *s, const video_set *vi
 static double true_frame_probability(const predrnn_settings *s, int64_t t, int64_t step)
 {
     double x = (double)step, from = (double)s->sampling_start, to = (double)s->sampling_end;
+    // Scheduled: falls from 1 to 0 until sampling_end.
     if (s->sampling == PREDRNN_SCHEDULED) return x < to ? 1.0 - x / to : 0.0;
+    // Reverse: within the input frames it rises from 1/2 to 1, after them it falls to 0.
     if (t < s->input_frames)
         return x < from ? 0.5 : x < to ? 1.0 - 0.5 * exp(-(x - from) / s->sampling_decay) : 1.0;
     return x < from ? 0.5 : x < to ? 0.5 * (to - x) / (to - from) : 0.0;
@@ -153,6 +156,7 @@ static bool has_fixed_camera(const uint8_t *clip, const predrnn_config *c, doubl
     return false;
 }
 
+// Both tests; each is off at 0. The random number is drawn only if it is needed.
 static bool accept_clip(const predrnn_model *model, const uint8_t *clip, int64_t step, rng *r)
 {
     const predrnn_settings *s = model->settings;
@@ -168,6 +172,7 @@ static const uint8_t *draw_clip(const predrnn_model *model, int64_t step, int64_
     enum { MAX_ATTEMPTS = 64 };
     const uint8_t *clip = NULL;
     for (int64_t k = 0; k < MAX_ATTEMPTS; k++) {
+        // Attempt k has the sample number sample + k 2^32, so that attempts do not collide.
         clip = video_window_frames(
             model->videos, video_sample_window(model->videos, (uint64_t)model->training.seed, step,
                                                sample + (k << 32), model->config.clip_length));
@@ -186,6 +191,7 @@ static void set_inputs(const predrnn_model *model, program_instance *instance, i
     int64_t frame = c->height * c->width * c->channels;
     rng clip_rng = rng_at(seed, clip_stream + counter);
     const uint8_t *clip = draw_clip(model, step, sample, &clip_rng);
+    // Frames in patches, then one mask value per step.
     for (int64_t t = 0; t < c->clip_length; t++)
         predrnn_patch(instance_input(instance, model->clip.frame[t]) + b * frame, clip + t * frame,
                       c);
@@ -207,6 +213,7 @@ static plumb_status gradient(void *context, int64_t replica, int64_t step, float
     int64_t steps = c->clip_length - 1, n = model->microbatch;
     const double batch = (double)model->training.batch;
     const double pixels = (double)(c->height * c->width * c->channels);
+    // Errors are sums over a frame; this makes them shares of the mean of the batch.
     const double scale = 1.0 / ((double)(model->training.batch * steps) * pixels);
     memset(gradient, 0, (size_t)model->params.size * sizeof *gradient);
     double sum[TERM_COUNT] = {0};
@@ -221,6 +228,7 @@ static plumb_status gradient(void *context, int64_t replica, int64_t step, float
             sum[TERM_DECOUPLING] += (double)decoupling[b] / batch;
         model_build_add_gradient(gradient, instance, &model->clip.net, 2);
     }
+    // The term of the decoupling loss exists only with a weight.
     sum[TERM_LOSS] = sum[TERM_ERROR] + c->decoupling_weight * sum[TERM_DECOUPLING];
     const int count = model->clip.decoupling ? TERM_COUNT : TERM_DECOUPLING;
     memcpy(terms, sum, (size_t)count * sizeof *terms);
@@ -240,6 +248,7 @@ static plumb_status predict(void *context, const model_predict_job *job)
     return predrnn_predict_clips(&model->config, &model->params, model->parameters, job);
 }
 
+// Memory and arithmetic of a step.
 static void record_cost(void *context, plumb_record *record)
 {
     const predrnn_model *model = context;
@@ -274,6 +283,7 @@ static plumb_status init_model(predrnn_model *model, arena *mem, trainable_model
     if (st) return st;
     model->replicas = ARENA_ALLOC(mem, program_instance *, model->training.replicas);
     if (!model->replicas) return PLUMB_EMEMORY;
+    // The program has two terms; without decoupling the second repeats the first.
     graph_node *terms[] = {clip->error, clip->decoupling ? clip->decoupling : clip->error};
     st = model_build_program(&model->program, mem, &clip->net, terms, 2, clip->gradient);
     if (!st) st = model_build_parameters(out, mem, &model->params, (uint64_t)model->training.seed);
@@ -315,7 +325,7 @@ static int64_t clip_length(const void *options)
 const registry_entry predrnn_entry = {
     .name = "predrnn",
     .video = true,
-    .summary = "predicts the next frame by ST-LSTM cells [Wang17]",
+    .summary = "predicts the next frame by ST-LSTM layers [Wang17]",
     .setting_specs = setting_specs,
     .renamed_settings = renames_predrnn,
     .settings_size = sizeof(predrnn_settings),

@@ -34,6 +34,7 @@ typedef struct predict_context {
 
 // ---- workers ----
 
+// Outputs of a step: prediction, then h and c of every layer, then m of the top layer.
 static plumb_status add_program(model_workers *workers, const predrnn_step *step, int64_t layers,
                                 bool freeze)
 {
@@ -48,6 +49,7 @@ static plumb_status add_program(model_workers *workers, const predrnn_step *step
     return model_workers_add(workers, &step->net, output, n, freeze);
 }
 
+// States of a group before and after a frame, and its predictions.
 static plumb_status alloc_buffers(predict_context *x)
 {
     x->buffers = calloc((size_t)x->workers.count, sizeof *x->buffers);
@@ -62,6 +64,7 @@ static plumb_status alloc_buffers(predict_context *x)
     return ok ? PLUMB_OK : fail(PLUMB_EMEMORY, "out of memory for the states of %d clips", GROUP);
 }
 
+// The first step has no state as input. Weights of the next steps are packed once.
 static plumb_status create_workers(predict_context *x, params *layout)
 {
     const int64_t layers = x->config->layers;
@@ -102,6 +105,7 @@ static const graph_node *state_input(const predict_context *x, int64_t k)
     return k % 2 ? x->next.c[k / 2] : x->next.h[k / 2];
 }
 
+// Loads frames and states of a run, runs the program, stores predictions and states.
 static void advance_states(const predict_context *x, int worker, const advance_run *run)
 {
     const int64_t t = run->time, maps = 2 * x->config->layers + 1, frame = x->frame_size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PredRNN: ST-LSTM cells, clips and their losses. Parameters have the names of the published code
+// PredRNN: ST-LSTM layers, clips and their losses. Parameters have the names of the published code
 // [Wang23, code], but the convolutions of x and h that make the gates of c are one, and so are
 // those of x and m: "conv_c" takes (x, h) to i, f, g, o, "conv_m" takes (x, m) to i', f', g'. With
 // layer norm they are separate, because each is normalised by itself.
@@ -29,6 +29,8 @@ plumb_status predrnn_check(const predrnn_config *config)
     return PLUMB_OK;
 }
 
+// ---- frames in patches ----
+
 tensor_shape predrnn_frame(const predrnn_config *config, int64_t items)
 {
     int64_t p = config->patch;
@@ -42,6 +44,7 @@ tensor_shape predrnn_map(const predrnn_config *config, int64_t items)
         4, {items, config->height / config->patch, config->width / config->patch, config->hidden}};
 }
 
+// A patch is p rows of p pixels; its values become the channels of one place of the map.
 void predrnn_patch(float *out, const uint8_t *frame, const predrnn_config *config)
 {
     int64_t p = config->patch, row = p * config->channels;
@@ -64,79 +67,99 @@ void predrnn_unpatch(float *out, const float *patched, const predrnn_config *con
                        (size_t)row * sizeof *out);
 }
 
-// Gates of a cell before their activation: the parts of x and of h or m are added.
+// ---- the gates of a layer ----
+
+// Gates of a layer before their activation, (items, height, width, hidden) each: i, f, g and o of
+// the memory c, and i', f', g' of the memory m.
 typedef struct gates {
     graph_node *i, *f, *g, *o, *i2, *f2, *g2;
 } gates;
 
-static graph_node *conv_weights(network_builder *n, const char *cell, const char *name,
-                                int64_t kernel, int64_t in, int64_t out)
+// A layer under construction.
+typedef struct layer_builder {
+    network_builder *n;
+    const predrnn_config *config;
+    char prefix[32]; // of its parameters, "cell0."; "" for those that all layers share
+} layer_builder;
+
+// Weights (kernel, kernel, in, out), drawn as PyTorch draws them.
+static graph_node *conv_weights(const layer_builder *layer, const char *name, int64_t kernel,
+                                int64_t in, int64_t out)
 {
     char full[64];
-    snprintf(full, sizeof full, "%s%s", cell, name);
-    return network_param(n, full, 4, (int64_t[]){kernel, kernel, in, out}, PARAM_INIT_UNIFORM, 0.0);
+    snprintf(full, sizeof full, "%s%s", layer->prefix, name);
+    return network_param(layer->n, full, 4, (int64_t[]){kernel, kernel, in, out},
+                         PARAM_INIT_UNIFORM, 0.0);
 }
 
-static graph_node *channel_part(network_builder *n, graph_node *all, int64_t width, int64_t which)
+// Channels which * hidden to (which + 1) * hidden - 1.
+static graph_node *channel_part(const layer_builder *layer, graph_node *all, int64_t which)
 {
-    return op_slice(n->g, all, 3, which * width, width);
+    const int64_t hidden = layer->config->hidden;
+    return op_slice(layer->n->g, all, 3, which * hidden, hidden);
 }
 
-// One convolution of the channels of x and y together. `y` NULL is zero.
-static graph_node *joined_conv(network_builder *n, const char *cell, const char *name,
-                               int64_t kernel, graph_node *x, graph_node *y, int64_t hidden,
-                               int64_t out)
+// One convolution of the channels of x and y together. `y` NULL is zero: then the weights of y are
+// left out of the sum.
+static graph_node *joined_conv(const layer_builder *layer, const char *name, graph_node *x,
+                               graph_node *y, int64_t out)
 {
-    int64_t in = x->shape.size[3];
-    graph_node *w = conv_weights(n, cell, name, kernel, in + hidden, out);
-    if (!y) return op_conv(n->g, x, op_slice(n->g, w, 2, 0, in), 1, OP_SAME);
-    return op_conv(n->g, op_concat(n->g, (graph_node *[]){x, y}, 2, 3), w, 1, OP_SAME);
+    graph *g = layer->n->g;
+    int64_t in = x->shape.size[3], hidden = layer->config->hidden;
+    graph_node *w = conv_weights(layer, name, layer->config->kernel, in + hidden, out);
+    if (!y) return op_conv(g, x, op_slice(g, w, 2, 0, in), 1, OP_SAME);
+    return op_conv(g, op_concat(g, (graph_node *[]){x, y}, 2, 3), w, 1, OP_SAME);
 }
 
-static gates joined_gates(network_builder *n, const predrnn_config *config, const char *cell,
-                          graph_node *x, predrnn_state s)
+// (i, f, g, o) = W_c * (x, h) and (i', f', g') = W_m * (x, m), without biases [Wang23, code].
+static gates joined_gates(const layer_builder *layer, graph_node *x, predrnn_state s)
 {
-    int64_t H = config->hidden;
-    graph_node *layer = joined_conv(n, cell, "conv_c", config->kernel, x, s.h, H, 4 * H);
-    graph_node *shared = joined_conv(n, cell, "conv_m", config->kernel, x, s.m, H, 3 * H);
-    return (gates){channel_part(n, layer, H, 0),  channel_part(n, layer, H, 1),
-                   channel_part(n, layer, H, 2),  channel_part(n, layer, H, 3),
-                   channel_part(n, shared, H, 0), channel_part(n, shared, H, 1),
-                   channel_part(n, shared, H, 2)};
+    const int64_t H = layer->config->hidden;
+    graph_node *of_c = joined_conv(layer, "conv_c", x, s.h, 4 * H);
+    graph_node *of_m = joined_conv(layer, "conv_m", x, s.m, 3 * H);
+    return (gates){channel_part(layer, of_c, 0), channel_part(layer, of_c, 1),
+                   channel_part(layer, of_c, 2), channel_part(layer, of_c, 3),
+                   channel_part(layer, of_m, 0), channel_part(layer, of_m, 1),
+                   channel_part(layer, of_m, 2)};
 }
 
-// A convolution and its layer norm. `x` NULL is zero: only the bias is left.
-static graph_node *normed_conv(network_builder *n, const predrnn_config *config, const char *cell,
-                               const char *name, graph_node *x, int64_t items, int64_t in,
-                               int64_t out)
+// A convolution from `in` to `out` channels and its layer norm over a whole map. `x` NULL is zero:
+// the norm of zero is zero, so only the bias is left, once per item.
+static graph_node *normed_conv(const layer_builder *layer, const char *name, graph_node *x,
+                               int64_t items, int64_t in, int64_t out)
 {
     char full[80];
-    tensor_shape map = predrnn_map(config, items);
+    graph *g = layer->n->g;
+    tensor_shape map = predrnn_map(layer->config, items);
     int64_t size[] = {map.size[1], map.size[2], out};
-    snprintf(full, sizeof full, "%s%s.gain", cell, name);
-    graph_node *w = conv_weights(n, cell, name, config->kernel, in, out);
-    graph_node *gain = network_param(n, full, 3, size, PARAM_INIT_VALUE, 1.0);
-    snprintf(full, sizeof full, "%s%s.bias", cell, name);
-    graph_node *bias = network_param(n, full, 3, size, PARAM_INIT_VALUE, 0.0);
-    if (!x) return op_broadcast(n->g, bias, 0, 1, &items);
-    return op_layer_norm(n->g, op_conv(n->g, x, w, 1, OP_SAME), gain, bias, 1e-5);
+    snprintf(full, sizeof full, "%s%s.gain", layer->prefix, name);
+    graph_node *w = conv_weights(layer, name, layer->config->kernel, in, out);
+    graph_node *gain = network_param(layer->n, full, 3, size, PARAM_INIT_VALUE, 1.0);
+    snprintf(full, sizeof full, "%s%s.bias", layer->prefix, name);
+    graph_node *bias = network_param(layer->n, full, 3, size, PARAM_INIT_VALUE, 0.0);
+    if (!x) return op_broadcast(g, bias, 0, 1, &items);
+    return op_layer_norm(g, op_conv(g, x, w, 1, OP_SAME), gain, bias, 1e-5);
 }
 
-static gates normed_gates(network_builder *n, const predrnn_config *config, const char *cell,
-                          graph_node *x, predrnn_state s)
+// The same with layer norm: x, h and m have a convolution each, and their parts are added. Channels
+// of x are i, f, g, i', f', g', o; of h i, f, g, o; of m i', f', g' [Wang23, code].
+static gates normed_gates(const layer_builder *layer, graph_node *x, predrnn_state s)
 {
-    int64_t H = config->hidden, items = x->shape.size[0];
-    graph_node *nx = normed_conv(n, config, cell, "conv_x", x, items, x->shape.size[3], 7 * H);
-    graph_node *nh = normed_conv(n, config, cell, "conv_h", s.h, items, H, 4 * H);
-    graph_node *nm = normed_conv(n, config, cell, "conv_m", s.m, items, H, 3 * H);
+    graph *g = layer->n->g;
+    int64_t H = layer->config->hidden, items = x->shape.size[0];
+    graph_node *nx = normed_conv(layer, "conv_x", x, items, x->shape.size[3], 7 * H);
+    graph_node *nh = normed_conv(layer, "conv_h", s.h, items, H, 4 * H);
+    graph_node *nm = normed_conv(layer, "conv_m", s.m, items, H, 3 * H);
     graph_node *sum[7];
     for (int k = 0; k < 3; k++) {
-        sum[k] = op_add(n->g, channel_part(n, nx, H, k), channel_part(n, nh, H, k));
-        sum[3 + k] = op_add(n->g, channel_part(n, nx, H, 3 + k), channel_part(n, nm, H, k));
+        sum[k] = op_add(g, channel_part(layer, nx, k), channel_part(layer, nh, k));
+        sum[3 + k] = op_add(g, channel_part(layer, nx, 3 + k), channel_part(layer, nm, k));
     }
-    sum[6] = op_add(n->g, channel_part(n, nx, H, 6), channel_part(n, nh, H, 3));
+    sum[6] = op_add(g, channel_part(layer, nx, 6), channel_part(layer, nh, 3));
     return (gates){sum[0], sum[1], sum[2], sum[6], sum[3], sum[4], sum[5]};
 }
+
+// ---- a layer ----
 
 // sigmoid(f + 1) memory + sigmoid(i) tanh(g). The 1 makes it forget little at first. A memory of
 // NULL is zero.
@@ -148,55 +171,65 @@ static graph_node *update_memory(graph *g, graph_node **added, graph_node *i, gr
     return op_add(g, op_multiply(g, op_sigmoid(g, op_add_scalar(g, f, 1.0)), memory), *added);
 }
 
-// The ST-LSTM cell [Wang17].
-predrnn_state predrnn_cell(network_builder *n, const predrnn_config *config, int64_t layer,
-                           graph_node *x, predrnn_state before)
+// The ST-LSTM of one layer [Wang17]:
+//     c = f c + i g,  m = f' m + i' g',  h = sigmoid(o + W_o * (c, m)) tanh(W_1 * (c, m)).
+predrnn_state predrnn_layer(network_builder *n, const predrnn_config *config, int64_t index,
+                            graph_node *x, predrnn_state before)
 {
-    char cell[32];
+    layer_builder layer = {.n = n, .config = config};
     graph *g = n->g;
     int64_t H = config->hidden;
-    snprintf(cell, sizeof cell, "cell%lld.", (long long)layer);
-    gates t = config->layer_norm ? normed_gates(n, config, cell, x, before)
-                                 : joined_gates(n, config, cell, x, before);
+    snprintf(layer.prefix, sizeof layer.prefix, "cell%lld.", (long long)index);
+    gates t =
+        config->layer_norm ? normed_gates(&layer, x, before) : joined_gates(&layer, x, before);
+    // Both memories are updated alike. What was added to them is kept for the decoupling loss.
     predrnn_state s;
     s.c = update_memory(g, &s.dc, t.i, t.f, t.g, before.c);
     s.m = update_memory(g, &s.dm, t.i2, t.f2, t.g2, before.m);
+    // The output gate sees both memories, and so does the output, by a 1x1 convolution.
     graph_node *both = op_concat(g, (graph_node *[]){s.c, s.m}, 2, 3);
-    graph_node *o =
-        config->layer_norm
-            ? normed_conv(n, config, cell, "conv_o", both, x->shape.size[0], 2 * H, H)
-            : op_conv(g, both, conv_weights(n, cell, "conv_o", config->kernel, 2 * H, H), 1,
-                      OP_SAME);
+    graph_node *o = config->layer_norm
+                        ? normed_conv(&layer, "conv_o", both, x->shape.size[0], 2 * H, H)
+                        : op_conv(g, both, conv_weights(&layer, "conv_o", config->kernel, 2 * H, H),
+                                  1, OP_SAME);
     graph_node *output =
-        op_conv(g, both, conv_weights(n, cell, "conv_last", 1, 2 * H, H), 1, OP_SAME);
+        op_conv(g, both, conv_weights(&layer, "conv_last", 1, 2 * H, H), 1, OP_SAME);
     s.h = op_multiply(g, op_sigmoid(g, op_add(g, t.o, o)), op_tanh(g, output));
     return s;
 }
 
-// All layers at one time. `state` is that of the time before on entry. Returns the predicted frame.
+// All layers at one time. `state` is that of the time before on entry, and of this time on return.
+// Returns the predicted next frame, in patches.
 static graph_node *run_layers(network_builder *n, const predrnn_config *config,
                               predrnn_state *state, graph_node *x)
 {
+    // m goes from the top layer of the time before to the lowest layer, then up through all layers.
     graph_node *m = state[config->layers - 1].m, *input = x;
     for (int64_t l = 0; l < config->layers; l++) {
         state[l].m = m;
-        state[l] = predrnn_cell(n, config, l, x, state[l]);
+        state[l] = predrnn_layer(n, config, l, x, state[l]);
         m = state[l].m;
         x = state[l].h;
     }
+    // h of the top layer gives the frame, or with `residual` the change from the input frame.
+    const layer_builder shared = {.n = n, .config = config};
     tensor_shape out = predrnn_frame(config, 1);
-    graph_node *w = conv_weights(n, "", "conv_last", 1, config->hidden, out.size[3]);
+    graph_node *w = conv_weights(&shared, "conv_last", 1, config->hidden, out.size[3]);
     graph_node *y = op_conv(n->g, x, w, 1, OP_SAME);
     return config->residual ? op_add(n->g, y, input) : y;
 }
+
+// ---- a clip ----
 
 // Input of step t: the true frame, or where the mask is 0 the prediction of it.
 static graph_node *input_frame(graph *g, const predrnn_clip *k, const predrnn_config *config,
                                int64_t t)
 {
+    // The first frame has no prediction; scheduled sampling begins after the input frames.
     int64_t from = config->sampling == PREDRNN_SCHEDULED ? config->input_frames : 1;
     if (config->sampling == PREDRNN_TEACHER || t < from) return k->frame[t];
     const tensor_shape *s = &k->frame[t]->shape;
+    // predicted + u (true - predicted), with one number u per item, 0 or 1.
     graph_node *u = op_reshape(g, op_slice(g, k->mask, 0, t, 1), 1, s->size);
     u = op_broadcast(g, u, 1, 3, s->size + 1);
     graph_node *predicted = k->prediction[t - 1];
@@ -208,17 +241,21 @@ static graph_node *input_frame(graph *g, const predrnn_clip *k, const predrnn_co
 static graph_node *memory_overlap(network_builder *n, const predrnn_config *config, predrnn_state s)
 {
     graph *g = n->g;
-    graph_node *w = conv_weights(n, "", "adapter", 1, config->hidden, config->hidden);
+    const layer_builder shared = {.n = n, .config = config};
+    graph_node *w = conv_weights(&shared, "adapter", 1, config->hidden, config->hidden);
     graph_node *a = op_conv(g, s.dc, w, 1, OP_SAME), *b = op_conv(g, s.dm, w, 1, OP_SAME);
+    // cos = <a, b> / (|a| |b|) per item and channel. 1e-24 keeps the root away from 0.
     graph_node *ab = op_sum(g, op_multiply(g, a, b), 1, 2);
     graph_node *aa = op_add_scalar(g, op_sum(g, op_square(g, a), 1, 2), 1e-24);
     graph_node *bb = op_add_scalar(g, op_sum(g, op_square(g, b), 1, 2), 1e-24);
     graph_node *cosine = op_divide(g, ab, op_multiply(g, op_sqrt(g, aa), op_sqrt(g, bb)));
+    // |x| = relu(x) + relu(-x).
     graph_node *size =
         op_add(g, op_leaky_relu(g, cosine, 0.0), op_leaky_relu(g, op_scale(g, cosine, -1.0), 0.0));
     return op_sum(g, size, 1, 1);
 }
 
+// Runs the layers from frame to frame, the same parameters at all times. States begin at zero.
 static void unroll_clip(predrnn_clip *k, const predrnn_config *config)
 {
     network_builder *n = &k->net;
@@ -232,6 +269,8 @@ static void unroll_clip(predrnn_clip *k, const predrnn_config *config)
     }
 }
 
+// Squared error of each predicted frame, and the mean decoupling loss over times, layers and
+// channels.
 static void add_losses(predrnn_clip *k, const predrnn_config *config, graph_node **error,
                        int64_t items)
 {
@@ -250,6 +289,8 @@ static void add_losses(predrnn_clip *k, const predrnn_config *config, graph_node
     k->decoupling = op_scale(g, sum, 1.0 / (double)(steps * config->layers * config->hidden));
 }
 
+// Gradients of mean squared error + decoupling_weight * decoupling: the seeds are the weights of
+// the single errors in the loss of the whole batch.
 static void add_gradients(predrnn_clip *k, const predrnn_config *config, int64_t batch)
 {
     graph *g = k->net.g;
@@ -283,6 +324,7 @@ plumb_status predrnn_clip_build(predrnn_clip *out, params *layout, const predrnn
         graph_free(g);
         return PLUMB_EMEMORY;
     }
+    // Inputs: all true frames, and where sampling is random the mask of each step.
     for (int64_t t = 0; t < config->clip_length; t++)
         k.frame[t] = op_input(g, "frame", 0, f.rank, f.size);
     if (config->sampling != PREDRNN_TEACHER)
@@ -312,6 +354,7 @@ plumb_status predrnn_step_build(predrnn_step *out, params *layout, const predrnn
         graph_free(g);
         return PLUMB_EMEMORY;
     }
+    // Inputs: the frame and, after the first step, h and c of every layer and m of the top layer.
     k.frame = op_input(g, "frame", 0, f.rank, f.size);
     if (!first) k.m = op_input(g, "m", 0, map.rank, map.size);
     for (int64_t l = 0; l < config->layers; l++) {

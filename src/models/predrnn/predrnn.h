@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// PredRNN [Wang17] and its second version [Wang23]: layers of ST-LSTM cells that predict the next
-// frame of a video. A cell has a memory c, which stays in its layer, and a memory m, which goes up
-// through the layers and returns to the lowest one at the next frame.
+// PredRNN [Wang17] and its second version [Wang23]: ST-LSTM layers that predict the next frame of
+// a video. A layer has a memory c, which stays in it, and a memory m, which goes up through the
+// layers and returns to the lowest one at the next frame.
 //
 // Frames are cut into patches first: every patch x patch block becomes one pixel with patch * patch
 // times the channels, so the network works on a small map.
@@ -23,7 +23,7 @@ typedef enum predrnn_sampling {
 typedef struct predrnn_config {
     int64_t height, width, channels; ///< of a frame
     int64_t patch;                   ///< pixels on a side of a patch
-    int64_t layers, hidden, kernel;  ///< layers, channels of a cell, size of its convolutions
+    int64_t layers, hidden, kernel;  ///< ST-LSTM layers, their channels, size of convolutions
     bool layer_norm;                 ///< after each convolution
     bool residual;            ///< predicts the change from the input frame; not in the papers
     double decoupling_weight; ///< of the decoupling loss; 0: the first version
@@ -38,22 +38,22 @@ plumb_status predrnn_check(const predrnn_config *config);
 /// Shape of `items` frames in patches: (items, height / patch, width / patch, patch * patch *
 /// channels).
 tensor_shape predrnn_frame(const predrnn_config *config, int64_t items);
-/// The same with `hidden` channels: the maps of a cell.
+/// The same with `hidden` channels: the maps of a layer.
 tensor_shape predrnn_map(const predrnn_config *config, int64_t items);
 
 /// Bytes / 255 of one frame in patches, and back. Channels: row in the patch, column, colour.
 void predrnn_patch(float *out, const uint8_t *frame, const predrnn_config *config);
 void predrnn_unpatch(float *out, const float *patched, const predrnn_config *config);
 
-/// State of a cell; NULL where it is still zero. `dc` and `dm` are what the last frame added to the
-/// memories.
+/// State of a layer; NULL where it is still zero. `dc` and `dm` are what the last frame added to
+/// the memories.
 typedef struct predrnn_state {
     graph_node *h, *c, *m;
     graph_node *dc, *dm;
 } predrnn_state;
-/// The cell of layer `layer` with input `x`.
-predrnn_state predrnn_cell(network_builder *n, const predrnn_config *config, int64_t layer,
-                           graph_node *x, predrnn_state before);
+/// The state of layer `index` after input `x`.
+predrnn_state predrnn_layer(network_builder *n, const predrnn_config *config, int64_t index,
+                            graph_node *x, predrnn_state before);
 
 /// The graph of a clip of `clip_length` frames, and in training the gradients.
 typedef struct predrnn_clip {
