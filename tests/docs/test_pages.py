@@ -11,7 +11,7 @@ WIDTH = 100
 
 
 def read_pages():
-    return [SOURCE / "README.md", *sorted((SOURCE / "docs").glob("*.md"))]
+    return [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", SOURCE / "python/README.md", *sorted((SOURCE / "docs").glob("*.md"))]
 
 
 def find_wide_lines(text):
@@ -35,7 +35,7 @@ def test_the_readme_names_the_command_of_continuous_integration():
     assert re.search(rf"^{re.escape(command)}\b", (SOURCE / "README.md").read_text(), re.M), command
 
 
-@pytest.mark.parametrize("page", read_pages(), ids=lambda path: path.name)
+@pytest.mark.parametrize("page", read_pages(), ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_pages_are_wrapped(page):
     if page.name == "api.md":
         pytest.skip("made from the headers")
