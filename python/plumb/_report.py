@@ -50,7 +50,7 @@ def report(out, *sources, name=None, figure=None, **options):
 
     A source is a path (a run, a directory of runs, results.jsonl, arrays in .npz or .h5), a result of
     plumb.symetric, forecast, surprise or Run.evaluate, or arrays: a Rollout, a Batch or a dict. Results and
-    arrays belong to the model called `name`. Options have the names of `plumb report`: films=4, steps=1000.
+    arrays belong to the model called `name`. Options have the names of `plumb report`: steps=1000.
 
     >>> import numpy as np, os, plumb, tempfile
     >>> state = plumb.world("mass-spring").batch(20, seed=1).state

@@ -14,7 +14,7 @@ from ._results import Evaluation
 
 
 class Rollout:
-    """What a run makes of films: latent (count, steps, 2m), truth (count, steps, 2n), variance (count, 2m),
+    """Rollouts of a run: latent (count, steps, 2m), truth (count, steps, 2n), variance (count, 2m),
     frames and prediction (count, steps, height, width, channels), and canonical where the world has it."""
 
     def __init__(self, arrays):
@@ -76,8 +76,8 @@ class Run:
         return self.config.get("data", {}).get("world")
 
     def rollout(self, count=4, steps=200, *, backward=False, **options):
-        """The model watches the beginning (or the end) of films it has never seen and tells the rest. Options
-        are those of plumb_rollout_options: first=0, world="pendulum", data="films.h5", threads=1."""
+        """Takes the first frames (or the last) of videos that training never used as input and predicts the rest. Options
+        are those of plumb_rollout_options: first=0, world="pendulum", data="videos.h5", threads=1."""
         opt = options_struct("rollout_options", dict(options, count=count, steps=steps, backward=backward))
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rollout.npz")
@@ -87,7 +87,7 @@ class Run:
 
     def evaluate(self, *, probes=(), **options):
         """Evaluates the run by every measure that applies to its model, on data it has never seen. Options have the
-        names of `plumb evaluate`: count=30, steps=1000, measured=100, first=0, world="pendulum", tuples=250, films=64,
+        names of `plumb evaluate`: count=30, steps=1000, measured=100, first=0, world="pendulum", tuples=250,
         probes=["probes.npz"] ...; mlp=False leaves out SyMetric by a network. symetric={"resamples": 0}, kappa={...},
         forecast={...} and surprise={...} are dicts of options of those measures."""
         given = {_EVALUATION_NAMES.get(name, name): value for name, value in options.items()}
