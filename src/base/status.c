@@ -15,7 +15,7 @@ static void (*log_write)(void *, const char *);
 static void *log_context;
 static void (*progress_report)(void *, double);
 static void *progress_context;
-static atomic_bool stop_wanted; // lock-free, so a signal handler may set it
+static atomic_bool stop_wanted;                     // lock-free, so a signal handler may set it
 static _Thread_local const volatile int *stop_flag; // of the work on this thread; may be NULL
 
 // A message is one line, even if a file put control bytes into a name: they become '?'.
