@@ -26,6 +26,7 @@ const char *plumb_dtype_name(plumb_dtype dtype)
 
 int64_t plumb_array_count(const plumb_array *array)
 {
+    if (!array) return 0;
     int64_t count = 1;
     for (int i = 0; i < array->ndim; i++) count *= array->shape[i];
     return count;
@@ -33,6 +34,7 @@ int64_t plumb_array_count(const plumb_array *array)
 
 plumb_array plumb_array_view(void *data, plumb_dtype dtype, int ndim, const int64_t *shape)
 {
+    if (!shape || ndim < 0 || ndim > PLUMB_MAX_DIMS) ndim = 0;
     plumb_array view = {.data = data, .dtype = dtype, .ndim = ndim};
     for (int i = 0; i < ndim; i++) view.shape[i] = shape[i];
     return view;
@@ -52,6 +54,7 @@ static double half_to_double(uint16_t half)
 
 void plumb_array_to_double(double *out, const plumb_array *array, int64_t first, int64_t count)
 {
+    if (!out || !array) return;
 #define WIDEN(type)                                                 \
     do {                                                            \
         const type *in = (const type *)array->data + first;         \
@@ -82,6 +85,11 @@ void plumb_array_to_double(double *out, const plumb_array *array, int64_t first,
 
 const char *plumb_array_shape_string(char *text, size_t size, const plumb_array *array)
 {
+    if (!text || !size) return "";
+    if (!array) {
+        text[0] = 0;
+        return text;
+    }
     size_t used = (size_t)snprintf(text, size, "(");
     for (int i = 0; i < array->ndim && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? ", " : "",

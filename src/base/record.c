@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/output_file.h"
 #include "base/status.h"
 #include "base/text.h"
@@ -112,30 +113,36 @@ void plumb_record_free(plumb_record *record)
 
 void plumb_record_set_string(plumb_record *record, const char *key, const char *value)
 {
+    if (!record) return;
     append_key(record, key);
-    append_quoted(record, value);
+    if (value) append_quoted(record, value);
+    else append_bytes(record, "null", 4);
 }
 
 void plumb_record_set_int(plumb_record *record, const char *key, int64_t value)
 {
+    if (!record) return;
     append_key(record, key);
     append_integer(record, value);
 }
 
 void plumb_record_set_bool(plumb_record *record, const char *key, bool value)
 {
+    if (!record) return;
     append_key(record, key);
     append_bytes(record, value ? "true" : "false", value ? 4 : 5);
 }
 
 void plumb_record_set_double(plumb_record *record, const char *key, double value)
 {
+    if (!record) return;
     append_key(record, key);
     append_double(record, value);
 }
 
 void plumb_record_set_null(plumb_record *record, const char *key)
 {
+    if (!record) return;
     append_key(record, key);
     append_bytes(record, "null", 4);
 }
@@ -143,6 +150,11 @@ void plumb_record_set_null(plumb_record *record, const char *key)
 void plumb_record_set_doubles(plumb_record *record, const char *key, const double *values,
                               int64_t count)
 {
+    if (!record) return;
+    if (!values && count > 0) {
+        plumb_record_set_null(record, key);
+        return;
+    }
     plumb_record_begin_array(record, key);
     for (int64_t i = 0; i < count; i++) plumb_record_set_double(record, NULL, values[i]);
     plumb_record_end(record);
@@ -151,6 +163,11 @@ void plumb_record_set_doubles(plumb_record *record, const char *key, const doubl
 void plumb_record_set_ints(plumb_record *record, const char *key, const int64_t *values,
                            int64_t count)
 {
+    if (!record) return;
+    if (!values && count > 0) {
+        plumb_record_set_null(record, key);
+        return;
+    }
     plumb_record_begin_array(record, key);
     for (int64_t i = 0; i < count; i++) plumb_record_set_int(record, NULL, values[i]);
     plumb_record_end(record);
@@ -159,6 +176,11 @@ void plumb_record_set_ints(plumb_record *record, const char *key, const int64_t 
 void plumb_record_set_strings(plumb_record *record, const char *key, const char *const *values,
                               int64_t count)
 {
+    if (!record) return;
+    if (!values && count > 0) {
+        plumb_record_set_null(record, key);
+        return;
+    }
     plumb_record_begin_array(record, key);
     for (int64_t i = 0; i < count; i++) plumb_record_set_string(record, NULL, values[i]);
     plumb_record_end(record);
@@ -166,6 +188,7 @@ void plumb_record_set_strings(plumb_record *record, const char *key, const char 
 
 void plumb_record_set_interval(plumb_record *record, const char *key, plumb_interval interval)
 {
+    if (!record) return;
     if (!isfinite(interval.low) || !isfinite(interval.high)) {
         plumb_record_set_null(record, key);
         return;
@@ -190,16 +213,19 @@ static void open_bracket(plumb_record *record, const char *key, char opening, ch
 
 void plumb_record_begin_object(plumb_record *record, const char *key)
 {
+    if (!record) return;
     open_bracket(record, key, '{', '}');
 }
 
 void plumb_record_begin_array(plumb_record *record, const char *key)
 {
+    if (!record) return;
     open_bracket(record, key, '[', ']');
 }
 
 void plumb_record_end(plumb_record *record)
 {
+    if (!record) return;
     if (!record->depth) return;
     append_bytes(record, &record->closing[record->depth], 1);
     record->depth--;
@@ -207,6 +233,8 @@ void plumb_record_end(plumb_record *record)
 
 plumb_status plumb_record_to_json(const char **out, plumb_record *record)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(record);
     if (record->failed) return fail(PLUMB_EMEMORY, "out of memory for a record");
     // The closing brackets are written past the end, so that the record can still grow.
     char *end = record->text + record->used;
@@ -218,6 +246,8 @@ plumb_status plumb_record_to_json(const char **out, plumb_record *record)
 
 plumb_status plumb_record_write_lines(const char *path, plumb_record *const *records, int64_t count)
 {
+    REQUIRE_ARGUMENT(path);
+    REQUIRE_ARGUMENT(records);
     output_file file;
     plumb_status st = output_file_open(&file, path);
     if (st) return st;

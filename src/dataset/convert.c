@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copies a dataset into a file of another format, item by item.
 
+#include "base/argument.h"
+#include "base/options_struct.h"
 #include "base/status.h"
 #include "dataset/writer.h"
 #include "plumb/dataset.h"
@@ -49,8 +51,12 @@ static plumb_status copy_item(convert_job *job, int64_t item)
 plumb_status plumb_dataset_convert(int64_t *item_count, const char *to, const char *from,
                                    const char *split, const plumb_dataset_write_options *options)
 {
+    REQUIRE_ARGUMENT(to);
+    REQUIRE_ARGUMENT(from);
     convert_job job = {0};
-    plumb_status st = plumb_dataset_open(&job.from, from, split);
+    plumb_dataset_write_options write = plumb_dataset_write_defaults();
+    plumb_status st = options_resolve(&write, sizeof write, options, "plumb_dataset_write_options");
+    if (!st) st = plumb_dataset_open(&job.from, from, split);
     const int64_t items = st ? 0 : plumb_dataset_item_count(job.from);
     if (!st && !items) st = fail(PLUMB_EFORMAT, "%s: holds no record", from);
     // Say how many records there are; the number of shards is easily mistaken for it.
@@ -58,7 +64,7 @@ plumb_status plumb_dataset_convert(int64_t *item_count, const char *to, const ch
         status_log("%s: %lld records in %lld shards", from, (long long)items,
                    (long long)plumb_dataset_shard_count(job.from));
     if (!st) st = list_fields(&job);
-    if (!st) st = writer_open(&job.to, to, job.field, job.field_count, items, options);
+    if (!st) st = writer_open(&job.to, to, job.field, job.field_count, items, &write);
     for (int64_t i = 0; i < items && !st; i++) {
         st = copy_item(&job, i);
         if (!st && (i % 16 == 15 || i == items - 1))

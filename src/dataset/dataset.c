@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/argument.h"
 #include "base/status.h"
 #include "dataset/dm_hamiltonian.h"
 #include "dataset/physical_concepts.h"
@@ -314,6 +315,8 @@ static plumb_status open_any(plumb_dataset *dataset, const char *path, const cha
 
 plumb_status plumb_dataset_open(plumb_dataset **out, const char *path, const char *split)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(path);
     plumb_dataset *dataset = calloc(1, sizeof *dataset);
     if (!dataset) return fail(PLUMB_EMEMORY, "%s: no memory to open it", path);
     const plumb_status st = open_any(dataset, path, split);
@@ -336,21 +339,25 @@ void plumb_dataset_close(plumb_dataset *dataset)
 
 int64_t plumb_dataset_item_count(const plumb_dataset *dataset)
 {
+    if (!dataset) return 0;
     return dataset->items;
 }
 
 int64_t plumb_dataset_shard_count(const plumb_dataset *dataset)
 {
+    if (!dataset) return 0;
     return dataset->is_records ? dataset->records.count : 1;
 }
 
 int64_t plumb_dataset_field_count(const plumb_dataset *dataset)
 {
+    if (!dataset) return 0;
     return dataset->field_count;
 }
 
 const char *plumb_dataset_field_name(const plumb_dataset *dataset, int64_t index)
 {
+    if (!dataset) return NULL;
     assert(index >= 0 && index < dataset->field_count);
     return dataset->field[index].name;
 }
@@ -364,11 +371,13 @@ static dataset_field *find_field(const plumb_dataset *dataset, const char *name)
 
 bool plumb_dataset_has_field(const plumb_dataset *dataset, const char *name)
 {
+    if (!dataset || !name) return false;
     return find_field(dataset, name);
 }
 
 bool plumb_dataset_is_shared(const plumb_dataset *dataset, const char *name)
 {
+    if (!dataset || !name) return false;
     const dataset_field *field = find_field(dataset, name);
     return field && field->shared;
 }
@@ -376,6 +385,9 @@ bool plumb_dataset_is_shared(const plumb_dataset *dataset, const char *name)
 plumb_status plumb_dataset_read_field(plumb_array *out, plumb_dataset *dataset, int64_t item,
                                       const char *name)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(dataset);
+    REQUIRE_ARGUMENT(name);
     dataset_field *field = find_field(dataset, name);
     if (!dataset->items) return fail(PLUMB_EFORMAT, "%s: holds no record", dataset->path);
     if (!field) return fail(PLUMB_EFILE, "%s: has no array \"%s\"", dataset->path, name);
@@ -392,6 +404,7 @@ plumb_status plumb_dataset_read_field(plumb_array *out, plumb_dataset *dataset, 
 
 const char *plumb_dataset_world_name(char text[64], plumb_dataset *dataset)
 {
+    if (!text || !dataset) return NULL;
     plumb_array name;
     text[0] = 0;
     const dataset_field *field = find_field(dataset, "world");

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/argument.h"
 #include "base/array.h"
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
@@ -177,6 +178,8 @@ static plumb_status start_workers(plumb_loader *loader)
 plumb_status plumb_loader_open(plumb_loader **out, const plumb_world *world,
                                const plumb_loader_options *options)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(world);
     plumb_loader *loader = calloc(1, sizeof *loader);
     if (!loader) return fail(PLUMB_EMEMORY, "no memory for a stream");
     const plumb_world_info *info = plumb_world_get_info(world);
@@ -206,6 +209,8 @@ plumb_status plumb_loader_open(plumb_loader **out, const plumb_world *world,
 
 plumb_status plumb_loader_next(plumb_loader_batch *out, plumb_loader *loader)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(loader);
     pthread_mutex_lock(&loader->lock);
     if (loader->batches_taken)
         loader->ring[(loader->batches_taken - 1) % loader->ring_size].items_done =

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
@@ -218,6 +219,8 @@ static plumb_status try_first_item(simulate_job *job)
 plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
                                     const plumb_dataset_simulate_options *options)
 {
+    REQUIRE_ARGUMENT(path);
+    REQUIRE_ARGUMENT(world);
     plumb_dataset_simulate_options resolved = plumb_dataset_simulate_defaults();
     plumb_dataset_write_options write = plumb_dataset_write_defaults();
     simulate_job job = {

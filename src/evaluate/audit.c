@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/argument.h"
 #include "base/array.h"
 #include "base/options_struct.h"
 #include "base/status.h"
@@ -168,6 +169,8 @@ static bool is_splice_valid(const plumb_audit *a, const plumb_audit_splice *b)
 plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
                                  const plumb_audit_options *opt)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(probes);
     const plumb_audit_splice none = {.bad_tuple = -1, .bad_time = -1};
     const double nan = (double)NAN;
     const plumb_audit_classifier unmeasured = {
@@ -220,6 +223,7 @@ static void put_classifier(plumb_record *r, const char *key, const plumb_audit_c
 
 void plumb_audit_record(plumb_record *r, const plumb_audit *a, const plumb_audit_options *options)
 {
+    if (!r || !a) return;
     plumb_audit_options opt = plumb_audit_defaults();
     if (options_resolve(&opt, sizeof opt, options, "plumb_audit_options")) return;
     plumb_record_set_bool(r, "clean", a->clean);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
@@ -46,6 +47,8 @@ static plumb_status resolve_options(evaluation_config *out, const plumb_evaluati
 
 plumb_status plumb_evaluation_find_kind(plumb_evaluation_kind *kind, const char *run)
 {
+    REQUIRE_ARGUMENT(kind);
+    REQUIRE_ARGUMENT(run);
     arena mem = {0};
     run_config config;
     char *text, path[4096];
@@ -80,6 +83,8 @@ static plumb_status evaluate_model(plumb_evaluation *out, arena *keep, trained_m
 plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
                                       const plumb_evaluation_options *options)
 {
+    REQUIRE_ARGUMENT(result);
+    REQUIRE_ARGUMENT(run);
     const double started = clock_now();
     evaluation_config config;
     plumb_status st = resolve_options(&config, options);
@@ -113,6 +118,7 @@ void plumb_evaluation_clear(plumb_evaluation *result)
 void plumb_evaluation_record(plumb_record *record, const plumb_evaluation *result,
                              const plumb_evaluation_options *options)
 {
+    if (!record || !result) return;
     evaluation_config config;
     if (resolve_options(&config, options)) return;
     plumb_record_set_string(record, "model", result->model);
@@ -127,10 +133,16 @@ void plumb_evaluation_record(plumb_record *record, const plumb_evaluation *resul
 plumb_status plumb_evaluation_save(const char *run, const plumb_evaluation *result,
                                    const plumb_evaluation_options *options)
 {
+    REQUIRE_ARGUMENT(run);
+    REQUIRE_ARGUMENT(result);
+    plumb_evaluation_options resolved = plumb_evaluation_defaults();
+    plumb_status st =
+        options_resolve(&resolved, sizeof resolved, options, "plumb_evaluation_options");
+    if (st) return st;
     plumb_record *record = plumb_record_create();
     if (!record) return fail(PLUMB_EMEMORY, "out of memory for results.json");
-    plumb_evaluation_record(record, result, options);
-    const plumb_status st = run_dir_write_results(run, "evaluate", record);
+    plumb_evaluation_record(record, result, &resolved);
+    st = run_dir_write_results(run, "evaluate", record);
     plumb_record_free(record);
     return st;
 }

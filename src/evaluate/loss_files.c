@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/argument.h"
 #include "base/options_struct.h"
 #include "base/result.h"
 #include "base/status.h"
@@ -252,6 +253,8 @@ static plumb_status read_losses(plumb_surprise_losses *out, arena *mem, plumb_fi
 plumb_status plumb_surprise_losses_read(plumb_surprise_losses *result, const char *path,
                                         const plumb_surprise_losses_options *options)
 {
+    REQUIRE_ARGUMENT(result);
+    REQUIRE_ARGUMENT(path);
     plumb_surprise_losses_options opt = plumb_surprise_losses_defaults();
     plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_surprise_losses_options");
     plumb_file *file = NULL;

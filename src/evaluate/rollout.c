@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
 #include "base/status.h"
@@ -80,6 +81,8 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
 plumb_status plumb_rollout_save(const char *path, const char *run,
                                 const plumb_rollout_options *options)
 {
+    REQUIRE_ARGUMENT(path);
+    REQUIRE_ARGUMENT(run);
     plumb_rollout_options opt = plumb_rollout_defaults();
     plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_rollout_options");
     if (!st) st = options_check_ranges(&rollout_option_table, &opt);

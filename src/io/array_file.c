@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/argument.h"
 #include "base/name_index.h"
 #include "base/status.h"
 #include "io/hdf5/client.h"
@@ -61,6 +62,8 @@ static plumb_status reject_format(const char *path)
 
 plumb_status plumb_file_open(plumb_file **out, const char *path)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(path);
     const array_file_format *format = find_format(path, strlen(path));
     if (!format) return reject_format(path);
     plumb_file *file = calloc(1, sizeof *file);
@@ -94,11 +97,13 @@ void plumb_file_close(plumb_file *file)
 
 int64_t plumb_file_array_count(const plumb_file *file)
 {
+    if (!file) return 0;
     return file->names.count;
 }
 
 const char *plumb_file_array_name(const plumb_file *file, int64_t index)
 {
+    if (!file) return NULL;
     assert(index >= 0 && index < file->names.count);
     return file->names.name[index];
 }
@@ -115,6 +120,7 @@ static int64_t find_array(const plumb_file *file, const char *name)
 
 bool plumb_file_has_array(const plumb_file *file, const char *name)
 {
+    if (!file || !name) return false;
     return find_array(file, name) >= 0;
 }
 
@@ -147,6 +153,9 @@ plumb_status array_file_info(plumb_array *out, uint64_t *offset, const input_fil
 
 plumb_status plumb_file_read_array(plumb_array *out, plumb_file *file, const char *name)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(file);
+    REQUIRE_ARGUMENT(name);
     const int64_t index = find_array(file, name);
     if (index < 0) {
         char names[400];
@@ -189,6 +198,9 @@ static plumb_status read_default(plumb_array *out, plumb_file *file, const char 
 plumb_status plumb_file_read_spec(plumb_array *out, plumb_file **file, const char *argument,
                                   const char *fallback)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(file);
+    REQUIRE_ARGUMENT(argument);
     // The key starts after the first colon that follows a known suffix. Other colons belong to the
     // path.
     size_t length = strlen(argument);
@@ -214,6 +226,8 @@ plumb_status plumb_file_read_spec(plumb_array *out, plumb_file **file, const cha
 plumb_status plumb_file_write(const char *path, const plumb_named_array *arrays, int64_t count,
                               bool compress)
 {
+    REQUIRE_ARGUMENT(path);
+    REQUIRE_ARGUMENT(arrays);
     const array_file_format *format = find_format(path, strlen(path));
     if (!format) return reject_format(path);
     if (count < 1) return fail(PLUMB_EVALUE, "%s: no array to write", path);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/argument.h"
 #include "base/input_file.h"
 #include "base/json.h"
 #include "base/options_struct.h"
@@ -400,6 +401,8 @@ static plumb_status add_any(plumb_report *report, const char *path,
 plumb_status plumb_report_add_path(plumb_report *report, const char *path,
                                    const plumb_report_options *given)
 {
+    REQUIRE_ARGUMENT(report);
+    REQUIRE_ARGUMENT(path);
     plumb_report_options options = plumb_report_defaults();
     plumb_status st = options_resolve(&options, sizeof options, given, "plumb_report_options");
     if (!st) st = options_check_ranges(&report_option_table, &options);

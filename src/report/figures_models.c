@@ -206,6 +206,7 @@ static plumb_rank_correlation export_correlation(rank_correlation found)
 bool plumb_report_correlation_at(plumb_report_correlation *out, const plumb_report *report,
                                  int64_t index)
 {
+    if (!out || !report) return false;
     for (int i = 0; i < MEASURE_COUNT; i++) {
         const correlated_measure *measure = &correlated_measures[i];
         if (!correlate_measure(report, measure, 1.0, 0).n || index--) continue;

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/arena.h"
+#include "base/argument.h"
 #include "base/array.h"
 #include "base/options_struct.h"
 #include "base/output_file.h"
@@ -494,6 +495,9 @@ static plumb_status draw_item(plumb_image_size *out, buffer *bytes, plumb_datase
 plumb_status plumb_item_figure_save(plumb_image_size *out, const char *path, plumb_dataset *dataset,
                                     int64_t item, const plumb_item_figure_options *given)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(path);
+    REQUIRE_ARGUMENT(dataset);
     plumb_item_figure_options opt = plumb_item_figure_defaults();
     plumb_status st = options_resolve(&opt, sizeof opt, given, "plumb_item_figure_options");
     if (st) return st;

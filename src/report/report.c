@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/argument.h"
 #include "base/output_file.h"
 #include "base/status.h"
 #include "plot/palette.h"
@@ -15,6 +16,7 @@
 
 plumb_status plumb_report_create(plumb_report **out)
 {
+    REQUIRE_ARGUMENT(out);
     plumb_report *report = calloc(1, sizeof *report);
     if (!report) return fail(PLUMB_EMEMORY, "out of memory for a report");
     *out = report;
@@ -94,6 +96,9 @@ static bool read_record(report_model *model, const json_tree *record)
 
 plumb_status plumb_report_add_record(plumb_report *report, const char *name, const char *text)
 {
+    REQUIRE_ARGUMENT(report);
+    REQUIRE_ARGUMENT(name);
+    REQUIRE_ARGUMENT(text);
     const json_tree *record;
     const plumb_status st = json_tree_read(&record, &report->mem, text, strlen(text), name);
     if (st) return st;
@@ -261,6 +266,9 @@ static plumb_status read_tuple(report_model *model, arena *mem, const plumb_arra
 plumb_status plumb_report_add_arrays(plumb_report *report, const char *name,
                                      const plumb_named_array *arrays, int64_t count)
 {
+    REQUIRE_ARGUMENT(report);
+    REQUIRE_ARGUMENT(name);
+    REQUIRE_ARGUMENT(arrays);
     report_model *model = report_model_find(report, name);
     if (!model) return PLUMB_EMEMORY;
     plumb_status st = PLUMB_OK;
@@ -382,6 +390,7 @@ static bool find_drawable_model(const report_model **out, const plumb_report *re
 
 int64_t plumb_report_figure_count(const plumb_report *report)
 {
+    if (!report) return 0;
     const report_model *model;
     int64_t n = 0;
     for (int i = 0; figures[i]; i++) n += find_drawable_model(&model, report, figures[i]);
@@ -390,6 +399,7 @@ int64_t plumb_report_figure_count(const plumb_report *report)
 
 const char *plumb_report_figure_name(const plumb_report *report, int64_t index)
 {
+    if (!report) return NULL;
     const report_model *model;
     for (int i = 0; figures[i]; i++)
         if (find_drawable_model(&model, report, figures[i]) && !index--) return figures[i]->name;
@@ -432,6 +442,9 @@ static plumb_status write_bytes(const char *path, const buffer *bytes)
 
 plumb_status plumb_report_save_figure(plumb_report *report, const char *name, const char *path)
 {
+    REQUIRE_ARGUMENT(report);
+    REQUIRE_ARGUMENT(name);
+    REQUIRE_ARGUMENT(path);
     const char *suffix = strrchr(path, '.');
     const bool svg = suffix && !strcasecmp(suffix, ".svg");
     if (!svg && !(suffix && !strcasecmp(suffix, ".png")))
@@ -445,6 +458,9 @@ plumb_status plumb_report_save_figure(plumb_report *report, const char *name, co
 
 plumb_status plumb_report_figure_svg(const char **out, plumb_report *report, const char *name)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(report);
+    REQUIRE_ARGUMENT(name);
     buffer_reset(&report->text);
     plumb_status st = draw_figure(&report->text, report, name, FIGURE_SVG);
     if (!st) buffer_put(&report->text, "", 1);
@@ -455,6 +471,8 @@ plumb_status plumb_report_figure_svg(const char **out, plumb_report *report, con
 
 plumb_status plumb_report_save(plumb_report *report, const char *path)
 {
+    REQUIRE_ARGUMENT(report);
+    REQUIRE_ARGUMENT(path);
     buffer bytes = {0};
     if (!report->first) return fail(PLUMB_EVALUE, "%s: the report has no model", path);
     plumb_status st = html_page_write(&bytes, report);

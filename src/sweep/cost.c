@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/argument.h"
 #include "base/parallel_for.h"
 #include "sweep/run_task.h"
 #include "sweep/study_run.h"
@@ -284,9 +285,12 @@ static plumb_status sum_costs(plumb_sweep_cost *out, bool *incomplete, cost_tabl
 }
 
 plumb_status plumb_sweep_estimate(plumb_sweep_cost *out, plumb_record *record,
-                                  const plumb_sweep *sweep, const plumb_sweep_options *opt)
+                                  const plumb_sweep *sweep, const plumb_sweep_options *options)
 {
-    plumb_status st = sweep_check(opt);
+    REQUIRE_ARGUMENT(sweep);
+    REQUIRE_ARGUMENT(options);
+    plumb_sweep_options resolved, *opt = &resolved;
+    plumb_status st = sweep_resolve_options(&resolved, options);
     if (st) return st;
     const study_file *study = &sweep->study;
     cost_table table = {.study = study};

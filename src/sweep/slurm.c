@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/argument.h"
 #include "base/output_file.h"
 #include "base/status.h"
 #include "sweep/sweep.h"
@@ -20,6 +21,12 @@ static void print_quoted(FILE *to, const char *text)
         if (*text == '\'') fputs("'\\''", to);
         else fputc(*text, to);
     fputc('\'', to);
+}
+
+// Prints a text in a comment: a control character, which could end the line, becomes '?'.
+static void print_comment(FILE *to, const char *text)
+{
+    for (; *text; text++) fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, to);
 }
 
 // Prints an absolute path, so that the script can be submitted from any directory.
@@ -39,10 +46,10 @@ static void print_path(FILE *to, const char *path)
 // The requests to Slurm: array, cores, time, and a signal 120 s before the end.
 static void write_head(FILE *to, const study_file *study, int64_t tasks, int cores, int64_t minutes)
 {
-    fprintf(
-        to,
-        "#!/bin/bash\n# %s: %lld runs by %lld tasks. Submit it with sbatch; submitted again, it\n",
-        study->name, (long long)study->run_count, (long long)tasks);
+    fputs("#!/bin/bash\n# ", to);
+    print_comment(to, study->name);
+    fprintf(to, ": %lld runs by %lld tasks. Submit it with sbatch; submitted again, it\n",
+            (long long)study->run_count, (long long)tasks);
     fputs("# resumes. Add what your cluster needs: an account, a partition, memory.\n", to);
     fprintf(to, "#SBATCH --job-name=plumb\n#SBATCH --array=0-%lld\n#SBATCH --ntasks=1\n",
             (long long)tasks - 1);
@@ -76,10 +83,15 @@ static void write_body(FILE *to, const study_file *study, const char *program,
 }
 
 plumb_status plumb_sweep_write_slurm(const char *path, const plumb_sweep *sweep,
-                                     const char *program, const plumb_sweep_options *options,
+                                     const char *program, const plumb_sweep_options *given,
                                      int64_t tasks, int cores, int64_t minutes)
 {
-    plumb_status st = sweep_check(options);
+    REQUIRE_ARGUMENT(path);
+    REQUIRE_ARGUMENT(sweep);
+    REQUIRE_ARGUMENT(program);
+    REQUIRE_ARGUMENT(given);
+    plumb_sweep_options options;
+    plumb_status st = sweep_resolve_options(&options, given);
     if (st) return st;
     if (tasks < 1 || cores < 1 || minutes < 5)
         return fail(PLUMB_EVALUE,
@@ -90,7 +102,7 @@ plumb_status plumb_sweep_write_slurm(const char *path, const plumb_sweep *sweep,
     st = output_file_open(&out, path);
     if (st) return st;
     write_head(out.stream, &sweep->study, tasks, cores, minutes);
-    write_body(out.stream, &sweep->study, program, options);
+    write_body(out.stream, &sweep->study, program, &options);
     fchmod(fileno(out.stream), 0755);
     return output_file_commit(&out);
 }

@@ -506,6 +506,11 @@ static plumb_status read_study(study_file *study, const yaml *root)
     if (name && name->kind != YAML_VALUE)
         return reject_line(study, name->line, "name must be a text");
     study->name = name ? name->text : get_file_name(study->path);
+    // The name goes into scripts and pages.
+    for (const char *c = study->name; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return reject_line(study, name ? name->line : 1,
+                               "the name of the study has a control character");
     if (!runs || runs->kind != YAML_LIST || !runs->count)
         return reject_line(study, runs ? runs->line : root->line,
                            "\"runs\" must be a list of at least one map");

@@ -5,6 +5,7 @@
 // send it the outcomes. Children send no messages: they write their outcome to shared memory.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
@@ -28,6 +30,8 @@
 
 plumb_status plumb_sweep_open(plumb_sweep **out, const char *study)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(study);
     plumb_sweep *sweep = calloc(1, sizeof *sweep);
     if (!sweep) return fail(PLUMB_EMEMORY, "out of memory for a study");
     const plumb_status st = study_file_open(&sweep->study, study);
@@ -45,16 +49,19 @@ void plumb_sweep_close(plumb_sweep *sweep)
 
 const char *plumb_sweep_name(const plumb_sweep *sweep)
 {
+    if (!sweep) return NULL;
     return sweep->study.name;
 }
 
 int64_t plumb_sweep_run_count(const plumb_sweep *sweep)
 {
+    if (!sweep) return 0;
     return sweep->study.run_count;
 }
 
 const char *plumb_sweep_run_name(const plumb_sweep *sweep, int64_t index)
 {
+    if (!sweep) return NULL;
     return sweep->study.runs[index].name;
 }
 
@@ -68,12 +75,20 @@ const char *plumb_sweep_state_name(plumb_sweep_state state)
 plumb_status plumb_sweep_run_state(plumb_sweep_state *state, const plumb_sweep *sweep,
                                    const char *out, int64_t index)
 {
+    REQUIRE_ARGUMENT(state);
+    REQUIRE_ARGUMENT(sweep);
+    REQUIRE_ARGUMENT(out);
+    if (index < 0 || index >= sweep->study.run_count)
+        return fail(PLUMB_EVALUE, "index is %lld; the study has %lld runs", (long long)index,
+                    (long long)sweep->study.run_count);
     return run_task_state(state, &sweep->study, &sweep->study.runs[index], out);
 }
 
-plumb_status sweep_check(const plumb_sweep_options *options)
+plumb_status sweep_resolve_options(plumb_sweep_options *options, const plumb_sweep_options *given)
 {
-    const plumb_status st = options_check_ranges(&sweep_option_table, options);
+    *options = plumb_sweep_defaults();
+    plumb_status st = options_resolve(options, sizeof *options, given, "plumb_sweep_options");
+    if (!st) st = options_check_ranges(&sweep_option_table, options);
     if (st) return st;
     if (options->task >= options->tasks)
         return fail(PLUMB_EVALUE, "task is %lld; it must be below tasks, which is %lld",
@@ -178,11 +193,27 @@ static plumb_status list_runs(sweep_job *job, arena *mem)
 
 // ---- children ----
 
+enum { GRACE_SECONDS = 20 };
+
+// A thread of the child: when the parent has died it asks the run to save and stop, and ends the
+// process after a while if the run does not. Files are written atomically, so nothing is lost. The
+// signal of PR_SET_PDEATHSIG does the same sooner, but may be ignored.
+static void *watch_parent(void *parent)
+{
+    while (getppid() == *(const pid_t *)parent)
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    plumb_set_stop(true);
+    sleep(GRACE_SECONDS);
+    _exit(1);
+}
+
 // The child process: does the run and writes its outcome.
 static void run_child(const sweep_job *job, const worker *child, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM); // without its parent it saves and stops
     if (getppid() != parent) _exit(1);
+    pthread_t watcher;
+    pthread_create(&watcher, NULL, watch_parent, &parent);
     comm_detach();
     plumb_set_progress(NULL, NULL);
     plumb_set_log(NULL, NULL);
@@ -217,7 +248,10 @@ static void record_dead_child(const sweep_job *job, worker *child, int exit_stat
 {
     sweep_outcome *outcome = child->outcome;
     outcome->state = PLUMB_SWEEP_STATE_FAILED;
-    if (WIFSIGNALED(exit_status))
+    if (exit_status < 0)
+        snprintf(outcome->why, sizeof outcome->why,
+                 "its process ended, and because SIGCHLD is ignored nobody knows how");
+    else if (WIFSIGNALED(exit_status))
         snprintf(outcome->why, sizeof outcome->why, "its process was ended by signal %d (%s)%s",
                  WTERMSIG(exit_status), strsignal(WTERMSIG(exit_status)),
                  WTERMSIG(exit_status) == SIGKILL ? ": perhaps there was not enough memory" : "");
@@ -248,6 +282,17 @@ static void count_outcome(sweep_job *job, const sweep_outcome *outcome, int rank
                     outcome->seconds, rank);
 }
 
+// True if the child has ended. *exit_status is -1 if it is unknown: where SIGCHLD is ignored, which
+// survives exec, the kernel removes a child that ends and waitpid fails.
+static bool has_ended(int *exit_status, pid_t pid, int options)
+{
+    pid_t got;
+    do got = waitpid(pid, exit_status, options);
+    while (got < 0 && errno == EINTR && !(options & WNOHANG));
+    if (got < 0 && errno == ECHILD) *exit_status = -1;
+    return got == pid || (got < 0 && errno == ECHILD);
+}
+
 // Collects children that have ended. Rank 0 counts the outcome, other ranks send it to rank 0.
 static plumb_status collect_children(sweep_job *job)
 {
@@ -255,7 +300,7 @@ static plumb_status collect_children(sweep_job *job)
     for (int i = 0; i < job->opt->workers && !st; i++) {
         worker *child = &job->worker[i];
         int exit_status;
-        if (!child->pid || waitpid(child->pid, &exit_status, WNOHANG) != child->pid) continue;
+        if (!child->pid || !has_ended(&exit_status, child->pid, WNOHANG)) continue;
         child->pid = 0;
         job->running--;
         child->outcome->seconds = clock_now() - child->started;
@@ -366,8 +411,9 @@ static plumb_status run_all(sweep_job *job)
     if (!st && comm_rank()) st = comm_send(0, &leave, sizeof leave);
     while (st && job->running) { // after an error, wait for all children
         stop_children(job);
+        int exit_status;
         for (int i = 0; i < job->opt->workers; i++)
-            if (job->worker[i].pid && waitpid(job->worker[i].pid, NULL, 0) > 0)
+            if (job->worker[i].pid && has_ended(&exit_status, job->worker[i].pid, 0))
                 job->worker[i].pid = 0, job->running--;
     }
     return st;
@@ -388,9 +434,11 @@ static plumb_status create_folder(const char *path)
 plumb_status plumb_sweep_run(plumb_sweep_result *out, const plumb_sweep *sweep,
                              const plumb_sweep_options *options)
 {
-    plumb_sweep_options resolved = plumb_sweep_defaults(), *opt = &resolved;
-    plumb_status st = options_resolve(&resolved, sizeof resolved, options, "plumb_sweep_options");
-    if (!st) st = sweep_check(opt);
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(sweep);
+    REQUIRE_ARGUMENT(options);
+    plumb_sweep_options resolved, *opt = &resolved;
+    plumb_status st = sweep_resolve_options(&resolved, options);
     if (st) return st;
     const double started = clock_now();
     arena mem = {0};

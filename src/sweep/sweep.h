@@ -12,8 +12,8 @@ struct plumb_sweep {
     study_file study;
 };
 
-/// Checks the options. Fails with PLUMB_EVALUE.
-plumb_status sweep_check(const plumb_sweep_options *options);
+/// Reads the caller's options into `out` and checks them. Fails with PLUMB_EVALUE.
+plumb_status sweep_resolve_options(plumb_sweep_options *out, const plumb_sweep_options *given);
 
 /// Number of threads of each run.
 int sweep_threads(const plumb_sweep_options *options);

@@ -26,6 +26,7 @@ static const option_table *const tables[] = {
 
 bool plumb_option_info_at(plumb_option_info *info, const char *name, int64_t index)
 {
+    if (!info || !name) return false;
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (strcmp(tables[i]->name, name)) continue;
         for (const option_spec *spec = tables[i]->specs; spec->name; spec++) {

@@ -25,6 +25,7 @@ static int count_cores(void)
 
 void plumb_system_get_info(plumb_system_info *info)
 {
+    if (!info) return;
     *info = (plumb_system_info)
     {
         .instructions = vector_instructions(), .threads = parallel_threads(),
@@ -42,6 +43,7 @@ void plumb_system_get_info(plumb_system_info *info)
 
 void plumb_system_record(plumb_record *record)
 {
+    if (!record) return;
     plumb_system_info info;
     plumb_system_get_info(&info);
     plumb_record_set_string(record, "version", plumb_version());

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/argument.h"
 #include "train/run_config.h"
 
 const char *plumb_model_name(int64_t index)
@@ -32,6 +33,9 @@ static void describe_setting(plumb_model_setting *out, const option_spec *option
 plumb_status plumb_model_setting_at(plumb_model_setting *out, bool *exists, const char *model,
                                     int64_t index)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(exists);
+    REQUIRE_ARGUMENT(model);
     arena mem = {0};
     plumb_status st = PLUMB_OK;
     *exists = false;

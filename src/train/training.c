@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/options_struct.h"
 #include "base/status.h"
 #include "dataset/video_load.h"
@@ -323,6 +324,8 @@ plumb_status training_run(plumb_training *result, const run_config *config, cons
 
 plumb_status plumb_training_run(plumb_training *out, const plumb_training_options *options)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(options);
     training_job job = {.opt = plumb_training_defaults(), .run.lock = -1};
     plumb_training_options *opt = &job.opt;
     plumb_status st = options_resolve(opt, sizeof *opt, options, "plumb_training_options");
@@ -348,6 +351,8 @@ static bool sets_data(const plumb_training_options *opt)
 
 plumb_status plumb_training_plan(plumb_record *record, const plumb_training_options *options)
 {
+    REQUIRE_ARGUMENT(record);
+    REQUIRE_ARGUMENT(options);
     training_job job = {.opt = plumb_training_defaults(), .config = &job.resolved, .run.lock = -1};
     plumb_training_options *opt = &job.opt;
     plumb_status st = options_resolve(opt, sizeof *opt, options, "plumb_training_options");

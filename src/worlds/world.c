@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/argument.h"
 #include "base/options_struct.h"
 #include "base/spelling.h"
 #include "base/status.h"
@@ -75,6 +76,8 @@ static const char *list_rooms(char *text, size_t size)
 
 plumb_status plumb_world_find(const plumb_world **out, const char *name)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(name);
     const char *nearest = NULL;
     for (int i = 0; i < ENTRY_COUNT; i++) {
         if (!strcmp(world_table[i]->info.name, name)) {
@@ -93,6 +96,7 @@ plumb_status plumb_world_find(const plumb_world **out, const char *name)
 
 const plumb_world_info *plumb_world_get_info(const plumb_world *world)
 {
+    if (!world) return NULL;
     return &world->info;
 }
 
@@ -267,6 +271,7 @@ static plumb_status run_trajectory(const plumb_world_item *out, trajectory_run *
 plumb_status plumb_world_check_options(const plumb_world *world, int64_t steps,
                                        const plumb_world_options *options)
 {
+    REQUIRE_ARGUMENT(world);
     trajectory_run run = {0};
     return resolve_options(&run, world, steps, options);
 }
@@ -275,6 +280,8 @@ plumb_status plumb_world_simulate(const plumb_world_item *out, const plumb_world
                                   uint64_t seed, int64_t item, int64_t steps,
                                   const plumb_world_options *options)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(world);
     trajectory_run run = {0};
     plumb_status st = resolve_options(&run, world, steps, options);
     if (!st && (item < 0 || item >> 48))
@@ -291,6 +298,9 @@ plumb_status plumb_world_simulate_from(const plumb_world_item *out, const plumb_
                                        const double *state, const double *parameters, int64_t steps,
                                        const plumb_world_options *options)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(world);
+    REQUIRE_ARGUMENT(state);
     trajectory_run run = {0};
     plumb_status st = resolve_options(&run, world, steps, options);
     if (!st) st = set_start(&run, state, parameters);

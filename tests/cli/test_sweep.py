@@ -258,6 +258,43 @@ def test_a_study_killed_at_any_moment_ends_with_the_same_bits(whole, study):
         assert weights("killed", run) == weights(whole[0], run), f"{run}: other bits after {kills} kills"
 
 
+def test_a_study_runs_where_the_end_of_children_is_not_reported(study):
+    """SIGCHLD ignored, which survives exec: waitpid then fails, and must not be waited for."""
+    process = start(PLUMB, "sweep", study(STUDY), "--out", "unreported", "--workers", 2,
+                    preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    assert sorted(record["run"] for record in lines("unreported")) == NAMES
+
+
+def test_it_can_be_stopped_there_too(study):
+    process = start(PLUMB, "sweep", study(GOOD.replace("steps: 6", "steps: 4000")), "--out", "unreported", "--workers", 2,
+                    preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert wait_until(lambda: children(process))
+    time.sleep(0.3 * SLOW)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=300)
+    assert process.returncode == 75
+
+
+@pytest.mark.parametrize("term", [signal.SIG_DFL, signal.SIG_IGN], ids=["SIGTERM heard", "SIGTERM ignored"])
+def test_children_end_with_a_sweep_that_is_killed(term, study):
+    name = study(GOOD.replace("steps: 6", "steps: 100000"))
+    process = start(PLUMB, "sweep", name, "--out", "killed-parent", "--workers", 2, start_new_session=True,
+                    preexec_fn=lambda: signal.signal(signal.SIGTERM, term))
+    assert wait_until(lambda: len(children(process)) == 2)
+    orphans = children(process)
+    process.kill()
+    process.communicate()
+    assert wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in orphans), 120), "a child outlives its parent"
+
+
+def test_a_name_cannot_add_a_line_to_the_script(study):
+    plumb.refused("control character", study('name: "a\\ntouch injected"\n' + STUDY), "--out", "x", "--slurm")
+    # The name of the file is that of the study where it has none.
+    plumb.refused("control character", study(STUDY, "a\ntouch injected\n.yaml"), "--out", "x", "--slurm")
+
+
 # ---- Slurm ----
 
 def test_the_slurm_script_asks_for_an_array_whose_tasks_make_up_the_study(study):

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/options_struct.h"
@@ -240,6 +241,9 @@ plumb_status plumb_forecast_measure(plumb_forecast *out, const plumb_array *pred
                                     const plumb_array *backward, const plumb_array *truth,
                                     const plumb_array *states, const plumb_forecast_options *opt)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(prediction);
+    REQUIRE_ARGUMENT(truth);
     assert(out && truth && prediction);
     const double start = clock_now();
     plumb_forecast_options checked = plumb_forecast_defaults();

@@ -57,6 +57,7 @@ static double mean_of_two(double a, double b)
 void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
                            const plumb_forecast_options *options)
 {
+    if (!r || !result) return;
     plumb_forecast_options full = plumb_forecast_defaults(), *opt = &full;
     if (options_resolve(&full, sizeof full, options, "plumb_forecast_options")) return;
     const plumb_forecast_direction *f = &result->forward, *b = &result->backward;
@@ -147,6 +148,7 @@ static void put_item(plumb_record *r, const char *key, const plumb_forecast_dire
 
 void plumb_forecast_item_record(plumb_record *r, const plumb_forecast *result, int64_t trajectory)
 {
+    if (!r || !result) return;
     plumb_record_set_int(r, "trajectory", trajectory);
     plumb_record_set_double(r, "vpt", result->vpt_per_trajectory[trajectory]);
     put_item(r, "forward", &result->forward, trajectory);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/options_struct.h"
@@ -197,6 +198,9 @@ plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
                                  const plumb_array *momenta, const plumb_array *truth,
                                  const plumb_kappa_options *options)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(latent);
+    REQUIRE_ARGUMENT(truth);
     const double started = clock_now();
     plumb_kappa_options opt = plumb_kappa_defaults();
     plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_kappa_options");

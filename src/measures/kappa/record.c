@@ -14,6 +14,7 @@ static void record_unmeasured(plumb_record *record, const char *why)
 void plumb_kappa_record(plumb_record *record, const plumb_kappa *r,
                         const plumb_kappa_options *options)
 {
+    if (!record || !r) return;
     (void)options; // the record has no option of kappa yet
     if (!r->measured) {
         record_unmeasured(record, r->why);

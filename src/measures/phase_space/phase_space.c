@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/argument.h"
 #include "base/array.h"
 #include "base/options_struct.h"
 #include "base/result.h"
@@ -160,6 +161,8 @@ plumb_status plumb_phase_space_measure(plumb_phase_space *result,
                                        const plumb_phase_space_input *input,
                                        const plumb_phase_space_options *options)
 {
+    REQUIRE_ARGUMENT(result);
+    REQUIRE_ARGUMENT(input);
     phase_space_config config;
     plumb_phase_space_input in;
     plumb_phase_space found = {.sym_floor = (double)NAN};

@@ -6,6 +6,7 @@
 void plumb_phase_space_record(plumb_record *record, const plumb_phase_space *result,
                               const plumb_phase_space_options *options)
 {
+    if (!record || !result) return;
     plumb_phase_space_options all = plumb_phase_space_defaults();
     if (options_resolve(&all, sizeof all, options, "plumb_phase_space_options")) return;
     // The first method keeps its names at the top level; the second one is nested.

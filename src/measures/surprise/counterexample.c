@@ -46,6 +46,7 @@ static void put_case(plumb_record *r, const char *key, double deviation)
 
 void plumb_surprise_counterexample_record(plumb_record *r)
 {
+    if (!r) return;
     plumb_record_set_doubles(r, "x", (double[]){0.0, 1.0}, 2);
     put_case(r, "variance_0.001", sqrt(0.001));
     put_case(r, "deviation_0.001", 0.001);

@@ -186,6 +186,7 @@ static void put_comparisons(plumb_record *r, const plumb_surprise *result)
 void plumb_surprise_record(plumb_record *r, const plumb_surprise *result,
                            const plumb_surprise_options *options)
 {
+    if (!r || !result) return;
     plumb_surprise_options full = plumb_surprise_defaults(), *opt = &full;
     if (options_resolve(&full, sizeof full, options, "plumb_surprise_options")) return;
     plumb_record_begin_object(r, "scorers");
@@ -232,6 +233,7 @@ void plumb_surprise_record(plumb_record *r, const plumb_surprise *result,
 
 void plumb_surprise_item_record(plumb_record *r, const plumb_surprise *result, int64_t tested)
 {
+    if (!r || !result) return;
     plumb_record_set_int(r, "tuple", result->tested_tuple[tested]);
     if (result->concept_of)
         plumb_record_set_string(r, "concept", result->concept_names[result->concept_of[tested]]);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/options_struct.h"
@@ -37,7 +38,7 @@ const char *plumb_scorer_name(plumb_scorer scorer)
 
 plumb_scorer plumb_scorer_find(const char *name)
 {
-    int i = 0;
+    int i = name ? 0 : PLUMB_SCORER_COUNT;
     while (i < PLUMB_SCORER_COUNT && strcmp(plumb_scorer_name((plumb_scorer)i), name) != 0) i++;
     return (plumb_scorer)i;
 }
@@ -398,6 +399,8 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
 plumb_status plumb_surprise_measure(plumb_surprise *out, const plumb_surprise_input *input,
                                     const plumb_surprise_options *opt)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(input);
     assert(out && input);
     const double start = clock_now();
     plumb_surprise_options checked = plumb_surprise_defaults();

@@ -47,6 +47,7 @@ static void record_training(plumb_record *record, const plumb_symetric_training 
 void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
                            const plumb_symetric_options *options)
 {
+    if (!record || !r) return;
     plumb_symetric_options full = plumb_symetric_defaults(), *opt = &full;
     if (options_resolve(&full, sizeof full, options, "plumb_symetric_options")) return;
     const bool mlp = r->method == PLUMB_SYMETRIC_METHOD_MLP;
@@ -94,6 +95,7 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
 
 void plumb_symetric_item_record(plumb_record *record, const plumb_symetric *result, int64_t index)
 {
+    if (!record || !result) return;
     const plumb_symetric_item *item = &result->items[index];
     plumb_record_set_int(record, "trajectory", item->trajectory);
     plumb_record_set_int(record, "batch", item->batch);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/argument.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/options_struct.h"
@@ -234,6 +235,9 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
                                     const plumb_array *variance, const plumb_array *truth,
                                     const plumb_symetric_options *options)
 {
+    REQUIRE_ARGUMENT(out);
+    REQUIRE_ARGUMENT(latent);
+    REQUIRE_ARGUMENT(truth);
     plumb_symetric_options opt = plumb_symetric_defaults();
     const plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_symetric_options");
     return st ? st : measure_symetric(out, latent, variance, truth, &opt, false);
