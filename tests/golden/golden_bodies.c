@@ -42,7 +42,7 @@ static double tolerance(const char *world, double step)
 }
 
 // The parameters of case c, in the world's order, from the file's param_NAME, offset, color_index.
-static bool gather(bodies *b, double *parameters, int64_t c)
+static bool collect(bodies *b, double *parameters, int64_t c)
 {
     const plumb_world_info *facts = plumb_world_get_info(b->world);
     int64_t at = 0;
@@ -85,7 +85,7 @@ static void judge_case(bodies *b, const double *x0, int64_t c)
     const char *name = plumb_world_get_info(b->world)->name;
     const int64_t last = (int64_t)b->steps[b->frames - 1] + 1, n2 = b->n2;
     double parameters[16];
-    if (!gather(b, parameters, c)) return;
+    if (!collect(b, parameters, c)) return;
     plumb_world_item out = {.state = malloc((size_t)(last * n2) * sizeof(double)),
                             .energy = malloc((size_t)last * sizeof(double))};
     plumb_world_options opt = plumb_world_defaults();

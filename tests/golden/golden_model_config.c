@@ -17,7 +17,7 @@ typedef struct settings {
     bool used[LINES];
 } settings;
 
-static void complain(settings *s, const char *key, const char *what)
+static void report_fault(settings *s, const char *key, const char *what)
 {
     printf("%s: config: %s: %s\n", s->m->path, key, what);
     s->wrong++;
@@ -54,13 +54,13 @@ static bool read_settings(settings *s)
     for (int i = 0; i < s->count; i++) {
         char *equals = strchr(line[i], '=');
         if (!equals) {
-            complain(s, line[i], "no value");
+            report_fault(s, line[i], "no value");
             return false;
         }
         *equals = 0;
         s->key[i] = line[i];
         s->value[i] = literal_read(&s->m->mem, equals + 1);
-        if (!s->value[i]) complain(s, line[i], "not a literal");
+        if (!s->value[i]) report_fault(s, line[i], "not a literal");
     }
     return !s->wrong;
 }
@@ -78,7 +78,7 @@ static const literal *get(settings *s, const char *key)
 static double number(settings *s, const literal *x, const char *what, double fallback)
 {
     if (!x) return fallback;
-    if (x->kind != LITERAL_NUMBER) complain(s, what, "not a number");
+    if (x->kind != LITERAL_NUMBER) report_fault(s, what, "not a number");
     return x->number;
 }
 
@@ -86,7 +86,7 @@ static int whole(settings *s, const literal *dict, const char *key)
 {
     const literal *x = literal_find(dict, key);
     if (!x || x->kind != LITERAL_NUMBER || x->number != (int)x->number) {
-        complain(s, key, "no whole number");
+        report_fault(s, key, "no whole number");
         return 0;
     }
     return (int)x->number;
@@ -95,7 +95,7 @@ static int whole(settings *s, const literal *dict, const char *key)
 static int64_t whole_line(settings *s, const char *key)
 {
     const literal *x = get(s, key);
-    if (!x) complain(s, key, "is missing");
+    if (!x) report_fault(s, key, "is missing");
     return (int64_t)number(s, x, key, 0);
 }
 
@@ -103,7 +103,7 @@ static int choice(settings *s, const literal *x, const char *what, const char *c
 {
     for (int i = 0; x && x->kind == LITERAL_TEXT && i < n; i++)
         if (!strcmp(x->text, names[i])) return i;
-    complain(s, what, "not one of those we have");
+    report_fault(s, what, "not one of those we have");
     return 0;
 }
 
@@ -125,7 +125,7 @@ static op_padding padding(settings *s, const literal *list, int i)
     static const char *const names[] = {[OP_SAME] = "SAME", [OP_VALID] = "VALID"};
     if (!list) return OP_SAME;
     if (list->kind != LITERAL_LIST || i >= list->count) {
-        complain(s, "padding", "not as many as layers");
+        report_fault(s, "padding", "not as many as layers");
         return OP_SAME;
     }
     return (op_padding)choice(s, list->item[i], "padding", names, 2);
@@ -139,7 +139,7 @@ static void encoder(settings *s, hgn_config *c, const literal *e)
     c->encoder_blocks = whole(s, e, "num_blocks");
     int depth = whole(s, e, "blocks_depth");
     if (!width || c->encoder_blocks > HGN_MAX_BLOCKS || depth >= HGN_MAX_DEPTH) {
-        complain(s, "enc", "too large");
+        report_fault(s, "enc", "too large");
         return;
     }
     for (int b = 0; b < c->encoder_blocks; b++) {
@@ -189,7 +189,7 @@ static void transform(settings *s, hgn_config *c)
     if (!t) return;
     c->transform_layers = whole(s, t, "num_layers");
     c->transform_width = whole(s, t, c->state_layout ? "conv_channels" : "num_units");
-    if (act(s, t) != c->encoder_act) complain(s, "lt", "another activation than the encoder's");
+    if (act(s, t) != c->encoder_act) report_fault(s, "lt", "another activation than the encoder's");
 }
 
 static void objective(settings *s, hgn_config *c)
@@ -209,7 +209,7 @@ static void configure(settings *s)
     m->batch = whole_line(s, "batch");
     const literal *hw = get(s, "hw"), *both = get(s, "train"), *formula = get(s, "formula");
     c->image = (int64_t)entry(s, hw, 0, 0);
-    if (c->image != (int64_t)entry(s, hw, 1, 0)) complain(s, "hw", "not square");
+    if (c->image != (int64_t)entry(s, hw, 1, 0)) report_fault(s, "hw", "not square");
     c->window = whole_line(s, "inf");
     c->targets = whole_line(s, "tgt");
     c->latent = whole_line(s, "latent");
@@ -227,7 +227,7 @@ static void configure(settings *s)
     m->extra = (int64_t)number(s, get(s, "eval"), "eval", 0);
     m->rate = number(s, get(s, "lr"), "lr", 1.5e-4);
     for (int i = 0; i < s->count; i++)
-        if (!s->used[i]) complain(s, s->key[i], "not known here");
+        if (!s->used[i]) report_fault(s, s->key[i], "not known here");
 }
 
 static const double *numbers(golden_model *m, const char *name, int64_t want)

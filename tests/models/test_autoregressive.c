@@ -34,7 +34,7 @@ static hgn_config small(hgn_recurrent_core core, int64_t window)
     return c;
 }
 
-// A model with weights well off their start, and a film.
+// A model with weights well off their start, and a video.
 typedef struct trial {
     hgn_config c;
     params p;
@@ -42,7 +42,7 @@ typedef struct trial {
     graph_program *program;
     program_instance *i;
     float *value;
-    uint8_t film[STEPS * FRAME];
+    uint8_t video[STEPS * FRAME];
     float latent[(STEPS - 1) * LATENT], prediction[(STEPS - 1) * FRAME], variance[LATENT];
 } trial;
 
@@ -67,7 +67,7 @@ static trial *begin(hgn_recurrent_core core, int64_t window)
     params_init_values(&t->p, t->value, 5);
     rng r = rng_at(3, 1);
     for (int64_t k = 0; k < t->p.size; k++) t->value[k] += 0.2f * (float)rng_normal(&r);
-    for (int k = 0; k < STEPS * FRAME; k++) t->film[k] = (uint8_t)rng_below(&r, 256);
+    for (int k = 0; k < STEPS * FRAME; k++) t->video[k] = (uint8_t)rng_below(&r, 256);
     CHECK_OK(model_build_instance(&t->i, t->program, &t->roll.net, t->value));
     return t;
 }
@@ -83,7 +83,7 @@ static void end(trial *t)
 
 static void play(trial *t)
 {
-    model_rollout_job job = {.frames = t->film,
+    model_rollout_job job = {.frames = t->video,
                              .count = 1,
                              .steps = STEPS,
                              .threads = 1,
@@ -98,7 +98,7 @@ static double difference(trial *t)
     float *frames = instance_input(t->i, t->roll.frames);
     for (int64_t s = 0; s < STEPS - 1; s++)
         for (int k = 0; k < FRAME; k++)
-            frames[s * FRAME + k] = s < t->c.window ? (float)t->film[s * FRAME + k] / 255.0f
+            frames[s * FRAME + k] = s < t->c.window ? (float)t->video[s * FRAME + k] / 255.0f
                                                     : t->prediction[(s - 1) * FRAME + k];
     instance_run(t->i, 0);
     const float *seen = instance_output(t->i, HGN_DECODER_INPUT);
@@ -128,10 +128,10 @@ TEST(frames_after_its_window_are_not_looked_at)
     float first[(STEPS - 1) * LATENT];
     play(t);
     memcpy(first, t->latent, sizeof first);
-    for (int k = 2 * FRAME; k < STEPS * FRAME; k++) t->film[k] = (uint8_t)(255 - t->film[k]);
+    for (int k = 2 * FRAME; k < STEPS * FRAME; k++) t->video[k] = (uint8_t)(255 - t->video[k]);
     play(t);
     CHECK(!memcmp(first, t->latent, sizeof first));
-    t->film[FRAME] = (uint8_t)(255 - t->film[FRAME]); // but the second one is
+    t->video[FRAME] = (uint8_t)(255 - t->video[FRAME]); // but the second one is
     play(t);
     CHECK(!memcmp(first, t->latent, LATENT * sizeof(float)));
     CHECK(memcmp(first, t->latent, sizeof first));
@@ -141,7 +141,7 @@ TEST(frames_after_its_window_are_not_looked_at)
 TEST(it_does_not_run_backward)
 {
     trial *t = begin(HGN_VANILLA, 2);
-    model_rollout_job job = {.frames = t->film,
+    model_rollout_job job = {.frames = t->video,
                              .count = 1,
                              .steps = STEPS,
                              .threads = 1,

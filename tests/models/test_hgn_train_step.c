@@ -264,7 +264,7 @@ TEST(colours_come_with_the_hue)
 }
 
 // The first pair moves, and is all there is of one.
-TEST(what_moves_has_no_colours_where_films_differ_in_their_masses)
+TEST(moving_pairs_do_not_see_colours_where_masses_differ)
 {
     hgn_config c = variant(STANDARD | SIZES | HUES);
     c.kinetic = ENERGY_GRADED_MASSES;
@@ -310,7 +310,7 @@ TEST(only_a_decoder_of_the_whole_state_sees_momenta)
     }
 }
 
-TEST(a_film_is_told_no_further_when_asked_to_stop)
+TEST(a_rollout_ends_when_asked_to_stop)
 {
     enum { LONG = 500, LATENTS = 8 };
     trial a;

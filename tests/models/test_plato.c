@@ -14,7 +14,7 @@
 #include "support/simulate.h"
 #include "support/test.h"
 
-enum { SIZE = 16, FILMS = 6, STEPS = 15, FRAME = SIZE * SIZE * 3, CLIP = STEPS * FRAME };
+enum { SIZE = 16, VIDEOS = 6, STEPS = 15, FRAME = SIZE * SIZE * 3, CLIP = STEPS * FRAME };
 
 static void *room(int64_t bytes)
 {
@@ -51,29 +51,29 @@ TEST(odd_sizes_are_refused)
 
 typedef struct bench {
     arena mem;
-    video_set film;
+    video_set video;
     uint8_t *frames, *mask;
     trainable_model t;
 } bench;
 
 static void begin_as(bench *b, int64_t perception, const char *set)
 {
-    *b = (bench){.frames = room(4 * FILMS * CLIP), .mask = room(4 * FILMS * CLIP / 3)};
+    *b = (bench){.frames = room(4 * VIDEOS * CLIP), .mask = room(4 * VIDEOS * CLIP / 3)};
     const plumb_world *solid;
     const registry_entry *row;
     CHECK_OK(plumb_world_find(&solid, "rooms/solidity"));
-    for (int64_t i = 0; i < FILMS; i++) {
+    for (int64_t i = 0; i < VIDEOS; i++) {
         const plumb_world_item item = {.frames = b->frames + 4 * i * CLIP,
                                        .mask = b->mask + 4 * i * CLIP / 3};
         CHECK_OK(simulate_room(&item, solid, 2, i, SIZE));
     }
-    b->film = (video_set){.frames = b->frames,
-                          .mask = b->mask,
-                          .count = 4 * FILMS,
-                          .steps = STEPS,
-                          .height = SIZE,
-                          .width = SIZE,
-                          .channels = 3};
+    b->video = (video_set){.frames = b->frames,
+                           .mask = b->mask,
+                           .count = 4 * VIDEOS,
+                           .steps = STEPS,
+                           .height = SIZE,
+                           .width = SIZE,
+                           .channels = 3};
     CHECK_OK(registry_find(&row, "plato"));
     CHECK(row->needs_masks);
     void *own = arena_alloc(&b->mem, 1, row->settings_size);
@@ -84,7 +84,7 @@ static void begin_as(bench *b, int64_t perception, const char *set)
     CHECK_OK(settings_set(&all, text));
     CHECK_OK(settings_set(&all, set));
     training_settings training = {.steps = 100, .batch = 4, .replicas = 2, .seed = 1};
-    CHECK_OK(row->create(&b->t, &b->mem, own, &training, &b->film));
+    CHECK_OK(row->create(&b->t, &b->mem, own, &training, &b->video));
     for (int r = 0; r < 2; r++) CHECK_OK(b->t.init_replica(b->t.context, r));
 }
 
@@ -136,11 +136,11 @@ TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
 {
     bench b;
     begin(&b, 10);
-    enum { ALL = 4 * FILMS * (STEPS - 1), CUT = 9 };
+    enum { ALL = 4 * VIDEOS * (STEPS - 1), CUT = 9 };
     double *one = room(ALL * 8), *two = room(ALL * 8);
     model_predict_job job = {.frames = b.frames,
                              .mask = b.mask,
-                             .count = 4 * FILMS,
+                             .count = 4 * VIDEOS,
                              .steps = STEPS,
                              .threads = 1,
                              .error = one};
@@ -150,7 +150,7 @@ TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
     CHECK_OK(b.t.video->predict(b.t.context, &job));
     CHECK(!memcmp(one, two, ALL * sizeof *one));
     // Clip 2 of a tuple is clip 0 up to the cut, and another from there on.
-    for (int64_t i = 0; i < FILMS; i++) {
+    for (int64_t i = 0; i < VIDEOS; i++) {
         const double *a = one + 4 * i * (STEPS - 1), *c = a + 2 * (STEPS - 1);
         CHECK(!memcmp(a, c, CUT * sizeof *a));
         CHECK(memcmp(a + CUT, c + CUT, (STEPS - 1 - CUT) * sizeof *a));

@@ -38,15 +38,15 @@ static void *room(int64_t bytes)
 }
 
 // Noise; clip k begins as clip k % 2 does, for k frames.
-static uint8_t *make_film(const predrnn_config *c, int64_t steps)
+static uint8_t *make_video(const predrnn_config *c, int64_t steps)
 {
     int64_t frame = frame_of(c), clip = steps * frame;
-    uint8_t *film = room(CLIPS * clip);
+    uint8_t *video = room(CLIPS * clip);
     rng r = rng_at(3, 1);
-    for (int64_t i = 0; i < CLIPS * clip; i++) film[i] = (uint8_t)rng_below(&r, 256);
+    for (int64_t i = 0; i < CLIPS * clip; i++) video[i] = (uint8_t)rng_below(&r, 256);
     for (int64_t k = 2; k < CLIPS; k++)
-        memcpy(film + k * clip, film + k % 2 * clip, (size_t)((k < steps ? k : steps) * frame));
-    return film;
+        memcpy(video + k * clip, video + k % 2 * clip, (size_t)((k < steps ? k : steps) * frame));
+    return video;
 }
 
 typedef struct seen {
@@ -54,11 +54,11 @@ typedef struct seen {
     float *feature;
 } seen;
 
-static seen look(const predrnn_config *c, params *p, const float *value, const uint8_t *film,
+static seen look(const predrnn_config *c, params *p, const float *value, const uint8_t *video,
                  int64_t clips, int64_t steps, int threads)
 {
     seen s = {room(clips * (steps - 1) * 8), room(clips * c->hidden * 4)};
-    const model_predict_job job = {.frames = film,
+    const model_predict_job job = {.frames = video,
                                    .count = clips,
                                    .steps = steps,
                                    .threads = threads,
@@ -90,8 +90,8 @@ TEST(watching_expects_what_training_expects)
     const predrnn_config *c = &small;
     params p = {0};
     float *value = draw_params(&p, c);
-    uint8_t *film = make_film(c, STEPS);
-    seen s = look(c, &p, value, film, 3, STEPS, 1);
+    uint8_t *video = make_video(c, STEPS);
+    seen s = look(c, &p, value, video, 3, STEPS, 1);
     predrnn_clip k;
     graph_program *ready;
     program_instance *i;
@@ -101,8 +101,8 @@ TEST(watching_expects_what_training_expects)
     int64_t frame = frame_of(c);
     for (int64_t t = 0; t < STEPS; t++)
         for (int64_t b = 0; b < 3; b++)
-            predrnn_patch(instance_input(i, k.frame[t]) + b * frame, film + (b * STEPS + t) * frame,
-                          c);
+            predrnn_patch(instance_input(i, k.frame[t]) + b * frame,
+                          video + (b * STEPS + t) * frame, c);
     instance_run(i, 0);
     const float *error = instance_output(i, 0);
     for (int64_t t = 0; t < STEPS - 1; t++)
@@ -110,7 +110,7 @@ TEST(watching_expects_what_training_expects)
             CHECK_NEAR(s.error[b * (STEPS - 1) + t], (double)error[t * 3 + b] / (double)frame,
                        1e-6);
     instance_free(i), program_free(ready), graph_free(k.net.g);
-    forget(s), free(film), free(value), params_clear(&p);
+    forget(s), free(video), free(value), params_clear(&p);
 }
 
 TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
@@ -118,9 +118,9 @@ TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
     const predrnn_config *c = &small;
     params p = {0};
     float *value = draw_params(&p, c);
-    uint8_t *film = make_film(c, STEPS);
-    seen one = look(c, &p, value, film, CLIPS, STEPS, 1);
-    seen two = look(c, &p, value, film, CLIPS, STEPS, 3);
+    uint8_t *video = make_video(c, STEPS);
+    seen one = look(c, &p, value, video, CLIPS, STEPS, 1);
+    seen two = look(c, &p, value, video, CLIPS, STEPS, 3);
     CHECK(!memcmp(one.error, two.error, (size_t)(CLIPS * (STEPS - 1)) * sizeof *one.error));
     CHECK(!memcmp(one.feature, two.feature, (size_t)(CLIPS * c->hidden) * sizeof *one.feature));
     for (int64_t k = 2; k < 16; k++) { // of one group
@@ -129,7 +129,7 @@ TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
         CHECK(!memcmp(mine, theirs, (size_t)same * sizeof *mine));
         if (same < STEPS - 1) CHECK(fabs(mine[same] - theirs[same]) > 1e-6);
     }
-    forget(one), forget(two), free(film), free(value), params_clear(&p);
+    forget(one), forget(two), free(video), free(value), params_clear(&p);
 }
 
 TEST(longer_clips_than_those_of_training_go_on)
@@ -137,10 +137,10 @@ TEST(longer_clips_than_those_of_training_go_on)
     predrnn_config c = small;
     params p = {0};
     float *value = draw_params(&p, &c);
-    uint8_t *film = make_film(&c, 2 * STEPS);
-    seen s = look(&c, &p, value, film, 2, 2 * STEPS, 1);
+    uint8_t *video = make_video(&c, 2 * STEPS);
+    seen s = look(&c, &p, value, video, 2, 2 * STEPS, 1);
     for (int64_t i = 0; i < 2 * (2 * STEPS - 1); i++) CHECK(s.error[i] > 0.0 && s.error[i] < 10.0);
-    forget(s), free(film), free(value), params_clear(&p);
+    forget(s), free(video), free(value), params_clear(&p);
 }
 
 TEST(sizes_that_do_not_fit_are_refused)
@@ -175,7 +175,7 @@ TEST(gates_of_a_cell_are_few_loops)
 
 // A bright bar that walks, and turns at the edges: the last frame again is wrong, and that can be
 // learnt.
-static void make_walk(uint8_t *film, int64_t clips, int64_t steps, int64_t size)
+static void make_walk(uint8_t *video, int64_t clips, int64_t steps, int64_t size)
 {
     for (int64_t k = 0; k < clips; k++)
         for (int64_t t = 0; t < steps; t++)
@@ -183,13 +183,13 @@ static void make_walk(uint8_t *film, int64_t clips, int64_t steps, int64_t size)
                 for (int64_t x = 0; x < size; x++) {
                     int64_t at = (2 * t + 3 * k) % (2 * size),
                             edge = at < size ? at : 2 * size - 1 - at;
-                    *film++ = x / 2 == edge / 2 ? 230 : 20;
+                    *video++ = x / 2 == edge / 2 ? 230 : 20;
                 }
 }
 
 TEST(it_learns_to_beat_the_last_frame)
 {
-    enum { SIZE = 16, FILMS = 8, LONG = 15, ROUNDS = 150 };
+    enum { SIZE = 16, VIDEOS = 8, LONG = 15, ROUNDS = 150 };
     const registry_entry *row;
     arena mem = {0};
     CHECK_OK(registry_find(&row, "predrnn"));
@@ -198,17 +198,17 @@ TEST(it_learns_to_beat_the_last_frame)
     CHECK_OK(settings_apply_preset(&all, SETTINGS_TINY));
     CHECK_OK(settings_set(&all, "hidden=8"));
     CHECK_OK(settings_set(&all, "clip_length=8"));
-    uint8_t *frames = room(FILMS * LONG * SIZE * SIZE);
-    make_walk(frames, FILMS, LONG, SIZE);
-    video_set film = {.frames = frames,
-                      .count = FILMS,
-                      .steps = LONG,
-                      .height = SIZE,
-                      .width = SIZE,
-                      .channels = 1};
+    uint8_t *frames = room(VIDEOS * LONG * SIZE * SIZE);
+    make_walk(frames, VIDEOS, LONG, SIZE);
+    video_set video = {.frames = frames,
+                       .count = VIDEOS,
+                       .steps = LONG,
+                       .height = SIZE,
+                       .width = SIZE,
+                       .channels = 1};
     training_settings training = {.steps = ROUNDS, .batch = 4, .replicas = 2, .seed = 1};
     trainable_model t;
-    CHECK_OK(row->create(&t, &mem, own, &training, &film));
+    CHECK_OK(row->create(&t, &mem, own, &training, &video));
     CHECK(t.video && !t.dynamics && t.video->features == 8);
     float *d = room(2 * t.parameter_count * 4), *m = room(t.parameter_count * 4),
           *v = room(t.parameter_count * 4);
@@ -225,12 +225,12 @@ TEST(it_learns_to_beat_the_last_frame)
         if (!step) first = last;
     }
     double copy = 0.0, model = 0.0;
-    double *error = room(FILMS * (LONG - 1) * 8);
+    double *error = room(VIDEOS * (LONG - 1) * 8);
     const model_predict_job job = {
-        .frames = frames, .count = FILMS, .steps = LONG, .threads = 1, .error = error};
+        .frames = frames, .count = VIDEOS, .steps = LONG, .threads = 1, .error = error};
     CHECK_OK(t.video->predict(t.context, &job));
-    for (int64_t i = 0; i < FILMS * (LONG - 1); i++) model += error[i];
-    for (int64_t k = 0; k < FILMS; k++)
+    for (int64_t i = 0; i < VIDEOS * (LONG - 1); i++) model += error[i];
+    for (int64_t k = 0; k < VIDEOS; k++)
         for (int64_t i = SIZE * SIZE; i < LONG * SIZE * SIZE; i++) {
             double x = frames[k * LONG * SIZE * SIZE + i],
                    y = frames[k * LONG * SIZE * SIZE + i - SIZE * SIZE];

@@ -71,7 +71,7 @@ static void poke(const char *file, long at)
 }
 
 // As plumb evaluate does: the run's own config makes the model, and its weights fill it.
-static plumb_status load(int64_t *step, trainable_model *t, arena *mem, video_set *film)
+static plumb_status load(int64_t *step, trainable_model *t, arena *mem, video_set *video)
 {
     char *text;
     size_t size;
@@ -80,8 +80,8 @@ static plumb_status load(int64_t *step, trainable_model *t, arena *mem, video_se
     plumb_status st = run_dir_read_config(&text, &size, mem, out);
     if (!st) st = run_config_parse(r, mem, text, size, "config.json");
     if (!st) st = run_config_hash(identity, r);
-    if (!st) st = run_config_load_video(film, mem, r, 1);
-    if (!st) st = r->model->create(t, mem, r->model_settings, &r->training, film);
+    if (!st) st = run_config_load_video(video, mem, r, 1);
+    if (!st) st = r->model->create(t, mem, r->model_settings, &r->training, video);
     return st ? st : checkpoint_load_weights(t, step, out, identity, NULL);
 }
 
@@ -91,27 +91,27 @@ TEST(weights_are_read_by_those_who_do_not_train)
     CHECK_OK(train(false));
     arena mem = {0};
     trainable_model t;
-    video_set film;
+    video_set video;
     int64_t step;
-    CHECK_OK(load(&step, &t, &mem, &film));
+    CHECK_OK(load(&step, &t, &mem, &video));
     CHECK_EQUAL(step, 3);
     float first[TOY_SIZE];
     memcpy(first, t.parameters, sizeof first);
     poke("weights.safetensors", -100);
     CHECK_FAILS(
-        load(&step, &t, &mem, &film), PLUMB_EFORMAT,
+        load(&step, &t, &mem, &video), PLUMB_EFORMAT,
         "weights.safetensors: is damaged, its checksum is wrong; plumb train --resume --out");
     CHECK_EQUAL(truncate(in("weights.safetensors"), 100), 0);
-    CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFORMAT, "writes it again");
+    CHECK_FAILS(load(&step, &t, &mem, &video), PLUMB_EFORMAT, "writes it again");
     unlink(in("weights.safetensors"));
-    CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFILE,
+    CHECK_FAILS(load(&step, &t, &mem, &video), PLUMB_EFILE,
                 "weights.safetensors: is missing; plumb train --resume");
     plumb_training_options o = plumb_training_defaults();
     plumb_training r;
     o.out = out;
     o.resume = true;
     CHECK_OK(plumb_training_run(&r, &o));
-    CHECK_OK(load(&step, &t, &mem, &film));
+    CHECK_OK(load(&step, &t, &mem, &video));
     CHECK(!memcmp(first, t.parameters, sizeof first));
     t.name = "other";
     CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL, NULL), PLUMB_EFORMAT,
@@ -123,7 +123,7 @@ TEST(weights_are_read_by_those_who_do_not_train)
     CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL, NULL), PLUMB_EFORMAT,
                 "other parameters");
     unlink(in("config.json"));
-    CHECK_FAILS(load(&step, &t, &mem, &film), PLUMB_EFILE, "config.json: is missing");
+    CHECK_FAILS(load(&step, &t, &mem, &video), PLUMB_EFILE, "config.json: is missing");
     arena_clear(&mem);
     end();
 }

@@ -11,7 +11,7 @@
 #include "support/test.h"
 
 static uint8_t frames[4 * 8 * 16];
-static const video_set film = {
+static const video_set video = {
     .frames = frames, .count = 4, .steps = 8, .height = 4, .width = 4, .channels = 1};
 static arena mem;
 static trainable_model model;
@@ -35,7 +35,7 @@ static void begin(int64_t replicas, int64_t steps)
                             .clip = 5.0,
                             .log = 10,
                             .threads = 1};
-    CHECK_OK(toy_create(&model, &mem, &own, &training, &film));
+    CHECK_OK(toy_create(&model, &mem, &own, &training, &video));
 }
 
 static double distance(void)
