@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// AR left alone: what it tells is what training would have made of the same frames, true ones while
-// it watches and its own after that.
+// Rollouts of AR: the latents are those of the training graph on the same frames, which are true
+// ones within the window and predictions after it.
 #include "models/latent_dynamics/autoregressive.h"
 #include "models/latent_dynamics/autoregressive_rollout.h"
 #include "models/latent_dynamics/decoder.h"
@@ -13,7 +13,7 @@
 
 enum { IMAGE = 8, CHANNELS = 3, FRAME = IMAGE * IMAGE * CHANNELS, STEPS = 6, LATENT = 4 };
 
-static hgn_config small(hgn_recurrent_core core, int64_t window)
+static hgn_config small_config(hgn_recurrent_core core, int64_t window)
 {
     hgn_config c = hgn_config_plus_plus();
     c.dynamics = HGN_RECURRENT;
@@ -46,11 +46,11 @@ typedef struct trial {
     float latent[(STEPS - 1) * LATENT], prediction[(STEPS - 1) * FRAME], variance[LATENT];
 } trial;
 
-static trial *begin(hgn_recurrent_core core, int64_t window)
+static trial *begin_trial(hgn_recurrent_core core, int64_t window)
 {
     trial *t = calloc(1, sizeof *t);
     CHECK(t != NULL);
-    t->c = small(core, window);
+    t->c = small_config(core, window);
     CHECK_OK(hgn_rollout_build(&t->roll, &t->p, &t->c,
                                &(hgn_rollout_spec){.batch = 1,
                                                    .backward = 0,
@@ -72,7 +72,7 @@ static trial *begin(hgn_recurrent_core core, int64_t window)
     return t;
 }
 
-static void end(trial *t)
+static void end_trial(trial *t)
 {
     instance_free(t->i);
     program_free(t->program);
@@ -81,7 +81,7 @@ static void end(trial *t)
     free(t->value), free(t);
 }
 
-static void play(trial *t)
+static void roll_out(trial *t)
 {
     model_rollout_job job = {.frames = t->video,
                              .count = 1,
@@ -93,7 +93,8 @@ static void play(trial *t)
     CHECK_OK(autoregressive_rollout(&t->c, &t->p, t->value, &job));
 }
 
-static double difference(trial *t)
+// The training graph on the same frames: the largest difference of its latents to the rollout's.
+static double latent_error(trial *t)
 {
     float *frames = instance_input(t->i, t->roll.frames);
     for (int64_t s = 0; s < STEPS - 1; s++)
@@ -101,46 +102,46 @@ static double difference(trial *t)
             frames[s * FRAME + k] = s < t->c.window ? (float)t->video[s * FRAME + k] / 255.0f
                                                     : t->prediction[(s - 1) * FRAME + k];
     instance_run(t->i, 0);
-    const float *seen = instance_output(t->i, HGN_DECODER_INPUT);
+    const float *want = instance_output(t->i, HGN_DECODER_INPUT);
     double worst = 0.0, most = 0.0;
     for (int k = 0; k < (STEPS - 1) * LATENT; k++) {
-        worst = fmax(worst, fabs((double)(seen[k] - t->latent[k])));
-        most = fmax(most, fabs((double)seen[k]));
+        worst = fmax(worst, fabs((double)(want[k] - t->latent[k])));
+        most = fmax(most, fabs((double)want[k]));
     }
     CHECK(most > 1e-2);
     return worst;
 }
 
-TEST(what_it_tells_is_what_training_makes_of_the_same_frames)
+TEST(a_rollout_has_the_latents_of_training_on_the_same_frames)
 {
     for (int core = HGN_VANILLA; core <= HGN_GRU; core++)
         for (int64_t window = 1; window < STEPS; window += 2) {
-            trial *t = begin((hgn_recurrent_core)core, window);
-            play(t);
-            CHECK(difference(t) < 1e-5);
-            end(t);
+            trial *t = begin_trial((hgn_recurrent_core)core, window);
+            roll_out(t);
+            CHECK(latent_error(t) < 1e-5);
+            end_trial(t);
         }
 }
 
-TEST(frames_after_its_window_are_not_looked_at)
+TEST(frames_after_the_window_are_not_used)
 {
-    trial *t = begin(HGN_GRU, 2);
+    trial *t = begin_trial(HGN_GRU, 2);
     float first[(STEPS - 1) * LATENT];
-    play(t);
+    roll_out(t);
     memcpy(first, t->latent, sizeof first);
     for (int k = 2 * FRAME; k < STEPS * FRAME; k++) t->video[k] = (uint8_t)(255 - t->video[k]);
-    play(t);
+    roll_out(t);
     CHECK(!memcmp(first, t->latent, sizeof first));
     t->video[FRAME] = (uint8_t)(255 - t->video[FRAME]); // but the second one is
-    play(t);
+    roll_out(t);
     CHECK(!memcmp(first, t->latent, LATENT * sizeof(float)));
     CHECK(memcmp(first, t->latent, sizeof first));
-    end(t);
+    end_trial(t);
 }
 
 TEST(it_does_not_run_backward)
 {
-    trial *t = begin(HGN_VANILLA, 2);
+    trial *t = begin_trial(HGN_VANILLA, 2);
     model_rollout_job job = {.frames = t->video,
                              .count = 1,
                              .steps = STEPS,
@@ -148,5 +149,5 @@ TEST(it_does_not_run_backward)
                              .backward = true,
                              .latent = t->latent};
     CHECK_FAILS(autoregressive_rollout(&t->c, &t->p, t->value, &job), PLUMB_EVALUE, "backward");
-    end(t);
+    end_trial(t);
 }

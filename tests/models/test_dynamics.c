@@ -53,8 +53,8 @@ static double *values_of(const graph_node *leaf, const given *g, uint64_t stream
     return g ? new_numbers(n) : random_numbers(n, stream); // beside what is set by hand all is zero
 }
 
-static void evaluate(bench *b, graph_node *const *output, int outputs, const given *g,
-                     const double *q, const double *p, double **out)
+static void run_nodes(bench *b, graph_node *const *output, int outputs, const given *g,
+                      const double *q, const double *p, double **out)
 {
     graph_runner m = runner_start(b->net.g, output, outputs, PROGRAM_REFERENCE);
     for (int k = 0; k < b->net.leaf_count; k++) {
@@ -69,10 +69,9 @@ static void evaluate(bench *b, graph_node *const *output, int outputs, const giv
     runner_stop(m);
 }
 
-static void evaluate_one(bench *b, graph_node *output, const double *q, const double *p,
-                         double *out)
+static void run_node(bench *b, graph_node *output, const double *q, const double *p, double *out)
 {
-    evaluate(b, &output, 1, NULL, q, p, &out);
+    run_nodes(b, &output, 1, NULL, q, p, &out);
 }
 
 TEST(momenta_are_the_slope_of_the_lagrangian_by_the_velocity)
@@ -84,13 +83,13 @@ TEST(momenta_are_the_slope_of_the_lagrangian_by_the_velocity)
     graph_node *K = lagrangian_kinetic(&m.energy, at), *momenta = lagrangian_momenta(&m.energy, at);
     double *q = random_numbers(N, 1), *v = random_numbers(N, 2), p[N], low[ITEMS], high[ITEMS],
            h = 1e-5;
-    evaluate_one(&b, momenta, q, v, p);
+    run_node(&b, momenta, q, v, p);
     for (int k = 0; k < N; k++) {
         double keep = v[k];
         v[k] = keep + h;
-        evaluate_one(&b, K, q, v, high);
+        run_node(&b, K, q, v, high);
         v[k] = keep - h;
-        evaluate_one(&b, K, q, v, low);
+        run_node(&b, K, q, v, low);
         v[k] = keep;
         CHECK_NEAR(p[k], (high[k / PAIRS] - low[k / PAIRS]) / (2 * h), 1e-8);
     }
@@ -111,18 +110,18 @@ TEST(accelerations_obey_the_equation_of_euler_and_lagrange)
         op_subtract(b.net.g, lagrangian_kinetic(&m.energy, at), energy_potential(&m.energy, at));
     double *q = random_numbers(N, 1), *v = random_numbers(N, 2), a[N], p[2][N], l[2][ITEMS],
            h = 1e-5;
-    evaluate_one(&b, acceleration, q, v, a);
+    run_node(&b, acceleration, q, v, a);
     for (int side = 0; side < 2; side++) {
         double q1[N], v1[N], s = side ? h : -h;
         for (int k = 0; k < N; k++) q1[k] = q[k] + s * v[k], v1[k] = v[k] + s * a[k];
-        evaluate_one(&b, momenta, q1, v1, p[side]);
+        run_node(&b, momenta, q1, v1, p[side]);
     }
     double largest = 0.0;
     for (int k = 0; k < N; k++) {
         double keep = q[k];
         for (int side = 0; side < 2; side++) {
             q[k] = keep + (side ? h : -h);
-            evaluate_one(&b, L, q, v, l[side]);
+            run_node(&b, L, q, v, l[side]);
         }
         q[k] = keep;
         double slope = (l[1][k / PAIRS] - l[0][k / PAIRS]) / (2 * h);
@@ -191,7 +190,7 @@ TEST(a_learnt_lagrangian_conserves_its_energy)
     graph_node *output[] = {before, dynamics_energy(&m, at), at.q};
     double *q = random_numbers(N, 1), *v = random_numbers(N, 2), e0[ITEMS], e1[ITEMS], end[N],
            moved = 0.0;
-    evaluate(&b, output, 3, NULL, q, v, (double *[]){e0, e1, end});
+    run_nodes(&b, output, 3, NULL, q, v, (double *[]){e0, e1, end});
     for (int i = 0; i < ITEMS; i++) CHECK_NEAR(e1[i], e0[i], 1e-7);
     for (int k = 0; k < N; k++) moved = fmax(moved, fabs(end[k] - q[k]));
     CHECK(moved > 0.1);
@@ -210,7 +209,7 @@ TEST(a_linear_field_takes_the_midpoint_step)
     phase_state next = dynamics_step(&m, (phase_state){b.q, b.p}, h, NULL);
     const given set[] = {{"ode.ff0.w", a}, {"ode.ff0.b", shift}, {NULL, 0.0}};
     double *q = random_numbers(N, 1), *p = random_numbers(N, 2), q1[N], p1[N];
-    evaluate(&b, (graph_node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
+    run_nodes(&b, (graph_node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
     for (int k = 0; k < N; k++) {
         CHECK_NEAR(q1[k], q[k] + h * (a + h * a * a / 2) * (q[k] + shift / a), 1e-14);
         CHECK_NEAR(p1[k], p[k] + h * (a + h * a * a / 2) * (p[k] + shift / a), 1e-14);
@@ -235,7 +234,7 @@ TEST(time_turned_round_leads_back)
         for (int t = 0; t < 10; t++) at = dynamics_step(&m, at, 0.02, back);
         double *q = random_numbers(N, 1), *p = random_numbers(N, 2), q0[N], p0[N], q1[N],
                away = 0.0;
-        evaluate(&b, (graph_node *[]){at.q, at.p, far.q}, 3, NULL, q, p, (double *[]){q0, p0, q1});
+        run_nodes(&b, (graph_node *[]){at.q, at.p, far.q}, 3, NULL, q, p, (double *[]){q0, p0, q1});
         for (int k = 0; k < N; k++) {
             CHECK_NEAR(q0[k], q[k], 1e-8);
             CHECK_NEAR(p0[k], p[k], 1e-8);
@@ -258,7 +257,7 @@ TEST(a_map_gives_the_next_state_or_adds_to_it)
         phase_state next = dynamics_step(&m, (phase_state){b.q, b.p}, 0.1, NULL);
         const given set[] = {{"map.ff0.w", 0.5}, {"map.ff0.b", 2.0}, {NULL, 0.0}};
         double *q = random_numbers(N, 1), *p = random_numbers(N, 2), q1[N], p1[N];
-        evaluate(&b, (graph_node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
+        run_nodes(&b, (graph_node *[]){next.q, next.p}, 2, set, q, p, (double *[]){q1, p1});
         for (int k = 0; k < N; k++) {
             CHECK_NEAR(q1[k], (0.5 + residual) * q[k] + 2.0, 1e-14);
             CHECK_NEAR(p1[k], (0.5 + residual) * p[k] + 2.0, 1e-14);

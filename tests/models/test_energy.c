@@ -31,7 +31,7 @@ static void bench_stop(bench *b)
 }
 
 // Parameters off their start, states, one run in double.
-static void evaluate(bench *b, graph_node *output, const double *q, const double *p, double *out)
+static void run_node(bench *b, graph_node *output, const double *q, const double *p, double *out)
 {
     graph_runner m = runner_start(b->net.g, &output, 1, PROGRAM_REFERENCE);
     for (int k = 0; k < b->net.leaf_count; k++) {
@@ -61,15 +61,15 @@ static void check_flow(energy_form potential, energy_form kinetic)
     enum { N = ITEMS * PAIRS };
     double *q = random_numbers(N, 1), *p = random_numbers(N, 2), at[N], v[N], F[N], low[ITEMS],
            high[ITEMS];
-    evaluate(&b, velocity, q, p, v);
-    evaluate(&b, force, q, p, F);
+    run_node(&b, velocity, q, p, v);
+    run_node(&b, force, q, p, F);
     for (int i = 0; i < N; i++) at[i] = p[i] + sin(q[i]);
     for (int k = 0; k < 2 * N; k++) {
         double *x = k < N ? &q[k] : &at[k - N], keep = *x, h = 1e-5;
         *x = keep + h;
-        evaluate(&b, H, q, at, high);
+        run_node(&b, H, q, at, high);
         *x = keep - h;
-        evaluate(&b, H, q, at, low);
+        run_node(&b, H, q, at, low);
         *x = keep;
         int item = k % N / PAIRS;
         double slope = (high[item] - low[item]) / (2 * h);
@@ -129,7 +129,7 @@ TEST(a_free_matrix_is_the_upper_triangle_row_after_row)
     bench_start(&b, ENERGY_NET, ENERGY_MATRIX_QUAD);
     graph_node *K = energy_kinetic(&b.e, (phase_state){b.q, b.p});
     double *q = random_numbers(ITEMS * PAIRS, 1), *p = random_numbers(ITEMS * PAIRS, 2), got[ITEMS];
-    evaluate(&b, K, q, p, got);
+    run_node(&b, K, q, p, got);
     CHECK_EQUAL(b.net.leaf_count, 1);
     double *u = random_numbers(6, 100); // 1 + u on the diagonal
     const double U[3][3] = {{1 + u[0], u[1], u[2]}, {0, 1 + u[3], u[4]}, {0, 0, 1 + u[5]}};
@@ -147,13 +147,13 @@ TEST(a_free_matrix_is_the_upper_triangle_row_after_row)
 }
 
 // By how much the energy of the first item changes when one of its positions does.
-static double change(bench *b, graph_node *of, int position)
+static double energy_change(bench *b, graph_node *of, int position)
 {
     double *q = random_numbers(ITEMS * PAIRS, 1), *p = random_numbers(ITEMS * PAIRS, 2),
            before[ITEMS], after[ITEMS];
-    evaluate(b, of, q, p, before);
+    run_node(b, of, q, p, before);
     q[position] += 1.0;
-    evaluate(b, of, q, p, after);
+    run_node(b, of, q, p, after);
     free(q), free(p);
     return fabs(after[0] - before[0]);
 }
@@ -164,11 +164,11 @@ TEST(masses_depend_on_what_stands_still_and_forces_on_what_moves)
     bench_start(&b, ENERGY_NET, ENERGY_GRADED_MASSES);
     graph_node *V = energy_potential(&b.e, (phase_state){b.q, b.p}),
                *K = energy_kinetic(&b.e, (phase_state){b.q, b.p});
-    double moves = change(&b, V, 0);
+    double moves = energy_change(&b, V, 0);
     CHECK(moves > 1e-3);
-    CHECK(change(&b, V, 1) < 0.1 * moves);
-    CHECK(change(&b, V, 2) < 1e-3 * moves);
-    CHECK(change(&b, K, 0) == 0.0);
-    CHECK(change(&b, K, 1) > 1e-3 && change(&b, K, 2) > 1e-3);
+    CHECK(energy_change(&b, V, 1) < 0.1 * moves);
+    CHECK(energy_change(&b, V, 2) < 1e-3 * moves);
+    CHECK(energy_change(&b, K, 0) == 0.0);
+    CHECK(energy_change(&b, K, 1) > 1e-3 && energy_change(&b, K, 2) > 1e-3);
     bench_stop(&b);
 }

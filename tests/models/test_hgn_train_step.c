@@ -14,7 +14,7 @@
 
 enum { BATCH = 3, TARGETS = 7, IMAGE = 16 };
 
-static hgn_config small(void)
+static hgn_config small_config(void)
 {
     hgn_config c = hgn_config_plus_plus();
     c.image = IMAGE;
@@ -33,9 +33,9 @@ static hgn_config small(void)
 }
 
 // The same with other dynamics.
-static hgn_config relative(hgn_dynamics dynamics)
+static hgn_config config_of_dynamics(hgn_dynamics dynamics)
 {
-    hgn_config c = small();
+    hgn_config c = small_config();
     c.dynamics = dynamics;
     c.integrator = dynamics == HGN_HAMILTONIAN ? "leap_frog" : "rk2";
     c.residual = true;
@@ -59,7 +59,7 @@ typedef struct trial {
     uint8_t *clips;
 } trial;
 
-static void begin(trial *t, hgn_config c, int64_t group, bool nested)
+static void begin_trial(trial *t, hgn_config c, int64_t group, bool nested)
 {
     *t = (trial){.c = c};
     CHECK_OK(hgn_config_check(&t->c));
@@ -85,13 +85,13 @@ static void begin(trial *t, hgn_config c, int64_t group, bool nested)
                                 .weight = t->weight};
 }
 
-static void run(trial *t)
+static void run_step(trial *t)
 {
     memset(t->gradient, 0, (size_t)t->p.size * sizeof(float));
     hgn_replica_run(t->replica, t->item, 1e-3, t->gradient, t->l2, t->kl);
 }
 
-static void end(trial *t)
+static void end_trial(trial *t)
 {
     hgn_replica_free(t->replica);
     hgn_step_free(t->step);
@@ -113,46 +113,54 @@ static double largest_difference(const trial *a, const trial *b)
 TEST(frames_in_groups_give_the_step_of_all_frames_at_once)
 {
     trial whole, parts;
-    begin(&whole, small(), BATCH * TARGETS, false);
-    begin(&parts, small(), 4, false); // 21 frames: the last group is not full
-    run(&whole), run(&parts);
+    begin_trial(&whole, small_config(), BATCH * TARGETS, false);
+    begin_trial(&parts, small_config(), 4, false); // 21 frames: the last group is not full
+    run_step(&whole), run_step(&parts);
     CHECK(largest_difference(&whole, &parts) < 1e-5);
     for (int i = 0; i < BATCH * TARGETS; i++) CHECK_NEAR(whole.l2[i], parts.l2[i], 1e-3);
-    end(&whole), end(&parts);
+    end_trial(&whole), end_trial(&parts);
 }
 
 TEST(the_same_step_gives_the_same_bits)
 {
     trial a;
-    begin(&a, small(), 4, false);
-    run(&a);
+    begin_trial(&a, small_config(), 4, false);
+    run_step(&a);
     float *first = malloc((size_t)a.p.size * sizeof(float));
     memcpy(first, a.gradient, (size_t)a.p.size * sizeof(float));
-    run(&a);
+    run_step(&a);
     CHECK(!memcmp(first, a.gradient, (size_t)a.p.size * sizeof(float)));
     free(first);
-    end(&a);
+    end_trial(&a);
 }
 
 // What the preset for small machines adds: each is a choice of its own.
-enum { ANGLES = 1, WHOLE = 2, PIXELS = 4, STANDARD = 8, SIZES = 16, HUES = 32, VARIANTS = 64 };
+enum {
+    ANGLES = 1,
+    WHOLE_STATE = 2,
+    PIXELS = 4,
+    STANDARDISED = 8,
+    MAGNITUDES = 16,
+    COLOUR_GATE = 32,
+    VARIANTS = 64
+};
 
-static hgn_config variant(int which)
+static hgn_config config_of_variant(int which)
 {
-    hgn_config c = small();
+    hgn_config c = small_config();
     c.angular_positions = which & ANGLES;
-    c.decoder_input = c.add_spring_energy = which & WHOLE;
+    c.decoder_input = c.add_spring_energy = which & WHOLE_STATE;
     c.decoder = which & PIXELS;
-    c.standardise_frames = which & STANDARD;
-    c.add_magnitudes = which & SIZES;
-    c.colour_gate = c.add_magnitudes && which & HUES;
+    c.standardise_frames = which & STANDARDISED;
+    c.add_magnitudes = which & MAGNITUDES;
+    c.colour_gate = c.add_magnitudes && which & COLOUR_GATE;
     if (c.add_magnitudes) c.kinetic = ENERGY_GRADED_QUAD;
     c.initial_scale = c.standardise_frames ? 0.3 : 0.0;
     c.log_scale_bound = c.colour_gate ? 0.5 : 0.0;
     return c;
 }
 
-static void set(trial *t, const char *name, float to)
+static void set_param(trial *t, const char *name, float to)
 {
     int i = params_find(&t->p, name);
     if (i >= 0) t->value[t->p.at[i].offset] = to;
@@ -161,9 +169,10 @@ static void set(trial *t, const char *name, float to)
 static void check_slope(hgn_config c)
 {
     trial a;
-    begin(&a, c, 8, false);
-    set(&a, "circle_softness", 0.4f), set(&a, "frames.mean", 0.45f), set(&a, "frames.std", 0.3f);
-    run(&a);
+    begin_trial(&a, c, 8, false);
+    set_param(&a, "circle_softness", 0.4f), set_param(&a, "frames.mean", 0.45f),
+        set_param(&a, "frames.std", 0.3f);
+    run_step(&a);
     // Along the gradient itself, by differences in float: a coarse check of the whole chain; the
     // sharp one is golden.
     double square = 0.0, low = 0.0, high = 0.0, h = 3e-4;
@@ -176,29 +185,30 @@ static void check_slope(hgn_config c)
         double loss = 0.0;
         for (int64_t i = 0; i < a.p.size; i++)
             a.value[i] = value[i] + (float)(side * h / sqrt(square)) * slope[i];
-        run(&a);
+        run_step(&a);
         for (int i = 0; i < BATCH * TARGETS; i++) loss += a.weight[i % TARGETS] * a.l2[i];
         for (int b = 0; b < BATCH; b++) loss += 1e-3 * a.kl[b];
         *(side < 0 ? &low : &high) = loss;
     }
     CHECK_NEAR((high - low) / (2 * h), sqrt(square), 0.02 * sqrt(square) + 1e-3);
     free(value), free(slope);
-    end(&a);
+    end_trial(&a);
 }
 
 TEST(the_gradient_is_the_slope_of_the_loss)
 {
-    for (int d = HGN_HAMILTONIAN; d <= HGN_RECURRENT; d++) check_slope(relative((hgn_dynamics)d));
+    for (int d = HGN_HAMILTONIAN; d <= HGN_RECURRENT; d++)
+        check_slope(config_of_dynamics((hgn_dynamics)d));
     for (int k = HGN_LSTM; k <= HGN_GRU; k++) {
-        hgn_config c = relative(HGN_RECURRENT);
+        hgn_config c = config_of_dynamics(HGN_RECURRENT);
         c.recurrent_core = (hgn_recurrent_core)k;
         check_slope(c);
     }
-    hgn_config c = relative(HGN_MAP);
+    hgn_config c = config_of_dynamics(HGN_MAP);
     c.residual = false;
     check_slope(c);
-    for (int which = 0; which < VARIANTS; which++) check_slope(variant(which));
-    c = variant(STANDARD | SIZES | HUES);
+    for (int which = 0; which < VARIANTS; which++) check_slope(config_of_variant(which));
+    c = config_of_variant(STANDARDISED | MAGNITUDES | COLOUR_GATE);
     c.kinetic = ENERGY_GRADED_MASSES;
     check_slope(c);
 }
@@ -207,8 +217,8 @@ TEST(the_gradient_is_the_slope_of_the_loss)
 TEST(sizes_are_alike_in_all_colours)
 {
     trial a;
-    begin(&a, variant(STANDARD | SIZES), 8, false);
-    set(&a, "frames.mean", 0.5f), set(&a, "frames.std", 0.3f);
+    begin_trial(&a, config_of_variant(STANDARDISED | MAGNITUDES), 8, false);
+    set_param(&a, "frames.mean", 0.5f), set_param(&a, "frames.std", 0.3f);
     const param *w = &a.p.at[params_find(&a.p, "enc.block0.conv0.w")];
     const int64_t out = w->shape.size[3], half = w->shape.size[2] / 2;
     const int64_t bytes = BATCH * hgn_frame_plan_make(&a.c).length * IMAGE * IMAGE * 3;
@@ -218,68 +228,69 @@ TEST(sizes_are_alike_in_all_colours)
         for (int64_t i = 0; i < w->shape.size[0] * w->shape.size[1]; i++)
             for (int64_t k = 0; k < half * out; k++)
                 a.value[w->offset + 2 * i * half * out + k] = way ? 0.1f : 0.0f;
-        run(&a);
+        run_step(&a);
         memcpy(before, a.kl, sizeof before);
         for (int64_t i = 0; i < bytes; i++) a.clips[i] = (uint8_t)(255 - a.clips[i]);
-        run(&a);
+        run_step(&a);
         for (int i = 0; i < BATCH; i++) most = fmax(most, fabs(before[i] - a.kl[i]));
         if (!way) CHECK(most < 1e-3);
         else CHECK(most > 1e-2);
     }
-    end(&a);
+    end_trial(&a);
 }
 
 // By how much the KL changes when red and blue are exchanged.
-static double recoloured(hgn_config c, float hue)
+static double colour_effect(hgn_config c, float hue)
 {
     trial a;
-    begin(&a, c, 8, false);
+    begin_trial(&a, c, 8, false);
     const param *w = &a.p.at[params_find(&a.p, "enc.colours.w")];
     for (int64_t k = 0; k < shape_count(&w->shape); k++) {
         CHECK(a.value[w->offset + k] == 0.0f); // they disturb nothing when they come
         a.value[w->offset + k] = 0.1f * (float)(k % 7);
     }
-    set(&a, "frames.mean", 0.5f), set(&a, "frames.std", 0.3f), set(&a, "colour_gate", hue);
+    set_param(&a, "frames.mean", 0.5f), set_param(&a, "frames.std", 0.3f),
+        set_param(&a, "colour_gate", hue);
     const int64_t pixels = BATCH * hgn_frame_plan_make(&a.c).length * IMAGE * IMAGE;
     double before[BATCH], most = 0.0;
-    run(&a);
+    run_step(&a);
     memcpy(before, a.kl, sizeof before);
     for (int64_t i = 0; i < pixels; i++) {
         const uint8_t red = a.clips[3 * i];
         a.clips[3 * i] = a.clips[3 * i + 2];
         a.clips[3 * i + 2] = red;
     }
-    run(&a);
+    run_step(&a);
     for (int i = 0; i < BATCH; i++) most = fmax(most, fabs(before[i] - a.kl[i]));
-    end(&a);
+    end_trial(&a);
     return most;
 }
 
 // Without a hue red is as blue.
 TEST(colours_come_with_the_hue)
 {
-    hgn_config c = variant(STANDARD | SIZES | HUES);
-    CHECK(recoloured(c, 0.0f) < 1e-3);
-    CHECK(recoloured(c, 1.0f) > 1e-2);
+    hgn_config c = config_of_variant(STANDARDISED | MAGNITUDES | COLOUR_GATE);
+    CHECK(colour_effect(c, 0.0f) < 1e-3);
+    CHECK(colour_effect(c, 1.0f) > 1e-2);
 }
 
 // The first pair moves, and is all there is of one.
 TEST(moving_pairs_do_not_see_colours_where_masses_differ)
 {
-    hgn_config c = variant(STANDARD | SIZES | HUES);
+    hgn_config c = config_of_variant(STANDARDISED | MAGNITUDES | COLOUR_GATE);
     c.kinetic = ENERGY_GRADED_MASSES;
-    CHECK(recoloured(c, 1.0f) > 1e-2);
+    CHECK(colour_effect(c, 1.0f) > 1e-2);
     c.latent = 2;
-    CHECK(recoloured(c, 1.0f) < 1e-3);
+    CHECK(colour_effect(c, 1.0f) < 1e-3);
     c.kinetic = ENERGY_GRADED_QUAD;
-    CHECK(recoloured(c, 1.0f) > 1e-2);
+    CHECK(colour_effect(c, 1.0f) > 1e-2);
 }
 
 TEST(an_angle_and_the_same_angle_a_turn_on_are_drawn_alike)
 {
     trial a, b;
-    begin(&a, variant(ANGLES), 8, false);
-    begin(&b, variant(ANGLES), 8, false);
+    begin_trial(&a, config_of_variant(ANGLES), 8, false);
+    begin_trial(&b, config_of_variant(ANGLES), 8, false);
     // log_scale is 0 where the last layer is: the noise is then what is added to the angle.
     for (trial *t = &a; t; t = t == &a ? &b : NULL) {
         int w = params_find(&t->p, "enc.proj.w"), from = 8, to = 16;
@@ -287,26 +298,26 @@ TEST(an_angle_and_the_same_angle_a_turn_on_are_drawn_alike)
             for (int k = from; k < to; k++) t->value[t->p.at[w].offset + i * 20 + k] = 0.0f;
     }
     for (int i = 0; i < BATCH; i++) b.noise[8 * i] += 6.28318530718f; // the first q
-    run(&a), run(&b);
+    run_step(&a), run_step(&b);
     for (int i = 0; i < BATCH * TARGETS; i++) CHECK_NEAR(a.l2[i], b.l2[i], 1e-3 * a.l2[i]);
     for (int i = 0; i < BATCH; i++) b.noise[8 * i] += 1.0f;
-    run(&b);
+    run_step(&b);
     CHECK(fabs(a.l2[0] - b.l2[0]) > 1e-6 * a.l2[0]);
-    end(&a), end(&b);
+    end_trial(&a), end_trial(&b);
 }
 
 TEST(only_a_decoder_of_the_whole_state_sees_momenta)
 {
     for (int whole = 0; whole < 2; whole++) {
         trial a;
-        begin(&a, variant(whole ? WHOLE : 0), 8, false);
-        run(&a);
+        begin_trial(&a, config_of_variant(whole ? WHOLE_STATE : 0), 8, false);
+        run_step(&a);
         double first = a.l2[0]; // the inferred state itself
         for (int i = 0; i < BATCH; i++)
             for (int k = 4; k < 8; k++) a.noise[8 * i + k] += 3.0f;
-        run(&a);
+        run_step(&a);
         CHECK(whole ? first != a.l2[0] : first == a.l2[0]);
-        end(&a);
+        end_trial(&a);
     }
 }
 
@@ -314,7 +325,7 @@ TEST(a_rollout_ends_when_asked_to_stop)
 {
     enum { LONG = 500, LATENTS = 8 };
     trial a;
-    begin(&a, small(), 8, false);
+    begin_trial(&a, small_config(), 8, false);
     float *latent = malloc(LONG * LATENTS * sizeof *latent);
     const model_rollout_job job = {.frames = a.clips,
                                    .count = 1,
@@ -329,41 +340,42 @@ TEST(a_rollout_ends_when_asked_to_stop)
         CHECK((latent[LONG * LATENTS - 1] == 1e30f) == stop);
     }
     free(latent);
-    end(&a);
+    end_trial(&a);
 }
 
 static void check_unused(hgn_config c)
 {
     trial a, b;
     c.nested_pairs = true;
-    begin(&a, c, 8, true);
-    begin(&b, c, 8, true);
+    begin_trial(&a, c, 8, true);
+    begin_trial(&b, c, 8, true);
     for (int i = 0; i < BATCH; i++) a.item[i].pairs = b.item[i].pairs = 2;
     // Other noise in the two pairs that are left out: (q, p) are columns 2, 3 and 6, 7.
     for (int i = 0; i < BATCH; i++)
         for (int k = 0; k < 8; k++)
             if (k % 4 >= 2) b.noise[8 * i + k] += 3.0f;
-    run(&a), run(&b);
+    run_step(&a), run_step(&b);
     CHECK(!memcmp(a.l2, b.l2, sizeof a.l2) && !memcmp(a.kl, b.kl, sizeof a.kl));
     CHECK(!memcmp(a.gradient, b.gradient, (size_t)a.p.size * sizeof(float)));
     // The same, decided by the model and not by the item.
     float *keep = b.value + b.p.at[params_find(&b.p, "pair_mask")].offset;
     keep[2] = keep[3] = 0.0f;
     for (int i = 0; i < BATCH; i++) b.item[i].pairs = 4;
-    run(&b);
+    run_step(&b);
     CHECK(!memcmp(a.l2, b.l2, sizeof a.l2) && !memcmp(a.kl, b.kl, sizeof a.kl));
     // And what is in use matters.
     for (int i = 0; i < BATCH; i++) b.noise[8 * i] += 3.0f;
-    run(&b);
+    run_step(&b);
     CHECK(memcmp(a.l2, b.l2, sizeof a.l2));
-    end(&a), end(&b);
+    end_trial(&a), end_trial(&b);
 }
 
 TEST(pairs_that_are_not_in_use_change_nothing)
 {
-    for (int d = HGN_HAMILTONIAN; d < HGN_RECURRENT; d++) check_unused(relative((hgn_dynamics)d));
-    check_unused(small());
-    check_unused(variant(ANGLES | WHOLE | PIXELS));
+    for (int d = HGN_HAMILTONIAN; d < HGN_RECURRENT; d++)
+        check_unused(config_of_dynamics((hgn_dynamics)d));
+    check_unused(small_config());
+    check_unused(config_of_variant(ANGLES | WHOLE_STATE | PIXELS));
 }
 
 TEST(relatives_have_as_many_parameters_as_published)

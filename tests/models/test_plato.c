@@ -16,7 +16,7 @@
 
 enum { SIZE = 16, VIDEOS = 6, STEPS = 15, FRAME = SIZE * SIZE * 3, CLIP = STEPS * FRAME };
 
-static void *room(int64_t bytes)
+static void *alloc_zeros(int64_t bytes)
 {
     void *p = calloc((size_t)bytes + 1, 1);
     CHECK(p != NULL);
@@ -27,7 +27,7 @@ TEST(a_slot_is_shown_its_own_pixels)
 {
     plato_config c = {.height = 16, .width = 16, .slots = 3};
     uint8_t frame[FRAME], mask[SIZE * SIZE];
-    float *seen = room(3 * SIZE * SIZE * 4 * 4);
+    float *seen = alloc_zeros(3 * SIZE * SIZE * 4 * 4);
     for (int i = 0; i < SIZE * SIZE; i++) {
         mask[i] = (uint8_t)(i % 5); // 3 and 4 have no slot of their own
         for (int k = 0; k < 3; k++) frame[3 * i + k] = (uint8_t)(i % 200 + k);
@@ -56,9 +56,10 @@ typedef struct bench {
     trainable_model t;
 } bench;
 
-static void begin_as(bench *b, int64_t perception, const char *set)
+static void begin_bench_with(bench *b, int64_t perception, const char *set)
 {
-    *b = (bench){.frames = room(4 * VIDEOS * CLIP), .mask = room(4 * VIDEOS * CLIP / 3)};
+    *b = (bench){.frames = alloc_zeros(4 * VIDEOS * CLIP),
+                 .mask = alloc_zeros(4 * VIDEOS * CLIP / 3)};
     const plumb_world *solid;
     const registry_entry *row;
     CHECK_OK(plumb_world_find(&solid, "rooms/solidity"));
@@ -88,12 +89,12 @@ static void begin_as(bench *b, int64_t perception, const char *set)
     for (int r = 0; r < 2; r++) CHECK_OK(b->t.init_replica(b->t.context, r));
 }
 
-static void begin(bench *b, int64_t perception)
+static void begin_bench(bench *b, int64_t perception)
 {
-    begin_as(b, perception, "residual=on");
+    begin_bench_with(b, perception, "residual=on");
 }
 
-static void end(bench *b)
+static void end_bench(bench *b)
 {
     b->t.destroy(b->t.context);
     free(b->frames), free(b->mask);
@@ -101,10 +102,10 @@ static void end(bench *b)
 }
 
 // Mean of the loss over the first and the last ten of `rounds` steps from `from` on.
-static void train(bench *b, int64_t from, int64_t rounds, double *first, double *last)
+static void train_steps(bench *b, int64_t from, int64_t rounds, double *first, double *last)
 {
     int64_t n = b->t.parameter_count;
-    float *d = room(2 * n * 4), *m = room(n * 4), *v = room(n * 4);
+    float *d = alloc_zeros(2 * n * 4), *m = alloc_zeros(n * 4), *v = alloc_zeros(n * 4);
     adam_options a = {0.9, 0.999, 1e-8};
     double terms[2][8];
     *first = *last = 0.0;
@@ -120,24 +121,24 @@ static void train(bench *b, int64_t from, int64_t rounds, double *first, double 
     free(d), free(m), free(v);
 }
 
-TEST(its_eye_learns_and_then_its_mind)
+TEST(perception_learns_and_then_the_dynamics)
 {
     bench b;
     double first, last;
-    begin(&b, 100);
-    train(&b, 0, 100, &first, &last);
+    begin_bench(&b, 100);
+    train_steps(&b, 0, 100, &first, &last);
     CHECK(last < 0.5 * first);
-    train(&b, 100, 100, &first, &last);
+    train_steps(&b, 100, 100, &first, &last);
     CHECK(last < 0.7 * first);
-    end(&b);
+    end_bench(&b);
 }
 
-TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
+TEST(equal_beginnings_have_bit_identical_errors)
 {
     bench b;
-    begin(&b, 10);
+    begin_bench(&b, 10);
     enum { ALL = 4 * VIDEOS * (STEPS - 1), CUT = 9 };
-    double *one = room(ALL * 8), *two = room(ALL * 8);
+    double *one = alloc_zeros(ALL * 8), *two = alloc_zeros(ALL * 8);
     model_predict_job job = {.frames = b.frames,
                              .mask = b.mask,
                              .count = 4 * VIDEOS,
@@ -156,14 +157,14 @@ TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
         CHECK(memcmp(a + CUT, c + CUT, (STEPS - 1 - CUT) * sizeof *a));
     }
     free(one), free(two);
-    end(&b);
+    end_bench(&b);
 }
 
 // How much a clip in which nothing moves surprises a model whose head says nothing.
 static double surprise_of_a_still(const char *set)
 {
     bench b;
-    begin_as(&b, 10, set);
+    begin_bench_with(&b, 10, set);
     for (int64_t i = 0; i < b.t.tensor_count; i++) {
         const model_tensor *t = &b.t.tensors[i];
         const int64_t last =
@@ -185,7 +186,7 @@ static double surprise_of_a_still(const char *set)
                              .error = error};
     CHECK_OK(b.t.video->predict(b.t.context, &job));
     for (int t = 0; t < STEPS - 1; t++) sum += error[t];
-    end(&b);
+    end_bench(&b);
     return sum;
 }
 

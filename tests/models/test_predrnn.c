@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What golden files do not say of PredRNN: watching is what training sees, clips that begin alike
-// are expected alike, sizes are free, gates are fused, and it learns.
+// What the golden files of PredRNN do not cover: prediction has the errors of training, equal
+// beginnings have bit-identical errors, clips may be longer, gates are fused, and it learns.
 #include "models/predrnn/predrnn.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int64_t frame_of(const predrnn_config *c)
     return c->height * c->width * c->channels;
 }
 
-static void *room(int64_t bytes)
+static void *alloc_zeros(int64_t bytes)
 {
     void *p = calloc((size_t)bytes + 1, 1);
     CHECK(p != NULL);
@@ -41,7 +41,7 @@ static void *room(int64_t bytes)
 static uint8_t *make_video(const predrnn_config *c, int64_t steps)
 {
     int64_t frame = frame_of(c), clip = steps * frame;
-    uint8_t *video = room(CLIPS * clip);
+    uint8_t *video = alloc_zeros(CLIPS * clip);
     rng r = rng_at(3, 1);
     for (int64_t i = 0; i < CLIPS * clip; i++) video[i] = (uint8_t)rng_below(&r, 256);
     for (int64_t k = 2; k < CLIPS; k++)
@@ -49,15 +49,15 @@ static uint8_t *make_video(const predrnn_config *c, int64_t steps)
     return video;
 }
 
-typedef struct seen {
+typedef struct predictions {
     double *error;
     float *feature;
-} seen;
+} predictions;
 
-static seen look(const predrnn_config *c, params *p, const float *value, const uint8_t *video,
-                 int64_t clips, int64_t steps, int threads)
+static predictions predict_clips(const predrnn_config *c, params *p, const float *value,
+                                 const uint8_t *video, int64_t clips, int64_t steps, int threads)
 {
-    seen s = {room(clips * (steps - 1) * 8), room(clips * c->hidden * 4)};
+    predictions s = {alloc_zeros(clips * (steps - 1) * 8), alloc_zeros(clips * c->hidden * 4)};
     const model_predict_job job = {.frames = video,
                                    .count = clips,
                                    .steps = steps,
@@ -68,7 +68,7 @@ static seen look(const predrnn_config *c, params *p, const float *value, const u
     return s;
 }
 
-static void forget(seen s)
+static void free_predictions(predictions s)
 {
     free(s.error);
     free(s.feature);
@@ -80,18 +80,18 @@ static float *draw_params(params *p, const predrnn_config *c)
     predrnn_step s;
     CHECK_OK(predrnn_step_build(&s, p, c, 1, true));
     graph_free(s.net.g);
-    float *value = room(p->size * 4);
+    float *value = alloc_zeros(p->size * 4);
     params_init_values(p, value, 5);
     return value;
 }
 
-TEST(watching_expects_what_training_expects)
+TEST(prediction_has_the_errors_of_training)
 {
     const predrnn_config *c = &small;
     params p = {0};
     float *value = draw_params(&p, c);
     uint8_t *video = make_video(c, STEPS);
-    seen s = look(c, &p, value, video, 3, STEPS, 1);
+    predictions s = predict_clips(c, &p, value, video, 3, STEPS, 1);
     predrnn_clip k;
     graph_program *ready;
     program_instance *i;
@@ -110,17 +110,17 @@ TEST(watching_expects_what_training_expects)
             CHECK_NEAR(s.error[b * (STEPS - 1) + t], (double)error[t * 3 + b] / (double)frame,
                        1e-6);
     instance_free(i), program_free(ready), graph_free(k.net.g);
-    forget(s), free(video), free(value), params_clear(&p);
+    free_predictions(s), free(video), free(value), params_clear(&p);
 }
 
-TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
+TEST(equal_beginnings_have_bit_identical_errors)
 {
     const predrnn_config *c = &small;
     params p = {0};
     float *value = draw_params(&p, c);
     uint8_t *video = make_video(c, STEPS);
-    seen one = look(c, &p, value, video, CLIPS, STEPS, 1);
-    seen two = look(c, &p, value, video, CLIPS, STEPS, 3);
+    predictions one = predict_clips(c, &p, value, video, CLIPS, STEPS, 1);
+    predictions two = predict_clips(c, &p, value, video, CLIPS, STEPS, 3);
     CHECK(!memcmp(one.error, two.error, (size_t)(CLIPS * (STEPS - 1)) * sizeof *one.error));
     CHECK(!memcmp(one.feature, two.feature, (size_t)(CLIPS * c->hidden) * sizeof *one.feature));
     for (int64_t k = 2; k < 16; k++) { // of one group
@@ -129,18 +129,18 @@ TEST(clips_that_begin_alike_are_expected_alike_to_the_bit)
         CHECK(!memcmp(mine, theirs, (size_t)same * sizeof *mine));
         if (same < STEPS - 1) CHECK(fabs(mine[same] - theirs[same]) > 1e-6);
     }
-    forget(one), forget(two), free(video), free(value), params_clear(&p);
+    free_predictions(one), free_predictions(two), free(video), free(value), params_clear(&p);
 }
 
-TEST(longer_clips_than_those_of_training_go_on)
+TEST(clips_may_be_longer_than_in_training)
 {
     predrnn_config c = small;
     params p = {0};
     float *value = draw_params(&p, &c);
     uint8_t *video = make_video(&c, 2 * STEPS);
-    seen s = look(&c, &p, value, video, 2, 2 * STEPS, 1);
+    predictions s = predict_clips(&c, &p, value, video, 2, 2 * STEPS, 1);
     for (int64_t i = 0; i < 2 * (2 * STEPS - 1); i++) CHECK(s.error[i] > 0.0 && s.error[i] < 10.0);
-    forget(s), free(video), free(value), params_clear(&p);
+    free_predictions(s), free(video), free(value), params_clear(&p);
 }
 
 TEST(sizes_that_do_not_fit_are_refused)
@@ -154,9 +154,9 @@ TEST(sizes_that_do_not_fit_are_refused)
     CHECK_FAILS(predrnn_check(&c), PLUMB_EVALUE, "input_frames=9");
 }
 
-// Of a cell forwards: two convolutions of gates, one loop for both memories, a joining, two more
-// convolutions, one loop for h. Whatever was not fused would be a step more.
-TEST(gates_of_a_cell_are_few_loops)
+// A layer has two convolutions of gates, one loop for both memories, a concatenation, two more
+// convolutions and one loop for h. Every operation that is not fused is one step more.
+TEST(gates_of_a_layer_are_few_loops)
 {
     predrnn_config c = small;
     c.layers = 1;
@@ -173,8 +173,8 @@ TEST(gates_of_a_cell_are_few_loops)
     program_free(ready), graph_free(s.net.g), params_clear(&p);
 }
 
-// A bright bar that walks, and turns at the edges: the last frame again is wrong, and that can be
-// learnt.
+// A bright bar that moves and turns at the edges: copying the last frame is wrong, and the motion
+// can be learnt.
 static void make_walk(uint8_t *video, int64_t clips, int64_t steps, int64_t size)
 {
     for (int64_t k = 0; k < clips; k++)
@@ -198,7 +198,7 @@ TEST(it_learns_to_beat_the_last_frame)
     CHECK_OK(settings_apply_preset(&all, SETTINGS_TINY));
     CHECK_OK(settings_set(&all, "hidden=8"));
     CHECK_OK(settings_set(&all, "clip_length=8"));
-    uint8_t *frames = room(VIDEOS * LONG * SIZE * SIZE);
+    uint8_t *frames = alloc_zeros(VIDEOS * LONG * SIZE * SIZE);
     make_walk(frames, VIDEOS, LONG, SIZE);
     video_set video = {.frames = frames,
                        .count = VIDEOS,
@@ -210,8 +210,8 @@ TEST(it_learns_to_beat_the_last_frame)
     trainable_model t;
     CHECK_OK(row->create(&t, &mem, own, &training, &video));
     CHECK(t.video && !t.dynamics && t.video->features == 8);
-    float *d = room(2 * t.parameter_count * 4), *m = room(t.parameter_count * 4),
-          *v = room(t.parameter_count * 4);
+    float *d = alloc_zeros(2 * t.parameter_count * 4), *m = alloc_zeros(t.parameter_count * 4),
+          *v = alloc_zeros(t.parameter_count * 4);
     for (int r = 0; r < 2; r++) CHECK_OK(t.init_replica(t.context, r));
     adam_options a = {0.9, 0.95, 1e-8};
     double first = 0.0, last = 0.0, terms[2][3];
@@ -225,7 +225,7 @@ TEST(it_learns_to_beat_the_last_frame)
         if (!step) first = last;
     }
     double copy = 0.0, model = 0.0;
-    double *error = room(VIDEOS * (LONG - 1) * 8);
+    double *error = alloc_zeros(VIDEOS * (LONG - 1) * 8);
     const model_predict_job job = {
         .frames = frames, .count = VIDEOS, .steps = LONG, .threads = 1, .error = error};
     CHECK_OK(t.video->predict(t.context, &job));

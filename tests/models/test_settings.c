@@ -47,7 +47,7 @@ static first a;
 static second b;
 static settings s;
 
-static void begin(settings_preset preset)
+static void begin_settings(settings_preset preset)
 {
     arena_clear(&mem);
     s = (settings){.mem = &mem,
@@ -58,18 +58,18 @@ static void begin(settings_preset preset)
 
 TEST(presets_fill_the_structs)
 {
-    begin(SETTINGS_PAPER);
+    begin_settings(SETTINGS_PAPER);
     CHECK(a.channels == 64 && a.rate == 1.5e-4 && !a.nested && a.loss == 0);
     CHECK_TEXT(b.world, "");
-    begin(SETTINGS_CPU);
+    begin_settings(SETTINGS_CPU);
     CHECK(a.channels == 32 && a.rate == 2e-3 && a.nested && a.loss == 2);
-    begin(SETTINGS_TINY);
+    begin_settings(SETTINGS_TINY);
     CHECK(a.channels == 4 && a.rate == 1.5e-4 && !a.nested &&
           a.loss == 0); // paper where it has none
     settings_preset preset;
     CHECK_OK(settings_find_preset(&preset, "tiny"));
     CHECK_EQUAL(preset, SETTINGS_TINY);
-    begin(SETTINGS_CPU_ANGLES); // cpu where a model has nothing to add
+    begin_settings(SETTINGS_CPU_ANGLES); // cpu where a model has nothing to add
     CHECK(a.channels == 32 && a.rate == 2e-3);
     CHECK_OK(settings_find_preset(&preset, "cpu-state"));
     CHECK_EQUAL(preset, SETTINGS_CPU_STATE);
@@ -82,7 +82,7 @@ TEST(presets_fill_the_structs)
 
 TEST(assignments_are_stored_by_their_kind)
 {
-    begin(SETTINGS_PAPER);
+    begin_settings(SETTINGS_PAPER);
     CHECK_OK(settings_set(&s, "channels=512"));
     CHECK_OK(settings_set(&s, "rate=1e-2"));
     CHECK_OK(settings_set(&s, "nested=yes"));
@@ -98,7 +98,7 @@ TEST(assignments_are_stored_by_their_kind)
 
 TEST(what_is_wrong_is_named_with_what_is_right)
 {
-    begin(SETTINGS_PAPER);
+    begin_settings(SETTINGS_PAPER);
     static const struct {
         const char *assignment, *words;
     } wrong[] = {
@@ -131,7 +131,7 @@ TEST(what_is_wrong_is_named_with_what_is_right)
 
 TEST(a_run_that_goes_on_keeps_its_settings)
 {
-    begin(SETTINGS_CPU);
+    begin_settings(SETTINGS_CPU);
     CHECK_OK(settings_check_resumed(&s, "channels=32", "run"));
     CHECK_OK(settings_check_resumed(&s, "rate=0.002", "run"));
     CHECK_FAILS(settings_check_resumed(&s, "channels=33", "run"), PLUMB_EVALUE,
@@ -157,7 +157,7 @@ static plumb_status read_part(const char *text, int index)
 
 TEST(what_is_written_is_read_to_the_same_bits)
 {
-    begin(SETTINGS_CPU);
+    begin_settings(SETTINGS_CPU);
     a.rate = 0.1 + 0.2;
     CHECK_OK(settings_set(&s, "world=with \"quotes\" and \\"));
     plumb_record *r = plumb_record_create();
@@ -167,7 +167,7 @@ TEST(what_is_written_is_read_to_the_same_bits)
     char copy[1000];
     snprintf(copy, sizeof copy, "%s", text);
     plumb_record_free(r);
-    begin(SETTINGS_PAPER);
+    begin_settings(SETTINGS_PAPER);
     json j = json_begin(copy, strlen(copy), "c.json");
     json_object(&j);
     CHECK_TEXT(json_key(&j), "model");
@@ -183,7 +183,7 @@ TEST(what_is_written_is_read_to_the_same_bits)
 
 TEST(a_config_must_have_every_setting_once_and_no_other)
 {
-    begin(SETTINGS_PAPER);
+    begin_settings(SETTINGS_PAPER);
     b.later = 1; // older runs do not have it: it is as published
     CHECK_OK(read_part("{\"world\": \"x\", \"any\": 3}", 1));
     CHECK_EQUAL(b.later, 7);
@@ -211,7 +211,7 @@ TEST(old_names_are_read_and_new_ones_written)
 {
     char text[64];
     const char *name = "speed", *value = "1";
-    begin(SETTINGS_PAPER);
+    begin_settings(SETTINGS_PAPER);
     CHECK_OK(settings_set(&s, "speed=0.5"));
     CHECK_OK(settings_set(&s, "loss=simple"));
     CHECK(a.rate == 0.5 && a.loss == 2);
@@ -239,7 +239,7 @@ TEST(an_old_and_the_new_name_of_a_setting_conflict)
     int64_t failed_at = -1;
     const char *const both[] = {"channels=1", "rate=1", "speed=1"};
     const char *const twice[] = {"speed=1", "speed=0.5", "channels=1", "channels=2"};
-    begin(SETTINGS_PAPER);
+    begin_settings(SETTINGS_PAPER);
     CHECK_FAILS(settings_check_names(&s, both, 3, &failed_at), PLUMB_EVALUE,
                 "speed and rate are the same setting");
     CHECK_EQUAL(failed_at, 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A run that is killed, at every call by which it changes a file and at a hundred other moments,
-// and resumed until it is done, holds the same bytes as one that never was.
+// A run is killed at every call that changes a file, and at a hundred other moments, and resumed
+// until it is done. Its files have the same bytes as those of a run that was never killed.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -21,26 +21,26 @@
 
 // ---- the calls, in place of the C library's ----
 
-static long calls, deadly = -1; // die at call number `deadly`
-static bool after;              // die behind the call, not before it; a write half way
+static long calls, deadly = -1; // the process is killed at call number `deadly`
+static bool after;              // after the call, not before it; a write is done half
 
-static bool dies(void)
+static bool is_deadly_call(void)
 {
     return deadly >= 0 && calls++ == deadly;
 }
 
-static void die(void)
+static void kill_self(void)
 {
     kill(getpid(), SIGKILL);
 }
 
 #define REAL(type, name) ((type)dlsym(RTLD_NEXT, name))
-#define AROUND(call)               \
-    do {                           \
-        const bool now_ = dies();  \
-        if (now_ && !after) die(); \
-        call;                      \
-        if (now_) die();           \
+#define AROUND(call)                        \
+    do {                                    \
+        const bool now_ = is_deadly_call(); \
+        if (now_ && !after) kill_self();    \
+        call;                               \
+        if (now_) kill_self();              \
     } while (0)
 
 #pragma GCC diagnostic push
@@ -100,9 +100,9 @@ SHOWN ssize_t write(int fd, const void *data, size_t bytes)
 {
     ssize_t (*real)(int, const void *, size_t) =
         REAL(ssize_t(*)(int, const void *, size_t), "write");
-    if (dies()) {
-        if (after && real(fd, data, bytes / 2) < 0) die();
-        die();
+    if (is_deadly_call()) {
+        if (after && real(fd, data, bytes / 2) < 0) kill_self();
+        kill_self();
     }
     return real(fd, data, bytes);
 }
@@ -111,10 +111,10 @@ SHOWN size_t fwrite(const void *data, size_t size, size_t count, FILE *f)
 {
     size_t (*real)(const void *, size_t, size_t, FILE *) =
         REAL(size_t(*)(const void *, size_t, size_t, FILE *), "fwrite");
-    if (dies()) {
+    if (is_deadly_call()) {
         if (after) real(data, size, count / 2, f);
         REAL(int (*)(FILE *), "fflush")(f);
-        die();
+        kill_self();
     }
     return real(data, size, count, f);
 }
@@ -126,7 +126,7 @@ static char root[40];
 static int64_t steps;    // of all runs of a test
 static const char *save; // and how often they are saved
 
-static plumb_status train(const char *name, bool resume, int threads, int pause)
+static plumb_status train_run(const char *name, bool resume, int threads, int pause)
 {
     char out[100], slow[32];
     snprintf(out, sizeof out, "%s/%s", root, name);
@@ -142,11 +142,11 @@ static plumb_status train(const char *name, bool resume, int threads, int pause)
     o.set = set;
     o.set_count = 4;
     o.threads = threads;
-    // A run of which nothing is left but the directory is begun again.
+    // A run without config.json is started again.
     char config[120];
     snprintf(config, sizeof config, "%s/config.json", out);
     o.resume = resume && !access(config, F_OK);
-    if (resume && !o.resume) return train(name, false, threads, pause);
+    if (resume && !o.resume) return train_run(name, false, threads, pause);
     plumb_training r;
     return plumb_training_run(&r, &o);
 }
@@ -163,7 +163,7 @@ static void remove_run(const char *name)
     rmdir(path);
 }
 
-static size_t content(unsigned char *out, size_t room, const char *name, const char *file)
+static size_t read_file(unsigned char *out, size_t room, const char *name, const char *file)
 {
     char path[400];
     snprintf(path, sizeof path, "%s/%s/%s", root, name, file);
@@ -176,7 +176,7 @@ static size_t content(unsigned char *out, size_t room, const char *name, const c
 }
 
 // A log without its seconds, which are never the same.
-static size_t timeless(unsigned char *text, size_t size)
+static size_t strip_seconds(unsigned char *text, size_t size)
 {
     size_t to = 0;
     for (size_t i = 0; i < size;) {
@@ -187,12 +187,12 @@ static size_t timeless(unsigned char *text, size_t size)
     return to;
 }
 
-static bool same(const char *name, const char *file)
+static bool is_same_file(const char *name, const char *file)
 {
     static unsigned char a[1 << 18], b[1 << 18];
     memset(a, 0, sizeof a), memset(b, 0, sizeof b);
-    size_t na = content(a, sizeof a, "whole", file), nb = content(b, sizeof b, name, file);
-    if (!strcmp(file, "log.jsonl")) na = timeless(a, na), nb = timeless(b, nb);
+    size_t na = read_file(a, sizeof a, "whole", file), nb = read_file(b, sizeof b, name, file);
+    if (!strcmp(file, "log.jsonl")) na = strip_seconds(a, na), nb = strip_seconds(b, nb);
     if (strstr(file, "tfevents")) return na == nb; // the time is in it
     return na == nb && !memcmp(a, b, na);
 }
@@ -202,7 +202,7 @@ static void check_same(const char *name, long moment)
     static const char *const files[] = {"weights.safetensors", "optimizer.safetensors", "log.jsonl",
                                         "config.json", "events.out.tfevents.plumb"};
     for (int i = 0; i < 5; i++) {
-        if (same(name, files[i])) continue;
+        if (is_same_file(name, files[i])) continue;
         print_error("killed at %ld: %s differs\n", moment, files[i]);
         _fail(__FILE__, __LINE__);
     }
@@ -212,10 +212,10 @@ static void check_same(const char *name, long moment)
     DIR *d = opendir(path);
     for (struct dirent *e; (e = readdir(d));) count += e->d_name[0] != '.';
     closedir(d);
-    CHECK_EQUAL(count, 7); // nothing of the killed is left behind
+    CHECK_EQUAL(count, 7); // no temporary file is left
 }
 
-// Trains in a child; true if it was killed, false if it came to its end.
+// Trains in a child process; true if it was killed, false if it finished.
 static bool was_killed(const char *name, bool resume, long at, bool behind, useconds_t time)
 {
     fflush(NULL);
@@ -225,7 +225,7 @@ static bool was_killed(const char *name, bool resume, long at, bool behind, usec
         deadly = at;
         after = behind;
         calls = 0;
-        _exit(train(name, resume, 1 + at % 2, time ? 300 : 0) ? 1 : 0);
+        _exit(train_run(name, resume, 1 + at % 2, time ? 300 : 0) ? 1 : 0);
     }
     if (time) {
         usleep(time);
@@ -237,16 +237,16 @@ static bool was_killed(const char *name, bool resume, long at, bool behind, usec
     return WIFSIGNALED(how);
 }
 
-static void begin(int64_t all, const char *saved)
+static void begin_runs(int64_t all, const char *saved)
 {
     steps = all;
     save = saved;
     strcpy(root, "/tmp/plumb-kill-XXXXXX");
     CHECK(mkdtemp(root));
-    CHECK_OK(train("whole", false, 1, 0));
+    CHECK_OK(train_run("whole", false, 1, 0));
 }
 
-static void end(void)
+static void end_runs(void)
 {
     remove_run("whole");
     remove_run("cut");
@@ -255,26 +255,26 @@ static void end(void)
 
 TEST(killed_at_every_call_it_resumes_to_the_same_bytes)
 {
-    begin(7, "checkpoint_steps=4");
+    begin_runs(7, "checkpoint_steps=4");
     int kills = 0;
     for (int behind = 0; behind < 2; behind++)
         for (long at = 0;; at++) {
             remove_run("cut");
             if (!was_killed("cut", false, at, behind, 0)) break;
             kills++;
-            // The resumption is killed too, somewhere, and the third time it is let be.
+            // The resumed run is killed too; the third one may finish.
             kills += was_killed("cut", true, at / 2, !behind, 0);
             CHECK(!was_killed("cut", true, -1, false, 0));
             check_same("cut", at);
         }
     print_message("  %d kills\n", kills);
     CHECK(kills > 200);
-    end();
+    end_runs();
 }
 
 TEST(killed_a_hundred_times_anywhere_it_resumes_to_the_same_bytes)
 {
-    begin(40, "checkpoint_steps=5");
+    begin_runs(40, "checkpoint_steps=5");
     const int enough = getenv("PLUMB_LONG") ? 1000 : 100;
     int kills = 0;
     for (int i = 0; kills < enough && i < 10 * enough; i++) {
@@ -292,5 +292,5 @@ TEST(killed_a_hundred_times_anywhere_it_resumes_to_the_same_bytes)
     }
     print_message("  %d kills\n", kills);
     CHECK(kills >= enough);
-    end();
+    end_runs();
 }

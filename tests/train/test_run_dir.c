@@ -16,7 +16,7 @@
 
 static char root[40], out[80];
 
-static plumb_status train(bool force)
+static plumb_status train_toy(bool force)
 {
     plumb_training_options o = plumb_training_defaults();
     o.model = "toy";
@@ -30,48 +30,48 @@ static plumb_status train(bool force)
     return plumb_training_run(&r, &o);
 }
 
-static void begin(void)
+static void make_root(void)
 {
     strcpy(root, "/tmp/plumb-rundir-XXXXXX");
     CHECK(mkdtemp(root));
     snprintf(out, sizeof out, "%s/run", root);
 }
 
-static void end(void)
+static void remove_root(void)
 {
     char command[100];
     snprintf(command, sizeof command, "rm -r %s", root);
     CHECK_EQUAL(system(command), 0);
 }
 
-static const char *in(const char *file)
+static const char *path_in_run(const char *file)
 {
     static char path[120];
     snprintf(path, sizeof path, "%s/%s", out, file);
     return path;
 }
 
-static const char *content(const char *file)
+static const char *read_text(const char *file)
 {
     static char text[4096];
-    FILE *f = fopen(in(file), "r");
+    FILE *f = fopen(path_in_run(file), "r");
     CHECK(f);
     text[fread(text, 1, sizeof text - 1, f)] = 0;
     fclose(f);
     return text;
 }
 
-static void poke(const char *file, long at)
+static void flip_bit(const char *file, long at)
 {
-    FILE *f = fopen(in(file), "r+");
+    FILE *f = fopen(path_in_run(file), "r+");
     CHECK(f && !fseek(f, at, SEEK_END));
     const int old = fgetc(f);
     CHECK(!fseek(f, at, SEEK_END) && fputc(old ^ 4, f) >= 0);
     fclose(f);
 }
 
-// As plumb evaluate does: the run's own config makes the model, and its weights fill it.
-static plumb_status load(int64_t *step, trainable_model *t, arena *mem, video_set *video)
+// As plumb evaluate does: config.json gives the model, weights.safetensors its parameters.
+static plumb_status load_weights(int64_t *step, trainable_model *t, arena *mem, video_set *video)
 {
     char *text;
     size_t size;
@@ -85,33 +85,33 @@ static plumb_status load(int64_t *step, trainable_model *t, arena *mem, video_se
     return st ? st : checkpoint_load_weights(t, step, out, identity, NULL);
 }
 
-TEST(weights_are_read_by_those_who_do_not_train)
+TEST(weights_are_read_without_training)
 {
-    begin();
-    CHECK_OK(train(false));
+    make_root();
+    CHECK_OK(train_toy(false));
     arena mem = {0};
     trainable_model t;
     video_set video;
     int64_t step;
-    CHECK_OK(load(&step, &t, &mem, &video));
+    CHECK_OK(load_weights(&step, &t, &mem, &video));
     CHECK_EQUAL(step, 3);
     float first[TOY_SIZE];
     memcpy(first, t.parameters, sizeof first);
-    poke("weights.safetensors", -100);
+    flip_bit("weights.safetensors", -100);
     CHECK_FAILS(
-        load(&step, &t, &mem, &video), PLUMB_EFORMAT,
+        load_weights(&step, &t, &mem, &video), PLUMB_EFORMAT,
         "weights.safetensors: is damaged, its checksum is wrong; plumb train --resume --out");
-    CHECK_EQUAL(truncate(in("weights.safetensors"), 100), 0);
-    CHECK_FAILS(load(&step, &t, &mem, &video), PLUMB_EFORMAT, "writes it again");
-    unlink(in("weights.safetensors"));
-    CHECK_FAILS(load(&step, &t, &mem, &video), PLUMB_EFILE,
+    CHECK_EQUAL(truncate(path_in_run("weights.safetensors"), 100), 0);
+    CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFORMAT, "writes it again");
+    unlink(path_in_run("weights.safetensors"));
+    CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFILE,
                 "weights.safetensors: is missing; plumb train --resume");
     plumb_training_options o = plumb_training_defaults();
     plumb_training r;
     o.out = out;
     o.resume = true;
     CHECK_OK(plumb_training_run(&r, &o));
-    CHECK_OK(load(&step, &t, &mem, &video));
+    CHECK_OK(load_weights(&step, &t, &mem, &video));
     CHECK(!memcmp(first, t.parameters, sizeof first));
     t.name = "other";
     CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL, NULL), PLUMB_EFORMAT,
@@ -122,13 +122,13 @@ TEST(weights_are_read_by_those_who_do_not_train)
     t.tensor_count = 1;
     CHECK_FAILS(checkpoint_load_weights(&t, &step, out, NULL, NULL), PLUMB_EFORMAT,
                 "other parameters");
-    unlink(in("config.json"));
-    CHECK_FAILS(load(&step, &t, &mem, &video), PLUMB_EFILE, "config.json: is missing");
+    unlink(path_in_run("config.json"));
+    CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFILE, "config.json: is missing");
     arena_clear(&mem);
-    end();
+    remove_root();
 }
 
-static void put(const char *section, int64_t value)
+static void write_section(const char *section, int64_t value)
 {
     plumb_record *r = plumb_record_create();
     plumb_record_set_int(r, "x", value);
@@ -138,69 +138,69 @@ static void put(const char *section, int64_t value)
 
 TEST(results_keep_the_sections_of_others)
 {
-    begin();
+    make_root();
     CHECK_EQUAL(mkdir(out, 0777), 0);
-    put("train", 1);
-    put("evaluate", 2);
-    put("train", 3);
-    CHECK_TEXT(content("results.json"), "{\"evaluate\": {\"x\": 2}, \"train\": {\"x\": 3}}\n");
-    FILE *f = fopen(in("results.json"), "w");
+    write_section("train", 1);
+    write_section("evaluate", 2);
+    write_section("train", 3);
+    CHECK_TEXT(read_text("results.json"), "{\"evaluate\": {\"x\": 2}, \"train\": {\"x\": 3}}\n");
+    FILE *f = fopen(path_in_run("results.json"), "w");
     fputs("{\"a\": ", f);
     fclose(f);
     plumb_record *r = plumb_record_create();
     CHECK_FAILS(run_dir_write_results(out, "train", r), PLUMB_EFORMAT, "remove it");
     plumb_record_free(r);
-    CHECK_TEXT(content("results.json"), "{\"a\": ");
-    end();
+    CHECK_TEXT(read_text("results.json"), "{\"a\": ");
+    remove_root();
 }
 
 TEST(one_process_at_a_time)
 {
-    begin();
+    make_root();
     run_dir a, b;
     CHECK_OK(run_dir_open(&a, out, RUN_DIR_NEW));
     CHECK_FAILS(run_dir_open(&b, out, RUN_DIR_NEW), PLUMB_EFILE, "is training into it");
-    CHECK_FAILS(train(true), PLUMB_EFILE, "is training into it");
+    CHECK_FAILS(train_toy(true), PLUMB_EFILE, "is training into it");
     run_dir_close(&a);
     CHECK(access(out, F_OK) != 0); // it came to nothing, and is gone
-    CHECK_OK(train(false));
+    CHECK_OK(train_toy(false));
     CHECK_OK(run_dir_open(&b, out, RUN_DIR_RESUME));
     run_dir_close(&b);
     CHECK(access(out, F_OK) == 0);
-    end();
+    remove_root();
 }
 
 TEST(what_a_killed_process_left_is_swept_and_nothing_else)
 {
-    begin();
-    CHECK_OK(train(false));
+    make_root();
+    CHECK_OK(train_toy(false));
     static const char *const names[] = {"weights.safetensors.part-abcdef",
                                         "config.json.part-123456", "config.json.backup",
                                         "notes.abcdef"};
     for (int i = 0; i < 4; i++) {
-        FILE *f = fopen(in(names[i]), "w");
+        FILE *f = fopen(path_in_run(names[i]), "w");
         CHECK(f);
         fclose(f);
     }
     run_dir r;
     CHECK_OK(run_dir_open(&r, out, RUN_DIR_RESUME));
     run_dir_close(&r);
-    CHECK(access(in(names[0]), F_OK) && access(in(names[1]), F_OK));
-    CHECK(!access(in(names[2]), F_OK) && !access(in(names[3]), F_OK));
-    end();
+    CHECK(access(path_in_run(names[0]), F_OK) && access(path_in_run(names[1]), F_OK));
+    CHECK(!access(path_in_run(names[2]), F_OK) && !access(path_in_run(names[3]), F_OK));
+    remove_root();
 }
 
 #if STARVE
 TEST(memory_that_runs_out_is_a_message_and_no_leak)
 {
-    begin();
-    CHECK_OK(train(false));
+    make_root();
+    CHECK_OK(train_toy(false));
     long k = 0;
     for (bool through = false; !through && k < 20000; k++) {
         starve_live = 0;
         starve_until = k;
         starve_counting = true;
-        const plumb_status st = train(true);
+        const plumb_status st = train_toy(true);
         starve_counting = false;
         through = !st && starve_until > 0;
         starve_until = -1;
@@ -209,6 +209,6 @@ TEST(memory_that_runs_out_is_a_message_and_no_leak)
     }
     print_message("  %ld requests\n", k);
     CHECK(k > 20 && k < 20000);
-    end();
+    remove_root();
 }
 #endif

@@ -19,7 +19,7 @@ static trainer_options opt;
 static toy_settings own;
 static training_settings training;
 
-static void begin(int64_t replicas, int64_t steps)
+static void begin_model(int64_t replicas, int64_t steps)
 {
     for (size_t i = 0; i < sizeof frames; i++) frames[i] = (uint8_t)(i * 37);
     arena_clear(&mem);
@@ -38,7 +38,7 @@ static void begin(int64_t replicas, int64_t steps)
     CHECK_OK(toy_create(&model, &mem, &own, &training, &video));
 }
 
-static double distance(void)
+static double distance_to_optimum(void)
 {
     double most = 0.0;
     for (int i = 0; i < TOY_SIZE; i++)
@@ -48,13 +48,13 @@ static double distance(void)
 
 TEST(it_finds_the_known_optimum)
 {
-    begin(2, 400);
+    begin_model(2, 400);
     trainer_result r;
-    CHECK(distance() > 1.0);
+    CHECK(distance_to_optimum() > 1.0);
     CHECK_OK(trainer_run(&r, &model, NULL, &opt));
     CHECK_EQUAL(r.step, 400);
     CHECK(r.finished);
-    CHECK(distance() < 0.03);
+    CHECK(distance_to_optimum() < 0.03);
     // What is left is the variance of the noise, 0.2^2 / 12, halved.
     CHECK_NEAR(r.loss, 0.04 / 24.0, 1e-4);
     arena_clear(&mem);
@@ -67,7 +67,7 @@ TEST(threads_change_no_bit_and_replicas_may)
     double loss[5];
     for (int k = 0; k < 5; k++)
         for (int threads = 1; threads <= 4; threads++) {
-            begin(replicas[k], 30);
+            begin_model(replicas[k], 30);
             opt.threads = threads;
             trainer_result r;
             CHECK_OK(trainer_run(&r, &model, NULL, &opt));
@@ -83,8 +83,8 @@ TEST(threads_change_no_bit_and_replicas_may)
 }
 
 // The tree of three is (0 + 1) + 2, of five ((0 + 1) + (2 + 3)) + 4.
-static plumb_status planted(void *self, int64_t replica, int64_t step, float *gradient,
-                            double *terms)
+static plumb_status planted_gradient(void *self, int64_t replica, int64_t step, float *gradient,
+                                     double *terms)
 {
     static const float numbers[] = {1.0f, 0x1p-24f, 0x1p-24f, 0x1p-24f, -1.0f};
     (void)self, (void)step;
@@ -93,7 +93,7 @@ static plumb_status planted(void *self, int64_t replica, int64_t step, float *gr
     return PLUMB_OK;
 }
 
-TEST(the_sum_walks_a_tree_of_replica_numbers)
+TEST(gradients_are_summed_over_a_tree_of_replicas)
 {
     static const model_tensor one = {"x", 1, {1}, 0};
     static const char *const term = "loss";
@@ -108,7 +108,7 @@ TEST(the_sum_walks_a_tree_of_replica_numbers)
                              .replicas = replicas,
                              .term_count = 1,
                              .term_names = &term,
-                             .gradient = planted};
+                             .gradient = planted_gradient};
         // beta 0 and a great epsilon make the step rate * gradient / epsilon.
         const trainer_options plain = {
             .adam = {0.0, 0.0, 0x1p60}, .schedule = {.rate = 0x1p60, .steps = 1}, .threads = 2};
@@ -118,27 +118,27 @@ TEST(the_sum_walks_a_tree_of_replica_numbers)
     }
 }
 
-TEST(what_is_not_finite_stops_by_name)
+TEST(a_value_that_is_not_finite_stops_training_and_is_named)
 {
     trainer_result r;
     static float before[TOY_SIZE];
-    begin(3, 50);
+    begin_model(3, 50);
     own.poison = 0;
     ((toy *)model.context)->s.poison = 0;
     memcpy(before, model.parameters, sizeof before);
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_ENUMERIC,
                 "step 0: the gradient of \"b\" is not finite");
     CHECK(!memcmp(before, model.parameters, sizeof before));
-    begin(3, 50);
+    begin_model(3, 50);
     ((toy *)model.context)->s.wreck = 20;
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_ENUMERIC,
                 "step 20: \"spread\" is infinite");
-    begin(3, 50);
+    begin_model(3, 50);
     opt.threads = 3;
     ((toy *)model.context)->s.poison = ((toy *)model.context)->s.wreck = 7;
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_ENUMERIC,
                 "step 7: \"spread\" is infinite, and the gradient of \"b\" is not finite");
-    begin(1, 50);
+    begin_model(1, 50);
     model.parameters[3] = INFINITY;
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_ENUMERIC, "the parameter \"a\"");
     arena_clear(&mem);
@@ -147,7 +147,7 @@ TEST(what_is_not_finite_stops_by_name)
 TEST(a_failure_on_another_thread_keeps_its_words)
 {
     trainer_result r;
-    begin(4, 50);
+    begin_model(4, 50);
     opt.threads = 4;
     ((toy *)model.context)->s.refuse = 9;
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_EVALUE, "the toy refuses");
@@ -163,10 +163,10 @@ static void stop_at_12(void *context, const trainer_progress *report)
     if (report->step == 12) plumb_set_stop(true);
 }
 
-TEST(a_wish_to_stop_is_met_after_the_step)
+TEST(a_request_to_stop_is_met_after_the_step)
 {
     trainer_result r;
-    begin(2, 50);
+    begin_model(2, 50);
     opt.report = stop_at_12;
     CHECK_FAILS(trainer_run(&r, &model, NULL, &opt), PLUMB_ESTOPPED, "stopped at step 12");
     plumb_set_stop(false);
@@ -177,7 +177,7 @@ TEST(a_wish_to_stop_is_met_after_the_step)
 TEST(a_time_limit_ends_it_early_and_says_so)
 {
     trainer_result r;
-    begin(2, 1000000);
+    begin_model(2, 1000000);
     opt.seconds = 0.05;
     CHECK_OK(trainer_run(&r, &model, NULL, &opt));
     CHECK(!r.finished && r.step < 1000000 && r.seconds_here >= 0.05);
@@ -203,7 +203,7 @@ static void count_requests(void *context, const trainer_progress *report)
 TEST(a_step_allocates_nothing)
 {
     trainer_result r;
-    begin(3, 50);
+    begin_model(3, 50);
     opt.threads = 2;
     opt.log = 5;
     opt.report = count_requests;

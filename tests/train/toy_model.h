@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A model to train in tests: one number a place, each drawn to its own aim by noisy samples, so
-// that the optimum is known. It has what real ones have: several tensors, replicas, terms, a state
-// that feeds back, and settings; and faults on request.
+// A model for tests: each parameter is fitted to a known target from noisy samples, so the optimum
+// is known. It has what real models have: several tensors, replicas, terms, a state that feeds
+// back, and settings. Faults can be requested by settings.
 #ifndef TESTS_TRAIN_TOY_MODEL_H
 #define TESTS_TRAIN_TOY_MODEL_H
 

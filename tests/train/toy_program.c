@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: MIT
-// plumb as it is, and one model more.
+// plumb with one more model, the toy.
 #include "train/toy_model.h"
