@@ -101,100 +101,101 @@ void params_init_values(const params *layout, float *block, uint64_t seed)
 
 // ---- parameters in a graph ----
 
-graph_node *network_param(network_builder *n, const char *name, int rank, const int64_t *size,
+graph_node *network_param(network_builder *net, const char *name, int rank, const int64_t *size,
                           param_init init, double value)
 {
     tensor_shape shape = {.rank = rank};
     if (rank) memcpy(shape.size, size, (size_t)rank * sizeof *size);
-    int i = params_add(n->params, name, &shape, init, value);
-    if (i < 0) return graph_error(n->g, PLUMB_EMEMORY);
-    for (int k = 0; k < n->leaf_count; k++)
+    int i = params_add(net->params, name, &shape, init, value);
+    if (i < 0) return graph_error(net->g, PLUMB_EMEMORY);
+    for (int k = 0; k < net->leaf_count; k++)
         // Used before in this graph: the same node.
-        if (n->leaves[k].param == i) return n->leaves[k].node;
-    if (n->leaf_count == n->leaf_capacity) {
-        int capacity = n->leaf_capacity ? 2 * n->leaf_capacity : 64;
-        param_leaf *leaves = ARENA_ALLOC(graph_memory(n->g), param_leaf, capacity);
-        if (!leaves) return graph_error(n->g, PLUMB_EMEMORY);
-        if (n->leaf_count) memcpy(leaves, n->leaves, (size_t)n->leaf_count * sizeof *leaves);
-        n->leaves = leaves;
-        n->leaf_capacity = capacity;
+        if (net->leaves[k].param == i) return net->leaves[k].node;
+    if (net->leaf_count == net->leaf_capacity) {
+        int capacity = net->leaf_capacity ? 2 * net->leaf_capacity : 64;
+        param_leaf *leaves = ARENA_ALLOC(graph_memory(net->g), param_leaf, capacity);
+        if (!leaves) return graph_error(net->g, PLUMB_EMEMORY);
+        if (net->leaf_count) memcpy(leaves, net->leaves, (size_t)net->leaf_count * sizeof *leaves);
+        net->leaves = leaves;
+        net->leaf_capacity = capacity;
     }
-    graph_node *node = op_parameter(n->g, name, rank, size);
-    n->leaves[n->leaf_count++] = (param_leaf){.param = i, .node = node};
+    graph_node *node = op_parameter(net->g, name, rank, size);
+    net->leaves[net->leaf_count++] = (param_leaf){.param = i, .node = node};
     return node;
 }
 
-static bool is_fixed(const network_builder *n, int leaf)
+static bool is_fixed(const network_builder *net, int leaf)
 {
-    return n->params->at[n->leaves[leaf].param].init == PARAM_INIT_FIXED;
+    return net->params->at[net->leaves[leaf].param].init == PARAM_INIT_FIXED;
 }
 
 // Fixed parameters have gradient zero, so that outputs and leaves have the same order.
-int network_gradients(network_builder *n, graph_node **output, graph_node *const *y,
+int network_gradients(network_builder *net, graph_node **output, graph_node *const *y,
                       graph_node *const *seed, int count)
 {
-    graph_node **trained = ARENA_ALLOC(graph_memory(n->g), graph_node *, n->leaf_count);
-    graph_node **gradients = ARENA_ALLOC(graph_memory(n->g), graph_node *, n->leaf_count);
+    graph_node **trained = ARENA_ALLOC(graph_memory(net->g), graph_node *, net->leaf_count);
+    graph_node **gradients = ARENA_ALLOC(graph_memory(net->g), graph_node *, net->leaf_count);
     if (!trained || !gradients) {
-        graph_error(n->g, PLUMB_EMEMORY);
+        graph_error(net->g, PLUMB_EMEMORY);
         return 0;
     }
     int trained_count = 0;
-    for (int k = 0; k < n->leaf_count; k++)
-        if (!is_fixed(n, k)) trained[trained_count++] = n->leaves[k].node;
-    graph_gradient(n->g, gradients, trained, trained_count, y, seed, count);
-    for (int k = 0, i = 0; k < n->leaf_count; k++)
-        output[k] = is_fixed(n, k) ? op_zeros_like(n->g, n->leaves[k].node) : gradients[i++];
-    return n->leaf_count;
+    for (int k = 0; k < net->leaf_count; k++)
+        if (!is_fixed(net, k)) trained[trained_count++] = net->leaves[k].node;
+    graph_gradient(net->g, gradients, trained, trained_count, y, seed, count);
+    for (int k = 0, i = 0; k < net->leaf_count; k++)
+        output[k] = is_fixed(net, k) ? op_zeros_like(net->g, net->leaves[k].node) : gradients[i++];
+    return net->leaf_count;
 }
 
 // ---- layers ----
 
-graph_node *network_activate(network_builder *n, graph_node *x, activation a)
+graph_node *network_activate(network_builder *net, graph_node *x, activation a)
 {
     switch (a) {
-    case ACT_RELU: return op_leaky_relu(n->g, x, 0.0);
-    case ACT_LEAKY: return op_leaky_relu(n->g, x, 0.01);
-    case ACT_LEAKY2: return op_leaky_relu(n->g, x, 0.2);
-    case ACT_SWISH: return op_swish(n->g, x);
-    case ACT_SOFTPLUS: return op_softplus(n->g, x);
-    case ACT_TANH: return op_tanh(n->g, x);
-    case ACT_SIGMOID: return op_sigmoid(n->g, x);
+    case ACT_RELU: return op_leaky_relu(net->g, x, 0.0);
+    case ACT_LEAKY: return op_leaky_relu(net->g, x, 0.01);
+    case ACT_LEAKY2: return op_leaky_relu(net->g, x, 0.2);
+    case ACT_SWISH: return op_swish(net->g, x);
+    case ACT_SOFTPLUS: return op_softplus(net->g, x);
+    case ACT_TANH: return op_tanh(net->g, x);
+    case ACT_SIGMOID: return op_sigmoid(net->g, x);
     default: return x;
     }
 }
 
 // "NAME.w".
-static graph_node *add_weights(network_builder *n, const char *name, int rank, const int64_t *size)
+static graph_node *add_weights(network_builder *net, const char *name, int rank,
+                               const int64_t *size)
 {
     char full[128];
     snprintf(full, sizeof full, "%s.w", name);
-    return network_param(n, full, rank, size, PARAM_INIT_WEIGHTS, 0.0);
+    return network_param(net, full, rank, size, PARAM_INIT_WEIGHTS, 0.0);
 }
 
 // "NAME.b" (out), zero at the start.
-static graph_node *add_bias(network_builder *n, const char *name, int64_t out)
+static graph_node *add_bias(network_builder *net, const char *name, int64_t out)
 {
     char full[128];
     snprintf(full, sizeof full, "%s.b", name);
-    return network_param(n, full, 1, &out, PARAM_INIT_VALUE, 0.0);
+    return network_param(net, full, 1, &out, PARAM_INIT_VALUE, 0.0);
 }
 
-graph_node *network_dense(network_builder *n, const char *name, graph_node *x, int64_t out)
+graph_node *network_dense(network_builder *net, const char *name, graph_node *x, int64_t out)
 {
-    graph_node *w = add_weights(n, name, 2, (int64_t[]){x->shape.size[1], out});
-    return op_dense(n->g, x, w, add_bias(n, name, out));
+    graph_node *w = add_weights(net, name, 2, (int64_t[]){x->shape.size[1], out});
+    return op_dense(net->g, x, w, add_bias(net, name, out));
 }
 
-graph_node *network_conv(network_builder *n, const char *name, graph_node *x, int64_t out,
+graph_node *network_conv(network_builder *net, const char *name, graph_node *x, int64_t out,
                          int64_t kernel, int stride, op_padding padding)
 {
-    graph_node *w = add_weights(n, name, 4, (int64_t[]){kernel, kernel, x->shape.size[3], out});
-    return op_bias(n->g, op_conv(n->g, x, w, stride, padding), add_bias(n, name, out));
+    graph_node *w = add_weights(net, name, 4, (int64_t[]){kernel, kernel, x->shape.size[3], out});
+    return op_bias(net->g, op_conv(net->g, x, w, stride, padding), add_bias(net, name, out));
 }
 
-graph_node *network_upconv(network_builder *n, const char *name, graph_node *x, int64_t out)
+graph_node *network_upconv(network_builder *net, const char *name, graph_node *x, int64_t out)
 {
-    graph_node *w = add_weights(n, name, 4, (int64_t[]){3, 3, x->shape.size[3], out});
-    return op_bias(n->g, op_upconv(n->g, x, w), add_bias(n, name, out));
+    graph_node *w = add_weights(net, name, 4, (int64_t[]){3, 3, x->shape.size[3], out});
+    return op_bias(net->g, op_upconv(net->g, x, w), add_bias(net, name, out));
 }

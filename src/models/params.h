@@ -55,11 +55,11 @@ typedef struct network_builder {
 } network_builder;
 
 /// The node of a parameter in this graph, added if it is new.
-graph_node *network_param(network_builder *n, const char *name, int rank, const int64_t *size,
+graph_node *network_param(network_builder *net, const char *name, int rank, const int64_t *size,
                           param_init init, double value);
 /// Appends d loss / d parameter to `output`, in the order of the leaves; zeros for fixed ones.
 /// `seed` holds d loss / d y of the `count` nodes y. Returns the number of leaves.
-int network_gradients(network_builder *n, graph_node **output, graph_node *const *y,
+int network_gradients(network_builder *net, graph_node **output, graph_node *const *y,
                       graph_node *const *seed, int count);
 
 /// Activation after a layer, in the order of activation_names.
@@ -75,13 +75,13 @@ typedef enum activation {
     ACTIVATIONS
 } activation;
 extern const char *const activation_names[ACTIVATIONS];
-graph_node *network_activate(network_builder *n, graph_node *x, activation a);
+graph_node *network_activate(network_builder *net, graph_node *x, activation a);
 
 /// Layers with the parameters "NAME.w" and "NAME.b": x (.., in) -> (.., out).
-graph_node *network_dense(network_builder *n, const char *name, graph_node *x, int64_t out);
-graph_node *network_conv(network_builder *n, const char *name, graph_node *x, int64_t out,
+graph_node *network_dense(network_builder *net, const char *name, graph_node *x, int64_t out);
+graph_node *network_conv(network_builder *net, const char *name, graph_node *x, int64_t out,
                          int64_t kernel, int stride, op_padding padding);
 /// Nearest-neighbour upsampling by 2, then a 3x3 convolution.
-graph_node *network_upconv(network_builder *n, const char *name, graph_node *x, int64_t out);
+graph_node *network_upconv(network_builder *net, const char *name, graph_node *x, int64_t out);
 
 #endif

@@ -76,14 +76,14 @@ const char *settings_format_old(char *text, size_t size, const char **name, cons
 
 // ---- all of them ----
 
-plumb_status settings_apply_preset(settings *s, settings_preset preset)
+plumb_status settings_apply_preset(settings *all, settings_preset preset)
 {
     // A variant of cpu has the columns of cpu; the model changes some settings after this.
     if (preset >= SETTINGS_PRESETS) preset = SETTINGS_CPU;
-    for (int p = 0; p < s->count; p++)
-        for (const setting_spec *row = s->part[p].row; row->option.name; row++) {
+    for (int p = 0; p < all->count; p++)
+        for (const setting_spec *row = all->part[p].row; row->option.name; row++) {
             const char *value = row->value[preset] ? row->value[preset] : row->value[0];
-            const plumb_status st = store_value(s->part[p].values, s->mem, row, value);
+            const plumb_status st = store_value(all->part[p].values, all->mem, row, value);
             if (st) return st;
         }
     return PLUMB_OK;
@@ -115,16 +115,17 @@ static const setting_spec *find_row(const struct settings_part *part, const char
 }
 
 // The row of a name or, where there is none, of an old name. `part` and `old_name` are set too.
-static bool find_setting(assignment_target *out, const settings *s, const char *name, size_t length)
+static bool find_setting(assignment_target *out, const settings *all, const char *name,
+                         size_t length)
 {
     *out = (assignment_target){0};
-    for (int p = 0; p < s->count; p++) {
-        out->part = &s->part[p];
+    for (int p = 0; p < all->count; p++) {
+        out->part = &all->part[p];
         out->row = find_row(out->part, name, length);
         if (out->row) return true;
     }
-    for (int p = 0; p < s->count; p++) {
-        out->part = &s->part[p];
+    for (int p = 0; p < all->count; p++) {
+        out->part = &all->part[p];
         out->old_name = renames_find_old(out->part->renames, name, length);
         const char *now = out->old_name ? out->old_name->new_name : NULL;
         out->row = now ? find_row(out->part, now, strlen(now)) : NULL;
@@ -146,30 +147,30 @@ static const char *new_choice(const struct settings_part *part, const setting_sp
 }
 
 // The nearest of all names of all parts; old names are not suggested.
-static plumb_status refuse_name(const settings *s, const char *name)
+static plumb_status refuse_name(const settings *all, const char *name)
 {
     const char *best = NULL;
-    for (int p = 0; p < s->count; p++)
-        for (const setting_spec *row = s->part[p].row; row->option.name; row++)
+    for (int p = 0; p < all->count; p++)
+        for (const setting_spec *row = all->part[p].row; row->option.name; row++)
             best = spelling_closer(name, best, row->option.name);
     return fail(PLUMB_EVALUE, "there is no setting \"%.64s\"; the nearest is \"%s\"", name,
                 best ? best : "");
 }
 
 // Splits "name=value" at the first sign and finds its row.
-static plumb_status parse_assignment(assignment_target *out, const settings *s,
+static plumb_status parse_assignment(assignment_target *out, const settings *all,
                                      const char *assignment)
 {
     const char *sign = strchr(assignment, '=');
     if (!sign) return fail(PLUMB_EVALUE, "a setting is name=value, not \"%.80s\"", assignment);
-    if (find_setting(out, s, assignment, (size_t)(sign - assignment))) {
+    if (find_setting(out, all, assignment, (size_t)(sign - assignment))) {
         out->value = new_choice(out->part, out->row, sign + 1, &out->old_choice);
         return PLUMB_OK;
     }
     char name[65];
     snprintf(name, sizeof name, "%.*s", (int)(sign - assignment < 64 ? sign - assignment : 64),
              assignment);
-    return refuse_name(s, name);
+    return refuse_name(all, name);
 }
 
 // One line for the old names of an assignment, unless they were logged before.
@@ -181,25 +182,25 @@ static void log_old_names(const assignment_target *target)
     renames_log(&used, NULL, "setting");
 }
 
-plumb_status settings_set(settings *s, const char *assignment)
+plumb_status settings_set(settings *all, const char *assignment)
 {
     assignment_target target;
-    const plumb_status st = parse_assignment(&target, s, assignment);
+    const plumb_status st = parse_assignment(&target, all, assignment);
     if (st) return st;
     log_old_names(&target);
-    return store_value(target.part->values, s->mem, target.row, target.value);
+    return store_value(target.part->values, all->mem, target.row, target.value);
 }
 
-plumb_status settings_check_names(const settings *s, const char *const *assignments, int64_t count,
-                                  int64_t *failed_at)
+plumb_status settings_check_names(const settings *all, const char *const *assignments,
+                                  int64_t count, int64_t *failed_at)
 {
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < i; k++) {
             // Two assignments of one row under different names.
             assignment_target one, other;
             const char *first = assignments[k], *second = assignments[i];
-            if (!find_setting(&one, s, first, strcspn(first, "=")) ||
-                !find_setting(&other, s, second, strcspn(second, "=")) || one.row != other.row ||
+            if (!find_setting(&one, all, first, strcspn(first, "=")) ||
+                !find_setting(&other, all, second, strcspn(second, "=")) || one.row != other.row ||
                 one.old_name == other.old_name)
                 continue;
             *failed_at = i;
@@ -208,18 +209,18 @@ plumb_status settings_check_names(const settings *s, const char *const *assignme
     return PLUMB_OK;
 }
 
-void settings_use_new_names(const settings *s, const char **name, const char **value)
+void settings_use_new_names(const settings *all, const char **name, const char **value)
 {
     assignment_target target;
-    if (!find_setting(&target, s, *name, strlen(*name))) return;
+    if (!find_setting(&target, all, *name, strlen(*name))) return;
     *name = target.row->option.name;
     *value = new_choice(target.part, target.row, *value, &target.old_choice);
 }
 
-plumb_status settings_check_resumed(settings *s, const char *assignment, const char *run)
+plumb_status settings_check_resumed(settings *all, const char *assignment, const char *run)
 {
     assignment_target target;
-    plumb_status st = parse_assignment(&target, s, assignment);
+    plumb_status st = parse_assignment(&target, all, assignment);
     if (st) return st;
     log_old_names(&target);
     const setting_spec *row = target.row;
@@ -227,11 +228,11 @@ plumb_status settings_check_resumed(settings *s, const char *assignment, const c
     // Set it, compare, and set it back if it is another value.
     char before[MAX_TEXT], after[MAX_TEXT];
     settings_format(before, sizeof before, row, values);
-    st = store_value(values, s->mem, row, target.value);
+    st = store_value(values, all->mem, row, target.value);
     if (st || row->rule == SETTING_MAY_CHANGE) return st;
     settings_format(after, sizeof after, row, values);
     if (!strcmp(before, after)) return PLUMB_OK;
-    st = store_value(values, s->mem, row, before); // a formatted value reads back as itself
+    st = store_value(values, all->mem, row, before); // a formatted value reads back as itself
     return st ? st
               : fail(
                     PLUMB_EVALUE,
@@ -258,18 +259,18 @@ static void record_value(plumb_record *record, const option_spec *option, const 
     }
 }
 
-void settings_record(plumb_record *record, const settings *s)
+void settings_record(plumb_record *record, const settings *all)
 {
-    for (int p = 0; p < s->count; p++) {
-        plumb_record_begin_object(record, s->part[p].title);
-        for (const setting_spec *row = s->part[p].row; row->option.name; row++)
-            record_value(record, &row->option, s->part[p].values);
+    for (int p = 0; p < all->count; p++) {
+        plumb_record_begin_object(record, all->part[p].title);
+        for (const setting_spec *row = all->part[p].row; row->option.name; row++)
+            record_value(record, &row->option, all->part[p].values);
         plumb_record_end(record);
     }
 }
 
 // JSON values become the text of an option, so that there is one parser and one range check.
-static plumb_status read_value(settings *s, const struct settings_part *part,
+static plumb_status read_value(settings *all, const struct settings_part *part,
                                const setting_spec *row, json *j)
 {
     char text[MAX_TEXT];
@@ -283,8 +284,8 @@ static plumb_status read_value(settings *s, const struct settings_part *part,
     if (j->st) return j->st;
     name_change *change;
     value = new_choice(part, row, value, &change);
-    if (change) renames_add(&s->renamed, change);
-    const plumb_status st = store_value(part->values, s->mem, row, value);
+    if (change) renames_add(&all->renamed, change);
+    const plumb_status st = store_value(part->values, all->mem, row, value);
     // fail() may take its own message as an argument.
     return st == PLUMB_EVALUE ? fail(PLUMB_EFORMAT, "%s: %s", j->what, plumb_last_error()) : st;
 }
@@ -297,10 +298,10 @@ static plumb_status refuse_twice(const struct settings_part *part, const setting
                 change ? "; its old name is " : "", change ? change->old_name : "");
 }
 
-plumb_status settings_read(settings *s, int index, json *j)
+plumb_status settings_read(settings *all, int index, json *j)
 {
     enum { MAX_ROWS = 128 };
-    struct settings_part *part = &s->part[index];
+    struct settings_part *part = &all->part[index];
     bool seen[MAX_ROWS] = {0};
     // Every key must be a row, once.
     json_object(j);
@@ -314,8 +315,8 @@ plumb_status settings_read(settings *s, int index, json *j)
         const int64_t i = target.row - part->row;
         if (i < MAX_ROWS && seen[i]) return refuse_twice(part, target.row, j->what);
         if (i < MAX_ROWS) seen[i] = true;
-        if (target.old_name) renames_add(&s->renamed, target.old_name);
-        const plumb_status st = read_value(s, part, target.row, j);
+        if (target.old_name) renames_add(&all->renamed, target.old_name);
+        const plumb_status st = read_value(all, part, target.row, j);
         if (st) return st;
     }
     if (j->st) return j->st;
@@ -326,13 +327,14 @@ plumb_status settings_read(settings *s, int index, json *j)
         if (row->rule != SETTING_ADDED_LATER)
             return fail(PLUMB_EFORMAT, "%s: \"%s\" has no \"%s\"", j->what, part->title,
                         row->option.name);
-        const plumb_status st = store_value(part->values, s->mem, row, row->value[SETTINGS_PAPER]);
+        const plumb_status st =
+            store_value(part->values, all->mem, row, row->value[SETTINGS_PAPER]);
         if (st) return st;
     }
     return PLUMB_OK;
 }
 
-void settings_log_renamed(const settings *s, const char *path)
+void settings_log_renamed(const settings *all, const char *path)
 {
-    renames_log(&s->renamed, path, "setting");
+    renames_log(&all->renamed, path, "setting");
 }

@@ -61,32 +61,32 @@ plumb_status settings_find_preset(settings_preset *out, const char *name);
 const char *settings_preset_name(settings_preset preset);
 
 /// Sets all rows to the values of the preset.
-plumb_status settings_apply_preset(settings *s, settings_preset preset);
+plumb_status settings_apply_preset(settings *all, settings_preset preset);
 
 /// Sets "name=value". Fails with PLUMB_EVALUE and the nearest name, or what the setting accepts. An
 /// old name is accepted and logged.
-plumb_status settings_set(settings *s, const char *assignment);
+plumb_status settings_set(settings *all, const char *assignment);
 
 /// Fails with PLUMB_EVALUE if a list of assignments has both an old and the new name of a setting.
 /// `*failed_at` is the index of the later one.
-plumb_status settings_check_names(const settings *s, const char *const *assignments, int64_t count,
-                                  int64_t *failed_at);
+plumb_status settings_check_names(const settings *all, const char *const *assignments,
+                                  int64_t count, int64_t *failed_at);
 
 /// Replaces an old name of a setting, or an old word of its value, by the new one. Structs that are
 /// filled are not needed.
-void settings_use_new_names(const settings *s, const char **name, const char **value);
+void settings_use_new_names(const settings *all, const char **name, const char **value);
 
 /// Records every part as an object of its title.
-void settings_record(plumb_record *record, const settings *s);
+void settings_record(plumb_record *record, const settings *all);
 
 /// The object of part `index` of a config.json: every row there must be, and nothing else. Old
 /// names are accepted and added to `renamed`; settings_log_renamed() logs them.
-plumb_status settings_read(settings *s, int index, json *j);
-void settings_log_renamed(const settings *s, const char *path);
+plumb_status settings_read(settings *all, int index, json *j);
+void settings_log_renamed(const settings *all, const char *path);
 
 /// Applies an assignment to the settings of a run that is resumed. Only a SETTING_MAY_CHANGE can
 /// change; another value of any other setting fails with PLUMB_EVALUE. `run` is for the message.
-plumb_status settings_check_resumed(settings *s, const char *assignment, const char *run);
+plumb_status settings_check_resumed(settings *all, const char *assignment, const char *run);
 
 /// The value of a row as --set takes it. Returns `text`.
 const char *settings_format(char *text, size_t size, const setting_spec *row, const void *values);

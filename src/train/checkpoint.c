@@ -156,14 +156,14 @@ static expected_hashes expect_run(const run_dir *run)
 
 // Checks that the file belongs to this run and this model. Hashes under the old names of settings
 // and tensors are accepted. `advice` says what to do if it does not belong.
-static plumb_status check_metadata(const safetensors *f, const trainable_model *model,
+static plumb_status check_metadata(const safetensors *file, const trainable_model *model,
                                    expected_hashes expected, const char *advice)
 {
     char layout[33], old_layout[33];
     plumb_status st = hash_layout(layout, model, false);
     if (!st) st = hash_layout(old_layout, model, true);
     if (st) return st;
-    const char *name = f->file.path, *written_by = safetensors_metadata(f, "model");
+    const char *name = file->file.path, *written_by = safetensors_metadata(file, "model");
     const struct {
         const char *key, *want, *or_want, *why;
     } rows[] = {
@@ -173,13 +173,13 @@ static plumb_status check_metadata(const safetensors *f, const trainable_model *
         {"data", expected.data, NULL, "was trained on other data than these"},
     };
     // Files of other programs have none of these keys.
-    if (!safetensors_metadata(f, "plumb") || !written_by || !safetensors_metadata(f, "hash"))
+    if (!safetensors_metadata(file, "plumb") || !written_by || !safetensors_metadata(file, "hash"))
         return fail(PLUMB_EFORMAT, "%s: is not a file of a plumb run; %s", name, advice);
     if (strcmp(written_by, model->name))
         return fail(PLUMB_EFORMAT, "%s: is of the model %.40s, config.json is of %s; %s", name,
                     written_by, model->name, advice);
     for (int i = 0; i < 3; i++) {
-        const char *got = safetensors_metadata(f, rows[i].key);
+        const char *got = safetensors_metadata(file, rows[i].key);
         const bool is_right =
             got && rows[i].want &&
             (!strcmp(got, rows[i].want) || (rows[i].or_want && !strcmp(got, rows[i].or_want)));
@@ -190,35 +190,35 @@ static plumb_status check_metadata(const safetensors *f, const trainable_model *
 }
 
 // The index of a tensor by its name or, if the file has it not, by its old name. -1: neither.
-static int64_t find_tensor(const safetensors *f, const char *name, name_change *renames,
+static int64_t find_tensor(const safetensors *file, const char *name, name_change *renames,
                            rename_list *used)
 {
     char old_name[MAX_TENSOR_NAME];
     name_change *change;
-    int64_t at = safetensors_find(f, name);
+    int64_t at = safetensors_find(file, name);
     if (at >= 0) return at;
     const char *old = renames_old_tensor(old_name, sizeof old_name, renames, name, &change);
-    if (change) at = safetensors_find(f, old);
+    if (change) at = safetensors_find(file, old);
     if (at >= 0) renames_add(used, change);
     return at;
 }
 
 // Reads all arrays of the list from the file into their memory and checks their checksum. `renames`
 // are old names of tensors; may be NULL.
-static plumb_status load_arrays(const safetensors *f, const plumb_named_array *arrays,
+static plumb_status load_arrays(const safetensors *file, const plumb_named_array *arrays,
                                 int64_t count, name_change *renames, arena *mem, const char *advice)
 {
     char sum[33];
-    const char *name = f->file.path;
+    const char *name = file->file.path;
     rename_list used = {0};
     for (int64_t i = 0; i < count; i++) {
-        const int64_t at = find_tensor(f, arrays[i].name, renames, &used);
+        const int64_t at = find_tensor(file, arrays[i].name, renames, &used);
         const plumb_array *want = &arrays[i].array;
         if (at < 0)
             return fail(PLUMB_EFORMAT, "%s: has no tensor \"%s\"; %s", name, arrays[i].name,
                         advice);
         // dtype and shape must be those of the model.
-        const plumb_array got = safetensors_shape(f, at);
+        const plumb_array got = safetensors_shape(file, at);
         if (got.dtype != want->dtype || got.ndim != want->ndim ||
             memcmp(got.shape, want->shape, (size_t)got.ndim * sizeof *got.shape)) {
             char found[200], wanted[200];
@@ -228,13 +228,13 @@ static plumb_status load_arrays(const safetensors *f, const plumb_named_array *a
                         plumb_dtype_name(want->dtype),
                         plumb_array_shape_string(wanted, sizeof wanted, want), advice);
         }
-        const plumb_status st = safetensors_load(want->data, f, at);
+        const plumb_status st = safetensors_load(want->data, file, at);
         if (st) return st;
     }
     renames_log(&used, name, "tensor");
     const plumb_status st = hash_named(sum, mem, arrays, count);
     if (st) return st;
-    return strcmp(sum, safetensors_metadata(f, "hash"))
+    return strcmp(sum, safetensors_metadata(file, "hash"))
                ? fail(PLUMB_EFORMAT, "%s: is damaged, its checksum is wrong; %s", name, advice)
                : PLUMB_OK;
 }
@@ -253,12 +253,13 @@ static int64_t find_weights_step(const run_dir *run, const trainable_model *mode
 {
     run_dir_filename name;
     arena mem = {0};
-    safetensors f;
+    safetensors file;
     int64_t step = -1;
-    if (!safetensors_begin(&f, &mem, run_dir_file(name, run->path, "weights.safetensors"))) {
-        const char *text = safetensors_metadata(&f, "step");
-        if (text && !check_metadata(&f, model, expect_run(run), "")) step = strtoll(text, NULL, 10);
-        safetensors_end(&f);
+    if (!safetensors_begin(&file, &mem, run_dir_file(name, run->path, "weights.safetensors"))) {
+        const char *text = safetensors_metadata(&file, "step");
+        if (text && !check_metadata(&file, model, expect_run(run), ""))
+            step = strtoll(text, NULL, 10);
+        safetensors_end(&file);
     }
     arena_clear(&mem);
     return step;
@@ -269,17 +270,17 @@ static plumb_status read_checkpoint(const run_dir *run, trainable_model *model,
                                     checkpoint_state *state, const char *name)
 {
     arena mem = {0};
-    safetensors f;
+    safetensors file;
     plumb_named_array blocks[BLOCK_COUNT];
     int64_t counts[2] = {0};
     list_blocks(blocks, model, state, counts);
-    plumb_status st = add_advice(safetensors_begin(&f, &mem, name), restore_advice);
+    plumb_status st = add_advice(safetensors_begin(&file, &mem, name), restore_advice);
     if (!st) {
-        st = check_metadata(&f, model, expect_run(run), restore_advice);
-        if (!st) st = load_arrays(&f, blocks, BLOCK_COUNT, NULL, &mem, restore_advice);
+        st = check_metadata(&file, model, expect_run(run), restore_advice);
+        if (!st) st = load_arrays(&file, blocks, BLOCK_COUNT, NULL, &mem, restore_advice);
         if (!st && (counts[0] < 0 || counts[1] < 0))
             st = fail(PLUMB_EFORMAT, "%s: its step is negative; %s", name, restore_advice);
-        safetensors_end(&f);
+        safetensors_end(&file);
     }
     state->step = counts[0];
     state->summed = counts[1];
@@ -313,23 +314,23 @@ plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, cons
     const expected_hashes expected = {.config = config_hash, .old_config = old_config_hash};
     run_dir_filename name;
     arena mem = {0};
-    safetensors f;
+    safetensors file;
     plumb_named_array *weights;
     // Weights can be made again from the checkpoint.
     char advice[4200];
     snprintf(advice, sizeof advice, "plumb train --resume --out %s writes it again", path);
     if (access(run_dir_file(name, path, "weights.safetensors"), F_OK))
         return fail(PLUMB_EFILE, "%s: is missing; %s", name, advice);
-    plumb_status st = add_advice(safetensors_begin(&f, &mem, name), advice);
+    plumb_status st = add_advice(safetensors_begin(&file, &mem, name), advice);
     if (!st) {
-        st = check_metadata(&f, model, expected, advice);
+        st = check_metadata(&file, model, expected, advice);
         if (!st) st = list_weights(&weights, &mem, model);
         if (!st)
-            st =
-                load_arrays(&f, weights, model->tensor_count, model->renamed_tensors, &mem, advice);
-        const char *text = safetensors_metadata(&f, "step");
+            st = load_arrays(&file, weights, model->tensor_count, model->renamed_tensors, &mem,
+                             advice);
+        const char *text = safetensors_metadata(&file, "step");
         *step = text ? strtoll(text, NULL, 10) : -1;
-        safetensors_end(&f);
+        safetensors_end(&file);
     }
     arena_clear(&mem);
     return st;

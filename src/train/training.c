@@ -259,18 +259,18 @@ static void forward_progress(void *context, const trainer_progress *r)
 // Settings become options of the trainer.
 static plumb_status run_trainer(plumb_training *out, training_job *job)
 {
-    const training_settings *s = &job->config->training;
+    const training_settings *training = &job->config->training;
     const trainer_options opt = {
-        .adam = {s->beta1, s->beta2, s->epsilon},
-        .schedule = {.rate = s->learning_rate,
-                     .steps = s->steps,
-                     .warmup = s->warmup,
-                     .decay = (adam_decay)s->decay,
-                     .hold = s->decay_start,
-                     .last = s->final_rate},
-        .clip = s->clip_norm,
-        .log = s->log_steps,
-        .save = s->checkpoint_steps,
+        .adam = {training->beta1, training->beta2, training->epsilon},
+        .schedule = {.rate = training->learning_rate,
+                     .steps = training->steps,
+                     .warmup = training->warmup,
+                     .decay = (adam_decay)training->decay,
+                     .hold = training->decay_start,
+                     .last = training->final_rate},
+        .clip = training->clip_norm,
+        .log = training->log_steps,
+        .save = training->checkpoint_steps,
         .save_seconds = SAVE_SECONDS,
         .seconds = 60.0 * job->opt.minutes,
         .threads = job->opt.threads,

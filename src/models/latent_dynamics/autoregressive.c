@@ -19,26 +19,26 @@ static int64_t core_width(const hgn_config *config, int core)
 }
 
 // h = relu(x W + b + h U + d).
-static graph_node *vanilla_core(network_builder *n, const char *name, graph_node *x, graph_node *h,
-                                int64_t width)
+static graph_node *vanilla_core(network_builder *net, const char *name, graph_node *x,
+                                graph_node *h, int64_t width)
 {
     char input[80], recurrent[80];
     snprintf(input, sizeof input, "%s.input", name);
     snprintf(recurrent, sizeof recurrent, "%s.recurrent", name);
     // The order of these two is the order of the parameters.
-    graph_node *from_h = network_dense(n, recurrent, h, width);
-    graph_node *from_x = network_dense(n, input, x, width);
-    return op_leaky_relu(n->g, op_add(n->g, from_x, from_h), 0.0);
+    graph_node *from_h = network_dense(net, recurrent, h, width);
+    graph_node *from_x = network_dense(net, input, x, width);
+    return op_leaky_relu(net->g, op_add(net->g, from_x, from_h), 0.0);
 }
 
 // Gates i, g, f, o of (x, h); c = sigmoid(f + 1) c + sigmoid(i) tanh(g). The 1 makes it forget
 // little at first.
-static graph_node *lstm_core(network_builder *n, const char *name, graph_node *x, graph_node *h,
+static graph_node *lstm_core(network_builder *net, const char *name, graph_node *x, graph_node *h,
                              graph_node **c, int64_t width)
 {
-    graph *g = n->g;
+    graph *g = net->g;
     graph_node *gates =
-                   network_dense(n, name, op_concat(g, (graph_node *[]){x, h}, 2, 1), 4 * width),
+                   network_dense(net, name, op_concat(g, (graph_node *[]){x, h}, 2, 1), 4 * width),
                *part[4];
     for (int i = 0; i < 4; i++) part[i] = op_slice(g, gates, 1, i * width, width);
     graph_node *forget = op_sigmoid(g, op_add_scalar(g, part[2], 1.0));
@@ -48,23 +48,24 @@ static graph_node *lstm_core(network_builder *n, const char *name, graph_node *x
 }
 
 // z, r = sigmoid of (x, h); a = tanh(x A + (r h) B + b); h = (1 - z) h + z a.
-static graph_node *gru_core(network_builder *n, const char *name, graph_node *x, graph_node *h,
+static graph_node *gru_core(network_builder *net, const char *name, graph_node *x, graph_node *h,
                             int64_t width)
 {
-    graph *g = n->g;
+    graph *g = net->g;
     char gates[80], candidate[80];
     snprintf(gates, sizeof gates, "%s.gates", name);
     snprintf(candidate, sizeof candidate, "%s.candidate", name);
-    graph_node *zr = network_dense(n, gates, op_concat(g, (graph_node *[]){x, h}, 2, 1), 2 * width);
+    graph_node *zr =
+        network_dense(net, gates, op_concat(g, (graph_node *[]){x, h}, 2, 1), 2 * width);
     graph_node *z = op_sigmoid(g, op_slice(g, zr, 1, 0, width));
     graph_node *r = op_sigmoid(g, op_slice(g, zr, 1, width, width));
     graph_node *reset = op_concat(g, (graph_node *[]){x, op_multiply(g, r, h)}, 2, 1);
-    graph_node *a = op_tanh(g, network_dense(n, candidate, reset, width));
+    graph_node *a = op_tanh(g, network_dense(net, candidate, reset, width));
     return op_add(g, h, op_multiply(g, z, op_subtract(g, a, h)));
 }
 
 // One step of the whole stack; returns the last core's output. Activations are between cores.
-static graph_node *run_cores(network_builder *n, const hgn_config *config, core_state *state,
+static graph_node *run_cores(network_builder *net, const hgn_config *config, core_state *state,
                              graph_node *x)
 {
     for (int i = 0; i < config->energy.layers; i++) {
@@ -72,11 +73,11 @@ static graph_node *run_cores(network_builder *n, const hgn_config *config, core_
         int64_t width = core_width(config, i);
         snprintf(name, sizeof name, "core%d", i);
         graph_node *h = state->h[i];
-        x = config->recurrent_core == HGN_LSTM  ? lstm_core(n, name, x, h, &state->c[i], width)
-            : config->recurrent_core == HGN_GRU ? gru_core(n, name, x, h, width)
-                                                : vanilla_core(n, name, x, h, width);
+        x = config->recurrent_core == HGN_LSTM  ? lstm_core(net, name, x, h, &state->c[i], width)
+            : config->recurrent_core == HGN_GRU ? gru_core(net, name, x, h, width)
+                                                : vanilla_core(net, name, x, h, width);
         state->h[i] = x;
-        if (i < config->energy.layers - 1) x = network_activate(n, x, config->energy.act);
+        if (i < config->energy.layers - 1) x = network_activate(net, x, config->energy.act);
     }
     return x;
 }
@@ -94,23 +95,23 @@ static core_state zero_state(graph *g, const hgn_config *config, int64_t batch)
 plumb_status autoregressive_build(hgn_rollout_graph *out, const hgn_config *config, int64_t batch,
                                   int64_t steps, bool train)
 {
-    network_builder *n = &out->net;
-    graph *g = n->g;
+    network_builder *net = &out->net;
+    graph *g = net->g;
     out->frames =
         op_input(g, "frames", 0, 4,
                  (int64_t[]){steps * batch, config->image, config->image, config->channels});
     // All frames are encoded in one batch: (steps * batch, latent), time first.
-    graph_node *code = hgn_encoder(n, config, out->frames, config->latent);
+    graph_node *code = hgn_encoder(net, config, out->frames, config->latent);
     graph_node **z = ARENA_ALLOC(graph_memory(g), graph_node *, steps);
     if (!z) return PLUMB_EMEMORY;
     // The cores advance from frame to frame. Their output at time t predicts frame t + 1.
     core_state state = zero_state(g, config, batch);
     for (int64_t t = 0; t < steps; t++)
-        z[t] = run_cores(n, config, &state, op_slice(g, code, 0, t * batch, batch));
+        z[t] = run_cores(net, config, &state, op_slice(g, code, 0, t * batch, batch));
     graph_node *decoded = hgn_stack_times(g, z, steps);
     out->times = steps;
     out->outputs =
-        ARENA_ALLOC(graph_memory(g), graph_node *, (HGN_ROLLOUT_OUTPUTS + n->leaf_count));
+        ARENA_ALLOC(graph_memory(g), graph_node *, (HGN_ROLLOUT_OUTPUTS + net->leaf_count));
     if (!out->outputs) return PLUMB_EMEMORY;
     // There is no posterior and no energy: these outputs are zero.
     for (int i = 0; i < HGN_ROLLOUT_OUTPUTS; i++)
@@ -121,7 +122,7 @@ plumb_status autoregressive_build(hgn_rollout_graph *out, const hgn_config *conf
     // Gradients of the parameters from those of the decoder input.
     out->dq = op_input(g, "dq", 1, 3, decoded->shape.size);
     out->output_count +=
-        network_gradients(n, out->outputs + HGN_ROLLOUT_OUTPUTS, &decoded, &out->dq, 1);
+        network_gradients(net, out->outputs + HGN_ROLLOUT_OUTPUTS, &decoded, &out->dq, 1);
     return graph_status(g);
 }
 

@@ -13,66 +13,67 @@
 // Programs of a worker, in the order in which they are added.
 enum { PROGRAM_STEP, PROGRAM_DECODE };
 
-typedef struct rollout_context {
+typedef struct rollout_task {
     const hgn_config *config;
     const model_rollout_job *job;
     autoregressive_step step;
     hgn_decoder_graph decoder;
     model_workers workers;
-} rollout_context;
+} rollout_task;
 
 // Programs of one step and of one decoded frame, one instance of each per worker.
-static plumb_status create_workers(rollout_context *x, params *layout)
+static plumb_status create_workers(rollout_task *task, params *layout)
 {
-    plumb_status st = autoregressive_step_build(&x->step, layout, x->config);
-    if (!st) st = model_workers_add(&x->workers, &x->step.net, x->step.outputs, 2, false);
-    if (!st) st = hgn_decoder_build(&x->decoder, layout, x->config, 1, false);
-    if (!st) st = model_workers_add(&x->workers, &x->decoder.net, x->decoder.outputs, 1, false);
+    plumb_status st = autoregressive_step_build(&task->step, layout, task->config);
+    if (!st) st = model_workers_add(&task->workers, &task->step.net, task->step.outputs, 2, false);
+    if (!st) st = hgn_decoder_build(&task->decoder, layout, task->config, 1, false);
+    if (!st)
+        st = model_workers_add(&task->workers, &task->decoder.net, task->decoder.outputs, 1, false);
     return st;
 }
 
 // The frame (image, image, channels) of one state. Valid until the next call of this worker.
-static const float *decode_frame(const rollout_context *x, int worker, const float *latent)
+static const float *decode_frame(const rollout_task *task, int worker, const float *latent)
 {
-    program_instance *decode = model_workers_instance(&x->workers, worker, PROGRAM_DECODE);
-    memcpy(instance_input(decode, x->decoder.q), latent,
-           (size_t)x->config->latent * sizeof *latent);
+    program_instance *decode = model_workers_instance(&task->workers, worker, PROGRAM_DECODE);
+    memcpy(instance_input(decode, task->decoder.q), latent,
+           (size_t)task->config->latent * sizeof *latent);
     instance_run(decode, 0);
     return instance_output(decode, HGN_FRAMES);
 }
 
 // Latents are given: decodes them.
-static void decode_latents(const rollout_context *x, int worker, const float *latent, float *frames,
+static void decode_latents(const rollout_task *task, int worker, const float *latent, float *frames,
                            int64_t steps)
 {
-    const hgn_config *config = x->config;
+    const hgn_config *config = task->config;
     int64_t frame = config->image * config->image * config->channels;
     for (int64_t t = 0; t < steps; t++)
-        memcpy(frames + t * frame, decode_frame(x, worker, latent + t * config->latent),
+        memcpy(frames + t * frame, decode_frame(task, worker, latent + t * config->latent),
                (size_t)frame * sizeof *frames);
 }
 
 // One video. The prediction of frame t + 1 is at index t: the first frame has none.
 static plumb_status roll_out_video(void *context, int64_t item, int worker)
 {
-    const rollout_context *x = context;
-    const model_rollout_job *job = x->job;
-    const hgn_config *config = x->config;
+    const rollout_task *task = context;
+    const model_rollout_job *job = task->job;
+    const hgn_config *config = task->config;
     int64_t frame = config->image * config->image * config->channels, L = config->latent;
     int64_t steps = job->steps - (job->frames ? 1 : 0);
     // Outputs of this video: (steps, latent) and (steps, image, image, channels).
     float *latent = job->latent + item * steps * L;
     float *frames = job->prediction ? job->prediction + item * steps * frame : NULL;
     if (!job->frames) {
-        decode_latents(x, worker, latent, frames, steps);
+        decode_latents(task, worker, latent, frames, steps);
         return PLUMB_OK;
     }
-    program_instance *step = model_workers_instance(&x->workers, worker, PROGRAM_STEP);
+    program_instance *step = model_workers_instance(&task->workers, worker, PROGRAM_STEP);
     const uint8_t *video =
         job->frames + item * (job->input_steps ? job->input_steps : job->steps) * frame;
-    float *state = instance_input(step, x->step.state),
-          *input = instance_input(step, x->step.frame);
-    size_t state_bytes = (size_t)x->step.state_size * sizeof *state;
+    float *state = instance_input(step, task->step.state),
+          *input = instance_input(step, task->step.frame);
+    size_t state_bytes = (size_t)task->step.state_size * sizeof *state;
     const float *predicted = NULL;
     // The state is zero before the first frame.
     memset(state, 0, state_bytes);
@@ -86,7 +87,7 @@ static plumb_status roll_out_video(void *context, int64_t item, int worker)
         memcpy(state, instance_output(step, 1), state_bytes);
         // Within the window a prediction is needed only if it was asked for.
         if (t + 1 < config->window && !frames) continue;
-        predicted = decode_frame(x, worker, latent + t * L);
+        predicted = decode_frame(task, worker, latent + t * L);
         if (frames) memcpy(frames + t * frame, predicted, (size_t)frame * sizeof *frames);
     }
     // There is no posterior, so its variance is 0.
@@ -97,16 +98,16 @@ static plumb_status roll_out_video(void *context, int64_t item, int worker)
 plumb_status autoregressive_rollout(const hgn_config *config, params *layout,
                                     const float *parameters, const model_rollout_job *job)
 {
-    rollout_context x = {
+    rollout_task task = {
         .config = config, .job = job, .workers = {.count = job->threads, .parameters = parameters}};
     if (job->backward) return fail(PLUMB_EVALUE, "this model cannot be run backward in time");
     if (job->frames && job->steps <= config->window)
         return fail(PLUMB_ESHAPE,
                     "videos of %lld frames; the model takes %lld as input and predicts the next",
                     (long long)job->steps, (long long)config->window);
-    plumb_status st = create_workers(&x, layout);
-    if (!st) st = parallel_for(job->count, job->threads, roll_out_video, &x);
+    plumb_status st = create_workers(&task, layout);
+    if (!st) st = parallel_for(job->count, job->threads, roll_out_video, &task);
     if (!st) st = status_check_stop();
-    model_workers_clear(&x.workers);
+    model_workers_clear(&task.workers);
     return st;
 }

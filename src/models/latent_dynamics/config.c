@@ -8,65 +8,65 @@ const char *const hgn_split_names[HGN_SPLITS + 1] = {"overlap_by_one", "no_overl
 // HGN++ as published: 32x32 frames, 16 pairs, networks of 4 hidden layers of 250 units.
 hgn_config hgn_config_plus_plus(void)
 {
-    hgn_config c = {.image = 32,
-                    .channels = 3,
-                    .window = 5,
-                    .targets = 60,
-                    .split = HGN_OVERLAP,
-                    .latent = 32,
-                    .encoder_blocks = 3,
-                    .encoder_act = ACT_LEAKY,
-                    .potential = ENERGY_NET,
-                    .kinetic = ENERGY_NET,
-                    .integrator = "leap_frog",
-                    .dt = 0.125,
-                    .substeps = 1,
-                    .decoder_blocks = 3,
-                    .decoder_depth = 2,
-                    .decoder_input_channels = 16,
-                    .decoder_act = ACT_LEAKY,
-                    .objective = HGN_ELBO,
-                    .beta = 1.0,
-                    .geco_tolerance = 0.001};
+    hgn_config config = {.image = 32,
+                         .channels = 3,
+                         .window = 5,
+                         .targets = 60,
+                         .split = HGN_OVERLAP,
+                         .latent = 32,
+                         .encoder_blocks = 3,
+                         .encoder_act = ACT_LEAKY,
+                         .potential = ENERGY_NET,
+                         .kinetic = ENERGY_NET,
+                         .integrator = "leap_frog",
+                         .dt = 0.125,
+                         .substeps = 1,
+                         .decoder_blocks = 3,
+                         .decoder_depth = 2,
+                         .decoder_input_channels = 16,
+                         .decoder_act = ACT_LEAKY,
+                         .objective = HGN_ELBO,
+                         .beta = 1.0,
+                         .geco_tolerance = 0.001};
     // Three blocks of 3x3 convolutions with 64 channels, each halving the image: 32, 16, 8, 4.
     for (int b = 0; b < 3; b++) {
-        hgn_block *e = &c.encoder[b];
+        hgn_block *e = &config.encoder[b];
         e->layers = b == 2 ? 3 : 2;
         for (int i = 0; i < e->layers; i++) e->width[i] = 64, e->kernel[i] = 3;
-        c.decoder_width[b] = 64;
+        config.decoder_width[b] = 64;
     }
-    c.energy = (energy_net){.layers = 5, .width = {250, 250, 250, 250}, .act = ACT_SWISH};
-    return c;
+    config.energy = (energy_net){.layers = 5, .width = {250, 250, 250, 250}, .act = ACT_SWISH};
+    return config;
 }
 
 // HGN: states are maps, the window is reconstructed, and energies are convolutions.
 hgn_config hgn_config_original(void)
 {
-    hgn_config c = hgn_config_plus_plus();
-    c.window = 31;
-    c.targets = 0;
-    c.split = HGN_INCLUDE;
-    c.state_layout = HGN_STATE_MAP;
-    c.encoder_act = ACT_RELU;
+    hgn_config config = hgn_config_plus_plus();
+    config.window = 31;
+    config.targets = 0;
+    config.split = HGN_INCLUDE;
+    config.state_layout = HGN_STATE_MAP;
+    config.encoder_act = ACT_RELU;
     for (int b = 0; b < 3; b++)
-        c.encoder[b] = (hgn_block){.layers = 2,
-                                   .width = {b ? 64 : 32, 64},
-                                   .kernel = {2, 4},
-                                   .padding = {OP_VALID, OP_SAME}};
+        config.encoder[b] = (hgn_block){.layers = 2,
+                                        .width = {b ? 64 : 32, 64},
+                                        .kernel = {2, 4},
+                                        .padding = {OP_VALID, OP_SAME}};
     // The posterior sample passes five layers before it is the first state [Toth20].
-    c.transform_layers = 5;
-    c.transform_width = 64;
+    config.transform_layers = 5;
+    config.transform_width = 64;
     // A 3x3 convolution, then 2x2 ones, every second of which halves the map.
-    c.energy = (energy_net){.conv = true,
-                            .layers = 5,
-                            .width = {32, 64, 64, 64},
-                            .kernel = {3, 2, 2, 2, 2},
-                            .stride = {1, 2, 1, 2, 1},
-                            .padding = {OP_SAME, OP_VALID, OP_SAME, OP_VALID, OP_SAME},
-                            .act = ACT_SOFTPLUS};
-    c.decoder_act = ACT_LEAKY2;
-    c.objective = HGN_GECO;
-    return c;
+    config.energy = (energy_net){.conv = true,
+                                 .layers = 5,
+                                 .width = {32, 64, 64, 64},
+                                 .kernel = {3, 2, 2, 2, 2},
+                                 .stride = {1, 2, 1, 2, 1},
+                                 .padding = {OP_SAME, OP_VALID, OP_SAME, OP_VALID, OP_SAME},
+                                 .act = ACT_SOFTPLUS};
+    config.decoder_act = ACT_LEAKY2;
+    config.objective = HGN_GECO;
+    return config;
 }
 
 // ---- shapes ----

@@ -23,41 +23,42 @@ static graph_node *pixel_coordinates(graph *g, int64_t size)
 
 // One network for all pixels. A moving object is the same function of pixel minus position
 // everywhere, so it need not be learnt at every pixel.
-static graph_node *decode_pixels(network_builder *n, const hgn_config *config, graph_node *q)
+static graph_node *decode_pixels(network_builder *net, const hgn_config *config, graph_node *q)
 {
-    graph *g = n->g;
+    graph *g = net->g;
     int64_t items = q->shape.size[0], pixels = config->image * config->image;
     int64_t width = config->decoder_width[0], flat[] = {items * pixels, width};
     graph_node *x = op_broadcast(
-        g, network_dense(n, "dec.coordinates", pixel_coordinates(g, config->image), width), 0, 1,
+        g, network_dense(net, "dec.coordinates", pixel_coordinates(g, config->image), width), 0, 1,
         &items);
     x = op_reshape(g, x, 2, flat);
     // Each layer adds a projection of the state to that of the pixel.
     for (int i = 0; i < config->decoder_depth + 1; i++) {
         char name[64];
         snprintf(name, sizeof name, "dec.pixel%d", i);
-        if (i) x = network_dense(n, name, x, width);
+        if (i) x = network_dense(net, name, x, width);
         snprintf(name, sizeof name, "dec.state%d", i);
-        graph_node *state = op_broadcast(g, network_dense(n, name, q, width), 1, 1, &pixels);
-        x = network_activate(n, op_add(g, x, op_reshape(g, state, 2, flat)), config->decoder_act);
+        graph_node *state = op_broadcast(g, network_dense(net, name, q, width), 1, 1, &pixels);
+        x = network_activate(net, op_add(g, x, op_reshape(g, state, 2, flat)), config->decoder_act);
     }
-    x = network_activate(n, network_dense(n, "dec.colour", x, config->channels), ACT_SIGMOID);
+    x = network_activate(net, network_dense(net, "dec.colour", x, config->channels), ACT_SIGMOID);
     return op_reshape(g, x, 4, (int64_t[]){items, config->image, config->image, config->channels});
 }
 
-static graph_node *decode_convolutions(network_builder *n, const hgn_config *config, graph_node *q)
+static graph_node *decode_convolutions(network_builder *net, const hgn_config *config,
+                                       graph_node *q)
 {
-    graph *g = n->g;
+    graph *g = net->g;
     int64_t m = hgn_map_size(config), items = q->shape.size[0];
     int64_t start = config->decoder_input_channels;
     graph_node *x = q;
     // A vector is projected to a small map first.
     if (config->state_layout == HGN_STATE_VECTOR) {
-        x = network_dense(n, "dec.proj", q, m * m * start);
+        x = network_dense(net, "dec.proj", q, m * m * start);
         x = op_reshape(g, x, 4, (int64_t[]){items, m, m, start});
     }
     // Two learnt channels that are the same for all states [Higgins21, code].
-    graph_node *h = network_param(n, "dec.start", 3, (int64_t[]){m, m, 2}, PARAM_INIT_VALUE, 1.0);
+    graph_node *h = network_param(net, "dec.start", 3, (int64_t[]){m, m, 2}, PARAM_INIT_VALUE, 1.0);
     x = op_concat(g, (graph_node *[]){op_broadcast(g, h, 0, 1, &items), x}, 2, 3);
     // Each block doubles the map; the last layer gives the colours.
     for (int b = 0; b < config->decoder_blocks; b++) {
@@ -67,9 +68,9 @@ static graph_node *decode_convolutions(network_builder *n, const hgn_config *con
             bool end = last && i == config->decoder_depth;
             int64_t width = end ? config->channels : config->decoder_width[b];
             snprintf(name, sizeof name, "dec.block%d.conv%d", b, i);
-            x = i ? network_conv(n, name, x, width, 3, 1, OP_SAME)
-                  : network_upconv(n, name, x, width);
-            x = network_activate(n, x, end ? ACT_SIGMOID : config->decoder_act);
+            x = i ? network_conv(net, name, x, width, 3, 1, OP_SAME)
+                  : network_upconv(net, name, x, width);
+            x = network_activate(net, x, end ? ACT_SIGMOID : config->decoder_act);
         }
     }
     return x;
@@ -78,14 +79,14 @@ static graph_node *decode_convolutions(network_builder *n, const hgn_config *con
 static plumb_status build_graph(hgn_decoder_graph *d, const hgn_config *config, int64_t count,
                                 bool train)
 {
-    network_builder *n = &d->net;
-    graph *g = n->g;
+    network_builder *net = &d->net;
+    graph *g = net->g;
     tensor_shape input = hgn_decoder_input_shape(config, count);
     d->q = op_input(g, "q", 0, input.rank, input.size);
     graph_node *frames = config->decoder == HGN_DECODER_PIXELS
-                             ? decode_pixels(n, config, d->q)
-                             : decode_convolutions(n, config, d->q);
-    d->outputs = ARENA_ALLOC(graph_memory(g), graph_node *, (HGN_DECODE_OUTPUTS + n->leaf_count));
+                             ? decode_pixels(net, config, d->q)
+                             : decode_convolutions(net, config, d->q);
+    d->outputs = ARENA_ALLOC(graph_memory(g), graph_node *, (HGN_DECODE_OUTPUTS + net->leaf_count));
     if (!d->outputs) return PLUMB_EMEMORY;
     d->outputs[d->output_count++] = frames;
     if (!train) return graph_status(g);
@@ -95,7 +96,7 @@ static plumb_status build_graph(hgn_decoder_graph *d, const hgn_config *config, 
     graph_node *l2 = op_sum_per_item(g, op_square(g, op_subtract(g, frames, d->target)));
     d->outputs[d->output_count++] = l2;
     graph_gradient(g, &d->outputs[d->output_count++], &d->q, 1, &l2, &d->weight, 1);
-    d->output_count += network_gradients(n, d->outputs + HGN_DECODE_OUTPUTS, &l2, &d->weight, 1);
+    d->output_count += network_gradients(net, d->outputs + HGN_DECODE_OUTPUTS, &l2, &d->weight, 1);
     return graph_status(g);
 }
 

@@ -9,11 +9,11 @@
 // ---- inputs ----
 
 // (x - mean) / std over all training videos.
-static graph_node *standardise_frames(network_builder *n, graph_node *frames)
+static graph_node *standardise_frames(network_builder *net, graph_node *frames)
 {
-    graph *g = n->g;
-    graph_node *mean = network_param(n, "frames.mean", 0, NULL, PARAM_INIT_FIXED, 0.0);
-    graph_node *deviation = network_param(n, "frames.std", 0, NULL, PARAM_INIT_FIXED, 1.0);
+    graph *g = net->g;
+    graph_node *mean = network_param(net, "frames.mean", 0, NULL, PARAM_INIT_FIXED, 0.0);
+    graph_node *deviation = network_param(net, "frames.std", 0, NULL, PARAM_INIT_FIXED, 1.0);
     graph_node *centred = op_subtract(g, frames, op_broadcast_like(g, mean, frames));
     return op_divide(g, centred, op_broadcast_like(g, deviation, frames));
 }
@@ -41,17 +41,17 @@ static graph_node *remove_colours(graph *g, graph_node *x, int64_t channels)
 // x / (1 + |x|) and |x| / (1 + |x|). An object changes pixels with a sign and strength that depend
 // on its colour; where it changes them does not. With a colour gate only the mean magnitude over
 // colours is returned, and both parts times the gate are put into `*coloured`.
-static graph_node *add_magnitudes(network_builder *n, const hgn_config *config, graph_node *x,
+static graph_node *add_magnitudes(network_builder *net, const hgn_config *config, graph_node *x,
                                   graph_node **coloured)
 {
-    graph *g = n->g;
-    graph_node *positive = network_activate(n, x, ACT_RELU);
+    graph *g = net->g;
+    graph_node *positive = network_activate(net, x, ACT_RELU);
     graph_node *magnitude = op_subtract(g, op_scale(g, positive, 2.0), x);
     graph_node *scale = op_add_scalar(g, magnitude, 1.0);
     graph_node *part[] = {op_divide(g, x, scale), op_divide(g, magnitude, scale)};
     graph_node *both = op_concat(g, part, 2, x->shape.rank - 1);
     if (!config->colour_gate) return both;
-    graph_node *gate = network_param(n, "colour_gate", 0, NULL, PARAM_INIT_FIXED, 1.0);
+    graph_node *gate = network_param(net, "colour_gate", 0, NULL, PARAM_INIT_FIXED, 1.0);
     *coloured = op_multiply(g, both, op_broadcast_like(g, gate, both));
     return remove_colours(g, part[1], config->channels);
 }
@@ -60,15 +60,15 @@ static graph_node *add_magnitudes(network_builder *n, const hgn_config *config, 
 
 // What colours add to the first layer. Weights start at zero, so nothing changes when the gate
 // opens.
-static graph_node *colour_layer(network_builder *n, graph_node *coloured, const hgn_block *block,
+static graph_node *colour_layer(network_builder *net, graph_node *coloured, const hgn_block *block,
                                 int64_t out)
 {
     const int64_t size[] = {block->kernel[0], block->kernel[0], coloured->shape.size[3], out};
-    graph_node *w = network_param(n, "enc.colours.w", 4, size, PARAM_INIT_VALUE, 0.0);
-    return op_conv(n->g, coloured, w, 2, block->padding[0]);
+    graph_node *w = network_param(net, "enc.colours.w", 4, size, PARAM_INIT_VALUE, 0.0);
+    return op_conv(net->g, coloured, w, 2, block->padding[0]);
 }
 
-static graph_node *encoder_layers(network_builder *n, const hgn_config *config, graph_node *x,
+static graph_node *encoder_layers(network_builder *net, const hgn_config *config, graph_node *x,
                                   graph_node *coloured, int64_t out)
 {
     // Angles need two values per position; the dense layer makes them of 2 latent channels.
@@ -79,17 +79,18 @@ static graph_node *encoder_layers(network_builder *n, const hgn_config *config, 
             char name[64];
             bool last = b == config->encoder_blocks - 1 && i == block->layers - 1;
             snprintf(name, sizeof name, "enc.block%d.conv%d", b, i);
-            x = network_conv(n, name, x, last ? channels : block->width[i], block->kernel[i],
+            x = network_conv(net, name, x, last ? channels : block->width[i], block->kernel[i],
                              i ? 1 : 2, block->padding[i]);
-            if (coloured) x = op_add(n->g, x, colour_layer(n, coloured, block, x->shape.size[3]));
+            if (coloured)
+                x = op_add(net->g, x, colour_layer(net, coloured, block, x->shape.size[3]));
             coloured = NULL;
-            if (!last) x = network_activate(n, x, config->encoder_act);
+            if (!last) x = network_activate(net, x, config->encoder_act);
         }
     }
     if (config->state_layout == HGN_STATE_MAP) return x;
     int64_t flat = x->shape.size[1] * x->shape.size[2] * x->shape.size[3];
-    x = op_reshape(n->g, x, 2, (int64_t[]){x->shape.size[0], flat});
-    return network_dense(n, "enc.proj", x, out);
+    x = op_reshape(net->g, x, 2, (int64_t[]){x->shape.size[0], flat});
+    return network_dense(net, "enc.proj", x, out);
 }
 
 // Moving pairs are encoded without colours, constant ones with them: a mix per pair, by how much
@@ -103,20 +104,20 @@ static graph_node *mix_by_motion(graph *g, graph_node *without, graph_node *with
     return op_add(g, with, op_multiply(g, share, op_subtract(g, without, with)));
 }
 
-graph_node *hgn_encoder(network_builder *n, const hgn_config *config, graph_node *x, int64_t out)
+graph_node *hgn_encoder(network_builder *net, const hgn_config *config, graph_node *x, int64_t out)
 {
     graph_node *coloured = NULL;
-    if (config->standardise_frames) x = standardise_frames(n, x);
-    if (config->add_magnitudes) x = add_magnitudes(n, config, x, &coloured);
-    graph_node *y = encoder_layers(n, config, x, coloured, out);
+    if (config->standardise_frames) x = standardise_frames(net, x);
+    if (config->add_magnitudes) x = add_magnitudes(net, config, x, &coloured);
+    graph_node *y = encoder_layers(net, config, x, coloured, out);
     const bool moves_by_pair = config->kinetic == ENERGY_GRADED_MASSES &&
                                config->state_layout == HGN_STATE_VECTOR &&
                                !config->angular_positions;
     if (!coloured || !moves_by_pair) return y;
-    return mix_by_motion(n->g, encoder_layers(n, config, x, NULL, out), y, config->latent / 2);
+    return mix_by_motion(net->g, encoder_layers(net, config, x, NULL, out), y, config->latent / 2);
 }
 
-graph_node *hgn_latent_transform(network_builder *n, const hgn_config *config, graph_node *z)
+graph_node *hgn_latent_transform(network_builder *net, const hgn_config *config, graph_node *z)
 {
     const bool map = config->state_layout == HGN_STATE_MAP;
     for (int i = 0; i < config->transform_layers; i++) {
@@ -124,8 +125,9 @@ graph_node *hgn_latent_transform(network_builder *n, const hgn_config *config, g
         bool last = i == config->transform_layers - 1;
         int64_t width = last ? config->latent : config->transform_width;
         snprintf(name, sizeof name, "transform.%s%d", map ? "conv" : "ff", i);
-        z = map ? network_conv(n, name, z, width, 3, 1, OP_SAME) : network_dense(n, name, z, width);
-        if (!last) z = network_activate(n, z, config->encoder_act);
+        z = map ? network_conv(net, name, z, width, 3, 1, OP_SAME)
+                : network_dense(net, name, z, width);
+        if (!last) z = network_activate(net, z, config->encoder_act);
     }
     return z;
 }

@@ -7,11 +7,11 @@
 
 /// frames (items, image, image, window * channels) to `out` values per item, or as many channels of
 /// a map.
-graph_node *hgn_encoder(network_builder *n, const hgn_config *config, graph_node *frames,
+graph_node *hgn_encoder(network_builder *net, const hgn_config *config, graph_node *frames,
                         int64_t out);
 
 /// Network from a posterior sample to the first state [Toth20]; `z` itself without layers.
-graph_node *hgn_latent_transform(network_builder *n, const hgn_config *config, graph_node *z);
+graph_node *hgn_latent_transform(network_builder *net, const hgn_config *config, graph_node *z);
 
 /// Bytes / 255 of `count` frames, side by side in the channels: (image, image, count * channels),
 /// time outermost in the channels.

@@ -90,7 +90,7 @@ static void draw_times(int64_t *times, double *weight, int64_t k, int64_t target
 static void draw_item(const hgn_model *model, replica_data *r, int64_t b, int64_t step,
                       int64_t sample, double scale)
 {
-    const hgn_curriculum *c = &model->curriculum;
+    const hgn_curriculum *curriculum = &model->curriculum;
     const int stage = (int)model->state[HGN_STATE_STAGE];
     const hgn_config config = stage_config(model, stage);
     const hgn_frame_plan frames = hgn_frame_plan_make(&config);
@@ -106,7 +106,9 @@ static void draw_item(const hgn_model *model, replica_data *r, int64_t b, int64_
     for (int64_t i = 0; i < n; i++) noise[i] = (float)rng_normal(&noise_rng);
     draw_times(r->times + b * k, r->weight + b * k, k, frames.targets, &frame_rng);
     for (int64_t j = 0; j < k; j++) r->weight[b * k + j] *= scale;
-    int64_t pairs = c->pair_counts ? c->pair_count[rng_below(&frame_rng, c->pair_counts)] : 0;
+    int64_t pairs = curriculum->pair_counts
+                        ? curriculum->pair_count[rng_below(&frame_rng, curriculum->pair_counts)]
+                        : 0;
     // After the selection all items use the selected number.
     if (model->state[HGN_STATE_SELECTED_PAIRS] > 0)
         pairs = (int64_t)model->state[HGN_STATE_SELECTED_PAIRS];
@@ -142,7 +144,7 @@ static double geco_lambda(const hgn_model *model, double *slope)
 // Terms of this shard: mean squared error per pixel and KL, and the errors by pair count.
 static void sum_terms(const hgn_model *model, const replica_data *r, int64_t k, double *terms)
 {
-    const hgn_curriculum *c = &model->curriculum;
+    const hgn_curriculum *curriculum = &model->curriculum;
     double B = (double)model->training.batch, l2 = 0.0, kl = 0.0;
     for (int64_t b = 0; b < model->shard; b++) {
         // Mean over decoded frames and pixels of this item.
@@ -150,9 +152,9 @@ static void sum_terms(const hgn_model *model, const replica_data *r, int64_t k, 
         for (int64_t j = 0; j < k; j++) error += r->l2[b * k + j] / (frame_size(model) * (double)k);
         l2 += error / B;
         kl += r->kl[b] / B;
-        for (int i = 0; i < c->pair_counts; i++)
+        for (int i = 0; i < curriculum->pair_counts; i++)
             // Sum and number of errors: their quotient is the mean of this pair count.
-            if (c->pair_count[i] == r->items[b].pairs) {
+            if (curriculum->pair_count[i] == r->items[b].pairs) {
                 terms[TERM_PAIRS + 2 * i] += error;
                 terms[TERM_PAIRS + 2 * i + 1] += 1.0;
             }
@@ -300,23 +302,23 @@ static plumb_status alloc_replicas(hgn_model *model, arena *mem)
 }
 
 // Names of loss terms and states; those of pair counts carry the count.
-static plumb_status name_terms(trainable_model *out, const hgn_curriculum *c, arena *mem)
+static plumb_status name_terms(trainable_model *out, const hgn_curriculum *curriculum, arena *mem)
 {
     static const char *const states[] = {"stage", "error", "begun", "average", "pairs"};
-    out->state_count = HGN_STATE_PAIR_ERRORS + c->pair_counts;
-    out->term_count = TERM_PAIRS + 2 * c->pair_counts;
+    out->state_count = HGN_STATE_PAIR_ERRORS + curriculum->pair_counts;
+    out->term_count = TERM_PAIRS + 2 * curriculum->pair_counts;
     const char **term = ARENA_ALLOC(mem, const char *, out->term_count);
     const char **state = ARENA_ALLOC(mem, const char *, out->state_count);
     if (!term || !state) return PLUMB_EMEMORY;
     term[TERM_LOSS] = "loss", term[TERM_L2] = "l2", term[TERM_KL] = "kl";
     memcpy(state, states, sizeof states);
-    for (int i = 0; i < c->pair_counts; i++) {
+    for (int i = 0; i < curriculum->pair_counts; i++) {
         const char *formats[] = {"error_pairs_%lld", "count_pairs_%lld", "mean_pairs_%lld"};
         const char **names[] = {&term[TERM_PAIRS + 2 * i], &term[TERM_PAIRS + 2 * i + 1],
                                 &state[HGN_STATE_PAIR_ERRORS + i]};
         for (int k = 0; k < 3; k++) {
             char name[64];
-            snprintf(name, sizeof name, formats[k], (long long)c->pair_count[i]);
+            snprintf(name, sizeof name, formats[k], (long long)curriculum->pair_count[i]);
             if (!(*names[k] = arena_strdup(mem, name))) return PLUMB_EMEMORY;
         }
     }
@@ -359,32 +361,32 @@ static void set_frame_statistics(hgn_model *model)
 
 static plumb_status init_model(hgn_model *model, arena *mem, trainable_model *out)
 {
-    hgn_curriculum *c = &model->curriculum;
+    hgn_curriculum *curriculum = &model->curriculum;
     plumb_status st = hgn_settings_config(&model->config, model->settings, model->videos->height,
                                           model->videos->channels);
-    if (!st) st = hgn_stages_read(&c->stages, model->settings);
+    if (!st) st = hgn_stages_read(&curriculum->stages, model->settings);
     if (!st) st = check_videos(model);
     if (!st) st = model_build_shard(&model->shard, &model->training);
     if (st) return st;
     // The order matters: programs add parameters, the layout is complete after add_lambda().
     tensor_shape one = hgn_state_shape(&model->config, 1);
     model->state_size = 2 * shape_count(&one);
-    c->settings = model->settings;
-    c->config = &model->config;
-    c->layout = &model->params;
-    c->pixel_variance = model->videos->variance;
-    hgn_curriculum_list_pairs(c);
+    curriculum->settings = model->settings;
+    curriculum->config = &model->config;
+    curriculum->layout = &model->params;
+    curriculum->pixel_variance = model->videos->variance;
+    hgn_curriculum_list_pairs(curriculum);
     st = create_programs(model);
     if (!st) st = add_lambda(model);
     if (!st) st = alloc_replicas(model, mem);
-    if (!st) st = name_terms(out, c, mem);
+    if (!st) st = name_terms(out, curriculum, mem);
     if (!st) st = model_build_parameters(out, mem, &model->params, (uint64_t)model->training.seed);
     if (st) return st;
     out->state = ARENA_ALLOC(mem, double, out->state_count);
     if (!out->state) return PLUMB_EMEMORY;
-    model->parameters = c->parameters = out->parameters;
-    model->state = c->state = out->state;
-    hgn_curriculum_start(c);
+    model->parameters = curriculum->parameters = out->parameters;
+    model->state = curriculum->state = out->state;
+    hgn_curriculum_start(curriculum);
     set_frame_statistics(model);
     return PLUMB_OK;
 }

@@ -49,26 +49,26 @@ static graph_node *broadcast_items(graph *g, graph_node *each, const tensor_shap
 
 // 1 where a pair of latents is in use, of the state's shape: the pairs that the model has selected,
 // times those that the item may use. NULL if all are.
-static graph_node *used_pairs(network_builder *n, const hgn_config *config, graph_node *item_mask,
+static graph_node *used_pairs(network_builder *net, const hgn_config *config, graph_node *item_mask,
                               const tensor_shape *state)
 {
     if (!config->nested_pairs) return item_mask;
     int64_t pairs = config->latent / 2;
-    graph_node *selected = network_param(n, "pair_mask", 1, &pairs, PARAM_INIT_FIXED, 1.0);
-    selected = op_broadcast(n->g, selected, 0, 1, state->size);
-    return item_mask ? op_multiply(n->g, selected, item_mask) : selected;
+    graph_node *selected = network_param(net, "pair_mask", 1, &pairs, PARAM_INIT_FIXED, 1.0);
+    selected = op_broadcast(net->g, selected, 0, 1, state->size);
+    return item_mask ? op_multiply(net->g, selected, item_mask) : selected;
 }
 
 // Length of the (cosine, sine) vectors of angles. The map from images to the circle is not
 // continuous while it does not go round it: there the angle jumps. So at first the vectors are
 // r / sqrt(r^2 + softness^2) long, r the length of the encoder's output, which is smooth. The
 // softness falls to 0 in training. Unused pairs have length 0.
-static graph_node *circle_radius(network_builder *n, const hgn_config *config, graph_node *sine,
+static graph_node *circle_radius(network_builder *net, const hgn_config *config, graph_node *sine,
                                  graph_node *cosine, graph_node *used)
 {
-    graph *g = n->g;
+    graph *g = net->g;
     if (!config->angular_positions) return NULL;
-    graph_node *softness = network_param(n, "circle_softness", 0, NULL, PARAM_INIT_FIXED, 0.0);
+    graph_node *softness = network_param(net, "circle_softness", 0, NULL, PARAM_INIT_FIXED, 0.0);
     graph_node *square = op_add(g, op_square(g, sine), op_square(g, cosine));
     graph_node *sum = op_add(g, square, op_broadcast_like(g, op_square(g, softness), square));
     graph_node *share = op_divide(g, op_add_scalar(g, square, 1e-12), op_add_scalar(g, sum, 1e-12));
@@ -143,13 +143,14 @@ static plumb_status follow_both_ways(trajectory *out, const rollout_motion *m, p
 }
 
 // Energies of all states, (times * batch): a check, not a part of the loss.
-static graph_node *state_energies(const hgn_config *config, network_builder *n, graph_node *q,
+static graph_node *state_energies(const hgn_config *config, network_builder *net, graph_node *q,
                                   graph_node *p, graph_node *radius)
 {
     tensor_shape s = hgn_state_shape(config, q->shape.size[0] * q->shape.size[1]);
-    state_dynamics dynamics =
-        dynamics_make(config, n, NULL, radius ? op_reshape(n->g, radius, s.rank, s.size) : NULL);
-    phase_state all = {op_reshape(n->g, q, s.rank, s.size), op_reshape(n->g, p, s.rank, s.size)};
+    state_dynamics dynamics = dynamics_make(
+        config, net, NULL, radius ? op_reshape(net->g, radius, s.rank, s.size) : NULL);
+    phase_state all = {op_reshape(net->g, q, s.rank, s.size),
+                       op_reshape(net->g, p, s.rank, s.size)};
     return dynamics_energy(&dynamics, all);
 }
 
@@ -166,11 +167,11 @@ typedef struct posterior {
 static posterior infer_posterior(hgn_rollout_graph *r, const hgn_config *config,
                                  const tensor_shape *half, int last_axis)
 {
-    network_builder *n = &r->net;
-    graph *g = n->g;
+    network_builder *net = &r->net;
+    graph *g = net->g;
     int64_t L = config->latent;
     graph_node *code =
-        hgn_encoder(n, config, r->frames, 2 * L + (config->angular_positions ? L / 2 : 0));
+        hgn_encoder(net, config, r->frames, 2 * L + (config->angular_positions ? L / 2 : 0));
     // The encoder gives mean and log deviation of all latents, and for angles also cosines.
     posterior out = {.loc = op_slice(g, code, last_axis, 0, L)};
     graph_node *log_scale = op_slice(g, code, last_axis, L, L);
@@ -182,13 +183,13 @@ static posterior infer_posterior(hgn_rollout_graph *r, const hgn_config *config,
         log_scale = op_add_scalar(g, log_scale, log(config->initial_scale));
     out.log_scale = log_scale;
     out.kl_loc = out.loc;
-    out.used = used_pairs(n, config, r->pair_mask, half);
+    out.used = used_pairs(net, config, r->pair_mask, half);
     if (config->angular_positions) {
         // The part of q is the sine; atan2 of sine and cosine is the mean angle.
         graph_node *sine = op_slice(g, out.loc, 1, 0, L / 2);
         graph_node *p = op_slice(g, out.loc, 1, L / 2, L / 2);
         graph_node *cosine = op_slice(g, code, 1, 2 * L, L / 2), *q = op_atan2(g, sine, cosine);
-        out.radius = circle_radius(n, config, sine, cosine, out.used);
+        out.radius = circle_radius(net, config, sine, cosine, out.used);
         out.loc = op_concat(g, (graph_node *[]){q, p}, 2, 1);
         out.kl_loc = op_concat(g, (graph_node *[]){op_zeros_like(g, q), p}, 2, 1);
     }
@@ -205,8 +206,8 @@ static graph_node *draw_sample(graph *g, const posterior *post, graph_node *nois
 static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config,
                                   const hgn_rollout_spec *spec)
 {
-    network_builder *n = &r->net;
-    graph *g = n->g;
+    network_builder *net = &r->net;
+    graph *g = net->g;
     int64_t L = config->latent, m = hgn_map_size(config), batch = spec->batch;
     tensor_shape state = config->state_layout == HGN_STATE_MAP ? (tensor_shape){4, {batch, m, m, L}}
                                                                : (tensor_shape){2, {batch, L}};
@@ -224,13 +225,13 @@ static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config
     const posterior post = infer_posterior(r, config, &half, last);
     graph_node *used = post.used;
     graph_node *mask = used ? op_concat(g, (graph_node *[]){used, used}, 2, 1) : NULL;
-    graph_node *z0 = hgn_latent_transform(n, config, draw_sample(g, &post, r->noise, mask));
+    graph_node *z0 = hgn_latent_transform(net, config, draw_sample(g, &post, r->noise, mask));
     phase_state start = {op_slice(g, z0, last, 0, L / 2), op_slice(g, z0, last, L / 2, L / 2)};
 
     // Its rollout.
     graph_node *radius = post.radius;
     const rollout_motion motion = {.config = config,
-                                   .net = n,
+                                   .net = net,
                                    .sign = r->sign ? broadcast_items(g, r->sign, &half) : NULL,
                                    .used = used,
                                    .radius = radius};
@@ -252,9 +253,10 @@ static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config
                                                 [HGN_Z0] = z0,
                                                 [HGN_LOG_SCALE] = post.log_scale,
                                                 [HGN_ENERGY] =
-                                                    state_energies(config, n, q, p, radius),
+                                                    state_energies(config, net, q, p, radius),
                                                 [HGN_DECODER_INPUT] = decoded};
-    r->outputs = ARENA_ALLOC(graph_memory(g), graph_node *, (HGN_ROLLOUT_OUTPUTS + n->leaf_count));
+    r->outputs =
+        ARENA_ALLOC(graph_memory(g), graph_node *, (HGN_ROLLOUT_OUTPUTS + net->leaf_count));
     if (!r->outputs) return PLUMB_EMEMORY;
     memcpy(r->outputs, outputs, sizeof outputs);
     r->output_count = HGN_ROLLOUT_OUTPUTS;
@@ -264,7 +266,7 @@ static plumb_status build_rollout(hgn_rollout_graph *r, const hgn_config *config
     r->dq = input_like(g, "dq", 1, &decoded->shape);
     r->kl_weight = op_input(g, "kl_weight", 1, 0, NULL);
     graph_node *seeds[] = {r->dq, op_broadcast_like(g, r->kl_weight, kl)};
-    r->output_count += network_gradients(n, r->outputs + HGN_ROLLOUT_OUTPUTS,
+    r->output_count += network_gradients(net, r->outputs + HGN_ROLLOUT_OUTPUTS,
                                          (graph_node *[]){decoded, kl}, seeds, 2);
     return graph_status(g);
 }

@@ -175,15 +175,15 @@ const char *const hgn_original_tiny[] = {ORIGINAL,          "window=5",       "t
                                          "energy_layers=4", "energy_width=4", NULL};
 
 // Blocks of the encoder: 3x3 convolutions as in HGN++, or 2x2 and 4x4 ones as in HGN.
-static void set_encoder(hgn_config *c, const hgn_settings *options)
+static void set_encoder(hgn_config *config, const hgn_settings *options)
 {
     bool original = options->encoder_kernels == 1;
-    c->encoder_act = original ? ACT_RELU : ACT_LEAKY;
-    for (int b = 0; b < c->encoder_blocks; b++) {
-        hgn_block *e = &c->encoder[b];
+    config->encoder_act = original ? ACT_RELU : ACT_LEAKY;
+    for (int b = 0; b < config->encoder_blocks; b++) {
+        hgn_block *e = &config->encoder[b];
         *e = (hgn_block){.layers = 2};
         // HGN++ has a third layer in its last block; HGN has half the channels in its first layer.
-        if (!original && b == c->encoder_blocks - 1) e->layers = 3;
+        if (!original && b == config->encoder_blocks - 1) e->layers = 3;
         for (int i = 0; i < e->layers; i++) {
             e->width[i] = options->encoder_width;
             e->kernel[i] = original ? (i ? 4 : 2) : 3;
@@ -194,14 +194,14 @@ static void set_encoder(hgn_config *c, const hgn_settings *options)
 }
 
 // Layers of all networks of the dynamics; one more than energy_layers, for the output.
-static void set_energy(hgn_config *c, const hgn_settings *options)
+static void set_energy(hgn_config *config, const hgn_settings *options)
 {
-    const bool is_map = c->state_layout == HGN_STATE_MAP;
-    energy_net *e = &c->energy;
+    const bool is_map = config->state_layout == HGN_STATE_MAP;
+    energy_net *e = &config->energy;
     *e = (energy_net){.conv = is_map,
                       .layers = (int)options->energy_layers + 1,
                       .act = (activation)options->energy_activation};
-    int64_t map = c->image >> c->decoder_blocks;
+    int64_t map = config->image >> config->decoder_blocks;
     for (int i = 0; i < e->layers; i++) {
         e->width[i] = options->energy_width;
         if (!is_map) continue;
@@ -219,59 +219,60 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, i
                                  int64_t channels)
 {
     // Most members are settings; the sizes of blocks follow from the image below.
-    hgn_config c = {.image = image,
-                    .channels = channels,
-                    .window = options->window,
-                    .targets = options->targets,
-                    .split = (hgn_split)options->split,
-                    .direction = (hgn_direction)options->direction,
-                    .latent = 2 * options->pairs,
-                    .state_layout = (hgn_state_layout)options->state_layout,
-                    .initial_scale = options->initial_scale == 1.0 ? 0.0 : options->initial_scale,
-                    .log_scale_bound = options->log_scale_bound,
-                    .standardise_frames = options->standardise_frames,
-                    .add_magnitudes = options->add_magnitudes,
-                    .colour_gate = options->add_magnitudes && options->colour_ramp_end > 0.0,
-                    .angular_positions = options->angular_positions,
-                    .nested_pairs = options->nested_pairs,
-                    .transform_layers = (int)options->transform_layers,
-                    .transform_width = options->transform_width,
-                    .dynamics = options->dynamics,
-                    .decoder_input = (hgn_decoder_input)options->decoder_input,
-                    .residual = options->residual,
-                    .recurrent_core = (hgn_recurrent_core)options->recurrent_core,
-                    .potential = (energy_form)options->potential,
-                    .kinetic = (energy_form)options->kinetic,
-                    .add_spring_energy = options->add_spring_energy,
-                    .integrator = options->integrator,
-                    .dt = options->dt,
-                    .substeps = (int)options->substeps,
-                    .decoder = (hgn_decoder_kind)options->decoder,
-                    .decoder_depth = 2,
-                    .decoder_input_channels = options->decoder_input_channels,
-                    .objective = (hgn_objective)options->objective,
-                    .beta = options->beta,
-                    .geco_tolerance = options->geco_tolerance,
-                    .geco_alpha = options->geco_alpha};
+    hgn_config config = {.image = image,
+                         .channels = channels,
+                         .window = options->window,
+                         .targets = options->targets,
+                         .split = (hgn_split)options->split,
+                         .direction = (hgn_direction)options->direction,
+                         .latent = 2 * options->pairs,
+                         .state_layout = (hgn_state_layout)options->state_layout,
+                         .initial_scale =
+                             options->initial_scale == 1.0 ? 0.0 : options->initial_scale,
+                         .log_scale_bound = options->log_scale_bound,
+                         .standardise_frames = options->standardise_frames,
+                         .add_magnitudes = options->add_magnitudes,
+                         .colour_gate = options->add_magnitudes && options->colour_ramp_end > 0.0,
+                         .angular_positions = options->angular_positions,
+                         .nested_pairs = options->nested_pairs,
+                         .transform_layers = (int)options->transform_layers,
+                         .transform_width = options->transform_width,
+                         .dynamics = options->dynamics,
+                         .decoder_input = (hgn_decoder_input)options->decoder_input,
+                         .residual = options->residual,
+                         .recurrent_core = (hgn_recurrent_core)options->recurrent_core,
+                         .potential = (energy_form)options->potential,
+                         .kinetic = (energy_form)options->kinetic,
+                         .add_spring_energy = options->add_spring_energy,
+                         .integrator = options->integrator,
+                         .dt = options->dt,
+                         .substeps = (int)options->substeps,
+                         .decoder = (hgn_decoder_kind)options->decoder,
+                         .decoder_depth = 2,
+                         .decoder_input_channels = options->decoder_input_channels,
+                         .objective = (hgn_objective)options->objective,
+                         .beta = options->beta,
+                         .geco_tolerance = options->geco_tolerance,
+                         .geco_alpha = options->geco_alpha};
     // Without positions and momenta apart, no half of a state is a position.
-    if (options->dynamics >= HGN_FIELD) c.decoder_input = HGN_DECODE_STATE;
-    const bool is_map = c.state_layout == HGN_STATE_MAP;
-    const bool takes_state = c.decoder_input == HGN_DECODE_STATE;
+    if (options->dynamics >= HGN_FIELD) config.decoder_input = HGN_DECODE_STATE;
+    const bool is_map = config.state_layout == HGN_STATE_MAP;
+    const bool takes_state = config.decoder_input == HGN_DECODE_STATE;
     // Blocks halve the image until it is 4 pixels wide, as 32 -> 4 in the paper.
-    while (image >> (c.decoder_blocks + 1) >= 4 && c.decoder_blocks < HGN_MAX_BLOCKS)
-        c.decoder_blocks++;
-    c.encoder_blocks = c.decoder_blocks;
-    c.decoder_act = options->encoder_kernels == 1 ? ACT_LEAKY2 : ACT_LEAKY;
-    for (int b = 0; b < c.decoder_blocks; b++) {
+    while (image >> (config.decoder_blocks + 1) >= 4 && config.decoder_blocks < HGN_MAX_BLOCKS)
+        config.decoder_blocks++;
+    config.encoder_blocks = config.decoder_blocks;
+    config.decoder_act = options->encoder_kernels == 1 ? ACT_LEAKY2 : ACT_LEAKY;
+    for (int b = 0; b < config.decoder_blocks; b++) {
         int64_t width =
             options->decoder_halve_width ? options->decoder_width >> b : options->decoder_width;
         // At least 4 channels, unless fewer were asked for.
-        c.decoder_width[b] = width > 4                    ? width
-                             : options->decoder_width < 4 ? options->decoder_width
-                                                          : 4;
+        config.decoder_width[b] = width > 4                    ? width
+                                  : options->decoder_width < 4 ? options->decoder_width
+                                                               : 4;
     }
-    set_encoder(&c, options);
-    set_energy(&c, options);
+    set_encoder(&config, options);
+    set_energy(&config, options);
     // Settings that exclude each other.
     if (is_map && options->nested_pairs)
         return fail(PLUMB_EVALUE,
@@ -279,14 +280,15 @@ plumb_status hgn_settings_config(hgn_config *out, const hgn_settings *options, i
     if (options->colour_ramp_end > 0.0 && !options->add_magnitudes)
         return fail(PLUMB_EVALUE, "colour_ramp_end=%g needs add_magnitudes=on",
                     options->colour_ramp_end);
-    if (is_map && (options->angular_positions || takes_state || c.decoder == HGN_DECODER_PIXELS))
+    if (is_map &&
+        (options->angular_positions || takes_state || config.decoder == HGN_DECODER_PIXELS))
         return fail(PLUMB_EVALUE, "%s needs state_layout=vector",
                     options->angular_positions ? "angular_positions=on"
                     : takes_state              ? "decoder_input=state"
                                                : "decoder=pixels");
     // Rollouts to both sides cover the window as well.
-    if (c.direction == HGN_FORWARD_BACKWARD) c.split = HGN_INCLUDE;
-    plumb_status st = hgn_config_check(&c);
-    if (!st) *out = c;
+    if (config.direction == HGN_FORWARD_BACKWARD) config.split = HGN_INCLUDE;
+    plumb_status st = hgn_config_check(&config);
+    if (!st) *out = config;
     return st;
 }

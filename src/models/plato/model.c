@@ -91,24 +91,24 @@ typedef struct plato_model {
 } plato_model;
 
 // Blocks 3 and 4 of the encoder have twice the channels of blocks 1 and 2.
-static plato_config make_config(const plato_settings *s, const video_set *videos)
+static plato_config make_config(const plato_settings *options, const video_set *videos)
 {
-    const int64_t channels = s->encoder_channels;
+    const int64_t channels = options->encoder_channels;
     return (plato_config){.height = videos->height,
                           .width = videos->width,
-                          .slots = s->slots,
-                          .code_size = s->code_size,
+                          .slots = options->slots,
+                          .code_size = options->code_size,
                           .encoder_channels = {channels, channels, 2 * channels, 2 * channels},
-                          .dense_units = s->dense_units,
-                          .decoder_channels = s->decoder_channels,
-                          .sigma = s->sigma,
-                          .beta = s->beta,
-                          .mask_weight = s->mask_weight,
-                          .clip_length = s->clip_length,
-                          .buffer_units = s->buffer_units,
-                          .interaction_units = s->interaction_units,
-                          .hidden = s->hidden,
-                          .residual = s->residual};
+                          .dense_units = options->dense_units,
+                          .decoder_channels = options->decoder_channels,
+                          .sigma = options->sigma,
+                          .beta = options->beta,
+                          .mask_weight = options->mask_weight,
+                          .clip_length = options->clip_length,
+                          .buffer_units = options->buffer_units,
+                          .interaction_units = options->interaction_units,
+                          .hidden = options->hidden,
+                          .residual = options->residual};
 }
 
 // The window of a sample, a function of (seed, step, sample).
@@ -124,14 +124,14 @@ static video_window draw_window(const plato_model *model, int64_t step, int64_t 
 static void set_frame(const plato_model *model, program_instance *instance, int64_t step,
                       int64_t sample, int64_t b)
 {
-    const plato_config *c = &model->config;
+    const plato_config *config = &model->config;
     const plato_perception *p = &model->perception;
-    int64_t pixels = c->height * c->width, codes = c->slots * c->code_size;
+    int64_t pixels = config->height * config->width, codes = config->slots * config->code_size;
     video_window window = draw_window(model, step, sample, 1);
     // The frame cut into objects, the whole frame, and the noise of the codes.
     const uint8_t *frame = video_window_frames(model->videos, window);
-    plato_pack_input(instance_input(instance, p->masked) + b * c->slots * pixels * 4, frame,
-                     video_window_mask(model->videos, window), c);
+    plato_pack_input(instance_input(instance, p->masked) + b * config->slots * pixels * 4, frame,
+                     video_window_mask(model->videos, window), config);
     float *image = instance_input(instance, p->image) + b * pixels * 3;
     for (int64_t k = 0; k < 3 * pixels; k++) image[k] = (float)frame[k] / 255.0f;
     float *noise = instance_input(instance, p->noise) + b * codes;
@@ -159,18 +159,19 @@ static void train_perception(const plato_model *model, program_instance *instanc
 static void train_dynamics(const plato_model *model, const replica_data *r, int64_t step,
                            int64_t first, float *gradient, double *terms)
 {
-    const plato_config *c = &model->config;
-    int64_t row = c->slots * c->clip_length * c->code_size, steps = c->clip_length - 1;
+    const plato_config *config = &model->config;
+    int64_t row = config->slots * config->clip_length * config->code_size,
+            steps = config->clip_length - 1;
     float *codes = instance_input(r->dynamics, model->dynamics.codes);
     for (int64_t b = 0; b < model->microbatch; b++) {
-        video_window window = draw_window(model, step, first + b, c->clip_length);
-        plato_encoder_run(codes + b * row, r->encoder, &model->encoder, c,
+        video_window window = draw_window(model, step, first + b, config->clip_length);
+        plato_encoder_run(codes + b * row, r->encoder, &model->encoder, config,
                           video_window_frames(model->videos, window),
                           video_window_mask(model->videos, window));
     }
     // Mean squared error of a code value.
     instance_run(r->dynamics, 0);
-    double values = (double)(model->training.batch * steps * c->slots * c->code_size);
+    double values = (double)(model->training.batch * steps * config->slots * config->code_size);
     const float *error = instance_output(r->dynamics, 0);
     for (int64_t k = 0; k < steps * model->microbatch; k++)
         terms[TERM_CODES] += (double)error[k] / values;
@@ -273,14 +274,14 @@ static plumb_status init_model(plato_model *model, arena *mem, trainable_model *
     params *layout = &model->params;
     const int64_t batch = model->training.batch;
     model->config = make_config(model->settings, model->videos);
-    const plato_config *c = &model->config;
+    const plato_config *config = &model->config;
     plumb_status st = check_videos(model);
     if (!st) st = model_build_shard(&model->shard, &model->training);
     if (!st)
         st = model_build_microbatch(&model->microbatch, model->shard, model->settings->microbatch);
-    if (!st) st = plato_perception_build(perception, layout, c, model->microbatch, batch);
-    if (!st) st = plato_dynamics_build(dynamics, layout, c, model->microbatch, batch);
-    if (!st) st = plato_encoder_build(encoder, layout, c, c->clip_length);
+    if (!st) st = plato_perception_build(perception, layout, config, model->microbatch, batch);
+    if (!st) st = plato_dynamics_build(dynamics, layout, config, model->microbatch, batch);
+    if (!st) st = plato_encoder_build(encoder, layout, config, config->clip_length);
     if (st) return st;
     model->replicas = ARENA_ALLOC(mem, replica_data, model->training.replicas);
     if (!model->replicas) return PLUMB_EMEMORY;

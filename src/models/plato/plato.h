@@ -41,7 +41,7 @@ void plato_coordinates(float *out, const plato_config *config);
 typedef struct plato_codes {
     graph_node *mean, *log_variance;
 } plato_codes;
-plato_codes plato_encode(network_builder *n, const plato_config *config, graph_node *masked);
+plato_codes plato_encode(network_builder *net, const plato_config *config, graph_node *masked);
 
 /// code (frames * slots, code_size) -> colours (frames * slots, height, width, 3), and the
 /// logarithm of the share of each slot in a pixel, one node per slot of (frames, height * width).
@@ -49,10 +49,10 @@ typedef struct plato_image {
     graph_node *colour;
     graph_node **log_share;
 } plato_image;
-plato_image plato_decode(network_builder *n, const plato_config *config, graph_node *code,
+plato_image plato_decode(network_builder *net, const plato_config *config, graph_node *code,
                          graph_node *coordinates);
 /// The image of all slots together, (frames, height * width, 3).
-graph_node *plato_compose(network_builder *n, const plato_config *config, plato_image p);
+graph_node *plato_compose(network_builder *net, const plato_config *config, plato_image p);
 
 /// Perception in training, on single frames.
 typedef struct plato_perception {

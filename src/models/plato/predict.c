@@ -76,7 +76,7 @@ typedef struct clip_buffers {
     float *image; // of one frame
 } clip_buffers;
 
-typedef struct predict_context {
+typedef struct predict_task {
     const plato_config *config;
     const model_predict_job *job;
     plato_encoder encoder;
@@ -84,76 +84,80 @@ typedef struct predict_context {
     frame_decoder decoder;
     model_workers workers;
     clip_buffers *buffers; // (workers)
-} predict_context;
+} predict_task;
 
 // Outputs: the predicted codes of every frame, then the last state.
-static plumb_status add_dynamics(predict_context *x, params *layout)
+static plumb_status add_dynamics(predict_task *task, params *layout)
 {
-    int64_t steps = x->config->clip_length - 1;
-    plumb_status st = plato_dynamics_build(&x->dynamics, layout, x->config, 1, 0);
+    int64_t steps = task->config->clip_length - 1;
+    plumb_status st = plato_dynamics_build(&task->dynamics, layout, task->config, 1, 0);
     if (st) return st;
-    graph_node **outputs = ARENA_ALLOC(graph_memory(x->dynamics.net.g), graph_node *, (steps + 1));
+    graph_node **outputs =
+        ARENA_ALLOC(graph_memory(task->dynamics.net.g), graph_node *, (steps + 1));
     if (!outputs) {
-        graph_free(x->dynamics.net.g);
+        graph_free(task->dynamics.net.g);
         return PLUMB_EMEMORY;
     }
-    memcpy(outputs, x->dynamics.prediction, (size_t)steps * sizeof *outputs);
-    outputs[steps] = x->dynamics.hidden;
-    return model_workers_add(&x->workers, &x->dynamics.net, outputs, (int)steps + 1, false);
+    memcpy(outputs, task->dynamics.prediction, (size_t)steps * sizeof *outputs);
+    outputs[steps] = task->dynamics.hidden;
+    return model_workers_add(&task->workers, &task->dynamics.net, outputs, (int)steps + 1, false);
 }
 
 // Memory of each worker: codes of a clip, and one predicted frame.
-static plumb_status alloc_buffers(predict_context *x)
+static plumb_status alloc_buffers(predict_task *task)
 {
-    const plato_config *c = x->config;
-    const int64_t count = x->workers.count; // at least 1
-    x->buffers = count > 0 ? calloc((size_t)count, sizeof *x->buffers) : NULL;
-    bool ok = x->buffers;
-    for (int i = 0; ok && i < x->workers.count; i++) {
-        clip_buffers *b = &x->buffers[i];
-        b->codes = malloc((size_t)(c->slots * c->clip_length * c->code_size) * sizeof *b->codes);
-        b->image = malloc((size_t)(c->height * c->width * 3) * sizeof *b->image);
+    const plato_config *config = task->config;
+    const int64_t count = task->workers.count; // at least 1
+    task->buffers = count > 0 ? calloc((size_t)count, sizeof *task->buffers) : NULL;
+    bool ok = task->buffers;
+    for (int i = 0; ok && i < task->workers.count; i++) {
+        clip_buffers *b = &task->buffers[i];
+        b->codes = malloc((size_t)(config->slots * config->clip_length * config->code_size) *
+                          sizeof *b->codes);
+        b->image = malloc((size_t)(config->height * config->width * 3) * sizeof *b->image);
         ok = b->codes && b->image;
     }
     return ok ? PLUMB_OK : fail(PLUMB_EMEMORY, "out of memory for a clip");
 }
 
 // Programs of encoder, dynamics and decoder for one clip, without gradients.
-static plumb_status create_workers(predict_context *x, params *layout)
+static plumb_status create_workers(predict_task *task, params *layout)
 {
-    const plato_config *config = x->config;
-    plumb_status st = plato_encoder_build(&x->encoder, layout, config, config->clip_length);
-    if (!st) st = model_workers_add(&x->workers, &x->encoder.net, &x->encoder.mean, 1, false);
-    if (!st) st = add_dynamics(x, layout);
-    if (!st) st = build_decoder(&x->decoder, layout, config);
-    if (!st) st = model_workers_add(&x->workers, &x->decoder.net, &x->decoder.image, 1, false);
-    for (int i = 0; !st && i < x->workers.count; i++) {
-        program_instance *decoder = model_workers_instance(&x->workers, i, PROGRAM_DECODER);
-        plato_coordinates(instance_input(decoder, x->decoder.coordinates), config);
+    const plato_config *config = task->config;
+    plumb_status st = plato_encoder_build(&task->encoder, layout, config, config->clip_length);
+    if (!st)
+        st = model_workers_add(&task->workers, &task->encoder.net, &task->encoder.mean, 1, false);
+    if (!st) st = add_dynamics(task, layout);
+    if (!st) st = build_decoder(&task->decoder, layout, config);
+    if (!st)
+        st = model_workers_add(&task->workers, &task->decoder.net, &task->decoder.image, 1, false);
+    for (int i = 0; !st && i < task->workers.count; i++) {
+        program_instance *decoder = model_workers_instance(&task->workers, i, PROGRAM_DECODER);
+        plato_coordinates(instance_input(decoder, task->decoder.coordinates), config);
     }
-    return st ? st : alloc_buffers(x);
+    return st ? st : alloc_buffers(task);
 }
 
-static void free_workers(predict_context *x)
+static void free_workers(predict_task *task)
 {
-    for (int i = 0; x->buffers && i < x->workers.count; i++) {
-        free(x->buffers[i].codes);
-        free(x->buffers[i].image);
+    for (int i = 0; task->buffers && i < task->workers.count; i++) {
+        free(task->buffers[i].codes);
+        free(task->buffers[i].image);
     }
-    free(x->buffers);
-    model_workers_clear(&x->workers);
+    free(task->buffers);
+    model_workers_clear(&task->workers);
 }
 
 // ---- a clip ----
 
 // Decodes the codes of one frame; those of the slots are `stride` floats apart.
-static const float *decode_frame(const predict_context *x, int worker, const float *code,
+static const float *decode_frame(const predict_task *task, int worker, const float *code,
                                  int64_t stride)
 {
-    program_instance *decoder = model_workers_instance(&x->workers, worker, PROGRAM_DECODER);
-    int64_t D = x->config->code_size;
-    float *input = instance_input(decoder, x->decoder.code);
-    for (int64_t k = 0; k < x->config->slots; k++)
+    program_instance *decoder = model_workers_instance(&task->workers, worker, PROGRAM_DECODER);
+    int64_t D = task->config->code_size;
+    float *input = instance_input(decoder, task->decoder.code);
+    for (int64_t k = 0; k < task->config->slots; k++)
         memcpy(input + k * D, code + k * stride, (size_t)D * sizeof *input);
     instance_run(decoder, 0);
     return instance_output(decoder, 0);
@@ -162,28 +166,29 @@ static const float *decode_frame(const predict_context *x, int worker, const flo
 // One clip per task: encode, predict, decode, compare.
 static plumb_status predict_clip(void *context, int64_t item, int worker)
 {
-    const predict_context *x = context;
-    const model_predict_job *job = x->job;
-    const plato_config *c = x->config;
-    const clip_buffers *buffers = &x->buffers[worker];
-    program_instance *encoder = model_workers_instance(&x->workers, worker, PROGRAM_ENCODER);
-    program_instance *dynamics = model_workers_instance(&x->workers, worker, PROGRAM_DYNAMICS);
-    int64_t pixels = c->height * c->width, T = c->clip_length, D = c->code_size, H = c->hidden;
+    const predict_task *task = context;
+    const model_predict_job *job = task->job;
+    const plato_config *config = task->config;
+    const clip_buffers *buffers = &task->buffers[worker];
+    program_instance *encoder = model_workers_instance(&task->workers, worker, PROGRAM_ENCODER);
+    program_instance *dynamics = model_workers_instance(&task->workers, worker, PROGRAM_DYNAMICS);
+    int64_t pixels = config->height * config->width, T = config->clip_length, D = config->code_size,
+            H = config->hidden;
     size_t bytes = (size_t)(3 * pixels) * sizeof(float);
     // Codes of all frames, and predictions of the next ones.
-    plato_encoder_run(buffers->codes, encoder, &x->encoder, c, job->frames + item * T * pixels * 3,
-                      job->mask + item * T * pixels);
-    memcpy(instance_input(dynamics, x->dynamics.codes), buffers->codes,
-           (size_t)(c->slots * T * D) * sizeof(float));
+    plato_encoder_run(buffers->codes, encoder, &task->encoder, config,
+                      job->frames + item * T * pixels * 3, job->mask + item * T * pixels);
+    memcpy(instance_input(dynamics, task->dynamics.codes), buffers->codes,
+           (size_t)(config->slots * T * D) * sizeof(float));
     instance_run(dynamics, 0);
     // Errors between decoded predictions and decoded true codes.
     for (int64_t t = 1; t < T; t++) {
         const int64_t at = item * (T - 1) + t - 1;
         // The decoder is run twice per frame; its memory is overwritten, so the first is copied.
-        memcpy(buffers->image, decode_frame(x, worker, instance_output(dynamics, (int)t - 1), D),
+        memcpy(buffers->image, decode_frame(task, worker, instance_output(dynamics, (int)t - 1), D),
                bytes);
         if (job->prediction) memcpy(job->prediction + at * 3 * pixels, buffers->image, bytes);
-        const float *truth = decode_frame(x, worker, buffers->codes + t * D, T * D);
+        const float *truth = decode_frame(task, worker, buffers->codes + t * D, T * D);
         double sum = 0.0;
         for (int64_t i = 0; i < 3 * pixels; i++) {
             double d = (double)buffers->image[i] - (double)truth[i];
@@ -195,7 +200,8 @@ static plumb_status predict_clip(void *context, int64_t item, int worker)
     const float *h = instance_output(dynamics, (int)T - 1);
     for (int64_t i = 0; job->feature && i < H; i++) {
         float most = h[i];
-        for (int64_t k = 1; k < c->slots; k++) most = h[k * H + i] > most ? h[k * H + i] : most;
+        for (int64_t k = 1; k < config->slots; k++)
+            most = h[k * H + i] > most ? h[k * H + i] : most;
         job->feature[item * H + i] = most;
     }
     return PLUMB_OK;
@@ -209,10 +215,10 @@ plumb_status plato_predict_clips(const plato_config *config, params *layout,
                     "clips of %lld frames; PLATO was trained on %lld, and its buffer holds no "
                     "other number",
                     (long long)job->steps, (long long)config->clip_length);
-    predict_context x = {
+    predict_task task = {
         .config = config, .job = job, .workers = {.count = job->threads, .parameters = parameters}};
-    plumb_status st = create_workers(&x, layout);
-    if (!st) st = parallel_for(job->count, job->threads, predict_clip, &x);
-    free_workers(&x);
+    plumb_status st = create_workers(&task, layout);
+    if (!st) st = parallel_for(job->count, job->threads, predict_clip, &task);
+    free_workers(&task);
     return st;
 }

@@ -96,44 +96,48 @@ typedef struct predrnn_model {
 } predrnn_model;
 
 // Sizes of the frames come from the videos, the rest from the settings.
-static predrnn_config make_config(const predrnn_settings *s, const video_set *videos)
+static predrnn_config make_config(const predrnn_settings *options, const video_set *videos)
 {
     return (predrnn_config){.height = videos->height,
                             .width = videos->width,
                             .channels = videos->channels,
-                            .patch = s->patch,
-                            .layers = s->layers,
-                            .hidden = s->hidden,
-                            .kernel = s->kernel,
-                            .layer_norm = s->layer_norm,
-                            .residual = s->residual,
-                            .decoupling_weight = s->decoupling_weight,
-                            .clip_length = s->clip_length,
-                            .sampling = (predrnn_sampling)s->sampling,
-                            .input_frames = s->input_frames};
+                            .patch = options->patch,
+                            .layers = options->layers,
+                            .hidden = options->hidden,
+                            .kernel = options->kernel,
+                            .layer_norm = options->layer_norm,
+                            .residual = options->residual,
+                            .decoupling_weight = options->decoupling_weight,
+                            .clip_length = options->clip_length,
+                            .sampling = (predrnn_sampling)options->sampling,
+                            .input_frames = options->input_frames};
 }
 
 // ---- clips ----
 
 // Scheduled sampling: the probability that step t of a clip takes the true frame as input
 // [Wang23, code].
-static double true_frame_probability(const predrnn_settings *s, int64_t t, int64_t step)
+static double true_frame_probability(const predrnn_settings *options, int64_t t, int64_t step)
 {
-    double x = (double)step, from = (double)s->sampling_start, to = (double)s->sampling_end;
+    double x = (double)step, from = (double)options->sampling_start,
+           to = (double)options->sampling_end;
     // Scheduled: falls from 1 to 0 until sampling_end.
-    if (s->sampling == PREDRNN_SCHEDULED) return x < to ? 1.0 - x / to : 0.0;
+    if (options->sampling == PREDRNN_SCHEDULED) return x < to ? 1.0 - x / to : 0.0;
     // Reverse: within the input frames it rises from 1/2 to 1, after them it falls to 0.
-    if (t < s->input_frames)
-        return x < from ? 0.5 : x < to ? 1.0 - 0.5 * exp(-(x - from) / s->sampling_decay) : 1.0;
+    if (t < options->input_frames)
+        return x < from ? 0.5
+               : x < to ? 1.0 - 0.5 * exp(-(x - from) / options->sampling_decay)
+                        : 1.0;
     return x < from ? 0.5 : x < to ? 0.5 * (to - x) / (to - from) : 0.0;
 }
 
 // Accepts a clip with probability scale / (scale + change), where change is its mean squared
 // difference from frame to frame. The error of a moving curtain or camera is tens of times that of
 // a ball behind a pillar, and nothing else would be learnt.
-static bool accept_change(const uint8_t *clip, const predrnn_config *c, double scale, rng *r)
+static bool accept_change(const uint8_t *clip, const predrnn_config *config, double scale, rng *r)
 {
-    const int64_t frame = c->height * c->width * c->channels, n = (c->clip_length - 1) * frame;
+    const int64_t frame = config->height * config->width * config->channels,
+                  n = (config->clip_length - 1) * frame;
     int64_t sum = 0;
     for (int64_t k = 0; k < n; k++) {
         const int d = (int)clip[frame + k] - (int)clip[k];
@@ -144,13 +148,13 @@ static bool accept_change(const uint8_t *clip, const predrnn_config *c, double s
 }
 
 // Whether the camera is fixed: then in some frame at most `share` of the pixels change.
-static bool has_fixed_camera(const uint8_t *clip, const predrnn_config *c, double share)
+static bool has_fixed_camera(const uint8_t *clip, const predrnn_config *config, double share)
 {
-    const int64_t pixels = c->height * c->width, frame = pixels * c->channels;
-    for (int64_t t = 0; t + 1 < c->clip_length; t++, clip += frame) {
+    const int64_t pixels = config->height * config->width, frame = pixels * config->channels;
+    for (int64_t t = 0; t + 1 < config->clip_length; t++, clip += frame) {
         int64_t changed = 0;
-        for (int64_t k = 0; k < frame; k += c->channels)
-            changed += memcmp(clip + k, clip + frame + k, (size_t)c->channels) != 0;
+        for (int64_t k = 0; k < frame; k += config->channels)
+            changed += memcmp(clip + k, clip + frame + k, (size_t)config->channels) != 0;
         if ((double)changed <= share * (double)pixels) return true;
     }
     return false;
@@ -159,11 +163,12 @@ static bool has_fixed_camera(const uint8_t *clip, const predrnn_config *c, doubl
 // Both tests; each is off at 0. The random number is drawn only if it is needed.
 static bool accept_clip(const predrnn_model *model, const uint8_t *clip, int64_t step, rng *r)
 {
-    const predrnn_settings *s = model->settings;
-    const bool camera = s->camera_motion_share <= 0.0 || step < s->camera_motion_steps ||
-                        has_fixed_camera(clip, &model->config, s->camera_motion_share);
-    return camera &&
-           (s->change_scale <= 0.0 || accept_change(clip, &model->config, s->change_scale, r));
+    const predrnn_settings *options = model->settings;
+    const bool camera = options->camera_motion_share <= 0.0 ||
+                        step < options->camera_motion_steps ||
+                        has_fixed_camera(clip, &model->config, options->camera_motion_share);
+    return camera && (options->change_scale <= 0.0 ||
+                      accept_change(clip, &model->config, options->change_scale, r));
 }
 
 // The clip of a sample: the first accepted one of up to MAX_ATTEMPTS.
@@ -185,19 +190,19 @@ static const uint8_t *draw_clip(const predrnn_model *model, int64_t step, int64_
 static void set_inputs(const predrnn_model *model, program_instance *instance, int64_t step,
                        int64_t sample, int64_t b)
 {
-    const predrnn_config *c = &model->config;
+    const predrnn_config *config = &model->config;
     const uint64_t seed = (uint64_t)model->training.seed;
     const uint64_t counter = (uint64_t)(step * model->training.batch + sample);
-    int64_t frame = c->height * c->width * c->channels;
+    int64_t frame = config->height * config->width * config->channels;
     rng clip_rng = rng_at(seed, clip_stream + counter);
     const uint8_t *clip = draw_clip(model, step, sample, &clip_rng);
     // Frames in patches, then one mask value per step.
-    for (int64_t t = 0; t < c->clip_length; t++)
+    for (int64_t t = 0; t < config->clip_length; t++)
         predrnn_patch(instance_input(instance, model->clip.frame[t]) + b * frame, clip + t * frame,
-                      c);
+                      config);
     float *mask = model->clip.mask ? instance_input(instance, model->clip.mask) : NULL;
     rng mask_rng = rng_at(seed, mask_stream + counter);
-    for (int64_t t = 0; mask && t + 1 < c->clip_length; t++)
+    for (int64_t t = 0; mask && t + 1 < config->clip_length; t++)
         mask[t * model->microbatch + b] =
             rng_uniform(&mask_rng) < true_frame_probability(model->settings, t, step) ? 1.0f : 0.0f;
 }
@@ -209,10 +214,10 @@ static plumb_status gradient(void *context, int64_t replica, int64_t step, float
 {
     predrnn_model *model = context;
     program_instance *instance = model->replicas[replica];
-    const predrnn_config *c = &model->config;
-    int64_t steps = c->clip_length - 1, n = model->microbatch;
+    const predrnn_config *config = &model->config;
+    int64_t steps = config->clip_length - 1, n = model->microbatch;
     const double batch = (double)model->training.batch;
-    const double pixels = (double)(c->height * c->width * c->channels);
+    const double pixels = (double)(config->height * config->width * config->channels);
     // Errors are sums over a frame; this makes them shares of the mean of the batch.
     const double scale = 1.0 / ((double)(model->training.batch * steps) * pixels);
     memset(gradient, 0, (size_t)model->params.size * sizeof *gradient);
@@ -229,7 +234,7 @@ static plumb_status gradient(void *context, int64_t replica, int64_t step, float
         model_build_add_gradient(gradient, instance, &model->clip.net, 2);
     }
     // The term of the decoupling loss exists only with a weight.
-    sum[TERM_LOSS] = sum[TERM_ERROR] + c->decoupling_weight * sum[TERM_DECOUPLING];
+    sum[TERM_LOSS] = sum[TERM_ERROR] + config->decoupling_weight * sum[TERM_DECOUPLING];
     const int count = model->clip.decoupling ? TERM_COUNT : TERM_DECOUPLING;
     memcpy(terms, sum, (size_t)count * sizeof *terms);
     return PLUMB_OK;

@@ -22,7 +22,7 @@ typedef struct clip_buffers {
     float *frames;   // (GROUP + 1, frame): predictions of all clips, and one true frame, in patches
 } clip_buffers;
 
-typedef struct predict_context {
+typedef struct predict_task {
     const predrnn_config *config;
     const model_predict_job *job;
     predrnn_step first, next;
@@ -30,7 +30,7 @@ typedef struct predict_context {
     int64_t map_size, state_size; // values of a map, and of a state: h and c of every layer, then m
     model_workers workers;
     clip_buffers *buffers; // (workers)
-} predict_context;
+} predict_task;
 
 // ---- workers ----
 
@@ -50,40 +50,40 @@ static plumb_status add_program(model_workers *workers, const predrnn_step *step
 }
 
 // States of a group before and after a frame, and its predictions.
-static plumb_status alloc_buffers(predict_context *x)
+static plumb_status alloc_buffers(predict_task *task)
 {
-    x->buffers = calloc((size_t)x->workers.count, sizeof *x->buffers);
-    bool ok = x->buffers;
-    for (int i = 0; ok && i < x->workers.count; i++) {
-        clip_buffers *b = &x->buffers[i];
-        b->frames = malloc((size_t)((GROUP + 1) * x->frame_size) * sizeof(float));
+    task->buffers = calloc((size_t)task->workers.count, sizeof *task->buffers);
+    bool ok = task->buffers;
+    for (int i = 0; ok && i < task->workers.count; i++) {
+        clip_buffers *b = &task->buffers[i];
+        b->frames = malloc((size_t)((GROUP + 1) * task->frame_size) * sizeof(float));
         for (int k = 0; k < 2; k++)
-            b->state[k] = malloc((size_t)(GROUP * x->state_size) * sizeof(float));
+            b->state[k] = malloc((size_t)(GROUP * task->state_size) * sizeof(float));
         ok = b->frames && b->state[0] && b->state[1];
     }
     return ok ? PLUMB_OK : fail(PLUMB_EMEMORY, "out of memory for the states of %d clips", GROUP);
 }
 
 // The first step has no state as input. Weights of the next steps are packed once.
-static plumb_status create_workers(predict_context *x, params *layout)
+static plumb_status create_workers(predict_task *task, params *layout)
 {
-    const int64_t layers = x->config->layers;
-    plumb_status st = predrnn_step_build(&x->first, layout, x->config, RUN, true);
-    if (!st) st = add_program(&x->workers, &x->first, layers, false);
-    if (!st) st = predrnn_step_build(&x->next, layout, x->config, RUN, false);
-    if (!st) st = add_program(&x->workers, &x->next, layers, true);
-    return st ? st : alloc_buffers(x);
+    const int64_t layers = task->config->layers;
+    plumb_status st = predrnn_step_build(&task->first, layout, task->config, RUN, true);
+    if (!st) st = add_program(&task->workers, &task->first, layers, false);
+    if (!st) st = predrnn_step_build(&task->next, layout, task->config, RUN, false);
+    if (!st) st = add_program(&task->workers, &task->next, layers, true);
+    return st ? st : alloc_buffers(task);
 }
 
-static void free_workers(predict_context *x)
+static void free_workers(predict_task *task)
 {
-    for (int i = 0; x->buffers && i < x->workers.count; i++) {
-        free(x->buffers[i].state[0]);
-        free(x->buffers[i].state[1]);
-        free(x->buffers[i].frames);
+    for (int i = 0; task->buffers && i < task->workers.count; i++) {
+        free(task->buffers[i].state[0]);
+        free(task->buffers[i].state[1]);
+        free(task->buffers[i].frames);
     }
-    free(x->buffers);
-    model_workers_clear(&x->workers);
+    free(task->buffers);
+    model_workers_clear(&task->workers);
 }
 
 // ---- one frame ----
@@ -99,55 +99,55 @@ typedef struct advance_run {
 } advance_run;
 
 // Input of the next step that holds map k of a state.
-static const graph_node *state_input(const predict_context *x, int64_t k)
+static const graph_node *state_input(const predict_task *task, int64_t k)
 {
-    if (k == 2 * x->config->layers) return x->next.m;
-    return k % 2 ? x->next.c[k / 2] : x->next.h[k / 2];
+    if (k == 2 * task->config->layers) return task->next.m;
+    return k % 2 ? task->next.c[k / 2] : task->next.h[k / 2];
 }
 
 // Loads frames and states of a run, runs the program, stores predictions and states.
-static void advance_states(const predict_context *x, int worker, const advance_run *run)
+static void advance_states(const predict_task *task, int worker, const advance_run *run)
 {
-    const int64_t t = run->time, maps = 2 * x->config->layers + 1, frame = x->frame_size;
+    const int64_t t = run->time, maps = 2 * task->config->layers + 1, frame = task->frame_size;
     const float *before = run->buffers->state[t % 2];
     float *after = run->buffers->state[(t + 1) % 2];
     program_instance *instance =
-        model_workers_instance(&x->workers, worker, t ? PROGRAM_NEXT : PROGRAM_FIRST);
-    float *input = instance_input(instance, t ? x->next.frame : x->first.frame);
+        model_workers_instance(&task->workers, worker, t ? PROGRAM_NEXT : PROGRAM_FIRST);
+    float *input = instance_input(instance, t ? task->next.frame : task->first.frame);
     for (int64_t b = 0; b < RUN; b++) {
         int64_t k = b < run->count ? b : 0; // the rest of the run repeats the first clip
-        predrnn_patch(input + b * frame, run->clips + (run->clip[k] * x->job->steps + t) * frame,
-                      x->config);
+        predrnn_patch(input + b * frame, run->clips + (run->clip[k] * task->job->steps + t) * frame,
+                      task->config);
         for (int64_t m = 0; t && m < maps; m++)
-            memcpy(instance_input(instance, state_input(x, m)) + b * x->map_size,
-                   before + run->source[k] * x->state_size + m * x->map_size,
-                   (size_t)x->map_size * sizeof *before);
+            memcpy(instance_input(instance, state_input(task, m)) + b * task->map_size,
+                   before + run->source[k] * task->state_size + m * task->map_size,
+                   (size_t)task->map_size * sizeof *before);
     }
     instance_run(instance, 0);
     for (int64_t b = 0; b < run->count; b++) {
         memcpy(run->buffers->frames + run->clip[b] * frame,
                instance_output(instance, 0) + b * frame, (size_t)frame * sizeof(float));
         for (int64_t m = 0; m < maps; m++)
-            memcpy(after + run->clip[b] * x->state_size + m * x->map_size,
-                   instance_output(instance, 1 + (int)m) + b * x->map_size,
-                   (size_t)x->map_size * sizeof *after);
+            memcpy(after + run->clip[b] * task->state_size + m * task->map_size,
+                   instance_output(instance, 1 + (int)m) + b * task->map_size,
+                   (size_t)task->map_size * sizeof *after);
     }
 }
 
 // Stores the error of frame t + 1 of a clip, and its prediction. `patched` is scratch.
-static void store_error(const predict_context *x, int64_t clip, int64_t t, const float *predicted,
+static void store_error(const predict_task *task, int64_t clip, int64_t t, const float *predicted,
                         float *patched)
 {
-    const model_predict_job *job = x->job;
-    const int64_t frame = x->frame_size, at = clip * (job->steps - 1) + t;
-    predrnn_patch(patched, job->frames + (clip * job->steps + t + 1) * frame, x->config);
+    const model_predict_job *job = task->job;
+    const int64_t frame = task->frame_size, at = clip * (job->steps - 1) + t;
+    predrnn_patch(patched, job->frames + (clip * job->steps + t + 1) * frame, task->config);
     double sum = 0.0;
     for (int64_t i = 0; i < frame; i++) {
         double d = (double)predicted[i] - (double)patched[i];
         sum += d * d;
     }
     job->error[at] = sum / (double)frame;
-    if (job->prediction) predrnn_unpatch(job->prediction + at * frame, predicted, x->config);
+    if (job->prediction) predrnn_unpatch(job->prediction + at * frame, predicted, task->config);
 }
 
 // Maximum over pixels per channel.
@@ -164,10 +164,10 @@ static void pool_channels(float *out, const float *h, int64_t pixels, int64_t ch
 // A group, frame by frame. same[i] is the first clip with the same frames as clip i so far.
 static plumb_status predict_group(void *context, int64_t group, int worker)
 {
-    const predict_context *x = context;
-    const model_predict_job *job = x->job;
-    clip_buffers *buffers = &x->buffers[worker];
-    int64_t frame = x->frame_size, first = group * GROUP, hidden = x->config->hidden;
+    const predict_task *task = context;
+    const model_predict_job *job = task->job;
+    clip_buffers *buffers = &task->buffers[worker];
+    int64_t frame = task->frame_size, first = group * GROUP, hidden = task->config->hidden;
     int64_t count = job->count - first < GROUP ? job->count - first : GROUP;
     int64_t same[GROUP] = {0}, before[GROUP];
     const uint8_t *clips = job->frames + first * job->steps * frame;
@@ -187,7 +187,7 @@ static plumb_status predict_group(void *context, int64_t group, int worker)
         // Advance these, RUN at a time.
         for (int64_t k = 0; k < distinct_count; k += RUN)
             advance_states(
-                x, worker,
+                task, worker,
                 &(advance_run){.clips = clips,
                                .time = t,
                                .clip = distinct + k,
@@ -195,14 +195,14 @@ static plumb_status predict_group(void *context, int64_t group, int worker)
                                .count = distinct_count - k < RUN ? distinct_count - k : RUN,
                                .buffers = buffers});
         for (int64_t i = 0; i < count; i++)
-            store_error(x, first + i, t, buffers->frames + same[i] * frame,
+            store_error(task, first + i, t, buffers->frames + same[i] * frame,
                         buffers->frames + GROUP * frame);
     }
     const float *last = buffers->state[(job->steps - 1) % 2];
-    const int64_t top = 2 * (x->config->layers - 1) * x->map_size; // h of the top layer
+    const int64_t top = 2 * (task->config->layers - 1) * task->map_size; // h of the top layer
     for (int64_t i = 0; job->feature && i < count; i++)
-        pool_channels(job->feature + (first + i) * hidden, last + same[i] * x->state_size + top,
-                      x->map_size / hidden, hidden);
+        pool_channels(job->feature + (first + i) * hidden, last + same[i] * task->state_size + top,
+                      task->map_size / hidden, hidden);
     return PLUMB_OK;
 }
 
@@ -213,14 +213,15 @@ plumb_status predrnn_predict_clips(const predrnn_config *config, params *layout,
         return fail(PLUMB_ESHAPE, "clips of %lld frames; at least 2 are needed",
                     (long long)job->steps);
     tensor_shape map = predrnn_map(config, 1);
-    predict_context x = {.config = config,
+    predict_task task = {.config = config,
                          .job = job,
                          .frame_size = config->height * config->width * config->channels,
                          .map_size = shape_count(&map),
                          .workers = {.count = job->threads, .parameters = parameters}};
-    x.state_size = (2 * config->layers + 1) * x.map_size;
-    plumb_status st = create_workers(&x, layout);
-    if (!st) st = parallel_for((job->count + GROUP - 1) / GROUP, job->threads, predict_group, &x);
-    free_workers(&x);
+    task.state_size = (2 * config->layers + 1) * task.map_size;
+    plumb_status st = create_workers(&task, layout);
+    if (!st)
+        st = parallel_for((job->count + GROUP - 1) / GROUP, job->threads, predict_group, &task);
+    free_workers(&task);
     return st;
 }

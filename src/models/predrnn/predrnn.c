@@ -77,7 +77,7 @@ typedef struct gates {
 
 // A layer under construction.
 typedef struct layer_builder {
-    network_builder *n;
+    network_builder *net;
     const predrnn_config *config;
     char prefix[32]; // of its parameters, "cell0."; "" for those that all layers share
 } layer_builder;
@@ -88,7 +88,7 @@ static graph_node *conv_weights(const layer_builder *layer, const char *name, in
 {
     char full[64];
     snprintf(full, sizeof full, "%s%s", layer->prefix, name);
-    return network_param(layer->n, full, 4, (int64_t[]){kernel, kernel, in, out},
+    return network_param(layer->net, full, 4, (int64_t[]){kernel, kernel, in, out},
                          PARAM_INIT_UNIFORM, 0.0);
 }
 
@@ -96,7 +96,7 @@ static graph_node *conv_weights(const layer_builder *layer, const char *name, in
 static graph_node *channel_part(const layer_builder *layer, graph_node *all, int64_t which)
 {
     const int64_t hidden = layer->config->hidden;
-    return op_slice(layer->n->g, all, 3, which * hidden, hidden);
+    return op_slice(layer->net->g, all, 3, which * hidden, hidden);
 }
 
 // One convolution of the channels of x and y together. `y` NULL is zero: then the weights of y are
@@ -104,7 +104,7 @@ static graph_node *channel_part(const layer_builder *layer, graph_node *all, int
 static graph_node *joined_conv(const layer_builder *layer, const char *name, graph_node *x,
                                graph_node *y, int64_t out)
 {
-    graph *g = layer->n->g;
+    graph *g = layer->net->g;
     int64_t in = x->shape.size[3], hidden = layer->config->hidden;
     graph_node *w = conv_weights(layer, name, layer->config->kernel, in + hidden, out);
     if (!y) return op_conv(g, x, op_slice(g, w, 2, 0, in), 1, OP_SAME);
@@ -129,14 +129,14 @@ static graph_node *normed_conv(const layer_builder *layer, const char *name, gra
                                int64_t items, int64_t in, int64_t out)
 {
     char full[80];
-    graph *g = layer->n->g;
+    graph *g = layer->net->g;
     tensor_shape map = predrnn_map(layer->config, items);
     int64_t size[] = {map.size[1], map.size[2], out};
     snprintf(full, sizeof full, "%s%s.gain", layer->prefix, name);
     graph_node *w = conv_weights(layer, name, layer->config->kernel, in, out);
-    graph_node *gain = network_param(layer->n, full, 3, size, PARAM_INIT_VALUE, 1.0);
+    graph_node *gain = network_param(layer->net, full, 3, size, PARAM_INIT_VALUE, 1.0);
     snprintf(full, sizeof full, "%s%s.bias", layer->prefix, name);
-    graph_node *bias = network_param(layer->n, full, 3, size, PARAM_INIT_VALUE, 0.0);
+    graph_node *bias = network_param(layer->net, full, 3, size, PARAM_INIT_VALUE, 0.0);
     if (!x) return op_broadcast(g, bias, 0, 1, &items);
     return op_layer_norm(g, op_conv(g, x, w, 1, OP_SAME), gain, bias, 1e-5);
 }
@@ -145,7 +145,7 @@ static graph_node *normed_conv(const layer_builder *layer, const char *name, gra
 // of x are i, f, g, i', f', g', o; of h i, f, g, o; of m i', f', g' [Wang23, code].
 static gates normed_gates(const layer_builder *layer, graph_node *x, predrnn_state s)
 {
-    graph *g = layer->n->g;
+    graph *g = layer->net->g;
     int64_t H = layer->config->hidden, items = x->shape.size[0];
     graph_node *nx = normed_conv(layer, "conv_x", x, items, x->shape.size[3], 7 * H);
     graph_node *nh = normed_conv(layer, "conv_h", s.h, items, H, 4 * H);
@@ -173,11 +173,11 @@ static graph_node *update_memory(graph *g, graph_node **added, graph_node *i, gr
 
 // The ST-LSTM of one layer [Wang17]:
 //     c = f c + i g,  m = f' m + i' g',  h = sigmoid(o + W_o * (c, m)) tanh(W_1 * (c, m)).
-predrnn_state predrnn_layer(network_builder *n, const predrnn_config *config, int64_t index,
+predrnn_state predrnn_layer(network_builder *net, const predrnn_config *config, int64_t index,
                             graph_node *x, predrnn_state before)
 {
-    layer_builder layer = {.n = n, .config = config};
-    graph *g = n->g;
+    layer_builder layer = {.net = net, .config = config};
+    graph *g = net->g;
     int64_t H = config->hidden;
     snprintf(layer.prefix, sizeof layer.prefix, "cell%lld.", (long long)index);
     gates t =
@@ -200,48 +200,49 @@ predrnn_state predrnn_layer(network_builder *n, const predrnn_config *config, in
 
 // All layers at one time. `state` is that of the time before on entry, and of this time on return.
 // Returns the predicted next frame, in patches.
-static graph_node *run_layers(network_builder *n, const predrnn_config *config,
+static graph_node *run_layers(network_builder *net, const predrnn_config *config,
                               predrnn_state *state, graph_node *x)
 {
     // m goes from the top layer of the time before to the lowest layer, then up through all layers.
     graph_node *m = state[config->layers - 1].m, *input = x;
     for (int64_t l = 0; l < config->layers; l++) {
         state[l].m = m;
-        state[l] = predrnn_layer(n, config, l, x, state[l]);
+        state[l] = predrnn_layer(net, config, l, x, state[l]);
         m = state[l].m;
         x = state[l].h;
     }
     // h of the top layer gives the frame, or with `residual` the change from the input frame.
-    const layer_builder shared = {.n = n, .config = config};
+    const layer_builder shared = {.net = net, .config = config};
     tensor_shape out = predrnn_frame(config, 1);
     graph_node *w = conv_weights(&shared, "conv_last", 1, config->hidden, out.size[3]);
-    graph_node *y = op_conv(n->g, x, w, 1, OP_SAME);
-    return config->residual ? op_add(n->g, y, input) : y;
+    graph_node *y = op_conv(net->g, x, w, 1, OP_SAME);
+    return config->residual ? op_add(net->g, y, input) : y;
 }
 
 // ---- a clip ----
 
 // Input of step t: the true frame, or where the mask is 0 the prediction of it.
-static graph_node *input_frame(graph *g, const predrnn_clip *k, const predrnn_config *config,
+static graph_node *input_frame(graph *g, const predrnn_clip *clip, const predrnn_config *config,
                                int64_t t)
 {
     // The first frame has no prediction; scheduled sampling begins after the input frames.
     int64_t from = config->sampling == PREDRNN_SCHEDULED ? config->input_frames : 1;
-    if (config->sampling == PREDRNN_TEACHER || t < from) return k->frame[t];
-    const tensor_shape *s = &k->frame[t]->shape;
+    if (config->sampling == PREDRNN_TEACHER || t < from) return clip->frame[t];
+    const tensor_shape *s = &clip->frame[t]->shape;
     // predicted + u (true - predicted), with one number u per item, 0 or 1.
-    graph_node *u = op_reshape(g, op_slice(g, k->mask, 0, t, 1), 1, s->size);
+    graph_node *u = op_reshape(g, op_slice(g, clip->mask, 0, t, 1), 1, s->size);
     u = op_broadcast(g, u, 1, 3, s->size + 1);
-    graph_node *predicted = k->prediction[t - 1];
-    return op_add(g, predicted, op_multiply(g, u, op_subtract(g, k->frame[t], predicted)));
+    graph_node *predicted = clip->prediction[t - 1];
+    return op_add(g, predicted, op_multiply(g, u, op_subtract(g, clip->frame[t], predicted)));
 }
 
 // Decoupling loss [Wang23]: |cos| between what was added to c and to m, over pixels, after one
 // shared 1x1 convolution; summed over channels.
-static graph_node *memory_overlap(network_builder *n, const predrnn_config *config, predrnn_state s)
+static graph_node *memory_overlap(network_builder *net, const predrnn_config *config,
+                                  predrnn_state s)
 {
-    graph *g = n->g;
-    const layer_builder shared = {.n = n, .config = config};
+    graph *g = net->g;
+    const layer_builder shared = {.net = net, .config = config};
     graph_node *w = conv_weights(&shared, "adapter", 1, config->hidden, config->hidden);
     graph_node *a = op_conv(g, s.dc, w, 1, OP_SAME), *b = op_conv(g, s.dm, w, 1, OP_SAME);
     // cos = <a, b> / (|a| |b|) per item and channel. 1e-24 keeps the root away from 0.
@@ -256,115 +257,116 @@ static graph_node *memory_overlap(network_builder *n, const predrnn_config *conf
 }
 
 // Runs the layers from frame to frame, the same parameters at all times. States begin at zero.
-static void unroll_clip(predrnn_clip *k, const predrnn_config *config)
+static void unroll_clip(predrnn_clip *clip, const predrnn_config *config)
 {
-    network_builder *n = &k->net;
+    network_builder *net = &clip->net;
     predrnn_state none[PREDRNN_MAX_LAYERS] = {0};
     const predrnn_state *before = none;
     for (int64_t t = 0; t + 1 < config->clip_length; t++) {
-        predrnn_state *now = k->state + t * config->layers;
+        predrnn_state *now = clip->state + t * config->layers;
         memcpy(now, before, (size_t)config->layers * sizeof *now);
-        k->prediction[t] = run_layers(n, config, now, input_frame(n->g, k, config, t));
+        clip->prediction[t] = run_layers(net, config, now, input_frame(net->g, clip, config, t));
         before = now;
     }
 }
 
 // Squared error of each predicted frame, and the mean decoupling loss over times, layers and
 // channels.
-static void add_losses(predrnn_clip *k, const predrnn_config *config, graph_node **error,
+static void add_losses(predrnn_clip *clip, const predrnn_config *config, graph_node **error,
                        int64_t items)
 {
-    graph *g = k->net.g;
+    graph *g = clip->net.g;
     int64_t steps = config->clip_length - 1;
     for (int64_t t = 0; t < steps; t++) {
-        graph_node *e =
-            op_sum_per_item(g, op_square(g, op_subtract(g, k->prediction[t], k->frame[t + 1])));
+        graph_node *e = op_sum_per_item(
+            g, op_square(g, op_subtract(g, clip->prediction[t], clip->frame[t + 1])));
         error[t] = op_reshape(g, e, 2, (int64_t[]){1, items});
     }
-    k->error = op_concat(g, error, (int)steps, 0);
+    clip->error = op_concat(g, error, (int)steps, 0);
     if (config->decoupling_weight <= 0.0) return;
-    graph_node *sum = memory_overlap(&k->net, config, k->state[0]);
+    graph_node *sum = memory_overlap(&clip->net, config, clip->state[0]);
     for (int64_t i = 1; i < steps * config->layers; i++)
-        sum = op_add(g, sum, memory_overlap(&k->net, config, k->state[i]));
-    k->decoupling = op_scale(g, sum, 1.0 / (double)(steps * config->layers * config->hidden));
+        sum = op_add(g, sum, memory_overlap(&clip->net, config, clip->state[i]));
+    clip->decoupling = op_scale(g, sum, 1.0 / (double)(steps * config->layers * config->hidden));
 }
 
 // Gradients of mean squared error + decoupling_weight * decoupling: the seeds are the weights of
 // the single errors in the loss of the whole batch.
-static void add_gradients(predrnn_clip *k, const predrnn_config *config, int64_t batch)
+static void add_gradients(predrnn_clip *clip, const predrnn_config *config, int64_t batch)
 {
-    graph *g = k->net.g;
+    graph *g = clip->net.g;
     tensor_shape frame = predrnn_frame(config, 1);
     double pixels = (double)shape_count(&frame), steps = (double)(config->clip_length - 1);
-    graph_node *y[2] = {k->error, k->decoupling}, *seed[2];
-    int ys = k->decoupling ? 2 : 1;
-    seed[0] = op_constant(g, 1.0 / ((double)batch * steps * pixels), &k->error->shape);
+    graph_node *y[2] = {clip->error, clip->decoupling}, *seed[2];
+    int ys = clip->decoupling ? 2 : 1;
+    seed[0] = op_constant(g, 1.0 / ((double)batch * steps * pixels), &clip->error->shape);
     if (ys == 2)
-        seed[1] = op_constant(g, config->decoupling_weight / (double)batch, &k->decoupling->shape);
-    k->gradient = ARENA_ALLOC(graph_memory(g), graph_node *, k->net.leaf_count);
-    if (!k->gradient) graph_error(g, PLUMB_EMEMORY);
-    else network_gradients(&k->net, k->gradient, y, seed, ys);
+        seed[1] =
+            op_constant(g, config->decoupling_weight / (double)batch, &clip->decoupling->shape);
+    clip->gradient = ARENA_ALLOC(graph_memory(g), graph_node *, clip->net.leaf_count);
+    if (!clip->gradient) graph_error(g, PLUMB_EMEMORY);
+    else network_gradients(&clip->net, clip->gradient, y, seed, ys);
 }
 
 plumb_status predrnn_clip_build(predrnn_clip *out, params *layout, const predrnn_config *config,
                                 int64_t items, int64_t batch)
 {
-    predrnn_clip k = {.net = {.params = layout}};
+    predrnn_clip clip = {.net = {.params = layout}};
     plumb_status st = predrnn_check(config);
-    if (!st) st = graph_create(&k.net.g);
+    if (!st) st = graph_create(&clip.net.g);
     if (st) return st;
-    graph *g = k.net.g;
+    graph *g = clip.net.g;
     int64_t steps = config->clip_length - 1;
     tensor_shape f = predrnn_frame(config, items);
     graph_node **error = ARENA_ALLOC(graph_memory(g), graph_node *, steps);
-    k.frame = ARENA_ALLOC(graph_memory(g), graph_node *, config->clip_length);
-    k.prediction = ARENA_ALLOC(graph_memory(g), graph_node *, steps);
-    k.state = ARENA_ALLOC(graph_memory(g), predrnn_state, (steps * config->layers));
-    if (!error || !k.frame || !k.prediction || !k.state) {
+    clip.frame = ARENA_ALLOC(graph_memory(g), graph_node *, config->clip_length);
+    clip.prediction = ARENA_ALLOC(graph_memory(g), graph_node *, steps);
+    clip.state = ARENA_ALLOC(graph_memory(g), predrnn_state, (steps * config->layers));
+    if (!error || !clip.frame || !clip.prediction || !clip.state) {
         graph_free(g);
         return PLUMB_EMEMORY;
     }
     // Inputs: all true frames, and where sampling is random the mask of each step.
     for (int64_t t = 0; t < config->clip_length; t++)
-        k.frame[t] = op_input(g, "frame", 0, f.rank, f.size);
+        clip.frame[t] = op_input(g, "frame", 0, f.rank, f.size);
     if (config->sampling != PREDRNN_TEACHER)
-        k.mask = op_input(g, "mask", 0, 2, (int64_t[]){steps, items});
-    unroll_clip(&k, config);
-    add_losses(&k, config, error, items);
-    if (batch) add_gradients(&k, config, batch);
+        clip.mask = op_input(g, "mask", 0, 2, (int64_t[]){steps, items});
+    unroll_clip(&clip, config);
+    add_losses(&clip, config, error, items);
+    if (batch) add_gradients(&clip, config, batch);
     st = graph_status(g);
     if (st) graph_free(g);
-    else *out = k;
+    else *out = clip;
     return st;
 }
 
 plumb_status predrnn_step_build(predrnn_step *out, params *layout, const predrnn_config *config,
                                 int64_t items, bool first)
 {
-    predrnn_step k = {.net = {.params = layout}};
+    predrnn_step step = {.net = {.params = layout}};
     plumb_status st = predrnn_check(config);
-    if (!st) st = graph_create(&k.net.g);
+    if (!st) st = graph_create(&step.net.g);
     if (st) return st;
-    graph *g = k.net.g;
+    graph *g = step.net.g;
     tensor_shape f = predrnn_frame(config, items), map = predrnn_map(config, items);
-    k.h = ARENA_ALLOC(graph_memory(g), graph_node *, config->layers);
-    k.c = ARENA_ALLOC(graph_memory(g), graph_node *, config->layers);
-    k.after = ARENA_ALLOC(graph_memory(g), predrnn_state, config->layers);
-    if (!k.h || !k.c || !k.after) {
+    step.h = ARENA_ALLOC(graph_memory(g), graph_node *, config->layers);
+    step.c = ARENA_ALLOC(graph_memory(g), graph_node *, config->layers);
+    step.after = ARENA_ALLOC(graph_memory(g), predrnn_state, config->layers);
+    if (!step.h || !step.c || !step.after) {
         graph_free(g);
         return PLUMB_EMEMORY;
     }
     // Inputs: the frame and, after the first step, h and c of every layer and m of the top layer.
-    k.frame = op_input(g, "frame", 0, f.rank, f.size);
-    if (!first) k.m = op_input(g, "m", 0, map.rank, map.size);
+    step.frame = op_input(g, "frame", 0, f.rank, f.size);
+    if (!first) step.m = op_input(g, "m", 0, map.rank, map.size);
     for (int64_t l = 0; l < config->layers; l++) {
-        k.h[l] = first ? NULL : op_input(g, "h", 0, map.rank, map.size);
-        k.c[l] = first ? NULL : op_input(g, "c", 0, map.rank, map.size);
-        k.after[l] = (predrnn_state){.h = k.h[l], .c = k.c[l], .m = k.m};
+        step.h[l] = first ? NULL : op_input(g, "h", 0, map.rank, map.size);
+        step.c[l] = first ? NULL : op_input(g, "c", 0, map.rank, map.size);
+        step.after[l] = (predrnn_state){.h = step.h[l], .c = step.c[l], .m = step.m};
     }
-    k.prediction = run_layers(&k.net, config, k.after, k.frame);
+    step.prediction = run_layers(&step.net, config, step.after, step.frame);
     st = graph_status(g);
     if (st) graph_free(g);
-    else *out = k;
+    else *out = step;
     return st;
 }

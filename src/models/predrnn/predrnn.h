@@ -52,7 +52,7 @@ typedef struct predrnn_state {
     graph_node *dc, *dm;
 } predrnn_state;
 /// The state of layer `index` after input `x`.
-predrnn_state predrnn_layer(network_builder *n, const predrnn_config *config, int64_t index,
+predrnn_state predrnn_layer(network_builder *net, const predrnn_config *config, int64_t index,
                             graph_node *x, predrnn_state before);
 
 /// The graph of a clip of `clip_length` frames, and in training the gradients.
