@@ -81,8 +81,8 @@ static plumb_status time_steps(double *out, int64_t *latents, const run_config *
     const trainer_options options = {
         .adam = {training->beta1, training->beta2, training->epsilon},
         .schedule = {.rate = training->learning_rate, .steps = TIMED_STEPS},
-        .clip = training->clip_norm,
-        .log = training->log_steps,
+        .clip_norm = training->clip_norm,
+        .log_steps = training->log_steps,
         .threads = 1,
         .report = record_step,
         .context = &watch};

@@ -234,7 +234,7 @@ static plumb_status run_step(training_loop *loop)
     if (!finite || !isfinite(square)) return fail_nonfinite(loop);
     // Learning rate of this step; the gradient is scaled down to the largest norm.
     loop->rate = adam_schedule_rate(&loop->opt->schedule, loop->checkpoint.step);
-    loop->scale = adam_clip_factor(sqrt(square), loop->opt->clip);
+    loop->scale = adam_clip_factor(sqrt(square), loop->opt->clip_norm);
     st = thread_team_run(loop->team, update_parameters, loop);
     if (!st && loop->model->after_step)
         st = loop->model->after_step(loop->model->context, loop->checkpoint.step, loop->terms);
@@ -262,7 +262,8 @@ static double mean_loss(const training_loop *loop)
 static plumb_status write_line(training_loop *loop)
 {
     const bool end = loop->checkpoint.step == loop->opt->schedule.steps;
-    if (!end && (loop->opt->log < 1 || loop->checkpoint.step % loop->opt->log)) return PLUMB_OK;
+    if (!end && (loop->opt->log_steps < 1 || loop->checkpoint.step % loop->opt->log_steps))
+        return PLUMB_OK;
     for (int64_t i = 0; i < loop->model->term_count; i++) {
         loop->checkpoint.line[i] = loop->checkpoint.sum[i] / (double)loop->checkpoint.summed;
         loop->checkpoint.sum[i] = 0.0;
@@ -289,8 +290,8 @@ static plumb_status save_checkpoint(training_loop *loop)
 static bool is_time_to_save(const training_loop *loop)
 {
     const trainer_options *o = loop->opt;
-    return (o->save > 0 && loop->checkpoint.step % o->save == 0) ||
-           (o->save_seconds > 0.0 && clock_now() - loop->saved_at >= o->save_seconds);
+    return (o->checkpoint_steps > 0 && loop->checkpoint.step % o->checkpoint_steps == 0) ||
+           (o->checkpoint_seconds > 0.0 && clock_now() - loop->saved_at >= o->checkpoint_seconds);
 }
 
 // The time left is by the pace of this call, and at most the time limit.

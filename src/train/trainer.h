@@ -19,13 +19,13 @@ typedef struct trainer_progress {
 
 typedef struct trainer_options {
     adam_options adam;
-    adam_schedule schedule; ///< `steps` is the length of training
-    double clip;            ///< largest norm of the gradient; 0: no limit
-    int64_t log;            ///< steps per line of the log
-    int64_t save;           ///< steps per checkpoint; 0: by time and at the end only
-    double save_seconds;    ///< longest time between checkpoints; 0: no limit
-    double seconds;         ///< stop after this time; 0: no limit
-    int threads;            ///< 0: all cores
+    adam_schedule schedule;    ///< `steps` is the length of training
+    double clip_norm;          ///< largest norm of the gradient; 0: no limit
+    int64_t log_steps;         ///< steps per line of the log
+    int64_t checkpoint_steps;  ///< steps per checkpoint; 0: by time and at the end only
+    double checkpoint_seconds; ///< longest time between checkpoints; 0: no limit
+    double seconds;            ///< stop after this time; 0: no limit
+    int threads;               ///< 0: all cores
     void (*report)(void *context,
                    const trainer_progress *report); ///< after every step; may be NULL
     void *context;

@@ -19,7 +19,7 @@
 #include "train/options.h"
 #include "train/trainer.h"
 
-enum { SAVE_SECONDS = 60 };
+enum { CHECKPOINT_SECONDS = 60 };
 
 typedef struct training_job {
     plumb_training_options opt;
@@ -268,10 +268,10 @@ static plumb_status run_trainer(plumb_training *out, training_job *job)
                      .decay = (adam_decay)training->decay,
                      .hold = training->decay_start,
                      .last = training->final_rate},
-        .clip = training->clip_norm,
-        .log = training->log_steps,
-        .save = training->checkpoint_steps,
-        .save_seconds = SAVE_SECONDS,
+        .clip_norm = training->clip_norm,
+        .log_steps = training->log_steps,
+        .checkpoint_steps = training->checkpoint_steps,
+        .checkpoint_seconds = CHECKPOINT_SECONDS,
         .seconds = 60.0 * job->opt.minutes,
         .threads = job->opt.threads,
         .report = job->opt.progress ? forward_progress : NULL,

@@ -32,8 +32,8 @@ static void begin_model(int64_t replicas, int64_t steps)
                                          .warmup = 5,
                                          .decay = ADAM_COSINE,
                                          .last = 0.001},
-                            .clip = 5.0,
-                            .log = 10,
+                            .clip_norm = 5.0,
+                            .log_steps = 10,
                             .threads = 1};
     CHECK_OK(toy_create(&model, &mem, &own, &training, &video));
 }
@@ -205,7 +205,7 @@ TEST(a_step_allocates_nothing)
     trainer_result r;
     begin_model(3, 50);
     opt.threads = 2;
-    opt.log = 5;
+    opt.log_steps = 5;
     opt.report = count_requests;
     seen = 0;
     CHECK_OK(trainer_run(&r, &model, NULL, &opt));
