@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /// The version of this measure's numbers; it rises when a value changes for the same input.
-#define PLUMB_KAPPA_VERSION 1
+#define PLUMB_KAPPA_VERSION 2
 
 /// How the maps between truth and latents are fitted.
 typedef enum plumb_kappa_estimator {
@@ -69,6 +69,7 @@ typedef struct plumb_kappa {
     double r2_state;         ///< Held-out R2 of the map from latents to truth.
     double r2_latent;        ///< Held-out R2 of the map from truth to latents.
     double r2_local;         ///< As r2_state, from the slope of the map to latents and its noise.
+    double r2_nearest;       ///< As r2_state, by nearest neighbours; NaN if it was not needed.
     double c;                ///< The constant; negative if q and p are exchanged.
     double form_error;       ///< Share of the squared form that is error of the fit, 0 or more.
     double form_low;         ///< Least singular value of the mean form, over |c|.

@@ -13,7 +13,7 @@ KEYS = {"method", "mode", "r2", "sym", "symetric", "order", "alpha", "sym_per_tr
         "latents_used", "degenerate", "n", "m", "r2_heldout", "seconds", "version", "r2_ci", "sym_ci",
         "symetric_ci", "r2_heldout_ci", "why", "rho", "trajectories", "dropped", "steps", "seed",
         "input_hash", "measure_version", "unconverged", "sym_floor", "kappa", "kappa_ci", "canonical",
-        "canonical_why", "r2_state", "r2_latent", "r2_local", "symplectic_r2", "form"}
+        "canonical_why", "r2_state", "r2_latent", "r2_local", "r2_nearest", "symplectic_r2", "form"}
 MLP = ("--method", "mlp", "--few-points", "--updates", 600)
 
 plumb = Program("measure")

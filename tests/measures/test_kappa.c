@@ -512,3 +512,57 @@ TEST(a_map_symplectic_by_design_fits_right_models_better_than_wrong_ones)
     plumb_kappa_clear(&r);
     forged_free(&f);
 }
+
+// ---- maps without an inverse ----
+
+// (r, angle) -> (r / sqrt k, k angle): keeps areas, is invertible everywhere locally, and maps k
+// states to the same latents.
+static void cover(double *latent, const double *truth, double k)
+{
+    const double angle = k * atan2(truth[1], truth[0]);
+    const double radius = hypot(truth[0], truth[1]) / sqrt(k);
+    latent[0] = radius * cos(angle);
+    latent[1] = radius * sin(angle);
+}
+
+static void cover_twice(double *latent, const double *truth, int64_t step, rng *noise)
+{
+    (void)step, (void)noise;
+    cover(latent, truth, 2.0);
+}
+
+static void cover_thrice_noisy(double *latent, const double *truth, int64_t step, rng *noise)
+{
+    (void)step;
+    cover(latent, truth, 3.0);
+    for (int i = 0; i < 2; i++) latent[i] += 0.01 * rng_normal(noise);
+}
+
+// Two oscillators, the first covered twice, the second sheared.
+static void cover_one_of_two(double *latent, const double *truth, int64_t step, rng *noise)
+{
+    (void)step, (void)noise;
+    double covered[2];
+    cover(covered, (double[]){truth[0], truth[2]}, 2.0);
+    latent[0] = covered[0], latent[2] = covered[1];
+    latent[1] = truth[1], latent[3] = truth[3] + 0.3 * truth[1] * truth[1];
+}
+
+TEST(a_map_that_is_many_to_one_is_not_canonical)
+{
+    static const struct {
+        forge_map *map;
+        int64_t n;
+    } cases[] = {{cover_twice, 1}, {cover_thrice_noisy, 1}, {cover_one_of_two, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        forged f = forge(cases[i].n, cases[i].n, 100, 60, cases[i].map);
+        plumb_kappa r;
+        CHECK_OK(plumb_kappa_measure(&r, &f.latent, NULL, &f.truth, NULL));
+        CHECK(r.kappa > 0.9 && r.r2_local > 0.9); // locally it is canonical
+        CHECK_EQUAL(r.canonical, PLUMB_VERDICT_NOT_LEARNT);
+        CHECK(r.r2_nearest < 0.5);
+        CHECK(strstr(r.why, "distant states have the same latents") != NULL);
+        plumb_kappa_clear(&r);
+        forged_free(&f);
+    }
+}

@@ -205,11 +205,13 @@ plumb_status plumb_kappa_measure(plumb_kappa *out, const plumb_array *latent,
     plumb_kappa_options opt = plumb_kappa_defaults();
     plumb_status st = options_resolve(&opt, sizeof opt, options, "plumb_kappa_options");
     if (st) return st;
-    plumb_kappa result = {.measured = true, .symplectic_r2 = (double)NAN};
+    plumb_kappa result = {
+        .measured = true, .r2_nearest = (double)NAN, .symplectic_r2 = (double)NAN};
     arena scratch = {0}, *keep = result_begin(&result.memory);
     kappa_work work = {.mem = &scratch, .keep = keep, .opt = &opt};
     st = keep ? measure_kappa(&result, &work, latent, momenta, truth) : PLUMB_EMEMORY;
     arena_clear(&scratch);
+    arena_clear(&work.map_memory);
     st = result_end(st, &result.memory);
     if (st) return st;
     const plumb_array *inputs[] = {latent, truth};

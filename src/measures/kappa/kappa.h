@@ -48,6 +48,31 @@ typedef struct kappa_latent {
     double *y;            // (rows, 2m) mean 0, mean square 1; 0 if it does not vary
 } kappa_latent;
 
+/// Inputs of G: true coordinates (angles perhaps as sine and cosine), then constant latents.
+typedef struct map_inputs {
+    int64_t dims;
+    double *x;     // (rows, dims)
+    int64_t *base; // (dims) its true coordinate i, or -1 - i for constant latent i
+    double *slope; // (rows, dims) d input / d coordinate
+} map_inputs;
+
+/// Outputs of G: the latents that move and whose partner is not constant.
+typedef struct map_outputs {
+    int64_t count;
+    int64_t *which; // (count)
+    double *y;      // (rows, count)
+    double weight;  // sum of their variances
+} map_outputs;
+
+/// G: what goes in, what comes out, and the fit.
+typedef struct latent_map {
+    map_inputs in;
+    map_outputs out;
+    kernel_fit fit;
+    kernel_fit_input request;
+    double unexplained; // share of the variance of the outputs
+} latent_map;
+
 /// The map G from truth to latents, and the latent form O = J^T A J pulled back along it, summed
 /// over each trajectory.
 typedef struct kappa_pullback_form {
@@ -72,6 +97,8 @@ typedef struct kappa_work {
     kappa_rows rows;
     kappa_truth truth;
     kappa_latent latent;
+    latent_map map;
+    arena map_memory; // of the fit in `map`
     kappa_pullback_form form;
 } kappa_work;
 
@@ -92,8 +119,16 @@ plumb_status kappa_reduce_truth(kappa_work *work);
 /// the state are marked as moving in work->latent.
 plumb_status kappa_pullback(kappa_work *work);
 
+/// J (2m, form_dims) at one row: slopes of all latents by the true coordinates that carry the form,
+/// in units of the largest deviation. jacobian (outputs, inputs) is that of a fit of work->map.
+void kappa_map_slopes(double *J, const double *jacobian, int64_t row, const kappa_work *work);
+
 /// Held-out R2 of the map from latents to truth.
 plumb_status kappa_state_r2(double *r2, const kappa_work *work);
+
+/// The same by nearest neighbours, for maps whose inverse is hard to fit: `r2`. `many_to_one` is
+/// set if near latents belong to distant states, so that no inverse exists.
+plumb_status kappa_nearest_r2(double *r2, bool *many_to_one, kappa_work *work);
 
 /// Held-out R2 of a map from truth to latents that is symplectic by design, and that of G for the
 /// same latents (`free_r2`; latents that are noise do not count). NaN if the true pairs were mixed
@@ -102,6 +137,6 @@ plumb_status kappa_symplectic_map(double *r2, double *free_r2, const kappa_work 
 
 /// The verdict on measured numbers: canonical, why and symplectic_r2 of `result`. Where the
 /// symplectic map is the better estimate, it also sets kappa to 1.
-plumb_status kappa_decide(plumb_kappa *result, const kappa_work *work);
+plumb_status kappa_decide(plumb_kappa *result, kappa_work *work);
 
 #endif

@@ -29,6 +29,8 @@ static const double training_error = 0.002;
 typedef enum verdict_reason {
     REASON_HALVES_DIFFER,    // the fits to the two halves differ too much
     REASON_STATE_LOST,       // the latents do not hold the state
+    REASON_MANY_TO_ONE,      // distant states have the same latents
+    REASON_STATE_NOT_FOUND,  // the latents follow from the state; no inverse was found
     REASON_MAP_TOO_CURVED,   // too much motion is neither explained nor noise
     REASON_CANONICAL,        // kappa is above its bar
     REASON_NOT_A_FUNCTION,   // some latents are no function of the state
@@ -44,6 +46,7 @@ static plumb_verdict verdict_of(verdict_reason reason)
     case REASON_CANONICAL:
     case REASON_SYMPLECTIC_FITS: return PLUMB_VERDICT_LEARNT;
     case REASON_STATE_LOST:
+    case REASON_MANY_TO_ONE:
     case REASON_FORM_BROKEN:
     case REASON_SYMPLECTIC_FAILS:
     case REASON_NO_AREA: return PLUMB_VERDICT_NOT_LEARNT;
@@ -86,21 +89,31 @@ static bool is_uncertain(const plumb_kappa *r, const plumb_kappa_options *opt)
     return r->r2_state > opt->r2_bar && r->kappa > min_doubtful_kappa && r->form_error > limit;
 }
 
-// How much of the state the latents hold. A canonical map is invertible everywhere. Where its
-// inverse is hard to fit, it suffices that the latents follow from the state with little noise.
-static double state_held(const plumb_kappa *r, const plumb_kappa_options *opt)
+// How much of the state the latents hold: the better of two ways to recover it from them.
+static double state_held(const plumb_kappa *r)
 {
-    return r->kappa > opt->kappa_bar ? fmax(r->r2_state, r->r2_local) : r->r2_state;
+    return isnan(r->r2_nearest) ? r->r2_state : fmax(r->r2_state, r->r2_nearest);
+}
+
+// Should nearest neighbours be tried? Where kappa is high and the latents follow from the state
+// with little noise, the map is invertible at least locally, and its inverse may only be hard to
+// fit.
+static bool needs_neighbours(const plumb_kappa *r, const plumb_kappa_options *opt)
+{
+    return r->kappa > opt->kappa_bar && !(r->r2_state > opt->r2_bar) && r->r2_local > opt->r2_bar;
 }
 
 // What the free fit alone says.
-static verdict_reason decide_by_kappa(const plumb_kappa *r, const kappa_work *work, bool hidden)
+static verdict_reason decide_by_kappa(const plumb_kappa *r, const kappa_work *work, bool hidden,
+                                      bool many_to_one)
 {
     const plumb_kappa_options *opt = work->opt;
-    const double held = state_held(r, opt);
+    const double held = state_held(r);
     const bool high = r->kappa > opt->kappa_bar;
+    if (many_to_one) return REASON_MANY_TO_ONE;
     if (held > most_of_state && r->form_error > max_form_error) return REASON_HALVES_DIFFER;
-    if (!(held > opt->r2_bar)) return REASON_STATE_LOST;
+    if (!(held > opt->r2_bar))
+        return needs_neighbours(r, opt) ? REASON_STATE_NOT_FOUND : REASON_STATE_LOST;
     if (high) return work->form.missed > max_missed ? REASON_MAP_TOO_CURVED : REASON_CANONICAL;
     if (hidden) return REASON_NOT_A_FUNCTION;
     if (is_uncertain(r, opt) && r->kappa + error_margin * r->form_error > opt->kappa_bar)
@@ -137,6 +150,20 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
                     "held-out R2 %.4f is not above %g: the latents do not hold the true state",
                     r->r2_state, opt->r2_bar);
         break;
+    case REASON_MANY_TO_ONE:
+        text_format(text, size,
+                    "distant states have the same latents: the state cannot be recovered from them "
+                    "(held-out R2 %.4f, by nearest neighbours %.4f), although the map keeps the "
+                    "symplectic form locally (kappa %.4f)",
+                    r->r2_state, r->r2_nearest, r->kappa);
+        break;
+    case REASON_STATE_NOT_FOUND:
+        text_format(text, size,
+                    "not determined: kappa %.4f and the latents follow from the state, but the "
+                    "state could not be recovered from them (held-out R2 %.4f, by nearest "
+                    "neighbours %.4f); more trajectories would tell",
+                    r->kappa, r->r2_state, r->r2_nearest);
+        break;
     case REASON_MAP_TOO_CURVED:
         text_format(
             text, size,
@@ -147,9 +174,10 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
     case REASON_CANONICAL:
         text_format(
             text, size,
-            "kappa %.4f is above %g and held-out R2 %.4f above %g: the latents are the true "
+            "kappa %.4f is above %g and held-out R2%s %.4f above %g: the latents are the true "
             "phase space in other canonical coordinates",
-            r->kappa, opt->kappa_bar, state_held(r, opt), opt->r2_bar);
+            r->kappa, opt->kappa_bar, state_held(r) > r->r2_state ? " by nearest neighbours" : "",
+            state_held(r), opt->r2_bar);
         break;
     case REASON_NOT_A_FUNCTION:
         text_format(
@@ -192,11 +220,16 @@ static void format_reason(char *text, size_t size, verdict_reason reason, const 
 
 // ---- all of it ----
 
-plumb_status kappa_decide(plumb_kappa *result, const kappa_work *work)
+plumb_status kappa_decide(plumb_kappa *result, kappa_work *work)
 {
     const plumb_kappa_options *opt = work->opt;
     const bool hidden = has_hidden_motion(work);
-    verdict_reason reason = decide_by_kappa(result, work, hidden);
+    bool many_to_one = false;
+    if (needs_neighbours(result, opt)) {
+        const plumb_status st = kappa_nearest_r2(&result->r2_nearest, &many_to_one, work);
+        if (st) return st;
+    }
+    verdict_reason reason = decide_by_kappa(result, work, hidden, many_to_one);
     // The second opinion, where the fit is uncertain or the caller asks for it.
     double free_r2 = (double)NAN;
     const bool uncertain = is_uncertain(result, opt) && !hidden;

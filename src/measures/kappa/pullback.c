@@ -19,14 +19,6 @@ static const double conserved = 0.1;
 
 // ---- inputs and outputs of G ----
 
-// Inputs of G: true coordinates (angles perhaps as sine and cosine), then constant latents.
-typedef struct map_inputs {
-    int64_t dims;
-    double *x;     // (rows, dims)
-    int64_t *base; // (dims) its true coordinate i, or -1 - i for constant latent i
-    double *slope; // (rows, dims) d input / d coordinate
-} map_inputs;
-
 static plumb_status inputs_init(map_inputs *in, arena *mem, const kappa_work *work,
                                 const kappa_latent *l, bool circular)
 {
@@ -83,14 +75,6 @@ static void standardise_inputs(map_inputs *in, int64_t rows)
     }
 }
 
-// Outputs of G: the latents that move and whose partner is not constant.
-typedef struct map_outputs {
-    int64_t count;
-    int64_t *which; // (count)
-    double *y;      // (rows, count)
-    double weight;  // sum of their variances
-} map_outputs;
-
 static plumb_status outputs_init(map_outputs *o, arena *mem, const kappa_rows *rows,
                                  const kappa_latent *l)
 {
@@ -118,15 +102,6 @@ static double sum_unexplained(const kernel_fit *fit, const map_outputs *o, const
     }
     return sum;
 }
-
-// G: what goes in, what comes out, and the fit.
-typedef struct latent_map {
-    map_inputs in;
-    map_outputs out;
-    kernel_fit fit;
-    kernel_fit_input request;
-    double unexplained; // share of the variance of the outputs
-} latent_map;
 
 // Chooses the fit of G for the outputs g->out. `l` says which latents are constant.
 static plumb_status choose_map(latent_map *g, arena *mem, const kappa_work *work,
@@ -210,12 +185,10 @@ static plumb_status fit_map(latent_map *g, arena *mem, const kappa_work *work)
 
 // ---- the form ----
 
-// J (2m, form_dims) at one row: slopes of all latents by the true coordinates that carry the form,
-// in units of the largest deviation. jacobian (outputs, inputs) is that of the fit; the chain rule
-// adds the slopes of the inputs.
-static void compute_slopes(double *J, const latent_map *g, const double *jacobian, int64_t row,
-                           const kappa_work *work)
+// The chain rule adds the slopes of the inputs to the Jacobian of the fit.
+void kappa_map_slopes(double *J, const double *jacobian, int64_t row, const kappa_work *work)
 {
+    const latent_map *g = &work->map;
     const int64_t form = work->truth.form_dims;
     const kappa_latent *l = &work->latent;
     memset(J, 0, (size_t)(work->rows.latent_dims * form) * sizeof *J);
@@ -345,7 +318,7 @@ static plumb_status sum_form(kappa_work *work, arena *mem, const latent_map *g)
                                                     g->in.x + at * g->in.dims, some);
         if (st) return st;
         for (int64_t r = at; r < at + some; r++) {
-            compute_slopes(J, g, jacobian + (r - at) * wide, r, work);
+            kappa_map_slopes(J, jacobian + (r - at) * wide, r, work);
             pull_back(omega, J, m, t->form_dims);
             if (out->pairs) add_pairs(out->pairs, J, m, t->form_dims, share);
             max_norm2 += max_form_norm2(J, m, t->form_dims);
@@ -387,8 +360,8 @@ static plumb_status compare_halves(kappa_work *work, arena *mem, const latent_ma
         double diff2 = 0.0;
         for (int64_t i = 0; i < steps; i++) {
             for (int w = 0; w < 2; w++) {
-                compute_slopes(J, g, jacobian + (w * steps + i) * wide, k * rows->steps + i * EVERY,
-                               work);
+                kappa_map_slopes(J, jacobian + (w * steps + i) * wide, k * rows->steps + i * EVERY,
+                                 work);
                 pull_back(omega + w * size, J, rows->latent_dims / 2, t->form_dims);
             }
             for (int64_t j = 0; j < size; j++)
@@ -439,15 +412,15 @@ plumb_status kappa_pullback(kappa_work *work)
     plumb_status st = form_init(&work->form, work);
     if (!st) st = release_conserved(work);
     if (!st) mark_unpaired(&work->latent, work->rows.latent_dims / 2);
-    latent_map g;
-    if (!st) st = outputs_init(&g.out, work->mem, &work->rows, &work->latent);
+    latent_map *g = &work->map;
+    if (!st) st = outputs_init(&g->out, work->mem, &work->rows, &work->latent);
     if (st) return st;
-    if (!g.out.count) return PLUMB_OK; // nothing moves: the form is 0
+    if (!g->out.count) return PLUMB_OK; // nothing moves: the form is 0
     arena scratch = {0};
-    st = fit_map(&g, &scratch, work);
-    if (!st) note_unexplained(work, &g);
-    if (!st) st = sum_form(work, &scratch, &g);
-    if (!st) st = compare_halves(work, &scratch, &g);
+    st = fit_map(g, &work->map_memory, work);
+    if (!st) note_unexplained(work, g);
+    if (!st) st = sum_form(work, &scratch, g);
+    if (!st) st = compare_halves(work, &scratch, g);
     arena_clear(&scratch);
     return st;
 }

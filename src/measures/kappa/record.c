@@ -4,8 +4,9 @@
 
 static void record_unmeasured(plumb_record *record, const char *why)
 {
-    static const char *const names[] = {"kappa",     "kappa_ci", "canonical",     "r2_state",
-                                        "r2_latent", "r2_local", "symplectic_r2", "form"};
+    static const char *const names[] = {"kappa",      "kappa_ci",      "canonical",
+                                        "r2_state",   "r2_latent",     "r2_local",
+                                        "r2_nearest", "symplectic_r2", "form"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         plumb_record_set_null(record, names[i]);
     plumb_record_set_string(record, "canonical_why", why);
@@ -28,6 +29,7 @@ void plumb_kappa_record(plumb_record *record, const plumb_kappa *r,
     plumb_record_set_double(record, "r2_state", r->r2_state);
     plumb_record_set_double(record, "r2_latent", r->r2_latent);
     plumb_record_set_double(record, "r2_local", r->r2_local);
+    plumb_record_set_double(record, "r2_nearest", r->r2_nearest);
     plumb_record_set_double(record, "symplectic_r2", r->symplectic_r2);
     plumb_record_begin_object(record, "form");
     plumb_record_set_double(record, "c", r->c);
