@@ -21,6 +21,7 @@ static plumb_status hash_layout(char out[33], const trainable_model *model, bool
     buffer b = {0};
     char old_name[MAX_TENSOR_NAME];
     for (int64_t i = 0; i < model->tensor_count; i++) {
+        // "name:offset,size,size" per tensor, then the names of states and terms.
         const char *name = model->tensors[i].name;
         if (old_names)
             name =
@@ -178,6 +179,7 @@ static plumb_status check_metadata(const safetensors *file, const trainable_mode
     if (strcmp(written_by, model->name))
         return fail(PLUMB_EFORMAT, "%s: is of the model %.40s, config.json is of %s; %s", name,
                     written_by, model->name, advice);
+    // The first that differs is reported, with the reason.
     for (int i = 0; i < 3; i++) {
         const char *got = safetensors_metadata(file, rows[i].key);
         const bool is_right =
@@ -232,6 +234,7 @@ static plumb_status load_arrays(const safetensors *file, const plumb_named_array
         if (st) return st;
     }
     renames_log(&used, name, "tensor");
+    // The numbers as they are in memory now must be those that were written.
     const plumb_status st = hash_named(sum, mem, arrays, count);
     if (st) return st;
     return strcmp(sum, safetensors_metadata(file, "hash"))
@@ -288,7 +291,7 @@ static plumb_status read_checkpoint(const run_dir *run, trainable_model *model,
     return st;
 }
 
-// No checkpoint and no weights: the run has not begun. Weights alone: a file was lost.
+// No checkpoint and no weights: the run is new. Weights alone: the checkpoint was lost.
 plumb_status checkpoint_load(bool *exists, run_dir *run, trainable_model *model,
                              checkpoint_state *state)
 {

@@ -171,6 +171,7 @@ void run_config_record(plumb_record *record, const run_config *config)
 static plumb_status read_part(run_config *config, bool seen[3], json *j, const char *key)
 {
     if (!config->model) return json_error(j, "no \"model\" before it");
+    // Objects may come in any order, each once.
     for (int p = 0; p < 3; p++) {
         if (strcmp(config->all.part[p].title, key)) continue;
         if (seen[p]) return json_error(j, "an object appears twice");
@@ -232,6 +233,7 @@ plumb_status run_config_check(const run_config *config)
                     (long long)config->training.replicas, (long long)config->training.batch);
     const int64_t clip =
         config->model->clip_length ? config->model->clip_length(config->model_settings) : 1;
+    // Videos must be at least as long as a clip.
     if (world && config->data.frames < clip)
         return fail(PLUMB_EVALUE, "frames=%lld is fewer than the %lld of a clip of this model",
                     (long long)config->data.frames, (long long)clip);
@@ -343,6 +345,7 @@ plumb_status run_config_video_shape(video_set *out, const run_config *config)
     plumb_array a;
     plumb_status st = plumb_dataset_open(&d, config->data.data, NULL);
     if (st) return st;
+    // (steps, height, width, channels), or with an axis of clips before it.
     st = plumb_dataset_read_field(&a, d, 0, "frames");
     const int64_t *shape = a.shape + (!st && a.ndim == 5); // a tuple has an axis of clips
     if (!st) out->height = shape[1], out->width = shape[2], out->channels = shape[3];

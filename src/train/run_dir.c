@@ -60,6 +60,7 @@ static plumb_status list_content(dir_content *out, const char *path, bool remove
     DIR *dir = opendir(path);
     if (!dir) return fail(PLUMB_EFILE, "%s: %s", path, strerror(errno));
     *out = (dir_content){0};
+    // Files of a run, temporary files of a process that was killed, and others.
     for (struct dirent *e; (e = readdir(dir));) {
         bool leftover;
         run_dir_filename name;
@@ -177,6 +178,7 @@ void run_dir_close(run_dir *run)
         unlink(run_dir_file(name, run->path, lock_name));
         rmdir(run->path);
     }
+    // Closing the file releases the lock.
     if (run->lock >= 0) close(run->lock);
     run->lock = -1;
 }

@@ -62,6 +62,7 @@ plumb_status run_log_open(run_log *log, const char *path, int64_t step)
     plumb_status st = find_end(&keep, &log->seconds, log->file, name, step);
     if (!st && (ftruncate(fd, keep) || fseeko(log->file, keep, SEEK_SET)))
         st = fail(PLUMB_EFILE, "%s: cannot be truncated: %s", name, strerror(errno));
+    // TensorBoard events are cut in the same way.
     if (!st) st = tensorboard_open(&log->events, run_dir_file(name, path, RUN_DIR_EVENTS), step);
     return st;
 }

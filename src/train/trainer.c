@@ -150,6 +150,7 @@ static plumb_status share_terms(training_loop *loop, plumb_status st)
 {
     const int64_t n = loop->model->term_count;
     if (loop->reduce.ranks == 1) return st;
+    // A rank sends its status and the terms of its replicas in one message.
     loop->report[0] = (double)st;
     memcpy(loop->report + 1, loop->terms + loop->reduce.first * n,
            (size_t)(loop->reduce.count * n) * sizeof *loop->report);
@@ -203,6 +204,7 @@ static plumb_status fail_nonfinite(const training_loop *loop)
         if (!isfinite(loop->terms[i]))
             snprintf(what, sizeof what, "\"%.60s\" is %s", model->term_names[i],
                      isnan(loop->terms[i]) ? "NaN" : "infinite");
+    // A parameter that is not finite explains its gradient, so that one is named alone.
     const size_t used = strlen(what);
     if (value)
         snprintf(what + used, sizeof what - used, "%sthe parameter \"%.100s\" is not finite",
@@ -225,7 +227,7 @@ static plumb_status run_step(training_loop *loop)
     add_terms(loop);
     st = sum_gradients(loop);
     if (st) return st;
-    // The norm of the whole gradient: chunks are added in their order, by every rank alike.
+    // The norm of the whole gradient: chunks are added in their order, the same on every rank.
     double square = 0.0;
     bool finite = true;
     for (int64_t p = 0; p < loop->chunks; p++) square += loop->squares[p];
@@ -265,6 +267,7 @@ static plumb_status write_line(training_loop *loop)
     if (!end && (loop->opt->log_steps < 1 || loop->checkpoint.step % loop->opt->log_steps))
         return PLUMB_OK;
     for (int64_t i = 0; i < loop->model->term_count; i++) {
+        // The sum starts again, and the line is kept: it is the loss until the next step.
         loop->checkpoint.line[i] = loop->checkpoint.sum[i] / (double)loop->checkpoint.summed;
         loop->checkpoint.sum[i] = 0.0;
     }
@@ -375,6 +378,7 @@ static plumb_status alloc_buffers(training_loop *loop)
     plumb_status st = all_reduce_init(&loop->reduce, &loop->mem, model->replicas,
                                       model->parameter_count, GRADIENT_CHUNK, loop->stride);
     if (st) return st;
+    // Ranks exchange messages of one size, that of the rank with the most replicas.
     const int64_t most = (model->replicas + loop->reduce.ranks - 1) / loop->reduce.ranks;
     loop->report_size = 1 + most * model->term_count;
     loop->report = ARENA_ALLOC(&loop->mem, double, loop->report_size);
@@ -401,6 +405,7 @@ static plumb_status broadcast_state(training_loop *loop)
     const size_t floats = (size_t)model->parameter_count * sizeof(float),
                  terms = (size_t)model->term_count * sizeof(double);
     int64_t counts[2] = {loop->checkpoint.step, loop->checkpoint.summed};
+    // In the order of the checkpoint: parameters, moments, state, sums, counts.
     plumb_status st = comm_broadcast(model->parameters, floats);
     if (!st) st = comm_broadcast(loop->checkpoint.first_moment, floats);
     if (!st) st = comm_broadcast(loop->checkpoint.second_moment, floats);
@@ -417,6 +422,7 @@ static plumb_status broadcast_state(training_loop *loop)
 static int thread_count(const training_loop *loop)
 {
     if (loop->opt->threads > 0) return loop->opt->threads;
+    // Fewer threads than the machine has cores: the process is bound to some of them.
     const int all = parallel_threads(), local = comm_local_size();
     if (local < 2 || all < sysconf(_SC_NPROCESSORS_ONLN)) return all;
     return all / local > 1 ? all / local : 1;

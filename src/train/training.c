@@ -76,6 +76,7 @@ static plumb_status open_dir(training_job *job, const char *path, run_dir_mode m
 static plumb_status make_default_dir(training_job *job)
 {
     const run_config *config = job->config;
+    // The name of the world, or of the file without its directory.
     const char *from = config->data.world;
     if (!from[0]) {
         const char *slash = strrchr(config->data.data, '/');
@@ -86,6 +87,7 @@ static plumb_status make_default_dir(training_job *job)
     if (!name) return PLUMB_EMEMORY;
     snprintf(name, size, "%s-%s", config->model->name, from);
     if (!config->data.world[0]) {
+        // Without the extension.
         char *dot = strrchr(name, '.');
         if (dot && dot > name + strlen(config->model->name) + 1) *dot = 0;
     }
@@ -209,6 +211,7 @@ static plumb_status create_model(training_job *job)
     assert(model->parameter_count > 0 && model->term_count > 0 &&
            model->replicas == job->config->training.replicas);
     (void)model;
+    // Old runs have a hash of the old names of settings; both are accepted when reading.
     st = run_config_hash(job->run.config_hash, job->config);
     return st ? st : run_config_old_hash(job->run.old_config_hash, job->config);
 }
@@ -277,6 +280,7 @@ static plumb_status run_trainer(plumb_training *out, training_job *job)
         .report = job->opt.progress ? forward_progress : NULL,
         .context = &job->opt,
     };
+    // Ranks other than 0 train without a run directory.
     trainer_result r;
     plumb_status st = trainer_run(&r, &job->model, comm_rank() ? NULL : &job->run, &opt);
     if (st) return st;
@@ -331,6 +335,7 @@ plumb_status plumb_training_run(plumb_training *out, const plumb_training_option
     plumb_status st = options_resolve(opt, sizeof *opt, options, "plumb_training_options");
     if (!st) st = options_check_ranges(&training_option_table, opt);
     if (st) return st;
+    // Options that contradict each other.
     if (opt->out && !opt->out[0]) return fail(PLUMB_EVALUE, "out is empty");
     if (opt->resume && !opt->out)
         return fail(PLUMB_EVALUE, "out is missing: which run is to be resumed?");

@@ -113,9 +113,9 @@ const setting_spec hgn_setting_specs[] = {
 // What the presets change beyond the table.
 const char *const hgn_plus_plus_cpu[] = {"steps=2000", "decay_start=0.4", NULL};
 
-// What the first trials of other worlds needed beyond that: videos that are hard to predict far
-// ahead take more clips, a rate that falls before the horizon is long, and no step led by one
-// clip's gradient.
+// Presets for other worlds. Videos that are hard to predict far ahead need more clips, a learning
+// rate that falls before the horizon is long, and a small bound on the gradient, so that no single
+// clip dominates a step.
 #define FURTHER                                                                              \
     "initial_posterior_scale=0.1", "standardise_frames=on", "nested_pairs=off",              \
         "trajectories=1000", "batch=32", "decoded_targets=2", "curriculum_targets=10,20,40", \
@@ -138,9 +138,9 @@ const char *const hgn_plus_plus_state[] = {FURTHER,
                                            "steps=2500",
                                            NULL};
 
-// What differs from video to video and stays, a mass or a colour, needs places where nothing moves,
-// and a window long enough to see where the middle of a swing is. A video leaves open by how much
-// its masses and its forces are too large alike: forces that are the same in all videos settle it.
+// Constants of a video, such as a mass or a colour, need pairs that do not move, and a window long
+// enough to see the centre of the oscillation. One video does not determine masses and forces: both
+// may be too large by the same factor. Forces that all videos share determine it.
 const char *const hgn_plus_plus_constants[] = {FURTHER,
                                                "trajectories=3000",
                                                "frames=100",

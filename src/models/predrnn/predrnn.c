@@ -182,7 +182,7 @@ predrnn_state predrnn_layer(network_builder *net, const predrnn_config *config, 
     snprintf(layer.prefix, sizeof layer.prefix, "cell%lld.", (long long)index);
     gates t =
         config->layer_norm ? normed_gates(&layer, x, before) : joined_gates(&layer, x, before);
-    // Both memories are updated alike. What was added to them is kept for the decoupling loss.
+    // The same update for both memories. What was added is kept for the decoupling loss.
     predrnn_state s;
     s.c = update_memory(g, &s.dc, t.i, t.f, t.g, before.c);
     s.m = update_memory(g, &s.dm, t.i2, t.f2, t.g2, before.m);
