@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// plumb audit: are these probes honest?
+// plumb audit: checks that possible and impossible clips of a probe file cannot be told apart
+// without physics.
 #include <math.h>
 #include <stdio.h>
 
@@ -13,7 +14,7 @@ typedef struct audit_command {
 
 // clang-format off
 #define AT(member) .offset = offsetof(audit_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "judged", FROM(audit_options, opt, "max_tuples"), .value = "N"},
     {.name = "bootstrap", FROM(audit_options, opt, "resamples"), .value = "N"},
     {.name = "seed", FROM(audit_options, opt, "seed"), .value = "S"},
@@ -31,62 +32,72 @@ static void defaults(void *given)
     ((audit_command *)given)->opt = plumb_audit_defaults();
 }
 
-static void print_bytes(const char *what, const plumb_audit_splice *b, int64_t tuples)
+// Context of cli_print().
+typedef struct audit_output {
+    const char *file;
+    const plumb_audit *audit;
+    const plumb_audit_options *options;
+} audit_output;
+
+static void print_splice(const char *array, const plumb_audit_splice *splice, int64_t tuples)
 {
-    if (!b->present) return;
-    printf("  %-12s %lld of %lld tuples hold frame by frame, %lld pair by pair", what,
-           (long long)b->frames_hold, (long long)tuples, (long long)b->pairs_hold);
-    if (b->bad_tuple >= 0)
-        printf("; the first that does not is tuple %lld at frame %lld", (long long)b->bad_tuple,
-               (long long)b->bad_time);
-    putchar('\n');
+    if (!splice->present) return;
+    char first[96] = "";
+    if (splice->bad_tuple >= 0)
+        snprintf(first, sizeof first, "; the first that does not is tuple %lld at frame %lld",
+                 (long long)splice->bad_tuple, (long long)splice->bad_time);
+    table_text(array, "%lld of %lld tuples hold frame by frame, %lld pair by pair%s",
+               (long long)splice->frames_hold, (long long)tuples, (long long)splice->pairs_hold,
+               first);
 }
 
-static void print_eye(const char *what, const plumb_audit_classifier *e)
+// Two rows: accuracy per frame and per tuple.
+static void print_classifier(const char *name, const plumb_audit_classifier *classifier)
 {
-    char text[64];
-    printf("  %-12s %6.2f %%  %-18s", what, 100.0 * e->accuracy,
-           table_interval(text, sizeof text, e->accuracy_ci));
-    printf("  tuples %6.2f %%  %-18s  %s\n", 100.0 * e->tuple_accuracy,
-           table_interval(text, sizeof text, e->tuple_ci), e->leak ? "LEAK" : "chance");
+    table_row(name, classifier->accuracy, classifier->accuracy_ci,
+              classifier->leak ? "LEAK" : "chance is 0.5");
+    table_row("  by tuple", classifier->tuple_accuracy, classifier->tuple_ci, "");
 }
 
-static void print_table(const char *file, const plumb_audit *a)
+static void print_audit(const void *context)
 {
-    printf("%s: %lld tuples of four clips of %lld frames\n\nbytes\n", file, (long long)a->tuples,
-           (long long)a->steps);
-    print_bytes("frames", &a->frames, a->tuples);
-    print_bytes("mask", &a->mask, a->tuples);
-    print_bytes("camera_pose", &a->camera, a->tuples);
-    if (a->identical)
+    const audit_output *output = context;
+    const plumb_audit *audit = output->audit;
+    printf("%s: %lld tuples of four clips of %lld frames\n\nbytes\n", output->file,
+           (long long)audit->tuples, (long long)audit->steps);
+    print_splice("frames", &audit->frames, audit->tuples);
+    print_splice("mask", &audit->mask, audit->tuples);
+    print_splice("camera_pose", &audit->camera, audit->tuples);
+    if (audit->identical)
         printf("  in %lld tuples the impossible clips are the possible ones\n",
-               (long long)a->identical);
-    if (a->judged) {
-        printf("\nclassifiers, on %lld tuples they were not trained on\n", (long long)a->judged);
-        print_eye("one frame", &a->frame);
-        print_eye("two frames", &a->pair);
+               (long long)audit->identical);
+    if (audit->judged) {
+        printf("\naccuracy of classifiers on %lld tuples, each held out once\n",
+               (long long)audit->judged);
+        print_classifier("one frame", &audit->frame);
+        print_classifier("two frames", &audit->pair);
     } else {
         puts("\ntoo few tuples for the classifiers");
     }
-    puts(a->clean ? "\nclean: who looks at fewer than three frames cannot tell them apart"
-                  : "\nnot clean: possible and impossible can be told apart without physics, or "
-                    "nothing shows that they cannot");
+    putchar('\n');
+    table_paragraph(audit->clean
+                        ? "clean: fewer than three frames do not show which clips are impossible"
+                        : "not clean: possible and impossible clips can be told apart without "
+                          "physics, or it could not be shown that they cannot");
 }
 
-static int report(const audit_command *cmd, const char *file, const plumb_audit *a)
+static void fill_record(plumb_record *record, const void *context)
 {
-    int code = EXIT_DONE;
-    if (cmd->json) {
-        plumb_record *record = plumb_record_create();
-        if (!record) return cli_error(&cmd_audit, EXIT_FAILED, "out of memory");
-        plumb_audit_record(record, a, &cmd->opt);
-        code = cli_print_record(&cmd_audit, record);
-        plumb_record_free(record);
-    } else {
-        print_table(file, a);
-    }
-    const requirement bars[] = {{"clean", a->clean ? 1.0 : 0.0, 1.0, false}};
-    return code == EXIT_DONE ? require_check(&cmd_audit, cmd->require, bars, 1) : code;
+    const audit_output *output = context;
+    plumb_audit_record(record, output->audit, output->options);
+}
+
+static int print_result(const audit_command *cmd, const char *file, const plumb_audit *audit)
+{
+    const audit_output output = {file, audit, &cmd->opt};
+    const int code = cli_print(&cmd_audit, cmd->json, fill_record, print_audit, &output);
+    const requirement list[] = {{"clean", audit->clean ? 1.0 : 0.0, 1.0, false}};
+    return code == EXIT_DONE ? require_check(&cmd_audit, cmd->require, list, 1) : code;
 }
 
 static int run(void *given, int files, char **file)
@@ -95,8 +106,8 @@ static int run(void *given, int files, char **file)
     const cli_command *c = &cmd_audit;
     if (files != 1)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb audit --help", files);
-    const requirement bars[] = {{"clean", 0.0, 1.0, false}};
-    const int bad = require_parse(c, cmd->require, bars, 1);
+    const requirement list[] = {{"clean", 0.0, 1.0, false}};
+    const int bad = require_parse(c, cmd->require, list, 1);
     if (bad != EXIT_DONE) return bad;
     plumb_dataset *probes = NULL;
     plumb_audit result;
@@ -108,22 +119,21 @@ static int run(void *given, int files, char **file)
     plumb_dataset_close(probes);
     if (st && probes)
         return signals_end(cli_error(c, EXIT_FAILED, "%s: %s", file[0], plumb_last_error()));
-    return signals_end(st ? cli_last_error(c) : report(cmd, file[0], &result));
+    return signals_end(st ? cli_last_error(c) : print_result(cmd, file[0], &result));
 }
 
 const cli_command cmd_audit = {
     .name = "audit",
-    .summary = "can probes be told apart without physics?",
+    .summary = "check that probes cannot be told apart without physics",
     .usage = "FILE [options]",
     .text =
         "Checks tuples of two possible and two impossible clips, frames (tuples, 4, steps, height, "
         "width, channels) in x.npz, x.h5, x.tfrecord or a published folder. It compares bytes: at "
         "every time the possible pair of frames must equal the impossible pair, and so must the "
         "pairs of consecutive frames. Then it trains a classifier on single frames and one on "
-        "pairs "
-        "of frames, on half of the tuples each way: their accuracy must be one half.",
+        "pairs of frames, on half of the tuples each way: their accuracy must be one half.",
     .example = "plumb audit probes.npz --require clean",
-    .options = rows,
+    .options = command_options,
     .options_size = sizeof(audit_command),
     .defaults = defaults,
     .run = run,

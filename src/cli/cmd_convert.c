@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plumb convert: a dataset into another kind of file.
+// plumb convert: writes a dataset as a file of another format.
 #include <stdio.h>
 
 #include "cli/common/command.h"
@@ -12,7 +12,7 @@ typedef struct convert_command {
 
 // clang-format off
 #define AT(member) .offset = offsetof(convert_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "split", .kind = OPTION_STRING, AT(split), .value = "train|test",
      .help = "which part of a published folder; by default train, or what exists"},
     {.name = "compress", FROM(dataset_write_options, data, "compress")},
@@ -29,21 +29,26 @@ static void defaults(void *given)
     ((convert_command *)given)->data = plumb_dataset_write_defaults();
 }
 
-static int report(const convert_command *cmd, const char *in, const char *out, int64_t records)
+// Context of cli_print().
+typedef struct conversion {
+    const char *in, *out;
+    int64_t records;
+} conversion;
+
+static void print_conversion(const void *context)
 {
-    if (!cmd->json) {
-        printf("%s: %lld record%s from %s\n", out, (long long)records, records == 1 ? "" : "s", in);
-        return EXIT_DONE;
-    }
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_convert, EXIT_FAILED, "out of memory");
-    plumb_record_set_string(record, "in", in);
-    plumb_record_set_string(record, "out", out);
-    plumb_record_set_int(record, "records", records);
+    const conversion *done = context;
+    printf("%s: %lld record%s from %s\n", done->out, (long long)done->records,
+           done->records == 1 ? "" : "s", done->in);
+}
+
+static void fill_record(plumb_record *record, const void *context)
+{
+    const conversion *done = context;
+    plumb_record_set_string(record, "in", done->in);
+    plumb_record_set_string(record, "out", done->out);
+    plumb_record_set_int(record, "records", done->records);
     plumb_record_set_string(record, "version", plumb_version());
-    const int code = cli_print_record(&cmd_convert, record);
-    plumb_record_free(record);
-    return code;
 }
 
 static int run(void *given, int files, char **file)
@@ -53,14 +58,15 @@ static int run(void *given, int files, char **file)
     if (files != 2)
         return cli_error(c, EXIT_USAGE, "takes IN and OUT, not %d file%s; see plumb convert --help",
                          files, files == 1 ? "" : "s");
-    int64_t records = 0;
-    cli_show_log(&cmd_convert);
+    conversion done = {.in = file[0], .out = file[1]};
+    cli_show_log(c);
     signals_begin();
     progress_begin("convert");
     const plumb_status st =
-        plumb_dataset_convert(&records, file[1], file[0], cmd->split, &cmd->data);
+        plumb_dataset_convert(&done.records, file[1], file[0], cmd->split, &cmd->data);
     progress_end();
-    return signals_end(st ? cli_last_error(c) : report(cmd, file[0], file[1], records));
+    return signals_end(st ? cli_last_error(c)
+                          : cli_print(c, cmd->json, fill_record, print_conversion, &done));
 }
 
 const cli_command cmd_convert = {
@@ -70,12 +76,11 @@ const cli_command cmd_convert = {
     .text =
         "Reads x.h5, x.npz, x.tfrecord (plain or GZIP, with features.txt next to it), a published "
         "folder, or shards of Physical Concepts, one or a folder. Writes x.h5, x.npz or "
-        "x.tfrecord. "
-        "Arrays get plumb's names: x, dx_dt and image of the published records are state, "
-        "derivative and frames. No number changes. A damaged record is reported, and nothing is "
-        "written.",
+        "x.tfrecord. Arrays get the names of plumb: x, dx_dt and image of the published records "
+        "become state, derivative and frames. No value changes. If a record is damaged, it is "
+        "named and nothing is written.",
     .example = "plumb convert toy_physics/pendulum/ pendulum-test.h5 --split test",
-    .options = rows,
+    .options = command_options,
     .options_size = sizeof(convert_command),
     .defaults = defaults,
     .run = run,

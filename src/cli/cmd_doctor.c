@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plumb doctor: what this build and this machine can do, and what to do where something is off.
+// plumb doctor: reports what this build and this machine can do, and how to fix what is missing.
 #include <stdio.h>
 
 #include "cli/common/command.h"
@@ -8,7 +8,7 @@ typedef struct doctor_command {
     bool json;
 } doctor_command;
 
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "json",
      .kind = OPTION_BOOL,
      .offset = offsetof(doctor_command, json),
@@ -16,6 +16,7 @@ static const cli_option rows[] = {
     {0},
 };
 
+// One row: a part of the build, what was found, and whether that is good.
 static void print_part(const char *part, const char *found, const char *assessment)
 {
     printf("  %-13s %-26s %s\n", part, found, assessment);
@@ -28,10 +29,10 @@ static void print_info(const plumb_system_info *info)
     snprintf(text, sizeof text, "%s, %s", info->compiler, info->build_type);
     print_part("build", text, "fine");
     print_part("instructions", info->instructions,
-               info->instructions[0] == 'p' ? "fine, but newer processors are faster" : "fine");
+               info->instructions[0] == 'p' ? "fine; newer processors are faster" : "fine");
     snprintf(text, sizeof text, "%d for %d core%s", info->threads, info->cores,
              info->cores == 1 ? "" : "s");
-    print_part("threads", text, info->threads == info->cores ? "fine" : "as PLUMB_THREADS says");
+    print_part("threads", text, info->threads == info->cores ? "fine" : "set by PLUMB_THREADS");
     snprintf(text, sizeof text, "%s, %s", info->blas, info->blas_version);
     print_part("BLAS kernels", text, info->blas_fix ? "SLOW" : "fine");
     print_part("HDF5", info->hdf5 ? "yes" : "no", info->hdf5 ? "fine" : "MISSING");
@@ -42,7 +43,7 @@ static void print_info(const plumb_system_info *info)
     putchar('\n');
 }
 
-// Prints what to do about each problem. Returns how many there are.
+// Prints how to fix each problem. Returns their number.
 static int print_problems(const plumb_system_info *info)
 {
     int problems = 0;
@@ -61,34 +62,37 @@ static int print_problems(const plumb_system_info *info)
     return problems;
 }
 
+static void print_report(const void *context)
+{
+    const plumb_system_info *info = context;
+    print_info(info);
+    if (!print_problems(info)) puts("No problem was found.");
+}
+
+static void fill_record(plumb_record *record, const void *context)
+{
+    (void)context;
+    plumb_system_record(record);
+}
+
 static int run(void *given, int files, char **file)
 {
     const doctor_command *cmd = given;
     if (files) return cli_error(&cmd_doctor, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
-    if (!cmd->json) {
-        plumb_system_info info;
-        plumb_system_get_info(&info);
-        print_info(&info);
-        if (!print_problems(&info)) puts("All is well.");
-        return EXIT_DONE;
-    }
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_doctor, EXIT_FAILED, "out of memory");
-    plumb_system_record(record);
-    const int code = cli_print_record(&cmd_doctor, record);
-    plumb_record_free(record);
-    return code;
+    plumb_system_info info;
+    plumb_system_get_info(&info);
+    return cli_print(&cmd_doctor, cmd->json, fill_record, print_report, &info);
 }
 
 const cli_command cmd_doctor = {
     .name = "doctor",
     .summary = "what this build and this machine can do",
     .usage = "[--json]",
-    .text = "Prints the instruction set, the threads, the kernels OpenBLAS chose and the optional "
-            "parts\n"
-            "of this build, and says what to do where something is off.",
+    .text =
+        "Prints the instruction set, the threads, the kernels of OpenBLAS and the optional parts "
+        "of this build, and how to fix what is missing.",
     .example = "plumb doctor",
-    .options = rows,
+    .options = command_options,
     .options_size = sizeof(doctor_command),
     .run = run,
 };

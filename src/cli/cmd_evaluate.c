@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// plumb evaluate: a trained run judged on films it has never seen.
+// plumb evaluate: evaluates a trained run on data it has never seen, and prints the result as
+// tables or JSON.
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cmd_evaluate_video.h"
 #include "cli/common/command.h"
@@ -21,7 +23,7 @@ static const char *const methods[] = {"both", "pr", NULL};
 
 // clang-format off
 #define AT(member) .offset = offsetof(evaluate_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "world", .group = "test data", FROM(evaluation_options, opt, "world"), .value = "W",
      .complete = CLI_COMPLETE_WORLDS},
     {.name = "data", FROM(evaluation_options, opt, "data"), .value = "F"},
@@ -64,137 +66,150 @@ static void print_kappa(const plumb_kappa *kappa)
 {
     const plumb_interval none = {(double)NAN, (double)NAN};
     if (!kappa->measured) {
-        printf("\nkappa: %s\n", kappa->why);
+        putchar('\n');
+        table_paragraph("kappa: %s", kappa->why);
         return;
     }
     puts("\nkappa, in minimal canonical coordinates");
     table_row("kappa", kappa->kappa, kappa->kappa_ci, "");
     table_row("R2 of state", kappa->r2_state, none, "latents to truth, held out");
-    if (isfinite(kappa->symplectic_r2))
-        table_row("symplectic R2", kappa->symplectic_r2, none,
-                  "truth to latents by a map symplectic by design, held out");
-    if (kappa->reduced) printf("  %-14s %s\n", "reduced", kappa->reduced);
-    if (kappa->canonical == PLUMB_VERDICT_NOT_DETERMINED) printf("  canonical ?: %s\n", kappa->why);
-    else printf("  canonical %d: %s\n", (int)kappa->canonical, kappa->why);
+    table_kappa(kappa);
 }
 
-static void print_network(const plumb_evaluation_dynamics *r)
+// SyMetric by a network, or why it was not measured.
+static void print_network(const plumb_evaluation_dynamics *result)
 {
-    const plumb_symetric *m = &r->phase_space.network;
-    printf("\nphase space by a network");
-    if (!r->phase_space.has_network) {
-        printf(": %s\n", r->network_why);
+    const plumb_symetric *network = &result->phase_space.network;
+    putchar('\n');
+    if (!result->phase_space.has_network) {
+        table_paragraph("phase space by a network: %s", result->network_why);
         return;
     }
-    printf(", %lld trajectories, trained on %lld others\n", (long long)m->trajectories,
-           (long long)m->training.trajectories);
-    table_row("R2", m->r2, m->r2_ci, "");
-    table_row("Sym", m->sym, m->sym_ci, "");
-    printf("  %-14s %-11g %lld parameters\n", "SyMetric", m->symetric,
-           (long long)m->training.parameters);
-    if (m->training.components)
-        printf("  %-14s %lld principal components of %lld latents\n", "input",
-               (long long)m->training.components, (long long)m->latents);
+    table_paragraph("phase space by a network, %lld trajectories, trained on %lld others",
+                    (long long)network->trajectories, (long long)network->training.trajectories);
+    table_row("R2", network->r2, network->r2_ci, "");
+    table_row("Sym", network->sym, network->sym_ci, "");
+    char note[400];
+    snprintf(note, sizeof note, "%lld parameters", (long long)network->training.parameters);
+    table_value("SyMetric", network->symetric, note);
+    if (network->training.components)
+        table_text("input", "%lld principal components of %lld latents",
+                   (long long)network->training.components, (long long)network->latents);
 }
 
-static void print_phase_space(const plumb_evaluation_dynamics *r)
+static void print_phase_space(const plumb_evaluation_dynamics *result)
 {
-    const plumb_symetric *p = &r->phase_space.polynomial;
-    char note[64];
-    printf("\nphase space, %lld trajectories of %lld frames\n", (long long)p->trajectories,
-           (long long)p->steps);
-    table_row("R2", p->r2, p->r2_ci, "");
-    table_row("R2 held out", p->r2_heldout, p->r2_heldout_ci, "");
-    snprintf(note, sizeof note, "of the true state %.3g", r->phase_space.sym_floor);
-    table_row("Sym", p->sym, p->sym_ci, note);
-    printf("  %-14s %-11g order %d, %lld of %lld latents used\n", "SyMetric", p->symetric, p->order,
-           (long long)p->latents, (long long)r->latents);
-    printf("  %s\n", p->why);
-    print_kappa(&r->phase_space.kappa);
-    print_network(r);
+    const plumb_symetric *symetric = &result->phase_space.polynomial;
+    char note[400];
+    printf("\nphase space, %lld trajectories of %lld frames\n", (long long)symetric->trajectories,
+           (long long)symetric->steps);
+    table_row("R2", symetric->r2, symetric->r2_ci, "");
+    table_row("R2 held out", symetric->r2_heldout, symetric->r2_heldout_ci, "");
+    snprintf(note, sizeof note, "of the true state %.3g", result->phase_space.sym_floor);
+    table_row("Sym", symetric->sym, symetric->sym_ci, note);
+    snprintf(note, sizeof note, "order %d, %lld of %lld latents used: %s", symetric->order,
+             (long long)symetric->latents, (long long)result->latents, symetric->why);
+    table_value("SyMetric", symetric->symetric, note);
+    print_kappa(&result->phase_space.kappa);
+    print_network(result);
 }
 
-static void print_forecast(const char *model, const plumb_forecast *f)
+static void print_forecast(const char *model, const plumb_forecast *forecast)
 {
     char note[64];
-    table_direction("forward", &f->forward);
-    if (!f->backward.measured) {
-        printf("\nbackward: %s cannot be run backward in time\n", model);
+    table_direction("forward", &forecast->forward);
+    if (!forecast->backward.measured) {
+        printf("\nbackward: %s cannot run backward in time\n", model);
         return;
     }
-    table_direction("backward", &f->backward);
+    table_direction("backward", &forecast->backward);
     puts("\nboth");
-    const double times = f->vpt * f->lyapunov.exponent;
+    const double times = forecast->vpt * forecast->lyapunov.exponent;
     snprintf(note, sizeof note, "mean of the two; %.2g Lyapunov times", times);
-    table_row("VPT", f->vpt, f->vpt_ci, times >= 0.1 ? note : "mean of the two");
+    table_row("VPT", forecast->vpt, forecast->vpt_ci, times >= 0.1 ? note : "mean of the two");
 }
 
-static void print_dynamics(const char *run, const plumb_evaluation *r)
+static void print_dynamics(const char *run, const plumb_evaluation *result)
 {
-    printf("%s: %s after %lld steps on %s, %lld latents\n", run, r->model,
-           (long long)r->training_steps, r->world, (long long)r->dynamics.latents);
-    print_phase_space(&r->dynamics);
-    print_forecast(r->model, &r->dynamics.forecast);
-    printf("\nVerdict: %s\n", plumb_verdict_name(r->dynamics.phase_space.verdict));
+    table_paragraph("%s: %s after %lld steps on %s, %lld latents", run, result->model,
+                    (long long)result->training_steps, result->world,
+                    (long long)result->dynamics.latents);
+    print_phase_space(&result->dynamics);
+    print_forecast(result->model, &result->dynamics.forecast);
+    printf("\nVerdict: %s\n", plumb_verdict_name(result->dynamics.phase_space.verdict));
 }
 
-static int check_dynamics(const evaluate_command *cmd, const plumb_evaluation *r, require_use *use)
+// ---- requirements ----
+
+static int check_dynamics(const evaluate_command *cmd, const plumb_evaluation *result,
+                          require_use *use)
 {
-    const plumb_forecast *f = &r->dynamics.forecast;
-    const plumb_phase_space *p = &r->dynamics.phase_space;
+    const plumb_forecast *forecast = &result->dynamics.forecast;
+    const plumb_phase_space *phase_space = &result->dynamics.phase_space;
     const double all_frames = (double)cmd->opt.forecast_steps, none = (double)NAN;
-    const bool network_is_less = p->has_network && p->network.symetric < p->polynomial.symetric;
-    const bool known = p->kappa.measured && p->kappa.canonical != PLUMB_VERDICT_NOT_DETERMINED;
-    const requirement bars[] = {
-        {"canonical", known ? (double)p->kappa.canonical : none, 1.0, false},
-        {"kappa", p->kappa.measured ? p->kappa.kappa : none, 0.9, false},
-        {"symetric", network_is_less ? p->network.symetric : p->polynomial.symetric, 1.0, false},
-        {"r2", p->polynomial.r2, 0.9, false},
-        {"sym", p->polynomial.sym, 0.05, true},
-        {"vpt", f->vpt, all_frames, false},
-        {"vpt_forward", f->forward.vpt, all_frames, false},
-        {"vpt_backward", f->backward.measured ? f->backward.vpt : none, all_frames, false},
+    const bool network_is_less = phase_space->has_network &&
+                                 phase_space->network.symetric < phase_space->polynomial.symetric;
+    const bool known =
+        phase_space->kappa.measured && phase_space->kappa.canonical != PLUMB_VERDICT_NOT_DETERMINED;
+    const requirement list[] = {
+        {"canonical", known ? (double)phase_space->kappa.canonical : none, 1.0, false},
+        {"kappa", phase_space->kappa.measured ? phase_space->kappa.kappa : none, 0.9, false},
+        {"symetric",
+         network_is_less ? phase_space->network.symetric : phase_space->polynomial.symetric, 1.0,
+         false},
+        {"r2", phase_space->polynomial.r2, 0.9, false},
+        {"sym", phase_space->polynomial.sym, 0.05, true},
+        {"vpt", forecast->vpt, all_frames, false},
+        {"vpt_forward", forecast->forward.vpt, all_frames, false},
+        {"vpt_backward", forecast->backward.measured ? forecast->backward.vpt : none, all_frames,
+         false},
     };
-    return use(&cmd_evaluate, cmd->require, bars, sizeof bars / sizeof *bars);
+    return use(&cmd_evaluate, cmd->require, list, sizeof list / sizeof *list);
 }
 
-static int check_video(const evaluate_command *cmd, const plumb_evaluation *r, require_use *use)
+static int check_video(const evaluate_command *cmd, const plumb_evaluation *result,
+                       require_use *use)
 {
-    const plumb_surprise_metrics *m = &r->video.surprise.scorers[PLUMB_SCORER_PLAIN].all;
-    const requirement bars[] = {
-        {"accuracy", m->accuracy, 0.8, false},
-        {"relative_surprise", m->relative_surprise, 0.0, false},
-        {"auroc", m->auroc, 0.5, false},
+    const plumb_surprise_metrics *plain = &result->video.surprise.scorers[PLUMB_SCORER_PLAIN].all;
+    const requirement list[] = {
+        {"accuracy", plain->accuracy, 0.8, false},
+        {"relative_surprise", plain->relative_surprise, 0.0, false},
+        {"auroc", plain->auroc, 0.5, false},
     };
-    return use(&cmd_evaluate, cmd->require, bars, sizeof bars / sizeof *bars);
+    return use(&cmd_evaluate, cmd->require, list, sizeof list / sizeof *list);
 }
 
-static int check_requirements(const evaluate_command *cmd, const plumb_evaluation *r,
+static int check_requirements(const evaluate_command *cmd, const plumb_evaluation *result,
                               require_use *use)
 {
     if (!cmd->require) return EXIT_DONE;
-    return r->kind == PLUMB_EVALUATION_VIDEO ? check_video(cmd, r, use)
-                                             : check_dynamics(cmd, r, use);
+    return result->kind == PLUMB_EVALUATION_VIDEO ? check_video(cmd, result, use)
+                                                  : check_dynamics(cmd, result, use);
 }
 
-static int print_json(const evaluate_command *cmd, const char *run, const plumb_evaluation *r)
+// ---- output ----
+
+// Context of cli_print().
+typedef struct evaluation_output {
+    const char *run;
+    const plumb_evaluation *result;
+    const plumb_evaluation_options *options;
+} evaluation_output;
+
+static void fill_record(plumb_record *record, const void *context)
 {
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_evaluate, EXIT_FAILED, "out of memory");
-    plumb_record_set_string(record, "run", run);
-    plumb_evaluation_record(record, r, &cmd->opt);
+    const evaluation_output *output = context;
+    plumb_record_set_string(record, "run", output->run);
+    plumb_evaluation_record(record, output->result, output->options);
     plumb_record_set_string(record, "version", plumb_version());
-    const int code = cli_print_record(&cmd_evaluate, record);
-    plumb_record_free(record);
-    return code;
 }
 
-static int print_result(const evaluate_command *cmd, const char *run, const plumb_evaluation *r)
+static void print_tables(const void *context)
 {
-    if (cmd->json) return print_json(cmd, run, r);
-    if (r->kind == PLUMB_EVALUATION_VIDEO) print_evaluation_video(run, r);
-    else print_dynamics(run, r);
-    return EXIT_DONE;
+    const evaluation_output *output = context;
+    if (output->result->kind == PLUMB_EVALUATION_VIDEO)
+        print_evaluation_video(output->run, output->result);
+    else print_dynamics(output->run, output->result);
 }
 
 // Shows the present stage in the progress line.
@@ -206,7 +221,9 @@ static void show_stage(void *context, const char *line)
     progress_stage(what);
 }
 
-static int evaluate_run(evaluate_command *cmd, const char *path)
+// Evaluates the run in `path`. `name` is what the user wrote. Results are saved in the run, but not
+// in an installed model.
+static int evaluate_run(evaluate_command *cmd, const char *path, const char *name)
 {
     const cli_command *c = &cmd_evaluate;
     plumb_evaluation result = {0};
@@ -219,10 +236,11 @@ static int evaluate_run(evaluate_command *cmd, const char *path)
                                                          : "evaluate");
     const plumb_status st = plumb_evaluation_measure(&result, path, &cmd->opt);
     progress_end();
-    if (st == PLUMB_EVALUE) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
-    if (st) return cli_last_error(c);
-    code = print_result(cmd, path, &result);
-    if (!code && plumb_evaluation_save(path, &result, &cmd->opt)) code = cli_last_error(c);
+    if (st) return cli_status_error(c, st);
+    const evaluation_output output = {name, &result, &cmd->opt};
+    code = cli_print(c, cmd->json, fill_record, print_tables, &output);
+    if (!code && !strcmp(path, name) && plumb_evaluation_save(path, &result, &cmd->opt))
+        code = cli_last_error(c);
     if (!code) code = check_requirements(cmd, &result, require_check);
     plumb_evaluation_clear(&result);
     return code;
@@ -240,8 +258,10 @@ static int run(void *given, int files, char **file)
     cmd->opt.surprise = &cmd->surprise;
     cmd->opt.probes = cmd->probes.item;
     cmd->opt.probe_count = cmd->probes.count;
+    char path[SHARE_PATH_SIZE];
+    if (!zoo_find(path, &cmd_evaluate, file[0])) return EXIT_FAILED;
     signals_begin_resumable();
-    return signals_end(evaluate_run(cmd, file[0]));
+    return signals_end(evaluate_run(cmd, path, file[0]));
 }
 
 const cli_command cmd_evaluate = {
@@ -249,14 +269,15 @@ const cli_command cmd_evaluate = {
     .summary = "evaluate a trained run on data it has never seen",
     .usage = "RUN [options]",
     .text =
-        "Evaluates a trained run on data that training never used. A dynamics model: MSE of "
+        "Evaluates a run directory of plumb train, or a trained model that is installed with plumb "
+        "(hgn++-mass-spring), on data that training never used. A dynamics model: MSE of "
         "reconstruction and extrapolation and valid prediction time, forward and backward, on long "
         "videos; R2, Sym, SyMetric and kappa of its latents on many short ones.\n\n"
         "A video model: accuracy and relative surprise on probes of five concepts, for every "
         "scorer, next to predictors that need no training. The numbers are also written to "
-        "results.json of the run.",
-    .example = "plumb evaluate run --count 30",
-    .options = rows,
+        "results.json of a run directory.",
+    .example = "plumb evaluate hgn++-mass-spring --count 30",
+    .options = command_options,
     .options_size = sizeof(evaluate_command),
     .defaults = defaults,
     .run = run,

@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: MIT
 // The tables of plumb evaluate for a video model: accuracy and relative surprise per concept and
-// scorer, next to predictors that need no training and to the published values for other clips.
+// scorer, beside predictors that need no training and the published values for other clips. A table
+// has at most five concepts side by side, so that it fits 80 columns; more concepts are printed
+// below.
 #include "cli/cmd_evaluate_video.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PUBLISHED = 5, WIDTH = 12 };
+enum { PUBLISHED = 5, NAME_WIDTH = 11, WIDTH = 10, MAX_COLUMNS = 5 };
 
 // [Lin23, Table 1 and 2], in percent and in 1e-4; concepts as the rooms name them.
 static const char *const published_concepts[PUBLISHED] = {
     "continuity", "directional-inertia", "object-persistence", "solidity", "unchangeableness"};
-typedef struct published {
+typedef struct published_row {
     const char *name;
     double value[PUBLISHED], all;
-} published;
-static const published accuracies[] = {
+} published_row;
+static const published_row published_accuracies[] = {
     {"PLATO", {89.1, 72.7, 67.8, 71.9, 65.6}, 73.4},
     {"PredRNN", {99.9, 81.7, 94.1, 77.6, 96.3}, 90.0},
     {"PredRNN knn", {99.9, 81.8, 94.0, 77.4, 96.4}, 89.9},
 };
-static const published relatives[] = {{"PredRNN knn", {8.8, 8.0, 77.5, 1.6, 21.2}, 23.4}};
+static const published_row published_relatives[] = {
+    {"PredRNN knn", {8.8, 8.0, 77.5, 1.6, 21.2}, 23.4}};
 
-// Names of files have other dashes.
-static bool same_concept(const char *a, const char *b)
+// Concepts may be written with dashes or underscores.
+static bool is_same_concept(const char *a, const char *b)
 {
     for (; *a && *b; a++, b++)
         if (*a != *b && !(strchr("-_", *a) && strchr("-_", *b))) return false;
@@ -34,127 +37,178 @@ static bool same_concept(const char *a, const char *b)
 static int64_t find_published(const char *concept)
 {
     for (int64_t i = 0; i < PUBLISHED; i++)
-        if (same_concept(concept, published_concepts[i])) return i;
+        if (is_same_concept(concept, published_concepts[i])) return i;
     return -1;
 }
 
-static void print_heading(const char *title, const plumb_surprise *m)
+// ---- tables ----
+
+// The columns of one part of a table: concepts `first` to `end` - 1, and in the last part the value
+// over all concepts.
+typedef struct table_part {
+    const plumb_surprise *surprise;
+    int64_t first, end;
+    bool last;
+} table_part;
+
+static table_part get_part(const plumb_surprise *surprise, int64_t first)
 {
-    printf("\n%s\n  %-13s", title, "");
-    for (int64_t i = 0; i < m->concept_count; i++)
-        printf(" %*.*s", WIDTH, WIDTH, m->concept_names[i]);
-    printf(" %*s\n", WIDTH, "overall");
+    const int64_t count = surprise->concept_count;
+    const int64_t end = first + MAX_COLUMNS < count ? first + MAX_COLUMNS : count;
+    return (table_part){surprise, first, end, end == count};
 }
 
-static void print_accuracy(const char *name, const plumb_surprise_metrics *all,
-                           const plumb_surprise_metrics *concepts, int64_t count)
+static void print_heading(const table_part *part)
+{
+    printf("  %-*s", NAME_WIDTH, "");
+    for (int64_t i = part->first; i < part->end; i++)
+        printf(" %*.*s", WIDTH, WIDTH, part->surprise->concept_names[i]);
+    if (part->last) printf(" %*s", WIDTH, "overall");
+    putchar('\n');
+}
+
+// What a row shows of each concept.
+typedef double metric_value(const plumb_surprise_metrics *metrics);
+
+static double get_accuracy(const plumb_surprise_metrics *metrics)
+{
+    return 100.0 * metrics->accuracy;
+}
+
+static double get_relative(const plumb_surprise_metrics *metrics)
+{
+    return 1e4 * metrics->relative_surprise;
+}
+
+static double get_difference(const plumb_surprise_metrics *metrics)
+{
+    return 1e4 * metrics->difference;
+}
+
+static void print_row(const char *name, const table_part *part, const plumb_surprise_score *score,
+                      metric_value *get_value)
+{
+    printf("  %-*s", NAME_WIDTH, name);
+    for (int64_t i = part->first; i < part->end; i++)
+        printf(" %*.4g", WIDTH, get_value(&score->concepts[i]));
+    if (part->last) printf(" %*.4g", WIDTH, get_value(&score->all));
+    putchar('\n');
+}
+
+static void print_published(const published_row *rows, int count, const table_part *part)
+{
+    for (int k = 0; k < count; k++) {
+        printf("  %-*s", NAME_WIDTH, rows[k].name);
+        for (int64_t i = part->first; i < part->end; i++) {
+            const int64_t which = find_published(part->surprise->concept_names[i]);
+            if (which < 0) printf(" %*s", WIDTH, "-");
+            else printf(" %*.1f", WIDTH, rows[k].value[which]);
+        }
+        if (part->last) printf(" %*.1f", WIDTH, rows[k].all);
+        putchar('\n');
+    }
+}
+
+// One row per scorer that was measured.
+static void print_scorers(const table_part *part, metric_value *get_value)
+{
+    for (int k = 0; k < PLUMB_SCORER_COUNT; k++) {
+        const plumb_surprise_score *score = &part->surprise->scorers[k];
+        if (score->measured) print_row(plumb_scorer_name((plumb_scorer)k), part, score, get_value);
+    }
+}
+
+static void print_accuracies(const plumb_evaluation_video *result)
+{
+    const plumb_surprise *surprise = &result->surprise;
+    puts("\naccuracy, % of tuples (a tie is wrong)");
+    for (int64_t first = 0; first == 0 || first < surprise->concept_count; first += MAX_COLUMNS) {
+        const table_part part = get_part(surprise, first);
+        print_heading(&part);
+        print_scorers(&part, get_accuracy);
+        puts("  without training");
+        for (int k = 0; k < PLUMB_BASELINE_COUNT; k++)
+            print_row(plumb_baseline_name((plumb_baseline)k), &part,
+                      &result->baselines[k].scorers[PLUMB_SCORER_PLAIN], get_accuracy);
+        puts("  published, on other clips [Lin23, Table 1 and 2]");
+        print_published(published_accuracies, 3, &part);
+    }
+}
+
+// Intervals, ties and reasons, which have no place in the table.
+static void print_accuracy_notes(const plumb_evaluation_video *result)
 {
     char text[64];
-    printf("  %-13s", name);
-    for (int64_t i = 0; i < count; i++) printf(" %*.1f", WIDTH, 100.0 * concepts[i].accuracy);
-    plumb_interval ci = {100.0 * all->accuracy_ci.low, 100.0 * all->accuracy_ci.high};
-    printf(" %*.2f  %s\n", WIDTH, 100.0 * all->accuracy, table_interval(text, sizeof text, ci));
-}
-
-static void print_relative(const char *name, const plumb_surprise_metrics *all,
-                           const plumb_surprise_metrics *concepts, int64_t count, bool raw)
-{
-    printf("  %-13s", name);
-    for (int64_t i = 0; i < count; i++)
-        printf(" %*.4g", WIDTH,
-               1e4 * (raw ? concepts[i].difference : concepts[i].relative_surprise));
-    printf(" %*.4g\n", WIDTH, 1e4 * (raw ? all->difference : all->relative_surprise));
-}
-
-static void print_published(const published *row, int rows, const plumb_surprise *m)
-{
-    for (int k = 0; k < rows; k++) {
-        printf("  %-13s", row[k].name);
-        for (int64_t i = 0; i < m->concept_count; i++) {
-            int64_t which = find_published(m->concept_names[i]);
-            if (which < 0) printf(" %*s", WIDTH, "-");
-            else printf(" %*.1f", WIDTH, row[k].value[which]);
-        }
-        printf(" %*.1f\n", WIDTH, row[k].all);
-    }
-}
-
-static void print_accuracies(const plumb_evaluation_video *r)
-{
-    const plumb_surprise *m = &r->surprise;
-    print_heading("accuracy, % of tuples (a tie is wrong)", m);
+    puts("\noverall accuracy");
     for (int k = 0; k < PLUMB_SCORER_COUNT; k++) {
-        const plumb_surprise_score *s = &m->scorers[k];
+        const plumb_surprise_score *score = &result->surprise.scorers[k];
         const char *name = plumb_scorer_name((plumb_scorer)k);
-        if (s->measured) print_accuracy(name, &s->all, s->concepts, m->concept_count);
-        else if (s->why) printf("  %-13s %s\n", name, s->why);
+        const plumb_interval ci = {100.0 * score->all.accuracy_ci.low,
+                                   100.0 * score->all.accuracy_ci.high};
+        if (score->measured)
+            table_text(name, "%.2f %% %s", get_accuracy(&score->all),
+                       table_interval(text, sizeof text, ci));
+        else if (score->why) table_text(name, "%s", score->why);
     }
-    puts("  without training");
     for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) {
-        const plumb_surprise *p = &r->baselines[k];
-        const plumb_surprise_score *s = &p->scorers[PLUMB_SCORER_PLAIN];
-        print_accuracy(plumb_baseline_name((plumb_baseline)k), &s->all, s->concepts,
-                       p->concept_count);
-        if (s->all.ties)
-            printf("  %-13s %lld of %lld tuples are ties\n", "", (long long)s->all.ties,
-                   (long long)s->all.tuples);
+        const plumb_surprise_metrics *all = &result->baselines[k].scorers[PLUMB_SCORER_PLAIN].all;
+        if (all->ties)
+            table_text(plumb_baseline_name((plumb_baseline)k), "%lld of %lld tuples are ties",
+                       (long long)all->ties, (long long)all->tuples);
     }
-    puts("  published, on other clips [Lin23, Table 1 and 2]");
-    print_published(accuracies, 3, m);
 }
 
-static void print_relatives(const plumb_evaluation_video *r)
+static void print_relatives(const plumb_evaluation_video *result)
 {
-    const plumb_surprise *m = &r->surprise;
-    print_heading("relative surprise (I - P) / (|I| + |P|), 1e-4", m);
-    for (int k = 0; k < PLUMB_SCORER_COUNT; k++) {
-        const plumb_surprise_score *s = &m->scorers[k];
-        if (s->measured)
-            print_relative(plumb_scorer_name((plumb_scorer)k), &s->all, s->concepts,
-                           m->concept_count, false);
+    const plumb_surprise *surprise = &result->surprise;
+    for (int64_t first = 0; first == 0 || first < surprise->concept_count; first += MAX_COLUMNS) {
+        const table_part part = get_part(surprise, first);
+        puts("\nrelative surprise (I - P) / (|I| + |P|), 1e-4");
+        print_heading(&part);
+        print_scorers(&part, get_relative);
+        puts("\ndifference (I - P) / 2 in mean squared error, 1e-4");
+        print_heading(&part);
+        print_scorers(&part, get_difference);
+        puts("  published, on other clips; [Lin23] does not say which of the two it is");
+        print_published(published_relatives, 1, &part);
     }
-    print_heading("difference (I - P) / 2 in mean squared error, 1e-4", m);
-    for (int k = 0; k < PLUMB_SCORER_COUNT; k++) {
-        const plumb_surprise_score *s = &m->scorers[k];
-        if (s->measured)
-            print_relative(plumb_scorer_name((plumb_scorer)k), &s->all, s->concepts,
-                           m->concept_count, true);
-    }
-    puts("  published, on other clips; which of the two it is the paper does not say");
-    print_published(relatives, 1, m);
 }
 
-static void print_errors(const plumb_evaluation_video *r)
+// Errors of the model and of the baselines on clips that are possible.
+static void print_errors(const plumb_evaluation_video *result)
 {
-    const plumb_surprise *m = &r->surprise;
-    printf("\nsurprise of a frame on possible clips, mean squared error\n  %-21s %11s", "",
-           "model");
+    const plumb_surprise *surprise = &result->surprise;
+    printf("\nmean squared error per frame on possible clips\n  %-21s %11s", "", "model");
     for (int k = 0; k < PLUMB_BASELINE_COUNT - 1; k++)
         printf(" %11s", plumb_baseline_name((plumb_baseline)k));
     putchar('\n');
-    for (int64_t i = -1; i < m->concept_count; i++) {
-        const plumb_evaluation_errors *e = i < 0 ? &r->free_clips : &r->possible[i];
-        if (!e->clips) continue;
-        printf("  %-21s %11.4g", i < 0 ? "free clips" : m->concept_names[i], e->model);
-        for (int k = 0; k < PLUMB_BASELINE_COUNT - 1; k++) printf(" %11.4g", e->baselines[k]);
+    for (int64_t i = -1; i < surprise->concept_count; i++) {
+        const plumb_evaluation_errors *errors = i < 0 ? &result->free_clips : &result->possible[i];
+        if (!errors->clips) continue;
+        printf("  %-21s %11.4g", i < 0 ? "free clips" : surprise->concept_names[i], errors->model);
+        for (int k = 0; k < PLUMB_BASELINE_COUNT - 1; k++) printf(" %11.4g", errors->baselines[k]);
         putchar('\n');
     }
 }
 
 void print_evaluation_video(const char *run, const plumb_evaluation *evaluation)
 {
-    const plumb_evaluation_video *r = &evaluation->video;
-    const plumb_surprise *m = &r->surprise;
-    const plumb_surprise_uniformity *u = &m->uniformity;
-    printf("%s: %s after %lld steps on %s\n%lld tuples tested, %lld impossible clips known\n", run,
-           evaluation->model, (long long)evaluation->training_steps, evaluation->world,
-           (long long)m->tested, (long long)m->observed);
-    print_errors(r);
-    print_accuracies(r);
-    print_relatives(r);
-    if (!u->measured) return;
-    printf("\nuniformity of r_k\n  exact  D %.4f  p %.3g\n  paper  D %.4f  p %.3g, chi2 %.1f  p "
-           "%.3g: rejects evenly spread features too\n",
-           u->exact.statistic, u->exact.p, u->paper.statistic, u->paper.p, u->paper_chi.statistic,
-           u->paper_chi.p);
+    const plumb_evaluation_video *result = &evaluation->video;
+    const plumb_surprise *surprise = &result->surprise;
+    const plumb_surprise_uniformity *uniformity = &surprise->uniformity;
+    table_paragraph(
+        "%s: %s after %lld steps on %s, %lld tuples tested, %lld impossible clips in the "
+        "observation set",
+        run, evaluation->model, (long long)evaluation->training_steps, evaluation->world,
+        (long long)surprise->tested, (long long)surprise->observed);
+    print_errors(result);
+    print_accuracies(result);
+    print_accuracy_notes(result);
+    print_relatives(result);
+    if (!uniformity->measured) return;
+    puts("\nuniformity of r_k");
+    table_text("exact", "D %.4f  p %.3g", uniformity->exact.statistic, uniformity->exact.p);
+    table_text("paper", "D %.4f  p %.3g, chi2 %.1f  p %.3g: also rejects evenly spread features",
+               uniformity->paper.statistic, uniformity->paper.p, uniformity->paper_chi.statistic,
+               uniformity->paper_chi.p);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plumb forecast: predicted frames against true ones.
+// plumb forecast: compares predicted frames with true frames.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef struct forecast_command {
 
 // clang-format off
 #define AT(member) .offset = offsetof(forecast_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "truth", .group = "input", .kind = OPTION_STRING, AT(truth), .value = "F",
      .help = "true frames (trajectories, steps, height, width, channels)"},
     {.name = "prediction", .kind = OPTION_STRING, AT(prediction), .value = "F",
@@ -47,7 +47,7 @@ static const cli_option rows[] = {
 // clang-format on
 
 // The word of --frames.
-static const char *protocol_name(const plumb_forecast_options *opt)
+static const char *get_protocol_name(const plumb_forecast_options *opt)
 {
     plumb_option_info info;
     return plumb_option_info_at(&info, "forecast_options", 0) ? info.words[opt->frames] : "";
@@ -60,18 +60,18 @@ static void defaults(void *given)
 }
 
 // The arrays and the files they belong to.
-typedef struct input {
+typedef struct forecast_input {
     plumb_file *files[4];
     plumb_array truth, prediction, backward, state;
     bool has_backward;
-} input;
+} forecast_input;
 
-static void input_close(input *in)
+static void close_input(forecast_input *in)
 {
     for (int i = 0; i < 4; i++) plumb_file_close(in->files[i]);
 }
 
-static int read_apart(input *in, const forecast_command *cmd)
+static int read_apart(forecast_input *in, const forecast_command *cmd)
 {
     if (plumb_file_read_spec(&in->truth, &in->files[0], cmd->truth, "truth") ||
         plumb_file_read_spec(&in->prediction, &in->files[1], cmd->prediction, "prediction"))
@@ -84,7 +84,7 @@ static int read_apart(input *in, const forecast_command *cmd)
 }
 
 // A rollout has the true states as "truth" and the true frames as "frames".
-static plumb_status read_truth(input *in)
+static plumb_status read_truth(forecast_input *in)
 {
     const bool frames = plumb_file_has_array(in->files[0], "frames");
     if (!frames || plumb_file_has_array(in->files[0], "truth")) {
@@ -94,7 +94,7 @@ static plumb_status read_truth(input *in)
     return plumb_file_read_array(&in->truth, in->files[0], "frames");
 }
 
-static int read_together(input *in, const char *path)
+static int read_together(forecast_input *in, const char *path)
 {
     static const char *const backward_names[] = {"prediction_backward", "backward"};
     if (plumb_file_open(&in->files[0], path) || read_truth(in) ||
@@ -109,7 +109,7 @@ static int read_together(input *in, const char *path)
     return EXIT_DONE;
 }
 
-static int input_read(input *in, const forecast_command *cmd, int files, char **file)
+static int read_input(forecast_input *in, const forecast_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_forecast;
     const bool apart = cmd->truth || cmd->prediction || cmd->backward;
@@ -122,9 +122,7 @@ static int input_read(input *in, const forecast_command *cmd, int files, char **
         return cli_error(c, EXIT_USAGE, "--%s is missing", cmd->truth ? "prediction" : "truth");
     if (!files && !apart)
         return cli_error(c, EXIT_USAGE,
-                         "wants F.npz or --truth F --prediction F; see plumb %s "
-                         "--help",
-                         c->name);
+                         "needs F.npz or --truth F --prediction F; see plumb %s --help", c->name);
     const int code = apart ? read_apart(in, cmd) : read_together(in, file[0]);
     if (code == EXIT_DONE && cmd->state &&
         plumb_file_read_spec(&in->state, &in->files[3], cmd->state, "truth"))
@@ -137,143 +135,157 @@ static void fill_item(plumb_record *record, const void *result, int64_t index)
     plumb_forecast_item_record(record, result, index);
 }
 
-static void mse_rows(const char *name, const plumb_forecast_mse *mse)
+static void print_mse(const char *name, const plumb_forecast_mse *mse)
 {
     char note[96];
     if (mse->why) {
-        printf("  %-14s %-11s %s\n", name, "undefined", mse->why);
+        table_text(name, "undefined: %s", mse->why);
         return;
     }
     snprintf(note, sizeof note, "frames %lld to %lld", (long long)mse->first,
              (long long)(mse->first + mse->frames - 1));
     table_row(name, mse->published, mse->published_ci, note);
-    table_row("  relative", mse->relative, mse->ci, "not divided by height x width x channels");
+    table_row("  relative", mse->relative, mse->ci, "not divided by the number of pixels");
 }
 
-static void print_direction(const char *name, const plumb_forecast_direction *d)
+static void print_direction(const char *name, const plumb_forecast_direction *direction)
 {
     char note[96];
     printf("\n%s\n", name);
-    mse_rows("MSE Rec", &d->rec);
-    mse_rows("MSE Ext", &d->ext);
-    snprintf(note, sizeof note, "of %lld frames", (long long)d->length);
-    table_row("VPT", d->vpt, d->vpt_ci, note);
-    if (d->vpt_published != d->vpt)
-        printf("  %-14s %-11.4g counted from the far end, as the published code does\n",
-               "  published", d->vpt_published);
+    print_mse("MSE Rec", &direction->rec);
+    print_mse("MSE Ext", &direction->ext);
+    snprintf(note, sizeof note, "of %lld frames", (long long)direction->length);
+    table_row("VPT", direction->vpt, direction->vpt_ci, note);
+    if (direction->vpt_published != direction->vpt)
+        table_value("  published", direction->vpt_published,
+                    "counted from the far end, as in the published code");
 }
 
-static void print_lyapunov(const plumb_forecast *r)
+static void print_lyapunov(const plumb_forecast *result)
 {
-    const plumb_lyapunov *l = &r->lyapunov;
+    const plumb_lyapunov *lyapunov = &result->lyapunov;
     puts("\nchaos");
-    table_row("Lyapunov", l->exponent, l->ci, "a frame, of the true states");
-    table_row("VPT", r->vpt * l->exponent,
-              (plumb_interval){r->vpt_ci.low * l->exponent, r->vpt_ci.high * l->exponent},
+    table_row("Lyapunov", lyapunov->exponent, lyapunov->ci, "per frame, of the true states");
+    table_row("VPT", result->vpt * lyapunov->exponent,
+              (plumb_interval){result->vpt_ci.low * lyapunov->exponent,
+                               result->vpt_ci.high * lyapunov->exponent},
               "in Lyapunov times");
 }
 
-static void print_table(const plumb_forecast *r, const forecast_command *cmd)
+// Context of cli_print().
+typedef struct forecast_output {
+    const forecast_command *cmd;
+    const plumb_forecast *result;
+} forecast_output;
+
+static void print_tables(const void *context)
 {
-    printf("%lld trajectories of %lld frames, %lld x %lld x %lld, frames %s, threshold %g\n",
-           (long long)r->trajectories, (long long)r->steps, (long long)r->height,
-           (long long)r->width, (long long)r->channels, protocol_name(&cmd->opt),
-           cmd->opt.threshold);
-    print_direction("forward", &r->forward);
-    if (!r->backward.measured) return;
-    print_direction("backward", &r->backward);
-    puts("\nboth");
-    table_row("VPT", r->vpt, r->vpt_ci, "mean of the two");
+    const forecast_command *cmd = ((const forecast_output *)context)->cmd;
+    const plumb_forecast *result = ((const forecast_output *)context)->result;
+    table_paragraph("%lld trajectories of %lld frames, %lld x %lld x %lld, frames %s, threshold %g",
+                    (long long)result->trajectories, (long long)result->steps,
+                    (long long)result->height, (long long)result->width,
+                    (long long)result->channels, get_protocol_name(&cmd->opt), cmd->opt.threshold);
+    print_direction("forward", &result->forward);
+    if (result->backward.measured) {
+        print_direction("backward", &result->backward);
+        puts("\nboth");
+        table_row("VPT", result->vpt, result->vpt_ci, "mean of the two");
+    }
+    if (cmd->state) print_lyapunov(result);
 }
 
-static int check_bars(const forecast_command *cmd, const plumb_forecast *r, require_use *use)
+static void fill_record(plumb_record *record, const void *context)
 {
-    const plumb_forecast_direction *f = &r->forward, *b = &r->backward;
-    const double whole = b->measured ? 0.5 * (double)(f->length + b->length) : (double)f->length;
-    const double pixels = (double)(r->height * r->width * r->channels);
-    // Without a number: valid to the end, and no farther off than the threshold.
-    const requirement bars[] = {
-        {"vpt", r->vpt, whole, false},
-        {"vpt_relative", r->vpt_relative, 1.0, false},
-        {"vpt_forward", f->vpt, (double)f->length, false},
-        {"vpt_backward", b->measured ? b->vpt : (double)NAN, (double)b->length, false},
-        {"rec_mse", f->rec.published, cmd->opt.threshold / pixels, true},
-        {"ext_mse", f->ext.published, cmd->opt.threshold / pixels, true},
-        {"rec_mse_relative", f->rec.relative, cmd->opt.threshold, true},
-        {"ext_mse_relative", f->ext.relative, cmd->opt.threshold, true},
+    const forecast_output *output = context;
+    plumb_forecast_record(record, output->result, &output->cmd->opt);
+}
+
+static int check_requirements(const forecast_command *cmd, const plumb_forecast *result,
+                              require_use *use)
+{
+    const plumb_forecast_direction *forward = &result->forward, *backward = &result->backward;
+    const double all_frames = backward->measured
+                                  ? 0.5 * (double)(forward->length + backward->length)
+                                  : (double)forward->length;
+    const double pixels = (double)(result->height * result->width * result->channels);
+    // Default thresholds: valid to the last frame, and an error of at most --threshold.
+    const requirement list[] = {
+        {"vpt", result->vpt, all_frames, false},
+        {"vpt_relative", result->vpt_relative, 1.0, false},
+        {"vpt_forward", forward->vpt, (double)forward->length, false},
+        {"vpt_backward", backward->measured ? backward->vpt : (double)NAN, (double)backward->length,
+         false},
+        {"rec_mse", forward->rec.published, cmd->opt.threshold / pixels, true},
+        {"ext_mse", forward->ext.published, cmd->opt.threshold / pixels, true},
+        {"rec_mse_relative", forward->rec.relative, cmd->opt.threshold, true},
+        {"ext_mse_relative", forward->ext.relative, cmd->opt.threshold, true},
     };
-    return use(&cmd_forecast, cmd->require, bars, sizeof bars / sizeof *bars);
+    return use(&cmd_forecast, cmd->require, list, sizeof list / sizeof *list);
 }
 
-static int report(const forecast_command *cmd, const plumb_forecast *r)
+static int print_result(const forecast_command *cmd, const plumb_forecast *result)
 {
+    const forecast_output output = {cmd, result};
     int code = EXIT_DONE;
     if (cmd->items)
-        code = cli_write_items(&cmd_forecast, cmd->items, r->trajectories, fill_item, r);
-    if (code == EXIT_DONE && cmd->json) {
-        plumb_record *record = plumb_record_create();
-        if (!record) return cli_error(&cmd_forecast, EXIT_FAILED, "out of memory");
-        plumb_forecast_record(record, r, &cmd->opt);
-        code = cli_print_record(&cmd_forecast, record);
-        plumb_record_free(record);
-    } else if (code == EXIT_DONE) {
-        print_table(r, cmd);
-        if (cmd->state) print_lyapunov(r);
-    }
-    return code == EXIT_DONE ? check_bars(cmd, r, require_check) : code;
+        code = cli_write_items(&cmd_forecast, cmd->items, result->trajectories, fill_item, result);
+    if (code == EXIT_DONE)
+        code = cli_print(&cmd_forecast, cmd->json, fill_record, print_tables, &output);
+    return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
+}
+
+static int measure_input(const forecast_command *cmd, const forecast_input *in, const char *file)
+{
+    plumb_forecast result;
+    cli_show_log(&cmd_forecast);
+    progress_begin("forecast");
+    const plumb_status st =
+        plumb_forecast_measure(&result, &in->prediction, in->has_backward ? &in->backward : NULL,
+                               &in->truth, cmd->state ? &in->state : NULL, &cmd->opt);
+    progress_end();
+    // With several files the message itself names the array.
+    if (st && file)
+        return cli_error(&cmd_forecast, EXIT_FAILED, "%s: %s", file, plumb_last_error());
+    if (st) return cli_last_error(&cmd_forecast);
+    const int code = result.lyapunov.why
+                         ? cli_error(&cmd_forecast, EXIT_FAILED, "%s", result.lyapunov.why)
+                         : print_result(cmd, &result);
+    plumb_forecast_clear(&result);
+    return code;
 }
 
 static int run(void *given, int files, char **file)
 {
     forecast_command *cmd = given;
-    const plumb_forecast_options usual = plumb_forecast_defaults();
-    if (cmd->opt.frames != PLUMB_FORECAST_PROTOCOL_PLAIN && cmd->opt.split != usual.split)
+    if (cmd->opt.frames != PLUMB_FORECAST_PROTOCOL_PLAIN &&
+        cmd->opt.split != plumb_forecast_defaults().split)
         return cli_error(&cmd_forecast, EXIT_USAGE,
                          "--split is for --frames plain; %s is set by --inference and --target",
-                         protocol_name(&cmd->opt));
-
-    int code = check_bars(cmd, &(plumb_forecast){0}, require_parse);
+                         get_protocol_name(&cmd->opt));
+    int code = check_requirements(cmd, &(plumb_forecast){0}, require_parse);
     if (code != EXIT_DONE) return code;
-    input in = {0};
-    code = input_read(&in, cmd, files, file);
-    if (code == EXIT_DONE) {
-        plumb_forecast result;
-        cli_show_log(&cmd_forecast);
-        progress_begin("forecast");
-        const plumb_status st =
-            plumb_forecast_measure(&result, &in.prediction, in.has_backward ? &in.backward : NULL,
-                                   &in.truth, cmd->state ? &in.state : NULL, &cmd->opt);
-        progress_end();
-        if (st) {
-            // Of several files the message says by itself which array it is about.
-            code =
-                files ? cli_error(&cmd_forecast, EXIT_FAILED, "%s: %s", file[0], plumb_last_error())
-                      : cli_last_error(&cmd_forecast);
-        } else {
-            code = result.lyapunov.why
-                       ? cli_error(&cmd_forecast, EXIT_FAILED, "%s", result.lyapunov.why)
-                       : report(cmd, &result);
-            plumb_forecast_clear(&result);
-        }
-    }
-    input_close(&in);
+    forecast_input in = {0};
+    code = read_input(&in, cmd, files, file);
+    if (code == EXIT_DONE) code = measure_input(cmd, &in, files ? file[0] : NULL);
+    close_input(&in);
     return code;
 }
 
 const cli_command cmd_forecast = {
     .name = "forecast",
-    .summary = "how close are predicted frames, and for how long? MSE, VPT",
+    .summary = "measure predicted frames: MSE and valid prediction time",
     .usage = "F.npz | --truth F --prediction F [--backward F] [options]",
     .text =
         "Compares predicted frames with true ones. F.npz has arrays \"truth\" (or \"frames\") and "
         "\"prediction\", and may have \"prediction_backward\" (or \"backward\"). The error of a "
         "frame is |x - y|^2 / |x|^2. MSE Rec is its mean over the frames that the model was "
-        "trained "
-        "to predict, MSE Ext over those after them, both divided by height x width x channels as "
+        "trained to predict, MSE Ext over those after them, both divided by height x width x "
+        "channels as "
         "published. VPT, the valid prediction time, is the number of extrapolated frames before "
         "the first whose error exceeds the threshold.",
     .example = "plumb forecast frames.npz --split 60 --require vpt=40 --json",
-    .options = rows,
+    .options = command_options,
     .options_size = sizeof(forecast_command),
     .defaults = defaults,
     .run = run,

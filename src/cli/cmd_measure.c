@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plumb measure: kappa, R2, Sym and SyMetric of the latents of a model.
+// plumb measure: measures kappa, R2, Sym and SyMetric of the latents of a model.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "cli/common/command.h"
 
-enum { MOST_ANGLES = 256 };
+enum { MAX_ANGLES = 256 };
 
 typedef struct measure_command {
     const char *latent, *truth, *canonical, *variance, *points_at;
@@ -17,7 +17,7 @@ typedef struct measure_command {
     plumb_phase_space_options phase_space;
     plumb_symetric_options symetric; // the nested options of `phase_space`
     plumb_kappa_options kappa;
-    bool angle[MOST_ANGLES];
+    bool angle[MAX_ANGLES];
     bool json;
 } measure_command;
 
@@ -26,7 +26,7 @@ enum { METHOD_PR, METHOD_MLP, METHOD_BOTH };
 
 // clang-format off
 #define AT(member) .offset = offsetof(measure_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "latent", .group = "input", .kind = OPTION_STRING, AT(latent), .value = "F",
      .help = "the latents of the model (trajectories, steps, 2m), q first then p"},
     {.name = "truth", .kind = OPTION_STRING, AT(truth), .value = "F",
@@ -41,12 +41,12 @@ static const cli_option rows[] = {
              "(trajectories, steps, m), for kappa"},
     {.name = "lagrangian", FROM(phase_space_options, phase_space, "fit_momenta")},
     {.name = "angles", .kind = OPTION_STRING, AT(angles), .value = "I,...|none",
-     .help = "which true positions, counted from 0, are angles; by default those that range over "
+     .help = "which true positions, counted from 0, are angles; by default those whose range is "
              "more than a turn may be"},
     {.name = "nonfinite", FROM(symetric_options, symetric, "nonfinite")},
     {.name = "drop-nonfinite", .sets = true, .kind = OPTION_ENUM, AT(symetric.nonfinite),
      .set_to = PLUMB_SYMETRIC_NONFINITE_DROP,
-     .help = "leave out trajectories that are not finite, and say how many"},
+     .help = "leave out trajectories with NaN or infinity, and print how many"},
     {.name = "method", .group = "measures", .kind = OPTION_ENUM, AT(method), .words = methods,
      .help = "the map from latents to truth: polynomial regression, a small network, or both"},
     {.name = "published", FROM(phase_space_options, phase_space, "published_only")},
@@ -69,7 +69,7 @@ static const cli_option rows[] = {
     {.name = "degenerate-bar", FROM(symetric_options, symetric, "degenerate_bar")},
     {.name = "points", FROM(symetric_options, symetric, "points")},
     {.name = "points-at", .kind = OPTION_STRING, AT(points_at), .value = "F",
-     .help = "those steps themselves, whole numbers (trajectories, points)"},
+     .help = "the steps where the Jacobian is taken, whole numbers (trajectories, points)"},
     {.name = "alphas", FROM(symetric_options, symetric, "alphas")},
     {.name = "alpha-min", FROM(symetric_options, symetric, "alpha_min")},
     {.name = "alpha-max", FROM(symetric_options, symetric, "alpha_max")},
@@ -114,19 +114,19 @@ static void defaults(void *given)
 }
 
 // The arrays and the files they belong to.
-typedef struct input {
+typedef struct measure_arrays {
     plumb_file *files[6];
     plumb_array latent, truth, canonical, variance, points, momenta;
     bool has_canonical, has_variance;
-} input;
+} measure_arrays;
 
-static void input_close(input *in)
+static void close_input(measure_arrays *in)
 {
     for (size_t i = 0; i < sizeof in->files / sizeof *in->files; i++)
         plumb_file_close(in->files[i]);
 }
 
-static plumb_status read_together(input *in, const char *path)
+static plumb_status read_together(measure_arrays *in, const char *path)
 {
     plumb_status st = plumb_file_open(&in->files[0], path);
     if (!st) st = plumb_file_read_array(&in->latent, in->files[0], "latent");
@@ -134,7 +134,7 @@ static plumb_status read_together(input *in, const char *path)
     in->has_variance = !st && plumb_file_has_array(in->files[0], "variance");
     if (!st && in->has_variance)
         st = plumb_file_read_array(&in->variance, in->files[0], "variance");
-    // A number or a flag of that name is something else.
+    // Results of plumb have a number of that name.
     if (!st && plumb_file_has_array(in->files[0], "canonical")) {
         st = plumb_file_read_array(&in->canonical, in->files[0], "canonical");
         in->has_canonical = !st && in->canonical.ndim == 3;
@@ -142,14 +142,14 @@ static plumb_status read_together(input *in, const char *path)
     return st;
 }
 
-static plumb_status read_apart(input *in, const measure_command *cmd)
+static plumb_status read_apart(measure_arrays *in, const measure_command *cmd)
 {
     plumb_status st = plumb_file_read_spec(&in->latent, &in->files[0], cmd->latent, "latent");
     if (!st) st = plumb_file_read_spec(&in->truth, &in->files[1], cmd->truth, "truth");
     return st;
 }
 
-static int input_read(input *in, measure_command *cmd, int files, char **file)
+static int read_input(measure_arrays *in, measure_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_measure;
     const bool apart = cmd->latent || cmd->truth;
@@ -163,7 +163,7 @@ static int input_read(input *in, measure_command *cmd, int files, char **file)
         return cli_error(c, EXIT_USAGE, "--%s is missing", cmd->latent ? "truth" : "latent");
     if (!files && !apart)
         return cli_error(c, EXIT_USAGE,
-                         "wants F.npz or --latent F --truth F; see plumb measure --help");
+                         "needs F.npz or --latent F --truth F; see plumb measure --help");
     plumb_status st = apart ? read_apart(in, cmd) : read_together(in, file[0]);
     if (!st && cmd->variance) {
         in->has_variance = true;
@@ -188,109 +188,118 @@ static void fill_item(plumb_record *record, const void *result, int64_t index)
     plumb_symetric_item_record(record, result, index);
 }
 
-static void print_network(const plumb_symetric *r, const measure_command *cmd)
+static void print_network(const plumb_symetric *symetric, const measure_command *cmd)
 {
-    const plumb_symetric_training *t = &r->training;
-    printf("  %-14s %d layers of %lld, %lld parameters, best of %lld\n", "network",
-           cmd->symetric.network_layers, (long long)t->width, (long long)t->parameters,
-           (long long)cmd->symetric.network_starts);
-    if (t->components)
-        printf("  %-14s %lld principal components of %lld latents\n", "which sees",
-               (long long)t->components, (long long)r->latents);
-    printf("  %-14s %lld other trajectories, %lld points, R2 %.4g\n", "trained on",
-           (long long)t->trajectories, (long long)t->points, t->r2);
+    const plumb_symetric_training *training = &symetric->training;
+    table_text("network", "%d layers of %lld, %lld parameters, best of %lld",
+               cmd->symetric.network_layers, (long long)training->width,
+               (long long)training->parameters, (long long)cmd->symetric.network_starts);
+    if (training->components)
+        table_text("its input", "%lld principal components of %lld latents",
+                   (long long)training->components, (long long)symetric->latents);
+    table_text("trained on", "%lld other trajectories, %lld points, R2 %.4g",
+               (long long)training->trajectories, (long long)training->points, training->r2);
 }
 
-static void print_order(const plumb_symetric *r)
+static void print_order(const plumb_symetric *symetric)
 {
-    if (r->batch_count == 1)
-        printf("  %-14s %d, penalty %.3g, %lld of %lld weights\n", "order", r->order, r->alpha,
-               (long long)r->batches[0].nonzero, (long long)(r->batches[0].features * 2 * r->n));
-    else printf("  %-14s up to %d\n", "order", r->order);
+    if (symetric->batch_count == 1)
+        table_text("order", "%d, penalty %.3g, %lld of %lld weights", symetric->order,
+                   symetric->alpha, (long long)symetric->batches[0].nonzero,
+                   (long long)(symetric->batches[0].features * 2 * symetric->n));
+    else table_text("order", "up to %d", symetric->order);
 }
 
-static void print_table(const plumb_symetric *r, double floor, const measure_command *cmd)
+// The first line: what was measured, and how.
+static void print_heading(const plumb_symetric *symetric, const measure_command *cmd)
+{
+    char method[64];
+    if (symetric->method == PLUMB_SYMETRIC_METHOD_MLP)
+        snprintf(method, sizeof method, "by a network");
+    else
+        snprintf(method, sizeof method, "%s, %lld fit%s",
+                 cmd->symetric.mode == PLUMB_SYMETRIC_MODE_REFERENCE ? "reference" : "converged",
+                 (long long)symetric->batch_count, symetric->batch_count == 1 ? "" : "s");
+    table_paragraph(
+        "%lld trajectories of %lld steps, truth 2n = %lld, latents %lld of 2m = %lld, %s",
+        (long long)symetric->trajectories, (long long)symetric->steps, (long long)(2 * symetric->n),
+        (long long)symetric->latents, (long long)(2 * symetric->m), method);
+    putchar('\n');
+}
+
+static void print_symetric(const plumb_symetric *symetric, double floor, const measure_command *cmd)
 {
     char note[96];
-    const bool mlp = r->method == PLUMB_SYMETRIC_METHOD_MLP;
-    printf("%lld trajectories of %lld steps, truth 2n = %lld, latents %lld of 2m = %lld, ",
-           (long long)r->trajectories, (long long)r->steps, (long long)(2 * r->n),
-           (long long)r->latents, (long long)(2 * r->m));
-    if (mlp) printf("by a network\n\n");
-    else
-        printf("%s, %lld fit%s\n\n",
-               cmd->symetric.mode == PLUMB_SYMETRIC_MODE_REFERENCE ? "reference" : "converged",
-               (long long)r->batch_count, r->batch_count == 1 ? "" : "s");
+    const bool network = symetric->method == PLUMB_SYMETRIC_METHOD_MLP;
+    print_heading(symetric, cmd);
     snprintf(note, sizeof note, "must be above %g", cmd->symetric.r2_bar);
-    table_row("R2", r->r2, r->r2_ci, note);
-    if (!mlp)
-        table_row("R2 held out", r->r2_heldout, r->r2_heldout_ci,
+    table_row("R2", symetric->r2, symetric->r2_ci, note);
+    if (!network)
+        table_row("R2 held out", symetric->r2_heldout, symetric->r2_heldout_ci,
                   "fit on half, scored on the other half");
     snprintf(note, sizeof note, "must be below %g", cmd->symetric.sym_bar);
-    table_row("Sym", r->sym, r->sym_ci, note);
+    table_row("Sym", symetric->sym, symetric->sym_ci, note);
     if (floor > 0.1 * cmd->symetric.sym_bar)
-        printf("  %-14s %-11.4g the true state itself has no less%s\n", "floor of Sym", floor,
-               floor < cmd->symetric.sym_bar ? "" : ", so that no model can pass");
-    if (mlp) print_network(r, cmd);
-    else print_order(r);
-    if (r->unconverged)
-        printf("  %-14s %lld Lasso problems stopped before their bar%s\n", "unconverged",
-               (long long)r->unconverged,
-               r->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? ", as in the published procedure" : "");
-    if (r->dropped)
-        printf("  %-14s %lld trajector%s not finite throughout\n", "dropped", (long long)r->dropped,
-               r->dropped == 1 ? "y" : "ies");
-    if (r->batch_count == 1) printf("\nSyMetric %.0f: %s\n", r->symetric, r->why);
-    else printf("\nSyMetric %.4g: %s\n", r->symetric, r->why);
+        table_value("floor of Sym", floor,
+                    floor < cmd->symetric.sym_bar
+                        ? "Sym of the true state itself"
+                        : "Sym of the true state itself; no model can pass");
+    if (network) print_network(symetric, cmd);
+    else print_order(symetric);
+    if (symetric->unconverged)
+        table_text("unconverged", "%lld Lasso problems stopped before their tolerance%s",
+                   (long long)symetric->unconverged,
+                   symetric->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? ", as in the published code"
+                                                                   : "");
+    if (symetric->dropped)
+        table_text("dropped", "%lld trajector%s with NaN or infinity", (long long)symetric->dropped,
+                   symetric->dropped == 1 ? "y" : "ies");
+    putchar('\n');
+    table_paragraph("SyMetric %.4g: %s", symetric->symetric, symetric->why);
 }
 
 static void print_kappa(const plumb_phase_space *result, const measure_command *cmd)
 {
-    const plumb_kappa *r = &result->kappa;
+    const plumb_kappa *kappa = &result->kappa;
     const plumb_interval none = {(double)NAN, (double)NAN};
     char note[96];
-    if (!r->measured) {
-        printf("kappa: %s\n", r->why);
+    if (!kappa->measured) {
+        table_paragraph("kappa: %s", kappa->why);
         return;
     }
-    printf("\n");
+    putchar('\n');
     snprintf(note, sizeof note, "must be above %g", cmd->kappa.kappa_bar);
-    table_row("kappa", r->kappa, r->kappa_ci, note);
+    table_row("kappa", kappa->kappa, kappa->kappa_ci, note);
     snprintf(note, sizeof note, "must be above %g; latents to truth, held out", cmd->kappa.r2_bar);
-    table_row("R2 of state", r->r2_state, none, note);
-    table_row("R2 of latents", r->r2_latent, none, "truth to latents, held out");
-    if (cmd->kappa.symplectic)
-        table_row("symplectic R2", r->symplectic_r2, none,
-                  "truth to latents by a map symplectic by design, held out");
+    table_row("R2 of state", kappa->r2_state, none, note);
+    table_row("R2 of latents", kappa->r2_latent, none, "truth to latents, held out");
     if (result->canonical_dims)
-        printf("  %-14s %lld canonical coordinates instead of the truth\n", "kappa uses",
-               (long long)result->canonical_dims);
-    if (r->reduced) printf("  %-14s %s\n", "reduced", r->reduced);
-    if (r->canonical == PLUMB_VERDICT_NOT_DETERMINED) printf("\ncanonical ?: %s\n", r->why);
-    else printf("\ncanonical %d: %s\n", (int)r->canonical, r->why);
+        table_text("kappa uses", "%lld canonical coordinates instead of the truth",
+                   (long long)result->canonical_dims);
+    table_kappa(kappa);
 }
 
-// The worse of the methods that were measured: a requirement holds for all of them.
-static double worst(const plumb_phase_space *r, size_t member, bool high)
+// The worst value over the methods that were measured: a requirement must hold for all of them.
+static double find_worst(const plumb_phase_space *result, size_t member, bool highest)
 {
-    const plumb_symetric *of[2] = {&r->polynomial, &r->network};
-    const bool has[2] = {r->has_polynomial, r->has_network};
-    double found = (double)NAN;
+    const plumb_symetric *methods_measured[2] = {&result->polynomial, &result->network};
+    const bool is_measured[2] = {result->has_polynomial, result->has_network};
+    double worst = (double)NAN;
     for (int i = 0; i < 2; i++) {
-        const double value = *(const double *)((const char *)of[i] + member);
-        if (has[i] && !(high ? value <= found : value >= found)) found = value;
+        const double value = *(const double *)((const char *)methods_measured[i] + member);
+        if (is_measured[i] && !(highest ? value <= worst : value >= worst)) worst = value;
     }
-    return found;
+    return worst;
 }
 
-#define WORST(member, high) worst(r, offsetof(plumb_symetric, member), high)
-static int check_requirements(const measure_command *cmd, const plumb_phase_space *r,
+#define WORST(member, high) find_worst(result, offsetof(plumb_symetric, member), high)
+static int check_requirements(const measure_command *cmd, const plumb_phase_space *result,
                               require_use *use)
 {
     const double none = (double)NAN;
-    const plumb_kappa *kappa = &r->kappa;
+    const plumb_kappa *kappa = &result->kappa;
     const bool known = kappa->measured && kappa->canonical != PLUMB_VERDICT_NOT_DETERMINED;
-    const requirement bars[] = {
+    const requirement list[] = {
         {"kappa", kappa->measured ? kappa->kappa : none, cmd->kappa.kappa_bar, false},
         {"canonical", known ? (double)kappa->canonical : none, 1.0, false},
         {"symetric", WORST(symetric, false), 1.0, false},
@@ -298,50 +307,56 @@ static int check_requirements(const measure_command *cmd, const plumb_phase_spac
         {"r2_heldout", WORST(r2_heldout, false), cmd->symetric.r2_bar, false},
         {"sym", WORST(sym, true), cmd->symetric.sym_bar, true},
     };
-    return use(&cmd_measure, cmd->require, bars, sizeof bars / sizeof *bars);
+    return use(&cmd_measure, cmd->require, list, sizeof list / sizeof *list);
 }
 
-static int print_json(const plumb_phase_space *r, const plumb_phase_space_options *opt)
+// Context of cli_print().
+typedef struct measure_output {
+    const measure_command *cmd;
+    const plumb_phase_space *result;
+    const plumb_phase_space_options *options;
+} measure_output;
+
+static void fill_record(plumb_record *record, const void *context)
 {
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_measure, EXIT_FAILED, "out of memory");
-    plumb_phase_space_record(record, r, opt);
-    const int code = cli_print_record(&cmd_measure, record);
-    plumb_record_free(record);
-    return code;
+    const measure_output *output = context;
+    plumb_phase_space_record(record, output->result, output->options);
 }
 
-static void print_text(const measure_command *cmd, const plumb_phase_space *r)
+static void print_tables(const void *context)
 {
-    if (r->has_polynomial) print_table(&r->polynomial, r->sym_floor, cmd);
-    if (r->has_polynomial && r->has_network) puts("");
-    if (r->has_network) print_table(&r->network, r->sym_floor, cmd);
-    print_kappa(r, cmd);
-    printf("\nVerdict: %s\n", plumb_verdict_name(r->verdict));
+    const measure_command *cmd = ((const measure_output *)context)->cmd;
+    const plumb_phase_space *result = ((const measure_output *)context)->result;
+    if (result->has_polynomial) print_symetric(&result->polynomial, result->sym_floor, cmd);
+    if (result->has_polynomial && result->has_network) putchar('\n');
+    if (result->has_network) print_symetric(&result->network, result->sym_floor, cmd);
+    print_kappa(result, cmd);
+    printf("\nVerdict: %s\n", plumb_verdict_name(result->verdict));
 }
 
-static int print_result(const measure_command *cmd, const plumb_phase_space *r,
-                        const plumb_phase_space_options *opt)
+static int print_result(const measure_command *cmd, const plumb_phase_space *result,
+                        const plumb_phase_space_options *options)
 {
+    const measure_output output = {cmd, result, options};
+    const plumb_symetric *first = result->has_polynomial ? &result->polynomial : &result->network;
     int code = EXIT_DONE;
-    const plumb_symetric *first = r->has_polynomial ? &r->polynomial : &r->network;
     if (cmd->items)
         code = cli_write_items(&cmd_measure, cmd->items, first->trajectories, fill_item, first);
-    if (code == EXIT_DONE && cmd->json) code = print_json(r, opt);
-    else if (code == EXIT_DONE) print_text(cmd, r);
-    return code == EXIT_DONE ? check_requirements(cmd, r, require_check) : code;
+    if (code == EXIT_DONE)
+        code = cli_print(&cmd_measure, cmd->json, fill_record, print_tables, &output);
+    return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
 }
 
-// "0,2" or "none" into the list of flags.
+// Parses --angles: "0,2" or "none".
 static int parse_angles(measure_command *cmd)
 {
     if (!cmd->angles || !strcmp(cmd->angles, "none")) return EXIT_DONE;
     for (const char *at = cmd->angles; *at;) {
         char *end;
         const long i = strtol(at, &end, 10);
-        if (end == at || i < 0 || i >= MOST_ANGLES || (*end && *end != ','))
+        if (end == at || i < 0 || i >= MAX_ANGLES || (*end && *end != ','))
             return cli_error(&cmd_measure, EXIT_USAGE,
-                             "--angles %s: wanted positions counted from 0, as in 0,2, or none",
+                             "--angles takes positions counted from 0, as 0,2, or none; not \"%s\"",
                              cmd->angles);
         cmd->angle[i] = true;
         at = *end ? end + 1 : end;
@@ -357,12 +372,12 @@ static void share_options(measure_command *cmd)
     cmd->kappa.drop_nonfinite = cmd->symetric.nonfinite == PLUMB_SYMETRIC_NONFINITE_DROP;
 }
 
-static int measure_input(const measure_command *cmd, const input *in, const char *file)
+static int measure_input(const measure_command *cmd, const measure_arrays *in, const char *file)
 {
     plumb_phase_space result;
     plumb_kappa_options kappa = cmd->kappa;
     const plumb_array *states = in->has_canonical ? &in->canonical : &in->truth;
-    if (cmd->angles && states->ndim == 3 && states->shape[2] <= 2 * MOST_ANGLES)
+    if (cmd->angles && states->ndim == 3 && states->shape[2] <= 2 * MAX_ANGLES)
         kappa.angles = cmd->angle;
     const plumb_phase_space_input arrays = {.size = sizeof arrays,
                                             .latent = &in->latent,
@@ -379,7 +394,7 @@ static int measure_input(const measure_command *cmd, const input *in, const char
     progress_begin(opt.polynomial ? "measure" : "measure: training a network");
     const plumb_status st = plumb_phase_space_measure(&result, &arrays, &opt);
     progress_end();
-    // With several files the message says by itself which array it is about.
+    // With several files the message itself names the array.
     if (st && file) return cli_error(&cmd_measure, EXIT_FAILED, "%s: %s", file, plumb_last_error());
     if (st) return cli_last_error(&cmd_measure);
     const int code = print_result(cmd, &result, &opt);
@@ -394,23 +409,23 @@ static int run(void *given, int files, char **file)
     int code = check_requirements(cmd, &(plumb_phase_space){0}, require_parse);
     if (code == EXIT_DONE) code = parse_angles(cmd);
     if (code != EXIT_DONE) return code;
-    input in = {0};
-    code = input_read(&in, cmd, files, file);
+    measure_arrays in = {0};
+    code = read_input(&in, cmd, files, file);
     if (code == EXIT_DONE) code = measure_input(cmd, &in, files ? file[0] : NULL);
-    input_close(&in);
+    close_input(&in);
     return code;
 }
 
 const cli_command cmd_measure = {
     .name = "measure",
-    .summary = "did the latents learn the phase space? kappa, R2, Sym, SyMetric",
+    .summary = "measure latents: kappa, R2, Sym, SyMetric and the verdict",
     .usage = "F.npz | --latent F --truth F [--variance F] [options]",
     .text =
         "Is there a canonical map from the latent space of a model to the true phase space? F.npz "
         "has arrays \"latent\" (trajectories, steps, 2m) and \"truth\" (trajectories, steps, 2n), "
         "q first then p. It may have \"variance\" and \"canonical\".\n\n"
-        "kappa decides: it pulls the symplectic form of the latents back to the true phase space "
-        "and compares it with the true form. canonical is 1 if kappa is above 0.9 and the latents "
+        "kappa decides: the symplectic form of the latents is pulled back to the true phase space "
+        "and compared with the true form. canonical is 1 if kappa is above 0.9 and the latents "
         "hold the state, 0 if not, and null, with the reason, where the data do not determine "
         "it.\n\n"
         "SyMetric is the published measure: a map F from latents to truth is fitted. R2 says "
@@ -418,7 +433,7 @@ const cli_command cmd_measure = {
         "keeps the symplectic form. SyMetric is 1 if R2 is above 0.9 and Sym below 0.05. "
         "Intervals are over trajectories, or over fits if there are several.",
     .example = "plumb measure latents.npz --require symetric --json",
-    .options = rows,
+    .options = command_options,
     .options_size = sizeof(measure_command),
     .defaults = defaults,
     .run = run,

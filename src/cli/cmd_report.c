@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plumb report: one HTML page about models that were measured, or one figure of it.
+// plumb report: writes one HTML page about measured models, or one figure of it.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct report_command {
 
 // clang-format off
 #define AT(member) .offset = offsetof(report_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "out", .letter = 'o', .kind = OPTION_STRING, AT(out), .value = "F.html|F.svg|F.png",
      .help = "the page or the figure to write"},
     {.name = "figure", .kind = OPTION_STRING, AT(figure), .value = "NAME",
@@ -34,7 +34,7 @@ static void defaults(void *given)
     ((report_command *)given)->opt = plumb_report_defaults();
 }
 
-static int print_known(void)
+static int list_figures(void)
 {
     const char *name, *title;
     for (int64_t i = 0; (name = plumb_figure_name(i, &title)); i++)
@@ -42,13 +42,15 @@ static int print_known(void)
     return EXIT_DONE;
 }
 
-static const char *cell(char *text, size_t size, const plumb_rank_correlation *f)
+// "+0.59 [0.41, 0.70] n=119", or "-" if there are too few models.
+static const char *format_correlation(char *text, size_t size,
+                                      const plumb_rank_correlation *correlation)
 {
-    if (!f->n) snprintf(text, size, "-");
-    else if (isfinite(f->rho_ci.low))
-        snprintf(text, size, "%+.2f [%.2f, %.2f] of %lld", f->rho, f->rho_ci.low, f->rho_ci.high,
-                 (long long)f->n);
-    else snprintf(text, size, "%+.2f of %lld", f->rho, (long long)f->n);
+    if (!correlation->n) snprintf(text, size, "-");
+    else if (isfinite(correlation->rho_ci.low))
+        snprintf(text, size, "%+.2f [%.2f, %.2f] n=%lld", correlation->rho, correlation->rho_ci.low,
+                 correlation->rho_ci.high, (long long)correlation->n);
+    else snprintf(text, size, "%+.2f n=%lld", correlation->rho, (long long)correlation->n);
     return text;
 }
 
@@ -58,20 +60,21 @@ static void print_correlations(const plumb_report *report)
     char all[64], best[64];
     for (int64_t i = 0; plumb_report_correlation_at(&c, report, i); i++) {
         if (!i)
-            printf("\nrank correlation with VPT, 95 %% intervals (signs turned where less is "
-                   "better)\n  %-14s %-28s %-28s %s\n",
-                   "", "all models", "the fifth with most", "paper");
-        printf("  %-14s %-28s %-28s %s\n", c.measure, cell(all, sizeof all, &c.all),
-               cell(best, sizeof best, &c.best), c.paper ? c.paper : "");
+            printf("\nrank correlation with VPT, 95 %% intervals\n"
+                   "(sign changed where lower is better)\n  %-13s %-25s %-25s %s\n",
+                   "", "all models", "fifth with longest VPT", "paper");
+        printf("  %-13s %-25s %-25s %s\n", c.measure, format_correlation(all, sizeof all, &c.all),
+               format_correlation(best, sizeof best, &c.best), c.paper ? c.paper : "");
     }
 }
 
-static void record_one(plumb_record *record, const char *key, const plumb_rank_correlation *f)
+static void record_correlation(plumb_record *record, const char *key,
+                               const plumb_rank_correlation *correlation)
 {
     plumb_record_begin_object(record, key);
-    plumb_record_set_int(record, "models", f->n);
-    plumb_record_set_double(record, "rho", f->n ? f->rho : (double)NAN);
-    plumb_record_set_interval(record, "rho_ci", f->rho_ci);
+    plumb_record_set_int(record, "models", correlation->n);
+    plumb_record_set_double(record, "rho", correlation->n ? correlation->rho : (double)NAN);
+    plumb_record_set_interval(record, "rho_ci", correlation->rho_ci);
     plumb_record_end(record);
 }
 
@@ -81,59 +84,82 @@ static void record_correlations(plumb_record *record, const plumb_report *report
     for (int64_t i = 0; plumb_report_correlation_at(&c, report, i); i++) {
         if (!i) plumb_record_begin_object(record, "correlation");
         plumb_record_begin_object(record, c.measure);
-        record_one(record, "all", &c.all);
-        record_one(record, "best", &c.best);
+        record_correlation(record, "all", &c.all);
+        record_correlation(record, "best", &c.best);
         plumb_record_end(record);
     }
     if (plumb_report_correlation_at(&c, report, 0)) plumb_record_end(record);
 }
 
-static int tell(const report_command *cmd, const plumb_report *report)
+// Context of cli_print().
+typedef struct report_output {
+    const report_command *cmd;
+    const plumb_report *report;
+} report_output;
+
+static void print_report(const void *context)
 {
-    const int64_t count = cmd->figure ? 1 : plumb_report_figure_count(report);
-    if (!cmd->json) {
-        if (cmd->figure) printf("%s: %s\n", cmd->out, cmd->figure);
-        else printf("%s: %lld figures\n", cmd->out, (long long)count);
-        if (!cmd->figure) print_correlations(report);
-        return EXIT_DONE;
+    const report_output *output = context;
+    const report_command *cmd = output->cmd;
+    if (cmd->figure) {
+        printf("%s: %s\n", cmd->out, cmd->figure);
+        return;
     }
+    printf("%s: %lld figures\n", cmd->out, (long long)plumb_report_figure_count(output->report));
+    print_correlations(output->report);
+}
+
+static void fill_record(plumb_record *record, const void *context)
+{
+    const report_output *output = context;
+    const report_command *cmd = output->cmd;
+    const int64_t count = cmd->figure ? 1 : plumb_report_figure_count(output->report);
     const char *names[64];
     int64_t n = 0;
     for (; n < count && n < 64; n++)
-        names[n] = cmd->figure ? cmd->figure : plumb_report_figure_name(report, n);
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_report, EXIT_FAILED, "out of memory");
+        names[n] = cmd->figure ? cmd->figure : plumb_report_figure_name(output->report, n);
     plumb_record_set_string(record, "file", cmd->out);
     plumb_record_set_strings(record, "figures", names, n);
-    if (!cmd->figure) record_correlations(record, report);
+    if (!cmd->figure) record_correlations(record, output->report);
     plumb_record_set_string(record, "version", plumb_version());
-    const int code = cli_print_record(&cmd_report, record);
-    plumb_record_free(record);
-    return code;
+}
+
+// Adds every path to the report. A path that does not exist may be the name of a trained model.
+static int add_paths(plumb_report *report, const report_command *cmd, int files, char **file)
+{
+    char path[SHARE_PATH_SIZE];
+    for (int i = 0; i < files; i++) {
+        if (!zoo_find(path, &cmd_report, file[i])) return EXIT_FAILED;
+        if (plumb_report_add_path(report, path, &cmd->opt)) return cli_last_error(&cmd_report);
+    }
+    return EXIT_DONE;
 }
 
 static int run(void *given, int files, char **file)
 {
     const report_command *cmd = given;
     const cli_command *c = &cmd_report;
-    if (cmd->list) return print_known();
-    // The counter-example needs no model.
-    const bool alone = cmd->figure && !strcmp(cmd->figure, "example");
-    if (!files && !alone)
+    if (cmd->list) return list_figures();
+    // The figure of the counter-example needs no model.
+    const bool needs_no_model = cmd->figure && !strcmp(cmd->figure, "example");
+    if (!files && !needs_no_model)
         return cli_error(
             c, EXIT_USAGE,
-            "wants a run, a directory, results.jsonl or arrays; see plumb report --help");
+            "needs a run, a directory, results.jsonl or arrays; see plumb report --help");
     if (!cmd->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb report --help");
     if (cmd->opt.name && files > 1)
         return cli_error(c, EXIT_USAGE, "--name is for one file, not %d", files);
     plumb_report *report = NULL;
     signals_begin();
-    plumb_status st = plumb_report_create(&report);
-    for (int i = 0; i < files && !st; i++) st = plumb_report_add_path(report, file[i], &cmd->opt);
-    if (!st)
-        st = cmd->figure ? plumb_report_save_figure(report, cmd->figure, cmd->out)
-                         : plumb_report_save(report, cmd->out);
-    const int code = st ? cli_last_error(c) : tell(cmd, report);
+    int code =
+        plumb_report_create(&report) ? cli_last_error(c) : add_paths(report, cmd, files, file);
+    if (code == EXIT_DONE) {
+        const report_output output = {cmd, report};
+        const plumb_status st = cmd->figure
+                                    ? plumb_report_save_figure(report, cmd->figure, cmd->out)
+                                    : plumb_report_save(report, cmd->out);
+        code = st ? cli_last_error(c) : cli_print(c, cmd->json, fill_record, print_report, &output);
+    }
     plumb_report_free(report);
     return signals_end(code);
 }
@@ -146,10 +172,10 @@ const cli_command cmd_report = {
         "Writes one self-contained page: the verdict in words, the numbers with their intervals, "
         "and all figures that the input allows. A run directory is rolled out for its figures. "
         "Arrays are measured first, by every measure that applies to them. --figure NAME writes "
-        "one "
-        "figure alone; --figures lists them.",
+        "only this figure; --figures lists them. A run can be a trained model that is installed "
+        "with plumb, as hgn++-mass-spring.",
     .example = "plumb report run/ --out report.html",
-    .options = rows,
+    .options = command_options,
     .options_size = sizeof(report_command),
     .defaults = defaults,
     .run = run,

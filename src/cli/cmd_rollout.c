@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plumb rollout: what a trained run makes of films, as arrays.
+// plumb rollout: writes latents and predicted frames of a trained run as arrays.
 #include <stdio.h>
 
 #include "cli/common/command.h"
@@ -12,7 +12,7 @@ typedef struct rollout_command {
 
 // clang-format off
 #define AT(member) .offset = offsetof(rollout_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "out", .letter = 'o', .kind = OPTION_STRING, AT(out), .value = "F",
      .help = "the file to write: F.npz or F.h5"},
     {.name = "count", .letter = 'n', FROM(rollout_options, opt, "count"), .value = "N"},
@@ -34,6 +34,30 @@ static void defaults(void *given)
     cmd->opt = plumb_rollout_defaults();
 }
 
+// Context of cli_print().
+typedef struct rollout_output {
+    const rollout_command *cmd;
+    const char *run;
+} rollout_output;
+
+static void print_rollout(const void *context)
+{
+    const rollout_command *cmd = ((const rollout_output *)context)->cmd;
+    printf("%s: %lld videos of %lld frames\n", cmd->out, (long long)cmd->opt.count,
+           (long long)cmd->opt.steps);
+}
+
+static void fill_record(plumb_record *record, const void *context)
+{
+    const rollout_output *output = context;
+    plumb_record_set_string(record, "run", output->run);
+    plumb_record_set_string(record, "file", output->cmd->out);
+    plumb_record_set_int(record, "count", output->cmd->opt.count);
+    plumb_record_set_int(record, "steps", output->cmd->opt.steps);
+    plumb_record_set_bool(record, "backward", output->cmd->opt.backward);
+    plumb_record_set_string(record, "version", plumb_version());
+}
+
 static int run(void *given, int files, char **file)
 {
     rollout_command *cmd = given;
@@ -42,29 +66,16 @@ static int run(void *given, int files, char **file)
         return cli_error(c, EXIT_USAGE, "takes one run directory, not %d; see plumb rollout --help",
                          files);
     if (!cmd->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb rollout --help");
+    char path[SHARE_PATH_SIZE];
+    if (!zoo_find(path, c, file[0])) return EXIT_FAILED;
+    const rollout_output output = {cmd, file[0]};
     signals_begin();
     cli_show_log(c);
-    progress_begin("rollout: making films");
-    const plumb_status st = plumb_rollout_save(cmd->out, file[0], &cmd->opt);
+    progress_begin("rollout: simulating videos");
+    const plumb_status st = plumb_rollout_save(cmd->out, path, &cmd->opt);
     progress_end();
-    if (st == PLUMB_EVALUE) return signals_end(cli_error(c, EXIT_USAGE, "%s", plumb_last_error()));
-    if (st) return signals_end(cli_last_error(c));
-    if (!cmd->json) {
-        printf("%s: %lld films of %lld frames\n", cmd->out, (long long)cmd->opt.count,
-               (long long)cmd->opt.steps);
-        return signals_end(EXIT_DONE);
-    }
-    plumb_record *record = plumb_record_create();
-    if (!record) return signals_end(cli_error(c, EXIT_FAILED, "out of memory"));
-    plumb_record_set_string(record, "run", file[0]);
-    plumb_record_set_string(record, "file", cmd->out);
-    plumb_record_set_int(record, "count", cmd->opt.count);
-    plumb_record_set_int(record, "steps", cmd->opt.steps);
-    plumb_record_set_bool(record, "backward", cmd->opt.backward);
-    plumb_record_set_string(record, "version", plumb_version());
-    const int code = cli_print_record(c, record);
-    plumb_record_free(record);
-    return signals_end(code);
+    return signals_end(st ? cli_status_error(c, st)
+                          : cli_print(c, cmd->json, fill_record, print_rollout, &output));
 }
 
 const cli_command cmd_rollout = {
@@ -72,13 +83,16 @@ const cli_command cmd_rollout = {
     .summary = "latents and predicted frames of a trained run, as arrays",
     .usage = "RUN --out F.npz [options]",
     .text =
-        "Writes latent (videos, frames, q then p), truth, variance, frames and prediction, which "
+        "RUN is a run directory of plumb train, or the name of a trained model that is installed "
+        "with "
+        "plumb, as hgn++-mass-spring. Writes latent (videos, frames, q then p), truth, variance, "
+        "frames and prediction, which "
         "plumb measure, plumb forecast and plumb report read. The model takes the first frames of "
         "each video as input and predicts all of them. A model that cannot run backward leaves out "
         "the frames before the first it can predict. The latents of a Lagrangian model are (q, v), "
         "and momenta is written too.",
-    .example = "plumb rollout run --out latents.npz --steps 120",
-    .options = rows,
+    .example = "plumb rollout hgn++-mass-spring --out latents.npz --steps 120",
+    .options = command_options,
     .options_size = sizeof(rollout_command),
     .defaults = defaults,
     .run = run,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plumb show: one trajectory as a film strip and a phase portrait.
+// plumb show: draws one trajectory as frames and a phase portrait, or one tuple of clips.
 #include <stdio.h>
 
 #include "cli/common/command.h"
@@ -13,7 +13,7 @@ typedef struct show_command {
 
 // clang-format off
 #define AT(member) .offset = offsetof(show_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "out", .letter = 'o', .kind = OPTION_STRING, AT(out), .value = "F.png|F.svg",
      .help = "the image to write"},
     {.name = "item", .letter = 'i', .kind = OPTION_INT64, AT(item), .value = "I",
@@ -32,22 +32,27 @@ static void defaults(void *given)
     ((show_command *)given)->opt = plumb_item_figure_defaults();
 }
 
-static int report(const show_command *cmd, const plumb_image_size *film)
+// Context of cli_print().
+typedef struct drawn_item {
+    const show_command *cmd;
+    plumb_image_size size;
+} drawn_item;
+
+static void print_size(const void *context)
 {
-    if (!cmd->json) {
-        printf("%s: %lld x %lld\n", cmd->out, (long long)film->width, (long long)film->height);
-        return EXIT_DONE;
-    }
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_show, EXIT_FAILED, "out of memory");
-    plumb_record_set_string(record, "file", cmd->out);
-    plumb_record_set_int(record, "width", film->width);
-    plumb_record_set_int(record, "height", film->height);
-    plumb_record_set_int(record, "item", cmd->item);
+    const drawn_item *drawn = context;
+    printf("%s: %lld x %lld\n", drawn->cmd->out, (long long)drawn->size.width,
+           (long long)drawn->size.height);
+}
+
+static void fill_record(plumb_record *record, const void *context)
+{
+    const drawn_item *drawn = context;
+    plumb_record_set_string(record, "file", drawn->cmd->out);
+    plumb_record_set_int(record, "width", drawn->size.width);
+    plumb_record_set_int(record, "height", drawn->size.height);
+    plumb_record_set_int(record, "item", drawn->cmd->item);
     plumb_record_set_string(record, "version", plumb_version());
-    const int code = cli_print_record(&cmd_show, record);
-    plumb_record_free(record);
-    return code;
 }
 
 static int run(void *given, int files, char **file)
@@ -58,10 +63,11 @@ static int run(void *given, int files, char **file)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb show --help", files);
     if (!cmd->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb show --help");
     plumb_dataset *data = NULL;
-    plumb_image_size film;
+    drawn_item drawn = {.cmd = cmd};
     plumb_status st = plumb_dataset_open(&data, file[0], cmd->split);
-    if (!st) st = plumb_item_figure_save(&film, cmd->out, data, cmd->item, &cmd->opt);
-    const int code = st ? cli_last_error(c) : report(cmd, &film);
+    if (!st) st = plumb_item_figure_save(&drawn.size, cmd->out, data, cmd->item, &cmd->opt);
+    const int code =
+        st ? cli_last_error(c) : cli_print(c, cmd->json, fill_record, print_size, &drawn);
     plumb_dataset_close(data);
     return code;
 }
@@ -69,14 +75,14 @@ static int run(void *given, int files, char **file)
 const cli_command cmd_show = {
     .name = "show",
     .summary = "draw a trajectory as frames and phase portrait, or a tuple of clips",
-    .usage = "FILE --out film.png|film.svg [options]",
+    .usage = "FILE --out F.png|F.svg [options]",
     .text =
         "Draws frames of one trajectory of a data file and below them its path through phase "
         "space: the canonical coordinates if the file has them, else the state. A tuple of four "
         "clips becomes four rows of frames, with a red line where an impossible clip changes from "
         "one possible clip to the other. FILE is x.h5, x.npz, x.tfrecord or a published folder.",
-    .example = "plumb show pendulum.h5 --item 3 --out film.png",
-    .options = rows,
+    .example = "plumb show pendulum.h5 --item 3 --out pendulum.png",
+    .options = command_options,
     .options_size = sizeof(show_command),
     .defaults = defaults,
     .run = run,

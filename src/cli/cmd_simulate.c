@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plumb simulate: trajectories of a world into a file.
+// plumb simulate: simulates trajectories of a world and writes them to a file.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <time.h>
@@ -16,7 +16,7 @@ typedef struct simulate_command {
 
 // clang-format off
 #define AT(member) .offset = offsetof(simulate_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "out", .letter = 'o', .group = "output", .kind = OPTION_STRING, AT(out), .value = "F",
      .help = "the file to write: F.h5, F.npz or F.tfrecord"},
     {.name = "force", .letter = 'f', FROM(dataset_write_options, data, "replace")},
@@ -46,30 +46,37 @@ static void defaults(void *given)
     cmd->data = plumb_dataset_write_defaults();
 }
 
-static int report(const simulate_command *cmd, const plumb_world_info *info, double seconds)
+// Context of cli_print().
+typedef struct simulation {
+    const simulate_command *cmd;
+    const plumb_world_info *world;
+    double seconds;
+} simulation;
+
+static void print_simulation(const void *context)
 {
-    const plumb_dataset_simulate_options *o = &cmd->simulate;
     static const char *const items[] = {[PLUMB_WORLD_TRAJECTORY] = "trajectories",
                                         [PLUMB_WORLD_ROOM] = "clips",
                                         [PLUMB_WORLD_PROBE] = "tuples of four clips"};
-    if (!cmd->json) {
-        printf("%s: %lld %s of %s, %lld frames each, in %.3g s\n", cmd->out, (long long)o->count,
-               items[info->kind], info->name, (long long)o->steps, seconds);
-        return EXIT_DONE;
-    }
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_simulate, EXIT_FAILED, "out of memory");
-    plumb_record_set_string(record, "world", info->name);
-    plumb_record_set_int(record, "count", o->count);
-    plumb_record_set_int(record, "steps", o->steps);
-    plumb_record_set_int(record, "seed", (int64_t)o->seed);
-    plumb_record_set_int(record, "first", o->first);
-    plumb_record_set_double(record, "seconds", seconds);
-    plumb_record_set_string(record, "file", cmd->out);
+    const simulation *done = context;
+    const plumb_dataset_simulate_options *options = &done->cmd->simulate;
+    printf("%s: %lld %s of %s, %lld frames each, in %.3g s\n", done->cmd->out,
+           (long long)options->count, items[done->world->kind], done->world->name,
+           (long long)options->steps, done->seconds);
+}
+
+static void fill_record(plumb_record *record, const void *context)
+{
+    const simulation *done = context;
+    const plumb_dataset_simulate_options *options = &done->cmd->simulate;
+    plumb_record_set_string(record, "world", done->world->name);
+    plumb_record_set_int(record, "count", options->count);
+    plumb_record_set_int(record, "steps", options->steps);
+    plumb_record_set_int(record, "seed", (int64_t)options->seed);
+    plumb_record_set_int(record, "first", options->first);
+    plumb_record_set_double(record, "seconds", done->seconds);
+    plumb_record_set_string(record, "file", done->cmd->out);
     plumb_record_set_string(record, "version", plumb_version());
-    const int code = cli_print_record(&cmd_simulate, record);
-    plumb_record_free(record);
-    return code;
 }
 
 // An option that rooms do not have is wrong usage. The size of the image is checked later.
@@ -96,7 +103,7 @@ static int run(void *given, int files, char **file)
     cmd->simulate.world = &cmd->world;
     cmd->simulate.write = &cmd->data;
     if (info->clips != 1 && !info->concept_name)
-        return cli_error(c, EXIT_USAGE, "%s is for training; simulate the probes", info->name);
+        return cli_error(c, EXIT_USAGE, "%s is for training only; simulate its probes", info->name);
     if (is_misused(cmd, world)) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
 
     const double started = progress_clock();
@@ -105,7 +112,8 @@ static int run(void *given, int files, char **file)
     const plumb_status st = plumb_dataset_simulate(cmd->out, world, &cmd->simulate);
     progress_end();
     if (st) return signals_end(cli_last_error(c));
-    return signals_end(report(cmd, info, progress_clock() - started));
+    const simulation done = {cmd, info, progress_clock() - started};
+    return signals_end(cli_print(c, cmd->json, fill_record, print_simulation, &done));
 }
 
 const cli_command cmd_simulate = {
@@ -116,15 +124,15 @@ const cli_command cmd_simulate = {
         "Simulates trajectories of a world (plumb worlds lists them) and writes frames, state, "
         "derivative, canonical, energy, time and one array per parameter to F.h5, F.npz or "
         "F.tfrecord, the last with features.txt next to it as in the published folders. The file "
-        "is "
-        "written atomically. The trajectories do not depend on the count, the number of threads or "
+        "is written atomically. The trajectories do not depend on the count, the number of threads "
+        "or "
         "the file format.\n\n"
         "Rooms (rooms/freeform, rooms/continuity ...) have frames, mask, camera_pose and objects. "
         "Probes have four clips per item, two possible and then two impossible ones, and concept "
         "and cut.",
     .example = "plumb simulate pendulum --count 500 --steps 256 --out pendulum.h5",
     .complete = CLI_COMPLETE_WORLDS,
-    .options = rows,
+    .options = command_options,
     .options_size = sizeof(simulate_command),
     .defaults = defaults,
     .run = run,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plumb surprise: is the impossible more surprising than the possible?
-#include <errno.h>
+// plumb surprise: measures whether impossible clips are more surprising than possible ones.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,35 +8,36 @@
 #include "base/spelling.h"
 #include "cli/common/command.h"
 
-enum { ARRAYS = 7 };
+// Arrays of the input, in the order of plumb_surprise_input.
+enum { SURPRISE, TRUTH, PREDICTION, FEATURE, OBSERVATION, SURPRISE_NAIVE, CONCEPT, ARRAY_COUNT };
 
 typedef struct surprise_command {
-    const char *from[ARRAYS]; // files for single arrays, in the order of array_names
+    const char *from[ARRAY_COUNT]; // files for single arrays, in the order of array_names
     const char *scorer, *gammas, *items, *require;
     plumb_surprise_losses_options losses;
     plumb_surprise_options opt;
     bool raw, example, json;
 } surprise_command;
 
-static const char *const array_names[ARRAYS] = {
+static const char *const array_names[ARRAY_COUNT] = {
     "surprise", "truth", "prediction", "feature", "observation", "surprise_voe", "concept"};
 
 // clang-format off
 #define AT(member) .offset = offsetof(surprise_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "surprise", .group = "input, each array from a file of its own", .kind = OPTION_STRING,
-     AT(from[0]), .value = "F", .help = "surprise (tuples, 4) or (tuples, 4, frames)"},
-    {.name = "truth", .kind = OPTION_STRING, AT(from[1]), .value = "F",
+     AT(from[SURPRISE]), .value = "F", .help = "surprise (tuples, 4) or (tuples, 4, frames)"},
+    {.name = "truth", .kind = OPTION_STRING, AT(from[TRUTH]), .value = "F",
      .help = "true frames (tuples, 4, frames, height, width, channels)"},
-    {.name = "prediction", .kind = OPTION_STRING, AT(from[2]), .value = "F",
+    {.name = "prediction", .kind = OPTION_STRING, AT(from[PREDICTION]), .value = "F",
      .help = "predicted frames, of all or of all but the first"},
-    {.name = "feature", .kind = OPTION_STRING, AT(from[3]), .value = "F",
+    {.name = "feature", .kind = OPTION_STRING, AT(from[FEATURE]), .value = "F",
      .help = "features of the clips (tuples, 4, d)"},
-    {.name = "observation", .kind = OPTION_STRING, AT(from[4]), .value = "F",
+    {.name = "observation", .kind = OPTION_STRING, AT(from[OBSERVATION]), .value = "F",
      .help = "features of impossible clips observed before (N, d)"},
-    {.name = "surprise-voe", .kind = OPTION_STRING, AT(from[5]), .value = "F",
+    {.name = "surprise-voe", .kind = OPTION_STRING, AT(from[SURPRISE_NAIVE]), .value = "F",
      .help = "surprise of a model trained on impossible clips"},
-    {.name = "concept", .kind = OPTION_STRING, AT(from[6]), .value = "F",
+    {.name = "concept", .kind = OPTION_STRING, AT(from[CONCEPT]), .value = "F",
      .help = "concept of each tuple"},
     {.name = "metadata", FROM(surprise_losses_options, losses, "metadata"), .value = "F.csv"},
     {.name = "context", FROM(surprise_losses_options, losses, "context")},
@@ -85,78 +85,87 @@ static void defaults(void *given)
 
 // ---- input ----
 
-typedef struct input {
-    plumb_file *files[ARRAYS + 1];
-    plumb_array array[ARRAYS];
-    bool has[ARRAYS];
+typedef struct surprise_arrays {
+    plumb_file *files[ARRAY_COUNT + 1];
+    plumb_array array[ARRAY_COUNT];
+    bool has[ARRAY_COUNT];
     plumb_surprise_losses losses;
-} input;
+} surprise_arrays;
 
-static void input_close(input *in)
+static void close_input(surprise_arrays *in)
 {
-    for (int i = 0; i <= ARRAYS; i++) plumb_file_close(in->files[i]);
+    for (int i = 0; i <= ARRAY_COUNT; i++) plumb_file_close(in->files[i]);
     plumb_surprise_losses_clear(&in->losses);
 }
 
-static int input_read(input *in, const surprise_command *cmd, int files, char **file)
+// Reads each array from its own file or, if it is not given, from the common file.
+static int read_arrays(surprise_arrays *in, const surprise_command *cmd)
+{
+    plumb_file *common = in->files[ARRAY_COUNT];
+    for (int i = 0; i < ARRAY_COUNT; i++) {
+        plumb_status st;
+        if (cmd->from[i]) {
+            st = plumb_file_read_spec(&in->array[i], &in->files[i], cmd->from[i], array_names[i]);
+        } else {
+            // Frames are large, and not needed if the file has their surprise.
+            const bool frames = i == TRUTH || i == PREDICTION;
+            if (!common || !plumb_file_has_array(common, array_names[i])) continue;
+            if (frames && in->has[SURPRISE]) continue;
+            st = plumb_file_read_array(&in->array[i], common, array_names[i]);
+        }
+        if (st) return cli_last_error(&cmd_surprise);
+        in->has[i] = true;
+    }
+    return EXIT_DONE;
+}
+
+// Reads the loss files of other benchmarks.
+static int read_losses(surprise_arrays *in, const surprise_command *cmd, const char *file)
+{
+    plumb_surprise_losses_options options = cmd->losses;
+    options.frames = cmd->opt.frames;
+    if (plumb_surprise_losses_read(&in->losses, file, &options))
+        return cli_last_error(&cmd_surprise);
+    in->array[SURPRISE] = in->losses.surprise;
+    in->has[SURPRISE] = true;
+    if (in->losses.has_concepts && !in->has[CONCEPT]) {
+        in->array[CONCEPT] = in->losses.concepts;
+        in->has[CONCEPT] = true;
+    }
+    if (in->losses.padded)
+        cli_error(&cmd_surprise, EXIT_DONE,
+                  "%s: %lld clips are shorter than the longest; each is scored on its own windows",
+                  file, (long long)in->losses.padded);
+    return EXIT_DONE;
+}
+
+static int read_input(surprise_arrays *in, const surprise_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_surprise;
     if (files > 1)
-        return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb %s --help", files,
-                         c->name);
+        return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb surprise --help", files);
     bool any = files;
-    for (int i = 0; i < ARRAYS; i++) any = any || cmd->from[i];
+    for (int i = 0; i < ARRAY_COUNT; i++) any = any || cmd->from[i];
     if (!any)
-        return cli_error(c, EXIT_USAGE, "wants F.npz or --surprise F; see plumb %s --help",
-                         c->name);
-    if (files && plumb_file_open(&in->files[ARRAYS], file[0])) return cli_last_error(c);
-    for (int i = 0; i < ARRAYS; i++) {
-        if (cmd->from[i]) {
-            if (plumb_file_read_spec(&in->array[i], &in->files[i], cmd->from[i], array_names[i]))
-                return cli_last_error(c);
-        } else if (files && plumb_file_has_array(in->files[ARRAYS], array_names[i])) {
-            // Frames are large, and surprise has been computed from them already.
-            if ((i == 1 || i == 2) && in->has[0]) continue;
-            if (plumb_file_read_array(&in->array[i], in->files[ARRAYS], array_names[i]))
-                return cli_last_error(c);
-        } else {
-            continue;
-        }
-        in->has[i] = true;
-    }
-    // The score files of other benchmarks.
-    if (files && !in->has[0] && plumb_file_has_array(in->files[ARRAYS], "losses")) {
-        plumb_surprise_losses_options opt = cmd->losses;
-        opt.frames = cmd->opt.frames;
-        if (plumb_surprise_losses_read(&in->losses, file[0], &opt)) return cli_last_error(c);
-        in->array[0] = in->losses.surprise;
-        in->has[0] = true;
-        if (in->losses.has_concepts && !in->has[6]) {
-            in->array[6] = in->losses.concepts;
-            in->has[6] = true;
-        }
-        if (in->losses.padded)
-            cli_error(
-                c, EXIT_DONE,
-                "%s: %lld clips are shorter than the longest; each is judged by its own windows",
-                file[0], (long long)in->losses.padded);
-    }
-    // A single array without a name is the surprise.
-    if (files && !in->has[0] && plumb_file_array_count(in->files[ARRAYS]) == 1 &&
-        !plumb_file_array_name(in->files[ARRAYS], 0)[0]) {
-        if (plumb_file_read_array(&in->array[0], in->files[ARRAYS], "")) return cli_last_error(c);
-        in->has[0] = true;
-    }
-    if (files && !in->has[0] && !in->has[1] && !in->has[2])
-        return plumb_file_read_array(&in->array[0], in->files[ARRAYS], "surprise")
-                   ? cli_last_error(c)
-                   : EXIT_DONE;
+        return cli_error(c, EXIT_USAGE, "needs F.npz or --surprise F; see plumb surprise --help");
+    if (files && plumb_file_open(&in->files[ARRAY_COUNT], file[0])) return cli_last_error(c);
+    int code = read_arrays(in, cmd);
+    if (code != EXIT_DONE || !files || in->has[SURPRISE]) return code;
+    plumb_file *common = in->files[ARRAY_COUNT];
+    if (plumb_file_has_array(common, "losses")) return read_losses(in, cmd, file[0]);
+    // A single array without a name is the surprise. A file without any known array is an error.
+    const bool unnamed =
+        plumb_file_array_count(common) == 1 && !plumb_file_array_name(common, 0)[0];
+    if (!unnamed && (in->has[TRUTH] || in->has[PREDICTION])) return EXIT_DONE;
+    if (plumb_file_read_array(&in->array[SURPRISE], common, unnamed ? "" : "surprise"))
+        return cli_last_error(c);
+    in->has[SURPRISE] = true;
     return EXIT_DONE;
 }
 
 // ---- options that are lists ----
 
-static int unknown_scorer(const char *word)
+static int reject_scorer(const char *word)
 {
     const char *names[PLUMB_SCORER_COUNT + 2] = {"all"};
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) names[i + 1] = plumb_scorer_name((plumb_scorer)i);
@@ -181,11 +190,12 @@ static int parse_scorers(surprise_command *cmd)
     for (const char *text = cmd->scorer; next_word(word, sizeof word, &text);) {
         if (!strcmp(word, "all")) {
             if (strcmp(cmd->scorer, "all") != 0)
-                return cli_error(&cmd_surprise, EXIT_USAGE, "all stands alone in --scorer");
+                return cli_error(&cmd_surprise, EXIT_USAGE,
+                                 "all cannot be combined with other scorers");
             return EXIT_DONE;
         }
         const plumb_scorer found = plumb_scorer_find(word);
-        if (found == PLUMB_SCORER_COUNT) return unknown_scorer(word);
+        if (found == PLUMB_SCORER_COUNT) return reject_scorer(word);
         cmd->opt.scorers[found] = true;
     }
     return EXIT_DONE;
@@ -198,10 +208,11 @@ static int parse_gammas(surprise_command *cmd)
         char *equals = strchr(word, '='), *end = NULL;
         if (equals) *equals = 0;
         const plumb_scorer found = plumb_scorer_find(word);
-        if (found == PLUMB_SCORER_COUNT) return unknown_scorer(word);
+        if (found == PLUMB_SCORER_COUNT) return reject_scorer(word);
         const double value = equals ? strtod(equals + 1, &end) : 0.0;
         if (!equals || end == equals + 1 || *end || !isfinite(value))
-            return cli_error(&cmd_surprise, EXIT_USAGE, "--gammas wants %s=X, X a number", word);
+            return cli_error(&cmd_surprise, EXIT_USAGE, "--gammas takes %s=X, X a finite number",
+                             word);
         cmd->opt.gammas[found] = value;
     }
     return EXIT_DONE;
@@ -209,94 +220,132 @@ static int parse_gammas(surprise_command *cmd)
 
 // ---- tables ----
 
-static void row(const char *name, const plumb_surprise_metrics *m, double gamma)
+// "[0.90, 0.93]", or "" for NaN.
+static const char *format_interval(char *text, size_t size, double low, double high)
 {
-    char a[64], b[64];
-    printf(
-        "  %-12s %6.2f %%  %-21s %11.4g  %-24s %6.4f  %8.2g", name, 100.0 * m->accuracy,
-        table_interval(a, sizeof a,
-                       (plumb_interval){100.0 * m->accuracy_ci.low, 100.0 * m->accuracy_ci.high}),
-        m->relative_surprise, table_interval(b, sizeof b, m->relative_ci), m->auroc, m->chance_p);
-    if (isfinite(gamma)) printf("  %.4g", gamma);
-    putchar('\n');
+    if (isnan(low)) text[0] = 0;
+    else snprintf(text, size, "[%.4g, %.4g]", low, high);
+    return text;
 }
 
-static void heading(const char *name)
+static void print_row(const char *name, const plumb_surprise_metrics *metrics)
 {
-    printf("\n%s\n  %-12s %-8s  %-21s %11s  %-24s %6s  %8s  %s\n", name, "scorer", "accuracy", "",
-           "relative", "", "AUROC", "p chance", "gamma");
+    char accuracy[64], relative[64];
+    format_interval(accuracy, sizeof accuracy, 100.0 * metrics->accuracy_ci.low,
+                    100.0 * metrics->accuracy_ci.high);
+    format_interval(relative, sizeof relative, metrics->relative_ci.low, metrics->relative_ci.high);
+    printf("  %-11s %6.2f %-14s %9.4g %-20s %6.4f %7.2g\n", name, 100.0 * metrics->accuracy,
+           accuracy, metrics->relative_surprise, relative, metrics->auroc, metrics->chance_p);
 }
 
-static void print_uniformity(const plumb_surprise_uniformity *u)
+static void print_heading(const char *name)
 {
-    if (!u->measured) return;
+    printf("\n%s\n  %-11s %-21s %-30s %6s %7s\n", name, "scorer", "accuracy, %",
+           "relative surprise", "AUROC", "p");
+}
+
+// The weights of the scorers.
+static void print_gammas(const plumb_surprise *result)
+{
+    char text[400] = "";
+    size_t used = 0;
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
+        if (result->scorers[i].measured && isfinite(result->scorers[i].gamma) && used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.4g", used ? ", " : "",
+                                     plumb_scorer_name((plumb_scorer)i), result->scorers[i].gamma);
+    if (used) table_text("gamma", "%s", text);
+}
+
+static void print_uniformity(const plumb_surprise_uniformity *uniformity)
+{
+    if (!uniformity->measured) return;
     puts("\nuniformity of r_k");
-    printf("  exact        D %.4f  p %.3g: %s\n", u->exact.statistic, u->exact.p,
-           u->exact.p < 0.05 ? "features are not spread evenly over the sphere"
-                             : "nothing speaks against evenly spread features");
-    printf("  paper        D %.4f  p %.3g, chi2 %.1f  p %.3g: rejects evenly spread features too\n",
-           u->paper.statistic, u->paper.p, u->paper_chi.statistic, u->paper_chi.p);
-    printf("  histogram    %.4g", u->least);
-    for (int i = 0; i < 20; i++) printf(" %lld", (long long)u->histogram[i]);
-    printf(" %.4g\n", u->greatest);
+    table_text("exact", "D %.4f  p %.3g: %s", uniformity->exact.statistic, uniformity->exact.p,
+               uniformity->exact.p < 0.05 ? "features are not spread evenly over the sphere"
+                                          : "no evidence against evenly spread features");
+    table_text("paper", "D %.4f  p %.3g, chi2 %.1f  p %.3g: also rejects evenly spread features",
+               uniformity->paper.statistic, uniformity->paper.p, uniformity->paper_chi.statistic,
+               uniformity->paper_chi.p);
+    char text[600];
+    size_t used = (size_t)snprintf(text, sizeof text, "%.4g", uniformity->least);
+    for (int i = 0; i < 20; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, " %lld",
+                                 (long long)uniformity->histogram[i]);
+    snprintf(text + used, sizeof text - used, " %.4g", uniformity->greatest);
+    table_text("histogram", "%s", text);
 }
 
-static void print_pairs(const plumb_surprise *r)
+static void print_pairs(const plumb_surprise *result)
 {
-    if (!r->pair_count) return;
-    puts("\nbetween scorers (tuples only one gets right, McNemar)");
-    for (int64_t i = 0; i < r->pair_count; i++) {
-        const plumb_surprise_comparison *p = &r->pairs[i];
-        printf("  %-12s %-12s %6lld %6lld  p %.3g\n", plumb_scorer_name(p->first),
-               plumb_scorer_name(p->second), (long long)p->first_only, (long long)p->second_only,
-               p->p);
+    if (!result->pair_count) return;
+    puts("\nbetween scorers: tuples that only the first or only the second gets right, and p of\n"
+         "McNemar's test");
+    for (int64_t i = 0; i < result->pair_count; i++) {
+        const plumb_surprise_comparison *pair = &result->pairs[i];
+        printf("  %-12s %-12s %6lld %6lld  p %.3g\n", plumb_scorer_name(pair->first),
+               plumb_scorer_name(pair->second), (long long)pair->first_only,
+               (long long)pair->second_only, pair->p);
     }
 }
 
-static void print_table(const plumb_surprise *r)
+// One line about the tuples and clips that were used.
+static void print_counts(const plumb_surprise *result)
 {
-    printf("%lld tuples judged of %lld", (long long)r->tested, (long long)r->tuples);
-    if (r->observed)
-        printf(", %lld clips observed%s", (long long)r->observed, r->split ? " in the others" : "");
-    if (r->frames) printf(", %lld frames a clip", (long long)r->frames);
-    putchar('\n');
-    heading(r->concept_count ? "mean over concepts" : "all");
+    char observed[64] = "", frames[64] = "";
+    if (result->observed)
+        snprintf(observed, sizeof observed, ", %lld clips observed%s", (long long)result->observed,
+                 result->split ? " in the others" : "");
+    if (result->frames)
+        snprintf(frames, sizeof frames, ", %lld frames per clip", (long long)result->frames);
+    table_paragraph("%lld tuples scored of %lld%s%s", (long long)result->tested,
+                    (long long)result->tuples, observed, frames);
+}
+
+static void print_tables(const plumb_surprise *result)
+{
+    print_counts(result);
+    print_heading(result->concept_count ? "mean over concepts" : "all");
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
-        if (r->scorers[i].measured)
-            row(plumb_scorer_name((plumb_scorer)i), &r->scorers[i].all, r->scorers[i].gamma);
+        if (result->scorers[i].measured)
+            print_row(plumb_scorer_name((plumb_scorer)i), &result->scorers[i].all);
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
-        if (r->scorers[i].measured && r->scorers[i].has_maximum) {
+        if (result->scorers[i].measured && result->scorers[i].has_maximum) {
             char name[32];
             snprintf(name, sizeof name, "%.7s max", plumb_scorer_name((plumb_scorer)i));
-            row(name, &r->scorers[i].maximum, (double)NAN);
+            print_row(name, &result->scorers[i].maximum);
         }
-    for (int64_t c = 0; c < r->concept_count; c++) {
-        heading(r->concept_names[c]);
+    print_gammas(result);
+    for (int64_t k = 0; k < result->concept_count; k++) {
+        print_heading(result->concept_names[k]);
         for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
-            if (r->scorers[i].measured)
-                row(plumb_scorer_name((plumb_scorer)i), &r->scorers[i].concepts[c], (double)NAN);
+            if (result->scorers[i].measured)
+                print_row(plumb_scorer_name((plumb_scorer)i), &result->scorers[i].concepts[k]);
     }
-    print_uniformity(&r->uniformity);
-    if (r->ratio.measured)
-        printf("\nlikelihood ratio: AUROC %.4f; above log threshold %.4g: %.2f %% of impossible "
-               "clips, %.2f %% of possible ones\n",
-               r->ratio.auroc, r->ratio.log_threshold, 100.0 * (1.0 - r->ratio.type1),
-               100.0 * r->ratio.type2);
-    print_pairs(r);
-    for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
-        if (r->scorers[i].why)
-            printf("\nleft out: %s %s", plumb_scorer_name((plumb_scorer)i), r->scorers[i].why);
-    for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
-        if (r->scorers[i].why) {
-            putchar('\n');
-            break;
-        }
+    print_uniformity(&result->uniformity);
+    if (result->ratio.measured) {
+        putchar('\n');
+        table_paragraph("likelihood ratio: AUROC %.4f; above log threshold %.4g: %.2f %% of "
+                        "impossible clips, %.2f %% of possible ones",
+                        result->ratio.auroc, result->ratio.log_threshold,
+                        100.0 * (1.0 - result->ratio.type1), 100.0 * result->ratio.type2);
+    }
+    print_pairs(result);
+    // Scorers that the arrays do not allow, with the reason.
+    bool first = true;
+    for (int i = 0; i < PLUMB_SCORER_COUNT; i++) {
+        if (!result->scorers[i].why) continue;
+        if (first) putchar('\n');
+        first = false;
+        table_paragraph("left out: %s %s", plumb_scorer_name((plumb_scorer)i),
+                        result->scorers[i].why);
+    }
 }
 
 // ---- the counter-example ----
 
-static void print_example(void)
+static void print_example(const void *context)
 {
+    (void)context;
     puts("impossible x ~ N(0, 0.001), possible x ~ N(0, 1), surprise = -log p(possible)\n");
     printf("  %-34s %12s %12s\n", "", "x = 0", "x = 1");
     static const char *const reading[] = {"variance", "deviation"};
@@ -310,58 +359,91 @@ static void print_example(void)
                e.posterior[1]);
         printf("    LR is 1 at |x| = %.6g\n", e.even);
     }
-    puts("\nSurprise calls x = 1 the stranger one; the likelihood ratio, rightly, x = 0.");
+    puts("\nx = 1 has the higher surprise, but x = 0 is more likely to be impossible, as the\n"
+         "likelihood ratio shows.");
 }
 
-static int run_example(const surprise_command *cmd)
+static void fill_example_record(plumb_record *record, const void *context)
 {
-    if (!cmd->json) {
-        print_example();
-        return EXIT_DONE;
-    }
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_surprise, EXIT_FAILED, "out of memory");
+    (void)context;
     plumb_surprise_counterexample_record(record);
-    const int code = cli_print_record(&cmd_surprise, record);
-    plumb_record_free(record);
-    return code;
 }
 
-// ---- all together ----
+// ---- the command ----
 
 static void fill_item(plumb_record *record, const void *result, int64_t index)
 {
     plumb_surprise_item_record(record, result, index);
 }
 
-static int check_bars(const surprise_command *cmd, const plumb_surprise *r, require_use *use)
+// Requirements are about the first scorer that was measured. Default thresholds: better than
+// chance.
+static int check_requirements(const surprise_command *cmd, const plumb_surprise *result,
+                              require_use *use)
 {
-    // Without a number: better than chance.
-    const plumb_surprise_metrics *m = &r->scorers[0].all;
+    const plumb_surprise_metrics *metrics = &result->scorers[0].all;
     for (int i = PLUMB_SCORER_COUNT - 1; i >= 0; i--)
-        if (r->scorers[i].measured) m = &r->scorers[i].all;
-    const requirement bars[] = {
-        {"accuracy", m->accuracy, 0.5, false},
-        {"relative_surprise", m->relative_surprise, 0.0, false},
-        {"auroc", m->auroc, 0.5, false},
+        if (result->scorers[i].measured) metrics = &result->scorers[i].all;
+    const requirement list[] = {
+        {"accuracy", metrics->accuracy, 0.5, false},
+        {"relative_surprise", metrics->relative_surprise, 0.0, false},
+        {"auroc", metrics->auroc, 0.5, false},
     };
-    return use(&cmd_surprise, cmd->require, bars, sizeof bars / sizeof *bars);
+    return use(&cmd_surprise, cmd->require, list, sizeof list / sizeof *list);
 }
 
-static int report(const surprise_command *cmd, const plumb_surprise *r)
+// Context of cli_print().
+typedef struct surprise_output {
+    const plumb_surprise *result;
+    const plumb_surprise_options *options;
+} surprise_output;
+
+static void fill_record(plumb_record *record, const void *context)
 {
+    const surprise_output *output = context;
+    plumb_surprise_record(record, output->result, output->options);
+}
+
+static void print_text(const void *context)
+{
+    print_tables(((const surprise_output *)context)->result);
+}
+
+static int print_result(const surprise_command *cmd, const plumb_surprise *result)
+{
+    const surprise_output output = {result, &cmd->opt};
     int code = EXIT_DONE;
-    if (cmd->items) code = cli_write_items(&cmd_surprise, cmd->items, r->tested, fill_item, r);
-    if (code == EXIT_DONE && cmd->json) {
-        plumb_record *record = plumb_record_create();
-        if (!record) return cli_error(&cmd_surprise, EXIT_FAILED, "out of memory");
-        plumb_surprise_record(record, r, &cmd->opt);
-        code = cli_print_record(&cmd_surprise, record);
-        plumb_record_free(record);
-    } else if (code == EXIT_DONE) {
-        print_table(r);
-    }
-    return code == EXIT_DONE ? check_bars(cmd, r, require_check) : code;
+    if (cmd->items)
+        code = cli_write_items(&cmd_surprise, cmd->items, result->tested, fill_item, result);
+    if (code == EXIT_DONE)
+        code = cli_print(&cmd_surprise, cmd->json, fill_record, print_text, &output);
+    return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
+}
+
+static int measure_input(const surprise_command *cmd, const surprise_arrays *in, const char *file)
+{
+    const plumb_array *a[ARRAY_COUNT];
+    for (int i = 0; i < ARRAY_COUNT; i++) a[i] = in->has[i] ? &in->array[i] : NULL;
+    const plumb_surprise_input arrays = {.size = sizeof arrays,
+                                         .surprise = a[SURPRISE],
+                                         .truth = a[TRUTH],
+                                         .prediction = a[PREDICTION],
+                                         .feature = a[FEATURE],
+                                         .observation = a[OBSERVATION],
+                                         .surprise_naive = a[SURPRISE_NAIVE],
+                                         .concepts = a[CONCEPT]};
+    plumb_surprise result;
+    cli_show_log(&cmd_surprise);
+    progress_begin("surprise");
+    const plumb_status st = plumb_surprise_measure(&result, &arrays, &cmd->opt);
+    progress_end();
+    // With several files the message itself names the array.
+    if (st && file)
+        return cli_error(&cmd_surprise, EXIT_FAILED, "%s: %s", file, plumb_last_error());
+    if (st) return cli_last_error(&cmd_surprise);
+    const int code = print_result(cmd, &result);
+    plumb_surprise_clear(&result);
+    return code;
 }
 
 static int run(void *given, int files, char **file)
@@ -370,40 +452,22 @@ static int run(void *given, int files, char **file)
     cmd->opt.normalise = !cmd->raw;
     int code = parse_scorers(cmd);
     if (code == EXIT_DONE) code = parse_gammas(cmd);
-    if (code == EXIT_DONE) code = check_bars(cmd, &(plumb_surprise){0}, require_parse);
+    if (code == EXIT_DONE) code = check_requirements(cmd, &(plumb_surprise){0}, require_parse);
     if (code != EXIT_DONE) return code;
-    if (cmd->example) {
-        if (files) return cli_error(&cmd_surprise, EXIT_USAGE, "--example reads no file");
-        return run_example(cmd);
-    }
-    input in = {0};
-    code = input_read(&in, cmd, files, file);
-    if (code == EXIT_DONE) {
-        const plumb_array *a[ARRAYS];
-        for (int i = 0; i < ARRAYS; i++) a[i] = in.has[i] ? &in.array[i] : NULL;
-        const plumb_surprise_input arrays = {sizeof arrays, a[0], a[1], a[2],
-                                             a[3],          a[4], a[5], a[6]};
-        plumb_surprise result;
-        cli_show_log(&cmd_surprise);
-        progress_begin("surprise");
-        const plumb_status st = plumb_surprise_measure(&result, &arrays, &cmd->opt);
-        progress_end();
-        if (st) {
-            code =
-                files ? cli_error(&cmd_surprise, EXIT_FAILED, "%s: %s", file[0], plumb_last_error())
-                      : cli_last_error(&cmd_surprise);
-        } else {
-            code = report(cmd, &result);
-            plumb_surprise_clear(&result);
-        }
-    }
-    input_close(&in);
+    if (cmd->example && files)
+        return cli_error(&cmd_surprise, EXIT_USAGE, "--example reads no file");
+    if (cmd->example)
+        return cli_print(&cmd_surprise, cmd->json, fill_example_record, print_example, NULL);
+    surprise_arrays in = {0};
+    code = read_input(&in, cmd, files, file);
+    if (code == EXIT_DONE) code = measure_input(cmd, &in, files ? file[0] : NULL);
+    close_input(&in);
     return code;
 }
 
 const cli_command cmd_surprise = {
     .name = "surprise",
-    .summary = "violation of expectation: are impossible clips more surprising?",
+    .summary = "measure surprise at impossible clips: accuracy of many scorers",
     .usage = "F.npz | --surprise F [--feature F] [options]",
     .text =
         "Scores surprise on tuples of four clips: 0 and 1 possible, 2 and 3 impossible. F.npz has "
@@ -416,7 +480,7 @@ const cli_command cmd_surprise = {
         "of a model trained on impossible clips. \"concept\" names what a tuple tests. F may also "
         "be a .pth file with the \"losses\" of the V-JEPA study or of IntPhys 2.",
     .example = "plumb surprise probes.npz --scorer plain,knn -k 50 --gamma 0.01 --json",
-    .options = rows,
+    .options = command_options,
     .options_size = sizeof(surprise_command),
     .defaults = defaults,
     .run = run,

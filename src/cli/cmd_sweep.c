@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// plumb sweep: a study of many models, on one machine, under MPI, or as a Slurm array.
+// plumb sweep: trains and evaluates the models of a study file, on one machine, under MPI, or as a
+// Slurm job array.
 #define _GNU_SOURCE
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct sweep_command {
 
 // clang-format off
 #define AT(member) .offset = offsetof(sweep_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "out", .letter = 'o', FROM(sweep_options, sweep, "out"), .value = "DIR"},
     {.name = "workers", .letter = 'w', FROM(sweep_options, sweep, "workers")},
     {.name = "threads", FROM(sweep_options, sweep, "threads")},
@@ -48,82 +48,118 @@ static void defaults(void *given)
     cmd->minutes = 240;
 }
 
-static void progress(void *context, const plumb_sweep_progress *p)
+// One line when a run begins and one when it ends.
+static void show_progress(void *context, const plumb_sweep_progress *progress)
 {
     (void)context;
     char text[32], where[32] = "";
-    if (plumb_distributed_size() > 1) snprintf(where, sizeof where, " on rank %d", p->rank);
-    if (p->state == PLUMB_SWEEP_STATE_RUNNING) {
-        fprintf(stderr, "sweep: %s: begins%s\n", p->run, where);
+    if (plumb_distributed_size() > 1) snprintf(where, sizeof where, " on rank %d", progress->rank);
+    if (progress->state == PLUMB_SWEEP_STATE_RUNNING) {
+        fprintf(stderr, "sweep: %s: begins%s\n", progress->run, where);
         return;
     }
-    fprintf(stderr, "sweep: %lld of %lld: %s: %s after %s%s%s\n", (long long)(p->done + p->failed),
-            (long long)p->total, p->run, plumb_sweep_state_name(p->state),
-            table_duration(text, sizeof text, p->seconds), p->why[0] ? ": " : "", p->why);
+    fprintf(stderr, "sweep: %lld of %lld: %s: %s after %s%s%s\n",
+            (long long)(progress->done + progress->failed), (long long)progress->total,
+            progress->run, plumb_sweep_state_name(progress->state),
+            table_duration(text, sizeof text, progress->seconds), progress->why[0] ? ": " : "",
+            progress->why);
 }
 
 // ---- Slurm ----
 
-// The whole number of a variable of the environment, or `otherwise`; -1 if it is none.
-static int64_t from_environment(const char *name, int64_t otherwise)
+// A whole number from an environment variable; `fallback` if it is not set, -1 if it is invalid.
+static int64_t read_variable(const char *name, int64_t fallback)
 {
     const char *text = getenv(name);
-    if (!text) return otherwise;
+    if (!text) return fallback;
     char *end;
     const long long value = strtoll(text, &end, 10);
     return end == text || *end || value < 0 ? -1 : value;
 }
 
-static int take_share(sweep_command *cmd)
+// --array: the task of this process, from the variables that Slurm sets.
+static int set_array_task(sweep_command *cmd)
 {
-    const int64_t id = from_environment("SLURM_ARRAY_TASK_ID", -2),
-                  first = from_environment("SLURM_ARRAY_TASK_MIN", 0),
-                  count = from_environment("SLURM_ARRAY_TASK_COUNT", 1);
+    const int64_t id = read_variable("SLURM_ARRAY_TASK_ID", -2),
+                  first = read_variable("SLURM_ARRAY_TASK_MIN", 0),
+                  count = read_variable("SLURM_ARRAY_TASK_COUNT", 1);
     if (id == -2)
         return cli_error(&cmd_sweep, EXIT_USAGE,
-                         "--array is for tasks of a job array, and SLURM_ARRAY_TASK_ID is not set");
+                         "--array is for tasks of a job array, but SLURM_ARRAY_TASK_ID is not set");
     if (id < 0 || first < 0 || count < 1 || id < first || id - first >= count)
         return cli_error(&cmd_sweep, EXIT_USAGE,
-                         "SLURM_ARRAY_TASK_ID=%s is none of %lld tasks from %lld on",
+                         "SLURM_ARRAY_TASK_ID is %s, but there are %lld tasks from %lld on",
                          getenv("SLURM_ARRAY_TASK_ID"), (long long)count, (long long)first);
     cmd->sweep.task = id - first;
     cmd->sweep.tasks = count;
     return EXIT_DONE;
 }
 
+// Context of cli_print() for all outputs of this command.
+typedef struct sweep_output {
+    const sweep_command *cmd;
+    const plumb_sweep *sweep;
+    const plumb_sweep_result *result;
+    const char *script;
+} sweep_output;
+
+static void print_script(const void *context)
+{
+    printf("%s: submit it with sbatch\n", ((const sweep_output *)context)->script);
+}
+
+static void fill_script_record(plumb_record *record, const void *context)
+{
+    const sweep_output *output = context;
+    plumb_record_set_string(record, "study", plumb_sweep_name(output->sweep));
+    plumb_record_set_int(record, "runs", plumb_sweep_run_count(output->sweep));
+    plumb_record_set_string(record, "script", output->script);
+}
+
+// --slurm: writes the script of a job array.
 static int write_script(const sweep_command *cmd, const plumb_sweep *sweep)
 {
     const cli_command *c = &cmd_sweep;
     char program[4096], path[4200];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0) return cli_error(c, EXIT_FAILED, "the path of this program is not to be had");
+    if (length <= 0) return cli_error(c, EXIT_FAILED, "the path of this program cannot be found");
     program[length] = 0;
     mkdir(cmd->sweep.out, 0777);
     snprintf(path, sizeof path, "%.4000s/sweep.slurm", cmd->sweep.out);
-    plumb_sweep_options o = cmd->sweep;
-    if (!o.threads) o.threads = cmd->cores / o.workers > 1 ? cmd->cores / o.workers : 1;
-    const plumb_status st = plumb_sweep_write_slurm(
-        path, sweep, program, &o, cmd->tasks > 0 ? cmd->tasks : plumb_sweep_run_count(sweep),
-        cmd->cores, cmd->minutes);
-    if (st == PLUMB_EVALUE) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
-    if (st) return cli_last_error(c);
-    if (!cmd->json) {
-        printf("%s: hand it in with sbatch\n", path);
-        return EXIT_DONE;
-    }
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(c, EXIT_FAILED, "out of memory");
-    plumb_record_set_string(record, "study", plumb_sweep_name(sweep));
-    plumb_record_set_int(record, "runs", plumb_sweep_run_count(sweep));
-    plumb_record_set_string(record, "script", path);
-    const int code = cli_print_record(c, record);
-    plumb_record_free(record);
-    return code;
+    plumb_sweep_options options = cmd->sweep;
+    if (!options.threads)
+        options.threads = cmd->cores / options.workers > 1 ? cmd->cores / options.workers : 1;
+    const int64_t tasks = cmd->tasks > 0 ? cmd->tasks : plumb_sweep_run_count(sweep);
+    const plumb_status st =
+        plumb_sweep_write_slurm(path, sweep, program, &options, tasks, cmd->cores, cmd->minutes);
+    if (st) return cli_status_error(c, st);
+    const sweep_output output = {cmd, sweep, NULL, path};
+    return cli_print(c, cmd->json, fill_script_record, print_script, &output);
 }
 
 // ---- the plan ----
 
-static int tell_plan(const sweep_command *cmd, const plumb_sweep *sweep)
+static void print_cost(const sweep_command *cmd, const plumb_sweep *sweep,
+                       const plumb_sweep_cost *cost)
+{
+    char core[32], wall[32];
+    for (int64_t i = 0; i < plumb_sweep_run_count(sweep); i++) {
+        plumb_sweep_state state = PLUMB_SWEEP_STATE_NEW;
+        if (plumb_sweep_run_state(&state, sweep, cmd->sweep.out, i)) break;
+        printf("%-8s %s\n", plumb_sweep_state_name(state), plumb_sweep_run_name(sweep, i));
+    }
+    putchar('\n');
+    table_paragraph("%lld of %lld runs are left, of %lld kinds: %s of processor time, %s here with "
+                    "--workers %d and %d threads each",
+                    (long long)cost->left, (long long)cost->runs, (long long)cost->kinds,
+                    table_duration(core, sizeof core, cost->core_seconds),
+                    table_duration(wall, sizeof wall, cost->seconds), cmd->sweep.workers,
+                    cost->threads);
+    if (cost->not_counted[0]) table_paragraph("not counted: %s", cost->not_counted);
+}
+
+// --plan: what would run, and its estimated cost.
+static int print_plan(const sweep_command *cmd, const plumb_sweep *sweep)
 {
     const cli_command *c = &cmd_sweep;
     plumb_record *record = plumb_record_create();
@@ -135,71 +171,58 @@ static int tell_plan(const sweep_command *cmd, const plumb_sweep *sweep)
     int code = EXIT_DONE;
     if (st) code = cli_last_error(c);
     else if (cmd->json) code = cli_print_record(c, record);
-    else {
-        char core[32], wall[32];
-        for (int64_t i = 0; i < plumb_sweep_run_count(sweep); i++) {
-            plumb_sweep_state state = PLUMB_SWEEP_STATE_NEW;
-            if (plumb_sweep_run_state(&state, sweep, cmd->sweep.out, i)) break;
-            printf("%-8s %s\n", plumb_sweep_state_name(state), plumb_sweep_run_name(sweep, i));
-        }
-        printf("\n%lld of %lld runs are to do, of %lld kinds: %s of a core, %s here with --workers "
-               "%d of %d threads\n",
-               (long long)cost.left, (long long)cost.runs, (long long)cost.kinds,
-               table_duration(core, sizeof core, cost.core_seconds),
-               table_duration(wall, sizeof wall, cost.seconds), cmd->sweep.workers, cost.threads);
-        if (cost.not_counted[0]) printf("not counted: %s\n", cost.not_counted);
-    }
+    else print_cost(cmd, sweep, &cost);
     plumb_record_free(record);
     return code;
 }
 
 // ---- the study ----
 
-static int report(const sweep_command *cmd, const plumb_sweep *sweep, const plumb_sweep_result *r)
+static void print_summary(const void *context)
 {
-    const cli_command *c = &cmd_sweep;
+    const sweep_output *output = context;
+    const plumb_sweep_result *result = output->result;
     char text[32];
-    if (!cmd->json) {
-        printf("%s: %lld runs: %lld done, %lld done before, %lld failed, %lld left, %s\n",
-               cmd->sweep.out, (long long)r->runs, (long long)r->done, (long long)r->skipped,
-               (long long)r->failed, (long long)r->left,
-               table_duration(text, sizeof text, r->seconds));
-        return EXIT_DONE;
-    }
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(c, EXIT_FAILED, "out of memory");
-    char path[4200];
-    snprintf(path, sizeof path, "%.4000s/results.jsonl", cmd->sweep.out);
-    plumb_record_set_string(record, "study", plumb_sweep_name(sweep));
-    plumb_record_set_string(record, "out", cmd->sweep.out);
-    plumb_record_set_string(record, "results", path);
-    plumb_record_set_int(record, "runs", r->runs);
-    plumb_record_set_int(record, "done", r->done);
-    plumb_record_set_int(record, "skipped", r->skipped);
-    plumb_record_set_int(record, "failed", r->failed);
-    plumb_record_set_int(record, "left", r->left);
-    plumb_record_set_double(record, "seconds", r->seconds);
-    plumb_record_set_int(record, "restarts", from_environment("SLURM_RESTART_COUNT", 0));
-    plumb_record_set_string(record, "version", plumb_version());
-    const int code = cli_print_record(c, record);
-    plumb_record_free(record);
-    return code;
+    printf("%s: %lld runs: %lld done, %lld done before, %lld failed, %lld left, %s\n",
+           output->cmd->sweep.out, (long long)result->runs, (long long)result->done,
+           (long long)result->skipped, (long long)result->failed, (long long)result->left,
+           table_duration(text, sizeof text, result->seconds));
 }
 
-static int sweep_all(sweep_command *cmd, const plumb_sweep *sweep)
+static void fill_record(plumb_record *record, const void *context)
+{
+    const sweep_output *output = context;
+    const plumb_sweep_result *result = output->result;
+    char path[4200];
+    snprintf(path, sizeof path, "%.4000s/results.jsonl", output->cmd->sweep.out);
+    plumb_record_set_string(record, "study", plumb_sweep_name(output->sweep));
+    plumb_record_set_string(record, "out", output->cmd->sweep.out);
+    plumb_record_set_string(record, "results", path);
+    plumb_record_set_int(record, "runs", result->runs);
+    plumb_record_set_int(record, "done", result->done);
+    plumb_record_set_int(record, "skipped", result->skipped);
+    plumb_record_set_int(record, "failed", result->failed);
+    plumb_record_set_int(record, "left", result->left);
+    plumb_record_set_double(record, "seconds", result->seconds);
+    plumb_record_set_int(record, "restarts", read_variable("SLURM_RESTART_COUNT", 0));
+    plumb_record_set_string(record, "version", plumb_version());
+}
+
+// Runs the study, or the share of this task, with one line on stderr per run that begins or ends.
+static int run_study(sweep_command *cmd, const plumb_sweep *sweep)
 {
     const cli_command *c = &cmd_sweep;
-    const int64_t restarts = from_environment("SLURM_RESTART_COUNT", 0);
+    const int64_t restarts = read_variable("SLURM_RESTART_COUNT", 0);
     plumb_sweep_result result;
     if (cmd->array)
         fprintf(stderr, "sweep: task %lld of %lld, start %lld\n", (long long)cmd->sweep.task,
                 (long long)cmd->sweep.tasks, (long long)restarts + 1);
-    cmd->sweep.progress = progress;
+    cmd->sweep.progress = show_progress;
     const plumb_status st = plumb_sweep_run(&result, sweep, &cmd->sweep);
-    if (plumb_distributed_rank()) return st ? EXIT_FAILED : EXIT_DONE; // rank 0 speaks for all
-    if (st == PLUMB_EVALUE) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
-    if (st) return cli_last_error(c);
-    const int code = report(cmd, sweep, &result);
+    if (plumb_distributed_rank()) return st ? EXIT_FAILED : EXIT_DONE; // rank 0 prints for all
+    if (st) return cli_status_error(c, st);
+    const sweep_output output = {cmd, sweep, &result, NULL};
+    const int code = cli_print(c, cmd->json, fill_record, print_summary, &output);
     if (code || !result.failed) return code;
     return cli_error(c, EXIT_FAILED, "%lld of %lld runs failed; %s/results.jsonl has the reasons",
                      (long long)result.failed, (long long)result.runs, cmd->sweep.out);
@@ -214,7 +237,7 @@ static int run(void *given, int files, char **file)
                          files);
     if (!cmd->sweep.out)
         return cli_error(c, EXIT_USAGE, "--out is missing; see plumb sweep --help");
-    int code = cmd->array ? take_share(cmd) : EXIT_DONE;
+    int code = cmd->array ? set_array_task(cmd) : EXIT_DONE;
     if (code) return code;
     plumb_sweep *sweep = NULL;
     signals_begin_resumable();
@@ -226,8 +249,8 @@ static int run(void *given, int files, char **file)
     plumb_set_log(NULL, NULL);
     if (sweep)
         code = cmd->slurm  ? write_script(cmd, sweep)
-               : cmd->plan ? tell_plan(cmd, sweep)
-                           : sweep_all(cmd, sweep);
+               : cmd->plan ? print_plan(cmd, sweep)
+                           : run_study(cmd, sweep);
     plumb_sweep_close(sweep);
     if (ranks) plumb_distributed_finalize(false);
     return signals_end(code);
@@ -235,21 +258,19 @@ static int run(void *given, int files, char **file)
 
 const cli_command cmd_sweep = {
     .name = "sweep",
-    .summary = "train and evaluate many models, as a study file says",
+    .summary = "train and evaluate the models of a study file",
     .usage = "STUDY.yaml --out DIR [options]",
     .text =
         "Trains and evaluates every run of a study: grids, lists and random draws over models, "
         "worlds, settings and seeds. The file is checked before anything runs. Every run is an "
         "ordinary run directory in DIR and one line of DIR/results.jsonl, which plumb report "
         "reads.\n\n"
-        "Finished runs are skipped, stopped or killed ones resume. A run that fails is recorded "
-        "with "
-        "its reason and does not stop the others; then the exit code is 1. SIGTERM and SIGUSR1 "
-        "save "
-        "and stop with exit code 75: the same command resumes. mpirun -n R plumb sweep gives the "
-        "runs to R processes.",
+        "Finished runs are skipped; stopped and killed runs resume. A run that fails is recorded "
+        "with its reason and does not stop the others; then the exit code is 1. SIGTERM and "
+        "SIGUSR1 save and stop with exit code 75: the same command resumes. mpirun -n R plumb "
+        "sweep distributes the runs over R processes.",
     .example = "plumb sweep study.yaml --out runs --workers 2",
-    .options = rows,
+    .options = command_options,
     .options_size = sizeof(sweep_command),
     .defaults = defaults,
     .run = run,

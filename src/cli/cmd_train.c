@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// plumb train: a model learns from film, into a run directory.
+// plumb train: trains a model on videos of a world or a file, into a run directory.
 #define _GNU_SOURCE
-#include <math.h>
 #include <stdio.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "cli/common/command.h"
 
@@ -16,7 +13,7 @@ typedef struct train_command {
 
 // clang-format off
 #define AT(member) .offset = offsetof(train_command, member)
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "world", .group = "training data", FROM(training_options, train, "world"),
      .value = "W", .complete = CLI_COMPLETE_WORLDS},
     {.name = "data", FROM(training_options, train, "data"), .value = "F"},
@@ -47,55 +44,69 @@ static void defaults(void *given)
 
 // ---- progress ----
 
-static struct {
-    bool terminal, shown;
-    double said;
-    int64_t said_step;
-} bar_state;
-
-// A bar on a terminal; in a batch log a line every 30 s or 5 %, but none in the first second.
-static void progress(void *context, const plumb_training_progress *p)
+// Called after every step: shows step, loss, speed and time left.
+static void show_progress(void *context, const plumb_training_progress *progress)
 {
-    (void)context;
-    const double t = progress_clock();
-    char left[32], pace[32];
-    if (p->seconds < 1.0) return;
-    snprintf(pace, sizeof pace, p->steps_per_second < 9.95 ? "%.2g" : "%.0f", p->steps_per_second);
-    table_duration(left, sizeof left, p->seconds_left);
-    if (bar_state.terminal) {
-        if (t - bar_state.said < 0.1) return;
-        char gauge[21];
-        const int full = (int)(20.0 * (double)p->step / (double)p->steps);
-        for (int i = 0; i < 20; i++) gauge[i] = i < full ? '#' : '.';
-        gauge[20] = 0;
-        fprintf(stderr, "\rtrain [%s] step %lld of %lld, loss %.4g, %s steps/s, %s left \033[K",
-                gauge, (long long)p->step, (long long)p->steps, p->loss, pace, left);
-        bar_state.shown = true;
-    } else {
-        const bool far = (double)(p->step - bar_state.said_step) >= 0.05 * (double)p->steps;
-        if (t - bar_state.said < (far ? 1.0 : 30.0)) return;
-        fprintf(stderr, "train: step %lld of %lld, loss %.4g, %s steps/s, %s left\n",
-                (long long)p->step, (long long)p->steps, p->loss, pace, left);
+    bool *training = context;
+    char left[32], speed[32], details[160];
+    // Until now the progress was that of the training videos.
+    if (!*training) {
+        progress_end();
+        progress_begin("train");
+        *training = true;
     }
-    bar_state.said = t;
-    bar_state.said_step = p->step;
+    snprintf(speed, sizeof speed, progress->steps_per_second < 9.95 ? "%.2g" : "%.0f",
+             progress->steps_per_second);
+    table_duration(left, sizeof left, progress->seconds_left);
+    snprintf(details, sizeof details, "step %lld of %lld, loss %.4g, %s steps/s, %s left",
+             (long long)progress->step, (long long)progress->steps, progress->loss, speed, left);
+    progress_show((double)progress->step / (double)progress->steps, details);
 }
 
-static plumb_status train(plumb_training *result, train_command *cmd)
+// Trains, with progress on rank 0.
+static plumb_status train_model(plumb_training *result, train_command *cmd)
 {
-    const bool speaks = !plumb_distributed_rank();
-    bar_state.terminal = isatty(STDERR_FILENO);
-    cmd->train.progress = speaks ? progress : NULL;
-    if (speaks) cli_show_log(&cmd_train);
-    if (speaks) progress_begin("train: making the film");
+    bool training = false;
+    if (plumb_distributed_rank()) return plumb_training_run(result, &cmd->train);
+    cmd->train.progress = show_progress;
+    cmd->train.context = &training;
+    cli_show_log(&cmd_train);
+    progress_begin("train: loading videos");
     const plumb_status st = plumb_training_run(result, &cmd->train);
-    if (speaks) progress_end();
-    if (bar_state.shown) fprintf(stderr, "\r\033[K");
+    progress_end();
     return st;
 }
 
-// ---- answers ----
+// ---- output ----
 
+static void record_setting(plumb_record *record, const plumb_model_setting *setting)
+{
+    plumb_record_begin_object(record, NULL);
+    plumb_record_set_string(record, "name", setting->name);
+    plumb_record_set_string(record, "takes", setting->accepts);
+    plumb_record_set_string(record, "paper", setting->paper);
+    plumb_record_set_string(record, "cpu", setting->cpu);
+    plumb_record_set_string(record, "tiny", setting->tiny);
+    plumb_record_set_string(record, "help", setting->help);
+    plumb_record_end(record);
+}
+
+// A line with the values of the presets, and below it what the setting does and takes.
+static void print_setting(const plumb_model_setting *setting)
+{
+    enum { HELP_INDENT = 4 };
+    printf("%-25s %-17s %-17s %s\n%*s", setting->name, setting->paper, setting->cpu, setting->tiny,
+           HELP_INDENT, "");
+    char help[1200];
+    size_t used = (size_t)snprintf(help, sizeof help / 2, "%s; ", setting->help);
+    // Spaces between the words, so that the line can be wrapped.
+    for (const char *at = setting->accepts; *at && used < sizeof help - 4; at++)
+        used += (size_t)snprintf(help + used, 4, *at == '|' ? " | " : "%c", *at);
+    help_wrap(help, HELP_INDENT, HELP_INDENT);
+    putchar('\n');
+}
+
+// --settings: lists the settings of a model, as text or as one record.
 static int list_settings(const train_command *cmd, const char *model)
 {
     const cli_command *c = &cmd_train;
@@ -103,31 +114,18 @@ static int list_settings(const train_command *cmd, const char *model)
     if (cmd->json && !record) return cli_error(c, EXIT_FAILED, "out of memory");
     if (record) plumb_record_set_string(record, "model", model);
     if (record) plumb_record_begin_array(record, "settings");
-    plumb_model_setting row;
-    bool there = true;
-    for (int64_t i = 0; there; i++) {
-        if (plumb_model_setting_at(&row, &there, model, i)) {
-            plumb_record_free(record);
-            return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
-        }
-        if (!there) break;
-        if (!record) {
-            if (!i) printf("%-23s %-12s %-12s %-12s\n", "setting", "paper", "cpu", "tiny");
-            printf("%-23s %-12s %-12s %-12s %s; %s\n", row.name, row.paper, row.cpu, row.tiny,
-                   row.help, row.accepts);
-            continue;
-        }
-        plumb_record_begin_object(record, NULL);
-        plumb_record_set_string(record, "name", row.name);
-        plumb_record_set_string(record, "takes", row.accepts);
-        plumb_record_set_string(record, "paper", row.paper);
-        plumb_record_set_string(record, "cpu", row.cpu);
-        plumb_record_set_string(record, "tiny", row.tiny);
-        plumb_record_set_string(record, "help", row.help);
-        plumb_record_end(record);
+    plumb_model_setting setting;
+    plumb_status st = PLUMB_OK;
+    bool exists = true;
+    for (int64_t i = 0; !st && exists; i++) {
+        st = plumb_model_setting_at(&setting, &exists, model, i);
+        if (st || !exists) break;
+        if (!i && !record) printf("%-25s %-17s %-17s %s\n", "setting", "paper", "cpu", "tiny");
+        if (record) record_setting(record, &setting);
+        else print_setting(&setting);
     }
-    int code = EXIT_DONE;
-    if (record) {
+    int code = st ? cli_error(c, EXIT_USAGE, "%s", plumb_last_error()) : EXIT_DONE;
+    if (record && !st) {
         plumb_record_end(record);
         code = cli_print_record(c, record);
     }
@@ -135,37 +133,34 @@ static int list_settings(const train_command *cmd, const char *model)
     return code;
 }
 
-static int report(const train_command *cmd, const plumb_training *r)
+static void print_training(const void *context)
 {
-    if (!cmd->json) {
-        printf("%s: %s, %lld steps, loss %.4g, %.3g s%s\n", r->run, r->model, (long long)r->steps,
-               r->loss, r->seconds, r->finished ? "" : "; the time was up, --resume goes on");
-        return EXIT_DONE;
-    }
-    plumb_record *record = plumb_record_create();
-    if (!record) return cli_error(&cmd_train, EXIT_FAILED, "out of memory");
-    plumb_record_set_string(record, "model", r->model);
-    plumb_record_set_int(record, "steps", r->steps);
-    plumb_record_set_double(record, "loss", r->loss);
-    plumb_record_set_double(record, "seconds", r->seconds);
-    plumb_record_set_string(record, "run", r->run);
-    plumb_record_set_bool(record, "finished", r->finished);
-    plumb_record_set_string(record, "version", plumb_version());
-    const int code = cli_print_record(&cmd_train, record);
-    plumb_record_free(record);
-    return code;
+    const plumb_training *training = context;
+    printf("%s: %s, %lld steps, loss %.4g, %.3g s%s\n", training->run, training->model,
+           (long long)training->steps, training->loss, training->seconds,
+           training->finished ? "" : "; the time was up, --resume continues");
 }
 
-// The plan is for machines and for the curious: JSON in both cases.
-static int tell_plan(const train_command *cmd)
+static void fill_record(plumb_record *record, const void *context)
+{
+    const plumb_training *training = context;
+    plumb_record_set_string(record, "model", training->model);
+    plumb_record_set_int(record, "steps", training->steps);
+    plumb_record_set_double(record, "loss", training->loss);
+    plumb_record_set_double(record, "seconds", training->seconds);
+    plumb_record_set_string(record, "run", training->run);
+    plumb_record_set_bool(record, "finished", training->finished);
+    plumb_record_set_string(record, "version", plumb_version());
+}
+
+// --plan: the cost of a step, always as JSON.
+static int print_plan(const train_command *cmd)
 {
     const cli_command *c = &cmd_train;
     plumb_record *record = plumb_record_create();
     if (!record) return cli_error(c, EXIT_FAILED, "out of memory");
     const plumb_status st = plumb_training_plan(record, &cmd->train);
-    const int code = st == PLUMB_EVALUE ? cli_error(c, EXIT_USAGE, "%s", plumb_last_error())
-                     : st               ? cli_last_error(c)
-                                        : cli_print_record(c, record);
+    const int code = st ? cli_status_error(c, st) : cli_print_record(c, record);
     plumb_record_free(record);
     return code;
 }
@@ -180,7 +175,7 @@ static int run(void *given, int files, char **file)
     if (cmd->list && files) return list_settings(cmd, file[0]);
     cmd->train.set = cmd->set.item;
     cmd->train.set_count = cmd->set.count;
-    if (cmd->plan && files) return tell_plan(cmd);
+    if (cmd->plan && files) return print_plan(cmd);
     if (!cmd->train.out && cmd->train.resume)
         return cli_error(c, EXIT_USAGE, "--resume needs --out; see plumb train --help");
     if (cmd->train.world && cmd->train.data)
@@ -190,11 +185,12 @@ static int run(void *given, int files, char **file)
     signals_begin_resumable();
     if (plumb_distributed_init()) return signals_end(cli_last_error(c));
     plumb_training result;
-    const plumb_status st = train(&result, cmd);
-    // Rank 0 speaks for all.
+    const plumb_status st = train_model(&result, cmd);
+    // Rank 0 prints for all ranks.
     int code = st == PLUMB_EVALUE ? EXIT_USAGE : st ? EXIT_FAILED : EXIT_DONE;
     if (!plumb_distributed_rank())
-        code = st ? cli_error(c, code, "%s", plumb_last_error()) : report(cmd, &result);
+        code = st ? cli_error(c, code, "%s", plumb_last_error())
+                  : cli_print(c, cmd->json, fill_record, print_training, &result);
     plumb_distributed_finalize(false);
     return signals_end(code);
 }
@@ -207,13 +203,11 @@ const cli_command cmd_train = {
         "Trains a model from frames and writes a run directory: config.json (all settings), "
         "weights.safetensors, optimizer.safetensors (the checkpoint), log.jsonl, results.json and "
         "events for TensorBoard. Ctrl-C and SIGTERM save and stop. A run that was stopped or "
-        "killed "
-        "at any moment resumes with --resume and ends bit-identical. The number of threads does "
-        "not "
-        "affect the result.",
+        "killed at any moment can be resumed with --resume; the result is bit-identical. The "
+        "number of threads does not affect the result.",
     .example = "plumb train hgn++ --world mass-spring",
     .complete = CLI_COMPLETE_MODELS,
-    .options = rows,
+    .options = command_options,
     .options_size = sizeof(train_command),
     .defaults = defaults,
     .run = run,

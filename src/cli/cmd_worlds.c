@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// plumb worlds: what there is to simulate.
+// plumb worlds: lists the worlds.
 #include <stdio.h>
 
 #include "cli/common/command.h"
@@ -9,34 +9,37 @@ typedef struct worlds_command {
 } worlds_command;
 
 // clang-format off
-static const cli_option rows[] = {
+static const cli_option command_options[] = {
     {.name = "json", .kind = OPTION_BOOL, .offset = offsetof(worlds_command, json),
      .help = "print one line of JSON, a list"},
     {0},
 };
 // clang-format on
 
-static int print_list(void)
+// Each world is one record of a JSON list.
+static int print_json(void)
 {
     putchar('[');
     for (int64_t i = 0; i < plumb_world_count(); i++) {
-        const plumb_world_info *w = plumb_world_get_info(plumb_world_at(i));
+        const plumb_world_info *world = plumb_world_get_info(plumb_world_at(i));
         plumb_record *record = plumb_record_create();
         if (!record) return cli_error(&cmd_worlds, EXIT_FAILED, "out of memory");
-        plumb_record_set_string(record, "name", w->name);
-        plumb_record_set_int(record, "n", w->n);
-        plumb_record_set_ints(record, "image", (int64_t[]){w->height, w->width, w->channels}, 3);
-        plumb_record_set_double(record, "dt", w->dt);
-        plumb_record_set_string(record, "summary", w->summary);
-        plumb_record_set_int(record, "canonical_n", w->canonical_n);
-        plumb_record_set_bool(record, "upright", w->upright);
-        plumb_record_set_bool(record, "reversible", w->reversible);
+        plumb_record_set_string(record, "name", world->name);
+        plumb_record_set_int(record, "n", world->n);
+        plumb_record_set_ints(record, "image",
+                              (int64_t[]){world->height, world->width, world->channels}, 3);
+        plumb_record_set_double(record, "dt", world->dt);
+        plumb_record_set_string(record, "summary", world->summary);
+        plumb_record_set_int(record, "canonical_n", world->canonical_n);
+        plumb_record_set_bool(record, "upright", world->upright);
+        plumb_record_set_bool(record, "reversible", world->reversible);
         const char *names[64];
         int64_t count = 0;
-        for (; count < w->parameter_count && count < 64; count++)
-            names[count] = w->parameters[count].name;
+        for (; count < world->parameter_count && count < 64; count++)
+            names[count] = world->parameters[count].name;
         plumb_record_set_strings(record, "parameters", names, count);
-        if (w->kind != PLUMB_WORLD_TRAJECTORY) plumb_record_set_int(record, "clips", w->clips);
+        if (world->kind != PLUMB_WORLD_TRAJECTORY)
+            plumb_record_set_int(record, "clips", world->clips);
         const char *line;
         const plumb_status st = plumb_record_to_json(&line, record);
         if (!st) printf("%s%s", i ? ", " : "", line);
@@ -49,15 +52,19 @@ static int print_list(void)
 
 static void print_table(void)
 {
-    printf("  %-26s %4s  %-11s %-6s %s\n", "world", "2n", "frame", "dt", "");
+    enum { SUMMARY_COLUMN = 51 };
+    printf("  %-24s %3s  %-11s %s\n", "world", "2n", "frame", "dt");
     for (int64_t i = 0; i < plumb_world_count(); i++) {
-        const plumb_world_info *w = plumb_world_get_info(plumb_world_at(i));
+        const plumb_world_info *world = plumb_world_get_info(plumb_world_at(i));
         char image[64];
-        snprintf(image, sizeof image, "%lld x %lld x %lld", (long long)w->height,
-                 (long long)w->width, (long long)w->channels);
+        snprintf(image, sizeof image, "%lld x %lld x %lld", (long long)world->height,
+                 (long long)world->width, (long long)world->channels);
         char dimension[24] = "-"; // rooms have no phase space
-        if (w->n) snprintf(dimension, sizeof dimension, "%lld", (long long)(2 * w->n));
-        printf("  %-26s %4s  %-11s %-6g %s\n", w->name, dimension, image, w->dt, w->summary);
+        if (world->n) snprintf(dimension, sizeof dimension, "%lld", (long long)(2 * world->n));
+        const int column =
+            printf("  %-24s %3s  %-11s %-6g ", world->name, dimension, image, world->dt);
+        help_wrap(world->summary, column, SUMMARY_COLUMN);
+        putchar('\n');
     }
 }
 
@@ -65,7 +72,7 @@ static int run(void *given, int files, char **file)
 {
     const worlds_command *cmd = given;
     if (files) return cli_error(&cmd_worlds, EXIT_USAGE, "takes no files, not \"%s\"", file[0]);
-    if (cmd->json) return print_list();
+    if (cmd->json) return print_json();
     print_table();
     return EXIT_DONE;
 }
@@ -78,7 +85,7 @@ const cli_command cmd_worlds = {
         "Lists the worlds: name, length of the published state (q first, then p), frame size, time "
         "between frames, and what moves. Rooms have no phase space, so n is 0.",
     .example = "plumb worlds",
-    .options = rows,
+    .options = command_options,
     .options_size = sizeof(worlds_command),
     .run = run,
 };

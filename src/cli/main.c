@@ -28,32 +28,32 @@ static void print_usage(FILE *to)
 {
     fprintf(
         to,
-        "plumb %s: did this model learn the physics, or does it only produce plausible frames?\n\n"
+        "plumb %s: did this model learn the physics, or does it only produce plausible\nframes?\n\n"
         "usage: plumb COMMAND [options] [files]\n",
         plumb_version());
     for (int i = 0; cli_commands[i]; i++) {
-        for (size_t k = 0; k < sizeof headings / sizeof *headings; k++)
-            if (!strcmp(headings[k].before, cli_commands[i]->name))
-                fprintf(to, "\n%s\n", headings[k].title);
+        for (size_t heading = 0; heading < sizeof headings / sizeof *headings; heading++)
+            if (!strcmp(headings[heading].before, cli_commands[i]->name))
+                fprintf(to, "\n%s\n", headings[heading].title);
         fprintf(to, "  %-10s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     }
-    fprintf(to, "\nplumb help COMMAND explains a command. A file argument is x.npy, x.npz, "
-                "x.npz:key or\nx.h5:/path.\n");
+    fprintf(to, "\nplumb help COMMAND explains a command. A file argument is x.npy, x.npz,\n"
+                "x.npz:key or x.h5:/path.\n");
 }
 
-// A closed stdout must not become the next file that is opened, or results would be written into
-// that file. Opened for reading it rejects every write.
+// If stdout is closed, the next file that is opened would get its number, and results would be
+// written into that file. So it is opened here, for reading only, which makes every write fail.
 static void hold_descriptors(void)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) exit(EXIT_FAILED);
 }
 
-// Results that were not written are a failure, whatever the command returned.
-static int flush_output(const cli_command *c, int code)
+// Results that cannot be written are a failure, also if the command succeeded.
+static int flush_output(const cli_command *command, int code)
 {
     if (fflush(stdout) || ferror(stdout))
-        return cli_error(c, EXIT_FAILED, "the results cannot be written to standard output");
+        return cli_error(command, EXIT_FAILED, "the results cannot be written to standard output");
     return code;
 }
 
@@ -64,6 +64,7 @@ const cli_command *cli_find_command(const char *name)
     return NULL;
 }
 
+// Reports an unknown command, with the nearest name.
 static int reject_command(const char *word)
 {
     const char *names[32];
@@ -77,15 +78,16 @@ static int reject_command(const char *word)
     return cli_error(NULL, EXIT_USAGE, "there is no command \"%s\"; plumb --help lists them", word);
 }
 
-static int run_command(const cli_command *c, int argc, char **argv)
+// Fills the options of a command with its defaults and the command line, and runs it.
+static int run_command(const cli_command *command, int argc, char **argv)
 {
-    void *options = calloc(1, c->options_size + 1);
-    if (!options) return cli_error(c, EXIT_FAILED, "out of memory");
-    if (c->defaults) c->defaults(options);
+    void *options = calloc(1, command->options_size + 1);
+    if (!options) return cli_error(command, EXIT_FAILED, "out of memory");
+    if (command->defaults) command->defaults(options);
     int files;
     char **file;
-    int code = options_parse(c, options, argc, argv, &files, &file);
-    if (code < 0) code = c->run(options, files, file);
+    int code = options_parse(command, options, argc, argv, &files, &file);
+    if (code < 0) code = command->run(options, files, file);
     free(options);
     return code;
 }
@@ -93,20 +95,21 @@ static int run_command(const cli_command *c, int argc, char **argv)
 // plumb help [COMMAND].
 static int print_help(const char *name)
 {
-    const cli_command *c = name ? cli_find_command(name) : NULL;
-    if (name && !c) return reject_command(name);
-    if (c) help_print(c);
+    const cli_command *command = name ? cli_find_command(name) : NULL;
+    if (name && !command) return reject_command(name);
+    if (command) help_print(command);
     else print_usage(stdout);
     return EXIT_DONE;
 }
 
+// plumb --completion [SHELL].
 static int print_completion(const char *shell)
 {
     if (completion_print(shell ? shell : "bash")) return EXIT_DONE;
     return cli_error(NULL, EXIT_USAGE, "--completion takes bash, zsh or fish, not \"%s\"", shell);
 }
 
-// Words that are no command. Returns -1 for a command.
+// Runs a word that is not a command, as --help. Returns -1 for a command.
 static int run_word(const char *word, const char *argument)
 {
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) return print_help(NULL);
@@ -132,6 +135,7 @@ int main(int argc, char **argv)
     }
     const int code = run_word(argv[1], argc > 2 ? argv[2] : NULL);
     if (code >= 0) return flush_output(NULL, code);
-    const cli_command *c = cli_find_command(argv[1]);
-    return c ? flush_output(c, run_command(c, argc - 1, argv + 1)) : reject_command(argv[1]);
+    const cli_command *command = cli_find_command(argv[1]);
+    return command ? flush_output(command, run_command(command, argc - 1, argv + 1))
+                   : reject_command(argv[1]);
 }

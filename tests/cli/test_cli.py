@@ -101,3 +101,17 @@ def test_results_that_cannot_be_written_are_a_failure(arguments, inside, monkeyp
 def test_a_closed_stdout_is_a_failure():
     done = subprocess.run(f'"{PLUMB}" doctor >&-', shell=True, stderr=subprocess.PIPE)
     assert done.returncode == 1
+
+
+# ---- width ----
+
+SAMPLE = SOURCE / "examples/latents/good.npz"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["worlds"], ["doctor"], ["measure", SAMPLE], ["surprise", "--example"],
+                                       ["report", "--figures"], ["train", "hgn++", "--settings"],
+                                       *(["help", command] for command in COMMANDS)], ids=lambda words: " ".join(map(str, words[:2])))
+def test_text_fits_80_columns(arguments, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    wide = [line for line in plumb.run(*arguments).stdout.splitlines() if len(line) > 80]
+    assert not wide, "\n".join(wide)

@@ -58,12 +58,21 @@ def test_the_three_samples_have_the_known_numbers(samples, tmp_path):
 
 
 @slow_under_sanitizers
-def test_the_page_is_named_last_and_shows_four_verdicts(demo):
+def test_the_page_is_named_and_shows_four_verdicts(demo):
     folder, out = demo
-    assert out.splitlines()[-1] == "Look at them in a browser: plumb-demo.html"
+    assert "The page with all figures, for a browser: plumb-demo.html\n" in out
     page = (folder / "plumb-demo.html").read_text()
     assert len(re.findall('class="verdict', page)) == 4
     assert len(re.findall('class="verdict yes', page)) == 2
+
+
+@slow_under_sanitizers
+def test_the_last_lines_are_commands_that_work(demo, tmp_path):
+    lines = demo[1].partition("Commands to try next:\n\n")[2].splitlines()
+    assert len(lines) >= 3
+    for line in lines:
+        done = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, f"{line}: {done.stderr}"
 
 
 def test_json_is_one_object_of_three_models_and_leaves_no_file(samples, tmp_path):
@@ -96,7 +105,7 @@ def test_a_model_of_five_updates_is_shown_and_does_not_pass(tmp_path, monkeypatc
 def test_a_wrong_verdict_is_a_failure(samples):
     plumb.run()
     shutil.copy(samples / "examples/latents/good.npz", samples / "examples/latents/bad.npz")
-    assert "not the known" in plumb.run(code=1).stderr
+    assert "verdicts are wrong" in plumb.run(code=1).stderr
 
 
 def test_missing_samples_are_one_line(tmp_path, monkeypatch):

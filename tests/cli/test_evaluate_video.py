@@ -48,9 +48,9 @@ def test_surprise_errors_and_baselines_are_measured_and_kept(runs, model):
 
 def test_the_table_and_a_bar_that_is_not_met(predrnn):
     done = plumb.run("evaluate", predrnn, *FEW, "--require", "accuracy=1", code=3)
-    for words in ("accuracy, % of tuples", "copy", "oracle", "40 of 40 tuples are ties", "published, on other clips", "surprise of a frame"):
+    for words in ("accuracy, % of tuples", "copy", "oracle", "40 of 40 tuples are ties", "published, on other clips", "mean squared error per frame"):
         assert words in done.stdout
-    plumb.refused("knows accuracy", "evaluate", predrnn, "--require", "beauty=1", code=2)
+    plumb.refused("takes accuracy", "evaluate", predrnn, "--require", "beauty=1", code=2)
 
 
 def test_a_model_of_the_impossible_gives_the_naive_scorer_and_a_file_for_plumb_surprise(predrnn, tmp_path):

@@ -187,7 +187,7 @@ def test_wrong_usage_is_one_line(data):
     truth = data.folder / "truth.npy"
     refused("--prediction is missing", "--truth", truth, code=2)
     refused("not both", data.same, "--truth", truth, code=2)
-    refused("wants F.npz", code=2)
+    refused("needs F.npz", code=2)
     refused("--split is for --frames plain", data.same, "--frames", "no-overlap", "--split", 7, code=2)
     refused("did you mean", data.same, "--treshold", 1, code=2)
     refused("split is -1", data.same, "--split", -1)

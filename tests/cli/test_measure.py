@@ -138,7 +138,7 @@ def test_three_trajectories_are_too_few_for_kappa(data):
 
 
 def test_angles_and_estimator_are_taken(data):
-    refused("wanted positions counted from 0", data.right, "--angles", "0;1", code=2)
+    refused("takes positions counted from 0", data.right, "--angles", "0;1", code=2)
     assert answer(data.right, "--angles", "none")["canonical"] == 1
     assert answer(data.right, "--estimator", "polynomial")["canonical"] == 1
 
@@ -234,7 +234,7 @@ def test_require_passes_or_exits_3(data):
     run(data.noise, "--require", "r2=0.5")
     run(data.crossed, "--require", "sym=1e-40", code=3)
     refused("not \"nonsense\"", data.right, "--require", "nonsense", code=2)
-    refused("the bar is not a number", data.right, "--require", "r2=good", code=2)
+    refused("the threshold must be a number", data.right, "--require", "r2=good", code=2)
 
 
 # ---- by a network ----
@@ -297,7 +297,7 @@ def test_nan_is_refused_or_dropped_with_its_trajectory(data):
     dropped = answer(path, "--drop-nonfinite")
     assert dropped["dropped"] == 2 and dropped["trajectories"] == 10 and dropped["symetric"] == 1
     table = run(path, "--drop-nonfinite").stdout
-    assert "2 trajectories not finite throughout" in table and "10 trajectories of 40 steps" in table
+    assert "2 trajectories with NaN or infinity" in table and "10 trajectories of 40 steps" in table
 
 
 def test_reference_mode_takes_nan_in_latents_but_not_in_the_truth(data):
@@ -338,7 +338,7 @@ def test_wrong_usage_is_one_line(data):
     refused("--latent is missing", "--truth", data.noisy_npy, code=2)
     refused("not both", data.right, "--truth", data.noisy_npy, code=2)
     refused("takes one file, not 2", data.right, data.noise, code=2)
-    refused("wants F.npz", code=2)
+    refused("needs F.npz", code=2)
     for nearest, arguments in (("reference", ("--mode", "refrence")), ("--drop-nonfinite", ("--drop-nonfinate",)),
                                ("mlp", ("--method", "mpl")), ("--few-points", ("--few-pionts",))):
         refused(f"did you mean {nearest}", data.right, *arguments, code=2)

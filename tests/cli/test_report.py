@@ -118,7 +118,7 @@ def test_correlations_over_models_are_those_of_the_ranks(page, tmp_path):
     assert "sym" not in answer
     assert answer["kappa"]["best"] == {"models": 0, "rho": None, "rho_ci": None}, "of one model there is no correlation"
     table = report.run(lines, "--out", page).stdout
-    assert re.search(r"kappa +\+0\.80 .*of 5 +-", table) and "0.59 (0.41)" in table
+    assert re.search(r"kappa +\+0\.80 .*n=5 +-", table) and "0.59 (0.41)" in table
 
 
 def test_the_record_of_the_demo_is_a_page(page, tmp_path):
@@ -140,7 +140,7 @@ def old(page, tmp_path):
 
 def test_wrong_usage_is_one_line(runs, old):
     report.refused("--out is missing", runs / "one", code=2)
-    report.refused("wants a run", "--out", old, code=2)
+    report.refused("needs a run", "--out", old, code=2)
     report.refused("is for one file", runs / "one", runs / "one", "--name", "x", "--out", old, code=2)
 
 

@@ -219,8 +219,8 @@ def test_wrong_arrays_are_one_line(data):
 
 def test_wrong_usage_is_one_line(data):
     refused("there is no scorer \"kmn\"; did you mean knn?", data.all, "--scorer", "kmn", code=2)
-    refused("--gammas wants", data.all, "--gammas", "knn=x", code=2)
-    refused("wants F.npz", code=2)
+    refused("--gammas takes", data.all, "--gammas", "knn=x", code=2)
+    refused("needs F.npz", code=2)
     refused("", data.folder / "not-there.npz")
 
 

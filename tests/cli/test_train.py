@@ -282,7 +282,7 @@ def test_a_terminal_has_a_bar_and_a_file_plain_lines(tmp_path):
 
 def test_settings_are_listed_with_the_value_of_every_preset():
     done = toy.run("toy", "--settings")
-    assert "flavour" in done.stdout and "learning_rate" in done.stdout and "plain|bitter|sweet" in done.stdout
+    assert "flavour" in done.stdout and "learning_rate" in done.stdout and "plain | bitter | sweet" in done.stdout
     rows = {row["name"]: row for row in toy.answer("toy", "--settings")["settings"]}
     assert rows["noise"]["tiny"] == "0.5" and rows["learning_rate"]["cpu"] == "0.02" and rows["flavour"]["paper"] == "plain"
     toy.refused("the nearest is", "tou", "--settings", code=2)

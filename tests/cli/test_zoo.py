@@ -54,3 +54,34 @@ def test_a_changed_byte_of_the_weights_is_refused(run):
     data[-5] ^= 64
     weights.write_bytes(data)
     plumb.refused("weights.safetensors", run, *few(run.name)[1])
+
+
+# ---- names ----
+
+TINY = ["--count", 2, "--steps", 5, "--measured", 4, "--method", "pr"]
+
+
+@pytest.mark.parametrize("name", ["hgn++-mass-spring", "zoo/hgn++-mass-spring", "hgn++/mass-spring"])
+def test_a_model_is_found_by_its_name_from_any_folder_and_stays_as_it_is(name, tmp_path):
+    before = {path.name: path.read_bytes() for path in (SOURCE / "zoo/hgn++-mass-spring").iterdir()}
+    assert plumb.answer(name, *TINY, cwd=tmp_path)["run"] == name
+    assert {path.name: path.read_bytes() for path in (SOURCE / "zoo/hgn++-mass-spring").iterdir()} == before
+    assert not list(tmp_path.iterdir())
+
+
+def test_rollout_and_report_take_a_name_too(tmp_path):
+    Program("rollout").run("hgn++-mass-spring", "--out", "x.npz", "--count", 2, "--steps", 70, cwd=tmp_path)
+    Program("report").run("hgn++-mass-spring", "--films", 0, "--out", "x.html", cwd=tmp_path)
+    assert (tmp_path / "x.npz").exists() and "hgn++-mass-spring" in (tmp_path / "x.html").read_text()
+
+
+def test_plumb_zoo_comes_first(tmp_path, monkeypatch):
+    shutil.copytree(SOURCE / "zoo/hgn++-mass-spring", tmp_path / "mine")
+    monkeypatch.setenv("PLUMB_ZOO", str(tmp_path))
+    plumb.run("mine", *TINY, cwd="/")
+
+
+def test_an_unknown_name_lists_the_places(tmp_path, monkeypatch):
+    monkeypatch.setenv("PLUMB_ZOO", str(tmp_path))
+    plumb.refused(f'no trained model "hgn++-nowhere" in {tmp_path} or ', "hgn++-nowhere")
+    plumb.refused("share/plumb/zoo", "hgn++-nowhere")

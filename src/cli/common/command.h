@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A command is one table entry: its name, its options, its function. The same table feeds the
-// parser,
-// --help, "did you mean", the manual page and shell completion.
+// A command is one table entry: its name, its options, its function. The same table is used by the
+// parser, --help, "did you mean", the manual page and shell completion.
 #ifndef CLI_COMMON_COMMAND_H
 #define CLI_COMMON_COMMAND_H
 
@@ -14,7 +13,7 @@
 // ---- exit codes ----
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_REQUIREMENT = 3 };
-/// EX_TEMPFAIL of sysexits.h: stopped by SIGTERM or SIGUSR1, saved, to be started again.
+/// EX_TEMPFAIL of sysexits.h: stopped by SIGTERM or SIGUSR1 and saved; start the command again.
 enum { EXIT_TEMPFAIL = 75 };
 
 // ---- tables ----
@@ -38,18 +37,18 @@ typedef struct option_list {
 
 typedef struct cli_option {
     const char *name;         ///< without the dashes; NULL ends a table
-    char letter;              ///< 0 if it has none
-    const char *group;        ///< heading in --help, from here on; NULL: the heading so far
+    char letter;              ///< one-letter form; 0: none
+    const char *group;        ///< heading in --help from this option on; NULL: the same heading
     option_kind kind;         ///< OPTION_BOOL takes no value on the command line
-    size_t offset;            ///< of the target in the command's options
+    size_t offset;            ///< of the target in the options of the command
     const char *const *words; ///< OPTION_ENUM: NULL at the end
-    const char *value;        ///< name of the value in --help
-    const char *help;
-    bool is_list; ///< the target is an option_list
-    bool sets;    ///< takes no value: sets an enum or int to `set_to`
+    const char *value;        ///< name of the value in --help; NULL: N or X
+    const char *help;         ///< one sentence, without a full stop
+    bool is_list;             ///< can be repeated; the target is an option_list
+    bool sets;                ///< takes no value: sets an enum or int to `set_to`
     int set_to;
-    cli_complete complete;
-    /// The option is member `member` of plumb_TABLE, which is at `offset`: type, words and, if
+    cli_complete complete; ///< what completion offers for the value
+    /// The option is the member `member` of plumb_TABLE, which is at `offset`. Type, words and, if
     /// `help` is NULL, the help text come from plumb_option_info_at().
     const char *table, *member;
 } cli_option;
@@ -60,14 +59,15 @@ typedef struct cli_option {
 
 typedef struct cli_command {
     const char *name;
-    const char *summary;
-    const char *usage; ///< what follows the name
-    const char *text;  ///< paragraphs for --help, separated by empty lines
+    const char *summary; ///< one line
+    const char *usage;   ///< what follows the name
+    const char *text;    ///< paragraphs for --help, separated by empty lines
     const char *example;
     const cli_option *options;
-    size_t options_size; ///< bytes of the struct that the options fill
-    cli_complete complete;
-    void (*defaults)(void *options);
+    size_t options_size;             ///< bytes of the struct that the options fill
+    cli_complete complete;           ///< what completion offers for a file argument
+    void (*defaults)(void *options); ///< NULL: all options are zero
+    /// Runs the command and returns the exit code.
     int (*run)(void *options, int files, char **file);
 } cli_command;
 
@@ -85,7 +85,7 @@ const cli_command *cli_find_command(const char *name);
 
 /// Fills `options` from the command line and finds the file arguments, which are moved to the end
 /// of argv. Returns -1 to continue, else the exit code (--help: 0, wrong usage: 2).
-int options_parse(const cli_command *c, void *options, int argc, char **argv, int *files,
+int options_parse(const cli_command *command, void *options, int argc, char **argv, int *files,
                   char ***file);
 
 /// Type, words and help text of an option; `spec->offset` is that in the command's options.
@@ -96,8 +96,8 @@ bool options_takes_value(const cli_option *option);
 
 // ---- help.c ----
 
-void help_print(const cli_command *c); ///< the page of --help
-void help_manual(void);                ///< the manual page of all commands, as roff
+void help_print(const cli_command *command); ///< Prints the page of --help.
+void help_manual(void);                      ///< Prints the manual page of all commands, as roff.
 /// Prints `text` at the current column, wrapped to the width of the terminal; further lines start
 /// at column `indent`. `column` is the current one. Empty lines separate paragraphs.
 void help_wrap(const char *text, int column, int indent);
@@ -109,64 +109,90 @@ bool completion_print(const char *shell);
 
 // ---- output.c ----
 
-/// One line on stderr, "plumb NAME: message". Returns `code`.
-int cli_error(const cli_command *c, int code, const char *format, ...)
+/// Prints one line to stderr, "plumb NAME: message". May be NULL: command. Returns `code`.
+int cli_error(const cli_command *command, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/// The same with the library's last message. Returns EXIT_FAILED.
-int cli_last_error(const cli_command *c);
-/// The same, but a wrong option or value (PLUMB_EVALUE) is EXIT_USAGE.
-int cli_status_error(const cli_command *c, plumb_status st);
+/// The same with the last message of the library. Returns EXIT_FAILED.
+int cli_last_error(const cli_command *command);
+/// The same, but an invalid option (PLUMB_EVALUE) is EXIT_USAGE.
+int cli_status_error(const cli_command *command, plumb_status st);
 
-/// Prints a record as one line of JSON on stdout. Returns the exit code.
-int cli_print_record(const cli_command *c, plumb_record *record);
+/// Fills a record with a result. `context` is what was given to cli_print().
+typedef void cli_fill(plumb_record *record, const void *context);
+/// Prints a result as text.
+typedef void cli_print_text(const void *context);
+/// Prints a result to stdout: if `json`, as one line of JSON filled by `fill`, else as text by
+/// `text`. Returns the exit code.
+int cli_print(const cli_command *command, bool json, cli_fill *fill, cli_print_text *text,
+              const void *context);
+/// Prints a record as one line of JSON. Returns the exit code.
+int cli_print_record(const cli_command *command, plumb_record *record);
 
 /// Writes one record per item to `path` (--items), filled by `fill`. Returns the exit code.
 typedef void cli_item_record(plumb_record *record, const void *result, int64_t index);
-int cli_write_items(const cli_command *c, const char *path, int64_t count, cli_item_record *fill,
-                    const void *result);
+int cli_write_items(const cli_command *command, const char *path, int64_t count,
+                    cli_item_record *fill, const void *result);
 
-/// Sends log lines of the library to stderr, as lines of this command.
-void cli_show_log(const cli_command *c);
+/// Prints log lines of the library to stderr, as lines of this command.
+void cli_show_log(const cli_command *command);
+
+// ---- share.c ----
+
+enum { SHARE_PATH_SIZE = 8192 };
+
+/// Writes the path of a file that is installed with plumb: in $PLUMB_SHARE, or else in share/plumb
+/// beside the program. Returns `path`.
+const char *share_path(char path[SHARE_PATH_SIZE], const char *name);
+
+/// Finds the run directory `name`. A path that exists is taken as it is. Otherwise it is the name
+/// of a trained model, as hgn++-mass-spring or zoo/hgn++-mass-spring, which is looked for in
+/// $PLUMB_ZOO and in zoo of the installed files. Returns false, with one line on stderr, if it is
+/// in none of them.
+bool zoo_find(char path[SHARE_PATH_SIZE], const cli_command *command, const char *name);
 
 // ---- table.c ----
 
-/// One row of a text table: name, value, 95 % interval, note. NaN intervals are left out, notes are
+/// One row of a text table: name, value, 95 % interval, note. NaN intervals are left out; notes are
 /// wrapped.
 void table_row(const char *name, double value, plumb_interval interval, const char *note);
 /// The same without an interval.
 void table_value(const char *name, double value, const char *note);
-/// A row whose value is a text.
+/// A row whose value is a text, which is wrapped.
 void table_text(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/// A paragraph, wrapped to the width of the terminal.
+void table_paragraph(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// "95 % [0.90, 0.93]", or "" for NaN. Returns `text`.
 const char *table_interval(char *text, size_t size, plumb_interval interval);
 /// "5 s", "12 min", "3.5 h". Returns `text`.
 const char *table_duration(char *text, size_t size, double seconds);
 
-/// Rows that measure, evaluate and forecast share.
+/// The last lines about kappa, shared by measure and evaluate.
 void table_kappa(const plumb_kappa *kappa);
+/// MSE and VPT of one direction.
 void table_direction(const char *name, const plumb_forecast_direction *direction);
 
 // ---- progress.c ----
 
-/// Shows progress on stderr from here on: a bar on a terminal, else a line now and then.
+/// From here on shows progress on stderr: a bar on a terminal, else a line now and then. `what`
+/// names the work and must stay valid.
 void progress_begin(const char *what);
-/// The same, and shows `what` at once on a terminal: it may take long before there is progress.
+/// The same, and on a terminal shows `what` at once, for work whose first progress may take long.
 void progress_stage(const char *what);
 void progress_end(void);
-/// Shows `fraction` and a line of details instead of what the library reports. For commands that
-/// count by themselves.
+/// Shows `fraction`, 0 to 1, and a line of details, for commands that measure their own progress.
 void progress_show(double fraction, const char *details);
 /// Seconds of a monotonic clock.
 double progress_clock(void);
 
 // ---- signals.c ----
 
-/// From here on Ctrl-C and other signals ask the library to stop instead of ending the program.
+/// From here on Ctrl-C and other signals ask the library to stop and do not end the program.
 void signals_begin(void);
 /// The same for work that is saved and can be resumed: SIGUSR1 stops it too, and if it or SIGTERM
-/// came, signals_end returns EXIT_TEMPFAIL, by which batch systems know what to queue again.
+/// came, signals_end() returns EXIT_TEMPFAIL, which tells batch systems to queue the job again.
 void signals_begin_resumable(void);
-/// Restores the signals. If one came, the program now ends by it. Else returns `code`.
+/// Restores the signals. If one came and `code` is a failure, the program ends by it. Else returns
+/// `code`.
 int signals_end(int code);
 
 // ---- require.c ----
@@ -174,15 +200,17 @@ int signals_end(int code);
 /// --require "NAME", "NAME=VALUE" or several separated by commas.
 typedef struct requirement {
     const char *name;
-    double value;
+    double value;     ///< that was measured; NaN never meets a requirement
     double threshold; ///< if none is given
     bool lower_is_better;
 } requirement;
-typedef int require_use(const cli_command *c, const char *require, const requirement *list,
+/// `require` is the value of --require. May be NULL: require.
+typedef int require_use(const cli_command *command, const char *require, const requirement *list,
                         int count);
 /// Before measuring: EXIT_USAGE, with a message, if a name or a value is wrong.
 require_use require_parse;
-/// After measuring: EXIT_DONE, or EXIT_REQUIREMENT with a line on stderr for each that is missed.
+/// After measuring: EXIT_DONE, or EXIT_REQUIREMENT with a line on stderr for each requirement that
+/// is not met.
 require_use require_check;
 
 #endif

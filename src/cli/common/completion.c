@@ -86,13 +86,13 @@ static void print_bash_function(void)
             puts("\" ;;");
         }
     for (int i = 0; cli_commands[i]; i++) {
-        const cli_command *c = cli_commands[i];
-        printf("    *\" %s \"*) if [[ $word == -* ]]; then list=\"--help", c->name);
-        for (const cli_option *o = c->options; o->name; o++) printf(" --%s", o->name);
+        const cli_command *command = cli_commands[i];
+        printf("    *\" %s \"*) if [[ $word == -* ]]; then list=\"--help", command->name);
+        for (const cli_option *o = command->options; o->name; o++) printf(" --%s", o->name);
         printf("\"");
-        if (c->complete != CLI_COMPLETE_FILES) {
+        if (command->complete != CLI_COMPLETE_FILES) {
             printf("; else list=\"");
-            print_words(c->complete);
+            print_words(command->complete);
             printf("\"");
         }
         puts("; fi ;;");
@@ -120,18 +120,19 @@ static void print_fish(void)
 {
     puts("# fish completion for plumb, written by plumb --completion fish");
     for (int i = 0; cli_commands[i]; i++) {
-        const cli_command *c = cli_commands[i];
-        printf("complete -c plumb -n __fish_use_subcommand -f -a %s -d ", c->name);
-        print_fish_quoted(c->summary);
+        const cli_command *command = cli_commands[i];
+        printf("complete -c plumb -n __fish_use_subcommand -f -a %s -d ", command->name);
+        print_fish_quoted(command->summary);
         puts("");
-        if (c->complete != CLI_COMPLETE_FILES) {
-            printf("complete -c plumb -n '__fish_seen_subcommand_from %s' -f -a '", c->name);
-            print_words(c->complete);
+        if (command->complete != CLI_COMPLETE_FILES) {
+            printf("complete -c plumb -n '__fish_seen_subcommand_from %s' -f -a '", command->name);
+            print_words(command->complete);
             puts("'");
         }
-        for (const cli_option *o = c->options; o->name; o++) {
+        for (const cli_option *o = command->options; o->name; o++) {
             const option_spec spec = options_spec(o);
-            printf("complete -c plumb -n '__fish_seen_subcommand_from %s' -l %s", c->name, o->name);
+            printf("complete -c plumb -n '__fish_seen_subcommand_from %s' -l %s", command->name,
+                   o->name);
             if (o->letter) printf(" -s %c", o->letter);
             if (options_takes_value(o)) printf(" -r");
             if (has_values(o)) {

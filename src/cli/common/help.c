@@ -105,19 +105,19 @@ static void print_option(const cli_option *option, const void *options)
     putchar('\n');
 }
 
-void help_print(const cli_command *c)
+void help_print(const cli_command *command)
 {
-    printf("plumb %s: %s\n\nusage: plumb %s ", c->name, c->summary, c->name);
-    help_wrap(c->usage, 14 + (int)strlen(c->name), 7);
+    printf("plumb %s: %s\n\nusage: plumb %s ", command->name, command->summary, command->name);
+    help_wrap(command->usage, 14 + (int)strlen(command->name), 7);
     printf("\n\n");
-    help_wrap(c->text, 0, 0);
+    help_wrap(command->text, 0, 0);
     putchar('\n');
-    void *options = calloc(1, c->options_size + 1);
+    void *options = calloc(1, command->options_size + 1);
     if (!options) return;
-    if (c->defaults) c->defaults(options);
+    if (command->defaults) command->defaults(options);
     const char *group = NULL;
-    for (const cli_option *o = c->options; o->name; o++) {
-        if (o == c->options || (o->group && (!group || strcmp(o->group, group)))) {
+    for (const cli_option *o = command->options; o->name; o++) {
+        if (o == command->options || (o->group && (!group || strcmp(o->group, group)))) {
             group = o->group ? o->group : "options";
             print_heading(group);
         }
@@ -125,7 +125,7 @@ void help_print(const cli_command *c)
     }
     printf("  %-25sthis page\n", "-h, --help");
     print_heading("example");
-    printf("  %s\n", c->example);
+    printf("  %s\n", command->example);
     puts("\nDefaults are in brackets. plumb help lists all commands.");
     free(options);
 }
@@ -140,12 +140,12 @@ static void print_roff(const char *text)
     }
 }
 
-static void print_manual_options(const cli_command *c)
+static void print_manual_options(const cli_command *command)
 {
-    void *options = calloc(1, c->options_size + 1);
+    void *options = calloc(1, command->options_size + 1);
     if (!options) return;
-    if (c->defaults) c->defaults(options);
-    for (const cli_option *o = c->options; o->name; o++) {
+    if (command->defaults) command->defaults(options);
+    for (const cli_option *o = command->options; o->name; o++) {
         char left[200], fallback[128];
         const option_spec spec = options_spec(o);
         format_option(left, sizeof left, o, &spec);
@@ -171,15 +171,15 @@ void help_manual(void)
     print_roff("did this model learn the physics, or does it only produce plausible frames?");
     puts("\n.SH SYNOPSIS\n.B plumb\n.I command\n[options] [files]\n.SH COMMANDS");
     for (int i = 0; cli_commands[i]; i++) {
-        const cli_command *c = cli_commands[i];
-        printf(".SS plumb %s ", c->name);
-        print_roff(c->usage);
+        const cli_command *command = cli_commands[i];
+        printf(".SS plumb %s ", command->name);
+        print_roff(command->usage);
         puts("");
-        print_roff(c->text);
+        print_roff(command->text);
         puts("");
-        print_manual_options(c);
+        print_manual_options(command);
         puts(".PP\nExample:\n.br");
-        print_roff(c->example);
+        print_roff(command->example);
         puts("");
     }
     puts(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parses the command line by the table of a command.
+// Parses the command line by the table of a command, with getopt_long. An option that is a member
+// of an options struct gets its type and its words from the library.
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 enum { MAX_OPTIONS = 96, LONG_ONLY = 1000 };
 
-// ---- entries ----
+// ---- table entries ----
 
 bool options_takes_value(const cli_option *option)
 {
@@ -40,11 +41,12 @@ option_spec options_spec(const cli_option *option)
 
 // ---- values ----
 
-static int reject_option(const cli_command *c, const char *word)
+// Reports an unknown option, with the nearest name.
+static int reject_option(const cli_command *command, const char *word)
 {
     const char *names[MAX_OPTIONS + 2];
     int count = 0;
-    for (const cli_option *o = c->options; o->name && count < MAX_OPTIONS; o++)
+    for (const cli_option *o = command->options; o->name && count < MAX_OPTIONS; o++)
         names[count++] = o->name;
     names[count++] = "help";
     names[count] = NULL;
@@ -52,28 +54,32 @@ static int reject_option(const cli_command *c, const char *word)
     snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
     const char *near = spelling_suggest(bare, names);
     if (near)
-        return cli_error(c, EXIT_USAGE, "there is no option --%s; did you mean --%s?", bare, near);
-    return cli_error(c, EXIT_USAGE, "there is no option --%s; see plumb %s --help", bare, c->name);
+        return cli_error(command, EXIT_USAGE, "there is no option --%s; did you mean --%s?", bare,
+                         near);
+    return cli_error(command, EXIT_USAGE, "there is no option --%s; see plumb %s --help", bare,
+                     command->name);
 }
 
-static int append_value(const cli_command *c, const cli_option *option, option_list *list,
+// Appends the value of an option that can be repeated.
+static int append_value(const cli_command *command, const cli_option *option, option_list *list,
                         const char *value)
 {
     const int capacity = (int)(sizeof list->item / sizeof *list->item);
     if (list->count == capacity)
-        return cli_error(c, EXIT_USAGE, "--%s is given more than %d times", option->name, capacity);
+        return cli_error(command, EXIT_USAGE, "--%s is given more than %d times", option->name,
+                         capacity);
     list->item[list->count++] = value;
     return -1;
 }
 
-// Returns -1, or the exit code of a value that is wrong.
-static int store_value(const cli_command *c, const cli_option *option, void *options,
+// Stores the value of an option. Returns -1, or the exit code if the value is wrong.
+static int store_value(const cli_command *command, const cli_option *option, void *options,
                        const char *value)
 {
     char error[700];
     const option_spec spec = options_spec(option);
     void *target = (char *)options + spec.offset;
-    if (option->is_list) return append_value(c, option, target, value);
+    if (option->is_list) return append_value(command, option, target, value);
     if (option->sets) {
         *(int *)target = option->set_to;
         return -1;
@@ -83,18 +89,18 @@ static int store_value(const cli_command *c, const cli_option *option, void *opt
         return -1;
     }
     if (option_store(options, &spec, value, error, sizeof error)) return -1;
-    return cli_error(c, EXIT_USAGE, "--%s %s", option->name, error);
+    return cli_error(command, EXIT_USAGE, "--%s %s", option->name, error);
 }
 
 // ---- parsing ----
 
-int options_parse(const cli_command *c, void *options, int argc, char **argv, int *files,
+int options_parse(const cli_command *command, void *options, int argc, char **argv, int *files,
                   char ***file)
 {
     struct option longs[MAX_OPTIONS + 2] = {{0}};
     char shorts[2 * MAX_OPTIONS + 4] = ":h";
     int count = 0;
-    for (const cli_option *o = c->options; o->name && count < MAX_OPTIONS; o++, count++) {
+    for (const cli_option *o = command->options; o->name && count < MAX_OPTIONS; o++, count++) {
         const bool value = options_takes_value(o);
         longs[count] = (struct option){o->name, value ? required_argument : no_argument, NULL,
                                        LONG_ONLY + count};
@@ -102,28 +108,29 @@ int options_parse(const cli_command *c, void *options, int argc, char **argv, in
     }
     longs[count] = (struct option){"help", no_argument, NULL, 'h'};
 
+    // getopt_long moves file arguments to the end. Messages are ours.
     opterr = 0;
     optind = 0; // glibc: start from the beginning
     int got;
     while ((got = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
         if (got == 'h') {
-            help_print(c);
+            help_print(command);
             return EXIT_DONE;
         }
         if (got == ':')
-            return cli_error(c, EXIT_USAGE, "%s needs a value; see plumb %s --help",
-                             argv[optind - 1], c->name);
+            return cli_error(command, EXIT_USAGE, "%s needs a value; see plumb %s --help",
+                             argv[optind - 1], command->name);
         if (got == '?') {
             const char *word = argv[optind - 1];
-            if (!strncmp(word, "--", 2)) return reject_option(c, word + 2);
-            return cli_error(c, EXIT_USAGE, "there is no option -%c; see plumb %s --help", optopt,
-                             c->name);
+            if (!strncmp(word, "--", 2)) return reject_option(command, word + 2);
+            return cli_error(command, EXIT_USAGE, "there is no option -%c; see plumb %s --help",
+                             optopt, command->name);
         }
-        const cli_option *o = c->options;
+        const cli_option *o = command->options;
         if (got >= LONG_ONLY) o += got - LONG_ONLY;
         else
             while (o->letter != got) o++;
-        const int code = store_value(c, o, options, optarg);
+        const int code = store_value(command, o, options, optarg);
         if (code >= 0) return code;
     }
     *files = argc - optind;

@@ -7,8 +7,9 @@
 
 #include "cli/common/command.h"
 
-// The requirement that `text` names, and its threshold. NULL, with a message, if it is wrong.
-static const requirement *find_requirement(const cli_command *c, const char *text,
+// Finds the requirement of `text`, "NAME" or "NAME=VALUE", and its threshold. NULL, with a message,
+// if the name is unknown or the value is not a number.
+static const requirement *find_requirement(const cli_command *command, const char *text,
                                            const requirement *list, int count, double *threshold)
 {
     char name[64];
@@ -21,7 +22,7 @@ static const requirement *find_requirement(const cli_command *c, const char *tex
         char *end;
         *threshold = strtod(text + length + 1, &end);
         if (end != text + length + 1 && !*end) return &list[i];
-        cli_error(c, EXIT_USAGE, "--require %s: the bar is not a number", text);
+        cli_error(command, EXIT_USAGE, "--require %s: the threshold must be a number", text);
         return NULL;
     }
     char names[256] = "";
@@ -29,42 +30,48 @@ static const requirement *find_requirement(const cli_command *c, const char *tex
     for (int i = 0; i < count && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
                                  list[i].name);
-    cli_error(c, EXIT_USAGE, "--require knows %s, not \"%s\"", names, name);
+    cli_error(command, EXIT_USAGE, "--require takes %s, not \"%s\"", names, name);
     return NULL;
 }
 
-static int check_one(const cli_command *c, const requirement *r, double threshold)
+// Compares one value with its threshold.
+static int check_requirement(const cli_command *command, const requirement *entry, double threshold)
 {
-    const bool met =
-        r->lower_is_better ? r->value <= threshold : r->value >= threshold; // NaN never
+    const bool met = entry->lower_is_better ? entry->value <= threshold
+                                            : entry->value >= threshold; // false for NaN
     if (met) return EXIT_DONE;
-    return cli_error(c, EXIT_REQUIREMENT, "%s is %.6g, required %s %.6g", r->name, r->value,
-                     r->lower_is_better ? "at most" : "at least", threshold);
+    return cli_error(command, EXIT_REQUIREMENT, "%s is %.6g, required %s %.6g", entry->name,
+                     entry->value, entry->lower_is_better ? "at most" : "at least", threshold);
 }
 
-static int check_all(const cli_command *c, const char *require, const requirement *list, int count,
-                     bool measured)
+// Goes through the comma-separated list. Before measuring only names and values are checked.
+static int check_list(const cli_command *command, const char *require, const requirement *list,
+                      int count, bool measured)
 {
     if (!require) return EXIT_DONE;
     char *copy = strdup(require), *rest = copy;
-    if (!copy) return cli_error(c, EXIT_FAILED, "out of memory");
+    if (!copy) return cli_error(command, EXIT_FAILED, "out of memory");
     int worst = EXIT_DONE;
     for (char *text; worst != EXIT_USAGE && (text = strsep(&rest, ","));) {
         double threshold;
-        const requirement *r = find_requirement(c, text, list, count, &threshold);
-        const int code = !r ? EXIT_USAGE : measured ? check_one(c, r, threshold) : EXIT_DONE;
+        const requirement *entry = find_requirement(command, text, list, count, &threshold);
+        const int code = !entry     ? EXIT_USAGE
+                         : measured ? check_requirement(command, entry, threshold)
+                                    : EXIT_DONE;
         if (code != EXIT_DONE) worst = code;
     }
     free(copy);
     return worst;
 }
 
-int require_parse(const cli_command *c, const char *require, const requirement *list, int count)
+int require_parse(const cli_command *command, const char *require, const requirement *list,
+                  int count)
 {
-    return check_all(c, require, list, count, false);
+    return check_list(command, require, list, count, false);
 }
 
-int require_check(const cli_command *c, const char *require, const requirement *list, int count)
+int require_check(const cli_command *command, const char *require, const requirement *list,
+                  int count)
 {
-    return check_all(c, require, list, count, true);
+    return check_list(command, require, list, count, true);
 }

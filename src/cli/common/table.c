@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Text tables: rows of name, value, interval and note.
+// Text tables: rows of name, value, interval and note. Columns have fixed widths, and the last one
+// is wrapped, so that a table fits the terminal.
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "cli/common/command.h"
 
-enum { NOTE_COLUMN = 53 };
+enum { VALUE_COLUMN = 17, NOTE_COLUMN = 53 }; // where values and notes start
 
 const char *table_interval(char *text, size_t size, plumb_interval interval)
 {
@@ -18,8 +19,9 @@ const char *table_interval(char *text, size_t size, plumb_interval interval)
 void table_row(const char *name, double value, plumb_interval interval, const char *note)
 {
     char text[64];
-    const int column =
-        printf("  %-14s %-9.4g %-25s ", name, value, table_interval(text, sizeof text, interval));
+    table_interval(text, sizeof text, interval);
+    int column = printf("  %-14s %-9.4g", name, value);
+    if (text[0] || note[0]) column += printf(note[0] ? " %-25s " : " %s", text);
     if (note[0]) help_wrap(note, column, NOTE_COLUMN);
     putchar('\n');
 }
@@ -27,7 +29,7 @@ void table_row(const char *name, double value, plumb_interval interval, const ch
 void table_value(const char *name, double value, const char *note)
 {
     const int column = printf("  %-14s %-9.4g ", name, value);
-    if (note[0]) help_wrap(note, column, 27);
+    if (note[0]) help_wrap(note, column, VALUE_COLUMN + 10);
     putchar('\n');
 }
 
@@ -39,7 +41,18 @@ void table_text(const char *name, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     const int column = printf("  %-14s ", name);
-    help_wrap(text, column, 17);
+    help_wrap(text, column, VALUE_COLUMN);
+    putchar('\n');
+}
+
+void table_paragraph(const char *format, ...)
+{
+    char text[1600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    help_wrap(text, 0, 0);
     putchar('\n');
 }
 
@@ -53,16 +66,14 @@ const char *table_duration(char *text, size_t size, double seconds)
 
 void table_kappa(const plumb_kappa *kappa)
 {
-    if (kappa->reduced) table_text("reduced", "%s", kappa->reduced);
     if (isfinite(kappa->symplectic_r2))
         table_value("symplectic R2", kappa->symplectic_r2,
                     "truth to latents by a map symplectic by design, held out");
-    char head[32];
-    if (kappa->canonical == PLUMB_VERDICT_NOT_DETERMINED)
-        snprintf(head, sizeof head, "canonical ?: ");
-    else snprintf(head, sizeof head, "canonical %d: ", (int)kappa->canonical);
-    help_wrap(kappa->why, printf("\n%s", head) - 1, 0);
+    if (kappa->reduced) table_text("reduced", "%s", kappa->reduced);
     putchar('\n');
+    if (kappa->canonical == PLUMB_VERDICT_NOT_DETERMINED)
+        table_paragraph("canonical ?: %s", kappa->why);
+    else table_paragraph("canonical %d: %s", (int)kappa->canonical, kappa->why);
 }
 
 void table_direction(const char *name, const plumb_forecast_direction *direction)
