@@ -87,7 +87,8 @@ TEST(every_public_entry_point_rejects_options_without_a_size)
         plumb_surprise_measure(&surprise, &(plumb_surprise_input){0}, &(plumb_surprise_options){0}),
         PLUMB_EVALUE, "plumb_surprise_options.size");
     plumb_audit audit;
-    CHECK_FAILS(plumb_audit_measure(&audit, NULL, &(plumb_audit_options){0}), PLUMB_EVALUE,
+    plumb_dataset *unread = (void *)&audit; // options come first
+    CHECK_FAILS(plumb_audit_measure(&audit, unread, &(plumb_audit_options){0}), PLUMB_EVALUE,
                 "plumb_audit_options.size");
     plumb_evaluation evaluation;
     CHECK_FAILS(plumb_evaluation_measure(&evaluation, "none", &(plumb_evaluation_options){0}),
