@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arrays: a pointer, a type and a shape. plumb never owns what you hand it.
+// Arrays: a pointer, a type and a shape. plumb never takes ownership of an array of the caller.
 #ifndef PLUMB_ARRAY_H
 #define PLUMB_ARRAY_H
 
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-enum { PLUMB_MAX_DIMS = 32 }; ///< as NumPy 1
+enum { PLUMB_MAX_DIMS = 32 }; ///< Maximum number of axes, as in NumPy 1.
 
 // One list makes the enum, the sizes and the NumPy letters: name, NumPy's name, bytes, kind as
 // NumPy writes it.
@@ -42,31 +42,31 @@ typedef enum plumb_dtype {
 /// A view of numbers in memory: native byte order, row-major (C order), no gaps.
 /// A scalar has ndim 0.
 typedef struct plumb_array {
-    void *data;
-    plumb_dtype dtype;
-    int ndim;
-    int64_t shape[PLUMB_MAX_DIMS];
+    void *data;                    ///< First element. May be NULL if the array is empty.
+    plumb_dtype dtype;             ///< Type of the elements.
+    int ndim;                      ///< Number of axes, 0 to PLUMB_MAX_DIMS.
+    int64_t shape[PLUMB_MAX_DIMS]; ///< Length of each axis, at least 0.
 } plumb_array;
 
-/// Bytes of one element.
+/// Number of bytes of one element.
 PLUMB_API size_t plumb_dtype_size(plumb_dtype dtype);
 
-/// "f8", "u1", "bool": the names NumPy uses.
+/// The name of NumPy: "f8", "u1", "bool".
 PLUMB_API const char *plumb_dtype_name(plumb_dtype dtype);
 
 /// Number of elements; 1 for a scalar, 0 if an axis is empty.
 PLUMB_API int64_t plumb_array_count(const plumb_array *array);
 
-/// A view of `count` axes over memory of the caller's.
+/// Makes an array of `ndim` axes over memory of the caller.
 PLUMB_API plumb_array plumb_array_view(void *data, plumb_dtype dtype, int ndim,
                                        const int64_t *shape);
 
-/// Elements first .. first+count-1, in memory order, widened to double. Integers beyond 2^53 are
-/// rounded. The caller keeps the range inside the array.
+/// Converts the elements first .. first + count - 1, in memory order, to double. Integers beyond
+/// 2^53 are rounded. The range must be inside the array.
 PLUMB_API void plumb_array_to_double(double *out, const plumb_array *array, int64_t first,
                                      int64_t count);
 
-/// "(64, 60, 8)", written to `text` and returned; cut short if `size` is too small.
+/// Writes the shape, "(64, 60, 8)", to `text` and returns it; it is cut if `size` is too small.
 PLUMB_API const char *plumb_array_shape_string(char *text, size_t size, const plumb_array *array);
 
 #ifdef __cplusplus

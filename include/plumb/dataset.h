@@ -28,11 +28,12 @@ PLUMB_API plumb_status plumb_dataset_open(plumb_dataset **out, const char *path,
 /// May be NULL: dataset.
 PLUMB_API void plumb_dataset_close(plumb_dataset *dataset);
 
+/// Number of items: trajectories, clips or tuples.
 PLUMB_API int64_t plumb_dataset_item_count(const plumb_dataset *dataset);
-/// Number of files; more than 1 only for a folder of shards.
-PLUMB_API int64_t plumb_dataset_shard_count(const plumb_dataset *dataset);
+/// Number of arrays, and their names.
 PLUMB_API int64_t plumb_dataset_field_count(const plumb_dataset *dataset);
 PLUMB_API const char *plumb_dataset_field_name(const plumb_dataset *dataset, int64_t index);
+/// Returns true if the dataset has an array of this name.
 PLUMB_API bool plumb_dataset_has_field(const plumb_dataset *dataset, const char *field);
 
 /// Returns true if the field is the same for all items.
@@ -79,7 +80,7 @@ typedef struct plumb_dataset_simulate_options {
     size_t size;   ///< sizeof(plumb_dataset_simulate_options).
     int64_t count; ///< Number of items, at least 1. Default 100.
     int64_t steps; ///< Frames per item. Default 0: 256, in rooms 15.
-    uint64_t seed; ///< Default 1.
+    uint64_t seed; ///< Seed of the items. Default 1.
     int64_t first; ///< Index of the first item, 0 to 2^48 - count. Default 0.
     int threads;   ///< Does not affect the result. Default 0: plumb_system_threads().
     const plumb_world_options *world;         ///< Options of the world. May be NULL. Default NULL.

@@ -25,11 +25,10 @@ typedef struct plumb_evaluation_options {
     int threads;       ///< 0: plumb_system_threads(). Does not affect the result. Default 0.
 
     // Dynamics models.
-    int64_t forecast_videos; ///< Videos of the forecast, at least 2. Default 30.
-    int64_t forecast_steps;  ///< Frames that the VPT can count. Default 1000.
-    int64_t
-        phase_trajectories; ///< Trajectories of SyMetric and kappa, frames 0 .. 59. Default 100.
-    const char *data;       ///< A file of test data instead of a world. May be NULL. Default NULL.
+    int64_t forecast_videos;    ///< Videos of the forecast, at least 2. Default 30.
+    int64_t forecast_steps;     ///< Frames that the VPT can count, at least 1. Default 1000.
+    int64_t phase_trajectories; ///< Trajectories of SyMetric and kappa, at least 2. Default 100.
+    const char *data; ///< A file of test data instead of a world. May be NULL. Default NULL.
     bool network; ///< SyMetric by a network too, on as many trajectories as it needs. Default true.
     const plumb_symetric_options *symetric; ///< May be NULL: the defaults. `method` is ignored.
     const plumb_kappa_options *kappa; ///< May be NULL: the defaults. `angles` come from the world.
@@ -38,8 +37,9 @@ typedef struct plumb_evaluation_options {
     const plumb_forecast_options *forecast;
 
     // Video models.
-    int64_t tuples;     ///< Probe tuples per concept; of a file at most this many. Default 250.
-    int64_t free_clips; ///< Free-scene clips whose frames are predicted; 0 none. Default 64.
+    int64_t
+        tuples; ///< Probe tuples per concept, at least 2; of a file at most this many. Default 250.
+    int64_t free_clips;        ///< Free-scene clips whose frames are predicted; 0 none. Default 64.
     const char *const *probes; ///< Files of probe tuples. May be NULL: the five rooms.
     int64_t probe_count;       ///< Number of `probes`. Default 0.
     const char *naive; ///< A run trained on impossible clips, for the scorer naive. May be NULL.

@@ -59,9 +59,6 @@ typedef struct plumb_named_array {
 PLUMB_API plumb_status plumb_file_write(const char *path, const plumb_named_array *arrays,
                                         int64_t count, bool compress);
 
-/// Returns true if this build can read and write HDF5 on this machine.
-PLUMB_API bool plumb_file_hdf5_available(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,7 @@ extern "C" {
 /// Owns its threads and batches. Only one thread at a time may open, next and close a loader.
 typedef struct plumb_loader plumb_loader;
 
+/// The options. Take them from plumb_loader_defaults() and change what you need.
 typedef struct plumb_loader_options {
     size_t size;    ///< sizeof(plumb_loader_options).
     int64_t batch;  ///< Trajectories per batch, at least 1. Default 32.
@@ -30,7 +31,7 @@ typedef struct plumb_loader_options {
     /// function of seed and item only. Default 0: `window`.
     int64_t steps;
     int64_t ahead; ///< Batches made ahead of the one in use, at least 1. Default 2.
-    uint64_t seed; ///< Default 1.
+    uint64_t seed; ///< Seed of the trajectories and of the windows. Default 1.
     int64_t first; ///< Index of the first item; trajectory i of batch b is item
                    ///< first + b * batch + i. Default 0.
     int threads;   ///< Does not affect the batches. Default 0: plumb_system_threads().

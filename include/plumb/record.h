@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Result records: named values in order, what --json prints and results.jsonl keeps.
+// Result records: named values in a fixed order, as --json prints them and results.jsonl holds
+// them.
 #ifndef PLUMB_RECORD_H
 #define PLUMB_RECORD_H
 
@@ -11,11 +12,13 @@
 extern "C" {
 #endif
 
-/// A JSON object under construction. Setters never fail: memory that runs out is remembered and
-/// reported by plumb_record_to_json. Keys are written in the order they are set.
+/// A JSON object under construction. Setters do not fail: if memory runs out,
+/// plumb_record_to_json() reports it. Keys are written in the order in which they are set. In
+/// arrays keys are NULL.
 typedef struct plumb_record plumb_record;
 
-PLUMB_API plumb_record *plumb_record_create(void); ///< NULL if memory runs out
+PLUMB_API plumb_record *plumb_record_create(void); ///< NULL if out of memory.
+/// May be NULL: record.
 PLUMB_API void plumb_record_free(plumb_record *record);
 
 PLUMB_API void plumb_record_set_string(plumb_record *record, const char *key, const char *value);
@@ -33,23 +36,26 @@ PLUMB_API void plumb_record_set_strings(plumb_record *record, const char *key,
 
 /// A 95 % interval.
 typedef struct plumb_interval {
-    double low, high;
+    double low;  ///< Lower end, in the unit of the value. NaN: undefined.
+    double high; ///< Upper end.
 } plumb_interval;
-/// [low, high], or null where it is not defined.
+/// Sets [low, high], or null if the interval is undefined.
 PLUMB_API void plumb_record_set_interval(plumb_record *record, const char *key,
                                          plumb_interval interval);
 
-/// What follows goes inside the object `key`, until plumb_record_end.
+/// Opens the object `key`: what follows goes into it, until plumb_record_end().
 PLUMB_API void plumb_record_begin_object(plumb_record *record, const char *key);
-/// What follows goes inside the list `key`, each between begin(NULL) and end, until the list's end.
+/// Opens the array `key`: what follows goes into it, until plumb_record_end(). Keys of its items
+/// are NULL.
 PLUMB_API void plumb_record_begin_array(plumb_record *record, const char *key);
+/// Closes the object or array that was opened last.
 PLUMB_API void plumb_record_end(plumb_record *record);
 
-/// The record as one line of JSON. Numbers are the shortest that read back to the same bits.
-/// The text belongs to the record. Fails with PLUMB_EMEMORY.
+/// Gets the record as one line of JSON. Numbers have the fewest digits that read back exactly. The
+/// text belongs to the record and is valid until its next change. Fails with PLUMB_EMEMORY.
 PLUMB_API plumb_status plumb_record_to_json(const char **out, plumb_record *record);
 
-/// Writes `count` records to `path`, one a line, whole or not at all.
+/// Writes `count` records to `path`, one per line. The file is written atomically.
 PLUMB_API plumb_status plumb_record_write_lines(const char *path, plumb_record *const *records,
                                                 int64_t count);
 

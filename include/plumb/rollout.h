@@ -18,8 +18,8 @@ extern "C" {
 typedef struct plumb_rollout_options {
     size_t size;       ///< sizeof(plumb_rollout_options)
     int64_t count;     ///< Videos, at least 2. Default 10.
-    int64_t steps;     ///< Frames of each. Default 120.
-    int64_t first;     ///< Index of the first test video. Default 0.
+    int64_t steps;     ///< Frames per video, at least 1. Default 120.
+    int64_t first;     ///< Index of the first test video, at least 0. Default 0.
     const char *world; ///< World of the videos. May be NULL: that of the run. Default NULL.
     const char *data;  ///< A file of videos instead of a world. May be NULL. Default NULL.
     bool backward; ///< Take the last frames as input and predict the earlier ones. Default false.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can go wrong, and how to hear about it.
+// Status codes, error messages, log and progress callbacks.
 #ifndef PLUMB_STATUS_H
 #define PLUMB_STATUS_H
 
@@ -36,26 +36,27 @@ typedef enum plumb_status {
 #undef PLUMB_STATUS_ENUM
 } plumb_status;
 
-/// One line, without a full stop, about the last call that failed on this thread.
-/// The text stays valid until the next failure on the same thread. Never NULL.
+/// The message of the last call that failed on this thread: one line, without a full stop. It is
+/// valid until the next failure on the same thread. Never NULL.
 PLUMB_API const char *plumb_last_error(void);
 
-/// What a code means in general, as in the list above.
+/// The general meaning of a code, as in the list above.
 PLUMB_API const char *plumb_status_string(plumb_status status);
 
 /// The version of the library, "1.2.3".
 PLUMB_API const char *plumb_version(void);
 
-/// What the library has to say beside its results goes to `write`, one line at a time, without
-/// a newline. Silent by default; NULL makes it silent again. Set it before starting threads.
+/// Sets the function that gets log lines, one at a time, without a newline. May be NULL (default):
+/// write, for no log; context. Set it before starting threads.
 PLUMB_API void plumb_set_log(void (*write)(void *context, const char *line), void *context);
 
-/// Long work reports how far it is, 0 to 1, to `report`. Silent by default.
+/// Sets the function that gets the progress of long work, 0 to 1. May be NULL (default): report,
+/// for no progress; context.
 PLUMB_API void plumb_set_progress(void (*report)(void *context, double fraction), void *context);
 
-/// Asks long work on any thread to stop soon; may be called in a signal handler. What is at work
-/// then fails with PLUMB_ESTOPPED and leaves no half file, and so does what is begun later, until
-/// plumb_set_stop(false).
+/// Asks long work on all threads to stop soon. It may be called in a signal handler. Running work
+/// then fails with PLUMB_ESTOPPED and leaves no incomplete file; so does work that starts later,
+/// until plumb_set_stop(false).
 PLUMB_API void plumb_set_stop(bool stop);
 
 /// Work that the calling thread starts also stops while *flag is not 0, on all of its threads. The

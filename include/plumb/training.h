@@ -30,13 +30,14 @@ typedef struct plumb_training_progress {
     int64_t step;            ///< Steps done.
     int64_t steps;           ///< Steps in all.
     double loss;             ///< Mean over the last few steps.
-    double steps_per_second; ///< Since this call began to train.
-    double seconds;          ///< Since this call began to train.
-    double seconds_left;     ///< Estimate.
+    double steps_per_second; ///< Speed since this call began to train.
+    double seconds;          ///< Time since this call began to train.
+    double seconds_left;     ///< Estimated time left.
 } plumb_training_progress;
 
+/// The options. Take them from plumb_training_defaults() and change what you need.
 typedef struct plumb_training_options {
-    size_t size;            ///< Set by plumb_training_defaults().
+    size_t size;            ///< sizeof(plumb_training_options)
     const char *model;      ///< "hgn++". With `resume` it may be NULL: that of the run.
     const char *world;      ///< Name of a world; NULL if `data` is given.
     const char *data;       ///< A file of plumb_dataset_simulate(); NULL if `world` is given.
@@ -47,9 +48,9 @@ typedef struct plumb_training_options {
     int64_t set_count;      ///< Number of settings in `set`. Default 0.
     int64_t steps;          ///< Updates of the parameters. Negative (default): of the preset.
     double minutes;         ///< Stop and save after this time. 0 (default): no limit.
-    bool resume;            ///< Resume the run in `out`; bit-identical to one without a stop.
-    bool force;             ///< Overwrite a run in `out`.
-    int threads;            ///< 0 (default): all cores. Does not affect the result.
+    bool resume; ///< Resume the run in `out`; bit-identical to a run without a stop. Default false.
+    bool force;  ///< Overwrite a run in `out`. Default false.
+    int threads; ///< 0 (default): all cores. Does not affect the result.
     /// Called after every step, on the caller's thread. May be NULL.
     void (*progress)(void *context, const plumb_training_progress *progress);
     void *context; ///< First argument of `progress`. May be NULL.
@@ -67,7 +68,7 @@ static inline plumb_training_options plumb_training_defaults(void)
 
 /// Result of plumb_training_run().
 typedef struct plumb_training {
-    char model[64];
+    char model[64]; ///< Name of the model.
     int64_t steps;  ///< Updates done in all.
     bool finished;  ///< All steps are done; else the time was up.
     double loss;    ///< Mean over the steps of the last line of the log. NaN without a step.

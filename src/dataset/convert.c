@@ -4,6 +4,7 @@
 #include "base/argument.h"
 #include "base/options_struct.h"
 #include "base/status.h"
+#include "dataset/dataset.h"
 #include "dataset/writer.h"
 #include "plumb/dataset.h"
 
@@ -60,9 +61,9 @@ plumb_status plumb_dataset_convert(int64_t *item_count, const char *to, const ch
     const int64_t items = st ? 0 : plumb_dataset_item_count(job.from);
     if (!st && !items) st = fail(PLUMB_EFORMAT, "%s: holds no record", from);
     // Say how many records there are; the number of shards is easily mistaken for it.
-    if (!st && plumb_dataset_shard_count(job.from) > 1)
+    if (!st && dataset_shard_count(job.from) > 1)
         status_log("%s: %lld records in %lld shards", from, (long long)items,
-                   (long long)plumb_dataset_shard_count(job.from));
+                   (long long)dataset_shard_count(job.from));
     if (!st) st = list_fields(&job);
     if (!st) st = writer_open(&job.to, to, job.field, job.field_count, items, &write);
     for (int64_t i = 0; i < items && !st; i++) {

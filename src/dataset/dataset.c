@@ -3,7 +3,7 @@
 // axis; if its bytes are stored as in memory, single items are read from the file. In a file of
 // records every item is a record, and its fields are decoded when they are read.
 #define _GNU_SOURCE
-#include "plumb/dataset.h"
+#include "dataset/dataset.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -343,7 +343,7 @@ int64_t plumb_dataset_item_count(const plumb_dataset *dataset)
     return dataset->items;
 }
 
-int64_t plumb_dataset_shard_count(const plumb_dataset *dataset)
+int64_t dataset_shard_count(const plumb_dataset *dataset)
 {
     if (!dataset) return 0;
     return dataset->is_records ? dataset->records.count : 1;

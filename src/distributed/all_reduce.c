@@ -177,7 +177,7 @@ const float *all_reduce_remote(const all_reduce *reduce, int64_t part)
     return at;
 }
 
-plumb_status all_reduce_gather(const all_reduce *reduce, float *sum, double *square)
+plumb_status all_reduce_collect(const all_reduce *reduce, float *sum, double *square)
 {
     const plumb_status st = comm_all_gather_slices(sum, reduce->slice, reduce->slice_at);
     return st ? st

@@ -4,7 +4,7 @@
 //
 // Each rank has consecutive replicas and does the steps of the tree within them. The gradients that
 // remain, one per rank if the numbers divide well, are cut into one slice per rank. Slices are
-// exchanged, each rank finishes the tree for its slice, and the sums are gathered. The traffic is
+// exchanged, each rank finishes the tree for its slice, and the sums are collected. The traffic is
 // that of a ring all-reduce.
 #ifndef DISTRIBUTED_ALL_REDUCE_H
 #define DISTRIBUTED_ALL_REDUCE_H
@@ -45,8 +45,8 @@ void all_reduce_local(const all_reduce *reduce, float *gradient, int64_t part);
 plumb_status all_reduce_exchange(all_reduce *reduce, const float *gradient);
 /// Does the remaining steps in part `part` of the slice of this rank and returns the sum.
 const float *all_reduce_remote(const all_reduce *reduce, int64_t part);
-/// Called by all ranks together: gathers the slices of the sum, and the sums of squares of all
+/// Called by all ranks together: collects the slices of the sum, and the sums of squares of all
 /// parts.
-plumb_status all_reduce_gather(const all_reduce *reduce, float *sum, double *squares);
+plumb_status all_reduce_collect(const all_reduce *reduce, float *sum, double *squares);
 
 #endif

@@ -233,8 +233,3 @@ plumb_status plumb_file_write(const char *path, const plumb_named_array *arrays,
     if (count < 1) return fail(PLUMB_EVALUE, "%s: no array to write", path);
     return format->save(path, arrays, count, compress);
 }
-
-bool plumb_file_hdf5_available(void)
-{
-    return hdf5_client_available();
-}

@@ -176,7 +176,7 @@ static plumb_status sum_gradients(training_loop *loop)
     st = all_reduce_exchange(&loop->reduce, loop->gradient);
     if (!st) st = thread_team_run(loop->team, sum_remote, loop);
     if (st) return st;
-    return all_reduce_gather(&loop->reduce, loop->gradient, loop->squares);
+    return all_reduce_collect(&loop->reduce, loop->gradient, loop->squares);
 }
 
 // ---- NaN and infinity ----

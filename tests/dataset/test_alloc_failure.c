@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "io/hdf5/client.h"
 #include "plumb/plumb.h"
 #include "support/alloc_failure.h"
 #include "support/simulate.h"
@@ -133,7 +134,7 @@ TEST(memory_that_runs_out_is_a_message_and_no_half_file)
     CHECK(mkdtemp(folder));
     CHECK_OK(plumb_world_find(&world, "pendulum+c"));
     snprintf(figure, sizeof figure, "%s/figure.png", folder);
-    for (int i = 0; i < (plumb_file_hdf5_available() ? 3 : 2); i++)
+    for (int i = 0; i < (hdf5_client_available() ? 3 : 2); i++)
         for (int packed = 0; packed < 2; packed++) {
             // libzip 1.7.3, which reads .npz, loses a block in some of its own failures.
             compress = packed;
@@ -143,7 +144,7 @@ TEST(memory_that_runs_out_is_a_message_and_no_half_file)
             if (i == 2) continue; // every array read is a process; data-failing has reading
             memcpy(from, to, sizeof to);
             snprintf(to, sizeof to, "%s/y.%s", folder,
-                     kinds[(i + 1) % (plumb_file_hdf5_available() ? 3 : 2)]);
+                     kinds[(i + 1) % (hdf5_client_available() ? 3 : 2)]);
             const long converted = exhaust(convert, i == 0);
             const long drawn = exhaust(draw, i == 0);
             print_message("  %s: %ld requests to make, %ld to convert, %ld to draw\n", kinds[i],

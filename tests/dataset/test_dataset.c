@@ -15,6 +15,7 @@
 #include "dataset/dm_hamiltonian.h"
 #include "dataset/features_txt.h"
 #include "dataset/writer.h"
+#include "io/hdf5/client.h"
 #include "io/png.h"
 #include "io/tf_example.h"
 #include "io/tfrecord.h"
@@ -160,7 +161,7 @@ static void check_items(const char *path)
 TEST(every_kind_of_file_gives_back_every_bit)
 {
     static const char *const names[] = {"x.npz", "x.tfrecord", "x.h5", "x.hdf5"};
-    for (int i = 0; i < (plumb_file_hdf5_available() ? 4 : 2); i++)
+    for (int i = 0; i < (hdf5_client_available() ? 4 : 2); i++)
         for (int compress = 0; compress < 2; compress++) {
             plumb_dataset_write_options opt = plumb_dataset_write_defaults();
             opt.compress = compress;
@@ -175,7 +176,7 @@ TEST(conversions_keep_every_bit_whatever_the_way)
 {
     static const char *const way[] = {"a.npz", "b.tfrecord", "c.npz",
                                       "d.h5",  "e.tfrecord", "f.npz"};
-    const int last = plumb_file_hdf5_available() ? 6 : 3;
+    const int last = hdf5_client_available() ? 6 : 3;
     empty_folder();
     CHECK_OK(write_items(in_folder(way[0]), ITEMS, NULL));
     plumb_dataset_write_options opt = plumb_dataset_write_defaults();
@@ -193,7 +194,7 @@ TEST(conversions_keep_every_bit_whatever_the_way)
 TEST(a_writer_that_gives_up_leaves_nothing)
 {
     static const char *const names[] = {"x.npz", "x.tfrecord", "x.h5"};
-    for (int i = 0; i < (plumb_file_hdf5_available() ? 3 : 2); i++)
+    for (int i = 0; i < (hdf5_client_available() ? 3 : 2); i++)
         for (int compress = 0; compress < 2; compress++) {
             plumb_dataset_write_options opt = plumb_dataset_write_defaults();
             opt.compress = compress;

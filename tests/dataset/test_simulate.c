@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/hdf5/client.h"
 #include "plumb/dataset.h"
 #include "support/simulate.h"
 #include "support/test.h"
@@ -72,7 +73,7 @@ static void same_file(const char *a, const char *b)
 TEST(threads_change_no_byte_of_any_file)
 {
     static const char *const names[] = {".npz", ".tfrecord", ".h5"};
-    for (int i = 0; i < (plumb_file_hdf5_available() ? 3 : 2); i++) {
+    for (int i = 0; i < (hdf5_client_available() ? 3 : 2); i++) {
         char one[16], many[16];
         snprintf(one, sizeof one, "1%s", names[i]);
         snprintf(many, sizeof many, "3%s", names[i]);
@@ -198,7 +199,7 @@ static void stop_soon(void *context, double fraction)
 TEST(a_request_to_stop_is_heard_and_leaves_nothing)
 {
     static const char *const names[] = {"x.npz", "x.tfrecord", "x.h5"};
-    for (int i = 0; i < (plumb_file_hdf5_available() ? 3 : 2); i++)
+    for (int i = 0; i < (hdf5_client_available() ? 3 : 2); i++)
         for (int compress = 0; compress < 2; compress++) {
             plumb_dataset_write_options opt = plumb_dataset_write_defaults();
             opt.compress = compress;

@@ -4,10 +4,11 @@
 #define _GNU_SOURCE
 #include <sys/stat.h>
 
+#include "dataset/dataset.h"
 #include "evaluate/probe_fixtures.h"
 #include "support/simulate.h"
 
-static char folder[] = "/tmp/plumb-roomset-XXXXXX";
+static char folder[] = "/tmp/plumb-simulate-rooms-XXXXXX";
 
 static const char *in_folder(const char *name)
 {
@@ -183,7 +184,7 @@ TEST(shards_are_one_row_and_empty_ones_are_no_fault)
     plumb_dataset *d = NULL;
     plumb_array a;
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
-    CHECK_EQUAL(plumb_dataset_shard_count(d), 3);
+    CHECK_EQUAL(dataset_shard_count(d), 3);
     CHECK_EQUAL(plumb_dataset_item_count(d), 5);
     plumb_dataset_close(d);
     CHECK_OK(plumb_dataset_open(&d, shard[1], NULL));

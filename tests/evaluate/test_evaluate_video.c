@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Models of films judged by probes: the references score what theory says, a file of probes is as
-// good as the rooms themselves, threads change nothing, and what does not fit is refused.
+// Video models evaluated on probes: baselines score what theory says, a file of probes gives the
+// same as the rooms, threads do not affect the result, and data of the wrong shape are rejected.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

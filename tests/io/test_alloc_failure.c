@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/hdf5/client.h"
 #include "plumb/file.h"
 #include "support/test.h"
 
@@ -155,7 +156,7 @@ TEST(memory_that_runs_out_is_a_message_and_no_leak)
     assert_non_null(mkdtemp(folder));
     for (int i = 0; i < 1000; i++) numbers[i] = i;
     for (int i = 0; i < 3; i++) {
-        if (suffixes[i][1] == 'h' && !plumb_file_hdf5_available()) continue;
+        if (suffixes[i][1] == 'h' && !hdf5_client_available()) continue;
         snprintf(path, sizeof path, "%s/x%s", folder, suffixes[i]);
         CHECK_OK(save_packed());
         const long reads = exhaust(read_all);

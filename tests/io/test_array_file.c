@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The file API: every format keeps what it was given, arguments find their arrays, and a file is
-// there whole or not at all.
+// The file API: every format keeps the values, arguments find their arrays, and files are written
+// atomically.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "io/hdf5/client.h"
 #include "plumb/file.h"
 #include "support/test.h"
 
@@ -41,7 +42,7 @@ static const char *const suffixes[] = {".npz", ".h5", ".hdf5", ".NPZ"};
 
 static bool can(const char *suffix)
 {
-    return suffix[1] != 'h' || plumb_file_hdf5_available();
+    return suffix[1] != 'h' || hdf5_client_available();
 }
 
 static unsigned char bytes[24 * 8];
@@ -159,7 +160,7 @@ TEST(an_argument_names_a_file_and_a_key)
     CHECK_EQUAL(axes(argument, NULL), -PLUMB_EFILE);
     unlink(path);
 
-    if (!plumb_file_hdf5_available()) return;
+    if (!hdf5_client_available()) return;
     const plumb_named_array deep[] = {{"/g/a", a}, {"flat", flat}};
     CHECK_OK(plumb_file_write(in_folder("x.h5"), deep, 2, false));
     snprintf(argument, sizeof argument, "%s:/g/a", path);
@@ -240,7 +241,7 @@ TEST(what_cannot_be_written_is_refused)
     CHECK_FAILS(plumb_file_write(in_folder("twice.npz"), a, 2, false), PLUMB_EVALUE, "\"x\"");
     CHECK_FAILS(plumb_file_write(in_folder("x.txt"), a, 1, false), PLUMB_EFILE, "none of");
     CHECK_FAILS(plumb_file_write("/nowhere/x.npz", a, 1, false), PLUMB_EFILE, "/nowhere/x.npz");
-    if (plumb_file_hdf5_available())
+    if (hdf5_client_available())
         CHECK_FAILS(plumb_file_write(in_folder("twice.h5"), a, 2, false), PLUMB_EFILE, "\"x\"");
     CHECK_EQUAL(files_in_folder(), 0);
 }
@@ -248,9 +249,9 @@ TEST(what_cannot_be_written_is_refused)
 TEST(a_build_without_hdf5_says_so_in_one_line)
 {
     const plumb_named_array a = {"x", sample(PLUMB_FLOAT64)};
-    if (plumb_file_hdf5_available()) CHECK_OK(plumb_file_write(in_folder("x.h5"), &a, 1, false));
+    if (hdf5_client_available()) CHECK_OK(plumb_file_write(in_folder("x.h5"), &a, 1, false));
     setenv("PLUMB_H5", "/nowhere/plumb-h5", 1);
-    CHECK(!plumb_file_hdf5_available());
+    CHECK(!hdf5_client_available());
     plumb_file *file;
     if (access(path, F_OK) == 0)
         CHECK_FAILS(plumb_file_open(&file, path), PLUMB_EMISSING, "HDF5 is not in this build");

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "io/hdf5/client.h"
 #include "io/malformed.h"
 #include "plumb/file.h"
 #include "support/test.h"
@@ -149,7 +150,7 @@ TEST(every_lie_is_refused_in_one_line_and_cheaply)
 {
     begin();
     const long base = baseline();
-    const bool h5 = plumb_file_hdf5_available();
+    const bool h5 = hdf5_client_available();
     int bad = 0, files_read = 0;
     double slowest = 0;
     long largest = 0, largest_h5 = 0;

@@ -137,12 +137,12 @@ TEST(plain_surprise_alone_is_judged_on_all_tuples)
 
 enum { FRAMES = 5, SIDE = 4 };
 
-typedef struct film {
+typedef struct clip_frames {
     uint8_t truth[2 * 4 * FRAMES * SIDE * SIDE];
     float guess[2 * 4 * FRAMES * SIDE * SIDE];
-} film;
+} clip_frames;
 
-static plumb_status watch(plumb_surprise *out, film *f, int64_t guessed)
+static plumb_status watch(plumb_surprise *out, clip_frames *f, int64_t guessed)
 {
     plumb_array truth =
         plumb_array_view(f->truth, PLUMB_UINT8, 6, (int64_t[]){2, 4, FRAMES, SIDE, SIDE, 1});
@@ -155,7 +155,7 @@ static plumb_status watch(plumb_surprise *out, film *f, int64_t guessed)
 TEST(an_oracle_of_frames_is_right_and_a_constant_picture_ties)
 {
     // Impossible clips flicker at frame 3; possible ones are black.
-    film f = {0};
+    clip_frames f = {0};
     const int pixels = SIDE * SIDE;
     for (int c = 0; c < 8; c++)
         for (int i = 0; c % 4 >= 2 && i < pixels; i++) f.truth[(c * FRAMES + 3) * pixels + i] = 255;
@@ -179,7 +179,7 @@ TEST(copying_the_last_frame_is_chance_where_clips_share_their_frames)
 {
     // Two possible clips A B and their splices A|B, B|A at a shared frame: the same pairs of
     // frames in both, so that a copy of the last frame cannot tell.
-    film f = {0};
+    clip_frames f = {0};
     const int pixels = SIDE * SIDE, cut = 2;
     uint8_t a[FRAMES][SIDE * SIDE], b[FRAMES][SIDE * SIDE];
     rng r = rng_at(12, 0);

@@ -16,9 +16,9 @@ static char path[64], out[64], svg_path[64];
 
 static void names(void)
 {
-    snprintf(path, sizeof path, "/tmp/plumb-film-%d.npz", (int)getpid());
-    snprintf(out, sizeof out, "/tmp/plumb-film-%d.png", (int)getpid());
-    snprintf(svg_path, sizeof svg_path, "/tmp/plumb-film-%d.svg", (int)getpid());
+    snprintf(path, sizeof path, "/tmp/plumb-figure-%d.npz", (int)getpid());
+    snprintf(out, sizeof out, "/tmp/plumb-figure-%d.png", (int)getpid());
+    snprintf(svg_path, sizeof svg_path, "/tmp/plumb-figure-%d.svg", (int)getpid());
 }
 
 static void gone(void)
@@ -28,14 +28,14 @@ static void gone(void)
     unlink(svg_path);
 }
 
-static plumb_status draw(const plumb_named_array *arrays, int count, plumb_image_size *film)
+static plumb_status draw(const plumb_named_array *arrays, int count, plumb_image_size *size)
 {
     plumb_dataset *d;
     names();
     CHECK_OK(plumb_file_write(path, arrays, count, false));
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
-    plumb_status st = plumb_item_figure_save(film, out, d, 0, NULL);
-    if (!st) st = plumb_item_figure_save(film, svg_path, d, 0, NULL);
+    plumb_status st = plumb_item_figure_save(size, out, d, 0, NULL);
+    if (!st) st = plumb_item_figure_save(size, svg_path, d, 0, NULL);
     plumb_dataset_close(d);
     return st;
 }
@@ -66,47 +66,47 @@ TEST(what_a_file_has_is_drawn_and_what_it_lacks_left_out)
 
 TEST(single_steps_rest_and_numbers_that_are_not_finite_are_no_trouble)
 {
-    plumb_image_size film;
+    plumb_image_size size;
     double state[3 * 2] = {0};
     plumb_named_array rest = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 3, 2});
-    CHECK_OK(draw(&rest, 1, &film));
+    CHECK_OK(draw(&rest, 1, &size));
     rest = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){3, 1, 2});
-    CHECK_OK(draw(&rest, 1, &film));
+    CHECK_OK(draw(&rest, 1, &size));
     state[2] = (double)NAN;
     state[4] = (double)INFINITY;
     rest = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 3, 2});
-    CHECK_OK(draw(&rest, 1, &film));
+    CHECK_OK(draw(&rest, 1, &size));
     state[0] = 1e300;
     state[2] = -1e300;
     state[4] = 1e-300;
-    CHECK_OK(draw(&rest, 1, &film));
+    CHECK_OK(draw(&rest, 1, &size));
     state[0] = 1.7e308;
     state[2] = -1.7e308;
-    CHECK_OK(draw(&rest, 1, &film));
+    CHECK_OK(draw(&rest, 1, &size));
     gone();
 }
 
 TEST(what_cannot_be_drawn_is_said)
 {
-    plumb_image_size film;
+    plumb_image_size size;
     plumb_dataset *d;
     double state[6] = {0};
     plumb_named_array odd = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 2, 3});
-    CHECK_FAILS(draw(&odd, 1, &film), PLUMB_ESHAPE, "(steps, 2n)");
+    CHECK_FAILS(draw(&odd, 1, &size), PLUMB_ESHAPE, "(steps, 2n)");
     odd = named("frames", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 2, 3});
-    CHECK_FAILS(draw(&odd, 1, &film), PLUMB_ESHAPE, "must be bytes");
+    CHECK_FAILS(draw(&odd, 1, &size), PLUMB_ESHAPE, "must be bytes");
     odd = named("latent", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 2, 3});
-    CHECK_FAILS(draw(&odd, 1, &film), PLUMB_EFILE, "has no frames, no state");
+    CHECK_FAILS(draw(&odd, 1, &size), PLUMB_EFILE, "has no frames, no state");
     odd = named("state", state, PLUMB_FLOAT64, 3, (int64_t[]){1, 3, 2});
-    CHECK_OK(draw(&odd, 1, &film));
+    CHECK_OK(draw(&odd, 1, &size));
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
     plumb_item_figure_options opt = plumb_item_figure_defaults();
     opt.frames = -1;
-    CHECK_FAILS(plumb_item_figure_save(&film, out, d, 0, &opt), PLUMB_EVALUE, "frames is -1");
-    CHECK_FAILS(plumb_item_figure_save(&film, "x.gif", d, 0, NULL), PLUMB_EFILE,
+    CHECK_FAILS(plumb_item_figure_save(&size, out, d, 0, &opt), PLUMB_EVALUE, "frames is -1");
+    CHECK_FAILS(plumb_item_figure_save(&size, "x.gif", d, 0, NULL), PLUMB_EFILE,
                 "must end in .png or .svg");
-    CHECK_FAILS(plumb_item_figure_save(&film, out, d, 1, NULL), PLUMB_EVALUE, "no item 1");
-    CHECK_FAILS(plumb_item_figure_save(&film, "/no/x.png", d, 0, NULL), PLUMB_EFILE, "/no/x.png");
+    CHECK_FAILS(plumb_item_figure_save(&size, out, d, 1, NULL), PLUMB_EVALUE, "no item 1");
+    CHECK_FAILS(plumb_item_figure_save(&size, "/no/x.png", d, 0, NULL), PLUMB_EFILE, "/no/x.png");
     plumb_dataset_close(d);
     gone();
 }
