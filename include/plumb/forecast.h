@@ -11,7 +11,6 @@
 
 #include "plumb/array.h"
 #include "plumb/record.h"
-#include "plumb/symetric.h"
 
 #ifdef __cplusplus
 extern "C" {
