@@ -60,7 +60,7 @@ static double train(const predrnn_config *c, int64_t batch, int rounds, bool pla
     graph_program *ready;
     program_instance *i;
     check(predrnn_clip_build(&k, &p, c, batch, batch));
-    int leaves = k.net.leaves;
+    int leaves = k.net.leaf_count;
     graph_node **output = malloc((size_t)(leaves + 1) * sizeof *output);
     float *value = calloc((size_t)p.size, sizeof *value), *sum = calloc((size_t)p.size, 4);
     uint8_t *clips = make_clips(c, batch);
@@ -71,7 +71,7 @@ static double train(const predrnn_config *c, int64_t batch, int rounds, bool pla
     params_init_values(&p, value, 1);
     check(model_build_instance(&i, ready, &k.net, value));
     program_statistics r = program_stats(ready);
-    fprintf(stderr, "%d nodes, %d steps, %d tapes of %d, %.1f MB, %.1f GFLOP\n", r.nodes, r.steps,
+    fprintf(stderr, "%d nodes, %d steps, %d fused loops of %d, %.1f MB, %.1f GFLOP\n", r.nodes, r.steps,
             r.fused_loops, r.fused_ops, (double)r.block_bytes * 1e-6, r.flops * 1e-9);
     if (plan) program_print(ready, line, NULL);
     const int64_t frame = frame_of(c);
@@ -125,7 +125,7 @@ int main(int count, char **word)
                         .layers = atoi(word[4]),
                         .hidden = atoi(word[5]),
                         .kernel = atoi(word[6]),
-                        .length = LENGTH};
+                        .clip_length = LENGTH};
     int64_t batch = atoi(word[7]);
     int rounds = atoi(word[8]);
     double seconds =

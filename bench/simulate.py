@@ -33,11 +33,9 @@ def run(*command):
     return done.stdout
 
 
-def compile_pace(build, folder):
-    pace = folder / "pace"
-    run(os.environ.get("CC", "cc"), "-std=c17", "-O2", BENCH / "pace.c", "-o", pace, "-I", ROOT / "include",
-        "-L", build / "lib", "-lplumb", f"-Wl,-rpath,{build / 'lib'}")
-    return pace
+def compile_pace(build):
+    run("cmake", "--build", build, "--target", "bench-pace")
+    return build / "bench/bench-pace"
 
 
 def run_world(world, opts, pace, folder):
@@ -139,7 +137,7 @@ def main():
     say(f"bench: load {os.getloadavg()[0]:.2f}, core {core}")
     rows, bad = [], []
     with tempfile.TemporaryDirectory() as folder:
-        pace = compile_pace(opts.build, Path(folder))
+        pace = compile_pace(opts.build)
         os.sched_setaffinity(0, {core})
         for world in worlds:
             row = run_world(world, opts, pace, Path(folder))

@@ -49,7 +49,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=4.0)
     args = parser.parse_args()
-    commands = {"plumb": [str(ROOT / "build/bench-train")],
+    commands = {"plumb": [str(ROOT / "build/release/bench/bench-train")],
                 "torch": ["/usr/bin/python3", str(ROOT / "bench/train_torch.py")],
                 "jax": [str(ROOT / "build/bench-jax/bin/python"), str(ROOT / "bench/train_jax.py")]}
     rows = {}
