@@ -52,6 +52,7 @@ static double half_to_double(uint16_t half)
     return half & 0x8000 ? -value : value;
 }
 
+// One loop per element type.
 void plumb_array_to_double(double *out, const plumb_array *array, int64_t first, int64_t count)
 {
     if (!out || !array) return;

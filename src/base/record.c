@@ -23,6 +23,7 @@ struct plumb_record {
     bool failed;               // out of memory, or too deep
 };
 
+// Appends bytes; the buffer at least doubles when it grows.
 static void append_bytes(plumb_record *record, const char *text, size_t length)
 {
     if (record->failed) return;

@@ -38,6 +38,7 @@ plumb_status fail(plumb_status status, const char *format, ...)
     return status;
 }
 
+// Without a callback nothing is formatted.
 void status_log(const char *format, ...)
 {
     if (!log_write) return;

@@ -39,6 +39,7 @@ typedef struct audit_output {
     const plumb_audit_options *options;
 } audit_output;
 
+// How many tuples of one array are valid splices.
 static void print_splice(const char *array, const plumb_audit_splice *splice, int64_t tuples)
 {
     if (!splice->present) return;
@@ -92,6 +93,7 @@ static void fill_record(plumb_record *record, const void *context)
     plumb_audit_record(record, output->audit, output->options);
 }
 
+// Prints the result and checks --require.
 static int print_result(const audit_command *cmd, const char *file, const plumb_audit *audit)
 {
     const audit_output output = {file, audit, &cmd->opt};

@@ -51,6 +51,7 @@ static const demo_sample samples[] = {
 
 enum { SAMPLES = sizeof samples / sizeof *samples };
 
+// The path of the arrays of a sample.
 static const char *sample_path(char path[SHARE_PATH_SIZE], const char *name)
 {
     char file[64];
@@ -58,6 +59,7 @@ static const char *sample_path(char path[SHARE_PATH_SIZE], const char *name)
     return share_path(path, file);
 }
 
+// Measures the arrays of a file, as plumb measure does.
 static plumb_status measure_sample(plumb_phase_space *out, const char *path)
 {
     plumb_file *file = NULL;
@@ -71,6 +73,7 @@ static plumb_status measure_sample(plumb_phase_space *out, const char *path)
     return st;
 }
 
+// The verdict and its reason.
 static void print_verdict(plumb_verdict verdict, const char *why)
 {
     char text[640];
@@ -80,6 +83,7 @@ static void print_verdict(plumb_verdict verdict, const char *why)
     puts("\n");
 }
 
+// The table of one sample.
 static void print_sample(const demo_sample *sample, const plumb_phase_space *result)
 {
     const plumb_symetric *symetric = &result->polynomial;
@@ -94,6 +98,7 @@ static void print_sample(const demo_sample *sample, const plumb_phase_space *res
     print_verdict(result->verdict, result->why);
 }
 
+// True if the verdict is the right one, for the right reason.
 static bool is_as_known(const demo_sample *sample, const plumb_phase_space *result)
 {
     const plumb_verdict expected = sample->passes ? PLUMB_VERDICT_LEARNT : PLUMB_VERDICT_NOT_LEARNT;

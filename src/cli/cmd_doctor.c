@@ -22,6 +22,7 @@ static void print_part(const char *part, const char *found, const char *assessme
     printf("  %-13s %-26s %s\n", part, found, assessment);
 }
 
+// The table of parts.
 static void print_info(const plumb_system_info *info)
 {
     char text[96];
@@ -62,6 +63,7 @@ static int print_problems(const plumb_system_info *info)
     return problems;
 }
 
+// Text output.
 static void print_report(const void *context)
 {
     const plumb_system_info *info = context;
@@ -69,6 +71,7 @@ static void print_report(const void *context)
     if (!print_problems(info)) puts("No problem was found.");
 }
 
+// JSON output.
 static void fill_record(plumb_record *record, const void *context)
 {
     (void)context;

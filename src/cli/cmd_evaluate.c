@@ -62,6 +62,7 @@ static void defaults(void *given)
     cmd->surprise = plumb_surprise_defaults();
 }
 
+// The table of kappa, or why it was not measured.
 static void print_kappa(const plumb_kappa *kappa)
 {
     const plumb_interval none = {(double)NAN, (double)NAN};
@@ -97,6 +98,7 @@ static void print_network(const plumb_evaluation_dynamics *result)
                    (long long)network->training.components, (long long)network->latents);
 }
 
+// The tables of SyMetric and kappa.
 static void print_phase_space(const plumb_evaluation_dynamics *result)
 {
     const plumb_symetric *symetric = &result->phase_space.polynomial;
@@ -114,6 +116,7 @@ static void print_phase_space(const plumb_evaluation_dynamics *result)
     print_network(result);
 }
 
+// The tables of MSE and VPT, forward and backward.
 static void print_forecast(const char *model, const plumb_forecast *forecast)
 {
     char note[64];
@@ -129,6 +132,7 @@ static void print_forecast(const char *model, const plumb_forecast *forecast)
     table_row("VPT", forecast->vpt, forecast->vpt_ci, times >= 0.1 ? note : "mean of the two");
 }
 
+// All tables of a dynamics model.
 static void print_dynamics(const char *run, const plumb_evaluation *result)
 {
     table_paragraph("%s: %s after %lld steps on %s, %lld latents", run, result->model,
@@ -141,6 +145,7 @@ static void print_dynamics(const char *run, const plumb_evaluation *result)
 
 // ---- requirements ----
 
+// Requirements for a dynamics model. Default of the VPT: all frames.
 static int check_dynamics(const evaluate_command *cmd, const plumb_evaluation *result,
                           require_use *use)
 {
@@ -167,6 +172,7 @@ static int check_dynamics(const evaluate_command *cmd, const plumb_evaluation *r
     return use(&cmd_evaluate, cmd->require, list, sizeof list / sizeof *list);
 }
 
+// Requirements for a video model, about the scorer plain.
 static int check_video(const evaluate_command *cmd, const plumb_evaluation *result,
                        require_use *use)
 {
@@ -252,6 +258,7 @@ static int run(void *given, int files, char **file)
     if (files != 1)
         return cli_error(&cmd_evaluate, EXIT_USAGE,
                          "takes one run directory, not %d; see plumb evaluate --help", files);
+    // The nested options are pointers.
     cmd->opt.network = cmd->method == 0;
     cmd->opt.symetric = &cmd->symetric;
     cmd->opt.kappa = &cmd->kappa;

@@ -66,11 +66,13 @@ typedef struct forecast_input {
     bool has_backward;
 } forecast_input;
 
+// Closes all files; the arrays belong to them.
 static void close_input(forecast_input *in)
 {
     for (int i = 0; i < 4; i++) plumb_file_close(in->files[i]);
 }
 
+// Reads each array from a file of its own.
 static int read_apart(forecast_input *in, const forecast_command *cmd)
 {
     if (plumb_file_read_spec(&in->truth, &in->files[0], cmd->truth, "truth") ||
@@ -94,6 +96,7 @@ static plumb_status read_truth(forecast_input *in)
     return plumb_file_read_array(&in->truth, in->files[0], "frames");
 }
 
+// Reads all arrays from one file; a backward prediction has one of two names.
 static int read_together(forecast_input *in, const char *path)
 {
     static const char *const backward_names[] = {"prediction_backward", "backward"};
@@ -109,6 +112,7 @@ static int read_together(forecast_input *in, const char *path)
     return EXIT_DONE;
 }
 
+// Checks which arrays are given, and reads them.
 static int read_input(forecast_input *in, const forecast_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_forecast;
@@ -130,11 +134,13 @@ static int read_input(forecast_input *in, const forecast_command *cmd, int files
     return code;
 }
 
+// One line of --items.
 static void fill_item(plumb_record *record, const void *result, int64_t index)
 {
     plumb_forecast_item_record(record, result, index);
 }
 
+// Two rows of an MSE: as published, and relative.
 static void print_mse(const char *name, const plumb_forecast_mse *mse)
 {
     char note[96];
@@ -148,6 +154,7 @@ static void print_mse(const char *name, const plumb_forecast_mse *mse)
     table_row("  relative", mse->relative, mse->ci, "not divided by the number of pixels");
 }
 
+// MSE and VPT of one direction.
 static void print_direction(const char *name, const plumb_forecast_direction *direction)
 {
     char note[96];
@@ -161,6 +168,7 @@ static void print_direction(const char *name, const plumb_forecast_direction *di
                     "counted from the far end, as in the published code");
 }
 
+// VPT in units of the Lyapunov time of the true states.
 static void print_lyapunov(const plumb_forecast *result)
 {
     const plumb_lyapunov *lyapunov = &result->lyapunov;
@@ -201,6 +209,7 @@ static void fill_record(plumb_record *record, const void *context)
     plumb_forecast_record(record, output->result, &output->cmd->opt);
 }
 
+// Before measuring with require_parse, after it with require_check.
 static int check_requirements(const forecast_command *cmd, const plumb_forecast *result,
                               require_use *use)
 {
@@ -235,6 +244,7 @@ static int print_result(const forecast_command *cmd, const plumb_forecast *resul
     return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
 }
 
+// Measures the arrays and prints the result. `file` is NULL if there are several files.
 static int measure_input(const forecast_command *cmd, const forecast_input *in, const char *file)
 {
     plumb_forecast result;

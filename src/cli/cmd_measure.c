@@ -120,12 +120,14 @@ typedef struct measure_arrays {
     bool has_canonical, has_variance;
 } measure_arrays;
 
+// Closes all files; the arrays belong to them.
 static void close_input(measure_arrays *in)
 {
     for (size_t i = 0; i < sizeof in->files / sizeof *in->files; i++)
         plumb_file_close(in->files[i]);
 }
 
+// Reads all arrays from one file.
 static plumb_status read_together(measure_arrays *in, const char *path)
 {
     plumb_status st = plumb_file_open(&in->files[0], path);
@@ -142,6 +144,7 @@ static plumb_status read_together(measure_arrays *in, const char *path)
     return st;
 }
 
+// Reads latents and truth from files of their own.
 static plumb_status read_apart(measure_arrays *in, const measure_command *cmd)
 {
     plumb_status st = plumb_file_read_spec(&in->latent, &in->files[0], cmd->latent, "latent");
@@ -149,6 +152,7 @@ static plumb_status read_apart(measure_arrays *in, const measure_command *cmd)
     return st;
 }
 
+// Checks which arrays are given, and reads them.
 static int read_input(measure_arrays *in, measure_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_measure;
@@ -183,11 +187,13 @@ static int read_input(measure_arrays *in, measure_command *cmd, int files, char 
     return st ? cli_last_error(c) : EXIT_DONE;
 }
 
+// One line of --items.
 static void fill_item(plumb_record *record, const void *result, int64_t index)
 {
     plumb_symetric_item_record(record, result, index);
 }
 
+// Rows about the network of SyMetric.
 static void print_network(const plumb_symetric *symetric, const measure_command *cmd)
 {
     const plumb_symetric_training *training = &symetric->training;
@@ -201,6 +207,7 @@ static void print_network(const plumb_symetric *symetric, const measure_command 
                (long long)training->trajectories, (long long)training->points, training->r2);
 }
 
+// The row about the polynomial.
 static void print_order(const plumb_symetric *symetric)
 {
     if (symetric->batch_count == 1)
@@ -227,6 +234,7 @@ static void print_heading(const plumb_symetric *symetric, const measure_command 
     putchar('\n');
 }
 
+// The table of one method of SyMetric.
 static void print_symetric(const plumb_symetric *symetric, double floor, const measure_command *cmd)
 {
     char note[96];
@@ -258,6 +266,7 @@ static void print_symetric(const plumb_symetric *symetric, double floor, const m
     table_paragraph("SyMetric %.4g: %s", symetric->symetric, symetric->why);
 }
 
+// The table of kappa, or why it was not measured.
 static void print_kappa(const plumb_phase_space *result, const measure_command *cmd)
 {
     const plumb_kappa *kappa = &result->kappa;
@@ -293,6 +302,7 @@ static double find_worst(const plumb_phase_space *result, size_t member, bool hi
 }
 
 #define WORST(member, high) find_worst(result, offsetof(plumb_symetric, member), high)
+// Before measuring with require_parse, after it with require_check.
 static int check_requirements(const measure_command *cmd, const plumb_phase_space *result,
                               require_use *use)
 {
@@ -372,10 +382,12 @@ static void share_options(measure_command *cmd)
     cmd->kappa.drop_nonfinite = cmd->symetric.nonfinite == PLUMB_SYMETRIC_NONFINITE_DROP;
 }
 
+// Measures the arrays and prints the result. `file` is NULL if there are several files.
 static int measure_input(const measure_command *cmd, const measure_arrays *in, const char *file)
 {
     plumb_phase_space result;
     plumb_kappa_options kappa = cmd->kappa;
+    // Angles are those of the coordinates that kappa uses.
     const plumb_array *states = in->has_canonical ? &in->canonical : &in->truth;
     if (cmd->angles && states->ndim == 3 && states->shape[2] <= 2 * MAX_ANGLES)
         kappa.angles = cmd->angle;

@@ -34,6 +34,7 @@ static void defaults(void *given)
     ((report_command *)given)->opt = plumb_report_defaults();
 }
 
+// --figures: names and titles.
 static int list_figures(void)
 {
     const char *name, *title;
@@ -54,6 +55,7 @@ static const char *format_correlation(char *text, size_t size,
     return text;
 }
 
+// How each measure correlates with the VPT over the models, if there are enough.
 static void print_correlations(const plumb_report *report)
 {
     plumb_report_correlation c;
@@ -68,6 +70,7 @@ static void print_correlations(const plumb_report *report)
     }
 }
 
+// One correlation as an object.
 static void record_correlation(plumb_record *record, const char *key,
                                const plumb_rank_correlation *correlation)
 {
@@ -78,6 +81,7 @@ static void record_correlation(plumb_record *record, const char *key,
     plumb_record_end(record);
 }
 
+// The same as JSON.
 static void record_correlations(plumb_record *record, const plumb_report *report)
 {
     plumb_report_correlation c;

@@ -62,6 +62,7 @@ static int run(void *given, int files, char **file)
     if (files != 1)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb show --help", files);
     if (!cmd->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb show --help");
+    // The figure shows what the item has: frames, a phase space, or four clips.
     plumb_dataset *data = NULL;
     drawn_item drawn = {.cmd = cmd};
     plumb_status st = plumb_dataset_open(&data, file[0], cmd->split);

@@ -99,6 +99,7 @@ static int run(void *given, int files, char **file)
     if (plumb_world_find(&world, file[0]))
         return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
     const plumb_world_info *info = plumb_world_get_info(world);
+    // The default is resolved here because the result states it.
     if (!cmd->simulate.steps) cmd->simulate.steps = info->steps ? info->steps : 256;
     cmd->simulate.world = &cmd->world;
     cmd->simulate.write = &cmd->data;
@@ -106,6 +107,7 @@ static int run(void *given, int files, char **file)
         return cli_error(c, EXIT_USAGE, "%s is for training only; simulate its probes", info->name);
     if (is_misused(cmd, world)) return cli_error(c, EXIT_USAGE, "%s", plumb_last_error());
 
+    // The library checks the remaining options before it writes anything.
     const double started = progress_clock();
     signals_begin();
     progress_begin("simulate");

@@ -92,6 +92,7 @@ typedef struct surprise_arrays {
     plumb_surprise_losses losses;
 } surprise_arrays;
 
+// Closes all files; the arrays belong to them or to the losses.
 static void close_input(surprise_arrays *in)
 {
     for (int i = 0; i <= ARRAY_COUNT; i++) plumb_file_close(in->files[i]);
@@ -139,6 +140,7 @@ static int read_losses(surprise_arrays *in, const surprise_command *cmd, const c
     return EXIT_DONE;
 }
 
+// Reads the arrays that are given, and finds out where the surprise is.
 static int read_input(surprise_arrays *in, const surprise_command *cmd, int files, char **file)
 {
     const cli_command *c = &cmd_surprise;
@@ -165,6 +167,7 @@ static int read_input(surprise_arrays *in, const surprise_command *cmd, int file
 
 // ---- options that are lists ----
 
+// Reports an unknown scorer, with the nearest name.
 static int reject_scorer(const char *word)
 {
     const char *names[PLUMB_SCORER_COUNT + 2] = {"all"};
@@ -184,6 +187,7 @@ static bool next_word(char *word, size_t size, const char **text)
     return true;
 }
 
+// Parses --scorer: "all", or names separated by commas.
 static int parse_scorers(surprise_command *cmd)
 {
     char word[64];
@@ -201,6 +205,7 @@ static int parse_scorers(surprise_command *cmd)
     return EXIT_DONE;
 }
 
+// Parses --gammas: NAME=X, separated by commas.
 static int parse_gammas(surprise_command *cmd)
 {
     char word[64];
@@ -228,6 +233,7 @@ static const char *format_interval(char *text, size_t size, double low, double h
     return text;
 }
 
+// One scorer: accuracy, relative surprise, AUROC and p of chance, with 95 % intervals.
 static void print_row(const char *name, const plumb_surprise_metrics *metrics)
 {
     char accuracy[64], relative[64];
@@ -256,6 +262,7 @@ static void print_gammas(const plumb_surprise *result)
     if (used) table_text("gamma", "%s", text);
 }
 
+// Tests whether the features are spread evenly over the sphere.
 static void print_uniformity(const plumb_surprise_uniformity *uniformity)
 {
     if (!uniformity->measured) return;
@@ -275,6 +282,7 @@ static void print_uniformity(const plumb_surprise_uniformity *uniformity)
     table_text("histogram", "%s", text);
 }
 
+// Compares the scorers with each other.
 static void print_pairs(const plumb_surprise *result)
 {
     if (!result->pair_count) return;
@@ -343,6 +351,7 @@ static void print_tables(const plumb_surprise *result)
 
 // ---- the counter-example ----
 
+// Two Gaussians for which surprise and likelihood ratio disagree.
 static void print_example(const void *context)
 {
     (void)context;
@@ -420,6 +429,7 @@ static int print_result(const surprise_command *cmd, const plumb_surprise *resul
     return code == EXIT_DONE ? check_requirements(cmd, result, require_check) : code;
 }
 
+// Measures the arrays and prints the result. `file` is NULL if there are several files.
 static int measure_input(const surprise_command *cmd, const surprise_arrays *in, const char *file)
 {
     const plumb_array *a[ARRAY_COUNT];

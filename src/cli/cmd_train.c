@@ -79,6 +79,7 @@ static plumb_status train_model(plumb_training *result, train_command *cmd)
 
 // ---- output ----
 
+// One setting as an object.
 static void record_setting(plumb_record *record, const plumb_model_setting *setting)
 {
     plumb_record_begin_object(record, NULL);
@@ -182,6 +183,7 @@ static int run(void *given, int files, char **file)
         return cli_error(c, EXIT_USAGE, "--world and --data cannot both be given");
     if (cmd->train.resume && cmd->train.force)
         return cli_error(c, EXIT_USAGE, "--resume and --force cannot both be given");
+    // From here on a signal saves a checkpoint and stops.
     signals_begin_resumable();
     if (plumb_distributed_init()) return signals_end(cli_last_error(c));
     plumb_training result;

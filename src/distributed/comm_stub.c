@@ -31,6 +31,7 @@ void comm_detach(void)
 {
 }
 
+// One process is rank 0 of 1.
 int comm_rank(void)
 {
     return 0;
@@ -46,6 +47,7 @@ int comm_local_size(void)
     return 1;
 }
 
+// Collective calls have nothing to exchange.
 plumb_status comm_all_gather(void *all, const void *mine, size_t bytes)
 {
     memmove(all, mine, bytes);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The audit of a probe file, tuple by tuple: the bytes of possible and impossible clips are
-// compared at once; features of some tuples are kept for the two classifiers.
+// The audit of a probe file, in one pass over its tuples: the bytes of possible and impossible
+// clips are compared, and features of some tuples are kept. Then two classifiers are trained and
+// tested on the features. Each tuple is read once, so the size of the file is not limited by
+// memory.
 #include "plumb/audit.h"
 
 #include <math.h>
@@ -28,10 +30,11 @@ typedef struct audit_work {
     uint8_t *scratch;
 } audit_work;
 
-static plumb_status read_frames(plumb_array *out, const audit_work *w, int64_t item)
+// Reads a tuple and checks its shape: bytes (4, steps, height, width, channels).
+static plumb_status read_frames(plumb_array *out, const audit_work *work, int64_t item)
 {
     char shape[256];
-    const plumb_status st = plumb_dataset_read_field(out, w->probes, item, w->name);
+    const plumb_status st = plumb_dataset_read_field(out, work->probes, item, work->name);
     if (st) return st;
     if (out->dtype == PLUMB_UINT8 && out->ndim == 5 && out->shape[0] == CLIPS &&
         out->shape[1] > 1 && plumb_array_count(out) > 0)
@@ -40,9 +43,12 @@ static plumb_status read_frames(plumb_array *out, const audit_work *w, int64_t i
         PLUMB_ESHAPE,
         "\"%s\" of an item is %s of %s; expected u1 (4, steps, height, width, channels): two "
         "possible clips, then two impossible ones",
-        w->name, plumb_array_shape_string(shape, sizeof shape, out), plumb_dtype_name(out->dtype));
+        work->name, plumb_array_shape_string(shape, sizeof shape, out),
+        plumb_dtype_name(out->dtype));
 }
 
+// Counts a tuple whose frames, or pairs of frames, are equal at every time, and remembers the first
+// in which they are not.
 static void compare_clips(plumb_audit_splice *out, const plumb_array *clips, int64_t tuple)
 {
     const int64_t steps = clips->shape[1];
@@ -57,23 +63,24 @@ static void compare_clips(plumb_audit_splice *out, const plumb_array *clips, int
 }
 
 // Compares an array that belongs to the frames, if the file has it per tuple.
-static plumb_status compare_optional_field(plumb_audit_splice *out, audit_work *w, const char *name,
-                                           int64_t steps, int64_t tuple)
+static plumb_status compare_optional_field(plumb_audit_splice *out, audit_work *work,
+                                           const char *name, int64_t steps, int64_t tuple)
 {
-    plumb_array a;
-    if (!plumb_dataset_has_field(w->probes, name) || plumb_dataset_is_shared(w->probes, name))
+    plumb_array array;
+    if (!plumb_dataset_has_field(work->probes, name) || plumb_dataset_is_shared(work->probes, name))
         return PLUMB_OK;
-    const plumb_status st = plumb_dataset_read_field(&a, w->probes, tuple, name);
+    const plumb_status st = plumb_dataset_read_field(&array, work->probes, tuple, name);
     if (st) return st;
-    if (a.ndim < 3 || a.shape[0] != CLIPS || a.shape[1] != steps || plumb_array_count(&a) < 1)
+    if (array.ndim < 3 || array.shape[0] != CLIPS || array.shape[1] != steps ||
+        plumb_array_count(&array) < 1)
         return fail(PLUMB_ESHAPE, "\"%s\" of an item must have four clips of %lld frames", name,
                     (long long)steps);
     out->present = true;
-    compare_clips(out, &a, tuple);
+    compare_clips(out, &array, tuple);
     return PLUMB_OK;
 }
 
-// Are the impossible clips byte for byte the possible ones, in either order?
+// True if the impossible clips are equal to the possible ones, in either order.
 static bool is_identical(const plumb_array *clips)
 {
     const size_t half = (size_t)plumb_array_count(clips) / 2, one = half / 2;
@@ -82,75 +89,81 @@ static bool is_identical(const plumb_array *clips)
            (!memcmp(x, x + half + one, one) && !memcmp(x + one, x + half, one));
 }
 
-static void keep_features(audit_work *w, const plumb_array *clips, int64_t place)
+// Computes the features of every frame and of every pair of consecutive frames of a tuple.
+static void keep_features(audit_work *work, const plumb_array *clips, int64_t place)
 {
-    const int64_t steps = clips->shape[1], bytes = w->height * w->width * w->channels;
+    const int64_t steps = clips->shape[1], bytes = work->height * work->width * work->channels;
     const uint8_t *x = clips->data;
     for (int64_t c = 0; c < CLIPS; c++)
         for (int64_t t = 0; t < steps; t++) {
             const uint8_t *frame = x + (c * steps + t) * bytes;
-            shortcut_classifier_frame(w->frame + ((place * CLIPS + c) * steps + t) * SHORTCUT_FRAME,
-                                      frame, w->height, w->width, w->channels);
+            shortcut_classifier_frame(work->frame +
+                                          ((place * CLIPS + c) * steps + t) * SHORTCUT_FRAME,
+                                      frame, work->height, work->width, work->channels);
             if (t == 0) continue;
             const int64_t at = (place * CLIPS + c) * (steps - 1) + t - 1;
-            shortcut_classifier_pair(w->pair + at * SHORTCUT_PAIR, frame - bytes, frame, w->scratch,
-                                     w->height, w->width, w->channels);
+            shortcut_classifier_pair(work->pair + at * SHORTCUT_PAIR, frame - bytes, frame,
+                                     work->scratch, work->height, work->width, work->channels);
         }
 }
 
-static plumb_status prepare_features(plumb_audit *a, audit_work *w)
+// Reads the sizes of the first tuple and allocates the features.
+static plumb_status prepare_features(plumb_audit *audit, audit_work *work)
 {
     plumb_array first;
-    a->tuples = plumb_dataset_item_count(w->probes);
-    if (!a->tuples) return fail(PLUMB_EFORMAT, "the file has no tuple");
-    w->name = plumb_dataset_has_field(w->probes, "frames") ? "frames" : "truth";
-    const plumb_status st = read_frames(&first, w, 0);
+    audit->tuples = plumb_dataset_item_count(work->probes);
+    if (!audit->tuples) return fail(PLUMB_EFORMAT, "the file has no tuple");
+    work->name = plumb_dataset_has_field(work->probes, "frames") ? "frames" : "truth";
+    const plumb_status st = read_frames(&first, work, 0);
     if (st) return st;
-    a->steps = first.shape[1];
-    w->height = first.shape[2];
-    w->width = first.shape[3];
-    w->channels = first.shape[4];
-    a->judged = a->tuples < w->opt.max_tuples ? a->tuples : w->opt.max_tuples;
-    if (a->judged < MIN_TUPLES) a->judged = 0;
-    const int64_t clips = a->judged * CLIPS;
-    w->frame = ARENA_ALLOC(&w->mem, float, clips * a->steps * SHORTCUT_FRAME);
-    w->pair = ARENA_ALLOC(&w->mem, float, clips *(a->steps - 1) * SHORTCUT_PAIR);
-    w->scratch = arena_alloc(&w->mem, w->height * w->width, (size_t)w->channels);
-    return w->frame && w->pair && w->scratch ? PLUMB_OK : PLUMB_EMEMORY;
+    audit->steps = first.shape[1];
+    work->height = first.shape[2];
+    work->width = first.shape[3];
+    work->channels = first.shape[4];
+    audit->judged = audit->tuples < work->opt.max_tuples ? audit->tuples : work->opt.max_tuples;
+    if (audit->judged < MIN_TUPLES) audit->judged = 0;
+    const int64_t clips = audit->judged * CLIPS;
+    work->frame = ARENA_ALLOC(&work->mem, float, clips * audit->steps * SHORTCUT_FRAME);
+    work->pair = ARENA_ALLOC(&work->mem, float, clips *(audit->steps - 1) * SHORTCUT_PAIR);
+    work->scratch = arena_alloc(&work->mem, work->height * work->width, (size_t)work->channels);
+    return work->frame && work->pair && work->scratch ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
-static plumb_status scan_tuples(plumb_audit *a, audit_work *w)
+// The pass over all tuples.
+static plumb_status scan_tuples(plumb_audit *audit, audit_work *work)
 {
     plumb_status st = PLUMB_OK;
     int64_t described = 0;
-    for (int64_t i = 0; i < a->tuples && !st; i++) {
+    for (int64_t i = 0; i < audit->tuples && !st; i++) {
         plumb_array clips;
         st = status_check_stop();
-        if (!st) st = read_frames(&clips, w, i);
+        if (!st) st = read_frames(&clips, work, i);
         if (st) return st;
-        compare_clips(&a->frames, &clips, i);
-        a->identical += is_identical(&clips);
+        compare_clips(&audit->frames, &clips, i);
+        audit->identical += is_identical(&clips);
         // The k-th tuple for the classifiers is number floor(k tuples / judged).
-        if (described < a->judged && described * a->tuples / a->judged == i)
-            keep_features(w, &clips, described++);
-        st = compare_optional_field(&a->mask, w, "mask", a->steps, i);
-        if (!st) st = compare_optional_field(&a->camera, w, "camera_pose", a->steps, i);
-        status_progress((double)(i + 1) / (double)(a->tuples + 1));
+        if (described < audit->judged && described * audit->tuples / audit->judged == i)
+            keep_features(work, &clips, described++);
+        st = compare_optional_field(&audit->mask, work, "mask", audit->steps, i);
+        if (!st) st = compare_optional_field(&audit->camera, work, "camera_pose", audit->steps, i);
+        status_progress((double)(i + 1) / (double)(audit->tuples + 1));
     }
     return st;
 }
 
-static plumb_status evaluate_classifier(plumb_audit_classifier *out, audit_work *w, const float *x,
-                                        int64_t tuples, int64_t times, int64_t width)
+// Trains and tests a classifier on the features x (tuples, 4, times, width).
+static plumb_status evaluate_classifier(plumb_audit_classifier *out, audit_work *work,
+                                        const float *x, int64_t tuples, int64_t times,
+                                        int64_t width)
 {
     shortcut_result found;
     const shortcut_task task = {.x = x,
                                 .tuples = tuples,
                                 .times = times,
                                 .width = width,
-                                .resamples = w->opt.resamples,
-                                .seed = w->opt.seed};
-    const plumb_status st = shortcut_classifier_evaluate(&found, &w->mem, &task);
+                                .resamples = work->opt.resamples,
+                                .seed = work->opt.seed};
+    const plumb_status st = shortcut_classifier_evaluate(&found, &work->mem, &task);
     if (!st)
         *out = (plumb_audit_classifier){.accuracy = found.accuracy,
                                         .accuracy_ci = found.accuracy_ci,
@@ -160,10 +173,10 @@ static plumb_status evaluate_classifier(plumb_audit_classifier *out, audit_work 
     return st;
 }
 
-// Does the splice hold in all tuples, or is the array missing?
-static bool is_splice_valid(const plumb_audit *a, const plumb_audit_splice *b)
+// True if the splice holds in all tuples, or the file does not have the array.
+static bool is_splice_valid(const plumb_audit *audit, const plumb_audit_splice *splice)
 {
-    return !b->present || b->pairs_hold == a->tuples;
+    return !splice->present || splice->pairs_hold == audit->tuples;
 }
 
 plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
@@ -175,73 +188,80 @@ plumb_status plumb_audit_measure(plumb_audit *out, plumb_dataset *probes,
     const double nan = (double)NAN;
     const plumb_audit_classifier unmeasured = {
         .accuracy = nan, .accuracy_ci = {nan, nan}, .tuple_accuracy = nan, .tuple_ci = {nan, nan}};
-    plumb_audit a = {
+    plumb_audit audit = {
         .frames = none, .mask = none, .camera = none, .frame = unmeasured, .pair = unmeasured};
-    audit_work w = {.probes = probes, .opt = plumb_audit_defaults()};
-    plumb_status st = options_resolve(&w.opt, sizeof w.opt, opt, "plumb_audit_options");
-    if (!st) st = options_check_ranges(&audit_option_table, &w.opt);
+    audit_work work = {.probes = probes, .opt = plumb_audit_defaults()};
+    plumb_status st = options_resolve(&work.opt, sizeof work.opt, opt, "plumb_audit_options");
+    if (!st) st = options_check_ranges(&audit_option_table, &work.opt);
     if (st) return st;
-    a.frames.present = true;
-    st = prepare_features(&a, &w);
-    if (!st) st = scan_tuples(&a, &w);
-    if (!st && a.judged)
-        st = evaluate_classifier(&a.frame, &w, w.frame, a.judged, a.steps, SHORTCUT_FRAME);
-    if (!st && a.judged)
-        st = evaluate_classifier(&a.pair, &w, w.pair, a.judged, a.steps - 1, SHORTCUT_PAIR);
-    arena_clear(&w.mem);
+    audit.frames.present = true;
+    st = prepare_features(&audit, &work);
+    if (!st) st = scan_tuples(&audit, &work);
+    if (!st && audit.judged)
+        st = evaluate_classifier(&audit.frame, &work, work.frame, audit.judged, audit.steps,
+                                 SHORTCUT_FRAME);
+    if (!st && audit.judged)
+        st = evaluate_classifier(&audit.pair, &work, work.pair, audit.judged, audit.steps - 1,
+                                 SHORTCUT_PAIR);
+    arena_clear(&work.mem);
     if (st) return st;
-    a.clean = is_splice_valid(&a, &a.frames) && is_splice_valid(&a, &a.mask) &&
-              is_splice_valid(&a, &a.camera) && !a.identical && !a.frame.leak && !a.pair.leak;
-    *out = a;
+    audit.clean = is_splice_valid(&audit, &audit.frames) && is_splice_valid(&audit, &audit.mask) &&
+                  is_splice_valid(&audit, &audit.camera) && !audit.identical && !audit.frame.leak &&
+                  !audit.pair.leak;
+    *out = audit;
     return PLUMB_OK;
 }
 
-static void put_splice(plumb_record *r, const char *key, const plumb_audit_splice *b)
+static void put_splice(plumb_record *record, const char *key, const plumb_audit_splice *splice)
 {
-    if (!b->present) {
-        plumb_record_set_null(r, key);
+    if (!splice->present) {
+        plumb_record_set_null(record, key);
         return;
     }
-    plumb_record_begin_object(r, key);
-    plumb_record_set_int(r, "frames_hold", b->frames_hold);
-    plumb_record_set_int(r, "pairs_hold", b->pairs_hold);
-    if (b->bad_tuple < 0) plumb_record_set_null(r, "first_bad");
-    else plumb_record_set_ints(r, "first_bad", (int64_t[]){b->bad_tuple, b->bad_time}, 2);
-    plumb_record_end(r);
+    plumb_record_begin_object(record, key);
+    plumb_record_set_int(record, "frames_hold", splice->frames_hold);
+    plumb_record_set_int(record, "pairs_hold", splice->pairs_hold);
+    if (splice->bad_tuple < 0) plumb_record_set_null(record, "first_bad");
+    else
+        plumb_record_set_ints(record, "first_bad", (int64_t[]){splice->bad_tuple, splice->bad_time},
+                              2);
+    plumb_record_end(record);
 }
 
-static void put_classifier(plumb_record *r, const char *key, const plumb_audit_classifier *e)
+static void put_classifier(plumb_record *record, const char *key,
+                           const plumb_audit_classifier *classifier)
 {
-    plumb_record_begin_object(r, key);
-    plumb_record_set_double(r, "accuracy", e->accuracy);
-    plumb_record_set_interval(r, "accuracy_ci", e->accuracy_ci);
-    plumb_record_set_double(r, "tuple_accuracy", e->tuple_accuracy);
-    plumb_record_set_interval(r, "tuple_ci", e->tuple_ci);
-    plumb_record_set_bool(r, "leak", e->leak);
-    plumb_record_end(r);
+    plumb_record_begin_object(record, key);
+    plumb_record_set_double(record, "accuracy", classifier->accuracy);
+    plumb_record_set_interval(record, "accuracy_ci", classifier->accuracy_ci);
+    plumb_record_set_double(record, "tuple_accuracy", classifier->tuple_accuracy);
+    plumb_record_set_interval(record, "tuple_ci", classifier->tuple_ci);
+    plumb_record_set_bool(record, "leak", classifier->leak);
+    plumb_record_end(record);
 }
 
-void plumb_audit_record(plumb_record *r, const plumb_audit *a, const plumb_audit_options *options)
+void plumb_audit_record(plumb_record *record, const plumb_audit *audit,
+                        const plumb_audit_options *options)
 {
-    if (!r || !a) return;
+    if (!record || !audit) return;
     plumb_audit_options opt = plumb_audit_defaults();
     if (options_resolve(&opt, sizeof opt, options, "plumb_audit_options")) return;
-    plumb_record_set_bool(r, "clean", a->clean);
-    plumb_record_set_int(r, "tuples", a->tuples);
-    plumb_record_set_int(r, "steps", a->steps);
-    plumb_record_set_int(r, "idle", a->identical);
-    plumb_record_begin_object(r, "splice");
-    put_splice(r, "frames", &a->frames);
-    put_splice(r, "mask", &a->mask);
-    put_splice(r, "camera_pose", &a->camera);
-    plumb_record_end(r);
-    plumb_record_set_int(r, "judged", a->judged);
-    put_classifier(r, "frame", &a->frame);
-    put_classifier(r, "pair", &a->pair);
-    plumb_record_set_int(r, "bootstrap", opt.resamples);
-    plumb_record_set_int(r, "seed", (int64_t)opt.seed);
-    plumb_record_set_int(r, "measure_version", PLUMB_AUDIT_VERSION);
-    plumb_record_set_string(r, "version", plumb_version());
+    plumb_record_set_bool(record, "clean", audit->clean);
+    plumb_record_set_int(record, "tuples", audit->tuples);
+    plumb_record_set_int(record, "steps", audit->steps);
+    plumb_record_set_int(record, "idle", audit->identical);
+    plumb_record_begin_object(record, "splice");
+    put_splice(record, "frames", &audit->frames);
+    put_splice(record, "mask", &audit->mask);
+    put_splice(record, "camera_pose", &audit->camera);
+    plumb_record_end(record);
+    plumb_record_set_int(record, "judged", audit->judged);
+    put_classifier(record, "frame", &audit->frame);
+    put_classifier(record, "pair", &audit->pair);
+    plumb_record_set_int(record, "bootstrap", opt.resamples);
+    plumb_record_set_int(record, "seed", (int64_t)opt.seed);
+    plumb_record_set_int(record, "measure_version", PLUMB_AUDIT_VERSION);
+    plumb_record_set_string(record, "version", plumb_version());
 }
 
 void plumb_audit_clear(plumb_audit *result)

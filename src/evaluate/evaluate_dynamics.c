@@ -33,6 +33,7 @@ static int64_t training_frames(const model_dynamics *dynamics)
     return dynamics->window + dynamics->targets - (dynamics->protocol == FRAMES_OVERLAP_BY_ONE);
 }
 
+// The test videos of one use.
 static test_videos_request request_videos(const evaluation_config *config, test_videos_use use,
                                           int64_t count, int64_t steps)
 {
@@ -56,6 +57,7 @@ static plumb_array true_states(const test_videos *test, int64_t steps)
                                         canonical ? test->canonical_dims : test->state_dims});
 }
 
+// Predicts long videos, forward and backward, and measures MSE and VPT.
 static plumb_status measure_forecast(plumb_evaluation_dynamics *out, trained_model *trained,
                                      const evaluation_config *config)
 {
@@ -122,6 +124,7 @@ static plumb_status replace_velocities(plumb_array *latent, trained_model *train
     return PLUMB_OK;
 }
 
+// Infers the latents of test videos and views them with the true states.
 static plumb_status infer_states(state_arrays *out, trained_model *trained, test_videos *test,
                                  int64_t steps, int threads)
 {
@@ -234,6 +237,7 @@ void evaluate_dynamics_clear(plumb_evaluation_dynamics *result)
     plumb_phase_space_clear(&result->phase_space);
 }
 
+// SyMetric by the network, or null with the reason.
 static void record_network(plumb_record *record, const plumb_evaluation_dynamics *result,
                            const evaluation_config *config)
 {

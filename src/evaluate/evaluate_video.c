@@ -43,9 +43,10 @@ typedef struct probe_results {
 
 // ---- input ----
 
-static plumb_status check_source(const probe_results *p, const probe_source *source)
+// All sources must have the frame size of the model and clips of the same length.
+static plumb_status check_source(const probe_results *probes, const probe_source *source)
 {
-    const video_set *shape = &p->trained->shape;
+    const video_set *shape = &probes->trained->shape;
     const char *name = source->world ? plumb_world_get_info(source->world)->name : source->path;
     if (source->height != shape->height || source->width != shape->width ||
         source->channels != shape->channels)
@@ -53,46 +54,47 @@ static plumb_status check_source(const probe_results *p, const probe_source *sou
             PLUMB_ESHAPE, "%s: clips of %lldx%lldx%lld, the model was trained on %lldx%lldx%lld",
             name, (long long)source->height, (long long)source->width, (long long)source->channels,
             (long long)shape->height, (long long)shape->width, (long long)shape->channels);
-    if (source->steps != p->source[0].steps || source->steps < 3)
+    if (source->steps != probes->source[0].steps || source->steps < 3)
         return fail(PLUMB_ESHAPE,
                     "%s: clips of %lld frames; they must be 3 or more, and equal in all", name,
                     (long long)source->steps);
     return PLUMB_OK;
 }
 
-static plumb_status open_sources(probe_results *p)
+// Opens the files of probes, or else the five rooms.
+static plumb_status open_sources(probe_results *probes)
 {
-    const plumb_evaluation_options *opt = &p->config->all;
+    const plumb_evaluation_options *opt = &probes->config->all;
     plumb_status st = PLUMB_OK;
     if (opt->probe_count > MAX_SOURCES)
         return fail(PLUMB_EVALUE, "%lld files of probes; at most %d", (long long)opt->probe_count,
                     MAX_SOURCES);
     for (int64_t i = 0; i < opt->probe_count && !st; i++) {
-        st = probe_source_open(&p->source[i], opt->probes[i], opt->tuples);
-        p->sources += !st;
+        st = probe_source_open(&probes->source[i], opt->probes[i], opt->tuples);
+        probes->sources += !st;
     }
-    while (!opt->probe_count &&
-           probe_source_room(&p->source[p->sources], p->sources, p->trained->shape.height)) {
-        probe_source *source = &p->source[p->sources++];
+    while (!opt->probe_count && probe_source_room(&probes->source[probes->sources], probes->sources,
+                                                  probes->trained->shape.height)) {
+        probe_source *source = &probes->source[probes->sources++];
         source->tuples = opt->tuples;
         source->first = VIDEO_TEST_FIRST + opt->first;
-        source->seed = (uint64_t)p->trained->config.data.data_seed;
+        source->seed = (uint64_t)probes->trained->config.data.data_seed;
     }
-    for (int64_t i = 0; i < p->sources && !st; i++) {
-        p->tuples += p->source[i].tuples;
-        st = check_source(p, &p->source[i]);
+    for (int64_t i = 0; i < probes->sources && !st; i++) {
+        probes->tuples += probes->source[i].tuples;
+        st = check_source(probes, &probes->source[i]);
     }
-    p->steps = p->source[0].steps - 1;
+    probes->steps = probes->source[0].steps - 1;
     return st;
 }
 
 // Free-scene clips that training never used.
-static plumb_status load_free_clips(probe_results *p)
+static plumb_status load_free_clips(probe_results *probes)
 {
-    const plumb_evaluation_options *opt = &p->config->all;
-    const run_config_data *data = &p->trained->config.data;
-    const video_set *shape = &p->trained->shape;
-    const trainable_model *model = &p->trained->model;
+    const plumb_evaluation_options *opt = &probes->config->all;
+    const run_config_data *data = &probes->trained->config.data;
+    const video_set *shape = &probes->trained->shape;
+    const trainable_model *model = &probes->trained->model;
     const char *name = opt->world ? opt->world : data->world;
     video_request request = {.seed = (uint64_t)data->data_seed,
                              .first = VIDEO_TEST_FIRST + opt->first,
@@ -105,8 +107,8 @@ static plumb_status load_free_clips(probe_results *p)
     plumb_status st = plumb_world_find(&request.world, name);
     if (!st && model->video->needs_masks && !video_has_masks(request.world))
         st = fail(PLUMB_EVALUE, "%s needs object masks, and %s has no masks", model->name, name);
-    if (!st) st = video_load_world(&p->free_clips, &p->mem, &request);
-    const video_set *clips = &p->free_clips;
+    if (!st) st = video_load_world(&probes->free_clips, &probes->mem, &request);
+    const video_set *clips = &probes->free_clips;
     if (!st && (clips->width != shape->width || clips->channels != shape->channels))
         st = fail(PLUMB_ESHAPE,
                   "%s has frames of %lld x %lld x %lld, the run of %lld x %lld x %lld", name,
@@ -115,24 +117,28 @@ static plumb_status load_free_clips(probe_results *p)
     return st;
 }
 
-static plumb_status allocate_arrays(probe_results *p)
+// Allocates what is kept of all tuples, and the frames of those that are predicted at once.
+static plumb_status allocate_arrays(probe_results *probes)
 {
-    const video_set *shape = &p->trained->shape;
-    const int64_t clips = 4 * p->tuples;
-    const int64_t pixels = 4 * TUPLES_AT_ONCE * (p->steps + 1) * shape->height * shape->width;
-    const bool masks =
-        p->trained->model.video->needs_masks || (p->has_naive && p->naive.model.video->needs_masks);
-    p->error = ARENA_ALLOC(&p->mem, double, (clips * p->steps));
-    p->naive_error = ARENA_ALLOC(&p->mem, double, (p->has_naive ? clips * p->steps : 0));
+    const video_set *shape = &probes->trained->shape;
+    const int64_t clips = 4 * probes->tuples;
+    const int64_t pixels = 4 * TUPLES_AT_ONCE * (probes->steps + 1) * shape->height * shape->width;
+    const bool masks = probes->trained->model.video->needs_masks ||
+                       (probes->has_naive && probes->naive.model.video->needs_masks);
+    probes->error = ARENA_ALLOC(&probes->mem, double, (clips * probes->steps));
+    probes->naive_error =
+        ARENA_ALLOC(&probes->mem, double, (probes->has_naive ? clips * probes->steps : 0));
     for (int k = 0; k < PLUMB_BASELINE_COUNT; k++)
-        if (!(p->baseline_error[k] = ARENA_ALLOC(&p->mem, double, (clips * p->steps))))
+        if (!(probes->baseline_error[k] =
+                  ARENA_ALLOC(&probes->mem, double, (clips * probes->steps))))
             return PLUMB_EMEMORY;
-    p->feature = ARENA_ALLOC(&p->mem, float, (clips * p->trained->model.video->features));
-    p->concept = ARENA_ALLOC(&p->mem, uint8_t, (p->tuples * PROBE_SOURCE_NAME_SIZE));
-    p->frames = ARENA_ALLOC(&p->mem, uint8_t, (pixels * shape->channels));
-    if (masks) p->mask = ARENA_ALLOC(&p->mem, uint8_t, pixels);
-    if (!p->error || !p->naive_error || !p->feature || !p->concept || !p->frames ||
-        (masks && !p->mask))
+    probes->feature =
+        ARENA_ALLOC(&probes->mem, float, (clips * probes->trained->model.video->features));
+    probes->concept = ARENA_ALLOC(&probes->mem, uint8_t, (probes->tuples * PROBE_SOURCE_NAME_SIZE));
+    probes->frames = ARENA_ALLOC(&probes->mem, uint8_t, (pixels * shape->channels));
+    if (masks) probes->mask = ARENA_ALLOC(&probes->mem, uint8_t, pixels);
+    if (!probes->error || !probes->naive_error || !probes->feature || !probes->concept ||
+        !probes->frames || (masks && !probes->mask))
         return PLUMB_EMEMORY;
     return PLUMB_OK;
 }
@@ -140,46 +146,47 @@ static plumb_status allocate_arrays(probe_results *p)
 // ---- prediction ----
 
 // Predicts the `count` tuples at work; `first` is the index of the first one.
-static plumb_status predict_tuples(probe_results *p, int64_t first, int64_t count)
+static plumb_status predict_tuples(probe_results *probes, int64_t first, int64_t count)
 {
-    const video_set *shape = &p->trained->shape;
-    const trainable_model *model = &p->trained->model;
+    const video_set *shape = &probes->trained->shape;
+    const trainable_model *model = &probes->trained->model;
     const int64_t frame = shape->height * shape->width * shape->channels, clip = 4 * first;
-    model_predict_job job = {.frames = p->frames,
-                             .mask = p->mask,
+    model_predict_job job = {.frames = probes->frames,
+                             .mask = probes->mask,
                              .count = 4 * count,
-                             .steps = p->steps + 1,
-                             .threads = p->config->all.threads,
-                             .error = p->error + clip * p->steps,
-                             .feature = p->feature + clip * model->video->features};
+                             .steps = probes->steps + 1,
+                             .threads = probes->config->all.threads,
+                             .error = probes->error + clip * probes->steps,
+                             .feature = probes->feature + clip * model->video->features};
     plumb_status st = model->video->predict(model->context, &job);
-    if (!st && p->has_naive) {
-        job.error = p->naive_error + clip * p->steps;
+    if (!st && probes->has_naive) {
+        job.error = probes->naive_error + clip * probes->steps;
         job.feature = NULL;
-        st = p->naive.model.video->predict(p->naive.model.context, &job);
+        st = probes->naive.model.video->predict(probes->naive.model.context, &job);
     }
     for (int k = 0; k < PLUMB_BASELINE_COUNT; k++)
-        baseline_errors(p->baseline_error[k] + clip * p->steps, (plumb_baseline)k, p->frames,
-                        4 * count, p->steps + 1, frame);
+        baseline_errors(probes->baseline_error[k] + clip * probes->steps, (plumb_baseline)k,
+                        probes->frames, 4 * count, probes->steps + 1, frame);
     return st;
 }
 
-static plumb_status predict_all(probe_results *p)
+// Predicts all tuples, TUPLES_AT_ONCE at a time, by the model, the naive model and the baselines.
+static plumb_status predict_all(probe_results *probes)
 {
     plumb_status st = PLUMB_OK;
     int64_t done = 0;
-    for (int64_t k = 0; k < p->sources; k++)
-        for (int64_t from = 0; from < p->source[k].tuples && !st; from += TUPLES_AT_ONCE) {
-            const int64_t left = p->source[k].tuples - from;
+    for (int64_t k = 0; k < probes->sources; k++)
+        for (int64_t from = 0; from < probes->source[k].tuples && !st; from += TUPLES_AT_ONCE) {
+            const int64_t left = probes->source[k].tuples - from;
             const int64_t count = left < TUPLES_AT_ONCE ? left : TUPLES_AT_ONCE;
             st = status_check_stop();
             if (!st)
-                st = probe_source_read(&p->source[k], from, count, p->frames, p->mask,
-                                       p->concept + done * PROBE_SOURCE_NAME_SIZE,
-                                       p->config->all.threads);
-            if (!st) st = predict_tuples(p, done, count);
+                st = probe_source_read(
+                    &probes->source[k], from, count, probes->frames, probes->mask,
+                    probes->concept + done * PROBE_SOURCE_NAME_SIZE, probes->config->all.threads);
+            if (!st) st = predict_tuples(probes, done, count);
             done += count;
-            status_progress((double)done / (double)p->tuples);
+            status_progress((double)done / (double)probes->tuples);
         }
     return st;
 }
@@ -192,52 +199,56 @@ static plumb_array view_clips(void *data, int64_t tuples, int64_t last, plumb_dt
     return plumb_array_view(data, dtype, 3, (int64_t[]){tuples, 4, last});
 }
 
-static plumb_status measure_surprise(plumb_surprise *out, probe_results *p)
+// Saves the arrays if that is asked for, and measures all scorers.
+static plumb_status measure_surprise(plumb_surprise *out, probe_results *probes)
 {
-    const int64_t features = p->trained->model.video->features;
-    const plumb_array error = view_clips(p->error, p->tuples, p->steps, PLUMB_FLOAT64);
-    const plumb_array naive = view_clips(p->naive_error, p->tuples, p->steps, PLUMB_FLOAT64);
-    const plumb_array feature = view_clips(p->feature, p->tuples, features, PLUMB_FLOAT32);
-    const plumb_array concept = plumb_array_view(p->concept, PLUMB_UINT8, 2,
-                                                 (int64_t[]){p->tuples, PROBE_SOURCE_NAME_SIZE});
-    if (p->config->all.save) {
+    const int64_t features = probes->trained->model.video->features;
+    const plumb_array error =
+        view_clips(probes->error, probes->tuples, probes->steps, PLUMB_FLOAT64);
+    const plumb_array naive =
+        view_clips(probes->naive_error, probes->tuples, probes->steps, PLUMB_FLOAT64);
+    const plumb_array feature =
+        view_clips(probes->feature, probes->tuples, features, PLUMB_FLOAT32);
+    const plumb_array concept = plumb_array_view(
+        probes->concept, PLUMB_UINT8, 2, (int64_t[]){probes->tuples, PROBE_SOURCE_NAME_SIZE});
+    if (probes->config->all.save) {
         const plumb_named_array arrays[] = {{"surprise", error},
                                             {"feature", feature},
                                             {"concept", concept},
                                             {"surprise_voe", naive}};
         const plumb_status st =
-            plumb_file_write(p->config->all.save, arrays, p->has_naive ? 4 : 3, false);
+            plumb_file_write(probes->config->all.save, arrays, probes->has_naive ? 4 : 3, false);
         if (st) return st;
     }
     const plumb_surprise_input in = {.size = sizeof in,
                                      .surprise = &error,
                                      .feature = features ? &feature : NULL,
-                                     .surprise_naive = p->has_naive ? &naive : NULL,
+                                     .surprise_naive = probes->has_naive ? &naive : NULL,
                                      .concepts = &concept};
-    return plumb_surprise_measure(out, &in, &p->config->surprise);
+    return plumb_surprise_measure(out, &in, &probes->config->surprise);
 }
 
 // The baselines are scored on the tuples that were not used as examples of impossible clips.
-static plumb_status measure_baselines(plumb_evaluation_video *out, probe_results *p)
+static plumb_status measure_baselines(plumb_evaluation_video *out, probe_results *probes)
 {
-    const plumb_surprise *m = &out->surprise;
-    const int64_t tuple_size = 4 * p->steps, n = m->tested;
-    double *error = ARENA_ALLOC(&p->mem, double, (n * tuple_size));
-    uint8_t *names = ARENA_ALLOC(&p->mem, uint8_t, (n * PROBE_SOURCE_NAME_SIZE));
+    const plumb_surprise *tested = &out->surprise;
+    const int64_t tuple_size = 4 * probes->steps, n = tested->tested;
+    double *error = ARENA_ALLOC(&probes->mem, double, (n * tuple_size));
+    uint8_t *names = ARENA_ALLOC(&probes->mem, uint8_t, (n * PROBE_SOURCE_NAME_SIZE));
     if (!error || !names) return PLUMB_EMEMORY;
-    plumb_surprise_options opt = p->config->surprise;
+    plumb_surprise_options opt = probes->config->surprise;
     memset(opt.scorers, 0, sizeof opt.scorers);
     opt.scorers[PLUMB_SCORER_PLAIN] = true;
     plumb_status st = PLUMB_OK;
     for (int k = 0; k < PLUMB_BASELINE_COUNT && !st; k++) {
         for (int64_t i = 0; i < n; i++) {
-            const int64_t tuple = m->tested_tuple[i];
-            memcpy(error + i * tuple_size, p->baseline_error[k] + tuple * tuple_size,
+            const int64_t tuple = tested->tested_tuple[i];
+            memcpy(error + i * tuple_size, probes->baseline_error[k] + tuple * tuple_size,
                    (size_t)tuple_size * sizeof *error);
-            memcpy(names + i * PROBE_SOURCE_NAME_SIZE, p->concept + tuple * PROBE_SOURCE_NAME_SIZE,
-                   PROBE_SOURCE_NAME_SIZE);
+            memcpy(names + i * PROBE_SOURCE_NAME_SIZE,
+                   probes->concept + tuple * PROBE_SOURCE_NAME_SIZE, PROBE_SOURCE_NAME_SIZE);
         }
-        const plumb_array surprise = view_clips(error, n, p->steps, PLUMB_FLOAT64);
+        const plumb_array surprise = view_clips(error, n, probes->steps, PLUMB_FLOAT64);
         const plumb_array concept =
             plumb_array_view(names, PLUMB_UINT8, 2, (int64_t[]){n, PROBE_SOURCE_NAME_SIZE});
         const plumb_surprise_input in = {
@@ -248,38 +259,39 @@ static plumb_status measure_baselines(plumb_evaluation_video *out, probe_results
 }
 
 // Mean errors of the possible clips of concept number `concept`, over the tested tuples.
-static void average_errors(plumb_evaluation_errors *out, const probe_results *p,
-                           const plumb_surprise *m, int64_t concept)
+static void average_errors(plumb_evaluation_errors *out, const probe_results *probes,
+                           const plumb_surprise *tested, int64_t concept)
 {
-    const double *from[1 + PLUMB_BASELINE_COUNT] = {p->error};
+    const double *from[1 + PLUMB_BASELINE_COUNT] = {probes->error};
     double sum[1 + PLUMB_BASELINE_COUNT] = {0};
-    for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) from[1 + k] = p->baseline_error[k];
-    for (int64_t i = 0; i < m->tested; i++) {
-        if (m->concept_of[i] != concept) continue;
+    for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) from[1 + k] = probes->baseline_error[k];
+    for (int64_t i = 0; i < tested->tested; i++) {
+        if (tested->concept_of[i] != concept) continue;
         for (int k = 0; k < 1 + PLUMB_BASELINE_COUNT; k++)
-            for (int64_t j = 0; j < 2 * p->steps; j++)
-                sum[k] += from[k][m->tested_tuple[i] * 4 * p->steps + j];
+            for (int64_t j = 0; j < 2 * probes->steps; j++)
+                sum[k] += from[k][tested->tested_tuple[i] * 4 * probes->steps + j];
         out->clips += 2;
     }
-    const double all = (double)(out->clips * p->steps);
+    const double all = (double)(out->clips * probes->steps);
     out->model = sum[0] / all;
     for (int k = 0; k < PLUMB_BASELINE_COUNT; k++) out->baselines[k] = sum[1 + k] / all;
 }
 
-static plumb_status measure_free_clips(plumb_evaluation_errors *out, probe_results *p)
+// Mean error on free clips, of the model and of the baselines copy and linear.
+static plumb_status measure_free_clips(plumb_evaluation_errors *out, probe_results *probes)
 {
-    const video_set *clips = &p->free_clips;
+    const video_set *clips = &probes->free_clips;
     const int64_t count = clips->count, steps = clips->steps - 1;
     const int64_t frame = clips->height * clips->width * clips->channels;
-    const trainable_model *model = &p->trained->model;
+    const trainable_model *model = &probes->trained->model;
     if (!count) return PLUMB_OK;
-    double *error = ARENA_ALLOC(&p->mem, double, (count * steps)), sum[3] = {0};
+    double *error = ARENA_ALLOC(&probes->mem, double, (count * steps)), sum[3] = {0};
     if (!error) return PLUMB_EMEMORY;
     const model_predict_job job = {.frames = clips->frames,
                                    .mask = clips->mask,
                                    .count = count,
                                    .steps = clips->steps,
-                                   .threads = p->config->all.threads,
+                                   .threads = probes->config->all.threads,
                                    .error = error};
     const plumb_status st = model->video->predict(model->context, &job);
     if (st) return st;
@@ -293,17 +305,19 @@ static plumb_status measure_free_clips(plumb_evaluation_errors *out, probe_resul
     return PLUMB_OK;
 }
 
-static plumb_status measure_all(plumb_evaluation_video *out, arena *keep, probe_results *p)
+// Predicts all probes, then measures.
+static plumb_status measure_all(plumb_evaluation_video *out, arena *keep, probe_results *probes)
 {
-    plumb_status st = predict_all(p);
-    if (!st) st = measure_surprise(&out->surprise, p);
-    if (!st) st = measure_baselines(out, p);
-    if (!st) st = measure_free_clips(&out->free_clips, p);
+    plumb_status st = predict_all(probes);
+    if (!st) st = measure_surprise(&out->surprise, probes);
+    if (!st) st = measure_baselines(out, probes);
+    if (!st) st = measure_free_clips(&out->free_clips, probes);
     if (st) return st;
     const int64_t concepts = out->surprise.concept_count;
     out->possible = ARENA_ALLOC(keep, plumb_evaluation_errors, concepts);
     if (!out->possible) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < concepts; i++) average_errors(&out->possible[i], p, &out->surprise, i);
+    for (int64_t i = 0; i < concepts; i++)
+        average_errors(&out->possible[i], probes, &out->surprise, i);
     return PLUMB_OK;
 }
 
@@ -332,6 +346,7 @@ void evaluate_video_clear(plumb_evaluation_video *result)
 
 // ---- records ----
 
+// The errors of one kind of clips.
 static void record_errors(plumb_record *record, const char *name,
                           const plumb_evaluation_errors *errors)
 {

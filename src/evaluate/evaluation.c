@@ -16,6 +16,7 @@
 
 // ---- options ----
 
+// Resolves the options and all nested ones. The number of threads is passed down.
 static plumb_status resolve_options(evaluation_config *out, const plumb_evaluation_options *options)
 {
     *out = (evaluation_config){.all = plumb_evaluation_defaults(),
@@ -23,6 +24,7 @@ static plumb_status resolve_options(evaluation_config *out, const plumb_evaluati
                                .kappa = plumb_kappa_defaults(),
                                .forecast = plumb_forecast_defaults(),
                                .surprise = plumb_surprise_defaults()};
+    // VPTs are averaged over all videos.
     out->forecast.average = PLUMB_FORECAST_AVERAGE_MEAN;
     plumb_evaluation_options *all = &out->all;
     plumb_status st = options_resolve(all, sizeof *all, options, "plumb_evaluation_options");
@@ -61,6 +63,7 @@ plumb_status plumb_evaluation_find_kind(plumb_evaluation_kind *kind, const char 
     return st;
 }
 
+// Evaluates the model by its kind.
 static plumb_status evaluate_model(plumb_evaluation *out, arena *keep, trained_model *trained,
                                    const evaluation_config *config)
 {
@@ -90,6 +93,7 @@ plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
     plumb_status st = resolve_options(&config, options);
     if (!st) st = options_check_ranges(&evaluation_option_table, &config.all);
     if (st) return st;
+    // On failure the result of the caller is unchanged.
     plumb_evaluation found = {0};
     trained_model trained = {0};
     arena *keep = result_begin(&found.memory);

@@ -29,6 +29,7 @@ typedef struct clip_table {
     int64_t count;
 } clip_table;
 
+// The part of a path after the last slash.
 static const char *get_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -74,6 +75,7 @@ static plumb_status find_columns(int column[COLUMN_COUNT], const char *path, cha
     return PLUMB_OK;
 }
 
+// Adds the clip of one line to the table.
 static plumb_status add_row(clip_table *table, const int column[COLUMN_COUNT], char *field[],
                             int count, const char *path, int64_t line)
 {
@@ -92,6 +94,7 @@ static plumb_status add_row(clip_table *table, const int column[COLUMN_COUNT], c
     return PLUMB_OK;
 }
 
+// Reads the whole table; the first line names the columns.
 static plumb_status read_table(clip_table *table, const char *path)
 {
     char line[4096], *field[MAX_FIELDS];
@@ -130,6 +133,7 @@ static const clip_row *find_row(const clip_table *table, const char *name)
     return NULL;
 }
 
+// The row of a clip and its place in the tuple.
 static plumb_status find_clip(const clip_row **row, int *place, const clip_table *table,
                               const char *name, const char *path)
 {
@@ -181,6 +185,7 @@ static plumb_status place_clips(int64_t *slot, plumb_surprise_losses *out, arena
     return PLUMB_OK;
 }
 
+// Places the clips of an IntPhys 2 file by its table.
 static plumb_status place_by_table(int64_t *slot, plumb_surprise_losses *out, arena *mem,
                                    plumb_file *file, const char *path, const char *metadata,
                                    int64_t clips)
@@ -218,6 +223,7 @@ static plumb_status add_path(plumb_status st, const char *path)
     return fail(st, "%s: %s", path, text);
 }
 
+// Places the clips of a V-JEPA file by its labels.
 static plumb_status place_by_labels(int64_t *slot, plumb_file *file, const char *path,
                                     int64_t clips)
 {
@@ -232,6 +238,7 @@ static plumb_status place_by_labels(int64_t *slot, plumb_file *file, const char 
 
 // ---- the file ----
 
+// Reads the losses and arranges them in tuples, by labels or by the table.
 static plumb_status read_losses(plumb_surprise_losses *out, arena *mem, plumb_file *file,
                                 const char *path, const plumb_surprise_losses_options *opt)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rolls out a dynamics model on test videos.
+// Rolls out a dynamics model on test videos. A model that needs some frames before it can predict
+// starts at its first step; true states and frames before it are dropped.
 #include "evaluate/model_rollout.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@ plumb_status model_rollout_run(rollout_arrays *out, trained_model *trained, cons
     if (steps < 1)
         return fail(PLUMB_ESHAPE, "videos of %lld frames; %s predicts from frame %lld on",
                     (long long)request->steps, model->name, (long long)model->dynamics->first_step);
+    // All arrays are allocated in the arena of the run.
     *out = (rollout_arrays){.steps = steps};
     arena *mem = &trained->mem;
     out->latent = ARENA_ALLOC(mem, float, (rows * latents));
@@ -42,6 +44,7 @@ plumb_status model_rollout_run(rollout_arrays *out, trained_model *trained, cons
     return model->dynamics->rollout(model->context, &job);
 }
 
+// Moves the rows of every item forward, so that the first `first` steps are dropped.
 void model_rollout_drop_first(void *data, int64_t count, int64_t steps, size_t row_size,
                               int64_t first)
 {
@@ -51,6 +54,7 @@ void model_rollout_drop_first(void *data, int64_t count, int64_t steps, size_t r
         memmove(bytes + (size_t)i * to, bytes + (size_t)i * from + (from - to), to);
 }
 
+// Drops the states before the first step that the model predicts.
 void model_rollout_drop_states(test_videos *test, const trained_model *trained, int64_t steps)
 {
     const int64_t count = test->videos.count, first = trained->model.dynamics->first_step;

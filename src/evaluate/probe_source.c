@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// Where probe tuples come from: a room, which simulates them, or a file. Both give frames, masks
+// and the name of the concept.
 #define _GNU_SOURCE
 #include "evaluate/probe_source.h"
 
@@ -11,6 +13,7 @@
 
 bool probe_source_room(probe_source *out, int64_t index, int64_t image)
 {
+    // Probe number `index` of the list of worlds.
     for (int64_t i = 0; i < plumb_world_count(); i++) {
         const plumb_world *world = plumb_world_at(i);
         const plumb_world_info *info = plumb_world_get_info(world);
@@ -27,111 +30,115 @@ bool probe_source_room(probe_source *out, int64_t index, int64_t image)
 
 plumb_status probe_source_open(probe_source *out, const char *path, int64_t tuples)
 {
-    probe_source p = {.path = path};
-    plumb_array a;
+    probe_source source = {.path = path};
+    plumb_array array;
     char shape[200];
-    plumb_status st = plumb_dataset_open(&p.data, path, NULL);
+    plumb_status st = plumb_dataset_open(&source.data, path, NULL);
     if (st) return st;
-    p.tuples = plumb_dataset_item_count(p.data);
-    if (p.tuples > tuples) p.tuples = tuples;
-    st = p.tuples ? plumb_dataset_read_field(&a, p.data, 0, "frames")
-                  : fail(PLUMB_EFILE, "%s: has no tuples", path);
-    if (!st && (a.dtype != PLUMB_UINT8 || a.ndim != 5 || a.shape[0] != 4))
+    source.tuples = plumb_dataset_item_count(source.data);
+    if (source.tuples > tuples) source.tuples = tuples;
+    st = source.tuples ? plumb_dataset_read_field(&array, source.data, 0, "frames")
+                       : fail(PLUMB_EFILE, "%s: has no tuples", path);
+    if (!st && (array.dtype != PLUMB_UINT8 || array.ndim != 5 || array.shape[0] != 4))
         st = fail(PLUMB_ESHAPE,
                   "%s: frames of an item are %s %s, wanted u1 (4, steps, height, width, channels)",
-                  path, plumb_dtype_name(a.dtype),
-                  plumb_array_shape_string(shape, sizeof shape, &a));
+                  path, plumb_dtype_name(array.dtype),
+                  plumb_array_shape_string(shape, sizeof shape, &array));
     if (st) {
-        plumb_dataset_close(p.data);
+        plumb_dataset_close(source.data);
         return st;
     }
-    p.steps = a.shape[1], p.height = a.shape[2], p.width = a.shape[3], p.channels = a.shape[4];
-    *out = p;
+    source.steps = array.shape[1], source.height = array.shape[2], source.width = array.shape[3],
+    source.channels = array.shape[4];
+    *out = source;
     return PLUMB_OK;
 }
 
-void probe_source_close(probe_source *p)
+void probe_source_close(probe_source *source)
 {
-    plumb_dataset_close(p->data);
-    p->data = NULL;
+    plumb_dataset_close(source->data);
+    source->data = NULL;
 }
 
 // ---- rooms ----
 
 typedef struct probe_job {
-    const probe_source *p;
-    int64_t from;
+    const probe_source *source;
+    int64_t from; // index of the first tuple
     uint8_t *frames, *mask;
 } probe_job;
 
+// Simulates one tuple; a task of parallel_for().
 static plumb_status make_tuple(void *context, int64_t index, int worker)
 {
     (void)worker;
-    probe_job *j = context;
-    const probe_source *p = j->p;
-    const int64_t pixels = 4 * p->steps * p->height * p->width;
-    const plumb_world_item out = {.frames = j->frames + index * pixels * p->channels,
-                                  .mask = j->mask ? j->mask + index * pixels : NULL};
+    probe_job *job = context;
+    const probe_source *source = job->source;
+    const int64_t pixels = 4 * source->steps * source->height * source->width;
+    const plumb_world_item out = {.frames = job->frames + index * pixels * source->channels,
+                                  .mask = job->mask ? job->mask + index * pixels : NULL};
     plumb_world_options options = plumb_world_defaults();
-    options.image = p->height;
-    return plumb_world_simulate(&out, p->world, p->seed, p->first + j->from + index, p->steps,
-                                &options);
+    options.image = source->height;
+    return plumb_world_simulate(&out, source->world, source->seed,
+                                source->first + job->from + index, source->steps, &options);
 }
 
 // ---- files ----
 
-static plumb_status read_bytes(uint8_t *out, const probe_source *p, int64_t item, const char *field,
-                               int64_t bytes)
+// Reads an array of bytes of one item. All items must have the size of the first.
+static plumb_status read_bytes(uint8_t *out, const probe_source *source, int64_t item,
+                               const char *field, int64_t bytes)
 {
-    plumb_array a;
+    plumb_array array;
     char shape[200];
-    plumb_status st = plumb_dataset_read_field(&a, p->data, item, field);
+    plumb_status st = plumb_dataset_read_field(&array, source->data, item, field);
     if (st) return st;
-    if (a.dtype != PLUMB_UINT8 || plumb_array_count(&a) != bytes)
-        return fail(PLUMB_ESHAPE, "%s: %s of item %lld is %s %s, unlike item 0", p->path, field,
-                    (long long)item, plumb_dtype_name(a.dtype),
-                    plumb_array_shape_string(shape, sizeof shape, &a));
-    memcpy(out, a.data, (size_t)bytes);
+    if (array.dtype != PLUMB_UINT8 || plumb_array_count(&array) != bytes)
+        return fail(PLUMB_ESHAPE, "%s: %s of item %lld is %s %s, unlike item 0", source->path,
+                    field, (long long)item, plumb_dtype_name(array.dtype),
+                    plumb_array_shape_string(shape, sizeof shape, &array));
+    memcpy(out, array.data, (size_t)bytes);
     return PLUMB_OK;
 }
 
-// What a file says of the concept, else its own name.
-static plumb_status name_concept(uint8_t *out, const probe_source *p, int64_t item)
+// The concept of a tuple: of the room, or the array "concept" of the file, or else the name of the
+// file.
+static plumb_status name_concept(uint8_t *out, const probe_source *source, int64_t item)
 {
-    plumb_array a;
+    plumb_array array;
     memset(out, 0, PROBE_SOURCE_NAME_SIZE);
-    if (p->world || !plumb_dataset_has_field(p->data, "concept")) {
-        const char *name =
-            p->world ? plumb_world_get_info(p->world)->concept_name : basename(p->path);
+    if (source->world || !plumb_dataset_has_field(source->data, "concept")) {
+        const char *name = source->world ? plumb_world_get_info(source->world)->concept_name
+                                         : basename(source->path);
         snprintf((char *)out, PROBE_SOURCE_NAME_SIZE, "%s", name);
         return PLUMB_OK;
     }
-    plumb_status st = plumb_dataset_read_field(&a, p->data, item, "concept");
+    plumb_status st = plumb_dataset_read_field(&array, source->data, item, "concept");
     if (st) return st;
-    const int64_t letters = plumb_array_count(&a);
-    if (a.dtype != PLUMB_UINT8)
-        return fail(PLUMB_ESHAPE, "%s: concept of item %lld is %s, wanted text", p->path,
-                    (long long)item, plumb_dtype_name(a.dtype));
-    memcpy(out, a.data,
+    const int64_t letters = plumb_array_count(&array);
+    if (array.dtype != PLUMB_UINT8)
+        return fail(PLUMB_ESHAPE, "%s: concept of item %lld is %s, wanted text", source->path,
+                    (long long)item, plumb_dtype_name(array.dtype));
+    memcpy(out, array.data,
            (size_t)(letters < PROBE_SOURCE_NAME_SIZE - 1 ? letters : PROBE_SOURCE_NAME_SIZE - 1));
     return PLUMB_OK;
 }
 
-plumb_status probe_source_read(const probe_source *p, int64_t from, int64_t count, uint8_t *frames,
-                               uint8_t *mask, uint8_t *concept, int threads)
+plumb_status probe_source_read(const probe_source *source, int64_t from, int64_t count,
+                               uint8_t *frames, uint8_t *mask, uint8_t *concept, int threads)
 {
-    const int64_t pixels = 4 * p->steps * p->height * p->width;
+    const int64_t pixels = 4 * source->steps * source->height * source->width;
     plumb_status st = PLUMB_OK;
-    if (p->world) {
-        probe_job job = {.p = p, .from = from, .frames = frames, .mask = mask};
+    if (source->world) {
+        probe_job job = {.source = source, .from = from, .frames = frames, .mask = mask};
         st = parallel_for(count, threads, make_tuple, &job);
     }
     for (int64_t i = 0; i < count && !st; i++) {
-        st = name_concept(concept + i * PROBE_SOURCE_NAME_SIZE, p, from + i);
-        if (p->world || st) continue;
-        st = read_bytes(frames + i * pixels * p->channels, p, from + i, "frames",
-                        pixels * p->channels);
-        if (!st && mask) st = read_bytes(mask + i * pixels, p, from + i, "mask", pixels);
+        st = name_concept(concept + i * PROBE_SOURCE_NAME_SIZE, source, from + i);
+        if (source->world || st) continue;
+        st = read_bytes(frames + i * pixels * source->channels, source, from + i, "frames",
+                        pixels * source->channels);
+        if (!st && mask) st = read_bytes(mask + i * pixels, source, from + i, "mask", pixels);
     }
     return st;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// plumb_rollout_save(): the rollout of a run as arrays in a file.
+// plumb_rollout_save(): rolls out a run on test videos and writes latents, states and frames to a
+// file.
 #include "plumb/rollout.h"
 
 #include <string.h>
@@ -28,12 +29,14 @@ static plumb_status make_traversal(float **out, trained_model *trained, const vi
     float *latent = ARENA_ALLOC(&trained->mem, float, (m * VALUES * n));
     float *decoded = ARENA_ALLOC(&trained->mem, float, (m * VALUES * frame));
     if (!latent || !decoded) return PLUMB_EMEMORY;
+    // Latents (m, 3, n): the first state with position i set to each value.
     for (int64_t i = 0; i < m; i++)
         for (int k = 0; k < VALUES; k++) {
             float *state = latent + (i * VALUES + k) * n;
             memcpy(state, rollout->latent, (size_t)n * sizeof *state);
             state[i] = values[k];
         }
+    // Without input frames the rollout only decodes the latents.
     const model_rollout_job job = {
         .count = m, .steps = VALUES, .threads = threads, .latent = latent, .prediction = decoded};
     const plumb_status st = model->dynamics->rollout(model->context, &job);
@@ -41,6 +44,7 @@ static plumb_status make_traversal(float **out, trained_model *trained, const vi
     return st;
 }
 
+// Writes all arrays that exist; the first five always do.
 static plumb_status write_rollout(const char *path, trained_model *trained, test_videos *test,
                                   const rollout_arrays *rollout, float *traversal)
 {
@@ -48,6 +52,7 @@ static plumb_status write_rollout(const char *path, trained_model *trained, test
     const int64_t m = trained->model.dynamics->latents, n = videos->count, steps = rollout->steps;
     const size_t frame = (size_t)(videos->height * videos->width * videos->channels);
     int64_t count = 5;
+    // The truth starts at the first step that the model predicts.
     model_rollout_drop_states(test, trained, videos->steps);
     model_rollout_drop_first((void *)videos->frames, n, videos->steps, frame,
                              trained->model.dynamics->first_step);

@@ -9,7 +9,7 @@
 #include "dataset/video_load.h"
 #include "plumb/dataset.h"
 
-// Indices of the two uses start this far apart.
+// Forecasts and measures use different trajectories: their indices start this far apart.
 static const int64_t measure_first = (int64_t)1 << 32;
 
 // ---- from a world ----
@@ -26,37 +26,39 @@ typedef struct simulate_context {
 static plumb_status simulate_item(void *context, int64_t index, int worker)
 {
     (void)worker;
-    const simulate_context *c = context;
-    const test_videos *out = c->out;
+    const simulate_context *job = context;
+    const test_videos *out = job->out;
     const video_set *videos = &out->videos;
     const int64_t video_size = videos->steps * videos->height * videos->width * videos->channels;
-    const plumb_world_item video = {.frames = c->frames + index * video_size};
+    const plumb_world_item video = {.frames = job->frames + index * video_size};
     const plumb_world_item states = {
-        .state = out->state + index * c->steps * out->state_dims,
+        .state = out->state + index * job->steps * out->state_dims,
         .canonical =
-            out->canonical ? out->canonical + index * c->steps * out->canonical_dims : NULL};
+            out->canonical ? out->canonical + index * job->steps * out->canonical_dims : NULL};
     plumb_world_options opt = plumb_world_defaults();
     opt.image = videos->height;
-    opt.reject_steps = c->steps; // so that both are the same trajectory
-    plumb_status st =
-        plumb_world_simulate(&video, c->world, c->seed, c->first + index, videos->steps, &opt);
+    opt.reject_steps = job->steps; // so that both are the same trajectory
+    plumb_status st = plumb_world_simulate(&video, job->world, job->seed, job->first + index,
+                                           videos->steps, &opt);
     if (!st)
-        st = plumb_world_simulate(&states, c->world, c->seed, c->first + index, c->steps, &opt);
+        st = plumb_world_simulate(&states, job->world, job->seed, job->first + index, job->steps,
+                                  &opt);
     return st;
 }
 
+// Simulates test trajectories of a world, with frames and true states.
 static plumb_status simulate_videos(test_videos *out, trained_model *trained, const char *name,
                                     const test_videos_request *request)
 {
     const run_config_data *data = &trained->config.data;
-    simulate_context c = {.out = out,
-                          .seed = (uint64_t)data->data_seed,
-                          .first = VIDEO_TEST_FIRST + request->first +
-                                   (request->use == TEST_VIDEOS_MEASURE ? measure_first : 0),
-                          .steps = request->steps};
-    const plumb_status st = plumb_world_find(&c.world, name);
+    simulate_context job = {.out = out,
+                            .seed = (uint64_t)data->data_seed,
+                            .first = VIDEO_TEST_FIRST + request->first +
+                                     (request->use == TEST_VIDEOS_MEASURE ? measure_first : 0),
+                            .steps = request->steps};
+    const plumb_status st = plumb_world_find(&job.world, name);
     if (st) return st;
-    const plumb_world_info *info = plumb_world_get_info(c.world);
+    const plumb_world_info *info = plumb_world_get_info(job.world);
     if (info->kind != PLUMB_WORLD_TRAJECTORY)
         return fail(PLUMB_EVALUE, "%s is a room and has no states to compare with", name);
     const int64_t count = request->count;
@@ -69,14 +71,14 @@ static plumb_status simulate_videos(test_videos *out, trained_model *trained, co
     out->canonical_dims = 2 * info->canonical_n;
     const int64_t video_size =
         out->videos.steps * out->videos.height * out->videos.width * out->videos.channels;
-    c.frames = ARENA_ALLOC(&trained->mem, uint8_t, (count * video_size));
-    out->videos.frames = c.frames;
-    out->state = ARENA_ALLOC(&trained->mem, double, (count * c.steps * out->state_dims));
+    job.frames = ARENA_ALLOC(&trained->mem, uint8_t, (count * video_size));
+    out->videos.frames = job.frames;
+    out->state = ARENA_ALLOC(&trained->mem, double, (count * job.steps * out->state_dims));
     if (request->canonical)
         out->canonical =
-            ARENA_ALLOC(&trained->mem, double, (count * c.steps * out->canonical_dims));
-    if (!c.frames || !out->state || (request->canonical && !out->canonical)) return PLUMB_EMEMORY;
-    return parallel_for_progress(count, request->threads, simulate_item, &c, 0.0, 1.0);
+            ARENA_ALLOC(&trained->mem, double, (count * job.steps * out->canonical_dims));
+    if (!job.frames || !out->state || (request->canonical && !out->canonical)) return PLUMB_EMEMORY;
+    return parallel_for_progress(count, request->threads, simulate_item, &job, 0.0, 1.0);
 }
 
 // ---- from a file ----
@@ -87,21 +89,21 @@ static plumb_status read_field(double **out, int64_t *dims, arena *mem, plumb_da
 {
     plumb_status st = PLUMB_OK;
     for (int64_t i = 0; i < count && !st; i++) {
-        plumb_array a;
-        st = plumb_dataset_read_field(&a, dataset, i, field);
+        plumb_array array;
+        st = plumb_dataset_read_field(&array, dataset, i, field);
         if (st) break;
-        if (a.ndim != 2 || a.shape[0] < steps || (*dims && a.shape[1] != *dims))
+        if (array.ndim != 2 || array.shape[0] < steps || (*dims && array.shape[1] != *dims))
             return fail(PLUMB_ESHAPE, "%s of item %lld is not (%lld steps, dimension)", field,
                         (long long)i, (long long)steps);
-        *dims = a.shape[1];
+        *dims = array.shape[1];
         if (!*out) *out = ARENA_ALLOC(mem, double, (count * steps * *dims));
         if (!*out) return PLUMB_EMEMORY;
-        plumb_array_to_double(*out + i * steps * *dims, &a, 0, steps * *dims);
+        plumb_array_to_double(*out + i * steps * *dims, &array, 0, steps * *dims);
     }
     return st;
 }
 
-// Longer videos are cut to `steps` frames.
+// Cuts longer videos to `steps` frames.
 static plumb_status cut_videos(video_set *videos, arena *mem, int64_t steps)
 {
     if (videos->steps == steps) return PLUMB_OK;
@@ -116,6 +118,7 @@ static plumb_status cut_videos(video_set *videos, arena *mem, int64_t steps)
     return PLUMB_OK;
 }
 
+// Reads test videos and true states of a file.
 static plumb_status read_videos(test_videos *out, trained_model *trained,
                                 const test_videos_request *request)
 {
@@ -141,8 +144,9 @@ static plumb_status read_videos(test_videos *out, trained_model *trained,
     return st ? st : cut_videos(&out->videos, &trained->mem, steps);
 }
 
-// ---- both ----
+// ---- either ----
 
+// The videos must have the frame size that the model was trained on.
 static plumb_status check_shape(const video_set *videos, const video_set *shape)
 {
     if (videos->height == shape->height && videos->width == shape->width &&

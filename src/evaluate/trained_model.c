@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opens a run for evaluation.
+// Opens a run for evaluation: reads config.json, creates the model and loads its weights.
 #include "evaluate/trained_model.h"
 
 #include <stdio.h>
@@ -15,6 +15,7 @@ plumb_status trained_model_open(trained_model *out, const char *run)
     snprintf(path, sizeof path, "%s/config.json", run);
     plumb_status st = run_dir_read_config(&text, &size, &out->mem, run);
     if (!st) st = run_config_parse(&out->config, &out->mem, text, size, path);
+    // The weights hold the hash of the settings they were trained with.
     if (!st) st = run_config_hash(config_hash, &out->config);
     if (!st) st = run_config_old_hash(old_config_hash, &out->config);
     if (!st) st = run_config_video_shape(&out->shape, &out->config);
@@ -28,6 +29,7 @@ plumb_status trained_model_open(trained_model *out, const char *run)
     return st;
 }
 
+// Only for models with a phase space.
 plumb_status trained_model_open_dynamics(trained_model *out, const char *run)
 {
     const plumb_status st = trained_model_open(out, run);
@@ -35,6 +37,7 @@ plumb_status trained_model_open_dynamics(trained_model *out, const char *run)
     return fail(PLUMB_EVALUE, "%s: %s has no phase space", run, out->config.model->name);
 }
 
+// Only for models that predict clips.
 plumb_status trained_model_open_video(trained_model *out, const char *run)
 {
     const plumb_status st = trained_model_open(out, run);

@@ -32,6 +32,7 @@ static int64_t sort_models(const report_model **out, int64_t max_count, const pl
     return n;
 }
 
+// Thin rows if there are many models.
 static double get_row_height(int64_t n)
 {
     return n > MANY_MODELS ? THIN_ROW : ROW;
@@ -109,6 +110,7 @@ static void draw_models_row(drawing *canvas, const axes_panel *panel, const repo
     }
 }
 
+// One row per model, with bars on a common axis.
 static plumb_status draw_models(drawing *canvas, arena *mem, const plumb_report *report,
                                 const report_model *unused)
 {
@@ -251,6 +253,7 @@ static void draw_correlation_bar(drawing *canvas, const axes_panel *panel,
                  drawing_rgb(PALETTE_PALE), text);
 }
 
+// Two bars per measure: over all models and over the best fifth.
 static plumb_status draw_correlation(drawing *canvas, arena *mem, const plumb_report *report,
                                      const report_model *unused)
 {

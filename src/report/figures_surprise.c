@@ -26,6 +26,7 @@ static const json_tree *find_concepts(const report_model *model)
     return concepts && concepts->child ? concepts : NULL;
 }
 
+// 0 if there is no accuracy to draw.
 static double get_concepts_height(const plumb_report *report, const report_model *model)
 {
     (void)report;
@@ -58,6 +59,7 @@ static void draw_group(drawing *canvas, const axes_panel *panel, double x, doubl
     }
 }
 
+// Legend, bars per concept and scorer, and the line of chance.
 static plumb_status draw_concepts(drawing *canvas, arena *mem, const plumb_report *report,
                                   const report_model *model)
 {
@@ -68,6 +70,7 @@ static plumb_status draw_concepts(drawing *canvas, arena *mem, const plumb_repor
     panel.up = (axes_span){.low = 0, .high = 1.04, .step = 0.25};
     panel.across = (axes_span){.low = 0, .high = 1};
     axes_draw(canvas, &panel, NULL, "accuracy");
+    // Legend of the scorers.
     double x = LEFT + 10;
     int i = 0;
     for (const json_tree *scorer = first->child; scorer && scorer->key && i < MAX_SCORERS;
@@ -76,6 +79,7 @@ static plumb_status draw_concepts(drawing *canvas, arena *mem, const plumb_repor
         canvas->text(canvas, x + 18, 19, 13, DRAWING_LEFT, drawing_rgb(PALETTE_INK), scorer->key);
         x += 40 + 8 * (double)strlen(scorer->key);
     }
+    // Bars, concept by concept.
     const int64_t n = groups ? json_tree_count(groups) : 1;
     const double width = panel.w / (double)n;
     i = 0;
@@ -88,6 +92,7 @@ static plumb_status draw_concepts(drawing *canvas, arena *mem, const plumb_repor
         canvas->text(canvas, panel.x + (i + 0.5) * width, panel.y + panel.h + 20, 13,
                      DRAWING_MIDDLE, drawing_rgb(PALETTE_INK), name ? name : "");
     }
+    // The line of chance, and its legend.
     const double y = axes_y(&panel, 0.5), chance[] = {panel.x, y, panel.x + panel.w, y};
     canvas->path(canvas, chance, 2, 1.4, drawing_rgb(PALETTE_RED));
     const double sample[] = {panel.x + panel.w - 72, 14, panel.x + panel.w - 52, 14};
@@ -111,6 +116,7 @@ const figure figure_concepts = {
 
 enum { CLIP_FRAMES = 10, CLIP_LABEL = 100 };
 
+// Whole pixels of the figure per pixel of a clip, at least 1.
 static int get_clip_scale(const report_video *video)
 {
     const int scale = (int)(((FIGURE_WIDTH - CLIP_LABEL - 10) / CLIP_FRAMES - 4) / video->width);
@@ -159,6 +165,7 @@ static plumb_status draw_clips(drawing *canvas, arena *mem, const report_model *
     return PLUMB_OK;
 }
 
+// Four curves, and the frames of the clips below them.
 static plumb_status draw_surprise(drawing *canvas, arena *mem, const plumb_report *report,
                                   const report_model *model)
 {
@@ -201,6 +208,7 @@ static double get_uniformity_height(const plumb_report *report, const report_mod
     return json_tree_has(model->surprise, "uniformity.paper.histogram") ? PANEL_HEIGHT + 100 : 0;
 }
 
+// The histogram of r_k, a flat line and the p-values of both tests.
 static plumb_status draw_uniformity(drawing *canvas, arena *mem, const plumb_report *report,
                                     const report_model *model)
 {
@@ -258,6 +266,7 @@ static double gaussian_density(double x, double deviation)
     return exp(-0.5 * x * x / (deviation * deviation)) / (deviation * sqrt(2 * M_PI));
 }
 
+// Both densities on a logarithmic axis, with surprise and posterior at x = 0 and x = 1.
 static plumb_status draw_example(drawing *canvas, arena *mem, const plumb_report *report,
                                  const report_model *unused)
 {

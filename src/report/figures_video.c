@@ -47,6 +47,7 @@ static void subtract_frames(uint8_t *a, const uint8_t *b, int64_t count)
     for (int64_t i = 0; i < count; i++) a[i] = (uint8_t)abs(a[i] - b[i]);
 }
 
+// Rows of truth, prediction and difference, with frame numbers.
 static plumb_status draw_frames(drawing *canvas, arena *mem, const plumb_report *report,
                                 const report_model *model)
 {
@@ -102,6 +103,7 @@ static double get_error_height(const plumb_report *report, const report_model *m
     return model->error && model->frames.steps > 2 ? PANEL_HEIGHT + 84 : 0;
 }
 
+// Errors on a logarithmic axis, with the trained frames shaded and the threshold as a line.
 static plumb_status draw_error(drawing *canvas, arena *mem, const plumb_report *report,
                                const report_model *model)
 {
@@ -172,6 +174,7 @@ static double get_traversal_height(const plumb_report *report, const report_mode
     return 3 * ((double)(video->height * get_scale(video, 84)) + GAP) + 44;
 }
 
+// One column per latent, one row per value.
 static plumb_status draw_traversal(drawing *canvas, arena *mem, const plumb_report *report,
                                    const report_model *model)
 {
@@ -219,6 +222,7 @@ static double get_loss_height(const plumb_report *report, const report_model *mo
     return model->log_count > 2 ? PANEL_HEIGHT + 84 : 0;
 }
 
+// The loss over training steps.
 static plumb_status draw_loss(drawing *canvas, arena *mem, const plumb_report *report,
                               const report_model *model)
 {

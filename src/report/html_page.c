@@ -109,6 +109,7 @@ static void print_number(buffer *html, double value)
     else buffer_printf(html, "%.4g", value);
 }
 
+// "low to high", or nothing.
 static void print_interval(buffer *html, const json_tree *record, const char *path)
 {
     double ci[2];
@@ -216,6 +217,7 @@ static void print_details(buffer *html, const report_model *model)
         print_text(html, why);
         buffer_printf(html, ".</p>\n");
     }
+    // One row per measure: number of inputs, seed, version and hash.
     buffer_printf(html, "<details><summary>Inputs, seeds and settings</summary><table>\n");
     for (int i = 0; i < 4; i++) {
         if (!parts[i]) continue;
@@ -236,6 +238,7 @@ static void print_details(buffer *html, const report_model *model)
             buffer_printf(html, ", k = %.6g neighbours", json_tree_double(parts[i], "k"));
         buffer_printf(html, "</td></tr>\n");
     }
+    // The settings of the run.
     for (const json_tree *setting = model->config ? json_tree_find(model->config, "settings")->child
                                                   : NULL;
          setting; setting = setting->next) {
@@ -295,6 +298,7 @@ static plumb_status print_video(buffer *html, const report_model *model)
     static const char *const names[] = {"truth", "prediction"};
     if (!video->rgb || video->steps < 2 || video->width > 128) return PLUMB_OK;
     const int64_t frames = video->steps < SHEET_FRAMES ? video->steps : SHEET_FRAMES;
+    // The size on the page is a whole multiple of the frame.
     const int64_t width = VIDEO_WIDTH / video->width * video->width > 0
                               ? VIDEO_WIDTH / video->width * video->width
                               : video->width;

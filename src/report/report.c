@@ -132,6 +132,7 @@ static const plumb_array *find_array(const plumb_named_array *arrays, int64_t co
     return NULL;
 }
 
+// Copies the first `count` elements as doubles.
 static double *copy_doubles(arena *mem, const plumb_array *array, int64_t count)
 {
     double *out = ARENA_ALLOC(mem, double, count);
@@ -263,6 +264,7 @@ static plumb_status read_tuple(report_model *model, arena *mem, const plumb_arra
     return clips && clips->shape[1] == 4 ? read_video(&model->clips, mem, clips, 4) : PLUMB_OK;
 }
 
+// Arrays are recognised by name and number of axes.
 plumb_status plumb_report_add_arrays(plumb_report *report, const char *name,
                                      const plumb_named_array *arrays, int64_t count)
 {
@@ -316,6 +318,7 @@ int64_t report_model_trained_frames(const report_model *model)
     double ends[2];
     if (json_tree_doubles(ends, 2, model->forecast, "forward.vpt_frames") == 2)
         return (int64_t)ends[0];
+    // Without the frames of the VPT: the option split of plumb forecast.
     const double split = json_tree_double(model->forecast, "split");
     return split > 0 ? (int64_t)split : 0;
 }
@@ -434,6 +437,7 @@ static plumb_status draw_figure(buffer *out, const plumb_report *report, const c
     return fail(PLUMB_EVALUE, "no figure \"%s\"; available: %s", name, *list ? list : "none");
 }
 
+// Writes a file atomically.
 static plumb_status write_bytes(const char *path, const buffer *bytes)
 {
     if (bytes->failed) return fail(PLUMB_EMEMORY, "%s: out of memory", path);

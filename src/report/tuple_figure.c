@@ -121,6 +121,7 @@ static plumb_status read_tuple(clip_tuple *tuple, plumb_dataset *dataset,
     for (int64_t k = 0; k < tuple->shown; k++)
         tuple->which[k] =
             tuple->shown == 1 ? 0 : (k * (steps - 1) + (tuple->shown - 1) / 2) / (tuple->shown - 1);
+    // Which possible clips have the same frame at the same time.
     for (int64_t clip = 0; clip < CLIPS; clip++)
         for (int64_t t = 0; t < tuple->steps; t++)
             for (int k = 0; k < 2; k++)
@@ -128,6 +129,7 @@ static plumb_status read_tuple(clip_tuple *tuple, plumb_dataset *dataset,
                             (size_t)tuple->bytes))
                     tuple->sources[clip * tuple->steps + t] |= 1 << k;
     find_cuts(tuple, dataset);
+    // The largest scale that fits.
     for (tuple->scale = 8; tuple->scale > 1; tuple->scale--)
         if (tuple->shown * (tuple->width * tuple->scale + GAP) + 2 * MARGIN <= MAX_WIDTH) break;
     return PLUMB_OK;

@@ -12,6 +12,7 @@
 static plumb_verdict find_verdict(const report_model *model, const json_tree *published)
 {
     const char *name = json_tree_string(model->kappa, "verdict");
+    // By name.
     for (int v = PLUMB_VERDICT_NOT_DETERMINED; name && v <= PLUMB_VERDICT_LEARNT; v++)
         if (!strcmp(name, plumb_verdict_name((plumb_verdict)v))) return (plumb_verdict)v;
     const json_tree *canonical = json_tree_find(model->kappa, "canonical");
@@ -136,6 +137,7 @@ int verdict_text(char *text, size_t size, const report_model *model)
     if (model->measure || model->mlp) verdict = (int)describe_phase_space(text, size, model);
     const double vpt = report_model_vpt(model),
                  length = json_tree_double(model->forecast, "forward.length");
+    // How long the predicted frames stay right.
     if (isfinite(vpt)) {
         if (isfinite(length))
             text_format(
@@ -155,6 +157,7 @@ int verdict_text(char *text, size_t size, const report_model *model)
         const int above_chance = describe_surprise(text, size, model);
         if (verdict < 0) verdict = above_chance;
     }
+    // Without any measure: why.
     if (!text[0] && model->failed) {
         char reason[700];
         snprintf(reason, sizeof reason, "This run failed: %.600s.", model->failed);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Completion scripts for bash, zsh and fish, from the tables of the commands.
+// Completion scripts for bash, zsh and fish, made from the tables of the commands. The lists of
+// worlds, models, scorers and figures are those of the library.
 #include <stdio.h>
 #include <string.h>
 
@@ -10,12 +11,14 @@ static const char *const preset_names[] = {"paper",     "cpu",           "tiny",
 
 // ---- words ----
 
+// Words are separated by spaces.
 static void print_word(const char *word, bool *first)
 {
     printf("%s%s", *first ? "" : " ", word);
     *first = false;
 }
 
+// The words of a kind, as all worlds.
 static void print_words(cli_complete complete)
 {
     bool first = true;
@@ -60,6 +63,7 @@ static bool print_values(const cli_option *option)
     return true;
 }
 
+// True if completion knows the values of an option.
 static bool has_values(const cli_option *option)
 {
     return option->complete != CLI_COMPLETE_FILES ||
@@ -68,6 +72,7 @@ static bool has_values(const cli_option *option)
 
 // ---- bash and zsh ----
 
+// One case per option with known values, then one per command. zsh runs the same function.
 static void print_bash_function(void)
 {
     puts("_plumb() {\n"
@@ -106,6 +111,7 @@ static void print_bash_function(void)
 
 // ---- fish ----
 
+// Text in single quotes for fish.
 static void print_fish_quoted(const char *text)
 {
     putchar('\'');
@@ -116,6 +122,7 @@ static void print_fish_quoted(const char *text)
     putchar('\'');
 }
 
+// One line per command, file argument and option.
 static void print_fish(void)
 {
     puts("# fish completion for plumb, written by plumb --completion fish");

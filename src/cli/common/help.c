@@ -22,6 +22,7 @@ static int text_width(void)
     return width < 60 ? 60 : width > 100 ? 100 : width;
 }
 
+// Breaks lines at spaces. A word that is longer than the line stays whole.
 void help_wrap(const char *text, int column, int indent)
 {
     const int width = text_width();
@@ -90,6 +91,7 @@ static void format_option(char *text, size_t size, const cli_option *option,
     else snprintf(text, size, "--%s%s", option->name, value);
 }
 
+// One option: its name and value on the left, its help and default on the right.
 static void print_option(const cli_option *option, const void *options)
 {
     enum { HELP_COLUMN = 27 };
@@ -132,6 +134,7 @@ void help_print(const cli_command *command)
 
 // ---- manual page ----
 
+// Text with the special characters of roff escaped.
 static void print_roff(const char *text)
 {
     for (; *text; text++) {
@@ -140,6 +143,7 @@ static void print_roff(const char *text)
     }
 }
 
+// The options of a command as a list of the manual page.
 static void print_manual_options(const cli_command *command)
 {
     void *options = calloc(1, command->options_size + 1);

@@ -97,6 +97,7 @@ static int store_value(const cli_command *command, const cli_option *option, voi
 int options_parse(const cli_command *command, void *options, int argc, char **argv, int *files,
                   char ***file)
 {
+    // The table of getopt_long, from that of the command.
     struct option longs[MAX_OPTIONS + 2] = {{0}};
     char shorts[2 * MAX_OPTIONS + 4] = ":h";
     int count = 0;

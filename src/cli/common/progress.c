@@ -46,6 +46,7 @@ void progress_show(double fraction, const char *details)
     progress.shown_fraction = fraction;
 }
 
+// The callback of the library: shows percent, and the time left by linear extrapolation.
 static void report_fraction(void *context, double fraction)
 {
     (void)context;
@@ -79,6 +80,7 @@ void progress_stage(const char *what)
     progress.shown_at = progress.started;
 }
 
+// Removes the bar.
 void progress_end(void)
 {
     plumb_set_progress(NULL, NULL);

@@ -12,6 +12,7 @@ static struct sigaction previous_actions[STOP_SIGNALS];
 static volatile sig_atomic_t caught_signal;
 static bool resumable; // the work is saved and can be started again
 
+// Only sets flags: a handler may do no more.
 static void on_stop(int signal)
 {
     caught_signal = signal;

@@ -16,6 +16,7 @@ const char *table_interval(char *text, size_t size, plumb_interval interval)
     return text;
 }
 
+// "  name           value     95 % [low, high]          note"
 void table_row(const char *name, double value, plumb_interval interval, const char *note)
 {
     char text[64];
@@ -64,6 +65,7 @@ const char *table_duration(char *text, size_t size, double seconds)
     return text;
 }
 
+// The verdict of kappa is a paragraph below its table.
 void table_kappa(const plumb_kappa *kappa)
 {
     if (isfinite(kappa->symplectic_r2))
@@ -76,6 +78,7 @@ void table_kappa(const plumb_kappa *kappa)
     else table_paragraph("canonical %d: %s", (int)kappa->canonical, kappa->why);
 }
 
+// MSE as published, and VPT with the number of frames it can count.
 void table_direction(const char *name, const plumb_forecast_direction *direction)
 {
     char note[64];
