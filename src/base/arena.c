@@ -114,6 +114,7 @@ arena_mark arena_get_mark(const arena *mem)
 
 void arena_rewind(arena *mem, arena_mark mark)
 {
+    // Free the blocks above the mark, then what is above it in its block.
     while (mem->top != mark.block) {
         arena_block *below = mem->top->below;
         block_free(mem->top);

@@ -156,6 +156,7 @@ const double *array_as_doubles(arena *mem, const plumb_array *array)
 
 double array_white_level(plumb_dtype dtype)
 {
+    // Images are u1, u2, floats or bool; other integers have no white.
     if (dtype == PLUMB_UINT8) return 255.0;
     if (dtype == PLUMB_UINT16) return 65535.0;
     return dtype == PLUMB_FLOAT64 || dtype == PLUMB_FLOAT32 || dtype == PLUMB_FLOAT16 ||

@@ -208,6 +208,7 @@ const option_spec *option_check(const option_spec *specs, const void *source, ch
     char accepts[400];
     for (const option_spec *spec = specs; spec->name; spec++) {
         const double value = read_number(spec, source);
+        // A double with a range must be finite too.
         const bool good = spec->kind == OPTION_ENUM
                               ? value >= 0.0 && value < (double)count_words(spec)
                           : spec->kind != OPTION_DOUBLE || !has_range(spec)

@@ -141,6 +141,7 @@ plumb_status thread_team_run(thread_team *team, thread_team_task *task, void *co
     team->task = task;
     team->context = context;
     team->stop_flag = status_stop_flag();
+    // Start a region: the counter changes under the lock, so that no sleeping thread misses it.
     if (team->threads) {
         atomic_store(&team->running, team->threads);
         pthread_mutex_lock(&team->lock);
@@ -150,6 +151,7 @@ plumb_status thread_team_run(thread_team *team, thread_team_task *task, void *co
     }
     run_share(&team->workers[0]);
     if (team->threads) wait_until_done(team);
+    // The error of the lowest worker.
     for (int i = 0; i <= team->threads; i++)
         if (team->workers[i].error.status) return task_error_raise(&team->workers[i].error);
     return PLUMB_OK;

@@ -265,8 +265,12 @@ static int run(void *given, int files, char **file)
     cmd->opt.surprise = &cmd->surprise;
     cmd->opt.probes = cmd->probes.item;
     cmd->opt.probe_count = cmd->probes.count;
-    char path[SHARE_PATH_SIZE];
+    char path[SHARE_PATH_SIZE], naive[SHARE_PATH_SIZE];
     if (!zoo_find(path, &cmd_evaluate, file[0])) return EXIT_FAILED;
+    if (cmd->opt.naive) {
+        if (!zoo_find(naive, &cmd_evaluate, cmd->opt.naive)) return EXIT_FAILED;
+        cmd->opt.naive = naive;
+    }
     signals_begin_resumable();
     return signals_end(evaluate_run(cmd, path, file[0]));
 }

@@ -219,6 +219,7 @@ static plumb_status add_arrays(plumb_report *report, const char *name, const cha
 // Adds steps and losses of log.jsonl. An incomplete last line is skipped.
 static plumb_status add_log(plumb_report *report, const char *name, char *text, arena *mem)
 {
+    // One entry per line at most.
     int64_t lines = 0, n = 0;
     for (const char *at = text; *at; at++) lines += *at == '\n';
     double *step = ARENA_ALLOC(mem, double, lines + 1), *loss = ARENA_ALLOC(mem, double, lines + 1);
@@ -353,6 +354,7 @@ static plumb_status add_folder(plumb_report *report, const char *path,
     char entry[PATH_SIZE];
     snprintf(entry, sizeof entry, "%s/results.jsonl", path);
     if (!access(entry, R_OK)) return add_records(report, entry, options);
+    // All folders in it, sorted by name.
     DIR *directory = opendir(path);
     if (!directory) return fail(PLUMB_EFILE, "%s: cannot be opened", path);
     arena mem = {0};

@@ -94,9 +94,11 @@ static void draw_models_row(drawing *canvas, const axes_panel *panel, const repo
         const double whisker[] = {axes_x(panel, ci[0]), y, axes_x(panel, ci[1]), y};
         canvas->path(canvas, whisker, 2, 1.6, ink);
     }
+    // Dots for the two verdicts.
     if (passes) canvas->disc(canvas, LEFT - 16, y, 0.2 * row, drawing_rgb(PALETTE_GREEN));
     if (get_kappa_value(model, "canonical") > 0.5)
         canvas->disc(canvas, LEFT - 5, y, 0.2 * row, drawing_rgb(PALETTE_BLUE));
+    // R2, Sym and kappa, if they were measured.
     const double numbers[] = {json_tree_double(model->measure, "r2"),
                               json_tree_double(model->measure, "sym"),
                               get_kappa_value(model, "kappa")};
@@ -118,6 +120,7 @@ static plumb_status draw_models(drawing *canvas, arena *mem, const plumb_report 
     const report_model *all[MAX_MODELS];
     const int64_t n = sort_models(all, MAX_MODELS, report);
     const double row = get_row_height(n);
+    // The axis holds all bars and intervals.
     double max_vpt = fmax(report_model_vpt(all[0]), 1), ends[2];
     for (int64_t i = 0; i < n; i++)
         if (json_tree_doubles(ends, 2, all[i]->forecast, "vpt_ci") == 2 && ends[1] < 1e9)

@@ -69,6 +69,7 @@ static plumb_status draw_frames(drawing *canvas, arena *mem, const plumb_report 
         const int64_t t = shown < 2 ? 0 : i * (video->steps - 1) / (shown - 1);
         const double x = LABEL + (double)i * step;
         char label[32];
+        // Truth, prediction, and the absolute difference.
         for (int row = 0; row < rows; row++) {
             report_model_copy_frame(a, model, row == 1 ? &model->prediction : video, 0, t);
             if (row == 2) {
@@ -127,6 +128,7 @@ static plumb_status draw_error(drawing *canvas, arena *mem, const plumb_report *
                       axes_x(&panel, fmin(trained, panel.across.high)) - panel.x, panel.h,
                       drawing_rgb(PALETTE_BAND));
     axes_draw(canvas, &panel, "frame", "error");
+    // One curve per video; the first is the one shown above.
     for (int64_t i = 0; i < items; i++) {
         for (int64_t t = 0; t < steps; t++) {
             points[2 * t] = axes_x(&panel, (double)t);
@@ -135,6 +137,7 @@ static plumb_status draw_error(drawing *canvas, arena *mem, const plumb_report *
         canvas->path(canvas, points, steps, i ? 1 : 1.6,
                      drawing_rgb(i ? PALETTE_AXIS : PALETTE_BLUE));
     }
+    // The threshold.
     const double y = axes_y(&panel, log[items * steps]);
     const double line[] = {panel.x, y, panel.x + panel.w, y};
     canvas->path(canvas, line, 2, 1.6, drawing_rgb(PALETTE_RED));

@@ -131,6 +131,7 @@ static plumb_status read_time(item_scene *scene, plumb_dataset *dataset)
     if (plumb_dataset_has_field(dataset, "dt") &&
         !read_reals(&found, &shape, scene, dataset, "dt") && plumb_array_count(&shape) == 1)
         dt = found[0];
+    // Times of frames: t dt.
     double *made = ARENA_ALLOC(&scene->mem, double, scene->steps);
     if (!made) return PLUMB_EMEMORY;
     for (int64_t t = 0; t < scene->steps; t++) made[t] = (double)t * dt;
@@ -311,12 +312,14 @@ static void draw_portrait(drawing *canvas, const item_scene *scene, axes_panel *
     const curve_column x = make_column(q, stride, scene->steps, panel->across, scene->turns[pair]);
     const curve_column y = make_column(momentum, stride, scene->steps, panel->up, false);
     const int64_t count = trace_curve(points, panel, &x, &y);
+    // The path in pieces, from light to dark.
     for (int64_t i = 0; i < TONES; i++) {
         const int64_t from = i * count / TONES, to = (i + 1) * count / TONES + 1;
         if (to - from > 1)
             canvas->path(canvas, points + 2 * from, (to < count ? to : count) - from, 1.8,
                          get_tone(((double)i + 0.5) / TONES));
     }
+    // A red dot marks the start.
     const double start = scene->turns[pair] ? remainder(q[0], 2 * M_PI) : q[0];
     canvas->disc(canvas, axes_x(panel, start), axes_y(panel, momentum[0]), 4.5,
                  drawing_rgb(PALETTE_RED));
@@ -344,6 +347,7 @@ static void draw_series(drawing *canvas, const item_scene *scene, axes_panel *pa
     panel->up = (axes_span){.low = fmin(a.low, b.low), .high = fmax(a.high, b.high)};
     panel->up.step = axes_step(panel->up.high - panel->up.low, 5);
     axes_draw(canvas, panel, "t", NULL);
+    // Marks at the times of the frames.
     for (int64_t i = 0; i < scene->shown; i++) {
         const double x = axes_x(panel, scene->time[scene->which[i]]);
         axes_line(canvas, x, panel->y + panel->h - 6, x, panel->y + panel->h, PALETTE_PALE);

@@ -162,6 +162,7 @@ static plumb_status read_video(report_video *out, arena *mem, const plumb_array 
     double *row = ARENA_ALLOC(mem, double, pixels *channels);
     if (!video.rgb || !row) return PLUMB_EMEMORY;
     const double scale = 255 * get_pixel_scale(array);
+    // Gray frames are repeated in all three channels.
     uint8_t *to = video.rgb;
     for (int64_t k = 0; k < items * video.steps; k++) {
         plumb_array_to_double(row, array, k * pixels * channels, pixels * channels);
@@ -226,6 +227,7 @@ static plumb_status read_states(report_model *model, arena *mem, const plumb_arr
         plumb_array_to_double(model->latent + c * steps * m, latent, c * latent->shape[1] * m,
                               steps * m);
     if (!variance || variance->shape[variance->ndim - 1] != m) return PLUMB_OK;
+    // The mean over trajectories, and over steps if the variance has them.
     const int64_t rows = plumb_array_count(variance) / m;
     double *all = copy_doubles(mem, variance, rows * m);
     model->variance = ARENA_ALLOC(mem, double, m);
@@ -244,6 +246,7 @@ static plumb_status read_videos(report_model *model, arena *mem, const plumb_arr
     while (items > 1 && items * one > max_bytes) items--;
     plumb_status st = read_video(&model->frames, mem, frames, items);
     if (st || !prediction) return st;
+    // Both must have the same shape.
     for (int i = 0; i < 5; i++)
         if (prediction->shape[i] != frames->shape[i])
             return fail(PLUMB_ESHAPE, "axis %d of the frames is %lld, but of the prediction %lld",
@@ -279,15 +282,18 @@ plumb_status plumb_report_add_arrays(plumb_report *report, const char *name,
     const plumb_array *variance = ARRAY("variance", 2);
     if (!variance) variance = ARRAY("variance", 3);
     if (latent && truth) st = read_states(model, &report->mem, latent, truth, variance);
+    // Videos: frames, or truth if it has five axes.
     const plumb_array *frames = ARRAY("frames", 5);
     if (!frames) frames = ARRAY("truth", 5);
     if (!st && frames) st = read_videos(model, &report->mem, frames, ARRAY("prediction", 5));
     const plumb_array *traversal = ARRAY("traversal", 5);
     if (!st && traversal && traversal->shape[1] == 3)
         st = read_video(&model->traversal, &report->mem, traversal, traversal->shape[0]);
+    // Tuples of clips.
     const plumb_array *clips = ARRAY("frames", 6);
     if (!clips) clips = ARRAY("truth", 6);
     if (!st) st = read_tuple(model, &report->mem, ARRAY("surprise", 3), clips);
+    // The training log.
     const plumb_array *step = ARRAY("step", 1), *loss = ARRAY("loss", 1);
 #undef ARRAY
     if (!st && step && loss && step->shape[0] == loss->shape[0]) {

@@ -60,6 +60,7 @@ plumb_status results_file_append(const char *folder, const char *line)
     const size_t length = strlen(line);
     char *text = malloc(length + 2);
     if (!text) return fail(PLUMB_EMEMORY, "out of memory for a line of results");
+    // One write call for line and newline.
     memcpy(text, line, length);
     memcpy(text + length, "\n", 2);
     const int file = open(make_path(name, folder), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -108,6 +109,7 @@ plumb_status results_file_finished(results_file_names *out, arena *mem, const ch
     st = text ? input_file_read(text, &in, 0, (size_t)in.size) : PLUMB_EMEMORY;
     const int64_t size = in.size;
     input_file_close(&in);
+    // One name per line at most; the names point into the text.
     int64_t lines = 0;
     for (int64_t i = 0; i < size && !st; i++) lines += text[i] == '\n';
     if (!st && !(out->names = ARENA_ALLOC(mem, const char *, lines + 1))) st = PLUMB_EMEMORY;

@@ -97,6 +97,7 @@ plumb_status plumb_sweep_write_slurm(const char *path, const plumb_sweep *sweep,
         return fail(PLUMB_EVALUE,
                     "tasks is %lld, cores %d, minutes %lld; they must be at least 1, 1 and 5",
                     (long long)tasks, cores, (long long)minutes);
+    // No task without a run.
     if (tasks > sweep->study.run_count) tasks = sweep->study.run_count;
     output_file out;
     st = output_file_open(&out, path);

@@ -145,6 +145,7 @@ static plumb_status read_axis(run_block *block, axis_kind kind, const char *name
     const study_file *study = block->study;
     plumb_status st = place_axis(&axis, block, kind, name, node->line);
     if (st) return st;
+    // A plain value is an axis with one value.
     *axis = (study_axis){.kind = kind, .name = name, .values = node, .count = 1};
     if (node->kind == YAML_MAP) {
         if (kind != AXIS_SET)
@@ -503,6 +504,7 @@ static plumb_status read_study(study_file *study, const yaml *root)
     const yaml *name = find_child(root, "name"), *runs = find_child(root, "runs"),
                *defaults = find_child(root, "defaults"), *evaluate = find_child(root, "evaluate");
     if (st) return st;
+    // The name of the study is that of the file, if it has no other.
     if (name && name->kind != YAML_VALUE)
         return reject_line(study, name->line, "name must be a text");
     study->name = name ? name->text : get_file_name(study->path);
