@@ -71,8 +71,8 @@ static double train(const predrnn_config *c, int64_t batch, int rounds, bool pla
     params_init_values(&p, value, 1);
     check(model_build_instance(&i, ready, &k.net, value));
     program_statistics r = program_stats(ready);
-    fprintf(stderr, "%d nodes, %d steps, %d fused loops of %d, %.1f MB, %.1f GFLOP\n", r.nodes, r.steps,
-            r.fused_loops, r.fused_ops, (double)r.block_bytes * 1e-6, r.flops * 1e-9);
+    fprintf(stderr, "%d nodes, %d steps, %d fused loops of %d, %.1f MB, %.1f GFLOP\n", r.nodes,
+            r.steps, r.fused_loops, r.fused_ops, (double)r.block_bytes * 1e-6, r.flops * 1e-9);
     if (plan) program_print(ready, line, NULL);
     const int64_t frame = frame_of(c);
     double best = 1e30;

@@ -6,6 +6,7 @@
 // memory does not bound their number.
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/status.h"
 #include "dataset/video_load.h"
@@ -61,6 +62,32 @@ static plumb_status check_source(const probe_results *probes, const probe_source
     return PLUMB_OK;
 }
 
+// The naive model predicts the same clips as the model and is subtracted from it: it must be a
+// model of the same kind, for frames of the same shape, and another run.
+static plumb_status check_naive(const probe_results *probes, const char *run)
+{
+    const char *path = probes->config->all.naive;
+    const trained_model *trained = probes->trained, *naive = &probes->naive;
+    const video_set *shape = &trained->shape, *other = &naive->shape;
+    struct stat first, second;
+    if (!stat(run, &first) && !stat(path, &second) && first.st_dev == second.st_dev &&
+        first.st_ino == second.st_ino)
+        return fail(PLUMB_EVALUE,
+                    "%s: is the run that is evaluated; the naive model is another run, trained on "
+                    "impossible clips",
+                    path);
+    if (strcmp(naive->model.name, trained->model.name))
+        return fail(PLUMB_EVALUE, "%s: is a run of %s, and %s is one of %s; they must be the same",
+                    path, naive->model.name, run, trained->model.name);
+    if (other->height != shape->height || other->width != shape->width ||
+        other->channels != shape->channels)
+        return fail(
+            PLUMB_ESHAPE, "%s: was trained on frames of %lldx%lldx%lld, and %s on %lldx%lldx%lld",
+            path, (long long)other->height, (long long)other->width, (long long)other->channels,
+            run, (long long)shape->height, (long long)shape->width, (long long)shape->channels);
+    return PLUMB_OK;
+}
+
 // Opens the files of probes, or else the five rooms.
 static plumb_status open_sources(probe_results *probes)
 {
@@ -70,7 +97,7 @@ static plumb_status open_sources(probe_results *probes)
         return fail(PLUMB_EVALUE, "%lld files of probes; at most %d", (long long)opt->probe_count,
                     MAX_SOURCES);
     for (int64_t i = 0; i < opt->probe_count && !st; i++) {
-        st = probe_source_open(&probes->source[i], opt->probes[i], opt->tuples);
+        st = probe_source_open(&probes->source[i], opt->probes[i], opt->first, opt->tuples);
         probes->sources += !st;
     }
     while (!opt->probe_count && probe_source_room(&probes->source[probes->sources], probes->sources,
@@ -322,12 +349,13 @@ static plumb_status measure_all(plumb_evaluation_video *out, arena *keep, probe_
 }
 
 plumb_status evaluate_video(plumb_evaluation_video *out, arena *keep, trained_model *trained,
-                            const evaluation_config *config)
+                            const char *run, const evaluation_config *config)
 {
     probe_results p = {
         .config = config, .trained = trained, .has_naive = config->all.naive != NULL};
     plumb_status st = PLUMB_OK;
     if (p.has_naive) st = trained_model_open_video(&p.naive, config->all.naive);
+    if (!st && p.has_naive) st = check_naive(&p, run);
     if (!st) st = open_sources(&p);
     if (!st) st = load_free_clips(&p);
     if (!st) st = allocate_arrays(&p);

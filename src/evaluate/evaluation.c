@@ -65,7 +65,7 @@ plumb_status plumb_evaluation_find_kind(plumb_evaluation_kind *kind, const char 
 
 // Evaluates the model by its kind.
 static plumb_status evaluate_model(plumb_evaluation *out, arena *keep, trained_model *trained,
-                                   const evaluation_config *config)
+                                   const char *run, const evaluation_config *config)
 {
     const run_config_data *data = &trained->config.data;
     snprintf(out->model, sizeof out->model, "%s", trained->model.name);
@@ -75,7 +75,7 @@ static plumb_status evaluate_model(plumb_evaluation *out, arena *keep, trained_m
         if (config->all.data)
             return fail(PLUMB_EVALUE, "a video model is evaluated by --probes, not by --data");
         snprintf(out->world, sizeof out->world, "%s", data->world[0] ? data->world : data->data);
-        return evaluate_video(&out->video, keep, trained, config);
+        return evaluate_video(&out->video, keep, trained, run, config);
     }
     out->kind = PLUMB_EVALUATION_DYNAMICS;
     snprintf(out->world, sizeof out->world, "%s",
@@ -98,7 +98,7 @@ plumb_status plumb_evaluation_measure(plumb_evaluation *result, const char *run,
     trained_model trained = {0};
     arena *keep = result_begin(&found.memory);
     st = keep ? trained_model_open(&trained, run) : PLUMB_EMEMORY;
-    if (!st) st = evaluate_model(&found, keep, &trained, &config);
+    if (!st) st = evaluate_model(&found, keep, &trained, run, &config);
     trained_model_close(&trained);
     if (st) {
         plumb_evaluation_clear(&found);

@@ -28,17 +28,20 @@ bool probe_source_room(probe_source *out, int64_t index, int64_t image)
     return false;
 }
 
-plumb_status probe_source_open(probe_source *out, const char *path, int64_t tuples)
+plumb_status probe_source_open(probe_source *out, const char *path, int64_t first, int64_t tuples)
 {
-    probe_source source = {.path = path};
+    probe_source source = {.path = path, .first = first};
     plumb_array array;
     char shape[200];
     plumb_status st = plumb_dataset_open(&source.data, path, NULL);
     if (st) return st;
-    source.tuples = plumb_dataset_item_count(source.data);
-    if (source.tuples > tuples) source.tuples = tuples;
-    st = source.tuples ? plumb_dataset_read_field(&array, source.data, 0, "frames")
-                       : fail(PLUMB_EFILE, "%s: has no tuples", path);
+    const int64_t stored = plumb_dataset_item_count(source.data);
+    source.tuples = stored - first < tuples ? stored - first : tuples;
+    if (!stored) st = fail(PLUMB_EFILE, "%s: has no tuples", path);
+    else if (first >= stored)
+        st = fail(PLUMB_EVALUE, "%s: has %lld tuples; there is no tuple %lld to begin with", path,
+                  (long long)stored, (long long)first);
+    else st = plumb_dataset_read_field(&array, source.data, first, "frames");
     if (!st && (array.dtype != PLUMB_UINT8 || array.ndim != 5 || array.shape[0] != 4))
         st = fail(PLUMB_ESHAPE,
                   "%s: frames of an item are %s %s, wanted u1 (4, steps, height, width, channels)",
@@ -134,11 +137,12 @@ plumb_status probe_source_read(const probe_source *source, int64_t from, int64_t
         st = parallel_for(count, threads, make_tuple, &job);
     }
     for (int64_t i = 0; i < count && !st; i++) {
-        st = name_concept(concept + i * PROBE_SOURCE_NAME_SIZE, source, from + i);
+        st = name_concept(concept + i * PROBE_SOURCE_NAME_SIZE, source, source->first + from + i);
         if (source->world || st) continue;
-        st = read_bytes(frames + i * pixels * source->channels, source, from + i, "frames",
-                        pixels * source->channels);
-        if (!st && mask) st = read_bytes(mask + i * pixels, source, from + i, "mask", pixels);
+        st = read_bytes(frames + i * pixels * source->channels, source, source->first + from + i,
+                        "frames", pixels * source->channels);
+        if (!st && mask)
+            st = read_bytes(mask + i * pixels, source, source->first + from + i, "mask", pixels);
     }
     return st;
 }

@@ -16,13 +16,14 @@ typedef struct probe_source {
     const char *path;
     int64_t tuples, steps, height, width, channels;
     uint64_t seed;
-    int64_t first;
+    int64_t first; ///< index of the first tuple, in the room's stream or in the file
 } probe_source;
 
 /// The rooms that are probes, one after the other; false after the last.
 bool probe_source_room(probe_source *out, int64_t index, int64_t image);
-/// At most `tuples` of a file. Fails with PLUMB_ESHAPE if it does not hold tuples of clips.
-plumb_status probe_source_open(probe_source *out, const char *path, int64_t tuples);
+/// At most `tuples` of a file, from tuple `first` on. Fails with PLUMB_ESHAPE if it does not hold
+/// tuples of clips, PLUMB_EVALUE if it has no tuple `first`.
+plumb_status probe_source_open(probe_source *out, const char *path, int64_t first, int64_t tuples);
 void probe_source_close(probe_source *p);
 
 /// Tuples from .. from + count - 1: frames (count, 4, steps, height, width, channels), mask without

@@ -2,6 +2,7 @@
 """Video models as a user trains and evaluates them: predrnn and plato on the rooms, at the smallest size."""
 import json
 
+import numpy as np
 import pytest
 
 from paths import SANITIZE
@@ -59,6 +60,37 @@ def test_a_model_of_the_impossible_gives_the_naive_scorer_and_a_file_for_plumb_s
     assert "accuracy" in answer["surprise"]["scorers"]["naive"]
     again = plumb.answer("surprise", tmp_path / "scores.npz", "-k", 3)
     assert again["scorers"]["plain"]["accuracy"] == answer["surprise"]["scorers"]["plain"]["accuracy"]
+
+
+@pytest.mark.parametrize("image", [20, 32])
+def test_a_naive_model_of_another_frame_size_is_refused(image, predrnn, tmp_path):
+    """A smaller one gave a number without meaning, a larger one read past its buffer."""
+    plumb.run("train", "predrnn", "--preset", "tiny", "--world", "rooms/impossible", "--set", f"image={image}", "--steps", 1, "--out",
+              tmp_path / "naive")
+    plumb.refused(f"was trained on frames of {image}x{image}x3", "evaluate", predrnn, *FEW, "--naive", tmp_path / "naive")
+
+
+def test_a_naive_model_is_another_run_of_the_same_model(runs, predrnn, tmp_path):
+    plumb.refused("is the run that is evaluated", "evaluate", predrnn, *FEW, "--naive", predrnn, code=2)
+    (tmp_path / "link").symlink_to(predrnn)
+    plumb.refused("is the run that is evaluated", "evaluate", predrnn, *FEW, "--naive", tmp_path / "link", code=2)
+    plumb.refused("is a run of plato", "evaluate", predrnn, *FEW, "--naive", runs[0] / "plato", code=2)
+
+
+def test_first_is_the_first_tuple_of_a_file_of_probes(predrnn, tmp_path):
+    probes = tmp_path / "solid.npz"
+    plumb.run("simulate", "rooms/solidity", "--count", 12, "--image", 16, "--out", probes)
+    few = ("evaluate", predrnn, "--probes", probes, "--films", 0, "-k", 2)
+
+    def errors(*more):
+        plumb.run(*few, *more, "--save", tmp_path / "scores.npz")
+        with np.load(tmp_path / "scores.npz") as arrays:
+            return arrays["surprise"]
+
+    whole = errors()
+    assert (errors("--first", 5, "--tuples", 4) == whole[5:9]).all()
+    assert (errors("--first", 7) == whole[7:]).all() and len(whole) == 12
+    plumb.refused("there is no tuple 12", *few, "--first", 12, code=2)
 
 
 def test_calm_and_still_choose_the_clips_and_threads_change_no_bit(tmp_path):

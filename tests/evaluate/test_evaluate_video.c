@@ -132,7 +132,7 @@ TEST(a_file_of_probes_is_as_good_as_the_room)
     own.seed = 1;
     CHECK_OK(write_room(path_of(file, "solid.npz"), own.world,
                         (room_file){.count = TUPLES, .seed = 1, .image = 16, .threads = 1}, NULL));
-    CHECK_OK(probe_source_open(&filed, file, 1000));
+    CHECK_OK(probe_source_open(&filed, file, 0, 1000));
     CHECK_EQUAL(filed.tuples, TUPLES);
     CHECK_OK(probe_source_read(&own, 3, 1, frames[0], mask[0], names[0], 1));
     CHECK_OK(probe_source_read(&filed, 3, 1, frames[1], mask[1], names[1], 1));
