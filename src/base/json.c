@@ -160,22 +160,6 @@ static char *write_utf8(char *to, int c)
     return to;
 }
 
-// Number of bytes of the character at `at`; 0 if it is not UTF-8. Overlong forms and surrogates are
-// not valid.
-static int utf8_length(const char *at, const char *end)
-{
-    const unsigned char *b = (const unsigned char *)at;
-    if (b[0] < 0x80) return 1;
-    const int length = b[0] >= 0xf0 ? 4 : b[0] >= 0xe0 ? 3 : 2;
-    if (b[0] < 0xc2 || b[0] > 0xf4 || end - at < length) return 0;
-    for (int i = 1; i < length; i++)
-        if ((b[i] & 0xc0) != 0x80) return 0;
-    if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f) ||
-        (b[0] == 0xf0 && b[1] < 0x90) || (b[0] == 0xf4 && b[1] > 0x8f))
-        return 0;
-    return length;
-}
-
 // Reads an escape sequence and returns its character; -1 if it is invalid.
 static int read_escape(json *j)
 {
@@ -215,7 +199,7 @@ static char *walk_text(json *j, char *to)
             if (to) to = write_utf8(to, c);
             continue;
         }
-        if ((unsigned char)*j->at >= 0x20) length = utf8_length(j->at, j->end);
+        if ((unsigned char)*j->at >= 0x20) length = text_utf8_length(j->at, j->end);
         if (!length) {
             json_error(j, "a string is not UTF-8 or has a control character");
             return NULL;

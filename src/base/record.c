@@ -42,9 +42,11 @@ static void append_bytes(plumb_record *record, const char *text, size_t length)
     record->used += length;
 }
 
-// Appends a string with quotes and escapes.
+// Appends a string with quotes and escapes. A byte that is not UTF-8, as in some file names,
+// becomes U+FFFD, so that the record is always JSON.
 static void append_quoted(plumb_record *record, const char *text)
 {
+    const char *end = text + strlen(text);
     append_bytes(record, "\"", 1);
     for (const char *c = text; *c; c++) {
         char escaped[8];
@@ -54,7 +56,12 @@ static void append_quoted(plumb_record *record, const char *text)
             append_bytes(
                 record, escaped,
                 (size_t)snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)(unsigned char)*c));
-        else append_bytes(record, c, 1);
+        else {
+            const int length = text_utf8_length(c, end);
+            if (length) append_bytes(record, c, (size_t)length);
+            else append_bytes(record, "\xef\xbf\xbd", 3);
+            c += length > 1 ? length - 1 : 0;
+        }
     }
     append_bytes(record, "\"", 1);
 }

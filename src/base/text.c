@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The locale of the calling thread is replaced by the C locale for the duration of one call.
+// Numbers: the locale of the calling thread is replaced by the C locale for the duration of one
+// call.
 #define _GNU_SOURCE
 #include "base/text.h"
 
@@ -7,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static locale_t c_locale; // (locale_t)0 if there was no memory: then the caller's locale is used
@@ -38,4 +40,29 @@ double text_parse_double(const char *text, char **end)
 {
     pthread_once(&once, create_locale);
     return c_locale ? strtod_l(text, end, c_locale) : strtod(text, end);
+}
+
+int text_utf8_length(const char *at, const char *end)
+{
+    const unsigned char *b = (const unsigned char *)at;
+    if (b[0] < 0x80) return 1;
+    const int length = b[0] >= 0xf0 ? 4 : b[0] >= 0xe0 ? 3 : 2;
+    if (b[0] < 0xc2 || b[0] > 0xf4 || end - at < length) return 0;
+    for (int i = 1; i < length; i++)
+        if ((b[i] & 0xc0) != 0x80) return 0;
+    if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f) ||
+        (b[0] == 0xf0 && b[1] < 0x90) || (b[0] == 0xf4 && b[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+bool text_is_utf8(const char *text)
+{
+    const char *end = text + strlen(text);
+    while (text < end) {
+        const int length = text_utf8_length(text, end);
+        if (!length) return false;
+        text += length;
+    }
+    return true;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Numbers as text, the same in every locale. A program that uses the library may have set a locale
-// with a decimal comma; snprintf and strtod then write and read "0,5".
+// Numbers as text, the same in every locale, and UTF-8. A program that uses the library may have
+// set a locale with a decimal comma; snprintf and strtod then write and read "0,5".
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /// snprintf with a decimal point.
@@ -16,5 +17,11 @@ int text_format_list(char *out, size_t size, const char *format, va_list argumen
 
 /// strtod with a decimal point. May be NULL: end.
 double text_parse_double(const char *text, char **end);
+
+/// Number of bytes of the character at `at`, before `end`; 0 if it is not UTF-8. Overlong forms and
+/// surrogates are not valid.
+int text_utf8_length(const char *at, const char *end);
+/// Is the whole text UTF-8? JSON cannot hold any other.
+bool text_is_utf8(const char *text);
 
 #endif

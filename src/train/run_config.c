@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "dataset/video_load.h"
 #include "plumb/dataset.h"
 
@@ -225,6 +226,11 @@ plumb_status run_config_check(const run_config *config)
     if (world == data)
         return fail(PLUMB_EVALUE, world ? "a world and a file of data conflict; give one of them"
                                         : "a world or a file of data must be given");
+    // config.json is JSON, which holds only UTF-8: the run could not find its data again.
+    if (data && !text_is_utf8(config->data.data))
+        return fail(PLUMB_EVALUE,
+                    "%s: the path is not UTF-8; rename the file, or give a link to it",
+                    config->data.data);
     if (world && config->data.trajectories < 1)
         return fail(PLUMB_EVALUE, "trajectories must be at least 1 for a world");
     // Every replica needs at least one clip.

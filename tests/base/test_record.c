@@ -134,3 +134,14 @@ TEST(an_interval_is_a_pair_or_null)
     CHECK_TEXT(json(r), "{\"a\": [0.25, 0.5], \"b\": null, \"c\": null}");
     plumb_record_free(r);
 }
+
+TEST(a_text_that_is_not_utf8_becomes_json_all_the_same)
+{
+    plumb_record *r = plumb_record_create();
+    plumb_record_set_string(r, "path", "caf\xe9/\xff\xc3\xa9\xe2\x82\xac\xc3");
+    plumb_record_set_string(r, "b\xfe", NULL);
+    CHECK_TEXT(json(r),
+               "{\"path\": \"caf\xef\xbf\xbd/\xef\xbf\xbd\xc3\xa9\xe2\x82\xac\xef\xbf\xbd\", "
+               "\"b\xef\xbf\xbd\": null}");
+    plumb_record_free(r);
+}
