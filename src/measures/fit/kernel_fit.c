@@ -34,6 +34,7 @@ enum {
     LINE_RIDGES = (int)(sizeof line_ridges / sizeof *line_ridges)
 };
 
+// Kernel: 1, x, centres. Polynomial: 1 and the monomials up to the order.
 static int64_t feature_count(const kernel_fit *f, const kernel_fit_choice *c)
 {
     if (c->kernel) return 1 + f->dims + f->centres;
@@ -49,6 +50,7 @@ static void expand_monomials(double *out, const poly *p, int order, const double
     if (order < 1) return;
     double *f = out + 1;
     memcpy(f, x, (size_t)p->dims * sizeof *f);
+    // Monomials of degree k are x_i times the monomials of degree k - 1 whose variables are >= i.
     for (int k = 2; k <= order; k++)
         for (int64_t i = 0; i < p->dims; i++) {
             const double *from = f + p->first[k - 1] + p->run[k - 1][i];
@@ -116,6 +118,7 @@ static void fill_features(double *out, double *cc, const kernel_fit *f, const ke
         return;
     }
     prepare_centres(cc, f, c->scale);
+    // x C^T (rows, centres) in one product, then the kernel in place, row by row.
     blas_gemm(out + 1 + d, count, x, d, false, f->centre, d, true, rows, f->centres, d, 1.0, 0.0);
     for (int64_t r = 0; r < rows; r++) {
         double *row = out + r * count;
@@ -172,6 +175,7 @@ typedef struct fit_search {
     double *total; // (outputs) of y^2
 } fit_search;
 
+// The search takes every Nth row of each half; the final fits take all rows.
 static plumb_status search_init(fit_search *s, arena *mem, const kernel_fit_input *in,
                                 int64_t widest)
 {
@@ -234,9 +238,11 @@ static bool score_half(double *residual2, fit_search *s, const kernel_fit *f,
     const int64_t fitted = half ? s->rows - s->first_half_rows : s->first_half_rows,
                   other = s->rows - fitted;
     const int64_t at = half ? 0 : s->first_half_rows;
+    // Weights of this half: (X^T X + rows ridge) w = X^T y.
     if (!factor_gram(s->factor, s->gram[half], f, c, (double)fitted)) return false;
     memcpy(s->weights, s->right[half], (size_t)(n * o) * sizeof *s->weights);
     cholesky_solve(s->weights, s->factor, n, o);
+    // Residuals y - X w on the other half.
     memcpy(s->residual, s->y + at * o, (size_t)(other * o) * sizeof *s->residual);
     blas_gemm(s->residual, o, s->features + at * n, n, false, s->weights, o, false, other, o, n,
               -1.0, 1.0);
@@ -268,6 +274,8 @@ static bool try_features(kernel_fit *f, fit_search *s, double *residual2, kernel
         memset(residual2, 0, (size_t)(2 * o) * sizeof *residual2);
         if (!score_half(residual2, s, f, &c, 0) || !score_half(residual2, s, f, &c, 1)) continue;
         for (int64_t k = 0; k < o; k++) {
+            // smooth_share estimates the autocorrelation of the residual from row to row: noise has
+            // 0.
             c.unexplained = residual2[k] / s->total[k];
             c.smooth_share =
                 residual2[k] > 0.0 ? fmax(1.0 - 0.5 * residual2[o + k] / residual2[k], 0.0) : 0.0;
@@ -313,6 +321,7 @@ static plumb_status choose_kernel(kernel_fit *f, fit_search *s, double *residual
     return PLUMB_OK;
 }
 
+// From the mean over low orders to kernels: simple features first, stop when all outputs are exact.
 static plumb_status choose_features(kernel_fit *f, arena *mem, fit_search *s)
 {
     double *residual2 = ARENA_ALLOC(mem, double, (2 * s->outputs));
@@ -335,6 +344,7 @@ plumb_status kernel_fit_choose(kernel_fit *out, arena *mem, const kernel_fit_inp
                     .unpenalised_dims = in->unpenalised_dims};
     f.target_error = fmax(in->target_error, exact);
     f.centres = in->estimator == PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL ? 0 : in->centres;
+    // The highest order that has at most max_terms monomials.
     int order = 1;
     while (order < in->max_order && poly_count(in->dims, order + 1) <= in->max_terms) order++;
     st = poly_init(&f.poly, mem, in->dims, order);
@@ -383,6 +393,7 @@ typedef struct normal {
     double *lower, *some; // scratch (n, n), (n, count)
 } normal;
 
+// X^T X and X^T y of both halves; those of all rows are their sum.
 static plumb_status normal_init(normal *e, arena *mem, const kernel_fit *f,
                                 const kernel_fit_input *in, const int64_t *members, int64_t count)
 {
@@ -449,6 +460,7 @@ static plumb_status solve_ridge(kernel_fit *f, normal *e, int64_t first)
     return PLUMB_OK;
 }
 
+// One factorisation for each ridge among the members.
 static plumb_status solve_group(kernel_fit *f, arena *mem, const kernel_fit_input *in,
                                 const int64_t *members, int64_t count)
 {
@@ -495,6 +507,8 @@ static void differentiate_monomials(double *to, const kernel_fit *f, int which,
     const int64_t d = f->dims, terms = f->poly.first[order + 1];
     for (int64_t m = 0; m < terms; m++) {
         int64_t v[POLY_MAX_ORDER], rest[POLY_MAX_ORDER];
+        // d/dx_v of a product: leave one factor v out; the other factors name a monomial of lower
+        // order.
         const int degree = poly_variables(v, &f->poly, m);
         for (int skip = 0; skip < degree; skip++) {
             int residual2 = 0;
@@ -556,6 +570,7 @@ static plumb_status differentiate_kernel(double *out, arena *mem, const jacobian
             for (int64_t v = 0; v < d; v++)
                 wc[j * wide + i * d + v] = weight * f->centre[j * d + v];
         }
+    // sum_j w_j (a_j c_j + b_j x) = A (w c) + (B w) x, as two matrix products.
     blas_gemm(k, n, x, d, false, f->centre, d, true, rows, n, d, 1.0, 0.0);
     for (int64_t r = 0; r < rows; r++)
         kernel_row(k + r * n, a + r * n, b + r * n, f, f->choice[members[0]].scale,

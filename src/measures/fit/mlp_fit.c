@@ -21,6 +21,7 @@ static int64_t layer_out(const mlp_fit_shape *s, int layer)
     return layer == s->layers - 1 ? s->outputs : s->width;
 }
 
+// Weights (in, out) and biases (out) of all layers.
 int64_t mlp_fit_parameters(const mlp_fit_shape *s)
 {
     int64_t count = 0;
@@ -76,6 +77,7 @@ static plumb_status build_graph(mlp_network *d, const mlp_fit_shape *s, int64_t 
     return PLUMB_OK;
 }
 
+// Plans the graph once; a run then only fills in values.
 static plumb_status compile_graph(mlp_network *d, graph_node *const *output, int outputs,
                                   program_form form)
 {
@@ -90,6 +92,7 @@ static void mlp_network_free(mlp_network *d)
     graph_free(d->g);
 }
 
+// value holds w0, b0, w1, .. one after the other, in the order of the leaves.
 static void set_parameters(mlp_network *d, const double *value)
 {
     for (int k = 0; k < d->leaves; k++) {
@@ -118,6 +121,7 @@ typedef struct trainer {
     double *rows;             // (columns, batch)
 } trainer;
 
+// A graph with the loss and its gradient by every parameter, for batches of a fixed size.
 static plumb_status trainer_init(trainer *r, const mlp_fit_training *t, arena *mem)
 {
     const int64_t size = mlp_fit_parameters(&t->shape);
@@ -151,8 +155,10 @@ static void set_rows(trainer *r, const mlp_fit_training *t, graph_node *leaf, co
 // One step of Adam on the next batch; returns the loss before it.
 static double run_update(trainer *r, const mlp_fit_training *t, double *value, int64_t step)
 {
+    // beta1, beta2, epsilon of [Kingma15].
     static const adam_options adam = {0.9, 0.999, 1e-8};
     double loss, *gradient = r->gradient;
+    // step * batch modulo rows, in an order that cannot overflow.
     const int64_t first = step % t->rows * t->batch % t->rows;
     set_parameters(&r->d, value);
     set_rows(r, t, r->d.x, t->x, first);
@@ -168,6 +174,7 @@ static double run_update(trainer *r, const mlp_fit_training *t, double *value, i
     return loss;
 }
 
+// `value` is trained in place. The loop looks for a stop every CHECK_EVERY updates.
 plumb_status mlp_fit_train(double *value, const mlp_fit_training *t)
 {
     enum { CHECK_EVERY = 64 };
@@ -196,6 +203,7 @@ plumb_status mlp_fit_train(double *value, const mlp_fit_training *t)
 plumb_status mlp_fit_apply(double *y, const mlp_fit_shape *s, const double *value, const double *x,
                            int64_t rows, int64_t stride)
 {
+    // In chunks, so that the activations need little memory. The tail of the last chunk is ignored.
     const int64_t chunk = rows < CHUNK ? rows : CHUNK;
     arena mem = {0};
     mlp_network d;

@@ -17,6 +17,7 @@ static plumb_status check_one(const plumb_array *a, const char *name)
     return PLUMB_OK;
 }
 
+// latent (trajectories, steps >= those of the truth, 2m) and truth (trajectories, steps, 2n).
 plumb_status phase_space_check(const plumb_array *latent, const plumb_array *truth)
 {
     plumb_status st = check_one(latent, "latent");
@@ -28,6 +29,7 @@ plumb_status phase_space_check(const plumb_array *latent, const plumb_array *tru
     if (latent->shape[0] != truth->shape[0])
         return fail(PLUMB_ESHAPE,
                     "latent is %s and truth %s; the number of trajectories must be equal", a, b);
+    // Latents past the end of the truth are allowed; they are cut.
     if (latent->shape[1] < truth->shape[1])
         return fail(PLUMB_ESHAPE,
                     "latent is %s and truth %s; the latents must have at least as many steps", a,

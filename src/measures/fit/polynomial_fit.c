@@ -35,6 +35,7 @@ static bool is_reference(const order_attempt *a)
     return a->problem->opt->mode == PLUMB_SYMETRIC_MODE_REFERENCE;
 }
 
+// A Gram matrix X^T X costs features^2 but makes each sweep independent of the rows.
 static poly_design_kind choose_design(const order_attempt *a, int64_t rows)
 {
     const int64_t count = a->poly.count;
@@ -49,6 +50,8 @@ static double score_heldout(const lasso_target *test, const lasso_fit *fit, doub
 {
     const poly_design *d = test->design;
     double left = 0.0;
+    // By the Gram matrix: |y - X w|^2 = y.y + w.(G w - 2 c), c = X^T y. Rounding may make it
+    // negative.
     if (d->gram) {
         left = test->yy;
         for (int64_t i = 0; i < fit->count; i++) {
@@ -70,6 +73,8 @@ static double score_heldout(const lasso_target *test, const lasso_fit *fit, doub
     return 1.0 - left / test->yy;
 }
 
+// The published solver: coordinate descent with a limit of sweeps [Friedman10], one penalty alone.
+// scikit-learn scales the penalty by the number of rows.
 static plumb_status solve_reference(order_attempt *a, lasso_fit *out, const lasso_target *t,
                                     int64_t alpha, int worker)
 {
@@ -102,6 +107,8 @@ static plumb_status work_half(void *context, int64_t task, int worker)
 {
     order_attempt *a = context;
     const polynomial_fit_problem *p = a->problem;
+    // Reference mode has a task per penalty; converged mode follows the path of penalties in one
+    // task.
     const int64_t per = is_reference(a) ? p->alpha_count : 1;
     const int64_t which = task / per;
     const int64_t half = which / p->targets, target = which % p->targets;
@@ -112,6 +119,7 @@ static plumb_status work_half(void *context, int64_t task, int worker)
     const plumb_status st = is_reference(a) ? solve_reference(a, &fits[first], t, first, worker)
                                             : solve_path(a, fits, t, 0, worker);
     if (st) return st;
+    // Score on the half that was held out.
     const lasso_target *test = &a->target[1 - half][target];
     const arena_mark mark = arena_get_mark(&a->scratch[worker]);
     double *scratch = ARENA_ALLOC(&a->scratch[worker], double, test->design->stride);
@@ -142,6 +150,7 @@ static plumb_status run_tasks(order_attempt *a, int64_t tasks, parallel_task *wo
     return parallel_for(tasks, small ? 1 : p->threads, work, a);
 }
 
+// Features and targets of a set of rows: 0 and 1 are the halves, 2 is all rows.
 static plumb_status init_rows(order_attempt *a, arena *mem, int set, int64_t first, int64_t rows)
 {
     const polynomial_fit_problem *p = a->problem;
@@ -193,6 +202,7 @@ static double compute_r2(const lasso_target *t, const lasso_fit *fit, double *re
     return kind == PLUMB_SYMETRIC_R2_EXPLAINED ? explained2 / t->yy : 1.0 - residual2 / t->yy;
 }
 
+// Out of the memory of a worker into that of the result.
 static plumb_status copy_fit(lasso_fit *out, arena *mem, const lasso_fit *from)
 {
     int64_t *features = ARENA_ALLOC(mem, int64_t, from->count);
@@ -216,6 +226,7 @@ static void compute_residual(double *out, const poly_design *d, const lasso_fit 
     for (int64_t i = 0; i < d->rows; i++) out[i] = y[i] - shift - out[i];
 }
 
+// Keeps the final fits and the residuals of each row by the fit to the other half.
 static plumb_status keep_results(polynomial_fit *out, arena *mem, order_attempt *a)
 {
     const polynomial_fit_problem *p = a->problem;
@@ -259,6 +270,7 @@ static plumb_status try_order(polynomial_fit *out, arena *mem, arena *order_mem,
     double *cv = out->cv_by_order[order] = ARENA_ALLOC(mem, double, (2 * p->alpha_count));
     if (!a->fits || !a->scores || !a->final || !cv) return PLUMB_EMEMORY;
 
+    // Cross-validation on two halves, then a refit on all rows.
     st = run_tasks(a, is_reference(a) ? problems : 2 * p->targets, work_half);
     if (st) return st;
     a->alpha_index = choose_alpha(a, cv);
@@ -299,6 +311,7 @@ plumb_status polynomial_fit_search(polynomial_fit *out, arena *mem, const polyno
 
     plumb_status st = PLUMB_OK;
     for (int order = 1; order <= p->max_order && !st; order++) {
+        // Memory of an order is freed before the next one, which needs more.
         arena order_mem = {0};
         order_attempt a = {.problem = p, .keep = arenas, .scratch = arenas + workers};
         st = try_order(out, mem, &order_mem, &a, order);

@@ -66,6 +66,7 @@ static plumb_status measure_mse(plumb_forecast_mse *out, arena *mem, const frame
         out->why = explain_undefined(mem, e, window);
         if (!out->why) return PLUMB_EMEMORY;
     }
+    // The published code divides by the number of pixels once more.
     out->published = out->relative / pixels;
     out->published_ci = (plumb_interval){out->ci.low / pixels, out->ci.high / pixels};
     return PLUMB_OK;

@@ -8,6 +8,8 @@
 #include "base/status.h"
 #include "measures/forecast/pixels.h"
 
+// Frames are (trajectories, steps, height, width, channels). A model may predict fewer or more
+// steps than the truth has.
 plumb_status frame_errors_check_shape(const plumb_array *array, const plumb_array *truth,
                                       const char *name)
 {
@@ -38,6 +40,7 @@ typedef struct scan {
     bool truth_is_new;          // not checked for NaN yet
 } scan;
 
+// One trajectory: counts NaN and infinity, then computes the error of each frame.
 static plumb_status scan_trajectory(void *context, int64_t item, int worker)
 {
     (void)worker;
@@ -48,6 +51,7 @@ static plumb_status scan_trajectory(void *context, int64_t item, int worker)
         s->bad[i][item] =
             pixels_not_finite(&s->where[i][item], sides[i].array, item * count, count);
     }
+    // The same frame may have another index in the prediction: plan.shift.
     const int64_t x_first = item * s->x.array->shape[1] + s->plan.first;
     const int64_t y_first = item * s->y.array->shape[1] + s->plan.first + s->plan.shift;
     for (int64_t t = 0; t < s->plan.count; t++) {
@@ -58,6 +62,7 @@ static plumb_status scan_trajectory(void *context, int64_t item, int worker)
     return PLUMB_OK;
 }
 
+// The lowest trajectory with such a value is named, on any number of threads.
 static plumb_status reject_nonfinite(const plumb_array *array, const char *name, const int64_t *bad,
                                      const int64_t *where)
 {
@@ -70,6 +75,7 @@ static plumb_status reject_nonfinite(const plumb_array *array, const char *name,
     return array_reject_nonfinite(array, name, total, first, "");
 }
 
+// Floats of 0 to 255 beside integer pixels are a common mistake: warn, do not fail.
 static void warn_about_scale(const plumb_array *array, const plumb_array *other, const char *name)
 {
     const bool mixed = plumb_dtype_size(array->dtype) > 1 && array->dtype != PLUMB_UINT16 &&

@@ -25,6 +25,7 @@ typedef struct cloud {
     double *x; // (trajectories, steps, dims), deviation 1
 } cloud;
 
+// Scales every coordinate to deviation 1, so that none of them dominates the distance.
 static plumb_status cloud_init(cloud *c, arena *mem, const plumb_array *state)
 {
     char text[256];
@@ -55,6 +56,7 @@ static plumb_status cloud_init(cloud *c, arena *mem, const plumb_array *state)
     return PLUMB_OK;
 }
 
+// Squared distance between state s of trajectory a and state t of trajectory b.
 static double compute_distance2(const cloud *c, int64_t a, int64_t s, int64_t b, int64_t t)
 {
     const double *x = c->x + (a * c->steps + s) * c->dims, *y = c->x + (b * c->steps + t) * c->dims;
@@ -68,6 +70,7 @@ static double compute_distance2(const cloud *c, int64_t a, int64_t s, int64_t b,
 static bool follow_neighbour(double *curve, const cloud *c, int64_t k, int64_t s)
 {
     const int64_t last = c->steps - c->window;
+    // Every Nth state is a candidate, so that the cost stays bounded for large sets.
     const int64_t every = c->trajectories * last / MAX_CANDIDATES + 1;
     double nearest = (double)INFINITY;
     int64_t who = -1, when = 0;
@@ -94,6 +97,7 @@ static double fit_slope(const double *mean, int64_t window, double end)
             n = i + 1;
             break;
         }
+    // Slope = (n sum(t y) - sum(t) sum(y)) / (n sum(t^2) - sum(t)^2), per step.
     double st = 0.0, sy = 0.0, stt = 0.0, sty = 0.0;
     for (int64_t i = 0; i < n; i++) {
         const double t = (double)i;
@@ -125,6 +129,7 @@ static plumb_status estimate_exponent(plumb_lyapunov *out, arena *mem, const plu
         }
         if (!found) return fail(PLUMB_ENUMERIC, "state is constant: it has no Lyapunov exponent");
         for (int64_t i = 0; i < c.window; i++) curves[k * c.window + i] /= (double)found;
+        // Two unrelated trajectories at the last step: where the growth must end.
         const int64_t other = (k + c.trajectories / 2) % c.trajectories;
         const double by = compute_distance2(&c, k, c.steps - 1, other, c.steps - 1);
         if (by > 0.0) end += 0.5 * log(by), apart++;

@@ -7,6 +7,7 @@
 #include "base/options_struct.h"
 #include "base/parallel_for.h"
 
+// Words of the enumerated options, in the order of their enumerators.
 static const char *const frames_words[] = {
     "plain", "overlap-by-one", "no-overlap", "include-inference", "autoregressive", NULL};
 static const char *const count_words[] = {"inferred", "published", NULL};

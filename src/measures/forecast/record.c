@@ -11,6 +11,7 @@ static void put_text(plumb_record *r, const char *key, const char *text)
     else plumb_record_set_null(r, key);
 }
 
+// Half-open: [first, first + count).
 static void put_window(plumb_record *r, const char *key, int64_t first, int64_t count)
 {
     plumb_record_set_ints(r, key, (int64_t[]){first, first + count}, 2);
@@ -62,6 +63,7 @@ void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
     if (options_resolve(&full, sizeof full, options, "plumb_forecast_options")) return;
     const plumb_forecast_direction *f = &result->forward, *b = &result->backward;
 
+    // Top level: the forward numbers under the published definition, then relative errors.
     plumb_record_set_double(r, "rec_mse", f->rec.published);
     plumb_record_set_interval(r, "rec_mse_ci", f->rec.published_ci);
     plumb_record_set_double(r, "ext_mse", f->ext.published);
@@ -73,6 +75,7 @@ void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
     put_text(r, "rec_mse_reason", f->rec.why);
     put_text(r, "ext_mse_reason", f->ext.why);
 
+    // VPT in frames, of both directions together and of each.
     plumb_record_set_double(r, "vpt", result->vpt);
     plumb_record_set_interval(r, "vpt_ci", result->vpt_ci);
     plumb_record_set_double(r, "vpt_relative", result->vpt_relative);
@@ -86,6 +89,7 @@ void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
     plumb_record_set_doubles(r, "vpt_per_trajectory", result->vpt_per_trajectory,
                              result->trajectories);
 
+    // Details of each direction, and the mean of both as the published code reports it.
     put_direction(r, "forward", f, result->trajectories, false);
     put_direction(r, "backward", b, result->trajectories, true);
     if (b->measured) {
@@ -98,9 +102,11 @@ void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
         plumb_record_set_null(r, "combined");
     }
 
+    // The exponent is per frame, so VPT times the exponent is VPT in Lyapunov times.
     plumb_record_set_double(r, "lyapunov", result->lyapunov.exponent);
     plumb_record_set_interval(r, "lyapunov_ci", result->lyapunov.ci);
     plumb_record_set_double(r, "vpt_lyapunov", result->vpt * result->lyapunov.exponent);
+    // Options. What the protocol does not use is null.
     plumb_record_set_string(r, "frames", forecast_protocol_name(opt->frames));
     if (opt->frames == PLUMB_FORECAST_PROTOCOL_PLAIN) {
         plumb_record_set_int(r, "split", opt->split);
@@ -118,6 +124,7 @@ void plumb_forecast_record(plumb_record *r, const plumb_forecast *result,
     plumb_record_set_string(r, "average",
                             opt->average == PLUMB_FORECAST_AVERAGE_MEAN ? "mean" : "median");
     plumb_record_set_int(r, "batch", opt->batch);
+    // Sizes, and what is needed to repeat the measurement.
     plumb_record_set_int(r, "n", result->trajectories);
     plumb_record_set_int(r, "steps", result->steps);
     plumb_record_set_ints(r, "image", (int64_t[]){result->height, result->width, result->channels},
@@ -146,6 +153,7 @@ static void put_item(plumb_record *r, const char *key, const plumb_forecast_dire
     plumb_record_end(r);
 }
 
+// One trajectory: one line of the file of `--items`.
 void plumb_forecast_item_record(plumb_record *r, const plumb_forecast *result, int64_t trajectory)
 {
     if (!r || !result) return;

@@ -23,6 +23,7 @@ typedef struct phase_space_config {
     plumb_kappa_options kappa;
 } phase_space_config;
 
+// kappa takes resamples, seed and the rule for NaN from SyMetric unless it has options of its own.
 static plumb_status resolve_options(phase_space_config *out,
                                     const plumb_phase_space_options *options)
 {
@@ -101,6 +102,8 @@ static plumb_status measure_symetric(plumb_phase_space *result, const plumb_phas
     return st;
 }
 
+// For latents whose second half is no momentum: momenta (trajectories, steps, m) are fitted from
+// the motion.
 static plumb_status measure_with_fitted_momenta(plumb_kappa *out, const plumb_array *latent,
                                                 const plumb_array *truth,
                                                 const plumb_kappa_options *opt)
@@ -133,6 +136,7 @@ static plumb_status measure_kappa(plumb_kappa *out, const plumb_phase_space_inpu
 
 // ---- verdict ----
 
+// A degenerate map has lost directions of the state, so kappa cannot rescue it.
 plumb_verdict plumb_phase_space_decide(bool degenerate, plumb_verdict canonical)
 {
     return degenerate ? PLUMB_VERDICT_NOT_LEARNT : canonical;

@@ -19,6 +19,7 @@ double counterexample_log_ratio(double x, double deviation)
     return log_normal_density(x, deviation) - log_normal_density(x, 1.0);
 }
 
+// Possible clips are N(0, 1), impossible ones N(0, deviation^2); x = 0 and x = 1 are compared.
 plumb_surprise_counterexample plumb_surprise_counterexample_compute(double deviation)
 {
     plumb_surprise_counterexample e = {.deviation = deviation};

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "math/stats.h"
 
+// Scales x (dims) to unit length; lengths below 1e-12 count as 1e-12, as in PyTorch's normalize.
 bool surprise_input_normalise(double *x, int64_t dims)
 {
     const double floor = 1e-12;
@@ -39,6 +40,7 @@ static plumb_status reject_shape(const plumb_array *array, const char *name, con
                 plumb_array_shape_string(shape, sizeof shape, array), expected);
 }
 
+// Checks one array of tuples. Each tuple has 4 clips: 0 and 1 are possible, 2 and 3 impossible.
 // (tuples, 4, ...) with at least two and at most `axes` axes, as many tuples as others have.
 static plumb_status check_tuple_shape(const plumb_array *array, const char *name,
                                       const char *expected, int least, int most, int64_t tuples)
@@ -86,6 +88,8 @@ typedef struct frame_pair {
 // Mean of (x - y)^2 over the pixels of one frame.
 static double frame_surprise(const frame_pair *f, int64_t x_first, int64_t y_first)
 {
+    // Integer pixels are divided by their white level, so that both arrays are in 0 to 1. Four
+    // partial sums in a fixed order: the result does not depend on the threads.
     double a[BLOCK], b[BLOCK], sum[LANES] = {0.0};
     for (int64_t start = 0; start < f->pixels; start += BLOCK) {
         const int64_t n = f->pixels - start < BLOCK ? f->pixels - start : BLOCK;
@@ -99,6 +103,7 @@ static double frame_surprise(const frame_pair *f, int64_t x_first, int64_t y_fir
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)f->pixels;
 }
 
+// Surprise of every frame of one clip: `item` counts clips, (tuples, 4).
 static plumb_status score_clip(void *context, int64_t item, int worker)
 {
     (void)worker;
@@ -124,6 +129,7 @@ static plumb_status reject_nonfinite_pixels(const plumb_array *array, const char
     return bad ? array_reject_nonfinite(array, name, bad, first, "") : PLUMB_OK;
 }
 
+// frame (tuples, 4, frames): the mean squared error of each predicted frame.
 static plumb_status read_frames(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
                                 int threads)
 {
@@ -148,6 +154,7 @@ static plumb_status read_frames(surprise_arrays *out, arena *mem, const plumb_su
                     .frames = y->shape[2],
                     .skip = x->shape[2] - y->shape[2],
                     .pixels = x->shape[3] * x->shape[4] * x->shape[5]};
+    // A model that needs a first frame cannot predict it; any other offset is ambiguous.
     if (f.skip != 0 && f.skip != 1)
         return fail(PLUMB_ESHAPE,
                     "prediction is %s and truth %s: it must predict every frame, or every frame "
@@ -158,6 +165,8 @@ static plumb_status read_frames(surprise_arrays *out, arena *mem, const plumb_su
                     "truth is %s and prediction %s: types without a value of white; expected u1, "
                     "u2 or floats",
                     plumb_dtype_name(x->dtype), plumb_dtype_name(y->dtype));
+    // Pixels are searched for NaN only if a frame's error is not finite: the search reads the data
+    // again.
     const int64_t count = x->shape[0] * 4;
     f.out = ARENA_ALLOC(mem, double, count *f.frames);
     if (!f.out) return PLUMB_EMEMORY;
@@ -179,6 +188,7 @@ static plumb_status read_frames(surprise_arrays *out, arena *mem, const plumb_su
 
 // ---- frames to clips ----
 
+// One number per clip from one per frame [Lin23]: mean, maximum or sum.
 double surprise_reduce_frames(const double *frame, int64_t frames, plumb_surprise_frames how)
 {
     double sum = 0.0, greatest = frames ? frame[0] : 0.0;
@@ -190,6 +200,7 @@ double surprise_reduce_frames(const double *frame, int64_t frames, plumb_surpris
     return how == PLUMB_SURPRISE_FRAMES_SUM || !frames ? sum : sum / (double)frames;
 }
 
+// (count, frames) becomes (count).
 static const double *reduce_clips(arena *mem, const double *frame, int64_t count, int64_t frames,
                                   plumb_surprise_frames how)
 {
@@ -199,6 +210,8 @@ static const double *reduce_clips(arena *mem, const double *frame, int64_t count
     return out;
 }
 
+// Surprise comes from the caller, per clip or per frame, or from pixels. `maximum` exists only if
+// there are frames.
 static plumb_status read_surprise(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
                                   const plumb_surprise_options *opt)
 {
@@ -229,6 +242,7 @@ static plumb_status read_surprise(surprise_arrays *out, arena *mem, const plumb_
     return out->clip && out->maximum ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
+// Surprise of the model that was trained on impossible clips, for the scorer naive.
 static plumb_status read_naive(surprise_arrays *out, arena *mem, const plumb_array *naive,
                                const plumb_surprise_options *opt)
 {
@@ -244,6 +258,7 @@ static plumb_status read_naive(surprise_arrays *out, arena *mem, const plumb_arr
 
 // ---- features ----
 
+// Rows (count, dims), normalised in a copy: the arrays of the caller are never changed.
 static plumb_status read_rows(const double **out, arena *mem, const plumb_array *array,
                               const char *name, int64_t dims, bool normalise, int64_t *zeros)
 {
@@ -265,6 +280,7 @@ static plumb_status read_rows(const double **out, arena *mem, const plumb_array 
     return PLUMB_OK;
 }
 
+// feature (tuples, 4, d) of the tested clips and observation (N, d) of impossible clips.
 static plumb_status read_features(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
                                   const plumb_surprise_options *opt)
 {
@@ -323,6 +339,8 @@ static void encode_utf8(char *out, const double *code, int64_t length)
     out[used] = 0;
 }
 
+// concept_of (tuples): concepts are numbered in the order in which they first appear. Names are
+// integers, or text as bytes or as UCS-4 (the string type of NumPy).
 static plumb_status read_concepts(surprise_arrays *out, arena *mem, const plumb_array *c)
 {
     enum { MAX_CONCEPTS = 1000 };

@@ -13,6 +13,8 @@
 
 enum { FOREST_STREAM = 0x74736566 };
 
+// c(n) = 2 H(n - 1) - 2 (n - 1)/n with H(i) = ln i + Euler's constant: the mean path of an
+// unsuccessful search among n points [Liu08, eq. 1].
 double isolation_forest_average(int64_t n)
 {
     if (n <= 1) return 0.0;
@@ -21,6 +23,7 @@ double isolation_forest_average(int64_t n)
     return 2.0 * (log(m - 1.0) + euler) - 2.0 * (m - 1.0) / m;
 }
 
+// Depth of the leaf of x, plus the mean path that the points left in it would add.
 double isolation_forest_path(const isolation_tree *tree, const double *x)
 {
     int32_t node = 0, depth = 0;
@@ -30,6 +33,7 @@ double isolation_forest_path(const isolation_tree *tree, const double *x)
     return depth + isolation_forest_average(tree->size[node]);
 }
 
+// s = 2^(-E(h) / c(sample)) [Liu08, eq. 2]; near 1 for outliers.
 double isolation_forest_score(double mean_path, int64_t sample)
 {
     return exp2(-mean_path / isolation_forest_average(sample));
@@ -104,12 +108,14 @@ static plumb_status grow_tree(void *context, int64_t tree, int worker)
     const scorer_task *t = f->task;
     rng r = rng_at(t->opt->seed, ((uint64_t)FOREST_STREAM << 32) + t->stream * (uint64_t)f->trees +
                                      (uint64_t)tree);
+    // The tree's sample, drawn without replacement.
     int32_t *points = f->points + tree * f->sample, *features = f->features + tree * t->dims;
     int64_t chosen[ISOLATION_FOREST_MAX_SAMPLE];
     rng_distinct(chosen, &r, f->sample, t->observed_count);
     for (int64_t i = 0; i < f->sample; i++) points[i] = (int32_t)chosen[i];
     for (int64_t i = 0; i < t->dims; i++) features[i] = (int32_t)i;
 
+    // Depth first, with 64 entries: the height is at most log2 of the largest sample.
     node *nodes = f->nodes + tree * f->max_nodes;
     int32_t used = 1;
     branch stack[64] = {{0, 0, f->sample, 0}};
@@ -155,6 +161,7 @@ plumb_status scorer_iforest(double *r, arena *mem, const scorer_task *task)
         return fail(PLUMB_ENUMERIC, "an isolation forest needs two observed clips, not %lld",
                     (long long)task->observed_count);
     if (f.sample > task->observed_count) f.sample = task->observed_count;
+    // Height limit: log2(sample), rounded up [Liu08].
     while ((INT64_C(1) << f.height) < f.sample) f.height++;
     f.max_nodes = 2 * f.sample;
     f.nodes = ARENA_ALLOC(mem, node, f.trees * f.max_nodes);

@@ -11,6 +11,8 @@
 #include "base/status.h"
 #include "measures/surprise/input.h"
 
+// slot (clips): 4 tuple + place. Clips come in pairs of one possible and one impossible clip, in
+// either order; a quadruple is two pairs in a row.
 plumb_status loss_tuples_assign_slots(int64_t *slot, const plumb_array *labels, bool quadruples)
 {
     const int64_t n = plumb_array_count(labels);
@@ -128,6 +130,7 @@ plumb_status loss_tuples_make(plumb_surprise_losses *out, arena *mem, const plum
     if (st) return st;
     for (int64_t i = 0; i < table.clips; i++)
         out->padded += slot[i] >= 0 && table.length[i] < table.windows;
+    // Clips of different length have no common axis of frames: they are reduced to one number each.
     const int64_t width = out->padded ? 1 : table.windows;
     double *to = ARENA_ALLOC(mem, double, table.tuples * 4 * width);
     if (!to) return PLUMB_EMEMORY;

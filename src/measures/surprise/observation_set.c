@@ -20,6 +20,7 @@ typedef struct hashed_row {
     int64_t row;
 } hashed_row;
 
+// Hash of the bits of a row. Equal rows are found by sorted hashes instead of all pairs.
 static uint64_t hash_row(const double *row, int64_t dims)
 {
     uint64_t h = 0x9e3779b97f4a7c15u;
@@ -61,6 +62,7 @@ static bool is_same_row(const double *a, const double *b, int64_t dims)
     return memcmp(a, b, (size_t)dims * sizeof *a) == 0 && !is_zero(a, dims);
 }
 
+// Rows that repeat an earlier one; `m` is sorted by hash.
 static int64_t count_equal(const hashed_row *m, const double *rows, int64_t count, int64_t dims)
 {
     int64_t equal = 0;
@@ -70,6 +72,8 @@ static int64_t count_equal(const hashed_row *m, const double *rows, int64_t coun
     return equal;
 }
 
+// A tested clip that was observed has distance 0 and would look impossible. Binary search by hash,
+// then a comparison of the bits.
 static plumb_status reject_overlap(const hashed_row *m, const surprise_arrays *c)
 {
     const int64_t d = c->dims;
@@ -114,6 +118,7 @@ static plumb_status take_sample(observation_sets *o, observation_set *s, arena *
     return PLUMB_OK;
 }
 
+// The caller gave observed clips: one set, and all tuples are tested.
 static plumb_status use_given(observation_sets *o, arena *mem, const surprise_arrays *c)
 {
     int64_t *tuple = ARENA_ALLOC(mem, int64_t, c->tuples),
@@ -161,6 +166,7 @@ static plumb_status draw_tuples(bool *drawn, int64_t *count, arena *mem, const s
             PLUMB_EVALUE,
             "observation is not given, and %s%s has one tuple; at least 2 are needed to split",
             c->concepts ? "concept " : "the file", c->concepts ? c->concept_name[concept] : "");
+    // Rounded to the nearest, but at least one tuple is drawn and at least one is left to test.
     int64_t take = (int64_t)floor(opt->share * (double)n + 0.5);
     take = take < 1 ? 1 : take > n - 1 ? n - 1 : take;
     rng r = rng_at(opt->seed, ((uint64_t)SPLIT_STREAM << 32) + (uint64_t) concept);
@@ -176,6 +182,7 @@ static plumb_status collect_observed(observation_sets *o, observation_set *s, ar
                                      int64_t tuples)
 {
     const int64_t d = c->dims;
+    // Clips 2 and 3 of a tuple are the impossible ones.
     double *observed = ARENA_ALLOC(mem, double, 2 * tuples * d);
     int64_t *queries = ARENA_ALLOC(mem, int64_t, o->tested);
     if (!observed || !queries) return PLUMB_EMEMORY;
@@ -197,6 +204,8 @@ static plumb_status collect_observed(observation_sets *o, observation_set *s, ar
     return m ? take_sample(o, s, mem, d) : PLUMB_EMEMORY;
 }
 
+// No observed clips were given: a share of the tuples of each concept becomes its observation set,
+// the others are tested.
 static plumb_status split_tuples(observation_sets *o, arena *mem, const surprise_arrays *c,
                                  const plumb_surprise_options *opt)
 {
@@ -236,6 +245,7 @@ plumb_status observation_set_make(observation_sets *out, arena *mem, const surpr
                                   const plumb_surprise_options *opt, bool dense)
 {
     *out = (observation_sets){0};
+    // Without a dense scorer nothing is split, so that all tuples are tested.
     surprise_arrays bare = *c;
     if (!dense) bare.observed = NULL;
     const plumb_status st =

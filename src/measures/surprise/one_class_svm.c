@@ -18,6 +18,7 @@
 #include "math/vector.h"
 #include "measures/surprise/scorers.h"
 
+// Up to MAX_PRECOMPUTED observed clips the kernel matrix takes at most 1 GB as svm_node.
 enum { TILE = 64, MAX_PRECOMPUTED = 8000 };
 
 static struct {
@@ -34,6 +35,7 @@ static void discard_text(const char *text)
     (void)text;
 }
 
+// libsvm is optional at run time: the first library name that loads is used.
 static void load_library(void)
 {
     static const char *const names[] = {"libsvm.so.3", "libsvm.so.4", "libsvm.so.2", "libsvm.so"};
@@ -69,6 +71,7 @@ typedef struct kernels {
     double rho, *decision;
 } kernels;
 
+// Rows padded with zeros to `width`, as the vector kernels need them.
 static double *pad_rows(arena *mem, const double *rows, int64_t count, int64_t dims, int64_t width)
 {
     double *out = ARENA_ALLOC(mem, double, count *width);
@@ -162,6 +165,7 @@ static plumb_status build_problem(struct svm_problem *problem, arena *mem, kerne
     return precomputed ? parallel_for((n + TILE - 1) / TILE, k->threads, fill_matrix, k) : PLUMB_OK;
 }
 
+// Population variance of all entries.
 static double compute_variance(const double *x, int64_t count)
 {
     double mean = 0.0, square = 0.0;
@@ -233,6 +237,7 @@ static plumb_status prepare_kernels(double *decision, double *rho, arena *mem,
                  .threads = threads,
                  .linear = settings->linear,
                  .gamma = settings->width};
+    // Default width as in scikit-learn, gamma = 1 / (dims Var(X)) [Pedregosa11].
     if (k.gamma <= 0.0) {
         const double spread = compute_variance(points->observed, observed_count * dims);
         k.gamma = spread > 0.0 ? 1.0 / ((double)dims * spread) : 1.0;
@@ -268,6 +273,7 @@ plumb_status one_class_svm_decide(double *decision, double *rho, arena *mem,
     return st;
 }
 
+// libsvm's decision is positive for inliers; r must grow with the distance, so the sign turns.
 plumb_status scorer_ocsvm(double *r, arena *mem, const scorer_task *task)
 {
     const one_class_svm_settings settings = {

@@ -9,6 +9,7 @@
 #include "measures/surprise/isolation_forest.h"
 
 const char *const surprise_frames_words[] = {"mean", "max", "sum", NULL};
+// Words of the enumerated options, in the order of their enumerators.
 static const char *const pca_words[] = {"recon", "shyu", NULL};
 
 // clang-format off
@@ -56,6 +57,7 @@ void plumb_surprise_options_init(plumb_surprise_options *options, size_t size)
 {
     plumb_surprise_options defaults = {
         .size = sizeof defaults,
+        // gamma and share as in [Lin23]; nu, trees and sample are the defaults of the libraries.
         .k = 50,
         .gamma = 0.01,
         .normalise = true,
@@ -72,6 +74,7 @@ void plumb_surprise_options_init(plumb_surprise_options *options, size_t size)
         .resamples = 2000,
         .seed = 1,
     };
+    // NaN: the weight of this scorer is computed.
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) defaults.gammas[i] = (double)NAN;
     options_init(options, size, &defaults, sizeof defaults);
 }
@@ -82,6 +85,7 @@ static plumb_status check_between(const char *name, double value, double low, do
     return fail(PLUMB_EVALUE, "%s is %g; it must be between %g and %g", name, value, low, high);
 }
 
+// Open intervals, which the table of ranges cannot express.
 plumb_status surprise_options_check(const plumb_surprise_options *opt)
 {
     plumb_status st = options_check_ranges(&surprise_option_table, opt);

@@ -42,6 +42,7 @@ static plumb_status project_batch(void *context, int64_t item, int worker)
     else
         vector_products(along, axes, point, s->width, n, s->axes + p->first * s->width, s->width,
                         axes, s->width);
+    // r of each row: sum of weight y^2 over the chosen axes.
     for (int64_t r = 0; r < n; r++) {
         double sum = 0.0;
         for (int64_t i = 0; i < axes; i++) {
@@ -57,6 +58,7 @@ plumb_status principal_axes_project(double *out, arena *mem, const pca_axes *s, 
                                     int64_t count, const axis_range *range, int threads)
 {
     const arena_mark mark = arena_get_mark(mem);
+    // Scratch per worker.
     const int64_t items = (count + BATCH - 1) / BATCH;
     if (threads <= 0) threads = parallel_threads();
     if (threads > items) threads = items > 0 ? (int)items : 1;
@@ -81,6 +83,8 @@ plumb_status principal_axes_project(double *out, arena *mem, const pca_axes *s, 
     return st;
 }
 
+// The score of PyOD's PCA for one point x: distances to the axes themselves, weighted by the share
+// of variance of each.
 double principal_axes_pyod(const double *x, const double *axes, int64_t width, const double *shares,
                            int64_t dims)
 {
@@ -96,6 +100,8 @@ double principal_axes_pyod(const double *x, const double *axes, int64_t width, c
     return sum;
 }
 
+// The two sums of [Shyu03]: over major axes, which hold half of the variance, and over minor axes,
+// whose eigenvalue is below 0.2. Zero eigenvalues are left out.
 plumb_status principal_axes_shyu(double *major, double *minor, arena *mem, const pca_axes *s,
                                  const double *rows, int64_t count, int threads)
 {
@@ -125,6 +131,7 @@ plumb_status scorer_mahalanobis(double *r, arena *mem, const scorer_task *task)
     plumb_status st = pca_axes_whiten(&s, mem, task->observed, task->observed_count, task->dims);
     double *weight = ARENA_ALLOC(mem, double, task->dims);
     if (!st && !weight) st = PLUMB_EMEMORY;
+    // Eigenvalues within rounding of zero are no direction of the data.
     int64_t rank = 0;
     for (; !st && rank < task->dims && s.values[rank] > PCA_SINGULAR * s.largest; rank++)
         weight[rank] = 1.0 / s.values[rank];
@@ -142,6 +149,8 @@ plumb_status scorer_mahalanobis(double *r, arena *mem, const scorer_task *task)
     return st;
 }
 
+// r = squared residual outside the axes that hold 95 % of the variance, or the larger sum of
+// [Shyu03].
 static plumb_status measure_pca(double *r, arena *mem, const scorer_task *task)
 {
     const int64_t n = task->observed_count, m = task->query_count;

@@ -6,6 +6,7 @@
 #include "measures/surprise/tuple_metrics.h"
 #include "plumb/surprise.h"
 
+// The metrics of one set of tuples, then the same numbers under the names of other benchmarks.
 static void put_metrics(plumb_record *r, const plumb_surprise_metrics *m)
 {
     plumb_record_set_double(r, "accuracy", m->accuracy);
@@ -27,12 +28,14 @@ static void put_metrics(plumb_record *r, const plumb_surprise_metrics *m)
     plumb_record_set_double(r, "pairwise", m->pairwise);
     plumb_record_set_double(r, "pairwise_permutation_p", m->permutation_p);
     plumb_record_set_double(r, "matched", m->matched);
+    // The score that lets the share `type1` of the impossible clips pass as possible.
     plumb_record_begin_object(r, "threshold");
     plumb_record_set_double(r, "score", m->threshold);
     plumb_record_set_double(r, "type1", m->type1);
     plumb_record_set_double(r, "type2", m->type2);
     plumb_record_end(r);
     plumb_record_begin_object(r, "benchmarks");
+    // IntPhys reports errors, not accuracies.
     plumb_record_begin_object(r, "intphys");
     plumb_record_set_double(r, "relative_error", 1.0 - m->accuracy);
     plumb_record_set_double(r, "absolute_error", 1.0 - m->auroc);
@@ -41,6 +44,7 @@ static void put_metrics(plumb_record *r, const plumb_surprise_metrics *m)
     plumb_record_set_double(r, "accuracy", m->pairwise);
     plumb_record_set_double(r, "permutation_p", m->permutation_p);
     plumb_record_end(r);
+    // Here a tie counts as wrong.
     plumb_record_begin_object(r, "vjepa");
     plumb_record_set_double(r, "relative_accuracy", m->matched_strict);
     plumb_record_set_double(r, "auroc", m->auroc);
@@ -50,6 +54,7 @@ static void put_metrics(plumb_record *r, const plumb_surprise_metrics *m)
     plumb_record_set_double(r, "best_threshold", m->best_threshold);
     plumb_record_set_double(r, "best_absolute_accuracy", m->best_accuracy);
     plumb_record_end(r);
+    // Holistic: all pairs; comparative: pairs with the same first frames.
     plumb_record_begin_object(r, "xvoe");
     plumb_record_set_double(r, "holistic", m->pairwise);
     plumb_record_set_double(r, "comparative", m->matched);
@@ -58,6 +63,7 @@ static void put_metrics(plumb_record *r, const plumb_surprise_metrics *m)
     plumb_record_end(r);
 }
 
+// One scorer: its metrics, the scores (tested, 4), and the metrics of the maximum over frames.
 static void put_scorer(plumb_record *r, const plumb_surprise *result, const plumb_surprise_score *s)
 {
     plumb_record_begin_object(r, plumb_scorer_name(s->scorer));
@@ -86,6 +92,7 @@ static void put_test(plumb_record *r, const char *key, plumb_surprise_test test)
     plumb_record_end(r);
 }
 
+// null if it was not asked for; null numbers with a reason if it cannot be computed.
 static void put_uniformity(plumb_record *r, const plumb_surprise *result)
 {
     const plumb_surprise_uniformity *u = &result->uniformity;
@@ -109,6 +116,7 @@ static void put_uniformity(plumb_record *r, const plumb_surprise *result)
                             "leaves something out"
                           : "nothing speaks against features spread evenly over the sphere");
     put_test(r, "exact", u->exact);
+    // The test as [Lin23] describes it, beside the exact one.
     plumb_record_begin_object(r, "paper");
     plumb_record_set_double(r, "statistic", u->paper.statistic);
     plumb_record_set_double(r, "p", u->paper.p);
@@ -126,6 +134,7 @@ static void put_uniformity(plumb_record *r, const plumb_surprise *result)
     plumb_record_end(r);
 }
 
+// The likelihood ratio test; null without normalised features of two dimensions or more.
 static void put_ratio(plumb_record *r, const plumb_surprise_ratio *l)
 {
     if (!l->measured) {
@@ -143,6 +152,7 @@ static void put_ratio(plumb_record *r, const plumb_surprise_ratio *l)
     plumb_record_end(r);
 }
 
+// The metrics of every scorer for each concept; null without concepts.
 static void put_concepts(plumb_record *r, const plumb_surprise *result)
 {
     if (!result->concept_count) {
@@ -167,6 +177,7 @@ static void put_concepts(plumb_record *r, const plumb_surprise *result)
     plumb_record_end(r);
 }
 
+// "only": tuples that one of the two scorers alone ranks correctly.
 static void put_comparisons(plumb_record *r, const plumb_surprise *result)
 {
     plumb_record_begin_array(r, "comparisons");
@@ -197,12 +208,14 @@ void plumb_surprise_record(plumb_record *r, const plumb_surprise *result,
     put_uniformity(r, result);
     put_ratio(r, &result->ratio);
     put_comparisons(r, result);
+    // Scorers that were not computed, with the reason.
     plumb_record_begin_object(r, "left_out");
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (result->scorers[i].why)
             plumb_record_set_string(r, plumb_scorer_name((plumb_scorer)i), result->scorers[i].why);
     plumb_record_end(r);
 
+    // Sizes.
     plumb_record_set_int(r, "n", result->tested);
     plumb_record_set_int(r, "tuples", result->tuples);
     plumb_record_set_ints(r, "tested", result->tested_tuple, result->tested);
@@ -212,6 +225,7 @@ void plumb_surprise_record(plumb_record *r, const plumb_surprise *result,
     plumb_record_set_int(r, "dims", result->dims);
     plumb_record_set_int(r, "zero_features", result->zero_features);
     plumb_record_set_int(r, "equal_observations", result->equal_observations);
+    // Options.
     plumb_record_set_int(r, "k", opt->k);
     plumb_record_set_double(r, "gamma", opt->gamma);
     plumb_record_set_bool(r, "normalised", opt->normalise);
@@ -225,12 +239,14 @@ void plumb_surprise_record(plumb_record *r, const plumb_surprise *result,
     plumb_record_set_double(r, "prior", opt->prior);
     plumb_record_set_int(r, "resamples", opt->resamples);
     plumb_record_set_int(r, "seed", (int64_t)opt->seed);
+    // What is needed to repeat the measurement.
     plumb_record_set_string(r, "input_hash", result->input_hash);
     plumb_record_set_int(r, "measure_version", PLUMB_SURPRISE_VERSION);
     plumb_record_set_string(r, "version", plumb_version());
     plumb_record_set_double(r, "seconds", result->seconds);
 }
 
+// One tested tuple: one line of the file of `--items`.
 void plumb_surprise_item_record(plumb_record *r, const plumb_surprise *result, int64_t tested)
 {
     if (!r || !result) return;

@@ -17,6 +17,7 @@ scorer_function *scorer_find(plumb_scorer scorer)
     }
 }
 
+// r = distance to the k-th nearest observed clip [Lin23].
 plumb_status scorer_knn(double *r, arena *mem, const scorer_task *task)
 {
     const int64_t k = task->opt->k;

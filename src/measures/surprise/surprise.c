@@ -60,6 +60,8 @@ static const char *find_missing_array(plumb_scorer scorer, const surprise_arrays
     return c->dims ? NULL : "needs feature, (tuples, 4, d)";
 }
 
+// A scorer that the caller asked for must work. Without a choice, scorers whose arrays are missing
+// are left out and `why` says so. knn-log runs only on request.
 static plumb_status choose_scorers(bool wanted[PLUMB_SCORER_COUNT], plumb_surprise *out,
                                    const surprise_arrays *c, const plumb_surprise_options *opt)
 {
@@ -109,6 +111,7 @@ static plumb_status measure_set(surprise_work *w, plumb_scorer scorer, const obs
     double *rows = all ? NULL : ARENA_ALLOC(&scratch, double, queries *dims);
     double *r = ARENA_ALLOC(&scratch, double, queries + sample);
     plumb_status st = (all || rows) && r ? PLUMB_OK : PLUMB_EMEMORY;
+    // The four clips of each tested tuple of this concept, (4 query_count, dims).
     for (int64_t j = 0; !all && !st && j < s->query_count; j++)
         memcpy(rows + 4 * j * dims, w->tested + 4 * s->queries[j] * dims,
                (size_t)(4 * dims) * sizeof *rows);
@@ -131,6 +134,7 @@ static plumb_status measure_set(surprise_work *w, plumb_scorer scorer, const obs
         task.query_count = sample;
         st = score(r + queries, &scratch, &task);
     }
+    // Back to the order of the tested tuples.
     for (int64_t j = 0; !st && j < queries; j++) w->r[scorer][4 * s->queries[j / 4] + j % 4] = r[j];
     for (int64_t j = 0; !st && j < sample; j++)
         w->sample_r[scorer][s->sample_first + j] = r[queries + j];
@@ -138,6 +142,7 @@ static plumb_status measure_set(surprise_work *w, plumb_scorer scorer, const obs
     return st;
 }
 
+// r (tested, 4) of one scorer over all observation sets.
 static plumb_status measure_distance(surprise_work *w, plumb_scorer scorer)
 {
     w->r[scorer] = ARENA_ALLOC(w->mem, double, w->out->tested * 4);
@@ -189,6 +194,7 @@ static double choose_gamma(const surprise_work *w, plumb_scorer scorer)
     case PLUMB_SCORER_KNN_LOG: return opt->gamma;
     default: break;
     }
+    // The same scale for every scorer: gamma r has the deviation that gamma r_knn has.
     const double deviation = compute_deviation(w->sample_r[scorer], w->set.sample_count);
     const double knn = compute_deviation(w->sample_r[PLUMB_SCORER_KNN], w->set.sample_count);
     return deviation > 0.0 ? opt->gamma * knn / deviation : 0.0;
@@ -216,6 +222,7 @@ static plumb_status score_tuples(surprise_work *w, plumb_scorer scorer)
                         "the score of tuple %lld, clip %lld by %s is NaN or infinity",
                         (long long)(from / 4), (long long)(from % 4), plumb_scorer_name(scorer));
     }
+    // Metrics over all tuples, the bootstrap within concepts.
     to->score = score;
     to->measured = true;
     const tuple_metrics_plan plan = {.count = n,
@@ -229,6 +236,7 @@ static plumb_status score_tuples(surprise_work *w, plumb_scorer scorer)
     if (!st && to->has_maximum) st = tuple_metrics_compute(&to->maximum, w->mem, most, &plan);
     if (st || !out->concept_count) return st;
 
+    // The same metrics for each concept alone.
     plumb_surprise_metrics *each = ARENA_ALLOC(w->mem, plumb_surprise_metrics, out->concept_count);
     double *part = ARENA_ALLOC(w->mem, double, 4 * n);
     if (!each || !part) return PLUMB_EMEMORY;
@@ -271,9 +279,11 @@ static plumb_status measure_ratio(surprise_work *w)
                    w->clips->clip[4 * out->tested_tuple[i / 4] + i % 4] / w->opt->temperature;
         if (!isfinite(ratio[i])) return PLUMB_OK; // not measured
     }
+    // Impossible if the ratio reaches (1 - prior) / prior, the threshold of Bayes' rule.
     *to = (plumb_surprise_ratio){.measured = true,
                                  .log_threshold = log((1.0 - w->opt->prior) / w->opt->prior),
                                  .log_ratio = ratio};
+    // Type 1: impossible clips (2, 3) below the threshold; type 2: possible clips (0, 1) above it.
     int64_t low = 0, high = 0;
     for (int64_t i = 0; i < 4 * n; i++) {
         low += i % 4 >= 2 && ratio[i] < to->log_threshold;
@@ -287,6 +297,7 @@ static plumb_status measure_ratio(surprise_work *w)
     return st;
 }
 
+// Tests whether r_k looks like that of points spread evenly on the sphere.
 static plumb_status measure_uniformity(surprise_work *w)
 {
     plumb_surprise_uniformity *to = &w->out->uniformity;
@@ -302,6 +313,7 @@ static plumb_status measure_uniformity(surprise_work *w)
                               w->clips->dims);
 }
 
+// McNemar's test for each pair of measured scorers.
 static plumb_status compare_scorers(surprise_work *w)
 {
     plumb_surprise *out = w->out;
@@ -322,6 +334,7 @@ static plumb_status compare_scorers(surprise_work *w)
 
 // ---- all of it ----
 
+// r of all dense scorers. knn is also needed by knn-log and as the scale of the other gammas.
 static plumb_status measure_distances(surprise_work *w, const bool wanted[PLUMB_SCORER_COUNT])
 {
     for (int i = PLUMB_SCORER_IFOREST; i <= PLUMB_SCORER_MAHALANOBIS; i++)
@@ -351,6 +364,7 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     plumb_status st = surprise_input_read(c, mem, in, opt);
     if (!st) st = choose_scorers(wanted, out, c, opt);
     if (st) return st;
+    // Dense scorers compare features with observed clips; plain and naive need no observation set.
     bool dense = false;
     for (int i = PLUMB_SCORER_KNN; i < PLUMB_SCORER_COUNT; i++) dense = dense || wanted[i];
     *w = (surprise_work){.out = out, .mem = mem, .clips = c, .opt = opt};
@@ -369,6 +383,7 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     out->observed = w->set.observed;
     out->equal_observations = w->set.equal;
     w->tested = w->set.tested_feature;
+    // Surprise per frame of the tested tuples, for reports.
     if (c->frames) {
         double *frames = ARENA_ALLOC(mem, double, out->tested * 4 * c->frames);
         if (!frames) return PLUMB_EMEMORY;
@@ -389,6 +404,7 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
     if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_ratio(w);
     if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_uniformity(w);
     if (!st) st = compare_scorers(w);
+    // The hash of all inputs identifies the data of a result.
     hash_arrays(out->input_hash,
                 (const plumb_array *[]){in->surprise, in->truth, in->prediction, in->feature,
                                         in->observation, in->surprise_naive, in->concepts},

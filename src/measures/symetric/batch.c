@@ -74,6 +74,7 @@ plumb_status symetric_batch_select_latents(symetric_batch *out, arena *mem,
     if (!passes || !place || !out->used || !out->pair_q || !out->pair_p) return PLUMB_EMEMORY;
     const bool masked = in->variance && in->opt->mask != PLUMB_SYMETRIC_MASK_NONE;
     out->informative = masked ? apply_mask(passes, in, first, count) : -1;
+    // used: the latents that stay, and place: the column that each one gets, or -1.
     for (int64_t i = 0; i < 2 * m; i++) {
         place[i] = -1;
         if (!passes[i] && out->informative > 0) continue;
@@ -103,6 +104,7 @@ static void standardise_column(double *x, int64_t from, int64_t rows, double *me
             sum += x[i];
             n++;
         }
+    // Two passes with the correction of the rounding error of the mean [Pedregosa11].
     const double mean = n ? sum / (double)n : 0.0;
     double squares = 0.0, left = 0.0;
     for (int64_t i = from; i < rows; i++)
@@ -113,6 +115,7 @@ static void standardise_column(double *x, int64_t from, int64_t rows, double *me
         }
     const double count = n ? (double)n : 1.0;
     const double variance = (squares - left * left / count) / count;
+    // A variance within its own rounding error counts as zero.
     const double eps = 2.220446049250313e-16;
     const double noise = count * mean * eps;
     const bool constant = variance <= count * eps * variance + noise * noise;
@@ -142,6 +145,7 @@ static double *make_columns(arena *mem, const symetric_batch_input *in, const co
     const arena_mark mark = arena_get_mark(mem);
     double *rows = ARENA_ALLOC(mem, double, (in->steps * dims));
     if (!columns || !rows) return NULL;
+    // (steps, dims) of a trajectory become `steps` entries of each column.
     for (int64_t k = 0; k < range->count; k++) {
         plumb_array_to_double(rows, source->array,
                               in->kept[range->first + k] * source->steps * dims, in->steps * dims);
@@ -201,6 +205,7 @@ static void compute_jacobian(double *j, const fitted_batch *f, int64_t row)
                               fit->full[t].weights[k], f->point);
 }
 
+// Jacobians (points, targets, dims) of trajectory k of the batch.
 static void fill_jacobians(double *j, const void *context, int64_t k)
 {
     const fitted_batch *f = context;
@@ -241,9 +246,11 @@ plumb_status symetric_batch_score(symetric_batch *out, arena *mem, const symetri
         sym_score_compute(&out->sym[k], j, &problem, scratch);
         sum += out->sym[k].sym;
     }
+    // The median of rho over all points of the batch tells whether the map is degenerate.
     memcpy(sorted, rhos, (size_t)(count * points) * sizeof *sorted);
     out->numbers.rho = stats_median(sorted, count * points);
     arena_rewind(mem, mark);
+    // Sym of the batch is the mean over trajectories, cut at sym_cap as published.
     const double sym = sum / (double)count;
     out->numbers.sym = sym < in->opt->sym_cap ? sym : in->opt->sym_cap;
     return PLUMB_OK;
@@ -266,6 +273,7 @@ plumb_status symetric_batch_sums(symetric_batch *out, arena *mem, const symetric
     if (!out->residual2 || !out->sum || !out->square || !out->heldout2) return PLUMB_EMEMORY;
     for (int64_t k = 0; k < count; k++) {
         const int64_t start = k * in->steps, end = start + in->steps;
+        // A trajectory that lies in both halves has residuals of two fits; it is left out.
         const bool cut = start < half && half < end;
         for (int64_t t = 0; t < in->targets; t++) {
             const int64_t entry = k * in->targets + t;
@@ -344,6 +352,7 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
                                  count);
     if (st) return st;
 
+    // The numbers of the batch, and its verdict.
     plumb_symetric_batch *b = &out->numbers;
     b->order = out->fit.order;
     b->alpha_index = out->fit.alpha_index;
@@ -356,6 +365,8 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
     return PLUMB_OK;
 }
 
+// The highest order that is tried: 1 for many latents, and in converged mode no more than
+// max_features monomials.
 int symetric_batch_orders(int64_t dims, const plumb_symetric_options *opt)
 {
     int order = dims > opt->order_one_above ? 1 : opt->max_order;
@@ -366,6 +377,7 @@ int symetric_batch_orders(int64_t dims, const plumb_symetric_options *opt)
     return order;
 }
 
+// R2 above its bar and Sym below its bar. A degenerate map fails in converged mode.
 void symetric_batch_decide(plumb_symetric_batch *b, const plumb_symetric_options *opt)
 {
     b->degenerate = b->rho < opt->degenerate_bar;

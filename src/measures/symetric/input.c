@@ -9,6 +9,8 @@
 #include "measures/symetric/options.h"
 #include "measures/symetric/symetric.h"
 
+// latent (trajectories, steps, 2m), truth (trajectories, steps, 2n), variance (trajectories, 2m) or
+// (trajectories, steps, 2m), or NULL.
 static plumb_status check_shapes(const plumb_array *latent, const plumb_array *truth,
                                  const plumb_array *variance)
 {
@@ -41,8 +43,10 @@ static plumb_status count_nonfinite(nonfinite_count *out, bool *bad, arena *mem,
                                     const plumb_array *a, int64_t steps)
 {
     *out = (nonfinite_count){0};
+    // Integer types have no NaN.
     if (a->dtype != PLUMB_FLOAT64 && a->dtype != PLUMB_FLOAT32 && a->dtype != PLUMB_FLOAT16)
         return PLUMB_OK;
+    // Trajectory by trajectory, so that memory is needed for one only.
     const int64_t total = plumb_array_count(a);
     const int64_t trajectory = a->shape[0] ? total / a->shape[0] : 0;
     const arena_mark mark = arena_get_mark(mem);
@@ -67,6 +71,7 @@ static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, in
 {
     const plumb_symetric_options *o = in->opt;
     const int64_t all = in->truth->shape[0];
+    // Reference mode replaces NaN by the mean as published; converged mode rejects it.
     plumb_symetric_nonfinite rule = o->nonfinite;
     if (rule == PLUMB_SYMETRIC_NONFINITE_BY_MODE)
         rule = o->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? PLUMB_SYMETRIC_NONFINITE_MEAN
@@ -83,6 +88,7 @@ static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, in
         const int64_t steps = i == 0 ? in->steps : arrays[i]->shape[1];
         plumb_status st = count_nonfinite(&c, bad, mem, arrays[i], steps);
         if (st) return st;
+        // The published rule covers NaN in the latents only, not infinity and not the truth.
         const bool as_published =
             rule == PLUMB_SYMETRIC_NONFINITE_MEAN && i == 0 && c.nan == c.count;
         if (c.count && rule != PLUMB_SYMETRIC_NONFINITE_DROP && !as_published)
@@ -90,6 +96,7 @@ static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, in
                                           "; --drop-nonfinite leaves such trajectories out");
     }
     in->kept = kept;
+    // kept (trajectories): indices into the arrays of the caller.
     for (int64_t k = 0; k < all; k++)
         if (!bad[k] || rule != PLUMB_SYMETRIC_NONFINITE_DROP) kept[in->trajectories++] = k;
     *dropped = all - in->trajectories;
@@ -101,6 +108,7 @@ static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, in
     return PLUMB_OK;
 }
 
+// The mask kl needs the mean of the posterior at the step that the variance belongs to.
 static plumb_status check_inferred_step(const symetric_batch_input *in)
 {
     const int64_t step = in->opt->inferred_step;
@@ -111,6 +119,7 @@ static plumb_status check_inferred_step(const symetric_batch_input *in)
                 (long long)step, (long long)in->latent_steps);
 }
 
+// A negative value shows that a log variance or another array was passed.
 static plumb_status reject_negative_variance(const symetric_batch_input *in)
 {
     if (!in->variance) return PLUMB_OK;
@@ -127,6 +136,7 @@ static plumb_status reject_negative_variance(const symetric_batch_input *in)
     return PLUMB_OK;
 }
 
+// R2 = 1 - SSres/SStot is undefined if no coordinate of the truth changes.
 static plumb_status reject_constant_truth(const symetric_batch_input *in, arena *mem)
 {
     const arena_mark mark = arena_get_mark(mem);
@@ -146,6 +156,8 @@ static plumb_status reject_constant_truth(const symetric_batch_input *in, arena 
     return fail(PLUMB_ENUMERIC, "truth is constant: the measure is not defined");
 }
 
+// eval_index (trajectories, points): the steps at which the Jacobian is computed. They are given by
+// the caller, all steps, or drawn without replacement.
 static plumb_status choose_points(symetric_batch_input *in, arena *mem)
 {
     const plumb_symetric_options *o = in->opt;
@@ -171,6 +183,7 @@ static plumb_status choose_points(symetric_batch_input *in, arena *mem)
     for (int64_t k = 0; k < in->trajectories; k++) {
         int64_t *out = index + k * in->points;
         if (!given) {
+            // A random stream per trajectory: the points do not depend on which others are dropped.
             rng r = rng_at(o->seed, (uint64_t)STREAM_POINTS << 32 | (uint64_t)in->kept[k]);
             if (o->points) rng_distinct(out, &r, in->points, in->steps);
             else
@@ -215,6 +228,7 @@ plumb_status symetric_input(symetric_batch_input *in, int64_t *dropped, symetric
     if (st) return st;
     double *alphas = ARENA_ALLOC(&work->mem, double, opt->alphas);
     if (!alphas) return PLUMB_EMEMORY;
+    // Candidate penalties of the lasso, equally spaced in log10 from alpha_min to alpha_max.
     const double low = log10(opt->alpha_min), high = log10(opt->alpha_max);
     for (int64_t i = 0; i < opt->alphas; i++)
         alphas[i] = opt->alphas == 1

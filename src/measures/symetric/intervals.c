@@ -22,6 +22,7 @@ typedef struct resampler {
     const plumb_symetric_options *opt;
 } resampler;
 
+// Fills the table of sums once; a bootstrap draw is then one matrix-vector product.
 static plumb_status resample_init(resampler *s, arena *mem, const symetric_batch_input *in,
                                   const symetric_batch *b)
 {
@@ -40,6 +41,8 @@ static plumb_status resample_init(resampler *s, arena *mem, const symetric_batch
     for (int64_t k = 0; k < n; k++) {
         for (int64_t t = 0; t < in->targets; t++) {
             const int64_t entry = k * in->targets + t;
+            // The trajectory that the two halves of the fit cut has no held-out residual; it enters
+            // with 0.
             const bool held = !isnan(b->heldout2[entry]);
             const double values[ROWS] = {
                 b->residual2[entry],        b->sum[entry],
@@ -54,6 +57,7 @@ static plumb_status resample_init(resampler *s, arena *mem, const symetric_batch
     return PLUMB_OK;
 }
 
+// Mean over targets of 1 - SSres/SStot, from the weighted sums that begin at row `first`.
 static double compute_r2(const resampler *s, int first, double trajectories)
 {
     const double *residual2 = s->sums + first * s->targets;
@@ -68,6 +72,8 @@ static double compute_r2(const resampler *s, int first, double trajectories)
 
 enum { DRAW_R2, DRAW_SYM, DRAW_VERDICT, DRAW_HELDOUT, DRAWS };
 
+// One bootstrap draw [Efron79]: trajectories with replacement, then all statistics from weighted
+// sums. The fit itself is not repeated.
 static void draw_statistics(double out[DRAWS], resampler *s, rng *r)
 {
     rng_resample(s->times, r, s->trajectories);
@@ -77,12 +83,14 @@ static void draw_statistics(double out[DRAWS], resampler *s, rng *r)
     out[DRAW_R2] = compute_r2(s, ROW_RESIDUAL, n);
     out[DRAW_SYM] = fmin(s->sums[rows - 1] / n, s->opt->sym_cap);
     out[DRAW_HELDOUT] = held > 0.0 ? compute_r2(s, ROW_HELDOUT, held) : (double)NAN;
+    // The draw has the verdict of the rule that the result uses.
     const bool degenerate =
         s->b->numbers.degenerate && s->opt->mode == PLUMB_SYMETRIC_MODE_CONVERGED;
     out[DRAW_VERDICT] =
         !degenerate && out[DRAW_R2] > s->opt->r2_bar && out[DRAW_SYM] < s->opt->sym_bar ? 1.0 : 0.0;
 }
 
+// One batch: the bootstrap draws trajectories.
 static plumb_status intervals_of_one(plumb_symetric *out, arena *mem,
                                      const symetric_batch_input *in, const symetric_batch *b)
 {
@@ -110,6 +118,7 @@ static plumb_status intervals_of_one(plumb_symetric *out, arena *mem,
     return PLUMB_OK;
 }
 
+// Several batches: the bootstrap draws batches, and the statistic is the mean over them.
 static plumb_status intervals_of_many(plumb_symetric *out, arena *mem,
                                       const symetric_batch_input *in, const symetric_work *work)
 {

@@ -32,12 +32,14 @@ static mlp_fit_shape choose_shape(const plumb_symetric_options *opt, int64_t lat
     return (mlp_fit_shape){count_inputs(opt, latents), states, width, opt->network_layers};
 }
 
+// At most a fifth of the trajectories, and at least one.
 static int64_t count_heldout(const plumb_symetric_options *opt, int64_t trajectories)
 {
     const int64_t max_heldout = trajectories < 10 ? 1 : trajectories / 5;
     return opt->network_heldout < max_heldout ? opt->network_heldout : max_heldout;
 }
 
+// The least number of trajectories that leaves enough training points after the held-out ones.
 int64_t symetric_required_trajectories(int64_t latents, int64_t states, int64_t steps,
                                        const plumb_symetric_options *opt)
 {
@@ -58,6 +60,7 @@ static plumb_status split_trajectories(symetric_batch_input *in, arena *mem, int
     int64_t *index = ARENA_ALLOC(mem, int64_t, (all * in->points));
     bool *out = ARENA_ALLOC(mem, bool, all);
     if (!drawn || !kept || !index || !out) return PLUMB_EMEMORY;
+    // A random permutation; its first `heldout` entries are held out.
     rng r = rng_at(in->opt->seed, STREAM_HELDOUT);
     rng_distinct(drawn, &r, all, all);
     for (int64_t k = 0; k < heldout; k++) out[drawn[k]] = true;
@@ -73,6 +76,7 @@ static plumb_status split_trajectories(symetric_batch_input *in, arena *mem, int
     return PLUMB_OK;
 }
 
+// A network with too few points per parameter overfits, and its Jacobian means little.
 static plumb_status reject_few_points(const symetric_batch_input *in, const mlp_fit_shape *net,
                                       int64_t train)
 {
@@ -102,6 +106,7 @@ typedef struct network_starts {
     _Atomic int64_t done;
 } network_starts;
 
+// predicted (outputs, stride), against all training rows.
 static double sum_squared_error(const network_starts *s, const double *predicted)
 {
     const mlp_fit_training *t = &s->job;
@@ -114,6 +119,7 @@ static double sum_squared_error(const network_starts *s, const double *predicted
     return sum;
 }
 
+// Trains one network from its own random weights and keeps its training error.
 static plumb_status work_start(void *context, int64_t item, int worker)
 {
     network_starts *s = context;
@@ -193,6 +199,7 @@ static plumb_status train_networks(double **best, plumb_symetric_training *train
                 .rate = {opt->network_rate, opt->network_updates, 0, ADAM_COSINE, 0.0, 0.01},
                 .ridge = opt->network_ridge,
                 .form = PROGRAM_FAST}};
+    // One random order of the rows for all starts; the batches then run through it in turn.
     int64_t *order = ARENA_ALLOC(mem, int64_t, rows);
     s.values = ARENA_ALLOC(mem, double, (s.count * size));
     s.errors = ARENA_ALLOC(mem, double, s.count);
@@ -205,6 +212,7 @@ static plumb_status train_networks(double **best, plumb_symetric_training *train
     if (!s.job.x || !s.job.y) return PLUMB_EMEMORY;
     plumb_status st = parallel_for(s.count, s.threads, work_start, &s);
     if (st) return st;
+    // The training error decides, so that the held-out trajectories stay unseen.
     int64_t winner = 0;
     for (int64_t i = 0; i < s.count; i++)
         if (s.errors[i] < s.errors[winner]) winner = i;
@@ -223,6 +231,7 @@ typedef struct jacobians {
     int64_t size;      // of a trajectory's
 } jacobians;
 
+// Jacobians (points, targets, dims) of trajectory k; they were computed all at once.
 static void fill_jacobians(double *j, const void *context, int64_t k)
 {
     const jacobians *f = context;
@@ -271,6 +280,7 @@ static plumb_status measure_heldout(symetric_batch *out, arena *mem, const symet
     double *j = ARENA_ALLOC(mem, double, (points * net->outputs * out->dims)), *inner = j;
     if (s->parts) inner = ARENA_ALLOC(mem, double, (points * net->outputs * net->inputs));
     if (!predicted || !residual || !at || !j || !inner) return PLUMB_EMEMORY;
+    // R2 on the held-out rows. A constant target is predicted exactly: its standardised value is 0.
     plumb_status st = mlp_fit_apply(predicted, net, value, s->x, rows, stride);
     if (st) return st;
     for (int64_t t = 0; t < net->outputs; t++)
@@ -279,6 +289,8 @@ static plumb_status measure_heldout(symetric_batch *out, arena *mem, const symet
     for (int64_t t = 0; t < net->outputs; t++)
         for (int64_t i = 0; i < rows; i++)
             residual[t * stride + i] = s->y[t * stride + i] - predicted[t * stride + i];
+    // J at the chosen points (inputs, points). With principal components the chain rule brings J
+    // back to the latents.
     for (int64_t d = 0; d < net->inputs; d++)
         for (int64_t p = 0; p < points; p++)
             at[d * points + p] = s->x[d * stride + p / in->points * in->steps + in->eval_index[p]];
@@ -309,6 +321,7 @@ static plumb_status prepare_rows(prepared_rows *s, pca_components *parts, symetr
         s->latent[d] = clear_if_constant(s->x + d * s->stride, b->latent_mean[d], first, end);
     for (int64_t t = 0; t < in->targets; t++)
         s->truth[t] = clear_if_constant(s->y + t * s->stride, b->truth_mean[t], first, end);
+    // Principal components are fitted on the training rows only.
     const int64_t most = count_inputs(in->opt, b->dims);
     if (most == b->dims) return PLUMB_OK;
     s->parts = parts;

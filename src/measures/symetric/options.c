@@ -9,6 +9,7 @@
 #include "math/poly.h"
 #include "measures/fit/mlp_fit.h"
 
+// Words of the enumerated options, in the order of their enumerators.
 static const char *const mode_words[] = {"converged", "reference", NULL};
 static const char *const mask_words[] = {"variance", "kl", "none", NULL};
 static const char *const r2_words[] = {"residual", "explained", NULL};
@@ -120,23 +121,28 @@ void plumb_symetric_options_init(plumb_symetric_options *options, size_t size)
         .batch = -1,
         .max_order = 5,
         .order_one_above = 32,
+        // Thresholds of the verdict as published [Higgins21].
         .r2_bar = 0.9,
         .sym_bar = 0.05,
         .sym_cap = 1000.0,
         .degenerate_bar = 1e-4,
+        // Jacobian and Sym.
         .points = 10,
         .shift = 1e-6,
         .weight_tolerance = 1e-3,
+        // Lasso: the path of penalties and when a solution counts as converged.
         .alphas = 10,
         .alpha_min = 1e-4,
         .alpha_max = 0.31622776601683794, // 10^-0.5
         .max_sweeps = 1000,
         .tolerance = 1e-4,
         .gap = 1e-11,
+        // Mask of informative latents.
         .variance_bar = 0.5,
         .kl_bar = 0.01,
         .resamples = 2000,
         .seed = 1,
+        // Method mlp.
         .network_layers = 4,
         .network_updates = 6000,
         .network_rows = 3840,
@@ -150,6 +156,7 @@ void plumb_symetric_options_init(plumb_symetric_options *options, size_t size)
     options_init(options, size, &defaults, sizeof defaults);
 }
 
+// Rules that the table of ranges cannot express.
 plumb_status symetric_options_check(const plumb_symetric_options *opt)
 {
     const plumb_status st = options_check_ranges(&symetric_option_table, opt);

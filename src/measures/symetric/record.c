@@ -5,6 +5,7 @@
 #include "base/options_struct.h"
 #include "plumb/symetric.h"
 
+// One object per batch; only written if there is more than one.
 static void list_batches(plumb_record *record, const plumb_symetric *r)
 {
     plumb_record_begin_array(record, "batches");
@@ -25,6 +26,7 @@ static void list_batches(plumb_record *record, const plumb_symetric *r)
     plumb_record_end(record);
 }
 
+// The keys that only method mlp has. "components" is null if the latents went in directly.
 static void record_training(plumb_record *record, const plumb_symetric_training *t,
                             const plumb_symetric_options *opt)
 {
@@ -52,10 +54,12 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
     if (options_resolve(&full, sizeof full, options, "plumb_symetric_options")) return;
     const bool mlp = r->method == PLUMB_SYMETRIC_METHOD_MLP;
     plumb_record_set_string(record, "method", mlp ? "mlp" : "pr");
+    // Method mlp has no published code to follow, so it has a mode of its own.
     plumb_record_set_string(record, "mode",
                             mlp                                        ? "own"
                             : r->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? "reference"
                                                                        : "converged");
+    // The measure and its 95 % intervals.
     plumb_record_set_double(record, "r2", r->r2);
     plumb_record_set_interval(record, "r2_ci", r->r2_ci);
     plumb_record_set_double(record, "sym", r->sym);
@@ -65,6 +69,7 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
     plumb_record_set_double(record, "r2_heldout", r->r2_heldout);
     plumb_record_set_interval(record, "r2_heldout_ci", r->r2_heldout_ci);
     plumb_record_set_string(record, "why", r->why);
+    // The fit: a network has no polynomial order.
     if (mlp) plumb_record_set_double(record, "order", (double)NAN);
     else plumb_record_set_int(record, "order", r->order);
     plumb_record_set_double(record, "alpha", r->alpha);
@@ -73,11 +78,13 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
     for (int64_t i = 0; i < r->trajectories; i++)
         plumb_record_set_double(record, NULL, r->items[i].sym);
     plumb_record_end(record);
+    // The latents: indices that were used, and how many passed the mask (null without one).
     plumb_record_set_ints(record, "latents_used", r->latents_used, r->latents);
     if (r->informative >= 0) plumb_record_set_int(record, "informative_dimensions", r->informative);
     else plumb_record_set_null(record, "informative_dimensions");
     plumb_record_set_bool(record, "degenerate", r->degenerate);
     plumb_record_set_double(record, "rho", r->rho);
+    // Sizes: n and m are degrees of freedom of the truth and of the latents.
     plumb_record_set_int(record, "n", r->n);
     plumb_record_set_int(record, "m", r->m);
     plumb_record_set_int(record, "trajectories", r->trajectories);
@@ -86,6 +93,7 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
     plumb_record_set_int(record, "fits", r->batch_count);
     plumb_record_set_int(record, "unconverged", r->unconverged);
     if (r->batch_count > 1) list_batches(record, r);
+    // What is needed to repeat the measurement.
     plumb_record_set_int(record, "seed", (int64_t)opt->seed);
     plumb_record_set_string(record, "input_hash", r->input_hash);
     plumb_record_set_double(record, "seconds", r->seconds);
@@ -93,6 +101,7 @@ void plumb_symetric_record(plumb_record *record, const plumb_symetric *r,
     plumb_record_set_string(record, "version", plumb_version());
 }
 
+// One trajectory: one line of the file of `--items`.
 void plumb_symetric_item_record(plumb_record *record, const plumb_symetric *result, int64_t index)
 {
     if (!record || !result) return;

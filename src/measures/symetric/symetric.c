@@ -28,6 +28,7 @@ typedef struct batch_job {
     int inner_threads;
 } batch_job;
 
+// Measures one batch; `item` is its index. Batches share nothing, so they run in parallel.
 static plumb_status work_batch(void *context, int64_t item, int worker)
 {
     batch_job *j = context;
@@ -39,15 +40,18 @@ static plumb_status work_batch(void *context, int64_t item, int worker)
 
 plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in)
 {
+    // Batch size: 5 in reference mode as published, all trajectories in converged mode.
     const plumb_symetric_options *o = in->opt;
     int64_t size = o->batch == -1 ? (o->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? 5 : 0) : o->batch;
     if (size == 0 || size > in->trajectories) size = in->trajectories;
+    // Only full batches are measured.
     int64_t count = in->trajectories / size;
     if (o->max_batches && o->max_batches < count) count = o->max_batches;
     if (count * size < in->trajectories && !in->quiet)
         status_log(
             "%lld of %lld trajectories are measured, %lld per batch; the others are left out",
             (long long)(count * size), (long long)in->trajectories, (long long)size);
+    // Each batch has its own memory, so that threads do not share an arena.
     arena *mem = &out->mem;
     batch_job j = {.in = in, .size = size, .count = count};
     j.batches = ARENA_ALLOC(mem, symetric_batch, count);
@@ -57,6 +61,7 @@ plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in
     out->batch_memory = j.memory;
     out->count = count;
     out->size = size;
+    // Many batches: one thread each. One batch: all threads work inside its fit.
     const int threads = o->threads > 0 ? o->threads : parallel_threads();
     j.inner_threads = count > 1 ? 1 : threads;
     return parallel_for_progress(count, threads, work_batch, &j, 0.0, 1.0);
@@ -70,6 +75,8 @@ void symetric_work_clear(symetric_work *work)
 
 // ---- averages and text ----
 
+// R2, Sym and the verdict are means over batches. rho is the least, order the largest, alpha is NaN
+// if batches differ.
 static void average_batches(plumb_symetric *out, const symetric_work *work)
 {
     const double count = (double)work->count;
@@ -99,6 +106,7 @@ static double explained_share(double residual2, double square)
                                             : 0.0;
 }
 
+// Writes one entry per batch and one per trajectory, and collects the latents that any batch used.
 static plumb_status list_items(plumb_symetric *out, arena *mem, const symetric_batch_input *in,
                                const symetric_work *work)
 {
@@ -111,10 +119,12 @@ static plumb_status list_items(plumb_symetric *out, arena *mem, const symetric_b
     for (int64_t i = 0; i < work->count; i++) {
         const symetric_batch *b = &work->batches[i];
         batches[i] = b->numbers;
+        // A latent is informative if it passed the mask in at least one batch.
         for (int64_t j = 0; j < b->dims; j++) {
             is_used[b->used[j]] = true;
             is_informative[b->used[j]] = is_informative[b->used[j]] || b->informative > 0;
         }
+        // R2 per trajectory is the mean over the 2n coordinates of the true state.
         for (int64_t k = 0; k < work->size; k++) {
             double r2 = 0.0, heldout = 0.0;
             for (int64_t t = 0; t < in->targets; t++) {
@@ -143,6 +153,7 @@ static plumb_status list_items(plumb_symetric *out, arena *mem, const symetric_b
     return PLUMB_OK;
 }
 
+// `why`: one sentence that says which of the two bars failed, or why Sym has no meaning.
 static plumb_status explain_verdict(plumb_symetric *out, arena *mem,
                                     const plumb_symetric_options *o)
 {
@@ -190,6 +201,7 @@ static plumb_status explain_verdict(plumb_symetric *out, arena *mem,
     return out->why ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
+// From batches to the result: averages, lists, intervals, text.
 static plumb_status finish_result(plumb_symetric *out, arena *mem, const symetric_batch_input *in,
                                   symetric_work *work)
 {
@@ -221,6 +233,7 @@ static plumb_status measure_symetric(plumb_symetric *out, const plumb_array *lat
     symetric_work_clear(&work);
     st = result_end(st, &result.memory);
     if (st) return st;
+    // The hash of all inputs identifies the data of a result.
     const plumb_array *inputs[] = {latent, truth, variance};
     hash_arrays(result.input_hash, inputs, 3);
     result.steps = in.steps;
@@ -246,6 +259,8 @@ plumb_status plumb_symetric_measure(plumb_symetric *out, const plumb_array *late
 plumb_status symetric_floor(double *sym, const plumb_array *truth,
                             const plumb_symetric_options *opt)
 {
+    // Sym of the truth against itself, without a bootstrap: what the measure gives for a perfect
+    // model.
     plumb_symetric_options plain = *opt;
     plain.resamples = 0;
     plumb_symetric of_truth;
