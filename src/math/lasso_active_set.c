@@ -430,8 +430,9 @@ static plumb_status extend_gram(lasso_active_set *set, int64_t from)
     const int64_t n = set->design->stride;
     for (int64_t i = from; i < set->count; i++)
         poly_design_column(set->columns + i * n, set->design, set->feature[i]);
-    vector_products(set->gram + from * set->stride, set->stride, set->columns + from * n, n,
-                    set->count - from, set->columns, n, set->count, n);
+    vector_products(set->gram + from * set->stride, set->stride,
+                    (vector_rows){set->columns + from * n, set->count - from, n},
+                    (vector_rows){set->columns, set->count, n}, n);
     for (int64_t i = 0; i < set->count; i++)
         for (int64_t j = from; j < set->count; j++)
             set->gram[i * set->stride + j] = set->gram[j * set->stride + i];

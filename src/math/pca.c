@@ -67,8 +67,8 @@ static plumb_status compute_covariance(double *out, arena *mem, const pca_axes *
         // The lower triangle, a few rows at a time.
         for (int64_t i = 0; i < d; i += TILE) {
             const int64_t high = d - i < TILE ? d - i : TILE, wide = i + high;
-            vector_products(part, wide, columns + i * CHUNK, CHUNK, high, columns, CHUNK, wide,
-                            padded);
+            vector_products(part, wide, (vector_rows){columns + i * CHUNK, high, CHUNK},
+                            (vector_rows){columns, wide, CHUNK}, padded);
             for (int64_t j = 0; j < high; j++)
                 for (int64_t k = 0; k < wide; k++) out[(i + j) * d + k] += part[j * wide + k];
         }

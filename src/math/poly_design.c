@@ -196,8 +196,8 @@ static plumb_status sum_gram(poly_design *design, arena *mem)
             for (int64_t i = 0; i < n; i++) columns[f * block + i] -= design->mean[f];
         for (int64_t j = 0; j < count; j += GRAM_GROUP) {
             const int64_t width = j + GRAM_GROUP <= count ? GRAM_GROUP : count - j;
-            vector_products(part, GRAM_GROUP, columns, block, j + width, columns + j * block, block,
-                            width, padded);
+            vector_products(part, GRAM_GROUP, (vector_rows){columns, j + width, block},
+                            (vector_rows){columns + j * block, width, block}, padded);
             for (int64_t i = 0; i < j + width; i++)
                 for (int64_t k = 0; k < width; k++)
                     design->gram[i * wide + j + k] += part[i * GRAM_GROUP + k];

@@ -52,17 +52,18 @@ void vector_dots(double *restrict out, const double *restrict rows, int64_t stri
     chosen->dots(out, rows, stride, count, z, n);
 }
 
-void vector_products(double *restrict out, int64_t ldo, const double *restrict a, int64_t lda,
-                     int64_t m, const double *restrict b, int64_t ldb, int64_t n, int64_t k)
+void vector_products(double *restrict out, int64_t out_stride, vector_rows a, vector_rows b,
+                     int64_t length)
 {
     // Rows of B in groups that stay in the second cache while all rows of A pass.
     enum { GROUP_BYTES = 128 << 10 };
-    int64_t group = GROUP_BYTES / 8 / (k > 0 ? k : 1) / 4 * 4;
+    int64_t group = GROUP_BYTES / 8 / (length > 0 ? length : 1) / 4 * 4;
     if (group < 4) group = 4;
-    for (int64_t j = 0; j < n; j += group) {
-        const int64_t width = j + group <= n ? group : n - j;
-        for (int64_t i = 0; i < m; i++)
-            chosen->dots(out + i * ldo + j, b + j * ldb, ldb, width, a + i * lda, k);
+    for (int64_t j = 0; j < b.count; j += group) {
+        const int64_t width = j + group <= b.count ? group : b.count - j;
+        for (int64_t i = 0; i < a.count; i++)
+            chosen->dots(out + i * out_stride + j, b.data + j * b.stride, b.stride, width,
+                         a.data + i * a.stride, length);
     }
 }
 

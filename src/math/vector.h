@@ -25,9 +25,16 @@ double vector_dot(const double *a, const double *b, int64_t n);
 void vector_dots(double *restrict out, const double *restrict rows, int64_t stride, int64_t count,
                  const double *restrict z, int64_t n);
 
-/// out (m, n) = A B^T for A (m, k) and B (n, k). Rows lie ldo, lda and ldb apart, as in BLAS.
-void vector_products(double *restrict out, int64_t ldo, const double *restrict a, int64_t lda,
-                     int64_t m, const double *restrict b, int64_t ldb, int64_t n, int64_t k);
+/// A matrix by its rows, or some rows of a larger one.
+typedef struct vector_rows {
+    const double *data;    ///< the first row
+    int64_t count, stride; ///< rows, and doubles from one row to the next
+} vector_rows;
+
+/// out (a.count, b.count) = A B^T over the first `length` entries of each row. `out` overlaps
+/// neither.
+void vector_products(double *restrict out, int64_t out_stride, vector_rows a, vector_rows b,
+                     int64_t length);
 
 /// sum[i] += sum of rows[i] z and square[i] += sum of (rows[i] z)^2.
 void vector_moments(double *restrict sum, double *restrict square, const double *restrict rows,

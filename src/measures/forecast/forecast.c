@@ -24,14 +24,14 @@
 enum { BOOTSTRAP_STREAM = 0x766f7265 };
 
 // Why the mean over a window is NaN or infinite, in one sentence.
-static const char *explain_undefined(arena *mem, const frame_errors *e, forecast_window window)
+static const char *explain_undefined(arena *mem, const frame_errors *table, forecast_window window)
 {
     if (!window.count) return "there are no frames of reconstruction";
     int64_t total = 0, trajectory = 0, frame = 0;
-    for (int64_t i = 0; i < e->trajectories; i++)
+    for (int64_t i = 0; i < table->trajectories; i++)
         for (int64_t t = window.first; t < window.first + window.count; t++) {
-            if (!e->black[i * e->plan.count + t]) continue;
-            if (!total++) trajectory = i, frame = e->plan.first + t;
+            if (!table->black[i * table->plan.count + t]) continue;
+            if (!total++) trajectory = i, frame = table->plan.first + t;
         }
     if (!total) return "the sum of the errors overflows";
     char text[200];
@@ -43,27 +43,27 @@ static const char *explain_undefined(arena *mem, const frame_errors *e, forecast
     return arena_strdup(mem, text);
 }
 
-// Mean over trajectories of the mean of e over a window of frames.
-static plumb_status measure_mse(plumb_forecast_mse *out, arena *mem, const frame_errors *e,
+// Mean over trajectories of the mean error over a window of frames.
+static plumb_status measure_mse(plumb_forecast_mse *out, arena *mem, const frame_errors *table,
                                 forecast_window window, const plumb_forecast_options *opt,
                                 double pixels)
 {
-    double *each = ARENA_ALLOC(mem, double, e->trajectories);
+    double *each = ARENA_ALLOC(mem, double, table->trajectories);
     if (!each) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < e->trajectories; i++)
-        each[i] = stats_mean(e->errors + i * e->plan.count + window.first, window.count);
-    *out = (plumb_forecast_mse){.relative = stats_mean(each, e->trajectories),
+    for (int64_t i = 0; i < table->trajectories; i++)
+        each[i] = stats_mean(table->errors + i * table->plan.count + window.first, window.count);
+    *out = (plumb_forecast_mse){.relative = stats_mean(each, table->trajectories),
                                 .ci = {(double)NAN, (double)NAN},
-                                .first = e->plan.first + window.first,
+                                .first = table->plan.first + window.first,
                                 .frames = window.count,
                                 .per_trajectory = each};
     if (isfinite(out->relative)) {
-        const bootstrap_options draws = {e->trajectories, opt->resamples, opt->seed,
+        const bootstrap_options draws = {table->trajectories, opt->resamples, opt->seed,
                                          BOOTSTRAP_STREAM};
         const plumb_status st = stats_bootstrap_mean(&out->ci, mem, each, &draws);
         if (st) return st;
     } else {
-        out->why = explain_undefined(mem, e, window);
+        out->why = explain_undefined(mem, table, window);
         if (!out->why) return PLUMB_EMEMORY;
     }
     // The published code divides by the number of pixels once more.
@@ -83,116 +83,126 @@ typedef struct vpt_table {
 // by its size.
 static double compute_vpt(const void *context, const int64_t *index, int64_t count)
 {
-    const vpt_table *v = context;
-    const int directions = v->each[1] ? 2 : 1;
+    const vpt_table *table = context;
+    const int directions = table->each[1] ? 2 : 1;
     double sum = 0.0;
     for (int d = 0; d < directions; d++) {
-        if (!v->batch)
-            for (int64_t i = 0; i < count; i++) sum += v->each[d][index[i]];
-        for (int64_t first = 0; v->batch && first < count; first += v->batch) {
-            const int64_t n = v->batch < count - first ? v->batch : count - first;
-            for (int64_t i = 0; i < n; i++) v->scratch[i] = v->each[d][index[first + i]];
-            sum += (double)n * stats_median(v->scratch, n);
+        if (!table->batch)
+            for (int64_t i = 0; i < count; i++) sum += table->each[d][index[i]];
+        for (int64_t first = 0; table->batch && first < count; first += table->batch) {
+            const int64_t n = table->batch < count - first ? table->batch : count - first;
+            for (int64_t i = 0; i < n; i++) table->scratch[i] = table->each[d][index[first + i]];
+            sum += (double)n * stats_median(table->scratch, n);
         }
     }
     return sum / (double)count / directions;
 }
 
 // What averaging needs beside the VPTs themselves.
-typedef struct averager {
+typedef struct vpt_average {
     const plumb_forecast_options *opt;
     int64_t trajectories;
     int64_t batch;
     int64_t *all; // 0 .. trajectories-1
     double *scratch;
-} averager;
+} vpt_average;
 
-static plumb_status averager_init(averager *a, arena *mem, const plumb_forecast_options *opt,
-                                  int64_t n)
+static plumb_status averager_init(vpt_average *average, arena *mem,
+                                  const plumb_forecast_options *opt, int64_t n)
 {
-    *a = (averager){.opt = opt, .trajectories = n};
+    *average = (vpt_average){.opt = opt, .trajectories = n};
     if (opt->average == PLUMB_FORECAST_AVERAGE_MEDIAN)
-        a->batch = opt->batch && opt->batch < n ? opt->batch : n;
-    a->all = ARENA_ALLOC(mem, int64_t, n);
-    a->scratch = ARENA_ALLOC(mem, double, n);
-    if (!a->all || !a->scratch) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < n; i++) a->all[i] = i;
+        average->batch = opt->batch && opt->batch < n ? opt->batch : n;
+    average->all = ARENA_ALLOC(mem, int64_t, n);
+    average->scratch = ARENA_ALLOC(mem, double, n);
+    if (!average->all || !average->scratch) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < n; i++) average->all[i] = i;
     return PLUMB_OK;
 }
 
 // `ci` may be NULL.
-static plumb_status average_vpt(double *vpt, plumb_interval *ci, arena *mem, const averager *a,
-                                const double *first, const double *second)
+static plumb_status average_vpt(double *vpt, plumb_interval *ci, arena *mem,
+                                const vpt_average *average, const double *first,
+                                const double *second)
 {
-    const vpt_table table = {{first, second}, a->batch, a->scratch};
-    *vpt = compute_vpt(&table, a->all, a->trajectories);
+    const vpt_table table = {{first, second}, average->batch, average->scratch};
+    *vpt = compute_vpt(&table, average->all, average->trajectories);
     if (!ci) return PLUMB_OK;
-    const bootstrap_options draws = {a->trajectories, a->opt->resamples, a->opt->seed,
-                                     BOOTSTRAP_STREAM};
+    const bootstrap_options draws = {average->trajectories, average->opt->resamples,
+                                     average->opt->seed, BOOTSTRAP_STREAM};
     return stats_bootstrap(ci, mem, &draws, compute_vpt, &table);
 }
 
-// VPT per trajectory: frames before the first with e > threshold.
-static double *count_valid_steps(arena *mem, const frame_errors *e, double threshold, bool reversed)
+// VPT per trajectory: frames before the first with an error above the threshold.
+static double *count_valid_steps(arena *mem, const frame_errors *table, double threshold,
+                                 bool reversed)
 {
-    double *each = ARENA_ALLOC(mem, double, e->trajectories);
+    double *each = ARENA_ALLOC(mem, double, table->trajectories);
     if (!each) return NULL;
-    for (int64_t i = 0; i < e->trajectories; i++)
-        each[i] =
-            (double)forecast_protocol_valid_steps(e->errors + i * e->plan.count + e->plan.vpt.first,
-                                                  e->plan.vpt.count, threshold, reversed);
+    for (int64_t i = 0; i < table->trajectories; i++)
+        each[i] = (double)forecast_protocol_valid_steps(table->errors + i * table->plan.count +
+                                                            table->plan.vpt.first,
+                                                        table->plan.vpt.count, threshold, reversed);
     return each;
 }
 
-static plumb_status measure_vpt(plumb_forecast_direction *out, arena *mem, const averager *a,
-                                const frame_errors *e, bool backward)
+static plumb_status measure_vpt(plumb_forecast_direction *out, arena *mem,
+                                const vpt_average *average, const frame_errors *table,
+                                bool backward)
 {
     // The arrays are in increasing time, so for a backward prediction the inferred state is at the
     // last index. The published code counts from the first index.
-    double *from_inferred = count_valid_steps(mem, e, a->opt->threshold, backward);
+    double *from_inferred = count_valid_steps(mem, table, average->opt->threshold, backward);
     double *published =
-        backward ? count_valid_steps(mem, e, a->opt->threshold, false) : from_inferred;
+        backward ? count_valid_steps(mem, table, average->opt->threshold, false) : from_inferred;
     if (!from_inferred || !published) return PLUMB_EMEMORY;
-    out->vpt_per_trajectory =
-        a->opt->backward_count == PLUMB_FORECAST_VPT_ORIGIN_PUBLISHED ? published : from_inferred;
-    out->length = e->plan.vpt.count;
-    plumb_status st = average_vpt(&out->vpt_published, NULL, mem, a, published, NULL);
-    if (!st) st = average_vpt(&out->vpt, &out->vpt_ci, mem, a, out->vpt_per_trajectory, NULL);
+    out->vpt_per_trajectory = average->opt->backward_count == PLUMB_FORECAST_VPT_ORIGIN_PUBLISHED
+                                  ? published
+                                  : from_inferred;
+    out->length = table->plan.vpt.count;
+    plumb_status st = average_vpt(&out->vpt_published, NULL, mem, average, published, NULL);
+    if (!st) st = average_vpt(&out->vpt, &out->vpt_ci, mem, average, out->vpt_per_trajectory, NULL);
     out->vpt_relative = out->vpt / (double)out->length;
     return st;
 }
 
-static plumb_status measure_direction(plumb_forecast_direction *out, arena *mem, const averager *a,
-                                      const frame_errors_source *from)
+static plumb_status measure_direction(plumb_forecast_direction *out, arena *mem,
+                                      const vpt_average *average, const frame_errors_source *from)
 {
-    frame_errors e;
-    plumb_status st = frame_errors_compute(&e, mem, from);
+    frame_errors table;
+    plumb_status st = frame_errors_compute(&table, mem, from);
     if (st) return st;
-    *out = (plumb_forecast_direction){
-        .measured = true, .first = e.plan.first, .frames = e.plan.count, .errors = e.errors};
-    for (int64_t i = 0; i < e.trajectories * e.plan.count; i++) out->black += e.black[i];
+    *out = (plumb_forecast_direction){.measured = true,
+                                      .first = table.plan.first,
+                                      .frames = table.plan.count,
+                                      .errors = table.errors};
+    for (int64_t i = 0; i < table.trajectories * table.plan.count; i++)
+        out->black += table.black[i];
 
     const int64_t *shape = from->truth->shape;
     const double pixels = (double)(shape[2] * shape[3] * shape[4]);
-    if ((st = measure_mse(&out->rec, mem, &e, e.plan.rec, a->opt, pixels)) ||
-        (st = measure_mse(&out->ext, mem, &e, e.plan.ext, a->opt, pixels)) ||
-        (st = measure_mse(&out->full, mem, &e, (forecast_window){0, e.plan.count}, a->opt, pixels)))
+    if ((st = measure_mse(&out->rec, mem, &table, table.plan.rec, average->opt, pixels)) ||
+        (st = measure_mse(&out->ext, mem, &table, table.plan.ext, average->opt, pixels)) ||
+        (st = measure_mse(&out->full, mem, &table, (forecast_window){0, table.plan.count},
+                          average->opt, pixels)))
         return st;
-    return measure_vpt(out, mem, a, &e, from->backward);
+    return measure_vpt(out, mem, average, &table, from->backward);
 }
 
 // VPT over both directions, if both are measured.
-static plumb_status combine_directions(plumb_forecast *out, arena *mem, const averager *a)
+static plumb_status combine_directions(plumb_forecast *out, arena *mem, const vpt_average *average)
 {
-    const plumb_forecast_direction *f = &out->forward, *b = &out->backward;
-    const double *second = b->measured ? b->vpt_per_trajectory : NULL;
-    double *each = ARENA_ALLOC(mem, double, a->trajectories);
+    const plumb_forecast_direction *forward = &out->forward, *backward = &out->backward;
+    const double *second = backward->measured ? backward->vpt_per_trajectory : NULL;
+    double *each = ARENA_ALLOC(mem, double, average->trajectories);
     if (!each) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < a->trajectories; i++)
-        each[i] = second ? (f->vpt_per_trajectory[i] + second[i]) / 2.0 : f->vpt_per_trajectory[i];
+    for (int64_t i = 0; i < average->trajectories; i++)
+        each[i] = second ? (forward->vpt_per_trajectory[i] + second[i]) / 2.0
+                         : forward->vpt_per_trajectory[i];
     out->vpt_per_trajectory = each;
-    out->vpt_relative = second ? (f->vpt_relative + b->vpt_relative) / 2.0 : f->vpt_relative;
-    return average_vpt(&out->vpt, &out->vpt_ci, mem, a, f->vpt_per_trajectory, second);
+    out->vpt_relative =
+        second ? (forward->vpt_relative + backward->vpt_relative) / 2.0 : forward->vpt_relative;
+    return average_vpt(&out->vpt, &out->vpt_ci, mem, average, forward->vpt_per_trajectory, second);
 }
 
 // The exponent of the true states. Where it is undefined the result says why.
@@ -210,14 +220,14 @@ static plumb_status measure_frames(plumb_forecast *out, arena *mem, const plumb_
                                    const plumb_array *prediction, const plumb_array *backward,
                                    const plumb_forecast_options *opt)
 {
-    averager a;
+    vpt_average average;
     plumb_status st = frame_errors_check_shape(truth, truth, "the truth");
-    if (!st) st = averager_init(&a, mem, opt, truth->shape[0]);
+    if (!st) st = averager_init(&average, mem, opt, truth->shape[0]);
     if (st) return st;
     const double share = backward ? 0.5 : 1.0;
     const frame_errors_source ahead = {
         .truth = truth, .prediction = prediction, .opt = opt, .truth_is_new = true, .share = share};
-    st = measure_direction(&out->forward, mem, &a, &ahead);
+    st = measure_direction(&out->forward, mem, &average, &ahead);
     if (!st && backward) {
         const frame_errors_source back = {.truth = truth,
                                           .prediction = backward,
@@ -225,9 +235,9 @@ static plumb_status measure_frames(plumb_forecast *out, arena *mem, const plumb_
                                           .backward = true,
                                           .from = share,
                                           .share = share};
-        st = measure_direction(&out->backward, mem, &a, &back);
+        st = measure_direction(&out->backward, mem, &average, &back);
     }
-    if (!st) st = combine_directions(out, mem, &a);
+    if (!st) st = combine_directions(out, mem, &average);
     if (st) return st;
     out->trajectories = truth->shape[0];
     out->steps = truth->shape[1];

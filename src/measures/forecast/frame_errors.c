@@ -30,7 +30,7 @@ plumb_status frame_errors_check_shape(const plumb_array *array, const plumb_arra
 }
 
 // The parallel pass over one prediction.
-typedef struct scan {
+typedef struct frame_scan {
     pixels x, y;
     forecast_plan plan;
     int64_t frame; // pixels
@@ -38,26 +38,27 @@ typedef struct scan {
     bool *black;
     int64_t *bad[2], *where[2]; // not finite, per trajectory: in the truth, in the prediction
     bool truth_is_new;          // not checked for NaN yet
-} scan;
+} frame_scan;
 
 // One trajectory: counts NaN and infinity, then computes the error of each frame.
 static plumb_status scan_trajectory(void *context, int64_t item, int worker)
 {
     (void)worker;
-    scan *s = context;
-    const pixels sides[2] = {s->x, s->y};
-    for (int i = s->truth_is_new ? 0 : 1; i < 2; i++) {
-        const int64_t count = sides[i].array->shape[1] * s->frame;
-        s->bad[i][item] =
-            pixels_not_finite(&s->where[i][item], sides[i].array, item * count, count);
+    frame_scan *scan = context;
+    const pixels sides[2] = {scan->x, scan->y};
+    for (int i = scan->truth_is_new ? 0 : 1; i < 2; i++) {
+        const int64_t count = sides[i].array->shape[1] * scan->frame;
+        scan->bad[i][item] =
+            pixels_not_finite(&scan->where[i][item], sides[i].array, item * count, count);
     }
     // The same frame may have another index in the prediction: plan.shift.
-    const int64_t x_first = item * s->x.array->shape[1] + s->plan.first;
-    const int64_t y_first = item * s->y.array->shape[1] + s->plan.first + s->plan.shift;
-    for (int64_t t = 0; t < s->plan.count; t++) {
-        const int64_t place = item * s->plan.count + t;
-        s->errors[place] = pixels_error(&s->black[place], s->x, (x_first + t) * s->frame, s->y,
-                                        (y_first + t) * s->frame, s->frame);
+    const int64_t x_first = item * scan->x.array->shape[1] + scan->plan.first;
+    const int64_t y_first = item * scan->y.array->shape[1] + scan->plan.first + scan->plan.shift;
+    for (int64_t t = 0; t < scan->plan.count; t++) {
+        const int64_t place = item * scan->plan.count + t;
+        scan->errors[place] =
+            pixels_error(&scan->black[place], scan->x, (x_first + t) * scan->frame, scan->y,
+                         (y_first + t) * scan->frame, scan->frame);
     }
     return PLUMB_OK;
 }
@@ -100,10 +101,10 @@ plumb_status frame_errors_compute(frame_errors *out, arena *mem, const frame_err
     if (st) return st;
 
     const int64_t n = truth->shape[0];
-    scan s = {.plan = plan,
-              .frame = truth->shape[2] * truth->shape[3] * truth->shape[4],
-              .truth_is_new = from->truth_is_new};
-    if (!pixels_pair(&s.x, &s.y, truth, prediction))
+    frame_scan scan = {.plan = plan,
+                       .frame = truth->shape[2] * truth->shape[3] * truth->shape[4],
+                       .truth_is_new = from->truth_is_new};
+    if (!pixels_pair(&scan.x, &scan.y, truth, prediction))
         return fail(PLUMB_ESHAPE,
                     "the truth is %s and %s %s: types without a value of white; convert "
                     "both to one type, or to floats in 0 to 1",
@@ -112,18 +113,19 @@ plumb_status frame_errors_compute(frame_errors *out, arena *mem, const frame_err
     warn_about_scale(truth, prediction, "the truth");
 
     // The product is at most the number of values of the truth.
-    s.errors = ARENA_ALLOC(mem, double, (n * plan.count));
-    s.black = ARENA_ALLOC(mem, bool, (n * plan.count));
+    scan.errors = ARENA_ALLOC(mem, double, (n * plan.count));
+    scan.black = ARENA_ALLOC(mem, bool, (n * plan.count));
     for (int i = 0; i < 2; i++) {
-        s.bad[i] = ARENA_ALLOC(mem, int64_t, n);
-        s.where[i] = ARENA_ALLOC(mem, int64_t, n);
-        if (!s.bad[i] || !s.where[i]) return PLUMB_EMEMORY;
+        scan.bad[i] = ARENA_ALLOC(mem, int64_t, n);
+        scan.where[i] = ARENA_ALLOC(mem, int64_t, n);
+        if (!scan.bad[i] || !scan.where[i]) return PLUMB_EMEMORY;
     }
-    if (!s.errors || !s.black) return PLUMB_EMEMORY;
-    st = parallel_for_progress(n, from->opt->threads, scan_trajectory, &s, from->from, from->share);
-    if (!st) st = reject_nonfinite(truth, "the truth", s.bad[0], s.where[0]);
-    if (!st) st = reject_nonfinite(prediction, name, s.bad[1], s.where[1]);
+    if (!scan.errors || !scan.black) return PLUMB_EMEMORY;
+    st = parallel_for_progress(n, from->opt->threads, scan_trajectory, &scan, from->from,
+                               from->share);
+    if (!st) st = reject_nonfinite(truth, "the truth", scan.bad[0], scan.where[0]);
+    if (!st) st = reject_nonfinite(prediction, name, scan.bad[1], scan.where[1]);
     if (st) return st;
-    *out = (frame_errors){n, plan, s.errors, s.black};
+    *out = (frame_errors){n, plan, scan.errors, scan.black};
     return PLUMB_OK;
 }

@@ -22,37 +22,37 @@ double counterexample_log_ratio(double x, double deviation)
 // Possible clips are N(0, 1), impossible ones N(0, deviation^2); x = 0 and x = 1 are compared.
 plumb_surprise_counterexample plumb_surprise_counterexample_compute(double deviation)
 {
-    plumb_surprise_counterexample e = {.deviation = deviation};
+    plumb_surprise_counterexample example = {.deviation = deviation};
     for (int x = 0; x < 2; x++) {
-        e.surprise[x] = -log_normal_density(x, 1.0);
-        e.log_ratio[x] = counterexample_log_ratio(x, deviation);
-        e.posterior[x] = 1.0 / (1.0 + exp(-e.log_ratio[x]));
+        example.surprise[x] = -log_normal_density(x, 1.0);
+        example.log_ratio[x] = counterexample_log_ratio(x, deviation);
+        example.posterior[x] = 1.0 / (1.0 + exp(-example.log_ratio[x]));
     }
     // log ratio = -log d - x^2 (1/d^2 - 1)/2 = 0
-    e.even = sqrt(-2.0 * log(deviation) / (1.0 / (deviation * deviation) - 1.0));
-    return e;
+    example.even = sqrt(-2.0 * log(deviation) / (1.0 / (deviation * deviation) - 1.0));
+    return example;
 }
 
-static void put_case(plumb_record *r, const char *key, double deviation)
+static void put_case(plumb_record *record, const char *key, double deviation)
 {
-    const plumb_surprise_counterexample e = plumb_surprise_counterexample_compute(deviation);
-    plumb_record_begin_object(r, key);
-    plumb_record_set_double(r, "deviation", e.deviation);
-    plumb_record_set_doubles(r, "surprise", e.surprise, 2);
-    plumb_record_set_doubles(r, "log_likelihood_ratio", e.log_ratio, 2);
-    plumb_record_set_doubles(r, "posterior", e.posterior, 2);
-    plumb_record_set_double(r, "even", e.even);
-    plumb_record_end(r);
+    const plumb_surprise_counterexample example = plumb_surprise_counterexample_compute(deviation);
+    plumb_record_begin_object(record, key);
+    plumb_record_set_double(record, "deviation", example.deviation);
+    plumb_record_set_doubles(record, "surprise", example.surprise, 2);
+    plumb_record_set_doubles(record, "log_likelihood_ratio", example.log_ratio, 2);
+    plumb_record_set_doubles(record, "posterior", example.posterior, 2);
+    plumb_record_set_double(record, "even", example.even);
+    plumb_record_end(record);
 }
 
-void plumb_surprise_counterexample_record(plumb_record *r)
+void plumb_surprise_counterexample_record(plumb_record *record)
 {
-    if (!r) return;
-    plumb_record_set_doubles(r, "x", (double[]){0.0, 1.0}, 2);
-    put_case(r, "variance_0.001", sqrt(0.001));
-    put_case(r, "deviation_0.001", 0.001);
-    plumb_record_set_string(r, "meaning",
+    if (!record) return;
+    plumb_record_set_doubles(record, "x", (double[]){0.0, 1.0}, 2);
+    put_case(record, "variance_0.001", sqrt(0.001));
+    put_case(record, "deviation_0.001", 0.001);
+    plumb_record_set_string(record, "meaning",
                             "surprise calls x = 1 the stranger one, the likelihood ratio x = 0");
-    plumb_record_set_int(r, "measure_version", PLUMB_SURPRISE_VERSION);
-    plumb_record_set_string(r, "version", plumb_version());
+    plumb_record_set_int(record, "measure_version", PLUMB_SURPRISE_VERSION);
+    plumb_record_set_string(record, "version", plumb_version());
 }

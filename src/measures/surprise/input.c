@@ -86,31 +86,32 @@ typedef struct frame_pair {
 } frame_pair;
 
 // Mean of (x - y)^2 over the pixels of one frame.
-static double frame_surprise(const frame_pair *f, int64_t x_first, int64_t y_first)
+static double frame_surprise(const frame_pair *pair, int64_t x_first, int64_t y_first)
 {
     // Integer pixels are divided by their white level, so that both arrays are in 0 to 1. Four
     // partial sums in a fixed order: the result does not depend on the threads.
     double a[BLOCK], b[BLOCK], sum[LANES] = {0.0};
-    for (int64_t start = 0; start < f->pixels; start += BLOCK) {
-        const int64_t n = f->pixels - start < BLOCK ? f->pixels - start : BLOCK;
-        plumb_array_to_double(a, f->truth, x_first + start, n);
-        plumb_array_to_double(b, f->prediction, y_first + start, n);
+    for (int64_t start = 0; start < pair->pixels; start += BLOCK) {
+        const int64_t n = pair->pixels - start < BLOCK ? pair->pixels - start : BLOCK;
+        plumb_array_to_double(a, pair->truth, x_first + start, n);
+        plumb_array_to_double(b, pair->prediction, y_first + start, n);
         for (int64_t i = 0; i < n; i++) {
-            const double off = a[i] / f->white[0] - b[i] / f->white[1];
+            const double off = a[i] / pair->white[0] - b[i] / pair->white[1];
             sum[i % LANES] += off * off;
         }
     }
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)f->pixels;
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) / (double)pair->pixels;
 }
 
 // Surprise of every frame of one clip: `item` counts clips, (tuples, 4).
 static plumb_status score_clip(void *context, int64_t item, int worker)
 {
     (void)worker;
-    const frame_pair *f = context;
-    const int64_t x = item * (f->frames + f->skip) + f->skip, y = item * f->frames;
-    for (int64_t t = 0; t < f->frames; t++)
-        f->out[item * f->frames + t] = frame_surprise(f, (x + t) * f->pixels, (y + t) * f->pixels);
+    const frame_pair *pair = context;
+    const int64_t x = item * (pair->frames + pair->skip) + pair->skip, y = item * pair->frames;
+    for (int64_t t = 0; t < pair->frames; t++)
+        pair->out[item * pair->frames + t] =
+            frame_surprise(pair, (x + t) * pair->pixels, (y + t) * pair->pixels);
     return PLUMB_OK;
 }
 
@@ -134,55 +135,56 @@ static plumb_status read_frames(surprise_arrays *out, arena *mem, const plumb_su
                                 int threads)
 {
     static const char *expected = "(tuples, 4, frames, height, width, channels)";
-    const plumb_array *x = in->truth, *y = in->prediction;
-    if (!x || !y)
-        return fail(PLUMB_ESHAPE, "%s is given without %s", x ? "truth" : "prediction",
-                    x ? "prediction" : "truth");
-    plumb_status st = check_tuple_shape(x, "truth", expected, 6, 6, 0);
-    if (!st) st = check_tuple_shape(y, "prediction", expected, 6, 6, x->shape[0]);
+    const plumb_array *truth = in->truth, *prediction = in->prediction;
+    if (!truth || !prediction)
+        return fail(PLUMB_ESHAPE, "%s is given without %s", truth ? "truth" : "prediction",
+                    truth ? "prediction" : "truth");
+    plumb_status st = check_tuple_shape(truth, "truth", expected, 6, 6, 0);
+    if (!st) st = check_tuple_shape(prediction, "prediction", expected, 6, 6, truth->shape[0]);
     if (st) return st;
     char a[256], b[256];
-    plumb_array_shape_string(a, sizeof a, x);
-    plumb_array_shape_string(b, sizeof b, y);
+    plumb_array_shape_string(a, sizeof a, truth);
+    plumb_array_shape_string(b, sizeof b, prediction);
     for (int i = 3; i < 6; i++)
-        if (x->shape[i] != y->shape[i])
+        if (truth->shape[i] != prediction->shape[i])
             return fail(PLUMB_ESHAPE, "prediction is %s and truth %s: the images differ in size", b,
                         a);
-    frame_pair f = {.truth = x,
-                    .prediction = y,
-                    .white = {array_white_level(x->dtype), array_white_level(y->dtype)},
-                    .frames = y->shape[2],
-                    .skip = x->shape[2] - y->shape[2],
-                    .pixels = x->shape[3] * x->shape[4] * x->shape[5]};
+    frame_pair pair = {
+        .truth = truth,
+        .prediction = prediction,
+        .white = {array_white_level(truth->dtype), array_white_level(prediction->dtype)},
+        .frames = prediction->shape[2],
+        .skip = truth->shape[2] - prediction->shape[2],
+        .pixels = truth->shape[3] * truth->shape[4] * truth->shape[5]};
     // A model that needs a first frame cannot predict it; any other offset is ambiguous.
-    if (f.skip != 0 && f.skip != 1)
+    if (pair.skip != 0 && pair.skip != 1)
         return fail(PLUMB_ESHAPE,
                     "prediction is %s and truth %s: it must predict every frame, or every frame "
                     "but the first",
                     b, a);
-    if (f.white[0] == 0.0 || f.white[1] == 0.0)
+    if (pair.white[0] == 0.0 || pair.white[1] == 0.0)
         return fail(PLUMB_ESHAPE,
                     "truth is %s and prediction %s: types without a value of white; expected u1, "
                     "u2 or floats",
-                    plumb_dtype_name(x->dtype), plumb_dtype_name(y->dtype));
+                    plumb_dtype_name(truth->dtype), plumb_dtype_name(prediction->dtype));
     // Pixels are searched for NaN only if a frame's error is not finite: the search reads the data
     // again.
-    const int64_t count = x->shape[0] * 4;
-    f.out = ARENA_ALLOC(mem, double, count *f.frames);
-    if (!f.out) return PLUMB_EMEMORY;
-    st = parallel_for(count, threads, score_clip, &f);
+    const int64_t count = truth->shape[0] * 4;
+    pair.out = ARENA_ALLOC(mem, double, count *pair.frames);
+    if (!pair.out) return PLUMB_EMEMORY;
+    st = parallel_for(count, threads, score_clip, &pair);
     if (st) return st;
-    for (int64_t i = 0; i < count * f.frames; i++)
-        if (!isfinite(f.out[i])) {
-            st = reject_nonfinite_pixels(x, "truth");
-            if (!st) st = reject_nonfinite_pixels(y, "prediction");
+    for (int64_t i = 0; i < count * pair.frames; i++)
+        if (!isfinite(pair.out[i])) {
+            st = reject_nonfinite_pixels(truth, "truth");
+            if (!st) st = reject_nonfinite_pixels(prediction, "prediction");
             return st ? st
                       : fail(PLUMB_ENUMERIC,
                              "truth or prediction has values whose squares overflow");
         }
-    out->tuples = x->shape[0];
-    out->frames = f.frames;
-    out->frame = f.out;
+    out->tuples = truth->shape[0];
+    out->frames = pair.frames;
+    out->frame = pair.out;
     return PLUMB_OK;
 }
 
@@ -218,17 +220,17 @@ static plumb_status read_surprise(surprise_arrays *out, arena *mem, const plumb_
     static const char *expected = "(tuples, 4) or (tuples, 4, frames)";
     plumb_status st;
     if (in->surprise) {
-        const plumb_array *s = in->surprise;
+        const plumb_array *surprise = in->surprise;
         const double *x = NULL;
-        st = check_tuple_shape(s, "surprise", expected, 2, 3, 0);
-        if (!st) st = read_finite(&x, mem, s, "surprise");
+        st = check_tuple_shape(surprise, "surprise", expected, 2, 3, 0);
+        if (!st) st = read_finite(&x, mem, surprise, "surprise");
         if (st) return st;
-        out->tuples = s->shape[0];
-        if (s->ndim == 2) {
+        out->tuples = surprise->shape[0];
+        if (surprise->ndim == 2) {
             out->clip = x;
             return PLUMB_OK;
         }
-        out->frames = s->shape[2];
+        out->frames = surprise->shape[2];
         out->frame = x;
     } else if (in->truth || in->prediction) {
         st = read_frames(out, mem, in, opt->threads);
@@ -284,28 +286,28 @@ static plumb_status read_rows(const double **out, arena *mem, const plumb_array 
 static plumb_status read_features(surprise_arrays *out, arena *mem, const plumb_surprise_input *in,
                                   const plumb_surprise_options *opt)
 {
-    const plumb_array *f = in->feature, *o = in->observation;
-    if (!f && o)
+    const plumb_array *feature = in->feature, *observation = in->observation;
+    if (!feature && observation)
         return fail(PLUMB_ESHAPE,
                     "observation is given without feature, the features of the clips");
-    if (!f) return PLUMB_OK;
-    plumb_status st = check_tuple_shape(f, "feature", "(tuples, 4, d)", 3, 3, out->tuples);
+    if (!feature) return PLUMB_OK;
+    plumb_status st = check_tuple_shape(feature, "feature", "(tuples, 4, d)", 3, 3, out->tuples);
     if (st) return st;
-    out->dims = f->shape[2];
-    if (o) {
+    out->dims = feature->shape[2];
+    if (observation) {
         char shape[256];
-        plumb_array_shape_string(shape, sizeof shape, o);
-        if (o->ndim != 2 || o->shape[0] < 1)
+        plumb_array_shape_string(shape, sizeof shape, observation);
+        if (observation->ndim != 2 || observation->shape[0] < 1)
             return fail(PLUMB_ESHAPE, "observation is %s; it must be (N, d)", shape);
-        if (o->shape[1] != out->dims)
+        if (observation->shape[1] != out->dims)
             return fail(PLUMB_ESHAPE, "observation is %s, but features have %lld dimensions", shape,
                         (long long)out->dims);
-        out->observed_count = o->shape[0];
-        st = read_rows(&out->observed, mem, o, "observation", out->dims, opt->normalise,
+        out->observed_count = observation->shape[0];
+        st = read_rows(&out->observed, mem, observation, "observation", out->dims, opt->normalise,
                        &out->zero_features);
     }
     if (!st)
-        st = read_rows(&out->feature, mem, f, "feature", out->dims, opt->normalise,
+        st = read_rows(&out->feature, mem, feature, "feature", out->dims, opt->normalise,
                        &out->zero_features);
     return st;
 }
@@ -341,23 +343,24 @@ static void encode_utf8(char *out, const double *code, int64_t length)
 
 // concept_of (tuples): concepts are numbered in the order in which they first appear. Names are
 // integers, or text as bytes or as UCS-4 (the string type of NumPy).
-static plumb_status read_concepts(surprise_arrays *out, arena *mem, const plumb_array *c)
+static plumb_status read_concepts(surprise_arrays *out, arena *mem, const plumb_array *concepts)
 {
     enum { MAX_CONCEPTS = 1000 };
-    const bool text = c->ndim == 2 && (c->dtype == PLUMB_UINT8 || c->dtype == PLUMB_UINT32);
-    if ((c->ndim != 1 && !text) || c->shape[0] != out->tuples) {
+    const bool text =
+        concepts->ndim == 2 && (concepts->dtype == PLUMB_UINT8 || concepts->dtype == PLUMB_UINT32);
+    if ((concepts->ndim != 1 && !text) || concepts->shape[0] != out->tuples) {
         char expected[96];
         snprintf(expected, sizeof expected, "(%lld,), one number or text per tuple",
                  (long long)out->tuples);
-        return reject_shape(c, "concept", expected);
+        return reject_shape(concepts, "concept", expected);
     }
     const double *x = NULL;
-    const plumb_status st = read_finite(&x, mem, c, "concept");
+    const plumb_status st = read_finite(&x, mem, concepts, "concept");
     if (st) return st;
     int64_t *of = ARENA_ALLOC(mem, int64_t, out->tuples);
     out->concept_name = ARENA_ALLOC(mem, const char *, MAX_CONCEPTS);
     if (!of || !out->concept_name) return PLUMB_EMEMORY;
-    const int64_t length = text ? c->shape[1] : 1;
+    const int64_t length = text ? concepts->shape[1] : 1;
     for (int64_t i = 0; i < out->tuples; i++) {
         char name[MAX_NAME_LENGTH + 1];
         if (text) encode_utf8(name, x + i * length, length);

@@ -47,22 +47,22 @@ typedef struct node {
     double path;  // of a leaf
 } node;
 
-typedef struct forest {
+typedef struct isolation_forest {
     const scorer_task *task;
     int64_t sample, trees, height, max_nodes;
     node *nodes;     // (trees, max_nodes)
     double *r;       // (query_count)
     int32_t *points; // per tree: the sample
     int32_t *features;
-} forest;
+} isolation_forest;
 
 // Moves points with x <= threshold to the front; returns how many.
-static int64_t partition_points(int32_t *points, int64_t count, const scorer_task *t,
+static int64_t partition_points(int32_t *points, int64_t count, const scorer_task *task,
                                 int64_t feature, double threshold)
 {
     int64_t low = 0;
     for (int64_t i = 0; i < count; i++) {
-        if (t->observed[points[i] * t->dims + feature] > threshold) continue;
+        if (task->observed[points[i] * task->dims + feature] > threshold) continue;
         const int32_t swap = points[i];
         points[i] = points[low];
         points[low++] = swap;
@@ -73,22 +73,22 @@ static int64_t partition_points(int32_t *points, int64_t count, const scorer_tas
 // A feature that varies among the points and a cut between its least and greatest value; false if
 // all points are equal. Constant features are not tried twice.
 static bool choose_cut(int64_t *feature, double *threshold, const int32_t *points, int64_t count,
-                       int32_t *features, const scorer_task *t, rng *r)
+                       int32_t *features, const scorer_task *task, rng *random)
 {
-    for (int64_t left = t->dims; left > 0; left--) {
-        const int64_t pick = rng_below(r, left);
+    for (int64_t left = task->dims; left > 0; left--) {
+        const int64_t pick = rng_below(random, left);
         const int32_t f = features[pick];
         features[pick] = features[left - 1];
         features[left - 1] = f;
-        double least = t->observed[points[0] * t->dims + f], greatest = least;
+        double least = task->observed[points[0] * task->dims + f], greatest = least;
         for (int64_t i = 1; i < count; i++) {
-            const double x = t->observed[points[i] * t->dims + f];
+            const double x = task->observed[points[i] * task->dims + f];
             least = fmin(least, x);
             greatest = fmax(greatest, x);
         }
         if (!(greatest > least)) continue;
         *feature = f;
-        *threshold = least + rng_uniform(r) * (greatest - least);
+        *threshold = least + rng_uniform(random) * (greatest - least);
         if (*threshold >= greatest) *threshold = least; // rounded up
         return true;
     }
@@ -104,34 +104,40 @@ typedef struct branch {
 static plumb_status grow_tree(void *context, int64_t tree, int worker)
 {
     (void)worker;
-    const forest *f = context;
-    const scorer_task *t = f->task;
-    rng r = rng_at(t->opt->seed, ((uint64_t)FOREST_STREAM << 32) + t->stream * (uint64_t)f->trees +
-                                     (uint64_t)tree);
+    const isolation_forest *forest = context;
+    const scorer_task *task = forest->task;
+    rng random =
+        rng_at(task->opt->seed, ((uint64_t)FOREST_STREAM << 32) +
+                                    task->stream * (uint64_t)forest->trees + (uint64_t)tree);
     // The tree's sample, drawn without replacement.
-    int32_t *points = f->points + tree * f->sample, *features = f->features + tree * t->dims;
+    int32_t *points = forest->points + tree * forest->sample,
+            *features = forest->features + tree * task->dims;
     int64_t chosen[ISOLATION_FOREST_MAX_SAMPLE];
-    rng_distinct(chosen, &r, f->sample, t->observed_count);
-    for (int64_t i = 0; i < f->sample; i++) points[i] = (int32_t)chosen[i];
-    for (int64_t i = 0; i < t->dims; i++) features[i] = (int32_t)i;
+    rng_distinct(chosen, &random, forest->sample, task->observed_count);
+    for (int64_t i = 0; i < forest->sample; i++) points[i] = (int32_t)chosen[i];
+    for (int64_t i = 0; i < task->dims; i++) features[i] = (int32_t)i;
 
     // Depth first, with 64 entries: the height is at most log2 of the largest sample.
-    node *nodes = f->nodes + tree * f->max_nodes;
+    node *nodes = forest->nodes + tree * forest->max_nodes;
     int32_t used = 1;
-    branch stack[64] = {{0, 0, f->sample, 0}};
+    branch stack[64] = {{0, 0, forest->sample, 0}};
     for (int top = 1; top > 0;) {
-        const branch b = stack[--top];
+        const branch next = stack[--top];
         int64_t feature = 0;
         double threshold = 0.0;
-        if (b.count < 2 || b.depth == f->height ||
-            !choose_cut(&feature, &threshold, points + b.first, b.count, features, t, &r)) {
-            nodes[b.node] = (node){.path = (double)b.depth + isolation_forest_average(b.count)};
+        if (next.count < 2 || next.depth == forest->height ||
+            !choose_cut(&feature, &threshold, points + next.first, next.count, features, task,
+                        &random)) {
+            nodes[next.node] =
+                (node){.path = (double)next.depth + isolation_forest_average(next.count)};
             continue;
         }
-        const int64_t low = partition_points(points + b.first, b.count, t, feature, threshold);
-        nodes[b.node] = (node){.threshold = threshold, .feature = (int32_t)feature, .left = used};
-        stack[top++] = (branch){used + 1, b.first + low, b.count - low, b.depth + 1};
-        stack[top++] = (branch){used, b.first, low, b.depth + 1};
+        const int64_t low =
+            partition_points(points + next.first, next.count, task, feature, threshold);
+        nodes[next.node] =
+            (node){.threshold = threshold, .feature = (int32_t)feature, .left = used};
+        stack[top++] = (branch){used + 1, next.first + low, next.count - low, next.depth + 1};
+        stack[top++] = (branch){used, next.first, low, next.depth + 1};
         used += 2;
     }
     return PLUMB_OK;
@@ -141,36 +147,37 @@ static plumb_status grow_tree(void *context, int64_t tree, int worker)
 static plumb_status score_query(void *context, int64_t item, int worker)
 {
     (void)worker;
-    const forest *f = context;
-    const double *x = f->task->queries + item * f->task->dims;
+    const isolation_forest *forest = context;
+    const double *x = forest->task->queries + item * forest->task->dims;
     double sum = 0.0;
-    for (int64_t tree = 0; tree < f->trees; tree++) {
-        const node *nodes = f->nodes + tree * f->max_nodes, *at = nodes;
+    for (int64_t tree = 0; tree < forest->trees; tree++) {
+        const node *nodes = forest->nodes + tree * forest->max_nodes, *at = nodes;
         while (at->left) at = nodes + at->left + (x[at->feature] <= at->threshold ? 0 : 1);
         sum += at->path;
     }
-    f->r[item] = isolation_forest_score(sum / (double)f->trees, f->sample);
+    forest->r[item] = isolation_forest_score(sum / (double)forest->trees, forest->sample);
     return PLUMB_OK;
 }
 
 plumb_status scorer_iforest(double *r, arena *mem, const scorer_task *task)
 {
     const arena_mark mark = arena_get_mark(mem);
-    forest f = {.task = task, .trees = task->opt->trees, .r = r, .sample = task->opt->sample};
+    isolation_forest forest = {
+        .task = task, .trees = task->opt->trees, .r = r, .sample = task->opt->sample};
     if (task->observed_count < 2)
         return fail(PLUMB_ENUMERIC, "an isolation forest needs two observed clips, not %lld",
                     (long long)task->observed_count);
-    if (f.sample > task->observed_count) f.sample = task->observed_count;
+    if (forest.sample > task->observed_count) forest.sample = task->observed_count;
     // Height limit: log2(sample), rounded up [Liu08].
-    while ((INT64_C(1) << f.height) < f.sample) f.height++;
-    f.max_nodes = 2 * f.sample;
-    f.nodes = ARENA_ALLOC(mem, node, f.trees * f.max_nodes);
-    f.points = ARENA_ALLOC(mem, int32_t, f.trees * f.sample);
-    f.features = ARENA_ALLOC(mem, int32_t, f.trees * task->dims);
+    while ((INT64_C(1) << forest.height) < forest.sample) forest.height++;
+    forest.max_nodes = 2 * forest.sample;
+    forest.nodes = ARENA_ALLOC(mem, node, forest.trees * forest.max_nodes);
+    forest.points = ARENA_ALLOC(mem, int32_t, forest.trees * forest.sample);
+    forest.features = ARENA_ALLOC(mem, int32_t, forest.trees * task->dims);
     plumb_status st = PLUMB_EMEMORY;
-    if (f.nodes && f.points && f.features) {
-        st = parallel_for(f.trees, task->opt->threads, grow_tree, &f);
-        if (!st) st = parallel_for(task->query_count, task->opt->threads, score_query, &f);
+    if (forest.nodes && forest.points && forest.features) {
+        st = parallel_for(forest.trees, task->opt->threads, grow_tree, &forest);
+        if (!st) st = parallel_for(task->query_count, task->opt->threads, score_query, &forest);
     }
     arena_rewind(mem, mark);
     return st;

@@ -35,9 +35,9 @@ static uint64_t hash_row(const double *row, int64_t dims)
 
 static int compare_hashes(const void *a, const void *b)
 {
-    const hashed_row *x = a, *y = b;
-    if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
+    const hashed_row *first = a, *second = b;
+    if (first->hash != second->hash) return first->hash < second->hash ? -1 : 1;
+    return (first->row > second->row) - (first->row < second->row);
 }
 
 // Rows of zeros have no direction; they do not count as equal.
@@ -50,11 +50,12 @@ static bool is_zero(const double *row, int64_t dims)
 
 static hashed_row *hash_rows(arena *mem, const double *rows, int64_t count, int64_t dims)
 {
-    hashed_row *m = ARENA_ALLOC(mem, hashed_row, count);
-    if (!m) return NULL;
-    for (int64_t i = 0; i < count; i++) m[i] = (hashed_row){hash_row(rows + i * dims, dims), i};
-    qsort(m, (size_t)count, sizeof *m, compare_hashes);
-    return m;
+    hashed_row *hashed = ARENA_ALLOC(mem, hashed_row, count);
+    if (!hashed) return NULL;
+    for (int64_t i = 0; i < count; i++)
+        hashed[i] = (hashed_row){hash_row(rows + i * dims, dims), i};
+    qsort(hashed, (size_t)count, sizeof *hashed, compare_hashes);
+    return hashed;
 }
 
 static bool is_same_row(const double *a, const double *b, int64_t dims)
@@ -62,34 +63,35 @@ static bool is_same_row(const double *a, const double *b, int64_t dims)
     return memcmp(a, b, (size_t)dims * sizeof *a) == 0 && !is_zero(a, dims);
 }
 
-// Rows that repeat an earlier one; `m` is sorted by hash.
-static int64_t count_equal(const hashed_row *m, const double *rows, int64_t count, int64_t dims)
+// Rows that repeat an earlier one; `hashed` is sorted by hash.
+static int64_t count_equal(const hashed_row *hashed, const double *rows, int64_t count,
+                           int64_t dims)
 {
     int64_t equal = 0;
     for (int64_t i = 1; i < count; i++)
-        equal += m[i].hash == m[i - 1].hash &&
-                 is_same_row(rows + m[i].row * dims, rows + m[i - 1].row * dims, dims);
+        equal += hashed[i].hash == hashed[i - 1].hash &&
+                 is_same_row(rows + hashed[i].row * dims, rows + hashed[i - 1].row * dims, dims);
     return equal;
 }
 
 // A tested clip that was observed has distance 0 and would look impossible. Binary search by hash,
 // then a comparison of the bits.
-static plumb_status reject_overlap(const hashed_row *m, const surprise_arrays *c)
+static plumb_status reject_overlap(const hashed_row *hashed, const surprise_arrays *arrays)
 {
-    const int64_t d = c->dims;
+    const int64_t d = arrays->dims;
     int64_t shared = 0, clip = 0, row = 0;
-    for (int64_t i = 0; i < 4 * c->tuples; i++) {
-        const double *feature = c->feature + i * d;
+    for (int64_t i = 0; i < 4 * arrays->tuples; i++) {
+        const double *feature = arrays->feature + i * d;
         const uint64_t hash = hash_row(feature, d);
-        int64_t low = 0, high = c->observed_count;
+        int64_t low = 0, high = arrays->observed_count;
         while (low < high) {
             const int64_t middle = low + (high - low) / 2;
-            if (m[middle].hash < hash) low = middle + 1;
+            if (hashed[middle].hash < hash) low = middle + 1;
             else high = middle;
         }
-        for (; low < c->observed_count && m[low].hash == hash; low++) {
-            if (!is_same_row(c->observed + m[low].row * d, feature, d)) continue;
-            if (!shared++) clip = i, row = m[low].row;
+        for (; low < arrays->observed_count && hashed[low].hash == hash; low++) {
+            if (!is_same_row(arrays->observed + hashed[low].row * d, feature, d)) continue;
+            if (!shared++) clip = i, row = hashed[low].row;
             break;
         }
     }
@@ -104,157 +106,164 @@ static plumb_status reject_overlap(const hashed_row *m, const surprise_arrays *c
 // ---- sets ----
 
 // Every Nth row, so that the deviation of r costs the same for large sets.
-static plumb_status take_sample(observation_sets *o, observation_set *s, arena *mem, int64_t dims)
+static plumb_status take_sample(observation_sets *sets, observation_set *set, arena *mem,
+                                int64_t dims)
 {
-    s->sample_count = s->observed_count < MAX_SAMPLED ? s->observed_count : MAX_SAMPLED;
-    s->sample_first = o->sample_count;
-    o->sample_count += s->sample_count;
-    double *sample = ARENA_ALLOC(mem, double, s->sample_count *dims);
+    set->sample_count = set->observed_count < MAX_SAMPLED ? set->observed_count : MAX_SAMPLED;
+    set->sample_first = sets->sample_count;
+    sets->sample_count += set->sample_count;
+    double *sample = ARENA_ALLOC(mem, double, set->sample_count *dims);
     if (!sample) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < s->sample_count; i++)
-        memcpy(sample + i * dims, s->observed + i * s->observed_count / s->sample_count * dims,
+    for (int64_t i = 0; i < set->sample_count; i++)
+        memcpy(sample + i * dims,
+               set->observed + i * set->observed_count / set->sample_count * dims,
                (size_t)dims * sizeof *sample);
-    s->sample = sample;
+    set->sample = sample;
     return PLUMB_OK;
 }
 
 // The caller gave observed clips: one set, and all tuples are tested.
-static plumb_status use_given(observation_sets *o, arena *mem, const surprise_arrays *c)
+static plumb_status use_given(observation_sets *sets, arena *mem, const surprise_arrays *arrays)
 {
-    int64_t *tuple = ARENA_ALLOC(mem, int64_t, c->tuples),
-            *of = ARENA_ALLOC(mem, int64_t, c->tuples);
-    o->set = ARENA_ALLOC(mem, observation_set, 1);
-    if (!tuple || !of || !o->set) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < c->tuples; i++) tuple[i] = i, of[i] = c->observed_count;
-    o->tested = c->tuples;
-    o->tested_tuple = tuple;
-    o->tested_feature = c->feature;
-    o->concept_of = c->concept_of;
-    o->observed_of = of;
-    if (!c->observed) return PLUMB_OK; // nothing dense is wanted
-    o->sets = 1;
-    o->observed = c->observed_count;
-    *o->set = (observation_set){.observed = c->observed,
-                                .observed_count = c->observed_count,
-                                .queries = tuple,
-                                .query_count = c->tuples};
+    int64_t *tuple = ARENA_ALLOC(mem, int64_t, arrays->tuples),
+            *of = ARENA_ALLOC(mem, int64_t, arrays->tuples);
+    sets->set = ARENA_ALLOC(mem, observation_set, 1);
+    if (!tuple || !of || !sets->set) return PLUMB_EMEMORY;
+    for (int64_t i = 0; i < arrays->tuples; i++) tuple[i] = i, of[i] = arrays->observed_count;
+    sets->tested = arrays->tuples;
+    sets->tested_tuple = tuple;
+    sets->tested_feature = arrays->feature;
+    sets->concept_of = arrays->concept_of;
+    sets->observed_of = of;
+    if (!arrays->observed) return PLUMB_OK; // nothing dense is wanted
+    sets->sets = 1;
+    sets->observed = arrays->observed_count;
+    *sets->set = (observation_set){.observed = arrays->observed,
+                                   .observed_count = arrays->observed_count,
+                                   .queries = tuple,
+                                   .query_count = arrays->tuples};
     arena scratch = {0};
-    const hashed_row *m = hash_rows(&scratch, c->observed, c->observed_count, c->dims);
-    plumb_status st = m ? reject_overlap(m, c) : PLUMB_EMEMORY;
-    if (!st) o->equal = count_equal(m, c->observed, c->observed_count, c->dims);
+    const hashed_row *hashed =
+        hash_rows(&scratch, arrays->observed, arrays->observed_count, arrays->dims);
+    plumb_status st = hashed ? reject_overlap(hashed, arrays) : PLUMB_EMEMORY;
+    if (!st)
+        sets->equal = count_equal(hashed, arrays->observed, arrays->observed_count, arrays->dims);
     arena_clear(&scratch);
-    return st ? st : take_sample(o, o->set, mem, c->dims);
+    return st ? st : take_sample(sets, sets->set, mem, arrays->dims);
 }
 
-static int64_t concept_of(const surprise_arrays *c, int64_t tuple)
+static int64_t concept_of(const surprise_arrays *arrays, int64_t tuple)
 {
-    return c->concept_of ? c->concept_of[tuple] : 0;
+    return arrays->concept_of ? arrays->concept_of[tuple] : 0;
 }
 
 // Draws the tuples of one concept; `drawn` marks them. Returns how many.
-static plumb_status draw_tuples(bool *drawn, int64_t *count, arena *mem, const surprise_arrays *c,
-                                int64_t concept, const plumb_surprise_options *opt)
+static plumb_status draw_tuples(bool *drawn, int64_t *count, arena *mem,
+                                const surprise_arrays *arrays, int64_t concept,
+                                const plumb_surprise_options *opt)
 {
-    int64_t *member = ARENA_ALLOC(mem, int64_t, c->tuples);
-    int64_t *order = ARENA_ALLOC(mem, int64_t, c->tuples);
+    int64_t *member = ARENA_ALLOC(mem, int64_t, arrays->tuples);
+    int64_t *order = ARENA_ALLOC(mem, int64_t, arrays->tuples);
     if (!member || !order) return PLUMB_EMEMORY;
     int64_t n = 0;
-    for (int64_t i = 0; i < c->tuples; i++)
-        if (concept_of(c, i) == concept) member[n++] = i;
+    for (int64_t i = 0; i < arrays->tuples; i++)
+        if (concept_of(arrays, i) == concept) member[n++] = i;
     if (n < 2)
         return fail(
             PLUMB_EVALUE,
             "observation is not given, and %s%s has one tuple; at least 2 are needed to split",
-            c->concepts ? "concept " : "the file", c->concepts ? c->concept_name[concept] : "");
+            arrays->concepts ? "concept " : "the file",
+            arrays->concepts ? arrays->concept_name[concept] : "");
     // Rounded to the nearest, but at least one tuple is drawn and at least one is left to test.
     int64_t take = (int64_t)floor(opt->share * (double)n + 0.5);
     take = take < 1 ? 1 : take > n - 1 ? n - 1 : take;
-    rng r = rng_at(opt->seed, ((uint64_t)SPLIT_STREAM << 32) + (uint64_t) concept);
-    rng_distinct(order, &r, n, n);
+    rng random = rng_at(opt->seed, ((uint64_t)SPLIT_STREAM << 32) + (uint64_t) concept);
+    rng_distinct(order, &random, n, n);
     for (int64_t i = 0; i < take; i++) drawn[member[order[i]]] = true;
     *count = take;
     return PLUMB_OK;
 }
 
 // Features of the impossible clips of the drawn tuples of one concept, in the order of the tuples.
-static plumb_status collect_observed(observation_sets *o, observation_set *s, arena *mem,
-                                     const surprise_arrays *c, const bool *drawn, int64_t concept,
-                                     int64_t tuples)
+static plumb_status collect_observed(observation_sets *sets, observation_set *set, arena *mem,
+                                     const surprise_arrays *arrays, const bool *drawn,
+                                     int64_t concept, int64_t tuples)
 {
-    const int64_t d = c->dims;
+    const int64_t d = arrays->dims;
     // Clips 2 and 3 of a tuple are the impossible ones.
     double *observed = ARENA_ALLOC(mem, double, 2 * tuples * d);
-    int64_t *queries = ARENA_ALLOC(mem, int64_t, o->tested);
+    int64_t *queries = ARENA_ALLOC(mem, int64_t, sets->tested);
     if (!observed || !queries) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < c->tuples; i++) {
-        if (!drawn[i] || concept_of(c, i) != concept) continue;
-        memcpy(observed + s->observed_count * d, c->feature + (4 * i + 2) * d,
+    for (int64_t i = 0; i < arrays->tuples; i++) {
+        if (!drawn[i] || concept_of(arrays, i) != concept) continue;
+        memcpy(observed + set->observed_count * d, arrays->feature + (4 * i + 2) * d,
                (size_t)(2 * d) * sizeof *observed);
-        s->observed_count += 2;
+        set->observed_count += 2;
     }
-    for (int64_t i = 0; i < o->tested; i++)
-        if (concept_of(c, o->tested_tuple[i]) == concept) queries[s->query_count++] = i;
-    s->observed = observed;
-    s->queries = queries;
-    o->observed += s->observed_count;
+    for (int64_t i = 0; i < sets->tested; i++)
+        if (concept_of(arrays, sets->tested_tuple[i]) == concept) queries[set->query_count++] = i;
+    set->observed = observed;
+    set->queries = queries;
+    sets->observed += set->observed_count;
     arena scratch = {0};
-    const hashed_row *m = hash_rows(&scratch, observed, s->observed_count, d);
-    if (m) o->equal += count_equal(m, observed, s->observed_count, d);
+    const hashed_row *hashed = hash_rows(&scratch, observed, set->observed_count, d);
+    if (hashed) sets->equal += count_equal(hashed, observed, set->observed_count, d);
     arena_clear(&scratch);
-    return m ? take_sample(o, s, mem, d) : PLUMB_EMEMORY;
+    return hashed ? take_sample(sets, set, mem, d) : PLUMB_EMEMORY;
 }
 
 // No observed clips were given: a share of the tuples of each concept becomes its observation set,
 // the others are tested.
-static plumb_status split_tuples(observation_sets *o, arena *mem, const surprise_arrays *c,
+static plumb_status split_tuples(observation_sets *sets, arena *mem, const surprise_arrays *arrays,
                                  const plumb_surprise_options *opt)
 {
-    const int64_t n = c->tuples, d = c->dims, concepts = c->concepts ? c->concepts : 1;
+    const int64_t n = arrays->tuples, d = arrays->dims,
+                  concepts = arrays->concepts ? arrays->concepts : 1;
     bool *drawn = ARENA_ALLOC(mem, bool, n);
     int64_t *count = ARENA_ALLOC(mem, int64_t, concepts), *tuple = ARENA_ALLOC(mem, int64_t, n);
     int64_t *of = ARENA_ALLOC(mem, int64_t, n), *concept = ARENA_ALLOC(mem, int64_t, n);
-    o->set = ARENA_ALLOC(mem, observation_set, concepts);
-    if (!drawn || !count || !tuple || !of || !concept || !o->set) return PLUMB_EMEMORY;
-    o->split = true;
-    o->sets = concepts;
+    sets->set = ARENA_ALLOC(mem, observation_set, concepts);
+    if (!drawn || !count || !tuple || !of || !concept || !sets->set) return PLUMB_EMEMORY;
+    sets->split = true;
+    sets->sets = concepts;
     plumb_status st = PLUMB_OK;
     for (int64_t i = 0; i < concepts && !st; i++)
-        st = draw_tuples(drawn, &count[i], mem, c, i, opt);
+        st = draw_tuples(drawn, &count[i], mem, arrays, i, opt);
     if (st) return st;
     for (int64_t i = 0; i < n; i++) {
         if (drawn[i]) continue;
-        concept[o->tested] = concept_of(c, i);
-        of[o->tested] = 2 * count[concept[o->tested]];
-        tuple[o->tested++] = i;
+        concept[sets->tested] = concept_of(arrays, i);
+        of[sets->tested] = 2 * count[concept[sets->tested]];
+        tuple[sets->tested++] = i;
     }
-    o->tested_tuple = tuple;
-    o->observed_of = of;
-    o->concept_of = c->concepts ? concept : NULL;
-    double *feature = ARENA_ALLOC(mem, double, o->tested * 4 * d);
+    sets->tested_tuple = tuple;
+    sets->observed_of = of;
+    sets->concept_of = arrays->concepts ? concept : NULL;
+    double *feature = ARENA_ALLOC(mem, double, sets->tested * 4 * d);
     if (!feature) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < o->tested; i++)
-        memcpy(feature + 4 * i * d, c->feature + 4 * tuple[i] * d,
+    for (int64_t i = 0; i < sets->tested; i++)
+        memcpy(feature + 4 * i * d, arrays->feature + 4 * tuple[i] * d,
                (size_t)(4 * d) * sizeof *feature);
-    o->tested_feature = feature;
+    sets->tested_feature = feature;
     for (int64_t i = 0; i < concepts && !st; i++)
-        st = collect_observed(o, &o->set[i], mem, c, drawn, i, count[i]);
+        st = collect_observed(sets, &sets->set[i], mem, arrays, drawn, i, count[i]);
     return st;
 }
 
-plumb_status observation_set_make(observation_sets *out, arena *mem, const surprise_arrays *c,
+plumb_status observation_set_make(observation_sets *out, arena *mem, const surprise_arrays *arrays,
                                   const plumb_surprise_options *opt, bool dense)
 {
     *out = (observation_sets){0};
     // Without a dense scorer nothing is split, so that all tuples are tested.
-    surprise_arrays bare = *c;
+    surprise_arrays bare = *arrays;
     if (!dense) bare.observed = NULL;
-    const plumb_status st =
-        dense && !c->observed ? split_tuples(out, mem, c, opt) : use_given(out, mem, &bare);
+    const plumb_status st = dense && !arrays->observed ? split_tuples(out, mem, arrays, opt)
+                                                       : use_given(out, mem, &bare);
     if (st || !dense) return st;
-    if (c->zero_features)
+    if (arrays->zero_features)
         status_log("%lld features are zero vectors, which have no direction: they stay zero, at "
                    "distance 1 from every unit vector",
-                   (long long)c->zero_features);
+                   (long long)arrays->zero_features);
     if (out->equal)
         status_log("%lld of %lld observed features repeat another: each counts as a neighbour of "
                    "its own",

@@ -32,7 +32,7 @@ typedef struct observation_sets {
 /// `dense` says that features matter; if not, all tuples are tested and there are no sets. Without
 /// an observation array a share of each concept's tuples is drawn. Fails with PLUMB_ENUMERIC if
 /// the observation array holds a feature of the tuples, PLUMB_EVALUE if a concept cannot be split.
-plumb_status observation_set_make(observation_sets *out, arena *mem, const surprise_arrays *c,
+plumb_status observation_set_make(observation_sets *out, arena *mem, const surprise_arrays *arrays,
                                   const plumb_surprise_options *opt, bool dense);
 
 #endif

@@ -58,7 +58,7 @@ plumb_status one_class_svm_load(void)
 
 // ---- kernels ----
 
-typedef struct kernels {
+typedef struct kernel_problem {
     const double *observed, *queries; // padded rows, `width` apart
     double *observed_norm, *query_norm;
     int64_t observed_count, query_count, width;
@@ -69,7 +69,7 @@ typedef struct kernels {
     struct svm_node **node;
     const double *alpha; // of the support vectors, which `observed` then holds
     double rho, *decision;
-} kernels;
+} kernel_problem;
 
 // Rows padded with zeros to `width`, as the vector kernels need them.
 static double *pad_rows(arena *mem, const double *rows, int64_t count, int64_t dims, int64_t width)
@@ -89,30 +89,32 @@ static double *compute_norms(arena *mem, const double *rows, int64_t count, int6
 }
 
 // The inner product, or exp(-gamma |a - b|^2) from it and the squared norms a, b.
-static double evaluate_kernel(const kernels *k, double product, double a, double b)
+static double evaluate_kernel(const kernel_problem *kernels, double product, double a, double b)
 {
-    if (k->linear) return product;
-    return exp(-k->gamma * fmax(a + b - 2.0 * product, 0.0));
+    if (kernels->linear) return product;
+    return exp(-kernels->gamma * fmax(a + b - 2.0 * product, 0.0));
 }
 
 // Rows item*TILE .. of the matrix, up to the diagonal; the other half is its mirror image.
 static plumb_status fill_matrix(void *context, int64_t item, int worker)
 {
-    const kernels *k = context;
-    const int64_t i = item * TILE, n = k->observed_count, high = n - i < TILE ? n - i : TILE;
-    double *tile = k->tile[worker];
+    const kernel_problem *kernels = context;
+    const int64_t i = item * TILE, n = kernels->observed_count, high = n - i < TILE ? n - i : TILE;
+    const int64_t width = kernels->width;
+    double *tile = kernels->tile[worker];
     for (int64_t j = 0; j <= i; j += TILE) {
         const int64_t wide = n - j < TILE ? n - j : TILE;
-        vector_products(tile, TILE, k->observed + i * k->width, k->width, high,
-                        k->observed + j * k->width, k->width, wide, k->width);
+        vector_products(tile, TILE, (vector_rows){kernels->observed + i * width, high, width},
+                        (vector_rows){kernels->observed + j * width, wide, width}, width);
         for (int64_t a = 0; a < high; a++)
             for (int64_t b = 0; b < wide && j + b <= i + a; b++) {
-                const double value =
-                    i + a == j + b && !k->linear
-                        ? 1.0
-                        : evaluate_kernel(k, tile[a * TILE + b], k->observed_norm[i + a],
-                                          k->observed_norm[j + b]);
-                k->node[i + a][j + b + 1].value = k->node[j + b][i + a + 1].value = value;
+                const double value = i + a == j + b && !kernels->linear
+                                         ? 1.0
+                                         : evaluate_kernel(kernels, tile[a * TILE + b],
+                                                           kernels->observed_norm[i + a],
+                                                           kernels->observed_norm[j + b]);
+                kernels->node[i + a][j + b + 1].value = kernels->node[j + b][i + a + 1].value =
+                    value;
             }
     }
     return PLUMB_OK;
@@ -121,31 +123,35 @@ static plumb_status fill_matrix(void *context, int64_t item, int worker)
 // Decisions of TILE queries.
 static plumb_status decide_tile(void *context, int64_t item, int worker)
 {
-    const kernels *k = context;
-    const int64_t i = item * TILE, left = k->query_count - i, high = left < TILE ? left : TILE;
-    double *tile = k->tile[worker];
-    for (int64_t a = 0; a < high; a++) k->decision[i + a] = 0.0;
-    for (int64_t j = 0; j < k->observed_count; j += TILE) {
-        const int64_t wide = k->observed_count - j < TILE ? k->observed_count - j : TILE;
-        vector_products(tile, TILE, k->queries + i * k->width, k->width, high,
-                        k->observed + j * k->width, k->width, wide, k->width);
+    const kernel_problem *kernels = context;
+    const int64_t i = item * TILE, left = kernels->query_count - i,
+                  high = left < TILE ? left : TILE;
+    const int64_t width = kernels->width;
+    double *tile = kernels->tile[worker];
+    for (int64_t a = 0; a < high; a++) kernels->decision[i + a] = 0.0;
+    for (int64_t j = 0; j < kernels->observed_count; j += TILE) {
+        const int64_t wide =
+            kernels->observed_count - j < TILE ? kernels->observed_count - j : TILE;
+        vector_products(tile, TILE, (vector_rows){kernels->queries + i * width, high, width},
+                        (vector_rows){kernels->observed + j * width, wide, width}, width);
         for (int64_t a = 0; a < high; a++)
             for (int64_t b = 0; b < wide; b++)
-                k->decision[i + a] +=
-                    k->alpha[j + b] * evaluate_kernel(k, tile[a * TILE + b], k->query_norm[i + a],
-                                                      k->observed_norm[j + b]);
+                kernels->decision[i + a] +=
+                    kernels->alpha[j + b] * evaluate_kernel(kernels, tile[a * TILE + b],
+                                                            kernels->query_norm[i + a],
+                                                            kernels->observed_norm[j + b]);
     }
-    for (int64_t a = 0; a < high; a++) k->decision[i + a] -= k->rho;
+    for (int64_t a = 0; a < high; a++) kernels->decision[i + a] -= kernels->rho;
     return PLUMB_OK;
 }
 
 // ---- training ----
 
 // The problem as libsvm wants it: rows of (index, value), or rows of the kernel matrix.
-static plumb_status build_problem(struct svm_problem *problem, arena *mem, kernels *k,
+static plumb_status build_problem(struct svm_problem *problem, arena *mem, kernel_problem *kernels,
                                   const one_class_svm_points *points, bool precomputed)
 {
-    const int64_t n = k->observed_count, dims = points->dims,
+    const int64_t n = kernels->observed_count, dims = points->dims,
                   length = precomputed ? n + 2 : dims + 1;
     problem->l = (int)n;
     problem->x = ARENA_ALLOC(mem, struct svm_node *, n);
@@ -161,8 +167,9 @@ static plumb_status build_problem(struct svm_problem *problem, arena *mem, kerne
         if (precomputed) node[0].value = (double)(i + 1); // its serial number, from 1
         node[length - 1].index = -1;
     }
-    k->node = problem->x;
-    return precomputed ? parallel_for((n + TILE - 1) / TILE, k->threads, fill_matrix, k) : PLUMB_OK;
+    kernels->node = problem->x;
+    return precomputed ? parallel_for((n + TILE - 1) / TILE, kernels->threads, fill_matrix, kernels)
+                       : PLUMB_OK;
 }
 
 // Population variance of all entries.
@@ -176,21 +183,21 @@ static double compute_variance(const double *x, int64_t count)
 }
 
 // Solves for alpha and rho, then computes all decisions.
-static plumb_status solve_problem(double *decision, double *rho, arena *mem, kernels *k,
-                                  const one_class_svm_points *points,
+static plumb_status solve_problem(double *decision, double *rho, arena *mem,
+                                  kernel_problem *kernels, const one_class_svm_points *points,
                                   const one_class_svm_settings *settings)
 {
-    const int threads = k->threads;
-    const int64_t n = k->observed_count;
+    const int threads = kernels->threads;
+    const int64_t n = kernels->observed_count;
     const bool precomputed = n <= MAX_PRECOMPUTED;
     struct svm_problem problem;
-    plumb_status st = build_problem(&problem, mem, k, points, precomputed);
+    plumb_status st = build_problem(&problem, mem, kernels, points, precomputed);
     if (st) return st;
     const struct svm_parameter parameter = {.svm_type = ONE_CLASS,
                                             .kernel_type = precomputed        ? PRECOMPUTED
                                                            : settings->linear ? LINEAR
                                                                               : RBF,
-                                            .gamma = k->gamma,
+                                            .gamma = kernels->gamma,
                                             .cache_size = 200.0,
                                             .eps = settings->tolerance,
                                             .nu = settings->nu,
@@ -201,26 +208,26 @@ static plumb_status solve_problem(double *decision, double *rho, arena *mem, ker
     if (!model) return fail(PLUMB_EMEMORY, "libsvm returned no model");
 
     // Decisions need only the support vectors.
-    double *rows = ARENA_ALLOC(mem, double, model->l * k->width);
+    double *rows = ARENA_ALLOC(mem, double, model->l * kernels->width);
     double *alpha = ARENA_ALLOC(mem, double, model->l);
     if (rows && alpha) {
         for (int64_t i = 0; i < model->l; i++) {
             const int64_t from = model->sv_indices[i] - 1;
             alpha[i] = model->sv_coef[0][i];
-            memcpy(rows + i * k->width, k->observed + from * k->width,
-                   (size_t)k->width * sizeof *rows);
+            memcpy(rows + i * kernels->width, kernels->observed + from * kernels->width,
+                   (size_t)kernels->width * sizeof *rows);
         }
-        k->observed = rows;
-        k->observed_count = model->l;
-        k->alpha = alpha;
-        k->rho = model->rho[0];
-        k->decision = decision;
-        k->observed_norm = compute_norms(mem, rows, model->l, k->width);
+        kernels->observed = rows;
+        kernels->observed_count = model->l;
+        kernels->alpha = alpha;
+        kernels->rho = model->rho[0];
+        kernels->decision = decision;
+        kernels->observed_norm = compute_norms(mem, rows, model->l, kernels->width);
     }
     if (rho) *rho = model->rho[0];
     lib.release(&model);
-    if (!rows || !alpha || !k->observed_norm) return PLUMB_EMEMORY;
-    return parallel_for((k->query_count + TILE - 1) / TILE, threads, decide_tile, k);
+    if (!rows || !alpha || !kernels->observed_norm) return PLUMB_EMEMORY;
+    return parallel_for((kernels->query_count + TILE - 1) / TILE, threads, decide_tile, kernels);
 }
 
 static plumb_status prepare_kernels(double *decision, double *rho, arena *mem,
@@ -231,27 +238,27 @@ static plumb_status prepare_kernels(double *decision, double *rho, arena *mem,
     const int64_t query_count = points->query_count;
     const int64_t width = vector_padded(dims);
     const int threads = settings->threads > 0 ? settings->threads : parallel_threads();
-    kernels k = {.observed_count = observed_count,
-                 .query_count = query_count,
-                 .width = width,
-                 .threads = threads,
-                 .linear = settings->linear,
-                 .gamma = settings->width};
+    kernel_problem kernels = {.observed_count = observed_count,
+                              .query_count = query_count,
+                              .width = width,
+                              .threads = threads,
+                              .linear = settings->linear,
+                              .gamma = settings->width};
     // Default width as in scikit-learn, gamma = 1 / (dims Var(X)) [Pedregosa11].
-    if (k.gamma <= 0.0) {
+    if (kernels.gamma <= 0.0) {
         const double spread = compute_variance(points->observed, observed_count * dims);
-        k.gamma = spread > 0.0 ? 1.0 / ((double)dims * spread) : 1.0;
+        kernels.gamma = spread > 0.0 ? 1.0 / ((double)dims * spread) : 1.0;
     }
-    k.observed = pad_rows(mem, points->observed, observed_count, dims, width);
-    k.queries = pad_rows(mem, points->queries, query_count, dims, width);
-    k.tile = ARENA_ALLOC(mem, double *, threads);
-    if (!k.observed || !k.queries || !k.tile) return PLUMB_EMEMORY;
-    k.observed_norm = compute_norms(mem, k.observed, observed_count, width);
-    k.query_norm = compute_norms(mem, k.queries, query_count, width);
-    if (!k.observed_norm || !k.query_norm) return PLUMB_EMEMORY;
+    kernels.observed = pad_rows(mem, points->observed, observed_count, dims, width);
+    kernels.queries = pad_rows(mem, points->queries, query_count, dims, width);
+    kernels.tile = ARENA_ALLOC(mem, double *, threads);
+    if (!kernels.observed || !kernels.queries || !kernels.tile) return PLUMB_EMEMORY;
+    kernels.observed_norm = compute_norms(mem, kernels.observed, observed_count, width);
+    kernels.query_norm = compute_norms(mem, kernels.queries, query_count, width);
+    if (!kernels.observed_norm || !kernels.query_norm) return PLUMB_EMEMORY;
     for (int i = 0; i < threads; i++)
-        if (!(k.tile[i] = ARENA_ALLOC(mem, double, TILE *TILE))) return PLUMB_EMEMORY;
-    return solve_problem(decision, rho, mem, &k, points, settings);
+        if (!(kernels.tile[i] = ARENA_ALLOC(mem, double, TILE *TILE))) return PLUMB_EMEMORY;
+    return solve_problem(decision, rho, mem, &kernels, points, settings);
 }
 
 plumb_status one_class_svm_decide(double *decision, double *rho, arena *mem,

@@ -175,8 +175,8 @@ plumb_status shortcut_classifier_evaluate(shortcut_result *out, arena *mem,
         !model.gram || !model.row)
         return PLUMB_EMEMORY;
     // Two folds, drawn by the seed.
-    rng r = rng_at(task->seed, STREAM_FOLDS);
-    rng_distinct(order, &r, tuples, tuples);
+    rng random = rng_at(task->seed, STREAM_FOLDS);
+    rng_distinct(order, &random, tuples, tuples);
     for (int64_t i = 0; i < tuples; i++) fold[order[i]] = (int)(i % FOLDS);
     for (int f = 0; f < FOLDS; f++) {
         fit_ridge(&model, f);

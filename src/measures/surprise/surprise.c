@@ -51,26 +51,27 @@ bool scorer_available(plumb_scorer scorer)
 // ---- which scorers ----
 
 // Why the arrays do not allow a scorer, or NULL.
-static const char *find_missing_array(plumb_scorer scorer, const surprise_arrays *c)
+static const char *find_missing_array(plumb_scorer scorer, const surprise_arrays *arrays)
 {
     if (scorer == PLUMB_SCORER_PLAIN) return NULL;
     if (scorer == PLUMB_SCORER_NAIVE)
-        return c->naive ? NULL
-                        : "needs surprise_voe, the surprise of a model trained on impossible clips";
-    return c->dims ? NULL : "needs feature, (tuples, 4, d)";
+        return arrays->naive
+                   ? NULL
+                   : "needs surprise_voe, the surprise of a model trained on impossible clips";
+    return arrays->dims ? NULL : "needs feature, (tuples, 4, d)";
 }
 
 // A scorer that the caller asked for must work. Without a choice, scorers whose arrays are missing
 // are left out and `why` says so. knn-log runs only on request.
 static plumb_status choose_scorers(bool wanted[PLUMB_SCORER_COUNT], plumb_surprise *out,
-                                   const surprise_arrays *c, const plumb_surprise_options *opt)
+                                   const surprise_arrays *arrays, const plumb_surprise_options *opt)
 {
     bool any = false;
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) any = any || opt->scorers[i];
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++) {
         const plumb_scorer scorer = (plumb_scorer)i;
         out->scorers[i].scorer = scorer;
-        const char *why = find_missing_array(scorer, c);
+        const char *why = find_missing_array(scorer, arrays);
         wanted[i] = any ? opt->scorers[i] : i != PLUMB_SCORER_KNN_LOG;
         if (!wanted[i]) continue;
         if (why && any)
@@ -100,57 +101,58 @@ typedef struct surprise_work {
 } surprise_work;
 
 // One scorer by one observation set: r of the tested clips it has, then of the sample.
-static plumb_status measure_set(surprise_work *w, plumb_scorer scorer, const observation_set *s,
-                                int64_t set)
+static plumb_status measure_set(surprise_work *work, plumb_scorer scorer,
+                                const observation_set *observed_set, int64_t set)
 {
-    const int64_t dims = w->clips->dims, queries = 4 * s->query_count;
-    const int64_t sample = w->scales_gamma ? s->sample_count : 0;
-    const bool all = s->query_count == w->out->tested; // no copy needed
+    const int64_t dims = work->clips->dims, queries = 4 * observed_set->query_count;
+    const int64_t sample = work->scales_gamma ? observed_set->sample_count : 0;
+    const bool all = observed_set->query_count == work->out->tested; // no copy needed
     scorer_function *score = scorer_find(scorer);
     arena scratch = {0};
     double *rows = all ? NULL : ARENA_ALLOC(&scratch, double, queries *dims);
     double *r = ARENA_ALLOC(&scratch, double, queries + sample);
     plumb_status st = (all || rows) && r ? PLUMB_OK : PLUMB_EMEMORY;
     // The four clips of each tested tuple of this concept, (4 query_count, dims).
-    for (int64_t j = 0; !all && !st && j < s->query_count; j++)
-        memcpy(rows + 4 * j * dims, w->tested + 4 * s->queries[j] * dims,
+    for (int64_t j = 0; !all && !st && j < observed_set->query_count; j++)
+        memcpy(rows + 4 * j * dims, work->tested + 4 * observed_set->queries[j] * dims,
                (size_t)(4 * dims) * sizeof *rows);
-    scorer_task task = {.observed = s->observed,
-                        .observed_count = s->observed_count,
-                        .queries = all ? w->tested : rows,
+    scorer_task task = {.observed = observed_set->observed,
+                        .observed_count = observed_set->observed_count,
+                        .queries = all ? work->tested : rows,
                         .query_count = queries,
                         .dims = dims,
-                        .opt = w->opt,
+                        .opt = work->opt,
                         .stream = (uint64_t)set};
     const double start = clock_now();
     if (!st) st = score(r, &scratch, &task);
-    w->out->scorers[scorer].seconds += clock_now() - start;
+    work->out->scorers[scorer].seconds += clock_now() - start;
     if (!st && sample) {
         // An observed clip is its own nearest neighbour, which must not count.
-        plumb_surprise_options next = *w->opt;
-        if (scorer == PLUMB_SCORER_KNN && next.k < s->observed_count) next.k++;
+        plumb_surprise_options next = *work->opt;
+        if (scorer == PLUMB_SCORER_KNN && next.k < observed_set->observed_count) next.k++;
         task.opt = &next;
-        task.queries = s->sample;
+        task.queries = observed_set->sample;
         task.query_count = sample;
         st = score(r + queries, &scratch, &task);
     }
     // Back to the order of the tested tuples.
-    for (int64_t j = 0; !st && j < queries; j++) w->r[scorer][4 * s->queries[j / 4] + j % 4] = r[j];
+    for (int64_t j = 0; !st && j < queries; j++)
+        work->r[scorer][4 * observed_set->queries[j / 4] + j % 4] = r[j];
     for (int64_t j = 0; !st && j < sample; j++)
-        w->sample_r[scorer][s->sample_first + j] = r[queries + j];
+        work->sample_r[scorer][observed_set->sample_first + j] = r[queries + j];
     arena_clear(&scratch);
     return st;
 }
 
 // r (tested, 4) of one scorer over all observation sets.
-static plumb_status measure_distance(surprise_work *w, plumb_scorer scorer)
+static plumb_status measure_distance(surprise_work *work, plumb_scorer scorer)
 {
-    w->r[scorer] = ARENA_ALLOC(w->mem, double, w->out->tested * 4);
-    w->sample_r[scorer] = ARENA_ALLOC(w->mem, double, w->set.sample_count);
-    if (!w->r[scorer] || !w->sample_r[scorer]) return PLUMB_EMEMORY;
+    work->r[scorer] = ARENA_ALLOC(work->mem, double, work->out->tested * 4);
+    work->sample_r[scorer] = ARENA_ALLOC(work->mem, double, work->set.sample_count);
+    if (!work->r[scorer] || !work->sample_r[scorer]) return PLUMB_EMEMORY;
     plumb_status st = PLUMB_OK;
-    for (int64_t i = 0; i < w->set.sets && !st; i++)
-        if (w->set.set[i].query_count) st = measure_set(w, scorer, &w->set.set[i], i);
+    for (int64_t i = 0; i < work->set.sets && !st; i++)
+        if (work->set.set[i].query_count) st = measure_set(work, scorer, &work->set.set[i], i);
     return st;
 }
 
@@ -164,28 +166,28 @@ static double compute_deviation(const double *x, int64_t n)
 }
 
 // r of knn-log: (d - 1) log r_k, the log of the density up to a constant.
-static plumb_status compute_log_distances(surprise_work *w)
+static plumb_status compute_log_distances(surprise_work *work)
 {
-    const int64_t n = 4 * w->out->tested;
-    double *r = w->r[PLUMB_SCORER_KNN_LOG] = ARENA_ALLOC(w->mem, double, n);
+    const int64_t n = 4 * work->out->tested;
+    double *r = work->r[PLUMB_SCORER_KNN_LOG] = ARENA_ALLOC(work->mem, double, n);
     if (!r) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < n; i++) {
-        const double distance = w->r[PLUMB_SCORER_KNN][i];
+        const double distance = work->r[PLUMB_SCORER_KNN][i];
         if (!(distance > 0.0))
             return fail(PLUMB_ENUMERIC,
                         "the %lldth neighbour of tuple %lld, clip %lld is the clip itself: its "
                         "logarithm is not defined for knn-log",
-                        (long long)w->opt->k, (long long)w->out->tested_tuple[i / 4],
+                        (long long)work->opt->k, (long long)work->out->tested_tuple[i / 4],
                         (long long)(i % 4));
-        r[i] = (double)(w->clips->dims - 1) * log(distance);
+        r[i] = (double)(work->clips->dims - 1) * log(distance);
     }
     return PLUMB_OK;
 }
 
 // gamma: as given, or gamma std(r_knn) / std(r) over the sample of observed clips.
-static double choose_gamma(const surprise_work *w, plumb_scorer scorer)
+static double choose_gamma(const surprise_work *work, plumb_scorer scorer)
 {
-    const plumb_surprise_options *opt = w->opt;
+    const plumb_surprise_options *opt = work->opt;
     if (!isnan(opt->gammas[scorer])) return opt->gammas[scorer];
     switch (scorer) {
     case PLUMB_SCORER_PLAIN: return 0.0;
@@ -195,28 +197,29 @@ static double choose_gamma(const surprise_work *w, plumb_scorer scorer)
     default: break;
     }
     // The same scale for every scorer: gamma r has the deviation that gamma r_knn has.
-    const double deviation = compute_deviation(w->sample_r[scorer], w->set.sample_count);
-    const double knn = compute_deviation(w->sample_r[PLUMB_SCORER_KNN], w->set.sample_count);
+    const double deviation = compute_deviation(work->sample_r[scorer], work->set.sample_count);
+    const double knn = compute_deviation(work->sample_r[PLUMB_SCORER_KNN], work->set.sample_count);
     return deviation > 0.0 ? opt->gamma * knn / deviation : 0.0;
 }
 
 // ---- scores ----
 
 // Scores of the tested tuples by one scorer, and their metrics.
-static plumb_status score_tuples(surprise_work *w, plumb_scorer scorer)
+static plumb_status score_tuples(surprise_work *work, plumb_scorer scorer)
 {
-    plumb_surprise *out = w->out;
+    plumb_surprise *out = work->out;
     plumb_surprise_score *to = &out->scorers[scorer];
     const int64_t n = out->tested;
-    double *score = ARENA_ALLOC(w->mem, double, 4 * n), *most = ARENA_ALLOC(w->mem, double, 4 * n);
+    double *score = ARENA_ALLOC(work->mem, double, 4 * n),
+           *most = ARENA_ALLOC(work->mem, double, 4 * n);
     if (!score || !most) return PLUMB_EMEMORY;
-    to->gamma = choose_gamma(w, scorer);
-    to->distance = w->r[scorer];
+    to->gamma = choose_gamma(work, scorer);
+    to->distance = work->r[scorer];
     for (int64_t i = 0; i < 4 * n; i++) {
         const int64_t from = 4 * out->tested_tuple[i / 4] + i % 4;
         const double off = to->distance ? to->gamma * to->distance[i] : 0.0;
-        score[i] = w->clips->clip[from] - off;
-        if (w->clips->maximum) most[i] = w->clips->maximum[from] - off;
+        score[i] = work->clips->clip[from] - off;
+        if (work->clips->maximum) most[i] = work->clips->maximum[from] - off;
         if (!isfinite(score[i]))
             return fail(PLUMB_ENUMERIC,
                         "the score of tuple %lld, clip %lld by %s is NaN or infinity",
@@ -228,17 +231,18 @@ static plumb_status score_tuples(surprise_work *w, plumb_scorer scorer)
     const tuple_metrics_plan plan = {.count = n,
                                      .concept_of = out->concept_of,
                                      .concepts = out->concept_count ? out->concept_count : 1,
-                                     .type1 = w->opt->type1,
-                                     .resamples = w->opt->resamples,
-                                     .seed = w->opt->seed};
-    plumb_status st = tuple_metrics_compute(&to->all, w->mem, score, &plan);
-    to->has_maximum = w->clips->maximum;
-    if (!st && to->has_maximum) st = tuple_metrics_compute(&to->maximum, w->mem, most, &plan);
+                                     .type1 = work->opt->type1,
+                                     .resamples = work->opt->resamples,
+                                     .seed = work->opt->seed};
+    plumb_status st = tuple_metrics_compute(&to->all, work->mem, score, &plan);
+    to->has_maximum = work->clips->maximum;
+    if (!st && to->has_maximum) st = tuple_metrics_compute(&to->maximum, work->mem, most, &plan);
     if (st || !out->concept_count) return st;
 
     // The same metrics for each concept alone.
-    plumb_surprise_metrics *each = ARENA_ALLOC(w->mem, plumb_surprise_metrics, out->concept_count);
-    double *part = ARENA_ALLOC(w->mem, double, 4 * n);
+    plumb_surprise_metrics *each =
+        ARENA_ALLOC(work->mem, plumb_surprise_metrics, out->concept_count);
+    double *part = ARENA_ALLOC(work->mem, double, 4 * n);
     if (!each || !part) return PLUMB_EMEMORY;
     for (int64_t c = 0; c < out->concept_count && !st; c++) {
         tuple_metrics_plan one = plan;
@@ -248,7 +252,7 @@ static plumb_status score_tuples(surprise_work *w, plumb_scorer scorer)
         for (int64_t i = 0; i < n; i++)
             if (out->concept_of[i] == c)
                 memcpy(part + 4 * one.count++, score + 4 * i, 4 * sizeof *part);
-        st = tuple_metrics_compute(&each[c], w->mem, part, &one);
+        st = tuple_metrics_compute(&each[c], work->mem, part, &one);
     }
     to->concepts = each;
     return st;
@@ -261,27 +265,27 @@ static double log_ball_volume(double m)
 }
 
 // log p(impossible) by the k-th neighbour, p = k / (c N r^(d-1)), and -log p(possible) = s / T.
-static plumb_status measure_ratio(surprise_work *w)
+static plumb_status measure_ratio(surprise_work *work)
 {
-    plumb_surprise *out = w->out;
+    plumb_surprise *out = work->out;
     plumb_surprise_ratio *to = &out->ratio;
-    const double *r = w->r[PLUMB_SCORER_KNN];
-    if (w->clips->dims < 2 || !w->opt->normalise) return PLUMB_OK;
+    const double *r = work->r[PLUMB_SCORER_KNN];
+    if (work->clips->dims < 2 || !work->opt->normalise) return PLUMB_OK;
     const int64_t n = out->tested;
-    const double m = (double)(w->clips->dims - 1), ball = log_ball_volume(m);
-    double *ratio = ARENA_ALLOC(w->mem, double, 4 * n);
+    const double m = (double)(work->clips->dims - 1), ball = log_ball_volume(m);
+    double *ratio = ARENA_ALLOC(work->mem, double, 4 * n);
     if (!ratio) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < 4 * n; i++) {
-        const double observed = (double)w->set.observed_of[i / 4];
+        const double observed = (double)work->set.observed_of[i / 4];
         // A clip that was observed k times has an infinite density; cut it.
         const double near = log(fmax(r[i], 1e-300));
-        ratio[i] = log((double)w->opt->k) - ball - log(observed) - m * near +
-                   w->clips->clip[4 * out->tested_tuple[i / 4] + i % 4] / w->opt->temperature;
+        ratio[i] = log((double)work->opt->k) - ball - log(observed) - m * near +
+                   work->clips->clip[4 * out->tested_tuple[i / 4] + i % 4] / work->opt->temperature;
         if (!isfinite(ratio[i])) return PLUMB_OK; // not measured
     }
     // Impossible if the ratio reaches (1 - prior) / prior, the threshold of Bayes' rule.
     *to = (plumb_surprise_ratio){.measured = true,
-                                 .log_threshold = log((1.0 - w->opt->prior) / w->opt->prior),
+                                 .log_threshold = log((1.0 - work->opt->prior) / work->opt->prior),
                                  .log_ratio = ratio};
     // Type 1: impossible clips (2, 3) below the threshold; type 2: possible clips (0, 1) above it.
     int64_t low = 0, high = 0;
@@ -292,41 +296,43 @@ static plumb_status measure_ratio(surprise_work *w)
     to->type1 = (double)low / (2.0 * (double)n);
     to->type2 = (double)high / (2.0 * (double)n);
     to->accuracy = 1.0 - 0.5 * (to->type1 + to->type2);
-    plumb_status st = tuple_metrics_auroc(&to->auroc, w->mem, ratio, n);
-    if (!st) st = tuple_metrics_best(&to->best_log_threshold, &to->best_accuracy, w->mem, ratio, n);
+    plumb_status st = tuple_metrics_auroc(&to->auroc, work->mem, ratio, n);
+    if (!st)
+        st = tuple_metrics_best(&to->best_log_threshold, &to->best_accuracy, work->mem, ratio, n);
     return st;
 }
 
 // Tests whether r_k looks like that of points spread evenly on the sphere.
-static plumb_status measure_uniformity(surprise_work *w)
+static plumb_status measure_uniformity(surprise_work *work)
 {
-    plumb_surprise_uniformity *to = &w->out->uniformity;
-    if (!w->opt->normalise) {
+    plumb_surprise_uniformity *to = &work->out->uniformity;
+    if (!work->opt->normalise) {
         to->why = "features are not of unit length";
         return PLUMB_OK;
     }
-    const int64_t n = 4 * w->out->tested;
-    int64_t *observed = ARENA_ALLOC(w->mem, int64_t, n);
+    const int64_t n = 4 * work->out->tested;
+    int64_t *observed = ARENA_ALLOC(work->mem, int64_t, n);
     if (!observed) return PLUMB_EMEMORY;
-    for (int64_t i = 0; i < n; i++) observed[i] = w->set.observed_of[i / 4];
-    return uniformity_measure(to, w->mem, w->r[PLUMB_SCORER_KNN], observed, n, w->opt->k,
-                              w->clips->dims);
+    for (int64_t i = 0; i < n; i++) observed[i] = work->set.observed_of[i / 4];
+    return uniformity_measure(to, work->mem, work->r[PLUMB_SCORER_KNN], observed, n, work->opt->k,
+                              work->clips->dims);
 }
 
 // McNemar's test for each pair of measured scorers.
-static plumb_status compare_scorers(surprise_work *w)
+static plumb_status compare_scorers(surprise_work *work)
 {
-    plumb_surprise *out = w->out;
+    plumb_surprise *out = work->out;
     plumb_surprise_comparison *pairs =
-        ARENA_ALLOC(w->mem, plumb_surprise_comparison, PLUMB_SCORER_COUNT * PLUMB_SCORER_COUNT);
+        ARENA_ALLOC(work->mem, plumb_surprise_comparison, PLUMB_SCORER_COUNT * PLUMB_SCORER_COUNT);
     if (!pairs) return PLUMB_EMEMORY;
     for (int a = 0; a < PLUMB_SCORER_COUNT; a++)
         for (int b = a + 1; b < PLUMB_SCORER_COUNT; b++) {
             if (!out->scorers[a].measured || !out->scorers[b].measured) continue;
-            plumb_surprise_comparison *p = &pairs[out->pair_count++];
-            *p = tuple_metrics_compare(out->scorers[a].score, out->scorers[b].score, out->tested);
-            p->first = (plumb_scorer)a;
-            p->second = (plumb_scorer)b;
+            plumb_surprise_comparison *pair = &pairs[out->pair_count++];
+            *pair =
+                tuple_metrics_compare(out->scorers[a].score, out->scorers[b].score, out->tested);
+            pair->first = (plumb_scorer)a;
+            pair->second = (plumb_scorer)b;
         }
     out->pairs = pairs;
     return PLUMB_OK;
@@ -335,21 +341,21 @@ static plumb_status compare_scorers(surprise_work *w)
 // ---- all of it ----
 
 // r of all dense scorers. knn is also needed by knn-log and as the scale of the other gammas.
-static plumb_status measure_distances(surprise_work *w, const bool wanted[PLUMB_SCORER_COUNT])
+static plumb_status measure_distances(surprise_work *work, const bool wanted[PLUMB_SCORER_COUNT])
 {
     for (int i = PLUMB_SCORER_IFOREST; i <= PLUMB_SCORER_MAHALANOBIS; i++)
-        w->scales_gamma = w->scales_gamma || (wanted[i] && isnan(w->opt->gammas[i]));
+        work->scales_gamma = work->scales_gamma || (wanted[i] && isnan(work->opt->gammas[i]));
     bool needed[PLUMB_SCORER_COUNT];
     memcpy(needed, wanted, sizeof needed);
     needed[PLUMB_SCORER_KNN] =
-        wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] || w->scales_gamma;
+        wanted[PLUMB_SCORER_KNN] || wanted[PLUMB_SCORER_KNN_LOG] || work->scales_gamma;
     plumb_status st = PLUMB_OK;
     for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++) {
         if (!needed[i] || !scorer_find((plumb_scorer)i)) continue;
-        st = measure_distance(w, (plumb_scorer)i);
+        st = measure_distance(work, (plumb_scorer)i);
         status_progress(0.9 * (i + 1) / PLUMB_SCORER_COUNT);
     }
-    if (!st && wanted[PLUMB_SCORER_KNN_LOG]) st = compute_log_distances(w);
+    if (!st && wanted[PLUMB_SCORER_KNN_LOG]) st = compute_log_distances(work);
     return st;
 }
 
@@ -357,53 +363,54 @@ static plumb_status measure_surprise(plumb_surprise *out, arena *mem,
                                      const plumb_surprise_input *in,
                                      const plumb_surprise_options *opt)
 {
-    surprise_arrays *c = ARENA_ALLOC(mem, surprise_arrays, 1);
-    surprise_work *w = ARENA_ALLOC(mem, surprise_work, 1);
-    if (!c || !w) return PLUMB_EMEMORY;
+    surprise_arrays *arrays = ARENA_ALLOC(mem, surprise_arrays, 1);
+    surprise_work *work = ARENA_ALLOC(mem, surprise_work, 1);
+    if (!arrays || !work) return PLUMB_EMEMORY;
     bool wanted[PLUMB_SCORER_COUNT];
-    plumb_status st = surprise_input_read(c, mem, in, opt);
-    if (!st) st = choose_scorers(wanted, out, c, opt);
+    plumb_status st = surprise_input_read(arrays, mem, in, opt);
+    if (!st) st = choose_scorers(wanted, out, arrays, opt);
     if (st) return st;
     // Dense scorers compare features with observed clips; plain and naive need no observation set.
     bool dense = false;
     for (int i = PLUMB_SCORER_KNN; i < PLUMB_SCORER_COUNT; i++) dense = dense || wanted[i];
-    *w = (surprise_work){.out = out, .mem = mem, .clips = c, .opt = opt};
-    out->tuples = c->tuples;
-    out->dims = c->dims;
-    out->frames = c->frames;
-    out->concept_count = c->concepts;
-    out->concept_names = c->concept_name;
-    out->zero_features = dense ? c->zero_features : 0;
-    st = observation_set_make(&w->set, mem, c, opt, dense);
+    *work = (surprise_work){.out = out, .mem = mem, .clips = arrays, .opt = opt};
+    out->tuples = arrays->tuples;
+    out->dims = arrays->dims;
+    out->frames = arrays->frames;
+    out->concept_count = arrays->concepts;
+    out->concept_names = arrays->concept_name;
+    out->zero_features = dense ? arrays->zero_features : 0;
+    st = observation_set_make(&work->set, mem, arrays, opt, dense);
     if (st) return st;
-    out->tested = w->set.tested;
-    out->tested_tuple = w->set.tested_tuple;
-    out->concept_of = w->set.concept_of;
-    out->split = w->set.split;
-    out->observed = w->set.observed;
-    out->equal_observations = w->set.equal;
-    w->tested = w->set.tested_feature;
+    out->tested = work->set.tested;
+    out->tested_tuple = work->set.tested_tuple;
+    out->concept_of = work->set.concept_of;
+    out->split = work->set.split;
+    out->observed = work->set.observed;
+    out->equal_observations = work->set.equal;
+    work->tested = work->set.tested_feature;
     // Surprise per frame of the tested tuples, for reports.
-    if (c->frames) {
-        double *frames = ARENA_ALLOC(mem, double, out->tested * 4 * c->frames);
+    if (arrays->frames) {
+        double *frames = ARENA_ALLOC(mem, double, out->tested * 4 * arrays->frames);
         if (!frames) return PLUMB_EMEMORY;
         for (int64_t i = 0; i < out->tested; i++)
-            memcpy(frames + i * 4 * c->frames, c->frame + out->tested_tuple[i] * 4 * c->frames,
-                   (size_t)(4 * c->frames) * sizeof *frames);
+            memcpy(frames + i * 4 * arrays->frames,
+                   arrays->frame + out->tested_tuple[i] * 4 * arrays->frames,
+                   (size_t)(4 * arrays->frames) * sizeof *frames);
         out->frame_surprise = frames;
     }
     if (wanted[PLUMB_SCORER_NAIVE]) {
-        double *r = w->r[PLUMB_SCORER_NAIVE] = ARENA_ALLOC(mem, double, 4 * out->tested);
+        double *r = work->r[PLUMB_SCORER_NAIVE] = ARENA_ALLOC(mem, double, 4 * out->tested);
         if (!r) return PLUMB_EMEMORY;
         for (int64_t i = 0; i < 4 * out->tested; i++)
-            r[i] = c->naive[4 * out->tested_tuple[i / 4] + i % 4];
+            r[i] = arrays->naive[4 * out->tested_tuple[i / 4] + i % 4];
     }
-    if (dense) st = measure_distances(w, wanted);
+    if (dense) st = measure_distances(work, wanted);
     for (int i = 0; i < PLUMB_SCORER_COUNT && !st; i++)
-        if (wanted[i]) st = score_tuples(w, (plumb_scorer)i);
-    if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_ratio(w);
-    if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_uniformity(w);
-    if (!st) st = compare_scorers(w);
+        if (wanted[i]) st = score_tuples(work, (plumb_scorer)i);
+    if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_ratio(work);
+    if (!st && wanted[PLUMB_SCORER_KNN]) st = measure_uniformity(work);
+    if (!st) st = compare_scorers(work);
     // The hash of all inputs identifies the data of a result.
     hash_arrays(out->input_hash,
                 (const plumb_array *[]){in->surprise, in->truth, in->prediction, in->feature,

@@ -151,27 +151,29 @@ static double find_kth_score(const clip *clips, int64_t count, bool impossible, 
     return (double)INFINITY;
 }
 
-static void apply_thresholds(plumb_surprise_metrics *m, const clip *clips,
+static void apply_thresholds(plumb_surprise_metrics *metrics, const clip *clips,
                              const tuple_metrics_plan *plan)
 {
     const int64_t n = plan->count;
     // The highest threshold that no more than the allowed share of impossible clips is below.
-    m->threshold = find_kth_score(clips, n, true, (int64_t)floor(plan->type1 * 2.0 * (double)n));
+    metrics->threshold =
+        find_kth_score(clips, n, true, (int64_t)floor(plan->type1 * 2.0 * (double)n));
     // As the V-JEPA study has it: entry ceil(0.9 n) of the sorted scores of possible clips; beyond
     // the last of a few, the last.
     const int64_t at = (int64_t)ceil(0.90 * 2.0 * (double)n);
-    m->threshold_90 = find_kth_score(clips, n, false, at < 2 * n ? at : 2 * n - 1);
+    metrics->threshold_90 = find_kth_score(clips, n, false, at < 2 * n ? at : 2 * n - 1);
     int64_t low = 0, high = 0, right = 0;
     for (int64_t i = 0; i < 4 * n; i++) {
         const bool impossible = clips[i].impossible;
-        low += impossible && clips[i].score < m->threshold;
-        high += !impossible && clips[i].score >= m->threshold;
-        right += impossible ? clips[i].score > m->threshold_90 : clips[i].score < m->threshold_90;
+        low += impossible && clips[i].score < metrics->threshold;
+        high += !impossible && clips[i].score >= metrics->threshold;
+        right += impossible ? clips[i].score > metrics->threshold_90
+                            : clips[i].score < metrics->threshold_90;
     }
-    m->type1 = (double)low / (2.0 * (double)n);
-    m->type2 = (double)high / (2.0 * (double)n);
-    m->accuracy_90 = (double)right / (4.0 * (double)n);
-    find_best_threshold(&m->best_threshold, &m->best_accuracy, clips, n);
+    metrics->type1 = (double)low / (2.0 * (double)n);
+    metrics->type2 = (double)high / (2.0 * (double)n);
+    metrics->accuracy_90 = (double)right / (4.0 * (double)n);
+    find_best_threshold(&metrics->best_threshold, &metrics->best_accuracy, clips, n);
 }
 
 // ---- comparisons inside a tuple ----
@@ -235,15 +237,16 @@ static plumb_status permutation_test(double *p, arena *mem, const double *score,
     return PLUMB_OK;
 }
 
-static void compare_inside_tuples(plumb_surprise_metrics *m, const double *score, int64_t count)
+static void compare_inside_tuples(plumb_surprise_metrics *metrics, const double *score,
+                                  int64_t count)
 {
     int64_t pairwise = 0, matched = 0, strict = 0, midpoint = 0;
     for (int64_t t = 0; t < count; t++) {
         const double *s = score + 4 * t;
         double p, i;
         tuple_metrics_sums(&p, &i, s);
-        m->correct += i > p;
-        m->ties += i == p;
+        metrics->correct += i > p;
+        metrics->ties += i == p;
         pairwise += count_pairs_won(s, 0, 1, 2, 3);
         matched += compare_scores(s[2], s[0]) + compare_scores(s[3], s[1]);
         strict += (s[2] > s[0]) + (s[3] > s[1]);
@@ -251,10 +254,10 @@ static void compare_inside_tuples(plumb_surprise_metrics *m, const double *score
         midpoint += compare_scores(middle, s[1]) + compare_scores(s[3], middle);
     }
     const double n = (double)count;
-    m->pairwise = (double)pairwise / (8.0 * n);
-    m->matched = (double)matched / (4.0 * n);
-    m->matched_strict = (double)strict / (2.0 * n);
-    m->midpoint = (double)midpoint / (4.0 * n);
+    metrics->pairwise = (double)pairwise / (8.0 * n);
+    metrics->matched = (double)matched / (4.0 * n);
+    metrics->matched_strict = (double)strict / (2.0 * n);
+    metrics->midpoint = (double)midpoint / (4.0 * n);
 }
 
 // ---- means over concepts, and how sure they are ----
@@ -298,20 +301,21 @@ static void compute_means(double out[3], const tuple_table *t, const double *wei
 
 // Resamples the tuples of each concept.
 static void draw_weights(double *weight, double *times, const int64_t *order, const int64_t *sizes,
-                         int64_t concepts, rng *r)
+                         int64_t concepts, rng *random)
 {
     for (int64_t c = 0, first = 0; c < concepts; first += sizes[c++]) {
-        rng_resample(times, r, sizes[c]);
+        rng_resample(times, random, sizes[c]);
         for (int64_t i = 0; i < sizes[c]; i++) weight[order[first + i]] = times[i];
     }
 }
 
-static plumb_status compute_intervals(plumb_surprise_metrics *m, arena *mem, const tuple_table *t)
+static plumb_status compute_intervals(plumb_surprise_metrics *metrics, arena *mem,
+                                      const tuple_table *t)
 {
     const tuple_metrics_plan *plan = t->plan;
     const int64_t n = plan->count, draws = plan->resamples;
     const plumb_interval none = {(double)NAN, (double)NAN};
-    m->accuracy_ci = m->relative_ci = m->difference_ci = m->auroc_ci = none;
+    metrics->accuracy_ci = metrics->relative_ci = metrics->difference_ci = metrics->auroc_ci = none;
     if (n < 2 || draws < 1) return PLUMB_OK;
     double *weight = ARENA_ALLOC(mem, double, n), *times = ARENA_ALLOC(mem, double, n);
     int64_t *order = ARENA_ALLOC(mem, int64_t, n),
@@ -325,18 +329,18 @@ static plumb_status compute_intervals(plumb_surprise_metrics *m, arena *mem, con
         for (int64_t i = 0; i < n; i++)
             if (concept_of(plan, i) == c) order[filled++] = i, sizes[c]++;
 
-    rng r = rng_at(plan->seed, BOOTSTRAP_STREAM);
+    rng random = rng_at(plan->seed, BOOTSTRAP_STREAM);
     for (int64_t d = 0; d < draws; d++) {
         double three[3];
-        draw_weights(weight, times, order, sizes, plan->concepts, &r);
+        draw_weights(weight, times, order, sizes, plan->concepts, &random);
         compute_means(three, t, weight);
         for (int j = 0; j < 3; j++) value[j][d] = three[j];
         value[3][d] = compute_auroc(t->clips, n, weight);
     }
-    m->accuracy_ci = stats_interval_95(value[0], draws);
-    m->relative_ci = stats_interval_95(value[1], draws);
-    m->difference_ci = stats_interval_95(value[2], draws);
-    m->auroc_ci = stats_interval_95(value[3], draws);
+    metrics->accuracy_ci = stats_interval_95(value[0], draws);
+    metrics->relative_ci = stats_interval_95(value[1], draws);
+    metrics->difference_ci = stats_interval_95(value[2], draws);
+    metrics->auroc_ci = stats_interval_95(value[3], draws);
     return PLUMB_OK;
 }
 
@@ -350,17 +354,18 @@ static plumb_interval wilson_interval(int64_t right, int64_t count)
 }
 
 // One-sided t test that the mean of x is above 0.
-static void t_test(plumb_surprise_metrics *m, const double *x, int64_t n)
+static void t_test(plumb_surprise_metrics *metrics, const double *x, int64_t n)
 {
     const double mean = stats_mean(x, n);
     double square = 0.0;
     for (int64_t i = 0; i < n; i++) square += (x[i] - mean) * (x[i] - mean);
-    m->t = n > 1 && square > 0.0 ? mean / sqrt(square / (double)(n - 1) / (double)n) : (double)NAN;
-    m->t_p = special_t_tail(m->t, (double)(n - 1));
+    metrics->t =
+        n > 1 && square > 0.0 ? mean / sqrt(square / (double)(n - 1) / (double)n) : (double)NAN;
+    metrics->t_p = special_t_tail(metrics->t, (double)(n - 1));
 }
 
-static plumb_status compute_metrics(plumb_surprise_metrics *m, arena *mem, const double *score,
-                                    const tuple_metrics_plan *plan)
+static plumb_status compute_metrics(plumb_surprise_metrics *metrics, arena *mem,
+                                    const double *score, const tuple_metrics_plan *plan)
 {
     const int64_t n = plan->count;
     tuple_table t = {.plan = plan,
@@ -380,20 +385,20 @@ static plumb_status compute_metrics(plumb_surprise_metrics *m, arena *mem, const
     }
     double three[3];
     compute_means(three, &t, NULL);
-    *m = (plumb_surprise_metrics){.tuples = n,
-                                  .accuracy = three[0],
-                                  .relative_surprise = three[1],
-                                  .difference = three[2],
-                                  .auroc = compute_auroc(t.clips, n, NULL),
-                                  .auprc = compute_auprc(t.clips, n, true),
-                                  .auprc_possible = compute_auprc(t.clips, n, false)};
-    compare_inside_tuples(m, score, n);
-    apply_thresholds(m, t.clips, plan);
-    m->accuracy_wilson = wilson_interval(m->correct, n);
-    m->chance_p = special_coin_tail(m->correct, n);
-    t_test(m, t.relative, n);
-    plumb_status st = permutation_test(&m->permutation_p, mem, score, n);
-    if (!st) st = compute_intervals(m, mem, &t);
+    *metrics = (plumb_surprise_metrics){.tuples = n,
+                                        .accuracy = three[0],
+                                        .relative_surprise = three[1],
+                                        .difference = three[2],
+                                        .auroc = compute_auroc(t.clips, n, NULL),
+                                        .auprc = compute_auprc(t.clips, n, true),
+                                        .auprc_possible = compute_auprc(t.clips, n, false)};
+    compare_inside_tuples(metrics, score, n);
+    apply_thresholds(metrics, t.clips, plan);
+    metrics->accuracy_wilson = wilson_interval(metrics->correct, n);
+    metrics->chance_p = special_coin_tail(metrics->correct, n);
+    t_test(metrics, t.relative, n);
+    plumb_status st = permutation_test(&metrics->permutation_p, mem, score, n);
+    if (!st) st = compute_intervals(metrics, mem, &t);
     return st;
 }
 

@@ -20,17 +20,18 @@ static const double max_value = 999999.0;
 static double average_evidence(const symetric_batch_input *in, int64_t first, int64_t count,
                                int64_t latent)
 {
-    const plumb_array *v = in->variance;
-    const int64_t steps = v->ndim == 3 ? v->shape[1] : 1;
+    const plumb_array *variance = in->variance;
+    const int64_t steps = variance->ndim == 3 ? variance->shape[1] : 1;
     double sum = 0.0;
     for (int64_t k = 0; k < count; k++)
         for (int64_t s = 0; s < steps; s++) {
             const int64_t row = in->kept[first + k];
             double value;
-            plumb_array_to_double(&value, v, (row * steps + s) * in->latent_dims + latent, 1);
+            plumb_array_to_double(&value, variance, (row * steps + s) * in->latent_dims + latent,
+                                  1);
             if (in->opt->mask == PLUMB_SYMETRIC_MASK_KL) {
                 double mean;
-                const int64_t step = v->ndim == 3 ? s : in->opt->inferred_step;
+                const int64_t step = variance->ndim == 3 ? s : in->opt->inferred_step;
                 plumb_array_to_double(&mean, in->latent,
                                       (row * in->latent_steps + step) * in->latent_dims + latent,
                                       1);
@@ -192,27 +193,27 @@ typedef struct fitted_batch {
 
 // j (targets, dims): J of F at one row of x. Weights with |w| <= weight_tolerance are left out
 // [Higgins21, code].
-static void compute_jacobian(double *j, const fitted_batch *f, int64_t row)
+static void compute_jacobian(double *j, const fitted_batch *fitted, int64_t row)
 {
-    const polynomial_fit *fit = &f->batch->fit;
-    const int64_t dims = f->batch->dims, targets = f->in->targets;
-    for (int64_t i = 0; i < dims; i++) f->point[i] = f->x[i * f->stride + row];
+    const polynomial_fit *fit = &fitted->batch->fit;
+    const int64_t dims = fitted->batch->dims, targets = fitted->in->targets;
+    for (int64_t i = 0; i < dims; i++) fitted->point[i] = fitted->x[i * fitted->stride + row];
     memset(j, 0, (size_t)(targets * dims) * sizeof *j);
     for (int64_t t = 0; t < targets; t++)
         for (int64_t k = 0; k < fit->full[t].count; k++)
-            if (fabs(fit->full[t].weights[k]) > f->in->opt->weight_tolerance)
+            if (fabs(fit->full[t].weights[k]) > fitted->in->opt->weight_tolerance)
                 poly_gradient(j + t * dims, &fit->poly, fit->full[t].features[k],
-                              fit->full[t].weights[k], f->point);
+                              fit->full[t].weights[k], fitted->point);
 }
 
 // Jacobians (points, targets, dims) of trajectory k of the batch.
 static void fill_jacobians(double *j, const void *context, int64_t k)
 {
-    const fitted_batch *f = context;
-    const symetric_batch_input *in = f->in;
+    const fitted_batch *fitted = context;
+    const symetric_batch_input *in = fitted->in;
     for (int64_t p = 0; p < in->points; p++)
-        compute_jacobian(j + p * in->targets * f->batch->dims, f,
-                         k * in->steps + in->eval_index[(f->first + k) * in->points + p]);
+        compute_jacobian(j + p * in->targets * fitted->batch->dims, fitted,
+                         k * in->steps + in->eval_index[(fitted->first + k) * in->points + p]);
 }
 
 plumb_status symetric_batch_score(symetric_batch *out, arena *mem, const symetric_batch_input *in,
@@ -294,7 +295,7 @@ plumb_status symetric_batch_sums(symetric_batch *out, arena *mem, const symetric
 }
 
 // 1 - SSres/SStot over the whole trajectories of either half, mean over targets.
-static double compute_heldout_r2(const symetric_batch *b, int64_t count, int64_t targets,
+static double compute_heldout_r2(const symetric_batch *batch, int64_t count, int64_t targets,
                                  int64_t steps)
 {
     double total = 0.0;
@@ -302,10 +303,10 @@ static double compute_heldout_r2(const symetric_batch *b, int64_t count, int64_t
         double residual2 = 0.0, sum = 0.0, square = 0.0, n = 0.0;
         for (int64_t k = 0; k < count; k++) {
             const int64_t entry = k * targets + t;
-            if (isnan(b->heldout2[entry])) continue;
-            residual2 += b->heldout2[entry];
-            sum += b->sum[entry];
-            square += b->square[entry];
+            if (isnan(batch->heldout2[entry])) continue;
+            residual2 += batch->heldout2[entry];
+            sum += batch->sum[entry];
+            square += batch->square[entry];
             n += (double)steps;
         }
         if (n == 0.0) return (double)NAN;
@@ -353,15 +354,15 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
     if (st) return st;
 
     // The numbers of the batch, and its verdict.
-    plumb_symetric_batch *b = &out->numbers;
-    b->order = out->fit.order;
-    b->alpha_index = out->fit.alpha_index;
-    b->alpha = in->alphas[b->alpha_index];
-    b->features = out->fit.poly.count;
-    for (int64_t t = 0; t < in->targets; t++) b->nonzero += out->fit.full[t].count;
-    b->unconverged = out->fit.unconverged;
-    b->r2 = out->fit.r2;
-    symetric_batch_decide(b, opt);
+    plumb_symetric_batch *numbers = &out->numbers;
+    numbers->order = out->fit.order;
+    numbers->alpha_index = out->fit.alpha_index;
+    numbers->alpha = in->alphas[numbers->alpha_index];
+    numbers->features = out->fit.poly.count;
+    for (int64_t t = 0; t < in->targets; t++) numbers->nonzero += out->fit.full[t].count;
+    numbers->unconverged = out->fit.unconverged;
+    numbers->r2 = out->fit.r2;
+    symetric_batch_decide(numbers, opt);
     return PLUMB_OK;
 }
 
@@ -378,9 +379,9 @@ int symetric_batch_orders(int64_t dims, const plumb_symetric_options *opt)
 }
 
 // R2 above its bar and Sym below its bar. A degenerate map fails in converged mode.
-void symetric_batch_decide(plumb_symetric_batch *b, const plumb_symetric_options *opt)
+void symetric_batch_decide(plumb_symetric_batch *numbers, const plumb_symetric_options *opt)
 {
-    b->degenerate = b->rho < opt->degenerate_bar;
-    b->symetric = b->r2 > opt->r2_bar && b->sym < opt->sym_bar &&
-                  !(b->degenerate && opt->mode == PLUMB_SYMETRIC_MODE_CONVERGED);
+    numbers->degenerate = numbers->rho < opt->degenerate_bar;
+    numbers->symetric = numbers->r2 > opt->r2_bar && numbers->sym < opt->sym_bar &&
+                        !(numbers->degenerate && opt->mode == PLUMB_SYMETRIC_MODE_CONVERGED);
 }

@@ -40,21 +40,22 @@ typedef struct nonfinite_count {
 
 // Counts NaN and infinity in the first `steps` of each trajectory; bad (trajectories).
 static plumb_status count_nonfinite(nonfinite_count *out, bool *bad, arena *mem,
-                                    const plumb_array *a, int64_t steps)
+                                    const plumb_array *array, int64_t steps)
 {
     *out = (nonfinite_count){0};
     // Integer types have no NaN.
-    if (a->dtype != PLUMB_FLOAT64 && a->dtype != PLUMB_FLOAT32 && a->dtype != PLUMB_FLOAT16)
+    if (array->dtype != PLUMB_FLOAT64 && array->dtype != PLUMB_FLOAT32 &&
+        array->dtype != PLUMB_FLOAT16)
         return PLUMB_OK;
     // Trajectory by trajectory, so that memory is needed for one only.
-    const int64_t total = plumb_array_count(a);
-    const int64_t trajectory = a->shape[0] ? total / a->shape[0] : 0;
+    const int64_t total = plumb_array_count(array);
+    const int64_t trajectory = array->shape[0] ? total / array->shape[0] : 0;
     const arena_mark mark = arena_get_mark(mem);
-    const int64_t used = trajectory / (a->shape[1] ? a->shape[1] : 1) * steps;
+    const int64_t used = trajectory / (array->shape[1] ? array->shape[1] : 1) * steps;
     double *values = ARENA_ALLOC(mem, double, used);
     if (!values) return PLUMB_EMEMORY;
-    for (int64_t k = 0; k < a->shape[0]; k++) {
-        plumb_array_to_double(values, a, k * trajectory, used);
+    for (int64_t k = 0; k < array->shape[0]; k++) {
+        plumb_array_to_double(values, array, k * trajectory, used);
         for (int64_t i = 0; i < used; i++) {
             if (isfinite(values[i])) continue;
             if (!out->count++) out->first = k * trajectory + i;
@@ -69,13 +70,13 @@ static plumb_status count_nonfinite(nonfinite_count *out, bool *bad, arena *mem,
 // Which trajectories are measured.
 static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, int64_t *dropped)
 {
-    const plumb_symetric_options *o = in->opt;
+    const plumb_symetric_options *opt = in->opt;
     const int64_t all = in->truth->shape[0];
     // Reference mode replaces NaN by the mean as published; converged mode rejects it.
-    plumb_symetric_nonfinite rule = o->nonfinite;
+    plumb_symetric_nonfinite rule = opt->nonfinite;
     if (rule == PLUMB_SYMETRIC_NONFINITE_BY_MODE)
-        rule = o->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? PLUMB_SYMETRIC_NONFINITE_MEAN
-                                                        : PLUMB_SYMETRIC_NONFINITE_REFUSE;
+        rule = opt->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? PLUMB_SYMETRIC_NONFINITE_MEAN
+                                                          : PLUMB_SYMETRIC_NONFINITE_REFUSE;
     bool *bad = ARENA_ALLOC(mem, bool, all);
     int64_t *kept = ARENA_ALLOC(mem, int64_t, all);
     if (!bad || !kept) return PLUMB_EMEMORY;
@@ -83,16 +84,16 @@ static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, in
     const char *const names[3] = {"latent", "truth", "variance"};
     for (int i = 0; i < 3; i++) {
         if (!arrays[i]) continue;
-        nonfinite_count c;
+        nonfinite_count found;
         // Latents past the end of the truth are cut and not checked.
         const int64_t steps = i == 0 ? in->steps : arrays[i]->shape[1];
-        plumb_status st = count_nonfinite(&c, bad, mem, arrays[i], steps);
+        plumb_status st = count_nonfinite(&found, bad, mem, arrays[i], steps);
         if (st) return st;
         // The published rule covers NaN in the latents only, not infinity and not the truth.
         const bool as_published =
-            rule == PLUMB_SYMETRIC_NONFINITE_MEAN && i == 0 && c.nan == c.count;
-        if (c.count && rule != PLUMB_SYMETRIC_NONFINITE_DROP && !as_published)
-            return array_reject_nonfinite(arrays[i], names[i], c.count, c.first,
+            rule == PLUMB_SYMETRIC_NONFINITE_MEAN && i == 0 && found.nan == found.count;
+        if (found.count && rule != PLUMB_SYMETRIC_NONFINITE_DROP && !as_published)
+            return array_reject_nonfinite(arrays[i], names[i], found.count, found.first,
                                           "; --drop-nonfinite leaves such trajectories out");
     }
     in->kept = kept;
@@ -160,8 +161,8 @@ static plumb_status reject_constant_truth(const symetric_batch_input *in, arena 
 // the caller, all steps, or drawn without replacement.
 static plumb_status choose_points(symetric_batch_input *in, arena *mem)
 {
-    const plumb_symetric_options *o = in->opt;
-    const plumb_array *given = o->eval_index;
+    const plumb_symetric_options *opt = in->opt;
+    const plumb_array *given = opt->eval_index;
     char shape[256];
     if (given) {
         plumb_array_shape_string(shape, sizeof shape, given);
@@ -170,7 +171,7 @@ static plumb_status choose_points(symetric_batch_input *in, arena *mem)
                         shape, (long long)in->truth->shape[0]);
         in->points = given->shape[1];
     } else {
-        in->points = o->points ? o->points : in->steps;
+        in->points = opt->points ? opt->points : in->steps;
         if (in->points > in->steps)
             return fail(PLUMB_ENUMERIC,
                         "points is %lld per trajectory; there are %lld steps, and --points "
@@ -184,8 +185,8 @@ static plumb_status choose_points(symetric_batch_input *in, arena *mem)
         int64_t *out = index + k * in->points;
         if (!given) {
             // A random stream per trajectory: the points do not depend on which others are dropped.
-            rng r = rng_at(o->seed, (uint64_t)STREAM_POINTS << 32 | (uint64_t)in->kept[k]);
-            if (o->points) rng_distinct(out, &r, in->points, in->steps);
+            rng random = rng_at(opt->seed, (uint64_t)STREAM_POINTS << 32 | (uint64_t)in->kept[k]);
+            if (opt->points) rng_distinct(out, &random, in->points, in->steps);
             else
                 for (int64_t p = 0; p < in->points; p++) out[p] = p;
             continue;

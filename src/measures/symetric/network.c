@@ -61,8 +61,8 @@ static plumb_status split_trajectories(symetric_batch_input *in, arena *mem, int
     bool *out = ARENA_ALLOC(mem, bool, all);
     if (!drawn || !kept || !index || !out) return PLUMB_EMEMORY;
     // A random permutation; its first `heldout` entries are held out.
-    rng r = rng_at(in->opt->seed, STREAM_HELDOUT);
-    rng_distinct(drawn, &r, all, all);
+    rng random = rng_at(in->opt->seed, STREAM_HELDOUT);
+    rng_distinct(drawn, &random, all, all);
     for (int64_t k = 0; k < heldout; k++) out[drawn[k]] = true;
     int64_t next[2] = {heldout, 0};
     for (int64_t k = 0; k < all; k++) {
@@ -107,13 +107,14 @@ typedef struct network_starts {
 } network_starts;
 
 // predicted (outputs, stride), against all training rows.
-static double sum_squared_error(const network_starts *s, const double *predicted)
+static double sum_squared_error(const network_starts *starts, const double *predicted)
 {
-    const mlp_fit_training *t = &s->job;
+    const mlp_fit_training *training = &starts->job;
     double sum = 0.0;
-    for (int64_t c = 0; c < t->shape.outputs; c++)
-        for (int64_t i = 0; i < t->rows; i++) {
-            const double e = t->y[c * t->stride + i] - predicted[c * t->stride + i];
+    for (int64_t c = 0; c < training->shape.outputs; c++)
+        for (int64_t i = 0; i < training->rows; i++) {
+            const double e =
+                training->y[c * training->stride + i] - predicted[c * training->stride + i];
             sum += e * e;
         }
     return sum;
@@ -122,19 +123,22 @@ static double sum_squared_error(const network_starts *s, const double *predicted
 // Trains one network from its own random weights and keeps its training error.
 static plumb_status work_start(void *context, int64_t item, int worker)
 {
-    network_starts *s = context;
-    mlp_fit_training t = s->job;
-    double *value = s->values + item * mlp_fit_parameters(&t.shape);
+    network_starts *starts = context;
+    mlp_fit_training training = starts->job;
+    double *value = starts->values + item * mlp_fit_parameters(&training.shape);
     arena mem = {0};
-    double *predicted = ARENA_ALLOC(&mem, double, (t.shape.outputs * t.stride));
+    double *predicted = ARENA_ALLOC(&mem, double, (training.shape.outputs * training.stride));
     // Worker 0 is the thread of the caller, the only one that may run its callback.
-    t.reports = worker == 0;
-    t.done = &s->done;
-    t.all = s->count * t.rate.steps;
-    mlp_fit_init(value, &t.shape, s->seed, (uint64_t)STREAM_WEIGHTS << 32 | (uint64_t)item);
-    plumb_status st = predicted ? mlp_fit_train(value, &t) : PLUMB_EMEMORY;
-    if (!st) st = mlp_fit_apply(predicted, &t.shape, value, t.x, t.rows, t.stride);
-    if (!st) s->errors[item] = sum_squared_error(s, predicted);
+    training.reports = worker == 0;
+    training.done = &starts->done;
+    training.all = starts->count * training.rate.steps;
+    mlp_fit_init(value, &training.shape, starts->seed,
+                 (uint64_t)STREAM_WEIGHTS << 32 | (uint64_t)item);
+    plumb_status st = predicted ? mlp_fit_train(value, &training) : PLUMB_EMEMORY;
+    if (!st)
+        st = mlp_fit_apply(predicted, &training.shape, value, training.x, training.rows,
+                           training.stride);
+    if (!st) starts->errors[item] = sum_squared_error(starts, predicted);
     arena_clear(&mem);
     return st;
 }
@@ -188,7 +192,7 @@ static plumb_status train_networks(double **best, plumb_symetric_training *train
 {
     const int64_t rows = data->count;
     const int64_t size = mlp_fit_parameters(net);
-    network_starts s = {
+    network_starts starts = {
         .seed = opt->seed,
         .count = opt->network_starts,
         .threads = opt->threads > 0 ? opt->threads : parallel_threads(),
@@ -201,26 +205,26 @@ static plumb_status train_networks(double **best, plumb_symetric_training *train
                 .form = PROGRAM_FAST}};
     // One random order of the rows for all starts; the batches then run through it in turn.
     int64_t *order = ARENA_ALLOC(mem, int64_t, rows);
-    s.values = ARENA_ALLOC(mem, double, (s.count * size));
-    s.errors = ARENA_ALLOC(mem, double, s.count);
+    starts.values = ARENA_ALLOC(mem, double, (starts.count * size));
+    starts.errors = ARENA_ALLOC(mem, double, starts.count);
     double *predicted = ARENA_ALLOC(mem, double, (net->outputs * rows));
-    if (!order || !s.values || !s.errors || !predicted) return PLUMB_EMEMORY;
-    rng r = rng_at(opt->seed, STREAM_SHUFFLE);
-    rng_distinct(order, &r, rows, rows);
-    s.job.x = shuffle_rows(mem, data->x, net->inputs, data, order);
-    s.job.y = shuffle_rows(mem, data->y, net->outputs, data, order);
-    if (!s.job.x || !s.job.y) return PLUMB_EMEMORY;
-    plumb_status st = parallel_for(s.count, s.threads, work_start, &s);
+    if (!order || !starts.values || !starts.errors || !predicted) return PLUMB_EMEMORY;
+    rng random = rng_at(opt->seed, STREAM_SHUFFLE);
+    rng_distinct(order, &random, rows, rows);
+    starts.job.x = shuffle_rows(mem, data->x, net->inputs, data, order);
+    starts.job.y = shuffle_rows(mem, data->y, net->outputs, data, order);
+    if (!starts.job.x || !starts.job.y) return PLUMB_EMEMORY;
+    plumb_status st = parallel_for(starts.count, starts.threads, work_start, &starts);
     if (st) return st;
     // The training error decides, so that the held-out trajectories stay unseen.
     int64_t winner = 0;
-    for (int64_t i = 0; i < s.count; i++)
-        if (s.errors[i] < s.errors[winner]) winner = i;
-    *best = s.values + winner * size;
-    training->loss = s.errors[winner] / (double)(rows * net->outputs);
-    st = mlp_fit_apply(predicted, net, *best, s.job.x, rows, rows);
+    for (int64_t i = 0; i < starts.count; i++)
+        if (starts.errors[i] < starts.errors[winner]) winner = i;
+    *best = starts.values + winner * size;
+    training->loss = starts.errors[winner] / (double)(rows * net->outputs);
+    st = mlp_fit_apply(predicted, net, *best, starts.job.x, rows, rows);
     if (st) return st;
-    training->r2 = compute_mean_r2(s.job.y, predicted, net->outputs, rows, rows, opt->r2);
+    training->r2 = compute_mean_r2(starts.job.y, predicted, net->outputs, rows, rows, opt->r2);
     return PLUMB_OK;
 }
 
@@ -234,8 +238,8 @@ typedef struct jacobians {
 // Jacobians (points, targets, dims) of trajectory k; they were computed all at once.
 static void fill_jacobians(double *j, const void *context, int64_t k)
 {
-    const jacobians *f = context;
-    memcpy(j, f->all + k * f->size, (size_t)f->size * sizeof *j);
+    const jacobians *computed = context;
+    memcpy(j, computed->all + k * computed->size, (size_t)computed->size * sizeof *j);
 }
 
 // Is a standardised column constant in the training rows, from `first` on? Then rounding errors in
@@ -260,73 +264,81 @@ typedef struct prepared_rows {
 // Slopes of or by constant columns are set to 0. A constant true coordinate needs no network. The
 // weights of a constant latent were never trained; they are still random and would make area out of
 // nothing.
-static void clear_dead_slopes(double *j, const prepared_rows *s, int64_t dims, int64_t targets,
-                              int64_t points)
+static void clear_dead_slopes(double *j, const prepared_rows *prepared, int64_t dims,
+                              int64_t targets, int64_t points)
 {
     for (int64_t p = 0; p < points; p++)
         for (int64_t t = 0; t < targets; t++)
             for (int64_t d = 0; d < dims; d++, j++)
-                if (s->latent[d] || s->truth[t]) *j = 0.0;
+                if (prepared->latent[d] || prepared->truth[t]) *j = 0.0;
 }
 
 static plumb_status measure_heldout(symetric_batch *out, arena *mem, const symetric_batch_input *in,
                                     const mlp_fit_shape *net, const double *value,
-                                    const prepared_rows *s, int64_t heldout)
+                                    const prepared_rows *prepared, int64_t heldout)
 {
-    const int64_t rows = heldout * in->steps, points = heldout * in->points, stride = s->stride;
+    const int64_t rows = heldout * in->steps, points = heldout * in->points,
+                  stride = prepared->stride;
     double *predicted = ARENA_ALLOC(mem, double, (net->outputs * stride));
     double *residual = ARENA_ALLOC(mem, double, (net->outputs * stride));
     double *at = ARENA_ALLOC(mem, double, (net->inputs * points));
     double *j = ARENA_ALLOC(mem, double, (points * net->outputs * out->dims)), *inner = j;
-    if (s->parts) inner = ARENA_ALLOC(mem, double, (points * net->outputs * net->inputs));
+    if (prepared->parts) inner = ARENA_ALLOC(mem, double, (points * net->outputs * net->inputs));
     if (!predicted || !residual || !at || !j || !inner) return PLUMB_EMEMORY;
     // R2 on the held-out rows. A constant target is predicted exactly: its standardised value is 0.
-    plumb_status st = mlp_fit_apply(predicted, net, value, s->x, rows, stride);
+    plumb_status st = mlp_fit_apply(predicted, net, value, prepared->x, rows, stride);
     if (st) return st;
     for (int64_t t = 0; t < net->outputs; t++)
-        if (s->truth[t]) memset(predicted + t * stride, 0, (size_t)rows * sizeof *predicted);
-    out->numbers.r2 = compute_mean_r2(s->y, predicted, net->outputs, rows, stride, in->opt->r2);
+        if (prepared->truth[t]) memset(predicted + t * stride, 0, (size_t)rows * sizeof *predicted);
+    out->numbers.r2 =
+        compute_mean_r2(prepared->y, predicted, net->outputs, rows, stride, in->opt->r2);
     for (int64_t t = 0; t < net->outputs; t++)
         for (int64_t i = 0; i < rows; i++)
-            residual[t * stride + i] = s->y[t * stride + i] - predicted[t * stride + i];
+            residual[t * stride + i] = prepared->y[t * stride + i] - predicted[t * stride + i];
     // J at the chosen points (inputs, points). With principal components the chain rule brings J
     // back to the latents.
     for (int64_t d = 0; d < net->inputs; d++)
         for (int64_t p = 0; p < points; p++)
-            at[d * points + p] = s->x[d * stride + p / in->points * in->steps + in->eval_index[p]];
+            at[d * points + p] =
+                prepared->x[d * stride + p / in->points * in->steps + in->eval_index[p]];
     st = mlp_fit_jacobians(inner, net, value, at, points);
-    if (!st && s->parts) pca_components_chain(j, s->parts, inner, points * net->outputs);
-    clear_dead_slopes(j, s, out->dims, net->outputs, points);
+    if (!st && prepared->parts)
+        pca_components_chain(j, prepared->parts, inner, points * net->outputs);
+    clear_dead_slopes(j, prepared, out->dims, net->outputs, points);
     const jacobians all = {j, in->points * net->outputs * out->dims};
     if (!st) st = symetric_batch_score(out, mem, in, heldout, fill_jacobians, &all);
     if (!st)
-        st = symetric_batch_sums(out, mem, in,
-                                 &(fit_residuals){s->y, residual, residual, -1, stride}, heldout);
+        st = symetric_batch_sums(
+            out, mem, in, &(fit_residuals){prepared->y, residual, residual, -1, stride}, heldout);
     return st;
 }
 
 // Standardised columns, which of them are constant, and principal components of many latents.
-static plumb_status prepare_rows(prepared_rows *s, pca_components *parts, symetric_batch *b,
-                                 arena *mem, const symetric_batch_input *in, int64_t heldout)
+static plumb_status prepare_rows(prepared_rows *prepared, pca_components *parts,
+                                 symetric_batch *batch, arena *mem, const symetric_batch_input *in,
+                                 int64_t heldout)
 {
     const int64_t all = in->trajectories, first = heldout * in->steps, end = all * in->steps;
-    s->stride = vector_padded(end);
+    prepared->stride = vector_padded(end);
     plumb_status st = symetric_batch_columns(
-        &s->x, &s->y, b, mem, in, &(row_range){.count = all, .from = heldout, .stride = s->stride});
+        &prepared->x, &prepared->y, batch, mem, in,
+        &(row_range){.count = all, .from = heldout, .stride = prepared->stride});
     if (st) return st;
-    s->latent = ARENA_ALLOC(mem, bool, b->dims);
-    s->truth = ARENA_ALLOC(mem, bool, in->targets);
-    if (!s->latent || !s->truth) return PLUMB_EMEMORY;
-    for (int64_t d = 0; d < b->dims; d++)
-        s->latent[d] = clear_if_constant(s->x + d * s->stride, b->latent_mean[d], first, end);
+    prepared->latent = ARENA_ALLOC(mem, bool, batch->dims);
+    prepared->truth = ARENA_ALLOC(mem, bool, in->targets);
+    if (!prepared->latent || !prepared->truth) return PLUMB_EMEMORY;
+    for (int64_t d = 0; d < batch->dims; d++)
+        prepared->latent[d] = clear_if_constant(prepared->x + d * prepared->stride,
+                                                batch->latent_mean[d], first, end);
     for (int64_t t = 0; t < in->targets; t++)
-        s->truth[t] = clear_if_constant(s->y + t * s->stride, b->truth_mean[t], first, end);
+        prepared->truth[t] =
+            clear_if_constant(prepared->y + t * prepared->stride, batch->truth_mean[t], first, end);
     // Principal components are fitted on the training rows only.
-    const int64_t most = count_inputs(in->opt, b->dims);
-    if (most == b->dims) return PLUMB_OK;
-    s->parts = parts;
-    const pca_variables variables = {s->x, b->dims, s->stride, first, end};
-    return pca_components_fit(parts, &s->x, mem, &variables, most);
+    const int64_t most = count_inputs(in->opt, batch->dims);
+    if (most == batch->dims) return PLUMB_OK;
+    prepared->parts = parts;
+    const pca_variables variables = {prepared->x, batch->dims, prepared->stride, first, end};
+    return pca_components_fit(parts, &prepared->x, mem, &variables, most);
 }
 
 plumb_status symetric_network(symetric_work *work, plumb_symetric_training *training,
@@ -334,22 +346,22 @@ plumb_status symetric_network(symetric_work *work, plumb_symetric_training *trai
 {
     arena *mem = &work->mem;
     const int64_t all = in->trajectories, heldout = count_heldout(in->opt, all);
-    symetric_batch *b = ARENA_ALLOC(mem, symetric_batch, 1);
+    symetric_batch *batch = ARENA_ALLOC(mem, symetric_batch, 1);
     work->batch_memory = ARENA_ALLOC(mem, arena, 1);
-    if (!b || !work->batch_memory) return PLUMB_EMEMORY;
-    work->batches = b;
+    if (!batch || !work->batch_memory) return PLUMB_EMEMORY;
+    work->batches = batch;
     work->count = 1;
     work->size = heldout;
-    b->numbers = (plumb_symetric_batch){.trajectories = heldout, .alpha = (double)NAN};
+    batch->numbers = (plumb_symetric_batch){.trajectories = heldout, .alpha = (double)NAN};
     plumb_status st = split_trajectories(in, mem, heldout);
-    if (!st) st = symetric_batch_select_latents(b, mem, in, 0, all);
+    if (!st) st = symetric_batch_select_latents(batch, mem, in, 0, all);
     if (st) return st;
-    mlp_fit_shape net = choose_shape(in->opt, b->dims, in->targets);
+    mlp_fit_shape net = choose_shape(in->opt, batch->dims, in->targets);
     st = reject_few_points(in, &net, all - heldout);
     prepared_rows prepared = {0};
     pca_components parts = {0};
     double *value = NULL;
-    if (!st) st = prepare_rows(&prepared, &parts, b, mem, in, heldout);
+    if (!st) st = prepare_rows(&prepared, &parts, batch, mem, in, heldout);
     if (st) return st;
     if (prepared.parts) net.inputs = parts.count;
     *training = (plumb_symetric_training){.width = net.width,
@@ -360,9 +372,9 @@ plumb_status symetric_network(symetric_work *work, plumb_symetric_training *trai
     const training_rows data = {prepared.x, prepared.y, prepared.stride, heldout * in->steps,
                                 training->points};
     st = train_networks(&value, training, mem, in->opt, &net, &data);
-    if (!st) st = measure_heldout(b, mem, in, &net, value, &prepared, heldout);
+    if (!st) st = measure_heldout(batch, mem, in, &net, value, &prepared, heldout);
     if (st) return st;
-    b->numbers.features = b->numbers.nonzero = training->parameters;
-    symetric_batch_decide(&b->numbers, in->opt);
+    batch->numbers.features = batch->numbers.nonzero = training->parameters;
+    symetric_batch_decide(&batch->numbers, in->opt);
     return PLUMB_OK;
 }

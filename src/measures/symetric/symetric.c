@@ -31,40 +31,41 @@ typedef struct batch_job {
 // Measures one batch; `item` is its index. Batches share nothing, so they run in parallel.
 static plumb_status work_batch(void *context, int64_t item, int worker)
 {
-    batch_job *j = context;
-    const int64_t first = item * j->size;
+    batch_job *job = context;
+    const int64_t first = item * job->size;
     (void)worker;
-    return symetric_batch_measure(&j->batches[item], &j->memory[item], j->in, first, j->size,
-                                  j->inner_threads);
+    return symetric_batch_measure(&job->batches[item], &job->memory[item], job->in, first,
+                                  job->size, job->inner_threads);
 }
 
 plumb_status symetric_batches(symetric_work *out, const symetric_batch_input *in)
 {
     // Batch size: 5 in reference mode as published, all trajectories in converged mode.
-    const plumb_symetric_options *o = in->opt;
-    int64_t size = o->batch == -1 ? (o->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? 5 : 0) : o->batch;
+    const plumb_symetric_options *opt = in->opt;
+    int64_t size =
+        opt->batch == -1 ? (opt->mode == PLUMB_SYMETRIC_MODE_REFERENCE ? 5 : 0) : opt->batch;
     if (size == 0 || size > in->trajectories) size = in->trajectories;
     // Only full batches are measured.
     int64_t count = in->trajectories / size;
-    if (o->max_batches && o->max_batches < count) count = o->max_batches;
+    if (opt->max_batches && opt->max_batches < count) count = opt->max_batches;
     if (count * size < in->trajectories && !in->quiet)
         status_log(
             "%lld of %lld trajectories are measured, %lld per batch; the others are left out",
             (long long)(count * size), (long long)in->trajectories, (long long)size);
     // Each batch has its own memory, so that threads do not share an arena.
     arena *mem = &out->mem;
-    batch_job j = {.in = in, .size = size, .count = count};
-    j.batches = ARENA_ALLOC(mem, symetric_batch, count);
-    j.memory = ARENA_ALLOC(mem, arena, count);
-    if (!j.batches || !j.memory) return PLUMB_EMEMORY;
-    out->batches = j.batches;
-    out->batch_memory = j.memory;
+    batch_job job = {.in = in, .size = size, .count = count};
+    job.batches = ARENA_ALLOC(mem, symetric_batch, count);
+    job.memory = ARENA_ALLOC(mem, arena, count);
+    if (!job.batches || !job.memory) return PLUMB_EMEMORY;
+    out->batches = job.batches;
+    out->batch_memory = job.memory;
     out->count = count;
     out->size = size;
     // Many batches: one thread each. One batch: all threads work inside its fit.
-    const int threads = o->threads > 0 ? o->threads : parallel_threads();
-    j.inner_threads = count > 1 ? 1 : threads;
-    return parallel_for_progress(count, threads, work_batch, &j, 0.0, 1.0);
+    const int threads = opt->threads > 0 ? opt->threads : parallel_threads();
+    job.inner_threads = count > 1 ? 1 : threads;
+    return parallel_for_progress(count, threads, work_batch, &job, 0.0, 1.0);
 }
 
 void symetric_work_clear(symetric_work *work)
@@ -83,16 +84,16 @@ static void average_batches(plumb_symetric *out, const symetric_work *work)
     out->alpha = work->batches[0].numbers.alpha;
     out->rho = (double)INFINITY;
     for (int64_t i = 0; i < work->count; i++) {
-        const plumb_symetric_batch *b = &work->batches[i].numbers;
-        out->r2 += b->r2 / count;
-        out->sym += b->sym / count;
-        out->symetric += (b->symetric ? 1.0 : 0.0) / count;
+        const plumb_symetric_batch *numbers = &work->batches[i].numbers;
+        out->r2 += numbers->r2 / count;
+        out->sym += numbers->sym / count;
+        out->symetric += (numbers->symetric ? 1.0 : 0.0) / count;
         out->r2_heldout += work->batches[i].r2_heldout / count;
-        out->degenerate |= b->degenerate;
-        out->unconverged += b->unconverged;
-        if (b->rho < out->rho) out->rho = b->rho;
-        if (b->order > out->order) out->order = b->order;
-        if (b->alpha != out->alpha) out->alpha = (double)NAN;
+        out->degenerate |= numbers->degenerate;
+        out->unconverged += numbers->unconverged;
+        if (numbers->rho < out->rho) out->rho = numbers->rho;
+        if (numbers->order > out->order) out->order = numbers->order;
+        if (numbers->alpha != out->alpha) out->alpha = (double)NAN;
     }
     // The share of batches is a ratio of integers; remove the rounding of the sum.
     out->symetric = round(out->symetric * count) / count;
@@ -117,27 +118,28 @@ static plumb_status list_items(plumb_symetric *out, arena *mem, const symetric_b
     bool *is_informative = ARENA_ALLOC(mem, bool, in->latent_dims);
     if (!batches || !items || !used || !is_used || !is_informative) return PLUMB_EMEMORY;
     for (int64_t i = 0; i < work->count; i++) {
-        const symetric_batch *b = &work->batches[i];
-        batches[i] = b->numbers;
+        const symetric_batch *batch = &work->batches[i];
+        batches[i] = batch->numbers;
         // A latent is informative if it passed the mask in at least one batch.
-        for (int64_t j = 0; j < b->dims; j++) {
-            is_used[b->used[j]] = true;
-            is_informative[b->used[j]] = is_informative[b->used[j]] || b->informative > 0;
+        for (int64_t j = 0; j < batch->dims; j++) {
+            is_used[batch->used[j]] = true;
+            is_informative[batch->used[j]] =
+                is_informative[batch->used[j]] || batch->informative > 0;
         }
         // R2 per trajectory is the mean over the 2n coordinates of the true state.
         for (int64_t k = 0; k < work->size; k++) {
             double r2 = 0.0, heldout = 0.0;
             for (int64_t t = 0; t < in->targets; t++) {
                 const int64_t entry = k * in->targets + t;
-                r2 += explained_share(b->residual2[entry], b->square[entry]);
-                heldout += explained_share(b->heldout2[entry], b->square[entry]);
+                r2 += explained_share(batch->residual2[entry], batch->square[entry]);
+                heldout += explained_share(batch->heldout2[entry], batch->square[entry]);
             }
             items[i * work->size + k] = (plumb_symetric_item){
                 .trajectory = in->kept[i * work->size + k],
                 .batch = i,
                 .r2 = r2 / (double)in->targets,
                 .r2_heldout = heldout / (double)in->targets,
-                .sym = b->sym[k].sym,
+                .sym = batch->sym[k].sym,
             };
         }
     }
@@ -155,46 +157,46 @@ static plumb_status list_items(plumb_symetric *out, arena *mem, const symetric_b
 
 // `why`: one sentence that says which of the two bars failed, or why Sym has no meaning.
 static plumb_status explain_verdict(plumb_symetric *out, arena *mem,
-                                    const plumb_symetric_options *o)
+                                    const plumb_symetric_options *opt)
 {
     char text[400];
-    const bool good_r2 = out->r2 > o->r2_bar, good_sym = out->sym < o->sym_bar;
+    const bool good_r2 = out->r2 > opt->r2_bar, good_sym = out->sym < opt->sym_bar;
     if (out->degenerate)
         text_format(text, sizeof text,
                     "degenerate: the map sees no area in the latent space (rho %.1e, healthy above "
                     "%.0e), so Sym has no meaning%s",
-                    out->rho, o->degenerate_bar,
-                    o->mode == PLUMB_SYMETRIC_MODE_REFERENCE
+                    out->rho, opt->degenerate_bar,
+                    opt->mode == PLUMB_SYMETRIC_MODE_REFERENCE
                         ? "; reference mode reports the published verdict all "
                           "the same"
                         : "");
     else if (out->batch_count > 1)
         text_format(text, sizeof text, "%.0f of %lld fits pass (R2 above %g and Sym below %g)",
                     out->symetric * (double)out->batch_count, (long long)out->batch_count,
-                    o->r2_bar, o->sym_bar);
+                    opt->r2_bar, opt->sym_bar);
     else if (good_r2 && good_sym)
         text_format(
             text, sizeof text,
             "R2 %.4f is above %g and Sym %.3g below %g: the latents hold the true phase space "
             "and the map to it passes as canonical",
-            out->r2, o->r2_bar, out->sym, o->sym_bar);
+            out->r2, opt->r2_bar, out->sym, opt->sym_bar);
     else if (good_r2)
         text_format(text, sizeof text,
                     "Sym %.3g is not below %g: the latents hold the true state, but the map to it "
                     "does not keep the symplectic form",
-                    out->sym, o->sym_bar);
-    else if (o->method == PLUMB_SYMETRIC_METHOD_MLP)
+                    out->sym, opt->sym_bar);
+    else if (opt->method == PLUMB_SYMETRIC_METHOD_MLP)
         text_format(text, sizeof text,
                     "R2 %.4f is not above %g: no network of %d layers of %lld units was found that "
                     "recovers the true state from the latents",
-                    out->r2, o->r2_bar, o->network_layers, (long long)out->training.width);
+                    out->r2, opt->r2_bar, opt->network_layers, (long long)out->training.width);
     else
         text_format(text, sizeof text,
                     "R2 %.4f is not above %g: no polynomial up to order %d recovers the true state "
                     "from the latents%s",
-                    out->r2, o->r2_bar, out->order,
-                    symetric_batch_orders(out->latents, o) <
-                            (out->latents > o->order_one_above ? 1 : o->max_order)
+                    out->r2, opt->r2_bar, out->order,
+                    symetric_batch_orders(out->latents, opt) <
+                            (out->latents > opt->order_one_above ? 1 : opt->max_order)
                         ? "; higher ones have more features than max_features allows"
                         : "");
     out->why = arena_strdup(mem, text);
