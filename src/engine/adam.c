@@ -76,6 +76,8 @@ void adam_step_reference(double *restrict value, double *restrict m, double *res
     const double first = sum_of_weights(beta1, update->time);
     const double second = sum_of_weights(beta2, update->time);
     const double rate = update->rate, epsilon = update->options->epsilon;
+    // m and v are running means of g and g^2; divided by their weight sums they are unbiased. value
+    // -= rate m^ / (sqrt(v^) + epsilon) [Kingma15, algorithm 1].
     for (int64_t i = 0; i < count; i++) {
         const double g = gradient[i] * update->scale;
         m[i] = beta1 * m[i] + (1.0 - beta1) * g;
@@ -84,6 +86,7 @@ void adam_step_reference(double *restrict value, double *restrict m, double *res
     }
 }
 
+// Gradients are multiplied by it, so that their norm is at most `clip`; 0 clips nothing.
 double adam_clip_factor(double norm, double clip)
 {
     return clip > 0.0 && norm > clip ? clip / norm : 1.0;

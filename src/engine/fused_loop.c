@@ -70,6 +70,7 @@ static void copy_broadcast(float *out, const float *in, const fused_operand *ope
     const int64_t middle = operand->middle, inner = operand->inner;
     while (n) {
         int64_t item = start / (middle * inner), i = start % inner, run;
+        // One value repeated, or a run of `inner` values repeated.
         if (inner == 1) {
             run = (item + 1) * middle - start;
             run = run < n ? run : n;
@@ -121,12 +122,14 @@ static void load_operand(float **reg, const fused_operand *operand, const float 
 void fused_loop_run(const fused_loop *loop, float *const *out, const float *const *in,
                     float *scratch)
 {
+    // Blocks are so small that all registers of a loop stay in the first cache.
     float *reg[FUSED_MAX_REGISTERS];
     for (int64_t start = 0; start < loop->count; start += FUSED_BLOCK) {
         int64_t n = loop->count - start < FUSED_BLOCK ? loop->count - start : FUSED_BLOCK;
         // Registers are in scratch, unless they are an operand's or a result's own memory.
         for (int r = 0; r < loop->registers; r++) reg[r] = scratch + r * FUSED_BLOCK;
         for (int i = 0; i < loop->reads; i++) load_operand(reg, &loop->read[i], in[i], start, n);
+        // Results that are stored are computed in place.
         for (int j = 0; j < loop->writes; j++) reg[loop->write[j]] = out[j] + start;
         for (int i = 0; i < loop->codes; i++) {
             const fused_instruction *code = &loop->code[i];

@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 
+// add: sum += other. sum_squares: in double, for the norm that clipping needs.
 typedef struct gradient_kernels {
     void (*add)(float *restrict sum, const float *restrict other, int64_t count);
     double (*sum_squares)(const float *x, int64_t count);

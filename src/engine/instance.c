@@ -20,6 +20,7 @@ struct program_instance {
 
 // ---- memory ----
 
+// A location is a bound leaf of the caller, or an offset in the block, in elements.
 static void *resolve_location(const program_instance *instance, program_location location)
 {
     if (location.leaf >= 0) return (void *)instance->leaf[location.leaf];
@@ -35,6 +36,7 @@ static void resolve_operands(program_instance *instance)
 
 plumb_status instance_create(program_instance **out, const graph_program *program)
 {
+    // One allocation of values, shared packed weights and scratch, aligned to a cache line.
     const int64_t element = (int64_t)program_element_size(program);
     int64_t bytes =
         (program->block_size + program->shared_size + program->scratch_size + 64) * element;
@@ -68,12 +70,15 @@ void instance_free(program_instance *instance)
     free(instance);
 }
 
+// Transforms the weights of one convolution into the layout of its kernel.
 static void pack_slot(const program_instance *instance, const packed_weights *slot)
 {
     conv_pack_weights(instance->packed + slot->offset, instance->leaf[slot->leaf], slot->conv,
                       slot->pass, instance->scratch);
 }
 
+// Packs all weights now. `like`, or NULL: an instance whose packed weights are used instead of a
+// copy.
 plumb_status instance_freeze_parameters(program_instance *instance, const program_instance *like)
 {
     const graph_program *program = instance->program;
@@ -107,6 +112,7 @@ float *instance_input(program_instance *instance, const graph_node *leaf)
     return k < 0 ? NULL : resolve_location(instance, program->input_location[k]);
 }
 
+// The program reads `value` in place: the caller keeps it alive and may change it between runs.
 void instance_bind(program_instance *instance, const graph_node *leaf, const float *value)
 {
     int k = find_leaf(instance->program->leaf, instance->program->leaves, leaf);
@@ -120,6 +126,7 @@ const float *instance_output(const program_instance *instance, int index)
     return resolve_location(instance, instance->program->output[index]);
 }
 
+// Sets a leaf from doubles; the fast form stores floats.
 void instance_set(program_instance *instance, const graph_node *leaf, const double *value)
 {
     const graph_program *program = instance->program;
@@ -171,6 +178,7 @@ static const float *find_packed_weights(const program_instance *instance, const 
     return instance->packed + slot->offset;
 }
 
+// One operation in float. Convolutions have bias and leaky slope built in, others go by the table.
 static void run_op_step(const program_instance *instance, const program_step *step, void **operand)
 {
     const float *const *in = (const float *const *)(operand + 1);
@@ -189,6 +197,7 @@ static void run_op_step(const program_instance *instance, const program_step *st
     else op_info(node->op)->fast(out, node, in, step->accumulate, scratch);
 }
 
+// Steps of one stage. Later stages may use the values of earlier ones.
 void instance_run(program_instance *instance, int stage)
 {
     const graph_program *program = instance->program;

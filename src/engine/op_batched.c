@@ -19,6 +19,7 @@ static matmul_sizes get_matmul_sizes(const graph_node *node)
                           node->in[0]->shape.size[node->attr.ta ? 1 : 2]};
 }
 
+// (items, m, n) = (items, m, k) (items, k, n), with either factor transposed by attr.ta, attr.tb.
 void op_reference_batch_matmul(double *out, const graph_node *node, const double *const *in)
 {
     matmul_sizes size = get_matmul_sizes(node);
@@ -80,6 +81,7 @@ static void solve_by_elimination(double *a, double *x, int64_t n)
     }
 }
 
+// Solves A x = b, or A^T x = b, for (items, side, side) and (items, side).
 void op_reference_batch_solve(double *out, const graph_node *node, const double *const *in)
 {
     double a[OP_MAX_SOLVE_SIZE * OP_MAX_SOLVE_SIZE];
@@ -139,6 +141,7 @@ void op_fast_fill_upper(float *out, const graph_node *node, const float *const *
     }
 }
 
+// The inverse of fill_upper: (items, side, side) to (items, side (side + 1) / 2).
 void op_reference_take_upper(double *out, const graph_node *node, const double *const *in)
 {
     int64_t items = node->shape.size[0], side = node->in[0]->shape.size[1];

@@ -32,6 +32,7 @@ static void add_operand(program_builder *builder, int v)
     builder->program->operand[builder->program->operands++] = locate_value(builder, v);
 }
 
+// Steps run one after the other, so they share the largest scratch that any of them needs.
 static void require_scratch(graph_program *program, int64_t size)
 {
     if (size > program->scratch_size) program->scratch_size = size;
@@ -49,10 +50,13 @@ static fused_operand make_operand(const graph_node *node)
         operand.number = (float)node->attr.value;
     } else if (node->op == OP_BROADCAST) {
         operand.view = FUSED_BROADCAST;
+        // Shape (outer, middle, inner): the middle axes are the new ones, along which values
+        // repeat.
         operand.middle = operand.inner = 1;
         for (int i = axis; i < rank; i++)
             *(i < axis + node->attr.axes ? &operand.middle : &operand.inner) *= node->shape.size[i];
     } else if (node->op == OP_SLICE) {
+        // Of every `whole` elements of the source, `part` are taken from `start` on.
         operand.view = FUSED_SLICE;
         int64_t inner = 1;
         for (int i = axis + 1; i < rank; i++) inner *= node->shape.size[i];
@@ -202,6 +206,7 @@ static plumb_status make_steps(program_builder *builder)
 
 // ---- packed weights ----
 
+// One slot per leaf and pass; a new one is added at the end.
 static packed_weights *find_slot(graph_program *program, int leaf, conv_pass pass)
 {
     for (int i = 0; i < program->slots; i++)
@@ -220,6 +225,7 @@ static void assign_slot(graph_program *program, program_step *step, int stage)
         return;
     const conv_geometry *conv = &step->node->attr.conv;
     const conv_pass pass = step->node->op == OP_CONV ? CONV_PASS_FORWARD : CONV_PASS_GRAD_INPUT;
+    // Operands are result, input, weights.
     const int leaf = program->operand[step->operand + 2].leaf;
     const int64_t size = leaf < 0 ? 0 : conv_packed_size(conv, pass);
     if (!size) return;
@@ -232,6 +238,7 @@ static void assign_slot(graph_program *program, program_step *step, int stage)
     slot->size = size;
 }
 
+// Offsets of packed weights, in floats, each rounded up to a multiple of 16.
 static plumb_status make_slots(graph_program *program)
 {
     program->slot =
@@ -279,6 +286,7 @@ static plumb_status list_leaves(program_builder *builder)
     return PLUMB_OK;
 }
 
+// An output may be a view of another value; its location is that of the storage behind it.
 static plumb_status list_outputs(program_builder *builder, graph_node *const *output, int outputs)
 {
     graph_program *program = builder->program;
@@ -295,6 +303,7 @@ static plumb_status list_outputs(program_builder *builder, graph_node *const *ou
     return PLUMB_OK;
 }
 
+// The stages of planning, in order: values, calls, order, memory; then the steps.
 static plumb_status build_program(program_builder *builder, graph_node *const *output, int outputs)
 {
     graph_program *program = builder->program;

@@ -38,12 +38,14 @@ static int64_t max_size(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+// Forward reads c channels and writes k; the gradient by the input goes the other way.
 static bool uses_winograd(const conv_geometry *conv, conv_pass pass)
 {
     return pass == CONV_PASS_FORWARD ? winograd_suits(conv, conv->oh, conv->ow, conv->c, conv->k)
                                      : winograd_suits(conv, conv->h, conv->w, conv->k, conv->c);
 }
 
+// Only Winograd's algorithm has weights that are worth packing ahead.
 int64_t conv_packed_size(const conv_geometry *conv, conv_pass pass)
 {
     return uses_winograd(conv, pass) ? conv_winograd_packed_size(conv, pass) : 0;
@@ -82,6 +84,7 @@ void conv_forward(float *restrict y, const float *restrict x, const float *restr
     conv_winograd_forward(y, x, scratch, bias, slope, conv, scratch + size);
 }
 
+// Without weights packed ahead they are transformed here, at every call.
 void conv_grad_input(float *restrict dx, const float *restrict dy, const float *restrict w,
                      const conv_geometry *conv, float *scratch)
 {
@@ -122,6 +125,7 @@ void upconv_grad_input(float *restrict dx, const float *restrict dy, const float
 void upconv_grad_weights(float *restrict dw, const float *restrict x, const float *restrict dy,
                          bool accumulate, const conv_geometry *conv, float *scratch)
 {
+    // The gradient by the weights pays off with four channels fewer.
     if (winograd_suits_upsample(conv, conv->c, conv->k + 4))
         conv_winograd_upsample_grad_weights(dw, x, dy, accumulate, conv, scratch);
     else conv_direct_upsample_grad_weights(dw, x, dy, accumulate, conv, scratch);

@@ -8,6 +8,7 @@
 
 #include "engine/kernels/conv_window.h"
 
+// The input with zeros around it, just as large as the windows need. Layout (h, w, c).
 static padded_plane make_input_plane(const conv_geometry *conv)
 {
     return (padded_plane){conv->h,
@@ -32,6 +33,8 @@ void conv_direct_forward(float *restrict y, const float *restrict x, const float
     const padded_plane plane = make_input_plane(conv);
     const int64_t rows = conv->kh * conv->kw * conv->c;
     const kernel_set *set = kernel_set_for(uses_dot_products(conv) ? conv->kw * conv->c : conv->k);
+    // A window is kh runs of kw * c contiguous floats: the convolution is a matrix product that
+    // reads the image in place.
     gemm_tile job = {.runs = conv->kh,
                      .length = conv->kw * conv->c,
                      .a_run = plane.wide * conv->c,
@@ -44,6 +47,7 @@ void conv_direct_forward(float *restrict y, const float *restrict x, const float
                      .c_row = conv->k};
     float *plane_memory = scratch + conv_window_panels_size(rows, conv->k);
     const float *packed = w;
+    // Weights (k, rows) for dot products, or in panels of two registers of output channels.
     if (uses_dot_products(conv)) {
         conv_window_transpose(scratch, rows, w, conv->k, rows, conv->k);
         job.columns = conv->k;
@@ -81,6 +85,7 @@ static stride_phase find_phase(int64_t remainder, int64_t kernel, int64_t stride
     return found;
 }
 
+// dy with zeros around it, for the phase that has the most taps.
 static padded_plane make_output_plane(const conv_geometry *conv)
 {
     const int64_t top = (conv->kh + conv->stride - 1) / conv->stride - 1;
@@ -127,6 +132,7 @@ static void run_phase(float *dx, const float *in, const float *packed, const str
                            .a_row = conv->k,
                            .c_line = conv->stride * conv->w * conv->c,
                            .c_row = conv->stride * conv->c};
+    // The first window begins taps - 1 pixels before its last tap.
     const int64_t row = a->start - a->taps + 1 + plane->top,
                   column = b->start - b->taps + 1 + plane->left;
     conv_window_correlate(dx + (a->pixel * conv->w + b->pixel) * conv->c,
@@ -142,6 +148,7 @@ void conv_direct_grad_input(float *restrict dx, const float *restrict dy, const 
     const int64_t phases = conv->stride * conv->stride;
     float *plane_memory = scratch + conv_window_panels_size(conv->kh * conv->kw * conv->k, conv->c);
     float *packed = scratch;
+    // Pixels between the windows get no gradient.
     if (conv->kh < conv->stride || conv->kw < conv->stride)
         memset(dx, 0, (size_t)(conv->n * size) * sizeof *dx);
     for (int64_t remainder = 0; remainder < phases; remainder++) {
@@ -181,6 +188,7 @@ void conv_direct_grad_weights(float *restrict dw, const float *restrict x, const
         const float *in =
             conv_window_pad(plane_memory, x + n * conv->h * conv->w * conv->c, &plane);
         const float *from = dy + n * conv->oh * conv->ow * conv->k;
+        // Row a of the kernel: dw[a] += sum over windows of (pixels under row a)^T dy.
         for (int64_t a = 0; a < conv->kh; a++) {
             float *to = sum + a * rows * conv->k;
             const pixel_runs window = {in + a * plane.wide * conv->c, line, pixel, rows};

@@ -48,6 +48,7 @@ void conv_direct_upsample_fold(float *restrict dw, const float *restrict paritie
     visit_taps((float *)parities, dw, size, add_four); // writes dw alone
 }
 
+// x with a border of one pixel; it has half the height and width of the upsampled image.
 static padded_plane make_input_plane(const conv_geometry *conv)
 {
     return (padded_plane){conv->h / 2, conv->w / 2,     conv->c,        1,
@@ -67,6 +68,7 @@ void conv_direct_upsample_forward(float *restrict y, const float *restrict x,
     const int64_t h = conv->h / 2, width = conv->w / 2, taps = 4 * conv->c;
     float *parities = scratch, *packed = parities + 16 * conv->c * conv->k;
     float *plane_memory = packed + 4 * conv_window_panels_size(taps, conv->k);
+    // Weights of the four parities, packed once for all frames.
     const float *panels[4];
     conv_direct_upsample_parities(parities, w, conv->c * conv->k);
     for (int q = 0; q < 4; q++)
@@ -85,6 +87,7 @@ void conv_direct_upsample_forward(float *restrict y, const float *restrict x,
                            .c_row = 2 * conv->k};
     for (int64_t n = 0; n < conv->n; n++) {
         const float *in = conv_window_pad(plane_memory, x + n * h * width * conv->c, &plane);
+        // Parity q writes every second row and column of y.
         for (int q = 0; q < 4; q++) {
             const int64_t row = q >> 1, column = q & 1;
             conv_window_correlate(y + ((n * conv->h + row) * conv->w + column) * conv->k,
@@ -100,6 +103,7 @@ void conv_direct_upsample_grad_input(float *restrict dx, const float *restrict d
                                      const float *restrict w, const conv_geometry *conv,
                                      float *scratch)
 {
+    // Row a of the 4x4 kernel belongs to this parity and this tap.
     static const int parity[4] = {1, 0, 1, 0}, tap[4] = {1, 1, 0, 0};
     const padded_plane plane = make_output_plane(conv);
     const int64_t h = conv->h / 2, width = conv->w / 2, rows = 16 * conv->k,
@@ -151,6 +155,7 @@ void conv_direct_upsample_grad_weights(float *restrict dw, const float *restrict
             conv_window_grad_weights(parities + q * 2 * size, &window, &grad, h, width);
         }
     }
+    // Each of the nine taps gets the gradients of all parities that it is part of.
     if (!accumulate) memset(dw, 0, (size_t)(9 * size) * sizeof *dw);
     conv_direct_upsample_fold(dw, parities, size);
 }

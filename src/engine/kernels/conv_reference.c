@@ -20,6 +20,7 @@ static void visit_products(const conv_geometry *conv, int64_t upsampling,
             for (int64_t j = 0; j < conv->ow; j++)
                 for (int64_t a = 0; a < conv->kh; a++)
                     for (int64_t b = 0; b < conv->kw; b++) {
+                        // Taps outside the image multiply zeros; they are skipped.
                         const int64_t row = i * conv->stride + a - conv->top;
                         const int64_t column = j * conv->stride + b - conv->left;
                         if (row < 0 || row >= conv->h || column < 0 || column >= conv->w) continue;
@@ -36,6 +37,7 @@ typedef struct operands {
     const double *left, *right;
 } operands;
 
+// y[j] += sum_i x[i] w[i, j]
 static void add_forward(product_at at, int64_t c, int64_t k, void *context)
 {
     const operands *operand = context; // y, x, w
@@ -44,6 +46,7 @@ static void add_forward(product_at at, int64_t c, int64_t k, void *context)
             operand->out[at.y + j] += operand->left[at.x + i] * operand->right[at.w + i * k + j];
 }
 
+// dx[i] += sum_j dy[j] w[i, j]
 static void add_grad_input(product_at at, int64_t c, int64_t k, void *context)
 {
     const operands *operand = context; // dx, dy, w
@@ -52,6 +55,7 @@ static void add_grad_input(product_at at, int64_t c, int64_t k, void *context)
             operand->out[at.x + i] += operand->left[at.y + j] * operand->right[at.w + i * k + j];
 }
 
+// dw[i, j] += x[i] dy[j]
 static void add_grad_weights(product_at at, int64_t c, int64_t k, void *context)
 {
     const operands *operand = context; // dw, x, dy
@@ -60,6 +64,7 @@ static void add_grad_weights(product_at at, int64_t c, int64_t k, void *context)
             operand->out[at.w + i * k + j] += operand->left[at.x + i] * operand->right[at.y + j];
 }
 
+// y = leaky(x * w + bias): bias first, then the products, then the slope below 0.
 static void compute_forward(double *y, const double *x, const double *w, const double *bias,
                             double slope, const conv_geometry *conv, int64_t upsampling)
 {
@@ -77,6 +82,7 @@ static void compute_grad_input(double *dx, const double *dy, const double *w,
     visit_products(conv, upsampling, add_grad_input, &(operands){dx, dy, w});
 }
 
+// The sum runs over frames and windows; with `accumulate` it is added to dw.
 static void compute_grad_weights(double *dw, const double *x, const double *dy, bool accumulate,
                                  const conv_geometry *conv, int64_t upsampling)
 {

@@ -48,6 +48,8 @@ static void set_group(winograd_plan *plan, int64_t group)
     plan->slice = plan->group_tiles * plan->depth + 16;
 }
 
+// F(4x4, 3x3) has 36 products per tile, F(4x4, 2x2) has 25 [Lavin16]. V of a group should fit in
+// CACHED_FLOATS.
 static winograd_plan make_plan(int taps, const image_layout *in, const image_layout *out,
                                int sources, int64_t frames, const kernel_set *set)
 {
@@ -77,6 +79,7 @@ typedef struct tile_position {
     int64_t frame, row, column; // of the tile's first result
 } tile_position;
 
+// Tiles are numbered frame by frame, row by row.
 static tile_position find_tile(const winograd_plan *plan, int64_t tile)
 {
     const int64_t frame = tile / (plan->tiles_down * plan->tiles_across),
@@ -96,6 +99,7 @@ static void transform_input(float *v, const winograd_plan *plan, int64_t first, 
         const tile_position at = find_tile(plan, first + t);
         for (int s = 0; s < plan->sources; s++) {
             const int64_t row = at.row - plan->top[s], column = at.column - plan->left[s];
+            // Pixels outside the image count as zero.
             job.top = conv_window_max(0, -row), job.left = conv_window_max(0, -column);
             job.height = conv_window_min(plan->side, plan->in.h - row);
             job.width = conv_window_min(plan->side, plan->in.w - column);
@@ -194,6 +198,7 @@ static void run_plan(float *out, const float *u, const float *bias, float slope,
     }
 }
 
+// Frames (h, w, c) without gaps.
 static image_layout make_image(int64_t h, int64_t w, int64_t c)
 {
     return (image_layout){h, w, c, h * w * c, w * c, c};
@@ -226,6 +231,7 @@ static winograd_plan plan_grad_input(const conv_geometry *conv)
     return plan;
 }
 
+// Packed weights and the pass that uses them must have the same plan.
 static winograd_plan plan_pass(const conv_geometry *conv, conv_pass pass)
 {
     return enlarge_groups(pass == CONV_PASS_FORWARD ? plan_forward(conv) : plan_grad_input(conv));
@@ -275,6 +281,7 @@ void conv_winograd_grad_input(float *restrict dx, const float *restrict dy,
 static void run_weights_plan(float *du, const float *dy, const winograd_plan *plan, float *scratch)
 {
     const int64_t products = plan->side * plan->side;
+    // E (product, tile, columns) of a group, beside V.
     const int64_t columns = pad_to_registers(plan->out.c, plan->set->lanes),
                   slice = plan->group_tiles * columns + 16;
     const int64_t wide = 2 * plan->set->lanes;
@@ -340,6 +347,8 @@ void conv_winograd_grad_weights(float *restrict dw, const float *restrict x,
                                 const float *restrict dy, bool accumulate,
                                 const conv_geometry *conv, float *scratch)
 {
+    // du (36, c, columns), then V and E in scratch. With `accumulate` dw is computed aside and
+    // added.
     winograd_plan plan = plan_forward(conv);
     const int64_t size = 9 * conv->c * conv->k;
     float *du = scratch + size;
@@ -364,6 +373,7 @@ int64_t conv_winograd_scratch(const conv_geometry *conv)
 
 // ---- after upsampling: one 2x2 convolution for each parity of rows and columns ----
 
+// Reads x, writes every second row and column of y.
 static winograd_plan plan_upsample_forward(const conv_geometry *conv)
 {
     const image_layout in = make_image(conv->h / 2, conv->w / 2, conv->c),
@@ -371,6 +381,7 @@ static winograd_plan plan_upsample_forward(const conv_geometry *conv)
     return make_plan(2, &in, &out, 1, conv->n, kernel_set_for(conv->k));
 }
 
+// The parities of dy are four images of half the size.
 static winograd_plan plan_upsample_grad_input(const conv_geometry *conv)
 {
     const image_layout in = make_strided_image(conv->h, conv->w, conv->k),
@@ -432,6 +443,7 @@ void conv_winograd_upsample_grad_weights(float *restrict dw, const float *restri
         untransform_weights(scratch + q * 4 * size, du, &plan);
     }
     if (!accumulate) memset(dw, 0, (size_t)(9 * size) * sizeof *dw);
+    // From gradients of the parities' taps to those of the nine taps.
     conv_direct_upsample_fold(dw, scratch, size);
 }
 

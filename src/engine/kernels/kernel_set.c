@@ -27,6 +27,7 @@ static const kernel_set *narrower_set(void)
     return chosen;
 }
 
+// `columns` floats that lie side by side in the result.
 const kernel_set *kernel_set_for(int64_t columns)
 {
     const kernel_set *narrow = narrower_set();

@@ -10,6 +10,8 @@
 #define SET avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define LANES 8
+// Rows of a register tile with two and with one register of columns: as many sums as fit in 16
+// registers.
 #define ROWS 6
 #define ROWS1 8
 #define FMA(a, b, c) ((VEC)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
@@ -18,6 +20,7 @@
 #define PART_STORE(p, v, count) _mm256_maskstore_ps(p, MASK(count), (__m256)(v))
 #define SUMS(a, b, c, d) sums_of_eight((__m256)(a), (__m256)(b), (__m256)(c), (__m256)(d))
 static const int32_t mask[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+// The sums of four registers, side by side, by horizontal additions.
 TARGET static inline ALWAYS four sums_of_eight(__m256 a, __m256 b, __m256 c, __m256 d)
 {
     const __m256 s = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));

@@ -10,6 +10,7 @@
 #define SET avx512
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #define LANES 16
+// Rows of a register tile with two and with one register of columns: 32 registers.
 #define ROWS 8
 #define ROWS1 8
 #define FMA(a, b, c) ((VEC)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
@@ -19,6 +20,7 @@
 #define HALVES(v) \
     _mm256_add_ps(_mm512_castps512_ps256((__m512)(v)), _mm512_extractf32x8_ps((__m512)(v), 1))
 #define SUMS(a, b, c, d) sums_of_sixteen((__m512)(a), (__m512)(b), (__m512)(c), (__m512)(d))
+// The halves of each register are added first, then as in AVX2.
 TARGET static inline ALWAYS four sums_of_sixteen(__m512 a, __m512 b, __m512 c, __m512 d)
 {
     const __m256 s =
