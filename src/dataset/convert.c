@@ -45,6 +45,7 @@ static plumb_status copy_item(convert_job *job, int64_t item)
         st = plumb_dataset_read_field(&array, job->from, item, job->field[i].name);
         job->data[i] = array.data;
     }
+    // One item is in memory at a time.
     if (!st) st = writer_pack(&job->packed, job->to, job->data);
     return st ? st : writer_append(job->to, job->data, &job->packed);
 }

@@ -121,6 +121,7 @@ static plumb_status read_array(plumb_dataset *dataset, dataset_field *field, int
     buffer_reset(&field->item);
     unsigned char *place = buffer_grow(&field->item, bytes);
     if (!place) return fail(PLUMB_EMEMORY, "%s: no memory for \"%s\"", dataset->path, field->name);
+    // Stored as in memory: read one item. Else the whole array is read once, at first use.
     if (field->offset) return input_file_read(place, field->file, field->offset + before, bytes);
     if (!field->is_read) {
         plumb_array whole;
@@ -136,6 +137,7 @@ static plumb_status read_array(plumb_dataset *dataset, dataset_field *field, int
 
 // ---- files of records ----
 
+// Two features may have the same name in plumb; then the second keeps its key.
 static bool is_name_taken(const plumb_dataset *dataset, int64_t count, const char *name)
 {
     for (int64_t i = 0; i < count; i++)
@@ -192,6 +194,8 @@ static plumb_status open_physical(plumb_dataset *dataset)
             (dataset_field){.name = physical_concepts_name((int)at),
                             .array = physical_concepts_array(&dataset->layout, (int)at),
                             .number = (int)at};
+    // Fields that no record has: the concept of a probe and the world come from the names of
+    // folders.
     const int64_t letters = (int64_t)sizeof dataset->concept, length = (int64_t)strlen(world);
     if (dataset->layout.probe && dataset->concept[0])
         dataset->field[at++] =
@@ -212,6 +216,7 @@ static plumb_status open_physical(plumb_dataset *dataset)
 static plumb_status open_records(plumb_dataset *dataset)
 {
     char text_path[4096];
+    // features.txt is in the folder of the file.
     const char *slash = strrchr(dataset->path, '/');
     const int folder = slash ? (int)(slash - dataset->path) + 1 : 0;
     if ((size_t)snprintf(text_path, sizeof text_path, "%.*sfeatures.txt", folder, dataset->path) >=
@@ -238,6 +243,7 @@ static plumb_status read_record(plumb_dataset *dataset, dataset_field *field, in
         return field->item.failed ? fail(PLUMB_EMEMORY, "%s: no memory for it", dataset->path)
                                   : PLUMB_OK;
     }
+    // A value that all items share is taken from the first record.
     const int64_t record = field->shared ? 0 : item;
     plumb_status st = tfrecord_shards_read(&data, &bytes, &dataset->records, record);
     if (st) return st;
@@ -273,6 +279,8 @@ static plumb_status choose_split(plumb_dataset *dataset, const char *folder, con
         if ((size_t)snprintf(path, sizeof path, "%s%s%s.tfrecord", folder, slash, names[i]) >=
             sizeof path)
             return fail(PLUMB_EFILE, "%.80s...: the path is too long", folder);
+        // In order: FOLDER/train.tfrecord, the shards in FOLDER/train/, the shards in FOLDER
+        // itself.
         bool found = !access(path, F_OK);
         if (!found) {
             snprintf(path, sizeof path, "%s%s%s/", folder, slash, names[i]);
@@ -343,6 +351,7 @@ int64_t plumb_dataset_item_count(const plumb_dataset *dataset)
     return dataset->items;
 }
 
+// Files that hold the records; a file of arrays counts as one.
 int64_t dataset_shard_count(const plumb_dataset *dataset)
 {
     if (!dataset) return 0;
@@ -382,6 +391,7 @@ bool plumb_dataset_is_shared(const plumb_dataset *dataset, const char *name)
     return field && field->shared;
 }
 
+// The value is valid until the same field is read again.
 plumb_status plumb_dataset_read_field(plumb_array *out, plumb_dataset *dataset, int64_t item,
                                       const char *name)
 {

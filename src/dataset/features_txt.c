@@ -62,6 +62,7 @@ static plumb_status parse_line(feature_spec *out, arena *mem, const char *line, 
                                int64_t number, const char *path)
 {
     const char *end = line + length;
+    // Keys may contain commas, so the shape is found by its parenthesis.
     const char *open = memmem(line, length, ", (", 3);
     if (!open || open == line) return reject_line(path, number, "no key and shape");
     const char *close = memchr(open, ')', (size_t)(end - open));
@@ -81,6 +82,7 @@ static plumb_status parse_line(feature_spec *out, arena *mem, const char *line, 
 plumb_status features_txt_parse(feature_specs *out, arena *mem, const char *text, size_t size,
                                 const char *path)
 {
+    // The number of lines bounds the number of features.
     int64_t lines = 1;
     for (size_t i = 0; i < size; i++) lines += text[i] == '\n';
     if (lines > FEATURES_MAX)

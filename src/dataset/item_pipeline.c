@@ -26,6 +26,7 @@ static void add_shared(item_pipeline *pipeline, const char *name, plumb_dtype dt
     pipeline->field[pipeline->field_count - 1].array.data = data;
 }
 
+// Fields that tell how the file was made: world, upright, seed, first, dt.
 void item_pipeline_add_origin(item_pipeline *pipeline, const char *world, bool upright,
                               uint64_t seed, int64_t first, double dt)
 {
@@ -54,6 +55,7 @@ plumb_status item_pipeline_open(item_pipeline *pipeline, const char *path, int64
     const plumb_status st = writer_open(&pipeline->writer, path, pipeline->field,
                                         pipeline->field_count, count, options);
     if (st) return st;
+    // Items in flight: as many are made and packed at once.
     pipeline->item_capacity = capacity < count ? capacity : count;
     pipeline->items = ARENA_ALLOC(&pipeline->mem, pipeline_item, pipeline->item_capacity);
     return pipeline->items ? PLUMB_OK : PLUMB_EMEMORY;
@@ -75,6 +77,7 @@ plumb_status item_pipeline_run(item_pipeline *pipeline, int64_t count, int threa
     while (pipeline->next < count && !st) {
         const int64_t left = count - pipeline->next;
         const int64_t now = left < pipeline->item_capacity ? left : pipeline->item_capacity;
+        // The order in the file does not depend on the threads.
         st = parallel_for(now, threads, make_item, pipeline);
         for (int64_t k = 0; k < now && !st; k++)
             st = writer_append(pipeline->writer, pipeline->items[k].data,
@@ -85,6 +88,7 @@ plumb_status item_pipeline_run(item_pipeline *pipeline, int64_t count, int threa
     return st ? st : status_check_stop();
 }
 
+// Commits the file if all went well, else discards it.
 plumb_status item_pipeline_close(item_pipeline *pipeline, plumb_status st)
 {
     for (int64_t k = 0; pipeline->items && k < pipeline->item_capacity; k++)

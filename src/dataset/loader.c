@@ -76,6 +76,8 @@ static plumb_status make_item(const plumb_loader *loader, batch_buffer *buffer, 
                                      loader->options.window, &world_options);
 }
 
+// May a thread take the next item? Its batch must be less than ring_size batches after the one in
+// use.
 static bool has_free_buffer(const plumb_loader *loader)
 {
     // The buffer of the batch in use is not free yet.
@@ -92,6 +94,7 @@ static void *run_worker(void *argument)
         while (!loader->ended && !has_free_buffer(loader))
             pthread_cond_wait(&loader->space_free, &loader->lock);
         if (loader->ended) break;
+        // The lock is held only to take an item and to report it, not while it is simulated.
         const int64_t number = loader->next++;
         batch_buffer *buffer = &loader->ring[number / loader->options.batch % loader->ring_size];
         pthread_mutex_unlock(&loader->lock);
@@ -122,6 +125,7 @@ static plumb_status check_options(const plumb_loader *loader, const plumb_world_
     if (info->clips != 1)
         return fail(PLUMB_EVALUE, "%s: an item has %lld clips; a loader takes worlds with one",
                     info->name, (long long)info->clips);
+    // The size of all buffers together must not overflow; the last factor bounds frames and states.
     const int64_t shape[] = {options->ahead + 1,
                              options->batch,
                              options->window,
@@ -217,6 +221,7 @@ plumb_status plumb_loader_next(plumb_loader_batch *out, plumb_loader *loader)
             0; // release the previous batch
     const int64_t index = loader->batches_taken++;
     pthread_cond_broadcast(&loader->space_free);
+    // Batches come in order: wait for this one, even if a later one is complete.
     batch_buffer *buffer = &loader->ring[index % loader->ring_size];
     while (buffer->items_done < loader->options.batch && !loader->error.status)
         pthread_cond_wait(&loader->batch_ready, &loader->lock);
@@ -231,6 +236,7 @@ plumb_status plumb_loader_next(plumb_loader_batch *out, plumb_loader *loader)
     return PLUMB_OK;
 }
 
+// Threads finish their current item, then end.
 void plumb_loader_close(plumb_loader *loader)
 {
     if (!loader) return;

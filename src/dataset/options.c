@@ -60,6 +60,7 @@ static const option_spec loader_specs[] = {
 #undef MEMBER
 // clang-format on
 
+// The tables under the names that plumb_option_info_at() takes.
 const option_table dataset_write_option_table = {"dataset_write_options",
                                                  sizeof(plumb_dataset_write_options), write_specs};
 const option_table dataset_simulate_option_table = {
@@ -67,6 +68,7 @@ const option_table dataset_simulate_option_table = {
 const option_table loader_option_table = {"loader_options", sizeof(plumb_loader_options),
                                           loader_specs};
 
+// Zero is the default of every member: no compression, all arrays, no overwriting.
 void plumb_dataset_write_options_init(plumb_dataset_write_options *options, size_t size)
 {
     const plumb_dataset_write_options defaults = {.size = sizeof defaults};

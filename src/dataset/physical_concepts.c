@@ -19,6 +19,8 @@ const char *physical_concepts_name(int field)
     return field_names[field];
 }
 
+// frames (4, steps, n, n, 3), mask (4, steps, n, n), camera_pose (4, steps, 6); a free scene lacks
+// the first axis.
 plumb_array physical_concepts_array(const physical_concepts_layout *layout, int field)
 {
     const int64_t n = layout->size, shape[6] = {4, layout->steps, n, n, 3};
@@ -100,6 +102,7 @@ plumb_status physical_concepts_detect(physical_concepts_layout *out, bool *is, c
     found_features found;
     plumb_status st = find_features(&found, example, bytes, what);
     if (st) return st;
+    // A probe has possible_image; a free scene has image and mask.
     const int row = found.present[1][0] ? 1 : 0;
     *is = found.present[row][0] && (row || found.present[0][1]);
     if (!*is) return PLUMB_OK;
@@ -152,6 +155,7 @@ plumb_status physical_concepts_read(buffer *out, const physical_concepts_layout 
     buffer_reset(out);
     plumb_status st = find_features(&found, example, bytes, what);
     const plumb_array shape = physical_concepts_array(layout, field);
+    // A probe has two features per field: clips 0 and 1 are possible, 2 and 3 impossible.
     const int64_t count = plumb_array_count(&shape) / (layout->probe ? 2 : 1);
     for (int row = layout->probe ? 1 : 0; row <= (layout->probe ? 2 : 0) && !st; row++)
         st = found.present[row][field]
@@ -187,6 +191,7 @@ static const char *find_folder(const char *path, const char *name)
     return NULL;
 }
 
+// The world and the concept from the folders of the path, such as .../solidity/test/.
 void physical_concepts_world(char out[64], char concept_name[32], const char *path)
 {
     static const char *const concepts[] = {"continuity", "directional_inertia",

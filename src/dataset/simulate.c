@@ -71,6 +71,7 @@ static plumb_status list_trajectory_fields(simulate_job *job, bool published)
     const int64_t t = job->steps, image = job->options.image;
     if (info->parameter_count > ITEM_PIPELINE_MAX_FIELDS - 16)
         return fail(PLUMB_EVALUE, "%s has too many parameters", info->name);
+    // Shapes per item; t frames, n degrees of freedom.
     add_field(job, "frames", MEMBER(frames), PLUMB_UINT8, 4,
               (int64_t[]){t, image, image, info->channels});
     add_field(job, "state", MEMBER(state), PLUMB_FLOAT64, 2, (int64_t[]){t, 2 * info->n});
@@ -221,6 +222,7 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
 {
     REQUIRE_ARGUMENT(path);
     REQUIRE_ARGUMENT(world);
+    // Options of three structs, each with its defaults.
     plumb_dataset_simulate_options resolved = plumb_dataset_simulate_defaults();
     plumb_dataset_write_options write = plumb_dataset_write_defaults();
     simulate_job job = {
@@ -247,6 +249,7 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
         st = list_trajectory_fields(&job, write.published);
     else if (!st) list_room_fields(&job);
     if (st) return st;
+    // Fields first, then the file, then the memory of the items, then the loop.
     item_pipeline_add_origin(&job.pipeline, job.info->name, job.info->upright, job.seed, job.first,
                              job.dt);
     job.pipeline.make = make_item;

@@ -40,6 +40,7 @@ static plumb_status find_feature(tf_feature *out, const char *key, const void *e
     return found ? PLUMB_OK : fail(PLUMB_EFORMAT, "%s has no feature \"%s\"", what, key);
 }
 
+// The number of values must be that of features.txt.
 static plumb_status reject_count(const char *what, int64_t got, int64_t want,
                                  const char *what_counted)
 {
@@ -54,6 +55,7 @@ static plumb_status read_video(buffer *out, const tf_feature *feature, const fea
     const int64_t frames = want->shape[0], rows = want->shape[1], width = want->shape[2];
     const int channels = (int)want->shape[3];
     if (parts != 1 && parts != frames) return reject_count(what, parts, 1, "pictures");
+    // The frames of a PNG are one below the other.
     int64_t height;
     if (__builtin_mul_overflow(frames / parts, rows, &height) || height > PNG_MAX_EDGE ||
         width > PNG_MAX_EDGE)
@@ -63,6 +65,7 @@ static plumb_status read_video(buffer *out, const tf_feature *feature, const fea
         tf_span png;
         plumb_status st = tf_example_bytes(&png, feature, i, what);
         if (st) return st;
+        // Deflate expands a byte to at most 1032; a smaller file cannot hold so many pixels.
         if (size / 1032 > png.size)
             return fail(PLUMB_EFORMAT, "%s: a PNG of %zu bytes cannot hold %lld x %lld pixels",
                         what, png.size, (long long)width, (long long)height);
@@ -87,6 +90,7 @@ static plumb_status read_raw(buffer *out, const tf_feature *feature, int64_t par
     return out->failed ? fail_memory(what) : PLUMB_OK;
 }
 
+// Narrows values to a type and notes whether all of them fit.
 #define CONVERT(type)                            \
     do {                                         \
         type *to = (type *)(void *)place;        \
@@ -130,6 +134,7 @@ static bool convert_integers(unsigned char *place, plumb_dtype dtype, const int6
 static plumb_status read_integers(buffer *out, const tf_feature *feature, plumb_dtype dtype,
                                   int64_t have, int64_t count, const char *what)
 {
+    // Two floats share one integer.
     const int64_t wanted = dtype == PLUMB_FLOAT32 ? count / 2 + count % 2 : count;
     if (have != wanted) return reject_count(what, have, wanted, "integers");
     int64_t *values = malloc((size_t)have * sizeof *values + 1);
@@ -172,6 +177,8 @@ plumb_status tf_decode_feature(buffer *out, plumb_dtype dtype, const feature_spe
     const bool real = dtype == PLUMB_FLOAT64 || dtype == PLUMB_FLOAT32;
     if (!array_count_checked(&count, want->shape, want->ndim, 8))
         return fail(PLUMB_EFORMAT, "%s is of a shape that cannot be", named);
+    // Bytes are a video if they have four axes, else raw values. Real numbers may be stored as
+    // integers with the same bits [Botev21].
     if (feature.kind == TF_BYTES && dtype == PLUMB_UINT8 && want->ndim == 4 && count &&
         want->shape[3] <= 4)
         return read_video(out, &feature, want, have, named);

@@ -29,6 +29,7 @@ static plumb_status alloc_frames(uint8_t **out, video_set *videos, arena *mem)
     return *out ? PLUMB_OK : PLUMB_EMEMORY;
 }
 
+// (count, steps, height, width): one byte per pixel, the number of the object.
 static plumb_status alloc_mask(uint8_t **out, video_set *videos, arena *mem)
 {
     videos->mask = *out =
@@ -49,6 +50,7 @@ static void compute_moments(video_set *videos)
         sum += (double)histogram[i] * x;
         square += (double)histogram[i] * x * x;
     }
+    // Pixels are scaled to 0 to 1.
     videos->mean = sum / (double)count;
     videos->variance = square / (double)count - videos->mean * videos->mean;
 }
@@ -90,10 +92,12 @@ static plumb_status make_item(void *context, int64_t item, int worker)
     if (job->clips == 1)
         return simulate_into(job, item, job->frames + item * clip,
                              job->mask ? job->mask + item * clip_mask : NULL);
+    // A tuple of clips is simulated aside: frames of all clips, then masks of all clips.
     uint8_t *tuple = malloc((size_t)(job->clips * (clip + clip_mask)));
     if (!tuple) return fail(PLUMB_EMEMORY, "no memory for a tuple of clips");
     uint8_t *mask = job->mask ? tuple + job->clips * clip : NULL;
     const plumb_status st = simulate_into(job, item, tuple, mask);
+    // The last item may give fewer clips than it has.
     const int64_t done = job->kept * item, left = videos->count - done;
     const int64_t now = left < job->kept ? left : job->kept;
     if (!st) memcpy(job->frames + done * clip, tuple + job->skip * clip, (size_t)(now * clip));
@@ -127,6 +131,7 @@ plumb_status video_load_world(video_set *out, arena *mem, const video_request *r
 {
     const plumb_world_info *info = plumb_world_get_info(request->world);
     const int64_t image = request->image ? request->image : info->height;
+    // Rooms have a fixed number of frames.
     video_set videos = {.count = request->count,
                         .steps = info->steps ? info->steps : request->steps,
                         .height = image,
@@ -212,6 +217,7 @@ static plumb_status read_shape(video_set *videos, video_file *file, int64_t coun
     plumb_status st = plumb_dataset_read_field(&file->first, file->dataset, 0, "frames");
     if (!st) st = check_frames(file);
     if (st) return st;
+    // Clips 2 and 3 of a tuple are the impossible ones: two videos per item.
     const int64_t clips = plumb_dataset_item_count(file->dataset) * (file->tuples ? 2 : 1);
     const int64_t *shape = file->first.shape + file->tuples;
     if (count > clips)
@@ -265,6 +271,7 @@ plumb_status video_load_file(video_set *out, arena *mem, const char *path, int64
     return PLUMB_OK;
 }
 
+// Identifies the training videos in the record of a run.
 void video_hash(char out[33], const video_set *videos)
 {
     const int64_t shape[] = {videos->count, videos->steps, videos->height, videos->width,

@@ -25,6 +25,7 @@ size_t writer_bytes(const writer_field *field)
     return (size_t)plumb_array_count(&field->array) * plumb_dtype_size(field->array.dtype);
 }
 
+// The array of the whole file: the axis of items comes first.
 plumb_array writer_full_array(const dataset_writer *writer, const writer_field *field)
 {
     plumb_array whole = field->array;
@@ -71,6 +72,7 @@ static bool has_field(const writer_field *fields, int64_t count, const char *nam
 plumb_status writer_open(dataset_writer **out, const char *path, const writer_field *fields,
                          int64_t count, int64_t items, const plumb_dataset_write_options *options)
 {
+    // The suffix chooses the format; rooms in the published layout have a format of their own.
     const writer_format *format = NULL;
     const size_t length = strlen(path);
     for (int i = 0; i < FORMAT_COUNT; i++) {
@@ -106,12 +108,14 @@ plumb_status writer_open(dataset_writer **out, const char *path, const writer_fi
     return st;
 }
 
+// Encodes one item without touching the file, so that many threads can do it at once.
 plumb_status writer_pack(buffer *out, const dataset_writer *writer, const void *const *data)
 {
     buffer_reset(out);
     return writer->format->pack ? writer->format->pack(out, writer, data) : PLUMB_OK;
 }
 
+// Items are appended by one thread, in order.
 plumb_status writer_append(dataset_writer *writer, const void *const *data, const buffer *packed)
 {
     const plumb_status st = writer->format->append(writer, data, packed);
@@ -126,6 +130,7 @@ static void free_writer(dataset_writer *writer)
     free(writer);
 }
 
+// The file appears under its name only here. Without a commit nothing is left behind.
 plumb_status writer_commit(dataset_writer *writer)
 {
     const plumb_status st = writer->format->commit(writer);
@@ -141,6 +146,7 @@ void writer_discard(dataset_writer *writer)
     free_writer(writer);
 }
 
+// A file without a name beside `path`: the system removes it when it is closed.
 plumb_status writer_temp_file(int *fd, const char *path)
 {
     char name[4096];
@@ -155,6 +161,7 @@ plumb_status writer_temp_file(int *fd, const char *path)
 plumb_status writer_write_at(int fd, uint64_t at, const void *data, size_t bytes, const char *path)
 {
     const unsigned char *from = data;
+    // pwrite may write less than asked for, and at most 2 GiB at once.
     while (bytes) {
         const ssize_t wrote = pwrite(fd, from, bytes < 1 << 30 ? bytes : 1 << 30, (off_t)at);
         if (wrote < 0 && errno == EINTR) continue;

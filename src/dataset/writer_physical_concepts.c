@@ -19,6 +19,7 @@ typedef struct physical_state {
     int64_t field[PHYSICAL_CONCEPTS_FIELDS]; // indices of frames, mask and camera_pose
 } physical_state;
 
+// The sink of the deflate writer.
 static bool write_stream(void *context, const void *data, size_t bytes)
 {
     return fwrite(data, 1, bytes, context) == bytes;
@@ -42,6 +43,7 @@ static plumb_status choose_fields(dataset_writer *writer, physical_state *physic
             return fail(PLUMB_EVALUE, "%s: there is no \"%s\" to write", writer->path,
                         physical_concepts_name(k));
     }
+    // A free scene is (steps, n, n, 3), a probe (4, steps, n, n, 3).
     const plumb_array *frames = &writer->field[physical->field[0]].array;
     const bool probe = frames->ndim == 5;
     const int at = probe ? 1 : 0;
@@ -55,6 +57,7 @@ static plumb_status choose_fields(dataset_writer *writer, physical_state *physic
     for (int k = 0; k < PHYSICAL_CONCEPTS_FIELDS; k++) {
         const plumb_array *have = &writer->field[physical->field[k]].array,
                           want = physical_concepts_array(&physical->layout, k);
+        // The camera pose may be double here; it is narrowed when it is packed.
         const bool wide = k == 2 && have->dtype == PLUMB_FLOAT64;
         if (!has_same_shape(have, &want) || (have->dtype != want.dtype && !wide))
             return fail(PLUMB_ESHAPE,
@@ -92,6 +95,7 @@ static plumb_status pack_physical(buffer *out, const dataset_writer *writer,
         if (!floats) return fail(PLUMB_EMEMORY, "%s: no memory for an item", writer->path);
         for (int64_t i = 0; i < count; i++) floats[i] = (float)((const double *)pose_values)[i];
     }
+    // A TFRecord: length and checksum, the tf.train.Example, checksum.
     buffer features = {0}, example = {0};
     unsigned char head[TFRECORD_HEAD], tail[TFRECORD_TAIL];
     physical_concepts_append(&features, &physical->layout, data[physical->field[0]],
@@ -125,6 +129,7 @@ static plumb_status commit_physical(dataset_writer *writer)
     return st ? st : output_file_commit(&physical->file);
 }
 
+// After a commit there is nothing left to discard.
 static void close_physical(dataset_writer *writer)
 {
     physical_state *physical = writer->state;

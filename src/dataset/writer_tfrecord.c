@@ -47,6 +47,7 @@ static plumb_status put_video(buffer *out, const feature_spec *spec, const void 
     return st;
 }
 
+// Copies values of a narrower type into int64.
 #define WIDEN(type)                                                     \
     do {                                                                \
         const type *in = data;                                          \

@@ -19,6 +19,8 @@
 #include "io/pth.h"
 #include "io/safetensors.h"
 
+// One row per suffix: open, read, close, save, info. NULL: the format cannot tell shapes without
+// reading.
 static const array_file_format formats[] = {
     {".npy", npy_open, npy_read, npy_close, npy_save, NULL},
     {".npz", npz_open, npz_read, npz_close, npz_save, npz_info},
@@ -32,6 +34,7 @@ static const array_file_format formats[] = {
 };
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
+// An open file. Arrays are read at first use and stay in memory until the file is closed.
 struct plumb_file {
     arena mem;
     const array_file_format *format;
@@ -73,6 +76,7 @@ plumb_status plumb_file_open(plumb_file **out, const char *path)
     plumb_status st = PLUMB_EMEMORY;
     if (file->path) st = format->open(&file->state, &file->names, &file->mem, file->path);
     if (!st) {
+        // One slot per array, filled when it is read.
         file->arrays = ARENA_ALLOC(&file->mem, plumb_array, file->names.count);
         file->is_read = ARENA_ALLOC(&file->mem, bool, file->names.count);
         if (!file->arrays || !file->is_read) st = PLUMB_EMEMORY;
@@ -90,6 +94,7 @@ void plumb_file_close(plumb_file *file)
 {
     if (!file) return;
     if (file->state) file->format->close(file->state);
+    // The arena is copied first: clearing it must not touch the struct that holds it.
     arena mem = file->mem;
     arena_clear(&mem);
     free(file);
@@ -140,6 +145,8 @@ static const char *list_names(char *text, size_t size, const plumb_file *file)
     return text;
 }
 
+// Type and shape without the values, where the format can do so. `offset` is 0 if the values are
+// not stored as in memory.
 plumb_status array_file_info(plumb_array *out, uint64_t *offset, const input_file **in,
                              plumb_file *file, int64_t index)
 {

@@ -17,6 +17,7 @@ enum { NATIVE_ORDER = '<', SWAPPED_ORDER = '>' };
 enum { NATIVE_ORDER = '>', SWAPPED_ORDER = '<' };
 #endif
 
+// The first bytes of every .npy file: \x93NUMPY.
 static const unsigned char npy_magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
 // ---- parsing the dictionary ----
@@ -128,6 +129,7 @@ static plumb_status parse_descr(npy_header *header, header_parser *parser)
     if (!parse_string(parser, text, sizeof text))
         return fail(PLUMB_EFORMAT, "%s: \"descr\" in the header is not a short string",
                     parser->what);
+    // Plain numbers: byte order, kind, one digit. Types of one byte have no byte order.
     const bool ordered = text[0] && strchr("<>=|", text[0]);
     const char *type = text + ordered;
     if (ordered && type[0] && type[1] && !type[2])
@@ -282,6 +284,7 @@ plumb_status npy_parse(npy_header *out, const void *bytes, size_t have, uint64_t
     if (length > have - header.offset)
         return fail(PLUMB_EFORMAT, "%s: the header has %u bytes, and the file ends after %zu", what,
                     length, have - header.offset);
+    // The text, its size, then the number of bytes behind it.
     header_parser parser = {.position = (const char *)start + header.offset, .what = what};
     parser.end = parser.position + length;
     header.offset += length;
@@ -311,6 +314,7 @@ plumb_status npy_load(plumb_array *out, arena *mem, const npy_header *header, np
                         header->shape);
     arena_rewind(mem, mark);
     if (st) return st;
+    // The bytes of the other order are reversed in place.
     if (header->swapped)
         reorder_bytes(array.data, plumb_dtype_size(header->dtype), plumb_array_count(&array));
     if (header->dtype == PLUMB_BOOL && !reorder_is_bool(array.data, header->bytes))
@@ -349,6 +353,7 @@ size_t npy_format_header(unsigned char text[NPY_MAX_WRITTEN], const plumb_array 
 
 // ---- the format for plumb_file ----
 
+// A .npy file has one array, whose name is empty.
 typedef struct npy_file {
     input_file file;
     npy_header header;
@@ -412,6 +417,7 @@ plumb_status npy_save(const char *path, const plumb_named_array *arrays, int64_t
     output_file file;
     const plumb_status st = output_file_open(&file, path);
     if (st) return st;
+    // Written under a temporary name and renamed at the end: an atomic write.
     fwrite(header, 1, size, file.stream); // the commit reports a failed write
     const int64_t elements = plumb_array_count(array);
     if (elements)

@@ -95,11 +95,13 @@ static plumb_status read_rows(png_context *context, png_structp png, png_infop i
         return fail(PLUMB_EFORMAT, "%s: damaged PNG: %s", what, context->message);
     png_set_read_fn(png, context, read_bytes);
     png_set_user_limits(png, PNG_MAX_EDGE, PNG_MAX_EDGE);
+    // A malformed file must not make libpng allocate much.
     png_set_chunk_cache_max(png, 16);
     png_set_chunk_malloc_max(png, 1 << 20);
     png_read_info(png, info);
     const plumb_status st = check_header(png, info, want, what);
     if (st) return st;
+    // One pass, or seven if the image is interlaced.
     const int passes = png_set_interlace_handling(png);
     png_read_update_info(png, info);
     const size_t stride = (size_t)want.width * (size_t)want.channels;

@@ -57,6 +57,8 @@ static const zip_member *find_member(const pth_file *pth, const char *name)
 // Reads the bytes of an uncompressed member and checks their checksum.
 static plumb_status read_member(unsigned char *out, const pth_file *pth, const zip_member *member)
 {
+    // The data begin after the local header, whose name and extra field may differ in length from
+    // those of the directory.
     enum { LOCAL_SIZE = 30 };
     unsigned char local[LOCAL_SIZE];
     if (member->method != ZIP_DIRECTORY_STORED)
@@ -74,6 +76,7 @@ static plumb_status read_member(unsigned char *out, const pth_file *pth, const z
 
 // ---- opening ----
 
+// A Python list of numbers, such as the losses of an epoch.
 static bool is_number_list(const pickle_value *value)
 {
     if (value->kind != PICKLE_LIST || !value->count) return false;
@@ -116,6 +119,7 @@ static plumb_status list_entries(pth_file *pth, array_file_names *names, arena *
     const char **keys = ARENA_ALLOC(mem, const char *, entries);
     const pickle_value **values = ARENA_ALLOC(mem, const pickle_value *, entries);
     if (!keys || !values) return PLUMB_EMEMORY;
+    // Keys that are no printable text are skipped.
     int64_t count = 0;
     for (int64_t i = 0; i < entries; i++)
         if (is_name(root->item[2 * i])) {
@@ -244,6 +248,7 @@ void pth_close(void *state)
 
 // ---- reading ----
 
+// Messages name the file and the entry.
 static plumb_status reject_entry(const pth_file *pth, int64_t index, const char *why)
 {
     return fail(PLUMB_EFORMAT, "%s:%s: %s", pth->file.path, pth->name[index], why);
@@ -263,6 +268,7 @@ static plumb_status read_tensor(plumb_array *out, arena *mem, const pth_file *pt
 {
     const pickle_value *value = pth->values[index], *storage = value->item[0];
     const pickle_value *sizes = value->item[2], *strides = value->item[3];
+    // item: storage, offset, sizes, strides.
     const size_t size = plumb_dtype_size(storage->dtype);
     int64_t shape[PLUMB_MAX_DIMS], count, last = value->item[1]->integer;
     if (sizes->count > PLUMB_MAX_DIMS)
@@ -270,6 +276,7 @@ static plumb_status read_tensor(plumb_array *out, arena *mem, const pth_file *pt
     for (int64_t i = 0; i < sizes->count; i++) shape[i] = sizes->item[i]->integer;
     if (!array_count_checked(&count, shape, (int)sizes->count, size))
         return reject_entry(pth, index, "the tensor's shape is too large");
+    // `last` becomes the index of the last element in the storage.
     for (int64_t i = 0; count && i < sizes->count; i++) {
         int64_t reach;
         if (__builtin_mul_overflow(shape[i] - 1, strides->item[i]->integer, &reach) ||
@@ -283,6 +290,7 @@ static plumb_status read_tensor(plumb_array *out, arena *mem, const pth_file *pt
     char name[64];
     if (storage->count > 40 || (int64_t)strlen(storage->bytes) != storage->count)
         return reject_entry(pth, index, "the tensor's storage has no proper name");
+    // The storage is a member of the zip file, named by its key.
     snprintf(name, sizeof name, "data/%s", storage->bytes);
     const zip_member *member = find_member(pth, name);
     if (!member) return reject_entry(pth, index, "the tensor's storage is not in the file");
@@ -322,6 +330,7 @@ static plumb_status read_ndarray(plumb_array *out, arena *mem, const pth_file *p
     for (int i = 0; i < axes; i++) shape[i] = sizes->item[i]->integer;
     if (value->fortran && axes > 1)
         return reject_entry(pth, index, "the array is in column-major order");
+    // The characters of strings become the last axis.
     if (type->text) shape[axes++] = type->count;
     const size_t size = plumb_dtype_size(type->dtype);
     if (!array_count_checked(&count, shape, axes, size) || count * (int64_t)size != bytes->count)

@@ -56,6 +56,7 @@ static plumb_status reject_tensor(const safetensors *file, const char *name, con
     return fail(PLUMB_EFORMAT, "%s: tensor \"%.200s\": %s", file->file.path, name, why);
 }
 
+// `out` becomes the index in `types`. Types without a match, such as F8_E4M3, are an error.
 static plumb_status read_type(signed char *out, const safetensors *file, json *reader,
                               const char *name)
 {
@@ -132,6 +133,7 @@ static plumb_status read_entry(safetensors_entry *entry, const safetensors *file
         if (!seen[i])
             return fail(PLUMB_EFORMAT, "%s: tensor \"%.200s\": has no %s", file->file.path,
                         entry->name, keys[i]);
+    // The product of the shape must neither overflow nor differ from the bytes in the file.
     if (!array_count_checked(&count, shape, entry->axes, get_type_size(entry->type)))
         return reject_tensor(file, entry->name, "its shape is larger than memory");
     if ((uint64_t)count * get_type_size(entry->type) != entry->end - entry->begin)
@@ -200,6 +202,7 @@ static plumb_status check_entries(const safetensors *file)
 // Parses the whole header. The limits on entries follow from its size.
 static plumb_status parse_header(safetensors *file, arena *mem, char *text, size_t size)
 {
+    // No header of this size can hold more entries, so the allocation is bounded by the file.
     const int64_t max_entries = (int64_t)size / MIN_ENTRY_BYTES + 1;
     int64_t max_metadata = (int64_t)size / MIN_METADATA_BYTES + 1;
     if (max_metadata > 1024) max_metadata = 1024;
@@ -233,6 +236,7 @@ plumb_status safetensors_begin(safetensors *file, arena *mem, const char *path)
     *file = (safetensors){.file.fd = -1};
     plumb_status st = input_file_open(&file->file, path);
     if (st) return st;
+    // The file starts with the length of the header, 8 bytes, little-endian.
     unsigned char head[8] = {0};
     uint64_t length = 0;
     if (file->file.size < 10)
@@ -263,6 +267,7 @@ void safetensors_end(safetensors *file)
 
 // ---- tensors ----
 
+// The index of a tensor by its name, or -1.
 int64_t safetensors_find(const safetensors *file, const char *name)
 {
     for (int64_t i = 0; i < file->count; i++)
@@ -275,6 +280,7 @@ const char *safetensors_name(const safetensors *file, int64_t index)
     return file->entry[index].name;
 }
 
+// Reads the numbers of the shape again from the text of the header, which was checked.
 plumb_array safetensors_shape(const safetensors *file, int64_t index)
 {
     const safetensors_entry *entry = &file->entry[index];
@@ -306,6 +312,7 @@ plumb_status safetensors_load(void *out, const safetensors *file, int64_t index)
     return PLUMB_OK;
 }
 
+// The value of a key of __metadata__, or NULL.
 const char *safetensors_metadata(const safetensors *file, const char *key)
 {
     for (int64_t i = 0; i < file->metadata_count; i++)
@@ -335,6 +342,7 @@ static plumb_status compose_header(plumb_record *record, const char *path,
             plumb_record_set_string(record, metadata[i].key, metadata[i].value);
         plumb_record_end(record);
     }
+    // Tensors follow each other without gaps, in the order of `arrays`.
     int64_t offset = 0;
     for (int64_t i = 0; i < count; i++) {
         const plumb_array *array = &arrays[i].array;

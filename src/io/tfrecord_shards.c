@@ -19,6 +19,7 @@ static bool are_digits(const char *at, size_t count)
     return true;
 }
 
+// NAME.tfrecord-00000-of-00100, as TensorFlow names shards.
 bool tfrecord_shards_is_name(const char *name)
 {
     static const char form[] = ".tfrecord-00000-of-00000";
@@ -72,6 +73,7 @@ static plumb_status list_shards(tfrecord_shards *shards, arena *mem, const char 
 plumb_status tfrecord_shards_open(tfrecord_shards *shards, arena *mem, const char *path)
 {
     const size_t length = strlen(path);
+    // A path that ends in a slash is a folder of shards.
     const bool folder = length && path[length - 1] == '/';
     *shards = (tfrecord_shards){.path = ARENA_ALLOC(mem, const char *, folder ? MAX_SHARDS : 1)};
     if (!shards->path) return PLUMB_EMEMORY;
@@ -79,6 +81,7 @@ plumb_status tfrecord_shards_open(tfrecord_shards *shards, arena *mem, const cha
     if (folder) st = list_shards(shards, mem, path);
     else shards->path[shards->count++] = path;
     if (st) return st;
+    // `count` says how many files are open, so that a failure closes exactly these.
     const int64_t wanted = shards->count;
     shards->file = ARENA_ALLOC(mem, tfrecord, wanted);
     shards->first = ARENA_ALLOC(mem, int64_t, wanted + 1);

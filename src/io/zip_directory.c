@@ -18,6 +18,7 @@ enum {
     MAX_DIRECTORY = 1 << 24,
 };
 
+// Zip files are little-endian on every machine.
 static uint16_t read_u16(const unsigned char *bytes)
 {
     return (uint16_t)(bytes[0] | bytes[1] << 8);
@@ -52,6 +53,7 @@ static plumb_status read_end64(end_record *end, const input_file *file, uint64_t
     if (end_offset < LOCATOR_SIZE + END64_SIZE) return PLUMB_OK;
     plumb_status st = input_file_read(bytes, file, end_offset - LOCATOR_SIZE, LOCATOR_SIZE);
     if (st || !has_signature(bytes, "PK\6\7")) return st;
+    // The locator points at the zip64 end record; zip files in several parts are rejected.
     const uint64_t at = read_u64(bytes + 8);
     if (read_u32(bytes + 4) || read_u32(bytes + 16) > 1 ||
         at > end_offset - LOCATOR_SIZE - END64_SIZE)
@@ -169,6 +171,7 @@ static plumb_status read_directory(zip_directory *out, arena *mem, const input_f
     const unsigned char *end = entry + end_info->size;
     for (int64_t i = 0; i < out->count; i++) {
         zip_member *member = &out->member[i];
+        // An entry has 46 bytes, then name, extra field and comment.
         const size_t left = (size_t)(end - entry);
         if (left < ENTRY_SIZE || !has_signature(entry, "PK\1\2"))
             return fail(PLUMB_EFORMAT, "%s: the directory ends after %lld of %lld members",
@@ -204,6 +207,7 @@ static plumb_status read_directory(zip_directory *out, arena *mem, const input_f
 
 // ---- positions of the members ----
 
+// Bytes [from, to) of a member, its local header included.
 typedef struct member_range {
     uint64_t from, to;
     const char *name;

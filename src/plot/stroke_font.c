@@ -4,12 +4,15 @@
 
 #include <stddef.h>
 
+// A path of M (move), L (line) and Q (quadratic curve) in font units, y upwards from the baseline.
+// Capitals are 6 high, small letters 4.
 typedef struct glyph {
     char letter;
     float width;
     const char *path;
 } glyph;
 
+// Shapes that several letters share.
 #define BOWL "M4 2Q4 4 2 4Q0 4 0 2Q0 0 2 0Q4 0 4 2"
 #define RING "M5 3Q5 6 2.5 6Q0 6 0 3Q0 0 2.5 0Q5 0 5 3"
 
@@ -110,6 +113,7 @@ const char *stroke_font_find(double *width, char letter)
     return "";
 }
 
+// Width of a line of text in pixels: letters with a gap between them.
 double stroke_font_width(const char *text, double size)
 {
     double units = 0.0, width;

@@ -41,6 +41,7 @@ static const char *format_paint(char out[32], const drawing *base, const char *w
     return out;
 }
 
+// x, y, w, h in pixels, from the upper left corner.
 static void draw_rectangle(drawing *base, double x, double y, double w, double h,
                            drawing_color color)
 {
@@ -103,6 +104,7 @@ static void put_escaped(buffer *out, const char *words)
     }
 }
 
+// y is the baseline of the text; `anchor` says which part of it is at x.
 static void draw_text(drawing *base, double x, double y, double size, drawing_anchor anchor,
                       drawing_color color, const char *words)
 {
@@ -117,6 +119,7 @@ static void draw_text(drawing *base, double x, double y, double size, drawing_an
     buffer_printf(out, "</text>\n");
 }
 
+// Three bytes become four letters; the last group is filled up with '='.
 void svg_base64(buffer *out, const unsigned char *data, size_t size)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -148,6 +151,7 @@ static void draw_image(drawing *base, double x, double y, int scale, const uint8
     buffer_clear(&png);
 }
 
+// An error of an earlier image is reported here.
 static plumb_status finish_svg(buffer *out, drawing *base)
 {
     svg_drawing *svg = (svg_drawing *)base;
@@ -190,6 +194,8 @@ plumb_status svg_create(drawing **out, int64_t width, int64_t height, drawing_co
     return PLUMB_OK;
 }
 
+// For HTML pages: colours are classes of the page's style sheet, and the title is for screen
+// readers.
 plumb_status svg_create_inline(drawing **out, int64_t width, int64_t height, const char *title)
 {
     svg_drawing *svg = NULL;

@@ -17,6 +17,7 @@ int plumb_system_threads(void)
     return parallel_threads();
 }
 
+// Cores that this process may use, not those of the machine.
 static int count_cores(void)
 {
     cpu_set_t set;
@@ -41,6 +42,7 @@ void plumb_system_get_info(plumb_system_info *info)
     };
 }
 
+// The record of `plumb doctor`; its keys do not change.
 void plumb_system_record(plumb_record *record)
 {
     if (!record) return;

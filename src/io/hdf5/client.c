@@ -63,12 +63,15 @@ plumb_status hdf5_client_precheck(const void *start, size_t have, uint64_t size,
     if (version > 3)
         return fail(PLUMB_EFORMAT, "%s: has an HDF5 superblock of version %u, wanted 0 to 3", path,
                     version);
+    // Positions in the superblock differ between versions. Only 8-byte addresses and lengths are
+    // read.
     const size_t widths = version < 2 ? 13 : 9; // bytes of an address, bytes of a length
     const size_t end = version == 0 ? 24 + 2 * 8 : version == 1 ? 28 + 2 * 8 : 12 + 2 * 8;
     if (have < end + 8 + 16) return fail(PLUMB_EFORMAT, "%s: ends inside its superblock", path);
     if (bytes[widths] != 8 || bytes[widths + 1] != 8)
         return fail(PLUMB_EFORMAT, "%s: has HDF5 addresses of %u bytes and lengths of %u, wanted 8",
                     path, bytes[widths], bytes[widths + 1]);
+    // The end-of-file address: a truncated file is found here, not inside the HDF5 library.
     const uint64_t promised = read_little_endian(bytes + end, 8);
     if (promised > size)
         return fail(PLUMB_EFORMAT, "%s: the superblock promises %llu bytes, and %llu are there",
@@ -78,6 +81,7 @@ plumb_status hdf5_client_precheck(const void *start, size_t have, uint64_t size,
 
 // ---- the helper and its reply ----
 
+// A reply that breaks the protocol: the helper has failed on this file.
 static plumb_status reject_reply(const char *path)
 {
     return fail(PLUMB_EFORMAT, "%s: the HDF5 reader gave up (its reply makes no sense)", path);
@@ -110,6 +114,7 @@ plumb_status hdf5_client_check_array(plumb_array *out, const hdf5_reply *reply, 
     if (!array_count_checked(&count, reply->shape, (int)reply->ndim, item) ||
         reply->bytes != (uint64_t)count * item)
         return reject_reply(path);
+    // Values are in the file, or in the reply behind its header.
     if (reply->offset ? reply->offset > size || reply->bytes > size - reply->offset
                       : count && total != HDF5_PROTOCOL_BODY + reply->bytes)
         return reject_reply(path);
@@ -129,6 +134,7 @@ plumb_status hdf5_client_check_names(array_file_names *out, arena *mem, const hd
     const char **names = ARENA_ALLOC(mem, const char *, (int64_t)reply->count);
     if (!text || !names) return PLUMB_EMEMORY;
     memcpy(text, body, reply->bytes);
+    // Names are zero-terminated absolute paths, one after the other.
     size_t used = 0;
     for (uint64_t i = 0; i < reply->count; i++) {
         const size_t length = strnlen(text + used, reply->bytes - used);
@@ -232,6 +238,7 @@ plumb_status hdf5_client_read(plumb_array *out, arena *mem, void *state, int64_t
     if (st) return st;
     hdf5_reply reply;
     memcpy(&reply, place, sizeof reply);
+    // If load_values() keeps the mapping it is unmapped on close, else here.
     array_mapping *const before = client->mappings;
     plumb_array array = {0};
     st = hdf5_client_check_array(&array, &reply, size, (uint64_t)client->file.size,
@@ -249,6 +256,7 @@ plumb_status hdf5_client_read(plumb_array *out, arena *mem, void *state, int64_t
     return st;
 }
 
+// Type, shape and position without the values; ndim is -1 if they must be read.
 plumb_status hdf5_client_info(plumb_array *out, uint64_t *offset, const input_file **file,
                               void *state, int64_t index)
 {
@@ -342,6 +350,7 @@ plumb_status hdf5_client_save(const char *path, const plumb_named_array *arrays,
         struct stat info = {0};
         st = compose_request(memory, arrays, count, compress, path);
         if (!st) fstat(memory, &info);
+        // A minute, and one second more per MB.
         const double seconds = 60 + (double)info.st_size / 1e6;
         if (!st) st = hdf5_process_run("write", NULL, fileno(file.stream), memory, seconds, path);
         hdf5_reply reply;
