@@ -131,7 +131,7 @@ def test_what_is_wrong_is_named_and_no_directory_is_left(words, code, arguments,
 def test_a_path_that_is_not_utf8_is_refused_before_anything_is_written(tmp_path):
     """config.json cannot hold it, so the run could never be read again."""
     path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.npz")
-    plumb.run("simulate", "mass-spring", "--count", 4, "--steps", 70, "--out", path)
+    plumb.run("simulate", "mass-spring", "--count", 4, "--steps", 70, "--out", path, errors="replace")
     toy.refused("not UTF-8", "toy", "--data", path, "--steps", 2, "--out", tmp_path / "run", code=2, errors="replace")
     assert not (tmp_path / "run").exists()
 

@@ -55,10 +55,7 @@ PUBLIC = {
 }
 
 # (file, header): includes that break the table and wait to be changed. One that is gone must go from here.
-EXCEPTIONS = {
-    ("measures/fit/kernel_fit.h", "plumb/kappa.h"),  # a type of the measures' own that the fit takes
-    ("measures/fit/polynomial_fit.h", "plumb/symetric.h"),  # a type of the measures' own that the fit takes
-}
+EXCEPTIONS = set()
 
 WRAPPERS = {  # third-party header: the only file that may include it
     r"cblas\.h|f77blas\.h|openblas.*\.h|lapacke?\.h": "math/blas.c",

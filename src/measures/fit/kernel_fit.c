@@ -74,8 +74,7 @@ static void prepare_centres(double *cc, const kernel_fit *f, double scale)
     const double s = 2.0 * scale / (double)f->dims;
     for (int64_t j = 0; j < f->centres; j++) {
         cc[j] = square_norm(f->centre + j * f->dims, f->dims);
-        if (f->estimator != PLUMB_KAPPA_ESTIMATOR_GAUSSIAN)
-            cc[j] = 1.0 / sqrt(1.0 + s * (1.0 + cc[j]));
+        if (f->kind != KERNEL_FIT_GAUSSIAN) cc[j] = 1.0 / sqrt(1.0 + s * (1.0 + cc[j]));
     }
 }
 
@@ -85,7 +84,7 @@ static void kernel_row(double *restrict k, double *restrict a, double *restrict 
                        const kernel_fit *f, double scale, double xx, const double *restrict cc)
 {
     const int64_t n = f->centres;
-    if (f->estimator == PLUMB_KAPPA_ESTIMATOR_GAUSSIAN) {
+    if (f->kind == KERNEL_FIT_GAUSSIAN) {
         const double inverse = 1.0 / (scale * scale);
         for (int64_t j = 0; j < n; j++) {
             const double value = exp(-0.5 * inverse * fmax(xx + cc[j] - 2.0 * k[j], 0.0));
@@ -301,7 +300,7 @@ static bool is_scale_chosen(const kernel_fit *f, double scale)
 // From the middle scale outwards, to each side as long as some output improves.
 static plumb_status choose_kernel(kernel_fit *f, fit_search *s, double *residual2)
 {
-    const bool gaussian = f->estimator == PLUMB_KAPPA_ESTIMATOR_GAUSSIAN;
+    const bool gaussian = f->kind == KERNEL_FIT_GAUSSIAN;
     const double *scales = gaussian ? gaussian_scales : network_scales;
     const int count = gaussian ? (int)(sizeof gaussian_scales / sizeof *gaussian_scales)
                                : (int)(sizeof network_scales / sizeof *network_scales);
@@ -340,10 +339,10 @@ plumb_status kernel_fit_choose(kernel_fit *out, arena *mem, const kernel_fit_inp
     if (st) return st;
     kernel_fit f = {.dims = in->dims,
                     .outputs = in->outputs,
-                    .estimator = in->estimator,
+                    .kind = in->kind,
                     .unpenalised_dims = in->unpenalised_dims};
     f.target_error = fmax(in->target_error, exact);
-    f.centres = in->estimator == PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL ? 0 : in->centres;
+    f.centres = in->kind == KERNEL_FIT_POLYNOMIAL ? 0 : in->centres;
     // The highest order that has at most max_terms monomials.
     int order = 1;
     while (order < in->max_order && poly_count(in->dims, order + 1) <= in->max_terms) order++;

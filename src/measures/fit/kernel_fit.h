@@ -10,7 +10,14 @@
 
 #include "base/arena.h"
 #include "math/poly.h"
-#include "plumb/kappa.h"
+#include "plumb/status.h"
+
+/// What is fitted beside the mean.
+typedef enum kernel_fit_kind {
+    KERNEL_FIT_NETWORK,    ///< a polynomial, or a line plus the kernel of an infinite network
+    KERNEL_FIT_GAUSSIAN,   ///< a polynomial, or a line plus Gaussian kernels
+    KERNEL_FIT_POLYNOMIAL, ///< polynomials alone
+} kernel_fit_kind;
 
 typedef struct kernel_fit_input {
     const double
@@ -26,7 +33,7 @@ typedef struct kernel_fit_input {
     // other lines and all polynomials have one, as the kernel has.
     int64_t unpenalised_dims;
     double target_error; // the search ends when no output has more unexplained; 0: exact fits only
-    plumb_kappa_estimator estimator;
+    kernel_fit_kind kind;
 } kernel_fit_input;
 
 typedef struct kernel_fit_choice {
@@ -41,7 +48,7 @@ enum { KERNEL_FIT_ALL, KERNEL_FIT_FIRST, KERNEL_FIT_SECOND, KERNEL_FIT_FITS };
 
 typedef struct kernel_fit {
     int64_t dims, outputs, centres;
-    plumb_kappa_estimator estimator;
+    kernel_fit_kind kind;
     int64_t unpenalised_dims;
     double target_error;
     double *centre;                  // (centres, dims)

@@ -32,7 +32,7 @@ typedef struct order_attempt {
 
 static bool is_reference(const order_attempt *a)
 {
-    return a->problem->opt->mode == PLUMB_SYMETRIC_MODE_REFERENCE;
+    return a->problem->coordinate_descent;
 }
 
 // A Gram matrix X^T X costs features^2 but makes each sweep independent of the rows.
@@ -80,8 +80,8 @@ static plumb_status solve_reference(order_attempt *a, lasso_fit *out, const lass
 {
     const polynomial_fit_problem *p = a->problem;
     return lasso_coordinate_descent_solve(out, &a->keep[worker], &a->scratch[worker], t,
-                                          p->alphas[alpha] * (double)t->design->rows,
-                                          p->opt->max_sweeps, p->opt->tolerance);
+                                          p->alphas[alpha] * (double)t->design->rows, p->max_sweeps,
+                                          p->tolerance);
 }
 
 // All penalties from the largest down to number `last`; fits[alpha] are filled in.
@@ -96,7 +96,7 @@ static plumb_status solve_path(order_attempt *a, lasso_fit *fits, const lasso_ta
         st = status_check_stop();
         if (!st)
             st = lasso_active_set_solve(&fits[i], &a->keep[worker], path,
-                                        p->alphas[i] * (double)t->design->rows, p->opt->gap);
+                                        p->alphas[i] * (double)t->design->rows, p->gap);
     }
     arena_rewind(&a->scratch[worker], mark);
     return st;
@@ -188,7 +188,7 @@ static int choose_alpha(const order_attempt *a, double *cv)
 
 // R2 of a fit on its own rows: 1 - SSres/SStot or SSexplained/SStot. `residual` becomes y - F(x).
 static double compute_r2(const lasso_target *t, const lasso_fit *fit, double *residual,
-                         plumb_symetric_r2 kind)
+                         bool explained)
 {
     const poly_design *d = t->design;
     poly_design_apply(residual, d, fit->features, fit->weights, fit->count);
@@ -199,7 +199,7 @@ static double compute_r2(const lasso_target *t, const lasso_fit *fit, double *re
         residual2 += residual[i] * residual[i];
     }
     if (t->yy == 0.0) return residual2 == 0.0 ? 1.0 : 0.0;
-    return kind == PLUMB_SYMETRIC_R2_EXPLAINED ? explained2 / t->yy : 1.0 - residual2 / t->yy;
+    return explained ? explained2 / t->yy : 1.0 - residual2 / t->yy;
 }
 
 // Out of the memory of a worker into that of the result.
@@ -280,8 +280,8 @@ static plumb_status try_order(polynomial_fit *out, arena *mem, arena *order_mem,
 
     double sum = 0.0;
     for (int64_t t = 0; t < p->targets; t++)
-        sum +=
-            compute_r2(&a->target[2][t], &a->final[t], out->residual + t * p->stride, p->opt->r2);
+        sum += compute_r2(&a->target[2][t], &a->final[t], out->residual + t * p->stride,
+                          p->explained_r2);
     out->r2 = sum / (double)p->targets;
     out->order = order;
     out->alpha_index = a->alpha_index;
@@ -317,7 +317,7 @@ plumb_status polynomial_fit_search(polynomial_fit *out, arena *mem, const polyno
         st = try_order(out, mem, &order_mem, &a, order);
         arena_clear(&order_mem);
         for (int i = 0; i < 2 * workers; i++) arena_clear(&arenas[i]);
-        if (!st && !(out->r2 < p->opt->r2_bar)) break;
+        if (!st && !(out->r2 < p->r2_bar)) break;
     }
     if (st) return st;
     return poly_init(&out->poly, mem, p->dims, out->order);

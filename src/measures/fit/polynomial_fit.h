@@ -5,7 +5,6 @@
 #define MEASURES_FIT_POLYNOMIAL_FIT_H
 
 #include "math/lasso.h"
-#include "plumb/symetric.h"
 
 typedef struct polynomial_fit_problem {
     const double *x; // (dims, stride), standardised, zero past the rows
@@ -15,7 +14,12 @@ typedef struct polynomial_fit_problem {
     int64_t alpha_count;
     int max_order;
     int threads;
-    const plumb_symetric_options *opt;
+    double r2_bar;           // the search for an order ends above it
+    bool explained_r2;       // R2 is SSexplained/SStot; else 1 - SSres/SStot
+    double gap;              // relative duality gap to reach
+    bool coordinate_descent; // the published iterates, with max_sweeps and tolerance; not `gap`
+    int64_t max_sweeps;      // of coordinate descent
+    double tolerance;        // relative duality gap that ends coordinate descent
 } polynomial_fit_problem;
 
 typedef struct polynomial_fit {

@@ -8,6 +8,7 @@
 #define MEASURES_KAPPA_KAPPA_H
 
 #include "measures/fit/kernel_fit.h"
+#include "plumb/kappa.h"
 
 /// The arrays as rows of doubles.
 typedef struct kappa_rows {

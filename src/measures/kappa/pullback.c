@@ -105,8 +105,7 @@ static double sum_unexplained(const kernel_fit *fit, const map_outputs *o, const
 
 // Chooses the fit of G for the outputs g->out. `l` says which latents are constant.
 static plumb_status choose_map(latent_map *g, arena *mem, const kappa_work *work,
-                               const kappa_latent *l, plumb_kappa_estimator estimator,
-                               bool circular)
+                               const kappa_latent *l, kernel_fit_kind kind, bool circular)
 {
     const kappa_rows *rows = &work->rows;
     plumb_status st = inputs_init(&g->in, mem, work, l, circular);
@@ -125,7 +124,7 @@ static plumb_status choose_map(latent_map *g, arena *mem, const kappa_work *work
                                     .centres = work->opt->centres,
                                     .max_terms = 250,
                                     .max_order = 5,
-                                    .estimator = estimator};
+                                    .kind = kind};
     st = kernel_fit_choose(&g->fit, mem, &g->request);
     if (!st) g->unexplained = sum_unexplained(&g->fit, &g->out, l);
     return st;
@@ -147,7 +146,7 @@ static plumb_status release_conserved(kappa_work *work)
     latent_map g;
     plumb_status st = outputs_init(&g.out, mem, rows, &only);
     if (st || !g.out.count) return st;
-    st = choose_map(&g, mem, work, &only, work->opt->estimator, false);
+    st = choose_map(&g, mem, work, &only, (kernel_fit_kind)work->opt->estimator, false);
     for (int64_t k = 0; !st && k < g.out.count; k++)
         if (g.fit.choice[k].unexplained < conserved) l->constant[g.out.which[k]] = false;
     return st;
@@ -165,18 +164,18 @@ static plumb_status fit_map(latent_map *g, arena *mem, const kappa_work *work)
 {
     const kappa_truth *t = &work->truth;
     const kappa_latent *l = &work->latent;
-    const plumb_kappa_estimator estimator = work->opt->estimator;
-    plumb_status st = choose_map(g, mem, work, l, estimator, false);
+    const kernel_fit_kind kind = (kernel_fit_kind)work->opt->estimator;
+    plumb_status st = choose_map(g, mem, work, l, kind, false);
     bool has_angle = false;
     for (int64_t i = 0; i < t->dims; i++) has_angle = has_angle || t->per_radian[i] > 0.0;
     if (!st && has_angle && g->unexplained > exact_fit) {
         latent_map circle = *g;
-        st = choose_map(&circle, mem, work, l, estimator, true);
+        st = choose_map(&circle, mem, work, l, kind, true);
         if (!st && circle.unexplained < g->unexplained) *g = circle;
     }
-    if (!st && estimator == PLUMB_KAPPA_ESTIMATOR_NETWORK && g->unexplained > poor_fit) {
+    if (!st && kind == KERNEL_FIT_NETWORK && g->unexplained > poor_fit) {
         latent_map gaussian = *g;
-        st = choose_map(&gaussian, mem, work, l, PLUMB_KAPPA_ESTIMATOR_GAUSSIAN, false);
+        st = choose_map(&gaussian, mem, work, l, KERNEL_FIT_GAUSSIAN, false);
         if (!st && gaussian.unexplained < clear_gain * g->unexplained) *g = gaussian;
     }
     if (!st) st = kernel_fit_solve(&g->fit, mem, &g->request);

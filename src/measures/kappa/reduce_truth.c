@@ -228,7 +228,7 @@ static plumb_status fit_by_others(double *unexplained, const kappa_work *work, i
                                               .search_stride = rows->search_stride,
                                               .max_terms = 150,
                                               .max_order = 5,
-                                              .estimator = PLUMB_KAPPA_ESTIMATOR_POLYNOMIAL});
+                                              .kind = KERNEL_FIT_POLYNOMIAL});
     if (!st) *unexplained = fit.choice[0].unexplained;
     return st;
 }

@@ -158,7 +158,7 @@ static plumb_status try_kernel_fit(double *r2, const kappa_work *work, const tar
                                                    .max_terms = 100,
                                                    .max_order = 3,
                                                    .target_error = target_error,
-                                                   .estimator = work->opt->estimator});
+                                                   .kind = (kernel_fit_kind)work->opt->estimator});
         double *unexplained = ARENA_ALLOC(mem, double, y->count);
         if (!st && !unexplained) st = PLUMB_EMEMORY;
         for (int64_t k = 0; k < y->count && !st; k++) unexplained[k] = fit.choice[k].unexplained;
@@ -198,8 +198,6 @@ static plumb_status try_sparse_fit(double *r2, const kappa_work *work, const tar
     const arena_mark mark = arena_get_mark(mem);
     const int64_t all = rows->rows, stride = vector_padded(all);
     double alphas[ALPHAS];
-    plumb_symetric_options opt = plumb_symetric_defaults();
-    opt.r2_bar = good_enough;
     for (int i = 0; i < ALPHAS; i++) alphas[i] = pow(10.0, -5.0 + 0.5 * i);
     polynomial_fit fit;
     polynomial_fit_problem p = {.targets = y->count,
@@ -208,7 +206,8 @@ static plumb_status try_sparse_fit(double *r2, const kappa_work *work, const tar
                                 .alphas = alphas,
                                 .alpha_count = ALPHAS,
                                 .threads = 1,
-                                .opt = &opt};
+                                .r2_bar = good_enough,
+                                .gap = 1e-11};
     double *flat = ARENA_ALLOC(mem, double, (all * rows->latent_dims)),
            *unexplained = ARENA_ALLOC(mem, double, y->count);
     double *x = ARENA_ALLOC(mem, double, (rows->latent_dims * stride));

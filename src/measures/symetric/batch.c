@@ -340,7 +340,12 @@ plumb_status symetric_batch_measure(symetric_batch *out, arena *mem, const symet
         .alpha_count = opt->alphas,
         .max_order = symetric_batch_orders(out->dims, opt),
         .threads = threads,
-        .opt = opt,
+        .r2_bar = opt->r2_bar,
+        .explained_r2 = opt->r2 == PLUMB_SYMETRIC_R2_EXPLAINED,
+        .gap = opt->gap,
+        .coordinate_descent = opt->mode == PLUMB_SYMETRIC_MODE_REFERENCE,
+        .max_sweeps = opt->max_sweeps,
+        .tolerance = opt->tolerance,
     };
     st = polynomial_fit_search(&out->fit, mem, &problem);
     const fitted_batch fit = {out, in, x, stride, first, ARENA_ALLOC(mem, double, out->dims)};
