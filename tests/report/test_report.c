@@ -232,7 +232,7 @@ TEST(a_figure_is_drawn_where_there_is_enough_for_it_and_refused_where_not)
     plumb_report_free(r);
 }
 
-TEST(many_models_say_which_measure_foretells_vpt)
+TEST(many_models_say_which_measure_predicts_vpt)
 {
     enum { MODELS = 70 };
     plumb_report *r;
@@ -241,7 +241,8 @@ TEST(many_models_say_which_measure_foretells_vpt)
     for (int i = 0; i < MODELS; i++) {
         char name[32], text[400];
         snprintf(name, sizeof name, "m%d", i);
-        // Rec foretells nothing of the order of VPT, Sym all of it: small where VPT is long.
+        // The order of VPT does not follow from Rec; it follows from Sym, which is small where VPT
+        // is long.
         snprintf(text, sizeof text,
                  "{\"run\": \"m%d\", \"evaluate\": {\"vpt_forward\": 1, \"vpt\": %d, \"rec_mse\": "
                  "%d, \"pr\": {\"r2\": 0.5, \"sym\": %g, \"symetric\": 0}, \"kappa\": %g, "

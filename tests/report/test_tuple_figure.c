@@ -23,7 +23,7 @@ static void splice(int64_t cut)
         for (int k = 0; k < 2; k++) memcpy(clips[2 + k][t], clips[t <= cut ? k : 1 - k][t], FRAME);
 }
 
-static char *draw(const int64_t *cut, const plumb_item_figure_options *opt, plumb_image_size *film)
+static char *draw(const int64_t *cut, const plumb_item_figure_options *opt, plumb_image_size *image)
 {
     char path[64], out[64];
     plumb_dataset *d = NULL;
@@ -35,7 +35,7 @@ static char *draw(const int64_t *cut, const plumb_item_figure_options *opt, plum
         {"cut", plumb_array_view((void *)(uintptr_t)cut, PLUMB_INT64, 2, (int64_t[]){1, 2})}};
     CHECK_OK(plumb_file_write(path, arrays, cut ? 2 : 1, false));
     CHECK_OK(plumb_dataset_open(&d, path, NULL));
-    CHECK_OK(plumb_item_figure_save(film, out, d, 0, opt));
+    CHECK_OK(plumb_item_figure_save(image, out, d, 0, opt));
     plumb_dataset_close(d);
     FILE *f = fopen(out, "rb");
     CHECK(f);
@@ -60,12 +60,12 @@ static int count(const char *text, const char *what)
 
 TEST(a_tuple_is_four_strips_of_all_frames)
 {
-    plumb_image_size film;
+    plumb_image_size image;
     splice(4);
-    char *text = draw(NULL, NULL, &film);
+    char *text = draw(NULL, NULL, &image);
     CHECK_EQUAL(count(text, "<image"), 4 * STEPS);
     CHECK_EQUAL(count(text, "impossible"), 2);
-    CHECK(film.width > 600 && film.height > 300);
+    CHECK(image.width > 600 && image.height > 300);
     free(text);
 }
 
@@ -82,31 +82,31 @@ static int lines(const char *text)
 
 TEST(cuts_are_found_by_bytes_and_taken_from_the_file)
 {
-    plumb_image_size film;
+    plumb_image_size image;
     const int64_t one[2] = {5, -1}, two[2] = {2, 7};
     splice(4);
-    char *text = draw(NULL, NULL, &film);
+    char *text = draw(NULL, NULL, &image);
     CHECK_EQUAL(lines(text), 1 + 2);
     free(text);
-    text = draw(one, NULL, &film);
+    text = draw(one, NULL, &image);
     CHECK_EQUAL(lines(text), 1 + 2);
     free(text);
-    text = draw(two, NULL, &film);
+    text = draw(two, NULL, &image);
     CHECK_EQUAL(lines(text), 1 + 4);
     free(text);
     splice(STEPS); // nothing impossible: no line
-    text = draw(NULL, NULL, &film);
+    text = draw(NULL, NULL, &image);
     CHECK_EQUAL(lines(text), 1);
     free(text);
 }
 
 TEST(fewer_frames_are_larger)
 {
-    plumb_image_size film;
+    plumb_image_size image;
     plumb_item_figure_options opt = plumb_item_figure_defaults();
     opt.frames = 3;
     splice(4);
-    char *text = draw(NULL, &opt, &film);
+    char *text = draw(NULL, &opt, &image);
     CHECK_EQUAL(count(text, "<image"), 12);
     free(text);
 }
