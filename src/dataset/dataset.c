@@ -70,6 +70,8 @@ static bool is_shared(const char *name, const plumb_array *whole)
 static plumb_status count_items(plumb_dataset *dataset)
 {
     static const char *const leaders[] = {"frames", "state"};
+    // A file without frames and state has no fixed leader: its first array that is not shared
+    // decides.
     const dataset_field *leader = NULL;
     for (int k = 0; k < 2 && !leader; k++)
         for (int64_t i = 0; i < dataset->field_count; i++)
@@ -172,6 +174,7 @@ static plumb_status open_physical(plumb_dataset *dataset)
 {
     const unsigned char *data;
     size_t bytes;
+    // The first record gives the layout of all.
     char what[512], world[64];
     snprintf(what, sizeof what, "%.400s: record 0", tfrecord_shards_path(&dataset->records, 0));
     plumb_status st = tfrecord_shards_read(&data, &bytes, &dataset->records, 0);
@@ -301,6 +304,7 @@ static plumb_status choose_split(plumb_dataset *dataset, const char *folder, con
 // Chooses arrays or records by the suffix.
 static plumb_status open_any(plumb_dataset *dataset, const char *path, const char *split)
 {
+    // A folder is resolved to one of its files; a path that ends in a slash then means shards.
     struct stat info;
     const bool folder = !stat(path, &info) && S_ISDIR(info.st_mode);
     dataset->path = arena_strdup(&dataset->mem, path);

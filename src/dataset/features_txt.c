@@ -94,6 +94,7 @@ plumb_status features_txt_parse(feature_specs *out, arena *mem, const char *text
     for (const char *at = text, *end = text + size; at < end; number++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *next = newline ? newline + 1 : end;
+        // Empty lines and the line ends of Windows are accepted.
         size_t length = (size_t)((newline ? newline : end) - at);
         while (length && (at[length - 1] == '\r' || at[length - 1] == ' ')) length--;
         if (length) {

@@ -200,6 +200,7 @@ plumb_status plumb_loader_open(plumb_loader **out, const plumb_world *world,
     // The rule that rejects a trajectory covers its whole length, wherever its window is.
     if (!loader->world_options.reject_steps)
         loader->world_options.reject_steps = loader->options.steps;
+    // Lock and conditions exist before anything can fail: close() destroys them.
     pthread_mutex_init(&loader->lock, NULL);
     pthread_cond_init(&loader->space_free, NULL);
     pthread_cond_init(&loader->batch_ready, NULL);

@@ -171,6 +171,7 @@ void physical_concepts_append(buffer *features, const physical_concepts_layout *
     const int64_t clips = layout->probe ? 2 : 1,
                   pixels = clips * layout->steps * layout->size * layout->size;
     const int64_t numbers = clips * layout->steps * PHYSICAL_CONCEPTS_POSE;
+    // The first half of a probe is the possible pair, the second half the impossible pair.
     const uint8_t *frame_bytes = frames, *mask_bytes = mask;
     for (int row = layout->probe ? 1 : 0; row <= (layout->probe ? 2 : 0); row++) {
         const int64_t half = row == 2;

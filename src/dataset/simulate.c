@@ -152,6 +152,7 @@ static plumb_status bind_items(simulate_job *job)
                 arena_alloc(&pipeline->mem, (int64_t)writer_bytes(&pipeline->field[i]), 1);
             if (!memory) return PLUMB_EMEMORY;
             data[i] = memory;
+            // Sets the member of plumb_world_item that has this offset.
             memcpy((char *)&item->arrays + job->member[i], &memory, sizeof memory);
         }
         if (job->info->kind == PLUMB_WORLD_PROBE) data[job->concept_field] = job->concept_name;
@@ -181,6 +182,7 @@ static int64_t choose_capacity(const simulate_job *job, int threads)
     const bool trajectory = job->info->kind == PLUMB_WORLD_TRAJECTORY;
     const size_t bytes = item_pipeline_bytes(&job->pipeline);
     int64_t capacity = (int64_t)threads * (trajectory ? TRAJECTORIES_PER_THREAD : ROOMS_PER_THREAD);
+    // Frames of large images: at most MAX_IN_FLIGHT_BYTES in memory.
     while (trajectory && capacity > threads && (size_t)capacity * bytes > MAX_IN_FLIGHT_BYTES)
         capacity--;
     return capacity;
@@ -236,6 +238,7 @@ plumb_status plumb_dataset_simulate(const char *path, const plumb_world *world,
     if (!st)
         st = options_resolve(&write, sizeof write, resolved.write, "plumb_dataset_write_options");
     if (st) return st;
+    // Rooms have a fixed number of steps.
     const int64_t default_steps = job.info->steps ? job.info->steps : DEFAULT_STEPS;
     job.steps = resolved.steps ? resolved.steps : default_steps;
     job.first = resolved.first;

@@ -195,6 +195,7 @@ static plumb_status read_clips(uint8_t *out, const video_file *file, const video
     if (st) return st;
     const int64_t clips = file->tuples ? 4 : 1, skip = file->tuples ? 2 : 0,
                   kept = file->tuples ? 2 : 1;
+    // Every item must have the type and shape of the first.
     const bool is_frames = !strcmp(field, "frames");
     if (array.dtype != PLUMB_UINT8 || plumb_array_count(&array) != clips * clip ||
         (is_frames &&
@@ -223,6 +224,7 @@ static plumb_status read_shape(video_set *videos, video_file *file, int64_t coun
     if (count > clips)
         return fail(PLUMB_EVALUE, "%s: has %lld trajectories, not %lld", file->path,
                     (long long)clips, (long long)count);
+    // 0 means all clips of the file. dt stays 0 if the file does not have it.
     *videos = (video_set){.count = count ? count : clips,
                           .steps = shape[0],
                           .height = shape[1],

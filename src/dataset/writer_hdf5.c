@@ -125,6 +125,7 @@ static plumb_status open_hdf5(void **out, dataset_writer *writer)
     return st;
 }
 
+// Items go to their place in the file, or in the request if the file is compressed.
 static plumb_status append_hdf5(dataset_writer *writer, const void *const *data,
                                 const buffer *packed)
 {
@@ -148,6 +149,7 @@ static plumb_status commit_hdf5(dataset_writer *writer)
     return st ? st : output_file_commit(&hdf5->file);
 }
 
+// Frees the writer and discards the file unless it was committed.
 static void close_hdf5(dataset_writer *writer)
 {
     hdf5_state *hdf5 = writer->state;

@@ -108,10 +108,12 @@ static size_t compose_end(unsigned char *out, int64_t count, uint64_t start, uin
     at = put_number(at, (uint64_t)count, 8);
     at = put_number(at, size, 8);
     at = put_number(at, start, 8);
+    // Locator: the position of the record above.
     at = put_number(at, 0x07064b50, 4);
     at = put_number(at, 0, 4);
     at = put_number(at, start + size, 8);
     at = put_number(at, 1, 4);
+    // End record: all bits set, so that readers use the zip64 record.
     at = put_number(at, 0x06054b50, 4);
     at = put_number(at, 0, 4);
     at = put_number(at, 0xffff, 2);
@@ -160,6 +162,7 @@ static plumb_status begin_member(dataset_writer *writer, npz_member *member,
     *member = (npz_member){.name = name, .offset = *end, .scratch = -1, .path = writer->path};
     member->size = head + writer_bytes(field) * (field->shared ? 1 : (uint64_t)writer->items);
     member->position = member->offset + LOCAL_SIZE + length + 4 + EXTRA_SIZE;
+    // The packed size is known only at the end, so a compressed member waits in a temporary file.
     if (writer->options.compress) {
         plumb_status st = writer_temp_file(&member->scratch, writer->path);
         if (!st)
@@ -255,6 +258,7 @@ static plumb_status commit_npz(dataset_writer *writer)
     return st ? st : output_file_commit(&npz->file);
 }
 
+// Frees the members and discards the file unless it was committed.
 static void close_npz(dataset_writer *writer)
 {
     npz_state *npz = writer->state;

@@ -86,6 +86,7 @@ static plumb_status pack_physical(buffer *out, const dataset_writer *writer,
                                   const void *const *data)
 {
     const physical_state *physical = writer->state;
+    // Frames and masks are stored as they are in memory.
     const writer_field *pose = &writer->field[physical->field[2]];
     const int64_t count = plumb_array_count(&pose->array);
     const void *pose_values = data[physical->field[2]];

@@ -102,6 +102,7 @@ static plumb_status put_feature(buffer *out, const feature_spec *spec, plumb_dty
         tf_example_put_bytes(out, spec->key, data, (size_t)count);
         return PLUMB_OK;
     }
+    // With the option narrow, doubles are written as floats.
     int64_t *values = malloc((size_t)count * 8 + 8);
     float *floats = spec->dtype == PLUMB_FLOAT32 && from == PLUMB_FLOAT64
                         ? malloc((size_t)count * 4 + 4)
@@ -134,6 +135,7 @@ static plumb_status pack_tfrecord(buffer *out, const dataset_writer *writer,
                          field->shared ? field->array.data : data[state->field[i]]);
     }
     if (!st) {
+        // Length and its checksum, the data, the checksum of the data.
         unsigned char head[TFRECORD_HEAD], tail[TFRECORD_TAIL];
         tf_example_finish(&example, &features);
         if (!example.failed) tfrecord_frame(head, tail, example.data, example.size);
@@ -194,6 +196,7 @@ static plumb_status prepare_features_txt(dataset_writer *writer, tfrecord_state 
         buffer_clear(&text);
         return fail(PLUMB_EMEMORY, "%s: no memory to write it", writer->path);
     }
+    // Equal contents are left alone.
     input_file old;
     bool same = false, exists = access(state->text_path, F_OK) == 0;
     if (exists && !input_file_open(&old, state->text_path)) {
@@ -253,6 +256,7 @@ static plumb_status commit_tfrecord(dataset_writer *writer)
 {
     tfrecord_state *state = writer->state;
     plumb_status st = state->deflate ? deflate_finish(state->deflate) : PLUMB_OK;
+    // If the records fail afterwards, a features.txt that was not there before is removed again.
     const bool fresh = state->text.stream && access(state->text_path, F_OK) != 0;
     if (!st && state->text.stream) st = output_file_commit(&state->text);
     if (st) return st;

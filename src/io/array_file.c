@@ -132,6 +132,7 @@ bool plumb_file_has_array(const plumb_file *file, const char *name)
 // Writes "a, b, c ..." into `text`, as many names as fit.
 static const char *list_names(char *text, size_t size, const plumb_file *file)
 {
+    // For error messages: the user sees which arrays there are.
     size_t used = 0;
     text[0] = 0;
     for (int64_t i = 0; i < file->names.count; i++) {

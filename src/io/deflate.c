@@ -20,6 +20,7 @@ struct deflate_reader {
     unsigned char chunk[CHUNK_SIZE];
 };
 
+// A gzip file begins with 1f 8b.
 plumb_status deflate_is_gzip(bool *out, const input_file *file)
 {
     unsigned char magic[2] = {0};
@@ -50,6 +51,7 @@ void deflate_close(deflate_reader *reader)
     free(reader);
 }
 
+// Back to the start of the stream: a gzip file cannot be read backwards.
 void deflate_rewind(deflate_reader *reader)
 {
     inflateReset(&reader->stream);

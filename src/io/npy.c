@@ -333,6 +333,7 @@ size_t npy_format_header(unsigned char text[NPY_MAX_WRITTEN], const plumb_array 
         PLUMB_DTYPE_LIST(KIND)
 #undef KIND
     };
+    // Always version 1.0, row-major, in the byte order of this machine.
     const size_t size = plumb_dtype_size(array->dtype);
     char *dictionary = (char *)text + 10;
     size_t used =
@@ -372,6 +373,7 @@ plumb_status npy_open(void **state, array_file_names *names, arena *mem, const c
     const arena_mark mark = arena_get_mark(mem);
     const size_t have =
         npy->file.size < NPY_MAX_PREFIX ? (size_t)npy->file.size : (size_t)NPY_MAX_PREFIX;
+    // Only the longest possible header is read, not the values.
     void *prefix = arena_alloc(mem, (int64_t)have, 1);
     st = prefix ? input_file_read(prefix, &npy->file, 0, have) : PLUMB_EMEMORY;
     if (!st) st = npy_parse(&npy->header, prefix, have, (uint64_t)npy->file.size, path);

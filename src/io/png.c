@@ -104,6 +104,7 @@ static plumb_status read_rows(png_context *context, png_structp png, png_infop i
     // One pass, or seven if the image is interlaced.
     const int passes = png_set_interlace_handling(png);
     png_read_update_info(png, info);
+    // (height, width, channels), 8 bits each, without padding between rows.
     const size_t stride = (size_t)want.width * (size_t)want.channels;
     if (png_get_rowbytes(png, info) != stride) png_error(png, "rows of an odd length");
     for (int pass = 0; pass < passes; pass++)

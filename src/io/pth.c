@@ -188,6 +188,7 @@ static plumb_status check_byte_order(const pth_file *pth)
 // All members are in the folder of data.pkl.
 static plumb_status find_folder(pth_file *pth, arena *mem)
 {
+    // torch.save puts everything into one folder, whose name is that of the file or "archive".
     static const char *last = "data.pkl";
     for (int64_t i = 0; i < pth->directory.count; i++) {
         const char *name = pth->directory.member[i].name;
@@ -353,6 +354,7 @@ static plumb_status read_ndarray(plumb_array *out, arena *mem, const pth_file *p
 static plumb_status read_list(plumb_array *out, arena *mem, pickle_value *const *item,
                               int64_t count, int axes)
 {
+    // One real number makes the whole list real.
     bool all_integers = true;
     for (int64_t i = 0; i < count; i++) all_integers = all_integers && item[i]->kind != PICKLE_REAL;
     const plumb_status st =

@@ -47,6 +47,7 @@ TRANSPOSE(transpose4, uint32_t)
 TRANSPOSE(transpose8, uint64_t)
 #undef TRANSPOSE
 
+// Column-major to row-major: `shape` is that of the array, size the bytes of an element.
 void reorder_to_rows(void *restrict out, const void *restrict in, size_t size, int ndim,
                      const int64_t *shape)
 {
@@ -81,6 +82,7 @@ void reorder_to_rows(void *restrict out, const void *restrict in, size_t size, i
     }
 }
 
+// A bool with another value is undefined behaviour in C, so files are checked.
 bool reorder_is_bool(const void *data, size_t bytes)
 {
     const unsigned char *b = data;

@@ -51,6 +51,7 @@ static size_t get_type_size(int type)
 
 // ---- the header ----
 
+// Messages name the file and the tensor.
 static plumb_status reject_tensor(const safetensors *file, const char *name, const char *why)
 {
     return fail(PLUMB_EFORMAT, "%s: tensor \"%.200s\": %s", file->file.path, name, why);
@@ -179,6 +180,7 @@ static int compare_names(const void *left, const void *right)
 // position.
 static plumb_status check_entries(const safetensors *file)
 {
+    // Duplicates are neighbours after sorting by name; gaps show after sorting by position.
     const size_t size = sizeof *file->entry;
     if (file->count > 1) qsort(file->entry, (size_t)file->count, size, compare_names);
     for (int64_t i = 1; i < file->count; i++)
@@ -440,6 +442,7 @@ void safetensors_close(void *state)
 plumb_status safetensors_save(const char *path, const plumb_named_array *arrays, int64_t count,
                               bool compress)
 {
+    // The format stores bytes as they are, so that they can be mapped.
     if (compress) return fail(PLUMB_EVALUE, "%s: safetensors are never compressed", path);
     return safetensors_write(path, arrays, count, NULL, 0);
 }

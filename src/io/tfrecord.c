@@ -31,6 +31,7 @@ static void init_table(void)
             crc_table[t][i] = crc_table[t - 1][i] >> 8 ^ crc_table[0][crc_table[t - 1][i] & 255];
 }
 
+// TFRecord files are little-endian on every machine.
 static uint64_t read_little_endian(const unsigned char *bytes_in, int bytes)
 {
     uint64_t value = 0;
@@ -77,12 +78,14 @@ uint32_t tfrecord_crc(const void *data, size_t bytes)
     return tfrecord_crc_reference(data, bytes);
 }
 
+// Rotated by 15 bits and offset, so that a checksum of data that contain checksums stays useful.
 uint32_t tfrecord_masked_crc(const void *data, size_t bytes)
 {
     const uint32_t crc = tfrecord_crc(data, bytes);
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
+// Lengths are stored in 8 bytes; checksums are masked CRC-32C, as in TensorFlow.
 void tfrecord_frame(unsigned char head[TFRECORD_HEAD], unsigned char tail[TFRECORD_TAIL],
                     const void *data, size_t bytes)
 {
@@ -97,6 +100,7 @@ void tfrecord_frame(unsigned char head[TFRECORD_HEAD], unsigned char tail[TFRECO
 
 // ---- finding records ----
 
+// The file ends inside this record.
 static plumb_status reject_truncated(const tfrecord *file, int64_t record)
 {
     return fail(PLUMB_EFORMAT, "%s: record %lld is cut short", file->file.path, (long long)record);
@@ -214,6 +218,7 @@ static plumb_status scan_gzip(tfrecord *file)
     return PLUMB_OK;
 }
 
+// Counts the records once: plain files by their lengths, gzip files by decompressing them.
 plumb_status tfrecord_open(tfrecord *out, const char *path)
 {
     *out = (tfrecord){.loaded = -1};
@@ -229,6 +234,7 @@ plumb_status tfrecord_open(tfrecord *out, const char *path)
     return st;
 }
 
+// Also valid after a failed open.
 void tfrecord_close(tfrecord *file)
 {
     deflate_close(file->reader);

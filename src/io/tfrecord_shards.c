@@ -86,6 +86,7 @@ plumb_status tfrecord_shards_open(tfrecord_shards *shards, arena *mem, const cha
     shards->file = ARENA_ALLOC(mem, tfrecord, wanted);
     shards->first = ARENA_ALLOC(mem, int64_t, wanted + 1);
     if (!shards->file || !shards->first) return PLUMB_EMEMORY;
+    // first[i] is the number of records in all files before file i.
     for (shards->count = 0; shards->count < wanted && !st; shards->count += !st) {
         st = tfrecord_open(&shards->file[shards->count], shards->path[shards->count]);
         if (st) break;

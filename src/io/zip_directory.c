@@ -117,6 +117,7 @@ static plumb_status read_end(end_record *end, arena *mem, const input_file *file
 // Extra field 1 has the sizes that did not fit into 32 bits, in this order.
 static bool read_zip64_sizes(zip_member *member, const unsigned char *extra, size_t size)
 {
+    // 0xffffffff says that the value is in the extra field, as 8 bytes.
     uint64_t *const wide[] = {&member->size, &member->packed, &member->offset};
     bool wanted = false;
     for (int i = 0; i < 3; i++) wanted |= *wide[i] == 0xffffffff;
@@ -257,6 +258,7 @@ static plumb_status check_ranges(const zip_directory *entries, arena *mem, const
         const plumb_status st = find_range(&ranges[i], &entries->member[i], file, directory);
         if (st) return st;
     }
+    // Overlapping members would let a small file unpack to an enormous one.
     qsort(ranges, (size_t)entries->count, sizeof *ranges, compare_offsets);
     for (int64_t i = 1; i < entries->count; i++)
         if (ranges[i].from < ranges[i - 1].to)

@@ -95,6 +95,7 @@ static void paint_mask(pixel_canvas *canvas, const pixel_area *area, drawing_col
         }
 }
 
+// Bounds that any pixel extends; only the area inside is painted and cleared.
 static pixel_area make_empty_area(const pixel_canvas *canvas)
 {
     return (pixel_area){canvas->width, canvas->height, 0, 0};
@@ -171,6 +172,7 @@ static void draw_letter(letter_pen *pen, const char *outline)
         } else {
             const double x = pen->position[0], y = pen->position[1];
             for (int k = 1; k <= SEGMENTS; k++) {
+                // Bezier: u^2 p0 + 2 u t p1 + t^2 p2.
                 const double t = (double)k / SEGMENTS, u = 1 - t;
                 draw_to(pen, u * u * x + 2 * u * t * v[0] + t * t * v[2],
                         u * u * y + 2 * u * t * v[1] + t * t * v[3]);
@@ -191,6 +193,7 @@ static void draw_text(drawing *base, double x, double y, double size, drawing_an
                       .y = y,
                       .scale = STROKE_FONT_SCALE(size)};
     pen.width = fmax(0.9, 0.085 * size);
+    // A stroke is never thinner than 0.9 pixels, so that small text stays readable.
     if (anchor != DRAWING_LEFT) pen.x -= anchor == DRAWING_MIDDLE ? wide / 2 : wide;
     for (; *words; words++) {
         double width;
@@ -219,6 +222,7 @@ static void draw_image(drawing *base, double x, double y, int scale, const uint8
         }
 }
 
+// Colours are float in 0 to 1 until here.
 static plumb_status finish_png(buffer *out, drawing *base)
 {
     pixel_canvas *canvas = (pixel_canvas *)base;

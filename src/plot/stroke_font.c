@@ -102,6 +102,7 @@ static const glyph glyph_table[] = {
 };
 // clang-format on
 
+// The path of a letter and its width in font units; a letter without a path is a space.
 const char *stroke_font_find(double *width, char letter)
 {
     for (size_t i = 0; i < sizeof glyph_table / sizeof *glyph_table; i++)

@@ -162,6 +162,7 @@ static plumb_status finish_svg(buffer *out, drawing *base)
                                            : PLUMB_OK;
 }
 
+// Frees a drawing, finished or not.
 static void free_svg(drawing *base)
 {
     buffer_clear(&((svg_drawing *)base)->text);
@@ -183,6 +184,7 @@ static plumb_status create_svg(svg_drawing **out, int64_t width, int64_t height)
     return PLUMB_OK;
 }
 
+// A picture of its own file: a background of the colour `paper`.
 plumb_status svg_create(drawing **out, int64_t width, int64_t height, drawing_color paper)
 {
     svg_drawing *svg = NULL;

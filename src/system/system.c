@@ -12,6 +12,7 @@
 #include "math/vector.h"
 #include "measures/surprise/scorers.h"
 
+// The default of every option `threads`.
 int plumb_system_threads(void)
 {
     return parallel_threads();
@@ -27,6 +28,7 @@ static int count_cores(void)
 void plumb_system_get_info(plumb_system_info *info)
 {
     if (!info) return;
+    // Texts are constants or live as long as the process.
     *info = (plumb_system_info)
     {
         .instructions = vector_instructions(), .threads = parallel_threads(),

@@ -30,6 +30,7 @@ typedef struct hdf5_client {
     array_mapping *mappings;
 } hdf5_client;
 
+// HDF5 is available if the helper program is installed beside the library.
 bool hdf5_client_available(void)
 {
     char path[4096];
@@ -38,6 +39,7 @@ bool hdf5_client_available(void)
 
 // ---- checks before the helper is started ----
 
+// HDF5 stores its own numbers little-endian on every machine.
 static uint64_t read_little_endian(const unsigned char *data, unsigned bytes)
 {
     uint64_t value = 0;
@@ -317,6 +319,7 @@ static plumb_status compose_request(int memory, const plumb_named_array *arrays,
                             .end = HDF5_PROTOCOL_BODY + (uint64_t)count * sizeof(hdf5_entry)};
     for (int64_t i = 0; i < count; i++) {
         const plumb_array *array = &arrays[i].array;
+        // Entry i lies in the table at the front; its name and its values follow at the end.
         const size_t name_size = strlen(arrays[i].name) + 1;
         const size_t bytes = (size_t)plumb_array_count(array) * plumb_dtype_size(array->dtype);
         hdf5_entry entry = {
