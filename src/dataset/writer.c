@@ -94,7 +94,7 @@ plumb_status writer_open(dataset_writer **out, const char *path, const writer_fi
     if (items < 1 || count < 1)
         return fail(PLUMB_EVALUE, "%s: no %s to write", path, items < 1 ? "item" : "array");
     if (!resolved_options.replace && access(path, F_OK) == 0)
-        return fail(PLUMB_EFILE, "%s: is there already; --force replaces it", path);
+        return fail(PLUMB_EFILE, "%s: is there already; the option force replaces it", path);
     dataset_writer *writer = calloc(1, sizeof *writer);
     if (!writer) return fail(PLUMB_EMEMORY, "%s: no memory to write it", path);
     writer->format = format;

@@ -73,7 +73,8 @@ static plumb_status evaluate_model(plumb_evaluation *out, arena *keep, trained_m
     if (trained->model.video) {
         out->kind = PLUMB_EVALUATION_VIDEO;
         if (config->all.data)
-            return fail(PLUMB_EVALUE, "a video model is evaluated by --probes, not by --data");
+            return fail(PLUMB_EVALUE,
+                        "a video model is evaluated by the option probes, not by data");
         snprintf(out->world, sizeof out->world, "%s", data->world[0] ? data->world : data->data);
         return evaluate_video(&out->video, keep, trained, run, config);
     }

@@ -252,7 +252,9 @@ static plumb_status read_losses(plumb_surprise_losses *out, arena *mem, plumb_fi
     else if (opt->metadata) st = place_by_table(slot, out, mem, file, path, opt->metadata, clips);
     else
         st = fail(PLUMB_EFORMAT,
-                  "%s: has no labels; --metadata metadata.csv must say what its clips are", path);
+                  "%s: has no labels; the option metadata must name the metadata.csv that says "
+                  "what its clips are",
+                  path);
     if (st) return st;
     return add_path(loss_tuples_make(out, mem, &losses, slot, opt->context, opt->frames), path);
 }

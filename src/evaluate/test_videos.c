@@ -131,7 +131,8 @@ static plumb_status read_videos(test_videos *out, trained_model *trained,
                          items < request->count ? items : request->count, false);
     const video_set *videos = &out->videos;
     if (!st && videos->steps < steps)
-        st = fail(PLUMB_ESHAPE, "%s: has %lld frames per video, this needs %lld; try --steps %lld",
+        st = fail(PLUMB_ESHAPE,
+                  "%s: has %lld frames per video, this needs %lld; the file allows steps=%lld",
                   request->data, (long long)videos->steps, (long long)steps,
                   (long long)videos->steps);
     if (!st)
@@ -169,7 +170,7 @@ plumb_status test_videos_get(test_videos *out, trained_model *trained,
     else if (world[0]) st = simulate_videos(out, trained, world, request);
     else
         st = fail(PLUMB_EVALUE,
-                  "the run was trained on %s; name other videos by --data, or a --world",
+                  "the run was trained on %s; name other videos by the option data, or a world",
                   data->data);
     return st ? st : check_shape(&out->videos, &trained->shape);
 }

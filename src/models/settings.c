@@ -234,10 +234,10 @@ plumb_status settings_check_resumed(settings *all, const char *assignment, const
     if (!strcmp(before, after)) return PLUMB_OK;
     st = store_value(values, all->mem, row, before); // a formatted value reads back as itself
     return st ? st
-              : fail(
-                    PLUMB_EVALUE,
-                    "%s: was started with %s=%s, not %s; leave it out, or start again with --force",
-                    run, row->option.name, before, after);
+              : fail(PLUMB_EVALUE,
+                     "%s: was started with %s=%s, not %s; leave it out, or start again with the "
+                     "option force",
+                     run, row->option.name, before, after);
 }
 
 // ---- config.json ----

@@ -110,7 +110,7 @@ static plumb_status compare_configs(const run_config *existing, const run_config
                                     const char *path)
 {
     char old[600], new[600];
-    static const char advice[] = "choose another --out, or remove that directory";
+    static const char advice[] = "choose another directory, or remove that directory";
     if (strcmp(existing->model->name, wanted->model->name))
         return fail(PLUMB_EVALUE, "%s: is a run of %s, but the study asks for %s; %s", path,
                     existing->model->name, wanted->model->name, advice);

@@ -242,7 +242,7 @@ static plumb_status load_arrays(const safetensors *file, const plumb_named_array
                : PLUMB_OK;
 }
 
-static const char restore_advice[] = "restore the right file, or start again with --force";
+static const char restore_advice[] = "restore the right file, or start again with the option force";
 
 // Adds what to do to the message of a failure of a file.
 static plumb_status add_advice(plumb_status st, const char *advice)
@@ -320,8 +320,7 @@ plumb_status checkpoint_load_weights(trainable_model *model, int64_t *step, cons
     safetensors file;
     plumb_named_array *weights;
     // Weights can be made again from the checkpoint.
-    char advice[4200];
-    snprintf(advice, sizeof advice, "plumb train --resume --out %s writes it again", path);
+    static const char advice[] = "training the run again with the option resume writes it anew";
     if (access(run_dir_file(name, path, "weights.safetensors"), F_OK))
         return fail(PLUMB_EFILE, "%s: is missing; %s", name, advice);
     plumb_status st = add_advice(safetensors_begin(&file, &mem, name), advice);

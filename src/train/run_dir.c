@@ -121,16 +121,16 @@ static plumb_status check_content(const run_dir *run, run_dir_mode mode)
         return c.config ? PLUMB_OK
                         : fail(PLUMB_EFILE,
                                "%s/config.json: is missing, so there is no run to resume; "
-                               "start one without --resume",
+                               "start one without the option resume",
                                run->path);
     if (c.other_files && !c.config)
         return fail(PLUMB_EFILE, "%s: holds other files and no run; choose another directory",
                     run->path);
     if (c.run_files && mode == RUN_DIR_NEW)
-        return fail(
-            PLUMB_EFILE,
-            "%s: a run exists already; resume it with --resume, or overwrite it with --force",
-            run->path);
+        return fail(PLUMB_EFILE,
+                    "%s: a run exists already; the option resume continues it, the option force "
+                    "overwrites it",
+                    run->path);
     return PLUMB_OK;
 }
 
@@ -151,7 +151,8 @@ plumb_status run_dir_open(run_dir *run, const char *path, run_dir_mode mode)
     if (!length || (exists && !S_ISDIR(about.st_mode)))
         return fail(PLUMB_EFILE, "%s: a run is a directory, and this is not one", path);
     if (!exists && mode == RUN_DIR_RESUME)
-        return fail(PLUMB_EFILE, "%s: there is no such run; start one without --resume", run->path);
+        return fail(PLUMB_EFILE, "%s: there is no such run; start one without the option resume",
+                    run->path);
     if (!exists && mkdir(run->path, 0777) && errno != EEXIST)
         return fail(PLUMB_EFILE, "%s: cannot be created: %s", run->path, strerror(errno));
     run->created = !exists;

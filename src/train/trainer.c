@@ -323,12 +323,12 @@ static plumb_status stop_run(training_loop *loop, const char *why)
     const plumb_status st = save_checkpoint(loop);
     if (st) return st;
     if (!loop->run)
-        return fail(PLUMB_ESTOPPED, "%sstopped at step %lld%s", before,
-                    (long long)loop->checkpoint.step,
-                    loop->reduce.ranks > 1 ? "; --resume continues from the last checkpoint" : "");
+        return fail(
+            PLUMB_ESTOPPED, "%sstopped at step %lld%s", before, (long long)loop->checkpoint.step,
+            loop->reduce.ranks > 1 ? "; the option resume continues from the last checkpoint" : "");
     return fail(PLUMB_ESTOPPED,
-                "%sstopped at step %lld, which is saved; --resume continues from there", before,
-                (long long)loop->checkpoint.step);
+                "%sstopped at step %lld, which is saved; the option resume continues from there",
+                before, (long long)loop->checkpoint.step);
 }
 
 enum { CONTINUE, TIME_IS_UP, STOP, FAILED };

@@ -43,7 +43,7 @@ static plumb_status check_ranks(const run_config *config)
     const long long replicas = config->training.replicas;
     if (replicas >= comm_size()) return PLUMB_OK;
     return fail(PLUMB_EVALUE,
-                "replicas=%lld and %d ranks: some would have nothing to do; --set replicas=%d, or "
+                "replicas=%lld and %d ranks: some would have nothing to do; set replicas=%d, or "
                 "fewer ranks",
                 replicas, comm_size(), comm_size());
 }
@@ -126,7 +126,7 @@ static plumb_status apply_resumed(training_job *job, const char *assignment)
     if (training->decay && training->steps != steps)
         return fail(PLUMB_EVALUE,
                     "%s: was started with steps=%lld, over which its learning rate falls; leave "
-                    "that out, or start again with --force",
+                    "that out, or start again with the option force",
                     job->opt.out, (long long)steps);
     return PLUMB_OK;
 }
@@ -166,8 +166,8 @@ static plumb_status read_config(training_job *job)
     plumb_status st = run_dir_read_config(&text, &size, &job->mem, job->run.path);
     if (!st) st = run_config_parse(&job->resolved, &job->mem, text, size, name);
     if (st == PLUMB_EFORMAT)
-        st =
-            fail(st, "%s; restore the right file, or start again with --force", plumb_last_error());
+        st = fail(st, "%s; restore the right file, or start again with the option force",
+                  plumb_last_error());
     return st;
 }
 

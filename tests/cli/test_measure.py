@@ -315,7 +315,7 @@ def test_arrays_of_the_wrong_shape_are_one_line(data):
     refused("the latents must have at least as many steps", data.save("short.npz", latent=turned[:, :30]))
     refused("at least two trajectories", data.save("one.npz", latent=turned[:1], truth=truth[:1]))
     refused("truth is constant", data.save("still.npz", latent=turned, truth=np.ones_like(truth)))
-    refused("points is 10 per trajectory; there are 5 steps, and --points 5",
+    refused("points is 10 per trajectory; there are 5 steps, and --points=5",
             data.save("brief.npz", latent=turned[:, :5], truth=truth[:, :5]))
 
 

@@ -140,7 +140,7 @@ def test_a_run_is_not_overwritten_or_resumed_with_other_settings(whole, tmp_path
     run = whole[0]
     before = weights(run)
     for words, code, arguments in (
-            ("a run exists already; resume it with --resume, or overwrite it with --force", 1, ("toy", *QUICK)),
+            ("a run exists already; --resume continues it, --force overwrites it", 1, ("toy", *QUICK)),
             ("was started with batch=2, not 3", 2, ("--resume", "--set", "batch=3")),
             ("was started with steps=200, over which its learning rate falls", 2, ("--resume", "--steps", 300)),
             ("was started with the preset cpu, not tiny", 2, ("--resume", "--preset", "tiny"))):

@@ -178,7 +178,7 @@ TEST(what_does_not_fit_is_refused)
     CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_EVALUE, "not a video model");
     o.naive = NULL;
     o.data = "some.npz";
-    CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_EVALUE, "not by --data");
+    CHECK_FAILS(plumb_evaluation_measure(&r, path, &o), PLUMB_EVALUE, "not by data");
     o.data = NULL;
     const plumb_world *solid;
     CHECK_OK(plumb_world_find(&solid, "rooms/solidity"));

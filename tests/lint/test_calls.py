@@ -13,13 +13,15 @@ RULES = [
      "use text_format: snprintf writes a decimal comma in some locales"),
     ("umask", r"\bumask\(", set(), "it changes the permissions of files that other threads create"),
     ("real loop counter", r"\bfor \((?:const )?(?:double|float) ", set(), "count in integers: adding to a large number may not change it"),
+    ("flag in a message", r'"[^"]*--[a-z][^"]*"', {"cli/", "sweep/slurm.c", "io/hdf5/", "train/options.c"},
+     "a C or Python caller has no flags: write \"the option force\", which the program turns into --force"),
     ("locale", r"\bsetlocale\(", set(), "it belongs to the host program"),
 ]
 
 
 def statements(text):
-    """The text without comments, cut after every semicolon, so that no pattern runs into the next statement."""
-    return re.split(r"(?<=;)", re.sub(r"//[^\n]*", "", text))
+    """The text without comments, cut after every semicolon outside quotes, so that no pattern runs into the next statement."""
+    return re.findall(r'''(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^;"'])*;?''', re.sub(r"//[^\n]*", "", text))
 
 
 def faults(root):
@@ -40,7 +42,7 @@ def test_no_forbidden_call():
 
 @pytest.mark.parametrize("line", [
     "double x = strtod(text, NULL);", 'snprintf(out, size, "rate %g", rate);', 'snprintf(out, sizeof out,\n    "a %s "\n    "and %.3f", s, x);',
-    "umask(0);", "for (double x = 0; x < 1; x += 0.1) draw(x);", 'setlocale(LC_ALL, "");'])
+    "umask(0);", 'fail(E, "%s: exists; --force replaces it", path);', "for (double x = 0; x < 1; x += 0.1) draw(x);", 'setlocale(LC_ALL, "");'])
 def test_a_planted_call_is_found(line, tmp_path):
     (tmp_path / "src/io").mkdir(parents=True)
     (tmp_path / "src/io/planted.c").write_text("void f(void)\n{\n    " + line + "\n}\n")

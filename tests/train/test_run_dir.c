@@ -98,14 +98,13 @@ TEST(weights_are_read_without_training)
     float first[TOY_SIZE];
     memcpy(first, t.parameters, sizeof first);
     flip_bit("weights.safetensors", -100);
-    CHECK_FAILS(
-        load_weights(&step, &t, &mem, &video), PLUMB_EFORMAT,
-        "weights.safetensors: is damaged, its checksum is wrong; plumb train --resume --out");
+    CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFORMAT,
+                "weights.safetensors: is damaged, its checksum is wrong; training the run again");
     CHECK_EQUAL(truncate(path_in_run("weights.safetensors"), 100), 0);
-    CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFORMAT, "writes it again");
+    CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFORMAT, "writes it anew");
     unlink(path_in_run("weights.safetensors"));
     CHECK_FAILS(load_weights(&step, &t, &mem, &video), PLUMB_EFILE,
-                "weights.safetensors: is missing; plumb train --resume");
+                "weights.safetensors: is missing; training the run again");
     plumb_training_options o = plumb_training_defaults();
     plumb_training r;
     o.out = out;

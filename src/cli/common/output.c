@@ -1,18 +1,58 @@
 // SPDX-License-Identifier: MIT
 // Output of all commands: messages to stderr, results to stdout as text or JSON, item files.
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/common/command.h"
 
+// The option of a command by the name that the library has for it; NULL if there is none.
+static const cli_option *find_member(const cli_command *command, const char *name, size_t length)
+{
+    const cli_option *option = command ? command->options : NULL;
+    for (; option && option->name; option++) {
+        const char *known = option->member ? option->member : option->name;
+        bool same = strlen(known) == length;
+        for (size_t i = 0; same && i < length; i++)
+            same = known[i] == name[i] || (known[i] == '-' && name[i] == '_');
+        if (same) return option;
+    }
+    return NULL;
+}
+
+// The library says "the option force"; here that is --force.
+static void use_flags(char *out, size_t size, const cli_command *command, const char *text)
+{
+    static const char words[] = "the option ";
+    size_t used = 0;
+    while (*text && used + 1 < size) {
+        const char *name = text + sizeof words - 1;
+        if (!strncmp(text, words, sizeof words - 1)) {
+            size_t length = 0;
+            while (isalnum((unsigned char)name[length]) || name[length] == '_') length++;
+            const cli_option *option = find_member(command, name, length);
+            if (option) {
+                const int written = snprintf(out + used, size - used, "--%s", option->name);
+                used += (size_t)written < size - used ? (size_t)written : size - used - 1;
+                text = name + length;
+                continue;
+            }
+        }
+        out[used++] = *text++;
+    }
+    out[used] = 0;
+}
+
 int cli_error(const cli_command *command, int code, const char *format, ...)
 {
-    char line[1200];
+    char text[2048], line[2048];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    use_flags(line, sizeof line, command, text);
     fflush(stdout); // a terminal shows both in their order
     fprintf(stderr, "plumb%s%s: %s\n", command ? " " : "", command ? command->name : "", line);
     return code;

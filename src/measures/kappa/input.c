@@ -78,7 +78,7 @@ static plumb_status select_trajectories(kappa_work *work, const plumb_array *lat
                 of == latent  ? "latent"
                 : of == truth ? "truth"
                               : "momenta",
-                1, bad, " or more; --drop-nonfinite leaves such trajectories out");
+                1, bad, " or more; the option drop_nonfinite leaves such trajectories out");
     }
     arena_rewind(mem, mark);
     out->dropped = all - count;

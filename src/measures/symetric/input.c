@@ -93,8 +93,9 @@ static plumb_status choose_trajectories(symetric_batch_input *in, arena *mem, in
         const bool as_published =
             rule == PLUMB_SYMETRIC_NONFINITE_MEAN && i == 0 && found.nan == found.count;
         if (found.count && rule != PLUMB_SYMETRIC_NONFINITE_DROP && !as_published)
-            return array_reject_nonfinite(arrays[i], names[i], found.count, found.first,
-                                          "; --drop-nonfinite leaves such trajectories out");
+            return array_reject_nonfinite(
+                arrays[i], names[i], found.count, found.first,
+                "; the option drop_nonfinite leaves such trajectories out");
     }
     in->kept = kept;
     // kept (trajectories): indices into the arrays of the caller.
@@ -174,8 +175,8 @@ static plumb_status choose_points(symetric_batch_input *in, arena *mem)
         in->points = opt->points ? opt->points : in->steps;
         if (in->points > in->steps)
             return fail(PLUMB_ENUMERIC,
-                        "points is %lld per trajectory; there are %lld steps, and --points "
-                        "%lld takes them all",
+                        "points is %lld per trajectory; there are %lld steps, and the option "
+                        "points=%lld takes them all",
                         (long long)in->points, (long long)in->steps, (long long)in->steps);
     }
     int64_t *index = ARENA_ALLOC(mem, int64_t, (in->trajectories * in->points));

@@ -89,7 +89,8 @@ static plumb_status reject_few_points(const symetric_batch_input *in, const mlp_
     return fail(
         PLUMB_ENUMERIC,
         "%lld points to train a network of %lld parameters; expected %lld per parameter, that "
-        "is %lld trajectories of %lld steps, not %lld (--few-points accepts fewer)",
+        "is %lld trajectories of %lld steps, not %lld (the option network_few_points accepts "
+        "fewer)",
         (long long)points, (long long)parameters, (long long)opt->network_points_per_parameter,
         (long long)wanted, (long long)in->steps, (long long)in->trajectories);
 }
