@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An index of names finds each of them, and nothing else.
+// An index finds each of its names, and no other.
 #include "base/name_index.h"
 #include "support/test.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers as text are the same under a locale whose decimal point is a comma: what is written, what
-// is read, and what is read back.
+// Numbers are written and read the same under a locale whose decimal point is a comma.
 #define _GNU_SOURCE
 #include "base/text.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Memory that runs out at the k-th request, for every k, while datasets are made, converted and
-// drawn: each call fails in one line or succeeds, gives everything back, and leaves no half file.
-// zlib's, libpng's and libzip's requests are counted with ours.
+// The k-th allocation fails, for every k, while datasets are written, converted and drawn: each
+// call succeeds or fails with one line, frees all memory, and leaves no incomplete file.
+// Allocations of zlib, libpng and libzip are counted too.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>

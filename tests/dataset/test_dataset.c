@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Datasets written item by item and opened whatever the file; records that are not what
-// features.txt says.
+// Datasets are written item by item and read back from every format. Records that contradict
+// features.txt are rejected.
 #define _GNU_SOURCE
 #include "plumb/dataset.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Batches ahead of their use: the same for any number of threads, and each what the world makes.
+// Batches of the data loader do not depend on the number of threads and equal the world's own
+// output.
 #include "plumb/loader.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Records of Physical Concepts: whole ones read as they are, others named and refused.
+// Records of Physical Concepts: valid ones are read exactly, invalid ones are rejected with a
+// message that names the fault.
 #define _GNU_SOURCE
 #include "dataset/physical_concepts.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Worlds into files: the same bits for any count, first item, number of threads and kind of file.
+// Simulated files have the same bits for any count, first item, number of threads and format.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rooms into files: the same bytes for any number of threads, and through Physical Concepts and
-// back bit by bit.
+// Simulated rooms have the same bytes for any number of threads, and survive a round trip through
+// the layout of Physical Concepts bit by bit.
 #define _GNU_SOURCE
 #include <sys/stat.h>
 

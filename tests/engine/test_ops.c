@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One walk through the table of operations: the fast form against the reference at odd sizes, first
-// and second derivatives against finite differences of the reference, the same bits on every run.
+// For every operation of the table: the fast form against the reference at odd sizes, first and
+// second derivatives against finite differences of the reference, the same bits on every run.
 #include "engine/op.h"
 #include "engine/op_table.h"
 

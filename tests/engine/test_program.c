@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the planner promises: no product twice, little memory, none taken while running, stages.
+// The planner: no product is computed twice, values share memory, a run allocates none, stages.
 #include "engine/program.h"
 
 #include "support/alloc_failure.h"

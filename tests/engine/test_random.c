@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Thousands of random small graphs: shared parts, views of views, sums of many arrays, two
 // stages, gradients of gradients. The fast form must give what the reference gives, on memory that
-// a earlier run on other numbers used, and the same bits again.
+// an earlier run on other numbers used, and the same bits again.
 #include <stdio.h>
 
 #include "engine/op.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The audit passes honest probes at exactly one half, and catches every leak that is planted.
+// The audit gives exactly one half for probes without a leak, and finds every leak that is planted.
 #include "evaluate/probe_fixtures.h"
 
 enum { TUPLES = 60 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Beside the training steps: evaluation both ways, what is inside the networks, and rollouts that
-// are continued step by step.
+// Everything besides the training steps: evaluation in both directions of time, activations inside
+// the networks, and rollouts that are continued step by step.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

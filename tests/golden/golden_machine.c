@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Graphs run in either form, and their numbers held against what is stored.
+// Runs graphs in double or in float and compares their numbers with stored ones.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The configuration of a golden model: one key=value a line, every key known and used.
+// The configuration of a golden model: one key=value per line; every key must be known and used.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

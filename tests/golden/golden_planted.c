@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Models with a known answer: is the verdict right, and kappa near the true one?
+// Models with a known answer: the verdict must be right and kappa near its true value.
 #include <math.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Particles alone: overlaps, corners, other sizes and edges. Values 1e-6 (the cases are in single
-// precision), bytes equal, by the judge and by the fast loops.
+// precision), bytes equal, by the reference and by the fast loops.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the cases, hands them out, adds up.
+// Finds the cases, runs them and counts the failures.
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>

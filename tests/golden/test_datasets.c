@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every case in golden/datasets: worlds moved and drawn as the published generator does, and as
-// arithmetic of 48 digits says it should.
+// Every case in golden/datasets: states and frames of the worlds against the published generator,
+// and against arithmetic with 48 digits.
 #include "golden/golden.h"
 #include "golden/golden_worlds.h"
 

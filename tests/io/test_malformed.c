@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A table of files that lie. Each must be refused in one line, within 100 ms, and within twice the
-// file's size and 16 MiB of memory: measured in a process of its own, against one that reads an
-// honest file of a few bytes. For HDF5 the memory of the program plumb-h5 counts in full.
+// A table of malformed files. Each must be rejected with one line, within 100 ms, and with at most
+// twice the size of the file plus 16 MiB of memory. Memory is measured in a separate process,
+// relative to one that reads a small valid file. For HDF5 all memory of plumb-h5 counts.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

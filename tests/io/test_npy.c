@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The .npy reader and writer by themselves, on bytes in memory.
+// The .npy reader and writer alone, on bytes in memory.
 #include "io/npy.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// .npz files made by hand and by plumb.
+// .npz files written by hand and by plumb.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>

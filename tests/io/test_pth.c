@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pickles written by hand: what a dictionary of scores needs is read, everything else is refused,
-// and no instruction takes what is not there. test_torch.py has whole files.
+// Pickles written by hand: what a dictionary of scores needs is read, everything else is rejected,
+// and no instruction reads past the stack or the file. test_torch.py has whole files.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>

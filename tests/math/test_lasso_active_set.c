@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The optimum proves itself: a feature in use has |x_j . r| = a with the sign of its weight, any
-// other at most a.
+// Checks the optimality conditions of the lasso: a feature in use has |x_j . r| = a with the sign
+// of its weight, any other at most a.
 #include "math/lasso_active_set.h"
 #include "math/lasso_coordinate_descent.h"
 

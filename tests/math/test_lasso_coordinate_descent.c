@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The published solver is a walk, not only its end: sweeps and weights are compared with the same
-// walk written down literally, one scalar step after the other.
+// The published solver stops early, so every sweep counts: sweeps and weights are compared with a
+// literal implementation, one scalar step at a time.
 #include "math/lasso_coordinate_descent.h"
 
 #include "math/dense_reference.h"

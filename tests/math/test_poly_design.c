@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every kind of design against the columns written out in full.
+// Every kind of design against columns that are stored in full.
 #include "math/poly_design.h"
 
 #include "math/dense_reference.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The portable loops are the reference of the wider ones, bit for bit; a sum in long double checks
-// them.
+// The wider loops must equal the portable ones bit for bit; a sum in long double checks the
+// portable ones.
 #include "math/vector.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A prediction is the truth with errors planted where and as large as wanted: y = (1 + s) x makes
-// the error of a frame s^2, whatever the picture.
+// Predictions with planted errors: y = (1 + s) x has the frame error s^2 for every image.
 #include "plumb/forecast.h"
 
 #include <stdlib.h>

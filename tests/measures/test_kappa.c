@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// kappa of maps whose kappa is known, both ways round, and what is refused.
+// kappa of maps whose kappa is known, in both directions, and input that is rejected.
 #include "measures/kappa/lagrangian_momenta.h"
 #include "plumb/kappa.h"
 

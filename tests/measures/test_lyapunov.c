@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Exponents that are known: of the Lorenz system, of a spring, and of a pendulum with two arms by
-// twins that start a hair's breadth apart.
+// Known Lyapunov exponents: the Lorenz system, a spring, and a double pendulum by pairs of
+// trajectories that start very close.
 #include <stdlib.h>
 
 #include "measures/fixtures.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SyMetric, kappa and the verdict together: one rule decides, and the record holds what was
-// decided.
+// SyMetric, kappa and the verdict together: one rule decides, and the record has the decision.
 #include "plumb/phase_space.h"
 
 #include <string.h>

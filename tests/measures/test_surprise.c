@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The whole measure: theory's predictors score what theory says, bad input is refused in one line.
+// The whole measure: predictors with a known score get it, and invalid input is rejected with one
+// line.
 #include "plumb/surprise.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every density scorer both ways: it finds the planted stranger, and it is quiet about the rest.
+// Every density scorer finds a planted outlier and gives inliers no high score.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Jacobians whose Sym is known by hand.
+// Jacobians whose Sym is known in closed form.
 #include "measures/symetric/sym_score.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The measure both ways: right latents pass, each kind of wrong ones is caught by what should catch
-// it, and no setting that should not matter changes a bit.
+// Right latents pass; each kind of wrong latents fails by the number that should show it; options
+// that must not matter do not change a bit.
 #include "plumb/symetric.h"
 
 #include <stdlib.h>

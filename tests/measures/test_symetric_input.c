@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where the measure is not defined it says so: the right status, the right words, one line, and the
-// caller's result left as it was.
+// Where the measure is undefined it fails with the right status and a message of one line, and the
+// result of the caller is unchanged.
 #include "measures/fixtures.h"
 
 typedef struct arguments {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The measure by a network, both ways, and the rules around it: how wide, how many points, which
-// trajectories, and that neither threads nor luck change what a seed has drawn.
+// SyMetric by a network: right latents pass, wrong ones fail. Also its rules: width, number of
+// points, held-out trajectories, and a result that depends on the seed but not on threads.
 #include "measures/fit/mlp_fit.h"
 #include "measures/symetric/symetric.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What scores of tuples are worth, on scores whose worth is known.
+// Metrics of tuples, on scores whose metrics are known.
 #include <stdlib.h>
 
 #include "math/rng.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What moves a state, where the answer is known: Euler's and Lagrange's equation by differences, an
-// oscillator set by hand, a linear field's Runge-Kutta step, time turned round.
+// Dynamics with a known answer: Euler's and Lagrange's equation by finite differences, an
+// oscillator with weights set by hand, a Runge-Kutta step of a linear field, and reversed time.
 #include "models/latent_dynamics/dynamics.h"
 
 #include "engine/run_graph.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The training step of HGN++: cut in groups it is the same step, pairs that are not in use stay
-// still, and the published sizes fit into little memory.
+// The training step of HGN++: microbatches give the same step, unused pairs do not move, and the
+// published sizes need little memory.
 #include "models/latent_dynamics/decoder.h"
 #include "models/latent_dynamics/rollout_graph.h"
 #include "models/latent_dynamics/train_step.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What golden files do not say of PLATO: what it is shown, that clips that begin alike are expected
-// alike, and that both halves learn.
+// What the golden files of PLATO do not cover: its input, equal predictions for clips with equal
+// beginnings, and that both parts learn.
 #include "models/plato/plato.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Old names of settings and tensors: every entry leads to a setting or tensor that is there.
+// Old names of settings and tensors: every entry leads to a setting or tensor that exists.
 #include "models/renames.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures of whatever a file holds.
+// Figures of the items of a file.
 #define _GNU_SOURCE
 #include "plumb/report.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Records and arrays in, figures and pages out; and what is not enough is said.
+// Figures and pages from records and arrays. If the data do not suffice the page says so.
 #define _GNU_SOURCE
 #include "plumb/report.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A tuple as four strips: the red line stands where an impossible clip changes over.
+// A tuple is drawn as four strips; the red line marks the frame at which an impossible clip
+// changes.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

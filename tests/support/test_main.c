@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs every TEST of the program it is linked into, or those whose names hold argv[1].
+// Runs every TEST of the program that it is linked into, or those whose names contain argv[1].
 #include "support/test.h"
 
 #include <stdio.h>
