@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // plumb audit: checks that possible and impossible clips of a probe file cannot be told apart
 // without physics.
+// The idea: an impossible clip is made from parts of two possible ones. So every frame, and every
+// pair of consecutive frames, occurs as often in possible clips as in impossible ones.
 #include <math.h>
 #include <stdio.h>
 
@@ -60,6 +62,7 @@ static void print_classifier(const char *name, const plumb_audit_classifier *cla
     table_row("  by tuple", classifier->tuple_accuracy, classifier->tuple_ci, "");
 }
 
+// The text output: first the comparison of bytes, then the classifiers.
 static void print_audit(const void *context)
 {
     const audit_output *output = context;
@@ -69,6 +72,7 @@ static void print_audit(const void *context)
     print_splice("frames", &audit->frames, audit->tuples);
     print_splice("mask", &audit->mask, audit->tuples);
     print_splice("camera_pose", &audit->camera, audit->tuples);
+    // Such tuples pass every check, but they test nothing.
     if (audit->identical)
         printf("  in %lld tuples the impossible clips are the possible ones\n",
                (long long)audit->identical);
@@ -87,6 +91,7 @@ static void print_audit(const void *context)
                           "physics, or it could not be shown that they cannot");
 }
 
+// The record of --json.
 static void fill_record(plumb_record *record, const void *context)
 {
     const audit_output *output = context;
@@ -108,6 +113,7 @@ static int run(void *given, int files, char **file)
     const cli_command *c = &cmd_audit;
     if (files != 1)
         return cli_error(c, EXIT_USAGE, "takes one file, not %d; see plumb audit --help", files);
+    // A wrong name in --require is reported before the work starts.
     const requirement list[] = {{"clean", 0.0, 1.0, false}};
     const int bad = require_parse(c, cmd->require, list, 1);
     if (bad != EXIT_DONE) return bad;
@@ -119,6 +125,7 @@ static int run(void *given, int files, char **file)
     if (!st) st = plumb_audit_measure(&result, probes, &cmd->opt);
     progress_end();
     plumb_dataset_close(probes);
+    // `probes` is only a flag here: a message about the contents of an open file lacks its name.
     if (st && probes)
         return signals_end(cli_error(c, EXIT_FAILED, "%s: %s", file[0], plumb_last_error()));
     return signals_end(st ? cli_last_error(c) : print_result(cmd, file[0], &result));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // plumb convert: writes a dataset as a file of another format.
+// The library reads, checks and writes the records. Here are only the options and the output.
 #include <stdio.h>
 
 #include "cli/common/command.h"
@@ -35,6 +36,7 @@ typedef struct conversion {
     int64_t records;
 } conversion;
 
+// The text output: one line.
 static void print_conversion(const void *context)
 {
     const conversion *done = context;
@@ -42,6 +44,7 @@ static void print_conversion(const void *context)
            done->records == 1 ? "" : "s", done->in);
 }
 
+// The record of --json.
 static void fill_record(plumb_record *record, const void *context)
 {
     const conversion *done = context;

@@ -13,6 +13,7 @@ typedef struct demo_command {
     bool json;
 } demo_command;
 
+// Written to the working directory if --report is not given.
 static const char default_page[] = "plumb-demo.html";
 
 // clang-format off
@@ -135,6 +136,7 @@ static int measure_samples(plumb_record *record, bool print)
     return EXIT_DONE;
 }
 
+// The run of the zoo that the demo evaluates, after the samples.
 static const char zoo_model[] = "hgn++-mass-spring";
 
 // The path of the trained model; false if it is not installed.
@@ -153,6 +155,7 @@ static int evaluate_zoo_model(void)
 {
     char path[SHARE_PATH_SIZE];
     if (!find_zoo_model(path)) return EXIT_DONE;
+    // Few videos and no network, so that the demo is fast.
     plumb_evaluation_options opt = plumb_evaluation_defaults();
     opt.forecast_videos = 8;
     opt.phase_trajectories = 50;
@@ -181,6 +184,7 @@ static plumb_status write_page(const char *page)
     plumb_report *report = NULL;
     plumb_report_options opt = plumb_report_defaults();
     plumb_status st = plumb_report_create(&report);
+    // The trained model comes first on the page.
     if (!st && find_zoo_model(path)) st = plumb_report_add_path(report, path, &opt);
     for (int i = 0; i < SAMPLES && !st; i++)
         st = plumb_report_add_path(report, sample_path(path, samples[i].name), &opt);
@@ -194,6 +198,7 @@ static plumb_status write_page(const char *page)
 static int add_page(const demo_command *cmd)
 {
     const char *page = cmd->page ? cmd->page : default_page;
+    // With --json only the record is expected, so a page is written only on request.
     if (cmd->json && !cmd->page) return EXIT_DONE;
     const plumb_status st = write_page(page);
     if (st && cmd->page) return cli_last_error(&cmd_demo);
@@ -212,11 +217,13 @@ static void print_next_commands(void)
     char path[SHARE_PATH_SIZE];
     puts("\nCommands to try next:\n");
     printf("  %s measure %s\n", plumb, sample_path(path, "good"));
+    // This command needs the zoo, which a minimal installation may lack.
     if (find_zoo_model(path)) printf("  %s evaluate %s --count 8 --method pr\n", plumb, zoo_model);
     printf("  %s worlds\n", plumb);
     printf("  %s help measure\n", plumb);
 }
 
+// The order: samples, numbers to a file, trained model, page, next commands. It stops at an error.
 static int run(void *given, int files, char **file)
 {
     const demo_command *cmd = given;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // plumb doctor: reports what this build and this machine can do, and how to fix what is missing.
+// The table and the record show the same plumb_system_info.
 #include <stdio.h>
 
 #include "cli/common/command.h"
@@ -29,6 +30,7 @@ static void print_info(const plumb_system_info *info)
     printf("plumb %s on this machine\n\n", plumb_version());
     snprintf(text, sizeof text, "%s, %s", info->compiler, info->build_type);
     print_part("build", text, "fine");
+    // The names are "avx512", "avx2" and "portable": only the last starts with p.
     print_part("instructions", info->instructions,
                info->instructions[0] == 'p' ? "fine; newer processors are faster" : "fine");
     snprintf(text, sizeof text, "%d for %d core%s", info->threads, info->cores,
@@ -47,6 +49,7 @@ static void print_info(const plumb_system_info *info)
 // Prints how to fix each problem. Returns their number.
 static int print_problems(const plumb_system_info *info)
 {
+    // `++problems` is never 0, so each condition also counts.
     int problems = 0;
     if (info->blas_fix && ++problems)
         printf(

@@ -19,6 +19,7 @@ typedef struct evaluate_command {
     bool json;
 } evaluate_command;
 
+// The words of --method: with the network of SyMetric, or without it.
 static const char *const methods[] = {"both", "pr", NULL};
 
 // clang-format off
@@ -53,6 +54,7 @@ static const cli_option command_options[] = {
 };
 // clang-format on
 
+// All options structs get the defaults of the library, so that --help can show them.
 static void defaults(void *given)
 {
     evaluate_command *cmd = given;
@@ -65,6 +67,7 @@ static void defaults(void *given)
 // The table of kappa, or why it was not measured.
 static void print_kappa(const plumb_kappa *kappa)
 {
+    // An interval of NaN is not printed.
     const plumb_interval none = {(double)NAN, (double)NAN};
     if (!kappa->measured) {
         putchar('\n');
@@ -127,6 +130,7 @@ static void print_forecast(const char *model, const plumb_forecast *forecast)
     }
     table_direction("backward", &forecast->backward);
     puts("\nboth");
+    // Lyapunov times are shown only where the true motion is chaotic enough to matter.
     const double times = forecast->vpt * forecast->lyapunov.exponent;
     snprintf(note, sizeof note, "mean of the two; %.2g Lyapunov times", times);
     table_row("VPT", forecast->vpt, forecast->vpt_ci, times >= 0.1 ? note : "mean of the two");
@@ -152,8 +156,10 @@ static int check_dynamics(const evaluate_command *cmd, const plumb_evaluation *r
     const plumb_forecast *forecast = &result->dynamics.forecast;
     const plumb_phase_space *phase_space = &result->dynamics.phase_space;
     const double all_frames = (double)cmd->opt.forecast_steps, none = (double)NAN;
+    // With two fits the lower SyMetric counts, so a requirement must hold for both.
     const bool network_is_less = phase_space->has_network &&
                                  phase_space->network.symetric < phase_space->polynomial.symetric;
+    // A verdict that is not determined becomes NaN, and NaN meets no requirement.
     const bool known =
         phase_space->kappa.measured && phase_space->kappa.canonical != PLUMB_VERDICT_NOT_DETERMINED;
     const requirement list[] = {
@@ -185,6 +191,7 @@ static int check_video(const evaluate_command *cmd, const plumb_evaluation *resu
     return use(&cmd_evaluate, cmd->require, list, sizeof list / sizeof *list);
 }
 
+// `use` is require_parse before measuring and require_check after it.
 static int check_requirements(const evaluate_command *cmd, const plumb_evaluation *result,
                               require_use *use)
 {
@@ -202,6 +209,7 @@ typedef struct evaluation_output {
     const plumb_evaluation_options *options;
 } evaluation_output;
 
+// The record of --json. It has the name that the user wrote, not the path in the zoo.
 static void fill_record(plumb_record *record, const void *context)
 {
     const evaluation_output *output = context;
@@ -210,6 +218,7 @@ static void fill_record(plumb_record *record, const void *context)
     plumb_record_set_string(record, "version", plumb_version());
 }
 
+// The text output, by the kind of the model.
 static void print_tables(const void *context)
 {
     const evaluation_output *output = context;
@@ -221,6 +230,7 @@ static void print_tables(const void *context)
 // Shows the present stage in the progress line.
 static void show_stage(void *context, const char *line)
 {
+    // progress_stage() keeps the pointer, so the text must outlive this call.
     static char what[160];
     (void)context;
     snprintf(what, sizeof what, "evaluate: %s", line);
@@ -235,6 +245,7 @@ static int evaluate_run(evaluate_command *cmd, const char *path, const char *nam
     plumb_evaluation result = {0};
     cli_show_log(c); // old names of settings
     if (plumb_evaluation_find_kind(&result.kind, path)) return cli_last_error(c);
+    // Which names --require accepts depends on the kind of the model.
     int code = check_requirements(cmd, &result, require_parse);
     if (code) return code;
     plumb_set_log(show_stage, NULL);
@@ -245,6 +256,7 @@ static int evaluate_run(evaluate_command *cmd, const char *path, const char *nam
     if (st) return cli_status_error(c, st);
     const evaluation_output output = {name, &result, &cmd->opt};
     code = cli_print(c, cmd->json, fill_record, print_tables, &output);
+    // `path` differs from `name` if the model was found in the zoo.
     if (!code && !strcmp(path, name) && plumb_evaluation_save(path, &result, &cmd->opt))
         code = cli_last_error(c);
     if (!code) code = check_requirements(cmd, &result, require_check);
@@ -265,12 +277,14 @@ static int run(void *given, int files, char **file)
     cmd->opt.surprise = &cmd->surprise;
     cmd->opt.probes = cmd->probes.item;
     cmd->opt.probe_count = cmd->probes.count;
+    // `naive` is a buffer of run() because the options keep a pointer to it.
     char path[SHARE_PATH_SIZE], naive[SHARE_PATH_SIZE];
     if (!zoo_find(path, &cmd_evaluate, file[0])) return EXIT_FAILED;
     if (cmd->opt.naive) {
         if (!zoo_find(naive, &cmd_evaluate, cmd->opt.naive)) return EXIT_FAILED;
         cmd->opt.naive = naive;
     }
+    // SIGTERM and SIGUSR1 end with exit code 75: the same command can be started again.
     signals_begin_resumable();
     return signals_end(evaluate_run(cmd, path, file[0]));
 }

@@ -34,6 +34,7 @@ static bool is_same_concept(const char *a, const char *b)
     return *a == *b;
 }
 
+// The column of a concept in the published tables; -1 if they do not have it.
 static int64_t find_published(const char *concept)
 {
     for (int64_t i = 0; i < PUBLISHED; i++)
@@ -51,6 +52,7 @@ typedef struct table_part {
     bool last;
 } table_part;
 
+// The part that begins with concept `first`. Without concepts there is one part, which is the last.
 static table_part get_part(const plumb_surprise *surprise, int64_t first)
 {
     const int64_t count = surprise->concept_count;
@@ -58,6 +60,7 @@ static table_part get_part(const plumb_surprise *surprise, int64_t first)
     return (table_part){surprise, first, end, end == count};
 }
 
+// Names that are longer than a column are cut.
 static void print_heading(const table_part *part)
 {
     printf("  %-*s", NAME_WIDTH, "");
@@ -70,21 +73,25 @@ static void print_heading(const table_part *part)
 // What a row shows of each concept.
 typedef double metric_value(const plumb_surprise_metrics *metrics);
 
+// In percent, as in the paper.
 static double get_accuracy(const plumb_surprise_metrics *metrics)
 {
     return 100.0 * metrics->accuracy;
 }
 
+// In 1e-4, as in the paper.
 static double get_relative(const plumb_surprise_metrics *metrics)
 {
     return 1e4 * metrics->relative_surprise;
 }
 
+// In 1e-4, like the relative surprise.
 static double get_difference(const plumb_surprise_metrics *metrics)
 {
     return 1e4 * metrics->difference;
 }
 
+// One row of a table: a scorer or a baseline.
 static void print_row(const char *name, const table_part *part, const plumb_surprise_score *score,
                       metric_value *get_value)
 {
@@ -95,6 +102,7 @@ static void print_row(const char *name, const table_part *part, const plumb_surp
     putchar('\n');
 }
 
+// Published rows have "-" where the paper does not have the concept.
 static void print_published(const published_row *rows, int count, const table_part *part)
 {
     for (int k = 0; k < count; k++) {
@@ -118,6 +126,7 @@ static void print_scorers(const table_part *part, metric_value *get_value)
     }
 }
 
+// The condition `first == 0` prints one part even if there are no concepts.
 static void print_accuracies(const plumb_evaluation_video *result)
 {
     const plumb_surprise *surprise = &result->surprise;
@@ -158,6 +167,7 @@ static void print_accuracy_notes(const plumb_evaluation_video *result)
     }
 }
 
+// The paper does not define its relative surprise, so both readings are shown next to its values.
 static void print_relatives(const plumb_evaluation_video *result)
 {
     const plumb_surprise *surprise = &result->surprise;
@@ -179,9 +189,11 @@ static void print_errors(const plumb_evaluation_video *result)
 {
     const plumb_surprise *surprise = &result->surprise;
     printf("\nmean squared error per frame on possible clips\n  %-21s %11s", "", "model");
+    // The last baseline, the oracle, is left out: it knows the possible clips.
     for (int k = 0; k < PLUMB_BASELINE_COUNT - 1; k++)
         printf(" %11s", plumb_baseline_name((plumb_baseline)k));
     putchar('\n');
+    // Row -1 is that of the free clips, which belong to no concept.
     for (int64_t i = -1; i < surprise->concept_count; i++) {
         const plumb_evaluation_errors *errors = i < 0 ? &result->free_clips : &result->possible[i];
         if (!errors->clips) continue;
@@ -191,6 +203,7 @@ static void print_errors(const plumb_evaluation_video *result)
     }
 }
 
+// The order: errors, accuracy, its intervals, relative surprise, uniformity of the features.
 void print_evaluation_video(const char *run, const plumb_evaluation *evaluation)
 {
     const plumb_evaluation_video *result = &evaluation->video;

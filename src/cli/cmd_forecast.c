@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // plumb forecast: compares predicted frames with true frames.
+// The arrays come from one file, or each from a file of its own. They belong to the files,
+// which are closed after the output.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +51,7 @@ static const cli_option command_options[] = {
 // The word of --frames.
 static const char *get_protocol_name(const plumb_forecast_options *opt)
 {
+    // Member 0 of the options table is "frames"; its words are the protocols.
     plumb_option_info info;
     return plumb_option_info_at(&info, "forecast_options", 0) ? info.words[opt->frames] : "";
 }
@@ -90,6 +93,7 @@ static plumb_status read_truth(forecast_input *in)
 {
     const bool frames = plumb_file_has_array(in->files[0], "frames");
     if (!frames || plumb_file_has_array(in->files[0], "truth")) {
+        // An array "truth" with five dimensions is frames; with three it holds states.
         const plumb_status st = plumb_file_read_array(&in->truth, in->files[0], "truth");
         if (st || !frames || in->truth.ndim == 5) return st;
     }
@@ -186,6 +190,7 @@ typedef struct forecast_output {
     const plumb_forecast *result;
 } forecast_output;
 
+// The text output.
 static void print_tables(const void *context)
 {
     const forecast_command *cmd = ((const forecast_output *)context)->cmd;
@@ -203,6 +208,7 @@ static void print_tables(const void *context)
     if (cmd->state) print_lyapunov(result);
 }
 
+// The record of --json.
 static void fill_record(plumb_record *record, const void *context)
 {
     const forecast_output *output = context;
@@ -213,6 +219,7 @@ static void fill_record(plumb_record *record, const void *context)
 static int check_requirements(const forecast_command *cmd, const plumb_forecast *result,
                               require_use *use)
 {
+    // Before measuring all values are 0, and only the names are checked.
     const plumb_forecast_direction *forward = &result->forward, *backward = &result->backward;
     const double all_frames = backward->measured
                                   ? 0.5 * (double)(forward->length + backward->length)
@@ -233,6 +240,7 @@ static int check_requirements(const forecast_command *cmd, const plumb_forecast 
     return use(&cmd_forecast, cmd->require, list, sizeof list / sizeof *list);
 }
 
+// Items are written first: if that fails, nothing is printed.
 static int print_result(const forecast_command *cmd, const plumb_forecast *result)
 {
     const forecast_output output = {cmd, result};
@@ -258,6 +266,7 @@ static int measure_input(const forecast_command *cmd, const forecast_input *in, 
     if (st && file)
         return cli_error(&cmd_forecast, EXIT_FAILED, "%s: %s", file, plumb_last_error());
     if (st) return cli_last_error(&cmd_forecast);
+    // States were given, but their Lyapunov exponent cannot be measured: this is an error.
     const int code = result.lyapunov.why
                          ? cli_error(&cmd_forecast, EXIT_FAILED, "%s", result.lyapunov.why)
                          : print_result(cmd, &result);
@@ -268,6 +277,7 @@ static int measure_input(const forecast_command *cmd, const forecast_input *in, 
 static int run(void *given, int files, char **file)
 {
     forecast_command *cmd = given;
+    // --split would have no effect here, so it is rejected.
     if (cmd->opt.frames != PLUMB_FORECAST_PROTOCOL_PLAIN &&
         cmd->opt.split != plumb_forecast_defaults().split)
         return cli_error(&cmd_forecast, EXIT_USAGE,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // plumb measure: measures kappa, R2, Sym and SyMetric of the latents of a model.
+// It fills the nested options of SyMetric and kappa, reads the arrays and prints the tables.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "cli/common/command.h"
 
+// The highest number of positions that --angles can name.
 enum { MAX_ANGLES = 256 };
 
 typedef struct measure_command {
@@ -177,6 +179,7 @@ static int read_input(measure_arrays *in, measure_command *cmd, int files, char 
         in->has_canonical = true;
         st = plumb_file_read_spec(&in->canonical, &in->files[5], cmd->canonical, "canonical");
     }
+    // The options keep a pointer into `in`, which lives until the result is printed.
     if (!st && cmd->points_at) {
         cmd->symetric.eval_index = &in->points;
         st = plumb_file_read_spec(&in->points, &in->files[3], cmd->points_at, "points");
@@ -247,6 +250,7 @@ static void print_symetric(const plumb_symetric *symetric, double floor, const m
                   "fit on half, scored on the other half");
     snprintf(note, sizeof note, "must be below %g", cmd->symetric.sym_bar);
     table_row("Sym", symetric->sym, symetric->sym_ci, note);
+    // A floor far below the threshold does not matter and is not shown.
     if (floor > 0.1 * cmd->symetric.sym_bar)
         table_value("floor of Sym", floor,
                     floor < cmd->symetric.sym_bar
@@ -295,7 +299,9 @@ static double find_worst(const plumb_phase_space *result, size_t member, bool hi
     const bool is_measured[2] = {result->has_polynomial, result->has_network};
     double worst = (double)NAN;
     for (int i = 0; i < 2; i++) {
+        // `member` is the offset of a double in plumb_symetric.
         const double value = *(const double *)((const char *)methods_measured[i] + member);
+        // Negated, so that the first value replaces the NaN.
         if (is_measured[i] && !(highest ? value <= worst : value >= worst)) worst = value;
     }
     return worst;
@@ -327,12 +333,14 @@ typedef struct measure_output {
     const plumb_phase_space_options *options;
 } measure_output;
 
+// The record of --json.
 static void fill_record(plumb_record *record, const void *context)
 {
     const measure_output *output = context;
     plumb_phase_space_record(record, output->result, output->options);
 }
 
+// The text output: SyMetric by each method, then kappa, then the verdict.
 static void print_tables(const void *context)
 {
     const measure_command *cmd = ((const measure_output *)context)->cmd;
@@ -344,6 +352,7 @@ static void print_tables(const void *context)
     printf("\nVerdict: %s\n", plumb_verdict_name(result->verdict));
 }
 
+// Items are those of the first method that was measured.
 static int print_result(const measure_command *cmd, const plumb_phase_space *result,
                         const plumb_phase_space_options *options)
 {
@@ -360,6 +369,7 @@ static int print_result(const measure_command *cmd, const plumb_phase_space *res
 // Parses --angles: "0,2" or "none".
 static int parse_angles(measure_command *cmd)
 {
+    // With "none" all entries of `angle` stay false.
     if (!cmd->angles || !strcmp(cmd->angles, "none")) return EXIT_DONE;
     for (const char *at = cmd->angles; *at;) {
         char *end;
@@ -389,6 +399,7 @@ static int measure_input(const measure_command *cmd, const measure_arrays *in, c
     plumb_kappa_options kappa = cmd->kappa;
     // Angles are those of the coordinates that kappa uses.
     const plumb_array *states = in->has_canonical ? &in->canonical : &in->truth;
+    // A wrong shape is left to the library, whose message names the array.
     if (cmd->angles && states->ndim == 3 && states->shape[2] <= 2 * MAX_ANGLES)
         kappa.angles = cmd->angle;
     const plumb_phase_space_input arrays = {.size = sizeof arrays,

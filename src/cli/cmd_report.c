@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // plumb report: writes one HTML page about measured models, or one figure of it.
+// Each argument adds models to one report. The library draws the figures that the data allow.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,6 +102,7 @@ typedef struct report_output {
     const plumb_report *report;
 } report_output;
 
+// The text output: the file, and the correlations if there are enough models.
 static void print_report(const void *context)
 {
     const report_output *output = context;
@@ -113,6 +115,7 @@ static void print_report(const void *context)
     print_correlations(output->report);
 }
 
+// The record of --json. There are fewer than 64 figures.
 static void fill_record(plumb_record *record, const void *context)
 {
     const report_output *output = context;
@@ -120,6 +123,7 @@ static void fill_record(plumb_record *record, const void *context)
     const int64_t count = cmd->figure ? 1 : plumb_report_figure_count(output->report);
     const char *names[64];
     int64_t n = 0;
+    // A single figure is the only entry of its list.
     for (; n < count && n < 64; n++)
         names[n] = cmd->figure ? cmd->figure : plumb_report_figure_name(output->report, n);
     plumb_record_set_string(record, "file", cmd->out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // plumb rollout: writes latents and predicted frames of a trained run as arrays.
+// The file is the input of plumb measure, plumb forecast and plumb report.
 #include <stdio.h>
 
 #include "cli/common/command.h"
@@ -40,6 +41,7 @@ typedef struct rollout_output {
     const char *run;
 } rollout_output;
 
+// The text output: one line.
 static void print_rollout(const void *context)
 {
     const rollout_command *cmd = ((const rollout_output *)context)->cmd;
@@ -47,6 +49,7 @@ static void print_rollout(const void *context)
            (long long)cmd->opt.steps);
 }
 
+// The record of --json.
 static void fill_record(plumb_record *record, const void *context)
 {
     const rollout_output *output = context;
@@ -67,6 +70,7 @@ static int run(void *given, int files, char **file)
                          files);
     if (!cmd->out) return cli_error(c, EXIT_USAGE, "--out is missing; see plumb rollout --help");
     char path[SHARE_PATH_SIZE];
+    // A name that is not a path may be a model of the zoo.
     if (!zoo_find(path, c, file[0])) return EXIT_FAILED;
     const rollout_output output = {cmd, file[0]};
     signals_begin();

@@ -38,6 +38,7 @@ typedef struct drawn_item {
     plumb_image_size size;
 } drawn_item;
 
+// The text output: the size of the image in pixels.
 static void print_size(const void *context)
 {
     const drawn_item *drawn = context;
@@ -45,6 +46,7 @@ static void print_size(const void *context)
            (long long)drawn->size.height);
 }
 
+// The record of --json.
 static void fill_record(plumb_record *record, const void *context)
 {
     const drawn_item *drawn = context;

@@ -55,6 +55,7 @@ typedef struct simulation {
 
 static void print_simulation(const void *context)
 {
+    // What an item of the file is, by the kind of the world.
     static const char *const items[] = {[PLUMB_WORLD_TRAJECTORY] = "trajectories",
                                         [PLUMB_WORLD_ROOM] = "clips",
                                         [PLUMB_WORLD_PROBE] = "tuples of four clips"};
@@ -65,6 +66,7 @@ static void print_simulation(const void *context)
            (long long)options->steps, done->seconds);
 }
 
+// The record of --json.
 static void fill_record(plumb_record *record, const void *context)
 {
     const simulation *done = context;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // plumb surprise: measures whether impossible clips are more surprising than possible ones.
+// The arrays come from one file, from a file each, or from the loss files of other benchmarks.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,7 @@ static void defaults(void *given)
 
 // ---- input ----
 
+// The arrays and the files they belong to. The last file is the common one.
 typedef struct surprise_arrays {
     plumb_file *files[ARRAY_COUNT + 1];
     plumb_array array[ARRAY_COUNT];
@@ -124,6 +126,7 @@ static int read_arrays(surprise_arrays *in, const surprise_command *cmd)
 static int read_losses(surprise_arrays *in, const surprise_command *cmd, const char *file)
 {
     plumb_surprise_losses_options options = cmd->losses;
+    // The losses are read for the same frames that the scorers use.
     options.frames = cmd->opt.frames;
     if (plumb_surprise_losses_read(&in->losses, file, &options))
         return cli_last_error(&cmd_surprise);
@@ -133,6 +136,7 @@ static int read_losses(surprise_arrays *in, const surprise_command *cmd, const c
         in->array[CONCEPT] = in->losses.concepts;
         in->has[CONCEPT] = true;
     }
+    // A warning: the command goes on.
     if (in->losses.padded)
         cli_error(&cmd_surprise, EXIT_DONE,
                   "%s: %lld clips are shorter than the longest; each is scored on its own windows",
@@ -244,6 +248,7 @@ static void print_row(const char *name, const plumb_surprise_metrics *metrics)
            accuracy, metrics->relative_surprise, relative, metrics->auroc, metrics->chance_p);
 }
 
+// The widths are those of print_row().
 static void print_heading(const char *name)
 {
     printf("\n%s\n  %-11s %-21s %-30s %6s %7s\n", name, "scorer", "accuracy, %",
@@ -316,6 +321,7 @@ static void print_tables(const plumb_surprise *result)
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (result->scorers[i].measured)
             print_row(plumb_scorer_name((plumb_scorer)i), &result->scorers[i].all);
+    // Rows by the maximum over frames stand below those by the mean, with "max" in the name.
     for (int i = 0; i < PLUMB_SCORER_COUNT; i++)
         if (result->scorers[i].measured && result->scorers[i].has_maximum) {
             char name[32];
@@ -391,6 +397,7 @@ static int check_requirements(const surprise_command *cmd, const plumb_surprise 
                               require_use *use)
 {
     const plumb_surprise_metrics *metrics = &result->scorers[0].all;
+    // From the last to the first, so that the first scorer that was measured stays.
     for (int i = PLUMB_SCORER_COUNT - 1; i >= 0; i--)
         if (result->scorers[i].measured) metrics = &result->scorers[i].all;
     const requirement list[] = {
@@ -459,6 +466,7 @@ static int measure_input(const surprise_command *cmd, const surprise_arrays *in,
 static int run(void *given, int files, char **file)
 {
     surprise_command *cmd = given;
+    // The option is the negation of the member.
     cmd->opt.normalise = !cmd->raw;
     int code = parse_scorers(cmd);
     if (code == EXIT_DONE) code = parse_gammas(cmd);

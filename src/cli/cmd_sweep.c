@@ -103,11 +103,13 @@ typedef struct sweep_output {
     const char *script;
 } sweep_output;
 
+// The text output of --slurm.
 static void print_script(const void *context)
 {
     printf("%s: submit it with sbatch\n", ((const sweep_output *)context)->script);
 }
 
+// The record of --slurm --json.
 static void fill_script_record(plumb_record *record, const void *context)
 {
     const sweep_output *output = context;
@@ -121,12 +123,14 @@ static int write_script(const sweep_command *cmd, const plumb_sweep *sweep)
 {
     const cli_command *c = &cmd_sweep;
     char program[4096], path[4200];
+    // The job calls this very program, by its absolute path.
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length <= 0) return cli_error(c, EXIT_FAILED, "the path of this program cannot be found");
     program[length] = 0;
     mkdir(cmd->sweep.out, 0777);
     snprintf(path, sizeof path, "%.4000s/sweep.slurm", cmd->sweep.out);
     plumb_sweep_options options = cmd->sweep;
+    // By default the cores of a task are divided among its workers.
     if (!options.threads)
         options.threads = cmd->cores / options.workers > 1 ? cmd->cores / options.workers : 1;
     const int64_t tasks = cmd->tasks > 0 ? cmd->tasks : plumb_sweep_run_count(sweep);
@@ -139,6 +143,7 @@ static int write_script(const sweep_command *cmd, const plumb_sweep *sweep)
 
 // ---- the plan ----
 
+// One line per run with its state, then the total.
 static void print_cost(const sweep_command *cmd, const plumb_sweep *sweep,
                        const plumb_sweep_cost *cost)
 {
@@ -178,6 +183,7 @@ static int print_plan(const sweep_command *cmd, const plumb_sweep *sweep)
 
 // ---- the study ----
 
+// The text output of a finished study: one line.
 static void print_summary(const void *context)
 {
     const sweep_output *output = context;
@@ -189,6 +195,7 @@ static void print_summary(const void *context)
            table_duration(text, sizeof text, result->seconds));
 }
 
+// The record of --json.
 static void fill_record(plumb_record *record, const void *context)
 {
     const sweep_output *output = context;
@@ -241,11 +248,13 @@ static int run(void *given, int files, char **file)
     if (code) return code;
     plumb_sweep *sweep = NULL;
     signals_begin_resumable();
+    // --plan and --slurm run in one process, so MPI is not started for them.
     const bool ranks = !cmd->plan && !cmd->slurm;
     if (ranks && plumb_distributed_init()) return signals_end(cli_last_error(c));
     if (!plumb_distributed_rank()) cli_show_log(c); // old names of settings
     if (plumb_sweep_open(&sweep, file[0]))
         code = plumb_distributed_rank() ? EXIT_FAILED : cli_last_error(c);
+    // From here on show_progress() writes to stderr.
     plumb_set_log(NULL, NULL);
     if (sweep)
         code = cmd->slurm  ? write_script(cmd, sweep)

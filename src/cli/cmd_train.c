@@ -55,6 +55,7 @@ static void show_progress(void *context, const plumb_training_progress *progress
         progress_begin("train");
         *training = true;
     }
+    // Below 10 steps per second two digits are shown.
     snprintf(speed, sizeof speed, progress->steps_per_second < 9.95 ? "%.2g" : "%.0f",
              progress->steps_per_second);
     table_duration(left, sizeof left, progress->seconds_left);
@@ -67,6 +68,7 @@ static void show_progress(void *context, const plumb_training_progress *progress
 static plumb_status train_model(plumb_training *result, train_command *cmd)
 {
     bool training = false;
+    // Other ranks train without output.
     if (plumb_distributed_rank()) return plumb_training_run(result, &cmd->train);
     cmd->train.progress = show_progress;
     cmd->train.context = &training;
@@ -121,6 +123,7 @@ static int list_settings(const train_command *cmd, const char *model)
     for (int64_t i = 0; !st && exists; i++) {
         st = plumb_model_setting_at(&setting, &exists, model, i);
         if (st || !exists) break;
+        // The heading is printed with the first setting, so that an unknown model prints none.
         if (!i && !record) printf("%-25s %-17s %-17s %s\n", "setting", "paper", "cpu", "tiny");
         if (record) record_setting(record, &setting);
         else print_setting(&setting);
@@ -134,6 +137,7 @@ static int list_settings(const train_command *cmd, const char *model)
     return code;
 }
 
+// The text output: one line.
 static void print_training(const void *context)
 {
     const plumb_training *training = context;
@@ -142,6 +146,7 @@ static void print_training(const void *context)
            training->finished ? "" : "; the time was up, --resume continues");
 }
 
+// The record of --json.
 static void fill_record(plumb_record *record, const void *context)
 {
     const plumb_training *training = context;
@@ -177,6 +182,7 @@ static int run(void *given, int files, char **file)
     cmd->train.set = cmd->set.item;
     cmd->train.set_count = cmd->set.count;
     if (cmd->plan && files) return print_plan(cmd);
+    // Wrong usage is reported before MPI is started.
     if (!cmd->train.out && cmd->train.resume)
         return cli_error(c, EXIT_USAGE, "--resume needs --out; see plumb train --help");
     if (cmd->train.world && cmd->train.data)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // plumb worlds: lists the worlds.
+// The numbers come from plumb_world_info, so a new world appears here without a change.
 #include <stdio.h>
 
 #include "cli/common/command.h"
@@ -33,6 +34,7 @@ static int print_json(void)
         plumb_record_set_int(record, "canonical_n", world->canonical_n);
         plumb_record_set_bool(record, "upright", world->upright);
         plumb_record_set_bool(record, "reversible", world->reversible);
+        // The names of the parameters, at most 64.
         const char *names[64];
         int64_t count = 0;
         for (; count < world->parameter_count && count < 64; count++)
@@ -50,6 +52,7 @@ static int print_json(void)
     return EXIT_DONE;
 }
 
+// The summary is wrapped below itself, from its column on.
 static void print_table(void)
 {
     enum { SUMMARY_COLUMN = 51 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The plumb program: finds the command, parses its options, runs it.
+// A command is a table entry (cli_command) with a function run(). Help and completion use it too.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ static const struct {
                 {"train", "Train and evaluate"},
                 {"demo", "First steps"}};
 
+// To stdout if it was asked for, to stderr as an error message.
 static void print_usage(FILE *to)
 {
     fprintf(
@@ -81,12 +83,14 @@ static int reject_command(const char *word)
 // Fills the options of a command with its defaults and the command line, and runs it.
 static int run_command(const cli_command *command, int argc, char **argv)
 {
+    // One byte more, so that the size is never 0.
     void *options = calloc(1, command->options_size + 1);
     if (!options) return cli_error(command, EXIT_FAILED, "out of memory");
     if (command->defaults) command->defaults(options);
     int files;
     char **file;
     int code = options_parse(command, options, argc, argv, &files, &file);
+    // A negative code means: go on. Otherwise --help was printed or the usage was wrong.
     if (code < 0) code = command->run(options, files, file);
     free(options);
     return code;

@@ -6,6 +6,7 @@
 
 #include "cli/common/command.h"
 
+// The presets of models/settings.c.
 static const char *const preset_names[] = {"paper",     "cpu",           "tiny", "cpu-angles",
                                            "cpu-state", "cpu-constants", NULL};
 
@@ -80,9 +81,11 @@ static void print_bash_function(void)
          "    case \"$COMP_CWORD ${COMP_WORDS[1]} $before\" in");
     printf("    \"1 \"*) list=\"");
     print_words(CLI_COMPLETE_COMMANDS);
+    // help and version are words of main.c, not commands of the table.
     printf(" help version\" ;;\n    \"2 help \"*) list=\"");
     print_words(CLI_COMPLETE_COMMANDS);
     puts("\" ;;");
+    // The options come before the commands: the shell takes the first pattern that matches.
     for (int i = 0; cli_commands[i]; i++)
         for (const cli_option *o = cli_commands[i]->options; o->name; o++) {
             if (!has_values(o)) continue;

@@ -15,6 +15,7 @@
 static int text_width(void)
 {
     struct winsize size;
+    // COLUMNS wins over the terminal, so that tests and scripts can set the width.
     const char *columns = getenv("COLUMNS");
     int width = columns ? atoi(columns) : 0;
     if (width <= 0 && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size)) width = size.ws_col;
@@ -29,6 +30,7 @@ void help_wrap(const char *text, int column, int indent)
     int at = column;
     bool first = true; // of a line: no space before the word
     while (*text) {
+        // An empty line separates paragraphs. A single line break counts as a space.
         if (text[0] == '\n' && text[1] == '\n') {
             printf("\n\n%*s", indent, "");
             at = indent;
@@ -40,6 +42,7 @@ void help_wrap(const char *text, int column, int indent)
             text++;
             continue;
         }
+        // `at` is the column where the next word would start.
         const int length = (int)strcspn(text, " \n");
         if (!first && at + 1 + length > width) {
             printf("\n%*s", indent, "");
@@ -68,6 +71,7 @@ static void format_default(char *text, size_t size, const cli_option *option,
 {
     text[0] = 0;
     if (option->is_list || option->sets || spec->kind == OPTION_BOOL) return;
+    // A short form: the exact value of a double can have 17 digits.
     if (spec->kind == OPTION_DOUBLE)
         snprintf(text, size, "%.4g", *(const double *)((const char *)options + spec->offset));
     else option_format(text, size, spec, options);
@@ -85,6 +89,7 @@ static void format_option(char *text, size_t size, const cli_option *option,
                                      spec->words[i]);
     } else if (options_takes_value(option)) {
         const bool real = spec->kind == OPTION_DOUBLE;
+        // Without a name for its value a real number is X and a whole number N.
         snprintf(value, sizeof value, " %s", option->value ? option->value : real ? "X" : "N");
     }
     if (option->letter) snprintf(text, size, "-%c, --%s%s", option->letter, option->name, value);
@@ -101,6 +106,7 @@ static void print_option(const cli_option *option, const void *options)
     format_default(fallback, sizeof fallback, option, &spec, options);
     snprintf(help, sizeof help, "%s%s%s%s", spec.help, fallback[0] ? " [" : "", fallback,
              fallback[0] ? "]" : "");
+    // A long name gets a line of its own, and the help starts on the next.
     if (strlen(left) > HELP_COLUMN - 4) printf("  %s\n%*s", left, HELP_COLUMN, "");
     else printf("  %-*s", HELP_COLUMN - 2, left);
     help_wrap(help, HELP_COLUMN, HELP_COLUMN);
@@ -114,11 +120,13 @@ void help_print(const cli_command *command)
     printf("\n\n");
     help_wrap(command->text, 0, 0);
     putchar('\n');
+    // One byte more, so that the size is never 0.
     void *options = calloc(1, command->options_size + 1);
     if (!options) return;
     if (command->defaults) command->defaults(options);
     const char *group = NULL;
     for (const cli_option *o = command->options; o->name; o++) {
+        // An option without a group belongs to that of the option before it.
         if (o == command->options || (o->group && (!group || strcmp(o->group, group)))) {
             group = o->group ? o->group : "options";
             print_heading(group);

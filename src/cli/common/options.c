@@ -10,6 +10,7 @@
 #include "base/spelling.h"
 #include "cli/common/command.h"
 
+// LONG_ONLY + i stands for option i; letters are below it.
 enum { MAX_OPTIONS = 96, LONG_ONLY = 1000 };
 
 // ---- table entries ----
@@ -27,6 +28,7 @@ option_spec options_spec(const cli_option *option)
                         .words = option->words,
                         .help = option->help};
     plumb_option_info info;
+    // The type, the words and the offset come from the library; the help of the entry wins.
     for (int64_t i = 0; option->table && plumb_option_info_at(&info, option->table, i); i++) {
         if (strcmp(info.name, option->member)) continue;
         spec.kind = (option_kind)info.kind;
@@ -50,6 +52,7 @@ static int reject_option(const cli_command *command, const char *word)
         names[count++] = o->name;
     names[count++] = "help";
     names[count] = NULL;
+    // "--name=value": only the name is compared.
     char bare[64];
     snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
     const char *near = spelling_suggest(bare, names);
@@ -128,6 +131,7 @@ int options_parse(const cli_command *command, void *options, int argc, char **ar
                              optopt, command->name);
         }
         const cli_option *o = command->options;
+        // A long option gives its index, a short one its letter.
         if (got >= LONG_ONLY) o += got - LONG_ONLY;
         else
             while (o->letter != got) o++;

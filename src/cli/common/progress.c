@@ -9,6 +9,7 @@
 
 #include "cli/common/command.h"
 
+// There is one progress at a time: a program does one thing after the other.
 static struct {
     const char *what;
     bool terminal, shown;
@@ -39,6 +40,7 @@ void progress_show(double fraction, const char *details)
         char bar[21];
         for (int i = 0; i < 20; i++) bar[i] = i < (int)(20.0 * fraction) ? '#' : '.';
         bar[20] = 0;
+        // \r goes to the start of the line, \033[K removes the rest of the old one.
         fprintf(stderr, "\r%s [%s] %s\033[K", progress.what, bar, details);
         progress.shown = true;
     } else fprintf(stderr, "%s: %s\n", progress.what, details);
@@ -51,6 +53,7 @@ static void report_fraction(void *context, double fraction)
 {
     (void)context;
     const double elapsed = progress_clock() - progress.started;
+    // Before 1 % the extrapolation is too uncertain to be shown.
     const double left = fraction > 0.01 ? elapsed / fraction - elapsed : (double)NAN;
     char details[64];
     if (!progress.terminal)
@@ -75,6 +78,7 @@ void progress_stage(const char *what)
     progress_end();
     progress_begin(what);
     if (!progress.terminal) return;
+    // The name of the stage is shown at once, before its first fraction.
     fprintf(stderr, "%s ...", what);
     progress.shown = true;
     progress.shown_at = progress.started;

@@ -25,6 +25,7 @@ static const requirement *find_requirement(const cli_command *command, const cha
         cli_error(command, EXIT_USAGE, "--require %s: the threshold must be a number", text);
         return NULL;
     }
+    // The message lists all names that the command has.
     char names[256] = "";
     size_t used = 0;
     for (int i = 0; i < count && used < sizeof names; i++)
@@ -51,6 +52,7 @@ static int check_list(const cli_command *command, const char *require, const req
     if (!require) return EXIT_DONE;
     char *copy = strdup(require), *rest = copy;
     if (!copy) return cli_error(command, EXIT_FAILED, "out of memory");
+    // All missed requirements are printed; a wrong name ends the loop.
     int worst = EXIT_DONE;
     for (char *text; worst != EXIT_USAGE && (text = strsep(&rest, ","));) {
         double threshold;

@@ -20,6 +20,7 @@ static void get_share_folder(char folder[PATH_MAX])
     }
     const ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 16);
     folder[length > 0 ? length : 0] = 0;
+    // Twice up: from bin/plumb to the folder that has bin and share.
     for (int up = 0; up < 2; up++) {
         char *slash = strrchr(folder, '/');
         if (slash) *slash = 0;
@@ -45,6 +46,7 @@ static void get_zoo_name(char name[256], const char *given)
         if (*at == '/') *at = '-';
 }
 
+// A run directory is recognised by its config.json.
 static bool is_run(const char *path)
 {
     char config[SHARE_PATH_SIZE + 16];
@@ -56,6 +58,7 @@ bool zoo_find(char path[SHARE_PATH_SIZE], const cli_command *command, const char
 {
     char model[256], installed[SHARE_PATH_SIZE];
     snprintf(path, SHARE_PATH_SIZE, "%s", name);
+    // An existing path wins over the zoo. Then come PLUMB_ZOO and the installed models.
     if (!access(name, F_OK)) return true;
     const char *zoo = getenv("PLUMB_ZOO");
     get_zoo_name(model, name);

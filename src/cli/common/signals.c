@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Signals: the first one asks the library to stop and save.
+// Exit code 75 tells a scheduler that the work was saved and should be started again.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ void signals_begin(void)
         struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);
         sigaction(stop_signals[i], NULL, &previous_actions[i]);
+        // SIGUSR1 is the warning of a scheduler before its time limit.
         if (stop_signals[i] == SIGUSR1 && !resumable) continue;
         // A signal that is ignored stays ignored, as nohup wants it.
         if (previous_actions[i].sa_handler != SIG_IGN) sigaction(stop_signals[i], &action, NULL);
@@ -42,6 +44,7 @@ int signals_end(int code)
 {
     for (int i = 0; i < STOP_SIGNALS; i++) sigaction(stop_signals[i], &previous_actions[i], NULL);
     plumb_set_stop(false);
+    // A command that finished in spite of the signal keeps its own exit code.
     if (resumable && code != EXIT_DONE && (caught_signal == SIGTERM || caught_signal == SIGUSR1))
         return EXIT_TEMPFAIL;
     if (caught_signal && code != EXIT_DONE) {

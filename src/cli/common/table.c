@@ -11,6 +11,7 @@ enum { VALUE_COLUMN = 17, NOTE_COLUMN = 53 }; // where values and notes start
 
 const char *table_interval(char *text, size_t size, plumb_interval interval)
 {
+    // NaN means that no interval was computed, and nothing is printed.
     if (isnan(interval.low)) text[0] = 0;
     else snprintf(text, size, "95 %% [%.4g, %.4g]", interval.low, interval.high);
     return text;
@@ -22,6 +23,7 @@ void table_row(const char *name, double value, plumb_interval interval, const ch
     char text[64];
     table_interval(text, sizeof text, interval);
     int column = printf("  %-14s %-9.4g", name, value);
+    // Without a note the interval is not padded, so that no line ends in spaces.
     if (text[0] || note[0]) column += printf(note[0] ? " %-25s " : " %s", text);
     if (note[0]) help_wrap(note, column, NOTE_COLUMN);
     putchar('\n');
@@ -59,6 +61,7 @@ void table_paragraph(const char *format, ...)
 
 const char *table_duration(char *text, size_t size, double seconds)
 {
+    // Up to two minutes in seconds, up to two hours in minutes.
     if (seconds < 120.0) snprintf(text, size, "%.0f s", seconds);
     else if (seconds < 7200.0) snprintf(text, size, "%.0f min", seconds / 60.0);
     else snprintf(text, size, "%.1f h", seconds / 3600.0);
