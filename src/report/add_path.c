@@ -23,6 +23,7 @@
 #include "plumb/surprise.h"
 #include "report/options.h"
 
+// MAX_DEPTH limits how far directories are searched for runs.
 enum { PATH_SIZE = 4096, MAX_DEPTH = 3 };
 
 // Reads a whole file as text. *out is NULL if the file does not exist.
@@ -33,6 +34,7 @@ static plumb_status read_text(char **out, arena *mem, const char *folder, const 
     snprintf(path, sizeof path, "%s%s%s", folder, *name ? "/" : "", name);
     size_t size;
     if (access(path, F_OK)) return PLUMB_OK;
+    // A file of more than 1 GiB is rejected.
     return input_file_read_all(out, &size, mem, path, INT64_C(1) << 30);
 }
 
@@ -42,6 +44,7 @@ static bool is_folder(const char *path)
     return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
+// A run directory is recognised by its config.json.
 static bool is_run(const char *path)
 {
     char name[PATH_SIZE];
@@ -60,6 +63,7 @@ static void get_base_name(char out[256], const char *path)
     snprintf(out, 256, "%.255s", slash ? slash + 1 : copy);
     static const char *const suffixes[] = {".npz", ".h5", ".hdf5", ".json", ".jsonl"};
     char *dot = strrchr(out, '.');
+    // A name such as ".npz" has no suffix and stays.
     for (int i = 0; dot && dot != out && i < 5; i++)
         if (!strcmp(dot, suffixes[i])) *dot = 0;
 }
@@ -78,6 +82,7 @@ static plumb_status add_and_free_record(plumb_report *report, const char *name,
     return st;
 }
 
+// The array of this name; `ndim` 0 accepts any number of axes.
 static const plumb_array *find_array(const plumb_named_array *arrays, int64_t count,
                                      const char *name, int ndim)
 {
@@ -118,7 +123,9 @@ static plumb_status measure_forecast(plumb_report *report, const char *name,
     plumb_forecast result;
     plumb_forecast_options options = plumb_forecast_defaults();
     options.threads = threads;
+    // The mean over trajectories, as in the paper.
     options.average = PLUMB_FORECAST_AVERAGE_MEAN;
+    // (trajectories, steps, height, width, channels)
     const plumb_array *truth = find_array(arrays, count, "frames", 5),
                       *prediction = find_array(arrays, count, "prediction", 5);
     if (!truth) truth = find_array(arrays, count, "truth", 5);
@@ -147,6 +154,7 @@ static plumb_status measure_surprise(plumb_report *report, const char *name,
                                .observation = find_array(arrays, count, "observation", 0),
                                .surprise_naive = find_array(arrays, count, "surprise_voe", 0),
                                .concepts = find_array(arrays, count, "concept", 0)};
+    // Six axes: (tuples, 4, frames, height, width, channels). Stored surprise is preferred.
     if (!in.surprise) in.truth = find_array(arrays, count, "truth", 6);
     if (in.surprise) in.prediction = NULL;
     if (!in.surprise && !(in.truth && in.prediction)) return PLUMB_OK;
@@ -199,6 +207,7 @@ static plumb_status add_arrays(plumb_report *report, const char *name, const cha
     int64_t count = 0;
     plumb_status st = plumb_file_open(&file, path);
     if (!st) st = read_arrays(&arrays, &count, &mem, file);
+    // Without any of these arrays no measure applies.
     if (!st && measure &&
         !(find_array(arrays, count, "latent", 3) && find_array(arrays, count, "truth", 3)) &&
         !find_array(arrays, count, "prediction", 0) && !find_array(arrays, count, "surprise", 0))
@@ -224,6 +233,7 @@ static plumb_status add_log(plumb_report *report, const char *name, char *text, 
     for (const char *at = text; *at; at++) lines += *at == '\n';
     double *step = ARENA_ALLOC(mem, double, lines + 1), *loss = ARENA_ALLOC(mem, double, lines + 1);
     if (!step || !loss) return PLUMB_EMEMORY;
+    // strtok() changes the text, which is a copy of the file.
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         double step_value = (double)NAN, loss_value = (double)NAN;
         json in = json_begin(line, strlen(line), "log.jsonl");
@@ -231,6 +241,7 @@ static plumb_status add_log(plumb_report *report, const char *name, char *text, 
         for (const char *key; (key = json_key(&in));) {
             const char *skipped;
             size_t size;
+            // A loss that is NaN is null in the log, and stays NaN here.
             if (!strcmp(key, "step")) step_value = json_double(&in);
             else if (!strcmp(key, "loss") && json_peek(&in) == JSON_NUMBER)
                 loss_value = json_double(&in);
@@ -263,6 +274,7 @@ static plumb_status add_rollout(plumb_report *report, const char *name, const ch
     const char *place = getenv("TMPDIR");
     char path[PATH_SIZE];
     snprintf(path, sizeof path, "%s/plumb-report-XXXXXX.npz", place && *place ? place : "/tmp");
+    // mkstemps() keeps the suffix of four characters, which sets the format of the file.
     const int fd = mkstemps(path, 4);
     if (fd < 0) return fail(PLUMB_EFILE, "%s: cannot be created", path);
     close(fd);
@@ -312,6 +324,7 @@ static plumb_status add_records(plumb_report *report, const char *path,
     plumb_status st = read_text(&text, &mem, path, "");
     if (!st && !text) st = fail(PLUMB_EFILE, "%s: no such file or directory", path);
     int64_t number = 0;
+    // With one record the file name is the name of the model.
     const bool many = text && strchr(text, '\n') && strchr(text, '\n')[1];
     const char *end = text ? text + strlen(text) : NULL; // a complete file has a newline before it
     for (char *rest = NULL, *line = st ? NULL : strtok_r(text, "\n", &rest); line && !st;
@@ -365,6 +378,7 @@ static plumb_status add_folder(plumb_report *report, const char *path,
     for (struct dirent *item; !st && count < MAX_ENTRIES && (item = readdir(directory));) {
         if (item->d_name[0] == '.') continue;
         snprintf(entry, sizeof entry, "%s/%s", path, item->d_name);
+        // Folders only; other files of a study are not runs.
         if (is_folder(entry) && !(names[count++] = arena_strdup(&mem, entry))) st = PLUMB_EMEMORY;
     }
     closedir(directory);
@@ -386,9 +400,11 @@ static plumb_status add_folder(plumb_report *report, const char *path,
 static plumb_status add_any(plumb_report *report, const char *path,
                             const plumb_report_options *options, int depth)
 {
+    // A request to stop takes effect between two models.
     plumb_status st = status_check_stop();
     if (st) return st;
     const char *dot = strrchr(path, '.');
+    // The order matters: a run is also a folder, and a folder may have a name such as x.npz.
     if (is_run(path)) return add_run(report, path, options);
     if (is_folder(path)) return add_folder(report, path, options, depth);
     if (dot && (!strcmp(dot, ".npz") || !strcmp(dot, ".h5") || !strcmp(dot, ".hdf5"))) {

@@ -13,8 +13,10 @@
 #include "plumb/report.h"
 #include "report/report_model.h"
 
+// Above MANY_MODELS models the rows are thin. LEFT is for names, RIGHT for numbers.
 enum { MAX_MODELS = 512, ROW = 24, THIN_ROW = 13, MANY_MODELS = 40, LEFT = 236, RIGHT = 190 };
 
+// Descending.
 static int compare_vpt(const void *a, const void *b)
 {
     const double x = report_model_vpt(*(const report_model *const *)a),
@@ -38,6 +40,7 @@ static double get_row_height(int64_t n)
     return n > MANY_MODELS ? THIN_ROW : ROW;
 }
 
+// 0 if there are fewer than two models: then the figure is left out.
 static double get_models_height(const plumb_report *report, const report_model *unused)
 {
     (void)unused;
@@ -104,6 +107,7 @@ static void draw_models_row(drawing *canvas, const axes_panel *panel, const repo
                               get_kappa_value(model, "kappa")};
     for (int i = 0; i < 3; i++) {
         if (!isfinite(numbers[i])) continue;
+        // Sym below 1e-9 is rounding; kappa near 0 would be shown as -0.000.
         if (i == 1 && numbers[i] < 1e-9) snprintf(text, sizeof text, "< 1e-9");
         else if (i == 1) text_format(text, sizeof text, "%.2g", numbers[i]);
         else text_format(text, sizeof text, "%.3f", fabs(numbers[i]) < 5e-4 ? 0.0 : numbers[i]);
@@ -123,6 +127,7 @@ static plumb_status draw_models(drawing *canvas, arena *mem, const plumb_report 
     // The axis holds all bars and intervals.
     double max_vpt = fmax(report_model_vpt(all[0]), 1), ends[2];
     for (int64_t i = 0; i < n; i++)
+        // An interval that is practically unbounded does not set the axis.
         if (json_tree_doubles(ends, 2, all[i]->forecast, "vpt_ci") == 2 && ends[1] < 1e9)
             max_vpt = fmax(max_vpt, ends[1]);
     axes_panel panel = {.x = LEFT, .y = 38, .w = FIGURE_WIDTH - LEFT - RIGHT, .h = (double)n * row};
@@ -149,6 +154,7 @@ const figure figure_models = {
 
 // ---- correlation of measures with VPT ----
 
+// One row of the figure: where its value is found, and how it is named.
 typedef struct correlated_measure {
     const char *label, *name, *key;
     enum { FROM_FORECAST, FROM_POLYNOMIAL, FROM_NETWORK, FROM_KAPPA } source;
@@ -195,6 +201,7 @@ static rank_correlation correlate_measure(const plumb_report *report,
     rank_correlation out = {.rho_ci = {(double)NAN, (double)NAN}};
     options.top = top;
     options.resamples = resamples;
+    // x is the measure, y the VPT. Models without the measure have NaN and do not count.
     for (int64_t i = 0; i < n; i++) {
         x[i] = get_measure_value(all[i], measure);
         y[i] = report_model_vpt(all[i]);
@@ -203,6 +210,7 @@ static rank_correlation correlate_measure(const plumb_report *report,
     return out;
 }
 
+// The public struct has the same values.
 static plumb_rank_correlation export_correlation(rank_correlation found)
 {
     return (plumb_rank_correlation){found.rho, found.rho_ci, found.p, found.n};
@@ -214,6 +222,7 @@ bool plumb_report_correlation_at(plumb_report_correlation *out, const plumb_repo
     if (!out || !report) return false;
     for (int i = 0; i < MEASURE_COUNT; i++) {
         const correlated_measure *measure = &correlated_measures[i];
+        // A first pass without resamples is cheap: it only says whether the row exists.
         if (!correlate_measure(report, measure, 1.0, 0).n || index--) continue;
         const rank_correlation_options options = rank_correlation_defaults();
         *out = (plumb_report_correlation){
@@ -227,6 +236,7 @@ bool plumb_report_correlation_at(plumb_report_correlation *out, const plumb_repo
     return false;
 }
 
+// 0 if no measure has enough models.
 static double get_correlation_height(const plumb_report *report, const report_model *unused)
 {
     (void)unused;
@@ -264,6 +274,7 @@ static plumb_status draw_correlation(drawing *canvas, arena *mem, const plumb_re
     axes_panel panel = {.x = LEFT, .y = 20, .w = FIGURE_WIDTH - LEFT - RIGHT};
     panel.h = get_correlation_height(report, NULL) - 24 - 58;
     panel.across = axes_between(-1.05, 1.05, 5);
+    // Ticks at -1, -0.5, 0, 0.5 and 1.
     panel.across.step = 0.5;
     panel.up = (axes_span){.low = 0, .high = 1};
     axes_draw(canvas, &panel, "rank correlation with VPT", NULL);
@@ -286,6 +297,7 @@ static plumb_status draw_correlation(drawing *canvas, arena *mem, const plumb_re
         draw_correlation_bar(canvas, &panel, &top, y + 8, "best", PALETTE_ORANGE);
         y += TALL_ROW;
     }
+    // The zero line is drawn last, above the bars.
     axes_line(canvas, zero, panel.y, zero, panel.y + panel.h, PALETTE_INK);
     return PLUMB_OK;
 }

@@ -22,6 +22,7 @@ enum {
     CLOSE_WIDTH = 190, // of the close-up
 };
 
+// Trajectories take these colors in turn.
 static const int colors[] = {PALETTE_BLUE, PALETTE_ORANGE, PALETTE_GREEN, PALETTE_VIOLET,
                              PALETTE_RED};
 enum { COLOR_COUNT = sizeof colors / sizeof *colors };
@@ -50,6 +51,7 @@ static plumb_status draw_cloud(drawing *canvas, arena *mem, axes_panel *panel,
                                const point_cloud *cloud)
 {
     const int64_t all = cloud->count * cloud->steps;
+    // Every stride-th point. The offset i % stride spreads the points over all times.
     const int64_t stride = all / MAX_POINTS + 1;
     double *points = ARENA_ALLOC(mem, double, 2 * (cloud->steps + 1));
     if (!points) return PLUMB_EMEMORY;
@@ -75,6 +77,7 @@ static int64_t find_latent_clouds(point_cloud *out, const report_model *model)
         const bool q = report_model_is_informative(model, i),
                    p = report_model_is_informative(model, m + i);
         if (!q && !p) continue;
+        // If only one of the pair is informative, it is drawn alone, one row per video.
         out[n++] = (point_cloud){model->latent,  model->count,  model->steps,
                                  model->latents, q ? i : m + i, q && p ? m + i : -1};
     }
@@ -90,6 +93,7 @@ typedef struct panel_row {
     bool latent; // the clouds are of latents, else of true states
 } panel_row;
 
+// Panels from left to right, each with its own axes.
 static plumb_status draw_row(drawing *canvas, arena *mem, const panel_row *row)
 {
     plumb_status st = PLUMB_OK;
@@ -103,6 +107,7 @@ static plumb_status draw_row(drawing *canvas, arena *mem, const panel_row *row)
                             .w = row->size,
                             .h = row->size};
         const int64_t all = cloud->count * cloud->steps;
+        // Small panels have room for three ticks.
         const int ticks = row->size > 200 ? 5 : 3;
         panel.across = axes_span_of(cloud->values + cloud->across, all, cloud->width, ticks);
         panel.up = cloud->up < 0
@@ -137,6 +142,7 @@ static phase_layout arrange_panels(const report_model *model)
             (point_cloud){model->truth,  model->count,  model->steps,
                           model->states, layout.truths, n + layout.truths};
     layout.latents = find_latent_clouds(layout.latent, model);
+    // Without informative latents one place is left for the sentence that says so.
     const double each =
         layout.latents ? (double)(layout.truths + layout.latents) : (double)layout.truths + 1;
     layout.beside = each <= PANELS;
@@ -144,6 +150,7 @@ static phase_layout arrange_panels(const report_model *model)
     return layout;
 }
 
+// 0 if the model has no latents or no true states.
 static double get_phase_height(const plumb_report *report, const report_model *model)
 {
     (void)report;
@@ -152,6 +159,7 @@ static double get_phase_height(const plumb_report *report, const report_model *m
     return (layout.size + 104) * (layout.beside ? 1 : 2);
 }
 
+// Both rows have panels of one size.
 static plumb_status draw_phase(drawing *canvas, arena *mem, const plumb_report *report,
                                const report_model *model)
 {
@@ -184,6 +192,7 @@ static int64_t count_rows(const report_model *model)
     return model->states < ROWS ? model->states : ROWS;
 }
 
+// 0 if there is nothing to compare over time.
 static double get_trajectory_height(const plumb_report *report, const report_model *model)
 {
     (void)report;
@@ -226,6 +235,7 @@ static void draw_part(drawing *canvas, axes_panel *panel, const time_series *ser
     const double wrong = report_model_vpt_frame(model, 0);
     const axes_span truth =
         axes_span_of(model->truth + series->coordinate, model->steps, model->states, 3);
+    // The axis holds the truth; a readout that diverges is cut off at its edge.
     panel->up = axes_between(truth.low, truth.high, 3);
     if (trained > panel->across.low)
         canvas->rectangle(canvas, panel->x, panel->y,
@@ -234,6 +244,7 @@ static void draw_part(drawing *canvas, axes_panel *panel, const time_series *ser
     axes_draw(canvas, panel, NULL, name);
     draw_curve(canvas, panel, series, model->truth, 2.6, PALETTE_AXIS);
     draw_curve(canvas, panel, series, series->readout, 1.1, PALETTE_BLUE);
+    // A line at the last frame is moved inside the panel.
     if (wrong >= panel->across.low && wrong <= panel->across.high) {
         const double x = axes_x(panel, wrong) - (wrong >= panel->across.high ? 1 : 0);
         const double line[] = {x, panel->y, x, panel->y + panel->h};
@@ -249,10 +260,13 @@ static void draw_legend(drawing *canvas, double x, double width, int color, cons
     canvas->text(canvas, x + 30, 21.5, 13, DRAWING_LEFT, drawing_rgb(PALETTE_PALE), text);
 }
 
+// One row per coordinate: all frames and, for long videos, a close-up of the last ones.
 static plumb_status draw_trajectory(drawing *canvas, arena *mem, const plumb_report *report,
                                     const report_model *model)
 {
     (void)report;
+    // The fit uses the frames the model was trained to predict, if they are known; the rest is
+    // held out.
     int64_t fitted = report_model_trained_frames(model);
     if (fitted < 2 || fitted > model->steps) fitted = model->steps;
     const double *readout = readout_fit_predict(mem, model, fitted);

@@ -42,6 +42,7 @@ static void draw_group(drawing *canvas, const axes_panel *panel, double x, doubl
 {
     const int64_t n = json_tree_count(scorers);
     const double bar = fmin(40, 0.82 * width / (double)n);
+    // Bars are centred in the width of the group.
     x += (width - bar * (double)n) / 2;
     int i = 0;
     for (const json_tree *scorer = scorers->child; scorer && i < MAX_SCORERS;
@@ -123,6 +124,7 @@ static int get_clip_scale(const report_video *video)
     return scale < 1 ? 1 : scale;
 }
 
+// Four rows of frames, or 0 without clips.
 static double get_clips_height(const report_model *model)
 {
     return model->clips.rgb
@@ -130,6 +132,7 @@ static double get_clips_height(const report_model *model)
                : 0;
 }
 
+// 0 if the surprise is given per clip and not per frame.
 static double get_surprise_height(const plumb_report *report, const report_model *model)
 {
     (void)report;
@@ -138,6 +141,7 @@ static double get_surprise_height(const plumb_report *report, const report_model
                : 0;
 }
 
+// The order of the clips in a tuple.
 static const char *const clip_names[] = {"possible 1", "possible 2", "impossible 1",
                                          "impossible 2"};
 static const int clip_colors[] = {PALETTE_BLUE, PALETTE_GREEN, PALETTE_RED, PALETTE_ORANGE};
@@ -155,6 +159,7 @@ static plumb_status draw_clips(drawing *canvas, arena *mem, const report_model *
     for (int clip = 0; clip < 4; clip++) {
         canvas->text(canvas, CLIP_LABEL - 8, y + row_height * clip + row_height / 2 + 3, 13,
                      DRAWING_RIGHT, drawing_rgb(clip_colors[clip]), clip_names[clip]);
+        // Evenly spaced frames, the first and the last included.
         for (int64_t i = 0; i < shown; i++) {
             report_model_copy_frame(rgb, model, video, clip,
                                     shown < 2 ? 0 : i * (video->steps - 1) / (shown - 1));
@@ -202,6 +207,7 @@ const figure figure_surprise = {
 
 // ---- uniformity of the features ----
 
+// 0 if uniformity was not tested.
 static double get_uniformity_height(const plumb_report *report, const report_model *model)
 {
     (void)report;
@@ -214,6 +220,7 @@ static plumb_status draw_uniformity(drawing *canvas, arena *mem, const plumb_rep
 {
     (void)mem, (void)report;
     const json_tree *uniformity = json_tree_find(model->surprise, "uniformity");
+    // At least 1, so that an empty histogram has an axis.
     double bins[BINS] = {0}, ends[2] = {0, 1}, max_bin = 1, sum = 0;
     char text[160];
     json_tree_doubles(bins, BINS, uniformity, "paper.histogram");
@@ -231,6 +238,7 @@ static plumb_status draw_uniformity(drawing *canvas, arena *mem, const plumb_rep
         canvas->rectangle(canvas, x + 1.5, y, panel.w / BINS - 3, panel.y + panel.h - y,
                           drawing_rgb(PALETTE_BLUE));
     }
+    // A flat histogram has the same sum in every bin.
     const double y = axes_y(&panel, sum / BINS), even[] = {panel.x, y, panel.x + panel.w, y};
     canvas->path(canvas, even, 2, 1.6, drawing_rgb(PALETTE_ORANGE));
     text_format(text, sizeof text,
@@ -253,6 +261,7 @@ const figure figure_uniformity = {
 
 // ---- the counter-example ----
 
+// The example needs no data, so it can always be drawn.
 static double get_example_height(const plumb_report *report, const report_model *unused)
 {
     (void)unused;
@@ -286,12 +295,14 @@ static plumb_status draw_example(drawing *canvas, arena *mem, const plumb_report
             const double x = -2 + 4.0 * i / (N - 1),
                          y = log10(gaussian_density(x, which ? narrow : 1));
             points[2 * i] = axes_x(&panel, x);
+            // NaN interrupts the curve below the axis.
             points[2 * i + 1] = y > panel.up.low ? axes_y(&panel, y) : (double)NAN;
         }
         canvas->path(canvas, points, N, 2, drawing_rgb(which ? PALETTE_RED : PALETTE_BLUE));
     }
     char text[96];
     const char *const names[] = {"x = 0", "x = 1"};
+    // What both scores say about x = 0 and x = 1.
     for (int i = 0; i < 2; i++) {
         const double x = axes_x(&panel, i), line[] = {x, panel.y, x, panel.y + panel.h};
         canvas->path(canvas, line, 2, 1.2, drawing_rgb(PALETTE_AXIS));

@@ -20,6 +20,7 @@ static int get_scale(const report_video *video, double width)
     return scale < 1 ? 1 : scale;
 }
 
+// The width that is available for one of FRAMES frames side by side.
 static double get_frame_width(void)
 {
     return (double)(FIGURE_WIDTH - LABEL - 10) / FRAMES - GAP;
@@ -32,6 +33,7 @@ static int64_t count_shown_frames(const report_video *video)
 
 // ---- frames of truth and prediction ----
 
+// 0 without frames. With a prediction there are three rows.
 static double get_frames_height(const plumb_report *report, const report_model *model)
 {
     (void)report;
@@ -59,6 +61,7 @@ static plumb_status draw_frames(drawing *canvas, arena *mem, const plumb_report 
     const int rows = model->prediction.rgb ? 3 : 1;
     uint8_t *a = arena_alloc(mem, bytes, 1), *b = arena_alloc(mem, bytes, 1);
     if (!a || !b) return PLUMB_EMEMORY;
+    // From frame `wrong` on, the frame numbers are red.
     const double wrong = report_model_vpt_frame(model, 0),
                  step = (double)(FIGURE_WIDTH - LABEL - 10) / FRAMES;
     const double row_height = (double)(video->height * scale) + GAP;
@@ -98,6 +101,7 @@ const figure figure_frames = {
 
 // ---- the error of each frame ----
 
+// 0 without a prediction.
 static double get_error_height(const plumb_report *report, const report_model *model)
 {
     (void)report;
@@ -113,6 +117,7 @@ static plumb_status draw_error(drawing *canvas, arena *mem, const plumb_report *
     double *log = ARENA_ALLOC(mem, double, items *steps + 1),
            *points = ARENA_ALLOC(mem, double, 2 * steps);
     if (!log || !points) return PLUMB_EMEMORY;
+    // The logarithm of 0 is left out. Errors are limited: a divergence must not set the axis.
     for (int64_t i = 0; i < items * steps; i++)
         log[i] = model->error[i] > 0 ? log10(fmin(model->error[i], 1e6)) : (double)NAN;
     // Errors on a logarithmic scale; the last entry is the threshold.
@@ -168,6 +173,7 @@ static int64_t list_latents(int64_t which[MAX_LATENTS], const report_model *mode
     return n;
 }
 
+// 0 if the model was not decoded with changed latents.
 static double get_traversal_height(const plumb_report *report, const report_model *model)
 {
     (void)report;
@@ -219,6 +225,7 @@ const figure figure_traversal = {
 
 // ---- training ----
 
+// 0 without a training log.
 static double get_loss_height(const plumb_report *report, const report_model *model)
 {
     (void)report;

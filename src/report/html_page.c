@@ -10,8 +10,10 @@
 #include "plot/palette.h"
 #include "report/report_model.h"
 
+// A sheet is one image with all frames; at most 240 frames keep the page small.
 enum { SHEET_FRAMES = 240, SHEET_COLUMNS = 20, VIDEO_WIDTH = 192 };
 
+// The style sheet. Colors are variables, so that both themes share it.
 static const char style[] =
     "*{box-sizing:border-box}body{margin:0;background:var(--PAPER);color:var(--INK);"
     "font:16px/1.55 system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif}"
@@ -55,6 +57,7 @@ static const char style[] =
     "print-color-adjust:exact;"
     "print-color-adjust:exact}}";
 
+// The script: the slider chooses a frame by moving the sheet behind a window of one frame.
 static const char script[] =
     "document.querySelectorAll('.roll').forEach(function(f){var "
     "d=f.dataset,s=f.querySelector('input'),"
@@ -119,6 +122,7 @@ static void print_interval(buffer *html, const json_tree *record, const char *pa
     print_number(html, ci[1]);
 }
 
+// One row of the table of numbers: `wanted` and `question` explain the value to a reader.
 typedef struct table_line {
     const char *label, *key, *wanted, *question;
 } table_line;
@@ -181,6 +185,7 @@ static void print_scorers(buffer *html, const report_model *model)
 // Prints the table of all measures.
 static void print_numbers(buffer *html, const report_model *model)
 {
+    // A model without measures gets no table.
     if (!model->measure && !model->mlp && !model->forecast && !model->surprise) return;
     buffer_printf(html, "<table><tr><th>measure</th><th>value</th><th>95 %% "
                         "interval</th><th>wanted</th><th>question</th></tr>\n");
@@ -203,6 +208,7 @@ static void print_numbers(buffer *html, const report_model *model)
 // The reasons given by the measures, and what is needed to repeat the numbers.
 static void print_details(buffer *html, const report_model *model)
 {
+    // Parallel lists: entry i of `parts` is called names[i].
     const json_tree *const parts[] = {model->measure, model->mlp, model->forecast, model->surprise};
     static const char *const names[] = {"phase space, polynomial", "phase space, MLP", "forecast",
                                         "surprise"};
@@ -271,6 +277,7 @@ static plumb_status print_sheet(buffer *html, const report_model *model, const r
             frame, model, video, 0,
             frames < 2 ? 0
                        : (int64_t)llround((double)(k * (video->steps - 1)) / (double)(frames - 1)));
+        // Row y of frame k goes to its place on the sheet.
         for (int64_t y = 0; y < video->height; y++)
             memcpy(sheet + ((k / SHEET_COLUMNS * video->height + y) * SHEET_COLUMNS +
                             k % SHEET_COLUMNS) *
@@ -311,6 +318,7 @@ static plumb_status print_video(buffer *html, const report_model *model)
                   "data-tall=%lld data-wrong=%.6g><div class=stage>",
                   (long long)frames, (long long)video->steps, SHEET_COLUMNS, (long long)width,
                   (long long)height,
+                  // Without a wrong frame the number never turns red.
                   isfinite(report_model_vpt_frame(model, 0)) ? report_model_vpt_frame(model, 0)
                                                              : 1e9);
     for (int i = 0; i < (model->prediction.rgb ? 2 : 1) && !st; i++) {
@@ -351,6 +359,7 @@ static plumb_status print_figure(buffer *html, const figure *entry, const plumb_
 // Prints the verdict box.
 static void print_verdict(buffer *html, const report_model *model)
 {
+    // Indices are the verdict plus one: not determined, not learnt, learnt.
     static const char *const classes[] = {"", "no", "yes"};
     static const char *const headings[] = {"Not judged", "It did not learn the physics",
                                            "It learnt the physics"};
@@ -376,6 +385,7 @@ static plumb_status print_model(buffer *html, const plumb_report *report, const 
     buffer_printf(html, "<section><h2 id=m%lld>", (long long)index);
     print_text(html, model->name);
     buffer_printf(html, "</h2>\n");
+    // What the model is, and how long it was trained.
     if (model_name || model->world) {
         buffer_printf(html, "<p class=pale>");
         print_text(html, model_name ? model_name : "a model");
@@ -391,6 +401,7 @@ static plumb_status print_model(buffer *html, const plumb_report *report, const 
     print_numbers(html, model);
     print_details(html, model);
     if (!st) st = print_video(html, model);
+    // Figures of all models are in the overview.
     for (int i = 0; figures[i] && !st; i++)
         if (!figures[i]->all) st = print_figure(html, figures[i], report, model);
     buffer_printf(html, "</section>\n");
@@ -404,6 +415,7 @@ static plumb_status print_overview(buffer *html, const plumb_report *report)
     buffer_printf(html, "<table "
                         "id=overview><tr><th>model</th><th>verdict</th><th>R2</th><th>Sym</"
                         "th><th>kappa</th><th>VPT</th></tr>\n");
+    // One row per model, with a link to its section.
     for (const report_model *model = report->first; model; model = model->next) {
         static const char *const short_words[] = {"not judged", "did not learn it", "learnt it"};
         static const char *const classes[] = {"pale", "wrong", "right"};
@@ -429,11 +441,13 @@ static plumb_status print_overview(buffer *html, const plumb_report *report)
     buffer_printf(html, "</table>\n");
     plumb_status st = PLUMB_OK;
     for (int i = 0; figures[i] && !st; i++)
+        // The counter-example comes at the end of the page.
         if (figures[i]->all && figures[i] != &figure_example)
             st = print_figure(html, figures[i], report, NULL);
     return st;
 }
 
+// The order: style, overview if there are several models, one section per model, script.
 plumb_status html_page_write(buffer *html, const plumb_report *report)
 {
     plumb_status st = PLUMB_OK;

@@ -39,6 +39,7 @@ enum {
 
 // ---- data of an item ----
 
+// All that the figure shows, read before anything is drawn.
 typedef struct item_scene {
     arena mem;
     const plumb_world_info *world; // or NULL
@@ -103,12 +104,14 @@ static plumb_status read_phase(item_scene *scene, plumb_dataset *dataset)
         if (st) return st;
         if (shape.ndim != 2 || shape.shape[0] < 1 || shape.shape[1] < 2 || shape.shape[1] % 2)
             return fail(PLUMB_ESHAPE, "\"%s\" of an item must be (steps, 2n)", fields[i]);
+        // q first, then p.
         scene->n = shape.shape[1] / 2;
         if (scene->steps < 1 || shape.shape[0] < scene->steps) scene->steps = shape.shape[0];
         if (scene->world && i == 0 && scene->world->canonical_n == scene->n) {
             scene->names = scene->world->canonical_names;
             return find_turning_angles(scene);
         }
+        // Angles are known only for canonical coordinates, so here all entries become false.
         const plumb_status found = find_turning_angles(scene);
         if (scene->world && i == 1 && scene->world->n == scene->n)
             scene->names = scene->world->state_names;
@@ -163,6 +166,7 @@ static plumb_status copy_frames(item_scene *scene, const plumb_array *video, boo
             const uint8_t *in =
                 (const uint8_t *)video->data + (scene->which[k] * scene->height + from) * row;
             for (int64_t x = 0; x < scene->width; x++, in += channels)
+                // Gray frames are repeated in all three channels.
                 for (int c = 0; c < 3; c++) *rgb++ = in[channels < 3 ? 0 : c];
         }
     return PLUMB_OK;
@@ -186,6 +190,7 @@ static plumb_status read_frames(item_scene *scene, plumb_dataset *dataset, int64
     scene->shown = wanted < scene->steps ? wanted : scene->steps;
     scene->which = ARENA_ALLOC(&scene->mem, int64_t, scene->shown);
     if (!scene->which) return PLUMB_EMEMORY;
+    // Rounded to the nearest step.
     for (int64_t k = 0; k < scene->shown; k++)
         scene->which[k] = scene->shown == 1 ? 0
                                             : (k * (scene->steps - 1) + (scene->shown - 1) / 2) /
@@ -203,6 +208,7 @@ static double interpolate_spline(double a, double b, double c, double d, double 
     return b + 0.5 * t * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));
 }
 
+// Points between two steps of a curve, and pieces of a path that differ in color.
 enum { SUBSTEPS = 5, TONES = 24 };
 
 // One coordinate of a curve.
@@ -236,6 +242,7 @@ static double interpolate_column(const curve_column *column, int64_t i, double t
     return column->turns ? remainder(result, 2 * M_PI) : result;
 }
 
+// An angle has no jumps: it is stored unwrapped, and its turns are found by crosses_turn().
 static curve_column make_column(const double *values, int64_t stride, int64_t count, axes_span span,
                                 bool turns)
 {
@@ -260,6 +267,7 @@ static int64_t trace_curve(double *out, const axes_panel *panel, const curve_col
     double last[2] = {0};
     for (int64_t i = 0; i + 1 < x->count; i++) {
         const bool open = has_jump(x, i) || has_jump(y, i);
+        // From the second piece on, k = 0 is the last point of the piece before.
         for (int k = down; k <= SUBSTEPS && !open; k++, n++) {
             const double at[2] = {interpolate_column(x, i, (double)k / SUBSTEPS),
                                   interpolate_column(y, i, (double)k / SUBSTEPS)};
@@ -323,6 +331,7 @@ static void draw_portrait(drawing *canvas, const item_scene *scene, axes_panel *
     const double start = scene->turns[pair] ? remainder(q[0], 2 * M_PI) : q[0];
     canvas->disc(canvas, axes_x(panel, start), axes_y(panel, momentum[0]), 4.5,
                  drawing_rgb(PALETTE_RED));
+    // The legend is drawn once.
     if (pair) return;
     canvas->disc(canvas, panel->x + panel->w - 38, panel->y - 14, 4.5, drawing_rgb(PALETTE_RED));
     canvas->text(canvas, panel->x + panel->w - 28, panel->y - 10, 13, DRAWING_LEFT,
@@ -336,6 +345,7 @@ static void draw_series(drawing *canvas, const item_scene *scene, axes_panel *pa
     const int colors[2] = {PALETTE_BLUE, PALETTE_ORANGE};
     char label[32];
     panel->across = axes_span_of(scene->time, scene->steps, 1, (int)(panel->w / 90) + 1);
+    // The time axis ends at the first and last time, without a margin.
     panel->across.low = fmin(scene->time[0], scene->time[scene->steps - 1]);
     panel->across.high = fmax(scene->time[0], scene->time[scene->steps - 1]);
     if (panel->across.high <= panel->across.low) panel->across.high = panel->across.low + 1;
@@ -393,6 +403,7 @@ static page_layout arrange_page(const item_scene *scene)
     }
     layout.height = layout.panels - SPACE + 12;
     if (!scene->phase) return layout;
+    // As many portraits as fit beside each other, at most three pairs.
     layout.portraits = scene->n == 1 ? 1 : scene->n == 2 ? 2 : 3;
     while (layout.portraits > 1 && layout.portraits * (PANEL + LEFT) + 2 * MARGIN > layout.width)
         layout.portraits--;
@@ -439,6 +450,7 @@ static void draw_title(drawing *canvas, const item_scene *scene, const page_layo
 
 static plumb_status draw_scene(drawing *canvas, item_scene *scene, const page_layout *layout)
 {
+    // Room for x and y of all points between steps, and for interruptions.
     double *points = ARENA_ALLOC(&scene->mem, double, 4 * (SUBSTEPS + 2) * (scene->steps + 2));
     if (!points) return PLUMB_EMEMORY;
     draw_title(canvas, scene, layout);
@@ -478,6 +490,7 @@ static plumb_status read_scene(item_scene *scene, plumb_dataset *dataset,
     return st ? st : read_time(scene, dataset);
 }
 
+// Reads, lays out and draws one trajectory. `out` is its size in pixels.
 static plumb_status draw_item(plumb_image_size *out, buffer *bytes, plumb_dataset *dataset,
                               int64_t item, const plumb_item_figure_options *opt, bool svg)
 {
@@ -487,6 +500,7 @@ static plumb_status draw_item(plumb_image_size *out, buffer *bytes, plumb_datase
     const page_layout layout = st ? (page_layout){0} : arrange_page(&scene);
     const int64_t width = (int64_t)layout.width, height = (int64_t)layout.height;
     if (!st)
+        // The same calls draw vectors (SVG) or pixels (PNG).
         st = (svg ? svg_create : canvas_create)(&canvas, width, height, drawing_rgb(PALETTE_PAPER));
     if (!st) st = draw_scene(canvas, &scene, &layout);
     if (!st) st = canvas->finish(bytes, canvas);
@@ -513,6 +527,7 @@ plumb_status plumb_item_figure_save(plumb_image_size *out, const char *path, plu
     if (st) return st;
     plumb_image_size size = {0};
     buffer bytes = {0};
+    // A tuple of four clips has a figure of its own.
     st = tuple_figure_applies(dataset, item)
              ? tuple_figure_draw(&size, &bytes, dataset, item, &opt, svg)
              : draw_item(&size, &bytes, dataset, item, &opt, svg);

@@ -35,6 +35,7 @@ static void standardise_latents(readout_basis *basis, const report_model *model,
             }
         const double n = (double)(model->count * steps);
         basis->mean[k] = sum / n;
+        // A latent that never changes would divide by zero.
         basis->scale[k] = sqrt(fmax(square / n - basis->mean[k] * basis->mean[k], 1e-24));
     }
 }
@@ -54,6 +55,7 @@ static plumb_status choose_basis(readout_basis *basis, arena *mem, const report_
     standardise_latents(basis, model, steps);
     const double wanted = json_tree_double(model->measure, "order");
     basis->order = wanted >= 1 && wanted <= POLY_MAX_ORDER ? (int)wanted : 2;
+    // At least four points per column, so that the fit is determined.
     while (basis->order > 1 &&
            (count_columns(basis->count, basis->order) > MAX_COLUMNS ||
             4 * count_columns(basis->count, basis->order) > model->count * steps))
@@ -100,10 +102,12 @@ double *readout_fit_predict(arena *mem, const report_model *model, int64_t steps
                 for (int64_t k = 0; k < m; k++) w[i * m + k] += x[i] * y[k];
             }
         }
+    // The ridge: 1e-8 per point keeps the matrix positive definite.
     for (int64_t i = 0; i < n; i++) a[i * n + i] += 1e-8 * (double)(model->count * steps);
     // (X^T X + ridge) w = X^T y
     if (!cholesky_small_factor(a, n, 0.0)) return NULL;
     cholesky_small_solve(w, a, n, m);
+    // out = X w, for all steps and not only for those of the fit.
     for (int64_t r = 0; r < model->count * model->steps; r++) {
         compute_columns(x, &basis, model->latent + r * model->latents);
         for (int64_t k = 0; k < m; k++)

@@ -33,6 +33,7 @@ void plumb_report_free(plumb_report *report)
 
 report_model *report_model_find(plumb_report *report, const char *name)
 {
+    // `at` ends at the last link, where a new model is appended. So models keep their order.
     report_model **at = &report->first;
     for (; *at; at = &(*at)->next)
         if (!strcmp((*at)->name, name)) return *at;
@@ -58,11 +59,13 @@ static void find_world(report_model *model, const char *name)
 static bool read_record(report_model *model, const json_tree *record)
 {
     bool known = false;
+    // config.json of a run.
     if (json_tree_has(record, "settings") && json_tree_has(record, "training")) {
         model->config = record;
         find_world(model, json_tree_string(record, "data.world"));
         known = true;
     }
+    // results.json of a run has "train" and "evaluate"; the records of other commands are flat.
     if (json_tree_has(record, "train")) {
         model->train = json_tree_find(record, "train");
         known = true;
@@ -82,11 +85,13 @@ static bool read_record(report_model *model, const json_tree *record)
     if (json_tree_has(results, "forecast.vpt"))
         model->forecast = json_tree_find(results, "forecast");
     else if (json_tree_has(results, "vpt")) model->forecast = results;
+    // A record of plumb measure. Its method says by which fit.
     if (json_tree_has(results, "r2") && json_tree_has(results, "sym")) {
         const char *method = json_tree_string(results, "method");
         if (method && !strcmp(method, "mlp")) model->mlp = results;
         else model->measure = results;
     }
+    // json_tree_find() also accepts null: kappa that was not determined.
     if (json_tree_find(results, "canonical") || json_tree_find(results, "kappa"))
         model->kappa = results;
     if (json_tree_has(results, "scorers") || json_tree_has(results, "concepts"))
@@ -287,6 +292,7 @@ plumb_status plumb_report_add_arrays(plumb_report *report, const char *name,
     if (!frames) frames = ARRAY("truth", 5);
     if (!st && frames) st = read_videos(model, &report->mem, frames, ARRAY("prediction", 5));
     const plumb_array *traversal = ARRAY("traversal", 5);
+    // Three values per latent: -2, 0 and 2.
     if (!st && traversal && traversal->shape[1] == 3)
         st = read_video(&model->traversal, &report->mem, traversal, traversal->shape[0]);
     // Tuples of clips.
@@ -309,6 +315,7 @@ plumb_status plumb_report_add_arrays(plumb_report *report, const char *name,
 
 bool report_model_is_informative(const report_model *model, int64_t latent)
 {
+    // Informative: the measure used it, and its posterior is narrower than the prior.
     const json_tree *used = json_tree_find(model->measure, "latents_used");
     if (used && used->child) {
         for (const json_tree *child = used->child; child; child = child->next)
@@ -352,6 +359,7 @@ void report_model_copy_frame(uint8_t *rgb, const report_model *model, const repo
     const uint8_t *from =
         video->rgb + (item * video->steps + step) * video->height * 3 * video->width;
     for (int64_t y = 0; y < video->height; y++) {
+        // Some worlds have row 0 at the bottom.
         const int64_t at = !model->world || model->world->upright ? y : video->height - 1 - y;
         memcpy(rgb + (size_t)y * row, from + (size_t)at * row, row);
     }
@@ -359,6 +367,7 @@ void report_model_copy_frame(uint8_t *rgb, const report_model *model, const repo
 
 // ---- figures and pages ----
 
+// In the order of the page.
 const figure *const figures[] = {
     &figure_models,     &figure_correlation, &figure_phase, &figure_trajectory, &figure_frames,
     &figure_error,      &figure_traversal,   &figure_loss,  &figure_concepts,   &figure_surprise,
@@ -436,6 +445,7 @@ static plumb_status draw_figure(buffer *out, const plumb_report *report, const c
         if (drawable)
             snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", figures[i]->name);
     }
+    // A known name without data and an unknown name have different messages.
     for (int i = 0; figures[i]; i++)
         if (!strcmp(figures[i]->name, name))
             return fail(PLUMB_EVALUE, "the data for figure \"%s\" are missing; available: %s", name,
@@ -473,6 +483,7 @@ plumb_status plumb_report_figure_svg(const char **out, plumb_report *report, con
     REQUIRE_ARGUMENT(name);
     buffer_reset(&report->text);
     plumb_status st = draw_figure(&report->text, report, name, FIGURE_SVG);
+    // The text ends with a zero byte.
     if (!st) buffer_put(&report->text, "", 1);
     if (!st && report->text.failed) st = fail(PLUMB_EMEMORY, "out of memory for a figure");
     if (!st) *out = (const char *)report->text.data;

@@ -83,6 +83,7 @@ static double read_number(plumb_dataset *dataset, const char *name, double fallb
 static void find_cuts(clip_tuple *tuple, plumb_dataset *dataset)
 {
     plumb_array array;
+    // A shared value would not belong to this tuple.
     if (!plumb_dataset_has_field(dataset, "cut") || plumb_dataset_is_shared(dataset, "cut") ||
         plumb_dataset_read_field(&array, dataset, tuple->item, "cut") ||
         plumb_array_count(&array) > MAX_CUTS)
@@ -143,6 +144,7 @@ static int64_t find_next_cut(const clip_tuple *tuple, int64_t clip, int64_t afte
     int current = 0;
     int64_t shared = after + 1;
     for (int64_t t = after + 1; t < tuple->steps; t++) {
+        // Frames that both possible clips have, or neither, do not say which one is shown.
         if (from[t] != 1 && from[t] != 2) continue;
         if (current && from[t] != current) return shared < t ? (shared + t - 1) / 2 : t - 1;
         current = from[t];
@@ -209,6 +211,7 @@ static plumb_status draw_strip(drawing *canvas, clip_tuple *tuple, int64_t clip)
             canvas, x, y + LABEL + size + 2, step - GAP, BAR,
             drawing_rgb(tones[tuple->sources[clip * tuple->steps + tuple->which[i]]]));
     }
+    // Possible clips have no violation.
     if (clip >= 2) draw_cuts(canvas, tuple, clip, y + LABEL - 4, y + LABEL + size + BAR + 5);
     return PLUMB_OK;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The verdict of a model in words. It decides nothing: the measures do.
+// Each case names the numbers that decide it, so that a reader can check them.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,8 @@ static plumb_verdict describe_phase_space(char *text, size_t size, const report_
     text_format(published, sizeof published,
                 "The published measure, SyMetric, %s this model (R2 %.4g, Sym %s).",
                 passes ? "accepts" : "rejects", r2, sym);
+    // The first case that holds is used. A degenerate latent space comes early, because its Sym
+    // and kappa have no meaning.
     if (verdict == PLUMB_VERDICT_NOT_DETERMINED) explain_undetermined(text, size, model, published);
     else if (json_tree_double(m, "degenerate") > 0.5)
         text_format(
@@ -134,6 +137,7 @@ int verdict_text(char *text, size_t size, const report_model *model)
     char sentence[200];
     int verdict = -1;
     text[0] = 0;
+    // The phase space decides; surprise only if there is no phase space.
     if (model->measure || model->mlp) verdict = (int)describe_phase_space(text, size, model);
     const double vpt = report_model_vpt(model),
                  length = json_tree_double(model->forecast, "forward.length");
