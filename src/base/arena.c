@@ -26,6 +26,7 @@
 #define UNPOISON(address, size) ((void)(address), (void)(size))
 #endif
 
+// 64 bytes: a cache line, and a register of AVX-512.
 enum { ALIGN = 64, FIRST_BLOCK = 1 << 16 };
 
 struct arena_block {
@@ -63,6 +64,7 @@ static void block_free(arena_block *block)
 
 void arena_clear(arena *mem)
 {
+    // An empty request gets memory too, so that NULL always means failure.
     while (mem->top) {
         arena_block *below = mem->top->below;
         block_free(mem->top);
@@ -82,6 +84,7 @@ void *arena_alloc(arena *mem, int64_t count, size_t size)
 
     // A new block if the request does not fit into the top one.
     if (!mem->top || mem->top->size - mem->top->used < bytes) {
+        // Growth is limited, because the last block may stay mostly unused.
         size_t want = mem->top ? mem->top->total : FIRST_BLOCK;
         if (want > ((size_t)1 << 26)) want = (size_t)1 << 26;
         if (want < bytes) want = bytes;
@@ -95,6 +98,7 @@ void *arena_alloc(arena *mem, int64_t count, size_t size)
     unsigned char *place = mem->top->data + mem->top->used;
     mem->top->used += bytes;
     UNPOISON(place, bytes);
+    // All memory of an arena starts as zero.
     memset(place, 0, bytes);
     return place;
 }

@@ -9,6 +9,7 @@
 
 size_t plumb_dtype_size(plumb_dtype dtype)
 {
+    // In the order of plumb_dtype.
     static const size_t sizes[] = {
 #define SIZE(name, text, bytes, kind) bytes,
         PLUMB_DTYPE_LIST(SIZE)
@@ -34,6 +35,7 @@ int64_t plumb_array_count(const plumb_array *array)
 
 plumb_array plumb_array_view(void *data, plumb_dtype dtype, int ndim, const int64_t *shape)
 {
+    // A wrong shape gives a view of one element, not a crash.
     if (!shape || ndim < 0 || ndim > PLUMB_MAX_DIMS) ndim = 0;
     plumb_array view = {.data = data, .dtype = dtype, .ndim = ndim};
     for (int i = 0; i < ndim; i++) view.shape[i] = shape[i];
@@ -95,6 +97,7 @@ const char *plumb_array_shape_string(char *text, size_t size, const plumb_array 
     for (int i = 0; i < array->ndim && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? ", " : "",
                                  (long long)array->shape[i]);
+    // A shape of one axis is printed as Python does: (3,).
     if (used < size) snprintf(text + used, size - used, array->ndim == 1 ? ",)" : ")");
     return text;
 }
@@ -147,6 +150,7 @@ plumb_status array_reject_nonfinite(const plumb_array *array, const char *name, 
 
 const double *array_as_doubles(arena *mem, const plumb_array *array)
 {
+    // Doubles are not copied: the result points to the data of the array.
     if (array->dtype == PLUMB_FLOAT64) return array->data;
     const int64_t count = plumb_array_count(array);
     double *copy = ARENA_ALLOC(mem, double, count);

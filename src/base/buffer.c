@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Growing byte buffer. It grows by half its size at a time, so that many small appends stay linear.
+// A failure is kept in the buffer, so that a caller checks once at the end.
 #include "base/buffer.h"
 
 #include <stdarg.h>

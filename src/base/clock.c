@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Monotonic clock in seconds.
+// It never jumps, unlike the time of day, so it is right for durations.
 #define _POSIX_C_SOURCE 200809L
 #include "base/clock.h"
 

@@ -13,6 +13,7 @@ void hash_arrays(char out[33], const plumb_array *const *arrays, int count)
     XXH3_128bits_reset(&state);
     for (int i = 0; i < count; i++) {
         const plumb_array *a = arrays[i];
+        // Type and shape are part of the hash; a missing array has a mark of its own.
         const int64_t head[2] = {a ? (int64_t)a->dtype : -1, a ? a->ndim : -1};
         XXH3_128bits_update(&state, head, sizeof head);
         if (!a) continue;
@@ -20,6 +21,7 @@ void hash_arrays(char out[33], const plumb_array *const *arrays, int count)
         XXH3_128bits_update(&state, a->data,
                             (size_t)plumb_array_count(a) * plumb_dtype_size(a->dtype));
     }
+    // 128 bits as 32 hexadecimal digits.
     const XXH128_hash_t hash = XXH3_128bits_digest(&state);
     snprintf(out, 33, "%016llx%016llx", (unsigned long long)hash.high64,
              (unsigned long long)hash.low64);

@@ -37,6 +37,7 @@ plumb_status input_file_read(void *out, const input_file *file, uint64_t offset,
     size_t done = 0;
     while (done < bytes) {
         const size_t left = bytes - done;
+        // Linux reads at most 2 GiB per call, so large files are read in parts of 1 GiB.
         const size_t step = left < (1u << 30) ? left : 1u << 30;
         const ssize_t got = pread(file->fd, place + done, step, (off_t)(offset + done));
         if (got < 0 && errno == EINTR) continue;
@@ -57,6 +58,7 @@ plumb_status input_file_read_all(char **text, size_t *size, arena *mem, const ch
     if (file.size > limit)
         st = fail(PLUMB_EFORMAT, "%s: has %lld bytes, expected at most %lld", path,
                   (long long)file.size, (long long)limit);
+    // One byte more: the text ends with a zero.
     else if (!(*text = arena_alloc(mem, file.size + 1, 1))) st = PLUMB_EMEMORY;
     else st = input_file_read(*text, &file, 0, *size);
     input_file_close(&file);

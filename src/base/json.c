@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 
+// Longer numbers are rejected. The shortest exact form of a double has at most 24 characters.
 enum { NUMBER_SIZE = 64 };
 
 json json_begin(char *text, size_t size, const char *what)
@@ -21,6 +22,7 @@ json json_begin(char *text, size_t size, const char *what)
 
 plumb_status json_error(json *j, const char *why)
 {
+    // Only the first error is kept. At the end of the text all further reads stop.
     if (!j->st)
         j->st = fail(PLUMB_EFORMAT, "%s: %s, at byte %lld", j->what, why,
                      (long long)(j->at - j->start));
@@ -39,6 +41,7 @@ json_kind json_peek(json *j)
     if (j->st) return JSON_END;
     skip_space(j);
     if (j->at == j->end) return JSON_END;
+    // The first character tells the kind of a value.
     switch (*j->at) {
     case '{': return JSON_OBJECT;
     case '[': return JSON_ARRAY;
@@ -127,6 +130,7 @@ bool json_next(json *j)
 // Four hexadecimal digits; -1 if they are not.
 static int parse_hex4(const char *at, const char *end)
 {
+    // Parsed by hand: strtol() would accept signs and spaces.
     int value = 0;
     if (end - at < 4) return -1;
     for (int i = 0; i < 4; i++) {
@@ -174,6 +178,7 @@ static int read_escape(json *j)
     int c = parse_hex4(j->at + 2, j->end);
     if (c <= 0 || (c >= 0xdc00 && c < 0xe000)) return -1; // a zero would end the string early
     j->at += 6;
+    // A character above U+FFFF is written as two surrogates; the second must follow.
     if (c < 0xd800 || c >= 0xdc00) return c;
     if (j->end - j->at < 6 || j->at[0] != '\\' || j->at[1] != 'u') return -1;
     const int low = parse_hex4(j->at + 2, j->end);
@@ -199,6 +204,7 @@ static char *walk_text(json *j, char *to)
             if (to) to = write_utf8(to, c);
             continue;
         }
+        // Control characters must be escaped, so their length stays 0.
         if ((unsigned char)*j->at >= 0x20) length = text_utf8_length(j->at, j->end);
         if (!length) {
             json_error(j, "a string is not UTF-8 or has a control character");
@@ -236,6 +242,7 @@ static bool read_number(json *j, char text[NUMBER_SIZE], bool *whole)
     const char *const end = j->end;
     *whole = true;
     bool valid = true;
+    // The grammar: [-] (0 | 1-9 digits) [. digits] [(e|E) [+|-] digits].
     if (c < end && *c == '-') c++;
     if (c < end && *c == '0') c++;
     else {
@@ -317,6 +324,7 @@ static void skip_value(json *j)
     case JSON_OBJECT:
         json_object(j);
         while (has_more(j, '}')) {
+            // A key may not be decoded here: the text stays as it is for the caller.
             walk_text(j, NULL);
             skip_space(j);
             if (j->st) return;
@@ -344,6 +352,7 @@ static void skip_value(json *j)
 
 void json_skip(json *j, const char **text, size_t *size)
 {
+    // json_peek() skips the space before the value.
     json_peek(j);
     const char *from = j->at;
     skip_value(j);

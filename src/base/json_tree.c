@@ -10,6 +10,7 @@ static json_tree *read_value(json *in, arena *mem);
 // Reads the members of an object, or the items of an array, as a list.
 static const json_tree *read_members(json *in, arena *mem, bool object)
 {
+    // `end` is the link that the next member fills, so members keep their order.
     const json_tree *first = NULL, **end = &first;
     for (;;) {
         const char *key = NULL;
@@ -33,6 +34,7 @@ static json_tree *read_value(json *in, arena *mem)
         return NULL;
     }
     tree->kind = json_peek(in);
+    // Strings, lists and objects have NaN, so that a wrong type reads as a missing number.
     tree->number = (double)NAN;
     switch (tree->kind) {
     case JSON_OBJECT:
@@ -54,6 +56,7 @@ static json_tree *read_value(json *in, arena *mem)
 plumb_status json_tree_read(const json_tree **out, arena *mem, const char *text, size_t size,
                             const char *what)
 {
+    // A copy, because strings are decoded in place.
     char *copy = arena_alloc(mem, (int64_t)size + 1, 1);
     if (!copy) return PLUMB_EMEMORY;
     memcpy(copy, text, size);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A list of (name, index) sorted by name, searched by bisection.
+// Equal names keep their order: the one with the lowest index is found.
 #include "base/name_index.h"
 
 #include <stdlib.h>

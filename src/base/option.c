@@ -14,6 +14,7 @@
 
 const char *option_format_number(char *text, size_t size, double value)
 {
+    // The fewest digits that read back exactly; 17 are always enough.
     for (int digits = 6; digits <= 17; digits++) {
         text_format(text, size, "%.*g", digits, value);
         if (text_parse_double(text, NULL) == value) break;
@@ -107,6 +108,7 @@ static bool parse_whole(long long *out, const option_spec *spec, const char *tex
     errno = 0;
     *out = strtoll(text, &end, 10);
     if (end == text || *end || errno || !is_in_range(spec, (double)*out)) return false;
+    // The value must also fit into an int.
     return spec->kind != OPTION_INT || *out == (int)*out;
 }
 
@@ -139,6 +141,7 @@ bool option_store(void *target, const option_spec *spec, const char *text, char 
     case OPTION_UINT64: {
         errno = 0;
         const unsigned long long value = strtoull(text, &end, 10);
+        // strtoull() accepts a minus sign and wraps around.
         good = end != text && !*end && !errno && *text != '-' && value <= INT64_MAX &&
                is_in_range(spec, (double)value);
         if (good) *(uint64_t *)member = value;

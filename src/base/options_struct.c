@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Public options structs: defaults and the size rule.
+// The first member of every public struct is its size. A program that was built for an older plumb
+// has a smaller struct: members it does not know get their defaults.
 #include "base/options_struct.h"
 
 #include <string.h>
@@ -7,6 +9,7 @@
 void options_init(void *options, size_t size, const void *defaults, size_t full_size)
 {
     if (size < sizeof size) return;
+    // A struct of a newer program gets zeros for members that this library does not know.
     const size_t known = size < full_size ? size : full_size;
     memcpy(options, defaults, known);
     memset((char *)options + known, 0, size - known);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+// Links as the kernel limits them; tries and letters of the temporary name.
 enum { MAX_LINKS = 40, MAX_TRIES = 100, LETTERS = 6 };
 
 static plumb_status reject_path(const char *path, const char *why)
@@ -76,6 +77,7 @@ plumb_status output_file_open(output_file *out, const char *path)
     if (exists && !out->is_direct) (void)!fchmod(fd, old.st_mode & 07777);
     out->stream = fdopen(fd, "wb");
     if (out->stream) return PLUMB_OK;
+    // errno is saved before close() can change it.
     const int why = errno;
     close(fd);
     if (!out->is_direct) unlink(out->temporary);

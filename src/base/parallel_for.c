@@ -26,6 +26,7 @@ typedef struct parallel_region {
     task_error error;
 } parallel_region;
 
+// The argument of a thread; worker 0 is the caller.
 typedef struct parallel_worker {
     parallel_region *region;
     int worker;
@@ -48,6 +49,7 @@ static void *run_tasks(void *argument)
 {
     const parallel_worker *self = argument;
     parallel_region *region = self->region;
+    // The flag is thread-local: worker 0 has its own already.
     if (self->worker) plumb_set_stop_flag(region->stop_flag);
     while (!atomic_load(&region->failed)) {
         const int64_t index = atomic_fetch_add(&region->next, 1);
@@ -81,6 +83,7 @@ static plumb_status run_region(parallel_region *region, int threads)
     pthread_mutex_init(&region->lock, NULL);
     for (int i = 1; i < threads; i++) {
         workers[i] = (parallel_worker){region, i};
+        // If a thread cannot be created, the others do its share.
         if (pthread_create(&handles[started], NULL, run_tasks, &workers[i])) break;
         started++;
     }

@@ -60,6 +60,7 @@ static void append_quoted(plumb_record *record, const char *text)
             const int length = text_utf8_length(c, end);
             if (length) append_bytes(record, c, (size_t)length);
             else append_bytes(record, "\xef\xbf\xbd", 3);
+            // The loop itself moves on by one byte.
             c += length > 1 ? length - 1 : 0;
         }
     }
@@ -197,6 +198,7 @@ void plumb_record_set_strings(plumb_record *record, const char *key, const char 
 void plumb_record_set_interval(plumb_record *record, const char *key, plumb_interval interval)
 {
     if (!record) return;
+    // An interval that was not computed is null.
     if (!isfinite(interval.low) || !isfinite(interval.high)) {
         plumb_record_set_null(record, key);
         return;
@@ -210,6 +212,7 @@ static void open_bracket(plumb_record *record, const char *key, char opening, ch
 {
     append_key(record, key);
     append_bytes(record, &opening, 1);
+    // The bracket is too deep: the record fails when it is printed.
     if (record->depth + 1 >= MAX_DEPTH) {
         record->failed = true;
         return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Lifecycle of result structs that own memory.
+// A result has a pointer to its arena, so that one call frees all its arrays.
 #include "base/result.h"
 
 #include <stdlib.h>

@@ -15,6 +15,7 @@ int spelling_distance(const char *a, const char *b)
 {
     enum { MAX_LETTERS = 32 };
     const size_t length_a = strlen(a), length_b = strlen(b);
+    // Longer words are never close.
     if (length_a > MAX_LETTERS || length_b > MAX_LETTERS) return 2 * MAX_LETTERS;
     // d[i][j]: distance of the first i letters of a and the first j letters of b.
     const int m = (int)length_a, n = (int)length_b;
@@ -23,8 +24,10 @@ int spelling_distance(const char *a, const char *b)
     for (int j = 0; j <= n; j++) d[0][j] = j;
     for (int i = 1; i <= m; i++)
         for (int j = 1; j <= n; j++) {
+            // Insert, delete or replace a letter.
             d[i][j] = get_smaller(get_smaller(d[i - 1][j], d[i][j - 1]) + 1,
                                   d[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            // Exchange two neighbours.
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 d[i][j] = get_smaller(d[i][j], d[i - 2][j - 2] + 1);
         }

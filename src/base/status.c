@@ -11,6 +11,7 @@
 
 static _Thread_local char message[STATUS_MESSAGE_SIZE];
 
+// Callbacks of the program, common to all threads.
 static void (*log_write)(void *, const char *);
 static void *log_context;
 static void (*progress_report)(void *, double);

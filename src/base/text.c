@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The locale is created once and never freed.
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static locale_t c_locale; // (locale_t)0 if there was no memory: then the caller's locale is used
 
@@ -46,10 +47,12 @@ int text_utf8_length(const char *at, const char *end)
 {
     const unsigned char *b = (const unsigned char *)at;
     if (b[0] < 0x80) return 1;
+    // The first byte tells the length: 2 to 4 bytes.
     const int length = b[0] >= 0xf0 ? 4 : b[0] >= 0xe0 ? 3 : 2;
     if (b[0] < 0xc2 || b[0] > 0xf4 || end - at < length) return 0;
     for (int i = 1; i < length; i++)
         if ((b[i] & 0xc0) != 0x80) return 0;
+    // Overlong forms, surrogates and characters above U+10FFFF are invalid.
     if ((b[0] == 0xe0 && b[1] < 0xa0) || (b[0] == 0xed && b[1] > 0x9f) ||
         (b[0] == 0xf0 && b[1] < 0x90) || (b[0] == 0xf4 && b[1] > 0x8f))
         return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Thread team that stays alive between short parallel regions.
+// A region is one call of thread_team_run(): all threads run the same task, each its share.
 #define _GNU_SOURCE
 #include "base/thread_team.h"
 
@@ -36,6 +37,7 @@ struct thread_team {
 // sleeps.
 enum { SPIN_COUNT = 3000 };
 
+// Tells the processor that this is a loop that waits; it saves power.
 static void spin_pause(void)
 {
 #if defined(__x86_64__)
@@ -65,6 +67,7 @@ static void *run_worker(void *argument)
     team_worker *self = argument;
     thread_team *team = self->team;
     for (uint64_t last_region = 0;;) {
+        // Spin first, then sleep.
         for (int i = 0; i < SPIN_COUNT && must_wait(team, last_region); i++) spin_pause();
         if (must_wait(team, last_region)) {
             pthread_mutex_lock(&team->lock);
@@ -75,6 +78,7 @@ static void *run_worker(void *argument)
         if (atomic_load(&team->ended)) return NULL;
         last_region = atomic_load(&team->region);
         run_share(self);
+        // The last thread wakes the caller.
         if (atomic_fetch_sub(&team->running, 1) == 1) {
             pthread_mutex_lock(&team->lock);
             pthread_cond_signal(&team->region_done);
